@@ -1,0 +1,50 @@
+# sextant_library(NAME SOURCES ... [PUBLIC ...] [PRIVATE ...])
+#   A static library `sextant_NAME`, known to the rest as `sextant::NAME`.
+# sextant_test(ROOM SOURCES ... LIBRARIES ...)
+#   One test program `ROOM_test` made of the room's *_test.cpp files.
+
+# -ffp-contract=off: GCC contracts a*b+c to a fused operation by default where the target has one, so the
+# same source would give other bits on another machine. Where a kernel wants a fused operation it says
+# std::fma. No -ffast-math anywhere, and round-to-nearest is never left: the error bounds stated in
+# the headers assume both.
+# -frounding-math is not needed: no file here changes the rounding mode (MPFI does so inside MPFR, in software).
+function(sextant_compile_options target)
+  target_compile_features(${target} PUBLIC cxx_std_20)
+  target_compile_options(${target} PRIVATE -Wall -Wextra -Wconversion -Wshadow -ffp-contract=off)
+  # GCC 12 warns of overlapping copies inside std::string's operator+ that cannot happen (GCC bug 105651, mended in 13).
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+    target_compile_options(${target} PRIVATE -Wno-restrict)
+  endif()
+  if(SEXTANT_WERROR)
+    target_compile_options(${target} PRIVATE -Werror)
+  endif()
+  if(SEXTANT_SANITIZE)
+    target_compile_options(${target} PRIVATE -fsanitize=${SEXTANT_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+    target_link_options(${target} PUBLIC -fsanitize=${SEXTANT_SANITIZE})
+  endif()
+endfunction()
+
+function(sextant_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
+  set(target sextant_${name})
+  add_library(${target} STATIC ${ARG_SOURCES})
+  add_library(sextant::${name} ALIAS ${target})
+  set_target_properties(${target} PROPERTIES EXPORT_NAME ${name} POSITION_INDEPENDENT_CODE ON)
+  target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>)
+  target_link_libraries(${target} PUBLIC ${ARG_PUBLIC} PRIVATE ${ARG_PRIVATE})
+  sextant_compile_options(${target})
+endfunction()
+
+function(sextant_test room)
+  if(NOT SEXTANT_TESTS)
+    return()
+  endif()
+  cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES" ${ARGN})
+  set(target ${room}_test)
+  add_executable(${target} ${ARG_SOURCES})
+  target_link_libraries(${target} PRIVATE ${ARG_LIBRARIES} GTest::gtest_main)
+  target_compile_definitions(${target} PRIVATE
+    SEXTANT_SOURCE_DIR="${PROJECT_SOURCE_DIR}" SEXTANT_BINARY_DIR="${PROJECT_BINARY_DIR}")
+  sextant_compile_options(${target})
+  gtest_discover_tests(${target} PROPERTIES TIMEOUT 300 DISCOVERY_TIMEOUT 60)
+endfunction()
