@@ -1,0 +1,141 @@
+#include "lib/numeric/dtype.hpp"
+
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <stdexcept>
+
+namespace sextant {
+namespace {
+
+struct Row {
+  Dtype dtype;
+  std::string_view name;
+  std::size_t size;
+  Format format;
+};
+
+constexpr std::array<Row, 5> rows{{
+    {Dtype::float64, "float64", 8, {53, -1022, 1023}},
+    {Dtype::float32, "float32", 4, {24, -126, 127}},
+    {Dtype::float16, "float16", 2, {11, -14, 15}},
+    {Dtype::bfloat16, "bfloat16", 2, {8, -126, 127}},
+    {Dtype::int64, "int64", 8, {0, 0, 0}},
+}};
+
+const Row& row_of(Dtype dtype) { return rows[static_cast<std::size_t>(dtype)]; }
+
+// float16 and bfloat16 share one layout: a sign bit, the biased exponent, precision - 1 fraction bits. The biased
+// exponent of a normal number is e - min_exponent + 1, and 0 for subnormals, so that a carry out of the fraction
+// steps into the next binade by itself.
+std::uint16_t bits16(const Format& format, double value) {
+  const int fraction_bits = format.precision - 1;
+  const auto sign = static_cast<std::uint16_t>(std::signbit(value) ? 0x8000U : 0U);
+  const auto infinity =
+      static_cast<std::uint16_t>((format.max_exponent - format.min_exponent + 2) << fraction_bits);
+  if (std::isnan(value)) return static_cast<std::uint16_t>(sign | infinity | (1U << (fraction_bits - 1)));
+  const double magnitude = std::fabs(value);
+  if (std::isinf(value)) return static_cast<std::uint16_t>(sign | infinity);
+  if (magnitude == 0) return sign;
+
+  const int exponent = std::max(std::ilogb(magnitude), format.min_exponent);
+  // ldexp is exact here (a double has at most 53 bits and the exponents are far from its limits), so nearbyint,
+  // in the round-to-nearest mode that is never left, does the one rounding.
+  const double significand = std::nearbyint(std::ldexp(magnitude, fraction_bits - exponent));
+  const int binade = exponent - format.min_exponent;
+  const auto bits = (static_cast<std::uint32_t>(binade) << fraction_bits) + static_cast<std::uint32_t>(significand);
+  return static_cast<std::uint16_t>(sign | std::min<std::uint32_t>(bits, infinity));
+}
+
+double value16(const Format& format, std::uint16_t bits) {
+  const int fraction_bits = format.precision - 1;
+  const int biased = (bits & 0x7FFF) >> fraction_bits;
+  const int fraction = bits & ((1 << fraction_bits) - 1);
+  double magnitude = 0;
+  if (biased == format.max_exponent - format.min_exponent + 2) {
+    magnitude = fraction == 0 ? std::numeric_limits<double>::infinity() : std::numeric_limits<double>::quiet_NaN();
+  } else if (biased == 0) {
+    magnitude = std::ldexp(fraction, format.min_exponent - fraction_bits);
+  } else {
+    magnitude = std::ldexp(fraction + (1 << fraction_bits), biased - 1 + format.min_exponent - fraction_bits);
+  }
+  return (bits & 0x8000) != 0 ? -magnitude : magnitude;
+}
+
+template <class T>
+T read(const std::byte* source) {
+  T value;
+  std::memcpy(&value, source, sizeof value);
+  return value;
+}
+
+template <class T>
+void write(T value, std::byte* destination) {
+  std::memcpy(destination, &value, sizeof value);
+}
+
+[[noreturn]] void refuse_int64(const char* function) {
+  throw std::invalid_argument(std::string(function) + ": int64 is not a floating dtype");
+}
+
+}  // namespace
+
+Format format_of(Dtype dtype) {
+  if (dtype == Dtype::int64) refuse_int64("format_of");
+  return row_of(dtype).format;
+}
+
+std::string_view name_of(Dtype dtype) { return row_of(dtype).name; }
+
+std::optional<Dtype> dtype_named(std::string_view name) {
+  for (const Row& row : rows) {
+    if (row.name == name) return row.dtype;
+  }
+  return std::nullopt;
+}
+
+std::size_t size_of(Dtype dtype) { return row_of(dtype).size; }
+
+double unit_roundoff(Dtype dtype) { return std::ldexp(1.0, -format_of(dtype).precision); }
+
+double largest_finite(Dtype dtype) {
+  const Format format = format_of(dtype);
+  return std::ldexp(2.0 - std::ldexp(1.0, 1 - format.precision), format.max_exponent);
+}
+
+double round_to(Dtype dtype, double value) {
+  switch (dtype) {
+    case Dtype::float64: return value;
+    case Dtype::float32: return static_cast<double>(static_cast<float>(value));
+    case Dtype::float16:
+    case Dtype::bfloat16: return value16(format_of(dtype), bits16(format_of(dtype), value));
+    case Dtype::int64: break;
+  }
+  refuse_int64("round_to");
+}
+
+double load(Dtype dtype, const std::byte* source) {
+  switch (dtype) {
+    case Dtype::float64: return read<double>(source);
+    case Dtype::float32: return static_cast<double>(read<float>(source));
+    case Dtype::float16:
+    case Dtype::bfloat16: return value16(format_of(dtype), read<std::uint16_t>(source));
+    case Dtype::int64: break;
+  }
+  refuse_int64("load");
+}
+
+void store(Dtype dtype, double value, std::byte* destination) {
+  switch (dtype) {
+    case Dtype::float64: return write(value, destination);
+    case Dtype::float32: return write(static_cast<float>(value), destination);
+    case Dtype::float16:
+    case Dtype::bfloat16: return write(bits16(format_of(dtype), value), destination);
+    case Dtype::int64: break;
+  }
+  refuse_int64("store");
+}
+
+}  // namespace sextant

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace sextant {
+
+/// The element types of every tensor. `int64` is the type of positions; the others are those of encodings.
+enum class Dtype { float64, float32, float16, bfloat16, int64 };
+
+/// A binary floating-point format in the terms of IEEE 754-2019, section 3.3: significands of `precision` bits,
+/// normal numbers 1.f * 2^e with min_exponent <= e <= max_exponent.
+struct Format {
+  int precision;
+  int min_exponent;
+  int max_exponent;
+};
+
+/// The format of a floating dtype. bfloat16 is the upper half of a float32.
+/// @throws std::invalid_argument for int64.
+Format format_of(Dtype dtype);
+
+/// The name that specs and workers use: "float32", "bfloat16", ...
+std::string_view name_of(Dtype dtype);
+
+/// The inverse of name_of; nothing for a name that is none of them.
+std::optional<Dtype> dtype_named(std::string_view name);
+
+/// Bytes of one element.
+std::size_t size_of(Dtype dtype);
+
+/// Unit roundoff u = 2^-precision: |round(x) - x| <= u |x| for x in the normal range.
+double unit_roundoff(Dtype dtype);
+
+/// The largest finite value of a floating dtype.
+double largest_finite(Dtype dtype);
+
+/// The value of the format nearest to `value`, ties to even, by IEEE 754-2019 section 4.3.1: overflow gives an
+/// infinity, subnormals are kept, the sign of zero too. Correct for every double, with one rounding only.
+double round_to(Dtype dtype, double value);
+
+/// Reads one element at `source` (any alignment). Exact: each floating dtype is a subset of double.
+/// @throws std::invalid_argument for int64, which does not fit a double.
+double load(Dtype dtype, const std::byte* source);
+
+/// Writes round_to(dtype, value) at `destination` (any alignment). NaN becomes a quiet NaN.
+/// @throws std::invalid_argument for int64.
+void store(Dtype dtype, double value, std::byte* destination);
+
+}  // namespace sextant

@@ -1,0 +1,112 @@
+#include "lib/rope/rope.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+namespace sextant {
+namespace {
+
+Rope small() {
+  Rope encoding;
+  encoding.head_dim = 4;
+  encoding.rotary_dim = 4;
+  return encoding;
+}
+
+// Rotates one vector at one position, in float64.
+std::vector<double> rotated(const Rope& encoding, const std::vector<double>& x, std::int64_t position) {
+  Tensor input = Tensor::zeros(Dtype::float64, {1, 1, 1, encoding.head_dim});
+  for (std::size_t i = 0; i < x.size(); ++i) input.set(static_cast<std::int64_t>(i), x[i]);
+  const Tensor output = RopeEncoder(encoding).rotate(input, std::vector<std::int64_t>{position});
+  std::vector<double> values;
+  for (std::int64_t i = 0; i < output.elements(); ++i) values.push_back(output.at(i));
+  return values;
+}
+
+TEST(RopeEncoder, HalfPairingTurnsChannelsHalfTheWidthApart) {
+  const std::vector<double> y = rotated(small(), {1, 0, 0, 1}, 3);
+  EXPECT_DOUBLE_EQ(y[0], std::cos(3.0));
+  EXPECT_DOUBLE_EQ(y[2], std::sin(3.0));
+  EXPECT_DOUBLE_EQ(y[1], -std::sin(0.03));
+  EXPECT_DOUBLE_EQ(y[3], std::cos(0.03));
+}
+
+TEST(RopeEncoder, InterleavedPairingTurnsNeighbours) {
+  Rope encoding = small();
+  encoding.pairing = encoding.output_pairing = Pairing::interleaved;
+  const std::vector<double> y = rotated(encoding, {1, 0, 0, 1}, 3);
+  EXPECT_DOUBLE_EQ(y[0], std::cos(3.0));
+  EXPECT_DOUBLE_EQ(y[1], std::sin(3.0));
+  EXPECT_DOUBLE_EQ(y[2], -std::sin(0.03));
+}
+
+TEST(RopeEncoder, OutputPairingMovesTheResult) {
+  Rope encoding = small();
+  encoding.pairing = Pairing::interleaved;
+  const std::vector<double> y = rotated(encoding, {1, 0, 0, 1}, 3);
+  EXPECT_DOUBLE_EQ(y[2], std::sin(3.0));
+  EXPECT_DOUBLE_EQ(y[1], -std::sin(0.03));
+}
+
+TEST(RopeEncoder, ClockwiseIsTheTranspose) {
+  Rope encoding = small();
+  encoding.direction = Direction::clockwise;
+  EXPECT_EQ(rotated(encoding, {1, 2, 3, 4}, 7), rotated(small(), {1, 2, 3, 4}, -7));
+}
+
+TEST(RopeEncoder, PartialRotaryUsesTheRotaryWidthForPrefixAndTheFullOneForSpread) {
+  Rope prefix;
+  prefix.head_dim = 8;
+  prefix.rotary_dim = 4;
+  std::vector<double> y = rotated(prefix, {0, 1, 0, 0, 5, 6, 7, 8}, 3);
+  EXPECT_DOUBLE_EQ(y[1], std::cos(0.03));  // 10000^(-2/4)
+  EXPECT_EQ(std::vector<double>(y.begin() + 4, y.end()), (std::vector<double>{5, 6, 7, 8}));
+  Rope spread = prefix;
+  spread.rotary_layout = RotaryLayout::spread;
+  y = rotated(spread, {0, 1, 3, 4, 0, 0, 7, 8}, 3);
+  EXPECT_DOUBLE_EQ(y[1], std::cos(0.3));  // 10000^(-2/8)
+  EXPECT_DOUBLE_EQ(y[5], std::sin(0.3));
+  EXPECT_EQ(y[2], 3);
+  EXPECT_EQ(y[7], 8);
+}
+
+TEST(RopeEncoder, EachTokenOfEachRowHasItsOwnPosition) {
+  const Tensor x = [] {
+    Tensor ones = Tensor::zeros(Dtype::float32, {2, 3, 2, 4});
+    for (std::int64_t i = 0; i < ones.elements(); ++i) ones.set(i, 1);
+    return ones;
+  }();
+  const std::vector<std::int64_t> positions{0, 1, 2, 10, 11, 12};
+  const Tensor y = RopeEncoder(small()).rotate(x, positions);
+  for (std::int64_t token = 0; token < 6; ++token) {
+    const auto expected = rotated(small(), {1, 1, 1, 1}, positions[static_cast<std::size_t>(token)]);
+    for (std::int64_t i = 0; i < 8; ++i) {
+      EXPECT_FLOAT_EQ(static_cast<float>(y.at(token * 8 + i)), static_cast<float>(expected[static_cast<std::size_t>(i % 4)]));
+    }
+  }
+}
+
+TEST(RopeEncoder, NaNStaysInItsPair) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const std::vector<double> y = rotated(small(), {nan, 1, 1, 1}, 5);
+  EXPECT_TRUE(std::isnan(y[0]) && std::isnan(y[2]));
+  EXPECT_TRUE(std::isfinite(y[1]) && std::isfinite(y[3]));
+}
+
+TEST(RopeEncoder, RefusesShapesThatDoNotFit) {
+  const RopeEncoder encoder(small());
+  const std::vector<std::int64_t> one{0};
+  EXPECT_THROW(encoder.rotate(Tensor::zeros(Dtype::float32, {1, 1, 1, 6}), one), std::invalid_argument);
+  EXPECT_THROW(encoder.rotate(Tensor::zeros(Dtype::float32, {1, 1, 4}), one), std::invalid_argument);
+  EXPECT_THROW(encoder.rotate(Tensor::zeros(Dtype::float32, {1, 2, 1, 4}), one), std::invalid_argument);
+  EXPECT_THROW(encoder.rotate(Tensor::zeros(Dtype::int64, {1, 1, 1, 4}), one), std::invalid_argument);
+  Rope odd = small();
+  odd.rotary_dim = 3;
+  EXPECT_THROW(RopeEncoder{odd}, SpecError);
+}
+
+}  // namespace
+}  // namespace sextant

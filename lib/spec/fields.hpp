@@ -1,0 +1,68 @@
+#pragma once
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <array>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "lib/spec/spec.hpp"
+
+// Private to lib/spec: typed reading of a JSON object in which every field must be asked for.
+
+namespace sextant {
+
+/// The JSON text of an enumeration's values.
+template <class Enum, std::size_t N>
+using Names = std::array<std::pair<std::string_view, Enum>, N>;
+
+/// Parses `text` as one JSON object. @throws SpecError for other text and for a repeated field.
+nlohmann::json parse_object(std::string_view text, std::string_view what);
+
+/// Reads fields of one object; `finish` refuses those that nobody asked for. Every error is a SpecError naming the
+/// field with its path.
+class Fields {
+ public:
+  Fields(const nlohmann::json& object, std::string path) : object_(object), path_(std::move(path)) {}
+
+  std::optional<std::int64_t> integer(const std::string& name);
+  std::optional<double> number(const std::string& name);
+  std::optional<std::string> text(const std::string& name);
+  /// As above, a null standing for an absent field.
+  std::optional<std::int64_t> integer_or_null(const std::string& name);
+  std::optional<std::string> text_or_null(const std::string& name);
+  bool has(const std::string& name) const { return object_.contains(name); }
+  /// The value, or null if the field is absent or null.
+  const nlohmann::json* object(const std::string& name);
+
+  template <class Enum, std::size_t N>
+  Enum choice(const std::string& name, const Names<Enum, N>& names, Enum fallback) {
+    const std::optional<std::string> value = text(name);
+    if (!value) return fallback;
+    std::vector<std::string_view> known;
+    for (const auto& [known_name, known_value] : names) {
+      if (known_name == *value) return known_value;
+      known.push_back(known_name);
+    }
+    refuse(name, fmt::format("expected one of {}, got \"{}\"", fmt::join(known, ", "), *value));
+  }
+
+  [[noreturn]] void refuse(const std::string& name, std::string_view expected) const;
+  void finish() const;
+
+ private:
+  const nlohmann::json* find(const std::string& name);
+
+  const nlohmann::json& object_;
+  std::string path_;
+  std::set<std::string> asked_;
+};
+
+}  // namespace sextant

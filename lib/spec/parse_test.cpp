@@ -1,0 +1,168 @@
+#include <gtest/gtest.h>
+
+#include <ostream>
+#include <string>
+
+#include "lib/spec/presets.hpp"
+#include "lib/spec/spec.hpp"
+
+namespace sextant {
+namespace {
+
+std::string refusal(const std::string& json) {
+  try {
+    parse_spec(json);
+  } catch (const SpecError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(ParseSpec, FillsDefaults) {
+  const Spec spec = parse_spec(R"({"encoding":"sinusoidal","dim":512})");
+  const auto& encoding = std::get<Sinusoidal>(spec.encoding);
+  EXPECT_EQ(encoding.dim, 512);
+  EXPECT_EQ(encoding.base, 10000);
+  EXPECT_EQ(encoding.layout, Layout::interleaved);
+  EXPECT_EQ(spec.dtype, Dtype::float32);
+  EXPECT_EQ(spec.min_position, 0);
+  EXPECT_EQ(spec.max_position, 131072);
+  EXPECT_EQ(spec.accuracy, AccuracyClass::float32_angle);
+}
+
+TEST(ParseSpec, RotaryDimComesFromTheFactorAsHuggingFaceTruncatesIt) {
+  const auto rotary_dim = [](const std::string& json) { return std::get<Rope>(parse_spec(json).encoding).rotary_dim; };
+  EXPECT_EQ(rotary_dim(R"({"encoding":"rope","head_dim":96,"partial_rotary_factor":0.25})"), 24);
+  EXPECT_EQ(rotary_dim(R"({"encoding":"rope","head_dim":80,"partial_rotary_factor":0.4})"), 32);
+  EXPECT_EQ(rotary_dim(R"({"encoding":"rope","head_dim":64,"rotary_dim":32,"partial_rotary_factor":0.5})"), 32);
+  EXPECT_EQ(rotary_dim(R"({"encoding":"rope","head_dim":64})"), 64);
+}
+
+TEST(ParseSpec, OutputPairingFollowsPairing) {
+  const Spec spec = parse_spec(R"({"encoding":"rope","head_dim":64,"pairing":"interleaved"})");
+  EXPECT_EQ(std::get<Rope>(spec.encoding).output_pairing, Pairing::interleaved);
+}
+
+TEST(ParseSpec, DefaultScalingIsNoScaling) {
+  EXPECT_EQ(refusal(R"({"encoding":"rope","head_dim":64,"rope_scaling":null})"), "accepted");
+  EXPECT_EQ(refusal(R"({"encoding":"rope","head_dim":64,"rope_scaling":{"rope_type":"default"}})"), "accepted");
+}
+
+struct Refusal {
+  const char* json;
+  const char* message;
+};
+
+// What GoogleTest shows of a parameter.
+void PrintTo(const Refusal& refusal, std::ostream* stream) { *stream << refusal.message; }
+
+class Refused : public testing::TestWithParam<Refusal> {};
+
+TEST_P(Refused, InOneLineThatNamesTheField) {
+  const std::string message = refusal(GetParam().json);
+  EXPECT_NE(message.find(GetParam().message), std::string::npos) << message;
+  EXPECT_EQ(message.find('\n'), std::string::npos) << message;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Specs, Refused,
+    testing::Values(
+        Refusal{R"({"encoding":"rope","head_dim":64,"typo":1})", "spec: typo: unknown field"},
+        Refusal{R"({"encoding":"sinusoidal","dim":64,"rope_theta":1e6})", "spec: rope_theta: unknown field"},
+        Refusal{R"({"encoding":"rope","head_dim":64,"head_dim":128})", "\"head_dim\" is given twice"},
+        Refusal{R"({"encoding":"rope","head_dim":64,"rope_scaling":{"rope_type":"default","rope_type":"yarn"}})", "\"rope_type\" is given twice"},
+        Refusal{R"({"encoding":"rope","head_dim":64,"rope_scaling":{"rope_type":"warp"}})", "rope_scaling.rope_type: expected one of default"},
+        Refusal{R"({"encoding":"rope","head_dim":64,"rope_scaling":{"rope_type":"default","factor":2}})", "rope_scaling.factor: unknown field"},
+        Refusal{R"({"encoding":"rope","head_dim":64,"rope_scaling":8})", "rope_scaling: expected an object or null, got 8"},
+        Refusal{R"({"encoding":"rope","head_dim":63})", "head_dim: expected an even number"},
+        Refusal{R"({"encoding":"rope","head_dim":-2})", "head_dim"},
+        Refusal{R"({"encoding":"rope","head_dim":"64"})", "head_dim: expected an integer, got \"64\""},
+        Refusal{R"({"encoding":"rope","head_dim":64.5})", "head_dim: expected an integer, got 64.5"},
+        Refusal{R"({"encoding":"rope","head_dim":18446744073709551615})", "head_dim: 18446744073709551615 does not fit"},
+        Refusal{R"({"encoding":"rope"})", "head_dim: needed"},
+        Refusal{R"({"encoding":"rope","head_dim":64,"rotary_dim":66})", "rotary_dim: expected at most head_dim"},
+        Refusal{R"({"encoding":"rope","head_dim":64,"rotary_dim":0})", "rotary_dim: expected an even number"},
+        Refusal{R"({"encoding":"rope","head_dim":64,"rotary_dim":16,"partial_rotary_factor":0.5})", "rotary_dim: 16 contradicts partial_rotary_factor"},
+        Refusal{R"({"encoding":"rope","head_dim":64,"partial_rotary_factor":1.5})", "partial_rotary_factor: expected a number above 0"},
+        Refusal{R"({"encoding":"rope","head_dim":64,"partial_rotary_factor":0.3})", "partial_rotary_factor: head_dim 64 times 0.3 makes rotary_dim 19"},
+        Refusal{R"({"encoding":"rope","head_dim":64,"rope_theta":0})", "rope_theta: expected a finite number of at least 1"},
+        Refusal{R"({"encoding":"rope","head_dim":64,"pairing":"neox"})", "pairing: expected one of interleaved, half, got \"neox\""},
+        Refusal{R"({"encoding":"sinusoidal"})", "dim: needed"},
+        Refusal{R"({"encoding":"sinusoidal","dim":7})", "dim: expected an even number"},
+        Refusal{R"({"encoding":"sinusoidal","dim":2,"denominator":"half_minus_one"})", "denominator: half_minus_one divides by dim/2 - 1"},
+        Refusal{R"({"encoding":"sinusoidal","dim":64,"base":-1})", "base: expected a finite number of at least 1"},
+        Refusal{R"({"encoding":"sinusoidal","dim":64,"scale":0})", "scale: expected a finite number other than 0"},
+        Refusal{R"({"encoding":"sinusoidal","dim":64,"position_offset":9007199254740993})", "position_offset"},
+        Refusal{R"({"encoding":"sinusoidal","dim":64,"max_position":0})", "max_position: expected an integer above min_position"},
+        Refusal{R"({"encoding":"sinusoidal","dim":64,"min_position":-9007199254740993})", "min_position"},
+        Refusal{R"({"encoding":"sinusoidal","dim":64,"dtype":"int64"})", "dtype: expected one of float32"},
+        Refusal{R"({"encoding":"sinusoidal","dim":64,"accuracy":"good"})", "accuracy: expected one of correctly-rounded"},
+        Refusal{R"({"encoding":"alibi","num_heads":8})", "encoding: expected sinusoidal or rope, got \"alibi\""},
+        Refusal{R"({"dim":64})", "encoding: needed"},
+        Refusal{R"([1,2])", "expected a JSON object"}, Refusal{R"({"encoding":)", "not valid JSON"}, Refusal{"", "not valid JSON"},
+        Refusal{R"({"encoding":"sinusoidal","dim":64,"base":1e999})", "not valid JSON"}));
+
+TEST(ParseSpec, EveryPresetParsesAndItsWrittenFormMeansTheSame) {
+  for (const Preset& preset : presets()) {
+    const std::string written = to_json(parse_spec(preset.json));
+    EXPECT_EQ(to_json(parse_spec(written)), written) << preset.name;
+  }
+  EXPECT_FALSE(presets().empty());
+}
+
+TEST(ParseSpec, EveryFieldReachesTheWrittenForm) {
+  const std::string written =
+      R"({"encoding":"sinusoidal","dim":34,"base":77777.25,"layout":"concatenated","first":"cos","denominator":"half_minus_one",)"
+      R"("position_offset":-2,"scale":0.5,"dtype":"bfloat16","min_position":-5,"max_position":9,"accuracy":"faithful"})";
+  EXPECT_EQ(to_json(parse_spec(written)), written);
+  const std::string rope =
+      R"({"encoding":"rope","head_dim":64,"rotary_dim":32,"rope_theta":500000.0,"pairing":"interleaved","output_pairing":"half",)"
+      R"("rotary_layout":"spread","direction":"clockwise","rope_scaling":null,"dtype":"float16","min_position":0,"max_position":9,)"
+      R"("accuracy":"exact-angle"})";
+  EXPECT_EQ(to_json(parse_spec(rope)), rope);
+}
+
+TEST(Channels, OfEachLayoutAndPairing) {
+  const auto sinusoidal = [](Layout layout, First first) {
+    Sinusoidal encoding;
+    encoding.dim = 8;
+    encoding.layout = layout;
+    encoding.first = first;
+    const Channels channels = channels_of_pair(encoding, 1);
+    return std::pair(channels.first, channels.second);
+  };
+  using Pair = std::pair<std::int64_t, std::int64_t>;
+  EXPECT_EQ(sinusoidal(Layout::interleaved, First::sin), Pair(2, 3));
+  EXPECT_EQ(sinusoidal(Layout::interleaved, First::cos), Pair(3, 2));
+  EXPECT_EQ(sinusoidal(Layout::concatenated, First::sin), Pair(1, 5));
+  EXPECT_EQ(sinusoidal(Layout::concatenated, First::cos), Pair(5, 1));
+
+  Rope rope;
+  rope.head_dim = 8;
+  rope.rotary_dim = 4;
+  EXPECT_EQ(channels_of_pair(rope, Pairing::half, 1).second, 3);
+  EXPECT_EQ(channels_of_pair(rope, Pairing::interleaved, 1).first, 2);
+  rope.rotary_layout = RotaryLayout::spread;
+  EXPECT_EQ(channels_of_pair(rope, Pairing::half, 1).second, 5);
+}
+
+TEST(Channels, PassedThroughAreTheOthers) {
+  Rope rope;
+  rope.head_dim = 8;
+  rope.rotary_dim = 4;
+  const auto outputs = [](const Rope& encoding) {
+    std::vector<std::pair<std::int64_t, std::int64_t>> list;
+    for (const Passthrough& channel : passthrough_channels(encoding)) list.emplace_back(channel.output, channel.input);
+    return list;
+  };
+  using List = std::vector<std::pair<std::int64_t, std::int64_t>>;
+  EXPECT_EQ(outputs(rope), (List{{4, 4}, {5, 5}, {6, 6}, {7, 7}}));
+  rope.rotary_layout = RotaryLayout::spread;
+  EXPECT_EQ(outputs(rope), (List{{2, 2}, {6, 6}, {3, 3}, {7, 7}}));
+  // Frequency 0 or not, the pairs move from the input's pairing to the output's.
+  rope.pairing = Pairing::interleaved;
+  EXPECT_EQ(outputs(rope), (List{{2, 4}, {6, 5}, {3, 6}, {7, 7}}));
+}
+
+}  // namespace
+}  // namespace sextant

@@ -1,0 +1,35 @@
+#include "lib/spec/presets.hpp"
+
+#include <array>
+
+namespace sextant {
+namespace {
+
+// Settings as published in each model's paper or config.json.
+constexpr std::array<Preset, 8> table{{
+    {"transformer-512", "Vaswani et al. 2017, section 3.5, d_model = 512", R"({"encoding":"sinusoidal","dim":512})"},
+    {"tensor2tensor-512", "tensor2tensor's timing signal: sines, then cosines, divisor d/2 - 1",
+     R"({"encoding":"sinusoidal","dim":512,"layout":"concatenated","denominator":"half_minus_one"})"},
+    {"marian-512", "Marian as ported to transformers: sines, then cosines",
+     R"({"encoding":"sinusoidal","dim":512,"layout":"concatenated","max_position":512})"},
+    {"gpt-j-6b", "GPT-J 6B: interleaved pairs, 64 of 256 channels",
+     R"({"encoding":"rope","head_dim":256,"rotary_dim":64,"pairing":"interleaved","max_position":2048})"},
+    {"gpt-neox-20b", "GPT-NeoX 20B: half pairing, a quarter of the channels",
+     R"({"encoding":"rope","head_dim":96,"partial_rotary_factor":0.25,"max_position":2048})"},
+    {"llama-2-7b", "Llama 2 7B", R"({"encoding":"rope","head_dim":128,"max_position":4096})"},
+    {"llama-3-8b", "Llama 3 8B", R"({"encoding":"rope","head_dim":128,"rope_theta":500000,"max_position":8192})"},
+    {"qwen2-7b", "Qwen2 7B", R"({"encoding":"rope","head_dim":128,"rope_theta":1000000,"max_position":131072})"},
+}};
+
+}  // namespace
+
+std::span<const Preset> presets() { return table; }
+
+std::optional<Preset> preset_named(std::string_view name) {
+  for (const Preset& preset : table) {
+    if (preset.name == name) return preset;
+  }
+  return std::nullopt;
+}
+
+}  // namespace sextant
