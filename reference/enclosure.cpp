@@ -1,0 +1,102 @@
+#include "reference/enclosure.hpp"
+
+#include <algorithm>
+
+namespace sextant::reference {
+
+// A moved-from value keeps its own storage (swap), so that every object is always initialised.
+
+Enclosure::Enclosure(Precision precision) { mpfi_init2(interval_, precision.bits); }
+
+Enclosure::Enclosure(double value, Precision precision) : Enclosure(Precision{std::max(precision.bits, 53L)}) {
+  mpfi_set_d(interval_, value);
+}
+
+Enclosure::Enclosure(std::int64_t value, Precision precision) : Enclosure(Precision{std::max(precision.bits, 64L)}) {
+  static_assert(sizeof(long) == sizeof(std::int64_t), "mpfi_set_si takes a long");
+  mpfi_set_si(interval_, value);
+}
+
+Enclosure Enclosure::pi(Precision precision) {
+  Enclosure result(precision);
+  mpfi_const_pi(result.interval_);
+  return result;
+}
+
+Enclosure Enclosure::hull(const Enclosure& a, const Enclosure& b) { return binary(a, b, mpfi_union); }
+
+Enclosure::Enclosure(const Enclosure& other) : Enclosure(other.precision()) { mpfi_set(interval_, other.interval_); }
+
+Enclosure::Enclosure(Enclosure&& other) noexcept : Enclosure(Precision{MPFR_PREC_MIN}) {
+  mpfi_swap(interval_, other.interval_);
+}
+
+Enclosure& Enclosure::operator=(const Enclosure& other) {
+  Enclosure copy(other);
+  mpfi_swap(interval_, copy.interval_);
+  return *this;
+}
+
+Enclosure& Enclosure::operator=(Enclosure&& other) noexcept {
+  mpfi_swap(interval_, other.interval_);
+  return *this;
+}
+
+Enclosure::~Enclosure() { mpfi_clear(interval_); }
+
+Precision Enclosure::precision() const { return {static_cast<long>(mpfi_get_prec(interval_))}; }
+
+template <class Function>
+Enclosure Enclosure::unary(const Enclosure& a, Function function) {
+  Enclosure result(a.precision());
+  function(result.interval_, a.interval_);
+  return result;
+}
+
+template <class Function>
+Enclosure Enclosure::binary(const Enclosure& a, const Enclosure& b, Function function) {
+  Enclosure result(Precision{std::max(a.precision().bits, b.precision().bits)});
+  function(result.interval_, a.interval_, b.interval_);
+  return result;
+}
+
+Enclosure operator+(const Enclosure& a, const Enclosure& b) { return Enclosure::binary(a, b, mpfi_add); }
+Enclosure operator-(const Enclosure& a, const Enclosure& b) { return Enclosure::binary(a, b, mpfi_sub); }
+Enclosure operator*(const Enclosure& a, const Enclosure& b) { return Enclosure::binary(a, b, mpfi_mul); }
+Enclosure operator/(const Enclosure& a, const Enclosure& b) { return Enclosure::binary(a, b, mpfi_div); }
+Enclosure operator-(const Enclosure& a) { return Enclosure::unary(a, mpfi_neg); }
+Enclosure abs(const Enclosure& a) { return Enclosure::unary(a, mpfi_abs); }
+Enclosure square(const Enclosure& a) { return Enclosure::unary(a, mpfi_sqr); }
+Enclosure sqrt(const Enclosure& a) { return Enclosure::unary(a, mpfi_sqrt); }
+Enclosure hypot(const Enclosure& a, const Enclosure& b) { return Enclosure::binary(a, b, mpfi_hypot); }
+Enclosure exp(const Enclosure& a) { return Enclosure::unary(a, mpfi_exp); }
+Enclosure log(const Enclosure& a) { return Enclosure::unary(a, mpfi_log); }
+Enclosure sin(const Enclosure& a) { return Enclosure::unary(a, mpfi_sin); }
+Enclosure cos(const Enclosure& a) { return Enclosure::unary(a, mpfi_cos); }
+
+Enclosure min(const Enclosure& a, const Enclosure& b) {
+  return Enclosure::binary(a, b, [](mpfi_ptr result, mpfi_srcptr x, mpfi_srcptr y) {
+    mpfr_min(&result->left, &x->left, &y->left, MPFR_RNDD);
+    mpfr_min(&result->right, &x->right, &y->right, MPFR_RNDU);
+  });
+}
+
+bool certainly_at_most(const Enclosure& a, const Enclosure& b) {
+  return mpfr_lessequal_p(&a.interval_->right, &b.interval_->left) != 0;
+}
+
+bool certainly_above(const Enclosure& a, const Enclosure& b) {
+  return mpfr_greater_p(&a.interval_->left, &b.interval_->right) != 0;
+}
+
+double Enclosure::lower() const { return mpfr_get_d(&interval_->left, MPFR_RNDD); }
+
+double Enclosure::upper() const { return mpfr_get_d(&interval_->right, MPFR_RNDU); }
+
+Certainty at_most(const Enclosure& a, const Enclosure& b) {
+  if (certainly_at_most(a, b)) return Certainty::yes;
+  if (certainly_above(a, b)) return Certainty::no;
+  return Certainty::unknown;
+}
+
+}  // namespace sextant::reference

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "reference/enclosure.hpp"
+
+namespace sextant::reference {
+
+/// An angle in radians, with its sin and cos.
+struct Rotation {
+  Enclosure angle;
+  Enclosure sin;
+  Enclosure cos;
+};
+
+/// The geometric frequencies w_i = base^(-i * numerator / denominator), i = 0 .. count-1, in radians per position, as
+/// real-number mathematics (Vaswani et al. 2017, section 3.5; Su et al. 2021, section 3.2.2). Enclosures are kept per
+/// precision, so an object belongs to one thread.
+class GeometricFrequencies {
+ public:
+  /// Domain as lib/spec checks it: base >= 1, denominator > 0 unless count <= 1.
+  GeometricFrequencies(double base, std::int64_t numerator, std::int64_t denominator, std::int64_t count);
+
+  /// w_i. Relative width below 2^(8 - precision) for the bases and exponents that specs allow.
+  const Enclosure& radians(std::int64_t pair, Precision precision);
+
+  /// The rotation by w_i * position. The last one is kept, since both channels of a pair ask for it in turn: the reference
+  /// is good until the next call.
+  const Rotation& rotation(std::int64_t position, std::int64_t pair, Precision precision);
+
+  /// |ln w_i| = ln(base) * i * numerator / denominator.
+  Enclosure log_magnitude(std::int64_t pair, Precision precision) const;
+
+ private:
+  double base_;
+  std::int64_t numerator_;
+  std::int64_t denominator_;
+  std::int64_t count_;
+  std::map<long, std::vector<Enclosure>> by_precision_;
+
+  struct Kept {
+    std::int64_t position;
+    std::int64_t pair;
+    long bits;
+    Rotation rotation;
+  };
+  std::optional<Kept> kept_;
+};
+
+}  // namespace sextant::reference

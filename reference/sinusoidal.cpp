@@ -1,0 +1,25 @@
+#include "reference/sinusoidal.hpp"
+
+namespace sextant::reference {
+namespace {
+
+GeometricFrequencies frequencies_of(const Sinusoidal& encoding) {
+  const std::int64_t count = pairs(encoding);
+  return encoding.denominator == Denominator::dim ? GeometricFrequencies(encoding.base, 2, encoding.dim, count)
+                                                  : GeometricFrequencies(encoding.base, 1, count - 1, count);
+}
+
+}  // namespace
+
+SinusoidalReference::SinusoidalReference(const Sinusoidal& encoding)
+    : encoding_(encoding), frequencies_(frequencies_of(encoding)) {}
+
+const Rotation& SinusoidalReference::shift(std::int64_t offset, std::int64_t pair, Precision precision) {
+  return frequencies_.rotation(offset, pair, precision);
+}
+
+const Rotation& SinusoidalReference::rotation(std::int64_t position, std::int64_t pair, Precision precision) {
+  return shift(position + encoding_.position_offset, pair, precision);
+}
+
+}  // namespace sextant::reference

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+
+#include "lib/spec/spec.hpp"
+#include "reference/enclosure.hpp"
+#include "reference/frequency.hpp"
+
+namespace sextant::reference {
+
+/// Enclosures of the sinusoidal encoding, Vaswani et al. 2017, section 3.5, as lib/spec/spec.hpp states it. An object
+/// belongs to one thread.
+class SinusoidalReference {
+ public:
+  explicit SinusoidalReference(const Sinusoidal& encoding);
+
+  /// The angle w_i (position + position_offset) with its sin and cos, before the scale. The reference is good
+  /// until the next call.
+  const Rotation& rotation(std::int64_t position, std::int64_t pair, Precision precision);
+
+  /// The rotation by w_i * offset that carries PE(p) to PE(p + offset). Likewise.
+  const Rotation& shift(std::int64_t offset, std::int64_t pair, Precision precision);
+
+  const GeometricFrequencies& frequencies() const { return frequencies_; }
+  const Sinusoidal& encoding() const { return encoding_; }
+
+ private:
+  Sinusoidal encoding_;
+  GeometricFrequencies frequencies_;
+};
+
+}  // namespace sextant::reference
