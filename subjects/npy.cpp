@@ -1,0 +1,107 @@
+#include "subjects/npy.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cstring>
+#include <fstream>
+#include <regex>
+
+namespace sextant {
+namespace {
+
+constexpr std::array<unsigned char, 6> magic{0x93, 'N', 'U', 'M', 'P', 'Y'};
+// NumPy itself refuses headers above 10,000 characters by default.
+constexpr std::size_t max_header = std::size_t{1} << 16;
+
+struct Header {
+  std::string descr;
+  bool fortran_order = false;
+  std::vector<std::int64_t> shape;
+};
+
+// The header is a Python dict literal with exactly three keys, written by NumPy in sorted order. Each is looked up by
+// itself, so the order does not matter.
+Header parse_header(const std::string& text, const std::string& file) {
+  const auto find = [&](const char* key, const char* value) {
+    std::smatch match;
+    const std::regex pattern(fmt::format("'{}'\\s*:\\s*{}", key, value));
+    if (!std::regex_search(text, match, pattern)) throw NpyError(fmt::format("{}: header has no valid '{}'", file, key));
+    return match[1].str();
+  };
+  Header header;
+  header.descr = find("descr", "'([^']*)'");
+  header.fortran_order = find("fortran_order", "(True|False)") == "True";
+  const std::string extents = find("shape", "\\(([0-9,\\s]*)\\)");
+  const std::regex number("[0-9]+");
+  for (auto it = std::sregex_iterator(extents.begin(), extents.end(), number); it != std::sregex_iterator(); ++it) {
+    if (it->str().size() > 18) throw NpyError(fmt::format("{}: 'shape' has an extent of {}", file, it->str()));
+    header.shape.push_back(std::stoll(it->str()));
+  }
+  return header;
+}
+
+void check_descr(const std::string& descr, Dtype dtype, const std::string& file) {
+  const bool fits = (dtype == Dtype::float64 && descr == "<f8") || (dtype == Dtype::float32 && descr == "<f4") ||
+                    (dtype == Dtype::float16 && descr == "<f2") ||
+                    (dtype == Dtype::bfloat16 && (descr == "<u2" || descr == "|V2" || descr == "<V2"));
+  if (!fits) throw NpyError(fmt::format("{}: elements are '{}', the spec says {}", file, descr, name_of(dtype)));
+}
+
+}  // namespace
+
+NpyTable::NpyTable(const std::filesystem::path& file, Dtype dtype) : file_(file), dtype_(dtype) {
+  const std::string name = file.string();
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(file, error)) throw NpyError(fmt::format("{}: no such file", name));
+  std::ifstream stream(file, std::ios::binary);
+  if (!stream) throw NpyError(fmt::format("{}: cannot be opened", name));
+  std::array<unsigned char, 12> start{};
+  stream.read(reinterpret_cast<char*>(start.data()), 8);
+  if (!stream || std::memcmp(start.data(), magic.data(), magic.size()) != 0) {
+    throw NpyError(fmt::format("{}: offset 0: not a .npy file", name));
+  }
+  const int version = start[6];
+  if (version < 1 || version > 3) throw NpyError(fmt::format("{}: offset 6: .npy version {} is not known", name, version));
+  const int length_bytes = version == 1 ? 2 : 4;
+  stream.read(reinterpret_cast<char*>(start.data() + 8), length_bytes);
+  std::size_t length = 0;
+  for (int i = 0; i < length_bytes; ++i) length |= std::size_t{start[static_cast<std::size_t>(8 + i)]} << (8 * i);
+  if (!stream || length > max_header) throw NpyError(fmt::format("{}: offset 8: header length {}", name, length));
+  std::string text(length, '\0');
+  stream.read(text.data(), static_cast<std::streamsize>(length));
+  if (!stream) throw NpyError(fmt::format("{}: the file ends inside its header", name));
+
+  const Header header = parse_header(text, name);
+  check_descr(header.descr, dtype, name);
+  if (header.shape.size() != 2) throw NpyError(fmt::format("{}: shape {} is not [positions, dim]", name, shape_text(header.shape)));
+  if (header.fortran_order) throw NpyError(fmt::format("{}: is in Fortran order; save it with numpy.ascontiguousarray", name));
+  rows_ = header.shape[0];
+  columns_ = header.shape[1];
+  data_offset_ = 8 + length_bytes + static_cast<std::int64_t>(length);
+  std::uint64_t expected = 0;
+  try {
+    expected = static_cast<std::uint64_t>(data_offset_) + static_cast<std::uint64_t>(elements_of(header.shape)) * size_of(dtype);
+  } catch (const std::invalid_argument& failure) {
+    throw NpyError(fmt::format("{}: {}", name, failure.what()));
+  }
+  const std::uint64_t actual = std::filesystem::file_size(file);
+  if (actual < expected) throw NpyError(fmt::format("{}: {} bytes, its header needs {}", name, actual, expected));
+}
+
+Tensor NpyTable::gather(std::span<const std::int64_t> indices) const {
+  Tensor rows = Tensor::zeros(dtype_, {static_cast<std::int64_t>(indices.size()), columns_});
+  const std::size_t row_bytes = static_cast<std::size_t>(columns_) * size_of(dtype_);
+  std::ifstream stream(file_, std::ios::binary);
+  char* destination = reinterpret_cast<char*>(rows.data.data());
+  for (const std::int64_t index : indices) {
+    if (index < 0 || index >= rows_) throw NpyError(fmt::format("{}: has no row {}", file_.string(), index));
+    stream.seekg(data_offset_ + index * static_cast<std::int64_t>(row_bytes));
+    stream.read(destination, static_cast<std::streamsize>(row_bytes));
+    if (!stream) throw NpyError(fmt::format("{}: row {} cannot be read", file_.string(), index));
+    destination += row_bytes;
+  }
+  return rows;
+}
+
+}  // namespace sextant

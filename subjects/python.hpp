@@ -1,0 +1,18 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+
+#include "subjects/process.hpp"
+
+namespace sextant {
+
+/// The command that serves the Python subject file `file` (design, section 5).
+///
+/// The interpreter is `python` where given, else $SEXTANT_PYTHON, else the first of python3 and /usr/bin/python3 that
+/// can import NumPy; the worker is ../share/sextant/python/sextant_worker.py as seen from this program, or
+/// $SEXTANT_SHARE/python/sextant_worker.py.
+/// @throws SubjectNameError if the file, the interpreter or the worker is not there.
+Command python_command(const std::filesystem::path& file, const std::optional<std::string>& python);
+
+}  // namespace sextant

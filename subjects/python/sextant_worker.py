@@ -1,0 +1,253 @@
+"""Serves a Python subject to Sextant: safetensors blobs in on standard input, out on standard output.
+
+Run as `python sextant_worker.py FILE.py`, where FILE.py defines any of
+
+    encode(positions, spec)                               -> encoding [n, dim]
+    rotate(x, positions, spec)                            -> y, as x
+    bias(query_positions, key_positions, spec)            -> bias [heads, q, k]
+    bucket(relative, spec)                                -> bucket [n]
+    attend(q, k, v, positions, spec)                      -> out, as q
+    backward(of, inputs, grad, spec)                      -> gradient
+    reset()
+
+or calls `sextant_worker.serve(encode=..., rotate=..., ...)` itself. `spec` is a dict with every field filled in. Arrays are
+NumPy's (bfloat16 as ml_dtypes.bfloat16 where that is installed, else as uint16 bit patterns), or those of the framework
+that the file names: `framework = "torch"` or `framework = "jax"`. None, or an operation that is not defined, means
+unsupported. `name` and `version` strings, where defined, are shown in the report.
+
+Whatever the file prints goes to standard error, from C code too: the protocol has descriptors of its own.
+"""
+
+import importlib.util
+import json
+import os
+import struct
+import sys
+import traceback
+
+import numpy as np
+
+try:
+    import ml_dtypes
+
+    BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
+except ImportError:
+    BFLOAT16 = None
+
+OPERATIONS = ("encode", "rotate", "bias", "bucket", "attend", "backward", "reset")
+CODES = {"F64": np.dtype("<f8"), "F32": np.dtype("<f4"), "F16": np.dtype("<f2"), "I64": np.dtype("<i8")}
+# The arguments of each operation after `self`, in the order of its signature.
+ARGUMENTS = {
+    "encode": ("positions",),
+    "rotate": ("x", "positions"),
+    "bias": ("query_positions", "key_positions"),
+    "bucket": ("relative",),
+    "attend": ("q", "k", "v", "positions"),
+}
+RESULTS = {"encode": "encoding", "rotate": "y", "bias": "bias", "bucket": "bucket", "attend": "out"}
+LARGEST_HEADER = 1 << 20
+
+
+class Unsupported(Exception):
+    """The subject cannot do what was asked; its text is the reason."""
+
+
+def read_exactly(stream, size):
+    data = stream.read(size)
+    if len(data) != size:
+        raise EOFError
+    return data
+
+
+def read_blob(stream):
+    """(metadata, {name: array}) of the next request, or None at the end of the input."""
+    start = stream.read(8)
+    if not start:
+        return None
+    if len(start) < 8:
+        raise EOFError
+    (length,) = struct.unpack("<Q", start)
+    if length > LARGEST_HEADER:
+        raise ValueError(f"request header of {length} bytes")
+    header = json.loads(read_exactly(stream, length))
+    metadata = header.pop("__metadata__", {})
+    data = read_exactly(stream, max((entry["data_offsets"][1] for entry in header.values()), default=0))
+    tensors = {}
+    for key, entry in header.items():
+        begin, end = entry["data_offsets"]
+        bits = data[begin:end]
+        if entry["dtype"] == "BF16":
+            array = np.frombuffer(bits, dtype="<u2")
+            array = array.view(BFLOAT16) if BFLOAT16 is not None else array
+        else:
+            array = np.frombuffer(bits, dtype=CODES[entry["dtype"]])
+        # A copy, so that the subject may write into its input without an error of NumPy's.
+        tensors[key] = array.reshape(entry["shape"]).copy()
+    return metadata, tensors
+
+
+def code_of(array, spec_dtype):
+    for code, dtype in CODES.items():
+        if array.dtype == dtype:
+            return code
+    if BFLOAT16 is not None and array.dtype == BFLOAT16:
+        return "BF16"
+    if array.dtype == np.uint16 and spec_dtype == "bfloat16":
+        return "BF16"
+    raise TypeError(f"returned an array of {array.dtype}")
+
+
+def write_blob(stream, metadata, tensors, spec_dtype=None):
+    header, offset, parts = {"__metadata__": metadata}, 0, []
+    for key, array in tensors.items():
+        code = code_of(array, spec_dtype)
+        data = np.ascontiguousarray(array).tobytes()
+        header[key] = {"dtype": code, "shape": list(array.shape), "data_offsets": [offset, offset + len(data)]}
+        offset += len(data)
+        parts.append(data)
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    stream.write(b"".join([struct.pack("<Q", len(text)), text, *parts]))
+    stream.flush()
+
+
+class NumpyArrays:
+    """Arrays as NumPy has them."""
+
+    def give(self, array):
+        return array
+
+    def take(self, value):
+        return np.asarray(value)
+
+
+class TorchArrays:
+    """Arrays as torch.Tensor; bfloat16 travels as its bits."""
+
+    def __init__(self):
+        import torch
+
+        self.torch = torch
+
+    def give(self, array):
+        if array.dtype == np.uint16 or (BFLOAT16 is not None and array.dtype == BFLOAT16):
+            return self.torch.from_numpy(array.view(np.int16)).view(self.torch.bfloat16)
+        return self.torch.from_numpy(array)
+
+    def take(self, value):
+        value = value.detach().cpu().contiguous()
+        if value.dtype == self.torch.bfloat16:
+            bits = value.view(self.torch.int16).numpy().view(np.uint16)
+            return bits.view(BFLOAT16) if BFLOAT16 is not None else bits
+        return value.numpy()
+
+
+class JaxArrays:
+    """Arrays as jax.Array. Without JAX_ENABLE_X64 there are no 64-bit types; what does not fit is unsupported."""
+
+    def __init__(self):
+        import jax.numpy
+
+        self.numpy = jax.numpy
+
+    def give(self, array):
+        given = self.numpy.asarray(array)
+        if not np.array_equal(np.asarray(given), array):
+            raise Unsupported(f"JAX without JAX_ENABLE_X64=1 has no {array.dtype}")
+        return given
+
+    def take(self, value):
+        return np.asarray(value)
+
+
+FRAMEWORKS = {None: NumpyArrays, "numpy": NumpyArrays, "torch": TorchArrays, "jax": JaxArrays}
+
+
+def answer(functions, arrays, operation, tensors, metadata):
+    """The reply's tensors. Raises Unsupported."""
+    function = functions.get(operation)
+    if operation == "reset":
+        if function is not None:
+            function()
+        return {}
+    if function is None:
+        raise Unsupported(f"the subject defines no {operation}")
+    spec = json.loads(metadata["spec"])
+    given = {key: arrays.give(array) for key, array in tensors.items()}
+    if operation == "backward":
+        grad = given.pop("grad")
+        result = function(metadata["of"], given, grad, spec)
+        name = "grad_weight" if "weight" in given else "grad_x"
+    else:
+        extra = [given["weight"]] if "weight" in given else []
+        result = function(*(given[key] for key in ARGUMENTS[operation]), *extra, spec)
+        name = RESULTS[operation]
+    if result is None:
+        raise Unsupported(f"{operation} returned None")
+    return {name: arrays.take(result)}
+
+
+_streams = None
+_served = False
+
+
+def _take_streams():
+    """Moves the protocol to descriptors of its own, and standard output to standard error."""
+    global _streams
+    if _streams is None:
+        _streams = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+        nothing = os.open(os.devnull, os.O_RDONLY)
+        os.dup2(nothing, 0)
+        os.close(nothing)
+        os.dup2(2, 1)
+    return _streams
+
+
+def serve(framework=None, name="", version="", **functions):
+    """Answers requests until the input ends. `functions` are the operations by name."""
+    global _served
+    _served = True
+    source, sink = _take_streams()
+    unknown = set(functions) - set(OPERATIONS)
+    if unknown:
+        raise TypeError(f"no operation is called {', '.join(sorted(unknown))}")
+    arrays = FRAMEWORKS[framework]()
+    while (request := read_blob(source)) is not None:
+        metadata, tensors = request
+        reply = {"id": metadata["id"], "status": "ok"}
+        try:
+            if metadata["op"] == "describe":
+                reply |= {"name": name, "version": version, "ops": ",".join(functions)}
+                write_blob(sink, reply, {})
+                continue
+            spec_dtype = json.loads(metadata["spec"])["dtype"]
+            write_blob(sink, reply, answer(functions, arrays, metadata["op"], tensors, metadata), spec_dtype)
+        except Unsupported as reason:
+            write_blob(sink, reply | {"status": "unsupported", "message": str(reason)}, {})
+        except Exception as error:
+            traceback.print_exc()
+            message = f"{type(error).__name__}: {error}"
+            write_blob(sink, reply | {"status": "error", "message": message}, {})
+
+
+def main(path):
+    _take_streams()
+    # The file may say `import sextant_worker`: it is to get this module, not a second one.
+    sys.modules["sextant_worker"] = sys.modules[__name__]
+    sys.path.insert(0, os.path.dirname(os.path.abspath(path)))
+    module_spec = importlib.util.spec_from_file_location("sextant_subject", path)
+    module = importlib.util.module_from_spec(module_spec)
+    sys.modules["sextant_subject"] = module
+    module_spec.loader.exec_module(module)
+    if _served:
+        return
+    functions = {key: getattr(module, key) for key in OPERATIONS if callable(getattr(module, key, None))}
+    if not functions:
+        sys.exit(f"{path} defines none of {', '.join(OPERATIONS)}")
+    serve(getattr(module, "framework", None), str(getattr(module, "name", "")), str(getattr(module, "version", "")), **functions)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit("usage: sextant_worker.py FILE.py")
+    main(sys.argv[1])

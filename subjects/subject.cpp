@@ -1,0 +1,16 @@
+#include "subjects/subject.hpp"
+
+namespace sextant {
+
+std::string_view name_of(FailureKind kind) {
+  switch (kind) {
+    case FailureKind::crashed: return "crashed";
+    case FailureKind::timed_out: return "timed out";
+    case FailureKind::protocol: return "broke the protocol";
+    case FailureKind::error: return "reported an error";
+    case FailureKind::unsupported: return "does not support this";
+  }
+  throw std::invalid_argument("name_of: no such failure kind");
+}
+
+}  // namespace sextant

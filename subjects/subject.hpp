@@ -1,0 +1,97 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lib/numeric/tensor.hpp"
+#include "lib/spec/spec.hpp"
+
+namespace sextant {
+
+/// Tensors by the names of the protocol: "positions", "x", "encoding", ...
+using Tensors = std::map<std::string, Tensor>;
+
+/// Why a subject gave no answer.
+enum class FailureKind {
+  crashed,      ///< its process died
+  timed_out,    ///< no answer within the time-out
+  protocol,     ///< the answer was malformed, oversized, of the wrong shape or dtype
+  error,        ///< it answered with an error of its own
+  unsupported,  ///< it says that it does not have this operation
+};
+
+/// A subject gave no answer. what() is one line for the report.
+class SubjectFailure : public std::runtime_error {
+ public:
+  SubjectFailure(FailureKind kind, const std::string& message) : std::runtime_error(message), kind_(kind) {}
+  FailureKind kind() const { return kind_; }
+
+ private:
+  FailureKind kind_;
+};
+
+/// The run was interrupted while a subject was at work.
+class Interrupted : public std::runtime_error {
+ public:
+  Interrupted() : std::runtime_error("interrupted") {}
+};
+
+/// A subject that cannot be opened because of how it was named: a file that is not there, say.
+class SubjectNameError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// What a subject says of itself. Empty `operations` or `dtypes`: it does not say.
+struct Description {
+  std::string name;
+  std::string version;
+  std::vector<std::string> operations;
+  std::vector<std::string> dtypes;
+};
+
+/// One conversation with a subject about one spec, from a fresh state: it may keep caches from call to call, and is
+/// used by one thread.
+class Session {
+ public:
+  virtual ~Session() = default;
+
+  /// @throws SubjectFailure, Interrupted.
+  virtual Description describe() = 0;
+
+  /// Performs an operation of the protocol (design: encode, rotate, ...). The reply is what the subject sent:
+  /// operations.hpp checks it. After a SubjectFailure of a kind other than `error` and `unsupported` the session is over.
+  /// @throws SubjectFailure, Interrupted.
+  virtual Tensors call(std::string_view operation, const Tensors& inputs) = 0;
+};
+
+/// An implementation under audit.
+class Subject {
+ public:
+  virtual ~Subject() = default;
+
+  /// As given on the command line: "builtin", "python:file.py".
+  virtual std::string name() const = 0;
+
+  /// Whether it computes answers; a recorded one only repeats them.
+  virtual bool is_live() const { return true; }
+
+  /// The part of the claim that the subject can be asked about: a recorded table ends somewhere.
+  /// @throws SubjectNameError if nothing is left of it.
+  virtual Spec within_reach(const Spec& spec) const { return spec; }
+
+  /// A fresh session. Several may be open at once, from several threads.
+  /// @throws SubjectFailure if it cannot be started, Interrupted.
+  virtual std::unique_ptr<Session> open(const Spec& spec) const = 0;
+};
+
+/// "crashed", "timed out", ... for messages.
+std::string_view name_of(FailureKind kind);
+
+}  // namespace sextant

@@ -1,0 +1,141 @@
+#include "subjects/worker.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <sstream>
+#include <utility>
+
+#include "subjects/safetensors.hpp"
+
+namespace sextant {
+namespace {
+
+std::vector<std::string> split_commas(const std::string& text) {
+  std::vector<std::string> words;
+  std::istringstream stream(text);
+  for (std::string word; std::getline(stream, word, ',');) {
+    word.erase(0, word.find_first_not_of(' '));
+    word.erase(word.find_last_not_of(' ') + 1);
+    if (!word.empty()) words.push_back(word);
+  }
+  return words;
+}
+
+// The last line a worker wrote to its standard error: for a Python one, the exception.
+std::string last_line(const std::string& text) {
+  const auto end = text.find_last_not_of(" \r\n");
+  if (end == std::string::npos) return "";
+  const auto begin = text.find_last_of('\n', end);
+  return text.substr(begin == std::string::npos ? 0 : begin + 1, end - (begin == std::string::npos ? 0 : begin + 1) + 1);
+}
+
+std::string one_line(std::string text) {
+  std::replace_if(text.begin(), text.end(), [](unsigned char letter) { return letter < 0x20; }, ' ');
+  constexpr std::size_t limit = 400;
+  if (text.size() > limit) text = text.substr(0, limit) + "...";
+  return text;
+}
+
+// A reply is at most the size of the request with room for an encoding of the positions: widths are limited by the spec,
+// so that a worker cannot make us read without end.
+std::uint64_t reply_limit(const Tensors& inputs, const Spec& spec) {
+  std::uint64_t largest = 0;
+  for (const auto& [name, tensor] : inputs) largest = std::max<std::uint64_t>(largest, tensor.data.size());
+  const auto* sinusoidal = std::get_if<Sinusoidal>(&spec.encoding);
+  const std::uint64_t width = sinusoidal != nullptr ? static_cast<std::uint64_t>(sinusoidal->dim) : 1;
+  return (std::uint64_t{1} << 20) + 4 * largest * width;
+}
+
+class WorkerSession final : public Session {
+ public:
+  WorkerSession(const Command& command, const Spec& spec, WorkerLimits limits)
+      : spec_(spec), limits_(std::move(limits)), process_(command) {}
+
+  Description describe() override {
+    try {
+      const Blob reply = ask("describe", {});
+      const auto text = [&](const char* key) {
+        const auto found = reply.metadata.find(key);
+        return found == reply.metadata.end() ? std::string() : found->second;
+      };
+      return {one_line(text("name")), one_line(text("version")), split_commas(text("ops")), split_commas(text("dtypes"))};
+    } catch (const SubjectFailure& failure) {
+      if (failure.kind() == FailureKind::unsupported) return {};
+      throw;
+    }
+  }
+
+  Tensors call(std::string_view operation, const Tensors& inputs) override { return ask(operation, inputs).tensors; }
+
+ private:
+  Blob ask(std::string_view operation, const Tensors& inputs) {
+    const std::string id = std::to_string(next_id_++);
+    const Blob request{{{"op", std::string(operation)}, {"id", id}, {"spec", to_json(spec_)}}, inputs};
+    SafetensorsReader reader(reply_limit(inputs, spec_));
+    const auto read = [&](std::span<const std::byte> bytes) {
+      if (reader.feed(bytes) < bytes.size()) throw SafetensorsError("wrote more bytes after its reply");
+      return reader.complete();
+    };
+    Blob reply;
+    try {
+      process_.exchange(write_safetensors(request), read, std::chrono::steady_clock::now() + limits_.timeout, limits_.stop);
+      reply = reader.blob();
+    } catch (const SafetensorsError& error) {
+      throw SubjectFailure(FailureKind::protocol, fmt::format("reply to {}: {}", operation, error.what()));
+    } catch (const SubjectFailure& failure) {
+      const std::string line = failure.kind() == FailureKind::crashed ? last_line(process_.error_output()) : "";
+      throw SubjectFailure(failure.kind(), fmt::format("{}: {}{}{}", operation, failure.what(), line.empty() ? "" : "; it wrote: ", one_line(line)));
+    }
+    check(reply, operation, id);
+    return reply;
+  }
+
+  static void check(const Blob& reply, std::string_view operation, const std::string& id) {
+    const auto text = [&](const char* key) {
+      const auto found = reply.metadata.find(key);
+      return found == reply.metadata.end() ? std::string() : one_line(found->second);
+    };
+    if (text("id") != id) {
+      throw SubjectFailure(FailureKind::protocol, fmt::format("reply to {} has id \"{}\", expected \"{}\"", operation, text("id"), id));
+    }
+    const std::string status = text("status");
+    const std::string message = text("message");
+    if (status == "ok") return;
+    if (status == "unsupported") {
+      throw SubjectFailure(FailureKind::unsupported, message.empty() ? fmt::format("{} is unsupported", operation) : message);
+    }
+    if (status == "error") throw SubjectFailure(FailureKind::error, fmt::format("{}: {}", operation, message));
+    throw SubjectFailure(FailureKind::protocol,
+                         fmt::format("reply to {} has status \"{}\", expected ok, unsupported or error", operation, status));
+  }
+
+  Spec spec_;
+  WorkerLimits limits_;
+  Process process_;
+  std::uint64_t next_id_ = 0;
+};
+
+class WorkerSubject final : public Subject {
+ public:
+  WorkerSubject(std::string name, Command command, WorkerLimits limits)
+      : name_(std::move(name)), command_(std::move(command)), limits_(std::move(limits)) {}
+
+  std::string name() const override { return name_; }
+  std::unique_ptr<Session> open(const Spec& spec) const override {
+    return std::make_unique<WorkerSession>(command_, spec, limits_);
+  }
+
+ private:
+  std::string name_;
+  Command command_;
+  WorkerLimits limits_;
+};
+
+}  // namespace
+
+std::unique_ptr<Subject> worker_subject(std::string name, Command command, WorkerLimits limits) {
+  return std::make_unique<WorkerSubject>(std::move(name), std::move(command), std::move(limits));
+}
+
+}  // namespace sextant

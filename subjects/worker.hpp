@@ -1,0 +1,24 @@
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <stop_token>
+#include <string>
+
+#include "subjects/process.hpp"
+#include "subjects/subject.hpp"
+
+namespace sextant {
+
+/// How long a worker may take for one answer (its start counts towards the first), and when to give up early.
+struct WorkerLimits {
+  std::chrono::milliseconds timeout{60'000};
+  std::stop_token stop;
+};
+
+/// A program that speaks the protocol: one safetensors blob on its standard input per request, one on its standard
+/// output per reply, in order (design, section 5). Each session is a process of its own.
+/// @param name  what the report calls it.
+std::unique_ptr<Subject> worker_subject(std::string name, Command command, WorkerLimits limits);
+
+}  // namespace sextant

@@ -1,0 +1,198 @@
+#include "subjects/worker.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "subjects/operations.hpp"
+#include "subjects/python.hpp"
+
+namespace sextant {
+namespace {
+
+// Python subjects of all manners, each in a file of its own for the length of a test.
+class Worker : public testing::Test {
+ protected:
+  void SetUp() override {
+    setenv("SEXTANT_SHARE", SEXTANT_BINARY_DIR "/share/sextant", 1);
+    directory_ = std::filesystem::path(testing::TempDir()) / ("worker_" + std::string(testing::UnitTest::GetInstance()->current_test_info()->name()));
+    std::filesystem::create_directories(directory_);
+  }
+  void TearDown() override { std::filesystem::remove_all(directory_); }
+
+  std::unique_ptr<Session> open(const std::string& python, std::chrono::milliseconds timeout = std::chrono::seconds(30)) const {
+    const std::filesystem::path file = directory_ / "subject.py";
+    std::ofstream(file) << "import numpy as np\n" << python;
+    return worker_subject("python:subject.py", python_command(file, std::nullopt), {timeout, {}})->open(spec_);
+  }
+
+  // The failure of one encode call of such a subject.
+  SubjectFailure failure(const std::string& python, std::chrono::milliseconds timeout = std::chrono::seconds(30)) const {
+    const auto session = open(python, timeout);
+    try {
+      encode(*session, spec_, std::vector<std::int64_t>{0, 1});
+    } catch (const SubjectFailure& caught) {
+      return caught;
+    }
+    return {FailureKind::unsupported, "no failure"};
+  }
+
+  // Text that standard output and error of a shell command are expected to break.
+  SubjectFailure shell_failure(const std::string& command) const {
+    const auto session = worker_subject("exec:", Command{{"/bin/sh", "-c", command}}, {std::chrono::seconds(10), {}})->open(spec_);
+    try {
+      encode(*session, spec_, std::vector<std::int64_t>{0, 1});
+    } catch (const SubjectFailure& caught) {
+      return caught;
+    }
+    return {FailureKind::unsupported, "no failure"};
+  }
+
+  std::filesystem::path directory_;
+  Spec spec_ = parse_spec(R"({"encoding":"sinusoidal","dim":4})");
+};
+
+constexpr const char* good = "def encode(positions, spec):\n    return np.outer(positions, np.arange(spec['dim'])).astype(np.float32)\n";
+
+void expect_failure(const SubjectFailure& failure, FailureKind kind, const std::string& text) {
+  EXPECT_EQ(failure.kind(), kind) << failure.what();
+  EXPECT_NE(std::string(failure.what()).find(text), std::string::npos) << failure.what();
+}
+
+TEST_F(Worker, AnswersCallAfterCall) {
+  const auto session = open(good);
+  EXPECT_EQ(session->describe().operations, std::vector<std::string>{"encode"});
+  for (std::int64_t p = 0; p < 20; ++p) {
+    const Tensor table = encode(*session, spec_, std::vector<std::int64_t>{p, -p, p + 1});
+    EXPECT_EQ(table.at(3), static_cast<double>(3 * p));
+    EXPECT_EQ(table.at(7), static_cast<double>(-3 * p));
+  }
+}
+
+TEST_F(Worker, CarriesEveryDtypeBitForBit) {
+  for (const char* dtype : {"float64", "float32", "float16", "bfloat16"}) {
+    spec_ = parse_spec(std::string(R"({"encoding":"rope","head_dim":4,"dtype":")") + dtype + "\"}");
+    Tensor x = Tensor::zeros(spec_.dtype, {1, 2, 1, 4});
+    for (std::int64_t i = 0; i < 8; ++i) x.set(i, std::ldexp(1.0 + 0.001 * static_cast<double>(i), static_cast<int>(i) - 4));
+    x.set(6, INFINITY);
+    const auto session = open("def rotate(x, positions, spec):\n    return x\n");
+    EXPECT_EQ(rotate(*session, spec_, x, std::vector<std::int64_t>{1, 2}).data, x.data) << dtype;
+  }
+}
+
+TEST_F(Worker, TheServeFunctionIsThere) {
+  const auto session = open("import sextant_worker\ndef f(p, spec):\n    return np.zeros((len(p), 4), np.float32)\n"
+                            "sextant_worker.serve(encode=f, name='mine', version='2')\n");
+  EXPECT_EQ(session->describe().name, "mine");
+  EXPECT_EQ(session->describe().version, "2");
+  EXPECT_EQ(encode(*session, spec_, std::vector<std::int64_t>{5}).at(0), 0);
+}
+
+TEST_F(Worker, PrintsGoToStandardErrorAlsoFromC) {
+  const auto session = open(std::string("import os\nprint('at import')\nos.system('echo from a child')\n") + good +
+                            "_encode = encode\ndef encode(p, spec):\n    print('hello')\n    os.write(1, b'raw')\n    return _encode(p, spec)\n");
+  EXPECT_EQ(encode(*session, spec_, std::vector<std::int64_t>{2}).at(1), 2);
+}
+
+TEST_F(Worker, ASegmentationFaultIsACrash) {
+  expect_failure(failure("import os, signal\ndef encode(p, spec):\n    os.kill(os.getpid(), signal.SIGSEGV)\n"), FailureKind::crashed, "signal 11");
+}
+
+TEST_F(Worker, AnExitIsACrash) {
+  expect_failure(failure("import os\ndef encode(p, spec):\n    os._exit(7)\n"), FailureKind::crashed, "exit status 7");
+}
+
+TEST_F(Worker, AnImportErrorTellsItsReason) {
+  expect_failure(failure("import no_such_module\n"), FailureKind::crashed, "No module named 'no_such_module'");
+}
+
+TEST_F(Worker, AFileWithoutOperationsSaysSo) { expect_failure(failure("x = 1\n"), FailureKind::crashed, "defines none of encode"); }
+
+TEST_F(Worker, AnExceptionIsAnErrorAndTheNextCallWorks) {
+  const auto session = open("calls = []\ndef encode(p, spec):\n    calls.append(1)\n    if len(calls) == 1:\n        raise ValueError('not today')\n"
+                            "    return np.zeros((len(p), 4), np.float32)\n");
+  try {
+    encode(*session, spec_, std::vector<std::int64_t>{0});
+    FAIL();
+  } catch (const SubjectFailure& caught) {
+    expect_failure(caught, FailureKind::error, "ValueError: not today");
+  }
+  EXPECT_EQ(encode(*session, spec_, std::vector<std::int64_t>{0}).elements(), 4);
+}
+
+TEST_F(Worker, NoneAndAbsentOperationsAreUnsupported) {
+  expect_failure(failure("def encode(p, spec):\n    return None\n"), FailureKind::unsupported, "encode returned None");
+  expect_failure(failure("def rotate(x, p, spec):\n    return x\n"), FailureKind::unsupported, "defines no encode");
+}
+
+TEST_F(Worker, WrongShapesAndDtypesBreakTheProtocol) {
+  expect_failure(failure("def encode(p, spec):\n    return np.zeros((len(p), 3), np.float32)\n"), FailureKind::protocol, "shape [2, 3], expected [2, 4]");
+  expect_failure(failure("def encode(p, spec):\n    return np.zeros((len(p), 4))\n"), FailureKind::protocol, "came back as float64, the spec says float32");
+  expect_failure(failure("def encode(p, spec):\n    return np.zeros((len(p), 4), complex)\n"), FailureKind::error, "complex128");
+  expect_failure(failure("def encode(p, spec):\n    return np.zeros((2000000, 4), np.float32)\n"), FailureKind::protocol, "oversized");
+}
+
+TEST_F(Worker, AHangEndsAtTheTimeOut) {
+  const auto start = std::chrono::steady_clock::now();
+  const auto session = open("import time\ndef encode(p, spec):\n    time.sleep(100)\n", std::chrono::seconds(2));
+  session->describe();
+  EXPECT_THROW(encode(*session, spec_, std::vector<std::int64_t>{0}), SubjectFailure);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20));
+}
+
+TEST_F(Worker, ADestroyedSessionLeavesNoChildAndNoGrandchild) {
+  const std::filesystem::path pids = directory_ / "pids";
+  {
+    const auto session = open("import subprocess, os\nchild = subprocess.Popen(['sleep', '1000'])\nopen('" + pids.string() +
+                              "', 'w').write(f'{os.getpid()} {child.pid}')\n" + good);
+    encode(*session, spec_, std::vector<std::int64_t>{0});
+  }
+  std::ifstream stream(pids);
+  pid_t worker = 0;
+  pid_t child = 0;
+  ASSERT_TRUE(stream >> worker >> child);
+  const auto gone = [](pid_t pid) {
+    std::ifstream status("/proc/" + std::to_string(pid) + "/stat");
+    std::string number;
+    std::string name;
+    std::string state;
+    return !(status >> number >> name >> state) || state == "Z";
+  };
+  for (int i = 0; i < 100 && !(gone(worker) && gone(child)); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_TRUE(gone(worker));
+  EXPECT_TRUE(gone(child));
+}
+
+TEST_F(Worker, AStopRequestInterruptsACall) {
+  const std::filesystem::path file = directory_ / "subject.py";
+  std::ofstream(file) << "import time\ndef encode(p, spec):\n    time.sleep(100)\n";
+  std::stop_source source;
+  const auto session = worker_subject("s", python_command(file, std::nullopt), {std::chrono::seconds(60), source.get_token()})->open(spec_);
+  std::jthread stopper([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    source.request_stop();
+  });
+  EXPECT_THROW(encode(*session, spec_, std::vector<std::int64_t>{0}), Interrupted);
+}
+
+TEST_F(Worker, ForeignProgramsThatBreakTheProtocolAreNamed) {
+  expect_failure(shell_failure("echo loading the model; cat"), FailureKind::protocol, "loading");
+  expect_failure(shell_failure("exit 3"), FailureKind::crashed, "exit status 3");
+  expect_failure(shell_failure("echo out of memory >&2; exit 1"), FailureKind::crashed, "it wrote: out of memory");
+  expect_failure(shell_failure("exec 1>&-; sleep 1000"), FailureKind::crashed, "closed its standard output");
+  expect_failure(shell_failure("head -c 20000000 /dev/zero"), FailureKind::protocol, "header length 0");
+  // An echo of the request is a well-formed blob with the right id, and no status.
+  expect_failure(shell_failure("cat"), FailureKind::protocol, "status \"\"");
+}
+
+TEST_F(Worker, AProgramThatIsNotThereCannotBeOpened) {
+  EXPECT_THROW(worker_subject("x", Command{{"/no/such/program"}}, {})->open(spec_), SubjectNameError);
+  EXPECT_THROW(python_command(directory_ / "absent.py", std::nullopt), SubjectNameError);
+}
+
+}  // namespace
+}  // namespace sextant
