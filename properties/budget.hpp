@@ -1,0 +1,75 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "lib/numeric/dtype.hpp"
+#include "lib/spec/spec.hpp"
+#include "reference/enclosure.hpp"
+#include "reference/frequency.hpp"
+
+namespace sextant {
+
+// What each accuracy class allows, derived.
+//
+// An implementation forms an angle, takes its sine and cosine, and rounds. Write u for the unit roundoff of the format it
+// forms the angle in (2^-24 float32, 2^-11 float16, 2^-8 bfloat16; 2^-53 for exact-angle, which admits float64 angles),
+// w_i = base^(-e_i) for the frequency and p for the position. The recipes in use compute
+//
+//   p           rounded to the format (exact below its 2^precision)                    1 u
+//   w_i         by pow:      exponent e_i rounded: u |e_i ln base| = u |ln w_i|;  pow itself 1 ULP <= 2 u;
+//                            its reciprocal                                            |ln w_i| u + 3 u
+//               by exp∘log:  the constant ln(base)/d and its product with i, both rounded, in the exponent: 2 u |ln w_i|;
+//                            exp itself 1 ULP <= 2 u                                   2 |ln w_i| u + 2 u
+//   p * w_i     one product                                                            1 u
+//
+// so that to first order the angle is off by at most |p w_i| c_i u, c_i = 5 + 2 |ln w_i|; with all orders, by
+//
+//   d = |p w_i| * c_i u / (1 - c_i u)                                          (Higham 2002, lemma 3.1, gamma_n).
+//
+// The sine at an angle off by d differs from the true one by at most |cos| d + d^2/2 (Taylor, |sin''| <= 1), and never by
+// more than 2. The class then allows k = 4 ULP for evaluating, scaling and rounding it, of a value that may itself lie d
+// away. correctly-rounded and faithful have d = 0 and k = 1/2, 1; they are judged by rounding, not by these bounds.
+
+/// The allowance of one claim, per pair.
+class ErrorBudget {
+ public:
+  /// @param frequencies  those of the claim; |ln w_i| is taken from them once.
+  ErrorBudget(AccuracyClass accuracy, Dtype dtype, const reference::GeometricFrequencies& frequencies, std::int64_t pairs);
+
+  AccuracyClass accuracy() const { return accuracy_; }
+  Dtype dtype() const { return dtype_; }
+
+  /// How far the angle of frequency `pair` may be off, in radians: d above. 0 for the two strictest classes.
+  reference::Enclosure angle_error(const reference::Enclosure& angle, std::int64_t pair) const;
+
+  /// The bound on |value - scale sin(angle)| where the derivative by the angle is `derivative` = scale cos(angle):
+  ///   k ulp(|truth| + effect) + effect,   effect = min(|derivative| d + |scale| d^2/2, 2 |scale|).
+  reference::Enclosure element_bound(const reference::Enclosure& truth, const reference::Enclosure& derivative,
+                                     const reference::Enclosure& scale, const reference::Enclosure& angle,
+                                     std::int64_t pair) const;
+
+  /// The bound on each component of a pair of norm `norm` turned by `angle`: turning by an angle off by d moves the pair by
+  /// 2 sin(d/2) norm <= min(d, 2) norm, and evaluation adds k ULP of the norm:
+  ///   k ulp(norm) + min(d, 2) norm.
+  reference::Enclosure component_bound(const reference::Enclosure& norm, const reference::Enclosure& angle,
+                                       std::int64_t pair) const;
+
+  /// The bound on the Euclidean error of such a pair: sqrt(2) k ulp(norm) + min(d, 2) norm.
+  reference::Enclosure pair_bound(const reference::Enclosure& norm, const reference::Enclosure& angle,
+                                  std::int64_t pair) const;
+
+  /// The bound on the error of the pair's *norm*, which no error of the angle touches: sqrt(2) k ulp(norm).
+  reference::Enclosure norm_bound(const reference::Enclosure& norm) const;
+
+ private:
+  reference::Enclosure shift_bound(const reference::Enclosure& norm, const reference::Enclosure& angle,
+                                   std::int64_t pair) const;
+
+  AccuracyClass accuracy_;
+  Dtype dtype_;
+  double ulps_;
+  std::vector<double> relative_angle_error_;  // c_i u / (1 - c_i u), rounded up
+};
+
+}  // namespace sextant

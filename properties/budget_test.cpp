@@ -1,0 +1,65 @@
+#include "properties/budget.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace sextant {
+namespace {
+
+using reference::Enclosure;
+using reference::Precision;
+
+constexpr Precision precision{128};
+
+ErrorBudget budget(AccuracyClass accuracy, Dtype dtype = Dtype::float32, double base = 10000) {
+  return {accuracy, dtype, reference::GeometricFrequencies(base, 2, 512, 256), 256};
+}
+
+Enclosure real(double value) { return {value, precision}; }
+
+TEST(ErrorBudget, AngleErrorOfTheFirstFrequencyIsFiveRoundoffs) {
+  // ln w_0 = 0, so c_0 = 5.
+  const double error = budget(AccuracyClass::float32_angle).angle_error(real(1000), 0).upper();
+  EXPECT_NEAR(error, 1000 * 5 * 0x1p-24, 1e-9);
+  EXPECT_GT(error, 1000 * 5 * 0x1p-24);
+}
+
+TEST(ErrorBudget, AngleErrorGrowsWithTheLogarithmOfTheFrequency) {
+  // w_128 = 10000^(-1/2): c = 5 + ln 10000.
+  const double error = budget(AccuracyClass::float32_angle).angle_error(real(1), 128).upper();
+  EXPECT_NEAR(error, (5 + std::log(10000.0)) * 0x1p-24, 1e-11);
+}
+
+TEST(ErrorBudget, TheStrictestClassesAllowNoAngleError) {
+  for (const AccuracyClass accuracy : {AccuracyClass::correctly_rounded, AccuracyClass::faithful}) {
+    EXPECT_EQ(budget(accuracy).angle_error(real(1e6), 9).upper(), 0);
+  }
+  EXPECT_LT(budget(AccuracyClass::exact_angle).angle_error(real(131071), 0).upper(), 1e-10);
+}
+
+TEST(ErrorBudget, ElementBoundIsFourUlpsWhereTheAngleIsZero) {
+  const Enclosure bound = budget(AccuracyClass::float32_angle).element_bound(real(1), real(0), real(1), real(0), 3);
+  EXPECT_EQ(bound.lower(), 4 * 0x1p-23);
+  EXPECT_EQ(bound.upper(), 4 * 0x1p-23);
+}
+
+TEST(ErrorBudget, ElementBoundNearAZeroFollowsTheAngle) {
+  // sin near a zero at angle 1000: own ULPs vanish, the effect of the angle's error stays.
+  const Enclosure bound = budget(AccuracyClass::float32_angle).element_bound(real(1e-12), real(1), real(1), real(1000), 0);
+  EXPECT_NEAR(bound.upper(), 1000 * 5 * 0x1p-24, 1e-6);
+}
+
+TEST(ErrorBudget, ElementBoundNeverExceedsTheWholeRange) {
+  const Enclosure bound = budget(AccuracyClass::bfloat16_angle).element_bound(real(0.5), real(0.8), real(1), real(1e9), 200);
+  EXPECT_LT(bound.upper(), 2 + 1e-5);
+  EXPECT_LT(budget(AccuracyClass::bfloat16_angle, Dtype::float32, 1e300).element_bound(real(0.5), real(0.8), real(1), real(1e9), 255).upper(), 2 + 1e-5);
+}
+
+TEST(ErrorBudget, NormBoundDoesNotDependOnTheAngle) {
+  EXPECT_DOUBLE_EQ(budget(AccuracyClass::float32_angle).norm_bound(real(1)).upper(), 4 * std::sqrt(2.0) * 0x1p-23);
+  EXPECT_DOUBLE_EQ(budget(AccuracyClass::faithful, Dtype::bfloat16).norm_bound(real(3)).upper(), std::sqrt(2.0) * 0x1p-6);
+}
+
+}  // namespace
+}  // namespace sextant

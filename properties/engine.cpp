@@ -1,0 +1,376 @@
+#include "properties/engine.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <variant>
+
+#include "properties/gen/shrink.hpp"
+
+namespace sextant {
+namespace {
+
+using reference::Certainty;
+
+// A search for a simpler counterexample stops after this many tries. A field offers some hundred simpler values at most.
+constexpr int shrink_limit = 600;
+// Each crash on the way costs a process, so fewer of those.
+constexpr int crash_limit = 24;
+
+// What one case came to: a judgement, or why the subject gave none.
+using Outcome = std::variant<Judgement, SubjectFailure>;
+
+bool is_violation(const Outcome& outcome) {
+  const auto* judgement = std::get_if<Judgement>(&outcome);
+  return judgement != nullptr && judgement->within == Certainty::no;
+}
+
+// After these the process is gone or out of step, so the next case needs a new one.
+bool ends_session(FailureKind kind) { return kind != FailureKind::unsupported && kind != FailureKind::error; }
+
+Verdict verdict_of(FailureKind kind) {
+  switch (kind) {
+    case FailureKind::timed_out: return Verdict::timed_out;
+    case FailureKind::unsupported: return Verdict::unsupported;
+    case FailureKind::crashed:
+    case FailureKind::protocol:
+    case FailureKind::error: return Verdict::crashed;
+  }
+  throw std::invalid_argument("verdict_of: no such failure kind");
+}
+
+std::string text_of(const SubjectFailure& failure) {
+  return failure.kind() == FailureKind::unsupported ? failure.what() : fmt::format("{}: {}", name_of(failure.kind()), failure.what());
+}
+
+// FNV-1a, so that each property draws its own cases whatever else is selected, on any platform.
+std::uint64_t hash_of(std::string_view text) {
+  std::uint64_t hash = 0xCBF29CE484222325U;
+  for (const char letter : text) hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001B3U;
+  return hash;
+}
+
+// One property against one subject.
+class Trial {
+ public:
+  Trial(const Property& property, const Subject& subject, const Spec& spec)
+      : property_(property), subject_(subject), spec_(spec), fields_(property.fields(spec)), check_(property.make_check(spec)) {
+    result_.id = property.id;
+    result_.title = property.explanation.title;
+    result_.statement = property.explanation.statement;
+    result_.level = property.level;
+  }
+
+  // Judges first_cases, then `count` drawn ones; afterwards looks for the simplest counterexample.
+  PropertyResult run(std::uint64_t seed, std::int64_t count, const std::stop_token& stop, const std::function<void()>& progress) {
+    rc::Random random(seed ^ hash_of(property_.id));
+    const rc::Gen<Case> generator = property_.cases(spec_);
+    std::vector<Case> cases = property_.first_cases(spec_);
+    for (std::int64_t i = 0; i < count; ++i) cases.push_back(generator(random.split()).value());
+
+    std::optional<Case> violation;
+    for (const Case& values : cases) {
+      if (stop.stop_requested()) throw Interrupted();
+      if (!property_.admits(spec_, values)) continue;
+      const Outcome outcome = probe(values);
+      progress();
+      if (const auto* failure = std::get_if<SubjectFailure>(&outcome)) {
+        if (failure->kind() == FailureKind::unsupported) {
+          unsupported_reason_ = failure->what();
+          ++unsupported_;
+          continue;
+        }
+        return fail(values, *failure, stop);
+      }
+      record(values, std::get<Judgement>(outcome));
+      if (is_violation(outcome) && !violation) violation = values;
+    }
+    return conclude(violation, stop);
+  }
+
+  const Description& description() const { return description_; }
+
+  PropertyResult run_one(const Case& values) {
+    const Outcome outcome = probe(values);
+    if (const auto* failure = std::get_if<SubjectFailure>(&outcome)) {
+      result_.verdict = verdict_of(failure->kind());
+      result_.reason = text_of(*failure);
+      return result_;
+    }
+    record(values, std::get<Judgement>(outcome));
+    if (is_violation(outcome)) result_.simplest = result_.worst;
+    settle(is_violation(outcome));
+    return result_;
+  }
+
+ private:
+  Outcome probe(const Case& values) {
+    try {
+      if (!session_) session_ = subject_.open(spec_);
+      if (!described_) {
+        description_ = session_->describe();
+        described_ = true;
+      }
+      if (!knows_dtype()) {
+        return SubjectFailure(FailureKind::unsupported, fmt::format("the subject has no {}", name_of(spec_.dtype)));
+      }
+      return check_(*session_, values);
+    } catch (const SubjectFailure& failure) {
+      if (ends_session(failure.kind())) forget_session();
+      return failure;
+    }
+  }
+
+  bool knows_dtype() const {
+    const auto& dtypes = description_.dtypes;
+    return dtypes.empty() || std::find(dtypes.begin(), dtypes.end(), name_of(spec_.dtype)) != dtypes.end();
+  }
+
+  void forget_session() {
+    session_.reset();
+    described_ = false;
+  }
+
+  std::string token(const Case& values) const { return write_token(property_.id, fields_, values); }
+
+  void record(const Case& values, const Judgement& judgement) {
+    ++result_.cases;
+    if (judgement.within == Certainty::unknown) ++undecided_;
+    // Not (a <= b), so that the first case and a NaN replace what is there.
+    if (!result_.worst || !(judgement.deviation.of_bound <= result_.worst->deviation.of_bound)) {
+      result_.worst = Example{token(values), judgement.finding, judgement.deviation};
+    }
+  }
+
+  // The tree of simpler cases: each field by itself moves towards that of the property's simplest case.
+  rc::Shrinkable<Case> shrinkable(const Case& start) const {
+    return rc::shrinkable::shrinkRecur(start, [simplest = property_.simplest(spec_)](const Case& values) {
+      rc::Seq<Case> simpler;
+      for (std::size_t field = 0; field < values.size(); ++field) {
+        const auto with = [values, field](std::int64_t value) {
+          Case changed = values;
+          changed[field] = value;
+          return changed;
+        };
+        simpler = rc::seq::concat(std::move(simpler), rc::seq::map(gen::simpler_integers(values[field], simplest[field]), with));
+      }
+      return simpler;
+    });
+  }
+
+  // Follows shrinks for as long as `still` accepts one. Depth first: the first simpler case that fails is taken.
+  template <class Still>
+  Case shrink(const Case& start, const std::stop_token& stop, Still still) {
+    rc::Shrinkable<Case> best = shrinkable(start);
+    int tries = 0;
+    int crashes = 0;
+    for (bool simpler = true; simpler;) {
+      simpler = false;
+      auto candidates = best.shrinks();
+      while (auto candidate = candidates.next()) {
+        if (stop.stop_requested()) throw Interrupted();
+        const Case values = candidate->value();
+        if (!property_.admits(spec_, values)) continue;
+        if (++tries > shrink_limit || crashes > crash_limit) return best.value();
+        const Outcome outcome = probe(values);
+        if (std::holds_alternative<SubjectFailure>(outcome)) ++crashes;
+        if (still(outcome)) {
+          best = std::move(*candidate);
+          simpler = true;
+          break;
+        }
+      }
+    }
+    return best.value();
+  }
+
+  PropertyResult fail(Case values, const SubjectFailure& failure, const std::stop_token& stop) {
+    result_.verdict = verdict_of(failure.kind());
+    result_.reason = text_of(failure);
+    std::string finding = failure.what();
+    // A hang is not shrunk: every try would cost a whole time-out.
+    if (failure.kind() != FailureKind::timed_out) {
+      values = shrink(values, stop, [&](const Outcome& outcome) {
+        const auto* other = std::get_if<SubjectFailure>(&outcome);
+        if (other == nullptr || other->kind() != failure.kind()) return false;
+        finding = other->what();
+        return true;
+      });
+    }
+    result_.simplest = Example{token(values), finding, {}};
+    result_.worst.reset();
+    return result_;
+  }
+
+  PropertyResult conclude(const std::optional<Case>& violation, const std::stop_token& stop) {
+    settle(violation.has_value());
+    if (!violation) return result_;
+    Judgement simplest;
+    const Case values = shrink(*violation, stop, is_violation);
+    // The token must work alone, so its finding is what a fresh session says.
+    forget_session();
+    const Outcome outcome = probe(values);
+    if (is_violation(outcome)) {
+      simplest = std::get<Judgement>(outcome);
+    } else {
+      simplest.finding = "only after other calls: in a fresh session this case alone does not show it";
+    }
+    result_.simplest = Example{token(values), simplest.finding, simplest.deviation};
+    return result_;
+  }
+
+  void settle(bool violated) {
+    if (violated) {
+      result_.verdict = Verdict::violated;
+    } else if (result_.cases == 0 && unsupported_ > 0) {
+      result_.verdict = Verdict::unsupported;
+      result_.reason = unsupported_reason_;
+    } else if (result_.cases == 0) {
+      result_.verdict = Verdict::undecided;
+      result_.reason = "no case ran";
+    } else if (undecided_ > 0) {
+      result_.verdict = Verdict::undecided;
+      result_.reason = fmt::format("{} of {} cases stayed open at {} bits", undecided_, result_.cases, reference::last_precision.bits);
+    } else {
+      result_.verdict = Verdict::holds;
+      if (unsupported_ > 0) result_.reason = fmt::format("{} more cases are unsupported: {}", unsupported_, unsupported_reason_);
+    }
+  }
+
+  const Property& property_;
+  const Subject& subject_;
+  const Spec& spec_;
+  std::vector<std::string> fields_;
+  Check check_;
+  std::unique_ptr<Session> session_;
+  bool described_ = false;
+  Description description_;
+  std::int64_t undecided_ = 0;
+  std::int64_t unsupported_ = 0;
+  std::string unsupported_reason_;
+  PropertyResult result_;
+};
+
+// Why the property has nothing to say here.
+std::optional<std::string> not_applicable(const Property& property, const Subject& subject, const Spec& spec) {
+  if (auto reason = property.not_applicable(spec)) return reason;
+  if (property.needs == Needs::live_subject && !subject.is_live()) return "a recording cannot be asked anew";
+  return std::nullopt;
+}
+
+PropertyResult set_aside(const Property& property, std::string reason) {
+  PropertyResult result;
+  result.id = property.id;
+  result.title = property.explanation.title;
+  result.statement = property.explanation.statement;
+  result.level = property.level;
+  result.verdict = Verdict::not_applicable;
+  result.reason = std::move(reason);
+  return result;
+}
+
+// Runs one trial against the clock. The description is that of the trial's own session.
+template <class Run>
+AuditOutcome timed(const Property& property, const Subject& subject, const Spec& spec, Run run) {
+  const auto start = std::chrono::steady_clock::now();
+  Trial trial(property, subject, spec);
+  PropertyResult result = run(trial);
+  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return {trial.description(), {std::move(result)}};
+}
+
+}  // namespace
+
+std::string_view name_of(Profile profile) {
+  switch (profile) {
+    case Profile::quick: return "quick";
+    case Profile::standard: return "standard";
+    case Profile::exhaustive: return "exhaustive";
+  }
+  throw std::invalid_argument("name_of: no such profile");
+}
+
+std::int64_t cases_of(Profile profile) {
+  switch (profile) {
+    case Profile::quick: return 40;
+    case Profile::standard: return 200;
+    case Profile::exhaustive: return 4000;
+  }
+  throw std::invalid_argument("cases_of: no such profile");
+}
+
+AuditOutcome audit(const std::vector<Property>& properties, const Subject& subject, const Spec& spec, const AuditOptions& options) {
+  std::vector<AuditOutcome> outcomes(properties.size());
+  const std::int64_t share = cases_of(options.profile);
+  const std::int64_t total = static_cast<std::int64_t>(properties.size()) * share;
+  std::mutex mutex;  // guards done and failure, and lets one progress call through at a time
+  std::int64_t done = 0;
+  std::exception_ptr failure;
+  const auto advance = [&](std::int64_t steps) {
+    const std::lock_guard lock(mutex);
+    done += steps;
+    options.progress(done, total);
+  };
+
+  const auto judge = [&](const Property& property) -> AuditOutcome {
+    if (auto reason = not_applicable(property, subject, spec)) {
+      advance(share);
+      return {{}, {set_aside(property, std::move(*reason))}};
+    }
+    std::int64_t own = 0;
+    AuditOutcome outcome = timed(property, subject, spec, [&](Trial& trial) {
+      return trial.run(options.seed, share, options.stop, [&] {
+        if (own < share) advance(1);
+        ++own;
+      });
+    });
+    advance(std::max<std::int64_t>(share - own, 0));
+    return outcome;
+  };
+
+  std::atomic<std::size_t> next = 0;
+  const auto work = [&] {
+    for (std::size_t index = next++; index < properties.size(); index = next++) {
+      try {
+        outcomes[index] = judge(properties[index]);
+      } catch (...) {
+        const std::lock_guard lock(mutex);
+        if (!failure) failure = std::current_exception();
+        next = properties.size();
+      }
+    }
+  };
+  {
+    std::vector<std::jthread> helpers;
+    for (std::size_t i = 1; i < std::min<std::size_t>(static_cast<std::size_t>(options.threads), properties.size()); ++i) {
+      helpers.emplace_back(work);
+    }
+    work();
+  }
+  if (failure) std::rethrow_exception(failure);
+
+  AuditOutcome all;
+  for (AuditOutcome& outcome : outcomes) {
+    if (all.subject.name.empty() && all.subject.version.empty()) all.subject = std::move(outcome.subject);
+    all.results.push_back(std::move(outcome.results.front()));
+  }
+  return all;
+}
+
+AuditOutcome replay(const Property& property, const Case& values, const Subject& subject, const Spec& spec) {
+  if (const auto reason = not_applicable(property, subject, spec)) {
+    throw TokenError(fmt::format("--replay: {} does not apply here: {}", property.id, *reason));
+  }
+  if (!property.admits(spec, values)) {
+    throw TokenError(fmt::format("--replay: {} is outside the domain of this spec", write_token(property.id, property.fields(spec), values)));
+  }
+  return timed(property, subject, spec, [&](Trial& trial) { return trial.run_one(values); });
+}
+
+}  // namespace sextant

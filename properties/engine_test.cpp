@@ -1,0 +1,192 @@
+#include "properties/engine.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+
+#include "properties/catalogue.hpp"
+#include "subjects/builtin.hpp"
+#include "subjects/function.hpp"
+#include "subjects/operations.hpp"
+
+namespace sextant {
+namespace {
+
+using reference::Certainty;
+
+const Spec spec = parse_spec(R"({"encoding":"sinusoidal","dim":4,"max_position":1000})");
+
+// A property of one integer field n in [0, 1000), judged by `check`.
+Property numbers(Check check) {
+  Property property;
+  property.id = "numbers";
+  property.explanation.title = "a property for the test";
+  property.fields = [](const Spec&) { return std::vector<std::string>{"n"}; };
+  property.not_applicable = [](const Spec&) { return std::nullopt; };
+  property.admits = [](const Spec&, const Case& values) { return values[0] >= 0 && values[0] < 1000; };
+  property.simplest = [](const Spec&) { return Case{0}; };
+  property.first_cases = [](const Spec&) { return std::vector<Case>{{0}}; };
+  property.cases = [](const Spec&) {
+    return rc::gen::map(rc::gen::inRange<std::int64_t>(0, 1000), [](std::int64_t n) { return Case{n}; });
+  };
+  property.make_check = [check](const Spec&) { return check; };
+  return property;
+}
+
+Judgement judged(Certainty within, double of_bound) {
+  Judgement judgement;
+  judgement.add(within, {of_bound, of_bound, of_bound}, [] { return "found"; });
+  return judgement;
+}
+
+// A subject whose encode does what the test says, with a fresh state in each session.
+FunctionSubject encoding(const FunctionSubject::Make& make) { return {"test", make}; }
+
+FunctionSubject zeros() {
+  return encoding([](const Spec&) -> FunctionSubject::Call {
+    return [](std::string_view, const Tensors& inputs) -> Tensors {
+      return {{"encoding", Tensor::zeros(Dtype::float32, {inputs.at("positions").shape[0], 4})}};
+    };
+  });
+}
+
+PropertyResult run(const Property& property, const Subject& subject) {
+  return audit({property}, subject, spec, {}).results.front();
+}
+
+TEST(Engine, HoldsWhenEveryCaseDoes) {
+  const PropertyResult result = run(numbers([](Session&, const Case& values) { return judged(Certainty::yes, static_cast<double>(values[0]) / 1000); }), zeros());
+  EXPECT_EQ(result.verdict, Verdict::holds);
+  EXPECT_EQ(result.cases, 201);
+  EXPECT_GT(result.worst->deviation.of_bound, 0.9);
+  EXPECT_FALSE(result.simplest);
+}
+
+TEST(Engine, ReportsTheSimplestAndTheWorst) {
+  const Property property = numbers([](Session&, const Case& values) {
+    return values[0] < 300 ? judged(Certainty::yes, 0.5) : judged(Certainty::no, static_cast<double>(values[0]));
+  });
+  const PropertyResult result = run(property, zeros());
+  EXPECT_EQ(result.verdict, Verdict::violated);
+  EXPECT_EQ(result.simplest->token, "numbers:n=300");
+  EXPECT_GT(result.worst->deviation.of_bound, 900);
+  EXPECT_EQ(replay(property, {300}, zeros(), spec).results.front().verdict, Verdict::violated);
+  EXPECT_EQ(replay(property, {299}, zeros(), spec).results.front().verdict, Verdict::holds);
+  EXPECT_THROW(replay(property, {1000}, zeros(), spec), TokenError);
+}
+
+TEST(Engine, AnOpenCaseLeavesTheVerdictUndecided) {
+  const PropertyResult result =
+      run(numbers([](Session&, const Case& values) { return judged(values[0] > 500 ? Certainty::unknown : Certainty::yes, 1); }), zeros());
+  EXPECT_EQ(result.verdict, Verdict::undecided);
+  EXPECT_NE(result.reason.find("stayed open"), std::string::npos);
+}
+
+TEST(Engine, NoCaseIsNoSuccess) {
+  Property property = numbers([](Session&, const Case&) { return judged(Certainty::yes, 0); });
+  property.admits = [](const Spec&, const Case&) { return false; };
+  const PropertyResult result = run(property, zeros());
+  EXPECT_EQ(result.verdict, Verdict::undecided);
+  EXPECT_EQ(result.reason, "no case ran");
+  EXPECT_EQ(exit_status({result}, Strictness::lenient), 4);
+}
+
+// Fails from position 300 on, in the manner of `kind`.
+FunctionSubject failing(FailureKind kind) {
+  return encoding([kind](const Spec&) -> FunctionSubject::Call {
+    return [kind](std::string_view, const Tensors& inputs) -> Tensors {
+      if (inputs.at("positions").integers()[0] >= 300) throw SubjectFailure(kind, "it broke");
+      return {{"encoding", Tensor::zeros(Dtype::float32, {1, 4})}};
+    };
+  });
+}
+
+Property asking() {
+  return numbers([](Session& session, const Case& values) {
+    encode(session, spec, values);
+    return judged(Certainty::yes, 0);
+  });
+}
+
+TEST(Engine, ASubjectThatFailsGetsAVerdictAndItsSimplestCase) {
+  for (const FailureKind kind : {FailureKind::crashed, FailureKind::protocol, FailureKind::error}) {
+    const PropertyResult result = run(asking(), failing(kind));
+    EXPECT_EQ(result.verdict, Verdict::crashed);
+    EXPECT_EQ(result.simplest->token, "numbers:n=300");
+    EXPECT_NE(result.reason.find("it broke"), std::string::npos);
+  }
+  EXPECT_EQ(run(asking(), failing(FailureKind::timed_out)).verdict, Verdict::timed_out);
+}
+
+TEST(Engine, UnsupportedCasesAreLeftOut) {
+  const PropertyResult some = run(asking(), failing(FailureKind::unsupported));
+  EXPECT_EQ(some.verdict, Verdict::holds);
+  EXPECT_NE(some.reason.find("more cases are unsupported"), std::string::npos);
+  const FunctionSubject none = encoding([](const Spec&) -> FunctionSubject::Call {
+    return [](std::string_view, const Tensors&) -> Tensors { throw SubjectFailure(FailureKind::unsupported, "never"); };
+  });
+  const PropertyResult result = run(asking(), none);
+  EXPECT_EQ(result.verdict, Verdict::unsupported);
+  EXPECT_EQ(exit_status({result}, Strictness::lenient), 4);
+}
+
+TEST(Engine, AnAnswerThatDependsOnEarlierCallsIsSaidToBeSo) {
+  // Wrong only after a call beyond position 600, for the rest of the session.
+  const FunctionSubject sticky = encoding([](const Spec&) -> FunctionSubject::Call {
+    return [spoilt = false](std::string_view, const Tensors& inputs) mutable -> Tensors {
+      Tensor table = Tensor::zeros(Dtype::float32, {1, 4});
+      table.set(0, spoilt ? 1 : 0);
+      spoilt = spoilt || inputs.at("positions").integers()[0] >= 600;
+      return {{"encoding", table}};
+    };
+  });
+  const PropertyResult result = run(numbers([](Session& session, const Case& values) {
+    return encode(session, spec, values).at(0) == 0 ? judged(Certainty::yes, 0) : judged(Certainty::no, 2);
+  }), sticky);
+  EXPECT_EQ(result.verdict, Verdict::violated);
+  EXPECT_NE(result.simplest->finding.find("only after other calls"), std::string::npos);
+}
+
+TEST(Engine, TheSameSeedGivesTheSameResultsOnAnyNumberOfThreads) {
+  const auto tokens = [](int threads, std::uint64_t seed) {
+    AuditOptions options;
+    options.profile = Profile::quick;
+    options.threads = threads;
+    options.seed = seed;
+    std::string text;
+    for (const PropertyResult& result : audit(catalogue(), *builtin_subject(), spec, options).results) {
+      text += result.id + std::string(name_of(result.verdict)) + result.reason;
+      if (result.worst) text += result.worst->token + result.worst->finding;
+    }
+    return text;
+  };
+  EXPECT_EQ(tokens(1, 5), tokens(3, 5));
+  EXPECT_NE(tokens(1, 5), tokens(1, 6));
+}
+
+TEST(Engine, AStopRequestEndsTheAudit) {
+  std::stop_source source;
+  AuditOptions options;
+  options.stop = source.get_token();
+  options.threads = 2;
+  options.progress = [&](std::int64_t done, std::int64_t) {
+    if (done > 20) source.request_stop();
+  };
+  EXPECT_THROW(audit(catalogue(), *builtin_subject(), spec, options), Interrupted);
+}
+
+TEST(Engine, ProgressReachesItsTotal) {
+  std::int64_t last = 0;
+  std::int64_t whole = -1;
+  AuditOptions options;
+  options.progress = [&](std::int64_t done, std::int64_t total) {
+    EXPECT_GE(done, last);
+    last = done;
+    whole = total;
+  };
+  audit(catalogue(), *builtin_subject(), spec, options);
+  EXPECT_EQ(last, whole);
+}
+
+}  // namespace
+}  // namespace sextant

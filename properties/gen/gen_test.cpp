@@ -1,0 +1,116 @@
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+#include <rapidcheck/gtest.h>
+
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "properties/gen/position.hpp"
+#include "properties/gen/shrink.hpp"
+#include "properties/gen/vectors.hpp"
+
+namespace sextant::gen {
+namespace {
+
+std::vector<std::int64_t> draw(PositionRange range, int count) {
+  rc::Random random(1);
+  const rc::Gen<std::int64_t> generator = position(range);
+  std::vector<std::int64_t> drawn;
+  for (int i = 0; i < count; ++i) drawn.push_back(generator(random.split()).value());
+  return drawn;
+}
+
+RC_GTEST_PROP(Position, StaysInItsRange, ()) {
+  const auto first = *rc::gen::inRange<std::int64_t>(-(std::int64_t{1} << 53), std::int64_t{1} << 53);
+  const auto width = *rc::gen::inRange<std::int64_t>(1, 1000);
+  for (const std::int64_t p : draw({first, first + width}, 30)) RC_ASSERT(p >= first && p < first + width);
+}
+
+TEST(Position, EveryRegimeTurnsUp) {
+  const std::vector<std::int64_t> drawn = draw({0, 131072}, 2000);
+  const std::set<std::int64_t> seen(drawn.begin(), drawn.end());
+  for (const std::int64_t p : {0, 1, 2, 255, 256, 257, 2047, 2048, 2049, 4096, 8191, 65520, 65535, 65536, 131070, 131071}) {
+    EXPECT_TRUE(seen.contains(p)) << p;
+  }
+  // Uniform draws reach the upper half, log-uniform ones the small numbers between powers of two.
+  EXPECT_GT(std::count_if(drawn.begin(), drawn.end(), [](std::int64_t p) { return p > 65537; }), 200);
+  EXPECT_GT(std::count_if(drawn.begin(), drawn.end(), [](std::int64_t p) { return p > 9 && p < 100; }), 50);
+}
+
+TEST(Position, NegativeAndFarRangesAreCovered) {
+  const std::vector<std::int64_t> drawn = draw({-(std::int64_t{1} << 53), std::int64_t{1} << 53}, 500);
+  EXPECT_GT(std::count_if(drawn.begin(), drawn.end(), [](std::int64_t p) { return p < 0; }), 100);
+  EXPECT_GT(std::count_if(drawn.begin(), drawn.end(), [](std::int64_t p) { return p > (std::int64_t{1} << 40); }), 50);
+  for (const std::int64_t p : draw({-9, -4}, 100)) EXPECT_TRUE(p >= -9 && p < -4);
+}
+
+// The values that the search for a counterexample would try, walking down from `start` as the engine does.
+std::int64_t shrunk(std::int64_t start, std::int64_t target, bool (*fails)(std::int64_t)) {
+  for (bool simpler = true; simpler;) {
+    simpler = false;
+    auto candidates = simpler_integers(start, target);
+    while (const auto candidate = candidates.next()) {
+      if (!fails(*candidate)) continue;
+      start = *candidate;
+      simpler = true;
+      break;
+    }
+  }
+  return start;
+}
+
+TEST(Shrink, FindsWhereANarrowTypeEnds) {
+  // Integers that bfloat16 does not hold.
+  EXPECT_EQ(shrunk(130999, 0, [](std::int64_t p) { return p > 256 && p % 2 != 0; }), 257);
+  EXPECT_EQ(shrunk(130998, 0, [](std::int64_t p) { return p >= 4097; }), 4097);
+  EXPECT_EQ(shrunk(130998, 0, [](std::int64_t p) { return p >= 5000; }), 5000);
+  EXPECT_EQ(shrunk(-70000, 0, [](std::int64_t p) { return p <= -1000; }), -1000);
+  EXPECT_EQ(shrunk(900, 64, [](std::int64_t p) { return p > 64; }), 65);
+}
+
+TEST(Shrink, OffersOnlySimplerValues) {
+  auto candidates = simpler_integers(5, 0);
+  while (const auto candidate = candidates.next()) EXPECT_LT(*candidate, 5);
+  EXPECT_FALSE(simpler_integers(7, 7).next());
+}
+
+Rope encoding() {
+  Rope rope;
+  rope.head_dim = 8;
+  rope.rotary_dim = 4;
+  return rope;
+}
+
+TEST(Vectors, FillZeroReadsAsCosineAndSine) {
+  const Tensor x = vectors(encoding(), Dtype::float32, {1, 1, 1}, 0);
+  const std::vector<double> expected{1, 1, 0, 0, 1, 1, 1, 1};
+  for (std::int64_t i = 0; i < 8; ++i) EXPECT_EQ(x.at(i), expected[static_cast<std::size_t>(i)]) << i;
+}
+
+TEST(Vectors, AreAFunctionOfTheFillAndMixMagnitudes) {
+  const Tensor a = vectors(encoding(), Dtype::float16, {3, 5, 4}, 7);
+  EXPECT_EQ(a.data, vectors(encoding(), Dtype::float16, {3, 5, 4}, 7).data);
+  EXPECT_NE(a.data, vectors(encoding(), Dtype::float16, {3, 5, 4}, 8).data);
+  double least = INFINITY;
+  double greatest = 0;
+  int negative = 0;
+  for (std::int64_t i = 0; i < a.elements(); ++i) {
+    ASSERT_LE(std::fabs(a.at(i)), 16);
+    least = std::min(least, std::fabs(a.at(i)));
+    greatest = std::max(greatest, std::fabs(a.at(i)));
+    negative += a.at(i) < 0 ? 1 : 0;
+  }
+  EXPECT_LT(least, 0.01);
+  EXPECT_GT(greatest, 8);
+  EXPECT_GT(negative, 150);
+  EXPECT_LT(negative, 330);
+}
+
+TEST(Vectors, PositionsDifferFromRowToRowAndStayInRange) {
+  EXPECT_EQ(positions({0, 100}, 98, {2, 3, 1}), (std::vector<std::int64_t>{98, 99, 0, 5, 6, 7}));
+  EXPECT_EQ(positions({-5, -4}, -5, {1, 2, 1}), (std::vector<std::int64_t>{-5, -5}));
+}
+
+}  // namespace
+}  // namespace sextant::gen

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "lib/numeric/dtype.hpp"
+#include "properties/verdict.hpp"
+#include "reference/enclosure.hpp"
+
+namespace sextant {
+
+/// What a property finds in one case: whether the claim holds in all of it, and where it came nearest to failing.
+struct Judgement {
+  reference::Certainty within = reference::Certainty::yes;
+  Deviation deviation;
+  std::string finding;
+
+  /// Takes in one more comparison of the case. `describe()` is called only if it is the worst so far.
+  template <class Describe>
+  void add(reference::Certainty element, const Deviation& element_deviation, Describe describe) {
+    using reference::Certainty;
+    if (element == Certainty::no || (element == Certainty::unknown && within == Certainty::yes)) within = element;
+    // Not (a <= b), so that the first comparison and a NaN replace what is there.
+    if (finding.empty() || !(element_deviation.of_bound <= deviation.of_bound)) {
+      deviation = element_deviation;
+      finding = describe();
+    }
+  }
+};
+
+/// The deviation of an error from its bound, both as enclosures; `unit` is one ULP of the true value.
+Deviation deviation_of(const reference::Enclosure& error, const reference::Enclosure& bound, double unit);
+
+/// What is left of a deviation when the value is NaN or infinite.
+Deviation not_finite();
+
+/// "0.84147096 (0x1.aed548p-1)": a value of the dtype with as many digits as tell it from its neighbours.
+std::string value_text(Dtype dtype, double value);
+
+/// "got V, true value T, error E = U ULP, bound B".
+std::string comparison_text(Dtype dtype, double value, double truth, const Deviation& deviation);
+
+}  // namespace sextant

@@ -1,0 +1,188 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "properties/budget.hpp"
+#include "properties/catalogue.hpp"
+#include "properties/gen/position.hpp"
+#include "properties/gen/vectors.hpp"
+#include "reference/rope.hpp"
+#include "reference/rounding.hpp"
+#include "reference/sinusoidal.hpp"
+#include "subjects/operations.hpp"
+
+namespace sextant {
+namespace {
+
+using reference::Certainty;
+using reference::Enclosure;
+using reference::Precision;
+
+// A case asks for `length` consecutive positions at once, then for `count` of them from `skip` on by themselves: a shorter
+// table (skip 0), a chunk, or a single token decoded at the end (count 1).
+enum Field : std::size_t { position_field, length_field, skip_field, count_field, fill_field };
+
+std::vector<std::int64_t> consecutive(std::int64_t first, std::int64_t count) {
+  std::vector<std::int64_t> positions;
+  for (std::int64_t i = 0; i < count; ++i) positions.push_back(first + i);
+  return positions;
+}
+
+// Rows [first, first + count) of the second-slowest extent of a tensor whose slower extents are 1.
+Tensor slice(const Tensor& tensor, std::size_t axis, std::int64_t first, std::int64_t count) {
+  std::vector<std::int64_t> shape = tensor.shape;
+  const auto row_bytes = static_cast<std::ptrdiff_t>(tensor.data.size()) / shape[axis];
+  shape[axis] = count;
+  const auto begin = tensor.data.begin() + first * row_bytes;
+  return {tensor.dtype, std::move(shape), {begin, begin + count * row_bytes}};
+}
+
+// Compares row `row` of `part` with the same row of `whole`: values at p of norm at most `norm(pair)` each. Each is within
+// pair_bound of the truth, so they are within twice that of each other.
+template <class AngleAt, class NormOf>
+void compare_rows(Judgement& judgement, const ErrorBudget& budget, const Tensor& whole, const Tensor& part, std::int64_t start,
+                  const Channels& channels, std::int64_t pair, std::int64_t position, AngleAt angle_at, NormOf norm_of) {
+  for (const std::int64_t channel : {channels.first, channels.second}) {
+    const double a = whole.at(start + channel);
+    const double b = part.at(start + channel);
+    const auto place = [&] { return fmt::format("position {}, channel {}", position, channel); };
+    if (std::isnan(a) != std::isnan(b) || std::isinf(a) || std::isinf(b)) {
+      judgement.add(Certainty::no, not_finite(), [&] { return fmt::format("{}: {} in one call, {} in the other", place(), a, b); });
+      continue;
+    }
+    if (a == b || std::isnan(a)) {
+      judgement.add(Certainty::yes, {}, [&] { return place() + ": the same value in both calls"; });
+      continue;
+    }
+    Deviation deviation;
+    const Certainty within = reference::decide([&](Precision precision) {
+      const Enclosure error = abs(Enclosure(a, precision) - Enclosure(b, precision));
+      const Enclosure norm = norm_of(precision);
+      const Enclosure bound = Enclosure(2.0, precision) * budget.pair_bound(norm, angle_at(precision), pair);
+      deviation = deviation_of(error, bound, reference::ulp(budget.dtype(), norm).upper());
+      return reference::at_most(error, bound);
+    });
+    judgement.add(within, deviation, [&] {
+      return fmt::format("{}: {} in one call, {} in the other: {:.3g} times the bound", place(), value_text(budget.dtype(), a),
+                         value_text(budget.dtype(), b), deviation.of_bound);
+    });
+  }
+}
+
+Check sinusoidal_check(const Spec& spec) {
+  const auto& encoding = std::get<Sinusoidal>(spec.encoding);
+  reference::SinusoidalReference oracle(encoding);
+  const ErrorBudget budget(spec.accuracy, spec.dtype, oracle.frequencies(), pairs(encoding));
+  return [spec, encoding, oracle, budget](Session& session, const Case& values) mutable {
+    const std::int64_t first = values[position_field] + values[skip_field];
+    const Tensor table = encode(session, spec, consecutive(values[position_field], values[length_field]));
+    const Tensor whole = slice(table, 0, values[skip_field], values[count_field]);
+    const Tensor part = encode(session, spec, consecutive(first, values[count_field]));
+    Judgement judgement;
+    for (std::int64_t row = 0; row < values[count_field]; ++row) {
+      for (std::int64_t pair = 0; pair < pairs(encoding); ++pair) {
+        compare_rows(
+            judgement, budget, whole, part, row * encoding.dim, channels_of_pair(encoding, pair), pair, first + row,
+            [&](Precision precision) { return oracle.rotation(first + row, pair, precision).angle; },
+            [&](Precision precision) { return abs(Enclosure(encoding.scale, precision)); });
+      }
+    }
+    return judgement;
+  };
+}
+
+Check rope_check(const Spec& spec) {
+  const auto& encoding = std::get<Rope>(spec.encoding);
+  reference::RopeReference oracle(encoding);
+  const ErrorBudget budget(spec.accuracy, spec.dtype, oracle.frequencies(), pairs(encoding));
+  return [spec, encoding, oracle, budget](Session& session, const Case& values) mutable {
+    const std::int64_t first = values[position_field] + values[skip_field];
+    const Tensor x = gen::vectors(encoding, spec.dtype, {.batch = 1, .tokens = values[length_field], .heads = 1}, values[fill_field]);
+    const Tensor chunk = slice(x, 1, values[skip_field], values[count_field]);
+    const Tensor y = rotate(session, spec, x, consecutive(values[position_field], values[length_field]));
+    const Tensor whole = slice(y, 1, values[skip_field], values[count_field]);
+    const Tensor part = rotate(session, spec, chunk, consecutive(first, values[count_field]));
+    Judgement judgement;
+    for (std::int64_t row = 0; row < values[count_field]; ++row) {
+      const std::int64_t start = row * encoding.head_dim;
+      for (std::int64_t pair = 0; pair < pairs(encoding); ++pair) {
+        const Channels from = channels_of_pair(encoding, encoding.pairing, pair);
+        compare_rows(
+            judgement, budget, whole, part, start, channels_of_pair(encoding, encoding.output_pairing, pair), pair, first + row,
+            [&](Precision precision) { return oracle.rotation(first + row, pair, precision).angle; },
+            [&](Precision precision) {
+              return hypot(Enclosure(chunk.at(start + from.first), precision), Enclosure(chunk.at(start + from.second), precision));
+            });
+      }
+    }
+    return judgement;
+  };
+}
+
+bool is_rope(const Spec& spec) { return std::holds_alternative<Rope>(spec.encoding); }
+
+Case make_case(const Spec& spec, std::int64_t position, std::int64_t length, std::int64_t skip, std::int64_t count, std::int64_t fill) {
+  Case values{position, length, skip, count};
+  if (is_rope(spec)) values.push_back(fill);
+  return values;
+}
+
+}  // namespace
+
+Property prefix_consistency_property() {
+  Property property;
+  property.id = "prefix_consistency";
+  property.needs = Needs::live_subject;
+  property.explanation = {
+      "a position's code does not depend on how many others are asked for with it",
+      "f(p .. p+n)[a .. b] = f(p+a .. p+b): a longer table starts with the shorter one, and decode equals prefill",
+      "each value is a function of its own position: Vaswani et al. 2017, section 3.5; Su et al. 2021, section 3.2.2",
+      "sinusoidal, rope; live subjects",
+      "both answers are within the class's bound E of the same true pair (properties/budget.hpp), so they differ by at most 2 E; "
+      "an implementation that computes each row alone differs by nothing",
+      "a table that depends on the longest length seen, a decode path with another offset or scaling, a single-token path that "
+      "skips rows"};
+  property.fields = [](const Spec& spec) {
+    std::vector<std::string> names{"position", "length", "skip", "count"};
+    if (is_rope(spec)) names.emplace_back("fill");
+    return names;
+  };
+  property.not_applicable = [](const Spec& spec) -> std::optional<std::string> {
+    if (spec.max_position - spec.min_position < 2) return "the claim has one position only";
+    return std::nullopt;
+  };
+  property.admits = [](const Spec& spec, const Case& values) {
+    const std::int64_t length = values[length_field];
+    const std::int64_t skip = values[skip_field];
+    const std::int64_t count = values[count_field];
+    return values[position_field] >= spec.min_position && values[position_field] < spec.max_position && length >= 2 && length <= 4096 &&
+           length <= spec.max_position - values[position_field] && skip >= 0 && count >= 1 && skip <= length - count && count < length &&
+           (!is_rope(spec) || values[fill_field] >= 0);
+  };
+  property.simplest = [](const Spec& spec) {
+    return make_case(spec, gen::simplest_position(gen::range_of(spec)), 2, 0, 1, 0);
+  };
+  property.first_cases = [](const Spec& spec) {
+    const gen::PositionRange range = gen::range_of(spec);
+    const std::int64_t width = std::min<std::int64_t>(range.last - range.first, 64);
+    const std::int64_t p = std::min(gen::simplest_position(range), range.last - width);
+    return std::vector<Case>{make_case(spec, p, width, 0, 1, 1), make_case(spec, p, width, width - 1, 1, 1),
+                             make_case(spec, range.last - width, width, 0, width - 1, 1)};
+  };
+  property.cases = [](const Spec& spec) {
+    const gen::PositionRange starts{spec.min_position, spec.max_position - 1};
+    const auto parts = rc::gen::tuple(gen::position(starts), gen::one_of({2, 3, 5, 8, 17, 33, 64}), gen::count(0, 63), gen::one_of({1, 1, 2, 4, 16}),
+                                      gen::count(0, 1000));
+    return rc::gen::map(parts, [spec](const std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t>& drawn) {
+      auto [position, length, skip, count, fill] = drawn;
+      length = std::min(length, spec.max_position - position);
+      count = std::min(count, length - 1);
+      return make_case(spec, position, length, skip % (length - count + 1), count, fill);
+    });
+  };
+  property.make_check = [](const Spec& spec) { return is_rope(spec) ? rope_check(spec) : sinusoidal_check(spec); };
+  return property;
+}
+
+}  // namespace sextant

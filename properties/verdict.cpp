@@ -1,0 +1,46 @@
+#include "properties/verdict.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace sextant {
+
+std::string_view name_of(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::holds: return "holds";
+    case Verdict::violated: return "violated";
+    case Verdict::undecided: return "undecided";
+    case Verdict::not_applicable: return "not_applicable";
+    case Verdict::unsupported: return "unsupported";
+    case Verdict::crashed: return "crashed";
+    case Verdict::timed_out: return "timed_out";
+  }
+  throw std::invalid_argument("name_of: no such verdict");
+}
+
+std::string_view name_of(Level level) {
+  switch (level) {
+    case Level::law: return "law";
+    case Level::contract: return "contract";
+    case Level::advice: return "advice";
+  }
+  throw std::invalid_argument("name_of: no such level");
+}
+
+int exit_status(const std::vector<PropertyResult>& results, Strictness strictness) {
+  const auto any = [&](Verdict verdict) {
+    return std::any_of(results.begin(), results.end(), [&](const PropertyResult& result) {
+      const bool counts = result.level != Level::advice || strictness == Strictness::strict;
+      return result.verdict == verdict && counts;
+    });
+  };
+  const bool judged = std::any_of(results.begin(), results.end(), [](const PropertyResult& result) {
+    return result.verdict == Verdict::holds || result.verdict == Verdict::violated;
+  });
+  if (any(Verdict::violated)) return 1;
+  if (any(Verdict::crashed) || any(Verdict::timed_out)) return 3;
+  if (any(Verdict::undecided) || !judged) return 4;
+  return 0;
+}
+
+}  // namespace sextant

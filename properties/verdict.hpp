@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sextant {
+
+/// What an audit says of one property.
+enum class Verdict {
+  holds,           ///< in every case the whole enclosure is inside the bound
+  violated,        ///< in some case the whole enclosure is outside
+  undecided,       ///< some case stayed open at the highest precision, and none is violated; or no case ran
+  not_applicable,  ///< the property says nothing of this spec or this kind of subject
+  unsupported,     ///< the subject says that it does not have the operation or dtype
+  crashed,         ///< the subject's process died, broke the protocol or reported an error
+  timed_out,       ///< the subject gave no answer within the time-out
+};
+
+/// What a property rests on: the mathematics of the spec; the contract of any implementation (dtype, shape, other rows
+/// untouched, history); or good manners, which never fail an audit unless asked.
+enum class Level { law, contract, advice };
+
+/// How far one case was from its bound.
+struct Deviation {
+  double of_bound = 0;  ///< error / bound: above 1 is a violation; infinity where the bound is 0 or the value not finite
+  double absolute = 0;  ///< the error itself, in the encoding's unit
+  double ulps = 0;      ///< the error in ULPs of the true value (lib/numeric/ulp.hpp)
+};
+
+/// One case with what was found in it.
+struct Example {
+  std::string token;    ///< for --replay
+  std::string finding;  ///< one line: where, what came, what is true, the bound
+  Deviation deviation;
+};
+
+/// The outcome of one property.
+struct PropertyResult {
+  std::string id;
+  std::string title;
+  std::string statement;
+  Level level = Level::law;
+  Verdict verdict = Verdict::undecided;
+  std::string reason;             ///< why it is not holds or violated, in one line; a note otherwise; may be empty
+  std::int64_t cases = 0;         ///< how many were judged
+  std::optional<Example> worst;   ///< the case nearest to, or farthest beyond, its bound
+  std::optional<Example> simplest;  ///< the shrunk counterexample, or the case the subject failed in
+  double seconds = 0;
+};
+
+/// "holds", "not_applicable", ...
+std::string_view name_of(Verdict verdict);
+/// "law", "contract", "advice".
+std::string_view name_of(Level level);
+
+/// Whether advice counts.
+enum class Strictness { lenient, strict };
+
+/// The exit status of an audit (design, section 6): 1 if a property is violated, else 3 if the subject failed, else 4 if a
+/// verdict stayed undecided or nothing was judged, else 0. Violated advice counts only when strict.
+int exit_status(const std::vector<PropertyResult>& results, Strictness strictness);
+
+}  // namespace sextant
