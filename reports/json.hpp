@@ -1,0 +1,13 @@
+#pragma once
+
+#include <string>
+
+#include "reports/report.hpp"
+
+namespace sextant {
+
+/// The report as JSON, format "sextant-report", version 1. Floats are objects {"decimal", "hex"}, both strings, so that NaN and
+/// infinity can stand in them and no digit is lost. Keys are in a fixed order; only "seconds" differs between equal runs.
+std::string write_json(const Report& report);
+
+}  // namespace sextant

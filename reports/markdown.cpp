@@ -1,0 +1,66 @@
+#include "reports/markdown.hpp"
+
+#include <fmt/format.h>
+
+#include "reports/text.hpp"
+
+namespace sextant {
+namespace {
+
+// Text inside a table cell or a paragraph: nothing in it is to be read as markup.
+std::string escaped(const std::string& text) {
+  std::string safe;
+  for (const char letter : printable(text)) {
+    if (std::string_view("\\`*_{}[]<>#|").find(letter) != std::string_view::npos) safe += '\\';
+    safe += letter == '\n' ? ' ' : letter;
+  }
+  return safe;
+}
+
+// A code span holds backticks when its fence is longer than any run of them.
+std::string code(const std::string& raw) {
+  const std::string text = printable(raw);
+  std::string fence = "`";
+  while (text.find(fence) != std::string::npos) fence += '`';
+  const bool pad = text.starts_with('`') || text.ends_with('`');
+  return fmt::format("{0}{1}{2}{1}{0}", fence, pad ? " " : "", text);
+}
+
+std::string worst_text(const PropertyResult& result) {
+  if (result.verdict != Verdict::holds && result.verdict != Verdict::violated) return escaped(result.reason);
+  std::string text = of_bound_text(result.worst->deviation);
+  if (!result.reason.empty()) text += fmt::format("; {}", escaped(result.reason));
+  return text;
+}
+
+std::string example_text(const Report& report, std::string_view label, const Example& example) {
+  return fmt::format("- {}: {}\n  {}\n", label, escaped(example.finding), code(replay_command(report, example)));
+}
+
+}  // namespace
+
+std::string write_markdown(const Report& report) {
+  std::string text = fmt::format("# Sextant: {}\n\n", headline(report));
+  text += code(report.subject);
+  for (const std::string& said : {report.subject_name, report.subject_version}) {
+    if (!said.empty()) text += fmt::format(", {}", escaped(said));
+  }
+  text += fmt::format(", audited as {}, claimed {} for positions {} to {}. Profile {}, seed {}, Sextant {}.\n\n", report.spec_text,
+                      report.claim, report.first_position, report.last_position, report.profile, report.seed, report.sextant_version);
+  text += "| property | verdict | cases | worst |\n|---|---|---:|---|\n";
+  for (const PropertyResult& result : report.results) {
+    const std::string verdict = result.verdict == Verdict::violated ? "**violated**" : escaped(std::string(name_of(result.verdict)));
+    text += fmt::format("| {} | {} | {} | {} |\n", code(result.id), verdict, result.cases, worst_text(result));
+  }
+  for (const PropertyResult& result : report.results) {
+    if (!result.simplest) continue;
+    text += fmt::format("\n## {}: {}\n\n{}\n\n```\n{}\n```\n\n", result.id, escaped(std::string(name_of(result.verdict))), escaped(result.title), result.statement);
+    text += example_text(report, result.verdict == Verdict::violated ? "simplest" : "case", *result.simplest);
+    if (result.verdict == Verdict::violated && result.worst->token != result.simplest->token) {
+      text += example_text(report, "worst", *result.worst);
+    }
+  }
+  return text;
+}
+
+}  // namespace sextant

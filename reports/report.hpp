@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "properties/verdict.hpp"
+
+namespace sextant {
+
+/// The audit of one subject against one spec: plain data, from which every format is written.
+struct Report {
+  std::string sextant_version;
+  std::string subject;          ///< as named on the command line
+  std::string subject_name;     ///< as it calls itself; may be empty
+  std::string subject_version;  ///< likewise
+  std::string spec_json;        ///< every field written
+  std::string spec_text;        ///< one line for a person
+  std::string claim;            ///< the accuracy class
+  std::int64_t first_position = 0;
+  std::int64_t last_position = 0;  ///< inclusive
+  std::string profile;
+  std::uint64_t seed = 0;
+  std::vector<std::pair<std::string, std::string>> environment;  ///< name and value, in the order to print
+  std::string command;  ///< the audit's command line, to which --replay TOKEN can be added
+  std::vector<PropertyResult> results;
+  int exit_status = 0;
+  double seconds = 0;
+};
+
+/// "2 of 6 properties violated", "all 4 applicable properties hold", ...: the first line of every format.
+std::string headline(const Report& report);
+
+/// How many results have the verdict.
+std::int64_t count(const Report& report, Verdict verdict);
+
+/// "1 case", "203 cases".
+std::string cases_text(std::int64_t cases);
+
+/// `sextant audit ... --replay TOKEN`.
+std::string replay_command(const Report& report, const Example& example);
+
+/// "0.23 of the bound", "7.4 times the bound", "beyond any bound".
+std::string of_bound_text(const Deviation& deviation);
+
+}  // namespace sextant

@@ -1,0 +1,63 @@
+#include "reports/terminal.hpp"
+
+#include <fmt/format.h>
+
+#include "reports/text.hpp"
+
+namespace sextant {
+namespace {
+
+std::string painted(Colour colour, std::string_view code, const std::string& text) {
+  return colour == Colour::none ? text : fmt::format("\x1b[{}m{}\x1b[0m", code, text);
+}
+
+std::string verdict_word(Colour colour, Verdict verdict) {
+  const std::string word = fmt::format("{:<14}", verdict == Verdict::violated ? "VIOLATED" : name_of(verdict));
+  switch (verdict) {
+    case Verdict::holds: return painted(colour, "32", word);
+    case Verdict::violated: return painted(colour, "1;31", word);
+    case Verdict::crashed:
+    case Verdict::timed_out: return painted(colour, "1;35", word);
+    case Verdict::undecided: return painted(colour, "33", word);
+    case Verdict::not_applicable:
+    case Verdict::unsupported: return painted(colour, "2", word);
+  }
+  return word;
+}
+
+std::string example_lines(const Report& report, std::string_view label, const Example& example) {
+  return fmt::format("    {:<9} {}\n    {:<9} {}\n", label, printable(example.finding), "", printable(replay_command(report, example)));
+}
+
+std::string result_lines(const Report& report, const PropertyResult& result, Colour colour) {
+  std::string line = fmt::format("  {:<20} {}", result.id, verdict_word(colour, result.verdict));
+  if (result.verdict == Verdict::holds || result.verdict == Verdict::violated) {
+    line += fmt::format(" {}, worst {}", cases_text(result.cases), of_bound_text(result.worst->deviation));
+  }
+  if (!result.reason.empty()) line += fmt::format(" {}", printable(result.reason));
+  line += '\n';
+  if (result.simplest) {
+    line += fmt::format("    {:<9} {}\n", "claim", result.title);
+    line += example_lines(report, result.verdict == Verdict::violated ? "simplest" : "case", *result.simplest);
+  }
+  if (result.verdict == Verdict::violated && result.worst->token != result.simplest->token) {
+    line += example_lines(report, "worst", *result.worst);
+  }
+  return line;
+}
+
+}  // namespace
+
+std::string write_terminal(const Report& report, Colour colour) {
+  std::string text = fmt::format("sextant {}: {}\n", report.sextant_version, printable(report.subject));
+  if (!report.subject_name.empty()) text += fmt::format("  subject  {}\n", printable(report.subject_name));
+  if (!report.subject_version.empty()) text += fmt::format("  version  {}\n", printable(report.subject_version));
+  text += fmt::format("  claim    {}, {}, positions {} to {}\n", report.spec_text, report.claim, report.first_position, report.last_position);
+  text += fmt::format("  profile  {}, seed {}\n\n", report.profile, report.seed);
+  for (const PropertyResult& result : report.results) text += result_lines(report, result, colour);
+  const bool good = report.exit_status == 0;
+  text += fmt::format("\n{}\n", painted(colour, good ? "1;32" : "1;31", headline(report)));
+  return text;
+}
+
+}  // namespace sextant

@@ -1,0 +1,12 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace sextant {
+
+/// `text` with every control character but the line feed, every byte that is not part of valid UTF-8, and U+FFFE and U+FFFF
+/// (which XML 1.0 cannot hold) replaced by "?": a subject's words can neither steer a terminal nor break a file.
+std::string printable(std::string_view text);
+
+}  // namespace sextant

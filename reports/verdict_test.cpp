@@ -1,0 +1,37 @@
+#include "properties/verdict.hpp"
+
+#include <gtest/gtest.h>
+
+namespace sextant {
+namespace {
+
+int status(std::vector<std::pair<Verdict, Level>> verdicts, Strictness strictness = Strictness::lenient) {
+  std::vector<PropertyResult> results;
+  for (const auto& [verdict, level] : verdicts) {
+    PropertyResult result;
+    result.verdict = verdict;
+    result.level = level;
+    results.push_back(result);
+  }
+  return exit_status(results, strictness);
+}
+
+TEST(ExitStatus, IsThatOfTheDesign) {
+  constexpr Level law = Level::law;
+  EXPECT_EQ(status({{Verdict::holds, law}, {Verdict::not_applicable, law}}), 0);
+  EXPECT_EQ(status({{Verdict::holds, law}, {Verdict::violated, law}}), 1);
+  EXPECT_EQ(status({{Verdict::crashed, law}, {Verdict::violated, law}}), 1);
+  EXPECT_EQ(status({{Verdict::holds, law}, {Verdict::crashed, law}}), 3);
+  EXPECT_EQ(status({{Verdict::undecided, law}, {Verdict::timed_out, law}}), 3);
+  EXPECT_EQ(status({{Verdict::holds, law}, {Verdict::undecided, law}}), 4);
+  EXPECT_EQ(status({{Verdict::not_applicable, law}, {Verdict::unsupported, law}}), 4);
+  EXPECT_EQ(status({}), 4);
+}
+
+TEST(ExitStatus, AdviceCountsOnlyWhenStrict) {
+  EXPECT_EQ(status({{Verdict::holds, Level::law}, {Verdict::violated, Level::advice}}), 0);
+  EXPECT_EQ(status({{Verdict::holds, Level::law}, {Verdict::violated, Level::advice}}, Strictness::strict), 1);
+}
+
+}  // namespace
+}  // namespace sextant
