@@ -1,0 +1,171 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <thread>
+
+#include "app/command.hpp"
+#include "app/environment.hpp"
+#include "app/progress.hpp"
+#include "app/signals.hpp"
+#include "app/spec_argument.hpp"
+#include "properties/catalogue.hpp"
+#include "properties/engine.hpp"
+#include "reports/report.hpp"
+#include "reports/terminal.hpp"
+#include "reports/write.hpp"
+#include "subjects/open.hpp"
+
+namespace sextant {
+namespace {
+
+struct Arguments {
+  std::string subject;
+  std::string spec;
+  std::string hf_config;
+  std::string profile = "standard";
+  std::uint64_t seed = 1;
+  std::vector<std::string> only;
+  std::vector<std::string> skip;
+  std::int64_t max_position = 0;
+  int threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  double timeout = 60;
+  std::string report;
+  std::string replay;
+  bool strict = false;
+  std::string python;
+};
+
+Spec read_spec(const Arguments& arguments, bool max_position_given) {
+  if (arguments.spec.empty() == arguments.hf_config.empty()) {
+    throw UsageError("audit: exactly one of --spec and --hf-config is needed");
+  }
+  Spec spec = arguments.spec.empty() ? spec_from_hf_file(arguments.hf_config) : spec_from_argument(arguments.spec);
+  if (max_position_given) {
+    spec.max_position = arguments.max_position;
+    validate(spec);
+  }
+  return spec;
+}
+
+Profile read_profile(const std::string& name) {
+  for (const Profile profile : {Profile::quick, Profile::standard, Profile::exhaustive}) {
+    if (name_of(profile) == name) return profile;
+  }
+  throw UsageError(fmt::format("--profile {}: expected quick, standard or exhaustive", name));
+}
+
+std::vector<Property> select(const Arguments& arguments) {
+  for (const auto* list : {&arguments.only, &arguments.skip}) {
+    for (const std::string& id : *list) {
+      if (property_named(id) != nullptr) continue;
+      throw UsageError(fmt::format("{} {}: no such property (see sextant list properties)", list == &arguments.only ? "--only" : "--skip", id));
+    }
+  }
+  const auto listed = [](const std::vector<std::string>& list, const std::string& id) {
+    return std::find(list.begin(), list.end(), id) != list.end();
+  };
+  std::vector<Property> selected;
+  for (const Property& property : catalogue()) {
+    if ((arguments.only.empty() || listed(arguments.only, property.id)) && !listed(arguments.skip, property.id)) selected.push_back(property);
+  }
+  return selected;
+}
+
+// The command line that asks the same question again; --replay is added to it.
+std::string command_line(const Arguments& arguments, bool max_position_given) {
+  std::string line = fmt::format("sextant audit {}", shell_word(arguments.subject));
+  line += arguments.spec.empty() ? fmt::format(" --hf-config {}", shell_word(arguments.hf_config)) : fmt::format(" --spec {}", shell_word(arguments.spec));
+  if (max_position_given) line += fmt::format(" --max-position {}", arguments.max_position);
+  if (!arguments.python.empty()) line += fmt::format(" --python {}", shell_word(arguments.python));
+  return line;
+}
+
+AuditOutcome judge(const Arguments& arguments, const Subject& subject, const Spec& spec, const AuditOptions& options) {
+  if (arguments.replay.empty()) return audit(select(arguments), subject, spec, options);
+  const std::string id = token_property(arguments.replay);
+  const Property* property = property_named(id);
+  if (property == nullptr) throw TokenError(fmt::format("--replay: no property is called \"{}\"", id));
+  return replay(*property, read_token(arguments.replay, property->fields(spec)), subject, spec);
+}
+
+int run_audit(const Arguments& arguments, bool max_position_given) {
+  if (arguments.threads < 1) throw UsageError("--threads: expected at least 1");
+  if (!(arguments.timeout > 0 && arguments.timeout <= 86400)) throw UsageError("--timeout: expected seconds above 0 and at most 86400");
+  const auto start = std::chrono::steady_clock::now();
+  const Spec claimed = read_spec(arguments, max_position_given);
+  const Profile profile = read_profile(arguments.profile);
+  if (!arguments.report.empty()) prepare_directory(arguments.report);
+
+  const SignalsToStop signals;
+  OpenOptions open;
+  open.limits.timeout = std::chrono::milliseconds(static_cast<std::int64_t>(arguments.timeout * 1000));
+  open.limits.stop = signals.token();
+  if (!arguments.python.empty()) open.python = arguments.python;
+  const std::unique_ptr<Subject> subject = open_subject(arguments.subject, claimed, open);
+  const Spec spec = subject->within_reach(claimed);
+
+  AuditOutcome outcome;
+  {
+    ProgressBar bar;
+    AuditOptions options;
+    options.profile = profile;
+    options.seed = arguments.seed;
+    options.threads = arguments.threads;
+    options.stop = signals.token();
+    options.progress = [&](std::int64_t done, std::int64_t total) { bar.show(done, total); };
+    outcome = judge(arguments, *subject, spec, options);
+  }
+
+  Report report;
+  report.sextant_version = SEXTANT_VERSION;
+  report.subject = arguments.subject;
+  report.subject_name = outcome.subject.name;
+  report.subject_version = outcome.subject.version;
+  report.spec_json = to_json(spec);
+  report.spec_text = describe(spec);
+  report.claim = name_of(spec.accuracy);
+  report.first_position = spec.min_position;
+  report.last_position = spec.max_position - 1;
+  report.profile = arguments.replay.empty() ? std::string(name_of(profile)) : "replay";
+  report.seed = arguments.seed;
+  report.environment = environment();
+  report.command = command_line(arguments, max_position_given);
+  report.results = std::move(outcome.results);
+  report.exit_status = exit_status(report.results, arguments.strict ? Strictness::strict : Strictness::lenient);
+  report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+
+  fmt::print("{}", write_terminal(report, isatty(STDOUT_FILENO) != 0 ? Colour::ansi : Colour::none));
+  if (!arguments.report.empty()) {
+    write_reports(report, arguments.report);
+    fmt::print("report in {}\n", arguments.report);
+  }
+  return report.exit_status;
+}
+
+}  // namespace
+
+Run add_audit(CLI::App& app) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command = app.add_subcommand("audit", "Judge an implementation by every property that applies to its spec");
+  command->add_option("subject", arguments->subject, "builtin, python:FILE.py, exec:COMMAND or file:TABLE.npy")->required();
+  command->add_option("--spec", arguments->spec, "What is claimed: a file, inline JSON or a preset's name");
+  command->add_option("--hf-config", arguments->hf_config, "A Hugging Face config.json as the spec");
+  command->add_option("--profile", arguments->profile, "quick, standard or exhaustive")->capture_default_str();
+  command->add_option("--seed", arguments->seed, "Seed of everything random")->capture_default_str();
+  command->add_option("--only", arguments->only, "Judge this property only (may be repeated)")->allow_extra_args(false);
+  command->add_option("--skip", arguments->skip, "Leave this property out (may be repeated)")->allow_extra_args(false);
+  CLI::Option* max_position = command->add_option("--max-position", arguments->max_position, "Claim positions below this one");
+  command->add_option("--threads", arguments->threads, "Properties judged at once; the report does not depend on it");
+  command->add_option("--timeout", arguments->timeout, "Seconds a subject may take for one answer")->capture_default_str();
+  command->add_option("--report", arguments->report, "Directory for report.json, junit.xml and report.md");
+  command->add_option("--replay", arguments->replay, "Judge the one case of this token");
+  command->add_flag("--strict", arguments->strict, "Let violated advice fail the audit");
+  command->add_option("--python", arguments->python, "Interpreter for python: subjects");
+  return [arguments, max_position] { return run_audit(*arguments, max_position->count() > 0); };
+}
+
+}  // namespace sextant

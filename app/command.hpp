@@ -1,0 +1,27 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <stdexcept>
+
+namespace sextant {
+
+/// Exit statuses that are not the verdict of an audit (design, section 6).
+inline constexpr int exit_usage = 2;
+inline constexpr int exit_interrupted = 130;
+
+/// An argument that cannot be taken: one line for standard error, exit status 2.
+class UsageError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// What a subcommand does once its arguments are parsed; returns the exit status.
+using Run = std::function<int()>;
+
+// Each adds its subcommand to the parser and returns what it runs; one file each.
+Run add_audit(CLI::App& app);
+Run add_list(CLI::App& app);
+Run add_explain(CLI::App& app);
+
+}  // namespace sextant

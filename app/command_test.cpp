@@ -1,0 +1,227 @@
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <pugixml.hpp>
+#include <thread>
+
+// The command as a user meets it: arguments in, exit status, standard output and standard error out.
+
+namespace sextant {
+namespace {
+
+struct Finished {
+  int status;
+  std::string output;
+  std::string error;
+};
+
+std::string read_all(const std::filesystem::path& path) {
+  std::ifstream stream(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+class Command : public testing::Test {
+ protected:
+  void SetUp() override {
+    directory_ = std::filesystem::path(testing::TempDir()) / ("command_" + std::string(testing::UnitTest::GetInstance()->current_test_info()->name()));
+    std::filesystem::remove_all(directory_);
+    std::filesystem::create_directories(directory_);
+  }
+  void TearDown() override { std::filesystem::remove_all(directory_); }
+
+  // Runs `sextant ARGUMENTS` through a shell, in the test's directory.
+  Finished sextant(const std::string& arguments) const {
+    const std::string line = "cd '" + directory_.string() + "' && '" + SEXTANT_COMMAND + "' " + arguments + " >out 2>err </dev/null";
+    const int status = std::system(line.c_str());
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status), read_all(directory_ / "out"), read_all(directory_ / "err")};
+  }
+
+  void write(const std::string& name, const std::string& text) const { std::ofstream(directory_ / name) << text; }
+
+  std::filesystem::path directory_;
+};
+
+void expect_one_line(const Finished& finished, const std::string& text) {
+  EXPECT_EQ(finished.status, 2) << finished.error;
+  EXPECT_NE(finished.error.find(text), std::string::npos) << finished.error;
+  EXPECT_EQ(std::count(finished.error.begin(), finished.error.end(), '\n'), 1) << finished.error;
+  EXPECT_EQ(finished.output, "");
+}
+
+constexpr const char* spec = R"( --spec '{"encoding":"sinusoidal","dim":16}' --profile quick )";
+constexpr const char* header = "import numpy as np, os, signal, sys, time, subprocess\n";
+constexpr const char* correct = R"(
+def encode(p, spec):
+    d = spec['dim']
+    angle = np.asarray(p, np.float64)[:, None] * 10000.0 ** (-np.arange(0, d, 2) / d)
+    table = np.zeros((len(p), d), np.float32)
+    table[:, 0::2], table[:, 1::2] = np.sin(angle), np.cos(angle)
+    return table
+)";
+
+TEST_F(Command, AGoodSubjectExitsZeroAndLeavesItsReports) {
+  const Finished finished = sextant(std::string("audit builtin") + spec + "--report reports");
+  EXPECT_EQ(finished.status, 0) << finished.error;
+  EXPECT_EQ(finished.error, "");  // no progress bar in a pipe
+  EXPECT_NE(finished.output.find("all 4 applicable properties hold"), std::string::npos);
+  const auto json = nlohmann::json::parse(read_all(directory_ / "reports" / "report.json"));
+  EXPECT_EQ(json["properties"].size(), 6);
+  EXPECT_EQ(json["exit_status"], 0);
+  EXPECT_EQ(json["spec"]["dim"], 16);
+  pugi::xml_document junit;
+  ASSERT_TRUE(junit.load_file((directory_ / "reports" / "junit.xml").c_str()));
+  EXPECT_EQ(junit.child("testsuites").child("testsuite").attribute("tests").as_int(), 6);
+  EXPECT_EQ(junit.child("testsuites").child("testsuite").attribute("skipped").as_int(), 2);
+  EXPECT_NE(read_all(directory_ / "reports" / "report.md").find("| `accuracy` | holds |"), std::string::npos);
+}
+
+TEST_F(Command, ABrokenSubjectExitsOneWithATokenThatReplaysAlone) {
+  write("broken.py", std::string(header) + correct + R"(
+_encode = encode
+def encode(p, spec):
+    return _encode(np.where(p > 300, p + 1, p), spec)
+)");
+  const Finished finished = sextant(std::string("audit python:broken.py") + spec);
+  EXPECT_EQ(finished.status, 1) << finished.error;
+  EXPECT_NE(finished.output.find("--replay accuracy:position=301,rows=1"), std::string::npos) << finished.output;
+  const Finished replayed = sextant(std::string("audit python:broken.py") + spec + "--replay accuracy:position=301,rows=1");
+  EXPECT_EQ(replayed.status, 1);
+  EXPECT_NE(replayed.output.find("1 case,"), std::string::npos) << replayed.output;
+  EXPECT_EQ(sextant(std::string("audit python:broken.py") + spec + "--replay accuracy:position=300,rows=1").status, 0);
+}
+
+TEST_F(Command, SubjectsThatFailExitThreeWithinTheirTimeOut) {
+  const std::pair<const char*, const char*> subjects[] = {
+      {"def encode(p, spec):\n    os.kill(os.getpid(), signal.SIGSEGV)\n", "signal 11"},
+      {"def encode(p, spec):\n    time.sleep(1000)\n", "gave no answer within the time-out"},
+      {"def encode(p, spec):\n    return np.zeros((len(p), spec['dim'] + 1), np.float32)\n", "came back with shape"},
+      {"def encode(p, spec):\n    raise RuntimeError('no')\n", "RuntimeError: no"},
+      {"time.sleep(1000)\n", "gave no answer within the time-out"},
+  };
+  for (const auto& [code, text] : subjects) {
+    write("bad.py", std::string(header) + code);
+    const auto start = std::chrono::steady_clock::now();
+    const Finished finished = sextant(std::string("audit python:bad.py") + spec + "--timeout 1 --only accuracy");
+    EXPECT_EQ(finished.status, 3) << code << finished.output << finished.error;
+    EXPECT_NE(finished.output.find(text), std::string::npos) << finished.output;
+    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(30));
+  }
+  const Finished printing = sextant(std::string("audit 'exec:echo loading; cat'") + spec);
+  EXPECT_EQ(printing.status, 3);
+  EXPECT_NE(printing.output.find("broke the protocol"), std::string::npos) << printing.output;
+}
+
+TEST_F(Command, ASubjectThatPrintsIsJudgedAllTheSame) {
+  write("chatty.py", std::string(header) + correct + "print('loaded')\nos.system('echo shell')\n");
+  EXPECT_EQ(sextant(std::string("audit python:chatty.py") + spec).status, 0);
+}
+
+TEST_F(Command, ASubjectWithoutTheOperationExitsFour) {
+  write("other.py", "def bucket(relative, spec):\n    return relative\n");
+  const Finished finished = sextant(std::string("audit python:other.py") + spec);
+  EXPECT_EQ(finished.status, 4);
+  EXPECT_NE(finished.output.find("nothing applicable ran"), std::string::npos);
+}
+
+TEST_F(Command, ARecordedTableIsJudgedAsFarAsItReaches) {
+  write("save.py", std::string(header) + correct + "\nnp.save('table.npy', encode(np.arange(500), {'dim': 16}))\n");
+  ASSERT_EQ(std::system(("cd '" + directory_.string() + "' && python3 save.py").c_str()), 0);
+  const Finished finished = sextant(std::string("audit file:table.npy") + spec);
+  EXPECT_EQ(finished.status, 0) << finished.error;
+  EXPECT_NE(finished.output.find("positions 0 to 499"), std::string::npos) << finished.output;
+  EXPECT_NE(finished.output.find("a recording cannot be asked anew"), std::string::npos);
+  expect_one_line(sextant("audit file:table.npy --spec transformer-512"), "16 columns, the spec says dim 512");
+}
+
+TEST_F(Command, BadArgumentsExitTwoWithOneLine) {
+  write("config.json", R"({"hidden_size":4096,"num_attention_heads":32,"rope_scaling":{"rope_type":"warp"}})");
+  write("spec.json", R"({"encoding":"sinusoidal"})");
+  const std::pair<const char*, const char*> lines[] = {
+      {R"(audit builtin --spec '{"encoding":"rope","head_dim":64,"typo":1}')", "typo"},
+      {"audit builtin", "exactly one of --spec and --hf-config"},
+      {"audit builtin --spec no-such-preset", "no-such-preset"},
+      {"audit builtin --spec spec.json", "spec.json: spec: dim: needed"},
+      {"audit builtin --hf-config config.json", "rope_type"},
+      {"audit builtin --hf-config absent.json", "--hf-config absent.json: no such file"},
+      {"audit magic:thing --spec transformer-512", "magic:thing"},
+      {"audit python:absent.py --spec transformer-512", "absent.py: no such file"},
+      {"audit file:absent.npy --spec transformer-512", "absent.npy: no such file"},
+      {"audit builtin --spec transformer-512 --only nothing", "--only nothing: no such property"},
+      {"audit builtin --spec transformer-512 --profile fast", "--profile fast"},
+      {"audit builtin --spec transformer-512 --max-position 0", "max_position"},
+      {"audit builtin --spec transformer-512 --max-position many", "--max-position"},
+      {"audit builtin --spec transformer-512 --timeout 0", "--timeout"},
+      {"audit builtin --spec transformer-512 --threads 0", "--threads"},
+      {"audit builtin --spec transformer-512 --replay accuracy", "--replay"},
+      {"audit builtin --spec transformer-512 --replay accuracy:position=999999,rows=1", "outside the domain"},
+      {"audit builtin --spec transformer-512 --replay isometry:position=0,tokens=1,heads=1,fill=1", "does not apply"},
+      {"audit builtin --spec transformer-512 --replay odd:x=1", "no property is called \"odd\""},
+      {"audit builtin --spec transformer-512 --report spec.json", "--report spec.json"},
+      {"audit builtin --spec transformer-512 --unknown", "--unknown"},
+      {"audit", "subject"},
+      {"explain nothing", "explain nothing: no such property"},
+      {"list things", "list things"},
+      {"", "subcommand"},
+  };
+  for (const auto& [line, text] : lines) {
+    SCOPED_TRACE(line);
+    expect_one_line(sextant(line), text);
+  }
+}
+
+TEST_F(Command, ListAndExplainPrintTheCatalogue) {
+  EXPECT_NE(sextant("list properties").output.find("linear_shift"), std::string::npos);
+  EXPECT_EQ(nlohmann::json::parse(sextant("list properties --json").output).size(), 6);
+  EXPECT_NE(sextant("list specs").output.find("transformer-512"), std::string::npos);
+  EXPECT_EQ(nlohmann::json::parse(sextant("list encodings --json").output).size(), 2);
+  for (const auto& property : nlohmann::json::parse(sextant("list properties --json").output)) {
+    const Finished finished = sextant("explain " + property["id"].get<std::string>());
+    EXPECT_EQ(finished.status, 0);
+    EXPECT_NE(finished.output.find("tolerance"), std::string::npos);
+  }
+  EXPECT_EQ(sextant("--version").status, 0);
+  EXPECT_EQ(sextant("--help").status, 0);
+}
+
+TEST_F(Command, TheReportDependsOnTheSeedOnly) {
+  const auto report = [&](const std::string& arguments) {
+    sextant(std::string("audit builtin") + spec + arguments + " --report r");
+    auto json = nlohmann::json::parse(read_all(directory_ / "r" / "report.json"));
+    json.erase("seconds");
+    for (auto& property : json["properties"]) property.erase("seconds");
+    return json.dump();
+  };
+  EXPECT_EQ(report("--threads 1"), report("--threads 4"));
+  EXPECT_NE(report("--seed 1"), report("--seed 2"));
+}
+
+TEST_F(Command, AnInterruptEndsTheWorkersToo) {
+  write("slow.py", std::string(header) + "open('pid', 'w').write(str(os.getpid()))\ntime.sleep(1000)\n");
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    if (chdir(directory_.c_str()) != 0 || freopen("out", "w", stdout) == nullptr || freopen("err", "w", stderr) == nullptr) _exit(99);
+    execl(SEXTANT_COMMAND, "sextant", "audit", "python:slow.py", "--spec", "transformer-512", "--only", "accuracy", static_cast<char*>(nullptr));
+    _exit(98);
+  }
+  for (int i = 0; i < 500 && read_all(directory_ / "pid").empty(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  const std::string worker = read_all(directory_ / "pid");
+  ASSERT_FALSE(worker.empty());
+  kill(child, SIGINT);
+  int status = 0;
+  waitpid(child, &status, 0);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 130);
+  EXPECT_EQ(read_all(directory_ / "err"), "sextant: interrupted\n");
+  EXPECT_FALSE(std::filesystem::exists("/proc/" + worker));
+}
+
+}  // namespace
+}  // namespace sextant

@@ -1,0 +1,82 @@
+#include <fmt/format.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "app/command.hpp"
+#include "lib/spec/presets.hpp"
+#include "properties/catalogue.hpp"
+
+namespace sextant {
+namespace {
+
+struct Row {
+  std::string name;
+  std::string text;
+  nlohmann::ordered_json json;
+};
+
+std::vector<Row> property_rows() {
+  std::vector<Row> rows;
+  for (const Property& property : catalogue()) {
+    rows.push_back({property.id, fmt::format("{}: {} ({})", name_of(property.level), property.explanation.title, property.explanation.applies_to),
+                    {{"id", property.id},
+                     {"level", name_of(property.level)},
+                     {"title", property.explanation.title},
+                     {"statement", property.explanation.statement},
+                     {"applies_to", property.explanation.applies_to}}});
+  }
+  return rows;
+}
+
+std::vector<Row> spec_rows() {
+  std::vector<Row> rows;
+  for (const Preset& preset : presets()) {
+    rows.push_back({std::string(preset.name), std::string(preset.origin),
+                    {{"name", preset.name}, {"origin", preset.origin}, {"spec", nlohmann::ordered_json::parse(to_json(parse_spec(preset.json)))}}});
+  }
+  return rows;
+}
+
+// The least spec of each encoding, written out, shows its fields and their defaults.
+std::vector<Row> encoding_rows() {
+  std::vector<Row> rows;
+  for (const char* spec : {R"({"encoding":"sinusoidal","dim":512})", R"({"encoding":"rope","head_dim":128})"}) {
+    const auto fields = nlohmann::ordered_json::parse(to_json(parse_spec(spec)));
+    const std::string name = fields["encoding"];
+    rows.push_back({name, fmt::format("for example {}", fields.dump()), {{"encoding", name}, {"example", fields}}});
+  }
+  return rows;
+}
+
+int print(const std::vector<Row>& rows, bool as_json) {
+  if (as_json) {
+    auto list = nlohmann::ordered_json::array();
+    for (const Row& row : rows) list.push_back(row.json);
+    fmt::print("{}\n", list.dump(2));
+  } else {
+    for (const Row& row : rows) fmt::print("{:<20} {}\n", row.name, row.text);
+  }
+  return 0;
+}
+
+}  // namespace
+
+Run add_list(CLI::App& app) {
+  struct Arguments {
+    std::string what;
+    bool json = false;
+  };
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command = app.add_subcommand("list", "List properties, specs (presets) or encodings");
+  command->add_option("what", arguments->what, "properties, specs or encodings")->required();
+  command->add_flag("--json", arguments->json, "As JSON");
+  return [arguments] {
+    if (arguments->what == "properties") return print(property_rows(), arguments->json);
+    if (arguments->what == "specs") return print(spec_rows(), arguments->json);
+    if (arguments->what == "encodings") return print(encoding_rows(), arguments->json);
+    throw UsageError(fmt::format("list {}: expected properties, specs or encodings", arguments->what));
+  };
+}
+
+}  // namespace sextant

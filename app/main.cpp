@@ -1,0 +1,65 @@
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <map>
+#include <new>
+
+#include "app/command.hpp"
+#include "lib/spec/spec.hpp"
+#include "properties/case.hpp"
+#include "reports/write.hpp"
+#include "subjects/process.hpp"
+#include "subjects/subject.hpp"
+
+namespace {
+
+int complain(std::string message, int status) {
+  for (char& letter : message) {
+    if (letter == '\n' || letter == '\r') letter = ' ';
+  }
+  fmt::print(stderr, "sextant: {}\n", message);
+  return status;
+}
+
+int run(int argc, char** argv) {
+  using namespace sextant;
+  CLI::App app("Sextant verifies positional encodings against proofs instead of tolerances.", "sextant");
+  app.set_version_flag("--version", SEXTANT_VERSION);
+  app.require_subcommand(1);
+  std::map<std::string, Run> subcommands;
+  subcommands["audit"] = add_audit(app);
+  subcommands["list"] = add_list(app);
+  subcommands["explain"] = add_explain(app);
+  try {
+    app.parse(argc, argv);
+    return subcommands.at(app.get_subcommands().front()->get_name())();
+  } catch (const CLI::Success& request) {
+    return app.exit(request);
+  } catch (const CLI::ParseError& error) {
+    return complain(error.what(), exit_usage);
+  } catch (const UsageError& error) {
+    return complain(error.what(), exit_usage);
+  } catch (const SpecError& error) {
+    return complain(error.what(), exit_usage);
+  } catch (const SubjectNameError& error) {
+    return complain(error.what(), exit_usage);
+  } catch (const TokenError& error) {
+    return complain(error.what(), exit_usage);
+  } catch (const WriteError& error) {
+    return complain(error.what(), exit_usage);
+  } catch (const Interrupted&) {
+    return complain("interrupted", exit_interrupted);
+  } catch (const std::exception& error) {
+    // Nothing could be concluded; the subject is not to blame.
+    return complain(fmt::format("internal error: {}", error.what()), 4);
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  sextant::adopt_descendants();
+  const int status = run(argc, argv);
+  sextant::kill_descendants();
+  return status;
+}
