@@ -5,26 +5,18 @@
 
 #include "app/command.hpp"
 #include "properties/catalogue.hpp"
+#include "reports/text.hpp"
 
 namespace sextant {
 namespace {
 
-// Words of `text` in lines of at most 100 columns, each indented; a line break in the text stays one.
-std::string wrapped(const std::string& text) {
-  constexpr std::size_t width = 100;
+// A text of one or more lines, each wrapped and indented.
+std::string paragraph(const std::string& text) {
+  constexpr std::size_t indent = 4;
   std::string result;
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
-    std::istringstream words(line);
-    std::string current = "   ";
-    for (std::string word; words >> word;) {
-      if (current.size() + 1 + word.size() > width) {
-        result += current + '\n';
-        current = "   ";
-      }
-      current += ' ' + word;
-    }
-    result += current + '\n';
+    result += fmt::format("{:{}}{}\n", "", indent, wrapped(line, indent, 100));
   }
   return result;
 }
@@ -40,9 +32,9 @@ Run add_explain(CLI::App& app) {
     if (property == nullptr) throw UsageError(fmt::format("explain {}: no such property (see sextant list properties)", *id));
     const Explanation& text = property->explanation;
     fmt::print("{} ({}): {}\n\n", property->id, name_of(property->level), text.title);
-    fmt::print("statement\n{}\nsource\n{}\n", wrapped(text.statement), wrapped(text.source));
-    fmt::print("applies to\n{}\ntolerance\n{}\n", wrapped(text.applies_to), wrapped(text.tolerance));
-    fmt::print("catches\n{}", wrapped(text.catches));
+    fmt::print("statement\n{}\nsource\n{}\n", paragraph(text.statement), paragraph(text.source));
+    fmt::print("applies to\n{}\ntolerance\n{}\n", paragraph(text.applies_to), paragraph(text.tolerance));
+    fmt::print("catches\n{}", paragraph(text.catches));
     return 0;
   };
 }

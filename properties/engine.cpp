@@ -191,19 +191,19 @@ class Trial {
   }
 
   PropertyResult fail(Case values, const SubjectFailure& failure, const std::stop_token& stop) {
-    result_.verdict = verdict_of(failure.kind());
-    result_.reason = text_of(failure);
-    std::string finding = failure.what();
+    SubjectFailure simplest = failure;
     // A hang is not shrunk: every try would cost a whole time-out.
     if (failure.kind() != FailureKind::timed_out) {
       values = shrink(values, stop, [&](const Outcome& outcome) {
         const auto* other = std::get_if<SubjectFailure>(&outcome);
         if (other == nullptr || other->kind() != failure.kind()) return false;
-        finding = other->what();
+        simplest = *other;
         return true;
       });
     }
-    result_.simplest = Example{token(values), finding, {}};
+    result_.verdict = verdict_of(simplest.kind());
+    result_.reason = text_of(simplest);
+    result_.simplest = Example{token(values), simplest.what(), {}};
     result_.worst.reset();
     return result_;
   }
@@ -222,6 +222,8 @@ class Trial {
       simplest.finding = "only after other calls: in a fresh session this case alone does not show it";
     }
     result_.simplest = Example{token(values), simplest.finding, simplest.deviation};
+    // Simple cases have tight bounds, so the search for the simplest may end at the worst.
+    if (result_.simplest->deviation.of_bound > result_.worst->deviation.of_bound) result_.worst = result_.simplest;
     return result_;
   }
 

@@ -123,9 +123,7 @@ Check rope_check(const Spec& spec) {
 bool is_rope(const Spec& spec) { return std::holds_alternative<Rope>(spec.encoding); }
 
 Case make_case(const Spec& spec, std::int64_t position, std::int64_t length, std::int64_t skip, std::int64_t count, std::int64_t fill) {
-  Case values{position, length, skip, count};
-  if (is_rope(spec)) values.push_back(fill);
-  return values;
+  return is_rope(spec) ? Case{position, length, skip, count, fill} : Case{position, length, skip, count};
 }
 
 }  // namespace

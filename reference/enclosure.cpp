@@ -3,10 +3,24 @@
 #include <algorithm>
 
 namespace sextant::reference {
+namespace {
+
+// MPFR keeps constants and a pool of numbers for each thread that uses it; this gives them back when the thread ends.
+struct ThreadCaches {
+  ThreadCaches() = default;
+  ThreadCaches(const ThreadCaches&) = delete;
+  ThreadCaches& operator=(const ThreadCaches&) = delete;
+  ~ThreadCaches() { mpfr_free_cache(); }
+};
+
+}  // namespace
 
 // A moved-from value keeps its own storage (swap), so that every object is always initialised.
 
-Enclosure::Enclosure(Precision precision) { mpfi_init2(interval_, precision.bits); }
+Enclosure::Enclosure(Precision precision) {
+  static thread_local const ThreadCaches caches;
+  mpfi_init2(interval_, precision.bits);
+}
 
 Enclosure::Enclosure(double value, Precision precision) : Enclosure(Precision{std::max(precision.bits, 53L)}) {
   mpfi_set_d(interval_, value);

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "reports/text.hpp"
 
 namespace sextant {
@@ -25,11 +27,12 @@ std::string verdict_word(Colour colour, Verdict verdict) {
   return word;
 }
 
-std::string example_lines(const Report& report, std::string_view label, const Example& example) {
-  return fmt::format("    {:<9} {}\n    {:<9} {}\n", label, printable(example.finding), "", printable(replay_command(report, example)));
+std::string example_lines(std::string_view label, const Example& example) {
+  constexpr std::size_t indent = 14;
+  return fmt::format("    {:<9} {}\n{:{}}--replay {}\n", label, wrapped(printable(example.finding), indent, 110), "", indent, example.token);
 }
 
-std::string result_lines(const Report& report, const PropertyResult& result, Colour colour) {
+std::string result_lines(const PropertyResult& result, Colour colour) {
   std::string line = fmt::format("  {:<20} {}", result.id, verdict_word(colour, result.verdict));
   if (result.verdict == Verdict::holds || result.verdict == Verdict::violated) {
     line += fmt::format(" {}, worst {}", cases_text(result.cases), of_bound_text(result.worst->deviation));
@@ -37,11 +40,10 @@ std::string result_lines(const Report& report, const PropertyResult& result, Col
   if (!result.reason.empty()) line += fmt::format(" {}", printable(result.reason));
   line += '\n';
   if (result.simplest) {
-    line += fmt::format("    {:<9} {}\n", "claim", result.title);
-    line += example_lines(report, result.verdict == Verdict::violated ? "simplest" : "case", *result.simplest);
-  }
-  if (result.verdict == Verdict::violated && result.worst->token != result.simplest->token) {
-    line += example_lines(report, "worst", *result.worst);
+    // Where the subject failed, the reason above has told all but the case.
+    if (result.verdict != Verdict::violated) return line + fmt::format("    {:<9} --replay {}\n", "case", result.simplest->token);
+    line += fmt::format("    {}\n", result.title) + example_lines("simplest", *result.simplest);
+    if (result.worst->token != result.simplest->token) line += example_lines("worst", *result.worst);
   }
   return line;
 }
@@ -54,7 +56,10 @@ std::string write_terminal(const Report& report, Colour colour) {
   if (!report.subject_version.empty()) text += fmt::format("  version  {}\n", printable(report.subject_version));
   text += fmt::format("  claim    {}, {}, positions {} to {}\n", report.spec_text, report.claim, report.first_position, report.last_position);
   text += fmt::format("  profile  {}, seed {}\n\n", report.profile, report.seed);
-  for (const PropertyResult& result : report.results) text += result_lines(report, result, colour);
+  for (const PropertyResult& result : report.results) text += result_lines(result, colour);
+  const bool has_examples = std::any_of(report.results.begin(), report.results.end(),
+                                        [](const PropertyResult& result) { return result.simplest.has_value(); });
+  if (has_examples) text += fmt::format("\nreplay a case: {} --replay TOKEN\n", printable(report.command));
   const bool good = report.exit_status == 0;
   text += fmt::format("\n{}\n", painted(colour, good ? "1;32" : "1;31", headline(report)));
   return text;

@@ -1,6 +1,7 @@
 #include "reports/text.hpp"
 
 #include <cstdint>
+#include <sstream>
 
 namespace sextant {
 namespace {
@@ -43,6 +44,24 @@ std::string printable(std::string_view text) {
     text.remove_prefix(sequence.size());
   }
   return safe;
+}
+
+std::string wrapped(std::string_view text, std::size_t indent, std::size_t width) {
+  std::string result;
+  std::size_t column = indent;
+  std::istringstream words{std::string(text)};
+  for (std::string word; words >> word;) {
+    if (column > indent && column + 1 + word.size() > width) {
+      result += '\n' + std::string(indent, ' ');
+      column = indent;
+    } else if (column > indent) {
+      result += ' ';
+      ++column;
+    }
+    result += word;
+    column += word.size();
+  }
+  return result;
 }
 
 }  // namespace sextant

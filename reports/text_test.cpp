@@ -14,5 +14,11 @@ TEST(Printable, KeepsTextAndReplacesTheRest) {
   EXPECT_EQ(printable("\xEF\xBF\xBF"), "?");
 }
 
+TEST(Wrapped, BreaksAtSpacesAndIndentsTheRest) {
+  EXPECT_EQ(wrapped("one two three four", 2, 10), "one two\n  three\n  four");
+  EXPECT_EQ(wrapped("  spaced   out ", 0, 80), "spaced out");
+  EXPECT_EQ(wrapped("a verylongwordindeed b", 1, 5), "a\n verylongwordindeed\n b");
+}
+
 }  // namespace
 }  // namespace sextant

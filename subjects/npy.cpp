@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <charconv>
 #include <cstring>
 #include <fstream>
-#include <regex>
+#include <sstream>
+#include <string_view>
 
 namespace sextant {
 namespace {
@@ -20,23 +22,59 @@ struct Header {
   std::vector<std::int64_t> shape;
 };
 
-// The header is a Python dict literal with exactly three keys, written by NumPy in sorted order. Each is looked up by
-// itself, so the order does not matter.
-Header parse_header(const std::string& text, const std::string& file) {
-  const auto find = [&](const char* key, const char* value) {
-    std::smatch match;
-    const std::regex pattern(fmt::format("'{}'\\s*:\\s*{}", key, value));
-    if (!std::regex_search(text, match, pattern)) throw NpyError(fmt::format("{}: header has no valid '{}'", file, key));
-    return match[1].str();
-  };
-  Header header;
-  header.descr = find("descr", "'([^']*)'");
-  header.fortran_order = find("fortran_order", "(True|False)") == "True";
-  const std::string extents = find("shape", "\\(([0-9,\\s]*)\\)");
-  const std::regex number("[0-9]+");
-  for (auto it = std::sregex_iterator(extents.begin(), extents.end(), number); it != std::sregex_iterator(); ++it) {
-    if (it->str().size() > 18) throw NpyError(fmt::format("{}: 'shape' has an extent of {}", file, it->str()));
-    header.shape.push_back(std::stoll(it->str()));
+// The header is a Python dict literal with exactly three keys. Each is looked up by itself, so their order does not matter.
+class HeaderText {
+ public:
+  HeaderText(std::string_view text, const std::string& file) : text_(text), file_(file) {}
+
+  // What stands between `open` and `close` right after the key's colon.
+  std::string_view between(std::string_view key, char open, char close) const {
+    const std::string_view value = after(key);
+    const auto end = value.find(close, 1);
+    if (value.empty() || value.front() != open || end == std::string_view::npos) refuse(key);
+    return value.substr(1, end - 1);
+  }
+
+  bool boolean(std::string_view key) const {
+    const std::string_view value = after(key);
+    if (!value.starts_with("True") && !value.starts_with("False")) refuse(key);
+    return value.starts_with("True");
+  }
+
+  [[noreturn]] void refuse(std::string_view key) const {
+    throw NpyError(fmt::format("{}: header has no valid '{}'", file_, key));
+  }
+
+ private:
+  std::string_view after(std::string_view key) const {
+    const std::string quoted = fmt::format("'{}'", key);
+    const auto found = text_.find(quoted);
+    if (found == std::string_view::npos) refuse(key);
+    std::string_view rest = skip_spaces(text_.substr(found + quoted.size()));
+    if (!rest.starts_with(':')) refuse(key);
+    return skip_spaces(rest.substr(1));
+  }
+
+  static std::string_view skip_spaces(std::string_view text) {
+    const auto first = text.find_first_not_of(" \n\t");
+    return first == std::string_view::npos ? std::string_view() : text.substr(first);
+  }
+
+  std::string_view text_;
+  const std::string& file_;
+};
+
+Header parse_header(std::string_view text, const std::string& file) {
+  const HeaderText fields(text, file);
+  Header header{std::string(fields.between("descr", '\'', '\'')), fields.boolean("fortran_order"), {}};
+  std::istringstream extents{std::string(fields.between("shape", '(', ')'))};
+  for (std::string part; std::getline(extents, part, ',');) {
+    const auto first = part.find_first_not_of(' ');
+    if (first == std::string::npos) continue;  // after the last comma
+    std::int64_t extent = 0;
+    const auto [end, error] = std::from_chars(part.data() + first, part.data() + part.size(), extent);
+    if (error != std::errc() || std::string_view(end).find_first_not_of(' ') != std::string_view::npos || extent < 0) fields.refuse("shape");
+    header.shape.push_back(extent);
   }
   return header;
 }

@@ -70,6 +70,10 @@ TEST_F(Npy, RefusesFilesThatAreNone) {
   EXPECT_NE(refusal(file("{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }", 11)).find("its header needs"), std::string::npos);
   EXPECT_NE(refusal(file("{'descr': '<f4', 'fortran_order': False, 'shape': (999999999999, 999999999999), }", 1)).find("too many elements"), std::string::npos);
   EXPECT_NE(refusal(file("{'fortran_order': False, 'shape': (3, 4), }", 12)).find("no valid 'descr'"), std::string::npos);
+  EXPECT_NE(refusal(file("{'descr': '<f4', 'fortran_order': 0, 'shape': (3, 4), }", 12)).find("no valid 'fortran_order'"), std::string::npos);
+  for (const char* shape : {"(3, four)", "(3, -4)", "(3, 4x)", "(3, 99999999999999999999)", "3, 4)", "(3, 4"}) {
+    EXPECT_NE(refusal(file(std::string("{'descr': '<f4', 'fortran_order': False, 'shape': ") + shape, 12)).find("no valid 'shape'"), std::string::npos) << shape;
+  }
 }
 
 TEST_F(Npy, ARecordedTableReachesAsFarAsItsRows) {

@@ -18,6 +18,7 @@
 #include <utility>
 #include <thread>
 
+#include "subjects/preview.hpp"
 #include "subjects/subject.hpp"
 
 namespace sextant {
@@ -182,7 +183,7 @@ void Process::exchange(std::span<const std::byte> request, const Reader& reader,
     return static_cast<std::size_t>(got);
   };
   if (const auto early = take_output(); early && *early > 0) {
-    throw SubjectFailure(FailureKind::protocol, fmt::format("wrote {} bytes to its standard output that nobody asked for", *early));
+    throw SubjectFailure(FailureKind::protocol, fmt::format("wrote to its standard output before it was asked: \"{}\"", preview(std::span(buffer).first(*early))));
   }
 
   std::size_t sent = 0;

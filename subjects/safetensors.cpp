@@ -8,6 +8,8 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "subjects/preview.hpp"
+
 namespace sextant {
 namespace {
 
@@ -30,16 +32,6 @@ std::uint64_t little_endian(std::span<const std::byte> bytes) {
   std::uint64_t value = 0;
   for (std::size_t i = 0; i < 8; ++i) value |= std::to_integer<std::uint64_t>(bytes[i]) << (8 * i);
   return value;
-}
-
-// What a program wrote where a header should stand, for the message: most often text printed by mistake.
-std::string preview(std::span<const std::byte> bytes) {
-  std::string text;
-  for (const std::byte byte : bytes.first(std::min<std::size_t>(bytes.size(), 24))) {
-    const auto letter = std::to_integer<unsigned char>(byte);
-    text += letter >= 0x20 && letter < 0x7F ? std::string(1, static_cast<char>(letter)) : fmt::format("\\x{:02x}", letter);
-  }
-  return text;
 }
 
 json parse_header(std::span<const std::byte> bytes) {
