@@ -94,13 +94,12 @@ class Trial {
     return conclude(violation, stop);
   }
 
-  const Description& description() const { return description_; }
-
   PropertyResult run_one(const Case& values) {
     const Outcome outcome = probe(values);
     if (const auto* failure = std::get_if<SubjectFailure>(&outcome)) {
       result_.verdict = verdict_of(failure->kind());
       result_.reason = text_of(*failure);
+      result_.simplest = Example{token(values), failure->what(), {}};
       return result_;
     }
     record(values, std::get<Judgement>(outcome));
@@ -113,28 +112,11 @@ class Trial {
   Outcome probe(const Case& values) {
     try {
       if (!session_) session_ = subject_.open(spec_);
-      if (!described_) {
-        description_ = session_->describe();
-        described_ = true;
-      }
-      if (!knows_dtype()) {
-        return SubjectFailure(FailureKind::unsupported, fmt::format("the subject has no {}", name_of(spec_.dtype)));
-      }
       return check_(*session_, values);
     } catch (const SubjectFailure& failure) {
-      if (ends_session(failure.kind())) forget_session();
+      if (ends_session(failure.kind())) session_.reset();
       return failure;
     }
-  }
-
-  bool knows_dtype() const {
-    const auto& dtypes = description_.dtypes;
-    return dtypes.empty() || std::find(dtypes.begin(), dtypes.end(), name_of(spec_.dtype)) != dtypes.end();
-  }
-
-  void forget_session() {
-    session_.reset();
-    described_ = false;
   }
 
   std::string token(const Case& values) const { return write_token(property_.id, fields_, values); }
@@ -214,7 +196,7 @@ class Trial {
     Judgement simplest;
     const Case values = shrink(*violation, stop, is_violation);
     // The token must work alone, so its finding is what a fresh session says.
-    forget_session();
+    session_.reset();
     const Outcome outcome = probe(values);
     if (is_violation(outcome)) {
       simplest = std::get<Judgement>(outcome);
@@ -251,8 +233,6 @@ class Trial {
   std::vector<std::string> fields_;
   Check check_;
   std::unique_ptr<Session> session_;
-  bool described_ = false;
-  Description description_;
   std::int64_t undecided_ = 0;
   std::int64_t unsupported_ = 0;
   std::string unsupported_reason_;
@@ -266,25 +246,43 @@ std::optional<std::string> not_applicable(const Property& property, const Subjec
   return std::nullopt;
 }
 
-PropertyResult set_aside(const Property& property, std::string reason) {
+PropertyResult set_aside(const Property& property, Verdict verdict, std::string reason) {
   PropertyResult result;
   result.id = property.id;
   result.title = property.explanation.title;
   result.statement = property.explanation.statement;
   result.level = property.level;
-  result.verdict = Verdict::not_applicable;
+  result.verdict = verdict;
   result.reason = std::move(reason);
   return result;
 }
 
-// Runs one trial against the clock. The description is that of the trial's own session.
+// What a subject says of itself, and why there is no use in asking it more, if so.
+struct Introduction {
+  Description description;
+  std::optional<SubjectFailure> failure;
+};
+
+Introduction introduce(const Subject& subject, const Spec& spec) {
+  Introduction introduction;
+  try {
+    introduction.description = subject.open(spec)->describe();
+    const auto& dtypes = introduction.description.dtypes;
+    if (!dtypes.empty() && std::find(dtypes.begin(), dtypes.end(), name_of(spec.dtype)) == dtypes.end()) {
+      introduction.failure = SubjectFailure(FailureKind::unsupported, fmt::format("the subject has no {}", name_of(spec.dtype)));
+    }
+  } catch (const SubjectFailure& failure) {
+    introduction.failure = failure;
+  }
+  return introduction;
+}
+
 template <class Run>
-AuditOutcome timed(const Property& property, const Subject& subject, const Spec& spec, Run run) {
+PropertyResult timed(Run run) {
   const auto start = std::chrono::steady_clock::now();
-  Trial trial(property, subject, spec);
-  PropertyResult result = run(trial);
+  PropertyResult result = run();
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  return {trial.description(), {std::move(result)}};
+  return result;
 }
 
 }  // namespace
@@ -308,7 +306,7 @@ std::int64_t cases_of(Profile profile) {
 }
 
 AuditOutcome audit(const std::vector<Property>& properties, const Subject& subject, const Spec& spec, const AuditOptions& options) {
-  std::vector<AuditOutcome> outcomes(properties.size());
+  AuditOutcome outcome{{}, std::vector<PropertyResult>(properties.size())};
   const std::int64_t share = cases_of(options.profile);
   const std::int64_t total = static_cast<std::int64_t>(properties.size()) * share;
   std::mutex mutex;  // guards done and failure, and lets one progress call through at a time
@@ -320,27 +318,43 @@ AuditOutcome audit(const std::vector<Property>& properties, const Subject& subje
     options.progress(done, total);
   };
 
-  const auto judge = [&](const Property& property) -> AuditOutcome {
+  // A subject that hangs is found out by the first case of the first property that applies, so that it costs one time-out and not
+  // one for each property. Other failures there are for that property itself to report.
+  Introduction introduction = introduce(subject, spec);
+  if (!introduction.failure) {
+    const auto first = std::find_if(properties.begin(), properties.end(),
+                                    [&](const Property& property) { return !not_applicable(property, subject, spec); });
+    if (first != properties.end()) {
+      const PropertyResult result = Trial(*first, subject, spec).run_one(first->first_cases(spec).front());
+      if (result.verdict == Verdict::timed_out) introduction.failure = SubjectFailure(FailureKind::timed_out, result.simplest->finding);
+    }
+  }
+
+  const auto judge = [&](const Property& property) {
     if (auto reason = not_applicable(property, subject, spec)) {
       advance(share);
-      return {{}, {set_aside(property, std::move(*reason))}};
+      return set_aside(property, Verdict::not_applicable, std::move(*reason));
+    }
+    if (introduction.failure) {
+      advance(share);
+      return set_aside(property, verdict_of(introduction.failure->kind()), text_of(*introduction.failure));
     }
     std::int64_t own = 0;
-    AuditOutcome outcome = timed(property, subject, spec, [&](Trial& trial) {
-      return trial.run(options.seed, share, options.stop, [&] {
+    PropertyResult result = timed([&] {
+      return Trial(property, subject, spec).run(options.seed, share, options.stop, [&] {
         if (own < share) advance(1);
         ++own;
       });
     });
     advance(std::max<std::int64_t>(share - own, 0));
-    return outcome;
+    return result;
   };
 
   std::atomic<std::size_t> next = 0;
   const auto work = [&] {
     for (std::size_t index = next++; index < properties.size(); index = next++) {
       try {
-        outcomes[index] = judge(properties[index]);
+        outcome.results[index] = judge(properties[index]);
       } catch (...) {
         const std::lock_guard lock(mutex);
         if (!failure) failure = std::current_exception();
@@ -357,12 +371,8 @@ AuditOutcome audit(const std::vector<Property>& properties, const Subject& subje
   }
   if (failure) std::rethrow_exception(failure);
 
-  AuditOutcome all;
-  for (AuditOutcome& outcome : outcomes) {
-    if (all.subject.name.empty() && all.subject.version.empty()) all.subject = std::move(outcome.subject);
-    all.results.push_back(std::move(outcome.results.front()));
-  }
-  return all;
+  outcome.subject = std::move(introduction.description);
+  return outcome;
 }
 
 AuditOutcome replay(const Property& property, const Case& values, const Subject& subject, const Spec& spec) {
@@ -372,7 +382,11 @@ AuditOutcome replay(const Property& property, const Case& values, const Subject&
   if (!property.admits(spec, values)) {
     throw TokenError(fmt::format("--replay: {} is outside the domain of this spec", write_token(property.id, property.fields(spec), values)));
   }
-  return timed(property, subject, spec, [&](Trial& trial) { return trial.run_one(values); });
+  Introduction introduction = introduce(subject, spec);
+  PropertyResult result = introduction.failure
+                              ? set_aside(property, verdict_of(introduction.failure->kind()), text_of(*introduction.failure))
+                              : timed([&] { return Trial(property, subject, spec).run_one(values); });
+  return {std::move(introduction.description), {std::move(result)}};
 }
 
 }  // namespace sextant

@@ -40,7 +40,8 @@ struct AuditOutcome {
 };
 
 /// Judges `subject` by each of `properties`, in their order. A subject that crashes, hangs or breaks the protocol gets a
-/// verdict that says so, and the next property a fresh session.
+/// verdict that says so, and the next property a fresh session; one that cannot even describe itself, or hangs at the very first
+/// case, is not asked again.
 /// @throws Interrupted on a stop request; SubjectNameError if the subject cannot be started at all.
 AuditOutcome audit(const std::vector<Property>& properties, const Subject& subject, const Spec& spec,
                    const AuditOptions& options);

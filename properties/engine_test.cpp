@@ -118,6 +118,20 @@ TEST(Engine, ASubjectThatFailsGetsAVerdictAndItsSimplestCase) {
   EXPECT_EQ(run(asking(), failing(FailureKind::timed_out)).verdict, Verdict::timed_out);
 }
 
+TEST(Engine, ASubjectThatAlwaysHangsCostsOneTimeOut) {
+  std::atomic<int> calls = 0;
+  const FunctionSubject hanging = encoding([&](const Spec&) -> FunctionSubject::Call {
+    return [&](std::string_view, const Tensors&) -> Tensors {
+      ++calls;
+      throw SubjectFailure(FailureKind::timed_out, "no answer");
+    };
+  });
+  for (const PropertyResult& result : audit(catalogue(), hanging, spec, {}).results) {
+    EXPECT_TRUE(result.verdict == Verdict::timed_out || result.verdict == Verdict::not_applicable) << result.id;
+  }
+  EXPECT_EQ(calls, 1);
+}
+
 TEST(Engine, UnsupportedCasesAreLeftOut) {
   const PropertyResult some = run(asking(), failing(FailureKind::unsupported));
   EXPECT_EQ(some.verdict, Verdict::holds);
