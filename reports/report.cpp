@@ -1,6 +1,7 @@
 #include "reports/report.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -13,22 +14,20 @@ std::int64_t count(const Report& report, Verdict verdict) {
 }
 
 std::string headline(const Report& report) {
-  const auto properties = [](std::int64_t n) { return n == 1 ? "property" : "properties"; };
   const std::int64_t violated = count(report, Verdict::violated);
   const std::int64_t failed = count(report, Verdict::crashed) + count(report, Verdict::timed_out);
   const std::int64_t undecided = count(report, Verdict::undecided);
   const std::int64_t held = count(report, Verdict::holds);
   if (violated + failed + undecided + held == 0) return "nothing applicable ran";
-  std::string line;
-  const auto add = [&](std::int64_t n, std::string_view what) {
-    if (n == 0) return;
-    line += fmt::format("{}{} {} {}", line.empty() ? "" : ", ", n, properties(n), what);
-  };
-  add(violated, "violated");
-  add(failed, "with a subject that failed");
-  add(undecided, "undecided");
-  if (line.empty()) return held == 1 ? "the one applicable property holds" : fmt::format("all {} applicable properties hold", held);
-  return fmt::format("{}, {} held", line, held);
+  if (violated + failed + undecided == 0) {
+    return held == 1 ? "the one applicable property holds" : fmt::format("all {} applicable properties hold", held);
+  }
+  std::vector<std::string> parts;
+  if (violated > 0) parts.push_back(fmt::format("{} {} violated", violated, violated == 1 ? "property" : "properties"));
+  if (failed > 0) parts.push_back(fmt::format("the subject failed in {}", failed));
+  if (undecided > 0) parts.push_back(fmt::format("{} undecided", undecided));
+  parts.push_back(fmt::format("{} held", held));
+  return fmt::format("{}", fmt::join(parts, ", "));
 }
 
 std::string cases_text(std::int64_t cases) { return fmt::format("{} case{}", cases, cases == 1 ? "" : "s"); }

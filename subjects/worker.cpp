@@ -84,6 +84,10 @@ class WorkerSession final : public Session {
     } catch (const SafetensorsError& error) {
       throw SubjectFailure(FailureKind::protocol, fmt::format("reply to {}: {}", operation, error.what()));
     } catch (const SubjectFailure& failure) {
+      if (failure.kind() == FailureKind::timed_out) {
+        const double seconds = std::chrono::duration<double>(limits_.timeout).count();
+        throw SubjectFailure(failure.kind(), fmt::format("{}: gave no answer within {:g} s", operation, seconds));
+      }
       const std::string line = failure.kind() == FailureKind::crashed ? last_line(process_.error_output()) : "";
       throw SubjectFailure(failure.kind(), fmt::format("{}: {}{}{}", operation, failure.what(), line.empty() ? "" : "; it wrote: ", one_line(line)));
     }
