@@ -129,6 +129,15 @@ TEST_F(Worker, NoneAndAbsentOperationsAreUnsupported) {
   expect_failure(failure("def rotate(x, p, spec):\n    return x\n"), FailureKind::unsupported, "defines no encode");
 }
 
+TEST_F(Worker, AFileThatWasJustEditedRunsAsItIsNow) {
+  // Of one length and within one second, which Python's bytecode cache takes for the same file.
+  unsetenv("PYTHONDONTWRITEBYTECODE");
+  for (const char* value : {"1", "2", "3"}) {
+    const auto session = open(std::string("def encode(p, spec):\n    return np.full((len(p), 4), ") + value + ", np.float32)\n");
+    EXPECT_EQ(encode(*session, spec_, std::vector<std::int64_t>{0}).at(0), std::stod(value));
+  }
+}
+
 TEST_F(Worker, WrongShapesAndDtypesBreakTheProtocol) {
   expect_failure(failure("def encode(p, spec):\n    return np.zeros((len(p), 3), np.float32)\n"), FailureKind::protocol, "shape [2, 3], expected [2, 4]");
   expect_failure(failure("def encode(p, spec):\n    return np.zeros((len(p), 4))\n"), FailureKind::protocol, "came back as float64, the spec says float32");

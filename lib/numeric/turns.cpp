@@ -3,6 +3,7 @@
 #include <boost/math/constants/constants.hpp>
 #include <boost/multiprecision/cpp_bin_float.hpp>
 #include <cmath>
+#include <mutex>
 #include <stdexcept>
 
 namespace sextant {
@@ -20,6 +21,9 @@ constexpr double two_pi_low = 2.4492935982947064e-16;
 std::vector<Turns> geometric_turns(double base, std::int64_t numerator, std::int64_t denominator, std::int64_t count) {
   if (!(base >= 1) || std::isinf(base)) throw std::invalid_argument("geometric_turns: base must be finite and at least 1");
   if (count > 1 && denominator <= 0) throw std::invalid_argument("geometric_turns: denominator must be positive");
+  // Boost 1.74 fills constants such as cpp_bin_float's epsilon at first use, behind a plain flag: one thread at a time.
+  static std::mutex boost_constants;
+  const std::lock_guard lock(boost_constants);
   const Wide unit = ldexp(Wide(1), 192) / (2 * boost::math::constants::pi<Wide>());
   const Wide log_base = log(Wide(base));
   std::vector<Turns> turns;

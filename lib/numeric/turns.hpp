@@ -29,7 +29,7 @@ std::vector<Turns> geometric_turns(double base, std::int64_t numerator, std::int
 Turns phase_at(const Turns& frequency, std::int64_t position);
 
 /// sin and cos of a phase, each within 1.1 ULP of float64 (the library's sin and cos at 0.55 ULP or better, plus one
-/// rounding; the angle's own error is below 2^-100 of it).
+/// rounding).
 SinCos sin_cos(const Turns& phase);
 
 }  // namespace sextant

@@ -18,12 +18,12 @@ unsupported. `name` and `version` strings, where defined, are shown in the repor
 Whatever the file prints goes to standard error, from C code too: the protocol has descriptors of its own.
 """
 
-import importlib.util
 import json
 import os
 import struct
 import sys
 import traceback
+import types
 
 import numpy as np
 
@@ -235,10 +235,13 @@ def main(path):
     # The file may say `import sextant_worker`: it is to get this module, not a second one.
     sys.modules["sextant_worker"] = sys.modules[__name__]
     sys.path.insert(0, os.path.dirname(os.path.abspath(path)))
-    module_spec = importlib.util.spec_from_file_location("sextant_subject", path)
-    module = importlib.util.module_from_spec(module_spec)
+    # Compiled afresh: Python's bytecode cache tells versions apart by size and second, so that a file edited and audited again at
+    # once could run as it was before.
+    module = types.ModuleType("sextant_subject")
+    module.__file__ = path
     sys.modules["sextant_subject"] = module
-    module_spec.loader.exec_module(module)
+    with open(path, "rb") as source:
+        exec(compile(source.read(), path, "exec"), module.__dict__)
     if _served:
         return
     functions = {key: getattr(module, key) for key in OPERATIONS if callable(getattr(module, key, None))}
