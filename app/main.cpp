@@ -58,8 +58,12 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  sextant::adopt_descendants();
-  const int status = run(argc, argv);
-  sextant::kill_descendants();
-  return status;
+  try {
+    sextant::adopt_descendants();
+    const int status = run(argc, argv);
+    sextant::kill_descendants();
+    return status;
+  } catch (...) {
+    return 4;  // not even the message could be made
+  }
 }

@@ -14,7 +14,7 @@ std::string painted(Colour colour, std::string_view code, const std::string& tex
 }
 
 std::string verdict_word(Colour colour, Verdict verdict) {
-  const std::string word = fmt::format("{:<14}", verdict == Verdict::violated ? "VIOLATED" : name_of(verdict));
+  std::string word = fmt::format("{:<14}", verdict == Verdict::violated ? "VIOLATED" : name_of(verdict));
   switch (verdict) {
     case Verdict::holds: return painted(colour, "32", word);
     case Verdict::violated: return painted(colour, "1;31", word);

@@ -101,10 +101,10 @@ NpyTable::NpyTable(const std::filesystem::path& file, Dtype dtype) : file_(file)
   }
   const int version = start[6];
   if (version < 1 || version > 3) throw NpyError(fmt::format("{}: offset 6: .npy version {} is not known", name, version));
-  const int length_bytes = version == 1 ? 2 : 4;
-  stream.read(reinterpret_cast<char*>(start.data() + 8), length_bytes);
+  const std::size_t length_bytes = version == 1 ? 2 : 4;
+  stream.read(reinterpret_cast<char*>(start.data() + 8), static_cast<std::streamsize>(length_bytes));
   std::size_t length = 0;
-  for (int i = 0; i < length_bytes; ++i) length |= std::size_t{start[static_cast<std::size_t>(8 + i)]} << (8 * i);
+  for (std::size_t i = 0; i < length_bytes; ++i) length |= std::size_t{start[8 + i]} << (8 * i);
   if (!stream || length > max_header) throw NpyError(fmt::format("{}: offset 8: header length {}", name, length));
   std::string text(length, '\0');
   stream.read(text.data(), static_cast<std::streamsize>(length));
@@ -116,7 +116,7 @@ NpyTable::NpyTable(const std::filesystem::path& file, Dtype dtype) : file_(file)
   if (header.fortran_order) throw NpyError(fmt::format("{}: is in Fortran order; save it with numpy.ascontiguousarray", name));
   rows_ = header.shape[0];
   columns_ = header.shape[1];
-  data_offset_ = 8 + length_bytes + static_cast<std::int64_t>(length);
+  data_offset_ = static_cast<std::int64_t>(8 + length_bytes + length);
   std::uint64_t expected = 0;
   try {
     expected = static_cast<std::uint64_t>(data_offset_) + static_cast<std::uint64_t>(elements_of(header.shape)) * size_of(dtype);

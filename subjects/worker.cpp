@@ -101,7 +101,7 @@ class WorkerSession final : public Session {
       return found == reply.metadata.end() ? std::string() : one_line(found->second);
     };
     if (text("id") != id) {
-      throw SubjectFailure(FailureKind::protocol, fmt::format("reply to {} has id \"{}\", expected \"{}\"", operation, text("id"), id));
+      throw SubjectFailure(FailureKind::protocol, fmt::format(R"(reply to {} has id "{}", expected "{}")", operation, text("id"), id));
     }
     const std::string status = text("status");
     const std::string message = text("message");

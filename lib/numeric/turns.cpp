@@ -10,7 +10,7 @@ namespace sextant {
 namespace {
 
 // 113 decimal digits carry 375 bits: 192 for the fraction and a wide margin for the few operations below.
-using Wide = boost::multiprecision::number<boost::multiprecision::cpp_bin_float<113>>;
+using Wide = boost::multiprecision::number<boost::multiprecision::cpp_bin_float<113>, boost::multiprecision::et_off>;
 
 // 2*pi as an unevaluated sum of two doubles: the second is the first's rounding error.
 constexpr double two_pi_high = 6.283185307179586;
@@ -24,12 +24,12 @@ std::vector<Turns> geometric_turns(double base, std::int64_t numerator, std::int
   // Boost 1.74 fills constants such as cpp_bin_float's epsilon at first use, behind a plain flag: one thread at a time.
   static std::mutex boost_constants;
   const std::lock_guard lock(boost_constants);
-  const Wide unit = ldexp(Wide(1), 192) / (2 * boost::math::constants::pi<Wide>());
+  const Wide unit = Wide(boost::multiprecision::cpp_int(1) << 192) / (2 * boost::math::constants::pi<Wide>());
   const Wide log_base = log(Wide(base));
   std::vector<Turns> turns;
   turns.reserve(static_cast<std::size_t>(count));
   for (std::int64_t i = 0; i < count; ++i) {
-    const Wide exponent = i == 0 ? Wide(0) : Wide(Wide(i) * numerator / denominator);
+    const Wide exponent = i == 0 ? Wide(0) : Wide(i) * numerator / denominator;
     turns.emplace_back(Turns(boost::multiprecision::cpp_int(round(unit * exp(-log_base * exponent)))));
   }
   return turns;

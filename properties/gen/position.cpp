@@ -27,7 +27,7 @@ double unit_interval(std::uint64_t bits) { return std::ldexp(static_cast<double>
 
 std::int64_t log_uniform(const PositionRange& range, std::uint64_t bits) {
   const bool negative = range.first < 0 && (range.last <= 1 || (bits & 1U) != 0);
-  const double largest = static_cast<double>(negative ? -range.first : range.last - 1);
+  const auto largest = static_cast<double>(negative ? -range.first : range.last - 1);
   const auto magnitude = static_cast<std::int64_t>(std::exp2(unit_interval(bits) * std::log2(largest + 1))) - 1;
   return std::clamp(negative ? -magnitude : magnitude, range.first, range.last - 1);
 }
