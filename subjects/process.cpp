@@ -155,8 +155,9 @@ Process::~Process() {
 }
 
 void Process::drain_error_output() {
+  // So many reads at most: a child that writes without end must not keep us from the deadline.
   std::array<char, 4096> buffer{};
-  while (error_ >= 0) {
+  for (int reads = 0; reads < 16 && error_ >= 0; ++reads) {
     const ssize_t got = read(error_, buffer.data(), buffer.size());
     if (got < 0) return;
     if (got == 0) return close_once(error_);
@@ -193,9 +194,10 @@ void Process::exchange(std::span<const std::byte> request, const Reader& reader,
     if (left.count() <= 0) throw SubjectFailure(FailureKind::timed_out, "gave no answer within the time-out");
     // A negative descriptor is ignored by poll: nothing left to send, or a stream that was closed.
     std::array<pollfd, 3> streams{{{sent < request.size() ? input_ : -1, POLLOUT, 0}, {output_, POLLIN, 0}, {error_, POLLIN, 0}}};
-    if (poll(streams.data(), streams.size(), static_cast<int>(std::min<std::int64_t>(left.count(), 50))) < 0 && errno != EINTR) {
-      throw_errno("poll");
-    }
+    const int ready = poll(streams.data(), streams.size(), static_cast<int>(std::min<std::int64_t>(left.count(), 50)));
+    if (ready < 0 && errno != EINTR) throw_errno("poll");
+    // The child may be gone while a process that it started holds its output open.
+    if (ready == 0 && has_exited(pid_)) throw SubjectFailure(FailureKind::crashed, describe_end());
     if (streams[2].revents != 0) drain_error_output();
     if (streams[0].revents != 0) {
       const SigpipeHeld held;
