@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "lib/spec/spec.hpp"
+#include "lib/spec/spec.hpp"  // SpecError
 
 // Private to lib/spec: typed reading of a JSON object in which every field must be asked for.
 
@@ -22,6 +22,24 @@ namespace sextant {
 /// The JSON text of an enumeration's values.
 template <class Enum, std::size_t N>
 using Names = std::array<std::pair<std::string_view, Enum>, N>;
+
+/// The text of one of an enumeration's values.
+template <class Enum, std::size_t N>
+std::string_view text_of(const Names<Enum, N>& names, Enum value) {
+  for (const auto& [name, known] : names) {
+    if (known == value) return name;
+  }
+  throw SpecError("spec: a field holds no value of its enumeration");
+}
+
+/// @throws SpecError: "spec: FIELD: EXPECTED".
+[[noreturn]] void refuse_field(std::string_view field, std::string_view expected);
+
+/// @throws SpecError unless `width` is an even number from 2 to 2^20.
+void check_even_width(std::string_view field, std::int64_t width);
+
+/// @throws SpecError unless `base` is finite and at least 1.
+void check_base(std::string_view field, double base);
 
 /// Parses `text` as one JSON object. @throws SpecError for other text and for a repeated field.
 nlohmann::json parse_object(std::string_view text, std::string_view what);

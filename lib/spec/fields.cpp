@@ -1,0 +1,117 @@
+#include "lib/spec/fields.hpp"
+
+#include <cmath>
+#include <limits>
+
+namespace sextant {
+
+using nlohmann::json;
+
+namespace {
+
+constexpr std::int64_t width_limit = std::int64_t{1} << 20;
+
+}  // namespace
+
+void refuse_field(std::string_view field, std::string_view expected) {
+  throw SpecError(fmt::format("spec: {}: {}", field, expected));
+}
+
+void check_even_width(std::string_view field, std::int64_t width) {
+  if (width < 2 || width % 2 != 0 || width > width_limit) {
+    refuse_field(field, fmt::format("expected an even number from 2 to {}, got {}", width_limit, width));
+  }
+}
+
+void check_base(std::string_view field, double base) {
+  // Below 1 the "wavelengths" would shrink with the pair and frequencies pass one radian per position without bound;
+  // no published setting has that, and a typing error (0.0001 for 10000) is the likelier cause.
+  if (!(base >= 1) || std::isinf(base)) refuse_field(field, fmt::format("expected a finite number of at least 1, got {}", base));
+}
+
+nlohmann::json parse_object(std::string_view text, std::string_view what) {
+  // nlohmann keeps the last of two equal keys; a spec that says two things is refused instead.
+  std::vector<std::set<std::string>> open;
+  std::string repeated;
+  const auto watch = [&](int, json::parse_event_t event, json& parsed) {
+    if (event == json::parse_event_t::object_start) open.emplace_back();
+    if (event == json::parse_event_t::object_end) open.pop_back();
+    if (event == json::parse_event_t::key && !open.back().insert(parsed.get<std::string>()).second) {
+      repeated = parsed.get<std::string>();
+    }
+    return true;
+  };
+  json parsed;
+  try {
+    parsed = json::parse(text.begin(), text.end(), watch);
+  } catch (const json::exception& error) {
+    std::string reason = error.what();
+    if (const auto bracket = reason.find("] "); bracket != std::string::npos) reason = reason.substr(bracket + 2);
+    for (char& letter : reason) {
+      if (letter == '\n' || letter == '\r') letter = ' ';
+    }
+    throw SpecError(fmt::format("{}: not valid JSON: {}", what, reason));
+  }
+  if (!parsed.is_object()) throw SpecError(fmt::format("{}: expected a JSON object", what));
+  if (!repeated.empty()) throw SpecError(fmt::format("{}: field \"{}\" is given twice", what, repeated));
+  return parsed;
+}
+
+const json* Fields::find(const std::string& name) {
+  asked_.insert(name);
+  const auto found = object_.find(name);
+  return found == object_.end() ? nullptr : &*found;
+}
+
+std::optional<std::int64_t> Fields::integer(const std::string& name) {
+  const json* value = find(name);
+  if (value == nullptr) return std::nullopt;
+  if (!value->is_number_integer()) refuse(name, fmt::format("expected an integer, got {}", value->dump()));
+  if (value->is_number_unsigned() && value->get<std::uint64_t>() > std::uint64_t{std::numeric_limits<std::int64_t>::max()}) {
+    refuse(name, fmt::format("{} does not fit a signed 64-bit integer", value->dump()));
+  }
+  return value->get<std::int64_t>();
+}
+
+std::optional<double> Fields::number(const std::string& name) {
+  const json* value = find(name);
+  if (value == nullptr) return std::nullopt;
+  if (!value->is_number()) refuse(name, fmt::format("expected a number, got {}", value->dump()));
+  return value->get<double>();
+}
+
+std::optional<std::string> Fields::text(const std::string& name) {
+  const json* value = find(name);
+  if (value == nullptr) return std::nullopt;
+  if (!value->is_string()) refuse(name, fmt::format("expected a string, got {}", value->dump()));
+  return value->get<std::string>();
+}
+
+std::optional<std::int64_t> Fields::integer_or_null(const std::string& name) {
+  const json* value = find(name);
+  return value != nullptr && value->is_null() ? std::nullopt : integer(name);
+}
+
+std::optional<std::string> Fields::text_or_null(const std::string& name) {
+  const json* value = find(name);
+  return value != nullptr && value->is_null() ? std::nullopt : text(name);
+}
+
+const json* Fields::object(const std::string& name) {
+  const json* value = find(name);
+  if (value == nullptr || value->is_null()) return nullptr;
+  if (!value->is_object()) refuse(name, fmt::format("expected an object or null, got {}", value->dump()));
+  return value;
+}
+
+void Fields::refuse(const std::string& name, std::string_view expected) const {
+  throw SpecError(fmt::format("spec: {}{}: {}", path_, name, expected));
+}
+
+void Fields::finish() const {
+  for (const auto& [name, value] : object_.items()) {
+    if (!asked_.contains(name)) refuse(name, fmt::format("unknown field, expected one of {}", fmt::join(asked_, ", ")));
+  }
+}
+
+}  // namespace sextant

@@ -1,0 +1,109 @@
+#include "lib/spec/rope.hpp"
+
+#include "lib/spec/encodings.hpp"
+
+namespace sextant {
+namespace {
+
+using nlohmann::json;
+
+constexpr Names<Pairing, 2> pairings{{{"interleaved", Pairing::interleaved}, {"half", Pairing::half}}};
+constexpr Names<RotaryLayout, 2> rotary_layouts{{{"prefix", RotaryLayout::prefix}, {"spread", RotaryLayout::spread}}};
+constexpr Names<Direction, 2> directions{
+    {{"counterclockwise", Direction::counterclockwise}, {"clockwise", Direction::clockwise}}};
+
+std::int64_t read_rotary_dim(Fields& fields, std::int64_t head_dim) {
+  const auto rotary_dim = fields.integer("rotary_dim");
+  const auto factor = fields.number("partial_rotary_factor");
+  if (!factor) return rotary_dim.value_or(head_dim);
+  if (!(*factor > 0 && *factor <= 1)) fields.refuse("partial_rotary_factor", "expected a number above 0 and at most 1");
+  // Truncated, as Hugging Face's configurations read it: int(head_dim * partial_rotary_factor).
+  const auto product = static_cast<std::int64_t>(static_cast<double>(head_dim) * *factor);
+  if (rotary_dim && *rotary_dim != product) {
+    fields.refuse("rotary_dim", fmt::format("{} contradicts partial_rotary_factor, which makes it {}", *rotary_dim, product));
+  }
+  if (product < 2 || product % 2 != 0) {
+    fields.refuse("partial_rotary_factor",
+                  fmt::format("head_dim {} times {} makes rotary_dim {}, expected an even number of at least 2", head_dim,
+                              *factor, product));
+  }
+  return product;
+}
+
+void read_scaling(Fields& fields) {
+  const json* scaling = fields.object("rope_scaling");
+  if (scaling == nullptr) return;
+  Fields inner(*scaling, "rope_scaling.");
+  constexpr Names<int, 1> types{{{"default", 0}}};
+  inner.choice("rope_type", types, 0);
+  inner.finish();
+}
+
+}  // namespace
+
+std::int64_t pairs(const Rope& encoding) { return encoding.rotary_dim / 2; }
+
+Channels channels_of_pair(const Rope& encoding, Pairing pairing, std::int64_t pair) {
+  if (pairing == Pairing::interleaved) return {2 * pair, 2 * pair + 1};
+  const std::int64_t width = encoding.rotary_layout == RotaryLayout::prefix ? encoding.rotary_dim : encoding.head_dim;
+  return {pair, pair + width / 2};
+}
+
+std::vector<Passthrough> passthrough_channels(const Rope& encoding) {
+  std::vector<Passthrough> channels;
+  if (encoding.rotary_layout == RotaryLayout::prefix) {
+    for (std::int64_t i = encoding.rotary_dim; i < encoding.head_dim; ++i) channels.push_back({i, i});
+    return channels;
+  }
+  // The pairs of frequency 0 still move from the input's pairing to the output's.
+  for (std::int64_t pair = pairs(encoding); pair < encoding.head_dim / 2; ++pair) {
+    const Channels from = channels_of_pair(encoding, encoding.pairing, pair);
+    const Channels to = channels_of_pair(encoding, encoding.output_pairing, pair);
+    channels.push_back({to.first, from.first});
+    channels.push_back({to.second, from.second});
+  }
+  return channels;
+}
+
+Rope read_rope(Fields& fields) {
+  Rope encoding;
+  const auto head_dim = fields.integer("head_dim");
+  if (!head_dim) fields.refuse("head_dim", "needed");
+  if (*head_dim < 2 || *head_dim > (std::int64_t{1} << 20)) fields.refuse("head_dim", "expected an even number from 2 to 1048576");
+  encoding.head_dim = *head_dim;
+  encoding.rotary_dim = read_rotary_dim(fields, encoding.head_dim);
+  encoding.rope_theta = fields.number("rope_theta").value_or(encoding.rope_theta);
+  encoding.pairing = fields.choice("pairing", pairings, encoding.pairing);
+  encoding.output_pairing = fields.choice("output_pairing", pairings, encoding.pairing);
+  encoding.rotary_layout = fields.choice("rotary_layout", rotary_layouts, encoding.rotary_layout);
+  encoding.direction = fields.choice("direction", directions, encoding.direction);
+  read_scaling(fields);
+  return encoding;
+}
+
+void check(const Rope& encoding) {
+  check_even_width("head_dim", encoding.head_dim);
+  check_even_width("rotary_dim", encoding.rotary_dim);
+  if (encoding.rotary_dim > encoding.head_dim) {
+    refuse_field("rotary_dim", fmt::format("expected at most head_dim = {}, got {}", encoding.head_dim, encoding.rotary_dim));
+  }
+  check_base("rope_theta", encoding.rope_theta);
+}
+
+void write(const Rope& encoding, nlohmann::ordered_json& object) {
+  object["head_dim"] = encoding.head_dim;
+  object["rotary_dim"] = encoding.rotary_dim;
+  object["rope_theta"] = encoding.rope_theta;
+  object["pairing"] = text_of(pairings, encoding.pairing);
+  object["output_pairing"] = text_of(pairings, encoding.output_pairing);
+  object["rotary_layout"] = text_of(rotary_layouts, encoding.rotary_layout);
+  object["direction"] = text_of(directions, encoding.direction);
+  object["rope_scaling"] = nullptr;
+}
+
+std::string size_text(const Rope& encoding) {
+  if (encoding.rotary_dim == encoding.head_dim) return fmt::format("head_dim {}", encoding.head_dim);
+  return fmt::format("head_dim {} rotary_dim {}", encoding.head_dim, encoding.rotary_dim);
+}
+
+}  // namespace sextant

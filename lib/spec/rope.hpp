@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "lib/spec/channels.hpp"
+
+namespace sextant {
+
+/// Which channels one frequency turns, of the rotary_dim or (spread) head_dim channels at hand: (2i, 2i+1) as in GPT-J,
+/// or (i, i + half of them) as in GPT-NeoX.
+enum class Pairing { interleaved, half };
+/// Where the rotated pairs lie under partial rotary: in the first rotary_dim channels, or as the first rotary_dim/2 of
+/// the full head's pairs, the others standing still (frequency 0).
+enum class RotaryLayout { prefix, spread };
+/// (x0, x1) -> (x0 cos - x1 sin, x0 sin + x1 cos), or its transpose.
+enum class Direction { counterclockwise, clockwise };
+
+/// Su et al. 2021 (RoFormer), section 3.2.2, equation 15: pair i of the vector at position p turns by the angle p w_i,
+/// w_i = rope_theta^(-2i/n), n = rotary_dim for the prefix layout and head_dim for the spread one.
+struct Rope {
+  std::int64_t head_dim = 0;
+  std::int64_t rotary_dim = 0;
+  double rope_theta = 10000;
+  Pairing pairing = Pairing::half;
+  Pairing output_pairing = Pairing::half;
+  RotaryLayout rotary_layout = RotaryLayout::prefix;
+  Direction direction = Direction::counterclockwise;
+};
+
+/// Number of frequencies that turn anything: rotary_dim/2.
+std::int64_t pairs(const Rope& encoding);
+
+/// The channels of frequency `pair` under a pairing (pass encoding.pairing for the input, output_pairing for the output).
+Channels channels_of_pair(const Rope& encoding, Pairing pairing, std::int64_t pair);
+
+/// For each output channel that no frequency turns, the input channel whose value it carries unchanged.
+struct Passthrough {
+  std::int64_t output;
+  std::int64_t input;
+};
+std::vector<Passthrough> passthrough_channels(const Rope& encoding);
+
+}  // namespace sextant
