@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "reference/fixed_turns.hpp"
+
+namespace sextant::reference {
+
+/// sin and cos of every pair at one position as unevaluated sums of two doubles; entries beyond the pair count pad to full vectors.
+struct RotationRow {
+  std::vector<double> sin_high;
+  std::vector<double> sin_low;
+  std::vector<double> cos_high;
+  std::vector<double> cos_low;
+};
+
+/// The certified fast tier: sin and cos of frequency * position for all pairs of an encoding, in double-double on the widest vectors of
+/// the machine, with a proven bound.
+///
+/// For |position| <= 2^54, each true value lies within `error` of high + low. fast_rotations.cpp has the proof, from the phase to the last
+/// addition. What this leaves open goes to the exact tier. Const: one object may serve any number of threads.
+class FastRotations {
+ public:
+  /// Bound on |true value - (high + low)| of each component.
+  static constexpr double error = 0x1p-100;
+
+  /// @param frequencies  one per pair, as fixed_turns makes them.
+  explicit FastRotations(std::span<const FixedTurns> frequencies);
+
+  std::size_t pairs() const { return frequencies_.size(); }
+
+  /// A row of the right size.
+  RotationRow make_row() const;
+
+  /// All pairs at one position.
+  void at(std::int64_t position, RotationRow& row) const;
+
+  /// All pairs at each of `count` consecutive positions, in order: cheaper per position than `at` by an order. The row is good for the
+  /// length of the visit.
+  void sweep(std::int64_t first, std::int64_t count,
+             const std::function<void(std::int64_t position, const RotationRow& row)>& visit) const;
+
+ private:
+  std::vector<FixedTurns> frequencies_;
+  std::vector<RotationRow> steps_;  // at positions 0 .. block-1
+};
+
+}  // namespace sextant::reference
