@@ -118,6 +118,8 @@ void Turn(std::size_t count, const RotationRow& row, const RotationRow& step, Ro
   }
 }
 
+const char* TargetName() { return hwy::TargetName(HWY_TARGET); }
+
 }  // namespace sextant::reference::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -127,6 +129,7 @@ namespace {
 
 HWY_EXPORT(RotateFromTable);
 HWY_EXPORT(Turn);
+HWY_EXPORT(TargetName);
 
 constexpr std::size_t padding = 8;
 // Positions per block of a sweep: the anchor's cost is shared by this many rows, and as many rows of steps must stay in the cache.
@@ -180,6 +183,8 @@ FastRotations::FastRotations(std::span<const FixedTurns> frequencies) : frequenc
     at(j, steps_.back());
   }
 }
+
+std::string FastRotations::target() { return HWY_DYNAMIC_DISPATCH(TargetName)(); }
 
 RotationRow FastRotations::make_row() const { return row_of(padded(pairs())); }
 

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "reference/fixed_turns.hpp"
@@ -29,6 +30,19 @@ class FastRotations {
 
   /// @param frequencies  one per pair, as fixed_turns makes them.
   explicit FastRotations(std::span<const FixedTurns> frequencies);
+
+  /// Those of an exact-tier object with `pairs` frequencies, which has radians(pair, precision).
+  template <class Frequencies>
+  static FastRotations of(Frequencies& frequencies, std::int64_t pairs) {
+    std::vector<FixedTurns> turns;
+    for (std::int64_t pair = 0; pair < pairs; ++pair) {
+      turns.push_back(fixed_turns([&](Precision precision) { return frequencies.radians(pair, precision); }));
+    }
+    return FastRotations(turns);
+  }
+
+  /// The instruction set that the kernels run on, as Highway names it: "AVX3", "NEON", ...
+  static std::string target();
 
   std::size_t pairs() const { return frequencies_.size(); }
 

@@ -19,14 +19,6 @@ struct Setting {
 
 const Setting settings[] = {{10000, 512}, {10000, 128}, {500000, 128}, {77777.25, 34}, {1, 2}, {1e300, 26}, {1.0000001, 64}};
 
-FastRotations fast_of(GeometricFrequencies& frequencies, std::int64_t pairs) {
-  std::vector<FixedTurns> turns;
-  for (std::int64_t i = 0; i < pairs; ++i) {
-    turns.push_back(fixed_turns([&](Precision precision) { return frequencies.radians(i, precision); }));
-  }
-  return FastRotations(turns);
-}
-
 // How far high + low is from the true value, at 256 bits, rounded up.
 double distance(double high, double low, const Enclosure& truth) {
   return abs(Enclosure(high, truth.precision()) + Enclosure(low, truth.precision()) - truth).upper();
@@ -63,7 +55,10 @@ std::vector<std::int64_t> positions(int random_ones) {
 class FastRotationsOn : public testing::TestWithParam<std::int64_t> {
  protected:
   void SetUp() override { hwy::SetSupportedTargetsForTest(GetParam()); }
-  void TearDown() override { hwy::SetSupportedTargetsForTest(0); }
+  void TearDown() override {
+    EXPECT_EQ(FastRotations::target(), hwy::TargetName(GetParam())) << "the kernels ran on another target";
+    hwy::SetSupportedTargetsForTest(0);
+  }
 };
 
 INSTANTIATE_TEST_SUITE_P(Target, FastRotationsOn, testing::ValuesIn(hwy::SupportedAndGeneratedTargets()),
@@ -73,7 +68,7 @@ TEST_P(FastRotationsOn, ContainTheTruthAtAnyPosition) {
   for (const Setting& setting : settings) {
     const std::int64_t pairs = setting.dim / 2;
     GeometricFrequencies exact(setting.base, 2, setting.dim, pairs);
-    const FastRotations fast = fast_of(exact, pairs);
+    const FastRotations fast = FastRotations::of(exact, pairs);
     RotationRow row = fast.make_row();
     for (const std::int64_t position : positions(20)) {
       fast.at(position, row);
@@ -87,7 +82,7 @@ TEST_P(FastRotationsOn, ASweepContainsTheTruthInEveryRow) {
   for (const Setting& setting : settings) {
     const std::int64_t pairs = setting.dim / 2;
     GeometricFrequencies exact(setting.base, 2, setting.dim, pairs);
-    const FastRotations fast = fast_of(exact, pairs);
+    const FastRotations fast = FastRotations::of(exact, pairs);
     for (const std::int64_t first : {std::int64_t{0}, std::int64_t{-40}, std::int64_t{131000}, (std::int64_t{1} << 53) - 71}) {
       std::int64_t expected = first;
       fast.sweep(first, 71, [&](std::int64_t position, const RotationRow& row) {
@@ -101,7 +96,7 @@ TEST_P(FastRotationsOn, ASweepContainsTheTruthInEveryRow) {
 
 TEST_P(FastRotationsOn, PositionZeroIsExact) {
   GeometricFrequencies exact(10000, 2, 64, 32);
-  const FastRotations fast = fast_of(exact, 32);
+  const FastRotations fast = FastRotations::of(exact, 32);
   RotationRow row = fast.make_row();
   fast.at(0, row);
   for (std::size_t i = 0; i < 32; ++i) {
