@@ -23,7 +23,7 @@ NegativePower slope_exponent(std::int64_t heads, std::int64_t head) {
 // The whole part of the exponent is applied exactly.
 Enclosure enclose(const NegativePower& power, Precision precision) {
   const std::int64_t whole = power.numerator / power.denominator;
-  const Enclosure scale(std::ldexp(1.0, -static_cast<int>(whole)), precision);
+  Enclosure scale(std::ldexp(1.0, -static_cast<int>(whole)), precision);
   const std::int64_t rest = power.numerator % power.denominator;
   if (rest == 0) return scale;
   return scale * exp(-log(Enclosure(2.0, precision)) * Enclosure(rest, precision) / Enclosure(power.denominator, precision));

@@ -39,6 +39,7 @@ std::vector<Enclosure> exponentials(const std::vector<Enclosure>& scores, Precis
   double greatest = -std::numeric_limits<double>::max();
   for (const Enclosure& score : scores) greatest = std::max(greatest, std::min(score.upper(), std::numeric_limits<double>::max()));
   std::vector<Enclosure> list;
+  list.reserve(scores.size());
   for (const Enclosure& score : scores) list.push_back(exp(score - Enclosure(greatest, precision)));
   return list;
 }
