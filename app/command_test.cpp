@@ -130,6 +130,20 @@ TEST_F(Command, ASubjectWithoutTheOperationExitsFour) {
   EXPECT_NE(finished.output.find("nothing applicable ran"), std::string::npos);
 }
 
+TEST_F(Command, AnEncodingWithoutPropertiesExitsFour) {
+  const Finished finished = sextant(R"(audit builtin --spec '{"encoding":"alibi","num_heads":8}')");
+  EXPECT_EQ(finished.status, 4) << finished.error;
+  EXPECT_NE(finished.output.find("nothing applicable ran"), std::string::npos) << finished.output;
+  EXPECT_NE(finished.output.find("not stated for alibi"), std::string::npos) << finished.output;
+  for (const auto& encoding : nlohmann::json::parse(sextant("list encodings --json").output)) {
+    const std::string name = encoding["encoding"];
+    const int expected = name == "sinusoidal" || name == "rope" ? 0 : 4;
+    write("spec.json", encoding["example"].dump());
+    EXPECT_EQ(sextant("audit builtin --profile quick --spec spec.json").status, expected) << name;
+    if (expected == 4) expect_one_line(sextant("audit file:table.npy --spec spec.json"), "sinusoidal, not " + name);
+  }
+}
+
 TEST_F(Command, ARecordedTableIsJudgedAsFarAsItReaches) {
   write("save.py", std::string(header) + correct + "\nnp.save('table.npy', encode(np.arange(500), {'dim': 16}))\n");
   ASSERT_EQ(std::system(("cd '" + directory_.string() + "' && python3 save.py").c_str()), 0);
@@ -180,7 +194,7 @@ TEST_F(Command, ListAndExplainPrintTheCatalogue) {
   EXPECT_NE(sextant("list properties").output.find("linear_shift"), std::string::npos);
   EXPECT_EQ(nlohmann::json::parse(sextant("list properties --json").output).size(), 6);
   EXPECT_NE(sextant("list specs").output.find("transformer-512"), std::string::npos);
-  EXPECT_EQ(nlohmann::json::parse(sextant("list encodings --json").output).size(), 2);
+  EXPECT_EQ(nlohmann::json::parse(sextant("list encodings --json").output).size(), 11);
   for (const auto& property : nlohmann::json::parse(sextant("list properties --json").output)) {
     const Finished finished = sextant("explain " + property["id"].get<std::string>());
     EXPECT_EQ(finished.status, 0);

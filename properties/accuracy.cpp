@@ -193,7 +193,10 @@ Property accuracy_property() {
       "another base, frequency list, layout, pairing, sign or position; low-precision positions, frequencies or angles; poor "
       "range reduction; a table in another order; channels rotated that should not be"};
   property.fields = [](const Spec& spec) { return is_rope(spec) ? rope_fields : sinusoidal_fields; };
-  property.not_applicable = [](const Spec&) { return std::nullopt; };
+  property.not_applicable = [](const Spec& spec) -> std::optional<std::string> {
+    if (!is_rope(spec) && !std::holds_alternative<Sinusoidal>(spec.encoding)) return not_stated_for(spec);
+    return std::nullopt;
+  };
   property.admits = admits;
   property.simplest = [](const Spec& spec) {
     const std::int64_t p = gen::simplest_position(gen::range_of(spec));

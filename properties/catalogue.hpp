@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -14,6 +15,9 @@ Property linear_shift_property();             // sinusoidal_linear_shift.cpp
 Property isometry_property();                 // rope_isometry.cpp
 Property relative_offset_property();          // rope_relative_offset.cpp
 Property prefix_consistency_property();       // prefix_consistency.cpp
+
+/// Why a property says nothing of a spec whose encoding it has no statement for: "not stated for alibi".
+std::string not_stated_for(const Spec& spec);
 
 /// Every property, in the order of reports.
 const std::vector<Property>& catalogue();

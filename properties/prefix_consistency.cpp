@@ -147,6 +147,7 @@ Property prefix_consistency_property() {
     return names;
   };
   property.not_applicable = [](const Spec& spec) -> std::optional<std::string> {
+    if (!is_rope(spec) && !std::holds_alternative<Sinusoidal>(spec.encoding)) return not_stated_for(spec);
     if (spec.max_position - spec.min_position < 2) return "the claim has one position only";
     return std::nullopt;
   };

@@ -83,6 +83,7 @@ Property isometry_property() {
   property.fields = [](const Spec&) { return std::vector<std::string>{"position", "tokens", "heads", "fill"}; };
   property.not_applicable = [](const Spec& spec) -> std::optional<std::string> {
     if (std::holds_alternative<Rope>(spec.encoding)) return std::nullopt;
+    if (!std::holds_alternative<Sinusoidal>(spec.encoding)) return not_stated_for(spec);
     return "a property of rotations";
   };
   property.admits = [](const Spec& spec, const Case& values) {

@@ -107,7 +107,8 @@ Property relative_offset_property() {
       "local index or another offset"};
   property.fields = [](const Spec&) { return std::vector<std::string>{"query_position", "key_position", "shift", "fill"}; };
   property.not_applicable = [](const Spec& spec) -> std::optional<std::string> {
-    if (!std::holds_alternative<Rope>(spec.encoding)) return "a property of rotations: see linear_shift";
+    if (std::holds_alternative<Sinusoidal>(spec.encoding)) return "a property of rotations: see linear_shift";
+    if (!std::holds_alternative<Rope>(spec.encoding)) return not_stated_for(spec);
     if (spec.max_position - spec.min_position < 2) return "the claim has one position only";
     return std::nullopt;
   };

@@ -48,6 +48,7 @@ Property bounds_property() {
   property.fields = [](const Spec&) { return std::vector<std::string>{"position", "rows"}; };
   property.not_applicable = [](const Spec& spec) -> std::optional<std::string> {
     if (std::holds_alternative<Sinusoidal>(spec.encoding)) return std::nullopt;
+    if (!std::holds_alternative<Rope>(spec.encoding)) return not_stated_for(spec);
     return "a rotation is bounded by its input: see isometry";
   };
   property.admits = [](const Spec& spec, const Case& values) {

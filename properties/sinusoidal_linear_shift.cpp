@@ -76,7 +76,8 @@ Property linear_shift_property() {
       "a pair whose sine and cosine turn at different frequencies or swap places, positions that collide, a shifted row"};
   property.fields = [](const Spec&) { return std::vector<std::string>{"position", "offset"}; };
   property.not_applicable = [](const Spec& spec) -> std::optional<std::string> {
-    if (!std::holds_alternative<Sinusoidal>(spec.encoding)) return "a property of additive codes: see relative_offset";
+    if (std::holds_alternative<Rope>(spec.encoding)) return "a property of additive codes: see relative_offset";
+    if (!std::holds_alternative<Sinusoidal>(spec.encoding)) return not_stated_for(spec);
     if (spec.max_position - spec.min_position < 2) return "the claim has one position only";
     return std::nullopt;
   };

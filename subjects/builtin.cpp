@@ -12,11 +12,13 @@
 namespace sextant {
 namespace {
 
-using Encoder = std::variant<SinusoidalEncoder, RopeEncoder>;
+// Nothing where lib/ has no encoder for the spec: its operations are unsupported.
+using Encoder = std::variant<std::monostate, SinusoidalEncoder, RopeEncoder>;
 
 Encoder encoder_for(const Spec& spec) {
   if (const auto* sinusoidal = std::get_if<Sinusoidal>(&spec.encoding)) return SinusoidalEncoder(*sinusoidal);
-  return RopeEncoder(std::get<Rope>(spec.encoding));
+  if (const auto* rope = std::get_if<Rope>(&spec.encoding)) return RopeEncoder(*rope);
+  return std::monostate();
 }
 
 class BuiltinSession final : public Session {

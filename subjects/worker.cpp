@@ -37,20 +37,42 @@ std::string one_line(std::string text) {
   return text;
 }
 
-// A reply is at most the size of the request with room for an encoding of the positions: widths are limited by the spec,
-// so that a worker cannot make us read without end.
+// How many values answer one position: the width of a code, or 1 where the reply is as large as the request.
+std::uint64_t values_per_position(const Spec& spec) {
+  return std::visit(
+      [](const auto& encoding) -> std::uint64_t {
+        if constexpr (requires { encoding.dim; }) {
+          return static_cast<std::uint64_t>(encoding.dim);
+        } else {
+          return 1;
+        }
+      },
+      spec.encoding);
+}
+
+// The values of a bias, [heads, q, k], or 0 where none is asked for.
+std::uint64_t bias_values(const Tensors& inputs, const Spec& spec) {
+  const auto queries = inputs.find("query_positions");
+  const auto keys = inputs.find("key_positions");
+  if (queries == inputs.end() || keys == inputs.end()) return 0;
+  std::int64_t heads = 1;
+  if (const auto* alibi = std::get_if<Alibi>(&spec.encoding)) heads = alibi->num_heads;
+  if (const auto weight = inputs.find("weight"); weight != inputs.end() && !weight->second.shape.empty()) heads = weight->second.shape.back();
+  return static_cast<std::uint64_t>(heads) * static_cast<std::uint64_t>(queries->second.elements()) * static_cast<std::uint64_t>(keys->second.elements());
+}
+
+// A reply is at most the size of the request with room for an encoding of the positions or a bias between them: widths and
+// heads are limited by the spec, so that a worker cannot make us read without end.
 std::uint64_t reply_limit(const Tensors& inputs, const Spec& spec) {
   std::uint64_t largest = 0;
   for (const auto& [name, tensor] : inputs) largest = std::max<std::uint64_t>(largest, tensor.data.size());
-  const auto* sinusoidal = std::get_if<Sinusoidal>(&spec.encoding);
-  const std::uint64_t width = sinusoidal != nullptr ? static_cast<std::uint64_t>(sinusoidal->dim) : 1;
-  return (std::uint64_t{1} << 20) + 4 * largest * width;
+  return (std::uint64_t{1} << 20) + 4 * largest * values_per_position(spec) + sizeof(double) * bias_values(inputs, spec);
 }
 
 class WorkerSession final : public Session {
  public:
-  WorkerSession(const Command& command, const Spec& spec, WorkerLimits limits)
-      : spec_(spec), limits_(std::move(limits)), process_(command) {}
+  WorkerSession(const Command& command, Spec spec, WorkerLimits limits)
+      : spec_(std::move(spec)), limits_(std::move(limits)), process_(command) {}
 
   Description describe() override {
     try {

@@ -153,6 +153,22 @@ TEST_F(Worker, AHangEndsAtTheTimeOut) {
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20));
 }
 
+// A bias grows with heads, queries and keys at once, a table with its width: neither may meet the limit on replies.
+TEST_F(Worker, LargeBiasesAndTablesFitTheirReply) {
+  std::vector<std::int64_t> positions(500);
+  const Tensor row = Tensor::of_integers({500}, positions);
+  spec_ = parse_spec(R"({"encoding":"alibi","num_heads":8,"dtype":"float64"})");
+  const auto alibi = open("def bias(q, k, spec):\n    return np.zeros((spec['num_heads'], len(q), len(k)))\n");
+  EXPECT_EQ(alibi->call("bias", {{"query_positions", row}, {"key_positions", row}}).at("bias").elements(), 2'000'000);
+  spec_ = parse_spec(R"({"encoding":"relative_bias","dtype":"float64"})");
+  const auto relative = open("def bias(q, k, weight, spec):\n    return np.zeros((weight.shape[1], len(q), len(k)))\n");
+  const Tensor weight = Tensor::zeros(Dtype::float64, {32, 8});
+  EXPECT_EQ(relative->call("bias", {{"query_positions", row}, {"key_positions", row}, {"weight", weight}}).at("bias").elements(), 2'000'000);
+  spec_ = parse_spec(R"({"encoding":"learned","dim":4096,"max_positions":500,"dtype":"float64"})");
+  const auto learned = open("def encode(p, spec):\n    return np.zeros((len(p), spec['dim']))\n");
+  EXPECT_EQ(learned->call("encode", {{"positions", row}}).at("encoding").elements(), 2'048'000);
+}
+
 TEST_F(Worker, ADestroyedSessionLeavesNoChildAndNoGrandchild) {
   const std::filesystem::path pids = directory_ / "pids";
   {

@@ -9,7 +9,13 @@ using nlohmann::json;
 
 namespace {
 
-constexpr std::int64_t width_limit = std::int64_t{1} << 20;
+std::int64_t integer_in(const Fields& fields, const std::string& name, const json& value) {
+  if (!value.is_number_integer()) fields.refuse(name, fmt::format("expected an integer, got {}", value.dump()));
+  if (value.is_number_unsigned() && value.get<std::uint64_t>() > std::uint64_t{std::numeric_limits<std::int64_t>::max()}) {
+    fields.refuse(name, fmt::format("{} does not fit a signed 64-bit integer", value.dump()));
+  }
+  return value.get<std::int64_t>();
+}
 
 }  // namespace
 
@@ -21,6 +27,10 @@ void check_even_width(std::string_view field, std::int64_t width) {
   if (width < 2 || width % 2 != 0 || width > width_limit) {
     refuse_field(field, fmt::format("expected an even number from 2 to {}, got {}", width_limit, width));
   }
+}
+
+void check_count(std::string_view field, std::int64_t count, std::int64_t limit) {
+  if (count < 1 || count > limit) refuse_field(field, fmt::format("expected an integer from 1 to {}, got {}", limit, count));
 }
 
 void check_base(std::string_view field, double base) {
@@ -66,11 +76,29 @@ const json* Fields::find(const std::string& name) {
 std::optional<std::int64_t> Fields::integer(const std::string& name) {
   const json* value = find(name);
   if (value == nullptr) return std::nullopt;
-  if (!value->is_number_integer()) refuse(name, fmt::format("expected an integer, got {}", value->dump()));
-  if (value->is_number_unsigned() && value->get<std::uint64_t>() > std::uint64_t{std::numeric_limits<std::int64_t>::max()}) {
-    refuse(name, fmt::format("{} does not fit a signed 64-bit integer", value->dump()));
-  }
-  return value->get<std::int64_t>();
+  return integer_in(*this, name, *value);
+}
+
+std::int64_t Fields::needed_integer(const std::string& name) {
+  const auto value = integer(name);
+  if (!value) refuse(name, "needed");
+  return *value;
+}
+
+std::optional<std::vector<std::int64_t>> Fields::integers(const std::string& name) {
+  const json* value = find(name);
+  if (value == nullptr) return std::nullopt;
+  if (!value->is_array()) refuse(name, fmt::format("expected a list of integers, got {}", value->dump()));
+  std::vector<std::int64_t> list;
+  for (const json& element : *value) list.push_back(integer_in(*this, name, element));
+  return list;
+}
+
+std::optional<bool> Fields::boolean(const std::string& name) {
+  const json* value = find(name);
+  if (value == nullptr) return std::nullopt;
+  if (!value->is_boolean()) refuse(name, fmt::format("expected true or false, got {}", value->dump()));
+  return value->get<bool>();
 }
 
 std::optional<double> Fields::number(const std::string& name) {

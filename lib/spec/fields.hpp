@@ -38,6 +38,12 @@ std::string_view text_of(const Names<Enum, N>& names, Enum value) {
 /// @throws SpecError unless `width` is an even number from 2 to 2^20.
 void check_even_width(std::string_view field, std::int64_t width);
 
+/// No encoding is wider: sizes computed from it cannot overflow.
+inline constexpr std::int64_t width_limit = std::int64_t{1} << 20;
+
+/// @throws SpecError unless `count` is from 1 to `limit`.
+void check_count(std::string_view field, std::int64_t count, std::int64_t limit);
+
 /// @throws SpecError unless `base` is finite and at least 1.
 void check_base(std::string_view field, double base);
 
@@ -51,6 +57,10 @@ class Fields {
   Fields(const nlohmann::json& object, std::string path) : object_(object), path_(std::move(path)) {}
 
   std::optional<std::int64_t> integer(const std::string& name);
+  /// As integer, an absent field being refused.
+  std::int64_t needed_integer(const std::string& name);
+  std::optional<std::vector<std::int64_t>> integers(const std::string& name);
+  std::optional<bool> boolean(const std::string& name);
   std::optional<double> number(const std::string& name);
   std::optional<std::string> text(const std::string& name);
   /// As above, a null standing for an absent field.

@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <tuple>
+
 #include "lib/spec/encodings.hpp"
 #include "lib/spec/spec.hpp"
 
@@ -15,14 +18,110 @@ constexpr Names<AccuracyClass, 6> accuracies{{{"correctly-rounded", AccuracyClas
                                               {"float16-angle", AccuracyClass::float16_angle},
                                               {"bfloat16-angle", AccuracyClass::bfloat16_angle}}};
 
+template <class EncodingType>
+struct Entry {
+  std::string_view name;
+  EncodingType (*read)(Fields& fields);
+};
+
+// The one place that knows every encoding by name.
+constexpr std::tuple table{
+    Entry<Integer>{"integer", read_integer},
+    Entry<Binary>{"binary", read_binary},
+    Entry<Sinusoidal>{"sinusoidal", read_sinusoidal},
+    Entry<Sinusoidal2d>{"sinusoidal_2d", read_sinusoidal_2d},
+    Entry<Learned>{"learned", read_learned},
+    Entry<Rope>{"rope", read_rope},
+    Entry<RopeNd>{"rope_nd", read_rope_nd},
+    Entry<Xpos>{"xpos", read_xpos},
+    Entry<Alibi>{"alibi", read_alibi},
+    Entry<RelativeBias>{"relative_bias", read_relative_bias},
+    Entry<Attention>{"attention", read_attention},
+};
+
+template <class Variant>
+std::string_view name_in_table(const Variant& encoding) {
+  return std::visit([]<class EncodingType>(const EncodingType&) { return std::get<Entry<EncodingType>>(table).name; }, encoding);
+}
+
+// Reads whichever of the variant's encodings the field `encoding` names.
+template <class... EncodingTypes>
+std::variant<EncodingTypes...> read_one_of(Fields& fields, const std::variant<EncodingTypes...>*) {
+  const std::vector<std::string_view> known{std::get<Entry<EncodingTypes>>(table).name...};
+  const auto name = fields.text("encoding");
+  if (!name) fields.refuse("encoding", fmt::format("needed: one of {}", fmt::join(known, ", ")));
+  std::optional<std::variant<EncodingTypes...>> encoding;
+  const auto read_if_named = [&](const auto& entry) {
+    if (entry.name == *name) encoding = entry.read(fields);
+  };
+  (read_if_named(std::get<Entry<EncodingTypes>>(table)), ...);
+  if (!encoding) fields.refuse("encoding", fmt::format("expected one of {}, got \"{}\"", fmt::join(known, ", "), *name));
+  return std::move(*encoding);
+}
+
+template <class Variant>
+void write_encoding(const Variant& encoding, nlohmann::ordered_json& object) {
+  object["encoding"] = name_in_table(encoding);
+  std::visit([&](const auto& alternative) { write(alternative, object); }, encoding);
+}
+
+template <class Variant>
+std::string encoding_text(const Variant& encoding) {
+  return fmt::format("{} {}", name_in_table(encoding), std::visit([](const auto& alternative) { return size_text(alternative); }, encoding));
+}
+
+// How many positions the encoding has, from 0 on, or nothing where it has all.
+template <class EncodingType>
+std::optional<std::int64_t> count_of_positions(const EncodingType& encoding) {
+  if constexpr (requires { position_count(encoding); }) {
+    return position_count(encoding);
+  } else {
+    return std::nullopt;
+  }
+}
+
+std::optional<std::int64_t> count_of_positions(const Attention& encoding) {
+  if (!encoding.position) return std::nullopt;
+  return std::visit([](const auto& position) { return count_of_positions(position); }, *encoding.position);
+}
+
+template <class EncodingType>
+void check_claim_of(const EncodingType& encoding, const Spec& spec) {
+  if constexpr (requires { check_claim(encoding, spec); }) check_claim(encoding, spec);
+}
+
+void check_claim_of(const Attention& encoding, const Spec& spec) {
+  if (encoding.position) std::visit([&](const auto& position) { check_claim_of(position, spec); }, *encoding.position);
+}
+
+void check_positions(const Spec& spec, std::int64_t count) {
+  if (spec.min_position < 0) {
+    refuse_field("min_position", fmt::format("expected at least 0, where {} begins, got {}", encoding_name(spec), spec.min_position));
+  }
+  if (spec.max_position > count) {
+    refuse_field("max_position", fmt::format("expected at most {}, where this {} ends, got {}", count, encoding_name(spec), spec.max_position));
+  }
+}
+
+std::optional<std::int64_t> count_of_positions(const Spec& spec) {
+  return std::visit([](const auto& encoding) { return count_of_positions(encoding); }, spec.encoding);
+}
 
 }  // namespace
 
-std::string_view encoding_name(const Spec& spec) {
-  return std::holds_alternative<Sinusoidal>(spec.encoding) ? "sinusoidal" : "rope";
-}
+std::string_view encoding_name(const Spec& spec) { return name_in_table(spec.encoding); }
 
 std::string_view name_of(AccuracyClass accuracy) { return text_of(accuracies, accuracy); }
+
+PositionEncoding read_position_encoding(Fields& fields) { return read_one_of(fields, static_cast<PositionEncoding*>(nullptr)); }
+
+nlohmann::ordered_json written(const PositionEncoding& encoding) {
+  nlohmann::ordered_json object;
+  write_encoding(encoding, object);
+  return object;
+}
+
+std::string described(const PositionEncoding& encoding) { return encoding_text(encoding); }
 
 void validate(const Spec& spec) {
   if (spec.dtype == Dtype::int64) refuse_field("dtype", "expected float64, float32, float16 or bfloat16");
@@ -34,34 +133,33 @@ void validate(const Spec& spec) {
                                        spec.min_position, spec.max_position));
   }
   std::visit([](const auto& encoding) { check(encoding); }, spec.encoding);
+  if (const auto count = count_of_positions(spec)) check_positions(spec, *count);
+  std::visit([&](const auto& encoding) { check_claim_of(encoding, spec); }, spec.encoding);
 }
 
 Spec parse_spec(std::string_view text) {
   const nlohmann::json object = parse_object(text, "spec");
   Fields fields(object, "");
   Spec spec;
-  const auto encoding = fields.text("encoding");
-  if (!encoding) fields.refuse("encoding", "needed: sinusoidal or rope");
-  if (*encoding == "sinusoidal") {
-    spec.encoding = read_sinusoidal(fields);
-  } else if (*encoding == "rope") {
-    spec.encoding = read_rope(fields);
-  } else {
-    fields.refuse("encoding", fmt::format("expected sinusoidal or rope, got \"{}\"", *encoding));
-  }
+  spec.encoding = read_one_of(fields, &spec.encoding);
   spec.dtype = fields.choice("dtype", dtypes, spec.dtype);
   spec.min_position = fields.integer("min_position").value_or(spec.min_position);
-  spec.max_position = fields.integer("max_position").value_or(spec.max_position);
+  const auto max_position = fields.integer("max_position");
   spec.accuracy = fields.choice("accuracy", accuracies, spec.accuracy);
   fields.finish();
+  if (max_position) {
+    spec.max_position = *max_position;
+  } else {
+    std::visit([](const auto& encoding) { check(encoding); }, spec.encoding);  // position_count is good for a valid encoding
+    spec.max_position = std::min(spec.max_position, count_of_positions(spec).value_or(spec.max_position));
+  }
   validate(spec);
   return spec;
 }
 
 std::string to_json(const Spec& spec) {
   nlohmann::ordered_json object;
-  object["encoding"] = encoding_name(spec);
-  std::visit([&](const auto& encoding) { write(encoding, object); }, spec.encoding);
+  write_encoding(spec.encoding, object);
   object["dtype"] = name_of(spec.dtype);
   object["min_position"] = spec.min_position;
   object["max_position"] = spec.max_position;
@@ -69,9 +167,6 @@ std::string to_json(const Spec& spec) {
   return object.dump();
 }
 
-std::string describe(const Spec& spec) {
-  const std::string size = std::visit([](const auto& encoding) { return size_text(encoding); }, spec.encoding);
-  return fmt::format("{} {} {}", encoding_name(spec), size, name_of(spec.dtype));
-}
+std::string describe(const Spec& spec) { return fmt::format("{} {}", encoding_text(spec.encoding), name_of(spec.dtype)); }
 
 }  // namespace sextant

@@ -97,7 +97,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{R"({"encoding":"sinusoidal","dim":64,"min_position":-9007199254740993})", "min_position"},
         Refusal{R"({"encoding":"sinusoidal","dim":64,"dtype":"int64"})", "dtype: expected one of float32"},
         Refusal{R"({"encoding":"sinusoidal","dim":64,"accuracy":"good"})", "accuracy: expected one of correctly-rounded"},
-        Refusal{R"({"encoding":"alibi","num_heads":8})", "encoding: expected sinusoidal or rope, got \"alibi\""},
+        Refusal{R"({"encoding":"fourier","dim":8})", "encoding: expected one of integer, binary, sinusoidal, sinusoidal_2d, learned, rope, rope_nd, xpos, alibi, relative_bias, attention, got \"fourier\""},
         Refusal{R"({"dim":64})", "encoding: needed"},
         Refusal{R"([1,2])", "expected a JSON object"}, Refusal{R"({"encoding":)", "not valid JSON"}, Refusal{"", "not valid JSON"},
         Refusal{R"({"encoding":"sinusoidal","dim":64,"base":1e999})", "not valid JSON"}));

@@ -6,7 +6,7 @@ namespace sextant {
 namespace {
 
 // Settings as published in each model's paper or config.json.
-constexpr std::array<Preset, 8> table{{
+constexpr std::array<Preset, 13> table{{
     {"transformer-512", "Vaswani et al. 2017, section 3.5, d_model = 512", R"({"encoding":"sinusoidal","dim":512})"},
     {"tensor2tensor-512", "tensor2tensor's timing signal: sines, then cosines, divisor d/2 - 1",
      R"({"encoding":"sinusoidal","dim":512,"layout":"concatenated","denominator":"half_minus_one"})"},
@@ -19,6 +19,15 @@ constexpr std::array<Preset, 8> table{{
     {"llama-2-7b", "Llama 2 7B", R"({"encoding":"rope","head_dim":128,"max_position":4096})"},
     {"llama-3-8b", "Llama 3 8B", R"({"encoding":"rope","head_dim":128,"rope_theta":500000,"max_position":8192})"},
     {"qwen2-7b", "Qwen2 7B", R"({"encoding":"rope","head_dim":128,"rope_theta":1000000,"max_position":131072})"},
+    {"qwen2-vl-7b", "Qwen2-VL 7B: time, height and width share the pairs in blocks",
+     R"({"encoding":"rope_nd","head_dim":128,"sections":[16,24,24],"rope_theta":1000000,"max_position":32768})"},
+    {"bloom-7b1", "BLOOM 7B1: ALiBi as slope times key position",
+     R"({"encoding":"alibi","num_heads":32,"form":"key_index","max_position":2048})"},
+    {"mpt-7b", "MPT 7B: ALiBi", R"({"encoding":"alibi","num_heads":32,"max_position":2048})"},
+    {"t5-small", "T5 small, the encoder: 32 buckets up to distance 128",
+     R"({"encoding":"relative_bias","num_buckets":32,"max_distance":128,"bidirectional":true,"max_position":512})"},
+    {"mae-vit-base", "MAE ViT-Base, the encoder: 14 x 14 patches, width first as in its code",
+     R"({"encoding":"sinusoidal_2d","dim":768,"height":14,"width":14,"layout":"concatenated","axis_order":"width_first"})"},
 }};
 
 }  // namespace

@@ -7,8 +7,8 @@
 #include <variant>
 
 #include "lib/numeric/dtype.hpp"
-#include "lib/spec/rope.hpp"
-#include "lib/spec/sinusoidal.hpp"
+#include "lib/spec/attention.hpp"
+#include "lib/spec/position_encoding.hpp"
 
 namespace sextant {
 
@@ -18,9 +18,15 @@ namespace sextant {
 /// How accurate an implementation claims to be, strictest first; properties/budget.hpp derives the bounds.
 enum class AccuracyClass { correctly_rounded, faithful, exact_angle, float32_angle, float16_angle, bfloat16_angle };
 
+/// Every encoding a spec may name: the encodings of a position, and attention with one of them or none.
+using Encoding =
+    std::variant<Integer, Binary, Sinusoidal, Sinusoidal2d, Learned, Rope, RopeNd, Xpos, Alibi, RelativeBias, Attention>;
+
 /// A claim: an encoding, the dtype of its values, and the positions min_position <= p < max_position it reaches over.
+/// Encodings of so many positions and no more (binary, sinusoidal_2d, learned) claim no others: an absent max_position is then
+/// their number if that is below 131072. With several axes each coordinate lies in that range, and in its own extent of a grid.
 struct Spec {
-  std::variant<Sinusoidal, Rope> encoding;
+  Encoding encoding;
   Dtype dtype = Dtype::float32;
   std::int64_t min_position = 0;
   std::int64_t max_position = 131072;
@@ -33,7 +39,7 @@ class SpecError : public std::invalid_argument {
   using std::invalid_argument::invalid_argument;
 };
 
-/// "sinusoidal", "rope".
+/// "sinusoidal", "rope", ...
 std::string_view encoding_name(const Spec& spec);
 /// "float32-angle", ...
 std::string_view name_of(AccuracyClass accuracy);

@@ -1,0 +1,38 @@
+#include "lib/spec/alibi.hpp"
+
+#include "lib/spec/encodings.hpp"
+
+namespace sextant {
+namespace {
+
+constexpr Names<Mask, 2> masks{{{"causal", Mask::causal}, {"symmetric", Mask::symmetric}}};
+constexpr Names<AlibiForm, 2> forms{{{"distance", AlibiForm::distance}, {"key_index", AlibiForm::key_index}}};
+
+}  // namespace
+
+Alibi read_alibi(Fields& fields) {
+  Alibi encoding;
+  encoding.num_heads = fields.needed_integer("num_heads");
+  encoding.mask = fields.choice("mask", masks, encoding.mask);
+  encoding.form = fields.choice("form", forms, encoding.form);
+  return encoding;
+}
+
+void check(const Alibi& encoding) {
+  check_count("num_heads", encoding.num_heads, heads_limit);
+  if (encoding.form == AlibiForm::key_index && encoding.mask == Mask::symmetric) {
+    refuse_field("form", "key_index equals the distance up to a constant under mask causal only");
+  }
+}
+
+void write(const Alibi& encoding, nlohmann::ordered_json& object) {
+  object["num_heads"] = encoding.num_heads;
+  object["mask"] = text_of(masks, encoding.mask);
+  object["form"] = text_of(forms, encoding.form);
+}
+
+std::string size_text(const Alibi& encoding) {
+  return fmt::format("num_heads {} {} {}", encoding.num_heads, text_of(masks, encoding.mask), text_of(forms, encoding.form));
+}
+
+}  // namespace sextant

@@ -1,0 +1,87 @@
+#include "lib/spec/attention.hpp"
+
+#include "lib/spec/encodings.hpp"
+
+namespace sextant {
+namespace {
+
+void check_head_dim(std::int64_t own, std::int64_t expected) {
+  if (own != expected) refuse_field("position.head_dim", fmt::format("{} contradicts head_dim = {} of attention", own, expected));
+}
+
+void check_together(const Rope& position, const Attention& attention) { check_head_dim(position.head_dim, attention.head_dim); }
+void check_together(const RopeNd& position, const Attention& attention) { check_head_dim(position.head_dim, attention.head_dim); }
+
+void check_together(const Xpos& position, const Attention& attention) {
+  check_head_dim(position.rope.head_dim, attention.head_dim);
+  if (position.role != Role::query) refuse_field("position.role", "left out in attention, where q and k each have their own");
+}
+
+void check_together(const Alibi& position, const Attention& attention) {
+  if (position.num_heads != attention.num_heads) {
+    refuse_field("position.num_heads", fmt::format("{} contradicts num_heads = {} of attention", position.num_heads, attention.num_heads));
+  }
+  if (position.mask == Mask::causal && !attention.causal) {
+    refuse_field("position.mask", "causal says nothing of keys after the query, which attention sees unless it is causal");
+  }
+}
+
+// The others leave attention as it is.
+template <class Added>
+void check_together(const Added&, const Attention&) {}
+
+}  // namespace
+
+std::int64_t kv_head(const Attention& encoding, std::int64_t head) {
+  return head / (encoding.num_heads / encoding.num_kv_heads);
+}
+
+Attention read_attention(Fields& fields) {
+  Attention encoding;
+  encoding.num_heads = fields.needed_integer("num_heads");
+  encoding.num_kv_heads = fields.integer("num_kv_heads").value_or(encoding.num_heads);
+  encoding.head_dim = fields.needed_integer("head_dim");
+  encoding.causal = fields.boolean("causal").value_or(encoding.causal);
+  if (const nlohmann::json* position = fields.object("position"); position != nullptr) {
+    Fields inner(*position, "position.");
+    encoding.position = read_position_encoding(inner);
+    inner.finish();
+  }
+  return encoding;
+}
+
+void check(const Attention& encoding) {
+  check_count("num_heads", encoding.num_heads, heads_limit);
+  check_count("num_kv_heads", encoding.num_kv_heads, encoding.num_heads);
+  if (encoding.num_heads % encoding.num_kv_heads != 0) {
+    refuse_field("num_kv_heads", fmt::format("expected a divisor of num_heads = {}, got {}", encoding.num_heads, encoding.num_kv_heads));
+  }
+  check_count("head_dim", encoding.head_dim, width_limit);
+  if (!encoding.position) return;
+  try {
+    std::visit([](const auto& position) { check(position); }, *encoding.position);
+  } catch (const SpecError& error) {
+    // The encoding names its own field, not knowing where it stands.
+    constexpr std::string_view start = "spec: ";
+    throw SpecError(fmt::format("{}position.{}", start, std::string_view(error.what()).substr(start.size())));
+  }
+  std::visit([&](const auto& position) { check_together(position, encoding); }, *encoding.position);
+}
+
+void write(const Attention& encoding, nlohmann::ordered_json& object) {
+  object["num_heads"] = encoding.num_heads;
+  object["num_kv_heads"] = encoding.num_kv_heads;
+  object["head_dim"] = encoding.head_dim;
+  object["causal"] = encoding.causal;
+  object["position"] = nullptr;
+  if (encoding.position) object["position"] = written(*encoding.position);
+}
+
+std::string size_text(const Attention& encoding) {
+  std::string text = fmt::format("num_heads {} num_kv_heads {} head_dim {}{}", encoding.num_heads, encoding.num_kv_heads,
+                                 encoding.head_dim, encoding.causal ? " causal" : "");
+  if (encoding.position) text += fmt::format(" with {}", described(*encoding.position));
+  return text;
+}
+
+}  // namespace sextant

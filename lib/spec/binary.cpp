@@ -1,0 +1,30 @@
+#include "lib/spec/binary.hpp"
+
+#include <algorithm>
+
+#include "lib/spec/encodings.hpp"
+
+namespace sextant {
+
+std::int64_t position_count(const Binary& encoding) {
+  return encoding.dim < 53 ? std::int64_t{1} << encoding.dim : position_limit;
+}
+
+Binary read_binary(Fields& fields) {
+  Binary encoding;
+  encoding.dim = fields.needed_integer("dim");
+  encoding.normalize = fields.boolean("normalize").value_or(encoding.normalize);
+  return encoding;
+}
+
+// A position is a signed 64-bit integer of at least 0: 63 digits are all it can have.
+void check(const Binary& encoding) { check_count("dim", encoding.dim, 63); }
+
+void write(const Binary& encoding, nlohmann::ordered_json& object) {
+  object["dim"] = encoding.dim;
+  object["normalize"] = encoding.normalize;
+}
+
+std::string size_text(const Binary& encoding) { return fmt::format("dim {}", encoding.dim); }
+
+}  // namespace sextant

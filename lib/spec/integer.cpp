@@ -1,0 +1,29 @@
+#include "lib/spec/integer.hpp"
+
+#include "lib/spec/encodings.hpp"
+
+namespace sextant {
+
+Integer read_integer(Fields& fields) {
+  Integer encoding;
+  encoding.dim = fields.integer("dim").value_or(encoding.dim);
+  encoding.normalize = fields.boolean("normalize").value_or(encoding.normalize);
+  return encoding;
+}
+
+void check(const Integer& encoding) { check_count("dim", encoding.dim, width_limit); }
+
+void check_claim(const Integer& encoding, const Spec& spec) {
+  if (encoding.normalize && spec.max_position < 2) {
+    refuse_field("normalize", fmt::format("divides by max_position - 1, so max_position must be at least 2, got {}", spec.max_position));
+  }
+}
+
+void write(const Integer& encoding, nlohmann::ordered_json& object) {
+  object["dim"] = encoding.dim;
+  object["normalize"] = encoding.normalize;
+}
+
+std::string size_text(const Integer& encoding) { return fmt::format("dim {}", encoding.dim); }
+
+}  // namespace sextant

@@ -1,0 +1,46 @@
+#include "lib/spec/relative_bias.hpp"
+
+#include "lib/spec/encodings.hpp"
+
+namespace sextant {
+
+std::int64_t directed_buckets(const RelativeBias& encoding) {
+  return encoding.bidirectional ? encoding.num_buckets / 2 : encoding.num_buckets;
+}
+
+RelativeBias read_relative_bias(Fields& fields) {
+  RelativeBias encoding;
+  encoding.num_buckets = fields.integer("num_buckets").value_or(encoding.num_buckets);
+  encoding.max_distance = fields.integer("max_distance").value_or(encoding.max_distance);
+  encoding.bidirectional = fields.boolean("bidirectional").value_or(encoding.bidirectional);
+  return encoding;
+}
+
+void check(const RelativeBias& encoding) {
+  // The exact bucket compares powers with an exponent of half this size.
+  check_count("num_buckets", encoding.num_buckets, std::int64_t{1} << 16);
+  if (encoding.bidirectional && encoding.num_buckets % 2 != 0) {
+    refuse_field("num_buckets", fmt::format("expected an even number, half of them for each direction, got {}", encoding.num_buckets));
+  }
+  const std::int64_t exact = directed_buckets(encoding) / 2;
+  if (exact < 1) {
+    refuse_field("num_buckets", fmt::format("expected at least {}, got {}", encoding.bidirectional ? 4 : 2, encoding.num_buckets));
+  }
+  if (encoding.max_distance <= exact || encoding.max_distance > position_limit) {
+    refuse_field("max_distance", fmt::format("expected an integer above {}, the distances with a bucket of their own, and at most 2^53, got {}",
+                                             exact, encoding.max_distance));
+  }
+}
+
+void write(const RelativeBias& encoding, nlohmann::ordered_json& object) {
+  object["num_buckets"] = encoding.num_buckets;
+  object["max_distance"] = encoding.max_distance;
+  object["bidirectional"] = encoding.bidirectional;
+}
+
+std::string size_text(const RelativeBias& encoding) {
+  return fmt::format("num_buckets {} max_distance {}{}", encoding.num_buckets, encoding.max_distance,
+                     encoding.bidirectional ? " bidirectional" : "");
+}
+
+}  // namespace sextant

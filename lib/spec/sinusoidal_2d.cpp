@@ -1,0 +1,68 @@
+#include "lib/spec/sinusoidal_2d.hpp"
+
+#include <algorithm>
+
+#include "lib/spec/encodings.hpp"
+
+namespace sextant {
+namespace {
+
+constexpr Names<Layout, 2> layouts{{{"interleaved", Layout::interleaved}, {"concatenated", Layout::concatenated}}};
+constexpr Names<AxisOrder, 2> axis_orders{{{"height_first", AxisOrder::height_first}, {"width_first", AxisOrder::width_first}}};
+
+}  // namespace
+
+std::int64_t pairs(const Sinusoidal2d& encoding) { return encoding.dim / 4; }
+
+Sinusoidal half_of(const Sinusoidal2d& encoding) {
+  Sinusoidal half;
+  half.dim = encoding.dim / 2;
+  half.base = encoding.base;
+  half.layout = encoding.layout;
+  return half;
+}
+
+Channels channels_of_pair(const Sinusoidal2d& encoding, GridAxis axis, std::int64_t pair) {
+  const GridAxis earlier = encoding.axis_order == AxisOrder::height_first ? GridAxis::height : GridAxis::width;
+  const std::int64_t start = axis == earlier ? 0 : encoding.dim / 2;
+  const Channels within = channels_of_pair(half_of(encoding), pair);
+  return {start + within.first, start + within.second};
+}
+
+std::int64_t position_count(const Sinusoidal2d& encoding) { return std::max(encoding.height, encoding.width); }
+
+Sinusoidal2d read_sinusoidal_2d(Fields& fields) {
+  Sinusoidal2d encoding;
+  encoding.dim = fields.needed_integer("dim");
+  encoding.height = fields.needed_integer("height");
+  encoding.width = fields.needed_integer("width");
+  encoding.base = fields.number("base").value_or(encoding.base);
+  encoding.layout = fields.choice("layout", layouts, encoding.layout);
+  encoding.axis_order = fields.choice("axis_order", axis_orders, encoding.axis_order);
+  return encoding;
+}
+
+void check(const Sinusoidal2d& encoding) {
+  check_even_width("dim", encoding.dim);
+  if (encoding.dim % 4 != 0) {
+    refuse_field("dim", fmt::format("expected a multiple of 4, two axes of sines and cosines, got {}", encoding.dim));
+  }
+  check_count("height", encoding.height, position_limit);
+  check_count("width", encoding.width, position_limit);
+  check_base("base", encoding.base);
+}
+
+void write(const Sinusoidal2d& encoding, nlohmann::ordered_json& object) {
+  object["dim"] = encoding.dim;
+  object["height"] = encoding.height;
+  object["width"] = encoding.width;
+  object["base"] = encoding.base;
+  object["layout"] = text_of(layouts, encoding.layout);
+  object["axis_order"] = text_of(axis_orders, encoding.axis_order);
+}
+
+std::string size_text(const Sinusoidal2d& encoding) {
+  return fmt::format("dim {} height {} width {}", encoding.dim, encoding.height, encoding.width);
+}
+
+}  // namespace sextant

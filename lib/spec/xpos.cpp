@@ -1,0 +1,41 @@
+#include "lib/spec/xpos.hpp"
+
+#include <cmath>
+
+#include "lib/spec/encodings.hpp"
+
+namespace sextant {
+namespace {
+
+constexpr Names<Role, 2> roles{{{"query", Role::query}, {"key", Role::key}}};
+
+}  // namespace
+
+Xpos read_xpos(Fields& fields) {
+  Xpos encoding;
+  if (fields.has("rope_scaling")) fields.refuse("rope_scaling", "unknown field, xpos has no scaling of its frequencies");
+  encoding.rope = read_rope(fields);
+  encoding.scale_base = fields.number("scale_base").value_or(encoding.scale_base);
+  encoding.role = fields.choice("role", roles, encoding.role);
+  return encoding;
+}
+
+void check(const Xpos& encoding) {
+  check(encoding.rope);
+  if (!(encoding.scale_base > 0) || std::isinf(encoding.scale_base)) {
+    refuse_field("scale_base", fmt::format("expected a finite number above 0, got {}", encoding.scale_base));
+  }
+}
+
+void write(const Xpos& encoding, nlohmann::ordered_json& object) {
+  write(encoding.rope, object);
+  object.erase("rope_scaling");
+  object["scale_base"] = encoding.scale_base;
+  object["role"] = text_of(roles, encoding.role);
+}
+
+std::string size_text(const Xpos& encoding) {
+  return fmt::format("{} {}", size_text(encoding.rope), text_of(roles, encoding.role));
+}
+
+}  // namespace sextant

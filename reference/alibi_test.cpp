@@ -1,0 +1,89 @@
+#include "reference/alibi.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "reference/decimal.hpp"
+
+namespace sextant::reference {
+namespace {
+
+constexpr Precision precision{128};
+
+Alibi with(std::int64_t heads) {
+  Alibi encoding;
+  encoding.num_heads = heads;
+  return encoding;
+}
+
+TEST(AlibiReference, EightHeadsHaveTheWholePowers) {
+  AlibiReference reference(with(8));
+  for (std::int64_t head = 0; head < 8; ++head) {
+    EXPECT_TRUE(is_exactly(reference.slope(head, precision), std::ldexp(1.0, -static_cast<int>(head) - 1)));
+  }
+  EXPECT_TRUE(is_exactly(AlibiReference(with(1)).slope(0, precision), 0x1p-8));
+}
+
+TEST(AlibiReference, TenAndTwelveHeadsAddThoseOfSixteen) {
+  const char* added[] = {"0.707106781186547524400844362105", "0.353553390593273762200422181052", "0.176776695296636881100211090526",
+                         "0.0883883476483184405501055452631"};
+  for (const std::int64_t heads : {10, 12}) {
+    AlibiReference reference(with(heads));
+    for (std::int64_t head = 0; head < 8; ++head) {
+      EXPECT_TRUE(is_exactly(reference.slope(head, precision), std::ldexp(1.0, -static_cast<int>(head) - 1)));
+    }
+    for (std::int64_t head = 8; head < heads; ++head) EXPECT_TRUE(agrees_with(reference.slope(head, Precision{256}), added[head - 8]));
+  }
+}
+
+// By mpmath 1.3 at 400 bits: 2^(-8 (h+1)/32) for 32 heads, then 2^(-8 (2j+1)/64).
+TEST(AlibiReference, FortyHeads) {
+  struct Row {
+    std::int64_t head;
+    const char* slope;
+  };
+  const Row rows[] = {{0, "0.840896415253714543031125476233"},  {4, "0.420448207626857271515562738117"},
+                      {18, "0.0371627223438350333349218740800"}, {30, "0.00464534029297937916686523426000"},
+                      {32, "0.917004043204671231743541594794"},  {33, "0.771105412703970411806145931045"},
+                      {36, "0.458502021602335615871770797397"},  {39, "0.272626933166314414801752663940"}};
+  AlibiReference reference(with(40));
+  for (const Row& row : rows) {
+    EXPECT_TRUE(agrees_with(reference.slope(row.head, Precision{256}), row.slope)) << row.head;
+    EXPECT_TRUE(overlap(reference.slope(row.head, precision), reference.slope(row.head, Precision{512})));
+  }
+  EXPECT_TRUE(is_exactly(reference.slope(31, precision), 0x1p-8));
+}
+
+TEST(AlibiReference, CausalBiasFallsWithTheDistanceAndHidesLaterKeys) {
+  AlibiReference reference(with(8));
+  EXPECT_TRUE(is_exactly(*reference.bias(10, 3, 1, precision), -7 * 0.25));
+  EXPECT_TRUE(is_exactly(*reference.bias(10, 10, 1, precision), 0));
+  EXPECT_FALSE(reference.bias(3, 10, 1, precision).has_value());
+}
+
+TEST(AlibiReference, SymmetricBiasSeesBothSides) {
+  Alibi encoding = with(8);
+  encoding.mask = Mask::symmetric;
+  AlibiReference reference(encoding);
+  EXPECT_TRUE(is_exactly(*reference.bias(3, 10, 1, precision), -7 * 0.25));
+  EXPECT_TRUE(is_exactly(*reference.bias(10, 3, 1, precision), -7 * 0.25));
+}
+
+TEST(AlibiReference, KeyIndexDiffersFromTheDistanceByOneConstantInEachRow) {
+  Alibi encoding = with(12);
+  encoding.form = AlibiForm::key_index;
+  AlibiReference by_key(encoding);
+  AlibiReference by_distance(with(12));
+  EXPECT_TRUE(is_exactly(*by_key.bias(20, 6, 0, precision), 3));
+  EXPECT_FALSE(by_key.bias(6, 20, 0, precision).has_value());
+  for (std::int64_t head = 0; head < 12; ++head) {
+    const Enclosure constant = *by_key.bias(20, 0, head, precision) - *by_distance.bias(20, 0, head, precision);
+    for (std::int64_t key = 1; key <= 20; ++key) {
+      EXPECT_TRUE(overlap(*by_key.bias(20, key, head, precision) - *by_distance.bias(20, key, head, precision), constant));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace sextant::reference

@@ -1,0 +1,115 @@
+#include "reference/attention.hpp"
+
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+
+#include "reference/decimal.hpp"
+
+namespace sextant::reference {
+namespace {
+
+constexpr Precision precision{128};
+
+Attention with(std::int64_t head_dim, bool causal) {
+  Attention encoding;
+  encoding.num_heads = 1;
+  encoding.num_kv_heads = 1;
+  encoding.head_dim = head_dim;
+  encoding.causal = causal;
+  return encoding;
+}
+
+RealVector reals(std::initializer_list<double> values, Precision at = precision) {
+  RealVector vector;
+  for (const double value : values) vector.emplace_back(value, at);
+  return vector;
+}
+
+struct Sequence {
+  RealVector query;
+  std::vector<RealVector> keys;
+  std::vector<RealVector> values;
+  RealVector bias;
+
+  AttentionRow row(std::int64_t index) const { return {index, query, keys, values, bias}; }
+};
+
+Sequence example(Precision at) {
+  return {reals({0.5, -1.25, 2.0}, at),
+          {reals({1.0, 0.25, -0.5}, at), reals({-0.75, 2.0, 1.5}, at), reals({0.125, -3.0, 4.0}, at), reals({2.5, 1.0, 0.0}, at)},
+          {reals({1.0, -2.0, 0.5}, at), reals({0.25, 3.0, -1.0}, at), reals({4.0, 0.125, 2.0}, at), reals({-1.5, 1.0, 8.0}, at)},
+          {}};
+}
+
+// Computed apart from this code, by mpmath 1.3 at 400 bits.
+TEST(AttentionReference, AgreesWithAnIndependentComputation) {
+  Sequence sequence = example(Precision{256});
+  const auto expect = [&](const Attention& encoding, std::int64_t row, const std::vector<const char*>& decimals) {
+    const RealVector out = attend(encoding, sequence.row(row), Precision{256});
+    for (std::size_t i = 0; i < out.size(); ++i) EXPECT_TRUE(agrees_with(out[i], decimals[i])) << i;
+  };
+  expect(with(3, false), 1, {"3.98758235819919432066931031392", "0.127869270942428959232845099044", "2.00199984779148835068135299933"});
+  expect(with(3, true), 3, {"3.98758235819919432066931031392", "0.127869270942428959232845099044", "2.00199984779148835068135299933"});
+  expect(with(3, true), 1, {"0.525919867069522867255008631103", "1.16053421953651421829994245932", "-0.448160265860954265489982737795"});
+  sequence.bias = reals({0.0, -0.5, -1.0, -1.5}, Precision{256});
+  expect(with(3, false), 1, {"3.98360606877409494634678427797", "0.127186942569114197642459649553", "1.99540461878790652773778141386"});
+  expect(with(3, true), 1, {"0.617263745784154815573041934604", "0.551575028105634562846387102641", "-0.265472508431690368853916130792"});
+}
+
+TEST(AttentionReference, OverlapsItselfAtAHigherPrecision) {
+  const RealVector coarse = attend(with(3, false), example(precision).row(0), precision);
+  const RealVector fine = attend(with(3, false), example(Precision{512}).row(0), Precision{512});
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_TRUE(overlap(coarse[i], fine[i]));
+    EXPECT_LT((coarse[i] - fine[i]).upper(), 0x1p-100);
+  }
+}
+
+TEST(AttentionReference, WeightsSumToOne) {
+  Sequence sequence = example(precision);
+  Enclosure sum(std::int64_t{0}, precision);
+  for (const Enclosure& weight : attention_weights(with(3, false), sequence.row(0), precision)) sum = sum + weight;
+  EXPECT_TRUE(holds(sum, 1));
+  for (RealVector& value : sequence.values) value = reals({1, 1, 1});
+  for (const Enclosure& element : attend(with(3, false), sequence.row(0), precision)) {
+    EXPECT_TRUE(holds(element, 1));
+    EXPECT_LT((element - Enclosure(1.0, precision)).upper(), 0x1p-110);
+  }
+}
+
+TEST(AttentionReference, EqualKeysGiveTheMeanOfTheValues) {
+  Sequence sequence = example(precision);
+  for (RealVector& key : sequence.keys) key = reals({0.3, -0.7, 11});
+  const RealVector out = attend(with(3, false), sequence.row(0), precision);
+  EXPECT_TRUE(holds(out[0], (1.0 + 0.25 + 4.0 - 1.5) / 4));
+  EXPECT_TRUE(holds(out[1], (-2.0 + 3.0 + 0.125 + 1.0) / 4));
+  EXPECT_TRUE(holds(out[2], (0.5 - 1.0 + 2.0 + 8.0) / 4));
+  EXPECT_LT((out[2] - Enclosure(2.375, precision)).upper(), 0x1p-100);
+}
+
+TEST(AttentionReference, TheFirstCausalRowIsTheFirstValue) {
+  const RealVector out = attend(with(3, true), example(precision).row(0), precision);
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_TRUE(holds(out[i], example(precision).values[0][i].lower()));
+}
+
+TEST(AttentionReference, ScoresFarBeyondExpAreNoTrouble) {
+  Sequence sequence{reals({1e300}), {reals({-1}), reals({1}), reals({1})}, {reals({5}), reals({2}), reals({4})}, {}};
+  const RealVector out = attend(with(1, false), sequence.row(0), precision);
+  EXPECT_TRUE(holds(out[0], 3));
+  EXPECT_LT((out[0] - Enclosure(3.0, precision)).upper(), 0x1p-100);
+}
+
+TEST(AttentionReference, RefusesOtherExtents) {
+  Sequence sequence = example(precision);
+  EXPECT_THROW(attend(with(2, false), sequence.row(0), precision), std::invalid_argument);
+  EXPECT_THROW(attend(with(3, false), sequence.row(4), precision), std::invalid_argument);
+  sequence.bias = reals({0, 0});
+  EXPECT_THROW(attend(with(3, false), sequence.row(0), precision), std::invalid_argument);
+  sequence.bias.clear();
+  sequence.values.pop_back();
+  EXPECT_THROW(attend(with(3, false), sequence.row(0), precision), std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace sextant::reference

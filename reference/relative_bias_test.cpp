@@ -1,0 +1,113 @@
+#include "reference/relative_bias.hpp"
+
+#include <gtest/gtest.h>
+
+#include <boost/multiprecision/cpp_int.hpp>
+#include <limits>
+#include <stdexcept>
+#include <vector>
+
+#include "reference/decimal.hpp"
+
+namespace sextant::reference {
+namespace {
+
+using boost::multiprecision::cpp_int;
+
+RelativeBias with(std::int64_t num_buckets, std::int64_t max_distance, bool bidirectional) {
+  RelativeBias encoding;
+  encoding.num_buckets = num_buckets;
+  encoding.max_distance = max_distance;
+  encoding.bidirectional = bidirectional;
+  return encoding;
+}
+
+// The formula by integers alone, from the borders: step k begins at the least n with (n/e)^L >= (d/e)^k.
+std::vector<std::int64_t> buckets_by_borders(std::int64_t buckets, std::int64_t max_distance, std::int64_t last) {
+  const std::int64_t e = buckets / 2;
+  const std::int64_t steps = buckets - e;
+  std::vector<std::int64_t> result;
+  std::int64_t step = 0;
+  for (std::int64_t n = 0; n <= last; ++n) {
+    if (n < e) {
+      result.push_back(n);
+      continue;
+    }
+    const auto begun = [&](std::int64_t k) {
+      cpp_int left = 1;
+      cpp_int right = 1;
+      for (std::int64_t i = 0; i < steps; ++i) left *= n;
+      for (std::int64_t i = 0; i < k; ++i) left *= e;
+      for (std::int64_t i = 0; i < k; ++i) right *= max_distance;
+      for (std::int64_t i = 0; i < steps; ++i) right *= e;
+      return left >= right;
+    };
+    while (e + step < buckets - 1 && begun(step + 1)) ++step;
+    result.push_back(e + step);
+  }
+  return result;
+}
+
+TEST(RelativeBiasReference, EveryDistanceAgreesWithIntegerArithmetic) {
+  struct Setting {
+    std::int64_t num_buckets;
+    std::int64_t max_distance;
+  };
+  for (const Setting& setting : {Setting{32, 128}, {32, 256}, {64, 128}, {8, 1000}, {4, 2}, {4, 16}, {320, 800}, {32, 17}, {10, 81}}) {
+    for (const bool bidirectional : {true, false}) {
+      const RelativeBias encoding = with(setting.num_buckets, setting.max_distance, bidirectional);
+      if (directed_buckets(encoding) / 2 >= setting.max_distance) continue;
+      const std::int64_t directed = directed_buckets(encoding);
+      const std::int64_t last = 2 * setting.max_distance;
+      const std::vector<std::int64_t> expected = buckets_by_borders(directed, setting.max_distance, last);
+      for (std::int64_t relative = -last; relative <= last; ++relative) {
+        const std::int64_t distance = bidirectional ? std::abs(relative) : std::max<std::int64_t>(-relative, 0);
+        const std::int64_t start = bidirectional && relative > 0 ? directed : 0;
+        ASSERT_EQ(bucket(encoding, relative), start + expected[static_cast<std::size_t>(distance)])
+            << setting.num_buckets << " " << setting.max_distance << " " << bidirectional << " " << relative;
+      }
+    }
+  }
+}
+
+// Hugging Face's T5Attention._relative_position_bucket (transformers 5, float32), which agrees here.
+TEST(RelativeBiasReference, WellKnownValuesOfT5) {
+  struct Row {
+    std::int64_t relative;
+    std::int64_t both;
+    std::int64_t causal;
+  };
+  const Row rows[] = {{-200, 15, 31}, {-128, 15, 31}, {-127, 15, 31}, {-91, 15, 29}, {-64, 14, 26}, {-32, 12, 21}, {-16, 10, 16}, {-15, 9, 15}, {-8, 8, 8},
+                      {-7, 7, 7},     {-1, 1, 1},     {0, 0, 0},      {1, 17, 0},    {7, 23, 0},    {8, 24, 0},    {11, 24, 0},   {12, 25, 0},  {16, 26, 0},
+                      {23, 27, 0},    {32, 28, 0},    {46, 29, 0},    {64, 30, 0},   {90, 30, 0},   {91, 31, 0},   {127, 31, 0},  {128, 31, 0}, {1000, 31, 0}};
+  for (const Row& row : rows) {
+    EXPECT_EQ(bucket(with(32, 128, true), row.relative), row.both) << row.relative;
+    EXPECT_EQ(bucket(with(32, 128, false), row.relative), row.causal) << row.relative;
+  }
+}
+
+TEST(RelativeBiasReference, TheFarthestDistancesAndFinestBuckets) {
+  constexpr std::int64_t least = std::numeric_limits<std::int64_t>::min();
+  constexpr std::int64_t greatest = std::numeric_limits<std::int64_t>::max();
+  EXPECT_EQ(bucket(with(32, 128, true), least), 15);
+  EXPECT_EQ(bucket(with(32, 128, true), greatest), 31);
+  EXPECT_EQ(bucket(with(32, 128, false), least), 31);
+  EXPECT_EQ(bucket(with(32, 128, false), greatest), 0);
+  // A tie with large powers: e = 2^14, d = 2^34, so that n = 2^24 stands just at half of the 2^14 steps.
+  const RelativeBias fine = with(1 << 15, std::int64_t{1} << 34, false);
+  EXPECT_EQ(bucket(fine, -(std::int64_t{1} << 24)), (1 << 14) + (1 << 13));
+  EXPECT_EQ(bucket(fine, -(std::int64_t{1} << 24) + 1), (1 << 14) + (1 << 13) - 1);
+}
+
+TEST(RelativeBiasReference, TheBiasIsTheBucketsWeight) {
+  const RelativeBias encoding = with(32, 128, true);
+  Tensor weight = Tensor::zeros(Dtype::float32, {32, 3});
+  for (std::int64_t i = 0; i < weight.elements(); ++i) weight.set(i, 0.1 * static_cast<double>(i));
+  EXPECT_TRUE(is_exactly(bias(encoding, weight, 100, 112, 2, Precision{128}), weight.at(25 * 3 + 2)));
+  EXPECT_TRUE(is_exactly(bias(encoding, weight, 112, 100, 0, Precision{128}), weight.at(9 * 3)));
+  EXPECT_THROW(bias(encoding, weight, 0, 0, 3, Precision{128}), std::out_of_range);
+  EXPECT_THROW(bias(encoding, Tensor::zeros(Dtype::float32, {16, 3}), 0, 0, 0, Precision{128}), std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace sextant::reference

@@ -1,0 +1,26 @@
+#include "reference/xpos.hpp"
+
+namespace sextant::reference {
+
+XposReference::XposReference(const Xpos& encoding) : encoding_(encoding), rope_(encoding.rope) {}
+
+const Rotation& XposReference::rotation(std::int64_t position, std::int64_t pair, Precision precision) {
+  return rope_.rotation(position, pair, precision);
+}
+
+Enclosure XposReference::scale(std::int64_t position, std::int64_t pair, Precision precision) const {
+  const Rope& rope = encoding_.rope;
+  const std::int64_t width = rope.rotary_layout == RotaryLayout::prefix ? rope.rotary_dim : rope.head_dim;
+  // zeta = (2i/n + 2/5) / (7/5) = (10 i + 2 n) / (7 n), the paper's 0.4 being a decimal.
+  const Enclosure log_zeta = log(Enclosure(10 * pair + 2 * width, precision) / Enclosure(7 * width, precision));
+  const std::int64_t signed_position = encoding_.role == Role::query ? position : -position;
+  return exp(Enclosure(signed_position, precision) / Enclosure(encoding_.scale_base, precision) * log_zeta);
+}
+
+RealPair XposReference::turned(std::int64_t position, std::int64_t pair, const RealPair& x, Precision precision) {
+  const Enclosure factor = scale(position, pair, precision);
+  const RealPair rotated = RopeReference::rotate(rotation(position, pair, precision), x);
+  return {factor * rotated.first, factor * rotated.second};
+}
+
+}  // namespace sextant::reference

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstdint>
+
+#include "lib/spec/spec.hpp"
+#include "reference/enclosure.hpp"
+#include "reference/rope.hpp"
+
+namespace sextant::reference {
+
+/// Enclosures of xPos, Sun et al. 2022, section 3.2, as lib/spec/xpos.hpp states it. An object belongs to one thread.
+class XposReference {
+ public:
+  explicit XposReference(const Xpos& encoding);
+
+  /// The rotation by w_i * position. The reference is good until the next call.
+  const Rotation& rotation(std::int64_t position, std::int64_t pair, Precision precision);
+
+  /// What the role scales pair i by: zeta_i^(position/scale_base), or its inverse for a key.
+  Enclosure scale(std::int64_t position, std::int64_t pair, Precision precision) const;
+
+  /// The pair rotated and scaled.
+  RealPair turned(std::int64_t position, std::int64_t pair, const RealPair& x, Precision precision);
+
+  const GeometricFrequencies& frequencies() const { return rope_.frequencies(); }
+  const Xpos& encoding() const { return encoding_; }
+
+ private:
+  Xpos encoding_;
+  RopeReference rope_;
+};
+
+}  // namespace sextant::reference
