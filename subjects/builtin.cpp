@@ -12,16 +12,24 @@
 namespace sextant {
 namespace {
 
-using Encoder = std::variant<SinusoidalEncoder, RopeEncoder>;
+// Nothing where the spec asks for what the built-in encoders do not have.
+using Encoder = std::variant<std::monostate, SinusoidalEncoder, RopeEncoder>;
 
 Encoder encoder_for(const Spec& spec) {
   if (const auto* sinusoidal = std::get_if<Sinusoidal>(&spec.encoding)) return SinusoidalEncoder(*sinusoidal);
-  return RopeEncoder(std::get<Rope>(spec.encoding));
+  const Rope& rope = std::get<Rope>(spec.encoding);
+  if (!std::holds_alternative<DefaultScaling>(rope.rope_scaling)) return std::monostate();
+  return RopeEncoder(rope);
+}
+
+std::string rule_of(const Spec& spec) {
+  const auto* rope = std::get_if<Rope>(&spec.encoding);
+  return rope == nullptr ? "" : std::string(name_of(rope->rope_scaling));
 }
 
 class BuiltinSession final : public Session {
  public:
-  explicit BuiltinSession(const Spec& spec) : dtype_(spec.dtype), encoder_(encoder_for(spec)) {}
+  explicit BuiltinSession(const Spec& spec) : dtype_(spec.dtype), rule_(rule_of(spec)), encoder_(encoder_for(spec)) {}
 
   Description describe() override {
     return {"sextant", SEXTANT_VERSION, {"encode", "rotate"}, {"float64", "float32", "float16", "bfloat16"}};
@@ -34,11 +42,13 @@ class BuiltinSession final : public Session {
     if (const auto* rope = std::get_if<RopeEncoder>(&encoder_); rope && operation == "rotate") {
       return {{"y", rope->rotate(inputs.at("x"), inputs.at("positions").integers())}};
     }
+    if (std::holds_alternative<std::monostate>(encoder_)) throw SubjectFailure(FailureKind::unsupported, "builtin has no rope_scaling " + rule_);
     throw SubjectFailure(FailureKind::unsupported, "builtin has no operation " + std::string(operation) + " for this spec");
   }
 
  private:
   Dtype dtype_;
+  std::string rule_;
   Encoder encoder_;
 };
 
