@@ -114,11 +114,12 @@ void judge_passthrough(Judgement& judgement, const Rope& encoding, const Tensor&
 Check rope_check(const Spec& spec) {
   const auto& encoding = std::get<Rope>(spec.encoding);
   reference::RopeReference oracle(encoding);
-  const ErrorBudget budget(spec.accuracy, spec.dtype, oracle.frequencies(), pairs(encoding));
+  const ErrorBudget budget(spec.accuracy, spec.dtype, oracle.frequencies(), spec.max_position);
   return [spec, encoding, oracle, budget](Session& session, const Case& values) mutable {
     const gen::Extents extents{.batch = values[2], .tokens = values[1], .heads = values[3]};
     const Tensor x = gen::vectors(encoding, spec.dtype, extents, values[4]);
     const std::vector<std::int64_t> positions = gen::positions(gen::range_of(spec), values[0], extents);
+    const std::int64_t length = reference::sequence_length(positions);
     const Tensor y = rotate(session, spec, x, positions);
     Judgement judgement;
     for (std::size_t token = 0; token < positions.size(); ++token) {
@@ -132,11 +133,12 @@ Check rope_check(const Spec& spec) {
           const double x1 = x.at(start + from.second);
           for (const std::int64_t channel : {to.first, to.second}) {
             const auto at = [&](Precision precision) -> Target {
-              const reference::Rotation& rotation = oracle.rotation(positions[token], pair, precision);
+              const reference::Rotation& rotation = oracle.rotation(positions[token], pair, length, precision);
+              const Enclosure& factor = oracle.attention_factor(precision);
               const reference::RealPair given{Enclosure(x0, precision), Enclosure(x1, precision)};
               const reference::RealPair turned = reference::RopeReference::rotate(rotation, given);
-              const Enclosure norm = hypot(given.first, given.second);
-              return {channel == to.first ? turned.first : turned.second, budget.component_bound(norm, rotation.angle, pair)};
+              const Enclosure norm = factor * hypot(given.first, given.second);
+              return {factor * (channel == to.first ? turned.first : turned.second), budget.component_bound(norm, rotation.angle, pair)};
             };
             judge(judgement, budget, y.at(start + channel), at,
                   fmt::format("position {}, batch row {}, head {}, channel {}", positions[token],
@@ -184,13 +186,14 @@ Property accuracy_property() {
   property.explanation = {
       "every value is as near to the true one as its accuracy class claims",
       "sinusoidal: |PE(p, c) - scale*sin|cos(w_i (p + offset))| <= k ulp + effect of the class's angle error\n"
-      "rope: |y_c - (R(p w_i) x)_c| <= k ulp(hypot(x0, x1)) + the same effect; channels not rotated keep their bits",
+      "rope: |y_c - a (R(p w_i) x)_c| <= k ulp(a hypot(x0, x1)) + the same effect, a the attention factor of rope_scaling; "
+      "channels not rotated keep their bits",
       "Vaswani et al. 2017, section 3.5; Su et al. 2021, section 3.2.2, equation 15",
       "sinusoidal, rope",
       "properties/budget.hpp: an angle off by d = |p w_i| c_i u/(1 - c_i u), c_i = 5 + 2 |ln w_i|, u that of the class, "
       "moves the value by at most |derivative| d + d^2/2; evaluation and rounding add k = 4 ULP. correctly-rounded and "
       "faithful are judged by what the enclosed true value rounds to",
-      "another base, frequency list, layout, pairing, sign or position; low-precision positions, frequencies or angles; poor "
+      "another base, frequency list, scaling rule or attention factor, layout, pairing, sign or position; low-precision positions, frequencies or angles; poor "
       "range reduction; a table in another order; channels rotated that should not be"};
   property.fields = [](const Spec& spec) { return is_rope(spec) ? rope_fields : sinusoidal_fields; };
   property.not_applicable = [](const Spec& spec) -> std::optional<std::string> {
@@ -204,8 +207,16 @@ Property accuracy_property() {
   };
   property.first_cases = [](const Spec& spec) {
     const gen::PositionRange range = gen::range_of(spec);
+    std::vector<std::int64_t> positions{gen::simplest_position(range), range.first, range.last - 1};
+    // The calls on either side of the length at which a scaling rule takes other frequencies.
+    const auto* rope = std::get_if<Rope>(&spec.encoding);
+    if (const auto limit = rope == nullptr ? std::nullopt : length_limit(rope->rope_scaling)) {
+      for (const std::int64_t p : {*limit - 1, *limit}) {
+        if (p >= range.first && p < range.last) positions.push_back(p);
+      }
+    }
     std::vector<Case> ends;
-    for (const std::int64_t p : {gen::simplest_position(range), range.first, range.last - 1}) {
+    for (const std::int64_t p : positions) {
       ends.push_back(is_rope(spec) ? Case{p, 1, 1, 1, 0} : Case{p, 1});
     }
     return ends;

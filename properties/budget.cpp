@@ -31,12 +31,62 @@ double angle_roundoff(AccuracyClass accuracy) {
   throw std::invalid_argument("angle_roundoff: no such accuracy class");
 }
 
-double relative_error(double roundoff, double log_frequency) {
-  const double total = (5 + 2 * log_frequency) * roundoff;
+double relative_error(double roundoff, double roundings) {
+  const double total = roundings * roundoff;
   // Past one half gamma says nothing of use; one that exceeds every angle makes the bounds their trivial maximum.
   if (total >= 0.5) return 1e9;
   // Three roundings of this expression are covered by three steps up.
   return total / (1 - total) * (1 + 4 * std::numeric_limits<double>::epsilon());
+}
+
+// Budgets are formed once, in double in the end.
+constexpr Precision budget_precision{64};
+
+// (1 - 1/s) w/w' for a pair between w/s and w, 0 for the others.
+double sensitivity(double factor, const Enclosure& unscaled, const Enclosure& scaled) {
+  const Enclosure s(factor, unscaled.precision());
+  if (!certainly_above(unscaled, scaled) || !certainly_above(scaled, unscaled / s)) return 0;
+  return ((Enclosure(1.0, unscaled.precision()) - Enclosure(1.0, unscaled.precision()) / s) * unscaled / scaled).upper();
+}
+
+// c_i of budget.hpp. Its few roundings in double are covered by relative_error's steps up.
+double roundings(reference::RopeFrequencies& frequencies, std::int64_t pair, std::int64_t longest) {
+  struct Rule {
+    reference::RopeFrequencies& frequencies;
+    Enclosure unscaled;
+    Enclosure scaled;
+
+    double plain() const { return 5 + 2 * abs(log(unscaled)).upper(); }
+    double of_new_base() const { return 5 + 2 * abs(log(scaled)).upper() + abs(log(scaled / unscaled)).upper(); }
+
+    double operator()(const DefaultScaling&) const { return plain(); }
+    double operator()(const LinearScaling&) const { return plain() + 2; }
+    double operator()(const LongropeScaling&) const { return plain() + 2; }
+    double operator()(const ProportionalScaling&) const { return plain() + 2; }
+    double operator()(const NtkScaling&) const { return of_new_base() + 5; }
+    double operator()(const DynamicScaling& dynamic) const { return of_new_base() + 4 + 3 * dynamic.factor; }
+    double operator()(const YarnScaling& yarn) const {
+      const double moves = sensitivity(yarn.factor, unscaled, scaled);
+      if (moves == 0) return plain() + 5;
+      double delta = 3;
+      if (yarn.truncate == Truncate::no) {
+        const Rope& encoding = frequencies.encoding();
+        const auto n = static_cast<double>(encoding.rotary_dim);
+        const reference::RopeFrequencies::Ramp ramp = *frequencies.ramp(budget_precision);
+        const double end = 5 * n + 3 * n / (2 * std::log(encoding.rope_theta));
+        delta += 3 * end / abs(ramp.high - ramp.low).lower();
+      }
+      return plain() + 5 + moves * delta;
+    }
+    double operator()(const Llama3Scaling& llama3) const {
+      const Enclosure turns = Enclosure(llama3.original_max_position_embeddings, budget_precision) * unscaled /
+                              (Enclosure(2.0, budget_precision) * Enclosure::pi(budget_precision));
+      const double delta = turns.upper() * (plain() + 3) / (llama3.high_freq_factor - llama3.low_freq_factor) + 3;
+      return plain() + 5 + sensitivity(llama3.factor, unscaled, scaled) * delta;
+    }
+  };
+  const Rule rule{frequencies, frequencies.unscaled(pair, budget_precision), frequencies.radians(pair, longest, budget_precision)};
+  return std::visit(rule, frequencies.encoding().rope_scaling);
 }
 
 }  // namespace
@@ -46,7 +96,14 @@ ErrorBudget::ErrorBudget(AccuracyClass accuracy, Dtype dtype, const reference::G
     : accuracy_(accuracy), dtype_(dtype), ulps_(ulps_of(accuracy)) {
   for (std::int64_t pair = 0; pair < pairs; ++pair) {
     relative_angle_error_.push_back(
-        relative_error(angle_roundoff(accuracy), frequencies.log_magnitude(pair, Precision{64}).upper()));
+        relative_error(angle_roundoff(accuracy), 5 + 2 * frequencies.log_magnitude(pair, budget_precision).upper()));
+  }
+}
+
+ErrorBudget::ErrorBudget(AccuracyClass accuracy, Dtype dtype, reference::RopeFrequencies frequencies, std::int64_t longest)
+    : accuracy_(accuracy), dtype_(dtype), ulps_(ulps_of(accuracy)) {
+  for (std::int64_t pair = 0; pair < pairs(frequencies.encoding()); ++pair) {
+    relative_angle_error_.push_back(relative_error(angle_roundoff(accuracy), roundings(frequencies, pair, longest)));
   }
 }
 

@@ -7,6 +7,7 @@
 #include "lib/spec/spec.hpp"
 #include "reference/enclosure.hpp"
 #include "reference/frequency.hpp"
+#include "reference/rope_scaling.hpp"
 
 namespace sextant {
 
@@ -27,6 +28,22 @@ namespace sextant {
 //
 //   d = |p w_i| * c_i u / (1 - c_i u)                                          (Higham 2002, lemma 3.1, gamma_n).
 //
+// A scaling rule of rope changes w_i to w'_i, and adds s_i roundoffs to c_i (f_i = 3 + 2 |ln w_i| being those of w_i itself):
+//
+//   linear, proportional, longrope    the factor rounded, one quotient                               2
+//   ntk         5 + 2 |ln w'_i| in place of 5 + 2 |ln w_i|, since the new base is what is raised, and that base's own
+//               error to the power 2i/n <= 1: factor 1, exponent n/(n-2) rounded |ln(w'_i/w_i)|, pow 2, base and product 2
+//                                                                                                    5 + |ln(w'_i/w_i)|
+//   dynamic     the same with s l/L - (s - 1) for the factor, l the longest length: its four roundings, of terms that
+//               cancel, make at most 3 s (2 of s l/L and 1 of s - 1, over a difference of at least 1, and its own)
+//                                                                                                    4 + 3 s + |ln(w'_i/w_i)|
+//   llama3, yarn  w'_i = w_i ((1 - t)/s + t): factor, quotient, product, complement, sum: 5, and an error delta of t, which
+//               moves w'_i by (1 - 1/s) w_i delta                                       5 + (1 - 1/s) (w_i/w'_i) delta
+//               for the pairs that are blended, 5 for the others; delta, in roundoffs, is
+//                 llama3   (L w_i/2pi) (f_i + 5)/(high_freq_factor - low_freq_factor) + 3
+//                 yarn     3 where the ramp's ends are whole, else 3 + 3 e/(high - low), e = 5 n + 3 n/(2 ln rope_theta) the
+//                          error of an end, whose logarithm's argument has 3 and which has 5 and is at most n itself
+//
 // The sine at an angle off by d differs from the true one by at most |cos| d + d^2/2 (Taylor, |sin''| <= 1), and never by
 // more than 2. The class then allows k = 4 ULP for evaluating, scaling and rounding it, of a value that may itself lie d
 // away. correctly-rounded and faithful have d = 0 and k = 1/2, 1; they are judged by rounding, not by these bounds.
@@ -36,6 +53,9 @@ class ErrorBudget {
  public:
   /// @param frequencies  those of the claim; |ln w_i| is taken from them once.
   ErrorBudget(AccuracyClass accuracy, Dtype dtype, const reference::GeometricFrequencies& frequencies, std::int64_t pairs);
+
+  /// The same for a rotary encoding under its scaling rule, in calls of length up to `longest`.
+  ErrorBudget(AccuracyClass accuracy, Dtype dtype, reference::RopeFrequencies frequencies, std::int64_t longest);
 
   AccuracyClass accuracy() const { return accuracy_; }
   Dtype dtype() const { return dtype_; }

@@ -38,6 +38,28 @@ TEST(ErrorBudget, TheStrictestClassesAllowNoAngleError) {
   EXPECT_LT(budget(AccuracyClass::exact_angle).angle_error(real(131071), 0).upper(), 1e-10);
 }
 
+// c_i of a rope spec, from the angle error that it allows at an angle of 1.
+double roundoffs(const char* scaling, std::int64_t pair) {
+  const Spec spec = parse_spec(std::string(R"({"encoding":"rope","head_dim":128,"rope_theta":500000,"rope_scaling":)") + scaling + "}");
+  const ErrorBudget budget(AccuracyClass::float32_angle, Dtype::float32, reference::RopeFrequencies(std::get<Rope>(spec.encoding)), spec.max_position);
+  return budget.angle_error(real(1), pair).upper() * 0x1p24;
+}
+
+TEST(ErrorBudget, AScalingRuleAddsTheRoundoffsOfItsOperations) {
+  const double plain = 5 + std::log(500000.0);  // pair 32: |ln w| = ln(base)/2
+  EXPECT_NEAR(roundoffs("null", 32), plain, 1e-4);
+  EXPECT_NEAR(roundoffs(R"({"rope_type":"linear","factor":8})", 32), plain + 2, 1e-4);
+  const double stretched = 64.0 / 126 * std::log(8.0);
+  EXPECT_NEAR(roundoffs(R"({"rope_type":"ntk","factor":8})", 32), plain + 2 * stretched + 5 + stretched, 1e-4);
+  const char* llama3 = R"({"rope_type":"llama3","factor":8,"original_max_position_embeddings":8192,"low_freq_factor":1,"high_freq_factor":4})";
+  EXPECT_NEAR(roundoffs(llama3, 0), 10, 1e-4);
+  EXPECT_GT(roundoffs(llama3, 34), plain + 20);  // nearly all of w/8: an error of the blend weighs most
+  EXPECT_LT(roundoffs(llama3, 34), plain + 100);
+  const char* yarn = R"({"rope_type":"yarn","factor":40,"original_max_position_embeddings":4096})";
+  EXPECT_NEAR(roundoffs(yarn, 0), 10, 1e-4);
+  EXPECT_LT(roundoffs(yarn, 30), plain + 40);
+}
+
 TEST(ErrorBudget, ElementBoundIsFourUlpsWhereTheAngleIsZero) {
   const Enclosure bound = budget(AccuracyClass::float32_angle).element_bound(real(1), real(0), real(1), real(0), 3);
   EXPECT_EQ(bound.lower(), 4 * 0x1p-23);

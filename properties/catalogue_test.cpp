@@ -243,6 +243,7 @@ TEST(Catalogue, CasesAreAdmitted) {
   for (const char* text : {R"({"encoding":"sinusoidal","dim":4})", R"({"encoding":"sinusoidal","dim":4,"max_position":1})",
                            R"({"encoding":"sinusoidal","dim":4,"min_position":-9007199254740992,"max_position":9007199254740992})",
                            R"({"encoding":"rope","head_dim":4,"min_position":-3,"max_position":-1})", R"({"encoding":"rope","head_dim":4,"min_position":7,"max_position":8})",
+                           R"({"encoding":"rope","head_dim":4,"rope_scaling":{"rope_type":"dynamic","factor":2,"original_max_position_embeddings":8},"max_position":8})",
                            R"({"encoding":"rope","head_dim":4,"min_position":-9007199254740992,"max_position":9007199254740992})"}) {
     const Spec spec = parse_spec(text);
     for (const Property& property : catalogue()) {

@@ -95,7 +95,7 @@ Check sinusoidal_check(const Spec& spec) {
 Check rope_check(const Spec& spec) {
   const auto& encoding = std::get<Rope>(spec.encoding);
   reference::RopeReference oracle(encoding);
-  const ErrorBudget budget(spec.accuracy, spec.dtype, oracle.frequencies(), pairs(encoding));
+  const ErrorBudget budget(spec.accuracy, spec.dtype, oracle.frequencies(), spec.max_position);
   return [spec, encoding, oracle, budget](Session& session, const Case& values) mutable {
     const std::int64_t first = values[position_field] + values[skip_field];
     const Tensor x = gen::vectors(encoding, spec.dtype, {.batch = 1, .tokens = values[length_field], .heads = 1}, values[fill_field]);
@@ -110,9 +110,10 @@ Check rope_check(const Spec& spec) {
         const Channels from = channels_of_pair(encoding, encoding.pairing, pair);
         compare_rows(
             judgement, budget, whole, part, start, channels_of_pair(encoding, encoding.output_pairing, pair), pair, first + row,
-            [&](Precision precision) { return oracle.rotation(first + row, pair, precision).angle; },
+            [&](Precision precision) { return oracle.rotation(first + row, pair, spec.max_position, precision).angle; },
             [&](Precision precision) {
-              return hypot(Enclosure(chunk.at(start + from.first), precision), Enclosure(chunk.at(start + from.second), precision));
+              return oracle.attention_factor(precision) *
+                     hypot(Enclosure(chunk.at(start + from.first), precision), Enclosure(chunk.at(start + from.second), precision));
             });
       }
     }
@@ -149,6 +150,13 @@ Property prefix_consistency_property() {
   property.not_applicable = [](const Spec& spec) -> std::optional<std::string> {
     if (!is_rope(spec) && !std::holds_alternative<Sinusoidal>(spec.encoding)) return not_stated_for(spec);
     if (spec.max_position - spec.min_position < 2) return "the claim has one position only";
+    if (const auto* rope = std::get_if<Rope>(&spec.encoding)) {
+      // Up to that length every call has the same frequencies.
+      const auto limit = length_limit(rope->rope_scaling);
+      if (limit && spec.max_position > *limit) {
+        return fmt::format("depends on the length of the call: {} has other frequencies beyond {}", name_of(rope->rope_scaling), *limit);
+      }
+    }
     return std::nullopt;
   };
   property.admits = [](const Spec& spec, const Case& values) {

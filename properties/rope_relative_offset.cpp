@@ -37,7 +37,7 @@ Enclosure dot(const Tensor& tensor, std::int64_t width, Token a, Token b, Precis
 Check make_check(const Spec& spec) {
   const auto& encoding = std::get<Rope>(spec.encoding);
   reference::RopeReference oracle(encoding);
-  const ErrorBudget budget(spec.accuracy, spec.dtype, oracle.frequencies(), pairs(encoding));
+  const ErrorBudget budget(spec.accuracy, spec.dtype, oracle.frequencies(), spec.max_position);
   return [spec, encoding, oracle, budget](Session& session, const Case& values) mutable {
     const std::int64_t width = encoding.head_dim;
     const std::int64_t shift = values[2];
@@ -48,6 +48,7 @@ Check make_check(const Spec& spec) {
       for (std::int64_t i = 0; i < width; ++i) x.set(token * width + i, drawn.at((token / 2) * width + i));
     }
     const std::vector<std::int64_t> positions{values[0], values[0] + shift, values[1], values[1] + shift};
+    const std::int64_t length = reference::sequence_length(positions);
     const Tensor y = rotate(session, spec, x, positions);
 
     Judgement judgement;
@@ -64,15 +65,17 @@ Check make_check(const Spec& spec) {
     const Certainty within = reference::decide([&](Precision precision) {
       const Enclosure score = dot(y, width, query, key, precision);
       const Enclosure shifted = dot(y, width, shifted_query, shifted_key, precision);
-      // |<q + e, k + f> - <q, k>| <= |e| |k| + |f| |q| + |e| |f|, pair by pair, for the two scores.
+      // |<q + e, k + f> - <q, k>| <= |e| |k| + |f| |q| + |e| |f|, pair by pair, for the two scores, q and k being
+      // as long as they come out: times the attention factor.
+      const Enclosure& factor = oracle.attention_factor(precision);
       Enclosure bound(std::int64_t{0}, precision);
       for (std::int64_t pair = 0; pair < pairs(encoding); ++pair) {
         const Channels channels = channels_of_pair(encoding, encoding.pairing, pair);
-        const Enclosure q = pair_norm(x, query * width, channels, precision);
-        const Enclosure k = pair_norm(x, key * width, channels, precision);
+        const Enclosure q = factor * pair_norm(x, query * width, channels, precision);
+        const Enclosure k = factor * pair_norm(x, key * width, channels, precision);
         for (const std::int64_t moved : {std::int64_t{0}, shift}) {
-          const Enclosure query_angle = oracle.rotation(values[0] + moved, pair, precision).angle;
-          const Enclosure key_angle = oracle.rotation(values[1] + moved, pair, precision).angle;
+          const Enclosure query_angle = oracle.rotation(values[0] + moved, pair, length, precision).angle;
+          const Enclosure key_angle = oracle.rotation(values[1] + moved, pair, length, precision).angle;
           const Enclosure e = budget.pair_bound(q, query_angle, pair);
           const Enclosure f = budget.pair_bound(k, key_angle, pair);
           bound = bound + e * k + f * q + e * f;
@@ -102,7 +105,8 @@ Property relative_offset_property() {
       "Su et al. 2021, section 3.2.1, equation 11, and 3.2.2, equation 16",
       "rope",
       "each rotated pair is within e = sqrt(2) k ulp(norm) + min(d, 2) norm of its true value (properties/budget.hpp), so each "
-      "score is within the sum over pairs of e_q |k_i| + e_k |q_i| + e_q e_k, and the two scores differ by at most their sum",
+      "score is within the sum over pairs of e_q |k_i| + e_k |q_i| + e_q e_k, norms times the attention factor, and the two scores, "
+      "asked for in one call, differ by at most their sum",
       "positions of low precision, a pairing mixed up between table and rotation, a rotation that is none, a path that uses a "
       "local index or another offset"};
   property.fields = [](const Spec&) { return std::vector<std::string>{"query_position", "key_position", "shift", "fill"}; };

@@ -1,10 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "lib/spec/spec.hpp"
 #include "reference/enclosure.hpp"
 #include "reference/frequency.hpp"
+#include "reference/rope_scaling.hpp"
 
 namespace sextant::reference {
 
@@ -14,25 +16,35 @@ struct RealPair {
   Enclosure second;
 };
 
-/// Enclosures of the rotary encoding, Su et al. 2021, section 3.2.2, equation 15, as lib/spec/spec.hpp states it. An
-/// object belongs to one thread.
+/// The length of a call on these positions, which some scaling rules depend on: the largest + 1. 0 for none.
+std::int64_t sequence_length(std::span<const std::int64_t> positions);
+
+/// Enclosures of the rotary encoding, Su et al. 2021, section 3.2.2, equation 15, as lib/spec/spec.hpp states it, under
+/// its scaling rule (reference/rope_scaling.hpp). The encoded pair is attention_factor * rotate(rotation, x). An object
+/// belongs to one thread.
 class RopeReference {
  public:
   explicit RopeReference(const Rope& encoding);
 
-  /// The rotation by w_i * position, or by its negative where the spec says clockwise. The reference is good until the next
-  /// call.
+  /// The rotation by w_i * position, or by its negative where the spec says clockwise, in a call of `sequence_length` =
+  /// its largest position + 1. The reference is good until the next call.
+  const Rotation& rotation(std::int64_t position, std::int64_t pair, std::int64_t sequence_length, Precision precision);
+
+  /// The same for a scaling rule that does not depend on the length of the call.
+  /// @throws std::logic_error for one that does (length_limit).
   const Rotation& rotation(std::int64_t position, std::int64_t pair, Precision precision);
 
   /// (x0 cos - x1 sin, x0 sin + x1 cos).
   static RealPair rotate(const Rotation& rotation, const RealPair& x);
 
-  const GeometricFrequencies& frequencies() const { return frequencies_; }
-  const Rope& encoding() const { return encoding_; }
+  /// What the rotated pair is multiplied by: 1 but for yarn and longrope.
+  const Enclosure& attention_factor(Precision precision) { return frequencies_.attention_factor(precision); }
+
+  const RopeFrequencies& frequencies() const { return frequencies_; }
+  const Rope& encoding() const { return frequencies_.encoding(); }
 
  private:
-  Rope encoding_;
-  GeometricFrequencies frequencies_;
+  RopeFrequencies frequencies_;
 };
 
 }  // namespace sextant::reference

@@ -20,7 +20,7 @@ class RopeNdReference {
   /// next call. @throws std::invalid_argument for another number of coordinates.
   const Rotation& rotation(std::span<const std::int64_t> position, std::int64_t pair, Precision precision);
 
-  const GeometricFrequencies& frequencies() const { return rope_.frequencies(); }
+  const RopeFrequencies& frequencies() const { return rope_.frequencies(); }
   const RopeNd& encoding() const { return encoding_; }
 
  private:

@@ -22,7 +22,7 @@ class XposReference {
   /// The pair rotated and scaled.
   RealPair turned(std::int64_t position, std::int64_t pair, const RealPair& x, Precision precision);
 
-  const GeometricFrequencies& frequencies() const { return rope_.frequencies(); }
+  const RopeFrequencies& frequencies() const { return rope_.frequencies(); }
   const Xpos& encoding() const { return encoding_; }
 
  private:

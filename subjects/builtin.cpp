@@ -17,13 +17,21 @@ using Encoder = std::variant<std::monostate, SinusoidalEncoder, RopeEncoder>;
 
 Encoder encoder_for(const Spec& spec) {
   if (const auto* sinusoidal = std::get_if<Sinusoidal>(&spec.encoding)) return SinusoidalEncoder(*sinusoidal);
-  if (const auto* rope = std::get_if<Rope>(&spec.encoding)) return RopeEncoder(*rope);
+  if (const auto* rope = std::get_if<Rope>(&spec.encoding); rope && std::holds_alternative<DefaultScaling>(rope->rope_scaling)) {
+    return RopeEncoder(*rope);
+  }
   return std::monostate();
+}
+
+// What the built-in encoders do not have of this spec.
+std::string missing(const Spec& spec) {
+  const auto* rope = std::get_if<Rope>(&spec.encoding);
+  return rope == nullptr ? std::string(encoding_name(spec)) : "rope_scaling " + std::string(name_of(rope->rope_scaling));
 }
 
 class BuiltinSession final : public Session {
  public:
-  explicit BuiltinSession(const Spec& spec) : dtype_(spec.dtype), encoder_(encoder_for(spec)) {}
+  explicit BuiltinSession(const Spec& spec) : dtype_(spec.dtype), missing_(missing(spec)), encoder_(encoder_for(spec)) {}
 
   Description describe() override {
     return {"sextant", SEXTANT_VERSION, {"encode", "rotate"}, {"float64", "float32", "float16", "bfloat16"}};
@@ -36,11 +44,13 @@ class BuiltinSession final : public Session {
     if (const auto* rope = std::get_if<RopeEncoder>(&encoder_); rope && operation == "rotate") {
       return {{"y", rope->rotate(inputs.at("x"), inputs.at("positions").integers())}};
     }
+    if (std::holds_alternative<std::monostate>(encoder_)) throw SubjectFailure(FailureKind::unsupported, "builtin has no " + missing_);
     throw SubjectFailure(FailureKind::unsupported, "builtin has no operation " + std::string(operation) + " for this spec");
   }
 
  private:
   Dtype dtype_;
+  std::string missing_;
   Encoder encoder_;
 };
 

@@ -11,6 +11,9 @@ std::vector<Turns> frequencies_of(const Rope& encoding) {
   Spec spec;
   spec.encoding = encoding;
   validate(spec);
+  if (!std::holds_alternative<DefaultScaling>(encoding.rope_scaling)) {
+    throw SpecError("RopeEncoder: rope_scaling.rope_type: expected default, got " + std::string(name_of(encoding.rope_scaling)));
+  }
   const std::int64_t width = encoding.rotary_layout == RotaryLayout::prefix ? encoding.rotary_dim : encoding.head_dim;
   return geometric_turns(encoding.rope_theta, 2, width, pairs(encoding));
 }

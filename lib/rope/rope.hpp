@@ -16,7 +16,7 @@ namespace sextant {
 /// position. Values are const: one encoder may serve any number of threads.
 class RopeEncoder {
  public:
-  /// @throws SpecError if `encoding` is outside its domain.
+  /// @throws SpecError if `encoding` is outside its domain, or has a scaling rule.
   explicit RopeEncoder(const Rope& encoding);
 
   /// Turns every vector of `x`, shape [batch, n, heads, head_dim] (row-major), by its position, `positions` being

@@ -115,6 +115,23 @@ std::optional<std::string> Fields::text(const std::string& name) {
   return value->get<std::string>();
 }
 
+std::optional<std::vector<double>> Fields::numbers(const std::string& name) {
+  const json* value = find(name);
+  if (value == nullptr) return std::nullopt;
+  if (!value->is_array()) refuse(name, fmt::format("expected a list of numbers, got {}", value->dump()));
+  std::vector<double> list;
+  for (const json& entry : *value) {
+    if (!entry.is_number()) refuse(fmt::format("{}[{}]", name, list.size()), fmt::format("expected a number, got {}", entry.dump()));
+    list.push_back(entry.get<double>());
+  }
+  return list;
+}
+
+std::optional<double> Fields::number_or_null(const std::string& name) {
+  const json* value = find(name);
+  return value != nullptr && value->is_null() ? std::nullopt : number(name);
+}
+
 std::optional<std::int64_t> Fields::integer_or_null(const std::string& name) {
   const json* value = find(name);
   return value != nullptr && value->is_null() ? std::nullopt : integer(name);

@@ -63,8 +63,10 @@ class Fields {
   std::optional<bool> boolean(const std::string& name);
   std::optional<double> number(const std::string& name);
   std::optional<std::string> text(const std::string& name);
+  std::optional<std::vector<double>> numbers(const std::string& name);
   /// As above, a null standing for an absent field.
   std::optional<std::int64_t> integer_or_null(const std::string& name);
+  std::optional<double> number_or_null(const std::string& name);
   std::optional<std::string> text_or_null(const std::string& name);
   bool has(const std::string& name) const { return object_.contains(name); }
   /// The value, or null if the field is absent or null.

@@ -12,17 +12,58 @@ using nlohmann::json;
 struct Scaling {
   std::optional<double> rope_theta;
   std::optional<double> partial_rotary_factor;
+  json rule = nullptr;  // as parse_spec reads rope_scaling
 };
+
+std::string read_rope_type(Fields& fields) {
+  const auto type = fields.text("rope_type");
+  const auto older = fields.text("type");
+  if (type && older && *type != *older)
+    fields.refuse("type", fmt::format(R"("{}" contradicts rope_type "{}")", *older, *type));
+  const std::string name = type ? *type : older.value_or("default");
+  // The name that Phi-3's first files gave to LongRoPE.
+  return name == "su" ? "longrope" : name;
+}
+
+// L: at top level in Phi-3's files, inside the rule in most, and where neither has it Hugging Face takes
+// max_position_embeddings, which for `dynamic` it always does.
+void fill_original_length(Fields& config, const std::string& name, const std::string& type, json& rule) {
+  constexpr const char* original = "original_max_position_embeddings";
+  if (type != "yarn" && type != "longrope" && type != "llama3" && type != "dynamic") return;
+  const auto longest = config.integer_or_null("max_position_embeddings");
+  const auto outer = type == "dynamic" ? longest : config.integer_or_null(original);
+  const auto filled = outer ? outer : longest;
+  if (!rule.contains(original)) {
+    if (filled) rule[original] = *filled;
+  } else if (outer && rule[original] != *outer) {
+    config.refuse(name + "." + original, fmt::format("{} contradicts the model's {}", rule[original].dump(), *outer));
+  }
+  // s is then the ratio of the two lengths (DeepSeek, Phi-3), the double nearest to it.
+  const bool takes_ratio = type == "yarn" || type == "longrope";
+  if (takes_ratio && !rule.contains("factor") && longest && rule.contains(original) && rule[original].is_number() &&
+      rule[original] != 0) {
+    rule["factor"] = static_cast<double>(*longest) / rule[original].get<double>();
+  }
+}
 
 Scaling read_scaling(Fields& config, const std::string& name) {
   const json* object = config.object(name);
   if (object == nullptr) return {};
   Fields fields(*object, name + ".");
-  constexpr Names<int, 1> known{{{"default", 0}}};
-  fields.choice("type", known, 0);
-  fields.choice("rope_type", known, 0);
-  Scaling scaling{fields.number("rope_theta"), fields.number("partial_rotary_factor")};
-  fields.finish();
+  for (const auto& [key, value] : object->items()) {
+    if (value.is_object())
+      fields.refuse(key, "each kind of layer has a rule of its own; pass one of them as rope_parameters");
+  }
+  const std::string type = read_rope_type(fields);
+  Scaling scaling{fields.number_or_null("rope_theta"), fields.number_or_null("partial_rotary_factor")};
+  scaling.rule = *object;
+  // `finetuned` tells how the weights were made, and a null says nothing.
+  for (const char* read : {"type", "rope_theta", "partial_rotary_factor", "finetuned"}) scaling.rule.erase(read);
+  for (auto entry = scaling.rule.begin(); entry != scaling.rule.end();) {
+    entry = entry->is_null() ? scaling.rule.erase(entry) : std::next(entry);
+  }
+  scaling.rule["rope_type"] = type;
+  fill_original_length(config, name, type, scaling.rule);
   return scaling;
 }
 
@@ -30,6 +71,8 @@ std::int64_t read_head_dim(Fields& config) {
   if (const json* value = config.object("text_config"); value != nullptr) {
     config.refuse("text_config", "a multi-modal model's file; pass its text_config by itself");
   }
+  // DeepSeek rotates a part of its heads, and states that part's width.
+  if (const auto rotated = config.integer_or_null("qk_rope_head_dim")) return *rotated;
   if (const auto head_dim = config.integer_or_null("head_dim")) return *head_dim;
   const auto hidden_size = config.integer(config.has("n_embd") ? "n_embd" : "hidden_size");
   const auto heads = config.integer(config.has("n_head") ? "n_head" : "num_attention_heads");
@@ -47,6 +90,9 @@ Spec spec_from_hf_config(std::string_view text) {
   Fields config(object, "");
   const Scaling parameters = read_scaling(config, "rope_parameters");
   const Scaling scaling = read_scaling(config, "rope_scaling");
+  if (!parameters.rule.is_null() && !scaling.rule.is_null() && parameters.rule != scaling.rule) {
+    config.refuse("rope_scaling", "contradicts rope_parameters");
+  }
 
   // Rewritten as a spec and read by parse_spec, so that one place decides what is in the domain.
   json spec = {{"encoding", "rope"}, {"head_dim", read_head_dim(config)}};
@@ -64,7 +110,11 @@ Spec spec_from_hf_config(std::string_view text) {
   if (!max_position) max_position = config.integer("n_positions");
   if (max_position) spec["max_position"] = *max_position;
   const std::string model = config.text("model_type").value_or("");
-  if (model == "gptj" || model == "codegen") spec["pairing"] = "interleaved";
+  if (model == "gptj" || model == "codegen" || model == "deepseek_v2" || model == "deepseek_v3")
+    spec["pairing"] = "interleaved";
+  if (model == "deepseek_v3") spec["output_pairing"] = "half";
+  const json& rule = parameters.rule.is_null() ? scaling.rule : parameters.rule;
+  if (!rule.is_null()) spec["rope_scaling"] = rule;
   auto dtype = config.text_or_null("dtype");
   if (!dtype) dtype = config.text_or_null("torch_dtype");
   if (dtype) spec["dtype"] = *dtype;

@@ -48,6 +48,93 @@ TEST(ParseSpec, DefaultScalingIsNoScaling) {
   EXPECT_EQ(refusal(R"({"encoding":"rope","head_dim":64,"rope_scaling":{"rope_type":"default"}})"), "accepted");
 }
 
+std::string with_scaling(const std::string& rule, const std::string& more = "") {
+  return R"({"encoding":"rope","head_dim":4,"rope_scaling":)" + rule + more + "}";
+}
+
+struct Scaling {
+  const char* rule;
+  const char* message;
+};
+
+void PrintTo(const Scaling& scaling, std::ostream* stream) { *stream << scaling.rule; }
+
+class RefusedScaling : public testing::TestWithParam<Scaling> {};
+
+TEST_P(RefusedScaling, InOneLineThatNamesTheFieldWithItsPath) {
+  const std::string message = refusal(with_scaling(GetParam().rule));
+  EXPECT_NE(message.find(std::string("spec: ") + GetParam().message), std::string::npos) << message;
+  EXPECT_EQ(message.find('\n'), std::string::npos) << message;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Specs, RefusedScaling,
+    testing::Values(
+        Scaling{R"({"factor":2})", "rope_scaling.rope_type: needed"},
+        Scaling{R"({"rope_type":"default","factor":2})", "rope_scaling.factor: unknown field"},
+        Scaling{R"({"rope_type":"linear"})", "rope_scaling.factor: needed"},
+        Scaling{R"({"rope_type":"linear","factor":0.5})", "rope_scaling.factor: expected a finite number of at least 1"},
+        Scaling{R"({"rope_type":"linear","factor":"2"})", "rope_scaling.factor: expected a number"},
+        Scaling{R"({"rope_type":"linear","factor":2,"beta_fast":32})", "rope_scaling.beta_fast: unknown field"},
+        Scaling{R"({"rope_type":"ntk","factor":0})", "rope_scaling.factor: expected a finite number of at least 1"},
+        Scaling{R"({"rope_type":"dynamic","factor":2})", "rope_scaling.original_max_position_embeddings: needed"},
+        Scaling{R"({"rope_type":"dynamic","factor":2,"original_max_position_embeddings":0})", "rope_scaling.original_max_position_embeddings: expected an integer from 1"},
+        Scaling{R"({"rope_type":"yarn","factor":2})", "rope_scaling.original_max_position_embeddings: needed"},
+        Scaling{R"({"rope_type":"yarn","factor":2,"original_max_position_embeddings":8,"beta_fast":1})", "rope_scaling.beta_fast: expected a number above beta_slow"},
+        Scaling{R"({"rope_type":"yarn","factor":2,"original_max_position_embeddings":8,"beta_slow":0})", "rope_scaling.beta_slow: expected a finite number above 0"},
+        Scaling{R"({"rope_type":"yarn","factor":2,"original_max_position_embeddings":8,"truncate":1})", "rope_scaling.truncate: expected true or false"},
+        Scaling{R"({"rope_type":"yarn","factor":2,"original_max_position_embeddings":8,"mscale":1})", "rope_scaling.mscale_all_dim: needed"},
+        Scaling{R"({"rope_type":"yarn","factor":2,"original_max_position_embeddings":8,"mscale":1,"mscale_all_dim":1,"attention_factor":1})", "rope_scaling.attention_factor: contradicts"},
+        Scaling{R"({"rope_type":"yarn","factor":2,"original_max_position_embeddings":8,"attention_factor":0})", "rope_scaling.attention_factor: expected a finite number above 0"},
+        Scaling{R"({"rope_type":"longrope","factor":2,"original_max_position_embeddings":8,"short_factor":[1,1]})", "rope_scaling.long_factor: needed"},
+        Scaling{R"({"rope_type":"longrope","factor":2,"original_max_position_embeddings":8,"short_factor":[1,1],"long_factor":[1]})", "rope_scaling.long_factor: expected a number for each of the 2 pairs, got 1"},
+        Scaling{R"({"rope_type":"longrope","factor":2,"original_max_position_embeddings":8,"short_factor":[1,0],"long_factor":[1,1]})", "rope_scaling.short_factor[1]: expected a finite number above 0"},
+        Scaling{R"({"rope_type":"longrope","factor":2,"original_max_position_embeddings":8,"short_factor":[1,"a"],"long_factor":[1,1]})", "rope_scaling.short_factor[1]: expected a number"},
+        Scaling{R"({"rope_type":"longrope","original_max_position_embeddings":8,"short_factor":[1,1],"long_factor":[1,1]})", "rope_scaling.factor: needed, or attention_factor"},
+        Scaling{R"({"rope_type":"longrope","factor":2,"original_max_position_embeddings":1,"short_factor":[1,1],"long_factor":[1,1]})", "rope_scaling.original_max_position_embeddings: expected an integer from 2"},
+        Scaling{R"({"rope_type":"llama3","factor":8,"original_max_position_embeddings":8,"low_freq_factor":1})", "rope_scaling.high_freq_factor: needed"},
+        Scaling{R"({"rope_type":"llama3","factor":8,"original_max_position_embeddings":8,"low_freq_factor":4,"high_freq_factor":4})", "rope_scaling.high_freq_factor: expected a number above low_freq_factor"},
+        Scaling{R"({"rope_type":"llama3","factor":8,"original_max_position_embeddings":8,"low_freq_factor":0,"high_freq_factor":4})", "rope_scaling.low_freq_factor: expected a finite number above 0"},
+        Scaling{R"({"rope_type":"proportional","factor":0})", "rope_scaling.factor: expected a finite number above 0"}));
+
+TEST(ParseSpec, ScalingsThatContradictOtherFieldsAreRefused) {
+  const auto message = [](const std::string& rule, const std::string& more) { return refusal(with_scaling(rule, more)); };
+  const char* ntk = R"({"rope_type":"ntk","factor":2})";
+  EXPECT_NE(message(ntk, R"(,"rotary_dim":2)").find("rotary_dim: expected more than 2"), std::string::npos);
+  EXPECT_NE(message(ntk, R"(,"rotary_layout":"spread")").find("rotary_layout: spread is defined for"), std::string::npos);
+  EXPECT_NE(message(R"({"rope_type":"proportional"})", R"(,"rotary_layout":"prefix")").find("rotary_layout: prefix contradicts"), std::string::npos);
+  EXPECT_NE(message(R"({"rope_type":"yarn","factor":2,"original_max_position_embeddings":8})", R"(,"rope_theta":1)").find("rope_theta: expected a number above 1"),
+            std::string::npos);
+}
+
+TEST(ParseSpec, EveryScalingIsWrittenWithEveryField) {
+  for (const char* rule :
+       {R"({"rope_type":"linear","factor":2.5})", R"({"rope_type":"ntk","factor":8.0})",
+        R"({"rope_type":"dynamic","factor":2.0,"original_max_position_embeddings":4096})",
+        R"({"rope_type":"yarn","factor":40.0,"original_max_position_embeddings":4096,"beta_fast":33.0,"beta_slow":0.1,"truncate":false,"mscale":0.707,"mscale_all_dim":1.25,"attention_factor":null})",
+        R"({"rope_type":"yarn","factor":40.0,"original_max_position_embeddings":4096,"beta_fast":32.0,"beta_slow":1.0,"truncate":true,"mscale":null,"mscale_all_dim":null,"attention_factor":1.1})",
+        R"({"rope_type":"longrope","original_max_position_embeddings":4096,"short_factor":[1.0,0.9],"long_factor":[1.0800000429153442,30.0],"factor":32.0,"attention_factor":null})",
+        R"({"rope_type":"llama3","factor":8.0,"original_max_position_embeddings":8192,"low_freq_factor":1.0,"high_freq_factor":4.0})",
+        R"({"rope_type":"proportional","factor":0.5})"}) {
+    const std::string written = to_json(parse_spec(with_scaling(rule)));
+    EXPECT_NE(written.find(std::string("\"rope_scaling\":") + rule), std::string::npos) << written;
+    EXPECT_EQ(to_json(parse_spec(written)), written);
+  }
+}
+
+TEST(ParseSpec, ProportionalSpreadsThePairs) {
+  const auto rope = std::get<Rope>(parse_spec(with_scaling(R"({"rope_type":"proportional"})", R"(,"partial_rotary_factor":0.5)")).encoding);
+  EXPECT_EQ(rope.rotary_layout, RotaryLayout::spread);
+  EXPECT_EQ(rope.rotary_dim, 2);
+}
+
+TEST(RopeScaling, OnlyDynamicAndLongropeDependOnTheLength) {
+  EXPECT_EQ(length_limit(DynamicScaling{2, 4096}), 4096);
+  EXPECT_EQ(length_limit(LongropeScaling{4096, {}, {}, {}, {}}), 4096);
+  EXPECT_EQ(length_limit(YarnScaling{}), std::nullopt);
+  EXPECT_EQ(length_limit(DefaultScaling{}), std::nullopt);
+}
+
 struct Refusal {
   const char* json;
   const char* message;

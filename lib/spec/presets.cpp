@@ -6,7 +6,7 @@ namespace sextant {
 namespace {
 
 // Settings as published in each model's paper or config.json.
-constexpr std::array<Preset, 13> table{{
+constexpr std::array<Preset, 16> table{{
     {"transformer-512", "Vaswani et al. 2017, section 3.5, d_model = 512", R"({"encoding":"sinusoidal","dim":512})"},
     {"tensor2tensor-512", "tensor2tensor's timing signal: sines, then cosines, divisor d/2 - 1",
      R"({"encoding":"sinusoidal","dim":512,"layout":"concatenated","denominator":"half_minus_one"})"},
@@ -19,6 +19,16 @@ constexpr std::array<Preset, 13> table{{
     {"llama-2-7b", "Llama 2 7B", R"({"encoding":"rope","head_dim":128,"max_position":4096})"},
     {"llama-3-8b", "Llama 3 8B", R"({"encoding":"rope","head_dim":128,"rope_theta":500000,"max_position":8192})"},
     {"qwen2-7b", "Qwen2 7B", R"({"encoding":"rope","head_dim":128,"rope_theta":1000000,"max_position":131072})"},
+    {"llama-3.1-8b", "Llama 3.1 8B: Llama 3's frequencies, the long wavelengths stretched 8 times",
+     R"({"encoding":"rope","head_dim":128,"rope_theta":500000,"rope_scaling":{"rope_type":"llama3","factor":8,)"
+     R"("original_max_position_embeddings":8192,"low_freq_factor":1,"high_freq_factor":4},"max_position":131072})"},
+    {"qwen2.5-7b-yarn", "Qwen2.5 7B Instruct with the YaRN setting of its model card",
+     R"({"encoding":"rope","head_dim":128,"rope_theta":1000000,"rope_scaling":{"rope_type":"yarn","factor":4,)"
+     R"("original_max_position_embeddings":32768},"max_position":131072})"},
+    {"deepseek-v3", "DeepSeek-V3: YaRN on the 64 rotated channels, interleaved in, halves out",
+     R"({"encoding":"rope","head_dim":64,"pairing":"interleaved","output_pairing":"half","rope_scaling":{"rope_type":"yarn",)"
+     R"("factor":40,"original_max_position_embeddings":4096,"beta_fast":32,"beta_slow":1,"mscale":1,"mscale_all_dim":1},)"
+     R"("max_position":163840})"},
     {"qwen2-vl-7b", "Qwen2-VL 7B: time, height and width share the pairs in blocks",
      R"({"encoding":"rope_nd","head_dim":128,"sections":[16,24,24],"rope_theta":1000000,"max_position":32768})"},
     {"bloom-7b1", "BLOOM 7B1: ALiBi as slope times key position",

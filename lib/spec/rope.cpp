@@ -5,8 +5,6 @@
 namespace sextant {
 namespace {
 
-using nlohmann::json;
-
 constexpr Names<Pairing, 2> pairings{{{"interleaved", Pairing::interleaved}, {"half", Pairing::half}}};
 constexpr Names<RotaryLayout, 2> rotary_layouts{{{"prefix", RotaryLayout::prefix}, {"spread", RotaryLayout::spread}}};
 constexpr Names<Direction, 2> directions{
@@ -28,15 +26,6 @@ std::int64_t read_rotary_dim(Fields& fields, std::int64_t head_dim) {
                               *factor, product));
   }
   return product;
-}
-
-void read_scaling(Fields& fields) {
-  const json* scaling = fields.object("rope_scaling");
-  if (scaling == nullptr) return;
-  Fields inner(*scaling, "rope_scaling.");
-  constexpr Names<int, 1> types{{{"default", 0}}};
-  inner.choice("rope_type", types, 0);
-  inner.finish();
 }
 
 }  // namespace
@@ -75,9 +64,10 @@ Rope read_rope(Fields& fields) {
   encoding.rope_theta = fields.number("rope_theta").value_or(encoding.rope_theta);
   encoding.pairing = fields.choice("pairing", pairings, encoding.pairing);
   encoding.output_pairing = fields.choice("output_pairing", pairings, encoding.pairing);
-  encoding.rotary_layout = fields.choice("rotary_layout", rotary_layouts, encoding.rotary_layout);
+  encoding.rope_scaling = read_rope_scaling(fields);
+  const bool proportional = std::holds_alternative<ProportionalScaling>(encoding.rope_scaling);
+  encoding.rotary_layout = fields.choice("rotary_layout", rotary_layouts, proportional ? RotaryLayout::spread : RotaryLayout::prefix);
   encoding.direction = fields.choice("direction", directions, encoding.direction);
-  read_scaling(fields);
   return encoding;
 }
 
@@ -88,6 +78,7 @@ void check(const Rope& encoding) {
     refuse_field("rotary_dim", fmt::format("expected at most head_dim = {}, got {}", encoding.head_dim, encoding.rotary_dim));
   }
   check_base("rope_theta", encoding.rope_theta);
+  check_rope_scaling(encoding);
 }
 
 void write(const Rope& encoding, nlohmann::ordered_json& object) {
@@ -98,12 +89,14 @@ void write(const Rope& encoding, nlohmann::ordered_json& object) {
   object["output_pairing"] = text_of(pairings, encoding.output_pairing);
   object["rotary_layout"] = text_of(rotary_layouts, encoding.rotary_layout);
   object["direction"] = text_of(directions, encoding.direction);
-  object["rope_scaling"] = nullptr;
+  write_rope_scaling(encoding.rope_scaling, object);
 }
 
 std::string size_text(const Rope& encoding) {
-  if (encoding.rotary_dim == encoding.head_dim) return fmt::format("head_dim {}", encoding.head_dim);
-  return fmt::format("head_dim {} rotary_dim {}", encoding.head_dim, encoding.rotary_dim);
+  std::string text = fmt::format("head_dim {}", encoding.head_dim);
+  if (encoding.rotary_dim != encoding.head_dim) text += fmt::format(" rotary_dim {}", encoding.rotary_dim);
+  if (!std::holds_alternative<DefaultScaling>(encoding.rope_scaling)) text += fmt::format(" {}", name_of(encoding.rope_scaling));
+  return text;
 }
 
 }  // namespace sextant

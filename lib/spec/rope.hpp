@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "lib/spec/channels.hpp"
+#include "lib/spec/rope_scaling.hpp"
 
 namespace sextant {
 
@@ -17,7 +18,8 @@ enum class RotaryLayout { prefix, spread };
 enum class Direction { counterclockwise, clockwise };
 
 /// Su et al. 2021 (RoFormer), section 3.2.2, equation 15: pair i of the vector at position p turns by the angle p w_i,
-/// w_i = rope_theta^(-2i/n), n = rotary_dim for the prefix layout and head_dim for the spread one.
+/// w_i = rope_theta^(-2i/n), n = rotary_dim for the prefix layout and head_dim for the spread one, changed as rope_scaling
+/// says.
 struct Rope {
   std::int64_t head_dim = 0;
   std::int64_t rotary_dim = 0;
@@ -26,6 +28,7 @@ struct Rope {
   Pairing output_pairing = Pairing::half;
   RotaryLayout rotary_layout = RotaryLayout::prefix;
   Direction direction = Direction::counterclockwise;
+  RopeScaling rope_scaling;
 };
 
 /// Number of frequencies that turn anything: rotary_dim/2.

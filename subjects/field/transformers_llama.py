@@ -1,6 +1,7 @@
 """Hugging Face transformers: LlamaRotaryEmbedding and apply_rotary_pos_emb, called as the model's forward pass calls them."""
 
 import inspect
+import json
 
 import torch
 import transformers
@@ -15,15 +16,19 @@ _modules = {}
 
 
 def rotary_embedding(spec):
-    key = (spec["head_dim"], spec["rope_theta"], spec["max_position"])
+    rule = spec["rope_scaling"] or {"rope_type": "default"}
+    rule = {name: value for name, value in rule.items() if value is not None}
+    # Its `dynamic` measures a call against the model's own length.
+    longest = rule.pop("original_max_position_embeddings") if rule["rope_type"] == "dynamic" else spec["max_position"]
+    key = (spec["head_dim"], spec["rope_theta"], longest, json.dumps(rule))
     if key not in _modules:
-        rope = {"rope_type": "default", "rope_theta": spec["rope_theta"]}
+        rope = {**rule, "rope_theta": spec["rope_theta"]}
         sizes = {"hidden_size": 2 * spec["head_dim"], "num_attention_heads": 2, "head_dim": spec["head_dim"],
-                 "max_position_embeddings": spec["max_position"]}
+                 "max_position_embeddings": longest}
         if "rope_parameters" in inspect.signature(LlamaConfig.__init__).parameters or hasattr(LlamaConfig(), "rope_parameters"):
             config = LlamaConfig(**sizes, rope_parameters=rope)
         else:
-            config = LlamaConfig(**sizes, rope_theta=spec["rope_theta"])
+            config = LlamaConfig(**sizes, rope_theta=spec["rope_theta"], rope_scaling=rule if spec["rope_scaling"] else None)
         _modules[key] = LlamaRotaryEmbedding(config=config)
     return _modules[key]
 
@@ -31,6 +36,8 @@ def rotary_embedding(spec):
 def rotate(x, positions, spec):
     default = (spec["pairing"], spec["output_pairing"], spec["rotary_layout"], spec["direction"]) == ("half", "half", "prefix", "counterclockwise")
     if not default or spec["rotary_dim"] != spec["head_dim"]:
+        return None
+    if spec["rope_scaling"] and spec["rope_scaling"]["rope_type"] == "ntk":  # which it does not have
         return None
     with torch.no_grad():
         cos, sin = rotary_embedding(spec)(x, positions)

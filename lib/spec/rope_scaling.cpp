@@ -1,0 +1,272 @@
+#include "lib/spec/rope_scaling.hpp"
+
+#include <cmath>
+
+#include "lib/spec/encodings.hpp"
+
+namespace sextant {
+namespace {
+
+using nlohmann::json;
+
+// The order of RopeScaling's alternatives.
+enum class Type : std::size_t { default_rope, linear, ntk, dynamic, yarn, longrope, llama3, proportional };
+constexpr Names<Type, 8> types{{{"default", Type::default_rope},
+                                {"linear", Type::linear},
+                                {"ntk", Type::ntk},
+                                {"dynamic", Type::dynamic},
+                                {"yarn", Type::yarn},
+                                {"longrope", Type::longrope},
+                                {"llama3", Type::llama3},
+                                {"proportional", Type::proportional}}};
+
+constexpr const char* factor = "factor";
+constexpr const char* original = "original_max_position_embeddings";
+
+double needed_number(Fields& fields, const std::string& name) {
+  const auto value = fields.number(name);
+  if (!value) fields.refuse(name, "needed");
+  return *value;
+}
+
+RopeScaling read_type(Fields& fields, Type type) {
+  switch (type) {
+    case Type::default_rope:
+      return DefaultScaling{};
+    case Type::linear:
+      return LinearScaling{needed_number(fields, factor)};
+    case Type::ntk:
+      return NtkScaling{needed_number(fields, factor)};
+    case Type::dynamic:
+      return DynamicScaling{needed_number(fields, factor), fields.needed_integer(original)};
+    case Type::yarn: {
+      YarnScaling yarn;
+      yarn.factor = needed_number(fields, factor);
+      yarn.original_max_position_embeddings = fields.needed_integer(original);
+      yarn.beta_fast = fields.number_or_null("beta_fast").value_or(yarn.beta_fast);
+      yarn.beta_slow = fields.number_or_null("beta_slow").value_or(yarn.beta_slow);
+      yarn.truncate = fields.boolean("truncate").value_or(true) ? Truncate::yes : Truncate::no;
+      yarn.mscale = fields.number_or_null("mscale");
+      yarn.mscale_all_dim = fields.number_or_null("mscale_all_dim");
+      yarn.attention_factor = fields.number_or_null("attention_factor");
+      return yarn;
+    }
+    case Type::longrope: {
+      LongropeScaling longrope;
+      longrope.original_max_position_embeddings = fields.needed_integer(original);
+      for (const auto& [name, list] :
+           {std::pair("short_factor", &longrope.short_factor), std::pair("long_factor", &longrope.long_factor)}) {
+        auto values = fields.numbers(name);
+        if (!values) fields.refuse(name, "needed");
+        *list = *std::move(values);
+      }
+      longrope.factor = fields.number_or_null(factor);
+      longrope.attention_factor = fields.number_or_null("attention_factor");
+      return longrope;
+    }
+    case Type::llama3: {
+      Llama3Scaling llama3;
+      llama3.factor = needed_number(fields, factor);
+      llama3.original_max_position_embeddings = fields.needed_integer(original);
+      llama3.low_freq_factor = needed_number(fields, "low_freq_factor");
+      llama3.high_freq_factor = needed_number(fields, "high_freq_factor");
+      return llama3;
+    }
+    case Type::proportional:
+      return ProportionalScaling{fields.number_or_null(factor).value_or(1)};
+  }
+  throw SpecError("spec: rope_scaling.rope_type: no value of its enumeration");
+}
+
+void refuse(std::string_view name, std::string_view expected) {
+  refuse_field(fmt::format("rope_scaling.{}", name), expected);
+}
+
+void check_stretch(double value) {
+  if (!(value >= 1) || std::isinf(value)) {
+    refuse(factor,
+           fmt::format("expected a finite number of at least 1 (below 1 it would shorten the context), got {}", value));
+  }
+}
+
+void check_positive(std::string_view name, double value) {
+  if (!(value > 0) || std::isinf(value)) refuse(name, fmt::format("expected a finite number above 0, got {}", value));
+}
+
+void check_positive(std::string_view name, const std::optional<double>& value) {
+  if (value) check_positive(name, *value);
+}
+
+void check_length(std::int64_t value, std::int64_t least) {
+  if (value < least || value > position_limit)
+    refuse(original, fmt::format("expected an integer from {} to 2^53, got {}", least, value));
+}
+
+void check_exponent(const Rope& encoding) {
+  if (encoding.rotary_dim <= 2)
+    refuse_field("rotary_dim", "expected more than 2: the exponent n/(n-2) of this rope_type divides by n - 2");
+}
+
+void check_rule(const DefaultScaling&, const Rope&) {}
+
+void check_rule(const LinearScaling& linear, const Rope&) {
+  check_stretch(linear.factor);
+}
+
+void check_rule(const NtkScaling& ntk, const Rope& encoding) {
+  check_stretch(ntk.factor);
+  check_exponent(encoding);
+}
+
+void check_rule(const DynamicScaling& dynamic, const Rope& encoding) {
+  check_stretch(dynamic.factor);
+  check_length(dynamic.original_max_position_embeddings, 1);
+  check_exponent(encoding);
+}
+
+void check_rule(const YarnScaling& yarn, const Rope& encoding) {
+  check_stretch(yarn.factor);
+  check_length(yarn.original_max_position_embeddings, 1);
+  check_positive("beta_fast", yarn.beta_fast);
+  check_positive("beta_slow", yarn.beta_slow);
+  if (yarn.beta_fast <= yarn.beta_slow) {
+    refuse("beta_fast", fmt::format("expected a number above beta_slow = {}, got {}", yarn.beta_slow, yarn.beta_fast));
+  }
+  check_positive("mscale", yarn.mscale);
+  check_positive("mscale_all_dim", yarn.mscale_all_dim);
+  check_positive("attention_factor", yarn.attention_factor);
+  if (yarn.mscale.has_value() != yarn.mscale_all_dim.has_value()) {
+    refuse(yarn.mscale ? "mscale_all_dim" : "mscale", "needed: mscale and mscale_all_dim say something together only");
+  }
+  if (yarn.mscale && yarn.attention_factor)
+    refuse("attention_factor", "contradicts mscale and mscale_all_dim, which make one");
+  if (encoding.rope_theta == 1) refuse_field("rope_theta", "expected a number above 1: yarn divides by its logarithm");
+}
+
+void check_list(std::string_view name, const std::vector<double>& list, std::int64_t count) {
+  if (static_cast<std::int64_t>(list.size()) != count) {
+    refuse(name, fmt::format("expected a number for each of the {} pairs, got {}", count, list.size()));
+  }
+  for (std::size_t i = 0; i < list.size(); ++i) check_positive(fmt::format("{}[{}]", name, i), list[i]);
+}
+
+void check_rule(const LongropeScaling& longrope, const Rope& encoding) {
+  check_length(longrope.original_max_position_embeddings, 2);
+  check_list("short_factor", longrope.short_factor, pairs(encoding));
+  check_list("long_factor", longrope.long_factor, pairs(encoding));
+  if (longrope.factor) check_stretch(*longrope.factor);
+  check_positive("attention_factor", longrope.attention_factor);
+  if (!longrope.factor && !longrope.attention_factor) refuse(factor, "needed, or attention_factor");
+}
+
+void check_rule(const Llama3Scaling& llama3, const Rope&) {
+  check_stretch(llama3.factor);
+  check_length(llama3.original_max_position_embeddings, 1);
+  check_positive("low_freq_factor", llama3.low_freq_factor);
+  check_positive("high_freq_factor", llama3.high_freq_factor);
+  if (llama3.high_freq_factor <= llama3.low_freq_factor) {
+    refuse("high_freq_factor",
+           fmt::format("expected a number above low_freq_factor = {} (their difference divides), got {}",
+                       llama3.low_freq_factor, llama3.high_freq_factor));
+  }
+}
+
+void check_rule(const ProportionalScaling& proportional, const Rope&) {
+  check_positive(factor, proportional.factor);
+}
+
+json or_null(const std::optional<double>& value) {
+  return value ? json(*value) : json(nullptr);
+}
+
+void write_rule(const DefaultScaling&, nlohmann::ordered_json&) {}
+
+void write_rule(const LinearScaling& linear, nlohmann::ordered_json& object) {
+  object[factor] = linear.factor;
+}
+
+void write_rule(const NtkScaling& ntk, nlohmann::ordered_json& object) {
+  object[factor] = ntk.factor;
+}
+
+void write_rule(const DynamicScaling& dynamic, nlohmann::ordered_json& object) {
+  object[factor] = dynamic.factor;
+  object[original] = dynamic.original_max_position_embeddings;
+}
+
+void write_rule(const YarnScaling& yarn, nlohmann::ordered_json& object) {
+  object[factor] = yarn.factor;
+  object[original] = yarn.original_max_position_embeddings;
+  object["beta_fast"] = yarn.beta_fast;
+  object["beta_slow"] = yarn.beta_slow;
+  object["truncate"] = yarn.truncate == Truncate::yes;
+  object["mscale"] = or_null(yarn.mscale);
+  object["mscale_all_dim"] = or_null(yarn.mscale_all_dim);
+  object["attention_factor"] = or_null(yarn.attention_factor);
+}
+
+void write_rule(const LongropeScaling& longrope, nlohmann::ordered_json& object) {
+  object[original] = longrope.original_max_position_embeddings;
+  object["short_factor"] = longrope.short_factor;
+  object["long_factor"] = longrope.long_factor;
+  object[factor] = or_null(longrope.factor);
+  object["attention_factor"] = or_null(longrope.attention_factor);
+}
+
+void write_rule(const Llama3Scaling& llama3, nlohmann::ordered_json& object) {
+  object[factor] = llama3.factor;
+  object[original] = llama3.original_max_position_embeddings;
+  object["low_freq_factor"] = llama3.low_freq_factor;
+  object["high_freq_factor"] = llama3.high_freq_factor;
+}
+
+void write_rule(const ProportionalScaling& proportional, nlohmann::ordered_json& object) {
+  object[factor] = proportional.factor;
+}
+
+}  // namespace
+
+std::string_view name_of(const RopeScaling& scaling) {
+  return text_of(types, static_cast<Type>(scaling.index()));
+}
+
+std::optional<std::int64_t> length_limit(const RopeScaling& scaling) {
+  if (const auto* dynamic = std::get_if<DynamicScaling>(&scaling)) return dynamic->original_max_position_embeddings;
+  if (const auto* longrope = std::get_if<LongropeScaling>(&scaling)) return longrope->original_max_position_embeddings;
+  return std::nullopt;
+}
+
+RopeScaling read_rope_scaling(Fields& fields) {
+  const json* object = fields.object("rope_scaling");
+  if (object == nullptr) return DefaultScaling{};
+  Fields inner(*object, "rope_scaling.");
+  if (!inner.has("rope_type")) inner.refuse("rope_type", "needed");
+  RopeScaling scaling = read_type(inner, inner.choice("rope_type", types, Type::default_rope));
+  inner.finish();
+  return scaling;
+}
+
+void check_rope_scaling(const Rope& encoding) {
+  const bool spread = encoding.rotary_layout == RotaryLayout::spread;
+  const bool proportional = std::holds_alternative<ProportionalScaling>(encoding.rope_scaling);
+  if (proportional && !spread)
+    refuse_field("rotary_layout", "prefix contradicts rope_type proportional, which spreads the pairs over the head");
+  if (spread && !proportional && !std::holds_alternative<DefaultScaling>(encoding.rope_scaling)) {
+    refuse_field("rotary_layout", fmt::format("spread is defined for rope_type default and proportional, not for {}",
+                                              name_of(encoding.rope_scaling)));
+  }
+  std::visit([&](const auto& rule) { check_rule(rule, encoding); }, encoding.rope_scaling);
+}
+
+void write_rope_scaling(const RopeScaling& scaling, nlohmann::ordered_json& object) {
+  if (std::holds_alternative<DefaultScaling>(scaling)) {
+    object["rope_scaling"] = nullptr;
+    return;
+  }
+  nlohmann::ordered_json inner;
+  inner["rope_type"] = name_of(scaling);
+  std::visit([&](const auto& rule) { write_rule(rule, inner); }, scaling);
+  object["rope_scaling"] = std::move(inner);
+}
+
+}  // namespace sextant
