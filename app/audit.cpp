@@ -40,10 +40,7 @@ struct Arguments {
 };
 
 Spec read_spec(const Arguments& arguments, bool max_position_given) {
-  if (arguments.spec.empty() == arguments.hf_config.empty()) {
-    throw UsageError("audit: exactly one of --spec and --hf-config is needed");
-  }
-  Spec spec = arguments.spec.empty() ? spec_from_hf_file(arguments.hf_config) : spec_from_argument(arguments.spec);
+  Spec spec = spec_from_arguments(arguments.spec, arguments.hf_config);
   if (max_position_given) {
     spec.max_position = arguments.max_position;
     validate(spec);

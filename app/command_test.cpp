@@ -180,6 +180,15 @@ TEST_F(Command, BadArgumentsExitTwoWithOneLine) {
       {"audit builtin --spec transformer-512 --report spec.json", "--report spec.json"},
       {"audit builtin --spec transformer-512 --unknown", "--unknown"},
       {"audit", "subject"},
+      {"table --spec transformer-512 --positions 5:2 --out t.npy", "--positions 5:2"},
+      {"table --spec transformer-512 --positions 0:9:0 --out t.npy", "STEP"},
+      {"table --spec transformer-512 --positions 0: --out t.npy", "expected A:B"},
+      {"table --spec transformer-512 --positions 0:9 --dtype int8 --out t.npy", "--dtype int8"},
+      {"table --spec transformer-512 --positions 0:9 --out t.csv", "t.csv"},
+      {"table --spec transformer-512 --positions 0:9 --out absent/t.npy", "absent/t.npy"},
+      {"table --spec llama-2-7b --positions 0:9 --out t.npy", ".safetensors"},
+      {"table --spec t5-small --positions 0:9 --out t.npy", "relative_bias is no table"},
+      {"table --positions 0:9 --out t.npy", "exactly one of --spec and --hf-config"},
       {"explain nothing", "explain nothing: no such property"},
       {"list things", "list things"},
       {"", "subcommand"},
@@ -202,6 +211,18 @@ TEST_F(Command, ListAndExplainPrintTheCatalogue) {
   }
   EXPECT_EQ(sextant("--version").status, 0);
   EXPECT_EQ(sextant("--help").status, 0);
+}
+
+TEST_F(Command, ATableIsCorrectlyRoundedAndSoHoldsAtTheStrictestClass) {
+  const std::string strict = R"('{"encoding":"sinusoidal","dim":16,"accuracy":"correctly-rounded","dtype":")";
+  for (const std::string dtype : {"float64", "float32", "float16", "bfloat16"}) {
+    const std::string claim = strict + dtype + "\"}'";
+    ASSERT_EQ(sextant("table --spec " + claim + " --positions 0:3000 --out t.npy").status, 0);
+    const Finished finished = sextant("audit file:t.npy --profile quick --spec " + claim);
+    EXPECT_EQ(finished.status, 0) << finished.output << finished.error;
+  }
+  EXPECT_EQ(sextant("table --spec llama-3.1-8b --positions 131000:131072:3 --dtype bfloat16 --out t.safetensors").status, 0);
+  EXPECT_EQ(std::filesystem::file_size(directory_ / "t.safetensors") % 8, 0U);
 }
 
 TEST_F(Command, TheReportDependsOnTheSeedOnly) {

@@ -10,6 +10,7 @@
 #include "reports/write.hpp"
 #include "subjects/process.hpp"
 #include "subjects/subject.hpp"
+#include "subjects/table_file.hpp"
 
 namespace {
 
@@ -28,6 +29,7 @@ int run(int argc, char** argv) {
   app.require_subcommand(1);
   std::map<std::string, Run> subcommands;
   subcommands["audit"] = add_audit(app);
+  subcommands["table"] = add_table(app);
   subcommands["list"] = add_list(app);
   subcommands["explain"] = add_explain(app);
   try {
@@ -46,6 +48,8 @@ int run(int argc, char** argv) {
   } catch (const TokenError& error) {
     return complain(error.what(), exit_usage);
   } catch (const WriteError& error) {
+    return complain(error.what(), exit_usage);
+  } catch (const TableFileError& error) {
     return complain(error.what(), exit_usage);
   } catch (const Interrupted&) {
     return complain("interrupted", exit_interrupted);

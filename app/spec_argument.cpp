@@ -52,6 +52,11 @@ Spec spec_from_hf_file(const std::string& path) {
   return parsed_from(path, [&] { return spec_from_hf_config(read_file("--hf-config", path)); });
 }
 
+Spec spec_from_arguments(const std::string& spec, const std::string& hf_config) {
+  if (spec.empty() == hf_config.empty()) throw UsageError("exactly one of --spec and --hf-config is needed");
+  return spec.empty() ? spec_from_hf_file(hf_config) : spec_from_argument(spec);
+}
+
 std::string shell_word(const std::string& word) {
   constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:=,@+%";
   if (!word.empty() && word.find_first_not_of(plain) == std::string::npos) return word;

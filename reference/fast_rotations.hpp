@@ -31,12 +31,12 @@ class FastRotations {
   /// @param frequencies  one per pair, as fixed_turns makes them.
   explicit FastRotations(std::span<const FixedTurns> frequencies);
 
-  /// Those of an exact-tier object with `pairs` frequencies, which has radians(pair, precision).
-  template <class Frequencies>
-  static FastRotations of(Frequencies& frequencies, std::int64_t pairs) {
+  /// Those of `pairs` frequencies that radians(pair, precision) encloses.
+  template <class Radians>
+  static FastRotations of(Radians radians, std::int64_t pairs) {
     std::vector<FixedTurns> turns;
     for (std::int64_t pair = 0; pair < pairs; ++pair) {
-      turns.push_back(fixed_turns([&](Precision precision) { return frequencies.radians(pair, precision); }));
+      turns.push_back(fixed_turns([&](Precision precision) { return radians(pair, precision); }));
     }
     return FastRotations(turns);
   }

@@ -68,7 +68,7 @@ TEST_P(FastRotationsOn, ContainTheTruthAtAnyPosition) {
   for (const Setting& setting : settings) {
     const std::int64_t pairs = setting.dim / 2;
     GeometricFrequencies exact(setting.base, 2, setting.dim, pairs);
-    const FastRotations fast = FastRotations::of(exact, pairs);
+    const FastRotations fast = exact.fast();
     RotationRow row = fast.make_row();
     for (const std::int64_t position : positions(20)) {
       fast.at(position, row);
@@ -82,7 +82,7 @@ TEST_P(FastRotationsOn, ASweepContainsTheTruthInEveryRow) {
   for (const Setting& setting : settings) {
     const std::int64_t pairs = setting.dim / 2;
     GeometricFrequencies exact(setting.base, 2, setting.dim, pairs);
-    const FastRotations fast = FastRotations::of(exact, pairs);
+    const FastRotations fast = exact.fast();
     for (const std::int64_t first : {std::int64_t{0}, std::int64_t{-40}, std::int64_t{131000}, (std::int64_t{1} << 53) - 71}) {
       std::int64_t expected = first;
       fast.sweep(first, 71, [&](std::int64_t position, const RotationRow& row) {
@@ -96,7 +96,7 @@ TEST_P(FastRotationsOn, ASweepContainsTheTruthInEveryRow) {
 
 TEST_P(FastRotationsOn, PositionZeroIsExact) {
   GeometricFrequencies exact(10000, 2, 64, 32);
-  const FastRotations fast = FastRotations::of(exact, 32);
+  const FastRotations fast = exact.fast();
   RotationRow row = fast.make_row();
   fast.at(0, row);
   for (std::size_t i = 0; i < 32; ++i) {

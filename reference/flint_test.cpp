@@ -70,7 +70,7 @@ TEST(Flint, AgreesWithBothTiersOnRandomPoints) {
     const std::int64_t dim = 2 * static_cast<std::int64_t>(1 + random() % 64);
     const std::int64_t pairs = dim / 2;
     GeometricFrequencies exact(base, 2, dim, pairs);
-    const FastRotations fast = FastRotations::of(exact, pairs);
+    const FastRotations fast = exact.fast();
     RotationRow row = fast.make_row();
     for (int i = 0; i < positions_per_spec; ++i, ++done) {
       const std::int64_t position = static_cast<std::int64_t>(random()) >> (10 + random() % 54);

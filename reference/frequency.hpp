@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "reference/enclosure.hpp"
+#include "reference/fast_rotations.hpp"
 
 namespace sextant::reference {
 
@@ -30,6 +31,11 @@ class GeometricFrequencies {
   /// The rotation by w_i * position. The last one is kept, since both channels of a pair ask for it in turn: the reference
   /// is good until the next call.
   const Rotation& rotation(std::int64_t position, std::int64_t pair, Precision precision);
+
+  /// The certified fast tier of the same frequencies.
+  FastRotations fast() {
+    return FastRotations::of([&](std::int64_t pair, Precision precision) { return radians(pair, precision); }, count_);
+  }
 
   /// |ln w_i| = ln(base) * i * numerator / denominator.
   Enclosure log_magnitude(std::int64_t pair, Precision precision) const;

@@ -100,7 +100,7 @@ BENCHMARK(exact_tier)->Name("oracle/exact/128bits");
 
 void fast_random_access(benchmark::State& state) {
   GeometricFrequencies frequencies(10000, 2, dim, pairs);
-  const FastRotations fast = FastRotations::of(frequencies, pairs);
+  const FastRotations fast = frequencies.fast();
   RotationRow row = fast.make_row();
   time_rows(state, nullptr, [&](std::int64_t position) {
     fast.at(position, row);
@@ -111,7 +111,7 @@ BENCHMARK(fast_random_access)->Name("oracle/fast/random_access/128");
 
 void fast_sweep(benchmark::State& state) {
   GeometricFrequencies frequencies(10000, 2, dim, pairs);
-  const FastRotations fast = FastRotations::of(frequencies, pairs);
+  const FastRotations fast = frequencies.fast();
   std::int64_t done = 0;
   const auto start = std::chrono::steady_clock::now();
   for ([[maybe_unused]] auto _ : state) {

@@ -34,6 +34,13 @@ class RopeReference {
   /// @throws std::logic_error for one that does (length_limit).
   const Rotation& rotation(std::int64_t position, std::int64_t pair, Precision precision);
 
+  /// The certified fast tier of rotation by w_i * position (counterclockwise, without the attention factor) in a call of
+  /// `sequence_length`.
+  FastRotations fast(std::int64_t sequence_length) {
+    return FastRotations::of(
+        [&](std::int64_t pair, Precision precision) { return frequencies_.radians(pair, sequence_length, precision); }, pairs(encoding()));
+  }
+
   /// (x0 cos - x1 sin, x0 sin + x1 cos).
   static RealPair rotate(const Rotation& rotation, const RealPair& x);
 

@@ -21,6 +21,9 @@ class SinusoidalReference {
   /// The rotation by w_i * offset that carries PE(p) to PE(p + offset). Likewise.
   const Rotation& shift(std::int64_t offset, std::int64_t pair, Precision precision);
 
+  /// The certified fast tier of the same frequencies, without offset and scale.
+  FastRotations fast() { return frequencies_.fast(); }
+
   const GeometricFrequencies& frequencies() const { return frequencies_; }
   const Sinusoidal& encoding() const { return encoding_; }
 

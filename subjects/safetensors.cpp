@@ -90,25 +90,32 @@ Entry read_entry(const std::string& name, const json& value) {
 
 }  // namespace
 
-std::vector<std::byte> write_safetensors(const Blob& blob) {
+std::string safetensors_header(std::span<const TensorInfo> tensors, const std::map<std::string, std::string>& metadata) {
   json header = json::object();
-  if (!blob.metadata.empty()) header["__metadata__"] = blob.metadata;
+  if (!metadata.empty()) header["__metadata__"] = metadata;
   std::uint64_t offset = 0;
-  for (const auto& [name, tensor] : blob.tensors) {
-    header[name] = {{"dtype", code_of(tensor.dtype)}, {"shape", tensor.shape}, {"data_offsets", {offset, offset + tensor.data.size()}}};
-    offset += tensor.data.size();
+  for (const TensorInfo& tensor : tensors) {
+    const std::uint64_t end = offset + static_cast<std::uint64_t>(elements_of(tensor.shape)) * size_of(tensor.dtype);
+    header[tensor.name] = {{"dtype", code_of(tensor.dtype)}, {"shape", tensor.shape}, {"data_offsets", {offset, end}}};
+    offset = end;
   }
   std::string text = header.dump(-1, ' ', false, json::error_handler_t::replace);
   text.append((8 - text.size() % 8) % 8, ' ');
+  std::string length;
+  for (unsigned i = 0; i < 8; ++i) length += static_cast<char>(text.size() >> (8 * i));
+  return length + text;
+}
 
+std::vector<std::byte> write_safetensors(const Blob& blob) {
+  std::vector<TensorInfo> infos;
+  for (const auto& [name, tensor] : blob.tensors) infos.push_back({name, tensor.dtype, tensor.shape});
+  const std::string header = safetensors_header(infos, blob.metadata);
   std::vector<std::byte> bytes;
-  bytes.reserve(8 + text.size() + offset);
-  for (unsigned i = 0; i < 8; ++i) bytes.push_back(static_cast<std::byte>(text.size() >> (8 * i)));
   const auto append = [&](const void* data, std::size_t size) {
     const auto* begin = static_cast<const std::byte*>(data);
     bytes.insert(bytes.end(), begin, begin + size);
   };
-  append(text.data(), text.size());
+  append(header.data(), header.size());
   for (const auto& [name, tensor] : blob.tensors) append(tensor.data.data(), tensor.data.size());
   return bytes;
 }

@@ -32,7 +32,18 @@ class SafetensorsError : public std::runtime_error {
 /// Largest header that is read: a reply holds a handful of tensors.
 inline constexpr std::uint64_t max_header_bytes = std::uint64_t{1} << 20;
 
-/// The bytes of a blob. The header is padded with spaces to a multiple of eight, so that data is aligned.
+/// A tensor as a header lists it.
+struct TensorInfo {
+  std::string name;
+  Dtype dtype;
+  std::vector<std::int64_t> shape;
+};
+
+/// The length and the header of a blob whose data are these tensors, one after the other. The header is padded with spaces to a
+/// multiple of eight, so that data is aligned.
+std::string safetensors_header(std::span<const TensorInfo> tensors, const std::map<std::string, std::string>& metadata);
+
+/// The bytes of a blob.
 std::vector<std::byte> write_safetensors(const Blob& blob);
 
 /// Takes a blob piece by piece, as it comes from a pipe.
