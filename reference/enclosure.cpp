@@ -107,6 +107,15 @@ double Enclosure::lower() const { return mpfr_get_d(&interval_->left, MPFR_RNDD)
 
 double Enclosure::upper() const { return mpfr_get_d(&interval_->right, MPFR_RNDU); }
 
+double Enclosure::width() const {
+  mpfr_t width;
+  mpfr_init2(width, 53);
+  mpfr_sub(width, &interval_->right, &interval_->left, MPFR_RNDU);
+  const double result = mpfr_get_d(width, MPFR_RNDU);
+  mpfr_clear(width);
+  return result;
+}
+
 Certainty at_most(const Enclosure& a, const Enclosure& b) {
   if (certainly_at_most(a, b)) return Certainty::yes;
   if (certainly_above(a, b)) return Certainty::no;

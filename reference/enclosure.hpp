@@ -61,6 +61,9 @@ class Enclosure {
   double lower() const;
   double upper() const;
 
+  /// upper end - lower end, rounded up.
+  double width() const;
+
   mpfr_srcptr lower_end() const { return &interval_->left; }
   mpfr_srcptr upper_end() const { return &interval_->right; }
 

@@ -47,6 +47,12 @@ TEST(Enclosure, CopiesAndMovesKeepTheValue) {
   EXPECT_EQ(c.lower(), 2.5);
 }
 
+TEST(Enclosure, WidthIsRoundedUp) {
+  EXPECT_EQ(Enclosure(0.1, p128).width(), 0);
+  EXPECT_EQ(Enclosure::hull(Enclosure(1.0, p128), Enclosure(3.0, p128)).width(), 2);
+  EXPECT_GT((Enclosure(1.0, p128) / Enclosure(3.0, p128)).width(), 0);
+}
+
 TEST(Enclosure, MinAndHull) {
   const Enclosure wide = Enclosure::hull(Enclosure(1.0, p128), Enclosure(3.0, p128));
   const Enclosure least = min(wide, Enclosure(2.0, p128));

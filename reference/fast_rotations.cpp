@@ -154,7 +154,7 @@ const RotationRow& table() {
     constexpr Precision precision{192};
     RotationRow row = row_of(table_size);
     for (std::size_t k = 0; k < table_size; ++k) {
-      const Enclosure angle = Enclosure::pi(precision) * Enclosure(static_cast<double>(k) / (table_size / 2), precision);
+      const Enclosure angle = Enclosure::pi(precision) * Enclosure(static_cast<double>(2 * k) / table_size, precision);
       split(sin(angle), row.sin_high[k], row.sin_low[k]);
       split(cos(angle), row.cos_high[k], row.cos_low[k]);
     }

@@ -23,7 +23,7 @@ FixedTurns negated(const FixedTurns& turns) {
 FixedTurnsAttempt try_fixed_turns(const Enclosure& radians) {
   const Precision precision = radians.precision();
   const Enclosure turns = radians / (Enclosure(2.0, precision) * Enclosure::pi(precision));
-  if (!((turns - turns).upper() < 0x1p-200)) return {{}, false};  // a difference of an interval and itself is its width, both ways
+  if (!(turns.width() < 0x1p-200)) return {{}, false};
   // floor(2^192 x) of the lower end is within one unit of 2^192 x for every x of so narrow an interval.
   mpfr_t scaled;
   mpfr_init2(scaled, mpfr_get_prec(turns.lower_end()));

@@ -40,6 +40,7 @@ TableFile::TableFile(std::filesystem::path path, Dtype dtype, std::vector<Table>
     offsets = {0};
   } else if (ending == ".safetensors") {
     std::vector<TensorInfo> infos;
+    infos.reserve(tables.size());
     for (const Table& table : tables) infos.push_back({table.name, dtype, {table.rows, table.columns}});
     header = safetensors_header(infos, {});
     std::int64_t offset = 0;
