@@ -74,7 +74,7 @@ void each(const Positions& positions, const std::stop_token& stop, Visit visit) 
 void write_sinusoidal(const Sinusoidal& encoding, const Positions& positions, Dtype dtype, TableFile& file, const std::stop_token& stop) {
   reference::SinusoidalReference oracle(encoding);
   const std::int64_t count = pairs(encoding);
-  // The table is asked for position + offset itself, so the exact tier's own offset is taken off again.
+  // The table is asked for position + offset, so the exact tier is asked for that angle too, not for the position's.
   reference::RotationTable table(
       oracle.fast(),
       [&](std::int64_t position, std::int64_t pair, reference::Precision precision) -> const reference::Rotation& {

@@ -30,13 +30,13 @@ struct Target {
   Enclosure bound;
 };
 
-// Judges one value against its target; `at` makes the target at a precision. The two strictest classes are judged by what
+// Judges one value against its target; `at` makes the target at a precision, `place` says where it stands if that is told. The two strictest classes are judged by what
 // the truth rounds to, the others by the bound.
-template <class At>
-void judge(Judgement& judgement, const ErrorBudget& budget, double value, At at, const std::string& place) {
+template <class At, class Place>
+void judge(Judgement& judgement, const ErrorBudget& budget, double value, At at, Place place) {
   if (!std::isfinite(value)) {
     judgement.add(Certainty::no, not_finite(), [&] {
-      return fmt::format("{}: got {}, true value {:.12g}", place, value, at(reference::first_precision).truth.upper());
+      return fmt::format("{}: got {}, true value {:.12g}", place(), value, at(reference::first_precision).truth.upper());
     });
     return;
   }
@@ -61,7 +61,7 @@ void judge(Judgement& judgement, const ErrorBudget& budget, double value, At at,
     return inside ? Certainty::yes : outside ? Certainty::no : Certainty::unknown;
   });
   judgement.add(within, deviation,
-                [&] { return fmt::format("{}: {}", place, comparison_text(budget.dtype(), value, truth, deviation)); });
+                [&] { return fmt::format("{}: {}", place(), comparison_text(budget.dtype(), value, truth, deviation)); });
 }
 
 Check sinusoidal_check(const Spec& spec) {
@@ -69,8 +69,7 @@ Check sinusoidal_check(const Spec& spec) {
   reference::SinusoidalReference oracle(encoding);
   const ErrorBudget budget(spec.accuracy, spec.dtype, oracle.frequencies(), pairs(encoding));
   return [spec, encoding, oracle, budget](Session& session, const Case& values) mutable {
-    std::vector<std::int64_t> positions;
-    for (std::int64_t i = 0; i < values[1]; ++i) positions.push_back(values[0] + i);
+    const std::vector<std::int64_t> positions = gen::consecutive(values[0], values[1]);
     const Tensor table = encode(session, spec, positions);
     Judgement judgement;
     for (std::size_t row = 0; row < positions.size(); ++row) {
@@ -86,7 +85,7 @@ Check sinusoidal_check(const Spec& spec) {
             return {truth, budget.element_bound(truth, derivative, scale, rotation.angle, pair)};
           };
           judge(judgement, budget, table.at(static_cast<std::int64_t>(row) * encoding.dim + channel), at,
-                fmt::format("position {}, channel {}", positions[row], channel));
+                [&] { return fmt::format("position {}, channel {}", positions[row], channel); });
         }
       }
     }
@@ -95,9 +94,10 @@ Check sinusoidal_check(const Spec& spec) {
 }
 
 // Channels that no frequency turns carry their input's bits, so they are compared as bytes: NaN and -0 included.
-void judge_passthrough(Judgement& judgement, const Rope& encoding, const Tensor& x, const Tensor& y, std::int64_t start) {
+void judge_passthrough(Judgement& judgement, const std::vector<Passthrough>& channels, const Tensor& x, const Tensor& y,
+                       std::int64_t start) {
   const std::size_t width = size_of(x.dtype);
-  for (const Passthrough& channel : passthrough_channels(encoding)) {
+  for (const Passthrough& channel : channels) {
     const auto* in = x.data.data() + static_cast<std::size_t>(start + channel.input) * width;
     const auto* out = y.data.data() + static_cast<std::size_t>(start + channel.output) * width;
     const bool same = std::equal(in, in + width, out);
@@ -115,7 +115,8 @@ Check rope_check(const Spec& spec) {
   const auto& encoding = std::get<Rope>(spec.encoding);
   reference::RopeReference oracle(encoding);
   const ErrorBudget budget(spec.accuracy, spec.dtype, oracle.frequencies(), spec.max_position);
-  return [spec, encoding, oracle, budget](Session& session, const Case& values) mutable {
+  const std::vector<Passthrough> untouched = passthrough_channels(encoding);
+  return [spec, encoding, oracle, budget, untouched](Session& session, const Case& values) mutable {
     const gen::Extents extents{.batch = values[2], .tokens = values[1], .heads = values[3]};
     const Tensor x = gen::vectors(encoding, spec.dtype, extents, values[4]);
     const std::vector<std::int64_t> positions = gen::positions(gen::range_of(spec), values[0], extents);
@@ -140,14 +141,15 @@ Check rope_check(const Spec& spec) {
               const Enclosure norm = factor * hypot(given.first, given.second);
               return {factor * (channel == to.first ? turned.first : turned.second), budget.component_bound(norm, rotation.angle, pair)};
             };
-            judge(judgement, budget, y.at(start + channel), at,
-                  fmt::format("position {}, batch row {}, head {}, channel {}", positions[token],
-                              static_cast<std::int64_t>(token) / extents.tokens, head, channel));
+            judge(judgement, budget, y.at(start + channel), at, [&] {
+              return fmt::format("position {}, batch row {}, head {}, channel {}", positions[token],
+                                 static_cast<std::int64_t>(token) / extents.tokens, head, channel);
+            });
           }
         }
       }
       for (std::int64_t head = 0; head < extents.heads; ++head) {
-        judge_passthrough(judgement, encoding, x, y, (first_head + head) * encoding.head_dim);
+        judge_passthrough(judgement, untouched, x, y, (first_head + head) * encoding.head_dim);
       }
     }
     return judgement;

@@ -23,12 +23,6 @@ using reference::Precision;
 // table (skip 0), a chunk, or a single token decoded at the end (count 1).
 enum Field : std::size_t { position_field, length_field, skip_field, count_field, fill_field };
 
-std::vector<std::int64_t> consecutive(std::int64_t first, std::int64_t count) {
-  std::vector<std::int64_t> positions;
-  for (std::int64_t i = 0; i < count; ++i) positions.push_back(first + i);
-  return positions;
-}
-
 // Rows [first, first + count) of the second-slowest extent of a tensor whose slower extents are 1.
 Tensor slice(const Tensor& tensor, std::size_t axis, std::int64_t first, std::int64_t count) {
   std::vector<std::int64_t> shape = tensor.shape;
@@ -76,9 +70,9 @@ Check sinusoidal_check(const Spec& spec) {
   const ErrorBudget budget(spec.accuracy, spec.dtype, oracle.frequencies(), pairs(encoding));
   return [spec, encoding, oracle, budget](Session& session, const Case& values) mutable {
     const std::int64_t first = values[position_field] + values[skip_field];
-    const Tensor table = encode(session, spec, consecutive(values[position_field], values[length_field]));
+    const Tensor table = encode(session, spec, gen::consecutive(values[position_field], values[length_field]));
     const Tensor whole = slice(table, 0, values[skip_field], values[count_field]);
-    const Tensor part = encode(session, spec, consecutive(first, values[count_field]));
+    const Tensor part = encode(session, spec, gen::consecutive(first, values[count_field]));
     Judgement judgement;
     for (std::int64_t row = 0; row < values[count_field]; ++row) {
       for (std::int64_t pair = 0; pair < pairs(encoding); ++pair) {
@@ -100,9 +94,9 @@ Check rope_check(const Spec& spec) {
     const std::int64_t first = values[position_field] + values[skip_field];
     const Tensor x = gen::vectors(encoding, spec.dtype, {.batch = 1, .tokens = values[length_field], .heads = 1}, values[fill_field]);
     const Tensor chunk = slice(x, 1, values[skip_field], values[count_field]);
-    const Tensor y = rotate(session, spec, x, consecutive(values[position_field], values[length_field]));
+    const Tensor y = rotate(session, spec, x, gen::consecutive(values[position_field], values[length_field]));
     const Tensor whole = slice(y, 1, values[skip_field], values[count_field]);
-    const Tensor part = rotate(session, spec, chunk, consecutive(first, values[count_field]));
+    const Tensor part = rotate(session, spec, chunk, gen::consecutive(first, values[count_field]));
     Judgement judgement;
     for (std::int64_t row = 0; row < values[count_field]; ++row) {
       const std::int64_t start = row * encoding.head_dim;

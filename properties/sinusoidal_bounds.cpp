@@ -14,8 +14,7 @@ namespace {
 // |sin|, |cos| <= 1, and rounding is monotone, so |fl(scale * sin)| <= fl(|scale|): the bound needs no allowance.
 Judgement check(const Spec& spec, Session& session, const Case& values) {
   const auto& encoding = std::get<Sinusoidal>(spec.encoding);
-  std::vector<std::int64_t> positions;
-  for (std::int64_t i = 0; i < values[1]; ++i) positions.push_back(values[0] + i);
+  const std::vector<std::int64_t> positions = gen::consecutive(values[0], values[1]);
   const Tensor table = encode(session, spec, positions);
   const double limit = round_to(spec.dtype, std::fabs(encoding.scale));
   Judgement judgement;

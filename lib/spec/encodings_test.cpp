@@ -7,17 +7,10 @@
 #include <ostream>
 #include <string>
 
+#include "lib/spec/refusal_test.hpp"
+
 namespace sextant {
 namespace {
-
-std::string refusal(const std::string& json) {
-  try {
-    parse_spec(json);
-  } catch (const SpecError& error) {
-    return error.what();
-  }
-  return "accepted";
-}
 
 struct Written {
   const char* least;
@@ -100,13 +93,6 @@ TEST(XposSpec, HasRopesFieldsButNoScaling) {
   EXPECT_EQ(std::get<Xpos>(least.encoding).role, Role::query);
   EXPECT_EQ(describe(least), "xpos head_dim 64 query float32");
 }
-
-struct Refusal {
-  const char* json;
-  const char* message;
-};
-
-void PrintTo(const Refusal& refusal, std::ostream* stream) { *stream << refusal.message; }
 
 class RefusedEncoding : public testing::TestWithParam<Refusal> {};
 

@@ -4,19 +4,11 @@
 #include <string>
 
 #include "lib/spec/presets.hpp"
+#include "lib/spec/refusal_test.hpp"
 #include "lib/spec/spec.hpp"
 
 namespace sextant {
 namespace {
-
-std::string refusal(const std::string& json) {
-  try {
-    parse_spec(json);
-  } catch (const SpecError& error) {
-    return error.what();
-  }
-  return "accepted";
-}
 
 TEST(ParseSpec, FillsDefaults) {
   const Spec spec = parse_spec(R"({"encoding":"sinusoidal","dim":512})");
@@ -134,14 +126,6 @@ TEST(RopeScaling, OnlyDynamicAndLongropeDependOnTheLength) {
   EXPECT_EQ(length_limit(YarnScaling{}), std::nullopt);
   EXPECT_EQ(length_limit(DefaultScaling{}), std::nullopt);
 }
-
-struct Refusal {
-  const char* json;
-  const char* message;
-};
-
-// What GoogleTest shows of a parameter.
-void PrintTo(const Refusal& refusal, std::ostream* stream) { *stream << refusal.message; }
 
 class Refused : public testing::TestWithParam<Refusal> {};
 

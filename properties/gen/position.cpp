@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <utility>
 
 namespace sextant::gen {
@@ -52,6 +53,12 @@ rc::Gen<std::int64_t> position(PositionRange range) {
   };
   return rc::gen::map(rc::gen::pair(word, word),
                       [draw](const std::pair<std::uint64_t, std::uint64_t>& words) { return draw(words.first, words.second); });
+}
+
+std::vector<std::int64_t> consecutive(std::int64_t first, std::int64_t count) {
+  std::vector<std::int64_t> positions(static_cast<std::size_t>(count));
+  std::iota(positions.begin(), positions.end(), first);
+  return positions;
 }
 
 rc::Gen<std::int64_t> count(std::int64_t low, std::int64_t high) { return rc::gen::inRange<std::int64_t>(low, high + 1); }

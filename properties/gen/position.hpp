@@ -28,6 +28,9 @@ std::int64_t simplest_position(const PositionRange& range);
 ///   - uniform over the range.
 rc::Gen<std::int64_t> position(PositionRange range);
 
+/// first, first + 1, ..., `count` of them.
+std::vector<std::int64_t> consecutive(std::int64_t first, std::int64_t count);
+
 /// Integers in [low, high], all equally likely.
 rc::Gen<std::int64_t> count(std::int64_t low, std::int64_t high);
 

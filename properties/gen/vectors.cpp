@@ -27,11 +27,12 @@ Tensor vectors(const Rope& encoding, Dtype dtype, const Extents& extents, std::i
     for (std::int64_t i = 0; i < x.elements(); ++i) x.set(i, component(fill, i));
     return x;
   }
+  const std::vector<Passthrough> untouched = passthrough_channels(encoding);
   for (std::int64_t start = 0; start < x.elements(); start += encoding.head_dim) {
     for (std::int64_t pair = 0; pair < pairs(encoding); ++pair) {
       x.set(start + channels_of_pair(encoding, encoding.pairing, pair).first, 1);
     }
-    for (const Passthrough& channel : passthrough_channels(encoding)) x.set(start + channel.input, 1);
+    for (const Passthrough& channel : untouched) x.set(start + channel.input, 1);
   }
   return x;
 }
