@@ -27,7 +27,8 @@ struct ReducedPhases {
 
 // The proof, in units of u^2 = 2^-106 where no other is named.
 //
-// 1. Phase. The frequency is within 2^-192 turn, so for |p| <= 2^54 the product, exact modulo one turn, is within 2^-138 turn.
+// 1. Phase. The frequency is within 2^-192 turn, so for |p| <= 2^54 the product, exact modulo one turn, is within 2^-138 turn; that of a
+//    given angle is within 2^-138 turn too (fixed_turns.hpp).
 //    Split exactly: phase = k/512 + r, |r| <= 1/1024 turn.
 // 2. r as a double-double: three exact pieces of 47, 32 and 32 bits, the rest below 2^-120 turn dropped; the one rounding that is not
 //    exact (of a low part below 2^-62 turn) costs 2^-115. In radians, with step 1: below 2^-112.
@@ -175,6 +176,16 @@ void reduce(const FixedTurns& phase, std::size_t i, ReducedPhases& out) {
   out.piece0[i] = static_cast<double>(middle & 0xFFFFFFFFU) * 0x1p-120;
 }
 
+// Steps 2 to 6 for the phases that `phase_at(i)` gives.
+template <class PhaseAt>
+void rotate(std::size_t count, PhaseAt phase_at, RotationRow& row) {
+  const std::size_t entries = padded(count);
+  ReducedPhases phases{std::vector<double>(entries), std::vector<double>(entries), std::vector<double>(entries),
+                       std::vector<std::int64_t>(entries)};
+  for (std::size_t i = 0; i < count; ++i) reduce(phase_at(i), i, phases);
+  HWY_DYNAMIC_DISPATCH(RotateFromTable)(entries, phases, table(), row);
+}
+
 }  // namespace
 
 FastRotations::FastRotations(std::span<const FixedTurns> frequencies) : frequencies_(frequencies.begin(), frequencies.end()) {
@@ -189,11 +200,12 @@ std::string FastRotations::target() { return HWY_DYNAMIC_DISPATCH(TargetName)();
 RotationRow FastRotations::make_row() const { return row_of(padded(pairs())); }
 
 void FastRotations::at(std::int64_t position, RotationRow& row) const {
-  const std::size_t entries = padded(pairs());
-  ReducedPhases phases{std::vector<double>(entries), std::vector<double>(entries), std::vector<double>(entries),
-                       std::vector<std::int64_t>(entries)};
-  for (std::size_t i = 0; i < pairs(); ++i) reduce(phase_of(frequencies_[i], position), i, phases);
-  HWY_DYNAMIC_DISPATCH(RotateFromTable)(entries, phases, table(), row);
+  rotate(pairs(), [&](std::size_t i) { return phase_of(frequencies_[i], position); }, row);
+}
+
+void FastRotations::at_angles(std::span<const double> angles, RotationRow& row) {
+  if (row.sin_high.size() != padded(angles.size())) row = row_of(padded(angles.size()));
+  rotate(angles.size(), [&](std::size_t i) { return turns_of_angle(angles[i]); }, row);
 }
 
 void FastRotations::sweep(std::int64_t first, std::int64_t count,

@@ -41,6 +41,11 @@ class FastRotations {
     return FastRotations(turns);
   }
 
+  /// sin and cos of each of `angles`, in radians and taken exactly, |angle| <= 2^64: the same bound. The row has an entry for each
+  /// and padding beyond.
+  /// @throws std::domain_error for an angle outside of the domain.
+  static void at_angles(std::span<const double> angles, RotationRow& row);
+
   /// The instruction set that the kernels run on, as Highway names it: "AVX3", "NEON", ...
   static std::string target();
 

@@ -38,4 +38,8 @@ FixedTurns fixed_turns(Radians radians) {
 /// frequency * position mod 1 turn, exactly the product of the two numbers held: within |position| * 2^-192 turn of the true phase.
 FixedTurns phase_of(const FixedTurns& frequency, std::int64_t position);
 
+/// angle / (2 pi) mod 1 for an angle in radians given exactly: within 2^-138 turn. Domain: |angle| <= 2^64.
+/// @throws std::domain_error outside of it, NaN included.
+FixedTurns turns_of_angle(double angle);
+
 }  // namespace sextant::reference

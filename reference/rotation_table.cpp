@@ -1,61 +1,55 @@
 #include "reference/rotation_table.hpp"
 
 #include <cmath>
-#include <limits>
 #include <optional>
-#include <stdexcept>
 #include <utility>
 
 #include "reference/rounding.hpp"
+#include "reference/wide_value.hpp"
 
 namespace sextant::reference {
 namespace {
 
-// The values that the ends of an interval around factor * (high + low) round to, if it is one value.
-//
-// Narrow dtypes: with |low| <= 2^-53 |high| and an error of 2^-100, the product with a factor inside [factor_low, factor_high] lies
-// within 2^-51 of itself plus 2^-99 |factor| from factor_low * high, whose own rounding is within that too; where factor_low and
-// factor_high are one step apart or equal, the same. Rounding is monotone, so that both ends rounding alike settles it.
-std::optional<double> settle_narrow(Dtype dtype, double high, double factor_low, double factor_high) {
-  const double product = factor_low * high;
-  const double slack = std::fabs(product) * 0x1p-50 + std::fabs(high * (factor_high - factor_low)) + std::fabs(factor_high) * 0x1p-98;
-  const double below = round_to(dtype, product - slack);
-  const double above = round_to(dtype, product + slack);
-  // Zero is left to the exact tier, which knows its sign.
-  return below == above && below != 0 ? std::optional(below) : std::nullopt;
+// A double-double within `error` of the real number in an enclosure of twice 53 bits or more.
+DoubleDoubleWithin double_double(const Enclosure& value) {
+  const double high = mpfr_get_d(value.lower_end(), MPFR_RNDN);
+  const Enclosure rest = value - Enclosure(high, value.precision());
+  const double low = mpfr_get_d(rest.lower_end(), MPFR_RNDN);
+  return {high, low, abs(rest - Enclosure(low, value.precision())).upper()};
 }
 
-// float64 without a factor: high + low +- 2^-100, the sum low +- 2^-99 being off by 2^-106 at most.
-std::optional<double> settle_float64(double high, double low) {
-  const double below = high + (low - 0x1p-99);
-  const double above = high + (low + 0x1p-99);
-  return below == above && below != 0 ? std::optional(below) : std::nullopt;
+// factor * (high + low), the latter within `error` of the truth. In units of u = 2^-53: the product of the highs is exact as
+// product + rest; the two mixed products, at most 2 u |product| together, their sum and that with rest are off by u^2 |product| times
+// 1 + 1 + 2 + 3; the product of the lows, left out, is u^2; what the factors are off by multiplies the other, with a margin for the
+// roundings of this very line and for the subnormals that a factor below 2^-900 would bring, which are left to the exact tier.
+std::optional<DoubleDoubleWithin> multiply(const DoubleDoubleWithin& factor, double high, double low, double error) {
+  const double product = factor.high * high;
+  if (!(std::fabs(product) > 0x1p-800) || !(std::fabs(product) < 0x1p1000)) return std::nullopt;
+  const double rest = std::fma(factor.high, high, -product);
+  const double mixed = rest + (factor.high * low + factor.low * high);
+  const double sum = product + mixed;
+  const double off = std::fabs(product) * 0x1p-102 + 1.001 * (std::fabs(factor.high) * error + factor.error * (std::fabs(high) + error));
+  return DoubleDoubleWithin{sum, mixed - (sum - product), off};
 }
 
 }  // namespace
 
 RotationTable::RotationTable(FastRotations fast, Exact exact, Factor factor, Dtype dtype)
     : fast_(std::move(fast)), exact_(std::move(exact)), factor_(std::move(factor)), dtype_(dtype), enclosed_(fast_.make_row()) {
-  const Enclosure enclosed = factor_(first_precision);
-  factor_low_ = enclosed.lower();
-  factor_high_ = enclosed.upper();
+  factor_value_ = double_double(factor_(first_precision));
   row_.sin.resize(fast_.pairs());
   row_.cos.resize(fast_.pairs());
 }
 
 template <class Component>
 double RotationTable::rounded(double high, double low, std::int64_t position, std::int64_t pair, Component component) {
-  const bool plain = factor_low_ == 1 && factor_high_ == 1;
-  const std::optional<double> settled = dtype_ != Dtype::float64 ? settle_narrow(dtype_, high, factor_low_, factor_high_)
-                                        : plain                  ? settle_float64(high, low)
-                                                                 : std::nullopt;
-  if (settled) return *settled;
-  ++exact_values_;
-  for (Precision precision = first_precision; precision.bits <= last_precision.bits; precision.bits *= 2) {
-    const auto value = correctly_rounded(dtype_, factor_(precision) * component(exact_(position, pair, precision)));
-    if (value) return *value;
+  if (const auto product = multiply(factor_value_, high, low, FastRotations::error)) {
+    const auto settled = correctly_rounded(dtype_, product->high, product->low, product->error);
+    // Zero is left to the exact tier, which knows its sign.
+    if (settled && *settled != 0) return *settled;
   }
-  throw std::domain_error("RotationTable: a value stays undecided at the last precision");
+  ++exact_values_;
+  return nearest(dtype_, [&](Precision precision) { return factor_(precision) * component(exact_(position, pair, precision)); });
 }
 
 const RotationTable::Row& RotationTable::at(std::int64_t position) {

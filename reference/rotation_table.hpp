@@ -12,6 +12,13 @@
 
 namespace sextant::reference {
 
+/// A real number within `error` of high + low, |low| <= 2^-53 |high|.
+struct DoubleDoubleWithin {
+  double high;
+  double low;
+  double error;
+};
+
 /// Correctly rounded values of factor * sin and factor * cos of frequency * position, the nearest of a dtype, ties to even: by the fast
 /// tier where its interval rounds to one value, else by the exact tier. An object belongs to one thread.
 class RotationTable {
@@ -43,8 +50,7 @@ class RotationTable {
   Exact exact_;
   Factor factor_;
   Dtype dtype_;
-  double factor_low_;
-  double factor_high_;
+  DoubleDoubleWithin factor_value_{};
   RotationRow enclosed_;
   Row row_;
   std::int64_t exact_values_ = 0;

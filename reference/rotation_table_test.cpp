@@ -39,10 +39,7 @@ TEST_P(Table, IsCorrectlyRounded) {
     }
   }
   EXPECT_FALSE(std::signbit(table.at(0).sin[3]));  // an exact zero is +0
-  // The exact tier is the exception, but for float64 with a factor.
-  if (dtype != Dtype::float64) {
-    EXPECT_LT(table.exact_values(), 500);
-  }
+  EXPECT_LT(table.exact_values(), 500);  // the exact tier is the exception
 }
 
 INSTANTIATE_TEST_SUITE_P(Settings, Table,

@@ -1,0 +1,189 @@
+#include "reference/recipe.hpp"
+
+#include <gtest/gtest.h>
+#include <mpfr.h>
+
+#include <cmath>
+#include <set>
+#include <string>
+
+namespace sextant::reference {
+namespace {
+
+// A float32 (or bfloat16, ...) whose every operation is MPFR's, correctly rounded at that many bits: an emulation of the recipes that
+// shares nothing with theirs. Ranges here stay clear of subnormals.
+class Rounded {
+ public:
+  Rounded(double value, mpfr_prec_t bits) : bits_(bits), value_(apply([&](mpfr_ptr out) { mpfr_set_d(out, value, MPFR_RNDN); })) {}
+  double value() const { return value_; }
+
+  friend Rounded operator*(const Rounded& a, const Rounded& b) { return a.with(b, mpfr_mul); }
+  friend Rounded operator/(const Rounded& a, const Rounded& b) { return a.with(b, mpfr_div); }
+  friend Rounded operator+(const Rounded& a, const Rounded& b) { return a.with(b, mpfr_add); }
+  friend Rounded operator-(const Rounded& a, const Rounded& b) { return a.with(b, mpfr_sub); }
+  friend Rounded pow(const Rounded& a, const Rounded& b) { return a.with(b, mpfr_pow); }
+  Rounded of(int (*function)(mpfr_ptr, mpfr_srcptr, mpfr_rnd_t)) const {
+    return with(*this, [&](mpfr_ptr out, mpfr_srcptr a, mpfr_srcptr, mpfr_rnd_t mode) { return function(out, a, mode); });
+  }
+
+ private:
+  template <class Function>
+  double apply(Function function) const {
+    mpfr_t out;
+    mpfr_init2(out, bits_);
+    function(out);
+    const double result = mpfr_get_d(out, MPFR_RNDN);
+    mpfr_clear(out);
+    return result;
+  }
+  template <class Function>
+  Rounded with(const Rounded& other, Function function) const {
+    mpfr_t a;
+    mpfr_t b;
+    mpfr_inits2(53, a, b, static_cast<mpfr_ptr>(nullptr));
+    mpfr_set_d(a, value_, MPFR_RNDN);
+    mpfr_set_d(b, other.value_, MPFR_RNDN);
+    Rounded result(apply([&](mpfr_ptr out) { function(out, a, b, MPFR_RNDN); }), bits_);
+    mpfr_clears(a, b, static_cast<mpfr_ptr>(nullptr));
+    return result;
+  }
+
+  mpfr_prec_t bits_;
+  double value_;
+};
+
+Rounded f32(double value) { return {value, 24}; }
+
+Spec rope_spec(std::int64_t dim, double theta, Dtype dtype) {
+  Rope rope;
+  rope.head_dim = rope.rotary_dim = dim;
+  rope.rope_theta = theta;
+  Spec spec;
+  spec.encoding = rope;
+  spec.dtype = dtype;
+  return spec;
+}
+
+Spec sinusoidal_spec(std::int64_t dim, double base) {
+  Sinusoidal encoding;
+  encoding.dim = dim;
+  encoding.base = base;
+  Spec spec;
+  spec.encoding = encoding;
+  return spec;
+}
+
+const std::int64_t places[] = {0, 1, 7, 1000, 4097, 131071, 1000003};
+
+TEST(Recipe, Float32IsTheArithmeticOfAMultiprecisionFloat32) {
+  for (const auto& [dim, theta] : {std::pair{64, 10000.0}, {34, 77777.25}, {128, 500000.0}}) {
+    auto emulation = RecipeEmulation::of(recipe_named("float32"), rope_spec(dim, theta, Dtype::float32));
+    for (const std::int64_t position : places) {
+      const auto& row = emulation->at(position, position + 1);
+      for (int i = 0; i < dim / 2; ++i) {
+        const Intermediates& had = row[static_cast<std::size_t>(i)];
+        const Rounded w = f32(1) / pow(f32(theta), f32(2 * i) / f32(dim));
+        const Rounded angle = f32(static_cast<double>(position)) * w;
+        ASSERT_EQ(had.frequency, w.value()) << i;
+        ASSERT_EQ(had.angle, angle.value()) << i;
+        ASSERT_EQ(had.table.sin, angle.of(mpfr_sin).value()) << i << ' ' << position;
+        ASSERT_EQ(had.table.cos, angle.of(mpfr_cos).value()) << i << ' ' << position;
+        const Rounded c = f32(had.table.cos);
+        const Rounded s = f32(had.table.sin);
+        const auto turned = emulation->rotate(had, 1.25F, -0.3F);
+        ASSERT_EQ(turned.first, (f32(1.25) * c - f32(-0.3F) * s).value());
+        ASSERT_EQ(turned.second, (f32(-0.3F) * c + f32(1.25) * s).value());
+      }
+    }
+  }
+}
+
+TEST(Recipe, ExponentialAndPowerFormsDifferAndAreExact) {
+  auto exponential = RecipeEmulation::of(recipe_named("float32-exponential"), sinusoidal_spec(512, 10000));
+  auto power = RecipeEmulation::of(recipe_named("float32-power"), sinusoidal_spec(512, 10000));
+  auto reciprocal = RecipeEmulation::of(recipe_named("float32"), sinusoidal_spec(512, 10000));
+  const Rounded coefficient = f32((Rounded(-1, 53) * Rounded(10000, 53).of(mpfr_log) / Rounded(512, 53)).value());
+  int differences = 0;
+  for (int i = 0; i < 256; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    const double w = exponential->at(1, 2)[at].frequency;
+    ASSERT_EQ(w, (f32(2 * i) * coefficient).of(mpfr_exp).value());
+    ASSERT_EQ(power->at(1, 2)[at].frequency, pow(f32(10000), f32(0) - f32(2 * i) / f32(512)).value());
+    differences += w != reciprocal->at(1, 2)[at].frequency ? 1 : 0;
+  }
+  EXPECT_GT(differences, 50);  // else the two recipes are one
+}
+
+TEST(Recipe, RunningProductIsRepeatedMultiplication) {
+  auto emulation = RecipeEmulation::of(recipe_named("float32-running-product"), rope_spec(128, 10000, Dtype::float16));
+  for (const std::int64_t position : places) {
+    const auto& row = emulation->at(position, position + 1);
+    const Rounded ratio = pow(f32(10000), f32(-2) / f32(128));
+    Rounded angle = f32(static_cast<double>(position));
+    for (const Intermediates& had : row) {
+      ASSERT_EQ(had.angle, angle.value());
+      ASSERT_EQ(had.table.cos, angle.of(mpfr_cos).value());
+      // float32 throughout, cast once.
+      const auto turned = emulation->rotate(had, 0.5, 3);
+      ASSERT_EQ(turned.first, Rounded((f32(0.5) * f32(had.table.cos) - f32(3) * f32(had.table.sin)).value(), 11).value());
+      angle = angle * ratio;
+    }
+  }
+}
+
+TEST(Recipe, NarrowAnglesLosePositions) {
+  for (const auto& [name, bits, first_lost] : {std::tuple{"bfloat16-angle", 8, 257}, {"float16-angle", 11, 2049}}) {
+    auto emulation = RecipeEmulation::of(recipe_named(name), rope_spec(64, 10000, Dtype::bfloat16));
+    const double lost = emulation->at(first_lost, first_lost + 1)[0].angle;
+    EXPECT_EQ(lost, first_lost - 1) << name;
+    const auto& row = emulation->at(100, 101);
+    for (std::size_t i = 0; i < 32; ++i) {
+      const Rounded w(pow(f32(10000), f32(static_cast<double>(2 * i)) / f32(64)).value(), 24);
+      const Rounded narrow((f32(1) / w).value(), bits);
+      ASSERT_EQ(row[i].frequency, narrow.value());
+      ASSERT_EQ(row[i].angle, (Rounded(100, bits) * narrow).value());
+      ASSERT_EQ(row[i].table.sin, (Rounded(100, bits) * narrow).of(mpfr_sin).value());
+    }
+  }
+}
+
+TEST(Recipe, AFloat16PositionBeyondItsRangeIsInfiniteAndGivesNaN) {
+  auto emulation = RecipeEmulation::of(recipe_named("float16-angle"), rope_spec(4, 10000, Dtype::float16));
+  EXPECT_TRUE(std::isnan(emulation->at(65520, 65521)[0].table.sin));
+  EXPECT_FALSE(std::isnan(emulation->at(65519, 65520)[0].table.sin));
+}
+
+TEST(Recipe, Float64ErrsByItsOwnRoundingsOnly) {
+  auto emulation = RecipeEmulation::of(recipe_named("float64"), sinusoidal_spec(64, 10000));
+  for (const double value : emulation->encode(131071)) EXPECT_EQ(value, static_cast<double>(static_cast<float>(value)));
+  GeometricFrequencies exact(10000, 2, 64, 32);
+  const auto& row = emulation->at(131071, 0);
+  for (int i = 0; i < 32; ++i) {
+    // The angle, at most 131071, is off by three roundings of 2^-53 and what a power does to its exponent's, |ln w| <= 9.3 of them.
+    EXPECT_NEAR(row[static_cast<std::size_t>(i)].table.sin, exact.rotation(131071, i, Precision{128}).sin.upper(), 131071 * 14 * 0x1p-53);
+  }
+}
+
+TEST(Recipe, ScalingRulesWithoutDeployedCodeHaveNone) {
+  Spec spec = rope_spec(64, 10000, Dtype::float32);
+  auto& rope = std::get<Rope>(spec.encoding);
+  for (const RopeScaling& scaling : {RopeScaling{NtkScaling{2}}, RopeScaling{ProportionalScaling{2}}}) {
+    rope.rope_scaling = scaling;
+    EXPECT_FALSE(RecipeEmulation::of(recipe_named("float32"), spec).has_value());
+  }
+  rope.rope_scaling = DynamicScaling{2, 2048};
+  EXPECT_FALSE(RecipeEmulation::of(recipe_named("float32-running-product"), spec).has_value());
+  EXPECT_TRUE(RecipeEmulation::of(recipe_named("float32"), spec).has_value());
+  spec.encoding = Alibi{8};
+  EXPECT_FALSE(RecipeEmulation::of(recipe_named("float32"), spec).has_value());
+}
+
+TEST(Recipe, NamesAreUnique) {
+  std::set<std::string_view> names;
+  for (const Recipe& recipe : recipes()) names.insert(recipe.name);
+  EXPECT_EQ(names.size(), recipes().size());
+  EXPECT_THROW(recipe_named("float8"), std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace sextant::reference
