@@ -10,6 +10,7 @@
 
 #include "reference/fast_rotations.hpp"
 #include "reference/frequency.hpp"
+#include "reference/table_comparison.hpp"
 
 // What truth costs: sin and cos of one frequency at one position, by the oracle's tiers and by the libraries that it could be built
 // on alone. The counter `of_mpfr` is the rate over that of raw MPFR at 128 bits in the same run, `of_flint` over FLINT's.
@@ -121,6 +122,26 @@ void fast_sweep(benchmark::State& state) {
   report(state, done, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
 }
 BENCHMARK(fast_sweep)->Name("oracle/fast/sweep/131072x128")->Unit(benchmark::kMillisecond);
+
+// Every value of a float32 table against the truth, on all threads; the table itself is most of the memory.
+void compare_table(benchmark::State& state) {
+  Sinusoidal encoding;
+  encoding.dim = dim;
+  SinusoidalReference oracle(encoding);
+  Tensor table = Tensor::zeros(Dtype::float32, {positions, dim});
+  oracle.fast().sweep(0, positions, [&](std::int64_t position, const RotationRow& row) {
+    for (std::int64_t pair = 0; pair < pairs; ++pair) {
+      table.set(position * dim + 2 * pair, row.sin_high[static_cast<std::size_t>(pair)]);
+      table.set(position * dim + 2 * pair + 1, row.cos_high[static_cast<std::size_t>(pair)]);
+    }
+  });
+  TableComparison found;
+  for ([[maybe_unused]] auto _ : state) found = compare(oracle, 0, table);
+  state.counters["values_per_second"] = benchmark::Counter(static_cast<double>(table.elements()), benchmark::Counter::kIsIterationInvariantRate);
+  state.counters["not_nearest"] = static_cast<double>(found.not_nearest);
+  state.counters["exact_values"] = static_cast<double>(found.exact_values);
+}
+BENCHMARK(compare_table)->Name("oracle/compare/float32/131072x128")->Unit(benchmark::kMillisecond)->UseRealTime();
 
 }  // namespace
 }  // namespace sextant::reference
