@@ -8,8 +8,8 @@
 #include "properties/catalogue.hpp"
 #include "properties/gen/position.hpp"
 #include "properties/gen/vectors.hpp"
+#include "properties/value_judge.hpp"
 #include "reference/rope.hpp"
-#include "reference/rounding.hpp"
 #include "reference/sinusoidal.hpp"
 #include "subjects/operations.hpp"
 
@@ -17,6 +17,7 @@ namespace sextant {
 namespace {
 
 using reference::Certainty;
+using reference::DoubleDoubleWithin;
 using reference::Enclosure;
 using reference::Precision;
 
@@ -24,68 +25,41 @@ using reference::Precision;
 const std::vector<std::string> sinusoidal_fields{"position", "rows"};
 const std::vector<std::string> rope_fields{"position", "tokens", "batch", "heads", "fill"};
 
-// A real number with the bound that the claim puts on an implementation's error there.
-struct Target {
-  Enclosure truth;
-  Enclosure bound;
-};
-
-// Judges one value against its target; `at` makes the target at a precision, `place` says where it stands if that is told. The two strictest classes are judged by what
-// the truth rounds to, the others by the bound.
-template <class At, class Place>
-void judge(Judgement& judgement, const ErrorBudget& budget, double value, At at, Place place) {
-  if (!std::isfinite(value)) {
-    judgement.add(Certainty::no, not_finite(), [&] {
-      return fmt::format("{}: got {}, true value {:.12g}", place(), value, at(reference::first_precision).truth.upper());
-    });
-    return;
-  }
-  Deviation deviation;
-  double truth = 0;
-  const Certainty within = reference::decide([&](Precision precision) {
-    const Target target = at(precision);
-    truth = target.truth.upper();
-    const Enclosure error = abs(Enclosure(value, precision) - target.truth);
-    deviation = deviation_of(error, target.bound, ulp(budget.dtype(), truth));
-    if (budget.accuracy() != AccuracyClass::correctly_rounded && budget.accuracy() != AccuracyClass::faithful) {
-      return reference::at_most(error, target.bound);
-    }
-    const auto rounded = reference::correctly_rounded(budget.dtype(), target.truth);
-    if (rounded && *rounded == value) return Certainty::yes;
-    if (budget.accuracy() == AccuracyClass::correctly_rounded) return rounded ? Certainty::no : Certainty::unknown;
-    // Faithful: no value of the format lies between the truth and this one.
-    const Enclosure below(next_below(budget.dtype(), value), precision);
-    const Enclosure above(next_above(budget.dtype(), value), precision);
-    const bool inside = certainly_above(target.truth, below) && certainly_above(above, target.truth);
-    const bool outside = certainly_at_most(target.truth, below) || certainly_at_most(above, target.truth);
-    return inside ? Certainty::yes : outside ? Certainty::no : Certainty::unknown;
-  });
-  judgement.add(within, deviation,
-                [&] { return fmt::format("{}: {}", place(), comparison_text(budget.dtype(), value, truth, deviation)); });
-}
-
 Check sinusoidal_check(const Spec& spec) {
   const auto& encoding = std::get<Sinusoidal>(spec.encoding);
   reference::SinusoidalReference oracle(encoding);
   const ErrorBudget budget(spec.accuracy, spec.dtype, oracle.frequencies(), pairs(encoding));
-  return [spec, encoding, oracle, budget](Session& session, const Case& values) mutable {
+  const reference::FastRotations fast = oracle.fast();
+  std::vector<double> frequencies;
+  for (std::int64_t pair = 0; pair < pairs(encoding); ++pair) frequencies.push_back(oracle.shift(1, pair, reference::first_precision).angle.upper());
+  return [=, judge = ValueJudge(budget), fast_row = fast.make_row()](Session& session, const Case& values) mutable {
     const std::vector<std::int64_t> positions = gen::consecutive(values[0], values[1]);
     const Tensor table = encode(session, spec, positions);
+    const auto scale = DoubleDoubleWithin::exactly(encoding.scale);
     Judgement judgement;
     for (std::size_t row = 0; row < positions.size(); ++row) {
+      const std::int64_t place = positions[row] + encoding.position_offset;
+      fast.at(place, fast_row);
       for (std::int64_t pair = 0; pair < pairs(encoding); ++pair) {
+        const auto i = static_cast<std::size_t>(pair);
         const Channels channels = channels_of_pair(encoding, pair);
+        const DoubleDoubleWithin sine = scale * fast_row.sin(i);
+        const DoubleDoubleWithin cosine = scale * fast_row.cos(i);
         for (const std::int64_t channel : {channels.first, channels.second}) {
+          const bool is_sine = channel == channels.first;
           const auto at = [&](Precision precision) -> Target {
             const reference::Rotation& rotation = oracle.rotation(positions[row], pair, precision);
-            const Enclosure scale(encoding.scale, precision);
-            const bool is_sine = channel == channels.first;
-            const Enclosure truth = scale * (is_sine ? rotation.sin : rotation.cos);
-            const Enclosure derivative = scale * (is_sine ? rotation.cos : rotation.sin);
-            return {truth, budget.element_bound(truth, derivative, scale, rotation.angle, pair)};
+            const Enclosure factor(encoding.scale, precision);
+            const Enclosure truth = factor * (is_sine ? rotation.sin : rotation.cos);
+            const Enclosure derivative = factor * (is_sine ? rotation.cos : rotation.sin);
+            return {truth, budget.element_bound(truth, derivative, factor, rotation.angle, pair)};
           };
-          judge(judgement, budget, table.at(static_cast<std::int64_t>(row) * encoding.dim + channel), at,
-                [&] { return fmt::format("position {}, channel {}", positions[row], channel); });
+          const DoubleDoubleWithin& truth = is_sine ? sine : cosine;
+          const double derivative = is_sine ? cosine.high : sine.high;
+          const double angle = frequencies[i] * static_cast<double>(place);
+          const QuickTarget quick{truth, budget.element_bound(magnitude(truth), derivative, encoding.scale, angle, pair)};
+          judge.judge(judgement, table.at(static_cast<std::int64_t>(row) * encoding.dim + channel), quick, at,
+                      [&] { return fmt::format("position {}, channel {}", positions[row], channel); });
         }
       }
     }
@@ -111,37 +85,65 @@ void judge_passthrough(Judgement& judgement, const std::vector<Passthrough>& cha
   }
 }
 
+// The fast tier of a rotary encoding in calls of one length, with what bounds need of it in double.
+struct FastRope {
+  FastRope(reference::RopeReference& oracle, std::int64_t call_length)
+      : length(call_length), rotations(oracle.fast(call_length)), row(rotations.make_row()) {
+    for (std::int64_t pair = 0; pair < pairs(oracle.encoding()); ++pair) {
+      frequencies.push_back(oracle.rotation(1, pair, call_length, reference::first_precision).angle.upper());
+    }
+  }
+
+  std::int64_t length;
+  reference::FastRotations rotations;
+  reference::RotationRow row;
+  std::vector<double> frequencies;
+};
+
 Check rope_check(const Spec& spec) {
   const auto& encoding = std::get<Rope>(spec.encoding);
   reference::RopeReference oracle(encoding);
   const ErrorBudget budget(spec.accuracy, spec.dtype, oracle.frequencies(), spec.max_position);
   const std::vector<Passthrough> untouched = passthrough_channels(encoding);
-  return [spec, encoding, oracle, budget, untouched](Session& session, const Case& values) mutable {
+  const auto factor = DoubleDoubleWithin::of(oracle.attention_factor(reference::first_precision));
+  // Where the frequencies depend on the length of the call, those of the last call.
+  FastRope first_fast(oracle, 0);
+  return [=, judge = ValueJudge(budget), fast = std::move(first_fast)](Session& session, const Case& values) mutable {
     const gen::Extents extents{.batch = values[2], .tokens = values[1], .heads = values[3]};
     const Tensor x = gen::vectors(encoding, spec.dtype, extents, values[4]);
     const std::vector<std::int64_t> positions = gen::positions(gen::range_of(spec), values[0], extents);
     const std::int64_t length = reference::sequence_length(positions);
+    if (length_limit(encoding.rope_scaling) && fast.length != length) fast = FastRope(oracle, length);
     const Tensor y = rotate(session, spec, x, positions);
     Judgement judgement;
     for (std::size_t token = 0; token < positions.size(); ++token) {
       const std::int64_t first_head = static_cast<std::int64_t>(token) * extents.heads;
+      fast.rotations.at(encoding.direction == Direction::clockwise ? -positions[token] : positions[token], fast.row);
       for (std::int64_t pair = 0; pair < pairs(encoding); ++pair) {
+        const auto i = static_cast<std::size_t>(pair);
         const Channels from = channels_of_pair(encoding, encoding.pairing, pair);
         const Channels to = channels_of_pair(encoding, encoding.output_pairing, pair);
+        const DoubleDoubleWithin sine = factor * fast.row.sin(i);
+        const DoubleDoubleWithin cosine = factor * fast.row.cos(i);
+        const double angle = fast.frequencies[i] * static_cast<double>(positions[token]);
         for (std::int64_t head = 0; head < extents.heads; ++head) {
           const std::int64_t start = (first_head + head) * encoding.head_dim;
           const double x0 = x.at(start + from.first);
           const double x1 = x.at(start + from.second);
+          const auto given0 = DoubleDoubleWithin::exactly(x0);
+          const auto given1 = DoubleDoubleWithin::exactly(x1);
+          const reference::Bounds bound = budget.component_bound(std::fabs(factor.high) * std::hypot(x0, x1), angle, pair);
           for (const std::int64_t channel : {to.first, to.second}) {
             const auto at = [&](Precision precision) -> Target {
               const reference::Rotation& rotation = oracle.rotation(positions[token], pair, length, precision);
-              const Enclosure& factor = oracle.attention_factor(precision);
+              const Enclosure& exact_factor = oracle.attention_factor(precision);
               const reference::RealPair given{Enclosure(x0, precision), Enclosure(x1, precision)};
               const reference::RealPair turned = reference::RopeReference::rotate(rotation, given);
-              const Enclosure norm = factor * hypot(given.first, given.second);
-              return {factor * (channel == to.first ? turned.first : turned.second), budget.component_bound(norm, rotation.angle, pair)};
+              const Enclosure norm = exact_factor * hypot(given.first, given.second);
+              return {exact_factor * (channel == to.first ? turned.first : turned.second), budget.component_bound(norm, rotation.angle, pair)};
             };
-            judge(judgement, budget, y.at(start + channel), at, [&] {
+            const DoubleDoubleWithin truth = channel == to.first ? given0 * cosine - given1 * sine : given0 * sine + given1 * cosine;
+            judge.judge(judgement, y.at(start + channel), {truth, bound}, at, [&] {
               return fmt::format("position {}, batch row {}, head {}, channel {}", positions[token],
                                  static_cast<std::int64_t>(token) / extents.tokens, head, channel);
             });

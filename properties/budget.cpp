@@ -1,8 +1,10 @@
 #include "properties/budget.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
+#include "lib/numeric/ulp.hpp"
 #include "reference/rounding.hpp"
 
 namespace sextant {
@@ -132,6 +134,32 @@ Enclosure ErrorBudget::component_bound(const Enclosure& norm, const Enclosure& a
 Enclosure ErrorBudget::norm_bound(const Enclosure& norm) const {
   const Precision precision = norm.precision();
   return sqrt(Enclosure(2.0, precision)) * Enclosure(ulps_, precision) * reference::ulp(dtype_, norm);
+}
+
+// k ulp(size) + effect. The callers' few operations leave effect and size within 2^-45 of themselves, which 2^-40 covers.
+reference::Bounds ErrorBudget::quick_bound(const reference::Bounds& size, double effect) const {
+  constexpr double epsilon = 0x1p-40;
+  const double unit = sextant::ulp(dtype_, size.lower * (1 - epsilon));
+  const double bound = ulps_ * unit + effect;
+  if (unit != sextant::ulp(dtype_, size.upper * (1 + epsilon)) || !(bound > 0x1p-900)) {
+    return {0, std::numeric_limits<double>::infinity()};
+  }
+  return {bound * (1 - epsilon), bound * (1 + epsilon)};
+}
+
+// An error of 2^-98 |scale| of the derivative moves the effect by 2^-98 |scale| d: less than 2^-45 of it where the derivative is above
+// 2^-53 |scale|, and less than 2^-45 ulp(truth) else, the truth being near |scale| then, or d so large that its square outweighs it.
+reference::Bounds ErrorBudget::element_bound(const reference::Bounds& truth, double derivative, double scale, double angle,
+                                             std::int64_t pair) const {
+  const double d = std::fabs(angle) * relative_angle_error_.at(static_cast<std::size_t>(pair));
+  const double size = std::fabs(scale);
+  const double effect = std::min(std::fabs(derivative) * d + size * d * d / 2, 2 * size);
+  return quick_bound({truth.lower + effect, truth.upper + effect}, effect);
+}
+
+reference::Bounds ErrorBudget::component_bound(double norm, double angle, std::int64_t pair) const {
+  const double d = std::fabs(angle) * relative_angle_error_.at(static_cast<std::size_t>(pair));
+  return quick_bound({norm, norm}, std::min(d, 2.0) * norm);
 }
 
 Enclosure ErrorBudget::pair_bound(const Enclosure& norm, const Enclosure& angle, std::int64_t pair) const {

@@ -5,6 +5,7 @@
 
 #include "lib/numeric/dtype.hpp"
 #include "lib/spec/spec.hpp"
+#include "reference/double_double_within.hpp"
 #include "reference/enclosure.hpp"
 #include "reference/frequency.hpp"
 #include "reference/rope_scaling.hpp"
@@ -75,6 +76,12 @@ class ErrorBudget {
   reference::Enclosure component_bound(const reference::Enclosure& norm, const reference::Enclosure& angle,
                                        std::int64_t pair) const;
 
+  /// Bounds on those two from doubles, the quick way: `derivative`, `scale`, `angle` and `norm` are within 2^-48 of themselves, truth and
+  /// derivative also within 2^-98 |scale|. They are 2^-39 apart, or {0, infinity} where doubles cannot tell: at a border of binades, and
+  /// below 2^-900, where a product may underflow.
+  reference::Bounds element_bound(const reference::Bounds& truth, double derivative, double scale, double angle, std::int64_t pair) const;
+  reference::Bounds component_bound(double norm, double angle, std::int64_t pair) const;
+
   /// The bound on the Euclidean error of such a pair: sqrt(2) k ulp(norm) + min(d, 2) norm.
   reference::Enclosure pair_bound(const reference::Enclosure& norm, const reference::Enclosure& angle,
                                   std::int64_t pair) const;
@@ -83,6 +90,7 @@ class ErrorBudget {
   reference::Enclosure norm_bound(const reference::Enclosure& norm) const;
 
  private:
+  reference::Bounds quick_bound(const reference::Bounds& size, double effect) const;
   reference::Enclosure shift_bound(const reference::Enclosure& norm, const reference::Enclosure& angle,
                                    std::int64_t pair) const;
 

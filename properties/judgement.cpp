@@ -9,9 +9,9 @@ namespace sextant {
 
 Deviation deviation_of(const reference::Enclosure& error, const reference::Enclosure& bound, double unit) {
   const double size = error.upper();
-  const double allowed = bound.lower();
-  // A bound of zero is met by an error of zero only.
-  const double ratio = size == 0 ? 0 : allowed > 0 ? size / allowed : std::numeric_limits<double>::infinity();
+  // A bound of zero is met by an error of zero only. The quotient is formed as an enclosure, since the bound may be half of the least double.
+  const bool positive = mpfr_sgn(bound.lower_end()) > 0;
+  const double ratio = size == 0 ? 0 : positive ? (error / bound).upper() : std::numeric_limits<double>::infinity();
   return {ratio, size, size / unit};
 }
 

@@ -6,27 +6,33 @@
 #include <string>
 #include <vector>
 
+#include "reference/double_double_within.hpp"
 #include "reference/fixed_turns.hpp"
 
 namespace sextant::reference {
 
 /// sin and cos of every pair at one position as unevaluated sums of two doubles; entries beyond the pair count pad to full vectors.
 struct RotationRow {
+  /// Bound on |true value - (high + low)| of each component; fast_rotations.cpp has the proof.
+  static constexpr double error = 0x1p-100;
+
   std::vector<double> sin_high;
   std::vector<double> sin_low;
   std::vector<double> cos_high;
   std::vector<double> cos_low;
+
+  DoubleDoubleWithin sin(std::size_t pair) const { return {sin_high[pair], sin_low[pair], error}; }
+  DoubleDoubleWithin cos(std::size_t pair) const { return {cos_high[pair], cos_low[pair], error}; }
 };
 
 /// The certified fast tier: sin and cos of frequency * position for all pairs of an encoding, in double-double on the widest vectors of
 /// the machine, with a proven bound.
 ///
-/// For |position| <= 2^54, each true value lies within `error` of high + low. fast_rotations.cpp has the proof, from the phase to the last
-/// addition. What this leaves open goes to the exact tier. Const: one object may serve any number of threads.
+/// For |position| <= 2^54, each true value lies within RotationRow::error of high + low: proved from the phase to the last addition. What this leaves open goes to the exact tier. Const: one object may serve any number of threads.
 class FastRotations {
  public:
-  /// Bound on |true value - (high + low)| of each component.
-  static constexpr double error = 0x1p-100;
+  /// The same, for those who have no row.
+  static constexpr double error = RotationRow::error;
 
   /// @param frequencies  one per pair, as fixed_turns makes them.
   explicit FastRotations(std::span<const FixedTurns> frequencies);

@@ -6,18 +6,12 @@
 #include <vector>
 
 #include "lib/numeric/dtype.hpp"
+#include "reference/double_double_within.hpp"
 #include "reference/enclosure.hpp"
 #include "reference/fast_rotations.hpp"
 #include "reference/frequency.hpp"
 
 namespace sextant::reference {
-
-/// A real number within `error` of high + low, |low| <= 2^-53 |high|.
-struct DoubleDoubleWithin {
-  double high;
-  double low;
-  double error;
-};
 
 /// Correctly rounded values of factor * sin and factor * cos of frequency * position, the nearest of a dtype, ties to even: by the fast
 /// tier where its interval rounds to one value, else by the exact tier. An object belongs to one thread.
@@ -44,13 +38,13 @@ class RotationTable {
 
  private:
   template <class Component>
-  double rounded(double high, double low, std::int64_t position, std::int64_t pair, Component component);
+  double rounded(const DoubleDoubleWithin& enclosed, std::int64_t position, std::int64_t pair, Component component);
 
   FastRotations fast_;
   Exact exact_;
   Factor factor_;
   Dtype dtype_;
-  DoubleDoubleWithin factor_value_{};
+  DoubleDoubleWithin factor_value_;
   RotationRow enclosed_;
   Row row_;
   std::int64_t exact_values_ = 0;

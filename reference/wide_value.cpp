@@ -81,7 +81,7 @@ std::optional<WideEnds> wide_ends(double high, double low, double error) {
   // In units of 2^(E-120), E the exponent of high: high is an exact integer below 2^121; low, at most 2^67, is taken to the unit below,
   // and the error, at most 2^97, to the second above, which covers that.
   const double magnitude = std::fabs(high);
-  if (!(magnitude >= error * 0x1p24) || magnitude == 0 || !std::isfinite(high)) return std::nullopt;
+  if (!(magnitude >= error * 0x1p24) || !std::isnormal(high)) return std::nullopt;
   const int exponent = std::ilogb(magnitude);
   const int unit = exponent - 120;
   const Wide leading = Wide{static_cast<std::uint64_t>(std::ldexp(magnitude, 52 - exponent))} << 68;
