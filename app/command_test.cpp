@@ -8,8 +8,11 @@
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <pugixml.hpp>
 #include <thread>
+
+#include "subjects/npy.hpp"
 
 // The command as a user meets it: arguments in, exit status, standard output and standard error out.
 
@@ -223,6 +226,29 @@ TEST_F(Command, ATableIsCorrectlyRoundedAndSoHoldsAtTheStrictestClass) {
   }
   EXPECT_EQ(sextant("table --spec llama-3.1-8b --positions 131000:131072:3 --dtype bfloat16 --out t.safetensors").status, 0);
   EXPECT_EQ(std::filesystem::file_size(directory_ / "t.safetensors") % 8, 0U);
+}
+
+TEST_F(Command, ATableOfAGridHoldsTheOneDimensionalCodesOfItsCells) {
+  const auto rows = [&](const char* name) {
+    const NpyTable table(directory_ / name, Dtype::float32);
+    std::vector<std::int64_t> all(static_cast<std::size_t>(table.rows()));
+    std::iota(all.begin(), all.end(), 0);
+    return table.gather(all);
+  };
+  const std::string grid = R"('{"encoding":"sinusoidal_2d","dim":16,"height":3,"width":5}')";
+  ASSERT_EQ(sextant("table --spec " + grid + " --positions 0:15 --out grid.npy").status, 0);
+  ASSERT_EQ(sextant(R"(table --spec '{"encoding":"sinusoidal","dim":8}' --positions 0:5 --out line.npy)").status, 0);
+  const Tensor cells = rows("grid.npy");
+  const Tensor line = rows("line.npy");
+  ASSERT_EQ(cells.shape, (std::vector<std::int64_t>{15, 16}));
+  for (std::int64_t cell = 0; cell < 15; ++cell) {
+    for (std::int64_t channel = 0; channel < 8; ++channel) {
+      ASSERT_EQ(cells.at(cell * 16 + channel), line.at(cell / 5 * 8 + channel));
+      ASSERT_EQ(cells.at(cell * 16 + 8 + channel), line.at(cell % 5 * 8 + channel));
+    }
+  }
+  expect_one_line(sextant("table --spec " + grid + " --positions 0:16 --out grid.npy"), "cells of the 3 x 5 grid");
+  expect_one_line(sextant("table --spec " + grid + " --positions -1:4 --out grid.npy"), "cells of the 3 x 5 grid");
 }
 
 TEST_F(Command, TheReportDependsOnTheSeedOnly) {

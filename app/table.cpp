@@ -93,6 +93,31 @@ void write_sinusoidal(const Sinusoidal& encoding, const Positions& positions, Dt
   });
 }
 
+// The cells of the grid are numbered row by row, from 0.
+void write_sinusoidal_2d(const Sinusoidal2d& encoding, const Positions& cells, Dtype dtype, TableFile& file, const std::stop_token& stop) {
+  reference::SinusoidalReference oracle(half_of(encoding));
+  reference::RotationTable table(
+      oracle.fast(),
+      [&](std::int64_t position, std::int64_t pair, reference::Precision precision) -> const reference::Rotation& {
+        return oracle.rotation(position, pair, precision);
+      },
+      [](reference::Precision precision) { return reference::Enclosure(1.0, precision); }, dtype);
+  std::vector<double> row(static_cast<std::size_t>(encoding.dim));
+  const auto put = [&](GridAxis axis, std::int64_t coordinate) {
+    const auto& values = table.at(coordinate);
+    for (std::int64_t pair = 0; pair < pairs(encoding); ++pair) {
+      const Channels channels = channels_of_pair(encoding, axis, pair);
+      row[static_cast<std::size_t>(channels.first)] = values.sin[static_cast<std::size_t>(pair)];
+      row[static_cast<std::size_t>(channels.second)] = values.cos[static_cast<std::size_t>(pair)];
+    }
+  };
+  each(cells, stop, [&](std::int64_t cell) {
+    put(GridAxis::height, cell / encoding.width);
+    put(GridAxis::width, cell % encoding.width);
+    file.append(0, row);
+  });
+}
+
 void write_rope(const Rope& encoding, const Positions& positions, Dtype dtype, TableFile& file, const std::stop_token& stop) {
   // A table holds cos and sin of w_i p itself: the direction of the rotation is in how they are applied.
   Rope counterclockwise = encoding;
@@ -122,6 +147,14 @@ int run_table(const Arguments& arguments) {
     TableFile file(arguments.out, dtype, {{"encoding", positions.count(), sinusoidal->dim}});
     write_sinusoidal(*sinusoidal, positions, dtype, file, signals.token());
     file.commit();
+  } else if (const auto* grid = std::get_if<Sinusoidal2d>(&spec.encoding)) {
+    if (positions.first < 0 || (positions.last - 1) / grid->width >= grid->height) {
+      throw UsageError(fmt::format("--positions {}: expected cells of the {} x {} grid, numbered row by row from 0", arguments.positions,
+                                   grid->height, grid->width));
+    }
+    TableFile file(arguments.out, dtype, {{"encoding", positions.count(), grid->dim}});
+    write_sinusoidal_2d(*grid, positions, dtype, file, signals.token());
+    file.commit();
   } else if (const auto* rope = std::get_if<Rope>(&spec.encoding)) {
     TableFile file(arguments.out, dtype, {{"cos", positions.count(), pairs(*rope)}, {"sin", positions.count(), pairs(*rope)}});
     write_rope(*rope, positions, dtype, file, signals.token());
@@ -140,7 +173,7 @@ Run add_table(CLI::App& app) {
   CLI::App* command = app.add_subcommand("table", "Write the correctly rounded values of an encoding");
   command->add_option("--spec", arguments->spec, "A file, inline JSON or a preset's name");
   command->add_option("--hf-config", arguments->hf_config, "A Hugging Face config.json as the spec");
-  command->add_option("--positions", arguments->positions, "A:B[:STEP], B excluded")->required();
+  command->add_option("--positions", arguments->positions, "A:B[:STEP], B excluded; of sinusoidal_2d the cells, row by row")->required();
   command->add_option("--dtype", arguments->dtype, "float64, float32, float16 or bfloat16; that of the spec unless given");
   command->add_option("--out", arguments->out, "FILE.npy (sinusoidal) or FILE.safetensors")->required();
   return [arguments] { return run_table(*arguments); };
