@@ -1,9 +1,20 @@
 #include "subjects/builtin.hpp"
 
+#include <string>
+#include <utility>
 #include <variant>
 
+#include "lib/alibi/alibi.hpp"
+#include "lib/attention/attention.hpp"
+#include "lib/binary/binary.hpp"
+#include "lib/integer/integer.hpp"
+#include "lib/learned/learned.hpp"
+#include "lib/relative_bias/relative_bias.hpp"
 #include "lib/rope/rope.hpp"
+#include "lib/rope_nd/rope_nd.hpp"
 #include "lib/sinusoidal/sinusoidal.hpp"
+#include "lib/sinusoidal_2d/sinusoidal_2d.hpp"
+#include "lib/xpos/xpos.hpp"
 
 #ifndef SEXTANT_VERSION
 #error "the build defines SEXTANT_VERSION"
@@ -13,42 +24,158 @@ namespace sextant {
 namespace {
 
 // Nothing where lib/ has no encoder for the spec: its operations are unsupported.
-using Encoder = std::variant<std::monostate, SinusoidalEncoder, RopeEncoder>;
+using Encoder = std::variant<std::monostate, IntegerEncoder, BinaryEncoder, SinusoidalEncoder, Sinusoidal2dEncoder, LearnedEncoder, RopeEncoder,
+                             RopeNdEncoder, XposEncoder, AlibiEncoder, RelativeBiasEncoder, DotProductAttention>;
 
-Encoder encoder_for(const Spec& spec) {
-  if (const auto* sinusoidal = std::get_if<Sinusoidal>(&spec.encoding)) return SinusoidalEncoder(*sinusoidal);
-  if (const auto* rope = std::get_if<Rope>(&spec.encoding); rope && std::holds_alternative<DefaultScaling>(rope->rope_scaling)) {
-    return RopeEncoder(*rope);
-  }
-  return std::monostate();
+// The encoder of each encoding, where there is one.
+Encoder encoder_of(const Integer& encoding, const Spec& spec) { return IntegerEncoder(encoding, spec.max_position); }
+Encoder encoder_of(const Binary& encoding, const Spec&) { return BinaryEncoder(encoding); }
+Encoder encoder_of(const Sinusoidal& encoding, const Spec&) { return SinusoidalEncoder(encoding); }
+Encoder encoder_of(const Sinusoidal2d& encoding, const Spec&) { return Sinusoidal2dEncoder(encoding); }
+Encoder encoder_of(const Learned& encoding, const Spec&) { return LearnedEncoder(encoding); }
+Encoder encoder_of(const Rope& encoding, const Spec&) {
+  if (!std::holds_alternative<DefaultScaling>(encoding.rope_scaling)) return std::monostate();
+  return RopeEncoder(encoding);
+}
+Encoder encoder_of(const RopeNd& encoding, const Spec&) { return RopeNdEncoder(encoding); }
+Encoder encoder_of(const Xpos& encoding, const Spec&) { return XposEncoder(encoding); }
+Encoder encoder_of(const Alibi& encoding, const Spec&) { return AlibiEncoder(encoding); }
+Encoder encoder_of(const RelativeBias& encoding, const Spec&) { return RelativeBiasEncoder(encoding); }
+Encoder encoder_of(const Attention& encoding, const Spec& spec) {
+  const auto* rope = encoding.position ? std::get_if<Rope>(&*encoding.position) : nullptr;
+  if (rope != nullptr && std::holds_alternative<std::monostate>(encoder_of(*rope, spec))) return std::monostate();
+  return DotProductAttention(encoding);
 }
 
 // What the built-in encoders do not have of this spec.
 std::string missing(const Spec& spec) {
   const auto* rope = std::get_if<Rope>(&spec.encoding);
+  if (const auto* attention = std::get_if<Attention>(&spec.encoding); attention != nullptr && attention->position) {
+    rope = std::get_if<Rope>(&*attention->position);
+  }
   return rope == nullptr ? std::string(encoding_name(spec)) : "rope_scaling " + std::string(name_of(rope->rope_scaling));
+}
+
+// A tensor of the request, by its name in the protocol.
+const Tensor& input(const Tensors& inputs, const std::string& name) {
+  const auto found = inputs.find(name);
+  if (found == inputs.end()) throw SubjectFailure(FailureKind::error, "the request has no tensor \"" + name + "\"");
+  return found->second;
+}
+std::vector<std::int64_t> integers(const Tensors& inputs, const std::string& name) { return input(inputs, name).integers(); }
+
+[[noreturn]] void refuse(std::string_view operation) {
+  throw SubjectFailure(FailureKind::unsupported, "builtin has no operation " + std::string(operation) + " for this spec");
+}
+
+// One overload for the codes, one for the rotations, one for each of the others.
+template <class Code>
+  requires requires(const Code& code) { code.encode({}, Dtype::float32); }
+Tensors answer(const Code& code, std::string_view operation, const Tensors& inputs, Dtype dtype) {
+  if (operation != "encode") refuse(operation);
+  return {{"encoding", code.encode(integers(inputs, "positions"), dtype)}};
+}
+
+template <class Rotation>
+  requires requires(const Rotation& rotation, const Tensor& x) { rotation.rotate(x, {}); }
+Tensors answer(const Rotation& rotation, std::string_view operation, const Tensors& inputs, Dtype) {
+  if (operation != "rotate") refuse(operation);
+  return {{"y", rotation.rotate(input(inputs, "x"), integers(inputs, "positions"))}};
+}
+
+Tensors answer(const LearnedEncoder& learned, std::string_view operation, const Tensors& inputs, Dtype) {
+  if (operation != "encode") refuse(operation);
+  return {{"encoding", learned.encode(integers(inputs, "positions"), input(inputs, "weight"))}};
+}
+
+Tensors answer(const AlibiEncoder& alibi, std::string_view operation, const Tensors& inputs, Dtype dtype) {
+  if (operation != "bias") refuse(operation);
+  return {{"bias", alibi.bias(integers(inputs, "query_positions"), integers(inputs, "key_positions"), dtype)}};
+}
+
+Tensors answer(const RelativeBiasEncoder& relative_bias, std::string_view operation, const Tensors& inputs, Dtype) {
+  if (operation == "bucket") {
+    std::vector<std::int64_t> buckets = integers(inputs, "relative");
+    for (std::int64_t& value : buckets) value = relative_bias.bucket(value);
+    return {{"bucket", Tensor::of_integers({std::ssize(buckets)}, buckets)}};
+  }
+  if (operation != "bias") refuse(operation);
+  return {{"bias", relative_bias.bias(integers(inputs, "query_positions"), integers(inputs, "key_positions"), input(inputs, "weight"))}};
+}
+
+Tensors answer(const DotProductAttention& attention, std::string_view operation, const Tensors& inputs, Dtype) {
+  if (operation != "attend") refuse(operation);
+  const std::vector<std::int64_t> positions = integers(inputs, "positions");
+  const auto weight = inputs.find("weight");
+  return {{"out", attention.attend({input(inputs, "q"), input(inputs, "k"), input(inputs, "v"), positions,
+                                    weight == inputs.end() ? nullptr : &weight->second})}};
+}
+
+// The gradients: by x of a rotation, by the weight of a table.
+template <class Other>
+Tensors gradient(const Other&, std::string_view of, const Tensors&) {
+  refuse("backward of " + std::string(of));
+}
+
+template <class Rotation>
+  requires requires(const Rotation& rotation, const Tensor& x) { rotation.backward(x, std::span<const std::int64_t>()); }
+Tensors gradient(const Rotation& rotation, std::string_view of, const Tensors& inputs) {
+  if (of != "rotate") refuse("backward of " + std::string(of));
+  return {{"grad_x", rotation.backward(input(inputs, "grad"), integers(inputs, "positions"))}};
+}
+
+Tensors gradient(const LearnedEncoder& learned, std::string_view of, const Tensors& inputs) {
+  if (of != "encode") refuse("backward of " + std::string(of));
+  return {{"grad_weight", learned.grad_weight(integers(inputs, "positions"), input(inputs, "grad"))}};
+}
+
+Tensors gradient(const RelativeBiasEncoder& relative_bias, std::string_view of, const Tensors& inputs) {
+  if (of != "bias") refuse("backward of " + std::string(of));
+  return {{"grad_weight", relative_bias.grad_weight(integers(inputs, "query_positions"), integers(inputs, "key_positions"), input(inputs, "grad"))}};
 }
 
 class BuiltinSession final : public Session {
  public:
-  explicit BuiltinSession(const Spec& spec) : dtype_(spec.dtype), missing_(missing(spec)), encoder_(encoder_for(spec)) {}
+  explicit BuiltinSession(const Spec& spec)
+      : dtype_(spec.dtype),
+        missing_(missing(spec)),
+        encoder_(std::visit([&](const auto& encoding) { return encoder_of(encoding, spec); }, spec.encoding)) {}
 
   Description describe() override {
-    return {"sextant", SEXTANT_VERSION, {"encode", "rotate"}, {"float64", "float32", "float16", "bfloat16"}};
+    return {"sextant",
+            SEXTANT_VERSION,
+            {"encode", "rotate", "bias", "bucket", "attend", "backward", "reset"},
+            {"float64", "float32", "float16", "bfloat16"}};
   }
 
   Tensors call(std::string_view operation, const Tensors& inputs) override {
-    if (const auto* sinusoidal = std::get_if<SinusoidalEncoder>(&encoder_); sinusoidal && operation == "encode") {
-      return {{"encoding", sinusoidal->encode(inputs.at("positions").integers(), dtype_)}};
-    }
-    if (const auto* rope = std::get_if<RopeEncoder>(&encoder_); rope && operation == "rotate") {
-      return {{"y", rope->rotate(inputs.at("x"), inputs.at("positions").integers())}};
-    }
-    if (std::holds_alternative<std::monostate>(encoder_)) throw SubjectFailure(FailureKind::unsupported, "builtin has no " + missing_);
-    throw SubjectFailure(FailureKind::unsupported, "builtin has no operation " + std::string(operation) + " for this spec");
+    if (operation == "reset") return {};  // encoders keep no state
+    return asked([&](const auto& encoder) { return answer(encoder, operation, inputs, dtype_); });
+  }
+
+  Tensors backward(std::string_view of, const Tensors& inputs) override {
+    return asked([&](const auto& encoder) { return gradient(encoder, of, inputs); });
   }
 
  private:
+  // What an encoder refuses is the subject's own error, told as a worker would tell it.
+  template <class Ask>
+  Tensors asked(Ask ask) const {
+    try {
+      return std::visit(
+          [&]<class Any>(const Any& encoder) -> Tensors {
+            if constexpr (std::is_same_v<Any, std::monostate>) {
+              throw SubjectFailure(FailureKind::unsupported, "builtin has no " + missing_);
+            } else {
+              return ask(encoder);
+            }
+          },
+          encoder_);
+    } catch (const std::logic_error& error) {
+      throw SubjectFailure(FailureKind::error, error.what());
+    }
+  }
+
   Dtype dtype_;
   std::string missing_;
   Encoder encoder_;

@@ -2,19 +2,22 @@
 
 #include <fmt/format.h>
 
+#include <stdexcept>
 #include <utility>
 
 namespace sextant {
 namespace {
 
-Tensor take(Tensors reply, const std::string& name, Dtype dtype, const std::vector<std::int64_t>& shape) {
+using Shape = std::vector<std::int64_t>;
+
+Tensor take(Tensors reply, const std::string& name, Dtype dtype, const Shape& shape) {
   const auto found = reply.find(name);
   if (found == reply.end()) {
     throw SubjectFailure(FailureKind::protocol, fmt::format("the reply has no tensor \"{}\"", name));
   }
   if (found->second.dtype != dtype) {
-    throw SubjectFailure(FailureKind::protocol, fmt::format("\"{}\" came back as {}, the spec says {}", name,
-                                                            name_of(found->second.dtype), name_of(dtype)));
+    throw SubjectFailure(FailureKind::protocol, fmt::format("\"{}\" came back as {}, {} says {}", name, name_of(found->second.dtype),
+                                                            dtype == Dtype::int64 ? "the protocol" : "the spec", name_of(dtype)));
   }
   if (found->second.shape != shape) {
     throw SubjectFailure(FailureKind::protocol, fmt::format("\"{}\" came back with shape {}, expected {}", name,
@@ -23,17 +26,145 @@ Tensor take(Tensors reply, const std::string& name, Dtype dtype, const std::vect
   return std::move(found->second);
 }
 
+[[noreturn]] void refuse(std::string_view operation, const std::string& reason) {
+  throw std::invalid_argument(fmt::format("{}: {}", operation, reason));
+}
+
+// An argument of the spec's dtype and of this shape.
+void check(std::string_view operation, const char* name, const Spec& spec, const Tensor& tensor, const Shape& shape) {
+  if (tensor.dtype != spec.dtype) refuse(operation, fmt::format("{} is {}, the spec says {}", name, name_of(tensor.dtype), name_of(spec.dtype)));
+  if (tensor.shape != shape) refuse(operation, fmt::format("{} has shape {}, expected {}", name, shape_text(tensor.shape), shape_text(shape)));
+}
+
+template <class Wanted>
+const Wanted& needed(std::string_view operation, const Spec& spec) {
+  const auto* encoding = std::get_if<Wanted>(&spec.encoding);
+  if (encoding == nullptr) refuse(operation, fmt::format("{} has none", encoding_name(spec)));
+  return *encoding;
+}
+
+std::int64_t extent(const Tensor& tensor, std::size_t axis) { return axis < tensor.shape.size() ? tensor.shape[axis] : 0; }
+
+// Positions with the axes that the encoding has before `shape`.
+Tensor positions_tensor(std::string_view operation, std::int64_t axes, Shape shape, std::span<const std::int64_t> positions) {
+  if (axes > 1) shape.insert(shape.begin(), axes);
+  if (elements_of(shape) != std::ssize(positions)) {
+    refuse(operation, fmt::format("{} positions, expected {}", positions.size(), shape_text(shape)));
+  }
+  return Tensor::of_integers(std::move(shape), positions);
+}
+
+Tensor encode_with(Session& session, const Spec& spec, std::span<const std::int64_t> positions, Tensors inputs) {
+  const auto width = width_of(spec.encoding);
+  if (!width) refuse("encode", fmt::format("{} has none", encoding_name(spec)));
+  const std::int64_t axes = axes_of(spec.encoding);
+  const std::int64_t rows = std::ssize(positions) / axes;
+  inputs.insert_or_assign("positions", positions_tensor("encode", axes, {rows}, positions));
+  return take(session.call("encode", inputs), "encoding", spec.dtype, {rows, *width});
+}
+
+Tensors bias_inputs(std::span<const std::int64_t> query_positions, std::span<const std::int64_t> key_positions) {
+  return {{"query_positions", Tensor::of_integers({std::ssize(query_positions)}, query_positions)},
+          {"key_positions", Tensor::of_integers({std::ssize(key_positions)}, key_positions)}};
+}
+
 }  // namespace
 
+std::optional<std::int64_t> width_of(const Encoding& encoding) {
+  return std::visit(
+      [](const auto& one) -> std::optional<std::int64_t> {
+        if constexpr (requires { one.dim; }) {
+          return one.dim;
+        } else {
+          return std::nullopt;
+        }
+      },
+      encoding);
+}
+
+std::int64_t axes_of(const Encoding& encoding) {
+  if (const auto* rope_nd = std::get_if<RopeNd>(&encoding)) return axes(*rope_nd);
+  if (std::holds_alternative<Sinusoidal2d>(encoding)) return 2;
+  const auto* attention = std::get_if<Attention>(&encoding);
+  if (attention == nullptr || !attention->position) return 1;
+  return std::visit([](const auto& position) { return axes_of(Encoding(position)); }, *attention->position);
+}
+
 Tensor encode(Session& session, const Spec& spec, std::span<const std::int64_t> positions) {
-  const auto rows = static_cast<std::int64_t>(positions.size());
-  const Tensors inputs{{"positions", Tensor::of_integers({rows}, positions)}};
-  return take(session.call("encode", inputs), "encoding", spec.dtype, {rows, std::get<Sinusoidal>(spec.encoding).dim});
+  if (std::holds_alternative<Learned>(spec.encoding)) refuse("encode", "learned needs a weight");
+  return encode_with(session, spec, positions, {});
+}
+
+Tensor encode(Session& session, const Spec& spec, std::span<const std::int64_t> positions, const Tensor& weight) {
+  const auto& learned = needed<Learned>("encode with a weight", spec);
+  check("encode", "weight", spec, weight, {learned.max_positions, learned.dim});
+  return encode_with(session, spec, positions, {{"weight", weight}});
 }
 
 Tensor rotate(Session& session, const Spec& spec, const Tensor& x, std::span<const std::int64_t> positions) {
-  const Tensors inputs{{"x", x}, {"positions", Tensor::of_integers({x.shape.at(0), x.shape.at(1)}, positions)}};
+  std::int64_t head_dim = 0;
+  if (const auto* rope = std::get_if<Rope>(&spec.encoding)) {
+    head_dim = rope->head_dim;
+  } else if (const auto* xpos = std::get_if<Xpos>(&spec.encoding)) {
+    head_dim = xpos->rope.head_dim;
+  } else {
+    head_dim = needed<RopeNd>("rotate", spec).head_dim;
+  }
+  check("rotate", "x", spec, x, {extent(x, 0), extent(x, 1), extent(x, 2), head_dim});
+  const Tensors inputs{{"x", x}, {"positions", positions_tensor("rotate", axes_of(spec.encoding), {x.shape[0], x.shape[1]}, positions)}};
   return take(session.call("rotate", inputs), "y", spec.dtype, x.shape);
+}
+
+Tensor bias(Session& session, const Spec& spec, std::span<const std::int64_t> query_positions, std::span<const std::int64_t> key_positions) {
+  const auto& alibi = needed<Alibi>("bias without a weight", spec);
+  return take(session.call("bias", bias_inputs(query_positions, key_positions)), "bias", spec.dtype,
+              {alibi.num_heads, std::ssize(query_positions), std::ssize(key_positions)});
+}
+
+Tensor bias(Session& session, const Spec& spec, std::span<const std::int64_t> query_positions, std::span<const std::int64_t> key_positions,
+            const Tensor& weight) {
+  const auto& relative = needed<RelativeBias>("bias with a weight", spec);
+  check("bias", "weight", spec, weight, {relative.num_buckets, extent(weight, 1)});
+  Tensors inputs = bias_inputs(query_positions, key_positions);
+  inputs.insert_or_assign("weight", weight);
+  return take(session.call("bias", inputs), "bias", spec.dtype, {weight.shape[1], std::ssize(query_positions), std::ssize(key_positions)});
+}
+
+std::vector<std::int64_t> bucket(Session& session, const Spec& spec, std::span<const std::int64_t> relative) {
+  needed<RelativeBias>("bucket", spec);
+  const Shape shape{std::ssize(relative)};
+  return take(session.call("bucket", {{"relative", Tensor::of_integers(shape, relative)}}), "bucket", Dtype::int64, shape).integers();
+}
+
+Tensor attend(Session& session, const Spec& spec, const AttendRequest& request) {
+  const auto& attention = needed<Attention>("attend", spec);
+  const std::int64_t batch = extent(request.q, 0);
+  const std::int64_t n = extent(request.q, 2);
+  check("attend", "q", spec, request.q, {batch, attention.num_heads, n, attention.head_dim});
+  check("attend", "k", spec, request.k, {batch, attention.num_kv_heads, n, attention.head_dim});
+  check("attend", "v", spec, request.v, {batch, attention.num_kv_heads, n, attention.head_dim});
+  Tensors inputs{{"q", request.q}, {"k", request.k}, {"v", request.v}};
+  inputs.insert_or_assign("positions", positions_tensor("attend", axes_of(spec.encoding), {batch, n}, request.positions));
+  if (request.weight != nullptr) inputs.insert_or_assign("weight", *request.weight);
+  return take(session.call("attend", inputs), "out", spec.dtype, request.q.shape);
+}
+
+Tensor backward(Session& session, const Spec& spec, std::string_view of, Tensors inputs, const Tensor& grad) {
+  if (grad.dtype != spec.dtype) refuse("backward", fmt::format("grad is {}, the spec says {}", name_of(grad.dtype), name_of(spec.dtype)));
+  const char* name = inputs.contains("weight") ? "weight" : "x";
+  const auto by = inputs.find(name);
+  if (by == inputs.end()) refuse("backward", fmt::format("{} has neither x nor weight to differentiate by", of));
+  const Shape shape = by->second.shape;
+  inputs.insert_or_assign("grad", grad);
+  return take(session.backward(of, inputs), fmt::format("grad_{}", name), spec.dtype, shape);
+}
+
+void reset(Session& session) {
+  try {
+    session.call("reset", {});
+  } catch (const SubjectFailure& failure) {
+    if (failure.kind() != FailureKind::unsupported) throw;
+  }
 }
 
 }  // namespace sextant

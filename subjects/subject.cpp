@@ -2,6 +2,10 @@
 
 namespace sextant {
 
+Tensors Session::backward(std::string_view of, const Tensors& /*inputs*/) {
+  throw SubjectFailure(FailureKind::unsupported, "the subject has no backward of " + std::string(of));
+}
+
 std::string_view name_of(FailureKind kind) {
   switch (kind) {
     case FailureKind::crashed: return "crashed";

@@ -69,6 +69,10 @@ class Session {
   /// operations.hpp checks it. After a SubjectFailure of a kind other than `error` and `unsupported` the session is over.
   /// @throws SubjectFailure, Interrupted.
   virtual Tensors call(std::string_view operation, const Tensors& inputs) = 0;
+
+  /// The protocol's `backward` of operation `of`: `inputs` are that operation's, and `grad`. Unsupported unless a session says otherwise.
+  /// @throws SubjectFailure, Interrupted.
+  virtual Tensors backward(std::string_view of, const Tensors& inputs);
 };
 
 /// An implementation under audit.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <sstream>
 #include <utility>
 
@@ -76,7 +77,7 @@ class WorkerSession final : public Session {
 
   Description describe() override {
     try {
-      const Blob reply = ask("describe", {});
+      const Blob reply = ask("describe", {}, {});
       const auto text = [&](const char* key) {
         const auto found = reply.metadata.find(key);
         return found == reply.metadata.end() ? std::string() : found->second;
@@ -88,12 +89,16 @@ class WorkerSession final : public Session {
     }
   }
 
-  Tensors call(std::string_view operation, const Tensors& inputs) override { return ask(operation, inputs).tensors; }
+  Tensors call(std::string_view operation, const Tensors& inputs) override { return ask(operation, inputs, {}).tensors; }
+
+  Tensors backward(std::string_view of, const Tensors& inputs) override { return ask("backward", inputs, {{"of", std::string(of)}}).tensors; }
 
  private:
-  Blob ask(std::string_view operation, const Tensors& inputs) {
+  // `metadata` goes beside op, id and spec.
+  Blob ask(std::string_view operation, const Tensors& inputs, std::map<std::string, std::string> metadata) {
     const std::string id = std::to_string(next_id_++);
-    const Blob request{{{"op", std::string(operation)}, {"id", id}, {"spec", to_json(spec_)}}, inputs};
+    metadata.insert({{"op", std::string(operation)}, {"id", id}, {"spec", to_json(spec_)}});
+    const Blob request{std::move(metadata), inputs};
     SafetensorsReader reader(reply_limit(inputs, spec_));
     const auto read = [&](std::span<const std::byte> bytes) {
       if (reader.feed(bytes) < bytes.size()) throw SafetensorsError("wrote more bytes after its reply");

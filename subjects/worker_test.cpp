@@ -192,6 +192,31 @@ TEST_F(Worker, ADestroyedSessionLeavesNoChildAndNoGrandchild) {
   EXPECT_TRUE(gone(child));
 }
 
+TEST_F(Worker, AnswersEveryOtherOperation) {
+  spec_ = parse_spec(R"({"encoding":"relative_bias","num_buckets":4,"max_distance":3})");
+  const auto session = open("def bucket(relative, spec):\n    return np.abs(relative) % spec['num_buckets']\n"
+                            "def bias(q, k, weight, spec):\n    return np.repeat(weight.T[:, :1, None], len(q), 1).repeat(len(k), 2)\n"
+                            "def backward(of, inputs, grad, spec):\n"
+                            "    assert of == 'bias' and set(inputs) == {'query_positions', 'key_positions', 'weight'}\n"
+                            "    return inputs['weight'] * grad.sum()\n");
+  const std::vector<std::int64_t> two{0, 5};
+  EXPECT_EQ(bucket(*session, spec_, two), (std::vector<std::int64_t>{0, 1}));
+  Tensor weight = Tensor::zeros(Dtype::float32, {4, 3});
+  weight.set(1, 7);
+  EXPECT_EQ(bias(*session, spec_, two, two, weight).at(4), 7);
+  const Tensors inputs{{"query_positions", Tensor::of_integers({2}, two)}, {"key_positions", Tensor::of_integers({2}, two)}, {"weight", weight}};
+  Tensor grad = Tensor::zeros(Dtype::float32, {3, 2, 2});
+  grad.set(5, 2);
+  EXPECT_EQ(backward(*session, spec_, "bias", inputs, grad).at(1), 14);
+  EXPECT_NO_THROW(reset(*session));
+
+  spec_ = parse_spec(R"({"encoding":"attention","num_heads":2,"head_dim":4})");
+  const auto attention = open("def attend(q, k, v, positions, spec):\n    return v * np.float32(positions.sum())\n");
+  Tensor q = Tensor::zeros(Dtype::float32, {1, 2, 2, 4});
+  q.set(3, 1);
+  EXPECT_EQ(attend(*attention, spec_, {q, q, q, two}).at(3), 5);
+}
+
 TEST_F(Worker, AStopRequestInterruptsACall) {
   const std::filesystem::path file = directory_ / "subject.py";
   std::ofstream(file) << "import time\ndef encode(p, spec):\n    time.sleep(100)\n";

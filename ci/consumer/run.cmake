@@ -1,0 +1,16 @@
+# Installs sextant::lib from the build folder BUILD into a folder below it, then configures, builds and runs the project SOURCE against that.
+set(prefix ${BUILD}/consumer/install)
+set(tree ${BUILD}/consumer/build)
+file(REMOVE_RECURSE ${BUILD}/consumer)
+function(run)
+  execute_process(COMMAND ${ARGN} COMMAND_ERROR_IS_FATAL ANY)
+endfunction()
+set(flags "")
+if(SANITIZE)
+  set(flags "-fsanitize=${SANITIZE}")
+endif()
+run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${prefix} --component lib)
+run(${CMAKE_COMMAND} -S ${SOURCE} -B ${tree} -G Ninja -D CMAKE_BUILD_TYPE=Release -D CMAKE_CXX_COMPILER=${CXX} -D "CMAKE_CXX_FLAGS=${flags}"
+    -D CMAKE_PREFIX_PATH=${prefix} -D CMAKE_FIND_USE_PACKAGE_REGISTRY=OFF)
+run(${CMAKE_COMMAND} --build ${tree})
+run(${tree}/consumer)

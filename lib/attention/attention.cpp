@@ -1,0 +1,220 @@
+#include "lib/attention/attention.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "lib/attention/blocks.hpp"
+#include "lib/attention/softmax_rows.hpp"
+#include "lib/numeric/checks.hpp"
+#include "lib/rope/rope.hpp"
+#include "lib/rope_nd/rope_nd.hpp"
+#include "lib/xpos/xpos.hpp"
+
+// The error bound. u is the arithmetic's, S = score, B = bias, V = value, d = head_dim, and T = ceil(n / keys_per_block) the blocks of keys.
+//
+// 1. A score. Rotated vectors are within 2 u of their true elements, in the norm of their pair: 4 u S (two factors). q is multiplied by a rounded
+//    1/sqrt(d), 3 u S; the product sums d terms in some order, d u S; the bias is within 3 u B of itself, and adding it costs u (S + B). In all the
+//    score errs by u ((d + 8) S + 4 B), to first order.
+// 2. A weight, relative to e^(true score - a constant of the row). Scores are bounded by S + B, so the arguments of the exponentials that make up one
+//    weight, its own and the rescalings after it, are differences whose absolute values add up to at most 2 (S + B): they err by 2 u (S + B) in all. Each of
+//    the at most T + 1 exponentials errs by 2 u exponential_ulp, each product by u. So a weight is its true value times e^(+-W), to first order
+//    W = u ((d + 10) S + 6 B + (2 exponential_ulp + 1) (T + 1)). u d <= 2^-4 is demanded, so that 9/8 of it covers the higher orders.
+// 3. The sums. sum w v and sum w have n terms each, added in blocks: each term is carried through at most n + T additions and products. The quotient
+//    rounds once. With step 2 every term of either sum is its true one times e^(+-A), A = W + u (n + T + 2) / (1 - u (n + T + 2)), so that the
+//    result differs from the true mean of the values by at most (e^(2A) - 1) V.
+// 4. Underflow. A weight below the least normal value errs by less than that absolutely, n of them and T rescalings of the sums likewise; the row's greatest weight is 1
+//    (times e^(+-A)): (n + T) 2^(min_exponent + 1) V e^(2A) in the quotient.
+// 5. The dtype's own rounding, of a value of at most V e^(2A), where it is narrower than the arithmetic.
+
+namespace sextant {
+namespace {
+
+constexpr std::string_view function = "DotProductAttention::attend";
+
+Dtype arithmetic_of(Dtype dtype) { return dtype == Dtype::float64 ? Dtype::float64 : Dtype::float32; }
+
+const Attention& checked(const Attention& encoding) {
+  Spec spec;
+  spec.encoding = encoding;
+  spec.max_position = 2;  // every encoding has the positions 0 and 1, but for the tables with only one
+  if (encoding.position) {
+    std::visit(
+        [&](const auto& position) {
+          if constexpr (requires { position_count(position); }) spec.max_position = std::clamp<std::int64_t>(position_count(position), 1, 2);
+        },
+        *encoding.position);
+  }
+  validate(spec);
+  return encoding;
+}
+
+// [a, b, c, d] with its two middle axes exchanged: [a, c, b, d].
+Tensor with_middle_exchanged(const Tensor& x) {
+  Tensor result = Tensor::zeros(x.dtype, {x.shape[0], x.shape[2], x.shape[1], x.shape[3]});
+  const std::size_t row = static_cast<std::size_t>(x.shape[3]) * size_of(x.dtype);
+  const std::byte* source = x.data.data();
+  for (std::int64_t a = 0; a < x.shape[0]; ++a) {
+    for (std::int64_t b = 0; b < x.shape[1]; ++b) {
+      for (std::int64_t c = 0; c < x.shape[2]; ++c, source += row) {
+        std::memcpy(result.data.data() + static_cast<std::size_t>((a * x.shape[2] + c) * x.shape[1] + b) * row, source, row);
+      }
+    }
+  }
+  return result;
+}
+
+Tensor converted(const Tensor& x, Dtype dtype) {
+  Tensor result = Tensor::zeros(dtype, x.shape);
+  for (std::int64_t i = 0; i < x.elements(); ++i) result.set(i, x.at(i));
+  return result;
+}
+
+Xpos in_role(Xpos encoding, Role role) {
+  encoding.role = role;
+  return encoding;
+}
+
+}  // namespace
+
+struct DotProductAttention::Turning {
+  /// xPos has an encoder for each role; the others turn both alike.
+  struct XposPair {
+    XposEncoder query;
+    XposEncoder key;
+  };
+  std::variant<std::monostate, RopeEncoder, RopeNdEncoder, XposPair> encoder;
+
+  static Turning of(const Attention& encoding) {
+    if (!encoding.position) return {};
+    if (const auto* rope = std::get_if<Rope>(&*encoding.position)) return {RopeEncoder(*rope)};
+    if (const auto* rope_nd = std::get_if<RopeNd>(&*encoding.position)) return {RopeNdEncoder(*rope_nd)};
+    if (const auto* xpos = std::get_if<Xpos>(&*encoding.position)) {
+      return {XposPair{XposEncoder(in_role(*xpos, Role::query)), XposEncoder(in_role(*xpos, Role::key))}};
+    }
+    return {};
+  }
+
+  bool turns() const { return !std::holds_alternative<std::monostate>(encoder); }
+
+  /// x, [batch, heads, n, head_dim], as the role has it.
+  Tensor turned(const Tensor& x, std::span<const std::int64_t> positions, Role role) const {
+    const Tensor by_token = with_middle_exchanged(x);
+    if (const auto* rope = std::get_if<RopeEncoder>(&encoder)) return with_middle_exchanged(rope->rotate(by_token, positions));
+    if (const auto* rope_nd = std::get_if<RopeNdEncoder>(&encoder)) return with_middle_exchanged(rope_nd->rotate(by_token, positions));
+    const auto& xpos = std::get<XposPair>(encoder);
+    return with_middle_exchanged((role == Role::query ? xpos.query : xpos.key).rotate(by_token, positions));
+  }
+};
+
+namespace {
+
+// Positions that the encoding needs, of those given: none, or one or more coordinates for each token.
+void check_positions(const Attention& encoding, std::span<const std::int64_t> positions, std::int64_t tokens) {
+  const PositionEncoding* position = encoding.position ? &*encoding.position : nullptr;
+  if (const auto* rope_nd = position == nullptr ? nullptr : std::get_if<RopeNd>(position)) {
+    check_count(function, positions, axes(*rope_nd) * tokens);
+  } else if (position != nullptr && (std::holds_alternative<Rope>(*position) || std::holds_alternative<Xpos>(*position) ||
+                                     std::holds_alternative<Alibi>(*position) || std::holds_alternative<RelativeBias>(*position))) {
+    check_count(function, positions, tokens);
+  } else {
+    return;
+  }
+  check_range(function, positions);
+}
+
+void check_inputs(const Attention& encoding, const AttentionInputs& inputs) {
+  const Tensor& q = inputs.q;
+  if (q.shape.size() != 4) throw std::invalid_argument(std::string(function) + ": q has shape " + shape_text(q.shape) + ", expected [batch, num_heads, n, head_dim]");
+  const std::int64_t batch = q.shape[0];
+  const std::int64_t n = q.shape[2];
+  check_tensor(function, "q", q, {batch, encoding.num_heads, n, encoding.head_dim});
+  for (const auto& [name, tensor] : {std::pair<std::string_view, const Tensor&>("k", inputs.k), {"v", inputs.v}}) {
+    check_tensor(function, name, tensor, {batch, encoding.num_kv_heads, n, encoding.head_dim});
+    if (tensor.dtype != q.dtype) {
+      throw std::invalid_argument(std::string(function) + ": " + std::string(name) + " is " + std::string(name_of(tensor.dtype)) + ", q is " + std::string(name_of(q.dtype)));
+    }
+  }
+  check_positions(encoding, inputs.positions, batch * n);
+  const auto* relative = encoding.position ? std::get_if<RelativeBias>(&*encoding.position) : nullptr;
+  if ((relative != nullptr) != (inputs.weight != nullptr)) {
+    throw std::invalid_argument(std::string(function) + (relative != nullptr ? ": relative_bias needs a weight" : ": a weight without relative_bias"));
+  }
+  if (relative != nullptr) check_tensor(function, "weight", *inputs.weight, {relative->num_buckets, encoding.num_heads});
+}
+
+// Tensors of Scalar's dtype as arrays: std::vector<std::byte> aligns its memory for every scalar.
+template <class Scalar>
+const Scalar* array(const Tensor& tensor) {
+  return reinterpret_cast<const Scalar*>(tensor.data.data());
+}
+
+template <class Scalar>
+Tensor attend_as(const Attention& encoding, const AttentionInputs& inputs, const Tensor& q, const Tensor& k, const Tensor& v) {
+  const std::int64_t n = q.shape[2];
+  const auto bias = score_bias<Scalar>(encoding, inputs.positions, n, inputs.weight);
+  Tensor out = Tensor::zeros(q.dtype, q.shape);
+  attend_in_blocks(encoding, AttentionArrays<Scalar>{q.shape[0], n, array<Scalar>(q), array<Scalar>(k), array<Scalar>(v), bias.get(),
+                                                     reinterpret_cast<Scalar*>(out.data.data())});
+  return out;
+}
+
+// x itself, or a converted copy that `kept` holds.
+const Tensor& in_arithmetic(const Tensor& x, Tensor& kept) {
+  const Dtype arithmetic = arithmetic_of(x.dtype);
+  if (x.dtype == arithmetic) return x;
+  kept = converted(x, arithmetic);
+  return kept;
+}
+
+}  // namespace
+
+double attention_error(const Attention& encoding, std::int64_t n, Dtype dtype, const AttentionMagnitudes& magnitudes) {
+  const Dtype arithmetic = arithmetic_of(dtype);
+  const double u = unit_roundoff(arithmetic);
+  const auto d = static_cast<double>(encoding.head_dim);
+  const auto blocks = std::ceil(static_cast<double>(n) / static_cast<double>(keys_per_block));
+  const double carried = u * (static_cast<double>(n) + blocks + 2);
+  if (u * d > 0x1p-4 || carried > 0.5) throw std::invalid_argument("attention_error: more terms than the arithmetic can bound");
+  const double weight = 9.0 / 8 * u * ((d + 10) * magnitudes.score + 6 * magnitudes.bias + (2 * exponential_ulp + 1) * (blocks + 1));
+  const double growth = std::expm1(2 * (weight + carried / (1 - carried)));
+  const double underflow = (static_cast<double>(n) + blocks) * std::ldexp(1.0, format_of(arithmetic).min_exponent + 1);
+  const double own = dtype == arithmetic ? 0 : unit_roundoff(dtype);
+  // A value below the dtype's normal range is rounded to a multiple of its least value.
+  const double least = dtype == arithmetic ? 0 : std::ldexp(1.0, format_of(dtype).min_exponent - format_of(dtype).precision);
+  return magnitudes.value * (growth + (own + underflow) * (1 + growth)) + least;
+}
+
+DotProductAttention::DotProductAttention(const Attention& encoding)
+    : encoding_(checked(encoding)), turning_(std::make_unique<const Turning>(Turning::of(encoding))) {}
+DotProductAttention::~DotProductAttention() = default;
+DotProductAttention::DotProductAttention(DotProductAttention&&) noexcept = default;
+DotProductAttention& DotProductAttention::operator=(DotProductAttention&&) noexcept = default;
+
+Tensor DotProductAttention::attend(const AttentionInputs& inputs) const {
+  check_inputs(encoding_, inputs);
+  Tensor kept[3];
+  const Tensor* q = &in_arithmetic(inputs.q, kept[0]);
+  const Tensor* k = &in_arithmetic(inputs.k, kept[1]);
+  const Tensor& v = in_arithmetic(inputs.v, kept[2]);
+  if (turning_->turns()) {
+    kept[0] = turning_->turned(*q, inputs.positions, Role::query);
+    kept[1] = turning_->turned(*k, inputs.positions, Role::key);
+    q = &kept[0];
+    k = &kept[1];
+  }
+  Tensor out = q->dtype == Dtype::float64 ? attend_as<double>(encoding_, inputs, *q, *k, v) : attend_as<float>(encoding_, inputs, *q, *k, v);
+  return out.dtype == inputs.q.dtype ? out : converted(out, inputs.q.dtype);
+}
+
+void DotProductAttention::attend(const AttentionInputs& inputs, std::span<std::byte> out) const {
+  check_bytes(function, out, elements_of(inputs.q.shape), inputs.q.dtype);
+  const Tensor result = attend(inputs);
+  std::ranges::copy(result.data, out.begin());
+}
+
+}  // namespace sextant

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "lib/numeric/tensor.hpp"
+#include "lib/spec/spec.hpp"
+
+namespace sextant {
+
+/// What attention is given: dense tensors of one floating dtype.
+struct AttentionInputs {
+  const Tensor& q;  ///< [batch, num_heads, n, head_dim]
+  const Tensor& k;  ///< [batch, num_kv_heads, n, head_dim]
+  const Tensor& v;  ///< as k
+  /// [batch, n] row-major, [axes, batch, n] for rope_nd; may be empty where no encoding acts on q, k or the scores.
+  std::span<const std::int64_t> positions;
+  const Tensor* weight = nullptr;  ///< relative_bias's [num_buckets, num_heads], of any floating dtype; else null
+};
+
+/// What the error of attention is measured by, as real numbers.
+struct AttentionMagnitudes {
+  double score;  ///< at least sum_i |q_i k_i| / sqrt(head_dim) for each query and key that it sees
+  double bias;   ///< at least |bias|
+  double value;  ///< at least |v|
+};
+
+/// A bound of |computed - true| for each element of attention over n keys in arithmetic of `dtype`, float32 for the 16-bit ones, where no
+/// score overflows; attention.cpp derives it. In short: value (e^(2A) - 1), A near u (n + (head_dim + 10) score + 6 bias), u = 2^-24 or 2^-53; then
+/// one rounding to the dtype.
+double attention_error(const Attention& encoding, std::int64_t n, Dtype dtype, const AttentionMagnitudes& magnitudes);
+
+/// Scaled dot-product attention, Vaswani et al. 2017, section 3.2.1, as lib/spec/attention.hpp states it: multi-head, grouped-query, causal or
+/// not, with any position encoding. Const: one object may serve any number of threads.
+class DotProductAttention {
+ public:
+  /// @throws SpecError if `encoding` is outside its domain.
+  explicit DotProductAttention(const Attention& encoding);
+  ~DotProductAttention();
+  DotProductAttention(DotProductAttention&&) noexcept;
+  DotProductAttention& operator=(DotProductAttention&&) noexcept;
+
+  /// The result into `out`, of q's shape and dtype, dense, at any alignment. Within attention_error of the true value; float16 and bfloat16 are
+  /// computed in float32, with one rounding at the end. The same bits on any number of threads of one machine; another instruction set
+  /// may give others. NaN and infinity in a query stay in its token; in a key or a value they reach every token that sees it. Memory beyond
+  /// `out`: linear in the inputs.
+  /// @throws std::invalid_argument if shapes, dtypes, positions or weight do not fit each other or the spec; std::out_of_range for a position beyond
+  /// +-2^53 where the encoding takes positions.
+  void attend(const AttentionInputs& inputs, std::span<std::byte> out) const;
+
+  /// The same as a tensor.
+  Tensor attend(const AttentionInputs& inputs) const;
+
+ private:
+  struct Turning;  // what rotates q and k
+
+  Attention encoding_;
+  std::unique_ptr<const Turning> turning_;
+};
+
+}  // namespace sextant

@@ -1,0 +1,87 @@
+#include "lib/attention/softmax_rows.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "lib/attention/softmax_rows.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include <hwy/contrib/math/math-inl.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace sextant::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+// Highway's Exp gives 0 for NaN: it is kept, so that a NaN in the input is one in the output.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V ExpKeepingNaN(D d, V x) {
+  return hn::IfThenElse(hn::Eq(x, x), hn::Exp(d, x), x);
+}
+
+template <class Scalar>
+HWY_INLINE Scalar TakeScores(Scalar* HWY_RESTRICT scores, const Scalar* HWY_RESTRICT bias, std::size_t count, SoftmaxState<Scalar>& state) {
+  const hn::ScalableTag<Scalar> d;
+  using V = hn::Vec<decltype(d)>;
+  const std::size_t lanes = hn::Lanes(d);
+  const std::size_t whole = count - count % lanes;
+
+  Scalar greatest = state.greatest;
+  if (bias != nullptr) {
+    for (std::size_t i = 0; i < whole; i += lanes) hn::StoreU(hn::Add(hn::LoadU(d, scores + i), hn::LoadU(d, bias + i)), d, scores + i);
+    for (std::size_t i = whole; i < count; ++i) scores[i] += bias[i];
+  }
+  V highest = hn::Set(d, greatest);
+  for (std::size_t i = 0; i < whole; i += lanes) highest = hn::Max(highest, hn::LoadU(d, scores + i));
+  greatest = hn::GetLane(hn::MaxOfLanes(d, highest));
+  for (std::size_t i = whole; i < count; ++i) greatest = scores[i] > greatest ? scores[i] : greatest;
+
+  V sums = hn::Zero(d);
+  const V offset = hn::Set(d, greatest);
+  for (std::size_t i = 0; i < whole; i += lanes) {
+    const V weight = ExpKeepingNaN(d, hn::Sub(hn::LoadU(d, scores + i), offset));
+    hn::StoreU(weight, d, scores + i);
+    sums = hn::Add(sums, weight);
+  }
+  Scalar sum = hn::GetLane(hn::SumOfLanes(d, sums));
+  for (std::size_t i = whole; i < count; ++i) {
+    scores[i] = hn::GetLane(ExpKeepingNaN(d, hn::Set(d, scores[i] - greatest)));
+    sum += scores[i];
+  }
+  const Scalar factor = hn::GetLane(ExpKeepingNaN(d, hn::Set(d, state.greatest - greatest)));
+  state = {greatest, state.sum * factor + sum};
+  return factor;
+}
+
+float TakeFloats(float* scores, const float* bias, std::size_t count, SoftmaxState<float>& state) { return TakeScores(scores, bias, count, state); }
+double TakeDoubles(double* scores, const double* bias, std::size_t count, SoftmaxState<double>& state) {
+  return TakeScores(scores, bias, count, state);
+}
+const char* SoftmaxTarget() { return hwy::TargetName(HWY_TARGET); }
+
+}  // namespace sextant::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace sextant {
+namespace {
+
+HWY_EXPORT(TakeFloats);
+HWY_EXPORT(TakeDoubles);
+HWY_EXPORT(SoftmaxTarget);
+
+}  // namespace
+
+template <>
+float take_scores(float* scores, const float* bias, std::size_t count, SoftmaxState<float>& state) {
+  return HWY_DYNAMIC_DISPATCH(TakeFloats)(scores, bias, count, state);
+}
+
+template <>
+double take_scores(double* scores, const double* bias, std::size_t count, SoftmaxState<double>& state) {
+  return HWY_DYNAMIC_DISPATCH(TakeDoubles)(scores, bias, count, state);
+}
+
+std::string softmax_target() { return HWY_DYNAMIC_DISPATCH(SoftmaxTarget)(); }
+
+}  // namespace sextant
+#endif

@@ -1,0 +1,54 @@
+#include "lib/integer/integer.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include "lib/numeric/checks.hpp"
+
+namespace sextant {
+namespace {
+
+// numerator / denominator rounded to odd: the quotient itself where it is a double, else the one of the two doubles around it whose last
+// bit is set. That bit remembers the inexactness, so that rounding it once more, to at most 51 bits, rounds the true quotient (Boldo and
+// Melquiond 2008, IEEE Transactions on Computers 57(4), theorem 1). Both arguments are integers of at most 2^53.
+double quotient_to_odd(double numerator, double denominator) {
+  const double quotient = numerator / denominator;
+  const double rest = std::fma(-quotient, denominator, numerator);  // exact, a division's remainder
+  if (rest == 0 || (std::bit_cast<std::uint64_t>(quotient) & 1) != 0) return quotient;
+  const double towards = (rest > 0) == (denominator > 0) ? std::numeric_limits<double>::infinity() : -std::numeric_limits<double>::infinity();
+  return std::nextafter(quotient, towards);
+}
+
+}  // namespace
+
+IntegerEncoder::IntegerEncoder(const Integer& encoding, std::int64_t max_position) : encoding_(encoding), max_position_(max_position) {
+  Spec spec;
+  spec.encoding = encoding;
+  spec.min_position = std::min<std::int64_t>(0, max_position - 1);
+  spec.max_position = max_position;
+  validate(spec);
+}
+
+void IntegerEncoder::encode(std::span<const std::int64_t> positions, Dtype dtype, std::span<std::byte> out) const {
+  check_bytes("IntegerEncoder::encode", out, std::ssize(positions) * encoding_.dim, dtype);
+  check_range("IntegerEncoder::encode", positions);
+  const auto last = static_cast<double>(max_position_ - 1);
+  const std::size_t width = size_of(dtype);
+  std::byte* place = out.data();
+  for (const std::int64_t position : positions) {
+    const auto number = static_cast<double>(position);
+    double value = number;
+    if (encoding_.normalize) value = dtype == Dtype::float64 ? number / last : quotient_to_odd(number, last);
+    for (std::int64_t channel = 0; channel < encoding_.dim; ++channel, place += width) store(dtype, value, place);
+  }
+}
+
+Tensor IntegerEncoder::encode(std::span<const std::int64_t> positions, Dtype dtype) const {
+  Tensor table = Tensor::zeros(dtype, {std::ssize(positions), encoding_.dim});
+  encode(positions, dtype, table.data);
+  return table;
+}
+
+}  // namespace sextant

@@ -1,0 +1,80 @@
+#include "lib/learned/learned.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+#include <stdexcept>
+#include <vector>
+
+#include "lib/numeric/checks.hpp"
+#include "lib/numeric/exact_sum.hpp"
+#include "lib/numeric/parallel.hpp"
+
+namespace sextant {
+
+LearnedEncoder::LearnedEncoder(const Learned& encoding) : encoding_(encoding) {
+  Spec spec;
+  spec.encoding = encoding;
+  spec.max_position = 1;
+  validate(spec);
+}
+
+void LearnedEncoder::check(const char* function, std::span<const std::int64_t> positions) const {
+  for (const std::int64_t position : positions) {
+    if (position < 0 || position >= encoding_.max_positions) {
+      throw std::out_of_range(fmt::format("{}: position {} is not one of the {} learned", function, position, encoding_.max_positions));
+    }
+  }
+}
+
+void LearnedEncoder::encode(std::span<const std::int64_t> positions, const Tensor& weight, std::span<std::byte> out) const {
+  constexpr const char* function = "LearnedEncoder::encode";
+  check_tensor(function, "weight", weight, {encoding_.max_positions, encoding_.dim});
+  check_bytes(function, out, std::ssize(positions) * encoding_.dim, weight.dtype);
+  check(function, positions);
+  const std::size_t row = static_cast<std::size_t>(encoding_.dim) * size_of(weight.dtype);
+  std::byte* place = out.data();
+  for (const std::int64_t position : positions) {
+    std::memcpy(place, weight.data.data() + static_cast<std::size_t>(position) * row, row);
+    place += row;
+  }
+}
+
+Tensor LearnedEncoder::encode(std::span<const std::int64_t> positions, const Tensor& weight) const {
+  Tensor rows = Tensor::zeros(weight.dtype, {std::ssize(positions), encoding_.dim});
+  encode(positions, weight, rows.data);
+  return rows;
+}
+
+Tensor LearnedEncoder::grad_weight(std::span<const std::int64_t> positions, const Tensor& grad) const {
+  constexpr const char* function = "LearnedEncoder::grad_weight";
+  check_tensor(function, "grad", grad, {std::ssize(positions), encoding_.dim});
+  check(function, positions);
+  Tensor gradient = Tensor::zeros(grad.dtype, {encoding_.max_positions, encoding_.dim});
+
+  // Tokens of one position side by side, and where each such group starts.
+  std::vector<std::int64_t> tokens(positions.size());
+  std::iota(tokens.begin(), tokens.end(), 0);
+  const auto position_of = [&](std::int64_t token) { return positions[static_cast<std::size_t>(token)]; };
+  std::ranges::stable_sort(tokens, {}, position_of);
+  std::vector<std::size_t> starts;
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    if (i == 0 || position_of(tokens[i]) != position_of(tokens[i - 1])) starts.push_back(i);
+  }
+  starts.push_back(tokens.size());
+
+  parallel_for(std::ssize(starts) - 1, [&](std::int64_t group) {
+    const auto first = static_cast<std::size_t>(group);
+    const std::span<const std::int64_t> members(tokens.data() + starts[first], tokens.data() + starts[first + 1]);
+    for (std::int64_t channel = 0; channel < encoding_.dim; ++channel) {
+      ExactSum sum;
+      for (const std::int64_t token : members) sum.add(grad.at(token * encoding_.dim + channel));
+      gradient.set(position_of(members.front()) * encoding_.dim + channel, sum.rounded(grad.dtype));
+    }
+  });
+  return gradient;
+}
+
+}  // namespace sextant

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "lib/numeric/tensor.hpp"
+#include "lib/spec/spec.hpp"
+
+namespace sextant {
+
+/// The learned code of lib/spec/learned.hpp: row p of a weight [max_positions, dim], which the caller keeps.
+/// A plain value, const: one encoder may serve any number of threads.
+class LearnedEncoder {
+ public:
+  /// @throws SpecError if `encoding` is outside its domain.
+  explicit LearnedEncoder(const Learned& encoding);
+
+  /// The rows of `positions` into `out`: [positions.size(), dim], row-major and dense, of the weight's floating dtype, bit for bit.
+  /// @throws std::invalid_argument for a weight of another shape or an `out` of another size, std::out_of_range unless
+  /// 0 <= position < max_positions, before anything is written.
+  void encode(std::span<const std::int64_t> positions, const Tensor& weight, std::span<std::byte> out) const;
+
+  /// The same as a tensor.
+  Tensor encode(std::span<const std::int64_t> positions, const Tensor& weight) const;
+
+  /// The gradient by the weight of the loss whose gradient by the code is `grad`, [positions.size(), dim]: row p of the result,
+  /// [max_positions, dim] of grad's dtype, is the sum of grad's rows that stand at position p, the nearest value of the dtype to the exact
+  /// sum, ties to even. So neither the order of the tokens nor the number of threads changes a bit. A sum of zero is +0.
+  /// @throws as encode.
+  Tensor grad_weight(std::span<const std::int64_t> positions, const Tensor& grad) const;
+
+ private:
+  void check(const char* function, std::span<const std::int64_t> positions) const;
+
+  Learned encoding_;
+};
+
+}  // namespace sextant

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "lib/numeric/geometric_rotations.hpp"
+#include "lib/numeric/tensor.hpp"
+#include "lib/spec/rope.hpp"
+
+namespace sextant {
+
+/// Which channels of a head are turned, and where the results go.
+struct PairedChannels {
+  std::vector<Channels> from;         ///< of each pair, in the input
+  std::vector<Channels> to;           ///< of each pair, in the output
+  std::vector<Passthrough> unturned;  ///< the other channels
+};
+
+/// (x0, x1) -> (x0 cos - x1 sin, x0 sin + x1 cos), or its transpose.
+enum class Sense { counterclockwise, clockwise };
+
+/// Turns each pair of each head of each token of `x`, [..., heads, head_dim] row-major, into `out`, of the same shape and dtype, by
+/// turn_of(token, pair): the nearest value of the dtype to the real number (GeometricRotations::Turn::combine), on any number of
+/// threads. Channels that no frequency turns, and all of them where the turn is the identity, are copied bit for bit. A pair with NaN or
+/// infinity has what the formula gives in float64, without the turn's factor, NaN as the positive quiet one.
+/// Precondition: x and out do not overlap, and are as large as `tokens` and `heads` say.
+void rotate_pairs(const PairedChannels& channels, Sense sense, const Tensor& x, std::int64_t tokens, std::int64_t heads,
+                  const std::function<GeometricRotations::Turn(std::int64_t token, std::int64_t pair)>& turn_of, std::span<std::byte> out);
+
+}  // namespace sextant

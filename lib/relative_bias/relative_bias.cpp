@@ -1,0 +1,145 @@
+#include "lib/relative_bias/relative_bias.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+#include <stdexcept>
+
+#include "lib/numeric/checks.hpp"
+#include "lib/numeric/correct_rounding.hpp"
+#include "lib/numeric/exact_sum.hpp"
+#include "lib/numeric/parallel.hpp"
+
+namespace sextant {
+namespace {
+
+using boost::multiprecision::cpp_int;
+
+const RelativeBias& checked(const RelativeBias& encoding) {
+  Spec spec;
+  spec.encoding = encoding;
+  validate(spec);
+  return encoding;
+}
+
+// The bucket of distance n >= E grows by the integer k where ln(n/E) / ln(d/E) >= k/s, E the exact distances, d = max_distance, s the steps
+// from E to d: where n >= E (d/E)^(k/s). With k/s in lowest terms that is n^s >= d^k E^(s-k), a comparison of integers.
+struct Curve {
+  std::int64_t exact;
+  std::int64_t furthest;
+};
+
+cpp_int power(std::int64_t base, std::int64_t exponent) { return pow(cpp_int(base), static_cast<unsigned>(exponent)); }
+
+// The least n of that kind, by bisection between E, which never is, and d, which always is.
+std::int64_t border_by_powers(const Curve& curve, std::int64_t k, std::int64_t s) {
+  const cpp_int needed = power(curve.furthest, k) * power(curve.exact, s - k);
+  std::int64_t below = curve.exact;
+  std::int64_t at_least = curve.furthest;
+  while (at_least - below > 1) {
+    const std::int64_t middle = below + (at_least - below) / 2;
+    (power(middle, s) >= needed ? at_least : below) = middle;
+  }
+  return at_least;
+}
+
+// ceil(E (d/E)^(k/s)), or nothing while the approximation reaches over an integer. The logarithm is below 53 ln 2 < 37 and errs by 2^8 + 1 spacings
+// of itself, which exp makes a relative error below 2^14; with exp's own and four operations below 2^15.
+template <class Real>
+std::optional<std::int64_t> border_by_logarithm(const Curve& curve, std::int64_t k, std::int64_t s) {
+  const Real real = exp(Real(log(Real(Real(curve.furthest) / curve.exact)) * k / s)) * curve.exact;
+  const Real error = real * ldexp(spacing_at_one<Real>(), 15);
+  const auto low = static_cast<std::int64_t>(ceil(Real(real - error)));
+  const auto high = static_cast<std::int64_t>(ceil(Real(real + error)));
+  return low == high ? std::optional(low) : std::nullopt;
+}
+
+std::int64_t border(const Curve& curve, std::int64_t step, std::int64_t steps) {
+  const std::int64_t common = std::gcd(step, steps);
+  const std::int64_t k = step / common;
+  const std::int64_t s = steps / common;
+  // Powers of up to 64 are quick. Beyond, the real number is never an integer n, so that its enclosure comes to lie between two: by n^s =
+  // d^k E^(s-k), with k and s coprime, d/E would be an s-th power of a rational other than 1, one of whose terms is at least 2^s > d.
+  if (s <= 64) return border_by_powers(curve, k, s);
+  if (const auto found = border_by_logarithm<WideFloat<192>>(curve, k, s)) return *found;
+  if (const auto found = border_by_logarithm<WideFloat<384>>(curve, k, s)) return *found;
+  if (const auto found = border_by_logarithm<WideFloat<768>>(curve, k, s)) return *found;
+  throw std::domain_error("RelativeBiasEncoder: a border between buckets is undecided at 768 bits");
+}
+
+}  // namespace
+
+RelativeBiasEncoder::RelativeBiasEncoder(const RelativeBias& encoding) : encoding_(checked(encoding)) {
+  fill_wide_constants();
+  const std::int64_t exact = directed_buckets(encoding) / 2;
+  const std::int64_t steps = directed_buckets(encoding) - exact;
+  for (std::int64_t step = 1; step < steps; ++step) borders_.push_back(border({exact, encoding.max_distance}, step, steps));
+}
+
+std::int64_t RelativeBiasEncoder::bucket(std::int64_t relative) const {
+  const std::int64_t directed = directed_buckets(encoding_);
+  const std::int64_t exact = directed / 2;
+  const std::int64_t start = encoding_.bidirectional && relative > 0 ? directed : 0;
+  // Distances from max_distance on share the last bucket; the most negative integer has no negative.
+  const std::int64_t before = std::min(-std::max(relative, -encoding_.max_distance), encoding_.max_distance);
+  const std::int64_t distance = relative <= 0 ? before : encoding_.bidirectional ? relative : 0;
+  if (distance < exact) return start + distance;
+  return start + exact + (std::ranges::upper_bound(borders_, distance) - borders_.begin());
+}
+
+void RelativeBiasEncoder::bias(std::span<const std::int64_t> query_positions, std::span<const std::int64_t> key_positions,
+                               const Tensor& weight, std::span<std::byte> out) const {
+  constexpr const char* function = "RelativeBiasEncoder::bias";
+  if (weight.shape.size() != 2) throw std::invalid_argument("RelativeBiasEncoder::bias: weight has shape " + shape_text(weight.shape) + ", expected [num_buckets, heads]");
+  const std::int64_t heads = weight.shape[1];
+  const std::int64_t queries = std::ssize(query_positions);
+  const std::int64_t keys = std::ssize(key_positions);
+  check_tensor(function, "weight", weight, {encoding_.num_buckets, heads});
+  check_bytes(function, out, elements_of(std::vector<std::int64_t>{heads, queries, keys}), weight.dtype);
+  check_range(function, query_positions);
+  check_range(function, key_positions);
+  const std::size_t width = size_of(weight.dtype);
+  parallel_for(queries, [&](std::int64_t query) {
+    for (std::int64_t key = 0; key < keys; ++key) {
+      const std::int64_t relative = key_positions[static_cast<std::size_t>(key)] - query_positions[static_cast<std::size_t>(query)];
+      const std::byte* row = weight.data.data() + static_cast<std::size_t>(bucket(relative) * heads) * width;
+      for (std::int64_t head = 0; head < heads; ++head) {
+        std::byte* place = out.data() + static_cast<std::size_t>((head * queries + query) * keys + key) * width;
+        std::copy_n(row + static_cast<std::size_t>(head) * width, width, place);
+      }
+    }
+  });
+}
+
+Tensor RelativeBiasEncoder::bias(std::span<const std::int64_t> query_positions, std::span<const std::int64_t> key_positions,
+                                 const Tensor& weight) const {
+  const std::int64_t heads = weight.shape.empty() ? 0 : weight.shape.back();
+  Tensor matrices = Tensor::zeros(weight.dtype, {heads, std::ssize(query_positions), std::ssize(key_positions)});
+  bias(query_positions, key_positions, weight, matrices.data);
+  return matrices;
+}
+
+Tensor RelativeBiasEncoder::grad_weight(std::span<const std::int64_t> query_positions, std::span<const std::int64_t> key_positions,
+                                        const Tensor& grad) const {
+  constexpr const char* function = "RelativeBiasEncoder::grad_weight";
+  const std::int64_t heads = grad.shape.empty() ? 0 : grad.shape.front();
+  const std::int64_t queries = std::ssize(query_positions);
+  const std::int64_t keys = std::ssize(key_positions);
+  check_tensor(function, "grad", grad, {heads, queries, keys});
+  check_range(function, query_positions);
+  check_range(function, key_positions);
+  Tensor gradient = Tensor::zeros(grad.dtype, {encoding_.num_buckets, heads});
+  parallel_for(heads, [&](std::int64_t head) {
+    std::vector<ExactSum> sums(static_cast<std::size_t>(encoding_.num_buckets));
+    for (std::int64_t query = 0; query < queries; ++query) {
+      for (std::int64_t key = 0; key < keys; ++key) {
+        const std::int64_t relative = key_positions[static_cast<std::size_t>(key)] - query_positions[static_cast<std::size_t>(query)];
+        sums[static_cast<std::size_t>(bucket(relative))].add(grad.at((head * queries + query) * keys + key));
+      }
+    }
+    for (std::int64_t b = 0; b < encoding_.num_buckets; ++b) gradient.set(b * heads + head, sums[static_cast<std::size_t>(b)].rounded(grad.dtype));
+  });
+  return gradient;
+}
+
+}  // namespace sextant

@@ -1,0 +1,109 @@
+#include "lib/relative_bias/relative_bias.hpp"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <stdexcept>
+#include <vector>
+
+#include "lib/numeric/truth_test.hpp"
+#include "reference/relative_bias.hpp"
+
+namespace sextant {
+namespace {
+
+const RelativeBias settings[] = {{32, 128, true}, {32, 128, false}, {4, 3, true}, {2, 2, false}, {2, 100, false}, {5, 17, false},
+                                 {64, 4096, true}, {100, 1000, false}, {256, 131072, false}};
+
+TEST(RelativeBiasEncoder, EveryBucketEqualsTheOracle) {
+  for (const RelativeBias& encoding : settings) {
+    const RelativeBiasEncoder encoder(encoding);
+    const std::int64_t reach = std::min<std::int64_t>(encoding.max_distance + 3, 5000);
+    for (std::int64_t relative = -reach; relative <= reach; ++relative) {
+      ASSERT_EQ(encoder.bucket(relative), reference::bucket(encoding, relative)) << encoding.num_buckets << " " << encoding.max_distance << " at " << relative;
+    }
+    for (const std::int64_t far : {std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max(), encoding.max_distance, -encoding.max_distance}) {
+      EXPECT_EQ(encoder.bucket(far), reference::bucket(encoding, far));
+    }
+  }
+}
+
+// The borders are where a floating logarithm goes astray: each of them and its neighbours, for many sizes.
+TEST(RelativeBiasEncoder, EveryBorderEqualsTheOracle) {
+  const RelativeBias large[] = {{1024, std::int64_t{1} << 53, false}, {300, std::int64_t{1} << 40, true}, {48, 3 * 3 * 3 * 3 * 3 * 3 * 12, false}};
+  for (const RelativeBias& encoding : large) {
+    const RelativeBiasEncoder encoder(encoding);
+    const std::int64_t last = directed_buckets(encoding) - 1;
+    for (std::int64_t bucket = 1; bucket <= last; bucket += 1 + last / 60) {
+      // The least distance of the bucket, by bisection over the encoder's own answers.
+      std::int64_t below = 0;
+      std::int64_t inside = encoding.max_distance;
+      while (inside - below > 1) {
+        const std::int64_t middle = below + (inside - below) / 2;
+        (encoder.bucket(-middle) >= bucket ? inside : below) = middle;
+      }
+      EXPECT_EQ(encoder.bucket(-inside), reference::bucket(encoding, -inside)) << inside;
+      EXPECT_EQ(encoder.bucket(-below), reference::bucket(encoding, -below)) << below;
+    }
+  }
+}
+
+TEST(RelativeBiasEncoder, LooksWeightsUpBitForBit) {
+  const std::vector<std::int64_t> queries{0, 5, 200};
+  const std::vector<std::int64_t> keys{0, 1, 100, 131071};
+  for (const Dtype dtype : floating_dtypes) {
+    const Tensor weight = random_tensor(dtype, {32, 3}, 1);
+    const Tensor matrices = RelativeBiasEncoder({32, 128, true}).bias(queries, keys, weight);
+    ASSERT_EQ(matrices.shape, (std::vector<std::int64_t>{3, 3, 4}));
+    std::int64_t i = 0;
+    for (std::int64_t head = 0; head < 3; ++head) {
+      for (const std::int64_t query : queries) {
+        for (const std::int64_t key : keys) {
+          EXPECT_EQ(matrices.at(i++), reference::bias({32, 128, true}, weight, query, key, head, reference::first_precision).lower());
+        }
+      }
+    }
+  }
+}
+
+TEST(RelativeBiasEncoder, TheGradientIsTheNearestValueToTheSum) {
+  const RelativeBias encoding{8, 20, true};
+  std::vector<std::int64_t> positions;
+  for (std::int64_t i = 0; i < 24; ++i) positions.push_back(i);
+  for (const Dtype dtype : floating_dtypes) {
+    const Tensor grad = random_tensor(dtype, {2, 24, 24}, 2, 100);
+    const Tensor gradient = RelativeBiasEncoder(encoding).grad_weight(positions, positions, grad);
+    ASSERT_EQ(gradient.shape, (std::vector<std::int64_t>{8, 2}));
+    for (std::int64_t bucket = 0; bucket < 8; ++bucket) {
+      for (std::int64_t head = 0; head < 2; ++head) {
+        const double truth = nearest(dtype, [&](reference::Precision) {
+          constexpr reference::Precision exact{2200};
+          reference::Enclosure sum(0.0, exact);
+          for (std::int64_t query = 0; query < 24; ++query) {
+            for (std::int64_t key = 0; key < 24; ++key) {
+              if (reference::bucket(encoding, key - query) == bucket) sum = sum + reference::Enclosure(grad.at((head * 24 + query) * 24 + key), exact);
+            }
+          }
+          return sum;
+        });
+        EXPECT_EQ(gradient.at(bucket * 2 + head), truth);
+      }
+    }
+    expect_same_on_threads([&] { return RelativeBiasEncoder(encoding).grad_weight(positions, positions, grad); });
+  }
+}
+
+TEST(RelativeBiasEncoder, RefusesWhatDoesNotFit) {
+  EXPECT_THROW(RelativeBiasEncoder({3, 128, true}), SpecError);
+  EXPECT_THROW(RelativeBiasEncoder({32, 8, true}), SpecError);
+  const RelativeBiasEncoder encoder({32, 128, true});
+  const std::vector<std::int64_t> one{0};
+  EXPECT_THROW(encoder.bias(one, one, Tensor::zeros(Dtype::float32, {31, 2})), std::invalid_argument);
+  EXPECT_THROW(encoder.bias(one, one, Tensor::zeros(Dtype::float32, {32})), std::invalid_argument);
+  EXPECT_THROW(encoder.bias(one, one, Tensor::zeros(Dtype::int64, {32, 2})), std::invalid_argument);
+  EXPECT_THROW(encoder.bias(std::vector<std::int64_t>{(std::int64_t{1} << 53) + 1}, one, Tensor::zeros(Dtype::float32, {32, 2})), std::out_of_range);
+  EXPECT_THROW(encoder.grad_weight(one, one, Tensor::zeros(Dtype::float32, {1, 1, 2})), std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace sextant

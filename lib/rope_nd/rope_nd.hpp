@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "lib/numeric/rotate_pairs.hpp"
+#include "lib/numeric/tensor.hpp"
+#include "lib/spec/spec.hpp"
+
+namespace sextant {
+
+/// Rotary encoding over several axes, Wang et al. 2024 (Qwen2-VL), section 2.1, as lib/spec/rope_nd.hpp states it: pair i of a vector turns by
+/// w_i p_a, w_i = rope_theta^(-2i/head_dim), a the axis of the pair. Const: one encoder may serve any number of threads.
+class RopeNdEncoder {
+ public:
+  /// @throws SpecError if `encoding` is outside its domain.
+  explicit RopeNdEncoder(const RopeNd& encoding);
+
+  /// Turns `x`, [batch, n, heads, head_dim], row-major and dense, of a floating dtype, by `positions`, [axes, batch, n], row-major and within
+  /// +-2^53, into `out`, of x's shape and dtype. Each value is the nearest of the dtype to the real number, ties to even, and the same on
+  /// any number of threads; a pair whose coordinate is 0 is copied bit for bit; NaN and infinity stay in their pair.
+  /// @throws std::invalid_argument if the shapes do not fit each other or the spec, or out overlaps x; std::out_of_range for a position
+  /// beyond +-2^53.
+  void rotate(const Tensor& x, std::span<const std::int64_t> positions, std::span<std::byte> out) const;
+
+  /// The same as a tensor.
+  Tensor rotate(const Tensor& x, std::span<const std::int64_t> positions) const;
+
+  /// The adjoint: the gradient of the loss by x from that by the result, which is the rotation by the opposite angles, with the same
+  /// guarantees.
+  Tensor backward(const Tensor& grad, std::span<const std::int64_t> positions) const;
+
+ private:
+  void turn(const char* function, Sense sense, const Tensor& x, std::span<const std::int64_t> positions, std::span<std::byte> out) const;
+
+  RopeNd encoding_;
+  std::vector<std::int64_t> axis_of_pairs_;
+  PairedChannels channels_;
+  GeometricRotations rotations_;
+};
+
+}  // namespace sextant

@@ -1,0 +1,140 @@
+#include "lib/rope_nd/rope_nd.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <random>
+#include <stdexcept>
+#include <vector>
+
+#include "lib/numeric/truth_test.hpp"
+#include "reference/rope_nd.hpp"
+
+namespace sextant {
+namespace {
+
+using reference::Enclosure;
+using reference::Precision;
+
+RopeNd with(std::vector<std::int64_t> sections, SectionOrder order, Pairing pairing) {
+  RopeNd encoding;
+  for (const std::int64_t section : sections) encoding.head_dim += 2 * section;
+  encoding.sections = std::move(sections);
+  encoding.section_order = order;
+  encoding.pairing = pairing;
+  return encoding;
+}
+
+// positions: [axes, tokens], x: [1, tokens, heads, head_dim].
+void expect_truth(const RopeNd& encoding, const Tensor& x, const std::vector<std::int64_t>& positions) {
+  const Tensor y = RopeNdEncoder(encoding).rotate(x, positions);
+  reference::RopeNdReference truth(encoding);
+  const Rope rope = along_diagonal(encoding);
+  const std::int64_t tokens = x.shape[1];
+  for (std::int64_t token = 0; token < tokens; ++token) {
+    std::vector<std::int64_t> position;
+    for (std::int64_t axis = 0; axis < axes(encoding); ++axis) position.push_back(positions[static_cast<std::size_t>(axis * tokens + token)]);
+    for (std::int64_t head = 0; head < x.shape[2]; ++head) {
+      const std::int64_t start = (token * x.shape[2] + head) * encoding.head_dim;
+      for (std::int64_t pair = 0; pair < pairs(encoding); ++pair) {
+        const Channels at = channels_of_pair(rope, rope.pairing, pair);
+        const auto turned = [&](Precision precision) {
+          const reference::RealPair real{Enclosure(x.at(start + at.first), precision), Enclosure(x.at(start + at.second), precision)};
+          return reference::RopeReference::rotate(truth.rotation(position, pair, precision), real);
+        };
+        ASSERT_EQ(y.at(start + at.first), nearest(x.dtype, [&](Precision precision) { return turned(precision).first; })) << token << " pair " << pair;
+        ASSERT_EQ(y.at(start + at.second), nearest(x.dtype, [&](Precision precision) { return turned(precision).second; })) << token << " pair " << pair;
+      }
+    }
+  }
+}
+
+std::vector<std::int64_t> some_positions(std::int64_t count) {
+  const std::int64_t far = std::int64_t{1} << 53;
+  std::vector<std::int64_t> list{0, 1, -1, 131071, std::int64_t{1} << 31, std::int64_t{1} << 40, far, -far};
+  std::mt19937_64 random(7);
+  while (std::ssize(list) < count) list.push_back(static_cast<std::int64_t>(random() >> (12 + random() % 50)));
+  list.resize(static_cast<std::size_t>(count));
+  return list;
+}
+
+TEST(RopeNdEncoder, EqualsTheOracle) {
+  for (const Dtype dtype : floating_dtypes) {
+    for (const Pairing pairing : {Pairing::half, Pairing::interleaved}) {
+      // M-RoPE as in Qwen2-VL and Qwen3-VL in small, and axial 2-D.
+      expect_truth(with({4, 6, 6}, SectionOrder::blocked, pairing), random_tensor(dtype, {1, 8, 2, 32}, 1), some_positions(24));
+      expect_truth(with({6, 5, 5}, SectionOrder::interleaved, pairing), random_tensor(dtype, {1, 8, 2, 32}, 2), some_positions(24));
+      expect_truth(with({4, 4}, SectionOrder::blocked, pairing), random_tensor(dtype, {1, 12, 1, 16}, 3), some_positions(24));
+    }
+  }
+}
+
+// Sizes at which the products overflow and underflow, and pairs that cancel: x0 cos - x1 sin = 0 but for the last places of x.
+TEST(RopeNdEncoder, EqualsTheOracleWhereRoundingIsHardest) {
+  const RopeNd encoding = with({1, 1}, SectionOrder::blocked, Pairing::interleaved);
+  for (const Dtype dtype : floating_dtypes) {
+    const double least = std::ldexp(1.0, format_of(dtype).min_exponent - format_of(dtype).precision + 1);
+    for (const double scale : {1.0, least, 37 * least, largest_finite(dtype) / 2, largest_finite(dtype)}) {
+      Tensor x = random_tensor(dtype, {1, 8, 1, 4}, 4);
+      for (std::int64_t i = 0; i < x.elements(); ++i) x.set(i, x.at(i) / 2 * scale);
+      expect_truth(encoding, x, some_positions(16));
+    }
+    Tensor cancelling = Tensor::zeros(dtype, {1, 8, 1, 4});
+    const std::vector<std::int64_t> positions{1, 2, 3, 4, 5, 6, 7, 8, 100, 200, 300, 400, 500, 600, 700, 800};
+    for (std::int64_t token = 0; token < 8; ++token) {
+      for (std::int64_t pair = 0; pair < 2; ++pair) {
+        const double angle = static_cast<double>(positions[static_cast<std::size_t>(pair * 8 + token)]) * (pair == 0 ? 1.0 : 0.01);
+        cancelling.set(token * 4 + 2 * pair, std::sin(angle));
+        cancelling.set(token * 4 + 2 * pair + 1, std::cos(angle));
+      }
+    }
+    expect_truth(encoding, cancelling, positions);
+  }
+}
+
+TEST(RopeNdEncoder, BackwardIsTheAdjoint) {
+  const RopeNd encoding = with({3, 3, 2}, SectionOrder::interleaved, Pairing::half);
+  const Tensor grad = random_tensor(Dtype::float64, {1, 4, 1, 16}, 5);
+  std::vector<std::int64_t> positions = some_positions(12);
+  const Tensor back = RopeNdEncoder(encoding).backward(grad, positions);
+  for (std::int64_t& position : positions) position = -position;
+  EXPECT_EQ(back.data, RopeNdEncoder(encoding).rotate(grad, positions).data);
+}
+
+TEST(RopeNdEncoder, NaNAndInfinityStayInTheirPairAndPositionZeroCopiesBits) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const double infinity = std::numeric_limits<double>::infinity();
+  const RopeNd encoding = with({1, 1}, SectionOrder::blocked, Pairing::interleaved);
+  Tensor x = Tensor::zeros(Dtype::float32, {1, 2, 1, 4});
+  const double values[] = {nan, 1, infinity, 2, -0.0, infinity, nan, -0.0};
+  for (std::int64_t i = 0; i < 8; ++i) x.set(i, values[i]);
+  const Tensor y = RopeNdEncoder(encoding).rotate(x, std::vector<std::int64_t>{3, 0, 5, 0});
+  EXPECT_TRUE(std::isnan(y.at(0)) && std::isnan(y.at(1)));
+  EXPECT_EQ(y.at(2), infinity);
+  EXPECT_EQ(y.at(3), infinity);
+  EXPECT_TRUE(std::equal(x.data.begin() + 16, x.data.end(), y.data.begin() + 16));
+}
+
+TEST(RopeNdEncoder, TheSameBitsOnAnyNumberOfThreads) {
+  const RopeNdEncoder encoder(with({8, 12, 12}, SectionOrder::blocked, Pairing::half));
+  const Tensor x = random_tensor(Dtype::bfloat16, {2, 20, 3, 64}, 6);
+  expect_same_on_threads([&] { return encoder.rotate(x, some_positions(120)); });
+}
+
+TEST(RopeNdEncoder, RefusesWhatDoesNotFit) {
+  const RopeNdEncoder encoder(with({1, 1}, SectionOrder::blocked, Pairing::half));
+  const std::vector<std::int64_t> two{0, 0};
+  Tensor x = Tensor::zeros(Dtype::float32, {1, 1, 1, 4});
+  EXPECT_NO_THROW(encoder.rotate(x, two));
+  EXPECT_THROW(encoder.rotate(x, std::vector<std::int64_t>{0}), std::invalid_argument);
+  EXPECT_THROW(encoder.rotate(Tensor::zeros(Dtype::float32, {1, 1, 4}), two), std::invalid_argument);
+  EXPECT_THROW(encoder.rotate(Tensor::zeros(Dtype::float32, {1, 1, 1, 6}), two), std::invalid_argument);
+  EXPECT_THROW(encoder.rotate(Tensor::zeros(Dtype::int64, {1, 1, 1, 4}), two), std::invalid_argument);
+  EXPECT_THROW(encoder.rotate(x, two, x.data), std::invalid_argument);
+  EXPECT_THROW(encoder.rotate(x, std::vector<std::int64_t>{0, (std::int64_t{1} << 53) + 1}), std::out_of_range);
+  EXPECT_THROW(RopeNdEncoder(RopeNd{}), SpecError);
+}
+
+}  // namespace
+}  // namespace sextant
