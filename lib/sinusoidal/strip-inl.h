@@ -170,10 +170,11 @@ struct Elements {
   BitsVector<Type> cos;
 };
 
-/// Computes the open lanes anew, first in double-double, then by the last tier. False if that does not decide either.
+/// Computes the open lanes anew, first in double-double, then by the last tier. False if that does not decide either. Vectors are passed by
+/// value: references to them would keep the caller's in memory.
 template <class Type>
-HWY_NOINLINE bool Redo(const SinusoidalPlan& plan, std::size_t pair, std::int64_t position, const Certified<BitsTag<Type>>& sin,
-                       const Certified<BitsTag<Type>>& cos, Elements<Type>& out) {
+HWY_NOINLINE bool Redo(const SinusoidalPlan& plan, std::size_t pair, std::int64_t position, Certified<BitsTag<Type>> sin,
+                       Certified<BitsTag<Type>> cos, Elements<Type>& out) {
   using Lane = hn::TFromD<BitsTag<Type>>;
   constexpr std::size_t lanes = FrequencyPieces::lanes;
   const BitsTag<Type> bits;
@@ -263,7 +264,9 @@ HWY_INLINE bool EncodeRow(const SinusoidalPlan& plan, const Tile& tile, const An
     if constexpr (rounding == Rounding::certified) {
       elements = {sin.bits, cos.bits};
       if (HWY_UNLIKELY(!hn::AllFalse(bits, hn::Or(sin.undecided, cos.undecided)))) {
-        decided &= Redo<Type>(plan, tile.first + i, position, sin, cos, elements);
+        Elements<Type> redone;
+        decided &= Redo<Type>(plan, tile.first + i, position, sin, cos, redone);
+        elements = redone;
       }
     }
     if (interleaved) {
