@@ -31,6 +31,9 @@ struct SinusoidalPlan {
   }
 };
 
+/// The plan of an encoding. @throws SpecError if it is outside of its domain, TargetError as targets.hpp says.
+SinusoidalPlan sinusoidal_plan(const Sinusoidal& encoding);
+
 /// Whether a table's rows pass by the cache.
 enum class Caching { kept, streamed };
 

@@ -22,19 +22,6 @@ std::vector<Turns> frequencies_of(const Sinusoidal& encoding) {
                                                   : geometric_turns(encoding.base, 1, count - 1, count);
 }
 
-SinusoidalPlan plan_of(const Sinusoidal& encoding) {
-  target_in_use();  // before the first dispatch
-  SinusoidalPlan plan;
-  plan.frequencies = FrequencyPieces(frequencies_of(encoding));
-  plan.encoding = encoding;
-  plan.block = std::clamp<std::int64_t>((std::int64_t{1} << 18) / pairs(encoding), 1, 32);
-  const std::size_t entries = plan.step_at(plan.block + 1, 0);
-  plan.step_high.resize(entries);
-  plan.step_low.resize(entries);
-  fill_steps(plan);
-  return plan;
-}
-
 // Tables larger than this are written around the last-level cache: they would leave nothing of themselves in it.
 std::int64_t last_level_cache() {
 #ifdef _SC_LEVEL3_CACHE_SIZE
@@ -87,7 +74,20 @@ Strip strip_of(const Rows& out, Rounding rounding) {
 
 }  // namespace
 
-SinusoidalEncoder::SinusoidalEncoder(const Sinusoidal& encoding) : plan_(plan_of(encoding)) {}
+SinusoidalPlan sinusoidal_plan(const Sinusoidal& encoding) {
+  target_in_use();  // before the first dispatch
+  SinusoidalPlan plan;
+  plan.frequencies = FrequencyPieces(frequencies_of(encoding));
+  plan.encoding = encoding;
+  plan.block = std::clamp<std::int64_t>((std::int64_t{1} << 18) / pairs(encoding), 1, 32);
+  const std::size_t entries = plan.step_at(plan.block + 1, 0);
+  plan.step_high.resize(entries);
+  plan.step_low.resize(entries);
+  fill_steps(plan);
+  return plan;
+}
+
+SinusoidalEncoder::SinusoidalEncoder(const Sinusoidal& encoding) : plan_(sinusoidal_plan(encoding)) {}
 
 void SinusoidalEncoder::encode(std::span<const std::int64_t> positions, const Rows& out, Rounding rounding) const {
   check_out(out, positions.size(), dim());

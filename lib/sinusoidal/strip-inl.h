@@ -218,8 +218,8 @@ HWY_NOINLINE bool Redo(const SinusoidalPlan& plan, std::size_t pair, std::int64_
   return decided;
 }
 
-/// One row of a tile: the anchors turned by step j, rounded, certified if asked for, and put in place. Vectors go from the last to the first, so
-/// that in the concatenated layout what a padded vector of the earlier half writes too much is overwritten by the later half's.
+/// One row of a tile: the anchors turned by step j, rounded, certified if asked for, and put in place. In the concatenated layout vectors
+/// go from the last to the first, so that what a padded vector of the earlier half writes too much is overwritten by the later half's.
 template <class Type, Rounding rounding>
 HWY_INLINE bool EncodeRow(const SinusoidalPlan& plan, const Tile& tile, const Anchors& anchors, std::int64_t j, std::int64_t position,
                           const RowPlace<Type>& place) {
@@ -234,8 +234,8 @@ HWY_INLINE bool EncodeRow(const SinusoidalPlan& plan, const Tile& tile, const An
   const bool interleaved = plan.encoding.layout == Layout::interleaved;
   const double* steps = plan.step_high.data() + plan.step_at(j, tile.first);
   bool decided = true;
-  for (std::size_t left = tile.padded; left != 0; left -= hn::Lanes(d)) {
-    const std::size_t i = left - hn::Lanes(d);
+  for (std::size_t done = 0; done < tile.padded; done += hn::Lanes(d)) {
+    const std::size_t i = interleaved ? done : tile.padded - hn::Lanes(d) - done;
     Certified<BitsTag<Type>> sin;
     Certified<BitsTag<Type>> cos;
     Elements<Type> elements;
