@@ -260,20 +260,21 @@ HWY_INLINE void StorePairs(Type type, D d, hn::Vec<typename Type::template Bits<
 #endif
 }
 
-/// The same past the cache, where the target can and elements are narrower than 64 bits; `destination` is aligned to the vector.
+/// Whether pairs of the lanes of D fill a vector that can be written past the cache: Highway's Stream takes no less than 16 bytes.
+template <class Type, class D>
+inline constexpr bool streams_pairs =
+    HWY_TARGET != HWY_SCALAR && sizeof(typename Type::Element) < 8 && 2 * sizeof(typename Type::Element) * hn::MaxLanes(D()) >= 16;
+
+/// The same past the cache, where streams_pairs says so; `destination` is aligned to the vector.
 template <class Type, class D>
 HWY_INLINE void StreamPairs(Type type, D d, hn::Vec<typename Type::template Bits<D>> first, hn::Vec<typename Type::template Bits<D>> second,
                             typename Type::Element* destination) {
-#if HWY_TARGET == HWY_SCALAR
-  StorePairs(type, d, first, second, destination);
-#else
-  if constexpr (sizeof(typename Type::Element) == 8) {
-    StorePairs(type, d, first, second, destination);
-  } else {
+  if constexpr (streams_pairs<Type, D>) {
     const auto pairs = JoinPairs(type, d, first, second);
     hn::Stream(pairs, hn::DFromV<decltype(pairs)>(), destination);
+  } else {
+    StorePairs(type, d, first, second, destination);
   }
-#endif
 }
 
 }  // namespace sextant::HWY_NAMESPACE

@@ -300,7 +300,7 @@ class RowPlacer {
     const bool full_vectors = tile.padded == tile.count;
     const bool whole_lines = reinterpret_cast<std::uintptr_t>(strip.out.data) % cache_line == 0 &&
                              static_cast<std::size_t>(strip.out.row_stride) * sizeof(Element) % cache_line == 0;
-    direct_ = full_vectors && (strip.caching == Caching::kept || (Interleaved() && sizeof(Element) < 8 && whole_lines));
+    direct_ = full_vectors && (strip.caching == Caching::kept || (Interleaved() && streams_pairs<Type, Doubles> && whole_lines));
   }
 
   RowPlace<Type> Place(std::int64_t row) {
