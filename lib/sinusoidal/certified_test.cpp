@@ -149,6 +149,32 @@ TEST(CertifiedSinusoidal, ScalesBeyondTheKernelsAreLeftToTheLastTier) {
   }
 }
 
+// Values of the table of dim 128 so near to a tie that a double product, rounded, is the wrong float32: all there are among the first 2^25
+// positions (one in 3e8), found by comparing fast with certified tables. A certificate with too small a bound lets these through.
+TEST_P(CertifiedSinusoidalOn, EqualsTheOracleWhereTheDoubleProductRoundsWrongly) {
+  struct Hard {
+    std::int64_t position;
+    std::size_t channel;
+  };
+  constexpr Hard cases[] = {{2307380, 44},  {2598061, 58},  {4116551, 38},  {4524508, 11},  {6565759, 0},   {7468984, 12},  {10461481, 52},
+                            {13922324, 33}, {21721337, 75}, {22169786, 68}, {23406492, 59}, {24280676, 31}, {31671556, 11}, {32828795, 32}};
+  Oracle oracle(of_dim(128), Dtype::float32);
+  const SinusoidalEncoder encoder(of_dim(128));
+  int wrong_when_fast = 0;
+  for (const auto& [position, channel] : cases) {
+    // A whole block, so that the row is the same step from the same anchor as in a long table.
+    Tensor certified = Tensor::zeros(Dtype::float32, {32, 128});
+    Tensor fast = certified;
+    const PositionRange block{position - position % 32, 32, 1};
+    encoder.encode(block, {Dtype::float32, certified.data.data(), 32, 128, 128}, Rounding::certified);
+    encoder.encode(block, {Dtype::float32, fast.data.data(), 32, 128, 128}, Rounding::fast);
+    const std::int64_t index = position % 32 * 128 + static_cast<std::int64_t>(channel);
+    EXPECT_EQ(certified.at(index), oracle.row(position)[channel]) << position << " " << channel;
+    wrong_when_fast += fast.at(index) != certified.at(index) ? 1 : 0;
+  }
+  EXPECT_GT(wrong_when_fast, 0) << "the cases are not hard any more: look for others";
+}
+
 // Frequencies so low that sines are below every bound of the kernels.
 TEST(CertifiedSinusoidal, VeryLowFrequenciesAreLeftToTheLastTier) {
   Sinusoidal encoding = of_dim(6);
