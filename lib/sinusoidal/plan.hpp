@@ -12,6 +12,12 @@
 
 namespace sextant {
 
+/// e^{i a} for a group of pairs, as vectors read it.
+struct alignas(64) StepGroup {
+  double sin[FrequencyPieces::lanes];
+  double cos[FrequencyPieces::lanes];
+};
+
 /// What is computed once per encoder.
 struct SinusoidalPlan {
   Sinusoidal encoding;
@@ -19,15 +25,13 @@ struct SinusoidalPlan {
   /// Rows that share an anchor, at most 32: the anchor's cost is spread over them, and the rows of steps must stay in the first-level cache at
   /// dim 128. Fewer in tables wider than 16384, so that the steps stay below 16 MiB.
   std::int64_t block = 32;
-  /// e^{i w j} for j = 0 .. block as double-doubles within precise_rotation_error; row j holds, for each group of FrequencyPieces::lanes
-  /// pairs, their sines and then their cosines.
-  std::vector<double> step_high;
-  std::vector<double> step_low;
+  /// e^{i w j} for j = 0 .. block as double-doubles within precise_rotation_error: row j is one entry for each group of pairs.
+  std::vector<StepGroup> step_high;
+  std::vector<StepGroup> step_low;
 
-  /// Where the sines of the group of `pair` begin in row j; the cosines are FrequencyPieces::lanes further on.
+  /// The entry of row j that `pair` is in.
   std::size_t step_at(std::int64_t j, std::size_t pair) const {
-    return 2 * (static_cast<std::size_t>(j) * frequencies.padded() + pair / FrequencyPieces::lanes * FrequencyPieces::lanes) +
-           pair % FrequencyPieces::lanes;
+    return (static_cast<std::size_t>(j) * frequencies.padded() + pair) / FrequencyPieces::lanes;
   }
 };
 

@@ -67,11 +67,13 @@ inline void FillSteps(SinusoidalPlan& plan) {
   for (std::int64_t j = 0; j <= plan.block; ++j) {
     for (std::size_t pair = 0; pair < plan.frequencies.padded(); pair += hn::Lanes(d)) {
       const PreciseRotation step = PreciseRotationAt(plan.frequencies, pair, split_position(j), circle);
-      const std::size_t at = plan.step_at(j, pair);
-      hn::StoreU(step.sin.high, d, &plan.step_high[at]);
-      hn::StoreU(step.sin.low, d, &plan.step_low[at]);
-      hn::StoreU(step.cos.high, d, &plan.step_high[at + FrequencyPieces::lanes]);
-      hn::StoreU(step.cos.low, d, &plan.step_low[at + FrequencyPieces::lanes]);
+      StepGroup& high = plan.step_high[plan.step_at(j, pair)];
+      StepGroup& low = plan.step_low[plan.step_at(j, pair)];
+      const std::size_t lane = pair % FrequencyPieces::lanes;
+      hn::Store(step.sin.high, d, high.sin + lane);
+      hn::Store(step.sin.low, d, low.sin + lane);
+      hn::Store(step.cos.high, d, high.cos + lane);
+      hn::Store(step.cos.low, d, low.cos + lane);
     }
   }
 }
@@ -83,10 +85,10 @@ HWY_INLINE PreciseRotation Turn(const PreciseRotation& z, const PreciseRotation&
 
 HWY_INLINE PreciseRotation LoadStep(const SinusoidalPlan& plan, std::int64_t j, std::size_t pair) {
   const Doubles d;
-  const double* high = plan.step_high.data() + plan.step_at(j, pair);
-  const double* low = plan.step_low.data() + plan.step_at(j, pair);
-  return {{hn::LoadU(d, high), hn::LoadU(d, low)},
-          {hn::LoadU(d, high + FrequencyPieces::lanes), hn::LoadU(d, low + FrequencyPieces::lanes)}};
+  const StepGroup& high = plan.step_high[plan.step_at(j, pair)];
+  const StepGroup& low = plan.step_low[plan.step_at(j, pair)];
+  const std::size_t lane = pair % FrequencyPieces::lanes;
+  return {{hn::Load(d, high.sin + lane), hn::Load(d, low.sin + lane)}, {hn::Load(d, high.cos + lane), hn::Load(d, low.cos + lane)}};
 }
 
 HWY_INLINE PreciseRotation LoadAnchor(const Anchors& anchors, std::size_t i) {
@@ -149,13 +151,12 @@ class MovingAnchors {
   Anchors anchors_;
 };
 
-/// Where a row of a tile goes, and how: `sin` and `cos` are the two halves for the concatenated layout; for the interleaved one the earlier of
-/// them is where the pairs begin.
+/// Where a row of a tile goes: the two halves, and which of them lies earlier in memory, or for pairs side by side where they begin, twice.
 template <class Type>
 struct RowPlace {
   typename Type::Element* sin;
   typename Type::Element* cos;
-  Caching caching;
+  Component earlier;
 };
 
 template <class Type>
@@ -218,9 +219,12 @@ HWY_NOINLINE bool Redo(const SinusoidalPlan& plan, std::size_t pair, std::int64_
   return decided;
 }
 
+/// The channels of a row: pairs side by side, of the one or the other order, or one half and then the other.
+enum class Order { sin_cos, cos_sin, halves };
+
 /// One row of a tile: the anchors turned by step j, rounded, certified if asked for, and put in place. In the concatenated layout vectors
 /// go from the last to the first, so that what a padded vector of the earlier half writes too much is overwritten by the later half's.
-template <class Type, Rounding rounding>
+template <class Type, Rounding rounding, Order order, Caching caching>
 HWY_INLINE bool EncodeRow(const SinusoidalPlan& plan, const Tile& tile, const Anchors& anchors, std::int64_t j, std::int64_t position,
                           const RowPlace<Type>& place) {
   const Doubles d;
@@ -230,12 +234,11 @@ HWY_INLINE bool EncodeRow(const SinusoidalPlan& plan, const Tile& tile, const An
                              : Type::dtype == Dtype::float64 ? 0x1p-93 * magnitude
                                                              : 0x1p-50 * magnitude;
   const DoubleVector bound = hn::Set(d, bound_value);
-  const bool sin_first = plan.encoding.first == First::sin;
-  const bool interleaved = plan.encoding.layout == Layout::interleaved;
-  const double* steps = plan.step_high.data() + plan.step_at(j, tile.first);
+  const StepGroup* steps = plan.step_high.data() + plan.step_at(j, tile.first);
+  const std::size_t padded = tile.padded;
   bool decided = true;
-  for (std::size_t done = 0; done < tile.padded; done += hn::Lanes(d)) {
-    const std::size_t i = interleaved ? done : tile.padded - hn::Lanes(d) - done;
+  for (std::size_t done = 0; done < padded; done += hn::Lanes(d)) {
+    const std::size_t i = order == Order::halves ? padded - hn::Lanes(d) - done : done;
     Certified<BitsTag<Type>> sin;
     Certified<BitsTag<Type>> cos;
     Elements<Type> elements;
@@ -247,9 +250,9 @@ HWY_INLINE bool EncodeRow(const SinusoidalPlan& plan, const Tile& tile, const An
         cos = Type::Certify(d, z.cos, bound);
       }
     } else {
-      const double* step = steps + i / FrequencyPieces::lanes * (2 * FrequencyPieces::lanes) + i % FrequencyPieces::lanes;
-      const DoubleVector step_sin = hn::LoadU(d, step);
-      const DoubleVector step_cos = hn::LoadU(d, step + FrequencyPieces::lanes);
+      const StepGroup& step = steps[i / FrequencyPieces::lanes];
+      const DoubleVector step_sin = hn::Load(d, step.sin + i % FrequencyPieces::lanes);
+      const DoubleVector step_cos = hn::Load(d, step.cos + i % FrequencyPieces::lanes);
       const DoubleVector z_sin = hn::Load(d, anchors.sin_high + i);
       const DoubleVector z_cos = hn::Load(d, anchors.cos_high + i);
       const DoubleVector value_sin = hn::MulAdd(z_sin, step_cos, hn::Mul(z_cos, step_sin));
@@ -269,21 +272,22 @@ HWY_INLINE bool EncodeRow(const SinusoidalPlan& plan, const Tile& tile, const An
         elements = redone;
       }
     }
-    if (interleaved) {
-      typename Type::Element* pairs = (sin_first ? place.sin : place.cos) + 2 * i;
-      const auto first = sin_first ? elements.sin : elements.cos;
-      const auto second = sin_first ? elements.cos : elements.sin;
-      if (place.caching == Caching::streamed) {
-        StreamPairs(Type(), d, first, second, pairs);
+    if constexpr (order == Order::halves) {
+      if (place.earlier == Component::sin) {
+        StoreElements(Type(), d, elements.sin, place.sin + i);
+        StoreElements(Type(), d, elements.cos, place.cos + i);
       } else {
-        StorePairs(Type(), d, first, second, pairs);
+        StoreElements(Type(), d, elements.cos, place.cos + i);
+        StoreElements(Type(), d, elements.sin, place.sin + i);
       }
-    } else if (sin_first) {
-      StoreElements(Type(), d, elements.sin, place.sin + i);
-      StoreElements(Type(), d, elements.cos, place.cos + i);
     } else {
-      StoreElements(Type(), d, elements.cos, place.cos + i);
-      StoreElements(Type(), d, elements.sin, place.sin + i);
+      const auto first = order == Order::sin_cos ? elements.sin : elements.cos;
+      const auto second = order == Order::sin_cos ? elements.cos : elements.sin;
+      if constexpr (caching == Caching::streamed) {
+        StreamPairs(Type(), d, first, second, place.sin + 2 * i);
+      } else {
+        StorePairs(Type(), d, first, second, place.sin + 2 * i);
+      }
     }
   }
   return decided;
@@ -303,14 +307,17 @@ class RowPlacer {
     direct_ = full_vectors && (strip.caching == Caching::kept || (Interleaved() && streams_pairs<Type, Doubles> && whole_lines));
   }
 
+  /// How the kernel stores a row that it is given a place for.
+  Caching Stores() const { return direct_ ? strip_.caching : Caching::kept; }
+
   RowPlace<Type> Place(std::int64_t row) {
     const auto stride = static_cast<std::size_t>(strip_.out.row_stride);
     auto* start = reinterpret_cast<Element*>(strip_.out.data) + static_cast<std::size_t>(row) * stride;
     if (Interleaved()) {
       Element* pairs = start + 2 * tile_.first;
-      if (direct_) return {pairs, pairs, strip_.caching};
+      if (direct_) return {pairs, pairs, Component::sin};
       Element* put = Through(earlier_, pairs, 2 * tile_.count);
-      return {put, put, Caching::kept};
+      return {put, put, Component::sin};
     }
     Element* earlier = start + tile_.first;
     Element* later = start + plan_.frequencies.pairs() + tile_.first;
@@ -324,7 +331,7 @@ class RowPlacer {
       }
     }
     const bool sin_first = plan_.encoding.first == First::sin;
-    return {sin_first ? earlier : later, sin_first ? later : earlier, Caching::kept};
+    return {sin_first ? earlier : later, sin_first ? later : earlier, sin_first ? Component::sin : Component::cos};
   }
 
   void Advance() {
@@ -354,10 +361,9 @@ class RowPlacer {
   bool direct_ = false;
 };
 
-template <class Type, Rounding rounding>
-bool EncodeTile(const SinusoidalPlan& plan, const Tile& tile, const Strip& strip) {
+template <class Type, Rounding rounding, Order order, Caching caching>
+HWY_NOINLINE bool EncodeRows(const SinusoidalPlan& plan, const Tile& tile, const Strip& strip, RowPlacer<Type>& placer) {
   MovingAnchors anchors(plan, tile);
-  RowPlacer<Type> placer(plan, tile, strip);
   bool decided = true;
   for (std::int64_t row = strip.first_row; row < strip.last_row;) {
     // The rows that one anchor serves: up to `block` of them whose positions lie that near.
@@ -375,12 +381,25 @@ bool EncodeTile(const SinusoidalPlan& plan, const Tile& tile, const Strip& strip
     }
     for (; row < end; ++row) {
       const std::int64_t position = strip.position(row);
-      decided &= EncodeRow<Type, rounding>(plan, tile, anchors.At(), position - anchor, position, placer.Place(row));
+      decided &= EncodeRow<Type, rounding, order, caching>(plan, tile, anchors.At(), position - anchor, position, placer.Place(row));
       placer.Advance();
     }
   }
   placer.Finish();
   return decided;
+}
+
+template <class Type, Rounding rounding>
+bool EncodeTile(const SinusoidalPlan& plan, const Tile& tile, const Strip& strip) {
+  RowPlacer<Type> placer(plan, tile, strip);
+  if (plan.encoding.layout == Layout::concatenated) return EncodeRows<Type, rounding, Order::halves, Caching::kept>(plan, tile, strip, placer);
+  const bool streamed = placer.Stores() == Caching::streamed;
+  if (plan.encoding.first == First::sin) {
+    return streamed ? EncodeRows<Type, rounding, Order::sin_cos, Caching::streamed>(plan, tile, strip, placer)
+                    : EncodeRows<Type, rounding, Order::sin_cos, Caching::kept>(plan, tile, strip, placer);
+  }
+  return streamed ? EncodeRows<Type, rounding, Order::cos_sin, Caching::streamed>(plan, tile, strip, placer)
+                  : EncodeRows<Type, rounding, Order::cos_sin, Caching::kept>(plan, tile, strip, placer);
 }
 
 template <class Type>
