@@ -202,6 +202,20 @@ TEST_F(Command, BadArgumentsExitTwoWithOneLine) {
   }
 }
 
+TEST_F(Command, AnInstructionSetCanBeForced) {
+  const auto targets = nlohmann::json::parse(sextant("list targets --json").output);
+  ASSERT_FALSE(targets.empty());
+  const std::string plainest = targets.back()["name"];
+  setenv("SEXTANT_FORCE_TARGET", plainest.c_str(), 1);
+  const auto forced = nlohmann::json::parse(sextant("list targets --json").output);
+  setenv("SEXTANT_FORCE_TARGET", "MMX", 1);
+  const Finished refused = sextant("list targets");
+  unsetenv("SEXTANT_FORCE_TARGET");
+  EXPECT_EQ(forced.size(), targets.size());
+  EXPECT_EQ(forced.back()["in_use"], true);
+  expect_one_line(refused, "SEXTANT_FORCE_TARGET=MMX: expected one of " + std::string(targets.front()["name"]));
+}
+
 TEST_F(Command, ListAndExplainPrintTheCatalogue) {
   EXPECT_NE(sextant("list properties").output.find("linear_shift"), std::string::npos);
   EXPECT_EQ(nlohmann::json::parse(sextant("list properties --json").output).size(), 6);

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/command.hpp"
+#include "lib/numeric/targets.hpp"
 #include "lib/spec/presets.hpp"
 #include "properties/catalogue.hpp"
 
@@ -54,6 +55,16 @@ std::vector<Row> encoding_rows() {
   return rows;
 }
 
+// The instruction sets of the encoders' kernels, best first.
+std::vector<Row> target_rows() {
+  std::vector<Row> rows;
+  const std::string_view used = target_in_use();
+  for (const std::string_view name : supported_targets()) {
+    rows.push_back({std::string(name), name == used ? "in use" : "supported; SEXTANT_FORCE_TARGET picks it", {{"name", name}, {"in_use", name == used}}});
+  }
+  return rows;
+}
+
 int print(const std::vector<Row>& rows, bool as_json) {
   if (as_json) {
     auto list = nlohmann::ordered_json::array();
@@ -73,14 +84,15 @@ Run add_list(CLI::App& app) {
     bool json = false;
   };
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = app.add_subcommand("list", "List properties, specs (presets) or encodings");
-  command->add_option("what", arguments->what, "properties, specs or encodings")->required();
+  CLI::App* command = app.add_subcommand("list", "List properties, specs (presets), encodings or targets (instruction sets)");
+  command->add_option("what", arguments->what, "properties, specs, encodings or targets")->required();
   command->add_flag("--json", arguments->json, "As JSON");
   return [arguments] {
     if (arguments->what == "properties") return print(property_rows(), arguments->json);
     if (arguments->what == "specs") return print(spec_rows(), arguments->json);
     if (arguments->what == "encodings") return print(encoding_rows(), arguments->json);
-    throw UsageError(fmt::format("list {}: expected properties, specs or encodings", arguments->what));
+    if (arguments->what == "targets") return print(target_rows(), arguments->json);
+    throw UsageError(fmt::format("list {}: expected properties, specs, encodings or targets", arguments->what));
   };
 }
 

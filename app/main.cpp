@@ -5,6 +5,7 @@
 #include <new>
 
 #include "app/command.hpp"
+#include "lib/numeric/targets.hpp"
 #include "lib/spec/spec.hpp"
 #include "properties/case.hpp"
 #include "reports/write.hpp"
@@ -34,12 +35,15 @@ int run(int argc, char** argv) {
   subcommands["explain"] = add_explain(app);
   try {
     app.parse(argc, argv);
+    target_in_use();  // refuses a bad SEXTANT_FORCE_TARGET, whatever the subcommand
     return subcommands.at(app.get_subcommands().front()->get_name())();
   } catch (const CLI::Success& request) {
     return app.exit(request);
   } catch (const CLI::ParseError& error) {
     return complain(error.what(), exit_usage);
   } catch (const UsageError& error) {
+    return complain(error.what(), exit_usage);
+  } catch (const TargetError& error) {
     return complain(error.what(), exit_usage);
   } catch (const SpecError& error) {
     return complain(error.what(), exit_usage);

@@ -1,16 +1,15 @@
 #include "lib/numeric/turns.hpp"
 
-#include <boost/math/constants/constants.hpp>
-#include <boost/multiprecision/cpp_bin_float.hpp>
 #include <cmath>
-#include <mutex>
 #include <stdexcept>
+
+#include "lib/numeric/wide.hpp"
 
 namespace sextant {
 namespace {
 
-// 113 decimal digits carry 375 bits: 192 for the fraction and a wide margin for the few operations below.
-using Wide = boost::multiprecision::number<boost::multiprecision::cpp_bin_float<113>, boost::multiprecision::et_off>;
+// 192 bits for the fraction and a wide margin: i multiplications of the ratio of neighbours cost about i units of the last of 384 bits.
+using W = Wide<384>;
 
 // 2*pi as an unevaluated sum of two doubles: the second is the first's rounding error.
 constexpr double two_pi_high = 6.283185307179586;
@@ -21,16 +20,15 @@ constexpr double two_pi_low = 2.4492935982947064e-16;
 std::vector<Turns> geometric_turns(double base, std::int64_t numerator, std::int64_t denominator, std::int64_t count) {
   if (!(base >= 1) || std::isinf(base)) throw std::invalid_argument("geometric_turns: base must be finite and at least 1");
   if (count > 1 && denominator <= 0) throw std::invalid_argument("geometric_turns: denominator must be positive");
-  // Boost 1.74 fills constants such as cpp_bin_float's epsilon at first use, behind a plain flag: one thread at a time.
-  static std::mutex boost_constants;
-  const std::lock_guard lock(boost_constants);
-  const Wide unit = Wide(boost::multiprecision::cpp_int(1) << 192) / (2 * boost::math::constants::pi<Wide>());
-  const Wide log_base = log(Wide(base));
+  const auto lock = wide_lock();
+  // w_{i+1} = ratio w_i: one exponential for all of them.
+  const W ratio = count > 1 ? W(exp(-log(W(base)) * numerator / denominator)) : W(1);
+  W turn = W(boost::multiprecision::cpp_int(1) << 192) / (2 * boost::math::constants::pi<W>());
   std::vector<Turns> turns;
-  turns.reserve(static_cast<std::size_t>(count));
+  turns.reserve(static_cast<std::size_t>(std::max<std::int64_t>(count, 0)));
   for (std::int64_t i = 0; i < count; ++i) {
-    const Wide exponent = i == 0 ? Wide(0) : Wide(i) * numerator / denominator;
-    turns.emplace_back(Turns(boost::multiprecision::cpp_int(round(unit * exp(-log_base * exponent)))));
+    turns.emplace_back(Turns(boost::multiprecision::cpp_int(round(turn))));
+    turn *= ratio;
   }
   return turns;
 }

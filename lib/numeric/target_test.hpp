@@ -1,0 +1,32 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <hwy/targets.h>
+#include <string>
+#include <string_view>
+
+#include "lib/numeric/targets.hpp"
+
+namespace sextant {
+
+/// A test that runs once on every target that this machine has, the target named in its id. It fails if nothing was dispatched, or if what
+/// was dispatched ran on another target. Use with SEXTANT_ON_EVERY_TARGET.
+class OnEveryTarget : public testing::TestWithParam<std::int64_t> {
+ protected:
+  void SetUp() override { hwy::SetSupportedTargetsForTest(GetParam()); }
+  void TearDown() override {
+    EXPECT_TRUE(hwy::GetChosenTarget().IsInitialized()) << "no kernel was dispatched";
+    EXPECT_EQ(target_in_use(), hwy::TargetName(GetParam())) << "the kernels ran on another target";
+    hwy::SetSupportedTargetsForTest(0);
+    hwy::GetChosenTarget().DeInit();
+  }
+};
+
+inline std::string target_of_test(const testing::TestParamInfo<std::int64_t>& info) { return hwy::TargetName(info.param); }
+
+#define SEXTANT_ON_EVERY_TARGET(fixture) \
+  INSTANTIATE_TEST_SUITE_P(Target, fixture, testing::ValuesIn(hwy::SupportedAndGeneratedTargets()), sextant::target_of_test)
+
+}  // namespace sextant
