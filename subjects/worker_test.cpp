@@ -42,8 +42,8 @@ class Worker : public testing::Test {
   }
 
   // Text that standard output and error of a shell command are expected to break.
-  SubjectFailure shell_failure(const std::string& command) const {
-    const auto session = worker_subject("exec:", Command{{"/bin/sh", "-c", command}}, {std::chrono::seconds(2), {}})->open(spec_);
+  SubjectFailure shell_failure(const std::string& command, std::chrono::milliseconds timeout = std::chrono::seconds(30)) const {
+    const auto session = worker_subject("exec:", Command{{"/bin/sh", "-c", command}}, {timeout, {}})->open(spec_);
     try {
       encode(*session, spec_, std::vector<std::int64_t>{0, 1});
     } catch (const SubjectFailure& caught) {
@@ -236,7 +236,7 @@ TEST_F(Worker, ForeignProgramsThatBreakTheProtocolAreNamed) {
   expect_failure(shell_failure("exec 1>&-; sleep 1000"), FailureKind::crashed, "closed its standard output");
   expect_failure(shell_failure("head -c 20000000 /dev/zero"), FailureKind::protocol, "header length 0");
   expect_failure(shell_failure("sleep 1000 & exit 5"), FailureKind::crashed, "exit status 5");
-  expect_failure(shell_failure("yes >&2 & cat >/dev/null; wait"), FailureKind::timed_out, "gave no answer within 2 s");
+  expect_failure(shell_failure("yes >&2 & cat >/dev/null; wait", std::chrono::seconds(2)), FailureKind::timed_out, "gave no answer within 2 s");
   // An echo of the request is a well-formed blob with the right id, and no status.
   expect_failure(shell_failure("cat"), FailureKind::protocol, "status \"\"");
 }
