@@ -14,6 +14,9 @@
 
 #include <hwy/highway.h>
 
+#include <cstdint>
+#include <cstring>
+
 #include "lib/numeric/double_double-inl.h"
 #include "lib/numeric/dtype.hpp"
 
@@ -218,6 +221,11 @@ struct Float64 {
 /// Writes one element for each lane of d at `destination`, any alignment.
 template <class Type, class D>
 HWY_INLINE void StoreElements(Type, D, hn::Vec<typename Type::template Bits<D>> bits, typename Type::Element* destination) {
+#if HWY_TARGET == HWY_SCALAR
+  // Highway's stores of one lane assume the alignment of the element.
+  const auto element = static_cast<typename Type::Element>(hn::GetLane(bits));
+  std::memcpy(destination, &element, sizeof element);
+#else
   if constexpr (sizeof(typename Type::Element) == 2) {
     const hn::Rebind<std::uint16_t, D> narrow;
     const hn::RebindToSigned<Bits32<D>> di;
@@ -225,6 +233,7 @@ HWY_INLINE void StoreElements(Type, D, hn::Vec<typename Type::template Bits<D>> 
   } else {
     hn::StoreU(bits, typename Type::template Bits<D>(), destination);
   }
+#endif
 }
 
 /// The pairs of `first` and `second` as one vector of elements first[0], second[0], first[1], ...: of 16 or 32 bits, on little-endian targets of
@@ -248,8 +257,8 @@ HWY_INLINE void StorePairs(Type type, D d, hn::Vec<typename Type::template Bits<
 #if HWY_TARGET == HWY_SCALAR
   (void)type;
   (void)d;
-  destination[0] = static_cast<Element>(hn::GetLane(first));
-  destination[1] = static_cast<Element>(hn::GetLane(second));
+  const Element pair[2] = {static_cast<Element>(hn::GetLane(first)), static_cast<Element>(hn::GetLane(second))};
+  std::memcpy(destination, pair, sizeof pair);
 #else
   if constexpr (sizeof(Element) == 8) {
     hn::StoreInterleaved2(first, second, typename Type::template Bits<D>(), destination);

@@ -253,7 +253,12 @@ TEST_P(CertifiedSinusoidalOn, TablesHaveThePublishedDigests) {
     std::string layout;
     std::int64_t dim = 0;
     words >> dtype >> dim >> layout;
-    for (const int threads : dim == 64 ? std::vector<int>{1, 2, 3} : std::vector<int>{2}) {
+#ifdef __SANITIZE_THREAD__
+    const std::vector<int> thread_counts{1};  // ThreadSanitizer cannot see OpenMP's barriers
+#else
+    const std::vector<int> thread_counts = dim == 64 ? std::vector<int>{1, 2, 3} : std::vector<int>{2};
+#endif
+    for (const int threads : thread_counts) {
       EXPECT_EQ(table_digest(*dtype_named(dtype), dim, layout == "interleaved" ? Layout::interleaved : Layout::concatenated, threads, table), wanted)
           << name << " on " << threads << " threads";
     }

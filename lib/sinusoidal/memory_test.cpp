@@ -4,6 +4,7 @@
 #include <functional>
 #include <limits>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "lib/numeric/guard_page_test.hpp"
@@ -143,6 +144,20 @@ TEST(SinusoidalEncoder, RefusesWhatIsOutsideOfItsContractByName) {
   std::fill(memory.begin(), memory.end(), 7.0F);
   EXPECT_NE(refusal([&] { encoder.encode(std::vector<std::int64_t>{0, (std::int64_t{1} << 53) + 1}, rows); }), "accepted");
   EXPECT_EQ(memory[0], 7.0F);
+}
+
+TEST(SinusoidalEncoder, OneServesThreadsAtOnce) {
+  Sinusoidal encoding;
+  encoding.dim = 34;
+  const SinusoidalEncoder encoder(encoding);
+  std::vector<Tensor> tables(3, Tensor::zeros(Dtype::float32, {200, 34}));
+  std::vector<std::thread> threads;
+  for (Tensor& table : tables) {
+    threads.emplace_back([&] { encoder.encode(PositionRange{-5, 200, 1}, {Dtype::float32, table.data.data(), 200, 34, 34}); });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(tables[0].data, tables[1].data);
+  EXPECT_EQ(tables[0].data, tables[2].data);
 }
 
 TEST(SinusoidalEncoder, ARangeIsTheListOfItsPositions) {
