@@ -17,17 +17,12 @@ using Encoder = std::variant<std::monostate, SinusoidalEncoder, RopeEncoder>;
 
 Encoder encoder_for(const Spec& spec) {
   if (const auto* sinusoidal = std::get_if<Sinusoidal>(&spec.encoding)) return SinusoidalEncoder(*sinusoidal);
-  if (const auto* rope = std::get_if<Rope>(&spec.encoding); rope && std::holds_alternative<DefaultScaling>(rope->rope_scaling)) {
-    return RopeEncoder(*rope);
-  }
+  if (const auto* rope = std::get_if<Rope>(&spec.encoding)) return RopeEncoder(*rope);
   return std::monostate();
 }
 
 // What the built-in encoders do not have of this spec.
-std::string missing(const Spec& spec) {
-  const auto* rope = std::get_if<Rope>(&spec.encoding);
-  return rope == nullptr ? std::string(encoding_name(spec)) : "rope_scaling " + std::string(name_of(rope->rope_scaling));
-}
+std::string missing(const Spec& spec) { return std::string(encoding_name(spec)); }
 
 class BuiltinSession final : public Session {
  public:

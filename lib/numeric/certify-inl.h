@@ -91,11 +91,17 @@ HWY_INLINE hn::Vec<Bits32<DF>> Float16Bits(DF df, hn::Vec<DF> value) {
 ///
 /// Contract of `bound`: at least |true - value| + 2^-53 (|value| + bound), so that it covers the rounding of value - bound and value + bound
 /// too; a bound at least 2^-52 |value| above the error will do. Not for NaN. An infinite value is decided as itself.
+/// Round is the nearest value by one rounding; RoundTwice passes through float32, and is within half a unit of that of the nearest.
 struct Float32 {
   static constexpr Dtype dtype = Dtype::float32;
   using Element = std::uint32_t;
   template <class D>
   using Bits = Bits32<D>;
+
+  template <class D>
+  static HWY_INLINE hn::Vec<Bits<D>> RoundTwice(D d, hn::Vec<D> value) {
+    return Round(d, value);
+  }
 
   template <class D>
   static HWY_INLINE hn::Vec<Bits<D>> Round(D d, hn::Vec<D> value) {
@@ -148,6 +154,10 @@ struct Float16 {
   static HWY_INLINE hn::Vec<Bits<D>> Round(D d, hn::Vec<D> value) {
     return Float16Bits(hn::Rebind<float, D>(), OddFloat(d, value));
   }
+  template <class D>
+  static HWY_INLINE hn::Vec<Bits<D>> RoundTwice(D d, hn::Vec<D> value) {
+    return Float16Bits(hn::Rebind<float, D>(), NearestFloat(d, value));
+  }
 
   template <class D>
   static HWY_INLINE Certified<Bits<D>> Certify(D d, hn::Vec<D> value, hn::Vec<D> bound) {
@@ -168,6 +178,10 @@ struct BFloat16 {
   template <class D>
   static HWY_INLINE hn::Vec<Bits<D>> Round(D d, hn::Vec<D> value) {
     return BFloat16Bits(hn::Rebind<float, D>(), OddFloat(d, value));
+  }
+  template <class D>
+  static HWY_INLINE hn::Vec<Bits<D>> RoundTwice(D d, hn::Vec<D> value) {
+    return BFloat16Bits(hn::Rebind<float, D>(), NearestFloat(d, value));
   }
 
   template <class D>
@@ -213,25 +227,51 @@ HWY_INLINE void StoreElements(Type, D, hn::Vec<typename Type::template Bits<D>> 
   }
 }
 
-/// Writes first[0], second[0], first[1], second[1], ... at `destination`, any alignment. Little-endian: the first of two is the low half.
+/// The pairs of `first` and `second` as one vector of elements first[0], second[0], first[1], ...: of 16 or 32 bits, on little-endian targets of
+/// more than one lane, where the first of two is the low half of the integer that holds both.
 template <class Type, class D>
-HWY_INLINE void StorePairs(Type, D, hn::Vec<typename Type::template Bits<D>> first, hn::Vec<typename Type::template Bits<D>> second,
+HWY_INLINE auto JoinPairs(Type, D, hn::Vec<typename Type::template Bits<D>> first, hn::Vec<typename Type::template Bits<D>> second) {
+  if constexpr (sizeof(typename Type::Element) == 2) {
+    return hn::BitCast(hn::Repartition<std::uint16_t, Bits32<D>>(), hn::Or(first, hn::ShiftLeft<16>(second)));
+  } else {
+    const hn::Rebind<std::uint64_t, D> wide;
+    return hn::BitCast(hn::Repartition<std::uint32_t, decltype(wide)>(),
+                       hn::Or(hn::PromoteTo(wide, first), hn::ShiftLeft<32>(hn::PromoteTo(wide, second))));
+  }
+}
+
+/// Writes first[0], second[0], first[1], second[1], ... at `destination`, any alignment.
+template <class Type, class D>
+HWY_INLINE void StorePairs(Type type, D d, hn::Vec<typename Type::template Bits<D>> first, hn::Vec<typename Type::template Bits<D>> second,
                            typename Type::Element* destination) {
   using Element = typename Type::Element;
 #if HWY_TARGET == HWY_SCALAR
-  destination[0] = static_cast<Element>(hn::GetLane(first));  // one lane: nothing wider to join the two in
+  (void)type;
+  (void)d;
+  destination[0] = static_cast<Element>(hn::GetLane(first));
   destination[1] = static_cast<Element>(hn::GetLane(second));
 #else
-  const typename Type::template Bits<D> bits;
-  if constexpr (sizeof(Element) == 2) {
-    const auto pairs = hn::Or(first, hn::ShiftLeft<16>(second));
-    hn::StoreU(hn::BitCast(hn::Repartition<Element, Bits32<D>>(), pairs), hn::Repartition<Element, Bits32<D>>(), destination);
-  } else if constexpr (sizeof(Element) == 4) {
-    const hn::Rebind<std::uint64_t, D> wide;
-    const auto pairs = hn::Or(hn::PromoteTo(wide, first), hn::ShiftLeft<32>(hn::PromoteTo(wide, second)));
-    hn::StoreU(hn::BitCast(hn::Repartition<Element, decltype(wide)>(), pairs), hn::Repartition<Element, decltype(wide)>(), destination);
+  if constexpr (sizeof(Element) == 8) {
+    hn::StoreInterleaved2(first, second, typename Type::template Bits<D>(), destination);
   } else {
-    hn::StoreInterleaved2(first, second, bits, destination);
+    const auto pairs = JoinPairs(type, d, first, second);
+    hn::StoreU(pairs, hn::DFromV<decltype(pairs)>(), destination);
+  }
+#endif
+}
+
+/// The same past the cache, where the target can and elements are narrower than 64 bits; `destination` is aligned to the vector.
+template <class Type, class D>
+HWY_INLINE void StreamPairs(Type type, D d, hn::Vec<typename Type::template Bits<D>> first, hn::Vec<typename Type::template Bits<D>> second,
+                            typename Type::Element* destination) {
+#if HWY_TARGET == HWY_SCALAR
+  StorePairs(type, d, first, second, destination);
+#else
+  if constexpr (sizeof(typename Type::Element) == 8) {
+    StorePairs(type, d, first, second, destination);
+  } else {
+    const auto pairs = JoinPairs(type, d, first, second);
+    hn::Stream(pairs, hn::DFromV<decltype(pairs)>(), destination);
   }
 #endif
 }

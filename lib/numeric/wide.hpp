@@ -7,7 +7,6 @@
 #include <limits>
 #include <mutex>
 #include <optional>
-#include <stdexcept>
 
 #include "lib/numeric/dtype.hpp"
 
@@ -31,9 +30,9 @@ struct WideSinCos {
   W cos;
 };
 
-/// sin and cos of `angle` radians, each within 2^(16 - bits) absolutely if `angle` is within 2^(12 - bits), for |angle| <= 2^60 given
-/// to 2^(72 - bits) relatively: reduced to [-pi/4, pi/4] by multiples of pi/2 first, of which the quotient has at most 60 bits.
-/// Boost's sin and cos are good to a few units in the last place there; 2^14 of them are allowed for.
+/// sin and cos of `angle` radians, |angle| <= 2^60, each within 2^-bits (2^14 + 2 |angle|) of that of the number given. The angle is reduced by
+/// multiples of pi/2, whose error counts |angle| times; Boost's sin and cos are good to a few units in the last place below pi/4, and 2^14
+/// are allowed for.
 template <class W>
 WideSinCos<W> wide_sin_cos(const W& angle) {
   const W half_pi = boost::math::constants::half_pi<W>();
@@ -79,16 +78,14 @@ std::optional<double> round_interval(Dtype dtype, const W& value, const W& error
   return negative ? -lower : lower;
 }
 
-/// Ziv's strategy (1991): `attempt.template operator()<bits>()` with 256, 512, 1024 and 2048 bits until it returns a value. The caller holds
-/// wide_lock().
-/// @throws std::domain_error if it never does: for an irrational value that takes a run of 2000 equal bits, which has no known example.
+/// Ziv's strategy (1991): `attempt.template operator()<bits>()` with 256, 512, 1024 and 2048 bits until it returns a value; nothing if it never
+/// does. The caller holds wide_lock().
 template <class Attempt>
-double until_decided(Attempt attempt) {
-  if (const std::optional<double> value = attempt.template operator()<256>()) return *value;
-  if (const std::optional<double> value = attempt.template operator()<512>()) return *value;
-  if (const std::optional<double> value = attempt.template operator()<1024>()) return *value;
-  if (const std::optional<double> value = attempt.template operator()<2048>()) return *value;
-  throw std::domain_error("a value stays undecided at 2048 bits");
+std::optional<double> until_decided(Attempt attempt) {
+  if (const std::optional<double> value = attempt.template operator()<256>()) return value;
+  if (const std::optional<double> value = attempt.template operator()<512>()) return value;
+  if (const std::optional<double> value = attempt.template operator()<1024>()) return value;
+  return attempt.template operator()<2048>();
 }
 
 }  // namespace sextant

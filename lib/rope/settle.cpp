@@ -57,14 +57,24 @@ std::optional<double> by_double_double(const OpenPair& open, Component component
 // ---- The last tier.
 
 template <class Real>
-WideSinCos<Real> wide_rotation(const OpenPair& open, Real& error) {
+struct WideRotation {
+  WideSinCos<Real> turn;
+  Real sin_error;
+  Real cos_error;
+};
+
+template <class Real>
+WideRotation<Real> wide_rotation(const OpenPair& open) {
   const Real angle = WideFrequencies<Real>(*open.encoding, open.length).radians(open.pair) * open.position;
   // Whole turns are taken off at full precision, so that the quotient inside wide_sin_cos stays small.
   const Real two_pi = boost::math::constants::two_pi<Real>();
-  const Real rest = angle - round(angle / two_pi) * two_pi;
-  // The frequency errs by 2^(40 - bits) of itself, the two products and the quotient by a few units: below 2^(44 - bits) |angle|.
-  error = ldexp(abs(angle), 44 - bits_of<Real>()) + ldexp(Real(1), 24 - bits_of<Real>());
-  return wide_sin_cos(rest);
+  const WideSinCos<Real> turn = wide_sin_cos(Real(angle - round(angle / two_pi) * two_pi));
+  // The frequency errs by 2^(40 - bits) of itself, the two products and the quotient by a few units: below 2^(44 - bits) |angle|. sin and cos
+  // of what is left err by a few units of themselves, and by 2^(16 - bits) where multiples of pi/2 are taken off: below pi/4 there are none, so
+  // that the sine of a small angle, of which there are as small as 2^-2048, is known relative to itself.
+  const Real of_angle = ldexp(abs(angle), 44 - bits_of<Real>());
+  const Real absolute = ldexp(Real(1), 24 - bits_of<Real>());
+  return {turn, abs(angle) < 0.5 ? Real(2 * of_angle) : Real(of_angle + absolute), of_angle + absolute};
 }
 
 template <class Real>
@@ -77,16 +87,18 @@ template <class Real>
 Estimate<Real> estimate(const OpenPair& open, Component component) {
   const Real a = open.factor->rational ? Real(Real(open.factor->rational->numerator) / open.factor->rational->denominator)
                                        : wide_attention_factor<Real>(*open.encoding);
+  const Real own = component == Component::first ? open.first : open.second;
+  const Real other = component == Component::first ? Real(-Real(open.second)) : Real(open.first);
   if (open.position == 0) {
-    const Real value = a * (component == Component::first ? open.first : open.second);
+    const Real value = a * own;
     return {value, ldexp(abs(value), 24 - bits_of<Real>())};
   }
-  Real error;
-  const WideSinCos<Real> turn = wide_rotation<Real>(open, error);
-  const Real value =
-      component == Component::first ? a * (open.first * turn.cos - open.second * turn.sin) : a * (open.first * turn.sin + open.second * turn.cos);
-  const Real size = a * (abs(Real(open.first)) + abs(Real(open.second)));
-  return {value, size * (error + ldexp(Real(1), 24 - bits_of<Real>()))};
+  const WideRotation<Real> rotation = wide_rotation<Real>(open);
+  const Real from_own = own * rotation.turn.cos;
+  const Real from_other = other * rotation.turn.sin;
+  const Real inner = abs(own) * rotation.cos_error + abs(other) * rotation.sin_error;
+  const Real roundings = ldexp(Real(abs(from_own) + abs(from_other)), 24 - bits_of<Real>());
+  return {a * (from_own + from_other), a * (2 * inner + roundings)};
 }
 
 // a x of a rational a that 400 bits do not tell from a tie is the tie: x times the numerator has 106 bits, a tie times the denominator 60, so
@@ -132,8 +144,7 @@ Signs certain_signs(const OpenPair& open) {
     return {std::copysign(1.0, open.sin.high), std::copysign(1.0, open.cos.high)};
   }
   const auto lock = wide_lock();
-  Wide5000 error;
-  const WideSinCos<Wide5000> turn = wide_rotation<Wide5000>(open, error);
+  const WideSinCos<Wide5000> turn = wide_rotation<Wide5000>(open).turn;
   return {turn.sin < 0 ? -1.0 : 1.0, turn.cos < 0 ? -1.0 : 1.0};
 }
 

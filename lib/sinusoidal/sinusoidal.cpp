@@ -1,9 +1,17 @@
 #include "lib/sinusoidal/sinusoidal.hpp"
 
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <stdexcept>
+
+#include "lib/numeric/targets.hpp"
 
 namespace sextant {
 namespace {
+
+constexpr std::int64_t position_limit = std::int64_t{1} << 54;
 
 std::vector<Turns> frequencies_of(const Sinusoidal& encoding) {
   Spec spec;
@@ -14,26 +22,105 @@ std::vector<Turns> frequencies_of(const Sinusoidal& encoding) {
                                                   : geometric_turns(encoding.base, 1, count - 1, count);
 }
 
+SinusoidalPlan plan_of(const Sinusoidal& encoding) {
+  target_in_use();  // before the first dispatch
+  SinusoidalPlan plan;
+  plan.frequencies = FrequencyPieces(frequencies_of(encoding));
+  plan.encoding = encoding;
+  plan.block = std::clamp<std::int64_t>((std::int64_t{1} << 18) / pairs(encoding), 1, 32);
+  const std::size_t entries = plan.step_at(plan.block + 1, 0);
+  plan.step_high.resize(entries);
+  plan.step_low.resize(entries);
+  fill_steps(plan);
+  return plan;
+}
+
+// Tables larger than this are written around the last-level cache: they would leave nothing of themselves in it.
+std::int64_t last_level_cache() {
+#ifdef _SC_LEVEL3_CACHE_SIZE
+  static const long size = sysconf(_SC_LEVEL3_CACHE_SIZE);
+  if (size > 0) return size;
+#endif
+  return std::int64_t{1} << 25;
+}
+
+void check_position(std::int64_t position, std::int64_t offset) {
+  // The offset is within 2^53, so that the sum does not overflow once the position is within 2^54.
+  if (position < -position_limit || position > position_limit || std::abs(position + offset) > position_limit) {
+    throw std::invalid_argument(
+        fmt::format("positions: {} with position_offset {} is outside of -2^54 to 2^54", position, offset));
+  }
+}
+
+void check_out(const Rows& out, std::size_t rows, std::int64_t dim) {
+  check_rows(out, "out");
+  if (static_cast<std::size_t>(out.rows) != rows) {
+    throw std::invalid_argument(fmt::format("out: {} rows for {} positions", out.rows, rows));
+  }
+  if (out.width != dim) throw std::invalid_argument(fmt::format("out: width {} for dim {}", out.width, dim));
+}
+
+// Long enough for an exact phase to cost little (31 turns of 32 rows follow it), short enough to share among threads. A function of the
+// table alone, so that results of Rounding::fast do not depend on the threads either.
+std::int64_t strip_rows(std::int64_t rows) { return rows >= 16384 ? 1024 : 128; }
+
+// Each strip is independent of the others.
+void encode_rows(const SinusoidalPlan& plan, const Strip& whole) {
+  const std::int64_t rows = whole.last_row;
+  const std::int64_t step = strip_rows(rows);
+  const std::int64_t strips = (rows + step - 1) / step;
+  bool decided = true;
+#pragma omp parallel for schedule(static) reduction(&& : decided) if (rows * whole.out.width > 32768)
+  for (std::int64_t i = 0; i < strips; ++i) {
+    Strip strip = whole;
+    strip.first_row = i * step;
+    strip.last_row = std::min(rows, strip.first_row + step);
+    decided = encode_strip(plan, strip) && decided;
+  }
+  if (!decided) throw std::domain_error("SinusoidalEncoder: a value stays undecided at 2048 bits");
+}
+
+Strip strip_of(const Rows& out, Rounding rounding) {
+  const auto bytes = out.rows * out.row_stride * static_cast<std::int64_t>(size_of(out.dtype));
+  return {nullptr, 0, 0, 0, 0, out.rows, out, rounding, bytes > last_level_cache() ? Caching::streamed : Caching::kept};
+}
+
 }  // namespace
 
-SinusoidalEncoder::SinusoidalEncoder(const Sinusoidal& encoding)
-    : encoding_(encoding), frequencies_(frequencies_of(encoding)) {}
+SinusoidalEncoder::SinusoidalEncoder(const Sinusoidal& encoding) : plan_(plan_of(encoding)) {}
 
-Tensor SinusoidalEncoder::encode(std::span<const std::int64_t> positions, Dtype dtype) const {
+void SinusoidalEncoder::encode(std::span<const std::int64_t> positions, const Rows& out, Rounding rounding) const {
+  check_out(out, positions.size(), dim());
+  for (const std::int64_t position : positions) check_position(position, plan_.encoding.position_offset);
+  if (positions.empty()) return;
+  Strip strip = strip_of(out, rounding);
+  strip.list = positions.data();
+  strip.offset = plan_.encoding.position_offset;
+  encode_rows(plan_, strip);
+}
+
+void SinusoidalEncoder::encode(const PositionRange& positions, const Rows& out, Rounding rounding) const {
+  if (positions.count < 0) throw std::invalid_argument(fmt::format("positions: count {} is negative", positions.count));
+  check_out(out, static_cast<std::size_t>(positions.count), dim());
+  if (positions.count == 0) return;
+  check_position(positions.first, plan_.encoding.position_offset);
+  // The last position, if it can be computed: first is within 2^54, so that it cannot where the steps span more than 2^56.
+  const std::int64_t steps = positions.count - 1;
+  constexpr std::int64_t span = std::int64_t{1} << 56;
+  const bool too_far = steps > 0 && positions.step != 0 && (positions.step > span / steps || positions.step < -(span / steps));
+  if (too_far) throw std::invalid_argument(fmt::format("positions: {} steps of {} leave -2^54 to 2^54", steps, positions.step));
+  check_position(positions.first + steps * positions.step, plan_.encoding.position_offset);
+  Strip strip = strip_of(out, rounding);
+  strip.first = positions.first + plan_.encoding.position_offset;
+  strip.step = positions.step;
+  encode_rows(plan_, strip);
+}
+
+Tensor SinusoidalEncoder::encode(std::span<const std::int64_t> positions, Dtype dtype, Rounding rounding) const {
   if (dtype == Dtype::int64) throw std::invalid_argument("SinusoidalEncoder::encode: dtype int64");
   const auto rows = static_cast<std::int64_t>(positions.size());
-  Tensor table = Tensor::zeros(dtype, {rows, encoding_.dim});
-  const std::int64_t pair_count = pairs(encoding_);
-#pragma omp parallel for schedule(static) if (rows * pair_count > 4096)
-  for (std::int64_t row = 0; row < rows; ++row) {
-    const std::int64_t position = positions[static_cast<std::size_t>(row)] + encoding_.position_offset;
-    for (std::int64_t pair = 0; pair < pair_count; ++pair) {
-      const SinCos value = sin_cos(phase_at(frequencies_[static_cast<std::size_t>(pair)], position));
-      const Channels channels = channels_of_pair(encoding_, pair);
-      table.set(row * encoding_.dim + channels.first, encoding_.scale * value.sin);
-      table.set(row * encoding_.dim + channels.second, encoding_.scale * value.cos);
-    }
-  }
+  Tensor table = Tensor::zeros(dtype, {rows, dim()});
+  encode(positions, {dtype, table.data.data(), rows, dim(), dim()}, rounding);
   return table;
 }
 

@@ -2,32 +2,53 @@
 
 #include <cstdint>
 #include <span>
-#include <vector>
 
+#include "lib/numeric/rounding.hpp"
 #include "lib/numeric/tensor.hpp"
-#include "lib/numeric/turns.hpp"
+#include "lib/sinusoidal/plan.hpp"
 #include "lib/spec/spec.hpp"
 
 namespace sextant {
 
-/// The sinusoidal encoding of Vaswani et al. 2017, section 3.5, as spec.hpp states it.
+/// `count` positions first, first + step, first + 2 step, ...
+struct PositionRange {
+  std::int64_t first = 0;
+  std::int64_t count = 0;
+  std::int64_t step = 1;
+};
+
+/// The sinusoidal encoding of Vaswani et al. 2017, section 3.5, as spec.hpp states it: scale * sin(w_i (p + position_offset)) and the cosine,
+/// w_i = base^(-2i/dim), in the channels that layout and first give them.
 ///
-/// Frequencies are computed once, as fixed-point turns, so that every phase is exact to 2^-130 turn and the accuracy
-/// does not depend on the position. Values are const: one encoder may serve any number of threads.
+/// Rounding::certified: the nearest value of the dtype to the real number, ties to even, overflow to infinity; sin of position 0 is +0
+/// whatever the sign of the scale. Bitwise the same on every instruction set and thread count.
+/// Rounding::fast: float32 within half a ULP + 2^-50 |scale| of the real number; float16 and bfloat16 within half a ULP + half a ULP of
+/// float32 + 2^-50 |scale|; float64 within half a ULP + 2^-93 |scale|. Since no element exceeds the pair's norm |scale|, all are within
+/// 0.51 ULP of the norm as long as |scale| is in the dtype's normal range. The same on every thread count, but not on every instruction set.
+///
+/// Const: one encoder may serve any number of threads. Setting one up costs some microseconds per pair; a call allocates nothing. Runs on the
+/// threads that OpenMP gives it, on the instruction set that targets.hpp picks. Past the size of the last-level cache the rows are written around it.
 class SinusoidalEncoder {
  public:
-  /// @throws SpecError if `encoding` is outside its domain.
+  /// @throws SpecError if `encoding` is outside its domain, TargetError if SEXTANT_FORCE_TARGET names no target of this machine.
   explicit SinusoidalEncoder(const Sinusoidal& encoding);
 
-  /// The rows of `positions`: shape [positions.size(), dim], row-major, of `dtype`.
-  /// Accuracy: within 2 ULP for float64; faithful for the narrower dtypes (a float64 value within 2 ULP, rounded).
-  /// Domain: |position + position_offset| < 2^63.
-  /// @throws std::invalid_argument if dtype is int64.
-  Tensor encode(std::span<const std::int64_t> positions, Dtype dtype) const;
+  /// Row r of `out` becomes the encoding of positions[r]. out.rows = positions.size(), out.width = dim, any row_stride >= dim, any alignment,
+  /// any floating dtype; bytes between the rows are untouched. `positions` and `out` do not overlap. No rows: nothing is written.
+  /// Domain: every position, and every position + position_offset, within +-2^54.
+  /// @throws std::invalid_argument, before anything is written, naming the argument that is outside of this.
+  void encode(std::span<const std::int64_t> positions, const Rows& out, Rounding rounding = Rounding::certified) const;
+
+  /// The same for a range; consecutive positions are what the kernels are fastest at.
+  void encode(const PositionRange& positions, const Rows& out, Rounding rounding = Rounding::certified) const;
+
+  /// The rows of `positions` as a new tensor of shape [positions.size(), dim].
+  Tensor encode(std::span<const std::int64_t> positions, Dtype dtype, Rounding rounding = Rounding::certified) const;
+
+  std::int64_t dim() const { return plan_.encoding.dim; }
 
  private:
-  Sinusoidal encoding_;
-  std::vector<Turns> frequencies_;
+  SinusoidalPlan plan_;
 };
 
 }  // namespace sextant

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <benchmark/benchmark.h>
+
+#include <cstddef>
+#include <functional>
+#include <span>
+#include <string>
+
+// What the benchmarks of the encoders share: memory, the speed of memory beside which they are read, and the pairing of the two.
+
+namespace sextant {
+
+/// The least that a kernel of a given traffic must do.
+enum class Roofline {
+  stream_store,  ///< fill the memory, past the cache where that pays: what writing a table costs
+  scale_inplace  ///< multiply every float32 of the memory by a constant: what rotating in place costs
+};
+
+/// Runs the roofline once over `memory` on `threads` threads.
+void run_roofline(Roofline roofline, std::span<std::byte> memory, int threads);
+
+/// At least `size` bytes, aligned to 64, touched, zero at first: one piece of memory that all benchmarks share, so that they see the same
+/// pages. Good until the next call with a larger size.
+std::span<std::byte> benchmark_memory(std::size_t size);
+
+/// Registers `name`/threads:1 and `name`/threads:2 (and the machine's number, if larger). Each iteration runs the roofline over the first
+/// `roofline_bytes` of the shared memory and then `body`, on the same number of threads, and times them apart, so that whatever else the
+/// machine does meets both. Counters: bytes_per_second, `bytes` over the time of `body`; of_roofline, the rate of `body` over that of the
+/// roofline, from the median times of both.
+///
+/// `prepare` makes the body, once per thread count, after the memory is there and outside the clock: what it returns is run.
+struct PairedBenchmark {
+  std::string name;
+  Roofline roofline = Roofline::stream_store;
+  std::size_t bytes = 0;  ///< footprint of the case and of its roofline
+  std::function<std::function<void()>(std::span<std::byte> memory)> prepare;
+};
+void register_paired(const PairedBenchmark& benchmark);
+
+}  // namespace sextant

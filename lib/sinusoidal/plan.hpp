@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "lib/numeric/frequency_pieces.hpp"
+#include "lib/numeric/rounding.hpp"
+#include "lib/spec/spec.hpp"
+
+// Private to lib/sinusoidal: what an encoder keeps, and the kernels' interface.
+
+namespace sextant {
+
+/// What is computed once per encoder.
+struct SinusoidalPlan {
+  Sinusoidal encoding;
+  FrequencyPieces frequencies;
+  /// Rows that share an anchor, at most 32: the anchor's cost is spread over them, and the rows of steps must stay in the first-level cache at
+  /// dim 128. Fewer in tables wider than 16384, so that the steps stay below 16 MiB.
+  std::int64_t block = 32;
+  /// e^{i w j} for j = 0 .. block as double-doubles within precise_rotation_error; row j holds, for each group of FrequencyPieces::lanes
+  /// pairs, their sines and then their cosines.
+  std::vector<double> step_high;
+  std::vector<double> step_low;
+
+  /// Where the sines of the group of `pair` begin in row j; the cosines are FrequencyPieces::lanes further on.
+  std::size_t step_at(std::int64_t j, std::size_t pair) const {
+    return 2 * (static_cast<std::size_t>(j) * frequencies.padded() + pair / FrequencyPieces::lanes * FrequencyPieces::lanes) +
+           pair % FrequencyPieces::lanes;
+  }
+};
+
+/// Whether a table's rows pass by the cache.
+enum class Caching { kept, streamed };
+
+/// The rows [first_row, last_row) of a call. Their positions, position_offset included, are list[row] + offset, or first + row * step where
+/// there is no list.
+struct Strip {
+  const std::int64_t* list;
+  std::int64_t offset;
+  std::int64_t first;
+  std::int64_t step;
+  std::int64_t first_row;
+  std::int64_t last_row;
+  Rows out;
+  Rounding rounding;
+  Caching caching;
+
+  std::int64_t position(std::int64_t row) const { return list != nullptr ? list[row] + offset : first + row * step; }
+};
+
+/// Fills step_high and step_low.
+void fill_steps(SinusoidalPlan& plan);
+
+/// Encodes a strip. False if a value could not be decided by the last tier; its element is then without meaning.
+bool encode_strip(const SinusoidalPlan& plan, const Strip& strip);
+
+}  // namespace sextant
