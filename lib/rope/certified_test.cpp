@@ -68,14 +68,18 @@ const std::vector<std::vector<std::int64_t>>& calls() {
 double largest(Dtype dtype) { return largest_finite(dtype); }
 
 // A value of the dtype for channel `c` of pair `pair`, head `head`: mostly of common size, some near the ends of the format, some zero.
-double element(Dtype dtype, std::mt19937_64& random, std::int64_t head) {
+// The ends of float64 are left to the last tier, half a millisecond each: `ends` says whether they are drawn.
+enum class Ends { left_out, drawn };
+double element(Dtype dtype, std::mt19937_64& random, std::int64_t head, Ends ends) {
   std::uniform_real_distribution<double> unit(-2, 2);
   const Format format = format_of(dtype);
   double value = unit(random);
   switch (head) {
     case 0: break;
     case 1: value = std::ldexp(value, static_cast<int>(random() % 60) - 40); break;
-    case 2: {  // the ends of the format, and zeros
+    case 2: {
+      if (ends == Ends::left_out) break;
+      // The ends of the format, and zeros.
       const int exponents[] = {format.min_exponent - format.precision + 2, format.min_exponent, format.max_exponent, format.max_exponent, 0};
       value = std::ldexp(value, exponents[random() % 5] - 1);
       if (random() % 5 == 0) value = std::copysign(0.0, value);
@@ -139,7 +143,11 @@ void check_setting(const Setting& setting, Dtype dtype, Direction direction, Pas
   if (pass == Pass::backward) turned.direction = direction == Direction::clockwise ? Direction::counterclockwise : Direction::clockwise;
   PairOracle oracle(turned);
   std::mt19937_64 random(7);
+  // A factor beyond [2^-20, 2^20] sends every pair to the last tier: one call and one pairing of those.
+  const double factor = attention_factor(encoding).high;
+  const bool slow = factor < 0x1p-20 || factor > 0x1p20;
   for (const std::vector<std::int64_t>& positions : calls()) {
+    if (slow && positions != calls().front()) continue;
     const std::int64_t tokens = std::ssize(positions);
     const std::int64_t length = reference::sequence_length(positions);
     std::vector<double> values;
@@ -147,14 +155,16 @@ void check_setting(const Setting& setting, Dtype dtype, Direction direction, Pas
     for (std::int64_t token = 0; token < tokens; ++token) {
       for (std::int64_t head = 0; head < heads; ++head) {
         for (std::int64_t pair = 0; pair < pairs(encoding); ++pair) {
-          values.push_back(element(dtype, random, head));
-          values.push_back(element(dtype, random, head));
+          const Ends ends = dtype == Dtype::float64 && (pair > 1 || token > 1) ? Ends::left_out : Ends::drawn;
+          values.push_back(element(dtype, random, head, ends));
+          values.push_back(element(dtype, random, head, ends));
           truth.push_back(oracle.rotated(dtype, positions[static_cast<std::size_t>(token)], pair, length, values.end()[-2], values.back()));
         }
       }
     }
     for (const Pairing pairing : pairings) {
       for (const Pairing output : pairings) {
+        if (slow && (pairing != Pairing::half || output != Pairing::half)) continue;
         encoding.pairing = pairing;
         encoding.output_pairing = output;
         const Pairing in = pass == Pass::forward ? pairing : output;

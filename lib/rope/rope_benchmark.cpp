@@ -1,6 +1,7 @@
 #include <benchmark/benchmark.h>
 
 #include <cmath>
+#include <memory>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -53,10 +54,13 @@ void register_encoder(Dtype dtype, Pairing pairing, Rounding rounding, const Sha
   const std::size_t bytes = static_cast<std::size_t>(shape.elements()) * size_of(dtype);
   register_paired({std::string("rope/") + (pairing == Pairing::half ? "half" : "interleaved") + "/" + std::string(name_of(dtype)) + "/" +
                        (rounding == Rounding::certified ? "certified" : "fast") + "/" + shape.text(),
-                   Roofline::scale_inplace, bytes, [=](std::span<std::byte> memory) -> std::function<void()> {
-                     fill(dtype, memory.first(bytes));
-                     const Heads view{dtype, memory.data(), 1, shape.tokens, shape.heads, shape.head_dim, 0, shape.heads * shape.head_dim, shape.head_dim};
-                     return [encoder = RopeEncoder(encoding_of(shape, pairing)), positions = consecutive(shape.tokens), view, rounding] {
+                   Roofline::scale_inplace, bytes, [=](std::span<std::byte>) -> std::function<void()> {
+                     // Memory of its own: the roofline scales its memory as float32, which makes noise of other dtypes.
+                     auto memory = std::make_shared<std::vector<double>>(bytes / sizeof(double));
+                     auto* const data = reinterpret_cast<std::byte*>(memory->data());
+                     fill(dtype, {data, bytes});
+                     const Heads view{dtype, data, 1, shape.tokens, shape.heads, shape.head_dim, 0, shape.heads * shape.head_dim, shape.head_dim};
+                     return [encoder = RopeEncoder(encoding_of(shape, pairing)), positions = consecutive(shape.tokens), view, rounding, memory] {
                        encoder.apply(view, positions, rounding);
                      };
                    }});
