@@ -183,9 +183,12 @@ TEST_P(ScalingRule, TheUnscaledEncodingIsConvicted) {
   EXPECT_TRUE(with_verdict(Verdict::violated, plain_subject(defect), with_rule(GetParam())).contains("accuracy"));
 }
 
-TEST_P(ScalingRule, TheBuiltinSaysThatItHasNone) {
-  EXPECT_TRUE(with_verdict(Verdict::holds, *builtin_subject(), with_rule(GetParam())).empty());
-  EXPECT_TRUE(with_verdict(Verdict::unsupported, *builtin_subject(), with_rule(GetParam())).contains("accuracy"));
+TEST_P(ScalingRule, TheBuiltinIsCorrectlyRounded) {
+  for (const std::string dtype : {"float64", "float32", "float16", "bfloat16"}) {
+    const Spec spec = with_rule(GetParam(), R"(,"accuracy":"correctly-rounded","dtype":")" + dtype + "\"");
+    EXPECT_EQ(with_verdict(Verdict::violated, *builtin_subject(), spec), std::set<std::string>{}) << dtype;
+    EXPECT_TRUE(with_verdict(Verdict::holds, *builtin_subject(), spec).contains("accuracy")) << dtype;
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -33,27 +33,18 @@ Encoder encoder_of(const Binary& encoding, const Spec&) { return BinaryEncoder(e
 Encoder encoder_of(const Sinusoidal& encoding, const Spec&) { return SinusoidalEncoder(encoding); }
 Encoder encoder_of(const Sinusoidal2d& encoding, const Spec&) { return Sinusoidal2dEncoder(encoding); }
 Encoder encoder_of(const Learned& encoding, const Spec&) { return LearnedEncoder(encoding); }
-Encoder encoder_of(const Rope& encoding, const Spec&) {
-  if (!std::holds_alternative<DefaultScaling>(encoding.rope_scaling)) return std::monostate();
-  return RopeEncoder(encoding);
-}
+Encoder encoder_of(const Rope& encoding, const Spec&) { return RopeEncoder(encoding); }
 Encoder encoder_of(const RopeNd& encoding, const Spec&) { return RopeNdEncoder(encoding); }
-Encoder encoder_of(const Xpos& encoding, const Spec&) { return XposEncoder(encoding); }
+Encoder encoder_of(const Xpos& encoding, const Spec&) {
+  if (!std::holds_alternative<DefaultScaling>(encoding.rope.rope_scaling)) return std::monostate();
+  return XposEncoder(encoding);
+}
 Encoder encoder_of(const Alibi& encoding, const Spec&) { return AlibiEncoder(encoding); }
 Encoder encoder_of(const RelativeBias& encoding, const Spec&) { return RelativeBiasEncoder(encoding); }
 Encoder encoder_of(const Attention& encoding, const Spec& spec) {
-  const auto* rope = encoding.position ? std::get_if<Rope>(&*encoding.position) : nullptr;
-  if (rope != nullptr && std::holds_alternative<std::monostate>(encoder_of(*rope, spec))) return std::monostate();
+  const auto* xpos = encoding.position ? std::get_if<Xpos>(&*encoding.position) : nullptr;
+  if (xpos != nullptr && std::holds_alternative<std::monostate>(encoder_of(*xpos, spec))) return std::monostate();
   return DotProductAttention(encoding);
-}
-
-// What the built-in encoders do not have of this spec.
-std::string missing(const Spec& spec) {
-  const auto* rope = std::get_if<Rope>(&spec.encoding);
-  if (const auto* attention = std::get_if<Attention>(&spec.encoding); attention != nullptr && attention->position) {
-    rope = std::get_if<Rope>(&*attention->position);
-  }
-  return rope == nullptr ? std::string(encoding_name(spec)) : "rope_scaling " + std::string(name_of(rope->rope_scaling));
 }
 
 // A tensor of the request, by its name in the protocol.
@@ -124,6 +115,11 @@ Tensors gradient(const Rotation& rotation, std::string_view of, const Tensors& i
   return {{"grad_x", rotation.backward(input(inputs, "grad"), integers(inputs, "positions"))}};
 }
 
+Tensors gradient(const RopeEncoder& rope, std::string_view of, const Tensors& inputs) {
+  if (of != "rotate") refuse("backward of " + std::string(of));
+  return {{"grad_x", rope.rotate_backward(input(inputs, "grad"), integers(inputs, "positions"))}};
+}
+
 Tensors gradient(const LearnedEncoder& learned, std::string_view of, const Tensors& inputs) {
   if (of != "encode") refuse("backward of " + std::string(of));
   return {{"grad_weight", learned.grad_weight(integers(inputs, "positions"), input(inputs, "grad"))}};
@@ -138,7 +134,6 @@ class BuiltinSession final : public Session {
  public:
   explicit BuiltinSession(const Spec& spec)
       : dtype_(spec.dtype),
-        missing_(missing(spec)),
         encoder_(std::visit([&](const auto& encoding) { return encoder_of(encoding, spec); }, spec.encoding)) {}
 
   Description describe() override {
@@ -165,7 +160,7 @@ class BuiltinSession final : public Session {
       return std::visit(
           [&]<class Any>(const Any& encoder) -> Tensors {
             if constexpr (std::is_same_v<Any, std::monostate>) {
-              throw SubjectFailure(FailureKind::unsupported, "builtin has no " + missing_);
+              throw SubjectFailure(FailureKind::unsupported, "builtin has no rope_scaling for xpos");
             } else {
               return ask(encoder);
             }
@@ -177,7 +172,6 @@ class BuiltinSession final : public Session {
   }
 
   Dtype dtype_;
-  std::string missing_;
   Encoder encoder_;
 };
 

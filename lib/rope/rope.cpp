@@ -1,68 +1,273 @@
 #include "lib/rope/rope.hpp"
 
-#include <cmath>
-#include <cstring>
+#include <fmt/format.h>
+#include <omp.h>
+
+#include <algorithm>
+#include <array>
 #include <stdexcept>
+
+#include "lib/numeric/targets.hpp"
+#include "lib/numeric/unit_circle.hpp"
+#include "lib/rope/kernels.hpp"
 
 namespace sextant {
 namespace {
 
-std::vector<Turns> frequencies_of(const Rope& encoding) {
+constexpr std::int64_t position_limit_of_kernels = std::int64_t{1} << 53;
+// Elements below which a second thread costs more than it saves.
+constexpr std::int64_t elements_per_thread = 1 << 14;
+
+const Rope& checked(const Rope& encoding) {
   Spec spec;
   spec.encoding = encoding;
   validate(spec);
-  if (!std::holds_alternative<DefaultScaling>(encoding.rope_scaling)) {
-    throw SpecError("RopeEncoder: rope_scaling.rope_type: expected default, got " + std::string(name_of(encoding.rope_scaling)));
+  target_in_use();
+  return encoding;
+}
+
+[[noreturn]] void refuse(const char* argument, std::string_view complaint) {
+  throw std::invalid_argument(fmt::format("RopeEncoder: {}: {}", argument, complaint));
+}
+
+// Where the elements of a view lie, in bytes from its data: [0, end).
+template <class Bytes>
+std::int64_t check_view(const HeadsOf<Bytes>& view, const char* argument) {
+  if (view.dtype == Dtype::int64) refuse(argument, "dtype int64 is not a floating dtype");
+  struct Axis {
+    const char* name;
+    std::int64_t extent;
+    std::int64_t stride;
+  };
+  const auto width = static_cast<std::int64_t>(size_of(view.dtype));
+  std::int64_t last = 0;  // the last element's index
+  bool empty = view.head_dim == 0;
+  for (const Axis& axis : {Axis{"batch", view.batch, view.batch_stride}, Axis{"tokens", view.tokens, view.token_stride},
+                           Axis{"heads", view.heads, view.head_stride}, Axis{"head_dim", view.head_dim, 1}}) {
+    constexpr std::int64_t limit = std::int64_t{1} << 56;  // four axes of elements of eight bytes: 2^61 bytes in all
+    if (axis.extent < 0) refuse(argument, fmt::format("{} {} is negative", axis.name, axis.extent));
+    if (axis.stride < 0) refuse(argument, fmt::format("the stride of {} is negative: {}", axis.name, axis.stride));
+    if (axis.extent == 0) empty = true;
+    if (axis.extent > 1 && axis.stride > limit / (axis.extent - 1)) refuse(argument, fmt::format("the extent of {} is too large", axis.name));
+    if (axis.extent > 0) last += (axis.extent - 1) * axis.stride;
   }
-  const std::int64_t width = encoding.rotary_layout == RotaryLayout::prefix ? encoding.rotary_dim : encoding.head_dim;
-  return geometric_turns(encoding.rope_theta, 2, width, pairs(encoding));
+  if (empty) return 0;
+  if (view.data == nullptr) refuse(argument, "data is null");
+  if (reinterpret_cast<std::uintptr_t>(view.data) % size_of(view.dtype) != 0) refuse(argument, "data is not aligned to its elements");
+  return (last + 1) * width;
+}
+
+// Each axis, from the least stride up, steps over all that the ones before it reach: then no two elements share a place.
+void check_distinct(const Heads& view, const char* argument) {
+  std::array<std::pair<std::int64_t, std::int64_t>, 3> axes{
+      {{view.batch_stride, view.batch}, {view.token_stride, view.tokens}, {view.head_stride, view.heads}}};
+  std::ranges::sort(axes);
+  std::int64_t reach = view.head_dim;
+  for (const auto& [stride, extent] : axes) {
+    if (extent <= 1) continue;
+    if (stride < reach) refuse(argument, "its strides make two elements one");
+    reach += (extent - 1) * stride;
+  }
+}
+
+bool overlap(const std::byte* a, std::int64_t a_bytes, const std::byte* b, std::int64_t b_bytes) {
+  const auto first = reinterpret_cast<std::uintptr_t>(a);
+  const auto second = reinterpret_cast<std::uintptr_t>(b);
+  return a_bytes > 0 && b_bytes > 0 && first < second + static_cast<std::uintptr_t>(b_bytes) &&
+         second < first + static_cast<std::uintptr_t>(a_bytes);
+}
+
+bool same_place(const ConstHeads& x, const Heads& y) {
+  return x.data == y.data && x.batch_stride == y.batch_stride && x.token_stride == y.token_stride && x.head_stride == y.head_stride;
+}
+
+// The length of the call: its largest position + 1.
+std::int64_t check_positions(std::span<const std::int64_t> positions) {
+  std::int64_t least = 0;
+  std::int64_t largest = positions.empty() ? -1 : positions.front();
+  for (const std::int64_t position : positions) {
+    least = std::min(least, position);
+    largest = std::max(largest, position);
+  }
+  if (least < -position_limit_of_kernels || largest > position_limit_of_kernels) {
+    refuse("positions", fmt::format("{} is outside +-2^53", least < -position_limit_of_kernels ? least : largest));
+  }
+  return largest + 1;
+}
+
+// What is not turned, as at most two moves. Under prefix: the channels behind the turned ones. Under spread: the first and second channels of
+// the standing pairs, which go from one pairing's places to the other's.
+std::array<Move, 2> moves_of(const Rope& encoding, Pairing in, Pairing out) {
+  if (encoding.rotary_layout == RotaryLayout::prefix) {
+    return {Move{encoding.rotary_dim, 1, encoding.rotary_dim, 1, encoding.head_dim - encoding.rotary_dim}, Move{}};
+  }
+  const std::int64_t from_pair = pairs(encoding);
+  const std::int64_t count = encoding.head_dim / 2 - from_pair;
+  if (in == Pairing::interleaved && out == Pairing::interleaved) return {Move{2 * from_pair, 1, 2 * from_pair, 1, 2 * count}, Move{}};
+  const Channels from = channels_of_pair(encoding, in, from_pair);
+  const Channels to = channels_of_pair(encoding, out, from_pair);
+  const std::int64_t to_step = out == Pairing::half ? 1 : 2;
+  const std::int64_t from_step = in == Pairing::half ? 1 : 2;
+  return {Move{to.first, to_step, from.first, from_step, count}, Move{to.second, to_step, from.second, from_step, count}};
+}
+
+// Calls work(first, last) on contiguous shares of [0, units), one a thread, on as many threads as the elements are worth.
+template <class Work>
+void share(std::int64_t units, std::int64_t elements, Work work) {
+  const std::int64_t worth = std::max<std::int64_t>(1, elements / elements_per_thread);
+  const auto threads = static_cast<int>(std::min<std::int64_t>({worth, units, omp_get_max_threads()}));
+  if (threads <= 1) return work(0, units);
+#pragma omp parallel num_threads(threads)
+  {
+    const std::int64_t count = omp_get_num_threads();
+    const std::int64_t index = omp_get_thread_num();
+    work(units * index / count, units * (index + 1) / count);
+  }
+}
+
+template <class Bytes, class TensorType>
+HeadsOf<Bytes> view_of(TensorType& tensor) {
+  if (tensor.shape.size() != 4) {
+    refuse("x", fmt::format("shape {}, expected [batch, n, heads, head_dim]", shape_text(tensor.shape)));
+  }
+  const auto& shape = tensor.shape;
+  return {tensor.dtype, tensor.data.data(), shape[0], shape[1], shape[2], shape[3], shape[1] * shape[2] * shape[3], shape[2] * shape[3], shape[3]};
 }
 
 }  // namespace
 
-RopeEncoder::RopeEncoder(const Rope& encoding) : encoding_(encoding), frequencies_(frequencies_of(encoding)) {}
+RopeEncoder::RopeEncoder(const Rope& encoding)
+    : encoding_(checked(encoding)), factor_(attention_factor(encoding)), frequencies_(rope_turns(encoding, 1)) {
+  if (const auto* longrope = std::get_if<LongropeScaling>(&encoding.rope_scaling)) {
+    beyond_ = FrequencyPieces(rope_turns(encoding, longrope->original_max_position_embeddings + 1));
+  }
+  unit_circle();  // its constants are part of the set-up
+}
 
-Tensor RopeEncoder::rotate(const Tensor& x, std::span<const std::int64_t> positions) const {
-  if (x.dtype == Dtype::int64) throw std::invalid_argument("RopeEncoder::rotate: x is int64");
-  if (x.shape.size() != 4 || x.shape[3] != encoding_.head_dim) {
-    throw std::invalid_argument("RopeEncoder::rotate: x has shape " + shape_text(x.shape) +
-                                ", expected [batch, n, heads, " + std::to_string(encoding_.head_dim) + "]");
+const FrequencyPieces& RopeEncoder::frequencies_for(std::int64_t length, FrequencyPieces& own) const {
+  const auto limit = length_limit(encoding_.rope_scaling);
+  if (!limit || length <= *limit) return frequencies_;
+  if (std::holds_alternative<LongropeScaling>(encoding_.rope_scaling)) return beyond_;
+  own = FrequencyPieces(rope_turns(encoding_, length));
+  return own;
+}
+
+void RopeEncoder::run(Pass pass, const ConstHeads& x, std::span<const std::int64_t> positions, const Heads& y, Rounding rounding) const {
+  const std::int64_t x_bytes = check_view(x, "x");
+  const std::int64_t y_bytes = check_view(y, "y");
+  if (x.head_dim != encoding_.head_dim) refuse("x", fmt::format("head_dim is {}, that of the encoding {}", x.head_dim, encoding_.head_dim));
+  if (y.dtype != x.dtype) refuse("y", fmt::format("dtype is {}, that of x {}", name_of(y.dtype), name_of(x.dtype)));
+  if (y.batch != x.batch || y.tokens != x.tokens || y.heads != x.heads || y.head_dim != x.head_dim) {
+    refuse("y", fmt::format("extents are [{}, {}, {}, {}], those of x [{}, {}, {}, {}]", y.batch, y.tokens, y.heads, y.head_dim, x.batch, x.tokens,
+                            x.heads, x.head_dim));
   }
-  const std::int64_t tokens = x.shape[0] * x.shape[1];
-  if (static_cast<std::int64_t>(positions.size()) != tokens) {
-    throw std::invalid_argument("RopeEncoder::rotate: " + std::to_string(positions.size()) + " positions for " +
-                                std::to_string(tokens) + " tokens");
+  if (x.tokens != 0 && x.batch > std::ssize(positions) / x.tokens) {
+    refuse("positions", fmt::format("{} of them for {} x {} tokens", positions.size(), x.batch, x.tokens));
   }
-  const std::int64_t heads = x.shape[2];
-  const std::int64_t head_dim = encoding_.head_dim;
-  const std::int64_t pair_count = pairs(encoding_);
-  const std::vector<Passthrough> untouched = passthrough_channels(encoding_);
-  const std::size_t width = size_of(x.dtype);
+  if (std::ssize(positions) != x.batch * x.tokens) {
+    refuse("positions", fmt::format("{} of them for {} x {} tokens", positions.size(), x.batch, x.tokens));
+  }
+  const std::int64_t length = check_positions(positions);
+  if (x_bytes == 0) return;
+  check_distinct(y, "y");
+  const bool in_place = same_place(x, y);
+  if (!in_place && overlap(x.data, x_bytes, y.data, y_bytes)) refuse("y", "partly overlaps x");
+
+  const bool forward = pass == Pass::forward;
+  const Pairing in = forward ? encoding_.pairing : encoding_.output_pairing;
+  const Pairing out = forward ? encoding_.output_pairing : encoding_.pairing;
+  const bool clockwise = (encoding_.direction == Direction::clockwise) == forward;
+  const bool moved = in_place && in != out;
+  const std::int64_t turned_width = encoding_.rotary_layout == RotaryLayout::prefix ? encoding_.rotary_dim : encoding_.head_dim;
+  FrequencyPieces own;
+  const FrequencyPieces& frequencies = frequencies_for(length, own);
+  const bool ordinary = factor_.high >= 0x1p-20 && factor_.high <= 0x1p20;
+
+  const std::int64_t tokens = x.batch * x.tokens;
+  const std::int64_t threads = omp_get_max_threads();
+  // A decoding step has few tokens: its heads are shared out too.
+  std::int64_t heads_per_unit = tokens >= 4 * threads ? x.heads : (x.heads + threads - 1) / threads;
+  if (moved && frequencies.pairs() > rope_tile_pairs) heads_per_unit = 1;
+  const RopeJob job{.encoding = &encoding_,
+                    .frequencies = &frequencies,
+                    .factor = &factor_,
+                    .length = length,
+                    .dtype = x.dtype,
+                    .rounding = ordinary ? rounding : Rounding::certified,
+                    .direction = clockwise ? Direction::clockwise : Direction::counterclockwise,
+                    .positions = positions.data(),
+                    .tokens = x.tokens,
+                    .heads = x.heads,
+                    .heads_per_unit = heads_per_unit,
+                    .x = x.data,
+                    .x_strides = {x.batch_stride, x.token_stride, x.head_stride},
+                    .y = y.data,
+                    .y_strides = {y.batch_stride, y.token_stride, y.head_stride},
+                    .pairing = in,
+                    .output_pairing = out,
+                    .half = turned_width / 2,
+                    .moves = in_place && in == out ? std::array<Move, 2>{} : moves_of(encoding_, in, out),
+                    .set_aside = moved ? encoding_.head_dim : 0};
+  const std::int64_t units = tokens * ((x.heads + heads_per_unit - 1) / heads_per_unit);
+  share(units, tokens * x.heads * x.head_dim, [&](std::int64_t first, std::int64_t last) { rotate_units(job, first, last); });
+}
+
+void RopeEncoder::apply(const ConstHeads& x, std::span<const std::int64_t> positions, const Heads& y, Rounding rounding) const {
+  run(Pass::forward, x, positions, y, rounding);
+}
+
+void RopeEncoder::apply(const Heads& x, std::span<const std::int64_t> positions, Rounding rounding) const {
+  run(Pass::forward,
+      {x.dtype, x.data, x.batch, x.tokens, x.heads, x.head_dim, x.batch_stride, x.token_stride, x.head_stride}, positions, x, rounding);
+}
+
+void RopeEncoder::backward(const ConstHeads& grad, std::span<const std::int64_t> positions, const Heads& grad_x, Rounding rounding) const {
+  run(Pass::backward, grad, positions, grad_x, rounding);
+}
+
+void RopeEncoder::tables(std::span<const std::int64_t> positions, const Rows& cos, const Rows& sin) const {
+  const auto check = [&](const Rows& view, const char* argument) -> std::int64_t {
+    check_rows(view, argument);
+    if (view.dtype != cos.dtype) refuse(argument, "the dtypes of cos and sin differ");
+    if (view.rows != std::ssize(positions)) refuse(argument, fmt::format("{} rows for {} positions", view.rows, positions.size()));
+    if (view.width != pairs(encoding_)) refuse(argument, fmt::format("{} columns for {} pairs", view.width, pairs(encoding_)));
+    if (reinterpret_cast<std::uintptr_t>(view.data) % size_of(view.dtype) != 0) refuse(argument, "data is not aligned to its elements");
+    return view.rows == 0 ? 0 : ((view.rows - 1) * view.row_stride + view.width) * static_cast<std::int64_t>(size_of(view.dtype));
+  };
+  const std::int64_t cos_bytes = check(cos, "cos");
+  const std::int64_t sin_bytes = check(sin, "sin");
+  const std::int64_t length = check_positions(positions);
+  if (overlap(cos.data, cos_bytes, sin.data, sin_bytes)) refuse("sin", "overlaps cos");
+  FrequencyPieces own;
+  const FrequencyPieces& frequencies = frequencies_for(length, own);
+  RopeJob job{};
+  job.encoding = &encoding_;
+  job.frequencies = &frequencies;
+  job.factor = &factor_;
+  job.length = length;
+  job.dtype = cos.dtype;
+  job.direction = Direction::counterclockwise;
+  job.positions = positions.data();
+  job.y = cos.data;
+  job.y_strides = {0, cos.row_stride, 0};
+  share(cos.rows, cos.rows * cos.width * 2, [&](std::int64_t first, std::int64_t last) {
+    write_rotation_rows(job, sin.data, sin.row_stride, first, last);
+  });
+}
+
+Tensor RopeEncoder::run(Pass pass, const Tensor& x, std::span<const std::int64_t> positions, Rounding rounding) const {
+  const auto from = view_of<const std::byte>(x);
   Tensor y = Tensor::zeros(x.dtype, x.shape);
-#pragma omp parallel for schedule(static) if (tokens * heads * pair_count > 4096)
-  for (std::int64_t token = 0; token < tokens; ++token) {
-    for (std::int64_t pair = 0; pair < pair_count; ++pair) {
-      SinCos turn = sin_cos(phase_at(frequencies_[static_cast<std::size_t>(pair)], positions[static_cast<std::size_t>(token)]));
-      if (encoding_.direction == Direction::clockwise) turn.sin = -turn.sin;
-      const Channels from = channels_of_pair(encoding_, encoding_.pairing, pair);
-      const Channels to = channels_of_pair(encoding_, encoding_.output_pairing, pair);
-      for (std::int64_t head = 0; head < heads; ++head) {
-        const std::int64_t start = (token * heads + head) * head_dim;
-        const double x0 = x.at(start + from.first);
-        const double x1 = x.at(start + from.second);
-        y.set(start + to.first, std::fma(x0, turn.cos, -x1 * turn.sin));
-        y.set(start + to.second, std::fma(x0, turn.sin, x1 * turn.cos));
-      }
-    }
-    for (std::int64_t head = 0; head < heads; ++head) {
-      const std::int64_t start = (token * heads + head) * head_dim;
-      for (const Passthrough& channel : untouched) {
-        std::memcpy(y.data.data() + static_cast<std::size_t>(start + channel.output) * width,
-                    x.data.data() + static_cast<std::size_t>(start + channel.input) * width, width);
-      }
-    }
-  }
+  run(pass, from, positions, view_of<std::byte>(y), rounding);
   return y;
+}
+
+Tensor RopeEncoder::rotate(const Tensor& x, std::span<const std::int64_t> positions, Rounding rounding) const {
+  return run(Pass::forward, x, positions, rounding);
+}
+
+Tensor RopeEncoder::rotate_backward(const Tensor& grad, std::span<const std::int64_t> positions, Rounding rounding) const {
+  return run(Pass::backward, grad, positions, rounding);
 }
 
 }  // namespace sextant

@@ -108,16 +108,5 @@ TEST(RopeEncoder, RefusesShapesThatDoNotFit) {
   EXPECT_THROW(RopeEncoder{odd}, SpecError);
 }
 
-TEST(RopeEncoder, RefusesAScalingRuleByName) {
-  Rope stretched = small();
-  stretched.rope_scaling = LinearScaling{2};
-  try {
-    const RopeEncoder encoder(stretched);
-    FAIL() << "accepted";
-  } catch (const SpecError& error) {
-    EXPECT_STREQ(error.what(), "RopeEncoder: rope_scaling.rope_type: expected default, got linear");
-  }
-}
-
 }  // namespace
 }  // namespace sextant

@@ -1,0 +1,110 @@
+#include "lib/rope/frequencies.hpp"
+
+#include <cmath>
+#include <numeric>
+
+#include "lib/rope/wide_frequencies.hpp"
+
+namespace sextant {
+namespace {
+
+using boost::multiprecision::cpp_int;
+
+// The error of w/(2 pi) is relative, 2^(41 - bits), so whole turns cost precision: below 2^(bits - 241) radians it stays below 2^-200.
+template <class Real>
+bool reaches(const std::vector<Real>& radians) {
+  const Real limit = ldexp(Real(1), bits_of<Real>() - 241);
+  return std::ranges::all_of(radians, [&](const Real& w) { return w < limit; });
+}
+
+template <class Real>
+std::vector<Turns> turns_of(const std::vector<Real>& radians) {
+  const Real unit = ldexp(Real(1), 192) / boost::math::constants::two_pi<Real>();
+  std::vector<Turns> turns;
+  turns.reserve(radians.size());
+  for (const Real& w : radians) {
+    turns.emplace_back(Turns(cpp_int(round(w * unit)) & ((cpp_int(1) << 192) - 1)));
+  }
+  return turns;
+}
+
+// What w_i is divided by where that may be less than 1: no other rule makes a frequency greater than rope_theta^0 = 1.
+struct LeastDivisor {
+  double operator()(const ProportionalScaling& proportional) const { return proportional.factor; }
+  double operator()(const LongropeScaling& longrope) const {
+    return std::min(std::ranges::min(longrope.short_factor), std::ranges::min(longrope.long_factor));
+  }
+  double operator()(const auto&) const { return 1; }
+};
+
+std::int64_t root_if_square(std::int64_t value) {
+  const auto root = static_cast<std::int64_t>(std::llround(std::sqrt(static_cast<double>(value))));
+  return root * root == value ? root : 0;
+}
+
+// sqrt(1 + ln s / ln L) as a ratio, where it is one. ln s / ln L = j/k in lowest terms says s^k = L^j, so L is a k-th power
+// (2^53 >= L >= 2: k <= 53) and j <= 1024 k. Then 1 + j/k is a rational number, whose root is one if both its terms are
+// squares. Every other ratio of the logarithms is irrational, by the same token, and transcendental by Gelfond's theorem,
+// so that its square is no rational number.
+std::optional<Ratio> rational_root(double factor, std::int64_t length) {
+  int exponent = 0;
+  const auto significand = static_cast<std::int64_t>(std::ldexp(std::frexp(factor, &exponent), 53));
+  const double ratio = std::log(factor) / std::log(static_cast<double>(length));
+  for (std::int64_t k = 1; k <= 53; ++k) {
+    const auto j = static_cast<std::int64_t>(std::llround(ratio * static_cast<double>(k)));
+    // The logarithms err by 2^-50 in all, the ratio is below 1025: farther off than this it is not j/k.
+    if (std::fabs(ratio * static_cast<double>(k) - static_cast<double>(j)) > 0x1p-30) continue;
+    const cpp_int power_of_factor = pow(cpp_int(significand), static_cast<unsigned>(k));
+    const cpp_int power_of_length = pow(cpp_int(length), static_cast<unsigned>(j));
+    const std::int64_t shift = (exponent - 53) * k;  // s^k = significand^k 2^shift
+    const bool equal = shift >= 0 ? (power_of_factor << static_cast<unsigned>(shift)) == power_of_length
+                                  : power_of_factor == (power_of_length << static_cast<unsigned>(-shift));
+    if (!equal) continue;
+    const std::int64_t common = std::gcd(k + j, k);
+    const std::int64_t numerator = root_if_square((k + j) / common);
+    const std::int64_t denominator = root_if_square(k / common);
+    if (numerator == 0 || denominator == 0) return std::nullopt;
+    return Ratio{static_cast<double>(numerator), static_cast<double>(denominator)};
+  }
+  return std::nullopt;
+}
+
+std::optional<Ratio> rational_factor(const RopeScaling& scaling) {
+  if (const auto* yarn = std::get_if<YarnScaling>(&scaling)) {
+    if (yarn->attention_factor) return Ratio{*yarn->attention_factor, 1};
+    if (yarn->mscale == yarn->mscale_all_dim && yarn->mscale) return Ratio{1, 1};
+    // ln s is transcendental for every double s but 1 (Lindemann), and m a fraction linear in it.
+    return yarn->factor == 1 ? std::optional(Ratio{1, 1}) : std::nullopt;
+  }
+  if (const auto* longrope = std::get_if<LongropeScaling>(&scaling)) {
+    if (longrope->attention_factor) return Ratio{*longrope->attention_factor, 1};
+    return rational_root(*longrope->factor, longrope->original_max_position_embeddings);
+  }
+  return Ratio{1, 1};
+}
+
+}  // namespace
+
+std::vector<Turns> rope_turns(const Rope& encoding, std::int64_t length) {
+  const auto lock = wide_lock();
+  if (std::visit(LeastDivisor{}, encoding.rope_scaling) > 0x1p-100) {
+    try {
+      const auto radians = WideFrequencies<Wide400>(encoding, length).all_radians();
+      if (reaches(radians)) return turns_of(radians);
+    } catch (const std::range_error&) {
+      // An end of YaRN's ramp undecided at 400 bits: the next precision decides.
+    }
+  }
+  return turns_of(WideFrequencies<Wide5000>(encoding, length).all_radians());
+}
+
+AttentionFactor attention_factor(const Rope& encoding) {
+  const auto lock = wide_lock();
+  const std::optional<Ratio> rational = rational_factor(encoding.rope_scaling);
+  const Wide400 a = rational ? Wide400(rational->numerator) / rational->denominator
+                             : wide_attention_factor<Wide400>(encoding);
+  const auto high = static_cast<double>(a);
+  return {high, static_cast<double>(Wide400(a - high)), rational};
+}
+
+}  // namespace sextant

@@ -1,0 +1,202 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <random>
+
+#include "lib/numeric/guard_page_test.hpp"
+#include "lib/numeric/target_test.hpp"
+#include "lib/rope/rope.hpp"
+
+// What the kernels touch: no byte outside the contract, for any width, tail, alignment and stride, and what they refuse to touch.
+
+namespace sextant {
+namespace {
+
+constexpr Dtype dtypes[] = {Dtype::float32, Dtype::float16, Dtype::bfloat16, Dtype::float64};
+
+class RopeMemoryOn : public OnEveryTarget {};
+SEXTANT_ON_EVERY_TARGET(RopeMemoryOn);
+
+Rope rope_of_width(std::int64_t head_dim, std::int64_t rotary_dim, Pairing pairing, Pairing output_pairing) {
+  Rope encoding;
+  encoding.head_dim = head_dim;
+  encoding.rotary_dim = rotary_dim;
+  encoding.pairing = pairing;
+  encoding.output_pairing = output_pairing;
+  return encoding;
+}
+
+Heads view(Dtype dtype, std::byte* data, std::int64_t tokens, std::int64_t heads, std::int64_t head_dim, std::int64_t gap) {
+  const std::int64_t head_stride = head_dim + gap;
+  const std::int64_t token_stride = heads * head_stride + gap;
+  return {dtype, data, 1, tokens, heads, head_dim, tokens * token_stride, token_stride, head_stride};
+}
+
+ConstHeads constant(const Heads& of) {
+  return {of.dtype, of.data, of.batch, of.tokens, of.heads, of.head_dim, of.batch_stride, of.token_stride, of.head_stride};
+}
+
+std::size_t bytes_of(const Heads& of) {
+  return static_cast<std::size_t>((of.tokens - 1) * of.token_stride + (of.heads - 1) * of.head_stride + of.head_dim) * size_of(of.dtype);
+}
+
+// Dense and gapped, against either guard page, in place and out of place: the same values, and the gaps as they were.
+void check_memory(const Rope& encoding, Dtype dtype, Rounding rounding) {
+  constexpr std::int64_t tokens = 2;
+  constexpr std::int64_t heads = 2;
+  const std::int64_t positions[tokens] = {3, 70001};
+  const RopeEncoder encoder(encoding);
+  Tensor x = Tensor::zeros(dtype, {1, tokens, heads, encoding.head_dim});
+  for (std::int64_t i = 0; i < x.elements(); ++i) x.set(i, std::ldexp(static_cast<double>((i * 37) % 101 - 50), -6));
+  const Tensor expected = encoder.rotate(x, positions, rounding);
+  const std::size_t head_bytes = static_cast<std::size_t>(encoding.head_dim) * size_of(dtype);
+  for (const std::int64_t gap : {0, 3}) {
+    for (const auto against : {GuardedBytes::Against::start, GuardedBytes::Against::end}) {
+      Heads from = view(dtype, nullptr, tokens, heads, encoding.head_dim, gap);
+      GuardedBytes source(bytes_of(from), against);
+      GuardedBytes target(bytes_of(from), against);
+      Heads to = from;
+      from.data = source.data();
+      to.data = target.data();
+      const auto place = [&](const Heads& at, std::int64_t row) {
+        return at.data + static_cast<std::size_t>(row / heads * at.token_stride + row % heads * at.head_stride) * size_of(dtype);
+      };
+      for (std::int64_t row = 0; row < tokens * heads; ++row) {
+        std::memcpy(place(from, row), x.data.data() + static_cast<std::size_t>(row) * head_bytes, head_bytes);
+      }
+      encoder.apply(constant(from), positions, to, rounding);
+      encoder.apply(from, positions, rounding);
+      for (const Heads& result : {to, from}) {
+        std::vector<std::byte> whole(bytes_of(result), std::byte{GuardedBytes::filler});
+        for (std::int64_t row = 0; row < tokens * heads; ++row) {
+          std::memcpy(whole.data() + (place(result, row) - result.data), expected.data.data() + static_cast<std::size_t>(row) * head_bytes, head_bytes);
+        }
+        ASSERT_EQ(std::memcmp(whole.data(), result.data, whole.size()), 0)
+            << "head_dim " << encoding.head_dim << ' ' << name_of(dtype) << " gap " << gap << " pairings " << static_cast<int>(encoding.pairing)
+            << static_cast<int>(encoding.output_pairing) << (result.data == from.data ? " in place" : "");
+      }
+    }
+  }
+}
+
+TEST_P(RopeMemoryOn, NothingOutsideTheContractIsTouchedAtAnyWidth) {
+  for (std::int64_t width = 2; width <= 130; width += 2) {
+    for (const Dtype dtype : dtypes) {
+      for (const Pairing pairing : {Pairing::half, Pairing::interleaved}) {
+        for (const Pairing output : {Pairing::half, Pairing::interleaved}) {
+          check_memory(rope_of_width(width, width, pairing, output), dtype, Rounding::certified);
+          if (HasFatalFailure()) return;
+        }
+      }
+    }
+    check_memory(rope_of_width(width + 6, width, Pairing::half, Pairing::interleaved), Dtype::float32, Rounding::fast);
+    check_memory(rope_of_width(width + 8, width, Pairing::interleaved, Pairing::half), Dtype::bfloat16, Rounding::fast);
+    if (HasFatalFailure()) return;
+  }
+}
+
+// More than one tile of frequencies, and more than is set aside on the stack.
+TEST_P(RopeMemoryOn, WideHeadsAreTheSameInPlaceAndOutOfPlace) {
+  for (const std::int64_t width : {512L, 514L, 1030L, 4104L}) {
+    for (const Dtype dtype : dtypes) {
+      check_memory(rope_of_width(width, width, Pairing::interleaved, Pairing::half), dtype, Rounding::certified);
+      check_memory(rope_of_width(width, width, Pairing::half, Pairing::interleaved), dtype, Rounding::certified);
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+// A NaN's payload in a channel that is not turned, NaN and infinity in one that is.
+TEST_P(RopeMemoryOn, PassingChannelsKeepTheirBitsAndNaNStaysInItsPair) {
+  const RopeEncoder encoder(rope_of_width(40, 34, Pairing::interleaved, Pairing::interleaved));
+  std::vector<std::uint32_t> x(40, 0x3F800000U);
+  x[6] = 0x7F800123U;   // signalling, in pair 3
+  x[10] = 0xFF800000U;  // -infinity, in pair 5
+  x[34] = 0xFFC12345U;
+  x[35] = 0x7F800001U;
+  x[36] = 0x80000000U;
+  const std::vector<std::uint32_t> before = x;
+  encoder.apply(Heads{Dtype::float32, reinterpret_cast<std::byte*>(x.data()), 1, 1, 1, 40, 40, 40, 40}, std::vector<std::int64_t>{1});
+  EXPECT_EQ(std::vector<std::uint32_t>(x.begin() + 34, x.end()), std::vector<std::uint32_t>(before.begin() + 34, before.end()));
+  EXPECT_EQ(x[6], 0x7FC00000U);
+  EXPECT_EQ(x[7], 0x7FC00000U);
+  EXPECT_EQ(x[10], 0xFF800000U);  // -inf cos - sin
+  EXPECT_EQ(x[11], 0xFF800000U);  // -inf sin + cos
+  for (const std::size_t i : {0U, 1U, 4U, 5U, 8U, 9U, 12U, 33U}) EXPECT_LT(x[i] & 0x7FFFFFFFU, 0x40000000U) << i;
+}
+
+// The bound that rope.hpp states for Rounding::fast, against the certified value, itself within half an ULP of the norm.
+TEST_P(RopeMemoryOn, FastIsWithinAnUlpOfThePairsNorm) {
+  const std::int64_t positions[] = {0, 1, 77, 131071, std::int64_t{1} << 40};
+  for (const Dtype dtype : dtypes) {
+    const RopeEncoder encoder(rope_of_width(130, 130, Pairing::half, Pairing::half));
+    Tensor x = Tensor::zeros(dtype, {1, 5, 7, 130});
+    std::mt19937_64 random(3);
+    std::uniform_real_distribution<double> unit(-2, 2);
+    for (std::int64_t i = 0; i < x.elements(); ++i) x.set(i, unit(random));
+    const Tensor exact = encoder.rotate(x, positions);
+    const Tensor fast = encoder.rotate(x, positions, Rounding::fast);
+    for (std::int64_t row = 0; row < 35; ++row) {
+      for (std::int64_t c = 0; c < 130; ++c) {
+        const double norm = std::hypot(x.at(row * 130 + c % 65), x.at(row * 130 + c % 65 + 65));
+        const double unit_of_norm = std::ldexp(1.0, std::max(std::ilogb(norm), format_of(dtype).min_exponent) - format_of(dtype).precision + 1);
+        // Both are values of the dtype, at most 1.01 apart: neighbours or the same.
+        ASSERT_LE(std::fabs(fast.at(row * 130 + c) - exact.at(row * 130 + c)), 1.01 * unit_of_norm) << name_of(dtype);
+      }
+    }
+  }
+}
+
+TEST(RopeMemory, RefusesByName) {
+  const RopeEncoder encoder(rope_of_width(4, 4, Pairing::half, Pairing::half));
+  std::vector<float> memory(64);
+  auto* const data = reinterpret_cast<std::byte*>(memory.data());
+  const Heads good = view(Dtype::float32, data, 2, 2, 4, 0);
+  const std::vector<std::int64_t> positions{0, 1};
+  const auto refusal = [&](const Heads& x, const Heads& y, const std::vector<std::int64_t>& at) -> std::string {
+    const std::vector<float> before = memory;
+    try {
+      encoder.apply(constant(x), at, y);
+    } catch (const std::invalid_argument& error) {
+      EXPECT_EQ(before, memory);
+      return error.what();
+    }
+    return "accepted";
+  };
+  const auto changed = [&](auto change) {
+    Heads other = good;
+    change(other);
+    return other;
+  };
+  const auto expect = [&](const std::string& message, const char* part) { EXPECT_NE(message.find(part), std::string::npos) << message; };
+  EXPECT_EQ(refusal(good, good, positions), "accepted");
+  expect(refusal(good, changed([](Heads& y) { y.data += 4; }), positions), "y: partly overlaps x");
+  expect(refusal(good, changed([](Heads& y) { y.head_stride = 3; }), positions), "y: its strides make two elements one");
+  expect(refusal(good, changed([](Heads& y) { y.dtype = Dtype::float16; }), positions), "y: dtype");
+  expect(refusal(good, changed([](Heads& y) { y.heads = 1; }), positions), "y: extents");
+  expect(refusal(changed([](Heads& x) { x.dtype = Dtype::int64; }), good, positions), "x: dtype int64");
+  expect(refusal(changed([](Heads& x) { x.head_dim = 6; }), good, positions), "x: head_dim is 6");
+  expect(refusal(changed([](Heads& x) { x.tokens = -1; }), good, positions), "x: tokens -1 is negative");
+  expect(refusal(changed([](Heads& x) { x.token_stride = -1; }), good, positions), "x: the stride of tokens is negative");
+  expect(refusal(changed([](Heads& x) { x.data = nullptr; }), good, positions), "x: data is null");
+  expect(refusal(changed([](Heads& x) { x.data += 1; }), good, positions), "x: data is not aligned");
+  expect(refusal(changed([](Heads& x) { x.token_stride = std::int64_t{1} << 60; }), good, positions), "x: the extent of tokens is too large");
+  expect(refusal(good, good, {0}), "positions: 1 of them");
+  expect(refusal(good, good, {0, (std::int64_t{1} << 53) + 1}), "positions: 9007199254740993 is outside");
+  expect(refusal(good, good, {-(std::int64_t{1} << 53) - 1, 0}), "positions: -9007199254740993 is outside");
+  EXPECT_NO_THROW(encoder.apply(view(Dtype::float32, nullptr, 0, 2, 4, 0), {}));
+  EXPECT_EQ(encoder.rotate(Tensor::zeros(Dtype::float32, {1, 2, 0, 4}), positions).elements(), 0);
+  std::vector<float> sin(4);
+  const Rows table{Dtype::float32, data, 2, 2, 2};
+  EXPECT_NO_THROW(encoder.tables(positions, table, {Dtype::float32, reinterpret_cast<std::byte*>(sin.data()), 2, 2, 2}));
+  EXPECT_EQ(memory[0], 1);
+  EXPECT_EQ(memory[2], 0.540302305868F);  // cos 1
+  EXPECT_EQ(sin[0], 0);
+  EXPECT_THROW(encoder.tables(positions, table, table), std::invalid_argument);
+  EXPECT_THROW(encoder.tables(positions, table, {Dtype::float32, reinterpret_cast<std::byte*>(sin.data()), 1, 2, 2}), std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace sextant

@@ -1,0 +1,166 @@
+#include "lib/rope/settle.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+#include "lib/numeric/certify.hpp"
+#include "lib/numeric/rotation_error.hpp"
+#include "lib/rope/wide_frequencies.hpp"
+
+namespace sextant {
+namespace {
+
+enum class Component { first, second };
+
+// ---- Double-double, with std::fma (exact by the C standard, whatever the machine has). u = 2^-53; bounds in units of u^2.
+
+Sum fast_two_sum(double a, double b) {
+  const double sum = a + b;
+  return {sum, b - (sum - a)};
+}
+
+Sum two_sum(double a, double b) {
+  const double sum = a + b;
+  const double of_b = sum - a;
+  return {sum, (a - (sum - of_b)) + (b - of_b)};
+}
+
+// Within 8 |x y|, as Multiply of lib/numeric/double_double-inl.h.
+Sum product(const Sum& x, const Sum& y) {
+  const double high = x.high * y.high;
+  return fast_two_sum(high, std::fma(x.high, y.high, -high) + std::fma(x.high, y.low, x.low * y.high));
+}
+
+// Within 3 (|x| + |y|).
+Sum sum(const Sum& x, const Sum& y) {
+  const Sum highs = two_sum(x.high, y.high);
+  return two_sum(highs.high, highs.low + (x.low + y.low));
+}
+
+// The double-double tier, for magnitudes of x in [2^-900, 2^900] and a in [2^-20, 2^20], where nothing that is lost to underflow, at most
+// 2^-1072, comes near the bound. With m = |x0| + |x1|, in units of a m u^2: sin and cos are within 2^-99, 128; times a, known to 2: 10; times x, 8
+// by weight |cos| and |sin|; their sum 3; the bound's own roundings, 1. In all 150 at most, so that 2^-98 = 256 holds.
+std::optional<double> by_double_double(const OpenPair& open, Component component) {
+  const double size = std::fabs(open.first) + std::fabs(open.second);
+  if (!(size >= 0x1p-900 && size <= 0x1p900)) return std::nullopt;
+  if (!(open.factor->high >= 0x1p-20 && open.factor->high <= 0x1p20)) return std::nullopt;
+  const Sum a{open.factor->high, open.factor->low};
+  const Sum cos = product(open.cos, a);
+  const Sum sin = product(open.sin, a);
+  const Sum value = component == Component::first ? sum(product(cos, {open.first, 0}), product(sin, {-open.second, 0}))
+                                                  : sum(product(sin, {open.first, 0}), product(cos, {open.second, 0}));
+  return round_interval(open.dtype, value.high, value.low, 0x1p-98 * a.high * size);
+}
+
+// ---- The last tier.
+
+template <class Real>
+struct WideRotation {
+  WideSinCos<Real> turn;
+  Real sin_error;
+  Real cos_error;
+};
+
+template <class Real>
+WideRotation<Real> wide_rotation(const OpenPair& open) {
+  const Real angle = WideFrequencies<Real>(*open.encoding, open.length).radians(open.pair) * open.position;
+  // Whole turns are taken off at full precision, so that the quotient inside wide_sin_cos stays small.
+  const Real two_pi = boost::math::constants::two_pi<Real>();
+  const WideSinCos<Real> turn = wide_sin_cos(Real(angle - round(angle / two_pi) * two_pi));
+  // The frequency errs by 2^(40 - bits) of itself, the two products and the quotient by a few units: below 2^(44 - bits) |angle|. sin and cos
+  // of what is left err by a few units of themselves, and by 2^(16 - bits) where multiples of pi/2 are taken off: below pi/4 there are none, so
+  // that the sine of a small angle, of which there are as small as 2^-2048, is known relative to itself.
+  const Real of_angle = ldexp(abs(angle), 44 - bits_of<Real>());
+  const Real absolute = ldexp(Real(1), 24 - bits_of<Real>());
+  return {turn, abs(angle) < 0.5 ? Real(2 * of_angle) : Real(of_angle + absolute), of_angle + absolute};
+}
+
+template <class Real>
+struct Estimate {
+  Real value;
+  Real error;
+};
+
+template <class Real>
+Estimate<Real> estimate(const OpenPair& open, Component component) {
+  const Real a = open.factor->rational ? Real(Real(open.factor->rational->numerator) / open.factor->rational->denominator)
+                                       : wide_attention_factor<Real>(*open.encoding);
+  const Real own = component == Component::first ? open.first : open.second;
+  const Real other = component == Component::first ? Real(-Real(open.second)) : Real(open.first);
+  if (open.position == 0) {
+    const Real value = a * own;
+    return {value, ldexp(abs(value), 24 - bits_of<Real>())};
+  }
+  const WideRotation<Real> rotation = wide_rotation<Real>(open);
+  const Real from_own = own * rotation.turn.cos;
+  const Real from_other = other * rotation.turn.sin;
+  const Real inner = abs(own) * rotation.cos_error + abs(other) * rotation.sin_error;
+  const Real roundings = ldexp(Real(abs(from_own) + abs(from_other)), 24 - bits_of<Real>());
+  return {a * (from_own + from_other), a * (2 * inner + roundings)};
+}
+
+// a x of a rational a that 400 bits do not tell from a tie is the tie: x times the numerator has 106 bits, a tie times the denominator 60, so
+// that two different ones are 2^-170 apart, relatively. It is exact in Real then, division being correctly rounded.
+double round_tie(Dtype dtype, const Wide400& tie) {
+  const Format format = format_of(dtype);
+  const Wide400 magnitude = abs(tie);
+  const int quantum = std::max(static_cast<int>(ilogb(magnitude)), format.min_exponent) - format.precision + 1;
+  const double below = static_cast<double>(Wide400(floor(ldexp(magnitude, -quantum))));
+  const double even = std::fmod(below, 2) == 0 ? below : below + 1;
+  const double rounded = std::ldexp(even, quantum);
+  return std::copysign(rounded > largest_finite(dtype) ? std::numeric_limits<double>::infinity() : rounded, tie < 0 ? -1.0 : 1.0);
+}
+
+double by_wide(const OpenPair& open, Component component) {
+  const auto lock = wide_lock();
+  const auto narrow = estimate<Wide400>(open, component);
+  if (const auto value = round_interval(open.dtype, narrow.value, narrow.error)) return *value;
+  if (open.position == 0 && open.factor->rational) return round_tie(open.dtype, narrow.value);
+  const auto wide = estimate<Wide5000>(open, component);
+  if (const auto value = round_interval(open.dtype, wide.value, wide.error)) return *value;
+  return round_to(open.dtype, static_cast<double>(wide.value));
+}
+
+double finite_component(const OpenPair& open, Component component) {
+  const bool zero = open.position == 0 ? (component == Component::first ? open.first : open.second) == 0
+                                       : open.first == 0 && open.second == 0;
+  if (zero) return 0;
+  if (open.position != 0) {
+    if (const auto value = by_double_double(open, component)) return *value;
+  }
+  return by_wide(open, component);
+}
+
+// The signs of the true sin and cos, -1, 0 or 1.
+struct Signs {
+  double sin;
+  double cos;
+};
+Signs certain_signs(const OpenPair& open) {
+  if (open.position == 0) return {0, 1};
+  if (std::min(std::fabs(open.sin.high), std::fabs(open.cos.high)) > 2 * precise_rotation_error) {
+    return {std::copysign(1.0, open.sin.high), std::copysign(1.0, open.cos.high)};
+  }
+  const auto lock = wide_lock();
+  const WideSinCos<Wide5000> turn = wide_rotation<Wide5000>(open).turn;
+  return {turn.sin < 0 ? -1.0 : 1.0, turn.cos < 0 ? -1.0 : 1.0};
+}
+
+double canonical(double value) { return std::isnan(value) ? std::numeric_limits<double>::quiet_NaN() : value; }
+
+}  // namespace
+
+SettledPair settle(const OpenPair& open) {
+  if (std::isnan(open.first) || std::isnan(open.second)) {
+    return {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::quiet_NaN()};
+  }
+  if (std::isinf(open.first) || std::isinf(open.second)) {
+    const auto [sin, cos] = certain_signs(open);
+    return {canonical(open.first * cos - open.second * sin), canonical(open.first * sin + open.second * cos)};
+  }
+  return {finite_component(open, Component::first), finite_component(open, Component::second)};
+}
+
+}  // namespace sextant

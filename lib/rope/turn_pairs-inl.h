@@ -1,0 +1,290 @@
+// The arithmetic of a rotary encoding on a vector of pairs, for one Highway target: included inside HWY_NAMESPACE by a file that is compiled
+// once per target. y0 = a (x0 cos - x1 sin), y1 = a (x0 sin + x1 cos).
+//
+// The certificate. Let u be the unit roundoff of the arithmetic (2^-53, or 2^-24 where 16-bit elements are turned in float), m = |x0| + |x1|, and
+// c, s the rounded a cos, a sin of the row, each within t a u. Then the computed y0, and y1 alike, is within
+//
+//     t u a m          of the row (the errors of c and s, weighted by |x0| and |x1|)
+//     u (|x0 c| + |x1 s|) <= u a m      the products, one of them exact where operations are fused
+//     u |y0| <= u a m                   the sum
+//
+// of the real number, and rounding y0 -+ bound adds u (|y0| + bound). Terms of second order are below 2^-20 of these. In all (t + 3) u a m.
+// The bound (t + 3.25) u a m, computed in three roundings, exceeds it: 0.25 / (t + 3) > 1/40 is more than the 2^-20 and 3u that could be missing.
+//
+//   double, 16 and 32 bits  RotationAt is within 1.25 u; times a, itself within u: two more.  t = 3.25
+//   float, 16 bits          the double's, rounded.                                          t = 1 + 2^-28
+//   double-double           settle.cpp's count, 150 u^2 of 256: vectors and scalars do the same operations
+//
+// No product overflows: |x| <= 2^128 and a <= 2^20 in double. Underflow costs nothing where x has at most 32 bits (2^-149 2^-53 a is a normal
+// double). In float, and in double-double, lanes whose m is near either end of the format are left to the next tier.
+
+#if defined(SEXTANT_LIB_ROPE_TURN_PAIRS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef SEXTANT_LIB_ROPE_TURN_PAIRS_INL_H_
+#undef SEXTANT_LIB_ROPE_TURN_PAIRS_INL_H_
+#else
+#define SEXTANT_LIB_ROPE_TURN_PAIRS_INL_H_
+#endif
+
+#include <hwy/highway.h>
+
+#include <algorithm>
+
+#include "lib/numeric/certify-inl.h"
+#include "lib/numeric/rotations-inl.h"
+#include "lib/rope/kernels.hpp"
+#include "lib/rope/settle.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace sextant::HWY_NAMESPACE {
+
+/// a cos and a sin of a tile of frequencies at one position, with the bounds that go with them. Full vectors may be read at any pair.
+struct Row {
+  static constexpr std::size_t entries = rope_tile_pairs + 16;
+  alignas(64) double cos[entries];
+  alignas(64) double sin[entries];
+  alignas(64) double cos_low[entries];  // float64 only
+  alignas(64) double sin_low[entries];
+  alignas(64) float cos_float[entries];  // 16-bit elements only
+  alignas(64) float sin_float[entries];
+  double bound;
+  float float_bound;
+  const RopeJob* job;
+  std::size_t first_pair;
+  std::int64_t position;  // negated where the direction is clockwise
+};
+
+/// Settles the lanes of `open` one by one: pair row.first_pair + i + lane, elements x0[lane], x1[lane], results to y0[lane], y1[lane].
+template <class Element>
+HWY_NOINLINE void SettleLanes(const Row& row, std::size_t i, std::uint32_t open, const Element* x0, const Element* x1, Element* y0,
+                              Element* y1) {
+  const Doubles d;
+  const RopeJob& job = *row.job;
+  const auto bytes = [](auto* elements, std::size_t lane) { return reinterpret_cast<const std::byte*>(elements + lane); };
+  for (std::size_t lane = 0; open != 0; ++lane, open >>= 1) {
+    if ((open & 1) == 0) continue;
+    // Lanes beyond the last pair repeat it.
+    const std::size_t pair = std::min(row.first_pair + i + lane, job.frequencies->pairs() - 1);
+    const std::size_t in_vector = pair % hn::Lanes(d);
+    const PreciseRotation turn = PreciseRotationAt(*job.frequencies, pair - in_vector, split_position(row.position), unit_circle());
+    alignas(64) double parts[4][FrequencyPieces::lanes];
+    hn::Store(turn.sin.high, d, parts[0]);
+    hn::Store(turn.sin.low, d, parts[1]);
+    hn::Store(turn.cos.high, d, parts[2]);
+    hn::Store(turn.cos.low, d, parts[3]);
+    const SettledPair y = settle({job.encoding, job.factor, job.length, job.dtype, static_cast<std::int64_t>(pair), row.position,
+                                  load(job.dtype, bytes(x0, lane)), load(job.dtype, bytes(x1, lane)),
+                                  {parts[0][in_vector], parts[1][in_vector]}, {parts[2][in_vector], parts[3][in_vector]}});
+    store(job.dtype, y.first, reinterpret_cast<std::byte*>(y0 + lane));
+    store(job.dtype, y.second, reinterpret_cast<std::byte*>(y1 + lane));
+  }
+}
+
+/// Two vectors of elements, as bits.
+template <class V>
+struct PairOf {
+  V first;
+  V second;
+};
+
+/// Settles the lanes of a mask that are neither pairs of zeros, which turn into zeros, nor hold a NaN, which make NaN of both.
+template <class DU, class M>
+HWY_INLINE PairOf<hn::Vec<DU>> SettleMasked(DU du, const Row& row, std::size_t i, M open, const PairOf<hn::Vec<DU>>& x, PairOf<hn::Vec<DU>> y,
+                                            hn::TFromD<DU> infinity, hn::TFromD<DU> quiet_nan) {
+  using Element = hn::TFromD<DU>;
+  // Unsigned comparison is by the sign bit's removal and a signed one: every target has that.
+  const hn::RebindToSigned<DU> di;
+  const auto magnitude = hn::Set(du, static_cast<Element>(~(Element{1} << (8 * sizeof(Element) - 1))));
+  const auto first = hn::And(x.first, magnitude);
+  const auto second = hn::And(x.second, magnitude);
+  const auto zero = hn::Eq(hn::Or(first, second), hn::Zero(du));
+  const auto limit = hn::BitCast(di, hn::Set(du, infinity));
+  const auto nan = hn::RebindMask(du, hn::Or(hn::Gt(hn::BitCast(di, first), limit), hn::Gt(hn::BitCast(di, second), limit)));
+  y.first = hn::IfThenElse(nan, hn::Set(du, quiet_nan), hn::IfThenZeroElse(zero, y.first));
+  y.second = hn::IfThenElse(nan, hn::Set(du, quiet_nan), hn::IfThenZeroElse(zero, y.second));
+  const auto rest = hn::AndNot(hn::Or(zero, nan), open);
+  if (hn::AllFalse(du, rest)) return y;
+  alignas(64) Element in[2][HWY_MAX_BYTES / sizeof(Element)];
+  alignas(64) Element out[2][HWY_MAX_BYTES / sizeof(Element)];
+  hn::Store(x.first, du, in[0]);
+  hn::Store(x.second, du, in[1]);
+  hn::Store(y.first, du, out[0]);
+  hn::Store(y.second, du, out[1]);
+  std::uint8_t bits[8] = {};
+  hn::StoreMaskBits(du, rest, bits);
+  const std::uint32_t lanes = (std::uint32_t{1} << hn::Lanes(du)) - 1;
+  SettleLanes(row, i, (std::uint32_t{bits[0]} | std::uint32_t{bits[1]} << 8) & lanes, in[0], in[1], out[0], out[1]);
+  return {hn::Load(du, out[0]), hn::Load(du, out[1])};
+}
+
+template <class V>
+HWY_INLINE PairOf<V> Turned(V x0, V x1, V c, V s) {
+  return {hn::NegMulAdd(x1, s, hn::Mul(x0, c)), hn::MulAdd(x0, s, hn::Mul(x1, c))};
+}
+
+template <class D>
+HWY_INLINE hn::Vec<D> Bound(D d, hn::Vec<D> x0, hn::Vec<D> x1, hn::TFromD<D> factor) {
+  return hn::Mul(hn::Add(hn::Abs(x0), hn::Abs(x1)), hn::Set(d, factor));
+}
+
+/// float32 elements, in double.
+struct TurnFloat32 {
+  using Element = std::uint32_t;
+  using DE = hn::Rebind<Element, Doubles>;
+  using Pair = PairOf<hn::Vec<DE>>;
+
+  template <Rounding rounding>
+  static HWY_INLINE Pair Turn(const Row& row, std::size_t i, const Pair& x) {
+    const Doubles d;
+    const DE du;
+    const hn::Rebind<float, Doubles> df;
+    const auto x0 = hn::PromoteTo(d, hn::BitCast(df, x.first));
+    const auto x1 = hn::PromoteTo(d, hn::BitCast(df, x.second));
+    const auto y = Turned(x0, x1, hn::Load(d, row.cos + i), hn::Load(d, row.sin + i));
+    if constexpr (rounding == Rounding::fast) {
+      return {hn::BitCast(du, hn::DemoteTo(df, y.first)), hn::BitCast(du, hn::DemoteTo(df, y.second))};
+    } else {
+      const auto bound = Bound(d, x0, x1, row.bound);
+      const auto first = Float32::Certify(d, y.first, bound);
+      const auto second = Float32::Certify(d, y.second, bound);
+      // NaN passes the comparison of bits. Where one of x is NaN so are both results.
+      const auto nan = hn::RebindMask(du, hn::IsNaN(hn::BitCast(df, first.bits)));
+      const auto open = hn::Or(hn::Or(first.undecided, second.undecided), nan);
+      if (HWY_UNLIKELY(!hn::AllFalse(du, open))) {
+        return SettleMasked(du, row, i, open, x, {first.bits, second.bits}, 0x7F800000U, 0x7FC00000U);
+      }
+      return {first.bits, second.bits};
+    }
+  }
+};
+
+/// float64 elements, in double-double; Rounding::fast is the same.
+struct TurnFloat64 {
+  using Element = std::uint64_t;
+  using DE = hn::Rebind<Element, Doubles>;
+  using Pair = PairOf<hn::Vec<DE>>;
+
+  template <Rounding>
+  static HWY_INLINE Pair Turn(const Row& row, std::size_t i, const Pair& x) {
+    const Doubles d;
+    const DE du;
+    const auto x0 = hn::BitCast(d, x.first);
+    const auto x1 = hn::BitCast(d, x.second);
+    const DoubleDouble<DoubleVector> c{hn::Load(d, row.cos + i), hn::Load(d, row.cos_low + i)};
+    const DoubleDouble<DoubleVector> s{hn::Load(d, row.sin + i), hn::Load(d, row.sin_low + i)};
+    const auto size = hn::Add(hn::Abs(x0), hn::Abs(x1));
+    const auto bound = hn::Mul(size, hn::Set(d, row.bound));
+    const auto first = Float64::Certify(d, Add(Multiply(c, x0), Negate(Multiply(s, x1))), bound);
+    const auto second = Float64::Certify(d, Add(Multiply(s, x0), Multiply(c, x1)), bound);
+    // Within these ends no product overflows, not even when it is split, and what underflows is below 2^-1072, the bound above 2^-1018.
+    const auto inside = hn::And(hn::Ge(size, hn::Set(d, 0x1p-900)), hn::Le(size, hn::Set(d, 0x1p900)));
+    const auto open = hn::Or(hn::Or(first.undecided, second.undecided), hn::RebindMask(du, hn::Not(inside)));
+    if (HWY_UNLIKELY(!hn::AllFalse(du, open))) {
+      return SettleMasked(du, row, i, open, x, {first.bits, second.bits}, std::uint64_t{0x7FF} << 52, std::uint64_t{0xFFF} << 51);
+    }
+    return {first.bits, second.bits};
+  }
+};
+
+/// 16-bit elements, in float; what that leaves open, in double.
+template <class Type>
+struct TurnNarrow {
+  using Element = std::uint16_t;
+  using DF = hn::CappedTag<float, 16>;
+  using DE = hn::Rebind<Element, DF>;
+  using Pair = PairOf<hn::Vec<DE>>;
+  static constexpr bool is_float16 = Type::dtype == Dtype::float16;
+  static constexpr Element infinity = is_float16 ? 0x7C00 : 0x7F80;
+  static constexpr Element quiet_nan = is_float16 ? 0x7E00 : 0x7FC0;
+
+  static HWY_INLINE hn::Vec<DF> Widened(hn::Vec<DE> x) {
+    const DF df;
+    const hn::Rebind<std::uint32_t, DF> du;
+    if constexpr (!is_float16) {
+      return hn::BitCast(df, hn::ShiftLeft<16>(hn::PromoteTo(du, x)));
+    } else {
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
+      return hn::PromoteTo(df, hn::BitCast(hn::Rebind<hwy::float16_t, DF>(), x));
+#else
+      // The fraction and exponent in a float's places, times 2^112 for the difference of the biases: exact, subnormals too. The exponent of
+      // infinity and NaN is filled up.
+      const auto bits = hn::PromoteTo(du, x);
+      const auto sign = hn::ShiftLeft<16>(hn::And(bits, hn::Set(du, 0x8000)));
+      const auto rest = hn::ShiftLeft<13>(hn::And(bits, hn::Set(du, 0x7FFF)));
+      const auto finite = hn::BitCast(du, hn::Mul(hn::BitCast(df, rest), hn::Set(df, 0x1p112F)));
+      const auto top = hn::Set(du, 0x7C00U << 13);
+      const auto filled = hn::IfThenElse(hn::Eq(hn::And(rest, top), top), hn::Or(rest, hn::Set(du, 0x7F800000U)), finite);
+      return hn::BitCast(df, hn::Or(filled, sign));
+#endif
+    }
+  }
+
+  static HWY_INLINE hn::Vec<hn::Rebind<std::uint32_t, DF>> Bits(hn::Vec<DF> value) {
+    if constexpr (is_float16) return Float16Bits(DF(), value);
+    return BFloat16Bits(DF(), value);
+  }
+
+  static HWY_INLINE hn::Vec<DE> Narrowed(hn::Vec<hn::Rebind<std::uint32_t, DF>> bits) {
+    const hn::Rebind<std::int32_t, DF> di;
+    return hn::DemoteTo(DE(), hn::BitCast(di, bits));
+  }
+
+  // The same certificate in double; rounding to odd in between, so that 16 bits are rounded to once.
+  static HWY_NOINLINE Pair TurnInDouble(const Row& row, std::size_t i, const Pair& x) {
+    const Doubles d;
+    const DF df;
+    const DE de;
+    const hn::Rebind<float, Doubles> dpart;
+    constexpr std::size_t most = 16;
+    alignas(64) float in[2][most];
+    alignas(64) float ends[4][most];
+    hn::Store(Widened(x.first), df, in[0]);
+    hn::Store(Widened(x.second), df, in[1]);
+    for (std::size_t k = 0; k < hn::Lanes(df); k += hn::Lanes(d)) {
+      const auto x0 = hn::PromoteTo(d, hn::Load(dpart, in[0] + k));
+      const auto x1 = hn::PromoteTo(d, hn::Load(dpart, in[1] + k));
+      const auto y = Turned(x0, x1, hn::LoadU(d, row.cos + i + k), hn::LoadU(d, row.sin + i + k));
+      const auto bound = Bound(d, x0, x1, row.bound);
+      hn::Store(OddFloat(d, hn::Sub(y.first, bound)), dpart, ends[0] + k);
+      hn::Store(OddFloat(d, hn::Add(y.first, bound)), dpart, ends[1] + k);
+      hn::Store(OddFloat(d, hn::Sub(y.second, bound)), dpart, ends[2] + k);
+      hn::Store(OddFloat(d, hn::Add(y.second, bound)), dpart, ends[3] + k);
+    }
+    const auto first = Bits(hn::Load(df, ends[1]));
+    const auto second = Bits(hn::Load(df, ends[3]));
+    // Infinities are told by the size of x, since NaN passes the comparison of bits.
+    const auto size = hn::Max(hn::Abs(hn::Load(df, in[0])), hn::Abs(hn::Load(df, in[1])));
+    const auto open = hn::Or(hn::Or(hn::Ne(first, Bits(hn::Load(df, ends[0]))), hn::Ne(second, Bits(hn::Load(df, ends[2])))),
+                             hn::RebindMask(hn::Rebind<std::uint32_t, DF>(), hn::Not(hn::Le(size, hn::Set(df, 0x1.fffffep127F)))));
+    const auto narrow_open =
+        hn::Ne(Narrowed(hn::IfThenElseZero(open, hn::Set(hn::Rebind<std::uint32_t, DF>(), 1))), hn::Zero(de));
+    return SettleMasked(de, row, i, narrow_open, x, {Narrowed(first), Narrowed(second)}, infinity, quiet_nan);
+  }
+
+  template <Rounding rounding>
+  static HWY_INLINE Pair Turn(const Row& row, std::size_t i, const Pair& x) {
+    const DF df;
+    const hn::Rebind<std::uint32_t, DF> du;
+    const auto x0 = Widened(x.first);
+    const auto x1 = Widened(x.second);
+    const auto y = Turned(x0, x1, hn::Load(df, row.cos_float + i), hn::Load(df, row.sin_float + i));
+    if constexpr (rounding == Rounding::fast) {
+      return {Narrowed(Bits(y.first)), Narrowed(Bits(y.second))};
+    } else {
+      const auto size = hn::Add(hn::Abs(x0), hn::Abs(x1));
+      const auto bound = hn::Mul(size, hn::Set(df, row.float_bound));
+      const auto first = Bits(hn::Add(y.first, bound));
+      const auto second = Bits(hn::Add(y.second, bound));
+      // Beyond these ends float overflows at a <= 2^20, or loses digits that the bound, at least 2^-22 2^-20 2^-80, does not cover.
+      const auto inside = hn::And(hn::Ge(size, hn::Set(df, 0x1p-80F)), hn::Le(size, hn::Set(df, 0x1p100F)));
+      const auto open = hn::Or(hn::Or(hn::Ne(first, Bits(hn::Sub(y.first, bound))), hn::Ne(second, Bits(hn::Sub(y.second, bound)))),
+                               hn::RebindMask(du, hn::Not(inside)));
+      if (HWY_UNLIKELY(!hn::AllFalse(du, open))) return TurnInDouble(row, i, x);
+      return {Narrowed(first), Narrowed(second)};
+    }
+  }
+};
+
+}  // namespace sextant::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif

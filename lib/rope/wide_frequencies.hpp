@@ -1,0 +1,159 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <stdexcept>
+#include <vector>
+
+#include "lib/numeric/wide.hpp"
+#include "lib/spec/rope.hpp"
+
+namespace sextant {
+
+/// 192 bits for a phase, 53 for a position, and a margin of 155.
+using Wide400 = Wide<400>;
+/// For factors near the ends of double's range: w = 2^1074 turns whole turns before it leaves a fraction, and cos(2^-2048) differs from 1
+/// by 2^-4097 only.
+using Wide5000 = Wide<5000>;
+
+template <class Real>
+constexpr int bits_of() {
+  return std::numeric_limits<Real>::digits;
+}
+
+/// The frequencies of an encoding in a call of one length, in radians per position, at the precision of Real: relative
+/// error below 2^(40 - bits_of<Real>()) for the widths that a spec allows. Whoever uses one holds wide_lock().
+///
+/// Write n for the width of the frequencies (rotary_dim; head_dim when spread), s = factor,
+/// L = original_max_position_embeddings, l for the length; w_i = rope_theta^(-2i/n). References in
+/// lib/spec/rope_scaling.hpp.
+template <class Real>
+class WideFrequencies {
+ public:
+  /// @throws std::range_error if an end of YaRN's ramp is undecided.
+  WideFrequencies(const Rope& encoding, std::int64_t length)
+      : encoding_(encoding),
+        length_(length),
+        width_(encoding.rotary_layout == RotaryLayout::prefix ? encoding.rotary_dim : encoding.head_dim),
+        log_theta_(log(Real(encoding.rope_theta))),
+        log_step_(log_theta_ * 2 / width_) {
+    if (const auto* ntk = std::get_if<NtkScaling>(&encoding.rope_scaling)) stretch(Real(ntk->factor));
+    if (const auto* dynamic = std::get_if<DynamicScaling>(&encoding.rope_scaling)) {
+      const std::int64_t limit = dynamic->original_max_position_embeddings;
+      // s l/L - (s - 1), written so that nothing cancels.
+      if (length > limit) stretch(1 + Real(dynamic->factor) * (length - limit) / limit);
+    }
+    if (const auto* yarn = std::get_if<YarnScaling>(&encoding.rope_scaling)) find_ramp(*yarn);
+  }
+
+  /// The frequency of one pair.
+  Real radians(std::int64_t pair) const { return scaled(pair, exp(-log_step_ * pair)); }
+
+  /// Those of all pairs, from powers of one ratio: n/2 roundings are 20 bits of the 40 allowed.
+  std::vector<Real> all_radians() const {
+    std::vector<Real> list;
+    list.reserve(static_cast<std::size_t>(pairs(encoding_)));
+    const Real ratio = exp(-log_step_);
+    Real power = 1;
+    for (std::int64_t pair = 0; pair < pairs(encoding_); ++pair) {
+      list.push_back(scaled(pair, power));
+      power *= ratio;
+    }
+    return list;
+  }
+
+ private:
+  // rope_theta becomes rope_theta s^(n/(n-2)): ln w_i falls by another 2i/(n-2) ln s.
+  void stretch(const Real& factor) { log_step_ += log(factor) * 2 / (width_ - 2); }
+
+  // c(b) = n ln(L/(2 pi b)) / (2 ln rope_theta), the pair that turns b times within L (Peng et al. 2023, section 3.2).
+  Real correction(const YarnScaling& yarn, double turns) const {
+    const Real wavelength = Real(yarn.original_max_position_embeddings) / (boost::math::constants::two_pi<Real>() * turns);
+    return log(wavelength) * width_ / (2 * log_theta_);
+  }
+
+  // c(b) errs by the few units of its logarithms, magnified by at most n / ln rope_theta < 2^73.
+  static void check_decided(const Real& value) {
+    const Real distance = abs(value - round(value));
+    if (distance <= ldexp(abs(value) + 1, 120 - bits_of<Real>()))
+      throw std::range_error("yarn: an end of the ramp lies too near a whole number to tell its side");
+  }
+
+  // low = max(c(beta_fast), 0), high = min(c(beta_slow), n - 1), rounded outward when `truncate`, then kept apart.
+  void find_ramp(const YarnScaling& yarn) {
+    Real low = correction(yarn, yarn.beta_fast);
+    Real high = correction(yarn, yarn.beta_slow);
+    if (yarn.truncate == Truncate::yes) {
+      check_decided(low);
+      check_decided(high);
+      low = floor(low);
+      high = ceil(high);
+    }
+    low_ = std::max(low, Real(0));
+    high_ = std::min(high, Real(width_ - 1));
+    if (low_ == high_) high_ += Real(1) / 1000;
+  }
+
+  static Real clamped_to_unit(const Real& value) { return std::clamp(value, Real(0), Real(1)); }
+
+  // w ((1 - share)/s + share): all of w at share 1, w/s at 0.
+  static Real blend(const Real& w, const Real& share, double factor) { return w * ((1 - share) / factor + share); }
+
+  Real scaled(std::int64_t pair, const Real& w) const {
+    struct Rule {
+      const WideFrequencies& all;
+      std::int64_t pair;
+      const Real& w;
+
+      Real operator()(const DefaultScaling&) const { return w; }
+      Real operator()(const LinearScaling& linear) const { return w / linear.factor; }
+      Real operator()(const NtkScaling&) const { return w; }
+      Real operator()(const DynamicScaling&) const { return w; }
+      Real operator()(const YarnScaling& yarn) const {
+        return blend(w, 1 - clamped_to_unit((pair - all.low_) / (all.high_ - all.low_)), yarn.factor);
+      }
+      Real operator()(const LongropeScaling& longrope) const {
+        const bool beyond = all.length_ > longrope.original_max_position_embeddings;
+        return w / (beyond ? longrope.long_factor : longrope.short_factor).at(static_cast<std::size_t>(pair));
+      }
+      Real operator()(const Llama3Scaling& llama3) const {
+        // L w/(2 pi) is the number of turns within L; its two borders make the three bands of Meta's code.
+        const Real turns = llama3.original_max_position_embeddings * w / boost::math::constants::two_pi<Real>();
+        const Real low = llama3.low_freq_factor;
+        return blend(w, clamped_to_unit((turns - low) / (llama3.high_freq_factor - low)), llama3.factor);
+      }
+      Real operator()(const ProportionalScaling& proportional) const { return w / proportional.factor; }
+    };
+    return std::visit(Rule{*this, pair, w}, encoding_.rope_scaling);
+  }
+
+  const Rope& encoding_;
+  std::int64_t length_;
+  std::int64_t width_;
+  Real log_theta_;
+  Real log_step_;
+  Real low_ = 0;
+  Real high_ = 0;
+};
+
+/// The attention factor: relative error below 2^(20 - bits_of<Real>()). The caller holds wide_lock().
+///   yarn      attention_factor if given, else m(mscale)/m(mscale_all_dim) if those are, else m(1), with
+///             m(x) = 0.1 x ln s + 1 (Peng et al. 2023, section 3.4, equation 22 has m(1) = sqrt(1/t))
+///   longrope  attention_factor if given, else sqrt(1 + ln s / ln L)
+///   others    1
+template <class Real>
+Real wide_attention_factor(const Rope& encoding) {
+  if (const auto* yarn = std::get_if<YarnScaling>(&encoding.rope_scaling)) {
+    if (yarn->attention_factor) return Real(*yarn->attention_factor);
+    const auto magnitude = [&](double coefficient) -> Real { return Real(coefficient) / 10 * log(Real(yarn->factor)) + 1; };
+    return yarn->mscale ? Real(magnitude(*yarn->mscale) / magnitude(*yarn->mscale_all_dim)) : magnitude(1);
+  }
+  if (const auto* longrope = std::get_if<LongropeScaling>(&encoding.rope_scaling)) {
+    if (longrope->attention_factor) return Real(*longrope->attention_factor);
+    return sqrt(1 + log(Real(*longrope->factor)) / log(Real(longrope->original_max_position_embeddings)));
+  }
+  return Real(1);
+}
+
+}  // namespace sextant
