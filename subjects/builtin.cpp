@@ -23,11 +23,10 @@
 namespace sextant {
 namespace {
 
-// Nothing where lib/ has no encoder for the spec: its operations are unsupported.
-using Encoder = std::variant<std::monostate, IntegerEncoder, BinaryEncoder, SinusoidalEncoder, Sinusoidal2dEncoder, LearnedEncoder, RopeEncoder,
+using Encoder = std::variant<IntegerEncoder, BinaryEncoder, SinusoidalEncoder, Sinusoidal2dEncoder, LearnedEncoder, RopeEncoder,
                              RopeNdEncoder, XposEncoder, AlibiEncoder, RelativeBiasEncoder, DotProductAttention>;
 
-// The encoder of each encoding, where there is one.
+// The encoder of each encoding.
 Encoder encoder_of(const Integer& encoding, const Spec& spec) { return IntegerEncoder(encoding, spec.max_position); }
 Encoder encoder_of(const Binary& encoding, const Spec&) { return BinaryEncoder(encoding); }
 Encoder encoder_of(const Sinusoidal& encoding, const Spec&) { return SinusoidalEncoder(encoding); }
@@ -35,17 +34,10 @@ Encoder encoder_of(const Sinusoidal2d& encoding, const Spec&) { return Sinusoida
 Encoder encoder_of(const Learned& encoding, const Spec&) { return LearnedEncoder(encoding); }
 Encoder encoder_of(const Rope& encoding, const Spec&) { return RopeEncoder(encoding); }
 Encoder encoder_of(const RopeNd& encoding, const Spec&) { return RopeNdEncoder(encoding); }
-Encoder encoder_of(const Xpos& encoding, const Spec&) {
-  if (!std::holds_alternative<DefaultScaling>(encoding.rope.rope_scaling)) return std::monostate();
-  return XposEncoder(encoding);
-}
+Encoder encoder_of(const Xpos& encoding, const Spec&) { return XposEncoder(encoding); }
 Encoder encoder_of(const Alibi& encoding, const Spec&) { return AlibiEncoder(encoding); }
 Encoder encoder_of(const RelativeBias& encoding, const Spec&) { return RelativeBiasEncoder(encoding); }
-Encoder encoder_of(const Attention& encoding, const Spec& spec) {
-  const auto* xpos = encoding.position ? std::get_if<Xpos>(&*encoding.position) : nullptr;
-  if (xpos != nullptr && std::holds_alternative<std::monostate>(encoder_of(*xpos, spec))) return std::monostate();
-  return DotProductAttention(encoding);
-}
+Encoder encoder_of(const Attention& encoding, const Spec&) { return DotProductAttention(encoding); }
 
 // A tensor of the request, by its name in the protocol.
 const Tensor& input(const Tensors& inputs, const std::string& name) {
@@ -157,15 +149,7 @@ class BuiltinSession final : public Session {
   template <class Ask>
   Tensors asked(Ask ask) const {
     try {
-      return std::visit(
-          [&]<class Any>(const Any& encoder) -> Tensors {
-            if constexpr (std::is_same_v<Any, std::monostate>) {
-              throw SubjectFailure(FailureKind::unsupported, "builtin has no rope_scaling for xpos");
-            } else {
-              return ask(encoder);
-            }
-          },
-          encoder_);
+      return std::visit(ask, encoder_);
     } catch (const std::logic_error& error) {
       throw SubjectFailure(FailureKind::error, error.what());
     }

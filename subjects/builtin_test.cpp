@@ -106,16 +106,5 @@ TEST(BuiltinSubject, NamesWhatItRefuses) {
   EXPECT_NO_THROW(reset(*session));
 }
 
-TEST(BuiltinSubject, SaysThatItDoesNotHaveXposWithAScalingRule) {
-  const std::string stretched = R"({"encoding":"xpos","head_dim":8,"rope_scaling":{"rope_type":"linear","factor":2}})";
-  for (const std::string& json : {stretched, R"({"encoding":"attention","num_heads":1,"head_dim":8,"position":)" + stretched + "}"}) {
-    const auto session = builtin_subject()->open(parse_spec(json));
-    EXPECT_EQ(session->describe().name, "sextant");
-    for (const char* operation : {"encode", "rotate", "bias", "attend"}) {
-      EXPECT_NE(refusal(FailureKind::unsupported, [&] { session->call(operation, {}); }).find("xpos"), std::string::npos);
-    }
-  }
-}
-
 }  // namespace
 }  // namespace sextant
