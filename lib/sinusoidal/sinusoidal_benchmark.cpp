@@ -4,6 +4,7 @@
 #include <vector>
 
 #ifdef SEXTANT_HAVE_EIGEN
+#define EIGEN_DONT_PARALLELIZE  // rows are shared among the threads here
 #include <Eigen/Core>
 #endif
 #if defined(SEXTANT_HAVE_SLEEF) && defined(__x86_64__)
