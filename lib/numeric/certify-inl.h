@@ -14,6 +14,7 @@
 
 #include <hwy/highway.h>
 
+#include <array>
 #include <cstdint>
 #include <cstring>
 
@@ -39,11 +40,11 @@ template <class D>
 HWY_INLINE hn::Vec<hn::Rebind<float, D>> NearestFloat(D d, hn::Vec<D> value) {
   const hn::Rebind<float, D> df;
 #if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128
-  HWY_ALIGN double wide[hn::MaxLanes(D())];
-  HWY_ALIGN float narrow[hn::MaxLanes(D())];
-  hn::Store(value, d, wide);
+  alignas(16) std::array<double, hn::MaxLanes(D())> wide;
+  alignas(16) std::array<float, hn::MaxLanes(D())> narrow;
+  hn::Store(value, d, wide.data());
   for (std::size_t lane = 0; lane < hn::Lanes(d); ++lane) narrow[lane] = static_cast<float>(wide[lane]);
-  return hn::Load(df, narrow);
+  return hn::Load(df, narrow.data());
 #else
   (void)d;
   return hn::DemoteTo(df, value);
@@ -257,8 +258,8 @@ HWY_INLINE void StorePairs(Type type, D d, hn::Vec<typename Type::template Bits<
 #if HWY_TARGET == HWY_SCALAR
   (void)type;
   (void)d;
-  const Element pair[2] = {static_cast<Element>(hn::GetLane(first)), static_cast<Element>(hn::GetLane(second))};
-  std::memcpy(destination, pair, sizeof pair);
+  const std::array<Element, 2> pair{static_cast<Element>(hn::GetLane(first)), static_cast<Element>(hn::GetLane(second))};
+  std::memcpy(destination, pair.data(), sizeof pair);
 #else
   if constexpr (sizeof(Element) == 8) {
     hn::StoreInterleaved2(first, second, typename Type::template Bits<D>(), destination);

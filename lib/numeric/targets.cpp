@@ -15,7 +15,7 @@ std::string_view best_target() { return hwy::TargetName(hwy::SupportedAndGenerat
 
 // Leaves only the target that the environment names. Highway's own switch is process-wide, so that every dispatch follows it.
 std::vector<std::int64_t> force_target() {
-  const std::vector<std::int64_t> supported = hwy::SupportedAndGeneratedTargets();
+  std::vector<std::int64_t> supported = hwy::SupportedAndGeneratedTargets();
   const char* forced = std::getenv("SEXTANT_FORCE_TARGET");
   if (forced == nullptr || *forced == '\0') return supported;
   for (const std::int64_t target : supported) {
@@ -25,6 +25,7 @@ std::vector<std::int64_t> force_target() {
     }
   }
   std::vector<std::string> names;
+  names.reserve(supported.size());
   for (const std::int64_t target : supported) names.emplace_back(hwy::TargetName(target));
   throw TargetError(fmt::format("SEXTANT_FORCE_TARGET={}: expected one of {}", forced, fmt::join(names, ", ")));
 }

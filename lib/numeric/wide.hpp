@@ -35,7 +35,7 @@ struct WideSinCos {
 /// are allowed for.
 template <class W>
 WideSinCos<W> wide_sin_cos(const W& angle) {
-  const W half_pi = boost::math::constants::half_pi<W>();
+  const W& half_pi = boost::math::constants::half_pi<W>();
   const W quarters = round(angle / half_pi);
   const W rest = angle - quarters * half_pi;
   const W sine = sin(rest);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -14,8 +15,8 @@ namespace sextant {
 
 /// e^{i a} for a group of pairs, as vectors read it.
 struct alignas(64) StepGroup {
-  double sin[FrequencyPieces::lanes];
-  double cos[FrequencyPieces::lanes];
+  std::array<double, FrequencyPieces::lanes> sin;
+  std::array<double, FrequencyPieces::lanes> cos;
 };
 
 /// What is computed once per encoder.

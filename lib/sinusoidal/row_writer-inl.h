@@ -10,6 +10,7 @@
 
 #include <hwy/highway.h>
 
+#include <array>
 #include <cstdint>
 #include <cstring>
 
@@ -53,7 +54,7 @@ class RowWriter {
     complete_ = filled_;
     filled_ += bytes;
     next_ += bytes;
-    return buffer_ + filled_ - bytes;
+    return buffer_.data() + filled_ - bytes;
   }
 
   /// Called when a row has been put: hands on the whole lines of those before it.
@@ -72,7 +73,7 @@ class RowWriter {
   std::byte* Destination() const { return next_ - (filled_ - start_); }
 
   void CopyPlain(std::size_t end) {
-    if (end > start_) std::memcpy(Destination(), buffer_ + start_, end - start_);
+    if (end > start_) std::memcpy(Destination(), buffer_.data() + start_, end - start_);
     start_ = end > start_ ? end : start_;
   }
 
@@ -82,7 +83,7 @@ class RowWriter {
     if (caching_ == Caching::kept) return CopyPlain(end);
     if (start_ % cache_line != 0) CopyPlain((start_ + cache_line - 1) / cache_line * cache_line);
     if (end <= start_) return;
-    StreamLines(buffer_ + start_, Destination(), end - start_);
+    StreamLines(buffer_.data() + start_, Destination(), end - start_);
     start_ = end;
   }
 
@@ -90,12 +91,12 @@ class RowWriter {
   void Carry() {
     Write(filled_ / cache_line * cache_line);
     const std::size_t base = filled_ / cache_line * cache_line;
-    std::memmove(buffer_, buffer_ + base, filled_ - base);
+    std::memmove(buffer_.data(), buffer_.data() + base, filled_ - base);
     start_ = start_ > base ? start_ - base : 0;
     filled_ -= base;
   }
 
-  alignas(cache_line) std::byte buffer_[capacity + overhang];
+  alignas(cache_line) std::array<std::byte, capacity + overhang> buffer_;
   Caching caching_;
   std::byte* next_ = nullptr;   // where the byte at filled_ belongs
   std::size_t start_ = 0;       // [start_, filled_) is still to be written

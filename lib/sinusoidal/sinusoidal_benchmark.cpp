@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#define EIGEN_DONT_PARALLELIZE  // rows are shared among the threads here
 #include <Eigen/Core>
 #if defined(SEXTANT_HAVE_SLEEF) && defined(__x86_64__)
 #define SEXTANT_SLEEF_PEER

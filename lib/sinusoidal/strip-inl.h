@@ -31,6 +31,10 @@
 #include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
+#include <array>
+#include <limits>
+#include <optional>
+
 #include "lib/numeric/certify-inl.h"
 #include "lib/numeric/rotations-inl.h"
 #include "lib/sinusoidal/row_writer-inl.h"
@@ -46,10 +50,10 @@ inline constexpr int most_turns = 31;
 inline constexpr std::int64_t few_rows = 4;
 
 struct Anchors {
-  alignas(64) double sin_high[tile_pairs];
-  alignas(64) double cos_high[tile_pairs];
-  alignas(64) double sin_low[tile_pairs];
-  alignas(64) double cos_low[tile_pairs];
+  alignas(64) std::array<double, tile_pairs> sin_high;
+  alignas(64) std::array<double, tile_pairs> cos_high;
+  alignas(64) std::array<double, tile_pairs> sin_low;
+  alignas(64) std::array<double, tile_pairs> cos_low;
 };
 
 /// The pairs [first, first + count) of the plan; `padded` lanes are computed.
@@ -70,10 +74,10 @@ inline void FillSteps(SinusoidalPlan& plan) {
       StepGroup& high = plan.step_high[plan.step_at(j, pair)];
       StepGroup& low = plan.step_low[plan.step_at(j, pair)];
       const std::size_t lane = pair % FrequencyPieces::lanes;
-      hn::Store(step.sin.high, d, high.sin + lane);
-      hn::Store(step.sin.low, d, low.sin + lane);
-      hn::Store(step.cos.high, d, high.cos + lane);
-      hn::Store(step.cos.low, d, low.cos + lane);
+      hn::Store(step.sin.high, d, high.sin.data() + lane);
+      hn::Store(step.sin.low, d, low.sin.data() + lane);
+      hn::Store(step.cos.high, d, high.cos.data() + lane);
+      hn::Store(step.cos.low, d, low.cos.data() + lane);
     }
   }
 }
@@ -88,21 +92,21 @@ HWY_INLINE PreciseRotation LoadStep(const SinusoidalPlan& plan, std::int64_t j, 
   const StepGroup& high = plan.step_high[plan.step_at(j, pair)];
   const StepGroup& low = plan.step_low[plan.step_at(j, pair)];
   const std::size_t lane = pair % FrequencyPieces::lanes;
-  return {{hn::Load(d, high.sin + lane), hn::Load(d, low.sin + lane)}, {hn::Load(d, high.cos + lane), hn::Load(d, low.cos + lane)}};
+  return {{hn::Load(d, high.sin.data() + lane), hn::Load(d, low.sin.data() + lane)}, {hn::Load(d, high.cos.data() + lane), hn::Load(d, low.cos.data() + lane)}};
 }
 
 HWY_INLINE PreciseRotation LoadAnchor(const Anchors& anchors, std::size_t i) {
   const Doubles d;
-  return {{hn::Load(d, anchors.sin_high + i), hn::Load(d, anchors.sin_low + i)},
-          {hn::Load(d, anchors.cos_high + i), hn::Load(d, anchors.cos_low + i)}};
+  return {{hn::Load(d, anchors.sin_high.data() + i), hn::Load(d, anchors.sin_low.data() + i)},
+          {hn::Load(d, anchors.cos_high.data() + i), hn::Load(d, anchors.cos_low.data() + i)}};
 }
 
 HWY_INLINE void StoreAnchor(const PreciseRotation& z, std::size_t i, Anchors& anchors) {
   const Doubles d;
-  hn::Store(z.sin.high, d, anchors.sin_high + i);
-  hn::Store(z.sin.low, d, anchors.sin_low + i);
-  hn::Store(z.cos.high, d, anchors.cos_high + i);
-  hn::Store(z.cos.low, d, anchors.cos_low + i);
+  hn::Store(z.sin.high, d, anchors.sin_high.data() + i);
+  hn::Store(z.sin.low, d, anchors.sin_low.data() + i);
+  hn::Store(z.cos.high, d, anchors.cos_high.data() + i);
+  hn::Store(z.cos.low, d, anchors.cos_low.data() + i);
 }
 
 /// Anchors of a tile, moved from block to block.
@@ -138,8 +142,8 @@ class MovingAnchors {
     const DoubleVector scale = hn::Set(d, plan_.encoding.scale);
     for (std::size_t i = 0; i < tile_.padded; i += hn::Lanes(d)) {
       const Rotation z = RotationAt(plan_.frequencies, tile_.first + i, split_position(position), unit_circle());
-      hn::Store(hn::Mul(z.sin, scale), d, anchors_.sin_high + i);
-      hn::Store(hn::Mul(z.cos, scale), d, anchors_.cos_high + i);
+      hn::Store(hn::Mul(z.sin, scale), d, anchors_.sin_high.data() + i);
+      hn::Store(hn::Mul(z.cos, scale), d, anchors_.cos_high.data() + i);
     }
   }
 
@@ -181,30 +185,34 @@ HWY_NOINLINE bool Redo(const SinusoidalPlan& plan, std::size_t pair, std::int64_
   const BitsTag<Type> bits;
   const Doubles d;
   const double scale = plan.encoding.scale;
-  alignas(64) double high[2][lanes];
-  alignas(64) double low[2][lanes];
-  alignas(64) Lane element[2][lanes];
-  alignas(64) Lane open[2][lanes];
+  // Of the sines, then of the cosines.
+  struct alignas(64) Lanes {
+    std::array<double, lanes> high;
+    std::array<double, lanes> low;
+    std::array<Lane, lanes> element;
+    std::array<Lane, lanes> open;
+  };
+  std::array<Lanes, 2> parts{};
   const PreciseRotation z = PreciseRotationAt(plan.frequencies, pair, split_position(position), unit_circle());
-  const DoubleDouble<DoubleVector> scaled[2] = {Multiply(z.sin, hn::Set(d, scale)), Multiply(z.cos, hn::Set(d, scale))};
-  for (int part = 0; part < 2; ++part) {
-    hn::Store(scaled[part].high, d, high[part]);
-    hn::Store(scaled[part].low, d, low[part]);
-  }
-  hn::Store(sin.bits, bits, element[0]);
-  hn::Store(cos.bits, bits, element[1]);
-  hn::Store(hn::VecFromMask(bits, sin.undecided), bits, open[0]);
-  hn::Store(hn::VecFromMask(bits, cos.undecided), bits, open[1]);
+  const auto take = [&](const DoubleDouble<DoubleVector>& value, const Certified<BitsTag<Type>>& certified, Lanes& part) {
+    const DoubleDouble<DoubleVector> scaled = Multiply(value, hn::Set(d, scale));
+    hn::StoreU(scaled.high, d, part.high.data());
+    hn::StoreU(scaled.low, d, part.low.data());
+    hn::StoreU(certified.bits, bits, part.element.data());
+    hn::StoreU(hn::VecFromMask(bits, certified.undecided), bits, part.open.data());
+  };
+  take(z.sin, sin, parts[0]);
+  take(z.cos, cos, parts[1]);
   const double error = 0x1p-98 * std::fabs(scale);
   bool decided = true;
   for (std::size_t lane = 0; lane < hn::Lanes(d) && pair + lane < plan.frequencies.pairs(); ++lane) {
-    for (int part = 0; part < 2; ++part) {
-      if (open[part][lane] == 0) continue;
+    for (const Component component : {Component::sin, Component::cos}) {
+      Lanes& part = parts[component == Component::sin ? 0 : 1];
+      if (part.open[lane] == 0) continue;
       std::optional<double> value;
-      if (ScaleIsModerate(scale) && position != 0) value = round_interval(Type::dtype, high[part][lane], low[part][lane], error);
+      if (ScaleIsModerate(scale) && position != 0) value = round_interval(Type::dtype, part.high[lane], part.low[lane], error);
       if (!value) {
-        value = exact_value(Type::dtype, plan.encoding, static_cast<std::int64_t>(pair + lane), position,
-                            part == 0 ? Component::sin : Component::cos);
+        value = exact_value(Type::dtype, plan.encoding, static_cast<std::int64_t>(pair + lane), position, component);
       }
       if (!value) {
         decided = false;
@@ -212,10 +220,10 @@ HWY_NOINLINE bool Redo(const SinusoidalPlan& plan, std::size_t pair, std::int64_
       }
       typename Type::Element rounded;
       store(Type::dtype, *value, reinterpret_cast<std::byte*>(&rounded));
-      element[part][lane] = rounded;
+      part.element[lane] = rounded;
     }
   }
-  out = {hn::Load(bits, element[0]), hn::Load(bits, element[1])};
+  out = {hn::LoadU(bits, parts[0].element.data()), hn::LoadU(bits, parts[1].element.data())};
   return decided;
 }
 
@@ -251,10 +259,10 @@ HWY_INLINE bool EncodeRow(const SinusoidalPlan& plan, const Tile& tile, const An
       }
     } else {
       const StepGroup& step = steps[i / FrequencyPieces::lanes];
-      const DoubleVector step_sin = hn::Load(d, step.sin + i % FrequencyPieces::lanes);
-      const DoubleVector step_cos = hn::Load(d, step.cos + i % FrequencyPieces::lanes);
-      const DoubleVector z_sin = hn::Load(d, anchors.sin_high + i);
-      const DoubleVector z_cos = hn::Load(d, anchors.cos_high + i);
+      const DoubleVector step_sin = hn::Load(d, step.sin.data() + i % FrequencyPieces::lanes);
+      const DoubleVector step_cos = hn::Load(d, step.cos.data() + i % FrequencyPieces::lanes);
+      const DoubleVector z_sin = hn::Load(d, anchors.sin_high.data() + i);
+      const DoubleVector z_cos = hn::Load(d, anchors.cos_high.data() + i);
       const DoubleVector value_sin = hn::MulAdd(z_sin, step_cos, hn::Mul(z_cos, step_sin));
       const DoubleVector value_cos = hn::NegMulAdd(z_sin, step_sin, hn::Mul(z_cos, step_cos));
       if constexpr (rounding == Rounding::certified) {
@@ -300,7 +308,7 @@ class RowPlacer {
   using Element = typename Type::Element;
 
   RowPlacer(const SinusoidalPlan& plan, const Tile& tile, const Strip& strip)
-      : plan_(plan), tile_(tile), strip_(strip), earlier_(strip.caching), later_(strip.caching) {
+      : earlier_(strip.caching), later_(strip.caching), plan_(plan), tile_(tile), strip_(strip) {
     const bool full_vectors = tile.padded == tile.count;
     const bool whole_lines = reinterpret_cast<std::uintptr_t>(strip.out.data) % cache_line == 0 &&
                              static_cast<std::size_t>(strip.out.row_stride) * sizeof(Element) % cache_line == 0;
@@ -353,11 +361,11 @@ class RowPlacer {
     return reinterpret_cast<Element*>(writer.Row(reinterpret_cast<std::byte*>(destination), elements * sizeof(Element)));
   }
 
+  RowWriter earlier_;
+  RowWriter later_;
   const SinusoidalPlan& plan_;
   const Tile& tile_;
   const Strip& strip_;
-  RowWriter earlier_;
-  RowWriter later_;
   bool direct_ = false;
 };
 
