@@ -37,7 +37,7 @@
 
 #include "lib/numeric/certify-inl.h"
 #include "lib/numeric/rotations-inl.h"
-#include "lib/sinusoidal/row_writer-inl.h"
+#include "lib/sinusoidal/row_placer-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace sextant::HWY_NAMESPACE {
@@ -54,13 +54,6 @@ struct Anchors {
   alignas(64) std::array<double, tile_pairs> cos_high;
   alignas(64) std::array<double, tile_pairs> sin_low;
   alignas(64) std::array<double, tile_pairs> cos_low;
-};
-
-/// The pairs [first, first + count) of the plan; `padded` lanes are computed.
-struct Tile {
-  std::size_t first;
-  std::size_t count;
-  std::size_t padded;
 };
 
 HWY_INLINE bool ScaleIsModerate(double scale) { return std::fabs(scale) >= 0x1p-800 && std::fabs(scale) <= 0x1p900; }
@@ -153,14 +146,6 @@ class MovingAnchors {
   int turns_ = most_turns;
   std::int64_t position_ = 0;
   Anchors anchors_;
-};
-
-/// Where a row of a tile goes: the two halves, and which of them lies earlier in memory, or for pairs side by side where they begin, twice.
-template <class Type>
-struct RowPlace {
-  typename Type::Element* sin;
-  typename Type::Element* cos;
-  Component earlier;
 };
 
 template <class Type>
@@ -300,74 +285,6 @@ HWY_INLINE bool EncodeRow(const SinusoidalPlan& plan, const Tile& tile, const An
   }
   return decided;
 }
-
-/// Finds each row of a tile its place, in the table itself or by way of a RowWriter.
-template <class Type>
-class RowPlacer {
- public:
-  using Element = typename Type::Element;
-
-  RowPlacer(const SinusoidalPlan& plan, const Tile& tile, const Strip& strip)
-      : earlier_(strip.caching), later_(strip.caching), plan_(plan), tile_(tile), strip_(strip) {
-    const bool full_vectors = tile.padded == tile.count;
-    const bool whole_lines = reinterpret_cast<std::uintptr_t>(strip.out.data) % cache_line == 0 &&
-                             static_cast<std::size_t>(strip.out.row_stride) * sizeof(Element) % cache_line == 0;
-    direct_ = full_vectors && (strip.caching == Caching::kept || (Interleaved() && streams_pairs<Type, Doubles> && whole_lines));
-  }
-
-  /// How the kernel stores a row that it is given a place for.
-  Caching Stores() const { return direct_ ? strip_.caching : Caching::kept; }
-
-  RowPlace<Type> Place(std::int64_t row) {
-    const auto stride = static_cast<std::size_t>(strip_.out.row_stride);
-    auto* start = reinterpret_cast<Element*>(strip_.out.data) + static_cast<std::size_t>(row) * stride;
-    if (Interleaved()) {
-      Element* pairs = start + 2 * tile_.first;
-      if (direct_) return {pairs, pairs, Component::sin};
-      Element* put = Through(earlier_, pairs, 2 * tile_.count);
-      return {put, put, Component::sin};
-    }
-    Element* earlier = start + tile_.first;
-    Element* later = start + plan_.frequencies.pairs() + tile_.first;
-    if (!direct_) {
-      if (tile_.count == plan_.frequencies.pairs()) {
-        earlier = Through(earlier_, earlier, 2 * tile_.count);
-        later = earlier + tile_.count;
-      } else {
-        earlier = Through(earlier_, earlier, tile_.count);
-        later = Through(later_, later, tile_.count);
-      }
-    }
-    const bool sin_first = plan_.encoding.first == First::sin;
-    return {sin_first ? earlier : later, sin_first ? later : earlier, sin_first ? Component::sin : Component::cos};
-  }
-
-  void Advance() {
-    if (direct_) return;
-    earlier_.Advance();
-    later_.Advance();
-  }
-
-  void Finish() {
-    if (direct_) return;
-    earlier_.Finish();
-    later_.Finish();
-  }
-
- private:
-  bool Interleaved() const { return plan_.encoding.layout == Layout::interleaved; }
-
-  static Element* Through(RowWriter& writer, Element* destination, std::size_t elements) {
-    return reinterpret_cast<Element*>(writer.Row(reinterpret_cast<std::byte*>(destination), elements * sizeof(Element)));
-  }
-
-  RowWriter earlier_;
-  RowWriter later_;
-  const SinusoidalPlan& plan_;
-  const Tile& tile_;
-  const Strip& strip_;
-  bool direct_ = false;
-};
 
 template <class Type, Rounding rounding, Order order, Caching caching>
 HWY_NOINLINE bool EncodeRows(const SinusoidalPlan& plan, const Tile& tile, const Strip& strip, RowPlacer<Type>& placer) {

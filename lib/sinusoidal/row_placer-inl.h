@@ -1,0 +1,106 @@
+// Where the rows of a tile of pairs go, for one Highway target: straight into the table, or by way of a RowWriter.
+
+#if defined(SEXTANT_LIB_SINUSOIDAL_ROW_PLACER_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef SEXTANT_LIB_SINUSOIDAL_ROW_PLACER_INL_H_
+#undef SEXTANT_LIB_SINUSOIDAL_ROW_PLACER_INL_H_
+#else
+#define SEXTANT_LIB_SINUSOIDAL_ROW_PLACER_INL_H_
+#endif
+
+#include <hwy/highway.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "lib/sinusoidal/row_writer-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace sextant::HWY_NAMESPACE {
+
+/// The pairs [first, first + count) of the plan; `padded` lanes are computed.
+struct Tile {
+  std::size_t first;
+  std::size_t count;
+  std::size_t padded;
+};
+
+/// Where a row of a tile goes: the two halves, and which of them lies earlier in memory, or for pairs side by side where they begin, twice.
+template <class Type>
+struct RowPlace {
+  typename Type::Element* sin;
+  typename Type::Element* cos;
+  Component earlier;
+};
+
+/// Finds each row of a tile its place, in the table itself or by way of a RowWriter.
+template <class Type>
+class RowPlacer {
+ public:
+  using Element = typename Type::Element;
+
+  RowPlacer(const SinusoidalPlan& plan, const Tile& tile, const Strip& strip)
+      : earlier_(strip.caching), later_(strip.caching), plan_(plan), tile_(tile), strip_(strip) {
+    const bool full_vectors = tile.padded == tile.count;
+    const bool whole_lines = reinterpret_cast<std::uintptr_t>(strip.out.data) % cache_line == 0 &&
+                             static_cast<std::size_t>(strip.out.row_stride) * sizeof(Element) % cache_line == 0;
+    direct_ = full_vectors && (strip.caching == Caching::kept || (Interleaved() && streams_pairs<Type, Doubles> && whole_lines));
+  }
+
+  /// How the kernel stores a row that it is given a place for.
+  Caching Stores() const { return direct_ ? strip_.caching : Caching::kept; }
+
+  RowPlace<Type> Place(std::int64_t row) {
+    const auto stride = static_cast<std::size_t>(strip_.out.row_stride);
+    auto* start = reinterpret_cast<Element*>(strip_.out.data) + static_cast<std::size_t>(row) * stride;
+    if (Interleaved()) {
+      Element* pairs = start + 2 * tile_.first;
+      if (direct_) return {pairs, pairs, Component::sin};
+      Element* put = Through(earlier_, pairs, 2 * tile_.count);
+      return {put, put, Component::sin};
+    }
+    Element* earlier = start + tile_.first;
+    Element* later = start + plan_.frequencies.pairs() + tile_.first;
+    if (!direct_) {
+      if (tile_.count == plan_.frequencies.pairs()) {
+        earlier = Through(earlier_, earlier, 2 * tile_.count);
+        later = earlier + tile_.count;
+      } else {
+        earlier = Through(earlier_, earlier, tile_.count);
+        later = Through(later_, later, tile_.count);
+      }
+    }
+    const bool sin_first = plan_.encoding.first == First::sin;
+    return {sin_first ? earlier : later, sin_first ? later : earlier, sin_first ? Component::sin : Component::cos};
+  }
+
+  void Advance() {
+    if (direct_) return;
+    earlier_.Advance();
+    later_.Advance();
+  }
+
+  void Finish() {
+    if (direct_) return;
+    earlier_.Finish();
+    later_.Finish();
+  }
+
+ private:
+  bool Interleaved() const { return plan_.encoding.layout == Layout::interleaved; }
+
+  static Element* Through(RowWriter& writer, Element* destination, std::size_t elements) {
+    return reinterpret_cast<Element*>(writer.Row(reinterpret_cast<std::byte*>(destination), elements * sizeof(Element)));
+  }
+
+  RowWriter earlier_;
+  RowWriter later_;
+  const SinusoidalPlan& plan_;
+  const Tile& tile_;
+  const Strip& strip_;
+  bool direct_ = false;
+};
+
+}  // namespace sextant::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif
