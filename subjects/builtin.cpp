@@ -107,11 +107,6 @@ Tensors gradient(const Rotation& rotation, std::string_view of, const Tensors& i
   return {{"grad_x", rotation.backward(input(inputs, "grad"), integers(inputs, "positions"))}};
 }
 
-Tensors gradient(const RopeEncoder& rope, std::string_view of, const Tensors& inputs) {
-  if (of != "rotate") refuse("backward of " + std::string(of));
-  return {{"grad_x", rope.rotate_backward(input(inputs, "grad"), integers(inputs, "positions"))}};
-}
-
 Tensors gradient(const LearnedEncoder& learned, std::string_view of, const Tensors& inputs) {
   if (of != "encode") refuse("backward of " + std::string(of));
   return {{"grad_weight", learned.grad_weight(integers(inputs, "positions"), input(inputs, "grad"))}};

@@ -181,7 +181,7 @@ void check_setting(const Setting& setting, Dtype dtype, Direction direction, Pas
           }
         }
         const RopeEncoder encoder(encoding);
-        const Tensor y = pass == Pass::forward ? encoder.rotate(x, positions) : encoder.rotate_backward(x, positions);
+        const Tensor y = pass == Pass::forward ? encoder.rotate(x, positions) : encoder.backward(x, positions);
         expect_oracle(setting, encoding, dtype, pass, positions, x, y, truth);
         // In place, from the same bits.
         Tensor z = x;

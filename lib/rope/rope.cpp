@@ -266,7 +266,7 @@ Tensor RopeEncoder::rotate(const Tensor& x, std::span<const std::int64_t> positi
   return run(Pass::forward, x, positions, rounding);
 }
 
-Tensor RopeEncoder::rotate_backward(const Tensor& grad, std::span<const std::int64_t> positions, Rounding rounding) const {
+Tensor RopeEncoder::backward(const Tensor& grad, std::span<const std::int64_t> positions, Rounding rounding) const {
   return run(Pass::backward, grad, positions, rounding);
 }
 

@@ -81,7 +81,7 @@ class RopeEncoder {
   Tensor rotate(const Tensor& x, std::span<const std::int64_t> positions, Rounding rounding = Rounding::certified) const;
 
   /// backward on tensors.
-  Tensor rotate_backward(const Tensor& grad, std::span<const std::int64_t> positions, Rounding rounding = Rounding::certified) const;
+  Tensor backward(const Tensor& grad, std::span<const std::int64_t> positions, Rounding rounding = Rounding::certified) const;
 
   const Rope& encoding() const { return encoding_; }
 
