@@ -232,9 +232,10 @@ HWY_INLINE bool EncodeRow(const SinusoidalPlan& plan, const Tile& tile, const An
   bool decided = true;
   for (std::size_t done = 0; done < padded; done += hn::Lanes(d)) {
     const std::size_t i = order == Order::halves ? padded - hn::Lanes(d) - done : done;
-    Certified<BitsTag<Type>> sin;
-    Certified<BitsTag<Type>> cos;
-    Elements<Type> elements;
+    // Given values, since GCC makes the default constructor of a struct for the baseline target, where vectors of this one are unknown.
+    Certified<BitsTag<Type>> sin{hn::Zero(bits), hn::FirstN(bits, 0)};
+    Certified<BitsTag<Type>> cos = sin;
+    Elements<Type> elements{sin.bits, cos.bits};
     if constexpr (Type::dtype == Dtype::float64) {
       const PreciseRotation z = Turn(LoadAnchor(anchors, i), LoadStep(plan, j, tile.first + i));
       elements = {Type::Round(d, z.sin.high), Type::Round(d, z.cos.high)};
@@ -260,7 +261,7 @@ HWY_INLINE bool EncodeRow(const SinusoidalPlan& plan, const Tile& tile, const An
     if constexpr (rounding == Rounding::certified) {
       elements = {sin.bits, cos.bits};
       if (HWY_UNLIKELY(!hn::AllFalse(bits, hn::Or(sin.undecided, cos.undecided)))) {
-        Elements<Type> redone;
+        Elements<Type> redone = elements;
         decided &= Redo<Type>(plan, tile.first + i, position, sin, cos, redone);
         elements = redone;
       }
