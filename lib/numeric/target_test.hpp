@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <hwy/detect_targets.h>
 #include <hwy/targets.h>
 #include <string>
 #include <string_view>
@@ -17,7 +18,9 @@ class OnEveryTarget : public testing::TestWithParam<std::int64_t> {
  protected:
   void SetUp() override { hwy::SetSupportedTargetsForTest(GetParam()); }
   void TearDown() override {
-    EXPECT_TRUE(hwy::GetChosenTarget().IsInitialized()) << "no kernel was dispatched";
+    // Compiled for one target only (64-bit Arm), Highway calls its kernels directly.
+    constexpr bool several_targets = (HWY_TARGETS & (HWY_TARGETS - 1)) != 0;
+    EXPECT_TRUE(!several_targets || hwy::GetChosenTarget().IsInitialized()) << "no kernel was dispatched";
     EXPECT_EQ(target_in_use(), hwy::TargetName(GetParam())) << "the kernels ran on another target";
     hwy::SetSupportedTargetsForTest(0);
     hwy::GetChosenTarget().DeInit();
