@@ -65,6 +65,7 @@ class Trial {
     result_.title = property.explanation.title;
     result_.statement = property.explanation.statement;
     result_.level = property.level;
+    result_.theory = property.theory(spec);
   }
 
   // Judges first_cases, then `count` drawn ones; afterwards looks for the simplest counterexample.
@@ -112,11 +113,22 @@ class Trial {
   Outcome probe(const Case& values) {
     try {
       if (!session_) session_ = subject_.open(spec_);
-      return check_(*session_, values);
+      Outcome outcome = check_(*session_, values);
+      if (is_violation(outcome)) draw_horizon(values);
+      return outcome;
     } catch (const SubjectFailure& failure) {
       if (ends_session(failure.kind())) session_.reset();
       return failure;
     }
+  }
+
+  // A violation was seen at these values.
+  void draw_horizon(const Case& values) {
+    std::optional<std::int64_t> furthest;
+    for (std::size_t field = 0; field < fields_.size(); ++field) {
+      if (fields_[field].ends_with("position") && (!furthest || values[field] > *furthest)) furthest = values[field];
+    }
+    if (furthest && (!result_.horizon || *furthest <= *result_.horizon)) result_.horizon = *furthest - 1;
   }
 
   std::string token(const Case& values) const { return write_token(property_.id, fields_, values); }
@@ -210,7 +222,10 @@ class Trial {
   }
 
   void settle(bool violated) {
-    if (violated) {
+    if (violated && result_.theory == Theory::fails) {
+      result_.verdict = Verdict::holds;
+      result_.reason = "fails, as it must: the witness is shown";
+    } else if (violated) {
       result_.verdict = Verdict::violated;
     } else if (result_.cases == 0 && unsupported_ > 0) {
       result_.verdict = Verdict::unsupported;
@@ -221,6 +236,9 @@ class Trial {
     } else if (undecided_ > 0) {
       result_.verdict = Verdict::undecided;
       result_.reason = fmt::format("{} of {} cases stayed open at {} bits", undecided_, result_.cases, reference::last_precision.bits);
+    } else if (result_.theory == Theory::fails) {
+      result_.verdict = Verdict::violated;
+      result_.reason = "mathematics says that this must fail here, and no case shows it";
     } else {
       result_.verdict = Verdict::holds;
       if (unsupported_ > 0) result_.reason = fmt::format("{} more cases are unsupported: {}", unsupported_, unsupported_reason_);

@@ -38,7 +38,10 @@ struct Property {
   Needs needs = Needs::any_subject;
   Explanation explanation;
 
-  /// The names of a case's integers.
+  /// What mathematics says where the property applies: whether correct implementations have it, or can only show that they have not.
+  std::function<Theory(const Spec& spec)> theory = [](const Spec&) { return Theory::holds; };
+
+  /// The names of a case's integers. Those that end in "position" are positions, of which the horizon is made.
   std::function<std::vector<std::string>(const Spec& spec)> fields;
 
   /// Why the property says nothing of this spec, or nothing if it applies. The functions below need a spec it applies to.

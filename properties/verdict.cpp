@@ -27,6 +27,14 @@ std::string_view name_of(Level level) {
   throw std::invalid_argument("name_of: no such level");
 }
 
+std::string_view name_of(Theory theory) {
+  switch (theory) {
+    case Theory::holds: return "holds";
+    case Theory::fails: return "fails";
+  }
+  throw std::invalid_argument("name_of: no such theory");
+}
+
 int exit_status(const std::vector<PropertyResult>& results, Strictness strictness) {
   const auto any = [&](Verdict verdict) {
     return std::any_of(results.begin(), results.end(), [&](const PropertyResult& result) {

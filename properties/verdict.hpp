@@ -37,17 +37,23 @@ struct Example {
   Deviation deviation;
 };
 
+/// What mathematics says of an encoding and a property: that every correct implementation has it, or that none can. Where it fails, an
+/// audit must exhibit the witness: the verdict is `holds` if a case shows the failure, `violated` if none does.
+enum class Theory { holds, fails };
+
 /// The outcome of one property.
 struct PropertyResult {
   std::string id;
   std::string title;
   std::string statement;
   Level level = Level::law;
+  Theory theory = Theory::holds;
   Verdict verdict = Verdict::undecided;
   std::string reason;             ///< why it is not holds or violated, in one line; a note otherwise; may be empty
   std::int64_t cases = 0;         ///< how many were judged
   std::optional<Example> worst;   ///< the case nearest to, or farthest beyond, its bound
   std::optional<Example> simplest;  ///< the shrunk counterexample, or the case the subject failed in
+  std::optional<std::int64_t> horizon;  ///< the largest position below that of every violation seen; absent if none was seen, or none has a position
   double seconds = 0;
 };
 
@@ -55,6 +61,8 @@ struct PropertyResult {
 std::string_view name_of(Verdict verdict);
 /// "law", "contract", "advice".
 std::string_view name_of(Level level);
+/// "holds", "fails".
+std::string_view name_of(Theory theory);
 
 /// Whether advice counts.
 enum class Strictness { lenient, strict };

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "subjects/subject.hpp"
@@ -9,7 +10,7 @@
 namespace sextant {
 
 /// A C++ callable as a subject: what a unit test audits. Each session gets a fresh callable from `make`, so that state
-/// kept inside one is seen as a cache would be.
+/// kept inside one is seen as a cache would be. The protocol's `backward` of operation OF arrives as operation "backward/OF".
 class FunctionSubject final : public Subject {
  public:
   using Call = std::function<Tensors(std::string_view operation, const Tensors& inputs)>;
@@ -26,6 +27,7 @@ class FunctionSubject final : public Subject {
     Open(std::string name, Call call) : name_(std::move(name)), call_(std::move(call)) {}
     Description describe() override { return {name_, "", {}, {}}; }
     Tensors call(std::string_view operation, const Tensors& inputs) override { return call_(operation, inputs); }
+    Tensors backward(std::string_view of, const Tensors& inputs) override { return call_("backward/" + std::string(of), inputs); }
 
    private:
     std::string name_;

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "subjects/function.hpp"
+
+namespace sextant::mutants {
+
+/// Whether an implementation is wrong, or right though it may look wrong: another convention, declared, or another honest recipe.
+enum class Kind { defect, control };
+
+/// A small implementation of one encoding, as somebody might write it, under the spec on which it is to be seen. A defect must be refused by
+/// some property, a control accepted by all.
+struct Mutant {
+  std::string name;       ///< of the subject: mutant:NAME
+  Kind kind = Kind::defect;
+  std::string row;        ///< where the mechanism was seen: a row of the list of real bugs, "A5"; several with commas; empty for a control
+  std::string mechanism;  ///< what it does, in one line
+  std::string spec;       ///< JSON
+  FunctionSubject::Make make;
+};
+
+// Each in a file of its own; names are unique over all.
+std::vector<Mutant> sinusoidal_mutants();
+std::vector<Mutant> rope_mutants();
+
+/// Every mutant and control.
+const std::vector<Mutant>& registry();
+
+/// Mutant `name` as a subject. @throws SubjectNameError if there is none.
+std::unique_ptr<Subject> open(std::string_view name);
+
+}  // namespace sextant::mutants

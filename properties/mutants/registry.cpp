@@ -1,0 +1,28 @@
+#include <fmt/format.h>
+
+#include <iterator>
+
+#include "properties/mutants/mutant.hpp"
+
+namespace sextant::mutants {
+
+const std::vector<Mutant>& registry() {
+  static const std::vector<Mutant> all = [] {
+    std::vector<Mutant> list;
+    for (auto make : {sinusoidal_mutants, rope_mutants}) {
+      std::vector<Mutant> part = make();
+      list.insert(list.end(), std::make_move_iterator(part.begin()), std::make_move_iterator(part.end()));
+    }
+    return list;
+  }();
+  return all;
+}
+
+std::unique_ptr<Subject> open(std::string_view name) {
+  for (const Mutant& mutant : registry()) {
+    if (mutant.name == name) return std::make_unique<FunctionSubject>(fmt::format("mutant:{}", name), mutant.make);
+  }
+  throw SubjectNameError(fmt::format("subject \"mutant:{}\": no such mutant (see sextant list mutants)", name));
+}
+
+}  // namespace sextant::mutants
