@@ -12,12 +12,12 @@
 #include "app/progress.hpp"
 #include "app/signals.hpp"
 #include "app/spec_argument.hpp"
+#include "app/subject_argument.hpp"
 #include "properties/catalogue.hpp"
 #include "properties/engine.hpp"
 #include "reports/report.hpp"
 #include "reports/terminal.hpp"
 #include "reports/write.hpp"
-#include "subjects/open.hpp"
 
 namespace sextant {
 namespace {
@@ -102,7 +102,7 @@ int run_audit(const Arguments& arguments, bool max_position_given) {
   open.limits.timeout = std::chrono::milliseconds(static_cast<std::int64_t>(arguments.timeout * 1000));
   open.limits.stop = signals.token();
   if (!arguments.python.empty()) open.python = arguments.python;
-  const std::unique_ptr<Subject> subject = open_subject(arguments.subject, claimed, open);
+  const std::unique_ptr<Subject> subject = subject_from_argument(arguments.subject, claimed, open);
   const Spec spec = subject->within_reach(claimed);
 
   AuditOutcome outcome;

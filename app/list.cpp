@@ -7,6 +7,8 @@
 #include "lib/numeric/targets.hpp"
 #include "lib/spec/presets.hpp"
 #include "properties/catalogue.hpp"
+#include "properties/mutants/mutant.hpp"
+#include "reference/recipe.hpp"
 
 namespace sextant {
 namespace {
@@ -65,6 +67,29 @@ std::vector<Row> target_rows() {
   return rows;
 }
 
+// Wrong implementations that the catalogue refuses, and odd but right ones that it accepts, each with the spec to audit it under.
+std::vector<Row> mutant_rows() {
+  std::vector<Row> rows;
+  for (const mutants::Mutant& mutant : mutants::registry()) {
+    const bool control = mutant.kind == mutants::Kind::control;
+    rows.push_back({mutant.name, fmt::format("{}{}, under {}", control ? "right: " : "", mutant.mechanism, mutant.spec),
+                    {{"name", mutant.name},
+                     {"kind", control ? "control" : "defect"},
+                     {"mechanism", mutant.mechanism},
+                     {"spec", nlohmann::ordered_json::parse(mutant.spec)}}});
+  }
+  return rows;
+}
+
+// Known choices of arithmetic, which can be audited as recipe:NAME.
+std::vector<Row> recipe_rows() {
+  std::vector<Row> rows;
+  for (const reference::Recipe& recipe : reference::recipes()) {
+    rows.push_back({std::string(recipe.name), std::string(recipe.source), {{"name", recipe.name}, {"source", recipe.source}}});
+  }
+  return rows;
+}
+
 int print(const std::vector<Row>& rows, bool as_json) {
   if (as_json) {
     auto list = nlohmann::ordered_json::array();
@@ -84,15 +109,17 @@ Run add_list(CLI::App& app) {
     bool json = false;
   };
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = app.add_subcommand("list", "List properties, specs (presets), encodings or targets (instruction sets)");
-  command->add_option("what", arguments->what, "properties, specs, encodings or targets")->required();
+  CLI::App* command = app.add_subcommand("list", "List properties, specs (presets), encodings, targets (instruction sets), mutants or recipes");
+  command->add_option("what", arguments->what, "properties, specs, encodings, targets, mutants or recipes")->required();
   command->add_flag("--json", arguments->json, "As JSON");
   return [arguments] {
     if (arguments->what == "properties") return print(property_rows(), arguments->json);
     if (arguments->what == "specs") return print(spec_rows(), arguments->json);
     if (arguments->what == "encodings") return print(encoding_rows(), arguments->json);
     if (arguments->what == "targets") return print(target_rows(), arguments->json);
-    throw UsageError(fmt::format("list {}: expected properties, specs, encodings or targets", arguments->what));
+    if (arguments->what == "mutants") return print(mutant_rows(), arguments->json);
+    if (arguments->what == "recipes") return print(recipe_rows(), arguments->json);
+    throw UsageError(fmt::format("list {}: expected properties, specs, encodings, targets, mutants or recipes", arguments->what));
   };
 }
 

@@ -4,10 +4,12 @@
 #include <cmath>
 
 #include "lib/numeric/ulp.hpp"
+#include "properties/accuracy_of.hpp"
 #include "properties/budget.hpp"
 #include "properties/catalogue.hpp"
 #include "properties/gen/position.hpp"
 #include "properties/gen/vectors.hpp"
+#include "properties/question_cases.hpp"
 #include "properties/value_judge.hpp"
 #include "reference/rope.hpp"
 #include "reference/sinusoidal.hpp"
@@ -160,6 +162,27 @@ Check rope_check(const Spec& spec) {
 
 bool is_rope(const Spec& spec) { return std::holds_alternative<Rope>(spec.encoding); }
 
+bool is_sinusoidal(const Spec& spec) { return std::holds_alternative<Sinusoidal>(spec.encoding); }
+
+// Whether cases are this file's own; else they are questions.
+bool has_own_cases(const Spec& spec) { return is_rope(spec) || is_sinusoidal(spec); }
+
+struct Choose {
+  const Spec& spec;
+  Check operator()(const Sinusoidal&) const { return sinusoidal_check(spec); }
+  Check operator()(const Rope&) const { return rope_check(spec); }
+  Check operator()(const RopeNd&) const { return rotation_accuracy(spec); }
+  Check operator()(const Xpos&) const { return rotation_accuracy(spec); }
+  Check operator()(const Alibi&) const { return bias_accuracy(spec); }
+  Check operator()(const RelativeBias&) const { return bias_accuracy(spec); }
+  Check operator()(const Attention&) const { return attention_accuracy(spec); }
+  Check operator()(const auto&) const { return code_accuracy(spec); }
+};
+
+Check check_of(const Spec& spec) {
+  return std::visit(Choose{spec}, spec.encoding);
+}
+
 bool admits(const Spec& spec, const Case& values) {
   const gen::PositionRange range = gen::range_of(spec);
   if (values[0] < range.first || values[0] >= range.last || values[1] < 1 || values[1] > 64) return false;
@@ -182,6 +205,18 @@ rc::Gen<Case> cases(const Spec& spec) {
   });
 }
 
+// Calls of 64 tokens that together are the claim, where those are not too many: 16384, for a million positions.
+std::vector<Case> every_case(const Spec& spec) {
+  constexpr std::int64_t rows = 64;
+  std::vector<Case> cases;
+  if (!has_own_cases(spec) || (spec.max_position - spec.min_position) / rows > 16384) return cases;
+  for (std::int64_t p = spec.min_position; p < spec.max_position; p += rows) {
+    const std::int64_t count = std::min(rows, spec.max_position - p);
+    cases.push_back(is_rope(spec) ? Case{p, count, 1, 1, 1} : Case{p, count});
+  }
+  return cases;
+}
+
 }  // namespace
 
 Property accuracy_property() {
@@ -191,25 +226,31 @@ Property accuracy_property() {
       "every value is as near to the true one as its accuracy class claims",
       "sinusoidal: |PE(p, c) - scale*sin|cos(w_i (p + offset))| <= k ulp + effect of the class's angle error\n"
       "rope: |y_c - a (R(p w_i) x)_c| <= k ulp(a hypot(x0, x1)) + the same effect, a the attention factor of rope_scaling; "
-      "channels not rotated keep their bits",
-      "Vaswani et al. 2017, section 3.5; Su et al. 2021, section 3.2.2, equation 15",
-      "sinusoidal, rope",
+      "channels not rotated keep their bits\n"
+      "sinusoidal_2d: the same in each half, of the row's and the column's code; rope_nd: by each pair's own axis; xpos: times zeta_i^(p/scale_base)\n"
+      "integer, binary, learned, relative_bias: p, its digits, weight[p], weight[bucket(k - q)], exactly\n"
+      "alibi: |b - (-m_h (q - k))| <= k ulp + gamma_c |b|; attention: |out - softmax(q k^T/sqrt(d) + b) v| <= the error of its sums",
+      "Vaswani et al. 2017, sections 3.2.1 and 3.5; Su et al. 2021, section 3.2.2, equation 15; Press et al. 2021, section 3; Raffel et al. 2019, section 2.1; "
+      "Sun et al. 2022, section 3.2; lib/spec for each",
+      "every encoding; attention with none, rope, alibi, relative_bias or an added one",
       "properties/budget.hpp: an angle off by d = |p w_i| c_i u/(1 - c_i u), c_i = 5 + 2 |ln w_i|, u that of the class, "
       "moves the value by at most |derivative| d + d^2/2; evaluation and rounding add k = 4 ULP. correctly-rounded and "
-      "faithful are judged by what the enclosed true value rounds to",
+      "faithful are judged by what the enclosed true value rounds to. Other encodings: accuracy_codes.cpp, accuracy_biases.cpp, accuracy_rotations.cpp and "
+      "accuracy_attention.cpp derive theirs",
       "another base, frequency list, scaling rule or attention factor, layout, pairing, sign or position; low-precision positions, frequencies or angles; poor "
       "range reduction; a table in another order; channels rotated that should not be"};
-  property.fields = [](const Spec& spec) { return is_rope(spec) ? rope_fields : sinusoidal_fields; };
-  property.not_applicable = [](const Spec& spec) -> std::optional<std::string> {
-    if (!is_rope(spec) && !std::holds_alternative<Sinusoidal>(spec.encoding)) return not_stated_for(spec);
-    return std::nullopt;
-  };
-  property.admits = admits;
-  property.simplest = [](const Spec& spec) {
+  Property questions;
+  use_questions(questions);
+  property.fields = [questions](const Spec& spec) { return is_rope(spec) ? rope_fields : is_sinusoidal(spec) ? sinusoidal_fields : questions.fields(spec); };
+  property.not_applicable = accuracy_not_stated;
+  property.admits = [questions](const Spec& spec, const Case& values) { return has_own_cases(spec) ? admits(spec, values) : questions.admits(spec, values); };
+  property.simplest = [questions](const Spec& spec) {
+    if (!has_own_cases(spec)) return questions.simplest(spec);
     const std::int64_t p = gen::simplest_position(gen::range_of(spec));
     return is_rope(spec) ? Case{p, 1, 1, 1, 0} : Case{p, 1};
   };
-  property.first_cases = [](const Spec& spec) {
+  property.first_cases = [questions](const Spec& spec) {
+    if (!has_own_cases(spec)) return questions.first_cases(spec);
     const gen::PositionRange range = gen::range_of(spec);
     std::vector<std::int64_t> positions{gen::simplest_position(range), range.first, range.last - 1};
     // The calls on either side of the length at which a scaling rule takes other frequencies.
@@ -223,11 +264,24 @@ Property accuracy_property() {
     for (const std::int64_t p : positions) {
       ends.push_back(is_rope(spec) ? Case{p, 1, 1, 1, 0} : Case{p, 1});
     }
+    // Calls of several tokens, over those ends too: one that begins before a limit and ends behind it.
+    if (is_rope(spec)) {
+      for (const std::int64_t p : positions) ends.push_back({p, 3, 2, 2, 1});
+    }
     return ends;
   };
-  property.cases = cases;
-  property.make_check = [](const Spec& spec) { return is_rope(spec) ? rope_check(spec) : sinusoidal_check(spec); };
+  property.cases = [questions](const Spec& spec) { return has_own_cases(spec) ? cases(spec) : questions.cases(spec); };
+  property.make_check = check_of;
+  property.every_case = every_case;
   return property;
+}
+
+std::optional<std::string> accuracy_not_stated(const Spec& spec) {
+  const auto* attention = std::get_if<Attention>(&spec.encoding);
+  if (attention == nullptr || !attention->position) return std::nullopt;
+  if (std::holds_alternative<RopeNd>(*attention->position)) return "not stated for attention with rope_nd";
+  if (std::holds_alternative<Xpos>(*attention->position)) return "not stated for attention with xpos, whose roles differ in q and k";
+  return std::nullopt;
 }
 
 }  // namespace sextant

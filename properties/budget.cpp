@@ -26,11 +26,17 @@ double angle_roundoff(AccuracyClass accuracy) {
     case AccuracyClass::correctly_rounded:
     case AccuracyClass::faithful: return 0;
     case AccuracyClass::exact_angle: return unit_roundoff(Dtype::float64);
-    case AccuracyClass::float32_angle: return unit_roundoff(Dtype::float32);
+    case AccuracyClass::float32_angle:
+    case AccuracyClass::float32_recurrence: return unit_roundoff(Dtype::float32);
     case AccuracyClass::float16_angle: return unit_roundoff(Dtype::float16);
     case AccuracyClass::bfloat16_angle: return unit_roundoff(Dtype::bfloat16);
   }
   throw std::invalid_argument("angle_roundoff: no such accuracy class");
+}
+
+// The roundings that a running product adds up to pair i.
+double of_recurrence(AccuracyClass accuracy, std::int64_t pair) {
+  return accuracy == AccuracyClass::float32_recurrence ? 3 * static_cast<double>(pair) : 0;
 }
 
 double relative_error(double roundoff, double roundings) {
@@ -95,21 +101,38 @@ double roundings(reference::RopeFrequencies& frequencies, std::int64_t pair, std
 
 ErrorBudget::ErrorBudget(AccuracyClass accuracy, Dtype dtype, const reference::GeometricFrequencies& frequencies,
                          std::int64_t pairs)
-    : accuracy_(accuracy), dtype_(dtype), ulps_(ulps_of(accuracy)) {
+    : accuracy_(accuracy), dtype_(dtype), ulps_(ulps_of(accuracy)), exact_up_to_(1 / angle_roundoff(accuracy)) {
+  reference::GeometricFrequencies list = frequencies;
   for (std::int64_t pair = 0; pair < pairs; ++pair) {
-    relative_angle_error_.push_back(
-        relative_error(angle_roundoff(accuracy), 5 + 2 * frequencies.log_magnitude(pair, budget_precision).upper()));
+    const double direct = 5 + 2 * frequencies.log_magnitude(pair, budget_precision).upper();
+    add_pair(list.radians(pair, budget_precision), direct + of_recurrence(accuracy, pair));
   }
 }
 
 ErrorBudget::ErrorBudget(AccuracyClass accuracy, Dtype dtype, reference::RopeFrequencies frequencies, std::int64_t longest)
-    : accuracy_(accuracy), dtype_(dtype), ulps_(ulps_of(accuracy)) {
+    : accuracy_(accuracy), dtype_(dtype), ulps_(ulps_of(accuracy)), exact_up_to_(1 / angle_roundoff(accuracy)) {
   for (std::int64_t pair = 0; pair < pairs(frequencies.encoding()); ++pair) {
-    relative_angle_error_.push_back(relative_error(angle_roundoff(accuracy), roundings(frequencies, pair, longest)));
+    const double total = roundings(frequencies, pair, longest) + of_recurrence(accuracy, pair);
+    add_pair(frequencies.radians(pair, longest, budget_precision), total);
   }
 }
 
+void ErrorBudget::add_pair(const Enclosure& frequency, double roundings_of_pair) {
+  const bool unit = frequency.lower() == 1 && frequency.upper() == 1;
+  unit_frequency_.push_back(unit);
+  relative_angle_error_.push_back(relative_error(angle_roundoff(accuracy_), unit ? 1 : roundings_of_pair));
+}
+
+// An angle within 2^-48 of itself: a whole number up to 2^24 is told exactly, one beyond has its error all the same.
+double ErrorBudget::quick_angle_error(double angle, std::int64_t pair) const {
+  const auto i = static_cast<std::size_t>(pair);
+  if (unit_frequency_.at(i) && std::fabs(angle) <= exact_up_to_ + 0.5) return 0;
+  return std::fabs(angle) * relative_angle_error_.at(i);
+}
+
 Enclosure ErrorBudget::angle_error(const Enclosure& angle, std::int64_t pair) const {
+  const Enclosure exact(std::int64_t{0}, angle.precision());
+  if (unit_frequency_.at(static_cast<std::size_t>(pair)) && abs(angle).upper() <= exact_up_to_) return exact;
   return abs(angle) * Enclosure(relative_angle_error_.at(static_cast<std::size_t>(pair)), angle.precision());
 }
 
@@ -151,14 +174,14 @@ reference::Bounds ErrorBudget::quick_bound(const reference::Bounds& size, double
 // 2^-53 |scale|, and less than 2^-45 ulp(truth) else, the truth being near |scale| then, or d so large that its square outweighs it.
 reference::Bounds ErrorBudget::element_bound(const reference::Bounds& truth, double derivative, double scale, double angle,
                                              std::int64_t pair) const {
-  const double d = std::fabs(angle) * relative_angle_error_.at(static_cast<std::size_t>(pair));
+  const double d = quick_angle_error(angle, pair);
   const double size = std::fabs(scale);
   const double effect = std::min(std::fabs(derivative) * d + size * d * d / 2, 2 * size);
   return quick_bound({truth.lower + effect, truth.upper + effect}, effect);
 }
 
 reference::Bounds ErrorBudget::component_bound(double norm, double angle, std::int64_t pair) const {
-  const double d = std::fabs(angle) * relative_angle_error_.at(static_cast<std::size_t>(pair));
+  const double d = quick_angle_error(angle, pair);
   return quick_bound({norm, norm}, std::min(d, 2.0) * norm);
 }
 

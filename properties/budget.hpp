@@ -29,6 +29,18 @@ namespace sextant {
 //
 //   d = |p w_i| * c_i u / (1 - c_i u)                                          (Higham 2002, lemma 3.1, gamma_n).
 //
+// A pair whose frequency is 1 exactly, as w_0 is before scaling, has no error of the frequency, since pow(b, 0), exp(0) and the empty product
+// are 1 in every arithmetic, and none of the product by it; its angle is the position, which the format holds up to 2^precision:
+//
+//   d = 0 for |p| <= 2^precision, else the position's own rounding |p| u/(1 - u).
+//
+// float32-recurrence admits angles that run over the pairs as a product, t_0 = fl(p), t_(i+1) = fl(t_i r), r = fl(base^fl(-2/n)), as ggml's do:
+//
+//   r           exponent rounded u |ln r|, pow 1 ULP <= 2 u; to the power i, i |ln r| = |ln w_i|       |ln w_i| u + 2 i u
+//   t_i         i products and fl(p)                                                               i u + 1 u
+//
+// in all 1 + 3 i + |ln w_i|, which 3 i more than c_i covers.
+//
 // A scaling rule of rope changes w_i to w'_i, and adds s_i roundoffs to c_i (f_i = 3 + 2 |ln w_i| being those of w_i itself):
 //
 //   linear, proportional, longrope    the factor rounded, one quotient                               2
@@ -90,6 +102,8 @@ class ErrorBudget {
   reference::Enclosure norm_bound(const reference::Enclosure& norm) const;
 
  private:
+  void add_pair(const reference::Enclosure& frequency, double roundings);
+  double quick_angle_error(double angle, std::int64_t pair) const;
   reference::Bounds quick_bound(const reference::Bounds& size, double effect) const;
   reference::Enclosure shift_bound(const reference::Enclosure& norm, const reference::Enclosure& angle,
                                    std::int64_t pair) const;
@@ -97,7 +111,9 @@ class ErrorBudget {
   AccuracyClass accuracy_;
   Dtype dtype_;
   double ulps_;
+  double exact_up_to_;                        // the angle up to which a pair of frequency 1 has no error
   std::vector<double> relative_angle_error_;  // c_i u / (1 - c_i u), rounded up
+  std::vector<bool> unit_frequency_;
 };
 
 }  // namespace sextant

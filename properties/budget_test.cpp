@@ -18,17 +18,26 @@ ErrorBudget budget(AccuracyClass accuracy, Dtype dtype = Dtype::float32, double 
 
 Enclosure real(double value) { return {value, precision}; }
 
-TEST(ErrorBudget, AngleErrorOfTheFirstFrequencyIsFiveRoundoffs) {
-  // ln w_0 = 0, so c_0 = 5.
-  const double error = budget(AccuracyClass::float32_angle).angle_error(real(1000), 0).upper();
-  EXPECT_NEAR(error, 1000 * 5 * 0x1p-24, 1e-9);
-  EXPECT_GT(error, 1000 * 5 * 0x1p-24);
+TEST(ErrorBudget, TheFirstFrequencyIsOneSoItsAngleIsThePosition) {
+  const ErrorBudget float32 = budget(AccuracyClass::float32_angle);
+  EXPECT_EQ(float32.angle_error(real(1000), 0).upper(), 0);
+  EXPECT_EQ(float32.angle_error(real(0x1p24), 0).upper(), 0);
+  const double beyond = float32.angle_error(real(0x1p24 + 1), 0).upper();
+  EXPECT_NEAR(beyond, 1, 1e-6);  // positions beyond are rounded
+  EXPECT_GE(beyond, 1);
+  EXPECT_EQ(budget(AccuracyClass::bfloat16_angle).angle_error(real(256), 0).upper(), 0);
+  EXPECT_GT(budget(AccuracyClass::bfloat16_angle).angle_error(real(257), 0).upper(), 1);
 }
 
 TEST(ErrorBudget, AngleErrorGrowsWithTheLogarithmOfTheFrequency) {
   // w_128 = 10000^(-1/2): c = 5 + ln 10000.
   const double error = budget(AccuracyClass::float32_angle).angle_error(real(1), 128).upper();
   EXPECT_NEAR(error, (5 + std::log(10000.0)) * 0x1p-24, 1e-11);
+}
+
+TEST(ErrorBudget, ARecurrenceAddsThreeRoundoffsAPair) {
+  const double direct = budget(AccuracyClass::float32_angle).angle_error(real(1), 100).upper();
+  EXPECT_NEAR(budget(AccuracyClass::float32_recurrence).angle_error(real(1), 100).upper() - direct, 300 * 0x1p-24, 1e-9);
 }
 
 TEST(ErrorBudget, TheStrictestClassesAllowNoAngleError) {
@@ -52,11 +61,14 @@ TEST(ErrorBudget, AScalingRuleAddsTheRoundoffsOfItsOperations) {
   const double stretched = 64.0 / 126 * std::log(8.0);
   EXPECT_NEAR(roundoffs(R"({"rope_type":"ntk","factor":8})", 32), plain + 2 * stretched + 5 + stretched, 1e-4);
   const char* llama3 = R"({"rope_type":"llama3","factor":8,"original_max_position_embeddings":8192,"low_freq_factor":1,"high_freq_factor":4})";
-  EXPECT_NEAR(roundoffs(llama3, 0), 10, 1e-4);
+  EXPECT_NEAR(roundoffs(llama3, 1), 10 + std::log(500000.0) / 32, 1e-4);
   EXPECT_GT(roundoffs(llama3, 34), plain + 20);  // nearly all of w/8: an error of the blend weighs most
   EXPECT_LT(roundoffs(llama3, 34), plain + 100);
   const char* yarn = R"({"rope_type":"yarn","factor":40,"original_max_position_embeddings":4096})";
-  EXPECT_NEAR(roundoffs(yarn, 0), 10, 1e-4);
+  EXPECT_NEAR(roundoffs(yarn, 1), 10 + std::log(500000.0) / 32, 1e-4);
+  // Not scaled: the frequency is 1.
+  EXPECT_EQ(roundoffs(llama3, 0), 0);
+  EXPECT_EQ(roundoffs(yarn, 0), 0);
   EXPECT_LT(roundoffs(yarn, 30), plain + 40);
 }
 
@@ -68,8 +80,8 @@ TEST(ErrorBudget, ElementBoundIsFourUlpsWhereTheAngleIsZero) {
 
 TEST(ErrorBudget, ElementBoundNearAZeroFollowsTheAngle) {
   // sin near a zero at angle 1000: own ULPs vanish, the effect of the angle's error stays.
-  const Enclosure bound = budget(AccuracyClass::float32_angle).element_bound(real(1e-12), real(1), real(1), real(1000), 0);
-  EXPECT_NEAR(bound.upper(), 1000 * 5 * 0x1p-24, 1e-6);
+  const Enclosure bound = budget(AccuracyClass::float32_angle).element_bound(real(1e-12), real(1), real(1), real(1000), 1);
+  EXPECT_NEAR(bound.upper(), 1000 * (5 + 2 * std::log(10000.0) / 256) * 0x1p-24, 1e-6);
 }
 
 TEST(ErrorBudget, ElementBoundNeverExceedsTheWholeRange) {

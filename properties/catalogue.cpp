@@ -7,8 +7,31 @@ namespace sextant {
 std::string not_stated_for(const Spec& spec) { return fmt::format("not stated for {}", encoding_name(spec)); }
 
 const std::vector<Property>& catalogue() {
-  static const std::vector<Property> properties{accuracy_property(),  bounds_property(),          linear_shift_property(),
-                                                isometry_property(), relative_offset_property(), prefix_consistency_property()};
+  static const std::vector<Property> properties{
+      accuracy_property(),
+      frequencies_property(),
+      bounds_property(),
+      unit_circle_property(),
+      linear_shift_property(),
+      similarity_property(),
+      uniqueness_property(),
+      isometry_property(),
+      identity_property(),
+      composition_property(),
+      relative_offset_property(),
+      linearity_property(),
+      adjoint_property(),
+      untouched_channels_property(),
+      pair_isolation_property(),
+      token_isolation_property(),
+      nan_isolation_property(),
+      prefix_consistency_property(),
+      row_independence_property(),
+      determinism_property(),
+      history_property(),
+      empty_property(),
+      parameter_liveness_property(),
+  };
   return properties;
 }
 

@@ -8,13 +8,30 @@
 
 namespace sextant {
 
-// Each property is made in a file of its own.
-Property accuracy_property();                 // accuracy.cpp
-Property bounds_property();                   // sinusoidal_bounds.cpp
-Property linear_shift_property();             // sinusoidal_linear_shift.cpp
-Property isometry_property();                 // rope_isometry.cpp
-Property relative_offset_property();          // rope_relative_offset.cpp
-Property prefix_consistency_property();       // prefix_consistency.cpp
+// Each property is made in the file of its family.
+Property accuracy_property();            // accuracy.cpp
+Property frequencies_property();         // frequencies.cpp
+Property bounds_property();              // sinusoidal_bounds.cpp
+Property unit_circle_property();         // sinusoidal_unit_circle.cpp
+Property linear_shift_property();        // sinusoidal_linear_shift.cpp
+Property similarity_property();          // sinusoidal_similarity.cpp
+Property uniqueness_property();          // sinusoidal_uniqueness.cpp
+Property isometry_property();            // rope_isometry.cpp
+Property identity_property();            // rope_group.cpp
+Property composition_property();         // rope_group.cpp
+Property relative_offset_property();     // rope_relative_offset.cpp
+Property linearity_property();           // rope_linearity.cpp
+Property adjoint_property();             // rope_adjoint.cpp
+Property untouched_channels_property();  // rope_untouched.cpp
+Property pair_isolation_property();      // rope_isolation.cpp
+Property token_isolation_property();     // rope_isolation.cpp
+Property nan_isolation_property();       // rope_isolation.cpp
+Property prefix_consistency_property();  // prefix_consistency.cpp
+Property row_independence_property();    // row_independence.cpp
+Property determinism_property();         // call_determinism.cpp
+Property history_property();             // call_history.cpp
+Property empty_property();               // call_empty.cpp
+Property parameter_liveness_property();  // parameter_liveness.cpp
 
 /// Why a property says nothing of a spec whose encoding it has no statement for: "not stated for alibi".
 std::string not_stated_for(const Spec& spec);

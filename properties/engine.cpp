@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <exception>
 #include <mutex>
 #include <thread>
@@ -20,8 +21,12 @@ using reference::Certainty;
 
 // A search for a simpler counterexample stops after this many tries. A field offers some hundred simpler values at most.
 constexpr int shrink_limit = 600;
-// Each crash on the way costs a process, so fewer of those.
+// Each crash on the way costs a process, so fewer of those; likewise each case that opens sessions of its own.
 constexpr int crash_limit = 24;
+constexpr int own_shrink_limit = 40;
+// Tries of the search for the worst case.
+constexpr int worst_limit = 100;
+constexpr int own_worst_limit = 8;
 
 // What one case came to: a judgement, or why the subject gave none.
 using Outcome = std::variant<Judgement, SubjectFailure>;
@@ -60,7 +65,12 @@ std::uint64_t hash_of(std::string_view text) {
 class Trial {
  public:
   Trial(const Property& property, const Subject& subject, const Spec& spec)
-      : property_(property), subject_(subject), spec_(spec), fields_(property.fields(spec)), check_(property.make_check(spec)) {
+      : property_(property), subject_(subject), spec_(spec), fields_(property.fields(spec)) {
+    if (property.sessions == Sessions::own) {
+      subject_check_ = property.make_subject_check(spec);
+    } else {
+      check_ = property.make_check(spec);
+    }
     result_.id = property.id;
     result_.title = property.explanation.title;
     result_.statement = property.explanation.statement;
@@ -69,11 +79,17 @@ class Trial {
   }
 
   // Judges first_cases, then `count` drawn ones; afterwards looks for the simplest counterexample.
-  PropertyResult run(std::uint64_t seed, std::int64_t count, const std::stop_token& stop, const std::function<void()>& progress) {
-    rc::Random random(seed ^ hash_of(property_.id));
+  PropertyResult run(const AuditOptions& options, const std::function<void()>& progress) {
+    const Profile profile = options.profile;
+    const std::stop_token& stop = options.stop;
+    rc::Random random(options.seed ^ hash_of(property_.id));
     const rc::Gen<Case> generator = property_.cases(spec_);
     std::vector<Case> cases = property_.first_cases(spec_);
-    for (std::int64_t i = 0; i < count; ++i) cases.push_back(generator(random.split()).value());
+    for (std::int64_t i = 0; i < cases_of(profile, property_.sessions); ++i) cases.push_back(generator(random.split()).value());
+    if (profile == Profile::exhaustive) {
+      const std::vector<Case> every = property_.every_case(spec_);
+      cases.insert(cases.end(), every.begin(), every.end());
+    }
 
     std::optional<Case> violation;
     for (const Case& values : cases) {
@@ -91,8 +107,14 @@ class Trial {
       }
       record(values, std::get<Judgement>(outcome));
       if (is_violation(outcome) && !violation) violation = values;
+      if (violation && options.counterexamples == Counterexamples::not_sought) break;
     }
-    return conclude(violation, stop);
+    if (violation && options.counterexamples == Counterexamples::not_sought) {
+      settle(true);
+      result_.simplest = result_.worst;
+      return result_;
+    }
+    return conclude(violation, random, stop);
   }
 
   PropertyResult run_one(const Case& values) {
@@ -110,10 +132,15 @@ class Trial {
   }
 
  private:
+  Judgement judge(const Case& values) {
+    if (subject_check_) return subject_check_(subject_, values);
+    if (!session_) session_ = subject_.open(spec_);
+    return check_(*session_, values);
+  }
+
   Outcome probe(const Case& values) {
     try {
-      if (!session_) session_ = subject_.open(spec_);
-      Outcome outcome = check_(*session_, values);
+      Outcome outcome = judge(values);
       if (is_violation(outcome)) draw_horizon(values);
       return outcome;
     } catch (const SubjectFailure& failure) {
@@ -139,6 +166,25 @@ class Trial {
     // Not (a <= b), so that the first case and a NaN replace what is there.
     if (!result_.worst || !(judgement.deviation.of_bound <= result_.worst->deviation.of_bound)) {
       result_.worst = Example{token(values), judgement.finding, judgement.deviation};
+      worst_ = values;
+    }
+  }
+
+  // Shrinking lands just past the bound and hides how bad it is: looks from the worst case seen for a worse one, by exchanging one of its fields
+  // at a time for a drawn one.
+  void seek_worst(rc::Random random, const std::stop_token& stop) {
+    const rc::Gen<Case> generator = property_.cases(spec_);
+    for (int tries = 0; tries < (property_.sessions == Sessions::own ? own_worst_limit : worst_limit); ++tries) {
+      // Nothing is beyond what has no bound or is not a number.
+      if (!std::isfinite(result_.worst->deviation.of_bound)) return;
+      if (stop.stop_requested()) throw Interrupted();
+      const Case drawn = generator(random.split()).value();
+      Case values = worst_;
+      const std::size_t field = static_cast<std::size_t>(tries) % values.size();
+      values[field] = drawn[field];
+      if (values == worst_ || !property_.admits(spec_, values)) continue;
+      const Outcome outcome = probe(values);
+      if (const auto* judgement = std::get_if<Judgement>(&outcome)) record(values, *judgement);
     }
   }
 
@@ -171,7 +217,7 @@ class Trial {
         if (stop.stop_requested()) throw Interrupted();
         const Case values = candidate->value();
         if (!property_.admits(spec_, values)) continue;
-        if (++tries > shrink_limit || crashes > crash_limit) return best.value();
+        if (++tries > (property_.sessions == Sessions::own ? own_shrink_limit : shrink_limit) || crashes > crash_limit) return best.value();
         const Outcome outcome = probe(values);
         if (std::holds_alternative<SubjectFailure>(outcome)) ++crashes;
         if (still(outcome)) {
@@ -202,9 +248,10 @@ class Trial {
     return result_;
   }
 
-  PropertyResult conclude(const std::optional<Case>& violation, const std::stop_token& stop) {
+  PropertyResult conclude(const std::optional<Case>& violation, const rc::Random& random, const std::stop_token& stop) {
     settle(violation.has_value());
     if (!violation) return result_;
+    if (result_.theory == Theory::holds) seek_worst(random, stop);
     Judgement simplest;
     const Case values = shrink(*violation, stop, is_violation);
     // The token must work alone, so its finding is what a fresh session says.
@@ -250,10 +297,12 @@ class Trial {
   const Spec& spec_;
   std::vector<std::string> fields_;
   Check check_;
+  SubjectCheck subject_check_;
   std::unique_ptr<Session> session_;
   std::int64_t undecided_ = 0;
   std::int64_t unsupported_ = 0;
   std::string unsupported_reason_;
+  Case worst_;
   PropertyResult result_;
 };
 
@@ -314,11 +363,12 @@ std::string_view name_of(Profile profile) {
   throw std::invalid_argument("name_of: no such profile");
 }
 
-std::int64_t cases_of(Profile profile) {
+std::int64_t cases_of(Profile profile, Sessions sessions) {
+  const bool shared = sessions == Sessions::shared;
   switch (profile) {
-    case Profile::quick: return 40;
-    case Profile::standard: return 200;
-    case Profile::exhaustive: return 4000;
+    case Profile::quick: return shared ? 40 : 2;
+    case Profile::standard: return shared ? 200 : 12;
+    case Profile::exhaustive: return shared ? 4000 : 200;
   }
   throw std::invalid_argument("cases_of: no such profile");
 }
@@ -359,7 +409,7 @@ AuditOutcome audit(const std::vector<Property>& properties, const Subject& subje
     }
     std::int64_t own = 0;
     PropertyResult result = timed([&] {
-      return Trial(property, subject, spec).run(options.seed, share, options.stop, [&] {
+      return Trial(property, subject, spec).run(options, [&] {
         if (own < share) advance(1);
         ++own;
       });

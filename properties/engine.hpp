@@ -20,7 +20,10 @@ enum class Profile { quick, standard, exhaustive };
 std::string_view name_of(Profile profile);
 
 /// Cases drawn per property, the fixed first ones not counted.
-std::int64_t cases_of(Profile profile);
+std::int64_t cases_of(Profile profile, Sessions sessions = Sessions::shared);
+
+/// Whether a violation's simplest and worst cases are looked for, or its verdict is enough.
+enum class Counterexamples { sought, not_sought };
 
 /// How to run an audit.
 struct AuditOptions {
@@ -28,6 +31,7 @@ struct AuditOptions {
   std::uint64_t seed = 1;
   /// Properties judged at once. Each has a session of its own, so the results do not depend on it.
   int threads = 1;
+  Counterexamples counterexamples = Counterexamples::sought;
   std::stop_token stop;
   /// Called after every case, from any thread, one call at a time.
   std::function<void(std::int64_t done, std::int64_t total)> progress = [](std::int64_t, std::int64_t) {};

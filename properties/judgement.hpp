@@ -1,5 +1,7 @@
 #pragma once
 
+#include <limits>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -14,6 +16,13 @@ struct Judgement {
   reference::Certainty within = reference::Certainty::yes;
   Deviation deviation;
   std::string finding;
+
+  /// Takes in a comparison that has no tolerance: `difference` says what is not as it must be, nothing that all is. `agreement()` says so in words.
+  template <class Describe>
+  void add_exact(const std::optional<std::string>& difference, Describe agreement) {
+    const Deviation found = difference ? Deviation{std::numeric_limits<double>::infinity(), 0, 0} : Deviation{};
+    add(difference ? reference::Certainty::no : reference::Certainty::yes, found, [&] { return difference ? *difference : std::string(agreement()); });
+  }
 
   /// Takes in one more comparison of the case. `describe()` is called only if it is the worst so far.
   template <class Describe>

@@ -1,23 +1,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
-#include "properties/budget.hpp"
 #include "properties/catalogue.hpp"
 #include "properties/gen/position.hpp"
 #include "properties/gen/vectors.hpp"
-#include "reference/rope.hpp"
-#include "reference/rounding.hpp"
-#include "reference/sinusoidal.hpp"
+#include "properties/row_agreement.hpp"
 #include "subjects/operations.hpp"
 
 namespace sextant {
 namespace {
-
-using reference::Certainty;
-using reference::Enclosure;
-using reference::Precision;
 
 // A case asks for `length` consecutive positions at once, then for `count` of them from `skip` on by themselves: a shorter
 // table (skip 0), a chunk, or a single token decoded at the end (count 1).
@@ -32,55 +24,15 @@ Tensor slice(const Tensor& tensor, std::size_t axis, std::int64_t first, std::in
   return {tensor.dtype, std::move(shape), {begin, begin + count * row_bytes}};
 }
 
-// Compares row `row` of `part` with the same row of `whole`: values at p of norm at most `norm(pair)` each. Each is within
-// pair_bound of the truth, so they are within twice that of each other.
-template <class AngleAt, class NormOf>
-void compare_rows(Judgement& judgement, const ErrorBudget& budget, const Tensor& whole, const Tensor& part, std::int64_t start,
-                  const Channels& channels, std::int64_t pair, std::int64_t position, AngleAt angle_at, NormOf norm_of) {
-  for (const std::int64_t channel : {channels.first, channels.second}) {
-    const double a = whole.at(start + channel);
-    const double b = part.at(start + channel);
-    const auto place = [&] { return fmt::format("position {}, channel {}", position, channel); };
-    if (std::isnan(a) != std::isnan(b) || std::isinf(a) || std::isinf(b)) {
-      judgement.add(Certainty::no, not_finite(), [&] { return fmt::format("{}: {} in one call, {} in the other", place(), a, b); });
-      continue;
-    }
-    if (a == b || std::isnan(a)) {
-      judgement.add(Certainty::yes, {}, [&] { return place() + ": the same value in both calls"; });
-      continue;
-    }
-    Deviation deviation;
-    const Certainty within = reference::decide([&](Precision precision) {
-      const Enclosure error = abs(Enclosure(a, precision) - Enclosure(b, precision));
-      const Enclosure norm = norm_of(precision);
-      const Enclosure bound = Enclosure(2.0, precision) * budget.pair_bound(norm, angle_at(precision), pair);
-      deviation = deviation_of(error, bound, reference::ulp(budget.dtype(), norm).upper());
-      return reference::at_most(error, bound);
-    });
-    judgement.add(within, deviation, [&] {
-      return fmt::format("{}: {} in one call, {} in the other: {:.3g} times the bound", place(), value_text(budget.dtype(), a),
-                         value_text(budget.dtype(), b), deviation.of_bound);
-    });
-  }
-}
-
 Check sinusoidal_check(const Spec& spec) {
-  const auto& encoding = std::get<Sinusoidal>(spec.encoding);
-  reference::SinusoidalReference oracle(encoding);
-  const ErrorBudget budget(spec.accuracy, spec.dtype, oracle.frequencies(), pairs(encoding));
-  return [spec, encoding, oracle, budget](Session& session, const Case& values) mutable {
+  const std::int64_t dim = std::get<Sinusoidal>(spec.encoding).dim;
+  return [spec, dim, agreement = RowAgreement(spec)](Session& session, const Case& values) mutable {
     const std::int64_t first = values[position_field] + values[skip_field];
     const Tensor table = encode(session, spec, gen::consecutive(values[position_field], values[length_field]));
-    const Tensor whole = slice(table, 0, values[skip_field], values[count_field]);
     const Tensor part = encode(session, spec, gen::consecutive(first, values[count_field]));
     Judgement judgement;
     for (std::int64_t row = 0; row < values[count_field]; ++row) {
-      for (std::int64_t pair = 0; pair < pairs(encoding); ++pair) {
-        compare_rows(
-            judgement, budget, whole, part, row * encoding.dim, channels_of_pair(encoding, pair), pair, first + row,
-            [&](Precision precision) { return oracle.rotation(first + row, pair, precision).angle; },
-            [&](Precision precision) { return abs(Enclosure(encoding.scale, precision)); });
-      }
+      agreement.compare(judgement, {table, (values[skip_field] + row) * dim}, {part, row * dim}, first + row);
     }
     return judgement;
   };
@@ -88,28 +40,16 @@ Check sinusoidal_check(const Spec& spec) {
 
 Check rope_check(const Spec& spec) {
   const auto& encoding = std::get<Rope>(spec.encoding);
-  reference::RopeReference oracle(encoding);
-  const ErrorBudget budget(spec.accuracy, spec.dtype, oracle.frequencies(), spec.max_position);
-  return [spec, encoding, oracle, budget](Session& session, const Case& values) mutable {
+  return [spec, encoding, agreement = RowAgreement(spec)](Session& session, const Case& values) mutable {
     const std::int64_t first = values[position_field] + values[skip_field];
     const Tensor x = gen::vectors(encoding, spec.dtype, {.batch = 1, .tokens = values[length_field], .heads = 1}, values[fill_field]);
     const Tensor chunk = slice(x, 1, values[skip_field], values[count_field]);
-    const Tensor y = rotate(session, spec, x, gen::consecutive(values[position_field], values[length_field]));
-    const Tensor whole = slice(y, 1, values[skip_field], values[count_field]);
+    const Tensor whole = rotate(session, spec, x, gen::consecutive(values[position_field], values[length_field]));
     const Tensor part = rotate(session, spec, chunk, gen::consecutive(first, values[count_field]));
     Judgement judgement;
     for (std::int64_t row = 0; row < values[count_field]; ++row) {
-      const std::int64_t start = row * encoding.head_dim;
-      for (std::int64_t pair = 0; pair < pairs(encoding); ++pair) {
-        const Channels from = channels_of_pair(encoding, encoding.pairing, pair);
-        compare_rows(
-            judgement, budget, whole, part, start, channels_of_pair(encoding, encoding.output_pairing, pair), pair, first + row,
-            [&](Precision precision) { return oracle.rotation(first + row, pair, spec.max_position, precision).angle; },
-            [&](Precision precision) {
-              return oracle.attention_factor(precision) *
-                     hypot(Enclosure(chunk.at(start + from.first), precision), Enclosure(chunk.at(start + from.second), precision));
-            });
-      }
+      const RowOf given{chunk, row * encoding.head_dim};
+      agreement.compare(judgement, {whole, (values[skip_field] + row) * encoding.head_dim}, {part, row * encoding.head_dim}, first + row, &given);
     }
     return judgement;
   };
@@ -144,14 +84,7 @@ Property prefix_consistency_property() {
   property.not_applicable = [](const Spec& spec) -> std::optional<std::string> {
     if (!is_rope(spec) && !std::holds_alternative<Sinusoidal>(spec.encoding)) return not_stated_for(spec);
     if (spec.max_position - spec.min_position < 2) return "the claim has one position only";
-    if (const auto* rope = std::get_if<Rope>(&spec.encoding)) {
-      // Up to that length every call has the same frequencies.
-      const auto limit = length_limit(rope->rope_scaling);
-      if (limit && spec.max_position > *limit) {
-        return fmt::format("depends on the length of the call: {} has other frequencies beyond {}", name_of(rope->rope_scaling), *limit);
-      }
-    }
-    return std::nullopt;
+    return depends_on_length(spec);
   };
   property.admits = [](const Spec& spec, const Case& values) {
     const std::int64_t length = values[length_field];

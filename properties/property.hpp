@@ -28,14 +28,21 @@ struct Explanation {
 /// Whether a property asks a subject anew, or can be judged on a recording.
 enum class Needs { any_subject, live_subject };
 
+/// Whether the cases of a property share one session, or each opens sessions of its own: slower, since a worker starts anew, so fewer are drawn.
+enum class Sessions { shared, own };
+
 /// Judges one case by asking the session. @throws what Session::call throws.
 using Check = std::function<Judgement(Session& session, const Case& values)>;
+
+/// Judges one case by opening sessions. @throws what Subject::open and Session::call throw.
+using SubjectCheck = std::function<Judgement(const Subject& subject, const Case& values)>;
 
 /// One property of the catalogue: a value, made by a function of its own file.
 struct Property {
   std::string id;
   Level level = Level::law;
   Needs needs = Needs::any_subject;
+  Sessions sessions = Sessions::shared;
   Explanation explanation;
 
   /// What mathematics says where the property applies: whether correct implementations have it, or can only show that they have not.
@@ -59,8 +66,14 @@ struct Property {
   /// Draws cases. They need no shrinking of their own.
   std::function<rc::Gen<Case>(const Spec& spec)> cases;
 
+  /// Cases that together reach every position of the claim, for the exhaustive profile; none where there are too many, or it has no such form.
+  std::function<std::vector<Case>(const Spec& spec)> every_case = [](const Spec&) { return std::vector<Case>{}; };
+
   /// A check with its own oracle; used by one thread.
   std::function<Check(const Spec& spec)> make_check;
+
+  /// The same for Sessions::own, in its place.
+  std::function<SubjectCheck(const Spec& spec)> make_subject_check;
 };
 
 }  // namespace sextant

@@ -9,6 +9,7 @@
 
 #include "properties/catalogue.hpp"
 #include "properties/engine.hpp"
+#include "reference/rope.hpp"
 #include "subjects/builtin.hpp"
 #include "subjects/function.hpp"
 
@@ -120,7 +121,7 @@ FunctionSubject plain_subject(const Defect& defect) {
               defect.misread(rope);
               const Tensor& x = inputs.at("x");
               const std::vector<std::int64_t> positions = inputs.at("positions").integers();
-              const std::int64_t length = *std::ranges::max_element(positions) + 1 + defect.added_to_length;
+              const std::int64_t length = reference::sequence_length(positions) + defect.added_to_length;
               const Table table = std::visit(Plain{rope, length}, rope.rope_scaling);
               const auto scale = static_cast<float>(defect.attention_factor(table.attention_factor));
               Tensor y = x;
@@ -147,7 +148,9 @@ std::set<std::string> with_verdict(Verdict verdict, const Subject& subject, cons
   options.profile = Profile::quick;
   options.threads = 2;
   std::set<std::string> ids;
-  for (const PropertyResult& result : audit(catalogue(), subject, spec, options).results) {
+  std::vector<Property> binding = catalogue();  // advice is not what these tests are about
+  std::erase_if(binding, [](const Property& property) { return property.level == Level::advice; });
+  for (const PropertyResult& result : audit(binding, subject, spec, options).results) {
     EXPECT_NE(result.verdict, Verdict::undecided) << result.id << ": " << result.reason;
     if (result.verdict == verdict) ids.insert(result.id);
   }

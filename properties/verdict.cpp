@@ -42,9 +42,7 @@ int exit_status(const std::vector<PropertyResult>& results, Strictness strictnes
       return result.verdict == verdict && counts;
     });
   };
-  const bool judged = std::any_of(results.begin(), results.end(), [](const PropertyResult& result) {
-    return result.verdict == Verdict::holds || result.verdict == Verdict::violated;
-  });
+  const bool judged = any(Verdict::holds) || any(Verdict::violated);
   if (any(Verdict::violated)) return 1;
   if (any(Verdict::crashed) || any(Verdict::timed_out)) return 3;
   if (any(Verdict::undecided) || !judged) return 4;

@@ -68,7 +68,7 @@ std::string_view name_of(Theory theory);
 enum class Strictness { lenient, strict };
 
 /// The exit status of an audit (design, section 6): 1 if a property is violated, else 3 if the subject failed, else 4 if a
-/// verdict stayed undecided or nothing was judged, else 0. Violated advice counts only when strict.
+/// verdict stayed undecided or nothing was judged, else 0. Advice counts only when strict.
 int exit_status(const std::vector<PropertyResult>& results, Strictness strictness);
 
 }  // namespace sextant

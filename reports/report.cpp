@@ -18,16 +18,20 @@ std::string headline(const Report& report) {
   const std::int64_t failed = count(report, Verdict::crashed) + count(report, Verdict::timed_out);
   const std::int64_t undecided = count(report, Verdict::undecided);
   const std::int64_t held = count(report, Verdict::holds);
+  const auto advice = std::ranges::count_if(report.results, [](const PropertyResult& result) {
+    return result.level == Level::advice && result.verdict != Verdict::holds && result.verdict != Verdict::not_applicable && result.verdict != Verdict::unsupported;
+  });
+  const std::string aside = advice == 0 ? "" : fmt::format("; advice not followed: {}", advice);
   if (violated + failed + undecided + held == 0) return "nothing applicable ran";
   if (violated + failed + undecided == 0) {
-    return held == 1 ? "the one applicable property holds" : fmt::format("all {} applicable properties hold", held);
+    return held == 1 ? "the one applicable property holds" + aside : fmt::format("all {} applicable properties hold{}", held, aside);
   }
   std::vector<std::string> parts;
   if (violated > 0) parts.push_back(fmt::format("{} {} violated", violated, violated == 1 ? "property" : "properties"));
   if (failed > 0) parts.push_back(fmt::format("the subject failed in {}", failed));
   if (undecided > 0) parts.push_back(fmt::format("{} undecided", undecided));
   parts.push_back(fmt::format("{} held", held));
-  return fmt::format("{}", fmt::join(parts, ", "));
+  return fmt::format("{}{}", fmt::join(parts, ", "), aside);
 }
 
 std::string cases_text(std::int64_t cases) { return fmt::format("{} case{}", cases, cases == 1 ? "" : "s"); }

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <exception>
 #include <functional>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include "subjects/subject.hpp"
@@ -11,6 +13,7 @@ namespace sextant {
 
 /// A C++ callable as a subject: what a unit test audits. Each session gets a fresh callable from `make`, so that state
 /// kept inside one is seen as a cache would be. The protocol's `backward` of operation OF arrives as operation "backward/OF".
+/// An exception of the callable's own is an error reply, as a worker would send.
 class FunctionSubject final : public Subject {
  public:
   using Call = std::function<Tensors(std::string_view operation, const Tensors& inputs)>;
@@ -19,15 +22,32 @@ class FunctionSubject final : public Subject {
   FunctionSubject(std::string name, Make make) : name_(std::move(name)), make_(std::move(make)) {}
 
   std::string name() const override { return name_; }
-  std::unique_ptr<Session> open(const Spec& spec) const override { return std::make_unique<Open>(name_, make_(spec)); }
+  std::unique_ptr<Session> open(const Spec& spec) const override {
+    return as_reply([&]() -> std::unique_ptr<Session> { return std::make_unique<Open>(name_, make_(spec)); });
+  }
 
  private:
+  template <class Work>
+  static std::invoke_result_t<Work> as_reply(Work work) {
+    try {
+      return work();
+    } catch (const SubjectFailure&) {
+      throw;
+    } catch (const Interrupted&) {
+      throw;
+    } catch (const std::exception& exception) {
+      throw SubjectFailure(FailureKind::error, exception.what());
+    }
+  }
+
   class Open final : public Session {
    public:
     Open(std::string name, Call call) : name_(std::move(name)), call_(std::move(call)) {}
     Description describe() override { return {name_, "", {}, {}}; }
-    Tensors call(std::string_view operation, const Tensors& inputs) override { return call_(operation, inputs); }
-    Tensors backward(std::string_view of, const Tensors& inputs) override { return call_("backward/" + std::string(of), inputs); }
+    Tensors call(std::string_view operation, const Tensors& inputs) override {
+      return as_reply([&] { return call_(operation, inputs); });
+    }
+    Tensors backward(std::string_view of, const Tensors& inputs) override { return call("backward/" + std::string(of), inputs); }
 
    private:
     std::string name_;

@@ -11,10 +11,11 @@ constexpr Names<Dtype, 4> dtypes{{{"float32", Dtype::float32},
                                   {"float64", Dtype::float64},
                                   {"float16", Dtype::float16},
                                   {"bfloat16", Dtype::bfloat16}}};
-constexpr Names<AccuracyClass, 6> accuracies{{{"correctly-rounded", AccuracyClass::correctly_rounded},
+constexpr Names<AccuracyClass, 7> accuracies{{{"correctly-rounded", AccuracyClass::correctly_rounded},
                                               {"faithful", AccuracyClass::faithful},
                                               {"exact-angle", AccuracyClass::exact_angle},
                                               {"float32-angle", AccuracyClass::float32_angle},
+                                              {"float32-recurrence", AccuracyClass::float32_recurrence},
                                               {"float16-angle", AccuracyClass::float16_angle},
                                               {"bfloat16-angle", AccuracyClass::bfloat16_angle}}};
 

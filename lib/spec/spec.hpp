@@ -16,7 +16,7 @@ namespace sextant {
 // made by hand must satisfy what parse_spec checks; `validate` tells.
 
 /// How accurate an implementation claims to be, strictest first; properties/budget.hpp derives the bounds.
-enum class AccuracyClass { correctly_rounded, faithful, exact_angle, float32_angle, float16_angle, bfloat16_angle };
+enum class AccuracyClass { correctly_rounded, faithful, exact_angle, float32_angle, float32_recurrence, float16_angle, bfloat16_angle };
 
 /// Every encoding a spec may name: the encodings of a position, and attention with one of them or none.
 using Encoding =

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "lib/numeric/tensor.hpp"
+
+namespace sextant::gen {
+
+/// Element `index` of drawing `fill`: from [-1, 1) times a power of two from 2^-4 to 2^4, so that neighbours differ in sign and magnitude.
+double value(std::int64_t fill, std::int64_t index);
+
+/// A tensor of such values, rounded to the dtype.
+Tensor values(Dtype dtype, std::vector<std::int64_t> shape, std::int64_t fill);
+
+}  // namespace sextant::gen

@@ -1,0 +1,148 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <map>
+#include <set>
+#include <thread>
+
+#include "properties/catalogue.hpp"
+#include "properties/engine.hpp"
+#include "properties/mutants/mutant.hpp"
+#include "properties/mutants/recipe_subject.hpp"
+
+// The kill matrix, property x mutant, as Markdown on standard output. Exits 1 unless every mutant is killed, every property kills one, and every
+// control and recipe is accepted.
+
+namespace sextant::mutants {
+namespace {
+
+// An honest recipe under the class that it can claim.
+struct HonestRecipe {
+  const char* recipe;
+  const char* spec;
+};
+
+constexpr std::array honest_recipes{
+    HonestRecipe{"float32", R"({"encoding":"sinusoidal","dim":128})"},
+    HonestRecipe{"float32-power", R"({"encoding":"sinusoidal","dim":128})"},
+    HonestRecipe{"float32-exponential", R"({"encoding":"sinusoidal","dim":512})"},
+    HonestRecipe{"float32-running-product", R"({"encoding":"sinusoidal","dim":512,"accuracy":"float32-recurrence"})"},
+    HonestRecipe{"float64", R"({"encoding":"sinusoidal","dim":128,"accuracy":"exact-angle","max_position":2147483648})"},
+    HonestRecipe{"float16-angle", R"({"encoding":"sinusoidal","dim":128,"dtype":"float16","accuracy":"float16-angle","max_position":65504})"},
+    HonestRecipe{"bfloat16-angle", R"({"encoding":"sinusoidal","dim":128,"dtype":"bfloat16","accuracy":"bfloat16-angle"})"},
+    HonestRecipe{"float32", R"({"encoding":"rope","head_dim":128})"},
+    HonestRecipe{"float32", R"({"encoding":"rope","head_dim":128,"dtype":"bfloat16"})"},
+    HonestRecipe{"float32-power", R"({"encoding":"rope","head_dim":128,"rope_theta":1000000})"},
+    HonestRecipe{"float32-exponential", R"({"encoding":"rope","head_dim":128,"rope_theta":500000})"},
+    HonestRecipe{"float32-running-product", R"({"encoding":"rope","head_dim":128,"accuracy":"float32-recurrence"})"},
+    HonestRecipe{"float32-widened", R"({"encoding":"rope","head_dim":128,"dtype":"float16"})"},
+    HonestRecipe{"float64", R"({"encoding":"rope","head_dim":128,"accuracy":"exact-angle","max_position":2147483648})"},
+    HonestRecipe{"float32", R"({"encoding":"rope","head_dim":128,"rope_theta":500000,"rope_scaling":{"rope_type":"llama3","factor":8,"original_max_position_embeddings":8192,"low_freq_factor":1,"high_freq_factor":4}})"},
+    HonestRecipe{"float32", R"({"encoding":"rope","head_dim":128,"rope_theta":1000000,"rope_scaling":{"rope_type":"yarn","factor":4,"original_max_position_embeddings":32768}})"},
+    HonestRecipe{"float32", R"({"encoding":"rope","head_dim":64,"rope_scaling":{"rope_type":"dynamic","factor":4,"original_max_position_embeddings":2048},"max_position":8192})"},
+    HonestRecipe{"float16-angle", R"({"encoding":"rope","head_dim":64,"dtype":"float16","accuracy":"float16-angle","max_position":65504})"},
+    HonestRecipe{"bfloat16-angle", R"({"encoding":"rope","head_dim":64,"dtype":"bfloat16","accuracy":"bfloat16-angle"})"},
+};
+
+struct Row {
+  std::string name;
+  std::string why;      // the mechanism, or what the control is
+  bool must_be_killed = false;
+  std::set<std::string> killers;
+  std::string counterexample;  // of the first killer
+};
+
+std::unique_ptr<Subject> subject_of(const std::string& name) {
+  const std::size_t colon = name.find(':');
+  return name.starts_with("recipe:") ? open_recipe(std::string_view(name).substr(colon + 1)) : open(std::string_view(name).substr(colon + 1));
+}
+
+void judge(Row& row, const Spec& spec) {
+  AuditOptions options;
+  options.profile = Profile::quick;
+  options.counterexamples = Counterexamples::not_sought;
+  for (const PropertyResult& result : audit(catalogue(), *subject_of(row.name), spec, options).results) {
+    if (result.verdict != Verdict::violated && result.verdict != Verdict::crashed && result.verdict != Verdict::undecided) continue;
+    row.killers.insert(result.id);
+    if (row.counterexample.empty() && result.simplest) row.counterexample = fmt::format("{}: {}", result.simplest->token, result.simplest->finding);
+    if (row.counterexample.empty()) row.counterexample = fmt::format("{}: {}", result.id, result.reason);
+  }
+}
+
+struct Task {
+  Row row;
+  Spec spec;
+};
+
+std::vector<Task> tasks() {
+  std::vector<Task> list;
+  for (const Mutant& mutant : registry()) {
+    const std::string why = mutant.row.empty() ? mutant.mechanism : fmt::format("{} ({})", mutant.mechanism, mutant.row);
+    list.push_back({{"mutant:" + mutant.name, why, mutant.kind == Kind::defect, {}, {}}, parse_spec(mutant.spec)});
+  }
+  for (const HonestRecipe& honest : honest_recipes) {
+    list.push_back({{fmt::format("recipe:{}", honest.recipe), honest.spec, false, {}, {}}, parse_spec(honest.spec)});
+  }
+  return list;
+}
+
+// Who kills whom, the properties that need the mutant first: those with the fewest killers.
+void print(const std::vector<Task>& list) {
+  std::map<std::string, int> kills;
+  fmt::print("| Mutant | What it does | Killed by |\n|---|---|---|\n");
+  for (const Task& task : list) {
+    if (!task.row.must_be_killed) continue;
+    fmt::print("| `{}` | {} | {} |\n", task.row.name.substr(7), task.row.why, task.row.killers.empty() ? "**survives**" : fmt::format("{}", fmt::join(task.row.killers, ", ")));
+    for (const std::string& id : task.row.killers) ++kills[id];
+  }
+  fmt::print("\n| Property | Mutants killed |\n|---|---:|\n");
+  for (const Property& property : catalogue()) fmt::print("| `{}` | {} |\n", property.id, kills[property.id]);
+  fmt::print("\n| Control | What it is | Verdict |\n|---|---|---|\n");
+  for (const Task& task : list) {
+    if (task.row.must_be_killed) continue;
+    fmt::print("| `{}` | {} | {} |\n", task.row.name, task.row.why, task.row.killers.empty() ? "accepted" : fmt::format("**refused by {}**", fmt::join(task.row.killers, ", ")));
+  }
+}
+
+// What is wrong with the matrix, one line each.
+std::vector<std::string> faults(const std::vector<Task>& list) {
+  std::vector<std::string> lines;
+  std::set<std::string> killing;
+  for (const Task& task : list) {
+    const Row& row = task.row;
+    if (row.must_be_killed) killing.insert(row.killers.begin(), row.killers.end());
+    if (row.must_be_killed && row.killers.empty()) lines.push_back(fmt::format("{} survives", row.name));
+    if (!row.must_be_killed && !row.killers.empty()) lines.push_back(fmt::format("{} under {} is refused: {}", row.name, to_json(task.spec), row.counterexample));
+  }
+  for (const Property& property : catalogue()) {
+    if (!killing.contains(property.id)) lines.push_back(fmt::format("{} kills no mutant", property.id));
+  }
+  return lines;
+}
+
+}  // namespace
+}  // namespace sextant::mutants
+
+int main() {
+  using namespace sextant::mutants;
+  std::vector<Task> list = tasks();
+  std::atomic<std::size_t> next = 0;
+  {
+    std::vector<std::jthread> helpers;
+    for (unsigned i = 0; i < std::max(1U, std::thread::hardware_concurrency()); ++i) {
+      helpers.emplace_back([&] {
+        for (std::size_t at = next++; at < list.size(); at = next++) judge(list[at].row, list[at].spec);
+      });
+    }
+  }
+  print(list);
+  const std::vector<std::string> wrong = faults(list);
+  for (const std::string& line : wrong) fmt::print(stderr, "{}\n", line);
+  const auto defects = std::ranges::count_if(list, [](const Task& task) { return task.row.must_be_killed; });
+  fmt::print("\n{} mutants, {} controls, {} properties: {}\n", defects, std::ssize(list) - defects, sextant::catalogue().size(),
+             wrong.empty() ? "every mutant killed, every control accepted" : fmt::format("{} faults", wrong.size()));
+  return wrong.empty() ? 0 : 1;
+}

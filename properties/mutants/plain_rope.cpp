@@ -1,0 +1,104 @@
+#include "properties/mutants/plain_rope.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "properties/mutants/plain_sinusoidal.hpp"
+
+namespace sextant::mutants {
+namespace {
+
+RotateCall call_of(const Tensor& x, std::span<const std::int64_t> positions) {
+  const std::int64_t length = positions.empty() ? 0 : *std::max_element(positions.begin(), positions.end()) + 1;
+  return {x.shape[0], x.shape[1], x.shape[2], length, positions};
+}
+
+// Calls visit(place, start of the vector).
+template <class Visit>
+void each_vector(const RotateCall& call, std::int64_t head_dim, Visit visit) {
+  std::int64_t start = 0;
+  for (std::int64_t batch = 0; batch < call.batch; ++batch) {
+    for (std::int64_t token = 0; token < call.tokens; ++token) {
+      for (std::int64_t head = 0; head < call.heads; ++head, start += head_dim) visit(Place{batch, token, head}, start);
+    }
+  }
+}
+
+}  // namespace
+
+PlainRope::PlainRope(const Spec& spec) : encoding(std::get<Rope>(spec.encoding)), dtype(spec.dtype) {
+  const Rope& e = encoding;
+  position = [](const RotateCall& call, const Place& place) {
+    return static_cast<double>(call.positions[static_cast<std::size_t>(place.batch * call.tokens + place.token)]);
+  };
+  frequencies = [e](const RotateCall& call) { return plain_frequencies(e, call.length); };
+  factor = [e] { return plain_factor(e); };
+  angle = [](double p, double w) { return in_float32(in_float32(p) * in_float32(w)); };
+  turn = [clockwise = e.direction == Direction::clockwise](double a) {
+    const auto sine = static_cast<double>(std::sin(static_cast<float>(a)));
+    return Turn{clockwise ? -sine : sine, static_cast<double>(std::cos(static_cast<float>(a)))};
+  };
+  input = [e](const RotateCall&, std::int64_t pair) { return channels_of_pair(e, e.pairing, pair); };
+  output = [e](const RotateCall&, std::int64_t pair) { return channels_of_pair(e, e.output_pairing, pair); };
+  apply = [](double& a, double& b, const Turn& by) {
+    const double first = in_float32(in_float32(a * by.cos) - in_float32(b * by.sin));
+    b = in_float32(in_float32(a * by.sin) + in_float32(b * by.cos));
+    a = first;
+  };
+  skips = [](const RotateCall&, const Place&) { return false; };
+  receive = [](double value) { return value; };
+  afterwards = [](Tensor&, const Tensor&, const RotateCall&) {};
+}
+
+Tensor PlainRope::rotate(const Tensor& x, std::span<const std::int64_t> positions) const {
+  const RotateCall call = call_of(x, positions);
+  Tensor y = x;
+  const std::vector<double> w = frequencies(call);
+  const double magnitude = in_float32(factor());
+  const std::vector<Passthrough> untouched = passthrough_channels(encoding);
+  const std::size_t width = size_of(x.dtype);
+  each_vector(call, encoding.head_dim, [&](const Place& place, std::int64_t start) {
+    if (skips(call, place)) return;
+    const double p = position(call, place);
+    for (const Passthrough& channel : untouched) {
+      const auto from = x.data.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(start + channel.input) * width);
+      std::copy_n(from, width, y.data.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(start + channel.output) * width));
+    }
+    for (std::int64_t pair = 0; pair < static_cast<std::int64_t>(w.size()); ++pair) {
+      const Channels in = input(call, pair);
+      const Channels out = output(call, pair);
+      double a = receive(x.at(start + in.first));
+      double b = receive(x.at(start + in.second));
+      const Turn by = turn(angle(p, w[static_cast<std::size_t>(pair)]));
+      apply(a, b, {in_float32(by.sin * magnitude), in_float32(by.cos * magnitude)});
+      y.set(start + out.first, a);
+      y.set(start + out.second, b);
+    }
+  });
+  afterwards(y, x, call);
+  return y;
+}
+
+Tensor PlainRope::backward(const Tensor& grad, std::span<const std::int64_t> positions) const {
+  const RotateCall call = call_of(grad, positions);
+  Tensor result = grad;
+  const std::vector<double> w = frequencies(call);
+  const double magnitude = in_float32(factor());
+  each_vector(call, encoding.head_dim, [&](const Place& place, std::int64_t start) {
+    const double p = position(call, place);
+    for (const Passthrough& channel : passthrough_channels(encoding)) result.set(start + channel.input, grad.at(start + channel.output));
+    for (std::int64_t pair = 0; pair < static_cast<std::int64_t>(w.size()); ++pair) {
+      const Channels in = input(call, pair);
+      const Channels out = output(call, pair);
+      double a = grad.at(start + out.first);
+      double b = grad.at(start + out.second);
+      const Turn by = turn(angle(p, w[static_cast<std::size_t>(pair)]));
+      apply(a, b, {in_float32(-by.sin * magnitude), in_float32(by.cos * magnitude)});
+      result.set(start + in.first, a);
+      result.set(start + in.second, b);
+    }
+  });
+  return result;
+}
+
+}  // namespace sextant::mutants
