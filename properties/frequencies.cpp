@@ -70,8 +70,8 @@ class Observed {
     return std::get<reference::RopeReference>(oracle_).rotation(step, pair, spec_.max_position, precision);
   }
   Enclosure angle(std::int64_t position, std::int64_t pair, Precision precision) {
-    if (auto* sine = std::get_if<reference::SinusoidalReference>(&oracle_)) return sine->rotation(position, pair, precision).angle;
-    return std::get<reference::RopeReference>(oracle_).rotation(position, pair, spec_.max_position, precision).angle;
+    if (auto* sine = std::get_if<reference::SinusoidalReference>(&oracle_)) return sine->angle(position, pair, precision);
+    return std::get<reference::RopeReference>(oracle_).angle(position, pair, spec_.max_position, precision);
   }
   Enclosure radius(Precision precision) {
     if (auto* sine = std::get_if<reference::SinusoidalReference>(&oracle_)) return abs(Enclosure(sine->encoding().scale, precision));

@@ -65,7 +65,7 @@ Check make_check(const Spec& spec) {
         double adjoint = 0;
         const Certainty within = reference::decide([&](Precision precision) {
           // y and the gradient are each within pair_bound of their exact values: |<y - Rx, g>| <= B(f ||x||) ||g||, and likewise.
-          const Enclosure angle = oracle.rotation(position, pair, length, precision).angle;
+          const Enclosure angle = oracle.angle(position, pair, length, precision);
           const Enclosure& factor = oracle.attention_factor(precision);
           const Enclosure bound = budget.pair_bound(factor * norm(given, precision), angle, pair) * norm(wanted, precision) +
                                   budget.pair_bound(factor * norm(wanted, precision), angle, pair) * norm(given, precision);

@@ -140,7 +140,7 @@ Check composition_check(const Spec& spec) {
           const Enclosure first = factor * norm_at(x, channels_of_pair(encoding, encoding.pairing, pair), precision);
           const Enclosure second = factor * norm_at(once, channels_of_pair(encoding, encoding.output_pairing, pair), precision);
           const auto allowed = [&](const Enclosure& norm, std::int64_t position) {
-            return budget.pair_bound(norm, oracle.rotation(position, pair, spec.max_position, precision).angle, pair);
+            return budget.pair_bound(norm, oracle.angle(position, pair, spec.max_position, precision), pair);
           };
           return Limit{allowed(second, b) + factor * (allowed(first, a) + allowed(first, a + b)), second};
         },

@@ -74,8 +74,8 @@ Check make_check(const Spec& spec) {
         const Enclosure q = factor * pair_norm(x, query * width, channels, precision);
         const Enclosure k = factor * pair_norm(x, key * width, channels, precision);
         for (const std::int64_t moved : {std::int64_t{0}, shift}) {
-          const Enclosure query_angle = oracle.rotation(values[0] + moved, pair, length, precision).angle;
-          const Enclosure key_angle = oracle.rotation(values[1] + moved, pair, length, precision).angle;
+          const Enclosure query_angle = oracle.angle(values[0] + moved, pair, length, precision);
+          const Enclosure key_angle = oracle.angle(values[1] + moved, pair, length, precision);
           const Enclosure e = budget.pair_bound(q, query_angle, pair);
           const Enclosure f = budget.pair_bound(k, key_angle, pair);
           bound = bound + e * k + f * q + e * f;

@@ -62,7 +62,7 @@ void RowAgreement::compare(Judgement& judgement, const RowOf& one, const RowOf& 
   if (auto* sine = std::get_if<Sine>(&oracle_)) {
     for (std::int64_t pair = 0; pair < pairs(sine->encoding); ++pair) {
       compare_pair(
-          channels_of_pair(sine->encoding, pair), pair, [&](Precision precision) { return sine->oracle.rotation(position, pair, precision).angle; },
+          channels_of_pair(sine->encoding, pair), pair, [&](Precision precision) { return sine->oracle.angle(position, pair, precision); },
           [&](Precision precision) { return abs(Enclosure(sine->encoding.scale, precision)); });
     }
     return;
@@ -72,7 +72,7 @@ void RowAgreement::compare(Judgement& judgement, const RowOf& one, const RowOf& 
     const Channels from = channels_of_pair(rotary.encoding, rotary.encoding.pairing, pair);
     compare_pair(
         channels_of_pair(rotary.encoding, rotary.encoding.output_pairing, pair), pair,
-        [&](Precision precision) { return rotary.oracle.rotation(position, pair, spec_.max_position, precision).angle; },
+        [&](Precision precision) { return rotary.oracle.angle(position, pair, spec_.max_position, precision); },
         [&](Precision precision) {
           return rotary.oracle.attention_factor(precision) *
                  hypot(Enclosure(x->tensor.at(x->start + from.first), precision), Enclosure(x->tensor.at(x->start + from.second), precision));

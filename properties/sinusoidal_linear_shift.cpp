@@ -42,8 +42,8 @@ Check make_check(const Spec& spec) {
         const Enclosure norm = abs(Enclosure(encoding.scale, precision));
         // Copies: each call may reuse the object of the one before.
         const reference::Rotation shift = oracle.shift(offset, pair, precision);
-        const Enclosure from_angle = oracle.rotation(position, pair, precision).angle;
-        const Enclosure to_angle = oracle.rotation(position + offset, pair, precision).angle;
+        const Enclosure from_angle = oracle.angle(position, pair, precision);
+        const Enclosure to_angle = oracle.angle(position + offset, pair, precision);
         const Enclosure s(sine, precision);
         const Enclosure c(cosine, precision);
         const Enclosure error = hypot(Enclosure(later_sine, precision) - (s * shift.cos + c * shift.sin),

@@ -48,7 +48,7 @@ Check make_check(const Spec& spec) {
       Enclosure bound(std::int64_t{0}, precision);
       for (std::int64_t pair = 0; pair < pairs(encoding); ++pair) {
         const auto error = [&](RowIndex row) {
-          return budget.pair_bound(radius, oracle.rotation(positions[static_cast<std::size_t>(row)], pair, precision).angle, pair);
+          return budget.pair_bound(radius, oracle.angle(positions[static_cast<std::size_t>(row)], pair, precision), pair);
         };
         for (const auto& [a, b] : {std::pair{anchor, moved_anchor}, std::pair{other, moved_other}}) bound = bound + (error(a) + error(b)) * radius + error(a) * error(b);
       }

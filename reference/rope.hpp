@@ -30,7 +30,12 @@ class RopeReference {
   /// its largest position + 1. The reference is good until the next call.
   const Rotation& rotation(std::int64_t position, std::int64_t pair, std::int64_t sequence_length, Precision precision);
 
-  /// The same for a scaling rule that does not depend on the length of the call.
+  /// Its angle alone, at a tenth of the cost.
+  Enclosure angle(std::int64_t position, std::int64_t pair, std::int64_t sequence_length, Precision precision) {
+    return Enclosure(encoding().direction == Direction::clockwise ? -position : position, precision) * frequencies_.radians(pair, sequence_length, precision);
+  }
+
+  /// The rotation for a scaling rule that does not depend on the length of the call.
   /// @throws std::logic_error for one that does (length_limit).
   const Rotation& rotation(std::int64_t position, std::int64_t pair, Precision precision);
 

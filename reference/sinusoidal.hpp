@@ -18,6 +18,11 @@ class SinusoidalReference {
   /// until the next call.
   const Rotation& rotation(std::int64_t position, std::int64_t pair, Precision precision);
 
+  /// That angle alone, at a tenth of the cost.
+  Enclosure angle(std::int64_t position, std::int64_t pair, Precision precision) {
+    return Enclosure(position + encoding_.position_offset, precision) * frequencies_.radians(pair, precision);
+  }
+
   /// The rotation by w_i * offset that carries PE(p) to PE(p + offset). Likewise.
   const Rotation& shift(std::int64_t offset, std::int64_t pair, Precision precision);
 
