@@ -130,9 +130,10 @@ int run_audit(const Arguments& arguments, bool max_position_given) {
   report.profile = arguments.replay.empty() ? std::string(name_of(profile)) : "replay";
   report.seed = arguments.seed;
   report.environment = environment();
+  report.strictness = arguments.strict ? Strictness::strict : Strictness::lenient;
   report.command = command_line(arguments, max_position_given);
   report.results = std::move(outcome.results);
-  report.exit_status = exit_status(report.results, arguments.strict ? Strictness::strict : Strictness::lenient);
+  report.exit_status = exit_status(report.results, report.strictness);
   report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 
   fmt::print("{}", write_terminal(report, isatty(STDOUT_FILENO) != 0 ? Colour::ansi : Colour::none));

@@ -35,6 +35,14 @@ std::string_view name_of(Theory theory) {
   throw std::invalid_argument("name_of: no such theory");
 }
 
+std::string_view name_of(Strictness strictness) {
+  switch (strictness) {
+    case Strictness::lenient: return "lenient";
+    case Strictness::strict: return "strict";
+  }
+  throw std::invalid_argument("name_of: no such strictness");
+}
+
 int exit_status(const std::vector<PropertyResult>& results, Strictness strictness) {
   const auto any = [&](Verdict verdict) {
     return std::any_of(results.begin(), results.end(), [&](const PropertyResult& result) {

@@ -4,20 +4,21 @@
 
 #include <nlohmann/json.hpp>
 
+#include "reports/json_numbers.hpp"
+#include "reports/survey_json.hpp"
+
 namespace sextant {
 namespace {
 
 using nlohmann::ordered_json;
 
-ordered_json number(double value) { return {{"decimal", fmt::format("{}", value)}, {"hex", fmt::format("{:a}", value)}}; }
-
 ordered_json example_json(const Report& report, const Example& example) {
   return {{"token", example.token},
           {"replay", replay_command(report, example)},
           {"finding", example.finding},
-          {"error_of_bound", number(example.deviation.of_bound)},
-          {"error_absolute", number(example.deviation.absolute)},
-          {"error_ulps", number(example.deviation.ulps)}};
+          {"error_of_bound", number_json(example.deviation.of_bound)},
+          {"error_absolute", number_json(example.deviation.absolute)},
+          {"error_ulps", number_json(example.deviation.ulps)}};
 }
 
 ordered_json result_json(const Report& report, const PropertyResult& result) {
@@ -25,9 +26,11 @@ ordered_json result_json(const Report& report, const PropertyResult& result) {
                     {"title", result.title},
                     {"statement", result.statement},
                     {"level", name_of(result.level)},
+                    {"theory", name_of(result.theory)},
                     {"verdict", name_of(result.verdict)},
                     {"reason", result.reason},
                     {"cases", result.cases}};
+  json["horizon"] = result.horizon ? ordered_json(*result.horizon) : ordered_json();
   json["worst"] = result.worst ? example_json(report, *result.worst) : ordered_json();
   json["simplest"] = result.simplest ? example_json(report, *result.simplest) : ordered_json();
   json["seconds"] = result.seconds;
@@ -40,9 +43,11 @@ std::string write_json(const Report& report) {
   ordered_json json{{"format", "sextant-report"}, {"version", 1}, {"sextant", report.sextant_version}};
   json["subject"] = {{"argument", report.subject}, {"name", report.subject_name}, {"version", report.subject_version}};
   json["spec"] = ordered_json::parse(report.spec_json);
+  json["spec_text"] = report.spec_text;
   json["claim"] = {{"accuracy", report.claim}, {"first_position", report.first_position}, {"last_position", report.last_position}};
   json["profile"] = report.profile;
   json["seed"] = report.seed;
+  json["strictness"] = name_of(report.strictness);
   json["command"] = report.command;
   ordered_json environment = ordered_json::object();
   for (const auto& [name, value] : report.environment) environment[name] = value;
@@ -51,6 +56,7 @@ std::string write_json(const Report& report) {
   json["exit_status"] = report.exit_status;
   json["properties"] = ordered_json::array();
   for (const PropertyResult& result : report.results) json["properties"].push_back(result_json(report, result));
+  json["survey"] = report.survey ? survey_json(*report.survey) : ordered_json();
   json["seconds"] = report.seconds;
   return json.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }

@@ -28,6 +28,10 @@ void add_outcome(pugi::xml_node node, const Report& report, const PropertyResult
     outcome.append_attribute("type") = std::string(name_of(result.verdict)).c_str();
     outcome.text().set(details(report, result).c_str());
   };
+  if (is_aside(report, result)) {
+    node.append_child("system-out").text().set(printable(fmt::format("advice not followed: {}", details(report, result))).c_str());
+    return;
+  }
   switch (result.verdict) {
     case Verdict::holds: return;
     case Verdict::violated: return add("failure", result.simplest ? result.simplest->finding : result.title);

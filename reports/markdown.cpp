@@ -49,7 +49,9 @@ std::string write_markdown(const Report& report) {
                       report.claim, report.first_position, report.last_position, report.profile, report.seed, report.sextant_version);
   text += "| property | verdict | cases | worst |\n|---|---|---:|---|\n";
   for (const PropertyResult& result : report.results) {
-    const std::string verdict = result.verdict == Verdict::violated ? "**violated**" : escaped(std::string(name_of(result.verdict)));
+    const std::string verdict = is_aside(report, result)               ? "advice not followed"
+                                : result.verdict == Verdict::violated ? "**violated**"
+                                                                      : escaped(std::string(name_of(result.verdict)));
     text += fmt::format("| {} | {} | {} | {} |\n", code(result.id), verdict, result.cases, worst_text(result));
   }
   for (const PropertyResult& result : report.results) {

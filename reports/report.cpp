@@ -10,7 +10,12 @@ namespace sextant {
 
 std::int64_t count(const Report& report, Verdict verdict) {
   return std::count_if(report.results.begin(), report.results.end(),
-                       [&](const PropertyResult& result) { return result.verdict == verdict; });
+                       [&](const PropertyResult& result) { return result.verdict == verdict && !is_aside(report, result); });
+}
+
+bool is_aside(const Report& report, const PropertyResult& result) {
+  return result.level == Level::advice && report.strictness == Strictness::lenient && result.verdict != Verdict::holds && result.verdict != Verdict::not_applicable &&
+         result.verdict != Verdict::unsupported;
 }
 
 std::string headline(const Report& report) {
@@ -18,9 +23,7 @@ std::string headline(const Report& report) {
   const std::int64_t failed = count(report, Verdict::crashed) + count(report, Verdict::timed_out);
   const std::int64_t undecided = count(report, Verdict::undecided);
   const std::int64_t held = count(report, Verdict::holds);
-  const auto advice = std::ranges::count_if(report.results, [](const PropertyResult& result) {
-    return result.level == Level::advice && result.verdict != Verdict::holds && result.verdict != Verdict::not_applicable && result.verdict != Verdict::unsupported;
-  });
+  const auto advice = std::ranges::count_if(report.results, [&](const PropertyResult& result) { return is_aside(report, result); });
   const std::string aside = advice == 0 ? "" : fmt::format("; advice not followed: {}", advice);
   if (violated + failed + undecided + held == 0) return "nothing applicable ran";
   if (violated + failed + undecided == 0) {

@@ -1,10 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "properties/survey.hpp"
 #include "properties/verdict.hpp"
 
 namespace sextant {
@@ -22,17 +24,22 @@ struct Report {
   std::int64_t last_position = 0;  ///< inclusive
   std::string profile;
   std::uint64_t seed = 0;
+  Strictness strictness = Strictness::lenient;
   std::vector<std::pair<std::string, std::string>> environment;  ///< name and value, in the order to print
   std::string command;  ///< the audit's command line, to which --replay TOKEN can be added
   std::vector<PropertyResult> results;
+  std::optional<Survey> survey;
   int exit_status = 0;
   double seconds = 0;
 };
 
+/// Whether the result is one that no audit fails for: advice not followed, unless the audit is strict.
+bool is_aside(const Report& report, const PropertyResult& result);
+
 /// "2 of 6 properties violated", "all 4 applicable properties hold", ...: the first line of every format.
 std::string headline(const Report& report);
 
-/// How many results have the verdict.
+/// How many results have the verdict, those aside.
 std::int64_t count(const Report& report, Verdict verdict);
 
 /// "1 case", "203 cases".

@@ -1,8 +1,10 @@
 #include "reports/terminal.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <vector>
 
 #include "reports/text.hpp"
 
@@ -32,8 +34,9 @@ std::string example_lines(std::string_view label, const Example& example) {
   return fmt::format("    {:<9} {}\n{:{}}--replay {}\n", label, wrapped(printable(example.finding), indent, 110), "", indent, example.token);
 }
 
-std::string result_lines(const PropertyResult& result, Colour colour) {
-  std::string line = fmt::format("  {:<20} {}", result.id, verdict_word(colour, result.verdict));
+std::string result_lines(const Report& report, const PropertyResult& result, Colour colour) {
+  const std::string word = is_aside(report, result) && result.verdict == Verdict::violated ? painted(colour, "33", fmt::format("{:<14}", "advice")) : verdict_word(colour, result.verdict);
+  std::string line = fmt::format("  {:<20} {}", result.id, word);
   if (result.verdict == Verdict::holds || result.verdict == Verdict::violated) {
     line += fmt::format(" {}, worst {}", cases_text(result.cases), of_bound_text(result.worst->deviation));
   }
@@ -56,7 +59,17 @@ std::string write_terminal(const Report& report, Colour colour) {
   if (!report.subject_version.empty()) text += fmt::format("  version  {}\n", printable(report.subject_version));
   text += fmt::format("  claim    {}, {}, positions {} to {}\n", report.spec_text, report.claim, report.first_position, report.last_position);
   text += fmt::format("  profile  {}, seed {}\n\n", report.profile, report.seed);
-  for (const PropertyResult& result : report.results) text += result_lines(result, colour);
+  std::vector<std::string> not_applicable;
+  for (const PropertyResult& result : report.results) {
+    if (result.verdict == Verdict::not_applicable) {
+      not_applicable.push_back(result.id);
+    } else {
+      text += result_lines(report, result, colour);
+    }
+  }
+  if (!not_applicable.empty()) {
+    text += painted(colour, "2", fmt::format("  not applicable: {}", wrapped(fmt::format("{}", fmt::join(not_applicable, ", ")), 4, 110))) + "\n";
+  }
   const bool has_examples = std::any_of(report.results.begin(), report.results.end(),
                                         [](const PropertyResult& result) { return result.simplest.has_value(); });
   if (has_examples) text += fmt::format("\nreplay a case: {} --replay TOKEN\n", printable(report.command));

@@ -1,0 +1,152 @@
+#include "reports/read_json.hpp"
+
+#include <fmt/format.h>
+
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+#include "reports/json_numbers.hpp"
+#include "reports/survey_json.hpp"
+
+namespace sextant {
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr std::uintmax_t largest_file = std::uintmax_t{256} << 20;
+
+// One object of the report, and where it stands in it.
+class Object {
+ public:
+  Object(const ordered_json& json, std::string place) : json_(json), place_(std::move(place)) {
+    if (!json_.is_object()) fail("expected an object");
+  }
+
+  std::string path(const char* name) const { return place_.empty() ? name : fmt::format("{}.{}", place_, name); }
+  [[noreturn]] void fail(const std::string& what) const { throw ReadError(fmt::format("{}: {}", place_.empty() ? "report" : place_, what)); }
+  [[noreturn]] void fail(const char* name, const std::string& what) const { throw ReadError(fmt::format("{}: {}", path(name), what)); }
+
+  const ordered_json& at(const char* name) const {
+    const auto found = json_.find(name);
+    if (found == json_.end()) fail(name, "missing");
+    return *found;
+  }
+  std::string text(const char* name) const {
+    if (!at(name).is_string()) fail(name, "expected a string");
+    return at(name).get<std::string>();
+  }
+  std::int64_t integer(const char* name) const {
+    if (!at(name).is_number_integer() || (at(name).is_number_unsigned() && at(name).get<std::uint64_t>() > INT64_MAX)) fail(name, "expected an integer");
+    return at(name).get<std::int64_t>();
+  }
+  double number(const char* name) const {
+    try {
+      return number_of(at(name));
+    } catch (const std::invalid_argument& error) {
+      fail(name, error.what());
+    }
+  }
+  Object object(const char* name) const { return {at(name), path(name)}; }
+
+  // The one of `values` that is called so.
+  template <class Enum, std::size_t count>
+  Enum one_of(const char* name, const Enum (&values)[count]) const {
+    const std::string word = text(name);
+    for (const Enum value : values) {
+      if (name_of(value) == word) return value;
+    }
+    fail(name, fmt::format("\"{}\" is none of the words expected here", word));
+  }
+
+ private:
+  const ordered_json& json_;
+  std::string place_;
+};
+
+std::optional<Example> example_of(const Object& result, const char* name) {
+  if (result.at(name).is_null()) return std::nullopt;
+  const Object example = result.object(name);
+  return Example{example.text("token"), example.text("finding"), {example.number("error_of_bound"), example.number("error_absolute"), example.number("error_ulps")}};
+}
+
+PropertyResult result_of(const Object& json) {
+  PropertyResult result;
+  result.id = json.text("id");
+  result.title = json.text("title");
+  result.statement = json.text("statement");
+  result.level = json.one_of("level", {Level::law, Level::contract, Level::advice});
+  result.theory = json.one_of("theory", {Theory::holds, Theory::fails});
+  result.verdict = json.one_of("verdict", {Verdict::holds, Verdict::violated, Verdict::undecided, Verdict::not_applicable, Verdict::unsupported, Verdict::crashed, Verdict::timed_out});
+  result.reason = json.text("reason");
+  result.cases = json.integer("cases");
+  if (!json.at("horizon").is_null()) result.horizon = json.integer("horizon");
+  result.worst = example_of(json, "worst");
+  result.simplest = example_of(json, "simplest");
+  result.seconds = json.number("seconds");
+  // What the writers rely on.
+  if ((result.verdict == Verdict::violated || result.verdict == Verdict::holds) && !result.worst) json.fail("worst", "missing, though the property was judged");
+  if (result.verdict == Verdict::violated && !result.simplest && result.theory == Theory::holds) json.fail("simplest", "missing, though the property is violated");
+  return result;
+}
+
+}  // namespace
+
+Report read_json(std::string_view text) {
+  const auto parsed = ordered_json::parse(text, nullptr, false);
+  if (parsed.is_discarded()) throw ReadError("expected JSON");
+  const Object json(parsed, "");
+  if (json.text("format") != "sextant-report") json.fail("format", "expected \"sextant-report\"");
+  if (json.integer("version") != 1) json.fail("version", fmt::format("expected 1, got {}", json.integer("version")));
+  Report report;
+  report.sextant_version = json.text("sextant");
+  const Object subject = json.object("subject");
+  report.subject = subject.text("argument");
+  report.subject_name = subject.text("name");
+  report.subject_version = subject.text("version");
+  report.spec_json = json.object("spec").at("encoding").is_string() ? json.at("spec").dump() : "";
+  if (report.spec_json.empty()) json.fail("spec", "expected a spec");
+  report.spec_text = json.text("spec_text");
+  const Object claim = json.object("claim");
+  report.claim = claim.text("accuracy");
+  report.first_position = claim.integer("first_position");
+  report.last_position = claim.integer("last_position");
+  report.profile = json.text("profile");
+  if (!json.at("seed").is_number_unsigned()) json.fail("seed", "expected an integer");
+  report.seed = json.at("seed").get<std::uint64_t>();
+  report.strictness = json.one_of("strictness", {Strictness::lenient, Strictness::strict});
+  report.command = json.text("command");
+  const Object environment = json.object("environment");
+  for (const auto& [name, value] : json.at("environment").items()) report.environment.emplace_back(name, environment.text(name.c_str()));
+  report.exit_status = static_cast<int>(json.integer("exit_status"));
+  if (!json.at("properties").is_array()) json.fail("properties", "expected a list");
+  for (const ordered_json& result : json.at("properties")) {
+    report.results.push_back(result_of(Object(result, fmt::format("properties[{}]", report.results.size()))));
+  }
+  if (!json.at("survey").is_null()) {
+    try {
+      report.survey = survey_of(json.at("survey"));
+    } catch (const std::invalid_argument& error) {
+      throw ReadError(error.what());
+    }
+  }
+  report.seconds = json.number("seconds");
+  return report;
+}
+
+Report read_json_file(const std::filesystem::path& path) {
+  std::error_code error;
+  const std::uintmax_t size = std::filesystem::file_size(path, error);
+  if (error) throw ReadError(fmt::format("{}: cannot be read: {}", path.string(), error.message()));
+  if (size > largest_file) throw ReadError(fmt::format("{}: {} bytes, more than a report has", path.string(), size));
+  std::ifstream stream(path, std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(stream), {}};
+  if (!stream) throw ReadError(fmt::format("{}: cannot be read", path.string()));
+  try {
+    return read_json(text);
+  } catch (const ReadError& failure) {
+    throw ReadError(fmt::format("{}: {}", path.string(), failure.what()));
+  }
+}
+
+}  // namespace sextant
