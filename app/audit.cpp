@@ -5,16 +5,20 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <thread>
 
 #include "app/command.hpp"
 #include "app/environment.hpp"
 #include "app/progress.hpp"
+#include "app/report.hpp"
 #include "app/signals.hpp"
 #include "app/spec_argument.hpp"
 #include "app/subject_argument.hpp"
 #include "properties/catalogue.hpp"
 #include "properties/engine.hpp"
+#include "properties/take_survey.hpp"
+#include "reports/read_json.hpp"
 #include "reports/report.hpp"
 #include "reports/terminal.hpp"
 #include "reports/write.hpp"
@@ -35,6 +39,7 @@ struct Arguments {
   double timeout = 60;
   std::string report;
   std::string replay;
+  std::string baseline;
   bool strict = false;
   std::string python;
 };
@@ -89,6 +94,12 @@ AuditOutcome judge(const Arguments& arguments, const Subject& subject, const Spe
   return replay(*property, read_token(arguments.replay, property->fields(spec)), subject, spec);
 }
 
+// With a baseline known violations pass: only what is worse than it fails. A subject that failed, or nothing judged, keeps its status.
+int baseline_status(const Report& report, const Comparison& comparison) {
+  if (!comparison.regressions.empty()) return 1;
+  return report.exit_status == 1 ? 0 : report.exit_status;
+}
+
 int run_audit(const Arguments& arguments, bool max_position_given) {
   if (arguments.threads < 1) throw UsageError("--threads: expected at least 1");
   if (!(arguments.timeout > 0 && arguments.timeout <= 86400)) throw UsageError("--timeout: expected seconds above 0 and at most 86400");
@@ -96,6 +107,11 @@ int run_audit(const Arguments& arguments, bool max_position_given) {
   const Spec claimed = read_spec(arguments, max_position_given);
   const Profile profile = read_profile(arguments.profile);
   if (!arguments.report.empty()) prepare_directory(arguments.report);
+
+  std::optional<Report> baseline;
+  if (!arguments.baseline.empty()) {
+    baseline = read_json_file(arguments.baseline);
+  }
 
   const SignalsToStop signals;
   OpenOptions open;
@@ -118,6 +134,8 @@ int run_audit(const Arguments& arguments, bool max_position_given) {
   }
 
   Report report;
+  // For the page's pictures; a replay is about one case alone.
+  if (!arguments.report.empty() && arguments.replay.empty()) report.survey = take_survey(*subject, spec);
   report.sextant_version = SEXTANT_VERSION;
   report.subject = arguments.subject;
   report.subject_name = outcome.subject.name;
@@ -141,7 +159,12 @@ int run_audit(const Arguments& arguments, bool max_position_given) {
     write_reports(report, arguments.report);
     fmt::print("report in {}\n", arguments.report);
   }
-  return report.exit_status;
+  if (!baseline) return report.exit_status;
+  if (const std::string why = why_incomparable(*baseline, report); !why.empty()) throw UsageError(fmt::format("--baseline {}: {}", arguments.baseline, why));
+  const Comparison comparison = compare(*baseline, report);
+  fmt::print("\nagainst {}\n", arguments.baseline);
+  print_comparison(comparison);
+  return baseline_status(report, comparison);
 }
 
 }  // namespace
@@ -159,8 +182,9 @@ Run add_audit(CLI::App& app) {
   CLI::Option* max_position = command->add_option("--max-position", arguments->max_position, "Claim positions below this one");
   command->add_option("--threads", arguments->threads, "Properties judged at once; the report does not depend on it");
   command->add_option("--timeout", arguments->timeout, "Seconds a subject may take for one answer")->capture_default_str();
-  command->add_option("--report", arguments->report, "Directory for report.json, junit.xml and report.md");
+  command->add_option("--report", arguments->report, "Directory for report.json, report.html, report.sarif, junit.xml and report.md");
   command->add_option("--replay", arguments->replay, "Judge the one case of this token");
+  command->add_option("--baseline", arguments->baseline, "A report.json whose violations are known: exit 1 only for what is worse");
   command->add_flag("--strict", arguments->strict, "Let violated advice fail the audit");
   command->add_option("--python", arguments->python, "Interpreter for python: subjects");
   return [arguments, max_position] { return run_audit(*arguments, max_position->count() > 0); };

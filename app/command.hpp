@@ -24,5 +24,6 @@ Run add_audit(CLI::App& app);
 Run add_table(CLI::App& app);
 Run add_list(CLI::App& app);
 Run add_explain(CLI::App& app);
+Run add_report(CLI::App& app);
 
 }  // namespace sextant

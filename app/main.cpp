@@ -8,6 +8,7 @@
 #include "lib/numeric/targets.hpp"
 #include "lib/spec/spec.hpp"
 #include "properties/case.hpp"
+#include "reports/read_json.hpp"
 #include "reports/write.hpp"
 #include "subjects/process.hpp"
 #include "subjects/subject.hpp"
@@ -33,6 +34,7 @@ int run(int argc, char** argv) {
   subcommands["table"] = add_table(app);
   subcommands["list"] = add_list(app);
   subcommands["explain"] = add_explain(app);
+  subcommands["report"] = add_report(app);
   try {
     app.parse(argc, argv);
     target_in_use();  // refuses a bad SEXTANT_FORCE_TARGET, whatever the subcommand
@@ -52,6 +54,8 @@ int run(int argc, char** argv) {
   } catch (const TokenError& error) {
     return complain(error.what(), exit_usage);
   } catch (const WriteError& error) {
+    return complain(error.what(), exit_usage);
+  } catch (const ReadError& error) {
     return complain(error.what(), exit_usage);
   } catch (const TableFileError& error) {
     return complain(error.what(), exit_usage);

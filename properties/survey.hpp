@@ -19,7 +19,8 @@ struct RecipeCurve {
 /// How far the subject is from the true values on a grid of positions that grows geometrically, 0 (or the claim's first) to its last.
 struct ErrorGrid {
   std::vector<std::int64_t> positions;
-  std::int64_t pairs = 0;
+  std::int64_t pairs = 0;        ///< columns
+  std::int64_t pair_stride = 1;  ///< column i is pair i * pair_stride
   std::vector<double> absolute;  ///< [positions, pairs] the larger |error| of the pair's two values, in the encoding's unit
   std::vector<double> ulps;      ///< [positions, pairs] the same in ULPs: of the pair's norm for rope, of the value itself otherwise
   std::vector<double> of_bound;  ///< [positions, pairs] error over the claimed class's bound

@@ -8,10 +8,12 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "reports/html.hpp"
 #include "reports/json.hpp"
 #include "reports/junit.hpp"
 #include "reports/markdown.hpp"
 #include "reports/sample_test.hpp"
+#include "reports/sarif.hpp"
 #include "reports/terminal.hpp"
 
 // Every writer against its golden file in reports/golden/, for one made-up report that holds each verdict, NaN, infinity, a path
@@ -42,6 +44,17 @@ TEST(Golden, Json) {
 }
 
 TEST(Golden, Junit) { expect_golden("junit.xml", write_junit(sample())); }
+
+TEST(Golden, Sarif) { expect_golden("report.sarif", write_sarif(sample())); }
+
+TEST(Golden, Html) { expect_golden("report.html", write_html(sample())); }
+
+TEST(Golden, HtmlMatrix) {
+  Report good = sample();
+  good.results.resize(1);
+  good.exit_status = 0;
+  expect_golden("matrix.html", write_html_matrix(std::vector<Report>{sample(), good}));
+}
 
 TEST(Golden, Markdown) { expect_golden("report.md", write_markdown(sample())); }
 

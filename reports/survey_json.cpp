@@ -23,6 +23,7 @@ template <class Io>
 void describe(Io& io, ErrorGrid& grid) {
   io("positions", grid.positions);
   io("pairs", grid.pairs);
+  io("pair_stride", grid.pair_stride);
   io("absolute", grid.absolute);
   io("ulps", grid.ulps);
   io("of_bound", grid.of_bound);
@@ -148,7 +149,10 @@ class Reader {
   template <class Value>
   static void read(const ordered_json& json, std::vector<Value>& values, const std::string& place) {
     if (!json.is_array()) throw std::invalid_argument(fmt::format("{}: expected a list", place));
-    for (const ordered_json& one : json) read(one, values.emplace_back(), fmt::format("{}[{}]", place, values.size() - 1));
+    for (const ordered_json& one : json) {
+      const std::string place_of_one = fmt::format("{}[{}]", place, values.size());
+      read(one, values.emplace_back(), place_of_one);
+    }
   }
   template <class Struct>
     requires std::is_class_v<Struct>

@@ -7,14 +7,15 @@
 #include <cstring>
 #include <fstream>
 
+#include "reports/html.hpp"
 #include "reports/json.hpp"
 #include "reports/junit.hpp"
 #include "reports/markdown.hpp"
+#include "reports/sarif.hpp"
 
 namespace sextant {
-namespace {
 
-void write_file(const std::filesystem::path& path, const std::string& text) {
+void write_text_file(const std::string& text, const std::filesystem::path& path) {
   const std::filesystem::path temporary = path.string() + fmt::format(".{}.tmp", getpid());
   std::error_code error;
   errno = 0;
@@ -32,8 +33,6 @@ void write_file(const std::filesystem::path& path, const std::string& text) {
   }
 }
 
-}  // namespace
-
 void prepare_directory(const std::filesystem::path& directory) {
   std::error_code error;
   std::filesystem::create_directories(directory, error);
@@ -46,9 +45,11 @@ void prepare_directory(const std::filesystem::path& directory) {
 }
 
 void write_reports(const Report& report, const std::filesystem::path& directory) {
-  write_file(directory / "report.json", write_json(report));
-  write_file(directory / "junit.xml", write_junit(report));
-  write_file(directory / "report.md", write_markdown(report));
+  write_text_file(write_json(report), directory / "report.json");
+  write_text_file(write_html(report), directory / "report.html");
+  write_text_file(write_sarif(report), directory / "report.sarif");
+  write_text_file(write_junit(report), directory / "junit.xml");
+  write_text_file(write_markdown(report), directory / "report.md");
 }
 
 }  // namespace sextant

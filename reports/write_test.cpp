@@ -24,13 +24,13 @@ Report empty() {
   return report;
 }
 
-TEST_F(Write, MakesTheDirectoryAndLeavesThreeFiles) {
+TEST_F(Write, MakesTheDirectoryAndLeavesEveryFormat) {
   prepare_directory(directory_ / "a" / "b");
   write_reports(empty(), directory_ / "a" / "b");
   std::vector<std::string> names;
   for (const auto& entry : std::filesystem::directory_iterator(directory_ / "a" / "b")) names.push_back(entry.path().filename());
   std::sort(names.begin(), names.end());
-  EXPECT_EQ(names, (std::vector<std::string>{"junit.xml", "report.json", "report.md"}));
+  EXPECT_EQ(names, (std::vector<std::string>{"junit.xml", "report.html", "report.json", "report.md", "report.sarif"}));
 }
 
 TEST_F(Write, RefusesADirectoryThatIsAFile) {

@@ -1,0 +1,68 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "app/command.hpp"
+#include "app/report.hpp"
+#include "reports/html.hpp"
+#include "reports/json.hpp"
+#include "reports/read_json.hpp"
+#include "reports/write.hpp"
+
+namespace sextant {
+namespace {
+
+constexpr int exit_regression = 1;
+
+int run_compare(const std::string& old_file, const std::string& new_file, const std::string& tighten) {
+  const Report older = read_json_file(old_file);
+  const Report newer = read_json_file(new_file);
+  if (const std::string why = why_incomparable(older, newer); !why.empty()) throw UsageError(fmt::format("report compare: {}", why));
+  const Comparison comparison = compare(older, newer);
+  print_comparison(comparison);
+  if (!tighten.empty()) write_text_file(write_json(tightened(older, newer)), tighten);
+  return comparison.regressions.empty() ? 0 : exit_regression;
+}
+
+int run_render(const std::vector<std::string>& files, const std::string& out) {
+  std::vector<Report> reports;
+  for (const std::string& file : files) reports.push_back(read_json_file(file));
+  write_text_file(reports.size() == 1 ? write_html(reports.front()) : write_html_matrix(reports), out);
+  fmt::print("{}\n", out);
+  return 0;
+}
+
+}  // namespace
+
+void print_comparison(const Comparison& comparison) {
+  for (const std::string& line : comparison.regressions) fmt::print("regression: {}\n", line);
+  for (const std::string& line : comparison.improvements) fmt::print("better: {}\n", line);
+  if (comparison.regressions.empty()) fmt::print("no regression\n");
+}
+
+Run add_report(CLI::App& app) {
+  struct Arguments {
+    std::string older;
+    std::string newer;
+    std::string tighten;
+    std::vector<std::string> files;
+    std::string out = "report.html";
+  };
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command = app.add_subcommand("report", "Compare reports, or render them as a page");
+  command->require_subcommand(1);
+  CLI::App* comparing = command->add_subcommand("compare", "Say what NEW has lost against OLD; exit 1 if anything");
+  comparing->add_option("old", arguments->older, "report.json of the state to keep: a baseline")->required();
+  comparing->add_option("new", arguments->newer, "report.json of the state to judge")->required();
+  comparing->add_option("--tighten", arguments->tighten, "Write the next baseline here: of each property the better result of the two");
+  CLI::App* rendering = command->add_subcommand("render", "Write a page of one report, or a matrix of several");
+  rendering->add_option("reports", arguments->files, "report.json files")->required();
+  rendering->add_option("--out", arguments->out, "The page's file")->capture_default_str();
+  return [arguments, comparing] {
+    if (comparing->parsed()) return run_compare(arguments->older, arguments->newer, arguments->tighten);
+    return run_render(arguments->files, arguments->out);
+  };
+}
+
+}  // namespace sextant

@@ -1,0 +1,11 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace sextant {
+
+/// RFC 4648, section 4.
+std::string base64(std::string_view bytes);
+
+}  // namespace sextant

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "properties/survey.hpp"
+
+namespace sextant {
+
+// Pictures as SVG elements, drawn without scripts: colours are those of the page's style sheet, so that they follow its dark mode. Each is empty
+// where the survey has nothing to show.
+
+/// Error against position, both logarithmic, with the bound of the claimed class and the errors of known recipes: error_chart.cpp.
+std::string error_chart(const ErrorGrid& grid);
+/// How many values are off by how many ULPs, in powers of two: ulp_histogram.cpp.
+std::string ulp_histogram(const ErrorGrid& grid);
+/// Error over bound for each position and pair: heat_map.cpp.
+std::string error_map(const ErrorGrid& grid);
+/// The codes themselves, position by channel: heat_map.cpp.
+std::string code_map(const CodeMap& map);
+/// A bias of attention scores, a picture for each of the first heads: heat_map.cpp.
+std::string bias_map(const BiasMap& map);
+/// Frequencies claimed and measured, logarithmic: frequency_chart.cpp.
+std::string frequency_chart(const FrequencyCurve& curve);
+/// Likeness of codes against their distance, aliases marked: similarity_chart.cpp.
+std::string similarity_chart(const SimilarityCurve& curve);
+/// The codes in the plane of their two largest principal components: component_chart.cpp.
+std::string component_chart(const CodeMap& map);
+
+// What the charts are made of: plot.cpp.
+
+enum class Scale { linear, logarithmic };
+
+/// One line or set of points. Values that are not finite, or not positive on a logarithmic scale, are gaps.
+struct Series {
+  enum class Mark { line, dashed, points };
+  std::string name;
+  std::vector<double> x;
+  std::vector<double> y;
+  Mark mark = Mark::line;
+};
+
+struct Axis {
+  std::string title;
+  Scale scale = Scale::linear;
+};
+
+/// A plot with axes, grid and legend; empty if no value can be drawn.
+std::string plot(const Axis& horizontal, const Axis& vertical, std::span<const Series> series);
+
+/// Text as the content of an element or the value of an attribute.
+std::string escaped_xml(std::string_view text);
+
+}  // namespace sextant

@@ -1,0 +1,25 @@
+#include <Eigen/Dense>
+#include <algorithm>
+#include <cmath>
+
+#include "reports/charts/chart.hpp"
+
+namespace sextant {
+
+std::string component_chart(const CodeMap& map) {
+  if (map.rows < 3 || map.width < 2 || !std::ranges::all_of(map.values, [](double value) { return std::isfinite(value); })) return "";
+  using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+  Matrix codes = Eigen::Map<const Matrix>(map.values.data(), map.rows, map.width);
+  codes.rowwise() -= codes.colwise().mean().eval();
+  const Eigen::BDCSVD<Eigen::MatrixXd> decomposition(codes, Eigen::ComputeThinU);
+  Series path{"positions, in order", {}, {}, Series::Mark::line};
+  for (Eigen::Index row = 0; row < codes.rows(); ++row) {
+    path.x.push_back(decomposition.matrixU()(row, 0) * decomposition.singularValues()(0));
+    path.y.push_back(decomposition.matrixU()(row, 1) * decomposition.singularValues()(1));
+  }
+  Series first{"first position", {path.x.front()}, {path.y.front()}, Series::Mark::points};
+  const std::vector<Series> series{path, first};
+  return plot({"first principal component", Scale::linear}, {"second", Scale::linear}, series);
+}
+
+}  // namespace sextant

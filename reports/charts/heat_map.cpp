@@ -1,0 +1,135 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "reports/base64.hpp"
+#include "reports/charts/chart.hpp"
+
+namespace sextant {
+namespace {
+
+struct Colour {
+  double red;
+  double green;
+  double blue;
+};
+
+Colour between(const Colour& a, const Colour& b, double t) {
+  return {a.red + (b.red - a.red) * t, a.green + (b.green - a.green) * t, a.blue + (b.blue - a.blue) * t};
+}
+
+// Blue, light grey, orange: told apart with any kind of colour vision, and in print. t in [-1, 1].
+Colour diverging(double t) {
+  constexpr Colour blue{33, 102, 172};
+  constexpr Colour grey{244, 244, 240};
+  constexpr Colour orange{179, 88, 6};
+  return t < 0 ? between(grey, blue, std::min(-t, 1.0)) : between(grey, orange, std::min(t, 1.0));
+}
+
+// Not a number: a red that no scale has.
+constexpr Colour missing{200, 0, 60};
+
+// A picture of one pixel a value, as an uncompressed bitmap: BITMAPFILEHEADER and BITMAPINFOHEADER, then rows from the top (negative height) of
+// blue, green, red, each padded to four bytes.
+template <class ColourAt>
+std::string bitmap(std::int64_t rows, std::int64_t columns, ColourAt colour_at) {
+  std::string data;
+  const auto append = [&](std::uint64_t value, int bytes) {
+    for (int i = 0; i < bytes; ++i) data += static_cast<char>((value >> (8 * i)) & 0xFFU);
+  };
+  const auto line = static_cast<std::uint64_t>((columns * 3 + 3) / 4 * 4);
+  const std::uint64_t pixels = line * static_cast<std::uint64_t>(rows);
+  data += "BM";
+  append(54 + pixels, 4);
+  append(0, 4);
+  append(54, 4);
+  append(40, 4);
+  append(static_cast<std::uint64_t>(columns), 4);
+  append(static_cast<std::uint64_t>(-rows), 4);
+  append(1, 2);
+  append(24, 2);
+  append(0, 4);
+  append(pixels, 4);
+  append(2835, 4);
+  append(2835, 4);
+  append(0, 8);
+  for (std::int64_t row = 0; row < rows; ++row) {
+    for (std::int64_t column = 0; column < columns; ++column) {
+      const Colour colour = colour_at(row, column);
+      for (const double part : {colour.blue, colour.green, colour.red}) data += static_cast<char>(static_cast<unsigned char>(std::lround(part)));
+    }
+    data.append(line - static_cast<std::uint64_t>(columns) * 3, '\0');
+  }
+  return data;
+}
+
+struct Labels {
+  std::string across;
+  std::string first_row;
+  std::string last_row;
+  std::string low;   // what the scale's ends mean
+  std::string high;
+};
+
+template <class ColourAt>
+std::string picture(std::int64_t rows, std::int64_t columns, const Labels& labels, ColourAt colour_at) {
+  constexpr double width = 720;
+  constexpr double left = 84;
+  const double height = std::clamp(static_cast<double>(rows) * 5, 60.0, 360.0);
+  const std::string scale = bitmap(1, 64, [](std::int64_t, std::int64_t column) { return diverging(static_cast<double>(column) / 31.5 - 1); });
+  std::string svg = fmt::format("<svg class=\"plot\" viewBox=\"0 0 {} {}\" role=\"img\">", width, height + 64);
+  svg += fmt::format("<image class=\"pixels\" x=\"{}\" y=\"4\" width=\"{}\" height=\"{}\" preserveAspectRatio=\"none\" href=\"data:image/bmp;base64,{}\"/>", left, width - left - 8, height,
+                     base64(bitmap(rows, columns, colour_at)));
+  svg += fmt::format("<text class=\"tick\" x=\"{0}\" y=\"16\" text-anchor=\"end\">{1}</text><text class=\"tick\" x=\"{0}\" y=\"{2:.1f}\" text-anchor=\"end\">{3}</text>", left - 8,
+                     escaped_xml(labels.first_row), height + 2, escaped_xml(labels.last_row));
+  svg += fmt::format("<text class=\"title\" x=\"{}\" y=\"{:.1f}\">{}</text>", left, height + 22, escaped_xml(labels.across));
+  svg += fmt::format("<image class=\"pixels\" x=\"{0}\" y=\"{1:.1f}\" width=\"200\" height=\"10\" preserveAspectRatio=\"none\" href=\"data:image/bmp;base64,{2}\"/>"
+                     "<text class=\"tick\" x=\"{0}\" y=\"{3:.1f}\">{4}</text><text class=\"tick\" x=\"{5}\" y=\"{3:.1f}\" text-anchor=\"end\">{6}</text>",
+                     width - 208, height + 30, base64(scale), height + 56, escaped_xml(labels.low), width - 8, escaped_xml(labels.high));
+  return svg + "</svg>";
+}
+
+}  // namespace
+
+std::string error_map(const ErrorGrid& grid) {
+  if (grid.of_bound.empty()) return "";
+  const Labels labels{fmt::format("pair 0 to {}", (grid.pairs - 1) * grid.pair_stride), fmt::format("p = {}", grid.positions.front()), std::to_string(grid.positions.back()), "bound / 1000", "1000 x bound"};
+  return picture(std::ssize(grid.positions), grid.pairs, labels, [&](std::int64_t row, std::int64_t pair) {
+    const double value = grid.of_bound[static_cast<std::size_t>(row * grid.pairs + pair)];
+    if (std::isnan(value)) return missing;
+    return diverging(std::isinf(value) ? 1 : value == 0 ? -1 : std::log10(value) / 3);
+  });
+}
+
+std::string code_map(const CodeMap& map) {
+  if (map.values.empty()) return "";
+  double most = 0;
+  for (const double value : map.values) most = std::isfinite(value) ? std::max(most, std::fabs(value)) : most;
+  const Labels labels{fmt::format("channel 0 to {}", map.width - 1), fmt::format("p = {}", map.first_position), std::to_string(map.first_position + map.rows - 1), fmt::format("{:g}", -most),
+                      fmt::format("{:g}", most)};
+  return picture(map.rows, map.width, labels, [&](std::int64_t row, std::int64_t channel) {
+    const double value = map.values[static_cast<std::size_t>(row * map.width + channel)];
+    return std::isfinite(value) ? diverging(most == 0 ? 0 : value / most) : missing;
+  });
+}
+
+std::string bias_map(const BiasMap& map) {
+  constexpr std::int64_t shown_heads = 4;
+  std::string pictures;
+  for (std::int64_t head = 0; head < std::min(map.heads, shown_heads); ++head) {
+    const auto first = map.values.begin() + static_cast<std::ptrdiff_t>(head * map.queries * map.keys);
+    double most = 0;
+    std::for_each(first, first + static_cast<std::ptrdiff_t>(map.queries * map.keys), [&](double value) { most = std::isfinite(value) ? std::max(most, std::fabs(value)) : most; });
+    const Labels labels{fmt::format("head {}: key 0 to {}", head, map.keys - 1), "query 0", std::to_string(map.queries - 1), fmt::format("{:g}", -most), fmt::format("{:g}", most)};
+    pictures += picture(map.queries, map.keys, labels, [&](std::int64_t query, std::int64_t key) {
+      const double value = first[static_cast<std::ptrdiff_t>(query * map.keys + key)];
+      return std::isfinite(value) ? diverging(most == 0 ? 0 : value / most) : missing;
+    });
+  }
+  return pictures;
+}
+
+}  // namespace sextant

@@ -1,0 +1,145 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "reports/charts/chart.hpp"
+
+namespace sextant {
+namespace {
+
+// The drawing's size, and what stands around the plot, in the units of its viewBox.
+constexpr double width = 720;
+constexpr double height = 380;
+constexpr double left = 78;
+constexpr double right = 16;
+constexpr double top = 14;
+constexpr double bottom = 56;
+constexpr double legend_row = 20;
+constexpr int series_colours = 6;
+
+struct Range {
+  double low = std::numeric_limits<double>::infinity();
+  double high = -std::numeric_limits<double>::infinity();
+
+  void add(double value) {
+    low = std::min(low, value);
+    high = std::max(high, value);
+  }
+  bool empty() const { return low > high; }
+};
+
+// The value on the axis, or NaN where it has no place.
+double placed(Scale scale, double value) {
+  if (!std::isfinite(value)) return std::nan("");
+  if (scale == Scale::linear) return value;
+  return value > 0 ? std::log10(value) : std::nan("");
+}
+
+struct Tick {
+  double at;
+  std::string label;
+};
+
+std::vector<Tick> ticks_of(Scale scale, const Range& range) {
+  std::vector<Tick> ticks;
+  if (scale == Scale::logarithmic) {
+    const int step = std::max(1, static_cast<int>(std::ceil((range.high - range.low) / 8)));
+    for (int e = static_cast<int>(std::ceil(range.low)); e <= range.high; e += step) ticks.push_back({static_cast<double>(e), fmt::format("1e{}", e)});
+    return ticks;
+  }
+  const double rough = (range.high - range.low) / 6;
+  const double power = std::pow(10, std::floor(std::log10(rough)));
+  const double step = power * (rough / power > 5 ? 10 : rough / power > 2 ? 5 : rough / power > 1 ? 2 : 1);
+  for (double t = std::ceil(range.low / step) * step; t <= range.high + step * 1e-9; t += step) {
+    ticks.push_back({t, fmt::format("{:g}", std::fabs(t) < step * 1e-9 ? 0 : t)});
+  }
+  return ticks;
+}
+
+// Room around the values; a single one gets some on both sides.
+void widen(Range& range) {
+  const double margin = range.high > range.low ? 0.04 * (range.high - range.low) : 0.5;
+  range.low -= margin;
+  range.high += margin;
+}
+
+}  // namespace
+
+std::string escaped_xml(std::string_view text) {
+  std::string safe;
+  for (const char letter : text) {
+    switch (letter) {
+      case '<': safe += "&lt;"; break;
+      case '>': safe += "&gt;"; break;
+      case '&': safe += "&amp;"; break;
+      case '"': safe += "&quot;"; break;
+      default: safe += letter;
+    }
+  }
+  return safe;
+}
+
+std::string plot(const Axis& horizontal, const Axis& vertical, std::span<const Series> series) {
+  Range across;
+  Range up;
+  for (const Series& one : series) {
+    for (std::size_t i = 0; i < one.x.size(); ++i) {
+      const double x = placed(horizontal.scale, one.x[i]);
+      const double y = placed(vertical.scale, one.y[i]);
+      if (std::isnan(x) || std::isnan(y)) continue;
+      across.add(x);
+      up.add(y);
+    }
+  }
+  if (across.empty()) return "";
+  widen(across);
+  widen(up);
+  const double legend = legend_row * std::ceil(static_cast<double>(series.size()) / 3);
+  const double plot_bottom = height - bottom;
+  const auto x_of = [&](double x) { return left + (x - across.low) / (across.high - across.low) * (width - left - right); };
+  const auto y_of = [&](double y) { return plot_bottom - (y - up.low) / (up.high - up.low) * (plot_bottom - top); };
+
+  std::string svg = fmt::format("<svg class=\"plot\" viewBox=\"0 0 {} {}\" role=\"img\">", width, height + legend);
+  for (const Tick& tick : ticks_of(horizontal.scale, across)) {
+    svg += fmt::format("<line class=\"grid\" x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"{1:.1f}\" y2=\"{2:.1f}\"/><text class=\"tick\" x=\"{0:.1f}\" y=\"{3:.1f}\" text-anchor=\"middle\">{4}</text>",
+                       x_of(tick.at), top, plot_bottom, plot_bottom + 18, tick.label);
+  }
+  for (const Tick& tick : ticks_of(vertical.scale, up)) {
+    svg += fmt::format("<line class=\"grid\" x1=\"{1:.1f}\" x2=\"{2:.1f}\" y1=\"{0:.1f}\" y2=\"{0:.1f}\"/><text class=\"tick\" x=\"{3:.1f}\" y=\"{4:.1f}\" text-anchor=\"end\">{5}</text>", y_of(tick.at),
+                       left, width - right, left - 8, y_of(tick.at) + 4, tick.label);
+  }
+  svg += fmt::format("<text class=\"title\" x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{}</text>", (left + width - right) / 2, height - 14, escaped_xml(horizontal.title));
+  svg += fmt::format("<text class=\"title\" transform=\"translate(16 {:.1f}) rotate(-90)\" text-anchor=\"middle\">{}</text>", (top + plot_bottom) / 2, escaped_xml(vertical.title));
+  for (std::size_t s = 0; s < series.size(); ++s) {
+    const Series& one = series[s];
+    const std::string colour = fmt::format("s{}", s % series_colours);
+    std::string path;
+    bool pen_down = false;
+    for (std::size_t i = 0; i < one.x.size(); ++i) {
+      const double x = placed(horizontal.scale, one.x[i]);
+      const double y = placed(vertical.scale, one.y[i]);
+      if (std::isnan(x) || std::isnan(y)) {
+        pen_down = false;
+        continue;
+      }
+      if (one.mark == Series::Mark::points) {
+        svg += fmt::format("<circle class=\"{} fill\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3\"><title>{}: {:g}, {:g}</title></circle>", colour, x_of(x), y_of(y), escaped_xml(one.name), one.x[i], one.y[i]);
+      } else {
+        path += fmt::format("{}{:.1f} {:.1f}", pen_down ? "L" : "M", x_of(x), y_of(y));
+        pen_down = true;
+      }
+    }
+    if (!path.empty()) svg += fmt::format("<path class=\"{} stroke{}\" d=\"{}\"/>", colour, one.mark == Series::Mark::dashed ? " dashed" : "", path);
+    const double column = left + static_cast<double>(s % 3) * (width - left - right) / 3;
+    const double row = height + legend_row * static_cast<double>(s / 3) + 4;
+    svg += one.mark == Series::Mark::points
+               ? fmt::format("<circle class=\"{} fill\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"4\"/>", colour, column + 12, row)
+               : fmt::format("<path class=\"{} stroke{}\" d=\"M{:.1f} {:.1f}h24\"/>", colour, one.mark == Series::Mark::dashed ? " dashed" : "", column, row);
+    svg += fmt::format("<text class=\"tick\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>", column + 30, row + 4, escaped_xml(one.name));
+  }
+  return svg + "</svg>";
+}
+
+}  // namespace sextant

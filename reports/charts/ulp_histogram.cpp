@@ -1,0 +1,60 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "reports/charts/chart.hpp"
+
+namespace sextant {
+namespace {
+
+// Exact, up to 1/4 ULP, up to 1/2, ... doubling to 2^28; then the rest, and what is not finite.
+constexpr int first_power = -2;
+constexpr int last_power = 28;
+constexpr std::size_t bins = 1 + (last_power - first_power + 1) + 2;
+
+std::size_t bin_of(double ulps) {
+  if (!std::isfinite(ulps)) return bins - 1;
+  if (ulps == 0) return 0;
+  const double power = std::ceil(std::log2(ulps));
+  if (power > last_power) return bins - 2;
+  return 1 + static_cast<std::size_t>(std::max(power, static_cast<double>(first_power)) - first_power);
+}
+
+std::string label_of(std::size_t bin) {
+  if (bin == 0) return "exact";
+  if (bin == bins - 1) return "not finite";
+  if (bin == bins - 2) return "more";
+  const int power = static_cast<int>(bin) - 1 + first_power;
+  return power < 10 ? fmt::format("≤ {:g}", std::ldexp(1.0, power)) : fmt::format("≤ 2^{}", power);
+}
+
+}  // namespace
+
+std::string ulp_histogram(const ErrorGrid& grid) {
+  if (grid.ulps.empty()) return "";
+  std::array<std::int64_t, bins> counts{};
+  for (const double ulps : grid.ulps) ++counts[bin_of(ulps)];
+  // From the first bin that holds something to the last.
+  const auto used = [&](std::int64_t count) { return count > 0; };
+  const auto first = static_cast<std::size_t>(std::find_if(counts.begin(), counts.end(), used) - counts.begin());
+  const auto last = bins - static_cast<std::size_t>(std::find_if(counts.rbegin(), counts.rend(), used) - counts.rbegin());
+  const std::int64_t most = *std::max_element(counts.begin(), counts.end());
+  constexpr double row = 17;
+  constexpr double label = 96;
+  constexpr double longest = 500;
+  std::string svg = fmt::format("<svg class=\"plot\" viewBox=\"0 0 720 {}\" role=\"img\">", row * static_cast<double>(last - first) + 8);
+  for (std::size_t bin = first; bin < last; ++bin) {
+    const double y = row * static_cast<double>(bin - first) + 4;
+    const double length = longest * static_cast<double>(counts[bin]) / static_cast<double>(most);
+    // What is beyond 4 ULP of its true value is no rounding any more.
+    const char* colour = bin > bin_of(4) ? "bad" : "s0";
+    svg += fmt::format("<text class=\"tick\" x=\"{}\" y=\"{:.1f}\" text-anchor=\"end\">{}</text><rect class=\"{} fill\" x=\"{}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"12\"/>"
+                       "<text class=\"tick\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>",
+                       label - 8, y + 10, label_of(bin), colour, label, y, std::max(length, counts[bin] > 0 ? 1.0 : 0.0), label + length + 8, y + 10, counts[bin]);
+  }
+  return svg + "</svg>";
+}
+
+}  // namespace sextant

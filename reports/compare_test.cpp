@@ -1,0 +1,81 @@
+#include "reports/compare.hpp"
+
+#include <gtest/gtest.h>
+
+#include "reports/sample_test.hpp"
+
+namespace sextant {
+namespace {
+
+Report good() {
+  Report report = sample();
+  report.results.resize(1);
+  report.exit_status = 0;
+  return report;
+}
+
+TEST(Compare, FindsNothingBetweenEqualReports) {
+  const Comparison comparison = compare(sample(), sample());
+  EXPECT_TRUE(comparison.regressions.empty());
+  EXPECT_TRUE(comparison.improvements.empty());
+}
+
+TEST(Compare, FindsWhatWasLost) {
+  Report worse = good();
+  worse.results[0].verdict = Verdict::violated;
+  worse.results[0].simplest = Example{"alpha:position=3", "position 3: wrong", {7, 1, 2}};
+  EXPECT_EQ(compare(good(), worse).regressions, std::vector<std::string>{"alpha: violated, was holds: position 3: wrong"});
+  EXPECT_EQ(compare(worse, good()).improvements, std::vector<std::string>{"alpha: holds, was violated"});
+
+  Report larger = good();
+  larger.results[0].worst->deviation.of_bound = 0.75;
+  EXPECT_EQ(compare(good(), larger).regressions, std::vector<std::string>{"alpha: worst 0.75 of the bound, was 0.25 of the bound"});
+  larger.results[0].worst->deviation.of_bound = 0.255;
+  EXPECT_TRUE(compare(good(), larger).regressions.empty());
+
+  Report missing = good();
+  missing.results.clear();
+  EXPECT_EQ(compare(good(), missing).regressions, std::vector<std::string>{"alpha: no longer judged, did hold"});
+
+  Report weaker = good();
+  weaker.claim = "bfloat16-angle";
+  weaker.last_position = 100;
+  EXPECT_EQ(compare(good(), weaker).regressions, (std::vector<std::string>{"claim: bfloat16-angle, was float32-angle", "claim: positions to 100, was 131071"}));
+
+  Report nearer = sample();
+  nearer.results[1].horizon = 200;
+  EXPECT_EQ(compare(sample(), nearer).regressions, std::vector<std::string>{"beta: horizon 200, was 256"});
+  EXPECT_TRUE(compare(nearer, sample()).regressions.empty());
+
+  Report less = good();
+  less.survey->measured_class = "";
+  EXPECT_EQ(compare(good(), less).regressions, std::vector<std::string>{"measured class: , was bfloat16-angle"});
+}
+
+TEST(Compare, AdviceCountsOnlyWhenStrict) {
+  Report older = good();
+  older.results[0].level = Level::advice;
+  Report newer = older;
+  newer.results[0].verdict = Verdict::violated;
+  EXPECT_TRUE(compare(older, newer).regressions.empty());
+  newer.strictness = Strictness::strict;
+  EXPECT_EQ(compare(older, newer).regressions.size(), 1);
+}
+
+TEST(Compare, RefusesOtherSpecs) {
+  Report other = good();
+  other.spec_json = R"({"encoding":"rope","head_dim":128})";
+  EXPECT_NE(why_incomparable(good(), other), "");
+  other.spec_json = R"({"encoding":"rope","head_dim":64,"accuracy":"faithful"})";
+  EXPECT_EQ(why_incomparable(good(), other), "");
+}
+
+TEST(Compare, ABaselineOnlyTightens) {
+  Report larger = good();
+  larger.results[0].worst->deviation.of_bound = 0.75;
+  EXPECT_EQ(tightened(good(), larger).results[0].worst->deviation.of_bound, 0.25);
+  EXPECT_EQ(tightened(larger, good()).results[0].worst->deviation.of_bound, 0.25);
+}
+
+}  // namespace
+}  // namespace sextant

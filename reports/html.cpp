@@ -1,0 +1,263 @@
+#include "reports/html.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <kainjow/mustache.hpp>
+
+#include "reports/base64.hpp"
+#include "reports/charts/chart.hpp"
+#include "reports/html_templates.hpp"
+#include "reports/survey_csv.hpp"
+#include "reports/text.hpp"
+
+namespace sextant {
+namespace {
+
+using kainjow::mustache::data;
+using kainjow::mustache::mustache;
+using List = kainjow::mustache::list;
+
+std::string rendered(std::string_view text, data& values) {
+  mustache page{std::string(text)};
+  return page.render(values);
+}
+
+data fact(const std::string& name, const std::string& value) {
+  data one;
+  one.set("name", name);
+  one.set("value", printable(value));
+  return one;
+}
+
+bool is_bad(Verdict verdict) { return verdict == Verdict::violated || verdict == Verdict::crashed || verdict == Verdict::timed_out; }
+
+const char* status_of(const Report& report) { return report.exit_status == 0 ? "holds" : report.exit_status == 4 ? "undecided" : "violated"; }
+
+std::string verdict_word(const Report& report, const PropertyResult& result) {
+  if (is_aside(report, result)) return "advice not followed";
+  if (result.theory == Theory::fails && result.verdict == Verdict::holds) return "fails, as it must";
+  std::string word(name_of(result.verdict));
+  std::ranges::replace(word, '_', ' ');
+  return word;
+}
+
+// The law or contract that says most plainly what is wrong: the first that is violated, else the first that the subject failed in.
+const PropertyResult* first_wrong(const Report& report) {
+  for (const auto& wanted : {Verdict::violated, Verdict::crashed, Verdict::timed_out}) {
+    for (const PropertyResult& result : report.results) {
+      if (result.verdict == wanted && !is_aside(report, result)) return &result;
+    }
+  }
+  return nullptr;
+}
+
+data example_data(const Report& report, const char* label, const Example& example, bool open) {
+  data one;
+  one.set("label", label);
+  one.set("finding", printable(example.finding));
+  one.set("replay", printable(replay_command(report, example)));
+  one.set("open", open);
+  return one;
+}
+
+data result_data(const Report& report, const PropertyResult& result) {
+  data one;
+  one.set("id", result.id);
+  one.set("title", printable(result.title));
+  one.set("class", is_aside(report, result) ? "advice" : std::string(name_of(result.verdict)));
+  one.set("verdict", verdict_word(report, result));
+  const bool judged = result.verdict == Verdict::holds || result.verdict == Verdict::violated;
+  one.set("worst", judged && result.worst ? of_bound_text(result.worst->deviation) : "");
+  one.set("horizon", result.verdict == Verdict::violated && result.horizon ? fmt::format("position {}", *result.horizon) : "");
+  if (!result.reason.empty()) one.set("reason", printable(result.reason));
+  one.set("cases", cases_text(result.cases));
+  one.set("statement", printable(result.statement));
+  List examples;
+  if (result.simplest) examples.push_back(example_data(report, result.verdict == Verdict::violated ? "simplest" : "case", *result.simplest, false));
+  if (result.verdict == Verdict::violated && result.worst && (!result.simplest || result.worst->token != result.simplest->token)) {
+    examples.push_back(example_data(report, "worst", *result.worst, false));
+  }
+  one.set("examples", data(examples));
+  return one;
+}
+
+struct Picture {
+  std::string title;
+  std::string caption;
+  std::string svg;
+  std::string file;
+  std::string csv;
+};
+
+std::vector<Picture> pictures_of(const Survey& survey) {
+  std::vector<Picture> pictures;
+  if (survey.errors) {
+    pictures.push_back({"Error against position", "The worst pair at each position, with the bound of the class claimed and what known recipes come to. Both axes are logarithmic.",
+                        error_chart(*survey.errors), "errors.csv", errors_csv(*survey.errors)});
+    pictures.push_back({"Errors in ULP", "How many of the values on that grid are off by how much; beyond 4 ULP it is no rounding any more.", ulp_histogram(*survey.errors), "", ""});
+    pictures.push_back({"Error over bound", "Position by pair: grey is an error as large as its bound, orange is beyond it.", error_map(*survey.errors), "", ""});
+  }
+  if (survey.frequencies) {
+    pictures.push_back({"Frequencies", "As the spec states them, and as the values show.", frequency_chart(*survey.frequencies), "frequencies.csv", frequencies_csv(*survey.frequencies)});
+  }
+  if (survey.codes) {
+    pictures.push_back({"The codes", "Position by channel.", code_map(*survey.codes), "codes.csv", codes_csv(*survey.codes)});
+  }
+  if (survey.similarity) {
+    const std::string aliases = survey.similarity->aliases.empty() ? "" : fmt::format(" Nearest to an alias at offset {}.", fmt::join(survey.similarity->aliases, ", "));
+    pictures.push_back({"Likeness of codes", "Mean cosine of a code and the one at an offset from it." + aliases, similarity_chart(*survey.similarity), "similarity.csv",
+                        similarity_csv(*survey.similarity)});
+  }
+  if (survey.codes) {
+    pictures.push_back({"Positions as a path", "The codes in the plane of their two largest principal components.", component_chart(*survey.codes), "", ""});
+  }
+  if (survey.bias) pictures.push_back({"Bias of scores", "Query by key, the first heads.", bias_map(*survey.bias), "bias.csv", bias_csv(*survey.bias)});
+  std::erase_if(pictures, [](const Picture& picture) { return picture.svg.empty(); });
+  return pictures;
+}
+
+std::string horizon_text(const Report& report) {
+  if (!report.survey || !report.survey->errors) return "";
+  if (!report.survey->horizon) return "from no position on";
+  return fmt::format("position {}", *report.survey->horizon);
+}
+
+List facts_of(const Report& report) {
+  List facts;
+  facts.push_back(fact("Class claimed", report.claim));
+  if (report.survey && report.survey->errors) facts.push_back(fact("Class measured", report.survey->measured_class.empty() ? "none" : report.survey->measured_class));
+  if (const std::string horizon = horizon_text(report); !horizon.empty()) facts.push_back(fact("Claim holds up to", horizon));
+  if (report.survey) {
+    const Survey& survey = *report.survey;
+    if (!survey.recipe.empty()) facts.push_back(fact("Same bits as recipe", survey.recipe));
+    if (!survey.stage.empty()) facts.push_back(fact("Error comes from", survey.stage));
+    if (survey.angle_bits) facts.push_back(fact("Effective bits of the angle", fmt::format("{:.1f}", *survey.angle_bits)));
+    if (survey.output_bits) facts.push_back(fact("Effective bits of the values", fmt::format("{:.1f}", *survey.output_bits)));
+    if (survey.half_spacing) facts.push_back(fact("Neighbours told apart up to", fmt::format("position {}", *survey.half_spacing)));
+  }
+  facts.push_back(fact("Positions claimed", fmt::format("{} to {}", report.first_position, report.last_position)));
+  return facts;
+}
+
+}  // namespace
+
+std::string write_html(const Report& report) {
+  data page;
+  page.set("style", std::string(html_style));
+  page.set("version", report.sextant_version);
+  page.set("headline", headline(report));
+  page.set("status", status_of(report));
+  page.set("subject", printable(report.subject));
+  std::string called = printable(report.subject_name);
+  if (!report.subject_version.empty()) called += (called.empty() ? "" : " ") + printable(report.subject_version);
+  if (!called.empty()) page.set("called", called);
+  page.set("spec", report.spec_text);
+  if (const PropertyResult* result = first_wrong(report)) {
+    data wrong;
+    wrong.set("title", fmt::format("“{}”", printable(result->title)));
+    if (result->horizon && *result->horizon >= report.first_position) wrong.set("horizon", std::to_string(*result->horizon));
+    wrong.set("finding", printable(result->simplest ? result->simplest->finding : result->reason));
+    wrong.set("replay", result->simplest ? printable(replay_command(report, *result->simplest)) : printable(report.command));
+    page.set("wrong", wrong);
+  }
+  page.set("facts", data(facts_of(report)));
+  // What is wrong first, then what holds; the order of the catalogue within.
+  std::vector<const PropertyResult*> order;
+  std::vector<std::string> silent;
+  for (const PropertyResult& result : report.results) {
+    if (result.verdict == Verdict::not_applicable) {
+      silent.push_back(result.id);
+    } else {
+      order.push_back(&result);
+    }
+  }
+  std::ranges::stable_sort(order, {}, [&](const PropertyResult* result) { return is_aside(report, *result) ? 1 : is_bad(result->verdict) ? 0 : result->verdict == Verdict::holds ? 3 : 2; });
+  List results;
+  for (const PropertyResult* result : order) results.push_back(result_data(report, *result));
+  page.set("results", data(results));
+  if (!silent.empty()) page.set("silent", fmt::format("{}", fmt::join(silent, ", ")));
+  List pictures;
+  if (report.survey) {
+    for (const Picture& picture : pictures_of(*report.survey)) {
+      data one;
+      one.set("title", picture.title);
+      one.set("caption", picture.caption);
+      one.set("svg", picture.svg);
+      // Pictures of the same data share the first one's download.
+      if (!picture.file.empty()) {
+        data download;
+        download.set("file", picture.file);
+        download.set("data", base64(picture.csv));
+        one.set("download", download);
+      }
+      pictures.push_back(one);
+    }
+  }
+  page.set("has_pictures", !pictures.empty());
+  page.set("pictures", data(pictures));
+  List environment;
+  environment.push_back(fact("Profile", report.profile));
+  environment.push_back(fact("Seed", std::to_string(report.seed)));
+  for (const auto& [name, value] : report.environment) environment.push_back(fact(name, value));
+  page.set("environment", data(environment));
+  page.set("spec_json", printable(report.spec_json));
+  page.set("command", printable(report.command));
+  return rendered(html_page, page);
+}
+
+std::string write_html_matrix(std::span<const Report> reports) {
+  std::vector<std::string> ids;
+  for (const Report& report : reports) {
+    for (const PropertyResult& result : report.results) {
+      if (result.verdict != Verdict::not_applicable && std::ranges::find(ids, result.id) == ids.end()) ids.push_back(result.id);
+    }
+  }
+  data page;
+  page.set("style", std::string(html_style));
+  page.set("count", std::to_string(reports.size()));
+  List columns;
+  for (const std::string& id : ids) columns.push_back(fact(id, ""));
+  page.set("columns", data(columns));
+  List rows;
+  for (const Report& report : reports) {
+    data row;
+    row.set("subject", printable(report.subject));
+    row.set("spec", fmt::format("{}, {}", report.spec_text, report.claim));
+    row.set("status", status_of(report));
+    row.set("status_rank", std::to_string(report.exit_status));
+    row.set("headline", headline(report));
+    row.set("measured", report.survey ? report.survey->measured_class : "");
+    const std::optional<std::int64_t> horizon = report.survey ? report.survey->horizon : std::nullopt;
+    row.set("horizon", horizon ? std::to_string(*horizon) : "");
+    row.set("horizon_rank", std::to_string(horizon.value_or(-1)));
+    List cells;
+    for (const std::string& id : ids) {
+      const auto found = std::ranges::find(report.results, id, &PropertyResult::id);
+      data cell;
+      if (found == report.results.end() || found->verdict == Verdict::not_applicable) {
+        cell.set("class", "not_applicable");
+        cell.set("rank", "-1");
+        cell.set("title", "not applicable");
+        cell.set("text", "–");
+      } else {
+        const double of_bound = found->worst ? found->worst->deviation.of_bound : 0;
+        cell.set("class", is_aside(report, *found) ? "advice" : std::string(name_of(found->verdict)));
+        cell.set("rank", fmt::format("{}", std::isfinite(of_bound) ? of_bound : 1e308));
+        cell.set("title", printable(found->simplest ? found->simplest->finding : found->title));
+        cell.set("text", found->verdict == Verdict::holds || found->verdict == Verdict::violated
+                             ? fmt::format("{} ({})", verdict_word(report, *found), std::isfinite(of_bound) ? fmt::format("{:.2g}", of_bound) : "∞")
+                             : verdict_word(report, *found));
+      }
+      cells.push_back(cell);
+    }
+    row.set("cells", data(cells));
+    rows.push_back(row);
+  }
+  page.set("rows", data(rows));
+  return rendered(html_matrix, page);
+}
+
+}  // namespace sextant

@@ -1,0 +1,65 @@
+#include "reports/html.hpp"
+
+#include <gtest/gtest.h>
+
+#include "reports/base64.hpp"
+#include "reports/charts/chart.hpp"
+#include "reports/sample_test.hpp"
+
+namespace sextant {
+namespace {
+
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+TEST(Html, EscapesWhatComesFromTheSubject) {
+  Report report = sample();
+  report.subject = "python:<script>alert(1)</script>.py";
+  report.subject_name = "\"><img src=x onerror=alert(1)>";
+  report.results[1].simplest->finding = "</pre><script>alert(2)</script>";
+  report.survey->recipe = "<b>";
+  report.survey->errors->recipes[0].name = "</svg><script>";
+  for (const std::string& page : {write_html(report), write_html_matrix(std::vector<Report>{report, report})}) {
+    EXPECT_FALSE(contains(page, "<script>alert"));
+    EXPECT_FALSE(contains(page, "<img"));
+    EXPECT_FALSE(contains(page, "</svg><script>"));
+    EXPECT_TRUE(contains(page, "&lt;script&gt;"));
+  }
+}
+
+TEST(Html, NeedsNoNetwork) {
+  for (const std::string& page : {write_html(sample()), write_html_matrix(std::vector<Report>{sample()})}) {
+    EXPECT_FALSE(contains(page, "http://"));
+    EXPECT_FALSE(contains(page, "https://"));
+    EXPECT_FALSE(contains(page, "url("));
+  }
+}
+
+TEST(Html, LeavesOutPicturesWithoutData) {
+  Report report = sample();
+  EXPECT_TRUE(contains(write_html(report), "Error against position"));
+  report.survey = Survey{};
+  EXPECT_FALSE(contains(write_html(report), "<svg"));
+  EXPECT_FALSE(contains(write_html(report), "What its values look like"));
+  report.survey.reset();
+  EXPECT_FALSE(contains(write_html(report), "<svg"));
+}
+
+TEST(Charts, AreEmptyWhereNothingCanBeDrawn) {
+  const std::vector<Series> none{{"a", {1, 2}, {std::nan(""), 0}, Series::Mark::line}};
+  EXPECT_EQ(plot({"x", Scale::linear}, {"y", Scale::logarithmic}, none), "");
+  EXPECT_EQ(component_chart(CodeMap{0, 2, 2, {1, 2, 3, 4}}), "");
+  EXPECT_EQ(ulp_histogram({}), "");
+}
+
+TEST(Base64, IsThatOfTheStandard) {
+  // RFC 4648, section 10.
+  EXPECT_EQ(base64(""), "");
+  EXPECT_EQ(base64("f"), "Zg==");
+  EXPECT_EQ(base64("fo"), "Zm8=");
+  EXPECT_EQ(base64("foo"), "Zm9v");
+  EXPECT_EQ(base64("foob"), "Zm9vYg==");
+  EXPECT_EQ(base64("foobar"), "Zm9vYmFy");
+}
+
+}  // namespace
+}  // namespace sextant

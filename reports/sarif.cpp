@@ -1,0 +1,95 @@
+#include "reports/sarif.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "reports/text.hpp"
+
+namespace sextant {
+namespace {
+
+using nlohmann::ordered_json;
+
+// A file that the results can be attached to: what stands after "python:" or "file:", else the subject's name as it is.
+std::string artifact_of(const Report& report) {
+  for (const std::string_view kind : {"python:", "file:", "plugin:"}) {
+    if (report.subject.starts_with(kind)) return report.subject.substr(kind.size());
+  }
+  return report.subject;
+}
+
+// RFC 3986: what is not unreserved or a separator of paths is written in hexadecimal.
+std::string uri_of(std::string_view path) {
+  std::string uri;
+  for (const char letter : path) {
+    const auto byte = static_cast<unsigned char>(letter);
+    const bool plain = (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || (byte >= '0' && byte <= '9') || std::string_view("-._~/").find(letter) != std::string_view::npos;
+    uri += plain ? std::string(1, letter) : fmt::format("%{:02X}", byte);
+  }
+  return uri;
+}
+
+bool is_told(const PropertyResult& result) {
+  return result.verdict == Verdict::violated || result.verdict == Verdict::crashed || result.verdict == Verdict::timed_out || result.verdict == Verdict::undecided;
+}
+
+const char* level_of(const Report& report, const PropertyResult& result) {
+  if (is_aside(report, result)) return "note";
+  return result.verdict == Verdict::undecided ? "warning" : "error";
+}
+
+std::string message_of(const Report& report, const PropertyResult& result) {
+  std::string text = fmt::format("{}: {}.", name_of(result.verdict), result.title);
+  if (!result.reason.empty()) text += fmt::format(" {}.", result.reason);
+  const auto add = [&](std::string_view label, const std::optional<Example>& example) {
+    if (example) text += fmt::format("\n{}: {}\n  {}", label, example->finding, replay_command(report, *example));
+  };
+  add("simplest", result.simplest);
+  if (!result.simplest || !result.worst || result.worst->token != result.simplest->token) add("worst", result.worst);
+  return printable(text);
+}
+
+ordered_json rule_json(const PropertyResult& result) {
+  const std::string help = fmt::format("{}\n\n    {}\n\nsextant explain {} tells its source and how its bound is derived.", result.title, result.statement, result.id);
+  return {{"id", result.id},
+          {"name", result.id},
+          {"shortDescription", {{"text", result.title}}},
+          {"fullDescription", {{"text", fmt::format("{}: {}", result.title, result.statement)}}},
+          {"help", {{"text", help}, {"markdown", help}}},
+          {"defaultConfiguration", {{"level", result.level == Level::advice ? "note" : "error"}}},
+          {"properties", {{"level", name_of(result.level)}}}};
+}
+
+}  // namespace
+
+std::string write_sarif(const Report& report) {
+  auto rules = ordered_json::array();
+  auto results = ordered_json::array();
+  const std::string uri = uri_of(artifact_of(report));
+  for (const PropertyResult& result : report.results) {
+    const std::size_t index = rules.size();
+    rules.push_back(rule_json(result));
+    if (!is_told(result)) continue;
+    ordered_json location{{"physicalLocation", {{"artifactLocation", {{"uri", uri}}}, {"region", {{"startLine", 1}}}}}};
+    ordered_json one{{"ruleId", result.id},
+                     {"ruleIndex", index},
+                     {"level", level_of(report, result)},
+                     {"message", {{"text", message_of(report, result)}}},
+                     {"locations", ordered_json::array({location})},
+                     {"partialFingerprints", {{"sextantProperty/v1", fmt::format("{}:{}:{}", printable(report.subject), result.id, report.spec_text)}}}};
+    if (result.horizon) one["properties"] = {{"horizon", *result.horizon}};
+    results.push_back(std::move(one));
+  }
+  ordered_json driver{{"name", "Sextant"}, {"version", report.sextant_version}, {"semanticVersion", report.sextant_version}, {"rules", std::move(rules)}};
+  ordered_json invocation{{"executionSuccessful", report.exit_status <= 1}, {"exitCode", report.exit_status}, {"commandLine", printable(report.command)}};
+  ordered_json run{{"tool", {{"driver", std::move(driver)}}},
+                   {"invocations", ordered_json::array({std::move(invocation)})},
+                   {"results", std::move(results)},
+                   {"columnKind", "utf16CodeUnits"},
+                   {"properties", {{"headline", headline(report)}, {"spec", ordered_json::parse(report.spec_json)}, {"seed", report.seed}}}};
+  const ordered_json log{{"$schema", "https://json.schemastore.org/sarif-2.1.0.json"}, {"version", "2.1.0"}, {"runs", ordered_json::array({std::move(run)})}};
+  return log.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace sextant

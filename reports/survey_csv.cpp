@@ -1,0 +1,49 @@
+#include "reports/survey_csv.hpp"
+
+#include <fmt/format.h>
+
+namespace sextant {
+
+std::string errors_csv(const ErrorGrid& grid) {
+  std::string text = "position,pair,absolute,ulps,of_bound\n";
+  const auto pairs = static_cast<std::size_t>(grid.pairs);
+  for (std::size_t i = 0; i < grid.absolute.size(); ++i) {
+    text += fmt::format("{},{},{},{},{}\n", grid.positions[i / pairs], static_cast<std::int64_t>(i % pairs) * grid.pair_stride, grid.absolute[i], grid.ulps[i], grid.of_bound[i]);
+  }
+  return text;
+}
+
+std::string frequencies_csv(const FrequencyCurve& curve) {
+  std::string text = "pair,claimed,measured\n";
+  for (std::size_t i = 0; i < curve.claimed.size(); ++i) text += fmt::format("{},{},{}\n", i, curve.claimed[i], curve.measured[i]);
+  return text;
+}
+
+std::string codes_csv(const CodeMap& map) {
+  std::string text = "position";
+  for (std::int64_t channel = 0; channel < map.width; ++channel) text += fmt::format(",{}", channel);
+  for (std::size_t i = 0; i < map.values.size(); ++i) {
+    const auto width = static_cast<std::size_t>(map.width);
+    if (i % width == 0) text += fmt::format("\n{}", map.first_position + static_cast<std::int64_t>(i / width));
+    text += fmt::format(",{}", map.values[i]);
+  }
+  return text + "\n";
+}
+
+std::string similarity_csv(const SimilarityCurve& curve) {
+  std::string text = "offset,claimed,measured\n";
+  for (std::size_t i = 0; i < curve.offsets.size(); ++i) text += fmt::format("{},{},{}\n", curve.offsets[i], curve.claimed[i], curve.measured[i]);
+  return text;
+}
+
+std::string bias_csv(const BiasMap& map) {
+  std::string text = "head,query,key,bias\n";
+  for (std::size_t i = 0; i < map.values.size(); ++i) {
+    const auto keys = static_cast<std::size_t>(map.keys);
+    const auto queries = static_cast<std::size_t>(map.queries);
+    text += fmt::format("{},{},{},{}\n", i / keys / queries, i / keys % queries, i % keys, map.values[i]);
+  }
+  return text;
+}
+
+}  // namespace sextant

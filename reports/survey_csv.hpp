@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+
+#include "properties/survey.hpp"
+
+namespace sextant {
+
+// The data behind the pictures, as comma-separated values with a line of names; numbers with all their digits.
+
+/// position, pair, absolute, ulps, of_bound
+std::string errors_csv(const ErrorGrid& grid);
+/// pair, claimed, measured
+std::string frequencies_csv(const FrequencyCurve& curve);
+/// position, then a column for each channel
+std::string codes_csv(const CodeMap& map);
+/// offset, claimed, measured
+std::string similarity_csv(const SimilarityCurve& curve);
+/// head, query, key, bias
+std::string bias_csv(const BiasMap& map);
+
+}  // namespace sextant
