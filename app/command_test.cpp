@@ -147,6 +147,31 @@ TEST_F(Command, EveryEncodingOfOursHolds) {
   }
 }
 
+TEST_F(Command, ReportsAreComparedAndRendered) {
+  const std::string claim = R"( --profile quick --spec '{"encoding":"sinusoidal","dim":16}')";
+  ASSERT_EQ(sextant("audit builtin --report good" + claim).status, 0);
+  ASSERT_EQ(sextant("audit mutant:sinusoidal-bfloat16-positions --report bad" + claim).status, 1);
+  EXPECT_EQ(sextant("report compare good/report.json good/report.json").status, 0);
+  const Finished lost = sextant("report compare good/report.json bad/report.json --tighten next.json");
+  EXPECT_EQ(lost.status, 1);
+  EXPECT_NE(lost.output.find("regression: accuracy: violated, was holds"), std::string::npos) << lost.output;
+  EXPECT_EQ(sextant("report compare good/report.json next.json").status, 0);
+  EXPECT_EQ(sextant("report compare bad/report.json good/report.json").status, 0);
+  // Known violations pass, new ones do not.
+  EXPECT_EQ(sextant("audit mutant:sinusoidal-bfloat16-positions --baseline bad/report.json" + claim).status, 0);
+  EXPECT_EQ(sextant("audit mutant:sinusoidal-bfloat16-positions --baseline good/report.json" + claim).status, 1);
+  EXPECT_EQ(sextant("report render good/report.json bad/report.json --out matrix.html").status, 0);
+  EXPECT_NE(read_all(directory_ / "matrix.html").find("2 subjects"), std::string::npos);
+  EXPECT_EQ(sextant("report render bad/report.json --out again.html").status, 0);
+  EXPECT_EQ(read_all(directory_ / "again.html"), read_all(directory_ / "bad" / "report.html"));
+  write("none.json", "{}");
+  expect_one_line(sextant("report compare none.json good/report.json"), "none.json: format: missing");
+  expect_one_line(sextant("report render absent.json"), "absent.json: cannot be read");
+  ASSERT_EQ(sextant(R"(audit builtin --profile quick --report other --spec '{"encoding":"sinusoidal","dim":18}')").status, 0);
+  expect_one_line(sextant("report compare other/report.json good/report.json"), "other specs");
+  expect_one_line(sextant("audit builtin --baseline none.json" + claim), "none.json: format: missing");
+}
+
 TEST_F(Command, AMutantIsASubject) {
   EXPECT_EQ(sextant("audit mutant:sinusoidal-layout-ignored --profile quick --spec '{\"encoding\":\"sinusoidal\",\"dim\":16,\"layout\":\"concatenated\"}'").status, 1);
   EXPECT_EQ(sextant("audit recipe:float32 --profile quick --spec '{\"encoding\":\"sinusoidal\",\"dim\":16}'").status, 0);

@@ -154,10 +154,16 @@ class Trial {
 
   // A violation was seen at these values.
   void draw_horizon(const Case& values) {
+    if (property_.sessions == Sessions::own) return;  // about calls, not about places
     std::optional<std::int64_t> furthest;
+    std::int64_t beyond = 0;
     for (std::size_t field = 0; field < fields_.size(); ++field) {
-      if (fields_[field].ends_with("position") && (!furthest || values[field] > *furthest)) furthest = values[field];
+      const std::string& name = fields_[field];
+      if (name.ends_with("position") && (!furthest || values[field] > *furthest)) furthest = values[field];
+      if (name == "offset" || name == "step" || name == "shift" || name == "by") beyond += values[field];
+      if (name == "rows" || name == "tokens" || name == "length") beyond += values[field] - 1;
     }
+    if (furthest) *furthest += beyond;
     if (furthest && (!result_.horizon || *furthest <= *result_.horizon)) result_.horizon = *furthest - 1;
   }
 

@@ -106,6 +106,10 @@ Report tightened(const Report& older, const Report& newer) {
   for (const PropertyResult& before : older.results) {
     if (result_in(newer, before.id) == nullptr) result.results.push_back(before);
   }
+  if (older.survey && newer.survey && rank_of(older.survey->measured_class) < rank_of(newer.survey->measured_class)) result.survey = older.survey;
+  result.last_position = std::max(older.last_position, newer.last_position);
+  if (rank_of(older.claim) < rank_of(newer.claim)) result.claim = older.claim;
+  result.exit_status = exit_status(result.results, result.strictness);
   return result;
 }
 

@@ -71,7 +71,7 @@ data result_data(const Report& report, const PropertyResult& result) {
   one.set("verdict", verdict_word(report, result));
   const bool judged = result.verdict == Verdict::holds || result.verdict == Verdict::violated;
   one.set("worst", judged && result.worst ? of_bound_text(result.worst->deviation) : "");
-  one.set("horizon", result.verdict == Verdict::violated && result.horizon ? fmt::format("position {}", *result.horizon) : "");
+  one.set("horizon", result.verdict == Verdict::violated && result.horizon && *result.horizon >= report.first_position ? fmt::format("position {}", *result.horizon) : "");
   if (!result.reason.empty()) one.set("reason", printable(result.reason));
   one.set("cases", cases_text(result.cases));
   one.set("statement", printable(result.statement));
@@ -119,10 +119,19 @@ std::vector<Picture> pictures_of(const Survey& survey) {
   return pictures;
 }
 
+// The last position up to which values are as claimed: what accuracy found where it is violated, else what the survey's grid shows.
+std::optional<std::int64_t> horizon_of(const Report& report) {
+  const auto accuracy = std::ranges::find(report.results, "accuracy", &PropertyResult::id);
+  if (accuracy != report.results.end() && accuracy->verdict == Verdict::violated && accuracy->horizon) {
+    return *accuracy->horizon >= report.first_position ? accuracy->horizon : std::nullopt;
+  }
+  return report.survey ? report.survey->horizon : std::nullopt;
+}
+
 std::string horizon_text(const Report& report) {
   if (!report.survey || !report.survey->errors) return "";
-  if (!report.survey->horizon) return "from no position on";
-  return fmt::format("position {}", *report.survey->horizon);
+  const std::optional<std::int64_t> horizon = horizon_of(report);
+  return horizon ? fmt::format("position {}", *horizon) : "no position";
 }
 
 List facts_of(const Report& report) {
@@ -230,7 +239,7 @@ std::string write_html_matrix(std::span<const Report> reports) {
     row.set("status_rank", std::to_string(report.exit_status));
     row.set("headline", headline(report));
     row.set("measured", report.survey ? report.survey->measured_class : "");
-    const std::optional<std::int64_t> horizon = report.survey ? report.survey->horizon : std::nullopt;
+    const std::optional<std::int64_t> horizon = horizon_of(report);
     row.set("horizon", horizon ? std::to_string(*horizon) : "");
     row.set("horizon_rank", std::to_string(horizon.value_or(-1)));
     List cells;
@@ -247,8 +256,9 @@ std::string write_html_matrix(std::span<const Report> reports) {
         cell.set("class", is_aside(report, *found) ? "advice" : std::string(name_of(found->verdict)));
         cell.set("rank", fmt::format("{}", std::isfinite(of_bound) ? of_bound : 1e308));
         cell.set("title", printable(found->simplest ? found->simplest->finding : found->title));
+        const char* sign = found->verdict == Verdict::holds ? "✓" : is_aside(report, *found) ? "!" : "✗";
         cell.set("text", found->verdict == Verdict::holds || found->verdict == Verdict::violated
-                             ? fmt::format("{} ({})", verdict_word(report, *found), std::isfinite(of_bound) ? fmt::format("{:.2g}", of_bound) : "∞")
+                             ? fmt::format("{} {}", sign, std::isfinite(of_bound) ? fmt::format("{:.2g}", of_bound) : "∞")
                              : verdict_word(report, *found));
       }
       cells.push_back(cell);

@@ -17,6 +17,7 @@ constexpr double right = 16;
 constexpr double top = 14;
 constexpr double bottom = 56;
 constexpr double legend_row = 20;
+constexpr std::size_t legend_columns = 2;
 constexpr int series_colours = 6;
 
 struct Range {
@@ -96,7 +97,7 @@ std::string plot(const Axis& horizontal, const Axis& vertical, std::span<const S
   if (across.empty()) return "";
   widen(across);
   widen(up);
-  const double legend = legend_row * std::ceil(static_cast<double>(series.size()) / 3);
+  const double legend = legend_row * std::ceil(static_cast<double>(series.size()) / legend_columns);
   const double plot_bottom = height - bottom;
   const auto x_of = [&](double x) { return left + (x - across.low) / (across.high - across.low) * (width - left - right); };
   const auto y_of = [&](double y) { return plot_bottom - (y - up.low) / (up.high - up.low) * (plot_bottom - top); };
@@ -132,8 +133,8 @@ std::string plot(const Axis& horizontal, const Axis& vertical, std::span<const S
       }
     }
     if (!path.empty()) svg += fmt::format("<path class=\"{} stroke{}\" d=\"{}\"/>", colour, one.mark == Series::Mark::dashed ? " dashed" : "", path);
-    const double column = left + static_cast<double>(s % 3) * (width - left - right) / 3;
-    const double row = height + legend_row * static_cast<double>(s / 3) + 4;
+    const double column = left + static_cast<double>(s % legend_columns) * (width - left - right) / legend_columns;
+    const double row = height + legend_row * static_cast<double>(s / legend_columns) + 4;
     svg += one.mark == Series::Mark::points
                ? fmt::format("<circle class=\"{} fill\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"4\"/>", colour, column + 12, row)
                : fmt::format("<path class=\"{} stroke{}\" d=\"M{:.1f} {:.1f}h24\"/>", colour, one.mark == Series::Mark::dashed ? " dashed" : "", column, row);
