@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -40,6 +41,7 @@ struct Arguments {
   std::string report;
   std::string replay;
   std::string baseline;
+  std::string shard;
   bool strict = false;
   std::string python;
 };
@@ -60,6 +62,27 @@ Profile read_profile(const std::string& name) {
   throw UsageError(fmt::format("--profile {}: expected quick, standard or exhaustive", name));
 }
 
+// "2/5": the second of five.
+std::optional<Shard> read_shard(const std::string& text) {
+  if (text.empty()) return std::nullopt;
+  const char* const end = text.data() + text.size();
+  Shard shard{0, 0};
+  const auto index = std::from_chars(text.data(), end, shard.index);
+  const bool slash = index.ec == std::errc() && index.ptr != end && *index.ptr == '/';
+  const auto count = std::from_chars(slash ? index.ptr + 1 : end, end, shard.count);
+  if (!slash || count.ec != std::errc() || count.ptr != end || shard.index < 1 || shard.count > 100000 || shard.index > shard.count) {
+    throw UsageError(fmt::format("--shard {}: expected I/N with 1 <= I <= N <= 100000", text));
+  }
+  return shard;
+}
+
+// The shard's part of the properties: every count-th, so that families that cost alike are dealt out.
+void keep_own(std::vector<Property>& properties, const Shard& shard) {
+  std::vector<Property> own;
+  for (auto i = static_cast<std::size_t>(shard.index - 1); i < properties.size(); i += static_cast<std::size_t>(shard.count)) own.push_back(properties[i]);
+  properties = std::move(own);
+}
+
 std::vector<Property> select(const Arguments& arguments) {
   for (const auto* list : {&arguments.only, &arguments.skip}) {
     for (const std::string& id : *list) {
@@ -74,6 +97,7 @@ std::vector<Property> select(const Arguments& arguments) {
   for (const Property& property : catalogue()) {
     if ((arguments.only.empty() || listed(arguments.only, property.id)) && !listed(arguments.skip, property.id)) selected.push_back(property);
   }
+  if (const auto shard = read_shard(arguments.shard)) keep_own(selected, *shard);
   return selected;
 }
 
@@ -106,6 +130,9 @@ int run_audit(const Arguments& arguments, bool max_position_given) {
   const auto start = std::chrono::steady_clock::now();
   const Spec claimed = read_spec(arguments, max_position_given);
   const Profile profile = read_profile(arguments.profile);
+  const std::optional<Shard> shard = read_shard(arguments.shard);
+  if (shard && !arguments.replay.empty()) throw UsageError("--shard: a replay is one case alone");
+  if (shard && !arguments.baseline.empty()) throw UsageError("--shard: merge the shards first, then compare with the baseline");
   if (!arguments.report.empty()) prepare_directory(arguments.report);
 
   std::optional<Report> baseline;
@@ -135,7 +162,7 @@ int run_audit(const Arguments& arguments, bool max_position_given) {
 
   Report report;
   // For the page's pictures; a replay is about one case alone.
-  if (!arguments.report.empty() && arguments.replay.empty()) report.survey = take_survey(*subject, spec);
+  if (!arguments.report.empty() && arguments.replay.empty() && (!shard || shard->index == 1)) report.survey = take_survey(*subject, spec);
   report.sextant_version = SEXTANT_VERSION;
   report.subject = arguments.subject;
   report.subject_name = outcome.subject.name;
@@ -148,10 +175,15 @@ int run_audit(const Arguments& arguments, bool max_position_given) {
   report.profile = arguments.replay.empty() ? std::string(name_of(profile)) : "replay";
   report.seed = arguments.seed;
   report.environment = environment();
+  report.shard = shard;
   report.strictness = arguments.strict ? Strictness::strict : Strictness::lenient;
   report.command = command_line(arguments, max_position_given);
   report.results = std::move(outcome.results);
   report.exit_status = exit_status(report.results, report.strictness);
+  // A part with nothing to judge says nothing of the whole.
+  if (shard && report.exit_status == 4 && std::ranges::none_of(report.results, [](const PropertyResult& result) { return result.verdict == Verdict::undecided; })) {
+    report.exit_status = 0;
+  }
   report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 
   fmt::print("{}", write_terminal(report, isatty(STDOUT_FILENO) != 0 ? Colour::ansi : Colour::none));
@@ -185,6 +217,7 @@ Run add_audit(CLI::App& app) {
   command->add_option("--report", arguments->report, "Directory for report.json, report.html, report.sarif, junit.xml and report.md");
   command->add_option("--replay", arguments->replay, "Judge the one case of this token");
   command->add_option("--baseline", arguments->baseline, "A report.json whose violations are known: exit 1 only for what is worse");
+  command->add_option("--shard", arguments->shard, "I/N: judge the I-th of N parts of the properties; sextant report merge puts them together");
   command->add_flag("--strict", arguments->strict, "Let violated advice fail the audit");
   command->add_option("--python", arguments->python, "Interpreter for python: subjects");
   return [arguments, max_position] { return run_audit(*arguments, max_position->count() > 0); };

@@ -172,6 +172,29 @@ TEST_F(Command, ReportsAreComparedAndRendered) {
   expect_one_line(sextant("audit builtin --baseline none.json" + claim), "none.json: format: missing");
 }
 
+TEST_F(Command, ShardsMakeTheReportOfOneRun) {
+  const std::string claim = R"( --profile quick --spec '{"encoding":"sinusoidal","dim":16}')";
+  const auto without_times = [&](const std::string& directory) {
+    auto json = nlohmann::ordered_json::parse(read_all(directory_ / directory / "report.json"));
+    json["seconds"] = 0;
+    for (auto& property : json["properties"]) property["seconds"] = 0;
+    return json.dump();
+  };
+  const std::string subject = "audit mutant:sinusoidal-bfloat16-positions --report ";
+  EXPECT_EQ(sextant(subject + "whole" + claim).status, 1);
+  std::string files;
+  for (const std::string index : {"3", "1", "2"}) {
+    sextant(subject + "part" + index + " --shard " + index + "/3" + claim);
+    files += " part" + index + "/report.json";
+  }
+  EXPECT_EQ(sextant("report merge" + files + " --out merged").status, 1);
+  EXPECT_EQ(without_times("merged"), without_times("whole"));
+  EXPECT_EQ(sextant(subject + "idle --shard 99/99" + claim).status, 0);
+  expect_one_line(sextant("report merge part1/report.json part3/report.json --out none"), "shard 2/3 is missing");
+  expect_one_line(sextant(subject + "x --shard 4/3" + claim), "--shard 4/3: expected I/N");
+  expect_one_line(sextant(subject + "x --shard 1" + claim), "--shard 1: expected I/N");
+}
+
 TEST_F(Command, AMutantIsASubject) {
   EXPECT_EQ(sextant("audit mutant:sinusoidal-layout-ignored --profile quick --spec '{\"encoding\":\"sinusoidal\",\"dim\":16,\"layout\":\"concatenated\"}'").status, 1);
   EXPECT_EQ(sextant("audit recipe:float32 --profile quick --spec '{\"encoding\":\"sinusoidal\",\"dim\":16}'").status, 0);

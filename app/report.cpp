@@ -7,6 +7,7 @@
 #include "app/report.hpp"
 #include "reports/html.hpp"
 #include "reports/json.hpp"
+#include "reports/merge.hpp"
 #include "reports/read_json.hpp"
 #include "reports/write.hpp"
 
@@ -23,6 +24,20 @@ int run_compare(const std::string& old_file, const std::string& new_file, const 
   print_comparison(comparison);
   if (!tighten.empty()) write_text_file(write_json(tightened(older, newer)), tighten);
   return comparison.regressions.empty() ? 0 : exit_regression;
+}
+
+int run_merge(const std::vector<std::string>& files, const std::string& out) {
+  std::vector<Report> shards;
+  for (const std::string& file : files) shards.push_back(read_json_file(file));
+  try {
+    const Report whole = merge(shards);
+    prepare_directory(out);
+    write_reports(whole, out);
+    fmt::print("{}\nreport in {}\n", headline(whole), out);
+    return whole.exit_status;
+  } catch (const MergeError& error) {
+    throw UsageError(fmt::format("report merge: {}", error.what()));
+  }
 }
 
 int run_render(const std::vector<std::string>& files, const std::string& out) {
@@ -48,9 +63,11 @@ Run add_report(CLI::App& app) {
     std::string tighten;
     std::vector<std::string> files;
     std::string out = "report.html";
+    std::vector<std::string> shards;
+    std::string directory;
   };
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = app.add_subcommand("report", "Compare reports, or render them as a page");
+  CLI::App* command = app.add_subcommand("report", "Compare reports, put shards together, or render a page");
   command->require_subcommand(1);
   CLI::App* comparing = command->add_subcommand("compare", "Say what NEW has lost against OLD; exit 1 if anything");
   comparing->add_option("old", arguments->older, "report.json of the state to keep: a baseline")->required();
@@ -59,7 +76,11 @@ Run add_report(CLI::App& app) {
   CLI::App* rendering = command->add_subcommand("render", "Write a page of one report, or a matrix of several");
   rendering->add_option("reports", arguments->files, "report.json files")->required();
   rendering->add_option("--out", arguments->out, "The page's file")->capture_default_str();
-  return [arguments, comparing] {
+  CLI::App* merging = command->add_subcommand("merge", "Put the shards of a run together; exits as the run would");
+  merging->add_option("shards", arguments->shards, "report.json of each shard")->required();
+  merging->add_option("--out", arguments->directory, "Directory for the whole report")->required();
+  return [arguments, comparing, merging] {
+    if (merging->parsed()) return run_merge(arguments->shards, arguments->directory);
     if (comparing->parsed()) return run_compare(arguments->older, arguments->newer, arguments->tighten);
     return run_render(arguments->files, arguments->out);
   };

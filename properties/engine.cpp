@@ -13,6 +13,7 @@
 #include <variant>
 
 #include "properties/gen/shrink.hpp"
+#include "properties/gen/vectors.hpp"
 
 namespace sextant {
 namespace {
@@ -161,6 +162,7 @@ class Trial {
       const std::string& name = fields_[field];
       if (name.ends_with("position") && (!furthest || values[field] > *furthest)) furthest = values[field];
       if (name == "offset" || name == "step" || name == "shift" || name == "by") beyond += values[field];
+      if (name == "batch") beyond += gen::batch_row_distance * (values[field] - 1);
       if (name == "rows" || name == "tokens" || name == "length") beyond += values[field] - 1;
     }
     if (furthest) *furthest += beyond;

@@ -47,6 +47,7 @@ std::string write_json(const Report& report) {
   json["claim"] = {{"accuracy", report.claim}, {"first_position", report.first_position}, {"last_position", report.last_position}};
   json["profile"] = report.profile;
   json["seed"] = report.seed;
+  json["shard"] = report.shard ? ordered_json{{"index", report.shard->index}, {"count", report.shard->count}} : ordered_json();
   json["strictness"] = name_of(report.strictness);
   json["command"] = report.command;
   ordered_json environment = ordered_json::object();

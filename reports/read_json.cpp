@@ -114,6 +114,13 @@ Report read_json(std::string_view text) {
   report.profile = json.text("profile");
   if (!json.at("seed").is_number_unsigned()) json.fail("seed", "expected an integer");
   report.seed = json.at("seed").get<std::uint64_t>();
+  if (!json.at("shard").is_null()) {
+    const Object shard = json.object("shard");
+    const std::int64_t index = shard.integer("index");
+    const std::int64_t count = shard.integer("count");
+    if (index < 1 || count > 100000 || index > count) shard.fail("expected 1 <= index <= count <= 100000");
+    report.shard = Shard{static_cast<int>(index), static_cast<int>(count)};
+  }
   report.strictness = json.one_of("strictness", {Strictness::lenient, Strictness::strict});
   report.command = json.text("command");
   const Object environment = json.object("environment");

@@ -11,6 +11,12 @@
 
 namespace sextant {
 
+/// Part `index` of `count` of a run, 1 <= index <= count.
+struct Shard {
+  int index;
+  int count;
+};
+
 /// The audit of one subject against one spec: plain data, from which every format is written.
 struct Report {
   std::string sextant_version;
@@ -24,6 +30,7 @@ struct Report {
   std::int64_t last_position = 0;  ///< inclusive
   std::string profile;
   std::uint64_t seed = 0;
+  std::optional<Shard> shard;  ///< nothing for a whole run
   Strictness strictness = Strictness::lenient;
   std::vector<std::pair<std::string, std::string>> environment;  ///< name and value, in the order to print
   std::string command;  ///< the audit's command line, to which --replay TOKEN can be added

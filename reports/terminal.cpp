@@ -4,6 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "reports/text.hpp"
@@ -59,16 +61,19 @@ std::string write_terminal(const Report& report, Colour colour) {
   if (!report.subject_version.empty()) text += fmt::format("  version  {}\n", printable(report.subject_version));
   text += fmt::format("  claim    {}, {}, positions {} to {}\n", report.spec_text, report.claim, report.first_position, report.last_position);
   text += fmt::format("  profile  {}, seed {}\n\n", report.profile, report.seed);
-  std::vector<std::string> not_applicable;
+  // Properties that say nothing here, together by the reason.
+  std::vector<std::pair<std::string, std::vector<std::string>>> not_applicable;
   for (const PropertyResult& result : report.results) {
     if (result.verdict == Verdict::not_applicable) {
-      not_applicable.push_back(result.id);
+      auto group = std::ranges::find(not_applicable, result.reason, [](const auto& one) { return one.first; });
+      if (group == not_applicable.end()) group = not_applicable.insert(not_applicable.end(), {result.reason, {}});
+      group->second.push_back(result.id);
     } else {
       text += result_lines(report, result, colour);
     }
   }
-  if (!not_applicable.empty()) {
-    text += painted(colour, "2", fmt::format("  not applicable: {}", wrapped(fmt::format("{}", fmt::join(not_applicable, ", ")), 4, 110))) + "\n";
+  for (const auto& [reason, ids] : not_applicable) {
+    text += painted(colour, "2", "  " + wrapped(fmt::format("not applicable ({}): {}", printable(reason), fmt::join(ids, ", ")), 4, 110)) + "\n";
   }
   const bool has_examples = std::any_of(report.results.begin(), report.results.end(),
                                         [](const PropertyResult& result) { return result.simplest.has_value(); });

@@ -25,7 +25,7 @@ std::vector<std::int64_t> positions(const PositionRange& range, std::int64_t fir
   std::vector<std::int64_t> values;
   for (std::int64_t row = 0; row < extents.batch; ++row) {
     for (std::int64_t token = 0; token < extents.tokens; ++token) {
-      values.push_back(range.first + (first - range.first + token + 7 * row) % width);
+      values.push_back(range.first + (first - range.first + token + batch_row_distance * row) % width);
     }
   }
   return values;

@@ -21,6 +21,9 @@ struct Extents {
 /// two from 2^-4 to 2^4 and rounded to the dtype, so that neighbours differ in sign and magnitude.
 Tensor vectors(const Rope& encoding, Dtype dtype, const Extents& extents, std::int64_t fill);
 
+/// How far apart the rows of a batch start.
+inline constexpr std::int64_t batch_row_distance = 7;
+
 /// Positions [batch, tokens], all in the range: token t of batch row b is at first + t + 7 b, wrapping round at the range's end,
 /// so that rows differ.
 std::vector<std::int64_t> positions(const PositionRange& range, std::int64_t first, const Extents& extents);

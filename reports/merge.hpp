@@ -1,0 +1,21 @@
+#pragma once
+
+#include <span>
+#include <stdexcept>
+
+#include "reports/report.hpp"
+
+namespace sextant {
+
+/// Shards that do not make one report. what() is one line that says why.
+class MergeError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// The report of the run whose shards these are, in any order: the same, but for times and the environment, which is the first shard's. Property k of a
+/// run is judged by shard k mod N.
+/// @throws MergeError for reports that are no shards, of different versions, subjects, specs, profiles, seeds or counts, and for missing or repeated ones.
+Report merge(std::span<const Report> shards);
+
+}  // namespace sextant
