@@ -26,6 +26,17 @@ Property untouched_channels_property();  // rope_untouched.cpp
 Property pair_isolation_property();      // rope_isolation.cpp
 Property token_isolation_property();     // rope_isolation.cpp
 Property nan_isolation_property();       // rope_isolation.cpp
+Property code_bounds_property();         // code_laws.cpp
+Property uniform_step_property();        // code_laws.cpp
+Property scatter_gradient_property();    // code_laws.cpp
+Property out_of_range_property();        // code_laws.cpp
+Property bias_translation_property();    // bias_laws.cpp
+Property bias_monotone_property();       // bias_laws.cpp
+Property permutation_property();         // attention_laws.cpp
+Property joint_permutation_property();   // attention_laws.cpp
+Property position_shift_property();      // attention_laws.cpp
+Property weights_sum_property();         // attention_laws.cpp
+Property causal_leak_property();         // attention_laws.cpp
 Property prefix_consistency_property();  // prefix_consistency.cpp
 Property row_independence_property();    // row_independence.cpp
 Property determinism_property();         // call_determinism.cpp

@@ -26,6 +26,7 @@ struct Mutant {
 // Each in a file of its own; names are unique over all.
 std::vector<Mutant> sinusoidal_mutants();
 std::vector<Mutant> rope_mutants();
+std::vector<Mutant> other_mutants();  ///< of every other encoding
 
 /// Every mutant and control.
 const std::vector<Mutant>& registry();

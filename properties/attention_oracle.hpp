@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "lib/numeric/tensor.hpp"
+#include "lib/spec/spec.hpp"
+#include "properties/budget.hpp"
+#include "properties/question.hpp"
+#include "reference/alibi.hpp"
+#include "reference/attention.hpp"
+#include "reference/rope.hpp"
+#include "subjects/subject.hpp"
+
+namespace sextant {
+
+/// What attention is asked about: q [batch, heads, tokens, head_dim], k and v likewise, positions [batch, tokens].
+struct AttentionCase {
+  Tensor q;
+  Tensor k;
+  Tensor v;
+  std::vector<std::int64_t> positions;
+  std::optional<Tensor> weight;  ///< of a relative bias
+  std::int64_t batch;
+  std::int64_t tokens;
+};
+
+/// The case of a question: at most 9 tokens and 2 batch rows, positions rising in each row.
+AttentionCase attention_case(const Spec& spec, const Question& question);
+
+/// Asks it.
+Tensor attend(Session& session, const Spec& spec, const AttentionCase& request);
+
+/// The true result of attention, and the bound on an implementation's error (derived in attention_oracle.cpp). For no position encoding, an added one,
+/// rope, alibi and relative_bias. An object belongs to one thread.
+class AttentionOracle {
+ public:
+  explicit AttentionOracle(const Spec& spec);
+
+  struct Row {
+    reference::RealVector value;  ///< [head_dim]
+    double bound;                 ///< on each element
+  };
+
+  /// Of one query of one head.
+  Row row(const AttentionCase& request, std::int64_t batch, std::int64_t head, std::int64_t token, reference::Precision precision);
+
+ private:
+  struct Vector {
+    reference::RealVector value;
+    std::vector<double> norms;   // of each pair, or of each channel where nothing turns
+    std::vector<double> errors;  // of each pair's rotation
+  };
+  struct Bias {
+    reference::Enclosure value;
+    double error;
+  };
+
+  Vector turned(const Tensor& tensor, std::int64_t row, std::int64_t position, std::int64_t length, reference::Precision precision);
+  Bias bias_of(const AttentionCase& request, std::int64_t head, std::int64_t query, std::int64_t key, reference::Precision precision);
+
+  Spec spec_;
+  Attention encoding_;
+  std::optional<reference::RopeReference> rope_;
+  std::optional<ErrorBudget> budget_;
+  std::optional<reference::AlibiReference> alibi_;
+};
+
+}  // namespace sextant
