@@ -1,6 +1,8 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <memory>
+#include <optional>
 #include <nlohmann/json.hpp>
 
 #include "app/command.hpp"
@@ -90,6 +92,45 @@ std::vector<Row> recipe_rows() {
   return rows;
 }
 
+// What mathematics says of each property under each spec: "holds", "fails", or nothing where it is not stated.
+std::optional<std::string> theory_of(const Property& property, const Spec& spec) {
+  if (property.not_applicable(spec)) return std::nullopt;
+  return std::string(name_of(property.theory(spec)));
+}
+
+// Encodings against properties. Where an encoding has settings that theory tells apart, the example says which.
+int print_matrix(bool as_json) {
+  std::vector<std::pair<std::string, Spec>> specs;
+  for (const Row& row : encoding_rows()) specs.emplace_back(row.name, parse_spec(row.json["example"].dump()));
+  for (const auto& [name, json] : {std::pair{"integer, normalised", R"({"encoding":"integer","normalize":true})"}, {"alibi, key index", R"({"encoding":"alibi","num_heads":8,"form":"key_index"})"},
+                                   {"rope, partial", R"({"encoding":"rope","head_dim":128,"rotary_dim":64})"}, {"attention, causal", R"({"encoding":"attention","num_heads":8,"head_dim":64,"causal":true})"},
+                                   {"attention with rope", R"({"encoding":"attention","num_heads":8,"head_dim":64,"position":{"encoding":"rope","head_dim":64}})"}}) {
+    specs.emplace_back(name, parse_spec(json));
+  }
+  if (as_json) {
+    auto list = nlohmann::ordered_json::array();
+    for (const Property& property : catalogue()) {
+      nlohmann::ordered_json row{{"property", property.id}};
+      for (const auto& [name, spec] : specs) row[name] = theory_of(property, spec).value_or("not_applicable");
+      list.push_back(std::move(row));
+    }
+    fmt::print("{}\n", list.dump(2));
+    return 0;
+  }
+  fmt::print("| property |");
+  for (const auto& [name, spec] : specs) fmt::print(" {} |", name);
+  fmt::print("\n|---|{}|\n", fmt::join(std::vector<std::string>(specs.size(), "---"), "|"));
+  for (const Property& property : catalogue()) {
+    fmt::print("| {} |", property.id);
+    for (const auto& [name, spec] : specs) {
+      const auto theory = theory_of(property, spec);
+      fmt::print(" {} |", !theory ? "" : *theory == "fails" ? "fails, with a witness" : *theory);
+    }
+    fmt::print("\n");
+  }
+  return 0;
+}
+
 int print(const std::vector<Row>& rows, bool as_json) {
   if (as_json) {
     auto list = nlohmann::ordered_json::array();
@@ -107,12 +148,16 @@ Run add_list(CLI::App& app) {
   struct Arguments {
     std::string what;
     bool json = false;
+    bool matrix = false;
   };
   auto arguments = std::make_shared<Arguments>();
   CLI::App* command = app.add_subcommand("list", "List properties, specs (presets), encodings, targets (instruction sets), mutants or recipes");
   command->add_option("what", arguments->what, "properties, specs, encodings, targets, mutants or recipes")->required();
+  command->add_flag("--matrix", arguments->matrix, "For properties: what mathematics says of each encoding, as a table");
   command->add_flag("--json", arguments->json, "As JSON");
   return [arguments] {
+    if (arguments->matrix && arguments->what != "properties") throw UsageError("list --matrix: expected properties");
+    if (arguments->matrix) return print_matrix(arguments->json);
     if (arguments->what == "properties") return print(property_rows(), arguments->json);
     if (arguments->what == "specs") return print(spec_rows(), arguments->json);
     if (arguments->what == "encodings") return print(encoding_rows(), arguments->json);
