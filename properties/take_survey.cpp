@@ -9,14 +9,11 @@
 #include <span>
 
 #include "lib/numeric/ulp.hpp"
-#include "properties/budget.hpp"
+#include "properties/encoded_pairs.hpp"
 #include "properties/gen/position.hpp"
-#include "properties/gen/vectors.hpp"
 #include "properties/question.hpp"
 #include "reference/measures.hpp"
 #include "reference/recipe.hpp"
-#include "reference/rope.hpp"
-#include "reference/sinusoidal.hpp"
 #include "reference/wide_value.hpp"
 #include "subjects/operations.hpp"
 
@@ -32,14 +29,6 @@ constexpr std::int64_t most_channels = 128;
 constexpr std::int64_t offsets_shown = 256;
 constexpr std::int64_t offsets_searched = 4096;
 constexpr std::size_t aliases_told = 3;
-
-// A pair's values at one position: (sin, cos) of a sinusoid, of a unit vector for rope.
-struct Values {
-  double sin;
-  double cos;
-};
-
-using Rows = std::vector<std::vector<Values>>;  // [positions][pairs]
 
 // Positions from the simplest on, 1, 2, 3, 4, 5, 7, 9, 13, 17, ... further, none of them round in binary, where narrow types are exact; the claim's
 // last among them.
@@ -58,139 +47,6 @@ std::vector<std::int64_t> grid_positions(const Spec& spec) {
   return positions;
 }
 
-// sinusoidal and rope alike: what is asked, and what is true.
-class Encoded {
- public:
-  explicit Encoded(const Spec& spec) : spec_(spec) {
-    if (const auto* sinusoidal = std::get_if<Sinusoidal>(&spec.encoding)) {
-      sine_.emplace(*sinusoidal);
-    } else {
-      rope_.emplace(std::get<Rope>(spec.encoding));
-    }
-  }
-
-  std::int64_t pairs_count() const { return sine_ ? pairs(sine_->encoding()) : pairs(rope_->encoding()); }
-  double radius() { return sine_ ? std::fabs(sine_->encoding().scale) : rope_->attention_factor(reference::first_precision).upper(); }
-
-  Rows ask(Session& session, const std::vector<std::int64_t>& positions) const {
-    Rows rows;
-    const auto count = std::ssize(positions);
-    if (sine_) {
-      const Sinusoidal& encoding = sine_->encoding();
-      const Tensor table = encode(session, spec_, positions);
-      for (std::int64_t row = 0; row < count; ++row) {
-        auto& values = rows.emplace_back();
-        for (std::int64_t pair = 0; pair < pairs(encoding); ++pair) {
-          const Channels at = channels_of_pair(encoding, pair);
-          values.push_back({table.at(row * encoding.dim + at.first), table.at(row * encoding.dim + at.second)});
-        }
-      }
-      return rows;
-    }
-    const Rope& encoding = rope_->encoding();
-    const Tensor x = gen::vectors(encoding, spec_.dtype, {.batch = 1, .tokens = count, .heads = 1}, 0);
-    const Tensor y = rotate(session, spec_, x, positions);
-    for (std::int64_t row = 0; row < count; ++row) {
-      auto& values = rows.emplace_back();
-      for (std::int64_t pair = 0; pair < pairs(encoding); ++pair) {
-        const Channels at = channels_of_pair(encoding, encoding.output_pairing, pair);
-        values.push_back({y.at(row * encoding.head_dim + at.second), y.at(row * encoding.head_dim + at.first)});
-      }
-    }
-    return rows;
-  }
-
-  // What a recipe gives for the same question; nothing where none is known.
-  std::optional<Rows> emulate(const reference::Recipe& recipe, const std::vector<std::int64_t>& positions) const {
-    auto emulation = reference::RecipeEmulation::of(recipe, spec_);
-    if (!emulation) return std::nullopt;
-    Rows rows;
-    const std::int64_t length = reference::sequence_length(positions);
-    for (const std::int64_t position : positions) {
-      auto& values = rows.emplace_back();
-      if (sine_) {
-        const std::vector<double> row = emulation->encode(position);
-        for (std::int64_t pair = 0; pair < pairs(sine_->encoding()); ++pair) {
-          const Channels at = channels_of_pair(sine_->encoding(), pair);
-          values.push_back({row[static_cast<std::size_t>(at.first)], row[static_cast<std::size_t>(at.second)]});
-        }
-      } else {
-        for (const reference::Intermediates& had : emulation->at(position, length)) {
-          const auto turned = emulation->rotate(had, 1, 0);
-          values.push_back({turned.second, turned.first});
-        }
-      }
-    }
-    return rows;
-  }
-
-  struct Truth {
-    std::vector<DoubleDoubleWithin> sin;  // times scale or attention factor
-    std::vector<DoubleDoubleWithin> cos;
-    std::vector<double> angle;
-  };
-
-  // [positions], in a call of `length`.
-  std::vector<Truth> truth(const std::vector<std::int64_t>& positions, std::int64_t length) {
-    const reference::FastRotations fast = sine_ ? sine_->fast() : rope_->fast(length);
-    const auto factor = sine_ ? DoubleDoubleWithin::exactly(sine_->encoding().scale) : DoubleDoubleWithin::of(rope_->attention_factor(reference::first_precision));
-    const std::vector<double> w = frequencies(length);
-    reference::RotationRow row = fast.make_row();
-    std::vector<Truth> list;
-    for (const std::int64_t position : positions) {
-      const std::int64_t place = sine_ ? position + sine_->encoding().position_offset : is_clockwise() ? -position : position;
-      fast.at(place, row);
-      Truth& at = list.emplace_back();
-      for (std::size_t i = 0; i < w.size(); ++i) {
-        at.sin.push_back(factor * row.sin(i));
-        at.cos.push_back(factor * row.cos(i));
-        at.angle.push_back(w[i] * static_cast<double>(place));
-      }
-    }
-    return list;
-  }
-
-  // Positive, in radians per position.
-  std::vector<double> frequencies(std::int64_t length) {
-    std::vector<double> list;
-    for (std::int64_t pair = 0; pair < pairs_count(); ++pair) {
-      const reference::Enclosure angle = sine_ ? sine_->shift(1, pair, reference::first_precision).angle : rope_->angle(1, pair, length, reference::first_precision);
-      list.push_back(std::fabs(angle.upper()));
-    }
-    return list;
-  }
-
-  bool is_clockwise() const { return rope_ && rope_->encoding().direction == Direction::clockwise; }
-
-  ErrorBudget budget(AccuracyClass accuracy) const {
-    if (sine_) return {accuracy, spec_.dtype, sine_->frequencies(), pairs(sine_->encoding())};
-    return {accuracy, spec_.dtype, rope_->frequencies(), spec_.max_position};
-  }
-
-  // What the class allows for one value.
-  double bound(const ErrorBudget& allowed, const Truth& at, std::size_t i, bool is_sine, double size) const {
-    const auto pair = static_cast<std::int64_t>(i);
-    const DoubleDoubleWithin& value = is_sine ? at.sin[i] : at.cos[i];
-    const reference::Bounds quick = sine_ ? allowed.element_bound(magnitude(value), is_sine ? at.cos[i].high : at.sin[i].high, size, at.angle[i], pair)
-                                          : allowed.component_bound(size, at.angle[i], pair);
-    if (std::isfinite(quick.upper)) return quick.lower;
-    // At a border of binades: the exact tier's bound of the doubles nearest to the truth.
-    const Precision precision = reference::first_precision;
-    const auto near = [&](double x) { return reference::Enclosure(x, precision); };
-    return (sine_ ? allowed.element_bound(near(value.high), near(is_sine ? at.cos[i].high : at.sin[i].high), near(size), near(at.angle[i]), pair)
-                  : allowed.component_bound(near(size), near(at.angle[i]), pair))
-        .upper();
-  }
-
-  // The unit of a ULP: the pair's norm for a rotation, the value itself for a code.
-  double unit(double truth, double size) const { return ulp(spec_.dtype, rope_ ? size : truth); }
-
- private:
-  Spec spec_;
-  std::optional<reference::SinusoidalReference> sine_;
-  std::optional<reference::RopeReference> rope_;
-};
-
 // At least so much is it off: what the enclosure of the truth leaves open is not held against it.
 double error_of(double value, const DoubleDoubleWithin& truth) {
   return std::isfinite(value) ? magnitude(DoubleDoubleWithin::exactly(value) - truth).lower : std::numeric_limits<double>::infinity();
@@ -202,7 +58,7 @@ bool is_nearest(Dtype dtype, double value, const DoubleDoubleWithin& truth) {
 }
 
 // Whether every value of a row is within the class.
-bool row_within(Encoded& encoded, AccuracyClass accuracy, const ErrorBudget& budget, Dtype dtype, const std::vector<Values>& row, const Encoded::Truth& truth, double size) {
+bool row_within(EncodedPairs& encoded, AccuracyClass accuracy, const ErrorBudget& budget, Dtype dtype, const std::vector<PairValues>& row, const EncodedPairs::Truth& truth, double size) {
   for (std::size_t i = 0; i < row.size(); ++i) {
     for (const bool is_sine : {true, false}) {
       const double value = is_sine ? row[i].sin : row[i].cos;
@@ -217,11 +73,11 @@ constexpr std::array classes{AccuracyClass::correctly_rounded,  AccuracyClass::f
                              AccuracyClass::float32_recurrence, AccuracyClass::float16_angle, AccuracyClass::bfloat16_angle};
 
 // How far the pair's angle is from the true one, in (-pi, pi].
-double angle_error(const Values& value, const Encoded::Truth& truth, std::size_t i) {
+double angle_error(const PairValues& value, const EncodedPairs::Truth& truth, std::size_t i) {
   return std::atan2(value.sin * truth.cos[i].high - value.cos * truth.sin[i].high, value.cos * truth.cos[i].high + value.sin * truth.sin[i].high);
 }
 
-ErrorGrid grid_of(Encoded& encoded, const Spec& spec, const std::vector<std::int64_t>& positions, const Rows& rows, const std::vector<Encoded::Truth>& truth) {
+ErrorGrid grid_of(EncodedPairs& encoded, const Spec& spec, const std::vector<std::int64_t>& positions, const Rows& rows, const std::vector<EncodedPairs::Truth>& truth) {
   const double size = encoded.radius();
   const ErrorBudget budget = encoded.budget(spec.accuracy);
   ErrorGrid grid;
@@ -267,7 +123,7 @@ ErrorGrid grid_of(Encoded& encoded, const Spec& spec, const std::vector<std::int
 
 // Where the error comes from, told by how it grows: not with the position: the table's values or the last rounding; in proportion to the position,
 // pair by pair: the frequency; otherwise the angle.
-std::string stage_of(const Rows& rows, const std::vector<Encoded::Truth>& truth, double size, double unit) {
+std::string stage_of(const Rows& rows, const std::vector<EncodedPairs::Truth>& truth, double size, double unit) {
   double near = 0;
   double far = 0;
   std::size_t worst_pair = 0;
@@ -296,7 +152,7 @@ std::string stage_of(const Rows& rows, const std::vector<Encoded::Truth>& truth,
   return least * most > 0 && (most - least) <= 0.2 * std::max(std::fabs(most), std::fabs(least)) ? "frequency" : "angle";
 }
 
-FrequencyCurve frequencies_of(Session& session, Encoded& encoded, const Spec& spec) {
+FrequencyCurve frequencies_of(Session& session, EncodedPairs& encoded, const Spec& spec) {
   const std::int64_t start = gen::simplest_position(gen::range_of(spec));
   std::vector<std::int64_t> steps;
   for (std::int64_t step = 1; step < spec.max_position - start && step <= (std::int64_t{1} << 30); step *= 4) steps.push_back(step);
@@ -309,8 +165,8 @@ FrequencyCurve frequencies_of(Session& session, Encoded& encoded, const Spec& sp
     double measured = std::nan("");
     // The longest step that is surely below half a turn.
     for (std::size_t s = 0; s < steps.size() && (s == 0 || curve.claimed[i] * static_cast<double>(steps[s]) <= 1.5); ++s) {
-      const Values& here = rows[0][i];
-      const Values& there = rows[s + 1][i];
+      const PairValues& here = rows[0][i];
+      const PairValues& there = rows[s + 1][i];
       const double turned = std::atan2(there.sin * here.cos - there.cos * here.sin, here.cos * there.cos + here.sin * there.sin);
       if (std::isfinite(turned)) measured = (encoded.is_clockwise() ? -turned : turned) / static_cast<double>(steps[s]);
     }
@@ -319,7 +175,7 @@ FrequencyCurve frequencies_of(Session& session, Encoded& encoded, const Spec& sp
   return curve;
 }
 
-SimilarityCurve similarity_of(Session& session, Encoded& encoded, const Spec& spec) {
+SimilarityCurve similarity_of(Session& session, EncodedPairs& encoded, const Spec& spec) {
   const gen::PositionRange range = gen::range_of(spec);
   SimilarityCurve curve;
   // Position 1000, where there is one, as such pictures are usually drawn.
@@ -337,8 +193,8 @@ SimilarityCurve similarity_of(Session& session, Encoded& encoded, const Spec& sp
   for (std::int64_t offset = 0; offset < count; ++offset) {
     double sum = 0;
     for (std::size_t i = 0; i < w.size(); ++i) {
-      const Values& a = rows[0][i];
-      const Values& b = rows[static_cast<std::size_t>(offset)][i];
+      const PairValues& a = rows[0][i];
+      const PairValues& b = rows[static_cast<std::size_t>(offset)][i];
       sum += a.sin * b.sin + a.cos * b.cos;
     }
     curve.offsets.push_back(offset);
@@ -359,10 +215,10 @@ SimilarityCurve similarity_of(Session& session, Encoded& encoded, const Spec& sp
 }
 
 void measure(Survey& survey, Session& session, const Spec& spec) {
-  Encoded encoded(spec);
+  EncodedPairs encoded(spec);
   const std::vector<std::int64_t> positions = grid_positions(spec);
   const Rows rows = encoded.ask(session, positions);
-  const std::vector<Encoded::Truth> truth = encoded.truth(positions, reference::sequence_length(positions));
+  const std::vector<EncodedPairs::Truth> truth = encoded.truth(positions, reference::sequence_length(positions));
   const double size = encoded.radius();
   const double unit = ulp(spec.dtype, size);
 
@@ -377,7 +233,7 @@ void measure(Survey& survey, Session& session, const Spec& spec) {
   survey.stage = stage_of(rows, truth, size, unit);
   for (const reference::Recipe& recipe : reference::recipes()) {
     const auto emulated = encoded.emulate(recipe, positions);
-    const auto same = [](const Values& a, const Values& b) { return a.sin == b.sin && a.cos == b.cos; };
+    const auto same = [](const PairValues& a, const PairValues& b) { return a.sin == b.sin && a.cos == b.cos; };
     if (emulated && std::ranges::equal(*emulated, rows, [&](const auto& a, const auto& b) { return std::ranges::equal(a, b, same); })) {
       survey.recipe = recipe.name;
       break;
