@@ -57,9 +57,15 @@ std::string write_json(const Report& report) {
   json["exit_status"] = report.exit_status;
   json["properties"] = ordered_json::array();
   for (const PropertyResult& result : report.results) json["properties"].push_back(result_json(report, result));
-  json["survey"] = report.survey ? survey_json(*report.survey) : ordered_json();
+  json["survey"] = ordered_json();
   json["seconds"] = report.seconds;
-  return json.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+  std::string text = json.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+  // Its long lists on one line: a value a line would make a report of a page one of ten thousand lines. Only the top level is indented so.
+  if (report.survey) {
+    const std::string place = "\n  \"survey\": ";
+    text.replace(text.rfind(place) + place.size(), 4, survey_json(*report.survey).dump(-1, ' ', false, ordered_json::error_handler_t::replace));
+  }
+  return text;
 }
 
 }  // namespace sextant
