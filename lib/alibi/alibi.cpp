@@ -41,11 +41,20 @@ Approximation<Real> power_times(std::int64_t numerator, std::int64_t denominator
 
 }  // namespace
 
+bool AlibiEncoder::is_whole(const Slope& slope) { return slope.numerator % slope.denominator == 0; }
+
 AlibiEncoder::AlibiEncoder(const Alibi& encoding) : encoding_(checked(encoding)) {
+  fill_wide_constants();
   for (std::int64_t head = 0; head < encoding.num_heads; ++head) {
     const Exponent exponent = exponent_of(encoding.num_heads, head);
-    Slope slope{exponent.numerator, exponent.denominator, 1};
-    slope.nearest = product({exponent.numerator, exponent.denominator, std::numeric_limits<double>::quiet_NaN()}, 1, Dtype::float64);
+    Slope slope{exponent.numerator, exponent.denominator, 0, 0};
+    if (is_whole(slope)) {
+      slope.high = std::ldexp(1.0, -static_cast<int>(slope.numerator / slope.denominator));
+    } else {
+      const auto power = power_times<WideFloat<192>>(slope.numerator, slope.denominator, 1).value;
+      slope.high = static_cast<double>(power);
+      slope.low = static_cast<double>(WideFloat<192>(power - slope.high));
+    }
     slopes_.push_back(slope);
   }
 }
@@ -53,18 +62,33 @@ AlibiEncoder::AlibiEncoder(const Alibi& encoding) : encoding_(checked(encoding))
 // The power of two is irrational unless the denominator divides the numerator, so that the product is no tie.
 double AlibiEncoder::product(const Slope& slope, std::int64_t factor, Dtype dtype) {
   if (factor == 0) return 0;
-  if (slope.numerator % slope.denominator == 0) {
+  constexpr std::int64_t exact = std::int64_t{1} << 53;  // the factors that are doubles
+  const bool is_double = factor >= -exact && factor <= exact;
+  if (is_whole(slope)) {
+    if (is_double) return round_to(dtype, slope.high * static_cast<double>(factor));
     const auto whole = static_cast<int>(slope.numerator / slope.denominator);
-    // Two exact terms, as a factor beyond 2^53 is no double.
     ExactSum sum;
     sum.add(std::ldexp(static_cast<double>(factor >> 32), 32 - whole));
     sum.add(std::ldexp(static_cast<double>(factor & 0xFFFFFFFF), -whole));
     return sum.rounded(dtype);
   }
-  // The slope, the factor and the product are rounded once each: below 3.1 u in all, and 8 u leaves room for the interval's own ends.
-  const double value = slope.nearest * static_cast<double>(factor);
-  const double error = std::fabs(value) * 0x1p-50;
-  if (const auto rounded = rounded_alike(dtype, Interval{value - error, value + error})) return *rounded;
+  if (is_double) {
+    // m = high + low within 2^-106 m (1 + 2^-50), and high f = p + e exactly, |e| <= 2^-53 |p|. low f and its sum with e are rounded: by at most 2^-106 |p|
+    // and 2^-105 |p| in first order, and as much as the latter once more where the margin is put to it. Together below 2^-103 |p|.
+    const double f = static_cast<double>(factor);
+    const double p = slope.high * f;
+    const double rest = std::fma(slope.high, f, -p) + slope.low * f;
+    const double margin = std::fabs(p) * 0x1p-102;
+    const double low = p + (rest - margin);
+    const double high = p + (rest + margin);
+    if (dtype == Dtype::float64) {
+      if (low == high) return low;
+    } else {
+      // low is the nearest double to a number within 2^-101 |p|: an end at 2^-51 |p|, itself rounded, still lies beyond both.
+      const double error = std::fabs(low) * 0x1p-51;
+      if (const auto rounded = rounded_alike(dtype, Interval{low - error, low + error})) return *rounded;
+    }
+  }
   return correctly_rounded(dtype, [&]<class Real>() { return power_times<Real>(slope.numerator, slope.denominator, factor); });
 }
 

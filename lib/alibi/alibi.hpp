@@ -33,12 +33,15 @@ class AlibiEncoder {
   const Alibi& encoding() const { return encoding_; }
 
  private:
-  /// 2^(-numerator/denominator), and its nearest float64.
+  /// 2^(-numerator/denominator), and the two float64 whose sum is within 2^-106 of its size: the nearest, and the nearest to what is left.
   struct Slope {
     std::int64_t numerator;
     std::int64_t denominator;
-    double nearest;
+    double high;
+    double low;
   };
+
+  static bool is_whole(const Slope& slope);  // a whole power of two
 
   static double product(const Slope& slope, std::int64_t factor, Dtype dtype);
 
