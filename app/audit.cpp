@@ -5,11 +5,14 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <thread>
 
+#include "app/audit_encodings.hpp"
 #include "app/command.hpp"
+#include "app/encodings.hpp"
 #include "app/environment.hpp"
 #include "app/progress.hpp"
 #include "app/report.hpp"
@@ -124,26 +127,16 @@ int baseline_status(const Report& report, const Comparison& comparison) {
   return report.exit_status == 1 ? 0 : report.exit_status;
 }
 
-int run_audit(const Arguments& arguments, bool max_position_given) {
-  if (arguments.threads < 1) throw UsageError("--threads: expected at least 1");
-  if (!(arguments.timeout > 0 && arguments.timeout <= 86400)) throw UsageError("--timeout: expected seconds above 0 and at most 86400");
+// The audit of one claim, its files written where --report says. `arguments` name the claim as the report's command line shall.
+Report judged(const Arguments& arguments, bool max_position_given, const Spec& claimed, const std::stop_token& stop) {
   const auto start = std::chrono::steady_clock::now();
-  const Spec claimed = read_spec(arguments, max_position_given);
   const Profile profile = read_profile(arguments.profile);
   const std::optional<Shard> shard = read_shard(arguments.shard);
-  if (shard && !arguments.replay.empty()) throw UsageError("--shard: a replay is one case alone");
-  if (shard && !arguments.baseline.empty()) throw UsageError("--shard: merge the shards first, then compare with the baseline");
   if (!arguments.report.empty()) prepare_directory(arguments.report);
 
-  std::optional<Report> baseline;
-  if (!arguments.baseline.empty()) {
-    baseline = read_json_file(arguments.baseline);
-  }
-
-  const SignalsToStop signals;
   OpenOptions open;
   open.limits.timeout = std::chrono::milliseconds(static_cast<std::int64_t>(arguments.timeout * 1000));
-  open.limits.stop = signals.token();
+  open.limits.stop = stop;
   if (!arguments.python.empty()) open.python = arguments.python;
   const std::unique_ptr<Subject> subject = subject_from_argument(arguments.subject, claimed, open);
   const Spec spec = subject->within_reach(claimed);
@@ -155,7 +148,7 @@ int run_audit(const Arguments& arguments, bool max_position_given) {
     options.profile = profile;
     options.seed = arguments.seed;
     options.threads = arguments.threads;
-    options.stop = signals.token();
+    options.stop = stop;
     options.progress = [&](std::int64_t done, std::int64_t total) { bar.show(done, total); };
     outcome = judge(arguments, *subject, spec, options);
   }
@@ -185,12 +178,20 @@ int run_audit(const Arguments& arguments, bool max_position_given) {
     report.exit_status = 0;
   }
   report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (!arguments.report.empty()) write_reports(report, arguments.report);
+  return report;
+}
 
-  fmt::print("{}", write_terminal(report, isatty(STDOUT_FILENO) != 0 ? Colour::ansi : Colour::none));
-  if (!arguments.report.empty()) {
-    write_reports(report, arguments.report);
-    fmt::print("report in {}\n", arguments.report);
+int run_one(const Arguments& arguments, bool max_position_given) {
+  const Spec claimed = read_spec(arguments, max_position_given);
+  std::optional<Report> baseline;
+  if (!arguments.baseline.empty()) {
+    baseline = read_json_file(arguments.baseline);
   }
+  const SignalsToStop signals;
+  const Report report = judged(arguments, max_position_given, claimed, signals.token());
+  fmt::print("{}", write_terminal(report, isatty(STDOUT_FILENO) != 0 ? Colour::ansi : Colour::none));
+  if (!arguments.report.empty()) fmt::print("report in {}\n", arguments.report);
   if (!baseline) return report.exit_status;
   if (const std::string why = why_incomparable(*baseline, report); !why.empty()) throw UsageError(fmt::format("--baseline {}: {}", arguments.baseline, why));
   const Comparison comparison = compare(*baseline, report);
@@ -199,13 +200,55 @@ int run_audit(const Arguments& arguments, bool max_position_given) {
   return baseline_status(report, comparison);
 }
 
+// Our own encoders against the example of each encoding, a folder of --report each.
+int run_every_encoding(const Arguments& arguments, bool max_position_given) {
+  for (const auto& [option, value] : {std::pair{"--baseline", &arguments.baseline}, std::pair{"--replay", &arguments.replay}}) {
+    if (!value->empty()) throw UsageError(fmt::format("{}: name the claim with --spec", option));
+  }
+  const auto own_arguments = [&](std::string_view encoding, std::string_view spec) {
+    Arguments own = arguments;
+    own.spec = spec;
+    own.max_position = std::min(own.max_position, parse_spec(spec).max_position);  // a grid or a lookup ends before
+    if (!arguments.report.empty()) own.report = (std::filesystem::path(arguments.report) / encoding).string();
+    return own;
+  };
+  // What cannot be taken is told before the first audit, not after some.
+  for (const EncodingExample& example : encoding_examples()) {
+    const Arguments own = own_arguments(example.encoding, example.spec);
+    try {
+      read_spec(own, max_position_given);
+    } catch (const SpecError& error) {
+      throw SpecError(fmt::format("{}: {}", example.encoding, error.what()));
+    }
+    if (!own.report.empty()) prepare_directory(own.report);
+  }
+  const SignalsToStop signals;
+  const int status = audit_encodings([&](const std::string& encoding, const std::string& spec) {
+    const Arguments own = own_arguments(encoding, spec);
+    return judged(own, max_position_given, read_spec(own, max_position_given), signals.token());
+  });
+  if (!arguments.report.empty()) fmt::print("reports in {}\n", arguments.report);
+  return status;
+}
+
+int run_audit(const Arguments& arguments, bool max_position_given) {
+  if (arguments.threads < 1) throw UsageError("--threads: expected at least 1");
+  if (!(arguments.timeout > 0 && arguments.timeout <= 86400)) throw UsageError("--timeout: expected seconds above 0 and at most 86400");
+  read_profile(arguments.profile);
+  const std::optional<Shard> shard = read_shard(arguments.shard);
+  if (shard && !arguments.replay.empty()) throw UsageError("--shard: a replay is one case alone");
+  if (shard && !arguments.baseline.empty()) throw UsageError("--shard: merge the shards first, then compare with the baseline");
+  const bool every_encoding = arguments.subject == "builtin" && arguments.spec.empty() && arguments.hf_config.empty();
+  return every_encoding ? run_every_encoding(arguments, max_position_given) : run_one(arguments, max_position_given);
+}
+
 }  // namespace
 
 Run add_audit(CLI::App& app) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* command = app.add_subcommand("audit", "Judge an implementation by every property that applies to its spec");
   command->add_option("subject", arguments->subject, "builtin, python:FILE.py, exec:COMMAND or file:TABLE.npy")->required();
-  command->add_option("--spec", arguments->spec, "What is claimed: a file, inline JSON or a preset's name");
+  command->add_option("--spec", arguments->spec, "What is claimed: a file, inline JSON or a preset's name; builtin without it: every encoding");
   command->add_option("--hf-config", arguments->hf_config, "A Hugging Face config.json as the spec");
   command->add_option("--profile", arguments->profile, "quick, standard or exhaustive")->capture_default_str();
   command->add_option("--seed", arguments->seed, "Seed of everything random")->capture_default_str();

@@ -136,15 +136,31 @@ TEST_F(Command, ASubjectWithoutTheOperationExitsFour) {
   EXPECT_NE(finished.output.find("nothing applicable ran"), std::string::npos);
 }
 
+// Without a spec, builtin is audited against every encoding, a folder of reports each.
 TEST_F(Command, EveryEncodingOfOursHolds) {
-  for (const auto& encoding : nlohmann::json::parse(sextant("list encodings --json").output)) {
+  const Finished finished = sextant("audit builtin --profile quick --report reports");
+  EXPECT_EQ(finished.status, 0) << finished.output << finished.error;
+  EXPECT_EQ(finished.error, "");
+  const auto encodings = nlohmann::json::parse(sextant("list encodings --json").output);
+  EXPECT_EQ(std::count(finished.output.begin(), finished.output.end(), '\n'), std::ssize(encodings) + 3) << finished.output;
+  for (const auto& encoding : encodings) {
     const std::string name = encoding["encoding"];
+    EXPECT_NE(("\n" + finished.output).find("\n" + name + " "), std::string::npos) << finished.output;
+    const auto json = nlohmann::json::parse(read_all(directory_ / "reports" / name / "report.json"));
+    EXPECT_EQ(json["exit_status"], 0) << name;
+    EXPECT_EQ(json["spec"], encoding["example"]);
+    EXPECT_TRUE(std::ranges::any_of(json["properties"], [](const auto& property) { return property["id"] == "accuracy" && property["verdict"] == "holds"; })) << name;
+    EXPECT_TRUE(std::filesystem::exists(directory_ / "reports" / name / "report.html"));
     write("spec.json", encoding["example"].dump());
-    const Finished finished = sextant("audit builtin --profile quick --spec spec.json");
-    EXPECT_EQ(finished.status, 0) << name << finished.output;
-    EXPECT_NE(finished.output.find("accuracy             holds"), std::string::npos) << name;
     if (name != "sinusoidal" && name != "rope") expect_one_line(sextant("audit file:table.npy --spec spec.json"), "sinusoidal, not " + name);
   }
+}
+
+TEST_F(Command, APropertyOfOneEncodingLeavesTheOthersAside) {
+  const Finished finished = sextant("audit builtin --profile quick --only isometry --max-position 100");
+  EXPECT_EQ(finished.status, 0) << finished.output << finished.error;
+  EXPECT_NE(finished.output.find("alibi          nothing applicable"), std::string::npos) << finished.output;
+  EXPECT_NE(finished.output.find("1 of 1 encodings hold"), std::string::npos) << finished.output;
 }
 
 TEST_F(Command, ReportsAreComparedAndRendered) {
@@ -218,7 +234,12 @@ TEST_F(Command, BadArgumentsExitTwoWithOneLine) {
   write("spec.json", R"({"encoding":"sinusoidal"})");
   const std::pair<const char*, const char*> lines[] = {
       {R"(audit builtin --spec '{"encoding":"rope","head_dim":64,"typo":1}')", "typo"},
-      {"audit builtin", "exactly one of --spec and --hf-config"},
+      {"audit python:absent.py", "exactly one of --spec and --hf-config"},
+      {"audit builtin --replay accuracy:position=1,rows=1", "--replay: name the claim with --spec"},
+      {"audit builtin --baseline spec.json", "--baseline: name the claim with --spec"},
+      {"audit builtin --only nothing", "--only nothing: no such property"},
+      {"audit builtin --max-position 0", "integer: "},
+      {"audit builtin --report spec.json", "--report spec.json"},
       {"audit builtin --spec no-such-preset", "no-such-preset"},
       {"audit builtin --spec spec.json", "spec.json: spec: dim: needed"},
       {"audit builtin --hf-config config.json", "rope_type"},

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/command.hpp"
+#include "app/encodings.hpp"
 #include "lib/numeric/targets.hpp"
 #include "lib/spec/presets.hpp"
 #include "properties/catalogue.hpp"
@@ -46,14 +47,9 @@ std::vector<Row> spec_rows() {
 // The least spec of each encoding, written out, shows its fields and their defaults.
 std::vector<Row> encoding_rows() {
   std::vector<Row> rows;
-  for (const char* spec :
-       {R"({"encoding":"integer"})", R"({"encoding":"binary","dim":17})", R"({"encoding":"sinusoidal","dim":512})",
-        R"({"encoding":"sinusoidal_2d","dim":768,"height":14,"width":14})", R"({"encoding":"learned","dim":768,"max_positions":512})",
-        R"({"encoding":"rope","head_dim":128})", R"({"encoding":"rope_nd","head_dim":128,"sections":[16,24,24]})",
-        R"({"encoding":"xpos","head_dim":128})", R"({"encoding":"alibi","num_heads":8})", R"({"encoding":"relative_bias"})",
-        R"({"encoding":"attention","num_heads":8,"head_dim":64})"}) {
-    const auto fields = nlohmann::ordered_json::parse(to_json(parse_spec(spec)));
-    const std::string name = fields["encoding"];
+  for (const EncodingExample& example : encoding_examples()) {
+    const auto fields = nlohmann::ordered_json::parse(to_json(parse_spec(example.spec)));
+    const std::string name(example.encoding);
     rows.push_back({name, fmt::format("for example {}", fields.dump()), {{"encoding", name}, {"example", fields}}});
   }
   return rows;

@@ -1,0 +1,72 @@
+#include "app/audit_encodings.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+
+#include "app/encodings.hpp"
+#include "lib/spec/spec.hpp"
+
+namespace sextant {
+namespace {
+
+Report with(Verdict verdict, int status) {
+  Report report;
+  report.subject = "builtin";
+  report.claim = "float32-angle";
+  report.profile = "quick";
+  PropertyResult result;
+  result.id = "accuracy";
+  result.title = "near to the true one";
+  result.verdict = verdict;
+  report.results.push_back(result);
+  report.exit_status = status;
+  return report;
+}
+
+struct Outcome {
+  int status;
+  std::string text;
+};
+
+// Encodings that are not named hold.
+Outcome audited(const std::map<std::string, Report>& reports) {
+  testing::internal::CaptureStdout();
+  const int status = audit_encodings([&](const std::string& encoding, const std::string& spec) {
+    EXPECT_EQ(encoding_name(parse_spec(spec)), encoding);
+    const auto found = reports.find(encoding);
+    return found == reports.end() ? with(Verdict::holds, 0) : found->second;
+  });
+  return {status, testing::internal::GetCapturedStdout()};
+}
+
+TEST(AuditEncodings, EveryEncodingHasALine) {
+  const Outcome outcome = audited({});
+  EXPECT_EQ(outcome.status, 0);
+  for (const EncodingExample& example : encoding_examples()) EXPECT_NE(outcome.text.find(std::string(example.encoding) + " "), std::string::npos);
+  EXPECT_NE(outcome.text.find("11 of 11 encodings hold"), std::string::npos) << outcome.text;
+  EXPECT_EQ(outcome.text.find("profile"), std::string::npos) << "a report in full without a failure";
+}
+
+TEST(AuditEncodings, TheWorstStatusIsThatOfAllAndFailuresAreShownInFull) {
+  const Outcome violated = audited({{"xpos", with(Verdict::violated, 1)}, {"alibi", with(Verdict::crashed, 3)}, {"rope", with(Verdict::undecided, 4)}});
+  EXPECT_EQ(violated.status, 1);
+  EXPECT_NE(violated.text.find("VIOLATED"), std::string::npos) << violated.text;
+  EXPECT_NE(violated.text.find("8 of 11 encodings hold"), std::string::npos) << violated.text;
+  EXPECT_EQ(audited({{"alibi", with(Verdict::crashed, 3)}, {"rope", with(Verdict::undecided, 4)}}).status, 3);
+  EXPECT_EQ(audited({{"rope", with(Verdict::undecided, 4)}}).status, 4);
+  EXPECT_EQ(audited({{"rope", with(Verdict::unsupported, 4)}}).status, 4);
+}
+
+TEST(AuditEncodings, AnEncodingThatNothingAppliesToCountsOnlyIfNothingAppliesToAny) {
+  const Outcome one = audited({{"rope", with(Verdict::not_applicable, 4)}});
+  EXPECT_EQ(one.status, 0);
+  EXPECT_NE(one.text.find("10 of 10 encodings hold"), std::string::npos) << one.text;
+  std::map<std::string, Report> all;
+  for (const EncodingExample& example : encoding_examples()) all[std::string(example.encoding)] = with(Verdict::not_applicable, 4);
+  EXPECT_EQ(audited(all).status, 4);
+}
+
+}  // namespace
+}  // namespace sextant
