@@ -4,7 +4,7 @@
 
 #include <stdexcept>
 
-#include "lib/numeric/checks.hpp"
+#include "lib/table_rows.hpp"
 
 namespace sextant {
 
@@ -15,20 +15,26 @@ BinaryEncoder::BinaryEncoder(const Binary& encoding) : encoding_(encoding) {
   validate(spec);
 }
 
-void BinaryEncoder::encode(std::span<const std::int64_t> positions, Dtype dtype, std::span<std::byte> out) const {
-  check_bytes("BinaryEncoder::encode", out, std::ssize(positions) * encoding_.dim, dtype);
-  const std::size_t width = size_of(dtype);
-  std::byte* place = out.data();
+void BinaryEncoder::encode(std::span<const std::int64_t> positions, const Rows& out) const {
+  check_table(out, std::ssize(positions), encoding_.dim);
   for (const std::int64_t position : positions) {
     // dim is at most 63, so the shift is defined.
     if (position < 0 || (position >> encoding_.dim) != 0) {
       throw std::out_of_range(fmt::format("BinaryEncoder::encode: position {} has not {} binary digits", position, encoding_.dim));
     }
-    for (std::int64_t channel = 0; channel < encoding_.dim; ++channel, place += width) {
-      const std::int64_t digit = position >> channel & 1;
-      store(dtype, static_cast<double>(encoding_.normalize ? 2 * digit - 1 : digit), place);
-    }
   }
+  with_bits_of(out.dtype, [&]<class Bits>(Bits) {
+    const auto zero = bits_of<Bits>(out.dtype, encoding_.normalize ? -1 : 0);
+    const auto one = bits_of<Bits>(out.dtype, 1);
+    for_each_row(out, [&](std::int64_t row, std::byte* place) {
+      const std::int64_t position = positions[static_cast<std::size_t>(row)];
+      for (std::int64_t channel = 0; channel < encoding_.dim; ++channel) put(place, channel, (position >> channel & 1) != 0 ? one : zero);
+    });
+  });
+}
+
+void BinaryEncoder::encode(std::span<const std::int64_t> positions, Dtype dtype, std::span<std::byte> out) const {
+  encode(positions, dense_rows("BinaryEncoder::encode", out, dtype, std::ssize(positions), encoding_.dim));
 }
 
 Tensor BinaryEncoder::encode(std::span<const std::int64_t> positions, Dtype dtype) const {

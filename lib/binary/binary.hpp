@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 
+#include "lib/numeric/rounding.hpp"
 #include "lib/numeric/tensor.hpp"
 #include "lib/spec/spec.hpp"
 
@@ -16,8 +17,12 @@ class BinaryEncoder {
   /// @throws SpecError if the encoding is outside its domain.
   explicit BinaryEncoder(const Binary& encoding);
 
-  /// The rows of `positions` into `out`: [positions.size(), dim], row-major and dense, of a floating `dtype`, at any alignment; exact.
-  /// @throws std::invalid_argument for int64 or an `out` of another size, std::out_of_range unless 0 <= position < 2^dim.
+  /// Row r of `out` becomes the code of positions[r], exactly: out.rows = positions.size(), out.width = dim, any row_stride >= dim, any alignment, any
+  /// floating dtype; bytes between the rows are untouched.
+  /// @throws std::invalid_argument naming what does not fit, std::out_of_range unless 0 <= position < 2^dim, both before anything is written.
+  void encode(std::span<const std::int64_t> positions, const Rows& out) const;
+
+  /// The same into dense rows, [positions.size(), dim] of `dtype`. @throws std::invalid_argument for int64 or an `out` of another size.
   void encode(std::span<const std::int64_t> positions, Dtype dtype, std::span<std::byte> out) const;
 
   /// The same as a tensor.

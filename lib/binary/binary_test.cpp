@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "lib/numeric/truth_test.hpp"
+#include "lib/table_rows_test.hpp"
 #include "reference/binary.hpp"
 
 namespace sextant {
@@ -39,6 +40,24 @@ TEST(BinaryEncoder, RefusesWhatItDoesNotHave) {
   EXPECT_THROW(encoder.encode({}, Dtype::int64), std::invalid_argument);
   std::vector<std::byte> memory(7);
   EXPECT_THROW(encoder.encode(std::vector<std::int64_t>{1}, Dtype::float16, memory), std::invalid_argument);
+}
+
+TEST(BinaryEncoder, WritesItsRowsAndNothingElse) {
+  for (const Dtype dtype : floating_dtypes) {
+    for (const std::int64_t dim : {1, 2, 3, 17, 63}) {
+      const BinaryEncoder encoder({dim, true});
+      const std::vector<std::int64_t> positions{0, 1, (std::int64_t{1} << (dim - 1)), 0, 1};
+      expect_only_its_rows(encoder.encode(positions, dtype), [&](const Rows& out) { encoder.encode(positions, out); });
+    }
+  }
+  std::vector<std::byte> memory(64);
+  expect_refusals({Dtype::float32, memory.data(), 2, 3, 4}, [](const Rows& out) { BinaryEncoder({3, false}).encode(std::vector<std::int64_t>{1, 2}, out); });
+}
+
+TEST(BinaryEncoder, WhatIsRefusedIsNotBegun) {
+  std::vector<std::byte> memory(8, std::byte{7});
+  EXPECT_THROW(BinaryEncoder({1, false}).encode(std::vector<std::int64_t>{1, 2}, Dtype::float32, memory), std::out_of_range);
+  EXPECT_EQ(memory, std::vector<std::byte>(8, std::byte{7}));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "lib/numeric/checks.hpp"
+#include "lib/table_rows.hpp"
 
 namespace sextant {
 namespace {
@@ -31,18 +32,23 @@ IntegerEncoder::IntegerEncoder(const Integer& encoding, std::int64_t max_positio
   validate(spec);
 }
 
-void IntegerEncoder::encode(std::span<const std::int64_t> positions, Dtype dtype, std::span<std::byte> out) const {
-  check_bytes("IntegerEncoder::encode", out, std::ssize(positions) * encoding_.dim, dtype);
+void IntegerEncoder::encode(std::span<const std::int64_t> positions, const Rows& out) const {
+  check_table(out, std::ssize(positions), encoding_.dim);
   check_range("IntegerEncoder::encode", positions);
   const auto last = static_cast<double>(max_position_ - 1);
-  const std::size_t width = size_of(dtype);
-  std::byte* place = out.data();
-  for (const std::int64_t position : positions) {
-    const auto number = static_cast<double>(position);
-    double value = number;
-    if (encoding_.normalize) value = dtype == Dtype::float64 ? number / last : quotient_to_odd(number, last);
-    for (std::int64_t channel = 0; channel < encoding_.dim; ++channel, place += width) store(dtype, value, place);
-  }
+  with_bits_of(out.dtype, [&]<class Bits>(Bits) {
+    for_each_row(out, [&](std::int64_t row, std::byte* place) {
+      const auto number = static_cast<double>(positions[static_cast<std::size_t>(row)]);
+      double value = number;
+      if (encoding_.normalize) value = out.dtype == Dtype::float64 ? number / last : quotient_to_odd(number, last);
+      const auto bits = bits_of<Bits>(out.dtype, value);
+      for (std::int64_t channel = 0; channel < encoding_.dim; ++channel) put(place, channel, bits);
+    });
+  });
+}
+
+void IntegerEncoder::encode(std::span<const std::int64_t> positions, Dtype dtype, std::span<std::byte> out) const {
+  encode(positions, dense_rows("IntegerEncoder::encode", out, dtype, std::ssize(positions), encoding_.dim));
 }
 
 Tensor IntegerEncoder::encode(std::span<const std::int64_t> positions, Dtype dtype) const {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "lib/numeric/truth_test.hpp"
+#include "lib/table_rows_test.hpp"
 #include "reference/integer.hpp"
 
 namespace sextant {
@@ -57,6 +58,18 @@ TEST(IntegerEncoder, RefusesWhatItDoesNotHave) {
   EXPECT_NO_THROW(encoder.encode(one, Dtype::float32, memory));
   EXPECT_THROW(encoder.encode(std::vector<std::int64_t>{(std::int64_t{1} << 53) + 1}, Dtype::float32), std::out_of_range);
   EXPECT_EQ(encoder.encode({}, Dtype::float16).shape, (std::vector<std::int64_t>{0, 2}));
+}
+
+TEST(IntegerEncoder, WritesItsRowsAndNothingElse) {
+  const std::vector<std::int64_t> positions{0, 5, 131071, -7, 2};
+  for (const Dtype dtype : floating_dtypes) {
+    for (const std::int64_t dim : {1, 2, 3, 17}) {
+      const IntegerEncoder encoder({dim, true}, 131072);
+      expect_only_its_rows(encoder.encode(positions, dtype), [&](const Rows& out) { encoder.encode(positions, out); });
+    }
+  }
+  std::vector<std::byte> memory(64);
+  expect_refusals({Dtype::float32, memory.data(), 2, 3, 4}, [](const Rows& out) { IntegerEncoder({3, false}, 9).encode(std::vector<std::int64_t>{1, 2}, out); });
 }
 
 }  // namespace

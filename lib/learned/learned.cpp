@@ -11,6 +11,7 @@
 #include "lib/numeric/checks.hpp"
 #include "lib/numeric/exact_sum.hpp"
 #include "lib/numeric/parallel.hpp"
+#include "lib/table_rows.hpp"
 
 namespace sextant {
 
@@ -29,17 +30,22 @@ void LearnedEncoder::check(const char* function, std::span<const std::int64_t> p
   }
 }
 
+void LearnedEncoder::encode(std::span<const std::int64_t> positions, const Tensor& weight, const Rows& out) const {
+  constexpr const char* function = "LearnedEncoder::encode";
+  check_tensor(function, "weight", weight, {encoding_.max_positions, encoding_.dim});
+  check_table(out, std::ssize(positions), encoding_.dim);
+  if (out.dtype != weight.dtype) throw std::invalid_argument(fmt::format("out: dtype {}, that of the weight is {}", name_of(out.dtype), name_of(weight.dtype)));
+  check(function, positions);
+  const std::size_t bytes = static_cast<std::size_t>(encoding_.dim) * size_of(weight.dtype);
+  for_each_row(out, [&](std::int64_t row, std::byte* place) {
+    std::memcpy(place, weight.data.data() + static_cast<std::size_t>(positions[static_cast<std::size_t>(row)]) * bytes, bytes);
+  });
+}
+
 void LearnedEncoder::encode(std::span<const std::int64_t> positions, const Tensor& weight, std::span<std::byte> out) const {
   constexpr const char* function = "LearnedEncoder::encode";
   check_tensor(function, "weight", weight, {encoding_.max_positions, encoding_.dim});
-  check_bytes(function, out, std::ssize(positions) * encoding_.dim, weight.dtype);
-  check(function, positions);
-  const std::size_t row = static_cast<std::size_t>(encoding_.dim) * size_of(weight.dtype);
-  std::byte* place = out.data();
-  for (const std::int64_t position : positions) {
-    std::memcpy(place, weight.data.data() + static_cast<std::size_t>(position) * row, row);
-    place += row;
-  }
+  encode(positions, weight, dense_rows(function, out, weight.dtype, std::ssize(positions), encoding_.dim));
 }
 
 Tensor LearnedEncoder::encode(std::span<const std::int64_t> positions, const Tensor& weight) const {

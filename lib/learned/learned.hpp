@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 
+#include "lib/numeric/rounding.hpp"
 #include "lib/numeric/tensor.hpp"
 #include "lib/spec/spec.hpp"
 
@@ -16,9 +17,12 @@ class LearnedEncoder {
   /// @throws SpecError if `encoding` is outside its domain.
   explicit LearnedEncoder(const Learned& encoding);
 
-  /// The rows of `positions` into `out`: [positions.size(), dim], row-major and dense, of the weight's floating dtype, bit for bit.
-  /// @throws std::invalid_argument for a weight of another shape or an `out` of another size, std::out_of_range unless
-  /// 0 <= position < max_positions, before anything is written.
+  /// Row r of `out` becomes the weight's row positions[r], bit for bit: out.rows = positions.size(), out.width = dim, any row_stride >= dim, any
+  /// alignment, the weight's floating dtype; bytes between the rows are untouched. `weight` and `out` do not overlap.
+  /// @throws std::invalid_argument naming what does not fit, std::out_of_range unless 0 <= position < max_positions, both before anything is written.
+  void encode(std::span<const std::int64_t> positions, const Tensor& weight, const Rows& out) const;
+
+  /// The same into dense rows, [positions.size(), dim] of the weight's dtype. @throws std::invalid_argument for an `out` of another size.
   void encode(std::span<const std::int64_t> positions, const Tensor& weight, std::span<std::byte> out) const;
 
   /// The same as a tensor.

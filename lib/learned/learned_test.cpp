@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "lib/numeric/truth_test.hpp"
+#include "lib/table_rows_test.hpp"
 #include "reference/learned.hpp"
 
 namespace sextant {
@@ -80,6 +81,21 @@ TEST(LearnedEncoder, AnIndexOutsideTheTableIsAnError) {
   EXPECT_THROW(encoder.encode({}, Tensor::zeros(Dtype::int64, {7, 3})), std::invalid_argument);
   EXPECT_THROW(encoder.grad_weight(std::vector<std::int64_t>{1}, Tensor::zeros(Dtype::float32, {2, 3})), std::invalid_argument);
   EXPECT_THROW(LearnedEncoder({3, 0}), SpecError);
+}
+
+TEST(LearnedEncoder, WritesItsRowsAndNothingElse) {
+  const std::vector<std::int64_t> positions{6, 0, 0, 3};
+  for (const Dtype dtype : floating_dtypes) {
+    for (const std::int64_t dim : {1, 3, 17}) {
+      const LearnedEncoder encoder({dim, 7});
+      const Tensor weight = random_tensor(dtype, {7, dim}, 1);
+      expect_only_its_rows(encoder.encode(positions, weight), [&](const Rows& out) { encoder.encode(positions, weight, out); });
+    }
+  }
+  std::vector<std::byte> memory(64);
+  const Tensor weight = random_tensor(Dtype::float32, {7, 3}, 1);
+  expect_refusals({Dtype::float32, memory.data(), 2, 3, 4}, [&](const Rows& out) { LearnedEncoder({3, 7}).encode(std::vector<std::int64_t>{1, 2}, weight, out); });
+  EXPECT_THROW(LearnedEncoder({3, 7}).encode(std::vector<std::int64_t>{1, 2}, weight, Rows{Dtype::float16, memory.data(), 2, 3, 3}), std::invalid_argument);
 }
 
 }  // namespace

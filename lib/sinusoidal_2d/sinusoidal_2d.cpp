@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "lib/numeric/checks.hpp"
-#include "lib/numeric/parallel.hpp"
+#include "lib/table_rows.hpp"
 
 namespace sextant {
 namespace {
@@ -21,46 +21,36 @@ const Sinusoidal2d& checked(const Sinusoidal2d& encoding) {
 
 }  // namespace
 
-Sinusoidal2dEncoder::Sinusoidal2dEncoder(const Sinusoidal2d& encoding)
-    : encoding_(checked(encoding)), rotations_(encoding.base, encoding.dim / 2, pairs(encoding)) {}
+Sinusoidal2dEncoder::Sinusoidal2dEncoder(const Sinusoidal2d& encoding) : encoding_(checked(encoding)), half_(half_of(encoding)) {}
 
-void Sinusoidal2dEncoder::encode(std::span<const std::int64_t> positions, Dtype dtype, std::span<std::byte> out) const {
+void Sinusoidal2dEncoder::encode(std::span<const std::int64_t> positions, const Rows& out) const {
   if (positions.size() % 2 != 0) throw std::invalid_argument("Sinusoidal2dEncoder::encode: positions are not [2, n]: an odd number of coordinates");
   const std::int64_t count = std::ssize(positions) / 2;
-  check_bytes("Sinusoidal2dEncoder::encode", out, count * encoding_.dim, dtype);
+  check_table(out, count, encoding_.dim);
   check_range("Sinusoidal2dEncoder::encode", positions);
 
   // Both axes have the same 1-D code: its rows, for every coordinate that occurs.
   std::vector<std::int64_t> coordinates(positions.begin(), positions.end());
   std::ranges::sort(coordinates);
   coordinates.erase(std::ranges::unique(coordinates).begin(), coordinates.end());
-  const Sinusoidal half = half_of(encoding_);
-  const std::size_t half_bytes = static_cast<std::size_t>(half.dim) * size_of(dtype);
-  std::vector<std::byte> rows(coordinates.size() * half_bytes);
-  const std::int64_t pair_count = pairs(encoding_);
-  parallel_for(std::ssize(coordinates), [&](std::int64_t i) {
-    const std::int64_t coordinate = coordinates[static_cast<std::size_t>(i)];
-    std::byte* row = rows.data() + static_cast<std::size_t>(i) * half_bytes;
-    for (std::int64_t pair = 0; pair < pair_count; ++pair) {
-      GeometricRotations::Turn turn = rotations_.at(pair, coordinate);
-      const Channels channels = channels_of_pair(half, pair);
-      store(dtype, turn.combine(dtype, 0, 1), row + static_cast<std::size_t>(channels.first) * size_of(dtype));
-      store(dtype, turn.combine(dtype, 1, 0), row + static_cast<std::size_t>(channels.second) * size_of(dtype));
-    }
-  });
+  const Tensor rows = half_.encode(coordinates, out.dtype);
+  const std::size_t half_bytes = static_cast<std::size_t>(half_.dim()) * size_of(out.dtype);
 
   const auto copy_half = [&](std::int64_t coordinate, std::byte* place) {
     const auto found = std::ranges::lower_bound(coordinates, coordinate) - coordinates.begin();
-    std::memcpy(place, rows.data() + static_cast<std::size_t>(found) * half_bytes, half_bytes);
+    std::memcpy(place, rows.data.data() + static_cast<std::size_t>(found) * half_bytes, half_bytes);
   };
   const bool height_first = encoding_.axis_order == AxisOrder::height_first;
-  for (std::int64_t token = 0; token < count; ++token) {
-    std::byte* place = out.data() + static_cast<std::size_t>(token) * 2 * half_bytes;
+  for_each_row(out, [&](std::int64_t token, std::byte* place) {
     const std::int64_t row = positions[static_cast<std::size_t>(token)];
     const std::int64_t column = positions[static_cast<std::size_t>(count + token)];
     copy_half(height_first ? row : column, place);
     copy_half(height_first ? column : row, place + half_bytes);
-  }
+  });
+}
+
+void Sinusoidal2dEncoder::encode(std::span<const std::int64_t> positions, Dtype dtype, std::span<std::byte> out) const {
+  encode(positions, dense_rows("Sinusoidal2dEncoder::encode", out, dtype, std::ssize(positions) / 2, encoding_.dim));
 }
 
 Tensor Sinusoidal2dEncoder::encode(std::span<const std::int64_t> positions, Dtype dtype) const {

@@ -4,8 +4,9 @@
 #include <cstdint>
 #include <span>
 
-#include "lib/numeric/geometric_rotations.hpp"
+#include "lib/numeric/rounding.hpp"
 #include "lib/numeric/tensor.hpp"
+#include "lib/sinusoidal/sinusoidal.hpp"
 #include "lib/spec/spec.hpp"
 
 namespace sextant {
@@ -17,11 +18,15 @@ class Sinusoidal2dEncoder {
   /// @throws SpecError if `encoding` is outside its domain.
   explicit Sinusoidal2dEncoder(const Sinusoidal2d& encoding);
 
-  /// The rows of n positions into `out`, [n, dim], row-major and dense, of a floating `dtype`, at any alignment. `positions` is
-  /// [2, n], row-major: the n rows, then the n columns; any coordinate, on the grid or not. Each value is the nearest of the dtype to the
-  /// real number, ties to even. Each coordinate is computed once however many positions share it, in memory for as many half rows.
-  /// @throws std::invalid_argument for int64, an odd number of coordinates or an `out` of another size, std::out_of_range for a coordinate beyond
-  /// +-2^53.
+  /// Row r of `out` becomes the code of the r-th of n positions: out.rows = n, out.width = dim, any row_stride >= dim, any alignment, any floating
+  /// dtype; bytes between the rows are untouched. `positions` is [2, n], row-major: the n rows, then the n columns; any coordinate, on the
+  /// grid or not. Each value is the nearest of the dtype to the real number, ties to even. Each coordinate is computed once however many
+  /// positions share it, in memory for as many half rows.
+  /// @throws std::invalid_argument naming what does not fit, or for an odd number of coordinates; std::out_of_range for a coordinate beyond +-2^53;
+  /// both before anything is written.
+  void encode(std::span<const std::int64_t> positions, const Rows& out) const;
+
+  /// The same into dense rows, [n, dim] of `dtype`. @throws std::invalid_argument for int64 or an `out` of another size.
   void encode(std::span<const std::int64_t> positions, Dtype dtype, std::span<std::byte> out) const;
 
   /// The same as a tensor.
@@ -29,7 +34,7 @@ class Sinusoidal2dEncoder {
 
  private:
   Sinusoidal2d encoding_;
-  GeometricRotations rotations_;
+  SinusoidalEncoder half_;  // the code of one coordinate
 };
 
 }  // namespace sextant

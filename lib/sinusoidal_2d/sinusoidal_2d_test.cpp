@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "lib/numeric/truth_test.hpp"
+#include "lib/table_rows_test.hpp"
 #include "reference/sinusoidal_2d.hpp"
 
 namespace sextant {
@@ -81,6 +82,18 @@ TEST(Sinusoidal2dEncoder, RefusesWhatItDoesNotHave) {
   EXPECT_THROW(encoder.encode(std::vector<std::int64_t>{0, (std::int64_t{1} << 53) + 1}, Dtype::float32), std::out_of_range);
   std::vector<std::byte> memory(31);
   EXPECT_THROW(encoder.encode(std::vector<std::int64_t>{0, 0}, Dtype::float32, memory), std::invalid_argument);
+}
+
+TEST(Sinusoidal2dEncoder, WritesItsRowsAndNothingElse) {
+  const std::vector<std::int64_t> positions{0, 5, 131071, -7, 2, 5, 5, 5, 0, 1};
+  for (const Dtype dtype : floating_dtypes) {
+    for (const std::int64_t dim : {4, 8, 36, 68}) {
+      const Sinusoidal2dEncoder encoder(grid(dim, 2, 2));
+      expect_only_its_rows(encoder.encode(positions, dtype), [&](const Rows& out) { encoder.encode(positions, out); });
+    }
+  }
+  std::vector<std::byte> memory(64);
+  expect_refusals({Dtype::float32, memory.data(), 2, 4, 5}, [](const Rows& out) { Sinusoidal2dEncoder(grid(4, 2, 2)).encode(std::vector<std::int64_t>{1, 2, 3, 4}, out); });
 }
 
 }  // namespace
