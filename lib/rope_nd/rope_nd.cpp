@@ -1,6 +1,10 @@
 #include "lib/rope_nd/rope_nd.hpp"
 
+#include <algorithm>
+#include <cstring>
+
 #include "lib/numeric/checks.hpp"
+#include "lib/numeric/parallel.hpp"
 
 namespace sextant {
 namespace {
@@ -12,22 +16,35 @@ const RopeNd& checked(const RopeNd& encoding) {
   return encoding;
 }
 
-PairedChannels channels_of(const RopeNd& encoding) {
+// The channels of each axis as runs of neighbours.
+std::vector<std::vector<RopeNdEncoder::Run>> runs_of(const RopeNd& encoding) {
   const Rope rope = along_diagonal(encoding);
-  PairedChannels channels;
-  for (std::int64_t pair = 0; pair < pairs(encoding); ++pair) channels.from.push_back(channels_of_pair(rope, rope.pairing, pair));
-  channels.to = channels.from;
-  return channels;
+  std::vector<std::vector<std::int64_t>> channels(static_cast<std::size_t>(axes(encoding)));
+  const std::vector<std::int64_t> axis = axis_of_pairs(encoding);
+  for (std::int64_t pair = 0; pair < pairs(encoding); ++pair) {
+    const Channels both = channels_of_pair(rope, rope.pairing, pair);
+    std::vector<std::int64_t>& own = channels[static_cast<std::size_t>(axis[static_cast<std::size_t>(pair)])];
+    own.push_back(both.first);
+    own.push_back(both.second);
+  }
+  std::vector<std::vector<RopeNdEncoder::Run>> runs;
+  for (std::vector<std::int64_t>& own : channels) {
+    std::ranges::sort(own);
+    std::vector<RopeNdEncoder::Run>& of_axis = runs.emplace_back();
+    for (const std::int64_t channel : own) {
+      if (of_axis.empty() || of_axis.back().first + of_axis.back().count != channel) of_axis.push_back({channel, 0});
+      ++of_axis.back().count;
+    }
+  }
+  return runs;
 }
 
 }  // namespace
 
-RopeNdEncoder::RopeNdEncoder(const RopeNd& encoding)
-    : encoding_(checked(encoding)),
-      axis_of_pairs_(axis_of_pairs(encoding)),
-      channels_(channels_of(encoding)),
-      rotations_(encoding.rope_theta, encoding.head_dim, pairs(encoding)) {}
+RopeNdEncoder::RopeNdEncoder(const RopeNd& encoding) : encoding_(checked(encoding)), runs_(runs_of(encoding)), rope_(along_diagonal(encoding)) {}
 
+// Each axis turns whole vectors as the rotary encoding along its coordinate would, some tokens at a time so that they stay in the cache, and of these
+// the channels of its own pairs are taken.
 void RopeNdEncoder::turn(const char* function, Sense sense, const Tensor& x, std::span<const std::int64_t> positions,
                          std::span<std::byte> out) const {
   check_heads(function, x, encoding_.head_dim);
@@ -36,11 +53,34 @@ void RopeNdEncoder::turn(const char* function, Sense sense, const Tensor& x, std
   check_range(function, positions);
   check_bytes(function, out, x.elements(), x.dtype);
   check_apart(function, x.data, out);
-  const auto turn_of = [&](std::int64_t token, std::int64_t pair) {
-    const std::int64_t axis = axis_of_pairs_[static_cast<std::size_t>(pair)];
-    return rotations_.at(pair, positions[static_cast<std::size_t>(axis * tokens + token)]);
-  };
-  rotate_pairs(channels_, sense, x, tokens, x.shape[2], turn_of, out);
+  const std::int64_t heads = x.shape[2];
+  if (tokens == 0 || heads == 0) return;
+  const std::int64_t head_dim = encoding_.head_dim;
+  const std::size_t element = size_of(x.dtype);
+  const std::size_t head_bytes = static_cast<std::size_t>(head_dim) * element;
+  const std::size_t token_bytes = static_cast<std::size_t>(heads) * head_bytes;
+  const std::int64_t chunk = std::max<std::int64_t>(1, (std::int64_t{1} << 16) / static_cast<std::int64_t>(token_bytes));
+  parallel_for((tokens + chunk - 1) / chunk, [&](std::int64_t i) {
+    const std::int64_t first = i * chunk;
+    const std::int64_t count = std::min(tokens - first, chunk);
+    const std::size_t start = static_cast<std::size_t>(first) * token_bytes;
+    Tensor turned = Tensor::zeros(x.dtype, {1, count, heads, head_dim});
+    const ConstHeads from{x.dtype, x.data.data() + start, 1, count, heads, head_dim, 0, heads * head_dim, head_dim};
+    const Heads to{x.dtype, turned.data.data(), 1, count, heads, head_dim, 0, heads * head_dim, head_dim};
+    for (std::size_t axis = 0; axis < runs_.size(); ++axis) {
+      const auto coordinates = positions.subspan(static_cast<std::size_t>(static_cast<std::int64_t>(axis) * tokens + first), static_cast<std::size_t>(count));
+      sense == Sense::counterclockwise ? rope_.apply(from, coordinates, to) : rope_.backward(from, coordinates, to);
+      for (std::int64_t head = 0; head < count * heads; ++head) {
+        const std::size_t offset = static_cast<std::size_t>(head) * head_bytes;
+        const bool stays = coordinates[static_cast<std::size_t>(head / heads)] == 0;  // whatever the bits
+        const std::byte* source = (stays ? x.data.data() + start : turned.data.data()) + offset;
+        for (const Run& run : runs_[axis]) {
+          const std::size_t place = static_cast<std::size_t>(run.first) * element;
+          std::memcpy(out.data() + start + offset + place, source + place, static_cast<std::size_t>(run.count) * element);
+        }
+      }
+    }
+  });
 }
 
 void RopeNdEncoder::rotate(const Tensor& x, std::span<const std::int64_t> positions, std::span<std::byte> out) const {

@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
-#include "lib/numeric/rotate_pairs.hpp"
 #include "lib/numeric/tensor.hpp"
+#include "lib/rope/rope.hpp"
 #include "lib/spec/spec.hpp"
 
 namespace sextant {
@@ -32,13 +32,20 @@ class RopeNdEncoder {
   /// guarantees.
   Tensor backward(const Tensor& grad, std::span<const std::int64_t> positions) const;
 
+  /// `count` neighbouring channels.
+  struct Run {
+    std::int64_t first;
+    std::int64_t count;
+  };
+
  private:
+  enum class Sense { counterclockwise, clockwise };
+
   void turn(const char* function, Sense sense, const Tensor& x, std::span<const std::int64_t> positions, std::span<std::byte> out) const;
 
   RopeNd encoding_;
-  std::vector<std::int64_t> axis_of_pairs_;
-  PairedChannels channels_;
-  GeometricRotations rotations_;
+  std::vector<std::vector<Run>> runs_;  // of each axis
+  RopeEncoder rope_;                    // along the diagonal
 };
 
 }  // namespace sextant
