@@ -1,13 +1,17 @@
 #include "lib/alibi/alibi.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 
+#include "lib/alibi/rows.hpp"
 #include "lib/numeric/checks.hpp"
 #include "lib/numeric/correct_rounding.hpp"
 #include "lib/numeric/exact_sum.hpp"
 #include "lib/numeric/parallel.hpp"
+#include "lib/numeric/targets.hpp"
 
 namespace sextant {
 namespace {
@@ -44,6 +48,7 @@ Approximation<Real> power_times(std::int64_t numerator, std::int64_t denominator
 bool AlibiEncoder::is_whole(const Slope& slope) { return slope.numerator % slope.denominator == 0; }
 
 AlibiEncoder::AlibiEncoder(const Alibi& encoding) : encoding_(checked(encoding)) {
+  target_in_use();  // before the first dispatch
   fill_wide_constants();
   for (std::int64_t head = 0; head < encoding.num_heads; ++head) {
     const Exponent exponent = exponent_of(encoding.num_heads, head);
@@ -103,18 +108,31 @@ void AlibiEncoder::bias(std::span<const std::int64_t> query_positions, std::span
   check_range(function, query_positions);
   check_range(function, key_positions);
   const std::size_t width = size_of(dtype);
+  // Within 2^52 a distance is a double, and the kernel's.
+  const auto is_near = [](std::int64_t position) { return std::abs(position) <= std::int64_t{1} << 52; };
+  const bool near = std::ranges::all_of(query_positions, is_near) && std::ranges::all_of(key_positions, is_near);
+  const std::vector<double> key_numbers(key_positions.begin(), key_positions.end());
   parallel_for(encoding_.num_heads * queries, [&](std::int64_t row) {
     const Slope& slope = slopes_[static_cast<std::size_t>(row / queries)];
     const std::int64_t query = query_positions[static_cast<std::size_t>(row % queries)];
-    std::byte* place = out.data() + static_cast<std::size_t>(row * keys) * width;
-    for (const std::int64_t key : key_positions) {
-      double value = -std::numeric_limits<double>::infinity();
-      if (encoding_.mask == Mask::symmetric || key <= query) {
-        const std::int64_t distance = key <= query ? query - key : key - query;
-        value = product(slope, encoding_.form == AlibiForm::key_index ? key : -distance, dtype);
+    std::byte* out_row = out.data() + static_cast<std::size_t>(row * keys) * width;
+    std::vector<Stretch> open;
+    if (near) {
+      const AlibiSlope::Kind kind = is_whole(slope) ? AlibiSlope::Kind::power_of_two : AlibiSlope::Kind::irrational;
+      fill_alibi_row({dtype, {kind, slope.high, slope.low}, encoding_.mask, encoding_.form, static_cast<double>(query), key_numbers, out_row}, open);
+    } else {
+      open.push_back({0, keys});
+    }
+    for (const Stretch& stretch : open) {
+      for (std::int64_t i = stretch.first; i < stretch.end; ++i) {
+        const std::int64_t key = key_positions[static_cast<std::size_t>(i)];
+        double value = -std::numeric_limits<double>::infinity();
+        if (encoding_.mask == Mask::symmetric || key <= query) {
+          const std::int64_t distance = key <= query ? query - key : key - query;
+          value = product(slope, encoding_.form == AlibiForm::key_index ? key : -distance, dtype);
+        }
+        store(dtype, value, out_row + static_cast<std::size_t>(i) * width);
       }
-      store(dtype, value, place);
-      place += width;
     }
   });
 }

@@ -10,11 +10,12 @@
 
 namespace sextant {
 
-/// ALiBi, Press et al. 2021, section 3, as lib/spec/alibi.hpp states it, for any number of heads. Slopes are computed once. Const: one
-/// encoder may serve any number of threads.
+/// ALiBi, Press et al. 2021, section 3, as lib/spec/alibi.hpp states it, for any number of heads. Slopes are computed once. Runs on the
+/// threads that OpenMP gives it, on the instruction set that targets.hpp picks; the bits depend on neither. Const: one encoder may serve any number of
+/// threads.
 class AlibiEncoder {
  public:
-  /// @throws SpecError if `encoding` is outside its domain.
+  /// @throws SpecError if `encoding` is outside its domain, TargetError if SEXTANT_FORCE_TARGET names no target of this machine.
   explicit AlibiEncoder(const Alibi& encoding);
 
   /// m_h, the nearest value of a floating dtype. Domain: 0 <= head < num_heads.

@@ -8,6 +8,8 @@
 
 #include "lib/alibi/alibi.hpp"
 #include "lib/digest_test.hpp"
+#include "lib/numeric/guard_page_test.hpp"
+#include "lib/numeric/target_test.hpp"
 #include "lib/numeric/truth_test.hpp"
 #include "reference/alibi.hpp"
 
@@ -30,6 +32,9 @@ std::vector<std::int64_t> keys() {
 Tensor last_rows(const Alibi& encoding, Dtype dtype) {
   return AlibiEncoder(encoding).bias(std::vector<std::int64_t>{distances - 1}, keys(), dtype);
 }
+
+class AlibiSweepOn : public OnEveryTarget {};
+SEXTANT_ON_EVERY_TARGET(AlibiSweepOn);
 
 TEST(AlibiSweep, EverySlopeOf128HeadsEqualsTheOracleAtEveryDistance) {
   const Alibi encoding{128, Mask::causal, AlibiForm::distance};
@@ -74,6 +79,34 @@ TEST(AlibiSweep, EveryHeadCountHasTheRowsOfItsSlopes) {
   }
 }
 
+// Every number of keys up to some vectors, at any alignment: each element once, and no byte beside the rows.
+TEST_P(AlibiSweepOn, WritesItsMatricesAndNothingElse) {
+  std::vector<std::int64_t> positions(40);
+  std::iota(positions.begin(), positions.end(), 100);
+  const AlibiEncoder encoder({3, Mask::causal, AlibiForm::distance});
+  for (const Dtype dtype : floating_dtypes) {
+    const Tensor whole = encoder.bias(positions, positions, dtype);
+    for (std::size_t count = 1; count <= positions.size(); ++count) {
+      const std::span<const std::int64_t> some(positions.data(), count);
+      const std::size_t row_bytes = count * size_of(dtype);
+      for (const GuardedBytes::Against against : {GuardedBytes::Against::start, GuardedBytes::Against::end}) {
+        const std::size_t shift = count % 5;
+        GuardedBytes memory(3 * count * row_bytes + shift, against);
+        std::byte* start = memory.data() + (against == GuardedBytes::Against::start ? shift : 0);
+        encoder.bias(some, some, dtype, {start, 3 * count * row_bytes});
+        for (std::size_t row = 0; row < 3 * count; ++row) {
+          const std::size_t row_of_whole = (row / count * positions.size() + row % count) * positions.size() * size_of(dtype);
+          ASSERT_EQ(std::memcmp(start + row * row_bytes, whole.data.data() + row_of_whole, row_bytes), 0) << count << " keys, row " << row;
+        }
+        for (std::size_t i = 0; i < shift; ++i) {
+          const std::byte* rest = against == GuardedBytes::Against::start ? memory.data() : memory.data() + 3 * count * row_bytes;
+          ASSERT_EQ(rest[i], std::byte{GuardedBytes::filler});
+        }
+      }
+    }
+  }
+}
+
 // Rounding to nearest is odd: slope times key is the opposite of the bias of that distance, and a symmetric bias mirrors the causal one.
 TEST(AlibiSweep, TheOtherFormsFollowFromTheCausalDistances) {
   for (const std::int64_t heads : {12, 128}) {
@@ -90,7 +123,7 @@ TEST(AlibiSweep, TheOtherFormsFollowFromTheCausalDistances) {
   }
 }
 
-TEST(AlibiSweep, TablesHaveThePublishedDigests) {
+TEST_P(AlibiSweepOn, TablesHaveThePublishedDigests) {
   struct Case {
     const char* name;
     Alibi encoding;
@@ -107,6 +140,10 @@ TEST(AlibiSweep, TablesHaveThePublishedDigests) {
     for (const Dtype dtype : floating_dtypes) {
       digests[std::string(name_of(dtype)) + " " + entry.name] = digest_on_threads([&] { return encoder.bias(positions, positions, dtype); });
     }
+  }
+  // The very rows that the oracle is asked for above.
+  for (const Dtype dtype : floating_dtypes) {
+    digests[std::string(name_of(dtype)) + " 128 rows"] = digest_on_threads([&] { return last_rows({128, Mask::causal, AlibiForm::distance}, dtype); });
   }
   expect_published("alibi", digests);
 }
