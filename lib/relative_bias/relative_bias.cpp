@@ -1,6 +1,7 @@
 #include "lib/relative_bias/relative_bias.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <numeric>
 #include <optional>
 #include <stdexcept>
@@ -9,6 +10,7 @@
 #include "lib/numeric/correct_rounding.hpp"
 #include "lib/numeric/exact_sum.hpp"
 #include "lib/numeric/parallel.hpp"
+#include "lib/table_rows.hpp"
 
 namespace sextant {
 namespace {
@@ -98,16 +100,22 @@ void RelativeBiasEncoder::bias(std::span<const std::int64_t> query_positions, st
   check_bytes(function, out, elements_of(std::vector<std::int64_t>{heads, queries, keys}), weight.dtype);
   check_range(function, query_positions);
   check_range(function, key_positions);
-  const std::size_t width = size_of(weight.dtype);
-  parallel_for(queries, [&](std::int64_t query) {
-    for (std::int64_t key = 0; key < keys; ++key) {
-      const std::int64_t relative = key_positions[static_cast<std::size_t>(key)] - query_positions[static_cast<std::size_t>(query)];
-      const std::byte* row = weight.data.data() + static_cast<std::size_t>(bucket(relative) * heads) * width;
-      for (std::int64_t head = 0; head < heads; ++head) {
-        std::byte* place = out.data() + static_cast<std::size_t>((head * queries + query) * keys + key) * width;
-        std::copy_n(row + static_cast<std::size_t>(head) * width, width, place);
-      }
+  with_bits_of(weight.dtype, [&]<class Bits>(Bits) {
+    // The weights of one head side by side.
+    std::vector<Bits> by_head(static_cast<std::size_t>(heads * encoding_.num_buckets));
+    for (std::int64_t i = 0; i < weight.elements(); ++i) {
+      std::memcpy(&by_head[static_cast<std::size_t>(i % heads * encoding_.num_buckets + i / heads)], weight.data.data() + static_cast<std::size_t>(i) * sizeof(Bits), sizeof(Bits));
     }
+    parallel_for(queries, [&](std::int64_t query) {
+      std::vector<std::size_t> buckets;
+      buckets.reserve(key_positions.size());
+      for (const std::int64_t key : key_positions) buckets.push_back(static_cast<std::size_t>(bucket(key - query_positions[static_cast<std::size_t>(query)])));
+      for (std::int64_t head = 0; head < heads; ++head) {
+        const Bits* values = by_head.data() + head * encoding_.num_buckets;
+        std::byte* row = out.data() + static_cast<std::size_t>((head * queries + query) * keys) * sizeof(Bits);
+        for (std::int64_t key = 0; key < keys; ++key) put(row, key, values[buckets[static_cast<std::size_t>(key)]]);
+      }
+    });
   });
 }
 

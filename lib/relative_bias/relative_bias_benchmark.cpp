@@ -1,0 +1,37 @@
+#include "lib/relative_bias/relative_bias.hpp"
+
+#include <memory>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "lib/numeric/roofline_benchmark.hpp"
+
+// Square matrices of T5's 8 heads beside the speed of filling memory.
+
+namespace sextant {
+namespace {
+
+void add(Dtype dtype) {
+  constexpr std::int64_t heads = 8;
+  constexpr std::int64_t n = 2048;
+  const std::size_t bytes = static_cast<std::size_t>(heads * n * n) * size_of(dtype);
+  const std::string name = "relative_bias/" + std::string(name_of(dtype)) + "/bidirectional/certified/8x2048x2048";
+  register_paired({name, Roofline::stream_store, bytes, [=](std::span<std::byte> memory) -> std::function<void()> {
+                     const auto encoder = std::make_shared<RelativeBiasEncoder>(RelativeBias{32, 128, true});
+                     const auto weight = std::make_shared<Tensor>(Tensor::zeros(dtype, {32, heads}));
+                     for (std::int64_t i = 0; i < weight->elements(); ++i) weight->set(i, static_cast<double>(i) / 64);
+                     std::vector<std::int64_t> positions(n);
+                     std::iota(positions.begin(), positions.end(), 0);
+                     return [=] { encoder->bias(positions, positions, *weight, memory.first(bytes)); };
+                   }});
+}
+
+const int registered = [] {
+  add(Dtype::float32);
+  add(Dtype::bfloat16);
+  return 0;
+}();
+
+}  // namespace
+}  // namespace sextant

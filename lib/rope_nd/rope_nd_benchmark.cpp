@@ -1,0 +1,51 @@
+#include "lib/rope_nd/rope_nd.hpp"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "lib/numeric/roofline_benchmark.hpp"
+
+// Qwen2-VL's heads on a film of 32 x 32 patches, from one array into another, beside the speed of scaling an array of the same size in place.
+
+namespace sextant {
+namespace {
+
+constexpr std::int64_t tokens = 8192;
+constexpr std::int64_t heads = 16;
+constexpr std::int64_t head_dim = 128;
+
+std::vector<std::int64_t> positions() {
+  std::vector<std::int64_t> list(3 * tokens);
+  for (std::int64_t token = 0; token < tokens; ++token) {
+    list[static_cast<std::size_t>(token)] = 100 + token / 1024;
+    list[static_cast<std::size_t>(tokens + token)] = 100 + token / 32 % 32;
+    list[static_cast<std::size_t>(2 * tokens + token)] = 100 + token % 32;
+  }
+  return list;
+}
+
+void add(Dtype dtype, SectionOrder order) {
+  const std::size_t bytes = static_cast<std::size_t>(tokens * heads * head_dim) * size_of(dtype);
+  const std::string name = "rope_nd/" + std::string(name_of(dtype)) + (order == SectionOrder::blocked ? "/blocked" : "/interleaved") + "/certified/8192x16x128";
+  register_paired({name, Roofline::scale_inplace, bytes, [=](std::span<std::byte> memory) -> std::function<void()> {
+                     RopeNd encoding;
+                     encoding.head_dim = head_dim;
+                     encoding.sections = order == SectionOrder::blocked ? std::vector<std::int64_t>{16, 24, 24} : std::vector<std::int64_t>{24, 20, 20};
+                     encoding.section_order = order;
+                     const auto encoder = std::make_shared<RopeNdEncoder>(encoding);
+                     const auto x = std::make_shared<Tensor>(Tensor::zeros(dtype, {1, tokens, heads, head_dim}));
+                     for (std::int64_t i = 0; i < x->elements(); ++i) x->set(i, static_cast<double>(i % 1021 - 510) / 64);
+                     return [=, list = positions()] { encoder->rotate(*x, list, memory.first(x->data.size())); };
+                   }});
+}
+
+const int registered = [] {
+  add(Dtype::float32, SectionOrder::blocked);
+  add(Dtype::float32, SectionOrder::interleaved);
+  add(Dtype::bfloat16, SectionOrder::blocked);
+  return 0;
+}();
+
+}  // namespace
+}  // namespace sextant
