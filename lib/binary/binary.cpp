@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <array>
+#include <cstring>
 #include <stdexcept>
 
 #include "lib/table_rows.hpp"
@@ -24,11 +26,19 @@ void BinaryEncoder::encode(std::span<const std::int64_t> positions, const Rows& 
     }
   }
   with_bits_of(out.dtype, [&]<class Bits>(Bits) {
+    // The elements of every eight digits in a row.
+    constexpr std::int64_t together = 8;
     const auto zero = bits_of<Bits>(out.dtype, encoding_.normalize ? -1 : 0);
     const auto one = bits_of<Bits>(out.dtype, 1);
+    std::array<std::array<Bits, together>, 1U << together> eights;
+    for (std::size_t digits = 0; digits < eights.size(); ++digits) {
+      for (std::size_t i = 0; i < together; ++i) eights[digits][i] = (digits >> i & 1) != 0 ? one : zero;
+    }
     for_each_row(out, [&](std::int64_t row, std::byte* place) {
-      const std::int64_t position = positions[static_cast<std::size_t>(row)];
-      for (std::int64_t channel = 0; channel < encoding_.dim; ++channel) put(place, channel, (position >> channel & 1) != 0 ? one : zero);
+      auto rest = static_cast<std::uint64_t>(positions[static_cast<std::size_t>(row)]);
+      std::int64_t left = encoding_.dim;
+      for (; left >= together; left -= together, rest >>= together, place += sizeof eights[0]) std::memcpy(place, eights[rest & 0xFF].data(), sizeof eights[0]);
+      for (std::int64_t i = 0; i < left; ++i) put(place, i, eights[rest & 0xFF][static_cast<std::size_t>(i)]);
     });
   });
 }

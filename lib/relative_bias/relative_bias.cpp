@@ -76,17 +76,22 @@ RelativeBiasEncoder::RelativeBiasEncoder(const RelativeBias& encoding) : encodin
   const std::int64_t exact = directed_buckets(encoding) / 2;
   const std::int64_t steps = directed_buckets(encoding) - exact;
   for (std::int64_t step = 1; step < steps; ++step) borders_.push_back(border({exact, encoding.max_distance}, step, steps));
+  constexpr std::int64_t most = 1 << 16;
+  for (std::int64_t distance = 0; distance < std::min(encoding.max_distance, most); ++distance) near_.push_back(static_cast<std::int32_t>(directed_bucket(distance)));
+}
+
+std::int64_t RelativeBiasEncoder::directed_bucket(std::int64_t distance) const {
+  const std::int64_t exact = directed_buckets(encoding_) / 2;
+  return distance < exact ? distance : exact + (std::ranges::upper_bound(borders_, distance) - borders_.begin());
 }
 
 std::int64_t RelativeBiasEncoder::bucket(std::int64_t relative) const {
   const std::int64_t directed = directed_buckets(encoding_);
-  const std::int64_t exact = directed / 2;
   const std::int64_t start = encoding_.bidirectional && relative > 0 ? directed : 0;
   // Distances from max_distance on share the last bucket; the most negative integer has no negative.
   const std::int64_t before = std::min(-std::max(relative, -encoding_.max_distance), encoding_.max_distance);
   const std::int64_t distance = relative <= 0 ? before : encoding_.bidirectional ? relative : 0;
-  if (distance < exact) return start + distance;
-  return start + exact + (std::ranges::upper_bound(borders_, distance) - borders_.begin());
+  return start + (distance < std::ssize(near_) ? near_[static_cast<std::size_t>(distance)] : directed_bucket(distance));
 }
 
 void RelativeBiasEncoder::bias(std::span<const std::int64_t> query_positions, std::span<const std::int64_t> key_positions,
@@ -107,9 +112,9 @@ void RelativeBiasEncoder::bias(std::span<const std::int64_t> query_positions, st
       std::memcpy(&by_head[static_cast<std::size_t>(i % heads * encoding_.num_buckets + i / heads)], weight.data.data() + static_cast<std::size_t>(i) * sizeof(Bits), sizeof(Bits));
     }
     parallel_for(queries, [&](std::int64_t query) {
-      std::vector<std::size_t> buckets;
+      std::vector<std::int32_t> buckets;  // at most 2^16 of them
       buckets.reserve(key_positions.size());
-      for (const std::int64_t key : key_positions) buckets.push_back(static_cast<std::size_t>(bucket(key - query_positions[static_cast<std::size_t>(query)])));
+      for (const std::int64_t key : key_positions) buckets.push_back(static_cast<std::int32_t>(bucket(key - query_positions[static_cast<std::size_t>(query)])));
       for (std::int64_t head = 0; head < heads; ++head) {
         const Bits* values = by_head.data() + head * encoding_.num_buckets;
         std::byte* row = out.data() + static_cast<std::size_t>((head * queries + query) * keys) * sizeof(Bits);

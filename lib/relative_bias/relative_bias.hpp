@@ -38,8 +38,11 @@ class RelativeBiasEncoder {
   const RelativeBias& encoding() const { return encoding_; }
 
  private:
+  std::int64_t directed_bucket(std::int64_t distance) const;
+
   RelativeBias encoding_;
   std::vector<std::int64_t> borders_;  // the least distance of each bucket of one direction beyond the exact ones, but the first
+  std::vector<std::int32_t> near_;     // directed_bucket of the first distances, for speed
 };
 
 }  // namespace sextant

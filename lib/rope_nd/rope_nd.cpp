@@ -1,7 +1,6 @@
 #include "lib/rope_nd/rope_nd.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 #include "lib/numeric/checks.hpp"
 #include "lib/numeric/parallel.hpp"
@@ -16,32 +15,38 @@ const RopeNd& checked(const RopeNd& encoding) {
   return encoding;
 }
 
-// The channels of each axis as runs of neighbours.
-std::vector<std::vector<RopeNdEncoder::Run>> runs_of(const RopeNd& encoding) {
+// For each axis 255 for each channel of its pairs, 0 for the others.
+std::vector<std::vector<unsigned char>> channels_of_axes(const RopeNd& encoding) {
   const Rope rope = along_diagonal(encoding);
-  std::vector<std::vector<std::int64_t>> channels(static_cast<std::size_t>(axes(encoding)));
   const std::vector<std::int64_t> axis = axis_of_pairs(encoding);
+  std::vector<std::vector<unsigned char>> marks(static_cast<std::size_t>(axes(encoding)), std::vector<unsigned char>(static_cast<std::size_t>(encoding.head_dim), 0));
   for (std::int64_t pair = 0; pair < pairs(encoding); ++pair) {
     const Channels both = channels_of_pair(rope, rope.pairing, pair);
-    std::vector<std::int64_t>& own = channels[static_cast<std::size_t>(axis[static_cast<std::size_t>(pair)])];
-    own.push_back(both.first);
-    own.push_back(both.second);
+    std::vector<unsigned char>& own = marks[static_cast<std::size_t>(axis[static_cast<std::size_t>(pair)])];
+    own[static_cast<std::size_t>(both.first)] = own[static_cast<std::size_t>(both.second)] = 255;
   }
-  std::vector<std::vector<RopeNdEncoder::Run>> runs;
-  for (std::vector<std::int64_t>& own : channels) {
-    std::ranges::sort(own);
-    std::vector<RopeNdEncoder::Run>& of_axis = runs.emplace_back();
-    for (const std::int64_t channel : own) {
-      if (of_axis.empty() || of_axis.back().first + of_axis.back().count != channel) of_axis.push_back({channel, 0});
-      ++of_axis.back().count;
-    }
+  return marks;
+}
+
+// The mark of each channel, once for each byte of an element.
+std::vector<unsigned char> spread(const std::vector<unsigned char>& marks, std::size_t element) {
+  std::vector<unsigned char> bytes;
+  bytes.reserve(marks.size() * element);
+  for (const unsigned char mark : marks) bytes.insert(bytes.end(), element, mark);
+  return bytes;
+}
+
+// The bytes of `source` where the mask is 255, those of `out` elsewhere. By bytes and without branches, which compilers make vectors of.
+void blend(const std::vector<unsigned char>& mask, const std::byte* source, std::byte* out) {
+  for (std::size_t i = 0; i < mask.size(); ++i) {
+    const std::byte own{mask[i]};
+    out[i] = (source[i] & own) | (out[i] & ~own);
   }
-  return runs;
 }
 
 }  // namespace
 
-RopeNdEncoder::RopeNdEncoder(const RopeNd& encoding) : encoding_(checked(encoding)), runs_(runs_of(encoding)), rope_(along_diagonal(encoding)) {}
+RopeNdEncoder::RopeNdEncoder(const RopeNd& encoding) : encoding_(checked(encoding)), channels_of_axes_(channels_of_axes(encoding)), rope_(along_diagonal(encoding)) {}
 
 // Each axis turns whole vectors as the rotary encoding along its coordinate would, some tokens at a time so that they stay in the cache, and of these
 // the channels of its own pairs are taken.
@@ -60,6 +65,8 @@ void RopeNdEncoder::turn(const char* function, Sense sense, const Tensor& x, std
   const std::size_t head_bytes = static_cast<std::size_t>(head_dim) * element;
   const std::size_t token_bytes = static_cast<std::size_t>(heads) * head_bytes;
   const std::int64_t chunk = std::max<std::int64_t>(1, (std::int64_t{1} << 16) / static_cast<std::int64_t>(token_bytes));
+  std::vector<std::vector<unsigned char>> masks;
+  for (const std::vector<unsigned char>& marks : channels_of_axes_) masks.push_back(spread(marks, element));
   parallel_for((tokens + chunk - 1) / chunk, [&](std::int64_t i) {
     const std::int64_t first = i * chunk;
     const std::int64_t count = std::min(tokens - first, chunk);
@@ -67,17 +74,14 @@ void RopeNdEncoder::turn(const char* function, Sense sense, const Tensor& x, std
     Tensor turned = Tensor::zeros(x.dtype, {1, count, heads, head_dim});
     const ConstHeads from{x.dtype, x.data.data() + start, 1, count, heads, head_dim, 0, heads * head_dim, head_dim};
     const Heads to{x.dtype, turned.data.data(), 1, count, heads, head_dim, 0, heads * head_dim, head_dim};
-    for (std::size_t axis = 0; axis < runs_.size(); ++axis) {
+    for (std::size_t axis = 0; axis < masks.size(); ++axis) {
       const auto coordinates = positions.subspan(static_cast<std::size_t>(static_cast<std::int64_t>(axis) * tokens + first), static_cast<std::size_t>(count));
       sense == Sense::counterclockwise ? rope_.apply(from, coordinates, to) : rope_.backward(from, coordinates, to);
       for (std::int64_t head = 0; head < count * heads; ++head) {
         const std::size_t offset = static_cast<std::size_t>(head) * head_bytes;
         const bool stays = coordinates[static_cast<std::size_t>(head / heads)] == 0;  // whatever the bits
         const std::byte* source = (stays ? x.data.data() + start : turned.data.data()) + offset;
-        for (const Run& run : runs_[axis]) {
-          const std::size_t place = static_cast<std::size_t>(run.first) * element;
-          std::memcpy(out.data() + start + offset + place, source + place, static_cast<std::size_t>(run.count) * element);
-        }
+        blend(masks[axis], source, out.data() + start + offset);
       }
     }
   });

@@ -32,20 +32,14 @@ class RopeNdEncoder {
   /// guarantees.
   Tensor backward(const Tensor& grad, std::span<const std::int64_t> positions) const;
 
-  /// `count` neighbouring channels.
-  struct Run {
-    std::int64_t first;
-    std::int64_t count;
-  };
-
  private:
   enum class Sense { counterclockwise, clockwise };
 
   void turn(const char* function, Sense sense, const Tensor& x, std::span<const std::int64_t> positions, std::span<std::byte> out) const;
 
   RopeNd encoding_;
-  std::vector<std::vector<Run>> runs_;  // of each axis
-  RopeEncoder rope_;                    // along the diagonal
+  std::vector<std::vector<unsigned char>> channels_of_axes_;
+  RopeEncoder rope_;  // along the diagonal
 };
 
 }  // namespace sextant
