@@ -69,6 +69,23 @@ std::int64_t border(const Curve& curve, std::int64_t step, std::int64_t steps) {
   throw std::domain_error("RelativeBiasEncoder: a border between buckets is undecided at 768 bits");
 }
 
+// From the least to the greatest key - query.
+struct Range {
+  std::int64_t first;
+  std::int64_t last;
+};
+
+// The range where each key follows its neighbour and the queries are so near to each other that the range is no longer than three rows.
+std::optional<Range> short_range(std::span<const std::int64_t> queries, std::span<const std::int64_t> keys) {
+  if (queries.empty() || keys.empty()) return std::nullopt;
+  for (std::size_t i = 1; i < keys.size(); ++i) {
+    if (keys[i] != keys[i - 1] + 1) return std::nullopt;
+  }
+  const auto [least, greatest] = std::ranges::minmax(queries);
+  if (greatest - least > 2 * std::ssize(keys)) return std::nullopt;
+  return Range{keys.front() - greatest, keys.back() - least};
+}
+
 }  // namespace
 
 RelativeBiasEncoder::RelativeBiasEncoder(const RelativeBias& encoding) : encoding_(checked(encoding)) {
@@ -111,13 +128,28 @@ void RelativeBiasEncoder::bias(std::span<const std::int64_t> query_positions, st
     for (std::int64_t i = 0; i < weight.elements(); ++i) {
       std::memcpy(&by_head[static_cast<std::size_t>(i % heads * encoding_.num_buckets + i / heads)], weight.data.data() + static_cast<std::size_t>(i) * sizeof(Bits), sizeof(Bits));
     }
+    const auto place = [&](std::int64_t head, std::int64_t query) { return out.data() + static_cast<std::size_t>((head * queries + query) * keys) * sizeof(Bits); };
+    if (const auto range = short_range(query_positions, key_positions)) {
+      // Neighbouring keys: each row is a part of the head's values in the order of key - query.
+      const std::int64_t distances = range->last - range->first + 1;
+      std::vector<Bits> in_order(static_cast<std::size_t>(heads * distances));
+      for (std::int64_t i = 0; i < distances; ++i) {
+        const std::int64_t own = bucket(range->first + i);
+        for (std::int64_t head = 0; head < heads; ++head) in_order[static_cast<std::size_t>(head * distances + i)] = by_head[static_cast<std::size_t>(head * encoding_.num_buckets + own)];
+      }
+      parallel_for(heads * queries, [&](std::int64_t row) {
+        const std::int64_t first = key_positions.front() - query_positions[static_cast<std::size_t>(row % queries)] - range->first;
+        std::memcpy(place(row / queries, row % queries), in_order.data() + row / queries * distances + first, static_cast<std::size_t>(keys) * sizeof(Bits));
+      });
+      return;
+    }
     parallel_for(queries, [&](std::int64_t query) {
       std::vector<std::int32_t> buckets;  // at most 2^16 of them
       buckets.reserve(key_positions.size());
       for (const std::int64_t key : key_positions) buckets.push_back(static_cast<std::int32_t>(bucket(key - query_positions[static_cast<std::size_t>(query)])));
       for (std::int64_t head = 0; head < heads; ++head) {
         const Bits* values = by_head.data() + head * encoding_.num_buckets;
-        std::byte* row = out.data() + static_cast<std::size_t>((head * queries + query) * keys) * sizeof(Bits);
+        std::byte* row = place(head, query);
         for (std::int64_t key = 0; key < keys; ++key) put(row, key, values[buckets[static_cast<std::size_t>(key)]]);
       }
     });

@@ -66,6 +66,23 @@ TEST(RelativeBiasEncoder, LooksWeightsUpBitForBit) {
   }
 }
 
+// Matrices of neighbouring keys are made from one strip of values, others pair by pair: each pair has the same value in both.
+TEST(RelativeBiasEncoder, NeighbouringKeysHaveTheValuesOfTheirPairs) {
+  const RelativeBiasEncoder encoder({32, 128, true});
+  const Tensor weight = random_tensor(Dtype::bfloat16, {32, 3}, 5);
+  std::vector<std::int64_t> keys(70);
+  for (std::size_t i = 0; i < keys.size(); ++i) keys[i] = static_cast<std::int64_t>(i) - 20;
+  for (const std::vector<std::int64_t>& queries : {std::vector<std::int64_t>{0}, {69, -30, 5}, {10, 150, 11}, {-1000, 5}}) {
+    const Tensor matrices = encoder.bias(queries, keys, weight);
+    std::int64_t i = 0;
+    for (std::int64_t head = 0; head < 3; ++head) {
+      for (const std::int64_t query : queries) {
+        for (const std::int64_t key : keys) ASSERT_EQ(matrices.at(i++), weight.at(encoder.bucket(key - query) * 3 + head)) << query << " to " << key;
+      }
+    }
+  }
+}
+
 TEST(RelativeBiasEncoder, TheGradientIsTheNearestValueToTheSum) {
   const RelativeBias encoding{8, 20, true};
   std::vector<std::int64_t> positions;

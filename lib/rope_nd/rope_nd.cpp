@@ -37,11 +37,12 @@ std::vector<unsigned char> spread(const std::vector<unsigned char>& marks, std::
 }
 
 // The bytes of `source` where the mask is 255, those of `out` elsewhere. By bytes and without branches, which compilers make vectors of.
-void blend(const std::vector<unsigned char>& mask, const std::byte* source, std::byte* out) {
-  for (std::size_t i = 0; i < mask.size(); ++i) {
-    const std::byte own{mask[i]};
-    out[i] = (source[i] & own) | (out[i] & ~own);
-  }
+void blend(std::span<const unsigned char> mask, const std::byte* source, std::byte* out) {
+  const std::size_t size = mask.size();
+  const unsigned char* __restrict own = mask.data();
+  const auto* __restrict from = reinterpret_cast<const unsigned char*>(source);
+  auto* __restrict to = reinterpret_cast<unsigned char*>(out);
+  for (std::size_t i = 0; i < size; ++i) to[i] = static_cast<unsigned char>((from[i] & own[i]) | (to[i] & ~own[i]));
 }
 
 }  // namespace
