@@ -32,7 +32,8 @@ inline void expect_only_its_rows(const Tensor& wanted, const std::function<void(
         std::vector<std::byte> expected(memory.size(), std::byte{GuardedBytes::filler});
         const auto offset = static_cast<std::size_t>(start - memory.data());
         for (std::int64_t row = 0; row < rows; ++row) {
-          std::memcpy(expected.data() + offset + static_cast<std::size_t>(row * stride) * element, wanted.data.data() + static_cast<std::size_t>(row) * width, width);
+          std::byte* place = expected.data() + offset + static_cast<std::size_t>(row * stride) * element;
+          std::memcpy(place, wanted.data.data() + static_cast<std::size_t>(row) * width, width);
         }
         ASSERT_EQ(std::memcmp(expected.data(), memory.data(), expected.size()), 0)
             << "dim " << dim << " " << name_of(wanted.dtype) << " gap " << gap << " shift " << shift;

@@ -16,7 +16,8 @@ void add(Dtype dtype, bool normalize) {
   constexpr std::int64_t rows = 262144;
   constexpr std::int64_t dim = 128;
   const std::string name = "integer/" + std::string(name_of(dtype)) + (normalize ? "/normalised" : "/counted") + "/certified/262144x128";
-  register_paired({name, Roofline::stream_store, static_cast<std::size_t>(rows * dim) * size_of(dtype), [=](std::span<std::byte> memory) -> std::function<void()> {
+  const std::size_t bytes = static_cast<std::size_t>(rows * dim) * size_of(dtype);
+  register_paired({name, Roofline::stream_store, bytes, [=](std::span<std::byte> memory) -> std::function<void()> {
                      const auto encoder = std::make_shared<IntegerEncoder>(Integer{dim, normalize}, rows);
                      std::vector<std::int64_t> positions(rows);
                      std::iota(positions.begin(), positions.end(), 0);

@@ -69,7 +69,9 @@ TEST(IntegerEncoder, WritesItsRowsAndNothingElse) {
     }
   }
   std::vector<std::byte> memory(64);
-  expect_refusals({Dtype::float32, memory.data(), 2, 3, 4}, [](const Rows& out) { IntegerEncoder({3, false}, 9).encode(std::vector<std::int64_t>{1, 2}, out); });
+  expect_refusals({Dtype::float32, memory.data(), 2, 3, 4}, [](const Rows& out) {
+    IntegerEncoder({3, false}, 9).encode(std::vector<std::int64_t>{1, 2}, out);
+  });
 }
 
 }  // namespace

@@ -94,7 +94,9 @@ TEST(LearnedEncoder, WritesItsRowsAndNothingElse) {
   }
   std::vector<std::byte> memory(64);
   const Tensor weight = random_tensor(Dtype::float32, {7, 3}, 1);
-  expect_refusals({Dtype::float32, memory.data(), 2, 3, 4}, [&](const Rows& out) { LearnedEncoder({3, 7}).encode(std::vector<std::int64_t>{1, 2}, weight, out); });
+  expect_refusals({Dtype::float32, memory.data(), 2, 3, 4}, [&](const Rows& out) {
+    LearnedEncoder({3, 7}).encode(std::vector<std::int64_t>{1, 2}, weight, out);
+  });
   EXPECT_THROW(LearnedEncoder({3, 7}).encode(std::vector<std::int64_t>{1, 2}, weight, Rows{Dtype::float16, memory.data(), 2, 3, 3}), std::invalid_argument);
 }
 

@@ -94,7 +94,9 @@ RelativeBiasEncoder::RelativeBiasEncoder(const RelativeBias& encoding) : encodin
   const std::int64_t steps = directed_buckets(encoding) - exact;
   for (std::int64_t step = 1; step < steps; ++step) borders_.push_back(border({exact, encoding.max_distance}, step, steps));
   constexpr std::int64_t most = 1 << 16;
-  for (std::int64_t distance = 0; distance < std::min(encoding.max_distance, most); ++distance) near_.push_back(static_cast<std::int32_t>(directed_bucket(distance)));
+  for (std::int64_t distance = 0; distance < std::min(encoding.max_distance, most); ++distance) {
+    near_.push_back(static_cast<std::int32_t>(directed_bucket(distance)));
+  }
 }
 
 std::int64_t RelativeBiasEncoder::directed_bucket(std::int64_t distance) const {
@@ -126,16 +128,21 @@ void RelativeBiasEncoder::bias(std::span<const std::int64_t> query_positions, st
     // The weights of one head side by side.
     std::vector<Bits> by_head(static_cast<std::size_t>(heads * encoding_.num_buckets));
     for (std::int64_t i = 0; i < weight.elements(); ++i) {
-      std::memcpy(&by_head[static_cast<std::size_t>(i % heads * encoding_.num_buckets + i / heads)], weight.data.data() + static_cast<std::size_t>(i) * sizeof(Bits), sizeof(Bits));
+      Bits& own = by_head[static_cast<std::size_t>(i % heads * encoding_.num_buckets + i / heads)];
+      std::memcpy(&own, weight.data.data() + static_cast<std::size_t>(i) * sizeof own, sizeof own);
     }
-    const auto place = [&](std::int64_t head, std::int64_t query) { return out.data() + static_cast<std::size_t>((head * queries + query) * keys) * sizeof(Bits); };
+    const auto place = [&](std::int64_t head, std::int64_t query) {
+      return out.data() + static_cast<std::size_t>((head * queries + query) * keys) * sizeof(Bits);
+    };
     if (const auto range = short_range(query_positions, key_positions)) {
       // Neighbouring keys: each row is a part of the head's values in the order of key - query.
       const std::int64_t distances = range->last - range->first + 1;
       std::vector<Bits> in_order(static_cast<std::size_t>(heads * distances));
       for (std::int64_t i = 0; i < distances; ++i) {
         const std::int64_t own = bucket(range->first + i);
-        for (std::int64_t head = 0; head < heads; ++head) in_order[static_cast<std::size_t>(head * distances + i)] = by_head[static_cast<std::size_t>(head * encoding_.num_buckets + own)];
+        for (std::int64_t head = 0; head < heads; ++head) {
+          in_order[static_cast<std::size_t>(head * distances + i)] = by_head[static_cast<std::size_t>(head * encoding_.num_buckets + own)];
+        }
       }
       parallel_for(heads * queries, [&](std::int64_t row) {
         const std::int64_t first = key_positions.front() - query_positions[static_cast<std::size_t>(row % queries)] - range->first;
@@ -146,7 +153,8 @@ void RelativeBiasEncoder::bias(std::span<const std::int64_t> query_positions, st
     parallel_for(queries, [&](std::int64_t query) {
       std::vector<std::int32_t> buckets;  // at most 2^16 of them
       buckets.reserve(key_positions.size());
-      for (const std::int64_t key : key_positions) buckets.push_back(static_cast<std::int32_t>(bucket(key - query_positions[static_cast<std::size_t>(query)])));
+      const std::int64_t from = query_positions[static_cast<std::size_t>(query)];
+      for (const std::int64_t key : key_positions) buckets.push_back(static_cast<std::int32_t>(bucket(key - from)));
       for (std::int64_t head = 0; head < heads; ++head) {
         const Bits* values = by_head.data() + head * encoding_.num_buckets;
         std::byte* row = place(head, query);

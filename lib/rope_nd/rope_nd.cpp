@@ -19,7 +19,8 @@ const RopeNd& checked(const RopeNd& encoding) {
 std::vector<std::vector<unsigned char>> channels_of_axes(const RopeNd& encoding) {
   const Rope rope = along_diagonal(encoding);
   const std::vector<std::int64_t> axis = axis_of_pairs(encoding);
-  std::vector<std::vector<unsigned char>> marks(static_cast<std::size_t>(axes(encoding)), std::vector<unsigned char>(static_cast<std::size_t>(encoding.head_dim), 0));
+  const std::vector<unsigned char> none(static_cast<std::size_t>(encoding.head_dim), 0);
+  std::vector<std::vector<unsigned char>> marks(static_cast<std::size_t>(axes(encoding)), none);
   for (std::int64_t pair = 0; pair < pairs(encoding); ++pair) {
     const Channels both = channels_of_pair(rope, rope.pairing, pair);
     std::vector<unsigned char>& own = marks[static_cast<std::size_t>(axis[static_cast<std::size_t>(pair)])];

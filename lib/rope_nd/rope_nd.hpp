@@ -15,7 +15,7 @@ namespace sextant {
 /// w_i p_a, w_i = rope_theta^(-2i/head_dim), a the axis of the pair. Const: one encoder may serve any number of threads.
 class RopeNdEncoder {
  public:
-  /// @throws SpecError if `encoding` is outside its domain.
+  /// @throws SpecError if `encoding` is outside its domain, TargetError if SEXTANT_FORCE_TARGET names no target of this machine.
   explicit RopeNdEncoder(const RopeNd& encoding);
 
   /// Turns `x`, [batch, n, heads, head_dim], row-major and dense, of a floating dtype, by `positions`, [axes, batch, n], row-major and within

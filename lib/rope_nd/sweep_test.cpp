@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "lib/digest_test.hpp"
+#include "lib/numeric/target_test.hpp"
 #include "lib/numeric/truth_test.hpp"
 #include "lib/rope_nd/rope_nd.hpp"
 #include "reference/rope_nd.hpp"
@@ -84,7 +85,10 @@ TEST(RopeNdSweep, EveryPairOfEveryTokenEqualsTheOracle) {
   }
 }
 
-TEST(RopeNdSweep, RotationsHaveThePublishedDigests) {
+class RopeNdSweepOn : public OnEveryTarget {};
+SEXTANT_ON_EVERY_TARGET(RopeNdSweepOn);
+
+TEST_P(RopeNdSweepOn, RotationsHaveThePublishedDigests) {
   Digests digests;
   for (const SectionOrder order : {SectionOrder::blocked, SectionOrder::interleaved}) {
     const RopeNd encoding = encoding_with(order);

@@ -15,7 +15,7 @@ namespace sextant {
 /// sin(w_i c) and cos(w_i c) of each coordinate c in its half of the channels. Const: one encoder may serve any number of threads.
 class Sinusoidal2dEncoder {
  public:
-  /// @throws SpecError if `encoding` is outside its domain.
+  /// @throws SpecError if `encoding` is outside its domain, TargetError if SEXTANT_FORCE_TARGET names no target of this machine.
   explicit Sinusoidal2dEncoder(const Sinusoidal2d& encoding);
 
   /// Row r of `out` becomes the code of the r-th of n positions: out.rows = n, out.width = dim, any row_stride >= dim, any alignment, any floating

@@ -13,8 +13,10 @@ namespace {
 
 void add(Dtype dtype, std::int64_t side, std::int64_t dim) {
   const std::int64_t count = side * side;
-  const std::string name = "sinusoidal_2d/" + std::string(name_of(dtype)) + "/interleaved/certified/" + std::to_string(side) + "x" + std::to_string(side) + "x" + std::to_string(dim);
-  register_paired({name, Roofline::stream_store, static_cast<std::size_t>(count * dim) * size_of(dtype), [=](std::span<std::byte> memory) -> std::function<void()> {
+  const std::string shape = std::to_string(side) + "x" + std::to_string(side) + "x" + std::to_string(dim);
+  const std::string name = "sinusoidal_2d/" + std::string(name_of(dtype)) + "/interleaved/certified/" + shape;
+  const std::size_t bytes = static_cast<std::size_t>(count * dim) * size_of(dtype);
+  register_paired({name, Roofline::stream_store, bytes, [=](std::span<std::byte> memory) -> std::function<void()> {
                      Sinusoidal2d encoding;
                      encoding.dim = dim;
                      encoding.height = encoding.width = side;

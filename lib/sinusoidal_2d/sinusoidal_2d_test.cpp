@@ -93,7 +93,9 @@ TEST(Sinusoidal2dEncoder, WritesItsRowsAndNothingElse) {
     }
   }
   std::vector<std::byte> memory(64);
-  expect_refusals({Dtype::float32, memory.data(), 2, 4, 5}, [](const Rows& out) { Sinusoidal2dEncoder(grid(4, 2, 2)).encode(std::vector<std::int64_t>{1, 2, 3, 4}, out); });
+  expect_refusals({Dtype::float32, memory.data(), 2, 4, 5}, [](const Rows& out) {
+    Sinusoidal2dEncoder(grid(4, 2, 2)).encode(std::vector<std::int64_t>{1, 2, 3, 4}, out);
+  });
 }
 
 }  // namespace

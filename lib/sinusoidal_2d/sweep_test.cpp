@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "lib/digest_test.hpp"
+#include "lib/numeric/target_test.hpp"
 #include "lib/numeric/truth_test.hpp"
 #include "lib/sinusoidal_2d/sinusoidal_2d.hpp"
 #include "reference/sinusoidal_2d.hpp"
@@ -55,7 +56,10 @@ TEST(Sinusoidal2dSweep, EveryValueOfTheGridEqualsTheOracle) {
   }
 }
 
-TEST(Sinusoidal2dSweep, TablesHaveThePublishedDigests) {
+class Sinusoidal2dSweepOn : public OnEveryTarget {};
+SEXTANT_ON_EVERY_TARGET(Sinusoidal2dSweepOn);
+
+TEST_P(Sinusoidal2dSweepOn, TablesHaveThePublishedDigests) {
   Digests digests;
   for (const Layout layout : {Layout::interleaved, Layout::concatenated}) {
     for (const AxisOrder order : {AxisOrder::height_first, AxisOrder::width_first}) {
