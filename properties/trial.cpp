@@ -23,6 +23,7 @@ constexpr int crash_limit = 24;
 constexpr int own_shrink_limit = 40;
 // Tries of the search for the worst case.
 constexpr int worst_limit = 100;
+constexpr int quick_worst_limit = 20;
 constexpr int own_worst_limit = 8;
 constexpr std::size_t quick_own_cases = 2;
 
@@ -99,7 +100,7 @@ class Trial {
       result_.simplest = result_.worst;
       return result_;
     }
-    return conclude(violation, random, stop);
+    return conclude(violation, random, options);
   }
 
   PropertyResult run_one(const Case& values) {
@@ -164,9 +165,11 @@ class Trial {
 
   // Shrinking lands just past the bound and hides how bad it is: looks from the worst case seen for a worse one, by exchanging one of its fields
   // at a time for a drawn one.
-  void seek_worst(rc::Random random, const std::stop_token& stop) {
+  void seek_worst(rc::Random random, const AuditOptions& options) {
+    const std::stop_token& stop = options.stop;
     const rc::Gen<Case> generator = property_.cases(spec_);
-    for (int tries = 0; tries < (property_.sessions == Sessions::own ? own_worst_limit : worst_limit); ++tries) {
+    const int limit = property_.sessions == Sessions::own ? own_worst_limit : options.profile == Profile::quick ? quick_worst_limit : worst_limit;
+    for (int tries = 0; tries < limit; ++tries) {
       // Nothing is beyond what has no bound or is not a number.
       if (!std::isfinite(result_.worst->deviation.of_bound)) return;
       if (stop.stop_requested()) throw Interrupted();
@@ -240,12 +243,12 @@ class Trial {
     return result_;
   }
 
-  PropertyResult conclude(const std::optional<Case>& violation, const rc::Random& random, const std::stop_token& stop) {
+  PropertyResult conclude(const std::optional<Case>& violation, const rc::Random& random, const AuditOptions& options) {
     settle(violation.has_value());
     if (!violation) return result_;
-    if (result_.theory == Theory::holds) seek_worst(random, stop);
+    if (result_.theory == Theory::holds) seek_worst(random, options);
     Judgement simplest;
-    const Case values = shrink(*violation, stop, is_violation);
+    const Case values = shrink(*violation, options.stop, is_violation);
     // The token must work alone, so its finding is what a fresh session says.
     session_.reset();
     const Outcome outcome = probe(values);

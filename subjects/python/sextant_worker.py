@@ -21,6 +21,7 @@ new interpreters, and forks one for each message that brings three descriptors, 
 Whatever the file prints goes to standard error, from C code too: the protocol has descriptors of its own.
 """
 
+import atexit
 import json
 import os
 import socket
@@ -289,7 +290,8 @@ def serve(framework=None, name="", version="", **functions):
     if unknown:
         raise TypeError(f"no operation is called {', '.join(sorted(unknown))}")
     arrays = FRAMEWORKS[framework]()
-    adopted = _fork_sessions() if _control is not None else None
+    forked = _control is not None
+    adopted = _fork_sessions() if forked else None
     source, sink = _take_streams()
     while (request := read_blob(source)) is not None:
         if adopted is not None:
@@ -310,6 +312,12 @@ def serve(framework=None, name="", version="", **functions):
             traceback.print_exc()
             message = f"{type(error).__name__}: {error}"
             write_blob(sink, reply | {"status": "error", "message": message}, {})
+    if forked:
+        # As an interpreter ends, but without taking apart module by module what the fork server still has: that is most of a session's cost.
+        atexit._run_exitfuncs()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(0)
 
 
 def main(path, control=None):
@@ -332,7 +340,8 @@ def main(path, control=None):
     module.__file__ = path
     sys.modules["sextant_subject"] = module
     with open(path, "rb") as source:
-        exec(compile(source.read(), path, "exec"), module.__dict__)
+        code = source.read()
+    exec(compile(code, path, "exec"), module.__dict__)
     if _served:
         return
     functions = {key: getattr(module, key) for key in OPERATIONS if callable(getattr(module, key, None))}
