@@ -20,6 +20,9 @@ Property isometry_property();            // rope_isometry.cpp
 Property identity_property();            // rope_group.cpp
 Property composition_property();         // rope_group.cpp
 Property relative_offset_property();     // rope_relative_offset.cpp
+Property axis_independence_property();   // axial_laws.cpp
+Property axis_offset_property();         // axial_laws.cpp
+Property decay_property();               // xpos_decay.cpp
 Property linearity_property();           // rope_linearity.cpp
 Property adjoint_property();             // rope_adjoint.cpp
 Property untouched_channels_property();  // rope_untouched.cpp
