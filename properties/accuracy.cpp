@@ -11,6 +11,7 @@
 #include "properties/gen/vectors.hpp"
 #include "properties/question_cases.hpp"
 #include "properties/value_judge.hpp"
+#include "properties/xpos_budget.hpp"
 #include "reference/rope.hpp"
 #include "reference/sinusoidal.hpp"
 #include "subjects/operations.hpp"
@@ -232,7 +233,7 @@ Property accuracy_property() {
       "alibi: |b - (-m_h (q - k))| <= k ulp + gamma_c |b|; attention: |out - softmax(q k^T/sqrt(d) + b) v| <= the error of its sums",
       "Vaswani et al. 2017, sections 3.2.1 and 3.5; Su et al. 2021, section 3.2.2, equation 15; Press et al. 2021, section 3; Raffel et al. 2019, section 2.1; "
       "Sun et al. 2022, section 3.2; lib/spec for each",
-      "every encoding; attention with none, rope, alibi, relative_bias or an added one",
+      "every encoding; of xpos the pairs that the dtype can hold, and attention with it where it can hold all",
       "properties/budget.hpp: an angle off by d = |p w_i| c_i u/(1 - c_i u), c_i = 5 + 2 |ln w_i|, u that of the class, "
       "moves the value by at most |derivative| d + d^2/2; evaluation and rounding add k = 4 ULP. correctly-rounded and "
       "faithful are judged by what the enclosed true value rounds to. Other encodings: accuracy_codes.cpp, accuracy_biases.cpp, accuracy_rotations.cpp and "
@@ -278,9 +279,8 @@ Property accuracy_property() {
 
 std::optional<std::string> accuracy_not_stated(const Spec& spec) {
   const auto* attention = std::get_if<Attention>(&spec.encoding);
-  if (attention == nullptr || !attention->position) return std::nullopt;
-  if (std::holds_alternative<RopeNd>(*attention->position)) return "not stated for attention with rope_nd";
-  if (std::holds_alternative<Xpos>(*attention->position)) return "not stated for attention with xpos, whose roles differ in q and k";
+  const auto* xpos = attention == nullptr || !attention->position ? nullptr : std::get_if<Xpos>(&*attention->position);
+  if (xpos != nullptr && !is_representable(*xpos, spec)) return fmt::format("{} cannot hold xpos's scales up to position {}", name_of(spec.dtype), spec.max_position - 1);
   return std::nullopt;
 }
 

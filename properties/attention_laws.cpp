@@ -23,7 +23,8 @@ using reference::Enclosure;
 constexpr std::int64_t judged_rows = 3;  // the bound of each costs about a millisecond a key
 
 bool has_relative_position(const Attention& encoding) {
-  return encoding.position && (std::holds_alternative<Rope>(*encoding.position) || std::holds_alternative<Alibi>(*encoding.position) ||
+  return encoding.position && (std::holds_alternative<Rope>(*encoding.position) || std::holds_alternative<RopeNd>(*encoding.position) ||
+                               std::holds_alternative<Xpos>(*encoding.position) || std::holds_alternative<Alibi>(*encoding.position) ||
                                std::holds_alternative<RelativeBias>(*encoding.position));
 }
 
@@ -115,7 +116,7 @@ Property permutation_property() {
   property.explanation = {"attention without position does not see the order of its tokens; with position it does",
                           "attend(P q, P k, P v) = P attend(q, k, v) for every permutation P of the tokens, their positions staying",
                           "Vaswani et al. 2017, section 3.5: without positional encodings the model has no notion of order; softmax and the sum over keys are symmetric",
-                          "attention that is not causal; with rope, alibi or relative_bias mathematics says that it fails, and the witness is required",
+                          "attention that is not causal; with rope, rope_nd, xpos, alibi or relative_bias mathematics says that it fails, and the witness is required",
                           tolerance,
                           "a position encoding where none was asked for, or none where one was; masks and indices by the token's place"};
   property.not_applicable = [](const Spec& spec) -> std::optional<std::string> {
@@ -184,7 +185,7 @@ Property position_shift_property() {
                           "attend(q, k, v; positions + s) = attend(q, k, v; positions) for every s",
                           "Su et al. 2021, section 3.2.1, equation 11; Press et al. 2021, section 3; Raffel et al. 2019, section 2.1: all are relative; ALiBi by key index differs "
                           "by a constant in each row, which softmax does not see",
-                          "attention with none, rope (frequencies that do not depend on the length), alibi or relative_bias",
+                          "attention with none, rope (frequencies that do not depend on the length), rope_nd (on all axes alike), xpos, alibi or relative_bias",
                           tolerance,
                           "absolute positions in a relative encoding, queries and keys rotated by different positions, low-precision positions"};
   property.not_applicable = [](const Spec& spec) -> std::optional<std::string> {

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <functional>
 #include <numbers>
+#include <span>
 #include <utility>
 
 #include "lib/spec/spec.hpp"
@@ -27,6 +28,10 @@ constexpr const char* xpos = R"({"encoding":"xpos","head_dim":32,"pairing":"inte
 constexpr const char* plain_attention = R"({"encoding":"attention","num_heads":4,"num_kv_heads":2,"head_dim":16,"max_position":4096})";
 constexpr const char* causal_attention = R"({"encoding":"attention","num_heads":4,"num_kv_heads":2,"head_dim":16,"causal":true,"max_position":4096})";
 constexpr const char* rope_attention = R"({"encoding":"attention","num_heads":2,"head_dim":16,"max_position":4096,"position":{"encoding":"rope","head_dim":16}})";
+constexpr const char* axial_attention =
+    R"({"encoding":"attention","num_heads":2,"head_dim":16,"max_position":4096,"position":{"encoding":"rope_nd","head_dim":16,"sections":[2,3,3]}})";
+constexpr const char* xpos_attention =
+    R"({"encoding":"attention","num_heads":2,"head_dim":16,"max_position":2048,"position":{"encoding":"xpos","head_dim":16,"pairing":"interleaved"}})";
 constexpr const char* alibi_attention =
     R"({"encoding":"attention","num_heads":4,"head_dim":16,"causal":true,"max_position":4096,"position":{"encoding":"alibi","num_heads":4}})";
 constexpr const char* t5_attention = R"({"encoding":"attention","num_heads":2,"head_dim":16,"max_position":4096,"position":{"encoding":"relative_bias"}})";
@@ -134,6 +139,12 @@ void rotation_mutants(List& list) {
   list.defect("axial-sections-shifted", "N9", "the sections are split in another order", axial, [](PlainOther& plain) { plain.axis_of_pair = [](std::int64_t pair) { return pair < 6 ? 0 : pair < 12 ? 1 : 2; }; });
   list.defect("axial-section-exponents", "D4", "each axis starts its frequencies anew", axial,
               [](PlainOther& plain) { plain.pair_in_exponent = [](std::int64_t pair) { return pair < 4 ? pair : (pair - 4) % 6; }; });
+  list.defect("axial-bfloat16-positions", "A1,A13", "positions along each axis are rounded to bfloat16", axial, [](PlainOther& plain) {
+    plain.coordinate = [](std::span<const std::int64_t> place, std::int64_t axis) { return round_to(Dtype::bfloat16, static_cast<double>(place[static_cast<std::size_t>(axis)])); };
+  });
+  list.defect("axial-flattened", "M9,N4", "the second axis turns by a flattened index of the first two", axial, [](PlainOther& plain) {
+    plain.coordinate = [own = plain.coordinate](std::span<const std::int64_t> place, std::int64_t axis) { return own(place, axis) + (axis == 1 ? 16 * own(place, 0) : 0); };
+  });
   list.defect("xpos-swapped-roles", "O4", "queries shrink and keys grow", xpos, [](PlainOther& plain) { plain.scale_sign = -1; });
   list.defect("xpos-tiled-scale", "O1", "the two members of a pair have different scales", xpos, [](PlainOther& plain) { plain.tiled_scale = true; });
   list.defect("xpos-local-index", "O3", "the scale's exponent counts from the call's start", xpos, [](PlainOther& plain) { plain.scale_from_call = true; });
@@ -154,6 +165,8 @@ void attention_mutants(List& list) {
   list.defect("attention-place-for-position", "H6,H9", "a token's place is taken for its position", rope_attention, [](PlainOther& plain) { plain.places = true; });
   list.defect("attention-position-unasked", "M1", "a bias by the key's place, where no position was asked for", plain_attention, [](PlainOther& plain) { plain.unasked_bias = 0.125; });
   list.defect("attention-alibi-on-values", "L6", "the bias of alibi is halved", alibi_attention, [](PlainOther& plain) { plain.bias_scale = 0.5; });
+  list.defect("attention-axial-first-axis", "N8,N10", "all pairs turn by the first axis", axial_attention, [](PlainOther& plain) { plain.axis_of_pair = [](std::int64_t) { return 0; }; });
+  list.defect("attention-xpos-one-role", "O4", "keys are scaled as queries are", xpos_attention, [](PlainOther& plain) { plain.one_role = true; });
   list.defect("attention-t5-dropped", "M5", "the relative bias is skipped", t5_attention, [](PlainOther& plain) { plain.bias_scale = 0; });
   list.defect("attention-first-batch-row", "I1,I21", "every batch row reads the keys of the first", plain_attention, [](PlainOther& plain) { plain.first_batch_keys = true; });
 }
@@ -176,6 +189,8 @@ void controls(List& list) {
   list.control("attention-plain", "grouped queries, no position", plain_attention);
   list.control("attention-causal", "the same, causal", causal_attention);
   list.control("attention-rope", "rotated queries and keys", rope_attention);
+  list.control("attention-axial", "several axes", axial_attention);
+  list.control("attention-xpos", "queries and keys in their roles", xpos_attention);
   list.control("attention-alibi", "a bias by distance", alibi_attention);
   list.control("attention-t5", "a learned bias", t5_attention);
 }
