@@ -20,8 +20,6 @@ namespace {
 using reference::Certainty;
 using reference::Enclosure;
 
-constexpr std::int64_t judged_rows = 3;  // the bound of each costs about a millisecond a key
-
 bool has_relative_position(const Attention& encoding) {
   return encoding.position && (std::holds_alternative<Rope>(*encoding.position) || std::holds_alternative<RopeNd>(*encoding.position) ||
                                std::holds_alternative<Xpos>(*encoding.position) || std::holds_alternative<Alibi>(*encoding.position) ||
@@ -55,37 +53,6 @@ std::vector<std::int64_t> order_of(std::int64_t tokens) {
   std::rotate(order.begin(), order.begin() + 1, order.end());
   if (tokens > 3) std::swap(order[0], order[2]);
   return order;
-}
-
-// Judges that row `row_of_other(token)` of the other result is row `token` of the one: both are within the oracle's bound of one truth.
-template <class RowOfOther>
-Judgement judge_same(const Spec& spec, AttentionOracle& oracle, const AttentionCase& one_case, const Tensor& one, const AttentionCase& other_case, const Tensor& other, std::int64_t fill,
-                     RowOfOther row_of_other) {
-  const auto& encoding = std::get<Attention>(spec.encoding);
-  const std::int64_t rows = one.elements() / encoding.head_dim;
-  const std::int64_t step = std::max<std::int64_t>(1, rows / judged_rows);
-  Judgement judgement;
-  for (std::int64_t row = fill % step; row < rows; row += step) {
-    const std::int64_t token = row % one_case.tokens;
-    const std::int64_t head = row / one_case.tokens % encoding.num_heads;
-    const std::int64_t batch = row / one_case.tokens / encoding.num_heads;
-    const std::int64_t there = row_of_other(token);
-    const double bound = oracle.row(one_case, batch, head, token, reference::first_precision).bound + oracle.row(other_case, batch, head, there, reference::first_precision).bound;
-    for (std::int64_t c = 0; c < encoding.head_dim; ++c) {
-      const double a = one.at(row * encoding.head_dim + c);
-      const double b = other.at((row - token + there) * encoding.head_dim + c);
-      const auto place = [&] { return fmt::format("batch row {}, head {}, token {}, channel {}", batch, head, token, c); };
-      if (!std::isfinite(a) || !std::isfinite(b)) {
-        judgement.add(Certainty::no, not_finite(), [&] { return place() + ": NaN or infinite"; });
-        continue;
-      }
-      const Deviation deviation{std::fabs(a - b) / bound, std::fabs(a - b), std::fabs(a - b) / ulp(spec.dtype, a)};
-      judgement.add(std::fabs(a - b) <= bound ? Certainty::yes : Certainty::no, deviation, [&] {
-        return fmt::format("{}: {} in the one, {} in the other: {:.3g} times the bound", place(), value_text(spec.dtype, a), value_text(spec.dtype, b), deviation.of_bound);
-      });
-    }
-  }
-  return judgement;
 }
 
 // Cases of at least three tokens: fewer have no permutation to speak of.
@@ -138,7 +105,7 @@ Property permutation_property() {
       moved.v = permuted(original.v, order);
       // Row `to` of the moved result belongs to token order[to].
       return judge_same(spec, oracle, moved, attend(session, spec, moved), original, attend(session, spec, original), values[4],
-                        [&](std::int64_t to) { return order[static_cast<std::size_t>(to)]; });
+                        [&](const AttentionPlace& to) { return AttentionPlace{to.batch, order[static_cast<std::size_t>(to.token)]}; });
     };
   };
   return property;
@@ -172,7 +139,7 @@ Property joint_permutation_property() {
         moved.positions[i] = original.positions[row + static_cast<std::size_t>(order[i - row])];
       }
       return judge_same(spec, oracle, moved, attend(session, spec, moved), original, attend(session, spec, original), values[4],
-                        [&](std::int64_t to) { return order[static_cast<std::size_t>(to)]; });
+                        [&](const AttentionPlace& to) { return AttentionPlace{to.batch, order[static_cast<std::size_t>(to.token)]}; });
     };
   };
   return property;
@@ -205,7 +172,7 @@ Property position_shift_property() {
       const std::int64_t room = last_position_of(spec) - 1 - furthest;
       const std::int64_t shift = room > 0 ? 1 + (values[4] * 7919) % room : 0;
       for (std::int64_t& position : moved.positions) position += shift;
-      return judge_same(spec, oracle, original, attend(session, spec, original), moved, attend(session, spec, moved), values[4], [](std::int64_t token) { return token; });
+      return judge_same(spec, oracle, original, attend(session, spec, original), moved, attend(session, spec, moved), values[4], [](const AttentionPlace& place) { return place; });
     };
   };
   return property;

@@ -1,5 +1,7 @@
 #include "properties/attention_oracle.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -29,6 +31,8 @@ using reference::Enclosure;
 using reference::Precision;
 using reference::RealPair;
 using reference::RealVector;
+
+constexpr std::int64_t compared_rows = 3;  // the bound of each costs about a millisecond a key
 
 double gamma(double k, double u) { return k * u < 0.5 ? k * u / (1 - k * u) : 1e9; }
 
@@ -194,6 +198,70 @@ AttentionOracle::Bias AttentionOracle::bias_of(const AttentionCase& request, std
   }
   if (!request.weight) return {none, 0};
   return {reference::bias(std::get<RelativeBias>(*encoding_.position), *request.weight, query, key, head, precision), 0};
+}
+
+Judgement judge_same(const Spec& spec, AttentionOracle& oracle, const AttentionCase& one_case, const Tensor& one, const AttentionCase& other_case, const Tensor& other,
+                     std::int64_t fill, const std::function<AttentionPlace(const AttentionPlace&)>& in_other) {
+  using reference::Certainty;
+  const auto& encoding = std::get<Attention>(spec.encoding);
+  const std::int64_t rows = one.elements() / encoding.head_dim;
+  const std::int64_t step = std::max<std::int64_t>(1, rows / compared_rows);
+  Judgement judgement;
+  for (std::int64_t row = fill % step; row < rows; row += step) {
+    const AttentionPlace here{row / one_case.tokens / encoding.num_heads, row % one_case.tokens};
+    const AttentionPlace there = in_other(here);
+    const std::int64_t head = row / one_case.tokens % encoding.num_heads;
+    const std::int64_t other_row = (there.batch * encoding.num_heads + head) * other_case.tokens + there.token;
+    const double bound = oracle.row(one_case, here.batch, head, here.token, reference::first_precision).bound +
+                         oracle.row(other_case, there.batch, head, there.token, reference::first_precision).bound;
+    for (std::int64_t c = 0; c < encoding.head_dim; ++c) {
+      const double a = one.at(row * encoding.head_dim + c);
+      const double b = other.at(other_row * encoding.head_dim + c);
+      const auto place = [&] { return fmt::format("batch row {}, head {}, token {}, channel {}", here.batch, head, here.token, c); };
+      if (!std::isfinite(a) || !std::isfinite(b)) {
+        judgement.add(Certainty::no, not_finite(), [&] { return place() + ": NaN or infinite"; });
+        continue;
+      }
+      const Deviation deviation{std::fabs(a - b) / bound, std::fabs(a - b), std::fabs(a - b) / ulp(spec.dtype, a)};
+      judgement.add(std::fabs(a - b) <= bound ? Certainty::yes : Certainty::no, deviation, [&] {
+        return fmt::format("{}: {} in the one, {} in the other: {:.3g} times the bound", place(), value_text(spec.dtype, a), value_text(spec.dtype, b), deviation.of_bound);
+      });
+    }
+  }
+  return judgement;
+}
+
+namespace {
+
+// Elements whose (batch row, token) `keeps` admits, of a tensor [batch, heads, tokens, width].
+template <class Keeps>
+Tensor kept(const Tensor& tensor, std::int64_t batch, std::int64_t tokens, Keeps keeps) {
+  Tensor result = Tensor::zeros(tensor.dtype, {batch, tensor.shape[1], tokens, tensor.shape[3]});
+  std::int64_t to = 0;
+  for (std::int64_t i = 0; i < tensor.elements(); ++i) {
+    const std::int64_t row = i / tensor.shape[3];
+    if (keeps(row / tensor.shape[2] / tensor.shape[1], row % tensor.shape[2])) result.set(to++, tensor.at(i));
+  }
+  return result;
+}
+
+template <class Keeps>
+AttentionCase kept(const AttentionCase& request, std::int64_t batch, std::int64_t tokens, Keeps keeps) {
+  AttentionCase part{kept(request.q, batch, tokens, keeps), kept(request.k, batch, tokens, keeps), kept(request.v, batch, tokens, keeps), {}, request.weight, batch, tokens};
+  for (std::int64_t i = 0; i < std::ssize(request.positions); ++i) {
+    if (keeps(i / request.tokens % request.batch, i % request.tokens)) part.positions.push_back(request.positions[static_cast<std::size_t>(i)]);
+  }
+  return part;
+}
+
+}  // namespace
+
+AttentionCase first_tokens(const AttentionCase& request, std::int64_t tokens) {
+  return kept(request, request.batch, tokens, [&](std::int64_t, std::int64_t token) { return token < tokens; });
+}
+
+AttentionCase batch_row(const AttentionCase& request, std::int64_t batch) {
+  return kept(request, 1, request.tokens, [&](std::int64_t row, std::int64_t) { return row == batch; });
 }
 
 }  // namespace sextant

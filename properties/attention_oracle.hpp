@@ -1,12 +1,14 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
 #include "lib/numeric/tensor.hpp"
 #include "lib/spec/spec.hpp"
 #include "properties/budget.hpp"
+#include "properties/judgement.hpp"
 #include "properties/question.hpp"
 #include "properties/xpos_budget.hpp"
 #include "reference/alibi.hpp"
@@ -86,5 +88,21 @@ class AttentionOracle {
   std::optional<ErrorBudget> budget_;
   std::optional<reference::AlibiReference> alibi_;
 };
+
+/// A token of a call.
+struct AttentionPlace {
+  std::int64_t batch;
+  std::int64_t token;
+};
+
+/// Judges that each row of one result is row `in_other(place)` of the other, head by head: both are within the oracle's bound of one true value. A few
+/// rows, chosen by `fill`.
+Judgement judge_same(const Spec& spec, AttentionOracle& oracle, const AttentionCase& one_case, const Tensor& one, const AttentionCase& other_case, const Tensor& other,
+                     std::int64_t fill, const std::function<AttentionPlace(const AttentionPlace&)>& in_other);
+
+/// The first `tokens` tokens of every batch row.
+AttentionCase first_tokens(const AttentionCase& request, std::int64_t tokens);
+/// One batch row.
+AttentionCase batch_row(const AttentionCase& request, std::int64_t batch);
 
 }  // namespace sextant

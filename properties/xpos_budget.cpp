@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <stdexcept>
 
 #include "lib/numeric/ulp.hpp"
 
@@ -13,23 +12,10 @@ using reference::Enclosure;
 using reference::Precision;
 using reference::RealPair;
 
-double roundoff_of(AccuracyClass accuracy) {
-  switch (accuracy) {
-    case AccuracyClass::correctly_rounded:
-    case AccuracyClass::faithful: return 0;
-    case AccuracyClass::exact_angle: return unit_roundoff(Dtype::float64);
-    case AccuracyClass::float32_angle:
-    case AccuracyClass::float32_recurrence: return unit_roundoff(Dtype::float32);
-    case AccuracyClass::float16_angle: return unit_roundoff(Dtype::float16);
-    case AccuracyClass::bfloat16_angle: return unit_roundoff(Dtype::bfloat16);
-  }
-  throw std::invalid_argument("roundoff_of: no such accuracy class");
-}
-
 }  // namespace
 
 XposBudget::XposBudget(const Xpos& encoding, Dtype dtype, AccuracyClass accuracy, std::int64_t max_position)
-    : oracle_(encoding), budget_(accuracy, dtype, oracle_.frequencies(), max_position), dtype_(dtype), roundoff_(roundoff_of(accuracy)) {}
+    : oracle_(encoding), budget_(accuracy, dtype, oracle_.frequencies(), max_position), dtype_(dtype), roundoff_(angle_roundoff(accuracy)) {}
 
 XposBudget::Pair XposBudget::at(std::int64_t position, std::int64_t pair, const RealPair& x, Precision precision) {
   const Enclosure scale = oracle_.scale(position, pair, precision);
