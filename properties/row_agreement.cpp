@@ -138,15 +138,19 @@ void RowAgreement::compare(Judgement& judgement, const RowOf& one, const RowOf& 
     for (std::int64_t pair = 0; pair < pairs(head); ++pair) {
       const auto expected = [&](Precision precision) { return scaled->oracle.at(place[0], pair, pair_at(*x, channels_of_pair(head, head.pairing, pair), precision), precision); };
       const Channels channels = channels_of_pair(head, head.output_pairing, pair);
-      const auto differs = [&](std::int64_t channel) { return one.tensor.at(one.start + channel) != other.tensor.at(other.start + channel); };
+      const auto agrees = [&](std::int64_t channel) {
+        const double value = one.tensor.at(one.start + channel);
+        return std::isfinite(value) && value == other.tensor.at(other.start + channel);
+      };
       // What is equal needs no oracle; what the dtype cannot hold may differ.
-      if ((differs(channels.first) || differs(channels.second)) && !expected(reference::first_precision).representable) continue;
+      if (!(agrees(channels.first) && agrees(channels.second)) && !expected(reference::first_precision).representable) continue;
       compare_pair(judgement, one, other, place, channels, [&](Precision precision) -> Allowance {
         XposBudget::Pair allowed = expected(precision);
         return {std::move(allowed.pair_bound), std::move(allowed.norm)};
       });
     }
     for (const Passthrough& untouched : passthrough_channels(head)) compare_exactly(judgement, one, other, place, untouched.output);
+    if (judgement.finding.empty()) judgement.add_exact(std::nullopt, [] { return "nothing that the dtype can hold"; });
   } else if (const auto* count = std::get_if<Count>(&oracle_)) {
     for (std::int64_t channel = 0; channel < count->encoding.dim; ++channel) {
       const auto exact = [&](Precision precision) { return reference::code(count->encoding, spec_.max_position, place[0], precision); };

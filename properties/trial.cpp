@@ -25,7 +25,7 @@ constexpr int own_shrink_limit = 40;
 constexpr int worst_limit = 100;
 constexpr int quick_worst_limit = 20;
 constexpr int own_worst_limit = 8;
-constexpr std::size_t quick_own_cases = 2;
+constexpr std::size_t quick_own_cases = 8;
 
 // What one case came to: a judgement, or why the subject gave none.
 using Outcome = std::variant<Judgement, SubjectFailure>;
@@ -69,7 +69,7 @@ class Trial {
     rc::Random random(options.seed ^ hash_of(property_.id));
     const rc::Gen<Case> generator = property_.cases(spec_);
     std::vector<Case> cases = property_.first_cases(spec_);
-    // Each of these cases starts a worker or two anew: too slow for a quick look at all of them.
+    // Each of these cases opens sessions of its own: too slow for a quick look at all of them.
     if (profile == Profile::quick && property_.sessions == Sessions::own && cases.size() > quick_own_cases) cases.resize(quick_own_cases);
     for (std::int64_t i = 0; i < cases_of(profile, property_.sessions); ++i) cases.push_back(generator(random.split()).value());
     if (profile == Profile::exhaustive) {

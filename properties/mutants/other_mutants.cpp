@@ -8,6 +8,7 @@
 #include "lib/spec/spec.hpp"
 #include "properties/mutants/mutant.hpp"
 #include "properties/mutants/plain_others.hpp"
+#include "reference/relative_bias.hpp"
 
 // Mutants of every encoding but sinusoidal and rope: small variants of plain_others.hpp.
 
@@ -109,6 +110,25 @@ void bias_mutants(List& list) {
   list.defect("t5-heads-swapped", "C3", "the heads' weights are read in reverse", t5, [](PlainOther& plain) { plain.head_of = [](std::int64_t head, std::int64_t heads) { return heads - 1 - head; }; });
 }
 
+// Right under the spec as it is, and deaf to one of its fields.
+void deaf_mutants(List& list) {
+  list.defect("integer-normalize-ignored", "D3,N7", "normalize is not read", count, [](PlainOther& plain) { plain.last_position = 1; });
+  list.defect("grid-order-ignored", "N4", "axis_order is not read", grid, [](PlainOther& plain) { plain.axis_of_half = [](std::int64_t half) { return half; }; });
+  list.defect("alibi-mask-ignored", "C2", "mask is not read: distances are negative for keys after the query", alibi_8,
+              [](PlainOther& plain) { plain.distance = [](std::int64_t query, std::int64_t key) { return static_cast<double>(query - key); }; });
+  list.defect("t5-direction-ignored", "M2,D3", "bidirectional is not read", t5, [](PlainOther& plain) {
+    plain.bucket = [e = plain.relative](std::int64_t relative) {
+      RelativeBias both = e;
+      both.bidirectional = true;
+      return reference::bucket(both, relative);
+    };
+  });
+  list.defect("axial-sections-ignored", "N9,D1", "sections are a model's own, whatever the spec says", axial,
+              [](PlainOther& plain) { plain.axis_of_pair = [](std::int64_t pair) { return pair < 4 ? 0 : pair < 10 ? 1 : 2; }; });
+  list.defect("xpos-role-ignored", "O4", "role is not read", xpos, [](PlainOther& plain) { plain.scale_sign = 1; });
+  list.defect("attention-causal-ignored", "L6,C2", "causal is not read", plain_attention, [](PlainOther& plain) { plain.seen_ahead = 1 << 20; });
+}
+
 void code_mutants(List& list) {
   list.defect("binary-most-significant-first", "C2", "the digits stand in the other order", binary,
               [](PlainOther& plain) { plain.channel_of = [](std::int64_t channel, std::int64_t dim) { return dim - 1 - channel; }; });
@@ -145,6 +165,7 @@ void rotation_mutants(List& list) {
   list.defect("axial-flattened", "M9,N4", "the second axis turns by a flattened index of the first two", axial, [](PlainOther& plain) {
     plain.coordinate = [own = plain.coordinate](std::span<const std::int64_t> place, std::int64_t axis) { return own(place, axis) + (axis == 1 ? 16 * own(place, 0) : 0); };
   });
+  list.defect("axial-one-row-for-all", "H6,I2", "every batch row has the first row's positions", axial, [](PlainOther& plain) { plain.first_batch_positions = true; });
   list.defect("xpos-swapped-roles", "O4", "queries shrink and keys grow", xpos, [](PlainOther& plain) { plain.scale_sign = -1; });
   list.defect("xpos-tiled-scale", "O1", "the two members of a pair have different scales", xpos, [](PlainOther& plain) { plain.tiled_scale = true; });
   list.defect("xpos-local-index", "O3", "the scale's exponent counts from the call's start", xpos, [](PlainOther& plain) { plain.scale_from_call = true; });
@@ -200,6 +221,7 @@ void controls(List& list) {
 std::vector<Mutant> other_mutants() {
   List list;
   bias_mutants(list);
+  deaf_mutants(list);
   code_mutants(list);
   rotation_mutants(list);
   attention_mutants(list);

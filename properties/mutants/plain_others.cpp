@@ -90,6 +90,11 @@ Tensors PlainOther::answer(std::string_view operation, const Tensors& inputs) co
   if (operation == "encode") return {{"encoding", encode(inputs)}};
   if (operation == "backward/encode" && std::holds_alternative<Learned>(spec.encoding)) return {{"grad_weight", scatter(inputs)}};
   if (operation == "bias") return {{"bias", bias(inputs)}};
+  if (operation == "bucket" && std::holds_alternative<RelativeBias>(spec.encoding)) {
+    std::vector<std::int64_t> buckets = inputs.at("relative").integers();
+    for (std::int64_t& value : buckets) value = bucket(value);
+    return {{"bucket", Tensor::of_integers({std::ssize(buckets)}, buckets)}};
+  }
   if (operation == "rotate") return {{"y", rotate(inputs)}};
   if (operation == "attend") return {{"out", attend(inputs)}};
   unsupported();
@@ -203,7 +208,8 @@ Tensor PlainOther::rotate(const Tensors& inputs) const {
   Tensor y = x;
   for (std::int64_t vector = 0; vector < tokens * heads; ++vector) {
     std::vector<std::int64_t> place;
-    for (std::int64_t at = vector / heads; at < std::ssize(positions); at += tokens) place.push_back(positions[static_cast<std::size_t>(at)]);
+    const std::int64_t token = first_batch_positions ? vector / heads % x.shape[1] : vector / heads;
+    for (std::int64_t at = token; at < std::ssize(positions); at += tokens) place.push_back(positions[static_cast<std::size_t>(at)]);
     std::vector<double> values = vector_at(x, vector * width, width);
     turn_vector(values, place, positions[0], scale_sign);
     for (std::int64_t i = 0; i < width; ++i) y.set(vector * width + i, values[static_cast<std::size_t>(i)]);

@@ -48,6 +48,7 @@ struct PlainOther {
   double scale_sign = 1;
   bool tiled_scale = false;
   bool scale_from_call = false;
+  bool first_batch_positions = false;  ///< whether every batch row has the first row's
   bool one_role = false;         ///< whether attention scales keys as queries
 
   // Attention.

@@ -278,6 +278,24 @@ void scaling_mutants(List& list) {
               [](PlainRope& plain) { each_frequency(plain, [](std::size_t, double& w) { w *= 4; }); });
   list.defect("rope-factor-one-scales", "E9", "an empirical formula for the base is not 1 at factor 1", R"({"encoding":"rope","head_dim":64,"rope_scaling":{"rope_type":"ntk","factor":1}})",
               [](PlainRope& plain) { other_frequencies(plain, [](Rope& rope) { rope.rope_scaling = DefaultScaling{}; rope.rope_theta *= 0.96; }); });
+  list.defect("rope-ntk-polynomial", "E9", "the factor of ntk's base is an empirical polynomial, 0.96 at 1", R"({"encoding":"rope","head_dim":64,"rope_scaling":{"rope_type":"ntk","factor":1.4}})",
+              [](PlainRope& plain) {
+                other_frequencies(plain, [](Rope& rope) {
+                  if (auto* ntk = std::get_if<NtkScaling>(&rope.rope_scaling)) ntk->factor = -0.13436 + 0.80541 * ntk->factor + 0.28833 * ntk->factor * ntk->factor;
+                });
+              });
+  list.defect("rope-linear-twice", "D9,F8", "linear divides positions and frequencies both", R"({"encoding":"rope","head_dim":64,"rope_scaling":{"rope_type":"linear","factor":2}})", [](PlainRope& plain) {
+    each_frequency(plain, [e = plain.encoding](std::size_t, double& w) {
+      if (const auto* linear = std::get_if<LinearScaling>(&e.rope_scaling)) w /= linear->factor;
+    });
+  });
+  list.entries.push_back({"rope-input-overwritten", Kind::defect, "I4,H10", "the result is written over x, which the caller still has", usual, [](const Spec& spec) -> FunctionSubject::Call {
+                            return [plain = PlainRope(spec)](std::string_view operation, const Tensors& inputs) -> Tensors {
+                              if (operation != "rotate") throw SubjectFailure(FailureKind::unsupported, "rotate only");
+                              const Tensor y = plain.rotate(inputs.at("x"), inputs.at("positions").integers());
+                              return {{"y", y}, {"modified/x", y}};
+                            };
+                          }});
   list.defect("rope-ntk-exponent", "E", "ntk's base is multiplied by the factor alone", R"({"encoding":"rope","head_dim":64,"rope_scaling":{"rope_type":"ntk","factor":8}})",
               [](PlainRope& plain) { other_frequencies(plain, [](Rope& rope) { rope.rope_scaling = DefaultScaling{}; rope.rope_theta *= 8; }); });
   const auto at_length = [](PlainRope& plain, std::function<std::int64_t(std::int64_t)> length) {

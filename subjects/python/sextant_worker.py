@@ -183,6 +183,7 @@ def answer(functions, arrays, operation, tensors, metadata):
     if function is None:
         raise Unsupported(f"the subject defines no {operation}")
     spec = json.loads(metadata["spec"])
+    before = {key: array.tobytes() for key, array in tensors.items()}
     given = {key: arrays.give(array) for key, array in tensors.items()}
     if operation == "backward":
         grad = given.pop("grad")
@@ -194,7 +195,9 @@ def answer(functions, arrays, operation, tensors, metadata):
         name = RESULTS[operation]
     if result is None:
         raise Unsupported(f"{operation} returned None")
-    return {name: arrays.take(result)}
+    reply = {name: arrays.take(result)}
+    # The framework's arrays are views of these wherever they can be written to.
+    return reply | {f"modified/{key}": array for key, array in tensors.items() if array.tobytes() != before[key]}
 
 
 _streams = None
