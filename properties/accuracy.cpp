@@ -1,13 +1,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "lib/numeric/ulp.hpp"
 #include "properties/accuracy_of.hpp"
 #include "properties/budget.hpp"
 #include "properties/catalogue.hpp"
+#include "properties/gen/floats.hpp"
 #include "properties/gen/position.hpp"
+#include "properties/gen/values.hpp"
 #include "properties/gen/vectors.hpp"
 #include "properties/question_cases.hpp"
 #include "properties/value_judge.hpp"
@@ -103,6 +106,24 @@ struct FastRope {
   std::vector<double> frequencies;
 };
 
+// x of every magnitude, where the claim still holds on hardware that flushes subnormal products to zero: zeros, and sizes from 2^10 above the normal numbers'
+// last place to an eighth of the largest value, where no rotation overflows and a square does.
+Tensor of_every_magnitude(Dtype dtype, std::vector<std::int64_t> shape, std::int64_t fill) {
+  constexpr std::array classes{gen::FloatClass::zero, gen::FloatClass::huge, gen::FloatClass::normal, gen::FloatClass::beside_power_of_two};
+  const Format format = format_of(dtype);
+  const double least = std::ldexp(1.0, std::min(format.min_exponent + format.precision + 10, format.max_exponent - 6));
+  Tensor x = Tensor::zeros(dtype, std::move(shape));
+  for (std::int64_t i = 0; i < x.elements(); ++i) {
+    const std::uint64_t word = gen::word(fill, i);
+    const double value = gen::from_bits(dtype, gen::float_in(dtype, classes[word % classes.size()], gen::word(fill + 1, i)));
+    x.set(i, value == 0 ? value : std::copysign(std::clamp(std::fabs(value), least, largest_finite(dtype) / 8), value));
+  }
+  return x;
+}
+
+// fill is the one field that only says which values: those from here on are of every magnitude.
+constexpr std::int64_t every_magnitude = 900;
+
 Check rope_check(const Spec& spec) {
   const auto& encoding = std::get<Rope>(spec.encoding);
   reference::RopeReference oracle(encoding);
@@ -113,7 +134,8 @@ Check rope_check(const Spec& spec) {
   FastRope first_fast(oracle, 0);
   return [=, judge = ValueJudge(budget), fast = std::move(first_fast)](Session& session, const Case& values) mutable {
     const gen::Extents extents{.batch = values[2], .tokens = values[1], .heads = values[3]};
-    const Tensor x = gen::vectors(encoding, spec.dtype, extents, values[4]);
+    const Tensor x = values[4] < every_magnitude ? gen::vectors(encoding, spec.dtype, extents, values[4])
+                                                 : of_every_magnitude(spec.dtype, {extents.batch, extents.tokens, extents.heads, encoding.head_dim}, values[4]);
     const std::vector<std::int64_t> positions = gen::positions(gen::range_of(spec), values[0], extents);
     const std::int64_t length = reference::sequence_length(positions);
     if (length_limit(encoding.rope_scaling) && fast.length != length) fast = FastRope(oracle, length);
@@ -268,6 +290,7 @@ Property accuracy_property() {
     // Calls of several tokens, over those ends too: one that begins before a limit and ends behind it.
     if (is_rope(spec)) {
       for (const std::int64_t p : positions) ends.push_back({p, 3, 2, 2, 1});
+      ends.push_back({positions[0], 2, 1, 3, every_magnitude});
     }
     return ends;
   };

@@ -21,7 +21,7 @@ namespace {
 enum Field : std::size_t { position_field, length_field, skip_field, count_field, fill_field };
 
 // A bias grows with the square of its length.
-constexpr std::int64_t longest_square = 64;
+constexpr std::int64_t longest_square = 24;
 
 // Rows [first, first + count) of the second-slowest extent of a tensor whose slower extents are 1.
 Tensor slice(const Tensor& tensor, std::size_t axis, std::int64_t first, std::int64_t count) {

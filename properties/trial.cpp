@@ -8,6 +8,7 @@
 #include <utility>
 #include <variant>
 
+#include "properties/gen/floats.hpp"
 #include "properties/gen/shrink.hpp"
 #include "properties/gen/vectors.hpp"
 
@@ -183,9 +184,9 @@ class Trial {
     }
   }
 
-  // The tree of simpler cases: each field by itself moves towards that of the property's simplest case.
+  // The tree of simpler cases: each field by itself moves towards that of the property's simplest case, the bits of a value towards simpler ones.
   rc::Shrinkable<Case> shrinkable(const Case& start) const {
-    return rc::shrinkable::shrinkRecur(start, [simplest = property_.simplest(spec_)](const Case& values) {
+    return rc::shrinkable::shrinkRecur(start, [simplest = property_.simplest(spec_), this](const Case& values) {
       rc::Seq<Case> simpler;
       for (std::size_t field = 0; field < values.size(); ++field) {
         const auto with = [values, field](std::int64_t value) {
@@ -193,7 +194,8 @@ class Trial {
           changed[field] = value;
           return changed;
         };
-        simpler = rc::seq::concat(std::move(simpler), rc::seq::map(gen::simpler_integers(values[field], simplest[field]), with));
+        auto candidates = fields_[field] == "bits" ? gen::simpler_bits(spec_.dtype, values[field]) : gen::simpler_integers(values[field], simplest[field]);
+        simpler = rc::seq::concat(std::move(simpler), rc::seq::map(std::move(candidates), with));
       }
       return simpler;
     });

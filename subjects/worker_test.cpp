@@ -217,6 +217,19 @@ TEST_F(Worker, AnswersEveryOtherOperation) {
   EXPECT_EQ(attend(*attention, spec_, {q, q, q, two}).at(3), 5);
 }
 
+TEST_F(Worker, AnInputThatIsLeftModifiedComesBack) {
+  spec_ = parse_spec(R"({"encoding":"rope","head_dim":4,"dtype":"bfloat16"})");
+  Tensor x = Tensor::zeros(spec_.dtype, {1, 2, 1, 4});
+  x.set(5, 3);
+  const Tensors inputs{{"x", x}, {"positions", Tensor::of_integers({1, 2}, std::vector<std::int64_t>{4, 5})}};
+  const Tensors kept = open("def rotate(x, positions, spec):\n    return x.copy()\n")->call("rotate", inputs);
+  EXPECT_EQ(kept.size(), 1U);
+  const Tensors left = open("def rotate(x, positions, spec):\n    positions += 1\n    x[:] = 0\n    return x\n")->call("rotate", inputs);
+  EXPECT_EQ(left.size(), 3U);
+  EXPECT_EQ(left.at("modified/x").at(5), 0);
+  EXPECT_EQ(left.at("modified/positions").integers(), (std::vector<std::int64_t>{5, 6}));
+}
+
 TEST_F(Worker, AStopRequestInterruptsACall) {
   const std::filesystem::path file = directory_ / "subject.py";
   std::ofstream(file) << "import time\ndef encode(p, spec):\n    time.sleep(100)\n";

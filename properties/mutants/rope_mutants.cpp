@@ -82,6 +82,17 @@ void other_frequencies(PlainRope& plain, const std::function<void(Rope&)>& chang
 }
 
 void precision_mutants(List& list) {
+  list.defect("rope-squares-overflow", "", "pairs are normalised by the root of their squares' sum, which overflows", usual, [](PlainRope& plain) {
+    plain.apply = [own = plain.apply](double& a, double& b, const Turn& by) {
+      const double norm = in_float32(std::sqrt(in_float32(in_float32(a * a) + in_float32(b * b))));
+      if (norm == 0) return;
+      a = in_float32(a / norm);
+      b = in_float32(b / norm);
+      own(a, b, by);
+      a = in_float32(a * norm);
+      b = in_float32(b * norm);
+    };
+  });
   list.defect("rope-bfloat16-positions", "A1,A4", "positions are rounded to bfloat16 before the angle is formed", usual,
               [](PlainRope& plain) { plain.position = rounded(Dtype::bfloat16, plain.position); });
   list.defect("rope-float16-positions", "A1,A15", "positions are rounded to float16: infinite from 65520 on", usual,
