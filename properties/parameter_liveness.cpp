@@ -81,7 +81,8 @@ void add_code(std::vector<Variant>& variants, const Spec& spec) {
   if (std::holds_alternative<Integer>(spec.encoding)) {
     const Changes<Integer> with{variants, spec};
     with("dim", [](Integer& e) { e.dim += 2; });
-    with("normalize", [](Integer& e) { e.normalize = !e.normalize; });
+    // A count that overflows the dtype answers no question.
+    if (static_cast<double>(spec.max_position) <= largest_finite(spec.dtype)) with("normalize", [](Integer& e) { e.normalize = !e.normalize; });
   } else if (std::holds_alternative<Binary>(spec.encoding)) {
     const Changes<Binary> with{variants, spec};
     with("dim", [](Binary& e) { e.dim += 2; });

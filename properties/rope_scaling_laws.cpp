@@ -148,6 +148,11 @@ Property linear_scaling_property() {
     if (rope_of(spec) == nullptr) return not_stated_for(spec);
     const RopeScaling& scaling = rope_of(spec)->rope_scaling;
     if (!std::holds_alternative<DefaultScaling>(scaling) && !std::holds_alternative<LinearScaling>(scaling)) return fmt::format("{} is another rule", name_of(scaling));
+    try {
+      validate(with_scaling(spec, LinearScaling{2}));
+    } catch (const SpecError& error) {
+      return error.what();
+    }
     if (spec.min_position > 1 || spec.max_position <= 2) return "the claim does not reach from 1 to 2";
     return std::nullopt;
   };
