@@ -354,6 +354,27 @@ TEST_F(Command, TheReportDependsOnTheSeedOnly) {
   EXPECT_NE(report("--seed 1"), report("--seed 2"));
 }
 
+// Shrinking, the search for the worst case, caches that colour later answers, and crashes: all of it happens on any thread.
+TEST_F(Command, ABrokenSubjectHasTheSameReportOnOneThreadAndOnTwo) {
+  write("broken.py",
+        "import os\nimport numpy as np\nlongest = 0\ndef encode(positions, spec):\n    global longest\n    longest = max(longest, len(positions))\n"
+        "    if len(positions) == 4:\n        os._exit(9)\n"
+        "    d = spec['dim']\n    p = np.asarray(positions, np.float16).astype(np.float32)[:, None]\n"
+        "    angle = p * spec['base'] ** (-np.arange(0, d, 2) / d) * (1 + (longest > 40))\n    table = np.zeros((len(positions), d), np.float32)\n"
+        "    table[:, 0::2] = np.sin(angle)\n    table[:, 1::2] = np.cos(angle)\n    return table\n");
+  for (const std::string& subject : {std::string("python:broken.py"), std::string("mutant:sinusoidal-summed-positions")}) {
+    const auto report = [&](const char* threads) {
+      const Finished finished = sextant("audit " + subject + " --spec " + R"('{"encoding":"sinusoidal","dim":16}')" + " --profile quick --report r --threads " + threads);
+      EXPECT_EQ(finished.status, 1) << finished.error;
+      auto json = nlohmann::json::parse(read_all(directory_ / "r" / "report.json"));
+      json.erase("seconds");
+      for (auto& property : json["properties"]) property.erase("seconds");
+      return json.dump(1);
+    };
+    EXPECT_EQ(report("1"), report("2")) << subject;
+  }
+}
+
 TEST_F(Command, AnInterruptEndsTheWorkersToo) {
   write("slow.py", std::string(header) + "open('pid', 'w').write(str(os.getpid()))\ntime.sleep(1000)\n");
   const pid_t child = fork();

@@ -1,16 +1,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "lib/numeric/ulp.hpp"
 #include "properties/accuracy_of.hpp"
 #include "properties/budget.hpp"
 #include "properties/catalogue.hpp"
+#include "properties/gen/floats.hpp"
 #include "properties/gen/position.hpp"
+#include "properties/gen/values.hpp"
 #include "properties/gen/vectors.hpp"
 #include "properties/question_cases.hpp"
 #include "properties/value_judge.hpp"
+#include "properties/xpos_budget.hpp"
 #include "reference/rope.hpp"
 #include "reference/sinusoidal.hpp"
 #include "subjects/operations.hpp"
@@ -102,6 +106,24 @@ struct FastRope {
   std::vector<double> frequencies;
 };
 
+// x of every magnitude, where the claim still holds on hardware that flushes subnormal products to zero: zeros, and sizes from 2^10 above the normal numbers'
+// last place to an eighth of the largest value, where no rotation overflows and a square does.
+Tensor of_every_magnitude(Dtype dtype, std::vector<std::int64_t> shape, std::int64_t fill) {
+  constexpr std::array classes{gen::FloatClass::zero, gen::FloatClass::huge, gen::FloatClass::normal, gen::FloatClass::beside_power_of_two};
+  const Format format = format_of(dtype);
+  const double least = std::ldexp(1.0, std::min(format.min_exponent + format.precision + 10, format.max_exponent - 6));
+  Tensor x = Tensor::zeros(dtype, std::move(shape));
+  for (std::int64_t i = 0; i < x.elements(); ++i) {
+    const std::uint64_t word = gen::word(fill, i);
+    const double value = gen::from_bits(dtype, gen::float_in(dtype, classes[word % classes.size()], gen::word(fill + 1, i)));
+    x.set(i, value == 0 ? value : std::copysign(std::clamp(std::fabs(value), least, largest_finite(dtype) / 8), value));
+  }
+  return x;
+}
+
+// fill is the one field that only says which values: those from here on are of every magnitude.
+constexpr std::int64_t every_magnitude = 900;
+
 Check rope_check(const Spec& spec) {
   const auto& encoding = std::get<Rope>(spec.encoding);
   reference::RopeReference oracle(encoding);
@@ -112,7 +134,8 @@ Check rope_check(const Spec& spec) {
   FastRope first_fast(oracle, 0);
   return [=, judge = ValueJudge(budget), fast = std::move(first_fast)](Session& session, const Case& values) mutable {
     const gen::Extents extents{.batch = values[2], .tokens = values[1], .heads = values[3]};
-    const Tensor x = gen::vectors(encoding, spec.dtype, extents, values[4]);
+    const Tensor x = values[4] < every_magnitude ? gen::vectors(encoding, spec.dtype, extents, values[4])
+                                                 : of_every_magnitude(spec.dtype, {extents.batch, extents.tokens, extents.heads, encoding.head_dim}, values[4]);
     const std::vector<std::int64_t> positions = gen::positions(gen::range_of(spec), values[0], extents);
     const std::int64_t length = reference::sequence_length(positions);
     if (length_limit(encoding.rope_scaling) && fast.length != length) fast = FastRope(oracle, length);
@@ -232,7 +255,7 @@ Property accuracy_property() {
       "alibi: |b - (-m_h (q - k))| <= k ulp + gamma_c |b|; attention: |out - softmax(q k^T/sqrt(d) + b) v| <= the error of its sums",
       "Vaswani et al. 2017, sections 3.2.1 and 3.5; Su et al. 2021, section 3.2.2, equation 15; Press et al. 2021, section 3; Raffel et al. 2019, section 2.1; "
       "Sun et al. 2022, section 3.2; lib/spec for each",
-      "every encoding; attention with none, rope, alibi, relative_bias or an added one",
+      "every encoding; of xpos the pairs that the dtype can hold, and attention with it where it can hold all",
       "properties/budget.hpp: an angle off by d = |p w_i| c_i u/(1 - c_i u), c_i = 5 + 2 |ln w_i|, u that of the class, "
       "moves the value by at most |derivative| d + d^2/2; evaluation and rounding add k = 4 ULP. correctly-rounded and "
       "faithful are judged by what the enclosed true value rounds to. Other encodings: accuracy_codes.cpp, accuracy_biases.cpp, accuracy_rotations.cpp and "
@@ -267,6 +290,7 @@ Property accuracy_property() {
     // Calls of several tokens, over those ends too: one that begins before a limit and ends behind it.
     if (is_rope(spec)) {
       for (const std::int64_t p : positions) ends.push_back({p, 3, 2, 2, 1});
+      ends.push_back({positions[0], 2, 1, 3, every_magnitude});
     }
     return ends;
   };
@@ -278,9 +302,8 @@ Property accuracy_property() {
 
 std::optional<std::string> accuracy_not_stated(const Spec& spec) {
   const auto* attention = std::get_if<Attention>(&spec.encoding);
-  if (attention == nullptr || !attention->position) return std::nullopt;
-  if (std::holds_alternative<RopeNd>(*attention->position)) return "not stated for attention with rope_nd";
-  if (std::holds_alternative<Xpos>(*attention->position)) return "not stated for attention with xpos, whose roles differ in q and k";
+  const auto* xpos = attention == nullptr || !attention->position ? nullptr : std::get_if<Xpos>(&*attention->position);
+  if (xpos != nullptr && !is_representable(*xpos, spec)) return fmt::format("{} cannot hold xpos's scales up to position {}", name_of(spec.dtype), spec.max_position - 1);
   return std::nullopt;
 }
 

@@ -3,13 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "lib/numeric/ulp.hpp"
 #include "properties/accuracy_of.hpp"
-#include "properties/budget.hpp"
+#include "properties/bias_agreement.hpp"
 #include "properties/gen/position.hpp"
 #include "properties/gen/values.hpp"
 #include "properties/question_cases.hpp"
-#include "reference/alibi.hpp"
 #include "reference/relative_bias.hpp"
 #include "reference/rounding.hpp"
 #include "subjects/operations.hpp"
@@ -44,29 +42,10 @@ Positions positions_of(const Spec& spec, const Question& question) {
   return positions;
 }
 
-// u of the arithmetic in which slopes and distances are multiplied.
-double roundoff_of(const Spec& spec) {
-  switch (spec.accuracy) {
-    case AccuracyClass::correctly_rounded:
-    case AccuracyClass::faithful: return 0;
-    case AccuracyClass::exact_angle: return unit_roundoff(Dtype::float64);
-    case AccuracyClass::float32_angle:
-    case AccuracyClass::float32_recurrence: return unit_roundoff(Dtype::float32);
-    case AccuracyClass::float16_angle: return unit_roundoff(Dtype::float16);
-    case AccuracyClass::bfloat16_angle: return unit_roundoff(Dtype::bfloat16);
-  }
-  throw std::invalid_argument("roundoff_of: no such accuracy class");
-}
-
-// m_h (q - k) in arithmetic of roundoff u: the distance is rounded (1), the slope is a power of 2 to a rounded exponent (|ln m| and pow's 2), or a
-// product of h + 1 rounded factors start^(h+1), start = 2^(-8/n), as in the released code (2 (h+1): start's own error and the product's), the
-// product rounds once (1): c = 4 + |ln m| + 2 (h + 1), and evaluation and the last rounding add k ULP, 1/2 or 1 or 4 as everywhere.
 Check alibi_check(const Spec& spec, const Alibi& encoding) {
-  return [spec, encoding, oracle = reference::AlibiReference(encoding)](Session& session, const Case& values) mutable {
+  return [spec, encoding, budget = AlibiBudget(spec, encoding)](Session& session, const Case& values) mutable {
     const Positions positions = positions_of(spec, question_of(values));
     const Tensor table = bias(session, spec, positions.queries, positions.keys);
-    const double ulps = spec.accuracy == AccuracyClass::correctly_rounded ? 0.5 : spec.accuracy == AccuracyClass::faithful ? 1 : 4;
-    const double u = roundoff_of(spec);
     Judgement judgement;
     judgement.add_exact(std::nullopt, [] { return "no key is seen"; });
     std::int64_t i = 0;
@@ -74,7 +53,7 @@ Check alibi_check(const Spec& spec, const Alibi& encoding) {
       for (const std::int64_t query : positions.queries) {
         for (const std::int64_t key : positions.keys) {
           const double value = table.at(i++);
-          if (!oracle.bias(query, key, head, reference::first_precision)) continue;
+          if (!budget.at(query, key, head, reference::first_precision)) continue;
           const auto place = [&] { return fmt::format("head {}, query {}, key {}", head, query, key); };
           if (!std::isfinite(value)) {
             judgement.add(Certainty::no, not_finite(), [&] { return place() + ": NaN or infinite"; });
@@ -83,14 +62,11 @@ Check alibi_check(const Spec& spec, const Alibi& encoding) {
           Deviation deviation;
           double truth = 0;
           const Certainty within = reference::decide([&](Precision precision) {
-            const Enclosure exact = *oracle.bias(query, key, head, precision);
-            const double roundings = 4 + abs(log(oracle.slope(head, precision))).upper() + 2 * static_cast<double>(head + 1);
-            const Enclosure relative(roundings * u / (1 - roundings * u), precision);
-            const Enclosure error = abs(Enclosure(value, precision) - exact);
-            const Enclosure bound = Enclosure(ulps, precision) * reference::ulp(spec.dtype, exact) + relative * abs(exact);
-            truth = exact.upper();
-            deviation = deviation_of(error, bound, reference::ulp(spec.dtype, exact).upper());
-            return reference::at_most(error, bound);
+            const AlibiBudget::Value expected = *budget.at(query, key, head, precision);
+            const Enclosure error = abs(Enclosure(value, precision) - expected.truth);
+            truth = expected.truth.upper();
+            deviation = deviation_of(error, expected.bound, reference::ulp(spec.dtype, expected.truth).upper());
+            return reference::at_most(error, expected.bound);
           });
           judgement.add(within, deviation, [&] { return fmt::format("{}: {}", place(), comparison_text(spec.dtype, value, truth, deviation)); });
         }
@@ -100,7 +76,7 @@ Check alibi_check(const Spec& spec, const Alibi& encoding) {
   };
 }
 
-// A lookup: bit for bit. Where the subject answers `bucket` it is asked too.
+// A lookup: bit for bit.
 Check relative_check(const Spec& spec, const RelativeBias& encoding) {
   return [spec, encoding](Session& session, const Case& values) {
     const Question question = question_of(values);

@@ -12,7 +12,7 @@ Check code_accuracy(const Spec& spec);
 Check bias_accuracy(const Spec& spec);
 /// rope_nd, xpos: accuracy_rotations.cpp.
 Check rotation_accuracy(const Spec& spec);
-/// attention with no position encoding, rope, alibi or relative_bias: accuracy_attention.cpp.
+/// attention: accuracy_attention.cpp.
 Check attention_accuracy(const Spec& spec);
 
 /// Why accuracy says nothing of an encoding; nothing if it does.

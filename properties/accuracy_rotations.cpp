@@ -2,15 +2,17 @@
 
 #include <cmath>
 #include <functional>
+#include <optional>
+#include <utility>
 
 #include "lib/numeric/ulp.hpp"
 #include "properties/accuracy_of.hpp"
 #include "properties/budget.hpp"
 #include "properties/gen/values.hpp"
 #include "properties/question_cases.hpp"
+#include "properties/xpos_budget.hpp"
 #include "reference/rope_nd.hpp"
 #include "reference/rounding.hpp"
-#include "reference/xpos.hpp"
 #include "subjects/operations.hpp"
 
 // Rotations with more to them than an angle: several axes, or a scale that grows with the position.
@@ -31,6 +33,7 @@ struct Expected {
   RealPair value;
   Enclosure bound;  // on each component
   Enclosure norm;
+  bool representable = true;  // whether the dtype can hold it: else it is not judged
 };
 
 struct Rotation {
@@ -71,6 +74,12 @@ Judgement judge(Session& session, const Spec& spec, const Rotation& rotation, co
     const auto where = [&] { return fmt::format("position {}, batch row {}, head {}", fmt::join(place, "/"), token / question.tokens, vector % question.heads); };
     for (std::int64_t pair = 0; pair < rotation.pairs; ++pair) {
       const Channels channels = rotation.channels(pair);
+      const auto expected_at = [&](Precision precision) {
+        const RealPair given{Enclosure(x.at(start + channels.first), precision), Enclosure(x.at(start + channels.second), precision)};
+        return rotation.expected(place, pair, given, precision);
+      };
+      const Expected first = expected_at(reference::first_precision);
+      if (!first.representable) continue;
       for (const std::int64_t channel : {channels.first, channels.second}) {
         const double value = y.at(start + channel);
         if (!std::isfinite(value)) {
@@ -79,9 +88,9 @@ Judgement judge(Session& session, const Spec& spec, const Rotation& rotation, co
         }
         Deviation deviation;
         double truth = 0;
+        std::optional<Expected> raised;
         const Certainty within = reference::decide([&](Precision precision) {
-          const RealPair given{Enclosure(x.at(start + channels.first), precision), Enclosure(x.at(start + channels.second), precision)};
-          const Expected expected = rotation.expected(place, pair, given, precision);
+          const Expected& expected = precision.bits == reference::first_precision.bits ? first : raised.emplace(expected_at(precision));
           const Enclosure& exact = channel == channels.first ? expected.value.first : expected.value.second;
           const Enclosure error = abs(Enclosure(value, precision) - exact);
           truth = exact.upper();
@@ -98,6 +107,7 @@ Judgement judge(Session& session, const Spec& spec, const Rotation& rotation, co
                           [] { return "equal"; });
     }
   }
+  if (judgement.finding.empty()) judgement.add_exact(std::nullopt, [] { return "nothing that the dtype can hold"; });
   return judgement;
 }
 
@@ -117,28 +127,13 @@ Check axial_check(const Spec& spec, const RopeNd& encoding) {
   };
 }
 
-// xPos multiplies the rotated pair by s = zeta^e, e = p/scale_base. In arithmetic of roundoff u, zeta is a sum and a quotient of three rounded
-// terms (4 u), e a quotient (1 u), and pow is within 1 ULP (2 u): with |ln s| = |e ln zeta|, s is off by a relative 4 u |e| + u |ln s| + 2 u, and
-// one more for its product: r = (3 + 4 |e| + |ln s|) u/(1 - ...). The bound is rope's for a pair of norm s ||x||, and r s ||x||.
 Check xpos_check(const Spec& spec, const Xpos& encoding) {
-  reference::XposReference oracle(encoding);
-  const ErrorBudget budget(spec.accuracy, spec.dtype, oracle.frequencies(), spec.max_position);
-  const double u = spec.accuracy == AccuracyClass::exact_angle ? unit_roundoff(Dtype::float64)
-                   : spec.accuracy == AccuracyClass::correctly_rounded || spec.accuracy == AccuracyClass::faithful ? 0
-                   : spec.accuracy == AccuracyClass::float16_angle                                                 ? unit_roundoff(Dtype::float16)
-                   : spec.accuracy == AccuracyClass::bfloat16_angle                                                ? unit_roundoff(Dtype::bfloat16)
-                                                                                                                   : unit_roundoff(Dtype::float32);
-  return [spec, encoding, oracle, budget, u](Session& session, const Case& values) mutable {
+  return [spec, encoding, oracle = XposBudget(encoding, spec.dtype, spec.accuracy, spec.max_position)](Session& session, const Case& values) mutable {
     const Rope& head = encoding.rope;
     const Rotation rotation{head.head_dim, 1, pairs(head), [&](std::int64_t pair) { return channels_of_pair(head, head.pairing, pair); }, passthrough_channels(head),
                             [&](std::span<const std::int64_t> place, std::int64_t pair, const RealPair& x, Precision precision) -> Expected {
-                              const Enclosure scale = oracle.scale(place[0], pair, precision);
-                              const Enclosure norm = scale * hypot(x.first, x.second);
-                              const double exponent = std::fabs(static_cast<double>(place[0])) / encoding.scale_base;
-                              const double total = (3 + 4 * exponent + abs(log(scale)).upper()) * u;
-                              const Enclosure relative(total < 0.5 ? total / (1 - total) : 1e9, precision);
-                              const Enclosure angle = oracle.rotation(place[0], pair, precision).angle;
-                              return {oracle.turned(place[0], pair, x, precision), budget.component_bound(norm, angle, pair) + relative * norm, norm};
+                              XposBudget::Pair expected = oracle.at(place[0], pair, x, precision);
+                              return {std::move(expected.value), std::move(expected.component_bound), std::move(expected.norm), expected.representable};
                             }};
     return judge(session, spec, rotation, values);
   };

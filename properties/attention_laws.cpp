@@ -20,10 +20,9 @@ namespace {
 using reference::Certainty;
 using reference::Enclosure;
 
-constexpr std::int64_t judged_rows = 3;  // the bound of each costs about a millisecond a key
-
 bool has_relative_position(const Attention& encoding) {
-  return encoding.position && (std::holds_alternative<Rope>(*encoding.position) || std::holds_alternative<Alibi>(*encoding.position) ||
+  return encoding.position && (std::holds_alternative<Rope>(*encoding.position) || std::holds_alternative<RopeNd>(*encoding.position) ||
+                               std::holds_alternative<Xpos>(*encoding.position) || std::holds_alternative<Alibi>(*encoding.position) ||
                                std::holds_alternative<RelativeBias>(*encoding.position));
 }
 
@@ -56,37 +55,6 @@ std::vector<std::int64_t> order_of(std::int64_t tokens) {
   return order;
 }
 
-// Judges that row `row_of_other(token)` of the other result is row `token` of the one: both are within the oracle's bound of one truth.
-template <class RowOfOther>
-Judgement judge_same(const Spec& spec, AttentionOracle& oracle, const AttentionCase& one_case, const Tensor& one, const AttentionCase& other_case, const Tensor& other, std::int64_t fill,
-                     RowOfOther row_of_other) {
-  const auto& encoding = std::get<Attention>(spec.encoding);
-  const std::int64_t rows = one.elements() / encoding.head_dim;
-  const std::int64_t step = std::max<std::int64_t>(1, rows / judged_rows);
-  Judgement judgement;
-  for (std::int64_t row = fill % step; row < rows; row += step) {
-    const std::int64_t token = row % one_case.tokens;
-    const std::int64_t head = row / one_case.tokens % encoding.num_heads;
-    const std::int64_t batch = row / one_case.tokens / encoding.num_heads;
-    const std::int64_t there = row_of_other(token);
-    const double bound = oracle.row(one_case, batch, head, token, reference::first_precision).bound + oracle.row(other_case, batch, head, there, reference::first_precision).bound;
-    for (std::int64_t c = 0; c < encoding.head_dim; ++c) {
-      const double a = one.at(row * encoding.head_dim + c);
-      const double b = other.at((row - token + there) * encoding.head_dim + c);
-      const auto place = [&] { return fmt::format("batch row {}, head {}, token {}, channel {}", batch, head, token, c); };
-      if (!std::isfinite(a) || !std::isfinite(b)) {
-        judgement.add(Certainty::no, not_finite(), [&] { return place() + ": NaN or infinite"; });
-        continue;
-      }
-      const Deviation deviation{std::fabs(a - b) / bound, std::fabs(a - b), std::fabs(a - b) / ulp(spec.dtype, a)};
-      judgement.add(std::fabs(a - b) <= bound ? Certainty::yes : Certainty::no, deviation, [&] {
-        return fmt::format("{}: {} in the one, {} in the other: {:.3g} times the bound", place(), value_text(spec.dtype, a), value_text(spec.dtype, b), deviation.of_bound);
-      });
-    }
-  }
-  return judgement;
-}
-
 // Cases of at least three tokens: fewer have no permutation to speak of.
 void use_sequences(Property& property) {
   use_questions(property);
@@ -115,7 +83,7 @@ Property permutation_property() {
   property.explanation = {"attention without position does not see the order of its tokens; with position it does",
                           "attend(P q, P k, P v) = P attend(q, k, v) for every permutation P of the tokens, their positions staying",
                           "Vaswani et al. 2017, section 3.5: without positional encodings the model has no notion of order; softmax and the sum over keys are symmetric",
-                          "attention that is not causal; with rope, alibi or relative_bias mathematics says that it fails, and the witness is required",
+                          "attention that is not causal; with rope, rope_nd, xpos, alibi or relative_bias mathematics says that it fails, and the witness is required",
                           tolerance,
                           "a position encoding where none was asked for, or none where one was; masks and indices by the token's place"};
   property.not_applicable = [](const Spec& spec) -> std::optional<std::string> {
@@ -137,7 +105,7 @@ Property permutation_property() {
       moved.v = permuted(original.v, order);
       // Row `to` of the moved result belongs to token order[to].
       return judge_same(spec, oracle, moved, attend(session, spec, moved), original, attend(session, spec, original), values[4],
-                        [&](std::int64_t to) { return order[static_cast<std::size_t>(to)]; });
+                        [&](const AttentionPlace& to) { return AttentionPlace{to.batch, order[static_cast<std::size_t>(to.token)]}; });
     };
   };
   return property;
@@ -171,7 +139,7 @@ Property joint_permutation_property() {
         moved.positions[i] = original.positions[row + static_cast<std::size_t>(order[i - row])];
       }
       return judge_same(spec, oracle, moved, attend(session, spec, moved), original, attend(session, spec, original), values[4],
-                        [&](std::int64_t to) { return order[static_cast<std::size_t>(to)]; });
+                        [&](const AttentionPlace& to) { return AttentionPlace{to.batch, order[static_cast<std::size_t>(to.token)]}; });
     };
   };
   return property;
@@ -184,7 +152,7 @@ Property position_shift_property() {
                           "attend(q, k, v; positions + s) = attend(q, k, v; positions) for every s",
                           "Su et al. 2021, section 3.2.1, equation 11; Press et al. 2021, section 3; Raffel et al. 2019, section 2.1: all are relative; ALiBi by key index differs "
                           "by a constant in each row, which softmax does not see",
-                          "attention with none, rope (frequencies that do not depend on the length), alibi or relative_bias",
+                          "attention with none, rope (frequencies that do not depend on the length), rope_nd (on all axes alike), xpos, alibi or relative_bias",
                           tolerance,
                           "absolute positions in a relative encoding, queries and keys rotated by different positions, low-precision positions"};
   property.not_applicable = [](const Spec& spec) -> std::optional<std::string> {
@@ -204,7 +172,7 @@ Property position_shift_property() {
       const std::int64_t room = last_position_of(spec) - 1 - furthest;
       const std::int64_t shift = room > 0 ? 1 + (values[4] * 7919) % room : 0;
       for (std::int64_t& position : moved.positions) position += shift;
-      return judge_same(spec, oracle, original, attend(session, spec, original), moved, attend(session, spec, moved), values[4], [](std::int64_t token) { return token; });
+      return judge_same(spec, oracle, original, attend(session, spec, original), moved, attend(session, spec, moved), values[4], [](const AttentionPlace& place) { return place; });
     };
   };
   return property;

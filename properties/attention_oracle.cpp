@@ -1,7 +1,10 @@
 #include "properties/attention_oracle.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "lib/numeric/ulp.hpp"
 #include "properties/gen/position.hpp"
@@ -29,6 +32,8 @@ using reference::Precision;
 using reference::RealPair;
 using reference::RealVector;
 
+constexpr std::int64_t compared_rows = 3;  // the bound of each costs about a millisecond a key
+
 double gamma(double k, double u) { return k * u < 0.5 ? k * u / (1 - k * u) : 1e9; }
 
 double roundoff_of(const Spec& spec) { return unit_roundoff(spec.dtype); }
@@ -43,7 +48,16 @@ AttentionCase attention_case(const Spec& spec, const Question& question) {
     return gen::values(spec.dtype, {batch, heads, tokens, encoding.head_dim}, 4 * question.fill + which);
   };
   AttentionCase request{drawn(encoding.num_heads, 1), drawn(encoding.num_kv_heads, 2), drawn(encoding.num_kv_heads, 3), {}, {}, batch, tokens};
-  request.positions = gen::positions(gen::range_of(spec), question.position, {.batch = batch, .tokens = tokens, .heads = 1});
+  const gen::PositionRange range{spec.min_position, last_position_of(spec)};
+  for (std::int64_t axis = 0; axis < axes_of(spec.encoding); ++axis) {
+    // Each axis has a start and a stride of its own: where all distances are equal, one axis could stand for another.
+    const std::int64_t first = (question.position - range.first) / (axis + 1);
+    for (std::int64_t row = 0; row < batch; ++row) {
+      for (std::int64_t token = 0; token < tokens; ++token) {
+        request.positions.push_back(range.first + (first + gen::batch_row_distance * row + (axis + 1) * token) % (range.last - range.first));
+      }
+    }
+  }
   // Under a causal mask the token at index t sees those up to t: positions must not fall, or the bias would hide keys that the mask shows.
   for (auto row = request.positions.begin(); row != request.positions.end(); row += tokens) std::sort(row, row + tokens);
   if (encoding.position) {
@@ -61,8 +75,22 @@ Tensor attend(Session& session, const Spec& spec, const AttentionCase& request) 
 AttentionOracle::AttentionOracle(const Spec& spec) : spec_(spec), encoding_(std::get<Attention>(spec.encoding)) {
   if (!encoding_.position) return;
   if (const auto* rope = std::get_if<Rope>(&*encoding_.position)) {
+    head_ = *rope;
     rope_.emplace(*rope);
     budget_.emplace(spec.accuracy, spec.dtype, rope_->frequencies(), spec.max_position);
+  }
+  if (const auto* axial = std::get_if<RopeNd>(&*encoding_.position)) {
+    head_ = along_diagonal(*axial);
+    axial_.emplace(*axial);
+    budget_.emplace(spec.accuracy, spec.dtype, axial_->frequencies(), spec.max_position);
+  }
+  if (const auto* xpos = std::get_if<Xpos>(&*encoding_.position)) {
+    head_ = xpos->rope;
+    for (const Role role : {Role::query, Role::key}) {
+      Xpos in_role = *xpos;
+      in_role.role = role;
+      (role == Role::query ? query_ : key_).emplace(in_role, spec.dtype, spec.accuracy, spec.max_position);
+    }
   }
   if (const auto* alibi = std::get_if<Alibi>(&*encoding_.position)) alibi_.emplace(*alibi);
 }
@@ -71,8 +99,7 @@ AttentionOracle::Row AttentionOracle::row(const AttentionCase& request, std::int
   const std::int64_t keys = encoding_.causal ? token + 1 : request.tokens;
   const std::int64_t kv = kv_head(encoding_, head);
   const auto position = [&](std::int64_t t) { return request.positions[static_cast<std::size_t>(batch * request.tokens + t)]; };
-  const std::int64_t length = reference::sequence_length(std::span(request.positions));
-  const Vector query = turned(request.q, (batch * encoding_.num_heads + head) * request.tokens + token, position(token), length, precision);
+  const Vector query = turned(request.q, (batch * encoding_.num_heads + head) * request.tokens + token, place_of(request, batch, token, Role::query), precision);
   const double u = roundoff_of(spec_);
   const auto width = static_cast<double>(encoding_.head_dim);
 
@@ -84,7 +111,7 @@ AttentionOracle::Row AttentionOracle::row(const AttentionCase& request, std::int
   double largest_value = 0;
   for (std::int64_t t = 0; t < request.tokens; ++t) {
     const std::int64_t row = (batch * encoding_.num_kv_heads + kv) * request.tokens + t;
-    const Vector key = turned(request.k, row, position(t), length, precision);
+    const Vector key = turned(request.k, row, place_of(request, batch, t, Role::key), precision);
     rotated_keys.push_back(key.value);
     RealVector value;
     for (std::int64_t c = 0; c < encoding_.head_dim; ++c) {
@@ -114,26 +141,41 @@ AttentionOracle::Row AttentionOracle::row(const AttentionCase& request, std::int
   return {std::move(result), (largest_value * std::min(spread, 2.0) + 4 * ulp(spec_.dtype, largest_value)) * (1 + 1e-9)};
 }
 
-AttentionOracle::Vector AttentionOracle::turned(const Tensor& tensor, std::int64_t row, std::int64_t position, std::int64_t length, Precision precision) {
+AttentionOracle::Place AttentionOracle::place_of(const AttentionCase& request, std::int64_t batch, std::int64_t token, Role role) const {
+  Place place{{}, reference::sequence_length(std::span(request.positions)), role};
+  for (std::int64_t at = batch * request.tokens + token; at < std::ssize(request.positions); at += request.batch * request.tokens) {
+    place.coordinates.push_back(request.positions[static_cast<std::size_t>(at)]);
+  }
+  return place;
+}
+
+AttentionOracle::TurnedPair AttentionOracle::turned_pair(const RealPair& x, const Place& place, std::int64_t pair, Precision precision) {
+  if (query_) {
+    XposBudget::Pair turned = (place.role == Role::query ? *query_ : *key_).at(place.coordinates[0], pair, x, precision);
+    return {std::move(turned.value), std::move(turned.norm), std::move(turned.pair_bound)};
+  }
+  const reference::Rotation& rotation = rope_ ? rope_->rotation(place.coordinates[0], pair, place.length, precision) : axial_->rotation(place.coordinates, pair, precision);
+  const Enclosure factor = rope_ ? rope_->attention_factor(precision) : Enclosure(std::int64_t{1}, precision);
+  const RealPair y = reference::RopeReference::rotate(rotation, x);
+  const Enclosure norm = factor * hypot(x.first, x.second);
+  return {{factor * y.first, factor * y.second}, norm, budget_->pair_bound(norm, rotation.angle, pair)};
+}
+
+AttentionOracle::Vector AttentionOracle::turned(const Tensor& tensor, std::int64_t row, const Place& place, Precision precision) {
   Vector vector;
   std::vector<bool> in_pair(static_cast<std::size_t>(encoding_.head_dim), false);
   for (std::int64_t c = 0; c < encoding_.head_dim; ++c) vector.value.emplace_back(tensor.at(row * encoding_.head_dim + c), precision);
-  if (rope_) {
+  if (head_) {
     const RealVector given = vector.value;
-    const Rope& rope = rope_->encoding();
-    for (const Passthrough& channel : passthrough_channels(rope)) vector.value[static_cast<std::size_t>(channel.output)] = given[static_cast<std::size_t>(channel.input)];
-    for (std::int64_t pair = 0; pair < pairs(rope); ++pair) {
-      const Channels from = channels_of_pair(rope, rope.pairing, pair);
-      const Channels to = channels_of_pair(rope, rope.output_pairing, pair);
-      const reference::Rotation rotation = rope_->rotation(position, pair, length, precision);
-      const Enclosure& factor = rope_->attention_factor(precision);
-      const RealPair x{given[static_cast<std::size_t>(from.first)], given[static_cast<std::size_t>(from.second)]};
-      const RealPair y = reference::RopeReference::rotate(rotation, x);
-      vector.value[static_cast<std::size_t>(to.first)] = factor * y.first;
-      vector.value[static_cast<std::size_t>(to.second)] = factor * y.second;
-      const Enclosure norm = factor * hypot(x.first, x.second);
-      vector.norms.push_back(norm.upper());
-      vector.errors.push_back(budget_->pair_bound(norm, rotation.angle, pair).upper());
+    for (const Passthrough& channel : passthrough_channels(*head_)) vector.value[static_cast<std::size_t>(channel.output)] = given[static_cast<std::size_t>(channel.input)];
+    for (std::int64_t pair = 0; pair < pairs(*head_); ++pair) {
+      const Channels from = channels_of_pair(*head_, head_->pairing, pair);
+      const Channels to = channels_of_pair(*head_, head_->output_pairing, pair);
+      TurnedPair turned = turned_pair({given[static_cast<std::size_t>(from.first)], given[static_cast<std::size_t>(from.second)]}, place, pair, precision);
+      vector.value[static_cast<std::size_t>(to.first)] = std::move(turned.value.first);
+      vector.value[static_cast<std::size_t>(to.second)] = std::move(turned.value.second);
+      vector.norms.push_back(turned.norm.upper());
+      vector.errors.push_back(turned.error.upper());
       in_pair[static_cast<std::size_t>(to.first)] = in_pair[static_cast<std::size_t>(to.second)] = true;
     }
   }
@@ -156,6 +198,70 @@ AttentionOracle::Bias AttentionOracle::bias_of(const AttentionCase& request, std
   }
   if (!request.weight) return {none, 0};
   return {reference::bias(std::get<RelativeBias>(*encoding_.position), *request.weight, query, key, head, precision), 0};
+}
+
+Judgement judge_same(const Spec& spec, AttentionOracle& oracle, const AttentionCase& one_case, const Tensor& one, const AttentionCase& other_case, const Tensor& other,
+                     std::int64_t fill, const std::function<AttentionPlace(const AttentionPlace&)>& in_other) {
+  using reference::Certainty;
+  const auto& encoding = std::get<Attention>(spec.encoding);
+  const std::int64_t rows = one.elements() / encoding.head_dim;
+  const std::int64_t step = std::max<std::int64_t>(1, rows / compared_rows);
+  Judgement judgement;
+  for (std::int64_t row = fill % step; row < rows; row += step) {
+    const AttentionPlace here{row / one_case.tokens / encoding.num_heads, row % one_case.tokens};
+    const AttentionPlace there = in_other(here);
+    const std::int64_t head = row / one_case.tokens % encoding.num_heads;
+    const std::int64_t other_row = (there.batch * encoding.num_heads + head) * other_case.tokens + there.token;
+    const double bound = oracle.row(one_case, here.batch, head, here.token, reference::first_precision).bound +
+                         oracle.row(other_case, there.batch, head, there.token, reference::first_precision).bound;
+    for (std::int64_t c = 0; c < encoding.head_dim; ++c) {
+      const double a = one.at(row * encoding.head_dim + c);
+      const double b = other.at(other_row * encoding.head_dim + c);
+      const auto place = [&] { return fmt::format("batch row {}, head {}, token {}, channel {}", here.batch, head, here.token, c); };
+      if (!std::isfinite(a) || !std::isfinite(b)) {
+        judgement.add(Certainty::no, not_finite(), [&] { return place() + ": NaN or infinite"; });
+        continue;
+      }
+      const Deviation deviation{std::fabs(a - b) / bound, std::fabs(a - b), std::fabs(a - b) / ulp(spec.dtype, a)};
+      judgement.add(std::fabs(a - b) <= bound ? Certainty::yes : Certainty::no, deviation, [&] {
+        return fmt::format("{}: {} in the one, {} in the other: {:.3g} times the bound", place(), value_text(spec.dtype, a), value_text(spec.dtype, b), deviation.of_bound);
+      });
+    }
+  }
+  return judgement;
+}
+
+namespace {
+
+// Elements whose (batch row, token) `keeps` admits, of a tensor [batch, heads, tokens, width].
+template <class Keeps>
+Tensor kept(const Tensor& tensor, std::int64_t batch, std::int64_t tokens, Keeps keeps) {
+  Tensor result = Tensor::zeros(tensor.dtype, {batch, tensor.shape[1], tokens, tensor.shape[3]});
+  std::int64_t to = 0;
+  for (std::int64_t i = 0; i < tensor.elements(); ++i) {
+    const std::int64_t row = i / tensor.shape[3];
+    if (keeps(row / tensor.shape[2] / tensor.shape[1], row % tensor.shape[2])) result.set(to++, tensor.at(i));
+  }
+  return result;
+}
+
+template <class Keeps>
+AttentionCase kept(const AttentionCase& request, std::int64_t batch, std::int64_t tokens, Keeps keeps) {
+  AttentionCase part{kept(request.q, batch, tokens, keeps), kept(request.k, batch, tokens, keeps), kept(request.v, batch, tokens, keeps), {}, request.weight, batch, tokens};
+  for (std::int64_t i = 0; i < std::ssize(request.positions); ++i) {
+    if (keeps(i / request.tokens % request.batch, i % request.tokens)) part.positions.push_back(request.positions[static_cast<std::size_t>(i)]);
+  }
+  return part;
+}
+
+}  // namespace
+
+AttentionCase first_tokens(const AttentionCase& request, std::int64_t tokens) {
+  return kept(request, request.batch, tokens, [&](std::int64_t, std::int64_t token) { return token < tokens; });
+}
+
+AttentionCase batch_row(const AttentionCase& request, std::int64_t batch) {
+  return kept(request, 1, request.tokens, [&](std::int64_t row, std::int64_t) { return row == batch; });
 }
 
 }  // namespace sextant

@@ -1,16 +1,20 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
 #include "lib/numeric/tensor.hpp"
 #include "lib/spec/spec.hpp"
 #include "properties/budget.hpp"
+#include "properties/judgement.hpp"
 #include "properties/question.hpp"
+#include "properties/xpos_budget.hpp"
 #include "reference/alibi.hpp"
 #include "reference/attention.hpp"
 #include "reference/rope.hpp"
+#include "reference/rope_nd.hpp"
 #include "subjects/subject.hpp"
 
 namespace sextant {
@@ -20,7 +24,7 @@ struct AttentionCase {
   Tensor q;
   Tensor k;
   Tensor v;
-  std::vector<std::int64_t> positions;
+  std::vector<std::int64_t> positions;  ///< [axes, batch, tokens] with rope_nd
   std::optional<Tensor> weight;  ///< of a relative bias
   std::int64_t batch;
   std::int64_t tokens;
@@ -32,8 +36,8 @@ AttentionCase attention_case(const Spec& spec, const Question& question);
 /// Asks it.
 Tensor attend(Session& session, const Spec& spec, const AttentionCase& request);
 
-/// The true result of attention, and the bound on an implementation's error (derived in attention_oracle.cpp). For no position encoding, an added one,
-/// rope, alibi and relative_bias. An object belongs to one thread.
+/// The true result of attention, and the bound on an implementation's error (derived in attention_oracle.cpp), whatever its position encoding. An
+/// object belongs to one thread.
 class AttentionOracle {
  public:
   explicit AttentionOracle(const Spec& spec);
@@ -57,14 +61,48 @@ class AttentionOracle {
     double error;
   };
 
-  Vector turned(const Tensor& tensor, std::int64_t row, std::int64_t position, std::int64_t length, reference::Precision precision);
+  // What turns a vector: where it stands, how long the call is, which side of the score it is.
+  struct Place {
+    std::vector<std::int64_t> coordinates;
+    std::int64_t length;
+    Role role;
+  };
+  struct TurnedPair {
+    reference::RealPair value;
+    reference::Enclosure norm;
+    reference::Enclosure error;
+  };
+
+  Place place_of(const AttentionCase& request, std::int64_t batch, std::int64_t token, Role role) const;
+  Vector turned(const Tensor& tensor, std::int64_t row, const Place& place, reference::Precision precision);
+  TurnedPair turned_pair(const reference::RealPair& x, const Place& place, std::int64_t pair, reference::Precision precision);
   Bias bias_of(const AttentionCase& request, std::int64_t head, std::int64_t query, std::int64_t key, reference::Precision precision);
 
   Spec spec_;
   Attention encoding_;
+  std::optional<Rope> head_;  // the channels of the pairs that turn, and where they go
   std::optional<reference::RopeReference> rope_;
+  std::optional<reference::RopeNdReference> axial_;
+  std::optional<XposBudget> query_;  // xpos's two roles
+  std::optional<XposBudget> key_;
   std::optional<ErrorBudget> budget_;
   std::optional<reference::AlibiReference> alibi_;
 };
+
+/// A token of a call.
+struct AttentionPlace {
+  std::int64_t batch;
+  std::int64_t token;
+};
+
+/// Judges that each row of one result is row `in_other(place)` of the other, head by head: both are within the oracle's bound of one true value. A few
+/// rows, chosen by `fill`.
+Judgement judge_same(const Spec& spec, AttentionOracle& oracle, const AttentionCase& one_case, const Tensor& one, const AttentionCase& other_case, const Tensor& other,
+                     std::int64_t fill, const std::function<AttentionPlace(const AttentionPlace&)>& in_other);
+
+/// The first `tokens` tokens of every batch row.
+AttentionCase first_tokens(const AttentionCase& request, std::int64_t tokens);
+/// One batch row.
+AttentionCase batch_row(const AttentionCase& request, std::int64_t batch);
 
 }  // namespace sextant

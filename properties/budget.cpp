@@ -13,27 +13,6 @@ namespace {
 using reference::Enclosure;
 using reference::Precision;
 
-double ulps_of(AccuracyClass accuracy) {
-  switch (accuracy) {
-    case AccuracyClass::correctly_rounded: return 0.5;
-    case AccuracyClass::faithful: return 1;
-    default: return 4;
-  }
-}
-
-double angle_roundoff(AccuracyClass accuracy) {
-  switch (accuracy) {
-    case AccuracyClass::correctly_rounded:
-    case AccuracyClass::faithful: return 0;
-    case AccuracyClass::exact_angle: return unit_roundoff(Dtype::float64);
-    case AccuracyClass::float32_angle:
-    case AccuracyClass::float32_recurrence: return unit_roundoff(Dtype::float32);
-    case AccuracyClass::float16_angle: return unit_roundoff(Dtype::float16);
-    case AccuracyClass::bfloat16_angle: return unit_roundoff(Dtype::bfloat16);
-  }
-  throw std::invalid_argument("angle_roundoff: no such accuracy class");
-}
-
 // The roundings that a running product adds up to pair i.
 double of_recurrence(AccuracyClass accuracy, std::int64_t pair) {
   return accuracy == AccuracyClass::float32_recurrence ? 3 * static_cast<double>(pair) : 0;
@@ -99,9 +78,30 @@ double roundings(reference::RopeFrequencies& frequencies, std::int64_t pair, std
 
 }  // namespace
 
+double evaluation_ulps(AccuracyClass accuracy) {
+  switch (accuracy) {
+    case AccuracyClass::correctly_rounded: return 0.5;
+    case AccuracyClass::faithful: return 1;
+    default: return 4;
+  }
+}
+
+double angle_roundoff(AccuracyClass accuracy) {
+  switch (accuracy) {
+    case AccuracyClass::correctly_rounded:
+    case AccuracyClass::faithful: return 0;
+    case AccuracyClass::exact_angle: return unit_roundoff(Dtype::float64);
+    case AccuracyClass::float32_angle:
+    case AccuracyClass::float32_recurrence: return unit_roundoff(Dtype::float32);
+    case AccuracyClass::float16_angle: return unit_roundoff(Dtype::float16);
+    case AccuracyClass::bfloat16_angle: return unit_roundoff(Dtype::bfloat16);
+  }
+  throw std::invalid_argument("angle_roundoff: no such accuracy class");
+}
+
 ErrorBudget::ErrorBudget(AccuracyClass accuracy, Dtype dtype, const reference::GeometricFrequencies& frequencies,
                          std::int64_t pairs)
-    : accuracy_(accuracy), dtype_(dtype), ulps_(ulps_of(accuracy)), exact_up_to_(1 / angle_roundoff(accuracy)) {
+    : accuracy_(accuracy), dtype_(dtype), ulps_(evaluation_ulps(accuracy)), exact_up_to_(1 / angle_roundoff(accuracy)) {
   reference::GeometricFrequencies list = frequencies;
   for (std::int64_t pair = 0; pair < pairs; ++pair) {
     const double direct = 5 + 2 * frequencies.log_magnitude(pair, budget_precision).upper();
@@ -110,7 +110,7 @@ ErrorBudget::ErrorBudget(AccuracyClass accuracy, Dtype dtype, const reference::G
 }
 
 ErrorBudget::ErrorBudget(AccuracyClass accuracy, Dtype dtype, reference::RopeFrequencies frequencies, std::int64_t longest)
-    : accuracy_(accuracy), dtype_(dtype), ulps_(ulps_of(accuracy)), exact_up_to_(1 / angle_roundoff(accuracy)) {
+    : accuracy_(accuracy), dtype_(dtype), ulps_(evaluation_ulps(accuracy)), exact_up_to_(1 / angle_roundoff(accuracy)) {
   for (std::int64_t pair = 0; pair < pairs(frequencies.encoding()); ++pair) {
     const double total = roundings(frequencies, pair, longest) + of_recurrence(accuracy, pair);
     add_pair(frequencies.radians(pair, longest, budget_precision), total);

@@ -61,6 +61,12 @@ namespace sextant {
 // more than 2. The class then allows k = 4 ULP for evaluating, scaling and rounding it, of a value that may itself lie d
 // away. correctly-rounded and faithful have d = 0 and k = 1/2, 1; they are judged by rounding, not by these bounds.
 
+/// u above: 0 for the two strictest classes.
+double angle_roundoff(AccuracyClass accuracy);
+
+/// k above.
+double evaluation_ulps(AccuracyClass accuracy);
+
 /// The allowance of one claim, per pair.
 class ErrorBudget {
  public:

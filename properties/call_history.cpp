@@ -18,7 +18,7 @@ Judgement judge(const Spec& spec, const Subject& subject, const Case& values) {
   const Question one{values[position_field], values[tokens_field], 1, 2, values[fill_field]};
   const Question other{values[other_position_field], values[other_tokens_field], 2, 1, values[fill_field]};
   // What each comes to with no past is the stateless model. A subject may hold one process at a time, so the sessions follow each other.
-  const Tensor fresh_other = ask(*subject.open(spec), spec, other);
+  const Tensor fresh_other = ask(*subject.open_anew(spec), spec, other);
   const std::unique_ptr<Session> session = subject.open(spec);
   const Tensor fresh_one = ask(*session, spec, one);
   Judgement judgement;

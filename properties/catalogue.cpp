@@ -19,6 +19,12 @@ const std::vector<Property>& catalogue() {
       identity_property(),
       composition_property(),
       relative_offset_property(),
+      axis_independence_property(),
+      axis_offset_property(),
+      decay_property(),
+      neutral_scaling_property(),
+      linear_scaling_property(),
+      band_blend_property(),
       linearity_property(),
       adjoint_property(),
       untouched_channels_property(),
@@ -31,6 +37,7 @@ const std::vector<Property>& catalogue() {
       out_of_range_property(),
       bias_translation_property(),
       bias_monotone_property(),
+      bucket_property(),
       permutation_property(),
       joint_permutation_property(),
       position_shift_property(),
@@ -41,6 +48,7 @@ const std::vector<Property>& catalogue() {
       determinism_property(),
       history_property(),
       empty_property(),
+      input_unchanged_property(),
       parameter_liveness_property(),
   };
   return properties;

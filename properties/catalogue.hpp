@@ -20,6 +20,12 @@ Property isometry_property();            // rope_isometry.cpp
 Property identity_property();            // rope_group.cpp
 Property composition_property();         // rope_group.cpp
 Property relative_offset_property();     // rope_relative_offset.cpp
+Property axis_independence_property();   // axial_laws.cpp
+Property axis_offset_property();         // axial_laws.cpp
+Property decay_property();               // xpos_decay.cpp
+Property neutral_scaling_property();     // rope_scaling_laws.cpp
+Property linear_scaling_property();      // rope_scaling_laws.cpp
+Property band_blend_property();          // rope_bands.cpp
 Property linearity_property();           // rope_linearity.cpp
 Property adjoint_property();             // rope_adjoint.cpp
 Property untouched_channels_property();  // rope_untouched.cpp
@@ -31,6 +37,7 @@ Property uniform_step_property();        // code_laws.cpp
 Property scatter_gradient_property();    // code_laws.cpp
 Property out_of_range_property();        // code_laws.cpp
 Property bias_translation_property();    // bias_laws.cpp
+Property bucket_property();              // bias_buckets.cpp
 Property bias_monotone_property();       // bias_laws.cpp
 Property permutation_property();         // attention_laws.cpp
 Property joint_permutation_property();   // attention_laws.cpp
@@ -42,6 +49,7 @@ Property row_independence_property();    // row_independence.cpp
 Property determinism_property();         // call_determinism.cpp
 Property history_property();             // call_history.cpp
 Property empty_property();               // call_empty.cpp
+Property input_unchanged_property();     // call_input.cpp
 Property parameter_liveness_property();  // parameter_liveness.cpp
 
 /// Why a property says nothing of a spec whose encoding it has no statement for: "not stated for alibi".

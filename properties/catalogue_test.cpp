@@ -58,7 +58,13 @@ INSTANTIATE_TEST_SUITE_P(
                     R"({"encoding":"alibi","num_heads":12,"max_position":60000})", R"({"encoding":"alibi","num_heads":8,"form":"key_index","max_position":2048})",
                     R"({"encoding":"relative_bias","bidirectional":false})", R"({"encoding":"attention","num_heads":4,"num_kv_heads":2,"head_dim":8,"causal":true})",
                     R"({"encoding":"attention","num_heads":4,"num_kv_heads":2,"head_dim":8,"position":{"encoding":"rope","head_dim":8}})",
-                    R"({"encoding":"attention","num_heads":4,"head_dim":8,"max_position":4096,"position":{"encoding":"relative_bias"}})"));
+                    R"({"encoding":"attention","num_heads":4,"head_dim":8,"max_position":4096,"position":{"encoding":"relative_bias"}})",
+                    // Beyond what the dtypes can hold, and attention with several axes or two roles.
+                    R"({"encoding":"xpos","head_dim":8,"role":"key"})",
+                    R"({"encoding":"attention","num_heads":2,"head_dim":8,"causal":true,"max_position":2048,"position":{"encoding":"xpos","head_dim":8}})",
+                    R"({"encoding":"attention","num_heads":2,"head_dim":8,"max_position":4096,"position":{"encoding":"rope_nd","head_dim":8,"sections":[1,2,1]}})",
+                    R"({"encoding":"rope","head_dim":16,"rope_theta":500000,"rope_scaling":{"rope_type":"llama3","factor":8,"original_max_position_embeddings":64,"low_freq_factor":1,"high_freq_factor":4}})",
+                    R"({"encoding":"rope","head_dim":16,"rope_scaling":{"rope_type":"dynamic","factor":4,"original_max_position_embeddings":512},"max_position":4096})"));
 
 TEST(Catalogue, EveryPropertySaysWhatItIs) {
   std::set<std::string> ids;
@@ -78,7 +84,11 @@ TEST(Catalogue, CasesAreAdmitted) {
   for (const char* text : {R"({"encoding":"integer","max_position":5})", R"({"encoding":"binary","dim":3})", R"({"encoding":"learned","dim":2,"max_positions":3})",
                            R"({"encoding":"sinusoidal_2d","dim":8,"height":3,"width":5})", R"({"encoding":"rope_nd","head_dim":8,"sections":[1,3],"min_position":-5,"max_position":5})",
                            R"({"encoding":"xpos","head_dim":4,"max_position":9})", R"({"encoding":"alibi","num_heads":3,"max_position":7})", R"({"encoding":"relative_bias","max_position":6})",
-                           R"({"encoding":"attention","num_heads":2,"head_dim":4,"max_position":200})",
+                           R"({"encoding":"attention","num_heads":2,"head_dim":4,"max_position":200})", R"({"encoding":"attention","num_heads":2,"head_dim":4,"causal":true,"max_position":200})",
+                           R"({"encoding":"attention","num_heads":2,"head_dim":4,"max_position":200,"position":{"encoding":"rope_nd","head_dim":4,"sections":[1,1]}})",
+                           R"({"encoding":"rope","head_dim":4,"max_position":3})", R"({"encoding":"relative_bias"})", R"({"encoding":"relative_bias","max_distance":100000})",
+                           R"({"encoding":"rope","head_dim":8,"rope_scaling":{"rope_type":"yarn","factor":2,"original_max_position_embeddings":8},"max_position":9})",
+                           R"({"encoding":"rope","head_dim":8,"dtype":"float64","rope_scaling":{"rope_type":"linear","factor":2},"min_position":-9,"max_position":90})",
                            R"({"encoding":"sinusoidal","dim":4})", R"({"encoding":"sinusoidal","dim":4,"max_position":1})",
                            R"({"encoding":"sinusoidal","dim":4,"min_position":-9007199254740992,"max_position":9007199254740992})",
                            R"({"encoding":"rope","head_dim":4,"min_position":-3,"max_position":-1})", R"({"encoding":"rope","head_dim":4,"min_position":7,"max_position":8})",

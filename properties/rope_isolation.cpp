@@ -1,12 +1,14 @@
 #include <fmt/format.h>
 
-#include <array>
+#include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <limits>
 #include <set>
+#include <utility>
+#include <vector>
 
 #include "properties/catalogue.hpp"
+#include "properties/gen/floats.hpp"
 #include "properties/gen/vectors.hpp"
 #include "properties/question_cases.hpp"
 #include "subjects/operations.hpp"
@@ -17,12 +19,12 @@
 namespace sextant {
 namespace {
 
-constexpr double huge = 0x1p60;
-constexpr double tiny = 0x1p-20;
-constexpr std::array finite_changes{0.0, huge, tiny, -1.0};
-constexpr std::array other_changes{std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity()};
+using gen::FloatClass;
 
 enum class Where { own_vector, other_vectors };
+
+// The extra fields of a case: which vector, which pair of it, and the bits of what it becomes.
+constexpr std::size_t bits_field = 2;
 
 struct Experiment {
   Tensor before;
@@ -36,14 +38,14 @@ double fitting(Dtype dtype, double value) {
   return std::isfinite(value) && std::fabs(value) > largest_finite(dtype) / 4 ? std::copysign(largest_finite(dtype) / 4, value) : value;
 }
 
-Experiment carry_out(Session& session, const Spec& spec, const Rope& encoding, const Case& values, std::span<const double> changes) {
+Experiment carry_out(Session& session, const Spec& spec, const Rope& encoding, const Case& values) {
   const Question question = question_of(values);
   const gen::Extents extents{.batch = question.batch, .tokens = question.tokens, .heads = question.heads};
   Tensor x = gen::vectors(encoding, spec.dtype, extents, question.fill + 1);
   const std::vector<std::int64_t> positions = gen::positions(gen::range_of(spec), question.position, extents);
   const std::int64_t vector = extra_of(values, 0) % (question.batch * question.tokens * question.heads);
   const std::int64_t pair = extra_of(values, 1) % pairs(encoding);
-  const double change = fitting(spec.dtype, changes[static_cast<std::size_t>(extra_of(values, 2)) % changes.size()]);
+  const double change = fitting(spec.dtype, gen::from_bits(spec.dtype, extra_of(values, bits_field)));
   const std::int64_t start = vector * encoding.head_dim;
   const Channels in = channels_of_pair(encoding, encoding.pairing, pair);
   const Channels out = channels_of_pair(encoding, encoding.output_pairing, pair);
@@ -74,7 +76,8 @@ Judgement judge(const Experiment& experiment, const Spec& spec, std::int64_t hea
   return judgement;
 }
 
-Property isolation_property(Where where, std::vector<double> changes) {
+// Cases whose change is of one of `classes`, each of which has a first case of its own.
+Property isolation_property(Where where, std::vector<FloatClass> classes) {
   Property property;
   property.needs = Needs::live_subject;
   property.not_applicable = [](const Spec& spec) -> std::optional<std::string> {
@@ -82,24 +85,47 @@ Property isolation_property(Where where, std::vector<double> changes) {
     return std::nullopt;
   };
   const auto many = [](const Spec&) { return std::int64_t{1} << 20; };
-  use_questions(property, {{"vector", many}, {"pair", many}, {"change", [count = std::ssize(changes)](const Spec&) { return count; }}});
-  property.make_check = [where, changes](const Spec& spec) -> Check {
-    return [spec, encoding = std::get<Rope>(spec.encoding), where, changes](Session& session, const Case& values) {
-      return judge(carry_out(session, spec, encoding, values, changes), spec, encoding.head_dim, where);
+  use_questions(property, {{"vector", many}, {"pair", many}, {"bits", [](const Spec& spec) { return gen::bit_patterns(spec.dtype); }}});
+  property.first_cases = [first_cases = property.first_cases, classes](const Spec& spec) {
+    const std::vector<Case> questions = first_cases(spec);
+    std::vector<Case> cases;
+    for (std::size_t i = 0; i < std::max(questions.size(), classes.size()); ++i) {
+      cases.push_back(questions[i % questions.size()]);
+      cases.back().back() = gen::float_in(spec.dtype, classes[i % classes.size()], i);
+    }
+    return cases;
+  };
+  property.cases = [cases = property.cases, classes](const Spec& spec) {
+    return rc::gen::map(rc::gen::pair(cases(spec), gen::float_bits(spec.dtype, classes)), [](std::pair<Case, std::int64_t> drawn) {
+      drawn.first.back() = drawn.second;
+      return std::move(drawn.first);
+    });
+  };
+  const bool finite = std::ranges::find(classes, FloatClass::zero) != classes.end();
+  const bool special = std::ranges::find(classes, FloatClass::nan) != classes.end();
+  property.admits = [admits = property.admits, finite, special](const Spec& spec, const Case& values) {
+    return admits(spec, values) && (std::isfinite(gen::from_bits(spec.dtype, values.back())) ? finite : special);
+  };
+  property.make_check = [where](const Spec& spec) -> Check {
+    return [spec, encoding = std::get<Rope>(spec.encoding), where](Session& session, const Case& values) {
+      return judge(carry_out(session, spec, encoding, values), spec, encoding.head_dim, where);
     };
   };
   return property;
 }
+
+const std::vector<FloatClass> finite_classes{FloatClass::zero, FloatClass::huge, FloatClass::subnormal, FloatClass::normal, FloatClass::beside_power_of_two};
+const std::vector<FloatClass> special_classes{FloatClass::nan, FloatClass::infinite};
 
 constexpr const char* source = "Su et al. 2021, section 3.2.2, equation 15: R is block diagonal, one 2 x 2 block a pair";
 
 }  // namespace
 
 Property pair_isolation_property() {
-  Property property = isolation_property(Where::own_vector, {finite_changes.begin(), finite_changes.end()});
+  Property property = isolation_property(Where::own_vector, finite_classes);
   property.id = "pair_isolation";
   property.explanation = {"a pair's rotation does not depend on the other pairs",
-                          "(R x)_j = (R x')_j for j != i, where x' is x with pair i changed to another finite value, huge or tiny or zero",
+                          "(R x)_j = (R x')_j for j != i, where x' is x with pair i changed to another finite value: zero, subnormal, huge, beside a power of two or any other",
                           source,
                           "rope",
                           "none: the values of the other channels are equal (0 and -0 are the same); the call is the same in shape and positions",
@@ -108,7 +134,7 @@ Property pair_isolation_property() {
 }
 
 Property nan_isolation_property() {
-  Property property = isolation_property(Where::own_vector, {other_changes.begin(), other_changes.end()});
+  Property property = isolation_property(Where::own_vector, special_classes);
   property.id = "nan_isolation";
   property.level = Level::advice;
   property.explanation = {"a NaN or an infinity stays in its pair",
@@ -121,9 +147,7 @@ Property nan_isolation_property() {
 }
 
 Property token_isolation_property() {
-  std::vector<double> changes(finite_changes.begin(), finite_changes.end());
-  changes.insert(changes.end(), other_changes.begin(), other_changes.end());
-  Property property = isolation_property(Where::other_vectors, changes);
+  Property property = isolation_property(Where::other_vectors, {gen::every_float_class.begin(), gen::every_float_class.end()});
   property.id = "token_isolation";
   property.level = Level::contract;
   property.explanation = {"a token's vectors do not depend on those of other tokens, heads or batch rows",

@@ -8,6 +8,7 @@
 #include <utility>
 #include <variant>
 
+#include "properties/gen/floats.hpp"
 #include "properties/gen/shrink.hpp"
 #include "properties/gen/vectors.hpp"
 
@@ -23,8 +24,9 @@ constexpr int crash_limit = 24;
 constexpr int own_shrink_limit = 40;
 // Tries of the search for the worst case.
 constexpr int worst_limit = 100;
+constexpr int quick_worst_limit = 20;
 constexpr int own_worst_limit = 8;
-constexpr std::size_t quick_own_cases = 2;
+constexpr std::size_t quick_own_cases = 8;
 
 // What one case came to: a judgement, or why the subject gave none.
 using Outcome = std::variant<Judgement, SubjectFailure>;
@@ -68,7 +70,7 @@ class Trial {
     rc::Random random(options.seed ^ hash_of(property_.id));
     const rc::Gen<Case> generator = property_.cases(spec_);
     std::vector<Case> cases = property_.first_cases(spec_);
-    // Each of these cases starts a worker or two anew: too slow for a quick look at all of them.
+    // Each of these cases opens sessions of its own: too slow for a quick look at all of them.
     if (profile == Profile::quick && property_.sessions == Sessions::own && cases.size() > quick_own_cases) cases.resize(quick_own_cases);
     for (std::int64_t i = 0; i < cases_of(profile, property_.sessions); ++i) cases.push_back(generator(random.split()).value());
     if (profile == Profile::exhaustive) {
@@ -99,7 +101,7 @@ class Trial {
       result_.simplest = result_.worst;
       return result_;
     }
-    return conclude(violation, random, stop);
+    return conclude(violation, random, options);
   }
 
   PropertyResult run_one(const Case& values) {
@@ -164,9 +166,11 @@ class Trial {
 
   // Shrinking lands just past the bound and hides how bad it is: looks from the worst case seen for a worse one, by exchanging one of its fields
   // at a time for a drawn one.
-  void seek_worst(rc::Random random, const std::stop_token& stop) {
+  void seek_worst(rc::Random random, const AuditOptions& options) {
+    const std::stop_token& stop = options.stop;
     const rc::Gen<Case> generator = property_.cases(spec_);
-    for (int tries = 0; tries < (property_.sessions == Sessions::own ? own_worst_limit : worst_limit); ++tries) {
+    const int limit = property_.sessions == Sessions::own ? own_worst_limit : options.profile == Profile::quick ? quick_worst_limit : worst_limit;
+    for (int tries = 0; tries < limit; ++tries) {
       // Nothing is beyond what has no bound or is not a number.
       if (!std::isfinite(result_.worst->deviation.of_bound)) return;
       if (stop.stop_requested()) throw Interrupted();
@@ -180,9 +184,9 @@ class Trial {
     }
   }
 
-  // The tree of simpler cases: each field by itself moves towards that of the property's simplest case.
+  // The tree of simpler cases: each field by itself moves towards that of the property's simplest case, the bits of a value towards simpler ones.
   rc::Shrinkable<Case> shrinkable(const Case& start) const {
-    return rc::shrinkable::shrinkRecur(start, [simplest = property_.simplest(spec_)](const Case& values) {
+    return rc::shrinkable::shrinkRecur(start, [simplest = property_.simplest(spec_), this](const Case& values) {
       rc::Seq<Case> simpler;
       for (std::size_t field = 0; field < values.size(); ++field) {
         const auto with = [values, field](std::int64_t value) {
@@ -190,7 +194,8 @@ class Trial {
           changed[field] = value;
           return changed;
         };
-        simpler = rc::seq::concat(std::move(simpler), rc::seq::map(gen::simpler_integers(values[field], simplest[field]), with));
+        auto candidates = fields_[field] == "bits" ? gen::simpler_bits(spec_.dtype, values[field]) : gen::simpler_integers(values[field], simplest[field]);
+        simpler = rc::seq::concat(std::move(simpler), rc::seq::map(std::move(candidates), with));
       }
       return simpler;
     });
@@ -240,12 +245,12 @@ class Trial {
     return result_;
   }
 
-  PropertyResult conclude(const std::optional<Case>& violation, const rc::Random& random, const std::stop_token& stop) {
+  PropertyResult conclude(const std::optional<Case>& violation, const rc::Random& random, const AuditOptions& options) {
     settle(violation.has_value());
     if (!violation) return result_;
-    if (result_.theory == Theory::holds) seek_worst(random, stop);
+    if (result_.theory == Theory::holds) seek_worst(random, options);
     Judgement simplest;
-    const Case values = shrink(*violation, stop, is_violation);
+    const Case values = shrink(*violation, options.stop, is_violation);
     // The token must work alone, so its finding is what a fresh session says.
     session_.reset();
     const Outcome outcome = probe(values);

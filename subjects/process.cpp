@@ -77,7 +77,7 @@ class SigpipeHeld {
 };
 
 // In the child, between fork and exec, in a process that may have had threads: system calls only.
-[[noreturn]] void become(char* const* argv, const std::array<int, 3>& streams, int report, pid_t parent) {
+[[noreturn]] void become(char* const* argv, const std::array<int, 3>& streams, int inherited, int report, pid_t parent) {
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(127);  // the parent ended before prctl took effect
@@ -86,6 +86,7 @@ class SigpipeHeld {
   sigprocmask(SIG_SETMASK, &none, nullptr);
   signal(SIGPIPE, SIG_DFL);
   for (int i = 0; i < 3; ++i) dup2(streams[static_cast<std::size_t>(i)], i);
+  if (inherited >= 0) fcntl(inherited, F_SETFD, 0);
   execvp(argv[0], argv);
   const int error = errno;
   [[maybe_unused]] const ssize_t written = write(report, &error, sizeof error);
@@ -107,23 +108,18 @@ bool wait_for_end(pid_t pid, milliseconds patience) {
   return true;
 }
 
-}  // namespace
-
-Process::Process(const Command& command) {
+pid_t start_program(const Command& command, const std::array<int, 3>& streams) {
   std::vector<std::string> words = command.argv;
   std::vector<char*> argv;
   argv.reserve(words.size() + 1);
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
 
-  Pipe input;
-  Pipe output;
-  Pipe error;
   Pipe report;  // carries errno if exec fails, and closes if it does not
   const pid_t parent = getpid();
   const pid_t child = fork();
   if (child < 0) throw_errno("fork");
-  if (child == 0) become(argv.data(), {input.read_end, output.write_end, error.write_end}, report.write_end, parent);
+  if (child == 0) become(argv.data(), streams, command.inherited.value_or(-1), report.write_end, parent);
   setpgid(child, child);  // also here, so that the group exists whoever runs first
   close_once(report.write_end);
   int exec_error = 0;
@@ -135,7 +131,18 @@ Process::Process(const Command& command) {
     waitpid(child, nullptr, 0);
     throw SubjectNameError(fmt::format("{}: {}", words.front(), std::strerror(exec_error)));
   }
-  pid_ = child;
+  return child;
+}
+
+}  // namespace
+
+Process::Process(const Command& command) : Process([&](const std::array<int, 3>& streams) { return start_program(command, streams); }) {}
+
+Process::Process(const Start& start) {
+  Pipe input;
+  Pipe output;
+  Pipe error;
+  pid_ = start({input.read_end, output.write_end, error.write_end});
   input_ = release(input.write_end);
   output_ = release(output.read_end);
   error_ = release(error.read_end);
@@ -215,6 +222,11 @@ void Process::exchange(std::span<const std::byte> request, const Reader& reader,
 }
 
 void adopt_descendants() { prctl(PR_SET_CHILD_SUBREAPER, 1); }
+
+bool adopts_descendants() {
+  int adopts = 0;
+  return prctl(PR_GET_CHILD_SUBREAPER, &adopts) == 0 && adopts != 0;
+}
 
 void kill_descendants() {
   // Killing a child hands its children to us, so this ends when there are none left.

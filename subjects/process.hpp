@@ -2,9 +2,11 @@
 
 #include <sys/types.h>
 
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <span>
 #include <stop_token>
 #include <string>
@@ -15,6 +17,7 @@ namespace sextant {
 /// A program to start: argv[0] is looked up on the PATH; the environment is inherited.
 struct Command {
   std::vector<std::string> argv;
+  std::optional<int> inherited = std::nullopt;  ///< a descriptor beside the standard streams that the program keeps, under its number
 };
 
 using Deadline = std::chrono::steady_clock::time_point;
@@ -28,6 +31,11 @@ class Process {
  public:
   /// @throws SubjectNameError if the program cannot be executed; std::system_error if no process can be made.
   explicit Process(const Command& command);
+
+  /// A child that `start` makes: it is given the child's ends of standard input, output and error, and returns the id of a child of this process, or
+  /// of one that has become so (adopt_descendants), in a process group of its own. @throws what `start` throws; std::system_error.
+  using Start = std::function<pid_t(const std::array<int, 3>& streams)>;
+  explicit Process(const Start& start);
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
   ~Process();
@@ -58,6 +66,9 @@ class Process {
 /// Makes this process the one that orphaned descendants fall to, so that `kill_descendants` finds a worker's children
 /// that left its process group. Call once, first thing in main.
 void adopt_descendants();
+
+/// Whether adopt_descendants was called.
+bool adopts_descendants();
 
 /// Kills and reaps every child of this process that is still there, and theirs. Call when no Process is alive.
 void kill_descendants();

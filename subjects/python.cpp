@@ -3,31 +3,41 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cstddef>
 #include <cstdlib>
+#include <span>
 
 #include "subjects/subject.hpp"
 
 namespace sextant {
 namespace {
 
-// Runs `python -c "import numpy"` as a worker that says nothing and ends: success is an exit status of 0.
-bool imports_numpy(const std::string& python) {
+// The program that `python` comes down to, past the scripts that version managers put in its place, which cost as much again at each start; nothing
+// if it cannot import NumPy. It speaks when it is spoken to, as Process wants it.
+std::optional<std::string> with_numpy(const std::string& python) {
+  std::string executable;
+  const auto read = [&](std::span<const std::byte> bytes) {
+    for (const std::byte byte : bytes) executable += static_cast<char>(byte);
+    return executable.ends_with('\n');
+  };
   try {
-    Process probe(Command{{python, "-c", "import numpy"}});
-    probe.exchange({}, [](auto) { return false; }, std::chrono::steady_clock::now() + std::chrono::seconds(30), {});
-  } catch (const SubjectFailure& failure) {
-    return std::string_view(failure.what()) == "ended with exit status 0";
+    Process probe(Command{{python, "-c", "import numpy, sys; sys.stdin.readline(); print(sys.executable)"}});
+    constexpr std::array question{std::byte{'\n'}};
+    probe.exchange(question, read, std::chrono::steady_clock::now() + std::chrono::seconds(30), {});
+  } catch (const SubjectFailure&) {
+    return std::nullopt;
   } catch (const SubjectNameError&) {
-    return false;
+    return std::nullopt;
   }
-  return false;
+  executable.pop_back();
+  return executable.empty() ? python : executable;
 }
 
 std::string find_interpreter(const std::optional<std::string>& python) {
   if (python) return *python;
   if (const char* named = std::getenv("SEXTANT_PYTHON"); named != nullptr && *named != '\0') return named;
   for (const char* candidate : {"python3", "/usr/bin/python3"}) {
-    if (imports_numpy(candidate)) return candidate;
+    if (const auto program = with_numpy(candidate)) return *program;
   }
   throw SubjectNameError("no Python that can import NumPy: neither python3 nor /usr/bin/python3; name one with --python");
 }

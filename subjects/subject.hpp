@@ -93,6 +93,9 @@ class Subject {
   /// A fresh session. Several may be open at once, from several threads.
   /// @throws SubjectFailure if it cannot be started, Interrupted.
   virtual std::unique_ptr<Session> open(const Spec& spec) const = 0;
+
+  /// The same, sharing nothing with other sessions, not even what the subject set up before it was asked anything: a worker's own interpreter.
+  virtual std::unique_ptr<Session> open_anew(const Spec& spec) const { return open(spec); }
 };
 
 /// "crashed", "timed out", ... for messages.

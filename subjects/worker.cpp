@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <map>
+#include <mutex>
 #include <sstream>
 #include <utility>
 
+#include "subjects/fork_server.hpp"
 #include "subjects/safetensors.hpp"
 
 namespace sextant {
@@ -72,8 +74,8 @@ std::uint64_t reply_limit(const Tensors& inputs, const Spec& spec) {
 
 class WorkerSession final : public Session {
  public:
-  WorkerSession(const Command& command, Spec spec, WorkerLimits limits)
-      : spec_(std::move(spec)), limits_(std::move(limits)), process_(command) {}
+  WorkerSession(std::unique_ptr<Process> process, Spec spec, WorkerLimits limits)
+      : spec_(std::move(spec)), limits_(std::move(limits)), process_(std::move(process)) {}
 
   Description describe() override {
     try {
@@ -106,7 +108,7 @@ class WorkerSession final : public Session {
     };
     Blob reply;
     try {
-      process_.exchange(write_safetensors(request), read, std::chrono::steady_clock::now() + limits_.timeout, limits_.stop);
+      process_->exchange(write_safetensors(request), read, std::chrono::steady_clock::now() + limits_.timeout, limits_.stop);
       reply = reader.blob();
     } catch (const SafetensorsError& error) {
       throw SubjectFailure(FailureKind::protocol, fmt::format("reply to {}: {}", operation, error.what()));
@@ -115,7 +117,7 @@ class WorkerSession final : public Session {
         const double seconds = std::chrono::duration<double>(limits_.timeout).count();
         throw SubjectFailure(failure.kind(), fmt::format("{}: gave no answer within {:g} s", operation, seconds));
       }
-      const std::string line = failure.kind() == FailureKind::crashed ? last_line(process_.error_output()) : "";
+      const std::string line = failure.kind() == FailureKind::crashed ? last_line(process_->error_output()) : "";
       throw SubjectFailure(failure.kind(), fmt::format("{}: {}{}{}", operation, failure.what(), line.empty() ? "" : "; it wrote: ", one_line(line)));
     }
     check(reply, operation, id);
@@ -143,30 +145,55 @@ class WorkerSession final : public Session {
 
   Spec spec_;
   WorkerLimits limits_;
-  Process process_;
+  std::unique_ptr<Process> process_;
   std::uint64_t next_id_ = 0;
 };
 
 class WorkerSubject final : public Subject {
  public:
-  WorkerSubject(std::string name, Command command, WorkerLimits limits)
-      : name_(std::move(name)), command_(std::move(command)), limits_(std::move(limits)) {}
+  WorkerSubject(std::string name, Command command, WorkerLimits limits, SessionStart start)
+      : name_(std::move(name)), command_(std::move(command)), limits_(std::move(limits)), forks_(start == SessionStart::fork) {}
 
   std::string name() const override { return name_; }
+
   std::unique_ptr<Session> open(const Spec& spec) const override {
-    return std::make_unique<WorkerSession>(command_, spec, limits_);
+    std::unique_ptr<Process> process = forked();
+    return process ? std::make_unique<WorkerSession>(std::move(process), spec, limits_) : open_anew(spec);
+  }
+
+  std::unique_ptr<Session> open_anew(const Spec& spec) const override {
+    return std::make_unique<WorkerSession>(std::make_unique<Process>(command_), spec, limits_);
   }
 
  private:
+  // Null for the first session, which shows whether the file can be imported at all, and where there is no forking.
+  std::unique_ptr<Process> forked() const {
+    const std::lock_guard lock(mutex_);
+    if (!forks_ || !std::exchange(opened_, true)) return nullptr;
+    const Deadline deadline = std::chrono::steady_clock::now() + limits_.timeout;
+    if (!server_) server_ = ForkServer::start(command_, deadline, limits_.stop);
+    std::unique_ptr<Process> process = server_ ? server_->fork(deadline, limits_.stop) : nullptr;
+    if (!process) {
+      forks_ = false;
+      server_.reset();
+    }
+    return process;
+  }
+
   std::string name_;
   Command command_;
   WorkerLimits limits_;
+  // A cache of no consequence for what sessions answer, shared by the threads that open them.
+  mutable std::mutex mutex_;
+  mutable bool forks_;
+  mutable bool opened_ = false;
+  mutable std::unique_ptr<ForkServer> server_;
 };
 
 }  // namespace
 
-std::unique_ptr<Subject> worker_subject(std::string name, Command command, WorkerLimits limits) {
-  return std::make_unique<WorkerSubject>(std::move(name), std::move(command), std::move(limits));
+std::unique_ptr<Subject> worker_subject(std::string name, Command command, WorkerLimits limits, SessionStart start) {
+  return std::make_unique<WorkerSubject>(std::move(name), std::move(command), std::move(limits), start);
 }
 
 }  // namespace sextant

@@ -217,6 +217,19 @@ TEST_F(Worker, AnswersEveryOtherOperation) {
   EXPECT_EQ(attend(*attention, spec_, {q, q, q, two}).at(3), 5);
 }
 
+TEST_F(Worker, AnInputThatIsLeftModifiedComesBack) {
+  spec_ = parse_spec(R"({"encoding":"rope","head_dim":4,"dtype":"bfloat16"})");
+  Tensor x = Tensor::zeros(spec_.dtype, {1, 2, 1, 4});
+  x.set(5, 3);
+  const Tensors inputs{{"x", x}, {"positions", Tensor::of_integers({1, 2}, std::vector<std::int64_t>{4, 5})}};
+  const Tensors kept = open("def rotate(x, positions, spec):\n    return x.copy()\n")->call("rotate", inputs);
+  EXPECT_EQ(kept.size(), 1U);
+  const Tensors left = open("def rotate(x, positions, spec):\n    positions += 1\n    x[:] = 0\n    return x\n")->call("rotate", inputs);
+  EXPECT_EQ(left.size(), 3U);
+  EXPECT_EQ(left.at("modified/x").at(5), 0);
+  EXPECT_EQ(left.at("modified/positions").integers(), (std::vector<std::int64_t>{5, 6}));
+}
+
 TEST_F(Worker, AStopRequestInterruptsACall) {
   const std::filesystem::path file = directory_ / "subject.py";
   std::ofstream(file) << "import time\ndef encode(p, spec):\n    time.sleep(100)\n";
@@ -244,6 +257,123 @@ TEST_F(Worker, ForeignProgramsThatBreakTheProtocolAreNamed) {
 TEST_F(Worker, AProgramThatIsNotThereCannotBeOpened) {
   EXPECT_THROW(worker_subject("x", Command{{"/no/such/program"}}, {})->open(spec_), SubjectNameError);
   EXPECT_THROW(python_command(directory_ / "absent.py", std::nullopt), SubjectNameError);
+}
+
+// Sessions as forks of a worker that has imported the file. Each answer is (calls so far, own process id, that of the import).
+class ForkedWorker : public Worker {
+ protected:
+  void SetUp() override {
+    Worker::SetUp();
+    adopt_descendants();
+  }
+
+  std::unique_ptr<Subject> subject(const std::string& python, std::chrono::milliseconds timeout = std::chrono::seconds(30)) const {
+    const std::filesystem::path file = directory_ / "subject.py";
+    std::ofstream(file) << "import numpy as np\nimport os\nimported = os.getpid()\ncalls = []\n" << python << telling;
+    return worker_subject("python:subject.py", python_command(file, std::nullopt), {timeout, {}}, SessionStart::fork);
+  }
+
+  struct Answer {
+    double calls;
+    double process;
+    double import;
+  };
+  Answer ask(Session& session, std::int64_t position = 0) const {
+    const Tensor table = encode(session, spec_, std::vector<std::int64_t>{position});
+    return {table.at(0), table.at(1), table.at(2)};
+  }
+
+  static constexpr const char* telling =
+      "def encode(p, spec):\n    calls.append(1)\n    if p[0] == 1:\n        os.kill(os.getpid(), 11)\n    if p[0] == 2:\n        import time; time.sleep(100)\n"
+      "    if p[0] == 3:\n        print('mine', flush=True); os._exit(4)\n"
+      "    return np.array([[len(calls), os.getpid(), imported, 0]], np.float32).repeat(len(p), 0)\n";
+};
+
+TEST_F(ForkedWorker, SessionsShareAnImportAndNothingElse) {
+  const auto forked = subject("");
+  const auto first = forked->open(spec_);
+  const auto second = forked->open(spec_);
+  const auto third = forked->open(spec_);
+  EXPECT_EQ(ask(*first).process, ask(*first).import) << "the first session starts the program";
+  EXPECT_EQ(ask(*second).calls, 1);
+  EXPECT_EQ(ask(*second).calls, 2);
+  const Answer fresh = ask(*third);
+  EXPECT_EQ(fresh.calls, 1);
+  EXPECT_EQ(fresh.import, ask(*second).import);
+  EXPECT_NE(fresh.process, ask(*second).process);
+  EXPECT_NE(fresh.process, fresh.import);
+  const Answer anew = ask(*forked->open_anew(spec_));
+  EXPECT_EQ(anew.process, anew.import);
+}
+
+TEST_F(ForkedWorker, ACrashOrAHangIsNamedAndEndsItsOwnSessionOnly) {
+  const auto forked = subject("", std::chrono::seconds(2));
+  forked->open(spec_);
+  const auto bystander = forked->open(spec_);
+  const auto failure_at = [&](std::int64_t position) -> SubjectFailure {
+    const auto session = forked->open(spec_);
+    EXPECT_NE(ask(*session).process, ask(*session).import);
+    try {
+      ask(*session, position);
+    } catch (const SubjectFailure& caught) {
+      return caught;
+    }
+    return {FailureKind::unsupported, "no failure"};
+  };
+  expect_failure(failure_at(1), FailureKind::crashed, "signal 11");
+  expect_failure(failure_at(2), FailureKind::timed_out, "within 2 s");
+  expect_failure(failure_at(3), FailureKind::crashed, "exit status 4; it wrote: mine");
+  EXPECT_EQ(ask(*bystander).calls, 1);
+}
+
+TEST_F(ForkedWorker, WhatAForkWouldShareKeepsSessionsApart) {
+  std::filesystem::create_directory(directory_ / "torch");
+  std::ofstream(directory_ / "torch" / "__init__.py") << "";
+  for (const char* import : {"import threading, time\nthreading.Thread(target=time.sleep, args=(100,), daemon=True).start()\n", "log = open(__file__)\n",
+                             "import subprocess\nsubprocess.Popen(['sleep', '100'])\n", "import mmap\nshared = mmap.mmap(-1, 100)\n", "import torch\n"}) {
+    const auto apart = subject(import);
+    for (int i = 0; i < 2; ++i) {
+      const Answer answer = ask(*apart->open(spec_));
+      EXPECT_EQ(answer.process, answer.import) << import;
+    }
+  }
+}
+
+TEST_F(ForkedWorker, AFileThatServesItselfIsForkedWhereItServes) {
+  const std::filesystem::path file = directory_ / "subject.py";
+  std::ofstream(file) << "import numpy as np\nimport os\nimport sextant_worker\nimported = os.getpid()\n"
+                         "def f(p, spec):\n    return np.full((len(p), 4), os.getpid() - imported, np.float32)\nsextant_worker.serve(encode=f)\n";
+  const auto forked = worker_subject("s", python_command(file, std::nullopt), {}, SessionStart::fork);
+  EXPECT_EQ(encode(*forked->open(spec_), spec_, std::vector<std::int64_t>{0}).at(0), 0);
+  EXPECT_NE(encode(*forked->open(spec_), spec_, std::vector<std::int64_t>{0}).at(0), 0);
+}
+
+TEST_F(ForkedWorker, AnImportThatFailsTheSecondTimeIsTold) {
+  const auto failing = subject("if os.path.exists('" + (directory_ / "seen").string() + "'):\n    raise ValueError('only once')\nopen('" + (directory_ / "seen").string() + "', 'w').close()\n");
+  EXPECT_EQ(ask(*failing->open(spec_)).calls, 1);
+  const auto session = failing->open(spec_);
+  try {
+    ask(*session);
+    FAIL();
+  } catch (const SubjectFailure& caught) {
+    expect_failure(caught, FailureKind::crashed, "only once");
+  }
+}
+
+// Registered with atexit or not, a session's end leaves no process behind, nor does the server's.
+TEST_F(ForkedWorker, NothingIsLeftOfASessionOrItsServer) {
+  const std::filesystem::path ended = directory_ / "ended";
+  std::vector<pid_t> processes;
+  {
+    const auto forked = subject("import atexit\natexit.register(lambda: open('" + ended.string() + "', 'a').write('x'))\n");
+    for (int i = 0; i < 2; ++i) {
+      const Answer answer = ask(*forked->open(spec_));
+      processes.push_back(static_cast<pid_t>(answer.process));
+      processes.push_back(static_cast<pid_t>(answer.import));
+    }
+    EXPECT_EQ(std::filesystem::file_size(ended), 2U);
+  }
+  for (const pid_t process : processes) EXPECT_EQ(kill(process, 0), -1) << process;
 }
 
 }  // namespace

@@ -38,6 +38,19 @@ TEST(Position, EveryRegimeTurnsUp) {
   EXPECT_GT(std::count_if(drawn.begin(), drawn.end(), [](std::int64_t p) { return p > 9 && p < 100; }), 50);
 }
 
+// Those where implementations were seen to break, in a claim that reaches over them all.
+TEST(Position, EveryPlaceOfTheListTurnsUpInAFarClaim) {
+  const std::vector<std::int64_t> drawn = draw({0, (std::int64_t{1} << 40) + 2}, 4000);
+  const std::set<std::int64_t> seen(drawn.begin(), drawn.end());
+  for (const std::int64_t p : {std::int64_t{0}, std::int64_t{1}, std::int64_t{257}, std::int64_t{2049}, std::int64_t{4096}, std::int64_t{8191}, std::int64_t{65520}, std::int64_t{131071},
+                               std::int64_t{1'000'000}, (std::int64_t{1} << 24) - 1, (std::int64_t{1} << 24) + 1, (std::int64_t{1} << 31) - 1, std::int64_t{1} << 40}) {
+    EXPECT_TRUE(seen.contains(p)) << p;
+  }
+  for (int k = 0; k <= 40; ++k) {
+    for (const std::int64_t nudge : {-1, 0, 1}) EXPECT_TRUE(seen.contains((std::int64_t{1} << k) + nudge)) << k << " " << nudge;
+  }
+}
+
 TEST(Position, NegativeAndFarRangesAreCovered) {
   const std::vector<std::int64_t> drawn = draw({-(std::int64_t{1} << 53), std::int64_t{1} << 53}, 500);
   EXPECT_GT(std::count_if(drawn.begin(), drawn.end(), [](std::int64_t p) { return p < 0; }), 100);

@@ -16,8 +16,10 @@ std::uint64_t mix(std::uint64_t z) {
 
 }  // namespace
 
+std::uint64_t word(std::int64_t fill, std::int64_t index) { return mix(mix(static_cast<std::uint64_t>(fill)) + static_cast<std::uint64_t>(index)); }
+
 double value(std::int64_t fill, std::int64_t index) {
-  const std::uint64_t bits = mix(mix(static_cast<std::uint64_t>(fill)) + static_cast<std::uint64_t>(index));
+  const std::uint64_t bits = word(fill, index);
   const double fraction = std::ldexp(static_cast<double>(bits >> 11), -52) - 1;
   return std::ldexp(fraction, static_cast<int>(bits % 9) - 4);
 }

@@ -7,6 +7,9 @@
 
 namespace sextant::gen {
 
+/// 64 bits, a pure function of both.
+std::uint64_t word(std::int64_t fill, std::int64_t index);
+
 /// Element `index` of drawing `fill`: from [-1, 1) times a power of two from 2^-4 to 2^4, so that neighbours differ in sign and magnitude.
 double value(std::int64_t fill, std::int64_t index);
 

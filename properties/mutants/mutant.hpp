@@ -17,7 +17,7 @@ enum class Kind { defect, control };
 struct Mutant {
   std::string name;       ///< of the subject: mutant:NAME
   Kind kind = Kind::defect;
-  std::string row;        ///< where the mechanism was seen: a row of the list of real bugs, "A5"; several with commas; empty for a control
+  std::string row;        ///< where the mechanism was seen: a row of the list of real bugs, "A5"; several with commas; empty where it was not, and for a control
   std::string mechanism;  ///< what it does, in one line
   std::string spec;       ///< JSON
   FunctionSubject::Make make;

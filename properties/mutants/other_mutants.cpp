@@ -2,11 +2,13 @@
 #include <cmath>
 #include <functional>
 #include <numbers>
+#include <span>
 #include <utility>
 
 #include "lib/spec/spec.hpp"
 #include "properties/mutants/mutant.hpp"
 #include "properties/mutants/plain_others.hpp"
+#include "reference/relative_bias.hpp"
 
 // Mutants of every encoding but sinusoidal and rope: small variants of plain_others.hpp.
 
@@ -27,6 +29,10 @@ constexpr const char* xpos = R"({"encoding":"xpos","head_dim":32,"pairing":"inte
 constexpr const char* plain_attention = R"({"encoding":"attention","num_heads":4,"num_kv_heads":2,"head_dim":16,"max_position":4096})";
 constexpr const char* causal_attention = R"({"encoding":"attention","num_heads":4,"num_kv_heads":2,"head_dim":16,"causal":true,"max_position":4096})";
 constexpr const char* rope_attention = R"({"encoding":"attention","num_heads":2,"head_dim":16,"max_position":4096,"position":{"encoding":"rope","head_dim":16}})";
+constexpr const char* axial_attention =
+    R"({"encoding":"attention","num_heads":2,"head_dim":16,"max_position":4096,"position":{"encoding":"rope_nd","head_dim":16,"sections":[2,3,3]}})";
+constexpr const char* xpos_attention =
+    R"({"encoding":"attention","num_heads":2,"head_dim":16,"max_position":2048,"position":{"encoding":"xpos","head_dim":16,"pairing":"interleaved"}})";
 constexpr const char* alibi_attention =
     R"({"encoding":"attention","num_heads":4,"head_dim":16,"causal":true,"max_position":4096,"position":{"encoding":"alibi","num_heads":4}})";
 constexpr const char* t5_attention = R"({"encoding":"attention","num_heads":2,"head_dim":16,"max_position":4096,"position":{"encoding":"relative_bias"}})";
@@ -104,6 +110,25 @@ void bias_mutants(List& list) {
   list.defect("t5-heads-swapped", "C3", "the heads' weights are read in reverse", t5, [](PlainOther& plain) { plain.head_of = [](std::int64_t head, std::int64_t heads) { return heads - 1 - head; }; });
 }
 
+// Right under the spec as it is, and deaf to one of its fields.
+void deaf_mutants(List& list) {
+  list.defect("integer-normalize-ignored", "D3,N7", "normalize is not read", count, [](PlainOther& plain) { plain.last_position = 1; });
+  list.defect("grid-order-ignored", "N4", "axis_order is not read", grid, [](PlainOther& plain) { plain.axis_of_half = [](std::int64_t half) { return half; }; });
+  list.defect("alibi-mask-ignored", "C2", "mask is not read: distances are negative for keys after the query", alibi_8,
+              [](PlainOther& plain) { plain.distance = [](std::int64_t query, std::int64_t key) { return static_cast<double>(query - key); }; });
+  list.defect("t5-direction-ignored", "M2,D3", "bidirectional is not read", t5, [](PlainOther& plain) {
+    plain.bucket = [e = plain.relative](std::int64_t relative) {
+      RelativeBias both = e;
+      both.bidirectional = true;
+      return reference::bucket(both, relative);
+    };
+  });
+  list.defect("axial-sections-ignored", "N9,D1", "sections are a model's own, whatever the spec says", axial,
+              [](PlainOther& plain) { plain.axis_of_pair = [](std::int64_t pair) { return pair < 4 ? 0 : pair < 10 ? 1 : 2; }; });
+  list.defect("xpos-role-ignored", "O4", "role is not read", xpos, [](PlainOther& plain) { plain.scale_sign = 1; });
+  list.defect("attention-causal-ignored", "L6,C2", "causal is not read", plain_attention, [](PlainOther& plain) { plain.seen_ahead = 1 << 20; });
+}
+
 void code_mutants(List& list) {
   list.defect("binary-most-significant-first", "C2", "the digits stand in the other order", binary,
               [](PlainOther& plain) { plain.channel_of = [](std::int64_t channel, std::int64_t dim) { return dim - 1 - channel; }; });
@@ -134,6 +159,13 @@ void rotation_mutants(List& list) {
   list.defect("axial-sections-shifted", "N9", "the sections are split in another order", axial, [](PlainOther& plain) { plain.axis_of_pair = [](std::int64_t pair) { return pair < 6 ? 0 : pair < 12 ? 1 : 2; }; });
   list.defect("axial-section-exponents", "D4", "each axis starts its frequencies anew", axial,
               [](PlainOther& plain) { plain.pair_in_exponent = [](std::int64_t pair) { return pair < 4 ? pair : (pair - 4) % 6; }; });
+  list.defect("axial-bfloat16-positions", "A1,A13", "positions along each axis are rounded to bfloat16", axial, [](PlainOther& plain) {
+    plain.coordinate = [](std::span<const std::int64_t> place, std::int64_t axis) { return round_to(Dtype::bfloat16, static_cast<double>(place[static_cast<std::size_t>(axis)])); };
+  });
+  list.defect("axial-flattened", "M9,N4", "the second axis turns by a flattened index of the first two", axial, [](PlainOther& plain) {
+    plain.coordinate = [own = plain.coordinate](std::span<const std::int64_t> place, std::int64_t axis) { return own(place, axis) + (axis == 1 ? 16 * own(place, 0) : 0); };
+  });
+  list.defect("axial-one-row-for-all", "H6,I2", "every batch row has the first row's positions", axial, [](PlainOther& plain) { plain.first_batch_positions = true; });
   list.defect("xpos-swapped-roles", "O4", "queries shrink and keys grow", xpos, [](PlainOther& plain) { plain.scale_sign = -1; });
   list.defect("xpos-tiled-scale", "O1", "the two members of a pair have different scales", xpos, [](PlainOther& plain) { plain.tiled_scale = true; });
   list.defect("xpos-local-index", "O3", "the scale's exponent counts from the call's start", xpos, [](PlainOther& plain) { plain.scale_from_call = true; });
@@ -154,6 +186,8 @@ void attention_mutants(List& list) {
   list.defect("attention-place-for-position", "H6,H9", "a token's place is taken for its position", rope_attention, [](PlainOther& plain) { plain.places = true; });
   list.defect("attention-position-unasked", "M1", "a bias by the key's place, where no position was asked for", plain_attention, [](PlainOther& plain) { plain.unasked_bias = 0.125; });
   list.defect("attention-alibi-on-values", "L6", "the bias of alibi is halved", alibi_attention, [](PlainOther& plain) { plain.bias_scale = 0.5; });
+  list.defect("attention-axial-first-axis", "N8,N10", "all pairs turn by the first axis", axial_attention, [](PlainOther& plain) { plain.axis_of_pair = [](std::int64_t) { return 0; }; });
+  list.defect("attention-xpos-one-role", "O4", "keys are scaled as queries are", xpos_attention, [](PlainOther& plain) { plain.one_role = true; });
   list.defect("attention-t5-dropped", "M5", "the relative bias is skipped", t5_attention, [](PlainOther& plain) { plain.bias_scale = 0; });
   list.defect("attention-first-batch-row", "I1,I21", "every batch row reads the keys of the first", plain_attention, [](PlainOther& plain) { plain.first_batch_keys = true; });
 }
@@ -176,6 +210,8 @@ void controls(List& list) {
   list.control("attention-plain", "grouped queries, no position", plain_attention);
   list.control("attention-causal", "the same, causal", causal_attention);
   list.control("attention-rope", "rotated queries and keys", rope_attention);
+  list.control("attention-axial", "several axes", axial_attention);
+  list.control("attention-xpos", "queries and keys in their roles", xpos_attention);
   list.control("attention-alibi", "a bias by distance", alibi_attention);
   list.control("attention-t5", "a learned bias", t5_attention);
 }
@@ -185,6 +221,7 @@ void controls(List& list) {
 std::vector<Mutant> other_mutants() {
   List list;
   bias_mutants(list);
+  deaf_mutants(list);
   code_mutants(list);
   rotation_mutants(list);
   attention_mutants(list);

@@ -49,7 +49,7 @@ std::vector<double> vector_at(const Tensor& tensor, std::int64_t start, std::int
   return values;
 }
 
-double float32_angle(std::int64_t p, double w) { return in_float32(in_float32(static_cast<double>(p)) * in_float32(w)); }
+double float32_angle(double p, double w) { return in_float32(in_float32(p) * in_float32(w)); }
 
 [[noreturn]] void unsupported() { throw SubjectFailure(FailureKind::unsupported, "no such operation"); }
 
@@ -76,6 +76,7 @@ PlainOther::PlainOther(const Spec& claimed) : spec(claimed), last_position(claim
   bucket = [e = relative](std::int64_t difference) { return reference::bucket(e, difference); };
   head_of = [](std::int64_t head, std::int64_t) { return head; };
   if (const auto* axial = part_of<RopeNd>(claimed)) axis_of_pair = [list = axis_of_pairs(*axial)](std::int64_t pair) { return list[static_cast<std::size_t>(pair)]; };
+  coordinate = [](std::span<const std::int64_t> place, std::int64_t axis) { return static_cast<double>(place[static_cast<std::size_t>(axis)]); };
   pair_in_exponent = [](std::int64_t pair) { return pair; };
   if (const auto* xpos = part_of<Xpos>(claimed)) {
     scale_base = xpos->scale_base;
@@ -89,6 +90,11 @@ Tensors PlainOther::answer(std::string_view operation, const Tensors& inputs) co
   if (operation == "encode") return {{"encoding", encode(inputs)}};
   if (operation == "backward/encode" && std::holds_alternative<Learned>(spec.encoding)) return {{"grad_weight", scatter(inputs)}};
   if (operation == "bias") return {{"bias", bias(inputs)}};
+  if (operation == "bucket" && std::holds_alternative<RelativeBias>(spec.encoding)) {
+    std::vector<std::int64_t> buckets = inputs.at("relative").integers();
+    for (std::int64_t& value : buckets) value = bucket(value);
+    return {{"bucket", Tensor::of_integers({std::ssize(buckets)}, buckets)}};
+  }
   if (operation == "rotate") return {{"y", rotate(inputs)}};
   if (operation == "attend") return {{"out", attend(inputs)}};
   unsupported();
@@ -105,7 +111,7 @@ Tensor PlainOther::encode(const Tensors& inputs) const {
         const std::int64_t p = positions[static_cast<std::size_t>(axis_of_half(side) * count + row)];
         for (std::int64_t pair = 0; pair < pairs(half); ++pair) {
           const Channels at = channels_of_pair(half, pair);
-          const auto angle = static_cast<float>(float32_angle(p, std::pow(grid->base, -2.0 * static_cast<double>(pair) / static_cast<double>(exponent_width))));
+          const auto angle = static_cast<float>(float32_angle(static_cast<double>(p), std::pow(grid->base, -2.0 * static_cast<double>(pair) / static_cast<double>(exponent_width))));
           table.set(row * grid->dim + side * half.dim + at.first, static_cast<double>(std::sin(angle)));
           table.set(row * grid->dim + side * half.dim + at.second, static_cast<double>(std::cos(angle)));
         }
@@ -173,38 +179,40 @@ Tensor PlainOther::bias(const Tensors& inputs) const {
   return table;
 }
 
+// One vector at `place`, its coordinates; `first` is the call's first position and `sign` that of the scale's exponent, for xpos.
+void PlainOther::turn_vector(std::vector<double>& values, std::span<const std::int64_t> place, std::int64_t first, double sign) const {
+  const auto* axial = part_of<RopeNd>(spec);
+  const auto* xpos = part_of<Xpos>(spec);
+  const Rope rope = xpos != nullptr ? xpos->rope : along_diagonal(*axial);
+  const auto n = static_cast<double>(rope.rotary_layout == RotaryLayout::spread ? rope.head_dim : rope.rotary_dim);
+  const auto scale = [&](std::int64_t pair, bool second) {
+    if (xpos == nullptr) return 1.0;
+    const double zeta = (2 * static_cast<double>(tiled_scale && second ? (pair + 3) % pairs(rope) : pair) / n + 0.4) / 1.4;
+    return std::pow(zeta, sign * static_cast<double>(place[0] - (scale_from_call ? first : 0)) / scale_base);
+  };
+  const auto angle = [&](std::int64_t pair) {
+    return float32_angle(coordinate(place, axial != nullptr ? axis_of_pair(pair) : 0), std::pow(rope.rope_theta, -2 * static_cast<double>(pair_in_exponent(pair)) / n));
+  };
+  turn(values, rope, angle, scale);
+}
+
 Tensor PlainOther::rotate(const Tensors& inputs) const {
   const auto* axial = std::get_if<RopeNd>(&spec.encoding);
   const auto* xpos = std::get_if<Xpos>(&spec.encoding);
   if (axial == nullptr && xpos == nullptr) unsupported();
-  Rope rope;
-  if (xpos != nullptr) {
-    rope = xpos->rope;
-  } else {
-    rope.head_dim = rope.rotary_dim = axial->head_dim;
-    rope.rotary_dim = 2 * pairs(*axial);
-    rope.rope_theta = axial->rope_theta;
-    rope.pairing = rope.output_pairing = axial->pairing;
-  }
+  const std::int64_t width = xpos != nullptr ? xpos->rope.head_dim : axial->head_dim;
   const Tensor& x = inputs.at("x");
   const std::vector<std::int64_t> positions = inputs.at("positions").integers();
   const std::int64_t tokens = x.shape[0] * x.shape[1];
   const std::int64_t heads = x.shape[2];
-  const auto n = static_cast<double>(rope.rotary_layout == RotaryLayout::spread ? rope.head_dim : rope.rotary_dim);
-  const auto frequency = [&](std::int64_t pair) { return std::pow(rope.rope_theta, -2 * static_cast<double>(pair_in_exponent(pair)) / n); };
   Tensor y = x;
   for (std::int64_t vector = 0; vector < tokens * heads; ++vector) {
-    const std::int64_t token = vector / heads;
-    std::vector<double> values = vector_at(x, vector * rope.head_dim, rope.head_dim);
-    const auto place = [&](std::int64_t pair) { return positions[static_cast<std::size_t>((axial != nullptr ? axis_of_pair(pair) : 0) * tokens + token)]; };
-    const auto scale = [&](std::int64_t pair, bool second) {
-      if (xpos == nullptr) return 1.0;
-      const double zeta = (2 * static_cast<double>(tiled_scale && second ? (pair + 3) % pairs(rope) : pair) / n + 0.4) / 1.4;
-      const std::int64_t p = positions[static_cast<std::size_t>(token)] - (scale_from_call ? positions[0] : 0);
-      return std::pow(zeta, scale_sign * static_cast<double>(p) / scale_base);
-    };
-    turn(values, rope, [&](std::int64_t pair) { return float32_angle(place(pair), frequency(pair)); }, scale);
-    for (std::int64_t i = 0; i < rope.head_dim; ++i) y.set(vector * rope.head_dim + i, values[static_cast<std::size_t>(i)]);
+    std::vector<std::int64_t> place;
+    const std::int64_t token = first_batch_positions ? vector / heads % x.shape[1] : vector / heads;
+    for (std::int64_t at = token; at < std::ssize(positions); at += tokens) place.push_back(positions[static_cast<std::size_t>(at)]);
+    std::vector<double> values = vector_at(x, vector * width, width);
+    turn_vector(values, place, positions[0], scale_sign);
+    for (std::int64_t i = 0; i < width; ++i) y.set(vector * width + i, values[static_cast<std::size_t>(i)]);
   }
   return y;
 }
@@ -222,10 +230,18 @@ Tensor PlainOther::attend(const Tensors& inputs) const {
   const auto* alibi = part_of<Alibi>(spec);
   const bool t5 = part_of<RelativeBias>(spec) != nullptr;
   const std::vector<double> w = rope != nullptr ? plain_frequencies(*rope, positions.empty() ? 0 : *std::ranges::max_element(positions) + 1) : std::vector<double>{};
-  const auto vector = [&](const Tensor& tensor, std::int64_t row, std::int64_t p, bool turned) {
+  const bool scaled = part_of<Xpos>(spec) != nullptr;
+  const bool axial = part_of<RopeNd>(spec) != nullptr;
+  const std::int64_t tokens = q.shape[0] * n;
+  const auto vector = [&](const Tensor& tensor, std::int64_t row, std::int64_t token, std::int64_t p, Role role, bool turned) {
     std::vector<double> values = vector_at(tensor, row * width, width);
+    if ((scaled || axial) && use_position && turned) {
+      std::vector<std::int64_t> place;
+      for (std::int64_t at = token; at < std::ssize(positions); at += tokens) place.push_back(positions[static_cast<std::size_t>(at)]);
+      turn_vector(values, place, positions[0], role == Role::query || one_role ? 1 : -1);
+    }
     if (rope != nullptr && use_position && turned) {
-      turn(values, *rope, [&](std::int64_t pair) { return float32_angle(p, w[static_cast<std::size_t>(pair)]); }, [](std::int64_t, bool) { return 1.0; });
+      turn(values, *rope, [&](std::int64_t pair) { return float32_angle(static_cast<double>(p), w[static_cast<std::size_t>(pair)]); }, [](std::int64_t, bool) { return 1.0; });
     }
     return values;
   };
@@ -236,11 +252,11 @@ Tensor PlainOther::attend(const Tensors& inputs) const {
       const std::int64_t kv = (first_batch_keys ? 0 : batch) * encoding->num_kv_heads + kv_head_of(head, encoding->num_heads, encoding->num_kv_heads);
       for (std::int64_t t = 0; t < n; ++t) {
         const std::int64_t row = (batch * encoding->num_heads + head) * n + t;
-        const std::vector<double> query = vector(q, row, place(t), true);
+        const std::vector<double> query = vector(q, row, batch * n + t, place(t), Role::query, true);
         const std::int64_t keys = encoding->causal ? std::min(n, t + 1 + seen_ahead) : n;
         std::vector<double> weights;
         for (std::int64_t key = 0; key < keys; ++key) {
-          const std::vector<double> other = vector(k, kv * n + key, place(key), rotate_keys);
+          const std::vector<double> other = vector(k, kv * n + key, batch * n + key, place(key), Role::key, rotate_keys);
           double score = 0;
           for (std::size_t i = 0; i < query.size(); ++i) score += query[i] * other[i];
           score *= score_scale;

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -41,11 +42,14 @@ struct PlainOther {
 
   // Rotations.
   std::function<std::int64_t(std::int64_t pair)> axis_of_pair;
+  std::function<double(std::span<const std::int64_t> place, std::int64_t axis)> coordinate;  ///< that an axis turns by
   std::function<std::int64_t(std::int64_t pair)> pair_in_exponent;
   double scale_base = 512;
   double scale_sign = 1;
   bool tiled_scale = false;
   bool scale_from_call = false;
+  bool first_batch_positions = false;  ///< whether every batch row has the first row's
+  bool one_role = false;         ///< whether attention scales keys as queries
 
   // Attention.
   double score_scale;
@@ -68,6 +72,7 @@ struct PlainOther {
   Tensor scatter(const Tensors& inputs) const;
   Tensor bias(const Tensors& inputs) const;
   Tensor rotate(const Tensors& inputs) const;
+  void turn_vector(std::vector<double>& values, std::span<const std::int64_t> place, std::int64_t first, double sign) const;
   Tensor attend(const Tensors& inputs) const;
 };
 

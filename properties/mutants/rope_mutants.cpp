@@ -82,6 +82,17 @@ void other_frequencies(PlainRope& plain, const std::function<void(Rope&)>& chang
 }
 
 void precision_mutants(List& list) {
+  list.defect("rope-squares-overflow", "", "pairs are normalised by the root of their squares' sum, which overflows", usual, [](PlainRope& plain) {
+    plain.apply = [own = plain.apply](double& a, double& b, const Turn& by) {
+      const double norm = in_float32(std::sqrt(in_float32(in_float32(a * a) + in_float32(b * b))));
+      if (norm == 0) return;
+      a = in_float32(a / norm);
+      b = in_float32(b / norm);
+      own(a, b, by);
+      a = in_float32(a * norm);
+      b = in_float32(b * norm);
+    };
+  });
   list.defect("rope-bfloat16-positions", "A1,A4", "positions are rounded to bfloat16 before the angle is formed", usual,
               [](PlainRope& plain) { plain.position = rounded(Dtype::bfloat16, plain.position); });
   list.defect("rope-float16-positions", "A1,A15", "positions are rounded to float16: infinite from 65520 on", usual,
@@ -278,6 +289,24 @@ void scaling_mutants(List& list) {
               [](PlainRope& plain) { each_frequency(plain, [](std::size_t, double& w) { w *= 4; }); });
   list.defect("rope-factor-one-scales", "E9", "an empirical formula for the base is not 1 at factor 1", R"({"encoding":"rope","head_dim":64,"rope_scaling":{"rope_type":"ntk","factor":1}})",
               [](PlainRope& plain) { other_frequencies(plain, [](Rope& rope) { rope.rope_scaling = DefaultScaling{}; rope.rope_theta *= 0.96; }); });
+  list.defect("rope-ntk-polynomial", "E9", "the factor of ntk's base is an empirical polynomial, 0.96 at 1", R"({"encoding":"rope","head_dim":64,"rope_scaling":{"rope_type":"ntk","factor":1.4}})",
+              [](PlainRope& plain) {
+                other_frequencies(plain, [](Rope& rope) {
+                  if (auto* ntk = std::get_if<NtkScaling>(&rope.rope_scaling)) ntk->factor = -0.13436 + 0.80541 * ntk->factor + 0.28833 * ntk->factor * ntk->factor;
+                });
+              });
+  list.defect("rope-linear-twice", "D9,F8", "linear divides positions and frequencies both", R"({"encoding":"rope","head_dim":64,"rope_scaling":{"rope_type":"linear","factor":2}})", [](PlainRope& plain) {
+    each_frequency(plain, [e = plain.encoding](std::size_t, double& w) {
+      if (const auto* linear = std::get_if<LinearScaling>(&e.rope_scaling)) w /= linear->factor;
+    });
+  });
+  list.entries.push_back({"rope-input-overwritten", Kind::defect, "I4,H10", "the result is written over x, which the caller still has", usual, [](const Spec& spec) -> FunctionSubject::Call {
+                            return [plain = PlainRope(spec)](std::string_view operation, const Tensors& inputs) -> Tensors {
+                              if (operation != "rotate") throw SubjectFailure(FailureKind::unsupported, "rotate only");
+                              const Tensor y = plain.rotate(inputs.at("x"), inputs.at("positions").integers());
+                              return {{"y", y}, {"modified/x", y}};
+                            };
+                          }});
   list.defect("rope-ntk-exponent", "E", "ntk's base is multiplied by the factor alone", R"({"encoding":"rope","head_dim":64,"rope_scaling":{"rope_type":"ntk","factor":8}})",
               [](PlainRope& plain) { other_frequencies(plain, [](Rope& rope) { rope.rope_scaling = DefaultScaling{}; rope.rope_theta *= 8; }); });
   const auto at_length = [](PlainRope& plain, std::function<std::int64_t(std::int64_t)> length) {

@@ -15,11 +15,16 @@ NumPy's (bfloat16 as ml_dtypes.bfloat16 where that is installed, else as uint16 
 that the file names: `framework = "torch"` or `framework = "jax"`. None, or an operation that is not defined, means
 unsupported. `name` and `version` strings, where defined, are shown in the report.
 
+With `--control FD` after the file it is a fork server: it imports the file, says on that socket whether children of this process would be as fresh as
+new interpreters, and forks one for each message that brings three descriptors, its standard streams.
+
 Whatever the file prints goes to standard error, from C code too: the protocol has descriptors of its own.
 """
 
+import atexit
 import json
 import os
+import socket
 import struct
 import sys
 import traceback
@@ -46,6 +51,10 @@ ARGUMENTS = {
 }
 RESULTS = {"encode": "encoding", "rotate": "y", "bias": "bias", "bucket": "bucket", "attend": "out"}
 LARGEST_HEADER = 1 << 20
+# Frameworks that do not survive a fork, or warn of it: they hold locks, devices and pools of threads.
+NOT_FORKED = {"cupy", "jax", "jaxlib", "mlx", "paddle", "tensorflow", "torch"}
+PR_SET_PDEATHSIG = 1  # prctl(2)
+SIGKILL = 9
 
 
 class Unsupported(Exception):
@@ -174,6 +183,7 @@ def answer(functions, arrays, operation, tensors, metadata):
     if function is None:
         raise Unsupported(f"the subject defines no {operation}")
     spec = json.loads(metadata["spec"])
+    before = {key: array.tobytes() for key, array in tensors.items()}
     given = {key: arrays.give(array) for key, array in tensors.items()}
     if operation == "backward":
         grad = given.pop("grad")
@@ -185,7 +195,9 @@ def answer(functions, arrays, operation, tensors, metadata):
         name = RESULTS[operation]
     if result is None:
         raise Unsupported(f"{operation} returned None")
-    return {name: arrays.take(result)}
+    reply = {name: arrays.take(result)}
+    # The framework's arrays are views of these wherever they can be written to.
+    return reply | {f"modified/{key}": array for key, array in tensors.items() if array.tobytes() != before[key]}
 
 
 _streams = None
@@ -204,16 +216,90 @@ def _take_streams():
     return _streams
 
 
+_control = None  # the fork server's socket
+_before = None  # what the process held before the subject's file was imported
+
+
+def _holdings():
+    """What a fork would share with its siblings, or not take along: threads, open files, children, writable shared memory."""
+    with open("/proc/self/maps") as maps:
+        shared = sum(line.split()[1].startswith("rw") and line.split()[1].endswith("s") for line in maps)
+    children = 0
+    for task in os.listdir("/proc/self/task"):
+        with open(f"/proc/self/task/{task}/children") as listing:
+            children += len(listing.read().split())
+    return len(os.listdir("/proc/self/task")), len(os.listdir("/proc/self/fd")), children, shared
+
+
+def _may_fork():
+    """NumPy's own threads, those of its BLAS, were there before, and are stopped and started around a fork by handlers of OpenBLAS and MKL."""
+    return _holdings() == _before and not NOT_FORKED & set(sys.modules)
+
+
+def _fork_sessions():
+    """Forks a child for each session asked for, and returns in the child, its streams in place. Ends the process when nobody asks any more."""
+    global _control
+    if not _may_fork():
+        _control.send(b"no")
+        os._exit(0)
+    import ctypes
+
+    system = ctypes.CDLL(None)
+    auditor = os.getppid()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    _control.send(b"ready")
+    while True:
+        message, streams, _, _ = socket.recv_fds(_control, 16, 3)
+        if not message:
+            os._exit(0)
+        source, sink = os.pipe()
+        # By way of a child that ends at once, so that the session becomes a child of the auditor, which adopts orphans.
+        between = os.fork()
+        if between == 0:
+            session = os.fork()
+            if session == 0:
+                break
+            os.setpgid(session, session)
+            os.write(sink, str(session).encode())
+            os._exit(0)
+        os.waitpid(between, 0)
+        os.close(sink)
+        _control.send(os.read(source, 16) or b"no")
+        os.close(source)
+        for stream in streams:
+            os.close(stream)
+    os.setpgid(0, 0)
+    for number, stream in enumerate(streams):
+        os.dup2(stream, number)
+    for descriptor in (*streams, source, sink):
+        os.close(descriptor)
+    _control.close()
+    _control = None
+
+    def end_with_auditor():
+        system.prctl(PR_SET_PDEATHSIG, SIGKILL)
+        if os.getppid() != auditor:
+            os._exit(1)
+
+    return end_with_auditor
+
+
 def serve(framework=None, name="", version="", **functions):
     """Answers requests until the input ends. `functions` are the operations by name."""
     global _served
     _served = True
-    source, sink = _take_streams()
     unknown = set(functions) - set(OPERATIONS)
     if unknown:
         raise TypeError(f"no operation is called {', '.join(sorted(unknown))}")
     arrays = FRAMEWORKS[framework]()
+    forked = _control is not None
+    adopted = _fork_sessions() if forked else None
+    source, sink = _take_streams()
     while (request := read_blob(source)) is not None:
+        if adopted is not None:
+            adopted()  # who asks has been told of this process, so it is the auditor's child by now
+            adopted = None
         metadata, tensors = request
         reply = {"id": metadata["id"], "status": "ok"}
         try:
@@ -229,10 +315,25 @@ def serve(framework=None, name="", version="", **functions):
             traceback.print_exc()
             message = f"{type(error).__name__}: {error}"
             write_blob(sink, reply | {"status": "error", "message": message}, {})
+    if forked:
+        # As an interpreter ends, but without taking apart module by module what the fork server still has: that is most of a session's cost.
+        atexit._run_exitfuncs()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(0)
 
 
-def main(path):
-    _take_streams()
+def main(path, control=None):
+    global _before, _control
+    if control is None:
+        _take_streams()
+    else:
+        # What the import says was heard from the first session's worker.
+        with open(os.devnull, "r+b", buffering=0) as nothing:
+            for number in range(3):
+                os.dup2(nothing.fileno(), number)
+        _control = socket.socket(fileno=control)
+        _before = _holdings()
     # The file may say `import sextant_worker`: it is to get this module, not a second one.
     sys.modules["sextant_worker"] = sys.modules[__name__]
     sys.path.insert(0, os.path.dirname(os.path.abspath(path)))
@@ -242,7 +343,8 @@ def main(path):
     module.__file__ = path
     sys.modules["sextant_subject"] = module
     with open(path, "rb") as source:
-        exec(compile(source.read(), path, "exec"), module.__dict__)
+        code = source.read()
+    exec(compile(code, path, "exec"), module.__dict__)
     if _served:
         return
     functions = {key: getattr(module, key) for key in OPERATIONS if callable(getattr(module, key, None))}
@@ -252,6 +354,9 @@ def main(path):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
-        sys.exit("usage: sextant_worker.py FILE.py")
-    main(sys.argv[1])
+    if len(sys.argv) == 4 and sys.argv[2] == "--control":
+        main(sys.argv[1], int(sys.argv[3]))
+    elif len(sys.argv) == 2:
+        main(sys.argv[1])
+    else:
+        sys.exit("usage: sextant_worker.py FILE.py [--control FD]")
