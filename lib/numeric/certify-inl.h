@@ -244,9 +244,18 @@ HWY_INLINE auto JoinPairs(Type, D, hn::Vec<typename Type::template Bits<D>> firs
   if constexpr (sizeof(typename Type::Element) == 2) {
     return hn::BitCast(hn::Repartition<std::uint16_t, Bits32<D>>(), hn::Or(first, hn::ShiftLeft<16>(second)));
   } else {
-    const hn::Rebind<std::uint64_t, D> wide;
-    return hn::BitCast(hn::Repartition<std::uint32_t, decltype(wide)>(),
-                       hn::Or(hn::PromoteTo(wide, first), hn::ShiftLeft<32>(hn::PromoteTo(wide, second))));
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
+    if constexpr (hn::MaxLanes(D()) == 8) {
+      const hn::CappedTag<std::uint32_t, 16> both;
+      alignas(64) static constexpr std::uint32_t order[16] = {0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 13, 6, 14, 7, 15};
+      return hn::TableLookupLanes(hn::Combine(both, second, first), hn::SetTableIndices(both, order));
+    } else  // NOLINT(readability-else-after-return): the other branch of a condition for the compiler
+#endif
+    {
+      const hn::Rebind<std::uint64_t, D> wide;
+      return hn::BitCast(hn::Repartition<std::uint32_t, decltype(wide)>(),
+                         hn::Or(hn::PromoteTo(wide, first), hn::ShiftLeft<32>(hn::PromoteTo(wide, second))));
+    }
   }
 }
 

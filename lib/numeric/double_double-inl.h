@@ -91,6 +91,19 @@ HWY_INLINE DoubleDouble<V> Multiply(const DoubleDouble<V>& x, V y) {
   return FastTwoSum(highs.high, hn::MulAdd(x.low, y, highs.low));
 }
 
+/// a b + c d within 20 (|a b| + |c d|) =: 20 m: the products of lows, left out, 1; of what is added in `low`, the exact lows of the products and of their
+/// sum are at most 2u m together and the mixed products 2u m, so that its four partial sums, and the mixed products that are rounded on their own without
+/// fused operations, lose at most 4 each, 16; where the highs cancel so far that the last addition is not Dekker's case, it loses u |low| = 3 at most.
+template <class V>
+HWY_INLINE DoubleDouble<V> SumOfProducts(const DoubleDouble<V>& a, const DoubleDouble<V>& b, const DoubleDouble<V>& c, const DoubleDouble<V>& d) {
+  const DoubleDouble<V> first = TwoProduct(a.high, b.high);
+  const DoubleDouble<V> second = TwoProduct(c.high, d.high);
+  const DoubleDouble<V> highs = TwoSum(first.high, second.high);
+  const V first_mixed = hn::MulAdd(a.high, b.low, hn::MulAdd(a.low, b.high, first.low));
+  const V second_mixed = hn::MulAdd(c.high, d.low, hn::MulAdd(c.low, d.high, second.low));
+  return FastTwoSum(highs.high, hn::Add(highs.low, hn::Add(first_mixed, second_mixed)));
+}
+
 }  // namespace sextant::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

@@ -32,121 +32,17 @@
 #include <hwy/highway.h>
 
 #include <array>
+#include <cstdlib>
 #include <limits>
 #include <optional>
+#include <type_traits>
 
 #include "lib/numeric/certify-inl.h"
-#include "lib/numeric/rotations-inl.h"
-#include "lib/sinusoidal/row_placer-inl.h"
+#include "lib/numeric/quick_certificate-inl.h"
+#include "lib/sinusoidal/anchors-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace sextant::HWY_NAMESPACE {
-
-/// Pairs whose anchors are kept at a time.
-inline constexpr std::size_t tile_pairs = 512;
-/// Turns of an anchor between two exact phases, by step 1.
-inline constexpr int most_turns = 31;
-/// Fewer rows than this do not pay for a double-double anchor.
-inline constexpr std::int64_t few_rows = 4;
-
-struct Anchors {
-  alignas(64) std::array<double, tile_pairs> sin_high;
-  alignas(64) std::array<double, tile_pairs> cos_high;
-  alignas(64) std::array<double, tile_pairs> sin_low;
-  alignas(64) std::array<double, tile_pairs> cos_low;
-};
-
-HWY_INLINE bool ScaleIsModerate(double scale) { return std::fabs(scale) >= 0x1p-800 && std::fabs(scale) <= 0x1p900; }
-
-inline void FillSteps(SinusoidalPlan& plan) {
-  const Doubles d;
-  const UnitCircle& circle = unit_circle();
-  for (std::int64_t j = 0; j <= plan.block; ++j) {
-    for (std::size_t pair = 0; pair < plan.frequencies.padded(); pair += hn::Lanes(d)) {
-      const PreciseRotation step = PreciseRotationAt(plan.frequencies, pair, split_position(j), circle);
-      StepGroup& high = plan.step_high[plan.step_at(j, pair)];
-      StepGroup& low = plan.step_low[plan.step_at(j, pair)];
-      const std::size_t lane = pair % FrequencyPieces::lanes;
-      hn::Store(step.sin.high, d, high.sin.data() + lane);
-      hn::Store(step.sin.low, d, low.sin.data() + lane);
-      hn::Store(step.cos.high, d, high.cos.data() + lane);
-      hn::Store(step.cos.low, d, low.cos.data() + lane);
-    }
-  }
-}
-
-/// (z turned by step) in double-double.
-HWY_INLINE PreciseRotation Turn(const PreciseRotation& z, const PreciseRotation& step) {
-  return {Add(Multiply(z.sin, step.cos), Multiply(z.cos, step.sin)), Add(Multiply(z.cos, step.cos), Negate(Multiply(z.sin, step.sin)))};
-}
-
-HWY_INLINE PreciseRotation LoadStep(const SinusoidalPlan& plan, std::int64_t j, std::size_t pair) {
-  const Doubles d;
-  const StepGroup& high = plan.step_high[plan.step_at(j, pair)];
-  const StepGroup& low = plan.step_low[plan.step_at(j, pair)];
-  const std::size_t lane = pair % FrequencyPieces::lanes;
-  return {{hn::Load(d, high.sin.data() + lane), hn::Load(d, low.sin.data() + lane)}, {hn::Load(d, high.cos.data() + lane), hn::Load(d, low.cos.data() + lane)}};
-}
-
-HWY_INLINE PreciseRotation LoadAnchor(const Anchors& anchors, std::size_t i) {
-  const Doubles d;
-  return {{hn::Load(d, anchors.sin_high.data() + i), hn::Load(d, anchors.sin_low.data() + i)},
-          {hn::Load(d, anchors.cos_high.data() + i), hn::Load(d, anchors.cos_low.data() + i)}};
-}
-
-HWY_INLINE void StoreAnchor(const PreciseRotation& z, std::size_t i, Anchors& anchors) {
-  const Doubles d;
-  hn::Store(z.sin.high, d, anchors.sin_high.data() + i);
-  hn::Store(z.sin.low, d, anchors.sin_low.data() + i);
-  hn::Store(z.cos.high, d, anchors.cos_high.data() + i);
-  hn::Store(z.cos.low, d, anchors.cos_low.data() + i);
-}
-
-/// Anchors of a tile, moved from block to block.
-class MovingAnchors {
- public:
-  MovingAnchors(const SinusoidalPlan& plan, const Tile& tile) : plan_(plan), tile_(tile) {}
-
-  const Anchors& At() const { return anchors_; }
-
-  /// In double-double: by a turn where the last ones lie one block before, else from the exact phase.
-  void MoveTo(std::int64_t position) {
-    const Doubles d;
-    if (turns_ < most_turns && position == position_ + plan_.block) {
-      ++turns_;
-      for (std::size_t i = 0; i < tile_.padded; i += hn::Lanes(d)) {
-        StoreAnchor(Turn(LoadAnchor(anchors_, i), LoadStep(plan_, plan_.block, tile_.first + i)), i, anchors_);
-      }
-    } else {
-      turns_ = 0;
-      const DoubleVector scale = hn::Set(d, plan_.encoding.scale);
-      for (std::size_t i = 0; i < tile_.padded; i += hn::Lanes(d)) {
-        const PreciseRotation z = PreciseRotationAt(plan_.frequencies, tile_.first + i, split_position(position), unit_circle());
-        StoreAnchor({Multiply(z.sin, scale), Multiply(z.cos, scale)}, i, anchors_);
-      }
-    }
-    position_ = position;
-  }
-
-  /// In double, high parts only.
-  void ApproximateAt(std::int64_t position) {
-    const Doubles d;
-    turns_ = most_turns;
-    const DoubleVector scale = hn::Set(d, plan_.encoding.scale);
-    for (std::size_t i = 0; i < tile_.padded; i += hn::Lanes(d)) {
-      const Rotation z = RotationAt(plan_.frequencies, tile_.first + i, split_position(position), unit_circle());
-      hn::Store(hn::Mul(z.sin, scale), d, anchors_.sin_high.data() + i);
-      hn::Store(hn::Mul(z.cos, scale), d, anchors_.cos_high.data() + i);
-    }
-  }
-
- private:
-  const SinusoidalPlan& plan_;
-  Tile tile_;
-  int turns_ = most_turns;
-  std::int64_t position_ = 0;
-  Anchors anchors_;
-};
 
 template <class Type>
 using BitsTag = typename Type::template Bits<Doubles>;
@@ -215,101 +111,227 @@ HWY_NOINLINE bool Redo(const SinusoidalPlan& plan, std::size_t pair, std::int64_
 /// The channels of a row: pairs side by side, of the one or the other order, or one half and then the other.
 enum class Order { sin_cos, cos_sin, halves };
 
-/// One row of a tile: the anchors turned by step j, rounded, certified if asked for, and put in place. In the concatenated layout vectors
-/// go from the last to the first, so that what a padded vector of the earlier half writes too much is overwritten by the later half's.
+/// Puts the elements of a vector of pairs in place, the i-th of the tile and those after it.
+template <class Type, Order order, Caching caching>
+HWY_INLINE void Put(const Elements<Type>& elements, std::size_t i, const RowPlace<Type>& place) {
+  const Doubles d;
+  if constexpr (order == Order::halves) {
+    if (place.earlier == Component::sin) {
+      StoreElements(Type(), d, elements.sin, place.sin + i);
+      StoreElements(Type(), d, elements.cos, place.cos + i);
+    } else {
+      StoreElements(Type(), d, elements.cos, place.cos + i);
+      StoreElements(Type(), d, elements.sin, place.sin + i);
+    }
+  } else {
+    const auto first = order == Order::sin_cos ? elements.sin : elements.cos;
+    const auto second = order == Order::sin_cos ? elements.cos : elements.sin;
+    if constexpr (caching == Caching::streamed) {
+      StreamPairs(Type(), d, first, second, place.sin + 2 * i);
+    } else {
+      StorePairs(Type(), d, first, second, place.sin + 2 * i);
+    }
+  }
+}
+
+/// Where the step of lane i is, i a multiple of a vector's lanes, in doubles from that of lane 0; the cosine follows `lanes` after the sine.
+HWY_INLINE std::size_t StepOffset(std::size_t i) {
+  constexpr std::size_t lanes = FrequencyPieces::lanes;
+  return hn::MaxLanes(Doubles()) == lanes ? 2 * i : i / lanes * (2 * lanes) + i % lanes;
+}
+
+/// The four products of anchors and a step, of which the rows to both sides of the anchor are made: p + j is e^{i w j} z, p - j is e^{-i w j} z.
+struct Products {
+  DoubleVector sin_cos;  // sin of the anchor, cos of the step
+  DoubleVector cos_sin;
+  DoubleVector cos_cos;
+  DoubleVector sin_sin;
+
+  HWY_INLINE Rotation After() const { return {hn::Add(sin_cos, cos_sin), hn::Sub(cos_cos, sin_sin)}; }
+  HWY_INLINE Rotation Before() const { return {hn::Sub(sin_cos, cos_sin), hn::Add(cos_cos, sin_sin)}; }
+};
+
+HWY_INLINE Products MultiplyInDouble(const double* steps, const Anchors& anchors, std::size_t i) {
+  const Doubles d;
+  const double* const step = steps + StepOffset(i);
+  const DoubleVector step_sin = hn::Load(d, step);
+  const DoubleVector step_cos = hn::Load(d, step + FrequencyPieces::lanes);
+  const DoubleVector z_sin = hn::Load(d, anchors.sin_high.data() + i);
+  const DoubleVector z_cos = hn::Load(d, anchors.cos_high.data() + i);
+  return {hn::Mul(z_sin, step_cos), hn::Mul(z_cos, step_sin), hn::Mul(z_cos, step_cos), hn::Mul(z_sin, step_sin)};
+}
+
+/// The pairs of a tile at one row: `offset` rows after the anchors'.
+struct RowOf {
+  const SinusoidalPlan& plan;
+  const Tile& tile;
+  const Anchors& anchors;
+  std::int64_t anchor;
+  std::int64_t offset;
+
+  std::int64_t Position() const { return anchor + offset; }
+  const double* Steps() const { return plan.step_high[plan.step_at(std::abs(offset), tile.first)].sin.data(); }
+};
+
+/// Lanes [begin, end) of a tile.
+struct Span {
+  std::size_t begin;
+  std::size_t end;
+};
+
+/// Which vectors of a span: all, or those that the quick certificate is not sure of, the others being in place.
+enum class Vectors { all, unsure };
+
+/// A span of one row: the anchors turned, rounded, certified if asked for, and put in place. In the concatenated layout vectors go from the
+/// last to the first, so that what a padded vector of the earlier half writes too much is overwritten by the later half's.
 template <class Type, Rounding rounding, Order order, Caching caching>
-HWY_INLINE bool EncodeRow(const SinusoidalPlan& plan, const Tile& tile, const Anchors& anchors, std::int64_t j, std::int64_t position,
-                          const RowPlace<Type>& place) {
+HWY_NOINLINE bool EncodeSpan(const RowOf& row, const RowPlace<Type>& place, Span span, Vectors vectors) {
   const Doubles d;
   const BitsTag<Type> bits;
-  const double magnitude = std::fabs(plan.encoding.scale);
+  const double magnitude = std::fabs(row.plan.encoding.scale);
   const double bound_value = !ScaleIsModerate(magnitude) ? std::numeric_limits<double>::infinity()
                              : Type::dtype == Dtype::float64 ? 0x1p-93 * magnitude
                                                              : 0x1p-50 * magnitude;
   const DoubleVector bound = hn::Set(d, bound_value);
-  const StepGroup* steps = plan.step_high.data() + plan.step_at(j, tile.first);
-  const std::size_t padded = tile.padded;
+  const QuickCertificate<Type> quick(vectors == Vectors::unsure ? magnitude : 1);
   bool decided = true;
-  for (std::size_t done = 0; done < padded; done += hn::Lanes(d)) {
-    const std::size_t i = order == Order::halves ? padded - hn::Lanes(d) - done : done;
+  for (std::size_t done = 0; done < span.end - span.begin; done += hn::Lanes(d)) {
+    const std::size_t i = order == Order::halves ? span.end - hn::Lanes(d) - done : span.begin + done;
     // Given values, since GCC makes the default constructor of a struct for the baseline target, where vectors of this one are unknown.
     Certified<BitsTag<Type>> sin{hn::Zero(bits), hn::FirstN(bits, 0)};
     Certified<BitsTag<Type>> cos = sin;
     Elements<Type> elements{sin.bits, cos.bits};
     if constexpr (Type::dtype == Dtype::float64) {
-      const PreciseRotation z = Turn(LoadAnchor(anchors, i), LoadStep(plan, j, tile.first + i));
+      const PreciseRotation step = LoadStep(row.plan, std::abs(row.offset), row.tile.first + i);
+      const PreciseRotation z = Turn(LoadAnchor(row.anchors, i), row.offset < 0 ? Conjugate(step) : step);
       elements = {Type::Round(d, z.sin.high), Type::Round(d, z.cos.high)};
       if constexpr (rounding == Rounding::certified) {
         sin = Type::Certify(d, z.sin, bound);
         cos = Type::Certify(d, z.cos, bound);
       }
     } else {
-      const StepGroup& step = steps[i / FrequencyPieces::lanes];
-      const DoubleVector step_sin = hn::Load(d, step.sin.data() + i % FrequencyPieces::lanes);
-      const DoubleVector step_cos = hn::Load(d, step.cos.data() + i % FrequencyPieces::lanes);
-      const DoubleVector z_sin = hn::Load(d, anchors.sin_high.data() + i);
-      const DoubleVector z_cos = hn::Load(d, anchors.cos_high.data() + i);
-      const DoubleVector value_sin = hn::MulAdd(z_sin, step_cos, hn::Mul(z_cos, step_sin));
-      const DoubleVector value_cos = hn::NegMulAdd(z_sin, step_sin, hn::Mul(z_cos, step_cos));
+      const Products products = MultiplyInDouble(row.Steps(), row.anchors, i);
+      const Rotation z = row.offset < 0 ? products.Before() : products.After();
       if constexpr (rounding == Rounding::certified) {
-        sin = Type::Certify(d, value_sin, bound);
-        cos = Type::Certify(d, value_cos, bound);
+        if (vectors == Vectors::unsure && quick.AllCertain(quick.And(quick.None(), z))) continue;
+        sin = Type::Certify(d, z.sin, bound);
+        cos = Type::Certify(d, z.cos, bound);
       } else {
-        elements = {Type::RoundTwice(d, value_sin), Type::RoundTwice(d, value_cos)};
+        elements = {Type::RoundTwice(d, z.sin), Type::RoundTwice(d, z.cos)};
       }
     }
     if constexpr (rounding == Rounding::certified) {
       elements = {sin.bits, cos.bits};
       if (HWY_UNLIKELY(!hn::AllFalse(bits, hn::Or(sin.undecided, cos.undecided)))) {
         Elements<Type> redone = elements;
-        decided &= Redo<Type>(plan, tile.first + i, position, sin, cos, redone);
+        decided &= Redo<Type>(row.plan, row.tile.first + i, row.Position(), sin, cos, redone);
         elements = redone;
       }
     }
-    if constexpr (order == Order::halves) {
-      if (place.earlier == Component::sin) {
-        StoreElements(Type(), d, elements.sin, place.sin + i);
-        StoreElements(Type(), d, elements.cos, place.cos + i);
-      } else {
-        StoreElements(Type(), d, elements.cos, place.cos + i);
-        StoreElements(Type(), d, elements.sin, place.sin + i);
-      }
-    } else {
-      const auto first = order == Order::sin_cos ? elements.sin : elements.cos;
-      const auto second = order == Order::sin_cos ? elements.cos : elements.sin;
-      if constexpr (caching == Caching::streamed) {
-        StreamPairs(Type(), d, first, second, place.sin + 2 * i);
-      } else {
-        StorePairs(Type(), d, first, second, place.sin + 2 * i);
+    Put<Type, order, caching>(elements, i, place);
+  }
+  return decided;
+}
+
+/// The rows that a pass over the anchors makes: one, or those at both `offset` and -`offset`.
+enum class Sides { one, both };
+
+/// Rounds one row or two and then lets the quick certificate look at two vectors of pairs at a time; where it is not sure they are done again with
+/// care. `other` is the place of the row at -offset.
+template <class Type, Rounding rounding, Order order, Caching caching, Sides sides>
+HWY_INLINE bool EncodeQuickly(const RowOf& row, const RowPlace<Type>& place, const RowPlace<Type>& other) {
+  const Doubles d;
+  using Quick = QuickCertificate<Type>;
+  const Quick quick(row.plan.encoding.scale);
+  const double* const steps = row.Steps();
+  bool decided = true;
+  const auto put = [&](const Rotation& z, std::size_t i, const RowPlace<Type>& where) HWY_ATTR {
+    Put<Type, order, caching>({Type::RoundTwice(d, z.sin), Type::RoundTwice(d, z.cos)}, i, where);
+  };
+  const auto vectors = [&](std::size_t begin, auto count) HWY_ATTR {
+    auto marks = Quick::None();
+    for (std::size_t k = 0; k < count; ++k) {
+      const std::size_t i = begin + k * hn::Lanes(d);
+      const Products products = MultiplyInDouble(steps, row.anchors, i);
+      const Rotation z = sides == Sides::both || row.offset >= 0 ? products.After() : products.Before();
+      if constexpr (rounding == Rounding::certified) marks = quick.And(marks, z);
+      put(z, i, place);
+      if constexpr (sides == Sides::both) {
+        const Rotation before = products.Before();
+        if constexpr (rounding == Rounding::certified) marks = quick.And(marks, before);
+        put(before, i, other);
       }
     }
-  }
+    if constexpr (rounding == Rounding::certified) {
+      if (HWY_UNLIKELY(!Quick::AllCertain(marks))) {
+        const Span span{begin, begin + count * hn::Lanes(d)};
+        decided &= EncodeSpan<Type, rounding, order, caching>(row, place, span, Vectors::unsure);
+        if constexpr (sides == Sides::both) {
+          const RowOf before{row.plan, row.tile, row.anchors, row.anchor, -row.offset};
+          decided &= EncodeSpan<Type, rounding, order, caching>(before, other, span, Vectors::unsure);
+        }
+      }
+    }
+  };
+  std::size_t begin = 0;
+  for (; begin + 2 * hn::Lanes(d) <= row.tile.padded; begin += 2 * hn::Lanes(d)) vectors(begin, std::integral_constant<std::size_t, 2>());
+  if (begin < row.tile.padded) vectors(begin, std::integral_constant<std::size_t, 1>());
   return decided;
 }
 
 template <class Type, Rounding rounding, Order order, Caching caching>
 HWY_NOINLINE bool EncodeRows(const SinusoidalPlan& plan, const Tile& tile, const Strip& strip, RowPlacer<Type>& placer) {
   MovingAnchors anchors(plan, tile);
+  // In the concatenated layout a padded vector writes beyond its half, which only the careful order puts right.
+  const bool quickly = Type::dtype != Dtype::float64 && QuickCertificate<Type>::Suits(plan.encoding.scale) && (order != Order::halves || tile.padded == tile.count);
+  const bool any_order = placer.Direct() && strip.list == nullptr && strip.step == 1;
   bool decided = true;
   for (std::int64_t row = strip.first_row; row < strip.last_row;) {
-    // The rows that one anchor serves: up to `block` of them whose positions lie that near.
-    const std::int64_t anchor = strip.position(row);
-    const auto near = [&](std::int64_t other) {
-      const std::int64_t ahead = strip.position(other) - anchor;
-      return ahead >= 0 && ahead < plan.block;
-    };
+    // The rows that one anchor serves: those whose positions lie in a block that begins with the first one's.
+    const std::int64_t first = strip.position(row);
+    std::int64_t ahead = 0;
     std::int64_t end = row + 1;
-    while (end < strip.last_row && end - row < plan.block && near(end)) ++end;
+    for (; end < strip.last_row && end - row < plan.span(); ++end) {
+      const std::int64_t distance = strip.position(end) - first;
+      if (distance < 0 || distance >= plan.span()) break;
+      ahead = std::max(ahead, distance);
+    }
+    // Not beyond the last position, which may be the last one that there is.
+    const std::int64_t anchor = first + std::min(ahead, plan.block - 1);
     if (Type::dtype != Dtype::float64 && end - row < few_rows) {
       anchors.ApproximateAt(anchor);
     } else {
       anchors.MoveTo(anchor);
     }
-    for (; row < end; ++row) {
-      const std::int64_t position = strip.position(row);
-      decided &= EncodeRow<Type, rounding, order, caching>(plan, tile, anchors.At(), position - anchor, position, placer.Place(row));
+    const auto at = [&](std::int64_t offset) { return RowOf{plan, tile, anchors.At(), anchor, offset}; };
+    const auto one = [&](std::int64_t r) HWY_ATTR {
+      const RowOf this_row = at(strip.position(r) - anchor);
+      const RowPlace<Type> place = placer.Place(r);
+      if constexpr (Type::dtype != Dtype::float64) {
+        if (quickly) {
+          decided &= EncodeQuickly<Type, rounding, order, caching, Sides::one>(this_row, place, place);
+          placer.Advance();
+          return;
+        }
+      }
+      decided &= EncodeSpan<Type, rounding, order, caching>(this_row, place, {0, tile.padded}, Vectors::all);
       placer.Advance();
+    };
+    std::int64_t single_end = end;
+    if constexpr (Type::dtype != Dtype::float64) {
+      if (quickly && any_order) {
+        const std::int64_t middle = row + anchor - first;
+        const std::int64_t both = std::min(middle - row, end - 1 - middle);
+        for (std::int64_t offset = 1; offset <= both; ++offset) {
+          decided &= EncodeQuickly<Type, rounding, order, caching, Sides::both>(at(offset), placer.Place(middle + offset), placer.Place(middle - offset));
+        }
+        one(middle);
+        for (std::int64_t r = middle + both + 1; r < end; ++r) one(r);
+        single_end = middle - both;
+      }
     }
+    for (; row < single_end; ++row) one(row);
+    row = end;
   }
   placer.Finish();
   return decided;
