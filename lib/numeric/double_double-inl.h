@@ -91,9 +91,10 @@ HWY_INLINE DoubleDouble<V> Multiply(const DoubleDouble<V>& x, V y) {
   return FastTwoSum(highs.high, hn::MulAdd(x.low, y, highs.low));
 }
 
-/// a b + c d within 20 (|a b| + |c d|) =: 20 m: the products of lows, left out, 1; of what is added in `low`, the exact lows of the products and of their
-/// sum are at most 2u m together and the mixed products 2u m, so that its four partial sums, and the mixed products that are rounded on their own without
-/// fused operations, lose at most 4 each, 16; where the highs cancel so far that the last addition is not Dekker's case, it loses u |low| = 3 at most.
+/// a b + c d within 20 m, m = |a b| + |c d|. The exact lows of the products and the mixed products join in two roundings of at most 2u and 3u of
+/// |a b|, and of |c d|, and 2 more where operations are not fused: 7 m; their sum, 3; the exact low of the highs' sum, at most u m, joins them: 4;
+/// the products of the lows, left out: 1. Where the highs cancel to less than `low`, at most 4u m, so that the last addition is not Dekker's case,
+/// it still loses no more than u |low|, the rounding of sum - a: 4.
 template <class V>
 HWY_INLINE DoubleDouble<V> SumOfProducts(const DoubleDouble<V>& a, const DoubleDouble<V>& b, const DoubleDouble<V>& c, const DoubleDouble<V>& d) {
   const DoubleDouble<V> first = TwoProduct(a.high, b.high);
@@ -101,7 +102,8 @@ HWY_INLINE DoubleDouble<V> SumOfProducts(const DoubleDouble<V>& a, const DoubleD
   const DoubleDouble<V> highs = TwoSum(first.high, second.high);
   const V first_mixed = hn::MulAdd(a.high, b.low, hn::MulAdd(a.low, b.high, first.low));
   const V second_mixed = hn::MulAdd(c.high, d.low, hn::MulAdd(c.low, d.high, second.low));
-  return FastTwoSum(highs.high, hn::Add(highs.low, hn::Add(first_mixed, second_mixed)));
+  const V low = hn::Add(highs.low, hn::Add(first_mixed, second_mixed));
+  return FastTwoSum(highs.high, low);
 }
 
 }  // namespace sextant::HWY_NAMESPACE

@@ -2,23 +2,25 @@
 //
 // The encoding's own linear shift is the algorithm: PE(p + j) is PE(p) turned by e^{i w j} (Vaswani et al. 2017, section 3.5). A block of rows
 // keeps an anchor z = scale e^{i w p} for each pair, and row p + j is one complex product with a row of steps that is computed once per encoder.
+// Row p - j is made of the same four real products.
 //
 // The bounds. u = 2^-53, s = |scale|; all are absolute, and of vectors (sin, cos) in the Euclidean norm, which rotations keep.
 //
 // 1. An anchor in double-double. From the exact phase: precise_rotation_error of each component, 128 u^2, times the scale by a product of relative
 //    error 8 u^2 (5 for a double factor): at most sqrt(2) 136 u^2 s < 193. From the anchor one block before, turned by the double-double step: the
-//    error of that anchor; sqrt(2) 128 < 182 for the step; products 8 (|s C| + |c S|) <= 8 and addition 3 of each component, 16 of both. So after
-//    at most 31 turns 193 + 31 * 198 = 6331 u^2 s.
-// 2. float64: the product of anchor and step in double-double is one turn more: 6529 u^2 s; the certificate's own rounding adds
+//    error of that anchor; sqrt(2) 128 < 182 for the step; the sums of products 20 (|s C| + |c S|) <= 20 of each component, 29 of both. So after
+//    at most 31 turns 193 + 31 * 211 = 6734 u^2 s.
+// 2. float64: the product of anchor and step in double-double is one turn more: 6945 u^2 s; the certificate's own rounding adds
 //    u (|low| + bound) < 2 u^2 s. Below 2^13 u^2 s = 2^-93 s.
 // 3. The narrower types: the anchor's high part alone, or where few rows share it the rotation in double: rotation_error + one rounding of the
 //    scale's product, 2.25 u s of each component, the worse of the two. Steps rounded to double, u/2. Of one component: the anchor's error
-//    times |S| + |C| <= sqrt(2): 3.19; the steps' error times |zs| + |zc|: 0.71; the product zc S and, where operations are not fused, zs C rounded:
-//    1 together (Cauchy); the sum rounded: 1. In all 5.9 u s. The certificate needs the rounding of value -+ bound besides, 1 u s: 6.9 < 8 = 2^-50 s.
+//    times |S| + |C| <= sqrt(2): 3.19; the steps' error times |zs| + |zc|: 0.71; the products rounded: 1 together (Cauchy); the sum rounded: 1.
+//    In all 5.9 u s. The certificate needs the rounding of value -+ bound besides, 1 u s: 6.9 < 8 = 2^-50 s.
 // Second-order terms are below a thousandth of each margin. No underflow matters: the scale is in [2^-800, 2^900] here, so that what products
 // lose, 2^-1074 each, is nothing beside 2^-93 s; and TwoProduct's splitting does not overflow.
 //
-// A lane that the certificate leaves open is computed by itself from the exact phase in double-double (step 1, 136 u^2 s < 2^-98 s), and what that
+// Rows are stored as they come, and looked at by the quick certificate; what that is not sure of is certified again vector by vector. A lane that
+// this leaves open is computed by itself from the exact phase in double-double (step 1, 136 u^2 s < 2^-98 s), and what that
 // leaves open by exact.cpp. Scales outside of that range go there at once.
 
 #if defined(SEXTANT_LIB_SINUSOIDAL_STRIP_INL_H_) == defined(HWY_TARGET_TOGGLE)
@@ -233,6 +235,30 @@ HWY_NOINLINE bool EncodeSpan(const RowOf& row, const RowPlace<Type>& place, Span
   return decided;
 }
 
+/// Rounds two vectors of pairs and puts them in place at i and, if that is another place, at `later`, which is next to it.
+template <class Type, Order order, Caching caching>
+HWY_INLINE void PutTwo(const Rotation& z, const Rotation& later_z, std::size_t i, std::size_t later, const RowPlace<Type>& place) {
+  const Doubles d;
+#if HWY_TARGET != HWY_SCALAR
+  if constexpr (sizeof(typename Type::Element) == 2 && order != Order::halves) {
+    if (later != i) {
+      constexpr bool sin_first = order == Order::sin_cos;
+      const auto pairs = RoundPairsTwice(Type(), d, sin_first ? z.sin : z.cos, sin_first ? z.cos : z.sin, sin_first ? later_z.sin : later_z.cos,
+                                         sin_first ? later_z.cos : later_z.sin);
+      const hn::DFromV<decltype(pairs)> narrow;
+      if constexpr (caching == Caching::streamed) {
+        hn::Stream(pairs, narrow, place.sin + 2 * i);
+      } else {
+        hn::StoreU(pairs, narrow, place.sin + 2 * i);
+      }
+      return;
+    }
+  }
+#endif
+  Put<Type, order, caching>({Type::RoundTwice(d, z.sin), Type::RoundTwice(d, z.cos)}, i, place);
+  if (later != i) Put<Type, order, caching>({Type::RoundTwice(d, later_z.sin), Type::RoundTwice(d, later_z.cos)}, later, place);
+}
+
 /// The rows that a pass over the anchors makes: one, or those at both `offset` and -`offset`.
 enum class Sides { one, both };
 
@@ -245,23 +271,19 @@ HWY_INLINE bool EncodeQuickly(const RowOf& row, const RowPlace<Type>& place, con
   const Quick quick(row.plan.encoding.scale);
   const double* const steps = row.Steps();
   bool decided = true;
-  const auto put = [&](const Rotation& z, std::size_t i, const RowPlace<Type>& where) HWY_ATTR {
-    Put<Type, order, caching>({Type::RoundTwice(d, z.sin), Type::RoundTwice(d, z.cos)}, i, where);
-  };
   const auto vectors = [&](std::size_t begin, auto count) HWY_ATTR {
     auto marks = Quick::None();
-    for (std::size_t k = 0; k < count; ++k) {
-      const std::size_t i = begin + k * hn::Lanes(d);
-      const Products products = MultiplyInDouble(steps, row.anchors, i);
-      const Rotation z = sides == Sides::both || row.offset >= 0 ? products.After() : products.Before();
-      if constexpr (rounding == Rounding::certified) marks = quick.And(marks, z);
-      put(z, i, place);
-      if constexpr (sides == Sides::both) {
-        const Rotation before = products.Before();
-        if constexpr (rounding == Rounding::certified) marks = quick.And(marks, before);
-        put(before, i, other);
-      }
-    }
+    // The later of two vectors where there is but one repeats it.
+    const std::size_t later = begin + (count - 1) * hn::Lanes(d);
+    const Products products = MultiplyInDouble(steps, row.anchors, begin);
+    const Products later_products = MultiplyInDouble(steps, row.anchors, later);
+    const auto make = [&](const Rotation& z, const Rotation& later_z, const RowPlace<Type>& where) HWY_ATTR {
+      if constexpr (rounding == Rounding::certified) marks = quick.And(quick.And(marks, z), later_z);
+      PutTwo<Type, order, caching>(z, later_z, begin, later, where);
+    };
+    const bool after = sides == Sides::both || row.offset >= 0;
+    make(after ? products.After() : products.Before(), after ? later_products.After() : later_products.Before(), place);
+    if constexpr (sides == Sides::both) make(products.Before(), later_products.Before(), other);
     if constexpr (rounding == Rounding::certified) {
       if (HWY_UNLIKELY(!Quick::AllCertain(marks))) {
         const Span span{begin, begin + count * hn::Lanes(d)};
