@@ -1,23 +1,17 @@
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include "lib/numeric/frequency_pieces.hpp"
 #include "lib/numeric/rounding.hpp"
+#include "lib/numeric/step_rotations.hpp"
 #include "lib/spec/spec.hpp"
 
 // Private to lib/sinusoidal: what an encoder keeps, and the kernels' interface.
 
 namespace sextant {
-
-/// e^{i a} for a group of pairs, as vectors read it.
-struct alignas(64) StepGroup {
-  std::array<double, FrequencyPieces::lanes> sin;
-  std::array<double, FrequencyPieces::lanes> cos;
-};
 
 /// What is computed once per encoder.
 struct SinusoidalPlan {

@@ -35,7 +35,6 @@
 
 #include <array>
 #include <cstdlib>
-#include <limits>
 #include <optional>
 #include <type_traits>
 
@@ -191,10 +190,9 @@ HWY_NOINLINE bool EncodeSpan(const RowOf& row, const RowPlace<Type>& place, Span
   const Doubles d;
   const BitsTag<Type> bits;
   const double magnitude = std::fabs(row.plan.encoding.scale);
-  const double bound_value = !ScaleIsModerate(magnitude) ? std::numeric_limits<double>::infinity()
-                             : Type::dtype == Dtype::float64 ? 0x1p-93 * magnitude
-                                                             : 0x1p-50 * magnitude;
-  const DoubleVector bound = hn::Set(d, bound_value);
+  const DoubleVector bound = hn::Set(d, (Type::dtype == Dtype::float64 ? 0x1p-93 : 0x1p-50) * magnitude);
+  // Without fused operations a scale beyond the range makes NaN of the values, whose ends would be alike.
+  const auto beyond = hn::FirstN(bits, ScaleIsModerate(magnitude) ? 0 : hn::Lanes(bits));
   const QuickCertificate<Type> quick(vectors == Vectors::unsure ? magnitude : 1);
   bool decided = true;
   for (std::size_t done = 0; done < span.end - span.begin; done += hn::Lanes(d)) {
@@ -224,6 +222,8 @@ HWY_NOINLINE bool EncodeSpan(const RowOf& row, const RowPlace<Type>& place, Span
     }
     if constexpr (rounding == Rounding::certified) {
       elements = {sin.bits, cos.bits};
+      sin.undecided = hn::Or(sin.undecided, beyond);
+      cos.undecided = hn::Or(cos.undecided, beyond);
       if (HWY_UNLIKELY(!hn::AllFalse(bits, hn::Or(sin.undecided, cos.undecided)))) {
         Elements<Type> redone = elements;
         decided &= Redo<Type>(row.plan, row.tile.first + i, row.Position(), sin, cos, redone);
