@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <vector>
 
 #undef HWY_TARGET_INCLUDE
@@ -42,6 +43,7 @@ void FillRow(const RopeJob& job, std::int64_t position, std::size_t first_pair, 
   row.bound = 11 * 0x1p-53 * factor;
   row.float_bound = static_cast<float>(4.25 * 0x1p-24 * factor);
   row.tail_bound = static_cast<float>(0x1p-35 * factor);
+  row.largest = ordinary ? std::numeric_limits<float>::max() : -1.0F;
   const std::int64_t step = row.position & (StepRotations::count - 1);
   if (row.position - step != row.anchor_position) {
     const DoubleVector scale = hn::Set(d, a);

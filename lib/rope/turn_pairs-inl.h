@@ -70,6 +70,7 @@ struct Row {
   double bound;
   float float_bound;
   float tail_bound;
+  float largest;  // of the elements for which 16-bit kernels may decide anything: below 0 where a is out of range
   const RopeJob* job;
   std::size_t first_pair;
   std::int64_t position;  // negated where the direction is clockwise
@@ -334,7 +335,7 @@ struct TurnNarrow {
     // Infinities are told by the size of x, since NaN passes the comparison of bits.
     const auto size = hn::Max(hn::Abs(x0), hn::Abs(x1));
     const auto open = hn::Or(hn::Or(hn::Ne(first, first_below), hn::Ne(second, second_below)),
-                             hn::RebindMask(du, hn::Not(hn::Le(size, hn::Set(df, 0x1.fffffep127F)))));
+                             hn::RebindMask(du, hn::Not(hn::Le(size, hn::Set(df, row.largest)))));
     const Pair y{Narrowed(first), Narrowed(second)};
     if (HWY_LIKELY(hn::AllFalse(du, open))) return y;
     const auto narrow_open = hn::Ne(Narrowed(hn::IfThenElseZero(open, hn::Set(du, 1))), hn::Zero(de));
@@ -370,7 +371,7 @@ struct TurnNarrow {
         second = EndsOf(y.second, bound);
       }
       // Beyond these ends float overflows at a <= 2^20, or loses digits that the bound, at least 2^-35 2^-20 2^-80, does not cover.
-      const auto inside = hn::And(hn::Ge(size, hn::Set(df, 0x1p-80F)), hn::Le(size, hn::Set(df, 0x1p100F)));
+      const auto inside = hn::And(hn::Ge(size, hn::Set(df, 0x1p-80F)), hn::Le(size, hn::Set(df, std::min(0x1p100F, row.largest))));
       if (HWY_UNLIKELY(!hn::AllTrue(df, inside) || !Alike(hn::Or(first.difference, second.difference)))) return TurnInDouble(row, i, x);
       return {first.rounded, second.rounded};
     }
