@@ -237,16 +237,32 @@ HWY_INLINE void StoreElements(Type, D, hn::Vec<typename Type::template Bits<D>> 
 #endif
 }
 
+#if HWY_TARGET != HWY_SCALAR
+/// first[0], second[0], first[1], ... of vectors with as many lanes of 32 bits as D has lanes of 64. The vector that holds both is never split.
+template <class D, class V>
+HWY_INLINE auto Interleave(D, V first, V second) {
+  const hn::Repartition<hn::TFromV<V>, D> both;
+  if constexpr (hn::MaxLanes(D()) == 8) {
+    alignas(64) static constexpr std::int32_t order[16] = {0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 13, 6, 14, 7, 15};
+    return hn::TableLookupLanes(hn::Combine(both, second, first), hn::SetTableIndices(both, order));
+  } else if constexpr (hn::MaxLanes(D()) == 4) {
+    const hn::DFromV<V> half;
+    return hn::Combine(both, hn::InterleaveUpper(half, first, second), hn::InterleaveLower(half, first, second));
+  } else {
+    return hn::InterleaveLower(both, hn::ZeroExtendVector(both, first), hn::ZeroExtendVector(both, second));
+  }
+}
+#endif
+
 /// The pairs of `first` and `second` as one vector of elements first[0], second[0], first[1], ...: of 16 or 32 bits, on little-endian targets of
-/// more than one lane, where the first of two is the low half of the integer that holds both.
+/// more than one lane, where the first of two 16-bit elements is the low half of the integer that holds both.
 template <class Type, class D>
-HWY_INLINE auto JoinPairs(Type, D, hn::Vec<typename Type::template Bits<D>> first, hn::Vec<typename Type::template Bits<D>> second) {
+HWY_INLINE auto JoinPairs(Type, D d, hn::Vec<typename Type::template Bits<D>> first, hn::Vec<typename Type::template Bits<D>> second) {
   if constexpr (sizeof(typename Type::Element) == 2) {
+    (void)d;
     return hn::BitCast(hn::Repartition<std::uint16_t, Bits32<D>>(), hn::Or(first, hn::ShiftLeft<16>(second)));
   } else {
-    const hn::Rebind<std::uint64_t, D> wide;
-    return hn::BitCast(hn::Repartition<std::uint32_t, decltype(wide)>(),
-                       hn::Or(hn::PromoteTo(wide, first), hn::ShiftLeft<32>(hn::PromoteTo(wide, second))));
+    return Interleave(d, first, second);
   }
 }
 
@@ -286,6 +302,29 @@ HWY_INLINE void StreamPairs(Type type, D d, hn::Vec<typename Type::template Bits
     StorePairs(type, d, first, second, destination);
   }
 }
+
+#if HWY_TARGET != HWY_SCALAR
+/// Four vectors of values as one of 16-bit elements first[0], second[0], first[1], ..., then those of the later two: rounded as RoundTwice does, but
+/// that bfloat16's ties, which the quick certificate does not let pass, go away from zero.
+template <class Type, class D>
+HWY_INLINE hn::Vec<hn::Repartition<std::uint16_t, D>> RoundPairsTwice(Type, D d, hn::Vec<D> first, hn::Vec<D> second, hn::Vec<D> later_first,
+                                                                      hn::Vec<D> later_second) {
+  const hn::Repartition<std::uint16_t, D> narrow;
+  const hn::Repartition<std::uint32_t, D> wide;
+  const hn::Repartition<float, D> df;
+  const auto low = Interleave(d, NearestFloat(d, first), NearestFloat(d, second));
+  const auto high = Interleave(d, NearestFloat(d, later_first), NearestFloat(d, later_second));
+  if constexpr (Type::dtype == Dtype::bfloat16) {
+    (void)df;
+    const auto half = hn::Set(wide, 0x8000);
+    return hn::ConcatOdd(narrow, hn::BitCast(narrow, hn::Add(hn::BitCast(wide, high), half)),
+                         hn::BitCast(narrow, hn::Add(hn::BitCast(wide, low), half)));
+  } else {
+    (void)wide;
+    return hn::ConcatEven(narrow, hn::BitCast(narrow, Float16Bits(df, high)), hn::BitCast(narrow, Float16Bits(df, low)));
+  }
+}
+#endif
 
 }  // namespace sextant::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

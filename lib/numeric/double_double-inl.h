@@ -91,6 +91,21 @@ HWY_INLINE DoubleDouble<V> Multiply(const DoubleDouble<V>& x, V y) {
   return FastTwoSum(highs.high, hn::MulAdd(x.low, y, highs.low));
 }
 
+/// a b + c d within 20 m, m = |a b| + |c d|. The exact lows of the products and the mixed products join in two roundings of at most 2u and 3u of
+/// |a b|, and of |c d|, and 2 more where operations are not fused: 7 m; their sum, 3; the exact low of the highs' sum, at most u m, joins them: 4;
+/// the products of the lows, left out: 1. Where the highs cancel to less than `low`, at most 4u m, so that the last addition is not Dekker's case,
+/// it still loses no more than u |low|, the rounding of sum - a: 4.
+template <class V>
+HWY_INLINE DoubleDouble<V> SumOfProducts(const DoubleDouble<V>& a, const DoubleDouble<V>& b, const DoubleDouble<V>& c, const DoubleDouble<V>& d) {
+  const DoubleDouble<V> first = TwoProduct(a.high, b.high);
+  const DoubleDouble<V> second = TwoProduct(c.high, d.high);
+  const DoubleDouble<V> highs = TwoSum(first.high, second.high);
+  const V first_mixed = hn::MulAdd(a.high, b.low, hn::MulAdd(a.low, b.high, first.low));
+  const V second_mixed = hn::MulAdd(c.high, d.low, hn::MulAdd(c.low, d.high, second.low));
+  const V low = hn::Add(highs.low, hn::Add(first_mixed, second_mixed));
+  return FastTwoSum(highs.high, low);
+}
+
 }  // namespace sextant::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <vector>
 
 #undef HWY_TARGET_INCLUDE
@@ -24,13 +25,12 @@ void FillRow(const RopeJob& job, std::int64_t position, std::size_t first_pair, 
   const double a = job.factor->high;
   const bool ordinary = a >= 0x1p-20 && a <= 0x1p20;
   const double factor = ordinary ? a : HUGE_VAL;
-  const SplitPosition split = split_position(row.position);
   const UnitCircle& circle = unit_circle();
   if (job.dtype == Dtype::float64) {
     row.bound = 0x1p-98 * factor;
     const DoubleDouble<DoubleVector> scale{hn::Set(d, a), hn::Set(d, job.factor->low)};
     for (std::size_t i = 0; i < count; i += hn::Lanes(d)) {
-      const PreciseRotation turn = PreciseRotationAt(*job.frequencies, first_pair + i, split, circle);
+      const PreciseRotation turn = PreciseRotationAt(*job.frequencies, first_pair + i, split_position(row.position), circle);
       const auto c = Multiply(turn.cos, scale);
       const auto s = Multiply(turn.sin, scale);
       hn::Store(c.high, d, row.cos + i);
@@ -40,20 +40,47 @@ void FillRow(const RopeJob& job, std::int64_t position, std::size_t first_pair, 
     }
     return;
   }
-  row.bound = 6.5 * 0x1p-53 * factor;
+  row.bound = 11 * 0x1p-53 * factor;
   row.float_bound = static_cast<float>(4.25 * 0x1p-24 * factor);
-  const DoubleVector scale = hn::Set(d, a);
+  row.tail_bound = static_cast<float>(0x1p-35 * factor);
+  row.largest = ordinary ? std::numeric_limits<float>::max() : -1.0F;
+  const std::int64_t step = row.position & (StepRotations::count - 1);
+  if (row.position - step != row.anchor_position) {
+    const DoubleVector scale = hn::Set(d, a);
+    const SplitPosition anchor = split_position(row.position - step);
+    for (std::size_t i = 0; i < count; i += hn::Lanes(d)) {
+      const Rotation z = RotationAt(*job.frequencies, first_pair + i, anchor, circle);
+      hn::Store(hn::Mul(z.cos, scale), d, row.anchor_cos + i);
+      hn::Store(hn::Mul(z.sin, scale), d, row.anchor_sin + i);
+    }
+    row.anchor_position = job.frequencies->pairs() > rope_tile_pairs ? Row::no_anchor : row.position - step;
+  }
+  const StepGroup* const groups = job.steps->at(step) + first_pair / FrequencyPieces::lanes;
   for (std::size_t i = 0; i < count; i += hn::Lanes(d)) {
-    const Rotation turn = RotationAt(*job.frequencies, first_pair + i, split, circle);
-    hn::Store(hn::Mul(turn.cos, scale), d, row.cos + i);
-    hn::Store(hn::Mul(turn.sin, scale), d, row.sin + i);
+    const StepGroup& group = groups[i / FrequencyPieces::lanes];
+    const DoubleVector c = hn::Load(d, group.cos.data() + i % FrequencyPieces::lanes);
+    const DoubleVector s = hn::Load(d, group.sin.data() + i % FrequencyPieces::lanes);
+    const DoubleVector z_cos = hn::Load(d, row.anchor_cos + i);
+    const DoubleVector z_sin = hn::Load(d, row.anchor_sin + i);
+    hn::Store(hn::NegMulAdd(z_sin, s, hn::Mul(z_cos, c)), d, row.cos + i);
+    hn::Store(hn::MulAdd(z_sin, c, hn::Mul(z_cos, s)), d, row.sin + i);
   }
   if (job.dtype == Dtype::float32) return;
   const hn::Rebind<float, Doubles> df;
-  for (std::size_t i = 0; i < count; i += hn::Lanes(d)) {
-    hn::Store(hn::DemoteTo(df, hn::Load(d, row.cos + i)), df, row.cos_float + i);
-    hn::Store(hn::DemoteTo(df, hn::Load(d, row.sin + i)), df, row.sin_float + i);
-  }
+  const hn::Rebind<std::uint32_t, Doubles> du;
+  const auto split = [&](const double* from, float* rounded, float* head, float* tail) HWY_ATTR {
+    for (std::size_t i = 0; i < count; i += hn::Lanes(d)) {
+      const DoubleVector value = hn::Load(d, from + i);
+      const auto narrow = hn::DemoteTo(df, value);
+      hn::Store(narrow, df, rounded + i);
+      if (job.dtype != Dtype::float16) continue;
+      const auto first_bits = hn::BitCast(df, hn::And(hn::Add(hn::BitCast(du, narrow), hn::Set(du, 0x400)), hn::Set(du, ~0x7FFU)));
+      hn::Store(first_bits, df, head + i);
+      hn::Store(hn::DemoteTo(df, hn::Sub(value, hn::PromoteTo(d, first_bits))), df, tail + i);
+    }
+  };
+  split(row.cos, row.cos_float, row.cos_head, row.cos_tail);
+  split(row.sin, row.sin_float, row.sin_head, row.sin_tail);
 }
 
 template <class Kernel>
@@ -130,10 +157,16 @@ void MoveChannels(const Move& move, const Element* x, Element* y) {
 void FillUp(const RopeJob& job, std::size_t count, Row& row) {
   if (size_of(job.dtype) > 2) return;
   const std::size_t full = (count + FrequencyPieces::lanes - 1) / FrequencyPieces::lanes * FrequencyPieces::lanes;
-  std::fill_n(row.cos + full, 8, row.cos[full - 1]);
-  std::fill_n(row.sin + full, 8, row.sin[full - 1]);
-  std::fill_n(row.cos_float + full, 8, row.cos_float[full - 1]);
-  std::fill_n(row.sin_float + full, 8, row.sin_float[full - 1]);
+  const auto fill = [&](auto* values) { std::fill_n(values + full, 8, values[full - 1]); };
+  fill(row.cos);
+  fill(row.sin);
+  fill(row.cos_float);
+  fill(row.sin_float);
+  if (job.dtype != Dtype::float16) return;
+  fill(row.cos_head);
+  fill(row.sin_head);
+  fill(row.cos_tail);
+  fill(row.sin_tail);
 }
 
 template <class Kernel, Rounding rounding, Pairing in, Pairing out>

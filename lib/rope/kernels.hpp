@@ -6,6 +6,7 @@
 
 #include "lib/numeric/frequency_pieces.hpp"
 #include "lib/numeric/rounding.hpp"
+#include "lib/numeric/step_rotations.hpp"
 #include "lib/rope/frequencies.hpp"
 #include "lib/spec/rope.hpp"
 
@@ -27,6 +28,7 @@ struct Move {
 struct RopeJob {
   const Rope* encoding;
   const FrequencyPieces* frequencies;
+  const StepRotations* steps;
   const AttentionFactor* factor;
   std::int64_t length;
   Dtype dtype;

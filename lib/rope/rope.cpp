@@ -137,18 +137,18 @@ HeadsOf<Bytes> view_of(TensorType& tensor) {
 }  // namespace
 
 RopeEncoder::RopeEncoder(const Rope& encoding)
-    : encoding_(checked(encoding)), factor_(attention_factor(encoding)), frequencies_(rope_turns(encoding, 1)) {
+    : encoding_(checked(encoding)), factor_(attention_factor(encoding)), rates_(rope_turns(encoding, 1)) {
   if (const auto* longrope = std::get_if<LongropeScaling>(&encoding.rope_scaling)) {
-    beyond_ = FrequencyPieces(rope_turns(encoding, longrope->original_max_position_embeddings + 1));
+    beyond_ = Rates(rope_turns(encoding, longrope->original_max_position_embeddings + 1));
   }
   unit_circle();  // its constants are part of the set-up
 }
 
-const FrequencyPieces& RopeEncoder::frequencies_for(std::int64_t length, FrequencyPieces& own) const {
+const RopeEncoder::Rates& RopeEncoder::rates_for(std::int64_t length, Rates& own) const {
   const auto limit = length_limit(encoding_.rope_scaling);
-  if (!limit || length <= *limit) return frequencies_;
+  if (!limit || length <= *limit) return rates_;
   if (std::holds_alternative<LongropeScaling>(encoding_.rope_scaling)) return beyond_;
-  own = FrequencyPieces(rope_turns(encoding_, length));
+  own = Rates(rope_turns(encoding_, length));
   return own;
 }
 
@@ -179,17 +179,18 @@ void RopeEncoder::run(Pass pass, const ConstHeads& x, std::span<const std::int64
   const bool clockwise = (encoding_.direction == Direction::clockwise) == forward;
   const bool moved = in_place && in != out;
   const std::int64_t turned_width = encoding_.rotary_layout == RotaryLayout::prefix ? encoding_.rotary_dim : encoding_.head_dim;
-  FrequencyPieces own;
-  const FrequencyPieces& frequencies = frequencies_for(length, own);
+  Rates own;
+  const Rates& rates = rates_for(length, own);
   const bool ordinary = factor_.high >= 0x1p-20 && factor_.high <= 0x1p20;
 
   const std::int64_t tokens = x.batch * x.tokens;
   const std::int64_t threads = omp_get_max_threads();
   // A decoding step has few tokens: its heads are shared out too.
   std::int64_t heads_per_unit = tokens >= 4 * threads ? x.heads : (x.heads + threads - 1) / threads;
-  if (moved && frequencies.pairs() > rope_tile_pairs) heads_per_unit = 1;
+  if (moved && rates.frequencies.pairs() > rope_tile_pairs) heads_per_unit = 1;
   const RopeJob job{.encoding = &encoding_,
-                    .frequencies = &frequencies,
+                    .frequencies = &rates.frequencies,
+                    .steps = &rates.steps,
                     .factor = &factor_,
                     .length = length,
                     .dtype = x.dtype,
@@ -238,11 +239,12 @@ void RopeEncoder::tables(std::span<const std::int64_t> positions, const Rows& co
   const std::int64_t sin_bytes = check(sin, "sin");
   const std::int64_t length = check_positions(positions);
   if (overlap(cos.data, cos_bytes, sin.data, sin_bytes)) refuse("sin", "overlaps cos");
-  FrequencyPieces own;
-  const FrequencyPieces& frequencies = frequencies_for(length, own);
+  Rates own;
+  const Rates& rates = rates_for(length, own);
   RopeJob job{};
   job.encoding = &encoding_;
-  job.frequencies = &frequencies;
+  job.frequencies = &rates.frequencies;
+  job.steps = &rates.steps;
   job.factor = &factor_;
   job.length = length;
   job.dtype = cos.dtype;

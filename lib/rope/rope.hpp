@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "lib/numeric/frequency_pieces.hpp"
+#include "lib/numeric/step_rotations.hpp"
 #include "lib/numeric/rounding.hpp"
 #include "lib/numeric/tensor.hpp"
 #include "lib/rope/frequencies.hpp"
@@ -90,12 +91,21 @@ class RopeEncoder {
 
   void run(Pass pass, const ConstHeads& x, std::span<const std::int64_t> positions, const Heads& y, Rounding rounding) const;
   Tensor run(Pass pass, const Tensor& x, std::span<const std::int64_t> positions, Rounding rounding) const;
-  const FrequencyPieces& frequencies_for(std::int64_t length, FrequencyPieces& own) const;
+
+  /// The frequencies of calls, and what their kernels need of them.
+  struct Rates {
+    Rates() = default;
+    explicit Rates(const std::vector<Turns>& turns) : frequencies(turns), steps(frequencies) {}
+
+    FrequencyPieces frequencies;
+    StepRotations steps;
+  };
+  const Rates& rates_for(std::int64_t length, Rates& own) const;
 
   Rope encoding_;
   AttentionFactor factor_;
-  FrequencyPieces frequencies_;
-  FrequencyPieces beyond_;  // longrope's, for calls longer than original_max_position_embeddings
+  Rates rates_;
+  Rates beyond_;  // longrope's, for calls longer than original_max_position_embeddings
 };
 
 }  // namespace sextant

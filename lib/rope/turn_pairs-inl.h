@@ -11,9 +11,19 @@
 // of the real number, and rounding y0 -+ bound adds u (|y0| + bound). Terms of second order are below 2^-20 of these. In all (t + 3) u a m.
 // The bound (t + 3.25) u a m, computed in three roundings, exceeds it: 0.25 / (t + 3) > 1/40 is more than the 2^-20 and 3u that could be missing.
 //
-//   double, 16 and 32 bits  RotationAt is within 1.25 u; times a, itself within u: two more.  t = 3.25
-//   float, 16 bits          the double's, rounded.                                          t = 1 + 2^-28
+//   double, 16 and 32 bits  The product of an anchor and a step (step_rotations.hpp), in units of u and in the Euclidean norm, which rotations
+//                           keep: both are within 1.25 in each component, sqrt(2) 1.25 < 1.77; the anchor times a, itself within 1: two more; in
+//                           each component the products are rounded, 1 together (Cauchy), and their sum, 1.  7.54 < t = 7.75
+//   float, 16 bits          the double's, rounded.                                                           t = 1 + 2^-26
 //   double-double           settle.cpp's count, 150 u^2 of 256: vectors and scalars do the same operations
+//
+// float16 has so few bits to spare in float that the error must be small beside y itself, not only beside m. There c = h + l, h of 13 bits, so that
+// its product with an element of 11 is exact, |l| < 2^-12.9 a, rounded to float, 2^-36.9 a; s alike. With d = x0 h_c - x1 h_s, d' = d - x1 l_s and
+// y = d' + x0 l_c, each rounded once, |d| and |d'| are at most |y| + 2^-12.9 a m, so that y0, and y1 alike, is within
+//
+//     u (3 |y| + 2^-11.9 a m) + 2^-36.9 a m < 3 u |y| + 2^-35.2 a m
+//
+// and the bound (4 + 1/4) u |y| + 2^-35 a m covers the rounding of y -+ bound and of itself as well.
 //
 // No product overflows: |x| <= 2^128 and a <= 2^20 in double. Underflow costs nothing where x has at most 32 bits (2^-149 2^-53 a is a normal
 // double). In float, and in double-double, lanes whose m is near either end of the format are left to the next tier.
@@ -28,6 +38,8 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
+#include <limits>
+#include <type_traits>
 
 #include "lib/numeric/certify-inl.h"
 #include "lib/numeric/rotations-inl.h"
@@ -46,8 +58,19 @@ struct Row {
   alignas(64) double sin_low[entries];
   alignas(64) float cos_float[entries];  // 16-bit elements only
   alignas(64) float sin_float[entries];
+  alignas(64) float cos_head[entries];  // float16 only: cos_head + cos_tail
+  alignas(64) float sin_head[entries];
+  alignas(64) float cos_tail[entries];
+  alignas(64) float sin_tail[entries];
+  // a times the rotations at anchor_position, of the whole encoding where that is one tile; not for float64.
+  alignas(64) double anchor_cos[rope_tile_pairs];
+  alignas(64) double anchor_sin[rope_tile_pairs];
+  std::int64_t anchor_position = no_anchor;
+  static constexpr std::int64_t no_anchor = std::numeric_limits<std::int64_t>::min();
   double bound;
   float float_bound;
+  float tail_bound;
+  float largest;  // of the elements for which 16-bit kernels may decide anything: below 0 where a is out of range
   const RopeJob* job;
   std::size_t first_pair;
   std::int64_t position;  // negated where the direction is clockwise
@@ -228,58 +251,129 @@ struct TurnNarrow {
     return hn::DemoteTo(DE(), hn::BitCast(di, bits));
   }
 
-  // The same certificate in double; rounding to odd in between, so that 16 bits are rounded to once.
-  static HWY_NOINLINE Pair TurnInDouble(const Row& row, std::size_t i, const Pair& x) {
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
+  static constexpr bool converts = is_float16;
+#else
+  static constexpr bool converts = false;
+#endif
+  using DDifference = std::conditional_t<converts, DE, hn::Rebind<std::uint32_t, DF>>;
+
+  /// value + bound rounded, and what it differs by from value - bound rounded: for bfloat16 in the upper halves alone, where half a unit has been
+  /// added to both. That takes ties away from zero, but a tie between the ends parts them either way.
+  struct Ends {
+    hn::Vec<DE> rounded;
+    hn::Vec<DDifference> difference;
+  };
+
+  static HWY_INLINE Ends EndsOf(hn::Vec<DF> value, hn::Vec<DF> bound) {
+    const hn::Rebind<std::uint32_t, DF> du;
+    const auto upper = hn::Add(value, bound);
+    const auto lower = hn::Sub(value, bound);
+    if constexpr (converts) {
+      const hn::Rebind<hwy::float16_t, DF> dh;
+      const auto rounded = hn::BitCast(DE(), hn::DemoteTo(dh, upper));
+      return {rounded, hn::Xor(rounded, hn::BitCast(DE(), hn::DemoteTo(dh, lower)))};
+    } else if constexpr (is_float16) {
+      const auto rounded = Bits(upper);
+      return {Narrowed(rounded), hn::Xor(rounded, Bits(lower))};
+    } else {
+      const auto half = hn::Set(du, 0x8000);
+      const auto rounded = hn::Add(hn::BitCast(du, upper), half);
+      return {Narrowed(hn::ShiftRight<16>(rounded)), hn::Xor(rounded, hn::Add(hn::BitCast(du, lower), half))};
+    }
+  }
+
+  static HWY_INLINE bool Alike(hn::Vec<DDifference> differences) {
+    const DDifference d;
+    if constexpr (!is_float16) differences = hn::And(differences, hn::Set(d, static_cast<hn::TFromD<DDifference>>(0xFFFF0000U)));
+    return hn::AllTrue(d, hn::Eq(differences, hn::Zero(d)));
+  }
+
+  /// The ends of the certificate in double, rounded to odd in between, so that 16 bits are rounded to once.
+  using HalfOfDF = hn::Rebind<float, Doubles>;
+  struct OddEnds {
+    PairOf<hn::Vec<HalfOfDF>> lower;
+    PairOf<hn::Vec<HalfOfDF>> upper;
+  };
+
+  static HWY_INLINE OddEnds OddEndsOf(const Row& row, std::size_t i, hn::Vec<HalfOfDF> narrow_x0, hn::Vec<HalfOfDF> narrow_x1) {
     const Doubles d;
+    const auto x0 = hn::PromoteTo(d, narrow_x0);
+    const auto x1 = hn::PromoteTo(d, narrow_x1);
+    const auto y = Turned(x0, x1, hn::LoadU(d, row.cos + i), hn::LoadU(d, row.sin + i));
+    const auto bound = Bound(d, x0, x1, row.bound);
+    return {{OddFloat(d, hn::Sub(y.first, bound)), OddFloat(d, hn::Sub(y.second, bound))},
+            {OddFloat(d, hn::Add(y.first, bound)), OddFloat(d, hn::Add(y.second, bound))}};
+  }
+
+  // A float vector fills two of doubles, or one where there is but one lane.
+  static HWY_INLINE hn::Vec<DF> Joined([[maybe_unused]] hn::Vec<HalfOfDF> later, hn::Vec<HalfOfDF> earlier) {
+#if HWY_TARGET == HWY_SCALAR
+    return earlier;
+#else
+    return hn::Combine(DF(), later, earlier);
+#endif
+  }
+
+  static HWY_NOINLINE Pair TurnInDouble(const Row& row, std::size_t i, const Pair& x) {
     const DF df;
     const DE de;
-    const hn::Rebind<float, Doubles> dpart;
-    constexpr std::size_t most = 16;
-    alignas(64) float in[2][most];
-    alignas(64) float ends[4][most];
-    hn::Store(Widened(x.first), df, in[0]);
-    hn::Store(Widened(x.second), df, in[1]);
-    for (std::size_t k = 0; k < hn::Lanes(df); k += hn::Lanes(d)) {
-      const auto x0 = hn::PromoteTo(d, hn::Load(dpart, in[0] + k));
-      const auto x1 = hn::PromoteTo(d, hn::Load(dpart, in[1] + k));
-      const auto y = Turned(x0, x1, hn::LoadU(d, row.cos + i + k), hn::LoadU(d, row.sin + i + k));
-      const auto bound = Bound(d, x0, x1, row.bound);
-      hn::Store(OddFloat(d, hn::Sub(y.first, bound)), dpart, ends[0] + k);
-      hn::Store(OddFloat(d, hn::Add(y.first, bound)), dpart, ends[1] + k);
-      hn::Store(OddFloat(d, hn::Sub(y.second, bound)), dpart, ends[2] + k);
-      hn::Store(OddFloat(d, hn::Add(y.second, bound)), dpart, ends[3] + k);
-    }
-    const auto first = Bits(hn::Load(df, ends[1]));
-    const auto second = Bits(hn::Load(df, ends[3]));
+    const hn::Rebind<std::uint32_t, DF> du;
+    const auto x0 = Widened(x.first);
+    const auto x1 = Widened(x.second);
+#if HWY_TARGET == HWY_SCALAR
+    const OddEnds earlier = OddEndsOf(row, i, x0, x1);
+    const OddEnds& later = earlier;
+#else
+    const OddEnds earlier = OddEndsOf(row, i, hn::LowerHalf(x0), hn::LowerHalf(x1));
+    const OddEnds later = OddEndsOf(row, i + hn::Lanes(Doubles()), hn::UpperHalf(HalfOfDF(), x0), hn::UpperHalf(HalfOfDF(), x1));
+#endif
+    const auto first = Bits(Joined(later.upper.first, earlier.upper.first));
+    const auto second = Bits(Joined(later.upper.second, earlier.upper.second));
+    const auto first_below = Bits(Joined(later.lower.first, earlier.lower.first));
+    const auto second_below = Bits(Joined(later.lower.second, earlier.lower.second));
     // Infinities are told by the size of x, since NaN passes the comparison of bits.
-    const auto size = hn::Max(hn::Abs(hn::Load(df, in[0])), hn::Abs(hn::Load(df, in[1])));
-    const auto open = hn::Or(hn::Or(hn::Ne(first, Bits(hn::Load(df, ends[0]))), hn::Ne(second, Bits(hn::Load(df, ends[2])))),
-                             hn::RebindMask(hn::Rebind<std::uint32_t, DF>(), hn::Not(hn::Le(size, hn::Set(df, 0x1.fffffep127F)))));
-    const auto narrow_open =
-        hn::Ne(Narrowed(hn::IfThenElseZero(open, hn::Set(hn::Rebind<std::uint32_t, DF>(), 1))), hn::Zero(de));
-    return SettleMasked(de, row, i, narrow_open, x, {Narrowed(first), Narrowed(second)}, infinity, quiet_nan);
+    const auto size = hn::Max(hn::Abs(x0), hn::Abs(x1));
+    const auto open = hn::Or(hn::Or(hn::Ne(first, first_below), hn::Ne(second, second_below)),
+                             hn::RebindMask(du, hn::Not(hn::Le(size, hn::Set(df, row.largest)))));
+    const Pair y{Narrowed(first), Narrowed(second)};
+    if (HWY_LIKELY(hn::AllFalse(du, open))) return y;
+    const auto narrow_open = hn::Ne(Narrowed(hn::IfThenElseZero(open, hn::Set(du, 1))), hn::Zero(de));
+    return SettleMasked(de, row, i, narrow_open, x, y, infinity, quiet_nan);
   }
 
   template <Rounding rounding>
   static HWY_INLINE Pair Turn(const Row& row, std::size_t i, const Pair& x) {
     const DF df;
-    const hn::Rebind<std::uint32_t, DF> du;
     const auto x0 = Widened(x.first);
     const auto x1 = Widened(x.second);
-    const auto y = Turned(x0, x1, hn::Load(df, row.cos_float + i), hn::Load(df, row.sin_float + i));
     if constexpr (rounding == Rounding::fast) {
+      const auto y = Turned(x0, x1, hn::Load(df, row.cos_float + i), hn::Load(df, row.sin_float + i));
       return {Narrowed(Bits(y.first)), Narrowed(Bits(y.second))};
     } else {
       const auto size = hn::Add(hn::Abs(x0), hn::Abs(x1));
-      const auto bound = hn::Mul(size, hn::Set(df, row.float_bound));
-      const auto first = Bits(hn::Add(y.first, bound));
-      const auto second = Bits(hn::Add(y.second, bound));
-      // Beyond these ends float overflows at a <= 2^20, or loses digits that the bound, at least 2^-22 2^-20 2^-80, does not cover.
-      const auto inside = hn::And(hn::Ge(size, hn::Set(df, 0x1p-80F)), hn::Le(size, hn::Set(df, 0x1p100F)));
-      const auto open = hn::Or(hn::Or(hn::Ne(first, Bits(hn::Sub(y.first, bound))), hn::Ne(second, Bits(hn::Sub(y.second, bound)))),
-                               hn::RebindMask(du, hn::Not(inside)));
-      if (HWY_UNLIKELY(!hn::AllFalse(du, open))) return TurnInDouble(row, i, x);
-      return {Narrowed(first), Narrowed(second)};
+      Ends first{hn::Zero(DE()), hn::Zero(DDifference())};
+      Ends second = first;
+      if constexpr (is_float16) {
+        const auto head = Turned(x0, x1, hn::Load(df, row.cos_head + i), hn::Load(df, row.sin_head + i));
+        const auto c = hn::Load(df, row.cos_tail + i);
+        const auto s = hn::Load(df, row.sin_tail + i);
+        const auto y0 = hn::MulAdd(x0, c, hn::NegMulAdd(x1, s, head.first));
+        const auto y1 = hn::MulAdd(x1, c, hn::MulAdd(x0, s, head.second));
+        const auto of_size = hn::Mul(size, hn::Set(df, row.tail_bound));
+        const auto of_result = hn::Set(df, 4.25F * 0x1p-24F);
+        first = EndsOf(y0, hn::MulAdd(hn::Abs(y0), of_result, of_size));
+        second = EndsOf(y1, hn::MulAdd(hn::Abs(y1), of_result, of_size));
+      } else {
+        const auto y = Turned(x0, x1, hn::Load(df, row.cos_float + i), hn::Load(df, row.sin_float + i));
+        const auto bound = hn::Mul(size, hn::Set(df, row.float_bound));
+        first = EndsOf(y.first, bound);
+        second = EndsOf(y.second, bound);
+      }
+      // Beyond these ends float overflows at a <= 2^20, or loses digits that the bound, at least 2^-35 2^-20 2^-80, does not cover.
+      const auto inside = hn::And(hn::Ge(size, hn::Set(df, 0x1p-80F)), hn::Le(size, hn::Set(df, std::min(0x1p100F, row.largest))));
+      if (HWY_UNLIKELY(!hn::AllTrue(df, inside) || !Alike(hn::Or(first.difference, second.difference)))) return TurnInDouble(row, i, x);
+      return {first.rounded, second.rounded};
     }
   }
 };

@@ -1,36 +1,31 @@
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include "lib/numeric/frequency_pieces.hpp"
 #include "lib/numeric/rounding.hpp"
+#include "lib/numeric/step_rotations.hpp"
 #include "lib/spec/spec.hpp"
 
 // Private to lib/sinusoidal: what an encoder keeps, and the kernels' interface.
 
 namespace sextant {
 
-/// e^{i a} for a group of pairs, as vectors read it.
-struct alignas(64) StepGroup {
-  std::array<double, FrequencyPieces::lanes> sin;
-  std::array<double, FrequencyPieces::lanes> cos;
-};
-
 /// What is computed once per encoder.
 struct SinusoidalPlan {
   Sinusoidal encoding;
   FrequencyPieces frequencies;
-  /// Rows that share an anchor, at most 32: the anchor's cost is spread over them, and the rows of steps must stay in the first-level cache at
-  /// dim 128. Fewer in tables wider than 16384, so that the steps stay below 16 MiB.
+  /// Rows whose positions lie less than this from an anchor's, to both sides, can share it. At most 32: the anchor's cost is spread over them, and
+  /// the rows of steps must stay in the first-level cache at dim 128. Fewer in tables wider than 16384, so that the steps stay below 16 MiB.
   std::int64_t block = 32;
-  /// e^{i w j} for j = 0 .. block as double-doubles within precise_rotation_error: row j is one entry for each group of pairs.
+  std::int64_t span() const { return 2 * block - 1; }
+  /// e^{i w j} for j = 0 .. block - 1, then for j = span(), as double-doubles within precise_rotation_error: one entry for each group of pairs.
   std::vector<StepGroup> step_high;
   std::vector<StepGroup> step_low;
 
-  /// The entry of row j that `pair` is in.
+  /// The entry of step j, or of span() for j = block, that `pair` is in.
   std::size_t step_at(std::int64_t j, std::size_t pair) const {
     return (static_cast<std::size_t>(j) * frequencies.padded() + pair) / FrequencyPieces::lanes;
   }

@@ -49,6 +49,10 @@ class RowPlacer {
   /// How the kernel stores a row that it is given a place for.
   Caching Stores() const { return direct_ ? strip_.caching : Caching::kept; }
 
+  /// Whether places are in the table itself: then that of each row lies Stride() elements after that of the one before.
+  bool Direct() const { return direct_; }
+  std::size_t Stride() const { return static_cast<std::size_t>(strip_.out.row_stride); }
+
   RowPlace<Type> Place(std::int64_t row) {
     const auto stride = static_cast<std::size_t>(strip_.out.row_stride);
     auto* start = reinterpret_cast<Element*>(strip_.out.data) + static_cast<std::size_t>(row) * stride;

@@ -1,7 +1,6 @@
 #include "lib/sinusoidal/sinusoidal.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <stdexcept>
@@ -22,14 +21,9 @@ std::vector<Turns> frequencies_of(const Sinusoidal& encoding) {
                                                   : geometric_turns(encoding.base, 1, count - 1, count);
 }
 
-// Tables larger than this are written around the last-level cache: they would leave nothing of themselves in it.
-std::int64_t last_level_cache() {
-#ifdef _SC_LEVEL3_CACHE_SIZE
-  static const long size = sysconf(_SC_LEVEL3_CACHE_SIZE);
-  if (size > 0) return size;
-#endif
-  return std::int64_t{1} << 25;
-}
+// Tables larger than this are written around the last-level cache, of which they would leave nothing of use. A constant, because what the C
+// library tells of that cache is, on processors of several chiplets, the sum over all of them (384 MiB where two cores share 32).
+constexpr std::int64_t last_level_cache = std::int64_t{1} << 25;
 
 void check_position(std::int64_t position, std::int64_t offset) {
   // The offset is within 2^53, so that the sum does not overflow once the position is within 2^54.
@@ -47,9 +41,9 @@ void check_out(const Rows& out, std::size_t rows, std::int64_t dim) {
   if (out.width != dim) throw std::invalid_argument(fmt::format("out: width {} for dim {}", out.width, dim));
 }
 
-// Long enough for an exact phase to cost little (31 turns of 32 rows follow it), short enough to share among threads. A function of the
-// table alone, so that results of Rounding::fast do not depend on the threads either.
-std::int64_t strip_rows(std::int64_t rows) { return rows >= 16384 ? 1024 : 128; }
+// Long enough for an exact phase to cost little (blocks of 63 rows follow it at a turn each), short enough to share among threads. A function of
+// the table alone, so that results of Rounding::fast do not depend on the threads either.
+std::int64_t strip_rows(std::int64_t rows) { return rows >= 16384 ? 16 * 63 : 4 * 63; }
 
 // Each strip is independent of the others.
 void encode_rows(const SinusoidalPlan& plan, const Strip& whole) {
@@ -69,7 +63,7 @@ void encode_rows(const SinusoidalPlan& plan, const Strip& whole) {
 
 Strip strip_of(const Rows& out, Rounding rounding) {
   const auto bytes = out.rows * out.row_stride * static_cast<std::int64_t>(size_of(out.dtype));
-  return {nullptr, 0, 0, 0, 0, out.rows, out, rounding, bytes > last_level_cache() ? Caching::streamed : Caching::kept};
+  return {nullptr, 0, 0, 0, 0, out.rows, out, rounding, bytes > last_level_cache ? Caching::streamed : Caching::kept};
 }
 
 }  // namespace

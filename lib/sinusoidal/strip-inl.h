@@ -2,23 +2,25 @@
 //
 // The encoding's own linear shift is the algorithm: PE(p + j) is PE(p) turned by e^{i w j} (Vaswani et al. 2017, section 3.5). A block of rows
 // keeps an anchor z = scale e^{i w p} for each pair, and row p + j is one complex product with a row of steps that is computed once per encoder.
+// Row p - j is made of the same four real products.
 //
 // The bounds. u = 2^-53, s = |scale|; all are absolute, and of vectors (sin, cos) in the Euclidean norm, which rotations keep.
 //
 // 1. An anchor in double-double. From the exact phase: precise_rotation_error of each component, 128 u^2, times the scale by a product of relative
 //    error 8 u^2 (5 for a double factor): at most sqrt(2) 136 u^2 s < 193. From the anchor one block before, turned by the double-double step: the
-//    error of that anchor; sqrt(2) 128 < 182 for the step; products 8 (|s C| + |c S|) <= 8 and addition 3 of each component, 16 of both. So after
-//    at most 31 turns 193 + 31 * 198 = 6331 u^2 s.
-// 2. float64: the product of anchor and step in double-double is one turn more: 6529 u^2 s; the certificate's own rounding adds
+//    error of that anchor; sqrt(2) 128 < 182 for the step; the sums of products 20 (|s C| + |c S|) <= 20 of each component, 29 of both. So after
+//    at most 31 turns 193 + 31 * 211 = 6734 u^2 s.
+// 2. float64: the product of anchor and step in double-double is one turn more: 6945 u^2 s; the certificate's own rounding adds
 //    u (|low| + bound) < 2 u^2 s. Below 2^13 u^2 s = 2^-93 s.
 // 3. The narrower types: the anchor's high part alone, or where few rows share it the rotation in double: rotation_error + one rounding of the
 //    scale's product, 2.25 u s of each component, the worse of the two. Steps rounded to double, u/2. Of one component: the anchor's error
-//    times |S| + |C| <= sqrt(2): 3.19; the steps' error times |zs| + |zc|: 0.71; the product zc S and, where operations are not fused, zs C rounded:
-//    1 together (Cauchy); the sum rounded: 1. In all 5.9 u s. The certificate needs the rounding of value -+ bound besides, 1 u s: 6.9 < 8 = 2^-50 s.
+//    times |S| + |C| <= sqrt(2): 3.19; the steps' error times |zs| + |zc|: 0.71; the products rounded: 1 together (Cauchy); the sum rounded: 1.
+//    In all 5.9 u s. The certificate needs the rounding of value -+ bound besides, 1 u s: 6.9 < 8 = 2^-50 s.
 // Second-order terms are below a thousandth of each margin. No underflow matters: the scale is in [2^-800, 2^900] here, so that what products
 // lose, 2^-1074 each, is nothing beside 2^-93 s; and TwoProduct's splitting does not overflow.
 //
-// A lane that the certificate leaves open is computed by itself from the exact phase in double-double (step 1, 136 u^2 s < 2^-98 s), and what that
+// Rows are stored as they come, and looked at by the quick certificate; what that is not sure of is certified again vector by vector. A lane that
+// this leaves open is computed by itself from the exact phase in double-double (step 1, 136 u^2 s < 2^-98 s), and what that
 // leaves open by exact.cpp. Scales outside of that range go there at once.
 
 #if defined(SEXTANT_LIB_SINUSOIDAL_STRIP_INL_H_) == defined(HWY_TARGET_TOGGLE)
@@ -32,121 +34,16 @@
 #include <hwy/highway.h>
 
 #include <array>
-#include <limits>
+#include <cstdlib>
 #include <optional>
+#include <type_traits>
 
 #include "lib/numeric/certify-inl.h"
-#include "lib/numeric/rotations-inl.h"
-#include "lib/sinusoidal/row_placer-inl.h"
+#include "lib/numeric/quick_certificate-inl.h"
+#include "lib/sinusoidal/anchors-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace sextant::HWY_NAMESPACE {
-
-/// Pairs whose anchors are kept at a time.
-inline constexpr std::size_t tile_pairs = 512;
-/// Turns of an anchor between two exact phases, by step 1.
-inline constexpr int most_turns = 31;
-/// Fewer rows than this do not pay for a double-double anchor.
-inline constexpr std::int64_t few_rows = 4;
-
-struct Anchors {
-  alignas(64) std::array<double, tile_pairs> sin_high;
-  alignas(64) std::array<double, tile_pairs> cos_high;
-  alignas(64) std::array<double, tile_pairs> sin_low;
-  alignas(64) std::array<double, tile_pairs> cos_low;
-};
-
-HWY_INLINE bool ScaleIsModerate(double scale) { return std::fabs(scale) >= 0x1p-800 && std::fabs(scale) <= 0x1p900; }
-
-inline void FillSteps(SinusoidalPlan& plan) {
-  const Doubles d;
-  const UnitCircle& circle = unit_circle();
-  for (std::int64_t j = 0; j <= plan.block; ++j) {
-    for (std::size_t pair = 0; pair < plan.frequencies.padded(); pair += hn::Lanes(d)) {
-      const PreciseRotation step = PreciseRotationAt(plan.frequencies, pair, split_position(j), circle);
-      StepGroup& high = plan.step_high[plan.step_at(j, pair)];
-      StepGroup& low = plan.step_low[plan.step_at(j, pair)];
-      const std::size_t lane = pair % FrequencyPieces::lanes;
-      hn::Store(step.sin.high, d, high.sin.data() + lane);
-      hn::Store(step.sin.low, d, low.sin.data() + lane);
-      hn::Store(step.cos.high, d, high.cos.data() + lane);
-      hn::Store(step.cos.low, d, low.cos.data() + lane);
-    }
-  }
-}
-
-/// (z turned by step) in double-double.
-HWY_INLINE PreciseRotation Turn(const PreciseRotation& z, const PreciseRotation& step) {
-  return {Add(Multiply(z.sin, step.cos), Multiply(z.cos, step.sin)), Add(Multiply(z.cos, step.cos), Negate(Multiply(z.sin, step.sin)))};
-}
-
-HWY_INLINE PreciseRotation LoadStep(const SinusoidalPlan& plan, std::int64_t j, std::size_t pair) {
-  const Doubles d;
-  const StepGroup& high = plan.step_high[plan.step_at(j, pair)];
-  const StepGroup& low = plan.step_low[plan.step_at(j, pair)];
-  const std::size_t lane = pair % FrequencyPieces::lanes;
-  return {{hn::Load(d, high.sin.data() + lane), hn::Load(d, low.sin.data() + lane)}, {hn::Load(d, high.cos.data() + lane), hn::Load(d, low.cos.data() + lane)}};
-}
-
-HWY_INLINE PreciseRotation LoadAnchor(const Anchors& anchors, std::size_t i) {
-  const Doubles d;
-  return {{hn::Load(d, anchors.sin_high.data() + i), hn::Load(d, anchors.sin_low.data() + i)},
-          {hn::Load(d, anchors.cos_high.data() + i), hn::Load(d, anchors.cos_low.data() + i)}};
-}
-
-HWY_INLINE void StoreAnchor(const PreciseRotation& z, std::size_t i, Anchors& anchors) {
-  const Doubles d;
-  hn::Store(z.sin.high, d, anchors.sin_high.data() + i);
-  hn::Store(z.sin.low, d, anchors.sin_low.data() + i);
-  hn::Store(z.cos.high, d, anchors.cos_high.data() + i);
-  hn::Store(z.cos.low, d, anchors.cos_low.data() + i);
-}
-
-/// Anchors of a tile, moved from block to block.
-class MovingAnchors {
- public:
-  MovingAnchors(const SinusoidalPlan& plan, const Tile& tile) : plan_(plan), tile_(tile) {}
-
-  const Anchors& At() const { return anchors_; }
-
-  /// In double-double: by a turn where the last ones lie one block before, else from the exact phase.
-  void MoveTo(std::int64_t position) {
-    const Doubles d;
-    if (turns_ < most_turns && position == position_ + plan_.block) {
-      ++turns_;
-      for (std::size_t i = 0; i < tile_.padded; i += hn::Lanes(d)) {
-        StoreAnchor(Turn(LoadAnchor(anchors_, i), LoadStep(plan_, plan_.block, tile_.first + i)), i, anchors_);
-      }
-    } else {
-      turns_ = 0;
-      const DoubleVector scale = hn::Set(d, plan_.encoding.scale);
-      for (std::size_t i = 0; i < tile_.padded; i += hn::Lanes(d)) {
-        const PreciseRotation z = PreciseRotationAt(plan_.frequencies, tile_.first + i, split_position(position), unit_circle());
-        StoreAnchor({Multiply(z.sin, scale), Multiply(z.cos, scale)}, i, anchors_);
-      }
-    }
-    position_ = position;
-  }
-
-  /// In double, high parts only.
-  void ApproximateAt(std::int64_t position) {
-    const Doubles d;
-    turns_ = most_turns;
-    const DoubleVector scale = hn::Set(d, plan_.encoding.scale);
-    for (std::size_t i = 0; i < tile_.padded; i += hn::Lanes(d)) {
-      const Rotation z = RotationAt(plan_.frequencies, tile_.first + i, split_position(position), unit_circle());
-      hn::Store(hn::Mul(z.sin, scale), d, anchors_.sin_high.data() + i);
-      hn::Store(hn::Mul(z.cos, scale), d, anchors_.cos_high.data() + i);
-    }
-  }
-
- private:
-  const SinusoidalPlan& plan_;
-  Tile tile_;
-  int turns_ = most_turns;
-  std::int64_t position_ = 0;
-  Anchors anchors_;
-};
 
 template <class Type>
 using BitsTag = typename Type::template Bits<Doubles>;
@@ -215,101 +112,248 @@ HWY_NOINLINE bool Redo(const SinusoidalPlan& plan, std::size_t pair, std::int64_
 /// The channels of a row: pairs side by side, of the one or the other order, or one half and then the other.
 enum class Order { sin_cos, cos_sin, halves };
 
-/// One row of a tile: the anchors turned by step j, rounded, certified if asked for, and put in place. In the concatenated layout vectors
-/// go from the last to the first, so that what a padded vector of the earlier half writes too much is overwritten by the later half's.
+/// Puts the elements of a vector of pairs in place, the i-th of the tile and those after it.
+template <class Type, Order order, Caching caching>
+HWY_INLINE void Put(const Elements<Type>& elements, std::size_t i, const RowPlace<Type>& place) {
+  const Doubles d;
+  if constexpr (order == Order::halves) {
+    if (place.earlier == Component::sin) {
+      StoreElements(Type(), d, elements.sin, place.sin + i);
+      StoreElements(Type(), d, elements.cos, place.cos + i);
+    } else {
+      StoreElements(Type(), d, elements.cos, place.cos + i);
+      StoreElements(Type(), d, elements.sin, place.sin + i);
+    }
+  } else {
+    const auto first = order == Order::sin_cos ? elements.sin : elements.cos;
+    const auto second = order == Order::sin_cos ? elements.cos : elements.sin;
+    if constexpr (caching == Caching::streamed) {
+      StreamPairs(Type(), d, first, second, place.sin + 2 * i);
+    } else {
+      StorePairs(Type(), d, first, second, place.sin + 2 * i);
+    }
+  }
+}
+
+/// Where the step of lane i is, i a multiple of a vector's lanes, in doubles from that of lane 0; the cosine follows `lanes` after the sine.
+HWY_INLINE std::size_t StepOffset(std::size_t i) {
+  constexpr std::size_t lanes = FrequencyPieces::lanes;
+  return hn::MaxLanes(Doubles()) == lanes ? 2 * i : i / lanes * (2 * lanes) + i % lanes;
+}
+
+/// The four products of anchors and a step, of which the rows to both sides of the anchor are made: p + j is e^{i w j} z, p - j is e^{-i w j} z.
+struct Products {
+  DoubleVector sin_cos;  // sin of the anchor, cos of the step
+  DoubleVector cos_sin;
+  DoubleVector cos_cos;
+  DoubleVector sin_sin;
+
+  HWY_INLINE Rotation After() const { return {hn::Add(sin_cos, cos_sin), hn::Sub(cos_cos, sin_sin)}; }
+  HWY_INLINE Rotation Before() const { return {hn::Sub(sin_cos, cos_sin), hn::Add(cos_cos, sin_sin)}; }
+};
+
+HWY_INLINE Products MultiplyInDouble(const double* steps, const Anchors& anchors, std::size_t i) {
+  const Doubles d;
+  const double* const step = steps + StepOffset(i);
+  const DoubleVector step_sin = hn::Load(d, step);
+  const DoubleVector step_cos = hn::Load(d, step + FrequencyPieces::lanes);
+  const DoubleVector z_sin = hn::Load(d, anchors.sin_high.data() + i);
+  const DoubleVector z_cos = hn::Load(d, anchors.cos_high.data() + i);
+  return {hn::Mul(z_sin, step_cos), hn::Mul(z_cos, step_sin), hn::Mul(z_cos, step_cos), hn::Mul(z_sin, step_sin)};
+}
+
+/// The pairs of a tile at one row: `offset` rows after the anchors'.
+struct RowOf {
+  const SinusoidalPlan& plan;
+  const Tile& tile;
+  const Anchors& anchors;
+  std::int64_t anchor;
+  std::int64_t offset;
+
+  std::int64_t Position() const { return anchor + offset; }
+  const double* Steps() const { return plan.step_high[plan.step_at(std::abs(offset), tile.first)].sin.data(); }
+};
+
+/// Lanes [begin, end) of a tile.
+struct Span {
+  std::size_t begin;
+  std::size_t end;
+};
+
+/// Which vectors of a span: all, or those that the quick certificate is not sure of, the others being in place.
+enum class Vectors { all, unsure };
+
+/// A span of one row: the anchors turned, rounded, certified if asked for, and put in place. In the concatenated layout vectors go from the
+/// last to the first, so that what a padded vector of the earlier half writes too much is overwritten by the later half's.
 template <class Type, Rounding rounding, Order order, Caching caching>
-HWY_INLINE bool EncodeRow(const SinusoidalPlan& plan, const Tile& tile, const Anchors& anchors, std::int64_t j, std::int64_t position,
-                          const RowPlace<Type>& place) {
+HWY_NOINLINE bool EncodeSpan(const RowOf& row, const RowPlace<Type>& place, Span span, Vectors vectors) {
   const Doubles d;
   const BitsTag<Type> bits;
-  const double magnitude = std::fabs(plan.encoding.scale);
-  const double bound_value = !ScaleIsModerate(magnitude) ? std::numeric_limits<double>::infinity()
-                             : Type::dtype == Dtype::float64 ? 0x1p-93 * magnitude
-                                                             : 0x1p-50 * magnitude;
-  const DoubleVector bound = hn::Set(d, bound_value);
-  const StepGroup* steps = plan.step_high.data() + plan.step_at(j, tile.first);
-  const std::size_t padded = tile.padded;
+  const double magnitude = std::fabs(row.plan.encoding.scale);
+  const DoubleVector bound = hn::Set(d, (Type::dtype == Dtype::float64 ? 0x1p-93 : 0x1p-50) * magnitude);
+  // Without fused operations a scale beyond the range makes NaN of the values, whose ends would be alike.
+  const auto beyond = hn::FirstN(bits, ScaleIsModerate(magnitude) ? 0 : hn::Lanes(bits));
+  const QuickCertificate<Type> quick(vectors == Vectors::unsure ? magnitude : 1);
   bool decided = true;
-  for (std::size_t done = 0; done < padded; done += hn::Lanes(d)) {
-    const std::size_t i = order == Order::halves ? padded - hn::Lanes(d) - done : done;
+  for (std::size_t done = 0; done < span.end - span.begin; done += hn::Lanes(d)) {
+    const std::size_t i = order == Order::halves ? span.end - hn::Lanes(d) - done : span.begin + done;
     // Given values, since GCC makes the default constructor of a struct for the baseline target, where vectors of this one are unknown.
     Certified<BitsTag<Type>> sin{hn::Zero(bits), hn::FirstN(bits, 0)};
     Certified<BitsTag<Type>> cos = sin;
     Elements<Type> elements{sin.bits, cos.bits};
     if constexpr (Type::dtype == Dtype::float64) {
-      const PreciseRotation z = Turn(LoadAnchor(anchors, i), LoadStep(plan, j, tile.first + i));
+      const PreciseRotation step = LoadStep(row.plan, std::abs(row.offset), row.tile.first + i);
+      const PreciseRotation z = Turn(LoadAnchor(row.anchors, i), row.offset < 0 ? Conjugate(step) : step);
       elements = {Type::Round(d, z.sin.high), Type::Round(d, z.cos.high)};
       if constexpr (rounding == Rounding::certified) {
         sin = Type::Certify(d, z.sin, bound);
         cos = Type::Certify(d, z.cos, bound);
       }
     } else {
-      const StepGroup& step = steps[i / FrequencyPieces::lanes];
-      const DoubleVector step_sin = hn::Load(d, step.sin.data() + i % FrequencyPieces::lanes);
-      const DoubleVector step_cos = hn::Load(d, step.cos.data() + i % FrequencyPieces::lanes);
-      const DoubleVector z_sin = hn::Load(d, anchors.sin_high.data() + i);
-      const DoubleVector z_cos = hn::Load(d, anchors.cos_high.data() + i);
-      const DoubleVector value_sin = hn::MulAdd(z_sin, step_cos, hn::Mul(z_cos, step_sin));
-      const DoubleVector value_cos = hn::NegMulAdd(z_sin, step_sin, hn::Mul(z_cos, step_cos));
+      const Products products = MultiplyInDouble(row.Steps(), row.anchors, i);
+      const Rotation z = row.offset < 0 ? products.Before() : products.After();
       if constexpr (rounding == Rounding::certified) {
-        sin = Type::Certify(d, value_sin, bound);
-        cos = Type::Certify(d, value_cos, bound);
+        if (vectors == Vectors::unsure && quick.AllCertain(quick.And(quick.None(), z))) continue;
+        sin = Type::Certify(d, z.sin, bound);
+        cos = Type::Certify(d, z.cos, bound);
       } else {
-        elements = {Type::RoundTwice(d, value_sin), Type::RoundTwice(d, value_cos)};
+        elements = {Type::RoundTwice(d, z.sin), Type::RoundTwice(d, z.cos)};
       }
     }
     if constexpr (rounding == Rounding::certified) {
       elements = {sin.bits, cos.bits};
+      sin.undecided = hn::Or(sin.undecided, beyond);
+      cos.undecided = hn::Or(cos.undecided, beyond);
       if (HWY_UNLIKELY(!hn::AllFalse(bits, hn::Or(sin.undecided, cos.undecided)))) {
         Elements<Type> redone = elements;
-        decided &= Redo<Type>(plan, tile.first + i, position, sin, cos, redone);
+        decided &= Redo<Type>(row.plan, row.tile.first + i, row.Position(), sin, cos, redone);
         elements = redone;
       }
     }
-    if constexpr (order == Order::halves) {
-      if (place.earlier == Component::sin) {
-        StoreElements(Type(), d, elements.sin, place.sin + i);
-        StoreElements(Type(), d, elements.cos, place.cos + i);
-      } else {
-        StoreElements(Type(), d, elements.cos, place.cos + i);
-        StoreElements(Type(), d, elements.sin, place.sin + i);
-      }
-    } else {
-      const auto first = order == Order::sin_cos ? elements.sin : elements.cos;
-      const auto second = order == Order::sin_cos ? elements.cos : elements.sin;
+    Put<Type, order, caching>(elements, i, place);
+  }
+  return decided;
+}
+
+/// Rounds two vectors of pairs and puts them in place at i and, if that is another place, at `later`, which is next to it.
+template <class Type, Order order, Caching caching>
+HWY_INLINE void PutTwo(const Rotation& z, const Rotation& later_z, std::size_t i, std::size_t later, const RowPlace<Type>& place) {
+  const Doubles d;
+#if HWY_TARGET != HWY_SCALAR
+  if constexpr (sizeof(typename Type::Element) == 2 && order != Order::halves) {
+    if (later != i) {
+      constexpr bool sin_first = order == Order::sin_cos;
+      const auto pairs = RoundPairsTwice(Type(), d, sin_first ? z.sin : z.cos, sin_first ? z.cos : z.sin, sin_first ? later_z.sin : later_z.cos,
+                                         sin_first ? later_z.cos : later_z.sin);
+      const hn::DFromV<decltype(pairs)> narrow;
       if constexpr (caching == Caching::streamed) {
-        StreamPairs(Type(), d, first, second, place.sin + 2 * i);
+        hn::Stream(pairs, narrow, place.sin + 2 * i);
       } else {
-        StorePairs(Type(), d, first, second, place.sin + 2 * i);
+        hn::StoreU(pairs, narrow, place.sin + 2 * i);
       }
+      return;
     }
   }
+#endif
+  Put<Type, order, caching>({Type::RoundTwice(d, z.sin), Type::RoundTwice(d, z.cos)}, i, place);
+  if (later != i) Put<Type, order, caching>({Type::RoundTwice(d, later_z.sin), Type::RoundTwice(d, later_z.cos)}, later, place);
+}
+
+/// The rows that a pass over the anchors makes: one, or those at both `offset` and -`offset`.
+enum class Sides { one, both };
+
+/// Rounds one row or two and then lets the quick certificate look at two vectors of pairs at a time; where it is not sure they are done again with
+/// care. `other` is the place of the row at -offset.
+template <class Type, Rounding rounding, Order order, Caching caching, Sides sides>
+HWY_INLINE bool EncodeQuickly(const RowOf& row, const RowPlace<Type>& place, const RowPlace<Type>& other) {
+  const Doubles d;
+  using Quick = QuickCertificate<Type>;
+  const Quick quick(row.plan.encoding.scale);
+  const double* const steps = row.Steps();
+  bool decided = true;
+  const auto vectors = [&](std::size_t begin, auto count) HWY_ATTR {
+    auto marks = Quick::None();
+    // The later of two vectors where there is but one repeats it.
+    const std::size_t later = begin + (count - 1) * hn::Lanes(d);
+    const Products products = MultiplyInDouble(steps, row.anchors, begin);
+    const Products later_products = MultiplyInDouble(steps, row.anchors, later);
+    const auto make = [&](const Rotation& z, const Rotation& later_z, const RowPlace<Type>& where) HWY_ATTR {
+      if constexpr (rounding == Rounding::certified) marks = quick.And(quick.And(marks, z), later_z);
+      PutTwo<Type, order, caching>(z, later_z, begin, later, where);
+    };
+    const bool after = sides == Sides::both || row.offset >= 0;
+    make(after ? products.After() : products.Before(), after ? later_products.After() : later_products.Before(), place);
+    if constexpr (sides == Sides::both) make(products.Before(), later_products.Before(), other);
+    if constexpr (rounding == Rounding::certified) {
+      if (HWY_UNLIKELY(!Quick::AllCertain(marks))) {
+        const Span span{begin, begin + count * hn::Lanes(d)};
+        decided &= EncodeSpan<Type, rounding, order, caching>(row, place, span, Vectors::unsure);
+        if constexpr (sides == Sides::both) {
+          const RowOf before{row.plan, row.tile, row.anchors, row.anchor, -row.offset};
+          decided &= EncodeSpan<Type, rounding, order, caching>(before, other, span, Vectors::unsure);
+        }
+      }
+    }
+  };
+  std::size_t begin = 0;
+  for (; begin + 2 * hn::Lanes(d) <= row.tile.padded; begin += 2 * hn::Lanes(d)) vectors(begin, std::integral_constant<std::size_t, 2>());
+  if (begin < row.tile.padded) vectors(begin, std::integral_constant<std::size_t, 1>());
   return decided;
 }
 
 template <class Type, Rounding rounding, Order order, Caching caching>
 HWY_NOINLINE bool EncodeRows(const SinusoidalPlan& plan, const Tile& tile, const Strip& strip, RowPlacer<Type>& placer) {
   MovingAnchors anchors(plan, tile);
+  // In the concatenated layout a padded vector writes beyond its half, which only the careful order puts right.
+  const bool quickly = Type::dtype != Dtype::float64 && QuickCertificate<Type>::Suits(plan.encoding.scale) && (order != Order::halves || tile.padded == tile.count);
+  const bool any_order = placer.Direct() && strip.list == nullptr && strip.step == 1;
   bool decided = true;
   for (std::int64_t row = strip.first_row; row < strip.last_row;) {
-    // The rows that one anchor serves: up to `block` of them whose positions lie that near.
-    const std::int64_t anchor = strip.position(row);
-    const auto near = [&](std::int64_t other) {
-      const std::int64_t ahead = strip.position(other) - anchor;
-      return ahead >= 0 && ahead < plan.block;
-    };
+    // The rows that one anchor serves: those whose positions lie in a block that begins with the first one's.
+    const std::int64_t first = strip.position(row);
+    std::int64_t ahead = 0;
     std::int64_t end = row + 1;
-    while (end < strip.last_row && end - row < plan.block && near(end)) ++end;
+    for (; end < strip.last_row && end - row < plan.span(); ++end) {
+      const std::int64_t distance = strip.position(end) - first;
+      if (distance < 0 || distance >= plan.span()) break;
+      ahead = std::max(ahead, distance);
+    }
+    // Not beyond the last position, which may be the last one that there is.
+    const std::int64_t anchor = first + std::min(ahead, plan.block - 1);
     if (Type::dtype != Dtype::float64 && end - row < few_rows) {
       anchors.ApproximateAt(anchor);
     } else {
       anchors.MoveTo(anchor);
     }
-    for (; row < end; ++row) {
-      const std::int64_t position = strip.position(row);
-      decided &= EncodeRow<Type, rounding, order, caching>(plan, tile, anchors.At(), position - anchor, position, placer.Place(row));
+    const auto at = [&](std::int64_t offset) { return RowOf{plan, tile, anchors.At(), anchor, offset}; };
+    const auto one = [&](std::int64_t r) HWY_ATTR {
+      const RowOf this_row = at(strip.position(r) - anchor);
+      const RowPlace<Type> place = placer.Place(r);
+      if constexpr (Type::dtype != Dtype::float64) {
+        if (quickly) {
+          decided &= EncodeQuickly<Type, rounding, order, caching, Sides::one>(this_row, place, place);
+          placer.Advance();
+          return;
+        }
+      }
+      decided &= EncodeSpan<Type, rounding, order, caching>(this_row, place, {0, tile.padded}, Vectors::all);
       placer.Advance();
+    };
+    std::int64_t single_end = end;
+    if constexpr (Type::dtype != Dtype::float64) {
+      if (quickly && any_order) {
+        const std::int64_t middle = row + anchor - first;
+        const std::int64_t both = std::min(middle - row, end - 1 - middle);
+        for (std::int64_t offset = 1; offset <= both; ++offset) {
+          decided &= EncodeQuickly<Type, rounding, order, caching, Sides::both>(at(offset), placer.Place(middle + offset), placer.Place(middle - offset));
+        }
+        one(middle);
+        for (std::int64_t r = middle + both + 1; r < end; ++r) one(r);
+        single_end = middle - both;
+      }
     }
+    for (; row < single_end; ++row) one(row);
+    row = end;
   }
   placer.Finish();
   return decided;

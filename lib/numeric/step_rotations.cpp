@@ -1,0 +1,47 @@
+#include "lib/numeric/step_rotations.hpp"
+
+#include "lib/numeric/targets.hpp"
+#include "lib/numeric/unit_circle.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "lib/numeric/step_rotations.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include "lib/numeric/rotations-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace sextant::HWY_NAMESPACE {
+
+void FillStepRotations(const FrequencyPieces& frequencies, std::vector<StepGroup>& groups) {
+  const Doubles d;
+  const std::size_t row = groups.size() / StepRotations::count;
+  for (std::int64_t j = 0; j < StepRotations::count; ++j) {
+    for (std::size_t i = 0; i < frequencies.padded(); i += hn::Lanes(d)) {
+      const Rotation step = RotationAt(frequencies, i, split_position(j), unit_circle());
+      StepGroup& group = groups[static_cast<std::size_t>(j) * row + i / FrequencyPieces::lanes];
+      hn::Store(step.sin, d, group.sin.data() + i % FrequencyPieces::lanes);
+      hn::Store(step.cos, d, group.cos.data() + i % FrequencyPieces::lanes);
+    }
+  }
+}
+
+}  // namespace sextant::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace sextant {
+namespace {
+
+HWY_EXPORT(FillStepRotations);
+
+}  // namespace
+
+StepRotations::StepRotations(const FrequencyPieces& frequencies)
+    : groups_(frequencies.padded() / FrequencyPieces::lanes * static_cast<std::size_t>(count)) {
+  target_in_use();  // before the first dispatch
+  HWY_DYNAMIC_DISPATCH(FillStepRotations)(frequencies, groups_);
+}
+
+}  // namespace sextant
+#endif

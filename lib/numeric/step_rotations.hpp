@@ -1,0 +1,35 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "lib/numeric/frequency_pieces.hpp"
+
+namespace sextant {
+
+/// sin and cos of the angles of a group of pairs, as vectors read them.
+struct alignas(64) StepGroup {
+  std::array<double, FrequencyPieces::lanes> sin;
+  std::array<double, FrequencyPieces::lanes> cos;
+};
+
+/// e^{2 pi i f j} of each frequency f, in turns, for the steps j = 0 .. count - 1, each component within rotation_error of the real number. A
+/// rotation at any position is then one product of that at the multiple of `count` below it, which neighbouring positions share.
+class StepRotations {
+ public:
+  static constexpr std::int64_t count = 16;
+
+  StepRotations() = default;
+  /// On the instruction set in use. @throws TargetError as targets.hpp says.
+  explicit StepRotations(const FrequencyPieces& frequencies);
+
+  /// The groups of step j, 0 <= j < count: one for each FrequencyPieces::lanes of the padded frequencies.
+  const StepGroup* at(std::int64_t j) const { return groups_.data() + static_cast<std::size_t>(j) * (groups_.size() / count); }
+
+ private:
+  std::vector<StepGroup> groups_;
+};
+
+}  // namespace sextant

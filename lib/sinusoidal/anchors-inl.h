@@ -1,0 +1,134 @@
+// The anchors of a block of rows, and the steps that turn them to its rows, for one Highway target. Bounds: strip-inl.h, step 1.
+
+#if defined(SEXTANT_LIB_SINUSOIDAL_ANCHORS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef SEXTANT_LIB_SINUSOIDAL_ANCHORS_INL_H_
+#undef SEXTANT_LIB_SINUSOIDAL_ANCHORS_INL_H_
+#else
+#define SEXTANT_LIB_SINUSOIDAL_ANCHORS_INL_H_
+#endif
+
+#include <hwy/highway.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "lib/numeric/rotations-inl.h"
+#include "lib/sinusoidal/row_placer-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace sextant::HWY_NAMESPACE {
+
+/// Pairs whose anchors are kept at a time.
+inline constexpr std::size_t tile_pairs = 512;
+/// Turns of an anchor between two exact phases, by step 1.
+inline constexpr int most_turns = 31;
+/// Fewer rows than this do not pay for a double-double anchor.
+inline constexpr std::int64_t few_rows = 4;
+
+struct Anchors {
+  alignas(64) std::array<double, tile_pairs> sin_high;
+  alignas(64) std::array<double, tile_pairs> cos_high;
+  alignas(64) std::array<double, tile_pairs> sin_low;
+  alignas(64) std::array<double, tile_pairs> cos_low;
+};
+
+HWY_INLINE bool ScaleIsModerate(double scale) { return std::fabs(scale) >= 0x1p-800 && std::fabs(scale) <= 0x1p900; }
+
+inline void FillSteps(SinusoidalPlan& plan) {
+  const Doubles d;
+  const UnitCircle& circle = unit_circle();
+  for (std::int64_t j = 0; j <= plan.block; ++j) {
+    const SplitPosition position = split_position(j < plan.block ? j : plan.span());
+    for (std::size_t pair = 0; pair < plan.frequencies.padded(); pair += hn::Lanes(d)) {
+      const PreciseRotation step = PreciseRotationAt(plan.frequencies, pair, position, circle);
+      StepGroup& high = plan.step_high[plan.step_at(j, pair)];
+      StepGroup& low = plan.step_low[plan.step_at(j, pair)];
+      const std::size_t lane = pair % FrequencyPieces::lanes;
+      hn::Store(step.sin.high, d, high.sin.data() + lane);
+      hn::Store(step.sin.low, d, low.sin.data() + lane);
+      hn::Store(step.cos.high, d, high.cos.data() + lane);
+      hn::Store(step.cos.low, d, low.cos.data() + lane);
+    }
+  }
+}
+
+/// (z turned by step) in double-double.
+HWY_INLINE PreciseRotation Turn(const PreciseRotation& z, const PreciseRotation& step) {
+  return {SumOfProducts(z.sin, step.cos, z.cos, step.sin), SumOfProducts(z.cos, step.cos, Negate(z.sin), step.sin)};
+}
+
+HWY_INLINE PreciseRotation Conjugate(const PreciseRotation& z) { return {Negate(z.sin), z.cos}; }
+
+HWY_INLINE PreciseRotation LoadStep(const SinusoidalPlan& plan, std::int64_t j, std::size_t pair) {
+  const Doubles d;
+  const StepGroup& high = plan.step_high[plan.step_at(j, pair)];
+  const StepGroup& low = plan.step_low[plan.step_at(j, pair)];
+  const std::size_t lane = pair % FrequencyPieces::lanes;
+  return {{hn::Load(d, high.sin.data() + lane), hn::Load(d, low.sin.data() + lane)}, {hn::Load(d, high.cos.data() + lane), hn::Load(d, low.cos.data() + lane)}};
+}
+
+HWY_INLINE PreciseRotation LoadAnchor(const Anchors& anchors, std::size_t i) {
+  const Doubles d;
+  return {{hn::Load(d, anchors.sin_high.data() + i), hn::Load(d, anchors.sin_low.data() + i)},
+          {hn::Load(d, anchors.cos_high.data() + i), hn::Load(d, anchors.cos_low.data() + i)}};
+}
+
+HWY_INLINE void StoreAnchor(const PreciseRotation& z, std::size_t i, Anchors& anchors) {
+  const Doubles d;
+  hn::Store(z.sin.high, d, anchors.sin_high.data() + i);
+  hn::Store(z.sin.low, d, anchors.sin_low.data() + i);
+  hn::Store(z.cos.high, d, anchors.cos_high.data() + i);
+  hn::Store(z.cos.low, d, anchors.cos_low.data() + i);
+}
+
+/// Anchors of a tile, moved from block to block.
+class MovingAnchors {
+ public:
+  MovingAnchors(const SinusoidalPlan& plan, const Tile& tile) : plan_(plan), tile_(tile) {}
+
+  const Anchors& At() const { return anchors_; }
+
+  /// In double-double: by a turn where the last ones lie one block before, else from the exact phase.
+  void MoveTo(std::int64_t position) {
+    const Doubles d;
+    if (turns_ < most_turns && position == position_ + plan_.span()) {
+      ++turns_;
+      for (std::size_t i = 0; i < tile_.padded; i += hn::Lanes(d)) {
+        StoreAnchor(Turn(LoadAnchor(anchors_, i), LoadStep(plan_, plan_.block, tile_.first + i)), i, anchors_);
+      }
+    } else {
+      turns_ = 0;
+      const DoubleVector scale = hn::Set(d, plan_.encoding.scale);
+      for (std::size_t i = 0; i < tile_.padded; i += hn::Lanes(d)) {
+        const PreciseRotation z = PreciseRotationAt(plan_.frequencies, tile_.first + i, split_position(position), unit_circle());
+        StoreAnchor({Multiply(z.sin, scale), Multiply(z.cos, scale)}, i, anchors_);
+      }
+    }
+    position_ = position;
+  }
+
+  /// In double, high parts only.
+  void ApproximateAt(std::int64_t position) {
+    const Doubles d;
+    turns_ = most_turns;
+    const DoubleVector scale = hn::Set(d, plan_.encoding.scale);
+    for (std::size_t i = 0; i < tile_.padded; i += hn::Lanes(d)) {
+      const Rotation z = RotationAt(plan_.frequencies, tile_.first + i, split_position(position), unit_circle());
+      hn::Store(hn::Mul(z.sin, scale), d, anchors_.sin_high.data() + i);
+      hn::Store(hn::Mul(z.cos, scale), d, anchors_.cos_high.data() + i);
+    }
+  }
+
+ private:
+  const SinusoidalPlan& plan_;
+  Tile tile_;
+  int turns_ = most_turns;
+  std::int64_t position_ = 0;
+  Anchors anchors_;
+};
+
+}  // namespace sextant::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif
