@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "lib/alibi/alibi.hpp"
-#include "lib/digest_test.hpp"
+#include "lib/numeric/digest_test.hpp"
 #include "lib/numeric/guard_page_test.hpp"
 #include "lib/numeric/target_test.hpp"
 #include "lib/numeric/truth_test.hpp"

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "lib/table_rows.hpp"
+#include "lib/numeric/table_rows.hpp"
 
 namespace sextant {
 

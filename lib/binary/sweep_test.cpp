@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "lib/binary/binary.hpp"
-#include "lib/digest_test.hpp"
+#include "lib/numeric/digest_test.hpp"
 #include "lib/numeric/truth_test.hpp"
 #include "reference/binary.hpp"
 

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "lib/numeric/checks.hpp"
-#include "lib/table_rows.hpp"
+#include "lib/numeric/table_rows.hpp"
 
 namespace sextant {
 namespace {

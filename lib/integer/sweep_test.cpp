@@ -3,7 +3,7 @@
 #include <numeric>
 #include <vector>
 
-#include "lib/digest_test.hpp"
+#include "lib/numeric/digest_test.hpp"
 #include "lib/integer/integer.hpp"
 #include "lib/numeric/truth_test.hpp"
 #include "reference/integer.hpp"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "lib/numeric/truth_test.hpp"
-#include "lib/table_rows_test.hpp"
+#include "lib/numeric/table_rows_test.hpp"
 #include "reference/learned.hpp"
 
 namespace sextant {

@@ -10,7 +10,7 @@
 #include "lib/numeric/correct_rounding.hpp"
 #include "lib/numeric/exact_sum.hpp"
 #include "lib/numeric/parallel.hpp"
-#include "lib/table_rows.hpp"
+#include "lib/numeric/table_rows.hpp"
 
 namespace sextant {
 namespace {

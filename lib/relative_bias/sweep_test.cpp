@@ -3,7 +3,7 @@
 #include <numeric>
 #include <vector>
 
-#include "lib/digest_test.hpp"
+#include "lib/numeric/digest_test.hpp"
 #include "lib/numeric/truth_test.hpp"
 #include "lib/relative_bias/relative_bias.hpp"
 #include "reference/relative_bias.hpp"

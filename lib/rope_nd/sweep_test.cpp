@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "lib/digest_test.hpp"
+#include "lib/numeric/digest_test.hpp"
 #include "lib/numeric/target_test.hpp"
 #include "lib/numeric/truth_test.hpp"
 #include "lib/rope_nd/rope_nd.hpp"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "lib/numeric/truth_test.hpp"
-#include "lib/table_rows_test.hpp"
+#include "lib/numeric/table_rows_test.hpp"
 #include "reference/sinusoidal_2d.hpp"
 
 namespace sextant {

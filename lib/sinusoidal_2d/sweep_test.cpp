@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "lib/digest_test.hpp"
+#include "lib/numeric/digest_test.hpp"
 #include "lib/numeric/target_test.hpp"
 #include "lib/numeric/truth_test.hpp"
 #include "lib/sinusoidal_2d/sinusoidal_2d.hpp"

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "lib/digest_test.hpp"
+#include "lib/numeric/digest_test.hpp"
 #include "lib/numeric/truth_test.hpp"
 #include "lib/xpos/xpos.hpp"
 #include "reference/xpos.hpp"

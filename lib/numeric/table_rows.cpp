@@ -1,4 +1,4 @@
-#include "lib/table_rows.hpp"
+#include "lib/numeric/table_rows.hpp"
 
 #include <fmt/format.h>
 

@@ -11,7 +11,7 @@
 
 #include "lib/numeric/guard_page_test.hpp"
 #include "lib/numeric/tensor.hpp"
-#include "lib/table_rows.hpp"
+#include "lib/numeric/table_rows.hpp"
 
 namespace sextant {
 
