@@ -10,4 +10,10 @@ namespace sextant {
 /// infinity can stand in them and no digit is lost. Keys are in a fixed order; only "seconds" differs between equal runs.
 std::string write_json(const Report& report);
 
+/// The same on one line, without a line break at its end.
+std::string write_json_line(const Report& report);
+
+/// One property's entry of the report on one line, without a line break at its end.
+std::string write_json_line(const Report& report, const PropertyResult& result);
+
 }  // namespace sextant

@@ -141,14 +141,25 @@ Report read_json(std::string_view text) {
   return report;
 }
 
-Report read_json_file(const std::filesystem::path& path) {
+PropertyResult read_result(std::string_view text) {
+  const auto parsed = ordered_json::parse(text, nullptr, false);
+  if (parsed.is_discarded()) throw ReadError("expected JSON");
+  return result_of(Object(parsed, ""));
+}
+
+std::string read_text_file(const std::filesystem::path& path) {
   std::error_code error;
   const std::uintmax_t size = std::filesystem::file_size(path, error);
   if (error) throw ReadError(fmt::format("{}: cannot be read: {}", path.string(), error.message()));
   if (size > largest_file) throw ReadError(fmt::format("{}: {} bytes, more than a report has", path.string(), size));
   std::ifstream stream(path, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(stream), {}};
+  std::string text{std::istreambuf_iterator<char>(stream), {}};
   if (!stream) throw ReadError(fmt::format("{}: cannot be read", path.string()));
+  return text;
+}
+
+Report read_json_file(const std::filesystem::path& path) {
+  const std::string text = read_text_file(path);
   try {
     return read_json(text);
   } catch (const ReadError& failure) {
