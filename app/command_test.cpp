@@ -236,7 +236,7 @@ TEST_F(Command, BadArgumentsExitTwoWithOneLine) {
       {"audit builtin --spec transformer-512 --replay accuracy:position=999999,rows=1", "outside the domain"},
       {"audit builtin --spec transformer-512 --replay isometry:position=0,tokens=1,heads=1,fill=1", "does not apply"},
       {"audit builtin --spec transformer-512 --replay odd:x=1", "no property is called \"odd\""},
-      {"audit builtin --spec transformer-512 --report spec.json", "--report spec.json"},
+      {"audit builtin --spec transformer-512 --report spec.json", "spec.json: cannot be made a directory"},
       {"audit builtin --spec transformer-512 --unknown", "--unknown"},
       {"audit", "subject"},
       {"table --spec transformer-512 --positions 5:2 --out t.npy", "--positions 5:2"},

@@ -164,6 +164,7 @@ std::string write_html(const Report& report) {
   if (!report.subject_version.empty()) called += (called.empty() ? "" : " ") + printable(report.subject_version);
   if (!called.empty()) page.set("called", called);
   page.set("spec", report.spec_text);
+  if (!report.missing.empty()) page.set("missing", printable(fmt::format("{}", fmt::join(report.missing, ", "))));
   if (const PropertyResult* result = first_wrong(report)) {
     data wrong;
     wrong.set("title", fmt::format("“{}”", printable(result->title)));

@@ -56,6 +56,7 @@ ordered_json report_json(const Report& report) {
   json["exit_status"] = report.exit_status;
   json["properties"] = ordered_json::array();
   for (const PropertyResult& result : report.results) json["properties"].push_back(result_json(report, result));
+  if (!report.missing.empty()) json["missing"] = report.missing;
   json["survey"] = ordered_json();
   json["seconds"] = report.seconds;
   return json;

@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "reports/json_numbers.hpp"
+#include "reports/parsed_json.hpp"
 #include "reports/survey_json.hpp"
 
 namespace sextant {
@@ -93,8 +95,7 @@ PropertyResult result_of(const Object& json) {
 }  // namespace
 
 Report read_json(std::string_view text) {
-  const auto parsed = ordered_json::parse(text, nullptr, false);
-  if (parsed.is_discarded()) throw ReadError("expected JSON");
+  const ordered_json parsed = parsed_json(text);
   const Object json(parsed, "");
   if (json.text("format") != "sextant-report") json.fail("format", "expected \"sextant-report\"");
   if (json.integer("version") != 1) json.fail("version", fmt::format("expected 1, got {}", json.integer("version")));
@@ -130,6 +131,10 @@ Report read_json(std::string_view text) {
   for (const ordered_json& result : json.at("properties")) {
     report.results.push_back(result_of(Object(result, fmt::format("properties[{}]", report.results.size()))));
   }
+  if (const auto missing = parsed.find("missing"); missing != parsed.end()) {
+    if (!missing->is_array() || !std::ranges::all_of(*missing, [](const ordered_json& id) { return id.is_string(); })) json.fail("missing", "expected a list of strings");
+    report.missing = missing->get<std::vector<std::string>>();
+  }
   if (!json.at("survey").is_null()) {
     try {
       report.survey = survey_of(json.at("survey"));
@@ -142,8 +147,7 @@ Report read_json(std::string_view text) {
 }
 
 PropertyResult read_result(std::string_view text) {
-  const auto parsed = ordered_json::parse(text, nullptr, false);
-  if (parsed.is_discarded()) throw ReadError("expected JSON");
+  const ordered_json parsed = parsed_json(text);
   return result_of(Object(parsed, ""));
 }
 
