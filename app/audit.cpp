@@ -154,10 +154,17 @@ void judge_all(Report& report, const Arguments& arguments, const Subject& subjec
   std::vector<std::string> ids;
   for (const Property& property : properties) ids.push_back(property.id);
   report.missing = ids;
+  report.exit_status = exit_status(report);
 
   std::optional<LoggedRun> earlier;
   if (!arguments.resume.empty()) earlier = logged_run_in(directory);
-  if (earlier) std::erase_if(properties, [&](const Property& property) { return std::ranges::find(earlier->report.results, property.id, &PropertyResult::id) != earlier->report.results.end(); });
+  if (earlier) {
+    Report asked = report;  // what the subject calls itself is not known yet
+    asked.subject_name = earlier->report.subject_name;
+    asked.subject_version = earlier->report.subject_version;
+    refuse_other_run(directory, earlier->report, asked);
+    std::erase_if(properties, [&](const Property& property) { return std::ranges::find(earlier->report.results, property.id, &PropertyResult::id) != earlier->report.results.end(); });
+  }
   std::optional<EventLog> log;
   options.introduced = [&](const Description& description) {
     introduce(report, description);
