@@ -96,9 +96,11 @@ std::vector<Picture> pictures_of(const Survey& survey) {
   std::vector<Picture> pictures;
   if (survey.errors) {
     pictures.push_back({"Error against position", "The worst pair at each position, with the bound of the class claimed and what known recipes come to. Both axes are logarithmic.",
-                        error_chart(*survey.errors), "errors.csv", errors_csv(*survey.errors)});
-    pictures.push_back({"Errors in ULP", "How many of the values on that grid are off by how much; beyond 4 ULP it is no rounding any more.", ulp_histogram(*survey.errors), "", ""});
-    pictures.push_back({"Error over bound", "Position by pair: grey is an error as large as its bound, orange is beyond it.", error_map(*survey.errors), "", ""});
+                        error_chart(*survey.errors), "error_against_position.csv", error_curves_csv(*survey.errors)});
+    pictures.push_back({"Errors in ULP", "How many of the values on that grid are off by how much; beyond 4 ULP it is no rounding any more.", ulp_histogram(*survey.errors), "errors_in_ulp.csv",
+                        ulp_bins_csv(*survey.errors)});
+    pictures.push_back({"Error over bound", "Position by pair: the lightest is an error as large as its bound, orange is beyond it, red is no number.", error_map(*survey.errors), "errors.csv",
+                        errors_csv(*survey.errors)});
   }
   if (survey.frequencies) {
     pictures.push_back({"Frequencies", "As the spec states them, and as the values show.", frequency_chart(*survey.frequencies), "frequencies.csv", frequencies_csv(*survey.frequencies)});
@@ -112,9 +114,13 @@ std::vector<Picture> pictures_of(const Survey& survey) {
                         similarity_csv(*survey.similarity)});
   }
   if (survey.codes) {
-    pictures.push_back({"Positions as a path", "The codes in the plane of their two largest principal components.", component_chart(*survey.codes), "", ""});
+    pictures.push_back({"Positions as a path", "The codes in the plane of their two largest principal components.", component_chart(*survey.codes), "components.csv",
+                        components_csv(*survey.codes)});
   }
-  if (survey.bias) pictures.push_back({"Bias of scores", "Query by key, the first heads.", bias_map(*survey.bias), "bias.csv", bias_csv(*survey.bias)});
+  if (survey.bias) {
+    pictures.push_back({"Bias against distance", "What the last query adds to the score of each key, for some of the heads.", bias_chart(*survey.bias), "bias_against_distance.csv", bias_curves_csv(*survey.bias)});
+    pictures.push_back({"Bias of scores", "Query by key, the first heads; grey is masked, red is no number.", bias_map(*survey.bias), "bias.csv", bias_csv(*survey.bias)});
+  }
   std::erase_if(pictures, [](const Picture& picture) { return picture.svg.empty(); });
   return pictures;
 }
@@ -196,13 +202,8 @@ std::string write_html(const Report& report) {
       one.set("title", picture.title);
       one.set("caption", picture.caption);
       one.set("svg", picture.svg);
-      // Pictures of the same data share the first one's download.
-      if (!picture.file.empty()) {
-        data download;
-        download.set("file", picture.file);
-        download.set("data", base64(picture.csv));
-        one.set("download", download);
-      }
+      one.set("file", picture.file);
+      one.set("data", base64(picture.csv));
       pictures.push_back(one);
     }
   }

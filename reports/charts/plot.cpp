@@ -9,13 +9,13 @@
 namespace sextant {
 namespace {
 
-// The drawing's size, and what stands around the plot, in the units of its viewBox.
-constexpr double width = 720;
-constexpr double height = 380;
-constexpr double left = 78;
-constexpr double right = 16;
-constexpr double top = 14;
-constexpr double bottom = 56;
+// The drawing's height, and what stands around the plot, in the units of its viewBox.
+constexpr double width = chart_width;
+constexpr double height = 290;
+constexpr double left = 66;
+constexpr double right = 12;
+constexpr double top = 10;
+constexpr double bottom = 50;
 constexpr double legend_row = 20;
 constexpr std::size_t legend_columns = 2;
 constexpr int series_colours = 6;
@@ -111,8 +111,8 @@ std::string plot(const Axis& horizontal, const Axis& vertical, std::span<const S
     svg += fmt::format("<line class=\"grid\" x1=\"{1:.1f}\" x2=\"{2:.1f}\" y1=\"{0:.1f}\" y2=\"{0:.1f}\"/><text class=\"tick\" x=\"{3:.1f}\" y=\"{4:.1f}\" text-anchor=\"end\">{5}</text>", y_of(tick.at),
                        left, width - right, left - 8, y_of(tick.at) + 4, tick.label);
   }
-  svg += fmt::format("<text class=\"title\" x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{}</text>", (left + width - right) / 2, height - 14, escaped_xml(horizontal.title));
-  svg += fmt::format("<text class=\"title\" transform=\"translate(16 {:.1f}) rotate(-90)\" text-anchor=\"middle\">{}</text>", (top + plot_bottom) / 2, escaped_xml(vertical.title));
+  svg += fmt::format("<text class=\"title\" x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{}</text>", (left + width - right) / 2, height - 10, escaped_xml(horizontal.title));
+  svg += fmt::format("<text class=\"title\" transform=\"translate(14 {:.1f}) rotate(-90)\" text-anchor=\"middle\">{}</text>", (top + plot_bottom) / 2, escaped_xml(vertical.title));
   for (std::size_t s = 0; s < series.size(); ++s) {
     const Series& one = series[s];
     const std::string colour = fmt::format("s{}", s % series_colours);
@@ -126,14 +126,14 @@ std::string plot(const Axis& horizontal, const Axis& vertical, std::span<const S
         continue;
       }
       if (one.mark == Series::Mark::points) {
-        svg += fmt::format("<circle class=\"{} fill\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3\"><title>{}: {:g}, {:g}</title></circle>", colour, x_of(x), y_of(y), escaped_xml(one.name), one.x[i], one.y[i]);
+        svg += fmt::format("<circle class=\"{} fill\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"2.5\"><title>{}: {:g}, {:g}</title></circle>", colour, x_of(x), y_of(y), escaped_xml(one.name), one.x[i], one.y[i]);
       } else {
         path += fmt::format("{}{:.1f} {:.1f}", pen_down ? "L" : "M", x_of(x), y_of(y));
         pen_down = true;
       }
     }
     if (!path.empty()) svg += fmt::format("<path class=\"{} stroke{}\" d=\"{}\"/>", colour, one.mark == Series::Mark::dashed ? " dashed" : "", path);
-    const double column = left + static_cast<double>(s % legend_columns) * (width - left - right) / legend_columns;
+    const double column = 4 + static_cast<double>(s % legend_columns) * width / legend_columns;
     const double row = height + legend_row * static_cast<double>(s / legend_columns) + 4;
     svg += one.mark == Series::Mark::points
                ? fmt::format("<circle class=\"{} fill\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"4\"/>", colour, column + 12, row)
