@@ -157,6 +157,14 @@ List facts_of(const Report& report) {
   return facts;
 }
 
+// 0.062, 1.5e6: two digits, for a narrow column.
+std::string short_number(double value) {
+  if (!std::isfinite(value)) return "∞";
+  std::string text = fmt::format("{:.2g}", value);
+  const std::size_t e = text.find('e');
+  return e == std::string::npos ? text : fmt::format("{}e{}", text.substr(0, e), std::stoi(text.substr(e + 1)));
+}
+
 }  // namespace
 
 std::string write_html(const Report& report) {
@@ -240,7 +248,7 @@ std::string write_html_matrix(std::span<const Report> reports) {
     row.set("status", status_of(report));
     row.set("status_rank", std::to_string(report.exit_status));
     row.set("headline", headline(report));
-    row.set("measured", report.survey ? report.survey->measured_class : "");
+    row.set("measured", !report.survey || !report.survey->errors ? "" : report.survey->measured_class.empty() ? "none" : report.survey->measured_class);
     const std::optional<std::int64_t> horizon = horizon_of(report);
     row.set("horizon", horizon ? std::to_string(*horizon) : "");
     row.set("horizon_rank", std::to_string(horizon.value_or(-1)));
@@ -250,18 +258,20 @@ std::string write_html_matrix(std::span<const Report> reports) {
       data cell;
       if (found == report.results.end() || found->verdict == Verdict::not_applicable) {
         cell.set("class", "not_applicable");
+        const bool is_missing = std::ranges::find(report.missing, id) != report.missing.end();
         cell.set("rank", "-1");
-        cell.set("title", "not applicable");
-        cell.set("text", "–");
+        cell.set("title", is_missing ? "not judged: the run was cut short" : "not applicable");
+        cell.set("text", is_missing ? "?" : "–");
       } else {
         const double of_bound = found->worst ? found->worst->deviation.of_bound : 0;
         cell.set("class", is_aside(report, *found) ? "advice" : std::string(name_of(found->verdict)));
-        cell.set("rank", fmt::format("{}", std::isfinite(of_bound) ? of_bound : 1e308));
         cell.set("title", printable(found->simplest ? found->simplest->finding : found->title));
-        const char* sign = found->verdict == Verdict::holds ? "✓" : is_aside(report, *found) ? "!" : "✗";
-        cell.set("text", found->verdict == Verdict::holds || found->verdict == Verdict::violated
-                             ? fmt::format("{} {}", sign, std::isfinite(of_bound) ? fmt::format("{:.2g}", of_bound) : "∞")
-                             : verdict_word(report, *found));
+        // A mark, and below it in small letters how badly, or what happened instead.
+        const bool judged = found->verdict == Verdict::holds || found->verdict == Verdict::violated;
+        cell.set("rank", fmt::format("{}", judged && std::isfinite(of_bound) ? of_bound : 1e308));
+        cell.set("text", found->verdict == Verdict::holds ? "✓" : is_aside(report, *found) ? "!" : found->verdict == Verdict::unsupported ? "–" : found->verdict == Verdict::undecided ? "?" : "✗");
+        const bool must_fail = found->verdict == Verdict::holds && found->theory == Theory::fails;
+        if (found->verdict != Verdict::unsupported) cell.set("detail", must_fail ? "must fail" : judged ? short_number(of_bound) : found->verdict == Verdict::timed_out ? "timed out" : std::string(name_of(found->verdict)));
       }
       cells.push_back(cell);
     }
