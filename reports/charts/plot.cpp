@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 
 #include "reports/charts/chart.hpp"
@@ -59,9 +60,11 @@ std::vector<Tick> ticks_of(Scale scale, const Range& range) {
   return ticks;
 }
 
-// Room around the values; a single one gets some on both sides.
+// Room around the values; a single one, or values that differ by their last digits only, get some on both sides.
 void widen(Range& range) {
-  const double margin = range.high > range.low ? 0.04 * (range.high - range.low) : 0.5;
+  const double size = std::max(std::fabs(range.low), std::fabs(range.high));
+  const bool is_flat = range.high - range.low <= 1e-9 * std::max(size, 1e-300);
+  const double margin = is_flat ? std::max(0.5, 1e-3 * size) : 0.04 * (range.high - range.low);
   range.low -= margin;
   range.high += margin;
 }
@@ -82,7 +85,15 @@ std::string escaped_xml(std::string_view text) {
   return safe;
 }
 
-std::string plot(const Axis& horizontal, const Axis& vertical, std::span<const Series> series) {
+std::string plot(const Axis& horizontal, const Axis& vertical, std::span<const Series> all) {
+  // Without those of which nothing can be drawn, which would only stand in the legend.
+  std::vector<Series> series;
+  std::ranges::copy_if(all, std::back_inserter(series), [&](const Series& one) {
+    for (std::size_t i = 0; i < one.x.size(); ++i) {
+      if (!std::isnan(placed(horizontal.scale, one.x[i])) && !std::isnan(placed(vertical.scale, one.y[i]))) return true;
+    }
+    return false;
+  });
   Range across;
   Range up;
   for (const Series& one : series) {
