@@ -117,7 +117,7 @@ std::string command_line(const Arguments& arguments, bool max_position_given) {
 AuditOutcome judge_case(const Arguments& arguments, const Subject& subject, const Spec& spec) {
   const std::string id = token_property(arguments.replay);
   const Property* property = property_named(id);
-  if (property == nullptr) throw TokenError(fmt::format("--replay: no property is called \"{}\"", id));
+  if (property == nullptr) throw TokenError(fmt::format(R"(--replay: no property is called "{}")", id));
   return replay(*property, read_token(arguments.replay, property->fields(spec)), subject, spec);
 }
 
@@ -152,6 +152,7 @@ void judge_all(Report& report, const Arguments& arguments, const Subject& subjec
   const std::filesystem::path directory = arguments.resume.empty() ? arguments.report : arguments.resume;
   std::vector<Property> properties = select(arguments);
   std::vector<std::string> ids;
+  ids.reserve(properties.size());
   for (const Property& property : properties) ids.push_back(property.id);
   report.missing = ids;
   report.exit_status = exit_status(report);

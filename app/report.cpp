@@ -29,6 +29,7 @@ int run_compare(const std::string& old_file, const std::string& new_file, const 
 
 int run_merge(const std::vector<std::string>& files, const std::string& out) {
   std::vector<Report> shards;
+  shards.reserve(files.size());
   for (const std::string& file : files) shards.push_back(read_json_file(file));
   try {
     const Report whole = merge(shards);
@@ -51,6 +52,7 @@ Report read_report(const std::filesystem::path& file) {
 
 int run_render(const std::vector<std::string>& files, const std::string& out) {
   std::vector<Report> reports;
+  reports.reserve(files.size());
   for (const std::string& file : files) reports.push_back(read_report(file));
   const bool is_directory = out.ends_with('/') || std::filesystem::is_directory(out);
   if (is_directory && reports.size() > 1) throw UsageError(fmt::format("--out {}: a matrix is one page, not a directory", out));

@@ -46,7 +46,7 @@ class Events {
 
  private:
   void begin(const ordered_json& json) {
-    if (json.value("format", ordered_json()) != "sextant-events") throw ReadError("format: expected \"sextant-events\"");
+    if (json.value("format", ordered_json()) != "sextant-events") throw ReadError(R"(format: expected "sextant-events")");
     if (json.value("version", ordered_json()) != 1) throw ReadError("version: expected 1");
     if (!json.contains("report")) throw ReadError("report: missing");
     run_.report = read_json(json["report"].dump());

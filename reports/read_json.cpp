@@ -58,7 +58,7 @@ class Object {
     for (const Enum value : values) {
       if (name_of(value) == word) return value;
     }
-    fail(name, fmt::format("\"{}\" is none of the words expected here", word));
+    fail(name, fmt::format(R"("{}" is none of the words expected here)", word));
   }
 
  private:
@@ -97,7 +97,7 @@ PropertyResult result_of(const Object& json) {
 Report read_json(std::string_view text) {
   const ordered_json parsed = parsed_json(text);
   const Object json(parsed, "");
-  if (json.text("format") != "sextant-report") json.fail("format", "expected \"sextant-report\"");
+  if (json.text("format") != "sextant-report") json.fail("format", R"(expected "sextant-report")");
   if (json.integer("version") != 1) json.fail("version", fmt::format("expected 1, got {}", json.integer("version")));
   Report report;
   report.sextant_version = json.text("sextant");

@@ -10,7 +10,7 @@ namespace {
 // Curves over the same integers, a column each.
 std::string table(const char* first, const std::vector<std::int64_t>& x, const std::vector<Series>& curves) {
   std::string text = first;
-  for (const Series& curve : curves) text += fmt::format(",\"{}\"", curve.name);
+  for (const Series& curve : curves) text += fmt::format(R"(,"{}")", curve.name);
   for (std::size_t row = 0; row < x.size(); ++row) {
     text += fmt::format("\n{}", x[row]);
     for (const Series& curve : curves) text += fmt::format(",{}", curve.y[row]);

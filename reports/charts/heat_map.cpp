@@ -79,11 +79,11 @@ std::string picture(std::int64_t rows, std::int64_t columns, const Labels& label
   constexpr double scale_width = 200;
   const double height = std::clamp(static_cast<double>(rows) * 4, 60.0, 240.0);
   const std::string scale = bitmap(1, 64, [](std::int64_t, std::int64_t column) { return diverging(static_cast<double>(column) / 31.5 - 1); });
-  std::string svg = fmt::format("<svg class=\"plot\" viewBox=\"0 0 {} {}\" role=\"img\">", chart_width, height + 66);
-  svg += fmt::format("<image class=\"pixels\" width=\"{}\" height=\"{}\" preserveAspectRatio=\"none\" href=\"data:image/bmp;base64,{}\"/>", chart_width, height, base64(bitmap(rows, columns, colour_at)));
-  svg += fmt::format("<text class=\"title\" y=\"{:.1f}\">{}</text>", height + 18, escaped_xml(labels.extent));
-  svg += fmt::format("<image class=\"pixels\" y=\"{0:.1f}\" width=\"{1}\" height=\"10\" preserveAspectRatio=\"none\" href=\"data:image/bmp;base64,{2}\"/>"
-                     "<text class=\"tick\" y=\"{3:.1f}\">{4}</text><text class=\"tick\" x=\"{1}\" y=\"{3:.1f}\" text-anchor=\"end\">{5}</text>",
+  std::string svg = fmt::format(R"(<svg class="plot" viewBox="0 0 {} {}" role="img">)", chart_width, height + 66);
+  svg += fmt::format(R"(<image class="pixels" width="{}" height="{}" preserveAspectRatio="none" href="data:image/bmp;base64,{}"/>)", chart_width, height, base64(bitmap(rows, columns, colour_at)));
+  svg += fmt::format(R"(<text class="title" y="{:.1f}">{}</text>)", height + 18, escaped_xml(labels.extent));
+  svg += fmt::format(R"(<image class="pixels" y="{0:.1f}" width="{1}" height="10" preserveAspectRatio="none" href="data:image/bmp;base64,{2}"/>)"
+                     R"(<text class="tick" y="{3:.1f}">{4}</text><text class="tick" x="{1}" y="{3:.1f}" text-anchor="end">{5}</text>)",
                      height + 28, scale_width, base64(scale), height + 54, escaped_xml(labels.low), escaped_xml(labels.high));
   return svg + "</svg>";
 }

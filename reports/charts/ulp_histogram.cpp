@@ -51,12 +51,12 @@ std::string ulp_histogram(const ErrorGrid& grid) {
   constexpr double row = 17;
   constexpr double label = 78;
   constexpr double longest = chart_width - label - 60;
-  std::string svg = fmt::format("<svg class=\"plot\" viewBox=\"0 0 {} {}\" role=\"img\">", chart_width, row * static_cast<double>(bars.size()) + 8);
+  std::string svg = fmt::format(R"(<svg class="plot" viewBox="0 0 {} {}" role="img">)", chart_width, row * static_cast<double>(bars.size()) + 8);
   double y = 4;
   for (const UlpBin& bar : bars) {
     const double length = longest * static_cast<double>(bar.count) / static_cast<double>(most);
-    svg += fmt::format("<text class=\"tick\" x=\"{}\" y=\"{:.1f}\" text-anchor=\"end\">{}</text><rect class=\"{} fill\" x=\"{}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"12\"/>"
-                       "<text class=\"tick\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>",
+    svg += fmt::format(R"(<text class="tick" x="{}" y="{:.1f}" text-anchor="end">{}</text><rect class="{} fill" x="{}" y="{:.1f}" width="{:.1f}" height="12"/>)"
+                       R"(<text class="tick" x="{:.1f}" y="{:.1f}">{}</text>)",
                        label - 8, y + 10, bar.label, bar.kind == UlpBin::Kind::beyond ? "bad" : "s0", label, y, std::max(length, bar.count > 0 ? 1.0 : 0.0), label + length + 8, y + 10, bar.count);
     y += row;
   }
