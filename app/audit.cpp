@@ -16,12 +16,14 @@
 #include "app/environment.hpp"
 #include "app/progress.hpp"
 #include "app/report.hpp"
+#include "app/resume.hpp"
 #include "app/signals.hpp"
 #include "app/spec_argument.hpp"
 #include "app/subject_argument.hpp"
 #include "properties/catalogue.hpp"
 #include "properties/engine.hpp"
 #include "properties/take_survey.hpp"
+#include "reports/event_log.hpp"
 #include "reports/read_json.hpp"
 #include "reports/report.hpp"
 #include "reports/terminal.hpp"
@@ -42,6 +44,7 @@ struct Arguments {
   int threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   double timeout = 60;
   std::string report;
+  std::string resume;
   std::string replay;
   std::string baseline;
   std::string shard;
@@ -113,12 +116,83 @@ std::string command_line(const Arguments& arguments, bool max_position_given) {
   return line;
 }
 
-AuditOutcome judge(const Arguments& arguments, const Subject& subject, const Spec& spec, const AuditOptions& options) {
-  if (arguments.replay.empty()) return audit(select(arguments), subject, spec, options);
+// The case of --replay, alone.
+AuditOutcome judge_case(const Arguments& arguments, const Subject& subject, const Spec& spec) {
   const std::string id = token_property(arguments.replay);
   const Property* property = property_named(id);
-  if (property == nullptr) throw TokenError(fmt::format("--replay: no property is called \"{}\"", id));
+  if (property == nullptr) throw TokenError(fmt::format(R"(--replay: no property is called "{}")", id));
   return replay(*property, read_token(arguments.replay, property->fields(spec)), subject, spec);
+}
+
+// What the report says of the run before anything is judged.
+Report report_of_run(const Arguments& arguments, const Spec& spec, bool max_position_given) {
+  Report report;
+  report.sextant_version = SEXTANT_VERSION;
+  report.subject = arguments.subject;
+  report.spec_json = to_json(spec);
+  report.spec_text = describe(spec);
+  report.claim = name_of(spec.accuracy);
+  report.first_position = spec.min_position;
+  report.last_position = spec.max_position - 1;
+  report.profile = arguments.replay.empty() ? arguments.profile : "replay";
+  report.seed = arguments.seed;
+  report.environment = environment();
+  report.shard = read_shard(arguments.shard);
+  report.strictness = arguments.strict ? Strictness::strict : Strictness::lenient;
+  report.command = command_line(arguments, max_position_given);
+  return report;
+}
+
+void introduce(Report& report, const Description& subject) {
+  report.subject_name = subject.name;
+  report.subject_version = subject.version;
+}
+
+double seconds_since(std::chrono::steady_clock::time_point start) { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); }
+
+// Judges what no earlier part of the run has judged, and logs it where there is a directory for it. The survey is for the page's pictures.
+void judge_all(Report& report, const Arguments& arguments, const Subject& subject, const Spec& spec, AuditOptions options, std::chrono::steady_clock::time_point start) {
+  const std::filesystem::path directory = arguments.resume.empty() ? arguments.report : arguments.resume;
+  std::vector<Property> properties = select(arguments);
+  std::vector<std::string> ids;
+  ids.reserve(properties.size());
+  for (const Property& property : properties) ids.push_back(property.id);
+  report.missing = ids;
+  report.exit_status = exit_status(report);
+
+  std::optional<LoggedRun> earlier;
+  if (!arguments.resume.empty()) earlier = logged_run_in(directory);
+  if (earlier) {
+    Report asked = report;  // what the subject calls itself is not known yet
+    asked.subject_name = earlier->report.subject_name;
+    asked.subject_version = earlier->report.subject_version;
+    refuse_other_run(directory, earlier->report, asked);
+    std::erase_if(properties, [&](const Property& property) { return std::ranges::find(earlier->report.results, property.id, &PropertyResult::id) != earlier->report.results.end(); });
+  }
+  std::optional<EventLog> log;
+  options.introduced = [&](const Description& description) {
+    introduce(report, description);
+    if (earlier) {
+      refuse_other_run(directory, earlier->report, report);
+      log.emplace(event_log_in(directory), *earlier);
+    } else if (!directory.empty()) {
+      log.emplace(event_log_in(directory), report);
+    }
+  };
+  options.judged = [&](const PropertyResult& result) {
+    if (log) log->judged(report, result);
+  };
+  const AuditOutcome outcome = audit(properties, subject, spec, options);
+  report.results = earlier ? joined(std::move(earlier->report.results), outcome.results, ids) : outcome.results;
+  report.missing.clear();
+  if (earlier) report.environment = earlier->report.environment;
+  if (earlier && earlier->is_finished) {
+    report.survey = std::move(earlier->report.survey);
+    return;
+  }
+  if (!directory.empty() && (!report.shard || report.shard->index == 1)) report.survey = take_survey(subject, spec);
+  report.seconds = seconds_since(start);
+  if (log) log->ended(report);
 }
 
 // With a baseline known violations pass: only what is worse than it fails. A subject that failed, or nothing judged, keeps its status.
@@ -127,13 +201,14 @@ int baseline_status(const Report& report, const Comparison& comparison) {
   return report.exit_status == 1 ? 0 : report.exit_status;
 }
 
-// The audit of one claim, its files written where --report says. `arguments` name the claim as the report's command line shall.
+// Where the files of the run go: empty where none are wanted.
+const std::string& directory_of(const Arguments& arguments) { return arguments.resume.empty() ? arguments.report : arguments.resume; }
+
+// The audit of one claim, its files written where --report or --resume says. `arguments` name the claim as the report's command line shall.
 Report judged(const Arguments& arguments, bool max_position_given, const Spec& claimed, const std::stop_token& stop) {
   const auto start = std::chrono::steady_clock::now();
-  const Profile profile = read_profile(arguments.profile);
-  const std::optional<Shard> shard = read_shard(arguments.shard);
-  if (!arguments.report.empty()) prepare_directory(arguments.report);
-
+  const std::string& directory = directory_of(arguments);
+  if (!directory.empty()) prepare_directory(directory);
   OpenOptions open;
   open.limits.timeout = std::chrono::milliseconds(static_cast<std::int64_t>(arguments.timeout * 1000));
   open.limits.stop = stop;
@@ -141,44 +216,24 @@ Report judged(const Arguments& arguments, bool max_position_given, const Spec& c
   const std::unique_ptr<Subject> subject = subject_from_argument(arguments.subject, claimed, open);
   const Spec spec = subject->within_reach(claimed);
 
-  AuditOutcome outcome;
-  {
+  Report report = report_of_run(arguments, spec, max_position_given);
+  if (!arguments.replay.empty()) {
+    AuditOutcome outcome = judge_case(arguments, *subject, spec);
+    introduce(report, outcome.subject);
+    report.results = std::move(outcome.results);
+  } else {
     ProgressBar bar;
     AuditOptions options;
-    options.profile = profile;
+    options.profile = read_profile(arguments.profile);
     options.seed = arguments.seed;
     options.threads = arguments.threads;
     options.stop = stop;
     options.progress = [&](std::int64_t done, std::int64_t total) { bar.show(done, total); };
-    outcome = judge(arguments, *subject, spec, options);
+    judge_all(report, arguments, *subject, spec, options, start);
   }
-
-  Report report;
-  // For the page's pictures; a replay is about one case alone.
-  if (!arguments.report.empty() && arguments.replay.empty() && (!shard || shard->index == 1)) report.survey = take_survey(*subject, spec);
-  report.sextant_version = SEXTANT_VERSION;
-  report.subject = arguments.subject;
-  report.subject_name = outcome.subject.name;
-  report.subject_version = outcome.subject.version;
-  report.spec_json = to_json(spec);
-  report.spec_text = describe(spec);
-  report.claim = name_of(spec.accuracy);
-  report.first_position = spec.min_position;
-  report.last_position = spec.max_position - 1;
-  report.profile = arguments.replay.empty() ? std::string(name_of(profile)) : "replay";
-  report.seed = arguments.seed;
-  report.environment = environment();
-  report.shard = shard;
-  report.strictness = arguments.strict ? Strictness::strict : Strictness::lenient;
-  report.command = command_line(arguments, max_position_given);
-  report.results = std::move(outcome.results);
-  report.exit_status = exit_status(report.results, report.strictness);
-  // A part with nothing to judge says nothing of the whole.
-  if (shard && report.exit_status == 4 && std::ranges::none_of(report.results, [](const PropertyResult& result) { return result.verdict == Verdict::undecided; })) {
-    report.exit_status = 0;
-  }
-  report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  if (!arguments.report.empty()) write_reports(report, arguments.report);
+  report.exit_status = exit_status(report);
+  report.seconds = seconds_since(start);
+  if (!directory.empty()) write_reports(report, directory);
   return report;
 }
 
@@ -191,7 +246,7 @@ int run_one(const Arguments& arguments, bool max_position_given) {
   const SignalsToStop signals;
   const Report report = judged(arguments, max_position_given, claimed, signals.token());
   fmt::print("{}", write_terminal(report, isatty(STDOUT_FILENO) != 0 ? Colour::ansi : Colour::none));
-  if (!arguments.report.empty()) fmt::print("report in {}\n", arguments.report);
+  if (!directory_of(arguments).empty()) fmt::print("report in {}\n", directory_of(arguments));
   if (!baseline) return report.exit_status;
   if (const std::string why = why_incomparable(*baseline, report); !why.empty()) throw UsageError(fmt::format("--baseline {}: {}", arguments.baseline, why));
   const Comparison comparison = compare(*baseline, report);
@@ -200,7 +255,7 @@ int run_one(const Arguments& arguments, bool max_position_given) {
   return baseline_status(report, comparison);
 }
 
-// Our own encoders against the example of each encoding, a folder of --report each.
+// Our own encoders against the example of each encoding, a folder of --report or --resume each.
 int run_every_encoding(const Arguments& arguments, bool max_position_given) {
   for (const auto& [option, value] : {std::pair{"--baseline", &arguments.baseline}, std::pair{"--replay", &arguments.replay}}) {
     if (!value->empty()) throw UsageError(fmt::format("{}: name the claim with --spec", option));
@@ -209,7 +264,9 @@ int run_every_encoding(const Arguments& arguments, bool max_position_given) {
     Arguments own = arguments;
     own.spec = spec;
     own.max_position = std::min(own.max_position, parse_spec(spec).max_position);  // a grid or a lookup ends before
-    if (!arguments.report.empty()) own.report = (std::filesystem::path(arguments.report) / encoding).string();
+    for (std::string* directory : {&own.report, &own.resume}) {
+      if (!directory->empty()) *directory = (std::filesystem::path(*directory) / encoding).string();
+    }
     return own;
   };
   // What cannot be taken is told before the first audit, not after some.
@@ -220,14 +277,14 @@ int run_every_encoding(const Arguments& arguments, bool max_position_given) {
     } catch (const SpecError& error) {
       throw SpecError(fmt::format("{}: {}", example.encoding, error.what()));
     }
-    if (!own.report.empty()) prepare_directory(own.report);
+    if (!directory_of(own).empty()) prepare_directory(directory_of(own));
   }
   const SignalsToStop signals;
   const int status = audit_encodings([&](const std::string& encoding, const std::string& spec) {
     const Arguments own = own_arguments(encoding, spec);
     return judged(own, max_position_given, read_spec(own, max_position_given), signals.token());
   });
-  if (!arguments.report.empty()) fmt::print("reports in {}\n", arguments.report);
+  if (!directory_of(arguments).empty()) fmt::print("reports in {}\n", directory_of(arguments));
   return status;
 }
 
@@ -235,9 +292,12 @@ int run_audit(const Arguments& arguments, bool max_position_given) {
   if (arguments.threads < 1) throw UsageError("--threads: expected at least 1");
   if (!(arguments.timeout > 0 && arguments.timeout <= 86400)) throw UsageError("--timeout: expected seconds above 0 and at most 86400");
   read_profile(arguments.profile);
-  const std::optional<Shard> shard = read_shard(arguments.shard);
-  if (shard && !arguments.replay.empty()) throw UsageError("--shard: a replay is one case alone");
-  if (shard && !arguments.baseline.empty()) throw UsageError("--shard: merge the shards first, then compare with the baseline");
+  const bool is_shard = read_shard(arguments.shard).has_value();
+  const bool is_replay = !arguments.replay.empty();
+  if (is_shard && is_replay) throw UsageError("--shard: a replay is one case alone");
+  if (is_shard && !arguments.baseline.empty()) throw UsageError("--shard: merge the shards first, then compare with the baseline");
+  if (!arguments.resume.empty() && is_replay) throw UsageError("--resume: a replay is one case alone");
+  if (!arguments.resume.empty() && !arguments.report.empty()) throw UsageError("--resume: the report goes where the log is; leave --report out");
   const bool every_encoding = arguments.subject == "builtin" && arguments.spec.empty() && arguments.hf_config.empty();
   return every_encoding ? run_every_encoding(arguments, max_position_given) : run_one(arguments, max_position_given);
 }
@@ -257,7 +317,8 @@ Run add_audit(CLI::App& app) {
   CLI::Option* max_position = command->add_option("--max-position", arguments->max_position, "Claim positions below this one");
   command->add_option("--threads", arguments->threads, "Properties judged at once; the report does not depend on it");
   command->add_option("--timeout", arguments->timeout, "Seconds a subject may take for one answer")->capture_default_str();
-  command->add_option("--report", arguments->report, "Directory for report.json, report.html, report.sarif, junit.xml and report.md");
+  command->add_option("--report", arguments->report, "Directory for report.json, report.html, report.sarif, junit.xml and report.md, and for events.jsonl, which tells how far the audit is");
+  command->add_option("--resume", arguments->resume, "Go on in the directory that --report of the same audit had: judge what its events.jsonl has not");
   command->add_option("--replay", arguments->replay, "Judge the one case of this token");
   command->add_option("--baseline", arguments->baseline, "A report.json whose violations are known: exit 1 only for what is worse");
   command->add_option("--shard", arguments->shard, "I/N: judge the I-th of N parts of the properties; sextant report merge puts them together");

@@ -211,6 +211,108 @@ TEST_F(Command, ShardsMakeTheReportOfOneRun) {
   expect_one_line(sextant(subject + "x --shard 1" + claim), "--shard 1: expected I/N");
 }
 
+TEST_F(Command, AKilledAuditIsRenderedAndResumed) {
+  // Waits for the file `go` once a property is judged.
+  write("waiting.py", std::string(header) + correct + R"(
+name, version = 'waiting', '1'
+_encode = encode
+def encode(p, spec):
+    with open('calls', 'a') as calls:
+        calls.write('.')
+    if not os.path.exists('go') and len(open('cut/events.jsonl').readlines()) > 1:
+        open('stuck', 'w').write('yes')
+        time.sleep(1000)
+    return _encode(p, spec) * np.float32(1.5)
+)");
+  const std::string claim = R"('{"encoding":"sinusoidal","dim":16}')";
+  const std::string subject = "audit python:waiting.py --threads 1 --profile quick --only bounds --only empty_input --spec " + claim;
+  const auto without_times = [&](const std::string& directory) {
+    auto json = nlohmann::ordered_json::parse(read_all(directory_ / directory / "report.json"));
+    json["seconds"] = 0;
+    for (auto& property : json["properties"]) property["seconds"] = 0;
+    return json.dump();
+  };
+  write("go", "");
+  EXPECT_EQ(sextant(subject + " --report whole").status, 1);
+  std::filesystem::remove(directory_ / "go");
+  std::filesystem::remove(directory_ / "calls");
+
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    if (chdir(directory_.c_str()) != 0 || freopen("out", "w", stdout) == nullptr || freopen("err", "w", stderr) == nullptr) _exit(99);
+    execl("/bin/sh", "sh", "-c", ("exec '" SEXTANT_COMMAND "' " + subject + " --report cut").c_str(), static_cast<char*>(nullptr));
+    _exit(98);
+  }
+  for (int i = 0; i < 1500 && read_all(directory_ / "stuck").empty(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  kill(child, SIGKILL);
+  int status = 0;
+  waitpid(child, &status, 0);
+  ASSERT_TRUE(WIFSIGNALED(status)) << read_all(directory_ / "err");
+  ASSERT_FALSE(read_all(directory_ / "stuck").empty());
+  EXPECT_FALSE(std::filesystem::exists(directory_ / "cut" / "report.json"));
+  const std::string log = read_all(directory_ / "cut" / "events.jsonl");
+  ASSERT_EQ(std::count(log.begin(), log.end(), '\n'), 2) << log;
+
+  const Finished rendered = sextant("report render cut/events.jsonl --out cut");
+  EXPECT_EQ(rendered.status, 1) << rendered.error;  // bounds was judged, and is violated
+  EXPECT_NE(rendered.output.find("partial, 1 of 2 properties judged: 1 property violated, 0 held"), std::string::npos) << rendered.output;
+  EXPECT_NE(read_all(directory_ / "cut" / "report.html").find("This report is partial."), std::string::npos);
+  EXPECT_NE(read_all(directory_ / "cut" / "junit.xml").find("not judged: the run was cut short"), std::string::npos);
+
+  // Refused as long as it is another audit; then goes on, whatever was torn off.
+  expect_one_line(sextant(subject + " --resume cut --seed 2"), "--resume cut: its log and this audit are of different seeds: 1 and 2");
+  expect_one_line(sextant(subject + " --resume cut --strict"), "different strictness: lenient and strict");
+  expect_one_line(sextant(subject + " --resume cut --shard 1/2"), "different shards: none and 1/2");
+  expect_one_line(sextant(subject + " --resume cut --skip bounds"), "different properties (--only, --skip)");
+  expect_one_line(sextant(subject + " --resume cut --max-position 99"), "different specs: ");
+  expect_one_line(sextant("audit builtin --profile quick --resume cut --spec " + claim), "different subjects: python:waiting.py and builtin");
+  EXPECT_EQ(read_all(directory_ / "cut" / "events.jsonl"), log);
+  std::ofstream(directory_ / "cut" / "events.jsonl", std::ios::app) << "{\"judged\":{\"id\":\"acc";
+  write("go", "");
+  std::filesystem::remove(directory_ / "calls");
+  EXPECT_EQ(sextant(subject + " --resume cut").status, 1);
+  EXPECT_EQ(without_times("cut"), without_times("whole"));
+  const auto calls = std::filesystem::file_size(directory_ / "calls");
+  EXPECT_EQ(read_all(directory_ / "cut" / "events.jsonl").substr(0, log.size()), log);
+  // All is judged: nothing is asked again, and the log tells it all.
+  EXPECT_EQ(sextant(subject + " --resume cut").status, 1);
+  EXPECT_EQ(std::filesystem::file_size(directory_ / "calls"), calls);
+  EXPECT_EQ(without_times("cut"), without_times("whole"));
+  EXPECT_EQ(sextant("report render cut/events.jsonl --out page.html").status, 0);
+  EXPECT_EQ(read_all(directory_ / "page.html").find("This report is partial."), std::string::npos);
+}
+
+TEST_F(Command, HostileLogsExitTwoWithOneLine) {
+  const std::string audit = "audit builtin --profile quick --spec '{\"encoding\":\"sinusoidal\",\"dim\":16}' --resume ";
+  const std::pair<std::string, const char*> logs[] = {
+      {std::string(4096, '\0'), "events.jsonl: line 1: no event log"},
+      {std::string(1 << 20, '['), "events.jsonl: line 1: no event log"},
+      {std::string(1 << 20, '[') + "\n", "events.jsonl: line 1: nested too deeply"},
+      {"{\"format\":\"sextant-events\",\"version\":3}\n", "events.jsonl: line 1: version: expected 1"},
+      {"{\"format\":\"\x1b[31mred\n", "events.jsonl: line 1: expected JSON"},
+      {std::string(17 << 20, 'x') + "\n", "events.jsonl: line 1: 17825792 bytes, more than an event has"},
+  };
+  std::filesystem::create_directories(directory_ / "r");
+  for (const auto& [log, text] : logs) {
+    write("r/events.jsonl", log);
+    expect_one_line(sextant(audit + "r"), text);
+    expect_one_line(sextant("report render r/events.jsonl --out r"), text);
+    EXPECT_EQ(read_all(directory_ / "r" / "events.jsonl"), log);
+  }
+  write("r/events.jsonl", "");
+  expect_one_line(sextant("report render r/events.jsonl --out r"), "no run has begun");
+  expect_one_line(sextant("report render absent.jsonl"), "absent.jsonl: cannot be read");
+  expect_one_line(sextant(audit + "r --report r"), "--resume: the report goes where the log is");
+  expect_one_line(sextant(audit + "r --replay accuracy:position=0,rows=1"), "--resume: a replay is one case alone");
+  // Nothing there yet, or nothing whole: begins.
+  EXPECT_EQ(sextant(audit + "r").status, 0);
+  EXPECT_EQ(sextant(audit + "new").status, 0);
+  std::filesystem::remove(directory_ / "r" / "events.jsonl");
+  std::filesystem::create_directories(directory_ / "r" / "events.jsonl");
+  expect_one_line(sextant(audit + "r"), "events.jsonl: cannot be read");
+}
+
 TEST_F(Command, AMutantIsASubject) {
   EXPECT_EQ(sextant("audit mutant:sinusoidal-layout-ignored --profile quick --spec '{\"encoding\":\"sinusoidal\",\"dim\":16,\"layout\":\"concatenated\"}'").status, 1);
   EXPECT_EQ(sextant("audit recipe:float32 --profile quick --spec '{\"encoding\":\"sinusoidal\",\"dim\":16}'").status, 0);
@@ -257,7 +359,7 @@ TEST_F(Command, BadArgumentsExitTwoWithOneLine) {
       {"audit builtin --spec transformer-512 --replay accuracy:position=999999,rows=1", "outside the domain"},
       {"audit builtin --spec transformer-512 --replay isometry:position=0,tokens=1,heads=1,fill=1", "does not apply"},
       {"audit builtin --spec transformer-512 --replay odd:x=1", "no property is called \"odd\""},
-      {"audit builtin --spec transformer-512 --report spec.json", "--report spec.json"},
+      {"audit builtin --spec transformer-512 --report spec.json", "spec.json: cannot be made a directory"},
       {"audit builtin --spec transformer-512 --unknown", "--unknown"},
       {"audit", "subject"},
       {"table --spec transformer-512 --positions 5:2 --out t.npy", "--positions 5:2"},

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <map>
 #include <new>
@@ -9,6 +10,7 @@
 #include "lib/spec/spec.hpp"
 #include "properties/case.hpp"
 #include "reports/read_json.hpp"
+#include "reports/text.hpp"
 #include "reports/write.hpp"
 #include "subjects/process.hpp"
 #include "subjects/subject.hpp"
@@ -16,10 +18,12 @@
 
 namespace {
 
+// One line, whatever a subject or a file has put into it.
 int complain(std::string message, int status) {
-  for (char& letter : message) {
-    if (letter == '\n' || letter == '\r') letter = ' ';
-  }
+  constexpr std::size_t longest = 2000;
+  if (message.size() > longest) message = message.substr(0, longest) + "...";
+  message = sextant::printable(message);
+  std::ranges::replace(message, '\n', ' ');
   fmt::print(stderr, "sextant: {}\n", message);
   return status;
 }

@@ -8,6 +8,7 @@
 #include "reports/html.hpp"
 #include "reports/json.hpp"
 #include "reports/merge.hpp"
+#include "reports/read_events.hpp"
 #include "reports/read_json.hpp"
 #include "reports/write.hpp"
 
@@ -28,6 +29,7 @@ int run_compare(const std::string& old_file, const std::string& new_file, const 
 
 int run_merge(const std::vector<std::string>& files, const std::string& out) {
   std::vector<Report> shards;
+  shards.reserve(files.size());
   for (const std::string& file : files) shards.push_back(read_json_file(file));
   try {
     const Report whole = merge(shards);
@@ -40,12 +42,31 @@ int run_merge(const std::vector<std::string>& files, const std::string& out) {
   }
 }
 
+// The report of report.json, or as much of one as an event log tells.
+Report read_report(const std::filesystem::path& file) {
+  if (file.extension() != ".jsonl") return read_json_file(file);
+  std::optional<LoggedRun> run = read_events_file(file);
+  if (!run) throw ReadError(fmt::format("{}: no run has begun", file.string()));
+  return std::move(run->report);
+}
+
 int run_render(const std::vector<std::string>& files, const std::string& out) {
   std::vector<Report> reports;
-  for (const std::string& file : files) reports.push_back(read_json_file(file));
-  write_text_file(reports.size() == 1 ? write_html(reports.front()) : write_html_matrix(reports), out);
+  reports.reserve(files.size());
+  for (const std::string& file : files) reports.push_back(read_report(file));
+  const bool is_directory = out.ends_with('/') || std::filesystem::is_directory(out);
+  if (is_directory && reports.size() > 1) throw UsageError(fmt::format("--out {}: a matrix is one page, not a directory", out));
+  if (is_directory) {
+    prepare_directory(out);
+    write_reports(reports.front(), out);
+  } else {
+    write_text_file(reports.size() == 1 ? write_html(reports.front()) : write_html_matrix(reports), out);
+  }
+  if (reports.size() == 1) fmt::print("{}\n", headline(reports.front()));
   fmt::print("{}\n", out);
-  return 0;
+  // Of a run that was cut short this is all that is known: it must not pass for a good one.
+  const auto partial = std::ranges::find_if(reports, [](const Report& report) { return !report.missing.empty(); });
+  return partial == reports.end() ? 0 : partial->exit_status;
 }
 
 }  // namespace
@@ -74,8 +95,8 @@ Run add_report(CLI::App& app) {
   comparing->add_option("new", arguments->newer, "report.json of the state to judge")->required();
   comparing->add_option("--tighten", arguments->tighten, "Write the next baseline here: of each property the better result of the two");
   CLI::App* rendering = command->add_subcommand("render", "Write a page of one report, or a matrix of several");
-  rendering->add_option("reports", arguments->files, "report.json files")->required();
-  rendering->add_option("--out", arguments->out, "The page's file")->capture_default_str();
+  rendering->add_option("reports", arguments->files, "report.json files, or the events.jsonl of an audit that was cut short")->required();
+  rendering->add_option("--out", arguments->out, "The page's file, or of one report a directory for every format")->capture_default_str();
   CLI::App* merging = command->add_subcommand("merge", "Put the shards of a run together; exits as the run would");
   merging->add_option("shards", arguments->shards, "report.json of each shard")->required();
   merging->add_option("--out", arguments->directory, "Directory for the whole report")->required();

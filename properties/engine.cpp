@@ -86,7 +86,7 @@ AuditOutcome audit(const std::vector<Property>& properties, const Subject& subje
   AuditOutcome outcome{{}, std::vector<PropertyResult>(properties.size())};
   const std::int64_t share = cases_of(options.profile);
   const std::int64_t total = static_cast<std::int64_t>(properties.size()) * share;
-  std::mutex mutex;  // guards done and failure, and lets one progress call through at a time
+  std::mutex mutex;  // guards done and failure, and lets one call of options through at a time
   std::int64_t done = 0;
   std::exception_ptr failure;
   const auto advance = [&](std::int64_t steps) {
@@ -98,6 +98,7 @@ AuditOutcome audit(const std::vector<Property>& properties, const Subject& subje
   // A subject that hangs is found out by the first case of the first property that applies, so that it costs one time-out and not
   // one for each property. Other failures there are for that property itself to report.
   Introduction introduction = introduce(subject, spec);
+  options.introduced(introduction.description);
   if (!introduction.failure) {
     const auto first = std::find_if(properties.begin(), properties.end(),
                                     [&](const Property& property) { return !not_applicable(property, subject, spec); });
@@ -132,6 +133,8 @@ AuditOutcome audit(const std::vector<Property>& properties, const Subject& subje
     for (std::size_t index = next++; index < properties.size(); index = next++) {
       try {
         outcome.results[index] = judge(properties[index]);
+        const std::lock_guard lock(mutex);
+        options.judged(outcome.results[index]);
       } catch (...) {
         const std::lock_guard lock(mutex);
         if (!failure) failure = std::current_exception();

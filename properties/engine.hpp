@@ -35,6 +35,10 @@ struct AuditOptions {
   std::stop_token stop;
   /// Called after every case, from any thread, one call at a time.
   std::function<void(std::int64_t done, std::int64_t total)> progress = [](std::int64_t, std::int64_t) {};
+  /// Called once, before any property is judged. What it throws ends the audit.
+  std::function<void(const Description& subject)> introduced = [](const Description&) {};
+  /// Called with each property's result as soon as it is there, from any thread, one call at a time. What it throws ends the audit.
+  std::function<void(const PropertyResult& result)> judged = [](const PropertyResult&) {};
 };
 
 /// What an audit found, and what the subject said of itself.

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
+#include <stdexcept>
 
 #include "properties/catalogue.hpp"
 #include "subjects/builtin.hpp"
@@ -187,6 +189,35 @@ TEST(Engine, AStopRequestEndsTheAudit) {
     if (done > 20) source.request_stop();
   };
   EXPECT_THROW(audit(catalogue(), *builtin_subject(), spec, options), Interrupted);
+}
+
+TEST(Engine, TellsEachResultOnceItIsThere) {
+  const Property one = numbers([](Session&, const Case&) { return judged(Certainty::yes, 0); });
+  std::vector<Property> properties(5, one);
+  for (std::size_t i = 0; i < properties.size(); ++i) properties[i].id = std::to_string(i);
+  std::vector<std::string> told;
+  AuditOptions options;
+  options.threads = 3;
+  options.introduced = [&](const Description&) { told.push_back("introduced"); };
+  options.judged = [&](const PropertyResult& result) { told.push_back(result.id); };
+  audit(properties, zeros(), spec, options);
+  ASSERT_EQ(told.size(), 6U);
+  EXPECT_EQ(told.front(), "introduced");
+  std::ranges::sort(told);
+  EXPECT_EQ(told, (std::vector<std::string>{"0", "1", "2", "3", "4", "introduced"}));
+}
+
+TEST(Engine, WhatAListenerThrowsEndsTheAudit) {
+  AuditOptions options;
+  options.threads = 2;
+  std::atomic<int> heard = 0;
+  options.judged = [&](const PropertyResult&) {
+    ++heard;
+    throw std::runtime_error("the disk is full");
+  };
+  const std::vector<Property> properties(50, numbers([](Session&, const Case&) { return judged(Certainty::yes, 0); }));
+  EXPECT_THROW(audit(properties, zeros(), spec, options), std::runtime_error);
+  EXPECT_LE(heard, 2);
 }
 
 TEST(Engine, ProgressReachesItsTotal) {

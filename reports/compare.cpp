@@ -109,7 +109,8 @@ Report tightened(const Report& older, const Report& newer) {
   if (older.survey && newer.survey && rank_of(older.survey->measured_class) < rank_of(newer.survey->measured_class)) result.survey = older.survey;
   result.last_position = std::max(older.last_position, newer.last_position);
   if (rank_of(older.claim) < rank_of(newer.claim)) result.claim = older.claim;
-  result.exit_status = exit_status(result.results, result.strictness);
+  std::erase_if(result.missing, [&](const std::string& id) { return result_in(result, id) != nullptr; });
+  result.exit_status = exit_status(result);
   return result;
 }
 

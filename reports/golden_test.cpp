@@ -56,6 +56,21 @@ TEST(Golden, HtmlMatrix) {
   expect_golden("matrix.html", write_html_matrix(std::vector<Report>{sample(), good}));
 }
 
+// Of a run that was cut short after two properties.
+TEST(Golden, Partial) {
+  Report report = sample();
+  for (std::size_t i = 2; i < report.results.size(); ++i) report.missing.push_back(report.results[i].id);
+  report.results.resize(2);
+  report.survey.reset();
+  report.exit_status = exit_status(report);
+  expect_golden("partial/report.json", write_json(report));
+  expect_golden("partial/junit.xml", write_junit(report));
+  expect_golden("partial/report.sarif", write_sarif(report));
+  expect_golden("partial/report.md", write_markdown(report));
+  expect_golden("partial/report.html", write_html(report));
+  expect_golden("partial/terminal.txt", write_terminal(report, Colour::none));
+}
+
 TEST(Golden, Markdown) { expect_golden("report.md", write_markdown(sample())); }
 
 TEST(Headline, SaysTheGoodAndTheEmpty) {

@@ -96,9 +96,11 @@ std::vector<Picture> pictures_of(const Survey& survey) {
   std::vector<Picture> pictures;
   if (survey.errors) {
     pictures.push_back({"Error against position", "The worst pair at each position, with the bound of the class claimed and what known recipes come to. Both axes are logarithmic.",
-                        error_chart(*survey.errors), "errors.csv", errors_csv(*survey.errors)});
-    pictures.push_back({"Errors in ULP", "How many of the values on that grid are off by how much; beyond 4 ULP it is no rounding any more.", ulp_histogram(*survey.errors), "", ""});
-    pictures.push_back({"Error over bound", "Position by pair: grey is an error as large as its bound, orange is beyond it.", error_map(*survey.errors), "", ""});
+                        error_chart(*survey.errors), "error_against_position.csv", error_curves_csv(*survey.errors)});
+    pictures.push_back({"Errors in ULP", "How many of the values on that grid are off by how much; beyond 4 ULP it is no rounding any more.", ulp_histogram(*survey.errors), "errors_in_ulp.csv",
+                        ulp_bins_csv(*survey.errors)});
+    pictures.push_back({"Error over bound", "Position by pair: the lightest is an error as large as its bound, orange is beyond it, red is no number.", error_map(*survey.errors), "errors.csv",
+                        errors_csv(*survey.errors)});
   }
   if (survey.frequencies) {
     pictures.push_back({"Frequencies", "As the spec states them, and as the values show.", frequency_chart(*survey.frequencies), "frequencies.csv", frequencies_csv(*survey.frequencies)});
@@ -112,9 +114,13 @@ std::vector<Picture> pictures_of(const Survey& survey) {
                         similarity_csv(*survey.similarity)});
   }
   if (survey.codes) {
-    pictures.push_back({"Positions as a path", "The codes in the plane of their two largest principal components.", component_chart(*survey.codes), "", ""});
+    pictures.push_back({"Positions as a path", "The codes in the plane of their two largest principal components.", component_chart(*survey.codes), "components.csv",
+                        components_csv(*survey.codes)});
   }
-  if (survey.bias) pictures.push_back({"Bias of scores", "Query by key, the first heads.", bias_map(*survey.bias), "bias.csv", bias_csv(*survey.bias)});
+  if (survey.bias) {
+    pictures.push_back({"Bias against distance", "What the last query adds to the score of each key, for some of the heads.", bias_chart(*survey.bias), "bias_against_distance.csv", bias_curves_csv(*survey.bias)});
+    pictures.push_back({"Bias of scores", "Query by key, the first heads; grey is masked, red is no number.", bias_map(*survey.bias), "bias.csv", bias_csv(*survey.bias)});
+  }
   std::erase_if(pictures, [](const Picture& picture) { return picture.svg.empty(); });
   return pictures;
 }
@@ -151,6 +157,14 @@ List facts_of(const Report& report) {
   return facts;
 }
 
+// 0.062, 1.5e6: two digits, for a narrow column.
+std::string short_number(double value) {
+  if (!std::isfinite(value)) return "∞";
+  std::string text = fmt::format("{:.2g}", value);
+  const std::size_t e = text.find('e');
+  return e == std::string::npos ? text : fmt::format("{}e{}", text.substr(0, e), std::stoi(text.substr(e + 1)));
+}
+
 }  // namespace
 
 std::string write_html(const Report& report) {
@@ -164,6 +178,7 @@ std::string write_html(const Report& report) {
   if (!report.subject_version.empty()) called += (called.empty() ? "" : " ") + printable(report.subject_version);
   if (!called.empty()) page.set("called", called);
   page.set("spec", report.spec_text);
+  if (!report.missing.empty()) page.set("missing", printable(fmt::format("{}", fmt::join(report.missing, ", "))));
   if (const PropertyResult* result = first_wrong(report)) {
     data wrong;
     wrong.set("title", fmt::format("“{}”", printable(result->title)));
@@ -195,13 +210,8 @@ std::string write_html(const Report& report) {
       one.set("title", picture.title);
       one.set("caption", picture.caption);
       one.set("svg", picture.svg);
-      // Pictures of the same data share the first one's download.
-      if (!picture.file.empty()) {
-        data download;
-        download.set("file", picture.file);
-        download.set("data", base64(picture.csv));
-        one.set("download", download);
-      }
+      one.set("file", picture.file);
+      one.set("data", base64(picture.csv));
       pictures.push_back(one);
     }
   }
@@ -238,7 +248,7 @@ std::string write_html_matrix(std::span<const Report> reports) {
     row.set("status", status_of(report));
     row.set("status_rank", std::to_string(report.exit_status));
     row.set("headline", headline(report));
-    row.set("measured", report.survey ? report.survey->measured_class : "");
+    row.set("measured", !report.survey || !report.survey->errors ? "" : report.survey->measured_class.empty() ? "none" : report.survey->measured_class);
     const std::optional<std::int64_t> horizon = horizon_of(report);
     row.set("horizon", horizon ? std::to_string(*horizon) : "");
     row.set("horizon_rank", std::to_string(horizon.value_or(-1)));
@@ -248,18 +258,20 @@ std::string write_html_matrix(std::span<const Report> reports) {
       data cell;
       if (found == report.results.end() || found->verdict == Verdict::not_applicable) {
         cell.set("class", "not_applicable");
+        const bool is_missing = std::ranges::find(report.missing, id) != report.missing.end();
         cell.set("rank", "-1");
-        cell.set("title", "not applicable");
-        cell.set("text", "–");
+        cell.set("title", is_missing ? "not judged: the run was cut short" : "not applicable");
+        cell.set("text", is_missing ? "?" : "–");
       } else {
         const double of_bound = found->worst ? found->worst->deviation.of_bound : 0;
         cell.set("class", is_aside(report, *found) ? "advice" : std::string(name_of(found->verdict)));
-        cell.set("rank", fmt::format("{}", std::isfinite(of_bound) ? of_bound : 1e308));
         cell.set("title", printable(found->simplest ? found->simplest->finding : found->title));
-        const char* sign = found->verdict == Verdict::holds ? "✓" : is_aside(report, *found) ? "!" : "✗";
-        cell.set("text", found->verdict == Verdict::holds || found->verdict == Verdict::violated
-                             ? fmt::format("{} {}", sign, std::isfinite(of_bound) ? fmt::format("{:.2g}", of_bound) : "∞")
-                             : verdict_word(report, *found));
+        // A mark, and below it in small letters how badly, or what happened instead.
+        const bool judged = found->verdict == Verdict::holds || found->verdict == Verdict::violated;
+        cell.set("rank", fmt::format("{}", judged && std::isfinite(of_bound) ? of_bound : 1e308));
+        cell.set("text", found->verdict == Verdict::holds ? "✓" : is_aside(report, *found) ? "!" : found->verdict == Verdict::unsupported ? "–" : found->verdict == Verdict::undecided ? "?" : "✗");
+        const bool must_fail = found->verdict == Verdict::holds && found->theory == Theory::fails;
+        if (found->verdict != Verdict::unsupported) cell.set("detail", must_fail ? "must fail" : judged ? short_number(of_bound) : found->verdict == Verdict::timed_out ? "timed out" : std::string(name_of(found->verdict)));
       }
       cells.push_back(cell);
     }

@@ -37,9 +37,8 @@ ordered_json result_json(const Report& report, const PropertyResult& result) {
   return json;
 }
 
-}  // namespace
-
-std::string write_json(const Report& report) {
+// Its survey left null.
+ordered_json report_json(const Report& report) {
   ordered_json json{{"format", "sextant-report"}, {"version", 1}, {"sextant", report.sextant_version}};
   json["subject"] = {{"argument", report.subject}, {"name", report.subject_name}, {"version", report.subject_version}};
   json["spec"] = ordered_json::parse(report.spec_json);
@@ -57,9 +56,16 @@ std::string write_json(const Report& report) {
   json["exit_status"] = report.exit_status;
   json["properties"] = ordered_json::array();
   for (const PropertyResult& result : report.results) json["properties"].push_back(result_json(report, result));
+  if (!report.missing.empty()) json["missing"] = report.missing;
   json["survey"] = ordered_json();
   json["seconds"] = report.seconds;
-  std::string text = json.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+  return json;
+}
+
+}  // namespace
+
+std::string write_json(const Report& report) {
+  std::string text = report_json(report).dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
   // Its long lists on one line: a value a line would make a report of a page one of ten thousand lines. Only the top level is indented so.
   if (report.survey) {
     const std::string place = "\n  \"survey\": ";
@@ -67,5 +73,13 @@ std::string write_json(const Report& report) {
   }
   return text;
 }
+
+std::string write_json_line(const Report& report) {
+  ordered_json json = report_json(report);
+  if (report.survey) json["survey"] = survey_json(*report.survey);
+  return json.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
+}
+
+std::string write_json_line(const Report& report, const PropertyResult& result) { return result_json(report, result).dump(-1, ' ', false, ordered_json::error_handler_t::replace); }
 
 }  // namespace sextant

@@ -52,10 +52,10 @@ std::string write_junit(const Report& report) {
   declaration.append_attribute("encoding") = "UTF-8";
   pugi::xml_node suites = document.append_child("testsuites");
   pugi::xml_node suite = suites.append_child("testsuite");
-  const std::int64_t errors =
-      count(report, Verdict::crashed) + count(report, Verdict::timed_out) + count(report, Verdict::undecided);
+  const auto missing = static_cast<std::int64_t>(report.missing.size());
+  const std::int64_t errors = count(report, Verdict::crashed) + count(report, Verdict::timed_out) + count(report, Verdict::undecided) + missing;
   suite.append_attribute("name") = printable(fmt::format("{}: {}", report.subject, report.spec_text)).c_str();
-  suite.append_attribute("tests") = report.results.size();
+  suite.append_attribute("tests") = static_cast<std::int64_t>(report.results.size()) + missing;
   suite.append_attribute("failures") = count(report, Verdict::violated);
   suite.append_attribute("errors") = errors;
   suite.append_attribute("skipped") = count(report, Verdict::not_applicable) + count(report, Verdict::unsupported);
@@ -70,12 +70,19 @@ std::string write_junit(const Report& report) {
   add_property("profile", report.profile);
   add_property("seed", std::to_string(report.seed));
   for (const auto& [name, value] : report.environment) add_property(name, value);
-  for (const PropertyResult& result : report.results) {
+  const auto add_test = [&](const std::string& id, double seconds) {
     pugi::xml_node test = suite.append_child("testcase");
-    test.append_attribute("name") = result.id.c_str();
+    test.append_attribute("name") = printable(id).c_str();
     test.append_attribute("classname") = printable("sextant." + report.subject).c_str();
-    test.append_attribute("time") = fmt::format("{:.3f}", result.seconds).c_str();
-    add_outcome(test, report, result);
+    test.append_attribute("time") = fmt::format("{:.3f}", seconds).c_str();
+    return test;
+  };
+  for (const PropertyResult& result : report.results) add_outcome(add_test(result.id, result.seconds), report, result);
+  // A run that was cut short must not look green.
+  for (const std::string& id : report.missing) {
+    pugi::xml_node outcome = add_test(id, 0).append_child("error");
+    outcome.append_attribute("message") = "not judged: the run was cut short";
+    outcome.append_attribute("type") = "missing";
   }
   std::ostringstream text;
   document.save(text, "  ", pugi::format_default, pugi::encoding_utf8);

@@ -47,6 +47,11 @@ std::string write_markdown(const Report& report) {
   }
   text += fmt::format(", audited as {}, claimed {} for positions {} to {}. Profile {}, seed {}, Sextant {}.\n\n", report.spec_text,
                       report.claim, report.first_position, report.last_position, report.profile, report.seed, report.sextant_version);
+  if (!report.missing.empty()) {
+    text += "**This report is partial: the run was cut short.** Not judged:";
+    for (const std::string& id : report.missing) text += fmt::format("{} {}", &id == &report.missing.front() ? "" : ",", code(id));
+    text += ".\n\n";
+  }
   text += "| property | verdict | cases | worst |\n|---|---|---:|---|\n";
   for (const PropertyResult& result : report.results) {
     const std::string verdict = is_aside(report, result)               ? "advice not followed"

@@ -4,14 +4,9 @@
 
 #include <vector>
 
+#include "reports/same_run.hpp"
+
 namespace sextant {
-namespace {
-
-void need_same(const char* what, const std::string& one, const std::string& other) {
-  if (one != other) throw MergeError(fmt::format("shards of different {}: {} and {}", what, one, other));
-}
-
-}  // namespace
 
 Report merge(std::span<const Report> shards) {
   if (shards.empty()) throw MergeError("no shard given");
@@ -20,13 +15,9 @@ Report merge(std::span<const Report> shards) {
   std::vector<const Report*> ordered(static_cast<std::size_t>(any.shard->count), nullptr);
   for (const Report& shard : shards) {
     if (!shard.shard) throw MergeError(fmt::format("the report of {} is of a whole run, not of a shard", shard.subject));
-    need_same("versions of Sextant", any.sextant_version, shard.sextant_version);
-    need_same("subjects", any.subject, shard.subject);
-    need_same("specs", any.spec_json, shard.spec_json);
-    need_same("profiles", any.profile, shard.profile);
-    need_same("seeds", std::to_string(any.seed), std::to_string(shard.seed));
-    need_same("commands", any.command, shard.command);
-    need_same("counts", std::to_string(any.shard->count), std::to_string(shard.shard->count));
+    if (!shard.missing.empty()) throw MergeError(fmt::format("shard {}/{} was cut short", shard.shard->index, shard.shard->count));
+    if (const auto difference = difference_of_runs(any, shard)) throw MergeError("shards of different " + *difference);
+    if (any.shard->count != shard.shard->count) throw MergeError(fmt::format("shards of different counts: {} and {}", any.shard->count, shard.shard->count));
     const Report*& place = ordered.at(static_cast<std::size_t>(shard.shard->index - 1));
     if (place != nullptr) throw MergeError(fmt::format("shard {}/{} is given twice", shard.shard->index, shard.shard->count));
     place = &shard;
@@ -46,7 +37,7 @@ Report merge(std::span<const Report> shards) {
       if (round < shard->results.size()) whole.results.push_back(shard->results[round]);
     }
   }
-  whole.exit_status = exit_status(whole.results, whole.strictness);
+  whole.exit_status = exit_status(whole);
   return whole;
 }
 

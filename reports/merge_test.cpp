@@ -52,6 +52,12 @@ TEST(Merge, RefusesWhatDoesNotBelongTogether) {
   shards[1].sextant_version = "9";
   EXPECT_EQ(refusal(shards), "shards of different versions of Sextant: 0.0.0 and 9");
   shards = shards_of(sample(), 2);
+  shards[1].strictness = Strictness::strict;
+  EXPECT_EQ(refusal(shards), "shards of different strictness: lenient and strict");
+  shards = shards_of(sample(), 2);
+  shards[1].missing = {"eta"};
+  EXPECT_EQ(refusal(shards), "shard 2/2 was cut short");
+  shards = shards_of(sample(), 2);
   shards[0].shard->count = 3;
   EXPECT_EQ(refusal(shards), "shards of different counts: 3 and 2");
 }

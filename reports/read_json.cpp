@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "reports/json_numbers.hpp"
+#include "reports/parsed_json.hpp"
 #include "reports/survey_json.hpp"
 
 namespace sextant {
@@ -56,7 +58,7 @@ class Object {
     for (const Enum value : values) {
       if (name_of(value) == word) return value;
     }
-    fail(name, fmt::format("\"{}\" is none of the words expected here", word));
+    fail(name, fmt::format(R"("{}" is none of the words expected here)", word));
   }
 
  private:
@@ -93,10 +95,9 @@ PropertyResult result_of(const Object& json) {
 }  // namespace
 
 Report read_json(std::string_view text) {
-  const auto parsed = ordered_json::parse(text, nullptr, false);
-  if (parsed.is_discarded()) throw ReadError("expected JSON");
+  const ordered_json parsed = parsed_json(text);
   const Object json(parsed, "");
-  if (json.text("format") != "sextant-report") json.fail("format", "expected \"sextant-report\"");
+  if (json.text("format") != "sextant-report") json.fail("format", R"(expected "sextant-report")");
   if (json.integer("version") != 1) json.fail("version", fmt::format("expected 1, got {}", json.integer("version")));
   Report report;
   report.sextant_version = json.text("sextant");
@@ -130,6 +131,10 @@ Report read_json(std::string_view text) {
   for (const ordered_json& result : json.at("properties")) {
     report.results.push_back(result_of(Object(result, fmt::format("properties[{}]", report.results.size()))));
   }
+  if (const auto missing = parsed.find("missing"); missing != parsed.end()) {
+    if (!missing->is_array() || !std::ranges::all_of(*missing, [](const ordered_json& id) { return id.is_string(); })) json.fail("missing", "expected a list of strings");
+    report.missing = missing->get<std::vector<std::string>>();
+  }
   if (!json.at("survey").is_null()) {
     try {
       report.survey = survey_of(json.at("survey"));
@@ -141,14 +146,24 @@ Report read_json(std::string_view text) {
   return report;
 }
 
-Report read_json_file(const std::filesystem::path& path) {
+PropertyResult read_result(std::string_view text) {
+  const ordered_json parsed = parsed_json(text);
+  return result_of(Object(parsed, ""));
+}
+
+std::string read_text_file(const std::filesystem::path& path) {
   std::error_code error;
   const std::uintmax_t size = std::filesystem::file_size(path, error);
   if (error) throw ReadError(fmt::format("{}: cannot be read: {}", path.string(), error.message()));
   if (size > largest_file) throw ReadError(fmt::format("{}: {} bytes, more than a report has", path.string(), size));
   std::ifstream stream(path, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(stream), {}};
+  std::string text{std::istreambuf_iterator<char>(stream), {}};
   if (!stream) throw ReadError(fmt::format("{}: cannot be read", path.string()));
+  return text;
+}
+
+Report read_json_file(const std::filesystem::path& path) {
+  const std::string text = read_text_file(path);
   try {
     return read_json(text);
   } catch (const ReadError& failure) {

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <stdexcept>
+#include <string>
 #include <string_view>
 
 #include "reports/report.hpp"
@@ -17,7 +18,13 @@ class ReadError : public std::runtime_error {
 /// The inverse of write_json. @throws ReadError for text that is no report of version 1.
 Report read_json(std::string_view text);
 
-/// The same of a file of at most 256 MiB. @throws ReadError, naming the file.
+/// One property's entry of a report, the inverse of write_json_line. @throws ReadError.
+PropertyResult read_result(std::string_view text);
+
+/// The text of a file of at most 256 MiB. @throws ReadError, naming the file.
+std::string read_text_file(const std::filesystem::path& path);
+
+/// The same as read_json of a file of at most 256 MiB. @throws ReadError, naming the file.
 Report read_json_file(const std::filesystem::path& path);
 
 }  // namespace sextant

@@ -47,7 +47,7 @@ TEST(ReadJson, RefusesInOneLineThatNamesTheField) {
   EXPECT_EQ(refusal(changed([](auto& json) { json["survey"]["errors"]["pairs"] = 3; })), "survey.errors: the lists do not fit positions and pairs");
   EXPECT_EQ(refusal(changed([](auto& json) { json["survey"]["codes"]["rows"] = std::int64_t{1} << 62; })), "survey.codes: the values do not fit rows and width");
   EXPECT_EQ(refusal(changed([](auto& json) { json["survey"]["codes"]["values"][2] = true; })), "survey.codes.values[2]: expected a number");
-  EXPECT_EQ(refusal(std::string(100000, '[')), "expected JSON");
+  EXPECT_EQ(refusal(std::string(100000, '[')), "nested too deeply");
 }
 
 TEST(ReadJson, NamesTheFile) {

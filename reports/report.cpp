@@ -7,18 +7,9 @@
 #include <cmath>
 
 namespace sextant {
+namespace {
 
-std::int64_t count(const Report& report, Verdict verdict) {
-  return std::count_if(report.results.begin(), report.results.end(),
-                       [&](const PropertyResult& result) { return result.verdict == verdict && !is_aside(report, result); });
-}
-
-bool is_aside(const Report& report, const PropertyResult& result) {
-  return result.level == Level::advice && report.strictness == Strictness::lenient && result.verdict != Verdict::holds && result.verdict != Verdict::not_applicable &&
-         result.verdict != Verdict::unsupported;
-}
-
-std::string headline(const Report& report) {
+std::string headline_of_results(const Report& report) {
   const std::int64_t violated = count(report, Verdict::violated);
   const std::int64_t failed = count(report, Verdict::crashed) + count(report, Verdict::timed_out);
   const std::int64_t undecided = count(report, Verdict::undecided);
@@ -35,6 +26,30 @@ std::string headline(const Report& report) {
   if (undecided > 0) parts.push_back(fmt::format("{} undecided", undecided));
   parts.push_back(fmt::format("{} held", held));
   return fmt::format("{}{}", fmt::join(parts, ", "), aside);
+}
+
+}  // namespace
+
+std::int64_t count(const Report& report, Verdict verdict) {
+  return std::count_if(report.results.begin(), report.results.end(),
+                       [&](const PropertyResult& result) { return result.verdict == verdict && !is_aside(report, result); });
+}
+
+bool is_aside(const Report& report, const PropertyResult& result) {
+  return result.level == Level::advice && report.strictness == Strictness::lenient && result.verdict != Verdict::holds && result.verdict != Verdict::not_applicable &&
+         result.verdict != Verdict::unsupported;
+}
+
+int exit_status(const Report& report) {
+  const int status = exit_status(report.results, report.strictness);
+  if (!report.missing.empty()) return status == 0 ? 4 : status;
+  const bool is_idle_shard = report.shard && status == 4 && std::ranges::none_of(report.results, [](const PropertyResult& result) { return result.verdict == Verdict::undecided; });
+  return is_idle_shard ? 0 : status;
+}
+
+std::string headline(const Report& report) {
+  if (report.missing.empty()) return headline_of_results(report);
+  return fmt::format("partial, {} of {} properties judged: {}", report.results.size(), report.results.size() + report.missing.size(), headline_of_results(report));
 }
 
 std::string cases_text(std::int64_t cases) { return fmt::format("{} case{}", cases, cases == 1 ? "" : "s"); }

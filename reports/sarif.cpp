@@ -1,6 +1,7 @@
 #include "reports/sarif.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <nlohmann/json.hpp>
 
@@ -82,7 +83,11 @@ std::string write_sarif(const Report& report) {
     results.push_back(std::move(one));
   }
   ordered_json driver{{"name", "Sextant"}, {"version", report.sextant_version}, {"semanticVersion", report.sextant_version}, {"rules", std::move(rules)}};
-  ordered_json invocation{{"executionSuccessful", report.exit_status <= 1}, {"exitCode", report.exit_status}, {"commandLine", printable(report.command)}};
+  ordered_json invocation{{"executionSuccessful", report.exit_status <= 1 && report.missing.empty()}, {"exitCode", report.exit_status}, {"commandLine", printable(report.command)}};
+  if (!report.missing.empty()) {
+    const std::string text = fmt::format("The run was cut short; not judged: {}.", fmt::join(report.missing, ", "));
+    invocation["toolExecutionNotifications"] = ordered_json::array({{{"level", "error"}, {"message", {{"text", printable(text)}}}}});
+  }
   ordered_json run{{"tool", {{"driver", std::move(driver)}}},
                    {"invocations", ordered_json::array({std::move(invocation)})},
                    {"results", std::move(results)},

@@ -2,7 +2,23 @@
 
 #include <fmt/format.h>
 
+#include "reports/charts/chart.hpp"
+
 namespace sextant {
+namespace {
+
+// Curves over the same integers, a column each.
+std::string table(const char* first, const std::vector<std::int64_t>& x, const std::vector<Series>& curves) {
+  std::string text = first;
+  for (const Series& curve : curves) text += fmt::format(R"(,"{}")", curve.name);
+  for (std::size_t row = 0; row < x.size(); ++row) {
+    text += fmt::format("\n{}", x[row]);
+    for (const Series& curve : curves) text += fmt::format(",{}", curve.y[row]);
+  }
+  return text + "\n";
+}
+
+}  // namespace
 
 std::string errors_csv(const ErrorGrid& grid) {
   std::string text = "position,pair,absolute,ulps,of_bound\n";
@@ -10,6 +26,27 @@ std::string errors_csv(const ErrorGrid& grid) {
   for (std::size_t i = 0; i < grid.absolute.size(); ++i) {
     text += fmt::format("{},{},{},{},{}\n", grid.positions[i / pairs], static_cast<std::int64_t>(i % pairs) * grid.pair_stride, grid.absolute[i], grid.ulps[i], grid.of_bound[i]);
   }
+  return text;
+}
+
+std::string error_curves_csv(const ErrorGrid& grid) { return table("position", grid.positions, error_curves(grid)); }
+
+std::string bias_curves_csv(const BiasMap& map) {
+  std::vector<std::int64_t> distances;
+  for (std::int64_t key = 0; key < map.keys; ++key) distances.push_back(key - (map.queries - 1));
+  return table("distance", distances, bias_curves(map));
+}
+
+std::string ulp_bins_csv(const ErrorGrid& grid) {
+  std::string text = "ulps,values\n";
+  for (const UlpBin& bin : ulp_bins(grid)) text += fmt::format("{},{}\n", bin.label, bin.count);
+  return text;
+}
+
+std::string components_csv(const CodeMap& map) {
+  std::string text = "position,first,second\n";
+  const std::vector<Series> path = principal_components(map);
+  for (std::size_t i = 0; !path.empty() && i < path[0].x.size(); ++i) text += fmt::format("{},{},{}\n", map.first_position + static_cast<std::int64_t>(i), path[0].x[i], path[0].y[i]);
   return text;
 }
 

@@ -75,6 +75,9 @@ std::string write_terminal(const Report& report, Colour colour) {
   for (const auto& [reason, ids] : not_applicable) {
     text += painted(colour, "2", "  " + wrapped(fmt::format("not applicable ({}): {}", printable(reason), fmt::join(ids, ", ")), 4, 110)) + "\n";
   }
+  if (!report.missing.empty()) {
+    text += painted(colour, "33", "  " + wrapped(fmt::format("not judged, the run was cut short: {}", fmt::join(report.missing, ", ")), 4, 110)) + "\n";
+  }
   const bool has_examples = std::any_of(report.results.begin(), report.results.end(),
                                         [](const PropertyResult& result) { return result.simplest.has_value(); });
   if (has_examples) text += fmt::format("\nreplay a case: {} --replay TOKEN\n", printable(report.command));

@@ -22,6 +22,8 @@ std::string error_map(const ErrorGrid& grid);
 std::string code_map(const CodeMap& map);
 /// A bias of attention scores, a picture for each of the first heads: heat_map.cpp.
 std::string bias_map(const BiasMap& map);
+/// The bias of the last query against the distance of its keys, a line for each of some heads: bias_chart.cpp.
+std::string bias_chart(const BiasMap& map);
 /// Frequencies claimed and measured, logarithmic: frequency_chart.cpp.
 std::string frequency_chart(const FrequencyCurve& curve);
 /// Likeness of codes against their distance, aliases marked: similarity_chart.cpp.
@@ -30,6 +32,10 @@ std::string similarity_chart(const SimilarityCurve& curve);
 std::string component_chart(const CodeMap& map);
 
 // What the charts are made of: plot.cpp.
+
+/// Every picture's width in the units of its viewBox, in which its letters are 12 high: legible where the page shows it 370 pixels wide, on a
+/// telephone.
+inline constexpr double chart_width = 480;
 
 enum class Scale { linear, logarithmic };
 
@@ -46,6 +52,24 @@ struct Axis {
   std::string title;
   Scale scale = Scale::linear;
 };
+
+/// The curves of error_chart, each over the grid's positions: the subject's, the bound's, then the recipes'.
+std::vector<Series> error_curves(const ErrorGrid& grid);
+/// The path of component_chart, a point for each position, then its first point; none if the codes cannot be drawn.
+std::vector<Series> principal_components(const CodeMap& map);
+
+/// The lines of bias_chart, each over key - query.
+std::vector<Series> bias_curves(const BiasMap& map);
+
+/// A bar of ulp_histogram.
+struct UlpBin {
+  enum class Kind { rounding, beyond };  ///< up to 4 ULP, or more than any rounding
+  std::string label;
+  std::int64_t count = 0;
+  Kind kind = Kind::rounding;
+};
+/// From the first bar that holds something to the last.
+std::vector<UlpBin> ulp_bins(const ErrorGrid& grid);
 
 /// A plot with axes, grid and legend; empty if no value can be drawn.
 std::string plot(const Axis& horizontal, const Axis& vertical, std::span<const Series> series);

@@ -6,8 +6,8 @@
 
 namespace sextant {
 
-std::string component_chart(const CodeMap& map) {
-  if (map.rows < 3 || map.width < 2 || !std::ranges::all_of(map.values, [](double value) { return std::isfinite(value); })) return "";
+std::vector<Series> principal_components(const CodeMap& map) {
+  if (map.rows < 3 || map.width < 2 || !std::ranges::all_of(map.values, [](double value) { return std::isfinite(value); })) return {};
   using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
   Matrix codes = Eigen::Map<const Matrix>(map.values.data(), map.rows, map.width);
   codes.rowwise() -= codes.colwise().mean().eval();
@@ -18,8 +18,9 @@ std::string component_chart(const CodeMap& map) {
     path.y.push_back(decomposition.matrixU()(row, 1) * decomposition.singularValues()(1));
   }
   Series first{"first position", {path.x.front()}, {path.y.front()}, Series::Mark::points};
-  const std::vector<Series> series{path, first};
-  return plot({"first principal component", Scale::linear}, {"second", Scale::linear}, series);
+  return {path, first};
 }
+
+std::string component_chart(const CodeMap& map) { return plot({"first principal component", Scale::linear}, {"second", Scale::linear}, principal_components(map)); }
 
 }  // namespace sextant

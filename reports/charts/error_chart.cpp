@@ -5,7 +5,7 @@
 
 namespace sextant {
 
-std::string error_chart(const ErrorGrid& grid) {
+std::vector<Series> error_curves(const ErrorGrid& grid) {
   // Positions are told from 1 on: 0 has no logarithm, and its neighbour stands for it. Their sign does not matter to the error's size.
   std::vector<double> x;
   for (const std::int64_t position : grid.positions) x.push_back(std::fabs(static_cast<double>(position)));
@@ -21,7 +21,9 @@ std::string error_chart(const ErrorGrid& grid) {
   }
   std::vector<Series> series{{"this subject, worst pair", x, worst, Series::Mark::line}, {"bound of the class claimed", x, grid.bound, Series::Mark::dashed}};
   for (const RecipeCurve& recipe : grid.recipes) series.push_back({"recipe " + recipe.name, x, recipe.absolute, Series::Mark::dashed});
-  return plot({"position", Scale::logarithmic}, {"error", Scale::logarithmic}, series);
+  return series;
 }
+
+std::string error_chart(const ErrorGrid& grid) { return plot({"position", Scale::logarithmic}, {"error", Scale::logarithmic}, error_curves(grid)); }
 
 }  // namespace sextant

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 
 #include "reports/charts/chart.hpp"
@@ -9,15 +10,15 @@
 namespace sextant {
 namespace {
 
-// The drawing's size, and what stands around the plot, in the units of its viewBox.
-constexpr double width = 720;
-constexpr double height = 380;
-constexpr double left = 78;
-constexpr double right = 16;
-constexpr double top = 14;
-constexpr double bottom = 56;
+// The drawing's height, and what stands around the plot, in the units of its viewBox.
+constexpr double width = chart_width;
+constexpr double height = 290;
+constexpr double left = 66;
+constexpr double right = 12;
+constexpr double top = 10;
+constexpr double bottom = 50;
 constexpr double legend_row = 20;
-constexpr std::size_t legend_columns = 2;
+constexpr int legend_columns = 2;
 constexpr int series_colours = 6;
 
 struct Range {
@@ -53,15 +54,20 @@ std::vector<Tick> ticks_of(Scale scale, const Range& range) {
   const double rough = (range.high - range.low) / 6;
   const double power = std::pow(10, std::floor(std::log10(rough)));
   const double step = power * (rough / power > 5 ? 10 : rough / power > 2 ? 5 : rough / power > 1 ? 2 : 1);
-  for (double t = std::ceil(range.low / step) * step; t <= range.high + step * 1e-9; t += step) {
-    ticks.push_back({t, fmt::format("{:g}", std::fabs(t) < step * 1e-9 ? 0 : t)});
+  const double first = std::ceil(range.low / step);
+  const auto count = static_cast<int>(std::floor(range.high / step + 1e-9) - first) + 1;
+  for (int i = 0; i < count; ++i) {
+    const double t = (first + i) * step;
+    ticks.push_back({t, fmt::format("{:g}", t)});
   }
   return ticks;
 }
 
-// Room around the values; a single one gets some on both sides.
+// Room around the values; a single one, or values that differ by their last digits only, get some on both sides.
 void widen(Range& range) {
-  const double margin = range.high > range.low ? 0.04 * (range.high - range.low) : 0.5;
+  const double size = std::max(std::fabs(range.low), std::fabs(range.high));
+  const bool is_flat = range.high - range.low <= 1e-9 * std::max(size, 1e-300);
+  const double margin = is_flat ? std::max(0.5, 1e-3 * size) : 0.04 * (range.high - range.low);
   range.low -= margin;
   range.high += margin;
 }
@@ -82,7 +88,15 @@ std::string escaped_xml(std::string_view text) {
   return safe;
 }
 
-std::string plot(const Axis& horizontal, const Axis& vertical, std::span<const Series> series) {
+std::string plot(const Axis& horizontal, const Axis& vertical, std::span<const Series> all) {
+  // Without those of which nothing can be drawn, which would only stand in the legend.
+  std::vector<Series> series;
+  std::ranges::copy_if(all, std::back_inserter(series), [&](const Series& one) {
+    for (std::size_t i = 0; i < one.x.size(); ++i) {
+      if (!std::isnan(placed(horizontal.scale, one.x[i])) && !std::isnan(placed(vertical.scale, one.y[i]))) return true;
+    }
+    return false;
+  });
   Range across;
   Range up;
   for (const Series& one : series) {
@@ -102,17 +116,17 @@ std::string plot(const Axis& horizontal, const Axis& vertical, std::span<const S
   const auto x_of = [&](double x) { return left + (x - across.low) / (across.high - across.low) * (width - left - right); };
   const auto y_of = [&](double y) { return plot_bottom - (y - up.low) / (up.high - up.low) * (plot_bottom - top); };
 
-  std::string svg = fmt::format("<svg class=\"plot\" viewBox=\"0 0 {} {}\" role=\"img\">", width, height + legend);
+  std::string svg = fmt::format(R"(<svg class="plot" viewBox="0 0 {} {}" role="img">)", width, height + legend);
   for (const Tick& tick : ticks_of(horizontal.scale, across)) {
-    svg += fmt::format("<line class=\"grid\" x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"{1:.1f}\" y2=\"{2:.1f}\"/><text class=\"tick\" x=\"{0:.1f}\" y=\"{3:.1f}\" text-anchor=\"middle\">{4}</text>",
+    svg += fmt::format(R"(<line class="grid" x1="{0:.1f}" x2="{0:.1f}" y1="{1:.1f}" y2="{2:.1f}"/><text class="tick" x="{0:.1f}" y="{3:.1f}" text-anchor="middle">{4}</text>)",
                        x_of(tick.at), top, plot_bottom, plot_bottom + 18, tick.label);
   }
   for (const Tick& tick : ticks_of(vertical.scale, up)) {
-    svg += fmt::format("<line class=\"grid\" x1=\"{1:.1f}\" x2=\"{2:.1f}\" y1=\"{0:.1f}\" y2=\"{0:.1f}\"/><text class=\"tick\" x=\"{3:.1f}\" y=\"{4:.1f}\" text-anchor=\"end\">{5}</text>", y_of(tick.at),
+    svg += fmt::format(R"(<line class="grid" x1="{1:.1f}" x2="{2:.1f}" y1="{0:.1f}" y2="{0:.1f}"/><text class="tick" x="{3:.1f}" y="{4:.1f}" text-anchor="end">{5}</text>)", y_of(tick.at),
                        left, width - right, left - 8, y_of(tick.at) + 4, tick.label);
   }
-  svg += fmt::format("<text class=\"title\" x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{}</text>", (left + width - right) / 2, height - 14, escaped_xml(horizontal.title));
-  svg += fmt::format("<text class=\"title\" transform=\"translate(16 {:.1f}) rotate(-90)\" text-anchor=\"middle\">{}</text>", (top + plot_bottom) / 2, escaped_xml(vertical.title));
+  svg += fmt::format(R"(<text class="title" x="{:.1f}" y="{:.1f}" text-anchor="middle">{}</text>)", (left + width - right) / 2, height - 10, escaped_xml(horizontal.title));
+  svg += fmt::format(R"_(<text class="title" transform="translate(14 {:.1f}) rotate(-90)" text-anchor="middle">{}</text>)_", (top + plot_bottom) / 2, escaped_xml(vertical.title));
   for (std::size_t s = 0; s < series.size(); ++s) {
     const Series& one = series[s];
     const std::string colour = fmt::format("s{}", s % series_colours);
@@ -126,19 +140,21 @@ std::string plot(const Axis& horizontal, const Axis& vertical, std::span<const S
         continue;
       }
       if (one.mark == Series::Mark::points) {
-        svg += fmt::format("<circle class=\"{} fill\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3\"><title>{}: {:g}, {:g}</title></circle>", colour, x_of(x), y_of(y), escaped_xml(one.name), one.x[i], one.y[i]);
+        svg += fmt::format(R"(<circle class="{} fill" cx="{:.1f}" cy="{:.1f}" r="2.5"><title>{}: {:g}, {:g}</title></circle>)", colour, x_of(x), y_of(y), escaped_xml(one.name), one.x[i], one.y[i]);
       } else {
         path += fmt::format("{}{:.1f} {:.1f}", pen_down ? "L" : "M", x_of(x), y_of(y));
         pen_down = true;
       }
     }
-    if (!path.empty()) svg += fmt::format("<path class=\"{} stroke{}\" d=\"{}\"/>", colour, one.mark == Series::Mark::dashed ? " dashed" : "", path);
-    const double column = left + static_cast<double>(s % legend_columns) * (width - left - right) / legend_columns;
-    const double row = height + legend_row * static_cast<double>(s / legend_columns) + 4;
+    if (!path.empty()) svg += fmt::format(R"(<path class="{} stroke{}" d="{}"/>)", colour, one.mark == Series::Mark::dashed ? " dashed" : "", path);
+    const int place = static_cast<int>(s);
+    const int line = place / legend_columns;
+    const double column = 4 + (place % legend_columns) * width / legend_columns;
+    const double row = height + legend_row * line + 4;
     svg += one.mark == Series::Mark::points
-               ? fmt::format("<circle class=\"{} fill\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"4\"/>", colour, column + 12, row)
-               : fmt::format("<path class=\"{} stroke{}\" d=\"M{:.1f} {:.1f}h24\"/>", colour, one.mark == Series::Mark::dashed ? " dashed" : "", column, row);
-    svg += fmt::format("<text class=\"tick\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>", column + 30, row + 4, escaped_xml(one.name));
+               ? fmt::format(R"(<circle class="{} fill" cx="{:.1f}" cy="{:.1f}" r="4"/>)", colour, column + 12, row)
+               : fmt::format(R"(<path class="{} stroke{}" d="M{:.1f} {:.1f}h24"/>)", colour, one.mark == Series::Mark::dashed ? " dashed" : "", column, row);
+    svg += fmt::format(R"(<text class="tick" x="{:.1f}" y="{:.1f}">{}</text>)", column + 30, row + 4, escaped_xml(one.name));
   }
   return svg + "</svg>";
 }

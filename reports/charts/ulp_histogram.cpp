@@ -32,27 +32,33 @@ std::string label_of(std::size_t bin) {
 
 }  // namespace
 
-std::string ulp_histogram(const ErrorGrid& grid) {
-  if (grid.ulps.empty()) return "";
+std::vector<UlpBin> ulp_bins(const ErrorGrid& grid) {
+  if (grid.ulps.empty()) return {};
   std::array<std::int64_t, bins> counts{};
   for (const double ulps : grid.ulps) ++counts[bin_of(ulps)];
-  // From the first bin that holds something to the last.
-  const auto used = [&](std::int64_t count) { return count > 0; };
+  const auto used = [](std::int64_t count) { return count > 0; };
   const auto first = static_cast<std::size_t>(std::find_if(counts.begin(), counts.end(), used) - counts.begin());
   const auto last = bins - static_cast<std::size_t>(std::find_if(counts.rbegin(), counts.rend(), used) - counts.rbegin());
-  const std::int64_t most = *std::max_element(counts.begin(), counts.end());
+  std::vector<UlpBin> bars;
+  for (std::size_t bin = first; bin < last; ++bin) bars.push_back({label_of(bin), counts[bin], bin > bin_of(4) ? UlpBin::Kind::beyond : UlpBin::Kind::rounding});
+  return bars;
+}
+
+std::string ulp_histogram(const ErrorGrid& grid) {
+  const std::vector<UlpBin> bars = ulp_bins(grid);
+  if (bars.empty()) return "";
+  const std::int64_t most = std::ranges::max(bars, {}, &UlpBin::count).count;
   constexpr double row = 17;
-  constexpr double label = 96;
-  constexpr double longest = 500;
-  std::string svg = fmt::format("<svg class=\"plot\" viewBox=\"0 0 720 {}\" role=\"img\">", row * static_cast<double>(last - first) + 8);
-  for (std::size_t bin = first; bin < last; ++bin) {
-    const double y = row * static_cast<double>(bin - first) + 4;
-    const double length = longest * static_cast<double>(counts[bin]) / static_cast<double>(most);
-    // What is beyond 4 ULP of its true value is no rounding any more.
-    const char* colour = bin > bin_of(4) ? "bad" : "s0";
-    svg += fmt::format("<text class=\"tick\" x=\"{}\" y=\"{:.1f}\" text-anchor=\"end\">{}</text><rect class=\"{} fill\" x=\"{}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"12\"/>"
-                       "<text class=\"tick\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>",
-                       label - 8, y + 10, label_of(bin), colour, label, y, std::max(length, counts[bin] > 0 ? 1.0 : 0.0), label + length + 8, y + 10, counts[bin]);
+  constexpr double label = 78;
+  constexpr double longest = chart_width - label - 60;
+  std::string svg = fmt::format(R"(<svg class="plot" viewBox="0 0 {} {}" role="img">)", chart_width, row * static_cast<double>(bars.size()) + 8);
+  double y = 4;
+  for (const UlpBin& bar : bars) {
+    const double length = longest * static_cast<double>(bar.count) / static_cast<double>(most);
+    svg += fmt::format(R"(<text class="tick" x="{}" y="{:.1f}" text-anchor="end">{}</text><rect class="{} fill" x="{}" y="{:.1f}" width="{:.1f}" height="12"/>)"
+                       R"(<text class="tick" x="{:.1f}" y="{:.1f}">{}</text>)",
+                       label - 8, y + 10, bar.label, bar.kind == UlpBin::Kind::beyond ? "bad" : "s0", label, y, std::max(length, bar.count > 0 ? 1.0 : 0.0), label + length + 8, y + 10, bar.count);
+    y += row;
   }
   return svg + "</svg>";
 }
