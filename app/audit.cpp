@@ -270,6 +270,7 @@ int run_every_encoding(const Arguments& arguments, bool max_position_given) {
     return own;
   };
   // What cannot be taken is told before the first audit, not after some.
+  if (!directory_of(arguments).empty()) prepare_directory(directory_of(arguments));
   for (const EncodingExample& example : encoding_examples()) {
     const Arguments own = own_arguments(example.encoding, example.spec);
     try {
