@@ -45,7 +45,7 @@ using ConstHeads = HeadsOf<const std::byte>;
 /// the true cos and sin, any NaN canonical. Neither touches other pairs.
 ///
 /// Rounding::fast is within 0.51 ULP of the pair's norm a hypot(x0, x1), for each of y0 and y1, while that norm is finite in the dtype and
-/// a in [2^-20, 2^20] (another a is served as certified). float32 is turned in double and rounded: 0.5 + 6 2^-29 ULP (turn_pairs-inl.h has the sum; one
+/// a in [2^-20, 2^20] (another a is served as certified). float32 is turned in double and rounded: 0.5 + 14 2^-29 ULP (turn_pairs-inl.h has the sum; one
 /// ULP of the norm is at least 2^-24 of it, |x0| + |x1| at most sqrt 2 of it). 16-bit types are turned in float and rounded: 0.5 + 5.7 2^-13 ULP for float16, whose
 /// unit is 2^-11 of the norm at least, and less for bfloat16; in its subnormals 2^-16 ULP more. float64 is as certified.
 ///

@@ -162,7 +162,7 @@ TEST_P(CertifiedSinusoidalOn, EqualsTheOracleWhereTheDoubleProductRoundsWrongly)
   const SinusoidalEncoder encoder(of_dim(128));
   int wrong_when_fast = 0;
   for (const auto& [position, channel] : cases) {
-    // A whole block, so that the row is the same step from the same anchor as in a long table.
+    // Enough rows for an anchor in double-double.
     Tensor certified = Tensor::zeros(Dtype::float32, {32, 128});
     Tensor fast = certified;
     const PositionRange block{position - position % 32, 32, 1};

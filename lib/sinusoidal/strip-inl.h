@@ -186,14 +186,13 @@ enum class Vectors { all, unsure };
 /// A span of one row: the anchors turned, rounded, certified if asked for, and put in place. In the concatenated layout vectors go from the
 /// last to the first, so that what a padded vector of the earlier half writes too much is overwritten by the later half's.
 template <class Type, Rounding rounding, Order order, Caching caching>
-HWY_NOINLINE bool EncodeSpan(const RowOf& row, const RowPlace<Type>& place, Span span, Vectors vectors) {
+HWY_NOINLINE bool EncodeSpan(const RowOf& row, const RowPlace<Type>& place, Span span, Vectors vectors, const QuickCertificate<Type>& quick) {
   const Doubles d;
   const BitsTag<Type> bits;
   const double magnitude = std::fabs(row.plan.encoding.scale);
   const DoubleVector bound = hn::Set(d, (Type::dtype == Dtype::float64 ? 0x1p-93 : 0x1p-50) * magnitude);
   // Without fused operations a scale beyond the range makes NaN of the values, whose ends would be alike.
   const auto beyond = hn::FirstN(bits, ScaleIsModerate(magnitude) ? 0 : hn::Lanes(bits));
-  const QuickCertificate<Type> quick(vectors == Vectors::unsure ? magnitude : 1);
   bool decided = true;
   for (std::size_t done = 0; done < span.end - span.begin; done += hn::Lanes(d)) {
     const std::size_t i = order == Order::halves ? span.end - hn::Lanes(d) - done : span.begin + done;
@@ -265,10 +264,9 @@ enum class Sides { one, both };
 /// Rounds one row or two and then lets the quick certificate look at two vectors of pairs at a time; where it is not sure they are done again with
 /// care. `other` is the place of the row at -offset.
 template <class Type, Rounding rounding, Order order, Caching caching, Sides sides>
-HWY_INLINE bool EncodeQuickly(const RowOf& row, const RowPlace<Type>& place, const RowPlace<Type>& other) {
+HWY_INLINE bool EncodeQuickly(const RowOf& row, const RowPlace<Type>& place, const RowPlace<Type>& other, const QuickCertificate<Type>& quick) {
   const Doubles d;
   using Quick = QuickCertificate<Type>;
-  const Quick quick(row.plan.encoding.scale);
   const double* const steps = row.Steps();
   bool decided = true;
   const auto vectors = [&](std::size_t begin, auto count) HWY_ATTR {
@@ -287,10 +285,10 @@ HWY_INLINE bool EncodeQuickly(const RowOf& row, const RowPlace<Type>& place, con
     if constexpr (rounding == Rounding::certified) {
       if (HWY_UNLIKELY(!Quick::AllCertain(marks))) {
         const Span span{begin, begin + count * hn::Lanes(d)};
-        decided &= EncodeSpan<Type, rounding, order, caching>(row, place, span, Vectors::unsure);
+        decided &= EncodeSpan<Type, rounding, order, caching>(row, place, span, Vectors::unsure, quick);
         if constexpr (sides == Sides::both) {
           const RowOf before{row.plan, row.tile, row.anchors, row.anchor, -row.offset};
-          decided &= EncodeSpan<Type, rounding, order, caching>(before, other, span, Vectors::unsure);
+          decided &= EncodeSpan<Type, rounding, order, caching>(before, other, span, Vectors::unsure, quick);
         }
       }
     }
@@ -306,6 +304,7 @@ HWY_NOINLINE bool EncodeRows(const SinusoidalPlan& plan, const Tile& tile, const
   MovingAnchors anchors(plan, tile);
   // In the concatenated layout a padded vector writes beyond its half, which only the careful order puts right.
   const bool quickly = Type::dtype != Dtype::float64 && QuickCertificate<Type>::Suits(plan.encoding.scale) && (order != Order::halves || tile.padded == tile.count);
+  const QuickCertificate<Type> quick(quickly ? plan.encoding.scale : 1);
   const bool any_order = placer.Direct() && strip.list == nullptr && strip.step == 1;
   bool decided = true;
   for (std::int64_t row = strip.first_row; row < strip.last_row;) {
@@ -331,12 +330,12 @@ HWY_NOINLINE bool EncodeRows(const SinusoidalPlan& plan, const Tile& tile, const
       const RowPlace<Type> place = placer.Place(r);
       if constexpr (Type::dtype != Dtype::float64) {
         if (quickly) {
-          decided &= EncodeQuickly<Type, rounding, order, caching, Sides::one>(this_row, place, place);
+          decided &= EncodeQuickly<Type, rounding, order, caching, Sides::one>(this_row, place, place, quick);
           placer.Advance();
           return;
         }
       }
-      decided &= EncodeSpan<Type, rounding, order, caching>(this_row, place, {0, tile.padded}, Vectors::all);
+      decided &= EncodeSpan<Type, rounding, order, caching>(this_row, place, {0, tile.padded}, Vectors::all, quick);
       placer.Advance();
     };
     std::int64_t single_end = end;
@@ -344,8 +343,14 @@ HWY_NOINLINE bool EncodeRows(const SinusoidalPlan& plan, const Tile& tile, const
       if (quickly && any_order) {
         const std::int64_t middle = row + anchor - first;
         const std::int64_t both = std::min(middle - row, end - 1 - middle);
+        RowPlace<Type> after = placer.Place(middle);
+        RowPlace<Type> before = after;
         for (std::int64_t offset = 1; offset <= both; ++offset) {
-          decided &= EncodeQuickly<Type, rounding, order, caching, Sides::both>(at(offset), placer.Place(middle + offset), placer.Place(middle - offset));
+          after.sin += placer.Stride();
+          after.cos += placer.Stride();
+          before.sin -= placer.Stride();
+          before.cos -= placer.Stride();
+          decided &= EncodeQuickly<Type, rounding, order, caching, Sides::both>(at(offset), after, before, quick);
         }
         one(middle);
         for (std::int64_t r = middle + both + 1; r < end; ++r) one(r);
