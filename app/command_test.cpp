@@ -341,7 +341,7 @@ TEST_F(Command, BadArgumentsExitTwoWithOneLine) {
       {"audit builtin --baseline spec.json", "--baseline: name the claim with --spec"},
       {"audit builtin --only nothing", "--only nothing: no such property"},
       {"audit builtin --max-position 0", "integer: "},
-      {"audit builtin --report spec.json", "--report spec.json"},
+      {"audit builtin --report spec.json", "spec.json: cannot be made a directory"},
       {"audit builtin --spec no-such-preset", "no-such-preset"},
       {"audit builtin --spec spec.json", "spec.json: spec: dim: needed"},
       {"audit builtin --hf-config config.json", "rope_type"},
