@@ -7,15 +7,15 @@
 // Adding 2^(cut-1) + b leaves in the last `cut` bits, modulo 2^cut, a number in [0, 2b) exactly where a tie is nearer, so that one of the bits from
 // margin + 1 on is set where none is.
 //
-// The values are those of a circle of radius s, 2^e <= s < 2^(e+1), each known within 2^-50 s < 2^(e-49). From 2^(e-11) on a unit is 2^(e-63) or
-// more, so that this is less than 2^14 of them. Adding 12 - e to the exponent as well sets bit 62 exactly for these: it then is 2^10 or more,
-// but less than 2^11. Where the first addition carries into the exponent, a value just below 2^(e-11) is let in, whose units are half as large:
+// The values are those of a circle of radius s, 2^e <= s < 2^(e+1), each known within 2^-50 s < 2^(e-49). From 2^(e-12) on a unit is 2^(e-64) or
+// more, so that this is less than 2^15 of them. Added to the exponent, 13 - e sets bit 62 exactly for these: it then is 2^10 or more, but
+// less than 2^11. One unit of the type less keeps the addition above from carrying a smaller value over that edge.
 //
-//   float32           2^15 of them at most.                                                                     margin = 15
-//   16 bits           they pass through float32, which moves them by 2^28 units at most, half a float32's own;
-//                     2^28 + 2^15 of them leave them within the same two ties, so that two roundings are one.   margin = 29
+//   float32           margin = 15
+//   16 bits           they pass through float32, which moves them by 2^28 units at most, half a float32's own; 2^28 + 2^15 of them leave them
+//                     within the same two ties, so that two roundings are one: margin = 29
 //
-// What is not certain, 3e-4 of the values for float32, has to be looked at by Certify. For scales from 1/8 to 2^14, so that the values that are let in
+// What is not certain, 3e-4 of the values for float32, has to be looked at by Certify. For scales from 1/4 to 2^14, so that the values that are let in
 // are normal in each type.
 
 #if defined(SEXTANT_LIB_NUMERIC_QUICK_CERTIFICATE_INL_H_) == defined(HWY_TARGET_TOGGLE)
@@ -42,16 +42,16 @@ class QuickCertificate {
   using D = hn::RebindToUnsigned<Doubles>;
   using Marks = hn::Vec<D>;
 
-  static bool Suits(double scale) { return std::fabs(scale) >= 0.125 && std::fabs(scale) <= 0x1p14; }
+  static bool Suits(double scale) { return std::fabs(scale) >= 0.25 && std::fabs(scale) <= 0x1p14; }
 
   /// For values within 2^-50 |scale| of the truth, and not above |scale| by more. `scale` is one that suits.
   explicit QuickCertificate(double scale)
-      : nudge_(hn::Set(D(), (static_cast<std::uint64_t>(12 - std::ilogb(scale)) << 52) + (std::uint64_t{1} << (cut - 1)) + (std::uint64_t{1} << margin))) {}
+      : nudge_(hn::Set(D(), (static_cast<std::uint64_t>(13 - std::ilogb(scale)) << 52) - far + (far >> 1) + (std::uint64_t{1} << margin))) {}
 
-  /// The conjunction of `marks` with those of a vector's sines and cosines.
-  HWY_INLINE Marks And(Marks marks, const Rotation& values) const { return hn::And(marks, hn::And(MarksOf(values.sin), MarksOf(values.cos))); }
+  /// The marks of a vector's sines and cosines.
+  HWY_INLINE Marks MarksOf(const Rotation& values) const { return hn::And(MarksOf(values.sin), MarksOf(values.cos)); }
 
-  static HWY_INLINE Marks None() { return hn::Set(D(), large | far); }
+  static HWY_INLINE Marks Join(Marks a, Marks b) { return hn::And(a, b); }
 
   /// Whether all values that went into the marks round as the truth does.
   static HWY_INLINE bool AllCertain(Marks marks) {

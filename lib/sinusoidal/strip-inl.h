@@ -174,62 +174,52 @@ struct RowOf {
   const double* Steps() const { return plan.step_high[plan.step_at(std::abs(offset), tile.first)].sin.data(); }
 };
 
-/// Lanes [begin, end) of a tile.
-struct Span {
-  std::size_t begin;
-  std::size_t end;
-};
-
-/// Which vectors of a span: all, or those that the quick certificate is not sure of, the others being in place.
-enum class Vectors { all, unsure };
-
-/// A span of one row: the anchors turned, rounded, certified if asked for, and put in place. In the concatenated layout vectors go from the
-/// last to the first, so that what a padded vector of the earlier half writes too much is overwritten by the later half's.
-template <class Type, Rounding rounding, Order order, Caching caching>
-HWY_NOINLINE bool EncodeSpan(const RowOf& row, const RowPlace<Type>& place, Span span, Vectors vectors, const QuickCertificate<Type>& quick) {
+/// Rounds a vector of pairs, the i-th of the tile and those after it, with the certificate, computes anew what that leaves open, and puts it in place.
+/// False if the last tier could not decide. `Value` is Rotation, or PreciseRotation for float64. Vectors come by value, as Redo's.
+template <class Type, Order order, Caching caching, class Value>
+HWY_NOINLINE bool PutCertified(const RowOf& row, Value z, std::size_t i, const RowPlace<Type>& place) {
   const Doubles d;
   const BitsTag<Type> bits;
   const double magnitude = std::fabs(row.plan.encoding.scale);
   const DoubleVector bound = hn::Set(d, (Type::dtype == Dtype::float64 ? 0x1p-93 : 0x1p-50) * magnitude);
+  Certified<BitsTag<Type>> sin = Type::Certify(d, z.sin, bound);
+  Certified<BitsTag<Type>> cos = Type::Certify(d, z.cos, bound);
   // Without fused operations a scale beyond the range makes NaN of the values, whose ends would be alike.
   const auto beyond = hn::FirstN(bits, ScaleIsModerate(magnitude) ? 0 : hn::Lanes(bits));
+  sin.undecided = hn::Or(sin.undecided, beyond);
+  cos.undecided = hn::Or(cos.undecided, beyond);
+  Elements<Type> elements{sin.bits, cos.bits};
+  const bool decided = hn::AllFalse(bits, hn::Or(sin.undecided, cos.undecided)) ||
+                       Redo<Type>(row.plan, row.tile.first + i, row.Position(), sin, cos, elements);
+  Put<Type, order, caching>(elements, i, place);
+  return decided;
+}
+
+/// A row: the anchors turned, rounded, certified if asked for, and put in place, a vector at a time. In the concatenated layout vectors go from the
+/// last to the first, so that what a padded vector of the earlier half writes too much is overwritten by the later half's.
+template <class Type, Rounding rounding, Order order, Caching caching>
+bool EncodeWithCare(const RowOf& row, const RowPlace<Type>& place) {
+  const Doubles d;
   bool decided = true;
-  for (std::size_t done = 0; done < span.end - span.begin; done += hn::Lanes(d)) {
-    const std::size_t i = order == Order::halves ? span.end - hn::Lanes(d) - done : span.begin + done;
-    // Given values, since GCC makes the default constructor of a struct for the baseline target, where vectors of this one are unknown.
-    Certified<BitsTag<Type>> sin{hn::Zero(bits), hn::FirstN(bits, 0)};
-    Certified<BitsTag<Type>> cos = sin;
-    Elements<Type> elements{sin.bits, cos.bits};
+  for (std::size_t done = 0; done < row.tile.padded; done += hn::Lanes(d)) {
+    const std::size_t i = order == Order::halves ? row.tile.padded - hn::Lanes(d) - done : done;
     if constexpr (Type::dtype == Dtype::float64) {
       const PreciseRotation step = LoadStep(row.plan, std::abs(row.offset), row.tile.first + i);
       const PreciseRotation z = Turn(LoadAnchor(row.anchors, i), row.offset < 0 ? Conjugate(step) : step);
-      elements = {Type::Round(d, z.sin.high), Type::Round(d, z.cos.high)};
       if constexpr (rounding == Rounding::certified) {
-        sin = Type::Certify(d, z.sin, bound);
-        cos = Type::Certify(d, z.cos, bound);
+        decided &= PutCertified<Type, order, caching>(row, z, i, place);
+      } else {
+        Put<Type, order, caching>({Type::Round(d, z.sin.high), Type::Round(d, z.cos.high)}, i, place);
       }
     } else {
       const Products products = MultiplyInDouble(row.Steps(), row.anchors, i);
       const Rotation z = row.offset < 0 ? products.Before() : products.After();
       if constexpr (rounding == Rounding::certified) {
-        if (vectors == Vectors::unsure && quick.AllCertain(quick.And(quick.None(), z))) continue;
-        sin = Type::Certify(d, z.sin, bound);
-        cos = Type::Certify(d, z.cos, bound);
+        decided &= PutCertified<Type, order, caching>(row, z, i, place);
       } else {
-        elements = {Type::RoundTwice(d, z.sin), Type::RoundTwice(d, z.cos)};
+        Put<Type, order, caching>({Type::RoundTwice(d, z.sin), Type::RoundTwice(d, z.cos)}, i, place);
       }
     }
-    if constexpr (rounding == Rounding::certified) {
-      elements = {sin.bits, cos.bits};
-      sin.undecided = hn::Or(sin.undecided, beyond);
-      cos.undecided = hn::Or(cos.undecided, beyond);
-      if (HWY_UNLIKELY(!hn::AllFalse(bits, hn::Or(sin.undecided, cos.undecided)))) {
-        Elements<Type> redone = elements;
-        decided &= Redo<Type>(row.plan, row.tile.first + i, row.Position(), sin, cos, redone);
-        elements = redone;
-      }
-    }
-    Put<Type, order, caching>(elements, i, place);
   }
   return decided;
 }
@@ -270,25 +260,36 @@ HWY_INLINE bool EncodeQuickly(const RowOf& row, const RowPlace<Type>& place, con
   const double* const steps = row.Steps();
   bool decided = true;
   const auto vectors = [&](std::size_t begin, auto count) HWY_ATTR {
-    auto marks = Quick::None();
     // The later of two vectors where there is but one repeats it.
     const std::size_t later = begin + (count - 1) * hn::Lanes(d);
     const Products products = MultiplyInDouble(steps, row.anchors, begin);
     const Products later_products = MultiplyInDouble(steps, row.anchors, later);
-    const auto make = [&](const Rotation& z, const Rotation& later_z, const RowPlace<Type>& where) HWY_ATTR {
-      if constexpr (rounding == Rounding::certified) marks = quick.And(quick.And(marks, z), later_z);
-      PutTwo<Type, order, caching>(z, later_z, begin, later, where);
+    const auto recheck = [&](const RowOf& which, const Rotation& z, std::size_t i, const RowPlace<Type>& where) HWY_ATTR {
+      if (!Quick::AllCertain(quick.MarksOf(z))) decided &= PutCertified<Type, order, caching>(which, z, i, where);
     };
     const bool after = sides == Sides::both || row.offset >= 0;
-    make(after ? products.After() : products.Before(), after ? later_products.After() : later_products.Before(), place);
-    if constexpr (sides == Sides::both) make(products.Before(), later_products.Before(), other);
-    if constexpr (rounding == Rounding::certified) {
-      if (HWY_UNLIKELY(!Quick::AllCertain(marks))) {
-        const Span span{begin, begin + count * hn::Lanes(d)};
-        decided &= EncodeSpan<Type, rounding, order, caching>(row, place, span, Vectors::unsure, quick);
-        if constexpr (sides == Sides::both) {
-          const RowOf before{row.plan, row.tile, row.anchors, row.anchor, -row.offset};
-          decided &= EncodeSpan<Type, rounding, order, caching>(before, other, span, Vectors::unsure, quick);
+    const Rotation z = after ? products.After() : products.Before();
+    const Rotation later_z = after ? later_products.After() : later_products.Before();
+    PutTwo<Type, order, caching>(z, later_z, begin, later, place);
+    if constexpr (sides == Sides::one) {
+      if (rounding == Rounding::certified && HWY_UNLIKELY(!Quick::AllCertain(Quick::Join(quick.MarksOf(z), quick.MarksOf(later_z))))) {
+        recheck(row, z, begin, place);
+        if (later != begin) recheck(row, later_z, later, place);
+      }
+    } else {
+      const Rotation before = products.Before();
+      const Rotation later_before = later_products.Before();
+      PutTwo<Type, order, caching>(before, later_before, begin, later, other);
+      if constexpr (rounding == Rounding::certified) {
+        const auto marks = Quick::Join(Quick::Join(quick.MarksOf(z), quick.MarksOf(later_z)), Quick::Join(quick.MarksOf(before), quick.MarksOf(later_before)));
+        if (HWY_UNLIKELY(!Quick::AllCertain(marks))) {
+          const RowOf opposite{row.plan, row.tile, row.anchors, row.anchor, -row.offset};
+          recheck(row, z, begin, place);
+          recheck(opposite, before, begin, other);
+          if (later != begin) {
+            recheck(row, later_z, later, place);
+            recheck(opposite, later_before, later, other);
+          }
         }
       }
     }
@@ -335,7 +336,7 @@ HWY_NOINLINE bool EncodeRows(const SinusoidalPlan& plan, const Tile& tile, const
           return;
         }
       }
-      decided &= EncodeSpan<Type, rounding, order, caching>(this_row, place, {0, tile.padded}, Vectors::all, quick);
+      decided &= EncodeWithCare<Type, rounding, order, caching>(this_row, place);
       placer.Advance();
     };
     std::int64_t single_end = end;
