@@ -1,3 +1,5 @@
+// Over 400 lines, since every test here shares one fixture, which runs the command in a directory of its own and waits for it.
+
 #include <gtest/gtest.h>
 
 #include <sys/wait.h>

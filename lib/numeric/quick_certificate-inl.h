@@ -65,7 +65,7 @@ class QuickCertificate {
     const D d;
     const auto nudged = hn::And(hn::Add(hn::BitCast(d, value), nudge_), hn::Set(d, large | near));
     // Carries into bit `cut` unless all the bits below are 0.
-    return hn::Add(nudged, hn::Set(d, (std::uint64_t{1} << cut) - (std::uint64_t{2} << margin)));
+    return hn::Add(nudged, hn::Set(d, near));
   }
 
   static constexpr int cut = Type::dtype == Dtype::float32 ? 29 : Type::dtype == Dtype::float16 ? 42 : 45;

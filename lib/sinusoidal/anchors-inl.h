@@ -82,6 +82,33 @@ HWY_INLINE void StoreAnchor(const PreciseRotation& z, std::size_t i, Anchors& an
   hn::Store(z.cos.low, d, anchors.cos_low.data() + i);
 }
 
+/// Where the step of lane i is, i a multiple of a vector's lanes, in doubles from that of lane 0; the cosine follows `lanes` after the sine.
+HWY_INLINE std::size_t StepOffset(std::size_t i) {
+  constexpr std::size_t lanes = FrequencyPieces::lanes;
+  return hn::MaxLanes(Doubles()) == lanes ? 2 * i : i / lanes * (2 * lanes) + i % lanes;
+}
+
+/// The four products of anchors and a step, of which the rows to both sides of the anchor are made: p + j is e^{i w j} z, p - j is e^{-i w j} z.
+struct Products {
+  DoubleVector sin_cos;  // sin of the anchor, cos of the step
+  DoubleVector cos_sin;
+  DoubleVector cos_cos;
+  DoubleVector sin_sin;
+
+  HWY_INLINE Rotation After() const { return {hn::Add(sin_cos, cos_sin), hn::Sub(cos_cos, sin_sin)}; }
+  HWY_INLINE Rotation Before() const { return {hn::Sub(sin_cos, cos_sin), hn::Add(cos_cos, sin_sin)}; }
+};
+
+HWY_INLINE Products MultiplyInDouble(const double* steps, const Anchors& anchors, std::size_t i) {
+  const Doubles d;
+  const double* const step = steps + StepOffset(i);
+  const DoubleVector step_sin = hn::Load(d, step);
+  const DoubleVector step_cos = hn::Load(d, step + FrequencyPieces::lanes);
+  const DoubleVector z_sin = hn::Load(d, anchors.sin_high.data() + i);
+  const DoubleVector z_cos = hn::Load(d, anchors.cos_high.data() + i);
+  return {hn::Mul(z_sin, step_cos), hn::Mul(z_cos, step_sin), hn::Mul(z_cos, step_cos), hn::Mul(z_sin, step_sin)};
+}
+
 /// Anchors of a tile, moved from block to block.
 class MovingAnchors {
  public:

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "lib/numeric/table_rows.hpp"
 #include "lib/numeric/targets.hpp"
 
 namespace sextant {
@@ -32,14 +33,6 @@ void check_position(std::int64_t position, std::int64_t offset) {
     throw std::invalid_argument(
         fmt::format("positions: {} with position_offset {} is outside of -2^54 to 2^54", position, offset));
   }
-}
-
-void check_out(const Rows& out, std::size_t rows, std::int64_t dim) {
-  check_rows(out, "out");
-  if (static_cast<std::size_t>(out.rows) != rows) {
-    throw std::invalid_argument(fmt::format("out: {} rows for {} positions", out.rows, rows));
-  }
-  if (out.width != dim) throw std::invalid_argument(fmt::format("out: width {} for dim {}", out.width, dim));
 }
 
 // Long enough for an exact phase to cost little (blocks of 63 rows follow it at a turn each), short enough to share among threads. A function of
@@ -85,7 +78,7 @@ SinusoidalPlan sinusoidal_plan(const Sinusoidal& encoding) {
 SinusoidalEncoder::SinusoidalEncoder(const Sinusoidal& encoding) : plan_(sinusoidal_plan(encoding)) {}
 
 void SinusoidalEncoder::encode(std::span<const std::int64_t> positions, const Rows& out, Rounding rounding) const {
-  check_out(out, positions.size(), dim());
+  check_table(out, std::ssize(positions), dim());
   for (const std::int64_t position : positions) check_position(position, plan_.encoding.position_offset);
   if (positions.empty()) return;
   Strip strip = strip_of(out, rounding);
@@ -96,7 +89,7 @@ void SinusoidalEncoder::encode(std::span<const std::int64_t> positions, const Ro
 
 void SinusoidalEncoder::encode(const PositionRange& positions, const Rows& out, Rounding rounding) const {
   if (positions.count < 0) throw std::invalid_argument(fmt::format("positions: count {} is negative", positions.count));
-  check_out(out, static_cast<std::size_t>(positions.count), dim());
+  check_table(out, positions.count, dim());
   if (positions.count == 0) return;
   check_position(positions.first, plan_.encoding.position_offset);
   // The last position, if it can be computed: first is within 2^54, so that it cannot where the steps span more than 2^56.

@@ -135,33 +135,6 @@ HWY_INLINE void Put(const Elements<Type>& elements, std::size_t i, const RowPlac
   }
 }
 
-/// Where the step of lane i is, i a multiple of a vector's lanes, in doubles from that of lane 0; the cosine follows `lanes` after the sine.
-HWY_INLINE std::size_t StepOffset(std::size_t i) {
-  constexpr std::size_t lanes = FrequencyPieces::lanes;
-  return hn::MaxLanes(Doubles()) == lanes ? 2 * i : i / lanes * (2 * lanes) + i % lanes;
-}
-
-/// The four products of anchors and a step, of which the rows to both sides of the anchor are made: p + j is e^{i w j} z, p - j is e^{-i w j} z.
-struct Products {
-  DoubleVector sin_cos;  // sin of the anchor, cos of the step
-  DoubleVector cos_sin;
-  DoubleVector cos_cos;
-  DoubleVector sin_sin;
-
-  HWY_INLINE Rotation After() const { return {hn::Add(sin_cos, cos_sin), hn::Sub(cos_cos, sin_sin)}; }
-  HWY_INLINE Rotation Before() const { return {hn::Sub(sin_cos, cos_sin), hn::Add(cos_cos, sin_sin)}; }
-};
-
-HWY_INLINE Products MultiplyInDouble(const double* steps, const Anchors& anchors, std::size_t i) {
-  const Doubles d;
-  const double* const step = steps + StepOffset(i);
-  const DoubleVector step_sin = hn::Load(d, step);
-  const DoubleVector step_cos = hn::Load(d, step + FrequencyPieces::lanes);
-  const DoubleVector z_sin = hn::Load(d, anchors.sin_high.data() + i);
-  const DoubleVector z_cos = hn::Load(d, anchors.cos_high.data() + i);
-  return {hn::Mul(z_sin, step_cos), hn::Mul(z_cos, step_sin), hn::Mul(z_cos, step_cos), hn::Mul(z_sin, step_sin)};
-}
-
 /// The pairs of a tile at one row: `offset` rows after the anchors'.
 struct RowOf {
   const SinusoidalPlan& plan;
@@ -173,6 +146,18 @@ struct RowOf {
   std::int64_t Position() const { return anchor + offset; }
   const double* Steps() const { return plan.step_high[plan.step_at(std::abs(offset), tile.first)].sin.data(); }
 };
+
+/// The anchors from i on turned to the row: in double-double for float64, else in double.
+template <class Type>
+HWY_INLINE auto TurnedTo(const RowOf& row, std::size_t i) {
+  if constexpr (Type::dtype == Dtype::float64) {
+    const PreciseRotation step = LoadStep(row.plan, std::abs(row.offset), row.tile.first + i);
+    return Turn(LoadAnchor(row.anchors, i), row.offset < 0 ? Conjugate(step) : step);
+  } else {
+    const Products products = MultiplyInDouble(row.Steps(), row.anchors, i);
+    return row.offset < 0 ? products.Before() : products.After();
+  }
+}
 
 /// Rounds a vector of pairs, the i-th of the tile and those after it, with the certificate, computes anew what that leaves open, and puts it in place.
 /// False if the last tier could not decide. `Value` is Rotation, or PreciseRotation for float64. Vectors come by value, as Redo's.
@@ -203,19 +188,12 @@ bool EncodeWithCare(const RowOf& row, const RowPlace<Type>& place) {
   bool decided = true;
   for (std::size_t done = 0; done < row.tile.padded; done += hn::Lanes(d)) {
     const std::size_t i = order == Order::halves ? row.tile.padded - hn::Lanes(d) - done : done;
-    if constexpr (Type::dtype == Dtype::float64) {
-      const PreciseRotation step = LoadStep(row.plan, std::abs(row.offset), row.tile.first + i);
-      const PreciseRotation z = Turn(LoadAnchor(row.anchors, i), row.offset < 0 ? Conjugate(step) : step);
-      if constexpr (rounding == Rounding::certified) {
-        decided &= PutCertified<Type, order, caching>(row, z, i, place);
-      } else {
-        Put<Type, order, caching>({Type::Round(d, z.sin.high), Type::Round(d, z.cos.high)}, i, place);
-      }
+    if constexpr (rounding == Rounding::certified) {
+      decided &= PutCertified<Type, order, caching>(row, TurnedTo<Type>(row, i), i, place);
     } else {
-      const Products products = MultiplyInDouble(row.Steps(), row.anchors, i);
-      const Rotation z = row.offset < 0 ? products.Before() : products.After();
-      if constexpr (rounding == Rounding::certified) {
-        decided &= PutCertified<Type, order, caching>(row, z, i, place);
+      const auto z = TurnedTo<Type>(row, i);
+      if constexpr (Type::dtype == Dtype::float64) {
+        Put<Type, order, caching>({Type::Round(d, z.sin.high), Type::Round(d, z.cos.high)}, i, place);
       } else {
         Put<Type, order, caching>({Type::RoundTwice(d, z.sin), Type::RoundTwice(d, z.cos)}, i, place);
       }
@@ -264,33 +242,28 @@ HWY_INLINE bool EncodeQuickly(const RowOf& row, const RowPlace<Type>& place, con
     const std::size_t later = begin + (count - 1) * hn::Lanes(d);
     const Products products = MultiplyInDouble(steps, row.anchors, begin);
     const Products later_products = MultiplyInDouble(steps, row.anchors, later);
-    const auto recheck = [&](const RowOf& which, const Rotation& z, std::size_t i, const RowPlace<Type>& where) HWY_ATTR {
-      if (!Quick::AllCertain(quick.MarksOf(z))) decided &= PutCertified<Type, order, caching>(which, z, i, where);
-    };
     const bool after = sides == Sides::both || row.offset >= 0;
     const Rotation z = after ? products.After() : products.Before();
     const Rotation later_z = after ? later_products.After() : later_products.Before();
+    const Rotation opposite_z = products.Before();
+    const Rotation opposite_later_z = later_products.Before();
     PutTwo<Type, order, caching>(z, later_z, begin, later, place);
-    if constexpr (sides == Sides::one) {
-      if (rounding == Rounding::certified && HWY_UNLIKELY(!Quick::AllCertain(Quick::Join(quick.MarksOf(z), quick.MarksOf(later_z))))) {
-        recheck(row, z, begin, place);
-        if (later != begin) recheck(row, later_z, later, place);
-      }
-    } else {
-      const Rotation before = products.Before();
-      const Rotation later_before = later_products.Before();
-      PutTwo<Type, order, caching>(before, later_before, begin, later, other);
-      if constexpr (rounding == Rounding::certified) {
-        const auto marks = Quick::Join(Quick::Join(quick.MarksOf(z), quick.MarksOf(later_z)), Quick::Join(quick.MarksOf(before), quick.MarksOf(later_before)));
-        if (HWY_UNLIKELY(!Quick::AllCertain(marks))) {
-          const RowOf opposite{row.plan, row.tile, row.anchors, row.anchor, -row.offset};
-          recheck(row, z, begin, place);
-          recheck(opposite, before, begin, other);
-          if (later != begin) {
-            recheck(row, later_z, later, place);
-            recheck(opposite, later_before, later, other);
-          }
-        }
+    auto marks = Quick::Join(quick.MarksOf(z), quick.MarksOf(later_z));
+    if constexpr (sides == Sides::both) {
+      PutTwo<Type, order, caching>(opposite_z, opposite_later_z, begin, later, other);
+      marks = Quick::Join(marks, Quick::Join(quick.MarksOf(opposite_z), quick.MarksOf(opposite_later_z)));
+    }
+    if constexpr (rounding == Rounding::certified) {
+      if (HWY_LIKELY(Quick::AllCertain(marks))) return;
+      const auto recheck = [&](const RowOf& which, const Rotation& value, std::size_t i, const RowPlace<Type>& where) HWY_ATTR {
+        if (!Quick::AllCertain(quick.MarksOf(value))) decided &= PutCertified<Type, order, caching>(which, value, i, where);
+      };
+      recheck(row, z, begin, place);
+      if (later != begin) recheck(row, later_z, later, place);
+      if constexpr (sides == Sides::both) {
+        const RowOf opposite{row.plan, row.tile, row.anchors, row.anchor, -row.offset};
+        recheck(opposite, opposite_z, begin, other);
+        if (later != begin) recheck(opposite, opposite_later_z, later, other);
       }
     }
   };
