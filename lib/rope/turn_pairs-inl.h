@@ -62,18 +62,22 @@ struct Row {
   alignas(64) float sin_head[entries];
   alignas(64) float cos_tail[entries];
   alignas(64) float sin_tail[entries];
-  // a times the rotations at anchor_position, of the whole encoding where that is one tile; not for float64.
-  alignas(64) double anchor_cos[rope_tile_pairs];
-  alignas(64) double anchor_sin[rope_tile_pairs];
-  std::int64_t anchor_position = no_anchor;
-  static constexpr std::int64_t no_anchor = std::numeric_limits<std::int64_t>::min();
   double bound;
   float float_bound;
   float tail_bound;
+  bool ordinary;  // whether a is in the range of the kernels that are quick
   float largest;  // of the elements for which 16-bit kernels may decide anything: below 0 where a is out of range
   const RopeJob* job;
   std::size_t first_pair;
   std::int64_t position;  // negated where the direction is clockwise
+};
+
+/// a times the rotations at a position that rows are stepped from, of the whole encoding where that is one tile; not for float64.
+struct Anchor {
+  static constexpr std::int64_t none = std::numeric_limits<std::int64_t>::min();
+  std::int64_t position = none;
+  alignas(64) double cos[rope_tile_pairs];
+  alignas(64) double sin[rope_tile_pairs];
 };
 
 /// Settles the lanes of `open` one by one: pair row.first_pair + i + lane, elements x0[lane], x1[lane], results to y0[lane], y1[lane].
@@ -137,6 +141,25 @@ HWY_INLINE PairOf<hn::Vec<DU>> SettleMasked(DU du, const Row& row, std::size_t i
   const std::uint32_t lanes = (std::uint32_t{1} << hn::Lanes(du)) - 1;
   SettleLanes(row, i, (std::uint32_t{bits[0]} | std::uint32_t{bits[1]} << 8) & lanes, in[0], in[1], out[0], out[1]);
   return {hn::Load(du, out[0]), hn::Load(du, out[1])};
+}
+
+/// The pairs at the two pointers under Pairing::half, at the first of them under Pairing::interleaved.
+template <Pairing pairing, class DE>
+HWY_INLINE PairOf<hn::Vec<DE>> LoadPairs(DE de, const hn::TFromD<DE>* first, const hn::TFromD<DE>* second) {
+  if constexpr (pairing == Pairing::half) return {hn::LoadU(de, first), hn::LoadU(de, second)};
+  PairOf<hn::Vec<DE>> x{hn::Zero(de), hn::Zero(de)};
+  hn::LoadInterleaved2(de, first, x.first, x.second);
+  return x;
+}
+
+template <Pairing pairing, class DE>
+HWY_INLINE void StorePairs(DE de, const PairOf<hn::Vec<DE>>& y, hn::TFromD<DE>* first, hn::TFromD<DE>* second) {
+  if constexpr (pairing == Pairing::half) {
+    hn::StoreU(y.first, de, first);
+    hn::StoreU(y.second, de, second);
+  } else {
+    hn::StoreInterleaved2(y.first, y.second, de, first);
+  }
 }
 
 template <class V>
@@ -251,42 +274,11 @@ struct TurnNarrow {
     return hn::DemoteTo(DE(), hn::BitCast(di, bits));
   }
 
+  static HWY_INLINE hn::Vec<DE> Demoted(hn::Vec<DF> value) {
 #if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
-  static constexpr bool converts = is_float16;
-#else
-  static constexpr bool converts = false;
+    if constexpr (is_float16) return hn::BitCast(DE(), hn::DemoteTo(hn::Rebind<hwy::float16_t, DF>(), value));
 #endif
-  using DDifference = std::conditional_t<converts, DE, hn::Rebind<std::uint32_t, DF>>;
-
-  /// value + bound rounded, and what it differs by from value - bound rounded: for bfloat16 in the upper halves alone, where half a unit has been
-  /// added to both. That takes ties away from zero, but a tie between the ends parts them either way.
-  struct Ends {
-    hn::Vec<DE> rounded;
-    hn::Vec<DDifference> difference;
-  };
-
-  static HWY_INLINE Ends EndsOf(hn::Vec<DF> value, hn::Vec<DF> bound) {
-    const hn::Rebind<std::uint32_t, DF> du;
-    const auto upper = hn::Add(value, bound);
-    const auto lower = hn::Sub(value, bound);
-    if constexpr (converts) {
-      const hn::Rebind<hwy::float16_t, DF> dh;
-      const auto rounded = hn::BitCast(DE(), hn::DemoteTo(dh, upper));
-      return {rounded, hn::Xor(rounded, hn::BitCast(DE(), hn::DemoteTo(dh, lower)))};
-    } else if constexpr (is_float16) {
-      const auto rounded = Bits(upper);
-      return {Narrowed(rounded), hn::Xor(rounded, Bits(lower))};
-    } else {
-      const auto half = hn::Set(du, 0x8000);
-      const auto rounded = hn::Add(hn::BitCast(du, upper), half);
-      return {Narrowed(hn::ShiftRight<16>(rounded)), hn::Xor(rounded, hn::Add(hn::BitCast(du, lower), half))};
-    }
-  }
-
-  static HWY_INLINE bool Alike(hn::Vec<DDifference> differences) {
-    const DDifference d;
-    if constexpr (!is_float16) differences = hn::And(differences, hn::Set(d, static_cast<hn::TFromD<DDifference>>(0xFFFF0000U)));
-    return hn::AllTrue(d, hn::Eq(differences, hn::Zero(d)));
+    return Narrowed(Bits(value));
   }
 
   /// The ends of the certificate in double, rounded to odd in between, so that 16 bits are rounded to once.
@@ -344,37 +336,7 @@ struct TurnNarrow {
 
   template <Rounding rounding>
   static HWY_INLINE Pair Turn(const Row& row, std::size_t i, const Pair& x) {
-    const DF df;
-    const auto x0 = Widened(x.first);
-    const auto x1 = Widened(x.second);
-    if constexpr (rounding == Rounding::fast) {
-      const auto y = Turned(x0, x1, hn::Load(df, row.cos_float + i), hn::Load(df, row.sin_float + i));
-      return {Narrowed(Bits(y.first)), Narrowed(Bits(y.second))};
-    } else {
-      const auto size = hn::Add(hn::Abs(x0), hn::Abs(x1));
-      Ends first{hn::Zero(DE()), hn::Zero(DDifference())};
-      Ends second = first;
-      if constexpr (is_float16) {
-        const auto head = Turned(x0, x1, hn::Load(df, row.cos_head + i), hn::Load(df, row.sin_head + i));
-        const auto c = hn::Load(df, row.cos_tail + i);
-        const auto s = hn::Load(df, row.sin_tail + i);
-        const auto y0 = hn::MulAdd(x0, c, hn::NegMulAdd(x1, s, head.first));
-        const auto y1 = hn::MulAdd(x1, c, hn::MulAdd(x0, s, head.second));
-        const auto of_size = hn::Mul(size, hn::Set(df, row.tail_bound));
-        const auto of_result = hn::Set(df, 4.25F * 0x1p-24F);
-        first = EndsOf(y0, hn::MulAdd(hn::Abs(y0), of_result, of_size));
-        second = EndsOf(y1, hn::MulAdd(hn::Abs(y1), of_result, of_size));
-      } else {
-        const auto y = Turned(x0, x1, hn::Load(df, row.cos_float + i), hn::Load(df, row.sin_float + i));
-        const auto bound = hn::Mul(size, hn::Set(df, row.float_bound));
-        first = EndsOf(y.first, bound);
-        second = EndsOf(y.second, bound);
-      }
-      // Beyond these ends float overflows at a <= 2^20, or loses digits that the bound, at least 2^-35 2^-20 2^-80, does not cover.
-      const auto inside = hn::And(hn::Ge(size, hn::Set(df, 0x1p-80F)), hn::Le(size, hn::Set(df, std::min(0x1p100F, row.largest))));
-      if (HWY_UNLIKELY(!hn::AllTrue(df, inside) || !Alike(hn::Or(first.difference, second.difference)))) return TurnInDouble(row, i, x);
-      return {first.rounded, second.rounded};
-    }
+    return TurnInDouble(row, i, x);
   }
 };
 
