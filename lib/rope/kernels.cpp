@@ -15,57 +15,10 @@
 HWY_BEFORE_NAMESPACE();
 namespace sextant::HWY_NAMESPACE {
 
-// The row of a tile at one position. Bounds as turn_pairs-inl.h derives them; an attention factor outside the range of that derivation makes
-// them infinite, so that nothing is certified and every pair goes to settle.
-void FillRow(const RopeJob& job, std::int64_t position, std::size_t first_pair, std::size_t count, Row& row) {
+// The row in float, and in two parts of it, for the types that are turned there.
+void NarrowRow(const RopeJob& job, std::size_t count, Row& row) {
   const Doubles d;
-  row.job = &job;
-  row.first_pair = first_pair;
-  row.position = job.direction == Direction::clockwise ? -position : position;
-  const double a = job.factor->high;
-  const bool ordinary = a >= 0x1p-20 && a <= 0x1p20;
-  const double factor = ordinary ? a : HUGE_VAL;
-  const UnitCircle& circle = unit_circle();
-  if (job.dtype == Dtype::float64) {
-    row.bound = 0x1p-98 * factor;
-    const DoubleDouble<DoubleVector> scale{hn::Set(d, a), hn::Set(d, job.factor->low)};
-    for (std::size_t i = 0; i < count; i += hn::Lanes(d)) {
-      const PreciseRotation turn = PreciseRotationAt(*job.frequencies, first_pair + i, split_position(row.position), circle);
-      const auto c = Multiply(turn.cos, scale);
-      const auto s = Multiply(turn.sin, scale);
-      hn::Store(c.high, d, row.cos + i);
-      hn::Store(c.low, d, row.cos_low + i);
-      hn::Store(s.high, d, row.sin + i);
-      hn::Store(s.low, d, row.sin_low + i);
-    }
-    return;
-  }
-  row.bound = 11 * 0x1p-53 * factor;
-  row.float_bound = static_cast<float>(4.25 * 0x1p-24 * factor);
-  row.tail_bound = static_cast<float>(0x1p-35 * factor);
-  row.largest = ordinary ? std::numeric_limits<float>::max() : -1.0F;
-  const std::int64_t step = row.position & (StepRotations::count - 1);
-  if (row.position - step != row.anchor_position) {
-    const DoubleVector scale = hn::Set(d, a);
-    const SplitPosition anchor = split_position(row.position - step);
-    for (std::size_t i = 0; i < count; i += hn::Lanes(d)) {
-      const Rotation z = RotationAt(*job.frequencies, first_pair + i, anchor, circle);
-      hn::Store(hn::Mul(z.cos, scale), d, row.anchor_cos + i);
-      hn::Store(hn::Mul(z.sin, scale), d, row.anchor_sin + i);
-    }
-    row.anchor_position = job.frequencies->pairs() > rope_tile_pairs ? Row::no_anchor : row.position - step;
-  }
-  const StepGroup* const groups = job.steps->at(step) + first_pair / FrequencyPieces::lanes;
-  for (std::size_t i = 0; i < count; i += hn::Lanes(d)) {
-    const StepGroup& group = groups[i / FrequencyPieces::lanes];
-    const DoubleVector c = hn::Load(d, group.cos.data() + i % FrequencyPieces::lanes);
-    const DoubleVector s = hn::Load(d, group.sin.data() + i % FrequencyPieces::lanes);
-    const DoubleVector z_cos = hn::Load(d, row.anchor_cos + i);
-    const DoubleVector z_sin = hn::Load(d, row.anchor_sin + i);
-    hn::Store(hn::NegMulAdd(z_sin, s, hn::Mul(z_cos, c)), d, row.cos + i);
-    hn::Store(hn::MulAdd(z_sin, c, hn::Mul(z_cos, s)), d, row.sin + i);
-  }
-  if (job.dtype == Dtype::float32) return;
+  if (size_of(job.dtype) > 2) return;
   const hn::Rebind<float, Doubles> df;
   const hn::Rebind<std::uint32_t, Doubles> du;
   const auto split = [&](const double* from, float* rounded, float* head, float* tail) HWY_ATTR {
@@ -81,6 +34,69 @@ void FillRow(const RopeJob& job, std::int64_t position, std::size_t first_pair, 
   };
   split(row.cos, row.cos_float, row.cos_head, row.cos_tail);
   split(row.sin, row.sin_float, row.sin_head, row.sin_tail);
+}
+
+// The row of a tile for one token. Bounds as turn_pairs-inl.h derives them; an attention factor outside the range of that derivation makes
+// them infinite, so that nothing is certified and every pair goes to settle.
+void FillRow(const RopeJob& job, std::int64_t token, std::size_t first_pair, std::size_t count, Row& row) {
+  const Doubles d;
+  row.job = &job;
+  row.first_pair = first_pair;
+  row.token = token;
+  row.position = SignedPosition(job, job.positions[token]);
+  const double a = job.factor->high;
+  const bool ordinary = a >= 0x1p-20 && a <= 0x1p20;
+  const double factor = ordinary ? a : HUGE_VAL;
+  const UnitCircle& circle = unit_circle();
+  if (job.dtype == Dtype::float64) {
+    row.bound = 0x1p-98 * factor;
+    if (job.axes != nullptr) return FillRotationsOfAxes(job, first_pair, count, row);
+    DoubleDouble<DoubleVector> scale{hn::Set(d, a), hn::Set(d, job.factor->low)};
+    for (std::size_t i = 0; i < count; i += hn::Lanes(d)) {
+      const PreciseRotation turn = PreciseRotationAt(*job.frequencies, first_pair + i, split_position(row.position), circle);
+      if (job.powers != nullptr) scale = PowerAt(*job.powers->rates, first_pair + i, hn::Set(d, static_cast<double>(row.position)), binary_powers());
+      const auto c = Multiply(turn.cos, scale);
+      const auto s = Multiply(turn.sin, scale);
+      hn::Store(c.high, d, row.cos + i);
+      hn::Store(c.low, d, row.cos_low + i);
+      hn::Store(s.high, d, row.sin + i);
+      hn::Store(s.low, d, row.sin_low + i);
+    }
+    if (job.powers != nullptr) FillPairBounds(job, count, row);
+    return;
+  }
+  row.bound = 11 * 0x1p-53 * factor;
+  row.float_bound = static_cast<float>(4.25 * 0x1p-24 * factor);
+  row.tail_bound = static_cast<float>(0x1p-35 * factor);
+  row.largest = ordinary ? std::numeric_limits<float>::max() : -1.0F;
+  if (job.axes != nullptr) {
+    FillRotationsOfAxes(job, first_pair, count, row);
+    return NarrowRow(job, count, row);
+  }
+  const std::int64_t step = row.position & (StepRotations::count - 1);
+  if (row.position - step != row.anchor_position) {
+    DoubleVector scale = hn::Set(d, a);
+    const SplitPosition anchor = split_position(row.position - step);
+    for (std::size_t i = 0; i < count; i += hn::Lanes(d)) {
+      const Rotation z = RotationAt(*job.frequencies, first_pair + i, anchor, circle);
+      if (job.powers != nullptr) scale = PowerAt(*job.powers->rates, first_pair + i, hn::Set(d, anchor.nearest), binary_powers()).high;
+      hn::Store(hn::Mul(z.cos, scale), d, row.anchor_cos + i);
+      hn::Store(hn::Mul(z.sin, scale), d, row.anchor_sin + i);
+    }
+    row.anchor_position = job.frequencies->pairs() > rope_tile_pairs ? Row::no_anchor : row.position - step;
+  }
+  const StepGroup* const groups = job.steps->at(step) + first_pair / FrequencyPieces::lanes;
+  for (std::size_t i = 0; i < count; i += hn::Lanes(d)) {
+    const StepGroup& group = groups[i / FrequencyPieces::lanes];
+    const DoubleVector c = hn::Load(d, group.cos.data() + i % FrequencyPieces::lanes);
+    const DoubleVector s = hn::Load(d, group.sin.data() + i % FrequencyPieces::lanes);
+    const DoubleVector z_cos = hn::Load(d, row.anchor_cos + i);
+    const DoubleVector z_sin = hn::Load(d, row.anchor_sin + i);
+    hn::Store(hn::NegMulAdd(z_sin, s, hn::Mul(z_cos, c)), d, row.cos + i);
+    hn::Store(hn::MulAdd(z_sin, c, hn::Mul(z_cos, s)), d, row.sin + i);
+  }
+  if (job.powers != nullptr) FillPairBounds(job, count, row);
+  NarrowRow(job, count, row);
 }
 
 template <class Kernel>
@@ -162,6 +178,13 @@ void FillUp(const RopeJob& job, std::size_t count, Row& row) {
   fill(row.sin);
   fill(row.cos_float);
   fill(row.sin_float);
+  if (job.powers != nullptr) {
+    fill(row.bounds);
+    fill(row.float_bounds);
+    fill(row.tail_bounds);
+    fill(row.largests);
+    fill(row.float_largests);
+  }
   if (job.dtype != Dtype::float16) return;
   fill(row.cos_head);
   fill(row.sin_head);
@@ -198,7 +221,7 @@ void RotateUnits(const RopeJob& job, std::int64_t first, std::int64_t last) {
     for (std::size_t tile = 0; tile < pairs; tile += rope_tile_pairs) {
       const std::size_t count = std::min(rope_tile_pairs, pairs - tile);
       if (token != token_of_row || pairs > rope_tile_pairs) {
-        FillRow(job, job.positions[token], tile, count, row);
+        FillRow(job, token, tile, count, row);
         FillUp(job, count, row);
         token_of_row = token;
       }
@@ -242,11 +265,20 @@ void RotateUnitsOf(const RopeJob& job, std::int64_t first, std::int64_t last) {
 }
 
 void Rotate(const RopeJob& job, std::int64_t first, std::int64_t last) {
+  constexpr Rounding certified = Rounding::certified;
+  const bool powers = job.powers != nullptr;
   switch (job.dtype) {
-    case Dtype::float64: return RotateUnitsOf<TurnFloat64, Rounding::certified>(job, first, last);
-    case Dtype::float32: return RotateUnitsOf<TurnFloat32>(job, first, last);
-    case Dtype::float16: return RotateUnitsOf<TurnNarrow<Float16>>(job, first, last);
-    case Dtype::bfloat16: return RotateUnitsOf<TurnNarrow<BFloat16>>(job, first, last);
+    case Dtype::float64:
+      return powers ? RotateUnitsOf<TurnFloat64<PairBounds>, certified>(job, first, last)
+                    : RotateUnitsOf<TurnFloat64<SharedBounds>, certified>(job, first, last);
+    case Dtype::float32:
+      return powers ? RotateUnitsOf<TurnFloat32<PairBounds>, certified>(job, first, last) : RotateUnitsOf<TurnFloat32<SharedBounds>>(job, first, last);
+    case Dtype::float16:
+      return powers ? RotateUnitsOf<TurnNarrow<Float16, PairBounds>, certified>(job, first, last)
+                    : RotateUnitsOf<TurnNarrow<Float16, SharedBounds>>(job, first, last);
+    case Dtype::bfloat16:
+      return powers ? RotateUnitsOf<TurnNarrow<BFloat16, PairBounds>, certified>(job, first, last)
+                    : RotateUnitsOf<TurnNarrow<BFloat16, SharedBounds>>(job, first, last);
     case Dtype::int64: return;  // refused before
   }
 }
@@ -265,7 +297,7 @@ void WriteRows(const RopeJob& job, std::byte* sin, std::int64_t sin_stride, std:
     Element* const sin_row = reinterpret_cast<Element*>(sin) + token * sin_stride;
     for (std::size_t tile = 0; tile < pairs; tile += rope_tile_pairs) {
       const std::size_t count = std::min(rope_tile_pairs, pairs - tile);
-      FillRow(job, job.positions[token], tile, count, row);
+      FillRow(job, token, tile, count, row);
       FillUp(job, count, row);
       TurnPairs<Kernel, Rounding::certified, Pairing::half, Pairing::half>(row, count, ones, zeros, cos_row + tile, sin_row + tile);
     }
@@ -274,10 +306,10 @@ void WriteRows(const RopeJob& job, std::byte* sin, std::int64_t sin_stride, std:
 
 void Tabulate(const RopeJob& job, std::byte* sin, std::int64_t sin_stride, std::int64_t first, std::int64_t last) {
   switch (job.dtype) {
-    case Dtype::float64: return WriteRows<TurnFloat64>(job, sin, sin_stride, first, last);
-    case Dtype::float32: return WriteRows<TurnFloat32>(job, sin, sin_stride, first, last);
-    case Dtype::float16: return WriteRows<TurnNarrow<Float16>>(job, sin, sin_stride, first, last);
-    case Dtype::bfloat16: return WriteRows<TurnNarrow<BFloat16>>(job, sin, sin_stride, first, last);
+    case Dtype::float64: return WriteRows<TurnFloat64<SharedBounds>>(job, sin, sin_stride, first, last);
+    case Dtype::float32: return WriteRows<TurnFloat32<SharedBounds>>(job, sin, sin_stride, first, last);
+    case Dtype::float16: return WriteRows<TurnNarrow<Float16, SharedBounds>>(job, sin, sin_stride, first, last);
+    case Dtype::bfloat16: return WriteRows<TurnNarrow<BFloat16, SharedBounds>>(job, sin, sin_stride, first, last);
     case Dtype::int64: return;  // refused before
   }
 }

@@ -17,6 +17,18 @@
 //   float, 16 bits          the double's, rounded.                                                           t = 1 + 2^-26
 //   double-double           settle.cpp's count, 150 u^2 of 256: vectors and scalars do the same operations
 //
+// Where pairs have powers of their own, a is the pair's, and so is the bound:
+//
+//   double, 16 and 32 bits  anchor and step are both multiplied by their own power, rounded, 1.77 + 2 each; the products 1 and their sum 1.
+//                                                                                                        9.54 < t = 9.75
+//   double-double           the rotation 128, its power 512, their product 8; as in settle.cpp the product with x 8, the sum 3, the bound 1: 660 u^2
+//                           of 1024
+//
+// a is taken as |c| + |s|, of which it is no more than a part in 2^48 beyond, and which 0.25 / (t + 3) > 1/52 covers. Powers are within 2^+-560
+// (exponent_limit, and steps of at most 15 largest_pair_rate): no product with |x| <= 2^128 overflows, and 2^-149 2^-560 2^-53 is normal. A true power
+// beyond is further from 1 than the one held. Where that one's interval is certified, it lies beyond the dtype's ends, on one side of zero, and so does the true
+// value: |x0| + |x1| >= 2^-149 makes bounds of 2^240 at the upper limit, |x| <= 2^128 values below 2^-311 at the lower.
+//
 // float16 has so few bits to spare in float that the error must be small beside y itself, not only beside m. There c = h + l, h of 13 bits, so that
 // its product with an element of 11 is exact, |l| < 2^-12.9 a, rounded to float, 2^-36.9 a; s alike. With d = x0 h_c - x1 h_s, d' = d - x1 l_s and
 // y = d' + x0 l_c, each rounded once, |d| and |d'| are at most |y| + 2^-12.9 a m, so that y0, and y1 alike, is within
@@ -38,43 +50,25 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
-#include <limits>
+#include <cmath>
 #include <type_traits>
 
 #include "lib/numeric/certify-inl.h"
 #include "lib/numeric/rotations-inl.h"
 #include "lib/rope/kernels.hpp"
+#include "lib/rope/row-inl.h"
 #include "lib/rope/settle.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace sextant::HWY_NAMESPACE {
 
-/// a cos and a sin of a tile of frequencies at one position, with the bounds that go with them. Full vectors may be read at any pair.
-struct Row {
-  static constexpr std::size_t entries = rope_tile_pairs + 16;
-  alignas(64) double cos[entries];
-  alignas(64) double sin[entries];
-  alignas(64) double cos_low[entries];  // float64 only
-  alignas(64) double sin_low[entries];
-  alignas(64) float cos_float[entries];  // 16-bit elements only
-  alignas(64) float sin_float[entries];
-  alignas(64) float cos_head[entries];  // float16 only: cos_head + cos_tail
-  alignas(64) float sin_head[entries];
-  alignas(64) float cos_tail[entries];
-  alignas(64) float sin_tail[entries];
-  // a times the rotations at anchor_position, of the whole encoding where that is one tile; not for float64.
-  alignas(64) double anchor_cos[rope_tile_pairs];
-  alignas(64) double anchor_sin[rope_tile_pairs];
-  std::int64_t anchor_position = no_anchor;
-  static constexpr std::int64_t no_anchor = std::numeric_limits<std::int64_t>::min();
-  double bound;
-  float float_bound;
-  float tail_bound;
-  float largest;  // of the elements for which 16-bit kernels may decide anything: below 0 where a is out of range
-  const RopeJob* job;
-  std::size_t first_pair;
-  std::int64_t position;  // negated where the direction is clockwise
-};
+/// A zero has the sign that the formula gives it, from a row whose bound says that the signs of its entries are known.
+inline SettledPair SettlePowered(const Row& row, std::size_t entry, std::size_t pair, double first, double second) {
+  const double c = row.cos[entry];
+  const double s = row.sin[entry];
+  if (first == 0 && second == 0 && row.bounds[entry] < HUGE_VAL) return {first * c - second * s, first * s + second * c};
+  return row.job->powers->settle(static_cast<std::int64_t>(pair), row.position, first, second);
+}
 
 /// Settles the lanes of `open` one by one: pair row.first_pair + i + lane, elements x0[lane], x1[lane], results to y0[lane], y1[lane].
 template <class Element>
@@ -87,15 +81,23 @@ HWY_NOINLINE void SettleLanes(const Row& row, std::size_t i, std::uint32_t open,
     if ((open & 1) == 0) continue;
     // Lanes beyond the last pair repeat it.
     const std::size_t pair = std::min(row.first_pair + i + lane, job.frequencies->pairs() - 1);
+    const double first = load(job.dtype, bytes(x0, lane));
+    const double second = load(job.dtype, bytes(x1, lane));
+    if (job.powers != nullptr) {
+      const SettledPair y = SettlePowered(row, i + lane, pair, first, second);
+      store(job.dtype, y.first, reinterpret_cast<std::byte*>(y0 + lane));
+      store(job.dtype, y.second, reinterpret_cast<std::byte*>(y1 + lane));
+      continue;
+    }
+    const std::int64_t position = PositionOf(row, pair);
     const std::size_t in_vector = pair % hn::Lanes(d);
-    const PreciseRotation turn = PreciseRotationAt(*job.frequencies, pair - in_vector, split_position(row.position), unit_circle());
+    const PreciseRotation turn = PreciseRotationAt(*job.frequencies, pair - in_vector, split_position(position), unit_circle());
     alignas(64) double parts[4][FrequencyPieces::lanes];
     hn::Store(turn.sin.high, d, parts[0]);
     hn::Store(turn.sin.low, d, parts[1]);
     hn::Store(turn.cos.high, d, parts[2]);
     hn::Store(turn.cos.low, d, parts[3]);
-    const SettledPair y = settle({job.encoding, job.factor, job.length, job.dtype, static_cast<std::int64_t>(pair), row.position,
-                                  load(job.dtype, bytes(x0, lane)), load(job.dtype, bytes(x1, lane)),
+    const SettledPair y = settle({job.encoding, job.factor, job.length, job.dtype, static_cast<std::int64_t>(pair), position, first, second,
                                   {parts[0][in_vector], parts[1][in_vector]}, {parts[2][in_vector], parts[3][in_vector]}});
     store(job.dtype, y.first, reinterpret_cast<std::byte*>(y0 + lane));
     store(job.dtype, y.second, reinterpret_cast<std::byte*>(y1 + lane));
@@ -109,7 +111,8 @@ struct PairOf {
   V second;
 };
 
-/// Settles the lanes of a mask that are neither pairs of zeros, which turn into zeros, nor hold a NaN, which make NaN of both.
+/// Settles the lanes of a mask that are neither pairs of zeros, which turn into zeros, nor hold a NaN, which make NaN of both. Under powers of pairs,
+/// zeros keep the sign that the formula gives them.
 template <class DU, class M>
 HWY_INLINE PairOf<hn::Vec<DU>> SettleMasked(DU du, const Row& row, std::size_t i, M open, const PairOf<hn::Vec<DU>>& x, PairOf<hn::Vec<DU>> y,
                                             hn::TFromD<DU> infinity, hn::TFromD<DU> quiet_nan) {
@@ -119,7 +122,8 @@ HWY_INLINE PairOf<hn::Vec<DU>> SettleMasked(DU du, const Row& row, std::size_t i
   const auto magnitude = hn::Set(du, static_cast<Element>(~(Element{1} << (8 * sizeof(Element) - 1))));
   const auto first = hn::And(x.first, magnitude);
   const auto second = hn::And(x.second, magnitude);
-  const auto zero = hn::Eq(hn::Or(first, second), hn::Zero(du));
+  auto zero = hn::Eq(hn::Or(first, second), hn::Zero(du));
+  if (row.job->powers != nullptr) zero = hn::AndNot(zero, zero);
   const auto limit = hn::BitCast(di, hn::Set(du, infinity));
   const auto nan = hn::RebindMask(du, hn::Or(hn::Gt(hn::BitCast(di, first), limit), hn::Gt(hn::BitCast(di, second), limit)));
   y.first = hn::IfThenElse(nan, hn::Set(du, quiet_nan), hn::IfThenZeroElse(zero, y.first));
@@ -144,12 +148,13 @@ HWY_INLINE PairOf<V> Turned(V x0, V x1, V c, V s) {
   return {hn::NegMulAdd(x1, s, hn::Mul(x0, c)), hn::MulAdd(x0, s, hn::Mul(x1, c))};
 }
 
-template <class D>
-HWY_INLINE hn::Vec<D> Bound(D d, hn::Vec<D> x0, hn::Vec<D> x1, hn::TFromD<D> factor) {
-  return hn::Mul(hn::Add(hn::Abs(x0), hn::Abs(x1)), hn::Set(d, factor));
+template <class V>
+HWY_INLINE V Bound(V x0, V x1, V factor) {
+  return hn::Mul(hn::Add(hn::Abs(x0), hn::Abs(x1)), factor);
 }
 
 /// float32 elements, in double.
+template <class Bounds>
 struct TurnFloat32 {
   using Element = std::uint32_t;
   using DE = hn::Rebind<Element, Doubles>;
@@ -166,7 +171,7 @@ struct TurnFloat32 {
     if constexpr (rounding == Rounding::fast) {
       return {hn::BitCast(du, hn::DemoteTo(df, y.first)), hn::BitCast(du, hn::DemoteTo(df, y.second))};
     } else {
-      const auto bound = Bound(d, x0, x1, row.bound);
+      const auto bound = Bound(x0, x1, Bounds::InDouble(d, row, i));
       const auto first = Float32::Certify(d, y.first, bound);
       const auto second = Float32::Certify(d, y.second, bound);
       // NaN passes the comparison of bits. Where one of x is NaN so are both results.
@@ -181,6 +186,7 @@ struct TurnFloat32 {
 };
 
 /// float64 elements, in double-double; Rounding::fast is the same.
+template <class Bounds>
 struct TurnFloat64 {
   using Element = std::uint64_t;
   using DE = hn::Rebind<Element, Doubles>;
@@ -195,11 +201,10 @@ struct TurnFloat64 {
     const DoubleDouble<DoubleVector> c{hn::Load(d, row.cos + i), hn::Load(d, row.cos_low + i)};
     const DoubleDouble<DoubleVector> s{hn::Load(d, row.sin + i), hn::Load(d, row.sin_low + i)};
     const auto size = hn::Add(hn::Abs(x0), hn::Abs(x1));
-    const auto bound = hn::Mul(size, hn::Set(d, row.bound));
+    const auto bound = hn::Mul(size, Bounds::InDouble(d, row, i));
     const auto first = Float64::Certify(d, Add(Multiply(c, x0), Negate(Multiply(s, x1))), bound);
     const auto second = Float64::Certify(d, Add(Multiply(s, x0), Multiply(c, x1)), bound);
-    // Within these ends no product overflows, not even when it is split, and what underflows is below 2^-1072, the bound above 2^-1018.
-    const auto inside = hn::And(hn::Ge(size, hn::Set(d, 0x1p-900)), hn::Le(size, hn::Set(d, 0x1p900)));
+    const auto inside = hn::And(hn::Ge(size, hn::Set(d, Bounds::least_size)), hn::Le(size, hn::Set(d, Bounds::largest_size)));
     const auto open = hn::Or(hn::Or(first.undecided, second.undecided), hn::RebindMask(du, hn::Not(inside)));
     if (HWY_UNLIKELY(!hn::AllFalse(du, open))) {
       return SettleMasked(du, row, i, open, x, {first.bits, second.bits}, std::uint64_t{0x7FF} << 52, std::uint64_t{0xFFF} << 51);
@@ -209,7 +214,7 @@ struct TurnFloat64 {
 };
 
 /// 16-bit elements, in float; what that leaves open, in double.
-template <class Type>
+template <class Type, class Bounds>
 struct TurnNarrow {
   using Element = std::uint16_t;
   using DF = hn::CappedTag<float, 16>;
@@ -301,7 +306,7 @@ struct TurnNarrow {
     const auto x0 = hn::PromoteTo(d, narrow_x0);
     const auto x1 = hn::PromoteTo(d, narrow_x1);
     const auto y = Turned(x0, x1, hn::LoadU(d, row.cos + i), hn::LoadU(d, row.sin + i));
-    const auto bound = Bound(d, x0, x1, row.bound);
+    const auto bound = Bound(x0, x1, Bounds::InDouble(d, row, i));
     return {{OddFloat(d, hn::Sub(y.first, bound)), OddFloat(d, hn::Sub(y.second, bound))},
             {OddFloat(d, hn::Add(y.first, bound)), OddFloat(d, hn::Add(y.second, bound))}};
   }
@@ -335,7 +340,7 @@ struct TurnNarrow {
     // Infinities are told by the size of x, since NaN passes the comparison of bits.
     const auto size = hn::Max(hn::Abs(x0), hn::Abs(x1));
     const auto open = hn::Or(hn::Or(hn::Ne(first, first_below), hn::Ne(second, second_below)),
-                             hn::RebindMask(du, hn::Not(hn::Le(size, hn::Set(df, row.largest)))));
+                             hn::RebindMask(du, hn::Not(hn::Le(size, Bounds::Largest(df, row, i)))));
     const Pair y{Narrowed(first), Narrowed(second)};
     if (HWY_LIKELY(hn::AllFalse(du, open))) return y;
     const auto narrow_open = hn::Ne(Narrowed(hn::IfThenElseZero(open, hn::Set(du, 1))), hn::Zero(de));
@@ -360,18 +365,18 @@ struct TurnNarrow {
         const auto s = hn::Load(df, row.sin_tail + i);
         const auto y0 = hn::MulAdd(x0, c, hn::NegMulAdd(x1, s, head.first));
         const auto y1 = hn::MulAdd(x1, c, hn::MulAdd(x0, s, head.second));
-        const auto of_size = hn::Mul(size, hn::Set(df, row.tail_bound));
+        const auto of_size = hn::Mul(size, Bounds::OfTail(df, row, i));
         const auto of_result = hn::Set(df, 4.25F * 0x1p-24F);
         first = EndsOf(y0, hn::MulAdd(hn::Abs(y0), of_result, of_size));
         second = EndsOf(y1, hn::MulAdd(hn::Abs(y1), of_result, of_size));
       } else {
         const auto y = Turned(x0, x1, hn::Load(df, row.cos_float + i), hn::Load(df, row.sin_float + i));
-        const auto bound = hn::Mul(size, hn::Set(df, row.float_bound));
+        const auto bound = hn::Mul(size, Bounds::InFloat(df, row, i));
         first = EndsOf(y.first, bound);
         second = EndsOf(y.second, bound);
       }
-      // Beyond these ends float overflows at a <= 2^20, or loses digits that the bound, at least 2^-35 2^-20 2^-80, does not cover.
-      const auto inside = hn::And(hn::Ge(size, hn::Set(df, 0x1p-80F)), hn::Le(size, hn::Set(df, std::min(0x1p100F, row.largest))));
+      // Below the lower end float loses digits that the bound, at least 2^-35 2^-20 2^-80, does not cover.
+      const auto inside = hn::And(hn::Ge(size, hn::Set(df, 0x1p-80F)), hn::Le(size, Bounds::LargestInFloat(df, row, i)));
       if (HWY_UNLIKELY(!hn::AllTrue(df, inside) || !Alike(hn::Or(first.difference, second.difference)))) return TurnInDouble(row, i, x);
       return {first.rounded, second.rounded};
     }
