@@ -337,10 +337,11 @@ struct TurnNarrow {
     const auto second = Bits(Joined(later.upper.second, earlier.upper.second));
     const auto first_below = Bits(Joined(later.lower.first, earlier.lower.first));
     const auto second_below = Bits(Joined(later.lower.second, earlier.lower.second));
-    // Infinities are told by the size of x, since NaN passes the comparison of bits.
-    const auto size = hn::Max(hn::Abs(x0), hn::Abs(x1));
-    const auto open = hn::Or(hn::Or(hn::Ne(first, first_below), hn::Ne(second, second_below)),
-                             hn::RebindMask(du, hn::Not(hn::Le(size, Bounds::Largest(df, row, i)))));
+    // NaN and infinity are told by x, since they pass the comparison of bits; each by itself, since some targets' greater of a NaN and a number is
+    // the number.
+    const auto largest = Bounds::Largest(df, row, i);
+    const auto finite = hn::And(hn::Le(hn::Abs(x0), largest), hn::Le(hn::Abs(x1), largest));
+    const auto open = hn::Or(hn::Or(hn::Ne(first, first_below), hn::Ne(second, second_below)), hn::RebindMask(du, hn::Not(finite)));
     const Pair y{Narrowed(first), Narrowed(second)};
     if (HWY_LIKELY(hn::AllFalse(du, open))) return y;
     const auto narrow_open = hn::Ne(Narrowed(hn::IfThenElseZero(open, hn::Set(du, 1))), hn::Zero(de));
