@@ -98,6 +98,9 @@ TEST(XposEncoder, EqualsTheOracleWhereTheFactorLeavesTheRange) {
       expect_truth(encoding, random_tensor(dtype, {1, 10, 1, 4}, 4), {3, 7, 12, 13, 70, 71, 83, 590, 595, 800});
     }
   }
+  Xpos fast = with(4, Role::key);
+  fast.scale_base = 0.25;
+  expect_truth(fast, random_tensor(Dtype::float32, {1, 5, 1, 4}, 6), {0, 1, -2, 7, 15});
   Xpos slow = with(4, Role::query);
   slow.scale_base = 1e300;
   expect_truth(slow, random_tensor(Dtype::float64, {1, 3, 1, 4}, 5), {1, 1000, std::int64_t{1} << 53});
