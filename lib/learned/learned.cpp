@@ -9,9 +9,11 @@
 #include <vector>
 
 #include "lib/numeric/checks.hpp"
+#include "lib/numeric/exact_columns.hpp"
 #include "lib/numeric/exact_sum.hpp"
 #include "lib/numeric/parallel.hpp"
 #include "lib/numeric/table_rows.hpp"
+#include "lib/numeric/targets.hpp"
 
 namespace sextant {
 
@@ -20,6 +22,7 @@ LearnedEncoder::LearnedEncoder(const Learned& encoding) : encoding_(encoding) {
   spec.encoding = encoding;
   spec.max_position = 1;
   validate(spec);
+  target_in_use();  // before the first dispatch
 }
 
 void LearnedEncoder::check(const char* function, std::span<const std::int64_t> positions) const {
@@ -71,13 +74,25 @@ Tensor LearnedEncoder::grad_weight(std::span<const std::int64_t> positions, cons
   }
   starts.push_back(tokens.size());
 
-  parallel_for(std::ssize(starts) - 1, [&](std::int64_t group) {
-    const auto first = static_cast<std::size_t>(group);
-    const std::span<const std::int64_t> members(tokens.data() + starts[first], tokens.data() + starts[first + 1]);
-    for (std::int64_t channel = 0; channel < encoding_.dim; ++channel) {
+  // Each group some columns at a time, which stay in the cache while its rows are added.
+  constexpr std::int64_t tile = 512;
+  const std::int64_t tiles = (encoding_.dim + tile - 1) / tile;
+  parallel_for((std::ssize(starts) - 1) * tiles, [&](std::int64_t unit) {
+    const auto group = static_cast<std::size_t>(unit / tiles);
+    const std::int64_t begin = unit % tiles * tile;
+    const std::int64_t columns = std::min(encoding_.dim - begin, tile);
+    const std::span<const std::int64_t> members(tokens.data() + starts[group], tokens.data() + starts[group + 1]);
+    ExactColumns sums(columns);
+    for (const std::int64_t token : members) {
+      sums.add(grad.dtype, grad.data.data() + static_cast<std::size_t>(token * encoding_.dim + begin) * size_of(grad.dtype), 0, columns);
+    }
+    const std::int64_t target = position_of(members.front()) * encoding_.dim + begin;
+    sums.round(grad.dtype, gradient.data.data() + static_cast<std::size_t>(target) * size_of(grad.dtype));
+    for (std::int64_t column = 0; column < columns; ++column) {
+      if (sums.is_exact(column)) continue;
       ExactSum sum;
-      for (const std::int64_t token : members) sum.add(grad.at(token * encoding_.dim + channel));
-      gradient.set(position_of(members.front()) * encoding_.dim + channel, sum.rounded(grad.dtype));
+      for (const std::int64_t token : members) sum.add(grad.at(token * encoding_.dim + begin + column));
+      gradient.set(target + column, sum.rounded(grad.dtype));
     }
   });
   return gradient;

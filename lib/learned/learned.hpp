@@ -14,7 +14,7 @@ namespace sextant {
 /// A plain value, const: one encoder may serve any number of threads.
 class LearnedEncoder {
  public:
-  /// @throws SpecError if `encoding` is outside its domain.
+  /// @throws SpecError if `encoding` is outside its domain, TargetError if SEXTANT_FORCE_TARGET names no target of this machine.
   explicit LearnedEncoder(const Learned& encoding);
 
   /// Row r of `out` becomes the weight's row positions[r], bit for bit: out.rows = positions.size(), out.width = dim, any row_stride >= dim, any

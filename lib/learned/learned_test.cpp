@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "lib/numeric/exact_sum.hpp"
 #include "lib/numeric/truth_test.hpp"
 #include "lib/numeric/table_rows_test.hpp"
 #include "reference/learned.hpp"
@@ -36,6 +37,7 @@ TEST(LearnedEncoder, TheGradientIsTheNearestValueToTheSum) {
   for (const Dtype dtype : floating_dtypes) {
     Tensor grad = random_tensor(dtype, {tokens, 5}, 3, 1000);
     for (std::int64_t i = 0; i < grad.elements(); i += 2) grad.set(i, grad.at(i) * 0x1p-12);
+    for (std::int64_t i = 3; i < grad.elements(); i += 15) grad.set(i, grad.at(i) * 0x1p-90);  // channel 3: of float64 two doubles do not hold its sums
     const Tensor gradient = encoder.grad_weight(positions, grad);
     ASSERT_EQ(gradient.shape, (std::vector<std::int64_t>{9, 5}));
     for (std::int64_t row = 0; row < 9; ++row) {
@@ -50,6 +52,23 @@ TEST(LearnedEncoder, TheGradientIsTheNearestValueToTheSum) {
         });
         EXPECT_EQ(gradient.at(row * 5 + channel), truth) << row << ", " << channel << " " << name_of(dtype);
       }
+    }
+  }
+}
+
+// More channels than are summed at a time.
+TEST(LearnedEncoder, TheGradientOfWideRowsIsThatOfTheirChannels) {
+  constexpr std::int64_t dim = 1037;
+  const std::vector<std::int64_t> positions{2, 0, 2, 2};
+  for (const Dtype dtype : floating_dtypes) {
+    const Tensor grad = random_tensor(dtype, {4, dim}, 5);
+    const Tensor gradient = LearnedEncoder({dim, 3}).grad_weight(positions, grad);
+    for (std::int64_t channel = 0; channel < dim; ++channel) {
+      ExactSum sum;
+      for (const std::int64_t token : {0, 2, 3}) sum.add(grad.at(token * dim + channel));
+      ASSERT_EQ(gradient.at(2 * dim + channel), sum.rounded(dtype)) << channel;
+      ASSERT_EQ(gradient.at(channel), grad.at(dim + channel)) << channel;
+      ASSERT_EQ(gradient.at(dim + channel), 0) << channel;
     }
   }
 }

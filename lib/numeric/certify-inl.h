@@ -198,6 +198,29 @@ struct BFloat16 {
   }
 };
 
+/// The floats that 16-bit elements stand for.
+template <class Type, class DF>
+HWY_INLINE hn::Vec<DF> WidenedToFloat(Type, DF df, hn::Vec<hn::Rebind<std::uint16_t, DF>> x) {
+  const Bits32<DF> du;
+  if constexpr (Type::dtype == Dtype::bfloat16) {
+    return hn::BitCast(df, hn::ShiftLeft<16>(hn::PromoteTo(du, x)));
+  } else {
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
+    return hn::PromoteTo(df, hn::BitCast(hn::Rebind<hwy::float16_t, DF>(), x));
+#else
+    // The fraction and exponent in a float's places, times 2^112 for the difference of the biases: exact, subnormals too. The exponent of
+    // infinity and NaN is filled up.
+    const auto bits = hn::PromoteTo(du, x);
+    const auto sign = hn::ShiftLeft<16>(hn::And(bits, hn::Set(du, 0x8000)));
+    const auto rest = hn::ShiftLeft<13>(hn::And(bits, hn::Set(du, 0x7FFF)));
+    const auto finite = hn::BitCast(du, hn::Mul(hn::BitCast(df, rest), hn::Set(df, 0x1p112F)));
+    const auto top = hn::Set(du, 0x7C00U << 13);
+    const auto filled = hn::IfThenElse(hn::Eq(hn::And(rest, top), top), hn::Or(rest, hn::Set(du, 0x7F800000U)), finite);
+    return hn::BitCast(df, hn::Or(filled, sign));
+#endif
+  }
+}
+
 struct Float64 {
   static constexpr Dtype dtype = Dtype::float64;
   using Element = std::uint64_t;

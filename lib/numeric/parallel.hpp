@@ -28,4 +28,26 @@ void parallel_for(std::int64_t count, Body body) {
   if (first) std::rethrow_exception(first);
 }
 
+/// work(first, last) for contiguous shares of [0, units), one to each of `threads` threads: for work that gains by going through its units in order.
+/// Exceptions as above.
+template <class Work>
+void parallel_shares(std::int64_t units, int threads, Work work) {
+  if (threads <= 1) return work(std::int64_t{0}, units);
+  std::exception_ptr first;
+  int first_index = threads;
+#pragma omp parallel for schedule(static) num_threads(threads)
+  for (int i = 0; i < threads; ++i) {
+    try {
+      work(units * i / threads, units * (i + 1) / threads);
+    } catch (...) {
+#pragma omp critical(sextant_parallel_shares)
+      if (i < first_index) {
+        first_index = i;
+        first = std::current_exception();
+      }
+    }
+  }
+  if (first) std::rethrow_exception(first);
+}
+
 }  // namespace sextant

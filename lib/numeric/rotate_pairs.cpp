@@ -9,6 +9,13 @@
 namespace sextant {
 namespace {
 
+double turned(GeometricRotations::Turn& turn, Dtype dtype, double a, double b) {
+  const bool zeros = a == 0 && b == 0;  // whatever the factor: it may be infinite in float64
+  if (!zeros && std::isfinite(a) && std::isfinite(b)) return turn.combine(dtype, a, b);
+  const double value = turn.unrounded(a, b);
+  return std::isnan(value) ? std::numeric_limits<double>::quiet_NaN() : value;
+}
+
 // One head of one token.
 class Head {
  public:
@@ -22,21 +29,13 @@ class Head {
       copy(to.second, from.second);
       return;
     }
-    const double sign = sense == Sense::counterclockwise ? 1 : -1;
-    const double x0 = load(dtype_, x_ + offset(from.first));
-    const double x1 = load(dtype_, x_ + offset(from.second));
-    store(dtype_, turned(turn, x0, -sign * x1), out_ + offset(to.first));
-    store(dtype_, turned(turn, x1, sign * x0), out_ + offset(to.second));
+    const TurnedPair y = turned_pair(turn, sense, dtype_, load(dtype_, x_ + offset(from.first)), load(dtype_, x_ + offset(from.second)));
+    store(dtype_, y.first, out_ + offset(to.first));
+    store(dtype_, y.second, out_ + offset(to.second));
   }
 
  private:
   std::size_t offset(std::int64_t channel) const { return static_cast<std::size_t>(channel) * size_of(dtype_); }
-
-  double turned(GeometricRotations::Turn& turn, double a, double b) const {
-    if (std::isfinite(a) && std::isfinite(b)) return turn.combine(dtype_, a, b);
-    const double value = turn.unrounded(a, b);
-    return std::isnan(value) ? std::numeric_limits<double>::quiet_NaN() : value;
-  }
 
   Dtype dtype_;
   const std::byte* x_;
@@ -44,6 +43,11 @@ class Head {
 };
 
 }  // namespace
+
+TurnedPair turned_pair(GeometricRotations::Turn& turn, Sense sense, Dtype dtype, double first, double second) {
+  const double sign = sense == Sense::counterclockwise ? 1 : -1;
+  return {turned(turn, dtype, first, -sign * second), turned(turn, dtype, second, sign * first)};
+}
 
 void rotate_pairs(const PairedChannels& channels, Sense sense, const Tensor& x, std::int64_t tokens, std::int64_t heads,
                   const std::function<GeometricRotations::Turn(std::int64_t token, std::int64_t pair)>& turn_of, std::span<std::byte> out) {

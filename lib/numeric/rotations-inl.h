@@ -69,9 +69,8 @@ struct ReducedPhase {
 };
 
 /// Steps 1 and 2, for the frequencies from index `first` on, a multiple of the vector's lanes.
-HWY_INLINE ReducedPhase ReducePhase(const FrequencyPieces& frequencies, std::size_t first, SplitPosition position) {
+HWY_INLINE ReducedPhase ReducePhase(const FrequencyPieces& frequencies, std::size_t first, DoubleVector nearest, double excess_of_all) {
   const Doubles d;
-  const DoubleVector nearest = hn::Set(d, position.nearest);
   const DoubleVector f0 = hn::LoadU(d, frequencies.high() + first);
   const DoubleVector f1 = hn::LoadU(d, frequencies.middle() + first);
   const DoubleVector f2 = hn::LoadU(d, frequencies.low() + first);
@@ -80,8 +79,8 @@ HWY_INLINE ReducedPhase ReducePhase(const FrequencyPieces& frequencies, std::siz
   const DoubleDouble<DoubleVector> a = TwoSum(hn::Sub(leading.high, hn::Round(leading.high)), leading.low);
   DoubleDouble<DoubleVector> b = TwoSum(a.high, second.high);
   DoubleVector low = hn::Add(hn::Add(a.low, b.low), hn::Add(second.low, hn::Mul(nearest, f2)));
-  if (position.excess != 0) {
-    const DoubleVector excess = hn::Set(d, position.excess);
+  if (excess_of_all != 0) {
+    const DoubleVector excess = hn::Set(d, excess_of_all);
     b = TwoSum(b.high, hn::Mul(excess, f0));
     low = hn::Add(low, hn::Add(b.low, hn::Mul(excess, f1)));
   }
@@ -93,8 +92,18 @@ HWY_INLINE ReducedPhase ReducePhase(const FrequencyPieces& frequencies, std::siz
   return {hn::And(hn::BitCast(di, shifted), hn::Set(di, 511)), hn::Sub(b.high, hn::Mul(k, hn::Set(d, 1.0 / 512))), low};
 }
 
-/// sin and cos of frequency * position, each within rotation_error of the real value.
-HWY_INLINE Rotation RotationAt(const FrequencyPieces& frequencies, std::size_t first, SplitPosition position, const UnitCircle& circle) {
+HWY_INLINE ReducedPhase ReducePhase(const FrequencyPieces& frequencies, std::size_t first, SplitPosition position) {
+  return ReducePhase(frequencies, first, hn::Set(Doubles(), position.nearest), position.excess);
+}
+
+/// The same for a position of each frequency: integers within +-2^54 that are doubles.
+HWY_INLINE ReducedPhase ReducePhase(const FrequencyPieces& frequencies, std::size_t first, DoubleVector positions) {
+  return ReducePhase(frequencies, first, positions, 0);
+}
+
+/// sin and cos of frequency * position, each within rotation_error of the real value. Position is any that ReducePhase takes.
+template <class Position>
+HWY_INLINE Rotation RotationAt(const FrequencyPieces& frequencies, std::size_t first, Position position, const UnitCircle& circle) {
   const Doubles d;
   const ReducedPhase phase = ReducePhase(frequencies, first, position);
   const DoubleVector a = hn::Mul(hn::Add(phase.rest, phase.low), hn::Set(d, 0x1.921fb54442d18p+2));
@@ -115,8 +124,8 @@ HWY_INLINE DoubleDouble<DoubleVector> DoubleDoubleConstant(double high, double l
 }
 
 /// The same in double-double, normal, within precise_rotation_error.
-HWY_INLINE PreciseRotation PreciseRotationAt(const FrequencyPieces& frequencies, std::size_t first, SplitPosition position,
-                                             const UnitCircle& circle) {
+template <class Position>
+HWY_INLINE PreciseRotation PreciseRotationAt(const FrequencyPieces& frequencies, std::size_t first, Position position, const UnitCircle& circle) {
   using DD = DoubleDouble<DoubleVector>;
   const Doubles d;
   const ReducedPhase phase = ReducePhase(frequencies, first, position);

@@ -8,17 +8,22 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "lib/numeric/powers-inl.h"
 #include "lib/numeric/rotations-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace sextant::HWY_NAMESPACE {
 
-void FillStepRotations(const FrequencyPieces& frequencies, std::vector<StepGroup>& groups) {
+void FillStepRotations(const FrequencyPieces& frequencies, const PowerRates* rates, std::vector<StepGroup>& groups) {
   const Doubles d;
   const std::size_t row = groups.size() / StepRotations::count;
   for (std::int64_t j = 0; j < StepRotations::count; ++j) {
     for (std::size_t i = 0; i < frequencies.padded(); i += hn::Lanes(d)) {
-      const Rotation step = RotationAt(frequencies, i, split_position(j), unit_circle());
+      Rotation step = RotationAt(frequencies, i, split_position(j), unit_circle());
+      if (rates != nullptr) {
+        const DoubleVector power = PowerAt(*rates, i, hn::Set(d, static_cast<double>(j)), binary_powers()).high;
+        step = {hn::Mul(step.sin, power), hn::Mul(step.cos, power)};
+      }
       StepGroup& group = groups[static_cast<std::size_t>(j) * row + i / FrequencyPieces::lanes];
       hn::Store(step.sin, d, group.sin.data() + i % FrequencyPieces::lanes);
       hn::Store(step.cos, d, group.cos.data() + i % FrequencyPieces::lanes);
@@ -40,7 +45,13 @@ HWY_EXPORT(FillStepRotations);
 StepRotations::StepRotations(const FrequencyPieces& frequencies)
     : groups_(frequencies.padded() / FrequencyPieces::lanes * static_cast<std::size_t>(count)) {
   target_in_use();  // before the first dispatch
-  HWY_DYNAMIC_DISPATCH(FillStepRotations)(frequencies, groups_);
+  HWY_DYNAMIC_DISPATCH(FillStepRotations)(frequencies, nullptr, groups_);
+}
+
+StepRotations::StepRotations(const FrequencyPieces& frequencies, const PowerRates& rates)
+    : groups_(frequencies.padded() / FrequencyPieces::lanes * static_cast<std::size_t>(count)) {
+  target_in_use();
+  HWY_DYNAMIC_DISPATCH(FillStepRotations)(frequencies, &rates, groups_);
 }
 
 }  // namespace sextant

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "lib/numeric/frequency_pieces.hpp"
+#include "lib/numeric/powers.hpp"
 
 namespace sextant {
 
@@ -24,6 +25,9 @@ class StepRotations {
   StepRotations() = default;
   /// On the instruction set in use. @throws TargetError as targets.hpp says.
   explicit StepRotations(const FrequencyPieces& frequencies);
+  /// The same times the powers 2^(g j) of the pairs, each factor rounded to double and their product once: within 3.8 2^-53 of the power in the
+  /// Euclidean norm.
+  StepRotations(const FrequencyPieces& frequencies, const PowerRates& rates);
 
   /// The groups of step j, 0 <= j < count: one for each FrequencyPieces::lanes of the padded frequencies.
   const StepGroup* at(std::int64_t j) const { return groups_.data() + static_cast<std::size_t>(j) * (groups_.size() / count); }

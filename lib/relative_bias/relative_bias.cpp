@@ -8,9 +8,11 @@
 
 #include "lib/numeric/checks.hpp"
 #include "lib/numeric/correct_rounding.hpp"
+#include "lib/numeric/exact_columns.hpp"
 #include "lib/numeric/exact_sum.hpp"
 #include "lib/numeric/parallel.hpp"
 #include "lib/numeric/table_rows.hpp"
+#include "lib/numeric/targets.hpp"
 
 namespace sextant {
 namespace {
@@ -21,6 +23,7 @@ const RelativeBias& checked(const RelativeBias& encoding) {
   Spec spec;
   spec.encoding = encoding;
   validate(spec);
+  target_in_use();  // before the first dispatch
   return encoding;
 }
 
@@ -84,6 +87,43 @@ std::optional<Range> short_range(std::span<const std::int64_t> queries, std::spa
   const auto [least, greatest] = std::ranges::minmax(queries);
   if (greatest - least > 2 * std::ssize(keys)) return std::nullopt;
   return Range{keys.front() - greatest, keys.back() - least};
+}
+
+// [queries, keys] of one head.
+struct HeadGradient {
+  const Tensor* grad;
+  std::int64_t head;
+  std::int64_t queries;
+  std::int64_t keys;
+
+  std::int64_t index(std::int64_t query, std::int64_t key) const { return (head * queries + query) * keys + key; }
+};
+
+// Neighbouring keys: the gradient of each row is added to the columns of its distances, one after the other, and each distance's sum then to that of
+// its bucket, sum_of(distance).
+template <class SumOf>
+void add_by_distance(const Range& range, std::span<const std::int64_t> query_positions, std::int64_t first_key, const HeadGradient& gradient,
+                     SumOf sum_of) {
+  const Tensor& grad = *gradient.grad;
+  const auto column_of = [&](std::int64_t query) { return first_key - query_positions[static_cast<std::size_t>(query)] - range.first; };
+  ExactColumns columns(range.last - range.first + 1);
+  for (std::int64_t query = 0; query < gradient.queries; ++query) {
+    const std::byte* row = grad.data.data() + static_cast<std::size_t>(gradient.index(query, 0)) * size_of(grad.dtype);
+    columns.add(grad.dtype, row, column_of(query), gradient.keys);
+  }
+  for (std::int64_t distance = range.first; distance <= range.last; ++distance) {
+    const std::int64_t column = distance - range.first;
+    ExactSum& sum = sum_of(distance);
+    if (columns.is_exact(column)) {
+      sum.add(columns.high(column));
+      sum.add(columns.low(column));
+      continue;
+    }
+    for (std::int64_t query = 0; query < gradient.queries; ++query) {
+      const std::int64_t key = column - column_of(query);
+      if (key >= 0 && key < gradient.keys) sum.add(grad.at(gradient.index(query, key)));
+    }
+  }
 }
 
 }  // namespace
@@ -182,12 +222,18 @@ Tensor RelativeBiasEncoder::grad_weight(std::span<const std::int64_t> query_posi
   check_range(function, query_positions);
   check_range(function, key_positions);
   Tensor gradient = Tensor::zeros(grad.dtype, {encoding_.num_buckets, heads});
+  const auto range = short_range(query_positions, key_positions);
   parallel_for(heads, [&](std::int64_t head) {
     std::vector<ExactSum> sums(static_cast<std::size_t>(encoding_.num_buckets));
-    for (std::int64_t query = 0; query < queries; ++query) {
-      for (std::int64_t key = 0; key < keys; ++key) {
-        const std::int64_t relative = key_positions[static_cast<std::size_t>(key)] - query_positions[static_cast<std::size_t>(query)];
-        sums[static_cast<std::size_t>(bucket(relative))].add(grad.at((head * queries + query) * keys + key));
+    const auto own_sum = [&](std::int64_t relative) -> ExactSum& { return sums[static_cast<std::size_t>(bucket(relative))]; };
+    if (range) {
+      add_by_distance(*range, query_positions, key_positions.front(), {&grad, head, queries, keys}, own_sum);
+    } else {
+      for (std::int64_t query = 0; query < queries; ++query) {
+        for (std::int64_t key = 0; key < keys; ++key) {
+          const std::int64_t relative = key_positions[static_cast<std::size_t>(key)] - query_positions[static_cast<std::size_t>(query)];
+          own_sum(relative).add(grad.at((head * queries + query) * keys + key));
+        }
       }
     }
     for (std::int64_t b = 0; b < encoding_.num_buckets; ++b) gradient.set(b * heads + head, sums[static_cast<std::size_t>(b)].rounded(grad.dtype));

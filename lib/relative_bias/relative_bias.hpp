@@ -14,7 +14,7 @@ namespace sextant {
 /// borders between buckets are computed once, as integers. Const: one encoder may serve any number of threads.
 class RelativeBiasEncoder {
  public:
-  /// @throws SpecError if `encoding` is outside its domain.
+  /// @throws SpecError if `encoding` is outside its domain, TargetError if SEXTANT_FORCE_TARGET names no target of this machine.
   explicit RelativeBiasEncoder(const RelativeBias& encoding);
 
   /// The bucket of a key `relative` = key - query away: that of the real-number formula, exactly. Any integer.

@@ -88,7 +88,8 @@ TEST(RelativeBiasEncoder, TheGradientIsTheNearestValueToTheSum) {
   std::vector<std::int64_t> positions;
   for (std::int64_t i = 0; i < 24; ++i) positions.push_back(i);
   for (const Dtype dtype : floating_dtypes) {
-    const Tensor grad = random_tensor(dtype, {2, 24, 24}, 2, 100);
+    Tensor grad = random_tensor(dtype, {2, 24, 24}, 2, 100);
+    for (std::int64_t i = 0; i < 24; i += 5) grad.set(i, grad.at(i) * 0x1p-90);  // distances whose sums, of float64, two doubles do not hold
     const Tensor gradient = RelativeBiasEncoder(encoding).grad_weight(positions, positions, grad);
     ASSERT_EQ(gradient.shape, (std::vector<std::int64_t>{8, 2}));
     for (std::int64_t bucket = 0; bucket < 8; ++bucket) {
@@ -107,6 +108,22 @@ TEST(RelativeBiasEncoder, TheGradientIsTheNearestValueToTheSum) {
       }
     }
     expect_same_on_threads([&] { return RelativeBiasEncoder(encoding).grad_weight(positions, positions, grad); });
+  }
+}
+
+// Neighbouring keys are summed by distance, others one by one.
+TEST(RelativeBiasEncoder, TheOrderOfTheKeysDoesNotChangeTheGradient) {
+  const std::vector<std::int64_t> queries{100, 103, 95, 95, 140};
+  std::vector<std::int64_t> keys;
+  for (std::int64_t i = 0; i < 37; ++i) keys.push_back(80 + i);
+  const std::vector<std::int64_t> backwards(keys.rbegin(), keys.rend());
+  const RelativeBiasEncoder encoder({32, 128, true});
+  for (const Dtype dtype : floating_dtypes) {
+    Tensor grad = random_tensor(dtype, {3, 5, 37}, 7);
+    grad.set(2, std::numeric_limits<double>::infinity());
+    Tensor reversed = grad;
+    for (std::int64_t i = 0; i < grad.elements(); ++i) reversed.set(i / 37 * 37 + 36 - i % 37, grad.at(i));
+    EXPECT_EQ(encoder.grad_weight(queries, keys, grad).data, encoder.grad_weight(queries, backwards, reversed).data) << name_of(dtype);
   }
 }
 

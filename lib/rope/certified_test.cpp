@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <random>
 
@@ -212,6 +213,32 @@ TEST_P(CertifiedRopeOn, IsTheOraclesNearestValueForTheAdjointAndClockwise) {
       check_setting(setting, dtype, Direction::clockwise, Pass::forward);
       check_setting(setting, dtype, Direction::counterclockwise, Pass::backward);
       if (testing::Test::HasFailure()) return;
+    }
+  }
+}
+
+// A NaN of each payload and sign, as either of a pair whose other is a number.
+TEST_P(CertifiedRopeOn, MakesCanonicalNaNOfAny) {
+  const RopeEncoder encoder(rope_of(R"("head_dim":64,"partial_rotary_factor":1)"));
+  for (const Dtype dtype : dtypes) {
+    const Format format = format_of(dtype);
+    const std::size_t width = size_of(dtype);
+    const std::uint64_t sign = std::uint64_t{1} << (8 * width - 1);
+    const std::uint64_t infinity = (sign - 1) >> (format.precision - 1) << (format.precision - 1);
+    const std::uint64_t canonical = infinity | (std::uint64_t{1} << (format.precision - 2));
+    for (const std::int64_t channel : {0, 32}) {
+      Tensor x = Tensor::zeros(dtype, {1, 1, 1, 64});
+      for (std::int64_t i = 0; i < 64; ++i) x.set(i, i % 3 == 0 ? -1.25 : 0.75);
+      for (std::int64_t pair = 0; pair < 32; ++pair) {
+        const std::uint64_t bits = infinity | (pair % 2 == 0 ? canonical : 0) | static_cast<std::uint64_t>(1 + pair % 5) | (pair % 3 == 0 ? sign : 0);
+        std::memcpy(x.data.data() + static_cast<std::size_t>(channel + pair) * width, &bits, width);
+      }
+      const Tensor y = encoder.rotate(x, std::vector<std::int64_t>{1});
+      for (std::size_t i = 0; i < 64; ++i) {
+        std::uint64_t bits = 0;
+        std::memcpy(&bits, y.data.data() + i * width, width);
+        ASSERT_EQ(bits, canonical) << name_of(dtype) << ", NaN from channel " << channel << ", at " << i;
+      }
     }
   }
 }

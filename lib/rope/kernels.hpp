@@ -3,11 +3,15 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <vector>
 
 #include "lib/numeric/frequency_pieces.hpp"
+#include "lib/numeric/powers.hpp"
 #include "lib/numeric/rounding.hpp"
 #include "lib/numeric/step_rotations.hpp"
 #include "lib/rope/frequencies.hpp"
+#include "lib/rope/settle.hpp"
 #include "lib/spec/rope.hpp"
 
 namespace sextant {
@@ -23,6 +27,22 @@ struct Move {
   std::int64_t from_step = 1;
   std::int64_t count = 0;
 };
+
+/// Coordinates of their own for the pairs: pair i of a token turns by the position of its axis, that of the one mask which holds i.
+struct PairAxes {
+  std::int64_t count = 0;
+  /// [count, frequencies padded]: all ones for the pairs of an axis, else 0; a padded pair is of the last pair's axis.
+  std::vector<std::uint64_t> masks;
+};
+
+/// Factors of their own for the pairs: 2^(g_i p), p the position that a pair turns by, negated where the direction is clockwise. For rates whose
+/// fastest() is at most largest_pair_rate; job.steps has the powers of the steps in it, and job.factor is 1.
+struct PairPowers {
+  const PowerRates* rates;
+  /// Nearest values of job.dtype for a pair that the kernels leave open, at p as above.
+  std::function<SettledPair(std::int64_t pair, std::int64_t position, double first, double second)> settle;
+};
+inline constexpr double largest_pair_rate = 4;
 
 /// Everything that one call asks of the kernels; plain data, checked by whoever fills it.
 struct RopeJob {
@@ -56,6 +76,12 @@ struct RopeJob {
 
   /// Where x is y and channels change places: the channels of a head that must be set aside before it is written, else 0.
   std::int64_t set_aside;
+
+  /// Null where all pairs of a token turn by one position; else positions are [axes, batch, tokens], `axis_stride` from one axis to the next.
+  const PairAxes* axes = nullptr;
+  std::int64_t axis_stride = 0;
+  /// Null where all pairs have the one factor; never with `axes`. Then the rounding is certified.
+  const PairPowers* powers = nullptr;
 };
 
 /// Frequencies whose sin and cos are held at a time.

@@ -53,7 +53,7 @@ template <Dtype dtype>
 struct QuickLimits;
 template <>
 struct QuickLimits<Dtype::float32> {
-  static constexpr std::int32_t cut = 29, units = 88100, ratio = 12 << 23, least = 1 << 23, most = (254 << 23) - 1;
+  static constexpr std::int32_t cut = 29, units = 103000, ratio = 12 << 23, least = 1 << 23, most = (254 << 23) - 1;
 };
 template <>
 struct QuickLimits<Dtype::float16> {
@@ -116,8 +116,9 @@ struct QuickFloat32 {
     const Wide later = TurnHalf<in>(row, i + half, x0 + (in == Pairing::half ? half : 2 * half), x1 + half);
     const auto first = Joined(later.first, earlier.first);
     const auto second = Joined(later.second, earlier.second);
+    if (rounding == Rounding::certified && HWY_UNLIKELY(!Certain(later, earlier, first, second))) return false;
     StorePairs<out>(de, PairOf<hn::Vec<DE>>{hn::BitCast(de, first), hn::BitCast(de, second)}, y0, y1);
-    return rounding == Rounding::fast || Certain(later, earlier, first, second);
+    return true;
   }
 };
 
@@ -135,11 +136,11 @@ struct QuickNarrow {
 
   // Half of the elements: for float16 those in the lower and upper half of the vector, for bfloat16 the even and the odd ones.
   static HWY_INLINE Floats FirstHalf(Elements x) {
-    if constexpr (is_float16) return TurnNarrow<Type>::Widened(hn::LowerHalf(hn::Half<DE>(), x));
+    if constexpr (is_float16) return WidenedToFloat(Type(), DF(), hn::LowerHalf(hn::Half<DE>(), x));
     return hn::BitCast(DF(), hn::ShiftLeft<16>(hn::BitCast(DU(), x)));
   }
   static HWY_INLINE Floats SecondHalf(Elements x) {
-    if constexpr (is_float16) return TurnNarrow<Type>::Widened(hn::UpperHalf(hn::Half<DE>(), x));
+    if constexpr (is_float16) return WidenedToFloat(Type(), DF(), hn::UpperHalf(hn::Half<DE>(), x));
     return hn::BitCast(DF(), hn::And(hn::BitCast(DU(), x), hn::Set(DU(), 0xFFFF0000U)));
   }
 
@@ -149,9 +150,17 @@ struct QuickNarrow {
     return hn::BitCast(DE(), hn::Or(hn::ShiftRight<16>(hn::BitCast(du, even)), hn::And(hn::BitCast(du, odd), hn::Set(du, 0xFFFF0000U))));
   }
 
+  static HWY_INLINE hn::Vec<hn::Half<DE>> Demoted(Floats value) {
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
+    return hn::BitCast(hn::Half<DE>(), hn::DemoteTo(hn::Rebind<hwy::float16_t, DF>(), value));
+#else
+    return hn::DemoteTo(hn::Half<DE>(), hn::BitCast(hn::RebindToSigned<DF>(), Float16Bits(DF(), value)));
+#endif
+  }
+
   // Ties go away from zero in bfloat16: the certified tier has none, and no bound depends on them.
   static HWY_INLINE Elements Rounded(Floats first_half, Floats second_half) {
-    if constexpr (is_float16) return hn::Combine(DE(), TurnNarrow<Type>::Demoted(second_half), TurnNarrow<Type>::Demoted(first_half));
+    if constexpr (is_float16) return hn::Combine(DE(), Demoted(second_half), Demoted(first_half));
     const DF df;
     const DU du;
     const auto half = hn::Set(du, 0x8000);
@@ -230,9 +239,12 @@ struct QuickNarrow {
     const Pairs b = TurnHalf<rounding>(row, i + hn::Lanes(DF()), whole_pairs<in> ? FirstHalf(x.second) : SecondHalf(x.first), SecondHalf(x.second));
     const auto first = Rounded(a.first, b.first);
     const auto second = Rounded(a.second, b.second);
+    if constexpr (rounding == Rounding::certified) {
+      const auto from_tie = hn::Min(FromTie(a.first, b.first), FromTie(a.second, b.second));
+      if (HWY_UNLIKELY(!Certain(from_tie, first, second))) return false;
+    }
     Store<in, out>(first, second, y0, y1);
-    if constexpr (rounding == Rounding::fast) return true;
-    return Certain(hn::Min(FromTie(a.first, b.first), FromTie(a.second, b.second)), first, second);
+    return true;
   }
 };
 
@@ -244,13 +256,13 @@ struct QuickTier {
 };
 
 #if HWY_TARGET != HWY_SCALAR
-template <>
-struct QuickTier<TurnFloat32> : QuickFloat32 {
+template <class Bounds>
+struct QuickTier<TurnFloat32<Bounds>> : QuickFloat32 {
   static constexpr bool exists = true;
 };
 
-template <class Type>
-struct QuickTier<TurnNarrow<Type>> : QuickNarrow<Type> {
+template <class Type, class Bounds>
+struct QuickTier<TurnNarrow<Type, Bounds>> : QuickNarrow<Type> {
   static constexpr bool exists = true;
 };
 #endif

@@ -1,7 +1,6 @@
 #include "lib/rope/rope.hpp"
 
 #include <fmt/format.h>
-#include <omp.h>
 
 #include <algorithm>
 #include <array>
@@ -9,14 +8,13 @@
 
 #include "lib/numeric/targets.hpp"
 #include "lib/numeric/unit_circle.hpp"
+#include "lib/rope/call.hpp"
 #include "lib/rope/kernels.hpp"
 
 namespace sextant {
 namespace {
 
 constexpr std::int64_t position_limit_of_kernels = std::int64_t{1} << 53;
-// Elements below which a second thread costs more than it saves.
-constexpr std::int64_t elements_per_thread = 1 << 14;
 
 const Rope& checked(const Rope& encoding) {
   Spec spec;
@@ -95,36 +93,6 @@ std::int64_t check_positions(std::span<const std::int64_t> positions) {
   return largest + 1;
 }
 
-// What is not turned, as at most two moves. Under prefix: the channels behind the turned ones. Under spread: the first and second channels of
-// the standing pairs, which go from one pairing's places to the other's.
-std::array<Move, 2> moves_of(const Rope& encoding, Pairing in, Pairing out) {
-  if (encoding.rotary_layout == RotaryLayout::prefix) {
-    return {Move{encoding.rotary_dim, 1, encoding.rotary_dim, 1, encoding.head_dim - encoding.rotary_dim}, Move{}};
-  }
-  const std::int64_t from_pair = pairs(encoding);
-  const std::int64_t count = encoding.head_dim / 2 - from_pair;
-  if (in == Pairing::interleaved && out == Pairing::interleaved) return {Move{2 * from_pair, 1, 2 * from_pair, 1, 2 * count}, Move{}};
-  const Channels from = channels_of_pair(encoding, in, from_pair);
-  const Channels to = channels_of_pair(encoding, out, from_pair);
-  const std::int64_t to_step = out == Pairing::half ? 1 : 2;
-  const std::int64_t from_step = in == Pairing::half ? 1 : 2;
-  return {Move{to.first, to_step, from.first, from_step, count}, Move{to.second, to_step, from.second, from_step, count}};
-}
-
-// Calls work(first, last) on contiguous shares of [0, units), one a thread, on as many threads as the elements are worth.
-template <class Work>
-void share(std::int64_t units, std::int64_t elements, Work work) {
-  const std::int64_t worth = std::max<std::int64_t>(1, elements / elements_per_thread);
-  const auto threads = static_cast<int>(std::min<std::int64_t>({worth, units, omp_get_max_threads()}));
-  if (threads <= 1) return work(0, units);
-#pragma omp parallel num_threads(threads)
-  {
-    const std::int64_t count = omp_get_num_threads();
-    const std::int64_t index = omp_get_thread_num();
-    work(units * index / count, units * (index + 1) / count);
-  }
-}
-
 template <class Bytes, class TensorType>
 HeadsOf<Bytes> view_of(TensorType& tensor) {
   if (tensor.shape.size() != 4) {
@@ -177,40 +145,16 @@ void RopeEncoder::run(Pass pass, const ConstHeads& x, std::span<const std::int64
   const Pairing in = forward ? encoding_.pairing : encoding_.output_pairing;
   const Pairing out = forward ? encoding_.output_pairing : encoding_.pairing;
   const bool clockwise = (encoding_.direction == Direction::clockwise) == forward;
-  const bool moved = in_place && in != out;
-  const std::int64_t turned_width = encoding_.rotary_layout == RotaryLayout::prefix ? encoding_.rotary_dim : encoding_.head_dim;
   Rates own;
   const Rates& rates = rates_for(length, own);
   const bool ordinary = factor_.high >= 0x1p-20 && factor_.high <= 0x1p20;
-
-  const std::int64_t tokens = x.batch * x.tokens;
-  const std::int64_t threads = omp_get_max_threads();
-  // A decoding step has few tokens: its heads are shared out too.
-  std::int64_t heads_per_unit = tokens >= 4 * threads ? x.heads : (x.heads + threads - 1) / threads;
-  if (moved && rates.frequencies.pairs() > rope_tile_pairs) heads_per_unit = 1;
-  const RopeJob job{.encoding = &encoding_,
-                    .frequencies = &rates.frequencies,
-                    .steps = &rates.steps,
-                    .factor = &factor_,
-                    .length = length,
-                    .dtype = x.dtype,
-                    .rounding = ordinary ? rounding : Rounding::certified,
-                    .direction = clockwise ? Direction::clockwise : Direction::counterclockwise,
-                    .positions = positions.data(),
-                    .tokens = x.tokens,
-                    .heads = x.heads,
-                    .heads_per_unit = heads_per_unit,
-                    .x = x.data,
-                    .x_strides = {x.batch_stride, x.token_stride, x.head_stride},
-                    .y = y.data,
-                    .y_strides = {y.batch_stride, y.token_stride, y.head_stride},
-                    .pairing = in,
-                    .output_pairing = out,
-                    .half = turned_width / 2,
-                    .moves = in_place && in == out ? std::array<Move, 2>{} : moves_of(encoding_, in, out),
-                    .set_aside = moved ? encoding_.head_dim : 0};
-  const std::int64_t units = tokens * ((x.heads + heads_per_unit - 1) / heads_per_unit);
-  share(units, tokens * x.heads * x.head_dim, [&](std::int64_t first, std::int64_t last) { rotate_units(job, first, last); });
+  RopeJob job = job_of(encoding_, in, out, clockwise ? Direction::clockwise : Direction::counterclockwise, x, positions, y);
+  job.frequencies = &rates.frequencies;
+  job.steps = &rates.steps;
+  job.factor = &factor_;
+  job.length = length;
+  job.rounding = ordinary ? rounding : Rounding::certified;
+  share(units_of(job, x.batch), x.batch * x.tokens * x.heads * x.head_dim, [&](std::int64_t first, std::int64_t last) { rotate_units(job, first, last); });
 }
 
 void RopeEncoder::apply(const ConstHeads& x, std::span<const std::int64_t> positions, const Heads& y, Rounding rounding) const {

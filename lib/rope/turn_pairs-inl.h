@@ -17,6 +17,18 @@
 //   float, 16 bits          the double's, rounded.                                                           t = 1 + 2^-26
 //   double-double           settle.cpp's count, 150 u^2 of 256: vectors and scalars do the same operations
 //
+// Where pairs have powers of their own, a is the pair's, and so is the bound:
+//
+//   double, 16 and 32 bits  anchor and step are both multiplied by their own power, rounded, 1.77 + 2 each; the products 1 and their sum 1.
+//                                                                                                        9.54 < t = 9.75
+//   double-double           the rotation 128, its power 512, their product 8; as in settle.cpp the product with x 8, the sum 3, the bound 1: 660 u^2
+//                           of 1024
+//
+// a is taken as |c| + |s|, of which it is no more than a part in 2^48 beyond, and which 0.25 / (t + 3) > 1/52 covers. Powers are within 2^+-560
+// (exponent_limit, and steps of at most 15 largest_pair_rate): no product with |x| <= 2^128 overflows, and 2^-149 2^-560 2^-53 is normal. A true power
+// beyond is further from 1 than the one held. Where that one's interval is certified, it lies beyond the dtype's ends, on one side of zero, and so does the true
+// value: |x0| + |x1| >= 2^-149 makes bounds of 2^240 at the upper limit, |x| <= 2^128 values below 2^-311 at the lower.
+//
 // float16 has so few bits to spare in float that the error must be small beside y itself, not only beside m. There c = h + l, h of 13 bits, so that
 // its product with an element of 11 is exact, |l| < 2^-12.9 a, rounded to float, 2^-36.9 a; s alike. With d = x0 h_c - x1 h_s, d' = d - x1 l_s and
 // y = d' + x0 l_c, each rounded once, |d| and |d'| are at most |y| + 2^-12.9 a m, so that y0, and y1 alike, is within
@@ -38,47 +50,25 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
-#include <limits>
+#include <cmath>
 #include <type_traits>
 
 #include "lib/numeric/certify-inl.h"
 #include "lib/numeric/rotations-inl.h"
 #include "lib/rope/kernels.hpp"
+#include "lib/rope/row-inl.h"
 #include "lib/rope/settle.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace sextant::HWY_NAMESPACE {
 
-/// a cos and a sin of a tile of frequencies at one position, with the bounds that go with them. Full vectors may be read at any pair.
-struct Row {
-  static constexpr std::size_t entries = rope_tile_pairs + 16;
-  alignas(64) double cos[entries];
-  alignas(64) double sin[entries];
-  alignas(64) double cos_low[entries];  // float64 only
-  alignas(64) double sin_low[entries];
-  alignas(64) float cos_float[entries];  // 16-bit elements only
-  alignas(64) float sin_float[entries];
-  alignas(64) float cos_head[entries];  // float16 only: cos_head + cos_tail
-  alignas(64) float sin_head[entries];
-  alignas(64) float cos_tail[entries];
-  alignas(64) float sin_tail[entries];
-  double bound;
-  float float_bound;
-  float tail_bound;
-  bool ordinary;  // whether a is in the range of the kernels that are quick
-  float largest;  // of the elements for which 16-bit kernels may decide anything: below 0 where a is out of range
-  const RopeJob* job;
-  std::size_t first_pair;
-  std::int64_t position;  // negated where the direction is clockwise
-};
-
-/// a times the rotations at a position that rows are stepped from, of the whole encoding where that is one tile; not for float64.
-struct Anchor {
-  static constexpr std::int64_t none = std::numeric_limits<std::int64_t>::min();
-  std::int64_t position = none;
-  alignas(64) double cos[rope_tile_pairs];
-  alignas(64) double sin[rope_tile_pairs];
-};
+/// A zero has the sign that the formula gives it, from a row whose bound says that the signs of its entries are known.
+inline SettledPair SettlePowered(const Row& row, std::size_t entry, std::size_t pair, double first, double second) {
+  const double c = row.cos[entry];
+  const double s = row.sin[entry];
+  if (first == 0 && second == 0 && row.bounds[entry] < HUGE_VAL) return {first * c - second * s, first * s + second * c};
+  return row.job->powers->settle(static_cast<std::int64_t>(pair), row.position, first, second);
+}
 
 /// Settles the lanes of `open` one by one: pair row.first_pair + i + lane, elements x0[lane], x1[lane], results to y0[lane], y1[lane].
 template <class Element>
@@ -91,15 +81,23 @@ HWY_NOINLINE void SettleLanes(const Row& row, std::size_t i, std::uint32_t open,
     if ((open & 1) == 0) continue;
     // Lanes beyond the last pair repeat it.
     const std::size_t pair = std::min(row.first_pair + i + lane, job.frequencies->pairs() - 1);
+    const double first = load(job.dtype, bytes(x0, lane));
+    const double second = load(job.dtype, bytes(x1, lane));
+    if (job.powers != nullptr) {
+      const SettledPair y = SettlePowered(row, i + lane, pair, first, second);
+      store(job.dtype, y.first, reinterpret_cast<std::byte*>(y0 + lane));
+      store(job.dtype, y.second, reinterpret_cast<std::byte*>(y1 + lane));
+      continue;
+    }
+    const std::int64_t position = PositionOf(row, pair);
     const std::size_t in_vector = pair % hn::Lanes(d);
-    const PreciseRotation turn = PreciseRotationAt(*job.frequencies, pair - in_vector, split_position(row.position), unit_circle());
+    const PreciseRotation turn = PreciseRotationAt(*job.frequencies, pair - in_vector, split_position(position), unit_circle());
     alignas(64) double parts[4][FrequencyPieces::lanes];
     hn::Store(turn.sin.high, d, parts[0]);
     hn::Store(turn.sin.low, d, parts[1]);
     hn::Store(turn.cos.high, d, parts[2]);
     hn::Store(turn.cos.low, d, parts[3]);
-    const SettledPair y = settle({job.encoding, job.factor, job.length, job.dtype, static_cast<std::int64_t>(pair), row.position,
-                                  load(job.dtype, bytes(x0, lane)), load(job.dtype, bytes(x1, lane)),
+    const SettledPair y = settle({job.encoding, job.factor, job.length, job.dtype, static_cast<std::int64_t>(pair), position, first, second,
                                   {parts[0][in_vector], parts[1][in_vector]}, {parts[2][in_vector], parts[3][in_vector]}});
     store(job.dtype, y.first, reinterpret_cast<std::byte*>(y0 + lane));
     store(job.dtype, y.second, reinterpret_cast<std::byte*>(y1 + lane));
@@ -113,7 +111,8 @@ struct PairOf {
   V second;
 };
 
-/// Settles the lanes of a mask that are neither pairs of zeros, which turn into zeros, nor hold a NaN, which make NaN of both.
+/// Settles the lanes of a mask that are neither pairs of zeros, which turn into zeros, nor hold a NaN, which make NaN of both. Under powers of pairs,
+/// zeros keep the sign that the formula gives them.
 template <class DU, class M>
 HWY_INLINE PairOf<hn::Vec<DU>> SettleMasked(DU du, const Row& row, std::size_t i, M open, const PairOf<hn::Vec<DU>>& x, PairOf<hn::Vec<DU>> y,
                                             hn::TFromD<DU> infinity, hn::TFromD<DU> quiet_nan) {
@@ -123,7 +122,8 @@ HWY_INLINE PairOf<hn::Vec<DU>> SettleMasked(DU du, const Row& row, std::size_t i
   const auto magnitude = hn::Set(du, static_cast<Element>(~(Element{1} << (8 * sizeof(Element) - 1))));
   const auto first = hn::And(x.first, magnitude);
   const auto second = hn::And(x.second, magnitude);
-  const auto zero = hn::Eq(hn::Or(first, second), hn::Zero(du));
+  auto zero = hn::Eq(hn::Or(first, second), hn::Zero(du));
+  if (row.job->powers != nullptr) zero = hn::AndNot(zero, zero);
   const auto limit = hn::BitCast(di, hn::Set(du, infinity));
   const auto nan = hn::RebindMask(du, hn::Or(hn::Gt(hn::BitCast(di, first), limit), hn::Gt(hn::BitCast(di, second), limit)));
   y.first = hn::IfThenElse(nan, hn::Set(du, quiet_nan), hn::IfThenZeroElse(zero, y.first));
@@ -167,13 +167,15 @@ HWY_INLINE PairOf<V> Turned(V x0, V x1, V c, V s) {
   return {hn::NegMulAdd(x1, s, hn::Mul(x0, c)), hn::MulAdd(x0, s, hn::Mul(x1, c))};
 }
 
-template <class D>
-HWY_INLINE hn::Vec<D> Bound(D d, hn::Vec<D> x0, hn::Vec<D> x1, hn::TFromD<D> factor) {
-  return hn::Mul(hn::Add(hn::Abs(x0), hn::Abs(x1)), hn::Set(d, factor));
+template <class V>
+HWY_INLINE V Bound(V x0, V x1, V factor) {
+  return hn::Mul(hn::Add(hn::Abs(x0), hn::Abs(x1)), factor);
 }
 
 /// float32 elements, in double.
+template <class Bounds>
 struct TurnFloat32 {
+  static constexpr Dtype dtype = Dtype::float32;
   using Element = std::uint32_t;
   using DE = hn::Rebind<Element, Doubles>;
   using Pair = PairOf<hn::Vec<DE>>;
@@ -189,7 +191,7 @@ struct TurnFloat32 {
     if constexpr (rounding == Rounding::fast) {
       return {hn::BitCast(du, hn::DemoteTo(df, y.first)), hn::BitCast(du, hn::DemoteTo(df, y.second))};
     } else {
-      const auto bound = Bound(d, x0, x1, row.bound);
+      const auto bound = Bound(x0, x1, Bounds::InDouble(d, row, i));
       const auto first = Float32::Certify(d, y.first, bound);
       const auto second = Float32::Certify(d, y.second, bound);
       // NaN passes the comparison of bits. Where one of x is NaN so are both results.
@@ -204,7 +206,9 @@ struct TurnFloat32 {
 };
 
 /// float64 elements, in double-double; Rounding::fast is the same.
+template <class Bounds>
 struct TurnFloat64 {
+  static constexpr Dtype dtype = Dtype::float64;
   using Element = std::uint64_t;
   using DE = hn::Rebind<Element, Doubles>;
   using Pair = PairOf<hn::Vec<DE>>;
@@ -218,11 +222,10 @@ struct TurnFloat64 {
     const DoubleDouble<DoubleVector> c{hn::Load(d, row.cos + i), hn::Load(d, row.cos_low + i)};
     const DoubleDouble<DoubleVector> s{hn::Load(d, row.sin + i), hn::Load(d, row.sin_low + i)};
     const auto size = hn::Add(hn::Abs(x0), hn::Abs(x1));
-    const auto bound = hn::Mul(size, hn::Set(d, row.bound));
+    const auto bound = hn::Mul(size, Bounds::InDouble(d, row, i));
     const auto first = Float64::Certify(d, Add(Multiply(c, x0), Negate(Multiply(s, x1))), bound);
     const auto second = Float64::Certify(d, Add(Multiply(s, x0), Multiply(c, x1)), bound);
-    // Within these ends no product overflows, not even when it is split, and what underflows is below 2^-1072, the bound above 2^-1018.
-    const auto inside = hn::And(hn::Ge(size, hn::Set(d, 0x1p-900)), hn::Le(size, hn::Set(d, 0x1p900)));
+    const auto inside = hn::And(hn::Ge(size, hn::Set(d, Bounds::least_size)), hn::Le(size, hn::Set(d, Bounds::largest_size)));
     const auto open = hn::Or(hn::Or(first.undecided, second.undecided), hn::RebindMask(du, hn::Not(inside)));
     if (HWY_UNLIKELY(!hn::AllFalse(du, open))) {
       return SettleMasked(du, row, i, open, x, {first.bits, second.bits}, std::uint64_t{0x7FF} << 52, std::uint64_t{0xFFF} << 51);
@@ -232,8 +235,9 @@ struct TurnFloat64 {
 };
 
 /// 16-bit elements, in float; what that leaves open, in double.
-template <class Type>
+template <class Type, class Bounds>
 struct TurnNarrow {
+  static constexpr Dtype dtype = Type::dtype;
   using Element = std::uint16_t;
   using DF = hn::CappedTag<float, 16>;
   using DE = hn::Rebind<Element, DF>;
@@ -242,27 +246,7 @@ struct TurnNarrow {
   static constexpr Element infinity = is_float16 ? 0x7C00 : 0x7F80;
   static constexpr Element quiet_nan = is_float16 ? 0x7E00 : 0x7FC0;
 
-  static HWY_INLINE hn::Vec<DF> Widened(hn::Vec<DE> x) {
-    const DF df;
-    const hn::Rebind<std::uint32_t, DF> du;
-    if constexpr (!is_float16) {
-      return hn::BitCast(df, hn::ShiftLeft<16>(hn::PromoteTo(du, x)));
-    } else {
-#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
-      return hn::PromoteTo(df, hn::BitCast(hn::Rebind<hwy::float16_t, DF>(), x));
-#else
-      // The fraction and exponent in a float's places, times 2^112 for the difference of the biases: exact, subnormals too. The exponent of
-      // infinity and NaN is filled up.
-      const auto bits = hn::PromoteTo(du, x);
-      const auto sign = hn::ShiftLeft<16>(hn::And(bits, hn::Set(du, 0x8000)));
-      const auto rest = hn::ShiftLeft<13>(hn::And(bits, hn::Set(du, 0x7FFF)));
-      const auto finite = hn::BitCast(du, hn::Mul(hn::BitCast(df, rest), hn::Set(df, 0x1p112F)));
-      const auto top = hn::Set(du, 0x7C00U << 13);
-      const auto filled = hn::IfThenElse(hn::Eq(hn::And(rest, top), top), hn::Or(rest, hn::Set(du, 0x7F800000U)), finite);
-      return hn::BitCast(df, hn::Or(filled, sign));
-#endif
-    }
-  }
+  static HWY_INLINE hn::Vec<DF> Widened(hn::Vec<DE> x) { return WidenedToFloat(Type(), DF(), x); }
 
   static HWY_INLINE hn::Vec<hn::Rebind<std::uint32_t, DF>> Bits(hn::Vec<DF> value) {
     if constexpr (is_float16) return Float16Bits(DF(), value);
@@ -272,13 +256,6 @@ struct TurnNarrow {
   static HWY_INLINE hn::Vec<DE> Narrowed(hn::Vec<hn::Rebind<std::uint32_t, DF>> bits) {
     const hn::Rebind<std::int32_t, DF> di;
     return hn::DemoteTo(DE(), hn::BitCast(di, bits));
-  }
-
-  static HWY_INLINE hn::Vec<DE> Demoted(hn::Vec<DF> value) {
-#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
-    if constexpr (is_float16) return hn::BitCast(DE(), hn::DemoteTo(hn::Rebind<hwy::float16_t, DF>(), value));
-#endif
-    return Narrowed(Bits(value));
   }
 
   /// The ends of the certificate in double, rounded to odd in between, so that 16 bits are rounded to once.
@@ -293,7 +270,7 @@ struct TurnNarrow {
     const auto x0 = hn::PromoteTo(d, narrow_x0);
     const auto x1 = hn::PromoteTo(d, narrow_x1);
     const auto y = Turned(x0, x1, hn::LoadU(d, row.cos + i), hn::LoadU(d, row.sin + i));
-    const auto bound = Bound(d, x0, x1, row.bound);
+    const auto bound = Bound(x0, x1, Bounds::InDouble(d, row, i));
     return {{OddFloat(d, hn::Sub(y.first, bound)), OddFloat(d, hn::Sub(y.second, bound))},
             {OddFloat(d, hn::Add(y.first, bound)), OddFloat(d, hn::Add(y.second, bound))}};
   }
@@ -307,7 +284,8 @@ struct TurnNarrow {
 #endif
   }
 
-  static HWY_NOINLINE Pair TurnInDouble(const Row& row, std::size_t i, const Pair& x) {
+  template <Rounding>
+  static HWY_NOINLINE Pair Turn(const Row& row, std::size_t i, const Pair& x) {
     const DF df;
     const DE de;
     const hn::Rebind<std::uint32_t, DF> du;
@@ -324,19 +302,15 @@ struct TurnNarrow {
     const auto second = Bits(Joined(later.upper.second, earlier.upper.second));
     const auto first_below = Bits(Joined(later.lower.first, earlier.lower.first));
     const auto second_below = Bits(Joined(later.lower.second, earlier.lower.second));
-    // Infinities are told by the size of x, since NaN passes the comparison of bits.
-    const auto size = hn::Max(hn::Abs(x0), hn::Abs(x1));
-    const auto open = hn::Or(hn::Or(hn::Ne(first, first_below), hn::Ne(second, second_below)),
-                             hn::RebindMask(du, hn::Not(hn::Le(size, hn::Set(df, row.largest)))));
+    // NaN and infinity are told by x, since they pass the comparison of bits; each by itself, since some targets' greater of a NaN and a number is
+    // the number.
+    const auto largest = Bounds::Largest(df, row, i);
+    const auto finite = hn::And(hn::Le(hn::Abs(x0), largest), hn::Le(hn::Abs(x1), largest));
+    const auto open = hn::Or(hn::Or(hn::Ne(first, first_below), hn::Ne(second, second_below)), hn::RebindMask(du, hn::Not(finite)));
     const Pair y{Narrowed(first), Narrowed(second)};
     if (HWY_LIKELY(hn::AllFalse(du, open))) return y;
     const auto narrow_open = hn::Ne(Narrowed(hn::IfThenElseZero(open, hn::Set(du, 1))), hn::Zero(de));
     return SettleMasked(de, row, i, narrow_open, x, y, infinity, quiet_nan);
-  }
-
-  template <Rounding rounding>
-  static HWY_INLINE Pair Turn(const Row& row, std::size_t i, const Pair& x) {
-    return TurnInDouble(row, i, x);
   }
 };
 

@@ -1,9 +1,11 @@
 #include "lib/rope_nd/rope_nd.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 #include "lib/numeric/checks.hpp"
-#include "lib/numeric/parallel.hpp"
+#include "lib/rope/call.hpp"
+#include "lib/rope/frequencies.hpp"
 
 namespace sextant {
 namespace {
@@ -46,51 +48,85 @@ void blend(std::span<const unsigned char> mask, const std::byte* source, std::by
   for (std::size_t i = 0; i < size; ++i) to[i] = static_cast<unsigned char>((from[i] & own[i]) | (to[i] & ~own[i]));
 }
 
+PairAxes pair_axes(const RopeNd& encoding, std::size_t padded) {
+  const std::vector<std::int64_t> axis = axis_of_pairs(encoding);
+  PairAxes result{axes(encoding), std::vector<std::uint64_t>(static_cast<std::size_t>(axes(encoding)) * padded)};
+  for (std::size_t i = 0; i < padded; ++i) {
+    result.masks[static_cast<std::size_t>(axis[std::min(i, axis.size() - 1)]) * padded + i] = ~std::uint64_t{0};
+  }
+  return result;
+}
+
+// Bytes that a thread turns before it looks for coordinates of 0 among them, so that they are still in its cache; and tokens, so that they share anchors.
+constexpr std::int64_t bytes_at_a_time = std::int64_t{1} << 17;
+constexpr std::int64_t units_at_a_time = 2 * StepRotations::count;
+
 }  // namespace
 
-RopeNdEncoder::RopeNdEncoder(const RopeNd& encoding) : encoding_(checked(encoding)), channels_of_axes_(channels_of_axes(encoding)), rope_(along_diagonal(encoding)) {}
+RopeNdEncoder::RopeNdEncoder(const RopeNd& encoding)
+    : encoding_(checked(encoding)),
+      channels_of_axes_(channels_of_axes(encoding)),
+      diagonal_(along_diagonal(encoding)),
+      frequencies_(rope_turns(diagonal_, 1)),
+      steps_(frequencies_),
+      axes_(pair_axes(encoding, frequencies_.padded())) {}
 
-// Each axis turns whole vectors as the rotary encoding along its coordinate would, some tokens at a time so that they stay in the cache, and of these
-// the channels of its own pairs are taken.
-void RopeNdEncoder::turn(const char* function, Sense sense, const Tensor& x, std::span<const std::int64_t> positions,
-                         std::span<std::byte> out) const {
+// The kernels turn each pair by its axis' coordinate. Where that is 0 the pair's bits are then copied, whatever they are.
+void RopeNdEncoder::turn(const char* function, Pass pass, const Tensor& x, std::span<const std::int64_t> positions, std::span<std::byte> out) const {
   check_heads(function, x, encoding_.head_dim);
   const std::int64_t tokens = x.shape[0] * x.shape[1];
   check_count(function, positions, axes(encoding_) * tokens);
   check_range(function, positions);
   check_bytes(function, out, x.elements(), x.dtype);
   check_apart(function, x.data, out);
-  const std::int64_t heads = x.shape[2];
-  if (tokens == 0 || heads == 0) return;
-  const std::int64_t head_dim = encoding_.head_dim;
+  if (x.elements() == 0) return;
   const std::size_t element = size_of(x.dtype);
-  const std::size_t head_bytes = static_cast<std::size_t>(head_dim) * element;
-  const std::size_t token_bytes = static_cast<std::size_t>(heads) * head_bytes;
-  const std::int64_t chunk = std::max<std::int64_t>(1, (std::int64_t{1} << 16) / static_cast<std::int64_t>(token_bytes));
+  if (reinterpret_cast<std::uintptr_t>(out.data()) % element != 0) {
+    Tensor aligned = Tensor::zeros(x.dtype, x.shape);
+    turn(function, pass, x, positions, aligned.data);
+    std::memcpy(out.data(), aligned.data.data(), out.size());
+    return;
+  }
+  const AttentionFactor one = attention_factor(diagonal_);
+  RopeJob job = job_of(diagonal_, diagonal_.pairing, diagonal_.pairing, pass == Pass::forward ? Direction::counterclockwise : Direction::clockwise,
+                       heads_of(x), positions, heads_of(x, out));
+  job.frequencies = &frequencies_;
+  job.steps = &steps_;
+  job.factor = &one;
+  job.length = 1;
+  job.rounding = Rounding::certified;
+  job.axes = &axes_;
+  job.axis_stride = tokens;
+
   std::vector<std::vector<unsigned char>> masks;
   for (const std::vector<unsigned char>& marks : channels_of_axes_) masks.push_back(spread(marks, element));
-  parallel_for((tokens + chunk - 1) / chunk, [&](std::int64_t i) {
-    const std::int64_t first = i * chunk;
-    const std::int64_t count = std::min(tokens - first, chunk);
-    const std::size_t start = static_cast<std::size_t>(first) * token_bytes;
-    Tensor turned = Tensor::zeros(x.dtype, {1, count, heads, head_dim});
-    const ConstHeads from{x.dtype, x.data.data() + start, 1, count, heads, head_dim, 0, heads * head_dim, head_dim};
-    const Heads to{x.dtype, turned.data.data(), 1, count, heads, head_dim, 0, heads * head_dim, head_dim};
+  const std::size_t head_bytes = static_cast<std::size_t>(encoding_.head_dim) * element;
+  const std::int64_t units_per_token = units_of(job, 1) / job.tokens;
+  const auto restore = [&](std::int64_t unit) {
+    const std::int64_t token = unit / units_per_token;
+    const std::int64_t first_head = unit % units_per_token * job.heads_per_unit;
+    const std::int64_t last_head = std::min(first_head + job.heads_per_unit, job.heads);
     for (std::size_t axis = 0; axis < masks.size(); ++axis) {
-      const auto coordinates = positions.subspan(static_cast<std::size_t>(static_cast<std::int64_t>(axis) * tokens + first), static_cast<std::size_t>(count));
-      sense == Sense::counterclockwise ? rope_.apply(from, coordinates, to) : rope_.backward(from, coordinates, to);
-      for (std::int64_t head = 0; head < count * heads; ++head) {
-        const std::size_t offset = static_cast<std::size_t>(head) * head_bytes;
-        const bool stays = coordinates[static_cast<std::size_t>(head / heads)] == 0;  // whatever the bits
-        const std::byte* source = (stays ? x.data.data() + start : turned.data.data()) + offset;
-        blend(masks[axis], source, out.data() + start + offset);
+      if (positions[axis * static_cast<std::size_t>(tokens) + static_cast<std::size_t>(token)] != 0) continue;
+      for (std::int64_t head = first_head; head < last_head; ++head) {
+        const std::size_t start = static_cast<std::size_t>(token * job.heads + head) * head_bytes;
+        blend(masks[axis], x.data.data() + start, out.data() + start);
       }
+    }
+  };
+  const std::int64_t unit_bytes = job.heads_per_unit * static_cast<std::int64_t>(head_bytes);
+  const std::int64_t chunk = std::max(units_at_a_time, bytes_at_a_time / unit_bytes);
+  share(units_of(job, x.shape[0]), x.elements(), [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t start = first; start < last; start += chunk) {
+      const std::int64_t end = std::min(start + chunk, last);
+      rotate_units(job, start, end);
+      for (std::int64_t unit = start; unit < end; ++unit) restore(unit);
     }
   });
 }
 
 void RopeNdEncoder::rotate(const Tensor& x, std::span<const std::int64_t> positions, std::span<std::byte> out) const {
-  turn("RopeNdEncoder::rotate", Sense::counterclockwise, x, positions, out);
+  turn("RopeNdEncoder::rotate", Pass::forward, x, positions, out);
 }
 
 Tensor RopeNdEncoder::rotate(const Tensor& x, std::span<const std::int64_t> positions) const {
@@ -101,7 +137,7 @@ Tensor RopeNdEncoder::rotate(const Tensor& x, std::span<const std::int64_t> posi
 
 Tensor RopeNdEncoder::backward(const Tensor& grad, std::span<const std::int64_t> positions) const {
   Tensor grad_x = Tensor::zeros(grad.dtype, grad.shape);
-  turn("RopeNdEncoder::backward", Sense::clockwise, grad, positions, grad_x.data);
+  turn("RopeNdEncoder::backward", Pass::backward, grad, positions, grad_x.data);
   return grad_x;
 }
 

@@ -5,8 +5,10 @@
 #include <span>
 #include <vector>
 
+#include "lib/numeric/frequency_pieces.hpp"
+#include "lib/numeric/step_rotations.hpp"
 #include "lib/numeric/tensor.hpp"
-#include "lib/rope/rope.hpp"
+#include "lib/rope/kernels.hpp"
 #include "lib/spec/spec.hpp"
 
 namespace sextant {
@@ -33,13 +35,16 @@ class RopeNdEncoder {
   Tensor backward(const Tensor& grad, std::span<const std::int64_t> positions) const;
 
  private:
-  enum class Sense { counterclockwise, clockwise };
+  enum class Pass { forward, backward };
 
-  void turn(const char* function, Sense sense, const Tensor& x, std::span<const std::int64_t> positions, std::span<std::byte> out) const;
+  void turn(const char* function, Pass pass, const Tensor& x, std::span<const std::int64_t> positions, std::span<std::byte> out) const;
 
   RopeNd encoding_;
   std::vector<std::vector<unsigned char>> channels_of_axes_;
-  RopeEncoder rope_;  // along the diagonal
+  Rope diagonal_;
+  FrequencyPieces frequencies_;
+  StepRotations steps_;
+  PairAxes axes_;
 };
 
 }  // namespace sextant

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <random>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "lib/numeric/truth_test.hpp"
+#include "lib/rope/rope.hpp"
 #include "reference/rope_nd.hpp"
 
 namespace sextant {
@@ -114,6 +116,36 @@ TEST(RopeNdEncoder, NaNAndInfinityStayInTheirPairAndPositionZeroCopiesBits) {
   EXPECT_EQ(y.at(2), infinity);
   EXPECT_EQ(y.at(3), infinity);
   EXPECT_TRUE(std::equal(x.data.begin() + 16, x.data.end(), y.data.begin() + 16));
+}
+
+// More pairs than the kernels hold at a time, and seven axes in every vector.
+TEST(RopeNdEncoder, EqualsTheRotaryEncodingOfEachAxis) {
+  RopeNd encoding = with(std::vector<std::int64_t>(7, 38), SectionOrder::interleaved, Pairing::half);
+  const std::vector<std::int64_t> axis = axis_of_pairs(encoding);
+  for (const Dtype dtype : floating_dtypes) {
+    const Tensor x = random_tensor(dtype, {1, 40, 1, encoding.head_dim}, 9);
+    std::vector<std::int64_t> positions;
+    for (std::int64_t a = 0; a < 7; ++a) {
+      for (std::int64_t token = 0; token < 40; ++token) positions.push_back(a == 3 ? -token : 7 + token / (1 + a) * 5);
+    }
+    const Tensor y = RopeNdEncoder(encoding).rotate(x, positions);
+    const RopeEncoder rope(along_diagonal(encoding));
+    for (std::int64_t a = 0; a < 7; ++a) {
+      const Tensor turned = rope.rotate(x, std::span(positions).subspan(static_cast<std::size_t>(40 * a), 40));
+      for (std::int64_t i = 0; i < y.elements(); ++i) {
+        if (axis[static_cast<std::size_t>(i % (encoding.head_dim / 2))] != a) continue;
+        ASSERT_EQ(y.at(i), turned.at(i)) << i;
+      }
+    }
+  }
+}
+
+TEST(RopeNdEncoder, WritesToAnyAddress) {
+  const RopeNdEncoder encoder(with({4, 6, 6}, SectionOrder::blocked, Pairing::half));
+  const Tensor x = random_tensor(Dtype::float32, {1, 8, 1, 32}, 8);
+  std::vector<std::byte> memory(x.data.size() + 1);
+  encoder.rotate(x, some_positions(24), std::span(memory).subspan(1));
+  EXPECT_TRUE(std::ranges::equal(encoder.rotate(x, some_positions(24)).data, std::span(memory).subspan(1)));
 }
 
 TEST(RopeNdEncoder, TheSameBitsOnAnyNumberOfThreads) {

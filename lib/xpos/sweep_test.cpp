@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "lib/numeric/digest_test.hpp"
+#include "lib/numeric/target_test.hpp"
 #include "lib/numeric/truth_test.hpp"
 #include "lib/xpos/xpos.hpp"
 #include "reference/xpos.hpp"
@@ -70,7 +71,10 @@ TEST(XposSweep, EveryPairOfEveryPositionEqualsTheOracle) {
   }
 }
 
-TEST(XposSweep, RotationsHaveThePublishedDigests) {
+class XposSweepOn : public OnEveryTarget {};
+SEXTANT_ON_EVERY_TARGET(XposSweepOn);
+
+TEST_P(XposSweepOn, RotationsHaveThePublishedDigests) {
   Digests digests;
   for (const Role role : {Role::query, Role::key}) {
     const XposEncoder encoder(encoding_with(role));

@@ -4,7 +4,10 @@
 #include <cstdint>
 #include <span>
 
+#include "lib/numeric/frequency_pieces.hpp"
+#include "lib/numeric/powers.hpp"
 #include "lib/numeric/rotate_pairs.hpp"
+#include "lib/numeric/step_rotations.hpp"
 #include "lib/numeric/tensor.hpp"
 #include "lib/spec/spec.hpp"
 
@@ -14,7 +17,7 @@ namespace sextant {
 /// zeta_i^(p/scale_base) in a query, by its inverse in a key. Const: one encoder may serve any number of threads.
 class XposEncoder {
  public:
-  /// @throws SpecError if `encoding` is outside its domain, or has a scaling rule.
+  /// @throws SpecError if `encoding` is outside its domain, or has a scaling rule; TargetError if SEXTANT_FORCE_TARGET names no target of this machine.
   explicit XposEncoder(const Xpos& encoding);
 
   /// Turns and scales `x`, [batch, n, heads, head_dim], row-major and dense, of a floating dtype, by `positions`, [batch, n], within +-2^53,
@@ -33,13 +36,24 @@ class XposEncoder {
   Tensor backward(const Tensor& grad, std::span<const std::int64_t> positions) const;
 
  private:
-  void turn(const char* function, Sense sense, const PairedChannels& channels, const Tensor& x, std::span<const std::int64_t> positions,
-            std::span<std::byte> out) const;
+  enum class Pass { forward, backward };
+
+  void turn(const char* function, Pass pass, const Tensor& x, std::span<const std::int64_t> positions, std::span<std::byte> out) const;
+  GeometricRotations::Turn turn_at(std::int64_t pair, std::int64_t position) const;
+
+  /// What turns and multiplies at once as the position grows in one sense; the powers of the other sense are the inverse ones.
+  struct Spiral {
+    PowerRates rates;
+    StepRotations steps;
+  };
 
   Xpos encoding_;
-  std::int64_t width_;
   PairedChannels channels_;
+  PairedChannels reversed_;
   GeometricRotations rotations_;
+  FrequencyPieces frequencies_;
+  Spiral counterclockwise_;
+  Spiral clockwise_;
 };
 
 }  // namespace sextant

@@ -2,11 +2,15 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
+#include <random>
 #include <stdexcept>
 #include <vector>
 
+#include "lib/numeric/target_test.hpp"
 #include "lib/numeric/truth_test.hpp"
 #include "reference/xpos.hpp"
 
@@ -46,6 +50,27 @@ void expect_truth(const Xpos& encoding, const Tensor& x, const std::vector<std::
   }
 }
 
+bool same_bits(double a, double b) { return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b); }
+
+// One value in three of the common size, the others from the whole format and what is no number.
+Tensor hard_tensor(Dtype dtype, const std::vector<std::int64_t>& shape, std::int64_t seed) {
+  Tensor x = random_tensor(dtype, shape, static_cast<int>(seed));
+  const Format format = format_of(dtype);
+  std::mt19937_64 random(static_cast<std::uint64_t>(seed));
+  for (std::int64_t i = 0; i < x.elements(); ++i) {
+    switch (random() % 12) {
+      case 0: x.set(i, random() % 2 == 0 ? 0.0 : -0.0); break;
+      case 1: x.set(i, random() % 4 == 0 ? std::numeric_limits<double>::infinity() : 0.0); break;
+      case 2: x.set(i, random() % 4 == 0 ? std::numeric_limits<double>::quiet_NaN() : 0.0); break;
+      case 3: x.set(i, largest_finite(dtype)); break;
+      case 4: x.set(i, std::ldexp(x.at(i), format.min_exponent - static_cast<int>(random() % 8))); break;
+      case 5: x.set(i, std::ldexp(x.at(i), static_cast<int>(random() % static_cast<std::uint64_t>(2 * format.max_exponent)) - format.max_exponent)); break;
+      default: break;
+    }
+  }
+  return x;
+}
+
 const std::vector<std::int64_t> near_positions{0, 1, -1, 5, 511, 512, 4096, -2048, 20000, 131071};
 
 TEST(XposEncoder, EqualsTheOracle) {
@@ -73,6 +98,9 @@ TEST(XposEncoder, EqualsTheOracleWhereTheFactorLeavesTheRange) {
       expect_truth(encoding, random_tensor(dtype, {1, 10, 1, 4}, 4), {3, 7, 12, 13, 70, 71, 83, 590, 595, 800});
     }
   }
+  Xpos fast = with(4, Role::key);
+  fast.scale_base = 0.25;
+  expect_truth(fast, random_tensor(Dtype::float32, {1, 5, 1, 4}, 6), {0, 1, -2, 7, 15});
   Xpos slow = with(4, Role::query);
   slow.scale_base = 1e300;
   expect_truth(slow, random_tensor(Dtype::float64, {1, 3, 1, 4}, 5), {1, 1000, std::int64_t{1} << 53});
@@ -90,6 +118,59 @@ TEST(XposEncoder, FarPositionsGiveZerosAndInfinitiesOfTheRightSign) {
       EXPECT_EQ(std::signbit(vanished.at(i)), std::signbit(exploded.at(i)));
     }
   }
+}
+
+// The factor of a key is infinite in float64 there, and a product with it no number.
+TEST(XposEncoder, ZerosStayZeroWhateverTheFactor) {
+  for (const Dtype dtype : floating_dtypes) {
+    for (const Role role : {Role::query, Role::key}) {
+      const Tensor y = XposEncoder(with(16, role)).rotate(Tensor::zeros(dtype, {1, 3, 1, 16}), std::vector<std::int64_t>{777, 1000000, std::int64_t{1} << 53});
+      for (std::int64_t i = 0; i < y.elements(); ++i) ASSERT_EQ(y.at(i), 0) << i;
+    }
+  }
+}
+
+// Whole vectors, their rests and more than one tile of pairs, values of all sizes, zeros, infinities and NaN: what the kernels do against each pair by
+// itself, on every instruction set.
+class XposEncoderOn : public OnEveryTarget {};
+SEXTANT_ON_EVERY_TARGET(XposEncoderOn);
+
+TEST_P(XposEncoderOn, EqualsTheTurnOfEachPair) {
+  const std::vector<std::int64_t> all{2047, 131071, -5000, 1, 15, 16, 17, 5660, 70000, std::int64_t{1} << 22, std::int64_t{1} << 53};
+  for (const std::int64_t head_dim : {22, 64, 528}) {
+    const std::span<const std::int64_t> positions = std::span(all).first(head_dim == 528 ? 2 : all.size());
+    const std::int64_t tokens = std::ssize(positions);
+    for (const Dtype dtype : floating_dtypes) {
+      Xpos encoding = with(head_dim, head_dim == 64 ? Role::key : Role::query);
+      encoding.rope.output_pairing = Pairing::half;
+      encoding.rope.direction = head_dim == 22 ? Direction::clockwise : Direction::counterclockwise;
+      const XposEncoder encoder(encoding);
+      const Tensor x = hard_tensor(dtype, {1, tokens, 2, head_dim}, head_dim);
+      const Tensor y = encoder.rotate(x, positions);
+      const GeometricRotations rotations(10000, head_dim, head_dim / 2);
+      const Sense sense = head_dim == 22 ? Sense::clockwise : Sense::counterclockwise;
+      for (std::int64_t pair = 0; pair < head_dim / 2; ++pair) {
+        for (std::int64_t token = 0; token < tokens; ++token) {
+          const std::int64_t position = positions[static_cast<std::size_t>(token)];
+          auto turn = rotations.at(pair, position, {10 * pair + 2 * head_dim, 7 * head_dim, encoding.role == Role::query ? position : -position, 512});
+          for (std::int64_t head = 0; head < 2; ++head) {
+            const std::int64_t start = (2 * token + head) * head_dim;
+            const TurnedPair expected = turned_pair(turn, sense, dtype, x.at(start + 2 * pair), x.at(start + 2 * pair + 1));
+            ASSERT_TRUE(same_bits(y.at(start + pair), expected.first)) << name_of(dtype) << " " << position << " pair " << pair << ": " << y.at(start + pair) << " for " << expected.first << " x " << x.at(start + 2 * pair) << " " << x.at(start + 2 * pair + 1);
+            ASSERT_TRUE(same_bits(y.at(start + head_dim / 2 + pair), expected.second)) << name_of(dtype) << " " << position << " pair " << pair;
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(XposEncoder, WritesToAnyAddress) {
+  const XposEncoder encoder(with(64, Role::query));
+  const Tensor x = random_tensor(Dtype::float32, {1, 10, 1, 64}, 8);
+  std::vector<std::byte> memory(x.data.size() + 1);
+  encoder.rotate(x, near_positions, std::span(memory).subspan(1));
+  EXPECT_TRUE(std::ranges::equal(encoder.rotate(x, near_positions).data, std::span(memory).subspan(1)));
 }
 
 // <backward(g), x> = <g, rotate(x)> for the real maps: transposed channel by channel, with one factor.
