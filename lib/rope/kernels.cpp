@@ -109,6 +109,17 @@ HWY_NOINLINE Place TurnQuickly(const Row& row, std::size_t whole, const HeadsOfT
   return {heads, 0};
 }
 
+template <class Second, Rounding rounding, Pairing in, Pairing out, class Element>
+HWY_INLINE bool TurnAgain([[maybe_unused]] const Row& row, [[maybe_unused]] const HeadsOfToken<Element>& work, [[maybe_unused]] Place at) {
+  if constexpr (std::is_void_v<Second>) {
+    return false;
+  } else {
+    const auto x = at.head * work.x_stride + static_cast<std::int64_t>((in == Pairing::half ? 1 : 2) * at.pair);
+    const auto y = at.head * work.y_stride + static_cast<std::int64_t>((out == Pairing::half ? 1 : 2) * at.pair);
+    return Second::template Turn<rounding, in, out>(row, at.pair, work.x0 + x, work.x1 + x, work.y0 + y, work.y1 + y);
+  }
+}
+
 template <class Kernel, Rounding rounding, Pairing in, Pairing out>
 void TurnHeads(const Row& row, std::size_t count, const HeadsOfToken<ElementOf<Kernel>>& work) {
   constexpr std::size_t in_step = in == Pairing::half ? 1 : 2;
@@ -127,7 +138,7 @@ void TurnHeads(const Row& row, std::size_t count, const HeadsOfToken<ElementOf<K
     for (Place place{whole > 0 ? 0 : work.heads, 0}; place.head < work.heads;) {
       place = TurnQuickly<Quick, rounding, in, out>(row, whole, work, place);
       if (place.head == work.heads) break;
-      turn(place.head, place.pair, place.pair + lanes);
+      if (!TurnAgain<typename Quick::Second, rounding, in, out>(row, work, place)) turn(place.head, place.pair, place.pair + lanes);
       place.pair += lanes;
     }
   }

@@ -48,21 +48,33 @@ namespace sextant::HWY_NAMESPACE {
 
 #if HWY_TARGET != HWY_SCALAR
 
+enum class Arithmetic { in_float, in_double };
+
 /// The limits of the certificate: as above, the ratio, least and most in the bits of elements of the type.
-template <Dtype dtype>
+template <Dtype dtype, Arithmetic arithmetic>
 struct QuickLimits;
 template <>
-struct QuickLimits<Dtype::float32> {
+struct QuickLimits<Dtype::float32, Arithmetic::in_double> {
   static constexpr std::int32_t cut = 29, units = 103000, ratio = 12 << 23, least = 1 << 23, most = (254 << 23) - 1;
 };
 template <>
-struct QuickLimits<Dtype::float16> {
+struct QuickLimits<Dtype::float16, Arithmetic::in_float> {
   static constexpr std::uint16_t cut = 13, units = 3, ratio = 10 << 10, least = 1 << 10, most = 0x7BFF;
 };
 template <>
-struct QuickLimits<Dtype::bfloat16> {
+struct QuickLimits<Dtype::float16, Arithmetic::in_double> {
+  static constexpr std::uint16_t cut = 13, units = 0, ratio = 20 << 10, least = 1 << 10, most = 0x7BFF;
+};
+template <>
+struct QuickLimits<Dtype::bfloat16, Arithmetic::in_float> {
   static constexpr std::uint16_t cut = 16, units = 3, ratio = 13 << 7, least = 27 << 7, most = 227 << 7;
 };
+
+/// The floats nearest to two vectors of doubles.
+HWY_INLINE hn::Vec<hn::Repartition<float, Doubles>> Joined(DoubleVector later, DoubleVector earlier) {
+  const hn::Rebind<float, Doubles> df;
+  return hn::Combine(hn::Repartition<float, Doubles>(), hn::DemoteTo(df, later), hn::DemoteTo(df, earlier));
+}
 
 /// float32 elements, two vectors of doubles at a time.
 struct QuickFloat32 {
@@ -81,21 +93,16 @@ struct QuickFloat32 {
                   hn::Load(d, row.sin + i));
   }
 
-  static HWY_INLINE hn::Vec<DF> Joined(DoubleVector later, DoubleVector earlier) {
-    const hn::Rebind<float, Doubles> df;
-    return hn::Combine(DF(), hn::DemoteTo(df, later), hn::DemoteTo(df, earlier));
-  }
-
   // The last bits of two vectors of doubles, moved so that those next to a tie are the least.
   static HWY_INLINE hn::Vec<hn::RebindToSigned<DF>> FromTie(DoubleVector later, DoubleVector earlier) {
-    using Limits = QuickLimits<Dtype::float32>;
+    using Limits = QuickLimits<Dtype::float32, Arithmetic::in_double>;
     const hn::RebindToSigned<DF> di;
     const auto ends = hn::ConcatEven(di, hn::BitCast(di, later), hn::BitCast(di, earlier));
     return hn::And(hn::Add(ends, hn::Set(di, Limits::units - (1 << (Limits::cut - 1)))), hn::Set(di, (1 << Limits::cut) - 1));
   }
 
   static HWY_INLINE bool Certain(const Wide& later, const Wide& earlier, hn::Vec<DF> y0, hn::Vec<DF> y1) {
-    using Limits = QuickLimits<Dtype::float32>;
+    using Limits = QuickLimits<Dtype::float32, Arithmetic::in_double>;
     const hn::RebindToSigned<DF> di;
     const auto from_tie = hn::Min(FromTie(later.first, earlier.first), FromTie(later.second, earlier.second));
     const auto first = hn::BitCast(di, hn::Abs(y0));
@@ -123,7 +130,7 @@ struct QuickFloat32 {
 };
 
 /// 16-bit elements, two vectors of floats at a time.
-template <class Type>
+template <class Type, Arithmetic arithmetic>
 struct QuickNarrow {
   using Element = std::uint16_t;
   using DF = hn::CappedTag<float, 16>;
@@ -169,7 +176,7 @@ struct QuickNarrow {
 
   // The last bits of two vectors, moved so that those next to a tie are the least.
   static HWY_INLINE Elements FromTie(Floats a, Floats b) {
-    using Limits = QuickLimits<Type::dtype>;
+    using Limits = QuickLimits<Type::dtype, arithmetic>;
     const DE de;
     const DU du;
     const auto ends = hn::Or(hn::And(hn::BitCast(du, a), hn::Set(du, 0xFFFF)), hn::ShiftLeft<16>(hn::BitCast(du, b)));
@@ -179,7 +186,7 @@ struct QuickNarrow {
   }
 
   static HWY_INLINE bool Certain(Elements from_tie, Elements y0, Elements y1) {
-    using Limits = QuickLimits<Type::dtype>;
+    using Limits = QuickLimits<Type::dtype, arithmetic>;
     const DE de;
     const auto magnitude = hn::Set(de, 0x7FFF);
     y0 = hn::And(y0, magnitude);
@@ -223,10 +230,21 @@ struct QuickNarrow {
     }
   }
 
+  static HWY_INLINE Pairs TurnedInDouble(const Row& row, std::size_t i, Floats x0, Floats x1) {
+    const Doubles d;
+    const hn::Rebind<float, Doubles> df;
+    const std::size_t half = hn::Lanes(d);
+    const auto earlier = Turned(hn::PromoteTo(d, hn::LowerHalf(df, x0)), hn::PromoteTo(d, hn::LowerHalf(df, x1)), hn::Load(d, row.cos + i), hn::Load(d, row.sin + i));
+    const auto later = Turned(hn::PromoteTo(d, hn::UpperHalf(df, x0)), hn::PromoteTo(d, hn::UpperHalf(df, x1)), hn::Load(d, row.cos + i + half),
+                              hn::Load(d, row.sin + i + half));
+    return {Joined(later.first, earlier.first), Joined(later.second, earlier.second)};
+  }
+
   template <Rounding rounding>
   static HWY_INLINE Pairs TurnHalf(const Row& row, std::size_t i, Floats x0, Floats x1) {
     const DF df;
     if constexpr (rounding == Rounding::fast) return Turned(x0, x1, hn::Load(df, row.cos_float + i), hn::Load(df, row.sin_float + i));
+    if constexpr (arithmetic == Arithmetic::in_double) return TurnedInDouble(row, i, x0, x1);
     const Pairs head = Turned(x0, x1, hn::Load(df, row.cos_head + i), hn::Load(df, row.sin_head + i));
     const Pairs tail = Turned(x0, x1, hn::Load(df, row.cos_tail + i), hn::Load(df, row.sin_tail + i));
     return {hn::Add(head.first, tail.first), hn::Add(head.second, tail.second)};
@@ -250,6 +268,7 @@ struct QuickNarrow {
 
 #endif
 
+/// The quick tier of a kernel, if there is one, and what is worth a try before the kernel itself where that has left a vector open, or void.
 template <class Kernel>
 struct QuickTier {
   static constexpr bool exists = false;
@@ -259,11 +278,19 @@ struct QuickTier {
 template <class Bounds>
 struct QuickTier<TurnFloat32<Bounds>> : QuickFloat32 {
   static constexpr bool exists = true;
+  using Second = void;
 };
 
-template <class Type, class Bounds>
-struct QuickTier<TurnNarrow<Type, Bounds>> : QuickNarrow<Type> {
+template <class Bounds>
+struct QuickTier<TurnNarrow<BFloat16, Bounds>> : QuickNarrow<BFloat16, Arithmetic::in_float> {
   static constexpr bool exists = true;
+  using Second = void;
+};
+
+template <class Bounds>
+struct QuickTier<TurnNarrow<Float16, Bounds>> : QuickNarrow<Float16, Arithmetic::in_float> {
+  static constexpr bool exists = true;
+  using Second = QuickNarrow<Float16, Arithmetic::in_double>;
 };
 #endif
 

@@ -180,12 +180,13 @@ inline void FillPairBounds(const RopeJob& job, std::size_t count, Row& row) {
 /// How the float entries of a row lie: for bfloat16, where memory does not hold whole pairs, the even and the odd of the pairs in two vectors apart.
 enum class PairOrder { natural, even_then_odd };
 
-/// The entries in float, and in two parts of them, for the types that are turned there.
+/// The entries in float, for what is turned there: 16-bit elements, fast, or certified in two
+/// parts, the first of 13 bits for float16 and of 16 for bfloat16.
 inline void FillFloats(const RopeJob& job, std::size_t count, PairOrder order, Row& row) {
   const Doubles d;
   const hn::Rebind<float, Doubles> df;
   const hn::Rebind<std::uint32_t, Doubles> du;
-  // 13 of a float's 24 bits, and 16 of them.
+  const bool fast = job.rounding == Rounding::fast;
   const std::uint32_t dropped = job.dtype == Dtype::float16 ? 11 : 8;
   const auto half_place = hn::Set(du, std::uint32_t{1} << (dropped - 1));
   const auto first_places = hn::Set(du, ~((std::uint32_t{1} << dropped) - 1));
@@ -193,7 +194,10 @@ inline void FillFloats(const RopeJob& job, std::size_t count, PairOrder order, R
     for (std::size_t i = 0; i < count; i += hn::Lanes(d)) {
       const DoubleVector value = hn::Load(d, from + i);
       const auto narrow = hn::DemoteTo(df, value);
-      hn::Store(narrow, df, rounded + i);
+      if (fast) {
+        hn::Store(narrow, df, rounded + i);
+        continue;
+      }
       const auto first_bits = hn::BitCast(df, hn::And(hn::Add(hn::BitCast(du, narrow), half_place), first_places));
       hn::Store(first_bits, df, head + i);
       hn::Store(hn::DemoteTo(df, hn::Sub(value, hn::PromoteTo(d, first_bits))), df, tail + i);
@@ -205,7 +209,7 @@ inline void FillFloats(const RopeJob& job, std::size_t count, PairOrder order, R
   if (order == PairOrder::natural) return;
   const hn::CappedTag<float, 16> narrow;
   const std::size_t lanes = hn::Lanes(narrow);
-  for (float* const values : {row.cos_float, row.sin_float, row.cos_head, row.sin_head, row.cos_tail, row.sin_tail}) {
+  const auto part = [&](float* values) HWY_ATTR {
     for (std::size_t i = 0; i + 2 * lanes <= count; i += 2 * lanes) {
       auto even = hn::Zero(narrow);
       auto odd = even;
@@ -213,7 +217,12 @@ inline void FillFloats(const RopeJob& job, std::size_t count, PairOrder order, R
       hn::Store(even, narrow, values + i);
       hn::Store(odd, narrow, values + i + lanes);
     }
-  }
+  };
+  part(fast ? row.cos_float : row.cos_head);
+  part(fast ? row.sin_float : row.sin_head);
+  if (fast) return;
+  part(row.cos_tail);
+  part(row.sin_tail);
 #else
   (void)order;
 #endif
