@@ -14,8 +14,8 @@
 // and where the bits of |y_0| and |y_1| as floats are within ratio 2^23 of each other, the larger is below 2^ratio 2^(e+1) (and rounding to
 // float may add 2^-24 of it), so that u a m < (1 + 2^-20) 2^(ratio+1) places of either. The larger y has larger places. Then
 //
-//   float32, in double   10.75 u a m (turn_pairs-inl.h: t + 3, where the bound itself is not computed). ratio = 12:
-//                        10.75 2^13 (1 + 2^-20) < 88100 = units
+//   float32, in double   (t + 3) u a m, t <= 9.54 (turn_pairs-inl.h; the quarter that its bound adds is not needed, as none is computed). ratio = 12:
+//                        12.54 2^13 (1 + 2^-20) < 103000 = units
 //   16 bits, in float    c = h + l, where the product of h and an element is exact: h of 13 bits for float16, |l| < 2^-12.9 a, and of 16 bits for bfloat16,
 //                        |l| < 2^-15.9 a, l rounded to float; s alike. d = x0 h_c - x1 h_s and y = d + (x0 l_c - x1 l_s), the sum in brackets of two
 //                        roundings. |d| <= |y| + |l| m. So y is within
@@ -24,11 +24,16 @@
 //                            u |l| m                                            l itself
 //                        2 places and, with |l| / a < 2^-12.9 and ratio = 10, 4 2^(11-12.9) < 1.08 more for float16, with 2^-15.9 and ratio = 13 as
 //                        many for bfloat16: 3.08 places < 4, so that 3 or fewer between y and a tie are not enough: units = 3
+//   float16, in double   y is first rounded to a float, f. ratio = 20: the error is below 12.54 2^21 places of the double, less than the 2^28 that are half a
+//                        place of f. An f that is not a tie of float16 is a place away from each, so y is half a place away, and the truth on the same side as
+//                        y and f: only the tie itself is not enough: units = 0
 //
-// The smaller |y| must be normal in the type, and there must be no overflow before it is rounded: least and most are exponents of its ends. For
-// bfloat16 they are narrower than the type, so that neither products of l nor a m, at most 2^(most+ratio+1), leave float's normal range.
+// a may be each pair's own, as the powers of xPos are. The smaller |y| must be normal in the type, and there must be no overflow before it is rounded:
+// least and most are exponents of the ends of what both may be. For bfloat16 they are narrower than the type: with a in [2^-60, 2^60] (Row::quick), parts h and l of
+// the larger of c and s are normal, and a m <= 2^(most + ratio + 2) is below overflow; what underflows is 2^-149 m / a at most, below 2^-60 places.
 //
-// Of normal data about 1e-3 of the pairs in float32 and bfloat16, 3e-3 in float16 are left over, most of them because one y is small beside the other.
+// Of normal data 1.1e-3 of the pairs in float32, 5e-4 in bfloat16 and 3e-3 in float16 are left over, for float32 a third of them because one y is small beside the
+// other.
 
 #if defined(SEXTANT_LIB_ROPE_QUICK_PAIRS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef SEXTANT_LIB_ROPE_QUICK_PAIRS_INL_H_
