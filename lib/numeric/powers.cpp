@@ -3,14 +3,15 @@
 #include <algorithm>
 #include <boost/math/constants/constants.hpp>
 #include <cmath>
+#include <utility>
 
 #include "lib/numeric/wide.hpp"
 
 namespace sextant {
 namespace {
 
-// 192 bits of fraction, whatever the exponent's denominator leaves before the point, as far as any rate that vectors take goes.
-using W = Wide<1024>;
+// 192 bits of fraction, and 64 for what stands before the point and for roundings.
+using W = Wide<256>;
 
 BinaryPowers make() {
   const auto lock = wide_lock();
@@ -29,19 +30,32 @@ BinaryPowers make() {
 
 }  // namespace
 
+PowerRates::PowerRates(std::vector<Turns> fixed, std::vector<double> rates) : fixed_(std::move(fixed)), fractions_(fixed_), rates_(std::move(rates)) {
+  rates_.resize(fractions_.padded(), rates_.back());
+}
+
 PowerRates::PowerRates(std::span<const PowerScale> of_one_position) {
   const auto lock = wide_lock();
   const W ln_two = boost::math::constants::ln_two<W>();
-  std::vector<Turns> fractions;
+  std::vector<Turns> fixed;
+  std::vector<double> rates;
   for (const PowerScale& factor : of_one_position) {
     const W rate = log(W(factor.numerator) / factor.denominator) / ln_two * factor.exponent_numerator / W(factor.exponent_denominator);
-    const W fraction = rate - floor(rate);
-    const boost::multiprecision::cpp_int scaled(W(round(ldexp(fraction, 192))));
-    fractions.emplace_back(Turns(boost::multiprecision::cpp_int(scaled % (boost::multiprecision::cpp_int(1) << 192))));
-    rates_.push_back(static_cast<double>(rate));
+    const boost::multiprecision::cpp_int scaled(W(round(ldexp(W(rate - floor(rate)), 192))));
+    fixed.emplace_back(boost::multiprecision::cpp_int(scaled % (boost::multiprecision::cpp_int(1) << 192)));
+    rates.push_back(static_cast<double>(rate));
   }
-  fractions_ = FrequencyPieces(fractions);
-  rates_.resize(fractions_.padded(), rates_.back());
+  *this = PowerRates(std::move(fixed), std::move(rates));
+}
+
+PowerRates PowerRates::inverse() const {
+  std::vector<Turns> fixed;
+  std::vector<double> rates;
+  for (std::size_t i = 0; i < fixed_.size(); ++i) {
+    fixed.push_back(Turns(0) - fixed_[i]);
+    rates.push_back(-rates_[i]);
+  }
+  return {std::move(fixed), std::move(rates)};
 }
 
 double PowerRates::fastest() const {

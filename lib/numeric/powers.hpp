@@ -19,8 +19,11 @@ class PowerRates {
  public:
   PowerRates() = default;
   /// g_i = log2(numerator / denominator) exponent_numerator / exponent_denominator of each factor, the power of position 1; its fraction within
-  /// 2^-192. Domain: at least one factor.
+  /// 2^-192 while |g_i| < 2^48. Domain: at least one factor.
   explicit PowerRates(std::span<const PowerScale> of_one_position);
+
+  /// The rates of the inverse powers.
+  PowerRates inverse() const;
 
   /// The rates modulo 1, as vectors read them.
   const FrequencyPieces& fractions() const { return fractions_; }
@@ -33,6 +36,9 @@ class PowerRates {
   static constexpr double exponent_limit = 500;
 
  private:
+  PowerRates(std::vector<Turns> fixed, std::vector<double> rates);
+
+  std::vector<Turns> fixed_;
   FrequencyPieces fractions_;
   std::vector<double> rates_;
 };

@@ -110,6 +110,19 @@ TEST_P(PowersOn, AreWithinTheProvenBoundAndHeldBeyondTheLimit) {
   EXPECT_GT(held, 100);
 }
 
+TEST_P(PowersOn, InverseRatesAtTheOppositePositionAreTheSamePowers) {
+  const PowerRates rates(factors());
+  const PowerRates inverse = rates.inverse();
+  const std::vector<double> zeros(rates.fractions().padded());
+  RowOfPowers there{zeros, zeros};
+  RowOfPowers back{zeros, zeros};
+  for (const double position : {1.0, 777.0, -131071.0}) {
+    HWY_DYNAMIC_DISPATCH(FillPowers)(rates, position, there);
+    HWY_DYNAMIC_DISPATCH(FillPowers)(inverse, -position, back);
+    EXPECT_EQ(there.high, back.high);
+  }
+}
+
 TEST_P(PowersOn, PositionZeroIsExact) {
   const PowerRates rates(factors());
   const std::vector<double> ones(rates.fractions().padded(), 1.0);

@@ -28,11 +28,19 @@ struct Move {
   std::int64_t count = 0;
 };
 
+/// Pairs [first, last), in whole groups of FrequencyPieces::lanes.
+struct PairRange {
+  std::size_t first;
+  std::size_t last;
+};
+
 /// Coordinates of their own for the pairs: pair i of a token turns by the position of its axis, that of the one mask which holds i.
 struct PairAxes {
   std::int64_t count = 0;
   /// [count, frequencies padded]: all ones for the pairs of an axis, else 0; a padded pair is of the last pair's axis.
   std::vector<std::uint64_t> masks;
+  /// The groups from an axis' first pair to its last.
+  std::vector<PairRange> ranges;
 };
 
 /// Factors of their own for the pairs: 2^(g_i p), p the position that a pair turns by, negated where the direction is clockwise. For rates whose

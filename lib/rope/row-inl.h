@@ -98,27 +98,39 @@ struct PairBounds {
   static constexpr double largest_size = 0x1p400;
 };
 
-/// The value of each pair's axis: value(axis) is a vector of equal lanes.
-template <class Value>
-HWY_INLINE DoubleVector OfAxes(const RopeJob& job, std::size_t first, Value value) {
+/// visit(position, i, mask) for each vector of pairs, from entry i of the row on, that the axis has a pair in.
+template <class Visit>
+HWY_INLINE void VisitAxes(const RopeJob& job, std::int64_t token, std::size_t first_pair, std::size_t count, Visit visit) {
   const Doubles d;
   const hn::RebindToUnsigned<Doubles> du;
-  DoubleVector all = hn::Zero(d);
-  const std::uint64_t* mask = job.axes->masks.data() + first;
-  for (std::int64_t axis = 0; axis < job.axes->count; ++axis, mask += job.frequencies->padded()) {
-    all = hn::Or(all, hn::And(hn::BitCast(d, hn::LoadU(du, mask)), value(axis)));
+  const std::uint64_t* masks = job.axes->masks.data() + first_pair;
+  for (std::int64_t axis = 0; axis < job.axes->count; ++axis, masks += job.frequencies->padded()) {
+    const std::int64_t position = SignedPosition(job, job.positions[axis * job.axis_stride + token]);
+    const PairRange range = job.axes->ranges[static_cast<std::size_t>(axis)];
+    const std::size_t first = std::max(range.first, first_pair) - first_pair;
+    const std::size_t last = std::min(std::max(range.last, first_pair) - first_pair, count);
+    for (std::size_t i = first; i < last; i += hn::Lanes(d)) visit(position, i, hn::BitCast(d, hn::LoadU(du, masks + i)));
   }
-  return all;
+}
+
+HWY_INLINE void JoinMasked(DoubleVector mask, DoubleVector value, double* entries) {
+  const Doubles d;
+  hn::Store(hn::Or(hn::Load(d, entries), hn::And(mask, value)), d, entries);
 }
 
 /// cos and sin, for a job with axes whose factor is 1: from the anchors of each pair's own position, which neighbouring tokens share for most pairs.
 inline void FillRotationsOfAxes(const RopeJob& job, std::size_t first_pair, std::size_t count, Row& row) {
   const Doubles d;
-  const auto position = [&](std::int64_t axis) HWY_ATTR { return SignedPosition(job, job.positions[axis * job.axis_stride + row.token]); };
-  const auto whole = [&](std::int64_t axis) HWY_ATTR { return hn::Set(d, static_cast<double>(position(axis))); };
+  // What each pair's position is, or its anchor's: doubles, since anchors are multiples of StepRotations::count.
+  alignas(64) double positions[rope_tile_pairs];
+  const std::size_t whole_groups = (count + FrequencyPieces::lanes - 1) / FrequencyPieces::lanes * FrequencyPieces::lanes;
+  std::fill_n(positions, whole_groups, 0.0);
   if (job.dtype == Dtype::float64) {
+    VisitAxes(job, row.token, first_pair, count, [&](std::int64_t position, std::size_t i, DoubleVector mask) HWY_ATTR {
+      JoinMasked(mask, hn::Set(d, static_cast<double>(position)), positions + i);
+    });
     for (std::size_t i = 0; i < count; i += hn::Lanes(d)) {
-      const PreciseRotation turn = PreciseRotationAt(*job.frequencies, first_pair + i, OfAxes(job, first_pair + i, whole), unit_circle());
+      const PreciseRotation turn = PreciseRotationAt(*job.frequencies, first_pair + i, hn::Load(d, positions + i), unit_circle());
       hn::Store(turn.cos.high, d, row.cos + i);
       hn::Store(turn.cos.low, d, row.cos_low + i);
       hn::Store(turn.sin.high, d, row.sin + i);
@@ -126,23 +138,27 @@ inline void FillRotationsOfAxes(const RopeJob& job, std::size_t first_pair, std:
     }
     return;
   }
-  constexpr std::int64_t in_block = StepRotations::count - 1;
-  // A multiple of StepRotations::count is a double.
-  const auto anchor_of = [&](std::int64_t axis) HWY_ATTR { return hn::Set(d, static_cast<double>(position(axis) & ~in_block)); };
+  std::fill_n(row.cos, whole_groups, 0.0);
+  std::fill_n(row.sin, whole_groups, 0.0);
+  VisitAxes(job, row.token, first_pair, count, [&](std::int64_t position, std::size_t i, DoubleVector mask) HWY_ATTR {
+    const std::int64_t step = position & (StepRotations::count - 1);
+    const StepGroup& group = job.steps->at(step)[(first_pair + i) / FrequencyPieces::lanes];
+    const std::size_t lane = (first_pair + i) % FrequencyPieces::lanes;
+    JoinMasked(mask, hn::Set(d, static_cast<double>(position - step)), positions + i);
+    JoinMasked(mask, hn::Load(d, group.cos.data() + lane), row.cos + i);
+    JoinMasked(mask, hn::Load(d, group.sin.data() + lane), row.sin + i);
+  });
   const bool held = row.anchor_position != Row::no_anchor;
   for (std::size_t i = 0; i < count; i += hn::Lanes(d)) {
-    const std::size_t group = (first_pair + i) / FrequencyPieces::lanes;
-    const std::size_t lane = (first_pair + i) % FrequencyPieces::lanes;
-    const auto step_of = [&](std::int64_t axis) HWY_ATTR -> const StepGroup& { return job.steps->at(position(axis) & in_block)[group]; };
-    const DoubleVector anchor = OfAxes(job, first_pair + i, anchor_of);
+    const DoubleVector anchor = hn::Load(d, positions + i);
     if (!held || !hn::AllTrue(d, hn::Eq(anchor, hn::Load(d, row.anchors + i)))) {
       const Rotation z = RotationAt(*job.frequencies, first_pair + i, anchor, unit_circle());
       hn::Store(anchor, d, row.anchors + i);
       hn::Store(z.cos, d, row.anchor_cos + i);
       hn::Store(z.sin, d, row.anchor_sin + i);
     }
-    const DoubleVector c = OfAxes(job, first_pair + i, [&](std::int64_t axis) HWY_ATTR { return hn::LoadU(d, step_of(axis).cos.data() + lane); });
-    const DoubleVector s = OfAxes(job, first_pair + i, [&](std::int64_t axis) HWY_ATTR { return hn::LoadU(d, step_of(axis).sin.data() + lane); });
+    const DoubleVector c = hn::Load(d, row.cos + i);
+    const DoubleVector s = hn::Load(d, row.sin + i);
     const DoubleVector z_cos = hn::Load(d, row.anchor_cos + i);
     const DoubleVector z_sin = hn::Load(d, row.anchor_sin + i);
     hn::Store(hn::NegMulAdd(z_sin, s, hn::Mul(z_cos, c)), d, row.cos + i);

@@ -24,7 +24,7 @@
 //   double-double           the rotation 128, its power 512, their product 8; as in settle.cpp the product with x 8, the sum 3, the bound 1: 660 u^2
 //                           of 1024
 //
-// a is taken as |c| + |s|, of which it is no more than a part in 2^48 beyond, and which 0.25 / (t + 3) > 1/52 covers. Powers are within 2^+-560
+// For a the bound has |c| + |s|: a is at most (1 + 2^-48) of that, which 0.25 / (t + 3) > 1/52 covers. Powers are within 2^+-560
 // (exponent_limit, and steps of at most 15 largest_pair_rate): no product with |x| <= 2^128 overflows, and 2^-149 2^-560 2^-53 is normal. A true power
 // beyond is further from 1 than the one held. Where that one's interval is certified, it lies beyond the dtype's ends, on one side of zero, and so does the true
 // value: |x0| + |x1| >= 2^-149 makes bounds of 2^240 at the upper limit, |x| <= 2^128 values below 2^-311 at the lower.

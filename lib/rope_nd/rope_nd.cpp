@@ -49,10 +49,15 @@ void blend(std::span<const unsigned char> mask, const std::byte* source, std::by
 }
 
 PairAxes pair_axes(const RopeNd& encoding, std::size_t padded) {
-  const std::vector<std::int64_t> axis = axis_of_pairs(encoding);
-  PairAxes result{axes(encoding), std::vector<std::uint64_t>(static_cast<std::size_t>(axes(encoding)) * padded)};
+  const std::vector<std::int64_t> axis_of = axis_of_pairs(encoding);
+  const auto count = static_cast<std::size_t>(axes(encoding));
+  PairAxes result{axes(encoding), std::vector<std::uint64_t>(count * padded), std::vector<PairRange>(count, {padded, 0})};
   for (std::size_t i = 0; i < padded; ++i) {
-    result.masks[static_cast<std::size_t>(axis[std::min(i, axis.size() - 1)]) * padded + i] = ~std::uint64_t{0};
+    const auto axis = static_cast<std::size_t>(axis_of[std::min(i, axis_of.size() - 1)]);
+    result.masks[axis * padded + i] = ~std::uint64_t{0};
+    PairRange& range = result.ranges[axis];
+    const std::size_t group = i / FrequencyPieces::lanes * FrequencyPieces::lanes;
+    range = {std::min(range.first, group), group + FrequencyPieces::lanes};
   }
   return result;
 }

@@ -47,9 +47,9 @@ PowerScale factor_at(const Xpos& encoding, std::int64_t pair, std::int64_t posit
   return {10 * pair + 2 * width, 7 * width, encoding.role == Role::query ? position : -position, encoding.scale_base};
 }
 
-PowerRates rates_of(const Xpos& encoding, Sense sense) {
+PowerRates rates_of(const Xpos& encoding) {
   std::vector<PowerScale> factors;
-  for (std::int64_t pair = 0; pair < pairs(encoding.rope); ++pair) factors.push_back(factor_at(encoding, pair, sense == Sense::counterclockwise ? 1 : -1));
+  for (std::int64_t pair = 0; pair < pairs(encoding.rope); ++pair) factors.push_back(factor_at(encoding, pair, 1));
   return PowerRates(factors);
 }
 
@@ -72,11 +72,9 @@ XposEncoder::XposEncoder(const Xpos& encoding)
       reversed_(reversed(channels_)),
       rotations_(encoding.rope.rope_theta, frequency_width(encoding.rope), pairs(encoding.rope)),
       frequencies_(geometric_turns(encoding.rope.rope_theta, 2, frequency_width(encoding.rope), pairs(encoding.rope))) {
-  for (const Sense sense : {Sense::counterclockwise, Sense::clockwise}) {
-    Spiral& spiral = sense == Sense::counterclockwise ? counterclockwise_ : clockwise_;
-    spiral.rates = rates_of(encoding, sense);
-    spiral.steps = StepRotations(frequencies_, spiral.rates);
-  }
+  counterclockwise_.rates = rates_of(encoding);
+  clockwise_.rates = counterclockwise_.rates.inverse();
+  for (Spiral* spiral : {&counterclockwise_, &clockwise_}) spiral->steps = StepRotations(frequencies_, spiral->rates);
 }
 
 GeometricRotations::Turn XposEncoder::turn_at(std::int64_t pair, std::int64_t position) const {
@@ -117,11 +115,14 @@ void XposEncoder::turn(const char* function, Pass pass, const Tensor& x, std::sp
   job.powers = &powers;
   share(units_of(job, x.shape[0]), x.elements(), [&](std::int64_t first, std::int64_t last) { rotate_units(job, first, last); });
 
+  const std::int64_t heads = x.shape[2];
   const std::size_t head_bytes = static_cast<std::size_t>(rope.head_dim) * element;
-  for (std::int64_t head = 0; head < tokens * x.shape[2]; ++head) {
-    if (positions[static_cast<std::size_t>(head / x.shape[2])] != 0) continue;
-    const std::size_t start = static_cast<std::size_t>(head) * head_bytes;
-    copy_pairs(channels, x.data.data() + start, out.data() + start, element);
+  for (std::int64_t token = 0; token < tokens; ++token) {
+    if (positions[static_cast<std::size_t>(token)] != 0) continue;
+    for (std::int64_t head = token * heads; head < (token + 1) * heads; ++head) {
+      const std::size_t start = static_cast<std::size_t>(head) * head_bytes;
+      copy_pairs(channels, x.data.data() + start, out.data() + start, element);
+    }
   }
 }
 

@@ -12,11 +12,11 @@ namespace sextant {
 namespace {
 
 void add(Dtype dtype) {
-  constexpr std::int64_t tokens = 2048;
+  constexpr std::int64_t tokens = 8192;
   constexpr std::int64_t heads = 16;
-  constexpr std::int64_t head_dim = 64;
+  constexpr std::int64_t head_dim = 128;
   const std::size_t bytes = static_cast<std::size_t>(tokens * heads * head_dim) * size_of(dtype);
-  const std::string name = "xpos/" + std::string(name_of(dtype)) + "/interleaved/certified/2048x16x64";
+  const std::string name = "xpos/" + std::string(name_of(dtype)) + "/interleaved/certified/8192x16x128";
   register_paired({name, Roofline::scale_inplace, bytes, [=](std::span<std::byte> memory) -> std::function<void()> {
                      Xpos encoding;
                      encoding.rope.head_dim = encoding.rope.rotary_dim = head_dim;
