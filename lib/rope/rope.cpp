@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <exception>
 #include <stdexcept>
 
 #include "lib/numeric/targets.hpp"
@@ -111,18 +112,26 @@ std::array<Move, 2> moves_of(const Rope& encoding, Pairing in, Pairing out) {
   return {Move{to.first, to_step, from.first, from_step, count}, Move{to.second, to_step, from.second, from_step, count}};
 }
 
-// Calls work(first, last) on contiguous shares of [0, units), one a thread, on as many threads as the elements are worth.
+// Calls work(first, last) on contiguous shares of [0, units), one a thread, on as many threads as the elements are worth. An exception must not
+// leave a parallel region: the last one is thrown after it.
 template <class Work>
 void share(std::int64_t units, std::int64_t elements, Work work) {
   const std::int64_t worth = std::max<std::int64_t>(1, elements / elements_per_thread);
   const auto threads = static_cast<int>(std::min<std::int64_t>({worth, units, omp_get_max_threads()}));
   if (threads <= 1) return work(0, units);
+  std::exception_ptr failure;
 #pragma omp parallel num_threads(threads)
   {
     const std::int64_t count = omp_get_num_threads();
     const std::int64_t index = omp_get_thread_num();
-    work(units * index / count, units * (index + 1) / count);
+    try {
+      work(units * index / count, units * (index + 1) / count);
+    } catch (...) {
+#pragma omp critical(sextant_rope_share)
+      failure = std::current_exception();
+    }
   }
+  if (failure) std::rethrow_exception(failure);
 }
 
 template <class Bytes, class TensorType>
