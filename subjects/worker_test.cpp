@@ -339,6 +339,16 @@ TEST_F(ForkedWorker, WhatAForkWouldShareKeepsSessionsApart) {
   }
 }
 
+// A stand-in that, as torch without a device, starts nothing when it is imported.
+TEST_F(ForkedWorker, TorchIsForkedWhileItHoldsNothing) {
+  std::filesystem::create_directory(directory_ / "torch");
+  std::ofstream(directory_ / "torch" / "__init__.py") << "";
+  const auto forked = subject("import torch\n");
+  forked->open(spec_);
+  const Answer answer = ask(*forked->open(spec_));
+  EXPECT_NE(answer.process, answer.import);
+}
+
 TEST_F(ForkedWorker, AFileThatServesItselfIsForkedWhereItServes) {
   const std::filesystem::path file = directory_ / "subject.py";
   std::ofstream(file) << "import numpy as np\nimport os\nimport sextant_worker\nimported = os.getpid()\n"
