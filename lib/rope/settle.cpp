@@ -70,7 +70,7 @@ WideRotation<Real> wide_rotation(const OpenPair& open) {
   if (!frequencies.decided()) return {{0, 0}, 1, 1};  // all that is known of a sine and a cosine
   const Real angle = frequencies.radians(open.pair) * open.position;
   // Whole turns are taken off at full precision, so that the quotient inside wide_sin_cos stays small.
-  const Real two_pi = boost::math::constants::two_pi<Real>();
+  const Real& two_pi = boost::math::constants::two_pi<Real>();
   const WideSinCos<Real> turn = wide_sin_cos(Real(angle - round(angle / two_pi) * two_pi));
   // The frequency errs by 2^(40 - bits) of itself, the two products and the quotient by a few units: below 2^(44 - bits) |angle|. sin and cos
   // of what is left err by a few units of themselves, and by 2^(16 - bits) where multiples of pi/2 are taken off: below pi/4 there are none, so
