@@ -42,8 +42,8 @@ double round_wide(Dtype dtype, const Real& value);
 template <class Attempt>
 auto until_decided(Attempt attempt) {
   fill_wide_constants();
-  if (const auto value = attempt.template operator()<Wide<256>>()) return value;
-  if (const auto value = attempt.template operator()<Wide<1024>>()) return value;
+  if (auto value = attempt.template operator()<Wide<256>>()) return value;
+  if (auto value = attempt.template operator()<Wide<1024>>()) return value;
   return attempt.template operator()<Wide<5000>>();
 }
 
