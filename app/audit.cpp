@@ -36,7 +36,7 @@ struct Arguments {
   std::string subject;
   std::string spec;
   std::string hf_config;
-  std::string profile = "standard";
+  Profile profile = Profile::standard;
   std::uint64_t seed = 1;
   std::vector<std::string> only;
   std::vector<std::string> skip;
@@ -134,7 +134,7 @@ Report report_of_run(const Arguments& arguments, const Spec& spec, bool max_posi
   report.claim = name_of(spec.accuracy);
   report.first_position = spec.min_position;
   report.last_position = spec.max_position - 1;
-  report.profile = arguments.replay.empty() ? arguments.profile : "replay";
+  report.profile = arguments.replay.empty() ? name_of(arguments.profile) : "replay";
   report.seed = arguments.seed;
   report.environment = environment();
   report.shard = read_shard(arguments.shard);
@@ -204,11 +204,9 @@ int baseline_status(const Report& report, const Comparison& comparison) {
 // Where the files of the run go: empty where none are wanted.
 const std::string& directory_of(const Arguments& arguments) { return arguments.resume.empty() ? arguments.report : arguments.resume; }
 
-// The audit of one claim, its files written where --report or --resume says. `arguments` name the claim as the report's command line shall.
+// The audit of one claim, its files written where --report or --resume says, which is prepared. `arguments` name the claim as the report's command line shall.
 Report judged(const Arguments& arguments, bool max_position_given, const Spec& claimed, const std::stop_token& stop) {
   const auto start = std::chrono::steady_clock::now();
-  const std::string& directory = directory_of(arguments);
-  if (!directory.empty()) prepare_directory(directory);
   OpenOptions open;
   open.limits.timeout = std::chrono::milliseconds(static_cast<std::int64_t>(arguments.timeout * 1000));
   open.limits.stop = stop;
@@ -224,7 +222,7 @@ Report judged(const Arguments& arguments, bool max_position_given, const Spec& c
   } else {
     ProgressBar bar;
     AuditOptions options;
-    options.profile = read_profile(arguments.profile);
+    options.profile = arguments.profile;
     options.seed = arguments.seed;
     options.threads = arguments.threads;
     options.stop = stop;
@@ -233,7 +231,7 @@ Report judged(const Arguments& arguments, bool max_position_given, const Spec& c
   }
   report.exit_status = exit_status(report);
   report.seconds = seconds_since(start);
-  if (!directory.empty()) write_reports(report, directory);
+  if (const std::string& directory = directory_of(arguments); !directory.empty()) write_reports(report, directory);
   return report;
 }
 
@@ -243,6 +241,7 @@ int run_one(const Arguments& arguments, bool max_position_given) {
   if (!arguments.baseline.empty()) {
     baseline = read_json_file(arguments.baseline);
   }
+  if (!directory_of(arguments).empty()) prepare_directory(directory_of(arguments));
   const SignalsToStop signals;
   const Report report = judged(arguments, max_position_given, claimed, signals.token());
   fmt::print("{}", write_terminal(report, isatty(STDOUT_FILENO) != 0 ? Colour::ansi : Colour::none));
@@ -292,7 +291,6 @@ int run_every_encoding(const Arguments& arguments, bool max_position_given) {
 int run_audit(const Arguments& arguments, bool max_position_given) {
   if (arguments.threads < 1) throw UsageError("--threads: expected at least 1");
   if (!(arguments.timeout > 0 && arguments.timeout <= 86400)) throw UsageError("--timeout: expected seconds above 0 and at most 86400");
-  read_profile(arguments.profile);
   const bool is_shard = read_shard(arguments.shard).has_value();
   const bool is_replay = !arguments.replay.empty();
   if (is_shard && is_replay) throw UsageError("--shard: a replay is one case alone");
@@ -311,7 +309,8 @@ Run add_audit(CLI::App& app) {
   command->add_option("subject", arguments->subject, "builtin, python:FILE.py, exec:COMMAND or file:TABLE.npy")->required();
   command->add_option("--spec", arguments->spec, "What is claimed: a file, inline JSON or a preset's name; builtin without it: every encoding");
   command->add_option("--hf-config", arguments->hf_config, "A Hugging Face config.json as the spec");
-  command->add_option("--profile", arguments->profile, "quick, standard or exhaustive")->capture_default_str();
+  command->add_option_function<std::string>("--profile", [arguments](const std::string& name) { arguments->profile = read_profile(name); }, "quick, standard or exhaustive")
+      ->default_str("standard");
   command->add_option("--seed", arguments->seed, "Seed of everything random")->capture_default_str();
   command->add_option("--only", arguments->only, "Judge this property only (may be repeated)")->allow_extra_args(false);
   command->add_option("--skip", arguments->skip, "Leave this property out (may be repeated)")->allow_extra_args(false);

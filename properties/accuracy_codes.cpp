@@ -30,7 +30,7 @@ std::vector<std::int64_t> positions_of(const Spec& spec, const Question& questio
 }
 
 // A position in one channel: the nearest value, or one of its two neighbours, since a conversion through a wider type rounds twice. Normalised,
-// two conversions and a division: 3 roundings, within 2 ULP.
+// two conversions and a division: 3 roundings, within 2 ULP. Beyond the dtype's range the nearest value is infinite.
 Check integer_check(const Spec& spec, const Integer& encoding) {
   return [spec, encoding](Session& session, const Case& values) {
     const std::vector<std::int64_t> positions = positions_of(spec, question_of(values));
@@ -42,7 +42,8 @@ Check integer_check(const Spec& spec, const Integer& encoding) {
       const std::int64_t position = positions[static_cast<std::size_t>(i / encoding.dim)];
       const auto place = [&] { return fmt::format("position {}, channel {}", position, i % encoding.dim); };
       if (!std::isfinite(value)) {
-        judgement.add(Certainty::no, not_finite(), [&] { return place() + ": NaN or infinite"; });
+        const bool nearest = !encoding.normalize && value == round_to(spec.dtype, static_cast<double>(position));
+        judgement.add(nearest ? Certainty::yes : Certainty::no, nearest ? Deviation{} : not_finite(), [&] { return place() + ": NaN or infinite"; });
         continue;
       }
       Deviation deviation;

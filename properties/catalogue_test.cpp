@@ -60,6 +60,7 @@ INSTANTIATE_TEST_SUITE_P(
                     R"({"encoding":"attention","num_heads":4,"num_kv_heads":2,"head_dim":8,"position":{"encoding":"rope","head_dim":8}})",
                     R"({"encoding":"attention","num_heads":4,"head_dim":8,"max_position":4096,"position":{"encoding":"relative_bias"}})",
                     // Beyond what the dtypes can hold, and attention with several axes or two roles.
+                    R"({"encoding":"integer","min_position":-70000})",
                     R"({"encoding":"xpos","head_dim":8,"role":"key"})",
                     R"({"encoding":"attention","num_heads":2,"head_dim":8,"causal":true,"max_position":2048,"position":{"encoding":"xpos","head_dim":8}})",
                     R"({"encoding":"attention","num_heads":2,"head_dim":8,"max_position":4096,"position":{"encoding":"rope_nd","head_dim":8,"sections":[1,2,1]}})",

@@ -27,6 +27,13 @@ Tensor rows_at(Session& session, const Spec& spec, const Question& question, con
   return encode(session, spec, positions, gen::values(spec.dtype, {learned->max_positions, learned->dim}, question.fill + 1));
 }
 
+// The largest position, of either sign, whose code the dtype can hold: float16 ends at 65504.
+std::int64_t furthest_held(const Spec& spec) {
+  const auto* integer = std::get_if<Integer>(&spec.encoding);
+  const bool plain = integer != nullptr && !integer->normalize;
+  return static_cast<std::int64_t>(plain ? std::min(largest_finite(spec.dtype), 0x1p62) : 0x1p62);
+}
+
 }  // namespace
 
 Property code_bounds_property() {
@@ -73,7 +80,7 @@ Property uniform_step_property() {
                           "positions of low precision beyond what the dtype costs, clamped or wrapped ones"};
   property.not_applicable = [](const Spec& spec) -> std::optional<std::string> {
     if (!is_integer(spec) && !is_binary(spec)) return not_stated_for(spec);
-    if (spec.max_position - spec.min_position < 5) return "the claim has fewer than five positions";
+    if (std::min(spec.max_position - 1, furthest_held(spec)) - std::max(spec.min_position, -furthest_held(spec)) < 4) return "the dtype holds fewer than five positions of the claim";
     return std::nullopt;
   };
   property.theory = [](const Spec& spec) { return is_binary(spec) ? Theory::fails : Theory::holds; };
@@ -81,8 +88,9 @@ Property uniform_step_property() {
   property.make_check = [](const Spec& spec) -> Check {
     return [spec](Session& session, const Case& values) {
       const Question question = question_of(values);
-      const std::int64_t p = std::min(question.position, spec.max_position - 2);
-      const std::int64_t first = spec.min_position;
+      // Beyond what the dtype holds the code is infinite, and its steps are nothing.
+      const std::int64_t first = std::max(spec.min_position, -furthest_held(spec));
+      const std::int64_t p = std::clamp(question.position, first, std::min(spec.max_position - 1, furthest_held(spec)) - 1);
       const Tensor table = rows_at(session, spec, question, {first, first + 1, p, p + 1});
       const std::int64_t width = table.shape[1];
       double near = 0;

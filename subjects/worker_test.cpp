@@ -327,16 +327,26 @@ TEST_F(ForkedWorker, ACrashOrAHangIsNamedAndEndsItsOwnSessionOnly) {
 }
 
 TEST_F(ForkedWorker, WhatAForkWouldShareKeepsSessionsApart) {
-  std::filesystem::create_directory(directory_ / "torch");
-  std::ofstream(directory_ / "torch" / "__init__.py") << "";
+  std::filesystem::create_directory(directory_ / "jax");
+  std::ofstream(directory_ / "jax" / "__init__.py") << "";
   for (const char* import : {"import threading, time\nthreading.Thread(target=time.sleep, args=(100,), daemon=True).start()\n", "log = open(__file__)\n",
-                             "import subprocess\nsubprocess.Popen(['sleep', '100'])\n", "import mmap\nshared = mmap.mmap(-1, 100)\n", "import torch\n"}) {
+                             "import subprocess\nsubprocess.Popen(['sleep', '100'])\n", "import mmap\nshared = mmap.mmap(-1, 100)\n", "import jax\n"}) {
     const auto apart = subject(import);
     for (int i = 0; i < 2; ++i) {
       const Answer answer = ask(*apart->open(spec_));
       EXPECT_EQ(answer.process, answer.import) << import;
     }
   }
+}
+
+// A stand-in that, as torch without a device, starts nothing when it is imported.
+TEST_F(ForkedWorker, TorchIsForkedWhileItHoldsNothing) {
+  std::filesystem::create_directory(directory_ / "torch");
+  std::ofstream(directory_ / "torch" / "__init__.py") << "";
+  const auto forked = subject("import torch\n");
+  forked->open(spec_);
+  const Answer answer = ask(*forked->open(spec_));
+  EXPECT_NE(answer.process, answer.import);
 }
 
 TEST_F(ForkedWorker, AFileThatServesItselfIsForkedWhereItServes) {

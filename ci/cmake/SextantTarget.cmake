@@ -12,8 +12,11 @@ function(sextant_compile_options target)
   target_compile_features(${target} PUBLIC cxx_std_20)
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wconversion -Wshadow -ffp-contract=off)
   # Vectors of SVE and RVV have no size that the compiler knows, so that no struct, a double-double say, can hold them: 64-bit Arm runs on NEON.
-  target_compile_definitions(${target} PRIVATE
-    "HWY_DISABLED_TARGETS=(HWY_SVE|HWY_SVE2|HWY_SVE_256|HWY_SVE2_128|HWY_RVV)")
+  set(targets_left_out "HWY_SVE|HWY_SVE2|HWY_SVE_256|HWY_SVE2_128|HWY_RVV")
+  if(SEXTANT_SANITIZE)
+    string(APPEND targets_left_out "|HWY_SSSE3")  # the kernels take minutes to compile with instrumentation, and SSE4 has the same vectors
+  endif()
+  target_compile_definitions(${target} PRIVATE "HWY_DISABLED_TARGETS=(${targets_left_out})")
   # GCC 12 warns of overlapping copies inside std::string's operator+ that cannot happen (GCC bug 105651, mended in 13).
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
     target_compile_options(${target} PRIVATE -Wno-restrict)

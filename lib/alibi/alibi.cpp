@@ -56,9 +56,9 @@ AlibiEncoder::AlibiEncoder(const Alibi& encoding) : encoding_(checked(encoding))
     if (is_whole(slope)) {
       slope.high = std::ldexp(1.0, -static_cast<int>(slope.numerator / slope.denominator));
     } else {
-      const auto power = power_times<WideFloat<192>>(slope.numerator, slope.denominator, 1).value;
+      const auto power = power_times<Wide<256>>(slope.numerator, slope.denominator, 1).value;
       slope.high = static_cast<double>(power);
-      slope.low = static_cast<double>(WideFloat<192>(power - slope.high));
+      slope.low = static_cast<double>(Wide<256>(power - slope.high));
     }
     slopes_.push_back(slope);
   }

@@ -16,16 +16,23 @@
 namespace {
 std::atomic<long> allocations{0};
 
-void* counted(std::size_t size, std::size_t alignment) {
+// Null where there is no memory.
+void* counted(std::size_t size, std::size_t alignment) noexcept {
   ++allocations;
-  void* const memory = std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
+  return std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
+}
+
+void* counted_or_thrown(std::size_t size, std::size_t alignment) {
+  void* const memory = counted(size, alignment);
   if (memory == nullptr) throw std::bad_alloc();
   return memory;
 }
 }  // namespace
 
-void* operator new(std::size_t size) { return counted(size, __STDCPP_DEFAULT_NEW_ALIGNMENT__); }
-void* operator new(std::size_t size, std::align_val_t alignment) { return counted(size, static_cast<std::size_t>(alignment)); }
+void* operator new(std::size_t size) { return counted_or_thrown(size, __STDCPP_DEFAULT_NEW_ALIGNMENT__); }
+void* operator new(std::size_t size, std::align_val_t alignment) { return counted_or_thrown(size, static_cast<std::size_t>(alignment)); }
+// std::stable_sort takes its buffer from here; AddressSanitizer has one of its own, which our operator delete does not match.
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept { return counted(size, __STDCPP_DEFAULT_NEW_ALIGNMENT__); }
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }

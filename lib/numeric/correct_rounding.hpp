@@ -1,17 +1,16 @@
 #pragma once
 
-#include <boost/multiprecision/cpp_bin_float.hpp>
-#include <limits>
 #include <optional>
 #include <stdexcept>
 
 #include "lib/numeric/dtype.hpp"
+#include "lib/numeric/wide.hpp"
 
 namespace sextant {
 
 // Correct rounding of a real number that can only be approximated (Ziv 1991, ACM Transactions on Mathematical Software 17(3)):
 // enclose it cheaply; if all of the enclosure rounds to one value of the dtype, that is the answer, since rounding is monotone. Else
-// enclose it again at a precision that doubles.
+// enclose it again at a higher precision.
 
 /// A closed interval of doubles that holds a real number.
 struct Interval {
@@ -19,14 +18,9 @@ struct Interval {
   double high;
 };
 
-/// The value of the format nearest to each real of the interval, ties to even, or nothing where they round apart: to zeros of two signs,
-/// too. NaN ends: nothing.
+/// The value of the format nearest to each real of the interval, ties to even, overflow to infinity, or nothing where they round apart: to zeros
+/// of two signs, too. NaN ends: nothing.
 std::optional<double> rounded_alike(Dtype dtype, const Interval& interval);
-
-/// Binary floating point of `Bits` bits and exponents beyond those of any sum and product here.
-template <unsigned Bits>
-using WideFloat =
-    boost::multiprecision::number<boost::multiprecision::cpp_bin_float<Bits, boost::multiprecision::digit_base_2>, boost::multiprecision::et_off>;
 
 /// A real number within `error` >= 0 of `value`.
 template <class Real>
@@ -35,29 +29,31 @@ struct Approximation {
   Real error;
 };
 
-/// Likewise, for Real = WideFloat<192>, WideFloat<384>, WideFloat<768>.
+/// Likewise, for Real = Wide<256>, Wide<1024>, Wide<5000>; nothing if a tie lies in the interval.
 template <class Real>
 std::optional<double> rounded_alike(Dtype dtype, const Approximation<Real>& approximation);
 
-/// 2^(1-Bits), the spacing of WideFloat<Bits> at 1; unlike numeric_limits' epsilon it is no variable that Boost fills at first use.
+/// The value of the format nearest to `value`, ties to even, overflow to infinity; the same Reals.
 template <class Real>
-Real spacing_at_one() {
-  return ldexp(Real(1), 1 - std::numeric_limits<Real>::digits);
+double round_wide(Dtype dtype, const Real& value);
+
+/// What attempt.operator()<Real>() returns, an optional: of Real = Wide<256> if that is a value, else of Wide<1024>, else of Wide<5000>, which
+/// covers the ends of double's range: w = 2^1074 radians turns whole turns before it leaves a fraction, and cos(2^-2048) differs from 1 by 2^-4097.
+template <class Attempt>
+auto until_decided(Attempt attempt) {
+  fill_wide_constants();
+  if (auto value = attempt.template operator()<Wide<256>>()) return value;
+  if (auto value = attempt.template operator()<Wide<1024>>()) return value;
+  return attempt.template operator()<Wide<5000>>();
 }
 
-/// Boost 1.74 fills constants that WideFloat's functions use (epsilon, the largest value) at first use, behind a plain flag, which
-/// threads would race for. This fills those of the three WideFloats above, once; call it before using any of their functions.
-void fill_wide_constants();
-
 /// The value of the format nearest to the real number that evaluate.operator()<Real>(), an Approximation<Real>, tells ever better.
-/// @throws std::domain_error if 768 bits leave it open: it is a tie, or nearer to one than 2^-600 of its size.
+/// @throws std::domain_error if 5000 bits leave it open.
 template <class Evaluate>
 double correctly_rounded(Dtype dtype, Evaluate evaluate) {
-  fill_wide_constants();
-  if (const auto value = rounded_alike(dtype, evaluate.template operator()<WideFloat<192>>())) return *value;
-  if (const auto value = rounded_alike(dtype, evaluate.template operator()<WideFloat<384>>())) return *value;
-  if (const auto value = rounded_alike(dtype, evaluate.template operator()<WideFloat<768>>())) return *value;
-  throw std::domain_error("correctly_rounded: undecided at 768 bits");
+  const auto value = until_decided([&]<class Real>() { return rounded_alike(dtype, evaluate.template operator()<Real>()); });
+  if (!value) throw std::domain_error("correctly_rounded: a value stays undecided at 5000 bits");
+  return *value;
 }
 
 }  // namespace sextant

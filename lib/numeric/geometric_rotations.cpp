@@ -31,7 +31,7 @@ struct GeometricRotations::Turn::Parts {
   Real factor_error;
 };
 
-struct GeometricRotations::Turn::Wide : Parts<WideFloat<192>> {};
+struct GeometricRotations::Turn::Precise : Parts<Wide<256>> {};
 
 GeometricRotations::GeometricRotations(double base, std::int64_t width, std::int64_t count)
     : base_(base), width_(width), frequencies_(geometric_turns(base, 2, width, count)) {}
@@ -67,14 +67,14 @@ GeometricRotations::Turn::Parts<Real> GeometricRotations::Turn::parts() const {
   Parts<Real> parts;
   Real angle;
   Real angle_error;
-  if constexpr (std::is_same_v<Real, WideFloat<192>>) {
-    // The fixed-point phase, exact in Real, is within |p| 2^-192 turn; then one product.
+  if constexpr (std::is_same_v<Real, Wide<256>>) {
+    // The fixed-point phase, exact in Real, is within |p| 2^-192 turn, less than |p| 2^-189 radians; one product more is far below the 1.
     const Turns phase = phase_at(owner_->frequencies_[static_cast<std::size_t>(pair_)], position_);
     const bool negative = bit_test(phase, 191);
     const Turns magnitude = negative ? Turns(Turns(0) - phase) : phase;
     angle = ldexp(Real(boost::multiprecision::cpp_int(magnitude)), -192) * two_pi;
     if (negative) angle = -angle;
-    angle_error = (abs(Real(position_)) + 1) * 8 * e;
+    angle_error = ldexp(Real(abs(Real(position_)) + 1), -188);
   } else {
     // w = e^(-2 i/n ln base): the exponent is at most 710 < 2^10, so its error, 2^10 (2^8 + 3) e, is a relative one of w below 2^19 e; with
     // exp's, the product's and the quotient's below 2^20 e. Whole turns are taken off exactly but for one rounding below them.
@@ -120,12 +120,11 @@ double GeometricRotations::Turn::combine(Dtype dtype, double a, double b) {
       size * (0x1p-49 + 2 * factor_error_) + factor_ * (std::fabs(a) * phase_error + std::fabs(b) * phase_error) + (factor_ + 1) * 0x1p-1072;
   if (const auto rounded = rounded_alike(dtype, Interval{value - error, value + error})) return *rounded;
 
-  fill_wide_constants();
   return correctly_rounded(dtype, [&]<class Real>() -> Approximation<Real> {
     Parts<Real> fresh;
-    if constexpr (std::is_same_v<Real, WideFloat<192>>) {
-      if (!wide_) wide_ = std::make_shared<const Wide>(Wide{parts<Real>()});
-      fresh = *wide_;
+    if constexpr (std::is_same_v<Real, Wide<256>>) {
+      if (!precise_) precise_ = std::make_shared<const Precise>(Precise{parts<Real>()});
+      fresh = *precise_;
     } else {
       fresh = parts<Real>();
     }

@@ -43,7 +43,7 @@ class GeometricRotations {
 
    private:
     friend class GeometricRotations;
-    struct Wide;
+    struct Precise;
     Turn(const GeometricRotations& owner, std::int64_t pair, std::int64_t position);
     template <class Real>
     struct Parts;
@@ -57,7 +57,7 @@ class GeometricRotations {
     SinCos cheap_;
     double factor_ = 1;
     double factor_error_ = 0;  // relative
-    std::shared_ptr<const Wide> wide_;
+    std::shared_ptr<const Precise> precise_;
   };
 
   /// The rotation of `pair` at any position.

@@ -14,7 +14,7 @@ namespace {
 using W = Wide<256>;
 
 BinaryPowers make() {
-  const auto lock = wide_lock();
+  fill_wide_constants();
   const W ratio = exp(W(boost::math::constants::ln_two<W>() / BinaryPowers::points));
   BinaryPowers powers{};
   W power = 1;
@@ -35,7 +35,7 @@ PowerRates::PowerRates(std::vector<Turns> fixed, std::vector<double> rates) : fi
 }
 
 PowerRates::PowerRates(std::span<const PowerScale> of_one_position) {
-  const auto lock = wide_lock();
+  fill_wide_constants();
   const W ln_two = boost::math::constants::ln_two<W>();
   std::vector<Turns> fixed;
   std::vector<double> rates;

@@ -8,8 +8,8 @@
 namespace sextant {
 namespace {
 
-// 192 bits for the fraction and a wide margin: i multiplications of the ratio of neighbours cost about i units of the last of 384 bits.
-using W = Wide<384>;
+// The ratio of neighbours errs by less than 2^20 units of the last of 256 bits, and i < 2^19 products by i times that: 2^-217, far below 2^-192.
+using W = Wide<256>;
 
 // 2*pi as an unevaluated sum of two doubles: the second is the first's rounding error.
 constexpr double two_pi_high = 6.283185307179586;
@@ -20,7 +20,7 @@ constexpr double two_pi_low = 2.4492935982947064e-16;
 std::vector<Turns> geometric_turns(double base, std::int64_t numerator, std::int64_t denominator, std::int64_t count) {
   if (!(base >= 1) || std::isinf(base)) throw std::invalid_argument("geometric_turns: base must be finite and at least 1");
   if (count > 1 && denominator <= 0) throw std::invalid_argument("geometric_turns: denominator must be positive");
-  const auto lock = wide_lock();
+  fill_wide_constants();
   // w_{i+1} = ratio w_i: one exponential for all of them.
   const W ratio = count > 1 ? W(exp(-log(W(base)) * numerator / denominator)) : W(1);
   W turn = W(boost::multiprecision::cpp_int(1) << 192) / (2 * boost::math::constants::pi<W>());

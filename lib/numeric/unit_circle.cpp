@@ -25,7 +25,7 @@ Split split(const W& value) {
 // The first eighth of the circle by powers of one rotation, each product within a few 2^-256 of the last; the rest by symmetry, so that
 // the quarters are exact.
 UnitCircle make() {
-  const auto lock = wide_lock();
+  fill_wide_constants();
   constexpr std::size_t eighth = UnitCircle::points / 8;
   constexpr std::size_t quarter = UnitCircle::points / 4;
   const WideSinCos<W> step = wide_sin_cos(W(boost::math::constants::pi<W>() / (UnitCircle::points / 2)));

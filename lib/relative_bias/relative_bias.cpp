@@ -66,10 +66,9 @@ std::int64_t border(const Curve& curve, std::int64_t step, std::int64_t steps) {
   // Powers of up to 64 are quick. Beyond, the real number is never an integer n, so that its enclosure comes to lie between two: by n^s =
   // d^k E^(s-k), with k and s coprime, d/E would be an s-th power of a rational other than 1, one of whose terms is at least 2^s > d.
   if (s <= 64) return border_by_powers(curve, k, s);
-  if (const auto found = border_by_logarithm<WideFloat<192>>(curve, k, s)) return *found;
-  if (const auto found = border_by_logarithm<WideFloat<384>>(curve, k, s)) return *found;
-  if (const auto found = border_by_logarithm<WideFloat<768>>(curve, k, s)) return *found;
-  throw std::domain_error("RelativeBiasEncoder: a border between buckets is undecided at 768 bits");
+  const auto found = until_decided([&]<class Real>() { return border_by_logarithm<Real>(curve, k, s); });
+  if (!found) throw std::domain_error("RelativeBiasEncoder: a border between buckets is undecided at 5000 bits");
+  return *found;
 }
 
 // From the least to the greatest key - query.
@@ -129,7 +128,6 @@ void add_by_distance(const Range& range, std::span<const std::int64_t> query_pos
 }  // namespace
 
 RelativeBiasEncoder::RelativeBiasEncoder(const RelativeBias& encoding) : encoding_(checked(encoding)) {
-  fill_wide_constants();
   const std::int64_t exact = directed_buckets(encoding) / 2;
   const std::int64_t steps = directed_buckets(encoding) - exact;
   for (std::int64_t step = 1; step < steps; ++step) borders_.push_back(border({exact, encoding.max_distance}, step, steps));

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "lib/numeric/correct_rounding.hpp"
 #include "lib/rope/wide_frequencies.hpp"
 
 namespace sextant {
@@ -27,15 +28,6 @@ std::vector<Turns> turns_of(const std::vector<Real>& radians) {
   }
   return turns;
 }
-
-// What w_i is divided by where that may be less than 1: no other rule makes a frequency greater than rope_theta^0 = 1.
-struct LeastDivisor {
-  double operator()(const ProportionalScaling& proportional) const { return proportional.factor; }
-  double operator()(const LongropeScaling& longrope) const {
-    return std::min(std::ranges::min(longrope.short_factor), std::ranges::min(longrope.long_factor));
-  }
-  double operator()(const auto&) const { return 1; }
-};
 
 std::int64_t root_if_square(std::int64_t value) {
   const auto root = static_cast<std::int64_t>(std::llround(std::sqrt(static_cast<double>(value))));
@@ -86,25 +78,23 @@ std::optional<Ratio> rational_factor(const RopeScaling& scaling) {
 }  // namespace
 
 std::vector<Turns> rope_turns(const Rope& encoding, std::int64_t length) {
-  const auto lock = wide_lock();
-  if (std::visit(LeastDivisor{}, encoding.rope_scaling) > 0x1p-100) {
-    try {
-      const auto radians = WideFrequencies<Wide400>(encoding, length).all_radians();
-      if (reaches(radians)) return turns_of(radians);
-    } catch (const std::range_error&) {
-      // An end of YaRN's ramp undecided at 400 bits: the next precision decides.
-    }
-  }
-  return turns_of(WideFrequencies<Wide5000>(encoding, length).all_radians());
+  const auto turns = until_decided([&]<class Real>() -> std::optional<std::vector<Turns>> {
+    const WideFrequencies<Real> frequencies(encoding, length);
+    if (!frequencies.decided()) return std::nullopt;
+    const std::vector<Real> radians = frequencies.all_radians();
+    return reaches(radians) ? std::optional(turns_of(radians)) : std::nullopt;
+  });
+  if (!turns) throw std::domain_error("yarn: an end of the ramp lies too near a whole number to tell its side");
+  return *turns;
 }
 
 AttentionFactor attention_factor(const Rope& encoding) {
-  const auto lock = wide_lock();
+  fill_wide_constants();
   const std::optional<Ratio> rational = rational_factor(encoding.rope_scaling);
-  const Wide400 a = rational ? Wide400(rational->numerator) / rational->denominator
-                             : wide_attention_factor<Wide400>(encoding);
+  using Real = Wide<256>;
+  const Real a = rational ? Real(rational->numerator) / rational->denominator : wide_attention_factor<Real>(encoding);
   const auto high = static_cast<double>(a);
-  return {high, static_cast<double>(Wide400(a - high)), rational};
+  return {high, static_cast<double>(Real(a - high)), rational};
 }
 
 }  // namespace sextant

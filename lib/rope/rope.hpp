@@ -63,6 +63,7 @@ class RopeEncoder {
   /// @throws std::invalid_argument, with nothing written, if x is int64 or not head_dim wide; y has another dtype or extents; an extent or
   /// stride is negative, or the extent in bytes beyond 2^62; data is null or not aligned to its elements; two elements of y are one; x and y overlap
   /// otherwise (from the first byte of each to its last); the number of positions is not batch * tokens, or one lies outside +-2^53.
+  /// @throws std::domain_error if 5000 bits leave a value undecided, of which no case is known (settle.hpp).
   void apply(const ConstHeads& x, std::span<const std::int64_t> positions, const Heads& y, Rounding rounding = Rounding::certified) const;
 
   /// The same in place.
@@ -75,6 +76,7 @@ class RopeEncoder {
   /// Row i: a cos(w p) and a sin(w p) of each frequency w at p = positions[i], whatever the direction, correctly rounded; one call as far as
   /// scaling by length goes. cos and sin are [positions.size(), pairs(encoding)] of one floating dtype, and do not overlap.
   /// @throws std::invalid_argument, with nothing written, if not, if data is not aligned to its elements, or for a position outside +-2^53.
+  /// @throws std::domain_error as apply does.
   void tables(std::span<const std::int64_t> positions, const Rows& cos, const Rows& sin) const;
 
   /// apply on tensors [batch, n, heads, head_dim].

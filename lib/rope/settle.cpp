@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "lib/numeric/certify.hpp"
+#include "lib/numeric/correct_rounding.hpp"
 #include "lib/numeric/rotation_error.hpp"
 #include "lib/rope/wide_frequencies.hpp"
 
@@ -65,9 +66,11 @@ struct WideRotation {
 
 template <class Real>
 WideRotation<Real> wide_rotation(const OpenPair& open) {
-  const Real angle = WideFrequencies<Real>(*open.encoding, open.length).radians(open.pair) * open.position;
+  const WideFrequencies<Real> frequencies(*open.encoding, open.length);
+  if (!frequencies.decided()) return {{0, 0}, 1, 1};  // all that is known of a sine and a cosine
+  const Real angle = frequencies.radians(open.pair) * open.position;
   // Whole turns are taken off at full precision, so that the quotient inside wide_sin_cos stays small.
-  const Real two_pi = boost::math::constants::two_pi<Real>();
+  const Real& two_pi = boost::math::constants::two_pi<Real>();
   const WideSinCos<Real> turn = wide_sin_cos(Real(angle - round(angle / two_pi) * two_pi));
   // The frequency errs by 2^(40 - bits) of itself, the two products and the quotient by a few units: below 2^(44 - bits) |angle|. sin and cos
   // of what is left err by a few units of themselves, and by 2^(16 - bits) where multiples of pi/2 are taken off: below pi/4 there are none, so
@@ -78,21 +81,12 @@ WideRotation<Real> wide_rotation(const OpenPair& open) {
 }
 
 template <class Real>
-struct Estimate {
-  Real value;
-  Real error;
-};
-
-template <class Real>
-Estimate<Real> estimate(const OpenPair& open, Component component) {
+Approximation<Real> estimate(const OpenPair& open, Component component) {
   const Real a = open.factor->rational ? Real(Real(open.factor->rational->numerator) / open.factor->rational->denominator)
                                        : wide_attention_factor<Real>(*open.encoding);
   const Real own = component == Component::first ? open.first : open.second;
+  if (open.position == 0) return {a * own, ldexp(Real(abs(a * own)), 24 - bits_of<Real>())};
   const Real other = component == Component::first ? Real(-Real(open.second)) : Real(open.first);
-  if (open.position == 0) {
-    const Real value = a * own;
-    return {value, ldexp(abs(value), 24 - bits_of<Real>())};
-  }
   const WideRotation<Real> rotation = wide_rotation<Real>(open);
   const Real from_own = own * rotation.turn.cos;
   const Real from_other = other * rotation.turn.sin;
@@ -101,26 +95,15 @@ Estimate<Real> estimate(const OpenPair& open, Component component) {
   return {a * (from_own + from_other), a * (2 * inner + roundings)};
 }
 
-// a x of a rational a that 400 bits do not tell from a tie is the tie: x times the numerator has 106 bits, a tie times the denominator 60, so
-// that two different ones are 2^-170 apart, relatively. It is exact in Real then, division being correctly rounded.
-double round_tie(Dtype dtype, const Wide400& tie) {
-  const Format format = format_of(dtype);
-  const Wide400 magnitude = abs(tie);
-  const int quantum = std::max(static_cast<int>(ilogb(magnitude)), format.min_exponent) - format.precision + 1;
-  const double below = static_cast<double>(Wide400(floor(ldexp(magnitude, -quantum))));
-  const double even = std::fmod(below, 2) == 0 ? below : below + 1;
-  const double rounded = std::ldexp(even, quantum);
-  return std::copysign(rounded > largest_finite(dtype) ? std::numeric_limits<double>::infinity() : rounded, tie < 0 ? -1.0 : 1.0);
-}
-
 double by_wide(const OpenPair& open, Component component) {
-  const auto lock = wide_lock();
-  const auto narrow = estimate<Wide400>(open, component);
-  if (const auto value = round_interval(open.dtype, narrow.value, narrow.error)) return *value;
-  if (open.position == 0 && open.factor->rational) return round_tie(open.dtype, narrow.value);
-  const auto wide = estimate<Wide5000>(open, component);
-  if (const auto value = round_interval(open.dtype, wide.value, wide.error)) return *value;
-  return round_to(open.dtype, static_cast<double>(wide.value));
+  if (open.position == 0 && open.factor->rational) {
+    // The one case with ties. x times the numerator has 106 bits, a tie times the denominator 60, so that two different ones are 2^-170 apart,
+    // relatively: the quotient, correctly rounded, is on the right side of a tie or, where it is one, exact.
+    fill_wide_constants();
+    const Wide<256> x = component == Component::first ? open.first : open.second;
+    return round_wide(open.dtype, Wide<256>(x * open.factor->rational->numerator / open.factor->rational->denominator));
+  }
+  return correctly_rounded(open.dtype, [&]<class Real>() { return estimate<Real>(open, component); });
 }
 
 double finite_component(const OpenPair& open, Component component) {
@@ -133,7 +116,7 @@ double finite_component(const OpenPair& open, Component component) {
   return by_wide(open, component);
 }
 
-// The signs of the true sin and cos, -1, 0 or 1.
+// The signs of the true sin and cos, -1, 0 or 1. The nearest double has them too, as that of a zero where it underflows.
 struct Signs {
   double sin;
   double cos;
@@ -143,9 +126,15 @@ Signs certain_signs(const OpenPair& open) {
   if (std::min(std::fabs(open.sin.high), std::fabs(open.cos.high)) > 2 * precise_rotation_error) {
     return {std::copysign(1.0, open.sin.high), std::copysign(1.0, open.cos.high)};
   }
-  const auto lock = wide_lock();
-  const WideSinCos<Wide5000> turn = wide_rotation<Wide5000>(open).turn;
-  return {turn.sin < 0 ? -1.0 : 1.0, turn.cos < 0 ? -1.0 : 1.0};
+  const auto sine = [&]<class Real>() {
+    const auto rotation = wide_rotation<Real>(open);
+    return Approximation<Real>{rotation.turn.sin, rotation.sin_error};
+  };
+  const auto cosine = [&]<class Real>() {
+    const auto rotation = wide_rotation<Real>(open);
+    return Approximation<Real>{rotation.turn.cos, rotation.cos_error};
+  };
+  return {std::copysign(1.0, correctly_rounded(Dtype::float64, sine)), std::copysign(1.0, correctly_rounded(Dtype::float64, cosine))};
 }
 
 double canonical(double value) { return std::isnan(value) ? std::numeric_limits<double>::quiet_NaN() : value; }

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
-#include <stdexcept>
 #include <vector>
 
 #include "lib/numeric/wide.hpp"
@@ -11,19 +10,13 @@
 
 namespace sextant {
 
-/// 192 bits for a phase, 53 for a position, and a margin of 155.
-using Wide400 = Wide<400>;
-/// For factors near the ends of double's range: w = 2^1074 turns whole turns before it leaves a fraction, and cos(2^-2048) differs from 1
-/// by 2^-4097 only.
-using Wide5000 = Wide<5000>;
-
 template <class Real>
 constexpr int bits_of() {
   return std::numeric_limits<Real>::digits;
 }
 
 /// The frequencies of an encoding in a call of one length, in radians per position, at the precision of Real: relative
-/// error below 2^(40 - bits_of<Real>()) for the widths that a spec allows. Whoever uses one holds wide_lock().
+/// error below 2^(40 - bits_of<Real>()) for the widths that a spec allows. Whoever uses one calls fill_wide_constants() before.
 ///
 /// Write n for the width of the frequencies (rotary_dim; head_dim when spread), s = factor,
 /// L = original_max_position_embeddings, l for the length; w_i = rope_theta^(-2i/n). References in
@@ -31,7 +24,6 @@ constexpr int bits_of() {
 template <class Real>
 class WideFrequencies {
  public:
-  /// @throws std::range_error if an end of YaRN's ramp is undecided.
   WideFrequencies(const Rope& encoding, std::int64_t length)
       : encoding_(encoding),
         length_(length),
@@ -46,6 +38,9 @@ class WideFrequencies {
     }
     if (const auto* yarn = std::get_if<YarnScaling>(&encoding.rope_scaling)) find_ramp(*yarn);
   }
+
+  /// Whether the precision tells both ends of YaRN's ramp; the frequencies mean nothing where it does not.
+  bool decided() const { return decided_; }
 
   /// The frequency of one pair.
   Real radians(std::int64_t pair) const { return scaled(pair, exp(-log_step_ * pair)); }
@@ -74,10 +69,8 @@ class WideFrequencies {
   }
 
   // c(b) errs by the few units of its logarithms, magnified by at most n / ln rope_theta < 2^73.
-  static void check_decided(const Real& value) {
-    const Real distance = abs(value - round(value));
-    if (distance <= ldexp(abs(value) + 1, 120 - bits_of<Real>()))
-      throw std::range_error("yarn: an end of the ramp lies too near a whole number to tell its side");
+  static bool is_off_integers(const Real& value) {
+    return abs(value - round(value)) > ldexp(abs(value) + 1, 120 - bits_of<Real>());
   }
 
   // low = max(c(beta_fast), 0), high = min(c(beta_slow), n - 1), rounded outward when `truncate`, then kept apart.
@@ -85,8 +78,7 @@ class WideFrequencies {
     Real low = correction(yarn, yarn.beta_fast);
     Real high = correction(yarn, yarn.beta_slow);
     if (yarn.truncate == Truncate::yes) {
-      check_decided(low);
-      check_decided(high);
+      decided_ = is_off_integers(low) && is_off_integers(high);
       low = floor(low);
       high = ceil(high);
     }
@@ -135,9 +127,10 @@ class WideFrequencies {
   Real log_step_;
   Real low_ = 0;
   Real high_ = 0;
+  bool decided_ = true;
 };
 
-/// The attention factor: relative error below 2^(20 - bits_of<Real>()). The caller holds wide_lock().
+/// The attention factor: relative error below 2^(20 - bits_of<Real>()); fill_wide_constants() likewise.
 ///   yarn      attention_factor if given, else m(mscale)/m(mscale_all_dim) if those are, else m(1), with
 ///             m(x) = 0.1 x ln s + 1 (Peng et al. 2023, section 3.4, equation 22 has m(1) = sqrt(1/t))
 ///   longrope  attention_factor if given, else sqrt(1 + ln s / ln L)

@@ -52,7 +52,7 @@ void encode_rows(const SinusoidalPlan& plan, const Strip& whole) {
     strip.last_row = std::min(rows, strip.first_row + step);
     decided = encode_strip(plan, strip) && decided;
   }
-  if (!decided) throw std::domain_error("SinusoidalEncoder: a value stays undecided at 2048 bits");
+  if (!decided) throw std::domain_error("SinusoidalEncoder: a value stays undecided at 5000 bits");
 }
 
 Strip strip_of(const Rows& out, Rounding rounding) {

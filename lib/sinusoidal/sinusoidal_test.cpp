@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <vector>
 
@@ -49,6 +50,16 @@ TEST(SinusoidalEncoder, EveryFieldChangesTheTableAsItSays) {
 }
 
 TEST(SinusoidalEncoder, PositionZeroIsExact) { EXPECT_EQ(row(small(), 0), (std::vector<double>{0, 1, 0, 1})); }
+
+// The scale is a tie of float32, and the least frequency some 2^-992: the cosine's distance from 1, some 2^-1985, decides.
+TEST(SinusoidalEncoder, TheGreatestBaseIsDecided) {
+  Sinusoidal encoding = small();
+  encoding.dim = 64;
+  encoding.base = 1.7e308;
+  encoding.scale = 1 + 0x1p-23 + 0x1p-24;  // to even would be up
+  const Tensor table = SinusoidalEncoder(encoding).encode(std::array<std::int64_t, 1>{1}, Dtype::float32);
+  EXPECT_EQ(load(table.dtype, table.data.data() + 63 * sizeof(float)), 1 + 0x1p-23);
+}
 
 TEST(SinusoidalEncoder, NoRowsIsAnEmptyTable) {
   const Tensor table = SinusoidalEncoder(small()).encode({}, Dtype::float32);

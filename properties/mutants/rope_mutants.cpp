@@ -82,6 +82,7 @@ void other_frequencies(PlainRope& plain, const std::function<void(Rope&)>& chang
 }
 
 void precision_mutants(List& list) {
+  // Of no row: no rotation that shipped is known to normalise. It stands for whatever only values near the end of the dtype's range bring out.
   list.defect("rope-squares-overflow", "", "pairs are normalised by the root of their squares' sum, which overflows", usual, [](PlainRope& plain) {
     plain.apply = [own = plain.apply](double& a, double& b, const Turn& by) {
       const double norm = in_float32(std::sqrt(in_float32(in_float32(a * a) + in_float32(b * b))));

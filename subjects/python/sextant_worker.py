@@ -51,8 +51,9 @@ ARGUMENTS = {
 }
 RESULTS = {"encode": "encoding", "rotate": "y", "bias": "bias", "bucket": "bucket", "attend": "out"}
 LARGEST_HEADER = 1 << 20
-# Frameworks that do not survive a fork, or warn of it: they hold locks, devices and pools of threads.
-NOT_FORKED = {"cupy", "jax", "jaxlib", "mlx", "paddle", "tensorflow", "torch"}
+# Frameworks that do not survive a fork, or warn of it: they hold locks, devices and pools of threads. torch does survive one, as its own DataLoader
+# forks by default, while it has started no threads and no device, which would hold files open: _holdings() tells.
+NOT_FORKED = {"cupy", "jax", "jaxlib", "mlx", "paddle", "tensorflow"}
 PR_SET_PDEATHSIG = 1  # prctl(2)
 SIGKILL = 9
 
