@@ -135,11 +135,14 @@ void TurnHeads(const Row& row, std::size_t count, const HeadsOfToken<ElementOf<K
     using Quick = QuickTier<Kernel>;
     const std::size_t lanes = hn::Lanes(typename Quick::DE());
     whole = row.quick ? count / lanes * lanes : 0;
-    for (Place place{whole > 0 ? 0 : work.heads, 0}; place.head < work.heads;) {
-      place = TurnQuickly<Quick, rounding, in, out>(row, whole, work, place);
-      if (place.head == work.heads) break;
-      if (!TurnAgain<typename Quick::Second, rounding, in, out>(row, work, place)) turn(place.head, place.pair, place.pair + lanes);
-      place.pair += lanes;
+    for (Place from{whole > 0 ? 0 : work.heads, 0}; from.head < work.heads;) {
+      const Place open = TurnQuickly<Quick, rounding, in, out>(row, whole, work, from);
+      if (open.head == work.heads) break;
+      // Where it gets nowhere, among zeros for one, the rest of the head is not asked vector by vector.
+      const bool stuck = open.head == from.head && open.pair == from.pair;
+      const std::size_t next = stuck ? whole : open.pair + lanes;
+      if (stuck || !TurnAgain<typename Quick::Second, rounding, in, out>(row, work, open)) turn(open.head, open.pair, next);
+      from = {open.head, next};
     }
   }
   if (whole == count) return;

@@ -1,8 +1,8 @@
 // The arithmetic of a rotary encoding on a vector of pairs, for one Highway target: included inside HWY_NAMESPACE by a file that is compiled
 // once per target. y0 = a (x0 cos - x1 sin), y1 = a (x0 sin + x1 cos).
 //
-// The certificate. Let u be the unit roundoff of the arithmetic (2^-53, or 2^-24 where 16-bit elements are turned in float), m = |x0| + |x1|, and
-// c, s the rounded a cos, a sin of the row, each within t a u. Then the computed y0, and y1 alike, is within
+// The certificate. Let u be the unit roundoff of the arithmetic (2^-53, or 2^-24 where quick_pairs-inl.h turns 16-bit elements fast, in float),
+// m = |x0| + |x1|, and c, s the rounded a cos, a sin of the row, each within t a u. Then the computed y0, and y1 alike, is within
 //
 //     t u a m          of the row (the errors of c and s, weighted by |x0| and |x1|)
 //     u (|x0 c| + |x1 s|) <= u a m      the products, one of them exact where operations are fused
@@ -14,7 +14,7 @@
 //   double, 16 and 32 bits  The product of an anchor and a step (step_rotations.hpp), in units of u and in the Euclidean norm, which rotations
 //                           keep: both are within 1.25 in each component, sqrt(2) 1.25 < 1.77; the anchor times a, itself within 1: two more; in
 //                           each component the products are rounded, 1 together (Cauchy), and their sum, 1.  7.54 < t = 7.75
-//   float, 16 bits          the double's, rounded.                                                           t = 1 + 2^-26
+//   float, 16 bits, fast    the double's, rounded.                                                           t = 1 + 2^-26
 //   double-double           settle.cpp's count, 150 u^2 of 256: vectors and scalars do the same operations
 //
 // Where pairs have powers of their own, a is the pair's, and so is the bound:
@@ -29,16 +29,8 @@
 // beyond is further from 1 than the one held. Where that one's interval is certified, it lies beyond the dtype's ends, on one side of zero, and so does the true
 // value: |x0| + |x1| >= 2^-149 makes bounds of 2^240 at the upper limit, |x| <= 2^128 values below 2^-311 at the lower.
 //
-// float16 has so few bits to spare in float that the error must be small beside y itself, not only beside m. There c = h + l, h of 13 bits, so that
-// its product with an element of 11 is exact, |l| < 2^-12.9 a, rounded to float, 2^-36.9 a; s alike. With d = x0 h_c - x1 h_s, d' = d - x1 l_s and
-// y = d' + x0 l_c, each rounded once, |d| and |d'| are at most |y| + 2^-12.9 a m, so that y0, and y1 alike, is within
-//
-//     u (3 |y| + 2^-11.9 a m) + 2^-36.9 a m < 3 u |y| + 2^-35.2 a m
-//
-// and the bound (4 + 1/4) u |y| + 2^-35 a m covers the rounding of y -+ bound and of itself as well.
-//
 // No product overflows: |x| <= 2^128 and a <= 2^20 in double. Underflow costs nothing where x has at most 32 bits (2^-149 2^-53 a is a normal
-// double). In float, and in double-double, lanes whose m is near either end of the format are left to the next tier.
+// double). In double-double, lanes whose m is near either end of the format are left to the next tier.
 
 #if defined(SEXTANT_LIB_ROPE_TURN_PAIRS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef SEXTANT_LIB_ROPE_TURN_PAIRS_INL_H_
@@ -234,7 +226,7 @@ struct TurnFloat64 {
   }
 };
 
-/// 16-bit elements, in float; what that leaves open, in double.
+/// 16-bit elements, in double, under either rounding.
 template <class Type, class Bounds>
 struct TurnNarrow {
   static constexpr Dtype dtype = Type::dtype;
