@@ -29,11 +29,12 @@
 //                        y and f: only the tie itself is not enough: units = 0
 //
 // a may be each pair's own, as the powers of xPos are. The smaller |y| must be normal in the type, and there must be no overflow before it is rounded:
-// least and most are exponents of the ends of what both may be. For bfloat16 they are narrower than the type: with a in [2^-60, 2^60] (Row::quick), parts h and l of
-// the larger of c and s are normal, and a m <= 2^(most + ratio + 2) is below overflow; what underflows is 2^-149 m / a at most, below 2^-60 places.
+// least and most are the ends of what both may be. For bfloat16 they are narrower than the type: with a in [2^-60, 2^60] (Row::quick) and 2^e >= 2^-100,
+// a m <= 2^(most + ratio + 2) is below overflow, and the entries and products that underflow cost 2^-149 (m + 4) at most, with m <= 2^(ratio + 2) 2^e / a less
+// than 2^-20 places.
 //
-// Of normal data 1.1e-3 of the pairs in float32, 5e-4 in bfloat16 and 3e-3 in float16 are left over, for float32 a third of them because one y is small beside the
-// other.
+// Of normal data 1e-3 of the pairs in float32, 4e-4 in bfloat16 and 3e-3 in float16 are left over, for float32 a third of them because one y is small beside
+// the other.
 
 #if defined(SEXTANT_LIB_ROPE_QUICK_PAIRS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef SEXTANT_LIB_ROPE_QUICK_PAIRS_INL_H_
