@@ -36,7 +36,7 @@ PowerRates::PowerRates(std::vector<Turns> fixed, std::vector<double> rates) : fi
 
 PowerRates::PowerRates(std::span<const PowerScale> of_one_position) {
   fill_wide_constants();
-  const W ln_two = boost::math::constants::ln_two<W>();
+  const W& ln_two = boost::math::constants::ln_two<W>();
   std::vector<Turns> fixed;
   std::vector<double> rates;
   for (const PowerScale& factor : of_one_position) {
