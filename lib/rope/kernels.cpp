@@ -1,8 +1,8 @@
 #include "lib/rope/kernels.hpp"
 
-#include <cmath>
+#include <algorithm>
 #include <cstring>
-#include <limits>
+#include <type_traits>
 #include <vector>
 
 #undef HWY_TARGET_INCLUDE
@@ -24,6 +24,10 @@ constexpr PairOrder pair_order = QuickTier<Kernel>::exists && Kernel::dtype == D
                                      ? PairOrder::even_then_odd
                                      : PairOrder::natural;
 
+// Elements from one pair's first channel to the next one's.
+template <Pairing pairing>
+constexpr std::size_t channel_step = pairing == Pairing::half ? 1 : 2;
+
 // Callers' elements are floats, say, that we read as bits.
 template <class Element>
 HWY_INLINE void CopyElement(const Element* from, Element* to) {
@@ -35,15 +39,13 @@ template <class Kernel, Rounding rounding, Pairing in, Pairing out>
 HWY_NOINLINE void TurnPairs(const Row& row, std::size_t first, std::size_t last, const ElementOf<Kernel>* x0, const ElementOf<Kernel>* x1,
                             ElementOf<Kernel>* y0, ElementOf<Kernel>* y1) {
   using Element = ElementOf<Kernel>;
-  constexpr std::size_t in_step = in == Pairing::half ? 1 : 2;
-  constexpr std::size_t out_step = out == Pairing::half ? 1 : 2;
   const typename Kernel::DE de;
   const std::size_t lanes = hn::Lanes(de);
   const std::size_t count = last - first;
   std::size_t i = 0;
   for (; i + lanes <= count; i += lanes) {
-    const auto x = LoadPairs<in>(de, x0 + in_step * i, x1 + i);
-    StorePairs<out>(de, Kernel::template Turn<rounding>(row, first + i, x), y0 + out_step * i, y1 + i);
+    const auto x = LoadPairs<in>(de, x0 + channel_step<in> * i, x1 + i);
+    StorePairs<out>(de, Kernel::template Turn<rounding>(row, first + i, x), y0 + channel_step<out> * i, y1 + i);
   }
   if (i == count) return;
   // The rest goes through memory of our own, filled up with copies of its last pair, which is what the row is filled up with.
@@ -53,13 +55,13 @@ HWY_NOINLINE void TurnPairs(const Row& row, std::size_t first, std::size_t last,
   Element seconds[most] = {};
   for (std::size_t k = 0; k < lanes; ++k) {
     const std::size_t from = i + std::min(k, rest - 1);
-    CopyElement(x0 + in_step * from, firsts + k);
+    CopyElement(x0 + channel_step<in> * from, firsts + k);
     CopyElement(in == Pairing::half ? x1 + from : x0 + 2 * from + 1, seconds + k);
   }
   const auto y = Kernel::template Turn<rounding>(row, first + i, LoadPairs<Pairing::half>(de, firsts, seconds));
   StorePairs<Pairing::half>(de, y, firsts, seconds);
   for (std::size_t k = 0; k < rest; ++k) {
-    CopyElement(firsts + k, y0 + out_step * (i + k));
+    CopyElement(firsts + k, y0 + channel_step<out> * (i + k));
     CopyElement(seconds + k, out == Pairing::half ? y1 + i + k : y0 + 2 * (i + k) + 1);
   }
 }
@@ -81,24 +83,34 @@ struct Place {
   std::size_t pair = 0;
 };
 
+template <class Element>
+struct Pointers {
+  const Element* x0;
+  const Element* x1;
+  Element* y0;
+  Element* y1;
+};
+
+template <Pairing in, Pairing out, class Element>
+HWY_INLINE Pointers<Element> PointersAt(const HeadsOfToken<Element>& work, Place at) {
+  const std::int64_t x = at.head * work.x_stride;
+  const std::int64_t y = at.head * work.y_stride;
+  return {work.x0 + x + channel_step<in> * at.pair, work.x1 + x + at.pair, work.y0 + y + channel_step<out> * at.pair, work.y1 + y + at.pair};
+}
+
 // Turns the first `whole` pairs, whole vectors, of the heads from a place on, until one vector is left open by the quick tier, and returns its place, or that
 // of the head after the last. There are no calls in this function, so that constants stay in registers.
 template <class Quick, Rounding rounding, Pairing in, Pairing out>
 HWY_NOINLINE Place TurnQuickly(const Row& row, std::size_t whole, const HeadsOfToken<ElementOf<Quick>>& work, Place from) {
-  constexpr std::size_t in_step = in == Pairing::half ? 1 : 2;
-  constexpr std::size_t out_step = out == Pairing::half ? 1 : 2;
   const std::size_t lanes = hn::Lanes(typename Quick::DE());
-  const auto* x0 = work.x0 + from.head * work.x_stride;
-  const auto* x1 = work.x1 + from.head * work.x_stride;
-  auto* y0 = work.y0 + from.head * work.y_stride;
-  auto* y1 = work.y1 + from.head * work.y_stride;
+  auto [x0, x1, y0, y1] = PointersAt<in, out>(work, {from.head, 0});
   const std::int64_t x_stride = work.x_stride;
   const std::int64_t y_stride = work.y_stride;
   const std::int64_t heads = work.heads;
   std::size_t i = from.pair;
   for (std::int64_t head = from.head; head < heads; ++head) {
     for (; i < whole; i += lanes) {
-      if (HWY_UNLIKELY((!Quick::template Turn<rounding, in, out>(row, i, x0 + in_step * i, x1 + i, y0 + out_step * i, y1 + i)))) return {head, i};
+      if (HWY_UNLIKELY((!Quick::template Turn<rounding, in, out>(row, i, x0 + channel_step<in> * i, x1 + i, y0 + channel_step<out> * i, y1 + i)))) return {head, i};
     }
     i = 0;
     x0 += x_stride;
@@ -114,21 +126,16 @@ HWY_INLINE bool TurnAgain([[maybe_unused]] const Row& row, [[maybe_unused]] cons
   if constexpr (std::is_void_v<Second>) {
     return false;
   } else {
-    const auto x = at.head * work.x_stride + static_cast<std::int64_t>((in == Pairing::half ? 1 : 2) * at.pair);
-    const auto y = at.head * work.y_stride + static_cast<std::int64_t>((out == Pairing::half ? 1 : 2) * at.pair);
-    return Second::template Turn<rounding, in, out>(row, at.pair, work.x0 + x, work.x1 + x, work.y0 + y, work.y1 + y);
+    const auto [x0, x1, y0, y1] = PointersAt<in, out>(work, at);
+    return Second::template Turn<rounding, in, out>(row, at.pair, x0, x1, y0, y1);
   }
 }
 
 template <class Kernel, Rounding rounding, Pairing in, Pairing out>
 void TurnHeads(const Row& row, std::size_t count, const HeadsOfToken<ElementOf<Kernel>>& work) {
-  constexpr std::size_t in_step = in == Pairing::half ? 1 : 2;
-  constexpr std::size_t out_step = out == Pairing::half ? 1 : 2;
-  const auto turn = [&](std::int64_t head, std::size_t first, std::size_t last) {
-    const std::int64_t x = head * work.x_stride;
-    const std::int64_t y = head * work.y_stride;
-    TurnPairs<Kernel, rounding, in, out>(row, first, last, work.x0 + x + in_step * first, work.x1 + x + first, work.y0 + y + out_step * first,
-                                         work.y1 + y + first);
+  const auto turn = [&](Place from, std::size_t last) {
+    const auto [x0, x1, y0, y1] = PointersAt<in, out>(work, from);
+    TurnPairs<Kernel, rounding, in, out>(row, from.pair, last, x0, x1, y0, y1);
   };
   std::size_t whole = 0;
   if constexpr (QuickTier<Kernel>::exists) {
@@ -141,12 +148,12 @@ void TurnHeads(const Row& row, std::size_t count, const HeadsOfToken<ElementOf<K
       // Where it gets nowhere, among zeros for one, the rest of the head is not asked vector by vector.
       const bool stuck = open.head == from.head && open.pair == from.pair;
       const std::size_t next = stuck ? whole : open.pair + lanes;
-      if (stuck || !TurnAgain<typename Quick::Second, rounding, in, out>(row, work, open)) turn(open.head, open.pair, next);
+      if (stuck || !TurnAgain<typename Quick::Second, rounding, in, out>(row, work, open)) turn(open, next);
       from = {open.head, next};
     }
   }
   if (whole == count) return;
-  for (std::int64_t head = 0; head < work.heads; ++head) turn(head, whole, count);
+  for (std::int64_t head = 0; head < work.heads; ++head) turn({head, whole}, count);
 }
 
 template <class Element>
@@ -182,12 +189,9 @@ void RotateUnits(const RopeJob& job, std::int64_t first, std::int64_t last) {
     const std::int64_t in_batch = token % job.tokens;
     const Element* const x_token = x + batch * job.x_strides[0] + in_batch * job.x_strides[1];
     Element* const y_token = y + batch * job.y_strides[0] + in_batch * job.y_strides[1];
-    const auto offset = static_cast<std::int64_t>(tile);
-    const std::int64_t x_offset = in == Pairing::half ? offset : 2 * offset;
-    const std::int64_t y_offset = out == Pairing::half ? offset : 2 * offset;
     const auto turn_heads = [&](const Element* from, Element* to, std::int64_t heads) {
-      from += x_offset;
-      to += y_offset;
+      from += channel_step<in> * tile;
+      to += channel_step<out> * tile;
       TurnHeads<Kernel, rounding, in, out>(row, std::min(rope_tile_pairs, pairs - tile),
                                            {from, from + (in == Pairing::half ? job.half : 0), job.x_strides[2], to,
                                             to + (out == Pairing::half ? job.half : 0), job.y_strides[2], heads});

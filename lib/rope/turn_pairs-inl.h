@@ -43,7 +43,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <type_traits>
 
 #include "lib/numeric/certify-inl.h"
 #include "lib/numeric/rotations-inl.h"
