@@ -284,6 +284,7 @@ Property accuracy_property() {
       }
     }
     std::vector<Case> ends;
+    ends.reserve(positions.size());
     for (const std::int64_t p : positions) {
       ends.push_back(is_rope(spec) ? Case{p, 1, 1, 1, 0} : Case{p, 1});
     }

@@ -18,7 +18,6 @@ namespace sextant {
 namespace {
 
 using reference::Certainty;
-using reference::Enclosure;
 
 bool has_relative_position(const Attention& encoding) {
   return encoding.position && (std::holds_alternative<Rope>(*encoding.position) || std::holds_alternative<RopeNd>(*encoding.position) ||

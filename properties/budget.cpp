@@ -131,8 +131,7 @@ double ErrorBudget::quick_angle_error(double angle, std::int64_t pair) const {
 }
 
 Enclosure ErrorBudget::angle_error(const Enclosure& angle, std::int64_t pair) const {
-  const Enclosure exact(std::int64_t{0}, angle.precision());
-  if (unit_frequency_.at(static_cast<std::size_t>(pair)) && abs(angle).upper() <= exact_up_to_) return exact;
+  if (unit_frequency_.at(static_cast<std::size_t>(pair)) && abs(angle).upper() <= exact_up_to_) return Enclosure(std::int64_t{0}, angle.precision());
   return abs(angle) * Enclosure(relative_angle_error_.at(static_cast<std::size_t>(pair)), angle.precision());
 }
 

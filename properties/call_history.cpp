@@ -12,7 +12,7 @@ namespace {
 
 // A case is two questions and a script of up to six steps, its digits in base 3: ask the one, ask the other, reset.
 enum Field : std::size_t { position_field, tokens_field, other_position_field, other_tokens_field, script_field, fill_field };
-constexpr std::int64_t scripts = 3 * 3 * 3 * 3 * 3 * 3;
+constexpr std::int64_t scripts = std::int64_t{3} * 3 * 3 * 3 * 3 * 3;
 
 Judgement judge(const Spec& spec, const Subject& subject, const Case& values) {
   const Question one{values[position_field], values[tokens_field], 1, 2, values[fill_field]};

@@ -192,7 +192,7 @@ Property scatter_gradient_property() {
             sum += grad.at(use * learned.dim + c);
             size += std::fabs(grad.at(use * learned.dim + c));
           }
-          const double m = static_cast<double>(uses.size());
+          const auto m = static_cast<double>(uses.size());
           const double bound = uses.size() <= 1 ? 0 : (m * u / (1 - m * u) * size + ulp(spec.dtype, sum)) * (1 + 1e-9) + m * 0x1p-52 * size;
           const double value = got.at(row * learned.dim + c);
           const double error = std::fabs(value - sum);

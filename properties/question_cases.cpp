@@ -15,7 +15,7 @@ Question question_of(const Case& values) { return {values[0], values[1], values[
 
 std::int64_t extra_of(const Case& values, std::size_t index) { return values[question_fields + index]; }
 
-void use_questions(Property& property, std::vector<ExtraField> extra) {
+void use_questions(Property& property, const std::vector<ExtraField>& extra) {
   property.fields = [extra](const Spec&) {
     std::vector<std::string> names{"position", "tokens", "batch", "heads", "fill"};
     for (const ExtraField& field : extra) names.push_back(field.name);
@@ -50,6 +50,7 @@ void use_questions(Property& property, std::vector<ExtraField> extra) {
                                          gen::count(0, 1000));
     const auto words = rc::gen::container<std::vector<std::int64_t>>(extra.size(), gen::count(0, std::int64_t{1} << 40));
     std::vector<std::int64_t> counts;
+    counts.reserve(extra.size());
     for (const ExtraField& field : extra) counts.push_back(field.count(spec));
     return rc::gen::map(rc::gen::pair(question, words), [counts](const auto& drawn) {
       Case values = std::apply([](auto... value) { return Case{value...}; }, drawn.first);

@@ -15,7 +15,6 @@ namespace sextant {
 namespace {
 
 using reference::Certainty;
-using reference::Enclosure;
 using reference::Precision;
 
 constexpr Precision precision{128};
@@ -69,7 +68,8 @@ class Bands {
         judgement.add(Certainty::no, not_finite(), [&] { return fmt::format("pair {}: NaN or infinite", pair); });
         return judgement;
       }
-      const auto [r, error] = *ratio;
+      const double r = ratio->frequency;
+      const double error = ratio->error;
       // Allowed: what is measured may be off, by at most `error`.
       judge_excess(judgement, std::max(r - 1, 1 / blend_.factor - r), error,
                    [&] { return fmt::format("pair {}: its frequency is scaled by {:.9g}, outside of 1/{} to 1", pair, r, blend_.factor); });

@@ -12,7 +12,6 @@
 namespace sextant {
 namespace {
 
-using reference::Certainty;
 using reference::Enclosure;
 using reference::Precision;
 

@@ -21,7 +21,6 @@ namespace sextant {
 namespace {
 
 using reference::DoubleDoubleWithin;
-using reference::Precision;
 
 constexpr std::int64_t most_columns = 64;   // of the error grid
 constexpr std::int64_t code_rows = 64;

@@ -42,7 +42,7 @@ bool send_streams(int control, const std::array<int, 3>& streams) {
 struct NoAnswer {};
 
 Command with_control(Command command, int control) {
-  command.argv.push_back("--control");
+  command.argv.emplace_back("--control");
   command.argv.push_back(std::to_string(control));
   command.inherited = control;
   return command;

@@ -80,7 +80,7 @@ double AlibiEncoder::product(const Slope& slope, std::int64_t factor, Dtype dtyp
   if (is_double) {
     // m = high + low within 2^-106 m (1 + 2^-50), and high f = p + e exactly, |e| <= 2^-53 |p|. low f and its sum with e are rounded: by at most 2^-106 |p|
     // and 2^-105 |p| in first order, and as much as the latter once more where the margin is put to it. Together below 2^-103 |p|.
-    const double f = static_cast<double>(factor);
+    const auto f = static_cast<double>(factor);
     const double p = slope.high * f;
     const double rest = std::fma(slope.high, f, -p) + slope.low * f;
     const double margin = std::fabs(p) * 0x1p-102;

@@ -37,7 +37,7 @@ void check_heads(std::string_view function, const Tensor& x, std::int64_t head_d
 }
 
 void check_apart(std::string_view function, std::span<const std::byte> x, std::span<const std::byte> out) {
-  const std::less<const std::byte*> before;
+  const std::less<> before;
   if (before(x.data(), out.data() + out.size()) && before(out.data(), x.data() + x.size())) {
     throw std::invalid_argument(fmt::format("{}: out overlaps x", function));
   }

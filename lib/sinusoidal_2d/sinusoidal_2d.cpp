@@ -32,7 +32,7 @@ void Sinusoidal2dEncoder::encode(std::span<const std::int64_t> positions, const 
   // Both axes have the same 1-D code: its rows, for every coordinate that occurs.
   std::vector<std::int64_t> coordinates(positions.begin(), positions.end());
   std::ranges::sort(coordinates);
-  coordinates.erase(std::ranges::unique(coordinates).begin(), coordinates.end());
+  coordinates.erase(std::unique(coordinates.begin(), coordinates.end()), coordinates.end());
   const Tensor rows = half_.encode(coordinates, out.dtype);
   const std::size_t half_bytes = static_cast<std::size_t>(half_.dim()) * size_of(out.dtype);
 

@@ -55,7 +55,7 @@ double float32_angle(double p, double w) { return in_float32(in_float32(p) * in_
 
 }  // namespace
 
-PlainOther::PlainOther(const Spec& claimed) : spec(claimed), last_position(claimed.max_position - 1), score_scale(1) {
+PlainOther::PlainOther(const Spec& claimed) : spec(claimed), last_position(claimed.max_position - 1) {
   position = [](std::int64_t p) { return p; };
   channel_of = [](std::int64_t channel, std::int64_t) { return channel; };
   finish = [](double value) { return value; };

@@ -52,7 +52,7 @@ struct PlainOther {
   bool one_role = false;         ///< whether attention scales keys as queries
 
   // Attention.
-  double score_scale;
+  double score_scale = 1;
   std::function<std::int64_t(std::int64_t head, std::int64_t heads, std::int64_t kv_heads)> kv_head_of;
   bool normalise = true;
   Dtype weight_dtype = Dtype::float64;

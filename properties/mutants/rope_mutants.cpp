@@ -249,7 +249,7 @@ void parameter_mutants(List& list) {
 
 void scaling_mutants(List& list) {
   list.defect("rope-llama3-dropped", "G7,D9", "llama3 scaling is dropped", llama3, [](PlainRope& plain) { other_frequencies(plain, [](Rope& rope) { rope.rope_scaling = DefaultScaling{}; }); });
-  const auto banded = [](PlainRope& plain, std::function<double(double turns, double smooth, double w)> blend) {
+  const auto banded = [](PlainRope& plain, const std::function<double(double turns, double smooth, double w)>& blend) {
     plain.frequencies = [e = plain.encoding, blend](const RotateCall&) {
       const auto& rule = std::get<Llama3Scaling>(e.rope_scaling);
       std::vector<double> result = geometric(e.rope_theta, e.rotary_dim, pairs(e));
@@ -310,7 +310,7 @@ void scaling_mutants(List& list) {
                           }});
   list.defect("rope-ntk-exponent", "E", "ntk's base is multiplied by the factor alone", R"({"encoding":"rope","head_dim":64,"rope_scaling":{"rope_type":"ntk","factor":8}})",
               [](PlainRope& plain) { other_frequencies(plain, [](Rope& rope) { rope.rope_scaling = DefaultScaling{}; rope.rope_theta *= 8; }); });
-  const auto at_length = [](PlainRope& plain, std::function<std::int64_t(std::int64_t)> length) {
+  const auto at_length = [](PlainRope& plain, const std::function<std::int64_t(std::int64_t)>& length) {
     plain.frequencies = [e = plain.encoding, length](const RotateCall& call) { return plain_frequencies(e, length(call.length)); };
   };
   list.defect("rope-dynamic-frozen", "E3", "dynamic scaling is computed once, from the largest position", dynamic,
