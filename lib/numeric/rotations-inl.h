@@ -61,6 +61,16 @@ struct PreciseRotation {
   DoubleDouble<DoubleVector> cos;
 };
 
+/// The rotation by both angles: in each component the products are rounded, one of them or, without fused operations, both, and their sum.
+HWY_INLINE Rotation Multiply(const Rotation& z, const Rotation& step) {
+  return {hn::MulAdd(z.sin, step.cos, hn::Mul(z.cos, step.sin)), hn::NegMulAdd(z.sin, step.sin, hn::Mul(z.cos, step.cos))};
+}
+
+/// The rotation by both angles, in the Euclidean norm within 29 u^2 of the product, times both moduli: 20 in each component (SumOfProducts; Cauchy).
+HWY_INLINE PreciseRotation Multiply(const PreciseRotation& z, const PreciseRotation& step) {
+  return {SumOfProducts(z.sin, step.cos, z.cos, step.sin), SumOfProducts(z.cos, step.cos, Negate(z.sin), step.sin)};
+}
+
 /// k/512 + rest + low turn: the table's index in [0, 511], and what is left.
 struct ReducedPhase {
   hn::Vec<hn::RebindToSigned<Doubles>> index;

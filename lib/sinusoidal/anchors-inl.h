@@ -53,11 +53,6 @@ inline void FillSteps(SinusoidalPlan& plan) {
   }
 }
 
-/// (z turned by step) in double-double.
-HWY_INLINE PreciseRotation Turn(const PreciseRotation& z, const PreciseRotation& step) {
-  return {SumOfProducts(z.sin, step.cos, z.cos, step.sin), SumOfProducts(z.cos, step.cos, Negate(z.sin), step.sin)};
-}
-
 HWY_INLINE PreciseRotation Conjugate(const PreciseRotation& z) { return {Negate(z.sin), z.cos}; }
 
 HWY_INLINE PreciseRotation LoadStep(const SinusoidalPlan& plan, std::int64_t j, std::size_t pair) {
@@ -122,7 +117,7 @@ class MovingAnchors {
     if (turns_ < most_turns && position == position_ + plan_.span()) {
       ++turns_;
       for (std::size_t i = 0; i < tile_.padded; i += hn::Lanes(d)) {
-        StoreAnchor(Turn(LoadAnchor(anchors_, i), LoadStep(plan_, plan_.block, tile_.first + i)), i, anchors_);
+        StoreAnchor(Multiply(LoadAnchor(anchors_, i), LoadStep(plan_, plan_.block, tile_.first + i)), i, anchors_);
       }
     } else {
       turns_ = 0;

@@ -152,7 +152,7 @@ template <class Type>
 HWY_INLINE auto TurnedTo(const RowOf& row, std::size_t i) {
   if constexpr (Type::dtype == Dtype::float64) {
     const PreciseRotation step = LoadStep(row.plan, std::abs(row.offset), row.tile.first + i);
-    return Turn(LoadAnchor(row.anchors, i), row.offset < 0 ? Conjugate(step) : step);
+    return Multiply(LoadAnchor(row.anchors, i), row.offset < 0 ? Conjugate(step) : step);
   } else {
     const Products products = MultiplyInDouble(row.Steps(), row.anchors, i);
     return row.offset < 0 ? products.Before() : products.After();
