@@ -7,9 +7,11 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "lib/rope/kernels.cpp"
+#include <hwy/cache_control.h>
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "lib/rope/fill_row-inl.h"
 #include "lib/rope/quick_pairs-inl.h"
 #include "lib/rope/turn_pairs-inl.h"
 
@@ -34,6 +36,15 @@ HWY_INLINE void CopyElement(const Element* from, Element* to) {
   std::memcpy(to, from, sizeof(Element));
 }
 
+// Zeros, which pad sequences and which no certificate holds for, become zeros, unless powers of pairs ask for their signs.
+template <class Kernel, Rounding rounding>
+HWY_INLINE auto TurnVector(const Row& row, std::size_t i, const PairOf<hn::Vec<typename Kernel::DE>>& x) {
+  const typename Kernel::DE de;
+  const auto magnitude = hn::ShiftLeft<1>(hn::Or(x.first, x.second));
+  if (row.job->powers == nullptr && HWY_UNLIKELY(hn::AllTrue(de, hn::Eq(magnitude, hn::Zero(de))))) return PairOf<hn::Vec<typename Kernel::DE>>{magnitude, magnitude};
+  return Kernel::template Turn<rounding>(row, i, x);
+}
+
 // Pairs [first, last) of a row: under Pairing::half their first and second channels at the two pointers, else all of them at the first. y may be x.
 template <class Kernel, Rounding rounding, Pairing in, Pairing out>
 HWY_NOINLINE void TurnPairs(const Row& row, std::size_t first, std::size_t last, const ElementOf<Kernel>* x0, const ElementOf<Kernel>* x1,
@@ -45,7 +56,7 @@ HWY_NOINLINE void TurnPairs(const Row& row, std::size_t first, std::size_t last,
   std::size_t i = 0;
   for (; i + lanes <= count; i += lanes) {
     const auto x = LoadPairs<in>(de, x0 + channel_step<in> * i, x1 + i);
-    StorePairs<out>(de, Kernel::template Turn<rounding>(row, first + i, x), y0 + channel_step<out> * i, y1 + i);
+    StorePairs<out>(de, TurnVector<Kernel, rounding>(row, first + i, x), y0 + channel_step<out> * i, y1 + i);
   }
   if (i == count) return;
   // The rest goes through memory of our own, filled up with copies of its last pair, which is what the row is filled up with.
@@ -58,7 +69,7 @@ HWY_NOINLINE void TurnPairs(const Row& row, std::size_t first, std::size_t last,
     CopyElement(x0 + channel_step<in> * from, firsts + k);
     CopyElement(in == Pairing::half ? x1 + from : x0 + 2 * from + 1, seconds + k);
   }
-  const auto y = Kernel::template Turn<rounding>(row, first + i, LoadPairs<Pairing::half>(de, firsts, seconds));
+  const auto y = TurnVector<Kernel, rounding>(row, first + i, LoadPairs<Pairing::half>(de, firsts, seconds));
   StorePairs<Pairing::half>(de, y, firsts, seconds);
   for (std::size_t k = 0; k < rest; ++k) {
     CopyElement(firsts + k, y0 + channel_step<out> * (i + k));
@@ -98,19 +109,39 @@ HWY_INLINE Pointers<Element> PointersAt(const HeadsOfToken<Element>& work, Place
   return {work.x0 + x + channel_step<in> * at.pair, work.x1 + x + at.pair, work.y0 + y + channel_step<out> * at.pair, work.y1 + y + at.pair};
 }
 
-// Turns the first `whole` pairs, whole vectors, of the heads from a place on, until one vector is left open by the quick tier, and returns its place, or that
-// of the head after the last. There are no calls in this function, so that constants stay in registers.
-template <class Quick, Rounding rounding, Pairing in, Pairing out>
-HWY_NOINLINE Place TurnQuickly(const Row& row, std::size_t whole, const HeadsOfToken<ElementOf<Quick>>& work, Place from) {
-  const std::size_t lanes = hn::Lanes(typename Quick::DE());
+// Asks for what is so many bytes ahead, further than processors do by themselves where loads come in two streams: a few rows of heads, which the first-level
+// cache has room for.
+HWY_INLINE void PrefetchAhead(const void* from) {
+  constexpr std::uintptr_t bytes_ahead = 8192;
+  // A pointer may not lie beyond the end of an array, an address may.
+  hwy::Prefetch(reinterpret_cast<const unsigned char*>(reinterpret_cast<std::uintptr_t>(from) + bytes_ahead));  // NOLINT(performance-no-int-to-ptr)
+}
+
+// Turns the first `whole` pairs, whole vectors, of the heads from a place on, until one vector is left open by the quick tier and its second try, and returns
+// its place, or that of the head after the last. There are no calls in this function, so that constants stay in registers.
+template <class Tier, Rounding rounding, Pairing in, Pairing out>
+HWY_NOINLINE Place TurnQuickly(const Row& row, std::size_t whole, const HeadsOfToken<typename Tier::First::Element>& work, Place from) {
+  using First = typename Tier::First;
+  using Second = typename Tier::Second;
+  const std::size_t lanes = hn::Lanes(typename First::DE());
   auto [x0, x1, y0, y1] = PointersAt<in, out>(work, {from.head, 0});
   const std::int64_t x_stride = work.x_stride;
   const std::int64_t y_stride = work.y_stride;
   const std::int64_t heads = work.heads;
+  const First quick(row);
   std::size_t i = from.pair;
   for (std::int64_t head = from.head; head < heads; ++head) {
     for (; i < whole; i += lanes) {
-      if (HWY_UNLIKELY((!Quick::template Turn<rounding, in, out>(row, i, x0 + channel_step<in> * i, x1 + i, y0 + channel_step<out> * i, y1 + i)))) return {head, i};
+      const auto* const first = x0 + channel_step<in> * i;
+      const auto* const second = in == Pairing::half ? x1 + i : first + lanes;
+      auto* const first_out = y0 + channel_step<out> * i;
+      PrefetchAhead(first);
+      PrefetchAhead(second);
+      if (HWY_LIKELY((quick.template Turn<rounding, in, out>(row, i, first, second, first_out, y1 + i)))) continue;
+      if constexpr (!std::is_void_v<Second>) {
+        if (Second(row).template Turn<rounding, in, out>(row, i, first, second, first_out, y1 + i)) continue;
+      }
+      return {head, i};
     }
     i = 0;
     x0 += x_stride;
@@ -121,16 +152,6 @@ HWY_NOINLINE Place TurnQuickly(const Row& row, std::size_t whole, const HeadsOfT
   return {heads, 0};
 }
 
-template <class Second, Rounding rounding, Pairing in, Pairing out, class Element>
-HWY_INLINE bool TurnAgain([[maybe_unused]] const Row& row, [[maybe_unused]] const HeadsOfToken<Element>& work, [[maybe_unused]] Place at) {
-  if constexpr (std::is_void_v<Second>) {
-    return false;
-  } else {
-    const auto [x0, x1, y0, y1] = PointersAt<in, out>(work, at);
-    return Second::template Turn<rounding, in, out>(row, at.pair, x0, x1, y0, y1);
-  }
-}
-
 template <class Kernel, Rounding rounding, Pairing in, Pairing out>
 void TurnHeads(const Row& row, std::size_t count, const HeadsOfToken<ElementOf<Kernel>>& work) {
   const auto turn = [&](Place from, std::size_t last) {
@@ -139,16 +160,16 @@ void TurnHeads(const Row& row, std::size_t count, const HeadsOfToken<ElementOf<K
   };
   std::size_t whole = 0;
   if constexpr (QuickTier<Kernel>::exists) {
-    using Quick = QuickTier<Kernel>;
-    const std::size_t lanes = hn::Lanes(typename Quick::DE());
+    using Tier = QuickTier<Kernel>;
+    const std::size_t lanes = hn::Lanes(typename Tier::First::DE());
     whole = row.quick ? count / lanes * lanes : 0;
     for (Place from{whole > 0 ? 0 : work.heads, 0}; from.head < work.heads;) {
-      const Place open = TurnQuickly<Quick, rounding, in, out>(row, whole, work, from);
+      const Place open = TurnQuickly<Tier, rounding, in, out>(row, whole, work, from);
       if (open.head == work.heads) break;
       // Where it gets nowhere, among zeros for one, the rest of the head is not asked vector by vector.
       const bool stuck = open.head == from.head && open.pair == from.pair;
       const std::size_t next = stuck ? whole : open.pair + lanes;
-      if (stuck || !TurnAgain<typename Quick::Second, rounding, in, out>(row, work, open)) turn(open, next);
+      turn(open, next);
       from = {open.head, next};
     }
   }

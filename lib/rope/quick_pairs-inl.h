@@ -2,39 +2,38 @@
 // integer operations, or left to turn_pairs-inl.h. Included inside HWY_NAMESPACE by a file that is compiled once per target.
 //
 // The certificate. Of the computed y, the last `cut` bits decide how it rounds to the type: of a double 29 for float32, of a float 13 and 16
-// for float16 and bfloat16. A tie has 2^(cut-1) there. Where y is more than `units` of its last places away from that, and the truth within
-// that many, both round alike, for no tie lies between them. (Below a power of two the places are half as large, but the nearest tie is 2^(cut-2) of
-// the larger ones away.)
+// for float16 and bfloat16. A tie has 2^(cut-1) there. Where y is `units` or more of its last places above that, or more below it, and the truth
+// less than that many away, both round alike, for no tie lies between them. (Below a power of two the places are half as large, but the nearest tie
+// is 2^(cut-2) of the larger ones away.)
 //
-// Let u be the unit roundoff of the arithmetic, m = |x0| + |x1|, 2^e <= |y_i| < 2^(e+1) for the smaller of the two y. Its last place is
-// 2 u 2^e. Errors of y_i come in units of u |y_i| < 2 u 2^e, one place, and of u a m. As a rotation keeps the Euclidean norm,
+// Let u be the unit roundoff of the arithmetic, m = |x0| + |x1|, 2^e <= |y_i| < 2^(e+1) for the smaller of the two y. Its last place is 2 u 2^e. The larger
+// y has larger places. As a rotation keeps the Euclidean norm,
 //
-//     a m <= sqrt(2) a |x| = sqrt(2) |Y| <= 2 max |Y_i|
+//     a |x0|, a |x1| <= a |x| = |Y| <= sqrt(2) max |Y_i|,  a m <= sqrt(2) |Y| <= 2 max |Y_i|
 //
-// and where the bits of |y_0| and |y_1| as floats are within ratio 2^23 of each other, the larger is below 2^ratio 2^(e+1) (and rounding to
-// float may add 2^-24 of it), so that u a m < (1 + 2^-20) 2^(ratio+1) places of either. The larger y has larger places. Then
+// and where the larger of the rounded |y_i| is below `ratio` times the smaller, max |Y_i| < (1 + 2^-20) ratio 2^(e+1).
 //
-//   float32, in double   (t + 3) u a m, t <= 9.54 (turn_pairs-inl.h; the quarter that its bound adds is not needed, as none is computed). ratio = 12:
-//                        12.54 2^13 (1 + 2^-20) < 103000 = units
-//   16 bits, in float    c = h + l, where the product of h and an element is exact: h of 13 bits for float16, |l| < 2^-12.9 a, and of 16 bits for bfloat16,
-//                        |l| < 2^-15.9 a, l rounded to float; s alike. d = x0 h_c - x1 h_s and y = d + (x0 l_c - x1 l_s), the sum in brackets of two
-//                        roundings. |d| <= |y| + |l| m. So y is within
-//                            u |d| + u |y|            <=  2 u |y| + u |l| m     the two sums
-//                            2 u |l| m                                          the bracket
-//                            u |l| m                                            l itself
-//                        2 places and, with |l| / a < 2^-12.9 and ratio = 10, 4 2^(11-12.9) < 1.08 more for float16, with 2^-15.9 and ratio = 13 as
-//                        many for bfloat16: 3.08 places < 4, so that 3 or fewer between y and a tie are not enough: units = 3
-//   float16, in double   y is first rounded to a float, f. ratio = 20: the error is below 12.54 2^21 places of the double, less than the 2^28 that are half a
-//                        place of f. An f that is not a tie of float16 is a place away from each, so y is half a place away, and the truth on the same side as
-//                        y and f: only the tie itself is not enough: units = 0
+//   float32, in double   (t + 1) u a m for the row and the products (turn_pairs-inl.h), and half a place for the sum. ratio = 6144:
+//                        2 (t + 1) 6144 (1 + 2^-20) + 1 places, for t <= 9.54 below 2^17 and for t <= 1.01 below 2^15 = units: Row::units
+//   16 bits, in float    c = h + l, with h of 24 bits, and s = h' + l', where the product of h' and an element is exact: h' of 13 bits for float16,
+//                        |l'| < 2^-12.9 a, and of 16 bits for bfloat16, |l'| < 2^-15.9 a; l and l' are rounded to float. y0 is
+//                            x1 h', exact;  x0 h less that;  x1 l' less from that;  x0 l more
+//                        and y1 alike. With ratio 2^11 for float16 and 2^14 for bfloat16, |l' x1| < sqrt(2) 2^-12.9 2^12 2^e, which with the rounding of the
+//                        y to their type is below 0.77 2^e, so that each sum is below 2^(e+2). In places: the first two sums are within 1 of what they
+//                        round, the last is y itself, 1/2; l' is within u |l' x1|, 0.39; l, of 2^-25 a, and the row, of 2^-46 a, within 0.01. In all 2.9 < 3.
+//                        Where operations are not fused, h is as short as h': |l x0| + |l' x1| < 1.09 2^e (Cauchy); their products with x are rounded, 0.55,
+//                        and both entries were, 0.55. In all 3.61 < 4.
+//   float16, in double   y is first rounded to a float, f. ratio = 2^20: the error is below 2 (t + 1) 2^20 + 1 places of the double, t <= 66, less than the
+//                        2^28 that are half a place of f. An f that is not a tie of float16 is a place away from each, so y is half a place away, and the
+//                        truth on the same side as y and f: only the tie itself is left open.
 //
 // a may be each pair's own, as the powers of xPos are. The smaller |y| must be normal in the type, and there must be no overflow before it is rounded:
-// least and most are the ends of what both may be. For bfloat16 they are narrower than the type: with a in [2^-60, 2^60] (Row::quick) and 2^e >= 2^-100,
-// a m <= 2^(most + ratio + 2) is below overflow, and the entries and products that underflow cost 2^-149 (m + 4) at most, with m <= 2^(ratio + 2) 2^e / a less
-// than 2^-20 places.
+// `least` and `most` are the ends of what both may be. For bfloat16 they are narrower than the type: with a in [2^-60, 2^60] (Row::quick) and 2^e >= 2^-100,
+// a m <= 2^(most + 2) is below overflow, and the entries and products that underflow cost 2^-149 (m + 4) at most, with m <= 2^(14 + 2) 2^e / a less
+// than 2^-17 places.
 //
-// Of normal data 1e-3 of the pairs in float32, 4e-4 in bfloat16 and 3e-3 in float16 are left over, for float32 a third of them because one y is small beside
-// the other.
+// Of normal data 5e-4 of the pairs in float32 (9e-4 for t = 9.54), 3e-4 in bfloat16 and 2e-3 in float16 are left over, for float32 half of them because one
+// y is small beside the other.
 
 #if defined(SEXTANT_LIB_ROPE_QUICK_PAIRS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef SEXTANT_LIB_ROPE_QUICK_PAIRS_INL_H_
@@ -56,24 +55,26 @@ namespace sextant::HWY_NAMESPACE {
 
 enum class Arithmetic { in_float, in_double };
 
-/// The limits of the certificate: as above, the ratio, least and most in the bits of elements of the type.
+/// The limits of the certificate: as above, ratio, least and most for 16-bit types in the bits of elements. Values from `below` places below a tie on,
+/// `width` of them, are left open.
 template <Dtype dtype, Arithmetic arithmetic>
 struct QuickLimits;
 template <>
 struct QuickLimits<Dtype::float32, Arithmetic::in_double> {
-  static constexpr std::int32_t cut = 29, units = 103000, ratio = 12 << 23, least = 1 << 23, most = (254 << 23) - 1;
+  static constexpr std::int32_t cut = 29;
+  static constexpr float ratio = 6144, least = 0x1p-126F;
 };
 template <>
 struct QuickLimits<Dtype::float16, Arithmetic::in_float> {
-  static constexpr std::uint16_t cut = 13, units = 3, ratio = 10 << 10, least = 1 << 10, most = 0x7BFF;
+  static constexpr std::uint16_t cut = 13, below = HWY_NATIVE_FMA ? 3 : 4, width = 2 * below, ratio = 11 << 10, least = 1 << 10, most = 0x7BFF;
 };
 template <>
 struct QuickLimits<Dtype::float16, Arithmetic::in_double> {
-  static constexpr std::uint16_t cut = 13, units = 0, ratio = 20 << 10, least = 1 << 10, most = 0x7BFF;
+  static constexpr std::uint16_t cut = 13, below = 0, width = 1, ratio = 20 << 10, least = 1 << 10, most = 0x7BFF;
 };
 template <>
 struct QuickLimits<Dtype::bfloat16, Arithmetic::in_float> {
-  static constexpr std::uint16_t cut = 16, units = 3, ratio = 13 << 7, least = 27 << 7, most = 227 << 7;
+  static constexpr std::uint16_t cut = 16, below = HWY_NATIVE_FMA ? 3 : 4, width = 2 * below, ratio = 14 << 7, least = 27 << 7, most = 227 << 7;
 };
 
 /// The floats nearest to two vectors of doubles.
@@ -82,12 +83,36 @@ HWY_INLINE hn::Vec<hn::Repartition<float, Doubles>> Joined(DoubleVector later, D
   return hn::Combine(hn::Repartition<float, Doubles>(), hn::DemoteTo(df, later), hn::DemoteTo(df, earlier));
 }
 
+/// Where two vectors of elements go: to their place, or nowhere, without a branch.
+template <class Element>
+struct Destination {
+  alignas(64) static inline Element nowhere[128 / sizeof(Element)];
+  Element* first;
+  Element* second;
+
+  HWY_INLINE Destination(Element* y0, Element* y1, bool done) : first(done ? y0 : nowhere), second(done ? y1 : nowhere + 64 / sizeof(Element)) {}
+};
+
+/// Where a lane has one of the bits.
+template <class D, class V>
+HWY_INLINE hn::Mask<D> AnyBit([[maybe_unused]] D d, V value, V bits) {
+#if HWY_TARGET <= HWY_AVX3
+  return hn::TestBit(value, bits);  // on other targets for a single bit only
+#else
+  return hn::Ne(hn::And(value, bits), hn::Zero(d));
+#endif
+}
+
 /// float32 elements, two vectors of doubles at a time.
 struct QuickFloat32 {
   using Element = std::uint32_t;
   using DF = hn::Repartition<float, Doubles>;
   using DE = hn::RebindToUnsigned<DF>;
   using Wide = PairOf<DoubleVector>;
+  using Signed = hn::RebindToSigned<DF>;
+  using Limits = QuickLimits<Dtype::float32, Arithmetic::in_double>;
+  hn::Vec<Signed> to_window;
+  hn::Vec<Signed> upper_bits;
 
   template <Pairing in>
   static HWY_INLINE Wide TurnHalf(const Row& row, std::size_t i, const Element* x0, const Element* x1) {
@@ -99,30 +124,28 @@ struct QuickFloat32 {
                   hn::Load(d, row.sin + i));
   }
 
-  // The last bits of two vectors of doubles, moved so that those next to a tie are the least.
-  static HWY_INLINE hn::Vec<hn::RebindToSigned<DF>> FromTie(DoubleVector later, DoubleVector earlier) {
-    using Limits = QuickLimits<Dtype::float32, Arithmetic::in_double>;
-    const hn::RebindToSigned<DF> di;
-    const auto ends = hn::ConcatEven(di, hn::BitCast(di, later), hn::BitCast(di, earlier));
-    return hn::And(hn::Add(ends, hn::Set(di, Limits::units - (1 << (Limits::cut - 1)))), hn::Set(di, (1 << Limits::cut) - 1));
+  explicit HWY_INLINE QuickFloat32(const Row& row)
+      : to_window(hn::Set(Signed(), row.units - (1 << (Limits::cut - 1)))), upper_bits(hn::Set(Signed(), (1 << Limits::cut) - 2 * row.units)) {}
+
+  // Where a y is not too near to a tie, given the doubles: units are a power of 2, and among the bits of 2 units and above one is set.
+  HWY_INLINE hn::Mask<Signed> Clear(DoubleVector later, DoubleVector earlier) const {
+    const Signed di;
+    const auto ends = hn::OddEven(hn::DupEven(hn::BitCast(di, earlier)), hn::BitCast(di, later));
+    return AnyBit(di, hn::Add(ends, to_window), upper_bits);
   }
 
-  static HWY_INLINE bool Certain(const Wide& later, const Wide& earlier, hn::Vec<DF> y0, hn::Vec<DF> y1) {
-    using Limits = QuickLimits<Dtype::float32, Arithmetic::in_double>;
-    const hn::RebindToSigned<DF> di;
-    const auto from_tie = hn::Min(FromTie(later.first, earlier.first), FromTie(later.second, earlier.second));
-    const auto first = hn::BitCast(di, hn::Abs(y0));
-    const auto second = hn::BitCast(di, hn::Abs(y1));
-    const auto least = hn::Min(first, second);
-    const auto most = hn::Max(first, second);
-    // Negative where a limit is passed.
-    const auto passed = hn::Or(hn::Or(hn::Sub(from_tie, hn::Set(di, 2 * Limits::units + 1)), hn::Sub(hn::Set(di, Limits::ratio), hn::Sub(most, least))),
-                               hn::Or(hn::Sub(least, hn::Set(di, Limits::least + 1)), hn::Sub(hn::Set(di, Limits::most), most)));
-    return hn::AllFalse(di, hn::Lt(passed, hn::Zero(di)));
+  HWY_INLINE bool Certain(const Wide& later, const Wide& earlier, hn::Vec<DF> y0, hn::Vec<DF> y1) const {
+    const DF df;
+    const auto first = hn::Abs(y0);
+    const auto second = hn::Abs(y1);
+    // False where the smaller is below `least`, and where one is infinite or NaN: then both are, or the larger is.
+    const auto comparable = hn::Gt(hn::MulAdd(hn::Min(first, second), hn::Set(df, Limits::ratio), hn::Set(df, -Limits::ratio * Limits::least)), hn::Max(first, second));
+    const auto clear = hn::And(Clear(later.first, earlier.first), Clear(later.second, earlier.second));
+    return hn::AllTrue(df, hn::And(comparable, hn::RebindMask(df, clear)));
   }
 
   template <Rounding rounding, Pairing in, Pairing out>
-  static HWY_INLINE bool Turn(const Row& row, std::size_t i, const Element* x0, const Element* x1, Element* y0, Element* y1) {
+  HWY_INLINE bool Turn(const Row& row, std::size_t i, const Element* x0, const Element* x1, Element* y0, Element* y1) const {
     const DE de;
     const std::size_t half = hn::Lanes(Doubles());
     const Wide earlier = TurnHalf<in>(row, i, x0, x1);
@@ -146,6 +169,8 @@ struct QuickNarrow {
   using Elements = hn::Vec<DE>;
   using Pairs = PairOf<Floats>;
   static constexpr bool is_float16 = Type::dtype == Dtype::float16;
+
+  explicit HWY_INLINE QuickNarrow(const Row&) {}
 
   // Half of the elements: for float16 those in the lower and upper half of the vector, for bfloat16 the even and the odd ones.
   static HWY_INLINE Floats FirstHalf(Elements x) {
@@ -171,24 +196,34 @@ struct QuickNarrow {
 #endif
   }
 
-  // Ties go away from zero in bfloat16: the certified tier has none, and no bound depends on them.
-  static HWY_INLINE Elements Rounded(Floats first_half, Floats second_half) {
-    if constexpr (is_float16) return hn::Combine(DE(), Demoted(second_half), Demoted(first_half));
-    const DF df;
-    const DU du;
-    const auto half = hn::Set(du, 0x8000);
-    return Uppers(hn::BitCast(df, hn::Add(hn::BitCast(du, first_half), half)), hn::BitCast(df, hn::Add(hn::BitCast(du, second_half), half)));
+  // What is added to the bits of a bfloat16's float, so that the bits that are dropped then tell the distance from a tie, and what is kept is rounded
+  // where that is certain. Without a certificate ties go away from zero: no bound depends on them.
+  template <Rounding rounding>
+  static HWY_INLINE Floats Moved(Floats y) {
+    using Limits = QuickLimits<Dtype::bfloat16, Arithmetic::in_float>;
+    return hn::BitCast(DF(), hn::Add(hn::BitCast(DU(), y), hn::Set(DU(), 0x8000 + (rounding == Rounding::certified ? Limits::below : 0))));
   }
 
-  // The last bits of two vectors, moved so that those next to a tie are the least.
-  static HWY_INLINE Elements FromTie(Floats a, Floats b) {
+  // The distances of a vector of floats from a tie in the lower halves of its lanes; what is in the upper ones is less than `width` for nothing but elements
+  // near zero.
+  static HWY_INLINE Elements FromTie(Floats y) {
+    const DE de;
+    if constexpr (!is_float16) return hn::BitCast(de, y);
+    using Limits = QuickLimits<Type::dtype, arithmetic>;
+    const DU du;
+    const std::uint32_t lower_bits = (1 << Limits::cut) - 1;
+    const auto moved = hn::Add(hn::BitCast(du, y), hn::Set(du, static_cast<std::uint32_t>(Limits::below - (1 << (Limits::cut - 1)))));
+    return hn::BitCast(de, hn::And(moved, hn::Set(du, 0xFFFF0000U | lower_bits)));
+  }
+
+  // Not 0 where the smaller is not above `least` or the larger is above `most`. For bfloat16 in one: a smaller one up to most - ratio will do.
+  static HWY_INLINE Elements Outside(Elements smaller, Elements larger) {
     using Limits = QuickLimits<Type::dtype, arithmetic>;
     const DE de;
-    const DU du;
-    const auto ends = hn::Or(hn::And(hn::BitCast(du, a), hn::Set(du, 0xFFFF)), hn::ShiftLeft<16>(hn::BitCast(du, b)));
-    const auto moved = hn::Add(hn::BitCast(de, ends), hn::Set(de, static_cast<Element>(Limits::units - (1 << (Limits::cut - 1)))));
-    if constexpr (is_float16) return hn::And(moved, hn::Set(de, (1 << Limits::cut) - 1));
-    return moved;
+    if constexpr (is_float16) {
+      return hn::Or(hn::SaturatedSub(hn::Set(de, Limits::least + 1), smaller), hn::SaturatedSub(larger, hn::Set(de, Limits::most)));
+    }
+    return hn::SaturatedSub(hn::Sub(smaller, hn::Set(de, Limits::least + 1)), hn::Set(de, Limits::most - Limits::ratio - Limits::least - 1));
   }
 
   static HWY_INLINE bool Certain(Elements from_tie, Elements y0, Elements y1) {
@@ -197,13 +232,12 @@ struct QuickNarrow {
     const auto magnitude = hn::Set(de, 0x7FFF);
     y0 = hn::And(y0, magnitude);
     y1 = hn::And(y1, magnitude);
-    const auto least = hn::Min(y0, y1);
-    const auto most = hn::Max(y0, y1);
+    const auto smaller = hn::Min(y0, y1);
+    const auto larger = hn::Max(y0, y1);
     // Not 0 where a limit is passed.
-    const auto passed =
-        hn::Or(hn::Or(hn::SaturatedSub(hn::Set(de, 2 * Limits::units + 1), from_tie), hn::SaturatedSub(hn::Sub(most, least), hn::Set(de, Limits::ratio))),
-               hn::Or(hn::SaturatedSub(hn::Set(de, Limits::least + 1), least), hn::SaturatedSub(most, hn::Set(de, Limits::most))));
-    return hn::AllTrue(de, hn::Eq(passed, hn::Zero(de)));
+    const auto near_tie = hn::SaturatedSub(hn::Set(de, Limits::width), from_tie);
+    const auto apart = hn::SaturatedSub(hn::Sub(larger, smaller), hn::Set(de, Limits::ratio));
+    return hn::AllTrue(de, hn::Eq(hn::Or(hn::Or(near_tie, apart), Outside(smaller, larger)), hn::Zero(de)));
   }
 
   // Whether a pair of x fills 32 bits: both words of it are first halves of the one vector or second halves of the other.
@@ -251,24 +285,39 @@ struct QuickNarrow {
     const DF df;
     if constexpr (rounding == Rounding::fast) return Turned(x0, x1, hn::Load(df, row.cos_float + i), hn::Load(df, row.sin_float + i));
     if constexpr (arithmetic == Arithmetic::in_double) return TurnedInDouble(row, i, x0, x1);
-    const Pairs head = Turned(x0, x1, hn::Load(df, row.cos_head + i), hn::Load(df, row.sin_head + i));
-    const Pairs tail = Turned(x0, x1, hn::Load(df, row.cos_tail + i), hn::Load(df, row.sin_tail + i));
-    return {hn::Add(head.first, tail.first), hn::Add(head.second, tail.second)};
+    const auto c = hn::Load(df, row.cos_head + i);
+    const auto s = hn::Load(df, row.sin_head + i);
+    const auto c_tail = hn::Load(df, row.cos_tail + i);
+    const auto s_tail = hn::Load(df, row.sin_tail + i);
+    const auto first = hn::NegMulAdd(x1, s_tail, hn::MulSub(x0, c, hn::Mul(x1, s)));
+    const auto second = hn::MulAdd(x0, s_tail, hn::MulAdd(x1, c, hn::Mul(x0, s)));
+    return {hn::MulAdd(x0, c_tail, first), hn::MulAdd(x1, c_tail, second)};
   }
 
   template <Rounding rounding, Pairing in, Pairing out>
-  static HWY_INLINE bool Turn(const Row& row, std::size_t i, const Element* x0, const Element* x1, Element* y0, Element* y1) {
-    const auto x = Load<in, out>(x0, x1);
-    const Pairs a = TurnHalf<rounding>(row, i, FirstHalf(x.first), whole_pairs<in> ? SecondHalf(x.first) : FirstHalf(x.second));
-    const Pairs b = TurnHalf<rounding>(row, i + hn::Lanes(DF()), whole_pairs<in> ? FirstHalf(x.second) : SecondHalf(x.first), SecondHalf(x.second));
-    const auto first = Rounded(a.first, b.first);
-    const auto second = Rounded(a.second, b.second);
+  static HWY_INLINE bool Finish(const Pairs& a, const Pairs& b, Elements first, Elements second, Element* y0, Element* y1) {
     if constexpr (rounding == Rounding::certified) {
-      const auto from_tie = hn::Min(FromTie(a.first, b.first), FromTie(a.second, b.second));
+      const auto from_tie = hn::Min(hn::Min(FromTie(a.first), FromTie(b.first)), hn::Min(FromTie(a.second), FromTie(b.second)));
       if (HWY_UNLIKELY(!Certain(from_tie, first, second))) return false;
     }
     Store<in, out>(first, second, y0, y1);
     return true;
+  }
+
+  template <Rounding rounding, Pairing in, Pairing out>
+  HWY_INLINE bool Turn(const Row& row, std::size_t i, const Element* x0, const Element* x1, Element* y0, Element* y1) const {
+    const auto x = Load<in, out>(x0, x1);
+    const Pairs a = TurnHalf<rounding>(row, i, FirstHalf(x.first), whole_pairs<in> ? SecondHalf(x.first) : FirstHalf(x.second));
+    const Pairs b = TurnHalf<rounding>(row, i + hn::Lanes(DF()), whole_pairs<in> ? FirstHalf(x.second) : SecondHalf(x.first), SecondHalf(x.second));
+    if constexpr (is_float16) {
+      const auto first = hn::Combine(DE(), Demoted(b.first), Demoted(a.first));
+      const auto second = hn::Combine(DE(), Demoted(b.second), Demoted(a.second));
+      return Finish<rounding, in, out>(a, b, first, second, y0, y1);
+    } else {
+      const Pairs c{Moved<rounding>(a.first), Moved<rounding>(a.second)};
+      const Pairs d{Moved<rounding>(b.first), Moved<rounding>(b.second)};
+      return Finish<rounding, in, out>(c, d, Uppers(c.first, d.first), Uppers(c.second, d.second), y0, y1);
+    }
   }
 };
 
@@ -282,20 +331,23 @@ struct QuickTier {
 
 #if HWY_TARGET != HWY_SCALAR
 template <class Bounds>
-struct QuickTier<TurnFloat32<Bounds>> : QuickFloat32 {
+struct QuickTier<TurnFloat32<Bounds>> {
   static constexpr bool exists = true;
+  using First = QuickFloat32;
   using Second = void;
 };
 
 template <class Bounds>
-struct QuickTier<TurnNarrow<BFloat16, Bounds>> : QuickNarrow<BFloat16, Arithmetic::in_float> {
+struct QuickTier<TurnNarrow<BFloat16, Bounds>> {
   static constexpr bool exists = true;
+  using First = QuickNarrow<BFloat16, Arithmetic::in_float>;
   using Second = void;
 };
 
 template <class Bounds>
-struct QuickTier<TurnNarrow<Float16, Bounds>> : QuickNarrow<Float16, Arithmetic::in_float> {
+struct QuickTier<TurnNarrow<Float16, Bounds>> {
   static constexpr bool exists = true;
+  using First = QuickNarrow<Float16, Arithmetic::in_float>;
   using Second = QuickNarrow<Float16, Arithmetic::in_double>;
 };
 #endif

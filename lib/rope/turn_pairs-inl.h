@@ -14,6 +14,7 @@
 //   double, 16 and 32 bits  The product of an anchor and a step (step_rotations.hpp), in units of u and in the Euclidean norm, which rotations
 //                           keep: both are within 1.25 in each component, sqrt(2) 1.25 < 1.77; the anchor times a, itself within 1: two more; in
 //                           each component the products are rounded, 1 together (Cauchy), and their sum, 1.  7.54 < t = 7.75
+//                           A row that is turned from the one before (next_row-inl.h) has t = 1.01 for 32 bits, 66 for 16.
 //   float, 16 bits, fast    the double's, rounded.                                                           t = 1 + 2^-26
 //   double-double           settle.cpp's count, 150 u^2 of 256: vectors and scalars do the same operations
 //

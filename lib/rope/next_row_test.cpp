@@ -1,0 +1,156 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "lib/numeric/target_test.hpp"
+#include "lib/rope/kernels.hpp"
+#include "lib/rope/oracle_test.hpp"
+#include "lib/rope/rope.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "lib/rope/next_row_test.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include "lib/rope/fill_row-inl.h"
+
+// Target-independent, so declared before the file is taken once per target.
+#ifndef SEXTANT_LIB_ROPE_NEXT_ROW_TEST_ROWS
+#define SEXTANT_LIB_ROPE_NEXT_ROW_TEST_ROWS
+namespace sextant {
+struct FilledRow {
+  std::vector<double> cos;
+  std::vector<double> sin;
+  std::vector<double> cos_low;
+  std::vector<double> sin_low;
+  double bound;
+  std::int32_t units;
+  int turns;
+};
+}  // namespace sextant
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace sextant::HWY_NAMESPACE {
+
+void FillRows(const RopeJob& job, std::vector<FilledRow>& rows) {
+  const auto pairs = static_cast<std::ptrdiff_t>(job.frequencies->pairs());
+  Row row;
+  for (std::int64_t token = 0; token < job.tokens; ++token) {
+    FillRow(job, token, 0, job.frequencies->pairs(), PairOrder::natural, row);
+    rows.push_back({{row.cos, row.cos + pairs}, {row.sin, row.sin + pairs}, {row.cos_low, row.cos_low + pairs}, {row.sin_low, row.sin_low + pairs},
+                    row.bound, row.units, row.turns});
+  }
+}
+
+}  // namespace sextant::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace sextant {
+namespace {
+
+HWY_EXPORT(FillRows);
+
+using reference::Enclosure;
+using reference::Precision;
+
+class NextRowOn : public OnEveryTarget {};
+SEXTANT_ON_EVERY_TARGET(NextRowOn);
+
+// Equal distances, forwards, backwards and none, from 0, past 0, where a sine is 0 itself, and far out; then some that change.
+std::vector<std::vector<std::int64_t>> sequences() {
+  std::vector<std::vector<std::int64_t>> all;
+  for (const std::int64_t distance : {1, -1, 0, 3, 1000003}) {
+    for (const std::int64_t first : {std::int64_t{0}, std::int64_t{-45}, std::int64_t{131000}, (std::int64_t{1} << 52) + 1}) {
+      std::vector<std::int64_t>& positions = all.emplace_back();
+      for (std::int64_t token = 0; token < 90; ++token) positions.push_back(first + token * distance);
+    }
+  }
+  all.push_back({5, 6, 7, 8, 100, 101, 102, 101, 100, 99, 99, 99, 99, 103, 107, 111, 112, 113, std::int64_t{1} << 53, -(std::int64_t{1} << 53), std::int64_t{1} << 53, 0, 1, 2});
+  return all;
+}
+
+double norm(const Enclosure& first, const Enclosure& second) { return sqrt(first * first + second * second).upper(); }
+
+// The bounds on which the certificates rest, and that rows are turned from each other where they should be.
+TEST_P(NextRowOn, IsAsNearAsItsBoundsSay) {
+  for (const char* scaling : {"", R"(,"rope_scaling":{"rope_type":"yarn","factor":4,"original_max_position_embeddings":4096})"}) {
+    const Rope encoding = rope_of(std::string(R"("head_dim":20)") + scaling);
+    reference::RopeReference exact(encoding);
+    const FrequencyPieces frequencies(rope_turns(encoding, 1));
+    const StepRotations steps(frequencies);
+    const AttentionFactor factor = attention_factor(encoding);
+    for (const Dtype dtype : {Dtype::float32, Dtype::float16}) {
+      for (const std::vector<std::int64_t>& positions : sequences()) {
+        RopeJob job{};
+        job.encoding = &encoding;
+        job.frequencies = &frequencies;
+        job.steps = &steps;
+        job.factor = &factor;
+        job.dtype = dtype;
+        job.direction = Direction::counterclockwise;
+        job.positions = positions.data();
+        job.tokens = std::ssize(positions);
+        job.heads_per_unit = 1000;
+        std::vector<FilledRow> rows;
+        HWY_DYNAMIC_DISPATCH(FillRows)(job, rows);
+        ASSERT_EQ(rows.size(), positions.size());
+        std::int64_t turned = 0;
+        for (std::size_t token = 0; token < rows.size(); ++token) {
+          const FilledRow& row = rows[token];
+          turned += row.turns > 0 ? 1 : 0;
+          const bool precise = dtype == Dtype::float32 && row.turns > 0;
+          const double t = precise ? 1.01 : row.turns > 0 ? 66 : 7.75;
+          EXPECT_GE(row.bound, (t + 3.25) * 0x1p-53 * factor.high * (1 - 0x1p-40));
+          EXPECT_EQ(row.units, precise ? 1 << 15 : 1 << 17);
+          for (std::size_t pair = 0; pair < frequencies.pairs(); pair += positions[token] % 3 == 0 ? 1 : 4) {
+            const Precision precision{256};
+            const auto exactly = [&](double value) { return Enclosure(value, precision); };
+            const reference::Rotation& truth = exact.rotation(positions[token], static_cast<std::int64_t>(pair), 1, precision);
+            const Enclosure a = exact.attention_factor(precision);
+            const Enclosure cos_error = exactly(row.cos[pair]) - a * truth.cos;
+            const Enclosure sin_error = exactly(row.sin[pair]) - a * truth.sin;
+            ASSERT_LE(norm(cos_error, sin_error), t * 0x1p-53 * factor.high) << "pair " << pair << " token " << token << " at " << positions[token];
+            if (!precise) continue;
+            ASSERT_LE(norm(cos_error + exactly(row.cos_low[pair]), sin_error + exactly(row.sin_low[pair])), 0x1p-91 * factor.high)
+                << "pair " << pair << " token " << token << " at " << positions[token];
+          }
+        }
+        // Of 90 at equal distances all but the first two, and in double one of 17.
+        EXPECT_GE(turned, positions.size() == 90 ? 82 : 6);
+      }
+    }
+  }
+}
+
+TEST_P(NextRowOn, ChangesNoValue) {
+  constexpr std::int64_t heads = 16;
+  for (const Dtype dtype : {Dtype::float32, Dtype::float16, Dtype::bfloat16}) {
+    for (const char* fields : {R"("head_dim":128)", R"("head_dim":128,"rotary_dim":96,"direction":"clockwise","pairing":"interleaved")"}) {
+      const Rope encoding = rope_of(fields);
+      const RopeEncoder encoder(encoding);
+      for (const std::vector<std::int64_t>& positions : sequences()) {
+        Tensor x = Tensor::zeros(dtype, {1, std::ssize(positions), heads, 128});
+        for (std::int64_t i = 0; i < x.elements(); ++i) x.set(i, i % 5 == 0 ? 0 : std::sin(static_cast<double>(i)) * 4);
+        const Tensor together = encoder.rotate(x, positions);
+        for (std::int64_t token = 0; token < std::ssize(positions); ++token) {
+          Tensor one = Tensor::zeros(dtype, {1, 1, heads, 128});
+          const std::size_t bytes = one.data.size();
+          const auto at = static_cast<std::ptrdiff_t>(bytes) * token;
+          std::copy_n(x.data.begin() + at, bytes, one.data.begin());
+          const Tensor alone = encoder.rotate(one, {&positions[static_cast<std::size_t>(token)], 1});
+          ASSERT_TRUE(std::equal(alone.data.begin(), alone.data.end(), together.data.begin() + at)) << name_of(dtype) << " token " << token << " at " << positions[static_cast<std::size_t>(token)];
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace sextant
+#endif
