@@ -83,16 +83,6 @@ HWY_INLINE hn::Vec<hn::Repartition<float, Doubles>> Joined(DoubleVector later, D
   return hn::Combine(hn::Repartition<float, Doubles>(), hn::DemoteTo(df, later), hn::DemoteTo(df, earlier));
 }
 
-/// Where two vectors of elements go: to their place, or nowhere, without a branch.
-template <class Element>
-struct Destination {
-  alignas(64) static inline Element nowhere[128 / sizeof(Element)];
-  Element* first;
-  Element* second;
-
-  HWY_INLINE Destination(Element* y0, Element* y1, bool done) : first(done ? y0 : nowhere), second(done ? y1 : nowhere + 64 / sizeof(Element)) {}
-};
-
 /// Where a lane has one of the bits.
 template <class D, class V>
 HWY_INLINE hn::Mask<D> AnyBit([[maybe_unused]] D d, V value, V bits) {
@@ -111,8 +101,9 @@ struct QuickFloat32 {
   using Wide = PairOf<DoubleVector>;
   using Signed = hn::RebindToSigned<DF>;
   using Limits = QuickLimits<Dtype::float32, Arithmetic::in_double>;
-  hn::Vec<Signed> to_window;
-  hn::Vec<Signed> upper_bits;
+
+  explicit HWY_INLINE QuickFloat32(const Row& row)
+      : to_window(hn::Set(Signed(), row.units - (1 << (Limits::cut - 1)))), upper_bits(hn::Set(Signed(), (1 << Limits::cut) - 2 * row.units)) {}
 
   template <Pairing in>
   static HWY_INLINE Wide TurnHalf(const Row& row, std::size_t i, const Element* x0, const Element* x1) {
@@ -123,9 +114,6 @@ struct QuickFloat32 {
     return Turned(hn::PromoteTo(d, hn::BitCast(df, x.first)), hn::PromoteTo(d, hn::BitCast(df, x.second)), hn::Load(d, row.cos + i),
                   hn::Load(d, row.sin + i));
   }
-
-  explicit HWY_INLINE QuickFloat32(const Row& row)
-      : to_window(hn::Set(Signed(), row.units - (1 << (Limits::cut - 1)))), upper_bits(hn::Set(Signed(), (1 << Limits::cut) - 2 * row.units)) {}
 
   // Where a y is not too near to a tie, given the doubles: units are a power of 2, and among the bits of 2 units and above one is set.
   HWY_INLINE hn::Mask<Signed> Clear(DoubleVector later, DoubleVector earlier) const {
@@ -156,6 +144,10 @@ struct QuickFloat32 {
     StorePairs<out>(de, PairOf<hn::Vec<DE>>{hn::BitCast(de, first), hn::BitCast(de, second)}, y0, y1);
     return true;
   }
+
+ private:
+  hn::Vec<Signed> to_window;
+  hn::Vec<Signed> upper_bits;
 };
 
 /// 16-bit elements, two vectors of floats at a time.
