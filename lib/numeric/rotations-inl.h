@@ -61,6 +61,25 @@ struct PreciseRotation {
   DoubleDouble<DoubleVector> cos;
 };
 
+/// Rotations as rows hold them, from entry i on, where a vector may be: in one array for each component, or in two for its high and low parts.
+HWY_INLINE Rotation LoadRotation(std::size_t i, const double* cos, const double* sin) { return {hn::Load(Doubles(), sin + i), hn::Load(Doubles(), cos + i)}; }
+
+HWY_INLINE void StoreRotation(const Rotation& z, std::size_t i, double* cos, double* sin) {
+  hn::Store(z.cos, Doubles(), cos + i);
+  hn::Store(z.sin, Doubles(), sin + i);
+}
+
+HWY_INLINE PreciseRotation LoadPrecise(std::size_t i, const double* cos, const double* sin, const double* cos_low, const double* sin_low) {
+  const Rotation high = LoadRotation(i, cos, sin);
+  const Rotation low = LoadRotation(i, cos_low, sin_low);
+  return {{high.sin, low.sin}, {high.cos, low.cos}};
+}
+
+HWY_INLINE void StorePrecise(const PreciseRotation& z, std::size_t i, double* cos, double* sin, double* cos_low, double* sin_low) {
+  StoreRotation({z.sin.high, z.cos.high}, i, cos, sin);
+  StoreRotation({z.sin.low, z.cos.low}, i, cos_low, sin_low);
+}
+
 /// The rotation by both angles: in each component the products are rounded, one of them or, without fused operations, both, and their sum.
 HWY_INLINE Rotation Multiply(const Rotation& z, const Rotation& step) {
   return {hn::MulAdd(z.sin, step.cos, hn::Mul(z.cos, step.sin)), hn::NegMulAdd(z.sin, step.sin, hn::Mul(z.cos, step.cos))};

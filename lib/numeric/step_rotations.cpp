@@ -25,8 +25,7 @@ void FillStepRotations(const FrequencyPieces& frequencies, const PowerRates* rat
         step = {hn::Mul(step.sin, power), hn::Mul(step.cos, power)};
       }
       StepGroup& group = groups[static_cast<std::size_t>(j) * row + i / FrequencyPieces::lanes];
-      hn::Store(step.sin, d, group.sin.data() + i % FrequencyPieces::lanes);
-      hn::Store(step.cos, d, group.cos.data() + i % FrequencyPieces::lanes);
+      StoreRotation(step, i % FrequencyPieces::lanes, group.cos.data(), group.sin.data());
     }
   }
 }

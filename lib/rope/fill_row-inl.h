@@ -76,8 +76,7 @@ inline void FillRotationsOfAxes(const RopeJob& job, std::size_t first_pair, std:
     if (!held || !hn::AllTrue(d, hn::Eq(anchor, hn::Load(d, row.anchors + i)))) {
       const Rotation z = RotationAt(*job.frequencies, first_pair + i, anchor, unit_circle());
       hn::Store(anchor, d, row.anchors + i);
-      hn::Store(z.cos, d, row.anchor_cos + i);
-      hn::Store(z.sin, d, row.anchor_sin + i);
+      StoreRotation(z, i, row.anchor_cos, row.anchor_sin);
     }
     StoreRotation(Multiply(LoadRotation(i, row.anchor_cos, row.anchor_sin), LoadRotation(i, row.cos, row.sin)), i, row.cos, row.sin);
   }
@@ -117,7 +116,7 @@ enum class PairOrder { natural, even_then_odd };
 /// is exact.
 enum class Head { whole, exact_product };
 
-/// The entries in float, for what the quick tier turns there: 16-bit elements, fast, or certified in two parts; as far as two vectors at a time go.
+/// The entries in float, for what the quick tier turns there: 16-bit elements, fast by the heads alone, or certified in two parts; as far as two vectors at a time go.
 inline void FillFloats([[maybe_unused]] const RopeJob& job, [[maybe_unused]] std::size_t count, [[maybe_unused]] PairOrder order, [[maybe_unused]] Row& row) {
 #if HWY_TARGET != HWY_SCALAR
   const Doubles d;
@@ -130,39 +129,34 @@ inline void FillFloats([[maybe_unused]] const RopeJob& job, [[maybe_unused]] std
   const std::uint32_t dropped = job.dtype == Dtype::float16 ? 11 : 8;
   const auto half_place = hn::Set(du, std::uint32_t{1} << (dropped - 1));
   const auto first_places = hn::Set(du, ~((std::uint32_t{1} << dropped) - 1));
-  const auto joined = [&](DoubleVector later, DoubleVector earlier) HWY_ATTR { return hn::Combine(df, hn::DemoteTo(half, later), hn::DemoteTo(half, earlier)); };
   const auto put = [&](Floats earlier, Floats later, float* to) HWY_ATTR {
     const bool natural = order == PairOrder::natural;
     hn::Store(natural ? earlier : hn::ConcatEven(df, later, earlier), df, to);
     hn::Store(natural ? later : hn::ConcatOdd(df, later, earlier), df, to + lanes);
   };
-  const auto split = [&](const double* from, float* rounded, float* head, float* tail, Head length) HWY_ATTR {
+  const auto split = [&](const double* from, float* head, float* tail, Head length) HWY_ATTR {
     const auto head_of = [&](Floats nearest) HWY_ATTR {
       if (length == Head::whole) return nearest;
       return hn::BitCast(df, hn::And(hn::Add(hn::BitCast(du, nearest), half_place), first_places));
     };
     const auto tail_of = [&](DoubleVector later, DoubleVector earlier, Floats first) HWY_ATTR {
-      return joined(hn::Sub(later, hn::PromoteTo(d, hn::UpperHalf(half, first))), hn::Sub(earlier, hn::PromoteTo(d, hn::LowerHalf(half, first))));
+      return Joined(hn::Sub(later, hn::PromoteTo(d, hn::UpperHalf(half, first))), hn::Sub(earlier, hn::PromoteTo(d, hn::LowerHalf(half, first))));
     };
     for (std::size_t i = 0; i + 2 * lanes <= count; i += 2 * lanes) {
       const DoubleVector a = hn::Load(d, from + i);
       const DoubleVector b = hn::Load(d, from + i + lanes / 2);
       const DoubleVector c = hn::Load(d, from + i + lanes);
       const DoubleVector e = hn::Load(d, from + i + lanes + lanes / 2);
-      const Floats earlier = joined(b, a);
-      const Floats later = joined(e, c);
-      if (fast) {
-        put(earlier, later, rounded + i);
-        continue;
-      }
+      const Floats earlier = Joined(b, a);
+      const Floats later = Joined(e, c);
       const Floats earlier_head = head_of(earlier);
       const Floats later_head = head_of(later);
       put(earlier_head, later_head, head + i);
-      put(tail_of(b, a, earlier_head), tail_of(e, c, later_head), tail + i);
+      if (!fast) put(tail_of(b, a, earlier_head), tail_of(e, c, later_head), tail + i);
     }
   };
-  split(row.cos, row.cos_float, row.cos_head, row.cos_tail, HWY_NATIVE_FMA ? Head::whole : Head::exact_product);
-  split(row.sin, row.sin_float, row.sin_head, row.sin_tail, Head::exact_product);
+  split(row.cos, row.cos_head, row.cos_tail, fast || HWY_NATIVE_FMA ? Head::whole : Head::exact_product);
+  split(row.sin, row.sin_head, row.sin_tail, fast ? Head::whole : Head::exact_product);
 #endif
 }
 
@@ -178,18 +172,10 @@ inline void FillDoubles(const RopeJob& job, std::int64_t token, std::size_t firs
   const double a = job.factor->high;
   const bool ordinary = a >= 0x1p-20 && a <= 0x1p20;
   const double factor = ordinary ? a : HUGE_VAL;
-  const UnitCircle& circle = unit_circle();
   if (job.dtype == Dtype::float64) {
     row.bound = 0x1p-98 * factor;
     if (job.axes != nullptr) return FillRotationsOfAxes(job, first_pair, count, row);
-    DoubleDouble<DoubleVector> scale{hn::Set(d, a), hn::Set(d, job.factor->low)};
-    for (std::size_t i = 0; i < count; i += hn::Lanes(d)) {
-      const PreciseRotation turn = PreciseRotationAt(*job.frequencies, first_pair + i, split_position(row.position), circle);
-      if (job.powers != nullptr) scale = PowerAt(*job.powers->rates, first_pair + i, hn::Set(d, static_cast<double>(row.position)), binary_powers());
-      const auto c = Multiply(turn.cos, scale);
-      const auto s = Multiply(turn.sin, scale);
-      StorePrecise({s, c}, i, row.cos, row.sin, row.cos_low, row.sin_low);
-    }
+    FillPreciseRow(job, first_pair, count, row);
     if (job.powers != nullptr) FillPairBounds(job, count, row);
     return;
   }
@@ -204,10 +190,9 @@ inline void FillDoubles(const RopeJob& job, std::int64_t token, std::size_t firs
     DoubleVector scale = hn::Set(d, a);
     const SplitPosition anchor = split_position(row.position - step);
     for (std::size_t i = 0; i < count; i += hn::Lanes(d)) {
-      const Rotation z = RotationAt(*job.frequencies, first_pair + i, anchor, circle);
+      const Rotation z = RotationAt(*job.frequencies, first_pair + i, anchor, unit_circle());
       if (job.powers != nullptr) scale = PowerAt(*job.powers->rates, first_pair + i, hn::Set(d, anchor.nearest), binary_powers()).high;
-      hn::Store(hn::Mul(z.cos, scale), d, row.anchor_cos + i);
-      hn::Store(hn::Mul(z.sin, scale), d, row.anchor_sin + i);
+      StoreRotation({hn::Mul(z.sin, scale), hn::Mul(z.cos, scale)}, i, row.anchor_cos, row.anchor_sin);
     }
     row.anchor_position = job.frequencies->pairs() > rope_tile_pairs ? Row::none : row.position - step;
   }

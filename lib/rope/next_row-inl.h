@@ -22,6 +22,7 @@
 
 #include <cstdint>
 
+#include "lib/numeric/powers-inl.h"
 #include "lib/numeric/rotations-inl.h"
 #include "lib/rope/row-inl.h"
 
@@ -63,38 +64,40 @@ inline void TurnRowPrecisely(std::size_t count, Row& row) {
   }
 }
 
-/// The row at its position, in double-double.
-inline void FillPreciseRow(const RopeJob& job, std::size_t count, Row& row) {
+/// The row at its position, in double-double: a cos and a sin, or those times the pairs' powers.
+inline void FillPreciseRow(const RopeJob& job, std::size_t first_pair, std::size_t count, Row& row) {
   const Doubles d;
-  const DoubleDouble<DoubleVector> factor{hn::Set(d, job.factor->high), hn::Set(d, job.factor->low)};
+  DoubleDouble<DoubleVector> scale{hn::Set(d, job.factor->high), hn::Set(d, job.factor->low)};
   for (std::size_t i = 0; i < count; i += hn::Lanes(d)) {
-    const PreciseRotation z = PreciseRotationAt(*job.frequencies, i, split_position(row.position), unit_circle());
-    StorePrecise({Multiply(z.sin, factor), Multiply(z.cos, factor)}, i, row.cos, row.sin, row.cos_low, row.sin_low);
+    const PreciseRotation turn = PreciseRotationAt(*job.frequencies, first_pair + i, split_position(row.position), unit_circle());
+    if (job.powers != nullptr) scale = PowerAt(*job.powers->rates, first_pair + i, hn::Set(d, static_cast<double>(row.position)), binary_powers());
+    StorePrecise({Multiply(turn.sin, scale), Multiply(turn.cos, scale)}, i, row.cos, row.sin, row.cos_low, row.sin_low);
   }
 }
 
 /// Fills cos and sin for row.position, `distance` from the position that they are of, and sets what goes with them; false where that must be done otherwise. The
 /// attention factor must be in [2^-20, 2^20].
 inline bool FillFromRowBefore(const RopeJob& job, std::int64_t distance, std::size_t count, Row& row) {
-  const bool precise = job.dtype == Dtype::float32;
-  const bool turned_enough = row.turns == (precise ? 64 : 16);
   // Two distances alike make it likely that there are more.
-  const bool again = distance == row.distance;
-  row.distance = distance;
-  if (!again || (turned_enough && !precise)) {
+  if (distance != row.distance) {
+    row.distance = distance;
     row.turns = 0;
     return false;
   }
-  FillStep(job, distance, count, row);
-  const bool first = precise && (row.turns == 0 || turned_enough);
-  if (first) {
-    FillPreciseRow(job, count, row);
-  } else if (precise) {
-    TurnRowPrecisely(count, row);
-  } else {
-    TurnRow(count, row);
+  const bool precise = job.dtype == Dtype::float32;
+  if (row.turns == (precise ? 64 : 16)) {
+    row.turns = 0;
+    if (!precise) return false;
   }
-  row.turns = first ? 1 : row.turns + 1;
+  FillStep(job, distance, count, row);
+  if (!precise) {
+    TurnRow(count, row);
+  } else if (row.turns == 0) {
+    FillPreciseRow(job, 0, count, row);
+  } else {
+    TurnRowPrecisely(count, row);
+  }
+  ++row.turns;
   row.bound = (precise ? 4.5 : 70) * 0x1p-53 * job.factor->high;  // at least (t + 3.25) u a
   if (precise) row.units = 1 << 15;
   return true;

@@ -77,12 +77,6 @@ struct QuickLimits<Dtype::bfloat16, Arithmetic::in_float> {
   static constexpr std::uint16_t cut = 16, below = HWY_NATIVE_FMA ? 3 : 4, width = 2 * below, ratio = 14 << 7, least = 27 << 7, most = 227 << 7;
 };
 
-/// The floats nearest to two vectors of doubles.
-HWY_INLINE hn::Vec<hn::Repartition<float, Doubles>> Joined(DoubleVector later, DoubleVector earlier) {
-  const hn::Rebind<float, Doubles> df;
-  return hn::Combine(hn::Repartition<float, Doubles>(), hn::DemoteTo(df, later), hn::DemoteTo(df, earlier));
-}
-
 /// Where a lane has one of the bits.
 template <class D, class V>
 HWY_INLINE hn::Mask<D> AnyBit([[maybe_unused]] D d, V value, V bits) {
@@ -275,10 +269,10 @@ struct QuickNarrow {
   template <Rounding rounding>
   static HWY_INLINE Pairs TurnHalf(const Row& row, std::size_t i, Floats x0, Floats x1) {
     const DF df;
-    if constexpr (rounding == Rounding::fast) return Turned(x0, x1, hn::Load(df, row.cos_float + i), hn::Load(df, row.sin_float + i));
     if constexpr (arithmetic == Arithmetic::in_double) return TurnedInDouble(row, i, x0, x1);
     const auto c = hn::Load(df, row.cos_head + i);
     const auto s = hn::Load(df, row.sin_head + i);
+    if constexpr (rounding == Rounding::fast) return Turned(x0, x1, c, s);
     const auto c_tail = hn::Load(df, row.cos_tail + i);
     const auto s_tail = hn::Load(df, row.sin_tail + i);
     const auto first = hn::NegMulAdd(x1, s_tail, hn::MulSub(x0, c, hn::Mul(x1, s)));

@@ -29,9 +29,7 @@ struct Row {
   alignas(64) double sin[entries];
   alignas(64) double cos_low[entries];  // float64, and float32 where turns > 0
   alignas(64) double sin_low[entries];
-  alignas(64) float cos_float[entries];  // 16-bit elements only
-  alignas(64) float sin_float[entries];
-  alignas(64) float cos_head[entries];  // the rest of them: cos = cos_head + cos_tail
+  alignas(64) float cos_head[entries];  // 16-bit elements only: cos = cos_head + cos_tail, fast without the latter
   alignas(64) float sin_head[entries];
   alignas(64) float cos_tail[entries];
   alignas(64) float sin_tail[entries];
@@ -63,23 +61,13 @@ struct Row {
   bool quick;     // whether the quick tier's conditions on a hold for all pairs
 };
 
-HWY_INLINE Rotation LoadRotation(std::size_t i, const double* cos, const double* sin) { return {hn::Load(Doubles(), sin + i), hn::Load(Doubles(), cos + i)}; }
-
-HWY_INLINE void StoreRotation(const Rotation& z, std::size_t i, double* cos, double* sin) {
-  hn::Store(z.cos, Doubles(), cos + i);
-  hn::Store(z.sin, Doubles(), sin + i);
+#if HWY_TARGET != HWY_SCALAR
+/// The floats nearest to two vectors of doubles.
+HWY_INLINE hn::Vec<hn::Repartition<float, Doubles>> Joined(DoubleVector later, DoubleVector earlier) {
+  const hn::Rebind<float, Doubles> df;
+  return hn::Combine(hn::Repartition<float, Doubles>(), hn::DemoteTo(df, later), hn::DemoteTo(df, earlier));
 }
-
-HWY_INLINE PreciseRotation LoadPrecise(std::size_t i, const double* cos, const double* sin, const double* cos_low, const double* sin_low) {
-  const Rotation high = LoadRotation(i, cos, sin);
-  const Rotation low = LoadRotation(i, cos_low, sin_low);
-  return {{high.sin, low.sin}, {high.cos, low.cos}};
-}
-
-HWY_INLINE void StorePrecise(const PreciseRotation& z, std::size_t i, double* cos, double* sin, double* cos_low, double* sin_low) {
-  StoreRotation({z.sin.high, z.cos.high}, i, cos, sin);
-  StoreRotation({z.sin.low, z.cos.low}, i, cos_low, sin_low);
-}
+#endif
 
 /// The position as pairs turn by it.
 HWY_INLINE std::int64_t SignedPosition(const RopeJob& job, std::int64_t position) {

@@ -85,10 +85,7 @@ HWY_NOINLINE void SettleLanes(const Row& row, std::size_t i, std::uint32_t open,
     const std::size_t in_vector = pair % hn::Lanes(d);
     const PreciseRotation turn = PreciseRotationAt(*job.frequencies, pair - in_vector, split_position(position), unit_circle());
     alignas(64) double parts[4][FrequencyPieces::lanes];
-    hn::Store(turn.sin.high, d, parts[0]);
-    hn::Store(turn.sin.low, d, parts[1]);
-    hn::Store(turn.cos.high, d, parts[2]);
-    hn::Store(turn.cos.low, d, parts[3]);
+    StorePrecise(turn, 0, parts[2], parts[0], parts[3], parts[1]);
     const SettledPair y = settle({job.encoding, job.factor, job.length, job.dtype, static_cast<std::int64_t>(pair), position, first, second,
                                   {parts[0][in_vector], parts[1][in_vector]}, {parts[2][in_vector], parts[3][in_vector]}});
     store(job.dtype, y.first, reinterpret_cast<std::byte*>(y0 + lane));

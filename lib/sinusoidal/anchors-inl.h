@@ -45,10 +45,7 @@ inline void FillSteps(SinusoidalPlan& plan) {
       StepGroup& high = plan.step_high[plan.step_at(j, pair)];
       StepGroup& low = plan.step_low[plan.step_at(j, pair)];
       const std::size_t lane = pair % FrequencyPieces::lanes;
-      hn::Store(step.sin.high, d, high.sin.data() + lane);
-      hn::Store(step.sin.low, d, low.sin.data() + lane);
-      hn::Store(step.cos.high, d, high.cos.data() + lane);
-      hn::Store(step.cos.low, d, low.cos.data() + lane);
+      StorePrecise(step, lane, high.cos.data(), high.sin.data(), low.cos.data(), low.sin.data());
     }
   }
 }
@@ -56,25 +53,17 @@ inline void FillSteps(SinusoidalPlan& plan) {
 HWY_INLINE PreciseRotation Conjugate(const PreciseRotation& z) { return {Negate(z.sin), z.cos}; }
 
 HWY_INLINE PreciseRotation LoadStep(const SinusoidalPlan& plan, std::int64_t j, std::size_t pair) {
-  const Doubles d;
   const StepGroup& high = plan.step_high[plan.step_at(j, pair)];
   const StepGroup& low = plan.step_low[plan.step_at(j, pair)];
-  const std::size_t lane = pair % FrequencyPieces::lanes;
-  return {{hn::Load(d, high.sin.data() + lane), hn::Load(d, low.sin.data() + lane)}, {hn::Load(d, high.cos.data() + lane), hn::Load(d, low.cos.data() + lane)}};
+  return LoadPrecise(pair % FrequencyPieces::lanes, high.cos.data(), high.sin.data(), low.cos.data(), low.sin.data());
 }
 
 HWY_INLINE PreciseRotation LoadAnchor(const Anchors& anchors, std::size_t i) {
-  const Doubles d;
-  return {{hn::Load(d, anchors.sin_high.data() + i), hn::Load(d, anchors.sin_low.data() + i)},
-          {hn::Load(d, anchors.cos_high.data() + i), hn::Load(d, anchors.cos_low.data() + i)}};
+  return LoadPrecise(i, anchors.cos_high.data(), anchors.sin_high.data(), anchors.cos_low.data(), anchors.sin_low.data());
 }
 
 HWY_INLINE void StoreAnchor(const PreciseRotation& z, std::size_t i, Anchors& anchors) {
-  const Doubles d;
-  hn::Store(z.sin.high, d, anchors.sin_high.data() + i);
-  hn::Store(z.sin.low, d, anchors.sin_low.data() + i);
-  hn::Store(z.cos.high, d, anchors.cos_high.data() + i);
-  hn::Store(z.cos.low, d, anchors.cos_low.data() + i);
+  StorePrecise(z, i, anchors.cos_high.data(), anchors.sin_high.data(), anchors.cos_low.data(), anchors.sin_low.data());
 }
 
 /// Where the step of lane i is, i a multiple of a vector's lanes, in doubles from that of lane 0; the cosine follows `lanes` after the sine.
@@ -137,8 +126,7 @@ class MovingAnchors {
     const DoubleVector scale = hn::Set(d, plan_.encoding.scale);
     for (std::size_t i = 0; i < tile_.padded; i += hn::Lanes(d)) {
       const Rotation z = RotationAt(plan_.frequencies, tile_.first + i, split_position(position), unit_circle());
-      hn::Store(hn::Mul(z.sin, scale), d, anchors_.sin_high.data() + i);
-      hn::Store(hn::Mul(z.cos, scale), d, anchors_.cos_high.data() + i);
+      StoreRotation({hn::Mul(z.sin, scale), hn::Mul(z.cos, scale)}, i, anchors_.cos_high.data(), anchors_.sin_high.data());
     }
   }
 
