@@ -1,5 +1,7 @@
 #include "lib/numeric/roofline_benchmark.hpp"
 
+#include <omp.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -9,13 +11,6 @@
 #include <memory>
 #include <new>
 #include <vector>
-
-// OpenMP API 5.0, sections 3.2.1 and 3.2.5: clang-tidy comes without omp.h, which belongs to the compiler.
-#ifndef SEXTANT_ROOFLINE_OPENMP  // the file is taken once per target
-#define SEXTANT_ROOFLINE_OPENMP
-extern "C" void omp_set_num_threads(int threads) noexcept;
-extern "C" int omp_get_num_procs() noexcept;
-#endif
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "lib/numeric/roofline_benchmark.cpp"

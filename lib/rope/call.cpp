@@ -1,10 +1,9 @@
 #include "lib/rope/call.hpp"
 
+#include <omp.h>
+
 #include <algorithm>
 #include <array>
-
-// OpenMP API 5.0, section 3.2.3: clang-tidy comes without omp.h, which belongs to the compiler.
-extern "C" int omp_get_max_threads() noexcept;
 
 namespace sextant {
 namespace {
