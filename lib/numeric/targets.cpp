@@ -13,14 +13,15 @@ namespace {
 // Best first: Highway's bit of a better target is the lower one.
 std::string_view best_target() { return hwy::TargetName(hwy::SupportedAndGeneratedTargets().front()); }
 
-// Leaves only the target that the environment names. Highway's own switch is process-wide, so that every dispatch follows it.
+// Leaves only the target that the environment names, for all dispatches of the process. Highway calls this a switch for tests; its DisableTargets does not last:
+// whoever asks for the supported targets next makes it choose among all of them again.
 std::vector<std::int64_t> force_target() {
   std::vector<std::int64_t> supported = hwy::SupportedAndGeneratedTargets();
   const char* forced = std::getenv("SEXTANT_FORCE_TARGET");
   if (forced == nullptr || *forced == '\0') return supported;
   for (const std::int64_t target : supported) {
     if (std::string_view(hwy::TargetName(target)) == forced) {
-      hwy::DisableTargets(~target);
+      hwy::SetSupportedTargetsForTest(target);
       return supported;
     }
   }

@@ -5,11 +5,29 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <hwy/targets.h>
 #include <string>
 
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "lib/numeric/targets_test.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+#include <hwy/targets.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace sextant::HWY_NAMESPACE {
+
+const char* TargetOfDispatch() { return hwy::TargetName(HWY_TARGET); }
+
+}  // namespace sextant::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
 namespace sextant {
 namespace {
+
+HWY_EXPORT(TargetOfDispatch);
+
+std::string target_of_dispatch() { return HWY_DYNAMIC_DISPATCH(TargetOfDispatch)(); }
 
 TEST(Targets, OneOfThoseSupportedIsInUse) {
   const std::vector<std::string_view> names = supported_targets();
@@ -18,6 +36,7 @@ TEST(Targets, OneOfThoseSupportedIsInUse) {
   if (std::getenv("SEXTANT_FORCE_TARGET") == nullptr) {
     EXPECT_EQ(target_in_use(), names.front());
   }
+  EXPECT_EQ(target_in_use(), target_of_dispatch());
 }
 
 // Asked of Highway itself: the tests below need the variable unread.
@@ -30,7 +49,7 @@ TEST(Targets, AForcedOneIsInUse) {
   EXPECT_EXIT(
       {
         setenv("SEXTANT_FORCE_TARGET", last.c_str(), 1);
-        std::exit(target_in_use() == last ? 0 : 1);
+        std::exit(target_in_use() == last && target_of_dispatch() == last && target_of_dispatch() == last ? 0 : 1);
       },
       testing::ExitedWithCode(0), "");
 }
@@ -53,3 +72,4 @@ TEST(Targets, AnUnknownOneIsRefusedWithTheChoices) {
 
 }  // namespace
 }  // namespace sextant
+#endif
