@@ -327,26 +327,21 @@ HWY_INLINE void StreamPairs(Type type, D d, hn::Vec<typename Type::template Bits
 }
 
 #if HWY_TARGET != HWY_SCALAR
-/// Four vectors of values as one of 16-bit elements first[0], second[0], first[1], ..., then those of the later two: rounded as RoundTwice does, but
-/// that bfloat16's ties, which the quick certificate does not let pass, go away from zero.
-template <class Type, class D>
-HWY_INLINE hn::Vec<hn::Repartition<std::uint16_t, D>> RoundPairsTwice(Type, D d, hn::Vec<D> first, hn::Vec<D> second, hn::Vec<D> later_first,
-                                                                      hn::Vec<D> later_second) {
-  const hn::Repartition<std::uint16_t, D> narrow;
-  const hn::Repartition<std::uint32_t, D> wide;
-  const hn::Repartition<float, D> df;
-  const auto low = Interleave(d, NearestFloat(d, first), NearestFloat(d, second));
-  const auto high = Interleave(d, NearestFloat(d, later_first), NearestFloat(d, later_second));
+/// Two vectors of floats as one of 16-bit elements: rounded as RoundTwice does, but that bfloat16's ties, which the quick certificate does not let pass, go away
+/// from zero.
+template <class Type, class V>
+HWY_INLINE auto RoundFloatsAgain(Type, V earlier, V later) {
+  const hn::DFromV<V> df;
+  const hn::Repartition<std::uint16_t, decltype(df)> narrow;
   if constexpr (Type::dtype == Dtype::bfloat16) {
-    (void)df;
-    const auto half = hn::Set(wide, 0x8000);
-    return hn::ConcatOdd(narrow, hn::BitCast(narrow, hn::Add(hn::BitCast(wide, high), half)),
-                         hn::BitCast(narrow, hn::Add(hn::BitCast(wide, low), half)));
+    const hn::RebindToUnsigned<decltype(df)> du;
+    const auto half = hn::Set(du, 0x8000);
+    return hn::ConcatOdd(narrow, hn::BitCast(narrow, hn::Add(hn::BitCast(du, later), half)), hn::BitCast(narrow, hn::Add(hn::BitCast(du, earlier), half)));
   } else {
-    (void)wide;
-    return hn::ConcatEven(narrow, hn::BitCast(narrow, Float16Bits(df, high)), hn::BitCast(narrow, Float16Bits(df, low)));
+    return hn::ConcatEven(narrow, hn::BitCast(narrow, Float16Bits(df, later)), hn::BitCast(narrow, Float16Bits(df, earlier)));
   }
 }
+
 #endif
 
 }  // namespace sextant::HWY_NAMESPACE

@@ -1,22 +1,18 @@
 // A certificate for whole vectors at a few integer operations a value, for one Highway target: included inside HWY_NAMESPACE by a file that is
 // compiled once per target.
 //
-// Of a double, the last `cut` bits decide how it rounds to the type: 29 for float32, 42 and 45 for normal values of float16 and bfloat16. A tie
-// has 2^(cut-1) there. In units of the double's last place, a value that is b = 2^margin or more away from every tie rounds as all reals within b
-// of it do: no tie lies between them. (Across a power of two the units change, but the nearest tie is 2^(cut-2) of the larger ones away.)
-// Adding 2^(cut-1) + b leaves in the last `cut` bits, modulo 2^cut, a number in [0, 2b) exactly where a tie is nearer, so that one of the bits from
-// margin + 1 on is set where none is.
+// The values are doubles y of a circle of radius s, each within 6 u s of the truth, u = 2^-53, and their nearest floats f. With 2^e <= 1.5 s < 2^(e+1), 6 u s is
+// less than 2^(e-50). Let |f| > 2^(e-13); then |y| >= 2^(e-13), and 2^(e-50) is at most 2^15 of y's last places.
 //
-// The values are those of a circle of radius s, 2^e <= s < 2^(e+1), each known within 2^-50 s < 2^(e-49). From 2^(e-12) on a unit is 2^(e-64) or
-// more, so that this is less than 2^15 of them. Added to the exponent, 13 - e sets bit 62 exactly for these: it then is 2^10 or more, but
-// less than 2^11. One unit of the type less keeps the addition above from carrying a smaller value over that edge.
+//   float32   The last 29 bits of y decide how it rounds. A tie has 2^28 there. Where y is 2^15 places or more away from each tie, no tie lies between it and the
+//             truth. (Below a power of two places are half as large, but the nearest tie is 2^27 of the larger ones away.) Adding 2^28 + 2^15 leaves in the
+//             last 29 bits, modulo 2^29, a number below 2^16 exactly where a tie is nearer: one without any of the bits from 16 on.
+//   16 bits   y is within half a place of f, and the truth within 2^-14 more. An f that is not a tie of the type is a place away from each tie, so that f, y and the
+//             truth lie between the same two, and two roundings are one. The last 13 or 16 bits of f decide; of a tie the first alone is set.
 //
-//   float32           margin = 15
-//   16 bits           they pass through float32, which moves them by 2^28 units at most, half a float32's own; 2^28 + 2^15 of them leave them
-//                     within the same two ties, so that two roundings are one: margin = 29
+// Added to the exponent of f, 14 - e sets bit 30 from 2^(e-13) on, and with one less of its last place only above that.
 //
-// What is not certain, 3e-4 of the values for float32, has to be looked at by Certify. For scales from 1/4 to 2^14, so that the values that are let in
-// are normal in each type.
+// What is not certain, 2e-4 of the values for float32, has to be looked at by Certify. Scales are such that the values that are let in are normal in the type.
 
 #if defined(SEXTANT_LIB_NUMERIC_QUICK_CERTIFICATE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef SEXTANT_LIB_NUMERIC_QUICK_CERTIFICATE_INL_H_
@@ -36,46 +32,51 @@
 HWY_BEFORE_NAMESPACE();
 namespace sextant::HWY_NAMESPACE {
 
+#if HWY_TARGET != HWY_SCALAR
+
 template <class Type>
 class QuickCertificate {
  public:
-  using D = hn::RebindToUnsigned<Doubles>;
-  using Marks = hn::Vec<D>;
+  using D = hn::Repartition<std::int32_t, Doubles>;
+  using Floats = hn::Vec<hn::Repartition<std::uint32_t, Doubles>>;
+  /// `from_tie` is 0 where a tie is near, `magnitude` has bit 30 where a value is not too small.
+  struct Marks {
+    hn::Vec<D> from_tie;
+    hn::Vec<D> magnitude;
+  };
 
-  static bool Suits(double scale) { return std::fabs(scale) >= 0.25 && std::fabs(scale) <= 0x1p14; }
+  static bool Suits(double scale) { return std::fabs(scale) >= (Type::dtype == Dtype::float16 ? 0.5 : 0x1p-14) && std::fabs(scale) <= 0x1p14; }
 
-  /// For values within 2^-50 |scale| of the truth, and not above |scale| by more. `scale` is one that suits.
-  explicit QuickCertificate(double scale)
-      : nudge_(hn::Set(D(), (static_cast<std::uint64_t>(13 - std::ilogb(scale)) << 52) - far + (far >> 1) + (std::uint64_t{1} << margin))) {}
+  /// For values within 6 * 2^-53 |scale| of the truth, and not above |scale| by more. `scale` is one that suits.
+  explicit QuickCertificate(double scale) : to_bit_30_(hn::Set(D(), (14 - std::ilogb(1.5 * scale)) * (1 << 23) - 1)) {}
 
-  /// The marks of a vector's sines and cosines.
-  HWY_INLINE Marks MarksOf(const Rotation& values) const { return hn::And(MarksOf(values.sin), MarksOf(values.cos)); }
+  /// The marks of a vector's sines and cosines. `floats` are the bits of those that they round to, in any order.
+  HWY_INLINE Marks MarksOf([[maybe_unused]] const Rotation& values, Floats floats) const {
+    const D d;
+    const auto bits = hn::BitCast(d, floats);
+    const auto magnitude = hn::Add(bits, to_bit_30_);
+    if constexpr (Type::dtype == Dtype::float32) {
+      return {hn::And(hn::Add(LowWords(values.sin, values.cos), hn::Set(d, (1 << 28) + (1 << 15))), hn::Set(d, (1 << 29) - (1 << 16))), magnitude};
+    } else {
+      constexpr int cut = Type::dtype == Dtype::float16 ? 13 : 16;
+      return {hn::And(hn::Add(bits, hn::Set(d, 1 << (cut - 1))), hn::Set(d, (1 << cut) - 1)), magnitude};
+    }
+  }
 
-  static HWY_INLINE Marks Join(Marks a, Marks b) { return hn::And(a, b); }
+  static HWY_INLINE Marks Join(const Marks& a, const Marks& b) { return {hn::Min(a.from_tie, b.from_tie), hn::And(a.magnitude, b.magnitude)}; }
 
   /// Whether all values that went into the marks round as the truth does.
-  static HWY_INLINE bool AllCertain(Marks marks) {
+  static HWY_INLINE bool AllCertain(const Marks& marks) {
     const D d;
-    const auto wanted = hn::Set(d, large | far);
-    return hn::AllTrue(d, hn::Eq(hn::And(marks, wanted), wanted));
+    const auto bit_30 = hn::Set(d, 1 << 30);
+    return hn::AllTrue(d, hn::Gt(hn::Or(hn::And(marks.magnitude, bit_30), marks.from_tie), bit_30));
   }
 
  private:
-  HWY_INLINE Marks MarksOf(DoubleVector value) const {
-    const D d;
-    const auto nudged = hn::And(hn::Add(hn::BitCast(d, value), nudge_), hn::Set(d, large | near));
-    // Carries into bit `cut` unless all the bits below are 0.
-    return hn::Add(nudged, hn::Set(d, near));
-  }
-
-  static constexpr int cut = Type::dtype == Dtype::float32 ? 29 : Type::dtype == Dtype::float16 ? 42 : 45;
-  static constexpr int margin = Type::dtype == Dtype::float32 ? 15 : 29;
-  static constexpr std::uint64_t large = std::uint64_t{1} << 62;
-  static constexpr std::uint64_t far = std::uint64_t{1} << cut;
-  static constexpr std::uint64_t near = far - (std::uint64_t{2} << margin);
-
-  Marks nudge_;
+  hn::Vec<D> to_bit_30_;
 };
+
+#endif
 
 }  // namespace sextant::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -80,6 +80,14 @@ HWY_INLINE void StorePrecise(const PreciseRotation& z, std::size_t i, double* co
   StoreRotation({z.sin.low, z.cos.low}, i, cos_low, sin_low);
 }
 
+#if HWY_TARGET != HWY_SCALAR
+/// The lower words of two vectors of doubles, in no order.
+HWY_INLINE hn::Vec<hn::Repartition<std::int32_t, Doubles>> LowWords(DoubleVector a, DoubleVector b) {
+  const hn::Repartition<std::int32_t, Doubles> di;
+  return hn::ConcatEven(di, hn::BitCast(di, a), hn::BitCast(di, b));
+}
+#endif
+
 /// The rotation by both angles: in each component the products are rounded, one of them or, without fused operations, both, and their sum.
 HWY_INLINE Rotation Multiply(const Rotation& z, const Rotation& step) {
   return {hn::MulAdd(z.sin, step.cos, hn::Mul(z.cos, step.sin)), hn::NegMulAdd(z.sin, step.sin, hn::Mul(z.cos, step.cos))};

@@ -1,4 +1,4 @@
-// The anchors of a block of rows, and the steps that turn them to its rows, for one Highway target. Bounds: strip-inl.h, step 1.
+// The anchors of a block of rows, and the steps that turn them to its rows, for one Highway target. Bounds: row-inl.h, step 1.
 
 #if defined(SEXTANT_LIB_SINUSOIDAL_ANCHORS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef SEXTANT_LIB_SINUSOIDAL_ANCHORS_INL_H_
@@ -72,25 +72,23 @@ HWY_INLINE std::size_t StepOffset(std::size_t i) {
   return hn::MaxLanes(Doubles()) == lanes ? 2 * i : i / lanes * (2 * lanes) + i % lanes;
 }
 
-/// The four products of anchors and a step, of which the rows to both sides of the anchor are made: p + j is e^{i w j} z, p - j is e^{-i w j} z.
+/// Anchors z and a step of angle t, of which the rows to both sides of the anchor are made: p + j is e^{i t} z, p - j is e^{-i t} z. They share two products,
+/// or without fused operations all four.
 struct Products {
-  DoubleVector sin_cos;  // sin of the anchor, cos of the step
-  DoubleVector cos_sin;
-  DoubleVector cos_cos;
+  Rotation z;
+  DoubleVector step_cos;
+  DoubleVector cos_sin;  // cos of the anchor, sin of the step
   DoubleVector sin_sin;
 
-  HWY_INLINE Rotation After() const { return {hn::Add(sin_cos, cos_sin), hn::Sub(cos_cos, sin_sin)}; }
-  HWY_INLINE Rotation Before() const { return {hn::Sub(sin_cos, cos_sin), hn::Add(cos_cos, sin_sin)}; }
+  HWY_INLINE Rotation After() const { return {hn::MulAdd(z.sin, step_cos, cos_sin), hn::MulSub(z.cos, step_cos, sin_sin)}; }
+  HWY_INLINE Rotation Before() const { return {hn::MulSub(z.sin, step_cos, cos_sin), hn::MulAdd(z.cos, step_cos, sin_sin)}; }
 };
 
 HWY_INLINE Products MultiplyInDouble(const double* steps, const Anchors& anchors, std::size_t i) {
-  const Doubles d;
   const double* const step = steps + StepOffset(i);
-  const DoubleVector step_sin = hn::Load(d, step);
-  const DoubleVector step_cos = hn::Load(d, step + FrequencyPieces::lanes);
-  const DoubleVector z_sin = hn::Load(d, anchors.sin_high.data() + i);
-  const DoubleVector z_cos = hn::Load(d, anchors.cos_high.data() + i);
-  return {hn::Mul(z_sin, step_cos), hn::Mul(z_cos, step_sin), hn::Mul(z_cos, step_cos), hn::Mul(z_sin, step_sin)};
+  const DoubleVector step_sin = hn::Load(Doubles(), step);
+  const Rotation z = LoadRotation(i, anchors.cos_high.data(), anchors.sin_high.data());
+  return {z, hn::Load(Doubles(), step + FrequencyPieces::lanes), hn::Mul(z.cos, step_sin), hn::Mul(z.sin, step_sin)};
 }
 
 /// Anchors of a tile, moved from block to block.

@@ -17,9 +17,9 @@ namespace sextant {
 struct SinusoidalPlan {
   Sinusoidal encoding;
   FrequencyPieces frequencies;
-  /// Rows whose positions lie less than this from an anchor's, to both sides, can share it. At most 32: the anchor's cost is spread over them, and
-  /// the rows of steps must stay in the first-level cache at dim 128. Fewer in tables wider than 16384, so that the steps stay below 16 MiB.
-  std::int64_t block = 32;
+  /// Rows whose positions lie less than this from an anchor's, to both sides, can share it. At most 64: the anchor's cost is spread over them, and
+  /// the rows of steps must stay in the first-level cache at dim 64. Fewer in tables wider than 8192, so that the steps stay below 16 MiB.
+  std::int64_t block = 64;
   std::int64_t span() const { return 2 * block - 1; }
   /// e^{i w j} for j = 0 .. block - 1, then for j = span(), as double-doubles within precise_rotation_error: one entry for each group of pairs.
   std::vector<StepGroup> step_high;

@@ -35,9 +35,12 @@ void check_position(std::int64_t position, std::int64_t offset) {
   }
 }
 
-// Long enough for an exact phase to cost little (blocks of 63 rows follow it at a turn each), short enough to share among threads. A function of
+// Long enough for an exact phase to cost little (blocks of 127 rows follow it at a turn each), short enough to share among threads. A function of
 // the table alone, so that results of Rounding::fast do not depend on the threads either.
-std::int64_t strip_rows(std::int64_t rows) { return rows >= 16384 ? 16 * 63 : 4 * 63; }
+std::int64_t strip_rows(std::int64_t rows) {
+  const std::int64_t blocks = rows >= 65536 ? 16 : rows >= 16384 ? 8 : 2;
+  return blocks * 127;
+}
 
 // Each strip is independent of the others.
 void encode_rows(const SinusoidalPlan& plan, const Strip& whole) {
@@ -67,7 +70,7 @@ SinusoidalPlan sinusoidal_plan(const Sinusoidal& encoding) {
   SinusoidalPlan plan;
   plan.frequencies = FrequencyPieces(frequencies_of(encoding));
   plan.encoding = encoding;
-  plan.block = std::clamp<std::int64_t>((std::int64_t{1} << 18) / pairs(encoding), 1, 32);
+  plan.block = std::clamp<std::int64_t>((std::int64_t{1} << 18) / pairs(encoding), 1, 64);
   const std::size_t entries = plan.step_at(plan.block + 1, 0);
   plan.step_high.resize(entries);
   plan.step_low.resize(entries);

@@ -1,0 +1,139 @@
+// Rows of the sinusoidal encoding, two vectors of pairs at a time, with the quick certificate, for one Highway target: included inside HWY_NAMESPACE by a file
+// that is compiled once per target. Rows are stored as they come; what the certificate is not sure of is done again with care.
+
+#if defined(SEXTANT_LIB_SINUSOIDAL_QUICK_ROWS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef SEXTANT_LIB_SINUSOIDAL_QUICK_ROWS_INL_H_
+#undef SEXTANT_LIB_SINUSOIDAL_QUICK_ROWS_INL_H_
+#else
+#define SEXTANT_LIB_SINUSOIDAL_QUICK_ROWS_INL_H_
+#endif
+
+#include <hwy/cache_control.h>
+#include <hwy/highway.h>
+
+#include <algorithm>
+
+#include "lib/numeric/quick_certificate-inl.h"
+#include "lib/sinusoidal/row-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace sextant::HWY_NAMESPACE {
+
+#if HWY_TARGET != HWY_SCALAR
+
+/// Two vectors of pairs, or one twice.
+struct TwoRotations {
+  Rotation first;
+  Rotation later;
+};
+
+/// Two vectors of floats, as bits, to elements of 16 bits, side by side at an address that is a multiple of what they fill, if they are streamed.
+template <class Type, Caching caching, class V>
+HWY_INLINE void PutFloats(V earlier, V later, typename Type::Element* to) {
+  if constexpr (sizeof(typename Type::Element) == 2) {
+    const hn::Repartition<float, Doubles> df;
+    const auto elements = RoundFloatsAgain(Type(), hn::BitCast(df, earlier), hn::BitCast(df, later));
+    const hn::DFromV<decltype(elements)> narrow;
+    caching == Caching::streamed ? hn::Stream(elements, narrow, to) : hn::StoreU(elements, narrow, to);
+  }
+}
+
+/// Rounds two vectors of pairs, puts them in place at i and, if that is another place, at `later`, which is next to it, and looks at them.
+template <class Type, Order order, Caching caching>
+HWY_INLINE typename QuickCertificate<Type>::Marks PutQuickly(const TwoRotations& z, std::size_t i, std::size_t later, const RowPlace<Type>& place,
+                                                             const QuickCertificate<Type>& quick) {
+  const Doubles d;
+  // As bits, so that float32 has them joined once, for the marks and for memory.
+  const auto floats = [&](const Rotation& value) HWY_ATTR {
+    const auto sin = Float32::Round(d, value.sin);
+    const auto cos = Float32::Round(d, value.cos);
+    if constexpr (order == Order::halves) return hn::Combine(hn::Repartition<std::uint32_t, Doubles>(), cos, sin);
+    return order == Order::cos_sin ? Interleave(d, cos, sin) : Interleave(d, sin, cos);
+  };
+  const auto first = floats(z.first);
+  const auto second = floats(z.later);
+  if (sizeof(typename Type::Element) == 2 && order != Order::halves && later != i) {
+    PutFloats<Type, caching>(first, second, place.sin + 2 * i);
+  } else {
+    Put<Type, order, caching>({Type::RoundTwice(d, z.first.sin), Type::RoundTwice(d, z.first.cos)}, i, place);
+    if (later != i) Put<Type, order, caching>({Type::RoundTwice(d, z.later.sin), Type::RoundTwice(d, z.later.cos)}, later, place);
+  }
+  return quick.Join(quick.MarksOf(z.first, first), quick.MarksOf(z.later, second));
+}
+
+/// Looks at the vectors at i and `later` again, one by one, and puts those in place again, certified, that the quick certificate is not sure of. Not inlined,
+/// and given nothing that has been computed, so that the loop need not keep it in memory.
+template <class Type, Order order, Caching caching>
+HWY_NOINLINE bool PutAgain(const RowOf& row, std::size_t i, std::size_t later, const RowPlace<Type>& place, const QuickCertificate<Type>& quick) {
+  bool decided = true;
+  for (; i <= later; i += hn::Lanes(Doubles())) {
+    const Rotation z = TurnedTo<Type>(row, i);
+    const auto floats = hn::Combine(hn::Repartition<std::uint32_t, Doubles>(), Float32::Round(Doubles(), z.cos), Float32::Round(Doubles(), z.sin));
+    if (!quick.AllCertain(quick.MarksOf(z, floats))) decided &= PutCertified<Type, order, caching>(row, z, i, place);
+  }
+  return decided;
+}
+
+/// Rounds a row and lets the quick certificate look at two vectors of pairs at a time; what that is not sure of is done again with care.
+template <class Type, Rounding rounding, Order order, Caching caching>
+HWY_INLINE bool EncodeQuickly(const RowOf& row, const RowPlace<Type>& place, const QuickCertificate<Type>& quick) {
+  const std::size_t lanes = hn::Lanes(Doubles());
+  bool decided = true;
+  for (std::size_t i = 0; i < row.tile.padded; i += 2 * lanes) {
+    const std::size_t later = i + lanes < row.tile.padded ? i + lanes : i;
+    const auto marks = PutQuickly<Type, order, caching>({TurnedTo<Type>(row, i), TurnedTo<Type>(row, later)}, i, later, place, quick);
+    if (rounding == Rounding::fast || HWY_LIKELY(quick.AllCertain(marks))) continue;
+    decided &= PutAgain<Type, order, caching>(row, i, later, place, quick);
+  }
+  return decided;
+}
+
+/// The rows at 1 to `count` rows after the anchors' and at as many before, `stride` elements from each other, as EncodeQuickly does one. The vectors that come next
+/// are turned before those at hand are rounded: in the order of the code the processor then finds more to do that does not wait for what is just before.
+template <class Type, Rounding rounding, Order order, Caching caching>
+HWY_NOINLINE bool EncodeBothSides(const RowOf& middle, const RowPlace<Type>& place, std::size_t stride, std::int64_t count, const QuickCertificate<Type>& quick) {
+  struct BothSides {
+    TwoRotations after;
+    TwoRotations before;
+  };
+  const std::size_t lanes = hn::Lanes(Doubles());
+  const auto turned = [&](const double* steps, std::size_t i) HWY_ATTR {
+    const Products first = MultiplyInDouble(steps, middle.anchors, i);
+    const Products later = MultiplyInDouble(steps, middle.anchors, i + lanes);
+    return BothSides{{first.After(), later.After()}, {first.Before(), later.Before()}};
+  };
+  const auto steps_of = [&](std::int64_t offset) HWY_ATTR { return middle.plan.step_high[middle.plan.step_at(offset, middle.tile.first)].sin.data(); };
+  const auto moved = [&](const RowPlace<Type>& from, std::ptrdiff_t elements) HWY_ATTR { return RowPlace<Type>{from.sin + elements, from.cos + elements, from.earlier}; };
+  // Where the count of vectors is odd, the last but one is done twice.
+  const std::size_t last = middle.tile.padded - 2 * lanes;
+  bool decided = true;
+  BothSides next = turned(steps_of(1), 0);
+  std::size_t next_i = 0;
+  for (std::int64_t offset = 1; offset <= count; ++offset) {
+    const RowPlace<Type> after = moved(place, offset * static_cast<std::ptrdiff_t>(stride));
+    const RowPlace<Type> before = moved(place, -offset * static_cast<std::ptrdiff_t>(stride));
+    const double* const steps = steps_of(offset);
+    const double* const next_steps = steps_of(offset < count ? offset + 1 : offset);
+    do {
+      const BothSides z = next;
+      const std::size_t i = next_i;
+      next_i = i == last ? 0 : std::min(i + 2 * lanes, last);
+      next = turned(i == last ? next_steps : steps, next_i);
+      const auto marks = quick.Join(PutQuickly<Type, order, caching>(z.after, i, i + lanes, after, quick), PutQuickly<Type, order, caching>(z.before, i, i + lanes, before, quick));
+      if (rounding == Rounding::fast || HWY_LIKELY(quick.AllCertain(marks))) continue;
+      const auto again = [&](std::int64_t at, const RowPlace<Type>& where) {
+        return PutAgain<Type, order, caching>({middle.plan, middle.tile, middle.anchors, middle.anchor, at}, i, i + lanes, where, quick);
+      };
+      decided &= again(offset, after);
+      decided &= again(-offset, before);
+    } while (next_i != 0);
+  }
+  return decided;
+}
+
+#endif
+
+}  // namespace sextant::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif
