@@ -109,8 +109,19 @@ inline void FillPairBounds(const RopeJob& job, std::size_t count, Row& row) {
   row.quick = quick;
 }
 
-/// How the float entries of a row lie: for bfloat16, where memory does not hold whole pairs, the even and the odd of the pairs in two vectors apart.
-enum class PairOrder { natural, even_then_odd };
+/// How the entries of a row lie that the quick tier reads. even_then_odd: for bfloat16 where memory does not hold whole pairs, those of the even and of the odd
+/// pairs in two vectors apart. twice: for float32 where pairs lie side by side and are not taken apart, each entry once for each element of its pair and
+/// the first sine negated, so that with the elements of each pair swapped in x' y = x cos + x' sin.
+enum class PairOrder { natural, even_then_odd, twice };
+
+inline void FillTwice(std::size_t count, Row& row) {
+  const Doubles d;
+  for (std::size_t i = 0; i < count; i += hn::Lanes(d)) {
+    const Rotation z = LoadRotation(i, row.cos, row.sin);
+    hn::StoreInterleaved2(z.cos, z.cos, d, row.cos_twice + 2 * i);
+    hn::StoreInterleaved2(hn::Neg(z.sin), z.sin, d, row.sin_twice + 2 * i);
+  }
+}
 
 /// The first part of an entry that is split in two floats: the nearest float, or one of 13 bits for float16 and of 16 for bfloat16, whose product with an element
 /// is exact.
@@ -207,6 +218,7 @@ inline void FillDoubles(const RopeJob& job, std::int64_t token, std::size_t firs
 
 inline void FillRow(const RopeJob& job, std::int64_t token, std::size_t first_pair, std::size_t count, PairOrder order, Row& row) {
   FillDoubles(job, token, first_pair, count, row);
+  if (job.dtype == Dtype::float32 && order == PairOrder::twice) FillTwice(count, row);
   if (size_of(job.dtype) > 2) return;
   // A vector of 16-bit elements may read more of a row than vectors of doubles have written: more copies of the last entry.
   const std::size_t full = (count + FrequencyPieces::lanes - 1) / FrequencyPieces::lanes * FrequencyPieces::lanes;

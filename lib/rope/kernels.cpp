@@ -22,9 +22,14 @@ template <class Kernel>
 using ElementOf = typename Kernel::Element;
 
 template <class Kernel, Pairing in, Pairing out>
-constexpr PairOrder pair_order = QuickTier<Kernel>::exists && Kernel::dtype == Dtype::bfloat16 && (in == Pairing::half || out == Pairing::half)
-                                     ? PairOrder::even_then_odd
-                                     : PairOrder::natural;
+constexpr PairOrder pair_order_of() {
+  if (!QuickTier<Kernel>::exists) return PairOrder::natural;
+  constexpr bool together = in == Pairing::interleaved && out == Pairing::interleaved;
+  if (Kernel::dtype == Dtype::bfloat16) return together ? PairOrder::natural : PairOrder::even_then_odd;
+  return Kernel::dtype == Dtype::float32 && together ? PairOrder::twice : PairOrder::natural;
+}
+template <class Kernel, Pairing in, Pairing out>
+constexpr PairOrder pair_order = pair_order_of<Kernel, in, out>();
 
 // Elements from one pair's first channel to the next one's.
 template <Pairing pairing>
@@ -117,8 +122,9 @@ HWY_INLINE void PrefetchAhead(const void* from) {
   hwy::Prefetch(reinterpret_cast<const unsigned char*>(reinterpret_cast<std::uintptr_t>(from) + bytes_ahead));  // NOLINT(performance-no-int-to-ptr)
 }
 
-// Turns the first `whole` pairs, whole vectors, of the heads from a place on, until one vector is left open by the quick tier and its second try, and returns
-// its place, or that of the head after the last. There are no calls in this function, so that constants stay in registers.
+// Turns the first `whole` pairs, whole vectors, of the heads from a place within them on, until one vector is left open by the quick tier and its second try, and
+// returns its place, or that of the head after the last. There are no calls in this function, so that constants stay in registers. A vector is begun before
+// the one ahead of it is ended: the processor looks only so far ahead in the code, and finds more there that waits for nothing.
 template <class Tier, Rounding rounding, Pairing in, Pairing out>
 HWY_NOINLINE Place TurnQuickly(const Row& row, std::size_t whole, const HeadsOfToken<typename Tier::First::Element>& work, Place from) {
   using First = typename Tier::First;
@@ -129,27 +135,43 @@ HWY_NOINLINE Place TurnQuickly(const Row& row, std::size_t whole, const HeadsOfT
   const std::int64_t y_stride = work.y_stride;
   const std::int64_t heads = work.heads;
   const First quick(row);
+  std::int64_t head = from.head;
   std::size_t i = from.pair;
-  for (std::int64_t head = from.head; head < heads; ++head) {
-    for (; i < whole; i += lanes) {
-      const auto* const first = x0 + channel_step<in> * i;
-      const auto* const second = in == Pairing::half ? x1 + i : first + lanes;
-      auto* const first_out = y0 + channel_step<out> * i;
-      PrefetchAhead(first);
-      PrefetchAhead(second);
-      if (HWY_LIKELY((quick.template Turn<rounding, in, out>(row, i, first, second, first_out, y1 + i)))) continue;
-      if constexpr (!std::is_void_v<Second>) {
-        if (Second(row).template Turn<rounding, in, out>(row, i, first, second, first_out, y1 + i)) continue;
-      }
-      return {head, i};
+  const auto begin = [&]() HWY_ATTR {
+    const auto* const first = x0 + channel_step<in> * i;
+    const auto* const second = in == Pairing::half ? x1 + i : first + lanes;
+    PrefetchAhead(first);
+    PrefetchAhead(second);
+    return quick.template Begin<rounding, in, out>(row, i, first, second);
+  };
+  auto begun = begin();
+  for (;;) {
+    const Place at{head, i};
+    auto* const first_out = y0 + channel_step<out> * i;
+    auto* const second_out = y1 + i;
+    i += lanes;
+    if (i == whole) {
+      i = 0;
+      ++head;
+      x0 += x_stride;
+      x1 += x_stride;
+      y0 += y_stride;
+      y1 += y_stride;
     }
-    i = 0;
-    x0 += x_stride;
-    x1 += x_stride;
-    y0 += y_stride;
-    y1 += y_stride;
+    const auto ending = begun;
+    if (head != heads) begun = begin();
+    if (HWY_UNLIKELY((!quick.template End<rounding, in, out>(ending, first_out, second_out)))) {
+      if constexpr (std::is_void_v<Second>) {
+        return at;
+      } else {
+        const Second again(row);
+        const auto x = PointersAt<in, out>(work, at);
+        const auto* const second = in == Pairing::half ? x.x1 : x.x0 + lanes;
+        if (!again.template End<rounding, in, out>(again.template Begin<rounding, in, out>(row, at.pair, x.x0, second), x.y0, x.y1)) return at;
+      }
+    }
+    if (head == heads) return {heads, 0};
   }
-  return {heads, 0};
 }
 
 template <class Kernel, Rounding rounding, Pairing in, Pairing out>
@@ -170,7 +192,7 @@ void TurnHeads(const Row& row, std::size_t count, const HeadsOfToken<ElementOf<K
       const bool stuck = open.head == from.head && open.pair == from.pair;
       const std::size_t next = stuck ? whole : open.pair + lanes;
       turn(open, next);
-      from = {open.head, next};
+      from = next == whole ? Place{open.head + 1, 0} : Place{open.head, next};
     }
   }
   if (whole == count) return;

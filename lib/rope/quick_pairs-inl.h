@@ -77,6 +77,16 @@ struct QuickLimits<Dtype::bfloat16, Arithmetic::in_float> {
   static constexpr std::uint16_t cut = 16, below = HWY_NATIVE_FMA ? 3 : 4, width = 2 * below, ratio = 14 << 7, least = 27 << 7, most = 227 << 7;
 };
 
+/// Whether the elements of a pair lie side by side in x and y, so that they need not be taken apart.
+template <Pairing in, Pairing out>
+inline constexpr bool side_by_side = in == Pairing::interleaved && out == Pairing::interleaved;
+
+/// A vector of elements whose pairs lie side by side, turned by entries as PairOrder::twice has them.
+template <class D>
+HWY_INLINE hn::Vec<D> TurnedTogether(D d, hn::Vec<D> x, const hn::TFromD<D>* c, const hn::TFromD<D>* s) {
+  return hn::MulAdd(hn::Reverse2(d, x), hn::Load(d, s), hn::Mul(x, hn::Load(d, c)));
+}
+
 /// Where a lane has one of the bits.
 template <class D, class V>
 HWY_INLINE hn::Mask<D> AnyBit([[maybe_unused]] D d, V value, V bits) {
@@ -95,47 +105,67 @@ struct QuickFloat32 {
   using Wide = PairOf<DoubleVector>;
   using Signed = hn::RebindToSigned<DF>;
   using Limits = QuickLimits<Dtype::float32, Arithmetic::in_double>;
+  struct Begun {
+    Wide earlier;
+    Wide later;
+  };
 
   explicit HWY_INLINE QuickFloat32(const Row& row)
       : to_window(hn::Set(Signed(), row.units - (1 << (Limits::cut - 1)))), upper_bits(hn::Set(Signed(), (1 << Limits::cut) - 2 * row.units)) {}
 
-  template <Pairing in>
+  // Two vectors of y: first and second channels, or where pairs stay side by side the elements in their order.
+  template <Pairing in, Pairing out>
   static HWY_INLINE Wide TurnHalf(const Row& row, std::size_t i, const Element* x0, const Element* x1) {
     const Doubles d;
     const hn::Rebind<float, Doubles> df;
     const hn::Rebind<Element, Doubles> de;
+    const auto widened = [&](hn::Vec<decltype(de)> x) HWY_ATTR { return hn::PromoteTo(d, hn::BitCast(df, x)); };
+    if constexpr (side_by_side<in, out>) {
+      const std::size_t lanes = hn::Lanes(d);
+      return {TurnedTogether(d, widened(hn::LoadU(de, x0)), row.cos_twice + 2 * i, row.sin_twice + 2 * i),
+              TurnedTogether(d, widened(hn::LoadU(de, x0 + lanes)), row.cos_twice + 2 * i + lanes, row.sin_twice + 2 * i + lanes)};
+    }
     const auto x = LoadPairs<in>(de, x0, x1);
-    return Turned(hn::PromoteTo(d, hn::BitCast(df, x.first)), hn::PromoteTo(d, hn::BitCast(df, x.second)), hn::Load(d, row.cos + i),
-                  hn::Load(d, row.sin + i));
+    return Turned(widened(x.first), widened(x.second), hn::Load(d, row.cos + i), hn::Load(d, row.sin + i));
   }
 
   // Where a y is not too near to a tie, given the doubles: units are a power of 2, and among the bits of 2 units and above one is set.
   HWY_INLINE hn::Mask<Signed> Clear(DoubleVector later, DoubleVector earlier) const {
     const Signed di;
-    const auto ends = hn::OddEven(hn::DupEven(hn::BitCast(di, earlier)), hn::BitCast(di, later));
-    return AnyBit(di, hn::Add(ends, to_window), upper_bits);
+    return AnyBit(di, hn::Add(LowWords(later, earlier), to_window), upper_bits);
   }
 
-  HWY_INLINE bool Certain(const Wide& later, const Wide& earlier, hn::Vec<DF> y0, hn::Vec<DF> y1) const {
+  // False where the smaller magnitude is below `least`, and where one is infinite or NaN: then both are, or the larger is.
+  static HWY_INLINE hn::Mask<DF> Comparable(hn::Vec<DF> smaller, hn::Vec<DF> larger) {
     const DF df;
-    const auto first = hn::Abs(y0);
-    const auto second = hn::Abs(y1);
-    // False where the smaller is below `least`, and where one is infinite or NaN: then both are, or the larger is.
-    const auto comparable = hn::Gt(hn::MulAdd(hn::Min(first, second), hn::Set(df, Limits::ratio), hn::Set(df, -Limits::ratio * Limits::least)), hn::Max(first, second));
-    const auto clear = hn::And(Clear(later.first, earlier.first), Clear(later.second, earlier.second));
+    return hn::Gt(hn::MulAdd(smaller, hn::Set(df, Limits::ratio), hn::Set(df, -Limits::ratio * Limits::least)), larger);
+  }
+
+  template <Pairing in, Pairing out>
+  HWY_INLINE bool Certain(const Begun& y, hn::Vec<DF> first, hn::Vec<DF> second) const {
+    const DF df;
+    first = hn::Abs(first);
+    second = hn::Abs(second);
+    const auto comparable = side_by_side<in, out> ? hn::And(Comparable(first, hn::Reverse2(df, first)), Comparable(second, hn::Reverse2(df, second)))
+                                                  : Comparable(hn::Min(first, second), hn::Max(first, second));
+    const auto clear = hn::And(Clear(y.later.first, y.earlier.first), Clear(y.later.second, y.earlier.second));
     return hn::AllTrue(df, hn::And(comparable, hn::RebindMask(df, clear)));
   }
 
   template <Rounding rounding, Pairing in, Pairing out>
-  HWY_INLINE bool Turn(const Row& row, std::size_t i, const Element* x0, const Element* x1, Element* y0, Element* y1) const {
-    const DE de;
+  HWY_INLINE Begun Begin(const Row& row, std::size_t i, const Element* x0, const Element* x1) const {
     const std::size_t half = hn::Lanes(Doubles());
-    const Wide earlier = TurnHalf<in>(row, i, x0, x1);
-    const Wide later = TurnHalf<in>(row, i + half, x0 + (in == Pairing::half ? half : 2 * half), x1 + half);
-    const auto first = Joined(later.first, earlier.first);
-    const auto second = Joined(later.second, earlier.second);
-    if (rounding == Rounding::certified && HWY_UNLIKELY(!Certain(later, earlier, first, second))) return false;
-    StorePairs<out>(de, PairOf<hn::Vec<DE>>{hn::BitCast(de, first), hn::BitCast(de, second)}, y0, y1);
+    return {TurnHalf<in, out>(row, i, x0, x1), TurnHalf<in, out>(row, i + half, x0 + (in == Pairing::half ? half : 2 * half), x1 + half)};
+  }
+
+  template <Rounding rounding, Pairing in, Pairing out>
+  HWY_INLINE bool End(const Begun& y, Element* y0, Element* y1) const {
+    const DE de;
+    constexpr bool together = side_by_side<in, out>;
+    const auto first = together ? Joined(y.earlier.second, y.earlier.first) : Joined(y.later.first, y.earlier.first);
+    const auto second = together ? Joined(y.later.second, y.later.first) : Joined(y.later.second, y.earlier.second);
+    if (rounding == Rounding::certified && HWY_UNLIKELY((!Certain<in, out>(y, first, second)))) return false;
+    StorePairs<together ? Pairing::half : out>(de, PairOf<hn::Vec<DE>>{hn::BitCast(de, first), hn::BitCast(de, second)}, y0, together ? y0 + hn::Lanes(de) : y1);
     return true;
   }
 
@@ -290,11 +320,21 @@ struct QuickNarrow {
     return true;
   }
 
+  struct Begun {
+    Pairs a;
+    Pairs b;
+  };
+
   template <Rounding rounding, Pairing in, Pairing out>
-  HWY_INLINE bool Turn(const Row& row, std::size_t i, const Element* x0, const Element* x1, Element* y0, Element* y1) const {
+  HWY_INLINE Begun Begin(const Row& row, std::size_t i, const Element* x0, const Element* x1) const {
     const auto x = Load<in, out>(x0, x1);
-    const Pairs a = TurnHalf<rounding>(row, i, FirstHalf(x.first), whole_pairs<in> ? SecondHalf(x.first) : FirstHalf(x.second));
-    const Pairs b = TurnHalf<rounding>(row, i + hn::Lanes(DF()), whole_pairs<in> ? FirstHalf(x.second) : SecondHalf(x.first), SecondHalf(x.second));
+    return {TurnHalf<rounding>(row, i, FirstHalf(x.first), whole_pairs<in> ? SecondHalf(x.first) : FirstHalf(x.second)),
+            TurnHalf<rounding>(row, i + hn::Lanes(DF()), whole_pairs<in> ? FirstHalf(x.second) : SecondHalf(x.first), SecondHalf(x.second))};
+  }
+
+  template <Rounding rounding, Pairing in, Pairing out>
+  HWY_INLINE bool End(const Begun& y, Element* y0, Element* y1) const {
+    const auto& [a, b] = y;
     if constexpr (is_float16) {
       const auto first = hn::Combine(DE(), Demoted(b.first), Demoted(a.first));
       const auto second = hn::Combine(DE(), Demoted(b.second), Demoted(a.second));
