@@ -260,6 +260,24 @@ HWY_INLINE void StoreElements(Type, D, hn::Vec<typename Type::template Bits<D>> 
 #endif
 }
 
+/// Whether the elements of the lanes of D fill a vector that can be written past the cache: Highway's Stream takes no less than 16 bytes.
+template <class Type, class D>
+inline constexpr bool streams_elements = HWY_TARGET != HWY_SCALAR && sizeof(typename Type::Element) * hn::MaxLanes(D()) >= 16;
+
+/// The same past the cache, where streams_elements says so; `destination` is aligned to what is written.
+template <class Type, class D>
+HWY_INLINE void StreamElements(Type type, D d, hn::Vec<typename Type::template Bits<D>> bits, typename Type::Element* destination) {
+  if constexpr (!streams_elements<Type, D>) {
+    StoreElements(type, d, bits, destination);
+  } else if constexpr (sizeof(typename Type::Element) == 2) {
+    const hn::Rebind<std::uint16_t, D> narrow;
+    const hn::RebindToSigned<Bits32<D>> di;
+    hn::Stream(hn::DemoteTo(narrow, hn::BitCast(di, bits)), narrow, destination);
+  } else {
+    hn::Stream(bits, typename Type::template Bits<D>(), destination);
+  }
+}
+
 #if HWY_TARGET != HWY_SCALAR
 /// first[0], second[0], first[1], ... of vectors with as many lanes of 32 bits as D has lanes of 64. The vector that holds both is never split.
 template <class D, class V>
@@ -309,7 +327,7 @@ HWY_INLINE void StorePairs(Type type, D d, hn::Vec<typename Type::template Bits<
 #endif
 }
 
-/// Whether pairs of the lanes of D fill a vector that can be written past the cache: Highway's Stream takes no less than 16 bytes.
+/// Whether pairs of the lanes of D fill a vector that can be written past the cache.
 template <class Type, class D>
 inline constexpr bool streams_pairs =
     HWY_TARGET != HWY_SCALAR && sizeof(typename Type::Element) < 8 && 2 * sizeof(typename Type::Element) * hn::MaxLanes(D()) >= 16;

@@ -27,14 +27,26 @@ struct TwoRotations {
   Rotation later;
 };
 
-/// Two vectors of floats, as bits, to elements of 16 bits, side by side at an address that is a multiple of what they fill, if they are streamed.
+/// A vector to memory, at an address that is a multiple of what it fills if it is streamed.
+template <Caching caching, class V, typename Element>
+HWY_INLINE void PutVector(V vector, Element* to) {
+  const hn::DFromV<V> d;
+  caching == Caching::streamed ? hn::Stream(vector, d, to) : hn::StoreU(vector, d, to);
+}
+
+/// Two vectors of floats, as bits, each to its place as elements of the type.
 template <class Type, Caching caching, class V>
-HWY_INLINE void PutFloats(V earlier, V later, typename Type::Element* to) {
-  if constexpr (sizeof(typename Type::Element) == 2) {
+HWY_INLINE void PutFloats(V first, V second, typename Type::Element* to, typename Type::Element* second_to) {
+  if constexpr (sizeof(typename Type::Element) == 4) {
+    PutVector<caching>(first, to);
+    PutVector<caching>(second, second_to);
+  } else if constexpr (sizeof(typename Type::Element) == 2) {
     const hn::Repartition<float, Doubles> df;
-    const auto elements = RoundFloatsAgain(Type(), hn::BitCast(df, earlier), hn::BitCast(df, later));
-    const hn::DFromV<decltype(elements)> narrow;
-    caching == Caching::streamed ? hn::Stream(elements, narrow, to) : hn::StoreU(elements, narrow, to);
+    const auto elements = RoundFloatsAgain(Type(), hn::BitCast(df, first), hn::BitCast(df, second));
+    const hn::Half<hn::DFromV<decltype(elements)>> half;
+    if (second_to == to + hn::Lanes(half)) return PutVector<caching>(elements, to);
+    PutVector<streams_elements<Type, Doubles> ? caching : Caching::kept>(hn::LowerHalf(half, elements), to);
+    PutVector<streams_elements<Type, Doubles> ? caching : Caching::kept>(hn::UpperHalf(half, elements), second_to);
   }
 }
 
@@ -43,20 +55,22 @@ template <class Type, Order order, Caching caching>
 HWY_INLINE typename QuickCertificate<Type>::Marks PutQuickly(const TwoRotations& z, std::size_t i, std::size_t later, const RowPlace<Type>& place,
                                                              const QuickCertificate<Type>& quick) {
   const Doubles d;
-  // As bits, so that float32 has them joined once, for the marks and for memory.
-  const auto floats = [&](const Rotation& value) HWY_ATTR {
-    const auto sin = Float32::Round(d, value.sin);
-    const auto cos = Float32::Round(d, value.cos);
-    if constexpr (order == Order::halves) return hn::Combine(hn::Repartition<std::uint32_t, Doubles>(), cos, sin);
-    return order == Order::cos_sin ? Interleave(d, cos, sin) : Interleave(d, sin, cos);
+  // The nearest floats as bits: sines and cosines where they go to halves, else side by side.
+  const auto joined = [&](DoubleVector earlier_half, DoubleVector later_half) HWY_ATTR {
+    const auto a = Float32::Round(d, earlier_half);
+    const auto b = Float32::Round(d, later_half);
+    if constexpr (order == Order::halves) return hn::Combine(hn::Repartition<std::uint32_t, Doubles>(), b, a);
+    return order == Order::cos_sin ? Interleave(d, b, a) : Interleave(d, a, b);
   };
-  const auto first = floats(z.first);
-  const auto second = floats(z.later);
-  if (sizeof(typename Type::Element) == 2 && order != Order::halves && later != i) {
-    PutFloats<Type, caching>(first, second, place.sin + 2 * i);
-  } else {
+  const bool halves = order == Order::halves;
+  const auto first = halves ? joined(z.first.sin, z.later.sin) : joined(z.first.sin, z.first.cos);
+  const auto second = halves ? joined(z.first.cos, z.later.cos) : joined(z.later.sin, z.later.cos);
+  if (later == i) {
     Put<Type, order, caching>({Type::RoundTwice(d, z.first.sin), Type::RoundTwice(d, z.first.cos)}, i, place);
-    if (later != i) Put<Type, order, caching>({Type::RoundTwice(d, z.later.sin), Type::RoundTwice(d, z.later.cos)}, later, place);
+  } else if (halves) {
+    PutFloats<Type, caching>(first, second, place.sin + i, place.cos + i);
+  } else {
+    PutFloats<Type, caching>(first, second, place.sin + 2 * i, place.sin + 2 * later);
   }
   return quick.Join(quick.MarksOf(z.first, first), quick.MarksOf(z.later, second));
 }

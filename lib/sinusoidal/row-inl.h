@@ -114,7 +114,10 @@ enum class Order { sin_cos, cos_sin, halves };
 template <class Type, Order order, Caching caching>
 HWY_INLINE void Put(const Elements<Type>& elements, std::size_t i, const RowPlace<Type>& place) {
   const Doubles d;
-  if constexpr (order == Order::halves) {
+  if constexpr (order == Order::halves && caching == Caching::streamed) {
+    StreamElements(Type(), d, elements.sin, place.sin + i);
+    StreamElements(Type(), d, elements.cos, place.cos + i);
+  } else if constexpr (order == Order::halves) {
     if (place.earlier == Component::sin) {
       StoreElements(Type(), d, elements.sin, place.sin + i);
       StoreElements(Type(), d, elements.cos, place.cos + i);

@@ -41,9 +41,10 @@ class RowPlacer {
   RowPlacer(const SinusoidalPlan& plan, const Tile& tile, const Strip& strip)
       : earlier_(strip.caching), later_(strip.caching), plan_(plan), tile_(tile), strip_(strip) {
     const bool full_vectors = tile.padded == tile.count;
-    const bool whole_lines = reinterpret_cast<std::uintptr_t>(strip.out.data) % cache_line == 0 &&
-                             static_cast<std::size_t>(strip.out.row_stride) * sizeof(Element) % cache_line == 0;
-    direct_ = full_vectors && (strip.caching == Caching::kept || (Interleaved() && streams_pairs<Type, Doubles> && whole_lines));
+    const auto whole_lines = [](std::size_t elements) { return elements * sizeof(Element) % cache_line == 0; };
+    const bool aligned = reinterpret_cast<std::uintptr_t>(strip.out.data) % cache_line == 0 && whole_lines(static_cast<std::size_t>(strip.out.row_stride));
+    const bool streams = Interleaved() ? streams_pairs<Type, Doubles> : streams_elements<Type, Doubles> && whole_lines(plan.frequencies.pairs());
+    direct_ = full_vectors && (strip.caching == Caching::kept || (streams && aligned));
   }
 
   /// How the kernel stores a row that it is given a place for.

@@ -98,8 +98,11 @@ HWY_NOINLINE bool EncodeRows(const SinusoidalPlan& plan, const Tile& tile, const
 template <class Type, Rounding rounding>
 bool EncodeTile(const SinusoidalPlan& plan, const Tile& tile, const Strip& strip) {
   RowPlacer<Type> placer(plan, tile, strip);
-  if (plan.encoding.layout == Layout::concatenated) return EncodeRows<Type, rounding, Order::halves, Caching::kept>(plan, tile, strip, placer);
   const bool streamed = placer.Stores() == Caching::streamed;
+  if (plan.encoding.layout == Layout::concatenated) {
+    return streamed ? EncodeRows<Type, rounding, Order::halves, Caching::streamed>(plan, tile, strip, placer)
+                    : EncodeRows<Type, rounding, Order::halves, Caching::kept>(plan, tile, strip, placer);
+  }
   if (plan.encoding.first == First::sin) {
     return streamed ? EncodeRows<Type, rounding, Order::sin_cos, Caching::streamed>(plan, tile, strip, placer)
                     : EncodeRows<Type, rounding, Order::sin_cos, Caching::kept>(plan, tile, strip, placer);
