@@ -220,16 +220,15 @@ struct QuickNarrow {
     return hn::BitCast(DF(), hn::Add(hn::BitCast(DU(), y), hn::Set(DU(), 0x8000 + (rounding == Rounding::certified ? Limits::below : 0))));
   }
 
-  // The distances of a vector of floats from a tie in the lower halves of its lanes; what is in the upper ones is less than `width` for nothing but elements
-  // near zero.
-  static HWY_INLINE Elements FromTie(Floats y) {
+  // The distances of two vectors of floats from a tie: for float16 of both, for bfloat16 of the nearer, in the lower halves of lanes; what is in the upper ones is
+  // less than `width` for nothing but elements near zero.
+  static HWY_INLINE Elements FromTie(Floats y, Floats other) {
     const DE de;
-    if constexpr (!is_float16) return hn::BitCast(de, y);
+    if constexpr (!is_float16) return hn::Min(hn::BitCast(de, y), hn::BitCast(de, other));
     using Limits = QuickLimits<Type::dtype, arithmetic>;
-    const DU du;
-    const std::uint32_t lower_bits = (1 << Limits::cut) - 1;
-    const auto moved = hn::Add(hn::BitCast(du, y), hn::Set(du, static_cast<std::uint32_t>(Limits::below - (1 << (Limits::cut - 1)))));
-    return hn::BitCast(de, hn::And(moved, hn::Set(du, 0xFFFF0000U | lower_bits)));
+    const auto lower_words = hn::ConcatEven(de, hn::BitCast(de, other), hn::BitCast(de, y));
+    const auto moved = hn::Add(lower_words, hn::Set(de, static_cast<Element>(Limits::below - (1 << (Limits::cut - 1)))));
+    return hn::And(moved, hn::Set(de, (1 << Limits::cut) - 1));
   }
 
   // Not 0 where the smaller is not above `least` or the larger is above `most`. For bfloat16 in one: a smaller one up to most - ratio will do.
@@ -313,7 +312,7 @@ struct QuickNarrow {
   template <Rounding rounding, Pairing in, Pairing out>
   static HWY_INLINE bool Finish(const Pairs& a, const Pairs& b, Elements first, Elements second, Element* y0, Element* y1) {
     if constexpr (rounding == Rounding::certified) {
-      const auto from_tie = hn::Min(hn::Min(FromTie(a.first), FromTie(b.first)), hn::Min(FromTie(a.second), FromTie(b.second)));
+      const auto from_tie = hn::Min(FromTie(a.first, b.first), FromTie(a.second, b.second));
       if (HWY_UNLIKELY(!Certain(from_tie, first, second))) return false;
     }
     Store<in, out>(first, second, y0, y1);
@@ -327,6 +326,11 @@ struct QuickNarrow {
 
   template <Rounding rounding, Pairing in, Pairing out>
   HWY_INLINE Begun Begin(const Row& row, std::size_t i, const Element* x0, const Element* x1) const {
+    if constexpr (is_float16 && in == Pairing::half) {
+      const std::size_t lanes = hn::Lanes(DF());
+      const auto widened = [](const Element* x) HWY_ATTR { return WidenedToFloat(Type(), DF(), hn::LoadU(hn::Half<DE>(), x)); };
+      return {TurnHalf<rounding>(row, i, widened(x0), widened(x1)), TurnHalf<rounding>(row, i + lanes, widened(x0 + lanes), widened(x1 + lanes))};
+    }
     const auto x = Load<in, out>(x0, x1);
     return {TurnHalf<rounding>(row, i, FirstHalf(x.first), whole_pairs<in> ? SecondHalf(x.first) : FirstHalf(x.second)),
             TurnHalf<rounding>(row, i + hn::Lanes(DF()), whole_pairs<in> ? FirstHalf(x.second) : SecondHalf(x.first), SecondHalf(x.second))};
