@@ -127,7 +127,8 @@ inline void FillTwice(std::size_t count, Row& row) {
 /// is exact.
 enum class Head { whole, exact_product };
 
-/// The entries in float, for what the quick tier turns there: 16-bit elements, fast by the heads alone, or certified in two parts; as far as two vectors at a time go.
+/// The entries in float, for what the quick tier turns there: 16-bit elements, fast by the heads alone, or certified in two parts, but for the cosines where
+/// operations are fused (quick_pairs-inl.h); as far as two vectors at a time go.
 inline void FillFloats([[maybe_unused]] const RopeJob& job, [[maybe_unused]] std::size_t count, [[maybe_unused]] PairOrder order, [[maybe_unused]] Row& row) {
 #if HWY_TARGET != HWY_SCALAR
   const Doubles d;
@@ -145,13 +146,13 @@ inline void FillFloats([[maybe_unused]] const RopeJob& job, [[maybe_unused]] std
     hn::Store(natural ? earlier : hn::ConcatEven(df, later, earlier), df, to);
     hn::Store(natural ? later : hn::ConcatOdd(df, later, earlier), df, to + lanes);
   };
+  const auto tail_of = [&](DoubleVector later, DoubleVector earlier, Floats first) HWY_ATTR {
+    return Joined(hn::Sub(later, hn::PromoteTo(d, hn::UpperHalf(half, first))), hn::Sub(earlier, hn::PromoteTo(d, hn::LowerHalf(half, first))));
+  };
   const auto split = [&](const double* from, float* head, float* tail, Head length) HWY_ATTR {
     const auto head_of = [&](Floats nearest) HWY_ATTR {
       if (length == Head::whole) return nearest;
       return hn::BitCast(df, hn::And(hn::Add(hn::BitCast(du, nearest), half_place), first_places));
-    };
-    const auto tail_of = [&](DoubleVector later, DoubleVector earlier, Floats first) HWY_ATTR {
-      return Joined(hn::Sub(later, hn::PromoteTo(d, hn::UpperHalf(half, first))), hn::Sub(earlier, hn::PromoteTo(d, hn::LowerHalf(half, first))));
     };
     for (std::size_t i = 0; i + 2 * lanes <= count; i += 2 * lanes) {
       const DoubleVector a = hn::Load(d, from + i);
@@ -163,11 +164,31 @@ inline void FillFloats([[maybe_unused]] const RopeJob& job, [[maybe_unused]] std
       const Floats earlier_head = head_of(earlier);
       const Floats later_head = head_of(later);
       put(earlier_head, later_head, head + i);
-      if (!fast) put(tail_of(b, a, earlier_head), tail_of(e, c, later_head), tail + i);
+      if (tail != nullptr) put(tail_of(b, a, earlier_head), tail_of(e, c, later_head), tail + i);
     }
   };
-  split(row.cos, row.cos_head, row.cos_tail, fast || HWY_NATIVE_FMA ? Head::whole : Head::exact_product);
-  split(row.sin, row.sin_head, row.sin_tail, fast ? Head::whole : Head::exact_product);
+  if (fast || !HWY_NATIVE_FMA) {
+    const Head length = fast ? Head::whole : Head::exact_product;
+    split(row.cos, row.cos_head, fast ? nullptr : row.cos_tail, length);
+    split(row.sin, row.sin_head, fast ? nullptr : row.sin_tail, length);
+    return;
+  }
+  // k (cos, sin), the first of which is a float: k sin = sin - sin (1 - k), where 1 - k = (cos - k cos) / cos is below 2^-24 and known to 2^-46.
+  alignas(64) double sin[Row::entries];
+  for (std::size_t i = 0; i + lanes <= count; i += lanes) {
+    const DoubleVector earlier = hn::Load(d, row.cos + i);
+    const DoubleVector later = hn::Load(d, row.cos + i + lanes / 2);
+    const Floats nearest = Joined(later, earlier);
+    const Floats less = hn::Div(tail_of(later, earlier, nearest), nearest);
+    const auto scaled = [&](std::size_t at, auto less_of_half) HWY_ATTR {
+      const DoubleVector s = hn::Load(d, row.sin + at);
+      hn::Store(hn::NegMulAdd(s, hn::PromoteTo(d, less_of_half), s), d, sin + at);
+    };
+    scaled(i, hn::LowerHalf(half, less));
+    scaled(i + lanes / 2, hn::UpperHalf(half, less));
+  }
+  split(row.cos, row.cos_head, nullptr, Head::whole);
+  split(sin, row.sin_head, row.sin_tail, Head::exact_product);
 #endif
 }
 

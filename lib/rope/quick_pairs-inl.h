@@ -15,14 +15,17 @@
 //
 //   float32, in double   (t + 1) u a m for the row and the products (turn_pairs-inl.h), and half a place for the sum. ratio = 6144:
 //                        2 (t + 1) 6144 (1 + 2^-20) + 1 places, for t <= 9.54 below 2^17 and for t <= 1.01 below 2^15 = units: Row::units
-//   16 bits, in float    c = h + l, with h of 24 bits, and s = h' + l', where the product of h' and an element is exact: h' of 13 bits for float16,
-//                        |l'| < 2^-12.9 a, and of 16 bits for bfloat16, |l'| < 2^-15.9 a; l and l' are rounded to float. y0 is
-//                            x1 h', exact;  x0 h less that;  x1 l' less from that;  x0 l more
+//   16 bits, in float    The pair is turned by (k c, k s), with k such that k c is the float h nearest to c; |k - 1| <= u. k s = h' + l', where the product of h'
+//                        and an element is exact: h' of 13 bits for float16, |l'| < 2^-12.9 a, and of 16 bits for bfloat16, |l'| < 2^-15.9 a; l' is
+//                        rounded to float. y0 is
+//                            x1 h', exact;  x0 h less that;  x1 l' less from that
 //                        and y1 alike. With ratio 2^11 for float16 and 2^14 for bfloat16, |l' x1| < sqrt(2) 2^-12.9 2^12 2^e, which with the rounding of the
-//                        y to their type is below 0.77 2^e, so that each sum is below 2^(e+2). In places: the first two sums are within 1 of what they
-//                        round, the last is y itself, 1/2; l' is within u |l' x1|, 0.39; l, of 2^-25 a, and the row, of 2^-46 a, within 0.01. In all 2.9 < 3.
-//                        Where operations are not fused, h is as short as h': |l x0| + |l' x1| < 1.09 2^e (Cauchy); their products with x are rounded, 0.55,
-//                        and both entries were, 0.55. In all 3.61 < 4.
+//                        y to their type is below 0.77 2^e, so that the first sum is below 2^(e+2). In places: that sum is within 1 of what it rounds, the other
+//                        is y itself, 1/2; k moves y by u |y|, 1; l' is within u |l' x1|, 0.39; the row, of 2^-46 a, and k, of as much, within 0.02.
+//                        In all 2.91 < 3.
+//                        Where operations are not fused, c = h + l and s = h' + l' with h as short as h', and x0 l is added to y0 last: |l x0| + |l' x1| < 1.09 2^e
+//                        (Cauchy). In places: the sums 1, 1 and 1/2; the products with l and l' are rounded, 0.55, and both entries were, 0.55; the row 0.01.
+//                        In all 3.61 < 4.
 //   float16, in double   y is first rounded to a float, f. ratio = 2^20: the error is below 2 (t + 1) 2^20 + 1 places of the double, t <= 66, less than the
 //                        2^28 that are half a place of f. An f that is not a tie of float16 is a place away from each, so y is half a place away, and the
 //                        truth on the same side as y and f: only the tie itself is left open.
@@ -302,10 +305,11 @@ struct QuickNarrow {
     const auto c = hn::Load(df, row.cos_head + i);
     const auto s = hn::Load(df, row.sin_head + i);
     if constexpr (rounding == Rounding::fast) return Turned(x0, x1, c, s);
-    const auto c_tail = hn::Load(df, row.cos_tail + i);
     const auto s_tail = hn::Load(df, row.sin_tail + i);
     const auto first = hn::NegMulAdd(x1, s_tail, hn::MulSub(x0, c, hn::Mul(x1, s)));
     const auto second = hn::MulAdd(x0, s_tail, hn::MulAdd(x1, c, hn::Mul(x0, s)));
+    if constexpr (HWY_NATIVE_FMA) return {first, second};
+    const auto c_tail = hn::Load(df, row.cos_tail + i);
     return {hn::MulAdd(x0, c_tail, first), hn::MulAdd(x1, c_tail, second)};
   }
 

@@ -31,7 +31,7 @@ struct Row {
   alignas(64) double sin_low[entries];
   alignas(64) double cos_twice[2 * entries];  // float32 only, PairOrder::twice
   alignas(64) double sin_twice[2 * entries];
-  alignas(64) float cos_head[entries];  // 16-bit elements only: cos = cos_head + cos_tail, fast without the latter
+  alignas(64) float cos_head[entries];  // 16-bit elements only: FillFloats
   alignas(64) float sin_head[entries];
   alignas(64) float cos_tail[entries];
   alignas(64) float sin_tail[entries];
