@@ -130,7 +130,7 @@ HWY_NOINLINE Place TurnQuickly(const Row& row, std::size_t whole, const HeadsOfT
   using First = typename Tier::First;
   using Second = typename Tier::Second;
   const std::size_t lanes = hn::Lanes(typename First::DE());
-  auto [x0, x1, y0, y1] = PointersAt<in, out>(work, {from.head, 0});
+  auto pointers = PointersAt<in, out>(work, {from.head, 0});
   const std::int64_t x_stride = work.x_stride;
   const std::int64_t y_stride = work.y_stride;
   const std::int64_t heads = work.heads;
@@ -138,8 +138,8 @@ HWY_NOINLINE Place TurnQuickly(const Row& row, std::size_t whole, const HeadsOfT
   std::int64_t head = from.head;
   std::size_t i = from.pair;
   const auto begin = [&]() HWY_ATTR {
-    const auto* const first = x0 + channel_step<in> * i;
-    const auto* const second = in == Pairing::half ? x1 + i : first + lanes;
+    const auto* const first = pointers.x0 + channel_step<in> * i;
+    const auto* const second = in == Pairing::half ? pointers.x1 + i : first + lanes;
     PrefetchAhead(first);
     PrefetchAhead(second);
     return quick.template Begin<rounding, in, out>(row, i, first, second);
@@ -147,16 +147,16 @@ HWY_NOINLINE Place TurnQuickly(const Row& row, std::size_t whole, const HeadsOfT
   auto begun = begin();
   for (;;) {
     const Place at{head, i};
-    auto* const first_out = y0 + channel_step<out> * i;
-    auto* const second_out = y1 + i;
+    auto* const first_out = pointers.y0 + channel_step<out> * i;
+    auto* const second_out = pointers.y1 + i;
     i += lanes;
     if (i == whole) {
       i = 0;
       ++head;
-      x0 += x_stride;
-      x1 += x_stride;
-      y0 += y_stride;
-      y1 += y_stride;
+      pointers.x0 += x_stride;
+      pointers.x1 += x_stride;
+      pointers.y0 += y_stride;
+      pointers.y1 += y_stride;
     }
     const auto ending = begun;
     if (head != heads) begun = begin();
