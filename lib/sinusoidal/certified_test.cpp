@@ -11,9 +11,7 @@
 #include <sstream>
 
 #include "lib/numeric/target_test.hpp"
-#include "lib/sinusoidal/sinusoidal.hpp"
-#include "reference/rotation_table.hpp"
-#include "reference/sinusoidal.hpp"
+#include "lib/sinusoidal/oracle_test.hpp"
 
 // Certified tables against the oracle, which shares no arithmetic with them.
 
@@ -24,54 +22,6 @@ using reference::Enclosure;
 using reference::Precision;
 
 constexpr Dtype dtypes[] = {Dtype::float32, Dtype::float16, Dtype::bfloat16, Dtype::float64};
-
-// The oracle's correctly rounded rows.
-class Oracle {
- public:
-  Oracle(const Sinusoidal& encoding, Dtype dtype)
-      : encoding_(encoding),
-        truth_(encoding),
-        table_(
-            truth_.fast(),
-            [this](std::int64_t position, std::int64_t pair, Precision precision) -> const reference::Rotation& {
-              return truth_.shift(position, pair, precision);
-            },
-            [this](Precision precision) { return Enclosure(encoding_.scale, precision); }, dtype) {}
-
-  std::vector<double> row(std::int64_t position) {
-    const auto& values = table_.at(position + encoding_.position_offset);
-    std::vector<double> row(static_cast<std::size_t>(encoding_.dim));
-    for (std::int64_t pair = 0; pair < pairs(encoding_); ++pair) {
-      const Channels channels = channels_of_pair(encoding_, pair);
-      row[static_cast<std::size_t>(channels.first)] = values.sin[static_cast<std::size_t>(pair)];
-      row[static_cast<std::size_t>(channels.second)] = values.cos[static_cast<std::size_t>(pair)];
-    }
-    return row;
-  }
-
- private:
-  Sinusoidal encoding_;
-  reference::SinusoidalReference truth_;
-  reference::RotationTable table_;
-};
-
-// Elements of `got` that are not, bit for bit, the dtype's form of `row`.
-std::int64_t differences(Dtype dtype, const std::vector<double>& row, const std::byte* got) {
-  std::vector<std::byte> wanted(row.size() * size_of(dtype));
-  for (std::size_t i = 0; i < row.size(); ++i) store(dtype, row[i], wanted.data() + i * size_of(dtype));
-  if (std::memcmp(wanted.data(), got, wanted.size()) == 0) return 0;
-  std::int64_t count = 0;
-  for (std::size_t i = 0; i < row.size(); ++i) {
-    count += std::memcmp(wanted.data() + i * size_of(dtype), got + i * size_of(dtype), size_of(dtype)) != 0 ? 1 : 0;
-  }
-  return count;
-}
-
-Sinusoidal of_dim(std::int64_t dim) {
-  Sinusoidal encoding;
-  encoding.dim = dim;
-  return encoding;
-}
 
 std::vector<std::int64_t> delicate_positions() {
   std::vector<std::int64_t> list{0, 1, 2, 3, -1, -2, 355, 710, 131071, -131071};
@@ -90,7 +40,7 @@ SEXTANT_ON_EVERY_TARGET(CertifiedSinusoidalOn);
 void expect_oracle(const Sinusoidal& encoding, const std::vector<std::int64_t>& positions, const char* what) {
   const SinusoidalEncoder encoder(encoding);
   for (const Dtype dtype : dtypes) {
-    Oracle oracle(encoding, dtype);
+    SinusoidalOracle oracle(encoding, dtype);
     const Tensor table = encoder.encode(positions, dtype);
     for (std::size_t row = 0; row < positions.size(); ++row) {
       const std::size_t bytes = static_cast<std::size_t>(encoding.dim) * size_of(dtype);
@@ -102,7 +52,7 @@ void expect_oracle(const Sinusoidal& encoding, const std::vector<std::int64_t>& 
 
 TEST_P(CertifiedSinusoidalOn, EqualsTheOracleAtDelicatePositions) {
   for (const std::int64_t dim : {2, 34, 66}) {
-    Sinusoidal encoding = of_dim(dim);
+    Sinusoidal encoding = sinusoidal_of_dim(dim);
     expect_oracle(encoding, delicate_positions(), "base 10000");
     encoding.base = 77777.25;
     expect_oracle(encoding, delicate_positions(), "base 77777.25");
@@ -118,7 +68,7 @@ TEST_P(CertifiedSinusoidalOn, EqualsTheOracleForEveryField) {
   for (const Layout layout : {Layout::interleaved, Layout::concatenated}) {
     for (const First first : {First::sin, First::cos}) {
       for (const Denominator denominator : {Denominator::dim, Denominator::half_minus_one}) {
-        Sinusoidal encoding = of_dim(setting % 2 == 0 ? 34 : 16);
+        Sinusoidal encoding = sinusoidal_of_dim(setting % 2 == 0 ? 34 : 16);
         encoding.layout = layout;
         encoding.first = first;
         encoding.denominator = denominator;
@@ -135,7 +85,7 @@ TEST_P(CertifiedSinusoidalOn, EqualsTheOracleForEveryField) {
 // Results in the subnormals, of either sign of zero, and past the largest finite value.
 TEST_P(CertifiedSinusoidalOn, EqualsTheOracleAtExtremeScales) {
   for (const double scale : {1e-40, 1e30, 1e-7, 65520.0, 3.4028236e38, 1e300}) {
-    Sinusoidal encoding = of_dim(10);
+    Sinusoidal encoding = sinusoidal_of_dim(10);
     encoding.scale = scale;
     expect_oracle(encoding, {0, 1, 2, 3, 4, 5, 1000, -7}, "scale");
   }
@@ -143,7 +93,7 @@ TEST_P(CertifiedSinusoidalOn, EqualsTheOracleAtExtremeScales) {
 
 TEST(CertifiedSinusoidal, ScalesBeyondTheKernelsAreLeftToTheLastTier) {
   for (const double scale : {1e-310, 1.7e308}) {
-    Sinusoidal encoding = of_dim(4);
+    Sinusoidal encoding = sinusoidal_of_dim(4);
     encoding.scale = scale;
     expect_oracle(encoding, {0, 1, 5}, "scale");
   }
@@ -158,8 +108,8 @@ TEST_P(CertifiedSinusoidalOn, EqualsTheOracleWhereTheDoubleProductRoundsWrongly)
   };
   constexpr Hard cases[] = {{2307380, 44},  {2598061, 58},  {4116551, 38},  {4524508, 11},  {6565759, 0},   {7468984, 12},  {10461481, 52},
                             {13922324, 33}, {21721337, 75}, {22169786, 68}, {23406492, 59}, {24280676, 31}, {31671556, 11}, {32828795, 32}};
-  Oracle oracle(of_dim(128), Dtype::float32);
-  const SinusoidalEncoder encoder(of_dim(128));
+  SinusoidalOracle oracle(sinusoidal_of_dim(128), Dtype::float32);
+  const SinusoidalEncoder encoder(sinusoidal_of_dim(128));
   int wrong_when_fast = 0;
   for (const auto& [position, channel] : cases) {
     // Enough rows for an anchor in double-double.
@@ -177,7 +127,7 @@ TEST_P(CertifiedSinusoidalOn, EqualsTheOracleWhereTheDoubleProductRoundsWrongly)
 
 // Frequencies so low that sines are below every bound of the kernels.
 TEST(CertifiedSinusoidal, VeryLowFrequenciesAreLeftToTheLastTier) {
-  Sinusoidal encoding = of_dim(6);
+  Sinusoidal encoding = sinusoidal_of_dim(6);
   encoding.base = 1e200;
   expect_oracle(encoding, {1, 3}, "base 1e200");
 }
@@ -189,14 +139,14 @@ TEST(CertifiedSinusoidal, EqualsTheOracleThroughoutTheTables) {
   const std::int64_t stride = multiplier != nullptr && std::atoi(multiplier) > 1 ? 1 : 61;
   constexpr std::int64_t rows = 131072;
   for (const std::int64_t dim : {64, 128, 512}) {
-    const SinusoidalEncoder encoder(of_dim(dim));
+    const SinusoidalEncoder encoder(sinusoidal_of_dim(dim));
     std::vector<std::byte> table(static_cast<std::size_t>(rows * dim) * 4);
     for (const Dtype dtype : {Dtype::float32, Dtype::float16, Dtype::bfloat16}) {
       encoder.encode(PositionRange{0, rows, 1}, {dtype, table.data(), rows, dim, dim});
       std::int64_t wrong = 0;
 #pragma omp parallel reduction(+ : wrong)
       {
-        Oracle oracle(of_dim(dim), dtype);
+        SinusoidalOracle oracle(sinusoidal_of_dim(dim), dtype);
 #pragma omp for schedule(static)
         for (std::int64_t row = 0; row < rows; row += stride) {
           wrong += differences(dtype, oracle.row(row), table.data() + static_cast<std::size_t>(row * dim) * size_of(dtype));
@@ -231,7 +181,7 @@ std::map<std::string, std::string> published_digests() {
 
 std::string table_digest(Dtype dtype, std::int64_t dim, Layout layout, int threads, std::vector<std::byte>& table) {
   constexpr std::int64_t rows = 131072;
-  Sinusoidal encoding = of_dim(dim);
+  Sinusoidal encoding = sinusoidal_of_dim(dim);
   encoding.layout = layout;
   table.resize(static_cast<std::size_t>(rows * dim) * size_of(dtype));
   const int before = omp_get_max_threads();
@@ -267,7 +217,7 @@ TEST_P(CertifiedSinusoidalOn, TablesHaveThePublishedDigests) {
 
 // Rounding::fast against its stated bound: half a ULP, and 2^-50 |scale| (2^-93 for float64), and half a ULP of float32 for 16 bits.
 TEST_P(CertifiedSinusoidalOn, FastIsWithinItsBound) {
-  Sinusoidal encoding = of_dim(34);
+  Sinusoidal encoding = sinusoidal_of_dim(34);
   encoding.scale = 1.7;
   std::vector<std::int64_t> positions = delicate_positions();
   for (std::int64_t position = 1000; position < 1200; ++position) positions.push_back(position);
