@@ -34,8 +34,9 @@ Exponent exponent_of(std::int64_t heads, std::int64_t head) {
   return {8 * (2 * (head - power) + 1), 2 * power};
 }
 
-// factor * 2^(-numerator/denominator), the denominator not dividing the numerator, within 2^10 spacings of itself: ln 2 and exp within 2^8
-// (their argument is below 8 ln 2 < 6), two products and a quotient.
+// factor * 2^(-numerator/denominator), the denominator not dividing the numerator. The exponent is below 8 ln 2 < 6;
+// with e = spacing_at_one and the bounds of wide.hpp it errs by 6 (2^7 + 2) e, exp by (2^5 6 + 2^6) e more, the product
+// by e: below 2^11 e of the value.
 template <class Real>
 Approximation<Real> power_times(std::int64_t numerator, std::int64_t denominator, std::int64_t factor) {
   const Real power = exp(Real(-log(Real(2)) * numerator / denominator));
@@ -97,7 +98,9 @@ double AlibiEncoder::product(const Slope& slope, std::int64_t factor, Dtype dtyp
   return correctly_rounded(dtype, [&]<class Real>() { return power_times<Real>(slope.numerator, slope.denominator, factor); });
 }
 
-double AlibiEncoder::slope(std::int64_t head, Dtype dtype) const { return product(slopes_.at(static_cast<std::size_t>(head)), 1, dtype); }
+double AlibiEncoder::slope(std::int64_t head, Dtype dtype) const {
+  return product(slopes_.at(static_cast<std::size_t>(head)), 1, dtype);
+}
 
 void AlibiEncoder::bias(std::span<const std::int64_t> query_positions, std::span<const std::int64_t> key_positions, Dtype dtype,
                         std::span<std::byte> out) const {

@@ -47,9 +47,10 @@ GeometricRotations::Turn GeometricRotations::at(std::int64_t pair, std::int64_t 
 GeometricRotations::Turn GeometricRotations::at(std::int64_t pair, std::int64_t position, const PowerScale& factor) const {
   Turn turn(*this, pair, position);
   turn.power_ = factor;
-  // The library's log and exp are within 4 u = 2 ULP. ln(n/d): the quotient errs by u, which is u absolutely in the logarithm, so 5 u + u |ln|
-  // in all; |ln| >= 1/d > 2^-30 where it is not 0 at all, so that stays below 2^-20 |ln|. Times the quotient of the exponent (2 u):
-  // the argument g errs by less than |g| (5 u / |ln| + 8 u), and e^g by that, with 4 u of its own.
+  // The C library's log and exp are within 4 u = 2 ULP, which assumed_bounds_test.cpp holds them to. ln(n/d): the
+  // quotient errs by u, which is u absolutely in the logarithm, so 5 u + u |ln| in all; |ln| >= 1/d > 2^-30 where it is
+  // not 0 at all, so that stays below 2^-20 |ln|. Times the quotient of the exponent (2 u): the argument g errs by less
+  // than |g| (5 u / |ln| + 8 u), and e^g by that, with 4 u of its own.
   constexpr double u = 0x1p-53;
   const double logarithm = std::log(static_cast<double>(factor.numerator) / static_cast<double>(factor.denominator));
   const double exponent = static_cast<double>(factor.exponent_numerator) / factor.exponent_denominator * logarithm;
@@ -58,8 +59,7 @@ GeometricRotations::Turn GeometricRotations::at(std::int64_t pair, std::int64_t 
   return turn;
 }
 
-// Boost's sin, cos, exp and log are taken to be within 2^8 spacings (their tests hold them to less than 2^6), the four operations and pi
-// within one; e = spacing_at_one.
+// Bounds of exp, log, pi and wide_sin_cos as wide.hpp states them; e = spacing_at_one.
 template <class Real>
 GeometricRotations::Turn::Parts<Real> GeometricRotations::Turn::parts() const {
   const Real e = spacing_at_one<Real>();
@@ -76,21 +76,24 @@ GeometricRotations::Turn::Parts<Real> GeometricRotations::Turn::parts() const {
     if (negative) angle = -angle;
     angle_error = ldexp(Real(abs(Real(position_)) + 1), -188);
   } else {
-    // w = e^(-2 i/n ln base): the exponent is at most 710 < 2^10, so its error, 2^10 (2^8 + 3) e, is a relative one of w below 2^19 e; with
-    // exp's, the product's and the quotient's below 2^20 e. Whole turns are taken off exactly but for one rounding below them.
+    // w = e^(-2 i/n ln base): the exponent is at most 710 < 2^10, so its error, 2^10 (2^7 + 3) e, is a relative one of
+    // w below 2^18 e; with exp's own, below 2^15 e, pi's, counted twice, and four operations below 2^19 e. Whole turns
+    // are taken off exactly but for one rounding below them.
     const Real frequency = exp(-log(Real(owner_->base_)) * (2 * pair_) / owner_->width_);
     const Real turns = frequency * position_ / two_pi;
     const Real rest = turns - floor(Real(turns + 0.5));
     angle = rest * two_pi;
     angle_error = abs(Real(frequency * position_)) * ldexp(e, 21);
   }
-  parts.sin = sin(angle);
-  parts.cos = cos(angle);
-  parts.sin_error = angle_error + abs(parts.sin) * ldexp(e, 8);
-  parts.cos_error = angle_error + abs(parts.cos) * ldexp(e, 8);
+  // |angle| <= pi: (2^12 + 2^10 pi) e < 2^13 e.
+  const WideSinCos<Real> unit = wide_sin_cos(angle);
+  parts.sin = unit.sin;
+  parts.cos = unit.cos;
+  parts.sin_error = angle_error + (abs(angle) < 0.5 ? Real(abs(parts.sin) * ldexp(e, 4)) : ldexp(e, 13));
+  parts.cos_error = angle_error + ldexp(e, 13);
 
-  // ln(n/d) errs by (2^8 + 1) e |ln| + e; |ln| > 2^-30 where it is not 0, so by less than 2^31 e |ln|, and the exponent g, at most 20000 < 2^15
-  // where it is not cut off, by less than 2^47 e.
+  // ln(n/d) errs by 2^7 e |ln| + e; |ln| > 2^-30 where it is not 0, so by less than 2^31 e |ln|, and the exponent g, at
+  // most 20000 < 2^15 where it is not cut off, by less than 2^47 e; exp's own is below 2^20 e.
   parts.factor = 1;
   parts.factor_error = 0;
   if (power_) {
@@ -106,10 +109,11 @@ double GeometricRotations::Turn::unrounded(double a, double b) const { return st
 
 double GeometricRotations::Turn::combine(Dtype dtype, double a, double b) {
   if (is_identity()) return round_to(dtype, a);
-  // With u = 2^-53: sin_cos is within 1.1 ULP <= 2.2 u of each; the product b sin, the sum and the product with the factor round once
-  // each. So the error is at most (2.2 + 1 + 1 + 1) u M + factor_error M, M = factor (|a cos| + |b sin|), to first order; 16 u M leaves room for the
-  // second, for the roundings in M and in the interval's own ends, which are u M. The phase is within |p| 2^-192 turn, which moves
-  // sin and cos by less than |p| 2^-189. Underflow adds 2^-1074 at three places.
+  // With u = 2^-53: sin_cos is within 2 ULP <= 4 u of each; the product b sin, the sum and the product with the factor
+  // round once each. So the error is at most (4 + 1 + 1 + 1) u M + factor_error M, M = factor (|a cos| + |b sin|), to
+  // first order; 16 u M leaves room for the second, for the roundings in M and in the interval's own ends, which are u
+  // M. The phase is within |p| 2^-192 turn, which moves sin and cos by less than |p| 2^-189. Underflow adds 2^-1074 at
+  // three places.
   const double product = b * cheap_.sin;
   const double inner = std::fma(a, cheap_.cos, product);
   const double value = factor_ * inner;

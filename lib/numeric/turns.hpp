@@ -28,8 +28,8 @@ std::vector<Turns> geometric_turns(double base, std::int64_t numerator, std::int
 /// The phase frequency * position mod 1 turn, within |position| * 2^-192 turn. Any position.
 Turns phase_at(const Turns& frequency, std::int64_t position);
 
-/// sin and cos of a phase, each within 1.1 ULP of float64 (the library's sin and cos at 0.55 ULP or better, plus one
-/// rounding).
+/// sin and cos of a phase, each within 2 ULP of float64: the C library's sin and cos, which assumed_bounds_test.cpp
+/// holds to 1 ULP up to pi/4, and one rounding, where the result may be in the binade below.
 SinCos sin_cos(const Turns& phase);
 
 }  // namespace sextant

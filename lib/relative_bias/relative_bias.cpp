@@ -48,8 +48,9 @@ std::int64_t border_by_powers(const Curve& curve, std::int64_t k, std::int64_t s
   return at_least;
 }
 
-// ceil(E (d/E)^(k/s)), or nothing while the approximation reaches over an integer. The logarithm is below 53 ln 2 < 37 and errs by 2^8 + 1 spacings
-// of itself, which exp makes a relative error below 2^14; with exp's own and four operations below 2^15.
+// ceil(E (d/E)^(k/s)), or nothing while the approximation reaches over an integer. With e = spacing_at_one and the
+// bounds of wide.hpp: the logarithm is below 53 ln 2 < 37 and errs by 37 2^7 e and by e for the quotient, which exp
+// makes a relative error below 2^13 e; with exp's own, (2^5 37 + 2^6) e, and four operations below 2^14 e.
 template <class Real>
 std::optional<std::int64_t> border_by_logarithm(const Curve& curve, std::int64_t k, std::int64_t s) {
   const Real real = exp(Real(log(Real(Real(curve.furthest) / curve.exact)) * k / s)) * curve.exact;

@@ -217,6 +217,27 @@ TEST_P(CertifiedRopeOn, IsTheOraclesNearestValueForTheAdjointAndClockwise) {
   }
 }
 
+// Near a tie by less than frequencies were once known to: the ends of YaRN's ramp are doubles beside each other, so
+// that the ramp is known to 2^-50 of what its ends are. x is by lattice reduction.
+TEST_P(CertifiedRopeOn, EqualsTheOracleWhereTheRampIsAStep) {
+  const Rope encoding = rope_of(
+      R"("head_dim":8,"pairing":"interleaved","rope_scaling":{"rope_type":"yarn","factor":4,"original_max_position_embeddings":4096,
+         "beta_slow":65.189864690440317,"beta_fast":65.189864690440331,"truncate":false,"attention_factor":1})");
+  const std::int64_t position = (std::int64_t{1} << 53) - 1;
+  const double first = 5719963280746874;
+  const double second = -5215549463402181;
+  Tensor x = Tensor::zeros(Dtype::float64, {1, 1, 1, 8});
+  x.set(2, first);
+  x.set(3, second);
+  const Tensor y = RopeEncoder(encoding).rotate(x, std::vector<std::int64_t>{position});
+  const PairOracle::Values truth =
+      PairOracle(encoding).rotated(Dtype::float64, position, 1, position + 1, first, second);
+  EXPECT_EQ(y.at(2), truth.first);
+  EXPECT_EQ(y.at(3), truth.second);
+  EXPECT_TRUE(truth.first == -7660207661778329 || truth.second == -7660207661778329)
+      << "another pair than the one that was found";
+}
+
 // A NaN of each payload and sign, as either of a pair whose other is a number.
 TEST_P(CertifiedRopeOn, MakesCanonicalNaNOfAny) {
   const RopeEncoder encoder(rope_of(R"("head_dim":64,"partial_rotary_factor":1)"));

@@ -11,19 +11,17 @@ namespace {
 
 using boost::multiprecision::cpp_int;
 
-// The error of w/(2 pi) is relative, 2^(41 - bits), so whole turns cost precision: below 2^(bits - 241) radians it stays below 2^-200.
+// The nearest multiples of 2^-192 turn, or nothing where a frequency is not known to 2^-200 turn: whole turns cost
+// precision, and so does a ramp whose ends lie close together. Besides the error of w there are those of pi and two
+// operations, (2^9 + 3) e of the quotient.
 template <class Real>
-bool reaches(const std::vector<Real>& radians) {
-  const Real limit = ldexp(Real(1), bits_of<Real>() - 241);
-  return std::ranges::all_of(radians, [&](const Real& w) { return w < limit; });
-}
-
-template <class Real>
-std::vector<Turns> turns_of(const std::vector<Real>& radians) {
+std::optional<std::vector<Turns>> turns_of(const std::vector<Approximation<Real>>& radians) {
   const Real unit = ldexp(Real(1), 192) / boost::math::constants::two_pi<Real>();
+  const Real limit = ldexp(Real(1), -200);
   std::vector<Turns> turns;
   turns.reserve(radians.size());
-  for (const Real& w : radians) {
+  for (const auto& [w, error] : radians) {
+    if (!(error + w * ldexp(spacing_at_one<Real>(), 10) < limit)) return std::nullopt;
     turns.emplace_back(Turns(cpp_int(round(w * unit)) & ((cpp_int(1) << 192) - 1)));
   }
   return turns;
@@ -80,11 +78,9 @@ std::optional<Ratio> rational_factor(const RopeScaling& scaling) {
 std::vector<Turns> rope_turns(const Rope& encoding, std::int64_t length) {
   const auto turns = until_decided([&]<class Real>() -> std::optional<std::vector<Turns>> {
     const WideFrequencies<Real> frequencies(encoding, length);
-    if (!frequencies.decided()) return std::nullopt;
-    const std::vector<Real> radians = frequencies.all_radians();
-    return reaches(radians) ? std::optional(turns_of(radians)) : std::nullopt;
+    return frequencies.decided() ? turns_of(frequencies.all_radians()) : std::nullopt;
   });
-  if (!turns) throw std::domain_error("yarn: an end of the ramp lies too near a whole number to tell its side");
+  if (!turns) throw std::domain_error("rope_turns: 5000 bits do not tell a frequency");
   return *turns;
 }
 

@@ -16,8 +16,8 @@ namespace sextant {
 /// `length` matters to dynamic and longrope only. Each is within 2^-192 turn of the real number: the working precision
 /// leaves an error below 2^-200 turn before the one rounding to a multiple of 2^-192, which adds half of that.
 /// Domain: an encoding that passes validate.
-/// @throws std::domain_error if an end of YaRN's ramp lies so near a whole number that 5000 bits do not tell its side,
-/// which no real number here does (reference/rope_scaling.hpp, "Ties").
+/// @throws std::domain_error if 5000 bits do not do, as where an end of YaRN's ramp lies nearer to a whole number than
+/// that tells, which no real number here does (reference/rope_scaling.hpp, "Ties").
 std::vector<Turns> rope_turns(const Rope& encoding, std::int64_t length);
 
 /// numerator / denominator, both exact doubles.

@@ -69,29 +69,28 @@ TEST_P(RopeTurns, AttentionFactorIsTheOracles) {
 INSTANTIATE_TEST_SUITE_P(
     Rules, RopeTurns,
     testing::Values(
-        Case{"default", rope(R"("head_dim":128)")},                                                           //
-        Case{"rotary_dim 2", rope(R"("head_dim":64,"rotary_dim":2)")},                                        //
-        Case{"base 1", rope(R"("head_dim":6,"rope_theta":1)")},                                               //
-        Case{"base near 1", rope(R"("head_dim":64,"rope_theta":1.0000000000000002)")},                        //
-        Case{"huge base", rope(R"("head_dim":26,"rope_theta":1e308)")},                                       //
-        Case{"odd base", rope(R"("head_dim":34,"rope_theta":77777.25)")},                                     //
-        Case{"spread", rope(R"("head_dim":64,"rotary_dim":16,"rotary_layout":"spread")")},                    //
-        Case{"wide", rope(R"("head_dim":4096)")},                                                             //
-        Case{"linear", scaled(R"("head_dim":64)", R"({"rope_type":"linear","factor":8})")},                   //
-        Case{"linear 1", scaled(R"("head_dim":2)", R"({"rope_type":"linear","factor":1})")},                  //
-        Case{"linear 1e308", scaled(R"("head_dim":8)", R"({"rope_type":"linear","factor":1e308})")},          //
-        Case{"ntk", scaled(R"("head_dim":64)", R"({"rope_type":"ntk","factor":8})")},                         //
-        Case{"ntk of 4", scaled(R"("head_dim":4,"rope_theta":1)", R"({"rope_type":"ntk","factor":1.1})")},    //
-        Case{"ntk 1", scaled(R"("head_dim":64)", R"({"rope_type":"ntk","factor":1})")},                       //
-        Case{"dynamic",
-             scaled(R"("head_dim":64)", R"({"rope_type":"dynamic","factor":2,"original_max_position_embeddings":2048})")},
+        Case{"default", rope(R"("head_dim":128)")},                                                         //
+        Case{"rotary_dim 2", rope(R"("head_dim":64,"rotary_dim":2)")},                                      //
+        Case{"base 1", rope(R"("head_dim":6,"rope_theta":1)")},                                             //
+        Case{"base near 1", rope(R"("head_dim":64,"rope_theta":1.0000000000000002)")},                      //
+        Case{"huge base", rope(R"("head_dim":26,"rope_theta":1e308)")},                                     //
+        Case{"odd base", rope(R"("head_dim":34,"rope_theta":77777.25)")},                                   //
+        Case{"spread", rope(R"("head_dim":64,"rotary_dim":16,"rotary_layout":"spread")")},                  //
+        Case{"wide", rope(R"("head_dim":4096)")},                                                           //
+        Case{"linear", scaled(R"("head_dim":64)", R"({"rope_type":"linear","factor":8})")},                 //
+        Case{"linear 1", scaled(R"("head_dim":2)", R"({"rope_type":"linear","factor":1})")},                //
+        Case{"linear 1e308", scaled(R"("head_dim":8)", R"({"rope_type":"linear","factor":1e308})")},        //
+        Case{"ntk", scaled(R"("head_dim":64)", R"({"rope_type":"ntk","factor":8})")},                       //
+        Case{"ntk of 4", scaled(R"("head_dim":4,"rope_theta":1)", R"({"rope_type":"ntk","factor":1.1})")},  //
+        Case{"ntk 1", scaled(R"("head_dim":64)", R"({"rope_type":"ntk","factor":1})")},                     //
+        Case{"dynamic", scaled(R"("head_dim":64)",
+                               R"({"rope_type":"dynamic","factor":2,"original_max_position_embeddings":2048})")},
         Case{"dynamic 1",
              scaled(R"("head_dim":8)", R"({"rope_type":"dynamic","factor":1,"original_max_position_embeddings":1})")},
         Case{"yarn", scaled(R"("head_dim":128,"rope_theta":1000000)", yarn(R"(32768,"factor":4)"))},
         Case{"yarn, not truncated",
              scaled(R"("head_dim":128,"rope_theta":1000000)", yarn(R"(32768,"factor":4,"truncate":false)"))},
-        Case{"yarn, DeepSeek",
-             scaled(R"("head_dim":64)", yarn(R"(4096,"factor":40,"mscale":1,"mscale_all_dim":1)"))},
+        Case{"yarn, DeepSeek", scaled(R"("head_dim":64)", yarn(R"(4096,"factor":40,"mscale":1,"mscale_all_dim":1)"))},
         Case{"yarn, two mscales",
              scaled(R"("head_dim":64)", yarn(R"(4096,"factor":40,"mscale":0.707,"mscale_all_dim":1.25)"))},
         Case{"yarn, gpt-oss",
@@ -100,7 +99,20 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"yarn, ends below 0", scaled(R"("head_dim":8)", yarn(R"(1,"factor":4)"))},
         Case{"yarn, ends below 0, not truncated", scaled(R"("head_dim":8)", yarn(R"(1,"factor":4,"truncate":false)"))},
         Case{"yarn, ends reversed", scaled(R"("head_dim":8)", yarn(R"(4503599627370496,"factor":4)"))},
-        Case{"yarn, base near 1", scaled(R"("head_dim":8,"rope_theta":1.0000000000000002)", yarn(R"(4096,"factor":4)"))},
+        Case{"yarn, base near 1",
+             scaled(R"("head_dim":8,"rope_theta":1.0000000000000002)", yarn(R"(4096,"factor":4)"))},
+        Case{
+            "yarn, ends a double apart",
+            scaled(
+                R"("head_dim":8)",
+                yarn(
+                    R"(4096,"factor":4,"beta_slow":65.189864690440317,"beta_fast":65.189864690440331,"truncate":false)"))},
+        Case{"yarn, ends a double apart, large factor",
+             scaled(R"("head_dim":64)",
+                    yarn(R"(4096,"factor":1e30,"beta_slow":7.5,"beta_fast":7.500000000000001,"truncate":false)"))},
+        Case{"yarn, ends a double apart, huge base",
+             scaled(R"("head_dim":8,"rope_theta":1.7e308)",
+                    yarn(R"(4096,"factor":4,"beta_slow":0.001,"beta_fast":0.0010000000000000002,"truncate":false)"))},
         Case{"yarn, factor 1", scaled(R"("head_dim":64)", yarn(R"(4096,"factor":1,"mscale":0.5,"mscale_all_dim":2)"))},
         Case{"yarn, attention factor", scaled(R"("head_dim":64)", yarn(R"(4096,"factor":3,"attention_factor":1.25)"))},
         Case{"llama3", scaled(R"("head_dim":128,"rope_theta":500000)",
@@ -109,6 +121,15 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"llama3 1", scaled(R"("head_dim":64)",
                                 R"({"rope_type":"llama3","factor":1,"original_max_position_embeddings":1,
                                     "low_freq_factor":0.5,"high_freq_factor":0.75})")},
+        Case{"llama3, borders a double apart",
+             scaled(R"("head_dim":16,"rope_theta":500000)",
+                    R"({"rope_type":"llama3","factor":8,"original_max_position_embeddings":8192,
+                                    "low_freq_factor":1,"high_freq_factor":1.0000000000000002})")},
+        // The two doubles around the turns of pair 3.
+        Case{"llama3, borders around a pair",
+             scaled(R"("head_dim":8,"rope_theta":16)",
+                    R"({"rope_type":"llama3","factor":1e300,"original_max_position_embeddings":8192,
+                                    "low_freq_factor":162.97466172610083,"high_freq_factor":162.97466172610086})")},
         Case{"longrope", scaled(R"("head_dim":8)",
                                 R"({"rope_type":"longrope","factor":32,"original_max_position_embeddings":4096,
                                     "short_factor":[1,1,1.05,1.1],"long_factor":[1,1.5,2.25,4]})")},

@@ -68,16 +68,20 @@ template <class Real>
 WideRotation<Real> wide_rotation(const OpenPair& open) {
   const WideFrequencies<Real> frequencies(*open.encoding, open.length);
   if (!frequencies.decided()) return {{0, 0}, 1, 1};  // all that is known of a sine and a cosine
-  const Real angle = frequencies.radians(open.pair) * open.position;
+  const Approximation<Real> frequency = frequencies.radians(open.pair);
+  const Real angle = frequency.value * open.position;
   // Whole turns are taken off at full precision, so that the quotient inside wide_sin_cos stays small.
   const Real& two_pi = boost::math::constants::two_pi<Real>();
   const WideSinCos<Real> turn = wide_sin_cos(Real(angle - round(angle / two_pi) * two_pi));
-  // The frequency errs by 2^(40 - bits) of itself, the two products and the quotient by a few units: below 2^(44 - bits) |angle|. sin and cos
-  // of what is left err by a few units of themselves, and by 2^(16 - bits) where multiples of pi/2 are taken off: below pi/4 there are none, so
-  // that the sine of a small angle, of which there are as small as 2^-2048, is known relative to itself.
-  const Real of_angle = ldexp(abs(angle), 44 - bits_of<Real>());
-  const Real absolute = ldexp(Real(1), 24 - bits_of<Real>());
-  return {turn, abs(angle) < 0.5 ? Real(2 * of_angle) : Real(of_angle + absolute), of_angle + absolute};
+  // With e = spacing_at_one and the bounds of wide.hpp. The angle errs by that of the frequency, |position| times, by
+  // the product's e, and by pi's 2^9 e and three operations where turns are taken off. What is left is at most pi, so
+  // that wide_sin_cos errs by 2^13 e; where the angle is below 1/2 nothing is taken off, and the sine, of which there
+  // are some as small as 2^-2048, is known relative to itself.
+  const Real e = spacing_at_one<Real>();
+  const Real of_angle =
+      frequency.error * std::fabs(static_cast<double>(open.position)) * (1 + e) + abs(angle) * ldexp(e, 10);
+  const Real absolute = ldexp(e, 13);
+  return {turn, abs(angle) < 0.5 ? of_angle : Real(of_angle + absolute), of_angle + absolute};
 }
 
 template <class Real>

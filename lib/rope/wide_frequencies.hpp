@@ -5,6 +5,7 @@
 #include <limits>
 #include <vector>
 
+#include "lib/numeric/correct_rounding.hpp"
 #include "lib/numeric/wide.hpp"
 #include "lib/spec/rope.hpp"
 
@@ -15,12 +16,32 @@ constexpr int bits_of() {
   return std::numeric_limits<Real>::digits;
 }
 
-/// The frequencies of an encoding in a call of one length, in radians per position, at the precision of Real: relative
-/// error below 2^(40 - bits_of<Real>()) for the widths that a spec allows. Whoever uses one calls fill_wide_constants() before.
+/// The frequencies of an encoding in a call of one length, in radians per position, each with the bound of its error,
+/// at the precision of Real. Whoever uses one calls fill_wide_constants() before.
 ///
 /// Write n for the width of the frequencies (rotary_dim; head_dim when spread), s = factor,
 /// L = original_max_position_embeddings, l for the length; w_i = rope_theta^(-2i/n). References in
 /// lib/spec/rope_scaling.hpp.
+///
+/// The bounds, with e = spacing_at_one<Real>() and those of Boost's functions in wide.hpp:
+///
+/// 1. w_i is exp of -(2i/n ln theta + 2i/(n-2) ln stretch), whose magnitude is at most 710 + 710 + 53 ln 2 < 2^11. The
+///    logarithms and four operations err by 2^11 (2^7 + 4) e, that of a stretch near 1, whose own rounding counts
+///    absolutely, by 3 e more: exp makes 2^19 e of it, relatively, and adds (2^5 2^11 + 2^6) e. As the i-th power of one
+///    ratio, i < 2^19: the same but for exp's constant and the product, which count i times: 2^19 (2^6 + 1) e. In all
+///    below 2^26 e = relative_error.
+/// 2. An end of YaRN's ramp is n ln(L/(2 pi b)) / (2 ln theta). The quotient errs by (2^9 + 3) e of itself, its
+///    logarithm, at most 2^11, by that and by 2^11 2^7 e; with the other logarithm and three operations,
+///    2^11 (2^7 + 4) e, below 2^20 e n / (2 ln theta) = end_error. Rounded outward, an end is exact once no integer lies
+///    that near. Clipping keeps the error.
+/// 3. The ramp is g = (i - low) / (high - low) over an interval of length D. With both ends off by at most d,
+///    g' - g = (dn - g dD) / (D + dD), |dn| <= d, |dD| <= 2 d, so that |g' - g| <= (1 + 2 |g|) d / (D - 2 d). D may be
+///    as small as 2^-63 and less, where beta_slow is the double beside beta_fast. That the ends are told apart at all
+///    asks for D > 2 d.
+/// 4. Llama 3's ramp is (t - low) / (high - low), t = L w / (2 pi) within relative_error + (2^9 + 3) e of itself, two
+///    roundings beside. Here D is as small as 2^-53 high.
+/// 5. A ramp is clamped to [0, 1] with both ends of its interval, so that pairs outside of it are exact. Its error
+///    counts w (1 - 1/s) times in w ((1 - share)/s + share); the other operations err by 6 e of the whole.
 template <class Real>
 class WideFrequencies {
  public:
@@ -39,15 +60,15 @@ class WideFrequencies {
     if (const auto* yarn = std::get_if<YarnScaling>(&encoding.rope_scaling)) find_ramp(*yarn);
   }
 
-  /// Whether the precision tells both ends of YaRN's ramp; the frequencies mean nothing where it does not.
+  /// Whether the precision tells the ends of YaRN's ramp; the frequencies mean nothing where it does not.
   bool decided() const { return decided_; }
 
   /// The frequency of one pair.
-  Real radians(std::int64_t pair) const { return scaled(pair, exp(-log_step_ * pair)); }
+  Approximation<Real> radians(std::int64_t pair) const { return scaled(pair, exp(-log_step_ * pair)); }
 
-  /// Those of all pairs, from powers of one ratio: n/2 roundings are 20 bits of the 40 allowed.
-  std::vector<Real> all_radians() const {
-    std::vector<Real> list;
+  /// Those of all pairs.
+  std::vector<Approximation<Real>> all_radians() const {
+    std::vector<Approximation<Real>> list;
     list.reserve(static_cast<std::size_t>(pairs(encoding_)));
     const Real ratio = exp(-log_step_);
     Real power = 1;
@@ -59,6 +80,8 @@ class WideFrequencies {
   }
 
  private:
+  static Real relative_error() { return ldexp(spacing_at_one<Real>(), 26); }
+
   // rope_theta becomes rope_theta s^(n/(n-2)): ln w_i falls by another 2i/(n-2) ln s.
   void stretch(const Real& factor) { log_step_ += log(factor) * 2 / (width_ - 2); }
 
@@ -68,54 +91,81 @@ class WideFrequencies {
     return log(wavelength) * width_ / (2 * log_theta_);
   }
 
-  // c(b) errs by the few units of its logarithms, magnified by at most n / ln rope_theta < 2^73.
-  static bool is_off_integers(const Real& value) {
-    return abs(value - round(value)) > ldexp(abs(value) + 1, 120 - bits_of<Real>());
-  }
-
-  // low = max(c(beta_fast), 0), high = min(c(beta_slow), n - 1), rounded outward when `truncate`, then kept apart.
+  // low = max(c(beta_fast), 0), high = min(c(beta_slow), n - 1), rounded outward when `truncate`, then kept apart. Ends
+  // that are not rounded are never equal: c(b) is no integer, as pi would be algebraic.
   void find_ramp(const YarnScaling& yarn) {
     Real low = correction(yarn, yarn.beta_fast);
     Real high = correction(yarn, yarn.beta_slow);
-    if (yarn.truncate == Truncate::yes) {
+    const bool whole = yarn.truncate == Truncate::yes;
+    end_error_ = ldexp(spacing_at_one<Real>(), 20) * width_ / (2 * log_theta_);
+    if (whole) {
+      const auto is_off_integers = [&](const Real& end) { return abs(end - round(end)) > end_error_; };
       decided_ = is_off_integers(low) && is_off_integers(high);
       low = floor(low);
       high = ceil(high);
+      end_error_ = 0;
     }
     low_ = std::max(low, Real(0));
     high_ = std::min(high, Real(width_ - 1));
-    if (low_ == high_) high_ += Real(1) / 1000;
+    if (whole && low_ == high_) high_ += Real(1) / 1000;
+    decided_ = decided_ && abs(high_ - low_) > 2 * end_error_;
   }
 
-  static Real clamped_to_unit(const Real& value) { return std::clamp(value, Real(0), Real(1)); }
+  static Approximation<Real> clamped_to_unit(const Approximation<Real>& x) {
+    const auto clamped = [](const Real& value) { return std::clamp(value, Real(0), Real(1)); };
+    const Real value = clamped(x.value);
+    return {value, std::max(Real(clamped(x.value + x.error) - value), Real(value - clamped(x.value - x.error)))};
+  }
+
+  Approximation<Real> yarn_ramp(std::int64_t pair) const {
+    const Real ramp = (pair - low_) / (high_ - low_);
+    const Real magnitude = 1 + abs(ramp);
+    return clamped_to_unit({ramp, 2 * magnitude * end_error_ / (abs(high_ - low_) - 2 * end_error_) +
+                                      magnitude * 4 * spacing_at_one<Real>()});
+  }
+
+  Approximation<Real> llama3_ramp(const Llama3Scaling& llama3, const Real& w) const {
+    // L w/(2 pi) is the number of turns within L; its two borders make the three bands of Meta's code.
+    const Real turns = llama3.original_max_position_embeddings * w / boost::math::constants::two_pi<Real>();
+    const Real low = llama3.low_freq_factor;
+    const Real length = llama3.high_freq_factor - low;
+    const Real ramp = (turns - low) / length;
+    return clamped_to_unit({ramp, 2 * turns * relative_error() / length + abs(ramp) * 4 * spacing_at_one<Real>()});
+  }
 
   // w ((1 - share)/s + share): all of w at share 1, w/s at 0.
-  static Real blend(const Real& w, const Real& share, double factor) { return w * ((1 - share) / factor + share); }
+  static Approximation<Real> blend(const Real& w, const Approximation<Real>& share, double factor) {
+    const Real value = w * ((1 - share.value) / factor + share.value);
+    return {value, w * (share.error + 2 * spacing_at_one<Real>()) + 2 * value * relative_error()};
+  }
 
-  Real scaled(std::int64_t pair, const Real& w) const {
+  static Approximation<Real> precisely(const Real& value) { return {value, 2 * value * relative_error()}; }
+
+  Approximation<Real> scaled(std::int64_t pair, const Real& w) const {
     struct Rule {
       const WideFrequencies& all;
       std::int64_t pair;
       const Real& w;
 
-      Real operator()(const DefaultScaling&) const { return w; }
-      Real operator()(const LinearScaling& linear) const { return w / linear.factor; }
-      Real operator()(const NtkScaling&) const { return w; }
-      Real operator()(const DynamicScaling&) const { return w; }
-      Real operator()(const YarnScaling& yarn) const {
-        return blend(w, 1 - clamped_to_unit((pair - all.low_) / (all.high_ - all.low_)), yarn.factor);
+      Approximation<Real> operator()(const DefaultScaling&) const { return precisely(w); }
+      Approximation<Real> operator()(const LinearScaling& linear) const { return precisely(w / linear.factor); }
+      Approximation<Real> operator()(const NtkScaling&) const { return precisely(w); }
+      Approximation<Real> operator()(const DynamicScaling&) const { return precisely(w); }
+      Approximation<Real> operator()(const YarnScaling& yarn) const {
+        const Approximation<Real> ramp = all.yarn_ramp(pair);
+        return blend(w, {1 - ramp.value, ramp.error}, yarn.factor);
       }
-      Real operator()(const LongropeScaling& longrope) const {
+      Approximation<Real> operator()(const LongropeScaling& longrope) const {
         const bool beyond = all.length_ > longrope.original_max_position_embeddings;
-        return w / (beyond ? longrope.long_factor : longrope.short_factor).at(static_cast<std::size_t>(pair));
+        return precisely(w /
+                         (beyond ? longrope.long_factor : longrope.short_factor).at(static_cast<std::size_t>(pair)));
       }
-      Real operator()(const Llama3Scaling& llama3) const {
-        // L w/(2 pi) is the number of turns within L; its two borders make the three bands of Meta's code.
-        const Real turns = llama3.original_max_position_embeddings * w / boost::math::constants::two_pi<Real>();
-        const Real low = llama3.low_freq_factor;
-        return blend(w, clamped_to_unit((turns - low) / (llama3.high_freq_factor - low)), llama3.factor);
+      Approximation<Real> operator()(const Llama3Scaling& llama3) const {
+        return blend(w, all.llama3_ramp(llama3, w), llama3.factor);
       }
-      Real operator()(const ProportionalScaling& proportional) const { return w / proportional.factor; }
+      Approximation<Real> operator()(const ProportionalScaling& proportional) const {
+        return precisely(w / proportional.factor);
+      }
     };
     return std::visit(Rule{*this, pair, w}, encoding_.rope_scaling);
   }
@@ -127,6 +177,7 @@ class WideFrequencies {
   Real log_step_;
   Real low_ = 0;
   Real high_ = 0;
+  Real end_error_ = 0;
   bool decided_ = true;
 };
 

@@ -8,9 +8,10 @@
 namespace sextant {
 namespace {
 
-// One attempt in W of `bits` bits, in units of 2^-bits. log(base), at most 710, times an exponent of at most 1: the exponential errs by less than
-// 2^12 of itself. |position| <= 2^54 and w <= 1: the angle errs by 2^66, its reduction by 2^57, its sine by that and 2^14 of its own. 2^72 covers
-// all of it and the product with the scale.
+// One attempt in W, with e = spacing_at_one and the bounds of wide.hpp. The exponent is at most 710 = log(base): its
+// error, 710 (2^7 + 3) e, and that of exp, (2^5 710 + 2^6) e, make a relative one of w below 2^17 e. |position| <= 2^54
+// and w <= 1: the angle errs by 2^72 e, its sine by that and (2^12 + 2^10 2^54) e more. 2^74 e covers all of it and the
+// product with the scale.
 template <class W>
 std::optional<double> attempt(Dtype dtype, const Sinusoidal& encoding, std::int64_t pair, std::int64_t position, Component component) {
   const bool by_dim = encoding.denominator == Denominator::dim;
@@ -18,7 +19,7 @@ std::optional<double> attempt(Dtype dtype, const Sinusoidal& encoding, std::int6
   const std::int64_t denominator = by_dim ? encoding.dim : encoding.dim / 2 - 1;
   const W frequency = pair == 0 ? W(1) : W(exp(-log(W(encoding.base)) * numerator / denominator));
   const WideSinCos<W> unit = wide_sin_cos(W(frequency * position));
-  const W error = ldexp(W(std::fabs(encoding.scale)), 72 - std::numeric_limits<W>::digits);
+  const W error = std::fabs(encoding.scale) * ldexp(spacing_at_one<W>(), 74);
   return rounded_alike(dtype, Approximation<W>{(component == Component::sin ? unit.sin : unit.cos) * encoding.scale, error});
 }
 
