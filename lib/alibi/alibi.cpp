@@ -11,6 +11,7 @@
 #include "lib/numeric/correct_rounding.hpp"
 #include "lib/numeric/exact_sum.hpp"
 #include "lib/numeric/parallel.hpp"
+#include "lib/numeric/standard_arithmetic.hpp"
 #include "lib/numeric/targets.hpp"
 
 namespace sextant {
@@ -50,6 +51,7 @@ bool AlibiEncoder::is_whole(const Slope& slope) { return slope.numerator % slope
 
 AlibiEncoder::AlibiEncoder(const Alibi& encoding) : encoding_(checked(encoding)) {
   target_in_use();  // before the first dispatch
+  const StandardArithmetic arithmetic;
   fill_wide_constants();
   for (std::int64_t head = 0; head < encoding.num_heads; ++head) {
     const Exponent exponent = exponent_of(encoding.num_heads, head);
@@ -99,6 +101,7 @@ double AlibiEncoder::product(const Slope& slope, std::int64_t factor, Dtype dtyp
 }
 
 double AlibiEncoder::slope(std::int64_t head, Dtype dtype) const {
+  const StandardArithmetic arithmetic;
   return product(slopes_.at(static_cast<std::size_t>(head)), 1, dtype);
 }
 

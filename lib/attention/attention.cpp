@@ -11,6 +11,7 @@
 #include "lib/attention/blocks.hpp"
 #include "lib/attention/softmax_rows.hpp"
 #include "lib/numeric/checks.hpp"
+#include "lib/numeric/standard_arithmetic.hpp"
 #include "lib/rope/rope.hpp"
 #include "lib/rope_nd/rope_nd.hpp"
 #include "lib/xpos/xpos.hpp"
@@ -196,6 +197,7 @@ DotProductAttention::DotProductAttention(DotProductAttention&&) noexcept = defau
 DotProductAttention& DotProductAttention::operator=(DotProductAttention&&) noexcept = default;
 
 Tensor DotProductAttention::attend(const AttentionInputs& inputs) const {
+  const StandardArithmetic arithmetic;
   check_inputs(encoding_, inputs);
   Tensor kept[3];
   const Tensor* q = &in_arithmetic(inputs.q, kept[0]);

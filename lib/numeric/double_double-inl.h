@@ -1,8 +1,10 @@
-// Double-double arithmetic for one Highway target: included inside HWY_NAMESPACE by a file that is compiled once per target.
+// Double-double arithmetic for one Highway target: included inside HWY_NAMESPACE by a file that is compiled once per
+// target.
 //
-// A number is the unevaluated sum high + low, normal if |low| <= u |high|, u = 2^-53. Bounds are in units of u^2 = 2^-106, to first order;
-// whoever chains them leaves a margin for the rest. Rounding is to nearest and -ffp-contract is off. The bounds hold while no product of
-// two highs overflows or falls below 2^-968 (where its low part would be subnormal): callers state why theirs do not.
+// A number is the unevaluated sum high + low, normal if |low| <= u |high|, u = 2^-53. Bounds are in units of u^2 =
+// 2^-106, to first order; whoever chains them leaves a margin for the rest. Rounding is to nearest, with subnormals
+// (standard_arithmetic.hpp), and -ffp-contract is off. The bounds hold while no product of two highs overflows or falls
+// below 2^-968 (where its low part would be subnormal): callers state why theirs do not.
 
 #if defined(SEXTANT_LIB_NUMERIC_DOUBLE_DOUBLE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef SEXTANT_LIB_NUMERIC_DOUBLE_DOUBLE_INL_H_
@@ -12,6 +14,8 @@
 #endif
 
 #include <hwy/highway.h>
+
+#include "lib/numeric/standard_arithmetic.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace sextant::HWY_NAMESPACE {

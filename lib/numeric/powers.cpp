@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "lib/numeric/standard_arithmetic.hpp"
 #include "lib/numeric/wide.hpp"
 
 namespace sextant {
@@ -14,6 +15,7 @@ namespace {
 using W = Wide<256>;
 
 BinaryPowers make() {
+  const StandardArithmetic arithmetic;
   fill_wide_constants();
   const W ratio = exp(W(boost::math::constants::ln_two<W>() / BinaryPowers::points));
   BinaryPowers powers{};
@@ -35,6 +37,7 @@ PowerRates::PowerRates(std::vector<Turns> fixed, std::vector<double> rates) : fi
 }
 
 PowerRates::PowerRates(std::span<const PowerScale> of_one_position) {
+  const StandardArithmetic arithmetic;
   fill_wide_constants();
   const W& ln_two = boost::math::constants::ln_two<W>();
   std::vector<Turns> fixed;

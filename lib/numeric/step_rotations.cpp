@@ -1,5 +1,6 @@
 #include "lib/numeric/step_rotations.hpp"
 
+#include "lib/numeric/standard_arithmetic.hpp"
 #include "lib/numeric/targets.hpp"
 #include "lib/numeric/unit_circle.hpp"
 
@@ -44,12 +45,14 @@ HWY_EXPORT(FillStepRotations);
 StepRotations::StepRotations(const FrequencyPieces& frequencies)
     : groups_(frequencies.padded() / FrequencyPieces::lanes * static_cast<std::size_t>(count)) {
   target_in_use();  // before the first dispatch
+  const StandardArithmetic arithmetic;
   HWY_DYNAMIC_DISPATCH(FillStepRotations)(frequencies, nullptr, groups_);
 }
 
 StepRotations::StepRotations(const FrequencyPieces& frequencies, const PowerRates& rates)
     : groups_(frequencies.padded() / FrequencyPieces::lanes * static_cast<std::size_t>(count)) {
   target_in_use();
+  const StandardArithmetic arithmetic;
   HWY_DYNAMIC_DISPATCH(FillStepRotations)(frequencies, &rates, groups_);
 }
 

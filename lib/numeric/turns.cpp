@@ -3,6 +3,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "lib/numeric/standard_arithmetic.hpp"
 #include "lib/numeric/wide.hpp"
 
 namespace sextant {
@@ -22,6 +23,7 @@ constexpr double two_pi_low = 2.4492935982947064e-16;
 std::vector<Turns> geometric_turns(double base, std::int64_t numerator, std::int64_t denominator, std::int64_t count) {
   if (!(base >= 1) || std::isinf(base)) throw std::invalid_argument("geometric_turns: base must be finite and at least 1");
   if (count > 1 && denominator <= 0) throw std::invalid_argument("geometric_turns: denominator must be positive");
+  const StandardArithmetic arithmetic;
   fill_wide_constants();
   // w_{i+1} = ratio w_i: one exponential for all of them.
   const W ratio = count > 1 ? W(exp(-log(W(base)) * numerator / denominator)) : W(1);

@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "lib/numeric/standard_arithmetic.hpp"
 #include "lib/numeric/wide.hpp"
 
 namespace sextant {
@@ -25,6 +26,7 @@ Split split(const W& value) {
 // The first eighth of the circle by powers of one rotation, each product within a few 2^-256 of the last; the rest by symmetry, so that
 // the quarters are exact.
 UnitCircle make() {
+  const StandardArithmetic arithmetic;
   fill_wide_constants();
   constexpr std::size_t eighth = UnitCircle::points / 8;
   constexpr std::size_t quarter = UnitCircle::points / 4;

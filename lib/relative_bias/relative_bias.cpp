@@ -11,6 +11,7 @@
 #include "lib/numeric/exact_columns.hpp"
 #include "lib/numeric/exact_sum.hpp"
 #include "lib/numeric/parallel.hpp"
+#include "lib/numeric/standard_arithmetic.hpp"
 #include "lib/numeric/table_rows.hpp"
 #include "lib/numeric/targets.hpp"
 
@@ -129,6 +130,7 @@ void add_by_distance(const Range& range, std::span<const std::int64_t> query_pos
 }  // namespace
 
 RelativeBiasEncoder::RelativeBiasEncoder(const RelativeBias& encoding) : encoding_(checked(encoding)) {
+  const StandardArithmetic arithmetic;
   const std::int64_t exact = directed_buckets(encoding) / 2;
   const std::int64_t steps = directed_buckets(encoding) - exact;
   for (std::int64_t step = 1; step < steps; ++step) borders_.push_back(border({exact, encoding.max_distance}, step, steps));

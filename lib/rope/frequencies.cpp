@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "lib/numeric/correct_rounding.hpp"
+#include "lib/numeric/standard_arithmetic.hpp"
 #include "lib/rope/wide_frequencies.hpp"
 
 namespace sextant {
@@ -76,6 +77,7 @@ std::optional<Ratio> rational_factor(const RopeScaling& scaling) {
 }  // namespace
 
 std::vector<Turns> rope_turns(const Rope& encoding, std::int64_t length) {
+  const StandardArithmetic arithmetic;
   const auto turns = until_decided([&]<class Real>() -> std::optional<std::vector<Turns>> {
     const WideFrequencies<Real> frequencies(encoding, length);
     return frequencies.decided() ? turns_of(frequencies.all_radians()) : std::nullopt;
@@ -85,6 +87,7 @@ std::vector<Turns> rope_turns(const Rope& encoding, std::int64_t length) {
 }
 
 AttentionFactor attention_factor(const Rope& encoding) {
+  const StandardArithmetic arithmetic;
   fill_wide_constants();
   const std::optional<Ratio> rational = rational_factor(encoding.rope_scaling);
   using Real = Wide<256>;

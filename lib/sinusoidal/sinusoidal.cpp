@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "lib/numeric/standard_arithmetic.hpp"
 #include "lib/numeric/table_rows.hpp"
 #include "lib/numeric/targets.hpp"
 
@@ -48,12 +49,16 @@ void encode_rows(const SinusoidalPlan& plan, const Strip& whole) {
   const std::int64_t step = strip_rows(rows);
   const std::int64_t strips = (rows + step - 1) / step;
   bool decided = true;
-#pragma omp parallel for schedule(static) reduction(&& : decided) if (rows * whole.out.width > 32768)
-  for (std::int64_t i = 0; i < strips; ++i) {
-    Strip strip = whole;
-    strip.first_row = i * step;
-    strip.last_row = std::min(rows, strip.first_row + step);
-    decided = encode_strip(plan, strip) && decided;
+#pragma omp parallel reduction(&& : decided) if (rows * whole.out.width > 32768)
+  {
+    const StandardArithmetic arithmetic;
+#pragma omp for schedule(static)
+    for (std::int64_t i = 0; i < strips; ++i) {
+      Strip strip = whole;
+      strip.first_row = i * step;
+      strip.last_row = std::min(rows, strip.first_row + step);
+      decided = encode_strip(plan, strip) && decided;
+    }
   }
   if (!decided) throw std::domain_error("SinusoidalEncoder: a value stays undecided at 5000 bits");
 }
@@ -67,6 +72,7 @@ Strip strip_of(const Rows& out, Rounding rounding) {
 
 SinusoidalPlan sinusoidal_plan(const Sinusoidal& encoding) {
   target_in_use();  // before the first dispatch
+  const StandardArithmetic arithmetic;
   SinusoidalPlan plan;
   plan.frequencies = FrequencyPieces(frequencies_of(encoding));
   plan.encoding = encoding;
