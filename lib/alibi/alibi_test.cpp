@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "lib/numeric/target_test.hpp"
 #include "lib/numeric/truth_test.hpp"
 #include "reference/alibi.hpp"
 
@@ -55,6 +56,25 @@ TEST(AlibiEncoder, EqualsTheOracleFarAway) {
   const std::int64_t far = std::int64_t{1} << 53;
   const std::vector<std::int64_t> positions{-far, -far + 1, -131071, 0, 65521, 131071, far - 1, far};
   for (const std::int64_t heads : {4, 6, 16}) expect_truth({heads, Mask::symmetric, AlibiForm::distance}, positions, positions);
+}
+
+class AlibiGuardsOn : public OnEveryTarget {};
+SEXTANT_ON_EVERY_TARGET(AlibiGuardsOn);
+
+// The rows of kernels end at positions of 2^52, products in double at factors of 2^53: both sides of each, in whole
+// vectors.
+TEST_P(AlibiGuardsOn, PositionsAndDistancesAtBothEnds) {
+  const std::int64_t row = std::int64_t{1} << 52;
+  for (const auto& [query, first_key] :
+       {std::pair{row, row - 9}, {row + 1, row - 8}, {-row, -row - 8}, {row, -row}, {row, -row - 5}, {2 * row, -9}}) {
+    for (const std::int64_t heads : {4, 6}) {
+      for (const AlibiForm form : {AlibiForm::distance, AlibiForm::key_index}) {
+        const Mask mask = form == AlibiForm::distance ? Mask::symmetric : Mask::causal;
+        expect_truth({heads, mask, form}, {query, query - 1}, from_to(first_key, first_key + 9));
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
 }
 
 TEST(AlibiEncoder, EverySlopeEqualsTheOracle) {

@@ -191,6 +191,49 @@ TEST(XposEncoder, BackwardIsTheAdjoint) {
   }
 }
 
+class XposGuardsOn : public OnEveryTarget {};
+SEXTANT_ON_EVERY_TARGET(XposGuardsOn);
+
+// zeta_0^p = (2/7)^p passes 2^+-60, the quick tier's end, at 33, 2^+-498 and 2^+-499, double-double's, at 276, and
+// 2^+-500, where exponents are held, at 277; slower pairs are then between.
+TEST_P(XposGuardsOn, PowersAtBothEnds) {
+  for (const Dtype dtype : floating_dtypes) {
+    for (const Role role : {Role::query, Role::key}) {
+      Xpos encoding = with(16, role);
+      encoding.scale_base = 1;
+      const std::vector<std::int64_t> positions{-34, -33, 32, 33, 34, 35, -277, -276, 275, 276, 277, 278};
+      const std::vector<std::int64_t> shape{1, std::ssize(positions), 1, 16};
+      expect_truth(encoding, random_tensor(dtype, shape, 9), positions);
+      // Values that such powers bring back into the dtype's range.
+      for (const double sign : {1.0, -1.0}) {
+        Tensor x = random_tensor(dtype, shape, 10);
+        const Format format = format_of(dtype);
+        const double exponent = sign > 0 ? format.max_exponent - 2 : format.min_exponent + 2;
+        for (std::int64_t i = 0; i < x.elements(); ++i) x.set(i, std::ldexp(x.at(i), static_cast<int>(exponent)));
+        expect_truth(encoding, x, positions);
+      }
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+// PairBounds of lib/rope/row-inl.h: |x0| + |x1| in [2^-400, 2^400].
+TEST_P(XposGuardsOn, MagnitudesAtBothEndsOfDoubleDouble) {
+  for (const double end : {0x1p-400, 0x1p400}) {
+    for (const double first : {end / 2, std::nextafter(end, 0.0), end, std::nextafter(end, HUGE_VAL)}) {
+      for (const double second : {0.0, end / 2, -end / 3}) {
+        Tensor x = Tensor::zeros(Dtype::float64, {1, 3, 1, 16});
+        for (std::int64_t i = 0; i < x.elements(); i += 2) {
+          x.set(i, first);
+          x.set(i + 1, second);
+        }
+        expect_truth(with(16, Role::query), x, {1, -131071, std::int64_t{1} << 20});
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
 TEST(XposEncoder, TheSameBitsOnAnyNumberOfThreads) {
   const XposEncoder encoder(with(64, Role::query));
   const Tensor x = random_tensor(Dtype::float16, {2, 5, 3, 64}, 7);
