@@ -5,9 +5,10 @@
 
 # -ffp-contract=off: GCC contracts a*b+c to a fused operation by default where the target has one, so the
 # same source would give other bits on another machine. Where a kernel wants a fused operation it says
-# std::fma. No -ffast-math anywhere, and round-to-nearest is never left: the error bounds stated in
-# the headers assume both.
-# -frounding-math is not needed: no file here changes the rounding mode (MPFI does so inside MPFR, in software).
+# std::fma. No -ffast-math, which lib/numeric/standard_arithmetic.hpp refuses: the error bounds stated in the headers
+# assume arithmetic as written. Functions that others call round to nearest whatever mode they find.
+# -frounding-math is not needed: what it would keep the compiler from folding is computed in round-to-nearest, by functions
+# that StandardArithmetic's owners call (MPFI rounds outward inside MPFR, in software).
 function(sextant_compile_options target)
   target_compile_features(${target} PUBLIC cxx_std_20)
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wconversion -Wshadow -ffp-contract=off)

@@ -41,8 +41,8 @@ std::uint16_t bits16(const Format& format, double value) {
   if (magnitude == 0) return sign;
 
   const int exponent = std::max(std::ilogb(magnitude), format.min_exponent);
-  // ldexp is exact here (a double has at most 53 bits and the exponents are far from its limits), so nearbyint,
-  // in the round-to-nearest mode that is never left, does the one rounding.
+  // ldexp is exact here (a double has at most 53 bits and the exponents are far from its limits), so nearbyint
+  // does the one rounding, in the thread's mode: to nearest, which encoders see to (standard_arithmetic.hpp).
   const double significand = std::nearbyint(std::ldexp(magnitude, fraction_bits - exponent));
   const int binade = exponent - format.min_exponent;
   const auto bits = (static_cast<std::uint32_t>(binade) << fraction_bits) + static_cast<std::uint32_t>(significand);

@@ -10,8 +10,10 @@ namespace sextant {
 
 /// How an encoder's results relate to the real numbers that they stand for.
 enum class Rounding {
-  certified,  ///< the nearest value of the dtype, ties to even: bitwise the same on every instruction set and thread count
-  fast        ///< within the bound that the encoder states, at most one ULP of the norm
+  /// The nearest value of the dtype, ties to even: bitwise the same on every instruction set and thread count, and in
+  /// whatever floating-point environment (rounding mode, flush-to-zero) callers and their threads are.
+  certified,
+  fast  ///< within the bound that the encoder states, at most one ULP of the norm
 };
 
 /// Rows of a caller's memory that an encoder writes: element (row, column) is at data + (row * row_stride + column) * size_of(dtype).
