@@ -1,9 +1,10 @@
-// Rounding to the element types, and the certificate that a rounding is the correct one, for one Highway target: included inside
-// HWY_NAMESPACE by a file that is compiled once per target.
+// Rounding to the element types, and the certificate that a rounding is the correct one, for one Highway target:
+// included inside HWY_NAMESPACE by a file that is compiled once per target.
 //
-// The certificate: rounding is monotone, so that if the ends of an interval round alike, every real inside it rounds to that value. Equality is
-// that of the bits, so that -0 and +0 differ. Values come in vectors of doubles and leave as the bits of elements, one in each lane of 32
-// bits (64 for float64), since that is the form in which two of them can be joined to a pair.
+// The certificate: rounding is monotone, so that if the ends of an interval round alike, every real inside it rounds to
+// that value. Equality is that of the bits, so that -0 and +0 differ, and NaN, whose bits are alike too, is left open.
+// Values come in vectors of doubles and leave as the bits of elements, one in each lane of 32 bits (64 for float64),
+// since that is the form in which two of them can be joined to a pair.
 
 #if defined(SEXTANT_LIB_NUMERIC_CERTIFY_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef SEXTANT_LIB_NUMERIC_CERTIFY_INL_H_
@@ -91,11 +92,20 @@ HWY_INLINE hn::Vec<Bits32<DF>> Float16Bits(DF df, hn::Vec<DF> value) {
 #endif
 }
 
-/// Each element type states: Bits<D>, the tag of its lanes; Certify(d, value, bound), the certificate for every real within the interval.
+/// The certificate of two ends as elements; `upper_number` is the upper one as a number, NaN where the value is.
+template <class DBits, class V>
+HWY_INLINE Certified<DBits> Compared(DBits, V upper_number, hn::Vec<DBits> lower, hn::Vec<DBits> upper) {
+  const DBits bits;
+  return {upper, hn::Or(hn::Ne(lower, upper), hn::RebindMask(bits, hn::IsNaN(upper_number)))};
+}
+
+/// Each element type states: Bits<D>, the tag of its lanes; Certify(d, value, bound), the certificate for every real
+/// within the interval.
 ///
-/// Contract of `bound`: at least |true - value| + 2^-53 (|value| + bound), so that it covers the rounding of value - bound and value + bound
-/// too; a bound at least 2^-52 |value| above the error will do. Not for NaN. An infinite value is decided as itself.
-/// Round is the nearest value by one rounding; RoundTwice passes through float32, and is within half a unit of that of the nearest.
+/// Contract of `bound`: at least |true - value| + 2^-53 (|value| + bound), so that it covers the rounding of value -
+/// bound and value + bound too; a bound at least 2^-52 |value| above the error will do. A NaN is left open, an infinite
+/// value is decided as itself. Round is the nearest value by one rounding; RoundTwice passes through float32, and is
+/// within half a unit of that of the nearest.
 struct Float32 {
   static constexpr Dtype dtype = Dtype::float32;
   using Element = std::uint32_t;
@@ -114,9 +124,9 @@ struct Float32 {
 
   template <class D>
   static HWY_INLINE Certified<Bits<D>> Certify(D d, hn::Vec<D> value, hn::Vec<D> bound) {
-    const auto lower = Round(d, hn::Sub(value, bound));
-    const auto upper = Round(d, hn::Add(value, bound));
-    return {upper, hn::Ne(lower, upper)};
+    const auto lower = NearestFloat(d, hn::Sub(value, bound));
+    const auto upper = NearestFloat(d, hn::Add(value, bound));
+    return Compared(Bits<D>(), upper, hn::BitCast(Bits<D>(), lower), hn::BitCast(Bits<D>(), upper));
   }
 };
 
@@ -167,9 +177,9 @@ struct Float16 {
   static HWY_INLINE Certified<Bits<D>> Certify(D d, hn::Vec<D> value, hn::Vec<D> bound) {
     const hn::Rebind<float, D> df;
     const auto widened = WidenedForFloat32(d, value, bound);
-    const auto lower = Float16Bits(df, NearestFloat(d, hn::Sub(value, widened)));
-    const auto upper = Float16Bits(df, NearestFloat(d, hn::Add(value, widened)));
-    return {upper, hn::Ne(lower, upper)};
+    const auto lower = NearestFloat(d, hn::Sub(value, widened));
+    const auto upper = NearestFloat(d, hn::Add(value, widened));
+    return Compared(Bits<D>(), upper, Float16Bits(df, lower), Float16Bits(df, upper));
   }
 };
 
@@ -192,9 +202,9 @@ struct BFloat16 {
   static HWY_INLINE Certified<Bits<D>> Certify(D d, hn::Vec<D> value, hn::Vec<D> bound) {
     const hn::Rebind<float, D> df;
     const auto widened = WidenedForFloat32(d, value, bound);
-    const auto lower = BFloat16Bits(df, NearestFloat(d, hn::Sub(value, widened)));
-    const auto upper = BFloat16Bits(df, NearestFloat(d, hn::Add(value, widened)));
-    return {upper, hn::Ne(lower, upper)};
+    const auto lower = NearestFloat(d, hn::Sub(value, widened));
+    const auto upper = NearestFloat(d, hn::Add(value, widened));
+    return Compared(Bits<D>(), upper, BFloat16Bits(df, lower), BFloat16Bits(df, upper));
   }
 };
 
@@ -236,9 +246,9 @@ struct Float64 {
   /// high is the rounding that is judged.
   template <class D>
   static HWY_INLINE Certified<Bits<D>> Certify(D d, const DoubleDouble<hn::Vec<D>>& value, hn::Vec<D> bound) {
-    const auto lower = Round(d, hn::Add(value.high, hn::Sub(value.low, bound)));
-    const auto upper = Round(d, hn::Add(value.high, hn::Add(value.low, bound)));
-    return {upper, hn::Ne(lower, upper)};
+    const auto lower = hn::Add(value.high, hn::Sub(value.low, bound));
+    const auto upper = hn::Add(value.high, hn::Add(value.low, bound));
+    return Compared(Bits<D>(), upper, Round(d, lower), Round(d, upper));
   }
 };
 

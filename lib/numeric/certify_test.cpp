@@ -132,6 +132,22 @@ TEST_P(CertifyOn, RoundingIsThatOfTheDtypeBitForBit) {
   }
 }
 
+// What no number is in is never certified, nor what reaches beyond every number.
+TEST_P(CertifyOn, NaNAndInfiniteBoundsAreLeftOpen) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  const double values[lanes_per_case] = {nan, 1, infinity, -infinity, nan, -nan, 0, nan};
+  const double bounds[lanes_per_case] = {1e-9, infinity, infinity, infinity, infinity, 0, infinity, nan};
+  const double lows[lanes_per_case] = {};
+  for (const Dtype dtype : dtypes) {
+    Judged judged[lanes_per_case];
+    HWY_DYNAMIC_DISPATCH(Judge)(dtype, values, lows, bounds, judged);
+    for (std::size_t lane = 0; lane < lanes_per_case; ++lane) {
+      EXPECT_NE(judged[lane].undecided, 0U) << name_of(dtype) << " " << values[lane] << " within " << bounds[lane];
+    }
+  }
+}
+
 // Where the certificate is closed, both ends of the interval round to what it says; the true value may be anything between. And it must be
 // closed often, or it would prove nothing.
 TEST_P(CertifyOn, AClosedCertificateIsRight) {

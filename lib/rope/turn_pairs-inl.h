@@ -183,9 +183,7 @@ struct TurnFloat32 {
       const auto bound = Bound(x0, x1, Bounds::InDouble(d, row, i));
       const auto first = Float32::Certify(d, y.first, bound);
       const auto second = Float32::Certify(d, y.second, bound);
-      // NaN passes the comparison of bits. Where one of x is NaN so are both results.
-      const auto nan = hn::RebindMask(du, hn::IsNaN(hn::BitCast(df, first.bits)));
-      const auto open = hn::Or(hn::Or(first.undecided, second.undecided), nan);
+      const auto open = hn::Or(first.undecided, second.undecided);
       if (HWY_UNLIKELY(!hn::AllFalse(du, open))) {
         return SettleMasked(du, row, i, open, x, {first.bits, second.bits}, 0x7F800000U, 0x7FC00000U);
       }

@@ -170,7 +170,7 @@ HWY_NOINLINE bool PutCertified(const RowOf& row, Value z, std::size_t i, const R
   const DoubleVector bound = hn::Set(d, (Type::dtype == Dtype::float64 ? 0x1p-93 : 0x1p-50) * magnitude);
   Certified<BitsTag<Type>> sin = Type::Certify(d, z.sin, bound);
   Certified<BitsTag<Type>> cos = Type::Certify(d, z.cos, bound);
-  // Without fused operations a scale beyond the range makes NaN of the values, whose ends would be alike.
+  // Beyond the range of scales the bounds do not hold.
   const auto beyond = hn::FirstN(bits, ScaleIsModerate(magnitude) ? 0 : hn::Lanes(bits));
   sin.undecided = hn::Or(sin.undecided, beyond);
   cos.undecided = hn::Or(cos.undecided, beyond);
