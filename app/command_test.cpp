@@ -139,6 +139,7 @@ TEST_F(Command, AFileThatCannotBeAuditedIsOneLineAndExitTwo) {
       {"\n\nimport no_such_module\n", "python:bad.py: line 3: ModuleNotFoundError: No module named 'no_such_module'"},
       {"def encode(positions, spec)\n    pass\n", "python:bad.py: line 1: SyntaxError: expected ':'"},
       {"def f():\n    raise ValueError('not\\nhere')\nf()\n", "python:bad.py: line 2: ValueError: not here"},
+      {"class Odd(Exception):\n    def __str__(self):\n        raise ValueError\nraise Odd()\n", "python:bad.py: line 4: sextant_subject.Odd: <exception str() failed>"},
       {"import sys\nsys.exit('give me a GPU')\n", "python:bad.py: line 2: give me a GPU"},
       {"framework = 'tensors'\ndef encode(p, spec):\n    pass\n", "framework 'tensors': expected numpy, torch or jax"},
       {"import sextant_worker\nsextant_worker.serve(encoder=print)\n", "python:bad.py: line 2: TypeError: no operation is called encoder"},

@@ -330,7 +330,9 @@ def serve(framework=None, name="", version="", **functions):
 
 def _described(error, path):
     """An exception in one line, with the last line of the file that it passed through."""
-    text = str(error) if isinstance(error, SystemExit) else f"{type(error).__name__}: {error}"
+    told = traceback.format_exception_only(type(error), error)
+    # Of a SyntaxError the code comes first; of others notes may follow.
+    text = str(error) if isinstance(error, SystemExit) else told[-1 if isinstance(error, SyntaxError) else 0].strip()
     line = error.lineno if isinstance(error, SyntaxError) else None
     for frame, number in traceback.walk_tb(error.__traceback__):
         if frame.f_code.co_filename == path:
