@@ -311,14 +311,18 @@ Run add_audit(CLI::App& app) {
   command->add_option("--hf-config", arguments->hf_config, "A Hugging Face config.json as the spec");
   command->add_option_function<std::string>("--profile", [arguments](const std::string& name) { arguments->profile = read_profile(name); }, "quick, standard or exhaustive")
       ->default_str("standard");
-  add_word(*command, "--seed", arguments->seed, "Seed of everything random")->default_str(fmt::format("{}", arguments->seed));
+  add_word(*command, "--seed", arguments->seed, "Seed of everything random")
+      ->default_str(fmt::format("{}", arguments->seed));
   command->add_option("--only", arguments->only, "Judge this property only (may be repeated)")->allow_extra_args(false);
   command->add_option("--skip", arguments->skip, "Leave this property out (may be repeated)")->allow_extra_args(false);
   constexpr Integers positions{-(std::int64_t{1} << 53), std::int64_t{1} << 53};
   constexpr Integers counts{1, std::numeric_limits<int>::max()};
-  CLI::Option* max_position = add_integer(*command, "--max-position", arguments->max_position, positions, "Claim positions below this one");
-  add_integer(*command, "--threads", arguments->threads, counts, "Properties judged at once; the report does not depend on it");
-  add_seconds(*command, "--timeout", arguments->timeout, "Seconds a subject may take for one answer")->default_str(fmt::format("{}", arguments->timeout));
+  CLI::Option* max_position =
+      add_integer(*command, "--max-position", arguments->max_position, positions, "Claim positions below this one");
+  add_integer(*command, "--threads", arguments->threads, counts,
+              "Properties judged at once; the report does not depend on it");
+  add_seconds(*command, "--timeout", arguments->timeout, "Seconds a subject may take for one answer")
+      ->default_str(fmt::format("{}", arguments->timeout));
   command->add_option("--report", arguments->report, "Directory for report.json, report.html, report.sarif, junit.xml and report.md, and for events.jsonl, which tells how far the audit is");
   command->add_option("--resume", arguments->resume, "Go on in the directory that --report of the same audit had: judge what its events.jsonl has not");
   command->add_option("--replay", arguments->replay, "Judge the one case of this token");

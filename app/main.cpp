@@ -28,7 +28,8 @@ int complain(std::string message, int status) {
   return status;
 }
 
-// An empty value is what an unset variable leaves of a script's command line: to take it for an absent option would answer another question.
+// An empty value is what an unset variable leaves of a script's command line: to take it for an absent option would
+// answer another question.
 void refuse_empty_values(const CLI::App& app) {
   for (const CLI::Option* option : app.get_options()) {
     for (const std::string& value : option->results()) {

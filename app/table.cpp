@@ -126,7 +126,8 @@ void write_rope(const Rope& encoding, const Positions& positions, Dtype dtype, T
   Rope counterclockwise = encoding;
   counterclockwise.direction = Direction::counterclockwise;
   reference::RopeReference oracle(counterclockwise);
-  // Where the rule depends on the length of a call, the table is one call, whose length is that of its positions: with a step not `last`.
+  // Where the rule depends on the length of a call, the table is one call, whose length is that of its positions: with
+  // a step not `last`.
   const std::int64_t length = reference::sequence_length(std::array{positions.largest()});
   reference::RotationTable table(
       oracle.fast(length),

@@ -27,7 +27,8 @@ using reference::DoubleDoubleWithin;
 using reference::Enclosure;
 using reference::Precision;
 
-// A sinusoidal case asks for `rows` consecutive positions, an odd number of them out of order: implementations have a path for each. A rope case rotates a whole tensor (gen/vectors.hpp).
+// A sinusoidal case asks for `rows` consecutive positions, an odd number of them out of order: implementations have a
+// path for each. A rope case rotates a whole tensor (gen/vectors.hpp).
 const std::vector<std::string> sinusoidal_fields{"position", "rows"};
 const std::vector<std::string> rope_fields{"position", "tokens", "batch", "heads", "fill"};
 
@@ -74,8 +75,8 @@ Check sinusoidal_check(const Spec& spec) {
   };
 }
 
-// Channels that no frequency turns carry their input's value. The sign of zero is not part of it (rope_untouched.cpp): x * 1 + x' * 0, as honest code
-// has it for such channels, makes +0 of -0. x holds no NaN here.
+// Channels that no frequency turns carry their input's value. The sign of zero is not part of it (rope_untouched.cpp):
+// x * 1 + x' * 0, as honest code has it for such channels, makes +0 of -0. x holds no NaN here.
 void judge_passthrough(Judgement& judgement, const std::vector<Passthrough>& channels, const Tensor& x, const Tensor& y,
                        std::int64_t start) {
   for (const Passthrough& channel : channels) {

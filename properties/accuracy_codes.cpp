@@ -115,7 +115,8 @@ Check grid_check(const Spec& spec, const Sinusoidal2d& encoding) {
     };
     const std::int64_t start = question.position - spec.min_position;
     for (std::int64_t i = 0; i < question.tokens; ++i) positions.push_back(coordinate_at(start + i, encoding.height));
-    for (std::int64_t i = 0; i < question.tokens; ++i) positions.push_back(coordinate_at(start * 3 + 1 + 2 * i + question.fill, encoding.width));
+    for (std::int64_t i = 0; i < question.tokens; ++i)
+      positions.push_back(coordinate_at(start * 3 + 1 + 2 * i + question.fill, encoding.width));
     const Tensor table = encode(session, spec, positions);
     Judgement judgement;
     for (std::int64_t token = 0; token < question.tokens; ++token) {

@@ -112,7 +112,8 @@ ErrorBudget::ErrorBudget(AccuracyClass accuracy, Dtype dtype, const reference::G
 ErrorBudget::ErrorBudget(AccuracyClass accuracy, Dtype dtype, reference::RopeFrequencies frequencies, std::int64_t longest)
     : accuracy_(accuracy), dtype_(dtype), ulps_(evaluation_ulps(accuracy)), exact_up_to_(1 / angle_roundoff(accuracy)) {
   for (std::int64_t pair = 0; pair < pairs(frequencies.encoding()); ++pair) {
-    add_pair(frequencies.radians(pair, longest, budget_precision), roundings(frequencies, pair, longest), of_recurrence(accuracy, pair));
+    add_pair(frequencies.radians(pair, longest, budget_precision), roundings(frequencies, pair, longest),
+             of_recurrence(accuracy, pair));
   }
 }
 
@@ -130,9 +131,12 @@ ErrorBudget ErrorBudget::of_own_frequencies() const {
   const double roundoff = angle_roundoff(accuracy_);
   ErrorBudget own = *this;
   for (std::size_t i = 0; i < pairs_.size(); ++i) {
-    // |p| W gamma_n as a part of |p w_i|; the two roundings here are covered by another two steps up. A frequency may be as small as doubles go.
-    const double of_fastest = fastest / pairs_[i].frequency.lower * relative_error(roundoff, 3 + pairs_[i].recurrence) * (1 + 2 * std::numeric_limits<double>::epsilon());
-    own.relative_angle_error_[i] = std::clamp(of_fastest, relative_error(roundoff, pairs_[i].roundings), std::numeric_limits<double>::max());
+    // |p| W gamma_n as a part of |p w_i|; the two roundings here are covered by another two steps up. A frequency may
+    // be as small as doubles go.
+    const double of_fastest = fastest / pairs_[i].frequency.lower * relative_error(roundoff, 3 + pairs_[i].recurrence) *
+                              (1 + 2 * std::numeric_limits<double>::epsilon());
+    own.relative_angle_error_[i] =
+        std::clamp(of_fastest, relative_error(roundoff, pairs_[i].roundings), std::numeric_limits<double>::max());
     own.unit_frequency_[i] = false;
   }
   return own;

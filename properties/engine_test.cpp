@@ -205,7 +205,9 @@ TEST(Engine, WorkWithoutEndIsUndecidedAndAlikeOnAnyNumberOfThreads) {
   };
   const std::string reason = text(1);
   EXPECT_EQ(reason, text(3));
-  EXPECT_NE(reason.find("numbers:n=999 would take the judge more than its limit of work, after 2 cases"), std::string::npos) << reason;
+  EXPECT_NE(reason.find("numbers:n=999 would take the judge more than its limit of work, after 2 cases"),
+            std::string::npos)
+      << reason;
   EXPECT_EQ(exit_status(audit({late}, zeros(), spec, options).results, Strictness::lenient), 4);
   // A case alone ends too, in seconds.
   EXPECT_EQ(replay(endless(), {700}, zeros(), spec).results.front().verdict, Verdict::undecided);
@@ -247,7 +249,8 @@ TEST(Engine, AStopRequestEndsTheAudit) {
 }
 
 TEST(Engine, ASubjectThatCannotBeAskedEndsTheAudit) {
-  const FunctionSubject unusable = encoding([](const Spec&) -> FunctionSubject::Call { throw SubjectUnusable("line 3: no"); });
+  const FunctionSubject unusable =
+      encoding([](const Spec&) -> FunctionSubject::Call { throw SubjectUnusable("line 3: no"); });
   try {
     audit(catalogue(), unusable, spec, {});
     FAIL();

@@ -22,33 +22,41 @@ namespace {
 
 using reference::DoubleDoubleWithin;
 
-// What one channel of any implementation within its class holds at some of the positions: every value of position p lies within B_p of the truth t_p, so
-// that p and q certainly differ here if t_p - B_p > t_q + B_q for any two of them, which the greatest lower end and the least upper end tell.
+// What one channel of any implementation within its class holds at some of the positions: every value of position p
+// lies within B_p of the truth t_p, so that p and q certainly differ here if t_p - B_p > t_q + B_q for any two of them,
+// which the greatest lower end and the least upper end tell.
 struct Ends {
   double greatest_lower = -std::numeric_limits<double>::infinity();
   double least_upper = std::numeric_limits<double>::infinity();
   std::int64_t above = 0;  // where they are
   std::int64_t below = 0;
 
-  // high + low within `error`, B at most `bound`: the outer factor and the step to the next double cover the few roundings here.
+  // high + low within `error`, B at most `bound`: the outer factor and the step to the next double cover the few
+  // roundings here.
   void take(const DoubleDoubleWithin& truth, double bound, std::int64_t position) {
     constexpr double infinity = std::numeric_limits<double>::infinity();
     const double reach = (bound + std::fabs(truth.low) + truth.error) * (1 + 0x1p-50);
-    if (const double lower = std::nextafter(truth.high - reach, -infinity); lower > greatest_lower) greatest_lower = lower, above = position;
-    if (const double upper = std::nextafter(truth.high + reach, infinity); upper < least_upper) least_upper = upper, below = position;
+    if (const double lower = std::nextafter(truth.high - reach, -infinity); lower > greatest_lower)
+      greatest_lower = lower, above = position;
+    if (const double upper = std::nextafter(truth.high + reach, infinity); upper < least_upper)
+      least_upper = upper, below = position;
   }
 
   bool apart() const { return greatest_lower > least_upper; }
 };
 
-// Whether the claim tells some of a few positions apart: which two. Each position is asked of the fast tier once, whatever the number of pairs that they
-// make; a value whose bound it leaves open tells nothing.
+// Whether the claim tells some of a few positions apart: which two. Each position is asked of the fast tier once,
+// whatever the number of pairs that they make; a value whose bound it leaves open tells nothing.
 class Telling {
  public:
   explicit Telling(const Spec& spec)
-      : encoding_(std::get<Sinusoidal>(spec.encoding)), oracle_(encoding_), budget_(spec.accuracy, spec.dtype, oracle_.frequencies(), pairs(encoding_)),
-        fast_(oracle_.fast()), row_(fast_.make_row()) {
-    for (std::int64_t pair = 0; pair < pairs(encoding_); ++pair) frequencies_.push_back(oracle_.shift(1, pair, reference::first_precision).angle.upper());
+      : encoding_(std::get<Sinusoidal>(spec.encoding)),
+        oracle_(encoding_),
+        budget_(spec.accuracy, spec.dtype, oracle_.frequencies(), pairs(encoding_)),
+        fast_(oracle_.fast()),
+        row_(fast_.make_row()) {
+    for (std::int64_t pair = 0; pair < pairs(encoding_); ++pair)
+      frequencies_.push_back(oracle_.shift(1, pair, reference::first_precision).angle.upper());
   }
 
   std::optional<std::pair<std::int64_t, std::int64_t>> certainly_apart(std::span<const std::int64_t> positions) {
@@ -94,7 +102,8 @@ std::vector<std::vector<std::int64_t>> sharing(const Tensor& table, std::span<co
   const std::size_t row_bytes = codes.data.size() / positions.size();
   std::map<std::string_view, std::vector<std::int64_t>> by_code;
   for (std::size_t row = 0; row < positions.size(); ++row) {
-    by_code[std::string_view(reinterpret_cast<const char*>(codes.data.data()) + row * row_bytes, row_bytes)].push_back(positions[row]);
+    by_code[std::string_view(reinterpret_cast<const char*>(codes.data.data()) + row * row_bytes, row_bytes)].push_back(
+        positions[row]);
   }
   std::vector<std::vector<std::int64_t>> shared;
   for (auto& [code, list] : by_code) {
@@ -113,10 +122,13 @@ Check make_check(const Spec& spec) {
     positions.erase(std::unique(positions.begin(), positions.end()), positions.end());
     const Tensor table = encode(session, spec, positions);
     Judgement judgement;
-    judgement.add_exact(std::nullopt, [&] { return fmt::format("{} positions, no two of one code that the claim tells apart", positions.size()); });
+    judgement.add_exact(std::nullopt, [&] {
+      return fmt::format("{} positions, no two of one code that the claim tells apart", positions.size());
+    });
     for (const std::vector<std::int64_t>& shared : sharing(table, positions)) {
       if (const auto two = telling.certainly_apart(shared)) {
-        judgement.add_exact(fmt::format("positions {} and {} have the same code", two->first, two->second), [] { return ""; });
+        judgement.add_exact(fmt::format("positions {} and {} have the same code", two->first, two->second),
+                            [] { return ""; });
         return judgement;
       }
     }
@@ -129,13 +141,16 @@ Check make_check(const Spec& spec) {
 Property uniqueness_property() {
   Property property;
   property.id = "uniqueness";
-  property.explanation = {"distinct positions have distinct codes",
-                          "PE(p) != PE(q) for p != q, wherever the claimed accuracy tells the two apart",
-                          "w_0 = 1 and pi is irrational, so no two integers differ by a whole number of turns (Vaswani et al. 2017, section 3.5)",
-                          "sinusoidal",
-                          "two equal rows (0 and -0 are the same) count as a violation only where some channel's true values differ by more than the sum of the two bounds "
-                          "of properties/budget.hpp, so that no implementation within its class can show them",
-                          "positions of low precision, clamped or wrapped ones, one row for all, tables repeated beyond their end"};
+  property.explanation = {
+      "distinct positions have distinct codes",
+      "PE(p) != PE(q) for p != q, wherever the claimed accuracy tells the two apart",
+      "w_0 = 1 and pi is irrational, so no two integers differ by a whole number of turns (Vaswani et al. 2017, "
+      "section 3.5)",
+      "sinusoidal",
+      "two equal rows (0 and -0 are the same) count as a violation only where some channel's true values differ by "
+      "more than the sum of the two bounds "
+      "of properties/budget.hpp, so that no implementation within its class can show them",
+      "positions of low precision, clamped or wrapped ones, one row for all, tables repeated beyond their end"};
   property.fields = [](const Spec&) { return std::vector<std::string>{"position", "other_position", "rows"}; };
   property.not_applicable = [](const Spec& spec) -> std::optional<std::string> {
     if (!std::holds_alternative<Sinusoidal>(spec.encoding)) return not_stated_for(spec);

@@ -36,7 +36,8 @@ constexpr std::size_t quick_own_cases = 8;
 struct OutOfWork {};
 using Outcome = std::variant<Judgement, SubjectFailure, OutOfWork>;
 
-// What the subject computes is not the judge's work, even where it runs on the same thread and asks the same exact tier.
+// What the subject computes is not the judge's work, even where it runs on the same thread and asks the same exact
+// tier.
 class NotJudgesSession final : public Session {
  public:
   explicit NotJudgesSession(std::unique_ptr<Session> session) : session_(std::move(session)) {}
@@ -86,9 +87,10 @@ bool is_violation(const Outcome& outcome) {
 // After these the process is gone or out of step, so the next case needs a new one.
 bool ends_session(FailureKind kind) { return kind != FailureKind::unsupported && kind != FailureKind::error; }
 
-// What a case may take of the exact tier on average, and how many times as much one may take. It is ten times what cases of honest implementations took
-// where they took most (attention with xpos, one run of every encoding); a runaway takes any number. It grows with what an answer is judged by: channels of
-// a row, 9 keys of a query in attention, 48 in a bias.
+// What a case may take of the exact tier on average, and how many times as much one may take. It is ten times what
+// cases of honest implementations took where they took most (attention with xpos, one run of every encoding); a runaway
+// takes any number. It grows with what an answer is judged by: channels of a row, 9 keys of a query in attention, 48 in
+// a bias.
 constexpr std::uint64_t dearest_case = 16;
 std::uint64_t steps_per_case(const Spec& spec) {
   std::int64_t size = 0;
@@ -113,8 +115,13 @@ std::uint64_t hash_of(std::string_view text) {
 class Trial {
  public:
   Trial(const Property& property, const Subject& subject, const Spec& spec)
-      : property_(property), subject_(subject), spec_(spec), fields_(property.fields(spec)),
-        steps_of_case_(dearest_case * steps_per_case(spec)), steps_(steps_of_case_), steps_left_(steps_) {
+      : property_(property),
+        subject_(subject),
+        spec_(spec),
+        fields_(property.fields(spec)),
+        steps_of_case_(dearest_case * steps_per_case(spec)),
+        steps_(steps_of_case_),
+        steps_left_(steps_) {
     make_check();
     result_.id = property.id;
     result_.title = property.explanation.title;
@@ -369,7 +376,8 @@ class Trial {
       result_.verdict = Verdict::violated;
     } else if (unfinished_) {
       result_.verdict = Verdict::undecided;
-      result_.reason = fmt::format("{} would take the judge more than its limit of work, after {} cases", token(*unfinished_), result_.cases);
+      result_.reason = fmt::format("{} would take the judge more than its limit of work, after {} cases",
+                                   token(*unfinished_), result_.cases);
     } else if (result_.cases == 0 && unsupported_ > 0) {
       result_.verdict = Verdict::unsupported;
       result_.reason = unsupported_reason_;
@@ -396,7 +404,7 @@ class Trial {
   SubjectCheck subject_check_;
   std::unique_ptr<Session> session_;
   std::uint64_t steps_of_case_;  // what one case may take
-  std::uint64_t steps_;          // what each part of the work may take: the cases, the search for the worst, the search for the simplest
+  std::uint64_t steps_;          // what each part may take: the cases, the search for the worst, that for the simplest
   std::uint64_t steps_left_;     // of the part at hand
   std::optional<Case> unfinished_;  // what would have taken more
   std::int64_t undecided_ = 0;

@@ -34,7 +34,8 @@ void take_steps(long bits, std::uint64_t cost) {
 
 std::uint64_t steps_taken() { return taken; }
 
-WorkLimit::WorkLimit(std::uint64_t steps) : outer_(std::exchange(allowed, steps > no_limit - taken ? no_limit : taken + steps)) {}
+WorkLimit::WorkLimit(std::uint64_t steps)
+    : outer_(std::exchange(allowed, steps > no_limit - taken ? no_limit : taken + steps)) {}
 
 WorkLimit::~WorkLimit() { allowed = outer_; }
 

@@ -5,9 +5,9 @@
 
 namespace sextant::reference {
 
-/// What the exact tier has done on this thread, in steps: an operation on an interval is as many as its precision has bits, of the elementary
-/// functions 64 times as many. A count, not a time, so that the same questions come to the same end on every machine; a step is about
-/// a nanosecond.
+/// What the exact tier has done on this thread, in steps: an operation on an interval is as many as its precision has
+/// bits, of the elementary functions 64 times as many. A count, not a time, so that the same questions come to the same
+/// end on every machine; a step is about a nanosecond.
 std::uint64_t steps_taken();
 
 /// More work was asked of the exact tier than a WorkLimit allows.
@@ -16,8 +16,8 @@ class WorkLimitReached : public std::runtime_error {
   WorkLimitReached() : std::runtime_error("the exact tier's work limit is reached") {}
 };
 
-/// As long as it lives, interval operations of this thread throw WorkLimitReached once they have come to `steps` more than when it began.
-/// Of two limits the inner one holds.
+/// As long as it lives, interval operations of this thread throw WorkLimitReached once they have come to `steps` more
+/// than when it began. Of two limits the inner one holds.
 class WorkLimit {
  public:
   explicit WorkLimit(std::uint64_t steps);
@@ -29,7 +29,8 @@ class WorkLimit {
   std::uint64_t outer_;
 };
 
-/// As long as it lives, interval operations of this thread are neither limited nor counted: they are somebody else's, a subject's say.
+/// As long as it lives, interval operations of this thread are neither limited nor counted: they are somebody else's, a
+/// subject's say.
 class WithoutWorkLimit {
  public:
   WithoutWorkLimit();

@@ -52,7 +52,8 @@ std::vector<std::int64_t> integers(const Tensors& inputs, const std::string& nam
   throw SubjectFailure(FailureKind::unsupported, "builtin has no operation " + std::string(operation) + " for this spec");
 }
 
-// The encoder has an overload for lists and one for ranges, of which callers meet either: it is asked by range where the question is one.
+// The encoder has an overload for lists and one for ranges, of which callers meet either: it is asked by range where
+// the question is one.
 Tensors answer(const SinusoidalEncoder& sinusoidal, std::string_view operation, const Tensors& inputs, Dtype dtype) {
   if (operation != "encode") refuse(operation);
   const std::vector<std::int64_t> positions = integers(inputs, "positions");

@@ -108,11 +108,15 @@ TEST(BuiltinSubject, EquallySpacedPositionsAreARange) {
   EXPECT_EQ(range({7, 8}), (std::vector<std::int64_t>{7, 2, 1}));
   EXPECT_EQ(range({7, 4, 1, -2}), (std::vector<std::int64_t>{7, 4, -3}));
   EXPECT_EQ(range({5, 5, 5}), (std::vector<std::int64_t>{5, 3, 0}));
-  for (const std::vector<std::int64_t>& list : {std::vector<std::int64_t>{}, {3}, {0, 1, 3}, {0, 1, 0}}) EXPECT_EQ(range(list), std::vector<std::int64_t>{});
+  for (const std::vector<std::int64_t>& list : {std::vector<std::int64_t>{}, {3}, {0, 1, 3}, {0, 1, 0}})
+    EXPECT_EQ(range(list), std::vector<std::int64_t>{});
   constexpr std::int64_t least = std::numeric_limits<std::int64_t>::min();
   constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
   const Spec spec = parse_spec(R"({"encoding":"sinusoidal","dim":4})");
-  for (const std::vector<std::int64_t>& beyond : {std::vector<std::int64_t>{0, least}, {most, least}, {least, most}, {0, std::int64_t{1} << 60, std::int64_t{1} << 61}}) {
+  for (const std::vector<std::int64_t>& beyond : {std::vector<std::int64_t>{0, least},
+                                                  {most, least},
+                                                  {least, most},
+                                                  {0, std::int64_t{1} << 60, std::int64_t{1} << 61}}) {
     refusal(FailureKind::error, [&] { encode(*builtin_subject()->open(spec), spec, beyond); });
   }
 }

@@ -139,10 +139,12 @@ class WorkerSession final : public Session {
     if (status == "unsupported") {
       throw SubjectFailure(FailureKind::unsupported, message.empty() ? fmt::format("{} is unsupported", operation) : message);
     }
-    if (status == "unusable") throw SubjectUnusable(message.empty() ? std::string("the subject cannot be asked anything") : message);
+    if (status == "unusable")
+      throw SubjectUnusable(message.empty() ? std::string("the subject cannot be asked anything") : message);
     if (status == "error") throw SubjectFailure(FailureKind::error, fmt::format("{}: {}", operation, message));
-    throw SubjectFailure(FailureKind::protocol,
-                         fmt::format("reply to {} has status \"{}\", expected ok, unsupported, error or unusable", operation, status));
+    throw SubjectFailure(
+        FailureKind::protocol,
+        fmt::format("reply to {} has status \"{}\", expected ok, unsupported, error or unusable", operation, status));
   }
 
   Spec spec_;

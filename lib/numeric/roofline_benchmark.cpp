@@ -1,5 +1,6 @@
 #include "lib/numeric/roofline_benchmark.hpp"
 
+#include <hwy/cache_control.h>
 #include <omp.h>
 
 #include <algorithm>
@@ -8,7 +9,6 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
-#include <hwy/cache_control.h>
 #include <memory>
 #include <new>
 #include <string>
@@ -75,7 +75,9 @@ void run_paired(benchmark::State& state, const PairedBenchmark& paired, int thre
   state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(paired.bytes));
   const RooflineRatio found = roofline_ratio(roofline_times, body_times);
   state.counters["of_roofline"] = found.ratio;
-  if (std::isnan(found.ratio)) state.SetLabel("of_roofline unknown: the roofline varies by " + std::to_string(std::lround(100 * std::min(found.variation, 99.0))) + " %");
+  if (std::isnan(found.ratio))
+    state.SetLabel("of_roofline unknown: the roofline varies by " +
+                   std::to_string(std::lround(100 * std::min(found.variation, 99.0))) + " %");
 }
 
 void run_alone(benchmark::State& state, Roofline roofline, std::size_t bytes, int threads) {

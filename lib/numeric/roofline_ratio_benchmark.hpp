@@ -14,8 +14,9 @@ inline double median(std::vector<double> times) {
   return *middle;
 }
 
-/// How much repetitions of one measurement vary: the middle half of the times, from quartile to quartile, over their median. An interrupt now and then
-/// does not move it; a measurement that is now of one thing, now of another (caches warm or cold, threads awake or asleep) does. Infinite for fewer than four times.
+/// How much repetitions of one measurement vary: the middle half of the times, from quartile to quartile, over their
+/// median. An interrupt now and then does not move it; a measurement that is now of one thing, now of another (caches
+/// warm or cold, threads awake or asleep) does. Infinite for fewer than four times.
 inline double variation(std::vector<double> times) {
   if (times.size() < 4) return std::numeric_limits<double>::infinity();
   std::sort(times.begin(), times.end());
@@ -27,8 +28,8 @@ inline double variation(std::vector<double> times) {
 /// Above this a roofline is no measure, and what is divided by it no ratio.
 inline constexpr double steady_roofline = 0.1;
 
-/// The rate of a body over that of its roofline, by their median times, and how much the roofline's times vary. The ratio is not a number where that is more
-/// than steady_roofline.
+/// The rate of a body over that of its roofline, by their median times, and how much the roofline's times vary. The
+/// ratio is not a number where that is more than steady_roofline.
 struct RooflineRatio {
   double ratio;
   double variation;
