@@ -6,6 +6,7 @@
 #include <charconv>
 #include <chrono>
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <thread>
@@ -14,6 +15,7 @@
 #include "app/command.hpp"
 #include "app/encodings.hpp"
 #include "app/environment.hpp"
+#include "app/number_option.hpp"
 #include "app/progress.hpp"
 #include "app/report.hpp"
 #include "app/resume.hpp"
@@ -41,7 +43,7 @@ struct Arguments {
   std::vector<std::string> only;
   std::vector<std::string> skip;
   std::int64_t max_position = 0;
-  int threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  std::int64_t threads = std::max(1U, std::thread::hardware_concurrency());
   double timeout = 60;
   std::string report;
   std::string resume;
@@ -224,7 +226,7 @@ Report judged(const Arguments& arguments, bool max_position_given, const Spec& c
     AuditOptions options;
     options.profile = arguments.profile;
     options.seed = arguments.seed;
-    options.threads = arguments.threads;
+    options.threads = static_cast<int>(arguments.threads);
     options.stop = stop;
     options.progress = [&](std::int64_t done, std::int64_t total) { bar.show(done, total); };
     judge_all(report, arguments, *subject, spec, options, start);
@@ -289,8 +291,6 @@ int run_every_encoding(const Arguments& arguments, bool max_position_given) {
 }
 
 int run_audit(const Arguments& arguments, bool max_position_given) {
-  if (arguments.threads < 1) throw UsageError("--threads: expected at least 1");
-  if (!(arguments.timeout > 0 && arguments.timeout <= 86400)) throw UsageError("--timeout: expected seconds above 0 and at most 86400");
   const bool is_shard = read_shard(arguments.shard).has_value();
   const bool is_replay = !arguments.replay.empty();
   if (is_shard && is_replay) throw UsageError("--shard: a replay is one case alone");
@@ -311,12 +311,18 @@ Run add_audit(CLI::App& app) {
   command->add_option("--hf-config", arguments->hf_config, "A Hugging Face config.json as the spec");
   command->add_option_function<std::string>("--profile", [arguments](const std::string& name) { arguments->profile = read_profile(name); }, "quick, standard or exhaustive")
       ->default_str("standard");
-  command->add_option("--seed", arguments->seed, "Seed of everything random")->capture_default_str();
+  add_word(*command, "--seed", arguments->seed, "Seed of everything random")
+      ->default_str(fmt::format("{}", arguments->seed));
   command->add_option("--only", arguments->only, "Judge this property only (may be repeated)")->allow_extra_args(false);
   command->add_option("--skip", arguments->skip, "Leave this property out (may be repeated)")->allow_extra_args(false);
-  CLI::Option* max_position = command->add_option("--max-position", arguments->max_position, "Claim positions below this one");
-  command->add_option("--threads", arguments->threads, "Properties judged at once; the report does not depend on it");
-  command->add_option("--timeout", arguments->timeout, "Seconds a subject may take for one answer")->capture_default_str();
+  constexpr Integers positions{-(std::int64_t{1} << 53), std::int64_t{1} << 53};
+  constexpr Integers counts{1, std::numeric_limits<int>::max()};
+  CLI::Option* max_position =
+      add_integer(*command, "--max-position", arguments->max_position, positions, "Claim positions below this one");
+  add_integer(*command, "--threads", arguments->threads, counts,
+              "Properties judged at once; the report does not depend on it");
+  add_seconds(*command, "--timeout", arguments->timeout, "Seconds a subject may take for one answer")
+      ->default_str(fmt::format("{}", arguments->timeout));
   command->add_option("--report", arguments->report, "Directory for report.json, report.html, report.sarif, junit.xml and report.md, and for events.jsonl, which tells how far the audit is");
   command->add_option("--resume", arguments->resume, "Go on in the directory that --report of the same audit had: judge what its events.jsonl has not");
   command->add_option("--replay", arguments->replay, "Judge the one case of this token");

@@ -1,7 +1,6 @@
 // Over 400 lines, since every test here shares one fixture, which runs the command in a directory of its own and waits for it.
 
 #include <gtest/gtest.h>
-
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,9 +13,14 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <pugixml.hpp>
+#include <span>
 #include <thread>
 
+#include "lib/spec/spec.hpp"
+#include "reference/rope.hpp"
+#include "reference/rounding.hpp"
 #include "subjects/npy.hpp"
+#include "subjects/safetensors.hpp"
 
 // The command as a user meets it: arguments in, exit status, standard output and standard error out.
 
@@ -124,6 +128,32 @@ TEST_F(Command, SubjectsThatFailExitThreeWithinTheirTimeOut) {
   const Finished printing = sextant(std::string("audit 'exec:echo loading; cat'") + spec);
   EXPECT_EQ(printing.status, 3);
   EXPECT_NE(printing.output.find("broke the protocol"), std::string::npos) << printing.output;
+}
+
+// Nothing was audited, so nothing has failed: the file is at fault, as one that is absent.
+TEST_F(Command, AFileThatCannotBeAuditedIsOneLineAndExitTwo) {
+  const std::pair<const char*, const char*> files[] = {
+      {"x = 1\n", "python:bad.py: the file defines none of encode, rotate"},
+      {"", "python:bad.py: the file defines none of encode, rotate"},
+      {"\n\nimport no_such_module\n", "python:bad.py: line 3: ModuleNotFoundError: No module named 'no_such_module'"},
+      {"def encode(positions, spec)\n    pass\n", "python:bad.py: line 1: SyntaxError: expected ':'"},
+      {"def f():\n    raise ValueError('not\\nhere')\nf()\n", "python:bad.py: line 2: ValueError: not here"},
+      {"class Odd(Exception):\n    def __str__(self):\n        raise ValueError\nraise Odd()\n",
+       "python:bad.py: line 4: sextant_subject.Odd: <exception str() failed>"},
+      {"import sys\nsys.exit('give me a GPU')\n", "python:bad.py: line 2: give me a GPU"},
+      {"framework = 'tensors'\ndef encode(p, spec):\n    pass\n", "framework 'tensors': expected numpy, torch or jax"},
+      {"import sextant_worker\nsextant_worker.serve(encoder=print)\n",
+       "python:bad.py: line 2: TypeError: no operation is called encoder"},
+  };
+  for (const auto& [code, text] : files) {
+    SCOPED_TRACE(code);
+    write("bad.py", code);
+    expect_one_line(sextant(std::string("audit python:bad.py") + spec), text);
+    expect_one_line(sextant(std::string("audit python:bad.py") + spec + "--replay accuracy:position=0,rows=1"), text);
+  }
+  // One that ends the process is a crash, which only the process' end tells.
+  write("bad.py", "import os\nos._exit(2)\n");
+  EXPECT_EQ(sextant(std::string("audit python:bad.py --only accuracy") + spec).status, 3);
 }
 
 TEST_F(Command, ASubjectThatPrintsIsJudgedAllTheSame) {
@@ -357,6 +387,45 @@ TEST_F(Command, BadArgumentsExitTwoWithOneLine) {
       {"audit builtin --spec transformer-512 --max-position many", "--max-position"},
       {"audit builtin --spec transformer-512 --timeout 0", "--timeout"},
       {"audit builtin --spec transformer-512 --threads 0", "--threads"},
+      // An unset variable is no absent option.
+      {"audit builtin --spec ''", "--spec: the value is empty"},
+      {"audit builtin --spec=''", "--spec"},
+      {"audit builtin --hf-config ''", "--hf-config: the value is empty"},
+      {"audit builtin --spec transformer-512 --report ''", "--report: the value is empty"},
+      {"audit builtin --spec transformer-512 --resume ''", "--resume: the value is empty"},
+      {"audit builtin --spec transformer-512 --replay ''", "--replay: the value is empty"},
+      {"audit builtin --spec transformer-512 --baseline ''", "--baseline: the value is empty"},
+      {"audit builtin --spec transformer-512 --shard ''", "--shard: the value is empty"},
+      {"audit builtin --spec transformer-512 --python ''", "--python: the value is empty"},
+      {"audit builtin --spec transformer-512 --only ''", "--only"},
+      {"audit builtin --spec transformer-512 --only bounds --skip ''", "--skip"},
+      {"audit '' --spec transformer-512", "subject: the value is empty"},
+      {"table --spec '' --positions 0:9 --out t.npy", "--spec: the value is empty"},
+      {"table --spec transformer-512 --positions 0:9 --dtype '' --out t.npy", "--dtype: the value is empty"},
+      {"report render spec.json --out ''", "--out: the value is empty"},
+      // A number is the one that is written.
+      {"audit builtin --spec transformer-512 --seed -1",
+       "--seed -1: expected an integer from 0 to 18446744073709551615"},
+      {"audit builtin --spec transformer-512 --seed 18446744073709551616", "--seed 18446744073709551616"},
+      {"audit builtin --spec transformer-512 --seed 1e3", "--seed 1e3"},
+      {"audit builtin --spec transformer-512 --seed ''", "--seed"},
+      {"audit builtin --spec transformer-512 --seed ' 1'", "--seed  1"},
+      {"audit builtin --spec transformer-512 --threads -1", "--threads -1"},
+      {"audit builtin --spec transformer-512 --threads 0x2", "--threads 0x2"},
+      {"audit builtin --spec transformer-512 --threads 4294967297", "--threads 4294967297"},
+      {"audit builtin --spec transformer-512 --timeout 5s", "--timeout 5s"},
+      {"audit builtin --spec transformer-512 --timeout nan", "--timeout nan"},
+      {"audit builtin --spec transformer-512 --timeout inf", "--timeout inf"},
+      {"audit builtin --spec transformer-512 --timeout -1", "--timeout -1"},
+      {"audit builtin --spec transformer-512 --timeout 1e-9", "--timeout 1e-9: expected seconds from 0.001 to 86400"},
+      {"audit builtin --spec transformer-512 --max-position 99999999999999999999",
+       "--max-position 99999999999999999999"},
+      {"audit builtin --spec transformer-512 --max-position 010x", "--max-position 010x"},
+      {"audit builtin --spec transformer-512 --shard -1/2", "--shard -1/2"},
+      {"audit builtin --spec transformer-512 --shard 1/2x", "--shard 1/2x"},
+      {"audit builtin --spec transformer-512 --shard 1/4294967297", "--shard 1/4294967297"},
+      {R"(audit builtin --spec '{"encoding":"sinusoidal_2d","dim":8,"height":9,"width":7,"min_position":7}')",
+       "min_position: expected less than 7"},
       {"audit builtin --spec transformer-512 --replay accuracy", "--replay"},
       {"audit builtin --spec transformer-512 --replay accuracy:position=999999,rows=1", "outside the domain"},
       {"audit builtin --spec transformer-512 --replay isometry:position=0,tokens=1,heads=1,fill=1", "does not apply"},
@@ -444,6 +513,50 @@ TEST_F(Command, ATableOfAGridHoldsTheOneDimensionalCodesOfItsCells) {
   }
   expect_one_line(sextant("table --spec " + grid + " --positions 0:16 --out grid.npy"), "cells of the 3 x 5 grid");
   expect_one_line(sextant("table --spec " + grid + " --positions -1:4 --out grid.npy"), "cells of the 3 x 5 grid");
+}
+
+// The call has the positions of the file and no others: its length is the last one's, whatever B would leave room for.
+TEST_F(Command, ATableWithAStepIsOneCallOfItsPositions) {
+  for (
+      const std::string scaling :
+      {R"({"rope_type":"dynamic","factor":4,"original_max_position_embeddings":64})",
+       R"({"rope_type":"longrope","original_max_position_embeddings":996,"factor":32,"short_factor":[1,1.1,1.3,2],"long_factor":[1.2,4,18,30]})"}) {
+    const std::string claim = R"({"encoding":"rope","head_dim":8,"rope_scaling":)" + scaling + "}";
+    ASSERT_EQ(sextant("table --spec '" + claim + "' --positions 7:1000:7 --dtype float64 --out t.safetensors").status,
+              0);  // 7 ... 994
+    const Spec parsed = parse_spec(claim);
+    reference::RopeReference oracle(std::get<Rope>(parsed.encoding));
+    SafetensorsReader reader(std::uint64_t{1} << 20);
+    const std::string file = read_all(directory_ / "t.safetensors");
+    reader.feed(std::as_bytes(std::span(file)));
+    const Tensors tables = reader.blob().tensors;
+    ASSERT_EQ(tables.at("cos").shape, (std::vector<std::int64_t>{142, 4}));
+    for (std::int64_t row = 0; row < 142; ++row) {
+      for (std::int64_t pair = 0; pair < 4; ++pair) {
+        const auto value = [&](auto component) {
+          return reference::nearest(Dtype::float64, [&](reference::Precision precision) {
+            return oracle.attention_factor(precision) * component(oracle.rotation(7 + 7 * row, pair, 995, precision));
+          });
+        };
+        ASSERT_EQ(tables.at("cos").at(row * 4 + pair),
+                  value([](const reference::Rotation& rotation) { return rotation.cos; }))
+            << row << " " << pair;
+        ASSERT_EQ(tables.at("sin").at(row * 4 + pair),
+                  value([](const reference::Rotation& rotation) { return rotation.sin; }))
+            << row << " " << pair;
+      }
+    }
+  }
+}
+
+TEST_F(Command, ATableTakesAStepThatReachesBeyondEveryPosition) {
+  const std::string claim = R"(table --spec '{"encoding":"sinusoidal","dim":2}' --out t.npy --positions )";
+  const Finished finished = sextant(claim + "-9007199254740992:9007199254740993:9223372036854775807");
+  EXPECT_EQ(finished.status, 0);
+  EXPECT_NE(finished.output.find("1 positions"), std::string::npos) << finished.output;
+  EXPECT_NE(sextant(claim + "-9007199254740992:9007199254740993:18014398509481984").output.find("2 positions"),
+            std::string::npos);
+  expect_one_line(sextant(claim + "0:9:9223372036854775808"), "expected A:B");
 }
 
 TEST_F(Command, TheReportDependsOnTheSeedOnly) {

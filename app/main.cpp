@@ -28,6 +28,17 @@ int complain(std::string message, int status) {
   return status;
 }
 
+// An empty value is what an unset variable leaves of a script's command line: to take it for an absent option would
+// answer another question.
+void refuse_empty_values(const CLI::App& app) {
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& value : option->results()) {
+      if (value.empty()) throw sextant::UsageError(fmt::format("{}: the value is empty", option->get_name()));
+    }
+  }
+  for (const CLI::App* subcommand : app.get_subcommands()) refuse_empty_values(*subcommand);
+}
+
 int run(int argc, char** argv) {
   using namespace sextant;
   CLI::App app("Sextant verifies positional encodings against proofs instead of tolerances.", "sextant");
@@ -41,6 +52,7 @@ int run(int argc, char** argv) {
   subcommands["report"] = add_report(app);
   try {
     app.parse(argc, argv);
+    refuse_empty_values(app);
     target_in_use();  // refuses a bad SEXTANT_FORCE_TARGET, whatever the subcommand
     return subcommands.at(app.get_subcommands().front()->get_name())();
   } catch (const CLI::Success& request) {

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <array>
 #include <charconv>
 #include <memory>
 
@@ -29,7 +30,9 @@ struct Positions {
   std::int64_t last;
   std::int64_t step;
 
-  std::int64_t count() const { return (last - first + step - 1) / step; }
+  // Not a sum that a large step overflows.
+  std::int64_t count() const { return (last - first - 1) / step + 1; }
+  std::int64_t largest() const { return first + (count() - 1) * step; }
 };
 
 Positions read_positions(const std::string& text) {
@@ -123,8 +126,9 @@ void write_rope(const Rope& encoding, const Positions& positions, Dtype dtype, T
   Rope counterclockwise = encoding;
   counterclockwise.direction = Direction::counterclockwise;
   reference::RopeReference oracle(counterclockwise);
-  // Where the rule depends on the length of a call, the table is one call.
-  const std::int64_t length = positions.last;
+  // Where the rule depends on the length of a call, the table is one call, whose length is that of its positions: with
+  // a step not `last`.
+  const std::int64_t length = reference::sequence_length(std::array{positions.largest()});
   reference::RotationTable table(
       oracle.fast(length),
       [&](std::int64_t position, std::int64_t pair, reference::Precision precision) -> const reference::Rotation& {

@@ -109,8 +109,14 @@ Check grid_check(const Spec& spec, const Sinusoidal2d& encoding) {
     const Question question = question_of(values);
     // Rows and columns of their own: a square grid walked along its diagonal hides swapped axes.
     std::vector<std::int64_t> positions;
-    for (std::int64_t i = 0; i < question.tokens; ++i) positions.push_back((question.position + i) % encoding.height);
-    for (std::int64_t i = 0; i < question.tokens; ++i) positions.push_back((question.position * 3 + 1 + 2 * i + question.fill) % encoding.width);
+    // Inside the claim, and in the axis' own extent of the grid; wrapped round there.
+    const auto coordinate_at = [&](std::int64_t steps, std::int64_t extent) {
+      return spec.min_position + steps % (std::min(spec.max_position, extent) - spec.min_position);
+    };
+    const std::int64_t start = question.position - spec.min_position;
+    for (std::int64_t i = 0; i < question.tokens; ++i) positions.push_back(coordinate_at(start + i, encoding.height));
+    for (std::int64_t i = 0; i < question.tokens; ++i)
+      positions.push_back(coordinate_at(start * 3 + 1 + 2 * i + question.fill, encoding.width));
     const Tensor table = encode(session, spec, positions);
     Judgement judgement;
     for (std::int64_t token = 0; token < question.tokens; ++token) {

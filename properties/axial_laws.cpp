@@ -94,7 +94,8 @@ enum Token : std::int64_t { query, moved_query, key, moved_key, token_count };
 Check offset_check(const Spec& spec) {
   const auto& encoding = std::get<RopeNd>(spec.encoding);
   reference::RopeNdReference oracle(encoding);
-  const ErrorBudget budget(spec.accuracy, spec.dtype, oracle.frequencies(), spec.max_position);
+  const ErrorBudget budget =
+      ErrorBudget(spec.accuracy, spec.dtype, oracle.frequencies(), spec.max_position).of_own_frequencies();
   return [spec, encoding, head = along_diagonal(encoding), oracle, budget](Session& session, const Case& values) mutable {
     const std::int64_t width = encoding.head_dim;
     const std::int64_t axis_count = axes(encoding);
@@ -199,13 +200,17 @@ Property axis_independence_property() {
 Property axis_offset_property() {
   Property property;
   property.id = "axis_offset";
-  property.explanation = {"along each axis a score depends on the distance of query and key only",
-                          "sum over the pairs of axis a of <(R(m + s e_a) q)_i, (R(n + s e_a) k)_i> = the same with s = 0",
-                          "Su et al. 2021, section 3.2.1, equation 11, for the pairs of one axis; Wang et al. 2024 (Qwen2-VL), section 2.1",
-                          "rope_nd",
-                          "each rotated pair is within e = sqrt(2) k ulp(norm) + min(d, 2) norm of its true value (properties/budget.hpp), so each score is within the "
-                          "sum over the axis' pairs of e_q |k_i| + e_k |q_i| + e_q e_k, and the two differ by at most their sum",
-                          "an axis whose positions are rounded, wrapped or clamped, pairs that two axes share, a rotation that is none"};
+  property.explanation = {
+      "along each axis a score depends on the distance of query and key only",
+      "sum over the pairs of axis a of <(R(m + s e_a) q)_i, (R(n + s e_a) k)_i> = the same with s = 0",
+      "Su et al. 2021, section 3.2.1, equation 11, for the pairs of one axis; Wang et al. 2024 (Qwen2-VL), section 2.1",
+      "rope_nd",
+      "each rotated pair is within e = sqrt(2) k ulp(norm) + min(d, 2) norm of its rotation by frequencies that need "
+      "not be the claim's "
+      "(properties/budget.hpp), so each score is within the sum over the axis' pairs of e_q |k_i| + e_k |q_i| + e_q "
+      "e_k, and the two differ by at most "
+      "their sum",
+      "an axis whose positions are rounded, wrapped or clamped, pairs that two axes share, a rotation that is none"};
   property.fields = [](const Spec&) { return std::vector<std::string>{"query_position", "key_position", "shift", "axis", "fill"}; };
   property.not_applicable = only_axial;
   property.admits = [](const Spec& spec, const Case& values) {

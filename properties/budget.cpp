@@ -105,22 +105,41 @@ ErrorBudget::ErrorBudget(AccuracyClass accuracy, Dtype dtype, const reference::G
   reference::GeometricFrequencies list = frequencies;
   for (std::int64_t pair = 0; pair < pairs; ++pair) {
     const double direct = 5 + 2 * frequencies.log_magnitude(pair, budget_precision).upper();
-    add_pair(list.radians(pair, budget_precision), direct + of_recurrence(accuracy, pair));
+    add_pair(list.radians(pair, budget_precision), direct, of_recurrence(accuracy, pair));
   }
 }
 
 ErrorBudget::ErrorBudget(AccuracyClass accuracy, Dtype dtype, reference::RopeFrequencies frequencies, std::int64_t longest)
     : accuracy_(accuracy), dtype_(dtype), ulps_(evaluation_ulps(accuracy)), exact_up_to_(1 / angle_roundoff(accuracy)) {
   for (std::int64_t pair = 0; pair < pairs(frequencies.encoding()); ++pair) {
-    const double total = roundings(frequencies, pair, longest) + of_recurrence(accuracy, pair);
-    add_pair(frequencies.radians(pair, longest, budget_precision), total);
+    add_pair(frequencies.radians(pair, longest, budget_precision), roundings(frequencies, pair, longest),
+             of_recurrence(accuracy, pair));
   }
 }
 
-void ErrorBudget::add_pair(const Enclosure& frequency, double roundings_of_pair) {
+void ErrorBudget::add_pair(const Enclosure& frequency, double direct, double recurrence) {
   const bool unit = frequency.lower() == 1 && frequency.upper() == 1;
+  const double total = direct + recurrence;
   unit_frequency_.push_back(unit);
-  relative_angle_error_.push_back(relative_error(angle_roundoff(accuracy_), unit ? 1 : roundings_of_pair));
+  relative_angle_error_.push_back(relative_error(angle_roundoff(accuracy_), unit ? 1 : total));
+  pairs_.push_back({{frequency.lower(), frequency.upper()}, total, recurrence});
+}
+
+ErrorBudget ErrorBudget::of_own_frequencies() const {
+  double fastest = 1;
+  for (const Pair& pair : pairs_) fastest = std::max(fastest, pair.frequency.upper);
+  const double roundoff = angle_roundoff(accuracy_);
+  ErrorBudget own = *this;
+  for (std::size_t i = 0; i < pairs_.size(); ++i) {
+    // |p| W gamma_n as a part of |p w_i|; the two roundings here are covered by another two steps up. A frequency may
+    // be as small as doubles go.
+    const double of_fastest = fastest / pairs_[i].frequency.lower * relative_error(roundoff, 3 + pairs_[i].recurrence) *
+                              (1 + 2 * std::numeric_limits<double>::epsilon());
+    own.relative_angle_error_[i] =
+        std::clamp(of_fastest, relative_error(roundoff, pairs_[i].roundings), std::numeric_limits<double>::max());
+    own.unit_frequency_[i] = false;
+  }
+  return own;
 }
 
 // An angle within 2^-48 of itself: a whole number up to 2^24 is told exactly, one beyond has its error all the same.
@@ -163,9 +182,10 @@ reference::Bounds ErrorBudget::quick_bound(const reference::Bounds& size, double
   constexpr double epsilon = 0x1p-40;
   const double unit = sextant::ulp(dtype_, size.lower * (1 - epsilon));
   const double bound = ulps_ * unit + effect;
-  if (unit != sextant::ulp(dtype_, size.upper * (1 + epsilon)) || !(bound > 0x1p-900)) {
-    return {0, std::numeric_limits<double>::infinity()};
-  }
+  const double larger = sextant::ulp(dtype_, size.upper * (1 + epsilon));
+  const double most = ulps_ * larger + effect;
+  if (!(bound > 0x1p-900)) return {0, most > 0x1p-900 ? most * (1 + epsilon) : std::numeric_limits<double>::infinity()};
+  if (unit != larger) return {0, most * (1 + epsilon)};
   return {bound * (1 - epsilon), bound * (1 + epsilon)};
 }
 

@@ -57,6 +57,18 @@ namespace sextant {
 //                 yarn     3 where the ramp's ends are whole, else 3 + 3 e/(high - low), e = 5 n + 3 n/(2 ln rope_theta) the
 //                          error of an end, whose logarithm's argument has 3 and which has 5 and is at most n itself
 //
+// A statement that holds whatever the frequencies are, R(b) R(a) = R(a + b) say, is no statement about w_i: an
+// implementation that turns by other frequencies v_i of its own, wrong but the same in all its answers, forms p v_i
+// with the roundings of p and the product, and one more where a position is scaled before (and i products as
+// float32-recurrence), so that its angle differs from p times some frequency by at most |p v_i| gamma_n, n = 3 (+ i).
+// No rule in use turns faster than a radian per position: with W the larger of 1 and the claim's fastest w_i,
+// |v_i| <= W, the allowance is
+//
+//   d = |p| max(W gamma_n, w_i c_i u/(1 - c_i u)),
+//
+// the latter for implementations that have the claim's frequencies in each answer another way; no frequency is taken
+// to be 1 exactly there.
+//
 // The sine at an angle off by d differs from the true one by at most |cos| d + d^2/2 (Taylor, |sin''| <= 1), and never by
 // more than 2. The class then allows k = 4 ULP for evaluating, scaling and rounding it, of a value that may itself lie d
 // away. correctly-rounded and faithful have d = 0 and k = 1/2, 1; they are judged by rounding, not by these bounds.
@@ -76,6 +88,9 @@ class ErrorBudget {
   /// The same for a rotary encoding under its scaling rule, in calls of length up to `longest`.
   ErrorBudget(AccuracyClass accuracy, Dtype dtype, reference::RopeFrequencies frequencies, std::int64_t longest);
 
+  /// The same budget for statements that hold whatever the frequencies are.
+  ErrorBudget of_own_frequencies() const;
+
   AccuracyClass accuracy() const { return accuracy_; }
   Dtype dtype() const { return dtype_; }
 
@@ -94,9 +109,10 @@ class ErrorBudget {
   reference::Enclosure component_bound(const reference::Enclosure& norm, const reference::Enclosure& angle,
                                        std::int64_t pair) const;
 
-  /// Bounds on those two from doubles, the quick way: `derivative`, `scale`, `angle` and `norm` are within 2^-48 of themselves, truth and
-  /// derivative also within 2^-98 |scale|. They are 2^-39 apart, or {0, infinity} where doubles cannot tell: at a border of binades, and
-  /// below 2^-900, where a product may underflow.
+  /// Bounds on those two from doubles, the quick way: `derivative`, `scale`, `angle` and `norm` are within 2^-48 of
+  /// themselves, truth and derivative also within 2^-98 |scale|. They are 2^-39 apart, but where doubles cannot tell:
+  /// at a border of binades the lower one is 0 and the upper one of the larger binade; below 2^-900, where a product
+  /// may underflow, they are {0, infinity}.
   reference::Bounds element_bound(const reference::Bounds& truth, double derivative, double scale, double angle, std::int64_t pair) const;
   reference::Bounds component_bound(double norm, double angle, std::int64_t pair) const;
 
@@ -108,7 +124,14 @@ class ErrorBudget {
   reference::Enclosure norm_bound(const reference::Enclosure& norm) const;
 
  private:
-  void add_pair(const reference::Enclosure& frequency, double roundings);
+  // What an angle may be off by, relative to it, and where that comes from.
+  struct Pair {
+    reference::Bounds frequency;
+    double roundings;   // of the frequency and of the angle formed with it
+    double recurrence;  // of those, the running product's
+  };
+
+  void add_pair(const reference::Enclosure& frequency, double direct, double recurrence);
   double quick_angle_error(double angle, std::int64_t pair) const;
   reference::Bounds quick_bound(const reference::Bounds& size, double effect) const;
   reference::Enclosure shift_bound(const reference::Enclosure& norm, const reference::Enclosure& angle,
@@ -117,6 +140,7 @@ class ErrorBudget {
   AccuracyClass accuracy_;
   Dtype dtype_;
   double ulps_;
+  std::vector<Pair> pairs_;
   double exact_up_to_;                        // the angle up to which a pair of frequency 1 has no error
   std::vector<double> relative_angle_error_;  // c_i u / (1 - c_i u), rounded up
   std::vector<bool> unit_frequency_;

@@ -72,6 +72,23 @@ TEST(ErrorBudget, AScalingRuleAddsTheRoundoffsOfItsOperations) {
   EXPECT_LT(roundoffs(yarn, 30), plain + 40);
 }
 
+// Of a pair of frequency w at position p = angle/w: |p| gamma_3, W being 1, or what the claim's own frequency has,
+// where that is more.
+TEST(ErrorBudget, OwnFrequenciesMayBeAsFastAsAny) {
+  const ErrorBudget own = budget(AccuracyClass::float32_angle).of_own_frequencies();
+  EXPECT_NEAR(own.angle_error(real(1000), 0).upper(), 5000 * 0x1p-24, 1e-9);  // c_0 = 5
+  EXPECT_NEAR(own.angle_error(real(10), 128).upper(), 3000 * 0x1p-24, 1e-9);  // w = 1/100
+  EXPECT_GE(own.angle_error(real(10), 128).lower(), 3000 * 0x1p-24);
+  const ErrorBudget recurrence = budget(AccuracyClass::float32_recurrence).of_own_frequencies();
+  EXPECT_NEAR(recurrence.angle_error(real(10), 128).upper(), 1000 * (3 + 3 * 128) * 0x1p-24, 1e-6);
+  EXPECT_EQ(budget(AccuracyClass::correctly_rounded).of_own_frequencies().angle_error(real(1e6), 3).upper(), 0);
+  // No frequency is so small that its share overflows.
+  const ErrorBudget slow(AccuracyClass::bfloat16_angle, Dtype::float32, reference::GeometricFrequencies(1e300, 2, 4, 3),
+                         3);
+  EXPECT_TRUE(std::isfinite(slow.of_own_frequencies().pair_bound(real(1), real(1e-290), 2).upper()));
+  EXPECT_TRUE(std::isfinite(slow.of_own_frequencies().pair_bound(real(1), real(0), 2).upper()));
+}
+
 TEST(ErrorBudget, ElementBoundIsFourUlpsWhereTheAngleIsZero) {
   const Enclosure bound = budget(AccuracyClass::float32_angle).element_bound(real(1), real(0), real(1), real(0), 3);
   EXPECT_EQ(bound.lower(), 4 * 0x1p-23);

@@ -138,7 +138,7 @@ class EncodedPairs {
     const reference::DoubleDoubleWithin& value = is_sine ? at.sin[i] : at.cos[i];
     const reference::Bounds quick = sine_ ? allowed.element_bound(magnitude(value), is_sine ? at.cos[i].high : at.sin[i].high, size, at.angle[i], pair)
                                           : allowed.component_bound(size, at.angle[i], pair);
-    if (std::isfinite(quick.upper)) return quick.lower;
+    if (quick.lower > 0) return quick.lower;
     // At a border of binades: the exact tier's bound of the doubles nearest to the truth.
     const reference::Precision precision = reference::first_precision;
     const auto near = [&](double x) { return reference::Enclosure(x, precision); };

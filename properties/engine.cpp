@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "properties/trial.hpp"
+#include "subjects/unusable.hpp"
 
 namespace sextant {
 namespace {
@@ -47,6 +48,8 @@ Introduction introduce(const Subject& subject, const Spec& spec) {
     if (!dtypes.empty() && std::find(dtypes.begin(), dtypes.end(), name_of(spec.dtype)) == dtypes.end()) {
       introduction.failure = SubjectFailure(FailureKind::unsupported, fmt::format("the subject has no {}", name_of(spec.dtype)));
     }
+  } catch (const SubjectUnusable& unusable) {
+    throw SubjectNameError(fmt::format("{}: {}", subject.name(), unusable.what()));
   } catch (const SubjectFailure& failure) {
     introduction.failure = failure;
   }

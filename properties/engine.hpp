@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -31,6 +32,10 @@ struct AuditOptions {
   std::uint64_t seed = 1;
   /// Properties judged at once. Each has a session of its own, so the results do not depend on it.
   int threads = 1;
+  /// What judging one property may take of the exact tier, in the steps of reference/work_limit.hpp, before it ends as
+  /// undecided; unless given, trial.cpp's share for each case. The searches for the simplest and the worst case may
+  /// take as much again each; what the subject does is not counted.
+  std::optional<std::uint64_t> steps;
   Counterexamples counterexamples = Counterexamples::sought;
   std::stop_token stop;
   /// Called after every case, from any thread, one call at a time.

@@ -10,6 +10,7 @@
 #include "subjects/builtin.hpp"
 #include "subjects/function.hpp"
 #include "subjects/operations.hpp"
+#include "subjects/unusable.hpp"
 
 namespace sextant {
 namespace {
@@ -180,6 +181,62 @@ TEST(Engine, TheSameSeedGivesTheSameResultsOnAnyNumberOfThreads) {
   EXPECT_NE(tokens(1, 5), tokens(1, 6));
 }
 
+// A judge that never comes to an end: the case n = 700 and those beyond ask the exact tier on and on.
+Property endless() {
+  return numbers([](Session&, const Case& values) {
+    for (reference::Enclosure sum(1.0, reference::first_precision); values[0] >= 700;) sum = sqrt(sum);
+    return values[0] >= 600 ? judged(Certainty::no, 2) : judged(Certainty::yes, 0.5);
+  });
+}
+
+TEST(Engine, WorkWithoutEndIsUndecidedAndAlikeOnAnyNumberOfThreads) {
+  AuditOptions options;
+  options.steps = 1 << 22;
+  Property late = endless();
+  late.first_cases = [](const Spec&) { return std::vector<Case>{{0}, {1}, {999}}; };
+  const auto text = [&](int threads) {
+    options.threads = threads;
+    std::string all;
+    for (const PropertyResult& result : audit({late, late, late}, zeros(), spec, options).results) {
+      EXPECT_EQ(result.verdict, Verdict::undecided);
+      all += result.reason + result.worst->token;
+    }
+    return all;
+  };
+  const std::string reason = text(1);
+  EXPECT_EQ(reason, text(3));
+  EXPECT_NE(reason.find("numbers:n=999 would take the judge more than its limit of work, after 2 cases"),
+            std::string::npos)
+      << reason;
+  EXPECT_EQ(exit_status(audit({late}, zeros(), spec, options).results, Strictness::lenient), 4);
+  // A case alone ends too, in seconds.
+  EXPECT_EQ(replay(endless(), {700}, zeros(), spec).results.front().verdict, Verdict::undecided);
+}
+
+TEST(Engine, AViolationStandsThoughTheWorkHasNoEnd) {
+  AuditOptions options;
+  options.steps = 1 << 22;
+  Property late = endless();
+  late.first_cases = [](const Spec&) { return std::vector<Case>{{650}, {999}}; };
+  const PropertyResult result = audit({late}, zeros(), spec, options).results.front();
+  EXPECT_EQ(result.verdict, Verdict::violated);
+  EXPECT_EQ(result.simplest->token, "numbers:n=600");
+}
+
+// A recipe computes its own answers with the exact tier: that is the subject's work.
+TEST(Engine, TheSubjectsWorkIsNotTheJudges) {
+  AuditOptions options;
+  options.steps = 1 << 16;
+  const FunctionSubject busy = encoding([](const Spec&) -> FunctionSubject::Call {
+    return [](std::string_view, const Tensors& inputs) -> Tensors {
+      reference::Enclosure x(2.0, reference::first_precision);
+      for (int i = 0; i < 10000; ++i) x = sqrt(x);
+      return {{"encoding", Tensor::zeros(Dtype::float32, {inputs.at("positions").shape[0], 4})}};
+    };
+  });
+  EXPECT_EQ(audit({asking()}, busy, spec, options).results.front().verdict, Verdict::holds);
+}
+
 TEST(Engine, AStopRequestEndsTheAudit) {
   std::stop_source source;
   AuditOptions options;
@@ -189,6 +246,17 @@ TEST(Engine, AStopRequestEndsTheAudit) {
     if (done > 20) source.request_stop();
   };
   EXPECT_THROW(audit(catalogue(), *builtin_subject(), spec, options), Interrupted);
+}
+
+TEST(Engine, ASubjectThatCannotBeAskedEndsTheAudit) {
+  const FunctionSubject unusable =
+      encoding([](const Spec&) -> FunctionSubject::Call { throw SubjectUnusable("line 3: no"); });
+  try {
+    audit(catalogue(), unusable, spec, {});
+    FAIL();
+  } catch (const SubjectNameError& error) {
+    EXPECT_STREQ(error.what(), "test: line 3: no");
+  }
 }
 
 TEST(Engine, TellsEachResultOnceItIsThere) {

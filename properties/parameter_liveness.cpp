@@ -186,7 +186,7 @@ SubjectCheck make_check(const Spec& spec) {
       if (failure.kind() != FailureKind::unsupported && failure.kind() != FailureKind::error) throw;
       // Refusing what one cannot do is as good as doing it, unless it is all that one does.
       ask(*subject.open(spec), spec, {values[1], 1, 1, 1, 1});
-      judgement = {};
+      // What was answered until then stays judged: a wrong answer is no refusal.
       judgement.add_exact(std::nullopt, [&] { return fmt::format("with another {}: refused: {}", variant.field, failure.what()); });
     }
     return judgement;
@@ -205,7 +205,8 @@ Property parameter_liveness_property() {
                           "for the spec with any one field changed, the answers are right under the changed spec, or there are none",
                           "design of the spec: a field that is silently ignored answers another question than the one asked",
                           "every encoding but learned, whose fields are its table's shape",
-                          "the accuracy property's bounds under the changed spec; an error or `unsupported` counts as refusing. Advice: a subject may be made "
+                          "the accuracy property's bounds under the changed spec; an error or `unsupported` counts as refusing, of "
+                          "the calls that were not answered. Advice: a subject may be made "
                           "for one spec alone",
                           "a base, pairing, direction, offset or scaling rule that is hard-coded, read under another name, or honoured on one path only"};
   property.fields = [](const Spec&) { return std::vector<std::string>{"field", "position"}; };

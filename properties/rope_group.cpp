@@ -113,7 +113,8 @@ Check identity_check(const Spec& spec) {
 Check composition_check(const Spec& spec) {
   const auto& encoding = std::get<Rope>(spec.encoding);
   reference::RopeReference oracle(encoding);
-  const ErrorBudget budget(spec.accuracy, spec.dtype, oracle.frequencies(), spec.max_position);
+  const ErrorBudget budget =
+      ErrorBudget(spec.accuracy, spec.dtype, oracle.frequencies(), spec.max_position).of_own_frequencies();
   return [spec, encoding, oracle, budget](Session& session, const Case& values) mutable {
     const std::int64_t a = values[0];
     const std::int64_t b = values[1];
@@ -128,7 +129,8 @@ Check composition_check(const Spec& spec) {
       judgement.add(Certainty::no, not_finite(), [&] { return place() + ": a value is NaN or infinite"; });
       return judgement;
     }
-    // Each call is within pair_bound of the exact rotation of what it was given, and rotations keep lengths but for the factor f:
+    // Each call is within pair_bound of the exact rotation, by frequencies of the subject's own, of what it was given,
+    // and rotations keep lengths but for the factor f:
     // ||y2 - f w|| <= B(f ||y1||, b) + f B(f ||x||, a) + f B(f ||x||, a + b), y2 = turned y1.
     judge_pairs(
         judgement, encoding, spec.dtype,
@@ -189,14 +191,17 @@ Property composition_property() {
   Property property;
   property.id = "composition";
   property.needs = Needs::live_subject;
-  property.explanation = {"turning twice is turning by the sum; turning back undoes it",
-                          "R(b) R(a) x = a_f R(a + b) x, a_f the attention factor; with b = -a: R(-a) R(a) x = a_f^2 x",
-                          "Su et al. 2021, section 3.2.2: the angles are m w_i, and rotations about one axis add",
-                          "rope where frequencies do not depend on the length of the call",
-                          "three calls, each within B = sqrt(2) k ulp(norm) + min(d, 2) norm of the exact rotation of what it was given "
-                          "(properties/budget.hpp), and exact rotations keep lengths: B(f ||y1||, b) + f (B(f ||x||, a) + B(f ||x||, a + b))",
-                          "positions of low precision, wrapped or clamped; another rotary_dim in re-rotation than in rotation; offsets; a "
-                          "rotation that is none"};
+  property.explanation = {
+      "turning twice is turning by the sum; turning back undoes it",
+      "R(b) R(a) x = a_f R(a + b) x, a_f the attention factor; with b = -a: R(-a) R(a) x = a_f^2 x",
+      "Su et al. 2021, section 3.2.2: the angles are m w_i, and rotations about one axis add",
+      "rope where frequencies do not depend on the length of the call",
+      "three calls, each within B = sqrt(2) k ulp(norm) + min(d, 2) norm of the exact rotation of what it was given, "
+      "by whatever frequencies "
+      "(properties/budget.hpp), and exact rotations keep lengths: B(f ||y1||, b) + f (B(f ||x||, a) + B(f ||x||, a + "
+      "b))",
+      "positions of low precision, wrapped or clamped; another rotary_dim in re-rotation than in rotation; offsets; a "
+      "rotation that is none"};
   property.fields = [](const Spec&) { return std::vector<std::string>{"position", "by", "fill"}; };
   property.not_applicable = [](const Spec& spec) -> std::optional<std::string> {
     if (auto reason = only_rope(spec)) return reason;

@@ -37,7 +37,8 @@ Enclosure dot(const Tensor& tensor, std::int64_t width, Token a, Token b, Precis
 Check make_check(const Spec& spec) {
   const auto& encoding = std::get<Rope>(spec.encoding);
   reference::RopeReference oracle(encoding);
-  const ErrorBudget budget(spec.accuracy, spec.dtype, oracle.frequencies(), spec.max_position);
+  const ErrorBudget budget =
+      ErrorBudget(spec.accuracy, spec.dtype, oracle.frequencies(), spec.max_position).of_own_frequencies();
   return [spec, encoding, oracle, budget](Session& session, const Case& values) mutable {
     const std::int64_t width = encoding.head_dim;
     const std::int64_t shift = values[2];
@@ -99,16 +100,18 @@ Check make_check(const Spec& spec) {
 Property relative_offset_property() {
   Property property;
   property.id = "relative_offset";
-  property.explanation = {
-      "an attention score depends on the distance of query and key only",
-      "<R(m + s) q, R(n + s) k> = <R(m) q, R(n) k> for all m, n, s",
-      "Su et al. 2021, section 3.2.1, equation 11, and 3.2.2, equation 16",
-      "rope",
-      "each rotated pair is within e = sqrt(2) k ulp(norm) + min(d, 2) norm of its true value (properties/budget.hpp), so each "
-      "score is within the sum over pairs of e_q |k_i| + e_k |q_i| + e_q e_k, norms times the attention factor, and the two scores, "
-      "asked for in one call, differ by at most their sum",
-      "positions of low precision, a pairing mixed up between table and rotation, a rotation that is none, a path that uses a "
-      "local index or another offset"};
+  property.explanation = {"an attention score depends on the distance of query and key only",
+                          "<R(m + s) q, R(n + s) k> = <R(m) q, R(n) k> for all m, n, s",
+                          "Su et al. 2021, section 3.2.1, equation 11, and 3.2.2, equation 16",
+                          "rope",
+                          "each rotated pair is within e = sqrt(2) k ulp(norm) + min(d, 2) norm of its rotation by "
+                          "frequencies that need not be the claim's "
+                          "(properties/budget.hpp), so each score is within the sum over pairs of e_q |k_i| + e_k "
+                          "|q_i| + e_q e_k, norms times the attention factor, and the two scores, "
+                          "asked for in one call, differ by at most their sum",
+                          "positions of low precision, a pairing mixed up between table and rotation, a rotation that "
+                          "is none, a path that uses a "
+                          "local index or another offset"};
   property.fields = [](const Spec&) { return std::vector<std::string>{"query_position", "key_position", "shift", "fill"}; };
   property.not_applicable = [](const Spec& spec) -> std::optional<std::string> {
     if (std::holds_alternative<Sinusoidal>(spec.encoding)) return "a property of rotations: see linear_shift";

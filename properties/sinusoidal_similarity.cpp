@@ -23,7 +23,8 @@ enum RowIndex : std::int64_t { anchor, moved_anchor, other, moved_other };
 Check make_check(const Spec& spec) {
   const auto& encoding = std::get<Sinusoidal>(spec.encoding);
   reference::SinusoidalReference oracle(encoding);
-  const ErrorBudget budget(spec.accuracy, spec.dtype, oracle.frequencies(), pairs(encoding));
+  const ErrorBudget budget =
+      ErrorBudget(spec.accuracy, spec.dtype, oracle.frequencies(), pairs(encoding)).of_own_frequencies();
   return [spec, encoding, oracle, budget](Session& session, const Case& values) mutable {
     const std::vector<std::int64_t> positions{values[0], values[0] + values[2], values[1], values[1] + values[2]};
     const Tensor table = encode(session, spec, positions);
@@ -70,13 +71,18 @@ Check make_check(const Spec& spec) {
 Property similarity_property() {
   Property property;
   property.id = "similarity";
-  property.explanation = {"how alike two codes are depends on their distance only",
-                          "<PE(p), PE(p + k)> = <PE(q), PE(q + k)> = scale^2 sum_i cos(w_i k) for all p, q and k, so k and -k are alike too",
-                          "Vaswani et al. 2017, section 3.5: cos a cos b + sin a sin b = cos(a - b), summed over the pairs",
-                          "sinusoidal",
-                          "each pair of a row is within e = sqrt(2) k ulp(scale) + min(d, 2) scale of its true value (properties/budget.hpp), so each product is "
-                          "within the sum over pairs of (e + e') scale + e e', and the two differ by at most the sum of both",
-                          "positions of low precision, a sine and a cosine of different frequencies, positions clamped, wrapped or taken from the call"};
+  property.explanation = {
+      "how alike two codes are depends on their distance only",
+      "<PE(p), PE(p + k)> = <PE(q), PE(q + k)> = scale^2 sum_i cos(w_i k) for all p, q and k, so k and -k are alike "
+      "too",
+      "Vaswani et al. 2017, section 3.5: cos a cos b + sin a sin b = cos(a - b), summed over the pairs",
+      "sinusoidal",
+      "each pair of a row is within e = sqrt(2) k ulp(scale) + min(d, 2) scale of its value at frequencies that need "
+      "not be the claim's "
+      "(properties/budget.hpp), so each product is within the sum over pairs of (e + e') scale + e e', and the two "
+      "differ by at most the sum of both",
+      "positions of low precision, a sine and a cosine of different frequencies, positions clamped, wrapped or taken "
+      "from the call"};
   property.fields = [](const Spec&) { return std::vector<std::string>{"position", "other_position", "offset"}; };
   property.not_applicable = [](const Spec& spec) -> std::optional<std::string> {
     if (!std::holds_alternative<Sinusoidal>(spec.encoding)) return not_stated_for(spec);

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -11,6 +13,8 @@
 #include "properties/gen/floats.hpp"
 #include "properties/gen/shrink.hpp"
 #include "properties/gen/vectors.hpp"
+#include "properties/row_agreement.hpp"
+#include "reference/work_limit.hpp"
 
 namespace sextant {
 namespace {
@@ -28,8 +32,52 @@ constexpr int quick_worst_limit = 20;
 constexpr int own_worst_limit = 8;
 constexpr std::size_t quick_own_cases = 8;
 
-// What one case came to: a judgement, or why the subject gave none.
-using Outcome = std::variant<Judgement, SubjectFailure>;
+// What one case came to: a judgement, why the subject gave none, or that the judge would have to work more than it may.
+struct OutOfWork {};
+using Outcome = std::variant<Judgement, SubjectFailure, OutOfWork>;
+
+// What the subject computes is not the judge's work, even where it runs on the same thread and asks the same exact
+// tier.
+class NotJudgesSession final : public Session {
+ public:
+  explicit NotJudgesSession(std::unique_ptr<Session> session) : session_(std::move(session)) {}
+
+  Description describe() override {
+    const reference::WithoutWorkLimit without;
+    return session_->describe();
+  }
+  Tensors call(std::string_view operation, const Tensors& inputs) override {
+    const reference::WithoutWorkLimit without;
+    return session_->call(operation, inputs);
+  }
+  Tensors backward(std::string_view of, const Tensors& inputs) override {
+    const reference::WithoutWorkLimit without;
+    return session_->backward(of, inputs);
+  }
+
+ private:
+  std::unique_ptr<Session> session_;
+};
+
+class NotJudgesSubject final : public Subject {
+ public:
+  explicit NotJudgesSubject(const Subject& subject) : subject_(subject) {}
+
+  std::string name() const override { return subject_.name(); }
+  bool is_live() const override { return subject_.is_live(); }
+  Spec within_reach(const Spec& spec) const override { return subject_.within_reach(spec); }
+  std::unique_ptr<Session> open(const Spec& spec) const override {
+    const reference::WithoutWorkLimit without;
+    return std::make_unique<NotJudgesSession>(subject_.open(spec));
+  }
+  std::unique_ptr<Session> open_anew(const Spec& spec) const override {
+    const reference::WithoutWorkLimit without;
+    return std::make_unique<NotJudgesSession>(subject_.open_anew(spec));
+  }
+
+ private:
+  const Subject& subject_;
+};
 
 bool is_violation(const Outcome& outcome) {
   const auto* judgement = std::get_if<Judgement>(&outcome);
@@ -38,6 +86,23 @@ bool is_violation(const Outcome& outcome) {
 
 // After these the process is gone or out of step, so the next case needs a new one.
 bool ends_session(FailureKind kind) { return kind != FailureKind::unsupported && kind != FailureKind::error; }
+
+// What a case may take of the exact tier on average, and how many times as much one may take. It is ten times what
+// cases of honest implementations took where they took most (attention with xpos, one run of every encoding); a runaway
+// takes any number. It grows with what an answer is judged by: channels of a row, 9 keys of a query in attention, 48 in
+// a bias.
+constexpr std::uint64_t dearest_case = 16;
+std::uint64_t steps_per_case(const Spec& spec) {
+  std::int64_t size = 0;
+  if (const auto* attention = std::get_if<Attention>(&spec.encoding)) {
+    size = 9 * attention->head_dim;
+  } else if (const auto* alibi = std::get_if<Alibi>(&spec.encoding)) {
+    size = 48 * alibi->num_heads;
+  } else if (!std::holds_alternative<RelativeBias>(spec.encoding)) {
+    size = row_width(spec);
+  }
+  return (std::uint64_t{1} << 20) * static_cast<std::uint64_t>(256 + size);
+}
 
 // FNV-1a, so that each property draws its own cases whatever else is selected, on any platform.
 std::uint64_t hash_of(std::string_view text) {
@@ -50,12 +115,14 @@ std::uint64_t hash_of(std::string_view text) {
 class Trial {
  public:
   Trial(const Property& property, const Subject& subject, const Spec& spec)
-      : property_(property), subject_(subject), spec_(spec), fields_(property.fields(spec)) {
-    if (property.sessions == Sessions::own) {
-      subject_check_ = property.make_subject_check(spec);
-    } else {
-      check_ = property.make_check(spec);
-    }
+      : property_(property),
+        subject_(subject),
+        spec_(spec),
+        fields_(property.fields(spec)),
+        steps_of_case_(dearest_case * steps_per_case(spec)),
+        steps_(steps_of_case_),
+        steps_left_(steps_) {
+    make_check();
     result_.id = property.id;
     result_.title = property.explanation.title;
     result_.statement = property.explanation.statement;
@@ -78,12 +145,18 @@ class Trial {
       cases.insert(cases.end(), every.begin(), every.end());
     }
 
+    steps_ = options.steps.value_or(steps_per_case(spec_) * std::max<std::uint64_t>(dearest_case, cases.size()));
+    steps_left_ = steps_;
     std::optional<Case> violation;
     for (const Case& values : cases) {
       if (stop.stop_requested()) throw Interrupted();
       if (!property_.admits(spec_, values)) continue;
       const Outcome outcome = probe(values);
       progress();
+      if (std::holds_alternative<OutOfWork>(outcome)) {
+        unfinished_ = values;
+        break;
+      }
       if (const auto* failure = std::get_if<SubjectFailure>(&outcome)) {
         if (failure->kind() == FailureKind::unsupported) {
           unsupported_reason_ = failure->what();
@@ -106,6 +179,11 @@ class Trial {
 
   PropertyResult run_one(const Case& values) {
     const Outcome outcome = probe(values);
+    if (std::holds_alternative<OutOfWork>(outcome)) {
+      unfinished_ = values;
+      settle(false);
+      return result_;
+    }
     if (const auto* failure = std::get_if<SubjectFailure>(&outcome)) {
       result_.verdict = verdict_of(failure->kind());
       result_.reason = text_of(*failure);
@@ -119,6 +197,14 @@ class Trial {
   }
 
  private:
+  void make_check() {
+    if (property_.sessions == Sessions::own) {
+      subject_check_ = property_.make_subject_check(spec_);
+    } else {
+      check_ = property_.make_check(spec_);
+    }
+  }
+
   Judgement judge(const Case& values) {
     if (subject_check_) return subject_check_(subject_, values);
     if (!session_) session_ = subject_.open(spec_);
@@ -126,13 +212,24 @@ class Trial {
   }
 
   Outcome probe(const Case& values) {
+    const std::uint64_t before = reference::steps_taken();
+    Outcome outcome = probe_within(values, std::min(steps_left_, steps_of_case_));
+    steps_left_ -= std::min(steps_left_, reference::steps_taken() - before);
+    return outcome;
+  }
+
+  Outcome probe_within(const Case& values, std::uint64_t steps) {
     try {
+      const reference::WorkLimit limit(steps);
       Outcome outcome = judge(values);
       if (is_violation(outcome)) draw_horizon(values);
       return outcome;
     } catch (const SubjectFailure& failure) {
       if (ends_session(failure.kind())) session_.reset();
       return failure;
+    } catch (const reference::WorkLimitReached&) {
+      make_check();  // the oracle may have stopped in the middle of what it keeps
+      return OutOfWork{};
     }
   }
 
@@ -180,6 +277,7 @@ class Trial {
       values[field] = drawn[field];
       if (values == worst_ || !property_.admits(spec_, values)) continue;
       const Outcome outcome = probe(values);
+      if (std::holds_alternative<OutOfWork>(outcome)) return;
       if (const auto* judgement = std::get_if<Judgement>(&outcome)) record(values, *judgement);
     }
   }
@@ -216,6 +314,7 @@ class Trial {
         if (!property_.admits(spec_, values)) continue;
         if (++tries > (property_.sessions == Sessions::own ? own_shrink_limit : shrink_limit) || crashes > crash_limit) return best.value();
         const Outcome outcome = probe(values);
+        if (std::holds_alternative<OutOfWork>(outcome)) return best.value();
         if (std::holds_alternative<SubjectFailure>(outcome)) ++crashes;
         if (still(outcome)) {
           best = std::move(*candidate);
@@ -248,11 +347,15 @@ class Trial {
   PropertyResult conclude(const std::optional<Case>& violation, const rc::Random& random, const AuditOptions& options) {
     settle(violation.has_value());
     if (!violation) return result_;
+    // Each search may work as much as the judging, and the last case too.
+    steps_left_ = steps_;
     if (result_.theory == Theory::holds) seek_worst(random, options);
     Judgement simplest;
+    steps_left_ = steps_;
     const Case values = shrink(*violation, options.stop, is_violation);
     // The token must work alone, so its finding is what a fresh session says.
     session_.reset();
+    steps_left_ = steps_;
     const Outcome outcome = probe(values);
     if (is_violation(outcome)) {
       simplest = std::get<Judgement>(outcome);
@@ -271,6 +374,10 @@ class Trial {
       result_.reason = "fails, as it must: the witness is shown";
     } else if (violated) {
       result_.verdict = Verdict::violated;
+    } else if (unfinished_) {
+      result_.verdict = Verdict::undecided;
+      result_.reason = fmt::format("{} would take the judge more than its limit of work, after {} cases",
+                                   token(*unfinished_), result_.cases);
     } else if (result_.cases == 0 && unsupported_ > 0) {
       result_.verdict = Verdict::unsupported;
       result_.reason = unsupported_reason_;
@@ -290,12 +397,16 @@ class Trial {
   }
 
   const Property& property_;
-  const Subject& subject_;
+  const NotJudgesSubject subject_;
   const Spec& spec_;
   std::vector<std::string> fields_;
   Check check_;
   SubjectCheck subject_check_;
   std::unique_ptr<Session> session_;
+  std::uint64_t steps_of_case_;  // what one case may take
+  std::uint64_t steps_;          // what each part may take: the cases, the search for the worst, that for the simplest
+  std::uint64_t steps_left_;     // of the part at hand
+  std::optional<Case> unfinished_;  // what would have taken more
   std::int64_t undecided_ = 0;
   std::int64_t unsupported_ = 0;
   std::string unsupported_reason_;

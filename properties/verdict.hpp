@@ -12,7 +12,7 @@ namespace sextant {
 enum class Verdict {
   holds,           ///< in every case the whole enclosure is inside the bound
   violated,        ///< in some case the whole enclosure is outside
-  undecided,       ///< some case stayed open at the highest precision, and none is violated; or no case ran
+  undecided,       ///< some case stayed open, at the highest precision or limit of work, none violated; or no case ran
   not_applicable,  ///< the property says nothing of this spec or this kind of subject
   unsupported,     ///< the subject says that it does not have the operation or dtype
   crashed,         ///< the subject's process died, broke the protocol or reported an error

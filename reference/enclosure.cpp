@@ -1,6 +1,10 @@
 #include "reference/enclosure.hpp"
 
 #include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "reference/work_limit.hpp"
 
 namespace sextant::reference {
 namespace {
@@ -13,7 +17,34 @@ struct ThreadCaches {
   ~ThreadCaches() { mpfr_free_cache(); }
 };
 
+// Rough costs: what a limit on work needs is a count that grows as the time does.
+constexpr std::uint64_t arithmetic = 1;
+constexpr std::uint64_t elementary = 64;
+
+constexpr std::uint64_t no_limit = std::numeric_limits<std::uint64_t>::max();
+thread_local std::uint64_t taken = 0;
+thread_local std::uint64_t allowed = no_limit;
+
+void take_steps(long bits, std::uint64_t cost) {
+  taken += static_cast<std::uint64_t>(bits) * cost;
+  if (taken > allowed) throw WorkLimitReached();
+}
+
 }  // namespace
+
+std::uint64_t steps_taken() { return taken; }
+
+WorkLimit::WorkLimit(std::uint64_t steps)
+    : outer_(std::exchange(allowed, steps > no_limit - taken ? no_limit : taken + steps)) {}
+
+WorkLimit::~WorkLimit() { allowed = outer_; }
+
+WithoutWorkLimit::WithoutWorkLimit() : taken_(taken), allowed_(std::exchange(allowed, no_limit)) {}
+
+WithoutWorkLimit::~WithoutWorkLimit() {
+  taken = taken_;
+  allowed = allowed_;
+}
 
 // A moved-from value keeps its own storage (swap), so that every object is always initialised.
 
@@ -61,7 +92,8 @@ Enclosure::~Enclosure() { mpfi_clear(interval_); }
 Precision Enclosure::precision() const { return {static_cast<long>(mpfi_get_prec(interval_))}; }
 
 template <class Function>
-Enclosure Enclosure::unary(const Enclosure& a, Function function) {
+Enclosure Enclosure::unary(const Enclosure& a, Function function, std::uint64_t cost) {
+  take_steps(a.precision().bits, cost);
   Enclosure result(a.precision());
   function(result.interval_, a.interval_);
   return result;
@@ -69,7 +101,9 @@ Enclosure Enclosure::unary(const Enclosure& a, Function function) {
 
 template <class Function>
 Enclosure Enclosure::binary(const Enclosure& a, const Enclosure& b, Function function) {
-  Enclosure result(Precision{std::max(a.precision().bits, b.precision().bits)});
+  const Precision precision{std::max(a.precision().bits, b.precision().bits)};
+  take_steps(precision.bits, arithmetic);
+  Enclosure result(precision);
   function(result.interval_, a.interval_, b.interval_);
   return result;
 }
@@ -78,15 +112,15 @@ Enclosure operator+(const Enclosure& a, const Enclosure& b) { return Enclosure::
 Enclosure operator-(const Enclosure& a, const Enclosure& b) { return Enclosure::binary(a, b, mpfi_sub); }
 Enclosure operator*(const Enclosure& a, const Enclosure& b) { return Enclosure::binary(a, b, mpfi_mul); }
 Enclosure operator/(const Enclosure& a, const Enclosure& b) { return Enclosure::binary(a, b, mpfi_div); }
-Enclosure operator-(const Enclosure& a) { return Enclosure::unary(a, mpfi_neg); }
-Enclosure abs(const Enclosure& a) { return Enclosure::unary(a, mpfi_abs); }
-Enclosure square(const Enclosure& a) { return Enclosure::unary(a, mpfi_sqr); }
-Enclosure sqrt(const Enclosure& a) { return Enclosure::unary(a, mpfi_sqrt); }
+Enclosure operator-(const Enclosure& a) { return Enclosure::unary(a, mpfi_neg, arithmetic); }
+Enclosure abs(const Enclosure& a) { return Enclosure::unary(a, mpfi_abs, arithmetic); }
+Enclosure square(const Enclosure& a) { return Enclosure::unary(a, mpfi_sqr, arithmetic); }
+Enclosure sqrt(const Enclosure& a) { return Enclosure::unary(a, mpfi_sqrt, arithmetic); }
 Enclosure hypot(const Enclosure& a, const Enclosure& b) { return Enclosure::binary(a, b, mpfi_hypot); }
-Enclosure exp(const Enclosure& a) { return Enclosure::unary(a, mpfi_exp); }
-Enclosure log(const Enclosure& a) { return Enclosure::unary(a, mpfi_log); }
-Enclosure sin(const Enclosure& a) { return Enclosure::unary(a, mpfi_sin); }
-Enclosure cos(const Enclosure& a) { return Enclosure::unary(a, mpfi_cos); }
+Enclosure exp(const Enclosure& a) { return Enclosure::unary(a, mpfi_exp, elementary); }
+Enclosure log(const Enclosure& a) { return Enclosure::unary(a, mpfi_log, elementary); }
+Enclosure sin(const Enclosure& a) { return Enclosure::unary(a, mpfi_sin, elementary); }
+Enclosure cos(const Enclosure& a) { return Enclosure::unary(a, mpfi_cos, elementary); }
 
 Enclosure min(const Enclosure& a, const Enclosure& b) {
   return Enclosure::binary(a, b, [](mpfi_ptr result, mpfi_srcptr x, mpfi_srcptr y) {

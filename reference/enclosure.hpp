@@ -70,7 +70,7 @@ class Enclosure {
  private:
   explicit Enclosure(Precision precision);
   template <class Function>
-  static Enclosure unary(const Enclosure& a, Function function);
+  static Enclosure unary(const Enclosure& a, Function function, std::uint64_t cost);
   template <class Function>
   static Enclosure binary(const Enclosure& a, const Enclosure& b, Function function);
 

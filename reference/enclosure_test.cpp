@@ -6,6 +6,8 @@
 #include <limits>
 #include <utility>
 
+#include "reference/work_limit.hpp"
+
 namespace sextant::reference {
 namespace {
 
@@ -100,6 +102,34 @@ TEST(Decide, SaysUnknownAtItsCap) {
   });
   EXPECT_EQ(answer, Certainty::unknown);
   EXPECT_EQ(asked, last_precision.bits);
+}
+
+TEST(WorkLimit, StopsWhatGoesOnAndCountsAlike) {
+  const auto work = [] {
+    Enclosure x(2.0, Precision{128});
+    for (int i = 0; i < 10; ++i) x = sqrt(x) + sin(x);
+    return x;
+  };
+  const std::uint64_t before = steps_taken();
+  work();
+  const std::uint64_t cost = steps_taken() - before;
+  EXPECT_EQ(cost, 10U * 128 * (1 + 64 + 1));
+  {
+    const WorkLimit limit(cost);
+    EXPECT_NO_THROW(work());
+    EXPECT_THROW(work(), WorkLimitReached);
+    // Somebody else's work is neither stopped nor counted.
+    const std::uint64_t reached = steps_taken();
+    {
+      const WithoutWorkLimit without;
+      EXPECT_NO_THROW(work());
+    }
+    EXPECT_EQ(steps_taken(), reached);
+    EXPECT_THROW(work(), WorkLimitReached);
+  }
+  EXPECT_NO_THROW(work());
+  const WorkLimit none(std::numeric_limits<std::uint64_t>::max());
+  EXPECT_NO_THROW(work());
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include "lib/sinusoidal/sinusoidal.hpp"
 #include "lib/sinusoidal_2d/sinusoidal_2d.hpp"
 #include "lib/xpos/xpos.hpp"
+#include "subjects/equally_spaced.hpp"
 
 #ifndef SEXTANT_VERSION
 #error "the build defines SEXTANT_VERSION"
@@ -51,7 +52,19 @@ std::vector<std::int64_t> integers(const Tensors& inputs, const std::string& nam
   throw SubjectFailure(FailureKind::unsupported, "builtin has no operation " + std::string(operation) + " for this spec");
 }
 
-// One overload for the codes, one for the rotations, one for each of the others.
+// The encoder has an overload for lists and one for ranges, of which callers meet either: it is asked by range where
+// the question is one.
+Tensors answer(const SinusoidalEncoder& sinusoidal, std::string_view operation, const Tensors& inputs, Dtype dtype) {
+  if (operation != "encode") refuse(operation);
+  const std::vector<std::int64_t> positions = integers(inputs, "positions");
+  const auto range = equally_spaced(positions);
+  if (!range) return {{"encoding", sinusoidal.encode(positions, dtype)}};
+  Tensor table = Tensor::zeros(dtype, {range->count, sinusoidal.dim()});
+  sinusoidal.encode(*range, {dtype, table.data.data(), range->count, sinusoidal.dim(), sinusoidal.dim()});
+  return {{"encoding", std::move(table)}};
+}
+
+// One overload for the other codes, one for the rotations, one for each of the others.
 template <class Code>
   requires requires(const Code& code) { code.encode({}, Dtype::float32); }
 Tensors answer(const Code& code, std::string_view operation, const Tensors& inputs, Dtype dtype) {

@@ -2,11 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
+#include <limits>
 #include <numeric>
 #include <string>
 #include <vector>
 
+#include "subjects/equally_spaced.hpp"
 #include "subjects/operations.hpp"
 
 namespace sextant {
@@ -93,6 +96,43 @@ TEST(BuiltinSubject, AnswersAttentionWithEachPositionEncoding) {
     const Tensor out = attend(*builtin_subject()->open(spec), spec, {q, k, k, positions, weighted ? &weight : nullptr});
     // The first token sees itself alone.
     for (std::int64_t i = 0; i < 8; ++i) EXPECT_EQ(out.at(i), k.at(i)) << position;
+  }
+}
+
+// The overload for ranges and that for lists are both what callers meet: an audit of builtin asks through each.
+TEST(BuiltinSubject, EquallySpacedPositionsAreARange) {
+  const auto range = [](const std::vector<std::int64_t>& positions) -> std::vector<std::int64_t> {
+    const auto found = equally_spaced(positions);
+    return found ? std::vector<std::int64_t>{found->first, found->count, found->step} : std::vector<std::int64_t>{};
+  };
+  EXPECT_EQ(range({7, 8}), (std::vector<std::int64_t>{7, 2, 1}));
+  EXPECT_EQ(range({7, 4, 1, -2}), (std::vector<std::int64_t>{7, 4, -3}));
+  EXPECT_EQ(range({5, 5, 5}), (std::vector<std::int64_t>{5, 3, 0}));
+  for (const std::vector<std::int64_t>& list : {std::vector<std::int64_t>{}, {3}, {0, 1, 3}, {0, 1, 0}})
+    EXPECT_EQ(range(list), std::vector<std::int64_t>{});
+  constexpr std::int64_t least = std::numeric_limits<std::int64_t>::min();
+  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  const Spec spec = parse_spec(R"({"encoding":"sinusoidal","dim":4})");
+  for (const std::vector<std::int64_t>& beyond : {std::vector<std::int64_t>{0, least},
+                                                  {most, least},
+                                                  {least, most},
+                                                  {0, std::int64_t{1} << 60, std::int64_t{1} << 61}}) {
+    refusal(FailureKind::error, [&] { encode(*builtin_subject()->open(spec), spec, beyond); });
+  }
+}
+
+TEST(BuiltinSubject, RangesAndListsHaveTheSameBits) {
+  const Spec spec = parse_spec(R"({"encoding":"sinusoidal","dim":64,"position_offset":2,"scale":-0.3})");
+  const auto session = builtin_subject()->open(spec);
+  for (const std::int64_t step : {1, -1, 0, 1000}) {
+    std::vector<std::int64_t> positions;
+    for (std::int64_t i = 0; i < 200; ++i) positions.push_back(131000 + i * step);
+    const Tensor range = encode(*session, spec, positions);
+    ASSERT_TRUE(equally_spaced(positions));
+    positions.push_back(17);
+    ASSERT_FALSE(equally_spaced(positions));
+    const Tensor list = encode(*session, spec, positions);
+    EXPECT_TRUE(std::equal(range.data.begin(), range.data.end(), list.data.begin())) << step;
   }
 }
 

@@ -10,6 +10,7 @@
 
 #include "subjects/fork_server.hpp"
 #include "subjects/safetensors.hpp"
+#include "subjects/unusable.hpp"
 
 namespace sextant {
 namespace {
@@ -138,9 +139,12 @@ class WorkerSession final : public Session {
     if (status == "unsupported") {
       throw SubjectFailure(FailureKind::unsupported, message.empty() ? fmt::format("{} is unsupported", operation) : message);
     }
+    if (status == "unusable")
+      throw SubjectUnusable(message.empty() ? std::string("the subject cannot be asked anything") : message);
     if (status == "error") throw SubjectFailure(FailureKind::error, fmt::format("{}: {}", operation, message));
-    throw SubjectFailure(FailureKind::protocol,
-                         fmt::format("reply to {} has status \"{}\", expected ok, unsupported or error", operation, status));
+    throw SubjectFailure(
+        FailureKind::protocol,
+        fmt::format("reply to {} has status \"{}\", expected ok, unsupported, error or unusable", operation, status));
   }
 
   Spec spec_;

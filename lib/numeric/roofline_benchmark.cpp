@@ -1,16 +1,20 @@
 #include "lib/numeric/roofline_benchmark.hpp"
 
+#include <hwy/cache_control.h>
 #include <omp.h>
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
-#include <hwy/cache_control.h>
 #include <memory>
 #include <new>
+#include <string>
 #include <vector>
+
+#include "lib/numeric/roofline_ratio_benchmark.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "lib/numeric/roofline_benchmark.cpp"
@@ -52,11 +56,6 @@ constexpr std::size_t chunk = std::size_t{1} << 16;
 
 double seconds(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-double median(std::vector<double> values) {
-  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2), values.end());
-  return values[values.size() / 2];
-}
-
 void run_paired(benchmark::State& state, const PairedBenchmark& paired, int threads) {
   const std::span<std::byte> memory = benchmark_memory(paired.bytes).first(paired.bytes);
   omp_set_num_threads(threads);
@@ -74,7 +73,11 @@ void run_paired(benchmark::State& state, const PairedBenchmark& paired, int thre
     state.SetIterationTime(body_times.back());
   }
   state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(paired.bytes));
-  state.counters["of_roofline"] = median(roofline_times) / median(body_times);
+  const RooflineRatio found = roofline_ratio(roofline_times, body_times);
+  state.counters["of_roofline"] = found.ratio;
+  if (std::isnan(found.ratio))
+    state.SetLabel("of_roofline unknown: the roofline varies by " +
+                   std::to_string(std::lround(100 * std::min(found.variation, 99.0))) + " %");
 }
 
 void run_alone(benchmark::State& state, Roofline roofline, std::size_t bytes, int threads) {

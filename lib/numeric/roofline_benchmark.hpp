@@ -24,12 +24,15 @@ void run_roofline(Roofline roofline, std::span<std::byte> memory, int threads);
 /// pages. Good until the next call with a larger size.
 std::span<std::byte> benchmark_memory(std::size_t size);
 
-/// Registers `name`/threads:1 and `name`/threads:2 (and the machine's number, if larger). Each iteration runs the roofline over the first
-/// `roofline_bytes` of the shared memory and then `body`, on the same number of threads, and times them apart, so that whatever else the
-/// machine does meets both. Counters: bytes_per_second, `bytes` over the time of `body`; of_roofline, the rate of `body` over that of the
-/// roofline, from the median times of both.
+/// Registers `name`/threads:1 and `name`/threads:2 (and the machine's number, if larger). Each iteration runs the
+/// roofline over the first `roofline_bytes` of the shared memory and then `body`, on the same number of threads, and
+/// times them apart, so that whatever else the machine does meets both. Counters: bytes_per_second, `bytes` over the
+/// time of `body`; of_roofline, the rate of `body` over that of the roofline, from the median times of both: not a
+/// number, and a label that says "unknown", where the roofline's own times vary by more than a tenth
+/// (roofline_ratio_benchmark.hpp).
 ///
-/// `prepare` makes the body, once per thread count, after the memory is there and outside the clock: what it returns is run.
+/// `prepare` makes the body, once per thread count, after the memory is there and outside the clock: what it returns is
+/// run.
 struct PairedBenchmark {
   std::string name;
   Roofline roofline = Roofline::stream_store;

@@ -46,6 +46,7 @@ void check(const Attention& encoding);
 /// @throws SpecError unless the encoding has a meaning at every position of the claim. Encodings with an overload of
 /// position_count need none: they have the positions 0 .. position_count - 1.
 void check_claim(const Integer& encoding, const Spec& spec);
+void check_claim(const Sinusoidal2d& encoding, const Spec& spec);
 
 /// Adds the encoding's fields in their fixed order.
 void write(const Integer& encoding, nlohmann::ordered_json& object);

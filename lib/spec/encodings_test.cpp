@@ -119,6 +119,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{R"({"encoding":"sinusoidal_2d","dim":8,"height":3,"width":3,"base":0.5})", "spec: base: expected a finite number of at least 1"},
         Refusal{R"({"encoding":"sinusoidal_2d","dim":8,"height":3,"width":3,"axis_order":"depth"})", "spec: axis_order: expected one of height_first, width_first"},
         Refusal{R"({"encoding":"sinusoidal_2d","dim":8,"height":3,"width":3,"max_position":4})", "spec: max_position: expected at most 3"},
+        Refusal{R"({"encoding":"sinusoidal_2d","dim":8,"height":9,"width":7,"min_position":7})", "spec: min_position: expected less than 7, where the grid's shorter axis ends"},
         Refusal{R"({"encoding":"learned","dim":8})", "spec: max_positions: needed"},
         Refusal{R"({"encoding":"learned","dim":8,"max_positions":0})", "spec: max_positions: expected an integer from 1"},
         Refusal{R"({"encoding":"learned","dim":8,"max_positions":10,"max_position":11})", "spec: max_position: expected at most 10"},

@@ -52,6 +52,14 @@ void check(const Sinusoidal2d& encoding) {
   check_base("base", encoding.base);
 }
 
+void check_claim(const Sinusoidal2d& encoding, const Spec& spec) {
+  const std::int64_t shorter = std::min(encoding.height, encoding.width);
+  if (spec.min_position >= shorter) {
+    refuse_field("min_position", fmt::format("expected less than {}, where the grid's shorter axis ends, got {}",
+                                             shorter, spec.min_position));
+  }
+}
+
 void write(const Sinusoidal2d& encoding, nlohmann::ordered_json& object) {
   object["dim"] = encoding.dim;
   object["height"] = encoding.height;

@@ -202,7 +202,8 @@ def answer(functions, arrays, operation, tensors, metadata):
 
 
 _streams = None
-_served = False
+_served = False  # whether the file has called serve itself
+_ready = False  # whether requests are being answered
 
 
 def _take_streams():
@@ -288,15 +289,18 @@ def _fork_sessions():
 
 def serve(framework=None, name="", version="", **functions):
     """Answers requests until the input ends. `functions` are the operations by name."""
-    global _served
+    global _served, _ready
     _served = True
     unknown = set(functions) - set(OPERATIONS)
     if unknown:
         raise TypeError(f"no operation is called {', '.join(sorted(unknown))}")
+    if framework not in FRAMEWORKS:
+        raise ValueError(f"framework {framework!r}: expected numpy, torch or jax")
     arrays = FRAMEWORKS[framework]()
     forked = _control is not None
     adopted = _fork_sessions() if forked else None
     source, sink = _take_streams()
+    _ready = True
     while (request := read_blob(source)) is not None:
         if adopted is not None:
             adopted()  # who asks has been told of this process, so it is the auditor's child by now
@@ -324,7 +328,40 @@ def serve(framework=None, name="", version="", **functions):
         os._exit(0)
 
 
+def _described(error, path):
+    """An exception in one line, with the last line of the file that it passed through."""
+    told = traceback.format_exception_only(type(error), error)
+    # Of a SyntaxError the code comes first; of others notes may follow.
+    text = str(error) if isinstance(error, SystemExit) else told[-1 if isinstance(error, SyntaxError) else 0].strip()
+    line = error.lineno if isinstance(error, SyntaxError) else None
+    for frame, number in traceback.walk_tb(error.__traceback__):
+        if frame.f_code.co_filename == path:
+            line = number
+    return f"line {line}: {text}" if line is not None else text
+
+
+def _refuse(reason):
+    """Says in answer to the first request, whatever it is, that the file cannot be audited, and ends."""
+    source, sink = _take_streams()
+    request = read_blob(source)
+    if request is not None:
+        write_blob(sink, {"id": request[0]["id"], "status": "unusable", "message": reason}, {})
+    sys.exit(reason)
+
+
 def main(path, control=None):
+    try:
+        _main(path, control)
+    except (Exception, SystemExit) as error:
+        # Once requests are answered the process ends as Python would end it. So does a fork server, in whose place new interpreters are started.
+        ended_itself = isinstance(error, SystemExit) and (error.code is None or isinstance(error.code, int))
+        if _ready or control is not None or ended_itself:
+            raise
+        traceback.print_exc()
+        _refuse(_described(error, path))
+
+
+def _main(path, control):
     global _before, _control
     if control is None:
         _take_streams()
@@ -350,7 +387,7 @@ def main(path, control=None):
         return
     functions = {key: getattr(module, key) for key in OPERATIONS if callable(getattr(module, key, None))}
     if not functions:
-        sys.exit(f"{path} defines none of {', '.join(OPERATIONS)}")
+        sys.exit(f"the file defines none of {', '.join(OPERATIONS)}")
     serve(getattr(module, "framework", None), str(getattr(module, "name", "")), str(getattr(module, "version", "")), **functions)
 
 

@@ -1,0 +1,61 @@
+#include "app/number_option.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <limits>
+#include <optional>
+
+#include "app/command.hpp"
+
+namespace sextant {
+namespace {
+
+// The number that the whole of `text` is; nothing if it is none, or one that Number cannot hold. from_chars takes no
+// sign for unsigned types, no plus, no blanks and no prefix of a base.
+template <class Number>
+std::optional<Number> number_in(const std::string& text) {
+  Number number{};
+  const char* const end = text.data() + text.size();
+  const auto [next, error] = std::from_chars(text.data(), end, number);
+  return error == std::errc() && next == end ? std::optional(number) : std::nullopt;
+}
+
+}  // namespace
+
+CLI::Option* add_integer(CLI::App& command, const std::string& name, std::int64_t& target, Integers range,
+                         const std::string& help) {
+  const auto read = [name, &target, range](const std::string& text) {
+    const auto number = number_in<std::int64_t>(text);
+    if (!number || *number < range.least || *number > range.most) {
+      throw UsageError(fmt::format("{} {}: expected an integer from {} to {}", name, text, range.least, range.most));
+    }
+    target = *number;
+  };
+  return command.add_option_function<std::string>(name, read, help);
+}
+
+CLI::Option* add_word(CLI::App& command, const std::string& name, std::uint64_t& target, const std::string& help) {
+  const auto read = [name, &target](const std::string& text) {
+    const auto number = number_in<std::uint64_t>(text);
+    if (!number)
+      throw UsageError(fmt::format("{} {}: expected an integer from 0 to {}", name, text,
+                                   std::numeric_limits<std::uint64_t>::max()));
+    target = *number;
+  };
+  return command.add_option_function<std::string>(name, read, help);
+}
+
+CLI::Option* add_seconds(CLI::App& command, const std::string& name, double& target, const std::string& help) {
+  const auto read = [name, &target](const std::string& text) {
+    constexpr double least = 0.001;
+    constexpr double most = 86400;
+    const auto number = number_in<double>(text);
+    if (!number || !(*number >= least && *number <= most))
+      throw UsageError(fmt::format("{} {}: expected seconds from {} to {}", name, text, least, most));
+    target = *number;
+  };
+  return command.add_option_function<std::string>(name, read, help);
+}
+
+}  // namespace sextant

@@ -1,0 +1,328 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numbers>
+#include <set>
+
+#include "properties/catalogue.hpp"
+#include "properties/engine.hpp"
+#include "properties/mutants/mutant.hpp"
+#include "properties/mutants/recipe_subject.hpp"
+#include "properties/question.hpp"
+#include "reference/work_limit.hpp"
+#include "subjects/builtin.hpp"
+#include "subjects/equally_spaced.hpp"
+#include "subjects/function.hpp"
+#include "subjects/operations.hpp"
+
+// What honest implementations do and must not be convicted of, nor asked about.
+
+namespace sextant {
+namespace {
+
+std::map<std::string, PropertyResult> audited(const Subject& subject, const Spec& spec, AuditOptions options = {}) {
+  options.profile = Profile::quick;
+  options.threads = 2;
+  std::map<std::string, PropertyResult> results;
+  for (const PropertyResult& result : audit(catalogue(), subject, spec, options).results) results[result.id] = result;
+  return results;
+}
+
+std::set<std::string> with_verdict(const std::map<std::string, PropertyResult>& results, Verdict verdict) {
+  std::set<std::string> ids;
+  for (const auto& [id, result] : results) {
+    if (result.verdict == verdict) ids.insert(id);
+  }
+  return ids;
+}
+
+// Another subject's answers, each changed by `edit`.
+class Edited final : public Subject {
+ public:
+  using Edit = std::function<void(std::string_view operation, const Tensors& inputs, Tensors& reply)>;
+  Edited(std::unique_ptr<Subject> subject, Edit edit) : subject_(std::move(subject)), edit_(std::move(edit)) {}
+
+  std::string name() const override { return "edited"; }
+  std::unique_ptr<Session> open(const Spec& spec) const override {
+    return std::make_unique<Open>(subject_->open(spec), edit_);
+  }
+
+ private:
+  class Open final : public Session {
+   public:
+    Open(std::unique_ptr<Session> session, const Edit& edit) : session_(std::move(session)), edit_(edit) {}
+    Description describe() override { return session_->describe(); }
+    Tensors call(std::string_view operation, const Tensors& inputs) override {
+      return edited(operation, inputs, session_->call(operation, inputs));
+    }
+    Tensors backward(std::string_view of, const Tensors& inputs) override {
+      return edited("backward", inputs, session_->backward(of, inputs));
+    }
+
+   private:
+    Tensors edited(std::string_view operation, const Tensors& inputs, Tensors reply) {
+      edit_(operation, inputs, reply);
+      return reply;
+    }
+    std::unique_ptr<Session> session_;
+    const Edit& edit_;
+  };
+
+  std::unique_ptr<Subject> subject_;
+  Edit edit_;
+};
+
+// x * cos + rotate_half(x) * sin over the whole head, cos 1 and sin 0 in the channels that are not rotated: -0 * 1 + 0
+// * 0 = +0.
+TEST(FalseAlarms, ZerosOfChannelsThatAreNotRotatedMayLoseTheirSign) {
+  for (const char* text :
+       {R"({"encoding":"rope","head_dim":32,"rotary_dim":8})",
+        R"({"encoding":"rope","head_dim":16,"rotary_dim":4,"rotary_layout":"spread","dtype":"bfloat16"})",
+        R"({"encoding":"rope","head_dim":16,"rotary_dim":4,"accuracy":"exact-angle"})"}) {
+    const Edited subject(builtin_subject(), [](std::string_view, const Tensors&, Tensors& reply) {
+      for (auto& [name, tensor] : reply) {
+        for (std::int64_t i = 0; i < tensor.elements(); ++i) tensor.set(i, tensor.at(i) + 0.0);
+      }
+    });
+    const auto results = audited(subject, parse_spec(text));
+    EXPECT_EQ(with_verdict(results, Verdict::violated), std::set<std::string>{})
+        << text << results.at("accuracy").worst->finding;
+    EXPECT_EQ(results.at("accuracy").verdict, Verdict::holds);
+  }
+  // What is not the sign of a zero is still convicted: a last place in a channel that is not rotated.
+  const Edited changed(builtin_subject(), [](std::string_view operation, const Tensors&, Tensors& reply) {
+    if (operation != "rotate") return;
+    Tensor& y = reply.at("y");
+    for (std::int64_t i = 31; i < y.elements(); i += 32) y.set(i, std::nextafter(static_cast<float>(y.at(i)), 1e30F));
+  });
+  const auto results = audited(changed, parse_spec(R"({"encoding":"rope","head_dim":32,"rotary_dim":8})"));
+  EXPECT_EQ(results.at("accuracy").verdict, Verdict::violated);
+  EXPECT_EQ(results.at("untouched_channels").verdict, Verdict::violated);
+}
+
+// All positions of a window far out share one code, lawfully under the class. The exact tier is not asked at all.
+TEST(FalseAlarms, SharedCodesOfLowPrecisionAreLawfulAndToldApartQuickly) {
+  AuditOptions options;
+  options.steps = 1;
+  for (
+      const auto& [recipe, claim] :
+      {std::pair{"bfloat16-angle",
+                 R"({"encoding":"sinusoidal","dim":128,"dtype":"bfloat16","accuracy":"bfloat16-angle"})"},
+       std::pair{
+           "float16-angle",
+           R"({"encoding":"sinusoidal","dim":128,"dtype":"float16","accuracy":"float16-angle","max_position":65504})"}}) {
+    const PropertyResult result =
+        audit({uniqueness_property()}, *mutants::open_recipe(recipe), parse_spec(claim), options).results.front();
+    EXPECT_EQ(result.verdict, Verdict::holds) << result.reason;
+    EXPECT_EQ(result.cases, 201);
+  }
+  // The same codes under a claim that tells the positions apart are convicted, of two positions that have one code.
+  const PropertyResult result = audit({uniqueness_property()}, *mutants::open_recipe("bfloat16-angle"),
+                                      parse_spec(R"({"encoding":"sinusoidal","dim":128,"dtype":"bfloat16"})"), options)
+                                    .results.front();
+  EXPECT_EQ(result.verdict, Verdict::violated);
+  EXPECT_NE(result.simplest->finding.find("have the same code"), std::string::npos) << result.simplest->finding;
+}
+
+// Rows that differ in the sign of a zero alone are one code.
+TEST(FalseAlarms, TheSignOfAZeroMakesNoOtherCode) {
+  const FunctionSubject zeros("zeros", [](const Spec&) -> FunctionSubject::Call {
+    return [](std::string_view, const Tensors& inputs) -> Tensors {
+      const std::vector<std::int64_t> positions = inputs.at("positions").integers();
+      Tensor table = Tensor::zeros(Dtype::float32, {std::ssize(positions), 2});
+      for (std::int64_t row = 0; row < std::ssize(positions); ++row)
+        table.set(2 * row, positions[static_cast<std::size_t>(row)] % 2 == 0 ? 0.0 : -0.0);
+      return {{"encoding", table}};
+    };
+  });
+  const Spec spec = parse_spec(R"({"encoding":"sinusoidal","dim":2,"max_position":2})");
+  EXPECT_EQ(audit({uniqueness_property()}, zeros, spec, {}).results.front().verdict, Verdict::violated);
+}
+
+// Correct under wrong frequencies, formed as the class has it: only what is about frequencies may say so.
+TEST(FalseAlarms, WrongFrequenciesAreNoFaultOfWhatHoldsForAny) {
+  const auto turned = [](const std::function<double(std::int64_t pair, std::int64_t count)>& frequency) {
+    return FunctionSubject("own frequencies", [frequency](const Spec& spec) -> FunctionSubject::Call {
+      return [frequency, head = std::get<Rope>(spec.encoding)](std::string_view operation,
+                                                               const Tensors& inputs) -> Tensors {
+        const Tensor& x = inputs.at(operation == "rotate" ? "x" : "grad");
+        const std::vector<std::int64_t> positions = inputs.at("positions").integers();
+        Tensor y = x;
+        const std::int64_t count = pairs(head);
+        const std::int64_t heads = x.shape[2];
+        for (std::int64_t vector = 0; vector < x.elements() / head.head_dim; ++vector) {
+          for (std::int64_t pair = 0; pair < count; ++pair) {
+            const auto position = static_cast<float>(positions[static_cast<std::size_t>(vector / heads)]);
+            const float angle =
+                position * static_cast<float>(frequency(pair, count)) * (operation == "rotate" ? 1.0F : -1.0F);
+            const Channels at = channels_of_pair(head, head.pairing, pair);
+            const double x0 = x.at(vector * head.head_dim + at.first);
+            const double x1 = x.at(vector * head.head_dim + at.second);
+            const double c = std::cos(static_cast<double>(angle));
+            const double s = std::sin(static_cast<double>(angle));
+            y.set(vector * head.head_dim + at.first, x0 * c - x1 * s);
+            y.set(vector * head.head_dim + at.second, x0 * s + x1 * c);
+          }
+        }
+        return {{operation == "rotate" ? "y" : "grad_x", y}};
+      };
+    });
+  };
+  const auto plain = [](std::int64_t pair, std::int64_t count) {
+    return std::pow(10000.0, -static_cast<double>(pair) / static_cast<double>(count));
+  };
+  const std::set<std::string> blameless{"isometry",  "identity_at_zero", "composition",        "relative_offset",
+                                        "linearity", "adjoint",          "prefix_consistency", "row_independence"};
+  const Spec spec = parse_spec(R"({"encoding":"rope","head_dim":64})");
+  AuditOptions options;
+  options.threads = 2;
+  const auto violated = [&](const std::function<double(std::int64_t, std::int64_t)>& frequency) {
+    std::set<std::string> ids;
+    for (const PropertyResult& result : audit(catalogue(), turned(frequency), spec, options).results) {
+      if (result.verdict == Verdict::violated && result.level != Level::advice) ids.insert(result.id);
+    }
+    return ids;
+  };
+  EXPECT_EQ(violated(plain), std::set<std::string>{});
+  const std::set<std::string> of_frequencies{"accuracy", "frequencies"};
+  // Frequency 0 a thousandth slow; every exponent one pair on; the base of another model; one frequency for all pairs.
+  EXPECT_EQ(
+      violated([&](std::int64_t pair, std::int64_t count) { return pair == 0 ? 0.99902442 : plain(pair, count); }),
+      of_frequencies);
+  EXPECT_EQ(violated([&](std::int64_t pair, std::int64_t count) { return plain(pair + 1, count); }), of_frequencies);
+  EXPECT_EQ(violated([](std::int64_t pair, std::int64_t count) {
+              return std::pow(500.0, -static_cast<double>(pair) / static_cast<double>(count));
+            }),
+            of_frequencies);
+  EXPECT_EQ(violated([](std::int64_t, std::int64_t) { return 0.7310585786300049; }), of_frequencies);
+}
+
+// Wrong under a changed field in the first answers, an error in a later one.
+TEST(FalseAlarms, AWrongAnswerIsNotForgottenForALaterRefusal) {
+  const Spec spec = parse_spec(R"({"encoding":"sinusoidal","dim":8,"max_position":1000})");
+  // Does not read `first`, and has no table for positions beyond 500 of another claim than its own.
+  const FunctionSubject hard_coded("hard-coded", [spec](const Spec& asked) -> FunctionSubject::Call {
+    Spec read = asked;
+    std::get<Sinusoidal>(read.encoding).first = First::sin;
+    const std::shared_ptr<Session> session = builtin_subject()->open(read);
+    return
+        [session, own = to_json(asked) == to_json(spec)](std::string_view operation, const Tensors& inputs) -> Tensors {
+          const std::vector<std::int64_t> positions = inputs.at("positions").integers();
+          if (!own && !positions.empty() && std::ranges::max(positions) > 500)
+            throw SubjectFailure(FailureKind::error, "no such position");
+          return session->call(operation, inputs);
+        };
+  });
+  AuditOptions options;
+  options.profile = Profile::quick;
+  const PropertyResult result = audit({parameter_liveness_property()}, hard_coded, spec, options).results.front();
+  EXPECT_EQ(result.verdict, Verdict::violated) << result.reason;
+  // One that refuses every changed field has done right.
+  const FunctionSubject honest("honest", [spec](const Spec& asked) -> FunctionSubject::Call {
+    if (to_json(asked) != to_json(spec)) throw SubjectFailure(FailureKind::unsupported, "not made for that");
+    const std::shared_ptr<Session> session = builtin_subject()->open(spec);
+    return [session](std::string_view operation, const Tensors& inputs) -> Tensors {
+      return session->call(operation, inputs);
+    };
+  });
+  EXPECT_EQ(audit({parameter_liveness_property()}, honest, spec, options).results.front().verdict, Verdict::holds);
+}
+
+// Where a position of the question may lie on each axis.
+struct Claim {
+  std::int64_t first;
+  std::int64_t last;
+};
+std::vector<Claim> claims_of(const Spec& spec) {
+  std::vector<Claim> claims(static_cast<std::size_t>(axes_of(spec.encoding)),
+                            Claim{spec.min_position, spec.max_position});
+  const auto cut = [&](const auto& encoding) {
+    if (const auto* grid = std::get_if<Sinusoidal2d>(&encoding)) {
+      claims[0].last = std::min(claims[0].last, grid->height);
+      claims[1].last = std::min(claims[1].last, grid->width);
+    }
+  };
+  cut(spec.encoding);
+  if (const auto* attention = std::get_if<Attention>(&spec.encoding); attention != nullptr && attention->position)
+    cut(*attention->position);
+  return claims;
+}
+
+TEST(FalseAlarms, NoQuestionLeavesTheClaim) {
+  for (
+      const char* text :
+      {R"({"encoding":"sinusoidal_2d","dim":8,"height":9,"width":30,"min_position":1})",
+       R"({"encoding":"sinusoidal_2d","dim":8,"height":30,"width":9,"min_position":8})",
+       R"({"encoding":"sinusoidal_2d","dim":8,"height":50,"width":60,"min_position":3,"max_position":11})",
+       R"({"encoding":"rope_nd","head_dim":16,"sections":[3,3,2],"min_position":5,"max_position":40})",
+       R"({"encoding":"rope_nd","head_dim":16,"sections":[4,4],"min_position":-9,"max_position":-2})",
+       R"({"encoding":"rope","head_dim":8,"min_position":3,"max_position":70})",
+       R"({"encoding":"rope","head_dim":8,"min_position":-70,"max_position":-3})",
+       R"({"encoding":"rope","head_dim":8,"min_position":3,"max_position":90,"rope_scaling":{"rope_type":"dynamic","factor":4,"original_max_position_embeddings":32}})",
+       R"({"encoding":"rope","head_dim":8,"min_position":3,"max_position":90,"rope_scaling":{"rope_type":"linear","factor":4}})",
+       R"({"encoding":"rope","head_dim":8,"min_position":3,"max_position":90,"rope_scaling":{"rope_type":"yarn","factor":4,"original_max_position_embeddings":32}})",
+       R"({"encoding":"xpos","head_dim":8,"min_position":3,"max_position":70})",
+       R"({"encoding":"sinusoidal","dim":8,"min_position":3,"max_position":70})",
+       R"({"encoding":"integer","min_position":3,"max_position":70})",
+       R"({"encoding":"binary","dim":7,"min_position":3,"max_position":70})",
+       R"({"encoding":"learned","dim":3,"max_positions":50,"min_position":3})",
+       R"({"encoding":"alibi","num_heads":3,"min_position":3,"max_position":70})",
+       R"({"encoding":"relative_bias","min_position":3,"max_position":70})",
+       R"({"encoding":"attention","num_heads":2,"head_dim":8,"causal":true,"min_position":3,"max_position":70,"position":{"encoding":"rope_nd","head_dim":8,"sections":[2,2]}})",
+       R"({"encoding":"attention","num_heads":2,"head_dim":8,"min_position":2,"position":{"encoding":"sinusoidal_2d","dim":16,"height":9,"width":20}})"}) {
+    const Spec spec = parse_spec(text);
+    for (const Property& property : catalogue()) {
+      // Advice about what lies beyond, and two properties that open the subject under claims of their own.
+      if (property.not_applicable(spec) || property.id == "out_of_range" || property.id == "parameter_liveness" ||
+          property.id == "neutral_scaling" || property.id == "linear_scaling")
+        continue;
+      std::set<std::string> outside;
+      const Edited watched(builtin_subject(), [&](std::string_view, const Tensors& inputs, Tensors&) {
+        const std::vector<Claim> claims = claims_of(spec);
+        for (const char* name : {"positions", "query_positions", "key_positions"}) {
+          if (!inputs.contains(name)) continue;
+          const std::vector<std::int64_t> positions = inputs.at(name).integers();
+          for (std::size_t i = 0; i < positions.size(); ++i) {
+            const Claim& claim = claims[i * claims.size() / positions.size()];
+            if (positions[i] < claim.first || positions[i] >= claim.last)
+              outside.insert(std::to_string(positions[i]) + " in " + std::to_string(claim.first) + " to " +
+                             std::to_string(claim.last));
+          }
+        }
+      });
+      AuditOptions options;
+      options.profile = Profile::quick;
+      const PropertyResult result = audit({property}, watched, spec, options).results.front();
+      EXPECT_EQ(outside, std::set<std::string>{}) << property.id << " of " << text;
+      EXPECT_NE(result.verdict, Verdict::violated)
+          << property.id << " of " << text << ": " << (result.simplest ? result.simplest->finding : "");
+    }
+  }
+}
+
+// The encoder's overloads for ranges and for lists: an audit of builtin meets both, in calls of more than one row.
+TEST(FalseAlarms, AnAuditOfBuiltinAsksThroughRangesAndLists) {
+  std::map<std::string, std::pair<int, int>> asked;
+  const Spec spec = parse_spec(R"({"encoding":"sinusoidal","dim":8})");
+  for (const Property& property : catalogue()) {
+    if (property.not_applicable(spec)) continue;
+    auto& [ranges, lists] = asked[property.id];
+    const Edited watched(builtin_subject(), [&](std::string_view operation, const Tensors& inputs, Tensors&) {
+      if (operation != "encode" || inputs.at("positions").elements() < 3) return;
+      ++(equally_spaced(inputs.at("positions").integers()) ? ranges : lists);
+    });
+    AuditOptions options;
+    options.profile = Profile::quick;
+    audit({property}, watched, spec, options);
+  }
+  for (const char* property : {"accuracy", "uniqueness"}) {
+    EXPECT_GT(asked.at(property).first, 0) << property;
+    EXPECT_GT(asked.at(property).second, 0) << property;
+  }
+  EXPECT_GT(asked.at("row_independence").second, 0);
+}
+
+}  // namespace
+}  // namespace sextant
