@@ -1,0 +1,259 @@
+#include <cmath>
+#include <functional>
+
+#include "attack/truth/truths.hpp"
+
+// Su et al. 2021, equation 34: (x0, x1) -> (x0 cos - x1 sin, x1 cos + x0 sin) for each pair, in the channels that the spec's pairing gives it. Several axes
+// (Wang et al. 2024): each pair turns by its own axis's coordinate. xPos (Sun et al. 2022, algorithm 1): times zeta_i^(p / scale_base) in a query, the inverse in a key,
+// zeta_i = (2i/n + 0.4) / 1.4.
+
+namespace sextant::attack {
+namespace {
+
+// What an encoder's header says of pairs that arithmetic cannot turn.
+enum class Specials { as_rope_says, not_said };
+
+/// One pair of frequencies at one position: rotates any number of pairs of elements.
+struct Turning {
+  const Frequencies* frequencies;
+  std::int64_t pair;
+  std::int64_t position;  // of the sign that the direction and the pass give it
+  std::function<Interval(const Interval&)> scaled;
+  long double scale;  // the same in long double, within 2^-62 of itself; NaN where it cannot be told
+  Specials specials;
+};
+
+std::optional<QuickTurn> quick_turn(const Turning& turning) {
+  if (!std::isnormal(turning.scale)) return std::nullopt;
+  return turning.frequencies->quickly_turned(turning.pair, turning.position);
+}
+
+// An infinity among the two, as IEEE 754 arithmetic has the formula with the signs of the true sine and cosine.
+void judge_infinite(const Turning& turning, double x0, double x1, std::int64_t first, std::int64_t second, Checker& checker) {
+  double s = 0;
+  double c = 1;
+  if (turning.position != 0) {
+    const ElementFormat sign = element_format(Dtype::float64);
+    const auto sign_of = [&](Interval SineAndCosine::*which) {
+      const Bits nearest = attack::nearest(sign, [&](long bits) -> std::optional<Interval> {
+        const auto turn = turning.frequencies->turned(turning.pair, turning.position, bits);
+        return turn ? std::optional((*turn).*which) : std::nullopt;
+      });
+      return is_negative(sign, nearest) ? -1.0 : 1.0;
+    };
+    s = sign_of(&SineAndCosine::sine);
+    c = sign_of(&SineAndCosine::cosine);
+  }
+  const auto element = [&](double value) {
+    return std::isnan(value) ? checker.format().quiet_nan() : bits_of(checker.format(), value);
+  };
+  checker.same(first, element(x0 * c - x1 * s), "IEEE 754's value of the formula");
+  checker.same(second, element(x0 * s + x1 * c), "IEEE 754's value of the formula");
+}
+
+void judge_pair(const Turning& turning, const std::optional<QuickTurn>& turn, Bits bits0, Bits bits1, std::int64_t first, std::int64_t second, Checker& checker) {
+  const ElementFormat& format = checker.format();
+  const bool strict = turning.specials == Specials::as_rope_says;
+  if (is_nan(format, bits0) || is_nan(format, bits1)) {
+    if (!strict) return;
+    checker.same(first, format.quiet_nan(), "NaN");
+    checker.same(second, format.quiet_nan(), "NaN");
+    return;
+  }
+  const double x0 = value_of(format, bits0);
+  const double x1 = value_of(format, bits1);
+  if (std::isinf(x0) || std::isinf(x1)) {
+    if (strict) judge_infinite(turning, x0, x1, first, second, checker);
+    return;
+  }
+  const bool stands = turning.position == 0;
+  const auto one = [&](std::int64_t element, double own, double other, double sign) {
+    if (own == 0 && (other == 0 || stands)) {
+      strict ? checker.same(element, 0, "a real zero is +0") : checker.zero(element);
+      return;
+    }
+    std::optional<Quick> quick;
+    if (!stands && turn) {
+      const long double a = static_cast<long double>(own) * turn->cosine * turning.scale;
+      const long double b = sign * static_cast<long double>(other) * turn->sine * turning.scale;
+      // Each term within quick_error of itself, three roundings and those of the scale; the sum rounds once more.
+      quick = Quick{a + b, 2 * quick_error * (std::abs(a) + std::abs(b))};
+    }
+    checker.nearest(element, quick, [&](long bits) -> std::optional<Interval> {
+      if (stands) return turning.scaled(exactly(bits, own));
+      const auto precise = turning.frequencies->turned(turning.pair, turning.position, bits);
+      if (!precise) return std::nullopt;
+      return turning.scaled(exactly(bits, own) * precise->cosine + exactly(bits, sign * other) * precise->sine);
+    });
+  };
+  one(first, x0, x1, -1);
+  one(second, x1, x0, 1);
+}
+
+/// Where the elements of a call lie, and which way it turns.
+struct Call {
+  const Rope& rope;
+  const Case& example;
+  Pairing from;
+  Pairing to;
+  std::int64_t sign;
+
+  Call(const Rope& encoding, const Case& of) : rope(encoding), example(of) {
+    const bool backward = of.operation == Operation::backward;
+    from = backward ? rope.output_pairing : rope.pairing;
+    to = backward ? rope.pairing : rope.output_pairing;
+    sign = (rope.direction == Direction::clockwise) == backward ? 1 : -1;
+  }
+
+  // Each head of a token: judge(index of the head's first element).
+  template <class Judge>
+  void each_head(std::int64_t token, Judge judge) const {
+    for (std::int64_t head = 0; head < example.heads; ++head) judge((token * example.heads + head) * rope.head_dim);
+  }
+  Bits x(std::int64_t element) const { return example.elements[static_cast<std::size_t>(element)]; }
+
+  void judge_copied(std::int64_t head, ChannelsOfPair in, ChannelsOfPair out, Checker& checker) const {
+    checker.same(head + out.first, x(head + in.first), "copied bit for bit");
+    checker.same(head + out.second, x(head + in.second), "copied bit for bit");
+  }
+
+  void judge_unturned(std::int64_t head, Checker& checker) const {
+    if (rope.rotary_layout == RotaryLayout::prefix) {
+      for (std::int64_t i = rope.rotary_dim; i < rope.head_dim; ++i) checker.same(head + i, x(head + i), "copied bit for bit");
+      return;
+    }
+    for (std::int64_t pair = rope.rotary_dim / 2; pair < rope.head_dim / 2; ++pair) {
+      judge_copied(head, rotary_channels(rope, from, pair), rotary_channels(rope, to, pair), checker);
+    }
+  }
+
+  void judge_turned(const Turning& turning, std::int64_t token, Checker& checker) const {
+    const auto turn = turning.position == 0 ? std::nullopt : quick_turn(turning);
+    const ChannelsOfPair in = rotary_channels(rope, from, turning.pair);
+    const ChannelsOfPair out = rotary_channels(rope, to, turning.pair);
+    each_head(token, [&](std::int64_t head) {
+      judge_pair(turning, turn, x(head + in.first), x(head + in.second), head + out.first, head + out.second, checker);
+    });
+  }
+};
+
+// A scale as long double, or NaN where long double cannot hold it.
+long double in_long_double(const Interval& scale) {
+  const long double value = mpfr_get_ld(scale.low.get(), MPFR_RNDN);
+  const bool known = mpfr_regular_p(scale.low.get()) != 0 && mpfr_regular_p(scale.high.get()) != 0 && std::isnormal(value);
+  return known ? value : std::nanl("");
+}
+
+void judge_tables(const Rope& encoding, const Frequencies& frequencies, const AttentionFactor& factor, const Case& example, Checker& checker) {
+  const long double scale = in_long_double(factor.times(exactly(first_precision, 1.0)));
+  const std::int64_t count = encoding.rotary_dim / 2;
+  const std::int64_t of_sines = std::ssize(example.positions) * count;
+  for (std::int64_t row = 0; row < std::ssize(example.positions); ++row) {
+    const std::int64_t position = example.positions[static_cast<std::size_t>(row)];
+    for (std::int64_t pair = 0; pair < count; ++pair) {
+      const std::int64_t element = row * count + pair;
+      if (position == 0) {
+        checker.nearest(element, std::nullopt, [&](long bits) { return factor.times(exactly(bits, 1.0)); });
+        checker.same(of_sines + element, 0, "a real zero is +0");
+        continue;
+      }
+      const auto turn = std::isnormal(scale) ? frequencies.quickly_turned(pair, position) : std::nullopt;
+      const auto quick = [&](long double QuickTurn::*which) -> std::optional<Quick> {
+        if (!turn) return std::nullopt;
+        const long double value = (*turn).*which * scale;
+        return Quick{value, 2 * quick_error * std::abs(value)};
+      };
+      const auto exact = [&](Interval SineAndCosine::*which) {
+        return [&, which](long bits) -> std::optional<Interval> {
+          const auto precise = frequencies.turned(pair, position, bits);
+          return precise ? std::optional(factor.times((*precise).*which)) : std::nullopt;
+        };
+      };
+      checker.nearest(element, quick(&QuickTurn::cosine), exact(&SineAndCosine::cosine));
+      checker.nearest(of_sines + element, quick(&QuickTurn::sine), exact(&SineAndCosine::sine));
+    }
+  }
+}
+
+}  // namespace
+
+void judge_encoding(const Rope& encoding, const Case& example, Checker& checker) {
+  const auto frequencies = frequencies_of(encoding, length_of(example.positions));
+  const AttentionFactor factor(encoding);
+  if (example.operation == Operation::tables) return judge_tables(encoding, *frequencies, factor, example, checker);
+  const long double scale = in_long_double(factor.times(exactly(first_precision, 1.0)));
+  const Call call(encoding, example);
+  for (std::int64_t token = 0; token < std::ssize(example.positions); ++token) {
+    const std::int64_t position = call.sign * example.positions[static_cast<std::size_t>(token)];
+    for (std::int64_t pair = 0; pair < encoding.rotary_dim / 2; ++pair) {
+      call.judge_turned({frequencies.get(), pair, position, [&](const Interval& value) { return factor.times(value); }, scale, Specials::as_rope_says}, token,
+                        checker);
+    }
+    call.each_head(token, [&](std::int64_t head) { call.judge_unturned(head, checker); });
+  }
+}
+
+void judge_encoding(const RopeNd& encoding, const Case& example, Checker& checker) {
+  Rope rope;
+  rope.head_dim = encoding.head_dim;
+  rope.rotary_dim = encoding.head_dim;
+  rope.rope_theta = encoding.rope_theta;
+  rope.pairing = rope.output_pairing = encoding.pairing;
+  const auto frequencies = frequencies_of(rope, 0);
+  const Call call(rope, example);
+  const std::int64_t count = encoding.head_dim / 2;
+  const std::int64_t tokens = example.batch * example.tokens;
+  const std::int64_t axes = std::ssize(encoding.sections);
+  // The axis of each pair: in blocks; or Qwen3-VL's order, pair a + i * axes being axis a's i-th for a > 0 and axis 0's all that is left.
+  std::vector<std::int64_t> axis_of(static_cast<std::size_t>(count), 0);
+  std::int64_t next = 0;
+  for (std::int64_t axis = 0; axis < axes; ++axis) {
+    for (std::int64_t i = 0; i < encoding.sections[static_cast<std::size_t>(axis)]; ++i) {
+      if (encoding.section_order == SectionOrder::blocked) axis_of[static_cast<std::size_t>(next++)] = axis;
+      if (encoding.section_order == SectionOrder::interleaved && axis > 0) axis_of[static_cast<std::size_t>(axis + i * axes)] = axis;
+    }
+  }
+  const auto same = [](const Interval& value) { return value; };
+  for (std::int64_t token = 0; token < tokens; ++token) {
+    for (std::int64_t pair = 0; pair < count; ++pair) {
+      const std::int64_t position = example.positions[static_cast<std::size_t>(axis_of[static_cast<std::size_t>(pair)] * tokens + token)];
+      if (position != 0) {
+        call.judge_turned({frequencies.get(), pair, call.sign * position, same, 1, Specials::not_said}, token, checker);
+        continue;
+      }
+      const ChannelsOfPair channels = rotary_channels(rope, rope.pairing, pair);
+      call.each_head(token, [&](std::int64_t head) { call.judge_copied(head, channels, channels, checker); });
+    }
+  }
+}
+
+// zeta_i = (2i/n + 2/5) / (7/5) = (10 i + 2 n) / (7 n).
+Interval xpos_power(const Xpos& encoding, std::int64_t pair, std::int64_t position, long bits) {
+  const std::int64_t n = frequency_width(encoding.rope);
+  const Interval logarithm = log(exactly(bits, 10 * pair + 2 * n)) - log(exactly(bits, 7 * n));
+  const Interval exponent = logarithm * exactly(bits, encoding.role == Role::query ? position : -position) / exactly(bits, encoding.scale_base);
+  return exp(exponent);
+}
+
+void judge_encoding(const Xpos& encoding, const Case& example, Checker& checker) {
+  const Rope& rope = encoding.rope;
+  const auto frequencies = frequencies_of(rope, 0);
+  const Call call(rope, example);
+  for (std::int64_t token = 0; token < std::ssize(example.positions); ++token) {
+    const std::int64_t position = example.positions[static_cast<std::size_t>(token)];
+    call.each_head(token, [&](std::int64_t head) { call.judge_unturned(head, checker); });
+    for (std::int64_t pair = 0; pair < rope.rotary_dim / 2; ++pair) {
+      if (position == 0) {
+        call.each_head(token, [&](std::int64_t head) {
+          call.judge_copied(head, rotary_channels(rope, call.from, pair), rotary_channels(rope, call.to, pair), checker);
+        });
+        continue;
+      }
+      const auto scaled = [&](const Interval& value) { return value * xpos_power(encoding, pair, position, value.bits()); };
+      const long double scale = in_long_double(xpos_power(encoding, pair, position, first_precision));
+      call.judge_turned({frequencies.get(), pair, call.sign * position, scaled, scale, Specials::not_said}, token, checker);
+    }
+  }
+}
+
+}  // namespace sextant::attack

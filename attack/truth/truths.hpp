@@ -1,0 +1,91 @@
+#pragma once
+
+#include <memory>
+
+#include "attack/cases/case.hpp"
+#include "attack/truth/checker.hpp"
+#include "attack/truth/frequencies.hpp"
+
+namespace sextant::attack {
+
+// What each encoder must answer, from the papers and the encoders' headers; one file each. An answer is a vector of elements, row-major and dense.
+
+/// The number of elements of the answer.
+std::int64_t answer_size(const Case& example);
+
+/// Judges the whole of an answer.
+void judge(const Case& example, Checker& checker);
+
+void judge_encoding(const Sinusoidal& encoding, const Case& example, Checker& checker);
+void judge_encoding(const Sinusoidal2d& encoding, const Case& example, Checker& checker);
+void judge_encoding(const Rope& encoding, const Case& example, Checker& checker);
+void judge_encoding(const RopeNd& encoding, const Case& example, Checker& checker);
+void judge_encoding(const Xpos& encoding, const Case& example, Checker& checker);
+void judge_encoding(const Alibi& encoding, const Case& example, Checker& checker);
+void judge_encoding(const RelativeBias& encoding, const Case& example, Checker& checker);
+void judge_encoding(const Integer& encoding, const Case& example, Checker& checker);
+void judge_encoding(const Binary& encoding, const Case& example, Checker& checker);
+void judge_encoding(const Learned& encoding, const Case& example, Checker& checker);
+void judge_encoding(const Attention& encoding, const Case& example, Checker& checker);
+
+/// sin and cos of frequencies: of a sinusoidal code (one half of it for a grid), of a rotary one in a call of this length.
+std::shared_ptr<const Frequencies> frequencies_of(const Sinusoidal& encoding);
+std::shared_ptr<const Frequencies> frequencies_of(const Rope& encoding, std::int64_t length);
+
+/// What rope's scaling rule multiplies a rotation by.
+class AttentionFactor {
+ public:
+  explicit AttentionFactor(const Rope& encoding) : encoding_(encoding) {}
+  /// The factor times a value, a point where that is exact.
+  Interval times(const Interval& value) const;
+
+ private:
+  struct Fraction {
+    Interval numerator;
+    Interval denominator;
+  };
+  Fraction at(long bits) const;
+
+  Rope encoding_;
+  mutable std::optional<Fraction> kept_;
+};
+
+/// xPos' zeta_i^(p / scale_base) of a pair at a position, or its inverse in a key.
+Interval xpos_power(const Xpos& encoding, std::int64_t pair, std::int64_t position, long bits);
+
+/// The largest position of a call + 1.
+std::int64_t length_of(std::span<const std::int64_t> positions);
+
+/// The width that a rotary encoding's frequencies divide by, and the channels of a pair within a head under a pairing.
+std::int64_t frequency_width(const Rope& encoding);
+struct ChannelsOfPair {
+  std::int64_t first;
+  std::int64_t second;
+};
+ChannelsOfPair rotary_channels(const Rope& encoding, Pairing pairing, std::int64_t pair);
+
+/// The bucket of relative_bias for a key `relative` = key - query away.
+std::int64_t bucket_of(const RelativeBias& encoding, std::int64_t relative);
+
+/// Raises ALiBi's slope of a head: -8 (h + 1) / n as numerator over denominator, of the nearest powers of two where n is none.
+struct SlopeExponent {
+  std::int64_t numerator;
+  std::int64_t denominator;
+};
+SlopeExponent alibi_exponent(std::int64_t heads, std::int64_t head);
+
+/// The exact sum of elements, as an enclosure that is a point; nothing where one is infinite or no number.
+class ExactTotal {
+ public:
+  explicit ExactTotal(const ElementFormat& format) : format_(format), sum_(2400) {}
+  void add(Bits element);
+  /// Compares the element with the sum rounded, +0 for zero.
+  void judge(std::int64_t element, Checker& checker) const;
+
+ private:
+  ElementFormat format_;
+  Real sum_;
+  double special_ = 0;
+};
+
+}  // namespace sextant::attack
