@@ -27,7 +27,9 @@ std::optional<Mismatch> mismatch_of(const Case& example, const std::vector<Bits>
   return checker.mismatch();
 }
 
-Bits element(Dtype dtype, double value) { return rounded(element_format(dtype), Real(64, value).get()); }
+Bits element(Dtype dtype, double value) {
+  return rounded(element_format(dtype), Real(64, value).get());
+}
 
 TEST(Element, IsReadAndWrittenInEveryFormat) {
   const ElementFormat half = element_format(Dtype::float16);
@@ -87,7 +89,8 @@ TEST(Interval, HoldsKnownConstants) {
     Real high(400);
     mpfr_set_str(low.get(), digits, 10, MPFR_RNDD);
     mpfr_set_str(high.get(), (std::string(digits) + "9").c_str(), 10, MPFR_RNDU);
-    return mpfr_lessequal_p(low.get(), interval.low.get()) != 0 && mpfr_lessequal_p(interval.high.get(), high.get()) != 0;
+    return mpfr_lessequal_p(low.get(), interval.low.get()) != 0 &&
+           mpfr_lessequal_p(interval.high.get(), high.get()) != 0;
   };
   EXPECT_TRUE(holds(pi(320), "3.14159265358979323846264338327950288419716939937510582097494"));
   EXPECT_TRUE(holds(log(exactly(320, 2.0)), "0.693147180559945309417232121458176568075500134360255254120680"));
@@ -131,22 +134,26 @@ TEST(NearTies, LieAsDeepAsALatticeReaches) {
       mpfr_sin_cos(s.get(), c.get(), angle.get(), MPFR_RNDN);
       const auto list = near_ties(random, format, c, s);
       found += list.empty() ? 0 : 1;
-      // 2^-2p of half a place, of which a number has 2^p at least; 2^12 for numbers smaller than their terms and for the choice of one that is in range.
-      for (const NearTie& x : list) EXPECT_LT(distance_from_tie(format, c, s, x), std::ldexp(1.0, 16 - 3 * format.precision)) << name_of(dtype);
+      // 2^-2p of half a place, of which a number has 2^p at least; 2^12 for numbers smaller than their terms and for
+      // the choice of one that is in range.
+      for (const NearTie& x : list)
+        EXPECT_LT(distance_from_tie(format, c, s, x), std::ldexp(1.0, 16 - 3 * format.precision)) << name_of(dtype);
     }
     EXPECT_GT(found, 10) << name_of(dtype);
   }
 }
 
 TEST(Truth, SinusoidalOfKnownAngles) {
-  // sin 1 and cos 1 to double precision (OEIS A049469, A049470), and the second pair's angle 1/100 of the paper's dim 4.
+  // sin 1 and cos 1 to double precision (OEIS A049469, A049470), and the second pair's angle 1/100 of the paper's
+  // dim 4.
   Case example;
   Sinusoidal encoding;
   encoding.dim = 4;
   example.spec = spec_of(encoding, Dtype::float64);
   example.positions = {1};
-  const std::vector<Bits> right{element(Dtype::float64, 0.841470984807896507), element(Dtype::float64, 0.540302305868139717),
-                                element(Dtype::float64, 0.009999833334166664682), element(Dtype::float64, 0.99995000041666527778)};
+  const std::vector<Bits> right{
+      element(Dtype::float64, 0.841470984807896507), element(Dtype::float64, 0.540302305868139717),
+      element(Dtype::float64, 0.009999833334166664682), element(Dtype::float64, 0.99995000041666527778)};
   EXPECT_FALSE(mismatch_of(example, right));
   for (std::size_t i = 0; i < right.size(); ++i) {
     for (const Bits wrong : {right[i] + 1, right[i] - 1}) {
@@ -160,7 +167,9 @@ TEST(Truth, SinusoidalOfKnownAngles) {
   }
 }
 
-double frequency(const Rope& rope, std::int64_t pair, std::int64_t length = 1) { return frequencies_of(rope, length)->radians(pair, first_precision)->low.nearest(); }
+double frequency(const Rope& rope, std::int64_t pair, std::int64_t length = 1) {
+  return frequencies_of(rope, length)->radians(pair, first_precision)->low.nearest();
+}
 
 Rope rope_with(const RopeScaling& scaling) {
   Rope rope;
@@ -177,7 +186,8 @@ TEST(Truth, ScalingRulesByHand) {
   EXPECT_DOUBLE_EQ(frequency(rope_with(NtkScaling{8}), 3), 0.000125);
   EXPECT_DOUBLE_EQ(frequency(rope_with(DynamicScaling{4, 100}), 3, 100), 0.001);
   EXPECT_DOUBLE_EQ(frequency(rope_with(DynamicScaling{4, 100}), 3, 200), 0.0002);
-  // Wavelengths are 2 pi 10^i: within L = 63 pair 0 turns 10.03 times, more than high = 4; pair 3 0.01 times, less than low = 1; pair 1 1.003 times.
+  // Wavelengths are 2 pi 10^i: within L = 63 pair 0 turns 10.03 times, more than high = 4; pair 3 0.01 times, less than
+  // low = 1; pair 1 1.003 times.
   Llama3Scaling llama{8, 63, 1, 4};
   EXPECT_DOUBLE_EQ(frequency(rope_with(llama), 0), 1);
   EXPECT_DOUBLE_EQ(frequency(rope_with(llama), 3), 0.001 / 8);
@@ -186,7 +196,8 @@ TEST(Truth, ScalingRulesByHand) {
   // c(b) = log10(L / (2 pi b)) for theta = 10^4 and n = 8.
   YarnScaling yarn;
   yarn.factor = 4;
-  yarn.original_max_position_embeddings = 6000;  // log10(6000/2pi) = 2.98: high = 3; log10(6000/(64 pi)) = 1.47: low = 1
+  yarn.original_max_position_embeddings =
+      6000;  // log10(6000/2pi) = 2.98: high = 3; log10(6000/(64 pi)) = 1.47: low = 1
   EXPECT_DOUBLE_EQ(frequency(rope_with(yarn), 1), 0.1);
   EXPECT_DOUBLE_EQ(frequency(rope_with(yarn), 2), 0.01 * (0.5 + 0.5 / 4));
   EXPECT_DOUBLE_EQ(frequency(rope_with(yarn), 3), 0.001 / 4);
@@ -220,8 +231,20 @@ TEST(Truth, QuickTurnsAreTheRealOnes) {
 TEST(Truth, BucketsOfT5) {
   // Of the released code with 32 buckets and distance 128, as T5's unit tests and its users' tables have them.
   const RelativeBias t5;
-  for (const auto& [relative, bucket] : std::vector<std::pair<std::int64_t, std::int64_t>>{
-           {0, 0}, {-1, 1}, {-7, 7}, {-8, 8}, {-11, 8}, {-12, 9}, {-127, 15}, {-128, 15}, {1, 17}, {7, 23}, {8, 24}, {1000, 31}, {INT64_MIN, 15}, {INT64_MAX, 31}}) {
+  for (const auto& [relative, bucket] : std::vector<std::pair<std::int64_t, std::int64_t>>{{0, 0},
+                                                                                           {-1, 1},
+                                                                                           {-7, 7},
+                                                                                           {-8, 8},
+                                                                                           {-11, 8},
+                                                                                           {-12, 9},
+                                                                                           {-127, 15},
+                                                                                           {-128, 15},
+                                                                                           {1, 17},
+                                                                                           {7, 23},
+                                                                                           {8, 24},
+                                                                                           {1000, 31},
+                                                                                           {INT64_MIN, 15},
+                                                                                           {INT64_MAX, 31}}) {
     EXPECT_EQ(bucket_of(t5, relative), bucket) << relative;
   }
   // Borders that integers meet: exact 8, 8 buckets up to 8 * 2^8: each doubling is one.
@@ -235,23 +258,28 @@ TEST(Truth, BucketsOfT5) {
 TEST(Truth, SlopesOfAlibi) {
   // get_slopes(12): 2^-1 .. 2^-8, then 2^-0.5, 2^-1.5, 2^-2.5, 2^-3.5.
   EXPECT_EQ(alibi_exponent(12, 7).numerator / alibi_exponent(12, 7).denominator, -8);
-  EXPECT_EQ(static_cast<double>(alibi_exponent(12, 8).numerator) / static_cast<double>(alibi_exponent(12, 8).denominator), -0.5);
-  EXPECT_EQ(static_cast<double>(alibi_exponent(12, 11).numerator) / static_cast<double>(alibi_exponent(12, 11).denominator), -3.5);
+  EXPECT_EQ(
+      static_cast<double>(alibi_exponent(12, 8).numerator) / static_cast<double>(alibi_exponent(12, 8).denominator),
+      -0.5);
+  EXPECT_EQ(
+      static_cast<double>(alibi_exponent(12, 11).numerator) / static_cast<double>(alibi_exponent(12, 11).denominator),
+      -3.5);
 }
 
 TEST(Token, GivesTheCaseBack) {
   for (const Attack& attack : attacks()) {
     Random random(5);
     for (int i = 0; i < 3; ++i) {
-      for (const Case& example : attack.make(random, Dtype::float32)) EXPECT_EQ(token_of(case_of(token_of(example))), token_of(example));
+      for (const Case& example : attack.make(random, Dtype::float32))
+        EXPECT_EQ(token_of(case_of(token_of(example))), token_of(example));
     }
   }
   EXPECT_THROW(case_of("operation=rotate"), std::invalid_argument);
   EXPECT_THROW(case_of("operation=spin;spec={}"), std::exception);
 }
 
-// Small calls of each encoder: the answer as it is holds, and with a wrong last bit it does not. Where that needs a case without known holes, those of
-// models' parameters are.
+// Small calls of each encoder: the answer as it is holds, and with a wrong last bit it does not. Where that needs a
+// case without known holes, those of models' parameters are.
 TEST(Judge, FindsAWrongBit) {
   std::set<std::string_view> tried;
   for (const Attack& attack : attacks()) {
@@ -283,7 +311,9 @@ TEST(Judge, FindsAWrongBit) {
   EXPECT_EQ(tried.size(), 11U);
 }
 
-int exit_code_of(const std::string& arguments) { return WEXITSTATUS(std::system((std::string(SEXTANT_ATTACK) + " " + arguments + " > /dev/null 2>&1").c_str())); }
+int exit_code_of(const std::string& arguments) {
+  return WEXITSTATUS(std::system((std::string(SEXTANT_ATTACK) + " " + arguments + " > /dev/null 2>&1").c_str()));
+}
 
 TEST(Command, FindsWhatIsPlantedAndRefusesWhatIsWrong) {
   EXPECT_EQ(exit_code_of("1 --seed 7 --encoders binary,learned --families usual --plant"), 1);

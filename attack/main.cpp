@@ -18,7 +18,8 @@ namespace {
 
 constexpr int usage_error = 2;
 
-constexpr std::string_view usage = R"(sextant-attack [SECONDS] [--seed N] [--targets A,B] [--encoders A,B] [--dtypes A,B] [--families A,B] [--skip FAMILIES]
+constexpr std::string_view usage =
+    R"(sextant-attack [SECONDS] [--seed N] [--targets A,B] [--encoders A,B] [--dtypes A,B] [--families A,B] [--skip FAMILIES]
 sextant-attack --replay TOKEN|@FILE [--targets A,B]
 sextant-attack --list
 Attacks the certified encoders for 60 seconds, or as many as asked for. Exit codes: 0 nothing wrong, 1 a wrong value, 2 usage, 4 something was not tried.
@@ -72,7 +73,8 @@ int command(std::span<char*> arguments) {
       return 0;
     }
     if (name == "--seed") {
-      options.seed = number_of<unsigned long long>(name, value(), [](const std::string& text, std::size_t* end) { return std::stoull(text, end); });
+      options.seed = number_of<unsigned long long>(
+          name, value(), [](const std::string& text, std::size_t* end) { return std::stoull(text, end); });
     } else if (name == "--targets") {
       options.targets = names_of(value());
     } else if (name == "--encoders") {
@@ -89,7 +91,8 @@ int command(std::span<char*> arguments) {
     } else if (name == "--plant") {
       options.plant = true;
     } else {
-      options.seconds = number_of<double>("SECONDS", name, [](const std::string& text, std::size_t* end) { return std::stod(text, end); });
+      options.seconds = number_of<double>(
+          "SECONDS", name, [](const std::string& text, std::size_t* end) { return std::stod(text, end); });
     }
   }
   return token.empty() ? run_campaign(options) : replay(token, options);

@@ -10,7 +10,7 @@
 namespace sextant::attack {
 namespace {
 
-constexpr std::array<std::string_view, 10> operations{"encode_list", "encode_range", "rotate", "backward", "tables",
+constexpr std::array<std::string_view, 10> operations{"encode_list", "encode_range", "rotate", "backward",    "tables",
                                                       "bias",        "bucket",       "slope",  "grad_weight", "attend"};
 constexpr std::array<std::string_view, 2> places{"apart", "in_place"};
 constexpr std::array<std::string_view, 5> environments{"nearest", "upward", "downward", "toward_zero", "flush_to_zero"};
@@ -32,7 +32,8 @@ template <class Number>
 Number number(std::string_view text, int base = 10) {
   Number value{};
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
-  if (error != std::errc() || end != text.data() + text.size()) throw std::invalid_argument(fmt::format("token: {} is no number", text));
+  if (error != std::errc() || end != text.data() + text.size())
+    throw std::invalid_argument(fmt::format("token: {} is no number", text));
   return value;
 }
 
@@ -51,11 +52,15 @@ std::string text_of(const std::vector<std::int64_t>& list) {
   std::string text;
   for (std::size_t i = 0; i < list.size();) {
     std::size_t end = i + 1;
-    const auto step = end < list.size() ? static_cast<std::uint64_t>(list[end]) - static_cast<std::uint64_t>(list[i]) : 0;
-    while (end < list.size() && static_cast<std::uint64_t>(list[end]) - static_cast<std::uint64_t>(list[end - 1]) == step) ++end;
+    const auto step =
+        end < list.size() ? static_cast<std::uint64_t>(list[end]) - static_cast<std::uint64_t>(list[i]) : 0;
+    while (end < list.size() &&
+           static_cast<std::uint64_t>(list[end]) - static_cast<std::uint64_t>(list[end - 1]) == step)
+      ++end;
     if (end - i < 3) end = i + 1;
     if (!text.empty()) text += ',';
-    text += end - i == 1 ? fmt::format("{}", list[i]) : fmt::format("{}:{}:{}", list[i], end - i, static_cast<std::int64_t>(step));
+    text += end - i == 1 ? fmt::format("{}", list[i])
+                         : fmt::format("{}:{}:{}", list[i], end - i, static_cast<std::int64_t>(step));
     i = end;
   }
   return text;
@@ -66,10 +71,13 @@ std::vector<std::int64_t> integers_of(std::string_view text) {
   split(text, ',', [&](std::string_view run) {
     std::vector<std::int64_t> parts;
     split(run, ':', [&](std::string_view part) { parts.push_back(number<std::int64_t>(part)); });
-    if (parts.size() != 1 && parts.size() != 3) throw std::invalid_argument(fmt::format("token: {} is no run of integers", run));
+    if (parts.size() != 1 && parts.size() != 3)
+      throw std::invalid_argument(fmt::format("token: {} is no run of integers", run));
     const std::int64_t count = parts.size() == 1 ? 1 : parts[1];
     const std::uint64_t step = parts.size() == 1 ? 0 : static_cast<std::uint64_t>(parts[2]);
-    for (std::int64_t i = 0; i < count; ++i) list.push_back(static_cast<std::int64_t>(static_cast<std::uint64_t>(parts[0]) + static_cast<std::uint64_t>(i) * step));
+    for (std::int64_t i = 0; i < count; ++i)
+      list.push_back(
+          static_cast<std::int64_t>(static_cast<std::uint64_t>(parts[0]) + static_cast<std::uint64_t>(i) * step));
   });
   return list;
 }
@@ -107,7 +115,8 @@ std::string token_of(const Case& example) {
     if (value != usual) token += fmt::format(";{}={}", name, value);
   };
   add("threads", example.threads, plain.threads);
-  if (example.environment != plain.environment) token += fmt::format(";environment={}", name_in(environments, example.environment));
+  if (example.environment != plain.environment)
+    token += fmt::format(";environment={}", name_in(environments, example.environment));
   if (example.place != plain.place) token += fmt::format(";place={}", name_in(places, example.place));
   add("offset", example.offset, plain.offset);
   add("gap", example.gap, plain.gap);

@@ -17,7 +17,8 @@ enum class Operation { encode_list, encode_range, rotate, backward, tables, bias
 /// Whether a rotation's result goes to memory of its own.
 enum class Place { apart, in_place };
 
-/// The floating-point environment that the caller has set: a rounding direction, or subnormal numbers taken and given as zeros.
+/// The floating-point environment that the caller has set: a rounding direction, or subnormal numbers taken and given
+/// as zeros.
 enum class Environment { nearest, upward, downward, toward_zero, flush_to_zero };
 
 /// `count` positions from `first` on in steps of `step`.
@@ -35,7 +36,8 @@ struct Case {
   Place place = Place::apart;
   /// Bytes that the result lies beyond a multiple of 64; whole elements for rope, which demands alignment.
   std::int64_t offset = 0;
-  /// Elements that nobody may touch between rows or vectors, and the order of rope's strides (0 .. 5: the permutations of batch, tokens, heads).
+  /// Elements that nobody may touch between rows or vectors, and the order of rope's strides (0 .. 5: the permutations
+  /// of batch, tokens, heads).
   std::int64_t gap = 0;
   int stride_order = 0;
   std::int64_t batch = 1;
@@ -50,7 +52,8 @@ struct Case {
   std::vector<Bits> elements;
 };
 
-/// One line that replays the case, without white space or quotation marks but for those of the JSON spec at its end; and its inverse.
+/// One line that replays the case, without white space or quotation marks but for those of the JSON spec at its end;
+/// and its inverse.
 std::string token_of(const Case& example);
 /// @throws std::invalid_argument naming what cannot be read.
 Case case_of(std::string_view token);

@@ -9,10 +9,18 @@ namespace sextant::attack {
 std::int64_t draw_width(Random& random, std::int64_t most) {
   std::int64_t width = 2;
   switch (random.between(0, 3)) {
-    case 0: width = 2 * random.between(1, 24); break;
-    case 1: width = std::int64_t{1} << random.between(1, 13); break;
-    case 2: width = random.of({16, 32, 64, 128, 256, 512, 1024}) + 2 * random.between(-2, 2); break;
-    default: width = 2 * static_cast<std::int64_t>(random.of_magnitude(1, static_cast<double>(most) / 2)); break;
+    case 0:
+      width = 2 * random.between(1, 24);
+      break;
+    case 1:
+      width = std::int64_t{1} << random.between(1, 13);
+      break;
+    case 2:
+      width = random.of({16, 32, 64, 128, 256, 512, 1024}) + 2 * random.between(-2, 2);
+      break;
+    default:
+      width = 2 * static_cast<std::int64_t>(random.of_magnitude(1, static_cast<double>(most) / 2));
+      break;
   }
   return std::clamp<std::int64_t>(width, 2, most);
 }
@@ -20,12 +28,24 @@ std::int64_t draw_width(Random& random, std::int64_t most) {
 std::int64_t draw_position(Random& random, std::int64_t limit) {
   std::int64_t position = 0;
   switch (random.between(0, 5)) {
-    case 0: position = random.between(-16, 200); break;
-    case 1: position = random.between(0, 131072); break;
-    case 2: position = (std::int64_t{1} << random.between(0, 54)) + random.between(-2, 2); break;
-    case 3: position = limit - (random.once_in(2) ? 0 : random.between(0, 200)); break;
-    case 4: position = static_cast<std::int64_t>(random.of_magnitude(1, static_cast<double>(limit))); break;
-    default: position = random.between(-limit, limit); break;
+    case 0:
+      position = random.between(-16, 200);
+      break;
+    case 1:
+      position = random.between(0, 131072);
+      break;
+    case 2:
+      position = (std::int64_t{1} << random.between(0, 54)) + random.between(-2, 2);
+      break;
+    case 3:
+      position = limit - (random.once_in(2) ? 0 : random.between(0, 200));
+      break;
+    case 4:
+      position = static_cast<std::int64_t>(random.of_magnitude(1, static_cast<double>(limit)));
+      break;
+    default:
+      position = random.between(-limit, limit);
+      break;
   }
   if (random.once_in(4)) position = -position;
   return std::clamp(position, -limit, limit);
@@ -39,7 +59,8 @@ std::vector<std::int64_t> draw_positions(Random& random, std::int64_t count, std
     case 0:
     case 1:
     case 2:
-      for (std::int64_t i = 0; i < count; ++i) list[static_cast<std::size_t>(i)] = std::clamp(first + i * step, -limit, limit);
+      for (std::int64_t i = 0; i < count; ++i)
+        list[static_cast<std::size_t>(i)] = std::clamp(first + i * step, -limit, limit);
       break;
     case 3:
       // A few of a block, in any order.
@@ -54,8 +75,9 @@ std::vector<std::int64_t> draw_positions(Random& random, std::int64_t count, std
 
 std::int64_t draw_count(Random& random, std::int64_t most) {
   const std::int64_t block = random.of({1, 1, 2, 4, 8, 16}) * random.of({64, 127, 127});
-  const std::int64_t count = random.of({random.between(1, 8), random.between(1, 8), random.between(62, 66), random.between(126, 130), block + random.between(-1, 1),
-                                        random.between(1000, 3000)});
+  const std::int64_t count =
+      random.of({random.between(1, 8), random.between(1, 8), random.between(62, 66), random.between(126, 130),
+                 block + random.between(-1, 1), random.between(1000, 3000)});
   return std::clamp<std::int64_t>(count, 1, std::max<std::int64_t>(most, 1));
 }
 
@@ -63,7 +85,8 @@ double draw_base(Random& random, Taste taste) {
   if (taste == Taste::usual) return random.of({10000.0, 10000.0, 500000.0, 1e6, random.of_magnitude(2, 1e7)});
   // Frequencies of 1e-60 and less take each sine to the last tier, which is slow: seldom.
   if (random.once_in(12)) return random.of({1.7e308, random.of_magnitude(1e60, 1e300), 0x1p1023});
-  return random.of({1.0, 1 + 0x1p-52, random.beside(1.5, 8), 2.0, random.of_magnitude(1, 16), 1e30, random.of_magnitude(1, 1e40)});
+  return random.of(
+      {1.0, 1 + 0x1p-52, random.beside(1.5, 8), 2.0, random.of_magnitude(1, 16), 1e30, random.of_magnitude(1, 1e40)});
 }
 
 Sinusoidal draw_sinusoidal(Random& random, Taste taste, std::int64_t most_width) {
@@ -118,12 +141,15 @@ Xpos draw_xpos(Random& random, Taste taste) {
   encoding.rope = draw_plain_rope(random, taste);
   encoding.role = random.of({Role::query, Role::key});
   encoding.scale_base = random.once_in(2) ? 512 : random.of_magnitude(0.1, 1e6);
-  if (taste == Taste::exotic) encoding.scale_base = random.of({random.of_magnitude(1e-300, 1e300), random.beside(1), random.of_magnitude(0.2, 2), 1e18});
+  if (taste == Taste::exotic)
+    encoding.scale_base =
+        random.of({random.of_magnitude(1e-300, 1e300), random.beside(1), random.of_magnitude(0.2, 2), 1e18});
   return encoding;
 }
 
 Kind draw_kind(Random& random) {
-  return random.of({Kind::normal, Kind::normal, Kind::normal, Kind::powers, Kind::any_finite, Kind::any_finite, Kind::zeros, Kind::specials, Kind::subnormal, Kind::largest});
+  return random.of({Kind::normal, Kind::normal, Kind::normal, Kind::powers, Kind::any_finite, Kind::any_finite,
+                    Kind::zeros, Kind::specials, Kind::subnormal, Kind::largest});
 }
 
 Bits draw_element(Random& random, const ElementFormat& format, Kind kind) {
@@ -133,20 +159,32 @@ Bits draw_element(Random& random, const ElementFormat& format, Kind kind) {
     return sign | ((static_cast<Bits>(exponent - format.least + 1) << format.stored()) + fraction);
   };
   switch (kind) {
-    case Kind::normal: return with_exponent(random.between(-4, 1));
-    case Kind::powers: return with_exponent(random.between(format.least, format.greatest())) & ~((Bits{1} << format.stored()) - 1);
-    case Kind::any_finite: return sign | (random.bits() % format.infinity());
-    case Kind::zeros: return random.once_in(4) ? with_exponent(0) : sign;
+    case Kind::normal:
+      return with_exponent(random.between(-4, 1));
+    case Kind::powers:
+      return with_exponent(random.between(format.least, format.greatest())) & ~((Bits{1} << format.stored()) - 1);
+    case Kind::any_finite:
+      return sign | (random.bits() % format.infinity());
+    case Kind::zeros:
+      return random.once_in(4) ? with_exponent(0) : sign;
     case Kind::specials:
       switch (random.between(0, 7)) {
-        case 0: return sign | format.infinity();
-        case 1: return sign | format.quiet_nan();
-        case 2: return sign | format.infinity() | std::max<Bits>(fraction, 1);
-        case 3: return sign;
-        default: return with_exponent(0);
+        case 0:
+          return sign | format.infinity();
+        case 1:
+          return sign | format.quiet_nan();
+        case 2:
+          return sign | format.infinity() | std::max<Bits>(fraction, 1);
+        case 3:
+          return sign;
+        default:
+          return with_exponent(0);
       }
-    case Kind::subnormal: return random.once_in(2) ? sign | fraction : with_exponent(format.least + random.between(0, 3));
-    case Kind::largest: return random.once_in(2) ? sign | (format.largest() - random.bits() % 4) : with_exponent(format.greatest() - random.between(0, 2));
+    case Kind::subnormal:
+      return random.once_in(2) ? sign | fraction : with_exponent(format.least + random.between(0, 3));
+    case Kind::largest:
+      return random.once_in(2) ? sign | (format.largest() - random.bits() % 4)
+                               : with_exponent(format.greatest() - random.between(0, 2));
   }
   return 0;
 }
@@ -164,7 +202,8 @@ Spec spec_of(const Encoding& encoding, Dtype dtype) {
   spec.encoding = encoding;
   spec.dtype = dtype;
   // Encodings of so many positions claim no others; what a spec claims matters to `integer` alone.
-  const bool limited = std::holds_alternative<Binary>(encoding) || std::holds_alternative<Learned>(encoding) || std::holds_alternative<Sinusoidal2d>(encoding);
+  const bool limited = std::holds_alternative<Binary>(encoding) || std::holds_alternative<Learned>(encoding) ||
+                       std::holds_alternative<Sinusoidal2d>(encoding);
   if (limited) spec.max_position = 1;
   return spec;
 }
@@ -195,7 +234,8 @@ Case range_case(Random& random, const Sinusoidal& encoding, Dtype dtype, const R
   return example;
 }
 
-Case rotation_case(Random& random, const Encoding& encoding, Dtype dtype, std::vector<std::int64_t> positions, std::int64_t heads) {
+Case rotation_case(Random& random, const Encoding& encoding, Dtype dtype, std::vector<std::int64_t> positions,
+                   std::int64_t heads) {
   Case example;
   example.spec = spec_of(encoding, dtype);
   example.operation = random.once_in(3) ? Operation::backward : Operation::rotate;
@@ -215,6 +255,8 @@ Case rotation_case(Random& random, const Encoding& encoding, Dtype dtype, std::v
   return example;
 }
 
-std::int64_t elements_of_rotation(const Case& example, std::int64_t head_dim) { return example.batch * example.tokens * example.heads * head_dim; }
+std::int64_t elements_of_rotation(const Case& example, std::int64_t head_dim) {
+  return example.batch * example.tokens * example.heads * head_dim;
+}
 
 }  // namespace sextant::attack

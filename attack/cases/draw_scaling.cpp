@@ -4,30 +4,35 @@
 #include "attack/cases/draw.hpp"
 #include "attack/numbers/interval.hpp"
 
-// Scaling rules with parameters as models have them, or such as the rules' case distinctions turn on: borders that fall on a pair or an integer, and
-// adjacent doubles wherever two parameters are compared or subtracted.
+// Scaling rules with parameters as models have them, or such as the rules' case distinctions turn on: borders that fall
+// on a pair or an integer, and adjacent doubles wherever two parameters are compared or subtracted.
 
 namespace sextant::attack {
 namespace {
 
-double next(double value) { return std::nextafter(value, HUGE_VAL); }
+double next(double value) {
+  return std::nextafter(value, HUGE_VAL);
+}
 
 double draw_factor(Random& random, Taste taste) {
   if (taste == Taste::usual) return random.of({2.0, 4.0, 8.0, 16.0, 40.0, random.between(1.0, 64.0)});
   // As for bases: frequencies that small take the last tier.
   if (random.once_in(16)) return random.of({random.of_magnitude(1e40, 1e300), 0x1p1000});
-  return random.of({1.0, next(1), 1 + 0x1p-30, random.between(1.0, 2.0), random.of_magnitude(1, 1e30), random.of_magnitude(1, 1e6)});
+  return random.of(
+      {1.0, next(1), 1 + 0x1p-30, random.between(1.0, 2.0), random.of_magnitude(1, 1e30), random.of_magnitude(1, 1e6)});
 }
 
 std::int64_t draw_length(Random& random, Taste taste) {
   if (taste == Taste::usual) return random.of({2048, 4096, 8192, 32768, 131072});
-  return random.of({std::int64_t{2}, std::int64_t{3}, std::int64_t{16}, std::int64_t{1} << random.between(1, 53), furthest, random.between(2, 100000)});
+  return random.of({std::int64_t{2}, std::int64_t{3}, std::int64_t{16}, std::int64_t{1} << random.between(1, 53),
+                    furthest, random.between(2, 100000)});
 }
 
 double draw_attention_factor(Random& random, Taste taste) {
   if (taste == Taste::usual) return random.of({1.0, 1.5, random.between(0.5, 2.0)});
-  return random.of({random.beside(1), random.beside(0x1p-20), random.beside(0x1p20), random.of_magnitude(0x1p-22, 0x1p22), random.of_magnitude(1e-300, 1e300), 0x1p-1074,
-                    1.7e308, 3.0, 1.0 / 3});
+  return random.of({random.beside(1), random.beside(0x1p-20), random.beside(0x1p20),
+                    random.of_magnitude(0x1p-22, 0x1p22), random.of_magnitude(1e-300, 1e300), 0x1p-1074, 1.7e308, 3.0,
+                    1.0 / 3});
 }
 
 // The largest double below the turns of a pair within L, L theta^(-2i/n) / (2 pi).
@@ -54,11 +59,16 @@ Ends draw_ends(Random& random, const Rope& rope, std::int64_t length, Taste tast
     case 0:
     case 1:
     case 2:
-    case 3: return {border, next(border)};
-    case 4: return {beside, next(beside)};
-    case 5: return random.once_in(2) ? Ends{border, border * apart} : Ends{border / apart, next(border)};
-    case 6: return {any, next(any)};
-    default: return {border * random.between(0.1, 1.0), border * random.between(1.5, 40.0)};
+    case 3:
+      return {border, next(border)};
+    case 4:
+      return {beside, next(beside)};
+    case 5:
+      return random.once_in(2) ? Ends{border, border * apart} : Ends{border / apart, next(border)};
+    case 6:
+      return {any, next(any)};
+    default:
+      return {border * random.between(0.1, 1.0), border * random.between(1.5, 40.0)};
   }
 }
 
@@ -71,13 +81,18 @@ YarnScaling draw_yarn(Random& random, const Rope& rope, Taste taste) {
   yarn.beta_fast = ends.high > ends.low ? ends.high : next(ends.low);
   yarn.truncate = random.of({Truncate::yes, Truncate::no});
   switch (random.between(0, 3)) {
-    case 0: yarn.attention_factor = draw_attention_factor(random, taste); break;
+    case 0:
+      yarn.attention_factor = draw_attention_factor(random, taste);
+      break;
     case 1:
       yarn.mscale = random.of({1.0, 0.707, random.of_magnitude(1e-3, 1e3)});
       yarn.mscale_all_dim = random.of({1.0, *yarn.mscale, next(*yarn.mscale), random.of_magnitude(1e-3, 1e3)});
       break;
-    case 2: yarn.attention_factor = 1; break;
-    default: break;
+    case 2:
+      yarn.attention_factor = 1;
+      break;
+    default:
+      break;
   }
   return yarn;
 }
@@ -86,8 +101,11 @@ LongropeScaling draw_longrope(Random& random, const Rope& rope, Taste taste) {
   LongropeScaling longrope;
   longrope.original_max_position_embeddings = std::max<std::int64_t>(draw_length(random, taste), 2);
   for (std::int64_t i = 0; i < rope.rotary_dim / 2; ++i) {
-    longrope.short_factor.push_back(taste == Taste::usual ? random.between(1.0, 2.0) : random.of({1.0, random.beside(1), random.of_magnitude(1e-6, 1e6)}));
-    longrope.long_factor.push_back(taste == Taste::usual ? random.between(1.0, 64.0) : random.of({1.0, random.of_magnitude(1e-12, 1e12)}));
+    longrope.short_factor.push_back(taste == Taste::usual
+                                        ? random.between(1.0, 2.0)
+                                        : random.of({1.0, random.beside(1), random.of_magnitude(1e-6, 1e6)}));
+    longrope.long_factor.push_back(taste == Taste::usual ? random.between(1.0, 64.0)
+                                                         : random.of({1.0, random.of_magnitude(1e-12, 1e12)}));
   }
   if (taste == Taste::exotic && random.once_in(6)) longrope.long_factor.back() = random.of({1e-300, 1e300, 0x1p-1074});
   if (random.once_in(2)) {
@@ -95,9 +113,11 @@ LongropeScaling draw_longrope(Random& random, const Rope& rope, Taste taste) {
   } else if (random.once_in(3)) {
     // sqrt(1 + ln s / ln L) is rational: s = L^3, or L = 2^(4k), s = 2^(5k).
     const std::int64_t k = random.between(1, 12);
-    longrope.original_max_position_embeddings = random.once_in(2) ? 1 << random.between(1, 12) : std::int64_t{1} << (4 * k);
+    longrope.original_max_position_embeddings =
+        random.once_in(2) ? 1 << random.between(1, 12) : std::int64_t{1} << (4 * k);
     const auto length = static_cast<double>(longrope.original_max_position_embeddings);
-    longrope.factor = length == std::ldexp(1.0, static_cast<int>(4 * k)) ? std::ldexp(1.0, static_cast<int>(5 * k)) : length * length * length;
+    longrope.factor = length == std::ldexp(1.0, static_cast<int>(4 * k)) ? std::ldexp(1.0, static_cast<int>(5 * k))
+                                                                         : length * length * length;
   } else {
     longrope.factor = draw_factor(random, taste);
   }
@@ -133,13 +153,16 @@ Rope draw_sharp_rope(Random& random, std::int64_t most_width) {
 Rope draw_rope(Random& random, Taste taste, std::int64_t most_width) {
   Rope rope = draw_plain_rope(random, taste, most_width);
   if (rope.rotary_layout == RotaryLayout::spread) {
-    if (random.once_in(2)) rope.rope_scaling = ProportionalScaling{taste == Taste::usual ? 8.0 : random.of_magnitude(1e-6, 1e300)};
+    if (random.once_in(2))
+      rope.rope_scaling = ProportionalScaling{taste == Taste::usual ? 8.0 : random.of_magnitude(1e-6, 1e300)};
     return rope;
   }
   // The rules that divide by n - 2 or by ln theta.
   const bool wide = rope.rotary_dim > 2;
   switch (random.between(0, 8)) {
-    case 0: rope.rope_scaling = LinearScaling{draw_factor(random, taste)}; break;
+    case 0:
+      rope.rope_scaling = LinearScaling{draw_factor(random, taste)};
+      break;
     case 1:
       if (wide) rope.rope_scaling = NtkScaling{draw_factor(random, taste)};
       break;
@@ -150,10 +173,15 @@ Rope draw_rope(Random& random, Taste taste, std::int64_t most_width) {
     case 4:
       if (rope.rope_theta > 1) rope.rope_scaling = draw_yarn(random, rope, taste);
       break;
-    case 5: rope.rope_scaling = draw_longrope(random, rope, taste); break;
+    case 5:
+      rope.rope_scaling = draw_longrope(random, rope, taste);
+      break;
     case 6:
-    case 7: rope.rope_scaling = draw_llama3(random, rope, taste); break;
-    default: break;
+    case 7:
+      rope.rope_scaling = draw_llama3(random, rope, taste);
+      break;
+    default:
+      break;
   }
   return rope;
 }

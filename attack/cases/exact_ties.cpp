@@ -17,7 +17,8 @@ double draw_tie(Random& random, const ElementFormat& format) {
 // Elements whose exact sum is a tie, a tie and the least bit more, or zero, whatever the order they come in.
 std::vector<Bits> draw_sum(Random& random, const ElementFormat& format, std::int64_t count) {
   std::vector<Bits> list;
-  const Bits large = draw_element(random, format, random.of({Kind::normal, Kind::any_finite, Kind::largest, Kind::subnormal}));
+  const Bits large =
+      draw_element(random, format, random.of({Kind::normal, Kind::any_finite, Kind::largest, Kind::subnormal}));
   list.push_back(large);
   const int exponent = static_cast<int>(magnitude(format, large) >> format.stored());
   // Half a unit in its last place, and what tips the balance.
@@ -33,7 +34,9 @@ std::vector<Bits> draw_sum(Random& random, const ElementFormat& format, std::int
   }
   while (static_cast<std::int64_t>(list.size()) < count) list.push_back(random.once_in(2) ? 0 : format.sign());
   list.resize(static_cast<std::size_t>(count));
-  for (std::size_t i = list.size(); i > 1; --i) std::swap(list[i - 1], list[static_cast<std::size_t>(random.between(std::int64_t{0}, static_cast<std::int64_t>(i) - 1))]);
+  for (std::size_t i = list.size(); i > 1; --i)
+    std::swap(list[i - 1],
+              list[static_cast<std::size_t>(random.between(std::int64_t{0}, static_cast<std::int64_t>(i) - 1))]);
   return list;
 }
 
@@ -60,16 +63,23 @@ std::vector<Case> exact_ties_rope(Random& random, Dtype dtype) {
   longrope.long_factor = longrope.short_factor;
   const double odd = static_cast<double>(2 * random.between(0, 500) + 1);
   switch (random.between(0, 3)) {
-    case 0: longrope.attention_factor = odd * std::ldexp(1.0, static_cast<int>(random.between(-30, 10))); break;
-    case 1: longrope.attention_factor = 1; break;
-    case 2: longrope.attention_factor = std::ldexp(1.0, static_cast<int>(random.between(-1074, 1000))); break;
+    case 0:
+      longrope.attention_factor = odd * std::ldexp(1.0, static_cast<int>(random.between(-30, 10)));
+      break;
+    case 1:
+      longrope.attention_factor = 1;
+      break;
+    case 2:
+      longrope.attention_factor = std::ldexp(1.0, static_cast<int>(random.between(-1074, 1000)));
+      break;
     default: {
       // 1 + j/k is a square of a ratio: s = L^(j/k), L = 2^k.
       struct Square {
         int j;
         int k;
       };
-      const auto [j, k] = random.of({Square{3, 1}, Square{8, 1}, Square{15, 1}, Square{5, 4}, Square{7, 9}, Square{16, 9}, Square{9, 16}, Square{21, 4}});
+      const auto [j, k] = random.of({Square{3, 1}, Square{8, 1}, Square{15, 1}, Square{5, 4}, Square{7, 9},
+                                     Square{16, 9}, Square{9, 16}, Square{21, 4}});
       longrope.original_max_position_embeddings = std::int64_t{1} << k;
       longrope.factor = std::ldexp(1.0, j);
     }
@@ -98,13 +108,17 @@ std::vector<Case> exact_ties_integer(Random& random, Dtype dtype) {
   for (int i = 0; i < 40; ++i) {
     // An odd multiple of half a place, times a power of two.
     const int bits = std::min(format.precision + 1, 53);
-    const std::int64_t tie = (std::int64_t{1} << (bits - 1)) + 2 * random.between(std::int64_t{0}, (std::int64_t{1} << (bits - 2)) - 1) + 1;
+    const std::int64_t tie =
+        (std::int64_t{1} << (bits - 1)) + 2 * random.between(std::int64_t{0}, (std::int64_t{1} << (bits - 2)) - 1) + 1;
     const std::int64_t position = tie << random.between(0, 53 - bits);
-    positions.push_back(std::clamp(random.once_in(4) ? -position : position + (random.once_in(4) ? random.between(-1, 1) : 0), -furthest, furthest));
+    positions.push_back(
+        std::clamp(random.once_in(4) ? -position : position + (random.once_in(4) ? random.between(-1, 1) : 0),
+                   -furthest, furthest));
   }
   positions.insert(positions.end(), {0, furthest, -furthest, 65519, 65520, 65521});
   Case example = table_case(random, encoding, dtype, positions);
-  example.spec.max_position = random.of({(std::int64_t{1} << random.between(1, 52)) + 1, std::int64_t{4}, furthest, std::int64_t{2}});
+  example.spec.max_position =
+      random.of({(std::int64_t{1} << random.between(1, 52)) + 1, std::int64_t{4}, furthest, std::int64_t{2}});
   return {example};
 }
 
@@ -119,7 +133,8 @@ std::vector<Case> exact_ties_alibi(Random& random, Dtype dtype) {
   example.operation = random.once_in(16) ? Operation::slope : Operation::bias;
   for (int i = 0; i < 24; ++i) {
     const int bits = std::min(format.precision + 1, 53);
-    const std::int64_t tie = (std::int64_t{1} << (bits - 1)) + 2 * random.between(std::int64_t{0}, (std::int64_t{1} << (bits - 2)) - 1) + 1;
+    const std::int64_t tie =
+        (std::int64_t{1} << (bits - 1)) + 2 * random.between(std::int64_t{0}, (std::int64_t{1} << (bits - 2)) - 1) + 1;
     const std::int64_t key = random.sign() > 0 ? tie : -(tie << random.between(0, 53 - bits));
     example.keys.push_back(std::clamp(key, -furthest, furthest));
   }
@@ -130,24 +145,31 @@ std::vector<Case> exact_ties_alibi(Random& random, Dtype dtype) {
 std::vector<Case> exact_ties_relative_bias(Random& random, Dtype dtype) {
   RelativeBias encoding;
   encoding.bidirectional = random.once_in(2);
-  encoding.num_buckets = 2 * random.of({random.between(2, 40), random.between(2, 8), std::int64_t{16}, std::int64_t{1} << random.between(1, 9)});
+  encoding.num_buckets = 2 * random.of({random.between(2, 40), random.between(2, 8), std::int64_t{16},
+                                        std::int64_t{1} << random.between(1, 9)});
   const std::int64_t exact = (encoding.bidirectional ? encoding.num_buckets / 2 : encoding.num_buckets) / 2;
   // max/exact a power of a small number, so that borders are met by integers.
   const std::int64_t root = random.between(2, 7);
   std::int64_t most = exact;
   while (most <= furthest / root && !random.once_in(9)) most *= root;
-  encoding.max_distance = std::max(random.once_in(3) ? static_cast<std::int64_t>(random.of_magnitude(static_cast<double>(exact + 1), 0x1p53)) : most, exact + 1);
+  encoding.max_distance = std::max(
+      random.once_in(3) ? static_cast<std::int64_t>(random.of_magnitude(static_cast<double>(exact + 1), 0x1p53)) : most,
+      exact + 1);
   Case example;
   example.spec = spec_of(encoding, dtype);
   example.operation = Operation::bucket;
   for (int i = 0; i < 120; ++i) {
     // Borders are at exact (max/exact)^(k/m).
-    const double share = static_cast<double>(random.between(0, 2 * exact)) / static_cast<double>(std::max<std::int64_t>(exact, 1));
-    const double border = static_cast<double>(exact) * std::pow(static_cast<double>(encoding.max_distance) / static_cast<double>(exact), std::min(share, 1.0));
+    const double share =
+        static_cast<double>(random.between(0, 2 * exact)) / static_cast<double>(std::max<std::int64_t>(exact, 1));
+    const double border =
+        static_cast<double>(exact) *
+        std::pow(static_cast<double>(encoding.max_distance) / static_cast<double>(exact), std::min(share, 1.0));
     const std::int64_t distance = static_cast<std::int64_t>(std::min(border, 0x1p62)) + random.between(-1, 2);
     example.positions.push_back(random.once_in(2) ? distance : -distance);
   }
-  for (const std::int64_t far : {std::int64_t{0}, INT64_MAX, INT64_MIN, INT64_MIN + 1, encoding.max_distance, -encoding.max_distance, exact, -exact, exact - 1, 1 - exact}) {
+  for (const std::int64_t far : {std::int64_t{0}, INT64_MAX, INT64_MIN, INT64_MIN + 1, encoding.max_distance,
+                                 -encoding.max_distance, exact, -exact, exact - 1, 1 - exact}) {
     example.positions.push_back(far);
   }
   return {example};
@@ -178,7 +200,8 @@ std::vector<Case> exact_ties_learned(Random& random, Dtype dtype) {
   const std::int64_t rows = random.between(1, 14);
   Case example = table_case(random, encoding, dtype, {});
   example.operation = Operation::grad_weight;
-  for (std::int64_t i = 0; i < rows; ++i) example.positions.push_back(random.between(std::int64_t{0}, encoding.max_positions - 1));
+  for (std::int64_t i = 0; i < rows; ++i)
+    example.positions.push_back(random.between(std::int64_t{0}, encoding.max_positions - 1));
   example.elements.resize(static_cast<std::size_t>(rows * encoding.dim));
   for (std::int64_t channel = 0; channel < encoding.dim; ++channel) {
     const auto sum = draw_sum(random, element_format(dtype), rows);

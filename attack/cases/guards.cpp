@@ -110,7 +110,8 @@ Bits element_at(Random& random, const ElementFormat& format, double size) {
   Real value(64, std::min(size, 1.7e308));
   const Bits bits = rounded(format, value.get());
   const Bits step = random.bits() % 3;
-  const Bits moved = std::clamp<std::int64_t>(static_cast<std::int64_t>(bits) + static_cast<std::int64_t>(step) - 1, 0, static_cast<std::int64_t>(format.largest()));
+  const Bits moved = std::clamp<std::int64_t>(static_cast<std::int64_t>(bits) + static_cast<std::int64_t>(step) - 1, 0,
+                                              static_cast<std::int64_t>(format.largest()));
   return moved | (random.once_in(2) ? format.sign() : 0);
 }
 
@@ -119,7 +120,8 @@ void fill_at_guards(Random& random, const Rope& rope, const Frequencies* frequen
   const ElementFormat format = element_format(example.spec.dtype);
   example.elements = draw_elements(random, example.spec.dtype, elements_of_rotation(example, rope.head_dim));
   const Pairing in = example.operation == Operation::backward ? rope.output_pairing : rope.pairing;
-  const std::int64_t sign = (rope.direction == Direction::clockwise) == (example.operation == Operation::backward) ? 1 : -1;
+  const std::int64_t sign =
+      (rope.direction == Direction::clockwise) == (example.operation == Operation::backward) ? 1 : -1;
   const std::int64_t vectors = example.batch * example.tokens * example.heads;
   const double size = draw_guarded(random, size_guards());
   for (std::int64_t vector = 0; vector < vectors; ++vector) {
@@ -138,7 +140,8 @@ void fill_at_guards(Random& random, const Rope& rope, const Frequencies* frequen
           second = element_at(random, format, size);
           break;
         case 2: {
-          const auto turn = frequencies != nullptr && position != 0 ? frequencies->quickly_turned(pair, position) : std::nullopt;
+          const auto turn =
+              frequencies != nullptr && position != 0 ? frequencies->quickly_turned(pair, position) : std::nullopt;
           if (!turn) break;
           const double large = random.of_magnitude(0x1p-10, 0x1p10);
           const double y0 = large * random.sign();
@@ -150,7 +153,8 @@ void fill_at_guards(Random& random, const Rope& rope, const Frequencies* frequen
           second = put(y1 * c - y0 * s);
           break;
         }
-        default: break;
+        default:
+          break;
       }
     }
   }
@@ -158,11 +162,21 @@ void fill_at_guards(Random& random, const Rope& rope, const Frequencies* frequen
 
 }  // namespace
 
-std::span<const Guard> scale_guards() { return scales; }
-std::span<const Guard> factor_guards() { return factors; }
-std::span<const Guard> size_guards() { return sizes; }
-std::span<const Guard> power_guards() { return powers; }
-std::span<const Guard> count_guards() { return counts; }
+std::span<const Guard> scale_guards() {
+  return scales;
+}
+std::span<const Guard> factor_guards() {
+  return factors;
+}
+std::span<const Guard> size_guards() {
+  return sizes;
+}
+std::span<const Guard> power_guards() {
+  return powers;
+}
+std::span<const Guard> count_guards() {
+  return counts;
+}
 
 double draw_guarded(Random& random, std::span<const Guard> guards) {
   // Half of the draws are of the file listed first: certificates have the more intricate limits.
@@ -177,11 +191,15 @@ double draw_guarded(Random& random, std::span<const Guard> guards) {
   const double next = chosen + 1 < std::ssize(values) ? values[static_cast<std::size_t>(chosen + 1)] : value;
   const auto finite = [](double number) { return std::clamp(number, 0x1p-1074, std::numeric_limits<double>::max()); };
   switch (random.between(0, 4)) {
-    case 0: return value;
-    case 1: return finite(random.beside(value));
-    case 2: return finite(value * (1 + random.between(-0x1p-6, 0x1p-6)));
+    case 0:
+      return value;
+    case 1:
+      return finite(random.beside(value));
+    case 2:
+      return finite(value * (1 + random.between(-0x1p-6, 0x1p-6)));
     // Between two limits code may be wrong throughout.
-    default: return finite(random.of_magnitude(value, next));
+    default:
+      return finite(random.of_magnitude(value, next));
   }
 }
 
@@ -191,16 +209,23 @@ std::vector<Case> guards_sinusoidal(Random& random, Dtype dtype) {
   // A scale beyond the limits takes every element to the last tier.
   const bool moderate = std::fabs(encoding.scale) >= 0x1p-30 && std::fabs(encoding.scale) <= 0x1p30;
   if (!moderate) encoding.dim = std::min<std::int64_t>(encoding.dim, 2 * random.between(2, 24));
-  const double most = (moderate ? random.of({4096.0, 4096.0, 4096.0, 16384.0}) : 512.0) / static_cast<double>(encoding.dim);
-  const auto count = static_cast<std::int64_t>(std::min(random.of(count_guards()).value * random.of({1.0, 1.0, 2.0}), most)) + random.between(-1, 2);
+  const double most =
+      (moderate ? random.of({4096.0, 4096.0, 4096.0, 16384.0}) : 512.0) / static_cast<double>(encoding.dim);
+  const auto count =
+      static_cast<std::int64_t>(std::min(random.of(count_guards()).value * random.of({1.0, 1.0, 2.0}), most)) +
+      random.between(-1, 2);
   const std::int64_t rows = std::max<std::int64_t>(count, 1);
   const std::int64_t zero = -encoding.position_offset;
-  const std::int64_t first = random.once_in(3) ? draw_position(random) : zero - random.between(std::int64_t{0}, rows - 1);
+  const std::int64_t first =
+      random.once_in(3) ? draw_position(random) : zero - random.between(std::int64_t{0}, rows - 1);
   const std::int64_t limit = 2 * furthest;
-  const auto in_domain = [&](std::int64_t position) { return std::abs(position) <= limit && std::abs(position + encoding.position_offset) <= limit; };
+  const auto in_domain = [&](std::int64_t position) {
+    return std::abs(position) <= limit && std::abs(position + encoding.position_offset) <= limit;
+  };
   std::vector<Case> cases;
   const std::int64_t step = random.of({1, 1, 1, -1, 2, 0, 63, 127});
-  if (in_domain(first) && in_domain(first + step * (rows - 1))) cases.push_back(range_case(random, encoding, dtype, {first, rows, step}));
+  if (in_domain(first) && in_domain(first + step * (rows - 1)))
+    cases.push_back(range_case(random, encoding, dtype, {first, rows, step}));
   std::vector<std::int64_t> list;
   for (std::int64_t i = 0; i < rows; ++i) {
     const std::int64_t position = random.once_in(40) ? random.of({limit, -limit, zero}) : first + step * i;
@@ -223,12 +248,17 @@ std::vector<Case> guards_rope(Random& random, Dtype dtype) {
     rope.rope_scaling = longrope;
   }
   // Tokens enough for rows to be turned from each other, heads enough that they are.
-  const std::int64_t heads = random.of({std::int64_t{1}, random.between(1, 8), std::min<std::int64_t>(4096 / (count * (element_format(dtype).width / 8) * 2) + random.between(0, 1), 128)});
+  const std::int64_t heads = random.of(
+      {std::int64_t{1}, random.between(1, 8),
+       std::min<std::int64_t>(4096 / (count * (element_format(dtype).width / 8) * 2) + random.between(0, 1), 128)});
   // A factor beyond the limits takes every element to the last tier.
   const auto* scaled = std::get_if<LongropeScaling>(&rope.rope_scaling);
-  const bool ordinary = scaled == nullptr || (*scaled->attention_factor >= 0x1p-20 && *scaled->attention_factor <= 0x1p20);
-  const std::int64_t most = std::max<std::int64_t>(1, (ordinary ? 4096 : 256) / (rope.head_dim * std::max<std::int64_t>(heads, 1)));
-  const auto tokens = std::clamp<std::int64_t>(static_cast<std::int64_t>(random.of(count_guards()).value) + random.between(-1, 3), 1, most);
+  const bool ordinary =
+      scaled == nullptr || (*scaled->attention_factor >= 0x1p-20 && *scaled->attention_factor <= 0x1p20);
+  const std::int64_t most =
+      std::max<std::int64_t>(1, (ordinary ? 4096 : 256) / (rope.head_dim * std::max<std::int64_t>(heads, 1)));
+  const auto tokens = std::clamp<std::int64_t>(
+      static_cast<std::int64_t>(random.of(count_guards()).value) + random.between(-1, 3), 1, most);
   std::vector<std::int64_t> positions = draw_positions(random, tokens);
   if (random.once_in(4)) {
     Case example = table_case(random, rope, dtype, positions);
@@ -259,13 +289,15 @@ std::vector<Case> guards_rope_nd(Random& random, Dtype dtype) {
 
 std::vector<Case> guards_xpos(Random& random, Dtype dtype) {
   Xpos encoding = draw_xpos(random, Taste::usual);
-  // Pair 0 has the fastest power: log2(7/2) / scale_base doublings a position, of which more than largest_pair_rate = 4 goes another way.
+  // Pair 0 has the fastest power: log2(7/2) / scale_base doublings a position, of which more than largest_pair_rate = 4
+  // goes another way.
   const double doublings = std::log2(3.5);
   encoding.scale_base = random.once_in(3) ? random.beside(doublings / 4, 4) : random.of_magnitude(0.3, 1e4);
   std::vector<std::int64_t> positions;
   for (std::int64_t i = random.between(1, 20); i > 0; --i) {
     const double exponent = draw_guarded(random, power_guards());
-    positions.push_back(static_cast<std::int64_t>(random.sign() * exponent * encoding.scale_base / doublings) + random.between(-1, 1));
+    positions.push_back(static_cast<std::int64_t>(random.sign() * exponent * encoding.scale_base / doublings) +
+                        random.between(-1, 1));
   }
   Case example = rotation_case(random, encoding, dtype, positions, random.between(1, 4));
   fill_at_guards(random, encoding.rope, frequencies_of(encoding.rope, 0).get(), example);
@@ -280,12 +312,15 @@ std::vector<Case> guards_alibi(Random& random, Dtype dtype) {
   // The kernel takes calls whose positions are within 2^52.
   const auto position = [&] {
     const std::int64_t limit = random.of({furthest / 2, furthest});
-    return random.once_in(2) ? random.sign() > 0 ? limit - random.between(-1, 2) : random.between(-1, 2) - limit : draw_position(random);
+    return random.once_in(2) ? random.sign() > 0 ? limit - random.between(-1, 2) : random.between(-1, 2) - limit
+                             : draw_position(random);
   };
   Case example = table_case(random, encoding, dtype, {});
   example.operation = Operation::bias;
-  for (std::int64_t i = random.between(1, 5); i > 0; --i) example.positions.push_back(std::clamp(position(), -furthest, furthest));
-  for (std::int64_t i = random.between(1, 20); i > 0; --i) example.keys.push_back(std::clamp(position(), -furthest, furthest));
+  for (std::int64_t i = random.between(1, 5); i > 0; --i)
+    example.positions.push_back(std::clamp(position(), -furthest, furthest));
+  for (std::int64_t i = random.between(1, 20); i > 0; --i)
+    example.keys.push_back(std::clamp(position(), -furthest, furthest));
   if (random.once_in(2)) {
     for (auto* list : {&example.positions, &example.keys}) {
       for (std::int64_t& p : *list) p = std::clamp(p, -furthest / 2, furthest / 2);

@@ -7,7 +7,8 @@
 
 namespace sextant::attack {
 
-/// A number at which code takes another way: its value, and the file that has it. Cases are made at the value, at the doubles beside it, and around it.
+/// A number at which code takes another way: its value, and the file that has it. Cases are made at the value, at the
+/// doubles beside it, and around it.
 struct Guard {
   std::string_view name;
   std::string_view file;

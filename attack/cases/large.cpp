@@ -13,7 +13,9 @@ std::vector<Case> large_sinusoidal(Random& random, Dtype dtype) {
   encoding.position_offset = 0;
   const std::int64_t bytes_of_row = encoding.dim * (element_format(dtype).width / 8);
   const std::int64_t rows = (std::int64_t{1} << 21) / bytes_of_row + random.between(-1, 300);
-  Case example = range_case(random, encoding, dtype, {draw_position(random, furthest / 2), std::max<std::int64_t>(rows, 1), random.of({1, 1, 1, 2, -1})});
+  Case example =
+      range_case(random, encoding, dtype,
+                 {draw_position(random, furthest / 2), std::max<std::int64_t>(rows, 1), random.of({1, 1, 1, 2, -1})});
   if (random.once_in(2)) example.offset = example.gap = 0;
   example.threads = static_cast<int>(random.between(1, 4));
   if (!random.once_in(3)) return {example};
@@ -26,7 +28,8 @@ std::vector<Case> large_sinusoidal(Random& random, Dtype dtype) {
 std::vector<Case> large_rope(Random& random, Dtype dtype) {
   const Rope rope = draw_rope(random, Taste::usual, 256);
   const std::int64_t heads = random.of({1, 4, 8, 32});
-  const std::int64_t tokens = std::max<std::int64_t>(1, (std::int64_t{1} << 17) / (heads * rope.head_dim) + random.between(-1, 1));
+  const std::int64_t tokens =
+      std::max<std::int64_t>(1, (std::int64_t{1} << 17) / (heads * rope.head_dim) + random.between(-1, 1));
   std::vector<std::int64_t> positions;
   const std::int64_t first = draw_position(random, furthest / 2);
   const std::int64_t step = random.of({1, 1, 1, -1, 2, 100});

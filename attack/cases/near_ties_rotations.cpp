@@ -15,7 +15,8 @@ Real middle(const Interval& a) {
   return result;
 }
 
-// The pair whose frequency is known worst at a given precision: its formula divides by what is small, subtracts what is near, or is at a border.
+// The pair whose frequency is known worst at a given precision: its formula divides by what is small, subtracts what is
+// near, or is at a border.
 std::int64_t sharpest_pair(const Frequencies& frequencies) {
   std::int64_t sharpest = 0;
   Real widest(first_precision);
@@ -37,9 +38,11 @@ struct PlacedPair {
   std::int64_t position;  // of the sign that it turns by
 };
 
-// Puts near ties of the pair into the token's heads. `scaled` multiplies by the factor that the encoding has at the pair.
+// Puts near ties of the pair into the token's heads. `scaled` multiplies by the factor that the encoding has at the
+// pair.
 template <class Scaled>
-void put_near_ties(Random& random, const Rope& rope, const Frequencies& frequencies, const PlacedPair& at, Scaled scaled, Case& example) {
+void put_near_ties(Random& random, const Rope& rope, const Frequencies& frequencies, const PlacedPair& at,
+                   Scaled scaled, Case& example) {
   const auto turn = frequencies.turned(at.pair, at.position, factor_bits);
   if (!turn) return;
   const Real c = middle(scaled(turn->cosine));
@@ -80,7 +83,8 @@ void fill(Random& random, std::int64_t head_dim, Case& example) {
 }  // namespace
 
 std::vector<Case> near_ties_rope(Random& random, Dtype dtype) {
-  const Rope rope = random.once_in(3) ? draw_rope(random, random.once_in(8) ? Taste::exotic : Taste::usual, 32) : draw_sharp_rope(random, 16);
+  const Rope rope = random.once_in(3) ? draw_rope(random, random.once_in(8) ? Taste::exotic : Taste::usual, 32)
+                                      : draw_sharp_rope(random, 16);
   Case example = rotation_case(random, rope, dtype, some_positions(random), random.between(4, 8));
   fill(random, rope.head_dim, example);
   const auto frequencies = frequencies_of(rope, length_of(example.positions));
@@ -92,7 +96,9 @@ std::vector<Case> near_ties_rope(Random& random, Dtype dtype) {
     std::vector<std::int64_t> pairs{sharpest};
     if (random.once_in(2)) pairs.push_back(random.between(0, frequencies->count() - 1));
     for (const std::int64_t pair : pairs) {
-      put_near_ties(random, rope, *frequencies, {token, pair, position}, [&](const Interval& value) { return factor.times(value); }, example);
+      put_near_ties(
+          random, rope, *frequencies, {token, pair, position},
+          [&](const Interval& value) { return factor.times(value); }, example);
     }
   }
   return {example};
@@ -103,7 +109,8 @@ std::vector<Case> near_ties_rope_nd(Random& random, Dtype dtype) {
   // All axes alike, so that every pair's position is known.
   const std::vector<std::int64_t> positions = some_positions(random);
   Case example = rotation_case(random, encoding, dtype, positions, random.between(2, 8));
-  for (std::size_t axis = 1; axis < encoding.sections.size(); ++axis) example.positions.insert(example.positions.end(), positions.begin(), positions.end());
+  for (std::size_t axis = 1; axis < encoding.sections.size(); ++axis)
+    example.positions.insert(example.positions.end(), positions.begin(), positions.end());
   fill(random, encoding.head_dim, example);
   Rope rope;
   rope.head_dim = rope.rotary_dim = encoding.head_dim;
@@ -114,7 +121,8 @@ std::vector<Case> near_ties_rope_nd(Random& random, Dtype dtype) {
     const std::int64_t position = sign_of_call(rope, example) * positions[static_cast<std::size_t>(token)];
     if (position == 0) continue;
     const std::int64_t pair = random.between(0, frequencies->count() - 1);
-    put_near_ties(random, rope, *frequencies, {token, pair, position}, [](const Interval& value) { return value; }, example);
+    put_near_ties(
+        random, rope, *frequencies, {token, pair, position}, [](const Interval& value) { return value; }, example);
   }
   return {example};
 }
@@ -133,8 +141,9 @@ std::vector<Case> near_ties_xpos(Random& random, Dtype dtype) {
     if (position == 0) continue;
     const std::int64_t pair = random.between(0, frequencies->count() - 1);
     const Interval power = xpos_power(encoding, pair, position, factor_bits);
-    put_near_ties(random, encoding.rope, *frequencies, {token, pair, sign_of_call(encoding.rope, example) * position},
-                  [&](const Interval& value) { return value * power; }, example);
+    put_near_ties(
+        random, encoding.rope, *frequencies, {token, pair, sign_of_call(encoding.rope, example) * position},
+        [&](const Interval& value) { return value * power; }, example);
   }
   return {example};
 }

@@ -11,9 +11,12 @@ namespace sextant::attack {
 namespace {
 
 // A nearby position to begin a range or a list at, so that the one looked for lies anywhere in a block.
-std::int64_t some_before(Random& random, std::int64_t position) { return position - random.of({std::int64_t{0}, random.between(0, 130), random.between(0, 4)}); }
+std::int64_t some_before(Random& random, std::int64_t position) {
+  return position - random.of({std::int64_t{0}, random.between(0, 130), random.between(0, 4)});
+}
 
-void both_overloads(Random& random, const Sinusoidal& encoding, Dtype dtype, std::int64_t position, std::vector<Case>& cases) {
+void both_overloads(Random& random, const Sinusoidal& encoding, Dtype dtype, std::int64_t position,
+                    std::vector<Case>& cases) {
   const std::int64_t first = some_before(random, position);
   const std::int64_t count = position - first + random.between(1, 5);
   cases.push_back(range_case(random, encoding, dtype, {first, count, 1}));
@@ -24,12 +27,18 @@ void both_overloads(Random& random, const Sinusoidal& encoding, Dtype dtype, std
 }
 
 // A multiple of a power of 2 that makes the scale ordinary, one of the quick certificate's limits, or anything.
-int draw_exponent(Random& random) { return static_cast<int>(random.of({std::int64_t{-53}, -53 + random.between(-16, 16), random.between(-500, 400), std::int64_t{-39}})); }
+int draw_exponent(Random& random) {
+  return static_cast<int>(
+      random.of({std::int64_t{-53}, -53 + random.between(-16, 16), random.between(-500, 400), std::int64_t{-39}}));
+}
 
-Real turns_of(const Interval& radians) { return (radians / (pi(radians.bits()) * exactly(radians.bits(), 2.0))).low; }
+Real turns_of(const Interval& radians) {
+  return (radians / (pi(radians.bits()) * exactly(radians.bits(), 2.0))).low;
+}
 
 // Positions of a code with this scale at which an element of the pair is next to a tie of the dtype.
-std::vector<std::int64_t> tie_positions(Random& random, const Frequencies& frequencies, std::int64_t pair, double scale, Dtype dtype) {
+std::vector<std::int64_t> tie_positions(Random& random, const Frequencies& frequencies, std::int64_t pair, double scale,
+                                        Dtype dtype) {
   const ElementFormat format = element_format(dtype);
   // The angle of some value in (-1, 1) times the scale, moved to the tie above its element.
   Real tie(factor_bits, std::fabs(scale) * random.between(0.0, 0.999));
@@ -55,14 +64,16 @@ std::vector<Case> near_ties_sinusoidal(Random& random, Dtype dtype) {
   const std::int64_t pair = random.between(0, frequencies->count() - 1);
   std::vector<Case> cases;
   if (random.once_in(2)) {
-    for (const std::int64_t position : tie_positions(random, *frequencies, pair, encoding.scale, dtype)) both_overloads(random, encoding, dtype, position, cases);
+    for (const std::int64_t position : tie_positions(random, *frequencies, pair, encoding.scale, dtype))
+      both_overloads(random, encoding, dtype, position, cases);
     return cases;
   }
   const std::int64_t position = draw_position(random);
   if (position == 0) return {};
   const auto turn = frequencies->turned(pair, position, factor_bits);
   const int exponent = draw_exponent(random);
-  for (const std::int64_t multiple : multiples_near_ties(random, element_format(dtype), random.once_in(2) ? turn->sine.low : turn->cosine.low, exponent)) {
+  for (const std::int64_t multiple : multiples_near_ties(
+           random, element_format(dtype), random.once_in(2) ? turn->sine.low : turn->cosine.low, exponent)) {
     encoding.scale = random.sign() * std::ldexp(static_cast<double>(multiple), exponent);
     if (cases.size() < 8) both_overloads(random, encoding, dtype, position, cases);
   }
@@ -79,7 +90,8 @@ std::vector<Case> near_ties_sinusoidal_2d(Random& random, Dtype dtype) {
   half.dim = encoding.dim / 2;
   half.base = encoding.base;
   const auto frequencies = frequencies_of(half);
-  std::vector<std::int64_t> positions = tie_positions(random, *frequencies, random.between(0, frequencies->count() - 1), 1, dtype);
+  std::vector<std::int64_t> positions =
+      tie_positions(random, *frequencies, random.between(0, frequencies->count() - 1), 1, dtype);
   if (positions.size() % 2 != 0) positions.pop_back();
   if (positions.empty()) return {};
   Case example = table_case(random, encoding, dtype, positions);
@@ -101,7 +113,8 @@ std::vector<Case> near_ties_rope_tables(Random& random, Dtype dtype) {
   const auto turn = plain->turned(pair, position, factor_bits);
   const int exponent = draw_exponent(random);
   std::vector<Case> cases;
-  for (const std::int64_t multiple : multiples_near_ties(random, element_format(dtype), random.once_in(2) ? turn->sine.low : turn->cosine.low, exponent)) {
+  for (const std::int64_t multiple : multiples_near_ties(
+           random, element_format(dtype), random.once_in(2) ? turn->sine.low : turn->cosine.low, exponent)) {
     longrope.attention_factor = std::ldexp(static_cast<double>(multiple), exponent);
     rope.rope_scaling = longrope;
     Case example = table_case(random, rope, dtype, {position});
@@ -131,7 +144,8 @@ std::vector<Case> near_ties_alibi(Random& random, Dtype dtype) {
     example.positions = {furthest / 2};
   }
   example.keys = keys;
-  while (example.keys.size() < 11) example.keys.push_back(random.of({keys.front(), keys.back(), -draw_position(random, 1 << 20)}));
+  while (example.keys.size() < 11)
+    example.keys.push_back(random.of({keys.front(), keys.back(), -draw_position(random, 1 << 20)}));
   return {example};
 }
 

@@ -8,8 +8,9 @@
 #include "attack/numbers/lattice.hpp"
 #include "attack/truth/truths.hpp"
 
-// sin(w p) = 0 where w p / pi is whole, cos where it is half of an odd number: so w p is to lie next to a multiple of pi/2. Either the base is given and p is
-// the denominator of a convergent of 2 w / pi; or p is given, and the base is the double next to the one that makes w p a multiple.
+// sin(w p) = 0 where w p / pi is whole, cos where it is half of an odd number: so w p is to lie next to a multiple of
+// pi/2. Either the base is given and p is the denominator of a convergent of 2 w / pi; or p is given, and the base is
+// the double next to the one that makes w p a multiple.
 
 namespace sextant::attack {
 namespace {
@@ -38,14 +39,17 @@ struct Zero {
   std::int64_t position;
 };
 Zero draw_zero(Random& random, std::int64_t numerator, std::int64_t denominator) {
-  const std::int64_t position = random.once_in(3) ? random.between(2, 127) : static_cast<std::int64_t>(random.of_magnitude(2, 1e6));
+  const std::int64_t position =
+      random.once_in(3) ? random.between(2, 127) : static_cast<std::int64_t>(random.of_magnitude(2, 1e6));
   const std::int64_t most = std::min<std::int64_t>(position, 40);
-  const double base = base_of_zero(random.between(std::int64_t{1}, std::max<std::int64_t>(most / 2, 1)), position, numerator, denominator);
+  const double base = base_of_zero(random.between(std::int64_t{1}, std::max<std::int64_t>(most / 2, 1)), position,
+                                   numerator, denominator);
   // A base beyond what models have makes frequencies whose sines take the last tier: seldom.
   return {base > 1e9 && !random.once_in(16) ? 0 : base, position};
 }
 
-void shuffle_in(Random& random, std::int64_t position, Dtype dtype, const Sinusoidal& encoding, std::vector<Case>& cases) {
+void shuffle_in(Random& random, std::int64_t position, Dtype dtype, const Sinusoidal& encoding,
+                std::vector<Case>& cases) {
   // A scale beyond the limits takes every element to the last tier.
   const bool moderate = std::fabs(encoding.scale) >= 0x1p-30 && std::fabs(encoding.scale) <= 0x1p30;
   const std::int64_t first = position - std::min(position, random.between(0, moderate ? 130 : 3));
@@ -58,7 +62,9 @@ void shuffle_in(Random& random, std::int64_t position, Dtype dtype, const Sinuso
 }
 
 void put_positions(Random& random, std::vector<std::int64_t>& positions) {
-  while (positions.size() > 6) positions.erase(positions.begin() + static_cast<std::ptrdiff_t>(random.between(std::int64_t{0}, std::ssize(positions) - 1)));
+  while (positions.size() > 6)
+    positions.erase(positions.begin() +
+                    static_cast<std::ptrdiff_t>(random.between(std::int64_t{0}, std::ssize(positions) - 1)));
   for (std::int64_t& position : positions) position *= random.once_in(3) ? -1 : 1;
 }
 
@@ -79,7 +85,8 @@ std::vector<Case> near_zeros_sinusoidal(Random& random, Dtype dtype) {
   std::vector<Case> cases;
   if (random.once_in(2)) {
     const auto frequencies = frequencies_of(encoding);
-    for (const std::int64_t position : positions_near_zeros(*frequencies, random.between(0, frequencies->count() - 1))) {
+    for (const std::int64_t position :
+         positions_near_zeros(*frequencies, random.between(0, frequencies->count() - 1))) {
       if (random.once_in(4)) shuffle_in(random, position, dtype, encoding, cases);
     }
     return cases;
@@ -146,12 +153,14 @@ std::vector<Case> near_zeros_rope_nd(Random& random, Dtype dtype) {
   Rope rope;
   rope.head_dim = rope.rotary_dim = encoding.head_dim;
   rope.rope_theta = encoding.rope_theta;
-  std::vector<std::int64_t> positions = positions_near_zeros(*frequencies_of(rope, 0), random.between(std::int64_t{0}, encoding.head_dim / 2 - 1));
+  std::vector<std::int64_t> positions =
+      positions_near_zeros(*frequencies_of(rope, 0), random.between(std::int64_t{0}, encoding.head_dim / 2 - 1));
   put_positions(random, positions);
   if (positions.empty()) return {};
   Case example = rotation_case(random, encoding, dtype, positions, random.between(1, 5));
   for (std::size_t axis = 1; axis < encoding.sections.size(); ++axis) {
-    for (std::size_t i = 0; i < positions.size(); ++i) example.positions.push_back(random.once_in(2) ? positions[i] : draw_position(random));
+    for (std::size_t i = 0; i < positions.size(); ++i)
+      example.positions.push_back(random.once_in(2) ? positions[i] : draw_position(random));
   }
   fill_for_zeros(random, encoding.head_dim, example);
   return {example};

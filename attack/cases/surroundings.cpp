@@ -8,11 +8,13 @@
 namespace sextant::attack {
 namespace {
 
-// Elements of a call that keep the judge some milliseconds. Values below 2^-192, of frequencies of such size, take each encoder to its last tier, a
-// millisecond each.
+// Elements of a call that keep the judge some milliseconds. Values below 2^-192, of frequencies of such size, take each
+// encoder to its last tier, a millisecond each.
 constexpr std::int64_t most_elements = 8192;
 constexpr std::int64_t most_exotic_elements = 256;
-std::int64_t most_of(Taste taste) { return taste == Taste::usual ? most_elements : most_exotic_elements; }
+std::int64_t most_of(Taste taste) {
+  return taste == Taste::usual ? most_elements : most_exotic_elements;
+}
 
 std::vector<Case> tables(Random& random, Taste taste, Dtype dtype) {
   // Seldom as wide as a tile and more.
@@ -25,10 +27,12 @@ std::vector<Case> tables(Random& random, Taste taste, Dtype dtype) {
       cases.push_back(table_case(random, encoding, dtype, draw_positions(random, rows, limit)));
       continue;
     }
-    const std::int64_t step = random.of({std::int64_t{1}, std::int64_t{1}, std::int64_t{1}, std::int64_t{-1}, std::int64_t{0}, std::int64_t{2}, std::int64_t{127}, random.between(-1000, 1000),
-                                         limit / (4 * rows)});
+    const std::int64_t step =
+        random.of({std::int64_t{1}, std::int64_t{1}, std::int64_t{1}, std::int64_t{-1}, std::int64_t{0},
+                   std::int64_t{2}, std::int64_t{127}, random.between(-1000, 1000), limit / (4 * rows)});
     const std::int64_t reach = step * (rows - 1);
-    const std::int64_t first = std::clamp(draw_position(random, limit), -limit + std::max<std::int64_t>(-reach, 0), limit - std::max<std::int64_t>(reach, 0));
+    const std::int64_t first = std::clamp(draw_position(random, limit), -limit + std::max<std::int64_t>(-reach, 0),
+                                          limit - std::max<std::int64_t>(reach, 0));
     cases.push_back(range_case(random, encoding, dtype, {first, rows, step}));
   }
   return cases;
@@ -53,16 +57,19 @@ std::vector<Case> grids(Random& random, Taste taste, Dtype dtype) {
 }
 
 // A few calls of one encoder, so that what it keeps from one to the next is asked for.
-std::vector<Case> rotations(Random& random, const Encoding& encoding, std::int64_t head_dim, std::size_t axes, Dtype dtype, Taste taste) {
+std::vector<Case> rotations(Random& random, const Encoding& encoding, std::int64_t head_dim, std::size_t axes,
+                            Dtype dtype, Taste taste) {
   // Elements near the ends of a format take the later tiers too.
   const std::int64_t most = most_of(taste) / (taste == Taste::usual ? 4 : 1);
   std::vector<Case> cases;
   for (std::int64_t calls = random.between(1, 8); calls > 0; --calls) {
-    const std::int64_t heads = random.of({std::int64_t{1}, random.between(1, 8), random.between(1, 8), random.between(1, 128)});
+    const std::int64_t heads =
+        random.of({std::int64_t{1}, random.between(1, 8), random.between(1, 8), random.between(1, 128)});
     const std::int64_t tokens = draw_count(random, most / (head_dim * heads));
     // Most at positions that models have; longer calls make `dynamic` and `longrope` change.
     const std::int64_t limit = random.of({std::int64_t{131072}, std::int64_t{100}, furthest, furthest});
-    Case example = rotation_case(random, encoding, dtype, draw_positions(random, tokens, limit), std::max<std::int64_t>(1, std::min(heads, most / head_dim)));
+    Case example = rotation_case(random, encoding, dtype, draw_positions(random, tokens, limit),
+                                 std::max<std::int64_t>(1, std::min(heads, most / head_dim)));
     for (std::size_t axis = 1; axis < axes; ++axis) {
       const auto more = draw_positions(random, tokens, limit);
       example.positions.insert(example.positions.end(), more.begin(), more.end());
@@ -75,7 +82,9 @@ std::vector<Case> rotations(Random& random, const Encoding& encoding, std::int64
 
 std::vector<Case> biases(Random& random, Taste taste, Dtype dtype) {
   Alibi encoding;
-  encoding.num_heads = taste == Taste::usual ? random.of({1, 8, 12, 16, 20}) : random.of({random.between(1, 70), random.between(1, 300), std::int64_t{2048}});
+  encoding.num_heads = taste == Taste::usual
+                           ? random.of({1, 8, 12, 16, 20})
+                           : random.of({random.between(1, 70), random.between(1, 300), std::int64_t{2048}});
   encoding.mask = random.of({Mask::causal, Mask::symmetric});
   if (encoding.mask == Mask::causal && random.once_in(3)) encoding.form = AlibiForm::key_index;
   Case example = table_case(random, encoding, dtype, {});
@@ -93,17 +102,26 @@ std::vector<Case> biases(Random& random, Taste taste, Dtype dtype) {
 
 }  // namespace
 
-std::vector<Case> usual_sinusoidal(Random& random, Dtype dtype) { return tables(random, Taste::usual, dtype); }
-std::vector<Case> exotic_sinusoidal(Random& random, Dtype dtype) { return tables(random, Taste::exotic, dtype); }
-std::vector<Case> usual_sinusoidal_2d(Random& random, Dtype dtype) { return grids(random, Taste::usual, dtype); }
-std::vector<Case> exotic_sinusoidal_2d(Random& random, Dtype dtype) { return grids(random, Taste::exotic, dtype); }
+std::vector<Case> usual_sinusoidal(Random& random, Dtype dtype) {
+  return tables(random, Taste::usual, dtype);
+}
+std::vector<Case> exotic_sinusoidal(Random& random, Dtype dtype) {
+  return tables(random, Taste::exotic, dtype);
+}
+std::vector<Case> usual_sinusoidal_2d(Random& random, Dtype dtype) {
+  return grids(random, Taste::usual, dtype);
+}
+std::vector<Case> exotic_sinusoidal_2d(Random& random, Dtype dtype) {
+  return grids(random, Taste::exotic, dtype);
+}
 
 std::vector<Case> usual_rope(Random& random, Dtype dtype) {
   const Rope rope = draw_rope(random, Taste::usual, random.once_in(4) ? 256 : 64);
   return rotations(random, rope, rope.head_dim, 1, dtype, Taste::usual);
 }
 std::vector<Case> exotic_rope(Random& random, Dtype dtype) {
-  const Rope rope = random.once_in(2) ? draw_rope(random, Taste::exotic, random.once_in(48) ? 8192 : 128) : draw_sharp_rope(random, 256);
+  const Rope rope = random.once_in(2) ? draw_rope(random, Taste::exotic, random.once_in(48) ? 8192 : 128)
+                                      : draw_sharp_rope(random, 256);
   return rotations(random, rope, rope.head_dim, 1, dtype, Taste::exotic);
 }
 std::vector<Case> rope_tables(Random& random, Dtype dtype) {
@@ -131,15 +149,21 @@ std::vector<Case> exotic_xpos(Random& random, Dtype dtype) {
   const Xpos encoding = draw_xpos(random, Taste::exotic);
   return rotations(random, encoding, encoding.rope.head_dim, 1, dtype, Taste::exotic);
 }
-std::vector<Case> usual_alibi(Random& random, Dtype dtype) { return biases(random, Taste::usual, dtype); }
-std::vector<Case> exotic_alibi(Random& random, Dtype dtype) { return biases(random, Taste::exotic, dtype); }
+std::vector<Case> usual_alibi(Random& random, Dtype dtype) {
+  return biases(random, Taste::usual, dtype);
+}
+std::vector<Case> exotic_alibi(Random& random, Dtype dtype) {
+  return biases(random, Taste::exotic, dtype);
+}
 
 std::vector<Case> usual_integer(Random& random, Dtype dtype) {
   Integer encoding;
   encoding.dim = random.of({std::int64_t{1}, random.between(1, 70)});
   encoding.normalize = random.once_in(2);
-  Case example = table_case(random, encoding, dtype, draw_positions(random, draw_count(random, 400 / encoding.dim + 1)));
-  example.spec.max_position = random.of({std::int64_t{131072}, std::int64_t{2}, random.between(2, 1000), std::max<std::int64_t>(2, std::abs(draw_position(random))), furthest});
+  Case example =
+      table_case(random, encoding, dtype, draw_positions(random, draw_count(random, 400 / encoding.dim + 1)));
+  example.spec.max_position = random.of({std::int64_t{131072}, std::int64_t{2}, random.between(2, 1000),
+                                         std::max<std::int64_t>(2, std::abs(draw_position(random))), furthest});
   return {example};
 }
 
@@ -150,7 +174,8 @@ std::vector<Case> usual_binary(Random& random, Dtype dtype) {
   std::vector<std::int64_t> positions;
   const std::int64_t last = encoding.dim == 63 ? INT64_MAX : (std::int64_t{1} << encoding.dim) - 1;
   for (std::int64_t i = draw_count(random, 2000 / encoding.dim); i > 0; --i) {
-    positions.push_back(random.of({random.between(std::int64_t{0}, last), last, last / 2, std::min(last, std::abs(draw_position(random)))}));
+    positions.push_back(random.of(
+        {random.between(std::int64_t{0}, last), last, last / 2, std::min(last, std::abs(draw_position(random)))}));
   }
   return {table_case(random, encoding, dtype, positions)};
 }
@@ -160,7 +185,8 @@ std::vector<Case> usual_learned(Random& random, Dtype dtype) {
   encoding.dim = random.of({random.between(1, 70), random.between(500, 520)});
   encoding.max_positions = random.between(1, 40);
   std::vector<std::int64_t> positions;
-  for (std::int64_t i = draw_count(random, most_elements / encoding.dim); i > 0; --i) positions.push_back(random.between(std::int64_t{0}, encoding.max_positions - 1));
+  for (std::int64_t i = draw_count(random, most_elements / encoding.dim); i > 0; --i)
+    positions.push_back(random.between(std::int64_t{0}, encoding.max_positions - 1));
   Case example = table_case(random, encoding, dtype, positions);
   std::int64_t rows = encoding.max_positions;
   if (random.once_in(2)) {
@@ -183,7 +209,8 @@ std::vector<Case> usual_relative_bias(Random& random, Dtype dtype) {
   example.positions = draw_positions(random, random.between(1, 12), limit);
   example.keys = draw_positions(random, draw_count(random, 200), limit);
   const auto pairs = static_cast<std::int64_t>(example.positions.size() * example.keys.size());
-  example.elements = draw_elements(random, dtype, example.heads * (example.operation == Operation::bias ? encoding.num_buckets : pairs));
+  example.elements = draw_elements(
+      random, dtype, example.heads * (example.operation == Operation::bias ? encoding.num_buckets : pairs));
   return {example};
 }
 
@@ -206,22 +233,29 @@ std::vector<Case> usual_attention(Random& random, Dtype dtype) {
       encoding.position = xpos;
       break;
     }
-    case 2: encoding.position = Alibi{encoding.num_heads, encoding.causal ? Mask::causal : Mask::symmetric, AlibiForm::distance}; break;
-    default: break;
+    case 2:
+      encoding.position =
+          Alibi{encoding.num_heads, encoding.causal ? Mask::causal : Mask::symmetric, AlibiForm::distance};
+      break;
+    default:
+      break;
   }
   Case example;
   example.spec = spec_of(encoding, dtype);
   example.operation = Operation::attend;
   example.threads = static_cast<int>(random.between(1, 3));
   example.batch = random.between(1, 2);
-  example.tokens = random.of({random.between(1, 40), random.between(1, 12), random.between(1, 12), random.once_in(12) ? random.between(126, 130) : 1});
+  example.tokens = random.of({random.between(1, 40), random.between(1, 12), random.between(1, 12),
+                              random.once_in(12) ? random.between(126, 130) : 1});
   if (example.tokens > 100) example.batch = 1;
   if (encoding.position) {
     const std::int64_t first = random.between(0, 1000);
-    for (std::int64_t i = 0; i < example.batch * example.tokens; ++i) example.positions.push_back(first + i % example.tokens);
+    for (std::int64_t i = 0; i < example.batch * example.tokens; ++i)
+      example.positions.push_back(first + i % example.tokens);
   }
   const ElementFormat format = element_format(dtype);
-  example.elements.resize(static_cast<std::size_t>(example.batch * (encoding.num_heads + 2 * encoding.num_kv_heads) * example.tokens * encoding.head_dim));
+  example.elements.resize(static_cast<std::size_t>(example.batch * (encoding.num_heads + 2 * encoding.num_kv_heads) *
+                                                   example.tokens * encoding.head_dim));
   for (Bits& bits : example.elements) bits = draw_element(random, format, Kind::normal);
   return {example};
 }

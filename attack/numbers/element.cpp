@@ -9,11 +9,16 @@ namespace sextant::attack {
 
 ElementFormat element_format(Dtype dtype) {
   switch (dtype) {
-    case Dtype::float64: return {64, 53, -1022};
-    case Dtype::float32: return {32, 24, -126};
-    case Dtype::float16: return {16, 11, -14};
-    case Dtype::bfloat16: return {16, 8, -126};
-    default: throw std::invalid_argument("element_format: no floating dtype");
+    case Dtype::float64:
+      return {64, 53, -1022};
+    case Dtype::float32:
+      return {32, 24, -126};
+    case Dtype::float16:
+      return {16, 11, -14};
+    case Dtype::bfloat16:
+      return {16, 8, -126};
+    default:
+      throw std::invalid_argument("element_format: no floating dtype");
   }
 }
 
@@ -25,7 +30,8 @@ double value_of(const ElementFormat& format, Bits bits) {
   const auto exponent = static_cast<int>(rest >> format.stored());
   const Bits fraction = rest & ((Bits{1} << format.stored()) - 1);
   const Bits significand = exponent == 0 ? fraction : fraction | (Bits{1} << format.stored());
-  return sign * std::ldexp(static_cast<double>(significand), (exponent == 0 ? 1 : exponent) - 1 + format.least - format.stored());
+  return sign * std::ldexp(static_cast<double>(significand),
+                           (exponent == 0 ? 1 : exponent) - 1 + format.least - format.stored());
 }
 
 Bits bits_of(const ElementFormat& format, double value) {
@@ -44,8 +50,8 @@ Bits bits_of(const ElementFormat& format, double value) {
 
 namespace {
 
-// The real at which rounding changes from the element of this magnitude to the next one above. Exact: it has one bit more than the format, and long
-// double's exponents reach further than any format's.
+// The real at which rounding changes from the element of this magnitude to the next one above. Exact: it has one bit
+// more than the format, and long double's exponents reach further than any format's.
 long double border_above(const ElementFormat& format, Bits size) {
   const long double value = value_of(format, size);
   if (size == format.largest()) return value + std::ldexp(1.0L, format.greatest() - format.precision);

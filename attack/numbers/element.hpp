@@ -6,12 +6,13 @@
 
 namespace sextant::attack {
 
-// Elements as bit patterns, and what IEEE 754-2019, section 3.4, says of them; by code of our own, since lib/numeric/dtype.cpp is part of what
-// is attacked.
+// Elements as bit patterns, and what IEEE 754-2019, section 3.4, says of them; by code of our own, since
+// lib/numeric/dtype.cpp is part of what is attacked.
 
 using Bits = std::uint64_t;
 
-/// A binary interchange format: `width` bits, significands of `precision` bits, exponents from `least` for normal numbers on.
+/// A binary interchange format: `width` bits, significands of `precision` bits, exponents from `least` for normal
+/// numbers on.
 struct ElementFormat {
   int width;
   int precision;
@@ -28,11 +29,21 @@ struct ElementFormat {
 /// The format of a floating dtype.
 ElementFormat element_format(Dtype dtype);
 
-constexpr Bits magnitude(const ElementFormat& format, Bits bits) { return bits & (format.sign() - 1); }
-constexpr bool is_negative(const ElementFormat& format, Bits bits) { return (bits & format.sign()) != 0; }
-constexpr bool is_nan(const ElementFormat& format, Bits bits) { return magnitude(format, bits) > format.infinity(); }
-constexpr bool is_infinite(const ElementFormat& format, Bits bits) { return magnitude(format, bits) == format.infinity(); }
-constexpr bool is_zero(const ElementFormat& format, Bits bits) { return magnitude(format, bits) == 0; }
+constexpr Bits magnitude(const ElementFormat& format, Bits bits) {
+  return bits & (format.sign() - 1);
+}
+constexpr bool is_negative(const ElementFormat& format, Bits bits) {
+  return (bits & format.sign()) != 0;
+}
+constexpr bool is_nan(const ElementFormat& format, Bits bits) {
+  return magnitude(format, bits) > format.infinity();
+}
+constexpr bool is_infinite(const ElementFormat& format, Bits bits) {
+  return magnitude(format, bits) == format.infinity();
+}
+constexpr bool is_zero(const ElementFormat& format, Bits bits) {
+  return magnitude(format, bits) == 0;
+}
 
 /// The value of an element, exactly.
 double value_of(const ElementFormat& format, Bits bits);

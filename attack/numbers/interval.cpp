@@ -46,7 +46,9 @@ Interval hull(long bits, const Interval& a, const Interval& b, auto operation) {
 
 }  // namespace
 
-Interval exactly(long bits, double value) { return {Real(bits, value), Real(bits, value)}; }
+Interval exactly(long bits, double value) {
+  return {Real(bits, value), Real(bits, value)};
+}
 
 Interval exactly(long bits, std::int64_t value) {
   Interval result{Real(bits), Real(bits)};
@@ -70,14 +72,17 @@ Interval operator+(const Interval& a, const Interval& b) {
   return result;
 }
 
-Interval operator-(const Interval& a, const Interval& b) { return a + (-b); }
+Interval operator-(const Interval& a, const Interval& b) {
+  return a + (-b);
+}
 
 Interval operator*(const Interval& a, const Interval& b) {
   return hull(std::max(a.bits(), b.bits()), a, b, multiply);
 }
 
 Interval operator/(const Interval& a, const Interval& b) {
-  return hull(std::max(a.bits(), b.bits()), a, b, [](mpfr_ptr r, mpfr_srcptr x, mpfr_srcptr y, mpfr_rnd_t d) { mpfr_div(r, x, y, d); });
+  return hull(std::max(a.bits(), b.bits()), a, b,
+              [](mpfr_ptr r, mpfr_srcptr x, mpfr_srcptr y, mpfr_rnd_t d) { mpfr_div(r, x, y, d); });
 }
 
 Interval pi(long bits) {
@@ -101,13 +106,16 @@ Interval sqrt(const Interval& a) {
 }
 
 Interval least_of(const Interval& a, const Interval& b) {
-  return {mpfr_less_p(a.low.get(), b.low.get()) != 0 ? a.low : b.low, mpfr_less_p(a.high.get(), b.high.get()) != 0 ? a.high : b.high};
+  return {mpfr_less_p(a.low.get(), b.low.get()) != 0 ? a.low : b.low,
+          mpfr_less_p(a.high.get(), b.high.get()) != 0 ? a.high : b.high};
 }
 Interval greatest_of(const Interval& a, const Interval& b) {
-  return {mpfr_greater_p(a.low.get(), b.low.get()) != 0 ? a.low : b.low, mpfr_greater_p(a.high.get(), b.high.get()) != 0 ? a.high : b.high};
+  return {mpfr_greater_p(a.low.get(), b.low.get()) != 0 ? a.low : b.low,
+          mpfr_greater_p(a.high.get(), b.high.get()) != 0 ? a.high : b.high};
 }
 
-// Both functions change by no more than their argument does, so that the values at the middle, widened by the radius, hold the others.
+// Both functions change by no more than their argument does, so that the values at the middle, widened by the radius,
+// hold the others.
 SineAndCosine sine_and_cosine(const Interval& angle) {
   const long bits = angle.bits();
   Real middle(bits);

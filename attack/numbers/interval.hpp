@@ -31,8 +31,9 @@ class Real {
   mpfr_t value_;
 };
 
-/// A closed interval of reals with ends of one precision. Every operation rounds outward, so that the result holds all that the real operation makes of
-/// reals in its arguments; MPFR rounds its own functions correctly. An operation on points that is exact gives a point.
+/// A closed interval of reals with ends of one precision. Every operation rounds outward, so that the result holds all
+/// that the real operation makes of reals in its arguments; MPFR rounds its own functions correctly. An operation on
+/// points that is exact gives a point.
 struct Interval {
   Real low;
   Real high;

@@ -6,7 +6,8 @@
 namespace sextant::attack {
 namespace {
 
-// Entries have some 260 bits (two of 53, the 160 bits that a near tie is deep, and the weights); a product of two and the sum of four of those are exact.
+// Entries have some 260 bits (two of 53, the 160 bits that a near tie is deep, and the weights); a product of two and
+// the sum of four of those are exact.
 constexpr long lattice_bits = 1100;
 // Gram-Schmidt is only there to choose by; rounding errors can make a basis less short, never wrong.
 constexpr long projection_bits = 600;
@@ -68,7 +69,9 @@ Real lattice_integer(const Real& value, long shift) {
   return scaled;
 }
 
-Real lattice_integer(double value) { return Real(lattice_bits, value); }
+Real lattice_integer(double value) {
+  return Real(lattice_bits, value);
+}
 
 void reduce(Basis& basis) {
   GramSchmidt projected(basis);

@@ -11,8 +11,8 @@
 
 namespace sextant::attack {
 
-/// One stream of random choices. The generator is the standard's mt19937_64 and what is made of its numbers is here, so that a seed means the same
-/// everywhere; the standard's distributions do not.
+/// One stream of random choices. The generator is the standard's mt19937_64 and what is made of its numbers is here, so
+/// that a seed means the same everywhere; the standard's distributions do not.
 class Random {
  public:
   explicit Random(std::uint64_t seed) : generator_(seed) {}

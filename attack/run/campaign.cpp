@@ -18,17 +18,22 @@ namespace sextant::attack {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
 constexpr std::array dtypes{Dtype::float32, Dtype::float64, Dtype::float16, Dtype::bfloat16};
 
-// Shares of the time: what has more code to be wrong, and more parameters, has more. Encoders that copy or count need little.
+// Shares of the time: what has more code to be wrong, and more parameters, has more. Encoders that copy or count need
+// little.
 struct Share {
   std::string_view encoder;
   double share;
 };
-constexpr std::array shares{Share{"sinusoidal", 6}, Share{"sinusoidal_2d", 1}, Share{"rope", 8},          Share{"rope_nd", 2}, Share{"xpos", 3}, Share{"alibi", 1},
-                            Share{"integer", 0.5},  Share{"binary", 0.3},      Share{"relative_bias", 1}, Share{"learned", 0.5}, Share{"attention", 0.7}};
+constexpr std::array shares{Share{"sinusoidal", 6}, Share{"sinusoidal_2d", 1}, Share{"rope", 8},
+                            Share{"rope_nd", 2},    Share{"xpos", 3},          Share{"alibi", 1},
+                            Share{"integer", 0.5},  Share{"binary", 0.3},      Share{"relative_bias", 1},
+                            Share{"learned", 0.5},  Share{"attention", 0.7}};
 
 /// A way of constructing cases in one dtype: what it has done, and what it cost.
 struct Lane {
@@ -68,7 +73,9 @@ std::uint64_t seed_of(std::uint64_t seed, Dtype dtype, const Lane& lane) {
   return hash ^ (hash >> 29);
 }
 
-bool is_chosen(const std::vector<std::string>& chosen, std::string_view name) { return chosen.empty() || std::ranges::find(chosen, name) != chosen.end(); }
+bool is_chosen(const std::vector<std::string>& chosen, std::string_view name) {
+  return chosen.empty() || std::ranges::find(chosen, name) != chosen.end();
+}
 
 std::vector<Cell> cells_of(const Options& options) {
   std::vector<Cell> cells;
@@ -98,7 +105,8 @@ struct Judged {
 
 Judged judged(const Case& example, const Answer& answer) {
   if (!answer.failure.empty()) return {Mismatch{0, 0, 0, answer.failure}, 0, 0};
-  if (std::ssize(answer.elements) != answer_size(example)) return {Mismatch{0, 0, 0, "the answer has another size"}, 0, 0};
+  if (std::ssize(answer.elements) != answer_size(example))
+    return {Mismatch{0, 0, 0, "the answer has another size"}, 0, 0};
   Checker checker(example.spec.dtype, answer.elements);
   judge(example, checker);
   return {checker.mismatch(), checker.values(), checker.exact()};
@@ -106,8 +114,9 @@ Judged judged(const Case& example, const Answer& answer) {
 
 std::string text_of(const Mismatch& mismatch, Dtype dtype) {
   const ElementFormat format = element_format(dtype);
-  return fmt::format("element {}: got {:#x} = {:.17g} ({:a}), must be {:#x} = {:.17g} ({:a}): {}", mismatch.element, mismatch.got, value_of(format, mismatch.got),
-                     value_of(format, mismatch.got), mismatch.wanted, value_of(format, mismatch.wanted), value_of(format, mismatch.wanted), mismatch.rule);
+  return fmt::format("element {}: got {:#x} = {:.17g} ({:a}), must be {:#x} = {:.17g} ({:a}): {}", mismatch.element,
+                     mismatch.got, value_of(format, mismatch.got), value_of(format, mismatch.got), mismatch.wanted,
+                     value_of(format, mismatch.wanted), value_of(format, mismatch.wanted), mismatch.rule);
 }
 
 class Campaign {
@@ -150,7 +159,9 @@ class Campaign {
     for (Worker& worker : workers_) {
       worker.ask(token);
       const Judged result = judged(example, worker.answer());
-      fmt::print("{}: {}\n", worker.target(), result.mismatch ? text_of(*result.mismatch, example.spec.dtype) : fmt::format("{} values, nothing wrong", result.values));
+      fmt::print("{}: {}\n", worker.target(),
+                 result.mismatch ? text_of(*result.mismatch, example.spec.dtype)
+                                 : fmt::format("{} values, nothing wrong", result.values));
       wrong = wrong || result.mismatch;
     }
     return wrong ? found_wrong : nothing_wrong;
@@ -185,7 +196,8 @@ class Campaign {
     lane.waiting += waited;
     constexpr double slow = 10;
     if (waited > slow) {
-      fmt::print("slow, {:.1f} s: {} {} {} case {} of seed {}\n  {}\n", waited, cell.encoder, name_of(cell.dtype), lane.attack.family, index, options_.seed, short_of(token));
+      fmt::print("slow, {:.1f} s: {} {} {} case {} of seed {}\n  {}\n", waited, cell.encoder, name_of(cell.dtype),
+                 lane.attack.family, index, options_.seed, short_of(token));
       std::fflush(stdout);
     }
     std::vector<Worker*> wrong;
@@ -194,7 +206,8 @@ class Campaign {
     for (std::size_t i = 0; i < workers_.size(); ++i) {
       Answer& answer = answers[i];
       if (options_.plant && !answer.elements.empty()) {
-        answer.elements[static_cast<std::size_t>(random.between(std::int64_t{0}, std::ssize(answer.elements) - 1))] ^= alike ? 1 : Bits{1} << (element_format(cell.dtype).width - 2);
+        answer.elements[static_cast<std::size_t>(random.between(std::int64_t{0}, std::ssize(answer.elements) - 1))] ^=
+            alike ? 1 : Bits{1} << (element_format(cell.dtype).width - 2);
       }
       ++cell.answered[workers_[i].target()];
       if (alike && right != nullptr && answer.failure.empty() && answer.elements == right->elements) continue;
@@ -202,7 +215,8 @@ class Campaign {
         Judged result = judged(example, answer);
         cell.values += result.values;
         cell.exact += result.exact;
-        if (!result.mismatch && alike && right != nullptr) result.mismatch = Mismatch{0, 0, 0, "right, but not the bits of another instruction set"};
+        if (!result.mismatch && alike && right != nullptr)
+          result.mismatch = Mismatch{0, 0, 0, "right, but not the bits of another instruction set"};
         if (!result.mismatch) {
           right = &answer;
           continue;
@@ -211,7 +225,8 @@ class Campaign {
         if (!first) first = result.mismatch;
       } catch (const Undecided& undecided) {
         ++undecided_;
-        fmt::print("undecided, {} {} {} case {}: {}\n  {}\n", cell.encoder, name_of(cell.dtype), lane.attack.family, index, undecided.what(), short_of(token));
+        fmt::print("undecided, {} {} {} case {}: {}\n  {}\n", cell.encoder, name_of(cell.dtype), lane.attack.family,
+                   index, undecided.what(), short_of(token));
       }
     }
     lane.judging += seconds_since(answered);
@@ -221,7 +236,8 @@ class Campaign {
   }
 
   // A counterexample, made small. So many of a lane and no more: those that come after are counted.
-  void tell(const Cell& cell, Lane& lane, std::uint64_t index, const std::vector<Worker*>& wrong, Counterexample found) {
+  void tell(const Cell& cell, Lane& lane, std::uint64_t index, const std::vector<Worker*>& wrong,
+            Counterexample found) {
     constexpr std::int64_t most_of_a_lane = 2;
     Worker& worker = *wrong.front();
     if (++lane.reported > most_of_a_lane) return;
@@ -238,9 +254,12 @@ class Campaign {
     if (repeats) found = shrunk(std::move(found), again, 3);
     std::string targets;
     for (const Worker* each : wrong) targets += (targets.empty() ? "" : ",") + each->target();
-    fmt::print("WRONG after {:.1f} s: {} {} on {}, {}, case {} of seed {}\n  {}\n", seconds_since(start_), cell.encoder, name_of(cell.dtype), targets, lane.attack.family, index,
-               options_.seed, text_of(found.mismatch, found.example.spec.dtype));
-    if (!repeats) fmt::print("  not so when asked again, nor perhaps by its token: it needs what was asked before, or is planted\n");
+    fmt::print("WRONG after {:.1f} s: {} {} on {}, {}, case {} of seed {}\n  {}\n", seconds_since(start_), cell.encoder,
+               name_of(cell.dtype), targets, lane.attack.family, index, options_.seed,
+               text_of(found.mismatch, found.example.spec.dtype));
+    if (!repeats)
+      fmt::print(
+          "  not so when asked again, nor perhaps by its token: it needs what was asked before, or is planted\n");
     fmt::print("  sextant-attack --targets {} --replay '{}'\n", worker.target(), short_of(token_of(found.example)));
     std::fflush(stdout);
   }
@@ -260,9 +279,13 @@ class Campaign {
   int report() const {
     std::int64_t failed = 0;
     bool missing = cells_.empty();
-    fmt::print("{:<14} {:<9} {:>8} {:>12} {:>10} {:>7} {:>7}\n", "encoder", "dtype", "cases", "values", "by MPFR", "wrong", "s");
+    fmt::print("{:<14} {:<9} {:>8} {:>12} {:>10} {:>7} {:>7}\n", "encoder", "dtype", "cases", "values", "by MPFR",
+               "wrong", "s");
     for (const Cell& cell : cells_) {
-      fmt::print("{:<14} {:<9} {:>8} {:>12} {:>10} {:>7} {:>7.1f}\n", cell.encoder, name_of(cell.dtype), cell.cases, cell.values, cell.exact, cell.failed, std::accumulate(cell.lanes.begin(), cell.lanes.end(), 0.0, [](double sum, const Lane& lane) { return sum + lane.spent(); }));
+      fmt::print("{:<14} {:<9} {:>8} {:>12} {:>10} {:>7} {:>7.1f}\n", cell.encoder, name_of(cell.dtype), cell.cases,
+                 cell.values, cell.exact, cell.failed,
+                 std::accumulate(cell.lanes.begin(), cell.lanes.end(), 0.0,
+                                 [](double sum, const Lane& lane) { return sum + lane.spent(); }));
       failed += cell.failed;
       for (const Worker& worker : workers_) {
         const auto answered = cell.answered.find(worker.target());
@@ -271,7 +294,8 @@ class Campaign {
         missing = true;
       }
     }
-    fmt::print("{:<14} {:<20} {:>8} {:>9} {:>9} {:>9}\n", "encoder", "family", "cases", "making s", "waiting s", "judging s");
+    fmt::print("{:<14} {:<20} {:>8} {:>9} {:>9} {:>9}\n", "encoder", "family", "cases", "making s", "waiting s",
+               "judging s");
     for (const Attack& attack : attacks()) {
       Lane sum{attack, 1};
       for (const Cell& cell : cells_) {
@@ -283,12 +307,15 @@ class Campaign {
           sum.judging += lane.judging;
         }
       }
-      if (sum.cases > 0) fmt::print("{:<14} {:<20} {:>8} {:>9.1f} {:>9.1f} {:>9.1f}\n", attack.encoder, attack.family, sum.cases, sum.making, sum.waiting, sum.judging);
+      if (sum.cases > 0)
+        fmt::print("{:<14} {:<20} {:>8} {:>9.1f} {:>9.1f} {:>9.1f}\n", attack.encoder, attack.family, sum.cases,
+                   sum.making, sum.waiting, sum.judging);
     }
     std::int64_t cases = 0;
     std::int64_t values = 0;
     for (const Cell& cell : cells_) cases += cell.cases, values += cell.values;
-    fmt::print("{} cases on {} instruction sets, {} values judged, {} cases wrong, {} undecided, seed {}\n", cases, workers_.size(), values, failed, undecided_, options_.seed);
+    fmt::print("{} cases on {} instruction sets, {} values judged, {} cases wrong, {} undecided, seed {}\n", cases,
+               workers_.size(), values, failed, undecided_, options_.seed);
     if (failed > 0) return found_wrong;
     return missing || undecided_ > 0 ? not_tried : nothing_wrong;
   }
@@ -303,8 +330,12 @@ class Campaign {
 
 }  // namespace
 
-int run_campaign(const Options& options) { return Campaign(options).run(); }
+int run_campaign(const Options& options) {
+  return Campaign(options).run();
+}
 
-int replay(const std::string& token, const Options& options) { return Campaign(options).replay(token); }
+int replay(const std::string& token, const Options& options) {
+  return Campaign(options).replay(token);
+}
 
 }  // namespace sextant::attack

@@ -22,7 +22,8 @@ struct Options {
   bool plant = false;
 };
 
-/// Exit codes, as those of the `sextant` command: 0 nothing was wrong, 1 something was, 4 some cell was not tried or some value stayed open.
+/// Exit codes, as those of the `sextant` command: 0 nothing was wrong, 1 something was, 4 some cell was not tried or
+/// some value stayed open.
 inline constexpr int nothing_wrong = 0;
 inline constexpr int found_wrong = 1;
 inline constexpr int not_tried = 4;

@@ -28,7 +28,9 @@
 namespace sextant::attack {
 namespace {
 
-std::size_t width_of_elements(Dtype dtype) { return static_cast<std::size_t>(element_format(dtype).width) / 8; }
+std::size_t width_of_elements(Dtype dtype) {
+  return static_cast<std::size_t>(element_format(dtype).width) / 8;
+}
 
 // Little-endian machines only, as the token's reader is.
 Bits element_at(const std::byte* place, std::size_t width) {
@@ -62,7 +64,8 @@ class Memory {
     std::ranges::sort(written_, {}, &Owned::first);
     std::size_t at = 0;
     const auto untouched = [&](std::size_t end) {
-      return std::all_of(memory_.begin() + static_cast<std::ptrdiff_t>(at), memory_.begin() + static_cast<std::ptrdiff_t>(end), [](std::byte b) { return b == mark; });
+      return std::all_of(memory_.begin() + static_cast<std::ptrdiff_t>(at),
+                         memory_.begin() + static_cast<std::ptrdiff_t>(end), [](std::byte b) { return b == mark; });
     };
     for (const auto& [first, count] : written_) {
       if (first > at && !untouched(first)) return false;
@@ -90,11 +93,14 @@ Tensor tensor_of(const Case& example, std::vector<std::int64_t> shape, std::size
   Tensor tensor{example.spec.dtype, std::move(shape), {}};
   const std::size_t width = width_of_elements(example.spec.dtype);
   tensor.data.resize(count * width);
-  put_elements({example.elements.begin() + static_cast<std::ptrdiff_t>(first), example.elements.begin() + static_cast<std::ptrdiff_t>(first + count)}, width,
-               tensor.data.data());
+  put_elements({example.elements.begin() + static_cast<std::ptrdiff_t>(first),
+                example.elements.begin() + static_cast<std::ptrdiff_t>(first + count)},
+               width, tensor.data.data());
   return tensor;
 }
-Tensor tensor_of(const Case& example, std::vector<std::int64_t> shape) { return tensor_of(example, std::move(shape), 0, example.elements.size()); }
+Tensor tensor_of(const Case& example, std::vector<std::int64_t> shape) {
+  return tensor_of(example, std::move(shape), 0, example.elements.size());
+}
 
 std::vector<Bits> elements_of(const std::byte* place, std::size_t count, std::size_t width) {
   std::vector<Bits> list;
@@ -137,7 +143,9 @@ Answer into_bytes(const Case& example, std::size_t count, Write write) {
   return answer;
 }
 
-std::vector<std::int64_t> shape_of_heads(const Case& example, std::int64_t head_dim) { return {example.batch, example.tokens, example.heads, head_dim}; }
+std::vector<std::int64_t> shape_of_heads(const Case& example, std::int64_t head_dim) {
+  return {example.batch, example.tokens, example.heads, head_dim};
+}
 
 /// One of each kind of encoder, made anew when the encoding changes.
 template <class Encoder>
@@ -160,36 +168,44 @@ Answer call(const Sinusoidal& encoding, const Case& example) {
       encoder.encode(PositionRange{example.range.first, example.range.count, example.range.step}, out);
     });
   }
-  return into_rows(example, std::ssize(example.positions), encoding.dim, [&](const Rows& out) { encoder.encode(example.positions, out); });
+  return into_rows(example, std::ssize(example.positions), encoding.dim,
+                   [&](const Rows& out) { encoder.encode(example.positions, out); });
 }
 
 Answer call(const Sinusoidal2d& encoding, const Case& example) {
   const auto& encoder = kept<Sinusoidal2dEncoder>(example.spec, [&] { return Sinusoidal2dEncoder(encoding); });
-  return into_rows(example, std::ssize(example.positions) / 2, encoding.dim, [&](const Rows& out) { encoder.encode(example.positions, out); });
+  return into_rows(example, std::ssize(example.positions) / 2, encoding.dim,
+                   [&](const Rows& out) { encoder.encode(example.positions, out); });
 }
 
 Answer call(const Integer& encoding, const Case& example) {
-  const auto& encoder = kept<IntegerEncoder>(example.spec, [&] { return IntegerEncoder(encoding, example.spec.max_position); });
-  return into_rows(example, std::ssize(example.positions), encoding.dim, [&](const Rows& out) { encoder.encode(example.positions, out); });
+  const auto& encoder =
+      kept<IntegerEncoder>(example.spec, [&] { return IntegerEncoder(encoding, example.spec.max_position); });
+  return into_rows(example, std::ssize(example.positions), encoding.dim,
+                   [&](const Rows& out) { encoder.encode(example.positions, out); });
 }
 
 Answer call(const Binary& encoding, const Case& example) {
   const auto& encoder = kept<BinaryEncoder>(example.spec, [&] { return BinaryEncoder(encoding); });
-  return into_rows(example, std::ssize(example.positions), encoding.dim, [&](const Rows& out) { encoder.encode(example.positions, out); });
+  return into_rows(example, std::ssize(example.positions), encoding.dim,
+                   [&](const Rows& out) { encoder.encode(example.positions, out); });
 }
 
 Answer call(const Learned& encoding, const Case& example) {
   const auto& encoder = kept<LearnedEncoder>(example.spec, [&] { return LearnedEncoder(encoding); });
   if (example.operation == Operation::grad_weight) {
-    return answer_of(encoder.grad_weight(example.positions, tensor_of(example, {std::ssize(example.positions), encoding.dim})));
+    return answer_of(
+        encoder.grad_weight(example.positions, tensor_of(example, {std::ssize(example.positions), encoding.dim})));
   }
   const Tensor weight = tensor_of(example, {encoding.max_positions, encoding.dim});
-  return into_rows(example, std::ssize(example.positions), encoding.dim, [&](const Rows& out) { encoder.encode(example.positions, weight, out); });
+  return into_rows(example, std::ssize(example.positions), encoding.dim,
+                   [&](const Rows& out) { encoder.encode(example.positions, weight, out); });
 }
 
 // Strides of [batch, tokens, heads], the axes nested in one of six orders, each with a gap after what it steps over.
 std::array<std::int64_t, 3> strides_of(const Case& example, std::int64_t head_dim) {
-  constexpr std::array<std::array<std::size_t, 3>, 6> outermost_first{{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}}};
+  constexpr std::array<std::array<std::size_t, 3>, 6> outermost_first{
+      {{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}}};
   const std::array<std::int64_t, 3> extents{example.batch, example.tokens, example.heads};
   std::array<std::int64_t, 3> strides{};
   std::int64_t reach = head_dim + example.gap;
@@ -211,7 +227,8 @@ Answer rotate_views(const RopeEncoder& encoder, const Case& example, std::int64_
     for (std::int64_t b = 0; b < example.batch; ++b) {
       for (std::int64_t t = 0; t < example.tokens; ++t) {
         for (std::int64_t h = 0; h < example.heads; ++h, ++index) {
-          visit(index * static_cast<std::size_t>(head_dim), static_cast<std::size_t>(b * strides[0] + t * strides[1] + h * strides[2]) * width);
+          visit(index * static_cast<std::size_t>(head_dim),
+                static_cast<std::size_t>(b * strides[0] + t * strides[1] + h * strides[2]) * width);
         }
       }
     }
@@ -221,10 +238,13 @@ Answer rotate_views(const RopeEncoder& encoder, const Case& example, std::int64_
   const bool in_place = example.place == Place::in_place;
   std::byte* x = in_place ? memory.data() : source.data();
   each_head([&](std::size_t element, std::size_t place) {
-    for (std::size_t i = 0; i < static_cast<std::size_t>(head_dim); ++i) std::memcpy(x + place + i * width, &example.elements[element + i], width);
+    for (std::size_t i = 0; i < static_cast<std::size_t>(head_dim); ++i)
+      std::memcpy(x + place + i * width, &example.elements[element + i], width);
   });
-  const ConstHeads from{example.spec.dtype, x, example.batch, example.tokens, example.heads, head_dim, strides[0], strides[1], strides[2]};
-  const Heads to{example.spec.dtype, memory.data(), example.batch, example.tokens, example.heads, head_dim, strides[0], strides[1], strides[2]};
+  const ConstHeads from{example.spec.dtype, x,          example.batch, example.tokens, example.heads,
+                        head_dim,           strides[0], strides[1],    strides[2]};
+  const Heads to{example.spec.dtype, memory.data(), example.batch, example.tokens, example.heads,
+                 head_dim,           strides[0],    strides[1],    strides[2]};
   if (example.operation == Operation::backward) {
     encoder.backward(from, example.positions, to);
   } else {
@@ -234,7 +254,8 @@ Answer rotate_views(const RopeEncoder& encoder, const Case& example, std::int64_
   answer.elements.resize(example.elements.size());
   each_head([&](std::size_t element, std::size_t place) {
     memory.owns(place, static_cast<std::size_t>(head_dim) * width);
-    for (std::size_t i = 0; i < static_cast<std::size_t>(head_dim); ++i) answer.elements[element + i] = element_at(memory.data() + place + i * width, width);
+    for (std::size_t i = 0; i < static_cast<std::size_t>(head_dim); ++i)
+      answer.elements[element + i] = element_at(memory.data() + place + i * width, width);
   });
   if (!memory.intact()) answer.failure = touched;
   return answer;
@@ -244,10 +265,11 @@ Answer call(const Rope& encoding, const Case& example) {
   const auto& encoder = kept<RopeEncoder>(example.spec, [&] { return RopeEncoder(encoding); });
   if (example.operation != Operation::tables) return rotate_views(encoder, example, encoding.head_dim);
   Answer of_sines;
-  Answer of_cosines = into_rows(example, std::ssize(example.positions), encoding.rotary_dim / 2, [&](const Rows& cosines) {
-    of_sines = into_rows(example, std::ssize(example.positions), encoding.rotary_dim / 2,
-                         [&](const Rows& sines) { encoder.tables(example.positions, cosines, sines); });
-  });
+  Answer of_cosines =
+      into_rows(example, std::ssize(example.positions), encoding.rotary_dim / 2, [&](const Rows& cosines) {
+        of_sines = into_rows(example, std::ssize(example.positions), encoding.rotary_dim / 2,
+                             [&](const Rows& sines) { encoder.tables(example.positions, cosines, sines); });
+      });
   of_cosines.elements.insert(of_cosines.elements.end(), of_sines.elements.begin(), of_sines.elements.end());
   of_cosines.failure += of_sines.failure;
   return of_cosines;
@@ -257,7 +279,8 @@ template <class Encoder>
 Answer turn(const Encoder& encoder, const Case& example, std::int64_t head_dim) {
   const Tensor x = tensor_of(example, shape_of_heads(example, head_dim));
   if (example.operation == Operation::backward) return answer_of(encoder.backward(x, example.positions));
-  return into_bytes(example, example.elements.size(), [&](std::span<std::byte> out) { encoder.rotate(x, example.positions, out); });
+  return into_bytes(example, example.elements.size(),
+                    [&](std::span<std::byte> out) { encoder.rotate(x, example.positions, out); });
 }
 
 Answer call(const RopeNd& encoding, const Case& example) {
@@ -278,8 +301,10 @@ Answer call(const Alibi& encoding, const Case& example) {
     }
     return answer;
   }
-  const auto count = static_cast<std::size_t>(encoding.num_heads * std::ssize(example.positions) * std::ssize(example.keys));
-  return into_bytes(example, count, [&](std::span<std::byte> out) { encoder.bias(example.positions, example.keys, dtype, out); });
+  const auto count =
+      static_cast<std::size_t>(encoding.num_heads * std::ssize(example.positions) * std::ssize(example.keys));
+  return into_bytes(example, count,
+                    [&](std::span<std::byte> out) { encoder.bias(example.positions, example.keys, dtype, out); });
 }
 
 Answer call(const RelativeBias& encoding, const Case& example) {
@@ -288,11 +313,13 @@ Answer call(const RelativeBias& encoding, const Case& example) {
   const std::int64_t keys = std::ssize(example.keys);
   if (example.operation == Operation::bucket) {
     Answer answer;
-    for (const std::int64_t relative : example.positions) answer.elements.push_back(static_cast<Bits>(encoder.bucket(relative)));
+    for (const std::int64_t relative : example.positions)
+      answer.elements.push_back(static_cast<Bits>(encoder.bucket(relative)));
     return answer;
   }
   if (example.operation == Operation::grad_weight) {
-    return answer_of(encoder.grad_weight(example.positions, example.keys, tensor_of(example, {example.heads, queries, keys})));
+    return answer_of(
+        encoder.grad_weight(example.positions, example.keys, tensor_of(example, {example.heads, queries, keys})));
   }
   const Tensor weight = tensor_of(example, {encoding.num_buckets, example.heads});
   return into_bytes(example, static_cast<std::size_t>(example.heads * queries * keys),
@@ -310,7 +337,9 @@ Answer call(const Attention& encoding, const Case& example) {
   const Tensor q = part(encoding.num_heads, 0, of_queries);
   const Tensor k = part(encoding.num_kv_heads, of_queries, of_keys);
   const Tensor v = part(encoding.num_kv_heads, of_queries + of_keys, of_keys);
-  return into_bytes(example, of_queries, [&](std::span<std::byte> out) { encoder.attend({q, k, v, example.positions, nullptr}, out); });
+  return into_bytes(example, of_queries, [&](std::span<std::byte> out) {
+    encoder.attend({q, k, v, example.positions, nullptr}, out);
+  });
 }
 
 /// The caller's environment while a call lasts.
@@ -319,10 +348,17 @@ class InEnvironment {
   explicit InEnvironment(Environment environment) {
     std::fegetenv(&before_);
     switch (environment) {
-      case Environment::nearest: break;
-      case Environment::upward: std::fesetround(FE_UPWARD); break;
-      case Environment::downward: std::fesetround(FE_DOWNWARD); break;
-      case Environment::toward_zero: std::fesetround(FE_TOWARDZERO); break;
+      case Environment::nearest:
+        break;
+      case Environment::upward:
+        std::fesetround(FE_UPWARD);
+        break;
+      case Environment::downward:
+        std::fesetround(FE_DOWNWARD);
+        break;
+      case Environment::toward_zero:
+        std::fesetround(FE_TOWARDZERO);
+        break;
       case Environment::flush_to_zero:
 #if defined(__SSE__)
         _mm_setcsr(_mm_getcsr() | 0x8040U);  // FTZ and DAZ
@@ -334,7 +370,9 @@ class InEnvironment {
         break;
     }
   }
-  ~InEnvironment() { std::fesetenv(&before_); }
+  ~InEnvironment() {
+    std::fesetenv(&before_);
+  }
   InEnvironment(const InEnvironment&) = delete;
   InEnvironment& operator=(const InEnvironment&) = delete;
 

@@ -14,7 +14,8 @@ struct Answer {
   std::string failure;
 };
 
-/// Makes the encoder, or takes the one that served the call before if its encoding is the same, and calls it. Encoders are all of lib/ that this uses.
+/// Makes the encoder, or takes the one that served the call before if its encoding is the same, and calls it. Encoders
+/// are all of lib/ that this uses.
 Answer execute(const Case& example);
 
 }  // namespace sextant::attack

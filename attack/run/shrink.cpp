@@ -41,10 +41,13 @@ std::int64_t head_dim_of(const Case& example) {
   return 0;
 }
 
-bool is_rotation(const Case& example) { return example.operation == Operation::rotate || example.operation == Operation::backward; }
+bool is_rotation(const Case& example) {
+  return example.operation == Operation::rotate || example.operation == Operation::backward;
+}
 
 // Tokens [first, last) and heads [first_head, last_head) of a rotation.
-Case part_of(const Case& example, std::int64_t first, std::int64_t last, std::int64_t first_head, std::int64_t last_head) {
+Case part_of(const Case& example, std::int64_t first, std::int64_t last, std::int64_t first_head,
+             std::int64_t last_head) {
   Case smaller = example;
   const std::int64_t tokens = example.batch * example.tokens;
   const std::int64_t axes = std::ssize(example.positions) / tokens;
@@ -114,7 +117,8 @@ std::optional<Case> one_pair(const Counterexample& found) {
     const auto out = rotary_channels(*rope, backward ? rope->pairing : rope->output_pairing, pair);
     if (out.first != channel && out.second != channel) continue;
     const auto in = rotary_channels(*rope, backward ? rope->output_pairing : rope->pairing, pair);
-    for (const std::int64_t i : {start + in.first, start + in.second}) smaller.elements[static_cast<std::size_t>(i)] = found.example.elements[static_cast<std::size_t>(i)];
+    for (const std::int64_t i : {start + in.first, start + in.second})
+      smaller.elements[static_cast<std::size_t>(i)] = found.example.elements[static_cast<std::size_t>(i)];
   }
   return smaller.elements == found.example.elements ? std::nullopt : std::optional(smaller);
 }
@@ -130,7 +134,8 @@ Step rows(Choose choose) {
     const std::int64_t row = row_of(found);
     if (row < 0) return std::nullopt;
     Case smaller = found.example;
-    const std::int64_t count = found.example.operation == Operation::encode_range ? found.example.range.count : std::ssize(found.example.positions);
+    const std::int64_t count = found.example.operation == Operation::encode_range ? found.example.range.count
+                                                                                  : std::ssize(found.example.positions);
     const auto [first, last] = choose(row, count);
     if (first == 0 && last == count) return std::nullopt;
     if (found.example.operation == Operation::encode_range) {
@@ -176,10 +181,18 @@ std::vector<Step> steps() {
   return {plainer(&Case::threads, 1),
           plainer(&Case::environment, Environment::nearest),
           as_list,
-          rows([](std::int64_t row, std::int64_t) { return Rows{row, row + 1}; }),
-          rows([](std::int64_t row, std::int64_t) { return Rows{0, row + 1}; }),
-          rows([](std::int64_t row, std::int64_t count) { return Rows{row / 2, count}; }),
-          rows([](std::int64_t row, std::int64_t count) { return Rows{std::min<std::int64_t>(row, 1), count}; }),
+          rows([](std::int64_t row, std::int64_t) {
+            return Rows{row, row + 1};
+          }),
+          rows([](std::int64_t row, std::int64_t) {
+            return Rows{0, row + 1};
+          }),
+          rows([](std::int64_t row, std::int64_t count) {
+            return Rows{row / 2, count};
+          }),
+          rows([](std::int64_t row, std::int64_t count) {
+            return Rows{std::min<std::int64_t>(row, 1), count};
+          }),
           one_token,
           one_head,
           tokens_up_to,

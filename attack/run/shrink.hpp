@@ -16,7 +16,8 @@ struct Counterexample {
   Mismatch mismatch;
 };
 
-/// A smaller case that fails still: fewer positions, heads and threads, one pair of elements, plainer memory and parameters, as far as `seconds` reach.
+/// A smaller case that fails still: fewer positions, heads and threads, one pair of elements, plainer memory and
+/// parameters, as far as `seconds` reach.
 Counterexample shrunk(Counterexample found, const Judge& judge, double seconds);
 
 }  // namespace sextant::attack

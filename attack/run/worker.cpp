@@ -45,7 +45,8 @@ bool read_all(int file, void* data, std::size_t bytes, int limit_ms) {
 template <class Text>
 bool write_counted(int file, const Text& text) {
   const std::uint64_t count = text.size();
-  return write_all(file, &count, sizeof count) && write_all(file, text.data(), text.size() * sizeof(typename Text::value_type));
+  return write_all(file, &count, sizeof count) &&
+         write_all(file, text.data(), text.size() * sizeof(typename Text::value_type));
 }
 
 template <class Text>
@@ -59,8 +60,12 @@ std::optional<Text> read_counted(int file, int limit_ms) {
 
 }  // namespace
 
-Worker::Worker(std::string target) : target_(std::move(target)) { start(); }
-Worker::~Worker() { stop(); }
+Worker::Worker(std::string target) : target_(std::move(target)) {
+  start();
+}
+Worker::~Worker() {
+  stop();
+}
 Worker::Worker(Worker&& other) noexcept
     : target_(std::move(other.target_)),
       process_(std::exchange(other.process_, -1)),
@@ -71,7 +76,8 @@ void Worker::start() {
   std::array<int, 2> requests{};
   std::array<int, 2> answers{};
   // Other workers must not hold these open.
-  if (::pipe2(requests.data(), O_CLOEXEC) != 0 || ::pipe2(answers.data(), O_CLOEXEC) != 0) throw std::runtime_error("sextant-attack: no pipe to a worker");
+  if (::pipe2(requests.data(), O_CLOEXEC) != 0 || ::pipe2(answers.data(), O_CLOEXEC) != 0)
+    throw std::runtime_error("sextant-attack: no pipe to a worker");
   process_ = ::fork();
   if (process_ < 0) throw std::runtime_error("sextant-attack: a worker cannot be started");
   if (process_ == 0) {
@@ -97,7 +103,9 @@ void Worker::stop() {
   process_ = -1;
 }
 
-void Worker::ask(const std::string& token) { write_counted(requests_, token); }
+void Worker::ask(const std::string& token) {
+  write_counted(requests_, token);
+}
 
 Answer Worker::answer() {
   auto failure = read_counted<std::string>(answers_, silence_limit_ms);

@@ -9,7 +9,8 @@
 
 namespace sextant::attack {
 
-/// A copy of this program in which one instruction set is forced, since SEXTANT_FORCE_TARGET is read once per process. It executes tokens.
+/// A copy of this program in which one instruction set is forced, since SEXTANT_FORCE_TARGET is read once per process.
+/// It executes tokens.
 class Worker {
  public:
   explicit Worker(std::string target);
@@ -20,7 +21,8 @@ class Worker {
   const std::string& target() const { return target_; }
 
   void ask(const std::string& token);
-  /// The answer to what was asked last. A worker that died or that answers nothing for ten minutes is started again, and its answer says so.
+  /// The answer to what was asked last. A worker that died or that answers nothing for ten minutes is started again,
+  /// and its answer says so.
   Answer answer();
 
  private:

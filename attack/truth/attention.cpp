@@ -1,12 +1,14 @@
+#include "lib/attention/attention.hpp"
+
 #include <cmath>
 #include <limits>
 
 #include "attack/truth/truths.hpp"
-#include "lib/attention/attention.hpp"
 
-// Vaswani et al. 2017, equation 1: softmax(q k^T / sqrt(d)) v, with what the position encoding does to q, k and the scores. The claim is a bound, that of
-// attention_error, some 2^-53 (float64) and more of the magnitudes; here everything is in long double, to first order 2^11 times as exact, so that an
-// element further away than 1 + 2^-9 of the bound is wrong.
+// Vaswani et al. 2017, equation 1: softmax(q k^T / sqrt(d)) v, with what the position encoding does to q, k and the
+// scores. The claim is a bound, that of attention_error, some 2^-53 (float64) and more of the magnitudes; here
+// everything is in long double, to first order 2^11 times as exact, so that an element further away than 1 + 2^-9 of
+// the bound is wrong.
 
 namespace sextant::attack {
 namespace {
@@ -14,7 +16,9 @@ namespace {
 using Number = long double;
 using Numbers = std::vector<Number>;
 
-Number in_middle(const Interval& interval) { return mpfr_get_ld(interval.low.get(), MPFR_RNDN); }
+Number in_middle(const Interval& interval) {
+  return mpfr_get_ld(interval.low.get(), MPFR_RNDN);
+}
 
 // Rotates all vectors of [batch, heads, n, head_dim] where the encoding turns q and k.
 class Turned {
@@ -50,8 +54,10 @@ class Turned {
             const std::int64_t start = ((b * heads + head) * n + token) * rope.head_dim;
             const ChannelsOfPair in = rotary_channels(rope, rope.pairing, pair);
             const ChannelsOfPair out = rotary_channels(rope, rope.output_pairing, pair);
-            pending_.push_back({start + out.first, power * (x[at(start + in.first)] * c - x[at(start + in.second)] * s)});
-            pending_.push_back({start + out.second, power * (x[at(start + in.first)] * s + x[at(start + in.second)] * c)});
+            pending_.push_back(
+                {start + out.first, power * (x[at(start + in.first)] * c - x[at(start + in.second)] * s)});
+            pending_.push_back(
+                {start + out.second, power * (x[at(start + in.first)] * s + x[at(start + in.second)] * c)});
           }
         }
       }
@@ -115,7 +121,8 @@ void judge_encoding(const Attention& encoding, const Case& example, Checker& che
         Number largest = -HUGE_VALL;
         for (std::int64_t m = 0; m < seen; ++m) {
           Number score = 0;
-          // 2 |a b| <= a^2 + b^2, and the sum of squares is one that rotations keep: a score that holds before and after them.
+          // 2 |a b| <= a^2 + b^2, and the sum of squares is one that rotations keep: a score that holds before and
+          // after them.
           Number norm = 0;
           for (std::int64_t i = 0; i < d; ++i) {
             score += query[i] * keys[m * d + i];
@@ -146,7 +153,8 @@ void judge_encoding(const Attention& encoding, const Case& example, Checker& che
     const auto element = static_cast<std::int64_t>(i);
     const auto got = static_cast<Number>(value_of(checker.format(), checker.got(element)));
     if (!(std::abs(got - truth[i]) <= bound)) {
-      checker.refuse(element, rounded(checker.format(), exactly(64, static_cast<double>(truth[i])).low.get()), "attention_error, and beside it the true value");
+      checker.refuse(element, rounded(checker.format(), exactly(64, static_cast<double>(truth[i])).low.get()),
+                     "attention_error, and beside it the true value");
     }
   }
 }

@@ -3,12 +3,14 @@
 
 #include "attack/truth/truths.hpp"
 
-// ALiBi, Press et al. 2021, and its released code (get_slopes); T5's buckets, Raffel et al. 2019, and mesh_tensorflow's _relative_position_bucket.
+// ALiBi, Press et al. 2021, and its released code (get_slopes); T5's buckets, Raffel et al. 2019, and mesh_tensorflow's
+// _relative_position_bucket.
 
 namespace sextant::attack {
 
 SlopeExponent alibi_exponent(std::int64_t heads, std::int64_t head) {
-  // get_slopes: for a power of two 2^(-8 (h + 1) / n); otherwise those of the nearest power of two below, then get_slopes(2 n')[0::2].
+  // get_slopes: for a power of two 2^(-8 (h + 1) / n); otherwise those of the nearest power of two below, then
+  // get_slopes(2 n')[0::2].
   std::int64_t power = 1;
   while (2 * power <= heads) power *= 2;
   if (head < power) return {-8 * (head + 1), power};
@@ -26,15 +28,18 @@ Interval slope(std::int64_t heads, std::int64_t head, long bits) {
 void judge_product(std::int64_t element, std::int64_t heads, std::int64_t head, std::int64_t factor, Checker& checker) {
   if (factor == 0) return checker.same(element, 0, "+0 where the bias is 0");
   const auto [numerator, denominator] = alibi_exponent(heads, head);
-  const long double value = std::exp2(static_cast<long double>(numerator) / static_cast<long double>(denominator)) * static_cast<long double>(factor);
-  checker.nearest(element, Quick{value, quick_error * std::abs(value)}, [&](long bits) { return slope(heads, head, bits) * exactly(bits, factor); });
+  const long double value = std::exp2(static_cast<long double>(numerator) / static_cast<long double>(denominator)) *
+                            static_cast<long double>(factor);
+  checker.nearest(element, Quick{value, quick_error * std::abs(value)},
+                  [&](long bits) { return slope(heads, head, bits) * exactly(bits, factor); });
 }
 
 }  // namespace
 
 void judge_encoding(const Alibi& encoding, const Case& example, Checker& checker) {
   if (example.operation == Operation::slope) {
-    for (std::int64_t head = 0; head < encoding.num_heads; ++head) judge_product(head, encoding.num_heads, head, 1, checker);
+    for (std::int64_t head = 0; head < encoding.num_heads; ++head)
+      judge_product(head, encoding.num_heads, head, 1, checker);
     return;
   }
   const Bits masked = checker.format().sign() | checker.format().infinity();
@@ -47,7 +52,8 @@ void judge_encoding(const Alibi& encoding, const Case& example, Checker& checker
           continue;
         }
         const std::int64_t distance = key <= query ? query - key : key - query;
-        judge_product(element++, encoding.num_heads, head, encoding.form == AlibiForm::key_index ? key : -distance, checker);
+        judge_product(element++, encoding.num_heads, head, encoding.form == AlibiForm::key_index ? key : -distance,
+                      checker);
       }
     }
   }
@@ -74,8 +80,10 @@ bool reaches(std::int64_t n, std::int64_t exact, std::int64_t m, std::int64_t mo
 }  // namespace
 
 std::int64_t bucket_of(const RelativeBias& encoding, std::int64_t relative) {
-  // memory_position - query_position, as mesh_tensorflow names it; unsigned, since the distance of the least integer is none of its own.
-  const std::uint64_t size = relative < 0 ? 0 - static_cast<std::uint64_t>(relative) : static_cast<std::uint64_t>(relative);
+  // memory_position - query_position, as mesh_tensorflow names it; unsigned, since the distance of the least integer is
+  // none of its own.
+  const std::uint64_t size =
+      relative < 0 ? 0 - static_cast<std::uint64_t>(relative) : static_cast<std::uint64_t>(relative);
   std::int64_t buckets = encoding.num_buckets;
   std::int64_t start = 0;
   std::uint64_t distance = relative <= 0 ? size : 0;
@@ -106,7 +114,8 @@ std::int64_t bucket_of(const RelativeBias& encoding, std::int64_t relative) {
 void ExactTotal::add(Bits element) {
   const double value = value_of(format_, element);
   if (std::isfinite(value)) {
-    mpfr_add_d(sum_.get(), sum_.get(), value, MPFR_RNDN);  // exact: doubles span 2098 bits, and there are fewer than 2^200 of them
+    mpfr_add_d(sum_.get(), sum_.get(), value,
+               MPFR_RNDN);  // exact: doubles span 2098 bits, and there are fewer than 2^200 of them
   } else {
     special_ += value;
   }
@@ -128,7 +137,8 @@ void judge_encoding(const RelativeBias& encoding, const Case& example, Checker& 
   const std::int64_t heads = example.heads;
   if (example.operation == Operation::bucket) {
     for (std::int64_t i = 0; i < std::ssize(example.positions); ++i) {
-      checker.same(i, static_cast<Bits>(bucket_of(encoding, example.positions[static_cast<std::size_t>(i)])), "the formula's bucket");
+      checker.same(i, static_cast<Bits>(bucket_of(encoding, example.positions[static_cast<std::size_t>(i)])),
+                   "the formula's bucket");
     }
     return;
   }

@@ -24,7 +24,8 @@ struct Quick {
   long double error;
 };
 
-/// Compares an answer's elements with the truth, one by one: a long double is asked first, MPFR where that does not decide.
+/// Compares an answer's elements with the truth, one by one: a long double is asked first, MPFR where that does not
+/// decide.
 class Checker {
  public:
   Checker(Dtype dtype, std::span<const Bits> answer) : format_(element_format(dtype)), answer_(answer) {}

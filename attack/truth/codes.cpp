@@ -36,7 +36,8 @@ void judge_encoding(const Learned& encoding, const Case& example, Checker& check
   if (example.operation != Operation::grad_weight) {
     for (const std::int64_t position : example.positions) {
       for (std::size_t channel = 0; channel < dim; ++channel) {
-        checker.same(element++, example.elements[static_cast<std::size_t>(position) * dim + channel], "the weight's bits");
+        checker.same(element++, example.elements[static_cast<std::size_t>(position) * dim + channel],
+                     "the weight's bits");
       }
     }
     return;
@@ -44,7 +45,8 @@ void judge_encoding(const Learned& encoding, const Case& example, Checker& check
   std::vector<ExactTotal> totals(static_cast<std::size_t>(encoding.max_positions) * dim, ExactTotal(checker.format()));
   for (const std::int64_t position : example.positions) {
     for (std::size_t channel = 0; channel < dim; ++channel) {
-      totals[static_cast<std::size_t>(position) * dim + channel].add(example.elements[static_cast<std::size_t>(element++)]);
+      totals[static_cast<std::size_t>(position) * dim + channel].add(
+          example.elements[static_cast<std::size_t>(element++)]);
     }
   }
   for (std::size_t i = 0; i < totals.size(); ++i) totals[i].judge(static_cast<std::int64_t>(i), checker);

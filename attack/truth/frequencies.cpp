@@ -25,7 +25,8 @@ Words negated(const Words& words) {
 
 // words * position modulo 2^192.
 Words times(const Words& words, std::int64_t position) {
-  const std::uint64_t size = position < 0 ? 0 - static_cast<std::uint64_t>(position) : static_cast<std::uint64_t>(position);
+  const std::uint64_t size =
+      position < 0 ? 0 - static_cast<std::uint64_t>(position) : static_cast<std::uint64_t>(position);
   Words result{};
   unsigned __int128 carry = 0;
   for (std::size_t i = 0; i < 3; ++i) {
@@ -84,17 +85,22 @@ std::optional<QuickTurn> Frequencies::quickly_turned(std::int64_t pair, std::int
   phase[2] -= quarter << 62;
   const bool negative = (phase[2] >> 63) != 0;
   if (negative) phase = negated(phase);
-  const long double left = std::ldexp(static_cast<long double>(phase[2]), -64) + std::ldexp(static_cast<long double>(phase[1]), -128) +
+  const long double left = std::ldexp(static_cast<long double>(phase[2]), -64) +
+                           std::ldexp(static_cast<long double>(phase[1]), -128) +
                            std::ldexp(static_cast<long double>(phase[0]), -192);
   if (left < 0x1p-68L) return std::nullopt;
   const long double angle = (negative ? -left : left) * (2 * std::numbers::pi_v<long double>);
   const long double s = std::sin(angle);
   const long double c = std::cos(angle);
   switch (quarter & 3) {
-    case 0: return QuickTurn{s, c};
-    case 1: return QuickTurn{c, -s};
-    case 2: return QuickTurn{-s, -c};
-    default: return QuickTurn{-c, s};
+    case 0:
+      return QuickTurn{s, c};
+    case 1:
+      return QuickTurn{c, -s};
+    case 2:
+      return QuickTurn{-s, -c};
+    default:
+      return QuickTurn{-c, s};
   }
 }
 

@@ -17,8 +17,9 @@ struct QuickTurn {
   long double sine;
   long double cosine;
 };
-/// The C library's long double sine and cosine are within an ULP or two, 2^-62 for x87's format; the angle within 2^-62 of itself: phases of at least
-/// 2^-68 turns are taken here, and are known within 2^-134, and 2 pi and the product are rounded. 2^-60 is more than all of it.
+/// The C library's long double sine and cosine are within an ULP or two, 2^-62 for x87's format; the angle within 2^-62
+/// of itself: phases of at least 2^-68 turns are taken here, and are known within 2^-134, and 2 pi and the product are
+/// rounded. 2^-60 is more than all of it.
 inline constexpr long double quick_error = 0x1p-60L;
 
 /// The frequencies of an encoding in radians per position, at whatever precision they are asked for.
@@ -27,7 +28,10 @@ class Frequencies {
   /// The enclosure of a pair's frequency; nothing where the precision leaves a case distinction open.
   using Formula = std::function<std::optional<Interval>(std::int64_t pair, long bits)>;
 
-  Frequencies(std::int64_t count, Formula formula) : formula_(std::move(formula)), first_(static_cast<std::size_t>(count)), turns_(static_cast<std::size_t>(count)) {}
+  Frequencies(std::int64_t count, Formula formula)
+      : formula_(std::move(formula)),
+        first_(static_cast<std::size_t>(count)),
+        turns_(static_cast<std::size_t>(count)) {}
 
   std::int64_t count() const { return static_cast<std::int64_t>(first_.size()); }
 

@@ -4,19 +4,22 @@
 
 #include "attack/truth/truths.hpp"
 
-// The frequencies of rotary encodings under the rules that stretch them. n is the width that w_i = theta^(-2i/n) divides by.
+// The frequencies of rotary encodings under the rules that stretch them. n is the width that w_i = theta^(-2i/n)
+// divides by.
 //
 //   Su et al. 2021 (RoFormer), section 3.4.2         w_i
 //   Chen et al. 2023, equation 4                     w_i / s
 //   bloc97 2023 (Peng et al. 2023, section 3.1)      theta s^(n/(n-2)) in place of theta
-//   dynamic (Peng et al. 2023, section 3.3)          the same with s l/L - (s - 1) in place of s, l the length, where l > L
-//   YaRN (Peng et al. 2023, section 3.2, and its code yarn/scaled_rope: find_correction_range, linear_ramp_mask)
-//                                                    c(b) = n ln(L / (2 pi b)) / (2 ln theta); low = max(c(beta_fast), 0) and high = min(c(beta_slow), n - 1),
-//                                                    floor and ceil of the c before that where truncated; high + 0.001 where they are equal;
-//                                                    g_i = (i - low) / (high - low) cut to [0, 1];  w_i ((1 - g_i) + g_i / s)
+//   dynamic (Peng et al. 2023, section 3.3)          the same with s l/L - (s - 1) in place of s, l the length, where l
+//   > L YaRN (Peng et al. 2023, section 3.2, and its code yarn/scaled_rope: find_correction_range, linear_ramp_mask)
+//                                                    c(b) = n ln(L / (2 pi b)) / (2 ln theta); low = max(c(beta_fast),
+//                                                    0) and high = min(c(beta_slow), n - 1), floor and ceil of the c
+//                                                    before that where truncated; high + 0.001 where they are equal;
+//                                                    g_i = (i - low) / (high - low) cut to [0, 1];  w_i ((1 - g_i) +
+//                                                    g_i / s)
 //   LongRoPE (Ding et al. 2024)                      w_i / lambda_i, of two lists
-//   Llama 3.1 (llama-models, apply_scaling)          t = L w_i / (2 pi), g = (t - low) / (high - low) cut to [0, 1];  w_i (g + (1 - g) / s)
-//   proportional (Gemma)                             w_i / s
+//   Llama 3.1 (llama-models, apply_scaling)          t = L w_i / (2 pi), g = (t - low) / (high - low) cut to [0, 1];
+//   w_i (g + (1 - g) / s) proportional (Gemma)                             w_i / s
 
 namespace sextant::attack {
 namespace {
@@ -47,7 +50,8 @@ struct Ramp {
 std::optional<Ramp> ramp_of(const Rope& encoding, const YarnScaling& yarn, long bits) {
   const std::int64_t n = frequency_width(encoding);
   const auto turning = [&](double turns) {
-    const Interval wavelengths = exactly(bits, yarn.original_max_position_embeddings) / (pi(bits) * exactly(bits, 2.0) * exactly(bits, turns));
+    const Interval wavelengths =
+        exactly(bits, yarn.original_max_position_embeddings) / (pi(bits) * exactly(bits, 2.0) * exactly(bits, turns));
     return exactly(bits, n) * log(wavelengths) / (exactly(bits, 2.0) * log(exactly(bits, encoding.rope_theta)));
   };
   Interval low = turning(yarn.beta_fast);
@@ -76,7 +80,8 @@ std::optional<Interval> frequency(const Rope& encoding, std::int64_t length, std
     return pair == 0 ? w : w * exp(-(log(f) * exactly(bits, 2 * pair) / exactly(bits, n - 2)));
   };
   if (const auto* linear = std::get_if<LinearScaling>(&scaling)) return w / exactly(bits, linear->factor);
-  if (const auto* proportional = std::get_if<ProportionalScaling>(&scaling)) return w / exactly(bits, proportional->factor);
+  if (const auto* proportional = std::get_if<ProportionalScaling>(&scaling))
+    return w / exactly(bits, proportional->factor);
   if (const auto* ntk = std::get_if<NtkScaling>(&scaling)) return with_longer_base(exactly(bits, ntk->factor));
   if (const auto* dynamic = std::get_if<DynamicScaling>(&scaling)) {
     const std::int64_t trained = dynamic->original_max_position_embeddings;
@@ -91,7 +96,8 @@ std::optional<Interval> frequency(const Rope& encoding, std::int64_t length, std
     return blended(w, exactly(bits, 1.0) - interpolated, yarn->factor);
   }
   if (const auto* longrope = std::get_if<LongropeScaling>(&scaling)) {
-    const auto& divisors = length > longrope->original_max_position_embeddings ? longrope->long_factor : longrope->short_factor;
+    const auto& divisors =
+        length > longrope->original_max_position_embeddings ? longrope->long_factor : longrope->short_factor;
     return w / exactly(bits, divisors.at(static_cast<std::size_t>(pair)));
   }
   if (const auto* llama = std::get_if<Llama3Scaling>(&scaling)) {
@@ -102,8 +108,8 @@ std::optional<Interval> frequency(const Rope& encoding, std::int64_t length, std
   return w;
 }
 
-// The j/k in lowest terms with s^k = L^j, if there is one: then L is a k-th power of an integer, so that k < 54, and j <= 1024 k. Powers are compared exactly:
-// k times 53 bits of s, j times 53 of L.
+// The j/k in lowest terms with s^k = L^j, if there is one: then L is a k-th power of an integer, so that k < 54, and j
+// <= 1024 k. Powers are compared exactly: k times 53 bits of s, j times 53 of L.
 struct RatioOfLogarithms {
   std::int64_t j;
   std::int64_t k;
@@ -125,29 +131,38 @@ std::optional<RatioOfLogarithms> ratio_of_logarithms(double s, std::int64_t trai
 
 }  // namespace
 
-std::int64_t frequency_width(const Rope& encoding) { return encoding.rotary_layout == RotaryLayout::spread ? encoding.head_dim : encoding.rotary_dim; }
+std::int64_t frequency_width(const Rope& encoding) {
+  return encoding.rotary_layout == RotaryLayout::spread ? encoding.head_dim : encoding.rotary_dim;
+}
 
 ChannelsOfPair rotary_channels(const Rope& encoding, Pairing pairing, std::int64_t pair) {
   if (pairing == Pairing::interleaved) return {2 * pair, 2 * pair + 1};
   return {pair, pair + frequency_width(encoding) / 2};
 }
 
-std::int64_t length_of(std::span<const std::int64_t> positions) { return positions.empty() ? 0 : std::ranges::max(positions) + 1; }
+std::int64_t length_of(std::span<const std::int64_t> positions) {
+  return positions.empty() ? 0 : std::ranges::max(positions) + 1;
+}
 
 std::shared_ptr<const Frequencies> frequencies_of(const Rope& encoding, std::int64_t length) {
   // Only two rules look at the length: one at which side of L it is on, the other at all of it.
   std::int64_t told = 0;
-  if (const auto* dynamic = std::get_if<DynamicScaling>(&encoding.rope_scaling)) told = std::max(length, dynamic->original_max_position_embeddings);
-  if (const auto* longrope = std::get_if<LongropeScaling>(&encoding.rope_scaling)) told = length > longrope->original_max_position_embeddings ? length : 0;
+  if (const auto* dynamic = std::get_if<DynamicScaling>(&encoding.rope_scaling))
+    told = std::max(length, dynamic->original_max_position_embeddings);
+  if (const auto* longrope = std::get_if<LongropeScaling>(&encoding.rope_scaling))
+    told = length > longrope->original_max_position_embeddings ? length : 0;
   Spec spec;
   spec.encoding = encoding;
   return kept_frequencies(to_json(spec) + std::to_string(told), [&] {
-    return Frequencies(encoding.rotary_dim / 2, [encoding, told](std::int64_t pair, long bits) { return frequency(encoding, told, pair, bits); });
+    return Frequencies(encoding.rotary_dim / 2, [encoding, told](std::int64_t pair, long bits) {
+      return frequency(encoding, told, pair, bits);
+    });
   });
 }
 
-// YaRN: attention_factor, or get_mscale(s, mscale) / get_mscale(s, mscale_all_dim), get_mscale(s, m) = 0.1 m ln s + 1 (DeepSeek-V3's code), m = 1
-// without. LongRoPE: sqrt(1 + ln s / ln L). Where such a number is rational it is given as two integers, without which no tie could be told.
+// YaRN: attention_factor, or get_mscale(s, mscale) / get_mscale(s, mscale_all_dim), get_mscale(s, m) = 0.1 m ln s + 1
+// (DeepSeek-V3's code), m = 1 without. LongRoPE: sqrt(1 + ln s / ln L). Where such a number is rational it is given as
+// two integers, without which no tie could be told.
 AttentionFactor::Fraction AttentionFactor::at(long bits) const {
   const Interval one = exactly(bits, 1.0);
   if (const auto* yarn = std::get_if<YarnScaling>(&encoding_.rope_scaling)) {

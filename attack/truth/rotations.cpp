@@ -3,9 +3,9 @@
 
 #include "attack/truth/truths.hpp"
 
-// Su et al. 2021, equation 34: (x0, x1) -> (x0 cos - x1 sin, x1 cos + x0 sin) for each pair, in the channels that the spec's pairing gives it. Several axes
-// (Wang et al. 2024): each pair turns by its own axis's coordinate. xPos (Sun et al. 2022, algorithm 1): times zeta_i^(p / scale_base) in a query, the inverse in a key,
-// zeta_i = (2i/n + 0.4) / 1.4.
+// Su et al. 2021, equation 34: (x0, x1) -> (x0 cos - x1 sin, x1 cos + x0 sin) for each pair, in the channels that the
+// spec's pairing gives it. Several axes (Wang et al. 2024): each pair turns by its own axis's coordinate. xPos (Sun et
+// al. 2022, algorithm 1): times zeta_i^(p / scale_base) in a query, the inverse in a key, zeta_i = (2i/n + 0.4) / 1.4.
 
 namespace sextant::attack {
 namespace {
@@ -29,7 +29,8 @@ std::optional<QuickTurn> quick_turn(const Turning& turning) {
 }
 
 // An infinity among the two, as IEEE 754 arithmetic has the formula with the signs of the true sine and cosine.
-void judge_infinite(const Turning& turning, double x0, double x1, std::int64_t first, std::int64_t second, Checker& checker) {
+void judge_infinite(const Turning& turning, double x0, double x1, std::int64_t first, std::int64_t second,
+                    Checker& checker) {
   double s = 0;
   double c = 1;
   if (turning.position != 0) {
@@ -51,7 +52,8 @@ void judge_infinite(const Turning& turning, double x0, double x1, std::int64_t f
   checker.same(second, element(x0 * s + x1 * c), "IEEE 754's value of the formula");
 }
 
-void judge_pair(const Turning& turning, const std::optional<QuickTurn>& turn, Bits bits0, Bits bits1, std::int64_t first, std::int64_t second, Checker& checker) {
+void judge_pair(const Turning& turning, const std::optional<QuickTurn>& turn, Bits bits0, Bits bits1,
+                std::int64_t first, std::int64_t second, Checker& checker) {
   const ElementFormat& format = checker.format();
   const bool strict = turning.specials == Specials::as_rope_says;
   if (is_nan(format, bits0) || is_nan(format, bits1)) {
@@ -119,7 +121,8 @@ struct Call {
 
   void judge_unturned(std::int64_t head, Checker& checker) const {
     if (rope.rotary_layout == RotaryLayout::prefix) {
-      for (std::int64_t i = rope.rotary_dim; i < rope.head_dim; ++i) checker.same(head + i, x(head + i), "copied bit for bit");
+      for (std::int64_t i = rope.rotary_dim; i < rope.head_dim; ++i)
+        checker.same(head + i, x(head + i), "copied bit for bit");
       return;
     }
     for (std::int64_t pair = rope.rotary_dim / 2; pair < rope.head_dim / 2; ++pair) {
@@ -140,11 +143,13 @@ struct Call {
 // A scale as long double, or NaN where long double cannot hold it.
 long double in_long_double(const Interval& scale) {
   const long double value = mpfr_get_ld(scale.low.get(), MPFR_RNDN);
-  const bool known = mpfr_regular_p(scale.low.get()) != 0 && mpfr_regular_p(scale.high.get()) != 0 && std::isnormal(value);
+  const bool known =
+      mpfr_regular_p(scale.low.get()) != 0 && mpfr_regular_p(scale.high.get()) != 0 && std::isnormal(value);
   return known ? value : std::nanl("");
 }
 
-void judge_tables(const Rope& encoding, const Frequencies& frequencies, const AttentionFactor& factor, const Case& example, Checker& checker) {
+void judge_tables(const Rope& encoding, const Frequencies& frequencies, const AttentionFactor& factor,
+                  const Case& example, Checker& checker) {
   const long double scale = in_long_double(factor.times(exactly(first_precision, 1.0)));
   const std::int64_t count = encoding.rotary_dim / 2;
   const std::int64_t of_sines = std::ssize(example.positions) * count;
@@ -186,8 +191,9 @@ void judge_encoding(const Rope& encoding, const Case& example, Checker& checker)
   for (std::int64_t token = 0; token < std::ssize(example.positions); ++token) {
     const std::int64_t position = call.sign * example.positions[static_cast<std::size_t>(token)];
     for (std::int64_t pair = 0; pair < encoding.rotary_dim / 2; ++pair) {
-      call.judge_turned({frequencies.get(), pair, position, [&](const Interval& value) { return factor.times(value); }, scale, Specials::as_rope_says}, token,
-                        checker);
+      call.judge_turned({frequencies.get(), pair, position, [&](const Interval& value) { return factor.times(value); },
+                         scale, Specials::as_rope_says},
+                        token, checker);
     }
     call.each_head(token, [&](std::int64_t head) { call.judge_unturned(head, checker); });
   }
@@ -204,19 +210,22 @@ void judge_encoding(const RopeNd& encoding, const Case& example, Checker& checke
   const std::int64_t count = encoding.head_dim / 2;
   const std::int64_t tokens = example.batch * example.tokens;
   const std::int64_t axes = std::ssize(encoding.sections);
-  // The axis of each pair: in blocks; or Qwen3-VL's order, pair a + i * axes being axis a's i-th for a > 0 and axis 0's all that is left.
+  // The axis of each pair: in blocks; or Qwen3-VL's order, pair a + i * axes being axis a's i-th for a > 0 and axis 0's
+  // all that is left.
   std::vector<std::int64_t> axis_of(static_cast<std::size_t>(count), 0);
   std::int64_t next = 0;
   for (std::int64_t axis = 0; axis < axes; ++axis) {
     for (std::int64_t i = 0; i < encoding.sections[static_cast<std::size_t>(axis)]; ++i) {
       if (encoding.section_order == SectionOrder::blocked) axis_of[static_cast<std::size_t>(next++)] = axis;
-      if (encoding.section_order == SectionOrder::interleaved && axis > 0) axis_of[static_cast<std::size_t>(axis + i * axes)] = axis;
+      if (encoding.section_order == SectionOrder::interleaved && axis > 0)
+        axis_of[static_cast<std::size_t>(axis + i * axes)] = axis;
     }
   }
   const auto same = [](const Interval& value) { return value; };
   for (std::int64_t token = 0; token < tokens; ++token) {
     for (std::int64_t pair = 0; pair < count; ++pair) {
-      const std::int64_t position = example.positions[static_cast<std::size_t>(axis_of[static_cast<std::size_t>(pair)] * tokens + token)];
+      const std::int64_t position =
+          example.positions[static_cast<std::size_t>(axis_of[static_cast<std::size_t>(pair)] * tokens + token)];
       if (position != 0) {
         call.judge_turned({frequencies.get(), pair, call.sign * position, same, 1, Specials::not_said}, token, checker);
         continue;
@@ -231,7 +240,8 @@ void judge_encoding(const RopeNd& encoding, const Case& example, Checker& checke
 Interval xpos_power(const Xpos& encoding, std::int64_t pair, std::int64_t position, long bits) {
   const std::int64_t n = frequency_width(encoding.rope);
   const Interval logarithm = log(exactly(bits, 10 * pair + 2 * n)) - log(exactly(bits, 7 * n));
-  const Interval exponent = logarithm * exactly(bits, encoding.role == Role::query ? position : -position) / exactly(bits, encoding.scale_base);
+  const Interval exponent = logarithm * exactly(bits, encoding.role == Role::query ? position : -position) /
+                            exactly(bits, encoding.scale_base);
   return exp(exponent);
 }
 
@@ -245,13 +255,17 @@ void judge_encoding(const Xpos& encoding, const Case& example, Checker& checker)
     for (std::int64_t pair = 0; pair < rope.rotary_dim / 2; ++pair) {
       if (position == 0) {
         call.each_head(token, [&](std::int64_t head) {
-          call.judge_copied(head, rotary_channels(rope, call.from, pair), rotary_channels(rope, call.to, pair), checker);
+          call.judge_copied(head, rotary_channels(rope, call.from, pair), rotary_channels(rope, call.to, pair),
+                            checker);
         });
         continue;
       }
-      const auto scaled = [&](const Interval& value) { return value * xpos_power(encoding, pair, position, value.bits()); };
+      const auto scaled = [&](const Interval& value) {
+        return value * xpos_power(encoding, pair, position, value.bits());
+      };
       const long double scale = in_long_double(xpos_power(encoding, pair, position, first_precision));
-      call.judge_turned({frequencies.get(), pair, call.sign * position, scaled, scale, Specials::not_said}, token, checker);
+      call.judge_turned({frequencies.get(), pair, call.sign * position, scaled, scale, Specials::not_said}, token,
+                        checker);
     }
   }
 }

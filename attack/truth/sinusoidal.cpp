@@ -2,15 +2,16 @@
 
 #include "attack/truth/truths.hpp"
 
-// Vaswani et al. 2017, section 3.5: PE(pos, 2i) = sin(pos / 10000^(2i/d)), PE(pos, 2i+1) = cos(pos / 10000^(2i/d)); tensor2tensor's timing signal
-// (common_attention.py, get_timing_signal_1d) divides by (number of timescales - 1) instead, sines first, then cosines. He et al. 2021 (MAE,
-// util/pos_embed.py): half of a grid's channels for each axis.
+// Vaswani et al. 2017, section 3.5: PE(pos, 2i) = sin(pos / 10000^(2i/d)), PE(pos, 2i+1) = cos(pos / 10000^(2i/d));
+// tensor2tensor's timing signal (common_attention.py, get_timing_signal_1d) divides by (number of timescales - 1)
+// instead, sines first, then cosines. He et al. 2021 (MAE, util/pos_embed.py): half of a grid's channels for each axis.
 
 namespace sextant::attack {
 namespace {
 
 // Judges one coordinate's code of `encoding` in the row's elements from `start` on.
-void judge_code(const Sinusoidal& encoding, const Frequencies& frequencies, std::int64_t position, std::int64_t start, Checker& checker) {
+void judge_code(const Sinusoidal& encoding, const Frequencies& frequencies, std::int64_t position, std::int64_t start,
+                Checker& checker) {
   const std::int64_t half = encoding.dim / 2;
   const std::int64_t at = position + encoding.position_offset;
   for (std::int64_t pair = 0; pair < half; ++pair) {
@@ -37,7 +38,8 @@ void judge_code(const Sinusoidal& encoding, const Frequencies& frequencies, std:
       };
     };
     checker.nearest(of_sine, turn ? std::optional(scaled(turn->sine)) : std::nullopt, exact(&SineAndCosine::sine));
-    checker.nearest(of_cosine, turn ? std::optional(scaled(turn->cosine)) : std::nullopt, exact(&SineAndCosine::cosine));
+    checker.nearest(of_cosine, turn ? std::optional(scaled(turn->cosine)) : std::nullopt,
+                    exact(&SineAndCosine::cosine));
   }
 }
 
@@ -46,11 +48,13 @@ void judge_code(const Sinusoidal& encoding, const Frequencies& frequencies, std:
 std::shared_ptr<const Frequencies> frequencies_of(const Sinusoidal& encoding) {
   const std::int64_t half = encoding.dim / 2;
   const bool by_dim = encoding.denominator == Denominator::dim;
-  return kept_frequencies(fmt::format("sinusoidal {} {:a} {}", encoding.dim, encoding.base, by_dim), [=, base = encoding.base, dim = encoding.dim] {
-    return Frequencies(half, [=](std::int64_t pair, long bits) {
-      return by_dim ? inverse_power(base, 2 * pair, dim, bits) : inverse_power(base, pair, half - 1, bits);
-    });
-  });
+  return kept_frequencies(fmt::format("sinusoidal {} {:a} {}", encoding.dim, encoding.base, by_dim),
+                          [=, base = encoding.base, dim = encoding.dim] {
+                            return Frequencies(half, [=](std::int64_t pair, long bits) {
+                              return by_dim ? inverse_power(base, 2 * pair, dim, bits)
+                                            : inverse_power(base, pair, half - 1, bits);
+                            });
+                          });
 }
 
 void judge_encoding(const Sinusoidal& encoding, const Case& example, Checker& checker) {

@@ -8,7 +8,8 @@
 
 namespace sextant::attack {
 
-// What each encoder must answer, from the papers and the encoders' headers; one file each. An answer is a vector of elements, row-major and dense.
+// What each encoder must answer, from the papers and the encoders' headers; one file each. An answer is a vector of
+// elements, row-major and dense.
 
 /// The number of elements of the answer.
 std::int64_t answer_size(const Case& example);
@@ -28,7 +29,8 @@ void judge_encoding(const Binary& encoding, const Case& example, Checker& checke
 void judge_encoding(const Learned& encoding, const Case& example, Checker& checker);
 void judge_encoding(const Attention& encoding, const Case& example, Checker& checker);
 
-/// sin and cos of frequencies: of a sinusoidal code (one half of it for a grid), of a rotary one in a call of this length.
+/// sin and cos of frequencies: of a sinusoidal code (one half of it for a grid), of a rotary one in a call of this
+/// length.
 std::shared_ptr<const Frequencies> frequencies_of(const Sinusoidal& encoding);
 std::shared_ptr<const Frequencies> frequencies_of(const Rope& encoding, std::int64_t length);
 
@@ -67,7 +69,8 @@ ChannelsOfPair rotary_channels(const Rope& encoding, Pairing pairing, std::int64
 /// The bucket of relative_bias for a key `relative` = key - query away.
 std::int64_t bucket_of(const RelativeBias& encoding, std::int64_t relative);
 
-/// Raises ALiBi's slope of a head: -8 (h + 1) / n as numerator over denominator, of the nearest powers of two where n is none.
+/// Raises ALiBi's slope of a head: -8 (h + 1) / n as numerator over denominator, of the nearest powers of two where n
+/// is none.
 struct SlopeExponent {
   std::int64_t numerator;
   std::int64_t denominator;
