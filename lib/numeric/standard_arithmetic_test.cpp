@@ -242,6 +242,30 @@ TEST_P(StandardArithmeticOn, EveryEncoderIsTheSameInAnyEnvironment) {
   omp_set_num_threads(before);
 }
 
+// A decimal is the nearest double, and a subnormal not 0.
+TEST(StandardArithmetic, SpecsAreReadAndCheckedInIt) {
+  const std::string text =
+      R"({"encoding":"rope","head_dim":8,"rope_theta":10000.1,"rope_scaling":{"rope_type":"longrope","short_factor":[0.1,0.2,0.3,0.7],
+          "long_factor":[1,2,3,4],"original_max_position_embeddings":4096,"attention_factor":5e-324}})";
+  const std::string expected = to_json(parse_spec(text));
+  for (const Environment& environment : environments()) {
+    std::fenv_t saved;
+    std::fegetenv(&saved);
+    environment.enter();
+    std::string got;
+    try {
+      const Spec spec = parse_spec(text);
+      got = to_json(spec);
+      RopeEncoder(std::get<Rope>(spec.encoding))
+          .rotate(Tensor::zeros(Dtype::float32, {1, 1, 1, 8}), std::vector<std::int64_t>{1});
+    } catch (const SpecError& error) {
+      got = error.what();
+    }
+    std::fesetenv(&saved);
+    EXPECT_EQ(got, expected) << environment.name;
+  }
+}
+
 // The pool's threads keep the environment in which they began: here one more than any test before.
 TEST(StandardArithmetic, ReachesThreadsThatBeganInAnotherEnvironment) {
   const EveryEncoder every;

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "lib/numeric/standard_arithmetic.hpp"
 #include "lib/spec/encodings.hpp"
 #include "lib/spec/spec.hpp"
 
@@ -125,6 +126,7 @@ nlohmann::ordered_json written(const PositionEncoding& encoding) {
 std::string described(const PositionEncoding& encoding) { return encoding_text(encoding); }
 
 void validate(const Spec& spec) {
+  const StandardArithmetic arithmetic;  // in which a subnormal is not 0
   if (spec.dtype == Dtype::int64) refuse_field("dtype", "expected float64, float32, float16 or bfloat16");
   if (spec.min_position < -position_limit || spec.min_position >= position_limit) {
     refuse_field("min_position", "expected an integer from -2^53 to 2^53 - 1");
@@ -139,6 +141,7 @@ void validate(const Spec& spec) {
 }
 
 Spec parse_spec(std::string_view text) {
+  const StandardArithmetic arithmetic;  // in which a decimal is the nearest double
   const nlohmann::json object = parse_object(text, "spec");
   Fields fields(object, "");
   Spec spec;
@@ -159,6 +162,7 @@ Spec parse_spec(std::string_view text) {
 }
 
 std::string to_json(const Spec& spec) {
+  const StandardArithmetic arithmetic;
   nlohmann::ordered_json object;
   write_encoding(spec.encoding, object);
   object["dtype"] = name_of(spec.dtype);
