@@ -55,6 +55,7 @@ constexpr std::array factors{
     Guard{"least", settle, 0x1p-1074},
     Guard{"least normal", settle, 0x1p-1022},
     Guard{"greatest", settle, std::numeric_limits<double>::max()},
+    Guard{"splitting", "lib/numeric/double_double-inl.h", 0x1p996},
 };
 
 constexpr std::array sizes{
@@ -73,6 +74,7 @@ constexpr std::array sizes{
     Guard{"float16, largest", "lib/numeric/dtype.cpp", 65504},
     Guard{"float32, largest", "lib/numeric/dtype.cpp", 0x1.fffffep127},
     Guard{"float64, largest", "lib/numeric/dtype.cpp", std::numeric_limits<double>::max()},
+    Guard{"splitting", "lib/numeric/double_double-inl.h", 0x1p996},
     Guard{"float32, least", "lib/numeric/dtype.cpp", 0x1p-149},
     Guard{"float16, least", "lib/numeric/dtype.cpp", 0x1p-24},
     Guard{"bfloat16, least subnormal", "lib/numeric/dtype.cpp", 0x1p-133},
