@@ -23,7 +23,7 @@ std::int64_t sharpest_pair(const Frequencies& frequencies) {
   for (std::int64_t pair = 0; pair < frequencies.count(); ++pair) {
     const auto w = frequencies.radians(pair, first_precision);
     if (!w) return pair;
-    const Interval relative = *w / *w;
+    const Interval relative = *w / *w;  // NOLINT(misc-redundant-expression): 1, as wide as w is for its size
     if (const Real width = width_of(relative); mpfr_greater_p(width.get(), widest.get()) != 0) {
       widest = width;
       sharpest = pair;

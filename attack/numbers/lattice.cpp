@@ -32,7 +32,7 @@ struct GramSchmidt {
   std::vector<Real> norm;
 
   explicit GramSchmidt(const Basis& basis) {
-    for (std::size_t i = 0; i < basis.size(); ++i) append(basis[i]);
+    for (const Vector& row : basis) append(row);
   }
   void append(const Vector& row) {
     Vector own;
@@ -70,7 +70,7 @@ Real lattice_integer(const Real& value, long shift) {
 }
 
 Real lattice_integer(double value) {
-  return Real(lattice_bits, value);
+  return {lattice_bits, value};
 }
 
 void reduce(Basis& basis) {

@@ -92,7 +92,7 @@ std::vector<int> thread_counts() {
   return counts;
 }
 
-// The footprints that the encoders' benchmarks have: the tables' and the rotations' of the README.
+// The footprints that the encoders' benchmarks have: the tables' and the rotations' of docs/encoders.md.
 const int registered = [] {
   struct Case {
     const char* name;
