@@ -9,7 +9,7 @@
 
 #include "lib/spec/spec.hpp"
 #include "properties/property.hpp"
-#include "properties/verdict.hpp"
+#include "properties/verdict/verdict.hpp"
 #include "subjects/subject.hpp"
 
 namespace sextant {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "lib/numeric/dtype.hpp"
-#include "properties/verdict.hpp"
+#include "properties/verdict/verdict.hpp"
 #include "reference/enclosure.hpp"
 
 namespace sextant {

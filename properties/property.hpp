@@ -10,7 +10,7 @@
 #include "lib/spec/spec.hpp"
 #include "properties/case.hpp"
 #include "properties/judgement.hpp"
-#include "properties/verdict.hpp"
+#include "properties/verdict/verdict.hpp"
 #include "subjects/subject.hpp"
 
 namespace sextant {

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "lib/spec/spec.hpp"
-#include "properties/survey.hpp"
+#include "properties/verdict/survey.hpp"
 #include "subjects/subject.hpp"
 
 namespace sextant {

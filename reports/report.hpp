@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "properties/survey.hpp"
-#include "properties/verdict.hpp"
+#include "properties/verdict/survey.hpp"
+#include "properties/verdict/verdict.hpp"
 
 namespace sextant {
 

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "properties/survey.hpp"
+#include "properties/verdict/survey.hpp"
 
 namespace sextant {
 

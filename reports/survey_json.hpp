@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "properties/survey.hpp"
+#include "properties/verdict/survey.hpp"
 
 namespace sextant {
 

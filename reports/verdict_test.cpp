@@ -1,4 +1,4 @@
-#include "properties/verdict.hpp"
+#include "properties/verdict/verdict.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,11 @@
-# sextant_library(NAME SOURCES ... [PUBLIC ...] [PRIVATE ...])
+# A room's sources are what lies in its folder: X_test.cpp is a test, X_benchmark.cpp a benchmark, any other file the library's.
+#
+# sextant_sources(RESULT library|test|benchmark [IN FOLDER...] [EXCEPT REGEX...])
+#   Those below the folders, the room's own unless said, but for those that match.
+# sextant_library(NAME [IN FOLDER...] [EXCEPT REGEX...] [PUBLIC ...] [PRIVATE ...])
 #   A static library `sextant_NAME`, known to the rest as `sextant::NAME`.
-# sextant_test(ROOM SOURCES ... LIBRARIES ...)
-#   One test program `ROOM_test` made of the room's *_test.cpp files.
+# sextant_test(ROOM [EXCEPT REGEX...] [BESIDES SOURCE...] LIBRARIES ...)
+#   One test program `ROOM_test` made of the room's tests, and of other sources besides.
 
 # -ffp-contract=off: GCC contracts a*b+c to a fused operation by default where the target has one, so the
 # same source would give other bits on another machine. Where a kernel wants a fused operation it says
@@ -33,10 +37,30 @@ function(sextant_compile_options target)
   endif()
 endfunction()
 
+function(sextant_sources result kind)
+  cmake_parse_arguments(ARG "" "" "IN;EXCEPT" ${ARGN})
+  if(NOT ARG_IN)
+    set(ARG_IN .)
+  endif()
+  list(TRANSFORM ARG_IN PREPEND "${CMAKE_CURRENT_SOURCE_DIR}/")
+  list(TRANSFORM ARG_IN APPEND "/*.cpp")
+  file(GLOB_RECURSE found CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} ${ARG_IN})
+  if(kind STREQUAL "library")
+    list(FILTER found EXCLUDE REGEX "_(test|benchmark)\\.cpp$")
+  else()
+    list(FILTER found INCLUDE REGEX "_${kind}\\.cpp$")
+  endif()
+  foreach(pattern IN LISTS ARG_EXCEPT)
+    list(FILTER found EXCLUDE REGEX "${pattern}")
+  endforeach()
+  set(${result} ${found} PARENT_SCOPE)
+endfunction()
+
 function(sextant_library name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "IN;EXCEPT;PUBLIC;PRIVATE" ${ARGN})
+  sextant_sources(sources library IN ${ARG_IN} EXCEPT ${ARG_EXCEPT})
   set(target sextant_${name})
-  add_library(${target} STATIC ${ARG_SOURCES})
+  add_library(${target} STATIC ${sources})
   add_library(sextant::${name} ALIAS ${target})
   set_target_properties(${target} PROPERTIES EXPORT_NAME ${name} POSITION_INDEPENDENT_CODE ON)
   target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>)
@@ -48,9 +72,10 @@ function(sextant_test room)
   if(NOT SEXTANT_TESTS)
     return()
   endif()
-  cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "EXCEPT;BESIDES;LIBRARIES" ${ARGN})
+  sextant_sources(sources test EXCEPT ${ARG_EXCEPT})
   set(target ${room}_test)
-  add_executable(${target} ${ARG_SOURCES})
+  add_executable(${target} ${sources} ${ARG_BESIDES})
   target_link_libraries(${target} PRIVATE ${ARG_LIBRARIES} GTest::gtest_main)
   target_compile_definitions(${target} PRIVATE
     SEXTANT_SOURCE_DIR="${PROJECT_SOURCE_DIR}" SEXTANT_BINARY_DIR="${PROJECT_BINARY_DIR}")

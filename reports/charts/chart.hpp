@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "properties/survey.hpp"
+#include "properties/verdict/survey.hpp"
 
 namespace sextant {
 
