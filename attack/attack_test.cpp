@@ -318,7 +318,13 @@ int exit_code_of(const std::string& arguments) {
 TEST(Command, FindsWhatIsPlantedAndRefusesWhatIsWrong) {
   EXPECT_EQ(exit_code_of("1 --seed 7 --encoders binary,learned --families usual --plant"), 1);
   EXPECT_EQ(exit_code_of("1 --seed 7 --encoders binary,learned --families usual"), 0);
-  EXPECT_EQ(exit_code_of("1 --encoders none"), 4) << "nothing was tried";
+  EXPECT_EQ(exit_code_of("1 --encoders binary --families near_ties"), 4) << "nothing was tried";
+  // An unset variable and a misspelt name are no attack.
+  for (const char* wrong :
+       {"--replay ''", "--targets ''", "1 --targets NOWHERE", "1 --encoders none", "1 --families nope",
+        "1 --dtypes float8", "1 --skip nope", "1 2", "--list extra", "--seed 18446744073709551616"}) {
+    EXPECT_EQ(exit_code_of(wrong), 2) << wrong;
+  }
   EXPECT_EQ(exit_code_of("one"), 2);
   EXPECT_EQ(exit_code_of("--seed -1"), 2);
   EXPECT_EQ(exit_code_of("--replay operation=rotate"), 2);
