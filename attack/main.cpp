@@ -2,6 +2,7 @@
 #include <mpfr.h>
 
 #include <CLI/CLI.hpp>
+#include <charconv>
 #include <csignal>
 #include <fstream>
 #include <iterator>
@@ -44,11 +45,13 @@ CLI::IsMember one_of(const std::set<std::string>& names) {
   return CLI::IsMember(names);
 }
 
-// What an unsigned option takes: CLI11 would take -1 for the greatest number.
-CLI::Validator digits() {
+// What an option of 64 bits takes: CLI11 would take -1 and what is too large for the greatest number.
+CLI::Validator word() {
   return {[](const std::string& text) {
-            const bool all = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
-            return all ? std::string() : fmt::format("{}: expected an integer of at least 0", text);
+            std::uint64_t value = 0;
+            const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+            if (error == std::errc() && end == text.data() + text.size()) return std::string();
+            return fmt::format("{}: expected an integer from 0 to 18446744073709551615", text);
           },
           ""};
 }
@@ -68,7 +71,7 @@ int command(int argc, char** argv) {
   std::string token;
   CLI::App app(about, "sextant-attack");
   app.add_option("SECONDS", options.seconds, "How long to attack")->check(CLI::Range(0.0, 1e6))->capture_default_str();
-  app.add_option("--seed", options.seed, "Seed of everything random; a new one unless given")->check(digits());
+  app.add_option("--seed", options.seed, "Seed of everything random; a new one unless given")->check(word());
   const auto add_names = [&](const char* name, std::vector<std::string>& values, const std::set<std::string>& known,
                              const char* text) {
     app.add_option(name, values, text)->delimiter(',')->check(one_of(known))->allow_extra_args(false);

@@ -240,9 +240,11 @@ Case rotation_case(Random& random, const Encoding& encoding, Dtype dtype, std::v
   example.spec = spec_of(encoding, dtype);
   example.operation = random.once_in(3) ? Operation::backward : Operation::rotate;
   example.tokens = std::ssize(positions);
-  if (example.tokens % 2 == 0 && random.once_in(3)) {
-    example.batch = 2;
-    example.tokens /= 2;
+  // Rows of a batch share the positions that were drawn, where they can be dealt out.
+  const std::int64_t batch = random.once_in(3) ? random.between(2, 5) : 1;
+  if (example.tokens % batch == 0) {
+    example.batch = batch;
+    example.tokens /= batch;
   }
   example.heads = heads;
   example.positions = std::move(positions);

@@ -12,7 +12,12 @@ std::vector<Case> large_sinusoidal(Random& random, Dtype dtype) {
   encoding.denominator = Denominator::dim;
   encoding.position_offset = 0;
   const std::int64_t bytes_of_row = encoding.dim * (element_format(dtype).width / 8);
-  const std::int64_t rows = (std::int64_t{1} << 21) / bytes_of_row + random.between(-1, 300);
+  std::int64_t rows = (std::int64_t{1} << 21) / bytes_of_row + random.between(-1, 300);
+  // Where strips of rows become longer: sinusoidal.cpp.
+  if (random.once_in(3)) {
+    encoding.dim = random.of({2, 8, 16});
+    rows = random.of({16384, 65536}) + random.between(-1, 300);
+  }
   Case example =
       range_case(random, encoding, dtype,
                  {draw_position(random, furthest / 2), std::max<std::int64_t>(rows, 1), random.of({1, 1, 1, 2, -1})});
@@ -26,7 +31,15 @@ std::vector<Case> large_sinusoidal(Random& random, Dtype dtype) {
 
 // Work for several threads, positions in sequence as a prompt has them, rows turned from each other.
 std::vector<Case> large_rope(Random& random, Dtype dtype) {
-  const Rope rope = draw_rope(random, Taste::usual, 256);
+  Rope rope = draw_rope(random, Taste::usual, 256);
+  // A head that changes its pairing in place is set aside: on the stack up to 8 KiB, kernels.cpp.
+  if (random.once_in(4)) {
+    rope = draw_plain_rope(random, Taste::usual, 64);
+    rope.rotary_layout = RotaryLayout::prefix;
+    rope.head_dim = 8192 / (element_format(dtype).width / 8) + 2 * random.between(-1, 2);
+    rope.rotary_dim = random.once_in(2) ? rope.head_dim : rope.rotary_dim;
+    rope.output_pairing = rope.pairing == Pairing::half ? Pairing::interleaved : Pairing::half;
+  }
   const std::int64_t heads = random.of({1, 4, 8, 32});
   const std::int64_t tokens =
       std::max<std::int64_t>(1, (std::int64_t{1} << 17) / (heads * rope.head_dim) + random.between(-1, 1));

@@ -108,6 +108,41 @@ TYPED_TEST(AssumedOfBoost, Constants) {
   EXPECT_LE(this->judge_.relative(ln_two, 0, boost::math::constants::ln_two<TypeParam>()), 512);
 }
 
+TYPED_TEST(AssumedOfBoost, Operations) {
+  using Operation = int (*)(mpfr_ptr, mpfr_srcptr, mpfr_srcptr, mpfr_rnd_t);
+  constexpr int digits = std::numeric_limits<TypeParam>::digits;
+  Precise x(2 * digits + 2300);  // sums of numbers as far apart as doubles are
+  Precise y(2 * digits + 2300);
+  Precise truth(2 * digits + 2300);
+  const auto expect_within = [&](const TypeParam& got, const char* what) {
+    y.assign(got);
+    mpfr_sub(y.get(), y.get(), truth.get(), MPFR_RNDN);
+    if (mpfr_zero_p(y.get()) != 0) return;
+    mpfr_div(y.get(), y.get(), truth.get(), MPFR_RNDU);
+    mpfr_mul_2si(y.get(), y.get(), digits - 1, MPFR_RNDU);
+    ASSERT_LE(std::fabs(mpfr_get_d(y.get(), MPFR_RNDU)), 1) << what;
+  };
+  for (int i = 0; i < this->tries; ++i) {
+    const TypeParam a = this->within(1) * this->any_double();
+    const TypeParam b =
+        i % 3 == 0 ? TypeParam(-a + ldexp(a, -i % digits)) : TypeParam(this->within(1) * this->any_double());
+    if (a.is_zero() || b.is_zero()) continue;
+    const auto apply = [&](Operation operation, const TypeParam& got, const char* what) {
+      x.assign(a);
+      y.assign(b);
+      operation(truth.get(), x.get(), y.get(), MPFR_RNDN);
+      if (mpfr_zero_p(truth.get()) == 0) expect_within(got, what);
+    };
+    apply(mpfr_add, a + b, "+");
+    apply(mpfr_sub, a - b, "-");
+    apply(mpfr_mul, a * b, "*");
+    apply(mpfr_div, a / b, "/");
+    x.assign(TypeParam(abs(a)));
+    mpfr_sqrt(truth.get(), x.get(), MPFR_RNDN);
+    expect_within(sqrt(TypeParam(abs(a))), "sqrt");
+  }
+}
+
 TYPED_TEST(AssumedOfBoost, Logarithms) {
   double worst = 0;
   for (int i = 0; i < this->tries; ++i) {

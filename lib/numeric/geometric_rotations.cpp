@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "lib/numeric/correct_rounding.hpp"
+#include "lib/numeric/standard_arithmetic.hpp"
 
 // Why every value is decided: w p is algebraic, and not 0 but at position 0, so that e^{iwp} is transcendental (Lindemann), and with it
 // a cos + b sin for all real algebraic a and b that are not both 0: such a number is a linear form in e^{iwp} and its inverse. The factor
@@ -42,15 +43,21 @@ GeometricRotations::Turn::Turn(const GeometricRotations& owner, std::int64_t pai
       position_(position),
       cheap_(sin_cos(phase_at(owner.frequencies_.at(static_cast<std::size_t>(pair)), position))) {}
 
-GeometricRotations::Turn GeometricRotations::at(std::int64_t pair, std::int64_t position) const { return {*this, pair, position}; }
+GeometricRotations::Turn GeometricRotations::at(std::int64_t pair, std::int64_t position) const {
+  const StandardArithmetic arithmetic;
+  return {*this, pair, position};
+}
 
 GeometricRotations::Turn GeometricRotations::at(std::int64_t pair, std::int64_t position, const PowerScale& factor) const {
+  const StandardArithmetic arithmetic;
   Turn turn(*this, pair, position);
   turn.power_ = factor;
   // The C library's log and exp are within 4 u = 2 ULP, which assumed_bounds_test.cpp holds them to. ln(n/d): the
   // quotient errs by u, which is u absolutely in the logarithm, so 5 u + u |ln| in all; |ln| >= 1/d > 2^-30 where it is
   // not 0 at all, so that stays below 2^-20 |ln|. Times the quotient of the exponent (2 u): the argument g errs by less
-  // than |g| (5 u / |ln| + 8 u), and e^g by that, with 4 u of its own.
+  // than |g| (5 u / |ln| + 8 u), and e^g by that, with 4 u of its own. Below 2^-1022 that is
+  // no longer so: combine's interval is then too narrow, but float64 is always left to more bits, by its width of 2^-49
+  // of the value, and what is below 2^-1022 2^128 is 0 in the narrower dtypes either way.
   constexpr double u = 0x1p-53;
   const double logarithm = std::log(static_cast<double>(factor.numerator) / static_cast<double>(factor.denominator));
   const double exponent = static_cast<double>(factor.exponent_numerator) / factor.exponent_denominator * logarithm;
@@ -108,6 +115,7 @@ GeometricRotations::Turn::Parts<Real> GeometricRotations::Turn::parts() const {
 double GeometricRotations::Turn::unrounded(double a, double b) const { return std::fma(a, cheap_.cos, b * cheap_.sin); }
 
 double GeometricRotations::Turn::combine(Dtype dtype, double a, double b) {
+  const StandardArithmetic arithmetic;
   if (is_identity()) return round_to(dtype, a);
   // With u = 2^-53: sin_cos is within 2 ULP <= 4 u of each; the product b sin, the sum and the product with the factor
   // round once each. So the error is at most (4 + 1 + 1 + 1) u M + factor_error M, M = factor (|a cos| + |b sin|), to

@@ -19,8 +19,10 @@ namespace sextant {
 /// the compiler may move across its ends is no arithmetic on memory: keep arithmetic on values that it can see in
 /// registers in a function of its own.
 ///
-/// Each function of lib/ that others call sets it, and so does each worker of a parallel loop: a thread of OpenMP's
-/// pool has the environment of whoever made the pool, not of whoever calls.
+/// The encoders set it wherever they compute, in constructors too, and so do the functions that read, check and write
+/// specs, and each worker of a parallel loop: a thread of OpenMP's pool has the environment of whoever made the pool,
+/// not of whoever calls. The vocabulary's own arithmetic (round_to, load and store of dtype.hpp, Tensor, ulp.hpp) is
+/// done in the caller's.
 class StandardArithmetic {
  public:
   StandardArithmetic() noexcept;

@@ -15,6 +15,7 @@
 #include "lib/binary/binary.hpp"
 #include "lib/integer/integer.hpp"
 #include "lib/learned/learned.hpp"
+#include "lib/numeric/geometric_rotations.hpp"
 #include "lib/numeric/target_test.hpp"
 #include "lib/numeric/truth_test.hpp"
 #include "lib/relative_bias/relative_bias.hpp"
@@ -22,6 +23,7 @@
 #include "lib/rope_nd/rope_nd.hpp"
 #include "lib/sinusoidal/sinusoidal.hpp"
 #include "lib/sinusoidal_2d/sinusoidal_2d.hpp"
+#include "lib/spec/hf_config.hpp"
 #include "lib/xpos/xpos.hpp"
 
 #if defined(__x86_64__)
@@ -261,6 +263,50 @@ TEST(StandardArithmetic, SpecsAreReadAndCheckedInIt) {
     } catch (const SpecError& error) {
       got = error.what();
     }
+    std::fesetenv(&saved);
+    EXPECT_EQ(got, expected) << environment.name;
+  }
+}
+
+// A ratio and a product of a config's numbers decide what it claims.
+TEST(StandardArithmetic, ModelsConfigsAreReadInIt) {
+  const auto read = [](const char* text) {
+    try {
+      return to_json(spec_from_hf_config(text));
+    } catch (const SpecError& error) {
+      return std::string(error.what());
+    }
+  };
+  for (const char* text :
+       {R"({"hidden_size":200,"num_attention_heads":1,"partial_rotary_factor":0.29,"max_position_embeddings":4096})",
+        R"({"hidden_size":64,"num_attention_heads":1,"rope_theta":10000.1,"max_position_embeddings":131071,
+                               "original_max_position_embeddings":4099,"rope_scaling":{"rope_type":"yarn","beta_slow":5e-324}})"}) {
+    const std::string expected = read(text);
+    for (const Environment& environment : environments()) {
+      std::fenv_t saved;
+      std::fegetenv(&saved);
+      environment.enter();
+      const std::string got = read(text);
+      std::fesetenv(&saved);
+      EXPECT_EQ(got, expected) << environment.name;
+    }
+  }
+}
+
+// What turns pairs one by one has the same bits without an encoder around it.
+TEST(StandardArithmetic, SingleTurnsAreMadeInIt) {
+  const GeometricRotations rotations(10000, 8, 4);
+  const auto combined = [&] {
+    GeometricRotations::Turn turn = rotations.at(1, 12345);
+    GeometricRotations::Turn scaled = rotations.at(2, 777, {2, 7, 777, 512});
+    return std::vector<double>{turn.combine(Dtype::float32, 1e-40, -3e-41), scaled.combine(Dtype::float64, 0.3, 0.7)};
+  };
+  const std::vector<double> expected = combined();
+  for (const Environment& environment : environments()) {
+    std::fenv_t saved;
+    std::fegetenv(&saved);
+    environment.enter();
+    const std::vector<double> got = combined();
     std::fesetenv(&saved);
     EXPECT_EQ(got, expected) << environment.name;
   }

@@ -1,5 +1,6 @@
 #include "lib/spec/hf_config.hpp"
 
+#include "lib/numeric/standard_arithmetic.hpp"
 #include "lib/spec/fields.hpp"
 
 namespace sextant {
@@ -86,6 +87,7 @@ std::int64_t read_head_dim(Fields& config) {
 }  // namespace
 
 Spec spec_from_hf_config(std::string_view text) {
+  const StandardArithmetic arithmetic;
   const json object = parse_object(text, "config");
   Fields config(object, "");
   const Scaling parameters = read_scaling(config, "rope_parameters");
