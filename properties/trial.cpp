@@ -14,6 +14,7 @@
 #include "properties/gen/shrink.hpp"
 #include "properties/gen/vectors.hpp"
 #include "properties/row_agreement.hpp"
+#include "properties/uncounted_subject.hpp"
 #include "reference/work_limit.hpp"
 
 namespace sextant {
@@ -35,49 +36,6 @@ constexpr std::size_t quick_own_cases = 8;
 // What one case came to: a judgement, why the subject gave none, or that the judge would have to work more than it may.
 struct OutOfWork {};
 using Outcome = std::variant<Judgement, SubjectFailure, OutOfWork>;
-
-// What the subject computes is not the judge's work, even where it runs on the same thread and asks the same exact
-// tier.
-class NotJudgesSession final : public Session {
- public:
-  explicit NotJudgesSession(std::unique_ptr<Session> session) : session_(std::move(session)) {}
-
-  Description describe() override {
-    const reference::WithoutWorkLimit without;
-    return session_->describe();
-  }
-  Tensors call(std::string_view operation, const Tensors& inputs) override {
-    const reference::WithoutWorkLimit without;
-    return session_->call(operation, inputs);
-  }
-  Tensors backward(std::string_view of, const Tensors& inputs) override {
-    const reference::WithoutWorkLimit without;
-    return session_->backward(of, inputs);
-  }
-
- private:
-  std::unique_ptr<Session> session_;
-};
-
-class NotJudgesSubject final : public Subject {
- public:
-  explicit NotJudgesSubject(const Subject& subject) : subject_(subject) {}
-
-  std::string name() const override { return subject_.name(); }
-  bool is_live() const override { return subject_.is_live(); }
-  Spec within_reach(const Spec& spec) const override { return subject_.within_reach(spec); }
-  std::unique_ptr<Session> open(const Spec& spec) const override {
-    const reference::WithoutWorkLimit without;
-    return std::make_unique<NotJudgesSession>(subject_.open(spec));
-  }
-  std::unique_ptr<Session> open_anew(const Spec& spec) const override {
-    const reference::WithoutWorkLimit without;
-    return std::make_unique<NotJudgesSession>(subject_.open_anew(spec));
-  }
-
- private:
-  const Subject& subject_;
-};
 
 bool is_violation(const Outcome& outcome) {
   const auto* judgement = std::get_if<Judgement>(&outcome);
@@ -397,7 +355,7 @@ class Trial {
   }
 
   const Property& property_;
-  const NotJudgesSubject subject_;
+  const UncountedSubject subject_;
   const Spec& spec_;
   std::vector<std::string> fields_;
   Check check_;
