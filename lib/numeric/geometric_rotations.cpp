@@ -55,9 +55,9 @@ GeometricRotations::Turn GeometricRotations::at(std::int64_t pair, std::int64_t 
   // The C library's log and exp are within 4 u = 2 ULP, which assumed_bounds_test.cpp holds them to. ln(n/d): the
   // quotient errs by u, which is u absolutely in the logarithm, so 5 u + u |ln| in all; |ln| >= 1/d > 2^-30 where it is
   // not 0 at all, so that stays below 2^-20 |ln|. Times the quotient of the exponent (2 u): the argument g errs by less
-  // than |g| (5 u / |ln| + 8 u), and e^g by that, with 4 u of its own. Below 2^-1022 that is
-  // no longer so: combine's interval is then too narrow, but float64 is always left to more bits, by its width of 2^-49
-  // of the value, and what is below 2^-1022 2^128 is 0 in the narrower dtypes either way.
+  // than |g| (5 u / |ln| + 8 u), and e^g by that, with 4 u of its own. Below 2^-1022 e^g
+  // errs by more: combine's interval is then too narrow, but a float64 is left to more bits all the same, by its width of
+  // 2^-49 of the value, and what is below 2^-1022 2^128 is 0 in the narrower dtypes either way.
   constexpr double u = 0x1p-53;
   const double logarithm = std::log(static_cast<double>(factor.numerator) / static_cast<double>(factor.denominator));
   const double exponent = static_cast<double>(factor.exponent_numerator) / factor.exponent_denominator * logarithm;

@@ -81,6 +81,17 @@ const std::vector<Environment>& environments() {
   return list;
 }
 
+// What `ask` returns in another environment than the caller's, which is then back.
+template <class Ask>
+auto in(const Environment& environment, Ask ask) {
+  std::fenv_t saved;
+  std::fegetenv(&saved);
+  environment.enter();
+  auto answer = ask();
+  std::fesetenv(&saved);
+  return answer;
+}
+
 Spec spec_of(const std::string& text) {
   return parse_spec(text);
 }
@@ -251,20 +262,17 @@ TEST(StandardArithmetic, SpecsAreReadAndCheckedInIt) {
           "long_factor":[1,2,3,4],"original_max_position_embeddings":4096,"attention_factor":5e-324}})";
   const std::string expected = to_json(parse_spec(text));
   for (const Environment& environment : environments()) {
-    std::fenv_t saved;
-    std::fegetenv(&saved);
-    environment.enter();
-    std::string got;
-    try {
-      const Spec spec = parse_spec(text);
-      got = to_json(spec);
-      RopeEncoder(std::get<Rope>(spec.encoding))
-          .rotate(Tensor::zeros(Dtype::float32, {1, 1, 1, 8}), std::vector<std::int64_t>{1});
-    } catch (const SpecError& error) {
-      got = error.what();
-    }
-    std::fesetenv(&saved);
-    EXPECT_EQ(got, expected) << environment.name;
+    const auto read = [&]() -> std::string {
+      try {
+        const Spec spec = parse_spec(text);
+        RopeEncoder(std::get<Rope>(spec.encoding))
+            .rotate(Tensor::zeros(Dtype::float32, {1, 1, 1, 8}), std::vector<std::int64_t>{1});
+        return to_json(spec);
+      } catch (const SpecError& error) {
+        return error.what();
+      }
+    };
+    EXPECT_EQ(in(environment, read), expected) << environment.name;
   }
 }
 
@@ -283,12 +291,7 @@ TEST(StandardArithmetic, ModelsConfigsAreReadInIt) {
                                "original_max_position_embeddings":4099,"rope_scaling":{"rope_type":"yarn","beta_slow":5e-324}})"}) {
     const std::string expected = read(text);
     for (const Environment& environment : environments()) {
-      std::fenv_t saved;
-      std::fegetenv(&saved);
-      environment.enter();
-      const std::string got = read(text);
-      std::fesetenv(&saved);
-      EXPECT_EQ(got, expected) << environment.name;
+      EXPECT_EQ(in(environment, [&] { return read(text); }), expected) << environment.name;
     }
   }
 }
@@ -303,12 +306,7 @@ TEST(StandardArithmetic, SingleTurnsAreMadeInIt) {
   };
   const std::vector<double> expected = combined();
   for (const Environment& environment : environments()) {
-    std::fenv_t saved;
-    std::fegetenv(&saved);
-    environment.enter();
-    const std::vector<double> got = combined();
-    std::fesetenv(&saved);
-    EXPECT_EQ(got, expected) << environment.name;
+    EXPECT_EQ(in(environment, combined), expected) << environment.name;
   }
 }
 
