@@ -78,7 +78,8 @@ std::optional<Shard> read_shard(const std::string& text) {
   const auto index = std::from_chars(text.data(), end, shard.index);
   const bool slash = index.ec == std::errc() && index.ptr != end && *index.ptr == '/';
   const auto count = std::from_chars(slash ? index.ptr + 1 : end, end, shard.count);
-  if (!slash || count.ec != std::errc() || count.ptr != end || shard.index < 1 || shard.count > 100000 || shard.index > shard.count) {
+  if (!slash || count.ec != std::errc() || count.ptr != end || shard.index < 1 || shard.count > 100000 ||
+      shard.index > shard.count) {
     throw UsageError(fmt::format("--shard {}: expected I/N with 1 <= I <= N <= 100000", text));
   }
   return shard;
@@ -87,7 +88,9 @@ std::optional<Shard> read_shard(const std::string& text) {
 // The shard's part of the properties: every count-th, so that families that cost alike are dealt out.
 void keep_own(std::vector<Property>& properties, const Shard& shard) {
   std::vector<Property> own;
-  for (auto i = static_cast<std::size_t>(shard.index - 1); i < properties.size(); i += static_cast<std::size_t>(shard.count)) own.push_back(properties[i]);
+  for (auto i = static_cast<std::size_t>(shard.index - 1); i < properties.size();
+       i += static_cast<std::size_t>(shard.count))
+    own.push_back(properties[i]);
   properties = std::move(own);
 }
 
@@ -95,7 +98,8 @@ std::vector<Property> select(const Arguments& arguments) {
   for (const auto* list : {&arguments.only, &arguments.skip}) {
     for (const std::string& id : *list) {
       if (property_named(id) != nullptr) continue;
-      throw UsageError(fmt::format("{} {}: no such property (see sextant list properties)", list == &arguments.only ? "--only" : "--skip", id));
+      throw UsageError(fmt::format("{} {}: no such property (see sextant list properties)",
+                                   list == &arguments.only ? "--only" : "--skip", id));
     }
   }
   const auto listed = [](const std::vector<std::string>& list, const std::string& id) {
@@ -103,7 +107,8 @@ std::vector<Property> select(const Arguments& arguments) {
   };
   std::vector<Property> selected;
   for (const Property& property : catalogue()) {
-    if ((arguments.only.empty() || listed(arguments.only, property.id)) && !listed(arguments.skip, property.id)) selected.push_back(property);
+    if ((arguments.only.empty() || listed(arguments.only, property.id)) && !listed(arguments.skip, property.id))
+      selected.push_back(property);
   }
   if (const auto shard = read_shard(arguments.shard)) keep_own(selected, *shard);
   return selected;
@@ -112,7 +117,8 @@ std::vector<Property> select(const Arguments& arguments) {
 // The command line that asks the same question again; --replay is added to it.
 std::string command_line(const Arguments& arguments, bool max_position_given) {
   std::string line = fmt::format("sextant audit {}", shell_word(arguments.subject));
-  line += arguments.spec.empty() ? fmt::format(" --hf-config {}", shell_word(arguments.hf_config)) : fmt::format(" --spec {}", shell_word(arguments.spec));
+  line += arguments.spec.empty() ? fmt::format(" --hf-config {}", shell_word(arguments.hf_config))
+                                 : fmt::format(" --spec {}", shell_word(arguments.spec));
   if (max_position_given) line += fmt::format(" --max-position {}", arguments.max_position);
   if (!arguments.python.empty()) line += fmt::format(" --python {}", shell_word(arguments.python));
   return line;
@@ -150,10 +156,14 @@ void introduce(Report& report, const Description& subject) {
   report.subject_version = subject.version;
 }
 
-double seconds_since(std::chrono::steady_clock::time_point start) { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); }
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
 
-// Judges what no earlier part of the run has judged, and logs it where there is a directory for it. The survey is for the page's pictures.
-void judge_all(Report& report, const Arguments& arguments, const Subject& subject, const Spec& spec, AuditOptions options, std::chrono::steady_clock::time_point start) {
+// Judges what no earlier part of the run has judged, and logs it where there is a directory for it. The survey is for
+// the page's pictures.
+void judge_all(Report& report, const Arguments& arguments, const Subject& subject, const Spec& spec,
+               AuditOptions options, std::chrono::steady_clock::time_point start) {
   const std::filesystem::path directory = arguments.resume.empty() ? arguments.report : arguments.resume;
   std::vector<Property> properties = select(arguments);
   std::vector<std::string> ids;
@@ -169,7 +179,10 @@ void judge_all(Report& report, const Arguments& arguments, const Subject& subjec
     asked.subject_name = earlier->report.subject_name;
     asked.subject_version = earlier->report.subject_version;
     refuse_other_run(directory, earlier->report, asked);
-    std::erase_if(properties, [&](const Property& property) { return std::ranges::find(earlier->report.results, property.id, &PropertyResult::id) != earlier->report.results.end(); });
+    std::erase_if(properties, [&](const Property& property) {
+      return std::ranges::find(earlier->report.results, property.id, &PropertyResult::id) !=
+             earlier->report.results.end();
+    });
   }
   std::optional<EventLog> log;
   options.introduced = [&](const Description& description) {
@@ -197,16 +210,20 @@ void judge_all(Report& report, const Arguments& arguments, const Subject& subjec
   if (log) log->ended(report);
 }
 
-// With a baseline known violations pass: only what is worse than it fails. A subject that failed, or nothing judged, keeps its status.
+// With a baseline known violations pass: only what is worse than it fails. A subject that failed, or nothing judged,
+// keeps its status.
 int baseline_status(const Report& report, const Comparison& comparison) {
   if (!comparison.regressions.empty()) return 1;
   return report.exit_status == 1 ? 0 : report.exit_status;
 }
 
 // Where the files of the run go: empty where none are wanted.
-const std::string& directory_of(const Arguments& arguments) { return arguments.resume.empty() ? arguments.report : arguments.resume; }
+const std::string& directory_of(const Arguments& arguments) {
+  return arguments.resume.empty() ? arguments.report : arguments.resume;
+}
 
-// The audit of one claim, its files written where --report or --resume says, which is prepared. `arguments` name the claim as the report's command line shall.
+// The audit of one claim, its files written where --report or --resume says, which is prepared. `arguments` name the
+// claim as the report's command line shall.
 Report judged(const Arguments& arguments, bool max_position_given, const Spec& claimed, const std::stop_token& stop) {
   const auto start = std::chrono::steady_clock::now();
   OpenOptions open;
@@ -249,7 +266,8 @@ int run_one(const Arguments& arguments, bool max_position_given) {
   fmt::print("{}", write_terminal(report, isatty(STDOUT_FILENO) != 0 ? Colour::ansi : Colour::none));
   if (!directory_of(arguments).empty()) fmt::print("report in {}\n", directory_of(arguments));
   if (!baseline) return report.exit_status;
-  if (const std::string why = why_incomparable(*baseline, report); !why.empty()) throw UsageError(fmt::format("--baseline {}: {}", arguments.baseline, why));
+  if (const std::string why = why_incomparable(*baseline, report); !why.empty())
+    throw UsageError(fmt::format("--baseline {}: {}", arguments.baseline, why));
   const Comparison comparison = compare(*baseline, report);
   fmt::print("\nagainst {}\n", arguments.baseline);
   print_comparison(comparison);
@@ -258,7 +276,8 @@ int run_one(const Arguments& arguments, bool max_position_given) {
 
 // Our own encoders against the example of each encoding, a folder of --report or --resume each.
 int run_every_encoding(const Arguments& arguments, bool max_position_given) {
-  for (const auto& [option, value] : {std::pair{"--baseline", &arguments.baseline}, std::pair{"--replay", &arguments.replay}}) {
+  for (const auto& [option, value] :
+       {std::pair{"--baseline", &arguments.baseline}, std::pair{"--replay", &arguments.replay}}) {
     if (!value->empty()) throw UsageError(fmt::format("{}: name the claim with --spec", option));
   }
   const auto own_arguments = [&](std::string_view encoding, std::string_view spec) {
@@ -294,9 +313,11 @@ int run_audit(const Arguments& arguments, bool max_position_given) {
   const bool is_shard = read_shard(arguments.shard).has_value();
   const bool is_replay = !arguments.replay.empty();
   if (is_shard && is_replay) throw UsageError("--shard: a replay is one case alone");
-  if (is_shard && !arguments.baseline.empty()) throw UsageError("--shard: merge the shards first, then compare with the baseline");
+  if (is_shard && !arguments.baseline.empty())
+    throw UsageError("--shard: merge the shards first, then compare with the baseline");
   if (!arguments.resume.empty() && is_replay) throw UsageError("--resume: a replay is one case alone");
-  if (!arguments.resume.empty() && !arguments.report.empty()) throw UsageError("--resume: the report goes where the log is; leave --report out");
+  if (!arguments.resume.empty() && !arguments.report.empty())
+    throw UsageError("--resume: the report goes where the log is; leave --report out");
   const bool every_encoding = arguments.subject == "builtin" && arguments.spec.empty() && arguments.hf_config.empty();
   return every_encoding ? run_every_encoding(arguments, max_position_given) : run_one(arguments, max_position_given);
 }
@@ -306,10 +327,15 @@ int run_audit(const Arguments& arguments, bool max_position_given) {
 Run add_audit(CLI::App& app) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* command = app.add_subcommand("audit", "Judge an implementation by every property that applies to its spec");
-  command->add_option("subject", arguments->subject, "builtin, python:FILE.py, exec:COMMAND or file:TABLE.npy")->required();
-  command->add_option("--spec", arguments->spec, "What is claimed: a file, inline JSON or a preset's name; builtin without it: every encoding");
+  command->add_option("subject", arguments->subject, "builtin, python:FILE.py, exec:COMMAND or file:TABLE.npy")
+      ->required();
+  command->add_option("--spec", arguments->spec,
+                      "What is claimed: a file, inline JSON or a preset's name; builtin without it: every encoding");
   command->add_option("--hf-config", arguments->hf_config, "A Hugging Face config.json as the spec");
-  command->add_option_function<std::string>("--profile", [arguments](const std::string& name) { arguments->profile = read_profile(name); }, "quick, standard or exhaustive")
+  command
+      ->add_option_function<std::string>(
+          "--profile", [arguments](const std::string& name) { arguments->profile = read_profile(name); },
+          "quick, standard or exhaustive")
       ->default_str("standard");
   add_word(*command, "--seed", arguments->seed, "Seed of everything random")
       ->default_str(fmt::format("{}", arguments->seed));
@@ -323,11 +349,17 @@ Run add_audit(CLI::App& app) {
               "Properties judged at once; the report does not depend on it");
   add_seconds(*command, "--timeout", arguments->timeout, "Seconds a subject may take for one answer")
       ->default_str(fmt::format("{}", arguments->timeout));
-  command->add_option("--report", arguments->report, "Directory for report.json, report.html, report.sarif, junit.xml and report.md, and for events.jsonl, which tells how far the audit is");
-  command->add_option("--resume", arguments->resume, "Go on in the directory that --report of the same audit had: judge what its events.jsonl has not");
+  command->add_option("--report", arguments->report,
+                      "Directory for report.json, report.html, report.sarif, junit.xml and report.md, and for "
+                      "events.jsonl, which tells how far the audit is");
+  command->add_option(
+      "--resume", arguments->resume,
+      "Go on in the directory that --report of the same audit had: judge what its events.jsonl has not");
   command->add_option("--replay", arguments->replay, "Judge the one case of this token");
-  command->add_option("--baseline", arguments->baseline, "A report.json whose violations are known: exit 1 only for what is worse");
-  command->add_option("--shard", arguments->shard, "I/N: judge the I-th of N parts of the properties; sextant report merge puts them together");
+  command->add_option("--baseline", arguments->baseline,
+                      "A report.json whose violations are known: exit 1 only for what is worse");
+  command->add_option("--shard", arguments->shard,
+                      "I/N: judge the I-th of N parts of the properties; sextant report merge puts them together");
   command->add_flag("--strict", arguments->strict, "Let violated advice fail the audit");
   command->add_option("--python", arguments->python, "Interpreter for python: subjects");
   return [arguments, max_position] { return run_audit(*arguments, max_position->count() > 0); };

@@ -15,7 +15,8 @@ namespace {
 
 // None of the properties that were asked for is stated for the encoding.
 bool is_idle(const Report& report) {
-  return std::ranges::all_of(report.results, [](const PropertyResult& result) { return result.verdict == Verdict::not_applicable; });
+  return std::ranges::all_of(report.results,
+                             [](const PropertyResult& result) { return result.verdict == Verdict::not_applicable; });
 }
 
 int gravity(int status) {
@@ -32,7 +33,8 @@ int audit_encodings(const std::function<Report(const std::string& encoding, cons
   for (const EncodingExample& example : encoding_examples()) {
     const Report report = audit_one(std::string(example.encoding), std::string(example.spec));
     const bool idle = is_idle(report);
-    fmt::print("{:<14} {} ({}, {:.1f} s)\n", example.encoding, idle ? "nothing applicable" : headline(report), report.spec_text, report.seconds);
+    fmt::print("{:<14} {} ({}, {:.1f} s)\n", example.encoding, idle ? "nothing applicable" : headline(report),
+               report.spec_text, report.seconds);
     if (!idle) {
       ++judged;
       if (gravity(report.exit_status) > gravity(worst)) worst = report.exit_status;

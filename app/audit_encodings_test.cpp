@@ -44,13 +44,16 @@ Outcome audited(const std::map<std::string, Report>& reports) {
 TEST(AuditEncodings, EveryEncodingHasALine) {
   const Outcome outcome = audited({});
   EXPECT_EQ(outcome.status, 0);
-  for (const EncodingExample& example : encoding_examples()) EXPECT_NE(outcome.text.find(std::string(example.encoding) + " "), std::string::npos);
+  for (const EncodingExample& example : encoding_examples())
+    EXPECT_NE(outcome.text.find(std::string(example.encoding) + " "), std::string::npos);
   EXPECT_NE(outcome.text.find("11 of 11 encodings hold"), std::string::npos) << outcome.text;
   EXPECT_EQ(outcome.text.find("profile"), std::string::npos) << "a report in full without a failure";
 }
 
 TEST(AuditEncodings, TheWorstStatusIsThatOfAllAndFailuresAreShownInFull) {
-  const Outcome violated = audited({{"xpos", with(Verdict::violated, 1)}, {"alibi", with(Verdict::crashed, 3)}, {"rope", with(Verdict::undecided, 4)}});
+  const Outcome violated = audited({{"xpos", with(Verdict::violated, 1)},
+                                    {"alibi", with(Verdict::crashed, 3)},
+                                    {"rope", with(Verdict::undecided, 4)}});
   EXPECT_EQ(violated.status, 1);
   EXPECT_NE(violated.text.find("VIOLATED"), std::string::npos) << violated.text;
   EXPECT_NE(violated.text.find("8 of 11 encodings hold"), std::string::npos) << violated.text;
@@ -64,7 +67,8 @@ TEST(AuditEncodings, AnEncodingThatNothingAppliesToCountsOnlyIfNothingAppliesToA
   EXPECT_EQ(one.status, 0);
   EXPECT_NE(one.text.find("10 of 10 encodings hold"), std::string::npos) << one.text;
   std::map<std::string, Report> all;
-  for (const EncodingExample& example : encoding_examples()) all[std::string(example.encoding)] = with(Verdict::not_applicable, 4);
+  for (const EncodingExample& example : encoding_examples())
+    all[std::string(example.encoding)] = with(Verdict::not_applicable, 4);
   EXPECT_EQ(audited(all).status, 4);
 }
 

@@ -1,4 +1,5 @@
-// Over 400 lines, since every test here shares one fixture, which runs the command in a directory of its own and waits for it.
+// Over 400 lines, since every test here shares one fixture, which runs the command in a directory of its own and waits
+// for it.
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -41,7 +42,8 @@ std::string read_all(const std::filesystem::path& path) {
 class Command : public testing::Test {
  protected:
   void SetUp() override {
-    directory_ = std::filesystem::path(testing::TempDir()) / ("command_" + std::string(testing::UnitTest::GetInstance()->current_test_info()->name()));
+    directory_ = std::filesystem::path(testing::TempDir()) /
+                 ("command_" + std::string(testing::UnitTest::GetInstance()->current_test_info()->name()));
     std::filesystem::remove_all(directory_);
     std::filesystem::create_directories(directory_);
   }
@@ -49,9 +51,11 @@ class Command : public testing::Test {
 
   // Runs `sextant ARGUMENTS` through a shell, in the test's directory.
   Finished sextant(const std::string& arguments) const {
-    const std::string line = "cd '" + directory_.string() + "' && '" + SEXTANT_COMMAND + "' " + arguments + " >out 2>err </dev/null";
+    const std::string line =
+        "cd '" + directory_.string() + "' && '" + SEXTANT_COMMAND + "' " + arguments + " >out 2>err </dev/null";
     const int status = std::system(line.c_str());
-    return {WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status), read_all(directory_ / "out"), read_all(directory_ / "err")};
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status), read_all(directory_ / "out"),
+            read_all(directory_ / "err")};
   }
 
   void write(const std::string& name, const std::string& text) const { std::ofstream(directory_ / name) << text; }
@@ -90,7 +94,8 @@ TEST_F(Command, AGoodSubjectExitsZeroAndLeavesItsReports) {
   ASSERT_TRUE(junit.load_file((directory_ / "reports" / "junit.xml").c_str()));
   EXPECT_EQ(junit.child("testsuites").child("testsuite").attribute("tests").as_ullong(), json["properties"].size());
   EXPECT_EQ(junit.child("testsuites").child("testsuite").attribute("skipped").as_int(),
-            std::ranges::count_if(json["properties"], [](const auto& property) { return property["verdict"] == "not_applicable"; }));
+            std::ranges::count_if(json["properties"],
+                                  [](const auto& property) { return property["verdict"] == "not_applicable"; }));
   EXPECT_NE(read_all(directory_ / "reports" / "report.md").find("| `accuracy` | holds |"), std::string::npos);
 }
 
@@ -103,7 +108,8 @@ def encode(p, spec):
   const Finished finished = sextant(std::string("audit python:broken.py") + spec);
   EXPECT_EQ(finished.status, 1) << finished.error;
   EXPECT_NE(finished.output.find("--replay accuracy:position=301,rows=1"), std::string::npos) << finished.output;
-  const Finished replayed = sextant(std::string("audit python:broken.py") + spec + "--replay accuracy:position=301,rows=1");
+  const Finished replayed =
+      sextant(std::string("audit python:broken.py") + spec + "--replay accuracy:position=301,rows=1");
   EXPECT_EQ(replayed.status, 1);
   EXPECT_NE(replayed.output.find("1 case,"), std::string::npos) << replayed.output;
   EXPECT_EQ(sextant(std::string("audit python:broken.py") + spec + "--replay accuracy:position=300,rows=1").status, 0);
@@ -174,17 +180,21 @@ TEST_F(Command, EveryEncodingOfOursHolds) {
   EXPECT_EQ(finished.status, 0) << finished.output << finished.error;
   EXPECT_EQ(finished.error, "");
   const auto encodings = nlohmann::json::parse(sextant("list encodings --json").output);
-  EXPECT_EQ(std::count(finished.output.begin(), finished.output.end(), '\n'), std::ssize(encodings) + 3) << finished.output;
+  EXPECT_EQ(std::count(finished.output.begin(), finished.output.end(), '\n'), std::ssize(encodings) + 3)
+      << finished.output;
   for (const auto& encoding : encodings) {
     const std::string name = encoding["encoding"];
     EXPECT_NE(("\n" + finished.output).find("\n" + name + " "), std::string::npos) << finished.output;
     const auto json = nlohmann::json::parse(read_all(directory_ / "reports" / name / "report.json"));
     EXPECT_EQ(json["exit_status"], 0) << name;
     EXPECT_EQ(json["spec"], encoding["example"]);
-    EXPECT_TRUE(std::ranges::any_of(json["properties"], [](const auto& property) { return property["id"] == "accuracy" && property["verdict"] == "holds"; })) << name;
+    EXPECT_TRUE(std::ranges::any_of(json["properties"], [](const auto& property) {
+      return property["id"] == "accuracy" && property["verdict"] == "holds";
+    })) << name;
     EXPECT_TRUE(std::filesystem::exists(directory_ / "reports" / name / "report.html"));
     write("spec.json", encoding["example"].dump());
-    if (name != "sinusoidal" && name != "rope") expect_one_line(sextant("audit file:table.npy --spec spec.json"), "sinusoidal, not " + name);
+    if (name != "sinusoidal" && name != "rope")
+      expect_one_line(sextant("audit file:table.npy --spec spec.json"), "sinusoidal, not " + name);
   }
 }
 
@@ -215,7 +225,8 @@ TEST_F(Command, ReportsAreComparedAndRendered) {
   write("none.json", "{}");
   expect_one_line(sextant("report compare none.json good/report.json"), "none.json: format: missing");
   expect_one_line(sextant("report render absent.json"), "absent.json: cannot be read");
-  ASSERT_EQ(sextant(R"(audit builtin --profile quick --report other --spec '{"encoding":"sinusoidal","dim":18}')").status, 0);
+  ASSERT_EQ(
+      sextant(R"(audit builtin --profile quick --report other --spec '{"encoding":"sinusoidal","dim":18}')").status, 0);
   expect_one_line(sextant("report compare other/report.json good/report.json"), "other specs");
   expect_one_line(sextant("audit builtin --baseline none.json" + claim), "none.json: format: missing");
 }
@@ -257,7 +268,8 @@ def encode(p, spec):
     return _encode(p, spec) * np.float32(1.5)
 )");
   const std::string claim = R"('{"encoding":"sinusoidal","dim":16}')";
-  const std::string subject = "audit python:waiting.py --threads 1 --profile quick --only bounds --only empty_input --spec " + claim;
+  const std::string subject =
+      "audit python:waiting.py --threads 1 --profile quick --only bounds --only empty_input --spec " + claim;
   const auto without_times = [&](const std::string& directory) {
     auto json = nlohmann::ordered_json::parse(read_all(directory_ / directory / "report.json"));
     json["seconds"] = 0;
@@ -272,11 +284,15 @@ def encode(p, spec):
   const pid_t child = fork();
   ASSERT_GE(child, 0);
   if (child == 0) {
-    if (chdir(directory_.c_str()) != 0 || freopen("out", "w", stdout) == nullptr || freopen("err", "w", stderr) == nullptr) _exit(99);
-    execl("/bin/sh", "sh", "-c", ("exec '" SEXTANT_COMMAND "' " + subject + " --report cut").c_str(), static_cast<char*>(nullptr));
+    if (chdir(directory_.c_str()) != 0 || freopen("out", "w", stdout) == nullptr ||
+        freopen("err", "w", stderr) == nullptr)
+      _exit(99);
+    execl("/bin/sh", "sh", "-c", ("exec '" SEXTANT_COMMAND "' " + subject + " --report cut").c_str(),
+          static_cast<char*>(nullptr));
     _exit(98);
   }
-  for (int i = 0; i < 1500 && read_all(directory_ / "stuck").empty(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  for (int i = 0; i < 1500 && read_all(directory_ / "stuck").empty(); ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
   kill(child, SIGKILL);
   int status = 0;
   waitpid(child, &status, 0);
@@ -288,17 +304,20 @@ def encode(p, spec):
 
   const Finished rendered = sextant("report render cut/events.jsonl --out cut");
   EXPECT_EQ(rendered.status, 1) << rendered.error;  // bounds was judged, and is violated
-  EXPECT_NE(rendered.output.find("partial, 1 of 2 properties judged: 1 property violated, 0 held"), std::string::npos) << rendered.output;
+  EXPECT_NE(rendered.output.find("partial, 1 of 2 properties judged: 1 property violated, 0 held"), std::string::npos)
+      << rendered.output;
   EXPECT_NE(read_all(directory_ / "cut" / "report.html").find("This report is partial."), std::string::npos);
   EXPECT_NE(read_all(directory_ / "cut" / "junit.xml").find("not judged: the run was cut short"), std::string::npos);
 
   // Refused as long as it is another audit; then goes on, whatever was torn off.
-  expect_one_line(sextant(subject + " --resume cut --seed 2"), "--resume cut: its log and this audit are of different seeds: 1 and 2");
+  expect_one_line(sextant(subject + " --resume cut --seed 2"),
+                  "--resume cut: its log and this audit are of different seeds: 1 and 2");
   expect_one_line(sextant(subject + " --resume cut --strict"), "different strictness: lenient and strict");
   expect_one_line(sextant(subject + " --resume cut --shard 1/2"), "different shards: none and 1/2");
   expect_one_line(sextant(subject + " --resume cut --skip bounds"), "different properties (--only, --skip)");
   expect_one_line(sextant(subject + " --resume cut --max-position 99"), "different specs: ");
-  expect_one_line(sextant("audit builtin --profile quick --resume cut --spec " + claim), "different subjects: python:waiting.py and builtin");
+  expect_one_line(sextant("audit builtin --profile quick --resume cut --spec " + claim),
+                  "different subjects: python:waiting.py and builtin");
   EXPECT_EQ(read_all(directory_ / "cut" / "events.jsonl"), log);
   std::ofstream(directory_ / "cut" / "events.jsonl", std::ios::app) << "{\"judged\":{\"id\":\"acc";
   write("go", "");
@@ -346,8 +365,12 @@ TEST_F(Command, HostileLogsExitTwoWithOneLine) {
 }
 
 TEST_F(Command, AMutantIsASubject) {
-  EXPECT_EQ(sextant("audit mutant:sinusoidal-layout-ignored --profile quick --spec '{\"encoding\":\"sinusoidal\",\"dim\":16,\"layout\":\"concatenated\"}'").status, 1);
-  EXPECT_EQ(sextant("audit recipe:float32 --profile quick --spec '{\"encoding\":\"sinusoidal\",\"dim\":16}'").status, 0);
+  EXPECT_EQ(sextant("audit mutant:sinusoidal-layout-ignored --profile quick --spec "
+                    "'{\"encoding\":\"sinusoidal\",\"dim\":16,\"layout\":\"concatenated\"}'")
+                .status,
+            1);
+  EXPECT_EQ(sextant("audit recipe:float32 --profile quick --spec '{\"encoding\":\"sinusoidal\",\"dim\":16}'").status,
+            0);
   expect_one_line(sextant("audit mutant:none" + std::string(spec)), "no such mutant");
   expect_one_line(sextant("audit recipe:none" + std::string(spec)), "no such recipe");
   EXPECT_GE(nlohmann::json::parse(sextant("list mutants --json").output).size(), 60);
@@ -488,7 +511,8 @@ TEST_F(Command, ATableIsCorrectlyRoundedAndSoHoldsAtTheStrictestClass) {
     const Finished finished = sextant("audit file:t.npy --profile quick --spec " + claim);
     EXPECT_EQ(finished.status, 0) << finished.output << finished.error;
   }
-  EXPECT_EQ(sextant("table --spec llama-3.1-8b --positions 131000:131072:3 --dtype bfloat16 --out t.safetensors").status, 0);
+  EXPECT_EQ(
+      sextant("table --spec llama-3.1-8b --positions 131000:131072:3 --dtype bfloat16 --out t.safetensors").status, 0);
   EXPECT_EQ(std::filesystem::file_size(directory_ / "t.safetensors") % 8, 0U);
 }
 
@@ -517,10 +541,9 @@ TEST_F(Command, ATableOfAGridHoldsTheOneDimensionalCodesOfItsCells) {
 
 // The call has the positions of the file and no others: its length is the last one's, whatever B would leave room for.
 TEST_F(Command, ATableWithAStepIsOneCallOfItsPositions) {
-  for (
-      const std::string scaling :
-      {R"({"rope_type":"dynamic","factor":4,"original_max_position_embeddings":64})",
-       R"({"rope_type":"longrope","original_max_position_embeddings":996,"factor":32,"short_factor":[1,1.1,1.3,2],"long_factor":[1.2,4,18,30]})"}) {
+  for (const std::string scaling : {R"({"rope_type":"dynamic","factor":4,"original_max_position_embeddings":64})",
+                                    R"({"rope_type":"longrope","original_max_position_embeddings":996,"factor":32,)"
+                                    R"("short_factor":[1,1.1,1.3,2],"long_factor":[1.2,4,18,30]})"}) {
     const std::string claim = R"({"encoding":"rope","head_dim":8,"rope_scaling":)" + scaling + "}";
     ASSERT_EQ(sextant("table --spec '" + claim + "' --positions 7:1000:7 --dtype float64 --out t.safetensors").status,
               0);  // 7 ... 994
@@ -571,17 +594,22 @@ TEST_F(Command, TheReportDependsOnTheSeedOnly) {
   EXPECT_NE(report("--seed 1"), report("--seed 2"));
 }
 
-// Shrinking, the search for the worst case, caches that colour later answers, and crashes: all of it happens on any thread.
+// Shrinking, the search for the worst case, caches that colour later answers, and crashes: all of it happens on any
+// thread.
 TEST_F(Command, ABrokenSubjectHasTheSameReportOnOneThreadAndOnTwo) {
   write("broken.py",
-        "import os\nimport numpy as np\nlongest = 0\ndef encode(positions, spec):\n    global longest\n    longest = max(longest, len(positions))\n"
+        "import os\nimport numpy as np\nlongest = 0\ndef encode(positions, spec):\n    global longest\n    longest = "
+        "max(longest, len(positions))\n"
         "    if len(positions) == 4:\n        os._exit(9)\n"
         "    d = spec['dim']\n    p = np.asarray(positions, np.float16).astype(np.float32)[:, None]\n"
-        "    angle = p * spec['base'] ** (-np.arange(0, d, 2) / d) * (1 + (longest > 40))\n    table = np.zeros((len(positions), d), np.float32)\n"
+        "    angle = p * spec['base'] ** (-np.arange(0, d, 2) / d) * (1 + (longest > 40))\n    table = "
+        "np.zeros((len(positions), d), np.float32)\n"
         "    table[:, 0::2] = np.sin(angle)\n    table[:, 1::2] = np.cos(angle)\n    return table\n");
-  for (const std::string& subject : {std::string("python:broken.py"), std::string("mutant:sinusoidal-summed-positions")}) {
+  for (const std::string& subject :
+       {std::string("python:broken.py"), std::string("mutant:sinusoidal-summed-positions")}) {
     const auto report = [&](const char* threads) {
-      const Finished finished = sextant("audit " + subject + " --spec " + R"('{"encoding":"sinusoidal","dim":16}')" + " --profile quick --report r --threads " + threads);
+      const Finished finished = sextant("audit " + subject + " --spec " + R"('{"encoding":"sinusoidal","dim":16}')" +
+                                        " --profile quick --report r --threads " + threads);
       EXPECT_EQ(finished.status, 1) << finished.error;
       auto json = nlohmann::json::parse(read_all(directory_ / "r" / "report.json"));
       json.erase("seconds");
@@ -597,11 +625,15 @@ TEST_F(Command, AnInterruptEndsTheWorkersToo) {
   const pid_t child = fork();
   ASSERT_GE(child, 0);
   if (child == 0) {
-    if (chdir(directory_.c_str()) != 0 || freopen("out", "w", stdout) == nullptr || freopen("err", "w", stderr) == nullptr) _exit(99);
-    execl(SEXTANT_COMMAND, "sextant", "audit", "python:slow.py", "--spec", "transformer-512", "--only", "accuracy", static_cast<char*>(nullptr));
+    if (chdir(directory_.c_str()) != 0 || freopen("out", "w", stdout) == nullptr ||
+        freopen("err", "w", stderr) == nullptr)
+      _exit(99);
+    execl(SEXTANT_COMMAND, "sextant", "audit", "python:slow.py", "--spec", "transformer-512", "--only", "accuracy",
+          static_cast<char*>(nullptr));
     _exit(98);
   }
-  for (int i = 0; i < 500 && read_all(directory_ / "pid").empty(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  for (int i = 0; i < 500 && read_all(directory_ / "pid").empty(); ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
   const std::string worker = read_all(directory_ / "pid");
   ASSERT_FALSE(worker.empty());
   kill(child, SIGINT);

@@ -29,7 +29,8 @@ Run add_explain(CLI::App& app) {
   command->add_option("property", *id, "Its id (see sextant list properties)")->required();
   return [id] {
     const Property* property = property_named(*id);
-    if (property == nullptr) throw UsageError(fmt::format("explain {}: no such property (see sextant list properties)", *id));
+    if (property == nullptr)
+      throw UsageError(fmt::format("explain {}: no such property (see sextant list properties)", *id));
     const Explanation& text = property->explanation;
     fmt::print("{} ({}): {}\n\n", property->id, name_of(property->level), text.title);
     fmt::print("statement\n{}\nsource\n{}\n", paragraph(text.statement), paragraph(text.source));

@@ -2,8 +2,8 @@
 #include <fmt/ranges.h>
 
 #include <memory>
-#include <optional>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "app/command.hpp"
 #include "app/encodings.hpp"
@@ -25,7 +25,9 @@ struct Row {
 std::vector<Row> property_rows() {
   std::vector<Row> rows;
   for (const Property& property : catalogue()) {
-    rows.push_back({property.id, fmt::format("{}: {} ({})", name_of(property.level), property.explanation.title, property.explanation.applies_to),
+    rows.push_back({property.id,
+                    fmt::format("{}: {} ({})", name_of(property.level), property.explanation.title,
+                                property.explanation.applies_to),
                     {{"id", property.id},
                      {"level", name_of(property.level)},
                      {"title", property.explanation.title},
@@ -38,8 +40,11 @@ std::vector<Row> property_rows() {
 std::vector<Row> spec_rows() {
   std::vector<Row> rows;
   for (const Preset& preset : presets()) {
-    rows.push_back({std::string(preset.name), std::string(preset.origin),
-                    {{"name", preset.name}, {"origin", preset.origin}, {"spec", nlohmann::ordered_json::parse(to_json(parse_spec(preset.json)))}}});
+    rows.push_back({std::string(preset.name),
+                    std::string(preset.origin),
+                    {{"name", preset.name},
+                     {"origin", preset.origin},
+                     {"spec", nlohmann::ordered_json::parse(to_json(parse_spec(preset.json)))}}});
   }
   return rows;
 }
@@ -60,17 +65,21 @@ std::vector<Row> target_rows() {
   std::vector<Row> rows;
   const std::string_view used = target_in_use();
   for (const std::string_view name : supported_targets()) {
-    rows.push_back({std::string(name), name == used ? "in use" : "supported; SEXTANT_FORCE_TARGET picks it", {{"name", name}, {"in_use", name == used}}});
+    rows.push_back({std::string(name),
+                    name == used ? "in use" : "supported; SEXTANT_FORCE_TARGET picks it",
+                    {{"name", name}, {"in_use", name == used}}});
   }
   return rows;
 }
 
-// Wrong implementations that the catalogue refuses, and odd but right ones that it accepts, each with the spec to audit it under.
+// Wrong implementations that the catalogue refuses, and odd but right ones that it accepts, each with the spec to audit
+// it under.
 std::vector<Row> mutant_rows() {
   std::vector<Row> rows;
   for (const mutants::Mutant& mutant : mutants::registry()) {
     const bool control = mutant.kind == mutants::Kind::control;
-    rows.push_back({mutant.name, fmt::format("{}{}, under {}", control ? "right: " : "", mutant.mechanism, mutant.spec),
+    rows.push_back({mutant.name,
+                    fmt::format("{}{}, under {}", control ? "right: " : "", mutant.mechanism, mutant.spec),
                     {{"name", mutant.name},
                      {"kind", control ? "control" : "defect"},
                      {"mechanism", mutant.mechanism},
@@ -83,7 +92,8 @@ std::vector<Row> mutant_rows() {
 std::vector<Row> recipe_rows() {
   std::vector<Row> rows;
   for (const reference::Recipe& recipe : reference::recipes()) {
-    rows.push_back({std::string(recipe.name), std::string(recipe.source), {{"name", recipe.name}, {"source", recipe.source}}});
+    rows.push_back(
+        {std::string(recipe.name), std::string(recipe.source), {{"name", recipe.name}, {"source", recipe.source}}});
   }
   return rows;
 }
@@ -98,9 +108,13 @@ std::optional<std::string> theory_of(const Property& property, const Spec& spec)
 int print_matrix(bool as_json) {
   std::vector<std::pair<std::string, Spec>> specs;
   for (const Row& row : encoding_rows()) specs.emplace_back(row.name, parse_spec(row.json["example"].dump()));
-  for (const auto& [name, json] : {std::pair{"integer, normalised", R"({"encoding":"integer","normalize":true})"}, {"alibi, key index", R"({"encoding":"alibi","num_heads":8,"form":"key_index"})"},
-                                   {"rope, partial", R"({"encoding":"rope","head_dim":128,"rotary_dim":64})"}, {"attention, causal", R"({"encoding":"attention","num_heads":8,"head_dim":64,"causal":true})"},
-                                   {"attention with rope", R"({"encoding":"attention","num_heads":8,"head_dim":64,"position":{"encoding":"rope","head_dim":64}})"}}) {
+  for (const auto& [name, json] :
+       {std::pair{"integer, normalised", R"({"encoding":"integer","normalize":true})"},
+        {"alibi, key index", R"({"encoding":"alibi","num_heads":8,"form":"key_index"})"},
+        {"rope, partial", R"({"encoding":"rope","head_dim":128,"rotary_dim":64})"},
+        {"attention, causal", R"({"encoding":"attention","num_heads":8,"head_dim":64,"causal":true})"},
+        {"attention with rope",
+         R"({"encoding":"attention","num_heads":8,"head_dim":64,"position":{"encoding":"rope","head_dim":64}})"}}) {
     specs.emplace_back(name, parse_spec(json));
   }
   if (as_json) {
@@ -147,9 +161,11 @@ Run add_list(CLI::App& app) {
     bool matrix = false;
   };
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = app.add_subcommand("list", "List properties, specs (presets), encodings, targets (instruction sets), mutants or recipes");
+  CLI::App* command = app.add_subcommand(
+      "list", "List properties, specs (presets), encodings, targets (instruction sets), mutants or recipes");
   command->add_option("what", arguments->what, "properties, specs, encodings, targets, mutants or recipes")->required();
-  command->add_flag("--matrix", arguments->matrix, "For properties: what mathematics says of each encoding, as a table");
+  command->add_flag("--matrix", arguments->matrix,
+                    "For properties: what mathematics says of each encoding, as a table");
   command->add_flag("--json", arguments->json, "As JSON");
   return [arguments] {
     if (arguments->matrix && arguments->what != "properties") throw UsageError("list --matrix: expected properties");
@@ -160,7 +176,8 @@ Run add_list(CLI::App& app) {
     if (arguments->what == "targets") return print(target_rows(), arguments->json);
     if (arguments->what == "mutants") return print(mutant_rows(), arguments->json);
     if (arguments->what == "recipes") return print(recipe_rows(), arguments->json);
-    throw UsageError(fmt::format("list {}: expected properties, specs, encodings, targets, mutants or recipes", arguments->what));
+    throw UsageError(
+        fmt::format("list {}: expected properties, specs, encodings, targets, mutants or recipes", arguments->what));
   };
 }
 

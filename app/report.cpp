@@ -1,10 +1,11 @@
+#include "app/report.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <memory>
 
 #include "app/command.hpp"
-#include "app/report.hpp"
 #include "reports/html.hpp"
 #include "reports/json.hpp"
 #include "reports/merge.hpp"
@@ -20,7 +21,8 @@ constexpr int exit_regression = 1;
 int run_compare(const std::string& old_file, const std::string& new_file, const std::string& tighten) {
   const Report older = read_json_file(old_file);
   const Report newer = read_json_file(new_file);
-  if (const std::string why = why_incomparable(older, newer); !why.empty()) throw UsageError(fmt::format("report compare: {}", why));
+  if (const std::string why = why_incomparable(older, newer); !why.empty())
+    throw UsageError(fmt::format("report compare: {}", why));
   const Comparison comparison = compare(older, newer);
   print_comparison(comparison);
   if (!tighten.empty()) write_text_file(write_json(tightened(older, newer)), tighten);
@@ -55,7 +57,8 @@ int run_render(const std::vector<std::string>& files, const std::string& out) {
   reports.reserve(files.size());
   for (const std::string& file : files) reports.push_back(read_report(file));
   const bool is_directory = out.ends_with('/') || std::filesystem::is_directory(out);
-  if (is_directory && reports.size() > 1) throw UsageError(fmt::format("--out {}: a matrix is one page, not a directory", out));
+  if (is_directory && reports.size() > 1)
+    throw UsageError(fmt::format("--out {}: a matrix is one page, not a directory", out));
   if (is_directory) {
     prepare_directory(out);
     write_reports(reports.front(), out);
@@ -93,10 +96,14 @@ Run add_report(CLI::App& app) {
   CLI::App* comparing = command->add_subcommand("compare", "Say what NEW has lost against OLD; exit 1 if anything");
   comparing->add_option("old", arguments->older, "report.json of the state to keep: a baseline")->required();
   comparing->add_option("new", arguments->newer, "report.json of the state to judge")->required();
-  comparing->add_option("--tighten", arguments->tighten, "Write the next baseline here: of each property the better result of the two");
+  comparing->add_option("--tighten", arguments->tighten,
+                        "Write the next baseline here: of each property the better result of the two");
   CLI::App* rendering = command->add_subcommand("render", "Write a page of one report, or a matrix of several");
-  rendering->add_option("reports", arguments->files, "report.json files, or the events.jsonl of an audit that was cut short")->required();
-  rendering->add_option("--out", arguments->out, "The page's file, or of one report a directory for every format")->capture_default_str();
+  rendering
+      ->add_option("reports", arguments->files, "report.json files, or the events.jsonl of an audit that was cut short")
+      ->required();
+  rendering->add_option("--out", arguments->out, "The page's file, or of one report a directory for every format")
+      ->capture_default_str();
   CLI::App* merging = command->add_subcommand("merge", "Put the shards of a run together; exits as the run would");
   merging->add_option("shards", arguments->shards, "report.json of each shard")->required();
   merging->add_option("--out", arguments->directory, "Directory for the whole report")->required();

@@ -19,6 +19,7 @@ std::optional<LoggedRun> logged_run_in(const std::filesystem::path& directory);
 void refuse_other_run(const std::filesystem::path& directory, const Report& logged, const Report& asked);
 
 /// The results of both parts of a run, in the order of `ids`.
-std::vector<PropertyResult> joined(std::vector<PropertyResult> earlier, const std::vector<PropertyResult>& later, const std::vector<std::string>& ids);
+std::vector<PropertyResult> joined(std::vector<PropertyResult> earlier, const std::vector<PropertyResult>& later,
+                                   const std::vector<std::string>& ids);
 
 }  // namespace sextant

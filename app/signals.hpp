@@ -7,8 +7,8 @@
 
 namespace sextant {
 
-/// Turns SIGINT, SIGTERM and SIGHUP into a stop request while in scope, so that workers are ended in order; a second one ends the
-/// program at once. Make it before any other thread, which inherit its signal mask.
+/// Turns SIGINT, SIGTERM and SIGHUP into a stop request while in scope, so that workers are ended in order; a second
+/// one ends the program at once. Make it before any other thread, which inherit its signal mask.
 class SignalsToStop {
  public:
   SignalsToStop();

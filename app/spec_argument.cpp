@@ -15,7 +15,8 @@ namespace {
 
 std::string read_file(const std::string& option, const std::string& path) {
   std::error_code error;
-  if (!std::filesystem::is_regular_file(path, error)) throw UsageError(fmt::format("{} {}: no such file", option, path));
+  if (!std::filesystem::is_regular_file(path, error))
+    throw UsageError(fmt::format("{} {}: no such file", option, path));
   if (std::filesystem::file_size(path, error) > (std::uintmax_t{16} << 20)) {
     throw UsageError(fmt::format("{} {}: larger than 16 MiB", option, path));
   }
@@ -43,7 +44,8 @@ Spec spec_from_argument(const std::string& argument) {
   if (const auto preset = preset_named(argument)) return parse_spec(preset->json);
   std::error_code error;
   if (!std::filesystem::exists(argument, error)) {
-    throw UsageError(fmt::format("--spec {}: neither a file, nor inline JSON, nor a preset (see sextant list specs)", argument));
+    throw UsageError(
+        fmt::format("--spec {}: neither a file, nor inline JSON, nor a preset (see sextant list specs)", argument));
   }
   return parsed_from(argument, [&] { return parse_spec(read_file("--spec", argument)); });
 }

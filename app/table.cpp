@@ -49,7 +49,8 @@ Positions read_positions(const std::string& text) {
     if (at == end || *at != ':') break;
     ++at;
   }
-  if (at != end || text.ends_with(':') || numbers.size() < 2) throw UsageError(fmt::format("--positions {}: expected A:B or A:B:STEP", text));
+  if (at != end || text.ends_with(':') || numbers.size() < 2)
+    throw UsageError(fmt::format("--positions {}: expected A:B or A:B:STEP", text));
   const Positions positions{numbers[0], numbers[1], numbers.size() == 3 ? numbers[2] : 1};
   if (positions.step < 1) throw UsageError(fmt::format("--positions {}: STEP must be at least 1", text));
   if (positions.first < -limit || positions.last > limit + 1 || positions.last <= positions.first) {
@@ -61,7 +62,8 @@ Positions read_positions(const std::string& text) {
 Dtype read_dtype(const std::string& name, Dtype fallback) {
   if (name.empty()) return fallback;
   const auto dtype = dtype_named(name);
-  if (!dtype || *dtype == Dtype::int64) throw UsageError(fmt::format("--dtype {}: expected float64, float32, float16 or bfloat16", name));
+  if (!dtype || *dtype == Dtype::int64)
+    throw UsageError(fmt::format("--dtype {}: expected float64, float32, float16 or bfloat16", name));
   return *dtype;
 }
 
@@ -74,7 +76,8 @@ void each(const Positions& positions, const std::stop_token& stop, Visit visit) 
   }
 }
 
-void write_sinusoidal(const Sinusoidal& encoding, const Positions& positions, Dtype dtype, TableFile& file, const std::stop_token& stop) {
+void write_sinusoidal(const Sinusoidal& encoding, const Positions& positions, Dtype dtype, TableFile& file,
+                      const std::stop_token& stop) {
   reference::SinusoidalReference oracle(encoding);
   const std::int64_t count = pairs(encoding);
   // The table is asked for position + offset, so the exact tier is asked for that angle too, not for the position's.
@@ -97,7 +100,8 @@ void write_sinusoidal(const Sinusoidal& encoding, const Positions& positions, Dt
 }
 
 // The cells of the grid are numbered row by row, from 0.
-void write_sinusoidal_2d(const Sinusoidal2d& encoding, const Positions& cells, Dtype dtype, TableFile& file, const std::stop_token& stop) {
+void write_sinusoidal_2d(const Sinusoidal2d& encoding, const Positions& cells, Dtype dtype, TableFile& file,
+                         const std::stop_token& stop) {
   reference::SinusoidalReference oracle(half_of(encoding));
   reference::RotationTable table(
       oracle.fast(),
@@ -121,7 +125,8 @@ void write_sinusoidal_2d(const Sinusoidal2d& encoding, const Positions& cells, D
   });
 }
 
-void write_rope(const Rope& encoding, const Positions& positions, Dtype dtype, TableFile& file, const std::stop_token& stop) {
+void write_rope(const Rope& encoding, const Positions& positions, Dtype dtype, TableFile& file,
+                const std::stop_token& stop) {
   // A table holds cos and sin of w_i p itself: the direction of the rotation is in how they are applied.
   Rope counterclockwise = encoding;
   counterclockwise.direction = Direction::counterclockwise;
@@ -153,14 +158,15 @@ int run_table(const Arguments& arguments) {
     file.commit();
   } else if (const auto* grid = std::get_if<Sinusoidal2d>(&spec.encoding)) {
     if (positions.first < 0 || (positions.last - 1) / grid->width >= grid->height) {
-      throw UsageError(fmt::format("--positions {}: expected cells of the {} x {} grid, numbered row by row from 0", arguments.positions,
-                                   grid->height, grid->width));
+      throw UsageError(fmt::format("--positions {}: expected cells of the {} x {} grid, numbered row by row from 0",
+                                   arguments.positions, grid->height, grid->width));
     }
     TableFile file(arguments.out, dtype, {{"encoding", positions.count(), grid->dim}});
     write_sinusoidal_2d(*grid, positions, dtype, file, signals.token());
     file.commit();
   } else if (const auto* rope = std::get_if<Rope>(&spec.encoding)) {
-    TableFile file(arguments.out, dtype, {{"cos", positions.count(), pairs(*rope)}, {"sin", positions.count(), pairs(*rope)}});
+    TableFile file(arguments.out, dtype,
+                   {{"cos", positions.count(), pairs(*rope)}, {"sin", positions.count(), pairs(*rope)}});
     write_rope(*rope, positions, dtype, file, signals.token());
     file.commit();
   } else {
@@ -177,8 +183,12 @@ Run add_table(CLI::App& app) {
   CLI::App* command = app.add_subcommand("table", "Write the correctly rounded values of an encoding");
   command->add_option("--spec", arguments->spec, "A file, inline JSON or a preset's name");
   command->add_option("--hf-config", arguments->hf_config, "A Hugging Face config.json as the spec");
-  command->add_option("--positions", arguments->positions, "A:B[:STEP], B excluded; of sinusoidal_2d the cells, row by row")->required();
-  command->add_option("--dtype", arguments->dtype, "float64, float32, float16 or bfloat16; that of the spec unless given");
+  command
+      ->add_option("--positions", arguments->positions,
+                   "A:B[:STEP], B excluded; of sinusoidal_2d the cells, row by row")
+      ->required();
+  command->add_option("--dtype", arguments->dtype,
+                      "float64, float32, float16 or bfloat16; that of the spec unless given");
   command->add_option("--out", arguments->out, "FILE.npy (sinusoidal) or FILE.safetensors")->required();
   return [arguments] { return run_table(*arguments); };
 }

@@ -27,9 +27,7 @@ std::optional<Mismatch> mismatch_of(const Case& example, const std::vector<Bits>
   return checker.mismatch();
 }
 
-Bits element(Dtype dtype, double value) {
-  return rounded(element_format(dtype), Real(64, value).get());
-}
+Bits element(Dtype dtype, double value) { return rounded(element_format(dtype), Real(64, value).get()); }
 
 TEST(Element, IsReadAndWrittenInEveryFormat) {
   const ElementFormat half = element_format(Dtype::float16);

@@ -41,9 +41,7 @@ std::string contents_of(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-CLI::IsMember one_of(const std::set<std::string>& names) {
-  return CLI::IsMember(names);
-}
+CLI::IsMember one_of(const std::set<std::string>& names) { return CLI::IsMember(names); }
 
 // What an option of 64 bits takes: CLI11 would take -1 and what is too large for the greatest number.
 CLI::Validator word() {

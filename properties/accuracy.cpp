@@ -38,7 +38,8 @@ Check sinusoidal_check(const Spec& spec) {
   const ErrorBudget budget(spec.accuracy, spec.dtype, oracle.frequencies(), pairs(encoding));
   const reference::FastRotations fast = oracle.fast();
   std::vector<double> frequencies;
-  for (std::int64_t pair = 0; pair < pairs(encoding); ++pair) frequencies.push_back(oracle.shift(1, pair, reference::first_precision).angle.upper());
+  for (std::int64_t pair = 0; pair < pairs(encoding); ++pair)
+    frequencies.push_back(oracle.shift(1, pair, reference::first_precision).angle.upper());
   return [=, judge = ValueJudge(budget), fast_row = fast.make_row()](Session& session, const Case& values) mutable {
     std::vector<std::int64_t> positions = gen::consecutive(values[0], values[1]);
     if (values[1] % 2 == 1) std::ranges::rotate(positions, positions.end() - 1);
@@ -65,7 +66,8 @@ Check sinusoidal_check(const Spec& spec) {
           const DoubleDoubleWithin& truth = is_sine ? sine : cosine;
           const double derivative = is_sine ? cosine.high : sine.high;
           const double angle = frequencies[i] * static_cast<double>(place);
-          const QuickTarget quick{truth, budget.element_bound(magnitude(truth), derivative, encoding.scale, angle, pair)};
+          const QuickTarget quick{truth,
+                                  budget.element_bound(magnitude(truth), derivative, encoding.scale, angle, pair)};
           judge.judge(judgement, table.at(static_cast<std::int64_t>(row) * encoding.dim + channel), quick, at,
                       [&] { return fmt::format("position {}, channel {}", positions[row], channel); });
         }
@@ -83,10 +85,11 @@ void judge_passthrough(Judgement& judgement, const std::vector<Passthrough>& cha
     const double given = x.at(start + channel.input);
     const double got = y.at(start + channel.output);
     const bool same = got == given;
-    const Deviation deviation = same ? Deviation{} : Deviation{not_finite().of_bound, std::fabs(got - given), ulp_error(x.dtype, got, given)};
+    const Deviation deviation =
+        same ? Deviation{} : Deviation{not_finite().of_bound, std::fabs(got - given), ulp_error(x.dtype, got, given)};
     judgement.add(same ? Certainty::yes : Certainty::no, deviation, [&] {
-      return fmt::format("channel {} is not rotated: got {}, expected {}", channel.output,
-                         value_text(x.dtype, got), value_text(x.dtype, given));
+      return fmt::format("channel {} is not rotated: got {}, expected {}", channel.output, value_text(x.dtype, got),
+                         value_text(x.dtype, given));
     });
   }
 }
@@ -106,16 +109,19 @@ struct FastRope {
   std::vector<double> frequencies;
 };
 
-// x of every magnitude, where the claim still holds on hardware that flushes subnormal products to zero: zeros, and sizes from 2^10 above the normal numbers'
-// last place to an eighth of the largest value, where no rotation overflows and a square does.
+// x of every magnitude, where the claim still holds on hardware that flushes subnormal products to zero: zeros, and
+// sizes from 2^10 above the normal numbers' last place to an eighth of the largest value, where no rotation overflows
+// and a square does.
 Tensor of_every_magnitude(Dtype dtype, std::vector<std::int64_t> shape, std::int64_t fill) {
-  constexpr std::array classes{gen::FloatClass::zero, gen::FloatClass::huge, gen::FloatClass::normal, gen::FloatClass::beside_power_of_two};
+  constexpr std::array classes{gen::FloatClass::zero, gen::FloatClass::huge, gen::FloatClass::normal,
+                               gen::FloatClass::beside_power_of_two};
   const Format format = format_of(dtype);
   const double least = std::ldexp(1.0, std::min(format.min_exponent + format.precision + 10, format.max_exponent - 6));
   Tensor x = Tensor::zeros(dtype, std::move(shape));
   for (std::int64_t i = 0; i < x.elements(); ++i) {
     const std::uint64_t word = gen::word(fill, i);
-    const double value = gen::from_bits(dtype, gen::float_in(dtype, classes[word % classes.size()], gen::word(fill + 1, i)));
+    const double value =
+        gen::from_bits(dtype, gen::float_in(dtype, classes[word % classes.size()], gen::word(fill + 1, i)));
     x.set(i, value == 0 ? value : std::copysign(std::clamp(std::fabs(value), least, largest_finite(dtype) / 8), value));
   }
   return x;
@@ -134,8 +140,11 @@ Check rope_check(const Spec& spec) {
   FastRope first_fast(oracle, 0);
   return [=, judge = ValueJudge(budget), fast = std::move(first_fast)](Session& session, const Case& values) mutable {
     const gen::Extents extents{.batch = values[2], .tokens = values[1], .heads = values[3]};
-    const Tensor x = values[4] < every_magnitude ? gen::vectors(encoding, spec.dtype, extents, values[4])
-                                                 : of_every_magnitude(spec.dtype, {extents.batch, extents.tokens, extents.heads, encoding.head_dim}, values[4]);
+    const Tensor x =
+        values[4] < every_magnitude
+            ? gen::vectors(encoding, spec.dtype, extents, values[4])
+            : of_every_magnitude(spec.dtype, {extents.batch, extents.tokens, extents.heads, encoding.head_dim},
+                                 values[4]);
     const std::vector<std::int64_t> positions = gen::positions(gen::range_of(spec), values[0], extents);
     const std::int64_t length = reference::sequence_length(positions);
     if (length_limit(encoding.rope_scaling) && fast.length != length) fast = FastRope(oracle, length);
@@ -157,7 +166,8 @@ Check rope_check(const Spec& spec) {
           const double x1 = x.at(start + from.second);
           const auto given0 = DoubleDoubleWithin::exactly(x0);
           const auto given1 = DoubleDoubleWithin::exactly(x1);
-          const reference::Bounds bound = budget.component_bound(std::fabs(factor.high) * std::hypot(x0, x1), angle, pair);
+          const reference::Bounds bound =
+              budget.component_bound(std::fabs(factor.high) * std::hypot(x0, x1), angle, pair);
           for (const std::int64_t channel : {to.first, to.second}) {
             const auto at = [&](Precision precision) -> Target {
               const reference::Rotation& rotation = oracle.rotation(positions[token], pair, length, precision);
@@ -165,9 +175,11 @@ Check rope_check(const Spec& spec) {
               const reference::RealPair given{Enclosure(x0, precision), Enclosure(x1, precision)};
               const reference::RealPair turned = reference::RopeReference::rotate(rotation, given);
               const Enclosure norm = exact_factor * hypot(given.first, given.second);
-              return {exact_factor * (channel == to.first ? turned.first : turned.second), budget.component_bound(norm, rotation.angle, pair)};
+              return {exact_factor * (channel == to.first ? turned.first : turned.second),
+                      budget.component_bound(norm, rotation.angle, pair)};
             };
-            const DoubleDoubleWithin truth = channel == to.first ? given0 * cosine - given1 * sine : given0 * sine + given1 * cosine;
+            const DoubleDoubleWithin truth =
+                channel == to.first ? given0 * cosine - given1 * sine : given0 * sine + given1 * cosine;
             judge.judge(judgement, y.at(start + channel), {truth, bound}, at, [&] {
               return fmt::format("position {}, batch row {}, head {}, channel {}", positions[token],
                                  static_cast<std::int64_t>(token) / extents.tokens, head, channel);
@@ -202,9 +214,7 @@ struct Choose {
   Check operator()(const auto&) const { return code_accuracy(spec); }
 };
 
-Check check_of(const Spec& spec) {
-  return std::visit(Choose{spec}, spec.encoding);
-}
+Check check_of(const Spec& spec) { return std::visit(Choose{spec}, spec.encoding); }
 
 bool admits(const Spec& spec, const Case& values) {
   const gen::PositionRange range = gen::range_of(spec);
@@ -217,15 +227,16 @@ rc::Gen<Case> cases(const Spec& spec) {
   const gen::PositionRange range = gen::range_of(spec);
   const auto rows = gen::one_of({1, 2, 3, 4, 7});
   if (!is_rope(spec)) {
-    return rc::gen::map(rc::gen::pair(gen::position(range), rows), [last = range.last](const std::pair<std::int64_t, std::int64_t>& drawn) {
-      return Case{drawn.first, std::min(drawn.second, last - drawn.first)};
-    });
+    return rc::gen::map(rc::gen::pair(gen::position(range), rows),
+                        [last = range.last](const std::pair<std::int64_t, std::int64_t>& drawn) {
+                          return Case{drawn.first, std::min(drawn.second, last - drawn.first)};
+                        });
   }
   // Extents that mostly differ from each other: equal ones hide swapped axes.
-  const auto parts = rc::gen::tuple(gen::position(range), rows, gen::one_of({1, 2, 3}), gen::one_of({1, 2, 5}), gen::count(0, 1000));
-  return rc::gen::map(parts, [](const auto& drawn) {
-    return std::apply([](auto... value) { return Case{value...}; }, drawn);
-  });
+  const auto parts =
+      rc::gen::tuple(gen::position(range), rows, gen::one_of({1, 2, 3}), gen::one_of({1, 2, 5}), gen::count(0, 1000));
+  return rc::gen::map(
+      parts, [](const auto& drawn) { return std::apply([](auto... value) { return Case{value...}; }, drawn); });
 }
 
 // Calls of 64 tokens that together are the claim, where those are not too many: 16384, for a million positions.
@@ -248,25 +259,36 @@ Property accuracy_property() {
   property.explanation = {
       "every value is as near to the true one as its accuracy class claims",
       "sinusoidal: |PE(p, c) - scale*sin|cos(w_i (p + offset))| <= k ulp + effect of the class's angle error\n"
-      "rope: |y_c - a (R(p w_i) x)_c| <= k ulp(a hypot(x0, x1)) + the same effect, a the attention factor of rope_scaling; "
+      "rope: |y_c - a (R(p w_i) x)_c| <= k ulp(a hypot(x0, x1)) + the same effect, a the attention factor of "
+      "rope_scaling; "
       "channels not rotated keep their values (0 and -0 are the same)\n"
-      "sinusoidal_2d: the same in each half, of the row's and the column's code; rope_nd: by each pair's own axis; xpos: times zeta_i^(p/scale_base)\n"
+      "sinusoidal_2d: the same in each half, of the row's and the column's code; rope_nd: by each pair's own axis; "
+      "xpos: times zeta_i^(p/scale_base)\n"
       "integer, binary, learned, relative_bias: p, its digits, weight[p], weight[bucket(k - q)], exactly\n"
-      "alibi: |b - (-m_h (q - k))| <= k ulp + gamma_c |b|; attention: |out - softmax(q k^T/sqrt(d) + b) v| <= the error of its sums",
-      "Vaswani et al. 2017, sections 3.2.1 and 3.5; Su et al. 2021, section 3.2.2, equation 15; Press et al. 2021, section 3; Raffel et al. 2019, section 2.1; "
+      "alibi: |b - (-m_h (q - k))| <= k ulp + gamma_c |b|; attention: |out - softmax(q k^T/sqrt(d) + b) v| <= the "
+      "error of its sums",
+      "Vaswani et al. 2017, sections 3.2.1 and 3.5; Su et al. 2021, section 3.2.2, equation 15; Press et al. 2021, "
+      "section 3; Raffel et al. 2019, section 2.1; "
       "Sun et al. 2022, section 3.2; lib/spec for each",
       "every encoding; of xpos the pairs that the dtype can hold, and attention with it where it can hold all",
-      "properties/budget.hpp: an angle off by d = |p w_i| c_i u/(1 - c_i u), c_i = 5 + 2 |ln w_i|, u that of the class, "
+      "properties/budget.hpp: an angle off by d = |p w_i| c_i u/(1 - c_i u), c_i = 5 + 2 |ln w_i|, u that of the "
+      "class, "
       "moves the value by at most |derivative| d + d^2/2; evaluation and rounding add k = 4 ULP. correctly-rounded and "
-      "faithful are judged by what the enclosed true value rounds to. Other encodings: accuracy_codes.cpp, accuracy_biases.cpp, accuracy_rotations.cpp and "
+      "faithful are judged by what the enclosed true value rounds to. Other encodings: accuracy_codes.cpp, "
+      "accuracy_biases.cpp, accuracy_rotations.cpp and "
       "accuracy_attention.cpp derive theirs",
-      "another base, frequency list, scaling rule or attention factor, layout, pairing, sign or position; low-precision positions, frequencies or angles; poor "
+      "another base, frequency list, scaling rule or attention factor, layout, pairing, sign or position; "
+      "low-precision positions, frequencies or angles; poor "
       "range reduction; a table in another order; channels rotated that should not be"};
   Property questions;
   use_questions(questions);
-  property.fields = [questions](const Spec& spec) { return is_rope(spec) ? rope_fields : is_sinusoidal(spec) ? sinusoidal_fields : questions.fields(spec); };
+  property.fields = [questions](const Spec& spec) {
+    return is_rope(spec) ? rope_fields : is_sinusoidal(spec) ? sinusoidal_fields : questions.fields(spec);
+  };
   property.not_applicable = accuracy_not_stated;
-  property.admits = [questions](const Spec& spec, const Case& values) { return has_own_cases(spec) ? admits(spec, values) : questions.admits(spec, values); };
+  property.admits = [questions](const Spec& spec, const Case& values) {
+    return has_own_cases(spec) ? admits(spec, values) : questions.admits(spec, values);
+  };
   property.simplest = [questions](const Spec& spec) {
     if (!has_own_cases(spec)) return questions.simplest(spec);
     const std::int64_t p = gen::simplest_position(gen::range_of(spec));
@@ -304,7 +326,8 @@ Property accuracy_property() {
 std::optional<std::string> accuracy_not_stated(const Spec& spec) {
   const auto* attention = std::get_if<Attention>(&spec.encoding);
   const auto* xpos = attention == nullptr || !attention->position ? nullptr : std::get_if<Xpos>(&*attention->position);
-  if (xpos != nullptr && !is_representable(*xpos, spec)) return fmt::format("{} cannot hold xpos's scales up to position {}", name_of(spec.dtype), spec.max_position - 1);
+  if (xpos != nullptr && !is_representable(*xpos, spec))
+    return fmt::format("{} cannot hold xpos's scales up to position {}", name_of(spec.dtype), spec.max_position - 1);
   return std::nullopt;
 }
 

@@ -20,7 +20,8 @@ constexpr std::int64_t judged_rows = 4;  // of a call: the exact tier costs abou
 }  // namespace
 
 Check attention_accuracy(const Spec& spec) {
-  return [spec, encoding = std::get<Attention>(spec.encoding), oracle = AttentionOracle(spec)](Session& session, const Case& values) mutable {
+  return [spec, encoding = std::get<Attention>(spec.encoding), oracle = AttentionOracle(spec)](
+             Session& session, const Case& values) mutable {
     const Question question = question_of(values);
     const AttentionCase request = attention_case(spec, question);
     const Tensor out = attend(session, spec, request);
@@ -34,7 +35,9 @@ Check attention_accuracy(const Spec& spec) {
       const AttentionOracle::Row expected = oracle.row(request, batch, head, token, reference::first_precision);
       for (std::int64_t c = 0; c < encoding.head_dim; ++c) {
         const double value = out.at(row * encoding.head_dim + c);
-        const auto place = [&] { return fmt::format("batch row {}, head {}, token {}, channel {}", batch, head, token, c); };
+        const auto place = [&] {
+          return fmt::format("batch row {}, head {}, token {}, channel {}", batch, head, token, c);
+        };
         if (!std::isfinite(value)) {
           judgement.add(Certainty::no, not_finite(), [&] { return place() + ": NaN or infinite"; });
           continue;
@@ -43,7 +46,9 @@ Check attention_accuracy(const Spec& spec) {
         const Enclosure error = abs(Enclosure(value, reference::first_precision) - truth);
         const Enclosure bound(expected.bound, reference::first_precision);
         const Deviation deviation = deviation_of(error, bound, ulp(spec.dtype, truth.upper()));
-        judgement.add(reference::at_most(error, bound), deviation, [&] { return fmt::format("{}: {}", place(), comparison_text(spec.dtype, value, truth.upper(), deviation)); });
+        judgement.add(reference::at_most(error, bound), deviation, [&] {
+          return fmt::format("{}: {}", place(), comparison_text(spec.dtype, value, truth.upper(), deviation));
+        });
       }
     }
     return judgement;

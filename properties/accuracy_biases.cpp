@@ -19,7 +19,8 @@ using reference::Certainty;
 using reference::Enclosure;
 using reference::Precision;
 
-// Fewer queries than keys, at the end of them, as when decoding; and keys at growing distances on both sides, where the buckets' borders lie.
+// Fewer queries than keys, at the end of them, as when decoding; and keys at growing distances on both sides, where the
+// buckets' borders lie.
 struct Positions {
   std::vector<std::int64_t> queries;
   std::vector<std::int64_t> keys;
@@ -34,7 +35,8 @@ Positions positions_of(const Spec& spec, const Question& question) {
   const std::size_t count = std::min<std::size_t>(positions.keys.size(), static_cast<std::size_t>(question.batch));
   positions.queries.assign(positions.keys.end() - static_cast<std::ptrdiff_t>(count), positions.keys.end());
   // fill picks the distances: odd ones near, even ones to the claim's ends.
-  for (std::int64_t distance = 1; distance < spec.max_position - spec.min_position && positions.keys.size() < 48; distance += 1 + distance / (4 + question.fill % 5)) {
+  for (std::int64_t distance = 1; distance < spec.max_position - spec.min_position && positions.keys.size() < 48;
+       distance += 1 + distance / (4 + question.fill % 5)) {
     for (const std::int64_t key : {question.position - distance, question.position + distance}) {
       if (inside(key)) positions.keys.push_back(key);
     }
@@ -68,7 +70,9 @@ Check alibi_check(const Spec& spec, const Alibi& encoding) {
             deviation = deviation_of(error, expected.bound, reference::ulp(spec.dtype, expected.truth).upper());
             return reference::at_most(error, expected.bound);
           });
-          judgement.add(within, deviation, [&] { return fmt::format("{}: {}", place(), comparison_text(spec.dtype, value, truth, deviation)); });
+          judgement.add(within, deviation, [&] {
+            return fmt::format("{}: {}", place(), comparison_text(spec.dtype, value, truth, deviation));
+          });
         }
       }
     }
@@ -91,9 +95,11 @@ Check relative_check(const Spec& spec, const RelativeBias& encoding) {
           const std::int64_t bucket = reference::bucket(encoding, key - query);
           const double expected = weight.at(bucket * question.heads + head);
           const double value = table.at(i++);
-          judgement.add_exact(value == expected ? std::nullopt
-                                                : std::optional(fmt::format("head {}, query {}, key {}, bucket {}: got {}, the weight is {}", head, query, key, bucket,
-                                                                            value_text(spec.dtype, value), value_text(spec.dtype, expected))),
+          judgement.add_exact(value == expected
+                                  ? std::nullopt
+                                  : std::optional(fmt::format(
+                                        "head {}, query {}, key {}, bucket {}: got {}, the weight is {}", head, query,
+                                        key, bucket, value_text(spec.dtype, value), value_text(spec.dtype, expected))),
                               [] { return "every weight exact"; });
         }
       }

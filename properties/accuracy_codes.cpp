@@ -29,8 +29,9 @@ std::vector<std::int64_t> positions_of(const Spec& spec, const Question& questio
   return gen::consecutive(question.position, std::min(question.tokens, spec.max_position - question.position));
 }
 
-// A position in one channel: the nearest value, or one of its two neighbours, since a conversion through a wider type rounds twice. Normalised,
-// two conversions and a division: 3 roundings, within 2 ULP. Beyond the dtype's range the nearest value is infinite.
+// A position in one channel: the nearest value, or one of its two neighbours, since a conversion through a wider type
+// rounds twice. Normalised, two conversions and a division: 3 roundings, within 2 ULP. Beyond the dtype's range the
+// nearest value is infinite.
 Check integer_check(const Spec& spec, const Integer& encoding) {
   return [spec, encoding](Session& session, const Case& values) {
     const std::vector<std::int64_t> positions = positions_of(spec, question_of(values));
@@ -43,7 +44,8 @@ Check integer_check(const Spec& spec, const Integer& encoding) {
       const auto place = [&] { return fmt::format("position {}, channel {}", position, i % encoding.dim); };
       if (!std::isfinite(value)) {
         const bool nearest = !encoding.normalize && value == round_to(spec.dtype, static_cast<double>(position));
-        judgement.add(nearest ? Certainty::yes : Certainty::no, nearest ? Deviation{} : not_finite(), [&] { return place() + ": NaN or infinite"; });
+        judgement.add(nearest ? Certainty::yes : Certainty::no, nearest ? Deviation{} : not_finite(),
+                      [&] { return place() + ": NaN or infinite"; });
         continue;
       }
       Deviation deviation;
@@ -52,13 +54,16 @@ Check integer_check(const Spec& spec, const Integer& encoding) {
         const Enclosure exact = reference::code(encoding, spec.max_position, position, precision);
         const Enclosure error = reference::absolute_error(value, exact);
         // A position that the dtype holds is held exactly.
-        const bool held = !encoding.normalize && round_to(spec.dtype, static_cast<double>(position)) == static_cast<double>(position);
+        const bool held =
+            !encoding.normalize && round_to(spec.dtype, static_cast<double>(position)) == static_cast<double>(position);
         const Enclosure bound = Enclosure(held ? 0 : allowed, precision) * reference::ulp(spec.dtype, exact);
         truth = exact.upper();
         deviation = deviation_of(error, bound, reference::ulp(spec.dtype, exact).upper());
         return reference::at_most(error, bound);
       });
-      judgement.add(within, deviation, [&] { return fmt::format("{}: {}", place(), comparison_text(spec.dtype, value, truth, deviation)); });
+      judgement.add(within, deviation, [&] {
+        return fmt::format("{}: {}", place(), comparison_text(spec.dtype, value, truth, deviation));
+      });
     }
     return judgement;
   };
@@ -66,15 +71,18 @@ Check integer_check(const Spec& spec, const Integer& encoding) {
 
 // Values that are exactly so.
 template <class Truth>
-Judgement judge_exact(const Spec& spec, const Tensor& table, const std::vector<std::int64_t>& positions, std::int64_t dim, Truth truth) {
+Judgement judge_exact(const Spec& spec, const Tensor& table, const std::vector<std::int64_t>& positions,
+                      std::int64_t dim, Truth truth) {
   Judgement judgement;
   for (std::int64_t i = 0; i < table.elements(); ++i) {
     const std::int64_t position = positions[static_cast<std::size_t>(i / dim)];
     const double expected = truth(position, i % dim);
-    judgement.add_exact(table.at(i) == expected ? std::nullopt
-                                                : std::optional(fmt::format("position {}, channel {}: got {}, expected {}", position, i % dim,
-                                                                            value_text(spec.dtype, table.at(i)), value_text(spec.dtype, expected))),
-                        [] { return "every value exact"; });
+    judgement.add_exact(
+        table.at(i) == expected
+            ? std::nullopt
+            : std::optional(fmt::format("position {}, channel {}: got {}, expected {}", position, i % dim,
+                                        value_text(spec.dtype, table.at(i)), value_text(spec.dtype, expected))),
+        [] { return "every value exact"; });
   }
   return judgement;
 }
@@ -82,9 +90,10 @@ Judgement judge_exact(const Spec& spec, const Tensor& table, const std::vector<s
 Check binary_check(const Spec& spec, const Binary& encoding) {
   return [spec, encoding](Session& session, const Case& values) {
     const std::vector<std::int64_t> positions = positions_of(spec, question_of(values));
-    return judge_exact(spec, encode(session, spec, positions), positions, encoding.dim, [&](std::int64_t position, std::int64_t channel) {
-      return reference::code(encoding, position, channel, reference::first_precision).upper();
-    });
+    return judge_exact(spec, encode(session, spec, positions), positions, encoding.dim,
+                       [&](std::int64_t position, std::int64_t channel) {
+                         return reference::code(encoding, position, channel, reference::first_precision).upper();
+                       });
   };
 }
 
@@ -93,10 +102,12 @@ Check learned_check(const Spec& spec, const Learned& encoding) {
     const Question question = question_of(values);
     // In no order and with repeats: a lookup is not a slice.
     std::vector<std::int64_t> positions = positions_of(spec, question);
-    for (std::size_t i = 0; i < positions.size(); i += 3) positions[i] = spec.min_position + (positions[i] * 7) % (spec.max_position - spec.min_position);
+    for (std::size_t i = 0; i < positions.size(); i += 3)
+      positions[i] = spec.min_position + (positions[i] * 7) % (spec.max_position - spec.min_position);
     const Tensor weight = gen::values(spec.dtype, {encoding.max_positions, encoding.dim}, question.fill + 1);
-    return judge_exact(spec, encode(session, spec, positions, weight), positions, encoding.dim,
-                       [&](std::int64_t position, std::int64_t channel) { return weight.at(position * encoding.dim + channel); });
+    return judge_exact(
+        spec, encode(session, spec, positions, weight), positions, encoding.dim,
+        [&](std::int64_t position, std::int64_t channel) { return weight.at(position * encoding.dim + channel); });
   };
 }
 
@@ -120,14 +131,16 @@ Check grid_check(const Spec& spec, const Sinusoidal2d& encoding) {
     const Tensor table = encode(session, spec, positions);
     Judgement judgement;
     for (std::int64_t token = 0; token < question.tokens; ++token) {
-      const reference::GridPosition at{positions[static_cast<std::size_t>(token)], positions[static_cast<std::size_t>(question.tokens + token)]};
+      const reference::GridPosition at{positions[static_cast<std::size_t>(token)],
+                                       positions[static_cast<std::size_t>(question.tokens + token)]};
       for (const GridAxis axis : {GridAxis::height, GridAxis::width}) {
         const std::int64_t coordinate = axis == GridAxis::height ? at.row : at.column;
         fast.at(coordinate, row);
         for (std::int64_t pair = 0; pair < pairs(encoding); ++pair) {
           const auto i = static_cast<std::size_t>(pair);
           const Channels channels = channels_of_pair(encoding, axis, pair);
-          const double angle = frequencies.radians(pair, reference::first_precision).upper() * static_cast<double>(coordinate);
+          const double angle =
+              frequencies.radians(pair, reference::first_precision).upper() * static_cast<double>(coordinate);
           for (const bool is_sine : {true, false}) {
             const DoubleDoubleWithin truth = is_sine ? row.sin(i) : row.cos(i);
             const DoubleDoubleWithin derivative = is_sine ? row.cos(i) : row.sin(i);
@@ -135,10 +148,12 @@ Check grid_check(const Spec& spec, const Sinusoidal2d& encoding) {
               const reference::Rotation& rotation = oracle.rotation(at, axis, pair, precision);
               const Enclosure one(1.0, precision);
               const Enclosure& value = is_sine ? rotation.sin : rotation.cos;
-              return {value, budget.element_bound(value, is_sine ? rotation.cos : rotation.sin, one, rotation.angle, pair)};
+              return {value,
+                      budget.element_bound(value, is_sine ? rotation.cos : rotation.sin, one, rotation.angle, pair)};
             };
             const std::int64_t channel = is_sine ? channels.first : channels.second;
-            judge.judge(judgement, table.at(token * encoding.dim + channel), {truth, budget.element_bound(magnitude(truth), derivative.high, 1, angle, pair)}, exact,
+            judge.judge(judgement, table.at(token * encoding.dim + channel),
+                        {truth, budget.element_bound(magnitude(truth), derivative.high, 1, angle, pair)}, exact,
                         [&] { return fmt::format("row {}, column {}, channel {}", at.row, at.column, channel); });
           }
         }

@@ -20,9 +20,10 @@ namespace {
 using reference::Certainty;
 
 bool has_relative_position(const Attention& encoding) {
-  return encoding.position && (std::holds_alternative<Rope>(*encoding.position) || std::holds_alternative<RopeNd>(*encoding.position) ||
-                               std::holds_alternative<Xpos>(*encoding.position) || std::holds_alternative<Alibi>(*encoding.position) ||
-                               std::holds_alternative<RelativeBias>(*encoding.position));
+  return encoding.position &&
+         (std::holds_alternative<Rope>(*encoding.position) || std::holds_alternative<RopeNd>(*encoding.position) ||
+          std::holds_alternative<Xpos>(*encoding.position) || std::holds_alternative<Alibi>(*encoding.position) ||
+          std::holds_alternative<RelativeBias>(*encoding.position));
 }
 
 std::optional<std::string> only_attention(const Spec& spec) {
@@ -38,7 +39,8 @@ Tensor permuted(const Tensor& tensor, const std::vector<std::int64_t>& order) {
   for (std::int64_t block = 0; block < tensor.shape[0] * tensor.shape[1]; ++block) {
     for (std::int64_t to = 0; to < tokens; ++to) {
       for (std::int64_t c = 0; c < width; ++c) {
-        result.set((block * tokens + to) * width + c, tensor.at((block * tokens + order[static_cast<std::size_t>(to)]) * width + c));
+        result.set((block * tokens + to) * width + c,
+                   tensor.at((block * tokens + order[static_cast<std::size_t>(to)]) * width + c));
       }
     }
   }
@@ -57,10 +59,13 @@ std::vector<std::int64_t> order_of(std::int64_t tokens) {
 // Cases of at least three tokens: fewer have no permutation to speak of.
 void use_sequences(Property& property) {
   use_questions(property);
-  property.first_cases = [](const Spec& spec) { return std::vector<Case>{{spec.min_position, 5, 1, 1, 1}, {spec.min_position, 3, 2, 1, 2}}; };
+  property.first_cases = [](const Spec& spec) {
+    return std::vector<Case>{{spec.min_position, 5, 1, 1, 1}, {spec.min_position, 3, 2, 1, 2}};
+  };
   property.simplest = [](const Spec& spec) { return Case{spec.min_position, 3, 1, 1, 0}; };
   property.admits = [admits = property.admits](const Spec& spec, const Case& values) {
-    return admits(spec, values) && values[1] >= 3 && values[0] <= last_position_of(spec) - 2 * std::min<std::int64_t>(values[1], 9) - 16;
+    return admits(spec, values) && values[1] >= 3 &&
+           values[0] <= last_position_of(spec) - 2 * std::min<std::int64_t>(values[1], 9) - 16;
   };
   property.cases = [cases = property.cases](const Spec& spec) {
     return rc::gen::map(cases(spec), [last = last_position_of(spec)](Case values) {
@@ -72,27 +77,35 @@ void use_sequences(Property& property) {
 }
 
 constexpr const char* tolerance =
-    "both answers are within the bound of attention_oracle.cpp of one true value: rounding of scores, exponentials and sums, gamma_n in the dtype's roundoff";
+    "both answers are within the bound of attention_oracle.cpp of one true value: rounding of scores, exponentials and "
+    "sums, gamma_n in the dtype's roundoff";
 
 }  // namespace
 
 Property permutation_property() {
   Property property;
   property.id = "permutation_equivariance";
-  property.explanation = {"attention without position does not see the order of its tokens; with position it does",
-                          "attend(P q, P k, P v) = P attend(q, k, v) for every permutation P of the tokens, their positions staying",
-                          "Vaswani et al. 2017, section 3.5: without positional encodings the model has no notion of order; softmax and the sum over keys are symmetric",
-                          "attention that is not causal; with rope, rope_nd, xpos, alibi or relative_bias mathematics says that it fails, and the witness is required",
-                          tolerance,
-                          "a position encoding where none was asked for, or none where one was; masks and indices by the token's place"};
+  property.explanation = {
+      "attention without position does not see the order of its tokens; with position it does",
+      "attend(P q, P k, P v) = P attend(q, k, v) for every permutation P of the tokens, their positions staying",
+      "Vaswani et al. 2017, section 3.5: without positional encodings the model has no notion of order; softmax and "
+      "the sum over keys are symmetric",
+      "attention that is not causal; with rope, rope_nd, xpos, alibi or relative_bias mathematics says that it fails, "
+      "and the witness is required",
+      tolerance,
+      "a position encoding where none was asked for, or none where one was; masks and indices by the token's place"};
   property.not_applicable = [](const Spec& spec) -> std::optional<std::string> {
     if (auto reason = only_attention(spec)) return reason;
     if (std::get<Attention>(spec.encoding).causal) return "a causal mask is an order";
-    // Rounding scores and weights to 16 bits may move a result about as far as a position does: no witness would be certain.
-    if (has_relative_position(std::get<Attention>(spec.encoding)) && size_of(spec.dtype) == 2) return "16 bits may hide what a position does";
+    // Rounding scores and weights to 16 bits may move a result about as far as a position does: no witness would be
+    // certain.
+    if (has_relative_position(std::get<Attention>(spec.encoding)) && size_of(spec.dtype) == 2)
+      return "16 bits may hide what a position does";
     return std::nullopt;
   };
-  property.theory = [](const Spec& spec) { return has_relative_position(std::get<Attention>(spec.encoding)) ? Theory::fails : Theory::holds; };
+  property.theory = [](const Spec& spec) {
+    return has_relative_position(std::get<Attention>(spec.encoding)) ? Theory::fails : Theory::holds;
+  };
   use_sequences(property);
   property.make_check = [](const Spec& spec) -> Check {
     return [spec, oracle = AttentionOracle(spec)](Session& session, const Case& values) mutable {
@@ -103,8 +116,10 @@ Property permutation_property() {
       moved.k = permuted(original.k, order);
       moved.v = permuted(original.v, order);
       // Row `to` of the moved result belongs to token order[to].
-      return judge_same(spec, oracle, moved, attend(session, spec, moved), original, attend(session, spec, original), values[4],
-                        [&](const AttentionPlace& to) { return AttentionPlace{to.batch, order[static_cast<std::size_t>(to.token)]}; });
+      return judge_same(spec, oracle, moved, attend(session, spec, moved), original, attend(session, spec, original),
+                        values[4], [&](const AttentionPlace& to) {
+                          return AttentionPlace{to.batch, order[static_cast<std::size_t>(to.token)]};
+                        });
     };
   };
   return property;
@@ -113,12 +128,14 @@ Property permutation_property() {
 Property joint_permutation_property() {
   Property property;
   property.id = "joint_permutation";
-  property.explanation = {"tokens that are moved together with their positions come out the same",
-                          "attend(P q, P k, P v; P positions) = P attend(q, k, v; positions) for every permutation P",
-                          "Su et al. 2021, section 3.2.1, equation 11: a score depends on two vectors and their positions, not on their places in memory",
-                          "attention that is not causal",
-                          tolerance,
-                          "places in the sequence taken for positions, positions of the first row used for all, caches filled in order"};
+  property.explanation = {
+      "tokens that are moved together with their positions come out the same",
+      "attend(P q, P k, P v; P positions) = P attend(q, k, v; positions) for every permutation P",
+      "Su et al. 2021, section 3.2.1, equation 11: a score depends on two vectors and their positions, not on their "
+      "places in memory",
+      "attention that is not causal",
+      tolerance,
+      "places in the sequence taken for positions, positions of the first row used for all, caches filled in order"};
   property.not_applicable = [](const Spec& spec) -> std::optional<std::string> {
     if (auto reason = only_attention(spec)) return reason;
     if (std::get<Attention>(spec.encoding).causal) return "a causal mask is an order";
@@ -137,8 +154,10 @@ Property joint_permutation_property() {
         const std::size_t row = i / order.size() * order.size();
         moved.positions[i] = original.positions[row + static_cast<std::size_t>(order[i - row])];
       }
-      return judge_same(spec, oracle, moved, attend(session, spec, moved), original, attend(session, spec, original), values[4],
-                        [&](const AttentionPlace& to) { return AttentionPlace{to.batch, order[static_cast<std::size_t>(to.token)]}; });
+      return judge_same(spec, oracle, moved, attend(session, spec, moved), original, attend(session, spec, original),
+                        values[4], [&](const AttentionPlace& to) {
+                          return AttentionPlace{to.batch, order[static_cast<std::size_t>(to.token)]};
+                        });
     };
   };
   return property;
@@ -149,16 +168,20 @@ Property position_shift_property() {
   property.id = "position_shift";
   property.explanation = {"moving all positions by the same distance changes nothing",
                           "attend(q, k, v; positions + s) = attend(q, k, v; positions) for every s",
-                          "Su et al. 2021, section 3.2.1, equation 11; Press et al. 2021, section 3; Raffel et al. 2019, section 2.1: all are relative; ALiBi by key index differs "
+                          "Su et al. 2021, section 3.2.1, equation 11; Press et al. 2021, section 3; Raffel et al. "
+                          "2019, section 2.1: all are relative; ALiBi by key index differs "
                           "by a constant in each row, which softmax does not see",
-                          "attention with none, rope (frequencies that do not depend on the length), rope_nd (on all axes alike), xpos, alibi or relative_bias",
+                          "attention with none, rope (frequencies that do not depend on the length), rope_nd (on all "
+                          "axes alike), xpos, alibi or relative_bias",
                           tolerance,
-                          "absolute positions in a relative encoding, queries and keys rotated by different positions, low-precision positions"};
+                          "absolute positions in a relative encoding, queries and keys rotated by different positions, "
+                          "low-precision positions"};
   property.not_applicable = [](const Spec& spec) -> std::optional<std::string> {
     if (auto reason = only_attention(spec)) return reason;
     const auto& position = std::get<Attention>(spec.encoding).position;
     if (position) {
-      if (const auto* rope = std::get_if<Rope>(&*position); rope != nullptr && length_limit(rope->rope_scaling)) return "the frequencies depend on the length of the call";
+      if (const auto* rope = std::get_if<Rope>(&*position); rope != nullptr && length_limit(rope->rope_scaling))
+        return "the frequencies depend on the length of the call";
     }
     return std::nullopt;
   };
@@ -171,7 +194,8 @@ Property position_shift_property() {
       const std::int64_t room = last_position_of(spec) - 1 - furthest;
       const std::int64_t shift = room > 0 ? 1 + (values[4] * 7919) % room : 0;
       for (std::int64_t& position : moved.positions) position += shift;
-      return judge_same(spec, oracle, original, attend(session, spec, original), moved, attend(session, spec, moved), values[4], [](const AttentionPlace& place) { return place; });
+      return judge_same(spec, oracle, original, attend(session, spec, original), moved, attend(session, spec, moved),
+                        values[4], [](const AttentionPlace& place) { return place; });
     };
   };
   return property;
@@ -184,9 +208,11 @@ Property weights_sum_property() {
                           "attend(q, k, 1) = 1, all values being one",
                           "Vaswani et al. 2017, section 3.2.1, equation 1: softmax is normalised",
                           "attention",
-                          "n weights, each a quotient by their computed sum: the sum of n products and the sum of n terms err by gamma_(2n+4) together, and the last rounding by "
+                          "n weights, each a quotient by their computed sum: the sum of n products and the sum of n "
+                          "terms err by gamma_(2n+4) together, and the last rounding by "
                           "k = 4 ULP, whatever the scores are",
-                          "weights that are not normalised, or over another axis; masked keys counted in the sum; accumulation in low precision"};
+                          "weights that are not normalised, or over another axis; masked keys counted in the sum; "
+                          "accumulation in low precision"};
   property.not_applicable = only_attention;
   use_sequences(property);
   property.make_check = [](const Spec& spec) -> Check {
@@ -203,8 +229,11 @@ Property weights_sum_property() {
           judgement.add(Certainty::no, not_finite(), [&] { return fmt::format("element {}: NaN or infinite", i); });
           continue;
         }
-        judgement.add(error <= bound ? Certainty::yes : Certainty::no, {error / bound, error, error / ulp(spec.dtype, 1)},
-                      [&] { return fmt::format("element {}: {} for a sum of weights, {:.3g} times the bound", i, value_text(spec.dtype, out.at(i)), error / bound); });
+        judgement.add(error <= bound ? Certainty::yes : Certainty::no,
+                      {error / bound, error, error / ulp(spec.dtype, 1)}, [&] {
+                        return fmt::format("element {}: {} for a sum of weights, {:.3g} times the bound", i,
+                                           value_text(spec.dtype, out.at(i)), error / bound);
+                      });
       }
       return judgement;
     };
@@ -215,12 +244,14 @@ Property weights_sum_property() {
 Property causal_leak_property() {
   Property property;
   property.id = "causal_leak";
-  property.explanation = {"under a causal mask no token sees a later one",
-                          "attend(q, k, v)[t] = attend(q', k', v')[t] bit for bit, where q', k', v' differ from q, k, v only behind t",
-                          "Vaswani et al. 2017, section 3.2.3: connections to later positions are masked",
-                          "causal attention",
-                          "none: the calls have one shape, and rows up to t the same inputs, so all bits are equal",
-                          "masks off by one or by head, keys of another batch row, blocks that forget the mask, maxima taken over masked scores"};
+  property.explanation = {
+      "under a causal mask no token sees a later one",
+      "attend(q, k, v)[t] = attend(q', k', v')[t] bit for bit, where q', k', v' differ from q, k, v only behind t",
+      "Vaswani et al. 2017, section 3.2.3: connections to later positions are masked",
+      "causal attention",
+      "none: the calls have one shape, and rows up to t the same inputs, so all bits are equal",
+      "masks off by one or by head, keys of another batch row, blocks that forget the mask, maxima taken over masked "
+      "scores"};
   property.not_applicable = [](const Spec& spec) -> std::optional<std::string> {
     if (auto reason = only_attention(spec)) return reason;
     if (!std::get<Attention>(spec.encoding).causal) return "not causal";
@@ -245,10 +276,12 @@ Property causal_leak_property() {
       for (std::int64_t i = 0; i < before.elements(); ++i) {
         if (i / width % original.tokens >= kept) continue;
         const bool same = before.at(i) == after.at(i) || (std::isnan(before.at(i)) && std::isnan(after.at(i)));
-        judgement.add_exact(same ? std::nullopt
-                                 : std::optional(fmt::format("token {}, element {}: {} became {} when tokens from {} on changed", i / width % original.tokens, i,
-                                                             value_text(spec.dtype, before.at(i)), value_text(spec.dtype, after.at(i)), kept)),
-                            [] { return "earlier tokens unchanged"; });
+        judgement.add_exact(
+            same ? std::nullopt
+                 : std::optional(fmt::format("token {}, element {}: {} became {} when tokens from {} on changed",
+                                             i / width % original.tokens, i, value_text(spec.dtype, before.at(i)),
+                                             value_text(spec.dtype, after.at(i)), kept)),
+            [] { return "earlier tokens unchanged"; });
       }
       return judgement;
     };

@@ -13,8 +13,8 @@
 #include "reference/relative_bias.hpp"
 #include "subjects/operations.hpp"
 
-// What attention may be off by, in arithmetic of roundoff u (that of the dtype: 16-bit code may round scores and weights too). Write D for head_dim,
-// n for the number of keys, gamma_k = k u/(1 - k u) (Higham 2002, lemma 3.1).
+// What attention may be off by, in arithmetic of roundoff u (that of the dtype: 16-bit code may round scores and
+// weights too). Write D for head_dim, n for the number of keys, gamma_k = k u/(1 - k u) (Higham 2002, lemma 3.1).
 //
 //   score s_j   dot product, scale and sum with the bias        gamma_(D+4) sum_i |q_i| |k_i| / sqrt(D) + 2 u |b_j|, i over pairs, |.| their norms
 //               q and k rotated within e, f (budget.hpp)        sum_i (e_i |k_i| + f_i |q_i| + e_i f_i) / sqrt(D)
@@ -47,19 +47,28 @@ AttentionCase attention_case(const Spec& spec, const Question& question) {
   const auto drawn = [&](std::int64_t heads, std::int64_t which) {
     return gen::values(spec.dtype, {batch, heads, tokens, encoding.head_dim}, 4 * question.fill + which);
   };
-  AttentionCase request{drawn(encoding.num_heads, 1), drawn(encoding.num_kv_heads, 2), drawn(encoding.num_kv_heads, 3), {}, {}, batch, tokens};
+  AttentionCase request{drawn(encoding.num_heads, 1),
+                        drawn(encoding.num_kv_heads, 2),
+                        drawn(encoding.num_kv_heads, 3),
+                        {},
+                        {},
+                        batch,
+                        tokens};
   const gen::PositionRange range{spec.min_position, last_position_of(spec)};
   for (std::int64_t axis = 0; axis < axes_of(spec.encoding); ++axis) {
     // Each axis has a start and a stride of its own: where all distances are equal, one axis could stand for another.
     const std::int64_t first = (question.position - range.first) / (axis + 1);
     for (std::int64_t row = 0; row < batch; ++row) {
       for (std::int64_t token = 0; token < tokens; ++token) {
-        request.positions.push_back(range.first + (first + gen::batch_row_distance * row + (axis + 1) * token) % (range.last - range.first));
+        request.positions.push_back(range.first + (first + gen::batch_row_distance * row + (axis + 1) * token) %
+                                                      (range.last - range.first));
       }
     }
   }
-  // Under a causal mask the token at index t sees those up to t: positions must not fall, or the bias would hide keys that the mask shows.
-  for (auto row = request.positions.begin(); row != request.positions.end(); row += tokens) std::sort(row, row + tokens);
+  // Under a causal mask the token at index t sees those up to t: positions must not fall, or the bias would hide keys
+  // that the mask shows.
+  for (auto row = request.positions.begin(); row != request.positions.end(); row += tokens)
+    std::sort(row, row + tokens);
   if (encoding.position) {
     if (const auto* relative = std::get_if<RelativeBias>(&*encoding.position)) {
       request.weight = gen::values(spec.dtype, {relative->num_buckets, encoding.num_heads}, 4 * question.fill + 4);
@@ -69,7 +78,9 @@ AttentionCase attention_case(const Spec& spec, const Question& question) {
 }
 
 Tensor attend(Session& session, const Spec& spec, const AttentionCase& request) {
-  return attend(session, spec, AttendRequest{request.q, request.k, request.v, request.positions, request.weight ? &*request.weight : nullptr});
+  return attend(
+      session, spec,
+      AttendRequest{request.q, request.k, request.v, request.positions, request.weight ? &*request.weight : nullptr});
 }
 
 AttentionOracle::AttentionOracle(const Spec& spec) : spec_(spec), encoding_(std::get<Attention>(spec.encoding)) {
@@ -95,11 +106,15 @@ AttentionOracle::AttentionOracle(const Spec& spec) : spec_(spec), encoding_(std:
   if (const auto* alibi = std::get_if<Alibi>(&*encoding_.position)) alibi_.emplace(*alibi);
 }
 
-AttentionOracle::Row AttentionOracle::row(const AttentionCase& request, std::int64_t batch, std::int64_t head, std::int64_t token, Precision precision) {
+AttentionOracle::Row AttentionOracle::row(const AttentionCase& request, std::int64_t batch, std::int64_t head,
+                                          std::int64_t token, Precision precision) {
   const std::int64_t keys = encoding_.causal ? token + 1 : request.tokens;
   const std::int64_t kv = kv_head(encoding_, head);
-  const auto position = [&](std::int64_t t) { return request.positions[static_cast<std::size_t>(batch * request.tokens + t)]; };
-  const Vector query = turned(request.q, (batch * encoding_.num_heads + head) * request.tokens + token, place_of(request, batch, token, Role::query), precision);
+  const auto position = [&](std::int64_t t) {
+    return request.positions[static_cast<std::size_t>(batch * request.tokens + t)];
+  };
+  const Vector query = turned(request.q, (batch * encoding_.num_heads + head) * request.tokens + token,
+                              place_of(request, batch, token, Role::query), precision);
   const double u = roundoff_of(spec_);
   const auto width = static_cast<double>(encoding_.head_dim);
 
@@ -130,48 +145,63 @@ AttentionOracle::Row AttentionOracle::row(const AttentionCase& request, std::int
       rotation += query.errors[i] * key.norms[i] + key.errors[i] * query.norms[i] + query.errors[i] * key.errors[i];
     }
     const double size = abs(bias.value).upper();
-    score_error = std::max(score_error, (gamma(width + 4, u) * products + rotation) / std::sqrt(width) + 2 * u * size + bias.error);
+    score_error = std::max(score_error,
+                           (gamma(width + 4, u) * products + rotation) / std::sqrt(width) + 2 * u * size + bias.error);
     largest_score = std::max(largest_score, products / std::sqrt(width) + size);
   }
   const bool biased = alibi_ || request.weight;
-  RealVector result = reference::attend(encoding_, {token, query.value, rotated_keys, values, biased ? std::span<const Enclosure>(biases) : std::span<const Enclosure>()}, precision);
+  RealVector result = reference::attend(encoding_,
+                                        {token, query.value, rotated_keys, values,
+                                         biased ? std::span<const Enclosure>(biases) : std::span<const Enclosure>()},
+                                        precision);
   const double a = score_error + 2 * u * largest_score;
   const double spread = a < 20 ? std::exp(2 * a + 4 * u) * (1 + gamma(2 * static_cast<double>(keys) + 4, u)) - 1 : 2;
   // The few roundings of this estimate are covered by the last factor.
-  return {std::move(result), (largest_value * std::min(spread, 2.0) + 4 * ulp(spec_.dtype, largest_value)) * (1 + 1e-9)};
+  return {std::move(result),
+          (largest_value * std::min(spread, 2.0) + 4 * ulp(spec_.dtype, largest_value)) * (1 + 1e-9)};
 }
 
-AttentionOracle::Place AttentionOracle::place_of(const AttentionCase& request, std::int64_t batch, std::int64_t token, Role role) const {
+AttentionOracle::Place AttentionOracle::place_of(const AttentionCase& request, std::int64_t batch, std::int64_t token,
+                                                 Role role) const {
   Place place{{}, reference::sequence_length(std::span(request.positions)), role};
-  for (std::int64_t at = batch * request.tokens + token; at < std::ssize(request.positions); at += request.batch * request.tokens) {
+  for (std::int64_t at = batch * request.tokens + token; at < std::ssize(request.positions);
+       at += request.batch * request.tokens) {
     place.coordinates.push_back(request.positions[static_cast<std::size_t>(at)]);
   }
   return place;
 }
 
-AttentionOracle::TurnedPair AttentionOracle::turned_pair(const RealPair& x, const Place& place, std::int64_t pair, Precision precision) {
+AttentionOracle::TurnedPair AttentionOracle::turned_pair(const RealPair& x, const Place& place, std::int64_t pair,
+                                                         Precision precision) {
   if (query_) {
-    XposBudget::Pair turned = (place.role == Role::query ? *query_ : *key_).at(place.coordinates[0], pair, x, precision);
+    XposBudget::Pair turned =
+        (place.role == Role::query ? *query_ : *key_).at(place.coordinates[0], pair, x, precision);
     return {std::move(turned.value), std::move(turned.norm), std::move(turned.pair_bound)};
   }
-  const reference::Rotation& rotation = rope_ ? rope_->rotation(place.coordinates[0], pair, place.length, precision) : axial_->rotation(place.coordinates, pair, precision);
+  const reference::Rotation& rotation = rope_ ? rope_->rotation(place.coordinates[0], pair, place.length, precision)
+                                              : axial_->rotation(place.coordinates, pair, precision);
   const Enclosure factor = rope_ ? rope_->attention_factor(precision) : Enclosure(std::int64_t{1}, precision);
   const RealPair y = reference::RopeReference::rotate(rotation, x);
   const Enclosure norm = factor * hypot(x.first, x.second);
   return {{factor * y.first, factor * y.second}, norm, budget_->pair_bound(norm, rotation.angle, pair)};
 }
 
-AttentionOracle::Vector AttentionOracle::turned(const Tensor& tensor, std::int64_t row, const Place& place, Precision precision) {
+AttentionOracle::Vector AttentionOracle::turned(const Tensor& tensor, std::int64_t row, const Place& place,
+                                                Precision precision) {
   Vector vector;
   std::vector<bool> in_pair(static_cast<std::size_t>(encoding_.head_dim), false);
-  for (std::int64_t c = 0; c < encoding_.head_dim; ++c) vector.value.emplace_back(tensor.at(row * encoding_.head_dim + c), precision);
+  for (std::int64_t c = 0; c < encoding_.head_dim; ++c)
+    vector.value.emplace_back(tensor.at(row * encoding_.head_dim + c), precision);
   if (head_) {
     const RealVector given = vector.value;
-    for (const Passthrough& channel : passthrough_channels(*head_)) vector.value[static_cast<std::size_t>(channel.output)] = given[static_cast<std::size_t>(channel.input)];
+    for (const Passthrough& channel : passthrough_channels(*head_))
+      vector.value[static_cast<std::size_t>(channel.output)] = given[static_cast<std::size_t>(channel.input)];
     for (std::int64_t pair = 0; pair < pairs(*head_); ++pair) {
       const Channels from = channels_of_pair(*head_, head_->pairing, pair);
       const Channels to = channels_of_pair(*head_, head_->output_pairing, pair);
-      TurnedPair turned = turned_pair({given[static_cast<std::size_t>(from.first)], given[static_cast<std::size_t>(from.second)]}, place, pair, precision);
+      TurnedPair turned =
+          turned_pair({given[static_cast<std::size_t>(from.first)], given[static_cast<std::size_t>(from.second)]},
+                      place, pair, precision);
       vector.value[static_cast<std::size_t>(to.first)] = std::move(turned.value.first);
       vector.value[static_cast<std::size_t>(to.second)] = std::move(turned.value.second);
       vector.norms.push_back(turned.norm.upper());
@@ -187,7 +217,8 @@ AttentionOracle::Vector AttentionOracle::turned(const Tensor& tensor, std::int64
   return vector;
 }
 
-AttentionOracle::Bias AttentionOracle::bias_of(const AttentionCase& request, std::int64_t head, std::int64_t query, std::int64_t key, Precision precision) {
+AttentionOracle::Bias AttentionOracle::bias_of(const AttentionCase& request, std::int64_t head, std::int64_t query,
+                                               std::int64_t key, Precision precision) {
   const Enclosure none(std::int64_t{0}, precision);
   if (alibi_) {
     // A key that alibi's own mask hides is hidden by the attention's as well, and not read.
@@ -197,11 +228,13 @@ AttentionOracle::Bias AttentionOracle::bias_of(const AttentionCase& request, std
     return {*value, gamma(roundings, roundoff_of(spec_)) * abs(*value).upper()};
   }
   if (!request.weight) return {none, 0};
-  return {reference::bias(std::get<RelativeBias>(*encoding_.position), *request.weight, query, key, head, precision), 0};
+  return {reference::bias(std::get<RelativeBias>(*encoding_.position), *request.weight, query, key, head, precision),
+          0};
 }
 
-Judgement judge_same(const Spec& spec, AttentionOracle& oracle, const AttentionCase& one_case, const Tensor& one, const AttentionCase& other_case, const Tensor& other,
-                     std::int64_t fill, const std::function<AttentionPlace(const AttentionPlace&)>& in_other) {
+Judgement judge_same(const Spec& spec, AttentionOracle& oracle, const AttentionCase& one_case, const Tensor& one,
+                     const AttentionCase& other_case, const Tensor& other, std::int64_t fill,
+                     const std::function<AttentionPlace(const AttentionPlace&)>& in_other) {
   using reference::Certainty;
   const auto& encoding = std::get<Attention>(spec.encoding);
   const std::int64_t rows = one.elements() / encoding.head_dim;
@@ -217,14 +250,17 @@ Judgement judge_same(const Spec& spec, AttentionOracle& oracle, const AttentionC
     for (std::int64_t c = 0; c < encoding.head_dim; ++c) {
       const double a = one.at(row * encoding.head_dim + c);
       const double b = other.at(other_row * encoding.head_dim + c);
-      const auto place = [&] { return fmt::format("batch row {}, head {}, token {}, channel {}", here.batch, head, here.token, c); };
+      const auto place = [&] {
+        return fmt::format("batch row {}, head {}, token {}, channel {}", here.batch, head, here.token, c);
+      };
       if (!std::isfinite(a) || !std::isfinite(b)) {
         judgement.add(Certainty::no, not_finite(), [&] { return place() + ": NaN or infinite"; });
         continue;
       }
       const Deviation deviation{std::fabs(a - b) / bound, std::fabs(a - b), std::fabs(a - b) / ulp(spec.dtype, a)};
       judgement.add(std::fabs(a - b) <= bound ? Certainty::yes : Certainty::no, deviation, [&] {
-        return fmt::format("{}: {} in the one, {} in the other: {:.3g} times the bound", place(), value_text(spec.dtype, a), value_text(spec.dtype, b), deviation.of_bound);
+        return fmt::format("{}: {} in the one, {} in the other: {:.3g} times the bound", place(),
+                           value_text(spec.dtype, a), value_text(spec.dtype, b), deviation.of_bound);
       });
     }
   }
@@ -247,9 +283,16 @@ Tensor kept(const Tensor& tensor, std::int64_t batch, std::int64_t tokens, Keeps
 
 template <class Keeps>
 AttentionCase kept(const AttentionCase& request, std::int64_t batch, std::int64_t tokens, Keeps keeps) {
-  AttentionCase part{kept(request.q, batch, tokens, keeps), kept(request.k, batch, tokens, keeps), kept(request.v, batch, tokens, keeps), {}, request.weight, batch, tokens};
+  AttentionCase part{kept(request.q, batch, tokens, keeps),
+                     kept(request.k, batch, tokens, keeps),
+                     kept(request.v, batch, tokens, keeps),
+                     {},
+                     request.weight,
+                     batch,
+                     tokens};
   for (std::int64_t i = 0; i < std::ssize(request.positions); ++i) {
-    if (keeps(i / request.tokens % request.batch, i % request.tokens)) part.positions.push_back(request.positions[static_cast<std::size_t>(i)]);
+    if (keeps(i / request.tokens % request.batch, i % request.tokens))
+      part.positions.push_back(request.positions[static_cast<std::size_t>(i)]);
   }
   return part;
 }

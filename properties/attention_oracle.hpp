@@ -25,7 +25,7 @@ struct AttentionCase {
   Tensor k;
   Tensor v;
   std::vector<std::int64_t> positions;  ///< [axes, batch, tokens] with rope_nd
-  std::optional<Tensor> weight;  ///< of a relative bias
+  std::optional<Tensor> weight;         ///< of a relative bias
   std::int64_t batch;
   std::int64_t tokens;
 };
@@ -36,8 +36,8 @@ AttentionCase attention_case(const Spec& spec, const Question& question);
 /// Asks it.
 Tensor attend(Session& session, const Spec& spec, const AttentionCase& request);
 
-/// The true result of attention, and the bound on an implementation's error (derived in attention_oracle.cpp), whatever its position encoding. An
-/// object belongs to one thread.
+/// The true result of attention, and the bound on an implementation's error (derived in attention_oracle.cpp), whatever
+/// its position encoding. An object belongs to one thread.
 class AttentionOracle {
  public:
   explicit AttentionOracle(const Spec& spec);
@@ -48,7 +48,8 @@ class AttentionOracle {
   };
 
   /// Of one query of one head.
-  Row row(const AttentionCase& request, std::int64_t batch, std::int64_t head, std::int64_t token, reference::Precision precision);
+  Row row(const AttentionCase& request, std::int64_t batch, std::int64_t head, std::int64_t token,
+          reference::Precision precision);
 
  private:
   struct Vector {
@@ -75,8 +76,10 @@ class AttentionOracle {
 
   Place place_of(const AttentionCase& request, std::int64_t batch, std::int64_t token, Role role) const;
   Vector turned(const Tensor& tensor, std::int64_t row, const Place& place, reference::Precision precision);
-  TurnedPair turned_pair(const reference::RealPair& x, const Place& place, std::int64_t pair, reference::Precision precision);
-  Bias bias_of(const AttentionCase& request, std::int64_t head, std::int64_t query, std::int64_t key, reference::Precision precision);
+  TurnedPair turned_pair(const reference::RealPair& x, const Place& place, std::int64_t pair,
+                         reference::Precision precision);
+  Bias bias_of(const AttentionCase& request, std::int64_t head, std::int64_t query, std::int64_t key,
+               reference::Precision precision);
 
   Spec spec_;
   Attention encoding_;
@@ -95,10 +98,11 @@ struct AttentionPlace {
   std::int64_t token;
 };
 
-/// Judges that each row of one result is row `in_other(place)` of the other, head by head: both are within the oracle's bound of one true value. A few
-/// rows, chosen by `fill`.
-Judgement judge_same(const Spec& spec, AttentionOracle& oracle, const AttentionCase& one_case, const Tensor& one, const AttentionCase& other_case, const Tensor& other,
-                     std::int64_t fill, const std::function<AttentionPlace(const AttentionPlace&)>& in_other);
+/// Judges that each row of one result is row `in_other(place)` of the other, head by head: both are within the oracle's
+/// bound of one true value. A few rows, chosen by `fill`.
+Judgement judge_same(const Spec& spec, AttentionOracle& oracle, const AttentionCase& one_case, const Tensor& one,
+                     const AttentionCase& other_case, const Tensor& other, std::int64_t fill,
+                     const std::function<AttentionPlace(const AttentionPlace&)>& in_other);
 
 /// The first `tokens` tokens of every batch row.
 AttentionCase first_tokens(const AttentionCase& request, std::int64_t tokens);

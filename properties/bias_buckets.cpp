@@ -21,19 +21,24 @@ Property bucket_property() {
   Property property;
   property.id = "bucket";
   property.needs = Needs::live_subject;
-  property.explanation = {"each distance falls into its bucket",
-                          "n < E: n; else min(B - 1, E + floor(ln(n/E) / ln(max_distance/E) (B - E))); B more for keys after the query where bidirectional",
-                          "Raffel et al. 2019, section 2.1; mesh_tensorflow's _relative_position_bucket; lib/spec/relative_bias.hpp",
-                          "relative_bias of subjects that answer `bucket`",
-                          "none: a bucket is an integer, and a border never falls on one by rounding: the oracle decides each by an enclosure of the logarithm",
-                          "borders off by one, a clamp left out, directions exchanged or shared, a number of buckets halved once too often"};
+  property.explanation = {
+      "each distance falls into its bucket",
+      "n < E: n; else min(B - 1, E + floor(ln(n/E) / ln(max_distance/E) (B - E))); B more for keys after the query "
+      "where bidirectional",
+      "Raffel et al. 2019, section 2.1; mesh_tensorflow's _relative_position_bucket; lib/spec/relative_bias.hpp",
+      "relative_bias of subjects that answer `bucket`",
+      "none: a bucket is an integer, and a border never falls on one by rounding: the oracle decides each by an "
+      "enclosure of the logarithm",
+      "borders off by one, a clamp left out, directions exchanged or shared, a number of buckets halved once too "
+      "often"};
   property.fields = [](const Spec&) { return std::vector<std::string>{"relative", "count"}; };
   property.not_applicable = [](const Spec& spec) -> std::optional<std::string> {
     if (!std::holds_alternative<RelativeBias>(spec.encoding)) return not_stated_for(spec);
     return std::nullopt;
   };
   property.admits = [](const Spec& spec, const Case& values) {
-    return values[1] >= 1 && values[1] <= most && values[0] >= -reach(spec) && values[0] <= reach(spec) - (values[1] - 1);
+    return values[1] >= 1 && values[1] <= most && values[0] >= -reach(spec) &&
+           values[0] <= reach(spec) - (values[1] - 1);
   };
   property.simplest = [](const Spec&) { return Case{0, 1}; };
   property.first_cases = [](const Spec& spec) {
@@ -45,7 +50,9 @@ Property bucket_property() {
   };
   property.cases = [](const Spec& spec) {
     return rc::gen::map(rc::gen::pair(gen::position({-reach(spec), reach(spec) + 1}), gen::one_of({1, 3, 16, 64})),
-                        [last = reach(spec)](const std::pair<std::int64_t, std::int64_t>& drawn) { return Case{drawn.first, std::min(drawn.second, last - drawn.first + 1)}; });
+                        [last = reach(spec)](const std::pair<std::int64_t, std::int64_t>& drawn) {
+                          return Case{drawn.first, std::min(drawn.second, last - drawn.first + 1)};
+                        });
   };
   property.make_check = [](const Spec& spec) -> Check {
     return [spec, encoding = std::get<RelativeBias>(spec.encoding)](Session& session, const Case& values) {
@@ -54,7 +61,10 @@ Property bucket_property() {
       Judgement judgement;
       for (std::size_t i = 0; i < distances.size(); ++i) {
         const std::int64_t expected = reference::bucket(encoding, distances[i]);
-        judgement.add_exact(buckets[i] == expected ? std::nullopt : std::optional(fmt::format("key - query = {}: bucket {}, should be {}", distances[i], buckets[i], expected)),
+        judgement.add_exact(buckets[i] == expected
+                                ? std::nullopt
+                                : std::optional(fmt::format("key - query = {}: bucket {}, should be {}", distances[i],
+                                                            buckets[i], expected)),
                             [] { return "every bucket as stated"; });
       }
       return judgement;

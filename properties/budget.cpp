@@ -33,7 +33,8 @@ constexpr Precision budget_precision{64};
 double sensitivity(double factor, const Enclosure& unscaled, const Enclosure& scaled) {
   const Enclosure s(factor, unscaled.precision());
   if (!certainly_above(unscaled, scaled) || !certainly_above(scaled, unscaled / s)) return 0;
-  return ((Enclosure(1.0, unscaled.precision()) - Enclosure(1.0, unscaled.precision()) / s) * unscaled / scaled).upper();
+  return ((Enclosure(1.0, unscaled.precision()) - Enclosure(1.0, unscaled.precision()) / s) * unscaled / scaled)
+      .upper();
 }
 
 // c_i of budget.hpp. Its few roundings in double are covered by relative_error's steps up.
@@ -72,7 +73,8 @@ double roundings(reference::RopeFrequencies& frequencies, std::int64_t pair, std
       return plain() + 5 + sensitivity(llama3.factor, unscaled, scaled) * delta;
     }
   };
-  const Rule rule{frequencies, frequencies.unscaled(pair, budget_precision), frequencies.radians(pair, longest, budget_precision)};
+  const Rule rule{frequencies, frequencies.unscaled(pair, budget_precision),
+                  frequencies.radians(pair, longest, budget_precision)};
   return std::visit(rule, frequencies.encoding().rope_scaling);
 }
 
@@ -109,7 +111,8 @@ ErrorBudget::ErrorBudget(AccuracyClass accuracy, Dtype dtype, const reference::G
   }
 }
 
-ErrorBudget::ErrorBudget(AccuracyClass accuracy, Dtype dtype, reference::RopeFrequencies frequencies, std::int64_t longest)
+ErrorBudget::ErrorBudget(AccuracyClass accuracy, Dtype dtype, reference::RopeFrequencies frequencies,
+                         std::int64_t longest)
     : accuracy_(accuracy), dtype_(dtype), ulps_(evaluation_ulps(accuracy)), exact_up_to_(1 / angle_roundoff(accuracy)) {
   for (std::int64_t pair = 0; pair < pairs(frequencies.encoding()); ++pair) {
     add_pair(frequencies.radians(pair, longest, budget_precision), roundings(frequencies, pair, longest),
@@ -150,7 +153,8 @@ double ErrorBudget::quick_angle_error(double angle, std::int64_t pair) const {
 }
 
 Enclosure ErrorBudget::angle_error(const Enclosure& angle, std::int64_t pair) const {
-  if (unit_frequency_.at(static_cast<std::size_t>(pair)) && abs(angle).upper() <= exact_up_to_) return Enclosure(std::int64_t{0}, angle.precision());
+  if (unit_frequency_.at(static_cast<std::size_t>(pair)) && abs(angle).upper() <= exact_up_to_)
+    return Enclosure(std::int64_t{0}, angle.precision());
   return abs(angle) * Enclosure(relative_angle_error_.at(static_cast<std::size_t>(pair)), angle.precision());
 }
 
@@ -177,7 +181,8 @@ Enclosure ErrorBudget::norm_bound(const Enclosure& norm) const {
   return sqrt(Enclosure(2.0, precision)) * Enclosure(ulps_, precision) * reference::ulp(dtype_, norm);
 }
 
-// k ulp(size) + effect. The callers' few operations leave effect and size within 2^-45 of themselves, which 2^-40 covers.
+// k ulp(size) + effect. The callers' few operations leave effect and size within 2^-45 of themselves, which 2^-40
+// covers.
 reference::Bounds ErrorBudget::quick_bound(const reference::Bounds& size, double effect) const {
   constexpr double epsilon = 0x1p-40;
   const double unit = sextant::ulp(dtype_, size.lower * (1 - epsilon));
@@ -189,10 +194,11 @@ reference::Bounds ErrorBudget::quick_bound(const reference::Bounds& size, double
   return {bound * (1 - epsilon), bound * (1 + epsilon)};
 }
 
-// An error of 2^-98 |scale| of the derivative moves the effect by 2^-98 |scale| d: less than 2^-45 of it where the derivative is above
-// 2^-53 |scale|, and less than 2^-45 ulp(truth) else, the truth being near |scale| then, or d so large that its square outweighs it.
-reference::Bounds ErrorBudget::element_bound(const reference::Bounds& truth, double derivative, double scale, double angle,
-                                             std::int64_t pair) const {
+// An error of 2^-98 |scale| of the derivative moves the effect by 2^-98 |scale| d: less than 2^-45 of it where the
+// derivative is above 2^-53 |scale|, and less than 2^-45 ulp(truth) else, the truth being near |scale| then, or d so
+// large that its square outweighs it.
+reference::Bounds ErrorBudget::element_bound(const reference::Bounds& truth, double derivative, double scale,
+                                             double angle, std::int64_t pair) const {
   const double d = quick_angle_error(angle, pair);
   const double size = std::fabs(scale);
   const double effect = std::min(std::fabs(derivative) * d + size * d * d / 2, 2 * size);

@@ -14,9 +14,9 @@ namespace sextant {
 
 // What each accuracy class allows, derived.
 //
-// An implementation forms an angle, takes its sine and cosine, and rounds. Write u for the unit roundoff of the format it
-// forms the angle in (2^-24 float32, 2^-11 float16, 2^-8 bfloat16; 2^-53 for exact-angle, which admits float64 angles),
-// w_i = base^(-e_i) for the frequency and p for the position. The recipes in use compute
+// An implementation forms an angle, takes its sine and cosine, and rounds. Write u for the unit roundoff of the format
+// it forms the angle in (2^-24 float32, 2^-11 float16, 2^-8 bfloat16; 2^-53 for exact-angle, which admits float64
+// angles), w_i = base^(-e_i) for the frequency and p for the position. The recipes in use compute
 //
 //   p           rounded to the format (exact below its 2^precision)                    1 u
 //   w_i         by pow:      exponent e_i rounded: u |e_i ln base| = u |ln w_i|;  pow itself 1 ULP <= 2 u;
@@ -29,19 +29,22 @@ namespace sextant {
 //
 //   d = |p w_i| * c_i u / (1 - c_i u)                                          (Higham 2002, lemma 3.1, gamma_n).
 //
-// A pair whose frequency is 1 exactly, as w_0 is before scaling, has no error of the frequency, since pow(b, 0), exp(0) and the empty product
-// are 1 in every arithmetic, and none of the product by it; its angle is the position, which the format holds up to 2^precision:
+// A pair whose frequency is 1 exactly, as w_0 is before scaling, has no error of the frequency, since pow(b, 0), exp(0)
+// and the empty product are 1 in every arithmetic, and none of the product by it; its angle is the position, which the
+// format holds up to 2^precision:
 //
 //   d = 0 for |p| <= 2^precision, else the position's own rounding |p| u/(1 - u).
 //
-// float32-recurrence admits angles that run over the pairs as a product, t_0 = fl(p), t_(i+1) = fl(t_i r), r = fl(base^fl(-2/n)), as ggml's do:
+// float32-recurrence admits angles that run over the pairs as a product, t_0 = fl(p), t_(i+1) = fl(t_i r), r =
+// fl(base^fl(-2/n)), as ggml's do:
 //
 //   r           exponent rounded u |ln r|, pow 1 ULP <= 2 u; to the power i, i |ln r| = |ln w_i|       |ln w_i| u + 2 i u
 //   t_i         i products and fl(p)                                                               i u + 1 u
 //
 // in all 1 + 3 i + |ln w_i|, which 3 i more than c_i covers.
 //
-// A scaling rule of rope changes w_i to w'_i, and adds s_i roundoffs to c_i (f_i = 3 + 2 |ln w_i| being those of w_i itself):
+// A scaling rule of rope changes w_i to w'_i, and adds s_i roundoffs to c_i (f_i = 3 + 2 |ln w_i| being those of w_i
+// itself):
 //
 //   linear, proportional, longrope    the factor rounded, one quotient                               2
 //   ntk         5 + 2 |ln w'_i| in place of 5 + 2 |ln w_i|, since the new base is what is raised, and that base's own
@@ -69,9 +72,10 @@ namespace sextant {
 // the latter for implementations that have the claim's frequencies in each answer another way; no frequency is taken
 // to be 1 exactly there.
 //
-// The sine at an angle off by d differs from the true one by at most |cos| d + d^2/2 (Taylor, |sin''| <= 1), and never by
-// more than 2. The class then allows k = 4 ULP for evaluating, scaling and rounding it, of a value that may itself lie d
-// away. correctly-rounded and faithful have d = 0 and k = 1/2, 1; they are judged by rounding, not by these bounds.
+// The sine at an angle off by d differs from the true one by at most |cos| d + d^2/2 (Taylor, |sin''| <= 1), and never
+// by more than 2. The class then allows k = 4 ULP for evaluating, scaling and rounding it, of a value that may itself
+// lie d away. correctly-rounded and faithful have d = 0 and k = 1/2, 1; they are judged by rounding, not by these
+// bounds.
 
 /// u above: 0 for the two strictest classes.
 double angle_roundoff(AccuracyClass accuracy);
@@ -83,7 +87,8 @@ double evaluation_ulps(AccuracyClass accuracy);
 class ErrorBudget {
  public:
   /// @param frequencies  those of the claim; |ln w_i| is taken from them once.
-  ErrorBudget(AccuracyClass accuracy, Dtype dtype, const reference::GeometricFrequencies& frequencies, std::int64_t pairs);
+  ErrorBudget(AccuracyClass accuracy, Dtype dtype, const reference::GeometricFrequencies& frequencies,
+              std::int64_t pairs);
 
   /// The same for a rotary encoding under its scaling rule, in calls of length up to `longest`.
   ErrorBudget(AccuracyClass accuracy, Dtype dtype, reference::RopeFrequencies frequencies, std::int64_t longest);
@@ -103,8 +108,8 @@ class ErrorBudget {
                                      const reference::Enclosure& scale, const reference::Enclosure& angle,
                                      std::int64_t pair) const;
 
-  /// The bound on each component of a pair of norm `norm` turned by `angle`: turning by an angle off by d moves the pair by
-  /// 2 sin(d/2) norm <= min(d, 2) norm, and evaluation adds k ULP of the norm:
+  /// The bound on each component of a pair of norm `norm` turned by `angle`: turning by an angle off by d moves the
+  /// pair by 2 sin(d/2) norm <= min(d, 2) norm, and evaluation adds k ULP of the norm:
   ///   k ulp(norm) + min(d, 2) norm.
   reference::Enclosure component_bound(const reference::Enclosure& norm, const reference::Enclosure& angle,
                                        std::int64_t pair) const;
@@ -113,7 +118,8 @@ class ErrorBudget {
   /// themselves, truth and derivative also within 2^-98 |scale|. They are 2^-39 apart, but where doubles cannot tell:
   /// at a border of binades the lower one is 0 and the upper one of the larger binade; below 2^-900, where a product
   /// may underflow, they are {0, infinity}.
-  reference::Bounds element_bound(const reference::Bounds& truth, double derivative, double scale, double angle, std::int64_t pair) const;
+  reference::Bounds element_bound(const reference::Bounds& truth, double derivative, double scale, double angle,
+                                  std::int64_t pair) const;
   reference::Bounds component_bound(double norm, double angle, std::int64_t pair) const;
 
   /// The bound on the Euclidean error of such a pair: sqrt(2) k ulp(norm) + min(d, 2) norm.

@@ -37,7 +37,8 @@ TEST(ErrorBudget, AngleErrorGrowsWithTheLogarithmOfTheFrequency) {
 
 TEST(ErrorBudget, ARecurrenceAddsThreeRoundoffsAPair) {
   const double direct = budget(AccuracyClass::float32_angle).angle_error(real(1), 100).upper();
-  EXPECT_NEAR(budget(AccuracyClass::float32_recurrence).angle_error(real(1), 100).upper() - direct, 300 * 0x1p-24, 1e-9);
+  EXPECT_NEAR(budget(AccuracyClass::float32_recurrence).angle_error(real(1), 100).upper() - direct, 300 * 0x1p-24,
+              1e-9);
 }
 
 TEST(ErrorBudget, TheStrictestClassesAllowNoAngleError) {
@@ -49,8 +50,10 @@ TEST(ErrorBudget, TheStrictestClassesAllowNoAngleError) {
 
 // c_i of a rope spec, from the angle error that it allows at an angle of 1.
 double roundoffs(const char* scaling, std::int64_t pair) {
-  const Spec spec = parse_spec(std::string(R"({"encoding":"rope","head_dim":128,"rope_theta":500000,"rope_scaling":)") + scaling + "}");
-  const ErrorBudget budget(AccuracyClass::float32_angle, Dtype::float32, reference::RopeFrequencies(std::get<Rope>(spec.encoding)), spec.max_position);
+  const Spec spec = parse_spec(std::string(R"({"encoding":"rope","head_dim":128,"rope_theta":500000,"rope_scaling":)") +
+                               scaling + "}");
+  const ErrorBudget budget(AccuracyClass::float32_angle, Dtype::float32,
+                           reference::RopeFrequencies(std::get<Rope>(spec.encoding)), spec.max_position);
   return budget.angle_error(real(1), pair).upper() * 0x1p24;
 }
 
@@ -60,7 +63,8 @@ TEST(ErrorBudget, AScalingRuleAddsTheRoundoffsOfItsOperations) {
   EXPECT_NEAR(roundoffs(R"({"rope_type":"linear","factor":8})", 32), plain + 2, 1e-4);
   const double stretched = 64.0 / 126 * std::log(8.0);
   EXPECT_NEAR(roundoffs(R"({"rope_type":"ntk","factor":8})", 32), plain + 2 * stretched + 5 + stretched, 1e-4);
-  const char* llama3 = R"({"rope_type":"llama3","factor":8,"original_max_position_embeddings":8192,"low_freq_factor":1,"high_freq_factor":4})";
+  const char* llama3 = R"({"rope_type":"llama3","factor":8,"original_max_position_embeddings":8192,)"
+                       R"("low_freq_factor":1,"high_freq_factor":4})";
   EXPECT_NEAR(roundoffs(llama3, 1), 10 + std::log(500000.0) / 32, 1e-4);
   EXPECT_GT(roundoffs(llama3, 34), plain + 20);  // nearly all of w/8: an error of the blend weighs most
   EXPECT_LT(roundoffs(llama3, 34), plain + 100);
@@ -97,19 +101,25 @@ TEST(ErrorBudget, ElementBoundIsFourUlpsWhereTheAngleIsZero) {
 
 TEST(ErrorBudget, ElementBoundNearAZeroFollowsTheAngle) {
   // sin near a zero at angle 1000: own ULPs vanish, the effect of the angle's error stays.
-  const Enclosure bound = budget(AccuracyClass::float32_angle).element_bound(real(1e-12), real(1), real(1), real(1000), 1);
+  const Enclosure bound =
+      budget(AccuracyClass::float32_angle).element_bound(real(1e-12), real(1), real(1), real(1000), 1);
   EXPECT_NEAR(bound.upper(), 1000 * (5 + 2 * std::log(10000.0) / 256) * 0x1p-24, 1e-6);
 }
 
 TEST(ErrorBudget, ElementBoundNeverExceedsTheWholeRange) {
-  const Enclosure bound = budget(AccuracyClass::bfloat16_angle).element_bound(real(0.5), real(0.8), real(1), real(1e9), 200);
+  const Enclosure bound =
+      budget(AccuracyClass::bfloat16_angle).element_bound(real(0.5), real(0.8), real(1), real(1e9), 200);
   EXPECT_LT(bound.upper(), 2 + 1e-5);
-  EXPECT_LT(budget(AccuracyClass::bfloat16_angle, Dtype::float32, 1e300).element_bound(real(0.5), real(0.8), real(1), real(1e9), 255).upper(), 2 + 1e-5);
+  EXPECT_LT(budget(AccuracyClass::bfloat16_angle, Dtype::float32, 1e300)
+                .element_bound(real(0.5), real(0.8), real(1), real(1e9), 255)
+                .upper(),
+            2 + 1e-5);
 }
 
 TEST(ErrorBudget, NormBoundDoesNotDependOnTheAngle) {
   EXPECT_DOUBLE_EQ(budget(AccuracyClass::float32_angle).norm_bound(real(1)).upper(), 4 * std::sqrt(2.0) * 0x1p-23);
-  EXPECT_DOUBLE_EQ(budget(AccuracyClass::faithful, Dtype::bfloat16).norm_bound(real(3)).upper(), std::sqrt(2.0) * 0x1p-6);
+  EXPECT_DOUBLE_EQ(budget(AccuracyClass::faithful, Dtype::bfloat16).norm_bound(real(3)).upper(),
+                   std::sqrt(2.0) * 0x1p-6);
 }
 
 }  // namespace

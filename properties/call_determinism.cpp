@@ -9,12 +9,13 @@ Property determinism_property() {
   property.id = "determinism";
   property.level = Level::contract;
   property.needs = Needs::live_subject;
-  property.explanation = {"the same question has the same answer, bit for bit",
-                          "f(x) = f(x), asked twice in a row",
-                          "what a function is; IEEE 754-2019, clause 11, on reproducible results",
-                          "every encoding",
-                          "none: all bits are compared, NaN and the sign of zero among them",
-                          "memory that is read before it is written, threads that race, results that depend on where a buffer lies"};
+  property.explanation = {
+      "the same question has the same answer, bit for bit",
+      "f(x) = f(x), asked twice in a row",
+      "what a function is; IEEE 754-2019, clause 11, on reproducible results",
+      "every encoding",
+      "none: all bits are compared, NaN and the sign of zero among them",
+      "memory that is read before it is written, threads that race, results that depend on where a buffer lies"};
   property.not_applicable = [](const Spec&) { return std::optional<std::string>(); };
   use_questions(property);
   property.make_check = [](const Spec& spec) -> Check {

@@ -13,7 +13,8 @@ constexpr std::array<const char*, 3> extents{"tokens", "batch rows", "heads"};
 
 // Encodings whose operation has a batch and heads of the caller's choice.
 bool has_free_extents(const Spec& spec) {
-  return std::holds_alternative<Rope>(spec.encoding) || std::holds_alternative<RopeNd>(spec.encoding) || std::holds_alternative<Xpos>(spec.encoding);
+  return std::holds_alternative<Rope>(spec.encoding) || std::holds_alternative<RopeNd>(spec.encoding) ||
+         std::holds_alternative<Xpos>(spec.encoding);
 }
 
 }  // namespace
@@ -31,11 +32,16 @@ Property empty_property() {
                           "divisions by an extent, reductions of nothing, launches of an empty grid"};
   property.fields = [](const Spec&) { return std::vector<std::string>{"extent"}; };
   property.not_applicable = [](const Spec&) { return std::optional<std::string>(); };
-  property.admits = [](const Spec& spec, const Case& values) { return values[0] >= 0 && values[0] < (has_free_extents(spec) ? 3 : 1); };
+  property.admits = [](const Spec& spec, const Case& values) {
+    return values[0] >= 0 && values[0] < (has_free_extents(spec) ? 3 : 1);
+  };
   property.simplest = [](const Spec&) { return Case{0}; };
-  property.first_cases = [](const Spec& spec) { return has_free_extents(spec) ? std::vector<Case>{{0}, {1}, {2}} : std::vector<Case>{{0}}; };
+  property.first_cases = [](const Spec& spec) {
+    return has_free_extents(spec) ? std::vector<Case>{{0}, {1}, {2}} : std::vector<Case>{{0}};
+  };
   property.cases = [](const Spec& spec) {
-    return rc::gen::map(gen::count(0, has_free_extents(spec) ? 2 : 0), [](std::int64_t extent) { return Case{extent}; });
+    return rc::gen::map(gen::count(0, has_free_extents(spec) ? 2 : 0),
+                        [](std::int64_t extent) { return Case{extent}; });
   };
   property.make_check = [](const Spec& spec) -> Check {
     return [spec](Session& session, const Case& values) {

@@ -16,7 +16,9 @@ class Watched final : public Session {
   explicit Watched(Session& session) : session_(session) {}
 
   Description describe() override { return session_.describe(); }
-  Tensors call(std::string_view operation, const Tensors& inputs) override { return noted(session_.call(operation, inputs)); }
+  Tensors call(std::string_view operation, const Tensors& inputs) override {
+    return noted(session_.call(operation, inputs));
+  }
   Tensors backward(std::string_view of, const Tensors& inputs) override { return noted(session_.backward(of, inputs)); }
 
   const std::set<std::string>& modified() const { return modified_; }
@@ -41,12 +43,14 @@ Property input_unchanged_property() {
   property.id = "input_unchanged";
   property.level = Level::advice;
   property.needs = Needs::live_subject;
-  property.explanation = {"a call leaves its inputs as they were",
-                          "x, positions and weights have the same bits after f(x, positions) as before",
-                          "what a function is; the worker's protocol, in which a reply tells inputs that were left modified (CONTRIBUTING.md)",
-                          "every encoding",
-                          "none: all bits are compared, by the worker. Advice: a kernel may be meant to work in place",
-                          "rotations in place of an array that the caller goes on using, positions shifted or scaled where they lie"};
+  property.explanation = {
+      "a call leaves its inputs as they were",
+      "x, positions and weights have the same bits after f(x, positions) as before",
+      "what a function is; the worker's protocol, in which a reply tells inputs that were left modified "
+      "(CONTRIBUTING.md)",
+      "every encoding",
+      "none: all bits are compared, by the worker. Advice: a kernel may be meant to work in place",
+      "rotations in place of an array that the caller goes on using, positions shifted or scaled where they lie"};
   property.not_applicable = [](const Spec&) { return std::optional<std::string>(); };
   use_questions(property);
   property.make_check = [](const Spec& spec) -> Check {
@@ -55,7 +59,9 @@ Property input_unchanged_property() {
       ask(watched, spec, question_of(values));
       Judgement judgement;
       const auto& modified = watched.modified();
-      judgement.add_exact(modified.empty() ? std::nullopt : std::optional(fmt::format("left modified: {}", fmt::join(modified, ", "))), [] { return "inputs as they were"; });
+      judgement.add_exact(
+          modified.empty() ? std::nullopt : std::optional(fmt::format("left modified: {}", fmt::join(modified, ", "))),
+          [] { return "inputs as they were"; });
       return judgement;
     };
   };

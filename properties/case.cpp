@@ -9,7 +9,8 @@ namespace sextant {
 
 std::string write_token(std::string_view property, const std::vector<std::string>& fields, const Case& values) {
   std::string token(property);
-  for (std::size_t i = 0; i < fields.size(); ++i) token += fmt::format("{}{}={}", i == 0 ? ':' : ',', fields[i], values[i]);
+  for (std::size_t i = 0; i < fields.size(); ++i)
+    token += fmt::format("{}{}={}", i == 0 ? ':' : ',', fields[i], values[i]);
   return token;
 }
 
@@ -40,7 +41,8 @@ Case read_token(std::string_view token, const std::vector<std::string>& fields) 
     }
     values.push_back(value);
   }
-  if (!rest.empty()) throw TokenError(fmt::format("--replay: \"{}\": more fields than {}", token, fmt::join(fields, ", ")));
+  if (!rest.empty())
+    throw TokenError(fmt::format("--replay: \"{}\": more fields than {}", token, fmt::join(fields, ", ")));
   return values;
 }
 

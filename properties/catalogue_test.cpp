@@ -42,30 +42,45 @@ TEST_P(Builtin, HoldsWhereverItApplies) {
 
 INSTANTIATE_TEST_SUITE_P(
     Specs, Builtin,
-    testing::Values(R"({"encoding":"sinusoidal","dim":32})",
-                    R"({"encoding":"sinusoidal","dim":34,"base":77777.25,"layout":"concatenated","first":"cos","min_position":-9007199254740992,"max_position":9007199254740992})",
-                    R"({"encoding":"sinusoidal","dim":10,"denominator":"half_minus_one","position_offset":2,"scale":-0.3})",
-                    R"({"encoding":"sinusoidal","dim":2,"base":1,"max_position":1})",
-                    R"({"encoding":"rope","head_dim":32})",
-                    R"({"encoding":"rope","head_dim":24,"rotary_dim":10,"pairing":"interleaved","direction":"clockwise","min_position":-9007199254740992,"max_position":9007199254740992})",
-                    R"({"encoding":"rope","head_dim":24,"rotary_dim":8,"rotary_layout":"spread","rope_theta":500000})",
-                    R"({"encoding":"rope","head_dim":16,"pairing":"interleaved","output_pairing":"half"})",
-                    R"({"encoding":"rope","head_dim":2,"max_position":2})",
-                    R"({"encoding":"integer","dim":2,"max_position":60000})", R"({"encoding":"integer","normalize":true})", R"({"encoding":"binary","dim":17})",
-                    R"({"encoding":"sinusoidal_2d","dim":32,"height":9,"width":14,"axis_order":"width_first"})", R"({"encoding":"learned","dim":6,"max_positions":40})",
-                    R"({"encoding":"rope_nd","head_dim":32,"sections":[6,5,5],"section_order":"interleaved"})",
-                    R"({"encoding":"xpos","head_dim":16,"pairing":"interleaved","role":"key","max_position":1024})",
-                    R"({"encoding":"alibi","num_heads":12,"max_position":60000})", R"({"encoding":"alibi","num_heads":8,"form":"key_index","max_position":2048})",
-                    R"({"encoding":"relative_bias","bidirectional":false})", R"({"encoding":"attention","num_heads":4,"num_kv_heads":2,"head_dim":8,"causal":true})",
-                    R"({"encoding":"attention","num_heads":4,"num_kv_heads":2,"head_dim":8,"position":{"encoding":"rope","head_dim":8}})",
-                    R"({"encoding":"attention","num_heads":4,"head_dim":8,"max_position":4096,"position":{"encoding":"relative_bias"}})",
-                    // Beyond what the dtypes can hold, and attention with several axes or two roles.
-                    R"({"encoding":"integer","min_position":-70000})",
-                    R"({"encoding":"xpos","head_dim":8,"role":"key"})",
-                    R"({"encoding":"attention","num_heads":2,"head_dim":8,"causal":true,"max_position":2048,"position":{"encoding":"xpos","head_dim":8}})",
-                    R"({"encoding":"attention","num_heads":2,"head_dim":8,"max_position":4096,"position":{"encoding":"rope_nd","head_dim":8,"sections":[1,2,1]}})",
-                    R"({"encoding":"rope","head_dim":16,"rope_theta":500000,"rope_scaling":{"rope_type":"llama3","factor":8,"original_max_position_embeddings":64,"low_freq_factor":1,"high_freq_factor":4}})",
-                    R"({"encoding":"rope","head_dim":16,"rope_scaling":{"rope_type":"dynamic","factor":4,"original_max_position_embeddings":512},"max_position":4096})"));
+    testing::Values(
+        R"({"encoding":"sinusoidal","dim":32})",
+        R"({"encoding":"sinusoidal","dim":34,"base":77777.25,"layout":"concatenated",)"
+        R"("first":"cos","min_position":-9007199254740992,)"
+        R"("max_position":9007199254740992})",
+        R"({"encoding":"sinusoidal","dim":10,"denominator":"half_minus_one","position_offset":2,"scale":-0.3})",
+        R"({"encoding":"sinusoidal","dim":2,"base":1,"max_position":1})", R"({"encoding":"rope","head_dim":32})",
+        R"({"encoding":"rope","head_dim":24,"rotary_dim":10,"pairing":"interleaved",)"
+        R"("direction":"clockwise","min_position":-9007199254740992,)"
+        R"("max_position":9007199254740992})",
+        R"({"encoding":"rope","head_dim":24,"rotary_dim":8,"rotary_layout":"spread","rope_theta":500000})",
+        R"({"encoding":"rope","head_dim":16,"pairing":"interleaved","output_pairing":"half"})",
+        R"({"encoding":"rope","head_dim":2,"max_position":2})",
+        R"({"encoding":"integer","dim":2,"max_position":60000})", R"({"encoding":"integer","normalize":true})",
+        R"({"encoding":"binary","dim":17})",
+        R"({"encoding":"sinusoidal_2d","dim":32,"height":9,"width":14,"axis_order":"width_first"})",
+        R"({"encoding":"learned","dim":6,"max_positions":40})",
+        R"({"encoding":"rope_nd","head_dim":32,"sections":[6,5,5],"section_order":"interleaved"})",
+        R"({"encoding":"xpos","head_dim":16,"pairing":"interleaved","role":"key","max_position":1024})",
+        R"({"encoding":"alibi","num_heads":12,"max_position":60000})",
+        R"({"encoding":"alibi","num_heads":8,"form":"key_index","max_position":2048})",
+        R"({"encoding":"relative_bias","bidirectional":false})",
+        R"({"encoding":"attention","num_heads":4,"num_kv_heads":2,"head_dim":8,"causal":true})",
+        R"({"encoding":"attention","num_heads":4,"num_kv_heads":2,"head_dim":8,)"
+        R"("position":{"encoding":"rope","head_dim":8}})",
+        R"({"encoding":"attention","num_heads":4,"head_dim":8,"max_position":4096,)"
+        R"("position":{"encoding":"relative_bias"}})",
+        // Beyond what the dtypes can hold, and attention with several axes or two roles.
+        R"({"encoding":"integer","min_position":-70000})", R"({"encoding":"xpos","head_dim":8,"role":"key"})",
+        R"({"encoding":"attention","num_heads":2,"head_dim":8,"causal":true,)"
+        R"("max_position":2048,"position":{"encoding":"xpos","head_dim":8}})",
+        R"({"encoding":"attention","num_heads":2,"head_dim":8,"max_position":4096,)"
+        R"("position":{"encoding":"rope_nd","head_dim":8,"sections":[1,2,1]}})",
+        R"({"encoding":"rope","head_dim":16,"rope_theta":500000,)"
+        R"("rope_scaling":{"rope_type":"llama3","factor":8,)"
+        R"("original_max_position_embeddings":64,"low_freq_factor":1,)"
+        R"("high_freq_factor":4}})",
+        R"({"encoding":"rope","head_dim":16,"rope_scaling":{"rope_type":"dynamic",)"
+        R"("factor":4,"original_max_position_embeddings":512},"max_position":4096})"));
 
 TEST(Catalogue, EveryPropertySaysWhatItIs) {
   std::set<std::string> ids;
@@ -73,28 +88,46 @@ TEST(Catalogue, EveryPropertySaysWhatItIs) {
     EXPECT_TRUE(ids.insert(property.id).second) << property.id;
     EXPECT_EQ(property_named(property.id), &property);
     const Explanation& text = property.explanation;
-    for (const std::string* part : {&text.title, &text.statement, &text.source, &text.applies_to, &text.tolerance, &text.catches}) {
+    for (const std::string* part :
+         {&text.title, &text.statement, &text.source, &text.applies_to, &text.tolerance, &text.catches}) {
       EXPECT_FALSE(part->empty()) << property.id;
     }
   }
   EXPECT_EQ(property_named("no such"), nullptr);
 }
 
-// Whatever a generator draws must be in the domain that replay accepts, also where the claim is a single position or huge.
+// Whatever a generator draws must be in the domain that replay accepts, also where the claim is a single position or
+// huge.
 TEST(Catalogue, CasesAreAdmitted) {
-  for (const char* text : {R"({"encoding":"integer","max_position":5})", R"({"encoding":"binary","dim":3})", R"({"encoding":"learned","dim":2,"max_positions":3})",
-                           R"({"encoding":"sinusoidal_2d","dim":8,"height":3,"width":5})", R"({"encoding":"rope_nd","head_dim":8,"sections":[1,3],"min_position":-5,"max_position":5})",
-                           R"({"encoding":"xpos","head_dim":4,"max_position":9})", R"({"encoding":"alibi","num_heads":3,"max_position":7})", R"({"encoding":"relative_bias","max_position":6})",
-                           R"({"encoding":"attention","num_heads":2,"head_dim":4,"max_position":200})", R"({"encoding":"attention","num_heads":2,"head_dim":4,"causal":true,"max_position":200})",
-                           R"({"encoding":"attention","num_heads":2,"head_dim":4,"max_position":200,"position":{"encoding":"rope_nd","head_dim":4,"sections":[1,1]}})",
-                           R"({"encoding":"rope","head_dim":4,"max_position":3})", R"({"encoding":"relative_bias"})", R"({"encoding":"relative_bias","max_distance":100000})",
-                           R"({"encoding":"rope","head_dim":8,"rope_scaling":{"rope_type":"yarn","factor":2,"original_max_position_embeddings":8},"max_position":9})",
-                           R"({"encoding":"rope","head_dim":8,"dtype":"float64","rope_scaling":{"rope_type":"linear","factor":2},"min_position":-9,"max_position":90})",
-                           R"({"encoding":"sinusoidal","dim":4})", R"({"encoding":"sinusoidal","dim":4,"max_position":1})",
-                           R"({"encoding":"sinusoidal","dim":4,"min_position":-9007199254740992,"max_position":9007199254740992})",
-                           R"({"encoding":"rope","head_dim":4,"min_position":-3,"max_position":-1})", R"({"encoding":"rope","head_dim":4,"min_position":7,"max_position":8})",
-                           R"({"encoding":"rope","head_dim":4,"rope_scaling":{"rope_type":"dynamic","factor":2,"original_max_position_embeddings":8},"max_position":8})",
-                           R"({"encoding":"rope","head_dim":4,"min_position":-9007199254740992,"max_position":9007199254740992})"}) {
+  for (const char* text :
+       {R"({"encoding":"integer","max_position":5})",
+        R"({"encoding":"binary","dim":3})",
+        R"({"encoding":"learned","dim":2,"max_positions":3})",
+        R"({"encoding":"sinusoidal_2d","dim":8,"height":3,"width":5})",
+        R"({"encoding":"rope_nd","head_dim":8,"sections":[1,3],"min_position":-5,"max_position":5})",
+        R"({"encoding":"xpos","head_dim":4,"max_position":9})",
+        R"({"encoding":"alibi","num_heads":3,"max_position":7})",
+        R"({"encoding":"relative_bias","max_position":6})",
+        R"({"encoding":"attention","num_heads":2,"head_dim":4,"max_position":200})",
+        R"({"encoding":"attention","num_heads":2,"head_dim":4,"causal":true,"max_position":200})",
+        R"({"encoding":"attention","num_heads":2,"head_dim":4,"max_position":200,)"
+        R"("position":{"encoding":"rope_nd","head_dim":4,"sections":[1,1]}})",
+        R"({"encoding":"rope","head_dim":4,"max_position":3})",
+        R"({"encoding":"relative_bias"})",
+        R"({"encoding":"relative_bias","max_distance":100000})",
+        R"({"encoding":"rope","head_dim":8,"rope_scaling":{"rope_type":"yarn",)"
+        R"("factor":2,"original_max_position_embeddings":8},"max_position":9})",
+        R"({"encoding":"rope","head_dim":8,"dtype":"float64",)"
+        R"("rope_scaling":{"rope_type":"linear","factor":2},"min_position":-9,)"
+        R"("max_position":90})",
+        R"({"encoding":"sinusoidal","dim":4})",
+        R"({"encoding":"sinusoidal","dim":4,"max_position":1})",
+        R"({"encoding":"sinusoidal","dim":4,"min_position":-9007199254740992,"max_position":9007199254740992})",
+        R"({"encoding":"rope","head_dim":4,"min_position":-3,"max_position":-1})",
+        R"({"encoding":"rope","head_dim":4,"min_position":7,"max_position":8})",
+        R"({"encoding":"rope","head_dim":4,"rope_scaling":{"rope_type":"dynamic",)"
+        R"("factor":2,"original_max_position_embeddings":8},"max_position":8})",
+        R"({"encoding":"rope","head_dim":4,"min_position":-9007199254740992,"max_position":9007199254740992})"}) {
     const Spec spec = parse_spec(text);
     for (const Property& property : catalogue()) {
       if (property.not_applicable(spec)) continue;

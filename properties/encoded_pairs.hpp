@@ -35,7 +35,9 @@ class EncodedPairs {
   }
 
   std::int64_t pairs_count() const { return sine_ ? pairs(sine_->encoding()) : pairs(rope_->encoding()); }
-  double radius() { return sine_ ? std::fabs(sine_->encoding().scale) : rope_->attention_factor(reference::first_precision).upper(); }
+  double radius() {
+    return sine_ ? std::fabs(sine_->encoding().scale) : rope_->attention_factor(reference::first_precision).upper();
+  }
 
   Rows ask(Session& session, const std::vector<std::int64_t>& positions) const {
     Rows rows;
@@ -98,12 +100,15 @@ class EncodedPairs {
   // [positions], in a call of `length`.
   std::vector<Truth> truth(const std::vector<std::int64_t>& positions, std::int64_t length) {
     const reference::FastRotations fast = sine_ ? sine_->fast() : rope_->fast(length);
-    const auto factor = sine_ ? reference::DoubleDoubleWithin::exactly(sine_->encoding().scale) : reference::DoubleDoubleWithin::of(rope_->attention_factor(reference::first_precision));
+    const auto factor = sine_ ? reference::DoubleDoubleWithin::exactly(sine_->encoding().scale)
+                              : reference::DoubleDoubleWithin::of(rope_->attention_factor(reference::first_precision));
     const std::vector<double> w = frequencies(length);
     reference::RotationRow row = fast.make_row();
     std::vector<Truth> list;
     for (const std::int64_t position : positions) {
-      const std::int64_t place = sine_ ? position + sine_->encoding().position_offset : is_clockwise() ? -position : position;
+      const std::int64_t place = sine_            ? position + sine_->encoding().position_offset
+                                 : is_clockwise() ? -position
+                                                  : position;
       fast.at(place, row);
       Truth& at = list.emplace_back();
       for (std::size_t i = 0; i < w.size(); ++i) {
@@ -119,7 +124,8 @@ class EncodedPairs {
   std::vector<double> frequencies(std::int64_t length) {
     std::vector<double> list;
     for (std::int64_t pair = 0; pair < pairs_count(); ++pair) {
-      const reference::Enclosure angle = sine_ ? sine_->shift(1, pair, reference::first_precision).angle : rope_->angle(1, pair, length, reference::first_precision);
+      const reference::Enclosure angle = sine_ ? sine_->shift(1, pair, reference::first_precision).angle
+                                               : rope_->angle(1, pair, length, reference::first_precision);
       list.push_back(std::fabs(angle.upper()));
     }
     return list;
@@ -136,13 +142,16 @@ class EncodedPairs {
   double bound(const ErrorBudget& allowed, const Truth& at, std::size_t i, bool is_sine, double size) const {
     const auto pair = static_cast<std::int64_t>(i);
     const reference::DoubleDoubleWithin& value = is_sine ? at.sin[i] : at.cos[i];
-    const reference::Bounds quick = sine_ ? allowed.element_bound(magnitude(value), is_sine ? at.cos[i].high : at.sin[i].high, size, at.angle[i], pair)
-                                          : allowed.component_bound(size, at.angle[i], pair);
+    const reference::Bounds quick =
+        sine_ ? allowed.element_bound(magnitude(value), is_sine ? at.cos[i].high : at.sin[i].high, size, at.angle[i],
+                                      pair)
+              : allowed.component_bound(size, at.angle[i], pair);
     if (quick.lower > 0) return quick.lower;
     // At a border of binades: the exact tier's bound of the doubles nearest to the truth.
     const reference::Precision precision = reference::first_precision;
     const auto near = [&](double x) { return reference::Enclosure(x, precision); };
-    return (sine_ ? allowed.element_bound(near(value.high), near(is_sine ? at.cos[i].high : at.sin[i].high), near(size), near(at.angle[i]), pair)
+    return (sine_ ? allowed.element_bound(near(value.high), near(is_sine ? at.cos[i].high : at.sin[i].high), near(size),
+                                          near(at.angle[i]), pair)
                   : allowed.component_bound(near(size), near(at.angle[i]), pair))
         .upper();
   }

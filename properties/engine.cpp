@@ -46,7 +46,8 @@ Introduction introduce(const Subject& subject, const Spec& spec) {
     introduction.description = subject.open(spec)->describe();
     const auto& dtypes = introduction.description.dtypes;
     if (!dtypes.empty() && std::find(dtypes.begin(), dtypes.end(), name_of(spec.dtype)) == dtypes.end()) {
-      introduction.failure = SubjectFailure(FailureKind::unsupported, fmt::format("the subject has no {}", name_of(spec.dtype)));
+      introduction.failure =
+          SubjectFailure(FailureKind::unsupported, fmt::format("the subject has no {}", name_of(spec.dtype)));
     }
   } catch (const SubjectUnusable& unusable) {
     throw SubjectNameError(fmt::format("{}: {}", subject.name(), unusable.what()));
@@ -85,7 +86,8 @@ std::int64_t cases_of(Profile profile, Sessions sessions) {
   throw std::invalid_argument("cases_of: no such profile");
 }
 
-AuditOutcome audit(const std::vector<Property>& properties, const Subject& subject, const Spec& spec, const AuditOptions& options) {
+AuditOutcome audit(const std::vector<Property>& properties, const Subject& subject, const Spec& spec,
+                   const AuditOptions& options) {
   AuditOutcome outcome{{}, std::vector<PropertyResult>(properties.size())};
   const std::int64_t share = cases_of(options.profile);
   const std::int64_t total = static_cast<std::int64_t>(properties.size()) * share;
@@ -98,8 +100,8 @@ AuditOutcome audit(const std::vector<Property>& properties, const Subject& subje
     options.progress(done, total);
   };
 
-  // A subject that hangs is found out by the first case of the first property that applies, so that it costs one time-out and not
-  // one for each property. Other failures there are for that property itself to report.
+  // A subject that hangs is found out by the first case of the first property that applies, so that it costs one
+  // time-out and not one for each property. Other failures there are for that property itself to report.
   Introduction introduction = introduce(subject, spec);
   options.introduced(introduction.description);
   if (!introduction.failure) {
@@ -107,7 +109,8 @@ AuditOutcome audit(const std::vector<Property>& properties, const Subject& subje
                                     [&](const Property& property) { return !not_applicable(property, subject, spec); });
     if (first != properties.end()) {
       const PropertyResult result = run_case(*first, subject, spec, first->first_cases(spec).front());
-      if (result.verdict == Verdict::timed_out) introduction.failure = SubjectFailure(FailureKind::timed_out, result.simplest->finding);
+      if (result.verdict == Verdict::timed_out)
+        introduction.failure = SubjectFailure(FailureKind::timed_out, result.simplest->finding);
     }
   }
 
@@ -147,7 +150,8 @@ AuditOutcome audit(const std::vector<Property>& properties, const Subject& subje
   };
   {
     std::vector<std::jthread> helpers;
-    for (std::size_t i = 1; i < std::min<std::size_t>(static_cast<std::size_t>(options.threads), properties.size()); ++i) {
+    for (std::size_t i = 1; i < std::min<std::size_t>(static_cast<std::size_t>(options.threads), properties.size());
+         ++i) {
       helpers.emplace_back(work);
     }
     work();
@@ -163,12 +167,13 @@ AuditOutcome replay(const Property& property, const Case& values, const Subject&
     throw TokenError(fmt::format("--replay: {} does not apply here: {}", property.id, *reason));
   }
   if (!property.admits(spec, values)) {
-    throw TokenError(fmt::format("--replay: {} is outside the domain of this spec", write_token(property.id, property.fields(spec), values)));
+    throw TokenError(fmt::format("--replay: {} is outside the domain of this spec",
+                                 write_token(property.id, property.fields(spec), values)));
   }
   Introduction introduction = introduce(subject, spec);
-  PropertyResult result = introduction.failure
-                              ? set_aside(property, verdict_of(introduction.failure->kind()), text_of(*introduction.failure))
-                              : timed([&] { return run_case(property, subject, spec, values); });
+  PropertyResult result = introduction.failure ? set_aside(property, verdict_of(introduction.failure->kind()),
+                                                           text_of(*introduction.failure))
+                                               : timed([&] { return run_case(property, subject, spec, values); });
   return {std::move(introduction.description), {std::move(result)}};
 }
 

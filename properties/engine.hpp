@@ -42,7 +42,8 @@ struct AuditOptions {
   std::function<void(std::int64_t done, std::int64_t total)> progress = [](std::int64_t, std::int64_t) {};
   /// Called once, before any property is judged. What it throws ends the audit.
   std::function<void(const Description& subject)> introduced = [](const Description&) {};
-  /// Called with each property's result as soon as it is there, from any thread, one call at a time. What it throws ends the audit.
+  /// Called with each property's result as soon as it is there, from any thread, one call at a time. What it throws
+  /// ends the audit.
   std::function<void(const PropertyResult& result)> judged = [](const PropertyResult&) {};
 };
 
@@ -52,15 +53,16 @@ struct AuditOutcome {
   std::vector<PropertyResult> results;
 };
 
-/// Judges `subject` by each of `properties`, in their order. A subject that crashes, hangs or breaks the protocol gets a
-/// verdict that says so, and the next property a fresh session; one that cannot even describe itself, or hangs at the very first
-/// case, is not asked again.
+/// Judges `subject` by each of `properties`, in their order. A subject that crashes, hangs or breaks the protocol gets
+/// a verdict that says so, and the next property a fresh session; one that cannot even describe itself, or hangs at the
+/// very first case, is not asked again.
 /// @throws Interrupted on a stop request; SubjectNameError if the subject cannot be started at all.
 AuditOutcome audit(const std::vector<Property>& properties, const Subject& subject, const Spec& spec,
                    const AuditOptions& options);
 
 /// Judges one case, alone, in a fresh session: what --replay does.
-/// @throws TokenError if the case is outside the property's domain or the property says nothing of the spec; else as audit.
+/// @throws TokenError if the case is outside the property's domain or the property says nothing of the spec; else as
+/// audit.
 AuditOutcome replay(const Property& property, const Case& values, const Subject& subject, const Spec& spec);
 
 }  // namespace sextant

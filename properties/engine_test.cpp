@@ -58,7 +58,10 @@ PropertyResult run(const Property& property, const Subject& subject) {
 }
 
 TEST(Engine, HoldsWhenEveryCaseDoes) {
-  const PropertyResult result = run(numbers([](Session&, const Case& values) { return judged(Certainty::yes, static_cast<double>(values[0]) / 1000); }), zeros());
+  const PropertyResult result = run(numbers([](Session&, const Case& values) {
+                                      return judged(Certainty::yes, static_cast<double>(values[0]) / 1000);
+                                    }),
+                                    zeros());
   EXPECT_EQ(result.verdict, Verdict::holds);
   EXPECT_EQ(result.cases, 201);
   EXPECT_GT(result.worst->deviation.of_bound, 0.9);
@@ -79,8 +82,10 @@ TEST(Engine, ReportsTheSimplestAndTheWorst) {
 }
 
 TEST(Engine, AnOpenCaseLeavesTheVerdictUndecided) {
-  const PropertyResult result =
-      run(numbers([](Session&, const Case& values) { return judged(values[0] > 500 ? Certainty::unknown : Certainty::yes, 1); }), zeros());
+  const PropertyResult result = run(numbers([](Session&, const Case& values) {
+                                      return judged(values[0] > 500 ? Certainty::unknown : Certainty::yes, 1);
+                                    }),
+                                    zeros());
   EXPECT_EQ(result.verdict, Verdict::undecided);
   EXPECT_NE(result.reason.find("stayed open"), std::string::npos);
 }
@@ -157,9 +162,11 @@ TEST(Engine, AnAnswerThatDependsOnEarlierCallsIsSaidToBeSo) {
       return {{"encoding", table}};
     };
   });
-  const PropertyResult result = run(numbers([](Session& session, const Case& values) {
-    return encode(session, spec, values).at(0) == 0 ? judged(Certainty::yes, 0) : judged(Certainty::no, 2);
-  }), sticky);
+  const PropertyResult result =
+      run(numbers([](Session& session, const Case& values) {
+            return encode(session, spec, values).at(0) == 0 ? judged(Certainty::yes, 0) : judged(Certainty::no, 2);
+          }),
+          sticky);
   EXPECT_EQ(result.verdict, Verdict::violated);
   EXPECT_NE(result.simplest->finding.find("only after other calls"), std::string::npos);
 }

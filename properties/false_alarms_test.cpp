@@ -106,13 +106,11 @@ TEST(FalseAlarms, ZerosOfChannelsThatAreNotRotatedMayLoseTheirSign) {
 TEST(FalseAlarms, SharedCodesOfLowPrecisionAreLawfulAndToldApartQuickly) {
   AuditOptions options;
   options.steps = 1;
-  for (
-      const auto& [recipe, claim] :
-      {std::pair{"bfloat16-angle",
-                 R"({"encoding":"sinusoidal","dim":128,"dtype":"bfloat16","accuracy":"bfloat16-angle"})"},
-       std::pair{
-           "float16-angle",
-           R"({"encoding":"sinusoidal","dim":128,"dtype":"float16","accuracy":"float16-angle","max_position":65504})"}}) {
+  for (const auto& [recipe, claim] :
+       {std::pair{"bfloat16-angle",
+                  R"({"encoding":"sinusoidal","dim":128,"dtype":"bfloat16","accuracy":"bfloat16-angle"})"},
+        std::pair{"float16-angle", R"({"encoding":"sinusoidal","dim":128,"dtype":"float16",)"
+                                   R"("accuracy":"float16-angle","max_position":65504})"}}) {
     const PropertyResult result =
         audit({uniqueness_property()}, *mutants::open_recipe(recipe), parse_spec(claim), options).results.front();
     EXPECT_EQ(result.verdict, Verdict::holds) << result.reason;
@@ -251,27 +249,34 @@ std::vector<Claim> claims_of(const Spec& spec) {
 }
 
 TEST(FalseAlarms, NoQuestionLeavesTheClaim) {
-  for (
-      const char* text :
-      {R"({"encoding":"sinusoidal_2d","dim":8,"height":9,"width":30,"min_position":1})",
-       R"({"encoding":"sinusoidal_2d","dim":8,"height":30,"width":9,"min_position":8})",
-       R"({"encoding":"sinusoidal_2d","dim":8,"height":50,"width":60,"min_position":3,"max_position":11})",
-       R"({"encoding":"rope_nd","head_dim":16,"sections":[3,3,2],"min_position":5,"max_position":40})",
-       R"({"encoding":"rope_nd","head_dim":16,"sections":[4,4],"min_position":-9,"max_position":-2})",
-       R"({"encoding":"rope","head_dim":8,"min_position":3,"max_position":70})",
-       R"({"encoding":"rope","head_dim":8,"min_position":-70,"max_position":-3})",
-       R"({"encoding":"rope","head_dim":8,"min_position":3,"max_position":90,"rope_scaling":{"rope_type":"dynamic","factor":4,"original_max_position_embeddings":32}})",
-       R"({"encoding":"rope","head_dim":8,"min_position":3,"max_position":90,"rope_scaling":{"rope_type":"linear","factor":4}})",
-       R"({"encoding":"rope","head_dim":8,"min_position":3,"max_position":90,"rope_scaling":{"rope_type":"yarn","factor":4,"original_max_position_embeddings":32}})",
-       R"({"encoding":"xpos","head_dim":8,"min_position":3,"max_position":70})",
-       R"({"encoding":"sinusoidal","dim":8,"min_position":3,"max_position":70})",
-       R"({"encoding":"integer","min_position":3,"max_position":70})",
-       R"({"encoding":"binary","dim":7,"min_position":3,"max_position":70})",
-       R"({"encoding":"learned","dim":3,"max_positions":50,"min_position":3})",
-       R"({"encoding":"alibi","num_heads":3,"min_position":3,"max_position":70})",
-       R"({"encoding":"relative_bias","min_position":3,"max_position":70})",
-       R"({"encoding":"attention","num_heads":2,"head_dim":8,"causal":true,"min_position":3,"max_position":70,"position":{"encoding":"rope_nd","head_dim":8,"sections":[2,2]}})",
-       R"({"encoding":"attention","num_heads":2,"head_dim":8,"min_position":2,"position":{"encoding":"sinusoidal_2d","dim":16,"height":9,"width":20}})"}) {
+  for (const char* text :
+       {R"({"encoding":"sinusoidal_2d","dim":8,"height":9,"width":30,"min_position":1})",
+        R"({"encoding":"sinusoidal_2d","dim":8,"height":30,"width":9,"min_position":8})",
+        R"({"encoding":"sinusoidal_2d","dim":8,"height":50,"width":60,"min_position":3,"max_position":11})",
+        R"({"encoding":"rope_nd","head_dim":16,"sections":[3,3,2],"min_position":5,"max_position":40})",
+        R"({"encoding":"rope_nd","head_dim":16,"sections":[4,4],"min_position":-9,"max_position":-2})",
+        R"({"encoding":"rope","head_dim":8,"min_position":3,"max_position":70})",
+        R"({"encoding":"rope","head_dim":8,"min_position":-70,"max_position":-3})",
+        R"({"encoding":"rope","head_dim":8,"min_position":3,"max_position":90,)"
+        R"("rope_scaling":{"rope_type":"dynamic","factor":4,)"
+        R"("original_max_position_embeddings":32}})",
+        R"({"encoding":"rope","head_dim":8,"min_position":3,"max_position":90,)"
+        R"("rope_scaling":{"rope_type":"linear","factor":4}})",
+        R"({"encoding":"rope","head_dim":8,"min_position":3,"max_position":90,)"
+        R"("rope_scaling":{"rope_type":"yarn","factor":4,)"
+        R"("original_max_position_embeddings":32}})",
+        R"({"encoding":"xpos","head_dim":8,"min_position":3,"max_position":70})",
+        R"({"encoding":"sinusoidal","dim":8,"min_position":3,"max_position":70})",
+        R"({"encoding":"integer","min_position":3,"max_position":70})",
+        R"({"encoding":"binary","dim":7,"min_position":3,"max_position":70})",
+        R"({"encoding":"learned","dim":3,"max_positions":50,"min_position":3})",
+        R"({"encoding":"alibi","num_heads":3,"min_position":3,"max_position":70})",
+        R"({"encoding":"relative_bias","min_position":3,"max_position":70})",
+        R"({"encoding":"attention","num_heads":2,"head_dim":8,"causal":true,)"
+        R"("min_position":3,"max_position":70,"position":{"encoding":"rope_nd",)"
+        R"("head_dim":8,"sections":[2,2]}})",
+        R"({"encoding":"attention","num_heads":2,"head_dim":8,"min_position":2,)"
+        R"("position":{"encoding":"sinusoidal_2d","dim":16,"height":9,"width":20}})"}) {
     const Spec spec = parse_spec(text);
     for (const Property& property : catalogue()) {
       // Advice about what lies beyond, and two properties that open the subject under claims of their own.

@@ -70,11 +70,13 @@ class Observed {
     return std::get<reference::RopeReference>(oracle_).rotation(step, pair, spec_.max_position, precision);
   }
   Enclosure angle(std::int64_t position, std::int64_t pair, Precision precision) {
-    if (auto* sine = std::get_if<reference::SinusoidalReference>(&oracle_)) return sine->angle(position, pair, precision);
+    if (auto* sine = std::get_if<reference::SinusoidalReference>(&oracle_))
+      return sine->angle(position, pair, precision);
     return std::get<reference::RopeReference>(oracle_).angle(position, pair, spec_.max_position, precision);
   }
   Enclosure radius(Precision precision) {
-    if (auto* sine = std::get_if<reference::SinusoidalReference>(&oracle_)) return abs(Enclosure(sine->encoding().scale, precision));
+    if (auto* sine = std::get_if<reference::SinusoidalReference>(&oracle_))
+      return abs(Enclosure(sine->encoding().scale, precision));
     return std::get<reference::RopeReference>(oracle_).attention_factor(precision);
   }
   const ErrorBudget& budget() const { return budget_; }
@@ -83,11 +85,13 @@ class Observed {
   using Oracle = std::variant<reference::SinusoidalReference, reference::RopeReference>;
 
   static Oracle oracle_of(const Spec& spec) {
-    if (const auto* sinusoidal = std::get_if<Sinusoidal>(&spec.encoding)) return reference::SinusoidalReference(*sinusoidal);
+    if (const auto* sinusoidal = std::get_if<Sinusoidal>(&spec.encoding))
+      return reference::SinusoidalReference(*sinusoidal);
     return reference::RopeReference(std::get<Rope>(spec.encoding));
   }
   static ErrorBudget budget_of(const Spec& spec, const Oracle& oracle) {
-    if (const auto* sine = std::get_if<reference::SinusoidalReference>(&oracle)) return {spec.accuracy, spec.dtype, sine->frequencies(), pairs(sine->encoding())};
+    if (const auto* sine = std::get_if<reference::SinusoidalReference>(&oracle))
+      return {spec.accuracy, spec.dtype, sine->frequencies(), pairs(sine->encoding())};
     return {spec.accuracy, spec.dtype, std::get<reference::RopeReference>(oracle).frequencies(), spec.max_position};
   }
 
@@ -96,10 +100,13 @@ class Observed {
   ErrorBudget budget_;
 };
 
-// How far a pair turned from one point to the other, in radians per position; the true one is near `claimed`, which tells the whole turns.
+// How far a pair turned from one point to the other, in radians per position; the true one is near `claimed`, which
+// tells the whole turns.
 double measured_frequency(const Point& here, const Point& there, double claimed, std::int64_t step) {
-  const double turned = std::atan2(there.sin * here.cos - there.cos * here.sin, here.cos * there.cos + here.sin * there.sin);
-  return claimed + std::remainder(turned - claimed * static_cast<double>(step), 2 * 3.14159265358979323846) / static_cast<double>(step);
+  const double turned =
+      std::atan2(there.sin * here.cos - there.cos * here.sin, here.cos * there.cos + here.sin * there.sin);
+  return claimed + std::remainder(turned - claimed * static_cast<double>(step), 2 * 3.14159265358979323846) /
+                       static_cast<double>(step);
 }
 
 Check make_check(const Spec& spec) {
@@ -111,15 +118,19 @@ Check make_check(const Spec& spec) {
     for (std::int64_t pair = 0; pair < observed.count(); ++pair) {
       const Point& here = points.here[static_cast<std::size_t>(pair)];
       const Point& there = points.there[static_cast<std::size_t>(pair)];
-      const auto place = [&] { return fmt::format("pair {}, from position {} to {}", pair, position, position + step); };
-      if (!std::isfinite(here.cos) || !std::isfinite(here.sin) || !std::isfinite(there.cos) || !std::isfinite(there.sin)) {
+      const auto place = [&] {
+        return fmt::format("pair {}, from position {} to {}", pair, position, position + step);
+      };
+      if (!std::isfinite(here.cos) || !std::isfinite(here.sin) || !std::isfinite(there.cos) ||
+          !std::isfinite(there.sin)) {
         judgement.add(Certainty::no, not_finite(), [&] { return place() + ": a value is NaN or infinite"; });
         continue;
       }
       Deviation deviation;
       double claimed = 0;
       const Certainty within = reference::decide([&](Precision precision) {
-        // z(p + k) conj z(p) = a^2 e^(i w k); each z is within e of its true point, of length a: the product is off by at most a (e + e') + e e'.
+        // z(p + k) conj z(p) = a^2 e^(i w k); each z is within e of its true point, of length a: the product is off by
+        // at most a (e + e') + e e'.
         const reference::Rotation advance = observed.advance(step, pair, precision);
         const Enclosure a = observed.radius(precision);
         const Enclosure e = observed.budget().pair_bound(a, observed.angle(position, pair, precision), pair);
@@ -134,8 +145,8 @@ Check make_check(const Spec& spec) {
         return reference::at_most(error, bound);
       });
       judgement.add(within, deviation, [&] {
-        return fmt::format("{}: frequency {:.9g} measured, {:.9g} claimed: {:.3g} times the bound", place(), measured_frequency(here, there, claimed, step), claimed,
-                           deviation.of_bound);
+        return fmt::format("{}: frequency {:.9g} measured, {:.9g} claimed: {:.3g} times the bound", place(),
+                           measured_frequency(here, there, claimed, step), claimed, deviation.of_bound);
       });
     }
     return judgement;
@@ -147,29 +158,37 @@ Check make_check(const Spec& spec) {
 Property frequencies_property() {
   Property property;
   property.id = "frequencies";
-  property.explanation = {
-      "each pair advances by its own frequency, the one that the spec states",
-      "z_i(p + k) = e^(i w_i k) z_i(p), z_i = cos + i sin of pair i; w_i = base^(-2i/d), scaled as rope_scaling says, in the spec's direction",
-      "Vaswani et al. 2017, section 3.5; Su et al. 2021, section 3.2.2, equation 15; reference/rope_scaling.hpp for the scaling rules",
-      "sinusoidal, rope where frequencies do not depend on the length of the call",
-      "each z is within e = sqrt(2) k ulp(a) + min(d, 2) a of its true point (properties/budget.hpp), so the product z(p + k) conj z(p) is within a (e + e') + e e' "
-      "of a^2 e^(i w k); steps that are powers of two resolve slow pairs as finely as fast ones",
-      "another base, exponent or rotary_dim; a frequency list in another order; scaling left out, blended the wrong way or rounded; the other direction"};
+  property.explanation = {"each pair advances by its own frequency, the one that the spec states",
+                          "z_i(p + k) = e^(i w_i k) z_i(p), z_i = cos + i sin of pair i; w_i = base^(-2i/d), scaled as "
+                          "rope_scaling says, in the spec's direction",
+                          "Vaswani et al. 2017, section 3.5; Su et al. 2021, section 3.2.2, equation 15; "
+                          "reference/rope_scaling.hpp for the scaling rules",
+                          "sinusoidal, rope where frequencies do not depend on the length of the call",
+                          "each z is within e = sqrt(2) k ulp(a) + min(d, 2) a of its true point "
+                          "(properties/budget.hpp), so the product z(p + k) conj z(p) is within a (e + e') + e e' "
+                          "of a^2 e^(i w k); steps that are powers of two resolve slow pairs as finely as fast ones",
+                          "another base, exponent or rotary_dim; a frequency list in another order; scaling left out, "
+                          "blended the wrong way or rounded; the other direction"};
   property.fields = [](const Spec&) { return std::vector<std::string>{"position", "step"}; };
   property.not_applicable = [](const Spec& spec) -> std::optional<std::string> {
-    if (!std::holds_alternative<Rope>(spec.encoding) && !std::holds_alternative<Sinusoidal>(spec.encoding)) return not_stated_for(spec);
+    if (!std::holds_alternative<Rope>(spec.encoding) && !std::holds_alternative<Sinusoidal>(spec.encoding))
+      return not_stated_for(spec);
     if (spec.max_position - spec.min_position < 2) return "the claim has one position only";
     return depends_on_length(spec);
   };
   property.admits = [](const Spec& spec, const Case& values) {
-    return values[0] >= spec.min_position && values[0] < spec.max_position && values[1] >= 1 && values[1] < spec.max_position - values[0];
+    return values[0] >= spec.min_position && values[0] < spec.max_position && values[1] >= 1 &&
+           values[1] < spec.max_position - values[0];
   };
-  property.simplest = [](const Spec& spec) { return Case{std::min(gen::simplest_position(gen::range_of(spec)), spec.max_position - 2), 1}; };
+  property.simplest = [](const Spec& spec) {
+    return Case{std::min(gen::simplest_position(gen::range_of(spec)), spec.max_position - 2), 1};
+  };
   property.first_cases = [](const Spec& spec) {
     // Every power of two that fits, from the simplest position on: each pair has its telling one.
     const std::int64_t p = std::min(gen::simplest_position(gen::range_of(spec)), spec.max_position - 2);
     std::vector<Case> cases;
-    for (std::int64_t step = 1; step < spec.max_position - p && step < (std::int64_t{1} << 20); step *= 4) cases.push_back({p, step});
+    for (std::int64_t step = 1; step < spec.max_position - p && step < (std::int64_t{1} << 20); step *= 4)
+      cases.push_back({p, step});
     return cases;
   };
   property.cases = [](const Spec& spec) {

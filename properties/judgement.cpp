@@ -9,7 +9,8 @@ namespace sextant {
 
 Deviation deviation_of(const reference::Enclosure& error, const reference::Enclosure& bound, double unit) {
   const double size = error.upper();
-  // A bound of zero is met by an error of zero only. The quotient is formed as an enclosure, since the bound may be half of the least double.
+  // A bound of zero is met by an error of zero only. The quotient is formed as an enclosure, since the bound may be
+  // half of the least double.
   const bool positive = mpfr_sgn(bound.lower_end()) > 0;
   const double ratio = size == 0 ? 0 : positive ? (error / bound).upper() : std::numeric_limits<double>::infinity();
   return {ratio, size, size / unit};
@@ -28,8 +29,8 @@ std::string value_text(Dtype dtype, double value) {
 }
 
 std::string comparison_text(Dtype dtype, double value, double truth, const Deviation& deviation) {
-  return fmt::format("got {}, true value {:.12g}, error {:.3g} = {:.3g} ULP, {:.3g} times the bound", value_text(dtype, value),
-                     truth, deviation.absolute, deviation.ulps, deviation.of_bound);
+  return fmt::format("got {}, true value {:.12g}, error {:.3g} = {:.3g} ULP, {:.3g} times the bound",
+                     value_text(dtype, value), truth, deviation.absolute, deviation.ulps, deviation.of_bound);
 }
 
 }  // namespace sextant

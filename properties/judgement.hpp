@@ -17,11 +17,13 @@ struct Judgement {
   Deviation deviation;
   std::string finding;
 
-  /// Takes in a comparison that has no tolerance: `difference` says what is not as it must be, nothing that all is. `agreement()` says so in words.
+  /// Takes in a comparison that has no tolerance: `difference` says what is not as it must be, nothing that all is.
+  /// `agreement()` says so in words.
   template <class Describe>
   void add_exact(const std::optional<std::string>& difference, Describe agreement) {
     const Deviation found = difference ? Deviation{std::numeric_limits<double>::infinity(), 0, 0} : Deviation{};
-    add(difference ? reference::Certainty::no : reference::Certainty::yes, found, [&] { return difference ? *difference : std::string(agreement()); });
+    add(difference ? reference::Certainty::no : reference::Certainty::yes, found,
+        [&] { return difference ? *difference : std::string(agreement()); });
   }
 
   /// Takes in one more comparison of the case. `describe()` is called only if it is the worst so far.

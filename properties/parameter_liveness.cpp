@@ -18,7 +18,8 @@ struct Variant {
 };
 
 // Keeps the changes that make a spec.
-void add(std::vector<Variant>& variants, const Spec& spec, std::string field, const std::function<void(Spec&)>& change) {
+void add(std::vector<Variant>& variants, const Spec& spec, std::string field,
+         const std::function<void(Spec&)>& change) {
   Spec changed = spec;
   change(changed);
   try {
@@ -35,9 +36,12 @@ void add_sinusoidal(std::vector<Variant>& variants, const Spec& spec) {
   };
   with("base", [](Sinusoidal& e) { e.base = e.base * 3 + 7; });
   with("dim", [](Sinusoidal& e) { e.dim += 2; });
-  with("layout", [](Sinusoidal& e) { e.layout = e.layout == Layout::interleaved ? Layout::concatenated : Layout::interleaved; });
+  with("layout",
+       [](Sinusoidal& e) { e.layout = e.layout == Layout::interleaved ? Layout::concatenated : Layout::interleaved; });
   with("first", [](Sinusoidal& e) { e.first = e.first == First::sin ? First::cos : First::sin; });
-  with("denominator", [](Sinusoidal& e) { e.denominator = e.denominator == Denominator::dim ? Denominator::half_minus_one : Denominator::dim; });
+  with("denominator", [](Sinusoidal& e) {
+    e.denominator = e.denominator == Denominator::dim ? Denominator::half_minus_one : Denominator::dim;
+  });
   with("position_offset", [](Sinusoidal& e) { e.position_offset += 3; });
   with("scale", [](Sinusoidal& e) { e.scale *= 0.75; });
 }
@@ -50,10 +54,13 @@ void add_rope(std::vector<Variant>& variants, const Spec& spec) {
   with("rope_theta", [](Rope& e) { e.rope_theta = e.rope_theta * 3 + 7; });
   with("pairing", [&](Rope& e) { e.pairing = e.output_pairing = other(e.pairing); });
   with("output_pairing", [&](Rope& e) { e.output_pairing = other(e.output_pairing); });
-  with("direction", [](Rope& e) { e.direction = e.direction == Direction::clockwise ? Direction::counterclockwise : Direction::clockwise; });
+  with("direction", [](Rope& e) {
+    e.direction = e.direction == Direction::clockwise ? Direction::counterclockwise : Direction::clockwise;
+  });
   with("rotary_dim", [](Rope& e) { e.rotary_dim = e.rotary_dim == e.head_dim ? e.head_dim / 2 / 2 * 2 : e.head_dim; });
   with("rope_scaling", [](Rope& e) {
-    e.rope_scaling = std::holds_alternative<LinearScaling>(e.rope_scaling) ? RopeScaling(DefaultScaling{}) : RopeScaling(LinearScaling{2.5});
+    e.rope_scaling = std::holds_alternative<LinearScaling>(e.rope_scaling) ? RopeScaling(DefaultScaling{})
+                                                                           : RopeScaling(LinearScaling{2.5});
   });
   with("factor", [](Rope& e) {
     std::visit(
@@ -82,7 +89,8 @@ void add_code(std::vector<Variant>& variants, const Spec& spec) {
     const Changes<Integer> with{variants, spec};
     with("dim", [](Integer& e) { e.dim += 2; });
     // A count that overflows the dtype answers no question.
-    if (static_cast<double>(spec.max_position) <= largest_finite(spec.dtype)) with("normalize", [](Integer& e) { e.normalize = !e.normalize; });
+    if (static_cast<double>(spec.max_position) <= largest_finite(spec.dtype))
+      with("normalize", [](Integer& e) { e.normalize = !e.normalize; });
   } else if (std::holds_alternative<Binary>(spec.encoding)) {
     const Changes<Binary> with{variants, spec};
     with("dim", [](Binary& e) { e.dim += 2; });
@@ -91,8 +99,12 @@ void add_code(std::vector<Variant>& variants, const Spec& spec) {
     const Changes<Sinusoidal2d> with{variants, spec};
     with("base", [](Sinusoidal2d& e) { e.base = e.base * 3 + 7; });
     with("dim", [](Sinusoidal2d& e) { e.dim += 4; });
-    with("layout", [](Sinusoidal2d& e) { e.layout = e.layout == Layout::interleaved ? Layout::concatenated : Layout::interleaved; });
-    with("axis_order", [](Sinusoidal2d& e) { e.axis_order = e.axis_order == AxisOrder::height_first ? AxisOrder::width_first : AxisOrder::height_first; });
+    with("layout", [](Sinusoidal2d& e) {
+      e.layout = e.layout == Layout::interleaved ? Layout::concatenated : Layout::interleaved;
+    });
+    with("axis_order", [](Sinusoidal2d& e) {
+      e.axis_order = e.axis_order == AxisOrder::height_first ? AxisOrder::width_first : AxisOrder::height_first;
+    });
   }
 }
 
@@ -109,12 +121,16 @@ void add_rotation(std::vector<Variant>& variants, const Spec& spec) {
       --*std::ranges::max_element(e.sections);
       ++e.sections.back();
     });
-    with("section_order", [](RopeNd& e) { e.section_order = e.section_order == SectionOrder::blocked ? SectionOrder::interleaved : SectionOrder::blocked; });
+    with("section_order", [](RopeNd& e) {
+      e.section_order = e.section_order == SectionOrder::blocked ? SectionOrder::interleaved : SectionOrder::blocked;
+    });
   } else if (std::holds_alternative<Xpos>(spec.encoding)) {
     const Changes<Xpos> with{variants, spec};
     with("rope_theta", [](Xpos& e) { e.rope.rope_theta = e.rope.rope_theta * 3 + 7; });
     with("pairing", [&](Xpos& e) { e.rope.pairing = e.rope.output_pairing = other(e.rope.pairing); });
-    with("direction", [](Xpos& e) { e.rope.direction = e.rope.direction == Direction::clockwise ? Direction::counterclockwise : Direction::clockwise; });
+    with("direction", [](Xpos& e) {
+      e.rope.direction = e.rope.direction == Direction::clockwise ? Direction::counterclockwise : Direction::clockwise;
+    });
     with("scale_base", [](Xpos& e) { e.scale_base *= 2; });
     with("role", [](Xpos& e) { e.role = e.role == Role::query ? Role::key : Role::query; });
   }
@@ -173,21 +189,24 @@ SubjectCheck make_check(const Spec& spec) {
       const std::unique_ptr<Session> session = subject.open(variant.spec);
       for (const Case& asked : accuracy.first_cases(variant.spec)) {
         const Judgement found = check(*session, asked);
-        judgement.add(found.within, found.deviation, [&] { return fmt::format("with another {}: {}", variant.field, found.finding); });
+        judgement.add(found.within, found.deviation,
+                      [&] { return fmt::format("with another {}: {}", variant.field, found.finding); });
       }
       // Several tokens, of two batch rows and heads where the encoding has them.
       Case near{values[1], 3, 2, 2, 1};
       near.resize(accuracy.fields(variant.spec).size());
       if (accuracy.admits(variant.spec, near)) {
         const Judgement found = check(*session, near);
-        judgement.add(found.within, found.deviation, [&] { return fmt::format("with another {}: {}", variant.field, found.finding); });
+        judgement.add(found.within, found.deviation,
+                      [&] { return fmt::format("with another {}: {}", variant.field, found.finding); });
       }
     } catch (const SubjectFailure& failure) {
       if (failure.kind() != FailureKind::unsupported && failure.kind() != FailureKind::error) throw;
       // Refusing what one cannot do is as good as doing it, unless it is all that one does.
       ask(*subject.open(spec), spec, {values[1], 1, 1, 1, 1});
       // What was answered until then stays judged: a wrong answer is no refusal.
-      judgement.add_exact(std::nullopt, [&] { return fmt::format("with another {}: refused: {}", variant.field, failure.what()); });
+      judgement.add_exact(std::nullopt,
+                          [&] { return fmt::format("with another {}: refused: {}", variant.field, failure.what()); });
     }
     return judgement;
   };
@@ -201,31 +220,40 @@ Property parameter_liveness_property() {
   property.level = Level::advice;
   property.needs = Needs::live_subject;
   property.sessions = Sessions::own;
-  property.explanation = {"every field of the spec does what it says, or is refused",
-                          "for the spec with any one field changed, the answers are right under the changed spec, or there are none",
-                          "design of the spec: a field that is silently ignored answers another question than the one asked",
-                          "every encoding but learned, whose fields are its table's shape",
-                          "the accuracy property's bounds under the changed spec; an error or `unsupported` counts as refusing, of "
-                          "the calls that were not answered. Advice: a subject may be made "
-                          "for one spec alone",
-                          "a base, pairing, direction, offset or scaling rule that is hard-coded, read under another name, or honoured on one path only"};
+  property.explanation = {
+      "every field of the spec does what it says, or is refused",
+      "for the spec with any one field changed, the answers are right under the changed spec, or there are none",
+      "design of the spec: a field that is silently ignored answers another question than the one asked",
+      "every encoding but learned, whose fields are its table's shape",
+      "the accuracy property's bounds under the changed spec; an error or `unsupported` counts as refusing, of "
+      "the calls that were not answered. Advice: a subject may be made "
+      "for one spec alone",
+      "a base, pairing, direction, offset or scaling rule that is hard-coded, read under another name, or honoured on "
+      "one path only"};
   property.fields = [](const Spec&) { return std::vector<std::string>{"field", "position"}; };
   property.not_applicable = [](const Spec& spec) -> std::optional<std::string> {
     if (variants_of(spec).empty()) return not_stated_for(spec);
     return std::nullopt;
   };
   property.admits = [](const Spec& spec, const Case& values) {
-    return values[0] >= 0 && values[0] < std::ssize(variants_of(spec)) && values[1] >= spec.min_position && values[1] < last_position_of(spec);
+    return values[0] >= 0 && values[0] < std::ssize(variants_of(spec)) && values[1] >= spec.min_position &&
+           values[1] < last_position_of(spec);
   };
-  property.simplest = [](const Spec& spec) { return Case{0, std::min(gen::simplest_position(gen::range_of(spec)) + 1, last_position_of(spec) - 1)}; };
+  property.simplest = [](const Spec& spec) {
+    return Case{0, std::min(gen::simplest_position(gen::range_of(spec)) + 1, last_position_of(spec) - 1)};
+  };
   property.first_cases = [simplest = property.simplest](const Spec& spec) {
     std::vector<Case> cases;
-    for (std::int64_t field = 0; field < std::ssize(variants_of(spec)); ++field) cases.push_back({field, simplest(spec)[1]});
+    for (std::int64_t field = 0; field < std::ssize(variants_of(spec)); ++field)
+      cases.push_back({field, simplest(spec)[1]});
     return cases;
   };
   property.cases = [](const Spec& spec) {
-    return rc::gen::map(rc::gen::pair(gen::count(0, std::ssize(variants_of(spec)) - 1), gen::position({spec.min_position, last_position_of(spec)})),
-                        [](const std::pair<std::int64_t, std::int64_t>& drawn) { return Case{drawn.first, drawn.second}; });
+    return rc::gen::map(rc::gen::pair(gen::count(0, std::ssize(variants_of(spec)) - 1),
+                                      gen::position({spec.min_position, last_position_of(spec)})),
+                        [](const std::pair<std::int64_t, std::int64_t>& drawn) {
+                          return Case{drawn.first, drawn.second};
+                        });
   };
   property.make_subject_check = make_check;
   return property;

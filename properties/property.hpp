@@ -28,7 +28,8 @@ struct Explanation {
 /// Whether a property asks a subject anew, or can be judged on a recording.
 enum class Needs { any_subject, live_subject };
 
-/// Whether the cases of a property share one session, or each opens sessions of its own: slower, since a worker starts anew, so fewer are drawn.
+/// Whether the cases of a property share one session, or each opens sessions of its own: slower, since a worker starts
+/// anew, so fewer are drawn.
 enum class Sessions { shared, own };
 
 /// Judges one case by asking the session. @throws what Session::call throws.
@@ -45,14 +46,17 @@ struct Property {
   Sessions sessions = Sessions::shared;
   Explanation explanation;
 
-  /// What mathematics says where the property applies: whether correct implementations have it, or can only show that they have not.
+  /// What mathematics says where the property applies: whether correct implementations have it, or can only show that
+  /// they have not.
   std::function<Theory(const Spec& spec)> theory = [](const Spec&) { return Theory::holds; };
 
-  /// The names of a case's integers. Those that end in "position" are positions; "offset", "step", "shift" and "by" are added to
-  /// them, and "rows", "tokens" and "length" follow one by one: the furthest position that they reach is what the horizon is made of.
+  /// The names of a case's integers. Those that end in "position" are positions; "offset", "step", "shift" and "by" are
+  /// added to them, and "rows", "tokens" and "length" follow one by one: the furthest position that they reach is what
+  /// the horizon is made of.
   std::function<std::vector<std::string>(const Spec& spec)> fields;
 
-  /// Why the property says nothing of this spec, or nothing if it applies. The functions below need a spec it applies to.
+  /// Why the property says nothing of this spec, or nothing if it applies. The functions below need a spec it applies
+  /// to.
   std::function<std::optional<std::string>(const Spec& spec)> not_applicable;
 
   /// Whether a case is inside the property's domain under this spec; shrinking and replay keep to it.
@@ -67,7 +71,8 @@ struct Property {
   /// Draws cases. They need no shrinking of their own.
   std::function<rc::Gen<Case>(const Spec& spec)> cases;
 
-  /// Cases that together reach every position of the claim, for the exhaustive profile; none where there are too many, or it has no such form.
+  /// Cases that together reach every position of the claim, for the exhaustive profile; none where there are too many,
+  /// or it has no such form.
   std::function<std::vector<Case>(const Spec& spec)> every_case = [](const Spec&) { return std::vector<Case>{}; };
 
   /// A check with its own oracle; used by one thread.

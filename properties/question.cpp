@@ -32,7 +32,9 @@ struct Asker {
   const Spec& spec;
   const Question& question;
 
-  Tensor drawn(std::vector<std::int64_t> shape, std::int64_t which = 0) const { return gen::values(spec.dtype, std::move(shape), question.fill + 1 + which); }
+  Tensor drawn(std::vector<std::int64_t> shape, std::int64_t which = 0) const {
+    return gen::values(spec.dtype, std::move(shape), question.fill + 1 + which);
+  }
 
   Tensor turned(std::int64_t head_dim) const {
     const Tensor x = drawn({question.batch, question.tokens, question.heads, head_dim});
@@ -63,7 +65,8 @@ struct Asker {
     const Tensor v = drawn({question.batch, attention.num_kv_heads, question.tokens, attention.head_dim}, 2);
     std::optional<Tensor> weight;
     if (attention.position) {
-      if (const auto* relative = std::get_if<RelativeBias>(&*attention.position)) weight = drawn({relative->num_buckets, attention.num_heads}, 3);
+      if (const auto* relative = std::get_if<RelativeBias>(&*attention.position))
+        weight = drawn({relative->num_buckets, attention.num_heads}, 3);
     }
     return attend(session, spec, {q, k, v, positions_of(spec, question, question.batch), weight ? &*weight : nullptr});
   }
@@ -71,9 +74,13 @@ struct Asker {
 
 }  // namespace
 
-Tensor ask(Session& session, const Spec& spec, const Question& question) { return std::visit(Asker{session, spec, question}, spec.encoding); }
+Tensor ask(Session& session, const Spec& spec, const Question& question) {
+  return std::visit(Asker{session, spec, question}, spec.encoding);
+}
 
-bool same_bits(const Tensor& a, const Tensor& b) { return a.dtype == b.dtype && a.shape == b.shape && a.data == b.data; }
+bool same_bits(const Tensor& a, const Tensor& b) {
+  return a.dtype == b.dtype && a.shape == b.shape && a.data == b.data;
+}
 
 std::optional<std::string> first_difference(const Tensor& a, const Tensor& b) {
   const std::size_t width = size_of(a.dtype);
@@ -86,9 +93,11 @@ std::optional<std::string> first_difference(const Tensor& a, const Tensor& b) {
 }
 
 std::int64_t last_position_of(const Spec& spec) {
-  if (const auto* grid = std::get_if<Sinusoidal2d>(&spec.encoding)) return std::min({spec.max_position, grid->height, grid->width});
+  if (const auto* grid = std::get_if<Sinusoidal2d>(&spec.encoding))
+    return std::min({spec.max_position, grid->height, grid->width});
   if (const auto* attention = std::get_if<Attention>(&spec.encoding); attention != nullptr && attention->position) {
-    if (const auto* grid = std::get_if<Sinusoidal2d>(&*attention->position)) return std::min({spec.max_position, grid->height, grid->width});
+    if (const auto* grid = std::get_if<Sinusoidal2d>(&*attention->position))
+      return std::min({spec.max_position, grid->height, grid->width});
   }
   return spec.max_position;
 }

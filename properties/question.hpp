@@ -12,14 +12,14 @@
 
 namespace sextant {
 
-/// One call of the operation that an encoding has, whatever it is, as a few integers: encode for codes, rotate for rotations, bias for biases,
-/// attend for attention. Extents that an operation lacks are ignored.
+/// One call of the operation that an encoding has, whatever it is, as a few integers: encode for codes, rotate for
+/// rotations, bias for biases, attend for attention. Extents that an operation lacks are ignored.
 struct Question {
   std::int64_t position;  ///< of the first token; the others follow one by one, wrapping round at the claim's end
   std::int64_t tokens;
   std::int64_t batch;
   std::int64_t heads;
-  std::int64_t fill;      ///< which vectors (gen/values.hpp)
+  std::int64_t fill;  ///< which vectors (gen/values.hpp)
 };
 
 /// Asks it. @throws what operations.hpp says.

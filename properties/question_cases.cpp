@@ -24,8 +24,9 @@ void use_questions(Property& property, const std::vector<ExtraField>& extra) {
   property.admits = [extra](const Spec& spec, const Case& values) {
     const Question question = question_of(values);
     const gen::PositionRange range = range_in(spec);
-    if (question.position < range.first || question.position >= range.last || question.tokens < 1 || question.tokens > 64 || question.batch < 1 ||
-        question.batch > 16 || question.heads < 1 || question.heads > 64 || question.fill < 0) {
+    if (question.position < range.first || question.position >= range.last || question.tokens < 1 ||
+        question.tokens > 64 || question.batch < 1 || question.batch > 16 || question.heads < 1 ||
+        question.heads > 64 || question.fill < 0) {
       return false;
     }
     for (std::size_t i = 0; i < extra.size(); ++i) {
@@ -41,14 +42,18 @@ void use_questions(Property& property, const std::vector<ExtraField>& extra) {
   property.first_cases = [extra](const Spec& spec) {
     const gen::PositionRange range = range_in(spec);
     // One token of several rows, several tokens of one row, several of both: kernels have a path for each.
-    std::vector<Case> cases{{gen::simplest_position(range), 1, 2, 3, 1}, {range.last - 1, 1, 1, 1, 1}, {gen::simplest_position(range), 5, 1, 2, 1}, {range.first, 3, 2, 5, 1}};
+    std::vector<Case> cases{{gen::simplest_position(range), 1, 2, 3, 1},
+                            {range.last - 1, 1, 1, 1, 1},
+                            {gen::simplest_position(range), 5, 1, 2, 1},
+                            {range.first, 3, 2, 5, 1}};
     for (Case& values : cases) values.resize(question_fields + extra.size(), 0);
     return cases;
   };
   property.cases = [extra](const Spec& spec) {
-    const auto question = rc::gen::tuple(gen::position(range_in(spec)), gen::one_of({1, 1, 2, 3, 4, 7, 17}), gen::one_of({1, 1, 2, 3}), gen::one_of({1, 2, 5, 8}),
-                                         gen::count(0, 1000));
-    const auto words = rc::gen::container<std::vector<std::int64_t>>(extra.size(), gen::count(0, std::int64_t{1} << 40));
+    const auto question = rc::gen::tuple(gen::position(range_in(spec)), gen::one_of({1, 1, 2, 3, 4, 7, 17}),
+                                         gen::one_of({1, 1, 2, 3}), gen::one_of({1, 2, 5, 8}), gen::count(0, 1000));
+    const auto words =
+        rc::gen::container<std::vector<std::int64_t>>(extra.size(), gen::count(0, std::int64_t{1} << 40));
     std::vector<std::int64_t> counts;
     counts.reserve(extra.size());
     for (const ExtraField& field : extra) counts.push_back(field.count(spec));

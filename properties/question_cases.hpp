@@ -16,8 +16,9 @@ struct ExtraField {
   std::function<std::int64_t(const Spec& spec)> count;
 };
 
-/// Gives a property cases that are a question (position, tokens, batch, heads, fill) and then the extra fields: fields, admits, simplest,
-/// first_cases and cases. Extents mostly differ from each other, since equal ones hide swapped axes, and one token and one head are frequent.
+/// Gives a property cases that are a question (position, tokens, batch, heads, fill) and then the extra fields: fields,
+/// admits, simplest, first_cases and cases. Extents mostly differ from each other, since equal ones hide swapped axes,
+/// and one token and one head are frequent.
 void use_questions(Property& property, const std::vector<ExtraField>& extra = {});
 
 /// The question at the start of such a case.

@@ -54,7 +54,8 @@ bool all_finite(const Tensor& tensor) {
 
 // Judges ||error_i|| <= bound_i for every pair.
 template <class ErrorAt, class BoundAt, class Place>
-void judge_pairs(Judgement& judgement, const Rope& encoding, Dtype dtype, ErrorAt error_at, BoundAt bound_at, Place place) {
+void judge_pairs(Judgement& judgement, const Rope& encoding, Dtype dtype, ErrorAt error_at, BoundAt bound_at,
+                 Place place) {
   for (std::int64_t pair = 0; pair < pairs(encoding); ++pair) {
     Deviation deviation;
     const Certainty within = reference::decide([&](Precision precision) {
@@ -63,7 +64,10 @@ void judge_pairs(Judgement& judgement, const Rope& encoding, Dtype dtype, ErrorA
       deviation = deviation_of(error, bound, reference::ulp(dtype, norm).upper());
       return reference::at_most(error, bound);
     });
-    judgement.add(within, deviation, [&] { return fmt::format("{}, pair {}: off by {:.3g}, {:.3g} times the bound", place(), pair, deviation.absolute, deviation.of_bound); });
+    judgement.add(within, deviation, [&] {
+      return fmt::format("{}, pair {}: off by {:.3g}, {:.3g} times the bound", place(), pair, deviation.absolute,
+                         deviation.of_bound);
+    });
   }
 }
 
@@ -95,13 +99,16 @@ Check identity_check(const Spec& spec) {
             const Channels from = channels_of_pair(encoding, encoding.pairing, pair);
             const Channels to = channels_of_pair(encoding, encoding.output_pairing, pair);
             const Enclosure& factor = oracle.attention_factor(precision);
-            return hypot(Enclosure(y.at(start + to.first), precision) - factor * Enclosure(x.at(start + from.first), precision),
-                         Enclosure(y.at(start + to.second), precision) - factor * Enclosure(x.at(start + from.second), precision));
+            return hypot(
+                Enclosure(y.at(start + to.first), precision) - factor * Enclosure(x.at(start + from.first), precision),
+                Enclosure(y.at(start + to.second), precision) -
+                    factor * Enclosure(x.at(start + from.second), precision));
           },
           [&](std::int64_t pair, Precision precision) {
             const Channels from = channels_of_pair(encoding, encoding.pairing, pair);
-            const Enclosure norm = oracle.attention_factor(precision) *
-                                   hypot(Enclosure(x.at(start + from.first), precision), Enclosure(x.at(start + from.second), precision));
+            const Enclosure norm =
+                oracle.attention_factor(precision) *
+                hypot(Enclosure(x.at(start + from.first), precision), Enclosure(x.at(start + from.second), precision));
             return Limit{budget.norm_bound(norm), norm};
           },
           place);
@@ -119,7 +126,9 @@ Check composition_check(const Spec& spec) {
     const std::int64_t a = values[0];
     const std::int64_t b = values[1];
     const Tensor x = gen::vectors(encoding, spec.dtype, {.batch = 1, .tokens = 1, .heads = 1}, values[2]);
-    const auto turned = [&](const Tensor& given, std::int64_t position) { return rotate(session, spec, given, std::vector<std::int64_t>{position}); };
+    const auto turned = [&](const Tensor& given, std::int64_t position) {
+      return rotate(session, spec, given, std::vector<std::int64_t>{position});
+    };
     const Tensor once = turned(x, a);
     const Tensor twice = turned(reordered(encoding, once), b);
     const Tensor whole = turned(x, a + b);
@@ -135,12 +144,14 @@ Check composition_check(const Spec& spec) {
     judge_pairs(
         judgement, encoding, spec.dtype,
         [&](std::int64_t pair, Precision precision) {
-          return distance(twice, whole, channels_of_pair(encoding, encoding.output_pairing, pair), oracle.attention_factor(precision));
+          return distance(twice, whole, channels_of_pair(encoding, encoding.output_pairing, pair),
+                          oracle.attention_factor(precision));
         },
         [&](std::int64_t pair, Precision precision) {
           const Enclosure& factor = oracle.attention_factor(precision);
           const Enclosure first = factor * norm_at(x, channels_of_pair(encoding, encoding.pairing, pair), precision);
-          const Enclosure second = factor * norm_at(once, channels_of_pair(encoding, encoding.output_pairing, pair), precision);
+          const Enclosure second =
+              factor * norm_at(once, channels_of_pair(encoding, encoding.output_pairing, pair), precision);
           const auto allowed = [&](const Enclosure& norm, std::int64_t position) {
             return budget.pair_bound(norm, oracle.angle(position, pair, spec.max_position, precision), pair);
           };
@@ -156,20 +167,24 @@ std::optional<std::string> only_rope(const Spec& spec) {
   return std::nullopt;
 }
 
-bool inside(const Spec& spec, std::int64_t position) { return position >= spec.min_position && position < spec.max_position; }
+bool inside(const Spec& spec, std::int64_t position) {
+  return position >= spec.min_position && position < spec.max_position;
+}
 
 }  // namespace
 
 Property identity_property() {
   Property property;
   property.id = "identity_at_zero";
-  property.explanation = {"position 0 turns nothing",
-                          "R(0) x = a x, a the attention factor of rope_scaling (1 without)",
-                          "Su et al. 2021, section 3.2.2, equation 15, at m = 0",
-                          "rope where the claim reaches position 0",
-                          "the angle is 0 in every arithmetic, so only evaluation and rounding are left: sqrt(2) k ulp(a ||x_i||) for a pair "
-                          "(properties/budget.hpp)",
-                          "sine and cosine taken twice, a path with an offset of its own, an attention factor left out, a bias"};
+  property.explanation = {
+      "position 0 turns nothing",
+      "R(0) x = a x, a the attention factor of rope_scaling (1 without)",
+      "Su et al. 2021, section 3.2.2, equation 15, at m = 0",
+      "rope where the claim reaches position 0",
+      "the angle is 0 in every arithmetic, so only evaluation and rounding are left: sqrt(2) k ulp(a ||x_i||) for a "
+      "pair "
+      "(properties/budget.hpp)",
+      "sine and cosine taken twice, a path with an offset of its own, an attention factor left out, a bias"};
   property.fields = [](const Spec&) { return std::vector<std::string>{"tokens", "fill"}; };
   property.not_applicable = [](const Spec& spec) -> std::optional<std::string> {
     if (auto reason = only_rope(spec)) return reason;
@@ -181,7 +196,9 @@ Property identity_property() {
   property.first_cases = [](const Spec&) { return std::vector<Case>{{1, 1}, {3, 1}}; };
   property.cases = [](const Spec&) {
     return rc::gen::map(rc::gen::pair(gen::one_of({1, 1, 2, 5, 17}), gen::count(0, 1000)),
-                        [](const std::pair<std::int64_t, std::int64_t>& drawn) { return Case{drawn.first, drawn.second}; });
+                        [](const std::pair<std::int64_t, std::int64_t>& drawn) {
+                          return Case{drawn.first, drawn.second};
+                        });
   };
   property.make_check = identity_check;
   return property;
@@ -219,7 +236,8 @@ Property composition_property() {
     return cases;
   };
   property.cases = [](const Spec& spec) {
-    const auto parts = rc::gen::tuple(gen::position(gen::range_of(spec)), gen::position(gen::range_of(spec)), gen::count(0, 1000));
+    const auto parts =
+        rc::gen::tuple(gen::position(gen::range_of(spec)), gen::position(gen::range_of(spec)), gen::count(0, 1000));
     return rc::gen::map(parts, [spec](const std::tuple<std::int64_t, std::int64_t, std::int64_t>& drawn) {
       const auto [a, b, fill] = drawn;
       // Halved, so that the sum is inside too.

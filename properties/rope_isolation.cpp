@@ -13,8 +13,8 @@
 #include "properties/question_cases.hpp"
 #include "subjects/operations.hpp"
 
-// Three properties of one experiment: a call is asked, one pair of one vector is changed, and the call is asked again. The properties say where
-// the answers must not differ.
+// Three properties of one experiment: a call is asked, one pair of one vector is changed, and the call is asked again.
+// The properties say where the answers must not differ.
 
 namespace sextant {
 namespace {
@@ -29,13 +29,15 @@ constexpr std::size_t bits_field = 2;
 struct Experiment {
   Tensor before;
   Tensor after;
-  std::int64_t start;    // of the vector that was changed
+  std::int64_t start;          // of the vector that was changed
   std::set<std::int64_t> own;  // the changed pair's output channels
 };
 
 // Values that the dtype cannot hold stay within it: the change is about isolation, not overflow.
 double fitting(Dtype dtype, double value) {
-  return std::isfinite(value) && std::fabs(value) > largest_finite(dtype) / 4 ? std::copysign(largest_finite(dtype) / 4, value) : value;
+  return std::isfinite(value) && std::fabs(value) > largest_finite(dtype) / 4
+             ? std::copysign(largest_finite(dtype) / 4, value)
+             : value;
 }
 
 Experiment carry_out(Session& session, const Spec& spec, const Rope& encoding, const Case& values) {
@@ -67,10 +69,12 @@ Judgement judge(const Experiment& experiment, const Spec& spec, std::int64_t hea
     if (in_vector != (where == Where::own_vector) || (in_vector && experiment.own.contains(channel))) continue;
     const double a = experiment.before.at(i);
     const double b = experiment.after.at(i);
-    judgement.add_exact(same_value(a, b) ? std::nullopt
-                                         : std::optional(fmt::format("vector {}, channel {}: {} became {} when another pair changed", i / head_dim, i % head_dim,
-                                                                     value_text(spec.dtype, a), value_text(spec.dtype, b))),
-                        [] { return "untouched"; });
+    judgement.add_exact(
+        same_value(a, b)
+            ? std::nullopt
+            : std::optional(fmt::format("vector {}, channel {}: {} became {} when another pair changed", i / head_dim,
+                                        i % head_dim, value_text(spec.dtype, a), value_text(spec.dtype, b))),
+        [] { return "untouched"; });
   }
   if (judgement.finding.empty()) judgement.add_exact(std::nullopt, [] { return "nothing else to touch"; });
   return judgement;
@@ -85,7 +89,9 @@ Property isolation_property(Where where, std::vector<FloatClass> classes) {
     return std::nullopt;
   };
   const auto many = [](const Spec&) { return std::int64_t{1} << 20; };
-  use_questions(property, {{"vector", many}, {"pair", many}, {"bits", [](const Spec& spec) { return gen::bit_patterns(spec.dtype); }}});
+  use_questions(
+      property,
+      {{"vector", many}, {"pair", many}, {"bits", [](const Spec& spec) { return gen::bit_patterns(spec.dtype); }}});
   property.first_cases = [first_cases = property.first_cases, classes](const Spec& spec) {
     const std::vector<Case> questions = first_cases(spec);
     std::vector<Case> cases;
@@ -96,10 +102,11 @@ Property isolation_property(Where where, std::vector<FloatClass> classes) {
     return cases;
   };
   property.cases = [cases = property.cases, classes](const Spec& spec) {
-    return rc::gen::map(rc::gen::pair(cases(spec), gen::float_bits(spec.dtype, classes)), [](std::pair<Case, std::int64_t> drawn) {
-      drawn.first.back() = drawn.second;
-      return std::move(drawn.first);
-    });
+    return rc::gen::map(rc::gen::pair(cases(spec), gen::float_bits(spec.dtype, classes)),
+                        [](std::pair<Case, std::int64_t> drawn) {
+                          drawn.first.back() = drawn.second;
+                          return std::move(drawn.first);
+                        });
   };
   const bool finite = std::ranges::find(classes, FloatClass::zero) != classes.end();
   const bool special = std::ranges::find(classes, FloatClass::nan) != classes.end();
@@ -114,22 +121,27 @@ Property isolation_property(Where where, std::vector<FloatClass> classes) {
   return property;
 }
 
-const std::vector<FloatClass> finite_classes{FloatClass::zero, FloatClass::huge, FloatClass::subnormal, FloatClass::normal, FloatClass::beside_power_of_two};
+const std::vector<FloatClass> finite_classes{FloatClass::zero, FloatClass::huge, FloatClass::subnormal,
+                                             FloatClass::normal, FloatClass::beside_power_of_two};
 const std::vector<FloatClass> special_classes{FloatClass::nan, FloatClass::infinite};
 
-constexpr const char* source = "Su et al. 2021, section 3.2.2, equation 15: R is block diagonal, one 2 x 2 block a pair";
+constexpr const char* source =
+    "Su et al. 2021, section 3.2.2, equation 15: R is block diagonal, one 2 x 2 block a pair";
 
 }  // namespace
 
 Property pair_isolation_property() {
   Property property = isolation_property(Where::own_vector, finite_classes);
   property.id = "pair_isolation";
-  property.explanation = {"a pair's rotation does not depend on the other pairs",
-                          "(R x)_j = (R x')_j for j != i, where x' is x with pair i changed to another finite value: zero, subnormal, huge, beside a power of two or any other",
-                          source,
-                          "rope",
-                          "none: the values of the other channels are equal (0 and -0 are the same); the call is the same in shape and positions",
-                          "quantisation by blocks, fused normalisation, lanes that read a neighbour, dense products in low precision"};
+  property.explanation = {
+      "a pair's rotation does not depend on the other pairs",
+      "(R x)_j = (R x')_j for j != i, where x' is x with pair i changed to another finite value: zero, subnormal, "
+      "huge, beside a power of two or any other",
+      source,
+      "rope",
+      "none: the values of the other channels are equal (0 and -0 are the same); the call is the same in shape and "
+      "positions",
+      "quantisation by blocks, fused normalisation, lanes that read a neighbour, dense products in low precision"};
   return property;
 }
 
@@ -147,15 +159,19 @@ Property nan_isolation_property() {
 }
 
 Property token_isolation_property() {
-  Property property = isolation_property(Where::other_vectors, {gen::every_float_class.begin(), gen::every_float_class.end()});
+  Property property =
+      isolation_property(Where::other_vectors, {gen::every_float_class.begin(), gen::every_float_class.end()});
   property.id = "token_isolation";
   property.level = Level::contract;
-  property.explanation = {"a token's vectors do not depend on those of other tokens, heads or batch rows",
-                          "R(x)[b, t, h] = R(x')[b, t, h], where x' is x with another vector changed, to NaN and infinity too",
-                          "Su et al. 2021, section 3.2.2, equation 15: R acts on each vector by itself",
-                          "rope",
-                          "none: the values of the other vectors are equal (0 and -0 are the same); the call is the same in shape and positions",
-                          "writes past the end of a head, wrong strides, buffers shared between heads, values that stay from an earlier call"};
+  property.explanation = {
+      "a token's vectors do not depend on those of other tokens, heads or batch rows",
+      "R(x)[b, t, h] = R(x')[b, t, h], where x' is x with another vector changed, to NaN and infinity too",
+      "Su et al. 2021, section 3.2.2, equation 15: R acts on each vector by itself",
+      "rope",
+      "none: the values of the other vectors are equal (0 and -0 are the same); the call is the same in shape and "
+      "positions",
+      "writes past the end of a head, wrong strides, buffers shared between heads, values that stay from an earlier "
+      "call"};
   return property;
 }
 

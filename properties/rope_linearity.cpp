@@ -60,24 +60,31 @@ Check make_check(const Spec& spec) {
             judgement.add(Certainty::yes, {}, [] { return "equal to the sum of the parts"; });
             continue;
           }
-          // Most values are nearer to the sum than one before: doubles tell. Two subtractions round by 2^-52 of the terms' sum at most; ulp does not
-          // fall with its argument. Only what may be the worst so far is asked of the exact tier.
+          // Most values are nearer to the sum than one before: doubles tell. Two subtractions round by 2^-52 of the
+          // terms' sum at most; ulp does not fall with its argument. Only what may be the worst so far is asked of the
+          // exact tier.
           const double size = factor_size * std::hypot(x.at(start + from.first), x.at(start + from.second));
-          const double least_bound = 3 * 1.41421356 * evaluation_ulps(spec.accuracy) * ulp(spec.dtype, size * (1 - 0x1p-40));
-          const double most = std::fabs(whole.at(i) - first.at(i) - second.at(i)) + 0x1p-52 * (std::fabs(whole.at(i)) + std::fabs(first.at(i)) + std::fabs(second.at(i)));
-          if (!judgement.finding.empty() && most <= least_bound && most / least_bound <= judgement.deviation.of_bound) continue;
+          const double least_bound =
+              3 * 1.41421356 * evaluation_ulps(spec.accuracy) * ulp(spec.dtype, size * (1 - 0x1p-40));
+          const double most = std::fabs(whole.at(i) - first.at(i) - second.at(i)) +
+                              0x1p-52 * (std::fabs(whole.at(i)) + std::fabs(first.at(i)) + std::fabs(second.at(i)));
+          if (!judgement.finding.empty() && most <= least_bound && most / least_bound <= judgement.deviation.of_bound)
+            continue;
           Deviation deviation;
           const Certainty within = reference::decide([&](Precision precision) {
             const Enclosure& factor = oracle.attention_factor(precision);
-            const Enclosure norm = factor * hypot(Enclosure(x.at(start + from.first), precision), Enclosure(x.at(start + from.second), precision));
-            const Enclosure error = abs(Enclosure(whole.at(i), precision) - Enclosure(first.at(i), precision) - Enclosure(second.at(i), precision));
+            const Enclosure norm = factor * hypot(Enclosure(x.at(start + from.first), precision),
+                                                  Enclosure(x.at(start + from.second), precision));
+            const Enclosure error = abs(Enclosure(whole.at(i), precision) - Enclosure(first.at(i), precision) -
+                                        Enclosure(second.at(i), precision));
             const Enclosure bound = Enclosure(3.0, precision) * budget.norm_bound(norm);
             deviation = deviation_of(error, bound, reference::ulp(spec.dtype, norm).upper());
             return reference::at_most(error, bound);
           });
           judgement.add(within, deviation, [&] {
-            return fmt::format("{}: {} of the whole, {} + {} of its parts: {:.3g} times the bound", place(), value_text(spec.dtype, whole.at(i)),
-                               value_text(spec.dtype, first.at(i)), value_text(spec.dtype, second.at(i)), deviation.of_bound);
+            return fmt::format("{}: {} of the whole, {} + {} of its parts: {:.3g} times the bound", place(),
+                               value_text(spec.dtype, whole.at(i)), value_text(spec.dtype, first.at(i)),
+                               value_text(spec.dtype, second.at(i)), deviation.of_bound);
           });
         }
       }
@@ -92,13 +99,16 @@ Property linearity_property() {
   Property property;
   property.id = "linearity";
   property.needs = Needs::live_subject;
-  property.explanation = {"the rotation of a sum is the sum of the rotations",
-                          "R(p)(x' + x'') = R(p) x' + R(p) x'', x' holding the first member of each pair of x and x'' the second",
-                          "Su et al. 2021, section 3.2.2, equation 15: R is a matrix",
-                          "rope",
-                          "at one position even a wrong angle is the same in all three, so it cancels; what is left is evaluation and rounding, "
-                          "sqrt(2) k ulp(a ||x_i||) in each (properties/budget.hpp)",
-                          "values saturated, quantised or normalised on the way, a bias, a pair overwritten while it is read, order of magnitude lost"};
+  property.explanation = {
+      "the rotation of a sum is the sum of the rotations",
+      "R(p)(x' + x'') = R(p) x' + R(p) x'', x' holding the first member of each pair of x and x'' the second",
+      "Su et al. 2021, section 3.2.2, equation 15: R is a matrix",
+      "rope",
+      "at one position even a wrong angle is the same in all three, so it cancels; what is left is evaluation and "
+      "rounding, "
+      "sqrt(2) k ulp(a ||x_i||) in each (properties/budget.hpp)",
+      "values saturated, quantised or normalised on the way, a bias, a pair overwritten while it is read, order of "
+      "magnitude lost"};
   property.not_applicable = [](const Spec& spec) -> std::optional<std::string> {
     if (!std::holds_alternative<Rope>(spec.encoding)) return not_stated_for(spec);
     return std::nullopt;

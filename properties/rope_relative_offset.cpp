@@ -23,7 +23,8 @@ enum Token : std::int64_t { query, shifted_query, key, shifted_key, token_count 
 
 // Norm of a pair in `tensor`, at the head that starts at `start`.
 Enclosure pair_norm(const Tensor& tensor, std::int64_t start, const Channels& channels, Precision precision) {
-  return hypot(Enclosure(tensor.at(start + channels.first), precision), Enclosure(tensor.at(start + channels.second), precision));
+  return hypot(Enclosure(tensor.at(start + channels.first), precision),
+               Enclosure(tensor.at(start + channels.second), precision));
 }
 
 Enclosure dot(const Tensor& tensor, std::int64_t width, Token a, Token b, Precision precision) {
@@ -89,7 +90,8 @@ Check make_check(const Spec& spec) {
       return reference::at_most(error, bound);
     });
     judgement.add(within, deviation, [&] {
-      return fmt::format("{}: score {:.9g} became {:.9g}: {:.3g} times the bound", place(), before, after, deviation.of_bound);
+      return fmt::format("{}: score {:.9g} became {:.9g}: {:.3g} times the bound", place(), before, after,
+                         deviation.of_bound);
     });
     return judgement;
   };
@@ -112,7 +114,9 @@ Property relative_offset_property() {
                           "positions of low precision, a pairing mixed up between table and rotation, a rotation that "
                           "is none, a path that uses a "
                           "local index or another offset"};
-  property.fields = [](const Spec&) { return std::vector<std::string>{"query_position", "key_position", "shift", "fill"}; };
+  property.fields = [](const Spec&) {
+    return std::vector<std::string>{"query_position", "key_position", "shift", "fill"};
+  };
   property.not_applicable = [](const Spec& spec) -> std::optional<std::string> {
     if (std::holds_alternative<Sinusoidal>(spec.encoding)) return "a property of rotations: see linear_shift";
     if (!std::holds_alternative<Rope>(spec.encoding)) return not_stated_for(spec);
@@ -121,8 +125,8 @@ Property relative_offset_property() {
   };
   property.admits = [](const Spec& spec, const Case& values) {
     const auto inside = [&](std::int64_t p) { return p >= spec.min_position && p < spec.max_position; };
-    return inside(values[0]) && inside(values[1]) && values[2] >= 1 && values[2] < spec.max_position - std::max(values[0], values[1]) &&
-           values[3] >= 0;
+    return inside(values[0]) && inside(values[1]) && values[2] >= 1 &&
+           values[2] < spec.max_position - std::max(values[0], values[1]) && values[3] >= 0;
   };
   property.simplest = [](const Spec& spec) {
     const std::int64_t p = gen::simplest_position(gen::range_of(spec));
@@ -130,13 +134,16 @@ Property relative_offset_property() {
   };
   property.first_cases = [](const Spec& spec) {
     const std::int64_t p = std::min(gen::simplest_position(gen::range_of(spec)), spec.max_position - 2);
-    return std::vector<Case>{{p, p, 1, 1}, {spec.min_position, spec.min_position, spec.max_position - 1 - spec.min_position, 1}};
+    return std::vector<Case>{{p, p, 1, 1},
+                             {spec.min_position, spec.min_position, spec.max_position - 1 - spec.min_position, 1}};
   };
   property.cases = [](const Spec& spec) {
     const gen::PositionRange starts{spec.min_position, spec.max_position - 1};
     const gen::PositionRange shifts{1, spec.max_position - spec.min_position};
-    const auto parts = rc::gen::tuple(gen::position(starts), gen::position(starts), gen::position(shifts), gen::count(0, 1000));
-    return rc::gen::map(parts, [last = spec.max_position](const std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t>& drawn) {
+    const auto parts =
+        rc::gen::tuple(gen::position(starts), gen::position(starts), gen::position(shifts), gen::count(0, 1000));
+    return rc::gen::map(parts, [last = spec.max_position](
+                                   const std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t>& drawn) {
       const auto [m, n, shift, fill] = drawn;
       return Case{m, n, 1 + (shift - 1) % (last - 1 - std::max(m, n)), fill};
     });

@@ -22,15 +22,19 @@ Spec with_scaling(Spec spec, RopeScaling scaling) {
   return spec;
 }
 
-// The claim with its rule made neutral: factor 1, or calls no longer than those that it leaves alone. Nothing for rules that are never so.
+// The claim with its rule made neutral: factor 1, or calls no longer than those that it leaves alone. Nothing for rules
+// that are never so.
 std::optional<Spec> neutral(const Spec& spec) {
   const Rope* rope = rope_of(spec);
   if (rope == nullptr) return std::nullopt;
   Spec changed = spec;
   RopeScaling& scaling = std::get<Rope>(changed.encoding).rope_scaling;
-  if (auto* linear = std::get_if<LinearScaling>(&scaling)) linear->factor = 1;
-  else if (auto* ntk = std::get_if<NtkScaling>(&scaling)) ntk->factor = 1;
-  else if (auto* llama3 = std::get_if<Llama3Scaling>(&scaling)) llama3->factor = 1;
+  if (auto* linear = std::get_if<LinearScaling>(&scaling))
+    linear->factor = 1;
+  else if (auto* ntk = std::get_if<NtkScaling>(&scaling))
+    ntk->factor = 1;
+  else if (auto* llama3 = std::get_if<Llama3Scaling>(&scaling))
+    llama3->factor = 1;
   else if (auto* yarn = std::get_if<YarnScaling>(&scaling)) {
     yarn->factor = 1;
     yarn->attention_factor.reset();  // one that is given holds at every factor
@@ -48,15 +52,20 @@ std::optional<Spec> neutral(const Spec& spec) {
 }
 
 // What the subject gives for x under a spec.
-Tensor rotated(const Subject& subject, const Spec& spec, const Tensor& x, std::span<const std::int64_t> positions) { return rotate(*subject.open(spec), spec, x, positions); }
+Tensor rotated(const Subject& subject, const Spec& spec, const Tensor& x, std::span<const std::int64_t> positions) {
+  return rotate(*subject.open(spec), spec, x, positions);
+}
 
 constexpr std::int64_t tokens = 3;
 constexpr std::int64_t heads = 2;
 
-Tensor drawn(const Spec& spec, std::int64_t fill) { return gen::vectors(*rope_of(spec), spec.dtype, {.batch = 1, .tokens = tokens, .heads = heads}, fill + 1); }
+Tensor drawn(const Spec& spec, std::int64_t fill) {
+  return gen::vectors(*rope_of(spec), spec.dtype, {.batch = 1, .tokens = tokens, .heads = heads}, fill + 1);
+}
 
 // Rows of one answer against those of the other, whose budget is the less: the places are those of the one.
-Judgement compared(RowAgreement& agreement, std::int64_t width, const Tensor& x, const Tensor& one, const Tensor& other, std::span<const std::int64_t> positions) {
+Judgement compared(RowAgreement& agreement, std::int64_t width, const Tensor& x, const Tensor& one, const Tensor& other,
+                   std::span<const std::int64_t> positions) {
   Judgement judgement;
   for (std::int64_t vector = 0; vector < tokens * heads; ++vector) {
     const RowOf given{x, vector * width};
@@ -66,7 +75,8 @@ Judgement compared(RowAgreement& agreement, std::int64_t width, const Tensor& x,
   return judgement;
 }
 
-// Judges with the subject opened under other specs. Refusing what one cannot do is as good as doing it, unless it is all that one does.
+// Judges with the subject opened under other specs. Refusing what one cannot do is as good as doing it, unless it is
+// all that one does.
 template <class Judge>
 Judgement unless_refused(const Subject& subject, const Spec& spec, std::int64_t position, Judge judge) {
   try {
@@ -93,17 +103,22 @@ Property two_specs_property() {
 Property neutral_scaling_property() {
   Property property = two_specs_property();
   property.id = "neutral_scaling";
-  property.explanation = {"a scaling rule by a factor of 1 changes nothing",
-                          "R under the rule with factor 1 = R without a rule; under dynamic, in calls of up to L positions, at any factor",
-                          "Chen et al. 2023, equation 4; Peng et al. 2023, sections 3.1 to 3.4, at s = 1, where 0.1 ln s + 1 = 1 too; Meta's released Llama 3.1 code",
-                          "rope under linear, ntk, dynamic, yarn or llama3, asked under the changed spec and without the rule",
-                          "both answers are within the rule's pair_bound of one truth (properties/budget.hpp), so within twice that of each other; an error or `unsupported` "
-                          "counts as refusing. Advice: a subject may be made for one spec alone",
-                          "a formula that is not 1 at 1, a blend whose parts do not add up, a magnitude that stays on, a rule that begins before its length"};
+  property.explanation = {
+      "a scaling rule by a factor of 1 changes nothing",
+      "R under the rule with factor 1 = R without a rule; under dynamic, in calls of up to L positions, at any factor",
+      "Chen et al. 2023, equation 4; Peng et al. 2023, sections 3.1 to 3.4, at s = 1, where 0.1 ln s + 1 = 1 too; "
+      "Meta's released Llama 3.1 code",
+      "rope under linear, ntk, dynamic, yarn or llama3, asked under the changed spec and without the rule",
+      "both answers are within the rule's pair_bound of one truth (properties/budget.hpp), so within twice that of "
+      "each other; an error or `unsupported` "
+      "counts as refusing. Advice: a subject may be made for one spec alone",
+      "a formula that is not 1 at 1, a blend whose parts do not add up, a magnitude that stays on, a rule that begins "
+      "before its length"};
   property.fields = [](const Spec&) { return std::vector<std::string>{"position", "fill"}; };
   property.not_applicable = [](const Spec& spec) -> std::optional<std::string> {
     if (rope_of(spec) == nullptr) return not_stated_for(spec);
-    if (!neutral(spec)) return fmt::format("{} has no factor that leaves frequencies alone", name_of(rope_of(spec)->rope_scaling));
+    if (!neutral(spec))
+      return fmt::format("{} has no factor that leaves frequencies alone", name_of(rope_of(spec)->rope_scaling));
     return std::nullopt;
   };
   property.admits = [](const Spec& spec, const Case& values) {
@@ -116,16 +131,21 @@ Property neutral_scaling_property() {
   };
   property.cases = [](const Spec& spec) {
     return rc::gen::map(rc::gen::pair(gen::position(gen::range_of(*neutral(spec))), gen::count(0, 1000)),
-                        [](const std::pair<std::int64_t, std::int64_t>& drawn) { return Case{drawn.first, drawn.second}; });
+                        [](const std::pair<std::int64_t, std::int64_t>& drawn) {
+                          return Case{drawn.first, drawn.second};
+                        });
   };
   property.make_subject_check = [](const Spec& spec) -> SubjectCheck {
     const Spec changed = *neutral(spec);
-    return [spec, changed, plain = with_scaling(changed, DefaultScaling{}), agreement = RowAgreement(changed)](const Subject& subject, const Case& values) mutable {
+    return [spec, changed, plain = with_scaling(changed, DefaultScaling{}), agreement = RowAgreement(changed)](
+               const Subject& subject, const Case& values) mutable {
       return unless_refused(subject, spec, values[0], [&] {
         const Tensor x = drawn(spec, values[1]);
         std::vector<std::int64_t> positions;
-        for (std::int64_t token = 0; token < tokens; ++token) positions.push_back(std::max(values[0] - 5 * token, spec.min_position));
-        return compared(agreement, rope_of(spec)->head_dim, x, rotated(subject, changed, x, positions), rotated(subject, plain, x, positions), positions);
+        for (std::int64_t token = 0; token < tokens; ++token)
+          positions.push_back(std::max(values[0] - 5 * token, spec.min_position));
+        return compared(agreement, rope_of(spec)->head_dim, x, rotated(subject, changed, x, positions),
+                        rotated(subject, plain, x, positions), positions);
       });
     };
   };
@@ -139,15 +159,18 @@ Property linear_scaling_property() {
                           "R(f p) under linear scaling by f = R(p) without, for whole f and every p",
                           "Chen et al. 2023, equation 4: f'(x, m) = f(x, m L/L')",
                           "rope under no rule or linear, asked under both",
-                          "the angles are equal, f p w/f = p w, and linear's budget is the greater: both answers are within its pair_bound of one truth "
-                          "(properties/budget.hpp), so within twice that of each other; an error or `unsupported` counts as refusing. Advice: a subject may be made for one "
+                          "the angles are equal, f p w/f = p w, and linear's budget is the greater: both answers are "
+                          "within its pair_bound of one truth "
+                          "(properties/budget.hpp), so within twice that of each other; an error or `unsupported` "
+                          "counts as refusing. Advice: a subject may be made for one "
                           "spec alone",
                           "a factor that multiplies, is applied twice, on one path only or not at all"};
   property.fields = [](const Spec&) { return std::vector<std::string>{"position", "factor", "fill"}; };
   property.not_applicable = [](const Spec& spec) -> std::optional<std::string> {
     if (rope_of(spec) == nullptr) return not_stated_for(spec);
     const RopeScaling& scaling = rope_of(spec)->rope_scaling;
-    if (!std::holds_alternative<DefaultScaling>(scaling) && !std::holds_alternative<LinearScaling>(scaling)) return fmt::format("{} is another rule", name_of(scaling));
+    if (!std::holds_alternative<DefaultScaling>(scaling) && !std::holds_alternative<LinearScaling>(scaling))
+      return fmt::format("{} is another rule", name_of(scaling));
     try {
       validate(with_scaling(spec, LinearScaling{2}));
     } catch (const SpecError& error) {
@@ -158,16 +181,21 @@ Property linear_scaling_property() {
   };
   property.admits = [](const Spec& spec, const Case& values) {
     const auto inside = [&](std::int64_t p) { return p >= spec.min_position && p < spec.max_position; };
-    return values[1] >= 2 && values[1] <= 16 && inside(values[0]) && std::abs(values[0]) < (std::int64_t{1} << 54) && inside(values[0] * values[1]) && values[2] >= 0;
+    return values[1] >= 2 && values[1] <= 16 && inside(values[0]) && std::abs(values[0]) < (std::int64_t{1} << 54) &&
+           inside(values[0] * values[1]) && values[2] >= 0;
   };
   property.simplest = [](const Spec&) { return Case{1, 2, 0}; };
-  property.first_cases = [](const Spec& spec) { return std::vector<Case>{{1, 2, 0}, {(spec.max_position - 1) / 2, 2, 1}, {(spec.max_position - 1) / 7, 7, 2}}; };
+  property.first_cases = [](const Spec& spec) {
+    return std::vector<Case>{{1, 2, 0}, {(spec.max_position - 1) / 2, 2, 1}, {(spec.max_position - 1) / 7, 7, 2}};
+  };
   property.cases = [](const Spec& spec) {
-    const auto parts = rc::gen::tuple(gen::position(gen::range_of(spec)), gen::one_of({2, 3, 4, 8}), gen::count(0, 1000));
-    return rc::gen::map(parts, [first = spec.min_position](const std::tuple<std::int64_t, std::int64_t, std::int64_t>& drawn) {
-      const auto [position, factor, fill] = drawn;
-      return Case{std::max(position / factor, first >= 0 ? first : position / factor), factor, fill};
-    });
+    const auto parts =
+        rc::gen::tuple(gen::position(gen::range_of(spec)), gen::one_of({2, 3, 4, 8}), gen::count(0, 1000));
+    return rc::gen::map(
+        parts, [first = spec.min_position](const std::tuple<std::int64_t, std::int64_t, std::int64_t>& drawn) {
+          const auto [position, factor, fill] = drawn;
+          return Case{std::max(position / factor, first >= 0 ? first : position / factor), factor, fill};
+        });
   };
   property.make_subject_check = [](const Spec& spec) -> SubjectCheck {
     return [spec](const Subject& subject, const Case& values) {
@@ -182,10 +210,12 @@ Property linear_scaling_property() {
         std::vector<std::int64_t> far;
         for (std::int64_t token = 0; token < tokens; ++token) {
           const std::int64_t candidate = values[0] - 3 * token;
-          near.push_back(candidate >= spec.min_position && factor * candidate >= spec.min_position ? candidate : values[0]);
+          near.push_back(candidate >= spec.min_position && factor * candidate >= spec.min_position ? candidate
+                                                                                                   : values[0]);
           far.push_back(factor * near.back());
         }
-        return compared(agreement, rope_of(spec)->head_dim, x, rotated(subject, stretched, x, far), rotated(subject, plain, x, near), far);
+        return compared(agreement, rope_of(spec)->head_dim, x, rotated(subject, stretched, x, far),
+                        rotated(subject, plain, x, near), far);
       });
     };
   };

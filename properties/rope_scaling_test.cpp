@@ -196,14 +196,15 @@ TEST_P(ScalingRule, TheBuiltinIsCorrectlyRounded) {
 
 INSTANTIATE_TEST_SUITE_P(
     Rules, ScalingRule,
-    testing::Values(
-        R"({"rope_type":"linear","factor":8})", R"({"rope_type":"ntk","factor":8})",
-        R"({"rope_type":"dynamic","factor":2,"original_max_position_embeddings":4096})",
-        R"({"rope_type":"yarn","factor":40,"original_max_position_embeddings":4096})",
-        R"({"rope_type":"yarn","factor":32,"original_max_position_embeddings":4096,"truncate":false,"mscale":0.7,"mscale_all_dim":1.5})",
-        longrope,
-        R"({"rope_type":"llama3","factor":8,"original_max_position_embeddings":8192,"low_freq_factor":1,"high_freq_factor":4})",
-        R"({"rope_type":"proportional","factor":3})"));
+    testing::Values(R"({"rope_type":"linear","factor":8})", R"({"rope_type":"ntk","factor":8})",
+                    R"({"rope_type":"dynamic","factor":2,"original_max_position_embeddings":4096})",
+                    R"({"rope_type":"yarn","factor":40,"original_max_position_embeddings":4096})",
+                    R"({"rope_type":"yarn","factor":32,"original_max_position_embeddings":4096,)"
+                    R"("truncate":false,"mscale":0.7,"mscale_all_dim":1.5})",
+                    longrope,
+                    R"({"rope_type":"llama3","factor":8,"original_max_position_embeddings":8192,)"
+                    R"("low_freq_factor":1,"high_freq_factor":4})",
+                    R"({"rope_type":"proportional","factor":3})"));
 
 TEST(ScalingRuleDefect, AnAttentionFactorLeftOutIsConvicted) {
   Defect defect;

@@ -12,8 +12,9 @@
 namespace sextant {
 namespace {
 
-// What copies betray themselves by: subnormals, the largest value, and values that a narrower type cannot hold. NaN, infinities and the sign of zero
-// are not among them: multiplying by cos 0 = 1 and adding a product with sin 0 = 0, as honest code does for such channels, changes those.
+// What copies betray themselves by: subnormals, the largest value, and values that a narrower type cannot hold. NaN,
+// infinities and the sign of zero are not among them: multiplying by cos 0 = 1 and adding a product with sin 0 = 0, as
+// honest code does for such channels, changes those.
 double telling_value(Dtype dtype, std::int64_t index) {
   const Format format = format_of(dtype);
   const double least = std::ldexp(1.0, format.min_exponent - format.precision + 1);
@@ -29,7 +30,8 @@ Check make_check(const Spec& spec) {
     const gen::Extents extents{.batch = question.batch, .tokens = question.tokens, .heads = question.heads};
     Tensor x = gen::vectors(encoding, spec.dtype, extents, question.fill + 1);
     for (std::int64_t start = 0; start < x.elements(); start += encoding.head_dim) {
-      for (const Passthrough& channel : untouched) x.set(start + channel.input, telling_value(spec.dtype, question.fill + start + channel.input));
+      for (const Passthrough& channel : untouched)
+        x.set(start + channel.input, telling_value(spec.dtype, question.fill + start + channel.input));
     }
     const Tensor y = rotate(session, spec, x, gen::positions(gen::range_of(spec), question.position, extents));
     Judgement judgement;
@@ -37,7 +39,10 @@ Check make_check(const Spec& spec) {
       for (const Passthrough& channel : untouched) {
         const double given = x.at(start + channel.input);
         const double got = y.at(start + channel.output);
-        judgement.add_exact(given == got ? std::nullopt : std::optional(fmt::format("vector {}, channel {}, not rotated: {} became {}", start / encoding.head_dim, channel.output, given, got)),
+        judgement.add_exact(given == got
+                                ? std::nullopt
+                                : std::optional(fmt::format("vector {}, channel {}, not rotated: {} became {}",
+                                                            start / encoding.head_dim, channel.output, given, got)),
                             [] { return "every channel that is not rotated has its value"; });
       }
     }
@@ -52,13 +57,15 @@ Property untouched_channels_property() {
   property.id = "untouched_channels";
   property.level = Level::contract;
   property.needs = Needs::live_subject;
-  property.explanation = {"channels that are not rotated keep their values",
-                          "(R x)_c = x_c for every channel c beyond rotary_dim (prefix) or of a pair standing still (spread)",
-                          "GPT-J and GPT-NeoX, which rotate a part of each head (Wang and Komatsuzaki 2021; Black et al. 2022, section 2.1)",
-                          "rope with rotary_dim below head_dim",
-                          "none: the values are equal; subnormals and the largest finite value are among them",
-                          "kernels that rotate up to the next power of two, default rotary_dim to head_dim, zero the tail, copy it through "
-                          "another type, or flush subnormals"};
+  property.explanation = {
+      "channels that are not rotated keep their values",
+      "(R x)_c = x_c for every channel c beyond rotary_dim (prefix) or of a pair standing still (spread)",
+      "GPT-J and GPT-NeoX, which rotate a part of each head (Wang and Komatsuzaki 2021; Black et al. 2022, section "
+      "2.1)",
+      "rope with rotary_dim below head_dim",
+      "none: the values are equal; subnormals and the largest finite value are among them",
+      "kernels that rotate up to the next power of two, default rotary_dim to head_dim, zero the tail, copy it through "
+      "another type, or flush subnormals"};
   property.not_applicable = [](const Spec& spec) -> std::optional<std::string> {
     const auto* rope = std::get_if<Rope>(&spec.encoding);
     if (rope == nullptr) return not_stated_for(spec);

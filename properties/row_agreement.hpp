@@ -26,16 +26,18 @@ struct RowOf {
   std::int64_t start;
 };
 
-/// Compares the code of one position as two calls gave it. An implementation may take another path in each, so the bits may differ: every channel is
-/// within its bound of the truth (properties/budget.hpp and xpos_budget.hpp: pair_bound for a turned pair, 1 ULP for a count, 2 for a normalised one,
-/// nothing for digits, lookups and channels that no frequency turns), and so within twice that of the other.
-/// An object belongs to one thread. For codes and rotations, rope in calls whose frequencies do not depend on their length.
+/// Compares the code of one position as two calls gave it. An implementation may take another path in each, so the bits
+/// may differ: every channel is within its bound of the truth (properties/budget.hpp and xpos_budget.hpp: pair_bound
+/// for a turned pair, 1 ULP for a count, 2 for a normalised one, nothing for digits, lookups and channels that no
+/// frequency turns), and so within twice that of the other. An object belongs to one thread. For codes and rotations,
+/// rope in calls whose frequencies do not depend on their length.
 class RowAgreement {
  public:
   explicit RowAgreement(const Spec& spec);
 
   /// Adds the comparison of two rows at `place`, one coordinate an axis, to `judgement`; `x` is what was rotated.
-  void compare(Judgement& judgement, const RowOf& one, const RowOf& other, std::span<const std::int64_t> place, const RowOf* x = nullptr);
+  void compare(Judgement& judgement, const RowOf& one, const RowOf& other, std::span<const std::int64_t> place,
+               const RowOf* x = nullptr);
 
  private:
   struct Count {
@@ -70,10 +72,13 @@ class RowAgreement {
     reference::Enclosure norm;
   };
   template <class AllowanceAt>
-  void compare_pair(Judgement& judgement, const RowOf& one, const RowOf& other, std::span<const std::int64_t> place, const Channels& channels, AllowanceAt allowance_at) const;
-  void compare_exactly(Judgement& judgement, const RowOf& one, const RowOf& other, std::span<const std::int64_t> place, std::int64_t channel) const;
+  void compare_pair(Judgement& judgement, const RowOf& one, const RowOf& other, std::span<const std::int64_t> place,
+                    const Channels& channels, AllowanceAt allowance_at) const;
+  void compare_exactly(Judgement& judgement, const RowOf& one, const RowOf& other, std::span<const std::int64_t> place,
+                       std::int64_t channel) const;
   template <class AllowanceOf>
-  void compare_turned(Judgement& judgement, const RowOf& one, const RowOf& other, std::span<const std::int64_t> place, const Rope& head, AllowanceOf allowance_of) const;
+  void compare_turned(Judgement& judgement, const RowOf& one, const RowOf& other, std::span<const std::int64_t> place,
+                      const Rope& head, AllowanceOf allowance_of) const;
 
   Spec spec_;
   Oracle oracle_;
@@ -92,7 +97,8 @@ std::vector<std::int64_t> place_at(std::span<const std::int64_t> positions, std:
 /// A code at `positions`, [axes, n]; learned's table is drawn from `fill`.
 Tensor ask_codes(Session& session, const Spec& spec, std::span<const std::int64_t> positions, std::int64_t fill);
 
-/// Why answers of this spec depend on the length of the call, so that parts of a call are no calls of their own; nothing if they do not.
+/// Why answers of this spec depend on the length of the call, so that parts of a call are no calls of their own;
+/// nothing if they do not.
 std::optional<std::string> depends_on_length(const Spec& spec);
 
 }  // namespace sextant

@@ -33,7 +33,8 @@ Check make_check(const Spec& spec) {
       const double later_sine = table.at(encoding.dim + channels.first);
       const double later_cosine = table.at(encoding.dim + channels.second);
       const auto place = [&] { return fmt::format("position {}, offset {}, frequency {}", position, offset, pair); };
-      if (!std::isfinite(sine) || !std::isfinite(cosine) || !std::isfinite(later_sine) || !std::isfinite(later_cosine)) {
+      if (!std::isfinite(sine) || !std::isfinite(cosine) || !std::isfinite(later_sine) ||
+          !std::isfinite(later_cosine)) {
         judgement.add(Certainty::no, not_finite(), [&] { return place() + ": a value is NaN or infinite"; });
         continue;
       }
@@ -71,9 +72,11 @@ Property linear_shift_property() {
       "PE(p + k) = R(k) PE(p): each (sin, cos) pair turns by the angle k w_i",
       "Vaswani et al. 2017, section 3.5: \"PE(pos+k) can be represented as a linear function of PE(pos)\"",
       "sinusoidal",
-      "each of the two pairs is within E(p) = sqrt(2) k ulp(scale) + min(d, 2) scale of its true value in Euclidean norm "
+      "each of the two pairs is within E(p) = sqrt(2) k ulp(scale) + min(d, 2) scale of its true value in Euclidean "
+      "norm "
       "(properties/budget.hpp), and R(k) keeps distances, so |PE(p+k) - R(k) PE(p)| <= E(p) + E(p+k)",
-      "a pair whose sine and cosine turn at different frequencies or swap places, positions that collide, a shifted row"};
+      "a pair whose sine and cosine turn at different frequencies or swap places, positions that collide, a shifted "
+      "row"};
   property.fields = [](const Spec&) { return std::vector<std::string>{"position", "offset"}; };
   property.not_applicable = [](const Spec& spec) -> std::optional<std::string> {
     if (std::holds_alternative<Rope>(spec.encoding)) return "a property of additive codes: see relative_offset";
@@ -85,12 +88,11 @@ Property linear_shift_property() {
     return values[0] >= spec.min_position && values[0] < spec.max_position && values[1] >= 1 &&
            values[1] < spec.max_position - values[0];
   };
-  property.simplest = [](const Spec& spec) {
-    return Case{gen::simplest_position(gen::range_of(spec)), 1};
-  };
+  property.simplest = [](const Spec& spec) { return Case{gen::simplest_position(gen::range_of(spec)), 1}; };
   property.first_cases = [](const Spec& spec) {
     const std::int64_t p = std::min(gen::simplest_position(gen::range_of(spec)), spec.max_position - 2);
-    return std::vector<Case>{{p, 1}, {spec.min_position, spec.max_position - 1 - spec.min_position}, {spec.max_position - 2, 1}};
+    return std::vector<Case>{
+        {p, 1}, {spec.min_position, spec.max_position - 1 - spec.min_position}, {spec.max_position - 2, 1}};
   };
   property.cases = [](const Spec& spec) {
     // Two positions of the claim, the nearer first: offsets come in every size and both ends are reached.

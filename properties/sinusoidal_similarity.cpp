@@ -41,17 +41,22 @@ Check make_check(const Spec& spec) {
     const Certainty within = reference::decide([&](Precision precision) {
       const auto dot = [&](RowIndex a, RowIndex b) {
         Enclosure sum(std::int64_t{0}, precision);
-        for (std::int64_t i = 0; i < encoding.dim; ++i) sum = sum + Enclosure(table.at(a * encoding.dim + i), precision) * Enclosure(table.at(b * encoding.dim + i), precision);
+        for (std::int64_t i = 0; i < encoding.dim; ++i)
+          sum = sum + Enclosure(table.at(a * encoding.dim + i), precision) *
+                          Enclosure(table.at(b * encoding.dim + i), precision);
         return sum;
       };
-      // |<a + e, b + f> - <a, b>| <= |e| |b| + |f| |a| + |e| |f| pair by pair, all of length `scale`, for the two products.
+      // |<a + e, b + f> - <a, b>| <= |e| |b| + |f| |a| + |e| |f| pair by pair, all of length `scale`, for the two
+      // products.
       const Enclosure radius = abs(Enclosure(encoding.scale, precision));
       Enclosure bound(std::int64_t{0}, precision);
       for (std::int64_t pair = 0; pair < pairs(encoding); ++pair) {
         const auto error = [&](RowIndex row) {
-          return budget.pair_bound(radius, oracle.angle(positions[static_cast<std::size_t>(row)], pair, precision), pair);
+          return budget.pair_bound(radius, oracle.angle(positions[static_cast<std::size_t>(row)], pair, precision),
+                                   pair);
         };
-        for (const auto& [a, b] : {std::pair{anchor, moved_anchor}, std::pair{other, moved_other}}) bound = bound + (error(a) + error(b)) * radius + error(a) * error(b);
+        for (const auto& [a, b] : {std::pair{anchor, moved_anchor}, std::pair{other, moved_other}})
+          bound = bound + (error(a) + error(b)) * radius + error(a) * error(b);
       }
       const Enclosure one = dot(anchor, moved_anchor);
       const Enclosure two = dot(other, moved_other);
@@ -61,7 +66,9 @@ Check make_check(const Spec& spec) {
       deviation = deviation_of(difference, bound, reference::ulp(spec.dtype, one).upper());
       return reference::at_most(difference, bound);
     });
-    judgement.add(within, deviation, [&] { return fmt::format("{}: {:.9g} and {:.9g}: {:.3g} times the bound", place(), near, far, deviation.of_bound); });
+    judgement.add(within, deviation, [&] {
+      return fmt::format("{}: {:.9g} and {:.9g}: {:.3g} times the bound", place(), near, far, deviation.of_bound);
+    });
     return judgement;
   };
 }
@@ -91,7 +98,8 @@ Property similarity_property() {
   };
   property.admits = [](const Spec& spec, const Case& values) {
     const auto inside = [&](std::int64_t p) { return p >= spec.min_position && p < spec.max_position; };
-    return values[2] >= 0 && inside(values[0]) && inside(values[1]) && values[2] < spec.max_position - std::max(values[0], values[1]);
+    return values[2] >= 0 && inside(values[0]) && inside(values[1]) &&
+           values[2] < spec.max_position - std::max(values[0], values[1]);
   };
   property.simplest = [](const Spec& spec) {
     const std::int64_t p = gen::simplest_position(gen::range_of(spec));
@@ -99,15 +107,18 @@ Property similarity_property() {
   };
   property.first_cases = [](const Spec& spec) {
     const std::int64_t p = std::min(gen::simplest_position(gen::range_of(spec)), spec.max_position - 2);
-    return std::vector<Case>{{p, spec.max_position - 2, 1}, {spec.min_position, (spec.min_position + spec.max_position) / 2, (spec.max_position - spec.min_position) / 3}};
+    return std::vector<Case>{
+        {p, spec.max_position - 2, 1},
+        {spec.min_position, (spec.min_position + spec.max_position) / 2, (spec.max_position - spec.min_position) / 3}};
   };
   property.cases = [](const Spec& spec) {
     const auto starts = gen::position({spec.min_position, spec.max_position - 1});
     const auto parts = rc::gen::tuple(starts, starts, gen::position({0, spec.max_position - spec.min_position}));
-    return rc::gen::map(parts, [last = spec.max_position](const std::tuple<std::int64_t, std::int64_t, std::int64_t>& drawn) {
-      const auto [p, q, offset] = drawn;
-      return Case{p, q, offset % (last - std::max(p, q))};
-    });
+    return rc::gen::map(parts,
+                        [last = spec.max_position](const std::tuple<std::int64_t, std::int64_t, std::int64_t>& drawn) {
+                          const auto [p, q, offset] = drawn;
+                          return Case{p, q, offset % (last - std::max(p, q))};
+                        });
   };
   property.make_check = make_check;
   return property;

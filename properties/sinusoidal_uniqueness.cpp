@@ -167,13 +167,16 @@ Property uniqueness_property() {
   };
   property.first_cases = [](const Spec& spec) {
     const std::int64_t rows = std::min<std::int64_t>(64, spec.max_position - spec.min_position);
-    return std::vector<Case>{{std::min(gen::simplest_position(gen::range_of(spec)), spec.max_position - rows), spec.max_position - rows, rows}};
+    return std::vector<Case>{{std::min(gen::simplest_position(gen::range_of(spec)), spec.max_position - rows),
+                              spec.max_position - rows, rows}};
   };
   property.cases = [](const Spec& spec) {
     const std::int64_t rows = std::min<std::int64_t>(32, spec.max_position - spec.min_position);
     const gen::PositionRange starts{spec.min_position, spec.max_position - rows + 1};
     return rc::gen::map(rc::gen::pair(gen::position(starts), gen::position(starts)),
-                        [rows](const std::pair<std::int64_t, std::int64_t>& drawn) { return Case{drawn.first, drawn.second, rows}; });
+                        [rows](const std::pair<std::int64_t, std::int64_t>& drawn) {
+                          return Case{drawn.first, drawn.second, rows};
+                        });
   };
   property.make_check = make_check;
   return property;

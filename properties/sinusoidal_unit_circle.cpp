@@ -45,8 +45,9 @@ Check make_check(const Spec& spec) {
           return reference::at_most(error, bound);
         });
         judgement.add(within, deviation, [&] {
-          return fmt::format("{}: ({}, {}) has norm {:.9g}: {:.3g} times the bound", place(), value_text(spec.dtype, sine), value_text(spec.dtype, cosine),
-                             std::hypot(sine, cosine), deviation.of_bound);
+          return fmt::format("{}: ({}, {}) has norm {:.9g}: {:.3g} times the bound", place(),
+                             value_text(spec.dtype, sine), value_text(spec.dtype, cosine), std::hypot(sine, cosine),
+                             deviation.of_bound);
         });
       }
     }
@@ -63,9 +64,11 @@ Property unit_circle_property() {
                           "PE(p, sin_i)^2 + PE(p, cos_i)^2 = scale^2 for every pair i and position p",
                           "Vaswani et al. 2017, section 3.5: sine and cosine of one angle",
                           "sinusoidal",
-                          "an error of the angle moves the pair along the circle, not off it; each value is within k ulp(scale) of a point of it "
+                          "an error of the angle moves the pair along the circle, not off it; each value is within k "
+                          "ulp(scale) of a point of it "
                           "(properties/budget.hpp), so the norm is within sqrt(2) k ulp(scale)",
-                          "sine and cosine of different frequencies, a cosine computed from a sine, narrow or interpolated tables, range reduction that leaves "
+                          "sine and cosine of different frequencies, a cosine computed from a sine, narrow or "
+                          "interpolated tables, range reduction that leaves "
                           "[-1, 1], a scale left out, a channel never written"};
   property.not_applicable = [](const Spec& spec) -> std::optional<std::string> {
     if (!std::holds_alternative<Sinusoidal>(spec.encoding)) return not_stated_for(spec);

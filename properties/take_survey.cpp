@@ -22,15 +22,15 @@ namespace {
 
 using reference::DoubleDoubleWithin;
 
-constexpr std::int64_t most_columns = 64;   // of the error grid
+constexpr std::int64_t most_columns = 64;  // of the error grid
 constexpr std::int64_t code_rows = 64;
 constexpr std::int64_t most_channels = 128;
 constexpr std::int64_t offsets_shown = 256;
 constexpr std::int64_t offsets_searched = 4096;
 constexpr std::size_t aliases_told = 3;
 
-// Positions from the simplest on, 1, 2, 3, 4, 5, 7, 9, 13, 17, ... further, none of them round in binary, where narrow types are exact; the claim's
-// last among them.
+// Positions from the simplest on, 1, 2, 3, 4, 5, 7, 9, 13, 17, ... further, none of them round in binary, where narrow
+// types are exact; the claim's last among them.
 std::vector<std::int64_t> grid_positions(const Spec& spec) {
   const gen::PositionRange range = gen::range_of(spec);
   const std::int64_t start = gen::simplest_position(range);
@@ -48,7 +48,8 @@ std::vector<std::int64_t> grid_positions(const Spec& spec) {
 
 // At least so much is it off: what the enclosure of the truth leaves open is not held against it.
 double error_of(double value, const DoubleDoubleWithin& truth) {
-  return std::isfinite(value) ? magnitude(DoubleDoubleWithin::exactly(value) - truth).lower : std::numeric_limits<double>::infinity();
+  return std::isfinite(value) ? magnitude(DoubleDoubleWithin::exactly(value) - truth).lower
+                              : std::numeric_limits<double>::infinity();
 }
 
 bool is_nearest(Dtype dtype, double value, const DoubleDoubleWithin& truth) {
@@ -57,26 +58,34 @@ bool is_nearest(Dtype dtype, double value, const DoubleDoubleWithin& truth) {
 }
 
 // Whether every value of a row is within the class.
-bool row_within(EncodedPairs& encoded, AccuracyClass accuracy, const ErrorBudget& budget, Dtype dtype, const std::vector<PairValues>& row, const EncodedPairs::Truth& truth, double size) {
+bool row_within(EncodedPairs& encoded, AccuracyClass accuracy, const ErrorBudget& budget, Dtype dtype,
+                const std::vector<PairValues>& row, const EncodedPairs::Truth& truth, double size) {
   for (std::size_t i = 0; i < row.size(); ++i) {
     for (const bool is_sine : {true, false}) {
       const double value = is_sine ? row[i].sin : row[i].cos;
       const DoubleDoubleWithin& exact = is_sine ? truth.sin[i] : truth.cos[i];
-      if (accuracy == AccuracyClass::correctly_rounded ? !is_nearest(dtype, value, exact) : error_of(value, exact) > encoded.bound(budget, truth, i, is_sine, size)) return false;
+      if (accuracy == AccuracyClass::correctly_rounded
+              ? !is_nearest(dtype, value, exact)
+              : error_of(value, exact) > encoded.bound(budget, truth, i, is_sine, size))
+        return false;
     }
   }
   return true;
 }
 
-constexpr std::array classes{AccuracyClass::correctly_rounded,  AccuracyClass::faithful,      AccuracyClass::exact_angle,   AccuracyClass::float32_angle,
-                             AccuracyClass::float32_recurrence, AccuracyClass::float16_angle, AccuracyClass::bfloat16_angle};
+constexpr std::array classes{AccuracyClass::correctly_rounded,  AccuracyClass::faithful,
+                             AccuracyClass::exact_angle,        AccuracyClass::float32_angle,
+                             AccuracyClass::float32_recurrence, AccuracyClass::float16_angle,
+                             AccuracyClass::bfloat16_angle};
 
 // How far the pair's angle is from the true one, in (-pi, pi].
 double angle_error(const PairValues& value, const EncodedPairs::Truth& truth, std::size_t i) {
-  return std::atan2(value.sin * truth.cos[i].high - value.cos * truth.sin[i].high, value.cos * truth.cos[i].high + value.sin * truth.sin[i].high);
+  return std::atan2(value.sin * truth.cos[i].high - value.cos * truth.sin[i].high,
+                    value.cos * truth.cos[i].high + value.sin * truth.sin[i].high);
 }
 
-ErrorGrid grid_of(EncodedPairs& encoded, const Spec& spec, const std::vector<std::int64_t>& positions, const Rows& rows, const std::vector<EncodedPairs::Truth>& truth) {
+ErrorGrid grid_of(EncodedPairs& encoded, const Spec& spec, const std::vector<std::int64_t>& positions, const Rows& rows,
+                  const std::vector<EncodedPairs::Truth>& truth) {
   const double size = encoded.radius();
   const ErrorBudget budget = encoded.budget(spec.accuracy);
   ErrorGrid grid;
@@ -112,7 +121,8 @@ ErrorGrid grid_of(EncodedPairs& encoded, const Spec& spec, const std::vector<std
     for (std::size_t row = 0; row < positions.size(); ++row) {
       double worst = 0;
       for (std::size_t i = 0; i < (*emulated)[row].size(); ++i) {
-        worst = std::max({worst, error_of((*emulated)[row][i].sin, truth[row].sin[i]), error_of((*emulated)[row][i].cos, truth[row].cos[i])});
+        worst = std::max({worst, error_of((*emulated)[row][i].sin, truth[row].sin[i]),
+                          error_of((*emulated)[row][i].cos, truth[row].cos[i])});
       }
       curve.absolute.push_back(worst);
     }
@@ -120,15 +130,16 @@ ErrorGrid grid_of(EncodedPairs& encoded, const Spec& spec, const std::vector<std
   return grid;
 }
 
-// Where the error comes from, told by how it grows: not with the position: the table's values or the last rounding; in proportion to the position,
-// pair by pair: the frequency; otherwise the angle.
+// Where the error comes from, told by how it grows: not with the position: the table's values or the last rounding; in
+// proportion to the position, pair by pair: the frequency; otherwise the angle.
 std::string stage_of(const Rows& rows, const std::vector<EncodedPairs::Truth>& truth, double size, double unit) {
   double near = 0;
   double far = 0;
   std::size_t worst_pair = 0;
   for (std::size_t row = 0; row < rows.size(); ++row) {
     for (std::size_t i = 0; i < rows[row].size(); ++i) {
-      const double error = std::max(error_of(rows[row][i].sin, truth[row].sin[i]), error_of(rows[row][i].cos, truth[row].cos[i]));
+      const double error =
+          std::max(error_of(rows[row][i].sin, truth[row].sin[i]), error_of(rows[row][i].cos, truth[row].cos[i]));
       if (!std::isfinite(error)) return "angle";
       if (row <= 1) near = std::max(near, error);
       if (error > far) far = error, worst_pair = i;
@@ -148,13 +159,15 @@ std::string stage_of(const Rows& rows, const std::vector<EncodedPairs::Truth>& t
     least = std::min(least, error / angle);
     most = std::max(most, error / angle);
   }
-  return least * most > 0 && (most - least) <= 0.2 * std::max(std::fabs(most), std::fabs(least)) ? "frequency" : "angle";
+  return least * most > 0 && (most - least) <= 0.2 * std::max(std::fabs(most), std::fabs(least)) ? "frequency"
+                                                                                                 : "angle";
 }
 
 FrequencyCurve frequencies_of(Session& session, EncodedPairs& encoded, const Spec& spec) {
   const std::int64_t start = gen::simplest_position(gen::range_of(spec));
   std::vector<std::int64_t> steps;
-  for (std::int64_t step = 1; step < spec.max_position - start && step <= (std::int64_t{1} << 30); step *= 4) steps.push_back(step);
+  for (std::int64_t step = 1; step < spec.max_position - start && step <= (std::int64_t{1} << 30); step *= 4)
+    steps.push_back(step);
   std::vector<std::int64_t> positions{start};
   for (const std::int64_t step : steps) positions.push_back(start + step);
   const Rows rows = encoded.ask(session, positions);
@@ -163,10 +176,12 @@ FrequencyCurve frequencies_of(Session& session, EncodedPairs& encoded, const Spe
   for (std::size_t i = 0; i < curve.claimed.size(); ++i) {
     double measured = std::nan("");
     // The longest step that is surely below half a turn.
-    for (std::size_t s = 0; s < steps.size() && (s == 0 || curve.claimed[i] * static_cast<double>(steps[s]) <= 1.5); ++s) {
+    for (std::size_t s = 0; s < steps.size() && (s == 0 || curve.claimed[i] * static_cast<double>(steps[s]) <= 1.5);
+         ++s) {
       const PairValues& here = rows[0][i];
       const PairValues& there = rows[s + 1][i];
-      const double turned = std::atan2(there.sin * here.cos - there.cos * here.sin, here.cos * there.cos + here.sin * there.sin);
+      const double turned =
+          std::atan2(there.sin * here.cos - there.cos * here.sin, here.cos * there.cos + here.sin * there.sin);
       if (std::isfinite(turned)) measured = (encoded.is_clockwise() ? -turned : turned) / static_cast<double>(steps[s]);
     }
     curve.measured.push_back(measured);
@@ -206,7 +221,8 @@ SimilarityCurve similarity_of(Session& session, EncodedPairs& encoded, const Spe
   std::vector<double> likeness;
   for (std::int64_t offset = 0; offset < last; ++offset) likeness.push_back(claimed(offset));
   for (std::size_t k = 1; k + 1 < likeness.size(); ++k) {
-    if (likeness[k] > likeness[k - 1] && likeness[k] >= likeness[k + 1]) peaks.emplace_back(-likeness[k], static_cast<std::int64_t>(k));
+    if (likeness[k] > likeness[k - 1] && likeness[k] >= likeness[k + 1])
+      peaks.emplace_back(-likeness[k], static_cast<std::int64_t>(k));
   }
   std::ranges::sort(peaks);
   for (std::size_t k = 0; k < std::min(peaks.size(), aliases_told); ++k) curve.aliases.push_back(peaks[k].second);
@@ -224,7 +240,8 @@ void measure(Survey& survey, Session& session, const Spec& spec) {
   for (const AccuracyClass accuracy : classes) {
     const ErrorBudget budget = encoded.budget(accuracy);
     std::size_t within = 0;
-    while (within < rows.size() && row_within(encoded, accuracy, budget, spec.dtype, rows[within], truth[within], size)) ++within;
+    while (within < rows.size() && row_within(encoded, accuracy, budget, spec.dtype, rows[within], truth[within], size))
+      ++within;
     if (within == rows.size() && survey.measured_class.empty()) survey.measured_class = name_of(accuracy);
     if (accuracy == spec.accuracy && within > 0) survey.horizon = positions[within - 1];
   }
@@ -233,7 +250,8 @@ void measure(Survey& survey, Session& session, const Spec& spec) {
   for (const reference::Recipe& recipe : reference::recipes()) {
     const auto emulated = encoded.emulate(recipe, positions);
     const auto same = [](const PairValues& a, const PairValues& b) { return a.sin == b.sin && a.cos == b.cos; };
-    if (emulated && std::ranges::equal(*emulated, rows, [&](const auto& a, const auto& b) { return std::ranges::equal(a, b, same); })) {
+    if (emulated && std::ranges::equal(*emulated, rows,
+                                       [&](const auto& a, const auto& b) { return std::ranges::equal(a, b, same); })) {
       survey.recipe = recipe.name;
       break;
     }
@@ -241,7 +259,8 @@ void measure(Survey& survey, Session& session, const Spec& spec) {
 
   // Half the distance between the codes of neighbours, in the Euclidean norm over all pairs.
   double spacing = 0;
-  for (const double w : encoded.frequencies(reference::sequence_length(positions))) spacing += std::pow(2 * std::sin(std::min(w, std::numbers::pi) / 2) * size, 2);
+  for (const double w : encoded.frequencies(reference::sequence_length(positions)))
+    spacing += std::pow(2 * std::sin(std::min(w, std::numbers::pi) / 2) * size, 2);
   double worst_relative = 0;
   double near_error = 0;
   bool apart = true;
@@ -289,7 +308,8 @@ void map_codes(Survey& survey, Session& session, const Spec& spec) {
   const std::int64_t width = std::min(table.shape[1], most_channels);
   CodeMap& map = survey.codes.emplace(CodeMap{spec.min_position, count, width, {}});
   for (std::int64_t row = 0; row < count; ++row) {
-    for (std::int64_t channel = 0; channel < width; ++channel) map.values.push_back(table.at(row * table.shape[1] + channel));
+    for (std::int64_t channel = 0; channel < width; ++channel)
+      map.values.push_back(table.at(row * table.shape[1] + channel));
   }
 }
 

@@ -22,7 +22,8 @@ namespace {
 
 using reference::Certainty;
 
-// A search for a simpler counterexample stops after this many tries. A field offers some hundred simpler values at most.
+// A search for a simpler counterexample stops after this many tries. A field offers some hundred simpler values at
+// most.
 constexpr int shrink_limit = 600;
 // Each crash on the way costs a process, so fewer of those; likewise each case that opens sessions of its own.
 constexpr int crash_limit = 24;
@@ -96,8 +97,10 @@ class Trial {
     const rc::Gen<Case> generator = property_.cases(spec_);
     std::vector<Case> cases = property_.first_cases(spec_);
     // Each of these cases opens sessions of its own: too slow for a quick look at all of them.
-    if (profile == Profile::quick && property_.sessions == Sessions::own && cases.size() > quick_own_cases) cases.resize(quick_own_cases);
-    for (std::int64_t i = 0; i < cases_of(profile, property_.sessions); ++i) cases.push_back(generator(random.split()).value());
+    if (profile == Profile::quick && property_.sessions == Sessions::own && cases.size() > quick_own_cases)
+      cases.resize(quick_own_cases);
+    for (std::int64_t i = 0; i < cases_of(profile, property_.sessions); ++i)
+      cases.push_back(generator(random.split()).value());
     if (profile == Profile::exhaustive) {
       const std::vector<Case> every = property_.every_case(spec_);
       cases.insert(cases.end(), every.begin(), every.end());
@@ -219,12 +222,14 @@ class Trial {
     }
   }
 
-  // Shrinking lands just past the bound and hides how bad it is: looks from the worst case seen for a worse one, by exchanging one of its fields
-  // at a time for a drawn one.
+  // Shrinking lands just past the bound and hides how bad it is: looks from the worst case seen for a worse one, by
+  // exchanging one of its fields at a time for a drawn one.
   void seek_worst(rc::Random random, const AuditOptions& options) {
     const std::stop_token& stop = options.stop;
     const rc::Gen<Case> generator = property_.cases(spec_);
-    const int limit = property_.sessions == Sessions::own ? own_worst_limit : options.profile == Profile::quick ? quick_worst_limit : worst_limit;
+    const int limit = property_.sessions == Sessions::own ? own_worst_limit
+                      : options.profile == Profile::quick ? quick_worst_limit
+                                                          : worst_limit;
     for (int tries = 0; tries < limit; ++tries) {
       // Nothing is beyond what has no bound or is not a number.
       if (!std::isfinite(result_.worst->deviation.of_bound)) return;
@@ -240,7 +245,8 @@ class Trial {
     }
   }
 
-  // The tree of simpler cases: each field by itself moves towards that of the property's simplest case, the bits of a value towards simpler ones.
+  // The tree of simpler cases: each field by itself moves towards that of the property's simplest case, the bits of a
+  // value towards simpler ones.
   rc::Shrinkable<Case> shrinkable(const Case& start) const {
     return rc::shrinkable::shrinkRecur(start, [simplest = property_.simplest(spec_), this](const Case& values) {
       rc::Seq<Case> simpler;
@@ -250,7 +256,8 @@ class Trial {
           changed[field] = value;
           return changed;
         };
-        auto candidates = fields_[field] == "bits" ? gen::simpler_bits(spec_.dtype, values[field]) : gen::simpler_integers(values[field], simplest[field]);
+        auto candidates = fields_[field] == "bits" ? gen::simpler_bits(spec_.dtype, values[field])
+                                                   : gen::simpler_integers(values[field], simplest[field]);
         simpler = rc::seq::concat(std::move(simpler), rc::seq::map(std::move(candidates), with));
       }
       return simpler;
@@ -270,7 +277,8 @@ class Trial {
         if (stop.stop_requested()) throw Interrupted();
         const Case values = candidate->value();
         if (!property_.admits(spec_, values)) continue;
-        if (++tries > (property_.sessions == Sessions::own ? own_shrink_limit : shrink_limit) || crashes > crash_limit) return best.value();
+        if (++tries > (property_.sessions == Sessions::own ? own_shrink_limit : shrink_limit) || crashes > crash_limit)
+          return best.value();
         const Outcome outcome = probe(values);
         if (std::holds_alternative<OutOfWork>(outcome)) return best.value();
         if (std::holds_alternative<SubjectFailure>(outcome)) ++crashes;
@@ -344,13 +352,15 @@ class Trial {
       result_.reason = "no case ran";
     } else if (undecided_ > 0) {
       result_.verdict = Verdict::undecided;
-      result_.reason = fmt::format("{} of {} cases stayed open at {} bits", undecided_, result_.cases, reference::last_precision.bits);
+      result_.reason = fmt::format("{} of {} cases stayed open at {} bits", undecided_, result_.cases,
+                                   reference::last_precision.bits);
     } else if (result_.theory == Theory::fails) {
       result_.verdict = Verdict::violated;
       result_.reason = "mathematics says that this must fail here, and no case shows it";
     } else {
       result_.verdict = Verdict::holds;
-      if (unsupported_ > 0) result_.reason = fmt::format("{} more cases are unsupported: {}", unsupported_, unsupported_reason_);
+      if (unsupported_ > 0)
+        result_.reason = fmt::format("{} more cases are unsupported: {}", unsupported_, unsupported_reason_);
     }
   }
 
@@ -386,13 +396,17 @@ Verdict verdict_of(FailureKind kind) {
 }
 
 std::string text_of(const SubjectFailure& failure) {
-  return failure.kind() == FailureKind::unsupported ? failure.what() : fmt::format("{}: {}", name_of(failure.kind()), failure.what());
+  return failure.kind() == FailureKind::unsupported ? failure.what()
+                                                    : fmt::format("{}: {}", name_of(failure.kind()), failure.what());
 }
 
-PropertyResult run_trial(const Property& property, const Subject& subject, const Spec& spec, const AuditOptions& options, const std::function<void()>& progress) {
+PropertyResult run_trial(const Property& property, const Subject& subject, const Spec& spec,
+                         const AuditOptions& options, const std::function<void()>& progress) {
   return Trial(property, subject, spec).run(options, progress);
 }
 
-PropertyResult run_case(const Property& property, const Subject& subject, const Spec& spec, const Case& values) { return Trial(property, subject, spec).run_one(values); }
+PropertyResult run_case(const Property& property, const Subject& subject, const Spec& spec, const Case& values) {
+  return Trial(property, subject, spec).run_one(values);
+}
 
 }  // namespace sextant

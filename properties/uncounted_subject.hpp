@@ -7,8 +7,8 @@
 
 namespace sextant {
 
-/// A subject whose work is not counted as the judge's (reference/work_limit.hpp), even where it runs on the same thread and
-/// asks the same exact tier. Everything else is the given subject's, which must live longer.
+/// A subject whose work is not counted as the judge's (reference/work_limit.hpp), even where it runs on the same thread
+/// and asks the same exact tier. Everything else is the given subject's, which must live longer.
 class UncountedSubject final : public Subject {
  public:
   explicit UncountedSubject(const Subject& subject) : subject_(subject) {}

@@ -19,7 +19,8 @@ Certainty ValueJudge::quickly(double value, const QuickTarget& quick) const {
 }
 
 Certainty ValueJudge::exactly(double value, const Target& target) const {
-  if (accuracy_ == AccuracyClass::correctly_rounded) return reference::is_correctly_rounded(dtype_, value, target.truth);
+  if (accuracy_ == AccuracyClass::correctly_rounded)
+    return reference::is_correctly_rounded(dtype_, value, target.truth);
   if (accuracy_ == AccuracyClass::faithful) return reference::is_faithful(dtype_, value, target.truth);
   return reference::at_most(reference::absolute_error(value, target.truth), target.bound);
 }

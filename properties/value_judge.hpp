@@ -24,19 +24,20 @@ struct QuickTarget {
   reference::Bounds bound;
 };
 
-/// Judges values of a subject against an accuracy class: the two strictest classes by what the truth rounds to, the others by the bound.
-/// The quick target decides nearly all; what it leaves open is asked at rising precision.
+/// Judges values of a subject against an accuracy class: the two strictest classes by what the truth rounds to, the
+/// others by the bound. The quick target decides nearly all; what it leaves open is asked at rising precision.
 class ValueJudge {
  public:
   explicit ValueJudge(const ErrorBudget& budget) : accuracy_(budget.accuracy()), dtype_(budget.dtype()) {}
 
-  /// Adds the verdict on one value to `judgement`. `at(Precision)` makes the exact Target, `place()` says where the value stands if that is
-  /// told.
+  /// Adds the verdict on one value to `judgement`. `at(Precision)` makes the exact Target, `place()` says where the
+  /// value stands if that is told.
   template <class At, class Place>
   void judge(Judgement& judgement, double value, const QuickTarget& quick, At at, Place place) const {
     using reference::Certainty;
     if (!std::isfinite(value)) {
-      judgement.add(Certainty::no, not_finite(), [&] { return fmt::format("{}: got {}, true value {:.12g}", place(), value, quick.truth.high); });
+      judgement.add(Certainty::no, not_finite(),
+                    [&] { return fmt::format("{}: got {}, true value {:.12g}", place(), value, quick.truth.high); });
       return;
     }
     Certainty within = quickly(value, quick);
@@ -53,7 +54,8 @@ class ValueJudge {
         return exactly(value, target);
       });
     }
-    judgement.add(within, deviation, [&] { return fmt::format("{}: {}", place(), comparison_text(dtype_, value, truth, deviation)); });
+    judgement.add(within, deviation,
+                  [&] { return fmt::format("{}: {}", place(), comparison_text(dtype_, value, truth, deviation)); });
   }
 
  private:

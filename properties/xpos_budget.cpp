@@ -15,7 +15,10 @@ using reference::RealPair;
 }  // namespace
 
 XposBudget::XposBudget(const Xpos& encoding, Dtype dtype, AccuracyClass accuracy, std::int64_t max_position)
-    : oracle_(encoding), budget_(accuracy, dtype, oracle_.frequencies(), max_position), dtype_(dtype), roundoff_(angle_roundoff(accuracy)) {}
+    : oracle_(encoding),
+      budget_(accuracy, dtype, oracle_.frequencies(), max_position),
+      dtype_(dtype),
+      roundoff_(angle_roundoff(accuracy)) {}
 
 XposBudget::Pair XposBudget::at(std::int64_t position, std::int64_t pair, const RealPair& x, Precision precision) {
   const Enclosure scale = oracle_.scale(position, pair, precision);
@@ -37,8 +40,10 @@ XposBudget::Pair XposBudget::at(std::int64_t position, std::int64_t pair, const 
 }
 
 bool is_representable(const Xpos& encoding, const Spec& claim) {
-  // zeta_0 = 2/7 is the least of them: its powers grow and shrink fastest. A pair of elements below 16 has a norm below 32.
-  const double furthest = std::max(std::fabs(static_cast<double>(claim.min_position)), std::fabs(static_cast<double>(claim.max_position)));
+  // zeta_0 = 2/7 is the least of them: its powers grow and shrink fastest. A pair of elements below 16 has a norm below
+  // 32.
+  const double furthest =
+      std::max(std::fabs(static_cast<double>(claim.min_position)), std::fabs(static_cast<double>(claim.max_position)));
   return furthest / encoding.scale_base * std::log(3.5) < std::log(largest_finite(claim.dtype) / 64);
 }
 

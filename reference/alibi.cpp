@@ -26,7 +26,8 @@ Enclosure enclose(const NegativePower& power, Precision precision) {
   Enclosure scale(std::ldexp(1.0, -static_cast<int>(whole)), precision);
   const std::int64_t rest = power.numerator % power.denominator;
   if (rest == 0) return scale;
-  return scale * exp(-log(Enclosure(2.0, precision)) * Enclosure(rest, precision) / Enclosure(power.denominator, precision));
+  return scale *
+         exp(-log(Enclosure(2.0, precision)) * Enclosure(rest, precision) / Enclosure(power.denominator, precision));
 }
 
 }  // namespace
@@ -36,12 +37,14 @@ AlibiReference::AlibiReference(const Alibi& encoding) : encoding_(encoding) {}
 const Enclosure& AlibiReference::slope(std::int64_t head, Precision precision) {
   std::vector<Enclosure>& slopes = slopes_by_precision_[precision.bits];
   if (slopes.empty()) {
-    for (std::int64_t h = 0; h < encoding_.num_heads; ++h) slopes.push_back(enclose(slope_exponent(encoding_.num_heads, h), precision));
+    for (std::int64_t h = 0; h < encoding_.num_heads; ++h)
+      slopes.push_back(enclose(slope_exponent(encoding_.num_heads, h), precision));
   }
   return slopes.at(static_cast<std::size_t>(head));
 }
 
-std::optional<Enclosure> AlibiReference::bias(std::int64_t query, std::int64_t key, std::int64_t head, Precision precision) {
+std::optional<Enclosure> AlibiReference::bias(std::int64_t query, std::int64_t key, std::int64_t head,
+                                              Precision precision) {
   if (encoding_.mask == Mask::causal && key > query) return std::nullopt;
   const Enclosure& m = slope(head, precision);
   if (encoding_.form == AlibiForm::key_index) return m * Enclosure(key, precision);

@@ -10,8 +10,8 @@
 
 namespace sextant::reference {
 
-/// Enclosures of ALiBi, Press et al. 2021, section 3, as lib/spec/alibi.hpp states it. Slopes are kept per precision, so an
-/// object belongs to one thread.
+/// Enclosures of ALiBi, Press et al. 2021, section 3, as lib/spec/alibi.hpp states it. Slopes are kept per precision,
+/// so an object belongs to one thread.
 class AlibiReference {
  public:
   explicit AlibiReference(const Alibi& encoding);

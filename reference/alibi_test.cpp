@@ -26,14 +26,15 @@ TEST(AlibiReference, EightHeadsHaveTheWholePowers) {
 }
 
 TEST(AlibiReference, TenAndTwelveHeadsAddThoseOfSixteen) {
-  const char* added[] = {"0.707106781186547524400844362105", "0.353553390593273762200422181052", "0.176776695296636881100211090526",
-                         "0.0883883476483184405501055452631"};
+  const char* added[] = {"0.707106781186547524400844362105", "0.353553390593273762200422181052",
+                         "0.176776695296636881100211090526", "0.0883883476483184405501055452631"};
   for (const std::int64_t heads : {10, 12}) {
     AlibiReference reference(with(heads));
     for (std::int64_t head = 0; head < 8; ++head) {
       EXPECT_TRUE(is_exactly(reference.slope(head, precision), std::ldexp(1.0, -static_cast<int>(head) - 1)));
     }
-    for (std::int64_t head = 8; head < heads; ++head) EXPECT_TRUE(agrees_with(reference.slope(head, Precision{256}), added[head - 8]));
+    for (std::int64_t head = 8; head < heads; ++head)
+      EXPECT_TRUE(agrees_with(reference.slope(head, Precision{256}), added[head - 8]));
   }
 }
 
@@ -43,7 +44,7 @@ TEST(AlibiReference, FortyHeads) {
     std::int64_t head;
     const char* slope;
   };
-  const Row rows[] = {{0, "0.840896415253714543031125476233"},  {4, "0.420448207626857271515562738117"},
+  const Row rows[] = {{0, "0.840896415253714543031125476233"},   {4, "0.420448207626857271515562738117"},
                       {18, "0.0371627223438350333349218740800"}, {30, "0.00464534029297937916686523426000"},
                       {32, "0.917004043204671231743541594794"},  {33, "0.771105412703970411806145931045"},
                       {36, "0.458502021602335615871770797397"},  {39, "0.272626933166314414801752663940"}};
@@ -80,7 +81,8 @@ TEST(AlibiReference, KeyIndexDiffersFromTheDistanceByOneConstantInEachRow) {
   for (std::int64_t head = 0; head < 12; ++head) {
     const Enclosure constant = *by_key.bias(20, 0, head, precision) - *by_distance.bias(20, 0, head, precision);
     for (std::int64_t key = 1; key <= 20; ++key) {
-      EXPECT_TRUE(overlap(*by_key.bias(20, key, head, precision) - *by_distance.bias(20, key, head, precision), constant));
+      EXPECT_TRUE(
+          overlap(*by_key.bias(20, key, head, precision) - *by_distance.bias(20, key, head, precision), constant));
     }
   }
 }

@@ -33,11 +33,12 @@ std::vector<Enclosure> scores(const Attention& encoding, const AttentionRow& row
   return list;
 }
 
-// e^(score - c), c a double: softmax is the same for every c, so c costs no width, and near the greatest score it keeps the
-// exponentials inside MPFR's exponents.
+// e^(score - c), c a double: softmax is the same for every c, so c costs no width, and near the greatest score it keeps
+// the exponentials inside MPFR's exponents.
 std::vector<Enclosure> exponentials(const std::vector<Enclosure>& scores, Precision precision) {
   double greatest = -std::numeric_limits<double>::max();
-  for (const Enclosure& score : scores) greatest = std::max(greatest, std::min(score.upper(), std::numeric_limits<double>::max()));
+  for (const Enclosure& score : scores)
+    greatest = std::max(greatest, std::min(score.upper(), std::numeric_limits<double>::max()));
   std::vector<Enclosure> list;
   list.reserve(scores.size());
   for (const Enclosure& score : scores) list.push_back(exp(score - Enclosure(greatest, precision)));

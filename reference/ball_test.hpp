@@ -76,7 +76,8 @@ class Ball {
 
   /// Whether the real number that the ball holds may lie in the enclosure.
   bool meets(const Enclosure& enclosure) const {
-    const Ball other = made([&](arb_ptr out) { arb_set_interval_mpfr(out, enclosure.lower_end(), enclosure.upper_end(), bits); });
+    const Ball other =
+        made([&](arb_ptr out) { arb_set_interval_mpfr(out, enclosure.lower_end(), enclosure.upper_end(), bits); });
     return arb_overlaps(ball_, other.ball_) != 0;
   }
 

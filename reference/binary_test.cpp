@@ -15,7 +15,8 @@ TEST(BinaryReference, TheDigitsMakeUpThePosition) {
   const Binary encoding{.dim = 10, .normalize = false};
   for (std::int64_t p = 0; p < 1024; ++p) {
     double sum = 0;
-    for (std::int64_t channel = 9; channel >= 0; --channel) sum = 2 * sum + code(encoding, p, channel, precision).upper();
+    for (std::int64_t channel = 9; channel >= 0; --channel)
+      sum = 2 * sum + code(encoding, p, channel, precision).upper();
     EXPECT_EQ(sum, static_cast<double>(p));
   }
 }

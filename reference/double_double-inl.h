@@ -1,8 +1,10 @@
-// Double-double arithmetic for one Highway target: included inside HWY_NAMESPACE by a file that is compiled once per target.
+// Double-double arithmetic for one Highway target: included inside HWY_NAMESPACE by a file that is compiled once per
+// target.
 //
-// A number is the unevaluated sum high + low with |low| <= u |high|, u = 2^-53. All error bounds are in units of u^2 = 2^-106, to first
-// order; whoever chains them adds a margin for the rest. Nothing here overflows or underflows: values come from angles of at least
-// 2^-192 turn and at most one, so products of two highs are above 2^-400. Rounding is to nearest and -ffp-contract is off.
+// A number is the unevaluated sum high + low with |low| <= u |high|, u = 2^-53. All error bounds are in units of u^2 =
+// 2^-106, to first order; whoever chains them adds a margin for the rest. Nothing here overflows or underflows: values
+// come from angles of at least 2^-192 turn and at most one, so products of two highs are above 2^-400. Rounding is to
+// nearest and -ffp-contract is off.
 
 #if defined(SEXTANT_REFERENCE_DOUBLE_DOUBLE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef SEXTANT_REFERENCE_DOUBLE_DOUBLE_INL_H_
@@ -61,9 +63,9 @@ HWY_INLINE DoubleDouble<V> TwoProduct(V a, V b) {
 #endif
 }
 
-/// x + y with an absolute error of at most 3 u^2 (|x| + |y|): low parts add with error u (u|x| + u|y|); that sum and the low of the
-/// highs' exact sum, below u|x+y| + u|x| + u|y|, with error 2 u^2 (|x| + |y|); the final renormalisation is exact, by TwoSum, since after
-/// cancellation the highs' sum may be smaller than the lows.
+/// x + y with an absolute error of at most 3 u^2 (|x| + |y|): low parts add with error u (u|x| + u|y|); that sum and
+/// the low of the highs' exact sum, below u|x+y| + u|x| + u|y|, with error 2 u^2 (|x| + |y|); the final renormalisation
+/// is exact, by TwoSum, since after cancellation the highs' sum may be smaller than the lows.
 template <class V>
 HWY_INLINE DoubleDouble<V> Add(const DoubleDouble<V>& x, const DoubleDouble<V>& y) {
   const DoubleDouble<V> sum = TwoSum(x.high, y.high);
@@ -75,9 +77,9 @@ HWY_INLINE DoubleDouble<V> Negate(const DoubleDouble<V>& x) {
   return {hn::Neg(x.high), hn::Neg(x.low)};
 }
 
-/// x * y with a relative error of at most 8 u^2: the product of the lows, left out, is u^2; the two mixed products are rounded (one where
-/// operations are fused), u^2 each;
-/// their sum, at most 2u, is rounded, 2 u^2; adding the high product's exact low, at most u more, is rounded, 3 u^2.
+/// x * y with a relative error of at most 8 u^2: the product of the lows, left out, is u^2; the two mixed products are
+/// rounded (one where operations are fused), u^2 each; their sum, at most 2u, is rounded, 2 u^2; adding the high
+/// product's exact low, at most u more, is rounded, 3 u^2.
 template <class V>
 HWY_INLINE DoubleDouble<V> Multiply(const DoubleDouble<V>& x, const DoubleDouble<V>& y) {
   const DoubleDouble<V> product = TwoProduct(x.high, y.high);

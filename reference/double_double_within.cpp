@@ -27,17 +27,21 @@ DoubleDoubleWithin DoubleDoubleWithin::of(const Enclosure& enclosure) {
   return {high, low, abs(rest - Enclosure(low, enclosure.precision())).upper()};
 }
 
-// The highs' sum is exact; the lows' sum, at most u (|a| + |b|), and what is left of the highs', at most u |sum|, are added with two
-// roundings: u^2 (|a| + |b|) and 2 u^2 (|a| + |b|), first order. 2^-104 is 4 u^2.
+// The highs' sum is exact; the lows' sum, at most u (|a| + |b|), and what is left of the highs', at most u |sum|, are
+// added with two roundings: u^2 (|a| + |b|) and 2 u^2 (|a| + |b|), first order. 2^-104 is 4 u^2.
 DoubleDoubleWithin operator+(const DoubleDoubleWithin& a, const DoubleDoubleWithin& b) {
   const DoubleDoubleWithin sum = two_sum(a.high, b.high, 0);
-  return two_sum(sum.high, sum.low + (a.low + b.low), margin * (a.error + b.error + 0x1p-104 * (std::fabs(a.high) + std::fabs(b.high))));
+  return two_sum(sum.high, sum.low + (a.low + b.low),
+                 margin * (a.error + b.error + 0x1p-104 * (std::fabs(a.high) + std::fabs(b.high))));
 }
 
-DoubleDoubleWithin operator-(const DoubleDoubleWithin& a, const DoubleDoubleWithin& b) { return a + DoubleDoubleWithin{-b.high, -b.low, b.error}; }
+DoubleDoubleWithin operator-(const DoubleDoubleWithin& a, const DoubleDoubleWithin& b) {
+  return a + DoubleDoubleWithin{-b.high, -b.low, b.error};
+}
 
-// The highs' product is exact as product + rest. In units of u^2 |product|: the two mixed products are rounded, 1 each, and so is their
-// sum, at most 2 u, by 2; added to rest, 3; the product of the lows, left out, is 1: 8 of them, and 2^-102 is 16.
+// The highs' product is exact as product + rest. In units of u^2 |product|: the two mixed products are rounded, 1 each,
+// and so is their sum, at most 2 u, by 2; added to rest, 3; the product of the lows, left out, is 1: 8 of them, and
+// 2^-102 is 16.
 DoubleDoubleWithin operator*(const DoubleDoubleWithin& a, const DoubleDoubleWithin& b) {
   const double product = a.high * b.high;
   const double rest = std::fma(a.high, b.high, -product);

@@ -4,9 +4,10 @@
 
 namespace sextant::reference {
 
-/// A real number x with |x - (high + low)| <= error, |low| <= 2^-53 |high|: interval arithmetic at twice double precision, for what is asked
-/// too often for MPFI. Each operation adds to `error` what it drops (double_double_within.cpp has the bounds); an overflow leaves NaN or
-/// infinity there, of which no comparison is certain.
+/// A real number x with |x - (high + low)| <= error, |low| <= 2^-53 |high|: interval arithmetic at twice double
+/// precision, for what is asked too often for MPFI. Each operation adds to `error` what it drops
+/// (double_double_within.cpp has the bounds); an overflow leaves NaN or infinity there, of which no comparison is
+/// certain.
 struct DoubleDoubleWithin {
   double high;
   double low;

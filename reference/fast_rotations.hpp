@@ -11,7 +11,8 @@
 
 namespace sextant::reference {
 
-/// sin and cos of every pair at one position as unevaluated sums of two doubles; entries beyond the pair count pad to full vectors.
+/// sin and cos of every pair at one position as unevaluated sums of two doubles; entries beyond the pair count pad to
+/// full vectors.
 struct RotationRow {
   /// Bound on |true value - (high + low)| of each component; fast_rotations.cpp has the proof.
   static constexpr double error = 0x1p-100;
@@ -25,10 +26,11 @@ struct RotationRow {
   DoubleDoubleWithin cos(std::size_t pair) const { return {cos_high[pair], cos_low[pair], error}; }
 };
 
-/// The certified fast tier: sin and cos of frequency * position for all pairs of an encoding, in double-double on the widest vectors of
-/// the machine, with a proven bound.
+/// The certified fast tier: sin and cos of frequency * position for all pairs of an encoding, in double-double on the
+/// widest vectors of the machine, with a proven bound.
 ///
-/// For |position| <= 2^54, each true value lies within RotationRow::error of high + low: proved from the phase to the last addition. What this leaves open goes to the exact tier. Const: one object may serve any number of threads.
+/// For |position| <= 2^54, each true value lies within RotationRow::error of high + low: proved from the phase to the
+/// last addition. What this leaves open goes to the exact tier. Const: one object may serve any number of threads.
 class FastRotations {
  public:
   /// The same, for those who have no row.
@@ -47,8 +49,8 @@ class FastRotations {
     return FastRotations(turns);
   }
 
-  /// sin and cos of each of `angles`, in radians and taken exactly, |angle| <= 2^64: the same bound. The row has an entry for each
-  /// and padding beyond.
+  /// sin and cos of each of `angles`, in radians and taken exactly, |angle| <= 2^64: the same bound. The row has an
+  /// entry for each and padding beyond.
   /// @throws std::domain_error for an angle outside of the domain.
   static void at_angles(std::span<const double> angles, RotationRow& row);
 
@@ -63,8 +65,8 @@ class FastRotations {
   /// All pairs at one position.
   void at(std::int64_t position, RotationRow& row) const;
 
-  /// All pairs at each of `count` consecutive positions, in order: cheaper per position than `at` by an order. The row is good for the
-  /// length of the visit.
+  /// All pairs at each of `count` consecutive positions, in order: cheaper per position than `at` by an order. The row
+  /// is good for the length of the visit.
   void sweep(std::int64_t first, std::int64_t count,
              const std::function<void(std::int64_t position, const RotationRow& row)>& visit) const;
 

@@ -1,9 +1,9 @@
 #include "reference/fast_rotations.hpp"
 
 #include <gtest/gtest.h>
+#include <hwy/targets.h>
 
 #include <cmath>
-#include <hwy/targets.h>
 #include <random>
 #include <string>
 
@@ -17,7 +17,8 @@ struct Setting {
   std::int64_t dim;
 };
 
-const Setting settings[] = {{10000, 512}, {10000, 128}, {500000, 128}, {77777.25, 34}, {1, 2}, {1e300, 26}, {1.0000001, 64}};
+const Setting settings[] = {{10000, 512}, {10000, 128}, {500000, 128},  {77777.25, 34},
+                            {1, 2},       {1e300, 26},  {1.0000001, 64}};
 
 // How far high + low is from the true value, at 256 bits, rounded up.
 double distance(double high, double low, const Enclosure& truth) {
@@ -51,7 +52,8 @@ std::vector<std::int64_t> positions(int random_ones) {
   return list;
 }
 
-// Each test runs on every target that this machine has, named in its id: with and without fused operations, 2 to 8 lanes.
+// Each test runs on every target that this machine has, named in its id: with and without fused operations, 2 to 8
+// lanes.
 class FastRotationsOn : public testing::TestWithParam<std::int64_t> {
  protected:
   void SetUp() override { hwy::SetSupportedTargetsForTest(GetParam()); }
@@ -73,7 +75,8 @@ TEST_P(FastRotationsOn, ContainTheTruthAtAnyPosition) {
     for (const std::int64_t position : positions(20)) {
       fast.at(position, row);
       // The bound of `at` by itself is a quarter of the stated one (step 6 of the proof).
-      ASSERT_LE(worst_of_row(row, exact, pairs, position), FastRotations::error / 4) << setting.base << " at " << position;
+      ASSERT_LE(worst_of_row(row, exact, pairs, position), FastRotations::error / 4)
+          << setting.base << " at " << position;
     }
   }
 }
@@ -83,11 +86,13 @@ TEST_P(FastRotationsOn, ASweepContainsTheTruthInEveryRow) {
     const std::int64_t pairs = setting.dim / 2;
     GeometricFrequencies exact(setting.base, 2, setting.dim, pairs);
     const FastRotations fast = exact.fast();
-    for (const std::int64_t first : {std::int64_t{0}, std::int64_t{-40}, std::int64_t{131000}, (std::int64_t{1} << 53) - 71}) {
+    for (const std::int64_t first :
+         {std::int64_t{0}, std::int64_t{-40}, std::int64_t{131000}, (std::int64_t{1} << 53) - 71}) {
       std::int64_t expected = first;
       fast.sweep(first, 71, [&](std::int64_t position, const RotationRow& row) {
         EXPECT_EQ(position, expected++);
-        EXPECT_LE(worst_of_row(row, exact, pairs, position), FastRotations::error) << setting.base << " at " << position;
+        EXPECT_LE(worst_of_row(row, exact, pairs, position), FastRotations::error)
+            << setting.base << " at " << position;
       });
       EXPECT_EQ(expected, first + 71);
     }

@@ -36,7 +36,8 @@ FixedTurns times(const FixedTurns& turns, std::uint64_t factor) {
 const std::array<std::uint64_t, 5>& inverse_of_two_pi() {
   static const std::array<std::uint64_t, 5> digits = [] {
     constexpr Precision precision{512};
-    const Enclosure inverse = Enclosure(std::int64_t{1}, precision) / (Enclosure(2.0, precision) * Enclosure::pi(precision));
+    const Enclosure inverse =
+        Enclosure(std::int64_t{1}, precision) / (Enclosure(2.0, precision) * Enclosure::pi(precision));
     mpfr_t scaled;
     mpfr_init2(scaled, precision.bits);
     mpfr_mul_2si(scaled, inverse.lower_end(), 320, MPFR_RNDD);
@@ -84,9 +85,10 @@ FixedTurns phase_of(const FixedTurns& frequency, std::int64_t position) {
 FixedTurns turns_of_angle(double angle) {
   if (!(std::fabs(angle) <= 0x1p64)) throw std::domain_error("turns_of_angle: the angle is beyond 2^64 radians");
   if (angle == 0) return {};
-  // |angle| = m 2^e with an integer m < 2^53, e <= 12. The turns of one unit 2^e radian, to 2^-192, are a window into 1/(2 pi): the
-  // bits of weight 2^(-1-e) to 2^(-192-e), which the 320 bits held reach for every e <= 128. Cutting the window off
-  // errs by less than 2^-192, and the constant's own end by less than that again: in all by 2 m 2^-192 < 2^-138.
+  // |angle| = m 2^e with an integer m < 2^53, e <= 12. The turns of one unit 2^e radian, to 2^-192, are a window into
+  // 1/(2 pi): the bits of weight 2^(-1-e) to 2^(-192-e), which the 320 bits held reach for every e <= 128. Cutting the
+  // window off errs by less than 2^-192, and the constant's own end by less than that again: in all by 2 m 2^-192 <
+  // 2^-138.
   int exponent = 0;
   const auto m = static_cast<std::uint64_t>(std::ldexp(std::frexp(std::fabs(angle), &exponent), 53));
   const int drop = 128 - (exponent - 53);

@@ -14,18 +14,19 @@
 #include "reference/sinusoidal_2d.hpp"
 #include "reference/xpos.hpp"
 
-// Every function of the oracle, written a second time over FLINT's balls from the formula that its header states, at random encodings
-// and arguments, special ones among them. At each: the two enclosures meet; those of two precisions meet; and the width is below
-// what the precision and the function's condition allow.
+// Every function of the oracle, written a second time over FLINT's balls from the formula that its header states, at
+// random encodings and arguments, special ones among them. At each: the two enclosures meet; those of two precisions
+// meet; and the width is below what the precision and the function's condition allow.
 
 namespace sextant::reference {
 namespace {
 
 struct Question {
-  std::string told;                              // for the message
+  std::string told;  // for the message
   std::function<Enclosure(Precision)> enclosure;
   Ball twin;
-  double lost_bits;  // the enclosure is narrower than 2^(lost_bits - precision) max(|value|, 1), or |value| where relative
+  // the enclosure is narrower than 2^(lost_bits - precision) max(|value|, 1), or |value| where relative
+  double lost_bits;
   bool relative;
 };
 
@@ -37,7 +38,8 @@ void expect_right(const Question& question) {
     ASSERT_FALSE(certainly_above(wide, narrow) || certainly_above(narrow, wide)) << question.told;
     const double size = abs(wide).upper();
     const double unit = question.relative ? size : std::max(size, 1.0);
-    ASSERT_LE(wide.width(), unit * std::exp2(question.lost_bits - static_cast<double>(precision.bits))) << question.told;
+    ASSERT_LE(wide.width(), unit * std::exp2(question.lost_bits - static_cast<double>(precision.bits)))
+        << question.told;
   }
   ASSERT_TRUE(question.twin.meets(narrow)) << question.told;
 }
@@ -47,7 +49,9 @@ Ball ratio(std::int64_t numerator, std::int64_t denominator) { return Ball(numer
 const Ball one(std::int64_t{1});
 const Ball two(std::int64_t{2});
 
-std::int64_t width_of(const Rope& rope) { return rope.rotary_layout == RotaryLayout::prefix ? rope.rotary_dim : rope.head_dim; }
+std::int64_t width_of(const Rope& rope) {
+  return rope.rotary_layout == RotaryLayout::prefix ? rope.rotary_dim : rope.head_dim;
+}
 
 // base^(-2i/n).
 Ball geometric(double base, std::int64_t pair, std::int64_t n) { return exp(log(Ball(base)) * ratio(-2 * pair, n)); }
@@ -61,7 +65,10 @@ struct Twin {
   std::int64_t length;
 
   Ball w() const { return geometric(rope.rope_theta, pair, width_of(rope)); }
-  Ball stretched(const Ball& s) const { return pow(Ball(rope.rope_theta) * pow(s, ratio(width_of(rope), width_of(rope) - 2)), ratio(-2 * pair, width_of(rope))); }
+  Ball stretched(const Ball& s) const {
+    return pow(Ball(rope.rope_theta) * pow(s, ratio(width_of(rope), width_of(rope) - 2)),
+               ratio(-2 * pair, width_of(rope)));
+  }
   Ball blended(const Ball& share, double factor) const { return w() * ((one - share) / Ball(factor) + share); }
 
   Ball operator()(const DefaultScaling&) const { return w(); }
@@ -74,7 +81,8 @@ struct Twin {
   Ball operator()(const YarnScaling& rule) const {
     const std::int64_t n = width_of(rope);
     const auto end = [&](double turns) {
-      return Ball(n) * log(Ball(rule.original_max_position_embeddings) / (two * Ball::pi() * Ball(turns))) / (two * log(Ball(rope.rope_theta)));
+      return Ball(n) * log(Ball(rule.original_max_position_embeddings) / (two * Ball::pi() * Ball(turns))) /
+             (two * log(Ball(rope.rope_theta)));
     };
     Ball low = end(rule.beta_fast);
     Ball high = end(rule.beta_slow);
@@ -93,7 +101,9 @@ struct Twin {
   }
   Ball operator()(const Llama3Scaling& rule) const {
     const Ball turns = Ball(rule.original_max_position_embeddings) * w() / (two * Ball::pi());
-    return blended(clamped((turns - Ball(rule.low_freq_factor)) / (Ball(rule.high_freq_factor) - Ball(rule.low_freq_factor))), rule.factor);
+    return blended(
+        clamped((turns - Ball(rule.low_freq_factor)) / (Ball(rule.high_freq_factor) - Ball(rule.low_freq_factor))),
+        rule.factor);
   }
   Ball operator()(const ProportionalScaling& rule) const { return w() / Ball(rule.factor); }
 };
@@ -102,7 +112,8 @@ Ball attention_factor(const RopeScaling& scaling) {
   const auto scale = [](double factor, double x) { return ratio(1, 10) * Ball(x) * log(Ball(factor)) + one; };
   if (const auto* yarn = std::get_if<YarnScaling>(&scaling)) {
     if (yarn->attention_factor) return Ball(*yarn->attention_factor);
-    return yarn->mscale ? scale(yarn->factor, *yarn->mscale) / scale(yarn->factor, *yarn->mscale_all_dim) : scale(yarn->factor, 1);
+    return yarn->mscale ? scale(yarn->factor, *yarn->mscale) / scale(yarn->factor, *yarn->mscale_all_dim)
+                        : scale(yarn->factor, 1);
   }
   if (const auto* longrope = std::get_if<LongropeScaling>(&scaling)) {
     if (longrope->attention_factor) return Ball(*longrope->attention_factor);
@@ -122,7 +133,8 @@ TEST(FlintFunctions, Sinusoidal) {
     const std::int64_t position = draw.position();
     const std::int64_t n = encoding.denominator == Denominator::dim ? encoding.dim : 2 * (pairs(encoding) - 1);
     const Ball angle = geometric(encoding.base, pair, n) * Ball(position + encoding.position_offset);
-    const std::string told = "base " + std::to_string(encoding.base) + " pair " + std::to_string(pair) + " position " + std::to_string(position);
+    const std::string told = "base " + std::to_string(encoding.base) + " pair " + std::to_string(pair) + " position " +
+                             std::to_string(position);
     // The angle, up to 2^54, is within 2^(6-precision) of itself, the exponent of the frequency being at most 21.
     expect_right({told, [&](Precision p) { return oracle.rotation(position, pair, p).sin; }, sin(angle), 62, false});
     expect_right({told, [&](Precision p) { return oracle.rotation(position, pair, p).cos; }, cos(angle), 62, false});
@@ -132,7 +144,10 @@ TEST(FlintFunctions, Sinusoidal) {
 TEST(FlintFunctions, Sinusoidal2d) {
   Draw draw(2);
   for (std::int64_t i = 0; i < multiplied(encodings); ++i) {
-    Sinusoidal2d encoding{.dim = 4 * draw.integer(1, 32), .height = draw.integer(1, 200), .width = draw.integer(1, 200), .base = draw.magnitude(1, 1e6)};
+    Sinusoidal2d encoding{.dim = 4 * draw.integer(1, 32),
+                          .height = draw.integer(1, 200),
+                          .width = draw.integer(1, 200),
+                          .base = draw.magnitude(1, 1e6)};
     encoding.layout = draw.coin() ? Layout::interleaved : Layout::concatenated;
     encoding.axis_order = draw.coin() ? AxisOrder::height_first : AxisOrder::width_first;
     Sinusoidal2dReference oracle(encoding);
@@ -147,7 +162,8 @@ TEST(FlintFunctions, Sinusoidal2d) {
     const std::int64_t pair = interleaved ? inner / 2 : inner % (half / 2);
     const bool is_sine = interleaved ? inner % 2 == 0 : inner < half / 2;
     const Ball angle = geometric(encoding.base, pair, half) * Ball(of_height ? place.row : place.column);
-    expect_right({"channel " + std::to_string(channel), [&](Precision p) { return oracle.code(place, channel, p); }, is_sine ? sin(angle) : cos(angle), 16, false});
+    expect_right({"channel " + std::to_string(channel), [&](Precision p) { return oracle.code(place, channel, p); },
+                  is_sine ? sin(angle) : cos(angle), 16, false});
   }
 }
 
@@ -159,19 +175,24 @@ TEST(FlintFunctions, RopeUnderEveryScalingRule) {
     RopeReference oracle(rope);
     RopeFrequencies frequencies(rope);
     ++drawn[rope.rope_scaling.index()];
-    const std::int64_t length = draw.coin() ? draw.integer(1, 1 << 18) : length_limit(rope.rope_scaling).value_or(1) + draw.integer(0, 1);
+    const std::int64_t length =
+        draw.coin() ? draw.integer(1, 1 << 18) : length_limit(rope.rope_scaling).value_or(1) + draw.integer(0, 1);
     const std::int64_t pair = draw.integer(0, pairs(rope) - 1);
     const std::int64_t position = draw.position();
-    const std::string told = std::string(name_of(rope.rope_scaling)) + " theta " + std::to_string(rope.rope_theta) + " dim " + std::to_string(width_of(rope)) +
-                             " pair " + std::to_string(pair) + " length " + std::to_string(length) + " position " + std::to_string(position);
+    const std::string told = std::string(name_of(rope.rope_scaling)) + " theta " + std::to_string(rope.rope_theta) +
+                             " dim " + std::to_string(width_of(rope)) + " pair " + std::to_string(pair) + " length " +
+                             std::to_string(length) + " position " + std::to_string(position);
     const Ball w = std::visit(Twin{rope, pair, length}, rope.rope_scaling);
-    // Of the rules' own operations the ramps lose most: their ends are up to 2^7, over spans of 2^-10 or more, times up to a
-    // hundredfold change of frequency.
+    // Of the rules' own operations the ramps lose most: their ends are up to 2^7, over spans of 2^-10 or more, times up
+    // to a hundredfold change of frequency.
     expect_right({told, [&](Precision p) { return frequencies.radians(pair, length, p); }, w, 36, true});
     const Ball angle = w * Ball(rope.direction == Direction::clockwise ? -position : position);
-    expect_right({told, [&](Precision p) { return oracle.rotation(position, pair, length, p).sin; }, sin(angle), 92, false});
-    expect_right({told, [&](Precision p) { return oracle.rotation(position, pair, length, p).cos; }, cos(angle), 92, false});
-    expect_right({told, [&](Precision p) { return frequencies.attention_factor(p); }, attention_factor(rope.rope_scaling), 6, true});
+    expect_right(
+        {told, [&](Precision p) { return oracle.rotation(position, pair, length, p).sin; }, sin(angle), 92, false});
+    expect_right(
+        {told, [&](Precision p) { return oracle.rotation(position, pair, length, p).cos; }, cos(angle), 92, false});
+    expect_right({told, [&](Precision p) { return frequencies.attention_factor(p); },
+                  attention_factor(rope.rope_scaling), 6, true});
   }
   for (const int count : drawn) EXPECT_GT(count, 10);
 }
@@ -193,8 +214,10 @@ TEST(FlintFunctions, RopeOfSeveralAxes) {
     std::size_t axis = 0;  // blocked: the axis whose section the pair lies in
     for (std::int64_t end = encoding.sections[0]; pair >= end; end += encoding.sections[axis]) ++axis;
     const Ball angle = geometric(encoding.rope_theta, pair, encoding.head_dim) * Ball(place[axis]);
-    expect_right({"pair " + std::to_string(pair), [&](Precision p) { return oracle.rotation(place, pair, p).sin; }, sin(angle), 62, false});
-    expect_right({"pair " + std::to_string(pair), [&](Precision p) { return oracle.rotation(place, pair, p).cos; }, cos(angle), 62, false});
+    expect_right({"pair " + std::to_string(pair), [&](Precision p) { return oracle.rotation(place, pair, p).sin; },
+                  sin(angle), 62, false});
+    expect_right({"pair " + std::to_string(pair), [&](Precision p) { return oracle.rotation(place, pair, p).cos; },
+                  cos(angle), 62, false});
   }
 }
 
@@ -211,9 +234,11 @@ TEST(FlintFunctions, XposScale) {
     const std::int64_t pair = draw.integer(0, pairs(encoding.rope) - 1);
     const std::int64_t position = draw.integer(-10000, 10000);
     const Ball zeta = (ratio(2 * pair, n) + ratio(2, 5)) / ratio(7, 5);
-    const Ball scale = exp(log(zeta) * Ball(encoding.role == Role::query ? position : -position) / Ball(encoding.scale_base));
+    const Ball scale =
+        exp(log(zeta) * Ball(encoding.role == Role::query ? position : -position) / Ball(encoding.scale_base));
     // The exponent is at most 10^4 ln(7/2) / 64, below 2^8: the scale is a double.
-    expect_right({"pair " + std::to_string(pair) + " of " + std::to_string(n), [&](Precision p) { return oracle.scale(position, pair, p); }, scale, 14, true});
+    expect_right({"pair " + std::to_string(pair) + " of " + std::to_string(n),
+                  [&](Precision p) { return oracle.scale(position, pair, p); }, scale, 14, true});
   }
 }
 
@@ -221,11 +246,14 @@ TEST(FlintFunctions, AlibiSlopesAndBias) {
   Draw draw(6);
   for (std::int64_t i = 0; i < multiplied(2 * encodings); ++i) {
     const std::int64_t heads = draw.integer(1, 100);
-    AlibiReference oracle({.num_heads = heads, .mask = Mask::symmetric, .form = draw.coin() ? AlibiForm::distance : AlibiForm::key_index});
+    AlibiReference oracle({.num_heads = heads,
+                           .mask = Mask::symmetric,
+                           .form = draw.coin() ? AlibiForm::distance : AlibiForm::key_index});
     std::int64_t power = 1;
     while (2 * power <= heads) power *= 2;
     const std::int64_t head = draw.integer(0, heads - 1);
-    const Ball slope = head < power ? exp(log(two) * ratio(-8 * (head + 1), power)) : exp(log(two) * ratio(-8 * (2 * (head - power) + 1), 2 * power));
+    const Ball slope = head < power ? exp(log(two) * ratio(-8 * (head + 1), power))
+                                    : exp(log(two) * ratio(-8 * (2 * (head - power) + 1), 2 * power));
     const std::int64_t query = draw.position();
     const std::int64_t key = draw.position();
     const std::int64_t distance = query > key ? query - key : key - query;
@@ -241,7 +269,8 @@ TEST(FlintFunctions, T5Buckets) {
   std::int64_t judged = 0;
   const std::int64_t total = multiplied(10 * encodings);
   for (std::int64_t i = 0; i < total; ++i) {
-    RelativeBias encoding{.num_buckets = 4 * draw.integer(1, 40), .max_distance = draw.integer(200, 5000), .bidirectional = draw.coin()};
+    RelativeBias encoding{
+        .num_buckets = 4 * draw.integer(1, 40), .max_distance = draw.integer(200, 5000), .bidirectional = draw.coin()};
     const std::int64_t relative = draw.integer(-6000, 6000);
     const std::int64_t directed = encoding.bidirectional ? encoding.num_buckets / 2 : encoding.num_buckets;
     const std::int64_t exact = directed / 2;
@@ -253,7 +282,8 @@ TEST(FlintFunctions, T5Buckets) {
       expected = std::min(directed - 1, exact + static_cast<std::int64_t>(step.middle()));
     }
     if (encoding.bidirectional && relative > 0) expected += directed;
-    ASSERT_EQ(bucket(encoding, relative), expected) << encoding.num_buckets << ' ' << encoding.max_distance << ' ' << relative;
+    ASSERT_EQ(bucket(encoding, relative), expected)
+        << encoding.num_buckets << ' ' << encoding.max_distance << ' ' << relative;
     ++judged;
   }
   EXPECT_GT(judged, total * 9 / 10);
@@ -262,7 +292,11 @@ TEST(FlintFunctions, T5Buckets) {
 TEST(FlintFunctions, Attention) {
   Draw draw(8);
   for (std::int64_t i = 0; i < multiplied(10); ++i) {
-    const Attention encoding{.num_heads = 1, .num_kv_heads = 1, .head_dim = draw.integer(1, 8), .causal = draw.coin(), .position = std::nullopt};
+    const Attention encoding{.num_heads = 1,
+                             .num_kv_heads = 1,
+                             .head_dim = draw.integer(1, 8),
+                             .causal = draw.coin(),
+                             .position = std::nullopt};
     const std::int64_t n = draw.integer(1, 9);
     const std::int64_t row = draw.integer(0, n - 1);
     const auto width = static_cast<std::size_t>(encoding.head_dim);
@@ -318,7 +352,8 @@ TEST(FlintFunctions, NormalisedIntegers) {
   for (std::int64_t i = 0; i < multiplied(encodings); ++i) {
     const std::int64_t last = draw.integer(2, std::int64_t{1} << 40);
     const std::int64_t position = draw.integer(0, last - 1);
-    expect_right({std::to_string(position), [&](Precision p) { return code(Integer{.dim = 1, .normalize = true}, last, position, p); },
+    expect_right({std::to_string(position),
+                  [&](Precision p) { return code(Integer{.dim = 1, .normalize = true}, last, position, p); },
                   ratio(position, last - 1), 2, true});
   }
 }
@@ -328,7 +363,8 @@ TEST(FlintFunctions, APlantedFaultIsSeen) {
   const Ball slope = exp(log(two) * ratio(-8, 16));  // the ninth of twelve heads: the first of sixteen
   EXPECT_TRUE(slope.meets(oracle.slope(8, Precision{128})));
   EXPECT_FALSE(slope.meets(oracle.slope(9, Precision{128})));
-  EXPECT_FALSE(slope.meets(oracle.slope(8, Precision{128}) * (Enclosure(1.0, Precision{128}) + Enclosure(0x1p-120, Precision{128}))));
+  EXPECT_FALSE(slope.meets(oracle.slope(8, Precision{128}) *
+                           (Enclosure(1.0, Precision{128}) + Enclosure(0x1p-120, Precision{128}))));
 }
 
 }  // namespace

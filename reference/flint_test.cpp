@@ -7,9 +7,9 @@
 #include "reference/frequency.hpp"
 #include "reference/random_encoding_test.hpp"
 
-// The oracle against FLINT's ball arithmetic, which shares no code with MPFI: both enclose the same real number, so the two must
-// overlap, and the narrower of them lie in the wider one's reach. SEXTANT_TEST_MULTIPLIER scales the number of points; 100 makes it a
-// million.
+// The oracle against FLINT's ball arithmetic, which shares no code with MPFI: both enclose the same real number, so the
+// two must overlap, and the narrower of them lie in the wider one's reach. SEXTANT_TEST_MULTIPLIER scales the number of
+// points; 100 makes it a million.
 
 namespace sextant::reference {
 namespace {
@@ -53,8 +53,10 @@ TEST(Flint, AgreesWithBothTiersOnRandomPoints) {
       fast.at(position, row);
       ASSERT_TRUE(sine.meets(truth.sin)) << base << ' ' << dim << ' ' << pair << ' ' << position;
       ASSERT_TRUE(cosine.meets(truth.cos)) << base << ' ' << dim << ' ' << pair << ' ' << position;
-      ASSERT_TRUE(sine.meets(around(row.sin_high[at], row.sin_low[at], FastRotations::error))) << base << ' ' << dim << ' ' << pair << ' ' << position;
-      ASSERT_TRUE(cosine.meets(around(row.cos_high[at], row.cos_low[at], FastRotations::error))) << base << ' ' << dim << ' ' << pair << ' ' << position;
+      ASSERT_TRUE(sine.meets(around(row.sin_high[at], row.sin_low[at], FastRotations::error)))
+          << base << ' ' << dim << ' ' << pair << ' ' << position;
+      ASSERT_TRUE(cosine.meets(around(row.cos_high[at], row.cos_low[at], FastRotations::error)))
+          << base << ' ' << dim << ' ' << pair << ' ' << position;
     }
   }
 }

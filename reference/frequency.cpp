@@ -10,7 +10,8 @@ GeometricFrequencies::GeometricFrequencies(double base, std::int64_t numerator, 
 
 Enclosure GeometricFrequencies::log_magnitude(std::int64_t pair, Precision precision) const {
   if (pair == 0) return {std::int64_t{0}, precision};
-  return log(Enclosure(base_, precision)) * Enclosure(pair * numerator_, precision) / Enclosure(denominator_, precision);
+  return log(Enclosure(base_, precision)) * Enclosure(pair * numerator_, precision) /
+         Enclosure(denominator_, precision);
 }
 
 const Enclosure& GeometricFrequencies::radians(std::int64_t pair, Precision precision) {

@@ -28,8 +28,8 @@ class GeometricFrequencies {
   /// w_i. Relative width below 2^(8 - precision) for the bases and exponents that specs allow.
   const Enclosure& radians(std::int64_t pair, Precision precision);
 
-  /// The rotation by w_i * position. The last one is kept, since both channels of a pair ask for it in turn: the reference
-  /// is good until the next call.
+  /// The rotation by w_i * position. The last one is kept, since both channels of a pair ask for it in turn: the
+  /// reference is good until the next call.
   const Rotation& rotation(std::int64_t position, std::int64_t pair, Precision precision);
 
   /// The certified fast tier of the same frequencies.

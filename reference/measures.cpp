@@ -5,13 +5,18 @@
 
 namespace sextant::reference {
 
-Enclosure absolute_error(double value, const Enclosure& truth) { return abs(Enclosure(value, truth.precision()) - truth); }
+Enclosure absolute_error(double value, const Enclosure& truth) {
+  return abs(Enclosure(value, truth.precision()) - truth);
+}
 
-Enclosure ulp_error(Dtype dtype, double value, const Enclosure& truth) { return absolute_error(value, truth) / ulp(dtype, truth); }
+Enclosure ulp_error(Dtype dtype, double value, const Enclosure& truth) {
+  return absolute_error(value, truth) / ulp(dtype, truth);
+}
 
 Enclosure conditioned_ulp_error(Dtype dtype, double value, const Enclosure& truth, const Conditioning& conditioning) {
   const Enclosure roundoff(conditioning.roundoff, truth.precision());
-  return absolute_error(value, truth) / (ulp(dtype, truth) + abs(conditioning.angle) * roundoff * abs(conditioning.derivative));
+  return absolute_error(value, truth) /
+         (ulp(dtype, truth) + abs(conditioning.angle) * roundoff * abs(conditioning.derivative));
 }
 
 Enclosure normwise_ulp_error(Dtype dtype, double value, const Enclosure& truth, const Enclosure& norm) {

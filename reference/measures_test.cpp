@@ -41,7 +41,8 @@ TEST(Measures, ConditioningTamesAZeroOfTheSine) {
   const double value = std::sin(rounded);
   const Enclosure truth = real(0);
   EXPECT_GT(ulp_error(Dtype::float32, value, truth).lower(), 1e30);
-  const Enclosure conditioned = conditioned_ulp_error(Dtype::float32, value, truth, {angle, real(1), unit_roundoff(Dtype::float32)});
+  const Enclosure conditioned =
+      conditioned_ulp_error(Dtype::float32, value, truth, {angle, real(1), unit_roundoff(Dtype::float32)});
   EXPECT_LE(conditioned.upper(), 1);
   EXPECT_GT(conditioned.lower(), 0);
 }

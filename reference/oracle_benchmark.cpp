@@ -12,8 +12,9 @@
 #include "reference/frequency.hpp"
 #include "reference/table_comparison.hpp"
 
-// What truth costs: sin and cos of one frequency at one position, by the oracle's tiers and by the libraries that it could be built
-// on alone. The counter `of_mpfr` is the rate over that of raw MPFR at 128 bits in the same run, `of_flint` over FLINT's.
+// What truth costs: sin and cos of one frequency at one position, by the oracle's tiers and by the libraries that it
+// could be built on alone. The counter `of_mpfr` is the rate over that of raw MPFR at 128 bits in the same run,
+// `of_flint` over FLINT's.
 
 namespace sextant::reference {
 namespace {
@@ -45,7 +46,8 @@ void time_rows(benchmark::State& state, double* own_rate, Row row) {
     position = (position + 50021) % positions;
     ++rows;
   }
-  report(state, rows * pairs, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), own_rate);
+  report(state, rows * pairs, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(),
+         own_rate);
 }
 
 void mpfr_sin_cos_128(benchmark::State& state) {
@@ -94,7 +96,8 @@ BENCHMARK(flint_arb_128)->Name("oracle/flint_arb/128bits");
 void exact_tier(benchmark::State& state) {
   GeometricFrequencies frequencies(10000, 2, dim, pairs);
   time_rows(state, nullptr, [&](std::int64_t position) {
-    for (std::int64_t i = 0; i < pairs; ++i) benchmark::DoNotOptimize(frequencies.rotation(position, i, Precision{128}));
+    for (std::int64_t i = 0; i < pairs; ++i)
+      benchmark::DoNotOptimize(frequencies.rotation(position, i, Precision{128}));
   });
 }
 BENCHMARK(exact_tier)->Name("oracle/exact/128bits");
@@ -116,7 +119,8 @@ void fast_sweep(benchmark::State& state) {
   std::int64_t done = 0;
   const auto start = std::chrono::steady_clock::now();
   for ([[maybe_unused]] auto _ : state) {
-    fast.sweep(0, positions, [](std::int64_t, const RotationRow& row) { benchmark::DoNotOptimize(row.sin_high.data()); });
+    fast.sweep(0, positions,
+               [](std::int64_t, const RotationRow& row) { benchmark::DoNotOptimize(row.sin_high.data()); });
     done += positions * pairs;
   }
   report(state, done, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
@@ -137,7 +141,8 @@ void compare_table(benchmark::State& state) {
   });
   TableComparison found;
   for ([[maybe_unused]] auto _ : state) found = compare(oracle, 0, table);
-  state.counters["values_per_second"] = benchmark::Counter(static_cast<double>(table.elements()), benchmark::Counter::kIsIterationInvariantRate);
+  state.counters["values_per_second"] =
+      benchmark::Counter(static_cast<double>(table.elements()), benchmark::Counter::kIsIterationInvariantRate);
   state.counters["not_nearest"] = static_cast<double>(found.not_nearest);
   state.counters["exact_values"] = static_cast<double>(found.exact_values);
 }

@@ -25,7 +25,9 @@ class Draw {
   std::int64_t integer(std::int64_t first, std::int64_t last) {
     return first + static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(last - first + 1));
   }
-  double real(double first, double last) { return first + (last - first) * static_cast<double>(random_() >> 11) * 0x1p-53; }
+  double real(double first, double last) {
+    return first + (last - first) * static_cast<double>(random_() >> 11) * 0x1p-53;
+  }
   /// Log-uniform.
   double magnitude(double first, double last) { return std::exp(real(std::log(first), std::log(last))); }
   bool coin() { return random_() % 2 == 0; }

@@ -16,20 +16,23 @@ using enum FrequencyForm;
 using enum Application;
 
 constexpr std::array<Recipe, 8> all{{
-    {"float32", "Hugging Face transformers: float32 to the table, which is cast to the dtype of x", reciprocal_of_power, Dtype::float32,
+    {"float32", "Hugging Face transformers: float32 to the table, which is cast to the dtype of x", reciprocal_of_power,
+     Dtype::float32, Dtype::float32, Dtype::float32, in_dtype},
+    {"float32-power", "one power of a negative exponent instead of a reciprocal; float32", power, Dtype::float32,
      Dtype::float32, Dtype::float32, in_dtype},
-    {"float32-power", "one power of a negative exponent instead of a reciprocal; float32", power, Dtype::float32, Dtype::float32,
-     Dtype::float32, in_dtype},
-    {"float32-exponential", "the PyTorch tutorial's div_term: exp of a multiple of -ln(base)/dim; float32", exponential, Dtype::float32,
-     Dtype::float32, Dtype::float32, in_dtype},
-    {"float32-running-product", "ggml: angles by repeated multiplication, rotation in float32; float32", running_product, Dtype::float32,
+    {"float32-exponential", "the PyTorch tutorial's div_term: exp of a multiple of -ln(base)/dim; float32", exponential,
+     Dtype::float32, Dtype::float32, Dtype::float32, in_dtype},
+    {"float32-running-product", "ggml: angles by repeated multiplication, rotation in float32; float32",
+     running_product, Dtype::float32, Dtype::float32, Dtype::float32, widened},
+    {"float64", "everything in float64, cast at the end", reciprocal_of_power, Dtype::float64, Dtype::float64,
+     Dtype::float64, widened},
+    {"float32-widened", "float32 to the rotated pair, cast at the end", reciprocal_of_power, Dtype::float32,
      Dtype::float32, Dtype::float32, widened},
-    {"float64", "everything in float64, cast at the end", reciprocal_of_power, Dtype::float64, Dtype::float64, Dtype::float64, widened},
-    {"float32-widened", "float32 to the rotated pair, cast at the end", reciprocal_of_power, Dtype::float32, Dtype::float32, Dtype::float32,
-     widened},
-    {"bfloat16-angle", "frequencies of float32 and positions cast to bfloat16, all that follows in it: a model cast as a whole",
+    {"bfloat16-angle",
+     "frequencies of float32 and positions cast to bfloat16, all that follows in it: a model cast as a whole",
      reciprocal_of_power, Dtype::float32, Dtype::bfloat16, Dtype::bfloat16, in_dtype},
-    {"float16-angle", "the same in float16", reciprocal_of_power, Dtype::float32, Dtype::float16, Dtype::float16, in_dtype},
+    {"float16-angle", "the same in float16", reciprocal_of_power, Dtype::float32, Dtype::float16, Dtype::float16,
+     in_dtype},
 }};
 
 // The values of the dtype nearest to sin and cos of an angle, from the fast tier where that tells.
@@ -58,7 +61,8 @@ const Recipe& recipe_named(std::string_view name) {
 RecipeEmulation::RecipeEmulation(const Recipe& recipe, const Spec& spec, RecipeFrequencies frequencies)
     : recipe_(recipe), spec_(spec), frequencies_(std::move(frequencies)) {
   const auto* sinusoidal = std::get_if<Sinusoidal>(&spec.encoding);
-  row_.resize(static_cast<std::size_t>(sinusoidal != nullptr ? pairs(*sinusoidal) : pairs(std::get<Rope>(spec.encoding))));
+  row_.resize(
+      static_cast<std::size_t>(sinusoidal != nullptr ? pairs(*sinusoidal) : pairs(std::get<Rope>(spec.encoding))));
   angles_.resize(row_.size());
 }
 
@@ -90,11 +94,13 @@ const std::vector<Intermediates>& RecipeEmulation::at(std::int64_t position, std
     row_[i].angle = angles_[i];
   }
   std::vector<double> finite = angles_;
-  std::ranges::replace_if(finite, [](double angle) { return !std::isfinite(angle); }, 0.0);
+  std::ranges::replace_if(
+      finite, [](double angle) { return !std::isfinite(angle); }, 0.0);
   FastRotations::at_angles(finite, rotations_);
   for (std::size_t i = 0; i < row_.size(); ++i) {
     const TableEntry entry = table_entry(recipe_.table, angles_[i], rotations_, i);
-    row_[i].table = {round_to(recipe_.table, entry.sin * frequencies_.factor), round_to(recipe_.table, entry.cos * frequencies_.factor)};
+    row_[i].table = {round_to(recipe_.table, entry.sin * frequencies_.factor),
+                     round_to(recipe_.table, entry.cos * frequencies_.factor)};
   }
   return row_;
 }

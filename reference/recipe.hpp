@@ -14,30 +14,31 @@
 
 namespace sextant::reference {
 
-/// How frequencies are computed. Below fl() is one rounding in the recipe's format, e_i = fl(fl(2i)/n), and n the width of the
-/// frequencies; for a sinusoid with half_minus_one e_i = fl(i/(n/2 - 1)).
+/// How frequencies are computed. Below fl() is one rounding in the recipe's format, e_i = fl(fl(2i)/n), and n the width
+/// of the frequencies; for a sinusoid with half_minus_one e_i = fl(i/(n/2 - 1)).
 enum class FrequencyForm {
   reciprocal_of_power,  // fl(1 / fl(base^e_i)): Hugging Face's modeling_rope_utils
   power,                // fl(base^-e_i)
-  exponential,          // fl(exp(fl(2i c))), c = fl(-ln(base)/n) formed in float64 first: the PyTorch tutorial's div_term
-  running_product       // no frequencies: the angle itself is a product, t_0 = p, t_(i+1) = fl(t_i fl(base^fl(-2/n))): ggml
+  exponential,     // fl(exp(fl(2i c))), c = fl(-ln(base)/n) formed in float64 first: the PyTorch tutorial's div_term
+  running_product  // no frequencies: the angle itself is a product, t_0 = p, t_(i+1) = fl(t_i fl(base^fl(-2/n))): ggml
 };
 
 /// Where the products and the sum of a rotation are rounded.
 enum class Application {
-  in_dtype,  // the table is cast to the dtype of x; each product and the sum are rounded in it: PyTorch's q*cos + rotate(q)*sin
+  in_dtype,  // the table is cast to the dtype of x; products and sum are rounded in it: PyTorch's q*cos + rotate(q)*sin
   widened    // in the table's own format, each product and the sum rounded; the result is cast
 };
 
-/// A choice of arithmetic at each stage, as implementations in use make it. Sums, products, quotients and elementary functions are
-/// rounded to nearest, each once: a subject whose library is off by an ULP somewhere differs from its recipe there.
+/// A choice of arithmetic at each stage, as implementations in use make it. Sums, products, quotients and elementary
+/// functions are rounded to nearest, each once: a subject whose library is off by an ULP somewhere differs from its
+/// recipe there.
 struct Recipe {
   std::string_view name;
   std::string_view source;  // whose arithmetic it is
   FrequencyForm form;
-  Dtype frequency;          // the format in which frequencies are computed, step by step
-  Dtype angle;              // frequencies and positions are cast to this, and their product rounded in it
-  Dtype table;              // sine and cosine of the angle are rounded to this, and times the attention factor or scale again
+  Dtype frequency;  // the format in which frequencies are computed, step by step
+  Dtype angle;      // frequencies and positions are cast to this, and their product rounded in it
+  Dtype table;      // sine and cosine of the angle are rounded to this, and times the attention factor or scale again
   Application application;
 };
 
@@ -47,17 +48,18 @@ std::span<const Recipe> recipes();
 /// @throws std::invalid_argument for a name that is none of them.
 const Recipe& recipe_named(std::string_view name);
 
-/// The frequencies of a recipe for a sinusoidal or rope spec, in calls of `sequence_length`, as values of recipe.angle, and the factor
-/// that multiplies sine and cosine as a value of recipe.table. Rope's scaling rules follow Hugging Face's order of operations.
-/// Nothing where no deployed code of this kind is known for the spec: ntk and proportional scaling, any scaling but linear in a
-/// running product, half_minus_one in one, other encodings.
+/// The frequencies of a recipe for a sinusoidal or rope spec, in calls of `sequence_length`, as values of recipe.angle,
+/// and the factor that multiplies sine and cosine as a value of recipe.table. Rope's scaling rules follow Hugging
+/// Face's order of operations. Nothing where no deployed code of this kind is known for the spec: ntk and proportional
+/// scaling, any scaling but linear in a running product, half_minus_one in one, other encodings.
 struct RecipeFrequencies {
   std::vector<double> radians;  // empty for a running product
   double ratio = 1;             // of a running product
   double angle_factor = 1;      // linear scaling of a running product: fl(1/factor), times each angle
   double factor = 1;
 };
-std::optional<RecipeFrequencies> recipe_frequencies(const Recipe& recipe, const Spec& spec, std::int64_t sequence_length);
+std::optional<RecipeFrequencies> recipe_frequencies(const Recipe& recipe, const Spec& spec,
+                                                    std::int64_t sequence_length);
 
 /// A recipe carried out bit for bit. An object belongs to one thread.
 class RecipeEmulation {
@@ -65,9 +67,9 @@ class RecipeEmulation {
   /// Nothing where recipe_frequencies has nothing.
   static std::optional<RecipeEmulation> of(const Recipe& recipe, const Spec& spec);
 
-  /// What the recipe has at each stage for every pair, at one position of a call of `sequence_length`; `table` holds sin and cos times the
-  /// factor, as values of recipe.table. In a running product `frequency` is angle / position, rounded to double.
-  /// The reference is good until the next call.
+  /// What the recipe has at each stage for every pair, at one position of a call of `sequence_length`; `table` holds
+  /// sin and cos times the factor, as values of recipe.table. In a running product `frequency` is angle / position,
+  /// rounded to double. The reference is good until the next call.
   const std::vector<Intermediates>& at(std::int64_t position, std::int64_t sequence_length);
 
   /// Row `position` of a sinusoidal table, [dim] values of the spec's dtype.

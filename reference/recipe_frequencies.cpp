@@ -8,8 +8,8 @@
 namespace sextant::reference {
 namespace {
 
-// One format's arithmetic. Operands are values of it; the operation in double and one more rounding give the correctly rounded result
-// for every format here: float64 by itself, the others since 53 >= 2 * 24 + 2 (Figueroa 1995).
+// One format's arithmetic. Operands are values of it; the operation in double and one more rounding give the correctly
+// rounded result for every format here: float64 by itself, the others since 53 >= 2 * 24 + 2 (Figueroa 1995).
 struct Arithmetic {
   Dtype dtype;
 
@@ -20,7 +20,9 @@ struct Arithmetic {
   double divide(double a, double b) const { return cast(a / b); }
   /// base^exponent, base > 0.
   double power(double base, double exponent) const {
-    return nearest(dtype, [&](Precision precision) { return exp(Enclosure(exponent, precision) * log(Enclosure(base, precision))); });
+    return nearest(dtype, [&](Precision precision) {
+      return exp(Enclosure(exponent, precision) * log(Enclosure(base, precision)));
+    });
   }
   double exponential(double x) const {
     return nearest(dtype, [&](Precision precision) { return exp(Enclosure(x, precision)); });
@@ -42,7 +44,8 @@ struct Series {
   Denominator denominator;
 
   double exponent(const Arithmetic& in, std::int64_t i) const {
-    if (denominator == Denominator::dim) return in.divide(in.cast(static_cast<double>(2 * i)), in.cast(static_cast<double>(width)));
+    if (denominator == Denominator::dim)
+      return in.divide(in.cast(static_cast<double>(2 * i)), in.cast(static_cast<double>(width)));
     return count == 1 ? 0 : in.divide(in.cast(static_cast<double>(i)), in.cast(static_cast<double>(count - 1)));
   }
 
@@ -81,7 +84,8 @@ double magnitude_scale(double factor, double x) {
   return factor <= 1 ? 1.0 : python.add(python.multiply(python.multiply(0.1, x), python_log(factor)), 1);
 }
 
-// Hugging Face's modeling_rope_utils, rule by rule: scalars are doubles until they meet a tensor, and then rounded to its format.
+// Hugging Face's modeling_rope_utils, rule by rule: scalars are doubles until they meet a tensor, and then rounded to
+// its format.
 struct Scaling {
   const Rope& encoding;
   const Series& series;
@@ -106,8 +110,8 @@ struct Scaling {
     const auto original = static_cast<double>(dynamic.original_max_position_embeddings);
     const auto length = std::max(static_cast<double>(sequence_length), original);
     const auto n = static_cast<double>(series.width);
-    const double stretch =
-        python.subtract(python.divide(python.multiply(dynamic.factor, length), original), python.subtract(dynamic.factor, 1));
+    const double stretch = python.subtract(python.divide(python.multiply(dynamic.factor, length), original),
+                                           python.subtract(dynamic.factor, 1));
     Series stretched = series;
     stretched.base = python.multiply(series.base, python.power(stretch, python.divide(n, n - 2)));
     return RecipeFrequencies{.radians = stretched.frequencies(form, in)};
@@ -140,7 +144,8 @@ struct Scaling {
                                       in.multiply(in.divide(1, powers[i]), extrapolated)));
     }
     result.factor = yarn.attention_factor ? *yarn.attention_factor
-                    : yarn.mscale         ? python.divide(magnitude_scale(yarn.factor, *yarn.mscale), magnitude_scale(yarn.factor, *yarn.mscale_all_dim))
+                    : yarn.mscale         ? python.divide(magnitude_scale(yarn.factor, *yarn.mscale),
+                                                          magnitude_scale(yarn.factor, *yarn.mscale_all_dim))
                                           : magnitude_scale(yarn.factor, 1);
     return result;
   }
@@ -150,12 +155,14 @@ struct Scaling {
         sequence_length > longrope.original_max_position_embeddings ? longrope.long_factor : longrope.short_factor;
     RecipeFrequencies result;
     const std::vector<double> powers = series.powers(in);
-    for (std::size_t i = 0; i < powers.size(); ++i) result.radians.push_back(in.divide(1, in.multiply(in.cast(factors.at(i)), powers[i])));
+    for (std::size_t i = 0; i < powers.size(); ++i)
+      result.radians.push_back(in.divide(1, in.multiply(in.cast(factors.at(i)), powers[i])));
     if (longrope.attention_factor) {
       result.factor = *longrope.attention_factor;
     } else if (*longrope.factor > 1) {
-      result.factor = std::sqrt(python.add(
-          1, python.divide(python_log(*longrope.factor), python_log(static_cast<double>(longrope.original_max_position_embeddings)))));
+      result.factor = std::sqrt(
+          python.add(1, python.divide(python_log(*longrope.factor),
+                                      python_log(static_cast<double>(longrope.original_max_position_embeddings)))));
     }
     return result;
   }
@@ -172,7 +179,8 @@ struct Scaling {
       if (wavelength > longest) {
         w = in.divide(w, factor);
       } else if (!(wavelength < shortest)) {
-        const double share = in.divide(in.subtract(in.divide(in.cast(original), wavelength), in.cast(llama3.low_freq_factor)), bands);
+        const double share =
+            in.divide(in.subtract(in.divide(in.cast(original), wavelength), in.cast(llama3.low_freq_factor)), bands);
         w = in.add(in.divide(in.multiply(in.subtract(1, share), w), factor), in.multiply(share, w));
       }
     }
@@ -180,7 +188,8 @@ struct Scaling {
   }
 };
 
-std::optional<RecipeFrequencies> running_product(const Recipe& recipe, const Series& series, const RopeScaling& scaling) {
+std::optional<RecipeFrequencies> running_product(const Recipe& recipe, const Series& series,
+                                                 const RopeScaling& scaling) {
   const Arithmetic in{recipe.frequency};
   RecipeFrequencies result;
   result.ratio = in.power(in.cast(series.base), in.divide(-2, in.cast(static_cast<double>(series.width))));
@@ -194,7 +203,8 @@ std::optional<RecipeFrequencies> running_product(const Recipe& recipe, const Ser
 
 }  // namespace
 
-std::optional<RecipeFrequencies> recipe_frequencies(const Recipe& recipe, const Spec& spec, std::int64_t sequence_length) {
+std::optional<RecipeFrequencies> recipe_frequencies(const Recipe& recipe, const Spec& spec,
+                                                    std::int64_t sequence_length) {
   const Arithmetic in{recipe.frequency};
   std::optional<RecipeFrequencies> result;
   if (const auto* sinusoidal = std::get_if<Sinusoidal>(&spec.encoding)) {

@@ -10,11 +10,12 @@
 namespace sextant::reference {
 namespace {
 
-// A float32 (or bfloat16, ...) whose every operation is MPFR's, correctly rounded at that many bits: an emulation of the recipes that
-// shares nothing with theirs. Ranges here stay clear of subnormals.
+// A float32 (or bfloat16, ...) whose every operation is MPFR's, correctly rounded at that many bits: an emulation of
+// the recipes that shares nothing with theirs. Ranges here stay clear of subnormals.
 class Rounded {
  public:
-  Rounded(double value, mpfr_prec_t bits) : bits_(bits), value_(apply([&](mpfr_ptr out) { mpfr_set_d(out, value, MPFR_RNDN); })) {}
+  Rounded(double value, mpfr_prec_t bits)
+      : bits_(bits), value_(apply([&](mpfr_ptr out) { mpfr_set_d(out, value, MPFR_RNDN); })) {}
   double value() const { return value_; }
 
   friend Rounded operator*(const Rounded& a, const Rounded& b) { return a.with(b, mpfr_mul); }
@@ -23,7 +24,8 @@ class Rounded {
   friend Rounded operator-(const Rounded& a, const Rounded& b) { return a.with(b, mpfr_sub); }
   friend Rounded pow(const Rounded& a, const Rounded& b) { return a.with(b, mpfr_pow); }
   Rounded of(int (*function)(mpfr_ptr, mpfr_srcptr, mpfr_rnd_t)) const {
-    return with(*this, [&](mpfr_ptr out, mpfr_srcptr a, mpfr_srcptr, mpfr_rnd_t mode) { return function(out, a, mode); });
+    return with(*this,
+                [&](mpfr_ptr out, mpfr_srcptr a, mpfr_srcptr, mpfr_rnd_t mode) { return function(out, a, mode); });
   }
 
  private:
@@ -125,7 +127,8 @@ TEST(Recipe, RunningProductIsRepeatedMultiplication) {
       ASSERT_EQ(had.table.cos, angle.of(mpfr_cos).value());
       // float32 throughout, cast once.
       const auto turned = emulation->rotate(had, 0.5, 3);
-      ASSERT_EQ(turned.first, Rounded((f32(0.5) * f32(had.table.cos) - f32(3) * f32(had.table.sin)).value(), 11).value());
+      ASSERT_EQ(turned.first,
+                Rounded((f32(0.5) * f32(had.table.cos) - f32(3) * f32(had.table.sin)).value(), 11).value());
       angle = angle * ratio;
     }
   }
@@ -159,8 +162,10 @@ TEST(Recipe, Float64ErrsByItsOwnRoundingsOnly) {
   GeometricFrequencies exact(10000, 2, 64, 32);
   const auto& row = emulation->at(131071, 0);
   for (int i = 0; i < 32; ++i) {
-    // The angle, at most 131071, is off by three roundings of 2^-53 and what a power does to its exponent's, |ln w| <= 9.3 of them.
-    EXPECT_NEAR(row[static_cast<std::size_t>(i)].table.sin, exact.rotation(131071, i, Precision{128}).sin.upper(), 131071 * 14 * 0x1p-53);
+    // The angle, at most 131071, is off by three roundings of 2^-53 and what a power does to its exponent's, |ln w| <=
+    // 9.3 of them.
+    EXPECT_NEAR(row[static_cast<std::size_t>(i)].table.sin, exact.rotation(131071, i, Precision{128}).sin.upper(),
+                131071 * 14 * 0x1p-53);
   }
 }
 

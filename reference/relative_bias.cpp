@@ -13,12 +13,14 @@ using boost::multiprecision::cpp_int;
 
 // ln(n/e) / ln(d/e) * steps >= k, for 0 < e <= n < d and 0 <= k <= steps: (n/e)^steps >= (d/e)^k, without fractions.
 bool reaches(std::int64_t n, std::int64_t e, std::int64_t d, std::int64_t steps, std::int64_t k) {
-  const auto power = [](std::int64_t base, std::int64_t exponent) { return cpp_int(pow(cpp_int(base), static_cast<unsigned>(exponent))); };
+  const auto power = [](std::int64_t base, std::int64_t exponent) {
+    return cpp_int(pow(cpp_int(base), static_cast<unsigned>(exponent)));
+  };
   return power(n, steps) >= power(d, k) * power(e, steps - k);
 }
 
-// floor(ln(n/e) / ln(d/e) * steps). An enclosure settles it nearly always; where it reaches over an integer, which it does at
-// each precision if the real number is that integer (n = 16 of e = 8, d = 128), powers are compared.
+// floor(ln(n/e) / ln(d/e) * steps). An enclosure settles it nearly always; where it reaches over an integer, which it
+// does at each precision if the real number is that integer (n = 16 of e = 8, d = 128), powers are compared.
 std::int64_t logarithmic_step(std::int64_t n, std::int64_t e, std::int64_t d, std::int64_t steps) {
   const auto log_ratio = [e](std::int64_t value) {
     return log(Enclosure(value, first_precision) / Enclosure(e, first_precision));
@@ -41,12 +43,15 @@ std::int64_t bucket(const RelativeBias& encoding, std::int64_t relative) {
   const std::int64_t distance = relative <= 0 ? past : encoding.bidirectional ? relative : 0;
   if (distance < exact) return start + distance;
   if (distance >= encoding.max_distance) return start + buckets - 1;
-  return start + std::min(buckets - 1, exact + logarithmic_step(distance, exact, encoding.max_distance, buckets - exact));
+  return start +
+         std::min(buckets - 1, exact + logarithmic_step(distance, exact, encoding.max_distance, buckets - exact));
 }
 
-Enclosure bias(const RelativeBias& encoding, const Tensor& weight, std::int64_t query, std::int64_t key, std::int64_t head, Precision precision) {
+Enclosure bias(const RelativeBias& encoding, const Tensor& weight, std::int64_t query, std::int64_t key,
+               std::int64_t head, Precision precision) {
   if (weight.shape.size() != 2 || weight.shape[0] != encoding.num_buckets) {
-    throw std::invalid_argument(fmt::format("relative_bias: weight has shape {}, expected [{}, heads]", shape_text(weight.shape), encoding.num_buckets));
+    throw std::invalid_argument(fmt::format("relative_bias: weight has shape {}, expected [{}, heads]",
+                                            shape_text(weight.shape), encoding.num_buckets));
   }
   if (head < 0 || head >= weight.shape[1]) throw std::out_of_range(fmt::format("relative_bias: no head {}", head));
   return {weight.at(bucket(encoding, key - query) * weight.shape[1] + head), precision};

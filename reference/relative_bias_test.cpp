@@ -53,7 +53,8 @@ TEST(RelativeBiasReference, EveryDistanceAgreesWithIntegerArithmetic) {
     std::int64_t num_buckets;
     std::int64_t max_distance;
   };
-  for (const Setting& setting : {Setting{32, 128}, {32, 256}, {64, 128}, {8, 1000}, {4, 2}, {4, 16}, {320, 800}, {32, 17}, {10, 81}}) {
+  for (const Setting& setting :
+       {Setting{32, 128}, {32, 256}, {64, 128}, {8, 1000}, {4, 2}, {4, 16}, {320, 800}, {32, 17}, {10, 81}}) {
     for (const bool bidirectional : {true, false}) {
       const RelativeBias encoding = with(setting.num_buckets, setting.max_distance, bidirectional);
       if (directed_buckets(encoding) / 2 >= setting.max_distance) continue;
@@ -77,9 +78,11 @@ TEST(RelativeBiasReference, WellKnownValuesOfT5) {
     std::int64_t both;
     std::int64_t causal;
   };
-  const Row rows[] = {{-200, 15, 31}, {-128, 15, 31}, {-127, 15, 31}, {-91, 15, 29}, {-64, 14, 26}, {-32, 12, 21}, {-16, 10, 16}, {-15, 9, 15}, {-8, 8, 8},
-                      {-7, 7, 7},     {-1, 1, 1},     {0, 0, 0},      {1, 17, 0},    {7, 23, 0},    {8, 24, 0},    {11, 24, 0},   {12, 25, 0},  {16, 26, 0},
-                      {23, 27, 0},    {32, 28, 0},    {46, 29, 0},    {64, 30, 0},   {90, 30, 0},   {91, 31, 0},   {127, 31, 0},  {128, 31, 0}, {1000, 31, 0}};
+  const Row rows[] = {{-200, 15, 31}, {-128, 15, 31}, {-127, 15, 31}, {-91, 15, 29}, {-64, 14, 26}, {-32, 12, 21},
+                      {-16, 10, 16},  {-15, 9, 15},   {-8, 8, 8},     {-7, 7, 7},    {-1, 1, 1},    {0, 0, 0},
+                      {1, 17, 0},     {7, 23, 0},     {8, 24, 0},     {11, 24, 0},   {12, 25, 0},   {16, 26, 0},
+                      {23, 27, 0},    {32, 28, 0},    {46, 29, 0},    {64, 30, 0},   {90, 30, 0},   {91, 31, 0},
+                      {127, 31, 0},   {128, 31, 0},   {1000, 31, 0}};
   for (const Row& row : rows) {
     EXPECT_EQ(bucket(with(32, 128, true), row.relative), row.both) << row.relative;
     EXPECT_EQ(bucket(with(32, 128, false), row.relative), row.causal) << row.relative;

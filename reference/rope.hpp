@@ -32,18 +32,20 @@ class RopeReference {
 
   /// Its angle alone, at a tenth of the cost.
   Enclosure angle(std::int64_t position, std::int64_t pair, std::int64_t sequence_length, Precision precision) {
-    return Enclosure(encoding().direction == Direction::clockwise ? -position : position, precision) * frequencies_.radians(pair, sequence_length, precision);
+    return Enclosure(encoding().direction == Direction::clockwise ? -position : position, precision) *
+           frequencies_.radians(pair, sequence_length, precision);
   }
 
   /// The rotation for a scaling rule that does not depend on the length of the call.
   /// @throws std::logic_error for one that does (length_limit).
   const Rotation& rotation(std::int64_t position, std::int64_t pair, Precision precision);
 
-  /// The certified fast tier of rotation by w_i * position (counterclockwise, without the attention factor) in a call of
-  /// `sequence_length`.
+  /// The certified fast tier of rotation by w_i * position (counterclockwise, without the attention factor) in a call
+  /// of `sequence_length`.
   FastRotations fast(std::int64_t sequence_length) {
     return FastRotations::of(
-        [&](std::int64_t pair, Precision precision) { return frequencies_.radians(pair, sequence_length, precision); }, pairs(encoding()));
+        [&](std::int64_t pair, Precision precision) { return frequencies_.radians(pair, sequence_length, precision); },
+        pairs(encoding()));
   }
 
   /// (x0 cos - x1 sin, x0 sin + x1 cos).

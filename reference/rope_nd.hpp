@@ -10,14 +10,14 @@
 
 namespace sextant::reference {
 
-/// Enclosures of rotary encoding over several axes, Wang et al. 2024 (Qwen2-VL), section 2.1, as lib/spec/rope_nd.hpp states
-/// it. RopeReference::rotate applies its rotations. An object belongs to one thread.
+/// Enclosures of rotary encoding over several axes, Wang et al. 2024 (Qwen2-VL), section 2.1, as lib/spec/rope_nd.hpp
+/// states it. RopeReference::rotate applies its rotations. An object belongs to one thread.
 class RopeNdReference {
  public:
   explicit RopeNdReference(const RopeNd& encoding);
 
-  /// The rotation by w_i p_a, a the axis of pair i; `position` holds one coordinate per axis. The reference is good until the
-  /// next call. @throws std::invalid_argument for another number of coordinates.
+  /// The rotation by w_i p_a, a the axis of pair i; `position` holds one coordinate per axis. The reference is good
+  /// until the next call. @throws std::invalid_argument for another number of coordinates.
   const Rotation& rotation(std::span<const std::int64_t> position, std::int64_t pair, Precision precision);
 
   const RopeFrequencies& frequencies() const { return rope_.frequencies(); }

@@ -7,9 +7,7 @@
 namespace sextant::reference {
 namespace {
 
-Enclosure one(Precision precision) {
-  return {std::int64_t{1}, precision};
-}
+Enclosure one(Precision precision) { return {std::int64_t{1}, precision}; }
 
 Enclosure clamped_to_unit(const Enclosure& a) {
   const Precision precision = a.precision();

@@ -17,9 +17,7 @@ Rope rope(const std::string& fields) {
   return std::get<Rope>(parse_spec(R"({"encoding":"rope",)" + fields + "}").encoding);
 }
 
-Rope scaled(const std::string& fields, const std::string& rule) {
-  return rope(fields + R"(,"rope_scaling":)" + rule);
-}
+Rope scaled(const std::string& fields, const std::string& rule) { return rope(fields + R"(,"rope_scaling":)" + rule); }
 
 // The decimals below were computed by another program (mpmath, 50 digits) from the formulas, and have 25 digits.
 void expect_digits(const Enclosure& value, const char* decimal) {
@@ -83,9 +81,9 @@ const Rope equal_ends =
 // low is past n - 1, so the ramp runs backwards, as deployed.
 const Rope beyond =
     scaled(R"("head_dim":8)", R"({"rope_type":"yarn","factor":4,"original_max_position_embeddings":4503599627370496})");
-const Rope llama3 = scaled(
-    R"("head_dim":128,"rope_theta":500000)",
-    R"({"rope_type":"llama3","factor":8,"original_max_position_embeddings":8192,"low_freq_factor":1,"high_freq_factor":4})");
+const Rope llama3 = scaled(R"("head_dim":128,"rope_theta":500000)",
+                           R"({"rope_type":"llama3","factor":8,"original_max_position_embeddings":8192,)"
+                           R"("low_freq_factor":1,"high_freq_factor":4})");
 const Rope longrope = scaled(R"("head_dim":8)",
                              R"({"rope_type":"longrope","factor":32,"original_max_position_embeddings":4096,
                                  "short_factor":[1,1,1.05,1.1],"long_factor":[1,1.5,2.25,4]})");
@@ -166,13 +164,13 @@ TEST(AttentionFactor, OfEachRule) {
 TEST(RopeFrequencies, FactorOneChangesNothing) {
   const std::string fields = R"("head_dim":64,"rope_theta":500000)";
   RopeFrequencies plain(rope(fields));
-  for (
-      const char* rule :
-      {R"({"rope_type":"linear","factor":1})", R"({"rope_type":"ntk","factor":1})",
-       R"({"rope_type":"yarn","factor":1,"original_max_position_embeddings":4096})",
-       R"({"rope_type":"yarn","factor":1,"original_max_position_embeddings":4096,"truncate":false})",
-       R"({"rope_type":"llama3","factor":1,"original_max_position_embeddings":8192,"low_freq_factor":1,"high_freq_factor":4})",
-       R"({"rope_type":"dynamic","factor":3,"original_max_position_embeddings":1})"}) {
+  for (const char* rule :
+       {R"({"rope_type":"linear","factor":1})", R"({"rope_type":"ntk","factor":1})",
+        R"({"rope_type":"yarn","factor":1,"original_max_position_embeddings":4096})",
+        R"({"rope_type":"yarn","factor":1,"original_max_position_embeddings":4096,"truncate":false})",
+        R"({"rope_type":"llama3","factor":1,"original_max_position_embeddings":8192,)"
+        R"("low_freq_factor":1,"high_freq_factor":4})",
+        R"({"rope_type":"dynamic","factor":3,"original_max_position_embeddings":1})"}) {
     RopeFrequencies frequencies(scaled(fields, rule));
     for (std::int64_t pair = 0; pair < 32; ++pair) {
       const Enclosure& w = plain.radians(pair, 1, precision);

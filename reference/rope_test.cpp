@@ -16,7 +16,8 @@ constexpr Precision precision{128};
 
 TEST(RopeReference, TurnsCounterclockwise) {
   RopeReference reference(with(4, 4));
-  const RealPair turned = RopeReference::rotate(reference.rotation(1, 0, precision), {Enclosure(1.0, precision), Enclosure(0.0, precision)});
+  const RealPair turned = RopeReference::rotate(reference.rotation(1, 0, precision),
+                                                {Enclosure(1.0, precision), Enclosure(0.0, precision)});
   EXPECT_DOUBLE_EQ(turned.first.upper(), 0.54030230586813971740);   // cos 1
   EXPECT_DOUBLE_EQ(turned.second.upper(), 0.84147098480789650665);  // sin 1
 }

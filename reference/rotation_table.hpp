@@ -13,8 +13,9 @@
 
 namespace sextant::reference {
 
-/// Correctly rounded values of factor * sin and factor * cos of frequency * position, the nearest of a dtype, ties to even: by the fast
-/// tier where its interval rounds to one value, else by the exact tier. An object belongs to one thread.
+/// Correctly rounded values of factor * sin and factor * cos of frequency * position, the nearest of a dtype, ties to
+/// even: by the fast tier where its interval rounds to one value, else by the exact tier. An object belongs to one
+/// thread.
 class RotationTable {
  public:
   /// The exact tier: a rotation, good until the next call.

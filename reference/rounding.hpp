@@ -16,7 +16,8 @@ Enclosure ulp(Dtype dtype, const Enclosure& truth);
 /// the enclosure's ends round apart.
 std::optional<double> correctly_rounded(Dtype dtype, const Enclosure& truth);
 
-/// The value of the format nearest to the real number that `at(Precision)` encloses, the precision raised until it is told.
+/// The value of the format nearest to the real number that `at(Precision)` encloses, the precision raised until it is
+/// told.
 /// @throws std::domain_error if it is not at the last precision.
 template <class At>
 double nearest(Dtype dtype, At at) {

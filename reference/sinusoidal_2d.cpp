@@ -6,9 +6,11 @@
 
 namespace sextant::reference {
 
-Sinusoidal2dReference::Sinusoidal2dReference(const Sinusoidal2d& encoding) : encoding_(encoding), half_(half_of(encoding)) {}
+Sinusoidal2dReference::Sinusoidal2dReference(const Sinusoidal2d& encoding)
+    : encoding_(encoding), half_(half_of(encoding)) {}
 
-const Rotation& Sinusoidal2dReference::rotation(const GridPosition& position, GridAxis axis, std::int64_t pair, Precision precision) {
+const Rotation& Sinusoidal2dReference::rotation(const GridPosition& position, GridAxis axis, std::int64_t pair,
+                                                Precision precision) {
   return half_.rotation(axis == GridAxis::height ? position.row : position.column, pair, precision);
 }
 

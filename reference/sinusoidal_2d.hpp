@@ -14,8 +14,8 @@ struct GridPosition {
   std::int64_t column;
 };
 
-/// Enclosures of the 2-D sinusoidal encoding, He et al. 2021 (MAE), as lib/spec/sinusoidal_2d.hpp states it, on the grid and
-/// beyond. An object belongs to one thread.
+/// Enclosures of the 2-D sinusoidal encoding, He et al. 2021 (MAE), as lib/spec/sinusoidal_2d.hpp states it, on the
+/// grid and beyond. An object belongs to one thread.
 class Sinusoidal2dReference {
  public:
   explicit Sinusoidal2dReference(const Sinusoidal2d& encoding);

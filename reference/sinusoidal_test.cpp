@@ -42,9 +42,11 @@ TEST(SinusoidalReference, AgreesWithAnIndependentComputation) {
   const Row rows[] = {
       {131071, 10000, 0, 512, "-0.575241683754789371138253659539", "-0.817983499387949080713440647537"},
       {131071, 10000, 100, 512, "0.999990354742972836567158276795", "-0.00439208618122911445653298037935"},
-      {std::int64_t{1} << 40, 77777.25, 3, 34, "-0.914193522837153201595402100594", "-0.405277932785138756386294331445"},
+      {std::int64_t{1} << 40, 77777.25, 3, 34, "-0.914193522837153201595402100594",
+       "-0.405277932785138756386294331445"},
       {std::int64_t{1} << 53, 500000, 1, 128, "-0.881569599501728225506849385696", "0.472054066007658171102481903782"},
-      {-(std::int64_t{1} << 53), 10000, 63, 128, "-0.110713100636946397678741890743", "0.993852408231400010402279311086"},
+      {-(std::int64_t{1} << 53), 10000, 63, 128, "-0.110713100636946397678741890743",
+       "0.993852408231400010402279311086"},
   };
   for (const Row& row : rows) {
     SinusoidalReference reference(with(row.dim, row.base));
@@ -65,7 +67,8 @@ TEST(SinusoidalReference, PositionZeroIsExact) {
 
 TEST(SinusoidalReference, AHigherPrecisionLiesInsideALowerOne) {
   SinusoidalReference reference(with(34, 77777.25));
-  for (const std::int64_t position : {std::int64_t{1}, std::int64_t{-1}, std::int64_t{65537}, (std::int64_t{1} << 53) - 1}) {
+  for (const std::int64_t position :
+       {std::int64_t{1}, std::int64_t{-1}, std::int64_t{65537}, (std::int64_t{1} << 53) - 1}) {
     for (std::int64_t pair = 0; pair < 17; ++pair) {
       const Rotation coarse = reference.rotation(position, pair, Precision{128});
       const Rotation fine = reference.rotation(position, pair, Precision{512});

@@ -13,7 +13,8 @@ Rotation rotation_of(Enclosure angle) {
   return {std::move(angle), std::move(sine), std::move(cosine)};
 }
 
-StageErrors differences(const Enclosure& real, const Enclosure& frequency, const Enclosure& angle, const Enclosure& table, double value) {
+StageErrors differences(const Enclosure& real, const Enclosure& frequency, const Enclosure& angle,
+                        const Enclosure& table, double value) {
   return {frequency - real, angle - frequency, table - angle, Enclosure(value, table.precision()) - table};
 }
 
@@ -51,8 +52,8 @@ Stage StageErrors::largest() const {
   return std::ranges::max_element(sizes, {}, [](const auto& size) { return size.second; })->first;
 }
 
-PairStageErrors stage_errors(const Rotation& real, const Enclosure& factor, std::int64_t position, const Intermediates& had,
-                             const RealPair& x, double y0, double y1) {
+PairStageErrors stage_errors(const Rotation& real, const Enclosure& factor, std::int64_t position,
+                             const Intermediates& had, const RealPair& x, double y0, double y1) {
   const Precision precision = real.angle.precision();
   const RealPair t0 = RopeReference::rotate(real, x);
   const RealPair t1 = RopeReference::rotate(rotation_at_frequency(had.frequency, position, precision), x);

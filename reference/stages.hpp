@@ -9,9 +9,9 @@
 
 namespace sextant::reference {
 
-// "Correct" means something else at each stage of a computation. Each stage below takes what an implementation had when it got there as
-// given and exact, and is real-number mathematics from there on; so the error of a value against the first splits into what each step
-// added.
+// "Correct" means something else at each stage of a computation. Each stage below takes what an implementation had when
+// it got there as given and exact, and is real-number mathematics from there on; so the error of a value against the
+// first splits into what each step added.
 
 enum class Stage {
   real,       // T0: the mathematics of the spec
@@ -63,9 +63,9 @@ struct PairStageErrors {
   StageErrors second;
 };
 
-/// For a value (y0, y1) computed for factor * R(angle) x, `real` being the rotation of the spec. For a table of sines and cosines itself
-/// x = (1, 0) and (y0, y1) is (cos, sin).
-PairStageErrors stage_errors(const Rotation& real, const Enclosure& factor, std::int64_t position, const Intermediates& had,
-                             const RealPair& x, double y0, double y1);
+/// For a value (y0, y1) computed for factor * R(angle) x, `real` being the rotation of the spec. For a table of sines
+/// and cosines itself x = (1, 0) and (y0, y1) is (cos, sin).
+PairStageErrors stage_errors(const Rotation& real, const Enclosure& factor, std::int64_t position,
+                             const Intermediates& had, const RealPair& x, double y0, double y1);
 
 }  // namespace sextant::reference

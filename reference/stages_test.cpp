@@ -14,7 +14,8 @@ constexpr Precision precision{192};
 Enclosure real(double x) { return Enclosure(x, precision); }
 
 bool contains(const Enclosure& interval, const Enclosure& narrow) {
-  return certainly_at_most(Enclosure(interval.lower(), precision), narrow) && certainly_at_most(narrow, Enclosure(interval.upper(), precision));
+  return certainly_at_most(Enclosure(interval.lower(), precision), narrow) &&
+         certainly_at_most(narrow, Enclosure(interval.upper(), precision));
 }
 
 // Each recipe's error is made where its name says.
@@ -30,15 +31,17 @@ TEST(Stages, TheLargestStepIsWhereTheRecipeIsCoarse) {
     std::size_t pair;
     Stage stage;
   };
-  // Pair 0 has the frequency 1: float32 forms its angle exactly up to 2^24, so that the table is all that errs, and bfloat16 loses the
-  // position itself. float64 is right but for the cast to float32.
-  for (const auto& [name, pair, stage] : {Expectation{"float32", 0, Stage::table}, {"bfloat16-angle", 0, Stage::angle},
+  // Pair 0 has the frequency 1: float32 forms its angle exactly up to 2^24, so that the table is all that errs, and
+  // bfloat16 loses the position itself. float64 is right but for the cast to float32.
+  for (const auto& [name, pair, stage] : {Expectation{"float32", 0, Stage::table},
+                                          {"bfloat16-angle", 0, Stage::angle},
                                           {"float64", 9, Stage::rounding}}) {
     auto emulation = RecipeEmulation::of(recipe_named(name), spec);
     const Intermediates had = emulation->at(position, position + 1)[pair];
     const auto turned = emulation->rotate(had, 1, 0);
     const Rotation truth = oracle.rotation(position, static_cast<std::int64_t>(pair), precision);
-    const PairStageErrors errors = stage_errors(truth, real(1), position, had, {real(1), real(0)}, turned.first, turned.second);
+    const PairStageErrors errors =
+        stage_errors(truth, real(1), position, had, {real(1), real(0)}, turned.first, turned.second);
     EXPECT_EQ(name_of(errors.second.largest()), name_of(stage)) << name;
   }
 }

@@ -43,17 +43,20 @@ struct RowFigures {
 HWY_BEFORE_NAMESPACE();
 namespace sextant::reference::HWY_NAMESPACE {
 
-// error = |v - t| for t = scale (high + low), ulps = error / ulp(t), and open, for `count` pairs, a multiple of 8. NaN and infinity have none.
+// error = |v - t| for t = scale (high + low), ulps = error / ulp(t), and open, for `count` pairs, a multiple of 8. NaN
+// and infinity have none.
 //
-// scale high = product + rest exactly; v - product is exact where v is within a factor of 2 of it (Sterbenz) and else within 2^-53 of
-// itself, like each of the four later operations: error is within 2^-50 of itself, plus 2^-100 |scale|, the fast tier's, plus
-// 2^-104 |scale| that the roundings of the rest make where it cancels. slack = 2^-48 error + 2^-98 |scale| covers all of it. So near to a
-// zero of t that the latter is 2^-20 ulp(t), neither its ULPs nor the nearest value can be told well: open, ulps = 0.
+// scale high = product + rest exactly; v - product is exact where v is within a factor of 2 of it (Sterbenz) and else
+// within 2^-53 of itself, like each of the four later operations: error is within 2^-50 of itself, plus 2^-100 |scale|,
+// the fast tier's, plus 2^-104 |scale| that the roundings of the rest make where it cancels. slack = 2^-48 error +
+// 2^-98 |scale| covers all of it. So near to a zero of t that the latter is 2^-20 ulp(t), neither its ULPs nor the
+// nearest value can be told well: open, ulps = 0.
 //
-// The truth's binade is that of product, or the one below where the rest pulls a power of two down. A value of the format nearer to t than
-// ulp(t)/2 is the nearest one; one farther is not (below a power of two the spacing halves, but so does ulp(t)).
-RowFigures Measure(std::size_t count, double scale, const UlpScale& format, const std::vector<double>& high, const std::vector<double>& low,
-                   ComponentRow& row) {
+// The truth's binade is that of product, or the one below where the rest pulls a power of two down. A value of the
+// format nearer to t than ulp(t)/2 is the nearest one; one farther is not (below a power of two the spacing halves, but
+// so does ulp(t)).
+RowFigures Measure(std::size_t count, double scale, const UlpScale& format, const std::vector<double>& high,
+                   const std::vector<double>& low, ComponentRow& row) {
   const hn::CappedTag<double, 8> d;
   const hn::RebindToUnsigned<decltype(d)> du;
   const auto scale_all = hn::Set(d, scale);
@@ -70,7 +73,8 @@ RowFigures Measure(std::size_t count, double scale, const UlpScale& format, cons
     const auto error = hn::IfThenElseZero(hn::IsFinite(value), distance);
 
     // rest is below half an ulp of product in double, so one step towards zero leaves the binade just where t does.
-    const auto against = hn::Lt(hn::Xor(product.high, hn::IfThenElse(hn::Eq(rest, hn::Zero(d)), product.high, rest)), hn::Zero(d));
+    const auto against =
+        hn::Lt(hn::Xor(product.high, hn::IfThenElse(hn::Eq(rest, hn::Zero(d)), product.high, rest)), hn::Zero(d));
     const auto size = hn::BitCast(du, hn::Abs(product.high));
     const auto truncated = hn::Sub(size, hn::IfThenElseZero(hn::RebindMask(du, against), hn::Set(du, 1)));
     const auto binade = hn::Max(hn::BitCast(d, hn::And(truncated, exponent)), hn::Set(d, format.least_binade));
@@ -129,7 +133,8 @@ struct ChannelList {
 };
 
 // Widens the channels of a row; padding beyond them keeps what it had.
-void widen(const Tensor& table, std::int64_t start, const ChannelList& channels, std::int64_t count, std::vector<double>& out) {
+void widen(const Tensor& table, std::int64_t start, const ChannelList& channels, std::int64_t count,
+           std::vector<double>& out) {
   if (table.dtype == Dtype::float32) {
     const std::byte* source = table.data.data() + static_cast<std::size_t>(start) * sizeof(float);
     for (std::int64_t pair = 0; pair < count; ++pair) {
@@ -139,11 +144,13 @@ void widen(const Tensor& table, std::int64_t start, const ChannelList& channels,
     }
     return;
   }
-  for (std::int64_t pair = 0; pair < count; ++pair) out[static_cast<std::size_t>(pair)] = table.at(start + channels[pair]);
+  for (std::int64_t pair = 0; pair < count; ++pair)
+    out[static_cast<std::size_t>(pair)] = table.at(start + channels[pair]);
 }
 
 // Places come in rising order of row, and within a row of channel, so that the first of equal ones stays.
-void raise(double& largest, TablePlace& place, double row_largest, const std::vector<double>& row, std::int64_t at_row, const ChannelList& channels) {
+void raise(double& largest, TablePlace& place, double row_largest, const std::vector<double>& row, std::int64_t at_row,
+           const ChannelList& channels) {
   if (row_largest < largest || row_largest == 0) return;
   const auto pair = std::ranges::find(row, row_largest) - row.begin();
   const TablePlace here{at_row, channels[pair]};
@@ -154,7 +161,8 @@ void raise(double& largest, TablePlace& place, double row_largest, const std::ve
 }
 
 ComponentRow component_row(std::size_t entries, double value) {
-  return {std::vector<double>(entries, value), std::vector<double>(entries), std::vector<double>(entries), std::vector<double>(entries)};
+  return {std::vector<double>(entries, value), std::vector<double>(entries), std::vector<double>(entries),
+          std::vector<double>(entries)};
 }
 
 class Comparison {
@@ -175,22 +183,24 @@ class Comparison {
     // The padding of a row is the pair of phase 0, which these values meet exactly.
     ComponentRow sine = component_row(entries, 0);
     ComponentRow cosine = component_row(entries, encoding_.scale);
-    fast_.sweep(first_ + begin + encoding_.position_offset, end - begin, [&](std::int64_t position, const RotationRow& truth) {
-      const std::int64_t row = position - first_ - encoding_.position_offset;
-      take(row, sine_, truth.sin_high, truth.sin_low, sine, result);
-      take(row, cosine_, truth.cos_high, truth.cos_low, cosine, result);
-    });
+    fast_.sweep(first_ + begin + encoding_.position_offset, end - begin,
+                [&](std::int64_t position, const RotationRow& truth) {
+                  const std::int64_t row = position - first_ - encoding_.position_offset;
+                  take(row, sine_, truth.sin_high, truth.sin_low, sine, result);
+                  take(row, cosine_, truth.cos_high, truth.cos_low, cosine, result);
+                });
     return result;
   }
 
  private:
-  void take(std::int64_t row, const ChannelList& channels, const std::vector<double>& high, const std::vector<double>& low,
-            ComponentRow& component, Strip& result) const {
+  void take(std::int64_t row, const ChannelList& channels, const std::vector<double>& high,
+            const std::vector<double>& low, ComponentRow& component, Strip& result) const {
     widen(table_, row * encoding_.dim, channels, pairs_, component.value);
     const RowFigures figures =
         HWY_DYNAMIC_DISPATCH(Measure)(component.value.size(), encoding_.scale, ulp_scale_, high, low, component);
     TableComparison& found = result.found;
-    found.not_finite += std::count_if(component.value.begin(), component.value.end(), [](double v) { return !std::isfinite(v); });
+    found.not_finite +=
+        std::count_if(component.value.begin(), component.value.end(), [](double v) { return !std::isfinite(v); });
     found.not_nearest += static_cast<std::int64_t>(figures.not_nearest);
     raise(found.largest_absolute, found.largest_absolute_at, figures.largest_absolute, component.error, row, channels);
     raise(found.largest_ulps, found.largest_ulps_at, figures.largest_ulps, component.ulps, row, channels);
@@ -217,16 +227,19 @@ struct ExactFinding {
   double ulps;
 };
 
-ExactFinding ask_exact_tier(SinusoidalReference& oracle, std::int64_t first, const Tensor& table, const TablePlace& place) {
+ExactFinding ask_exact_tier(SinusoidalReference& oracle, std::int64_t first, const Tensor& table,
+                            const TablePlace& place) {
   const Sinusoidal& encoding = oracle.encoding();
   std::int64_t pair = 0;
   Channels channels = channels_of_pair(encoding, pair);
-  while (place.channel != channels.first && place.channel != channels.second) channels = channels_of_pair(encoding, ++pair);
+  while (place.channel != channels.first && place.channel != channels.second)
+    channels = channels_of_pair(encoding, ++pair);
   const double value = table.at(place.row * encoding.dim + place.channel);
   double ulps = 0;
   const Certainty nearest = decide([&](Precision precision) {
     const Rotation& rotation = oracle.rotation(first + place.row, pair, precision);
-    const Enclosure truth = Enclosure(encoding.scale, precision) * (place.channel == channels.first ? rotation.sin : rotation.cos);
+    const Enclosure truth =
+        Enclosure(encoding.scale, precision) * (place.channel == channels.first ? rotation.sin : rotation.cos);
     ulps = ulp_error(table.dtype, value, truth).upper();
     return is_correctly_rounded(table.dtype, value, truth);
   });
@@ -264,7 +277,8 @@ TableComparison compare(SinusoidalReference& oracle, std::int64_t first, const T
     all.exact_values += static_cast<std::int64_t>(strip.open.size());
     for (const TablePlace& place : strip.open) {
       const ExactFinding exact = ask_exact_tier(oracle, first, table, place);
-      if (exact.nearest == Certainty::unknown) throw std::domain_error("compare: a value stays undecided at the last precision");
+      if (exact.nearest == Certainty::unknown)
+        throw std::domain_error("compare: a value stays undecided at the last precision");
       if (exact.nearest == Certainty::no) ++all.not_nearest;
       if (exact.ulps > all.largest_ulps) {
         all.largest_ulps = exact.ulps;

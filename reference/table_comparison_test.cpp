@@ -1,10 +1,10 @@
 #include "reference/table_comparison.hpp"
 
 #include <gtest/gtest.h>
+#include <hwy/targets.h>
 #include <omp.h>
 
 #include <cmath>
-#include <hwy/targets.h>
 #include <limits>
 
 #include "lib/numeric/ulp.hpp"
@@ -40,7 +40,9 @@ Tensor right_table(SinusoidalReference& oracle, const Setting& setting) {
   Tensor table = Tensor::zeros(setting.dtype, {rows, encoding.dim});
   RotationTable truth(
       oracle.fast(),
-      [&](std::int64_t position, std::int64_t pair, Precision precision) -> const Rotation& { return oracle.shift(position, pair, precision); },
+      [&](std::int64_t position, std::int64_t pair, Precision precision) -> const Rotation& {
+        return oracle.shift(position, pair, precision);
+      },
       [&](Precision precision) { return Enclosure(encoding.scale, precision); }, setting.dtype);
   for (std::int64_t row = 0; row < rows; ++row) {
     const auto& values = truth.at(setting.first + row + encoding.position_offset);
@@ -108,7 +110,8 @@ TEST_P(Compare, FindsEachPlantedFaultAndItsSize) {
       const Channels channels = channels_of_pair(oracle.encoding(), pair);
       if (channels.first != worst.channel && channels.second != worst.channel) continue;
       const Rotation& rotation = oracle.rotation(setting.first + worst.row, pair, Precision{256});
-      const Enclosure truth = Enclosure(setting.scale, Precision{256}) * (channels.first == worst.channel ? rotation.sin : rotation.cos);
+      const Enclosure truth =
+          Enclosure(setting.scale, Precision{256}) * (channels.first == worst.channel ? rotation.sin : rotation.cos);
       const double value = table.at(worst.row * width + worst.channel);
       EXPECT_NEAR(found.largest_ulps, ulp_error(setting.dtype, value, truth).upper(), found.largest_ulps * 0x1p-19);
     }

@@ -7,7 +7,8 @@
 #include "reference/rope.hpp"
 #include "reference/sinusoidal.hpp"
 
-// The two tiers against each other at random (encoding, position, pair): SEXTANT_TEST_MULTIPLIER=1000 makes the points ten million.
+// The two tiers against each other at random (encoding, position, pair): SEXTANT_TEST_MULTIPLIER=1000 makes the points
+// ten million.
 
 namespace sextant::reference {
 namespace {
@@ -34,8 +35,10 @@ TEST(Tiers, FastContainsExactAtRandomPoints) {
         const std::int64_t pair = draw.integer(0, pairs(exact.encoding()) - 1);
         fast.at(position + exact.encoding().position_offset, row);
         const Rotation& truth = exact.rotation(position, pair, precision);
-        ASSERT_TRUE(contains(row.sin(static_cast<std::size_t>(pair)), truth.sin)) << exact.encoding().base << ' ' << position << ' ' << pair;
-        ASSERT_TRUE(contains(row.cos(static_cast<std::size_t>(pair)), truth.cos)) << exact.encoding().base << ' ' << position << ' ' << pair;
+        ASSERT_TRUE(contains(row.sin(static_cast<std::size_t>(pair)), truth.sin))
+            << exact.encoding().base << ' ' << position << ' ' << pair;
+        ASSERT_TRUE(contains(row.cos(static_cast<std::size_t>(pair)), truth.cos))
+            << exact.encoding().base << ' ' << position << ' ' << pair;
       }
     } else {
       RopeReference exact(draw.rope());
@@ -48,8 +51,10 @@ TEST(Tiers, FastContainsExactAtRandomPoints) {
         const std::int64_t pair = draw.integer(0, pairs(exact.encoding()) - 1);
         fast.at(clockwise ? -position : position, row);
         const Rotation& truth = exact.rotation(position, pair, length, precision);
-        ASSERT_TRUE(contains(row.sin(static_cast<std::size_t>(pair)), truth.sin)) << name_of(exact.encoding().rope_scaling) << ' ' << position << ' ' << pair;
-        ASSERT_TRUE(contains(row.cos(static_cast<std::size_t>(pair)), truth.cos)) << name_of(exact.encoding().rope_scaling) << ' ' << position << ' ' << pair;
+        ASSERT_TRUE(contains(row.sin(static_cast<std::size_t>(pair)), truth.sin))
+            << name_of(exact.encoding().rope_scaling) << ' ' << position << ' ' << pair;
+        ASSERT_TRUE(contains(row.cos(static_cast<std::size_t>(pair)), truth.cos))
+            << name_of(exact.encoding().rope_scaling) << ' ' << position << ' ' << pair;
       }
     }
   }
@@ -58,7 +63,8 @@ TEST(Tiers, FastContainsExactAtRandomPoints) {
 TEST(Tiers, FastContainsExactAtRandomAngles) {
   Draw draw(5);
   std::vector<double> angles{0, -0.0, 0x1p64, -0x1p64, 0x1p-1074, M_PI, M_PI / 2, 1e19};
-  for (int i = 0; i < 3000; ++i) angles.push_back(std::ldexp(draw.real(-1, 1), static_cast<int>(draw.integer(-80, 64))));
+  for (int i = 0; i < 3000; ++i)
+    angles.push_back(std::ldexp(draw.real(-1, 1), static_cast<int>(draw.integer(-80, 64))));
   RotationRow row;
   FastRotations::at_angles(angles, row);
   for (std::size_t i = 0; i < angles.size(); ++i) {

@@ -35,7 +35,8 @@ WideValue to_odd(mpfr_srcptr end) {
 // sign * magnitude * 2^exponent, magnitude > 0.
 WideValue to_odd(int sign, Wide magnitude, int exponent) {
   const auto top = static_cast<std::uint64_t>(magnitude >> 64);
-  const int bits = top != 0 ? 128 - std::countl_zero(top) : 64 - std::countl_zero(static_cast<std::uint64_t>(magnitude));
+  const int bits =
+      top != 0 ? 128 - std::countl_zero(top) : 64 - std::countl_zero(static_cast<std::uint64_t>(magnitude));
   const int shift = bits - width;
   if (shift <= 0) return {sign, static_cast<std::uint64_t>(magnitude << -shift), exponent + shift};
   const bool inexact = (magnitude & ((Wide{1} << shift) - 1)) != 0;
@@ -59,7 +60,8 @@ double round_to(Dtype dtype, const WideValue& value) {
     if (rest > half || (rest == half && (steps & 1) != 0)) ++steps;
   }
   const double magnitude = std::ldexp(static_cast<double>(steps), quantum);
-  return std::copysign(magnitude > largest_finite(dtype) ? std::numeric_limits<double>::infinity() : magnitude, value.sign);
+  return std::copysign(magnitude > largest_finite(dtype) ? std::numeric_limits<double>::infinity() : magnitude,
+                       value.sign);
 }
 
 std::optional<WideValue> round_to_odd(const Enclosure& truth) {
@@ -78,8 +80,8 @@ struct WideEnds {
 };
 
 std::optional<WideEnds> wide_ends(double high, double low, double error) {
-  // In units of 2^(E-120), E the exponent of high: high is an exact integer below 2^121; low, at most 2^67, is taken to the unit below,
-  // and the error, at most 2^97, to the second above, which covers that.
+  // In units of 2^(E-120), E the exponent of high: high is an exact integer below 2^121; low, at most 2^67, is taken to
+  // the unit below, and the error, at most 2^97, to the second above, which covers that.
   const double magnitude = std::fabs(high);
   if (!(magnitude >= error * 0x1p24) || !std::isnormal(high)) return std::nullopt;
   const int exponent = std::ilogb(magnitude);
@@ -90,7 +92,8 @@ std::optional<WideEnds> wide_ends(double high, double low, double error) {
   // Both are integers below 2^98, which Wide takes exactly; a negative one wraps, and so does the sum back.
   const Wide middle = leading + (rest < 0 ? Wide{0} - static_cast<Wide>(-rest) : static_cast<Wide>(rest));
   const int sign = high < 0 ? -1 : 1;
-  return WideEnds{to_odd(sign, middle - static_cast<Wide>(radius), unit), to_odd(sign, middle + static_cast<Wide>(radius), unit)};
+  return WideEnds{to_odd(sign, middle - static_cast<Wide>(radius), unit),
+                  to_odd(sign, middle + static_cast<Wide>(radius), unit)};
 }
 
 }  // namespace

@@ -32,7 +32,8 @@ TEST(WideValue, OneTruthServesEveryDtype) {
         for (const Enclosure& real : {truth, -truth}) {
           const auto wide = round_to_odd(real);
           ASSERT_TRUE(wide.has_value());
-          for (const Dtype dtype : dtypes) ASSERT_EQ(round_to(dtype, *wide), *correctly_rounded(dtype, real)) << name_of(dtype) << ' ' << real.lower();
+          for (const Dtype dtype : dtypes)
+            ASSERT_EQ(round_to(dtype, *wide), *correctly_rounded(dtype, real)) << name_of(dtype) << ' ' << real.lower();
         }
       }
     }
@@ -51,7 +52,9 @@ TEST(WideValue, RoundsOnceAtBothEndsOfAFormat) {
     const double largest = largest_finite(dtype);
     const Enclosure half_step = Enclosure(ulp(dtype, largest), precision) * Enclosure(0.5, precision);
     EXPECT_EQ(round_to(dtype, *round_to_odd(Enclosure(largest, precision) + half_step)), INFINITY);
-    EXPECT_EQ(round_to(dtype, *round_to_odd(Enclosure(largest, precision) + half_step * Enclosure(1 - 0x1p-50, precision))), largest);
+    EXPECT_EQ(
+        round_to(dtype, *round_to_odd(Enclosure(largest, precision) + half_step * Enclosure(1 - 0x1p-50, precision))),
+        largest);
     EXPECT_EQ(round_to(dtype, *round_to_odd(-(Enclosure(largest, precision) + half_step))), -INFINITY);
   }
   EXPECT_TRUE(std::signbit(round_to(Dtype::float32, *round_to_odd(Enclosure(-1e-60, precision)))));
@@ -71,7 +74,9 @@ TEST(WideValue, OfADoubleDoubleIsThatOfItsInterval) {
   int decided = 0;
   constexpr int points = 20000;
   for (int i = 0; i < points; ++i) {
-    const double high = std::ldexp(static_cast<double>(random() >> 11) * 0x1p-53 + 0.5, static_cast<int>(random() % 20) - 18) * (random() % 2 ? 1 : -1);
+    const double high =
+        std::ldexp(static_cast<double>(random() >> 11) * 0x1p-53 + 0.5, static_cast<int>(random() % 20) - 18) *
+        (random() % 2 ? 1 : -1);
     const double low = high * 0x1p-54 * (static_cast<double>(random() >> 11) * 0x1p-52 - 1);
     const double error = 0x1p-100;
     const Enclosure middle = sum(high, low);

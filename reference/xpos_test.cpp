@@ -36,7 +36,8 @@ TEST(XposReference, AgreesWithAnIndependentComputation) {
   for (const Row& row : rows) {
     EXPECT_TRUE(agrees_with(query.scale(row.position, row.pair, Precision{256}), row.query)) << row.position;
     EXPECT_TRUE(agrees_with(key.scale(row.position, row.pair, Precision{256}), row.key)) << row.position;
-    EXPECT_TRUE(overlap(key.scale(row.position, row.pair, Precision{256}), key.scale(row.position, row.pair, precision)));
+    EXPECT_TRUE(
+        overlap(key.scale(row.position, row.pair, Precision{256}), key.scale(row.position, row.pair, precision)));
   }
 }
 
@@ -68,7 +69,8 @@ TEST(XposReference, TheScoreDependsOnTheDistanceOnly) {
 TEST(XposReference, PartialRotaryScalesByTheRotatedWidth) {
   Xpos encoding = with(16, Role::query);
   encoding.rope.rotary_dim = 8;
-  EXPECT_TRUE(overlap(XposReference(encoding).scale(512, 1, precision), XposReference(with(8, Role::query)).scale(512, 1, precision)));
+  EXPECT_TRUE(overlap(XposReference(encoding).scale(512, 1, precision),
+                      XposReference(with(8, Role::query)).scale(512, 1, precision)));
   // zeta_1 = (2/8 + 0.4) / 1.4.
   EXPECT_DOUBLE_EQ(XposReference(encoding).scale(512, 1, precision).upper(), 0.65 / 1.4);
 }

@@ -14,7 +14,8 @@ using nlohmann::ordered_json;
 
 // Accuracy classes from the strictest on; one that is not known stands after all.
 std::size_t rank_of(const std::string& accuracy) {
-  constexpr std::array classes{"correctly-rounded", "faithful", "exact-angle", "float32-angle", "float32-recurrence", "float16-angle", "bfloat16-angle"};
+  constexpr std::array classes{"correctly-rounded",  "faithful",      "exact-angle",   "float32-angle",
+                               "float32-recurrence", "float16-angle", "bfloat16-angle"};
   return static_cast<std::size_t>(std::find(classes.begin(), classes.end(), accuracy) - classes.begin());
 }
 
@@ -26,7 +27,8 @@ const PropertyResult* result_in(const Report& report, const std::string& id) {
 bool is_good(Verdict verdict) { return verdict == Verdict::holds; }
 bool is_silent(Verdict verdict) { return verdict == Verdict::not_applicable || verdict == Verdict::unsupported; }
 
-// A deviation grew: by more than a hundredth of the bound, which reruns of the same seed do not, and not only from nothing to nearly nothing.
+// A deviation grew: by more than a hundredth of the bound, which reruns of the same seed do not, and not only from
+// nothing to nearly nothing.
 bool grew(double older, double newer) { return newer > older + 0.01 || (std::isnan(newer) && !std::isnan(older)); }
 
 void compare_results(Comparison& comparison, const PropertyResult& older, const PropertyResult& newer) {
@@ -43,8 +45,12 @@ void compare_results(Comparison& comparison, const PropertyResult& older, const 
   if (older.worst && newer.worst) {
     const double before = older.worst->deviation.of_bound;
     const double after = newer.worst->deviation.of_bound;
-    if (grew(before, after)) comparison.regressions.push_back(line(fmt::format("worst {}, was {}", of_bound_text(newer.worst->deviation), of_bound_text(older.worst->deviation))));
-    if (grew(after, before)) comparison.improvements.push_back(line(fmt::format("worst {}, was {}", of_bound_text(newer.worst->deviation), of_bound_text(older.worst->deviation))));
+    if (grew(before, after))
+      comparison.regressions.push_back(line(fmt::format("worst {}, was {}", of_bound_text(newer.worst->deviation),
+                                                        of_bound_text(older.worst->deviation))));
+    if (grew(after, before))
+      comparison.improvements.push_back(line(fmt::format("worst {}, was {}", of_bound_text(newer.worst->deviation),
+                                                         of_bound_text(older.worst->deviation))));
   }
   if (older.horizon && newer.horizon && *newer.horizon != *older.horizon) {
     auto& list = *newer.horizon < *older.horizon ? comparison.regressions : comparison.improvements;
@@ -70,13 +76,18 @@ std::string why_incomparable(const Report& older, const Report& newer) {
 
 Comparison compare(const Report& older, const Report& newer) {
   Comparison comparison;
-  if (rank_of(newer.claim) > rank_of(older.claim)) comparison.regressions.push_back(fmt::format("claim: {}, was {}", newer.claim, older.claim));
-  if (newer.last_position < older.last_position) comparison.regressions.push_back(fmt::format("claim: positions to {}, was {}", newer.last_position, older.last_position));
+  if (rank_of(newer.claim) > rank_of(older.claim))
+    comparison.regressions.push_back(fmt::format("claim: {}, was {}", newer.claim, older.claim));
+  if (newer.last_position < older.last_position)
+    comparison.regressions.push_back(
+        fmt::format("claim: positions to {}, was {}", newer.last_position, older.last_position));
   if (older.survey && newer.survey && rank_of(newer.survey->measured_class) > rank_of(older.survey->measured_class)) {
-    comparison.regressions.push_back(fmt::format("measured class: {}, was {}", newer.survey->measured_class, older.survey->measured_class));
+    comparison.regressions.push_back(
+        fmt::format("measured class: {}, was {}", newer.survey->measured_class, older.survey->measured_class));
   }
   for (const PropertyResult& before : older.results) {
-    const bool counts = before.level != Level::advice || older.strictness == Strictness::strict || newer.strictness == Strictness::strict;
+    const bool counts = before.level != Level::advice || older.strictness == Strictness::strict ||
+                        newer.strictness == Strictness::strict;
     if (!counts) continue;
     const PropertyResult* after = result_in(newer, before.id);
     if (after != nullptr) {
@@ -86,7 +97,9 @@ Comparison compare(const Report& older, const Report& newer) {
     }
   }
   for (const PropertyResult& after : newer.results) {
-    if (result_in(older, after.id) != nullptr || (after.level == Level::advice && newer.strictness == Strictness::lenient)) continue;
+    if (result_in(older, after.id) != nullptr ||
+        (after.level == Level::advice && newer.strictness == Strictness::lenient))
+      continue;
     if (is_silent(after.verdict)) continue;
     auto& list = is_good(after.verdict) ? comparison.improvements : comparison.regressions;
     list.push_back(fmt::format("{}: {}, was not judged", after.id, name_of(after.verdict)));
@@ -99,14 +112,17 @@ Report tightened(const Report& older, const Report& newer) {
   for (PropertyResult& after : result.results) {
     const PropertyResult* before = result_in(older, after.id);
     if (before == nullptr || !before->worst) continue;
-    const bool older_is_tighter = is_good(before->verdict) && (!is_good(after.verdict) || !after.worst || grew(before->worst->deviation.of_bound, after.worst->deviation.of_bound) ||
-                                                               before->worst->deviation.of_bound < after.worst->deviation.of_bound);
+    const bool older_is_tighter =
+        is_good(before->verdict) && (!is_good(after.verdict) || !after.worst ||
+                                     grew(before->worst->deviation.of_bound, after.worst->deviation.of_bound) ||
+                                     before->worst->deviation.of_bound < after.worst->deviation.of_bound);
     if (older_is_tighter) after = *before;
   }
   for (const PropertyResult& before : older.results) {
     if (result_in(newer, before.id) == nullptr) result.results.push_back(before);
   }
-  if (older.survey && newer.survey && rank_of(older.survey->measured_class) < rank_of(newer.survey->measured_class)) result.survey = older.survey;
+  if (older.survey && newer.survey && rank_of(older.survey->measured_class) < rank_of(newer.survey->measured_class))
+    result.survey = older.survey;
   result.last_position = std::max(older.last_position, newer.last_position);
   if (rank_of(older.claim) < rank_of(newer.claim)) result.claim = older.claim;
   std::erase_if(result.missing, [&](const std::string& id) { return result_in(result, id) != nullptr; });

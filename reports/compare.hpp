@@ -7,10 +7,10 @@
 
 namespace sextant {
 
-/// What a newer report has lost against an older one, one line each; empty if nothing. Both are of one spec.
-/// A regression is: a property that is now violated, failed in, undecided, or no longer judged; a worst deviation from the bound, or in ULPs, that
-/// grew by more than a hundredth of the bound; a horizon that came nearer; a claim of a weaker class; a weaker measured class.
-/// Advice counts where either report is strict. Times are not compared.
+/// What a newer report has lost against an older one, one line each; empty if nothing. Both are of one spec. A
+/// regression is: a property that is now violated, failed in, undecided, or no longer judged; a worst deviation from
+/// the bound, or in ULPs, that grew by more than a hundredth of the bound; a horizon that came nearer; a claim of a
+/// weaker class; a weaker measured class. Advice counts where either report is strict. Times are not compared.
 struct Comparison {
   std::vector<std::string> regressions;
   std::vector<std::string> improvements;
@@ -20,7 +20,8 @@ Comparison compare(const Report& older, const Report& newer);
 /// Why two reports cannot be compared: other specs but for the class claimed; nothing if they can.
 std::string why_incomparable(const Report& older, const Report& newer);
 
-/// `newer` as the next baseline: for every property whichever of the two has the lower ceiling, so that baselines only tighten.
+/// `newer` as the next baseline: for every property whichever of the two has the lower ceiling, so that baselines only
+/// tighten.
 Report tightened(const Report& older, const Report& newer);
 
 }  // namespace sextant

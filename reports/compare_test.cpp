@@ -24,12 +24,14 @@ TEST(Compare, FindsWhatWasLost) {
   Report worse = good();
   worse.results[0].verdict = Verdict::violated;
   worse.results[0].simplest = Example{"alpha:position=3", "position 3: wrong", {7, 1, 2}};
-  EXPECT_EQ(compare(good(), worse).regressions, std::vector<std::string>{"alpha: violated, was holds: position 3: wrong"});
+  EXPECT_EQ(compare(good(), worse).regressions,
+            std::vector<std::string>{"alpha: violated, was holds: position 3: wrong"});
   EXPECT_EQ(compare(worse, good()).improvements, std::vector<std::string>{"alpha: holds, was violated"});
 
   Report larger = good();
   larger.results[0].worst->deviation.of_bound = 0.75;
-  EXPECT_EQ(compare(good(), larger).regressions, std::vector<std::string>{"alpha: worst 0.75 of the bound, was 0.25 of the bound"});
+  EXPECT_EQ(compare(good(), larger).regressions,
+            std::vector<std::string>{"alpha: worst 0.75 of the bound, was 0.25 of the bound"});
   larger.results[0].worst->deviation.of_bound = 0.255;
   EXPECT_TRUE(compare(good(), larger).regressions.empty());
 
@@ -40,7 +42,8 @@ TEST(Compare, FindsWhatWasLost) {
   Report weaker = good();
   weaker.claim = "bfloat16-angle";
   weaker.last_position = 100;
-  EXPECT_EQ(compare(good(), weaker).regressions, (std::vector<std::string>{"claim: bfloat16-angle, was float32-angle", "claim: positions to 100, was 131071"}));
+  EXPECT_EQ(compare(good(), weaker).regressions, (std::vector<std::string>{"claim: bfloat16-angle, was float32-angle",
+                                                                           "claim: positions to 100, was 131071"}));
 
   Report nearer = sample();
   nearer.results[1].horizon = 200;

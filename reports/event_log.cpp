@@ -45,17 +45,21 @@ EventLog::EventLog(std::filesystem::path path, const LoggedRun& run) : EventLog(
 
 EventLog::~EventLog() { close(file_); }
 
-void EventLog::judged(const Report& report, const PropertyResult& result) { append(fmt::format(R"({{"judged":{}}})", write_json_line(report, result))); }
+void EventLog::judged(const Report& report, const PropertyResult& result) {
+  append(fmt::format(R"({{"judged":{}}})", write_json_line(report, result)));
+}
 
 void EventLog::ended(const Report& report) {
   using nlohmann::ordered_json;
-  const std::string survey = report.survey ? survey_json(*report.survey).dump(-1, ' ', false, ordered_json::error_handler_t::replace) : "null";
+  const std::string survey =
+      report.survey ? survey_json(*report.survey).dump(-1, ' ', false, ordered_json::error_handler_t::replace) : "null";
   append(fmt::format(R"({{"ended":{{"survey":{},"seconds":{}}}}})", survey, report.seconds));
 }
 
 void EventLog::lock() const {
   // Some network file systems have no locks: no reason to refuse them.
-  if (flock(file_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) throw WriteError(fmt::format("{}: another audit is writing it", path_.string()));
+  if (flock(file_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+    throw WriteError(fmt::format("{}: another audit is writing it", path_.string()));
 }
 
 void EventLog::cut(std::uintmax_t size) const {
@@ -67,10 +71,13 @@ void EventLog::append(std::string line) const {
   ssize_t written = -1;
   do written = write(file_, line.data(), line.size());
   while (written < 0 && errno == EINTR);
-  if (written >= 0 && static_cast<std::size_t>(written) < line.size()) errno = ENOSPC;  // a regular file takes less only where there is no room
+  if (written >= 0 && static_cast<std::size_t>(written) < line.size())
+    errno = ENOSPC;  // a regular file takes less only where there is no room
   if (written != static_cast<ssize_t>(line.size()) || fdatasync(file_) != 0) fail("cannot be written");
 }
 
-void EventLog::fail(const char* what) const { throw WriteError(fmt::format("{}: {}: {}", path_.string(), what, std::strerror(errno))); }
+void EventLog::fail(const char* what) const {
+  throw WriteError(fmt::format("{}: {}: {}", path_.string(), what, std::strerror(errno)));
+}
 
 }  // namespace sextant

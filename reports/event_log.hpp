@@ -9,8 +9,9 @@
 
 namespace sextant {
 
-/// The log of a run in progress, a file that is only ever appended to, from which read_events.hpp tells how far the run came, whenever it ended and
-/// however. Each event is one line of JSON, appended by one write(2) and brought to disk before the call returns:
+/// The log of a run in progress, a file that is only ever appended to, from which read_events.hpp tells how far the run
+/// came, whenever it ended and however. Each event is one line of JSON, appended by one write(2) and brought to disk
+/// before the call returns:
 ///
 ///     {"format": "sextant-events", "version": 1, "report": R}    R: a report of the run with nothing judged, its "missing" every property
 ///     {"judged": P}                                              P: an entry of the report's "properties", in the order in which they came

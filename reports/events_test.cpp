@@ -1,6 +1,5 @@
-#include <gtest/gtest.h>
-
 #include <fcntl.h>
+#include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -56,7 +55,8 @@ std::string refusal(const std::string& text) {
 class Events : public testing::Test {
  protected:
   void SetUp() override {
-    path_ = std::filesystem::path(testing::TempDir()) / ("events_" + std::string(testing::UnitTest::GetInstance()->current_test_info()->name()) + ".jsonl");
+    path_ = std::filesystem::path(testing::TempDir()) /
+            ("events_" + std::string(testing::UnitTest::GetInstance()->current_test_info()->name()) + ".jsonl");
     std::filesystem::remove(path_);
   }
   void TearDown() override { std::filesystem::remove(path_); }
@@ -66,7 +66,8 @@ class Events : public testing::Test {
     const Report report = sample();
     {
       EventLog log(path_, nothing_judged());
-      for (auto result = report.results.rbegin(); result != report.results.rend(); ++result) log.judged(report, *result);
+      for (auto result = report.results.rbegin(); result != report.results.rend(); ++result)
+        log.judged(report, *result);
       log.ended(report);
     }
     return read_text_file(path_);
@@ -90,7 +91,8 @@ TEST_F(Events, TellAsMuchAsWasWrittenWhereverTheyAreCut) {
   const std::size_t count = sample().results.size();
   for (std::size_t size = 0; size < text.size(); ++size) {
     // Around each line break, and here and there within the lines.
-    const bool is_near_break = text[size] == '\n' || (size > 0 && text[size - 1] == '\n') || (size > 1 && text[size - 2] == '\n');
+    const bool is_near_break =
+        text[size] == '\n' || (size > 0 && text[size - 1] == '\n') || (size > 1 && text[size - 2] == '\n');
     if (!is_near_break && size % 97 != 0) continue;
     const std::string cut = text.substr(0, size);
     const auto lines = static_cast<std::size_t>(std::count(cut.begin(), cut.end(), '\n'));
@@ -151,31 +153,42 @@ TEST_F(Events, HostileLogsAreRefusedInOneLine) {
   EXPECT_EQ(refusal(changed([](auto& json) { json["version"] = 2; })), "line 1: version: expected 1");
   EXPECT_EQ(refusal(changed([](auto& json) { json.erase("report"); })), "line 1: report: missing");
   EXPECT_EQ(refusal(changed([](auto& json) { json["report"]["seed"] = "one"; })), "line 1: seed: expected an integer");
-  EXPECT_EQ(refusal(changed([](auto& json) { json["report"]["missing"] = 7; })), "line 1: missing: expected a list of strings");
-  EXPECT_EQ(refusal(changed([](auto& json) { json["report"]["missing"].push_back("alpha"); })), "line 1: report.missing: a property stands in it twice");
+  EXPECT_EQ(refusal(changed([](auto& json) { json["report"]["missing"] = 7; })),
+            "line 1: missing: expected a list of strings");
+  EXPECT_EQ(refusal(changed([](auto& json) { json["report"]["missing"].push_back("alpha"); })),
+            "line 1: report.missing: a property stands in it twice");
   EXPECT_EQ(refusal(head + std::string(50, '\0') + "\n"), "line 2: expected JSON");
   EXPECT_EQ(refusal(head + first.substr(0, first.size() / 2) + "\n"), "line 2: expected JSON");
   EXPECT_EQ(refusal(head + "{}\n"), "line 2: no event that is known");
   EXPECT_EQ(refusal(head + "{\"judged\":7}\n"), "line 2: report: expected an object");
   EXPECT_EQ(refusal(head + first + first), "line 3: iota is judged twice");
-  EXPECT_EQ(refusal(changed([](auto& json) { json["report"]["missing"].erase(8); }) + first), "line 2: judges a property that is not of this run");
+  EXPECT_EQ(refusal(changed([](auto& json) { json["report"]["missing"].erase(8); }) + first),
+            "line 2: judges a property that is not of this run");
   EXPECT_EQ(refusal(head + last), "line 2: the run ends, though alpha is not judged");
   EXPECT_EQ(refusal(text + first), "line 12: follows the end of the run");
   EXPECT_EQ(refusal(head + std::string(10000, '[') + "\n"), "line 2: nested too deeply");
-  EXPECT_EQ(refusal(head + "{\"judged\":\"" + std::string((16 << 20) + 1, 'x') + "\"}\n"), "line 2: 16777230 bytes, more than an event has");
+  EXPECT_EQ(refusal(head + "{\"judged\":\"" + std::string((16 << 20) + 1, 'x') + "\"}\n"),
+            "line 2: 16777230 bytes, more than an event has");
 }
 
 TEST(Partial, IsSaidInEveryFormat) {
   const Report report = partial(1);
   EXPECT_EQ(report.exit_status, 4);
   EXPECT_EQ(headline(report), "partial, 1 of 9 properties judged: the one applicable property holds");
-  for (const std::string& text : {write_terminal(report, Colour::none), write_markdown(report), write_html(report), write_html_matrix(std::vector<Report>{report, sample()}), write_sarif(report), write_json(report)}) {
+  for (const std::string& text :
+       {write_terminal(report, Colour::none), write_markdown(report), write_html(report),
+        write_html_matrix(std::vector<Report>{report, sample()}), write_sarif(report), write_json(report)}) {
     EXPECT_NE(text.find("partial, 1 of 9 properties judged"), std::string::npos) << text.substr(0, 400);
   }
-  EXPECT_NE(write_terminal(report, Colour::none).find("not judged, the run was cut short: beta, gamma"), std::string::npos);
+  EXPECT_NE(write_terminal(report, Colour::none).find("not judged, the run was cut short: beta, gamma"),
+            std::string::npos);
   EXPECT_NE(write_html(report).find("not judged: beta, gamma"), std::string::npos);
   EXPECT_NE(write_markdown(report).find("Not judged: `beta`, `gamma`"), std::string::npos);
-  EXPECT_NE(write_junit(report).find(R"(<testsuite name="python:modèles/&lt;rope> &amp; co.py: rope head_dim 64 float32" tests="9" failures="0" errors="8")"), std::string::npos) << write_junit(report);
+  EXPECT_NE(write_junit(report).find(R"(<testsuite )"
+                                     R"(name="python:modèles/&lt;rope> &amp; co.py: rope head_dim 64 float32" )"
+                                     R"(tests="9" failures="0" errors="8")"),
+            std::string::npos)
+      << write_junit(report);
   const auto invocation = ordered_json::parse(write_sarif(report))["runs"][0]["invocations"][0];
   EXPECT_EQ(invocation["executionSuccessful"], false);
   EXPECT_EQ(invocation["toolExecutionNotifications"].size(), 1);

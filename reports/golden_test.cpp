@@ -16,8 +16,9 @@
 #include "reports/sarif.hpp"
 #include "reports/terminal.hpp"
 
-// Every writer against its golden file in reports/golden/, for one made-up report that holds each verdict, NaN, infinity, a path
-// that is not ASCII, markup and control characters. After reading the difference: SEXTANT_APPROVE=1 build/bin/reports_test.
+// Every writer against its golden file in reports/golden/, for one made-up report that holds each verdict, NaN,
+// infinity, a path that is not ASCII, markup and control characters. After reading the difference: SEXTANT_APPROVE=1
+// build/bin/reports_test.
 
 namespace sextant {
 namespace {

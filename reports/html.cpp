@@ -32,9 +32,13 @@ data fact(const std::string& name, const std::string& value) {
   return one;
 }
 
-bool is_bad(Verdict verdict) { return verdict == Verdict::violated || verdict == Verdict::crashed || verdict == Verdict::timed_out; }
+bool is_bad(Verdict verdict) {
+  return verdict == Verdict::violated || verdict == Verdict::crashed || verdict == Verdict::timed_out;
+}
 
-const char* status_of(const Report& report) { return report.exit_status == 0 ? "holds" : report.exit_status == 4 ? "undecided" : "violated"; }
+const char* status_of(const Report& report) {
+  return report.exit_status == 0 ? "holds" : report.exit_status == 4 ? "undecided" : "violated";
+}
 
 std::string verdict_word(const Report& report, const PropertyResult& result) {
   if (is_aside(report, result)) return "advice not followed";
@@ -44,7 +48,8 @@ std::string verdict_word(const Report& report, const PropertyResult& result) {
   return word;
 }
 
-// The law or contract that says most plainly what is wrong: the first that is violated, else the first that the subject failed in.
+// The law or contract that says most plainly what is wrong: the first that is violated, else the first that the subject
+// failed in.
 const PropertyResult* first_wrong(const Report& report) {
   for (const auto& wanted : {Verdict::violated, Verdict::crashed, Verdict::timed_out}) {
     for (const PropertyResult& result : report.results) {
@@ -71,13 +76,18 @@ data result_data(const Report& report, const PropertyResult& result) {
   one.set("verdict", verdict_word(report, result));
   const bool judged = result.verdict == Verdict::holds || result.verdict == Verdict::violated;
   one.set("worst", judged && result.worst ? of_bound_text(result.worst->deviation) : "");
-  one.set("horizon", result.verdict == Verdict::violated && result.horizon && *result.horizon >= report.first_position ? fmt::format("position {}", *result.horizon) : "");
+  one.set("horizon", result.verdict == Verdict::violated && result.horizon && *result.horizon >= report.first_position
+                         ? fmt::format("position {}", *result.horizon)
+                         : "");
   if (!result.reason.empty()) one.set("reason", printable(result.reason));
   one.set("cases", cases_text(result.cases));
   one.set("statement", printable(result.statement));
   List examples;
-  if (result.simplest) examples.push_back(example_data(report, result.verdict == Verdict::violated ? "simplest" : "case", *result.simplest, false));
-  if (result.verdict == Verdict::violated && result.worst && (!result.simplest || result.worst->token != result.simplest->token)) {
+  if (result.simplest)
+    examples.push_back(
+        example_data(report, result.verdict == Verdict::violated ? "simplest" : "case", *result.simplest, false));
+  if (result.verdict == Verdict::violated && result.worst &&
+      (!result.simplest || result.worst->token != result.simplest->token)) {
     examples.push_back(example_data(report, "worst", *result.worst, false));
   }
   one.set("examples", data(examples));
@@ -95,37 +105,52 @@ struct Picture {
 std::vector<Picture> pictures_of(const Survey& survey) {
   std::vector<Picture> pictures;
   if (survey.errors) {
-    pictures.push_back({"Error against position", "The worst pair at each position, with the bound of the class claimed and what known recipes come to. Both axes are logarithmic.",
+    pictures.push_back({"Error against position",
+                        "The worst pair at each position, with the bound of the class claimed and what known recipes "
+                        "come to. Both axes are logarithmic.",
                         error_chart(*survey.errors), "error_against_position.csv", error_curves_csv(*survey.errors)});
-    pictures.push_back({"Errors in ULP", "How many of the values on that grid are off by how much; beyond 4 ULP it is no rounding any more.", ulp_histogram(*survey.errors), "errors_in_ulp.csv",
-                        ulp_bins_csv(*survey.errors)});
-    pictures.push_back({"Error over bound", "Position by pair: the lightest is an error as large as its bound, orange is beyond it, red is no number.", error_map(*survey.errors), "errors.csv",
-                        errors_csv(*survey.errors)});
+    pictures.push_back(
+        {"Errors in ULP",
+         "How many of the values on that grid are off by how much; beyond 4 ULP it is no rounding any more.",
+         ulp_histogram(*survey.errors), "errors_in_ulp.csv", ulp_bins_csv(*survey.errors)});
+    pictures.push_back(
+        {"Error over bound",
+         "Position by pair: the lightest is an error as large as its bound, orange is beyond it, red is no number.",
+         error_map(*survey.errors), "errors.csv", errors_csv(*survey.errors)});
   }
   if (survey.frequencies) {
-    pictures.push_back({"Frequencies", "As the spec states them, and as the values show.", frequency_chart(*survey.frequencies), "frequencies.csv", frequencies_csv(*survey.frequencies)});
+    pictures.push_back({"Frequencies", "As the spec states them, and as the values show.",
+                        frequency_chart(*survey.frequencies), "frequencies.csv", frequencies_csv(*survey.frequencies)});
   }
   if (survey.codes) {
-    pictures.push_back({"The codes", "Position by channel.", code_map(*survey.codes), "codes.csv", codes_csv(*survey.codes)});
+    pictures.push_back(
+        {"The codes", "Position by channel.", code_map(*survey.codes), "codes.csv", codes_csv(*survey.codes)});
   }
   if (survey.similarity) {
-    const std::string aliases = survey.similarity->aliases.empty() ? "" : fmt::format(" Nearest to an alias at offset {}.", fmt::join(survey.similarity->aliases, ", "));
-    pictures.push_back({"Likeness of codes", "Mean cosine of a code and the one at an offset from it." + aliases, similarity_chart(*survey.similarity), "similarity.csv",
-                        similarity_csv(*survey.similarity)});
+    const std::string aliases =
+        survey.similarity->aliases.empty()
+            ? ""
+            : fmt::format(" Nearest to an alias at offset {}.", fmt::join(survey.similarity->aliases, ", "));
+    pictures.push_back({"Likeness of codes", "Mean cosine of a code and the one at an offset from it." + aliases,
+                        similarity_chart(*survey.similarity), "similarity.csv", similarity_csv(*survey.similarity)});
   }
   if (survey.codes) {
-    pictures.push_back({"Positions as a path", "The codes in the plane of their two largest principal components.", component_chart(*survey.codes), "components.csv",
-                        components_csv(*survey.codes)});
+    pictures.push_back({"Positions as a path", "The codes in the plane of their two largest principal components.",
+                        component_chart(*survey.codes), "components.csv", components_csv(*survey.codes)});
   }
   if (survey.bias) {
-    pictures.push_back({"Bias against distance", "What the last query adds to the score of each key, for some of the heads.", bias_chart(*survey.bias), "bias_against_distance.csv", bias_curves_csv(*survey.bias)});
-    pictures.push_back({"Bias of scores", "Query by key, the first heads; grey is masked, red is no number.", bias_map(*survey.bias), "bias.csv", bias_csv(*survey.bias)});
+    pictures.push_back({"Bias against distance",
+                        "What the last query adds to the score of each key, for some of the heads.",
+                        bias_chart(*survey.bias), "bias_against_distance.csv", bias_curves_csv(*survey.bias)});
+    pictures.push_back({"Bias of scores", "Query by key, the first heads; grey is masked, red is no number.",
+                        bias_map(*survey.bias), "bias.csv", bias_csv(*survey.bias)});
   }
   std::erase_if(pictures, [](const Picture& picture) { return picture.svg.empty(); });
   return pictures;
 }
 
-// The last position up to which values are as claimed: what accuracy found where it is violated, else what the survey's grid shows.
+// The last position up to which values are as claimed: what accuracy found where it is violated, else what the survey's
+// grid shows.
 std::optional<std::int64_t> horizon_of(const Report& report) {
   const auto accuracy = std::ranges::find(report.results, "accuracy", &PropertyResult::id);
   if (accuracy != report.results.end() && accuracy->verdict == Verdict::violated && accuracy->horizon) {
@@ -143,15 +168,21 @@ std::string horizon_text(const Report& report) {
 List facts_of(const Report& report) {
   List facts;
   facts.push_back(fact("Class claimed", report.claim));
-  if (report.survey && report.survey->errors) facts.push_back(fact("Class measured", report.survey->measured_class.empty() ? "none" : report.survey->measured_class));
-  if (const std::string horizon = horizon_text(report); !horizon.empty()) facts.push_back(fact("Claim holds up to", horizon));
+  if (report.survey && report.survey->errors)
+    facts.push_back(
+        fact("Class measured", report.survey->measured_class.empty() ? "none" : report.survey->measured_class));
+  if (const std::string horizon = horizon_text(report); !horizon.empty())
+    facts.push_back(fact("Claim holds up to", horizon));
   if (report.survey) {
     const Survey& survey = *report.survey;
     if (!survey.recipe.empty()) facts.push_back(fact("Same bits as recipe", survey.recipe));
     if (!survey.stage.empty()) facts.push_back(fact("Error comes from", survey.stage));
-    if (survey.angle_bits) facts.push_back(fact("Effective bits of the angle", fmt::format("{:.1f}", *survey.angle_bits)));
-    if (survey.output_bits) facts.push_back(fact("Effective bits of the values", fmt::format("{:.1f}", *survey.output_bits)));
-    if (survey.half_spacing) facts.push_back(fact("Neighbours told apart up to", fmt::format("position {}", *survey.half_spacing)));
+    if (survey.angle_bits)
+      facts.push_back(fact("Effective bits of the angle", fmt::format("{:.1f}", *survey.angle_bits)));
+    if (survey.output_bits)
+      facts.push_back(fact("Effective bits of the values", fmt::format("{:.1f}", *survey.output_bits)));
+    if (survey.half_spacing)
+      facts.push_back(fact("Neighbours told apart up to", fmt::format("position {}", *survey.half_spacing)));
   }
   facts.push_back(fact("Positions claimed", fmt::format("{} to {}", report.first_position, report.last_position)));
   return facts;
@@ -182,9 +213,11 @@ std::string write_html(const Report& report) {
   if (const PropertyResult* result = first_wrong(report)) {
     data wrong;
     wrong.set("title", fmt::format("“{}”", printable(result->title)));
-    if (result->horizon && *result->horizon >= report.first_position) wrong.set("horizon", std::to_string(*result->horizon));
+    if (result->horizon && *result->horizon >= report.first_position)
+      wrong.set("horizon", std::to_string(*result->horizon));
     wrong.set("finding", printable(result->simplest ? result->simplest->finding : result->reason));
-    wrong.set("replay", result->simplest ? printable(replay_command(report, *result->simplest)) : printable(report.command));
+    wrong.set("replay",
+              result->simplest ? printable(replay_command(report, *result->simplest)) : printable(report.command));
     page.set("wrong", wrong);
   }
   page.set("facts", data(facts_of(report)));
@@ -198,7 +231,9 @@ std::string write_html(const Report& report) {
       order.push_back(&result);
     }
   }
-  std::ranges::stable_sort(order, {}, [&](const PropertyResult* result) { return is_aside(report, *result) ? 1 : is_bad(result->verdict) ? 0 : result->verdict == Verdict::holds ? 3 : 2; });
+  std::ranges::stable_sort(order, {}, [&](const PropertyResult* result) {
+    return is_aside(report, *result) ? 1 : is_bad(result->verdict) ? 0 : result->verdict == Verdict::holds ? 3 : 2;
+  });
   List results;
   for (const PropertyResult* result : order) results.push_back(result_data(report, *result));
   page.set("results", data(results));
@@ -231,7 +266,8 @@ std::string write_html_matrix(std::span<const Report> reports) {
   std::vector<std::string> ids;
   for (const Report& report : reports) {
     for (const PropertyResult& result : report.results) {
-      if (result.verdict != Verdict::not_applicable && std::ranges::find(ids, result.id) == ids.end()) ids.push_back(result.id);
+      if (result.verdict != Verdict::not_applicable && std::ranges::find(ids, result.id) == ids.end())
+        ids.push_back(result.id);
     }
   }
   data page;
@@ -248,7 +284,9 @@ std::string write_html_matrix(std::span<const Report> reports) {
     row.set("status", status_of(report));
     row.set("status_rank", std::to_string(report.exit_status));
     row.set("headline", headline(report));
-    row.set("measured", !report.survey || !report.survey->errors ? "" : report.survey->measured_class.empty() ? "none" : report.survey->measured_class);
+    row.set("measured", !report.survey || !report.survey->errors ? ""
+                        : report.survey->measured_class.empty()  ? "none"
+                                                                 : report.survey->measured_class);
     const std::optional<std::int64_t> horizon = horizon_of(report);
     row.set("horizon", horizon ? std::to_string(*horizon) : "");
     row.set("horizon_rank", std::to_string(horizon.value_or(-1)));
@@ -269,9 +307,17 @@ std::string write_html_matrix(std::span<const Report> reports) {
         // A mark, and below it in small letters how badly, or what happened instead.
         const bool judged = found->verdict == Verdict::holds || found->verdict == Verdict::violated;
         cell.set("rank", fmt::format("{}", judged && std::isfinite(of_bound) ? of_bound : 1e308));
-        cell.set("text", found->verdict == Verdict::holds ? "✓" : is_aside(report, *found) ? "!" : found->verdict == Verdict::unsupported ? "–" : found->verdict == Verdict::undecided ? "?" : "✗");
+        cell.set("text", found->verdict == Verdict::holds         ? "✓"
+                         : is_aside(report, *found)               ? "!"
+                         : found->verdict == Verdict::unsupported ? "–"
+                         : found->verdict == Verdict::undecided   ? "?"
+                                                                  : "✗");
         const bool must_fail = found->verdict == Verdict::holds && found->theory == Theory::fails;
-        if (found->verdict != Verdict::unsupported) cell.set("detail", must_fail ? "must fail" : judged ? short_number(of_bound) : found->verdict == Verdict::timed_out ? "timed out" : std::string(name_of(found->verdict)));
+        if (found->verdict != Verdict::unsupported)
+          cell.set("detail", must_fail                              ? "must fail"
+                             : judged                               ? short_number(of_bound)
+                             : found->verdict == Verdict::timed_out ? "timed out"
+                                                                    : std::string(name_of(found->verdict)));
       }
       cells.push_back(cell);
     }

@@ -7,8 +7,9 @@
 
 namespace sextant {
 
-/// The report as one HTML page that needs no network: verdict, what is wrong, class, horizon and properties first, then the pictures of the survey, each
-/// with its data to download. Readable in print, in the dark, and on a narrow screen. Everything that came from the subject is escaped.
+/// The report as one HTML page that needs no network: verdict, what is wrong, class, horizon and properties first, then
+/// the pictures of the survey, each with its data to download. Readable in print, in the dark, and on a narrow screen.
+/// Everything that came from the subject is escaped.
 std::string write_html(const Report& report);
 
 /// Several reports as one page: a row for each, a column for each property judged in any; sortable.

@@ -47,7 +47,8 @@ TEST(Html, LeavesOutPicturesWithoutData) {
 TEST(Charts, AreEmptyWhereNothingCanBeDrawn) {
   const std::vector<Series> none{{"a", {1, 2}, {std::nan(""), 0}, Series::Mark::line}};
   EXPECT_EQ(plot({"x", Scale::linear}, {"y", Scale::logarithmic}, none), "");
-  const std::vector<Series> one{{"shown", {1, 2}, {3, 4}, Series::Mark::line}, {"hidden", {1, 2}, {std::nan(""), 0}, Series::Mark::line}};
+  const std::vector<Series> one{{"shown", {1, 2}, {3, 4}, Series::Mark::line},
+                                {"hidden", {1, 2}, {std::nan(""), 0}, Series::Mark::line}};
   EXPECT_TRUE(contains(plot({"x", Scale::linear}, {"y", Scale::logarithmic}, one), "shown"));
   EXPECT_FALSE(contains(plot({"x", Scale::linear}, {"y", Scale::logarithmic}, one), "hidden"));
   EXPECT_EQ(component_chart(CodeMap{0, 2, 2, {1, 2, 3, 4}}), "");
@@ -57,11 +58,13 @@ TEST(Charts, AreEmptyWhereNothingCanBeDrawn) {
 TEST(Charts, HaveTicksWhereValuesDifferByTheirLastDigits) {
   const auto ticks = [](const std::string& svg) {
     std::size_t count = 0;
-    for (std::size_t at = svg.find("class=\"tick\""); at != std::string::npos; at = svg.find("class=\"tick\"", at + 1)) ++count;
+    for (std::size_t at = svg.find("class=\"tick\""); at != std::string::npos; at = svg.find("class=\"tick\"", at + 1))
+      ++count;
     return count;
   };
   for (const double value : {1.0, 1e-12, 9007199254740992.0, 0.0, -3.0}) {
-    const std::vector<Series> flat{{"flat", {0, 1, 2}, {value, std::nextafter(value, 10 * value), value}, Series::Mark::points}};
+    const std::vector<Series> flat{
+        {"flat", {0, 1, 2}, {value, std::nextafter(value, 10 * value), value}, Series::Mark::points}};
     const std::string svg = plot({"x", Scale::linear}, {"y", Scale::linear}, flat);
     EXPECT_GT(ticks(svg), 6U) << value;  // a few on each axis, and the legend's line
     EXPECT_LT(ticks(svg), 30U) << value;

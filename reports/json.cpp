@@ -43,10 +43,12 @@ ordered_json report_json(const Report& report) {
   json["subject"] = {{"argument", report.subject}, {"name", report.subject_name}, {"version", report.subject_version}};
   json["spec"] = ordered_json::parse(report.spec_json);
   json["spec_text"] = report.spec_text;
-  json["claim"] = {{"accuracy", report.claim}, {"first_position", report.first_position}, {"last_position", report.last_position}};
+  json["claim"] = {
+      {"accuracy", report.claim}, {"first_position", report.first_position}, {"last_position", report.last_position}};
   json["profile"] = report.profile;
   json["seed"] = report.seed;
-  json["shard"] = report.shard ? ordered_json{{"index", report.shard->index}, {"count", report.shard->count}} : ordered_json();
+  json["shard"] =
+      report.shard ? ordered_json{{"index", report.shard->index}, {"count", report.shard->count}} : ordered_json();
   json["strictness"] = name_of(report.strictness);
   json["command"] = report.command;
   ordered_json environment = ordered_json::object();
@@ -66,10 +68,12 @@ ordered_json report_json(const Report& report) {
 
 std::string write_json(const Report& report) {
   std::string text = report_json(report).dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
-  // Its long lists on one line: a value a line would make a report of a page one of ten thousand lines. Only the top level is indented so.
+  // Its long lists on one line: a value a line would make a report of a page one of ten thousand lines. Only the top
+  // level is indented so.
   if (report.survey) {
     const std::string place = "\n  \"survey\": ";
-    text.replace(text.rfind(place) + place.size(), 4, survey_json(*report.survey).dump(-1, ' ', false, ordered_json::error_handler_t::replace));
+    text.replace(text.rfind(place) + place.size(), 4,
+                 survey_json(*report.survey).dump(-1, ' ', false, ordered_json::error_handler_t::replace));
   }
   return text;
 }
@@ -80,6 +84,8 @@ std::string write_json_line(const Report& report) {
   return json.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
 }
 
-std::string write_json_line(const Report& report, const PropertyResult& result) { return result_json(report, result).dump(-1, ' ', false, ordered_json::error_handler_t::replace); }
+std::string write_json_line(const Report& report, const PropertyResult& result) {
+  return result_json(report, result).dump(-1, ' ', false, ordered_json::error_handler_t::replace);
+}
 
 }  // namespace sextant

@@ -6,9 +6,9 @@
 
 namespace sextant {
 
-/// The report as JSON, format "sextant-report", version 1. Floats are objects {"decimal", "hex"}, both strings, so that NaN and
-/// infinity can stand in them and no digit is lost. Keys are in a fixed order; only "seconds" differs between equal runs. "missing" is
-/// there in a partial report only.
+/// The report as JSON, format "sextant-report", version 1. Floats are objects {"decimal", "hex"}, both strings, so that
+/// NaN and infinity can stand in them and no digit is lost. Keys are in a fixed order; only "seconds" differs between
+/// equal runs. "missing" is there in a partial report only.
 std::string write_json(const Report& report);
 
 /// The same on one line, without a line break at its end.

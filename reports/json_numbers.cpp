@@ -22,14 +22,19 @@ double parsed(const std::string& text) {
 
 }  // namespace
 
-ordered_json number_json(double value) { return {{"decimal", fmt::format("{}", value)}, {"hex", fmt::format("{:a}", value)}}; }
+ordered_json number_json(double value) {
+  return {{"decimal", fmt::format("{}", value)}, {"hex", fmt::format("{:a}", value)}};
+}
 
-ordered_json short_number_json(double value) { return std::isfinite(value) ? ordered_json(value) : ordered_json(fmt::format("{}", value)); }
+ordered_json short_number_json(double value) {
+  return std::isfinite(value) ? ordered_json(value) : ordered_json(fmt::format("{}", value));
+}
 
 double number_of(const ordered_json& json) {
   if (json.is_number()) return json.get<double>();
   if (json.is_string()) return parsed(json.get<std::string>());
-  if (json.is_object() && json.contains("hex") && json["hex"].is_string()) return parsed(json["hex"].get<std::string>());
+  if (json.is_object() && json.contains("hex") && json["hex"].is_string())
+    return parsed(json["hex"].get<std::string>());
   throw std::invalid_argument("expected a number");
 }
 

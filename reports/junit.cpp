@@ -29,7 +29,9 @@ void add_outcome(pugi::xml_node node, const Report& report, const PropertyResult
     outcome.text().set(details(report, result).c_str());
   };
   if (is_aside(report, result)) {
-    node.append_child("system-out").text().set(printable(fmt::format("advice not followed: {}", details(report, result))).c_str());
+    node.append_child("system-out")
+        .text()
+        .set(printable(fmt::format("advice not followed: {}", details(report, result))).c_str());
     return;
   }
   switch (result.verdict) {
@@ -53,7 +55,8 @@ std::string write_junit(const Report& report) {
   pugi::xml_node suites = document.append_child("testsuites");
   pugi::xml_node suite = suites.append_child("testsuite");
   const auto missing = static_cast<std::int64_t>(report.missing.size());
-  const std::int64_t errors = count(report, Verdict::crashed) + count(report, Verdict::timed_out) + count(report, Verdict::undecided) + missing;
+  const std::int64_t errors =
+      count(report, Verdict::crashed) + count(report, Verdict::timed_out) + count(report, Verdict::undecided) + missing;
   suite.append_attribute("name") = printable(fmt::format("{}: {}", report.subject, report.spec_text)).c_str();
   suite.append_attribute("tests") = static_cast<std::int64_t>(report.results.size()) + missing;
   suite.append_attribute("failures") = count(report, Verdict::violated);

@@ -45,23 +45,26 @@ std::string write_markdown(const Report& report) {
   for (const std::string& said : {report.subject_name, report.subject_version}) {
     if (!said.empty()) text += fmt::format(", {}", escaped(said));
   }
-  text += fmt::format(", audited as {}, claimed {} for positions {} to {}. Profile {}, seed {}, Sextant {}.\n\n", report.spec_text,
-                      report.claim, report.first_position, report.last_position, report.profile, report.seed, report.sextant_version);
+  text += fmt::format(", audited as {}, claimed {} for positions {} to {}. Profile {}, seed {}, Sextant {}.\n\n",
+                      report.spec_text, report.claim, report.first_position, report.last_position, report.profile,
+                      report.seed, report.sextant_version);
   if (!report.missing.empty()) {
     text += "**This report is partial: the run was cut short.** Not judged:";
-    for (const std::string& id : report.missing) text += fmt::format("{} {}", &id == &report.missing.front() ? "" : ",", code(id));
+    for (const std::string& id : report.missing)
+      text += fmt::format("{} {}", &id == &report.missing.front() ? "" : ",", code(id));
     text += ".\n\n";
   }
   text += "| property | verdict | cases | worst |\n|---|---|---:|---|\n";
   for (const PropertyResult& result : report.results) {
-    const std::string verdict = is_aside(report, result)               ? "advice not followed"
+    const std::string verdict = is_aside(report, result)              ? "advice not followed"
                                 : result.verdict == Verdict::violated ? "**violated**"
                                                                       : escaped(std::string(name_of(result.verdict)));
     text += fmt::format("| {} | {} | {} | {} |\n", code(result.id), verdict, result.cases, worst_text(result));
   }
   for (const PropertyResult& result : report.results) {
     if (!result.simplest) continue;
-    text += fmt::format("\n## {}: {}\n\n{}\n\n```\n{}\n```\n\n", result.id, escaped(std::string(name_of(result.verdict))), escaped(result.title), result.statement);
+    text += fmt::format("\n## {}: {}\n\n{}\n\n```\n{}\n```\n\n", result.id,
+                        escaped(std::string(name_of(result.verdict))), escaped(result.title), result.statement);
     text += example_text(report, result.verdict == Verdict::violated ? "simplest" : "case", *result.simplest);
     if (result.verdict == Verdict::violated && result.worst->token != result.simplest->token) {
       text += example_text(report, "worst", *result.worst);

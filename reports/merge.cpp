@@ -14,12 +14,16 @@ Report merge(std::span<const Report> shards) {
   if (!any.shard) throw MergeError(fmt::format("the report of {} is of a whole run, not of a shard", any.subject));
   std::vector<const Report*> ordered(static_cast<std::size_t>(any.shard->count), nullptr);
   for (const Report& shard : shards) {
-    if (!shard.shard) throw MergeError(fmt::format("the report of {} is of a whole run, not of a shard", shard.subject));
-    if (!shard.missing.empty()) throw MergeError(fmt::format("shard {}/{} was cut short", shard.shard->index, shard.shard->count));
+    if (!shard.shard)
+      throw MergeError(fmt::format("the report of {} is of a whole run, not of a shard", shard.subject));
+    if (!shard.missing.empty())
+      throw MergeError(fmt::format("shard {}/{} was cut short", shard.shard->index, shard.shard->count));
     if (const auto difference = difference_of_runs(any, shard)) throw MergeError("shards of different " + *difference);
-    if (any.shard->count != shard.shard->count) throw MergeError(fmt::format("shards of different counts: {} and {}", any.shard->count, shard.shard->count));
+    if (any.shard->count != shard.shard->count)
+      throw MergeError(fmt::format("shards of different counts: {} and {}", any.shard->count, shard.shard->count));
     const Report*& place = ordered.at(static_cast<std::size_t>(shard.shard->index - 1));
-    if (place != nullptr) throw MergeError(fmt::format("shard {}/{} is given twice", shard.shard->index, shard.shard->count));
+    if (place != nullptr)
+      throw MergeError(fmt::format("shard {}/{} is given twice", shard.shard->index, shard.shard->count));
     place = &shard;
   }
   std::size_t most = 0;

@@ -15,7 +15,9 @@ std::vector<Report> shards_of(const Report& whole, int count) {
     Report shard = whole;
     shard.shard = Shard{index, count};
     shard.results.clear();
-    for (std::size_t i = static_cast<std::size_t>(index - 1); i < whole.results.size(); i += static_cast<std::size_t>(count)) shard.results.push_back(whole.results[i]);
+    for (std::size_t i = static_cast<std::size_t>(index - 1); i < whole.results.size();
+         i += static_cast<std::size_t>(count))
+      shard.results.push_back(whole.results[i]);
     if (index != 1) shard.survey.reset();
     shard.seconds = whole.seconds / count;
     shards.push_back(std::move(shard));

@@ -46,7 +46,8 @@ class Events {
 
  private:
   void begin(const ordered_json& json) {
-    if (json.value("format", ordered_json()) != "sextant-events") throw ReadError(R"(format: expected "sextant-events")");
+    if (json.value("format", ordered_json()) != "sextant-events")
+      throw ReadError(R"(format: expected "sextant-events")");
     if (json.value("version", ordered_json()) != 1) throw ReadError("version: expected 1");
     if (!json.contains("report")) throw ReadError("report: missing");
     run_.report = read_json(json["report"].dump());
@@ -54,7 +55,8 @@ class Events {
     order_ = run_.report.missing;
     std::vector<std::string> sorted = order_;
     std::ranges::sort(sorted);
-    if (std::ranges::adjacent_find(sorted) != sorted.end()) throw ReadError("report.missing: a property stands in it twice");
+    if (std::ranges::adjacent_find(sorted) != sorted.end())
+      throw ReadError("report.missing: a property stands in it twice");
     has_head_ = true;
   }
 
@@ -63,15 +65,18 @@ class Events {
     const auto found = std::ranges::find(run_.report.missing, result.id);
     if (found == run_.report.missing.end()) {
       const bool twice = std::ranges::find(order_, result.id) != order_.end();
-      throw ReadError(twice ? fmt::format("{} is judged twice", result.id) : "judges a property that is not of this run");
+      throw ReadError(twice ? fmt::format("{} is judged twice", result.id)
+                            : "judges a property that is not of this run");
     }
     run_.report.missing.erase(found);
     run_.report.results.push_back(std::move(result));
   }
 
   void ended(const ordered_json& json) {
-    if (!run_.report.missing.empty()) throw ReadError(fmt::format("the run ends, though {} is not judged", run_.report.missing.front()));
-    if (!json.is_object() || !json.contains("survey") || !json.contains("seconds") || !json["seconds"].is_number()) throw ReadError("ended: expected survey and seconds");
+    if (!run_.report.missing.empty())
+      throw ReadError(fmt::format("the run ends, though {} is not judged", run_.report.missing.front()));
+    if (!json.is_object() || !json.contains("survey") || !json.contains("seconds") || !json["seconds"].is_number())
+      throw ReadError("ended: expected survey and seconds");
     try {
       if (!json["survey"].is_null()) run_.report.survey = survey_of(json["survey"]);
     } catch (const std::invalid_argument& error) {
@@ -102,8 +107,10 @@ std::optional<LoggedRun> read_events(std::string_view text) {
     start = end + 1;
   }
   if (start == 0) {
-    // The first line may be torn, but a file that begins otherwise is no log of ours, which must not be taken for an empty one and overwritten.
-    if (text.substr(0, first_words.size()) != first_words.substr(0, text.size())) throw ReadError("line 1: no event log");
+    // The first line may be torn, but a file that begins otherwise is no log of ours, which must not be taken for an
+    // empty one and overwritten.
+    if (text.substr(0, first_words.size()) != first_words.substr(0, text.size()))
+      throw ReadError("line 1: no event log");
     return std::nullopt;
   }
   LoggedRun run = std::move(events).run();

@@ -11,12 +11,13 @@ namespace sextant {
 
 /// What an event log (event_log.hpp) tells.
 struct LoggedRun {
-  Report report;             ///< results in the order in which a whole run has them; `missing` names those that the log has not
+  Report report;  ///< results in the order in which a whole run has them; `missing` names those that the log has not
   bool is_finished = false;  ///< whether its last line is that of a run that came to its end
-  std::uintmax_t size = 0;   ///< bytes of its whole lines: what stands behind them was torn off in the middle of a write
+  std::uintmax_t size = 0;  ///< bytes of its whole lines: what stands behind them was torn off in the middle of a write
 };
 
-/// The run that a log's text tells of; nothing if not even its first line is whole. A last line without a line break is dropped.
+/// The run that a log's text tells of; nothing if not even its first line is whole. A last line without a line break is
+/// dropped.
 /// @throws ReadError, one line that numbers the log's line, for text that no audit of this version writes.
 std::optional<LoggedRun> read_events(std::string_view text);
 

@@ -26,8 +26,12 @@ class Object {
   }
 
   std::string path(const char* name) const { return place_.empty() ? name : fmt::format("{}.{}", place_, name); }
-  [[noreturn]] void fail(const std::string& what) const { throw ReadError(fmt::format("{}: {}", place_.empty() ? "report" : place_, what)); }
-  [[noreturn]] void fail(const char* name, const std::string& what) const { throw ReadError(fmt::format("{}: {}", path(name), what)); }
+  [[noreturn]] void fail(const std::string& what) const {
+    throw ReadError(fmt::format("{}: {}", place_.empty() ? "report" : place_, what));
+  }
+  [[noreturn]] void fail(const char* name, const std::string& what) const {
+    throw ReadError(fmt::format("{}: {}", path(name), what));
+  }
 
   const ordered_json& at(const char* name) const {
     const auto found = json_.find(name);
@@ -39,7 +43,8 @@ class Object {
     return at(name).get<std::string>();
   }
   std::int64_t integer(const char* name) const {
-    if (!at(name).is_number_integer() || (at(name).is_number_unsigned() && at(name).get<std::uint64_t>() > INT64_MAX)) fail(name, "expected an integer");
+    if (!at(name).is_number_integer() || (at(name).is_number_unsigned() && at(name).get<std::uint64_t>() > INT64_MAX))
+      fail(name, "expected an integer");
     return at(name).get<std::int64_t>();
   }
   double number(const char* name) const {
@@ -69,7 +74,9 @@ class Object {
 std::optional<Example> example_of(const Object& result, const char* name) {
   if (result.at(name).is_null()) return std::nullopt;
   const Object example = result.object(name);
-  return Example{example.text("token"), example.text("finding"), {example.number("error_of_bound"), example.number("error_absolute"), example.number("error_ulps")}};
+  return Example{example.text("token"),
+                 example.text("finding"),
+                 {example.number("error_of_bound"), example.number("error_absolute"), example.number("error_ulps")}};
 }
 
 PropertyResult result_of(const Object& json) {
@@ -79,7 +86,9 @@ PropertyResult result_of(const Object& json) {
   result.statement = json.text("statement");
   result.level = json.one_of("level", {Level::law, Level::contract, Level::advice});
   result.theory = json.one_of("theory", {Theory::holds, Theory::fails});
-  result.verdict = json.one_of("verdict", {Verdict::holds, Verdict::violated, Verdict::undecided, Verdict::not_applicable, Verdict::unsupported, Verdict::crashed, Verdict::timed_out});
+  result.verdict =
+      json.one_of("verdict", {Verdict::holds, Verdict::violated, Verdict::undecided, Verdict::not_applicable,
+                              Verdict::unsupported, Verdict::crashed, Verdict::timed_out});
   result.reason = json.text("reason");
   result.cases = json.integer("cases");
   if (!json.at("horizon").is_null()) result.horizon = json.integer("horizon");
@@ -87,8 +96,10 @@ PropertyResult result_of(const Object& json) {
   result.simplest = example_of(json, "simplest");
   result.seconds = json.number("seconds");
   // What the writers rely on.
-  if ((result.verdict == Verdict::violated || result.verdict == Verdict::holds) && !result.worst) json.fail("worst", "missing, though the property was judged");
-  if (result.verdict == Verdict::violated && !result.simplest && result.theory == Theory::holds) json.fail("simplest", "missing, though the property is violated");
+  if ((result.verdict == Verdict::violated || result.verdict == Verdict::holds) && !result.worst)
+    json.fail("worst", "missing, though the property was judged");
+  if (result.verdict == Verdict::violated && !result.simplest && result.theory == Theory::holds)
+    json.fail("simplest", "missing, though the property is violated");
   return result;
 }
 
@@ -125,14 +136,16 @@ Report read_json(std::string_view text) {
   report.strictness = json.one_of("strictness", {Strictness::lenient, Strictness::strict});
   report.command = json.text("command");
   const Object environment = json.object("environment");
-  for (const auto& [name, value] : json.at("environment").items()) report.environment.emplace_back(name, environment.text(name.c_str()));
+  for (const auto& [name, value] : json.at("environment").items())
+    report.environment.emplace_back(name, environment.text(name.c_str()));
   report.exit_status = static_cast<int>(json.integer("exit_status"));
   if (!json.at("properties").is_array()) json.fail("properties", "expected a list");
   for (const ordered_json& result : json.at("properties")) {
     report.results.push_back(result_of(Object(result, fmt::format("properties[{}]", report.results.size()))));
   }
   if (const auto missing = parsed.find("missing"); missing != parsed.end()) {
-    if (!missing->is_array() || !std::ranges::all_of(*missing, [](const ordered_json& id) { return id.is_string(); })) json.fail("missing", "expected a list of strings");
+    if (!missing->is_array() || !std::ranges::all_of(*missing, [](const ordered_json& id) { return id.is_string(); }))
+      json.fail("missing", "expected a list of strings");
     report.missing = missing->get<std::vector<std::string>>();
   }
   if (!json.at("survey").is_null()) {

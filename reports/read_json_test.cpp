@@ -30,7 +30,9 @@ std::string changed(Change change) {
   return json.dump();
 }
 
-TEST(ReadJson, GivesBackWhatWasWritten) { EXPECT_EQ(write_json(read_json(write_json(sample()))), write_json(sample())); }
+TEST(ReadJson, GivesBackWhatWasWritten) {
+  EXPECT_EQ(write_json(read_json(write_json(sample()))), write_json(sample()));
+}
 
 TEST(ReadJson, RefusesInOneLineThatNamesTheField) {
   EXPECT_EQ(refusal("{"), "expected JSON");
@@ -41,12 +43,18 @@ TEST(ReadJson, RefusesInOneLineThatNamesTheField) {
   EXPECT_EQ(refusal(changed([](auto& json) { json["seed"] = -1; })), "seed: expected an integer");
   EXPECT_EQ(refusal(changed([](auto& json) { json["subject"]["name"] = 7; })), "subject.name: expected a string");
   EXPECT_EQ(refusal(changed([](auto& json) { json["properties"] = 7; })), "properties: expected a list");
-  EXPECT_EQ(refusal(changed([](auto& json) { json["properties"][1]["verdict"] = "fine"; })), "properties[1].verdict: \"fine\" is none of the words expected here");
-  EXPECT_EQ(refusal(changed([](auto& json) { json["properties"][0]["worst"]["error_ulps"] = "half"; })), "properties[0].worst.error_ulps: expected a number");
-  EXPECT_EQ(refusal(changed([](auto& json) { json["properties"][0]["worst"] = nullptr; })), "properties[0].worst: missing, though the property was judged");
-  EXPECT_EQ(refusal(changed([](auto& json) { json["survey"]["errors"]["pairs"] = 3; })), "survey.errors: the lists do not fit positions and pairs");
-  EXPECT_EQ(refusal(changed([](auto& json) { json["survey"]["codes"]["rows"] = std::int64_t{1} << 62; })), "survey.codes: the values do not fit rows and width");
-  EXPECT_EQ(refusal(changed([](auto& json) { json["survey"]["codes"]["values"][2] = true; })), "survey.codes.values[2]: expected a number");
+  EXPECT_EQ(refusal(changed([](auto& json) { json["properties"][1]["verdict"] = "fine"; })),
+            "properties[1].verdict: \"fine\" is none of the words expected here");
+  EXPECT_EQ(refusal(changed([](auto& json) { json["properties"][0]["worst"]["error_ulps"] = "half"; })),
+            "properties[0].worst.error_ulps: expected a number");
+  EXPECT_EQ(refusal(changed([](auto& json) { json["properties"][0]["worst"] = nullptr; })),
+            "properties[0].worst: missing, though the property was judged");
+  EXPECT_EQ(refusal(changed([](auto& json) { json["survey"]["errors"]["pairs"] = 3; })),
+            "survey.errors: the lists do not fit positions and pairs");
+  EXPECT_EQ(refusal(changed([](auto& json) { json["survey"]["codes"]["rows"] = std::int64_t{1} << 62; })),
+            "survey.codes: the values do not fit rows and width");
+  EXPECT_EQ(refusal(changed([](auto& json) { json["survey"]["codes"]["values"][2] = true; })),
+            "survey.codes.values[2]: expected a number");
   EXPECT_EQ(refusal(std::string(100000, '[')), "nested too deeply");
 }
 

@@ -14,11 +14,13 @@ std::string headline_of_results(const Report& report) {
   const std::int64_t failed = count(report, Verdict::crashed) + count(report, Verdict::timed_out);
   const std::int64_t undecided = count(report, Verdict::undecided);
   const std::int64_t held = count(report, Verdict::holds);
-  const auto advice = std::ranges::count_if(report.results, [&](const PropertyResult& result) { return is_aside(report, result); });
+  const auto advice =
+      std::ranges::count_if(report.results, [&](const PropertyResult& result) { return is_aside(report, result); });
   const std::string aside = advice == 0 ? "" : fmt::format("; advice not followed: {}", advice);
   if (violated + failed + undecided + held == 0) return "nothing applicable ran";
   if (violated + failed + undecided == 0) {
-    return held == 1 ? "the one applicable property holds" + aside : fmt::format("all {} applicable properties hold{}", held, aside);
+    return held == 1 ? "the one applicable property holds" + aside
+                     : fmt::format("all {} applicable properties hold{}", held, aside);
   }
   std::vector<std::string> parts;
   if (violated > 0) parts.push_back(fmt::format("{} {} violated", violated, violated == 1 ? "property" : "properties"));
@@ -31,25 +33,31 @@ std::string headline_of_results(const Report& report) {
 }  // namespace
 
 std::int64_t count(const Report& report, Verdict verdict) {
-  return std::count_if(report.results.begin(), report.results.end(),
-                       [&](const PropertyResult& result) { return result.verdict == verdict && !is_aside(report, result); });
+  return std::count_if(report.results.begin(), report.results.end(), [&](const PropertyResult& result) {
+    return result.verdict == verdict && !is_aside(report, result);
+  });
 }
 
 bool is_aside(const Report& report, const PropertyResult& result) {
-  return result.level == Level::advice && report.strictness == Strictness::lenient && result.verdict != Verdict::holds && result.verdict != Verdict::not_applicable &&
+  return result.level == Level::advice && report.strictness == Strictness::lenient &&
+         result.verdict != Verdict::holds && result.verdict != Verdict::not_applicable &&
          result.verdict != Verdict::unsupported;
 }
 
 int exit_status(const Report& report) {
   const int status = exit_status(report.results, report.strictness);
   if (!report.missing.empty()) return status == 0 ? 4 : status;
-  const bool is_idle_shard = report.shard && status == 4 && std::ranges::none_of(report.results, [](const PropertyResult& result) { return result.verdict == Verdict::undecided; });
+  const bool is_idle_shard =
+      report.shard && status == 4 && std::ranges::none_of(report.results, [](const PropertyResult& result) {
+        return result.verdict == Verdict::undecided;
+      });
   return is_idle_shard ? 0 : status;
 }
 
 std::string headline(const Report& report) {
   if (report.missing.empty()) return headline_of_results(report);
-  return fmt::format("partial, {} of {} properties judged: {}", report.results.size(), report.results.size() + report.missing.size(), headline_of_results(report));
+  return fmt::format("partial, {} of {} properties judged: {}", report.results.size(),
+                     report.results.size() + report.missing.size(), headline_of_results(report));
 }
 
 std::string cases_text(std::int64_t cases) { return fmt::format("{} case{}", cases, cases == 1 ? "" : "s"); }

@@ -35,7 +35,8 @@ struct Report {
   std::vector<std::pair<std::string, std::string>> environment;  ///< name and value, in the order to print
   std::string command;  ///< the audit's command line, to which --replay TOKEN can be added
   std::vector<PropertyResult> results;
-  std::vector<std::string> missing;  ///< ids of the properties that the run was to judge and did not, as it was cut short; empty for a whole report
+  /// ids of the properties that the run was to judge and did not, as it was cut short; empty for a whole report
+  std::vector<std::string> missing;
   std::optional<Survey> survey;
   int exit_status = 0;
   double seconds = 0;
@@ -44,12 +45,12 @@ struct Report {
 /// Whether the result is one that no audit fails for: advice not followed, unless the audit is strict.
 bool is_aside(const Report& report, const PropertyResult& result);
 
-/// The status that the audit exits with: that of its results (verdict.hpp); 4 instead of 0 where some are missing; 0 for a shard that had nothing to
-/// judge, which says nothing of the whole.
+/// The status that the audit exits with: that of its results (verdict.hpp); 4 instead of 0 where some are missing; 0
+/// for a shard that had nothing to judge, which says nothing of the whole.
 int exit_status(const Report& report);
 
-/// "2 of 6 properties violated", "all 4 applicable properties hold", ...: the first line of every format. Of a report with
-/// properties missing: "partial, 5 of 34 properties judged: ...".
+/// "2 of 6 properties violated", "all 4 applicable properties hold", ...: the first line of every format. Of a report
+/// with properties missing: "partial, 5 of 34 properties judged: ...".
 std::string headline(const Report& report);
 
 /// How many results have the verdict, those aside.

@@ -13,7 +13,8 @@ std::optional<std::string> difference_of_runs(const Report& one, const Report& o
   };
   compare("versions of Sextant", one.sextant_version, other.sextant_version);
   compare("subjects", one.subject, other.subject);
-  compare("subjects", fmt::format("{} {}", one.subject_name, one.subject_version), fmt::format("{} {}", other.subject_name, other.subject_version));
+  compare("subjects", fmt::format("{} {}", one.subject_name, one.subject_version),
+          fmt::format("{} {}", other.subject_name, other.subject_version));
   compare("specs", one.spec_json, other.spec_json);
   compare("profiles", one.profile, other.profile);
   compare("seeds", std::to_string(one.seed), std::to_string(other.seed));

@@ -27,7 +27,13 @@ inline Survey sample_survey() {
   survey.recipe = "bfloat16-angle";
   survey.angle_bits = 7.5;
   survey.horizon = 256;
-  survey.errors = ErrorGrid{{0, 1, 256, 131071}, 2, 1, {0, 1e-8, 1e-7, 0, 0.5, 0.25, infinity, 2}, {0, 0.125, 1, 0, 4e6, 2e6, infinity, 1e7}, {0, 0.1, 0.2, 0, 1e5, 2e4, infinity, 9}, {1e-7, 2e-7, 1e-5, 0.03},
+  survey.errors = ErrorGrid{{0, 1, 256, 131071},
+                            2,
+                            1,
+                            {0, 1e-8, 1e-7, 0, 0.5, 0.25, infinity, 2},
+                            {0, 0.125, 1, 0, 4e6, 2e6, infinity, 1e7},
+                            {0, 0.1, 0.2, 0, 1e5, 2e4, infinity, 9},
+                            {1e-7, 2e-7, 1e-5, 0.03},
                             {{"float32", {0, 1e-8, 2e-6, 7e-3}}, {"float64", {0, 1e-9, 1e-9, 1e-9}}}};
   survey.frequencies = FrequencyCurve{{1, 0.01}, {0.996, std::nan("")}};
   survey.codes = CodeMap{0, 3, 4, {0, 1, 0, 1, 0.84, 0.54, 0.01, 1, 0.91, -0.42, 0.02, std::nan("")}};
@@ -62,12 +68,19 @@ inline Report sample() {
   PropertyResult violated = result("beta", Verdict::violated);
   violated.level = Level::contract;
   violated.cases = 1;
-  violated.simplest = Example{"beta:position=257", "position 257: got nan, `true` value <0.5>", {infinity, infinity, std::nan("")}};
+  violated.simplest =
+      Example{"beta:position=257", "position 257: got nan, `true` value <0.5>", {infinity, infinity, std::nan("")}};
   violated.worst = Example{"beta:position=300", "position 300: 7.4 times the bound", {7.4, 0.1, 1e6}};
-  PropertyResult crashed = result("gamma", Verdict::crashed, "crashed: encode: was killed by signal 11 (Segmentation fault); it wrote: \x1b[31mred\x01");
+  PropertyResult crashed =
+      result("gamma", Verdict::crashed,
+             "crashed: encode: was killed by signal 11 (Segmentation fault); it wrote: \x1b[31mred\x01");
   crashed.simplest = Example{"gamma:position=0", "encode: was killed by signal 11 (Segmentation fault)", {}};
-  report.results = {holds, violated, crashed, result("delta", Verdict::timed_out, "timed out: encode: gave no answer within the time-out"),
-                    result("epsilon", Verdict::undecided, "no case ran"), result("zeta", Verdict::not_applicable, "a property of rotations"),
+  report.results = {holds,
+                    violated,
+                    crashed,
+                    result("delta", Verdict::timed_out, "timed out: encode: gave no answer within the time-out"),
+                    result("epsilon", Verdict::undecided, "no case ran"),
+                    result("zeta", Verdict::not_applicable, "a property of rotations"),
                     result("eta", Verdict::unsupported, "encode returned None")};
   PropertyResult advice = violated;
   advice.id = "theta";

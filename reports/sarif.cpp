@@ -25,14 +25,16 @@ std::string uri_of(std::string_view path) {
   std::string uri;
   for (const char letter : path) {
     const auto byte = static_cast<unsigned char>(letter);
-    const bool plain = (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || (byte >= '0' && byte <= '9') || std::string_view("-._~/").find(letter) != std::string_view::npos;
+    const bool plain = (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || (byte >= '0' && byte <= '9') ||
+                       std::string_view("-._~/").find(letter) != std::string_view::npos;
     uri += plain ? std::string(1, letter) : fmt::format("%{:02X}", byte);
   }
   return uri;
 }
 
 bool is_told(const PropertyResult& result) {
-  return result.verdict == Verdict::violated || result.verdict == Verdict::crashed || result.verdict == Verdict::timed_out || result.verdict == Verdict::undecided;
+  return result.verdict == Verdict::violated || result.verdict == Verdict::crashed ||
+         result.verdict == Verdict::timed_out || result.verdict == Verdict::undecided;
 }
 
 const char* level_of(const Report& report, const PropertyResult& result) {
@@ -52,7 +54,9 @@ std::string message_of(const Report& report, const PropertyResult& result) {
 }
 
 ordered_json rule_json(const PropertyResult& result) {
-  const std::string help = fmt::format("{}\n\n    {}\n\nsextant explain {} tells its source and how its bound is derived.", result.title, result.statement, result.id);
+  const std::string help =
+      fmt::format("{}\n\n    {}\n\nsextant explain {} tells its source and how its bound is derived.", result.title,
+                  result.statement, result.id);
   return {{"id", result.id},
           {"name", result.id},
           {"shortDescription", {{"text", result.title}}},
@@ -73,27 +77,39 @@ std::string write_sarif(const Report& report) {
     rules.push_back(rule_json(result));
     if (!is_told(result)) continue;
     ordered_json location{{"physicalLocation", {{"artifactLocation", {{"uri", uri}}}, {"region", {{"startLine", 1}}}}}};
-    ordered_json one{{"ruleId", result.id},
-                     {"ruleIndex", index},
-                     {"level", level_of(report, result)},
-                     {"message", {{"text", message_of(report, result)}}},
-                     {"locations", ordered_json::array({location})},
-                     {"partialFingerprints", {{"sextantProperty/v1", fmt::format("{}:{}:{}", printable(report.subject), result.id, report.spec_text)}}}};
+    ordered_json one{
+        {"ruleId", result.id},
+        {"ruleIndex", index},
+        {"level", level_of(report, result)},
+        {"message", {{"text", message_of(report, result)}}},
+        {"locations", ordered_json::array({location})},
+        {"partialFingerprints",
+         {{"sextantProperty/v1", fmt::format("{}:{}:{}", printable(report.subject), result.id, report.spec_text)}}}};
     if (result.horizon) one["properties"] = {{"horizon", *result.horizon}};
     results.push_back(std::move(one));
   }
-  ordered_json driver{{"name", "Sextant"}, {"version", report.sextant_version}, {"semanticVersion", report.sextant_version}, {"rules", std::move(rules)}};
-  ordered_json invocation{{"executionSuccessful", report.exit_status <= 1 && report.missing.empty()}, {"exitCode", report.exit_status}, {"commandLine", printable(report.command)}};
+  ordered_json driver{{"name", "Sextant"},
+                      {"version", report.sextant_version},
+                      {"semanticVersion", report.sextant_version},
+                      {"rules", std::move(rules)}};
+  ordered_json invocation{{"executionSuccessful", report.exit_status <= 1 && report.missing.empty()},
+                          {"exitCode", report.exit_status},
+                          {"commandLine", printable(report.command)}};
   if (!report.missing.empty()) {
     const std::string text = fmt::format("The run was cut short; not judged: {}.", fmt::join(report.missing, ", "));
-    invocation["toolExecutionNotifications"] = ordered_json::array({{{"level", "error"}, {"message", {{"text", printable(text)}}}}});
+    invocation["toolExecutionNotifications"] =
+        ordered_json::array({{{"level", "error"}, {"message", {{"text", printable(text)}}}}});
   }
-  ordered_json run{{"tool", {{"driver", std::move(driver)}}},
-                   {"invocations", ordered_json::array({std::move(invocation)})},
-                   {"results", std::move(results)},
-                   {"columnKind", "utf16CodeUnits"},
-                   {"properties", {{"headline", headline(report)}, {"spec", ordered_json::parse(report.spec_json)}, {"seed", report.seed}}}};
-  const ordered_json log{{"$schema", "https://json.schemastore.org/sarif-2.1.0.json"}, {"version", "2.1.0"}, {"runs", ordered_json::array({std::move(run)})}};
+  ordered_json run{
+      {"tool", {{"driver", std::move(driver)}}},
+      {"invocations", ordered_json::array({std::move(invocation)})},
+      {"results", std::move(results)},
+      {"columnKind", "utf16CodeUnits"},
+      {"properties",
+       {{"headline", headline(report)}, {"spec", ordered_json::parse(report.spec_json)}, {"seed", report.seed}}}};
+  const ordered_json log{{"$schema", "https://json.schemastore.org/sarif-2.1.0.json"},
+                         {"version", "2.1.0"},
+                         {"runs", ordered_json::array({std::move(run)})}};
   return log.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
 

@@ -24,7 +24,9 @@ std::string errors_csv(const ErrorGrid& grid) {
   std::string text = "position,pair,absolute,ulps,of_bound\n";
   const auto pairs = static_cast<std::size_t>(grid.pairs);
   for (std::size_t i = 0; i < grid.absolute.size(); ++i) {
-    text += fmt::format("{},{},{},{},{}\n", grid.positions[i / pairs], static_cast<std::int64_t>(i % pairs) * grid.pair_stride, grid.absolute[i], grid.ulps[i], grid.of_bound[i]);
+    text += fmt::format("{},{},{},{},{}\n", grid.positions[i / pairs],
+                        static_cast<std::int64_t>(i % pairs) * grid.pair_stride, grid.absolute[i], grid.ulps[i],
+                        grid.of_bound[i]);
   }
   return text;
 }
@@ -46,13 +48,15 @@ std::string ulp_bins_csv(const ErrorGrid& grid) {
 std::string components_csv(const CodeMap& map) {
   std::string text = "position,first,second\n";
   const std::vector<Series> path = principal_components(map);
-  for (std::size_t i = 0; !path.empty() && i < path[0].x.size(); ++i) text += fmt::format("{},{},{}\n", map.first_position + static_cast<std::int64_t>(i), path[0].x[i], path[0].y[i]);
+  for (std::size_t i = 0; !path.empty() && i < path[0].x.size(); ++i)
+    text += fmt::format("{},{},{}\n", map.first_position + static_cast<std::int64_t>(i), path[0].x[i], path[0].y[i]);
   return text;
 }
 
 std::string frequencies_csv(const FrequencyCurve& curve) {
   std::string text = "pair,claimed,measured\n";
-  for (std::size_t i = 0; i < curve.claimed.size(); ++i) text += fmt::format("{},{},{}\n", i, curve.claimed[i], curve.measured[i]);
+  for (std::size_t i = 0; i < curve.claimed.size(); ++i)
+    text += fmt::format("{},{},{}\n", i, curve.claimed[i], curve.measured[i]);
   return text;
 }
 
@@ -69,7 +73,8 @@ std::string codes_csv(const CodeMap& map) {
 
 std::string similarity_csv(const SimilarityCurve& curve) {
   std::string text = "offset,claimed,measured\n";
-  for (std::size_t i = 0; i < curve.offsets.size(); ++i) text += fmt::format("{},{},{}\n", curve.offsets[i], curve.claimed[i], curve.measured[i]);
+  for (std::size_t i = 0; i < curve.offsets.size(); ++i)
+    text += fmt::format("{},{},{}\n", curve.offsets[i], curve.claimed[i], curve.measured[i]);
   return text;
 }
 

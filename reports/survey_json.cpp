@@ -101,7 +101,7 @@ class Writer {
     return list;
   }
   template <class Struct>
-    requires std::is_class_v<Struct>
+  requires std::is_class_v<Struct>
   static ordered_json written(Struct& value) {
     Writer inner;
     describe(inner, value);
@@ -155,7 +155,7 @@ class Reader {
     }
   }
   template <class Struct>
-    requires std::is_class_v<Struct>
+  requires std::is_class_v<Struct>
   static void read(const ordered_json& json, Struct& value, const std::string& place) {
     Reader inner(json, place);
     describe(inner, value);
@@ -193,19 +193,26 @@ Survey survey_of(const ordered_json& json) {
   if (survey.errors) {
     const ErrorGrid& grid = *survey.errors;
     const std::int64_t rows = std::ssize(grid.positions);
-    need(fits(grid.absolute.size(), rows, grid.pairs) && fits(grid.ulps.size(), rows, grid.pairs) && fits(grid.of_bound.size(), rows, grid.pairs) &&
-             std::ssize(grid.bound) == rows,
+    need(fits(grid.absolute.size(), rows, grid.pairs) && fits(grid.ulps.size(), rows, grid.pairs) &&
+             fits(grid.of_bound.size(), rows, grid.pairs) && std::ssize(grid.bound) == rows,
          "errors: the lists do not fit positions and pairs");
-    for (const RecipeCurve& curve : grid.recipes) need(std::ssize(curve.absolute) == rows, "errors.recipes: a list does not fit the positions");
+    for (const RecipeCurve& curve : grid.recipes)
+      need(std::ssize(curve.absolute) == rows, "errors.recipes: a list does not fit the positions");
   }
-  if (survey.frequencies) need(survey.frequencies->claimed.size() == survey.frequencies->measured.size(), "frequencies: the two lists differ in length");
-  if (survey.codes) need(fits(survey.codes->values.size(), survey.codes->rows, survey.codes->width), "codes: the values do not fit rows and width");
+  if (survey.frequencies)
+    need(survey.frequencies->claimed.size() == survey.frequencies->measured.size(),
+         "frequencies: the two lists differ in length");
+  if (survey.codes)
+    need(fits(survey.codes->values.size(), survey.codes->rows, survey.codes->width),
+         "codes: the values do not fit rows and width");
   if (survey.similarity) {
     const SimilarityCurve& curve = *survey.similarity;
-    need(curve.claimed.size() == curve.offsets.size() && curve.measured.size() == curve.offsets.size(), "similarity: the lists differ in length");
+    need(curve.claimed.size() == curve.offsets.size() && curve.measured.size() == curve.offsets.size(),
+         "similarity: the lists differ in length");
   }
   if (survey.bias) {
-    need(survey.bias->queries >= 0 && survey.bias->keys >= 0 && survey.bias->keys < (std::int64_t{1} << 31) && survey.bias->queries < (std::int64_t{1} << 31) &&
+    need(survey.bias->queries >= 0 && survey.bias->keys >= 0 && survey.bias->keys < (std::int64_t{1} << 31) &&
+             survey.bias->queries < (std::int64_t{1} << 31) &&
              fits(survey.bias->values.size(), survey.bias->heads, survey.bias->queries * survey.bias->keys),
          "bias: the values do not fit heads, queries and keys");
   }

@@ -9,7 +9,8 @@ namespace sextant {
 /// The survey as JSON. Numbers in lists are numbers, or "nan", "inf", "-inf".
 nlohmann::ordered_json survey_json(const Survey& survey);
 
-/// The inverse. @throws std::invalid_argument, naming the field, for another form; the extents of grids must fit their lists.
+/// The inverse. @throws std::invalid_argument, naming the field, for another form; the extents of grids must fit their
+/// lists.
 Survey survey_of(const nlohmann::ordered_json& json);
 
 }  // namespace sextant

@@ -33,11 +33,14 @@ std::string verdict_word(Colour colour, Verdict verdict) {
 
 std::string example_lines(std::string_view label, const Example& example) {
   constexpr std::size_t indent = 14;
-  return fmt::format("    {:<9} {}\n{:{}}--replay {}\n", label, wrapped(printable(example.finding), indent, 110), "", indent, example.token);
+  return fmt::format("    {:<9} {}\n{:{}}--replay {}\n", label, wrapped(printable(example.finding), indent, 110), "",
+                     indent, example.token);
 }
 
 std::string result_lines(const Report& report, const PropertyResult& result, Colour colour) {
-  const std::string word = is_aside(report, result) && result.verdict == Verdict::violated ? painted(colour, "33", fmt::format("{:<14}", "advice")) : verdict_word(colour, result.verdict);
+  const std::string word = is_aside(report, result) && result.verdict == Verdict::violated
+                               ? painted(colour, "33", fmt::format("{:<14}", "advice"))
+                               : verdict_word(colour, result.verdict);
   std::string line = fmt::format("  {:<20} {}", result.id, word);
   if (result.verdict == Verdict::holds || result.verdict == Verdict::violated) {
     line += fmt::format(" {}, worst {}", cases_text(result.cases), of_bound_text(result.worst->deviation));
@@ -46,7 +49,8 @@ std::string result_lines(const Report& report, const PropertyResult& result, Col
   line += '\n';
   if (result.simplest) {
     // Where the subject failed, the reason above has told all but the case.
-    if (result.verdict != Verdict::violated) return line + fmt::format("    {:<9} --replay {}\n", "case", result.simplest->token);
+    if (result.verdict != Verdict::violated)
+      return line + fmt::format("    {:<9} --replay {}\n", "case", result.simplest->token);
     line += fmt::format("    {}\n", result.title) + example_lines("simplest", *result.simplest);
     if (result.worst->token != result.simplest->token) line += example_lines("worst", *result.worst);
   }
@@ -59,7 +63,8 @@ std::string write_terminal(const Report& report, Colour colour) {
   std::string text = fmt::format("sextant {}: {}\n", report.sextant_version, printable(report.subject));
   if (!report.subject_name.empty()) text += fmt::format("  subject  {}\n", printable(report.subject_name));
   if (!report.subject_version.empty()) text += fmt::format("  version  {}\n", printable(report.subject_version));
-  text += fmt::format("  claim    {}, {}, positions {} to {}\n", report.spec_text, report.claim, report.first_position, report.last_position);
+  text += fmt::format("  claim    {}, {}, positions {} to {}\n", report.spec_text, report.claim, report.first_position,
+                      report.last_position);
   text += fmt::format("  profile  {}, seed {}\n\n", report.profile, report.seed);
   // Properties that say nothing here, together by the reason.
   std::vector<std::pair<std::string, std::vector<std::string>>> not_applicable;
@@ -73,10 +78,17 @@ std::string write_terminal(const Report& report, Colour colour) {
     }
   }
   for (const auto& [reason, ids] : not_applicable) {
-    text += painted(colour, "2", "  " + wrapped(fmt::format("not applicable ({}): {}", printable(reason), fmt::join(ids, ", ")), 4, 110)) + "\n";
+    text += painted(colour, "2",
+                    "  " + wrapped(fmt::format("not applicable ({}): {}", printable(reason), fmt::join(ids, ", ")), 4,
+                                   110)) +
+            "\n";
   }
   if (!report.missing.empty()) {
-    text += painted(colour, "33", "  " + wrapped(fmt::format("not judged, the run was cut short: {}", fmt::join(report.missing, ", ")), 4, 110)) + "\n";
+    text +=
+        painted(colour, "33",
+                "  " + wrapped(fmt::format("not judged, the run was cut short: {}", fmt::join(report.missing, ", ")), 4,
+                               110)) +
+        "\n";
   }
   const bool has_examples = std::any_of(report.results.begin(), report.results.end(),
                                         [](const PropertyResult& result) { return result.simplest.has_value(); });

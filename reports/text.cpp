@@ -8,7 +8,9 @@ namespace {
 
 // Length of the UTF-8 sequence that begins `text` (Unicode 15, table 3-7), or 0 if there is none.
 std::size_t sequence_length(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : std::uint8_t{0}; };
+  const auto byte = [&](std::size_t i) {
+    return i < text.size() ? static_cast<unsigned char>(text[i]) : std::uint8_t{0};
+  };
   const auto follows = [&](std::size_t i) { return (byte(i) & 0xC0) == 0x80; };
   const unsigned lead = byte(0);
   if (lead < 0x80) return 1;

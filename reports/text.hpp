@@ -5,12 +5,12 @@
 
 namespace sextant {
 
-/// `text` with every control character but the line feed, every byte that is not part of valid UTF-8, and U+FFFE and U+FFFF
-/// (which XML 1.0 cannot hold) replaced by "?": a subject's words can neither steer a terminal nor break a file.
+/// `text` with every control character but the line feed, every byte that is not part of valid UTF-8, and U+FFFE and
+/// U+FFFF (which XML 1.0 cannot hold) replaced by "?": a subject's words can neither steer a terminal nor break a file.
 std::string printable(std::string_view text);
 
-/// `text` in lines of at most `width` columns, broken at spaces; all but the first are indented by `indent`, and the first is taken
-/// to start there. A longer word stands alone.
+/// `text` in lines of at most `width` columns, broken at spaces; all but the first are indented by `indent`, and the
+/// first is taken to start there. A longer word stands alone.
 std::string wrapped(std::string_view text, std::size_t indent, std::size_t width);
 
 }  // namespace sextant

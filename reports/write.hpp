@@ -19,8 +19,8 @@ void prepare_directory(const std::filesystem::path& directory);
 /// Writes `text` to `path`. @throws WriteError.
 void write_text_file(const std::string& text, const std::filesystem::path& path);
 
-/// Writes report.json, report.html, report.sarif, junit.xml and report.md into `directory`. Each file is written under a temporary name and renamed, so that
-/// none is ever seen half written. @throws WriteError.
+/// Writes report.json, report.html, report.sarif, junit.xml and report.md into `directory`. Each file is written under
+/// a temporary name and renamed, so that none is ever seen half written. @throws WriteError.
 void write_reports(const Report& report, const std::filesystem::path& directory);
 
 }  // namespace sextant

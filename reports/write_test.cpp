@@ -10,7 +10,8 @@ namespace {
 class Write : public testing::Test {
  protected:
   void SetUp() override {
-    directory_ = std::filesystem::path(testing::TempDir()) / ("write_" + std::string(testing::UnitTest::GetInstance()->current_test_info()->name()));
+    directory_ = std::filesystem::path(testing::TempDir()) /
+                 ("write_" + std::string(testing::UnitTest::GetInstance()->current_test_info()->name()));
     std::filesystem::remove_all(directory_);
   }
   void TearDown() override { std::filesystem::remove_all(directory_); }
@@ -28,7 +29,8 @@ TEST_F(Write, MakesTheDirectoryAndLeavesEveryFormat) {
   prepare_directory(directory_ / "a" / "b");
   write_reports(empty(), directory_ / "a" / "b");
   std::vector<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(directory_ / "a" / "b")) names.push_back(entry.path().filename());
+  for (const auto& entry : std::filesystem::directory_iterator(directory_ / "a" / "b"))
+    names.push_back(entry.path().filename());
   std::sort(names.begin(), names.end());
   EXPECT_EQ(names, (std::vector<std::string>{"junit.xml", "report.html", "report.json", "report.md", "report.sarif"}));
 }
@@ -43,7 +45,8 @@ TEST_F(Write, RefusesADirectoryThatIsAFile) {
 TEST_F(Write, LeavesNothingHalfWritten) {
   std::filesystem::create_directories(directory_ / "report.json");  // so that the rename must fail
   EXPECT_THROW(write_reports(empty(), directory_), WriteError);
-  for (const auto& entry : std::filesystem::directory_iterator(directory_)) EXPECT_EQ(entry.path().filename(), "report.json");
+  for (const auto& entry : std::filesystem::directory_iterator(directory_))
+    EXPECT_EQ(entry.path().filename(), "report.json");
 }
 
 }  // namespace

@@ -24,8 +24,9 @@
 namespace sextant {
 namespace {
 
-using Encoder = std::variant<IntegerEncoder, BinaryEncoder, SinusoidalEncoder, Sinusoidal2dEncoder, LearnedEncoder, RopeEncoder,
-                             RopeNdEncoder, XposEncoder, AlibiEncoder, RelativeBiasEncoder, DotProductAttention>;
+using Encoder =
+    std::variant<IntegerEncoder, BinaryEncoder, SinusoidalEncoder, Sinusoidal2dEncoder, LearnedEncoder, RopeEncoder,
+                 RopeNdEncoder, XposEncoder, AlibiEncoder, RelativeBiasEncoder, DotProductAttention>;
 
 // The encoder of each encoding.
 Encoder encoder_of(const Integer& encoding, const Spec& spec) { return IntegerEncoder(encoding, spec.max_position); }
@@ -46,10 +47,13 @@ const Tensor& input(const Tensors& inputs, const std::string& name) {
   if (found == inputs.end()) throw SubjectFailure(FailureKind::error, "the request has no tensor \"" + name + "\"");
   return found->second;
 }
-std::vector<std::int64_t> integers(const Tensors& inputs, const std::string& name) { return input(inputs, name).integers(); }
+std::vector<std::int64_t> integers(const Tensors& inputs, const std::string& name) {
+  return input(inputs, name).integers();
+}
 
 [[noreturn]] void refuse(std::string_view operation) {
-  throw SubjectFailure(FailureKind::unsupported, "builtin has no operation " + std::string(operation) + " for this spec");
+  throw SubjectFailure(FailureKind::unsupported,
+                       "builtin has no operation " + std::string(operation) + " for this spec");
 }
 
 // The encoder has an overload for lists and one for ranges, of which callers meet either: it is asked by range where
@@ -66,14 +70,14 @@ Tensors answer(const SinusoidalEncoder& sinusoidal, std::string_view operation, 
 
 // One overload for the other codes, one for the rotations, one for each of the others.
 template <class Code>
-  requires requires(const Code& code) { code.encode({}, Dtype::float32); }
+requires requires(const Code& code) { code.encode({}, Dtype::float32); }
 Tensors answer(const Code& code, std::string_view operation, const Tensors& inputs, Dtype dtype) {
   if (operation != "encode") refuse(operation);
   return {{"encoding", code.encode(integers(inputs, "positions"), dtype)}};
 }
 
 template <class Rotation>
-  requires requires(const Rotation& rotation, const Tensor& x) { rotation.rotate(x, {}); }
+requires requires(const Rotation& rotation, const Tensor& x) { rotation.rotate(x, {}); }
 Tensors answer(const Rotation& rotation, std::string_view operation, const Tensors& inputs, Dtype) {
   if (operation != "rotate") refuse(operation);
   return {{"y", rotation.rotate(input(inputs, "x"), integers(inputs, "positions"))}};
@@ -96,7 +100,8 @@ Tensors answer(const RelativeBiasEncoder& relative_bias, std::string_view operat
     return {{"bucket", Tensor::of_integers({std::ssize(buckets)}, buckets)}};
   }
   if (operation != "bias") refuse(operation);
-  return {{"bias", relative_bias.bias(integers(inputs, "query_positions"), integers(inputs, "key_positions"), input(inputs, "weight"))}};
+  return {{"bias", relative_bias.bias(integers(inputs, "query_positions"), integers(inputs, "key_positions"),
+                                      input(inputs, "weight"))}};
 }
 
 Tensors answer(const DotProductAttention& attention, std::string_view operation, const Tensors& inputs, Dtype) {
@@ -114,7 +119,7 @@ Tensors gradient(const Other&, std::string_view of, const Tensors&) {
 }
 
 template <class Rotation>
-  requires requires(const Rotation& rotation, const Tensor& x) { rotation.backward(x, std::span<const std::int64_t>()); }
+requires requires(const Rotation& rotation, const Tensor& x) { rotation.backward(x, std::span<const std::int64_t>()); }
 Tensors gradient(const Rotation& rotation, std::string_view of, const Tensors& inputs) {
   if (of != "rotate") refuse("backward of " + std::string(of));
   return {{"grad_x", rotation.backward(input(inputs, "grad"), integers(inputs, "positions"))}};
@@ -127,7 +132,8 @@ Tensors gradient(const LearnedEncoder& learned, std::string_view of, const Tenso
 
 Tensors gradient(const RelativeBiasEncoder& relative_bias, std::string_view of, const Tensors& inputs) {
   if (of != "bias") refuse("backward of " + std::string(of));
-  return {{"grad_weight", relative_bias.grad_weight(integers(inputs, "query_positions"), integers(inputs, "key_positions"), input(inputs, "grad"))}};
+  return {{"grad_weight", relative_bias.grad_weight(integers(inputs, "query_positions"),
+                                                    integers(inputs, "key_positions"), input(inputs, "grad"))}};
 }
 
 class BuiltinSession final : public Session {

@@ -35,12 +35,14 @@ std::string refusal(FailureKind kind, const std::function<void()>& act) {
 const std::vector<std::int64_t> places{0, 1, 5};
 
 TEST(BuiltinSubject, AnswersEveryCode) {
-  for (const char* json : {R"({"encoding":"integer","dim":4})", R"({"encoding":"binary","dim":4})", R"({"encoding":"sinusoidal","dim":4})"}) {
+  for (const char* json : {R"({"encoding":"integer","dim":4})", R"({"encoding":"binary","dim":4})",
+                           R"({"encoding":"sinusoidal","dim":4})"}) {
     const Spec spec = parse_spec(json);
     EXPECT_EQ(encode(*builtin_subject()->open(spec), spec, places).shape, (std::vector<std::int64_t>{3, 4})) << json;
   }
   const Spec grid = parse_spec(R"({"encoding":"sinusoidal_2d","dim":8,"height":7,"width":7,"dtype":"bfloat16"})");
-  EXPECT_EQ(encode(*builtin_subject()->open(grid), grid, std::vector<std::int64_t>{0, 1, 2, 3, 4, 5}).shape, (std::vector<std::int64_t>{3, 8}));
+  EXPECT_EQ(encode(*builtin_subject()->open(grid), grid, std::vector<std::int64_t>{0, 1, 2, 3, 4, 5}).shape,
+            (std::vector<std::int64_t>{3, 8}));
   const Spec learned = parse_spec(R"({"encoding":"learned","dim":3,"max_positions":6})");
   const Tensor weight = counted(learned, {6, 3});
   const Tensor rows = encode(*builtin_subject()->open(learned), learned, places, weight);
@@ -48,8 +50,10 @@ TEST(BuiltinSubject, AnswersEveryCode) {
 }
 
 TEST(BuiltinSubject, AnswersEveryRotationAndItsGradient) {
-  for (const char* json : {R"({"encoding":"xpos","head_dim":8})", R"({"encoding":"rope_nd","head_dim":8,"sections":[2,2]})",
-                           R"({"encoding":"rope","head_dim":8})", R"({"encoding":"rope","head_dim":8,"rope_scaling":{"rope_type":"linear","factor":2}})"}) {
+  for (const char* json :
+       {R"({"encoding":"xpos","head_dim":8})", R"({"encoding":"rope_nd","head_dim":8,"sections":[2,2]})",
+        R"({"encoding":"rope","head_dim":8})",
+        R"({"encoding":"rope","head_dim":8,"rope_scaling":{"rope_type":"linear","factor":2}})"}) {
     const Spec spec = parse_spec(json);
     const auto session = builtin_subject()->open(spec);
     const Tensor x = counted(spec, {1, 3, 2, 8});
@@ -74,19 +78,27 @@ TEST(BuiltinSubject, AnswersBiasesBucketsAndTheirGradients) {
   const Tensor weight = counted(t5, {32, 2});
   EXPECT_EQ(bucket(*session, t5, std::vector<std::int64_t>{-7, 0, 7, 1000}), (std::vector<std::int64_t>{7, 0, 23, 31}));
   EXPECT_EQ(bias(*session, t5, places, places, weight).at(1), weight.at(17 * 2));
-  const Tensors inputs{{"query_positions", Tensor::of_integers({3}, places)}, {"key_positions", Tensor::of_integers({3}, places)}, {"weight", weight}};
+  const Tensors inputs{{"query_positions", Tensor::of_integers({3}, places)},
+                       {"key_positions", Tensor::of_integers({3}, places)},
+                       {"weight", weight}};
   const Tensor gradient = backward(*session, t5, "bias", inputs, counted(t5, {2, 3, 3}));
   EXPECT_EQ(gradient.at(0), -3 + 1 + -2);  // the diagonal: elements 0, 4 and 8
   const Spec learned = parse_spec(R"({"encoding":"learned","dim":1,"max_positions":6})");
-  const Tensors lookup{{"positions", Tensor::of_integers({3}, std::vector<std::int64_t>{5, 5, 0})}, {"weight", counted(learned, {6, 1})}};
-  EXPECT_EQ(backward(*builtin_subject()->open(learned), learned, "encode", lookup, counted(learned, {3, 1})).at(5), -3 + -2);
+  const Tensors lookup{{"positions", Tensor::of_integers({3}, std::vector<std::int64_t>{5, 5, 0})},
+                       {"weight", counted(learned, {6, 1})}};
+  EXPECT_EQ(backward(*builtin_subject()->open(learned), learned, "encode", lookup, counted(learned, {3, 1})).at(5),
+            -3 + -2);
 }
 
 TEST(BuiltinSubject, AnswersAttentionWithEachPositionEncoding) {
-  for (const char* position : {"null", R"({"encoding":"rope","head_dim":8})", R"({"encoding":"rope_nd","head_dim":8,"sections":[2,2]})",
-                               R"({"encoding":"xpos","head_dim":8})", R"({"encoding":"alibi","num_heads":4})", R"({"encoding":"relative_bias"})",
-                               R"({"encoding":"sinusoidal","dim":32})"}) {
-    const Spec spec = parse_spec(std::string(R"({"encoding":"attention","num_heads":4,"num_kv_heads":2,"head_dim":8,"causal":true,"position":)") + position + "}");
+  for (const char* position :
+       {"null", R"({"encoding":"rope","head_dim":8})", R"({"encoding":"rope_nd","head_dim":8,"sections":[2,2]})",
+        R"({"encoding":"xpos","head_dim":8})", R"({"encoding":"alibi","num_heads":4})",
+        R"({"encoding":"relative_bias"})", R"({"encoding":"sinusoidal","dim":32})"}) {
+    const Spec spec = parse_spec(
+        std::string(
+            R"({"encoding":"attention","num_heads":4,"num_kv_heads":2,"head_dim":8,"causal":true,"position":)") +
+        position + "}");
     const Tensor q = counted(spec, {1, 4, 3, 8});
     const Tensor k = counted(spec, {1, 2, 3, 8});
     const Tensor weight = counted(spec, {32, 4});
@@ -139,9 +151,16 @@ TEST(BuiltinSubject, RangesAndListsHaveTheSameBits) {
 TEST(BuiltinSubject, NamesWhatItRefuses) {
   const Spec learned = parse_spec(R"({"encoding":"learned","dim":3,"max_positions":6})");
   const auto session = builtin_subject()->open(learned);
-  const Tensors outside{{"positions", Tensor::of_integers({1}, std::vector<std::int64_t>{6})}, {"weight", counted(learned, {6, 3})}};
-  EXPECT_NE(refusal(FailureKind::error, [&] { session->call("encode", outside); }).find("position 6"), std::string::npos);
-  EXPECT_NE(refusal(FailureKind::error, [&] { session->call("encode", {{"positions", outside.at("positions")}}); }).find("weight"), std::string::npos);
+  const Tensors outside{{"positions", Tensor::of_integers({1}, std::vector<std::int64_t>{6})},
+                        {"weight", counted(learned, {6, 3})}};
+  EXPECT_NE(refusal(FailureKind::error, [&] { session->call("encode", outside); }).find("position 6"),
+            std::string::npos);
+  EXPECT_NE(refusal(FailureKind::error,
+                    [&] {
+                      session->call("encode", {{"positions", outside.at("positions")}});
+                    })
+                .find("weight"),
+            std::string::npos);
   refusal(FailureKind::unsupported, [&] { session->call("rotate", {}); });
   EXPECT_NO_THROW(reset(*session));
 }

@@ -53,7 +53,8 @@ Command with_control(Command command, int control) {
 std::unique_ptr<ForkServer> ForkServer::start(const Command& command, Deadline deadline, const std::stop_token& stop) {
   if (!adopts_descendants()) return nullptr;
   std::array<int, 2> sockets{};
-  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets.data()) != 0) throw std::system_error(errno, std::generic_category(), "socketpair");
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets.data()) != 0)
+    throw std::system_error(errno, std::generic_category(), "socketpair");
   std::unique_ptr<ForkServer> server(new ForkServer(command, sockets));
   return server->process_ && server->receive(deadline, stop) == "ready" ? std::move(server) : nullptr;
 }

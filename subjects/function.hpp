@@ -12,8 +12,8 @@
 namespace sextant {
 
 /// A C++ callable as a subject: what a unit test audits. Each session gets a fresh callable from `make`, so that state
-/// kept inside one is seen as a cache would be. The protocol's `backward` of operation OF arrives as operation "backward/OF".
-/// An exception of the callable's own is an error reply, as a worker would send.
+/// kept inside one is seen as a cache would be. The protocol's `backward` of operation OF arrives as operation
+/// "backward/OF". An exception of the callable's own is an error reply, as a worker would send.
 class FunctionSubject final : public Subject {
  public:
   using Call = std::function<Tensors(std::string_view operation, const Tensors& inputs)>;
@@ -47,7 +47,9 @@ class FunctionSubject final : public Subject {
     Tensors call(std::string_view operation, const Tensors& inputs) override {
       return as_reply([&] { return call_(operation, inputs); });
     }
-    Tensors backward(std::string_view of, const Tensors& inputs) override { return call("backward/" + std::string(of), inputs); }
+    Tensors backward(std::string_view of, const Tensors& inputs) override {
+      return call("backward/" + std::string(of), inputs);
+    }
 
    private:
     std::string name_;

@@ -22,7 +22,8 @@ struct Header {
   std::vector<std::int64_t> shape;
 };
 
-// The header is a Python dict literal with exactly three keys. Each is looked up by itself, so their order does not matter.
+// The header is a Python dict literal with exactly three keys. Each is looked up by itself, so their order does not
+// matter.
 class HeaderText {
  public:
   HeaderText(std::string_view text, const std::string& file) : text_(text), file_(file) {}
@@ -73,7 +74,8 @@ Header parse_header(std::string_view text, const std::string& file) {
     if (first == std::string::npos) continue;  // after the last comma
     std::int64_t extent = 0;
     const auto [end, error] = std::from_chars(part.data() + first, part.data() + part.size(), extent);
-    if (error != std::errc() || std::string_view(end).find_first_not_of(' ') != std::string_view::npos || extent < 0) fields.refuse("shape");
+    if (error != std::errc() || std::string_view(end).find_first_not_of(' ') != std::string_view::npos || extent < 0)
+      fields.refuse("shape");
     header.shape.push_back(extent);
   }
   return header;
@@ -100,7 +102,8 @@ NpyTable::NpyTable(const std::filesystem::path& file, Dtype dtype) : file_(file)
     throw NpyError(fmt::format("{}: offset 0: not a .npy file", name));
   }
   const int version = start[6];
-  if (version < 1 || version > 3) throw NpyError(fmt::format("{}: offset 6: .npy version {} is not known", name, version));
+  if (version < 1 || version > 3)
+    throw NpyError(fmt::format("{}: offset 6: .npy version {} is not known", name, version));
   const std::size_t length_bytes = version == 1 ? 2 : 4;
   stream.read(reinterpret_cast<char*>(start.data() + 8), static_cast<std::streamsize>(length_bytes));
   std::size_t length = 0;
@@ -112,14 +115,17 @@ NpyTable::NpyTable(const std::filesystem::path& file, Dtype dtype) : file_(file)
 
   const Header header = parse_header(text, name);
   check_descr(header.descr, dtype, name);
-  if (header.shape.size() != 2) throw NpyError(fmt::format("{}: shape {} is not [positions, dim]", name, shape_text(header.shape)));
-  if (header.fortran_order) throw NpyError(fmt::format("{}: is in Fortran order; save it with numpy.ascontiguousarray", name));
+  if (header.shape.size() != 2)
+    throw NpyError(fmt::format("{}: shape {} is not [positions, dim]", name, shape_text(header.shape)));
+  if (header.fortran_order)
+    throw NpyError(fmt::format("{}: is in Fortran order; save it with numpy.ascontiguousarray", name));
   rows_ = header.shape[0];
   columns_ = header.shape[1];
   data_offset_ = static_cast<std::int64_t>(8 + length_bytes + length);
   std::uint64_t expected = 0;
   try {
-    expected = static_cast<std::uint64_t>(data_offset_) + static_cast<std::uint64_t>(elements_of(header.shape)) * size_of(dtype);
+    expected = static_cast<std::uint64_t>(data_offset_) +
+               static_cast<std::uint64_t>(elements_of(header.shape)) * size_of(dtype);
   } catch (const std::invalid_argument& failure) {
     throw NpyError(fmt::format("{}: {}", name, failure.what()));
   }

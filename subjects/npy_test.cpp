@@ -14,7 +14,8 @@ namespace {
 class Npy : public testing::Test {
  protected:
   void SetUp() override {
-    directory_ = std::filesystem::path(testing::TempDir()) / ("npy_" + std::string(testing::UnitTest::GetInstance()->current_test_info()->name()));
+    directory_ = std::filesystem::path(testing::TempDir()) /
+                 ("npy_" + std::string(testing::UnitTest::GetInstance()->current_test_info()->name()));
     std::filesystem::create_directories(directory_);
   }
   void TearDown() override { std::filesystem::remove_all(directory_); }
@@ -26,7 +27,8 @@ class Npy : public testing::Test {
     text += '\n';
     const std::filesystem::path path = directory_ / "table.npy";
     std::ofstream stream(path, std::ios::binary);
-    stream << "\x93NUMPY" << '\x01' << '\0' << static_cast<char>(text.size() & 0xFF) << static_cast<char>(text.size() >> 8) << text;
+    stream << "\x93NUMPY" << '\x01' << '\0' << static_cast<char>(text.size() & 0xFF)
+           << static_cast<char>(text.size() >> 8) << text;
     for (int i = 0; i < floats; ++i) {
       const auto value = static_cast<float>(i);
       stream.write(reinterpret_cast<const char*>(&value), sizeof value);
@@ -62,17 +64,32 @@ TEST_F(Npy, RefusesFilesThatAreNone) {
   EXPECT_NE(refusal(directory_ / "absent.npy").find("no such file"), std::string::npos);
   std::ofstream(directory_ / "text.npy") << "position,value\n0,1\n";
   EXPECT_NE(refusal(directory_ / "text.npy").find("offset 0: not a .npy file"), std::string::npos);
-  std::ofstream(directory_ / "cut.npy", std::ios::binary) << "\x93NUMPY" << '\x01' << '\0' << '\x76' << '\0' << "{'descr'";
+  std::ofstream(directory_ / "cut.npy", std::ios::binary)
+      << "\x93NUMPY" << '\x01' << '\0' << '\x76' << '\0' << "{'descr'";
   EXPECT_NE(refusal(directory_ / "cut.npy").find("ends inside its header"), std::string::npos);
-  EXPECT_NE(refusal(file("{'descr': '<f8', 'fortran_order': False, 'shape': (3, 4), }", 24)).find("elements are '<f8', the spec says float32"), std::string::npos);
-  EXPECT_NE(refusal(file("{'descr': '<f4', 'fortran_order': True, 'shape': (3, 4), }", 12)).find("Fortran order"), std::string::npos);
-  EXPECT_NE(refusal(file("{'descr': '<f4', 'fortran_order': False, 'shape': (12,), }", 12)).find("is not [positions, dim]"), std::string::npos);
-  EXPECT_NE(refusal(file("{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }", 11)).find("its header needs"), std::string::npos);
-  EXPECT_NE(refusal(file("{'descr': '<f4', 'fortran_order': False, 'shape': (999999999999, 999999999999), }", 1)).find("too many elements"), std::string::npos);
-  EXPECT_NE(refusal(file("{'fortran_order': False, 'shape': (3, 4), }", 12)).find("no valid 'descr'"), std::string::npos);
-  EXPECT_NE(refusal(file("{'descr': '<f4', 'fortran_order': 0, 'shape': (3, 4), }", 12)).find("no valid 'fortran_order'"), std::string::npos);
+  EXPECT_NE(refusal(file("{'descr': '<f8', 'fortran_order': False, 'shape': (3, 4), }", 24))
+                .find("elements are '<f8', the spec says float32"),
+            std::string::npos);
+  EXPECT_NE(refusal(file("{'descr': '<f4', 'fortran_order': True, 'shape': (3, 4), }", 12)).find("Fortran order"),
+            std::string::npos);
+  EXPECT_NE(
+      refusal(file("{'descr': '<f4', 'fortran_order': False, 'shape': (12,), }", 12)).find("is not [positions, dim]"),
+      std::string::npos);
+  EXPECT_NE(refusal(file("{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }", 11)).find("its header needs"),
+            std::string::npos);
+  EXPECT_NE(refusal(file("{'descr': '<f4', 'fortran_order': False, 'shape': (999999999999, 999999999999), }", 1))
+                .find("too many elements"),
+            std::string::npos);
+  EXPECT_NE(refusal(file("{'fortran_order': False, 'shape': (3, 4), }", 12)).find("no valid 'descr'"),
+            std::string::npos);
+  EXPECT_NE(
+      refusal(file("{'descr': '<f4', 'fortran_order': 0, 'shape': (3, 4), }", 12)).find("no valid 'fortran_order'"),
+      std::string::npos);
   for (const char* shape : {"(3, four)", "(3, -4)", "(3, 4x)", "(3, 99999999999999999999)", "3, 4)", "(3, 4"}) {
-    EXPECT_NE(refusal(file(std::string("{'descr': '<f4', 'fortran_order': False, 'shape': ") + shape, 12)).find("no valid 'shape'"), std::string::npos) << shape;
+    EXPECT_NE(refusal(file(std::string("{'descr': '<f4', 'fortran_order': False, 'shape': ") + shape, 12))
+                  .find("no valid 'shape'"),
+              std::string::npos)
+        << shape;
   }
 }
 
@@ -85,7 +102,8 @@ TEST_F(Npy, ARecordedTableReachesAsFarAsItsRows) {
   EXPECT_EQ(subject->within_reach(spec).max_position, 3);
   EXPECT_THROW(recorded_subject("f", path, parse_spec(R"({"encoding":"sinusoidal","dim":8})")), SubjectNameError);
   EXPECT_THROW(recorded_subject("f", path, parse_spec(R"({"encoding":"rope","head_dim":4})")), SubjectNameError);
-  EXPECT_THROW(subject->within_reach(parse_spec(R"({"encoding":"sinusoidal","dim":4,"min_position":3})")), SubjectNameError);
+  EXPECT_THROW(subject->within_reach(parse_spec(R"({"encoding":"sinusoidal","dim":4,"min_position":3})")),
+               SubjectNameError);
 }
 
 }  // namespace

@@ -13,10 +13,12 @@ std::unique_ptr<Subject> open_subject(const std::string& name, const Spec& spec,
   const auto colon = name.find(':');
   const std::string kind = name.substr(0, colon);
   const std::string rest = colon == std::string::npos ? "" : name.substr(colon + 1);
-  if (!rest.empty() && kind == "python") return worker_subject(name, python_command(rest, options.python), options.limits, SessionStart::fork);
+  if (!rest.empty() && kind == "python")
+    return worker_subject(name, python_command(rest, options.python), options.limits, SessionStart::fork);
   if (!rest.empty() && kind == "exec") return worker_subject(name, Command{{"/bin/sh", "-c", rest}}, options.limits);
   if (!rest.empty() && kind == "file") return recorded_subject(name, rest, spec);
-  throw SubjectNameError(fmt::format("subject \"{}\": expected builtin, python:FILE.py, exec:COMMAND or file:TABLE.npy", name));
+  throw SubjectNameError(
+      fmt::format("subject \"{}\": expected builtin, python:FILE.py, exec:COMMAND or file:TABLE.npy", name));
 }
 
 }  // namespace sextant

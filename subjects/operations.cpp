@@ -16,8 +16,9 @@ Tensor take(Tensors reply, const std::string& name, Dtype dtype, const Shape& sh
     throw SubjectFailure(FailureKind::protocol, fmt::format("the reply has no tensor \"{}\"", name));
   }
   if (found->second.dtype != dtype) {
-    throw SubjectFailure(FailureKind::protocol, fmt::format("\"{}\" came back as {}, {} says {}", name, name_of(found->second.dtype),
-                                                            dtype == Dtype::int64 ? "the protocol" : "the spec", name_of(dtype)));
+    throw SubjectFailure(FailureKind::protocol,
+                         fmt::format("\"{}\" came back as {}, {} says {}", name, name_of(found->second.dtype),
+                                     dtype == Dtype::int64 ? "the protocol" : "the spec", name_of(dtype)));
   }
   if (found->second.shape != shape) {
     throw SubjectFailure(FailureKind::protocol, fmt::format("\"{}\" came back with shape {}, expected {}", name,
@@ -32,8 +33,10 @@ Tensor take(Tensors reply, const std::string& name, Dtype dtype, const Shape& sh
 
 // An argument of the spec's dtype and of this shape.
 void check(std::string_view operation, const char* name, const Spec& spec, const Tensor& tensor, const Shape& shape) {
-  if (tensor.dtype != spec.dtype) refuse(operation, fmt::format("{} is {}, the spec says {}", name, name_of(tensor.dtype), name_of(spec.dtype)));
-  if (tensor.shape != shape) refuse(operation, fmt::format("{} has shape {}, expected {}", name, shape_text(tensor.shape), shape_text(shape)));
+  if (tensor.dtype != spec.dtype)
+    refuse(operation, fmt::format("{} is {}, the spec says {}", name, name_of(tensor.dtype), name_of(spec.dtype)));
+  if (tensor.shape != shape)
+    refuse(operation, fmt::format("{} has shape {}, expected {}", name, shape_text(tensor.shape), shape_text(shape)));
 }
 
 template <class Wanted>
@@ -43,10 +46,13 @@ const Wanted& needed(std::string_view operation, const Spec& spec) {
   return *encoding;
 }
 
-std::int64_t extent(const Tensor& tensor, std::size_t axis) { return axis < tensor.shape.size() ? tensor.shape[axis] : 0; }
+std::int64_t extent(const Tensor& tensor, std::size_t axis) {
+  return axis < tensor.shape.size() ? tensor.shape[axis] : 0;
+}
 
 // Positions with the axes that the encoding has before `shape`.
-Tensor positions_tensor(std::string_view operation, std::int64_t axes, Shape shape, std::span<const std::int64_t> positions) {
+Tensor positions_tensor(std::string_view operation, std::int64_t axes, Shape shape,
+                        std::span<const std::int64_t> positions) {
   if (axes > 1) shape.insert(shape.begin(), axes);
   if (elements_of(shape) != std::ssize(positions)) {
     refuse(operation, fmt::format("{} positions, expected {}", positions.size(), shape_text(shape)));
@@ -111,29 +117,34 @@ Tensor rotate(Session& session, const Spec& spec, const Tensor& x, std::span<con
     head_dim = needed<RopeNd>("rotate", spec).head_dim;
   }
   check("rotate", "x", spec, x, {extent(x, 0), extent(x, 1), extent(x, 2), head_dim});
-  const Tensors inputs{{"x", x}, {"positions", positions_tensor("rotate", axes_of(spec.encoding), {x.shape[0], x.shape[1]}, positions)}};
+  const Tensors inputs{
+      {"x", x}, {"positions", positions_tensor("rotate", axes_of(spec.encoding), {x.shape[0], x.shape[1]}, positions)}};
   return take(session.call("rotate", inputs), "y", spec.dtype, x.shape);
 }
 
-Tensor bias(Session& session, const Spec& spec, std::span<const std::int64_t> query_positions, std::span<const std::int64_t> key_positions) {
+Tensor bias(Session& session, const Spec& spec, std::span<const std::int64_t> query_positions,
+            std::span<const std::int64_t> key_positions) {
   const auto& alibi = needed<Alibi>("bias without a weight", spec);
   return take(session.call("bias", bias_inputs(query_positions, key_positions)), "bias", spec.dtype,
               {alibi.num_heads, std::ssize(query_positions), std::ssize(key_positions)});
 }
 
-Tensor bias(Session& session, const Spec& spec, std::span<const std::int64_t> query_positions, std::span<const std::int64_t> key_positions,
-            const Tensor& weight) {
+Tensor bias(Session& session, const Spec& spec, std::span<const std::int64_t> query_positions,
+            std::span<const std::int64_t> key_positions, const Tensor& weight) {
   const auto& relative = needed<RelativeBias>("bias with a weight", spec);
   check("bias", "weight", spec, weight, {relative.num_buckets, extent(weight, 1)});
   Tensors inputs = bias_inputs(query_positions, key_positions);
   inputs.insert_or_assign("weight", weight);
-  return take(session.call("bias", inputs), "bias", spec.dtype, {weight.shape[1], std::ssize(query_positions), std::ssize(key_positions)});
+  return take(session.call("bias", inputs), "bias", spec.dtype,
+              {weight.shape[1], std::ssize(query_positions), std::ssize(key_positions)});
 }
 
 std::vector<std::int64_t> bucket(Session& session, const Spec& spec, std::span<const std::int64_t> relative) {
   needed<RelativeBias>("bucket", spec);
   const Shape shape{std::ssize(relative)};
-  return take(session.call("bucket", {{"relative", Tensor::of_integers(shape, relative)}}), "bucket", Dtype::int64, shape).integers();
+  return take(session.call("bucket", {{"relative", Tensor::of_integers(shape, relative)}}), "bucket", Dtype::int64,
+              shape)
+      .integers();
 }
 
 Tensor attend(Session& session, const Spec& spec, const AttendRequest& request) {
@@ -144,13 +155,15 @@ Tensor attend(Session& session, const Spec& spec, const AttendRequest& request) 
   check("attend", "k", spec, request.k, {batch, attention.num_kv_heads, n, attention.head_dim});
   check("attend", "v", spec, request.v, {batch, attention.num_kv_heads, n, attention.head_dim});
   Tensors inputs{{"q", request.q}, {"k", request.k}, {"v", request.v}};
-  inputs.insert_or_assign("positions", positions_tensor("attend", axes_of(spec.encoding), {batch, n}, request.positions));
+  inputs.insert_or_assign("positions",
+                          positions_tensor("attend", axes_of(spec.encoding), {batch, n}, request.positions));
   if (request.weight != nullptr) inputs.insert_or_assign("weight", *request.weight);
   return take(session.call("attend", inputs), "out", spec.dtype, request.q.shape);
 }
 
 Tensor backward(Session& session, const Spec& spec, std::string_view of, Tensors inputs, const Tensor& grad) {
-  if (grad.dtype != spec.dtype) refuse("backward", fmt::format("grad is {}, the spec says {}", name_of(grad.dtype), name_of(spec.dtype)));
+  if (grad.dtype != spec.dtype)
+    refuse("backward", fmt::format("grad is {}, the spec says {}", name_of(grad.dtype), name_of(spec.dtype)));
   const char* name = inputs.contains("weight") ? "weight" : "x";
   const auto by = inputs.find(name);
   if (by == inputs.end()) refuse("backward", fmt::format("{} has neither x nor weight to differentiate by", of));

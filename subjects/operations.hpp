@@ -12,7 +12,8 @@ namespace sextant {
 
 // The protocol's operations with typed arguments. Each checks that the reply has the tensor, shape and dtype that the
 // spec demands, so that a property can index it freely. All throw what Session::call throws, SubjectFailure of kind
-// `protocol` for a reply of another form, and std::invalid_argument for arguments that do not fit the spec, which are not sent.
+// `protocol` for a reply of another form, and std::invalid_argument for arguments that do not fit the spec, which are
+// not sent.
 
 /// How many values an encoding has for each position, "dim"; nothing for those that are no codes.
 std::optional<std::int64_t> width_of(const Encoding& encoding);
@@ -20,41 +21,43 @@ std::optional<std::int64_t> width_of(const Encoding& encoding);
 /// How many coordinates a position has: sections of rope_nd, 2 for sinusoidal_2d, 1 for the others.
 std::int64_t axes_of(const Encoding& encoding);
 
-/// The rows of the encoding at `positions`, [n] or, with several axes, [axes, n] row-major: [n, dim] of the spec's dtype. For integer, binary,
-/// sinusoidal and sinusoidal_2d.
+/// The rows of the encoding at `positions`, [n] or, with several axes, [axes, n] row-major: [n, dim] of the spec's
+/// dtype. For integer, binary, sinusoidal and sinusoidal_2d.
 Tensor encode(Session& session, const Spec& spec, std::span<const std::int64_t> positions);
 
 /// The same for learned, with its table `weight`, [max_positions, dim] of the spec's dtype.
 Tensor encode(Session& session, const Spec& spec, std::span<const std::int64_t> positions, const Tensor& weight);
 
-/// `x`, [batch, n, heads, head_dim] of the spec's dtype, turned by `positions`, [batch, n] row-major, [axes, batch, n] for rope_nd. For rope,
-/// rope_nd and xpos.
+/// `x`, [batch, n, heads, head_dim] of the spec's dtype, turned by `positions`, [batch, n] row-major, [axes, batch, n]
+/// for rope_nd. For rope, rope_nd and xpos.
 Tensor rotate(Session& session, const Spec& spec, const Tensor& x, std::span<const std::int64_t> positions);
 
 /// What alibi adds to the scores: [num_heads, queries, keys] of the spec's dtype.
-Tensor bias(Session& session, const Spec& spec, std::span<const std::int64_t> query_positions, std::span<const std::int64_t> key_positions);
+Tensor bias(Session& session, const Spec& spec, std::span<const std::int64_t> query_positions,
+            std::span<const std::int64_t> key_positions);
 
 /// What relative_bias adds, with its `weight`, [num_buckets, heads] of the spec's dtype: [heads, queries, keys].
-Tensor bias(Session& session, const Spec& spec, std::span<const std::int64_t> query_positions, std::span<const std::int64_t> key_positions,
-            const Tensor& weight);
+Tensor bias(Session& session, const Spec& spec, std::span<const std::int64_t> query_positions,
+            std::span<const std::int64_t> key_positions, const Tensor& weight);
 
 /// relative_bias's bucket of each key - query.
 std::vector<std::int64_t> bucket(Session& session, const Spec& spec, std::span<const std::int64_t> relative);
 
 /// What attention is asked about, tensors of the spec's dtype.
 struct AttendRequest {
-  const Tensor& q;                          ///< [batch, num_heads, n, head_dim]
-  const Tensor& k;                          ///< [batch, num_kv_heads, n, head_dim]
-  const Tensor& v;                          ///< as k
-  std::span<const std::int64_t> positions;  ///< [batch, n] row-major, [axes, batch, n] with a position encoding of several axes
-  const Tensor* weight = nullptr;           ///< for the position encodings that have one
+  const Tensor& q;  ///< [batch, num_heads, n, head_dim]
+  const Tensor& k;  ///< [batch, num_kv_heads, n, head_dim]
+  const Tensor& v;  ///< as k
+  std::span<const std::int64_t>
+      positions;                   ///< [batch, n] row-major, [axes, batch, n] with a position encoding of several axes
+  const Tensor* weight = nullptr;  ///< for the position encodings that have one
 };
 
 /// Attention's result, of q's shape.
 Tensor attend(Session& session, const Spec& spec, const AttendRequest& request);
 
-/// The gradient of operation `of` ("encode", "rotate", "bias"): `inputs` are that operation's by their protocol names, `grad` has the shape of its
-/// result. It is the gradient by weight where the inputs have one, else by x.
+/// The gradient of operation `of` ("encode", "rotate", "bias"): `inputs` are that operation's by their protocol names,
+/// `grad` has the shape of its result. It is the gradient by weight where the inputs have one, else by x.
 Tensor backward(Session& session, const Spec& spec, std::string_view of, Tensors inputs, const Tensor& grad);
 
 /// Asks the subject to forget what it has cached. A subject without caches need not have the operation.

@@ -20,7 +20,9 @@ class Told final : public Session {
     given = inputs;
     return reply_;
   }
-  Tensors backward(std::string_view of, const Tensors& inputs) override { return call("backward of " + std::string(of), inputs); }
+  Tensors backward(std::string_view of, const Tensors& inputs) override {
+    return call("backward of " + std::string(of), inputs);
+  }
 
   std::string asked;
   Tensors given;
@@ -44,7 +46,10 @@ void expect_checked(const char* name, const Tensor& good, const std::function<vo
   EXPECT_NO_THROW(ask(fitting)) << name;
   std::vector<std::int64_t> longer = good.shape;
   longer.back() += 1;
-  const Tensors bad[] = {{}, {{"other", good}}, {{name, Tensor::zeros(good.dtype, longer)}}, {{name, Tensor::zeros(Dtype::float64, good.shape)}}};
+  const Tensors bad[] = {{},
+                         {{"other", good}},
+                         {{name, Tensor::zeros(good.dtype, longer)}},
+                         {{name, Tensor::zeros(Dtype::float64, good.shape)}}};
   for (const Tensors& reply : bad) {
     Told session(reply);
     expect_protocol([&] { ask(session); });
@@ -64,7 +69,9 @@ TEST(Operations, EachReplyIsChecked) {
   const Spec learned = parse_spec(R"({"encoding":"learned","dim":4,"max_positions":9})");
   expect_checked("encoding", zeros({3, 4}), [&](Session& session) { encode(session, learned, three, zeros({9, 4})); });
   const Spec rope_nd = parse_spec(R"({"encoding":"rope_nd","head_dim":8,"sections":[2,2]})");
-  expect_checked("y", zeros({1, 3, 2, 8}), [&](Session& session) { rotate(session, rope_nd, zeros({1, 3, 2, 8}), six); });
+  expect_checked("y", zeros({1, 3, 2, 8}), [&](Session& session) {
+    rotate(session, rope_nd, zeros({1, 3, 2, 8}), six);
+  });
   const Spec alibi = parse_spec(R"({"encoding":"alibi","num_heads":2})");
   expect_checked("bias", zeros({2, 3, 6}), [&](Session& session) { bias(session, alibi, three, six); });
   const Spec t5 = parse_spec(R"({"encoding":"relative_bias"})");
@@ -74,8 +81,12 @@ TEST(Operations, EachReplyIsChecked) {
   const Tensor q = zeros({1, 4, 3, 8});
   const Tensor k = zeros({1, 2, 3, 8});
   expect_checked("out", q, [&](Session& session) { attend(session, attention, {q, k, k, three}); });
-  expect_checked("grad_x", zeros({1, 3, 2, 8}), [&](Session& session) { backward(session, rope_nd, "rotate", {{"x", zeros({1, 3, 2, 8})}}, zeros({1, 3, 2, 8})); });
-  expect_checked("grad_weight", zeros({9, 4}), [&](Session& session) { backward(session, learned, "encode", {{"weight", zeros({9, 4})}}, zeros({3, 4})); });
+  expect_checked("grad_x", zeros({1, 3, 2, 8}), [&](Session& session) {
+    backward(session, rope_nd, "rotate", {{"x", zeros({1, 3, 2, 8})}}, zeros({1, 3, 2, 8}));
+  });
+  expect_checked("grad_weight", zeros({9, 4}), [&](Session& session) {
+    backward(session, learned, "encode", {{"weight", zeros({9, 4})}}, zeros({3, 4}));
+  });
 }
 
 TEST(Operations, PositionsTravelWithTheirAxes) {
@@ -90,7 +101,8 @@ TEST(Operations, PositionsTravelWithTheirAxes) {
 
 TEST(Operations, BackwardNamesItsOperationAndCarriesItsInputs) {
   Told session({{"grad_x", zeros({1, 3, 2, 8})}});
-  backward(session, parse_spec(R"({"encoding":"xpos","head_dim":8})"), "rotate", {{"x", zeros({1, 3, 2, 8})}}, zeros({1, 3, 2, 8}));
+  backward(session, parse_spec(R"({"encoding":"xpos","head_dim":8})"), "rotate", {{"x", zeros({1, 3, 2, 8})}},
+           zeros({1, 3, 2, 8}));
   EXPECT_EQ(session.asked, "backward of rotate");
   EXPECT_TRUE(session.given.contains("x") && session.given.contains("grad"));
 }
@@ -114,7 +126,8 @@ TEST(Operations, ArgumentsThatDoNotFitAreNotSent) {
   EXPECT_THROW(bias(session, learned, three, three), std::invalid_argument);
   EXPECT_THROW(bias(session, alibi, three, three, zeros({32, 2})), std::invalid_argument);
   EXPECT_THROW(bucket(session, alibi, three), std::invalid_argument);
-  EXPECT_THROW(attend(session, attention, {zeros({1, 4, 3, 8}), zeros({1, 2, 3, 8}), zeros({1, 2, 3, 8}), three}), std::invalid_argument);
+  EXPECT_THROW(attend(session, attention, {zeros({1, 4, 3, 8}), zeros({1, 2, 3, 8}), zeros({1, 2, 3, 8}), three}),
+               std::invalid_argument);
   EXPECT_THROW(backward(session, alibi, "bias", {}, zeros({2, 3, 3})), std::invalid_argument);
   EXPECT_EQ(session.asked, "");
 }

@@ -11,7 +11,8 @@ std::string preview(std::span<const std::byte> bytes) {
   std::string text;
   for (const std::byte byte : bytes.first(std::min(bytes.size(), length))) {
     const auto letter = std::to_integer<unsigned char>(byte);
-    text += letter >= 0x20 && letter < 0x7F ? std::string(1, static_cast<char>(letter)) : fmt::format("\\x{:02x}", letter);
+    text +=
+        letter >= 0x20 && letter < 0x7F ? std::string(1, static_cast<char>(letter)) : fmt::format("\\x{:02x}", letter);
   }
   return text;
 }

@@ -15,8 +15,8 @@
 #include <fstream>
 #include <optional>
 #include <system_error>
-#include <utility>
 #include <thread>
+#include <utility>
 
 #include "subjects/preview.hpp"
 #include "subjects/subject.hpp"
@@ -77,7 +77,8 @@ class SigpipeHeld {
 };
 
 // In the child, between fork and exec, in a process that may have had threads: system calls only.
-[[noreturn]] void become(char* const* argv, const std::array<int, 3>& streams, int inherited, int report, pid_t parent) {
+[[noreturn]] void become(char* const* argv, const std::array<int, 3>& streams, int inherited, int report,
+                         pid_t parent) {
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(127);  // the parent ended before prctl took effect
@@ -136,7 +137,8 @@ pid_t start_program(const Command& command, const std::array<int, 3>& streams) {
 
 }  // namespace
 
-Process::Process(const Command& command) : Process([&](const std::array<int, 3>& streams) { return start_program(command, streams); }) {}
+Process::Process(const Command& command)
+    : Process([&](const std::array<int, 3>& streams) { return start_program(command, streams); }) {}
 
 Process::Process(const Start& start) {
   Pipe input;
@@ -191,7 +193,8 @@ void Process::exchange(std::span<const std::byte> request, const Reader& reader,
     return static_cast<std::size_t>(got);
   };
   if (const auto early = take_output(); early && *early > 0) {
-    throw SubjectFailure(FailureKind::protocol, fmt::format("wrote to its standard output before it was asked: \"{}\"", preview(std::span(buffer).first(*early))));
+    throw SubjectFailure(FailureKind::protocol, fmt::format("wrote to its standard output before it was asked: \"{}\"",
+                                                            preview(std::span(buffer).first(*early))));
   }
 
   std::size_t sent = 0;
@@ -200,7 +203,8 @@ void Process::exchange(std::span<const std::byte> request, const Reader& reader,
     const auto left = std::chrono::duration_cast<milliseconds>(deadline - steady_clock::now());
     if (left.count() <= 0) throw SubjectFailure(FailureKind::timed_out, "gave no answer within the time-out");
     // A negative descriptor is ignored by poll: nothing left to send, or a stream that was closed.
-    std::array<pollfd, 3> streams{{{sent < request.size() ? input_ : -1, POLLOUT, 0}, {output_, POLLIN, 0}, {error_, POLLIN, 0}}};
+    std::array<pollfd, 3> streams{
+        {{sent < request.size() ? input_ : -1, POLLOUT, 0}, {output_, POLLIN, 0}, {error_, POLLIN, 0}}};
     const int ready = poll(streams.data(), streams.size(), static_cast<int>(std::min<std::int64_t>(left.count(), 50)));
     if (ready < 0 && errno != EINTR) throw_errno("poll");
     // The child may be gone while a process that it started holds its output open.
@@ -210,7 +214,8 @@ void Process::exchange(std::span<const std::byte> request, const Reader& reader,
       const SigpipeHeld held;
       const ssize_t put = write(input_, request.data() + sent, request.size() - sent);
       // A reader that went away shows as the end of its output below, with the reason.
-      sent = put >= 0 ? sent + static_cast<std::size_t>(put) : (errno == EAGAIN || errno == EINTR ? sent : request.size());
+      sent =
+          put >= 0 ? sent + static_cast<std::size_t>(put) : (errno == EAGAIN || errno == EINTR ? sent : request.size());
     }
     if (streams[1].revents != 0) {
       const auto got = take_output();

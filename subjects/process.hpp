@@ -17,23 +17,26 @@ namespace sextant {
 /// A program to start: argv[0] is looked up on the PATH; the environment is inherited.
 struct Command {
   std::vector<std::string> argv;
-  std::optional<int> inherited = std::nullopt;  ///< a descriptor beside the standard streams that the program keeps, under its number
+  std::optional<int> inherited =
+      std::nullopt;  ///< a descriptor beside the standard streams that the program keeps, under its number
 };
 
 using Deadline = std::chrono::steady_clock::time_point;
 
 /// A child process with pipes on its standard streams, in a process group of its own.
 ///
-/// Written on POSIX calls: Boost.Process 1.74 opens its pipes without close-on-exec, so that two workers started at once
-/// hold each other's ends open, and has no deadline on a read. The child is killed when the thread that started it ends
-/// (PR_SET_PDEATHSIG), so an object stays with its thread; its destructor kills the whole group and reaps the child.
+/// Written on POSIX calls: Boost.Process 1.74 opens its pipes without close-on-exec, so that two workers started at
+/// once hold each other's ends open, and has no deadline on a read. The child is killed when the thread that started it
+/// ends (PR_SET_PDEATHSIG), so an object stays with its thread; its destructor kills the whole group and reaps the
+/// child.
 class Process {
  public:
   /// @throws SubjectNameError if the program cannot be executed; std::system_error if no process can be made.
   explicit Process(const Command& command);
 
-  /// A child that `start` makes: it is given the child's ends of standard input, output and error, and returns the id of a child of this process, or
-  /// of one that has become so (adopt_descendants), in a process group of its own. @throws what `start` throws; std::system_error.
+  /// A child that `start` makes: it is given the child's ends of standard input, output and error, and returns the id
+  /// of a child of this process, or of one that has become so (adopt_descendants), in a process group of its own.
+  /// @throws what `start` throws; std::system_error.
   using Start = std::function<pid_t(const std::array<int, 3>& streams)>;
   explicit Process(const Start& start);
   Process(const Process&) = delete;
@@ -47,7 +50,8 @@ class Process {
   /// Standard error is drained all the while.
   /// @throws SubjectFailure `crashed` if the child ends first, `timed_out` past the deadline, `protocol` if it wrote
   /// something before it was asked; Interrupted on a stop request; whatever `reader` throws.
-  void exchange(std::span<const std::byte> request, const Reader& reader, Deadline deadline, const std::stop_token& stop);
+  void exchange(std::span<const std::byte> request, const Reader& reader, Deadline deadline,
+                const std::stop_token& stop);
 
   /// The last 16 KiB of what the child wrote to its standard error.
   const std::string& error_output() const { return error_output_; }

@@ -12,8 +12,8 @@
 namespace sextant {
 namespace {
 
-// The program that `python` comes down to, past the scripts that version managers put in its place, which cost as much again at each start; nothing
-// if it cannot import NumPy. It speaks when it is spoken to, as Process wants it.
+// The program that `python` comes down to, past the scripts that version managers put in its place, which cost as much
+// again at each start; nothing if it cannot import NumPy. It speaks when it is spoken to, as Process wants it.
 std::optional<std::string> with_numpy(const std::string& python) {
   std::string executable;
   const auto read = [&](std::span<const std::byte> bytes) {
@@ -39,7 +39,8 @@ std::string find_interpreter(const std::optional<std::string>& python) {
   for (const char* candidate : {"python3", "/usr/bin/python3"}) {
     if (const auto program = with_numpy(candidate)) return *program;
   }
-  throw SubjectNameError("no Python that can import NumPy: neither python3 nor /usr/bin/python3; name one with --python");
+  throw SubjectNameError(
+      "no Python that can import NumPy: neither python3 nor /usr/bin/python3; name one with --python");
 }
 
 std::filesystem::path find_worker() {
@@ -54,9 +55,11 @@ std::filesystem::path find_worker() {
 }  // namespace
 
 Command python_command(const std::filesystem::path& file, const std::optional<std::string>& python) {
-  if (!std::filesystem::is_regular_file(file)) throw SubjectNameError(fmt::format("python:{}: no such file", file.string()));
+  if (!std::filesystem::is_regular_file(file))
+    throw SubjectNameError(fmt::format("python:{}: no such file", file.string()));
   const std::filesystem::path worker = find_worker();
-  if (!std::filesystem::is_regular_file(worker)) throw SubjectNameError(fmt::format("{}: the Python worker is missing", worker.string()));
+  if (!std::filesystem::is_regular_file(worker))
+    throw SubjectNameError(fmt::format("{}: the Python worker is missing", worker.string()));
   return {{find_interpreter(python), worker.string(), file.string()}};
 }
 

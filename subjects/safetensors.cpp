@@ -51,7 +51,9 @@ struct Entry {
 };
 
 Entry read_entry(const std::string& name, const json& value) {
-  const auto refuse = [&](std::string_view why) { throw SafetensorsError(fmt::format("tensor \"{}\": {}", name, why)); };
+  const auto refuse = [&](std::string_view why) {
+    throw SafetensorsError(fmt::format("tensor \"{}\": {}", name, why));
+  };
   const auto is_size = [](const json& number) { return number.is_number_unsigned(); };
   if (!value.is_object() || !value.contains("dtype") || !value.contains("shape") || !value.contains("data_offsets")) {
     refuse("needs dtype, shape and data_offsets");
@@ -63,7 +65,9 @@ Entry read_entry(const std::string& name, const json& value) {
   for (const auto& [known_code, known] : dtype_codes) {
     if (code.is_string() && code.get_ref<const std::string&>() == known_code) dtype = known;
   }
-  if (!dtype) refuse(fmt::format("dtype {} is none of F64, F32, F16, BF16, I64", code.dump(-1, ' ', true, json::error_handler_t::replace)));
+  if (!dtype)
+    refuse(fmt::format("dtype {} is none of F64, F32, F16, BF16, I64",
+                       code.dump(-1, ' ', true, json::error_handler_t::replace)));
   if (!shape.is_array() || shape.size() > 16 || !std::all_of(shape.begin(), shape.end(), is_size)) {
     refuse("shape is not an array of at most 16 sizes");
   }
@@ -82,15 +86,16 @@ Entry read_entry(const std::string& name, const json& value) {
     refuse(error.what());
   }
   if (entry.begin > entry.end || entry.end - entry.begin != bytes) {
-    refuse(fmt::format("data_offsets [{}, {}] do not hold shape {} of {}", entry.begin, entry.end, shape_text(entry.shape),
-                       name_of(*dtype)));
+    refuse(fmt::format("data_offsets [{}, {}] do not hold shape {} of {}", entry.begin, entry.end,
+                       shape_text(entry.shape), name_of(*dtype)));
   }
   return entry;
 }
 
 }  // namespace
 
-std::string safetensors_header(std::span<const TensorInfo> tensors, const std::map<std::string, std::string>& metadata) {
+std::string safetensors_header(std::span<const TensorInfo> tensors,
+                               const std::map<std::string, std::string>& metadata) {
   json header = json::object();
   if (!metadata.empty()) header["__metadata__"] = metadata;
   std::uint64_t offset = 0;
@@ -124,13 +129,15 @@ std::size_t SafetensorsReader::feed(std::span<const std::byte> bytes) {
   std::size_t used = 0;
   while (used < bytes.size() && !complete()) {
     const std::size_t wanted = std::min<std::uint64_t>(total_ - bytes_.size(), bytes.size() - used);
-    bytes_.insert(bytes_.end(), bytes.begin() + static_cast<std::ptrdiff_t>(used), bytes.begin() + static_cast<std::ptrdiff_t>(used + wanted));
+    bytes_.insert(bytes_.end(), bytes.begin() + static_cast<std::ptrdiff_t>(used),
+                  bytes.begin() + static_cast<std::ptrdiff_t>(used + wanted));
     used += wanted;
     if (bytes_.size() < total_) break;
     if (header_bytes_ == 0) {
       header_bytes_ = little_endian(bytes_);
       if (header_bytes_ < 2 || header_bytes_ > max_header_bytes) {
-        throw SafetensorsError(fmt::format("not a safetensors blob: header length {}, bytes \"{}\"", header_bytes_, preview(bytes)));
+        throw SafetensorsError(
+            fmt::format("not a safetensors blob: header length {}, bytes \"{}\"", header_bytes_, preview(bytes)));
       }
       total_ = 8 + header_bytes_;
     } else if (!header_known_) {
@@ -140,7 +147,8 @@ std::size_t SafetensorsReader::feed(std::span<const std::byte> bytes) {
         if (name != "__metadata__") data_bytes = std::max(data_bytes, read_entry(name, value).end);
       }
       if (data_bytes > max_data_bytes_) {
-        throw SafetensorsError(fmt::format("oversized: {} bytes of data, at most {} expected", data_bytes, max_data_bytes_));
+        throw SafetensorsError(
+            fmt::format("oversized: {} bytes of data, at most {} expected", data_bytes, max_data_bytes_));
       }
       total_ += data_bytes;
       header_known_ = true;

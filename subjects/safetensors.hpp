@@ -39,8 +39,8 @@ struct TensorInfo {
   std::vector<std::int64_t> shape;
 };
 
-/// The length and the header of a blob whose data are these tensors, one after the other. The header is padded with spaces to a
-/// multiple of eight, so that data is aligned.
+/// The length and the header of a blob whose data are these tensors, one after the other. The header is padded with
+/// spaces to a multiple of eight, so that data is aligned.
 std::string safetensors_header(std::span<const TensorInfo> tensors, const std::map<std::string, std::string>& metadata);
 
 /// The bytes of a blob.

@@ -34,7 +34,9 @@ Blob sample() {
   Tensor x = Tensor::zeros(Dtype::bfloat16, {2, 3});
   x.set(4, -1.5);
   const std::array<std::int64_t, 2> positions{-7, std::int64_t{1} << 53};
-  return {{{"op", "rotate"}, {"id", "12"}}, {{"x", x}, {"positions", Tensor::of_integers({2}, positions)}, {"empty", Tensor::zeros(Dtype::float64, {0, 5})}}};
+  return {
+      {{"op", "rotate"}, {"id", "12"}},
+      {{"x", x}, {"positions", Tensor::of_integers({2}, positions)}, {"empty", Tensor::zeros(Dtype::float64, {0, 5})}}};
 }
 
 TEST(Safetensors, SurvivesARoundTripInPiecesOfAnySize) {
@@ -71,13 +73,22 @@ TEST(Safetensors, RefusesHostileBytes) {
   EXPECT_NE(refusal(raw("[]")).find("not a JSON object"), std::string::npos);
   EXPECT_NE(refusal(raw("{}").data() ? std::vector<std::byte>(3) : text).find("short"), std::string::npos);
   EXPECT_NE(refusal(entry(R"("dtype":"F32","shape":[4])")).find("needs dtype, shape"), std::string::npos);
-  EXPECT_NE(refusal(entry(R"("dtype":"F8","shape":[4],"data_offsets":[0,16])")).find("dtype \"F8\""), std::string::npos);
-  EXPECT_NE(refusal(entry(R"("dtype":"F32","shape":[-4],"data_offsets":[0,16])")).find("not an array"), std::string::npos);
-  EXPECT_NE(refusal(entry(R"("dtype":"F32","shape":[4],"data_offsets":[0,12])")).find("do not hold"), std::string::npos);
-  EXPECT_NE(refusal(entry(R"("dtype":"F32","shape":[4],"data_offsets":[16,0])")).find("do not hold"), std::string::npos);
-  EXPECT_NE(refusal(entry(R"("dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,0])")).find("too many elements"), std::string::npos);
-  EXPECT_NE(refusal(entry(R"("dtype":"F32","shape":[18446744073709551615],"data_offsets":[0,0])")).find("too many elements"), std::string::npos);
-  EXPECT_NE(refusal(entry(R"("dtype":"F32","shape":[400],"data_offsets":[0,1600])"), 100).find("oversized: 1600"), std::string::npos);
+  EXPECT_NE(refusal(entry(R"("dtype":"F8","shape":[4],"data_offsets":[0,16])")).find("dtype \"F8\""),
+            std::string::npos);
+  EXPECT_NE(refusal(entry(R"("dtype":"F32","shape":[-4],"data_offsets":[0,16])")).find("not an array"),
+            std::string::npos);
+  EXPECT_NE(refusal(entry(R"("dtype":"F32","shape":[4],"data_offsets":[0,12])")).find("do not hold"),
+            std::string::npos);
+  EXPECT_NE(refusal(entry(R"("dtype":"F32","shape":[4],"data_offsets":[16,0])")).find("do not hold"),
+            std::string::npos);
+  EXPECT_NE(
+      refusal(entry(R"("dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,0])")).find("too many elements"),
+      std::string::npos);
+  EXPECT_NE(
+      refusal(entry(R"("dtype":"F32","shape":[18446744073709551615],"data_offsets":[0,0])")).find("too many elements"),
+      std::string::npos);
+  EXPECT_NE(refusal(entry(R"("dtype":"F32","shape":[400],"data_offsets":[0,1600])"), 100).find("oversized: 1600"),
+            std::string::npos);
   EXPECT_NE(refusal(raw(R"({"__metadata__":{"id":7}})")).find("\"id\" is not a string"), std::string::npos);
   EXPECT_NE(refusal(raw(std::string(200000, '['))).find("not a JSON object"), std::string::npos);
   std::vector<std::byte> endless(8, std::byte{0xFF});
@@ -90,7 +101,8 @@ TEST(Safetensors, SurvivesMutatedBlobs) {
   std::mt19937_64 random(7);
   for (int i = 0; i < 20000; ++i) {
     std::vector<std::byte> bytes = good;
-    for (std::uint64_t edits = 1 + random() % 4; edits > 0; --edits) bytes[random() % bytes.size()] = static_cast<std::byte>(random());
+    for (std::uint64_t edits = 1 + random() % 4; edits > 0; --edits)
+      bytes[random() % bytes.size()] = static_cast<std::byte>(random());
     bytes.resize(random() % 3 == 0 ? random() % bytes.size() : bytes.size());
     refusal(bytes);
   }

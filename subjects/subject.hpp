@@ -66,11 +66,13 @@ class Session {
   virtual Description describe() = 0;
 
   /// Performs an operation of the protocol (design: encode, rotate, ...). The reply is what the subject sent:
-  /// operations.hpp checks it. After a SubjectFailure of a kind other than `error` and `unsupported` the session is over.
+  /// operations.hpp checks it. After a SubjectFailure of a kind other than `error` and `unsupported` the session is
+  /// over.
   /// @throws SubjectFailure, Interrupted.
   virtual Tensors call(std::string_view operation, const Tensors& inputs) = 0;
 
-  /// The protocol's `backward` of operation `of`: `inputs` are that operation's, and `grad`. Unsupported unless a session says otherwise.
+  /// The protocol's `backward` of operation `of`: `inputs` are that operation's, and `grad`. Unsupported unless a
+  /// session says otherwise.
   /// @throws SubjectFailure, Interrupted.
   virtual Tensors backward(std::string_view of, const Tensors& inputs);
 };
@@ -94,7 +96,8 @@ class Subject {
   /// @throws SubjectFailure if it cannot be started, Interrupted.
   virtual std::unique_ptr<Session> open(const Spec& spec) const = 0;
 
-  /// The same, sharing nothing with other sessions, not even what the subject set up before it was asked anything: a worker's own interpreter.
+  /// The same, sharing nothing with other sessions, not even what the subject set up before it was asked anything: a
+  /// worker's own interpreter.
   virtual std::unique_ptr<Session> open_anew(const Spec& spec) const { return open(spec); }
 };
 

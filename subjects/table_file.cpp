@@ -15,8 +15,8 @@ constexpr std::size_t flush_at = std::size_t{1} << 20;
 
 std::string npy_header(Dtype dtype, const TableFile::Table& table) {
   constexpr std::array<const char*, 4> descr{"<f8", "<f4", "<f2", "<u2"};  // in the order of Dtype
-  std::string text = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}, {}), }}", descr[static_cast<std::size_t>(dtype)],
-                                 table.rows, table.columns);
+  std::string text = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}, {}), }}",
+                                 descr[static_cast<std::size_t>(dtype)], table.rows, table.columns);
   // NEP 1: padded so that the data begins at a multiple of 64, ended by a line feed.
   text.append(64 - (10 + text.size() + 1) % 64, ' ');
   text += '\n';
@@ -34,7 +34,8 @@ TableFile::TableFile(std::filesystem::path path, Dtype dtype, std::vector<Table>
   std::vector<std::int64_t> offsets;
   if (ending == ".npy") {
     if (tables.size() != 1) {
-      throw TableFileError(fmt::format("{}: a .npy file holds one table and this is {}; use .safetensors", path_.string(), tables.size()));
+      throw TableFileError(fmt::format("{}: a .npy file holds one table and this is {}; use .safetensors",
+                                       path_.string(), tables.size()));
     }
     header = npy_header(dtype, tables.front());
     offsets = {0};

@@ -18,9 +18,9 @@ class TableFileError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Writes one or more tables row by row, in constant memory: a .npy file with one table, or a .safetensors file with any number.
-/// bfloat16 goes into .npy as <u2 bit patterns, since NumPy has no name for it. The file appears under its name at `commit`, whole; until
-/// then it has a temporary one, which an object that is never committed removes.
+/// Writes one or more tables row by row, in constant memory: a .npy file with one table, or a .safetensors file with
+/// any number. bfloat16 goes into .npy as <u2 bit patterns, since NumPy has no name for it. The file appears under its
+/// name at `commit`, whole; until then it has a temporary one, which an object that is never committed removes.
 class TableFile {
  public:
   struct Table {
@@ -29,7 +29,8 @@ class TableFile {
     std::int64_t columns;
   };
 
-  /// @throws TableFileError if the ending is neither .npy nor .safetensors, a .npy would hold several tables, or the file cannot be made.
+  /// @throws TableFileError if the ending is neither .npy nor .safetensors, a .npy would hold several tables, or the
+  /// file cannot be made.
   TableFile(std::filesystem::path path, Dtype dtype, std::vector<Table> tables);
   TableFile(const TableFile&) = delete;
   TableFile& operator=(const TableFile&) = delete;

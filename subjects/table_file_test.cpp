@@ -13,14 +13,16 @@ namespace {
 class TableFiles : public testing::Test {
  protected:
   void SetUp() override {
-    directory_ = std::filesystem::path(testing::TempDir()) / ("table_" + std::string(testing::UnitTest::GetInstance()->current_test_info()->name()));
+    directory_ = std::filesystem::path(testing::TempDir()) /
+                 ("table_" + std::string(testing::UnitTest::GetInstance()->current_test_info()->name()));
     std::filesystem::remove_all(directory_);
     std::filesystem::create_directories(directory_);
   }
   void TearDown() override { std::filesystem::remove_all(directory_); }
 
   std::size_t files() const {
-    return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(directory_), std::filesystem::directory_iterator()));
+    return static_cast<std::size_t>(
+        std::distance(std::filesystem::directory_iterator(directory_), std::filesystem::directory_iterator()));
   }
 
   std::filesystem::path directory_;

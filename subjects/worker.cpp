@@ -31,11 +31,13 @@ std::string last_line(const std::string& text) {
   const auto end = text.find_last_not_of(" \r\n");
   if (end == std::string::npos) return "";
   const auto begin = text.find_last_of('\n', end);
-  return text.substr(begin == std::string::npos ? 0 : begin + 1, end - (begin == std::string::npos ? 0 : begin + 1) + 1);
+  return text.substr(begin == std::string::npos ? 0 : begin + 1,
+                     end - (begin == std::string::npos ? 0 : begin + 1) + 1);
 }
 
 std::string one_line(std::string text) {
-  std::replace_if(text.begin(), text.end(), [](unsigned char letter) { return letter < 0x20; }, ' ');
+  std::replace_if(
+      text.begin(), text.end(), [](unsigned char letter) { return letter < 0x20; }, ' ');
   constexpr std::size_t limit = 400;
   if (text.size() > limit) text = text.substr(0, limit) + "...";
   return text;
@@ -61,16 +63,19 @@ std::uint64_t bias_values(const Tensors& inputs, const Spec& spec) {
   if (queries == inputs.end() || keys == inputs.end()) return 0;
   std::int64_t heads = 1;
   if (const auto* alibi = std::get_if<Alibi>(&spec.encoding)) heads = alibi->num_heads;
-  if (const auto weight = inputs.find("weight"); weight != inputs.end() && !weight->second.shape.empty()) heads = weight->second.shape.back();
-  return static_cast<std::uint64_t>(heads) * static_cast<std::uint64_t>(queries->second.elements()) * static_cast<std::uint64_t>(keys->second.elements());
+  if (const auto weight = inputs.find("weight"); weight != inputs.end() && !weight->second.shape.empty())
+    heads = weight->second.shape.back();
+  return static_cast<std::uint64_t>(heads) * static_cast<std::uint64_t>(queries->second.elements()) *
+         static_cast<std::uint64_t>(keys->second.elements());
 }
 
-// A reply is at most the size of the request with room for an encoding of the positions or a bias between them: widths and
-// heads are limited by the spec, so that a worker cannot make us read without end.
+// A reply is at most the size of the request with room for an encoding of the positions or a bias between them: widths
+// and heads are limited by the spec, so that a worker cannot make us read without end.
 std::uint64_t reply_limit(const Tensors& inputs, const Spec& spec) {
   std::uint64_t largest = 0;
   for (const auto& [name, tensor] : inputs) largest = std::max<std::uint64_t>(largest, tensor.data.size());
-  return (std::uint64_t{1} << 20) + 4 * largest * values_per_position(spec) + sizeof(double) * bias_values(inputs, spec);
+  return (std::uint64_t{1} << 20) + 4 * largest * values_per_position(spec) +
+         sizeof(double) * bias_values(inputs, spec);
 }
 
 class WorkerSession final : public Session {
@@ -85,16 +90,21 @@ class WorkerSession final : public Session {
         const auto found = reply.metadata.find(key);
         return found == reply.metadata.end() ? std::string() : found->second;
       };
-      return {one_line(text("name")), one_line(text("version")), split_commas(text("ops")), split_commas(text("dtypes"))};
+      return {one_line(text("name")), one_line(text("version")), split_commas(text("ops")),
+              split_commas(text("dtypes"))};
     } catch (const SubjectFailure& failure) {
       if (failure.kind() == FailureKind::unsupported) return {};
       throw;
     }
   }
 
-  Tensors call(std::string_view operation, const Tensors& inputs) override { return ask(operation, inputs, {}).tensors; }
+  Tensors call(std::string_view operation, const Tensors& inputs) override {
+    return ask(operation, inputs, {}).tensors;
+  }
 
-  Tensors backward(std::string_view of, const Tensors& inputs) override { return ask("backward", inputs, {{"of", std::string(of)}}).tensors; }
+  Tensors backward(std::string_view of, const Tensors& inputs) override {
+    return ask("backward", inputs, {{"of", std::string(of)}}).tensors;
+  }
 
  private:
   // `metadata` goes beside op, id and spec.
@@ -109,7 +119,8 @@ class WorkerSession final : public Session {
     };
     Blob reply;
     try {
-      process_->exchange(write_safetensors(request), read, std::chrono::steady_clock::now() + limits_.timeout, limits_.stop);
+      process_->exchange(write_safetensors(request), read, std::chrono::steady_clock::now() + limits_.timeout,
+                         limits_.stop);
       reply = reader.blob();
     } catch (const SafetensorsError& error) {
       throw SubjectFailure(FailureKind::protocol, fmt::format("reply to {}: {}", operation, error.what()));
@@ -119,7 +130,8 @@ class WorkerSession final : public Session {
         throw SubjectFailure(failure.kind(), fmt::format("{}: gave no answer within {:g} s", operation, seconds));
       }
       const std::string line = failure.kind() == FailureKind::crashed ? last_line(process_->error_output()) : "";
-      throw SubjectFailure(failure.kind(), fmt::format("{}: {}{}{}", operation, failure.what(), line.empty() ? "" : "; it wrote: ", one_line(line)));
+      throw SubjectFailure(failure.kind(), fmt::format("{}: {}{}{}", operation, failure.what(),
+                                                       line.empty() ? "" : "; it wrote: ", one_line(line)));
     }
     check(reply, operation, id);
     return reply;
@@ -131,13 +143,15 @@ class WorkerSession final : public Session {
       return found == reply.metadata.end() ? std::string() : one_line(found->second);
     };
     if (text("id") != id) {
-      throw SubjectFailure(FailureKind::protocol, fmt::format(R"(reply to {} has id "{}", expected "{}")", operation, text("id"), id));
+      throw SubjectFailure(FailureKind::protocol,
+                           fmt::format(R"(reply to {} has id "{}", expected "{}")", operation, text("id"), id));
     }
     const std::string status = text("status");
     const std::string message = text("message");
     if (status == "ok") return;
     if (status == "unsupported") {
-      throw SubjectFailure(FailureKind::unsupported, message.empty() ? fmt::format("{} is unsupported", operation) : message);
+      throw SubjectFailure(FailureKind::unsupported,
+                           message.empty() ? fmt::format("{} is unsupported", operation) : message);
     }
     if (status == "unusable")
       throw SubjectUnusable(message.empty() ? std::string("the subject cannot be asked anything") : message);
@@ -156,7 +170,10 @@ class WorkerSession final : public Session {
 class WorkerSubject final : public Subject {
  public:
   WorkerSubject(std::string name, Command command, WorkerLimits limits, SessionStart start)
-      : name_(std::move(name)), command_(std::move(command)), limits_(std::move(limits)), forks_(start == SessionStart::fork) {}
+      : name_(std::move(name)),
+        command_(std::move(command)),
+        limits_(std::move(limits)),
+        forks_(start == SessionStart::fork) {}
 
   std::string name() const override { return name_; }
 

@@ -16,13 +16,14 @@ struct WorkerLimits {
   std::stop_token stop;
 };
 
-/// How a session's process comes to be: by starting the program, or, for Python workers, from the second session on, as a fork of one that has imported
-/// the subject's file (fork_server.hpp), where that is safe.
+/// How a session's process comes to be: by starting the program, or, for Python workers, from the second session on, as
+/// a fork of one that has imported the subject's file (fork_server.hpp), where that is safe.
 enum class SessionStart { program, fork };
 
 /// A program that speaks the protocol: one safetensors blob on its standard input per request, one on its standard
 /// output per reply, in order (design, section 5). Each session is a process of its own.
 /// @param name  what the report calls it.
-std::unique_ptr<Subject> worker_subject(std::string name, Command command, WorkerLimits limits, SessionStart start = SessionStart::program);
+std::unique_ptr<Subject> worker_subject(std::string name, Command command, WorkerLimits limits,
+                                        SessionStart start = SessionStart::program);
 
 }  // namespace sextant

@@ -19,19 +19,22 @@ class Worker : public testing::Test {
  protected:
   void SetUp() override {
     setenv("SEXTANT_SHARE", SEXTANT_BINARY_DIR "/share/sextant", 1);
-    directory_ = std::filesystem::path(testing::TempDir()) / ("worker_" + std::string(testing::UnitTest::GetInstance()->current_test_info()->name()));
+    directory_ = std::filesystem::path(testing::TempDir()) /
+                 ("worker_" + std::string(testing::UnitTest::GetInstance()->current_test_info()->name()));
     std::filesystem::create_directories(directory_);
   }
   void TearDown() override { std::filesystem::remove_all(directory_); }
 
-  std::unique_ptr<Session> open(const std::string& python, std::chrono::milliseconds timeout = std::chrono::seconds(30)) const {
+  std::unique_ptr<Session> open(const std::string& python,
+                                std::chrono::milliseconds timeout = std::chrono::seconds(30)) const {
     const std::filesystem::path file = directory_ / "subject.py";
     std::ofstream(file) << "import numpy as np\n" << python;
     return worker_subject("python:subject.py", python_command(file, std::nullopt), {timeout, {}})->open(spec_);
   }
 
   // The failure of one encode call of such a subject.
-  SubjectFailure failure(const std::string& python, std::chrono::milliseconds timeout = std::chrono::seconds(30)) const {
+  SubjectFailure failure(const std::string& python,
+                         std::chrono::milliseconds timeout = std::chrono::seconds(30)) const {
     const auto session = open(python, timeout);
     try {
       encode(*session, spec_, std::vector<std::int64_t>{0, 1});
@@ -42,7 +45,8 @@ class Worker : public testing::Test {
   }
 
   // Text that standard output and error of a shell command are expected to break.
-  SubjectFailure shell_failure(const std::string& command, std::chrono::milliseconds timeout = std::chrono::seconds(30)) const {
+  SubjectFailure shell_failure(const std::string& command,
+                               std::chrono::milliseconds timeout = std::chrono::seconds(30)) const {
     const auto session = worker_subject("exec:", Command{{"/bin/sh", "-c", command}}, {timeout, {}})->open(spec_);
     try {
       encode(*session, spec_, std::vector<std::int64_t>{0, 1});
@@ -56,7 +60,8 @@ class Worker : public testing::Test {
   Spec spec_ = parse_spec(R"({"encoding":"sinusoidal","dim":4})");
 };
 
-constexpr const char* good = "def encode(positions, spec):\n    return np.outer(positions, np.arange(spec['dim'])).astype(np.float32)\n";
+constexpr const char* good =
+    "def encode(positions, spec):\n    return np.outer(positions, np.arange(spec['dim'])).astype(np.float32)\n";
 
 void expect_failure(const SubjectFailure& failure, FailureKind kind, const std::string& text) {
   EXPECT_EQ(failure.kind(), kind) << failure.what();
@@ -77,7 +82,8 @@ TEST_F(Worker, CarriesEveryDtypeBitForBit) {
   for (const char* dtype : {"float64", "float32", "float16", "bfloat16"}) {
     spec_ = parse_spec(std::string(R"({"encoding":"rope","head_dim":4,"dtype":")") + dtype + "\"}");
     Tensor x = Tensor::zeros(spec_.dtype, {1, 2, 1, 4});
-    for (std::int64_t i = 0; i < 8; ++i) x.set(i, std::ldexp(1.0 + 0.001 * static_cast<double>(i), static_cast<int>(i) - 4));
+    for (std::int64_t i = 0; i < 8; ++i)
+      x.set(i, std::ldexp(1.0 + 0.001 * static_cast<double>(i), static_cast<int>(i) - 4));
     x.set(6, INFINITY);
     const auto session = open("def rotate(x, positions, spec):\n    return x\n");
     EXPECT_EQ(rotate(*session, spec_, x, std::vector<std::int64_t>{1, 2}).data, x.data) << dtype;
@@ -85,8 +91,9 @@ TEST_F(Worker, CarriesEveryDtypeBitForBit) {
 }
 
 TEST_F(Worker, TheServeFunctionIsThere) {
-  const auto session = open("import sextant_worker\ndef f(p, spec):\n    return np.zeros((len(p), 4), np.float32)\n"
-                            "sextant_worker.serve(encode=f, name='mine', version='2')\n");
+  const auto session = open(
+      "import sextant_worker\ndef f(p, spec):\n    return np.zeros((len(p), 4), np.float32)\n"
+      "sextant_worker.serve(encode=f, name='mine', version='2')\n");
   EXPECT_EQ(session->describe().name, "mine");
   EXPECT_EQ(session->describe().version, "2");
   EXPECT_EQ(encode(*session, spec_, std::vector<std::int64_t>{5}).at(0), 0);
@@ -94,12 +101,14 @@ TEST_F(Worker, TheServeFunctionIsThere) {
 
 TEST_F(Worker, PrintsGoToStandardErrorAlsoFromC) {
   const auto session = open(std::string("import os\nprint('at import')\nos.system('echo from a child')\n") + good +
-                            "_encode = encode\ndef encode(p, spec):\n    print('hello')\n    os.write(1, b'raw')\n    return _encode(p, spec)\n");
+                            "_encode = encode\ndef encode(p, spec):\n    print('hello')\n    os.write(1, b'raw')\n    "
+                            "return _encode(p, spec)\n");
   EXPECT_EQ(encode(*session, spec_, std::vector<std::int64_t>{2}).at(1), 2);
 }
 
 TEST_F(Worker, ASegmentationFaultIsACrash) {
-  expect_failure(failure("import os, signal\ndef encode(p, spec):\n    os.kill(os.getpid(), signal.SIGSEGV)\n"), FailureKind::crashed, "signal 11");
+  expect_failure(failure("import os, signal\ndef encode(p, spec):\n    os.kill(os.getpid(), signal.SIGSEGV)\n"),
+                 FailureKind::crashed, "signal 11");
 }
 
 TEST_F(Worker, AnExitIsACrash) {
@@ -110,11 +119,15 @@ TEST_F(Worker, AnImportErrorTellsItsReason) {
   expect_failure(failure("import no_such_module\n"), FailureKind::crashed, "No module named 'no_such_module'");
 }
 
-TEST_F(Worker, AFileWithoutOperationsSaysSo) { expect_failure(failure("x = 1\n"), FailureKind::crashed, "defines none of encode"); }
+TEST_F(Worker, AFileWithoutOperationsSaysSo) {
+  expect_failure(failure("x = 1\n"), FailureKind::crashed, "defines none of encode");
+}
 
 TEST_F(Worker, AnExceptionIsAnErrorAndTheNextCallWorks) {
-  const auto session = open("calls = []\ndef encode(p, spec):\n    calls.append(1)\n    if len(calls) == 1:\n        raise ValueError('not today')\n"
-                            "    return np.zeros((len(p), 4), np.float32)\n");
+  const auto session = open(
+      "calls = []\ndef encode(p, spec):\n    calls.append(1)\n    if len(calls) == 1:\n        raise ValueError('not "
+      "today')\n"
+      "    return np.zeros((len(p), 4), np.float32)\n");
   try {
     encode(*session, spec_, std::vector<std::int64_t>{0});
     FAIL();
@@ -133,16 +146,21 @@ TEST_F(Worker, AFileThatWasJustEditedRunsAsItIsNow) {
   // Of one length and within one second, which Python's bytecode cache takes for the same file.
   unsetenv("PYTHONDONTWRITEBYTECODE");
   for (const char* value : {"1", "2", "3"}) {
-    const auto session = open(std::string("def encode(p, spec):\n    return np.full((len(p), 4), ") + value + ", np.float32)\n");
+    const auto session =
+        open(std::string("def encode(p, spec):\n    return np.full((len(p), 4), ") + value + ", np.float32)\n");
     EXPECT_EQ(encode(*session, spec_, std::vector<std::int64_t>{0}).at(0), std::stod(value));
   }
 }
 
 TEST_F(Worker, WrongShapesAndDtypesBreakTheProtocol) {
-  expect_failure(failure("def encode(p, spec):\n    return np.zeros((len(p), 3), np.float32)\n"), FailureKind::protocol, "shape [2, 3], expected [2, 4]");
-  expect_failure(failure("def encode(p, spec):\n    return np.zeros((len(p), 4))\n"), FailureKind::protocol, "came back as float64, the spec says float32");
-  expect_failure(failure("def encode(p, spec):\n    return np.zeros((len(p), 4), complex)\n"), FailureKind::error, "complex128");
-  expect_failure(failure("def encode(p, spec):\n    return np.zeros((2000000, 4), np.float32)\n"), FailureKind::protocol, "oversized");
+  expect_failure(failure("def encode(p, spec):\n    return np.zeros((len(p), 3), np.float32)\n"), FailureKind::protocol,
+                 "shape [2, 3], expected [2, 4]");
+  expect_failure(failure("def encode(p, spec):\n    return np.zeros((len(p), 4))\n"), FailureKind::protocol,
+                 "came back as float64, the spec says float32");
+  expect_failure(failure("def encode(p, spec):\n    return np.zeros((len(p), 4), complex)\n"), FailureKind::error,
+                 "complex128");
+  expect_failure(failure("def encode(p, spec):\n    return np.zeros((2000000, 4), np.float32)\n"),
+                 FailureKind::protocol, "oversized");
 }
 
 TEST_F(Worker, AHangEndsAtTheTimeOut) {
@@ -163,7 +181,10 @@ TEST_F(Worker, LargeBiasesAndTablesFitTheirReply) {
   spec_ = parse_spec(R"({"encoding":"relative_bias","dtype":"float64"})");
   const auto relative = open("def bias(q, k, weight, spec):\n    return np.zeros((weight.shape[1], len(q), len(k)))\n");
   const Tensor weight = Tensor::zeros(Dtype::float64, {32, 8});
-  EXPECT_EQ(relative->call("bias", {{"query_positions", row}, {"key_positions", row}, {"weight", weight}}).at("bias").elements(), 2'000'000);
+  EXPECT_EQ(relative->call("bias", {{"query_positions", row}, {"key_positions", row}, {"weight", weight}})
+                .at("bias")
+                .elements(),
+            2'000'000);
   spec_ = parse_spec(R"({"encoding":"learned","dim":4096,"max_positions":500,"dtype":"float64"})");
   const auto learned = open("def encode(p, spec):\n    return np.zeros((len(p), spec['dim']))\n");
   EXPECT_EQ(learned->call("encode", {{"positions", row}}).at("encoding").elements(), 2'048'000);
@@ -172,8 +193,8 @@ TEST_F(Worker, LargeBiasesAndTablesFitTheirReply) {
 TEST_F(Worker, ADestroyedSessionLeavesNoChildAndNoGrandchild) {
   const std::filesystem::path pids = directory_ / "pids";
   {
-    const auto session = open("import subprocess, os\nchild = subprocess.Popen(['sleep', '1000'])\nopen('" + pids.string() +
-                              "', 'w').write(f'{os.getpid()} {child.pid}')\n" + good);
+    const auto session = open("import subprocess, os\nchild = subprocess.Popen(['sleep', '1000'])\nopen('" +
+                              pids.string() + "', 'w').write(f'{os.getpid()} {child.pid}')\n" + good);
     encode(*session, spec_, std::vector<std::int64_t>{0});
   }
   std::ifstream stream(pids);
@@ -187,24 +208,28 @@ TEST_F(Worker, ADestroyedSessionLeavesNoChildAndNoGrandchild) {
     std::string state;
     return !(status >> number >> name >> state) || state == "Z";
   };
-  for (int i = 0; i < 100 && !(gone(worker) && gone(child)); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  for (int i = 0; i < 100 && !(gone(worker) && gone(child)); ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
   EXPECT_TRUE(gone(worker));
   EXPECT_TRUE(gone(child));
 }
 
 TEST_F(Worker, AnswersEveryOtherOperation) {
   spec_ = parse_spec(R"({"encoding":"relative_bias","num_buckets":4,"max_distance":3})");
-  const auto session = open("def bucket(relative, spec):\n    return np.abs(relative) % spec['num_buckets']\n"
-                            "def bias(q, k, weight, spec):\n    return np.repeat(weight.T[:, :1, None], len(q), 1).repeat(len(k), 2)\n"
-                            "def backward(of, inputs, grad, spec):\n"
-                            "    assert of == 'bias' and set(inputs) == {'query_positions', 'key_positions', 'weight'}\n"
-                            "    return inputs['weight'] * grad.sum()\n");
+  const auto session = open(
+      "def bucket(relative, spec):\n    return np.abs(relative) % spec['num_buckets']\n"
+      "def bias(q, k, weight, spec):\n    return np.repeat(weight.T[:, :1, None], len(q), 1).repeat(len(k), 2)\n"
+      "def backward(of, inputs, grad, spec):\n"
+      "    assert of == 'bias' and set(inputs) == {'query_positions', 'key_positions', 'weight'}\n"
+      "    return inputs['weight'] * grad.sum()\n");
   const std::vector<std::int64_t> two{0, 5};
   EXPECT_EQ(bucket(*session, spec_, two), (std::vector<std::int64_t>{0, 1}));
   Tensor weight = Tensor::zeros(Dtype::float32, {4, 3});
   weight.set(1, 7);
   EXPECT_EQ(bias(*session, spec_, two, two, weight).at(4), 7);
-  const Tensors inputs{{"query_positions", Tensor::of_integers({2}, two)}, {"key_positions", Tensor::of_integers({2}, two)}, {"weight", weight}};
+  const Tensors inputs{{"query_positions", Tensor::of_integers({2}, two)},
+                       {"key_positions", Tensor::of_integers({2}, two)},
+                       {"weight", weight}};
   Tensor grad = Tensor::zeros(Dtype::float32, {3, 2, 2});
   grad.set(5, 2);
   EXPECT_EQ(backward(*session, spec_, "bias", inputs, grad).at(1), 14);
@@ -224,7 +249,8 @@ TEST_F(Worker, AnInputThatIsLeftModifiedComesBack) {
   const Tensors inputs{{"x", x}, {"positions", Tensor::of_integers({1, 2}, std::vector<std::int64_t>{4, 5})}};
   const Tensors kept = open("def rotate(x, positions, spec):\n    return x.copy()\n")->call("rotate", inputs);
   EXPECT_EQ(kept.size(), 1U);
-  const Tensors left = open("def rotate(x, positions, spec):\n    positions += 1\n    x[:] = 0\n    return x\n")->call("rotate", inputs);
+  const Tensors left =
+      open("def rotate(x, positions, spec):\n    positions += 1\n    x[:] = 0\n    return x\n")->call("rotate", inputs);
   EXPECT_EQ(left.size(), 3U);
   EXPECT_EQ(left.at("modified/x").at(5), 0);
   EXPECT_EQ(left.at("modified/positions").integers(), (std::vector<std::int64_t>{5, 6}));
@@ -234,7 +260,9 @@ TEST_F(Worker, AStopRequestInterruptsACall) {
   const std::filesystem::path file = directory_ / "subject.py";
   std::ofstream(file) << "import time\ndef encode(p, spec):\n    time.sleep(100)\n";
   std::stop_source source;
-  const auto session = worker_subject("s", python_command(file, std::nullopt), {std::chrono::seconds(60), source.get_token()})->open(spec_);
+  const auto session =
+      worker_subject("s", python_command(file, std::nullopt), {std::chrono::seconds(60), source.get_token()})
+          ->open(spec_);
   std::jthread stopper([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(300));
     source.request_stop();
@@ -249,7 +277,8 @@ TEST_F(Worker, ForeignProgramsThatBreakTheProtocolAreNamed) {
   expect_failure(shell_failure("exec 1>&-; sleep 1000"), FailureKind::crashed, "closed its standard output");
   expect_failure(shell_failure("head -c 20000000 /dev/zero"), FailureKind::protocol, "header length 0");
   expect_failure(shell_failure("sleep 1000 & exit 5"), FailureKind::crashed, "exit status 5");
-  expect_failure(shell_failure("yes >&2 & cat >/dev/null; wait", std::chrono::seconds(2)), FailureKind::timed_out, "gave no answer within 2 s");
+  expect_failure(shell_failure("yes >&2 & cat >/dev/null; wait", std::chrono::seconds(2)), FailureKind::timed_out,
+                 "gave no answer within 2 s");
   // An echo of the request is a well-formed blob with the right id, and no status.
   expect_failure(shell_failure("cat"), FailureKind::protocol, "status \"\"");
 }
@@ -259,7 +288,8 @@ TEST_F(Worker, AProgramThatIsNotThereCannotBeOpened) {
   EXPECT_THROW(python_command(directory_ / "absent.py", std::nullopt), SubjectNameError);
 }
 
-// Sessions as forks of a worker that has imported the file. Each answer is (calls so far, own process id, that of the import).
+// Sessions as forks of a worker that has imported the file. Each answer is (calls so far, own process id, that of the
+// import).
 class ForkedWorker : public Worker {
  protected:
   void SetUp() override {
@@ -267,7 +297,8 @@ class ForkedWorker : public Worker {
     adopt_descendants();
   }
 
-  std::unique_ptr<Subject> subject(const std::string& python, std::chrono::milliseconds timeout = std::chrono::seconds(30)) const {
+  std::unique_ptr<Subject> subject(const std::string& python,
+                                   std::chrono::milliseconds timeout = std::chrono::seconds(30)) const {
     const std::filesystem::path file = directory_ / "subject.py";
     std::ofstream(file) << "import numpy as np\nimport os\nimported = os.getpid()\ncalls = []\n" << python << telling;
     return worker_subject("python:subject.py", python_command(file, std::nullopt), {timeout, {}}, SessionStart::fork);
@@ -284,7 +315,8 @@ class ForkedWorker : public Worker {
   }
 
   static constexpr const char* telling =
-      "def encode(p, spec):\n    calls.append(1)\n    if p[0] == 1:\n        os.kill(os.getpid(), 11)\n    if p[0] == 2:\n        import time; time.sleep(100)\n"
+      "def encode(p, spec):\n    calls.append(1)\n    if p[0] == 1:\n        os.kill(os.getpid(), 11)\n    if p[0] == "
+      "2:\n        import time; time.sleep(100)\n"
       "    if p[0] == 3:\n        print('mine', flush=True); os._exit(4)\n"
       "    return np.array([[len(calls), os.getpid(), imported, 0]], np.float32).repeat(len(p), 0)\n";
 };
@@ -329,8 +361,10 @@ TEST_F(ForkedWorker, ACrashOrAHangIsNamedAndEndsItsOwnSessionOnly) {
 TEST_F(ForkedWorker, WhatAForkWouldShareKeepsSessionsApart) {
   std::filesystem::create_directory(directory_ / "jax");
   std::ofstream(directory_ / "jax" / "__init__.py") << "";
-  for (const char* import : {"import threading, time\nthreading.Thread(target=time.sleep, args=(100,), daemon=True).start()\n", "log = open(__file__)\n",
-                             "import subprocess\nsubprocess.Popen(['sleep', '100'])\n", "import mmap\nshared = mmap.mmap(-1, 100)\n", "import jax\n"}) {
+  for (const char* import :
+       {"import threading, time\nthreading.Thread(target=time.sleep, args=(100,), daemon=True).start()\n",
+        "log = open(__file__)\n", "import subprocess\nsubprocess.Popen(['sleep', '100'])\n",
+        "import mmap\nshared = mmap.mmap(-1, 100)\n", "import jax\n"}) {
     const auto apart = subject(import);
     for (int i = 0; i < 2; ++i) {
       const Answer answer = ask(*apart->open(spec_));
@@ -352,14 +386,17 @@ TEST_F(ForkedWorker, TorchIsForkedWhileItHoldsNothing) {
 TEST_F(ForkedWorker, AFileThatServesItselfIsForkedWhereItServes) {
   const std::filesystem::path file = directory_ / "subject.py";
   std::ofstream(file) << "import numpy as np\nimport os\nimport sextant_worker\nimported = os.getpid()\n"
-                         "def f(p, spec):\n    return np.full((len(p), 4), os.getpid() - imported, np.float32)\nsextant_worker.serve(encode=f)\n";
+                         "def f(p, spec):\n    return np.full((len(p), 4), os.getpid() - imported, "
+                         "np.float32)\nsextant_worker.serve(encode=f)\n";
   const auto forked = worker_subject("s", python_command(file, std::nullopt), {}, SessionStart::fork);
   EXPECT_EQ(encode(*forked->open(spec_), spec_, std::vector<std::int64_t>{0}).at(0), 0);
   EXPECT_NE(encode(*forked->open(spec_), spec_, std::vector<std::int64_t>{0}).at(0), 0);
 }
 
 TEST_F(ForkedWorker, AnImportThatFailsTheSecondTimeIsTold) {
-  const auto failing = subject("if os.path.exists('" + (directory_ / "seen").string() + "'):\n    raise ValueError('only once')\nopen('" + (directory_ / "seen").string() + "', 'w').close()\n");
+  const auto failing =
+      subject("if os.path.exists('" + (directory_ / "seen").string() +
+              "'):\n    raise ValueError('only once')\nopen('" + (directory_ / "seen").string() + "', 'w').close()\n");
   EXPECT_EQ(ask(*failing->open(spec_)).calls, 1);
   const auto session = failing->open(spec_);
   try {
@@ -375,7 +412,8 @@ TEST_F(ForkedWorker, NothingIsLeftOfASessionOrItsServer) {
   const std::filesystem::path ended = directory_ / "ended";
   std::vector<pid_t> processes;
   {
-    const auto forked = subject("import atexit\natexit.register(lambda: open('" + ended.string() + "', 'a').write('x'))\n");
+    const auto forked =
+        subject("import atexit\natexit.register(lambda: open('" + ended.string() + "', 'a').write('x'))\n");
     for (int i = 0; i < 2; ++i) {
       const Answer answer = ask(*forked->open(spec_));
       processes.push_back(static_cast<pid_t>(answer.process));

@@ -64,8 +64,6 @@ constexpr auto list = std::to_array<Attack>({
 
 }  // namespace
 
-std::span<const Attack> attacks() {
-  return list;
-}
+std::span<const Attack> attacks() { return list; }
 
 }  // namespace sextant::attack

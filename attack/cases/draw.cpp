@@ -9,18 +9,10 @@ namespace sextant::attack {
 std::int64_t draw_width(Random& random, std::int64_t most) {
   std::int64_t width = 2;
   switch (random.between(0, 3)) {
-    case 0:
-      width = 2 * random.between(1, 24);
-      break;
-    case 1:
-      width = std::int64_t{1} << random.between(1, 13);
-      break;
-    case 2:
-      width = random.of({16, 32, 64, 128, 256, 512, 1024}) + 2 * random.between(-2, 2);
-      break;
-    default:
-      width = 2 * static_cast<std::int64_t>(random.of_magnitude(1, static_cast<double>(most) / 2));
-      break;
+    case 0: width = 2 * random.between(1, 24); break;
+    case 1: width = std::int64_t{1} << random.between(1, 13); break;
+    case 2: width = random.of({16, 32, 64, 128, 256, 512, 1024}) + 2 * random.between(-2, 2); break;
+    default: width = 2 * static_cast<std::int64_t>(random.of_magnitude(1, static_cast<double>(most) / 2)); break;
   }
   return std::clamp<std::int64_t>(width, 2, most);
 }
@@ -28,24 +20,12 @@ std::int64_t draw_width(Random& random, std::int64_t most) {
 std::int64_t draw_position(Random& random, std::int64_t limit) {
   std::int64_t position = 0;
   switch (random.between(0, 5)) {
-    case 0:
-      position = random.between(-16, 200);
-      break;
-    case 1:
-      position = random.between(0, 131072);
-      break;
-    case 2:
-      position = (std::int64_t{1} << random.between(0, 54)) + random.between(-2, 2);
-      break;
-    case 3:
-      position = limit - (random.once_in(2) ? 0 : random.between(0, 200));
-      break;
-    case 4:
-      position = static_cast<std::int64_t>(random.of_magnitude(1, static_cast<double>(limit)));
-      break;
-    default:
-      position = random.between(-limit, limit);
-      break;
+    case 0: position = random.between(-16, 200); break;
+    case 1: position = random.between(0, 131072); break;
+    case 2: position = (std::int64_t{1} << random.between(0, 54)) + random.between(-2, 2); break;
+    case 3: position = limit - (random.once_in(2) ? 0 : random.between(0, 200)); break;
+    case 4: position = static_cast<std::int64_t>(random.of_magnitude(1, static_cast<double>(limit))); break;
+    default: position = random.between(-limit, limit); break;
   }
   if (random.once_in(4)) position = -position;
   return std::clamp(position, -limit, limit);
@@ -159,26 +139,18 @@ Bits draw_element(Random& random, const ElementFormat& format, Kind kind) {
     return sign | ((static_cast<Bits>(exponent - format.least + 1) << format.stored()) + fraction);
   };
   switch (kind) {
-    case Kind::normal:
-      return with_exponent(random.between(-4, 1));
+    case Kind::normal: return with_exponent(random.between(-4, 1));
     case Kind::powers:
       return with_exponent(random.between(format.least, format.greatest())) & ~((Bits{1} << format.stored()) - 1);
-    case Kind::any_finite:
-      return sign | (random.bits() % format.infinity());
-    case Kind::zeros:
-      return random.once_in(4) ? with_exponent(0) : sign;
+    case Kind::any_finite: return sign | (random.bits() % format.infinity());
+    case Kind::zeros: return random.once_in(4) ? with_exponent(0) : sign;
     case Kind::specials:
       switch (random.between(0, 7)) {
-        case 0:
-          return sign | format.infinity();
-        case 1:
-          return sign | format.quiet_nan();
-        case 2:
-          return sign | format.infinity() | std::max<Bits>(fraction, 1);
-        case 3:
-          return sign;
-        default:
-          return with_exponent(0);
+        case 0: return sign | format.infinity();
+        case 1: return sign | format.quiet_nan();
+        case 2: return sign | format.infinity() | std::max<Bits>(fraction, 1);
+        case 3: return sign;
+        default: return with_exponent(0);
       }
     case Kind::subnormal:
       return random.once_in(2) ? sign | fraction : with_exponent(format.least + random.between(0, 3));

@@ -10,9 +10,7 @@
 namespace sextant::attack {
 namespace {
 
-double next(double value) {
-  return std::nextafter(value, HUGE_VAL);
-}
+double next(double value) { return std::nextafter(value, HUGE_VAL); }
 
 double draw_factor(Random& random, Taste taste) {
   if (taste == Taste::usual) return random.of({2.0, 4.0, 8.0, 16.0, 40.0, random.between(1.0, 64.0)});
@@ -59,16 +57,11 @@ Ends draw_ends(Random& random, const Rope& rope, std::int64_t length, Taste tast
     case 0:
     case 1:
     case 2:
-    case 3:
-      return {border, next(border)};
-    case 4:
-      return {beside, next(beside)};
-    case 5:
-      return random.once_in(2) ? Ends{border, border * apart} : Ends{border / apart, next(border)};
-    case 6:
-      return {any, next(any)};
-    default:
-      return {border * random.between(0.1, 1.0), border * random.between(1.5, 40.0)};
+    case 3: return {border, next(border)};
+    case 4: return {beside, next(beside)};
+    case 5: return random.once_in(2) ? Ends{border, border * apart} : Ends{border / apart, next(border)};
+    case 6: return {any, next(any)};
+    default: return {border * random.between(0.1, 1.0), border * random.between(1.5, 40.0)};
   }
 }
 
@@ -81,18 +74,13 @@ YarnScaling draw_yarn(Random& random, const Rope& rope, Taste taste) {
   yarn.beta_fast = ends.high > ends.low ? ends.high : next(ends.low);
   yarn.truncate = random.of({Truncate::yes, Truncate::no});
   switch (random.between(0, 3)) {
-    case 0:
-      yarn.attention_factor = draw_attention_factor(random, taste);
-      break;
+    case 0: yarn.attention_factor = draw_attention_factor(random, taste); break;
     case 1:
       yarn.mscale = random.of({1.0, 0.707, random.of_magnitude(1e-3, 1e3)});
       yarn.mscale_all_dim = random.of({1.0, *yarn.mscale, next(*yarn.mscale), random.of_magnitude(1e-3, 1e3)});
       break;
-    case 2:
-      yarn.attention_factor = 1;
-      break;
-    default:
-      break;
+    case 2: yarn.attention_factor = 1; break;
+    default: break;
   }
   return yarn;
 }
@@ -160,9 +148,7 @@ Rope draw_rope(Random& random, Taste taste, std::int64_t most_width) {
   // The rules that divide by n - 2 or by ln theta.
   const bool wide = rope.rotary_dim > 2;
   switch (random.between(0, 8)) {
-    case 0:
-      rope.rope_scaling = LinearScaling{draw_factor(random, taste)};
-      break;
+    case 0: rope.rope_scaling = LinearScaling{draw_factor(random, taste)}; break;
     case 1:
       if (wide) rope.rope_scaling = NtkScaling{draw_factor(random, taste)};
       break;
@@ -173,15 +159,10 @@ Rope draw_rope(Random& random, Taste taste, std::int64_t most_width) {
     case 4:
       if (rope.rope_theta > 1) rope.rope_scaling = draw_yarn(random, rope, taste);
       break;
-    case 5:
-      rope.rope_scaling = draw_longrope(random, rope, taste);
-      break;
+    case 5: rope.rope_scaling = draw_longrope(random, rope, taste); break;
     case 6:
-    case 7:
-      rope.rope_scaling = draw_llama3(random, rope, taste);
-      break;
-    default:
-      break;
+    case 7: rope.rope_scaling = draw_llama3(random, rope, taste); break;
+    default: break;
   }
   return rope;
 }

@@ -63,15 +63,9 @@ std::vector<Case> exact_ties_rope(Random& random, Dtype dtype) {
   longrope.long_factor = longrope.short_factor;
   const double odd = static_cast<double>(2 * random.between(0, 500) + 1);
   switch (random.between(0, 3)) {
-    case 0:
-      longrope.attention_factor = odd * std::ldexp(1.0, static_cast<int>(random.between(-30, 10)));
-      break;
-    case 1:
-      longrope.attention_factor = 1;
-      break;
-    case 2:
-      longrope.attention_factor = std::ldexp(1.0, static_cast<int>(random.between(-1074, 1000)));
-      break;
+    case 0: longrope.attention_factor = odd * std::ldexp(1.0, static_cast<int>(random.between(-30, 10))); break;
+    case 1: longrope.attention_factor = 1; break;
+    case 2: longrope.attention_factor = std::ldexp(1.0, static_cast<int>(random.between(-1074, 1000))); break;
     default: {
       // 1 + j/k is a square of a ratio: s = L^(j/k), L = 2^k.
       struct Square {

@@ -155,8 +155,7 @@ void fill_at_guards(Random& random, const Rope& rope, const Frequencies* frequen
           second = put(y1 * c - y0 * s);
           break;
         }
-        default:
-          break;
+        default: break;
       }
     }
   }
@@ -164,21 +163,11 @@ void fill_at_guards(Random& random, const Rope& rope, const Frequencies* frequen
 
 }  // namespace
 
-std::span<const Guard> scale_guards() {
-  return scales;
-}
-std::span<const Guard> factor_guards() {
-  return factors;
-}
-std::span<const Guard> size_guards() {
-  return sizes;
-}
-std::span<const Guard> power_guards() {
-  return powers;
-}
-std::span<const Guard> count_guards() {
-  return counts;
-}
+std::span<const Guard> scale_guards() { return scales; }
+std::span<const Guard> factor_guards() { return factors; }
+std::span<const Guard> size_guards() { return sizes; }
+std::span<const Guard> power_guards() { return powers; }
+std::span<const Guard> count_guards() { return counts; }
 
 double draw_guarded(Random& random, std::span<const Guard> guards) {
   // Half of the draws are of the file listed first: certificates have the more intricate limits.
@@ -193,15 +182,11 @@ double draw_guarded(Random& random, std::span<const Guard> guards) {
   const double next = chosen + 1 < std::ssize(values) ? values[static_cast<std::size_t>(chosen + 1)] : value;
   const auto finite = [](double number) { return std::clamp(number, 0x1p-1074, std::numeric_limits<double>::max()); };
   switch (random.between(0, 4)) {
-    case 0:
-      return value;
-    case 1:
-      return finite(random.beside(value));
-    case 2:
-      return finite(value * (1 + random.between(-0x1p-6, 0x1p-6)));
+    case 0: return value;
+    case 1: return finite(random.beside(value));
+    case 2: return finite(value * (1 + random.between(-0x1p-6, 0x1p-6)));
     // Between two limits code may be wrong throughout.
-    default:
-      return finite(random.of_magnitude(value, next));
+    default: return finite(random.of_magnitude(value, next));
   }
 }
 

@@ -10,9 +10,7 @@
 namespace sextant::attack {
 namespace {
 
-long exponent_of(const Real& value) {
-  return mpfr_zero_p(value.get()) != 0 ? -100000 : mpfr_get_exp(value.get());
-}
+long exponent_of(const Real& value) { return mpfr_zero_p(value.get()) != 0 ? -100000 : mpfr_get_exp(value.get()); }
 
 // The place of half a unit in the last place of numbers below 2^exponent, and no less than half the least subnormal
 // number's.
@@ -41,9 +39,7 @@ Real column(double value) {
   mpfr_mul_2si(result.get(), result.get(), fine, MPFR_RNDN);
   return result;
 }
-Real column(const Real& value, long weight) {
-  return lattice_integer(value, weight + fine);
-}
+Real column(const Real& value, long weight) { return lattice_integer(value, weight + fine); }
 Real whole(const Real& entry, double weight) {
   Real result(entry);
   mpfr_div_2si(result.get(), result.get(), fine, MPFR_RNDN);

@@ -32,9 +32,7 @@ int draw_exponent(Random& random) {
       random.of({std::int64_t{-53}, -53 + random.between(-16, 16), random.between(-500, 400), std::int64_t{-39}}));
 }
 
-Real turns_of(const Interval& radians) {
-  return (radians / (pi(radians.bits()) * exactly(radians.bits(), 2.0))).low;
-}
+Real turns_of(const Interval& radians) { return (radians / (pi(radians.bits()) * exactly(radians.bits(), 2.0))).low; }
 
 // Positions of a code with this scale at which an element of the pair is next to a tie of the dtype.
 std::vector<std::int64_t> tie_positions(Random& random, const Frequencies& frequencies, std::int64_t pair, double scale,

@@ -12,9 +12,7 @@ namespace {
 // encoder to its last tier, a millisecond each.
 constexpr std::int64_t most_elements = 8192;
 constexpr std::int64_t most_exotic_elements = 256;
-std::int64_t most_of(Taste taste) {
-  return taste == Taste::usual ? most_elements : most_exotic_elements;
-}
+std::int64_t most_of(Taste taste) { return taste == Taste::usual ? most_elements : most_exotic_elements; }
 
 std::vector<Case> tables(Random& random, Taste taste, Dtype dtype) {
   // Seldom as wide as a tile and more.
@@ -102,18 +100,10 @@ std::vector<Case> biases(Random& random, Taste taste, Dtype dtype) {
 
 }  // namespace
 
-std::vector<Case> usual_sinusoidal(Random& random, Dtype dtype) {
-  return tables(random, Taste::usual, dtype);
-}
-std::vector<Case> exotic_sinusoidal(Random& random, Dtype dtype) {
-  return tables(random, Taste::exotic, dtype);
-}
-std::vector<Case> usual_sinusoidal_2d(Random& random, Dtype dtype) {
-  return grids(random, Taste::usual, dtype);
-}
-std::vector<Case> exotic_sinusoidal_2d(Random& random, Dtype dtype) {
-  return grids(random, Taste::exotic, dtype);
-}
+std::vector<Case> usual_sinusoidal(Random& random, Dtype dtype) { return tables(random, Taste::usual, dtype); }
+std::vector<Case> exotic_sinusoidal(Random& random, Dtype dtype) { return tables(random, Taste::exotic, dtype); }
+std::vector<Case> usual_sinusoidal_2d(Random& random, Dtype dtype) { return grids(random, Taste::usual, dtype); }
+std::vector<Case> exotic_sinusoidal_2d(Random& random, Dtype dtype) { return grids(random, Taste::exotic, dtype); }
 
 std::vector<Case> usual_rope(Random& random, Dtype dtype) {
   const Rope rope = draw_rope(random, Taste::usual, random.once_in(4) ? 256 : 64);
@@ -149,12 +139,8 @@ std::vector<Case> exotic_xpos(Random& random, Dtype dtype) {
   const Xpos encoding = draw_xpos(random, Taste::exotic);
   return rotations(random, encoding, encoding.rope.head_dim, 1, dtype, Taste::exotic);
 }
-std::vector<Case> usual_alibi(Random& random, Dtype dtype) {
-  return biases(random, Taste::usual, dtype);
-}
-std::vector<Case> exotic_alibi(Random& random, Dtype dtype) {
-  return biases(random, Taste::exotic, dtype);
-}
+std::vector<Case> usual_alibi(Random& random, Dtype dtype) { return biases(random, Taste::usual, dtype); }
+std::vector<Case> exotic_alibi(Random& random, Dtype dtype) { return biases(random, Taste::exotic, dtype); }
 
 std::vector<Case> usual_integer(Random& random, Dtype dtype) {
   Integer encoding;
@@ -237,8 +223,7 @@ std::vector<Case> usual_attention(Random& random, Dtype dtype) {
       encoding.position =
           Alibi{encoding.num_heads, encoding.causal ? Mask::causal : Mask::symmetric, AlibiForm::distance};
       break;
-    default:
-      break;
+    default: break;
   }
   Case example;
   example.spec = spec_of(encoding, dtype);

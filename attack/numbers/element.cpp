@@ -9,16 +9,11 @@ namespace sextant::attack {
 
 ElementFormat element_format(Dtype dtype) {
   switch (dtype) {
-    case Dtype::float64:
-      return {64, 53, -1022};
-    case Dtype::float32:
-      return {32, 24, -126};
-    case Dtype::float16:
-      return {16, 11, -14};
-    case Dtype::bfloat16:
-      return {16, 8, -126};
-    default:
-      throw std::invalid_argument("element_format: no floating dtype");
+    case Dtype::float64: return {64, 53, -1022};
+    case Dtype::float32: return {32, 24, -126};
+    case Dtype::float16: return {16, 11, -14};
+    case Dtype::bfloat16: return {16, 8, -126};
+    default: throw std::invalid_argument("element_format: no floating dtype");
   }
 }
 

@@ -29,21 +29,13 @@ struct ElementFormat {
 /// The format of a floating dtype.
 ElementFormat element_format(Dtype dtype);
 
-constexpr Bits magnitude(const ElementFormat& format, Bits bits) {
-  return bits & (format.sign() - 1);
-}
-constexpr bool is_negative(const ElementFormat& format, Bits bits) {
-  return (bits & format.sign()) != 0;
-}
-constexpr bool is_nan(const ElementFormat& format, Bits bits) {
-  return magnitude(format, bits) > format.infinity();
-}
+constexpr Bits magnitude(const ElementFormat& format, Bits bits) { return bits & (format.sign() - 1); }
+constexpr bool is_negative(const ElementFormat& format, Bits bits) { return (bits & format.sign()) != 0; }
+constexpr bool is_nan(const ElementFormat& format, Bits bits) { return magnitude(format, bits) > format.infinity(); }
 constexpr bool is_infinite(const ElementFormat& format, Bits bits) {
   return magnitude(format, bits) == format.infinity();
 }
-constexpr bool is_zero(const ElementFormat& format, Bits bits) {
-  return magnitude(format, bits) == 0;
-}
+constexpr bool is_zero(const ElementFormat& format, Bits bits) { return magnitude(format, bits) == 0; }
 
 /// The value of an element, exactly.
 double value_of(const ElementFormat& format, Bits bits);

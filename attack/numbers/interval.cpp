@@ -46,9 +46,7 @@ Interval hull(long bits, const Interval& a, const Interval& b, auto operation) {
 
 }  // namespace
 
-Interval exactly(long bits, double value) {
-  return {Real(bits, value), Real(bits, value)};
-}
+Interval exactly(long bits, double value) { return {Real(bits, value), Real(bits, value)}; }
 
 Interval exactly(long bits, std::int64_t value) {
   Interval result{Real(bits), Real(bits)};
@@ -72,13 +70,9 @@ Interval operator+(const Interval& a, const Interval& b) {
   return result;
 }
 
-Interval operator-(const Interval& a, const Interval& b) {
-  return a + (-b);
-}
+Interval operator-(const Interval& a, const Interval& b) { return a + (-b); }
 
-Interval operator*(const Interval& a, const Interval& b) {
-  return hull(std::max(a.bits(), b.bits()), a, b, multiply);
-}
+Interval operator*(const Interval& a, const Interval& b) { return hull(std::max(a.bits(), b.bits()), a, b, multiply); }
 
 Interval operator/(const Interval& a, const Interval& b) {
   return hull(std::max(a.bits(), b.bits()), a, b,

@@ -69,9 +69,7 @@ Real lattice_integer(const Real& value, long shift) {
   return scaled;
 }
 
-Real lattice_integer(double value) {
-  return {lattice_bits, value};
-}
+Real lattice_integer(double value) { return {lattice_bits, value}; }
 
 void reduce(Basis& basis) {
   GramSchmidt projected(basis);

@@ -18,9 +18,7 @@ namespace sextant::attack {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 constexpr std::array dtypes{Dtype::float32, Dtype::float64, Dtype::float16, Dtype::bfloat16};
 
@@ -330,12 +328,8 @@ class Campaign {
 
 }  // namespace
 
-int run_campaign(const Options& options) {
-  return Campaign(options).run();
-}
+int run_campaign(const Options& options) { return Campaign(options).run(); }
 
-int replay(const std::string& token, const Options& options) {
-  return Campaign(options).replay(token);
-}
+int replay(const std::string& token, const Options& options) { return Campaign(options).replay(token); }
 
 }  // namespace sextant::attack

@@ -28,9 +28,7 @@
 namespace sextant::attack {
 namespace {
 
-std::size_t width_of_elements(Dtype dtype) {
-  return static_cast<std::size_t>(element_format(dtype).width) / 8;
-}
+std::size_t width_of_elements(Dtype dtype) { return static_cast<std::size_t>(element_format(dtype).width) / 8; }
 
 // Little-endian machines only, as the token's reader is.
 Bits element_at(const std::byte* place, std::size_t width) {
@@ -348,17 +346,10 @@ class InEnvironment {
   explicit InEnvironment(Environment environment) {
     std::fegetenv(&before_);
     switch (environment) {
-      case Environment::nearest:
-        break;
-      case Environment::upward:
-        std::fesetround(FE_UPWARD);
-        break;
-      case Environment::downward:
-        std::fesetround(FE_DOWNWARD);
-        break;
-      case Environment::toward_zero:
-        std::fesetround(FE_TOWARDZERO);
-        break;
+      case Environment::nearest: break;
+      case Environment::upward: std::fesetround(FE_UPWARD); break;
+      case Environment::downward: std::fesetround(FE_DOWNWARD); break;
+      case Environment::toward_zero: std::fesetround(FE_TOWARDZERO); break;
       case Environment::flush_to_zero:
 #if defined(__SSE__)
         _mm_setcsr(_mm_getcsr() | 0x8040U);  // FTZ and DAZ
@@ -370,9 +361,7 @@ class InEnvironment {
         break;
     }
   }
-  ~InEnvironment() {
-    std::fesetenv(&before_);
-  }
+  ~InEnvironment() { std::fesetenv(&before_); }
   InEnvironment(const InEnvironment&) = delete;
   InEnvironment& operator=(const InEnvironment&) = delete;
 

@@ -60,12 +60,8 @@ std::optional<Text> read_counted(int file, int limit_ms) {
 
 }  // namespace
 
-Worker::Worker(std::string target) : target_(std::move(target)) {
-  start();
-}
-Worker::~Worker() {
-  stop();
-}
+Worker::Worker(std::string target) : target_(std::move(target)) { start(); }
+Worker::~Worker() { stop(); }
 Worker::Worker(Worker&& other) noexcept
     : target_(std::move(other.target_)),
       process_(std::exchange(other.process_, -1)),
@@ -103,9 +99,7 @@ void Worker::stop() {
   process_ = -1;
 }
 
-void Worker::ask(const std::string& token) {
-  write_counted(requests_, token);
-}
+void Worker::ask(const std::string& token) { write_counted(requests_, token); }
 
 Answer Worker::answer() {
   auto failure = read_counted<std::string>(answers_, silence_limit_ms);

@@ -16,9 +16,7 @@ namespace {
 using Number = long double;
 using Numbers = std::vector<Number>;
 
-Number in_middle(const Interval& interval) {
-  return mpfr_get_ld(interval.low.get(), MPFR_RNDN);
-}
+Number in_middle(const Interval& interval) { return mpfr_get_ld(interval.low.get(), MPFR_RNDN); }
 
 // Rotates all vectors of [batch, heads, n, head_dim] where the encoding turns q and k.
 class Turned {

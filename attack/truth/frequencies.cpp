@@ -93,14 +93,10 @@ std::optional<QuickTurn> Frequencies::quickly_turned(std::int64_t pair, std::int
   const long double s = std::sin(angle);
   const long double c = std::cos(angle);
   switch (quarter & 3) {
-    case 0:
-      return QuickTurn{s, c};
-    case 1:
-      return QuickTurn{c, -s};
-    case 2:
-      return QuickTurn{-s, -c};
-    default:
-      return QuickTurn{-c, s};
+    case 0: return QuickTurn{s, c};
+    case 1: return QuickTurn{c, -s};
+    case 2: return QuickTurn{-s, -c};
+    default: return QuickTurn{-c, s};
   }
 }
 

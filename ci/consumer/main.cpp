@@ -25,7 +25,8 @@ int main() {
   const Tensor out = DotProductAttention(std::get<Attention>(spec.encoding)).attend({x, x, x, {}, nullptr});
 
   // sin 0 and cos 0; position 0 turns nothing; equal values have themselves as their mean.
-  const bool good = encoding.at(0) == 0 && encoding.at(1) == 1 && turned.at(0) == 1 && turned.at(4) != 1 && out.at(11) == 1;
+  const bool good =
+      encoding.at(0) == 0 && encoding.at(1) == 1 && turned.at(0) == 1 && turned.at(4) != 1 && out.at(11) == 1;
   std::puts(good ? "good" : "wrong");
   return good ? 0 : 1;
 }

@@ -24,7 +24,8 @@ const Alibi& checked(const Alibi& encoding) {
   return encoding;
 }
 
-// Head h of n heads, n a power of two: 2^(-8 (h+1) / n). Beyond the largest power n' below n: heads 0, 2, 4, ... of 2 n'.
+// Head h of n heads, n a power of two: 2^(-8 (h+1) / n). Beyond the largest power n' below n: heads 0, 2, 4, ... of 2
+// n'.
 struct Exponent {
   std::int64_t numerator;
   std::int64_t denominator;
@@ -81,8 +82,9 @@ double AlibiEncoder::product(const Slope& slope, std::int64_t factor, Dtype dtyp
     return sum.rounded(dtype);
   }
   if (is_double) {
-    // m = high + low within 2^-106 m (1 + 2^-50), and high f = p + e exactly, |e| <= 2^-53 |p|. low f and its sum with e are rounded: by at most 2^-106 |p|
-    // and 2^-105 |p| in first order, and as much as the latter once more where the margin is put to it. Together below 2^-103 |p|.
+    // m = high + low within 2^-106 m (1 + 2^-50), and high f = p + e exactly, |e| <= 2^-53 |p|. low f and its sum with
+    // e are rounded: by at most 2^-106 |p| and 2^-105 |p| in first order, and as much as the latter once more where the
+    // margin is put to it. Together below 2^-103 |p|.
     const auto f = static_cast<double>(factor);
     const double p = slope.high * f;
     const double rest = std::fma(slope.high, f, -p) + slope.low * f;
@@ -92,12 +94,14 @@ double AlibiEncoder::product(const Slope& slope, std::int64_t factor, Dtype dtyp
     if (dtype == Dtype::float64) {
       if (low == high) return low;
     } else {
-      // low is the nearest double to a number within 2^-101 |p|: an end at 2^-51 |p|, itself rounded, still lies beyond both.
+      // low is the nearest double to a number within 2^-101 |p|: an end at 2^-51 |p|, itself rounded, still lies beyond
+      // both.
       const double error = std::fabs(low) * 0x1p-51;
       if (const auto rounded = rounded_alike(dtype, Interval{low - error, low + error})) return *rounded;
     }
   }
-  return correctly_rounded(dtype, [&]<class Real>() { return power_times<Real>(slope.numerator, slope.denominator, factor); });
+  return correctly_rounded(dtype,
+                           [&]<class Real>() { return power_times<Real>(slope.numerator, slope.denominator, factor); });
 }
 
 double AlibiEncoder::slope(std::int64_t head, Dtype dtype) const {
@@ -105,8 +109,8 @@ double AlibiEncoder::slope(std::int64_t head, Dtype dtype) const {
   return product(slopes_.at(static_cast<std::size_t>(head)), 1, dtype);
 }
 
-void AlibiEncoder::bias(std::span<const std::int64_t> query_positions, std::span<const std::int64_t> key_positions, Dtype dtype,
-                        std::span<std::byte> out) const {
+void AlibiEncoder::bias(std::span<const std::int64_t> query_positions, std::span<const std::int64_t> key_positions,
+                        Dtype dtype, std::span<std::byte> out) const {
   constexpr const char* function = "AlibiEncoder::bias";
   const std::int64_t queries = std::ssize(query_positions);
   const std::int64_t keys = std::ssize(key_positions);
@@ -125,7 +129,14 @@ void AlibiEncoder::bias(std::span<const std::int64_t> query_positions, std::span
     std::vector<Stretch> open;
     if (near) {
       const AlibiSlope::Kind kind = is_whole(slope) ? AlibiSlope::Kind::power_of_two : AlibiSlope::Kind::irrational;
-      fill_alibi_row({dtype, {kind, slope.high, slope.low}, encoding_.mask, encoding_.form, static_cast<double>(query), key_numbers, out_row}, open);
+      fill_alibi_row({dtype,
+                      {kind, slope.high, slope.low},
+                      encoding_.mask,
+                      encoding_.form,
+                      static_cast<double>(query),
+                      key_numbers,
+                      out_row},
+                     open);
     } else {
       open.push_back({0, keys});
     }
@@ -143,7 +154,8 @@ void AlibiEncoder::bias(std::span<const std::int64_t> query_positions, std::span
   });
 }
 
-Tensor AlibiEncoder::bias(std::span<const std::int64_t> query_positions, std::span<const std::int64_t> key_positions, Dtype dtype) const {
+Tensor AlibiEncoder::bias(std::span<const std::int64_t> query_positions, std::span<const std::int64_t> key_positions,
+                          Dtype dtype) const {
   Tensor matrices = Tensor::zeros(dtype, {encoding_.num_heads, std::ssize(query_positions), std::ssize(key_positions)});
   bias(query_positions, key_positions, dtype, matrices.data);
   return matrices;

@@ -1,13 +1,13 @@
-#include "lib/alibi/alibi.hpp"
-
 #include <memory>
 #include <numeric>
 #include <string>
 #include <vector>
 
+#include "lib/alibi/alibi.hpp"
 #include "lib/numeric/roofline_benchmark.hpp"
 
-// Square matrices of 12 heads, two thirds of which have a slope that is a power of two, beside the speed of filling memory.
+// Square matrices of 12 heads, two thirds of which have a slope that is a power of two, beside the speed of filling
+// memory.
 
 namespace sextant {
 namespace {
@@ -16,7 +16,8 @@ void add(Dtype dtype, Mask mask) {
   constexpr std::int64_t heads = 12;
   constexpr std::int64_t n = 2048;
   const std::size_t bytes = static_cast<std::size_t>(heads * n * n) * size_of(dtype);
-  const std::string name = "alibi/" + std::string(name_of(dtype)) + (mask == Mask::causal ? "/causal" : "/symmetric") + "/certified/12x2048x2048";
+  const std::string name = "alibi/" + std::string(name_of(dtype)) + (mask == Mask::causal ? "/causal" : "/symmetric") +
+                           "/certified/12x2048x2048";
   register_paired({name, Roofline::stream_store, bytes, [=](std::span<std::byte> memory) -> std::function<void()> {
                      const auto encoder = std::make_shared<AlibiEncoder>(Alibi{heads, mask, AlibiForm::distance});
                      std::vector<std::int64_t> positions(n);

@@ -14,7 +14,8 @@
 namespace sextant {
 namespace {
 
-void expect_truth(const Alibi& encoding, const std::vector<std::int64_t>& queries, const std::vector<std::int64_t>& keys) {
+void expect_truth(const Alibi& encoding, const std::vector<std::int64_t>& queries,
+                  const std::vector<std::int64_t>& keys) {
   const AlibiEncoder encoder(encoding);
   reference::AlibiReference truth(encoding);
   for (const Dtype dtype : floating_dtypes) {
@@ -29,8 +30,11 @@ void expect_truth(const Alibi& encoding, const std::vector<std::int64_t>& querie
             ASSERT_EQ(got, -std::numeric_limits<double>::infinity());
             continue;
           }
-          ASSERT_EQ(got, nearest(dtype, [&](reference::Precision precision) { return *truth.bias(query, key, head, precision); }))
-              << "head " << head << " of " << encoding.num_heads << ", " << query << " to " << key << " " << name_of(dtype);
+          ASSERT_EQ(
+              got,
+              nearest(dtype, [&](reference::Precision precision) { return *truth.bias(query, key, head, precision); }))
+              << "head " << head << " of " << encoding.num_heads << ", " << query << " to " << key << " "
+              << name_of(dtype);
           ASSERT_FALSE(got == 0 && std::signbit(got));
         }
       }
@@ -55,7 +59,8 @@ TEST(AlibiEncoder, EqualsTheOracleForAnyNumberOfHeads) {
 TEST(AlibiEncoder, EqualsTheOracleFarAway) {
   const std::int64_t far = std::int64_t{1} << 53;
   const std::vector<std::int64_t> positions{-far, -far + 1, -131071, 0, 65521, 131071, far - 1, far};
-  for (const std::int64_t heads : {4, 6, 16}) expect_truth({heads, Mask::symmetric, AlibiForm::distance}, positions, positions);
+  for (const std::int64_t heads : {4, 6, 16})
+    expect_truth({heads, Mask::symmetric, AlibiForm::distance}, positions, positions);
 }
 
 class AlibiGuardsOn : public OnEveryTarget {};
@@ -83,7 +88,8 @@ TEST(AlibiEncoder, EverySlopeEqualsTheOracle) {
     reference::AlibiReference truth({heads, Mask::causal, AlibiForm::distance});
     for (std::int64_t head = 0; head < heads; ++head) {
       for (const Dtype dtype : floating_dtypes) {
-        ASSERT_EQ(encoder.slope(head, dtype), nearest(dtype, [&](reference::Precision precision) { return truth.slope(head, precision); }));
+        ASSERT_EQ(encoder.slope(head, dtype),
+                  nearest(dtype, [&](reference::Precision precision) { return truth.slope(head, precision); }));
       }
     }
   }
@@ -110,7 +116,8 @@ TEST(AlibiEncoder, RefusesWhatItDoesNotHave) {
   EXPECT_THROW(AlibiEncoder({2, Mask::symmetric, AlibiForm::key_index}), SpecError);
   const AlibiEncoder encoder({2, Mask::causal, AlibiForm::distance});
   EXPECT_THROW(encoder.bias(from_to(0, 1), from_to(0, 1), Dtype::int64), std::invalid_argument);
-  EXPECT_THROW(encoder.bias(std::vector<std::int64_t>{(std::int64_t{1} << 53) + 1}, from_to(0, 1), Dtype::float32), std::out_of_range);
+  EXPECT_THROW(encoder.bias(std::vector<std::int64_t>{(std::int64_t{1} << 53) + 1}, from_to(0, 1), Dtype::float32),
+               std::out_of_range);
   std::vector<std::byte> memory(4);
   EXPECT_THROW(encoder.bias(from_to(0, 1), from_to(0, 1), Dtype::float32, memory), std::invalid_argument);
 }

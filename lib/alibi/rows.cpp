@@ -29,21 +29,25 @@ HWY_INLINE hn::Mask<D> IsHidden(D d, const AlibiRow& row, hn::Vec<D> key) {
   return hn::Gt(key, hn::Set(d, last));
 }
 
-// A power of two times an integer is a double, which is rounded once. -infinity by way of a finite number beyond every narrower dtype, since
-// certify-inl.h's roundings are not all for infinities.
+// A power of two times an integer is a double, which is rounded once. -infinity by way of a finite number beyond every
+// narrower dtype, since certify-inl.h's roundings are not all for infinities.
 template <class Type, class D>
 HWY_INLINE Certified<typename Type::template Bits<D>> Biases(Type type, D d, const AlibiRow& row, hn::Vec<D> key) {
   const auto factor = FactorOf(d, row, key);
   const auto hidden = IsHidden(d, row, key);
   const auto slope = hn::Set(d, row.slope.high);
   if constexpr (sizeof(typename Type::Element) == 8) {
-    // slope * factor = p + e + low factor, the sum of the latter two within 2^-104 |p| with or without fused operations, and the slope within
-    // 2^-106; the margin is added with one more rounding, at most 2^-105 |p|. Together below 2^-102 |p|. -infinity has a finite margin and stays.
+    // slope * factor = p + e + low factor, the sum of the latter two within 2^-104 |p| with or without fused
+    // operations, and the slope within 2^-106; the margin is added with one more rounding, at most 2^-105 |p|. Together
+    // below 2^-102 |p|. -infinity has a finite margin and stays.
     const auto product = TwoProduct(slope, factor);
     const auto rest = hn::MulAdd(hn::Set(d, row.slope.low), factor, product.low);
     const auto margin = hn::Mul(hn::Abs(product.high), hn::Set(d, 0x1p-102));
     const auto minus_infinity = hn::Set(d, -std::numeric_limits<double>::infinity());
-    return type.Certify(d, DoubleDouble<hn::Vec<D>>{hn::IfThenElse(hidden, minus_infinity, product.high), hn::IfThenElse(hidden, hn::Zero(d), rest)}, margin);
+    return type.Certify(d,
+                        DoubleDouble<hn::Vec<D>>{hn::IfThenElse(hidden, minus_infinity, product.high),
+                                                 hn::IfThenElse(hidden, hn::Zero(d), rest)},
+                        margin);
   } else {
     const auto value = hn::IfThenElse(hidden, hn::Set(d, -0x1p1000), hn::Mul(slope, factor));
     if (row.slope.kind == AlibiSlope::Kind::power_of_two) {
@@ -63,7 +67,9 @@ void FillRow(Type type, const AlibiRow& row, std::vector<Stretch>& open) {
   std::int64_t i = 0;
   for (; i + lanes <= count; i += lanes) {
     const auto biases = Biases(type, d, row, hn::LoadU(d, row.keys.data() + i));
-    StoreElements(type, d, biases.bits, reinterpret_cast<typename Type::Element*>(row.out + static_cast<std::size_t>(i) * sizeof(typename Type::Element)));
+    StoreElements(type, d, biases.bits,
+                  reinterpret_cast<typename Type::Element*>(row.out + static_cast<std::size_t>(i) *
+                                                                          sizeof(typename Type::Element)));
     if (!hn::AllFalse(typename Type::template Bits<decltype(d)>(), biases.undecided)) open.push_back({i, i + lanes});
   }
   if (i < count) open.push_back({i, count});

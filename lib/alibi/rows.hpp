@@ -18,8 +18,8 @@ struct AlibiSlope {
   double low;
 };
 
-/// One row of a bias: slope * factor of each key, as AlibiEncoder::bias states it. Positions are doubles here. Precondition: they, and every
-/// distance of two of them, are integers within 2^53, so exact.
+/// One row of a bias: slope * factor of each key, as AlibiEncoder::bias states it. Positions are doubles here.
+/// Precondition: they, and every distance of two of them, are integers within 2^53, so exact.
 struct AlibiRow {
   Dtype dtype;
   AlibiSlope slope;
@@ -30,8 +30,8 @@ struct AlibiRow {
   std::byte* out;  ///< keys.size() elements, at any alignment
 };
 
-/// Fills the row but for the stretches whose rounding is left open, or that are too short for a vector: these are added to `open`, which is for the
-/// caller to fill, as pairs of the first key and the one after the last.
+/// Fills the row but for the stretches whose rounding is left open, or that are too short for a vector: these are added
+/// to `open`, which is for the caller to fill, as pairs of the first key and the one after the last.
 struct Stretch {
   std::int64_t first;
   std::int64_t end;

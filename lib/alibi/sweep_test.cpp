@@ -13,10 +13,11 @@
 #include "lib/numeric/truth_test.hpp"
 #include "reference/alibi.hpp"
 
-// Every head count from 1 to 128, each head at every distance up to 4095, in one dtype a head count: in all of them where SEXTANT_TEST_MULTIPLIER is
-// above 1. The slopes of n <= 128 heads are 2^(-8(h+1)/n') and
-// 2^(-8(2j+1)/2n'), n' a power of two, so each is one of the 128 slopes 2^(-k/16) of 128 heads: these are held against the oracle, and every
-// other row against the row of its slope. AlibiEncoder.EverySlopeEqualsTheOracle says that a head has the slope that it should have.
+// Every head count from 1 to 128, each head at every distance up to 4095, in one dtype a head count: in all of them
+// where SEXTANT_TEST_MULTIPLIER is above 1. The slopes of n <= 128 heads are 2^(-8(h+1)/n') and 2^(-8(2j+1)/2n'), n' a
+// power of two, so each is one of the 128 slopes 2^(-k/16) of 128 heads: these are held against the oracle, and every
+// other row against the row of its slope. AlibiEncoder.EverySlopeEqualsTheOracle says that a head has the slope that it
+// should have.
 
 namespace sextant {
 namespace {
@@ -46,8 +47,9 @@ TEST(AlibiSweep, EverySlopeOf128HeadsEqualsTheOracleAtEveryDistance) {
       reference::AlibiReference truth(encoding);
 #pragma omp for schedule(static)
       for (std::int64_t i = 0; i < rows.elements(); ++i) {
-        const double value =
-            nearest(dtype, [&](reference::Precision precision) { return *truth.bias(distances - 1, i % distances, i / distances, precision); });
+        const double value = nearest(dtype, [&](reference::Precision precision) {
+          return *truth.bias(distances - 1, i % distances, i / distances, precision);
+        });
         wrong += rows.at(i) != value ? 1 : 0;
       }
     }
@@ -95,11 +97,14 @@ TEST_P(AlibiSweepOn, WritesItsMatricesAndNothingElse) {
         std::byte* start = memory.data() + (against == GuardedBytes::Against::start ? shift : 0);
         encoder.bias(some, some, dtype, {start, 3 * count * row_bytes});
         for (std::size_t row = 0; row < 3 * count; ++row) {
-          const std::size_t row_of_whole = (row / count * positions.size() + row % count) * positions.size() * size_of(dtype);
-          ASSERT_EQ(std::memcmp(start + row * row_bytes, whole.data.data() + row_of_whole, row_bytes), 0) << count << " keys, row " << row;
+          const std::size_t row_of_whole =
+              (row / count * positions.size() + row % count) * positions.size() * size_of(dtype);
+          ASSERT_EQ(std::memcmp(start + row * row_bytes, whole.data.data() + row_of_whole, row_bytes), 0)
+              << count << " keys, row " << row;
         }
         for (std::size_t i = 0; i < shift; ++i) {
-          const std::byte* rest = against == GuardedBytes::Against::start ? memory.data() : memory.data() + 3 * count * row_bytes;
+          const std::byte* rest =
+              against == GuardedBytes::Against::start ? memory.data() : memory.data() + 3 * count * row_bytes;
           ASSERT_EQ(rest[i], std::byte{GuardedBytes::filler});
         }
       }
@@ -107,13 +112,15 @@ TEST_P(AlibiSweepOn, WritesItsMatricesAndNothingElse) {
   }
 }
 
-// Rounding to nearest is odd: slope times key is the opposite of the bias of that distance, and a symmetric bias mirrors the causal one.
+// Rounding to nearest is odd: slope times key is the opposite of the bias of that distance, and a symmetric bias
+// mirrors the causal one.
 TEST(AlibiSweep, TheOtherFormsFollowFromTheCausalDistances) {
   for (const std::int64_t heads : {12, 128}) {
     for (const Dtype dtype : floating_dtypes) {
       const Tensor causal = last_rows({heads, Mask::causal, AlibiForm::distance}, dtype);
       const Tensor by_key = last_rows({heads, Mask::causal, AlibiForm::key_index}, dtype);
-      const Tensor ahead = AlibiEncoder({heads, Mask::symmetric, AlibiForm::distance}).bias(std::vector<std::int64_t>{0}, keys(), dtype);
+      const Tensor ahead =
+          AlibiEncoder({heads, Mask::symmetric, AlibiForm::distance}).bias(std::vector<std::int64_t>{0}, keys(), dtype);
       for (std::int64_t i = 0; i < causal.elements(); ++i) {
         const std::int64_t mirrored = i / distances * distances + (distances - 1 - i % distances);
         ASSERT_EQ(by_key.at(i), -causal.at(mirrored)) << i;
@@ -138,12 +145,15 @@ TEST_P(AlibiSweepOn, TablesHaveThePublishedDigests) {
   for (const Case& entry : cases) {
     const AlibiEncoder encoder(entry.encoding);
     for (const Dtype dtype : floating_dtypes) {
-      digests[std::string(name_of(dtype)) + " " + entry.name] = digest_on_threads([&] { return encoder.bias(positions, positions, dtype); });
+      digests[std::string(name_of(dtype)) + " " + entry.name] =
+          digest_on_threads([&] { return encoder.bias(positions, positions, dtype); });
     }
   }
   // The very rows that the oracle is asked for above.
   for (const Dtype dtype : floating_dtypes) {
-    digests[std::string(name_of(dtype)) + " 128 rows"] = digest_on_threads([&] { return last_rows({128, Mask::causal, AlibiForm::distance}, dtype); });
+    digests[std::string(name_of(dtype)) + " 128 rows"] = digest_on_threads([&] {
+      return last_rows({128, Mask::causal, AlibiForm::distance}, dtype);
+    });
   }
   expect_published("alibi", digests);
 }

@@ -16,20 +16,24 @@
 #include "lib/rope_nd/rope_nd.hpp"
 #include "lib/xpos/xpos.hpp"
 
-// The error bound. u is the arithmetic's, S = score, B = bias, V = value, d = head_dim, and T = ceil(n / keys_per_block) the blocks of keys.
+// The error bound. u is the arithmetic's, S = score, B = bias, V = value, d = head_dim, and T = ceil(n /
+// keys_per_block) the blocks of keys.
 //
-// 1. A score. Rotated vectors are within 2 u of their true elements, in the norm of their pair: 4 u S (two factors). q is multiplied by a rounded
-//    1/sqrt(d), 3 u S; the product sums d terms in some order, d u S; the bias is within 3 u B of itself, and adding it costs u (S + B). In all the
-//    score errs by u ((d + 8) S + 4 B), to first order.
-// 2. A weight, relative to e^(true score - a constant of the row). Scores are bounded by S + B, so the arguments of the exponentials that make up one
-//    weight, its own and the rescalings after it, are differences whose absolute values add up to at most 2 (S + B): they err by 2 u (S + B) in all. Each of
-//    the at most T + 1 exponentials errs by 2 u exponential_ulp, each product by u. So a weight is its true value times e^(+-W), to first order
-//    W = u ((d + 10) S + 6 B + (2 exponential_ulp + 1) (T + 1)). u d <= 2^-4 is demanded, so that 9/8 of it covers the higher orders.
-// 3. The sums. sum w v and sum w have n terms each, added in blocks: each term is carried through at most n + T additions and products. The quotient
-//    rounds once. With step 2 every term of either sum is its true one times e^(+-A), A = W + u (n + T + 2) / (1 - u (n + T + 2)), so that the
-//    result differs from the true mean of the values by at most (e^(2A) - 1) V.
-// 4. Underflow. A weight below the least normal value errs by less than that absolutely, n of them and T rescalings of the sums likewise; the row's greatest weight is 1
-//    (times e^(+-A)): (n + T) 2^(min_exponent + 1) V e^(2A) in the quotient.
+// 1. A score. Rotated vectors are within 2 u of their true elements, in the norm of their pair: 4 u S (two factors). q
+//    is multiplied by a rounded 1/sqrt(d), 3 u S; the product sums d terms in some order, d u S; the bias is within 3 u
+//    B of itself, and adding it costs u (S + B). In all the score errs by u ((d + 8) S + 4 B), to first order.
+// 2. A weight, relative to e^(true score - a constant of the row). Scores are bounded by S + B, so the arguments of the
+//    exponentials that make up one weight, its own and the rescalings after it, are differences whose absolute values
+//    add up to at most 2 (S + B): they err by 2 u (S + B) in all. Each of the at most T + 1 exponentials errs by 2 u
+//    exponential_ulp, each product by u. So a weight is its true value times e^(+-W), to first order W = u ((d + 10) S
+//    + 6 B + (2 exponential_ulp + 1) (T + 1)). u d <= 2^-4 is demanded, so that 9/8 of it covers the higher orders.
+// 3. The sums. sum w v and sum w have n terms each, added in blocks: each term is carried through at most n + T
+//    additions and products. The quotient rounds once. With step 2 every term of either sum is its true one times
+//    e^(+-A), A = W + u (n + T + 2) / (1 - u (n + T + 2)), so that the result differs from the true mean of the values
+//    by at most (e^(2A) - 1) V.
+// 4. Underflow. A weight below the least normal value errs by less than that absolutely, n of them and T rescalings of
+//    the sums likewise; the row's greatest weight is 1 (times e^(+-A)): (n + T) 2^(min_exponent + 1) V e^(2A) in the
+//    quotient.
 // 5. The dtype's own rounding, of a value of at most V e^(2A), where it is narrower than the arithmetic.
 
 namespace sextant {
@@ -46,7 +50,8 @@ const Attention& checked(const Attention& encoding) {
   if (encoding.position) {
     std::visit(
         [&](const auto& position) {
-          if constexpr (requires { position_count(position); }) spec.max_position = std::clamp<std::int64_t>(position_count(position), 1, 2);
+          if constexpr (requires { position_count(position); })
+            spec.max_position = std::clamp<std::int64_t>(position_count(position), 1, 2);
         },
         *encoding.position);
   }
@@ -62,7 +67,8 @@ Tensor with_middle_exchanged(const Tensor& x) {
   for (std::int64_t a = 0; a < x.shape[0]; ++a) {
     for (std::int64_t b = 0; b < x.shape[1]; ++b) {
       for (std::int64_t c = 0; c < x.shape[2]; ++c, source += row) {
-        std::memcpy(result.data.data() + static_cast<std::size_t>((a * x.shape[2] + c) * x.shape[1] + b) * row, source, row);
+        std::memcpy(result.data.data() + static_cast<std::size_t>((a * x.shape[2] + c) * x.shape[1] + b) * row, source,
+                    row);
       }
     }
   }
@@ -105,8 +111,10 @@ struct DotProductAttention::Turning {
   /// x, [batch, heads, n, head_dim], as the role has it.
   Tensor turned(const Tensor& x, std::span<const std::int64_t> positions, Role role) const {
     const Tensor by_token = with_middle_exchanged(x);
-    if (const auto* rope = std::get_if<RopeEncoder>(&encoder)) return with_middle_exchanged(rope->rotate(by_token, positions));
-    if (const auto* rope_nd = std::get_if<RopeNdEncoder>(&encoder)) return with_middle_exchanged(rope_nd->rotate(by_token, positions));
+    if (const auto* rope = std::get_if<RopeEncoder>(&encoder))
+      return with_middle_exchanged(rope->rotate(by_token, positions));
+    if (const auto* rope_nd = std::get_if<RopeNdEncoder>(&encoder))
+      return with_middle_exchanged(rope_nd->rotate(by_token, positions));
     const auto& xpos = std::get<XposPair>(encoder);
     return with_middle_exchanged((role == Role::query ? xpos.query : xpos.key).rotate(by_token, positions));
   }
@@ -119,8 +127,9 @@ void check_positions(const Attention& encoding, std::span<const std::int64_t> po
   const PositionEncoding* position = encoding.position ? &*encoding.position : nullptr;
   if (const auto* rope_nd = position == nullptr ? nullptr : std::get_if<RopeNd>(position)) {
     check_count(function, positions, axes(*rope_nd) * tokens);
-  } else if (position != nullptr && (std::holds_alternative<Rope>(*position) || std::holds_alternative<Xpos>(*position) ||
-                                     std::holds_alternative<Alibi>(*position) || std::holds_alternative<RelativeBias>(*position))) {
+  } else if (position != nullptr &&
+             (std::holds_alternative<Rope>(*position) || std::holds_alternative<Xpos>(*position) ||
+              std::holds_alternative<Alibi>(*position) || std::holds_alternative<RelativeBias>(*position))) {
     check_count(function, positions, tokens);
   } else {
     return;
@@ -130,22 +139,27 @@ void check_positions(const Attention& encoding, std::span<const std::int64_t> po
 
 void check_inputs(const Attention& encoding, const AttentionInputs& inputs) {
   const Tensor& q = inputs.q;
-  if (q.shape.size() != 4) throw std::invalid_argument(std::string(function) + ": q has shape " + shape_text(q.shape) + ", expected [batch, num_heads, n, head_dim]");
+  if (q.shape.size() != 4)
+    throw std::invalid_argument(std::string(function) + ": q has shape " + shape_text(q.shape) +
+                                ", expected [batch, num_heads, n, head_dim]");
   const std::int64_t batch = q.shape[0];
   const std::int64_t n = q.shape[2];
   check_tensor(function, "q", q, {batch, encoding.num_heads, n, encoding.head_dim});
   for (const auto& [name, tensor] : {std::pair<std::string_view, const Tensor&>("k", inputs.k), {"v", inputs.v}}) {
     check_tensor(function, name, tensor, {batch, encoding.num_kv_heads, n, encoding.head_dim});
     if (tensor.dtype != q.dtype) {
-      throw std::invalid_argument(std::string(function) + ": " + std::string(name) + " is " + std::string(name_of(tensor.dtype)) + ", q is " + std::string(name_of(q.dtype)));
+      throw std::invalid_argument(std::string(function) + ": " + std::string(name) + " is " +
+                                  std::string(name_of(tensor.dtype)) + ", q is " + std::string(name_of(q.dtype)));
     }
   }
   check_positions(encoding, inputs.positions, batch * n);
   const auto* relative = encoding.position ? std::get_if<RelativeBias>(&*encoding.position) : nullptr;
   if ((relative != nullptr) != (inputs.weight != nullptr)) {
-    throw std::invalid_argument(std::string(function) + (relative != nullptr ? ": relative_bias needs a weight" : ": a weight without relative_bias"));
+    throw std::invalid_argument(std::string(function) + (relative != nullptr ? ": relative_bias needs a weight"
+                                                                             : ": a weight without relative_bias"));
   }
-  if (relative != nullptr) check_tensor(function, "weight", *inputs.weight, {relative->num_buckets, encoding.num_heads});
+  if (relative != nullptr)
+    check_tensor(function, "weight", *inputs.weight, {relative->num_buckets, encoding.num_heads});
 }
 
 // Tensors of Scalar's dtype as arrays: std::vector<std::byte> aligns its memory for every scalar.
@@ -155,12 +169,14 @@ const Scalar* array(const Tensor& tensor) {
 }
 
 template <class Scalar>
-Tensor attend_as(const Attention& encoding, const AttentionInputs& inputs, const Tensor& q, const Tensor& k, const Tensor& v) {
+Tensor attend_as(const Attention& encoding, const AttentionInputs& inputs, const Tensor& q, const Tensor& k,
+                 const Tensor& v) {
   const std::int64_t n = q.shape[2];
   const auto bias = score_bias<Scalar>(encoding, inputs.positions, n, inputs.weight);
   Tensor out = Tensor::zeros(q.dtype, q.shape);
-  attend_in_blocks(encoding, AttentionArrays<Scalar>{q.shape[0], n, array<Scalar>(q), array<Scalar>(k), array<Scalar>(v), bias.get(),
-                                                     reinterpret_cast<Scalar*>(out.data.data())});
+  attend_in_blocks(
+      encoding, AttentionArrays<Scalar>{q.shape[0], n, array<Scalar>(q), array<Scalar>(k), array<Scalar>(v), bias.get(),
+                                        reinterpret_cast<Scalar*>(out.data.data())});
   return out;
 }
 
@@ -180,13 +196,16 @@ double attention_error(const Attention& encoding, std::int64_t n, Dtype dtype, c
   const auto d = static_cast<double>(encoding.head_dim);
   const auto blocks = std::ceil(static_cast<double>(n) / static_cast<double>(keys_per_block));
   const double carried = u * (static_cast<double>(n) + blocks + 2);
-  if (u * d > 0x1p-4 || carried > 0.5) throw std::invalid_argument("attention_error: more terms than the arithmetic can bound");
-  const double weight = 9.0 / 8 * u * ((d + 10) * magnitudes.score + 6 * magnitudes.bias + (2 * exponential_ulp + 1) * (blocks + 1));
+  if (u * d > 0x1p-4 || carried > 0.5)
+    throw std::invalid_argument("attention_error: more terms than the arithmetic can bound");
+  const double weight =
+      9.0 / 8 * u * ((d + 10) * magnitudes.score + 6 * magnitudes.bias + (2 * exponential_ulp + 1) * (blocks + 1));
   const double growth = std::expm1(2 * (weight + carried / (1 - carried)));
   const double underflow = (static_cast<double>(n) + blocks) * std::ldexp(1.0, format_of(arithmetic).min_exponent + 1);
   const double own = dtype == arithmetic ? 0 : unit_roundoff(dtype);
   // A value below the dtype's normal range is rounded to a multiple of its least value.
-  const double least = dtype == arithmetic ? 0 : std::ldexp(1.0, format_of(dtype).min_exponent - format_of(dtype).precision);
+  const double least =
+      dtype == arithmetic ? 0 : std::ldexp(1.0, format_of(dtype).min_exponent - format_of(dtype).precision);
   return magnitudes.value * (growth + (own + underflow) * (1 + growth)) + least;
 }
 
@@ -209,7 +228,8 @@ Tensor DotProductAttention::attend(const AttentionInputs& inputs) const {
     q = &kept[0];
     k = &kept[1];
   }
-  Tensor out = q->dtype == Dtype::float64 ? attend_as<double>(encoding_, inputs, *q, *k, v) : attend_as<float>(encoding_, inputs, *q, *k, v);
+  Tensor out = q->dtype == Dtype::float64 ? attend_as<double>(encoding_, inputs, *q, *k, v)
+                                          : attend_as<float>(encoding_, inputs, *q, *k, v);
   return out.dtype == inputs.q.dtype ? out : converted(out, inputs.q.dtype);
 }
 

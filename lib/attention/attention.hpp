@@ -27,13 +27,13 @@ struct AttentionMagnitudes {
   double value;  ///< at least |v|
 };
 
-/// A bound of |computed - true| for each element of attention over n keys in arithmetic of `dtype`, float32 for the 16-bit ones, where no
-/// score overflows; attention.cpp derives it. In short: value (e^(2A) - 1), A near u (n + (head_dim + 10) score + 6 bias), u = 2^-24 or 2^-53; then
-/// one rounding to the dtype.
+/// A bound of |computed - true| for each element of attention over n keys in arithmetic of `dtype`, float32 for the
+/// 16-bit ones, where no score overflows; attention.cpp derives it. In short: value (e^(2A) - 1), A near u (n +
+/// (head_dim + 10) score + 6 bias), u = 2^-24 or 2^-53; then one rounding to the dtype.
 double attention_error(const Attention& encoding, std::int64_t n, Dtype dtype, const AttentionMagnitudes& magnitudes);
 
-/// Scaled dot-product attention, Vaswani et al. 2017, section 3.2.1, as lib/spec/attention.hpp states it: multi-head, grouped-query, causal or
-/// not, with any position encoding. Const: one object may serve any number of threads.
+/// Scaled dot-product attention, Vaswani et al. 2017, section 3.2.1, as lib/spec/attention.hpp states it: multi-head,
+/// grouped-query, causal or not, with any position encoding. Const: one object may serve any number of threads.
 class DotProductAttention {
  public:
   /// @throws SpecError if `encoding` is outside its domain.
@@ -42,12 +42,12 @@ class DotProductAttention {
   DotProductAttention(DotProductAttention&&) noexcept;
   DotProductAttention& operator=(DotProductAttention&&) noexcept;
 
-  /// The result into `out`, of q's shape and dtype, dense, at any alignment. Within attention_error of the true value; float16 and bfloat16 are
-  /// computed in float32, with one rounding at the end. The same bits on any number of threads of one machine; another instruction set
-  /// may give others. NaN and infinity in a query stay in its token; in a key or a value they reach every token that sees it. Memory beyond
-  /// `out`: linear in the inputs.
-  /// @throws std::invalid_argument if shapes, dtypes, positions or weight do not fit each other or the spec; std::out_of_range for a position beyond
-  /// +-2^53 where the encoding takes positions.
+  /// The result into `out`, of q's shape and dtype, dense, at any alignment. Within attention_error of the true value;
+  /// float16 and bfloat16 are computed in float32, with one rounding at the end. The same bits on any number of threads
+  /// of one machine; another instruction set may give others. NaN and infinity in a query stay in its token; in a key
+  /// or a value they reach every token that sees it. Memory beyond `out`: linear in the inputs.
+  /// @throws std::invalid_argument if shapes, dtypes, positions or weight do not fit each other or the spec;
+  /// std::out_of_range for a position beyond +-2^53 where the encoding takes positions.
   void attend(const AttentionInputs& inputs, std::span<std::byte> out) const;
 
   /// The same as a tensor.

@@ -12,8 +12,9 @@
 #include "lib/attention/attention.hpp"
 #include "lib/numeric/parallel.hpp"
 
-// Attention beside the matrix products that it cannot do without: q k^T and weights v for each head, whole, by Eigen alone, heads shared among
-// threads. `of_eigen_product` is the rate of attention over that of the products, measured in the same case.
+// Attention beside the matrix products that it cannot do without: q k^T and weights v for each head, whole, by Eigen
+// alone, heads shared among threads. `of_eigen_product` is the rate of attention over that of the products, measured in
+// the same case.
 
 namespace sextant {
 namespace {
@@ -68,14 +69,16 @@ void attention_float32(benchmark::State& state, const Size& size) {
     own += seconds;
     state.SetIterationTime(seconds);
   }
-  const double operations = 4.0 * static_cast<double>(size.heads * size.n * size.n * size.head_dim) * static_cast<double>(state.iterations());
+  const double operations =
+      4.0 * static_cast<double>(size.heads * size.n * size.n * size.head_dim) * static_cast<double>(state.iterations());
   state.counters["of_eigen_product"] = products / own;
   state.counters["gflops"] = operations / own * 1e-9;
 }
 
 [[maybe_unused]] const bool registered = [] {
   for (const Size& size : {Size{8, 1024, 64}, Size{8, 2048, 128}}) {
-    const std::string name = "attention/float32/" + std::to_string(size.heads) + "x" + std::to_string(size.n) + "x" + std::to_string(size.head_dim);
+    const std::string name = "attention/float32/" + std::to_string(size.heads) + "x" + std::to_string(size.n) + "x" +
+                             std::to_string(size.head_dim);
     benchmark::RegisterBenchmark(name.c_str(), attention_float32, size)->UseManualTime()->Unit(benchmark::kMillisecond);
   }
   return true;

@@ -35,7 +35,8 @@ Attention with(std::int64_t heads, std::int64_t kv_heads, std::int64_t head_dim,
   return encoding;
 }
 
-Attention with(std::int64_t heads, std::int64_t kv_heads, std::int64_t head_dim, bool causal, const std::optional<PositionEncoding>& position) {
+Attention with(std::int64_t heads, std::int64_t kv_heads, std::int64_t head_dim, bool causal,
+               const std::optional<PositionEncoding>& position) {
   Attention encoding = with(heads, kv_heads, head_dim, causal);
   if (position) encoding.position.emplace(*position);
   return encoding;
@@ -72,12 +73,14 @@ class Truth {
   Truth(const Attention& encoding, const Example& example) : encoding_(encoding), example_(example) {
     if (!encoding.position) return;
     if (const auto* rope = std::get_if<Rope>(&*encoding.position)) {
-      turn_by(*rope, [truth = std::make_shared<reference::RopeReference>(*rope)](std::span<const std::int64_t> at, std::int64_t pair, const RealPair& x) {
+      turn_by(*rope, [truth = std::make_shared<reference::RopeReference>(*rope)](std::span<const std::int64_t> at,
+                                                                                 std::int64_t pair, const RealPair& x) {
         return reference::RopeReference::rotate(truth->rotation(at[0], pair, precision), x);
       });
     } else if (const auto* rope_nd = std::get_if<RopeNd>(&*encoding.position)) {
       axes_ = axes(*rope_nd);
-      turn_by(along_diagonal(*rope_nd), [truth = std::make_shared<reference::RopeNdReference>(*rope_nd)](std::span<const std::int64_t> at, std::int64_t pair, const RealPair& x) {
+      turn_by(along_diagonal(*rope_nd), [truth = std::make_shared<reference::RopeNdReference>(*rope_nd)](
+                                            std::span<const std::int64_t> at, std::int64_t pair, const RealPair& x) {
         return reference::RopeReference::rotate(truth->rotation(at, pair, precision), x);
       });
     } else if (const auto* alibi = std::get_if<Alibi>(&*encoding.position)) {
@@ -91,14 +94,16 @@ class Truth {
     if (xpos == nullptr) return;
     Xpos in_role = *xpos;
     in_role.role = role;
-    turn_by(xpos->rope, [truth = std::make_shared<reference::XposReference>(in_role)](std::span<const std::int64_t> at, std::int64_t pair, const RealPair& x) {
+    turn_by(xpos->rope, [truth = std::make_shared<reference::XposReference>(in_role)](
+                            std::span<const std::int64_t> at, std::int64_t pair, const RealPair& x) {
       return truth->turned(at[0], pair, x, precision);
     });
   }
 
   RealVector plain(const Tensor& x, std::int64_t head, std::int64_t index) const {
     RealVector vector;
-    for (std::int64_t i = 0; i < encoding_.head_dim; ++i) vector.emplace_back(x.at((head * x.shape[2] + index) * encoding_.head_dim + i), precision);
+    for (std::int64_t i = 0; i < encoding_.head_dim; ++i)
+      vector.emplace_back(x.at((head * x.shape[2] + index) * encoding_.head_dim + i), precision);
     return vector;
   }
 
@@ -106,7 +111,8 @@ class Truth {
     RealVector vector = plain(x, head, index);
     if (!turn_) return vector;
     std::vector<std::int64_t> at;
-    for (std::int64_t axis = 0; axis < axes_; ++axis) at.push_back(example_.positions[static_cast<std::size_t>(axis * x.shape[2] + index)]);
+    for (std::int64_t axis = 0; axis < axes_; ++axis)
+      at.push_back(example_.positions[static_cast<std::size_t>(axis * x.shape[2] + index)]);
     for (std::int64_t pair = 0; pair < pairs(rope_); ++pair) {
       const Channels channels = channels_of_pair(rope_, rope_.pairing, pair);
       Enclosure& first = vector[static_cast<std::size_t>(channels.first)];
@@ -124,8 +130,9 @@ class Truth {
     if (!alibi_ && relative == nullptr) return row;
     const auto position = [&](std::int64_t index) { return example_.positions[static_cast<std::size_t>(index)]; };
     for (std::int64_t key = 0; key < n; ++key) {
-      row.push_back(alibi_ ? alibi_->bias(position(query), position(key), head, precision).value_or(Enclosure(0.0, precision))
-                           : reference::bias(*relative, example_.weight, position(query), position(key), head, precision));
+      row.push_back(
+          alibi_ ? alibi_->bias(position(query), position(key), head, precision).value_or(Enclosure(0.0, precision))
+                 : reference::bias(*relative, example_.weight, position(query), position(key), head, precision));
     }
     return row;
   }
@@ -222,7 +229,8 @@ TEST(DotProductAttention, IsWithinItsBoundOfTheOracle) {
 
 TEST(DotProductAttention, IsWithinItsBoundForEveryShape) {
   for (const std::int64_t width : {1, 2, 3, 7, 16, 33, 64}) {
-    for (const std::int64_t n : {1, 2, 17, 128, 129}) expect_truth(with(2, 2, width, n % 2 == 1), n, Dtype::float32, {0, n / 2, n - 1});
+    for (const std::int64_t n : {1, 2, 17, 128, 129})
+      expect_truth(with(2, 2, width, n % 2 == 1), n, Dtype::float32, {0, n / 2, n - 1});
   }
 }
 
@@ -264,7 +272,8 @@ TEST(DotProductAttention, EncodingsThatAreAddedToTheInputChangeNothingHere) {
   const Tensor expected = DotProductAttention(plain).attend(example.inputs(plain));
   Sinusoidal sinusoidal;
   sinusoidal.dim = 8;
-  for (const PositionEncoding& added : {PositionEncoding(Integer{1, true}), PositionEncoding(Binary{5, false}), PositionEncoding(sinusoidal), PositionEncoding(Learned{8, 1})}) {
+  for (const PositionEncoding& added : {PositionEncoding(Integer{1, true}), PositionEncoding(Binary{5, false}),
+                                        PositionEncoding(sinusoidal), PositionEncoding(Learned{8, 1})}) {
     EXPECT_EQ(DotProductAttention(with(2, 1, 8, false, added)).attend(example.inputs(plain)).data, expected.data);
   }
 }
@@ -283,7 +292,8 @@ TEST(DotProductAttention, SparsePositionsHaveTheSameBias) {
   const Attention encoding = with(2, 2, 8, false, RelativeBias{8, 20, true});
   Example example(encoding, 12, Dtype::float64);
   const Tensor near = DotProductAttention(encoding).attend(example.inputs(encoding));
-  for (std::int64_t& position : example.positions) position += position == 11 ? 1000000 : 0;  // beyond max_distance from all but itself
+  for (std::int64_t& position : example.positions)
+    position += position == 11 ? 1000000 : 0;  // beyond max_distance from all but itself
   const Tensor far = DotProductAttention(encoding).attend(example.inputs(encoding));
   example.positions[11] = 11 + 30;
   const Tensor table = DotProductAttention(encoding).attend(example.inputs(encoding));

@@ -36,11 +36,13 @@ void attend_block(const Attention& encoding, const AttentionArrays<Scalar>& arra
   const std::int64_t q_start = (block.batch * encoding.num_heads + block.head) * head_size + block.first * width;
 
   using Map = Eigen::Map<const Matrix<Scalar>>;
-  const Matrix<Scalar> queries = Map(arrays.q + q_start, block.count, width) * (1 / std::sqrt(static_cast<Scalar>(width)));
+  const Matrix<Scalar> queries =
+      Map(arrays.q + q_start, block.count, width) * (1 / std::sqrt(static_cast<Scalar>(width)));
   Matrix<Scalar> weighted = Matrix<Scalar>::Zero(block.count, width);
   Matrix<Scalar> scores(block.count, keys_per_block);
   std::vector<Scalar> bias(arrays.bias == nullptr ? 0 : keys_per_block);
-  std::vector<SoftmaxState<Scalar>> states(static_cast<std::size_t>(block.count), {std::numeric_limits<Scalar>::lowest(), 0});
+  std::vector<SoftmaxState<Scalar>> states(static_cast<std::size_t>(block.count),
+                                           {std::numeric_limits<Scalar>::lowest(), 0});
 
   const std::int64_t seen_by_last = encoding.causal ? block.first + block.count : arrays.n;
   for (std::int64_t start = 0; start < seen_by_last; start += keys_per_block) {
@@ -48,15 +50,17 @@ void attend_block(const Attention& encoding, const AttentionArrays<Scalar>& arra
     auto part = scores.leftCols(keys);
     part.noalias() = queries * Map(arrays.k + kv_start + start * width, keys, width).transpose();
     for (std::int64_t row = 0; row < block.count; ++row) {
-      const std::int64_t seen = encoding.causal ? std::clamp<std::int64_t>(block.first + row + 1 - start, 0, keys) : keys;
+      const std::int64_t seen =
+          encoding.causal ? std::clamp<std::int64_t>(block.first + row + 1 - start, 0, keys) : keys;
       Scalar* first_score = scores.data() + row * keys_per_block;
       std::fill(first_score + seen, first_score + keys, Scalar(0));
       if (seen == 0) continue;
       if (arrays.bias != nullptr) {
-        arrays.bias->fill({block.batch, block.head, block.first + row}, start, {bias.data(), static_cast<std::size_t>(seen)});
+        arrays.bias->fill({block.batch, block.head, block.first + row}, start,
+                          {bias.data(), static_cast<std::size_t>(seen)});
       }
-      const Scalar factor = take_scores(first_score, arrays.bias == nullptr ? nullptr : bias.data(), static_cast<std::size_t>(seen),
-                                        states[static_cast<std::size_t>(row)]);
+      const Scalar factor = take_scores(first_score, arrays.bias == nullptr ? nullptr : bias.data(),
+                                        static_cast<std::size_t>(seen), states[static_cast<std::size_t>(row)]);
       if (factor != 1) weighted.row(row) *= factor;
     }
     const Map values(arrays.v + kv_start + start * width, keys, width);
@@ -71,7 +75,8 @@ void attend_block(const Attention& encoding, const AttentionArrays<Scalar>& arra
     }
   }
   Eigen::Map<Matrix<Scalar>> out(arrays.out + q_start, block.count, width);
-  for (std::int64_t row = 0; row < block.count; ++row) out.row(row) = weighted.row(row) / states[static_cast<std::size_t>(row)].sum;
+  for (std::int64_t row = 0; row < block.count; ++row)
+    out.row(row) = weighted.row(row) / states[static_cast<std::size_t>(row)].sum;
 }
 
 }  // namespace
@@ -84,7 +89,8 @@ void attend_in_blocks(const Attention& encoding, const AttentionArrays<Scalar>& 
     const std::int64_t first = (blocks - 1 - task % blocks) * queries_per_block;
     const std::int64_t head = task / blocks;
     attend_block(encoding, arrays,
-                 QueryBlock{head / encoding.num_heads, head % encoding.num_heads, first, std::min(queries_per_block, arrays.n - first)});
+                 QueryBlock{head / encoding.num_heads, head % encoding.num_heads, first,
+                            std::min(queries_per_block, arrays.n - first)});
   });
 }
 

@@ -13,8 +13,8 @@
 #include "lib/sinusoidal/sinusoidal.hpp"
 #include "lib/sinusoidal_2d/sinusoidal_2d.hpp"
 
-// "The dog chased another dog": tokens 1 and 4 have the same embedding. Attention without positions is blind to order (Vaswani et al. 2017,
-// section 3.5), so that it gives both the same; each encoding must tell them apart.
+// "The dog chased another dog": tokens 1 and 4 have the same embedding. Attention without positions is blind to order
+// (Vaswani et al. 2017, section 3.5), so that it gives both the same; each encoding must tell them apart.
 
 namespace sextant {
 namespace {
@@ -43,21 +43,28 @@ Tensor sum(const Tensor& x, const Tensor& code) {
 }
 
 // The greatest difference of a channel between the outputs of the two dogs. q, k and v are the input itself.
-double difference(Tensor input, const std::optional<PositionEncoding>& position, std::span<const std::int64_t> positions, const Tensor* weight = nullptr) {
+double difference(Tensor input, const std::optional<PositionEncoding>& position,
+                  std::span<const std::int64_t> positions, const Tensor* weight = nullptr) {
   input.shape = {1, 1, tokens, width};
-  const Tensor out = DotProductAttention({1, 1, width, false, position}).attend({input, input, input, positions, weight});
+  const Tensor out =
+      DotProductAttention({1, 1, width, false, position}).attend({input, input, input, positions, weight});
   double greatest = 0;
-  for (std::int64_t i = 0; i < width; ++i) greatest = std::max(greatest, std::fabs(out.at(first_dog * width + i) - out.at(second_dog * width + i)));
+  for (std::int64_t i = 0; i < width; ++i)
+    greatest = std::max(greatest, std::fabs(out.at(first_dog * width + i) - out.at(second_dog * width + i)));
   return greatest;
 }
 
 // |score| <= 8 / sqrt(8), |value| <= 1: both outputs are within this of one true value.
-double blindness() { return 2 * attention_error({1, 1, width, false, std::nullopt}, tokens, Dtype::float64, {std::sqrt(8.0), 0, 1}); }
+double blindness() {
+  return 2 * attention_error({1, 1, width, false, std::nullopt}, tokens, Dtype::float64, {std::sqrt(8.0), 0, 1});
+}
 
 // Far beyond any rounding.
 constexpr double told_apart = 1e-3;
 
-TEST(EqualTokens, AreTheSameToAttentionWithoutPositions) { EXPECT_LE(difference(embeddings(), std::nullopt, {}), blindness()); }
+TEST(EqualTokens, AreTheSameToAttentionWithoutPositions) {
+  EXPECT_LE(difference(embeddings(), std::nullopt, {}), blindness());
+}
 
 TEST(EqualTokens, AreToldApartByEachCodeAddedToThem) {
   Sinusoidal sinusoidal;

@@ -48,8 +48,8 @@ class AlibiBias final : public ScoreBias<Scalar> {
   std::vector<Scalar> slopes_;
 };
 
-// The weights by relative position, for the relative positions that occur if they are few, as they are where positions are consecutive;
-// else each is looked up by its bucket.
+// The weights by relative position, for the relative positions that occur if they are few, as they are where positions
+// are consecutive; else each is looked up by its bucket.
 template <class Scalar>
 class LookedUpBias final : public ScoreBias<Scalar> {
  public:
@@ -61,7 +61,8 @@ class LookedUpBias final : public ScoreBias<Scalar> {
     reach_ = greatest - least;
     if (reach_ > 4 * sequences.n) return;
     for (std::int64_t head = 0; head < heads; ++head) {
-      for (std::int64_t relative = -reach_; relative <= reach_; ++relative) by_relative_.push_back(weight_of(relative, head));
+      for (std::int64_t relative = -reach_; relative <= reach_; ++relative)
+        by_relative_.push_back(weight_of(relative, head));
     }
   }
 
@@ -93,17 +94,21 @@ class LookedUpBias final : public ScoreBias<Scalar> {
 }  // namespace
 
 template <class Scalar>
-std::unique_ptr<ScoreBias<Scalar>> score_bias(const Attention& encoding, std::span<const std::int64_t> positions, std::int64_t n, const Tensor* weight) {
+std::unique_ptr<ScoreBias<Scalar>> score_bias(const Attention& encoding, std::span<const std::int64_t> positions,
+                                              std::int64_t n, const Tensor* weight) {
   if (!encoding.position) return nullptr;
   const Sequences sequences{positions, n};
-  if (const auto* alibi = std::get_if<Alibi>(&*encoding.position)) return std::make_unique<AlibiBias<Scalar>>(*alibi, sequences);
+  if (const auto* alibi = std::get_if<Alibi>(&*encoding.position))
+    return std::make_unique<AlibiBias<Scalar>>(*alibi, sequences);
   if (const auto* relative = std::get_if<RelativeBias>(&*encoding.position)) {
     return std::make_unique<LookedUpBias<Scalar>>(*relative, sequences, encoding.num_heads, *weight);
   }
   return nullptr;
 }
 
-template std::unique_ptr<ScoreBias<float>> score_bias(const Attention&, std::span<const std::int64_t>, std::int64_t, const Tensor*);
-template std::unique_ptr<ScoreBias<double>> score_bias(const Attention&, std::span<const std::int64_t>, std::int64_t, const Tensor*);
+template std::unique_ptr<ScoreBias<float>> score_bias(const Attention&, std::span<const std::int64_t>, std::int64_t,
+                                                      const Tensor*);
+template std::unique_ptr<ScoreBias<double>> score_bias(const Attention&, std::span<const std::int64_t>, std::int64_t,
+                                                       const Tensor*);
 
 }  // namespace sextant

@@ -2,10 +2,9 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "lib/attention/softmax_rows.cpp"
+#include <hwy/contrib/math/math-inl.h>
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
-
-#include <hwy/contrib/math/math-inl.h>
 
 HWY_BEFORE_NAMESPACE();
 namespace sextant::HWY_NAMESPACE {
@@ -19,7 +18,8 @@ HWY_INLINE V ExpKeepingNaN(D d, V x) {
 }
 
 template <class Scalar>
-HWY_INLINE Scalar TakeScores(Scalar* HWY_RESTRICT scores, const Scalar* HWY_RESTRICT bias, std::size_t count, SoftmaxState<Scalar>& state) {
+HWY_INLINE Scalar TakeScores(Scalar* HWY_RESTRICT scores, const Scalar* HWY_RESTRICT bias, std::size_t count,
+                             SoftmaxState<Scalar>& state) {
   const hn::ScalableTag<Scalar> d;
   using V = hn::Vec<decltype(d)>;
   const std::size_t lanes = hn::Lanes(d);
@@ -27,7 +27,8 @@ HWY_INLINE Scalar TakeScores(Scalar* HWY_RESTRICT scores, const Scalar* HWY_REST
 
   Scalar greatest = state.greatest;
   if (bias != nullptr) {
-    for (std::size_t i = 0; i < whole; i += lanes) hn::StoreU(hn::Add(hn::LoadU(d, scores + i), hn::LoadU(d, bias + i)), d, scores + i);
+    for (std::size_t i = 0; i < whole; i += lanes)
+      hn::StoreU(hn::Add(hn::LoadU(d, scores + i), hn::LoadU(d, bias + i)), d, scores + i);
     for (std::size_t i = whole; i < count; ++i) scores[i] += bias[i];
   }
   V highest = hn::Set(d, greatest);
@@ -52,7 +53,9 @@ HWY_INLINE Scalar TakeScores(Scalar* HWY_RESTRICT scores, const Scalar* HWY_REST
   return factor;
 }
 
-float TakeFloats(float* scores, const float* bias, std::size_t count, SoftmaxState<float>& state) { return TakeScores(scores, bias, count, state); }
+float TakeFloats(float* scores, const float* bias, std::size_t count, SoftmaxState<float>& state) {
+  return TakeScores(scores, bias, count, state);
+}
 double TakeDoubles(double* scores, const double* bias, std::size_t count, SoftmaxState<double>& state) {
   return TakeScores(scores, bias, count, state);
 }

@@ -5,18 +5,20 @@
 
 namespace sextant {
 
-/// The state of one query's online softmax (Milakov and Gimelshein 2018, arXiv 1805.02867, algorithm 3): the greatest score so far, and the
-/// sum of e^(score - greatest) over the keys so far. Before the first key: the lowest finite value, and 0.
+/// The state of one query's online softmax (Milakov and Gimelshein 2018, arXiv 1805.02867, algorithm 3): the greatest
+/// score so far, and the sum of e^(score - greatest) over the keys so far. Before the first key: the lowest finite
+/// value, and 0.
 template <class Scalar>
 struct SoftmaxState {
   Scalar greatest;
   Scalar sum;
 };
 
-/// Takes `count` more scores, plus `bias` (count of them, or null for none): they become e^(score + bias - greatest) in place, and the state is
-/// brought up to date. @returns what earlier sums must be multiplied by, e^(greatest before - greatest now). e^x is within
-/// `exponential_ulp` ULP of the true value, and 0 or subnormal where that is less than the least normal value. A score that is NaN or +infinity
-/// makes the state NaN for good. Scalar is float or double; runs on the widest vectors of the machine.
+/// Takes `count` more scores, plus `bias` (count of them, or null for none): they become e^(score + bias - greatest) in
+/// place, and the state is brought up to date. @returns what earlier sums must be multiplied by, e^(greatest before -
+/// greatest now). e^x is within `exponential_ulp` ULP of the true value, and 0 or subnormal where that is less than the
+/// least normal value. A score that is NaN or +infinity makes the state NaN for good. Scalar is float or double; runs
+/// on the widest vectors of the machine.
 template <class Scalar>
 Scalar take_scores(Scalar* scores, const Scalar* bias, std::size_t count, SoftmaxState<Scalar>& state);
 

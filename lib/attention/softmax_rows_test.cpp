@@ -1,9 +1,9 @@
 #include "lib/attention/softmax_rows.hpp"
 
 #include <gtest/gtest.h>
+#include <hwy/targets.h>
 
 #include <cmath>
-#include <hwy/targets.h>
 #include <limits>
 #include <random>
 #include <vector>
@@ -41,12 +41,14 @@ void expect_exponentials(Dtype dtype, double lowest) {
   std::uniform_real_distribution<double> uniform(lowest, 0);
   std::vector<Scalar> arguments{0, Scalar(-0.0), Scalar(-1e-30), Scalar(lowest)};
   // Near the borders k ln 2 / 2 of the argument's reduction too.
-  for (int k = 0; k < static_cast<int>(-2.885 * lowest); ++k) arguments.push_back(static_cast<Scalar>(-0.34657359027997264 * k));
+  for (int k = 0; k < static_cast<int>(-2.885 * lowest); ++k)
+    arguments.push_back(static_cast<Scalar>(-0.34657359027997264 * k));
   while (arguments.size() < 3001) arguments.push_back(static_cast<Scalar>(uniform(random)));
   const std::vector<Scalar> values = exponentials(arguments);
   for (std::size_t i = 0; i < values.size(); ++i) {
     const auto truth = exp(reference::Enclosure(static_cast<double>(arguments[i]), reference::Precision{128}));
-    const auto error = abs(reference::Enclosure(static_cast<double>(values[i]), reference::Precision{128}) - truth) / reference::ulp(dtype, truth);
+    const auto error = abs(reference::Enclosure(static_cast<double>(values[i]), reference::Precision{128}) - truth) /
+                       reference::ulp(dtype, truth);
     ASSERT_LE(error.upper(), exponential_ulp) << arguments[i];
   }
 }
@@ -57,11 +59,13 @@ TEST_P(SoftmaxRowsOn, TheExponentialIsAsNearAsStated) {
 }
 
 TEST_P(SoftmaxRowsOn, FarBelowTheGreatestScoreNothingIsLeft) {
-  for (const float score : {-104.5F, -1e10F, std::numeric_limits<float>::lowest(), -std::numeric_limits<float>::infinity()}) {
+  for (const float score :
+       {-104.5F, -1e10F, std::numeric_limits<float>::lowest(), -std::numeric_limits<float>::infinity()}) {
     EXPECT_EQ(exponentials<float>(std::vector<float>(9, score)), std::vector<float>(9, 0.0F));
   }
   for (const float score : {-88.0F, -95.0F, -103.0F}) {
-    for (const float weight : exponentials<float>(std::vector<float>(9, score))) EXPECT_LE(std::fabs(weight - std::exp(score)), 0x1p-126F);
+    for (const float weight : exponentials<float>(std::vector<float>(9, score)))
+      EXPECT_LE(std::fabs(weight - std::exp(score)), 0x1p-126F);
   }
 }
 

@@ -22,7 +22,8 @@ void BinaryEncoder::encode(std::span<const std::int64_t> positions, const Rows& 
   for (const std::int64_t position : positions) {
     // dim is at most 63, so the shift is defined.
     if (position < 0 || (position >> encoding_.dim) != 0) {
-      throw std::out_of_range(fmt::format("BinaryEncoder::encode: position {} has not {} binary digits", position, encoding_.dim));
+      throw std::out_of_range(
+          fmt::format("BinaryEncoder::encode: position {} has not {} binary digits", position, encoding_.dim));
     }
   }
   with_bits_of(out.dtype, [&]<class Bits>(Bits) {
@@ -37,7 +38,8 @@ void BinaryEncoder::encode(std::span<const std::int64_t> positions, const Rows& 
     for_each_row(out, [&](std::int64_t row, std::byte* place) {
       auto rest = static_cast<std::uint64_t>(positions[static_cast<std::size_t>(row)]);
       std::int64_t left = encoding_.dim;
-      for (; left >= together; left -= together, rest >>= together, place += sizeof eights[0]) std::memcpy(place, eights[rest & 0xFF].data(), sizeof eights[0]);
+      for (; left >= together; left -= together, rest >>= together, place += sizeof eights[0])
+        std::memcpy(place, eights[rest & 0xFF].data(), sizeof eights[0]);
       for (std::int64_t i = 0; i < left; ++i) put(place, i, eights[rest & 0xFF][static_cast<std::size_t>(i)]);
     });
   });

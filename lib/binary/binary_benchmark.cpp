@@ -1,10 +1,9 @@
-#include "lib/binary/binary.hpp"
-
 #include <memory>
 #include <numeric>
 #include <string>
 #include <vector>
 
+#include "lib/binary/binary.hpp"
 #include "lib/numeric/roofline_benchmark.hpp"
 
 // Tables of consecutive positions beside the speed of filling memory.
@@ -13,7 +12,8 @@ namespace sextant {
 namespace {
 
 void add(Dtype dtype, std::int64_t rows, std::int64_t dim) {
-  const std::string name = "binary/" + std::string(name_of(dtype)) + "/digits/certified/" + std::to_string(rows) + "x" + std::to_string(dim);
+  const std::string name =
+      "binary/" + std::string(name_of(dtype)) + "/digits/certified/" + std::to_string(rows) + "x" + std::to_string(dim);
   const std::size_t bytes = static_cast<std::size_t>(rows * dim) * size_of(dtype);
   register_paired({name, Roofline::stream_store, bytes, [=](std::span<std::byte> memory) -> std::function<void()> {
                      const auto encoder = std::make_shared<BinaryEncoder>(Binary{dim, false});

@@ -6,8 +6,8 @@
 #include <stdexcept>
 #include <vector>
 
-#include "lib/numeric/truth_test.hpp"
 #include "lib/numeric/table_rows_test.hpp"
+#include "lib/numeric/truth_test.hpp"
 #include "reference/binary.hpp"
 
 namespace sextant {
@@ -18,7 +18,8 @@ void expect_truth(const Binary& encoding, const std::vector<std::int64_t>& posit
     const Tensor table = BinaryEncoder(encoding).encode(positions, dtype);
     for (std::int64_t i = 0; i < table.elements(); ++i) {
       const std::int64_t position = positions[static_cast<std::size_t>(i / encoding.dim)];
-      ASSERT_EQ(table.at(i), reference::code(encoding, position, i % encoding.dim, reference::first_precision).lower()) << position;
+      ASSERT_EQ(table.at(i), reference::code(encoding, position, i % encoding.dim, reference::first_precision).lower())
+          << position;
     }
   }
 }
@@ -28,7 +29,8 @@ TEST(BinaryEncoder, EqualsTheOracleAtEveryPosition) {
   std::iota(all.begin(), all.end(), 0);
   expect_truth({10, false}, all);
   expect_truth({10, true}, all);
-  expect_truth({63, false}, {0, 1, (std::int64_t{1} << 53) - 1, std::int64_t{1} << 62, std::numeric_limits<std::int64_t>::max()});
+  expect_truth({63, false},
+               {0, 1, (std::int64_t{1} << 53) - 1, std::int64_t{1} << 62, std::numeric_limits<std::int64_t>::max()});
 }
 
 TEST(BinaryEncoder, RefusesWhatItDoesNotHave) {
@@ -51,12 +53,15 @@ TEST(BinaryEncoder, WritesItsRowsAndNothingElse) {
     }
   }
   std::vector<std::byte> memory(64);
-  expect_refusals({Dtype::float32, memory.data(), 2, 3, 4}, [](const Rows& out) { BinaryEncoder({3, false}).encode(std::vector<std::int64_t>{1, 2}, out); });
+  expect_refusals({Dtype::float32, memory.data(), 2, 3, 4}, [](const Rows& out) {
+    BinaryEncoder({3, false}).encode(std::vector<std::int64_t>{1, 2}, out);
+  });
 }
 
 TEST(BinaryEncoder, WhatIsRefusedIsNotBegun) {
   std::vector<std::byte> memory(8, std::byte{7});
-  EXPECT_THROW(BinaryEncoder({1, false}).encode(std::vector<std::int64_t>{1, 2}, Dtype::float32, memory), std::out_of_range);
+  EXPECT_THROW(BinaryEncoder({1, false}).encode(std::vector<std::int64_t>{1, 2}, Dtype::float32, memory),
+               std::out_of_range);
   EXPECT_EQ(memory, std::vector<std::byte>(8, std::byte{7}));
 }
 

@@ -8,7 +8,8 @@
 #include "lib/numeric/truth_test.hpp"
 #include "reference/binary.hpp"
 
-// Every position that a code of up to 16 digits has, and those around each power of two in the longest code, in all dtypes.
+// Every position that a code of up to 16 digits has, and those around each power of two in the longest code, in all
+// dtypes.
 
 namespace sextant {
 namespace {
@@ -26,7 +27,8 @@ void expect_truth(const Binary& encoding, const std::vector<std::int64_t>& posit
   for (std::int64_t i = 0; i < tables[0].elements(); ++i) {
     const std::int64_t position = positions[static_cast<std::size_t>(i / encoding.dim)];
     const double digit = reference::code(encoding, position, i % encoding.dim, reference::first_precision).lower();
-    for (const Tensor& table : tables) ASSERT_EQ(table.at(i), digit) << position << " digit " << i % encoding.dim << " in " << name_of(table.dtype);
+    for (const Tensor& table : tables)
+      ASSERT_EQ(table.at(i), digit) << position << " digit " << i % encoding.dim << " in " << name_of(table.dtype);
   }
 }
 
@@ -50,8 +52,9 @@ TEST(BinarySweep, TablesHaveThePublishedDigests) {
   Digests digests;
   for (const Dtype dtype : floating_dtypes) {
     for (const bool normalize : {false, true}) {
-      digests[std::string(name_of(dtype)) + (normalize ? " signs" : " digits")] =
-          digest_on_threads([&] { return BinaryEncoder({17, normalize}).encode(below(131072), dtype); });
+      digests[std::string(name_of(dtype)) + (normalize ? " signs" : " digits")] = digest_on_threads([&] {
+        return BinaryEncoder({17, normalize}).encode(below(131072), dtype);
+      });
     }
   }
   expect_published("binary", digests);

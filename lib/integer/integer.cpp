@@ -11,20 +11,23 @@
 namespace sextant {
 namespace {
 
-// numerator / denominator rounded to odd: the quotient itself where it is a double, else the one of the two doubles around it whose last
-// bit is set. That bit remembers the inexactness, so that rounding it once more, to at most 51 bits, rounds the true quotient (Boldo and
-// Melquiond 2008, IEEE Transactions on Computers 57(4), theorem 1). Both arguments are integers of at most 2^53.
+// numerator / denominator rounded to odd: the quotient itself where it is a double, else the one of the two doubles
+// around it whose last bit is set. That bit remembers the inexactness, so that rounding it once more, to at most 51
+// bits, rounds the true quotient (Boldo and Melquiond 2008, IEEE Transactions on Computers 57(4), theorem 1). Both
+// arguments are integers of at most 2^53.
 double quotient_to_odd(double numerator, double denominator) {
   const double quotient = numerator / denominator;
   const double rest = std::fma(-quotient, denominator, numerator);  // exact, a division's remainder
   if (rest == 0 || (std::bit_cast<std::uint64_t>(quotient) & 1) != 0) return quotient;
-  const double towards = (rest > 0) == (denominator > 0) ? std::numeric_limits<double>::infinity() : -std::numeric_limits<double>::infinity();
+  const double towards = (rest > 0) == (denominator > 0) ? std::numeric_limits<double>::infinity()
+                                                         : -std::numeric_limits<double>::infinity();
   return std::nextafter(quotient, towards);
 }
 
 }  // namespace
 
-IntegerEncoder::IntegerEncoder(const Integer& encoding, std::int64_t max_position) : encoding_(encoding), max_position_(max_position) {
+IntegerEncoder::IntegerEncoder(const Integer& encoding, std::int64_t max_position)
+    : encoding_(encoding), max_position_(max_position) {
   Spec spec;
   spec.encoding = encoding;
   spec.min_position = std::min<std::int64_t>(0, max_position - 1);

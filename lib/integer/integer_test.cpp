@@ -7,8 +7,8 @@
 #include <stdexcept>
 #include <vector>
 
-#include "lib/numeric/truth_test.hpp"
 #include "lib/numeric/table_rows_test.hpp"
+#include "lib/numeric/truth_test.hpp"
 #include "reference/integer.hpp"
 
 namespace sextant {
@@ -21,7 +21,9 @@ void expect_truth(const Integer& encoding, std::int64_t max_position, const std:
     ASSERT_EQ(table.shape, (std::vector<std::int64_t>{std::ssize(positions), encoding.dim}));
     for (std::int64_t i = 0; i < table.elements(); ++i) {
       const std::int64_t position = positions[static_cast<std::size_t>(i / encoding.dim)];
-      const double truth = nearest(dtype, [&](reference::Precision precision) { return reference::code(encoding, max_position, position, precision); });
+      const double truth = nearest(dtype, [&](reference::Precision precision) {
+        return reference::code(encoding, max_position, position, precision);
+      });
       ASSERT_EQ(table.at(i), truth) << position << " of " << max_position << " in " << name_of(dtype);
     }
   }
@@ -33,7 +35,14 @@ TEST(IntegerEncoder, EqualsTheOracle) {
   expect_truth({1, false}, 131072, positions);
   expect_truth({3, true}, 4901, positions);
   // Positions that 16-bit dtypes do not hold, or only as ties, and the last ones of all.
-  const std::vector<std::int64_t> far{65504, 65519, 65520, 131071, (1 << 24) + 1, (std::int64_t{1} << 53) - 1, std::int64_t{1} << 53, -(std::int64_t{1} << 53)};
+  const std::vector<std::int64_t> far{65504,
+                                      65519,
+                                      65520,
+                                      131071,
+                                      (1 << 24) + 1,
+                                      (std::int64_t{1} << 53) - 1,
+                                      std::int64_t{1} << 53,
+                                      -(std::int64_t{1} << 53)};
   expect_truth({1, false}, 131072, far);
   for (const std::int64_t last : {2, 3, 7, 131072, 16777216, 33554433}) expect_truth({1, true}, last, far);
 }
@@ -56,7 +65,8 @@ TEST(IntegerEncoder, RefusesWhatItDoesNotHave) {
   EXPECT_THROW(encoder.encode(one, Dtype::int64, memory), std::invalid_argument);
   EXPECT_THROW(encoder.encode(one, Dtype::float64, memory), std::invalid_argument);
   EXPECT_NO_THROW(encoder.encode(one, Dtype::float32, memory));
-  EXPECT_THROW(encoder.encode(std::vector<std::int64_t>{(std::int64_t{1} << 53) + 1}, Dtype::float32), std::out_of_range);
+  EXPECT_THROW(encoder.encode(std::vector<std::int64_t>{(std::int64_t{1} << 53) + 1}, Dtype::float32),
+               std::out_of_range);
   EXPECT_EQ(encoder.encode({}, Dtype::float16).shape, (std::vector<std::int64_t>{0, 2}));
 }
 

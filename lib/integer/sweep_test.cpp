@@ -3,8 +3,8 @@
 #include <numeric>
 #include <vector>
 
-#include "lib/numeric/digest_test.hpp"
 #include "lib/integer/integer.hpp"
+#include "lib/numeric/digest_test.hpp"
 #include "lib/numeric/truth_test.hpp"
 #include "reference/integer.hpp"
 
@@ -25,7 +25,10 @@ void expect_truth(const Integer& encoding, std::int64_t max_position, const std:
     const Tensor table = encoder.encode(positions, dtype);
     for (std::int64_t i = 0; i < table.elements(); ++i) {
       const std::int64_t position = positions[static_cast<std::size_t>(i)];
-      ASSERT_EQ(table.at(i), nearest(dtype, [&](reference::Precision precision) { return reference::code(encoding, max_position, position, precision); }))
+      ASSERT_EQ(table.at(i), nearest(dtype,
+                                     [&](reference::Precision precision) {
+                                       return reference::code(encoding, max_position, position, precision);
+                                     }))
           << position << " of " << max_position << " in " << name_of(dtype);
     }
   }
@@ -33,7 +36,8 @@ void expect_truth(const Integer& encoding, std::int64_t max_position, const std:
 
 TEST(IntegerSweep, EveryPositionEqualsTheOracle) { expect_truth({1, false}, 131072, from_to(-131072, 131073)); }
 
-// Last positions that are powers of two, one beside, and of many factors: quotients that are exact, nearly so, and ties.
+// Last positions that are powers of two, one beside, and of many factors: quotients that are exact, nearly so, and
+// ties.
 TEST(IntegerSweep, EveryNormalisedPositionEqualsTheOracle) {
   for (const std::int64_t max_position : {2, 3, 4, 257, 512, 513, 2048, 5041, 16385, 131072}) {
     expect_truth({1, true}, max_position, from_to(0, max_position));

@@ -28,7 +28,8 @@ LearnedEncoder::LearnedEncoder(const Learned& encoding) : encoding_(encoding) {
 void LearnedEncoder::check(const char* function, std::span<const std::int64_t> positions) const {
   for (const std::int64_t position : positions) {
     if (position < 0 || position >= encoding_.max_positions) {
-      throw std::out_of_range(fmt::format("{}: position {} is not one of the {} learned", function, position, encoding_.max_positions));
+      throw std::out_of_range(
+          fmt::format("{}: position {} is not one of the {} learned", function, position, encoding_.max_positions));
     }
   }
 }
@@ -37,15 +38,19 @@ void LearnedEncoder::encode(std::span<const std::int64_t> positions, const Tenso
   constexpr const char* function = "LearnedEncoder::encode";
   check_tensor(function, "weight", weight, {encoding_.max_positions, encoding_.dim});
   check_table(out, std::ssize(positions), encoding_.dim);
-  if (out.dtype != weight.dtype) throw std::invalid_argument(fmt::format("out: dtype {}, that of the weight is {}", name_of(out.dtype), name_of(weight.dtype)));
+  if (out.dtype != weight.dtype)
+    throw std::invalid_argument(
+        fmt::format("out: dtype {}, that of the weight is {}", name_of(out.dtype), name_of(weight.dtype)));
   check(function, positions);
   const std::size_t bytes = static_cast<std::size_t>(encoding_.dim) * size_of(weight.dtype);
   for_each_row(out, [&](std::int64_t row, std::byte* place) {
-    std::memcpy(place, weight.data.data() + static_cast<std::size_t>(positions[static_cast<std::size_t>(row)]) * bytes, bytes);
+    std::memcpy(place, weight.data.data() + static_cast<std::size_t>(positions[static_cast<std::size_t>(row)]) * bytes,
+                bytes);
   });
 }
 
-void LearnedEncoder::encode(std::span<const std::int64_t> positions, const Tensor& weight, std::span<std::byte> out) const {
+void LearnedEncoder::encode(std::span<const std::int64_t> positions, const Tensor& weight,
+                            std::span<std::byte> out) const {
   constexpr const char* function = "LearnedEncoder::encode";
   check_tensor(function, "weight", weight, {encoding_.max_positions, encoding_.dim});
   encode(positions, weight, dense_rows(function, out, weight.dtype, std::ssize(positions), encoding_.dim));
@@ -84,7 +89,9 @@ Tensor LearnedEncoder::grad_weight(std::span<const std::int64_t> positions, cons
     const std::span<const std::int64_t> members(tokens.data() + starts[group], tokens.data() + starts[group + 1]);
     ExactColumns sums(columns);
     for (const std::int64_t token : members) {
-      sums.add(grad.dtype, grad.data.data() + static_cast<std::size_t>(token * encoding_.dim + begin) * size_of(grad.dtype), 0, columns);
+      sums.add(grad.dtype,
+               grad.data.data() + static_cast<std::size_t>(token * encoding_.dim + begin) * size_of(grad.dtype), 0,
+               columns);
     }
     const std::int64_t target = position_of(members.front()) * encoding_.dim + begin;
     sums.round(grad.dtype, gradient.data.data() + static_cast<std::size_t>(target) * size_of(grad.dtype));

@@ -1,13 +1,12 @@
-#include "lib/learned/learned.hpp"
-
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "lib/learned/learned.hpp"
 #include "lib/numeric/roofline_benchmark.hpp"
 
-// Lookups in a table of GPT-2's size, which stays in the cache, beside the speed of filling memory; and the gradient by it, beside the speed of
-// reading what it is made from.
+// Lookups in a table of GPT-2's size, which stays in the cache, beside the speed of filling memory; and the gradient by
+// it, beside the speed of reading what it is made from.
 
 namespace sextant {
 namespace {
@@ -33,7 +32,9 @@ void add_lookup(Dtype dtype) {
   const std::size_t bytes = static_cast<std::size_t>(tokens * dim) * size_of(dtype);
   register_paired({name, Roofline::stream_store, bytes, [=](std::span<std::byte> memory) -> std::function<void()> {
                      const auto weight = std::make_shared<Tensor>(values(dtype, encoding.max_positions));
-                     return [=, list = positions()] { LearnedEncoder(encoding).encode(list, *weight, {dtype, memory.data(), tokens, dim, dim}); };
+                     return [=, list = positions()] {
+                       LearnedEncoder(encoding).encode(list, *weight, {dtype, memory.data(), tokens, dim, dim});
+                     };
                    }});
 }
 

@@ -2,8 +2,8 @@
 
 #include <vector>
 
-#include "lib/numeric/digest_test.hpp"
 #include "lib/learned/learned.hpp"
+#include "lib/numeric/digest_test.hpp"
 #include "lib/numeric/truth_test.hpp"
 #include "reference/learned.hpp"
 
@@ -31,7 +31,9 @@ TEST(LearnedSweep, EveryRowEqualsTheOracle) {
     const Tensor rows = LearnedEncoder(encoding).encode(positions, weight);
     for (std::int64_t i = 0; i < rows.elements(); ++i) {
       const std::int64_t position = positions[static_cast<std::size_t>(i / encoding.dim)];
-      ASSERT_EQ(rows.at(i), reference::code(encoding, weight, position, i % encoding.dim, reference::first_precision).lower()) << position;
+      ASSERT_EQ(rows.at(i),
+                reference::code(encoding, weight, position, i % encoding.dim, reference::first_precision).lower())
+          << position;
     }
   }
 }
@@ -44,9 +46,11 @@ TEST(LearnedSweep, GradientsHaveThePublishedDigests) {
   Digests digests;
   for (const Dtype dtype : floating_dtypes) {
     const Tensor grad = values(dtype, tokens);
-    digests[std::string(name_of(dtype)) + " gradient"] = digest_on_threads([&] { return encoder.grad_weight(positions, grad); });
+    digests[std::string(name_of(dtype)) + " gradient"] =
+        digest_on_threads([&] { return encoder.grad_weight(positions, grad); });
     const Tensor weight = values(dtype, encoding.max_positions);
-    digests[std::string(name_of(dtype)) + " rows"] = digest_on_threads([&] { return encoder.encode(positions, weight); });
+    digests[std::string(name_of(dtype)) + " rows"] =
+        digest_on_threads([&] { return encoder.encode(positions, weight); });
   }
   expect_published("learned", digests);
 }

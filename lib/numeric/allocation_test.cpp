@@ -1,5 +1,5 @@
-// Counts what the process allocates by operator new: calls of the encoders are to allocate nothing. Not under AddressSanitizer, whose own
-// operators these would replace.
+// Counts what the process allocates by operator new: calls of the encoders are to allocate nothing. Not under
+// AddressSanitizer, whose own operators these would replace.
 #if !defined(__SANITIZE_ADDRESS__)
 
 #include <gtest/gtest.h>
@@ -30,9 +30,14 @@ void* counted_or_thrown(std::size_t size, std::size_t alignment) {
 }  // namespace
 
 void* operator new(std::size_t size) { return counted_or_thrown(size, __STDCPP_DEFAULT_NEW_ALIGNMENT__); }
-void* operator new(std::size_t size, std::align_val_t alignment) { return counted_or_thrown(size, static_cast<std::size_t>(alignment)); }
-// std::stable_sort takes its buffer from here; AddressSanitizer has one of its own, which our operator delete does not match.
-void* operator new(std::size_t size, const std::nothrow_t&) noexcept { return counted(size, __STDCPP_DEFAULT_NEW_ALIGNMENT__); }
+void* operator new(std::size_t size, std::align_val_t alignment) {
+  return counted_or_thrown(size, static_cast<std::size_t>(alignment));
+}
+// std::stable_sort takes its buffer from here; AddressSanitizer has one of its own, which our operator delete does not
+// match.
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
+  return counted(size, __STDCPP_DEFAULT_NEW_ALIGNMENT__);
+}
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
@@ -67,7 +72,11 @@ TEST(Allocation, NoTableAllocates) {
       for (const Dtype dtype : {Dtype::float32, Dtype::float16, Dtype::bfloat16, Dtype::float64}) {
         const Rows out{dtype, memory.data(), 4096, dim, dim};
         for (const Rounding rounding : {Rounding::certified, Rounding::fast}) {
-          EXPECT_EQ(allocations_of([&] { encoder.encode(PositionRange{0, 4096, 1}, out, rounding); }), 0) << name_of(dtype) << dim;
+          EXPECT_EQ(allocations_of([&] {
+                      encoder.encode(PositionRange{0, 4096, 1}, out, rounding);
+                    }),
+                    0)
+              << name_of(dtype) << dim;
           EXPECT_EQ(allocations_of([&] { encoder.encode(list, out, rounding); }), 0) << name_of(dtype) << dim;
         }
       }

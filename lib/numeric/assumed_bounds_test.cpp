@@ -148,15 +148,9 @@ TYPED_TEST(AssumedOfBoost, Logarithms) {
   for (int i = 0; i < this->tries; ++i) {
     TypeParam x;
     switch (i % 5) {
-      case 0:
-        x = this->any_double();
-        break;
-      case 1:
-        x = TypeParam(this->any_double()) / this->any_double();
-        break;
-      case 2:
-        x = 1 + std::ldexp(this->uniform(), -static_cast<int>(this->random_() % 52));
-        break;
+      case 0: x = this->any_double(); break;
+      case 1: x = TypeParam(this->any_double()) / this->any_double(); break;
+      case 2: x = 1 + std::ldexp(this->uniform(), -static_cast<int>(this->random_() % 52)); break;
       case 3:
         x = 1 + ldexp(TypeParam(this->uniform()), -54 - static_cast<int>(this->random_() % 50));
         break;  // a quotient of neighbours

@@ -35,8 +35,9 @@ struct Certified {
 template <class D>
 using Bits32 = hn::Rebind<std::uint32_t, D>;
 
-/// The nearest float32 of each lane, ties to even, overflow to infinity: the target's own conversion. Highway's for plain C++ saturates
-/// at the largest finite value instead, so those lanes are converted by the language, which rounds as the others do.
+/// The nearest float32 of each lane, ties to even, overflow to infinity: the target's own conversion. Highway's for
+/// plain C++ saturates at the largest finite value instead, so those lanes are converted by the language, which rounds
+/// as the others do.
 template <class D>
 HWY_INLINE hn::Vec<hn::Rebind<float, D>> NearestFloat(D d, hn::Vec<D> value) {
   const hn::Rebind<float, D> df;
@@ -52,8 +53,8 @@ HWY_INLINE hn::Vec<hn::Rebind<float, D>> NearestFloat(D d, hn::Vec<D> value) {
 #endif
 }
 
-/// The bits of float vectors rounded to bfloat16, ties to even, in the low half of each lane. Adding half a unit of the upper half, less one
-/// where it is even, carries as rounding does, through binades and into infinity. Not for NaN.
+/// The bits of float vectors rounded to bfloat16, ties to even, in the low half of each lane. Adding half a unit of the
+/// upper half, less one where it is even, carries as rounding does, through binades and into infinity. Not for NaN.
 template <class DF>
 HWY_INLINE hn::Vec<Bits32<DF>> BFloat16Bits(DF, hn::Vec<DF> value) {
   const Bits32<DF> du;
@@ -76,10 +77,12 @@ HWY_INLINE hn::Vec<Bits32<DF>> Float16Bits(DF df, hn::Vec<DF> value) {
   const auto all = hn::BitCast(du, value);
   const auto sign = hn::And(all, hn::Set(du, 0x80000000U));
   const auto magnitude = hn::Xor(all, sign);
-  // Normal: drop 13 bits as above and move the exponent's bias from 127 to 15. From 65520 on this carries into the exponent of infinity.
+  // Normal: drop 13 bits as above and move the exponent's bias from 127 to 15. From 65520 on this carries into the
+  // exponent of infinity.
   const auto odd = hn::And(hn::ShiftRight<13>(magnitude), hn::Set(du, 1));
   const auto normal = hn::ShiftRight<13>(hn::Add(magnitude, hn::Add(odd, hn::Set(du, 0xFFFU - (112U << 23)))));
-  // Below 2^-14: a float of exponent -1 has units of 2^-24, those of float16's subnormals, so that adding 1/2 rounds to them.
+  // Below 2^-14: a float of exponent -1 has units of 2^-24, those of float16's subnormals, so that adding 1/2 rounds to
+  // them.
   const auto half = hn::Set(df, 0.5F);
   const auto subnormal = hn::Sub(hn::BitCast(du, hn::Add(hn::BitCast(df, magnitude), half)), hn::BitCast(du, half));
   const auto infinite = hn::Set(du, 0x7C00);
@@ -130,17 +133,19 @@ struct Float32 {
   }
 };
 
-// A double goes to 16 bits by way of float32. Two roundings are not one, but the certificate needs only that the ends enclose: with
-// w = 2 bound + 2^-23 |value| + 2^-149, the first rounding, off by at most 2^-24 (|value| + w) + 2^-150 (in float32's subnormals), leaves
-// RN32(value - w) <= value - bound and RN32(value + w) >= value + bound, as 2^-24 |value| and 2^-150 are within w's own terms and 2^-24 w is
-// within `bound`, 2^-24 |value| and 2^-150 again. Where float32 overflows the 16-bit types do as well.
+// A double goes to 16 bits by way of float32. Two roundings are not one, but the certificate needs only that the ends
+// enclose: with w = 2 bound + 2^-23 |value| + 2^-149, the first rounding, off by at most 2^-24 (|value| + w) + 2^-150
+// (in float32's subnormals), leaves RN32(value - w) <= value - bound and RN32(value + w) >= value + bound, as 2^-24
+// |value| and 2^-150 are within w's own terms and 2^-24 w is within `bound`, 2^-24 |value| and 2^-150 again. Where
+// float32 overflows the 16-bit types do as well.
 template <class D>
 HWY_INLINE hn::Vec<D> WidenedForFloat32(D d, hn::Vec<D> value, hn::Vec<D> bound) {
   return hn::MulAdd(hn::Abs(value), hn::Set(d, 0x1p-23), hn::Add(hn::Add(bound, bound), hn::Set(d, 0x1p-149)));
 }
 
-/// To float32 by rounding to odd (Boldo and Melquiond 2008): the nearest float where it is exact, else the one of its two neighbours whose
-/// last bit is 1. A later rounding to 22 bits or fewer, or to bfloat16's subnormals, is then as good as one rounding. Not for NaN.
+/// To float32 by rounding to odd (Boldo and Melquiond 2008): the nearest float where it is exact, else the one of its
+/// two neighbours whose last bit is 1. A later rounding to 22 bits or fewer, or to bfloat16's subnormals, is then as
+/// good as one rounding. Not for NaN.
 template <class D>
 HWY_INLINE hn::Vec<hn::Rebind<float, D>> OddFloat(D d, hn::Vec<D> value) {
   const hn::Rebind<float, D> df;
@@ -218,8 +223,8 @@ HWY_INLINE hn::Vec<DF> WidenedToFloat(Type, DF df, hn::Vec<hn::Rebind<std::uint1
 #if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
     return hn::PromoteTo(df, hn::BitCast(hn::Rebind<hwy::float16_t, DF>(), x));
 #else
-    // The fraction and exponent in a float's places, times 2^112 for the difference of the biases: exact, subnormals too. The exponent of
-    // infinity and NaN is filled up.
+    // The fraction and exponent in a float's places, times 2^112 for the difference of the biases: exact, subnormals
+    // too. The exponent of infinity and NaN is filled up.
     const auto bits = hn::PromoteTo(du, x);
     const auto sign = hn::ShiftLeft<16>(hn::And(bits, hn::Set(du, 0x8000)));
     const auto rest = hn::ShiftLeft<13>(hn::And(bits, hn::Set(du, 0x7FFF)));
@@ -242,8 +247,8 @@ struct Float64 {
     return hn::BitCast(Bits<D>(), value);
   }
 
-  /// The certificate for high + low. `bound` is at least the error + 2^-53 (|low| + bound): the sums low -+ bound are rounded once, and adding
-  /// high is the rounding that is judged.
+  /// The certificate for high + low. `bound` is at least the error + 2^-53 (|low| + bound): the sums low -+ bound are
+  /// rounded once, and adding high is the rounding that is judged.
   template <class D>
   static HWY_INLINE Certified<Bits<D>> Certify(D d, const DoubleDouble<hn::Vec<D>>& value, hn::Vec<D> bound) {
     const auto lower = hn::Add(value.high, hn::Sub(value.low, bound));
@@ -254,7 +259,8 @@ struct Float64 {
 
 /// Writes one element for each lane of d at `destination`, any alignment.
 template <class Type, class D>
-HWY_INLINE void StoreElements(Type, D, hn::Vec<typename Type::template Bits<D>> bits, typename Type::Element* destination) {
+HWY_INLINE void StoreElements(Type, D, hn::Vec<typename Type::template Bits<D>> bits,
+                              typename Type::Element* destination) {
 #if HWY_TARGET == HWY_SCALAR
   // Highway's stores of one lane assume the alignment of the element.
   const auto element = static_cast<typename Type::Element>(hn::GetLane(bits));
@@ -270,13 +276,16 @@ HWY_INLINE void StoreElements(Type, D, hn::Vec<typename Type::template Bits<D>> 
 #endif
 }
 
-/// Whether the elements of the lanes of D fill a vector that can be written past the cache: Highway's Stream takes no less than 16 bytes.
+/// Whether the elements of the lanes of D fill a vector that can be written past the cache: Highway's Stream takes no
+/// less than 16 bytes.
 template <class Type, class D>
-inline constexpr bool streams_elements = HWY_TARGET != HWY_SCALAR && sizeof(typename Type::Element) * hn::MaxLanes(D()) >= 16;
+inline constexpr bool streams_elements = HWY_TARGET != HWY_SCALAR &&
+                                         sizeof(typename Type::Element) * hn::MaxLanes(D()) >= 16;
 
 /// The same past the cache, where streams_elements says so; `destination` is aligned to what is written.
 template <class Type, class D>
-HWY_INLINE void StreamElements(Type type, D d, hn::Vec<typename Type::template Bits<D>> bits, typename Type::Element* destination) {
+HWY_INLINE void StreamElements(Type type, D d, hn::Vec<typename Type::template Bits<D>> bits,
+                               typename Type::Element* destination) {
   if constexpr (!streams_elements<Type, D>) {
     StoreElements(type, d, bits, destination);
   } else if constexpr (sizeof(typename Type::Element) == 2) {
@@ -289,7 +298,8 @@ HWY_INLINE void StreamElements(Type type, D d, hn::Vec<typename Type::template B
 }
 
 #if HWY_TARGET != HWY_SCALAR
-/// first[0], second[0], first[1], ... of vectors with as many lanes of 32 bits as D has lanes of 64. The vector that holds both is never split.
+/// first[0], second[0], first[1], ... of vectors with as many lanes of 32 bits as D has lanes of 64. The vector that
+/// holds both is never split.
 template <class D, class V>
 HWY_INLINE auto Interleave(D, V first, V second) {
   const hn::Repartition<hn::TFromV<V>, D> both;
@@ -305,10 +315,12 @@ HWY_INLINE auto Interleave(D, V first, V second) {
 }
 #endif
 
-/// The pairs of `first` and `second` as one vector of elements first[0], second[0], first[1], ...: of 16 or 32 bits, on little-endian targets of
-/// more than one lane, where the first of two 16-bit elements is the low half of the integer that holds both.
+/// The pairs of `first` and `second` as one vector of elements first[0], second[0], first[1], ...: of 16 or 32 bits, on
+/// little-endian targets of more than one lane, where the first of two 16-bit elements is the low half of the integer
+/// that holds both.
 template <class Type, class D>
-HWY_INLINE auto JoinPairs(Type, D d, hn::Vec<typename Type::template Bits<D>> first, hn::Vec<typename Type::template Bits<D>> second) {
+HWY_INLINE auto JoinPairs(Type, D d, hn::Vec<typename Type::template Bits<D>> first,
+                          hn::Vec<typename Type::template Bits<D>> second) {
   if constexpr (sizeof(typename Type::Element) == 2) {
     (void)d;
     return hn::BitCast(hn::Repartition<std::uint16_t, Bits32<D>>(), hn::Or(first, hn::ShiftLeft<16>(second)));
@@ -319,13 +331,14 @@ HWY_INLINE auto JoinPairs(Type, D d, hn::Vec<typename Type::template Bits<D>> fi
 
 /// Writes first[0], second[0], first[1], second[1], ... at `destination`, any alignment.
 template <class Type, class D>
-HWY_INLINE void StorePairs(Type type, D d, hn::Vec<typename Type::template Bits<D>> first, hn::Vec<typename Type::template Bits<D>> second,
-                           typename Type::Element* destination) {
+HWY_INLINE void StorePairs(Type type, D d, hn::Vec<typename Type::template Bits<D>> first,
+                           hn::Vec<typename Type::template Bits<D>> second, typename Type::Element* destination) {
   using Element = typename Type::Element;
 #if HWY_TARGET == HWY_SCALAR
   (void)type;
   (void)d;
-  const std::array<Element, 2> pair{static_cast<Element>(hn::GetLane(first)), static_cast<Element>(hn::GetLane(second))};
+  const std::array<Element, 2> pair{static_cast<Element>(hn::GetLane(first)),
+                                    static_cast<Element>(hn::GetLane(second))};
   std::memcpy(destination, pair.data(), sizeof pair);
 #else
   if constexpr (sizeof(Element) == 8) {
@@ -339,13 +352,13 @@ HWY_INLINE void StorePairs(Type type, D d, hn::Vec<typename Type::template Bits<
 
 /// Whether pairs of the lanes of D fill a vector that can be written past the cache.
 template <class Type, class D>
-inline constexpr bool streams_pairs =
-    HWY_TARGET != HWY_SCALAR && sizeof(typename Type::Element) < 8 && 2 * sizeof(typename Type::Element) * hn::MaxLanes(D()) >= 16;
+inline constexpr bool streams_pairs = HWY_TARGET != HWY_SCALAR && sizeof(typename Type::Element) < 8 &&
+                                      2 * sizeof(typename Type::Element) * hn::MaxLanes(D()) >= 16;
 
 /// The same past the cache, where streams_pairs says so; `destination` is aligned to the vector.
 template <class Type, class D>
-HWY_INLINE void StreamPairs(Type type, D d, hn::Vec<typename Type::template Bits<D>> first, hn::Vec<typename Type::template Bits<D>> second,
-                            typename Type::Element* destination) {
+HWY_INLINE void StreamPairs(Type type, D d, hn::Vec<typename Type::template Bits<D>> first,
+                            hn::Vec<typename Type::template Bits<D>> second, typename Type::Element* destination) {
   if constexpr (streams_pairs<Type, D>) {
     const auto pairs = JoinPairs(type, d, first, second);
     hn::Stream(pairs, hn::DFromV<decltype(pairs)>(), destination);
@@ -355,8 +368,8 @@ HWY_INLINE void StreamPairs(Type type, D d, hn::Vec<typename Type::template Bits
 }
 
 #if HWY_TARGET != HWY_SCALAR
-/// Two vectors of floats as one of 16-bit elements: rounded as RoundTwice does, but that bfloat16's ties, which the quick certificate does not let pass, go away
-/// from zero.
+/// Two vectors of floats as one of 16-bit elements: rounded as RoundTwice does, but that bfloat16's ties, which the
+/// quick certificate does not let pass, go away from zero.
 template <class Type, class V>
 HWY_INLINE auto RoundFloatsAgain(Type, V earlier, V later) {
   const hn::DFromV<V> df;
@@ -364,9 +377,11 @@ HWY_INLINE auto RoundFloatsAgain(Type, V earlier, V later) {
   if constexpr (Type::dtype == Dtype::bfloat16) {
     const hn::RebindToUnsigned<decltype(df)> du;
     const auto half = hn::Set(du, 0x8000);
-    return hn::ConcatOdd(narrow, hn::BitCast(narrow, hn::Add(hn::BitCast(du, later), half)), hn::BitCast(narrow, hn::Add(hn::BitCast(du, earlier), half)));
+    return hn::ConcatOdd(narrow, hn::BitCast(narrow, hn::Add(hn::BitCast(du, later), half)),
+                         hn::BitCast(narrow, hn::Add(hn::BitCast(du, earlier), half)));
   } else {
-    return hn::ConcatEven(narrow, hn::BitCast(narrow, Float16Bits(df, later)), hn::BitCast(narrow, Float16Bits(df, earlier)));
+    return hn::ConcatEven(narrow, hn::BitCast(narrow, Float16Bits(df, later)),
+                          hn::BitCast(narrow, Float16Bits(df, earlier)));
   }
 }
 

@@ -8,14 +8,15 @@
 namespace sextant {
 namespace {
 
-// high + rest rounded to odd: high where rest is 0, else the one of the two doubles around the sum whose last bit is 1. A narrower dtype
-// rounds it as it would the sum itself: each of its ties is a double with a last bit of 0.
+// high + rest rounded to odd: high where rest is 0, else the one of the two doubles around the sum whose last bit is 1.
+// A narrower dtype rounds it as it would the sum itself: each of its ties is a double with a last bit of 0.
 double odd_sum(double high, double rest) {
   const double sum = high + rest;
   const double part = sum - high;
   const double error = (high - (sum - part)) + (rest - part);  // exact (Knuth's TwoSum)
   if (error == 0 || (std::bit_cast<std::uint64_t>(sum) & 1U) != 0) return sum;
-  return std::nextafter(sum, error > 0 ? std::numeric_limits<double>::infinity() : -std::numeric_limits<double>::infinity());
+  return std::nextafter(sum,
+                        error > 0 ? std::numeric_limits<double>::infinity() : -std::numeric_limits<double>::infinity());
 }
 
 }  // namespace

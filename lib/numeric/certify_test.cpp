@@ -8,8 +8,8 @@
 #include <limits>
 #include <random>
 
-#include "lib/numeric/target_test.hpp"
 #include "lib/numeric/correct_rounding.hpp"
+#include "lib/numeric/target_test.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "lib/numeric/certify_test.cpp"
@@ -91,19 +91,24 @@ std::uint64_t bits_of(Dtype dtype, double value) {
   return bits;
 }
 
-// Values where rounding to the dtype is delicate: ties and their neighbours in every binade, subnormals, the edge of overflow, zeros.
+// Values where rounding to the dtype is delicate: ties and their neighbours in every binade, subnormals, the edge of
+// overflow, zeros.
 std::vector<double> delicate(Dtype dtype) {
-  std::vector<double> list{0.0, 1.0, 65519.0, 65520.0, 65519.999999, 65536.0, 1e300, 1e-300, 5e-324, 3.5e38, largest_finite(dtype)};
+  std::vector<double> list{0.0,   1.0,    65519.0, 65520.0, 65519.999999,         65536.0,
+                           1e300, 1e-300, 5e-324,  3.5e38,  largest_finite(dtype)};
   const Format format = format_of(dtype);
   std::mt19937_64 random(31);
-  for (int exponent = std::max(format.min_exponent - format.precision - 2, -1070); exponent <= std::min(format.max_exponent, 1020); ++exponent) {
+  for (int exponent = std::max(format.min_exponent - format.precision - 2, -1070);
+       exponent <= std::min(format.max_exponent, 1020); ++exponent) {
     if (dtype != Dtype::float16 && random() % 4 != 0) continue;
     for (int i = 0; i < 6; ++i) {
-      const double random_value = round_to(dtype, std::ldexp(1 + static_cast<double>(random() >> 11) * 0x1p-53, exponent));
+      const double random_value =
+          round_to(dtype, std::ldexp(1 + static_cast<double>(random() >> 11) * 0x1p-53, exponent));
       const double quantum = std::ldexp(1.0, std::max(exponent, format.min_exponent) - format.precision + 1);
       const double tie = random_value + quantum / 2;
-      for (const double value : {random_value, tie, std::nextafter(tie, 0), std::nextafter(tie, 1e308), random_value + quantum * 0.3,
-                                 tie * (1 + 0x1p-26), tie * (1 - 0x1p-26), tie * (1 + 0x1p-30)}) {
+      for (const double value :
+           {random_value, tie, std::nextafter(tie, 0), std::nextafter(tie, 1e308), random_value + quantum * 0.3,
+            tie * (1 + 0x1p-26), tie * (1 - 0x1p-26), tie * (1 + 0x1p-30)}) {
         list.push_back(value);
       }
     }
@@ -126,7 +131,8 @@ TEST_P(CertifyOn, RoundingIsThatOfTheDtypeBitForBit) {
       Judged judged[lanes_per_case];
       HWY_DYNAMIC_DISPATCH(Judge)(dtype, &values[i], lows.data(), bounds.data(), judged);
       for (std::size_t lane = 0; lane < lanes_per_case; ++lane) {
-        ASSERT_EQ(judged[lane].rounded, bits_of(dtype, values[i + lane])) << name_of(dtype) << " " << std::hexfloat << values[i + lane];
+        ASSERT_EQ(judged[lane].rounded, bits_of(dtype, values[i + lane]))
+            << name_of(dtype) << " " << std::hexfloat << values[i + lane];
       }
     }
   }
@@ -148,8 +154,8 @@ TEST_P(CertifyOn, NaNAndInfiniteBoundsAreLeftOpen) {
   }
 }
 
-// Where the certificate is closed, both ends of the interval round to what it says; the true value may be anything between. And it must be
-// closed often, or it would prove nothing.
+// Where the certificate is closed, both ends of the interval round to what it says; the true value may be anything
+// between. And it must be closed often, or it would prove nothing.
 TEST_P(CertifyOn, AClosedCertificateIsRight) {
   for (const Dtype dtype : dtypes) {
     const std::vector<double> values = delicate(dtype);
@@ -182,10 +188,12 @@ TEST_P(CertifyOn, AClosedCertificateIsRight) {
           const W below = centre - errors[lane];
           const W above = centre + errors[lane];
           if (below != 0) {
-            ASSERT_EQ(judged[lane].certified, nearest(below)) << name_of(dtype) << " " << std::hexfloat << values[i + lane] << " " << relative;
+            ASSERT_EQ(judged[lane].certified, nearest(below))
+                << name_of(dtype) << " " << std::hexfloat << values[i + lane] << " " << relative;
           }
           if (above != 0) {
-            ASSERT_EQ(judged[lane].certified, nearest(above)) << name_of(dtype) << " " << std::hexfloat << values[i + lane] << " " << relative;
+            ASSERT_EQ(judged[lane].certified, nearest(above))
+                << name_of(dtype) << " " << std::hexfloat << values[i + lane] << " " << relative;
           }
         }
       }
@@ -218,16 +226,19 @@ TEST(RoundedAlike, OfWideNumbersAgreesWithRoundTo) {
       const W wide = W(values[i]) * (1 + ldexp(W(1), -100));  // off every tie, away from zero
       const std::optional<double> rounded = rounded_alike(dtype, Approximation<W>{wide, abs(wide) * ldexp(W(1), -200)});
       ASSERT_TRUE(rounded.has_value());
-      // Where the double is a tie, the other candidate lies as far beyond it; the wide number takes the one further from zero.
+      // Where the double is a tie, the other candidate lies as far beyond it; the wide number takes the one further
+      // from zero.
       const double nearest = round_to(dtype, values[i]);
       const double other = values[i] + (values[i] - nearest);
       const bool tie = std::isfinite(nearest) && other != nearest && round_to(dtype, other) == other;
       const double expected = tie && std::fabs(other) > std::fabs(nearest) ? other : nearest;
-      ASSERT_EQ(std::bit_cast<std::uint64_t>(*rounded), std::bit_cast<std::uint64_t>(expected)) << name_of(dtype) << std::hexfloat << values[i];
+      ASSERT_EQ(std::bit_cast<std::uint64_t>(*rounded), std::bit_cast<std::uint64_t>(expected))
+          << name_of(dtype) << std::hexfloat << values[i];
     }
     EXPECT_EQ(rounded_alike(dtype, Approximation<W>{W(0), ldexp(W(1), -200)}), std::nullopt);
   }
-  EXPECT_EQ(rounded_alike(Dtype::float32, Approximation<W>{W(1) + ldexp(W(1), -24), W(0)}), std::nullopt) << "a tie is not decided";
+  EXPECT_EQ(rounded_alike(Dtype::float32, Approximation<W>{W(1) + ldexp(W(1), -24), W(0)}), std::nullopt)
+      << "a tie is not decided";
 }
 
 }  // namespace

@@ -20,7 +20,8 @@ void check_floating(std::string_view function, Dtype dtype);
 void check_bytes(std::string_view function, std::span<const std::byte> bytes, std::int64_t elements, Dtype dtype);
 
 /// A floating tensor of this shape, called `name`.
-void check_tensor(std::string_view function, std::string_view name, const Tensor& tensor, const std::vector<std::int64_t>& shape);
+void check_tensor(std::string_view function, std::string_view name, const Tensor& tensor,
+                  const std::vector<std::int64_t>& shape);
 
 /// A floating tensor of shape [batch, n, heads, head_dim], called x.
 void check_heads(std::string_view function, const Tensor& x, std::int64_t head_dim);

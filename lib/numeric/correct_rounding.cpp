@@ -17,8 +17,8 @@ std::optional<double> rounded_alike(Dtype dtype, const Interval& interval) {
   return same(low, high) ? std::optional(low) : std::nullopt;
 }
 
-// Nearest, ties to even, in units of the last place: the scaling is by a power of two and floor is exact, so the comparison with one
-// half is the only decision.
+// Nearest, ties to even, in units of the last place: the scaling is by a power of two and floor is exact, so the
+// comparison with one half is the only decision.
 template <class Real>
 double round_wide(Dtype dtype, const Real& value) {
   const bool negative = signbit(value);
@@ -26,7 +26,8 @@ double round_wide(Dtype dtype, const Real& value) {
   const Format format = format_of(dtype);
   const Real magnitude = abs(value);
   const int exponent = std::max(ilogb(magnitude), format.min_exponent);
-  if (exponent > format.max_exponent) return std::copysign(std::numeric_limits<double>::infinity(), negative ? -1.0 : 1.0);
+  if (exponent > format.max_exponent)
+    return std::copysign(std::numeric_limits<double>::infinity(), negative ? -1.0 : 1.0);
   const int unit = exponent - format.precision + 1;
   const Real scaled = ldexp(magnitude, -unit);
   const Real whole = floor(scaled);

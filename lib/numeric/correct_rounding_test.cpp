@@ -35,14 +35,16 @@ TEST(CorrectRounding, AWideValueRoundsAsADoubleOfTheSameValueDoes) {
   for (const Dtype dtype : floating_dtypes) {
     for (int i = 0; i < 2000; ++i) {
       const double value = std::ldexp(static_cast<double>(random()), static_cast<int>(random() % 400) - 260);
-      // A hair above and below: never a tie, and on the other side of one than the double's own rounding where it is one.
+      // A hair above and below: never a tie, and on the other side of one than the double's own rounding where it is
+      // one.
       for (const double side : {0x1p-100, -0x1p-100}) {
         const Wide<256> wide = Wide<256>(value) * (1 + Wide<256>(side));
         const auto got = of(dtype, wide);
         const double plain = round_to(dtype, value);
         ASSERT_TRUE(got);
-        const bool tie = dtype != Dtype::float64 && std::fabs(value - round_to(dtype, std::nextafter(value, 0.0))) ==
-                                                        std::fabs(round_to(dtype, std::nextafter(value, infinity)) - value);
+        const bool tie =
+            dtype != Dtype::float64 && std::fabs(value - round_to(dtype, std::nextafter(value, 0.0))) ==
+                                           std::fabs(round_to(dtype, std::nextafter(value, infinity)) - value);
         if (!tie || dtype == Dtype::float64) {
           EXPECT_EQ(*got, plain) << value;
         } else {
@@ -82,7 +84,8 @@ struct NearTie {
 
 TEST(CorrectRounding, PrecisionDoublesUntilTheValueIsDecided) {
   const double above = std::nextafter(1.0F, 2.0F);
-  for (const int k : {30, 200, 300, 1000, 1100, 4900}) EXPECT_EQ(correctly_rounded(Dtype::float32, NearTie{k}), above) << k;
+  for (const int k : {30, 200, 300, 1000, 1100, 4900})
+    EXPECT_EQ(correctly_rounded(Dtype::float32, NearTie{k}), above) << k;
   EXPECT_THROW(correctly_rounded(Dtype::float32, NearTie{5100}), std::domain_error);
 }
 
@@ -92,7 +95,9 @@ TEST(CorrectRounding, ThreadsMayStartTogether) {
   std::vector<std::thread> threads;
   for (double& value : values) {
     threads.emplace_back([&value] {
-      value = correctly_rounded(Dtype::float64, []<class Real>() { return Approximation<Real>{log(Real(3)), ldexp(Real(1), -180)}; });
+      value = correctly_rounded(Dtype::float64, []<class Real>() {
+        return Approximation<Real>{log(Real(3)), ldexp(Real(1), -180)};
+      });
     });
   }
   for (std::thread& thread : threads) thread.join();

@@ -13,7 +13,8 @@
 
 #include "lib/numeric/tensor.hpp"
 
-// Digests of what an encoder computes, kept in its folder's digests.txt: the same on every instruction set, thread count and machine.
+// Digests of what an encoder computes, kept in its folder's digests.txt: the same on every instruction set, thread
+// count and machine.
 
 namespace sextant {
 
@@ -45,7 +46,8 @@ std::string digest_on_threads(Make make) {
   return alone;
 }
 
-/// Fails unless `digests` are those of lib/ENCODER/digests.txt, no more and no less. A line there is a name, a space and a digest, or begins with #.
+/// Fails unless `digests` are those of lib/ENCODER/digests.txt, no more and no less. A line there is a name, a space
+/// and a digest, or begins with #.
 inline void expect_published(const std::string& encoder, const Digests& digests) {
   std::ifstream file(SEXTANT_SOURCE_DIR "/lib/" + encoder + "/digests.txt");
   ASSERT_TRUE(file) << "no digests of " << encoder;

@@ -44,8 +44,8 @@ HWY_INLINE DoubleDouble<V> TwoSum(V a, V b) {
   return {sum, hn::Add(hn::Sub(a, of_a), hn::Sub(b, of_b))};
 }
 
-/// a * b exactly: by one fused operation where the target has it, else with both factors split in halves of 26 bits (Dekker 1971),
-/// which needs |a|, |b| < 2^996.
+/// a * b exactly: by one fused operation where the target has it, else with both factors split in halves of 26 bits
+/// (Dekker 1971), which needs |a|, |b| < 2^996.
 template <class V>
 HWY_INLINE DoubleDouble<V> TwoProduct(V a, V b) {
   const V product = hn::Mul(a, b);
@@ -66,8 +66,9 @@ HWY_INLINE DoubleDouble<V> TwoProduct(V a, V b) {
 #endif
 }
 
-/// x + y, normal, within 3 (|x| + |y|): the lows, at most u|x| and u|y|, add within 1 (|x| + |y|); their sum and the low of the exact sum
-/// of the highs, together at most 2u (|x| + |y|), add within 2 (|x| + |y|); the last TwoSum is exact, whatever has cancelled.
+/// x + y, normal, within 3 (|x| + |y|): the lows, at most u|x| and u|y|, add within 1 (|x| + |y|); their sum and the
+/// low of the exact sum of the highs, together at most 2u (|x| + |y|), add within 2 (|x| + |y|); the last TwoSum is
+/// exact, whatever has cancelled.
 template <class V>
 HWY_INLINE DoubleDouble<V> Add(const DoubleDouble<V>& x, const DoubleDouble<V>& y) {
   const DoubleDouble<V> highs = TwoSum(x.high, y.high);
@@ -79,8 +80,9 @@ HWY_INLINE DoubleDouble<V> Negate(const DoubleDouble<V>& x) {
   return {hn::Neg(x.high), hn::Neg(x.low)};
 }
 
-/// x * y, normal, within 8 |x y|: the product of the lows, left out, is 1; the mixed products are at most u|x y| each, rounded once or,
-/// without fused operations, twice: 2; their sum, at most 2u, is rounded: 2; the exact low of the highs' product, u, joins it: 3.
+/// x * y, normal, within 8 |x y|: the product of the lows, left out, is 1; the mixed products are at most u|x y| each,
+/// rounded once or, without fused operations, twice: 2; their sum, at most 2u, is rounded: 2; the exact low of the
+/// highs' product, u, joins it: 3.
 template <class V>
 HWY_INLINE DoubleDouble<V> Multiply(const DoubleDouble<V>& x, const DoubleDouble<V>& y) {
   const DoubleDouble<V> highs = TwoProduct(x.high, y.high);
@@ -88,19 +90,22 @@ HWY_INLINE DoubleDouble<V> Multiply(const DoubleDouble<V>& x, const DoubleDouble
   return FastTwoSum(highs.high, hn::Add(highs.low, mixed));
 }
 
-/// x * y for a double y, normal, within 5 |x y|: x.low y is rounded once or twice, 2; its sum with the exact low, at most 2u, 2; margin 1.
+/// x * y for a double y, normal, within 5 |x y|: x.low y is rounded once or twice, 2; its sum with the exact low, at
+/// most 2u, 2; margin 1.
 template <class V>
 HWY_INLINE DoubleDouble<V> Multiply(const DoubleDouble<V>& x, V y) {
   const DoubleDouble<V> highs = TwoProduct(x.high, y);
   return FastTwoSum(highs.high, hn::MulAdd(x.low, y, highs.low));
 }
 
-/// a b + c d within 20 m, m = |a b| + |c d|. The exact lows of the products and the mixed products join in two roundings of at most 2u and 3u of
-/// |a b|, and of |c d|, and 2 more where operations are not fused: 7 m; their sum, 3; the exact low of the highs' sum, at most u m, joins them: 4;
-/// the products of the lows, left out: 1. Where the highs cancel to less than `low`, at most 4u m, so that the last addition is not Dekker's case,
-/// it still loses no more than u |low|, the rounding of sum - a: 4.
+/// a b + c d within 20 m, m = |a b| + |c d|. The exact lows of the products and the mixed products join in two
+/// roundings of at most 2u and 3u of |a b|, and of |c d|, and 2 more where operations are not fused: 7 m; their sum, 3;
+/// the exact low of the highs' sum, at most u m, joins them: 4; the products of the lows, left out: 1. Where the highs
+/// cancel to less than `low`, at most 4u m, so that the last addition is not Dekker's case, it still loses no more than
+/// u |low|, the rounding of sum - a: 4.
 template <class V>
-HWY_INLINE DoubleDouble<V> SumOfProducts(const DoubleDouble<V>& a, const DoubleDouble<V>& b, const DoubleDouble<V>& c, const DoubleDouble<V>& d) {
+HWY_INLINE DoubleDouble<V> SumOfProducts(const DoubleDouble<V>& a, const DoubleDouble<V>& b, const DoubleDouble<V>& c,
+                                         const DoubleDouble<V>& d) {
   const DoubleDouble<V> first = TwoProduct(a.high, b.high);
   const DoubleDouble<V> second = TwoProduct(c.high, d.high);
   const DoubleDouble<V> highs = TwoSum(first.high, second.high);

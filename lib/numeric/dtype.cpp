@@ -33,8 +33,7 @@ const Row& row_of(Dtype dtype) { return rows[static_cast<std::size_t>(dtype)]; }
 std::uint16_t bits16(const Format& format, double value) {
   const int fraction_bits = format.precision - 1;
   const auto sign = static_cast<std::uint16_t>(std::signbit(value) ? 0x8000U : 0U);
-  const auto infinity =
-      static_cast<std::uint16_t>((format.max_exponent - format.min_exponent + 2) << fraction_bits);
+  const auto infinity = static_cast<std::uint16_t>((format.max_exponent - format.min_exponent + 2) << fraction_bits);
   if (std::isnan(value)) return static_cast<std::uint16_t>(sign | infinity | (1U << (fraction_bits - 1)));
   const double magnitude = std::fabs(value);
   if (std::isinf(value)) return static_cast<std::uint16_t>(sign | infinity);

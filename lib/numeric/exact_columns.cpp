@@ -42,8 +42,8 @@ HWY_INLINE ColumnVector ValuesOf(Type type, const typename Type::Element* elemen
   }
 }
 
-// x joins high, what that rounds away joins low (both Knuth's exact sum of two), and what that rounds away is lost: it and NaN, which infinities
-// leave there, stay.
+// x joins high, what that rounds away joins low (both Knuth's exact sum of two), and what that rounds away is lost: it
+// and NaN, which infinities leave there, stay.
 HWY_INLINE void AddVector(ColumnVector x, double* high, double* low, double* lost) {
   const Columns d;
   const DoubleDouble<ColumnVector> first = TwoSum(hn::LoadU(d, high), x);
@@ -67,8 +67,8 @@ void AddElements(Type type, const std::byte* bytes, std::size_t count, double* h
   AddVector(ValuesOf(type, rest), high + i, low + i, lost + i);
 }
 
-// To odd (Boldo and Melquiond 2008): where the sum lies between two doubles, the one of them whose last bit is 1, so that a later rounding to fewer bits
-// is as good as one rounding. `high` is the nearest double.
+// To odd (Boldo and Melquiond 2008): where the sum lies between two doubles, the one of them whose last bit is 1, so
+// that a later rounding to fewer bits is as good as one rounding. `high` is the nearest double.
 HWY_INLINE ColumnVector OddSum(ColumnVector high, ColumnVector low) {
   const Columns d;
   const hn::RebindToSigned<Columns> di;
@@ -76,7 +76,9 @@ HWY_INLINE ColumnVector OddSum(ColumnVector high, ColumnVector low) {
   const auto even = hn::Eq(hn::And(bits, hn::Set(di, 1)), hn::Zero(di));
   const auto moves = hn::And(even, hn::RebindMask(di, hn::Ne(low, hn::Zero(d))));
   // One step up in magnitude where the two have one sign, else one step down.
-  const auto step = hn::IfThenElse(hn::RebindMask(di, hn::Lt(hn::Mul(hn::CopySign(hn::Set(d, 1.0), high), low), hn::Zero(d))), hn::Set(di, -1), hn::Set(di, 1));
+  const auto step =
+      hn::IfThenElse(hn::RebindMask(di, hn::Lt(hn::Mul(hn::CopySign(hn::Set(d, 1.0), high), low), hn::Zero(d))),
+                     hn::Set(di, -1), hn::Set(di, 1));
   return hn::BitCast(d, hn::Add(bits, hn::IfThenElseZero(moves, step)));
 }
 
@@ -138,7 +140,8 @@ ExactColumns::ExactColumns(std::int64_t columns)
       lost_(high_.size()) {}
 
 void ExactColumns::add(Dtype dtype, const std::byte* elements, std::int64_t first, std::int64_t count) {
-  HWY_DYNAMIC_DISPATCH(AddRow)(dtype, elements, static_cast<std::size_t>(count), high_.data() + first, low_.data() + first, lost_.data() + first);
+  HWY_DYNAMIC_DISPATCH(AddRow)
+  (dtype, elements, static_cast<std::size_t>(count), high_.data() + first, low_.data() + first, lost_.data() + first);
 }
 
 void ExactColumns::round(Dtype dtype, std::byte* elements) const {

@@ -8,8 +8,10 @@
 
 namespace sextant {
 
-/// Sums side by side, one a column, without rounding as long as a sum fits two doubles: the usual case, since elements of one size, 2^40 apart at most,
-/// leave no bits beyond. A column that did not fit says so, and whoever adds takes an ExactSum for it. So neither order nor grouping changes anything. Vectors are those of the target in use, which whoever dispatches first asks for.
+/// Sums side by side, one a column, without rounding as long as a sum fits two doubles: the usual case, since elements
+/// of one size, 2^40 apart at most, leave no bits beyond. A column that did not fit says so, and whoever adds takes an
+/// ExactSum for it. So neither order nor grouping changes anything. Vectors are those of the target in use, which
+/// whoever dispatches first asks for.
 class ExactColumns {
  public:
   explicit ExactColumns(std::int64_t columns);
@@ -22,8 +24,8 @@ class ExactColumns {
   double high(std::int64_t column) const { return high_[static_cast<std::size_t>(column)]; }
   double low(std::int64_t column) const { return low_[static_cast<std::size_t>(column)]; }
 
-  /// Writes for each column that is exact the value of the dtype nearest to its sum, ties to even, +0 for a sum of zero; for the others anything.
-  /// `elements` is aligned to the dtype.
+  /// Writes for each column that is exact the value of the dtype nearest to its sum, ties to even, +0 for a sum of
+  /// zero; for the others anything. `elements` is aligned to the dtype.
   void round(Dtype dtype, std::byte* elements) const;
 
  private:

@@ -24,7 +24,9 @@ double drawn(Kind kind, Dtype dtype, std::mt19937_64& random) {
   const double value = std::uniform_real_distribution<double>(-2, 2)(random);
   switch (kind) {
     case Kind::common: return value;
-    case Kind::ties: return std::ldexp(random() % 2 == 0 ? 1 : -1, -static_cast<int>(random() % static_cast<std::uint64_t>(format.precision + 2)));
+    case Kind::ties:
+      return std::ldexp(random() % 2 == 0 ? 1 : -1,
+                        -static_cast<int>(random() % static_cast<std::uint64_t>(format.precision + 2)));
     case Kind::wide: {
       const int span = format.max_exponent - format.min_exponent + format.precision;
       return std::ldexp(value, format.max_exponent - 1 - static_cast<int>(random() % static_cast<std::uint64_t>(span)));
@@ -67,7 +69,8 @@ TEST_P(ExactColumnsOn, EqualsTheExactSumOfEachColumn) {
           if (!sums.is_exact(i)) continue;
           ++exact;
           const double expected = truth[static_cast<std::size_t>(i)].rounded(dtype);
-          ASSERT_EQ(std::bit_cast<std::uint64_t>(rounded.at(i)), std::bit_cast<std::uint64_t>(expected)) << name_of(dtype) << " " << rows << " rows, " << i;
+          ASSERT_EQ(std::bit_cast<std::uint64_t>(rounded.at(i)), std::bit_cast<std::uint64_t>(expected))
+              << name_of(dtype) << " " << rows << " rows, " << i;
           ExactSum both = truth[static_cast<std::size_t>(i)];
           both.add(-sums.high(i));
           both.add(-sums.low(i));

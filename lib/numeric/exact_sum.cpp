@@ -38,7 +38,8 @@ void ExactSum::add(double term) {
 }
 
 void ExactSum::carry() {
-  // Floor division leaves every digit but the last in [0, 2^32); the last one has the sign. Its weight is 2^1070: room for 2^100 terms.
+  // Floor division leaves every digit but the last in [0, 2^32); the last one has the sign. Its weight is 2^1070: room
+  // for 2^100 terms.
   for (std::size_t k = 0; k + 1 < digits; ++k) {
     digit_[k + 1] += digit_[k] >> 32;
     digit_[k] &= digit_mask;
@@ -97,7 +98,8 @@ double ExactSum::rounded(Dtype dtype) const {
     const bool up = part > half || (part == half && (sticky || (whole & 1) != 0));
     steps = static_cast<double>(whole + (up ? 1 : 0));
   }
-  const double magnitude = exponent > format.max_exponent ? std::numeric_limits<double>::infinity() : std::ldexp(steps, unit);
+  const double magnitude =
+      exponent > format.max_exponent ? std::numeric_limits<double>::infinity() : std::ldexp(steps, unit);
   const double finite = magnitude > largest_finite(dtype) ? std::numeric_limits<double>::infinity() : magnitude;
   return negative ? -finite : finite;
 }

@@ -7,14 +7,15 @@
 
 namespace sextant {
 
-/// A sum of doubles without rounding, so that neither order nor grouping changes it: a fixed-point number of 2176 bits in digits of 32,
-/// each in 64 bits so that carries wait (the small superaccumulator of Neal 2015, arXiv 1505.05571).
+/// A sum of doubles without rounding, so that neither order nor grouping changes it: a fixed-point number of 2176 bits
+/// in digits of 32, each in 64 bits so that carries wait (the small superaccumulator of Neal 2015, arXiv 1505.05571).
 class ExactSum {
  public:
   /// Adds one term. NaN, or infinities of both signs, make the sum NaN; one infinity makes it that infinity.
   void add(double term);
 
-  /// The value of the format nearest to the sum, ties to even; +0 for a sum of zero. @throws std::invalid_argument for int64.
+  /// The value of the format nearest to the sum, ties to even; +0 for a sum of zero. @throws std::invalid_argument for
+  /// int64.
   double rounded(Dtype dtype) const;
 
  private:

@@ -26,7 +26,8 @@ TEST(ExactSum, EqualsTheOracleAtEveryScale) {
     const int spread = static_cast<int>(random() % 600) + 1;
     const int center = static_cast<int>(random() % 900) - 650;
     for (int i = 0; i < 12; ++i) {
-      const double term = std::ldexp(static_cast<double>(random() >> 11), center + static_cast<int>(random() % static_cast<unsigned>(spread)) - 53);
+      const double term = std::ldexp(static_cast<double>(random() >> 11),
+                                     center + static_cast<int>(random() % static_cast<unsigned>(spread)) - 53);
       terms.push_back(random() % 2 == 0 ? term : -term);
       if (i % 3 == 0) terms.push_back(-terms.back() * (1 + 0x1p-50));
     }
@@ -46,8 +47,10 @@ TEST(ExactSum, EqualsTheOracleAtEveryScale) {
 
 TEST(ExactSum, OneTermIsRoundedAsRoundToDoes) {
   std::mt19937_64 random(6);
-  std::vector<double> terms{0x1p-1074, -0x1p-1074, 0x1.8p-1073, 0x1p-1022, 1.7976931348623157e308, 65504, 65519.99, 65520, 1 + 0x1p-24, 1 + 0x1.8p-23, 1.00390625};
-  for (int i = 0; i < 1000; ++i) terms.push_back(std::ldexp(static_cast<double>(random() >> 11), static_cast<int>(random() % 2000) - 1090));
+  std::vector<double> terms{0x1p-1074, -0x1p-1074,  0x1.8p-1073,   0x1p-1022, 1.7976931348623157e308, 65504, 65519.99,
+                            65520,     1 + 0x1p-24, 1 + 0x1.8p-23, 1.00390625};
+  for (int i = 0; i < 1000; ++i)
+    terms.push_back(std::ldexp(static_cast<double>(random() >> 11), static_cast<int>(random() % 2000) - 1090));
   for (const Dtype dtype : floating_dtypes) {
     for (const double term : terms) {
       EXPECT_EQ(sum_of({term}, dtype), round_to(dtype, term)) << term;

@@ -9,8 +9,8 @@ namespace {
 constexpr int turn_bits = 192;
 constexpr int piece_bits = 53;
 
-// The three pieces of a magnitude of at most half a turn: its leading 53 bits, the 53 after them, and the 53 after those. What is cut
-// off lies below 2^-160 turn, since the leading bit is at most 2^-1.
+// The three pieces of a magnitude of at most half a turn: its leading 53 bits, the 53 after them, and the 53 after
+// those. What is cut off lies below 2^-160 turn, since the leading bit is at most 2^-1.
 std::array<double, 3> pieces_of(const Turns& magnitude) {
   std::array<double, 3> pieces{};
   if (magnitude.is_zero()) return pieces;

@@ -19,12 +19,13 @@ inline SplitPosition split_position(std::int64_t position) {
   return {nearest, static_cast<double>(position - static_cast<std::int64_t>(nearest))};
 }
 
-/// Frequencies in turns per position, each taken modulo one turn into [-1/2, 1/2] and cut into three doubles of 53 bits, so that vectors of
-/// doubles can multiply them by a position and keep the fraction of the product exactly (rotations-inl.h).
+/// Frequencies in turns per position, each taken modulo one turn into [-1/2, 1/2] and cut into three doubles of 53
+/// bits, so that vectors of doubles can multiply them by a position and keep the fraction of the product exactly
+/// (rotations-inl.h).
 ///
-/// high + middle + low is within 2^-160 turn of the frequency; |high| <= 1/2, |middle| < 2^-54, |low| < 2^-107. The arrays are padded
-/// with copies of the last frequency to a multiple of `lanes`, so that any vector of up to `lanes` doubles may be read at any multiple of
-/// its own width, and a padded lane behaves as a real one.
+/// high + middle + low is within 2^-160 turn of the frequency; |high| <= 1/2, |middle| < 2^-54, |low| < 2^-107. The
+/// arrays are padded with copies of the last frequency to a multiple of `lanes`, so that any vector of up to `lanes`
+/// doubles may be read at any multiple of its own width, and a padded lane behaves as a real one.
 class FrequencyPieces {
  public:
   static constexpr std::size_t lanes = 8;

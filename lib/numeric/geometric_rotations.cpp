@@ -8,15 +8,15 @@
 #include "lib/numeric/correct_rounding.hpp"
 #include "lib/numeric/standard_arithmetic.hpp"
 
-// Why every value is decided: w p is algebraic, and not 0 but at position 0, so that e^{iwp} is transcendental (Lindemann), and with it
-// a cos + b sin for all real algebraic a and b that are not both 0: such a number is a linear form in e^{iwp} and its inverse. The factor
-// is algebraic. So the result is no value of a dtype and no tie.
+// Why every value is decided: w p is algebraic, and not 0 but at position 0, so that e^{iwp} is transcendental
+// (Lindemann), and with it a cos + b sin for all real algebraic a and b that are not both 0: such a number is a linear
+// form in e^{iwp} and its inverse. The factor is algebraic. So the result is no value of a dtype and no tie.
 
 namespace sextant {
 namespace {
 
-// The exponent of the factor is cut off where any float64 times it has left the range of float64 for good: the cut value and the true one
-// then round alike, to an infinity or to a zero.
+// The exponent of the factor is cut off where any float64 times it has left the range of float64 for good: the cut
+// value and the true one then round alike, to an infinity or to a zero.
 constexpr double largest_exponent = 20000;
 
 }  // namespace
@@ -48,16 +48,17 @@ GeometricRotations::Turn GeometricRotations::at(std::int64_t pair, std::int64_t 
   return {*this, pair, position};
 }
 
-GeometricRotations::Turn GeometricRotations::at(std::int64_t pair, std::int64_t position, const PowerScale& factor) const {
+GeometricRotations::Turn GeometricRotations::at(std::int64_t pair, std::int64_t position,
+                                                const PowerScale& factor) const {
   const StandardArithmetic arithmetic;
   Turn turn(*this, pair, position);
   turn.power_ = factor;
   // The C library's log and exp are within 4 u = 2 ULP, which assumed_bounds_test.cpp holds them to. ln(n/d): the
   // quotient errs by u, which is u absolutely in the logarithm, so 5 u + u |ln| in all; |ln| >= 1/d > 2^-30 where it is
   // not 0 at all, so that stays below 2^-20 |ln|. Times the quotient of the exponent (2 u): the argument g errs by less
-  // than |g| (5 u / |ln| + 8 u), and e^g by that, with 4 u of its own. Below 2^-1022 e^g
-  // errs by more: combine's interval is then too narrow, but a float64 is left to more bits all the same, by its width of
-  // 2^-49 of the value, and what is below 2^-1022 2^128 is 0 in the narrower dtypes either way.
+  // than |g| (5 u / |ln| + 8 u), and e^g by that, with 4 u of its own. Below 2^-1022 e^g errs by more: combine's
+  // interval is then too narrow, but a float64 is left to more bits all the same, by its width of 2^-49 of the value,
+  // and what is below 2^-1022 2^128 is 0 in the narrower dtypes either way.
   constexpr double u = 0x1p-53;
   const double logarithm = std::log(static_cast<double>(factor.numerator) / static_cast<double>(factor.denominator));
   const double exponent = static_cast<double>(factor.exponent_numerator) / factor.exponent_denominator * logarithm;
@@ -75,7 +76,8 @@ GeometricRotations::Turn::Parts<Real> GeometricRotations::Turn::parts() const {
   Real angle;
   Real angle_error;
   if constexpr (std::is_same_v<Real, Wide<256>>) {
-    // The fixed-point phase, exact in Real, is within |p| 2^-192 turn, less than |p| 2^-189 radians; one product more is far below the 1.
+    // The fixed-point phase, exact in Real, is within |p| 2^-192 turn, less than |p| 2^-189 radians; one product more
+    // is far below the 1.
     const Turns phase = phase_at(owner_->frequencies_[static_cast<std::size_t>(pair_)], position_);
     const bool negative = bit_test(phase, 191);
     const Turns magnitude = negative ? Turns(Turns(0) - phase) : phase;
@@ -104,7 +106,8 @@ GeometricRotations::Turn::Parts<Real> GeometricRotations::Turn::parts() const {
   parts.factor = 1;
   parts.factor_error = 0;
   if (power_) {
-    const Real exponent = log(Real(power_->numerator) / power_->denominator) * power_->exponent_numerator / Real(power_->exponent_denominator);
+    const Real exponent = log(Real(power_->numerator) / power_->denominator) * power_->exponent_numerator /
+                          Real(power_->exponent_denominator);
     const Real cut = std::clamp(exponent, Real(-largest_exponent), Real(largest_exponent));
     parts.factor = exp(cut);
     parts.factor_error = ldexp(e, 48);
@@ -128,8 +131,8 @@ double GeometricRotations::Turn::combine(Dtype dtype, double a, double b) {
   if (a == 0 && b == 0) return round_to(dtype, value);
   const double size = factor_ * (std::fabs(a * cheap_.cos) + std::fabs(product));
   const double phase_error = std::fabs(static_cast<double>(position_)) * 0x1p-189;
-  const double error =
-      size * (0x1p-49 + 2 * factor_error_) + factor_ * (std::fabs(a) * phase_error + std::fabs(b) * phase_error) + (factor_ + 1) * 0x1p-1072;
+  const double error = size * (0x1p-49 + 2 * factor_error_) +
+                       factor_ * (std::fabs(a) * phase_error + std::fabs(b) * phase_error) + (factor_ + 1) * 0x1p-1072;
   if (const auto rounded = rounded_alike(dtype, Interval{value - error, value + error})) return *rounded;
 
   return correctly_rounded(dtype, [&]<class Real>() -> Approximation<Real> {

@@ -10,8 +10,8 @@
 
 namespace sextant {
 
-/// A factor (numerator / denominator)^(exponent_numerator / exponent_denominator). Domain: 0 < numerator <= denominator < 2^30, the
-/// exponent's denominator finite and above 0.
+/// A factor (numerator / denominator)^(exponent_numerator / exponent_denominator). Domain: 0 < numerator <= denominator
+/// < 2^30, the exponent's denominator finite and above 0.
 struct PowerScale {
   std::int64_t numerator;
   std::int64_t denominator;
@@ -19,20 +19,20 @@ struct PowerScale {
   double exponent_denominator;
 };
 
-/// The rotations by the angles w_i p, w_i = base^(-2 i / width) radians per position, i = 0 .. count-1, applied to pairs of channels
-/// with correct rounding: each result is the nearest value of its dtype to the real number, ties to even, whatever the position.
-/// Const: one object may serve any number of threads.
+/// The rotations by the angles w_i p, w_i = base^(-2 i / width) radians per position, i = 0 .. count-1, applied to
+/// pairs of channels with correct rounding: each result is the nearest value of its dtype to the real number, ties to
+/// even, whatever the position. Const: one object may serve any number of threads.
 class GeometricRotations {
  public:
   /// Domain: base >= 1 and finite, width > 0. @throws std::invalid_argument outside of it.
   GeometricRotations(double base, std::int64_t width, std::int64_t count);
 
-  /// One angle and one factor, for as many pairs of channels as they apply to. Belongs to one thread, and lives no longer than the object
-  /// that made it.
+  /// One angle and one factor, for as many pairs of channels as they apply to. Belongs to one thread, and lives no
+  /// longer than the object that made it.
   class Turn {
    public:
-    /// The nearest value of `dtype` to factor * (a cos + b sin); a and b are finite. At position 0 that is a. A zero that comes of
-    /// a = b = 0 has the sign that the formula gives it in float64.
+    /// The nearest value of `dtype` to factor * (a cos + b sin); a and b are finite. At position 0 that is a. A zero
+    /// that comes of a = b = 0 has the sign that the formula gives it in float64.
     double combine(Dtype dtype, double a, double b);
 
     /// a cos + b sin in float64, without the factor and with no bound: for arguments that are not finite.

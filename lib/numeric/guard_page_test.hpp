@@ -10,8 +10,9 @@
 
 namespace sextant {
 
-/// Memory between two pages that may not be touched: reading or writing a byte before or after it ends the test with a signal. The usable
-/// bytes end at the second page (`at_end`) or begin at the first (`at_start`), whatever their number, so that each end can be tried.
+/// Memory between two pages that may not be touched: reading or writing a byte before or after it ends the test with a
+/// signal. The usable bytes end at the second page (`at_end`) or begin at the first (`at_start`), whatever their
+/// number, so that each end can be tried.
 class GuardedBytes {
  public:
   enum class Against { start, end };

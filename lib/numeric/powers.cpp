@@ -21,7 +21,8 @@ BinaryPowers make() {
   BinaryPowers powers{};
   W power = 1;
   for (std::size_t k = 0; k < BinaryPowers::points; ++k) {
-    // The conversions may each be a unit off; the sum of what they give is renormalised, so that high is the nearest double.
+    // The conversions may each be a unit off; the sum of what they give is renormalised, so that high is the nearest
+    // double.
     const auto leading = static_cast<double>(power);
     powers.high[k] = leading + static_cast<double>(W(power - leading));
     powers.low[k] = static_cast<double>(W(power - powers.high[k]));
@@ -32,7 +33,8 @@ BinaryPowers make() {
 
 }  // namespace
 
-PowerRates::PowerRates(std::vector<Turns> fixed, std::vector<double> rates) : fixed_(std::move(fixed)), fractions_(fixed_), rates_(std::move(rates)) {
+PowerRates::PowerRates(std::vector<Turns> fixed, std::vector<double> rates)
+    : fixed_(std::move(fixed)), fractions_(fixed_), rates_(std::move(rates)) {
   rates_.resize(fractions_.padded(), rates_.back());
 }
 
@@ -43,7 +45,8 @@ PowerRates::PowerRates(std::span<const PowerScale> of_one_position) {
   std::vector<Turns> fixed;
   std::vector<double> rates;
   for (const PowerScale& factor : of_one_position) {
-    const W rate = log(W(factor.numerator) / factor.denominator) / ln_two * factor.exponent_numerator / W(factor.exponent_denominator);
+    const W rate = log(W(factor.numerator) / factor.denominator) / ln_two * factor.exponent_numerator /
+                   W(factor.exponent_denominator);
     const boost::multiprecision::cpp_int scaled(W(round(ldexp(W(rate - floor(rate)), 192))));
     fixed.emplace_back(boost::multiprecision::cpp_int(scaled % (boost::multiprecision::cpp_int(1) << 192)));
     rates.push_back(static_cast<double>(rate));

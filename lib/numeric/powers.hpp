@@ -10,16 +10,18 @@
 
 namespace sextant {
 
-/// Bound on |true value - computed value| / true value of a power as PowerAt of powers-inl.h returns it, high + low; that file has the proof.
+/// Bound on |true value - computed value| / true value of a power as PowerAt of powers-inl.h returns it, high + low;
+/// that file has the proof.
 inline constexpr double power_error = 0x1p-97;
 
-/// Pairs that grow or shrink with their position: 2^(g_i p) at p, g_i doublings per position. As a frequency's phase counts modulo one turn, so does an
-/// exponent of two, but for a shift of the binary point: the fraction of g p comes from the same exact products, whatever p.
+/// Pairs that grow or shrink with their position: 2^(g_i p) at p, g_i doublings per position. As a frequency's phase
+/// counts modulo one turn, so does an exponent of two, but for a shift of the binary point: the fraction of g p comes
+/// from the same exact products, whatever p.
 class PowerRates {
  public:
   PowerRates() = default;
-  /// g_i = log2(numerator / denominator) exponent_numerator / exponent_denominator of each factor, the power of position 1; its fraction within
-  /// 2^-192 while |g_i| < 2^48. Domain: at least one factor.
+  /// g_i = log2(numerator / denominator) exponent_numerator / exponent_denominator of each factor, the power of
+  /// position 1; its fraction within 2^-192 while |g_i| < 2^48. Domain: at least one factor.
   explicit PowerRates(std::span<const PowerScale> of_one_position);
 
   /// The rates of the inverse powers.
@@ -32,7 +34,8 @@ class PowerRates {
   /// The greatest magnitude of a rate.
   double fastest() const;
 
-  /// Exponents whose whole part is beyond this are held at it, the fraction kept: such powers are no nearer to 1 than the true ones.
+  /// Exponents whose whole part is beyond this are held at it, the fraction kept: such powers are no nearer to 1 than
+  /// the true ones.
   static constexpr double exponent_limit = 500;
 
  private:

@@ -56,15 +56,19 @@ Enclosure exact(double value) { return Enclosure(value, precision); }
 
 // log2 of the power of one position.
 Enclosure rate_of(const PowerScale& factor) {
-  const Enclosure logarithm = log(Enclosure(factor.numerator, precision) / Enclosure(factor.denominator, precision)) / log(exact(2));
+  const Enclosure logarithm =
+      log(Enclosure(factor.numerator, precision) / Enclosure(factor.denominator, precision)) / log(exact(2));
   return logarithm * Enclosure(factor.exponent_numerator, precision) / exact(factor.exponent_denominator);
 }
 
-// xPos's factors of 5 pairs, growing and shrinking, and others: rates that are whole, beyond 1, and too slow for 192 bits.
+// xPos's factors of 5 pairs, growing and shrinking, and others: rates that are whole, beyond 1, and too slow for 192
+// bits.
 const std::vector<PowerScale>& factors() {
-  static const std::vector<PowerScale> list{{20, 70, 1, 512},    {30, 70, 1, 512},  {40, 70, -1, 512}, {50, 70, 1, 77.25}, {60, 70, -1, 0.5}, {1, 2, 1, 1},
-                                            {1, 8, 1, 1},        {1, 8, -1, 2},     {1, 1, 1, 512},    {2, 7, 1, 1e300},   {2, 7, -1, 1e9},
-                                            {999999, 1000000, -1, 3}, {20, 70, -1, 512}};
+  static const std::vector<PowerScale> list{{20, 70, 1, 512},   {30, 70, 1, 512},  {40, 70, -1, 512},
+                                            {50, 70, 1, 77.25}, {60, 70, -1, 0.5}, {1, 2, 1, 1},
+                                            {1, 8, 1, 1},       {1, 8, -1, 2},     {1, 1, 1, 512},
+                                            {2, 7, 1, 1e300},   {2, 7, -1, 1e9},   {999999, 1000000, -1, 3},
+                                            {20, 70, -1, 512}};
   return list;
 }
 
@@ -93,7 +97,8 @@ TEST_P(PowersOn, AreWithinTheProvenBoundAndHeldBeyondTheLimit) {
       ASSERT_EQ(row.high[i] + row.low[i], row.high[i]);
       if (std::fabs(nearest) > PowerRates::exponent_limit - 1) {
         // Nearer to 1 than the true power, and beyond all that single precision holds.
-        ASSERT_GE(std::fabs(std::log2(row.high[i])), std::min(std::fabs(nearest), PowerRates::exponent_limit) - 1.01) << i << " at " << position;
+        ASSERT_GE(std::fabs(std::log2(row.high[i])), std::min(std::fabs(nearest), PowerRates::exponent_limit) - 1.01)
+            << i << " at " << position;
         ASSERT_LE(std::fabs(std::log2(row.high[i])), std::fabs(nearest) + 0.01) << i << " at " << position;
         ASSERT_EQ(row.high[i] > 1, nearest > 0);
         ++held;

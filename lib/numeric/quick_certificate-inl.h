@@ -63,14 +63,18 @@ class QuickCertificate {
     const auto bits = hn::BitCast(d, floats);
     const auto magnitude = hn::Add(bits, to_bit_30_);
     if constexpr (Type::dtype == Dtype::float32) {
-      return {hn::And(hn::Add(LowWords(values.sin, values.cos), hn::Set(d, (1 << 28) + (1 << 15))), hn::Set(d, (1 << 29) - (1 << 16))), magnitude};
+      return {hn::And(hn::Add(LowWords(values.sin, values.cos), hn::Set(d, (1 << 28) + (1 << 15))),
+                      hn::Set(d, (1 << 29) - (1 << 16))),
+              magnitude};
     } else {
       constexpr int cut = Type::dtype == Dtype::float16 ? 13 : 16;
       return {hn::And(hn::Add(bits, hn::Set(d, 1 << (cut - 1))), hn::Set(d, (1 << cut) - 1)), magnitude};
     }
   }
 
-  static HWY_INLINE Marks Join(const Marks& a, const Marks& b) { return {hn::Min(a.from_tie, b.from_tie), hn::And(a.magnitude, b.magnitude)}; }
+  static HWY_INLINE Marks Join(const Marks& a, const Marks& b) {
+    return {hn::Min(a.from_tie, b.from_tie), hn::And(a.magnitude, b.magnitude)};
+  }
 
   /// Whether all values that went into the marks round as the truth does.
   static HWY_INLINE bool AllCertain(const Marks& marks) {

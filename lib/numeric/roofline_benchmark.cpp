@@ -99,12 +99,14 @@ const int registered = [] {
     Roofline roofline;
     std::size_t bytes;
   };
-  for (const Case& entry : {Case{"roofline/stream_store/131072x128", Roofline::stream_store, std::size_t{131072} * 128 * 4},
-                            Case{"roofline/stream_store/131072x512", Roofline::stream_store, std::size_t{131072} * 512 * 4},
-                            Case{"roofline/scale_inplace/8192x32x128", Roofline::scale_inplace, std::size_t{8192} * 32 * 128 * 4}}) {
+  for (const Case& entry :
+       {Case{"roofline/stream_store/131072x128", Roofline::stream_store, std::size_t{131072} * 128 * 4},
+        Case{"roofline/stream_store/131072x512", Roofline::stream_store, std::size_t{131072} * 512 * 4},
+        Case{"roofline/scale_inplace/8192x32x128", Roofline::scale_inplace, std::size_t{8192} * 32 * 128 * 4}}) {
     for (const int threads : thread_counts()) {
-      benchmark::RegisterBenchmark((entry.name + std::string("/threads:") + std::to_string(threads)).c_str(),
-                                   [entry, threads](benchmark::State& state) { run_alone(state, entry.roofline, entry.bytes, threads); })
+      benchmark::RegisterBenchmark(
+          (entry.name + std::string("/threads:") + std::to_string(threads)).c_str(),
+          [entry, threads](benchmark::State& state) { run_alone(state, entry.roofline, entry.bytes, threads); })
           ->UseRealTime()
           ->Unit(benchmark::kMillisecond);
     }

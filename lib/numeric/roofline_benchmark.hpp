@@ -7,7 +7,8 @@
 #include <span>
 #include <string>
 
-// What the benchmarks of the encoders share: memory, the speed of memory beside which they are read, and the pairing of the two.
+// What the benchmarks of the encoders share: memory, the speed of memory beside which they are read, and the pairing of
+// the two.
 
 namespace sextant {
 
@@ -20,8 +21,8 @@ enum class Roofline {
 /// Runs the roofline once over `memory` on `threads` threads.
 void run_roofline(Roofline roofline, std::span<std::byte> memory, int threads);
 
-/// At least `size` bytes, aligned to 64, touched, zero at first: one piece of memory that all benchmarks share, so that they see the same
-/// pages. Good until the next call with a larger size.
+/// At least `size` bytes, aligned to 64, touched, zero at first: one piece of memory that all benchmarks share, so that
+/// they see the same pages. Good until the next call with a larger size.
 std::span<std::byte> benchmark_memory(std::size_t size);
 
 /// Registers `name`/threads:1 and `name`/threads:2 (and the machine's number, if larger). Each iteration runs the

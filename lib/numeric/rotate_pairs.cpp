@@ -21,7 +21,9 @@ class Head {
  public:
   Head(Dtype dtype, const std::byte* x, std::byte* out) : dtype_(dtype), x_(x), out_(out) {}
 
-  void copy(std::int64_t output, std::int64_t input) const { std::memcpy(out_ + offset(output), x_ + offset(input), size_of(dtype_)); }
+  void copy(std::int64_t output, std::int64_t input) const {
+    std::memcpy(out_ + offset(output), x_ + offset(input), size_of(dtype_));
+  }
 
   void turn(GeometricRotations::Turn& turn, Sense sense, const Channels& from, const Channels& to) const {
     if (turn.is_identity()) {
@@ -29,7 +31,8 @@ class Head {
       copy(to.second, from.second);
       return;
     }
-    const TurnedPair y = turned_pair(turn, sense, dtype_, load(dtype_, x_ + offset(from.first)), load(dtype_, x_ + offset(from.second)));
+    const TurnedPair y =
+        turned_pair(turn, sense, dtype_, load(dtype_, x_ + offset(from.first)), load(dtype_, x_ + offset(from.second)));
     store(dtype_, y.first, out_ + offset(to.first));
     store(dtype_, y.second, out_ + offset(to.second));
   }
@@ -50,7 +53,8 @@ TurnedPair turned_pair(GeometricRotations::Turn& turn, Sense sense, Dtype dtype,
 }
 
 void rotate_pairs(const PairedChannels& channels, Sense sense, const Tensor& x, std::int64_t tokens, std::int64_t heads,
-                  const std::function<GeometricRotations::Turn(std::int64_t token, std::int64_t pair)>& turn_of, std::span<std::byte> out) {
+                  const std::function<GeometricRotations::Turn(std::int64_t token, std::int64_t pair)>& turn_of,
+                  std::span<std::byte> out) {
   if (tokens == 0 || heads == 0) return;
   const std::size_t head_bytes = x.data.size() / static_cast<std::size_t>(tokens * heads);
   parallel_for(tokens, [&](std::int64_t token) {
@@ -60,7 +64,8 @@ void rotate_pairs(const PairedChannels& channels, Sense sense, const Tensor& x, 
     };
     for (std::size_t pair = 0; pair < channels.from.size(); ++pair) {
       GeometricRotations::Turn turn = turn_of(token, static_cast<std::int64_t>(pair));
-      for (std::int64_t head = 0; head < heads; ++head) head_of(head).turn(turn, sense, channels.from[pair], channels.to[pair]);
+      for (std::int64_t head = 0; head < heads; ++head)
+        head_of(head).turn(turn, sense, channels.from[pair], channels.to[pair]);
     }
     for (std::int64_t head = 0; head < heads; ++head) {
       for (const Passthrough& channel : channels.unturned) head_of(head).copy(channel.output, channel.input);

@@ -1,10 +1,9 @@
-#include "lib/numeric/rotation_error.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <random>
 
+#include "lib/numeric/rotation_error.hpp"
 #include "lib/numeric/target_test.hpp"
 #include "reference/frequency.hpp"
 
@@ -86,7 +85,8 @@ class RotationsOn : public OnEveryTarget {};
 SEXTANT_ON_EVERY_TARGET(RotationsOn);
 
 TEST_P(RotationsOn, AreWithinTheProvenBoundsAtAnyPosition) {
-  for (const Setting& setting : {Setting{10000, 128}, Setting{77777.25, 34}, Setting{1, 2}, Setting{1e300, 26}, Setting{1.0000001, 10}}) {
+  for (const Setting& setting :
+       {Setting{10000, 128}, Setting{77777.25, 34}, Setting{1, 2}, Setting{1e300, 26}, Setting{1.0000001, 10}}) {
     const std::int64_t pairs = setting.dim / 2;
     reference::GeometricFrequencies exact(setting.base, 2, setting.dim, pairs);
     const FrequencyPieces frequencies(geometric_turns(setting.base, 2, setting.dim, pairs));
@@ -98,10 +98,14 @@ TEST_P(RotationsOn, AreWithinTheProvenBoundsAtAnyPosition) {
       for (std::int64_t pair = 0; pair < pairs; ++pair) {
         const auto i = static_cast<std::size_t>(pair);
         const reference::Rotation& truth = exact.rotation(position, pair, Precision{256});
-        ASSERT_LE(distance(row.sin[i], 0, truth.sin), rotation_error) << setting.base << " " << pair << " at " << position;
-        ASSERT_LE(distance(row.cos[i], 0, truth.cos), rotation_error) << setting.base << " " << pair << " at " << position;
-        ASSERT_LE(distance(row.sin_high[i], row.sin_low[i], truth.sin), precise_rotation_error) << setting.base << " at " << position;
-        ASSERT_LE(distance(row.cos_high[i], row.cos_low[i], truth.cos), precise_rotation_error) << setting.base << " at " << position;
+        ASSERT_LE(distance(row.sin[i], 0, truth.sin), rotation_error)
+            << setting.base << " " << pair << " at " << position;
+        ASSERT_LE(distance(row.cos[i], 0, truth.cos), rotation_error)
+            << setting.base << " " << pair << " at " << position;
+        ASSERT_LE(distance(row.sin_high[i], row.sin_low[i], truth.sin), precise_rotation_error)
+            << setting.base << " at " << position;
+        ASSERT_LE(distance(row.cos_high[i], row.cos_low[i], truth.cos), precise_rotation_error)
+            << setting.base << " at " << position;
         ASSERT_EQ(row.sin_high[i] + row.sin_low[i], row.sin_high[i]);
       }
       for (std::size_t i = frequencies.pairs(); i < frequencies.padded(); ++i) {
@@ -127,7 +131,8 @@ TEST_P(RotationsOn, PositionZeroIsExact) {
 TEST(UnitCircle, HoldsTheNearestDoubles) {
   const UnitCircle& circle = unit_circle();
   for (std::size_t k = 0; k < UnitCircle::points; ++k) {
-    const Enclosure angle = Enclosure::pi(Precision{256}) * Enclosure(static_cast<double>(2 * k) / UnitCircle::points, Precision{256});
+    const Enclosure angle =
+        Enclosure::pi(Precision{256}) * Enclosure(static_cast<double>(2 * k) / UnitCircle::points, Precision{256});
     EXPECT_EQ(circle.sin_high[k], k % 256 == 0 ? 0 : mpfr_get_d(sin(angle).lower_end(), MPFR_RNDN)) << k;
     EXPECT_EQ(circle.cos_high[k], k % 256 == 128 ? 0 : mpfr_get_d(cos(angle).lower_end(), MPFR_RNDN)) << k;
     EXPECT_LE(distance(circle.sin_high[k], circle.sin_low[k], sin(angle)), 0x1p-106) << k;

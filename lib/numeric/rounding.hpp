@@ -16,8 +16,8 @@ enum class Rounding {
   fast  ///< within the bound that the encoder states, at most one ULP of the norm
 };
 
-/// Rows of a caller's memory that an encoder writes: element (row, column) is at data + (row * row_stride + column) * size_of(dtype).
-/// Any alignment. Bytes between the rows are never touched.
+/// Rows of a caller's memory that an encoder writes: element (row, column) is at data + (row * row_stride + column) *
+/// size_of(dtype). Any alignment. Bytes between the rows are never touched.
 struct Rows {
   Dtype dtype = Dtype::float32;
   std::byte* data = nullptr;
@@ -27,8 +27,8 @@ struct Rows {
   std::int64_t row_stride = 0;
 };
 
-/// Checks a view before anything is written through it: dtype floating, rows and width not negative, row_stride >= width, data not null
-/// where there are elements, and the extent in bytes below 2^62.
+/// Checks a view before anything is written through it: dtype floating, rows and width not negative, row_stride >=
+/// width, data not null where there are elements, and the extent in bytes below 2^62.
 /// @throws std::invalid_argument naming `argument` and the field that is wrong.
 void check_rows(const Rows& view, const char* argument);
 

@@ -44,25 +44,17 @@ struct Environment {
 // Flush-to-zero and denormals-are-zero, as -ffast-math sets them at the start of a program, and PyTorch's
 // set_flush_denormal.
 #if defined(__x86_64__)
-unsigned control() {
-  return _mm_getcsr() & ~0x3FU;
-}
-void flush_to_zero() {
-  _mm_setcsr(_mm_getcsr() | 0x8040);
-}
+unsigned control() { return _mm_getcsr() & ~0x3FU; }
+void flush_to_zero() { _mm_setcsr(_mm_getcsr() | 0x8040); }
 #elif defined(__aarch64__)
 std::uint64_t control() {
   std::uint64_t value = 0;
   asm volatile("mrs %0, fpcr" : "=r"(value));
   return value;
 }
-void flush_to_zero() {
-  asm volatile("msr fpcr, %0" : : "r"(control() | std::uint64_t{1} << 24));
-}
+void flush_to_zero() { asm volatile("msr fpcr, %0" : : "r"(control() | std::uint64_t{1} << 24)); }
 #else
-int control() {
-  return std::fegetround();
-}
+int control() { return std::fegetround(); }
 void flush_to_zero() {}
 #endif
 
@@ -92,9 +84,7 @@ auto in(const Environment& environment, Ask ask) {
   return answer;
 }
 
-Spec spec_of(const std::string& text) {
-  return parse_spec(text);
-}
+Spec spec_of(const std::string& text) { return parse_spec(text); }
 
 // Every encoder set up and called, in every dtype, on inputs that are drawn beforehand: rounding borders, subnormals,
 // zeros.
@@ -139,12 +129,12 @@ class EveryEncoder {
       keep(IntegerEncoder({.dim = 2, .normalize = true}, 3001).encode(range_, dtype));
       keep(BinaryEncoder({.dim = 12}).encode(range_, dtype));
     }
-    for (
-        const char* scaling :
-        {R"({"rope_type":"default"})",
-         R"({"rope_type":"yarn","factor":40,"original_max_position_embeddings":4096,"truncate":false})",
-         R"({"rope_type":"dynamic","factor":2,"original_max_position_embeddings":1000})",
-         R"({"rope_type":"llama3","factor":8,"original_max_position_embeddings":8192,"low_freq_factor":1,"high_freq_factor":4})"}) {
+    for (const char* scaling :
+         {R"({"rope_type":"default"})",
+          R"({"rope_type":"yarn","factor":40,"original_max_position_embeddings":4096,"truncate":false})",
+          R"({"rope_type":"dynamic","factor":2,"original_max_position_embeddings":1000})",
+          R"({"rope_type":"llama3","factor":8,"original_max_position_embeddings":8192,)"
+          R"("low_freq_factor":1,"high_freq_factor":4})"}) {
       const Spec spec = spec_of(std::string(R"({"encoding":"rope","head_dim":64,"rope_scaling":)") + scaling + "}");
       const RopeEncoder encoder(std::get<Rope>(spec.encoding));
       for (const Tensor& x : heads_) {

@@ -15,7 +15,8 @@ Rows dense_rows(const char* function, std::span<std::byte> out, Dtype dtype, std
 
 void check_table(const Rows& out, std::int64_t positions, std::int64_t dim) {
   check_rows(out, "out");
-  if (out.rows != positions) throw std::invalid_argument(fmt::format("out: {} rows for {} positions", out.rows, positions));
+  if (out.rows != positions)
+    throw std::invalid_argument(fmt::format("out: {} rows for {} positions", out.rows, positions));
   if (out.width != dim) throw std::invalid_argument(fmt::format("out: width {} for dim {}", out.width, dim));
 }
 

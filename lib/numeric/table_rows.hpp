@@ -13,19 +13,23 @@
 
 namespace sextant {
 
-/// The view of `rows` rows side by side that `function` was given `out` for. @throws std::invalid_argument for int64 or an `out` of another size.
+/// The view of `rows` rows side by side that `function` was given `out` for. @throws std::invalid_argument for int64 or
+/// an `out` of another size.
 Rows dense_rows(const char* function, std::span<std::byte> out, Dtype dtype, std::int64_t rows, std::int64_t width);
 
-/// A view for the code of `positions` positions, `dim` wide. @throws std::invalid_argument as check_rows, and for other extents.
+/// A view for the code of `positions` positions, `dim` wide. @throws std::invalid_argument as check_rows, and for other
+/// extents.
 void check_table(const Rows& out, std::int64_t positions, std::int64_t dim);
 
-/// body(row, where it begins) for every row of the view, many rows at a time on as many threads as OpenMP gives, in any order.
+/// body(row, where it begins) for every row of the view, many rows at a time on as many threads as OpenMP gives, in any
+/// order.
 template <class Body>
 void for_each_row(const Rows& out, Body body) {
   const auto row_bytes = static_cast<std::int64_t>(size_of(out.dtype)) * std::max<std::int64_t>(1, out.row_stride);
   const std::int64_t chunk = std::max<std::int64_t>(1, (std::int64_t{1} << 17) / row_bytes);
   parallel_for((out.rows + chunk - 1) / chunk, [&](std::int64_t i) {
-    for (std::int64_t row = i * chunk; row < std::min(out.rows, (i + 1) * chunk); ++row) body(row, out.data + static_cast<std::size_t>(row * row_bytes));
+    for (std::int64_t row = i * chunk; row < std::min(out.rows, (i + 1) * chunk); ++row)
+      body(row, out.data + static_cast<std::size_t>(row * row_bytes));
   });
 }
 

@@ -10,13 +10,13 @@
 #include <vector>
 
 #include "lib/numeric/guard_page_test.hpp"
-#include "lib/numeric/tensor.hpp"
 #include "lib/numeric/table_rows.hpp"
+#include "lib/numeric/tensor.hpp"
 
 namespace sextant {
 
-/// Fails unless encode(Rows) writes the rows of `wanted`, [rows, dim], and no other byte: for several strides and alignments, between pages that may not
-/// be touched.
+/// Fails unless encode(Rows) writes the rows of `wanted`, [rows, dim], and no other byte: for several strides and
+/// alignments, between pages that may not be touched.
 inline void expect_only_its_rows(const Tensor& wanted, const std::function<void(const Rows&)>& encode) {
   const std::int64_t rows = wanted.shape[0];
   const std::int64_t dim = wanted.shape[1];
@@ -60,8 +60,10 @@ inline void expect_refusals(const Rows& good, const std::function<void(const Row
   const std::string width = std::to_string(good.width);
   EXPECT_EQ(refusal(good), "accepted");
   EXPECT_EQ(with([](Rows& out) { out.rows = 3; }), "out: 3 rows for 2 positions");
-  EXPECT_EQ(with([](Rows& out) { ++out.width, ++out.row_stride; }), "out: width " + std::to_string(good.width + 1) + " for dim " + width);
-  EXPECT_EQ(with([](Rows& out) { out.row_stride = out.width - 1; }), "out: row_stride " + std::to_string(good.width - 1) + " is less than the width " + width);
+  EXPECT_EQ(with([](Rows& out) { ++out.width, ++out.row_stride; }),
+            "out: width " + std::to_string(good.width + 1) + " for dim " + width);
+  EXPECT_EQ(with([](Rows& out) { out.row_stride = out.width - 1; }),
+            "out: row_stride " + std::to_string(good.width - 1) + " is less than the width " + width);
   EXPECT_EQ(with([](Rows& out) { out.dtype = Dtype::int64; }), "out: dtype int64 is not a floating dtype");
   EXPECT_EQ(with([](Rows& out) { out.data = nullptr; }), "out: data is null");
   EXPECT_EQ(with([](Rows& out) { out.row_stride = std::int64_t{1} << 60; }), "out: the extent is too large");

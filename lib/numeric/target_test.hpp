@@ -1,10 +1,10 @@
 #pragma once
 
 #include <gtest/gtest.h>
-
-#include <cstdint>
 #include <hwy/detect_targets.h>
 #include <hwy/targets.h>
+
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -12,8 +12,8 @@
 
 namespace sextant {
 
-/// A test that runs once on every target that this machine has, the target named in its id. It fails if nothing was dispatched, or if what
-/// was dispatched ran on another target. Use with SEXTANT_ON_EVERY_TARGET.
+/// A test that runs once on every target that this machine has, the target named in its id. It fails if nothing was
+/// dispatched, or if what was dispatched ran on another target. Use with SEXTANT_ON_EVERY_TARGET.
 class OnEveryTarget : public testing::TestWithParam<std::int64_t> {
  protected:
   void SetUp() override { hwy::SetSupportedTargetsForTest(GetParam()); }
@@ -27,9 +27,12 @@ class OnEveryTarget : public testing::TestWithParam<std::int64_t> {
   }
 };
 
-inline std::string target_of_test(const testing::TestParamInfo<std::int64_t>& info) { return hwy::TargetName(info.param); }
+inline std::string target_of_test(const testing::TestParamInfo<std::int64_t>& info) {
+  return hwy::TargetName(info.param);
+}
 
-#define SEXTANT_ON_EVERY_TARGET(fixture) \
-  INSTANTIATE_TEST_SUITE_P(Target, fixture, testing::ValuesIn(hwy::SupportedAndGeneratedTargets()), sextant::target_of_test)
+#define SEXTANT_ON_EVERY_TARGET(fixture)                                                            \
+  INSTANTIATE_TEST_SUITE_P(Target, fixture, testing::ValuesIn(hwy::SupportedAndGeneratedTargets()), \
+                           sextant::target_of_test)
 
 }  // namespace sextant

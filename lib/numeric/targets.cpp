@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <hwy/targets.h>
 
 #include <cstdlib>
-#include <hwy/targets.h>
 #include <string>
 
 namespace sextant {
@@ -13,8 +13,9 @@ namespace {
 // Best first: Highway's bit of a better target is the lower one.
 std::string_view best_target() { return hwy::TargetName(hwy::SupportedAndGeneratedTargets().front()); }
 
-// Leaves only the target that the environment names, for all dispatches of the process. Highway calls this a switch for tests; its DisableTargets does not last:
-// whoever asks for the supported targets next makes it choose among all of them again.
+// Leaves only the target that the environment names, for all dispatches of the process. Highway calls this a switch for
+// tests; its DisableTargets does not last: whoever asks for the supported targets next makes it choose among all of
+// them again.
 std::vector<std::int64_t> force_target() {
   std::vector<std::int64_t> supported = hwy::SupportedAndGeneratedTargets();
   const char* forced = std::getenv("SEXTANT_FORCE_TARGET");

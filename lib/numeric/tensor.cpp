@@ -36,7 +36,8 @@ Tensor Tensor::zeros(Dtype dtype, std::vector<std::int64_t> shape) {
 Tensor Tensor::of_integers(std::vector<std::int64_t> shape, std::span<const std::int64_t> values) {
   Tensor tensor = zeros(Dtype::int64, std::move(shape));
   if (tensor.data.size() != values.size_bytes()) {
-    throw std::invalid_argument(fmt::format("shape {} does not hold {} values", shape_text(tensor.shape), values.size()));
+    throw std::invalid_argument(
+        fmt::format("shape {} does not hold {} values", shape_text(tensor.shape), values.size()));
   }
   if (!values.empty()) std::memcpy(tensor.data.data(), values.data(), values.size_bytes());
   return tensor;

@@ -20,7 +20,8 @@ inline constexpr Dtype floating_dtypes[] = {Dtype::float64, Dtype::float32, Dtyp
 /// The value of the dtype nearest to the real number that enclose(reference::Precision) encloses.
 template <class Enclose>
 double nearest(Dtype dtype, Enclose enclose) {
-  for (reference::Precision precision = reference::first_precision; precision.bits <= reference::last_precision.bits; precision.bits *= 2) {
+  for (reference::Precision precision = reference::first_precision; precision.bits <= reference::last_precision.bits;
+       precision.bits *= 2) {
     if (const auto value = reference::correctly_rounded(dtype, enclose(precision))) return *value;
   }
   ADD_FAILURE() << "the oracle is undecided";

@@ -21,7 +21,8 @@ constexpr double two_pi_low = 2.4492935982947064e-16;
 }  // namespace
 
 std::vector<Turns> geometric_turns(double base, std::int64_t numerator, std::int64_t denominator, std::int64_t count) {
-  if (!(base >= 1) || std::isinf(base)) throw std::invalid_argument("geometric_turns: base must be finite and at least 1");
+  if (!(base >= 1) || std::isinf(base))
+    throw std::invalid_argument("geometric_turns: base must be finite and at least 1");
   if (count > 1 && denominator <= 0) throw std::invalid_argument("geometric_turns: denominator must be positive");
   const StandardArithmetic arithmetic;
   fill_wide_constants();

@@ -12,7 +12,8 @@ namespace {
 
 TEST(Turns, PhasesAddUpModuloOneTurn) {
   const Turns frequency = geometric_turns(10000, 2, 64, 32)[5];
-  for (const std::int64_t p : {std::int64_t{0}, std::int64_t{1}, std::int64_t{1} << 40, std::numeric_limits<std::int64_t>::max()}) {
+  for (const std::int64_t p :
+       {std::int64_t{0}, std::int64_t{1}, std::int64_t{1} << 40, std::numeric_limits<std::int64_t>::max()}) {
     EXPECT_EQ(Turns(phase_at(frequency, p) + phase_at(frequency, -p)), Turns(0)) << p;
     EXPECT_EQ(Turns(phase_at(frequency, p - 1) + frequency), phase_at(frequency, p)) << p;
   }

@@ -10,7 +10,8 @@ double ulp(Dtype dtype, double x) {
   const Format format = format_of(dtype);
   if (std::isnan(x)) return x;
   if (std::isinf(x)) return std::numeric_limits<double>::infinity();
-  const int exponent = x == 0 ? format.min_exponent : std::clamp(std::ilogb(x), format.min_exponent, format.max_exponent);
+  const int exponent =
+      x == 0 ? format.min_exponent : std::clamp(std::ilogb(x), format.min_exponent, format.max_exponent);
   return std::ldexp(1.0, exponent - format.precision + 1);
 }
 

@@ -71,8 +71,10 @@ TEST(Neighbours, AgreeWithNextafterForFloat64AndFloat32) {
     EXPECT_EQ(next_below(Dtype::float64, x), std::nextafter(x, -infinity)) << x;
   }
   for (const float x : {0.0F, 0x1p-149F, 0x1p-126F, 0.1F, 1.0F, -1.0F, 2.0F, 3e38F, -3e38F}) {
-    EXPECT_EQ(next_above(Dtype::float32, static_cast<double>(x)), static_cast<double>(std::nextafterf(x, INFINITY))) << x;
-    EXPECT_EQ(next_below(Dtype::float32, static_cast<double>(x)), static_cast<double>(std::nextafterf(x, -INFINITY))) << x;
+    EXPECT_EQ(next_above(Dtype::float32, static_cast<double>(x)), static_cast<double>(std::nextafterf(x, INFINITY)))
+        << x;
+    EXPECT_EQ(next_below(Dtype::float32, static_cast<double>(x)), static_cast<double>(std::nextafterf(x, -INFINITY)))
+        << x;
   }
 }
 

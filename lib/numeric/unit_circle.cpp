@@ -15,7 +15,8 @@ struct Split {
   double low;
 };
 
-// The conversions may each be a unit off; the sum of what they give is renormalised, so that high is the nearest double.
+// The conversions may each be a unit off; the sum of what they give is renormalised, so that high is the nearest
+// double.
 Split split(const W& value) {
   const auto leading = static_cast<double>(value);
   const auto rest = static_cast<double>(W(value - leading));
@@ -23,8 +24,8 @@ Split split(const W& value) {
   return {high, static_cast<double>(W(value - high))};
 }
 
-// The first eighth of the circle by powers of one rotation, each product within a few 2^-256 of the last; the rest by symmetry, so that
-// the quarters are exact.
+// The first eighth of the circle by powers of one rotation, each product within a few 2^-256 of the last; the rest by
+// symmetry, so that the quarters are exact.
 UnitCircle make() {
   const StandardArithmetic arithmetic;
   fill_wide_constants();

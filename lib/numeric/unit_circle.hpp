@@ -5,7 +5,8 @@
 
 namespace sextant {
 
-/// sin and cos of k/512 turn, k = 0 .. 511, as double-doubles: high is the nearest double, and high + low is within 2^-106.
+/// sin and cos of k/512 turn, k = 0 .. 511, as double-doubles: high is the nearest double, and high + low is within
+/// 2^-106.
 struct UnitCircle {
   static constexpr std::size_t points = 512;
   std::array<double, points> sin_high;

@@ -3,11 +3,13 @@
 namespace sextant {
 namespace {
 
-// The constants in question are those of numeric_limits; the others are local to a thread or filled under a lock. Boost's functions use those of
-// the number with expression templates, and filling one of them fills those of Wide itself, which has none.
+// The constants in question are those of numeric_limits; the others are local to a thread or filled under a lock.
+// Boost's functions use those of the number with expression templates, and filling one of them fills those of Wide
+// itself, which has none.
 template <unsigned bits>
 bool filled() {
-  using Limits = std::numeric_limits<boost::multiprecision::number<typename Wide<bits>::backend_type, boost::multiprecision::et_on>>;
+  using Limits = std::numeric_limits<
+      boost::multiprecision::number<typename Wide<bits>::backend_type, boost::multiprecision::et_on>>;
   Limits::epsilon();
   Limits::round_error();
   (Limits::min)();
@@ -19,6 +21,8 @@ bool filled() {
 
 }  // namespace
 
-void fill_wide_constants() { [[maybe_unused]] static const bool all = filled<256>() && filled<1024>() && filled<5000>(); }
+void fill_wide_constants() {
+  [[maybe_unused]] static const bool all = filled<256>() && filled<1024>() && filled<5000>();
+}
 
 }  // namespace sextant

@@ -27,11 +27,12 @@ using Wide = boost::multiprecision::number<
     boost::multiprecision::cpp_bin_float<bits, boost::multiprecision::digit_base_2, void, std::int32_t>,
     boost::multiprecision::et_off>;
 
-/// Boost 1.74 fills constants that Wide's functions use at first use, behind a plain flag, which threads would race for. This fills those of 256,
-/// 1024 and 5000 bits, once; call it before using any other of their functions.
+/// Boost 1.74 fills constants that Wide's functions use at first use, behind a plain flag, which threads would race
+/// for. This fills those of 256, 1024 and 5000 bits, once; call it before using any other of their functions.
 void fill_wide_constants();
 
-/// 2^(1-bits), the spacing of Wide<bits> at 1; unlike numeric_limits' epsilon it is no variable that Boost fills at first use.
+/// 2^(1-bits), the spacing of Wide<bits> at 1; unlike numeric_limits' epsilon it is no variable that Boost fills at
+/// first use.
 template <class Real>
 Real spacing_at_one() {
   return ldexp(Real(1), 1 - std::numeric_limits<Real>::digits);

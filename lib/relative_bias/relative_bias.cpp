@@ -28,8 +28,9 @@ const RelativeBias& checked(const RelativeBias& encoding) {
   return encoding;
 }
 
-// The bucket of distance n >= E grows by the integer k where ln(n/E) / ln(d/E) >= k/s, E the exact distances, d = max_distance, s the steps
-// from E to d: where n >= E (d/E)^(k/s). With k/s in lowest terms that is n^s >= d^k E^(s-k), a comparison of integers.
+// The bucket of distance n >= E grows by the integer k where ln(n/E) / ln(d/E) >= k/s, E the exact distances, d =
+// max_distance, s the steps from E to d: where n >= E (d/E)^(k/s). With k/s in lowest terms that is n^s >= d^k E^(s-k),
+// a comparison of integers.
 struct Curve {
   std::int64_t exact;
   std::int64_t furthest;
@@ -65,8 +66,9 @@ std::int64_t border(const Curve& curve, std::int64_t step, std::int64_t steps) {
   const std::int64_t common = std::gcd(step, steps);
   const std::int64_t k = step / common;
   const std::int64_t s = steps / common;
-  // Powers of up to 64 are quick. Beyond, the real number is never an integer n, so that its enclosure comes to lie between two: by n^s =
-  // d^k E^(s-k), with k and s coprime, d/E would be an s-th power of a rational other than 1, one of whose terms is at least 2^s > d.
+  // Powers of up to 64 are quick. Beyond, the real number is never an integer n, so that its enclosure comes to lie
+  // between two: by n^s = d^k E^(s-k), with k and s coprime, d/E would be an s-th power of a rational other than 1, one
+  // of whose terms is at least 2^s > d.
   if (s <= 64) return border_by_powers(curve, k, s);
   const auto found = until_decided([&]<class Real>() { return border_by_logarithm<Real>(curve, k, s); });
   if (!found) throw std::domain_error("RelativeBiasEncoder: a border between buckets is undecided at 5000 bits");
@@ -79,7 +81,8 @@ struct Range {
   std::int64_t last;
 };
 
-// The range where each key follows its neighbour and the queries are so near to each other that the range is no longer than three rows.
+// The range where each key follows its neighbour and the queries are so near to each other that the range is no longer
+// than three rows.
 std::optional<Range> short_range(std::span<const std::int64_t> queries, std::span<const std::int64_t> keys) {
   if (queries.empty() || keys.empty()) return std::nullopt;
   for (std::size_t i = 1; i < keys.size(); ++i) {
@@ -100,13 +103,15 @@ struct HeadGradient {
   std::int64_t index(std::int64_t query, std::int64_t key) const { return (head * queries + query) * keys + key; }
 };
 
-// Neighbouring keys: the gradient of each row is added to the columns of its distances, one after the other, and each distance's sum then to that of
-// its bucket, sum_of(distance).
+// Neighbouring keys: the gradient of each row is added to the columns of its distances, one after the other, and each
+// distance's sum then to that of its bucket, sum_of(distance).
 template <class SumOf>
-void add_by_distance(const Range& range, std::span<const std::int64_t> query_positions, std::int64_t first_key, const HeadGradient& gradient,
-                     SumOf sum_of) {
+void add_by_distance(const Range& range, std::span<const std::int64_t> query_positions, std::int64_t first_key,
+                     const HeadGradient& gradient, SumOf sum_of) {
   const Tensor& grad = *gradient.grad;
-  const auto column_of = [&](std::int64_t query) { return first_key - query_positions[static_cast<std::size_t>(query)] - range.first; };
+  const auto column_of = [&](std::int64_t query) {
+    return first_key - query_positions[static_cast<std::size_t>(query)] - range.first;
+  };
   ExactColumns columns(range.last - range.first + 1);
   for (std::int64_t query = 0; query < gradient.queries; ++query) {
     const std::byte* row = grad.data.data() + static_cast<std::size_t>(gradient.index(query, 0)) * size_of(grad.dtype);
@@ -133,7 +138,8 @@ RelativeBiasEncoder::RelativeBiasEncoder(const RelativeBias& encoding) : encodin
   const StandardArithmetic arithmetic;
   const std::int64_t exact = directed_buckets(encoding) / 2;
   const std::int64_t steps = directed_buckets(encoding) - exact;
-  for (std::int64_t step = 1; step < steps; ++step) borders_.push_back(border({exact, encoding.max_distance}, step, steps));
+  for (std::int64_t step = 1; step < steps; ++step)
+    borders_.push_back(border({exact, encoding.max_distance}, step, steps));
   constexpr std::int64_t most = 1 << 16;
   for (std::int64_t distance = 0; distance < std::min(encoding.max_distance, most); ++distance) {
     near_.push_back(static_cast<std::int32_t>(directed_bucket(distance)));
@@ -154,10 +160,13 @@ std::int64_t RelativeBiasEncoder::bucket(std::int64_t relative) const {
   return start + (distance < std::ssize(near_) ? near_[static_cast<std::size_t>(distance)] : directed_bucket(distance));
 }
 
-void RelativeBiasEncoder::bias(std::span<const std::int64_t> query_positions, std::span<const std::int64_t> key_positions,
-                               const Tensor& weight, std::span<std::byte> out) const {
+void RelativeBiasEncoder::bias(std::span<const std::int64_t> query_positions,
+                               std::span<const std::int64_t> key_positions, const Tensor& weight,
+                               std::span<std::byte> out) const {
   constexpr const char* function = "RelativeBiasEncoder::bias";
-  if (weight.shape.size() != 2) throw std::invalid_argument("RelativeBiasEncoder::bias: weight has shape " + shape_text(weight.shape) + ", expected [num_buckets, heads]");
+  if (weight.shape.size() != 2)
+    throw std::invalid_argument("RelativeBiasEncoder::bias: weight has shape " + shape_text(weight.shape) +
+                                ", expected [num_buckets, heads]");
   const std::int64_t heads = weight.shape[1];
   const std::int64_t queries = std::ssize(query_positions);
   const std::int64_t keys = std::ssize(key_positions);
@@ -182,12 +191,15 @@ void RelativeBiasEncoder::bias(std::span<const std::int64_t> query_positions, st
       for (std::int64_t i = 0; i < distances; ++i) {
         const std::int64_t own = bucket(range->first + i);
         for (std::int64_t head = 0; head < heads; ++head) {
-          in_order[static_cast<std::size_t>(head * distances + i)] = by_head[static_cast<std::size_t>(head * encoding_.num_buckets + own)];
+          in_order[static_cast<std::size_t>(head * distances + i)] =
+              by_head[static_cast<std::size_t>(head * encoding_.num_buckets + own)];
         }
       }
       parallel_for(heads * queries, [&](std::int64_t row) {
-        const std::int64_t first = key_positions.front() - query_positions[static_cast<std::size_t>(row % queries)] - range->first;
-        std::memcpy(place(row / queries, row % queries), in_order.data() + row / queries * distances + first, static_cast<std::size_t>(keys) * sizeof(Bits));
+        const std::int64_t first =
+            key_positions.front() - query_positions[static_cast<std::size_t>(row % queries)] - range->first;
+        std::memcpy(place(row / queries, row % queries), in_order.data() + row / queries * distances + first,
+                    static_cast<std::size_t>(keys) * sizeof(Bits));
       });
       return;
     }
@@ -205,16 +217,16 @@ void RelativeBiasEncoder::bias(std::span<const std::int64_t> query_positions, st
   });
 }
 
-Tensor RelativeBiasEncoder::bias(std::span<const std::int64_t> query_positions, std::span<const std::int64_t> key_positions,
-                                 const Tensor& weight) const {
+Tensor RelativeBiasEncoder::bias(std::span<const std::int64_t> query_positions,
+                                 std::span<const std::int64_t> key_positions, const Tensor& weight) const {
   const std::int64_t heads = weight.shape.empty() ? 0 : weight.shape.back();
   Tensor matrices = Tensor::zeros(weight.dtype, {heads, std::ssize(query_positions), std::ssize(key_positions)});
   bias(query_positions, key_positions, weight, matrices.data);
   return matrices;
 }
 
-Tensor RelativeBiasEncoder::grad_weight(std::span<const std::int64_t> query_positions, std::span<const std::int64_t> key_positions,
-                                        const Tensor& grad) const {
+Tensor RelativeBiasEncoder::grad_weight(std::span<const std::int64_t> query_positions,
+                                        std::span<const std::int64_t> key_positions, const Tensor& grad) const {
   constexpr const char* function = "RelativeBiasEncoder::grad_weight";
   const std::int64_t heads = grad.shape.empty() ? 0 : grad.shape.front();
   const std::int64_t queries = std::ssize(query_positions);
@@ -226,18 +238,22 @@ Tensor RelativeBiasEncoder::grad_weight(std::span<const std::int64_t> query_posi
   const auto range = short_range(query_positions, key_positions);
   parallel_for(heads, [&](std::int64_t head) {
     std::vector<ExactSum> sums(static_cast<std::size_t>(encoding_.num_buckets));
-    const auto own_sum = [&](std::int64_t relative) -> ExactSum& { return sums[static_cast<std::size_t>(bucket(relative))]; };
+    const auto own_sum = [&](std::int64_t relative) -> ExactSum& {
+      return sums[static_cast<std::size_t>(bucket(relative))];
+    };
     if (range) {
       add_by_distance(*range, query_positions, key_positions.front(), {&grad, head, queries, keys}, own_sum);
     } else {
       for (std::int64_t query = 0; query < queries; ++query) {
         for (std::int64_t key = 0; key < keys; ++key) {
-          const std::int64_t relative = key_positions[static_cast<std::size_t>(key)] - query_positions[static_cast<std::size_t>(query)];
+          const std::int64_t relative =
+              key_positions[static_cast<std::size_t>(key)] - query_positions[static_cast<std::size_t>(query)];
           own_sum(relative).add(grad.at((head * queries + query) * keys + key));
         }
       }
     }
-    for (std::int64_t b = 0; b < encoding_.num_buckets; ++b) gradient.set(b * heads + head, sums[static_cast<std::size_t>(b)].rounded(grad.dtype));
+    for (std::int64_t b = 0; b < encoding_.num_buckets; ++b)
+      gradient.set(b * heads + head, sums[static_cast<std::size_t>(b)].rounded(grad.dtype));
   });
   return gradient;
 }

@@ -1,13 +1,13 @@
-#include "lib/relative_bias/relative_bias.hpp"
-
 #include <memory>
 #include <numeric>
 #include <string>
 #include <vector>
 
 #include "lib/numeric/roofline_benchmark.hpp"
+#include "lib/relative_bias/relative_bias.hpp"
 
-// Square matrices of T5's 8 heads beside the speed of filling memory; and the gradient by the weight, beside the speed of reading what it is made from.
+// Square matrices of T5's 8 heads beside the speed of filling memory; and the gradient by the weight, beside the speed
+// of reading what it is made from.
 
 namespace sextant {
 namespace {
@@ -35,7 +35,8 @@ void add_gradient(Dtype dtype) {
   register_paired({name, Roofline::scale_inplace, bytes, [=](std::span<std::byte>) -> std::function<void()> {
                      const auto encoder = std::make_shared<RelativeBiasEncoder>(RelativeBias{32, 128, true});
                      const auto grad = std::make_shared<Tensor>(Tensor::zeros(dtype, {heads, n, n}));
-                     for (std::int64_t i = 0; i < grad->elements(); ++i) grad->set(i, static_cast<double>(i % 1021 - 510) / 64);
+                     for (std::int64_t i = 0; i < grad->elements(); ++i)
+                       grad->set(i, static_cast<double>(i % 1021 - 510) / 64);
                      std::vector<std::int64_t> positions(n);
                      std::iota(positions.begin(), positions.end(), 0);
                      return [=] { benchmark::DoNotOptimize(encoder->grad_weight(positions, positions, *grad)); };

@@ -12,7 +12,8 @@
 namespace sextant {
 namespace {
 
-const RelativeBias settings[] = {{32, 128, true}, {32, 128, false}, {4, 3, true}, {2, 2, false}, {2, 100, false}, {5, 17, false},
+const RelativeBias settings[] = {{32, 128, true},  {32, 128, false},   {4, 3, true},
+                                 {2, 2, false},    {2, 100, false},    {5, 17, false},
                                  {64, 4096, true}, {100, 1000, false}, {256, 131072, false}};
 
 TEST(RelativeBiasEncoder, EveryBucketEqualsTheOracle) {
@@ -20,9 +21,11 @@ TEST(RelativeBiasEncoder, EveryBucketEqualsTheOracle) {
     const RelativeBiasEncoder encoder(encoding);
     const std::int64_t reach = std::min<std::int64_t>(encoding.max_distance + 3, 5000);
     for (std::int64_t relative = -reach; relative <= reach; ++relative) {
-      ASSERT_EQ(encoder.bucket(relative), reference::bucket(encoding, relative)) << encoding.num_buckets << " " << encoding.max_distance << " at " << relative;
+      ASSERT_EQ(encoder.bucket(relative), reference::bucket(encoding, relative))
+          << encoding.num_buckets << " " << encoding.max_distance << " at " << relative;
     }
-    for (const std::int64_t far : {std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max(), encoding.max_distance, -encoding.max_distance}) {
+    for (const std::int64_t far : {std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max(),
+                                   encoding.max_distance, -encoding.max_distance}) {
       EXPECT_EQ(encoder.bucket(far), reference::bucket(encoding, far));
     }
   }
@@ -30,7 +33,9 @@ TEST(RelativeBiasEncoder, EveryBucketEqualsTheOracle) {
 
 // The borders are where a floating logarithm goes astray: each of them and its neighbours, for many sizes.
 TEST(RelativeBiasEncoder, EveryBorderEqualsTheOracle) {
-  const RelativeBias large[] = {{1024, std::int64_t{1} << 53, false}, {300, std::int64_t{1} << 40, true}, {48, 3 * 3 * 3 * 3 * 3 * 3 * 12, false}};
+  const RelativeBias large[] = {{1024, std::int64_t{1} << 53, false},
+                                {300, std::int64_t{1} << 40, true},
+                                {48, 3 * 3 * 3 * 3 * 3 * 3 * 12, false}};
   for (const RelativeBias& encoding : large) {
     const RelativeBiasEncoder encoder(encoding);
     const std::int64_t last = directed_buckets(encoding) - 1;
@@ -59,25 +64,29 @@ TEST(RelativeBiasEncoder, LooksWeightsUpBitForBit) {
     for (std::int64_t head = 0; head < 3; ++head) {
       for (const std::int64_t query : queries) {
         for (const std::int64_t key : keys) {
-          EXPECT_EQ(matrices.at(i++), reference::bias({32, 128, true}, weight, query, key, head, reference::first_precision).lower());
+          EXPECT_EQ(matrices.at(i++),
+                    reference::bias({32, 128, true}, weight, query, key, head, reference::first_precision).lower());
         }
       }
     }
   }
 }
 
-// Matrices of neighbouring keys are made from one strip of values, others pair by pair: each pair has the same value in both.
+// Matrices of neighbouring keys are made from one strip of values, others pair by pair: each pair has the same value in
+// both.
 TEST(RelativeBiasEncoder, NeighbouringKeysHaveTheValuesOfTheirPairs) {
   const RelativeBiasEncoder encoder({32, 128, true});
   const Tensor weight = random_tensor(Dtype::bfloat16, {32, 3}, 5);
   std::vector<std::int64_t> keys(70);
   for (std::size_t i = 0; i < keys.size(); ++i) keys[i] = static_cast<std::int64_t>(i) - 20;
-  for (const std::vector<std::int64_t>& queries : {std::vector<std::int64_t>{0}, {69, -30, 5}, {10, 150, 11}, {-1000, 5}}) {
+  for (const std::vector<std::int64_t>& queries :
+       {std::vector<std::int64_t>{0}, {69, -30, 5}, {10, 150, 11}, {-1000, 5}}) {
     const Tensor matrices = encoder.bias(queries, keys, weight);
     std::int64_t i = 0;
     for (std::int64_t head = 0; head < 3; ++head) {
       for (const std::int64_t query : queries) {
-        for (const std::int64_t key : keys) ASSERT_EQ(matrices.at(i++), weight.at(encoder.bucket(key - query) * 3 + head)) << query << " to " << key;
+        for (const std::int64_t key : keys)
+          ASSERT_EQ(matrices.at(i++), weight.at(encoder.bucket(key - query) * 3 + head)) << query << " to " << key;
       }
     }
   }
@@ -89,7 +98,8 @@ TEST(RelativeBiasEncoder, TheGradientIsTheNearestValueToTheSum) {
   for (std::int64_t i = 0; i < 24; ++i) positions.push_back(i);
   for (const Dtype dtype : floating_dtypes) {
     Tensor grad = random_tensor(dtype, {2, 24, 24}, 2, 100);
-    for (std::int64_t i = 0; i < 24; i += 5) grad.set(i, grad.at(i) * 0x1p-90);  // distances whose sums, of float64, two doubles do not hold
+    for (std::int64_t i = 0; i < 24; i += 5)
+      grad.set(i, grad.at(i) * 0x1p-90);  // distances whose sums, of float64, two doubles do not hold
     const Tensor gradient = RelativeBiasEncoder(encoding).grad_weight(positions, positions, grad);
     ASSERT_EQ(gradient.shape, (std::vector<std::int64_t>{8, 2}));
     for (std::int64_t bucket = 0; bucket < 8; ++bucket) {
@@ -99,7 +109,8 @@ TEST(RelativeBiasEncoder, TheGradientIsTheNearestValueToTheSum) {
           reference::Enclosure sum(0.0, exact);
           for (std::int64_t query = 0; query < 24; ++query) {
             for (std::int64_t key = 0; key < 24; ++key) {
-              if (reference::bucket(encoding, key - query) == bucket) sum = sum + reference::Enclosure(grad.at((head * 24 + query) * 24 + key), exact);
+              if (reference::bucket(encoding, key - query) == bucket)
+                sum = sum + reference::Enclosure(grad.at((head * 24 + query) * 24 + key), exact);
             }
           }
           return sum;
@@ -123,7 +134,8 @@ TEST(RelativeBiasEncoder, TheOrderOfTheKeysDoesNotChangeTheGradient) {
     grad.set(2, std::numeric_limits<double>::infinity());
     Tensor reversed = grad;
     for (std::int64_t i = 0; i < grad.elements(); ++i) reversed.set(i / 37 * 37 + 36 - i % 37, grad.at(i));
-    EXPECT_EQ(encoder.grad_weight(queries, keys, grad).data, encoder.grad_weight(queries, backwards, reversed).data) << name_of(dtype);
+    EXPECT_EQ(encoder.grad_weight(queries, keys, grad).data, encoder.grad_weight(queries, backwards, reversed).data)
+        << name_of(dtype);
   }
 }
 
@@ -135,7 +147,9 @@ TEST(RelativeBiasEncoder, RefusesWhatDoesNotFit) {
   EXPECT_THROW(encoder.bias(one, one, Tensor::zeros(Dtype::float32, {31, 2})), std::invalid_argument);
   EXPECT_THROW(encoder.bias(one, one, Tensor::zeros(Dtype::float32, {32})), std::invalid_argument);
   EXPECT_THROW(encoder.bias(one, one, Tensor::zeros(Dtype::int64, {32, 2})), std::invalid_argument);
-  EXPECT_THROW(encoder.bias(std::vector<std::int64_t>{(std::int64_t{1} << 53) + 1}, one, Tensor::zeros(Dtype::float32, {32, 2})), std::out_of_range);
+  EXPECT_THROW(
+      encoder.bias(std::vector<std::int64_t>{(std::int64_t{1} << 53) + 1}, one, Tensor::zeros(Dtype::float32, {32, 2})),
+      std::out_of_range);
   EXPECT_THROW(encoder.grad_weight(one, one, Tensor::zeros(Dtype::float32, {1, 1, 2})), std::invalid_argument);
 }
 

@@ -11,29 +11,32 @@ namespace {
 // Elements below which a second thread costs more than it saves.
 constexpr std::int64_t elements_per_thread = 1 << 14;
 
-// What is not turned, as at most two moves. Under prefix: the channels behind the turned ones. Under spread: the first and second channels of
-// the standing pairs, which go from one pairing's places to the other's.
+// What is not turned, as at most two moves. Under prefix: the channels behind the turned ones. Under spread: the first
+// and second channels of the standing pairs, which go from one pairing's places to the other's.
 std::array<Move, 2> moves_of(const Rope& encoding, Pairing in, Pairing out) {
   if (encoding.rotary_layout == RotaryLayout::prefix) {
     return {Move{encoding.rotary_dim, 1, encoding.rotary_dim, 1, encoding.head_dim - encoding.rotary_dim}, Move{}};
   }
   const std::int64_t from_pair = pairs(encoding);
   const std::int64_t count = encoding.head_dim / 2 - from_pair;
-  if (in == Pairing::interleaved && out == Pairing::interleaved) return {Move{2 * from_pair, 1, 2 * from_pair, 1, 2 * count}, Move{}};
+  if (in == Pairing::interleaved && out == Pairing::interleaved)
+    return {Move{2 * from_pair, 1, 2 * from_pair, 1, 2 * count}, Move{}};
   const Channels from = channels_of_pair(encoding, in, from_pair);
   const Channels to = channels_of_pair(encoding, out, from_pair);
   const std::int64_t to_step = out == Pairing::half ? 1 : 2;
   const std::int64_t from_step = in == Pairing::half ? 1 : 2;
-  return {Move{to.first, to_step, from.first, from_step, count}, Move{to.second, to_step, from.second, from_step, count}};
+  return {Move{to.first, to_step, from.first, from_step, count},
+          Move{to.second, to_step, from.second, from_step, count}};
 }
 
 }  // namespace
 
-RopeJob job_of(const Rope& encoding, Pairing in, Pairing out, Direction direction, const ConstHeads& x, std::span<const std::int64_t> positions,
-               const Heads& y) {
+RopeJob job_of(const Rope& encoding, Pairing in, Pairing out, Direction direction, const ConstHeads& x,
+               std::span<const std::int64_t> positions, const Heads& y) {
   const bool in_place = x.data == y.data;
   const bool moved = in_place && in != out;
-  const std::int64_t turned_width = encoding.rotary_layout == RotaryLayout::prefix ? encoding.rotary_dim : encoding.head_dim;
+  const std::int64_t turned_width =
+      encoding.rotary_layout == RotaryLayout::prefix ? encoding.rotary_dim : encoding.head_dim;
   const std::int64_t tokens = x.batch * x.tokens;
   const std::int64_t threads = omp_get_max_threads();
   // A decoding step has few tokens: its heads are shared out too.
@@ -61,12 +64,21 @@ RopeJob job_of(const Rope& encoding, Pairing in, Pairing out, Direction directio
 
 ConstHeads heads_of(const Tensor& x) {
   const std::vector<std::int64_t>& shape = x.shape;
-  return {x.dtype, x.data.data(), shape[0], shape[1], shape[2], shape[3], shape[1] * shape[2] * shape[3], shape[2] * shape[3], shape[3]};
+  return {x.dtype,
+          x.data.data(),
+          shape[0],
+          shape[1],
+          shape[2],
+          shape[3],
+          shape[1] * shape[2] * shape[3],
+          shape[2] * shape[3],
+          shape[3]};
 }
 
 Heads heads_of(const Tensor& shape, std::span<std::byte> memory) {
   const ConstHeads x = heads_of(shape);
-  return {x.dtype, memory.data(), x.batch, x.tokens, x.heads, x.head_dim, x.batch_stride, x.token_stride, x.head_stride};
+  return {x.dtype,    memory.data(),  x.batch,        x.tokens,     x.heads,
+          x.head_dim, x.batch_stride, x.token_stride, x.head_stride};
 }
 
 int threads_worth(std::int64_t units, std::int64_t elements) {

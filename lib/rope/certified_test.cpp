@@ -9,7 +9,8 @@
 #include "lib/rope/oracle_test.hpp"
 #include "lib/rope/rope.hpp"
 
-// Rounding::certified against the oracle, on every instruction set: every scaling rule, dtype, pairing, direction and layout, by the exact tier.
+// Rounding::certified against the oracle, on every instruction set: every scaling rule, dtype, pairing, direction and
+// layout, by the exact tier.
 
 namespace sextant {
 namespace {
@@ -24,7 +25,9 @@ struct Setting {
 
 const std::vector<Setting>& settings() {
   static const std::vector<Setting> list = [] {
-    const auto scaled = [](const std::string& fields, const std::string& rule) { return rope_of(fields + R"(,"rope_scaling":)" + rule); };
+    const auto scaled = [](const std::string& fields, const std::string& rule) {
+      return rope_of(fields + R"(,"rope_scaling":)" + rule);
+    };
     return std::vector<Setting>{
         {"default", rope_of(R"("head_dim":64)")},
         {"one pair", rope_of(R"("head_dim":2)")},
@@ -34,23 +37,34 @@ const std::vector<Setting>& settings() {
         {"base 1", rope_of(R"("head_dim":4,"rope_theta":1)")},
         {"linear", scaled(R"("head_dim":20)", R"({"rope_type":"linear","factor":8})")},
         {"ntk", scaled(R"("head_dim":20)", R"({"rope_type":"ntk","factor":8})")},
-        {"dynamic", scaled(R"("head_dim":20)", R"({"rope_type":"dynamic","factor":2,"original_max_position_embeddings":2048})")},
-        {"yarn", scaled(R"("head_dim":64,"rope_theta":1000000)", R"({"rope_type":"yarn","factor":4,"original_max_position_embeddings":32768})")},
-        {"yarn, not truncated", scaled(R"("head_dim":20)", R"({"rope_type":"yarn","factor":32,"original_max_position_embeddings":4096,"truncate":false})")},
-        {"yarn, two mscales", scaled(R"("head_dim":20)",
-                                     R"({"rope_type":"yarn","factor":40,"original_max_position_embeddings":4096,"mscale":0.707,"mscale_all_dim":1.25})")},
-        {"yarn, factor 1.25", scaled(R"("head_dim":20)",
-                                     R"({"rope_type":"yarn","factor":40,"original_max_position_embeddings":4096,"attention_factor":1.25})")},
-        {"yarn, factor 1e-250", scaled(R"("head_dim":4)",
-                                       R"({"rope_type":"yarn","factor":40,"original_max_position_embeddings":4096,"attention_factor":1e-250})")},
-        {"yarn, factor 1e30", scaled(R"("head_dim":4)",
-                                     R"({"rope_type":"yarn","factor":40,"original_max_position_embeddings":4096,"attention_factor":1e30})")},
+        {"dynamic",
+         scaled(R"("head_dim":20)", R"({"rope_type":"dynamic","factor":2,"original_max_position_embeddings":2048})")},
+        {"yarn", scaled(R"("head_dim":64,"rope_theta":1000000)",
+                        R"({"rope_type":"yarn","factor":4,"original_max_position_embeddings":32768})")},
+        {"yarn, not truncated",
+         scaled(R"("head_dim":20)",
+                R"({"rope_type":"yarn","factor":32,"original_max_position_embeddings":4096,"truncate":false})")},
+        {"yarn, two mscales",
+         scaled(R"("head_dim":20)", R"({"rope_type":"yarn","factor":40,"original_max_position_embeddings":4096,)"
+                                    R"("mscale":0.707,"mscale_all_dim":1.25})")},
+        {"yarn, factor 1.25",
+         scaled(R"("head_dim":20)",
+                R"({"rope_type":"yarn","factor":40,"original_max_position_embeddings":4096,"attention_factor":1.25})")},
+        {"yarn, factor 1e-250",
+         scaled(
+             R"("head_dim":4)",
+             R"({"rope_type":"yarn","factor":40,"original_max_position_embeddings":4096,"attention_factor":1e-250})")},
+        {"yarn, factor 1e30",
+         scaled(R"("head_dim":4)",
+                R"({"rope_type":"yarn","factor":40,"original_max_position_embeddings":4096,"attention_factor":1e30})")},
         {"longrope", scaled(R"("head_dim":8)",
                             R"({"rope_type":"longrope","factor":32,"original_max_position_embeddings":4096,
                                 "short_factor":[1,1,1.05,1.1],"long_factor":[1,1.5,2.25,4]})")},
         {"llama3", scaled(R"("head_dim":32,"rope_theta":500000)",
-                          R"({"rope_type":"llama3","factor":8,"original_max_position_embeddings":8192,"low_freq_factor":1,"high_freq_factor":4})")},
-        {"proportional", scaled(R"("head_dim":16,"partial_rotary_factor":0.25)", R"({"rope_type":"proportional","factor":2})")},
+                          R"({"rope_type":"llama3","factor":8,"original_max_position_embeddings":8192,)"
+                          R"("low_freq_factor":1,"high_freq_factor":4})")},
+        {"proportional",
+         scaled(R"("head_dim":16,"partial_rotary_factor":0.25)", R"({"rope_type":"proportional","factor":2})")},
     };
   }();
   return list;
@@ -68,8 +82,9 @@ const std::vector<std::vector<std::int64_t>>& calls() {
 
 double largest(Dtype dtype) { return largest_finite(dtype); }
 
-// A value of the dtype for channel `c` of pair `pair`, head `head`: mostly of common size, some near the ends of the format, some zero.
-// The ends of float64 are left to the last tier, half a millisecond each: `ends` says whether they are drawn.
+// A value of the dtype for channel `c` of pair `pair`, head `head`: mostly of common size, some near the ends of the
+// format, some zero. The ends of float64 are left to the last tier, half a millisecond each: `ends` says whether they
+// are drawn.
 enum class Ends { left_out, drawn };
 double element(Dtype dtype, std::mt19937_64& random, std::int64_t head, Ends ends) {
   std::uniform_real_distribution<double> unit(-2, 2);
@@ -81,7 +96,8 @@ double element(Dtype dtype, std::mt19937_64& random, std::int64_t head, Ends end
     case 2: {
       if (ends == Ends::left_out) break;
       // The ends of the format, and zeros.
-      const int exponents[] = {format.min_exponent - format.precision + 2, format.min_exponent, format.max_exponent, format.max_exponent, 0};
+      const int exponents[] = {format.min_exponent - format.precision + 2, format.min_exponent, format.max_exponent,
+                               format.max_exponent, 0};
       value = std::ldexp(value, exponents[random() % 5] - 1);
       if (random() % 5 == 0) value = std::copysign(0.0, value);
       break;
@@ -103,8 +119,9 @@ std::int64_t at(const Rope& encoding, std::int64_t token, std::int64_t head, std
   return (token * heads + head) * encoding.head_dim + channel;
 }
 
-void expect_oracle(const Setting& setting, const Rope& encoding, Dtype dtype, Pass pass, std::span<const std::int64_t> positions, const Tensor& x,
-                   const Tensor& y, const std::vector<PairOracle::Values>& truth) {
+void expect_oracle(const Setting& setting, const Rope& encoding, Dtype dtype, Pass pass,
+                   std::span<const std::int64_t> positions, const Tensor& x, const Tensor& y,
+                   const std::vector<PairOracle::Values>& truth) {
   const bool forward = pass == Pass::forward;
   const Pairing in = forward ? encoding.pairing : encoding.output_pairing;
   const Pairing out = forward ? encoding.output_pairing : encoding.pairing;
@@ -112,7 +129,8 @@ void expect_oracle(const Setting& setting, const Rope& encoding, Dtype dtype, Pa
   for (std::int64_t token = 0; token < std::ssize(positions); ++token) {
     for (std::int64_t head = 0; head < heads; ++head) {
       for (std::int64_t pair = 0; pair < pairs(encoding); ++pair) {
-        const PairOracle::Values& value = truth[static_cast<std::size_t>((token * heads + head) * pairs(encoding) + pair)];
+        const PairOracle::Values& value =
+            truth[static_cast<std::size_t>((token * heads + head) * pairs(encoding) + pair)];
         const Channels to = channels_of_pair(encoding, out, pair);
         expected.set(at(encoding, token, head, to.first), value.first);
         expected.set(at(encoding, token, head, to.second), value.second);
@@ -129,9 +147,12 @@ void expect_oracle(const Setting& setting, const Rope& encoding, Dtype dtype, Pa
   for (std::int64_t i = 0; i < y.elements(); ++i) {
     const std::size_t byte = static_cast<std::size_t>(i) * size_of(dtype);
     if (std::memcmp(&y.data[byte], &expected.data[byte], size_of(dtype)) == 0) continue;
-    ADD_FAILURE() << setting.name << ' ' << name_of(dtype) << (forward ? " forward" : " backward") << " pairings " << static_cast<int>(in) << static_cast<int>(out)
-                  << " direction " << static_cast<int>(encoding.direction) << " position " << positions[static_cast<std::size_t>(i / encoding.head_dim / heads)]
-                  << " head " << i / encoding.head_dim % heads << " channel " << i % encoding.head_dim << ": " << std::hexfloat << y.at(i) << ", the nearest is " << expected.at(i);
+    ADD_FAILURE() << setting.name << ' ' << name_of(dtype) << (forward ? " forward" : " backward") << " pairings "
+                  << static_cast<int>(in) << static_cast<int>(out) << " direction "
+                  << static_cast<int>(encoding.direction) << " position "
+                  << positions[static_cast<std::size_t>(i / encoding.head_dim / heads)] << " head "
+                  << i / encoding.head_dim % heads << " channel " << i % encoding.head_dim << ": " << std::hexfloat
+                  << y.at(i) << ", the nearest is " << expected.at(i);
     return;
   }
 }
@@ -141,7 +162,8 @@ void check_setting(const Setting& setting, Dtype dtype, Direction direction, Pas
   encoding.direction = direction;
   // The adjoint turns the other way.
   Rope turned = encoding;
-  if (pass == Pass::backward) turned.direction = direction == Direction::clockwise ? Direction::counterclockwise : Direction::clockwise;
+  if (pass == Pass::backward)
+    turned.direction = direction == Direction::clockwise ? Direction::counterclockwise : Direction::clockwise;
   PairOracle oracle(turned);
   std::mt19937_64 random(7);
   // A factor beyond [2^-20, 2^20] sends every pair to the last tier: one call and one pairing of those.
@@ -159,7 +181,8 @@ void check_setting(const Setting& setting, Dtype dtype, Direction direction, Pas
           const Ends ends = dtype == Dtype::float64 && (pair > 1 || token > 1) ? Ends::left_out : Ends::drawn;
           values.push_back(element(dtype, random, head, ends));
           values.push_back(element(dtype, random, head, ends));
-          truth.push_back(oracle.rotated(dtype, positions[static_cast<std::size_t>(token)], pair, length, values.end()[-2], values.back()));
+          truth.push_back(oracle.rotated(dtype, positions[static_cast<std::size_t>(token)], pair, length,
+                                         values.end()[-2], values.back()));
         }
       }
     }
@@ -170,7 +193,8 @@ void check_setting(const Setting& setting, Dtype dtype, Direction direction, Pas
         encoding.output_pairing = output;
         const Pairing in = pass == Pass::forward ? pairing : output;
         Tensor x = Tensor::zeros(dtype, {1, tokens, heads, encoding.head_dim});
-        for (std::int64_t i = 0; i < x.elements(); ++i) x.set(i, static_cast<double>(i % 97) - 0.5);  // what is not turned
+        for (std::int64_t i = 0; i < x.elements(); ++i)
+          x.set(i, static_cast<double>(i % 97) - 0.5);  // what is not turned
         std::size_t next = 0;
         for (std::int64_t token = 0; token < tokens; ++token) {
           for (std::int64_t head = 0; head < heads; ++head) {
@@ -186,11 +210,14 @@ void check_setting(const Setting& setting, Dtype dtype, Direction direction, Pas
         expect_oracle(setting, encoding, dtype, pass, positions, x, y, truth);
         // In place, from the same bits.
         Tensor z = x;
-        const Heads view{dtype, z.data.data(), 1, tokens, heads, encoding.head_dim, 0, heads * encoding.head_dim, encoding.head_dim};
+        const Heads view{
+            dtype, z.data.data(), 1, tokens, heads, encoding.head_dim, 0, heads * encoding.head_dim, encoding.head_dim};
         if (pass == Pass::forward) {
           encoder.apply(view, positions);
         } else {
-          encoder.backward({dtype, z.data.data(), 1, tokens, heads, encoding.head_dim, 0, heads * encoding.head_dim, encoding.head_dim}, positions, view);
+          encoder.backward({dtype, z.data.data(), 1, tokens, heads, encoding.head_dim, 0, heads * encoding.head_dim,
+                            encoding.head_dim},
+                           positions, view);
         }
         EXPECT_EQ(z.data, y.data) << setting.name << ' ' << name_of(dtype) << ": in place is not out of place";
       }
@@ -251,7 +278,8 @@ TEST_P(CertifiedRopeOn, MakesCanonicalNaNOfAny) {
       Tensor x = Tensor::zeros(dtype, {1, 1, 1, 64});
       for (std::int64_t i = 0; i < 64; ++i) x.set(i, i % 3 == 0 ? -1.25 : 0.75);
       for (std::int64_t pair = 0; pair < 32; ++pair) {
-        const std::uint64_t bits = infinity | (pair % 2 == 0 ? canonical : 0) | static_cast<std::uint64_t>(1 + pair % 5) | (pair % 3 == 0 ? sign : 0);
+        const std::uint64_t bits = infinity | (pair % 2 == 0 ? canonical : 0) |
+                                   static_cast<std::uint64_t>(1 + pair % 5) | (pair % 3 == 0 ? sign : 0);
         std::memcpy(x.data.data() + static_cast<std::size_t>(channel + pair) * width, &bits, width);
       }
       const Tensor y = encoder.rotate(x, std::vector<std::int64_t>{1});

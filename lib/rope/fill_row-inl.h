@@ -1,5 +1,5 @@
-// Fills the row of a token, for one Highway target: included inside HWY_NAMESPACE by a file that is compiled once per target. turn_pairs-inl.h derives the
-// bounds.
+// Fills the row of a token, for one Highway target: included inside HWY_NAMESPACE by a file that is compiled once per
+// target. turn_pairs-inl.h derives the bounds.
 
 #if defined(SEXTANT_LIB_ROPE_FILL_ROW_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef SEXTANT_LIB_ROPE_FILL_ROW_INL_H_
@@ -25,7 +25,8 @@ namespace sextant::HWY_NAMESPACE {
 
 /// visit(position, i, mask) for each vector of pairs, from entry i of the row on, that the axis has a pair in.
 template <class Visit>
-HWY_INLINE void VisitAxes(const RopeJob& job, std::int64_t token, std::size_t first_pair, std::size_t count, Visit visit) {
+HWY_INLINE void VisitAxes(const RopeJob& job, std::int64_t token, std::size_t first_pair, std::size_t count,
+                          Visit visit) {
   const Doubles d;
   const hn::RebindToUnsigned<Doubles> du;
   const std::uint64_t* masks = job.axes->masks.data() + first_pair;
@@ -34,7 +35,8 @@ HWY_INLINE void VisitAxes(const RopeJob& job, std::int64_t token, std::size_t fi
     const PairRange range = job.axes->ranges[static_cast<std::size_t>(axis)];
     const std::size_t first = std::max(range.first, first_pair) - first_pair;
     const std::size_t last = std::min(std::max(range.last, first_pair) - first_pair, count);
-    for (std::size_t i = first; i < last; i += hn::Lanes(d)) visit(position, i, hn::BitCast(d, hn::LoadU(du, masks + i)));
+    for (std::size_t i = first; i < last; i += hn::Lanes(d))
+      visit(position, i, hn::BitCast(d, hn::LoadU(du, masks + i)));
   }
 }
 
@@ -43,19 +45,22 @@ HWY_INLINE void JoinMasked(DoubleVector mask, DoubleVector value, double* entrie
   hn::Store(hn::Or(hn::Load(d, entries), hn::And(mask, value)), d, entries);
 }
 
-/// cos and sin, for a job with axes whose factor is 1: from the anchors of each pair's own position, which neighbouring tokens share for most pairs.
+/// cos and sin, for a job with axes whose factor is 1: from the anchors of each pair's own position, which neighbouring
+/// tokens share for most pairs.
 inline void FillRotationsOfAxes(const RopeJob& job, std::size_t first_pair, std::size_t count, Row& row) {
   const Doubles d;
   // What each pair's position is, or its anchor's: doubles, since anchors are multiples of StepRotations::count.
   alignas(64) double positions[rope_tile_pairs];
-  const std::size_t whole_groups = (count + FrequencyPieces::lanes - 1) / FrequencyPieces::lanes * FrequencyPieces::lanes;
+  const std::size_t whole_groups =
+      (count + FrequencyPieces::lanes - 1) / FrequencyPieces::lanes * FrequencyPieces::lanes;
   std::fill_n(positions, whole_groups, 0.0);
   if (job.dtype == Dtype::float64) {
     VisitAxes(job, row.token, first_pair, count, [&](std::int64_t position, std::size_t i, DoubleVector mask) HWY_ATTR {
       JoinMasked(mask, hn::Set(d, static_cast<double>(position)), positions + i);
     });
     for (std::size_t i = 0; i < count; i += hn::Lanes(d)) {
-      const PreciseRotation turn = PreciseRotationAt(*job.frequencies, first_pair + i, hn::Load(d, positions + i), unit_circle());
+      const PreciseRotation turn =
+          PreciseRotationAt(*job.frequencies, first_pair + i, hn::Load(d, positions + i), unit_circle());
       StorePrecise(turn, i, row.cos, row.sin, row.cos_low, row.sin_low);
     }
     return;
@@ -78,13 +83,15 @@ inline void FillRotationsOfAxes(const RopeJob& job, std::size_t first_pair, std:
       hn::Store(anchor, d, row.anchors + i);
       StoreRotation(z, i, row.anchor_cos, row.anchor_sin);
     }
-    StoreRotation(Multiply(LoadRotation(i, row.anchor_cos, row.anchor_sin), LoadRotation(i, row.cos, row.sin)), i, row.cos, row.sin);
+    StoreRotation(Multiply(LoadRotation(i, row.anchor_cos, row.anchor_sin), LoadRotation(i, row.cos, row.sin)), i,
+                  row.cos, row.sin);
   }
   row.anchor_position = job.frequencies->pairs() > rope_tile_pairs ? Row::none : 0;
 }
 
-/// The bounds of pairs with powers, from cos and sin. Where a bound does not tell the sign of an entry, on which the sign of a zero hangs, and where
-/// double-double would leave its range, it is infinite, and nothing of that pair is certified.
+/// The bounds of pairs with powers, from cos and sin. Where a bound does not tell the sign of an entry, on which the
+/// sign of a zero hangs, and where double-double would leave its range, it is infinite, and nothing of that pair is
+/// certified.
 inline void FillPairBounds(const RopeJob& job, std::size_t count, Row& row) {
   const Doubles d;
   const hn::Rebind<float, Doubles> df;
@@ -104,14 +111,17 @@ inline void FillPairBounds(const RopeJob& job, std::size_t count, Row& row) {
     hn::Store(hn::IfThenElse(known, bound, infinity), d, row.bounds + i);
     if (size_of(job.dtype) > 2) continue;
     quick = quick && hn::AllTrue(d, hn::And(hn::Ge(size, hn::Set(d, 0x1p-60)), hn::Le(size, hn::Set(d, 0x1p60))));
-    hn::Store(hn::DemoteTo(df, hn::IfThenElse(known, hn::Set(d, static_cast<double>(std::numeric_limits<float>::max())), none)), df, row.largests + i);
+    hn::Store(hn::DemoteTo(
+                  df, hn::IfThenElse(known, hn::Set(d, static_cast<double>(std::numeric_limits<float>::max())), none)),
+              df, row.largests + i);
   }
   row.quick = quick;
 }
 
-/// How the entries of a row lie that the quick tier reads. even_then_odd: for bfloat16 where memory does not hold whole pairs, those of the even and of the odd
-/// pairs in two vectors apart. twice: for float32 where pairs lie side by side and are not taken apart, each entry once for each element of its pair and
-/// the first sine negated, so that with the elements of each pair swapped in x' y = x cos + x' sin.
+/// How the entries of a row lie that the quick tier reads. even_then_odd: for bfloat16 where memory does not hold whole
+/// pairs, those of the even and of the odd pairs in two vectors apart. twice: for float32 where pairs lie side by side
+/// and are not taken apart, each entry once for each element of its pair and the first sine negated, so that with the
+/// elements of each pair swapped in x' y = x cos + x' sin.
 enum class PairOrder { natural, even_then_odd, twice };
 
 inline void FillTwice(std::size_t count, Row& row) {
@@ -123,13 +133,14 @@ inline void FillTwice(std::size_t count, Row& row) {
   }
 }
 
-/// The first part of an entry that is split in two floats: the nearest float, or one of 13 bits for float16 and of 16 for bfloat16, whose product with an element
-/// is exact.
+/// The first part of an entry that is split in two floats: the nearest float, or one of 13 bits for float16 and of 16
+/// for bfloat16, whose product with an element is exact.
 enum class Head { whole, exact_product };
 
-/// The entries in float, for what the quick tier turns there: 16-bit elements, fast by the heads alone, or certified in two parts, but for the cosines where
-/// operations are fused (quick_pairs-inl.h); as far as two vectors at a time go.
-inline void FillFloats([[maybe_unused]] const RopeJob& job, [[maybe_unused]] std::size_t count, [[maybe_unused]] PairOrder order, [[maybe_unused]] Row& row) {
+/// The entries in float, for what the quick tier turns there: 16-bit elements, fast by the heads alone, or certified in
+/// two parts, but for the cosines where operations are fused (quick_pairs-inl.h); as far as two vectors at a time go.
+inline void FillFloats([[maybe_unused]] const RopeJob& job, [[maybe_unused]] std::size_t count,
+                       [[maybe_unused]] PairOrder order, [[maybe_unused]] Row& row) {
 #if HWY_TARGET != HWY_SCALAR
   const Doubles d;
   const hn::Repartition<float, Doubles> df;
@@ -147,7 +158,8 @@ inline void FillFloats([[maybe_unused]] const RopeJob& job, [[maybe_unused]] std
     hn::Store(natural ? later : hn::ConcatOdd(df, later, earlier), df, to + lanes);
   };
   const auto tail_of = [&](DoubleVector later, DoubleVector earlier, Floats first) HWY_ATTR {
-    return Joined(hn::Sub(later, hn::PromoteTo(d, hn::UpperHalf(half, first))), hn::Sub(earlier, hn::PromoteTo(d, hn::LowerHalf(half, first))));
+    return Joined(hn::Sub(later, hn::PromoteTo(d, hn::UpperHalf(half, first))),
+                  hn::Sub(earlier, hn::PromoteTo(d, hn::LowerHalf(half, first))));
   };
   const auto split = [&](const double* from, float* head, float* tail, Head length) HWY_ATTR {
     const auto head_of = [&](Floats nearest) HWY_ATTR {
@@ -173,7 +185,8 @@ inline void FillFloats([[maybe_unused]] const RopeJob& job, [[maybe_unused]] std
     split(row.sin, row.sin_head, fast ? nullptr : row.sin_tail, length);
     return;
   }
-  // k (cos, sin), the first of which is a float: k sin = sin - sin (1 - k), where 1 - k = (cos - k cos) / cos is below 2^-24 and known to 2^-46.
+  // k (cos, sin), the first of which is a float: k sin = sin - sin (1 - k), where 1 - k = (cos - k cos) / cos is below
+  // 2^-24 and known to 2^-46.
   alignas(64) double sin[Row::entries];
   for (std::size_t i = 0; i + lanes <= count; i += lanes) {
     const DoubleVector earlier = hn::Load(d, row.cos + i);
@@ -192,8 +205,8 @@ inline void FillFloats([[maybe_unused]] const RopeJob& job, [[maybe_unused]] std
 #endif
 }
 
-/// The row of a tile for one token. Bounds as turn_pairs-inl.h derives them; an attention factor outside the range of that derivation makes
-/// them infinite, so that nothing is certified and every pair goes to settle.
+/// The row of a tile for one token. Bounds as turn_pairs-inl.h derives them; an attention factor outside the range of
+/// that derivation makes them infinite, so that nothing is certified and every pair goes to settle.
 inline void FillDoubles(const RopeJob& job, std::int64_t token, std::size_t first_pair, std::size_t count, Row& row) {
   const Doubles d;
   row.job = &job;
@@ -216,14 +229,16 @@ inline void FillDoubles(const RopeJob& job, std::int64_t token, std::size_t firs
   row.largest = ordinary ? std::numeric_limits<float>::max() : -1.0F;
   row.quick = ordinary;
   if (job.axes != nullptr) return FillRotationsOfAxes(job, first_pair, count, row);
-  if (ordinary && before != Row::none && TurnsRows(job) && FillFromRowBefore(job, row.position - before, count, row)) return;
+  if (ordinary && before != Row::none && TurnsRows(job) && FillFromRowBefore(job, row.position - before, count, row))
+    return;
   const std::int64_t step = row.position & (StepRotations::count - 1);
   if (row.position - step != row.anchor_position) {
     DoubleVector scale = hn::Set(d, a);
     const SplitPosition anchor = split_position(row.position - step);
     for (std::size_t i = 0; i < count; i += hn::Lanes(d)) {
       const Rotation z = RotationAt(*job.frequencies, first_pair + i, anchor, unit_circle());
-      if (job.powers != nullptr) scale = PowerAt(*job.powers->rates, first_pair + i, hn::Set(d, anchor.nearest), binary_powers()).high;
+      if (job.powers != nullptr)
+        scale = PowerAt(*job.powers->rates, first_pair + i, hn::Set(d, anchor.nearest), binary_powers()).high;
       StoreRotation({hn::Mul(z.sin, scale), hn::Mul(z.cos, scale)}, i, row.anchor_cos, row.anchor_sin);
     }
     row.anchor_position = job.frequencies->pairs() > rope_tile_pairs ? Row::none : row.position - step;
@@ -237,11 +252,13 @@ inline void FillDoubles(const RopeJob& job, std::int64_t token, std::size_t firs
   if (job.powers != nullptr) FillPairBounds(job, count, row);
 }
 
-inline void FillRow(const RopeJob& job, std::int64_t token, std::size_t first_pair, std::size_t count, PairOrder order, Row& row) {
+inline void FillRow(const RopeJob& job, std::int64_t token, std::size_t first_pair, std::size_t count, PairOrder order,
+                    Row& row) {
   FillDoubles(job, token, first_pair, count, row);
   if (job.dtype == Dtype::float32 && order == PairOrder::twice) FillTwice(count, row);
   if (size_of(job.dtype) > 2) return;
-  // A vector of 16-bit elements may read more of a row than vectors of doubles have written: more copies of the last entry.
+  // A vector of 16-bit elements may read more of a row than vectors of doubles have written: more copies of the last
+  // entry.
   const std::size_t full = (count + FrequencyPieces::lanes - 1) / FrequencyPieces::lanes * FrequencyPieces::lanes;
   const auto fill = [&](auto* values) { std::fill_n(values + full, 8, values[full - 1]); };
   fill(row.cos);

@@ -33,10 +33,10 @@ std::int64_t root_if_square(std::int64_t value) {
   return root * root == value ? root : 0;
 }
 
-// sqrt(1 + ln s / ln L) as a ratio, where it is one. ln s / ln L = j/k in lowest terms says s^k = L^j, so L is a k-th power
-// (2^53 >= L >= 2: k <= 53) and j <= 1024 k. Then 1 + j/k is a rational number, whose root is one if both its terms are
-// squares. Every other ratio of the logarithms is irrational, by the same token, and transcendental by Gelfond's theorem,
-// so that its square is no rational number.
+// sqrt(1 + ln s / ln L) as a ratio, where it is one. ln s / ln L = j/k in lowest terms says s^k = L^j, so L is a k-th
+// power (2^53 >= L >= 2: k <= 53) and j <= 1024 k. Then 1 + j/k is a rational number, whose root is one if both its
+// terms are squares. Every other ratio of the logarithms is irrational, by the same token, and transcendental by
+// Gelfond's theorem, so that its square is no rational number.
 std::optional<Ratio> rational_root(double factor, std::int64_t length) {
   int exponent = 0;
   const auto significand = static_cast<std::int64_t>(std::ldexp(std::frexp(factor, &exponent), 53));

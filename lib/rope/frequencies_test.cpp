@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-
 #include <string>
 
 #include "lib/spec/spec.hpp"
@@ -15,7 +14,9 @@ namespace {
 
 using reference::Precision;
 
-Rope rope(const std::string& fields) { return std::get<Rope>(parse_spec(R"({"encoding":"rope",)" + fields + "}").encoding); }
+Rope rope(const std::string& fields) {
+  return std::get<Rope>(parse_spec(R"({"encoding":"rope",)" + fields + "}").encoding);
+}
 
 Rope scaled(const std::string& fields, const std::string& rule) { return rope(fields + R"(,"rope_scaling":)" + rule); }
 
@@ -24,7 +25,9 @@ std::string yarn(const std::string& fields) {
 }
 
 // As an angle below one turn in units of 2^-192 turn.
-Turns turns_of(const reference::FixedTurns& fixed) { return Turns(fixed.limb[2]) << 128 | Turns(fixed.limb[1]) << 64 | fixed.limb[0]; }
+Turns turns_of(const reference::FixedTurns& fixed) {
+  return Turns(fixed.limb[2]) << 128 | Turns(fixed.limb[1]) << 64 | fixed.limb[0];
+}
 
 struct Case {
   const char* name;
@@ -35,8 +38,8 @@ void PrintTo(const Case& of, std::ostream* stream) { *stream << of.name; }
 
 class RopeTurns : public testing::TestWithParam<Case> {};
 
-// The oracle floors the lower end of an enclosure narrower than 2^-200 turn: the true frequency is at its turns or less than 1 + 2^-8
-// units above. The nearest multiple of a unit is therefore at them, or one above.
+// The oracle floors the lower end of an enclosure narrower than 2^-200 turn: the true frequency is at its turns or less
+// than 1 + 2^-8 units above. The nearest multiple of a unit is therefore at them, or one above.
 TEST_P(RopeTurns, AreTheNearestToTheOraclesEnclosure) {
   const Rope& encoding = GetParam().encoding;
   reference::RopeFrequencies oracle(encoding);
@@ -44,10 +47,11 @@ TEST_P(RopeTurns, AreTheNearestToTheOraclesEnclosure) {
     const std::vector<Turns> turns = rope_turns(encoding, length);
     ASSERT_EQ(static_cast<std::int64_t>(turns.size()), pairs(encoding));
     for (std::int64_t pair = 0; pair < pairs(encoding); ++pair) {
-      const Turns floor =
-          turns_of(reference::fixed_turns([&](Precision precision) { return oracle.radians(pair, length, precision); }));
+      const Turns floor = turns_of(
+          reference::fixed_turns([&](Precision precision) { return oracle.radians(pair, length, precision); }));
       const Turns above = turns[static_cast<std::size_t>(pair)] - floor;
-      EXPECT_TRUE(above == 0 || above == 1) << "pair " << pair << " length " << length << ": " << above << " units above";
+      EXPECT_TRUE(above == 0 || above == 1)
+          << "pair " << pair << " length " << length << ": " << above << " units above";
     }
   }
 }
@@ -62,7 +66,8 @@ TEST_P(RopeTurns, AttentionFactorIsTheOracles) {
   EXPECT_LE(abs((exactly(a.high) + exactly(a.low) - truth) / truth).upper(), 0x1p-105);
   EXPECT_LE(std::abs(a.low), 0x1p-53 * a.high);
   if (a.rational) {
-    EXPECT_LE(abs(exactly(a.rational->numerator) / exactly(a.rational->denominator) - truth).upper(), truth.upper() * 0x1p-230);
+    EXPECT_LE(abs(exactly(a.rational->numerator) / exactly(a.rational->denominator) - truth).upper(),
+              truth.upper() * 0x1p-230);
   }
 }
 
@@ -101,12 +106,9 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"yarn, ends reversed", scaled(R"("head_dim":8)", yarn(R"(4503599627370496,"factor":4)"))},
         Case{"yarn, base near 1",
              scaled(R"("head_dim":8,"rope_theta":1.0000000000000002)", yarn(R"(4096,"factor":4)"))},
-        Case{
-            "yarn, ends a double apart",
-            scaled(
-                R"("head_dim":8)",
-                yarn(
-                    R"(4096,"factor":4,"beta_slow":65.189864690440317,"beta_fast":65.189864690440331,"truncate":false)"))},
+        Case{"yarn, ends a double apart",
+             scaled(R"("head_dim":8)", yarn(R"(4096,"factor":4,"beta_slow":65.189864690440317,)"
+                                            R"("beta_fast":65.189864690440331,"truncate":false)"))},
         Case{"yarn, ends a double apart, large factor",
              scaled(R"("head_dim":64)",
                     yarn(R"(4096,"factor":1e30,"beta_slow":7.5,"beta_fast":7.500000000000001,"truncate":false)"))},
@@ -154,10 +156,10 @@ struct Root {
 };
 
 TEST(AttentionFactor, IsKnownToBeRationalWhereTheRootOfTheLogarithmsIs) {
-  for (const Root& root : {Root{1, 4096, 1, 1}, Root{4096, 16, 2, 1}, Root{4096, 4096, 0, 0}, Root{8, 4, 0, 0},
-                           Root{32, 16, 3, 2}, Root{65536, 512, 5, 3}, Root{4097, 16, 0, 0}, Root{1.5, 4096, 0, 0},
-                           Root{0x1p1023, 2, 32, 1}, Root{0x1p1016, 256, 0, 0}, Root{0x1p1000, 64, 0, 0},
-                           Root{243, 81, 3, 2}, Root{243.00000000000003, 81, 0, 0}}) {
+  for (const Root& root :
+       {Root{1, 4096, 1, 1}, Root{4096, 16, 2, 1}, Root{4096, 4096, 0, 0}, Root{8, 4, 0, 0}, Root{32, 16, 3, 2},
+        Root{65536, 512, 5, 3}, Root{4097, 16, 0, 0}, Root{1.5, 4096, 0, 0}, Root{0x1p1023, 2, 32, 1},
+        Root{0x1p1016, 256, 0, 0}, Root{0x1p1000, 64, 0, 0}, Root{243, 81, 3, 2}, Root{243.00000000000003, 81, 0, 0}}) {
     Rope encoding = rope(R"("head_dim":2)");
     encoding.rope_scaling = LongropeScaling{root.length, {1}, {1}, root.factor, std::nullopt};
     const auto rational = attention_factor(encoding).rational;

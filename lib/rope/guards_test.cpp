@@ -69,12 +69,8 @@ void expect_oracle(const Rope& given, Dtype dtype, std::int64_t position, const 
   }
 }
 
-double below(double value) {
-  return std::nextafter(value, 0.0);
-}
-double above(double value) {
-  return std::nextafter(value, std::numeric_limits<double>::infinity());
-}
+double below(double value) { return std::nextafter(value, 0.0); }
+double above(double value) { return std::nextafter(value, std::numeric_limits<double>::infinity()); }
 
 // Values of the dtype some places around |value|, of both signs.
 std::vector<double> around(Dtype dtype, double value) {

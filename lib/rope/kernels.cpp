@@ -41,19 +41,22 @@ HWY_INLINE void CopyElement(const Element* from, Element* to) {
   std::memcpy(to, from, sizeof(Element));
 }
 
-// Zeros, which pad sequences and which no certificate holds for, become zeros, unless powers of pairs ask for their signs.
+// Zeros, which pad sequences and which no certificate holds for, become zeros, unless powers of pairs ask for their
+// signs.
 template <class Kernel, Rounding rounding>
 HWY_INLINE auto TurnVector(const Row& row, std::size_t i, const PairOf<hn::Vec<typename Kernel::DE>>& x) {
   const typename Kernel::DE de;
   const auto magnitude = hn::ShiftLeft<1>(hn::Or(x.first, x.second));
-  if (row.job->powers == nullptr && HWY_UNLIKELY(hn::AllTrue(de, hn::Eq(magnitude, hn::Zero(de))))) return PairOf<hn::Vec<typename Kernel::DE>>{magnitude, magnitude};
+  if (row.job->powers == nullptr && HWY_UNLIKELY(hn::AllTrue(de, hn::Eq(magnitude, hn::Zero(de)))))
+    return PairOf<hn::Vec<typename Kernel::DE>>{magnitude, magnitude};
   return Kernel::template Turn<rounding>(row, i, x);
 }
 
-// Pairs [first, last) of a row: under Pairing::half their first and second channels at the two pointers, else all of them at the first. y may be x.
+// Pairs [first, last) of a row: under Pairing::half their first and second channels at the two pointers, else all of
+// them at the first. y may be x.
 template <class Kernel, Rounding rounding, Pairing in, Pairing out>
-HWY_NOINLINE void TurnPairs(const Row& row, std::size_t first, std::size_t last, const ElementOf<Kernel>* x0, const ElementOf<Kernel>* x1,
-                            ElementOf<Kernel>* y0, ElementOf<Kernel>* y1) {
+HWY_NOINLINE void TurnPairs(const Row& row, std::size_t first, std::size_t last, const ElementOf<Kernel>* x0,
+                            const ElementOf<Kernel>* x1, ElementOf<Kernel>* y0, ElementOf<Kernel>* y1) {
   using Element = ElementOf<Kernel>;
   const typename Kernel::DE de;
   const std::size_t lanes = hn::Lanes(de);
@@ -64,7 +67,8 @@ HWY_NOINLINE void TurnPairs(const Row& row, std::size_t first, std::size_t last,
     StorePairs<out>(de, TurnVector<Kernel, rounding>(row, first + i, x), y0 + channel_step<out> * i, y1 + i);
   }
   if (i == count) return;
-  // The rest goes through memory of our own, filled up with copies of its last pair, which is what the row is filled up with.
+  // The rest goes through memory of our own, filled up with copies of its last pair, which is what the row is filled up
+  // with.
   const std::size_t rest = count - i;
   constexpr std::size_t most = 16;
   Element firsts[most] = {};
@@ -111,22 +115,26 @@ template <Pairing in, Pairing out, class Element>
 HWY_INLINE Pointers<Element> PointersAt(const HeadsOfToken<Element>& work, Place at) {
   const std::int64_t x = at.head * work.x_stride;
   const std::int64_t y = at.head * work.y_stride;
-  return {work.x0 + x + channel_step<in> * at.pair, work.x1 + x + at.pair, work.y0 + y + channel_step<out> * at.pair, work.y1 + y + at.pair};
+  return {work.x0 + x + channel_step<in> * at.pair, work.x1 + x + at.pair, work.y0 + y + channel_step<out> * at.pair,
+          work.y1 + y + at.pair};
 }
 
-// Asks for what is so many bytes ahead, further than processors do by themselves where loads come in two streams: a few rows of heads, which the first-level
-// cache has room for.
+// Asks for what is so many bytes ahead, further than processors do by themselves where loads come in two streams: a few
+// rows of heads, which the first-level cache has room for.
 HWY_INLINE void PrefetchAhead(const void* from) {
   constexpr std::uintptr_t bytes_ahead = 8192;
   // A pointer may not lie beyond the end of an array, an address may.
-  hwy::Prefetch(reinterpret_cast<const unsigned char*>(reinterpret_cast<std::uintptr_t>(from) + bytes_ahead));  // NOLINT(performance-no-int-to-ptr)
+  hwy::Prefetch(reinterpret_cast<const unsigned char*>(reinterpret_cast<std::uintptr_t>(from) +
+                                                       bytes_ahead));  // NOLINT(performance-no-int-to-ptr)
 }
 
-// Turns the first `whole` pairs, whole vectors, of the heads from a place within them on, until one vector is left open by the quick tier and its second try, and
-// returns its place, or that of the head after the last. There are no calls in this function, so that constants stay in registers. A vector is begun before
-// the one ahead of it is ended: the processor looks only so far ahead in the code, and finds more there that waits for nothing.
+// Turns the first `whole` pairs, whole vectors, of the heads from a place within them on, until one vector is left open
+// by the quick tier and its second try, and returns its place, or that of the head after the last. There are no calls
+// in this function, so that constants stay in registers. A vector is begun before the one ahead of it is ended: the
+// processor looks only so far ahead in the code, and finds more there that waits for nothing.
 template <class Tier, Rounding rounding, Pairing in, Pairing out>
-HWY_NOINLINE Place TurnQuickly(const Row& row, std::size_t whole, const HeadsOfToken<typename Tier::First::Element>& work, Place from) {
+HWY_NOINLINE Place TurnQuickly(const Row& row, std::size_t whole,
+                               const HeadsOfToken<typename Tier::First::Element>& work, Place from) {
   using First = typename Tier::First;
   using Second = typename Tier::Second;
   const std::size_t lanes = hn::Lanes(typename First::DE());
@@ -167,7 +175,9 @@ HWY_NOINLINE Place TurnQuickly(const Row& row, std::size_t whole, const HeadsOfT
         const Second again(row);
         const auto x = PointersAt<in, out>(work, at);
         const auto* const second = in == Pairing::half ? x.x1 : x.x0 + lanes;
-        if (!again.template End<rounding, in, out>(again.template Begin<rounding, in, out>(row, at.pair, x.x0, second), x.y0, x.y1)) return at;
+        if (!again.template End<rounding, in, out>(again.template Begin<rounding, in, out>(row, at.pair, x.x0, second),
+                                                   x.y0, x.y1))
+          return at;
       }
     }
     if (head == heads) return {heads, 0};
@@ -205,7 +215,8 @@ void MoveChannels(const Move& move, const Element* x, Element* y) {
     if (move.count > 0) std::memcpy(y + move.to, x + move.from, static_cast<std::size_t>(move.count) * sizeof(Element));
     return;
   }
-  for (std::int64_t k = 0; k < move.count; ++k) CopyElement(x + move.from + k * move.from_step, y + move.to + k * move.to_step);
+  for (std::int64_t k = 0; k < move.count; ++k)
+    CopyElement(x + move.from + k * move.from_step, y + move.to + k * move.to_step);
 }
 
 template <class Kernel, Rounding rounding, Pairing in, Pairing out>
@@ -239,7 +250,9 @@ void RotateUnits(const RopeJob& job, std::int64_t first, std::int64_t last) {
                                            {from, from + (in == Pairing::half ? job.half : 0), job.x_strides[2], to,
                                             to + (out == Pairing::half ? job.half : 0), job.y_strides[2], heads});
     };
-    if (set_aside == 0) turn_heads(x_token + head_begin * job.x_strides[2], y_token + head_begin * job.y_strides[2], head_end - head_begin);
+    if (set_aside == 0)
+      turn_heads(x_token + head_begin * job.x_strides[2], y_token + head_begin * job.y_strides[2],
+                 head_end - head_begin);
     const bool moves = tile == 0 && (job.moves[0].count > 0 || job.moves[1].count > 0);
     if (set_aside == 0 && !moves) return;
     for (std::int64_t head = head_begin; head < head_end; ++head) {
@@ -295,7 +308,8 @@ void Rotate(const RopeJob& job, std::int64_t first, std::int64_t last) {
       return powers ? RotateUnitsOf<TurnFloat64<PairBounds>, certified>(job, first, last)
                     : RotateUnitsOf<TurnFloat64<SharedBounds>, certified>(job, first, last);
     case Dtype::float32:
-      return powers ? RotateUnitsOf<TurnFloat32<PairBounds>, certified>(job, first, last) : RotateUnitsOf<TurnFloat32<SharedBounds>>(job, first, last);
+      return powers ? RotateUnitsOf<TurnFloat32<PairBounds>, certified>(job, first, last)
+                    : RotateUnitsOf<TurnFloat32<SharedBounds>>(job, first, last);
     case Dtype::float16:
       return powers ? RotateUnitsOf<TurnNarrow<Float16, PairBounds>, certified>(job, first, last)
                     : RotateUnitsOf<TurnNarrow<Float16, SharedBounds>>(job, first, last);
@@ -321,7 +335,8 @@ void WriteRows(const RopeJob& job, std::byte* sin, std::int64_t sin_stride, std:
     for (std::size_t tile = 0; tile < pairs; tile += rope_tile_pairs) {
       const std::size_t count = std::min(rope_tile_pairs, pairs - tile);
       FillRow(job, token, tile, count, pair_order<Kernel, Pairing::half, Pairing::half>, row);
-      TurnHeads<Kernel, Rounding::certified, Pairing::half, Pairing::half>(row, count, {ones, zeros, 0, cos_row + tile, sin_row + tile, 0, 1});
+      TurnHeads<Kernel, Rounding::certified, Pairing::half, Pairing::half>(
+          row, count, {ones, zeros, 0, cos_row + tile, sin_row + tile, 0, 1});
     }
   }
 }
@@ -348,9 +363,12 @@ HWY_EXPORT(Tabulate);
 
 }  // namespace
 
-void rotate_units(const RopeJob& job, std::int64_t first, std::int64_t last) { HWY_DYNAMIC_DISPATCH(Rotate)(job, first, last); }
+void rotate_units(const RopeJob& job, std::int64_t first, std::int64_t last) {
+  HWY_DYNAMIC_DISPATCH(Rotate)(job, first, last);
+}
 
-void write_rotation_rows(const RopeJob& job, std::byte* sin, std::int64_t sin_stride, std::int64_t first, std::int64_t last) {
+void write_rotation_rows(const RopeJob& job, std::byte* sin, std::int64_t sin_stride, std::int64_t first,
+                         std::int64_t last) {
   HWY_DYNAMIC_DISPATCH(Tabulate)(job, sin, sin_stride, first, last);
 }
 

@@ -9,7 +9,8 @@
 #include "lib/numeric/target_test.hpp"
 #include "lib/rope/rope.hpp"
 
-// What the kernels touch: no byte outside the contract, for any width, tail, alignment and stride, and what they refuse to touch.
+// What the kernels touch: no byte outside the contract, for any width, tail, alignment and stride, and what they refuse
+// to touch.
 
 namespace sextant {
 namespace {
@@ -28,18 +29,21 @@ Rope rope_of_width(std::int64_t head_dim, std::int64_t rotary_dim, Pairing pairi
   return encoding;
 }
 
-Heads view(Dtype dtype, std::byte* data, std::int64_t tokens, std::int64_t heads, std::int64_t head_dim, std::int64_t gap) {
+Heads view(Dtype dtype, std::byte* data, std::int64_t tokens, std::int64_t heads, std::int64_t head_dim,
+           std::int64_t gap) {
   const std::int64_t head_stride = head_dim + gap;
   const std::int64_t token_stride = heads * head_stride + gap;
   return {dtype, data, 1, tokens, heads, head_dim, tokens * token_stride, token_stride, head_stride};
 }
 
 ConstHeads constant(const Heads& of) {
-  return {of.dtype, of.data, of.batch, of.tokens, of.heads, of.head_dim, of.batch_stride, of.token_stride, of.head_stride};
+  return {of.dtype,    of.data,         of.batch,        of.tokens,     of.heads,
+          of.head_dim, of.batch_stride, of.token_stride, of.head_stride};
 }
 
 std::size_t bytes_of(const Heads& of) {
-  return static_cast<std::size_t>((of.tokens - 1) * of.token_stride + (of.heads - 1) * of.head_stride + of.head_dim) * size_of(of.dtype);
+  return static_cast<std::size_t>((of.tokens - 1) * of.token_stride + (of.heads - 1) * of.head_stride + of.head_dim) *
+         size_of(of.dtype);
 }
 
 // Dense and gapped, against either guard page, in place and out of place: the same values, and the gaps as they were.
@@ -61,7 +65,8 @@ void check_memory(const Rope& encoding, Dtype dtype, Rounding rounding) {
       from.data = source.data();
       to.data = target.data();
       const auto place = [&](const Heads& at, std::int64_t row) {
-        return at.data + static_cast<std::size_t>(row / heads * at.token_stride + row % heads * at.head_stride) * size_of(dtype);
+        return at.data +
+               static_cast<std::size_t>(row / heads * at.token_stride + row % heads * at.head_stride) * size_of(dtype);
       };
       for (std::int64_t row = 0; row < tokens * heads; ++row) {
         std::memcpy(place(from, row), x.data.data() + static_cast<std::size_t>(row) * head_bytes, head_bytes);
@@ -71,11 +76,13 @@ void check_memory(const Rope& encoding, Dtype dtype, Rounding rounding) {
       for (const Heads& result : {to, from}) {
         std::vector<std::byte> whole(bytes_of(result), std::byte{GuardedBytes::filler});
         for (std::int64_t row = 0; row < tokens * heads; ++row) {
-          std::memcpy(whole.data() + (place(result, row) - result.data), expected.data.data() + static_cast<std::size_t>(row) * head_bytes, head_bytes);
+          std::memcpy(whole.data() + (place(result, row) - result.data),
+                      expected.data.data() + static_cast<std::size_t>(row) * head_bytes, head_bytes);
         }
         ASSERT_EQ(std::memcmp(whole.data(), result.data, whole.size()), 0)
-            << "head_dim " << encoding.head_dim << ' ' << name_of(dtype) << " gap " << gap << " pairings " << static_cast<int>(encoding.pairing)
-            << static_cast<int>(encoding.output_pairing) << (result.data == from.data ? " in place" : "");
+            << "head_dim " << encoding.head_dim << ' ' << name_of(dtype) << " gap " << gap << " pairings "
+            << static_cast<int>(encoding.pairing) << static_cast<int>(encoding.output_pairing)
+            << (result.data == from.data ? " in place" : "");
       }
     }
   }
@@ -118,8 +125,10 @@ TEST_P(RopeMemoryOn, PassingChannelsKeepTheirBitsAndNaNStaysInItsPair) {
   x[35] = 0x7F800001U;
   x[36] = 0x80000000U;
   const std::vector<std::uint32_t> before = x;
-  encoder.apply(Heads{Dtype::float32, reinterpret_cast<std::byte*>(x.data()), 1, 1, 1, 40, 40, 40, 40}, std::vector<std::int64_t>{1});
-  EXPECT_EQ(std::vector<std::uint32_t>(x.begin() + 34, x.end()), std::vector<std::uint32_t>(before.begin() + 34, before.end()));
+  encoder.apply(Heads{Dtype::float32, reinterpret_cast<std::byte*>(x.data()), 1, 1, 1, 40, 40, 40, 40},
+                std::vector<std::int64_t>{1});
+  EXPECT_EQ(std::vector<std::uint32_t>(x.begin() + 34, x.end()),
+            std::vector<std::uint32_t>(before.begin() + 34, before.end()));
   EXPECT_EQ(x[6], 0x7FC00000U);
   EXPECT_EQ(x[7], 0x7FC00000U);
   EXPECT_EQ(x[10], 0xFF800000U);  // -inf cos - sin
@@ -127,8 +136,8 @@ TEST_P(RopeMemoryOn, PassingChannelsKeepTheirBitsAndNaNStaysInItsPair) {
   for (const std::size_t i : {0U, 1U, 4U, 5U, 8U, 9U, 12U, 33U}) EXPECT_LT(x[i] & 0x7FFFFFFFU, 0x40000000U) << i;
 }
 
-// The bound that rope.hpp states for Rounding::fast. The truth is the certified rotation of the same x in float64, within 2^-53 of itself: 2^-28 ULP
-// of float32's at most.
+// The bound that rope.hpp states for Rounding::fast. The truth is the certified rotation of the same x in float64,
+// within 2^-53 of itself: 2^-28 ULP of float32's at most.
 TEST_P(RopeMemoryOn, FastIsWithinItsStatedBound) {
   const std::int64_t positions[] = {0, 1, 77, 131071, std::int64_t{1} << 40};
   for (const Dtype dtype : {Dtype::float32, Dtype::float16, Dtype::bfloat16}) {
@@ -146,7 +155,8 @@ TEST_P(RopeMemoryOn, FastIsWithinItsStatedBound) {
     for (std::int64_t row = 0; row < 35; ++row) {
       for (std::int64_t c = 0; c < 130; ++c) {
         const double norm = std::hypot(x.at(row * 130 + c % 65), x.at(row * 130 + c % 65 + 65));
-        const double unit_of_norm = std::ldexp(1.0, std::max(std::ilogb(norm), format_of(dtype).min_exponent) - format_of(dtype).precision + 1);
+        const double unit_of_norm =
+            std::ldexp(1.0, std::max(std::ilogb(norm), format_of(dtype).min_exponent) - format_of(dtype).precision + 1);
         ASSERT_LE(std::fabs(fast.at(row * 130 + c) - exact.at(row * 130 + c)), 0.51 * unit_of_norm) << name_of(dtype);
       }
     }
@@ -174,19 +184,24 @@ TEST(RopeMemory, RefusesByName) {
     change(other);
     return other;
   };
-  const auto expect = [&](const std::string& message, const char* part) { EXPECT_NE(message.find(part), std::string::npos) << message; };
+  const auto expect = [&](const std::string& message, const char* part) {
+    EXPECT_NE(message.find(part), std::string::npos) << message;
+  };
   EXPECT_EQ(refusal(good, good, positions), "accepted");
   expect(refusal(good, changed([](Heads& y) { y.data += 4; }), positions), "y: partly overlaps x");
-  expect(refusal(good, changed([](Heads& y) { y.head_stride = 3; }), positions), "y: its strides make two elements one");
+  expect(refusal(good, changed([](Heads& y) { y.head_stride = 3; }), positions),
+         "y: its strides make two elements one");
   expect(refusal(good, changed([](Heads& y) { y.dtype = Dtype::float16; }), positions), "y: dtype");
   expect(refusal(good, changed([](Heads& y) { y.heads = 1; }), positions), "y: extents");
   expect(refusal(changed([](Heads& x) { x.dtype = Dtype::int64; }), good, positions), "x: dtype int64");
   expect(refusal(changed([](Heads& x) { x.head_dim = 6; }), good, positions), "x: head_dim is 6");
   expect(refusal(changed([](Heads& x) { x.tokens = -1; }), good, positions), "x: tokens -1 is negative");
-  expect(refusal(changed([](Heads& x) { x.token_stride = -1; }), good, positions), "x: the stride of tokens is negative");
+  expect(refusal(changed([](Heads& x) { x.token_stride = -1; }), good, positions),
+         "x: the stride of tokens is negative");
   expect(refusal(changed([](Heads& x) { x.data = nullptr; }), good, positions), "x: data is null");
   expect(refusal(changed([](Heads& x) { x.data += 1; }), good, positions), "x: data is not aligned");
-  expect(refusal(changed([](Heads& x) { x.token_stride = std::int64_t{1} << 60; }), good, positions), "x: the extent of tokens is too large");
+  expect(refusal(changed([](Heads& x) { x.token_stride = std::int64_t{1} << 60; }), good, positions),
+         "x: the extent of tokens is too large");
   expect(refusal(good, good, {0}), "positions: 1 of them");
   expect(refusal(good, good, {0, (std::int64_t{1} << 53) + 1}), "positions: 9007199254740993 is outside");
   expect(refusal(good, good, {-(std::int64_t{1} << 53) - 1, 0}), "positions: -9007199254740993 is outside");
@@ -194,12 +209,14 @@ TEST(RopeMemory, RefusesByName) {
   EXPECT_EQ(encoder.rotate(Tensor::zeros(Dtype::float32, {1, 2, 0, 4}), positions).elements(), 0);
   std::vector<float> sin(4);
   const Rows table{Dtype::float32, data, 2, 2, 2};
-  EXPECT_NO_THROW(encoder.tables(positions, table, {Dtype::float32, reinterpret_cast<std::byte*>(sin.data()), 2, 2, 2}));
+  EXPECT_NO_THROW(
+      encoder.tables(positions, table, {Dtype::float32, reinterpret_cast<std::byte*>(sin.data()), 2, 2, 2}));
   EXPECT_EQ(memory[0], 1);
   EXPECT_EQ(memory[2], 0.540302305868F);  // cos 1
   EXPECT_EQ(sin[0], 0);
   EXPECT_THROW(encoder.tables(positions, table, table), std::invalid_argument);
-  EXPECT_THROW(encoder.tables(positions, table, {Dtype::float32, reinterpret_cast<std::byte*>(sin.data()), 1, 2, 2}), std::invalid_argument);
+  EXPECT_THROW(encoder.tables(positions, table, {Dtype::float32, reinterpret_cast<std::byte*>(sin.data()), 1, 2, 2}),
+               std::invalid_argument);
 }
 
 }  // namespace

@@ -42,8 +42,13 @@ void FillRows(const RopeJob& job, std::vector<FilledRow>& rows) {
   Row row;
   for (std::int64_t token = 0; token < job.tokens; ++token) {
     FillRow(job, token, 0, job.frequencies->pairs(), PairOrder::natural, row);
-    rows.push_back({{row.cos, row.cos + pairs}, {row.sin, row.sin + pairs}, {row.cos_low, row.cos_low + pairs}, {row.sin_low, row.sin_low + pairs},
-                    row.bound, row.units, row.turns});
+    rows.push_back({{row.cos, row.cos + pairs},
+                    {row.sin, row.sin + pairs},
+                    {row.cos_low, row.cos_low + pairs},
+                    {row.sin_low, row.sin_low + pairs},
+                    row.bound,
+                    row.units,
+                    row.turns});
   }
 }
 
@@ -62,16 +67,41 @@ using reference::Precision;
 class NextRowOn : public OnEveryTarget {};
 SEXTANT_ON_EVERY_TARGET(NextRowOn);
 
-// Equal distances, forwards, backwards and none, from 0, past 0, where a sine is 0 itself, and far out; then some that change.
+// Equal distances, forwards, backwards and none, from 0, past 0, where a sine is 0 itself, and far out; then some that
+// change.
 std::vector<std::vector<std::int64_t>> sequences() {
   std::vector<std::vector<std::int64_t>> all;
   for (const std::int64_t distance : {1, -1, 0, 3, 1000003}) {
-    for (const std::int64_t first : {std::int64_t{0}, std::int64_t{-45}, std::int64_t{131000}, (std::int64_t{1} << 52) + 1}) {
+    for (const std::int64_t first :
+         {std::int64_t{0}, std::int64_t{-45}, std::int64_t{131000}, (std::int64_t{1} << 52) + 1}) {
       std::vector<std::int64_t>& positions = all.emplace_back();
       for (std::int64_t token = 0; token < 90; ++token) positions.push_back(first + token * distance);
     }
   }
-  all.push_back({5, 6, 7, 8, 100, 101, 102, 101, 100, 99, 99, 99, 99, 103, 107, 111, 112, 113, std::int64_t{1} << 53, -(std::int64_t{1} << 53), std::int64_t{1} << 53, 0, 1, 2});
+  all.push_back({5,
+                 6,
+                 7,
+                 8,
+                 100,
+                 101,
+                 102,
+                 101,
+                 100,
+                 99,
+                 99,
+                 99,
+                 99,
+                 103,
+                 107,
+                 111,
+                 112,
+                 113,
+                 std::int64_t{1} << 53,
+                 -(std::int64_t{1} << 53),
+                 std::int64_t{1} << 53,
+                 0,
+                 1,
+                 2});
   return all;
 }
 
@@ -79,7 +109,8 @@ double norm(const Enclosure& first, const Enclosure& second) { return sqrt(first
 
 // The bounds on which the certificates rest, and that rows are turned from each other where they should be.
 TEST_P(NextRowOn, IsAsNearAsItsBoundsSay) {
-  for (const char* scaling : {"", R"(,"rope_scaling":{"rope_type":"yarn","factor":4,"original_max_position_embeddings":4096})"}) {
+  for (const char* scaling :
+       {"", R"(,"rope_scaling":{"rope_type":"yarn","factor":4,"original_max_position_embeddings":4096})"}) {
     const Rope encoding = rope_of(std::string(R"("head_dim":20)") + scaling);
     reference::RopeReference exact(encoding);
     const FrequencyPieces frequencies(rope_turns(encoding, 1));
@@ -111,13 +142,16 @@ TEST_P(NextRowOn, IsAsNearAsItsBoundsSay) {
           for (std::size_t pair = 0; pair < frequencies.pairs(); pair += positions[token] % 3 == 0 ? 1 : 4) {
             const Precision precision{256};
             const auto exactly = [&](double value) { return Enclosure(value, precision); };
-            const reference::Rotation& truth = exact.rotation(positions[token], static_cast<std::int64_t>(pair), 1, precision);
+            const reference::Rotation& truth =
+                exact.rotation(positions[token], static_cast<std::int64_t>(pair), 1, precision);
             const Enclosure a = exact.attention_factor(precision);
             const Enclosure cos_error = exactly(row.cos[pair]) - a * truth.cos;
             const Enclosure sin_error = exactly(row.sin[pair]) - a * truth.sin;
-            ASSERT_LE(norm(cos_error, sin_error), t * 0x1p-53 * factor.high) << "pair " << pair << " token " << token << " at " << positions[token];
+            ASSERT_LE(norm(cos_error, sin_error), t * 0x1p-53 * factor.high)
+                << "pair " << pair << " token " << token << " at " << positions[token];
             if (!precise) continue;
-            ASSERT_LE(norm(cos_error + exactly(row.cos_low[pair]), sin_error + exactly(row.sin_low[pair])), 0x1p-91 * factor.high)
+            ASSERT_LE(norm(cos_error + exactly(row.cos_low[pair]), sin_error + exactly(row.sin_low[pair])),
+                      0x1p-91 * factor.high)
                 << "pair " << pair << " token " << token << " at " << positions[token];
           }
         }
@@ -131,7 +165,8 @@ TEST_P(NextRowOn, IsAsNearAsItsBoundsSay) {
 TEST_P(NextRowOn, ChangesNoValue) {
   constexpr std::int64_t heads = 16;
   for (const Dtype dtype : {Dtype::float32, Dtype::float16, Dtype::bfloat16}) {
-    for (const char* fields : {R"("head_dim":128)", R"("head_dim":128,"rotary_dim":96,"direction":"clockwise","pairing":"interleaved")"}) {
+    for (const char* fields :
+         {R"("head_dim":128)", R"("head_dim":128,"rotary_dim":96,"direction":"clockwise","pairing":"interleaved")"}) {
       const Rope encoding = rope_of(fields);
       const RopeEncoder encoder(encoding);
       for (const std::vector<std::int64_t>& positions : sequences()) {
@@ -144,7 +179,8 @@ TEST_P(NextRowOn, ChangesNoValue) {
           const auto at = static_cast<std::ptrdiff_t>(bytes) * token;
           std::copy_n(x.data.begin() + at, bytes, one.data.begin());
           const Tensor alone = encoder.rotate(one, {&positions[static_cast<std::size_t>(token)], 1});
-          ASSERT_TRUE(std::equal(alone.data.begin(), alone.data.end(), together.data.begin() + at)) << name_of(dtype) << " token " << token << " at " << positions[static_cast<std::size_t>(token)];
+          ASSERT_TRUE(std::equal(alone.data.begin(), alone.data.end(), together.data.begin() + at))
+              << name_of(dtype) << " token " << token << " at " << positions[static_cast<std::size_t>(token)];
         }
       }
     }

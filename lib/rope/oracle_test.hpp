@@ -27,18 +27,24 @@ class PairOracle {
     double second;
   };
 
-  /// a (x0 cos - x1 sin) and a (x0 sin + x1 cos) in a call of `length`, rounded to `dtype`. `position` is negated for the adjoint.
+  /// a (x0 cos - x1 sin) and a (x0 sin + x1 cos) in a call of `length`, rounded to `dtype`. `position` is negated for
+  /// the adjoint.
   Values rotated(Dtype dtype, std::int64_t position, std::int64_t pair, std::int64_t length, double x0, double x1) {
-    return {component(dtype, position, pair, length, [&](const reference::RealPair& y) { return y.first; }, x0, x1),
-            component(dtype, position, pair, length, [&](const reference::RealPair& y) { return y.second; }, x0, x1)};
+    return {component(
+                dtype, position, pair, length, [&](const reference::RealPair& y) { return y.first; }, x0, x1),
+            component(
+                dtype, position, pair, length, [&](const reference::RealPair& y) { return y.second; }, x0, x1)};
   }
 
  private:
   template <class Select>
-  double component(Dtype dtype, std::int64_t position, std::int64_t pair, std::int64_t length, Select select, double x0, double x1) {
-    for (reference::Precision precision = reference::first_precision; precision.bits <= reference::last_precision.bits; precision.bits *= 2) {
+  double component(Dtype dtype, std::int64_t position, std::int64_t pair, std::int64_t length, Select select, double x0,
+                   double x1) {
+    for (reference::Precision precision = reference::first_precision; precision.bits <= reference::last_precision.bits;
+         precision.bits *= 2) {
       const auto exactly = [&](double value) { return reference::Enclosure(value, precision); };
-      const reference::RealPair turned = reference::RopeReference::rotate(reference_.rotation(position, pair, length, precision), {exactly(x0), exactly(x1)});
+      const reference::RealPair turned = reference::RopeReference::rotate(
+          reference_.rotation(position, pair, length, precision), {exactly(x0), exactly(x1)});
       const reference::Enclosure truth = reference_.attention_factor(precision) * select(turned);
       const auto value = reference::correctly_rounded(dtype, truth);
       // Zeros of both signs count as one real there: here the sign is asked for too.

@@ -1,13 +1,15 @@
-// The quick tier of a rotary encoding, for one Highway target: a vector of pairs is turned and either known to be rounded correctly by a few
-// integer operations, or left to turn_pairs-inl.h. Included inside HWY_NAMESPACE by a file that is compiled once per target.
+// The quick tier of a rotary encoding, for one Highway target: a vector of pairs is turned and either known to be
+// rounded correctly by a few integer operations, or left to turn_pairs-inl.h. Included inside HWY_NAMESPACE by a file
+// that is compiled once per target.
 //
-// The certificate. Of the computed y, the last `cut` bits decide how it rounds to the type: of a double 29 for float32, of a float 13 and 16
-// for float16 and bfloat16. A tie has 2^(cut-1) there. Where y is `units` or more of its last places above that, or more below it, and the truth
-// less than that many away, both round alike, for no tie lies between them. (Below a power of two the places are half as large, but the nearest tie
-// is 2^(cut-2) of the larger ones away.)
+// The certificate. Of the computed y, the last `cut` bits decide how it rounds to the type: of a double 29 for float32,
+// of a float 13 and 16 for float16 and bfloat16. A tie has 2^(cut-1) there. Where y is `units` or more of its last
+// places above that, or more below it, and the truth less than that many away, both round alike, for no tie lies
+// between them. (Below a power of two the places are half as large, but the nearest tie is 2^(cut-2) of the larger ones
+// away.)
 //
-// Let u be the unit roundoff of the arithmetic, m = |x0| + |x1|, 2^e <= |y_i| < 2^(e+1) for the smaller of the two y. Its last place is 2 u 2^e. The larger
-// y has larger places. As a rotation keeps the Euclidean norm,
+// Let u be the unit roundoff of the arithmetic, m = |x0| + |x1|, 2^e <= |y_i| < 2^(e+1) for the smaller of the two y.
+// Its last place is 2 u 2^e. The larger y has larger places. As a rotation keeps the Euclidean norm,
 //
 //     a |x0|, a |x1| <= a |x| = |Y| <= sqrt(2) max |Y_i|,  a m <= sqrt(2) |Y| <= 2 max |Y_i|
 //
@@ -30,13 +32,13 @@
 //                        2^28 that are half a place of f. An f that is not a tie of float16 is a place away from each, so y is half a place away, and the
 //                        truth on the same side as y and f: only the tie itself is left open.
 //
-// a may be each pair's own, as the powers of xPos are. The smaller |y| must be normal in the type, and there must be no overflow before it is rounded:
-// `least` and `most` are the ends of what both may be. For bfloat16 they are narrower than the type: with a in [2^-60, 2^60] (Row::quick) and 2^e >= 2^-100,
-// a m <= 2^(most + 2) is below overflow, and the entries and products that underflow cost 2^-149 (m + 4) at most, with m <= 2^(14 + 2) 2^e / a less
-// than 2^-17 places.
+// a may be each pair's own, as the powers of xPos are. The smaller |y| must be normal in the type, and there must be no
+// overflow before it is rounded: `least` and `most` are the ends of what both may be. For bfloat16 they are narrower
+// than the type: with a in [2^-60, 2^60] (Row::quick) and 2^e >= 2^-100, a m <= 2^(most + 2) is below overflow, and the
+// entries and products that underflow cost 2^-149 (m + 4) at most, with m <= 2^(14 + 2) 2^e / a less than 2^-17 places.
 //
-// Of normal data 5e-4 of the pairs in float32 (9e-4 for t = 9.54), 3e-4 in bfloat16 and 2e-3 in float16 are left over, for float32 half of them because one
-// y is small beside the other.
+// Of normal data 5e-4 of the pairs in float32 (9e-4 for t = 9.54), 3e-4 in bfloat16 and 2e-3 in float16 are left over,
+// for float32 half of them because one y is small beside the other.
 
 #if defined(SEXTANT_LIB_ROPE_QUICK_PAIRS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef SEXTANT_LIB_ROPE_QUICK_PAIRS_INL_H_
@@ -58,8 +60,8 @@ namespace sextant::HWY_NAMESPACE {
 
 enum class Arithmetic { in_float, in_double };
 
-/// The limits of the certificate: as above, ratio, least and most for 16-bit types in the bits of elements. Values from `below` places below a tie on,
-/// `width` of them, are left open.
+/// The limits of the certificate: as above, ratio, least and most for 16-bit types in the bits of elements. Values from
+/// `below` places below a tie on, `width` of them, are left open.
 template <Dtype dtype, Arithmetic arithmetic>
 struct QuickLimits;
 template <>
@@ -69,7 +71,8 @@ struct QuickLimits<Dtype::float32, Arithmetic::in_double> {
 };
 template <>
 struct QuickLimits<Dtype::float16, Arithmetic::in_float> {
-  static constexpr std::uint16_t cut = 13, below = HWY_NATIVE_FMA ? 3 : 4, width = 2 * below, ratio = 11 << 10, least = 1 << 10, most = 0x7BFF;
+  static constexpr std::uint16_t cut = 13, below = HWY_NATIVE_FMA ? 3 : 4, width = 2 * below, ratio = 11 << 10,
+                                 least = 1 << 10, most = 0x7BFF;
 };
 template <>
 struct QuickLimits<Dtype::float16, Arithmetic::in_double> {
@@ -77,12 +80,13 @@ struct QuickLimits<Dtype::float16, Arithmetic::in_double> {
 };
 template <>
 struct QuickLimits<Dtype::bfloat16, Arithmetic::in_float> {
-  static constexpr std::uint16_t cut = 16, below = HWY_NATIVE_FMA ? 3 : 4, width = 2 * below, ratio = 14 << 7, least = 27 << 7, most = 227 << 7;
+  static constexpr std::uint16_t cut = 16, below = HWY_NATIVE_FMA ? 3 : 4, width = 2 * below, ratio = 14 << 7,
+                                 least = 27 << 7, most = 227 << 7;
 };
 
 /// Whether the elements of a pair lie side by side in x and y, so that they need not be taken apart.
 template <Pairing in, Pairing out>
-inline constexpr bool side_by_side = in == Pairing::interleaved && out == Pairing::interleaved;
+inline constexpr bool side_by_side = in == Pairing::interleaved&& out == Pairing::interleaved;
 
 /// A vector of elements whose pairs lie side by side, turned by entries as PairOrder::twice has them.
 template <class D>
@@ -114,7 +118,8 @@ struct QuickFloat32 {
   };
 
   explicit HWY_INLINE QuickFloat32(const Row& row)
-      : to_window(hn::Set(Signed(), row.units - (1 << (Limits::cut - 1)))), upper_bits(hn::Set(Signed(), (1 << Limits::cut) - 2 * row.units)) {}
+      : to_window(hn::Set(Signed(), row.units - (1 << (Limits::cut - 1)))),
+        upper_bits(hn::Set(Signed(), (1 << Limits::cut) - 2 * row.units)) {}
 
   // Two vectors of y: first and second channels, or where pairs stay side by side the elements in their order.
   template <Pairing in, Pairing out>
@@ -126,19 +131,22 @@ struct QuickFloat32 {
     if constexpr (side_by_side<in, out>) {
       const std::size_t lanes = hn::Lanes(d);
       return {TurnedTogether(d, widened(hn::LoadU(de, x0)), row.cos_twice + 2 * i, row.sin_twice + 2 * i),
-              TurnedTogether(d, widened(hn::LoadU(de, x0 + lanes)), row.cos_twice + 2 * i + lanes, row.sin_twice + 2 * i + lanes)};
+              TurnedTogether(d, widened(hn::LoadU(de, x0 + lanes)), row.cos_twice + 2 * i + lanes,
+                             row.sin_twice + 2 * i + lanes)};
     }
     const auto x = LoadPairs<in>(de, x0, x1);
     return Turned(widened(x.first), widened(x.second), hn::Load(d, row.cos + i), hn::Load(d, row.sin + i));
   }
 
-  // Where a y is not too near to a tie, given the doubles: units are a power of 2, and among the bits of 2 units and above one is set.
+  // Where a y is not too near to a tie, given the doubles: units are a power of 2, and among the bits of 2 units and
+  // above one is set.
   HWY_INLINE hn::Mask<Signed> Clear(DoubleVector later, DoubleVector earlier) const {
     const Signed di;
     return AnyBit(di, hn::Add(LowWords(later, earlier), to_window), upper_bits);
   }
 
-  // False where the smaller magnitude is below `least`, and where one is infinite or NaN: then both are, or the larger is.
+  // False where the smaller magnitude is below `least`, and where one is infinite or NaN: then both are, or the larger
+  // is.
   static HWY_INLINE hn::Mask<DF> Comparable(hn::Vec<DF> smaller, hn::Vec<DF> larger) {
     const DF df;
     return hn::Gt(hn::MulAdd(smaller, hn::Set(df, Limits::ratio), hn::Set(df, -Limits::ratio * Limits::least)), larger);
@@ -149,7 +157,8 @@ struct QuickFloat32 {
     const DF df;
     first = hn::Abs(first);
     second = hn::Abs(second);
-    const auto comparable = side_by_side<in, out> ? hn::And(Comparable(first, hn::Reverse2(df, first)), Comparable(second, hn::Reverse2(df, second)))
+    const auto comparable = side_by_side<in, out> ? hn::And(Comparable(first, hn::Reverse2(df, first)),
+                                                            Comparable(second, hn::Reverse2(df, second)))
                                                   : Comparable(hn::Min(first, second), hn::Max(first, second));
     const auto clear = hn::And(Clear(y.later.first, y.earlier.first), Clear(y.later.second, y.earlier.second));
     return hn::AllTrue(df, hn::And(comparable, hn::RebindMask(df, clear)));
@@ -158,7 +167,8 @@ struct QuickFloat32 {
   template <Rounding rounding, Pairing in, Pairing out>
   HWY_INLINE Begun Begin(const Row& row, std::size_t i, const Element* x0, const Element* x1) const {
     const std::size_t half = hn::Lanes(Doubles());
-    return {TurnHalf<in, out>(row, i, x0, x1), TurnHalf<in, out>(row, i + half, x0 + (in == Pairing::half ? half : 2 * half), x1 + half)};
+    return {TurnHalf<in, out>(row, i, x0, x1),
+            TurnHalf<in, out>(row, i + half, x0 + (in == Pairing::half ? half : 2 * half), x1 + half)};
   }
 
   template <Rounding rounding, Pairing in, Pairing out>
@@ -168,7 +178,8 @@ struct QuickFloat32 {
     const auto first = together ? Joined(y.earlier.second, y.earlier.first) : Joined(y.later.first, y.earlier.first);
     const auto second = together ? Joined(y.later.second, y.later.first) : Joined(y.later.second, y.earlier.second);
     if (rounding == Rounding::certified && HWY_UNLIKELY((!Certain<in, out>(y, first, second)))) return false;
-    StorePairs<together ? Pairing::half : out>(de, PairOf<hn::Vec<DE>>{hn::BitCast(de, first), hn::BitCast(de, second)}, y0, together ? y0 + hn::Lanes(de) : y1);
+    StorePairs<together ? Pairing::half : out>(de, PairOf<hn::Vec<DE>>{hn::BitCast(de, first), hn::BitCast(de, second)},
+                                               y0, together ? y0 + hn::Lanes(de) : y1);
     return true;
   }
 
@@ -191,7 +202,8 @@ struct QuickNarrow {
 
   explicit HWY_INLINE QuickNarrow(const Row&) {}
 
-  // Half of the elements: for float16 those in the lower and upper half of the vector, for bfloat16 the even and the odd ones.
+  // Half of the elements: for float16 those in the lower and upper half of the vector, for bfloat16 the even and the
+  // odd ones.
   static HWY_INLINE Floats FirstHalf(Elements x) {
     if constexpr (is_float16) return WidenedToFloat(Type(), DF(), hn::LowerHalf(hn::Half<DE>(), x));
     return hn::BitCast(DF(), hn::ShiftLeft<16>(hn::BitCast(DU(), x)));
@@ -204,7 +216,8 @@ struct QuickNarrow {
   // The upper 16 bits of both, those of `even` in even elements.
   static HWY_INLINE Elements Uppers(Floats even, Floats odd) {
     const DU du;
-    return hn::BitCast(DE(), hn::Or(hn::ShiftRight<16>(hn::BitCast(du, even)), hn::And(hn::BitCast(du, odd), hn::Set(du, 0xFFFF0000U))));
+    return hn::BitCast(DE(), hn::Or(hn::ShiftRight<16>(hn::BitCast(du, even)),
+                                    hn::And(hn::BitCast(du, odd), hn::Set(du, 0xFFFF0000U))));
   }
 
   static HWY_INLINE hn::Vec<hn::Half<DE>> Demoted(Floats value) {
@@ -215,33 +228,39 @@ struct QuickNarrow {
 #endif
   }
 
-  // What is added to the bits of a bfloat16's float, so that the bits that are dropped then tell the distance from a tie, and what is kept is rounded
-  // where that is certain. Without a certificate ties go away from zero: no bound depends on them.
+  // What is added to the bits of a bfloat16's float, so that the bits that are dropped then tell the distance from a
+  // tie, and what is kept is rounded where that is certain. Without a certificate ties go away from zero: no bound
+  // depends on them.
   template <Rounding rounding>
   static HWY_INLINE Floats Moved(Floats y) {
     using Limits = QuickLimits<Dtype::bfloat16, Arithmetic::in_float>;
-    return hn::BitCast(DF(), hn::Add(hn::BitCast(DU(), y), hn::Set(DU(), 0x8000 + (rounding == Rounding::certified ? Limits::below : 0))));
+    return hn::BitCast(DF(), hn::Add(hn::BitCast(DU(), y),
+                                     hn::Set(DU(), 0x8000 + (rounding == Rounding::certified ? Limits::below : 0))));
   }
 
-  // The distances of two vectors of floats from a tie: for float16 of both, for bfloat16 of the nearer, in the lower halves of lanes; what is in the upper ones is
-  // less than `width` for nothing but elements near zero.
+  // The distances of two vectors of floats from a tie: for float16 of both, for bfloat16 of the nearer, in the lower
+  // halves of lanes; what is in the upper ones is less than `width` for nothing but elements near zero.
   static HWY_INLINE Elements FromTie(Floats y, Floats other) {
     const DE de;
     if constexpr (!is_float16) return hn::Min(hn::BitCast(de, y), hn::BitCast(de, other));
     using Limits = QuickLimits<Type::dtype, arithmetic>;
     const auto lower_words = hn::ConcatEven(de, hn::BitCast(de, other), hn::BitCast(de, y));
-    const auto moved = hn::Add(lower_words, hn::Set(de, static_cast<Element>(Limits::below - (1 << (Limits::cut - 1)))));
+    const auto moved =
+        hn::Add(lower_words, hn::Set(de, static_cast<Element>(Limits::below - (1 << (Limits::cut - 1)))));
     return hn::And(moved, hn::Set(de, (1 << Limits::cut) - 1));
   }
 
-  // Not 0 where the smaller is not above `least` or the larger is above `most`. For bfloat16 in one: a smaller one up to most - ratio will do.
+  // Not 0 where the smaller is not above `least` or the larger is above `most`. For bfloat16 in one: a smaller one up
+  // to most - ratio will do.
   static HWY_INLINE Elements Outside(Elements smaller, Elements larger) {
     using Limits = QuickLimits<Type::dtype, arithmetic>;
     const DE de;
     if constexpr (is_float16) {
-      return hn::Or(hn::SaturatedSub(hn::Set(de, Limits::least + 1), smaller), hn::SaturatedSub(larger, hn::Set(de, Limits::most)));
+      return hn::Or(hn::SaturatedSub(hn::Set(de, Limits::least + 1), smaller),
+                    hn::SaturatedSub(larger, hn::Set(de, Limits::most)));
     }
-    return hn::SaturatedSub(hn::Sub(smaller, hn::Set(de, Limits::least + 1)), hn::Set(de, Limits::most - Limits::ratio - Limits::least - 1));
+    return hn::SaturatedSub(hn::Sub(smaller, hn::Set(de, Limits::least + 1)),
+                            hn::Set(de, Limits::most - Limits::ratio - Limits::least - 1));
   }
 
   static HWY_INLINE bool Certain(Elements from_tie, Elements y0, Elements y1) {
@@ -258,7 +277,8 @@ struct QuickNarrow {
     return hn::AllTrue(de, hn::Eq(hn::Or(hn::Or(near_tie, apart), Outside(smaller, larger)), hn::Zero(de)));
   }
 
-  // Whether a pair of x fills 32 bits: both words of it are first halves of the one vector or second halves of the other.
+  // Whether a pair of x fills 32 bits: both words of it are first halves of the one vector or second halves of the
+  // other.
   template <Pairing in>
   static constexpr bool whole_pairs = in == Pairing::interleaved && !is_float16;
 
@@ -281,7 +301,8 @@ struct QuickNarrow {
       const DF df;
       const DU du;
       const auto low = hn::Set(du, 0xFFFF);
-      hn::StoreU(hn::BitCast(de, hn::Or(hn::And(hn::BitCast(du, y0), low), hn::ShiftLeft<16>(hn::BitCast(du, y1)))), de, first);
+      hn::StoreU(hn::BitCast(de, hn::Or(hn::And(hn::BitCast(du, y0), low), hn::ShiftLeft<16>(hn::BitCast(du, y1)))), de,
+                 first);
       hn::StoreU(Uppers(hn::BitCast(df, y0), hn::BitCast(df, y1)), de, first + hn::Lanes(de));
     } else {
       StorePairs<out>(de, PairOf<Elements>{y0, y1}, first, second);
@@ -292,9 +313,10 @@ struct QuickNarrow {
     const Doubles d;
     const hn::Rebind<float, Doubles> df;
     const std::size_t half = hn::Lanes(d);
-    const auto earlier = Turned(hn::PromoteTo(d, hn::LowerHalf(df, x0)), hn::PromoteTo(d, hn::LowerHalf(df, x1)), hn::Load(d, row.cos + i), hn::Load(d, row.sin + i));
-    const auto later = Turned(hn::PromoteTo(d, hn::UpperHalf(df, x0)), hn::PromoteTo(d, hn::UpperHalf(df, x1)), hn::Load(d, row.cos + i + half),
-                              hn::Load(d, row.sin + i + half));
+    const auto earlier = Turned(hn::PromoteTo(d, hn::LowerHalf(df, x0)), hn::PromoteTo(d, hn::LowerHalf(df, x1)),
+                                hn::Load(d, row.cos + i), hn::Load(d, row.sin + i));
+    const auto later = Turned(hn::PromoteTo(d, hn::UpperHalf(df, x0)), hn::PromoteTo(d, hn::UpperHalf(df, x1)),
+                              hn::Load(d, row.cos + i + half), hn::Load(d, row.sin + i + half));
     return {Joined(later.first, earlier.first), Joined(later.second, earlier.second)};
   }
 
@@ -314,7 +336,8 @@ struct QuickNarrow {
   }
 
   template <Rounding rounding, Pairing in, Pairing out>
-  static HWY_INLINE bool Finish(const Pairs& a, const Pairs& b, Elements first, Elements second, Element* y0, Element* y1) {
+  static HWY_INLINE bool Finish(const Pairs& a, const Pairs& b, Elements first, Elements second, Element* y0,
+                                Element* y1) {
     if constexpr (rounding == Rounding::certified) {
       const auto from_tie = hn::Min(FromTie(a.first, b.first), FromTie(a.second, b.second));
       if (HWY_UNLIKELY(!Certain(from_tie, first, second))) return false;
@@ -332,12 +355,15 @@ struct QuickNarrow {
   HWY_INLINE Begun Begin(const Row& row, std::size_t i, const Element* x0, const Element* x1) const {
     if constexpr (is_float16 && in == Pairing::half) {
       const std::size_t lanes = hn::Lanes(DF());
-      const auto widened = [](const Element* x) HWY_ATTR { return WidenedToFloat(Type(), DF(), hn::LoadU(hn::Half<DE>(), x)); };
-      return {TurnHalf<rounding>(row, i, widened(x0), widened(x1)), TurnHalf<rounding>(row, i + lanes, widened(x0 + lanes), widened(x1 + lanes))};
+      const auto widened = [](const Element* x)
+                               HWY_ATTR { return WidenedToFloat(Type(), DF(), hn::LoadU(hn::Half<DE>(), x)); };
+      return {TurnHalf<rounding>(row, i, widened(x0), widened(x1)),
+              TurnHalf<rounding>(row, i + lanes, widened(x0 + lanes), widened(x1 + lanes))};
     }
     const auto x = Load<in, out>(x0, x1);
     return {TurnHalf<rounding>(row, i, FirstHalf(x.first), whole_pairs<in> ? SecondHalf(x.first) : FirstHalf(x.second)),
-            TurnHalf<rounding>(row, i + hn::Lanes(DF()), whole_pairs<in> ? FirstHalf(x.second) : SecondHalf(x.first), SecondHalf(x.second))};
+            TurnHalf<rounding>(row, i + hn::Lanes(DF()), whole_pairs<in> ? FirstHalf(x.second) : SecondHalf(x.first),
+                               SecondHalf(x.second))};
   }
 
   template <Rounding rounding, Pairing in, Pairing out>
@@ -357,7 +383,8 @@ struct QuickNarrow {
 
 #endif
 
-/// The quick tier of a kernel, if there is one, and what is worth a try before the kernel itself where that has left a vector open, or void.
+/// The quick tier of a kernel, if there is one, and what is worth a try before the kernel itself where that has left a
+/// vector open, or void.
 template <class Kernel>
 struct QuickTier {
   static constexpr bool exists = false;

@@ -46,16 +46,19 @@ std::int64_t check_view(const HeadsOf<Bytes>& view, const char* argument) {
     if (axis.extent < 0) refuse(argument, fmt::format("{} {} is negative", axis.name, axis.extent));
     if (axis.stride < 0) refuse(argument, fmt::format("the stride of {} is negative: {}", axis.name, axis.stride));
     if (axis.extent == 0) empty = true;
-    if (axis.extent > 1 && axis.stride > limit / (axis.extent - 1)) refuse(argument, fmt::format("the extent of {} is too large", axis.name));
+    if (axis.extent > 1 && axis.stride > limit / (axis.extent - 1))
+      refuse(argument, fmt::format("the extent of {} is too large", axis.name));
     if (axis.extent > 0) last += (axis.extent - 1) * axis.stride;
   }
   if (empty) return 0;
   if (view.data == nullptr) refuse(argument, "data is null");
-  if (reinterpret_cast<std::uintptr_t>(view.data) % size_of(view.dtype) != 0) refuse(argument, "data is not aligned to its elements");
+  if (reinterpret_cast<std::uintptr_t>(view.data) % size_of(view.dtype) != 0)
+    refuse(argument, "data is not aligned to its elements");
   return (last + 1) * width;
 }
 
-// Each axis, from the least stride up, steps over all that the ones before it reach: then no two elements share a place.
+// Each axis, from the least stride up, steps over all that the ones before it reach: then no two elements share a
+// place.
 void check_distinct(const Heads& view, const char* argument) {
   std::array<std::pair<std::int64_t, std::int64_t>, 3> axes{
       {{view.batch_stride, view.batch}, {view.token_stride, view.tokens}, {view.head_stride, view.heads}}};
@@ -76,7 +79,8 @@ bool overlap(const std::byte* a, std::int64_t a_bytes, const std::byte* b, std::
 }
 
 bool same_place(const ConstHeads& x, const Heads& y) {
-  return x.data == y.data && x.batch_stride == y.batch_stride && x.token_stride == y.token_stride && x.head_stride == y.head_stride;
+  return x.data == y.data && x.batch_stride == y.batch_stride && x.token_stride == y.token_stride &&
+         x.head_stride == y.head_stride;
 }
 
 // The length of the call: its largest position + 1.
@@ -99,7 +103,15 @@ HeadsOf<Bytes> view_of(TensorType& tensor) {
     refuse("x", fmt::format("shape {}, expected [batch, n, heads, head_dim]", shape_text(tensor.shape)));
   }
   const auto& shape = tensor.shape;
-  return {tensor.dtype, tensor.data.data(), shape[0], shape[1], shape[2], shape[3], shape[1] * shape[2] * shape[3], shape[2] * shape[3], shape[3]};
+  return {tensor.dtype,
+          tensor.data.data(),
+          shape[0],
+          shape[1],
+          shape[2],
+          shape[3],
+          shape[1] * shape[2] * shape[3],
+          shape[2] * shape[3],
+          shape[3]};
 }
 
 }  // namespace
@@ -120,14 +132,16 @@ const RopeEncoder::Rates& RopeEncoder::rates_for(std::int64_t length, Rates& own
   return own;
 }
 
-void RopeEncoder::run(Pass pass, const ConstHeads& x, std::span<const std::int64_t> positions, const Heads& y, Rounding rounding) const {
+void RopeEncoder::run(Pass pass, const ConstHeads& x, std::span<const std::int64_t> positions, const Heads& y,
+                      Rounding rounding) const {
   const std::int64_t x_bytes = check_view(x, "x");
   const std::int64_t y_bytes = check_view(y, "y");
-  if (x.head_dim != encoding_.head_dim) refuse("x", fmt::format("head_dim is {}, that of the encoding {}", x.head_dim, encoding_.head_dim));
+  if (x.head_dim != encoding_.head_dim)
+    refuse("x", fmt::format("head_dim is {}, that of the encoding {}", x.head_dim, encoding_.head_dim));
   if (y.dtype != x.dtype) refuse("y", fmt::format("dtype is {}, that of x {}", name_of(y.dtype), name_of(x.dtype)));
   if (y.batch != x.batch || y.tokens != x.tokens || y.heads != x.heads || y.head_dim != x.head_dim) {
-    refuse("y", fmt::format("extents are [{}, {}, {}, {}], those of x [{}, {}, {}, {}]", y.batch, y.tokens, y.heads, y.head_dim, x.batch, x.tokens,
-                            x.heads, x.head_dim));
+    refuse("y", fmt::format("extents are [{}, {}, {}, {}], those of x [{}, {}, {}, {}]", y.batch, y.tokens, y.heads,
+                            y.head_dim, x.batch, x.tokens, x.heads, x.head_dim));
   }
   if (x.tokens != 0 && x.batch > std::ssize(positions) / x.tokens) {
     refuse("positions", fmt::format("{} of them for {} x {} tokens", positions.size(), x.batch, x.tokens));
@@ -148,25 +162,30 @@ void RopeEncoder::run(Pass pass, const ConstHeads& x, std::span<const std::int64
   Rates own;
   const Rates& rates = rates_for(length, own);
   const bool ordinary = factor_.high >= 0x1p-20 && factor_.high <= 0x1p20;
-  RopeJob job = job_of(encoding_, in, out, clockwise ? Direction::clockwise : Direction::counterclockwise, x, positions, y);
+  RopeJob job =
+      job_of(encoding_, in, out, clockwise ? Direction::clockwise : Direction::counterclockwise, x, positions, y);
   job.frequencies = &rates.frequencies;
   job.steps = &rates.steps;
   job.factor = &factor_;
   job.length = length;
   job.rounding = ordinary ? rounding : Rounding::certified;
-  share(units_of(job, x.batch), x.batch * x.tokens * x.heads * x.head_dim, [&](std::int64_t first, std::int64_t last) { rotate_units(job, first, last); });
+  share(units_of(job, x.batch), x.batch * x.tokens * x.heads * x.head_dim,
+        [&](std::int64_t first, std::int64_t last) { rotate_units(job, first, last); });
 }
 
-void RopeEncoder::apply(const ConstHeads& x, std::span<const std::int64_t> positions, const Heads& y, Rounding rounding) const {
+void RopeEncoder::apply(const ConstHeads& x, std::span<const std::int64_t> positions, const Heads& y,
+                        Rounding rounding) const {
   run(Pass::forward, x, positions, y, rounding);
 }
 
 void RopeEncoder::apply(const Heads& x, std::span<const std::int64_t> positions, Rounding rounding) const {
   run(Pass::forward,
-      {x.dtype, x.data, x.batch, x.tokens, x.heads, x.head_dim, x.batch_stride, x.token_stride, x.head_stride}, positions, x, rounding);
+      {x.dtype, x.data, x.batch, x.tokens, x.heads, x.head_dim, x.batch_stride, x.token_stride, x.head_stride},
+      positions, x, rounding);
 }
 
-void RopeEncoder::backward(const ConstHeads& grad, std::span<const std::int64_t> positions, const Heads& grad_x, Rounding rounding) const {
+void RopeEncoder::backward(const ConstHeads& grad, std::span<const std::int64_t> positions, const Heads& grad_x,
+                           Rounding rounding) const {
   run(Pass::backward, grad, positions, grad_x, rounding);
 }
 
@@ -174,10 +193,15 @@ void RopeEncoder::tables(std::span<const std::int64_t> positions, const Rows& co
   const auto check = [&](const Rows& view, const char* argument) -> std::int64_t {
     check_rows(view, argument);
     if (view.dtype != cos.dtype) refuse(argument, "the dtypes of cos and sin differ");
-    if (view.rows != std::ssize(positions)) refuse(argument, fmt::format("{} rows for {} positions", view.rows, positions.size()));
-    if (view.width != pairs(encoding_)) refuse(argument, fmt::format("{} columns for {} pairs", view.width, pairs(encoding_)));
-    if (reinterpret_cast<std::uintptr_t>(view.data) % size_of(view.dtype) != 0) refuse(argument, "data is not aligned to its elements");
-    return view.rows == 0 ? 0 : ((view.rows - 1) * view.row_stride + view.width) * static_cast<std::int64_t>(size_of(view.dtype));
+    if (view.rows != std::ssize(positions))
+      refuse(argument, fmt::format("{} rows for {} positions", view.rows, positions.size()));
+    if (view.width != pairs(encoding_))
+      refuse(argument, fmt::format("{} columns for {} pairs", view.width, pairs(encoding_)));
+    if (reinterpret_cast<std::uintptr_t>(view.data) % size_of(view.dtype) != 0)
+      refuse(argument, "data is not aligned to its elements");
+    return view.rows == 0
+               ? 0
+               : ((view.rows - 1) * view.row_stride + view.width) * static_cast<std::int64_t>(size_of(view.dtype));
   };
   const std::int64_t cos_bytes = check(cos, "cos");
   const std::int64_t sin_bytes = check(sin, "sin");

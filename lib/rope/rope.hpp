@@ -5,16 +5,16 @@
 #include <vector>
 
 #include "lib/numeric/frequency_pieces.hpp"
-#include "lib/numeric/step_rotations.hpp"
 #include "lib/numeric/rounding.hpp"
+#include "lib/numeric/step_rotations.hpp"
 #include "lib/numeric/tensor.hpp"
 #include "lib/rope/frequencies.hpp"
 #include "lib/spec/spec.hpp"
 
 namespace sextant {
 
-/// Vectors of a caller's memory, [batch, tokens, heads, head_dim]: element (b, t, h, i) is at
-/// data + (b * batch_stride + t * token_stride + h * head_stride + i) * size_of(dtype). Bytes is const std::byte where they are only read.
+/// Vectors of a caller's memory, [batch, tokens, heads, head_dim]: element (b, t, h, i) is at data + (b * batch_stride
+/// + t * token_stride + h * head_stride + i) * size_of(dtype). Bytes is const std::byte where they are only read.
 template <class Bytes>
 struct HeadsOf {
   Dtype dtype = Dtype::float32;
@@ -31,67 +31,79 @@ struct HeadsOf {
 using Heads = HeadsOf<std::byte>;
 using ConstHeads = HeadsOf<const std::byte>;
 
-/// The rotary encoding of Su et al. 2021, section 3.2.2, as lib/spec/rope.hpp states it, under any of its scaling rules:
+/// The rotary encoding of Su et al. 2021, section 3.2.2, as lib/spec/rope.hpp states it, under any of its scaling
+/// rules:
 ///
 ///     y0 = a (x0 cos(p w) - x1 sin(p w)),    y1 = a (x0 sin(p w) + x1 cos(p w))
 ///
-/// for the pair (x0, x1) of frequency w at position p, the negative angle where the direction is clockwise; a is the attention factor of the
-/// scaling rule, else 1. All of them are the real numbers: w and a are not rounded, and the angle is taken modulo one turn exactly.
-/// Channels that no frequency turns are copied bit for bit.
+/// for the pair (x0, x1) of frequency w at position p, the negative angle where the direction is clockwise; a is the
+/// attention factor of the scaling rule, else 1. All of them are the real numbers: w and a are not rounded, and the
+/// angle is taken modulo one turn exactly. Channels that no frequency turns are copied bit for bit.
 ///
-/// Rounding::certified gives the value of the dtype nearest to the real y0, y1 (ties to even, overflow to infinity), so that the bits are the
-/// same on every instruction set, machine and number of threads. A real zero is +0; a nonzero y that rounds to zero keeps its sign. A pair
-/// with a NaN becomes two canonical quiet NaNs; one with an infinity becomes what IEEE 754 arithmetic makes of the formula, with the signs of
-/// the true cos and sin, any NaN canonical. Neither touches other pairs.
+/// Rounding::certified gives the value of the dtype nearest to the real y0, y1 (ties to even, overflow to infinity), so
+/// that the bits are the same on every instruction set, machine and number of threads. A real zero is +0; a nonzero y
+/// that rounds to zero keeps its sign. A pair with a NaN becomes two canonical quiet NaNs; one with an infinity becomes
+/// what IEEE 754 arithmetic makes of the formula, with the signs of the true cos and sin, any NaN canonical. Neither
+/// touches other pairs.
 ///
-/// Rounding::fast is within 0.51 ULP of the pair's norm a hypot(x0, x1), for each of y0 and y1, while that norm is finite in the dtype and
-/// a in [2^-20, 2^20] (another a is served as certified). float32 is turned in double and rounded: 0.5 + 14 2^-29 ULP (turn_pairs-inl.h has the sum; one
-/// ULP of the norm is at least 2^-24 of it, |x0| + |x1| at most sqrt 2 of it). 16-bit types are turned in float and rounded: 0.5 + 5.7 2^-13 ULP for float16, whose
-/// unit is 2^-11 of the norm at least, and less for bfloat16; in its subnormals 2^-16 ULP more. float64 is as certified.
+/// Rounding::fast is within 0.51 ULP of the pair's norm a hypot(x0, x1), for each of y0 and y1, while that norm is
+/// finite in the dtype and a in [2^-20, 2^20] (another a is served as certified). float32 is turned in double and
+/// rounded: 0.5 + 14 2^-29 ULP (turn_pairs-inl.h has the sum; one ULP of the norm is at least 2^-24 of it, |x0| + |x1|
+/// at most sqrt 2 of it). 16-bit types are turned in float and rounded: 0.5 + 5.7 2^-13 ULP for float16, whose unit is
+/// 2^-11 of the norm at least, and less for bfloat16; in its subnormals 2^-16 ULP more. float64 is as certified.
 ///
-/// Values are const: one encoder may serve any number of threads. Setting one up for 64 frequencies takes a fraction of a millisecond. Nothing
-/// is allocated in a call, but for two cases: beyond original_max_position_embeddings dynamic scaling makes frequencies for the length of
-/// each call (some 10 microseconds and 30 bytes a pair), and a head larger than 8 KiB that changes its pairing in place is set aside.
-/// Work is spread over OpenMP's threads.
+/// Values are const: one encoder may serve any number of threads. Setting one up for 64 frequencies takes a fraction of
+/// a millisecond. Nothing is allocated in a call, but for two cases: beyond original_max_position_embeddings dynamic
+/// scaling makes frequencies for the length of each call (some 10 microseconds and 30 bytes a pair), and a head larger
+/// than 8 KiB that changes its pairing in place is set aside. Work is spread over OpenMP's threads.
 class RopeEncoder {
  public:
   /// @throws SpecError if `encoding` is outside its domain, TargetError if SEXTANT_FORCE_TARGET is wrong.
   explicit RopeEncoder(const Rope& encoding);
 
-  /// Turns every vector of `x` by its position into `y`, which is x itself (the same data and strides: in place) or apart from it.
-  /// `positions` is [batch, tokens] row-major. Rules that depend on the length of a call take its largest position + 1.
-  /// @throws std::invalid_argument, with nothing written, if x is int64 or not head_dim wide; y has another dtype or extents; an extent or
-  /// stride is negative, or the extent in bytes beyond 2^62; data is null or not aligned to its elements; two elements of y are one; x and y overlap
-  /// otherwise (from the first byte of each to its last); the number of positions is not batch * tokens, or one lies outside +-2^53.
+  /// Turns every vector of `x` by its position into `y`, which is x itself (the same data and strides: in place) or
+  /// apart from it. `positions` is [batch, tokens] row-major. Rules that depend on the length of a call take its
+  /// largest position + 1.
+  /// @throws std::invalid_argument, with nothing written, if x is int64 or not head_dim wide; y has another dtype or
+  /// extents; an extent or stride is negative, or the extent in bytes beyond 2^62; data is null or not aligned to its
+  /// elements; two elements of y are one; x and y overlap otherwise (from the first byte of each to its last); the
+  /// number of positions is not batch * tokens, or one lies outside +-2^53.
   /// @throws std::domain_error if 5000 bits leave a value undecided, of which no case is known (settle.hpp).
-  void apply(const ConstHeads& x, std::span<const std::int64_t> positions, const Heads& y, Rounding rounding = Rounding::certified) const;
+  void apply(const ConstHeads& x, std::span<const std::int64_t> positions, const Heads& y,
+             Rounding rounding = Rounding::certified) const;
 
   /// The same in place.
   void apply(const Heads& x, std::span<const std::int64_t> positions, Rounding rounding = Rounding::certified) const;
 
-  /// The adjoint: grad_x = transpose(d apply / d x) grad, which turns by the negative angle, times a, from output_pairing to pairing. Likewise.
+  /// The adjoint: grad_x = transpose(d apply / d x) grad, which turns by the negative angle, times a, from
+  /// output_pairing to pairing. Likewise.
   void backward(const ConstHeads& grad, std::span<const std::int64_t> positions, const Heads& grad_x,
                 Rounding rounding = Rounding::certified) const;
 
-  /// Row i: a cos(w p) and a sin(w p) of each frequency w at p = positions[i], whatever the direction, correctly rounded; one call as far as
-  /// scaling by length goes. cos and sin are [positions.size(), pairs(encoding)] of one floating dtype, and do not overlap.
-  /// @throws std::invalid_argument, with nothing written, if not, if data is not aligned to its elements, or for a position outside +-2^53.
+  /// Row i: a cos(w p) and a sin(w p) of each frequency w at p = positions[i], whatever the direction, correctly
+  /// rounded; one call as far as scaling by length goes. cos and sin are [positions.size(), pairs(encoding)] of one
+  /// floating dtype, and do not overlap.
+  /// @throws std::invalid_argument, with nothing written, if not, if data is not aligned to its elements, or for a
+  /// position outside +-2^53.
   /// @throws std::domain_error as apply does.
   void tables(std::span<const std::int64_t> positions, const Rows& cos, const Rows& sin) const;
 
   /// apply on tensors [batch, n, heads, head_dim].
   /// @throws std::invalid_argument as apply does.
-  Tensor rotate(const Tensor& x, std::span<const std::int64_t> positions, Rounding rounding = Rounding::certified) const;
+  Tensor rotate(const Tensor& x, std::span<const std::int64_t> positions,
+                Rounding rounding = Rounding::certified) const;
 
   /// backward on tensors.
-  Tensor backward(const Tensor& grad, std::span<const std::int64_t> positions, Rounding rounding = Rounding::certified) const;
+  Tensor backward(const Tensor& grad, std::span<const std::int64_t> positions,
+                  Rounding rounding = Rounding::certified) const;
 
   const Rope& encoding() const { return encoding_; }
 
  private:
   enum class Pass { forward, backward };
 
-  void run(Pass pass, const ConstHeads& x, std::span<const std::int64_t> positions, const Heads& y, Rounding rounding) const;
+  void run(Pass pass, const ConstHeads& x, std::span<const std::int64_t> positions, const Heads& y,
+           Rounding rounding) const;
   Tensor run(Pass pass, const Tensor& x, std::span<const std::int64_t> positions, Rounding rounding) const;
 
   /// The frequencies of calls, and what their kernels need of them.

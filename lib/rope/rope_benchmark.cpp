@@ -1,13 +1,12 @@
 #include <benchmark/benchmark.h>
 
+#include <Eigen/Core>
 #include <array>
 #include <cmath>
 #include <memory>
 #include <numeric>
 #include <string>
 #include <vector>
-
-#include <Eigen/Core>
 
 #include "lib/numeric/roofline_benchmark.hpp"
 #include "lib/rope/rope.hpp"
@@ -23,7 +22,9 @@ struct Shape {
   std::int64_t head_dim;
 
   std::int64_t elements() const { return tokens * heads * head_dim; }
-  std::string text() const { return std::to_string(tokens) + "x" + std::to_string(heads) + "x" + std::to_string(head_dim); }
+  std::string text() const {
+    return std::to_string(tokens) + "x" + std::to_string(heads) + "x" + std::to_string(head_dim);
+  }
 };
 
 constexpr Shape beyond_cache{8192, 32, 128};
@@ -56,17 +57,19 @@ void fill(Dtype dtype, std::span<std::byte> memory) {
 
 void register_encoder(Dtype dtype, Pairing pairing, Rounding rounding, const Shape& shape) {
   const std::size_t bytes = static_cast<std::size_t>(shape.elements()) * size_of(dtype);
-  register_paired({std::string("rope/") + (pairing == Pairing::half ? "half" : "interleaved") + "/" + std::string(name_of(dtype)) + "/" +
-                       (rounding == Rounding::certified ? "certified" : "fast") + "/" + shape.text(),
+  register_paired({std::string("rope/") + (pairing == Pairing::half ? "half" : "interleaved") + "/" +
+                       std::string(name_of(dtype)) + "/" + (rounding == Rounding::certified ? "certified" : "fast") +
+                       "/" + shape.text(),
                    Roofline::scale_inplace, bytes, [=](std::span<std::byte>) -> std::function<void()> {
                      // Memory of its own: the roofline scales its memory as float32, which makes noise of other dtypes.
                      auto memory = std::make_shared<std::vector<CacheLine>>(bytes / sizeof(CacheLine));
                      auto* const data = reinterpret_cast<std::byte*>(memory->data());
                      fill(dtype, {data, bytes});
-                     const Heads view{dtype, data, 1, shape.tokens, shape.heads, shape.head_dim, 0, shape.heads * shape.head_dim, shape.head_dim};
-                     return [encoder = RopeEncoder(encoding_of(shape, pairing)), positions = consecutive(shape.tokens), view, rounding, memory] {
-                       encoder.apply(view, positions, rounding);
-                     };
+                     const Heads view{dtype,         data,           1, shape.tokens,
+                                      shape.heads,   shape.head_dim, 0, shape.heads * shape.head_dim,
+                                      shape.head_dim};
+                     return [encoder = RopeEncoder(encoding_of(shape, pairing)), positions = consecutive(shape.tokens),
+                             view, rounding, memory] { encoder.apply(view, positions, rounding); };
                    }});
 }
 
@@ -77,7 +80,8 @@ struct PlainRow {
 };
 void fill_plain_row(std::int64_t position, PlainRow& row, std::int64_t pairs) {
   for (std::int64_t i = 0; i < pairs; ++i) {
-    const float angle = static_cast<float>(position) * std::pow(10000.0F, -static_cast<float>(i) / static_cast<float>(pairs));
+    const float angle =
+        static_cast<float>(position) * std::pow(10000.0F, -static_cast<float>(i) / static_cast<float>(pairs));
     row.cos[static_cast<std::size_t>(i)] = std::cos(angle);
     row.sin[static_cast<std::size_t>(i)] = std::sin(angle);
   }
@@ -96,7 +100,8 @@ void register_peer(const char* name, TurnHead turn_head) {
                        const std::int64_t pairs = shape.head_dim / 2;
 #pragma omp parallel
                        {
-                         PlainRow row{std::vector<float>(static_cast<std::size_t>(pairs)), std::vector<float>(static_cast<std::size_t>(pairs))};
+                         PlainRow row{std::vector<float>(static_cast<std::size_t>(pairs)),
+                                      std::vector<float>(static_cast<std::size_t>(pairs))};
 #pragma omp for schedule(static)
                          for (std::int64_t token = 0; token < shape.tokens; ++token) {
                            fill_plain_row(token, row, pairs);

@@ -84,7 +84,8 @@ TEST(RopeEncoder, EachTokenOfEachRowHasItsOwnPosition) {
   for (std::int64_t token = 0; token < 6; ++token) {
     const auto expected = rotated(small(), {1, 1, 1, 1}, positions[static_cast<std::size_t>(token)]);
     for (std::int64_t i = 0; i < 8; ++i) {
-      EXPECT_FLOAT_EQ(static_cast<float>(y.at(token * 8 + i)), static_cast<float>(expected[static_cast<std::size_t>(i % 4)]));
+      EXPECT_FLOAT_EQ(static_cast<float>(y.at(token * 8 + i)),
+                      static_cast<float>(expected[static_cast<std::size_t>(i % 4)]));
     }
   }
 }

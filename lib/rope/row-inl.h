@@ -1,5 +1,5 @@
-// What the pairs of one token are turned with, for one Highway target: included inside HWY_NAMESPACE by a file that is compiled once per target.
-// turn_pairs-inl.h derives the bounds.
+// What the pairs of one token are turned with, for one Highway target: included inside HWY_NAMESPACE by a file that is
+// compiled once per target. turn_pairs-inl.h derives the bounds.
 
 #if defined(SEXTANT_LIB_ROPE_ROW_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef SEXTANT_LIB_ROPE_ROW_INL_H_
@@ -22,7 +22,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace sextant::HWY_NAMESPACE {
 
-/// a cos and a sin of a tile of frequencies at one position, with the bounds that go with them. Full vectors may be read at any pair.
+/// a cos and a sin of a tile of frequencies at one position, with the bounds that go with them. Full vectors may be
+/// read at any pair.
 struct Row {
   static constexpr std::size_t entries = rope_tile_pairs + 16;
   alignas(64) double cos[entries];
@@ -39,7 +40,8 @@ struct Row {
   alignas(64) double bounds[entries];
   alignas(64) float largests[entries];
   alignas(64) double anchors[rope_tile_pairs];  // under axes the anchor positions of the pairs
-  // a times the rotations at anchor_position (under axes, at `anchors`), of the whole encoding where that is one tile; not for float64.
+  // a times the rotations at anchor_position (under axes, at `anchors`), of the whole encoding where that is one tile;
+  // not for float64.
   alignas(64) double anchor_cos[rope_tile_pairs];
   alignas(64) double anchor_sin[rope_tile_pairs];
   // next_row-inl.h: the rotation by step_distance.
@@ -57,7 +59,8 @@ struct Row {
   const RopeJob* job;
   double bound;
   float largest;  // of the elements for which 16-bit kernels may decide anything: below 0 where a is out of range
-  // Places of y, a power of 2, within which the quick tier of float32 takes a tie to be near: 2^15 where t of turn_pairs-inl.h is at most 1.01, 2^17 up to 9.54.
+  // Places of y, a power of 2, within which the quick tier of float32 takes a tie to be near: 2^15 where t of
+  // turn_pairs-inl.h is at most 1.01, 2^17 up to 9.54.
   std::int32_t units;
   int turns = 0;  // how many rows were turned from each other since one was filled by itself
   bool quick;     // whether the quick tier's conditions on a hold for all pairs
@@ -95,8 +98,8 @@ struct SharedBounds {
   static HWY_INLINE hn::Vec<D> Largest(D d, const Row& row, std::size_t) {
     return hn::Set(d, row.largest);
   }
-  /// |x0| + |x1| for double-double: within these ends no product overflows, not even when it is split, and what underflows is below 2^-1072, the
-  /// bound above 2^-1018.
+  /// |x0| + |x1| for double-double: within these ends no product overflows, not even when it is split, and what
+  /// underflows is below 2^-1072, the bound above 2^-1018.
   static constexpr double least_size = 0x1p-900;
   static constexpr double largest_size = 0x1p900;
 };

@@ -15,7 +15,8 @@ namespace {
 
 enum class Component { first, second };
 
-// ---- Double-double, with std::fma (exact by the C standard, whatever the machine has). u = 2^-53; bounds in units of u^2.
+// ---- Double-double, with std::fma (exact by the C standard, whatever the machine has). u = 2^-53; bounds in units of
+// u^2.
 
 Sum fast_two_sum(double a, double b) {
   const double sum = a + b;
@@ -40,9 +41,10 @@ Sum sum(const Sum& x, const Sum& y) {
   return two_sum(highs.high, highs.low + (x.low + y.low));
 }
 
-// The double-double tier, for magnitudes of x in [2^-900, 2^900] and a in [2^-20, 2^20], where nothing that is lost to underflow, at most
-// 2^-1072, comes near the bound. With m = |x0| + |x1|, in units of a m u^2: sin and cos are within 2^-99, 128; times a, known to 2: 10; times x, 8
-// by weight |cos| and |sin|; their sum 3; the bound's own roundings, 1. In all 150 at most, so that 2^-98 = 256 holds.
+// The double-double tier, for magnitudes of x in [2^-900, 2^900] and a in [2^-20, 2^20], where nothing that is lost to
+// underflow, at most 2^-1072, comes near the bound. With m = |x0| + |x1|, in units of a m u^2: sin and cos are within
+// 2^-99, 128; times a, known to 2: 10; times x, 8 by weight |cos| and |sin|; their sum 3; the bound's own roundings, 1.
+// In all 150 at most, so that 2^-98 = 256 holds.
 std::optional<double> by_double_double(const OpenPair& open, Component component) {
   const double size = std::fabs(open.first) + std::fabs(open.second);
   if (!(size >= 0x1p-900 && size <= 0x1p900)) return std::nullopt;
@@ -86,8 +88,9 @@ WideRotation<Real> wide_rotation(const OpenPair& open) {
 
 template <class Real>
 Approximation<Real> estimate(const OpenPair& open, Component component) {
-  const Real a = open.factor->rational ? Real(Real(open.factor->rational->numerator) / open.factor->rational->denominator)
-                                       : wide_attention_factor<Real>(*open.encoding);
+  const Real a = open.factor->rational
+                     ? Real(Real(open.factor->rational->numerator) / open.factor->rational->denominator)
+                     : wide_attention_factor<Real>(*open.encoding);
   const Real own = component == Component::first ? open.first : open.second;
   if (open.position == 0) return {a * own, ldexp(Real(abs(a * own)), 24 - bits_of<Real>())};
   const Real other = component == Component::first ? Real(-Real(open.second)) : Real(open.first);
@@ -101,8 +104,9 @@ Approximation<Real> estimate(const OpenPair& open, Component component) {
 
 double by_wide(const OpenPair& open, Component component) {
   if (open.position == 0 && open.factor->rational) {
-    // The one case with ties. x times the numerator has 106 bits, a tie times the denominator 60, so that two different ones are 2^-170 apart,
-    // relatively: the quotient, correctly rounded, is on the right side of a tie or, where it is one, exact.
+    // The one case with ties. x times the numerator has 106 bits, a tie times the denominator 60, so that two different
+    // ones are 2^-170 apart, relatively: the quotient, correctly rounded, is on the right side of a tie or, where it is
+    // one, exact.
     fill_wide_constants();
     const Wide<256> x = component == Component::first ? open.first : open.second;
     return round_wide(open.dtype, Wide<256>(x * open.factor->rational->numerator / open.factor->rational->denominator));
@@ -120,7 +124,8 @@ double finite_component(const OpenPair& open, Component component) {
   return by_wide(open, component);
 }
 
-// The signs of the true sin and cos, -1, 0 or 1. The nearest double has them too, as that of a zero where it underflows.
+// The signs of the true sin and cos, -1, 0 or 1. The nearest double has them too, as that of a zero where it
+// underflows.
 struct Signs {
   double sin;
   double cos;
@@ -138,7 +143,8 @@ Signs certain_signs(const OpenPair& open) {
     const auto rotation = wide_rotation<Real>(open);
     return Approximation<Real>{rotation.turn.cos, rotation.cos_error};
   };
-  return {std::copysign(1.0, correctly_rounded(Dtype::float64, sine)), std::copysign(1.0, correctly_rounded(Dtype::float64, cosine))};
+  return {std::copysign(1.0, correctly_rounded(Dtype::float64, sine)),
+          std::copysign(1.0, correctly_rounded(Dtype::float64, cosine))};
 }
 
 double canonical(double value) { return std::isnan(value) ? std::numeric_limits<double>::quiet_NaN() : value; }

@@ -7,7 +7,8 @@
 #include "lib/rope/oracle_test.hpp"
 #include "lib/rope/rope.hpp"
 
-// Every position of 0 .. 131071 at head_dim 128: one digest for every instruction set and number of threads, and a sample against the oracle.
+// Every position of 0 .. 131071 at head_dim 128: one digest for every instruction set and number of threads, and a
+// sample against the oracle.
 
 namespace sextant {
 namespace {
@@ -34,7 +35,9 @@ struct Digest {
 };
 
 // FNV-1a (Fowler, Noll, Vo) over the outputs' bytes in words of 64 bits.
-constexpr Digest digests[] = {{Dtype::float32, 0x1f8d513f4b8551c4U}, {Dtype::float16, 0x1ad8177e10d78c88U}, {Dtype::bfloat16, 0x1bbcc69504cae240U}};
+constexpr Digest digests[] = {{Dtype::float32, 0x1f8d513f4b8551c4U},
+                              {Dtype::float16, 0x1ad8177e10d78c88U},
+                              {Dtype::bfloat16, 0x1bbcc69504cae240U}};
 
 std::uint64_t digest_of(std::uint64_t digest, const Tensor& y) {
   for (std::size_t i = 0; i < y.data.size(); i += sizeof(std::uint64_t)) {
@@ -51,7 +54,8 @@ TEST_P(RopeSweepOn, EveryPositionHasTheSameBitsOnAnyNumberOfThreads) {
   PairOracle oracle(encoding);
   for (const Digest& expected : digests) {
     Tensor x = Tensor::zeros(expected.dtype, {1, block, 1, dim});
-    for (std::int64_t i = 0; i < x.elements(); ++i) x.set(i, static_cast<double>((i % dim * 61) % 127 - 63) / 64 + 0.001);
+    for (std::int64_t i = 0; i < x.elements(); ++i)
+      x.set(i, static_cast<double>((i % dim * 61) % 127 - 63) / 64 + 0.001);
     std::vector<std::int64_t> positions(block);
     std::uint64_t digest = 0xCBF29CE484222325U;
     for (std::int64_t first = 0; first < positions_in_all; first += block) {

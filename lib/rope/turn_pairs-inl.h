@@ -1,15 +1,17 @@
-// The arithmetic of a rotary encoding on a vector of pairs, for one Highway target: included inside HWY_NAMESPACE by a file that is compiled
-// once per target. y0 = a (x0 cos - x1 sin), y1 = a (x0 sin + x1 cos).
+// The arithmetic of a rotary encoding on a vector of pairs, for one Highway target: included inside HWY_NAMESPACE by a
+// file that is compiled once per target. y0 = a (x0 cos - x1 sin), y1 = a (x0 sin + x1 cos).
 //
-// The certificate. Let u be the unit roundoff of the arithmetic (2^-53, or 2^-24 where quick_pairs-inl.h turns 16-bit elements fast, in float),
-// m = |x0| + |x1|, and c, s the rounded a cos, a sin of the row, each within t a u. Then the computed y0, and y1 alike, is within
+// The certificate. Let u be the unit roundoff of the arithmetic (2^-53, or 2^-24 where quick_pairs-inl.h turns 16-bit
+// elements fast, in float), m = |x0| + |x1|, and c, s the rounded a cos, a sin of the row, each within t a u. Then the
+// computed y0, and y1 alike, is within
 //
 //     t u a m          of the row (the errors of c and s, weighted by |x0| and |x1|)
 //     u (|x0 c| + |x1 s|) <= u a m      the products, one of them exact where operations are fused
 //     u |y0| <= u a m                   the sum
 //
-// of the real number, and rounding y0 -+ bound adds u (|y0| + bound). Terms of second order are below 2^-20 of these. In all (t + 3) u a m.
-// The bound (t + 3.25) u a m, computed in three roundings, exceeds it: 0.25 / (t + 3) > 1/40 is more than the 2^-20 and 3u that could be missing.
+// of the real number, and rounding y0 -+ bound adds u (|y0| + bound). Terms of second order are below 2^-20 of these.
+// In all (t + 3) u a m. The bound (t + 3.25) u a m, computed in three roundings, exceeds it: 0.25 / (t + 3) > 1/40 is
+// more than the 2^-20 and 3u that could be missing.
 //
 //   double, 16 and 32 bits  The product of an anchor and a step (step_rotations.hpp), in units of u and in the Euclidean norm, which rotations
 //                           keep: both are within 1.25 in each component, sqrt(2) 1.25 < 1.77; the anchor times a, itself within 1: two more; in
@@ -25,13 +27,15 @@
 //   double-double           the rotation 128, its power 512, their product 8; as in settle.cpp the product with x 8, the sum 3, the bound 1: 660 u^2
 //                           of 1024
 //
-// For a the bound has |c| + |s|: a is at most (1 + 2^-48) of that, which 0.25 / (t + 3) > 1/52 covers. Powers are within 2^+-560
-// (exponent_limit, and steps of at most 15 largest_pair_rate): no product with |x| <= 2^128 overflows, and 2^-149 2^-560 2^-53 is normal. A true power
-// beyond is further from 1 than the one held. Where that one's interval is certified, it lies beyond the dtype's ends, on one side of zero, and so does the true
-// value: |x0| + |x1| >= 2^-149 makes bounds of 2^240 at the upper limit, |x| <= 2^128 values below 2^-311 at the lower.
+// For a the bound has |c| + |s|: a is at most (1 + 2^-48) of that, which 0.25 / (t + 3) > 1/52 covers. Powers are
+// within 2^+-560 (exponent_limit, and steps of at most 15 largest_pair_rate): no product with |x| <= 2^128 overflows,
+// and 2^-149 2^-560 2^-53 is normal. A true power beyond is further from 1 than the one held. Where that one's interval
+// is certified, it lies beyond the dtype's ends, on one side of zero, and so does the true value: |x0| + |x1| >= 2^-149
+// makes bounds of 2^240 at the upper limit, |x| <= 2^128 values below 2^-311 at the lower.
 //
-// No product overflows: |x| <= 2^128 and a <= 2^20 in double. Underflow costs nothing where x has at most 32 bits (2^-149 2^-53 a is a normal
-// double). In double-double, lanes whose m is near either end of the format are left to the next tier.
+// No product overflows: |x| <= 2^128 and a <= 2^20 in double. Underflow costs nothing where x has at most 32 bits
+// (2^-149 2^-53 a is a normal double). In double-double, lanes whose m is near either end of the format are left to the
+// next tier.
 
 #if defined(SEXTANT_LIB_ROPE_TURN_PAIRS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef SEXTANT_LIB_ROPE_TURN_PAIRS_INL_H_
@@ -58,17 +62,21 @@ namespace sextant::HWY_NAMESPACE {
 inline SettledPair SettlePowered(const Row& row, std::size_t entry, std::size_t pair, double first, double second) {
   const double c = row.cos[entry];
   const double s = row.sin[entry];
-  if (first == 0 && second == 0 && row.bounds[entry] < HUGE_VAL) return {first * c - second * s, first * s + second * c};
+  if (first == 0 && second == 0 && row.bounds[entry] < HUGE_VAL)
+    return {first * c - second * s, first * s + second * c};
   return row.job->powers->settle(static_cast<std::int64_t>(pair), row.position, first, second);
 }
 
-/// Settles the lanes of `open` one by one: pair row.first_pair + i + lane, elements x0[lane], x1[lane], results to y0[lane], y1[lane].
+/// Settles the lanes of `open` one by one: pair row.first_pair + i + lane, elements x0[lane], x1[lane], results to
+/// y0[lane], y1[lane].
 template <class Element>
-HWY_NOINLINE void SettleLanes(const Row& row, std::size_t i, std::uint32_t open, const Element* x0, const Element* x1, Element* y0,
-                              Element* y1) {
+HWY_NOINLINE void SettleLanes(const Row& row, std::size_t i, std::uint32_t open, const Element* x0, const Element* x1,
+                              Element* y0, Element* y1) {
   const Doubles d;
   const RopeJob& job = *row.job;
-  const auto bytes = [](auto* elements, std::size_t lane) { return reinterpret_cast<const std::byte*>(elements + lane); };
+  const auto bytes = [](auto* elements, std::size_t lane) {
+    return reinterpret_cast<const std::byte*>(elements + lane);
+  };
   for (std::size_t lane = 0; open != 0; ++lane, open >>= 1) {
     if ((open & 1) == 0) continue;
     // Lanes beyond the last pair repeat it.
@@ -83,11 +91,20 @@ HWY_NOINLINE void SettleLanes(const Row& row, std::size_t i, std::uint32_t open,
     }
     const std::int64_t position = PositionOf(row, pair);
     const std::size_t in_vector = pair % hn::Lanes(d);
-    const PreciseRotation turn = PreciseRotationAt(*job.frequencies, pair - in_vector, split_position(position), unit_circle());
+    const PreciseRotation turn =
+        PreciseRotationAt(*job.frequencies, pair - in_vector, split_position(position), unit_circle());
     alignas(64) double parts[4][FrequencyPieces::lanes];
     StorePrecise(turn, 0, parts[2], parts[0], parts[3], parts[1]);
-    const SettledPair y = settle({job.encoding, job.factor, job.length, job.dtype, static_cast<std::int64_t>(pair), position, first, second,
-                                  {parts[0][in_vector], parts[1][in_vector]}, {parts[2][in_vector], parts[3][in_vector]}});
+    const SettledPair y = settle({job.encoding,
+                                  job.factor,
+                                  job.length,
+                                  job.dtype,
+                                  static_cast<std::int64_t>(pair),
+                                  position,
+                                  first,
+                                  second,
+                                  {parts[0][in_vector], parts[1][in_vector]},
+                                  {parts[2][in_vector], parts[3][in_vector]}});
     store(job.dtype, y.first, reinterpret_cast<std::byte*>(y0 + lane));
     store(job.dtype, y.second, reinterpret_cast<std::byte*>(y1 + lane));
   }
@@ -100,11 +117,11 @@ struct PairOf {
   V second;
 };
 
-/// Settles the lanes of a mask that are neither pairs of zeros, which turn into zeros, nor hold a NaN, which make NaN of both. Under powers of pairs,
-/// zeros keep the sign that the formula gives them.
+/// Settles the lanes of a mask that are neither pairs of zeros, which turn into zeros, nor hold a NaN, which make NaN
+/// of both. Under powers of pairs, zeros keep the sign that the formula gives them.
 template <class DU, class M>
-HWY_INLINE PairOf<hn::Vec<DU>> SettleMasked(DU du, const Row& row, std::size_t i, M open, const PairOf<hn::Vec<DU>>& x, PairOf<hn::Vec<DU>> y,
-                                            hn::TFromD<DU> infinity, hn::TFromD<DU> quiet_nan) {
+HWY_INLINE PairOf<hn::Vec<DU>> SettleMasked(DU du, const Row& row, std::size_t i, M open, const PairOf<hn::Vec<DU>>& x,
+                                            PairOf<hn::Vec<DU>> y, hn::TFromD<DU> infinity, hn::TFromD<DU> quiet_nan) {
   using Element = hn::TFromD<DU>;
   // Unsigned comparison is by the sign bit's removal and a signed one: every target has that.
   const hn::RebindToSigned<DU> di;
@@ -114,7 +131,8 @@ HWY_INLINE PairOf<hn::Vec<DU>> SettleMasked(DU du, const Row& row, std::size_t i
   auto zero = hn::Eq(hn::Or(first, second), hn::Zero(du));
   if (row.job->powers != nullptr) zero = hn::AndNot(zero, zero);
   const auto limit = hn::BitCast(di, hn::Set(du, infinity));
-  const auto nan = hn::RebindMask(du, hn::Or(hn::Gt(hn::BitCast(di, first), limit), hn::Gt(hn::BitCast(di, second), limit)));
+  const auto nan =
+      hn::RebindMask(du, hn::Or(hn::Gt(hn::BitCast(di, first), limit), hn::Gt(hn::BitCast(di, second), limit)));
   y.first = hn::IfThenElse(nan, hn::Set(du, quiet_nan), hn::IfThenZeroElse(zero, y.first));
   y.second = hn::IfThenElse(nan, hn::Set(du, quiet_nan), hn::IfThenZeroElse(zero, y.second));
   const auto rest = hn::AndNot(hn::Or(zero, nan), open);
@@ -212,10 +230,12 @@ struct TurnFloat64 {
     const auto bound = hn::Mul(size, Bounds::InDouble(d, row, i));
     const auto first = Float64::Certify(d, Add(Multiply(c, x0), Negate(Multiply(s, x1))), bound);
     const auto second = Float64::Certify(d, Add(Multiply(s, x0), Multiply(c, x1)), bound);
-    const auto inside = hn::And(hn::Ge(size, hn::Set(d, Bounds::least_size)), hn::Le(size, hn::Set(d, Bounds::largest_size)));
+    const auto inside =
+        hn::And(hn::Ge(size, hn::Set(d, Bounds::least_size)), hn::Le(size, hn::Set(d, Bounds::largest_size)));
     const auto open = hn::Or(hn::Or(first.undecided, second.undecided), hn::RebindMask(du, hn::Not(inside)));
     if (HWY_UNLIKELY(!hn::AllFalse(du, open))) {
-      return SettleMasked(du, row, i, open, x, {first.bits, second.bits}, std::uint64_t{0x7FF} << 52, std::uint64_t{0xFFF} << 51);
+      return SettleMasked(du, row, i, open, x, {first.bits, second.bits}, std::uint64_t{0x7FF} << 52,
+                          std::uint64_t{0xFFF} << 51);
     }
     return {first.bits, second.bits};
   }
@@ -252,7 +272,8 @@ struct TurnNarrow {
     PairOf<hn::Vec<HalfOfDF>> upper;
   };
 
-  static HWY_INLINE OddEnds OddEndsOf(const Row& row, std::size_t i, hn::Vec<HalfOfDF> narrow_x0, hn::Vec<HalfOfDF> narrow_x1) {
+  static HWY_INLINE OddEnds OddEndsOf(const Row& row, std::size_t i, hn::Vec<HalfOfDF> narrow_x0,
+                                      hn::Vec<HalfOfDF> narrow_x1) {
     const Doubles d;
     const auto x0 = hn::PromoteTo(d, narrow_x0);
     const auto x1 = hn::PromoteTo(d, narrow_x1);
@@ -283,17 +304,19 @@ struct TurnNarrow {
     const OddEnds& later = earlier;
 #else
     const OddEnds earlier = OddEndsOf(row, i, hn::LowerHalf(x0), hn::LowerHalf(x1));
-    const OddEnds later = OddEndsOf(row, i + hn::Lanes(Doubles()), hn::UpperHalf(HalfOfDF(), x0), hn::UpperHalf(HalfOfDF(), x1));
+    const OddEnds later =
+        OddEndsOf(row, i + hn::Lanes(Doubles()), hn::UpperHalf(HalfOfDF(), x0), hn::UpperHalf(HalfOfDF(), x1));
 #endif
     const auto first = Bits(Joined(later.upper.first, earlier.upper.first));
     const auto second = Bits(Joined(later.upper.second, earlier.upper.second));
     const auto first_below = Bits(Joined(later.lower.first, earlier.lower.first));
     const auto second_below = Bits(Joined(later.lower.second, earlier.lower.second));
-    // NaN and infinity are told by x, since they pass the comparison of bits; each by itself, since some targets' greater of a NaN and a number is
-    // the number.
+    // NaN and infinity are told by x, since they pass the comparison of bits; each by itself, since some targets'
+    // greater of a NaN and a number is the number.
     const auto largest = Bounds::Largest(df, row, i);
     const auto finite = hn::And(hn::Le(hn::Abs(x0), largest), hn::Le(hn::Abs(x1), largest));
-    const auto open = hn::Or(hn::Or(hn::Ne(first, first_below), hn::Ne(second, second_below)), hn::RebindMask(du, hn::Not(finite)));
+    const auto open =
+        hn::Or(hn::Or(hn::Ne(first, first_below), hn::Ne(second, second_below)), hn::RebindMask(du, hn::Not(finite)));
     const Pair y{Narrowed(first), Narrowed(second)};
     if (HWY_LIKELY(hn::AllFalse(du, open))) return y;
     const auto narrow_open = hn::Ne(Narrowed(hn::IfThenElseZero(open, hn::Set(du, 1))), hn::Zero(de));

@@ -9,8 +9,8 @@
 #include "reference/rotation_table.hpp"
 #include "reference/wide_value.hpp"
 
-// Values by the million against the oracle's fast tier, and its exact one for what that leaves open. SEXTANT_TEST_MULTIPLIER=61 or more makes it
-// every position of 0 .. 131071; else every 61st.
+// Values by the million against the oracle's fast tier, and its exact one for what that leaves open.
+// SEXTANT_TEST_MULTIPLIER=61 or more makes it every position of 0 .. 131071; else every 61st.
 
 namespace sextant {
 namespace {
@@ -23,12 +23,15 @@ struct Setting {
   const char* scaling;
 };
 
-void PrintTo(const Setting& setting, std::ostream* stream) { *stream << name_of(setting.dtype) << " dim " << setting.dim << ' ' << setting.scaling; }
+void PrintTo(const Setting& setting, std::ostream* stream) {
+  *stream << name_of(setting.dtype) << " dim " << setting.dim << ' ' << setting.scaling;
+}
 
 class RopeVolume : public testing::TestWithParam<Setting> {
  protected:
   RopeVolume()
-      : encoding_(rope_of("\"head_dim\":" + std::to_string(GetParam().dim) + ",\"rope_scaling\":" + GetParam().scaling)),
+      : encoding_(
+            rope_of("\"head_dim\":" + std::to_string(GetParam().dim) + ",\"rope_scaling\":" + GetParam().scaling)),
         encoder_(encoding_),
         reference_(encoding_),
         oracle_(encoding_),
@@ -59,8 +62,10 @@ class RopeVolume : public testing::TestWithParam<Setting> {
           nearest0 = exact.first;
           nearest1 = exact.second;
         }
-        ASSERT_EQ(y.at(start + pair), *nearest0) << "position " << positions[i] << " pair " << pair << " x " << x0 << ' ' << x1;
-        ASSERT_EQ(y.at(start + pair + dim / 2), *nearest1) << "position " << positions[i] << " pair " << pair << " x " << x0 << ' ' << x1;
+        ASSERT_EQ(y.at(start + pair), *nearest0)
+            << "position " << positions[i] << " pair " << pair << " x " << x0 << ' ' << x1;
+        ASSERT_EQ(y.at(start + pair + dim / 2), *nearest1)
+            << "position " << positions[i] << " pair " << pair << " x " << x0 << ' ' << x1;
       }
     }
   }
@@ -78,8 +83,9 @@ constexpr const char* plain = R"({"rope_type":"default"})";
 constexpr const char* yarn = R"({"rope_type":"yarn","factor":40,"original_max_position_embeddings":4096})";
 
 INSTANTIATE_TEST_SUITE_P(Settings, RopeVolume,
-                         testing::Values(Setting{Dtype::float32, 64, plain}, Setting{Dtype::float32, 128, plain}, Setting{Dtype::float16, 64, plain},
-                                         Setting{Dtype::float16, 128, plain}, Setting{Dtype::bfloat16, 64, plain}, Setting{Dtype::bfloat16, 128, plain},
+                         testing::Values(Setting{Dtype::float32, 64, plain}, Setting{Dtype::float32, 128, plain},
+                                         Setting{Dtype::float16, 64, plain}, Setting{Dtype::float16, 128, plain},
+                                         Setting{Dtype::bfloat16, 64, plain}, Setting{Dtype::bfloat16, 128, plain},
                                          Setting{Dtype::float32, 128, yarn}, Setting{Dtype::bfloat16, 128, yarn}));
 
 TEST_P(RopeVolume, EveryPositionIsCorrectlyRounded) {
@@ -95,7 +101,8 @@ TEST_P(RopeVolume, EveryPositionIsCorrectlyRounded) {
   }
 }
 
-// x along (sin, cos), so that x0 cos - x1 sin nearly vanishes: what is left is the rounding of x, and its own rounding is relative to that.
+// x along (sin, cos), so that x0 cos - x1 sin nearly vanishes: what is left is the rounding of x, and its own rounding
+// is relative to that.
 TEST_P(RopeVolume, PairsThatNearlyCancelAreCorrectlyRounded) {
   reference::Draw draw(78);
   constexpr std::int64_t rows = 200;
@@ -123,7 +130,8 @@ TEST_P(RopeVolume, TheTablesAreCorrectlyRounded) {
   const auto rows = std::ssize(positions);
   Tensor cosines = Tensor::zeros(dtype, {rows, width});
   Tensor sines = cosines;
-  encoder_.tables(positions, {dtype, cosines.data.data(), rows, width, width}, {dtype, sines.data.data(), rows, width, width});
+  encoder_.tables(positions, {dtype, cosines.data.data(), rows, width, width},
+                  {dtype, sines.data.data(), rows, width, width});
   reference::RotationTable truth(
       fast_,
       [&](std::int64_t position, std::int64_t pair, reference::Precision precision) -> const reference::Rotation& {
@@ -133,15 +141,18 @@ TEST_P(RopeVolume, TheTablesAreCorrectlyRounded) {
   for (std::int64_t row = 0; row < rows; ++row) {
     const auto& expected = truth.at(positions[static_cast<std::size_t>(row)]);
     for (std::int64_t pair = 0; pair < width; ++pair) {
-      ASSERT_EQ(cosines.at(row * width + pair), expected.cos[static_cast<std::size_t>(pair)]) << positions[static_cast<std::size_t>(row)] << " pair " << pair;
-      ASSERT_EQ(sines.at(row * width + pair), expected.sin[static_cast<std::size_t>(pair)]) << positions[static_cast<std::size_t>(row)] << " pair " << pair;
+      ASSERT_EQ(cosines.at(row * width + pair), expected.cos[static_cast<std::size_t>(pair)])
+          << positions[static_cast<std::size_t>(row)] << " pair " << pair;
+      ASSERT_EQ(sines.at(row * width + pair), expected.sin[static_cast<std::size_t>(pair)])
+          << positions[static_cast<std::size_t>(row)] << " pair " << pair;
     }
   }
 }
 
 // At position 0 the rotated pair is the factor times x, which may lie halfway between two values: to even.
 TEST(RopeTies, AFactorOfThreeHalvesTiesToEven) {
-  const Rope encoding = rope_of(R"("head_dim":4,"rope_scaling":{"rope_type":"yarn","factor":2,"original_max_position_embeddings":64,"attention_factor":1.5})");
+  const Rope encoding = rope_of(R"("head_dim":4,"rope_scaling":{"rope_type":"yarn","factor":2,)"
+                                R"("original_max_position_embeddings":64,"attention_factor":1.5})");
   const RopeEncoder encoder(encoding);
   PairOracle oracle(encoding);
   for (const Dtype dtype : {Dtype::float64, Dtype::float32, Dtype::float16, Dtype::bfloat16}) {

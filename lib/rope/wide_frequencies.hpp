@@ -27,13 +27,13 @@ constexpr int bits_of() {
 ///
 /// 1. w_i is exp of -(2i/n ln theta + 2i/(n-2) ln stretch), whose magnitude is at most 710 + 710 + 53 ln 2 < 2^11. The
 ///    logarithms and four operations err by 2^11 (2^7 + 4) e, that of a stretch near 1, whose own rounding counts
-///    absolutely, by 3 e more: exp makes 2^19 e of it, relatively, and adds (2^5 2^11 + 2^6) e. As the i-th power of one
-///    ratio, i < 2^19: the same but for exp's constant and the product, which count i times: 2^19 (2^6 + 1) e. In all
-///    below 2^26 e = relative_error.
+///    absolutely, by 3 e more: exp makes 2^19 e of it, relatively, and adds (2^5 2^11 + 2^6) e. As the i-th power of
+///    one ratio, i < 2^19: the same but for exp's constant and the product, which count i times: 2^19 (2^6 + 1) e. In
+///    all below 2^26 e = relative_error.
 /// 2. An end of YaRN's ramp is n ln(L/(2 pi b)) / (2 ln theta). The quotient errs by (2^9 + 3) e of itself, its
-///    logarithm, at most 2^11, by that and by 2^11 2^7 e; with the other logarithm and three operations,
-///    2^11 (2^7 + 4) e, below 2^20 e n / (2 ln theta) = end_error. Rounded outward, an end is exact once no integer lies
-///    that near. Clipping keeps the error.
+///    logarithm, at most 2^11, by that and by 2^11 2^7 e; with the other logarithm and three operations, 2^11 (2^7 + 4)
+///    e, below 2^20 e n / (2 ln theta) = end_error. Rounded outward, an end is exact once no integer lies that near.
+///    Clipping keeps the error.
 /// 3. The ramp is g = (i - low) / (high - low) over an interval of length D. With both ends off by at most d,
 ///    g' - g = (dn - g dD) / (D + dD), |dn| <= d, |dD| <= 2 d, so that |g' - g| <= (1 + 2 |g|) d / (D - 2 d). D may be
 ///    as small as 2^-63 and less, where beta_slow is the double beside beta_fast. That the ends are told apart at all
@@ -87,7 +87,8 @@ class WideFrequencies {
 
   // c(b) = n ln(L/(2 pi b)) / (2 ln rope_theta), the pair that turns b times within L (Peng et al. 2023, section 3.2).
   Real correction(const YarnScaling& yarn, double turns) const {
-    const Real wavelength = Real(yarn.original_max_position_embeddings) / (boost::math::constants::two_pi<Real>() * turns);
+    const Real wavelength =
+        Real(yarn.original_max_position_embeddings) / (boost::math::constants::two_pi<Real>() * turns);
     return log(wavelength) * width_ / (2 * log_theta_);
   }
 
@@ -190,7 +191,9 @@ template <class Real>
 Real wide_attention_factor(const Rope& encoding) {
   if (const auto* yarn = std::get_if<YarnScaling>(&encoding.rope_scaling)) {
     if (yarn->attention_factor) return Real(*yarn->attention_factor);
-    const auto magnitude = [&](double coefficient) -> Real { return Real(coefficient) / 10 * log(Real(yarn->factor)) + 1; };
+    const auto magnitude = [&](double coefficient) -> Real {
+      return Real(coefficient) / 10 * log(Real(yarn->factor)) + 1;
+    };
     return yarn->mscale ? Real(magnitude(*yarn->mscale) / magnitude(*yarn->mscale_all_dim)) : magnitude(1);
   }
   if (const auto* longrope = std::get_if<LongropeScaling>(&encoding.rope_scaling)) {

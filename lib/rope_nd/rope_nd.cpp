@@ -39,7 +39,8 @@ std::vector<unsigned char> spread(const std::vector<unsigned char>& marks, std::
   return bytes;
 }
 
-// The bytes of `source` where the mask is 255, those of `out` elsewhere. By bytes and without branches, which compilers make vectors of.
+// The bytes of `source` where the mask is 255, those of `out` elsewhere. By bytes and without branches, which compilers
+// make vectors of.
 void blend(std::span<const unsigned char> mask, const std::byte* source, std::byte* out) {
   const std::size_t size = mask.size();
   const unsigned char* __restrict own = mask.data();
@@ -51,7 +52,8 @@ void blend(std::span<const unsigned char> mask, const std::byte* source, std::by
 PairAxes pair_axes(const RopeNd& encoding, std::size_t padded) {
   const std::vector<std::int64_t> axis_of = axis_of_pairs(encoding);
   const auto count = static_cast<std::size_t>(axes(encoding));
-  PairAxes result{axes(encoding), std::vector<std::uint64_t>(count * padded), std::vector<PairRange>(count, {padded, 0})};
+  PairAxes result{axes(encoding), std::vector<std::uint64_t>(count * padded),
+                  std::vector<PairRange>(count, {padded, 0})};
   for (std::size_t i = 0; i < padded; ++i) {
     const auto axis = static_cast<std::size_t>(axis_of[std::min(i, axis_of.size() - 1)]);
     result.masks[axis * padded + i] = ~std::uint64_t{0};
@@ -62,7 +64,8 @@ PairAxes pair_axes(const RopeNd& encoding, std::size_t padded) {
   return result;
 }
 
-// Bytes that a thread turns before it looks for coordinates of 0 among them, so that they are still in its cache; and tokens, so that they share anchors.
+// Bytes that a thread turns before it looks for coordinates of 0 among them, so that they are still in its cache; and
+// tokens, so that they share anchors.
 constexpr std::int64_t bytes_at_a_time = std::int64_t{1} << 17;
 constexpr std::int64_t units_at_a_time = 2 * StepRotations::count;
 
@@ -76,8 +79,10 @@ RopeNdEncoder::RopeNdEncoder(const RopeNd& encoding)
       steps_(frequencies_),
       axes_(pair_axes(encoding, frequencies_.padded())) {}
 
-// The kernels turn each pair by its axis' coordinate. Where that is 0 the pair's bits are then copied, whatever they are.
-void RopeNdEncoder::turn(const char* function, Pass pass, const Tensor& x, std::span<const std::int64_t> positions, std::span<std::byte> out) const {
+// The kernels turn each pair by its axis' coordinate. Where that is 0 the pair's bits are then copied, whatever they
+// are.
+void RopeNdEncoder::turn(const char* function, Pass pass, const Tensor& x, std::span<const std::int64_t> positions,
+                         std::span<std::byte> out) const {
   check_heads(function, x, encoding_.head_dim);
   const std::int64_t tokens = x.shape[0] * x.shape[1];
   check_count(function, positions, axes(encoding_) * tokens);
@@ -93,8 +98,9 @@ void RopeNdEncoder::turn(const char* function, Pass pass, const Tensor& x, std::
     return;
   }
   const AttentionFactor one = attention_factor(diagonal_);
-  RopeJob job = job_of(diagonal_, diagonal_.pairing, diagonal_.pairing, pass == Pass::forward ? Direction::counterclockwise : Direction::clockwise,
-                       heads_of(x), positions, heads_of(x, out));
+  RopeJob job = job_of(diagonal_, diagonal_.pairing, diagonal_.pairing,
+                       pass == Pass::forward ? Direction::counterclockwise : Direction::clockwise, heads_of(x),
+                       positions, heads_of(x, out));
   job.frequencies = &frequencies_;
   job.steps = &steps_;
   job.factor = &one;

@@ -36,17 +36,23 @@ void expect_truth(const RopeNd& encoding, const Tensor& x, const std::vector<std
   const std::int64_t tokens = x.shape[1];
   for (std::int64_t token = 0; token < tokens; ++token) {
     std::vector<std::int64_t> position;
-    for (std::int64_t axis = 0; axis < axes(encoding); ++axis) position.push_back(positions[static_cast<std::size_t>(axis * tokens + token)]);
+    for (std::int64_t axis = 0; axis < axes(encoding); ++axis)
+      position.push_back(positions[static_cast<std::size_t>(axis * tokens + token)]);
     for (std::int64_t head = 0; head < x.shape[2]; ++head) {
       const std::int64_t start = (token * x.shape[2] + head) * encoding.head_dim;
       for (std::int64_t pair = 0; pair < pairs(encoding); ++pair) {
         const Channels at = channels_of_pair(rope, rope.pairing, pair);
         const auto turned = [&](Precision precision) {
-          const reference::RealPair real{Enclosure(x.at(start + at.first), precision), Enclosure(x.at(start + at.second), precision)};
+          const reference::RealPair real{Enclosure(x.at(start + at.first), precision),
+                                         Enclosure(x.at(start + at.second), precision)};
           return reference::RopeReference::rotate(truth.rotation(position, pair, precision), real);
         };
-        ASSERT_EQ(y.at(start + at.first), nearest(x.dtype, [&](Precision precision) { return turned(precision).first; })) << token << " pair " << pair;
-        ASSERT_EQ(y.at(start + at.second), nearest(x.dtype, [&](Precision precision) { return turned(precision).second; })) << token << " pair " << pair;
+        ASSERT_EQ(y.at(start + at.first),
+                  nearest(x.dtype, [&](Precision precision) { return turned(precision).first; }))
+            << token << " pair " << pair;
+        ASSERT_EQ(y.at(start + at.second),
+                  nearest(x.dtype, [&](Precision precision) { return turned(precision).second; }))
+            << token << " pair " << pair;
       }
     }
   }
@@ -65,14 +71,18 @@ TEST(RopeNdEncoder, EqualsTheOracle) {
   for (const Dtype dtype : floating_dtypes) {
     for (const Pairing pairing : {Pairing::half, Pairing::interleaved}) {
       // M-RoPE as in Qwen2-VL and Qwen3-VL in small, and axial 2-D.
-      expect_truth(with({4, 6, 6}, SectionOrder::blocked, pairing), random_tensor(dtype, {1, 8, 2, 32}, 1), some_positions(24));
-      expect_truth(with({6, 5, 5}, SectionOrder::interleaved, pairing), random_tensor(dtype, {1, 8, 2, 32}, 2), some_positions(24));
-      expect_truth(with({4, 4}, SectionOrder::blocked, pairing), random_tensor(dtype, {1, 12, 1, 16}, 3), some_positions(24));
+      expect_truth(with({4, 6, 6}, SectionOrder::blocked, pairing), random_tensor(dtype, {1, 8, 2, 32}, 1),
+                   some_positions(24));
+      expect_truth(with({6, 5, 5}, SectionOrder::interleaved, pairing), random_tensor(dtype, {1, 8, 2, 32}, 2),
+                   some_positions(24));
+      expect_truth(with({4, 4}, SectionOrder::blocked, pairing), random_tensor(dtype, {1, 12, 1, 16}, 3),
+                   some_positions(24));
     }
   }
 }
 
-// Sizes at which the products overflow and underflow, and pairs that cancel: x0 cos - x1 sin = 0 but for the last places of x.
+// Sizes at which the products overflow and underflow, and pairs that cancel: x0 cos - x1 sin = 0 but for the last
+// places of x.
 TEST(RopeNdEncoder, EqualsTheOracleWhereRoundingIsHardest) {
   const RopeNd encoding = with({1, 1}, SectionOrder::blocked, Pairing::interleaved);
   for (const Dtype dtype : floating_dtypes) {
@@ -86,7 +96,8 @@ TEST(RopeNdEncoder, EqualsTheOracleWhereRoundingIsHardest) {
     const std::vector<std::int64_t> positions{1, 2, 3, 4, 5, 6, 7, 8, 100, 200, 300, 400, 500, 600, 700, 800};
     for (std::int64_t token = 0; token < 8; ++token) {
       for (std::int64_t pair = 0; pair < 2; ++pair) {
-        const double angle = static_cast<double>(positions[static_cast<std::size_t>(pair * 8 + token)]) * (pair == 0 ? 1.0 : 0.01);
+        const double angle =
+            static_cast<double>(positions[static_cast<std::size_t>(pair * 8 + token)]) * (pair == 0 ? 1.0 : 0.01);
         cancelling.set(token * 4 + 2 * pair, std::sin(angle));
         cancelling.set(token * 4 + 2 * pair + 1, std::cos(angle));
       }

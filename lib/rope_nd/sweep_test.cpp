@@ -8,7 +8,8 @@
 #include "lib/rope_nd/rope_nd.hpp"
 #include "reference/rope_nd.hpp"
 
-// Qwen2-VL's rotation in small: 1536 tokens, a third of them text, the rest the frames of a film, every pair, in all dtypes.
+// Qwen2-VL's rotation in small: 1536 tokens, a third of them text, the rest the frames of a film, every pair, in all
+// dtypes.
 
 namespace sextant {
 namespace {
@@ -21,21 +22,25 @@ constexpr std::int64_t tokens = 1536;
 RopeNd encoding_with(SectionOrder order) {
   RopeNd encoding;
   encoding.head_dim = 32;
-  encoding.sections = order == SectionOrder::blocked ? std::vector<std::int64_t>{4, 6, 6} : std::vector<std::int64_t>{6, 5, 5};
+  encoding.sections =
+      order == SectionOrder::blocked ? std::vector<std::int64_t>{4, 6, 6} : std::vector<std::int64_t>{6, 5, 5};
   encoding.section_order = order;
   encoding.rope_theta = 1e6;
   encoding.pairing = order == SectionOrder::blocked ? Pairing::half : Pairing::interleaved;
   return encoding;
 }
 
-// [3, tokens]: on text the three coordinates are equal; a film has frames of 16 x 16. The last third is text again, far away.
+// [3, tokens]: on text the three coordinates are equal; a film has frames of 16 x 16. The last third is text again, far
+// away.
 std::vector<std::int64_t> positions() {
   std::vector<std::int64_t> list(3 * tokens);
   for (std::int64_t token = 0; token < tokens; ++token) {
     const std::int64_t text = token < tokens / 2 ? token : 131072 - tokens + token;
     const bool film = token >= tokens / 3 && token < 2 * tokens / 3;
-    const std::int64_t coordinates[] = {film ? 700 + token / 256 : text, film ? 700 + token / 16 % 16 : text, film ? 700 + token % 16 : text};
-    for (std::int64_t axis = 0; axis < 3; ++axis) list[static_cast<std::size_t>(axis * tokens + token)] = coordinates[axis];
+    const std::int64_t coordinates[] = {film ? 700 + token / 256 : text, film ? 700 + token / 16 % 16 : text,
+                                        film ? 700 + token % 16 : text};
+    for (std::int64_t axis = 0; axis < 3; ++axis)
+      list[static_cast<std::size_t>(axis * tokens + token)] = coordinates[axis];
   }
   return list;
 }
@@ -64,7 +69,8 @@ TEST(RopeNdSweep, EveryPairOfEveryTokenEqualsTheOracle) {
       reference::RopeNdReference truth(encoding);
 #pragma omp for schedule(static)
       for (std::int64_t token = 0; token < tokens; ++token) {
-        const std::int64_t position[] = {places[static_cast<std::size_t>(token)], places[static_cast<std::size_t>(tokens + token)],
+        const std::int64_t position[] = {places[static_cast<std::size_t>(token)],
+                                         places[static_cast<std::size_t>(tokens + token)],
                                          places[static_cast<std::size_t>(2 * tokens + token)]};
         for (std::int64_t pair = 0; pair < pairs(encoding); ++pair) {
           const Channels channels = channels_of_pair(rope, rope.pairing, pair);
@@ -72,11 +78,17 @@ TEST(RopeNdSweep, EveryPairOfEveryTokenEqualsTheOracle) {
           const std::int64_t second = token * encoding.head_dim + channels.second;
           for (std::size_t d = 0; d < x.size(); ++d) {
             const auto turned = [&](Precision precision) {
-              return reference::RopeReference::rotate(truth.rotation(position, pair, precision),
-                                                      {Enclosure(x[d].at(first), precision), Enclosure(x[d].at(second), precision)});
+              return reference::RopeReference::rotate(
+                  truth.rotation(position, pair, precision),
+                  {Enclosure(x[d].at(first), precision), Enclosure(x[d].at(second), precision)});
             };
-            wrong += y[d].at(first) != nearest(x[d].dtype, [&](Precision precision) { return turned(precision).first; }) ? 1 : 0;
-            wrong += y[d].at(second) != nearest(x[d].dtype, [&](Precision precision) { return turned(precision).second; }) ? 1 : 0;
+            wrong += y[d].at(first) != nearest(x[d].dtype, [&](Precision precision) { return turned(precision).first; })
+                         ? 1
+                         : 0;
+            wrong +=
+                y[d].at(second) != nearest(x[d].dtype, [&](Precision precision) { return turned(precision).second; })
+                    ? 1
+                    : 0;
           }
         }
       }
@@ -94,7 +106,8 @@ TEST_P(RopeNdSweepOn, RotationsHaveThePublishedDigests) {
     const RopeNd encoding = encoding_with(order);
     const RopeNdEncoder encoder(encoding);
     for (const Dtype dtype : floating_dtypes) {
-      digests[std::string(name_of(dtype)) + (order == SectionOrder::blocked ? " blocked half" : " interleaved interleaved")] =
+      digests[std::string(name_of(dtype)) +
+              (order == SectionOrder::blocked ? " blocked half" : " interleaved interleaved")] =
           digest_on_threads([&] { return encoder.rotate(vectors(dtype, encoding.head_dim), positions()); });
     }
   }

@@ -1,4 +1,5 @@
-// The anchors of a block of rows, and the steps that turn them to its rows, for one Highway target. Bounds: row-inl.h, step 1.
+// The anchors of a block of rows, and the steps that turn them to its rows, for one Highway target. Bounds: row-inl.h,
+// step 1.
 
 #if defined(SEXTANT_LIB_SINUSOIDAL_ANCHORS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef SEXTANT_LIB_SINUSOIDAL_ANCHORS_INL_H_
@@ -59,29 +60,35 @@ HWY_INLINE PreciseRotation LoadStep(const SinusoidalPlan& plan, std::int64_t j, 
 }
 
 HWY_INLINE PreciseRotation LoadAnchor(const Anchors& anchors, std::size_t i) {
-  return LoadPrecise(i, anchors.cos_high.data(), anchors.sin_high.data(), anchors.cos_low.data(), anchors.sin_low.data());
+  return LoadPrecise(i, anchors.cos_high.data(), anchors.sin_high.data(), anchors.cos_low.data(),
+                     anchors.sin_low.data());
 }
 
 HWY_INLINE void StoreAnchor(const PreciseRotation& z, std::size_t i, Anchors& anchors) {
   StorePrecise(z, i, anchors.cos_high.data(), anchors.sin_high.data(), anchors.cos_low.data(), anchors.sin_low.data());
 }
 
-/// Where the step of lane i is, i a multiple of a vector's lanes, in doubles from that of lane 0; the cosine follows `lanes` after the sine.
+/// Where the step of lane i is, i a multiple of a vector's lanes, in doubles from that of lane 0; the cosine follows
+/// `lanes` after the sine.
 HWY_INLINE std::size_t StepOffset(std::size_t i) {
   constexpr std::size_t lanes = FrequencyPieces::lanes;
   return hn::MaxLanes(Doubles()) == lanes ? 2 * i : i / lanes * (2 * lanes) + i % lanes;
 }
 
-/// Anchors z and a step of angle t, of which the rows to both sides of the anchor are made: p + j is e^{i t} z, p - j is e^{-i t} z. They share two products,
-/// or without fused operations all four.
+/// Anchors z and a step of angle t, of which the rows to both sides of the anchor are made: p + j is e^{i t} z, p - j
+/// is e^{-i t} z. They share two products, or without fused operations all four.
 struct Products {
   Rotation z;
   DoubleVector step_cos;
   DoubleVector cos_sin;  // cos of the anchor, sin of the step
   DoubleVector sin_sin;
 
-  HWY_INLINE Rotation After() const { return {hn::MulAdd(z.sin, step_cos, cos_sin), hn::MulSub(z.cos, step_cos, sin_sin)}; }
-  HWY_INLINE Rotation Before() const { return {hn::MulSub(z.sin, step_cos, cos_sin), hn::MulAdd(z.cos, step_cos, sin_sin)}; }
+  HWY_INLINE Rotation After() const {
+    return {hn::MulAdd(z.sin, step_cos, cos_sin), hn::MulSub(z.cos, step_cos, sin_sin)};
+  }
+  HWY_INLINE Rotation Before() const {
+    return {hn::MulSub(z.sin, step_cos, cos_sin), hn::MulAdd(z.cos, step_cos, sin_sin)};
+  }
 };
 
 HWY_INLINE Products MultiplyInDouble(const double* steps, const Anchors& anchors, std::size_t i) {
@@ -110,7 +117,8 @@ class MovingAnchors {
       turns_ = 0;
       const DoubleVector scale = hn::Set(d, plan_.encoding.scale);
       for (std::size_t i = 0; i < tile_.padded; i += hn::Lanes(d)) {
-        const PreciseRotation z = PreciseRotationAt(plan_.frequencies, tile_.first + i, split_position(position), unit_circle());
+        const PreciseRotation z =
+            PreciseRotationAt(plan_.frequencies, tile_.first + i, split_position(position), unit_circle());
         StoreAnchor({Multiply(z.sin, scale), Multiply(z.cos, scale)}, i, anchors_);
       }
     }
@@ -124,7 +132,8 @@ class MovingAnchors {
     const DoubleVector scale = hn::Set(d, plan_.encoding.scale);
     for (std::size_t i = 0; i < tile_.padded; i += hn::Lanes(d)) {
       const Rotation z = RotationAt(plan_.frequencies, tile_.first + i, split_position(position), unit_circle());
-      StoreRotation({hn::Mul(z.sin, scale), hn::Mul(z.cos, scale)}, i, anchors_.cos_high.data(), anchors_.sin_high.data());
+      StoreRotation({hn::Mul(z.sin, scale), hn::Mul(z.cos, scale)}, i, anchors_.cos_high.data(),
+                    anchors_.sin_high.data());
     }
   }
 

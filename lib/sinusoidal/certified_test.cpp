@@ -99,15 +99,17 @@ TEST(CertifiedSinusoidal, ScalesBeyondTheKernelsAreLeftToTheLastTier) {
   }
 }
 
-// Values of the table of dim 128 so near to a tie that a double product, rounded, is the wrong float32: all there are among the first 2^25
-// positions (one in 3e8), found by comparing fast with certified tables. A certificate with too small a bound lets these through.
+// Values of the table of dim 128 so near to a tie that a double product, rounded, is the wrong float32: all there are
+// among the first 2^25 positions (one in 3e8), found by comparing fast with certified tables. A certificate with too
+// small a bound lets these through.
 TEST_P(CertifiedSinusoidalOn, EqualsTheOracleWhereTheDoubleProductRoundsWrongly) {
   struct Hard {
     std::int64_t position;
     std::size_t channel;
   };
-  constexpr Hard cases[] = {{2307380, 44},  {2598061, 58},  {4116551, 38},  {4524508, 11},  {6565759, 0},   {7468984, 12},  {10461481, 52},
-                            {13922324, 33}, {21721337, 75}, {22169786, 68}, {23406492, 59}, {24280676, 31}, {31671556, 11}, {32828795, 32}};
+  constexpr Hard cases[] = {{2307380, 44},  {2598061, 58},  {4116551, 38},  {4524508, 11},  {6565759, 0},
+                            {7468984, 12},  {10461481, 52}, {13922324, 33}, {21721337, 75}, {22169786, 68},
+                            {23406492, 59}, {24280676, 31}, {31671556, 11}, {32828795, 32}};
   SinusoidalOracle oracle(sinusoidal_of_dim(128), Dtype::float32);
   const SinusoidalEncoder encoder(sinusoidal_of_dim(128));
   int wrong_when_fast = 0;
@@ -132,8 +134,8 @@ TEST(CertifiedSinusoidal, VeryLowFrequenciesAreLeftToTheLastTier) {
   expect_oracle(encoding, {1, 3}, "base 1e200");
 }
 
-// Every value of the published tables, where SEXTANT_TEST_MULTIPLIER is above 1; else every 61st row, 61 having no factor in common with the
-// rows of a block or a strip. The digests below hold the rows between.
+// Every value of the published tables, where SEXTANT_TEST_MULTIPLIER is above 1; else every 61st row, 61 having no
+// factor in common with the rows of a block or a strip. The digests below hold the rows between.
 TEST(CertifiedSinusoidal, EqualsTheOracleThroughoutTheTables) {
   const char* multiplier = std::getenv("SEXTANT_TEST_MULTIPLIER");
   const std::int64_t stride = multiplier != nullptr && std::atoi(multiplier) > 1 ? 1 : 61;
@@ -149,7 +151,8 @@ TEST(CertifiedSinusoidal, EqualsTheOracleThroughoutTheTables) {
         SinusoidalOracle oracle(sinusoidal_of_dim(dim), dtype);
 #pragma omp for schedule(static)
         for (std::int64_t row = 0; row < rows; row += stride) {
-          wrong += differences(dtype, oracle.row(row), table.data() + static_cast<std::size_t>(row * dim) * size_of(dtype));
+          wrong +=
+              differences(dtype, oracle.row(row), table.data() + static_cast<std::size_t>(row * dim) * size_of(dtype));
         }
       }
       EXPECT_EQ(wrong, 0) << dim << " " << name_of(dtype);
@@ -157,7 +160,8 @@ TEST(CertifiedSinusoidal, EqualsTheOracleThroughoutTheTables) {
   }
 }
 
-// FNV-1a (Fowler, Noll, Vo) over words of 64 bits in little-endian order: each word is xored in, then the state is multiplied by 2^40 + 0x1b3.
+// FNV-1a (Fowler, Noll, Vo) over words of 64 bits in little-endian order: each word is xored in, then the state is
+// multiplied by 2^40 + 0x1b3.
 std::uint64_t digest(std::span<const std::byte> bytes) {
   std::uint64_t state = 0xcbf29ce484222325U;
   for (std::size_t i = 0; i + 8 <= bytes.size(); i += 8) {
@@ -209,13 +213,16 @@ TEST_P(CertifiedSinusoidalOn, TablesHaveThePublishedDigests) {
     const std::vector<int> thread_counts = dim == 64 ? std::vector<int>{1, 2, 3} : std::vector<int>{2};
 #endif
     for (const int threads : thread_counts) {
-      EXPECT_EQ(table_digest(*dtype_named(dtype), dim, layout == "interleaved" ? Layout::interleaved : Layout::concatenated, threads, table), wanted)
+      EXPECT_EQ(table_digest(*dtype_named(dtype), dim,
+                             layout == "interleaved" ? Layout::interleaved : Layout::concatenated, threads, table),
+                wanted)
           << name << " on " << threads << " threads";
     }
   }
 }
 
-// Rounding::fast against its stated bound: half a ULP, and 2^-50 |scale| (2^-93 for float64), and half a ULP of float32 for 16 bits.
+// Rounding::fast against its stated bound: half a ULP, and 2^-50 |scale| (2^-93 for float64), and half a ULP of float32
+// for 16 bits.
 TEST_P(CertifiedSinusoidalOn, FastIsWithinItsBound) {
   Sinusoidal encoding = sinusoidal_of_dim(34);
   encoding.scale = 1.7;
@@ -233,11 +240,16 @@ TEST_P(CertifiedSinusoidalOn, FastIsWithinItsBound) {
           const double got = table.at(static_cast<std::int64_t>(row) * 34 + 2 * pair + (sine ? 0 : 1));
           const Enclosure wanted = (sine ? rotation.sin : rotation.cos) * Enclosure(1.7, Precision{256});
           const double magnitude = std::fabs(wanted.upper());
-          const int exponent = magnitude == 0 ? format.min_exponent : std::max(std::ilogb(magnitude), format.min_exponent);
-          double bound = std::ldexp(0.5, exponent - format.precision + 1) + (dtype == Dtype::float64 ? 0x1p-93 : 0x1p-50) * 1.7;
+          const int exponent =
+              magnitude == 0 ? format.min_exponent : std::max(std::ilogb(magnitude), format.min_exponent);
+          double bound =
+              std::ldexp(0.5, exponent - format.precision + 1) + (dtype == Dtype::float64 ? 0x1p-93 : 0x1p-50) * 1.7;
           if (size_of(dtype) == 2) bound += std::ldexp(magnitude, -24);
-          ASSERT_LE(abs(Enclosure(got, Precision{256}) - wanted).upper(), bound * (1 + 0x1p-40)) << name_of(dtype) << " " << positions[row] << " " << pair;
-          ASSERT_LE(abs(Enclosure(got, Precision{256}) - wanted).upper(), 0.51 * std::ldexp(1.0, 0 - format.precision + 1)) << name_of(dtype);
+          ASSERT_LE(abs(Enclosure(got, Precision{256}) - wanted).upper(), bound * (1 + 0x1p-40))
+              << name_of(dtype) << " " << positions[row] << " " << pair;
+          ASSERT_LE(abs(Enclosure(got, Precision{256}) - wanted).upper(),
+                    0.51 * std::ldexp(1.0, 0 - format.precision + 1))
+              << name_of(dtype);
         }
       }
     }

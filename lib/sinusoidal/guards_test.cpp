@@ -15,12 +15,8 @@ namespace {
 constexpr Dtype dtypes[] = {Dtype::float32, Dtype::float16, Dtype::bfloat16, Dtype::float64};
 constexpr std::int64_t rows = 127;  // a whole block: rows to both sides of one anchor
 
-double below(double value) {
-  return std::nextafter(value, 0.0);
-}
-double above(double value) {
-  return std::nextafter(value, std::numeric_limits<double>::infinity());
-}
+double below(double value) { return std::nextafter(value, 0.0); }
+double above(double value) { return std::nextafter(value, std::numeric_limits<double>::infinity()); }
 
 // The neighbourhood of each end: QuickCertificate::Suits (2^-14, for float16 1/2, and 1.5 scale < 2^14), powers of two
 // inside of it and 2/3 of them, where its exponent steps; ScaleIsModerate of anchors-inl.h (2^-800, 2^900); the largest

@@ -21,12 +21,13 @@ SEXTANT_ON_EVERY_TARGET(SinusoidalMemoryOn);
 
 struct Shape {
   std::int64_t rows;
-  std::int64_t gap;         // elements between the rows
-  std::size_t shift;        // bytes between the guard and the rows
+  std::int64_t gap;   // elements between the rows
+  std::size_t shift;  // bytes between the guard and the rows
   GuardedBytes::Against against;
 };
 
-void expect_exact_bytes(const SinusoidalPlan& plan, Dtype dtype, Caching caching, const Shape& shape, const Tensor& wanted) {
+void expect_exact_bytes(const SinusoidalPlan& plan, Dtype dtype, Caching caching, const Shape& shape,
+                        const Tensor& wanted) {
   const std::int64_t dim = plan.encoding.dim;
   const std::int64_t stride = dim + shape.gap;
   const std::size_t element = size_of(dtype);
@@ -39,7 +40,8 @@ void expect_exact_bytes(const SinusoidalPlan& plan, Dtype dtype, Caching caching
   const auto offset = static_cast<std::size_t>(start - memory.data());
   for (std::int64_t row = 0; row < shape.rows; ++row) {
     std::memcpy(expected.data() + offset + static_cast<std::size_t>(row * stride) * element,
-                wanted.data.data() + static_cast<std::size_t>(row * dim) * element, static_cast<std::size_t>(dim) * element);
+                wanted.data.data() + static_cast<std::size_t>(row * dim) * element,
+                static_cast<std::size_t>(dim) * element);
   }
   ASSERT_EQ(std::memcmp(expected.data(), memory.data(), expected.size()), 0)
       << "dim " << dim << " " << name_of(dtype) << " gap " << shape.gap << " shift " << shape.shift
@@ -66,7 +68,8 @@ TEST_P(SinusoidalMemoryOn, TouchesNoByteOutsideOfItsRows) {
             expect_exact_bytes(plan, dtype, caching, {1, 0, element * (k % 64), against}, wanted);
             expect_exact_bytes(plan, dtype, caching, {5, 1 + dim % 7, element * (k % 9), against}, wanted);
             expect_exact_bytes(plan, dtype, caching, {33, 0, 16, against}, wanted);
-            expect_exact_bytes(plan, dtype, caching, {9, 0, 1 + 2 * (k % 3), against}, wanted);  // not even aligned to the element
+            expect_exact_bytes(plan, dtype, caching, {9, 0, 1 + 2 * (k % 3), against},
+                               wanted);  // not even aligned to the element
           }
         }
         if (HasFailure()) return;
@@ -87,9 +90,11 @@ TEST_P(SinusoidalMemoryOn, WideTablesToo) {
       encoding.layout = layout;
       const SinusoidalPlan plan = sinusoidal_plan(encoding);
       const Tensor wanted = SinusoidalEncoder(encoding).encode(positions, Dtype::float32);
-      // Rows of other tables are pairs of the same frequencies only if the dim is the same, so that a single row is the comparison.
+      // Rows of other tables are pairs of the same frequencies only if the dim is the same, so that a single row is the
+      // comparison.
       for (std::size_t row : {std::size_t{0}, std::size_t{36}}) {
-        const Tensor alone = SinusoidalEncoder(encoding).encode(std::vector<std::int64_t>{positions[row]}, Dtype::float32);
+        const Tensor alone =
+            SinusoidalEncoder(encoding).encode(std::vector<std::int64_t>{positions[row]}, Dtype::float32);
         const std::size_t bytes = static_cast<std::size_t>(dim) * 4;
         ASSERT_EQ(std::memcmp(alone.data.data(), wanted.data.data() + row * bytes, bytes), 0);
       }
@@ -128,7 +133,9 @@ TEST(SinusoidalEncoder, RefusesWhatIsOutsideOfItsContractByName) {
   EXPECT_EQ(with({Dtype::float32, data, -1, 4, 4}), "out: rows -1 is negative");
   EXPECT_EQ(with({Dtype::float32, data, 2, 4, std::int64_t{1} << 60}), "out: the extent is too large");
   const Rows one{Dtype::float32, data, 1, 4, 4};
-  const auto at = [&](std::int64_t position) { return refusal([&] { encoder.encode(std::vector<std::int64_t>{position}, one); }); };
+  const auto at = [&](std::int64_t position) {
+    return refusal([&] { encoder.encode(std::vector<std::int64_t>{position}, one); });
+  };
   EXPECT_EQ(at(std::int64_t{1} << 53), "accepted");
   EXPECT_EQ(at(-(std::int64_t{1} << 54)), "accepted");
   EXPECT_EQ(at((std::int64_t{1} << 53) + 1),
@@ -136,13 +143,18 @@ TEST(SinusoidalEncoder, RefusesWhatIsOutsideOfItsContractByName) {
   EXPECT_NE(at(std::numeric_limits<std::int64_t>::max()), "accepted");
   EXPECT_NE(at(std::numeric_limits<std::int64_t>::min()), "accepted");
   const Rows rows{Dtype::float32, data, 2, 4, 4};
-  EXPECT_EQ(refusal([&] { encoder.encode(PositionRange{0, 2, std::numeric_limits<std::int64_t>::max()}, rows); }),
+  EXPECT_EQ(refusal([&] {
+              encoder.encode(PositionRange{0, 2, std::numeric_limits<std::int64_t>::max()}, rows);
+            }),
             "positions: 1 steps of 9223372036854775807 leave -2^54 to 2^54");
   EXPECT_NE(refusal([&] { encoder.encode(PositionRange{0, 2, std::int64_t{1} << 54}, rows); }), "accepted");
   EXPECT_EQ(refusal([&] { encoder.encode(PositionRange{0, -1, 1}, rows); }), "positions: count -1 is negative");
   // What is refused is not begun.
   std::fill(memory.begin(), memory.end(), 7.0F);
-  EXPECT_NE(refusal([&] { encoder.encode(std::vector<std::int64_t>{0, (std::int64_t{1} << 53) + 1}, rows); }), "accepted");
+  EXPECT_NE(refusal([&] {
+              encoder.encode(std::vector<std::int64_t>{0, (std::int64_t{1} << 53) + 1}, rows);
+            }),
+            "accepted");
   EXPECT_EQ(memory[0], 7.0F);
 }
 
@@ -153,7 +165,9 @@ TEST(SinusoidalEncoder, OneServesThreadsAtOnce) {
   std::vector<Tensor> tables(3, Tensor::zeros(Dtype::float32, {200, 34}));
   std::vector<std::thread> threads;
   for (Tensor& table : tables) {
-    threads.emplace_back([&] { encoder.encode(PositionRange{-5, 200, 1}, {Dtype::float32, table.data.data(), 200, 34, 34}); });
+    threads.emplace_back([&] {
+      encoder.encode(PositionRange{-5, 200, 1}, {Dtype::float32, table.data.data(), 200, 34, 34});
+    });
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(tables[0].data, tables[1].data);

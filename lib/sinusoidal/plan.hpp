@@ -17,11 +17,13 @@ namespace sextant {
 struct SinusoidalPlan {
   Sinusoidal encoding;
   FrequencyPieces frequencies;
-  /// Rows whose positions lie less than this from an anchor's, to both sides, can share it. At most 64: the anchor's cost is spread over them, and
-  /// the rows of steps must stay in the first-level cache at dim 64. Fewer in tables wider than 8192, so that the steps stay below 16 MiB.
+  /// Rows whose positions lie less than this from an anchor's, to both sides, can share it. At most 64: the anchor's
+  /// cost is spread over them, and the rows of steps must stay in the first-level cache at dim 64. Fewer in tables
+  /// wider than 8192, so that the steps stay below 16 MiB.
   std::int64_t block = 64;
   std::int64_t span() const { return 2 * block - 1; }
-  /// e^{i w j} for j = 0 .. block - 1, then for j = span(), as double-doubles within precise_rotation_error: one entry for each group of pairs.
+  /// e^{i w j} for j = 0 .. block - 1, then for j = span(), as double-doubles within precise_rotation_error: one entry
+  /// for each group of pairs.
   std::vector<StepGroup> step_high;
   std::vector<StepGroup> step_low;
 
@@ -37,8 +39,8 @@ SinusoidalPlan sinusoidal_plan(const Sinusoidal& encoding);
 /// Whether a table's rows pass by the cache.
 enum class Caching { kept, streamed };
 
-/// The rows [first_row, last_row) of a call. Their positions, position_offset included, are list[row] + offset, or first + row * step where
-/// there is no list.
+/// The rows [first_row, last_row) of a call. Their positions, position_offset included, are list[row] + offset, or
+/// first + row * step where there is no list.
 struct Strip {
   const std::int64_t* list;
   std::int64_t offset;

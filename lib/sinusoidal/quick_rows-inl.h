@@ -1,5 +1,6 @@
-// Rows of the sinusoidal encoding, two vectors of pairs at a time, with the quick certificate, for one Highway target: included inside HWY_NAMESPACE by a file
-// that is compiled once per target. Rows are stored as they come; what the certificate is not sure of is done again with care.
+// Rows of the sinusoidal encoding, two vectors of pairs at a time, with the quick certificate, for one Highway target:
+// included inside HWY_NAMESPACE by a file that is compiled once per target. Rows are stored as they come; what the
+// certificate is not sure of is done again with care.
 
 #if defined(SEXTANT_LIB_SINUSOIDAL_QUICK_ROWS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef SEXTANT_LIB_SINUSOIDAL_QUICK_ROWS_INL_H_
@@ -50,9 +51,11 @@ HWY_INLINE void PutFloats(V first, V second, typename Type::Element* to, typenam
   }
 }
 
-/// Rounds two vectors of pairs, puts them in place at i and, if that is another place, at `later`, which is next to it, and looks at them.
+/// Rounds two vectors of pairs, puts them in place at i and, if that is another place, at `later`, which is next to it,
+/// and looks at them.
 template <class Type, Order order, Caching caching>
-HWY_INLINE typename QuickCertificate<Type>::Marks PutQuickly(const TwoRotations& z, std::size_t i, std::size_t later, const RowPlace<Type>& place,
+HWY_INLINE typename QuickCertificate<Type>::Marks PutQuickly(const TwoRotations& z, std::size_t i, std::size_t later,
+                                                             const RowPlace<Type>& place,
                                                              const QuickCertificate<Type>& quick) {
   const Doubles d;
   // The nearest floats as bits: sines and cosines where they go to halves, else side by side.
@@ -75,37 +78,44 @@ HWY_INLINE typename QuickCertificate<Type>::Marks PutQuickly(const TwoRotations&
   return quick.Join(quick.MarksOf(z.first, first), quick.MarksOf(z.later, second));
 }
 
-/// Looks at the vectors at i and `later` again, one by one, and puts those in place again, certified, that the quick certificate is not sure of. Not inlined,
-/// and given nothing that has been computed, so that the loop need not keep it in memory.
+/// Looks at the vectors at i and `later` again, one by one, and puts those in place again, certified, that the quick
+/// certificate is not sure of. Not inlined, and given nothing that has been computed, so that the loop need not keep it
+/// in memory.
 template <class Type, Order order, Caching caching>
-HWY_NOINLINE bool PutAgain(const RowOf& row, std::size_t i, std::size_t later, const RowPlace<Type>& place, const QuickCertificate<Type>& quick) {
+HWY_NOINLINE bool PutAgain(const RowOf& row, std::size_t i, std::size_t later, const RowPlace<Type>& place,
+                           const QuickCertificate<Type>& quick) {
   bool decided = true;
   for (; i <= later; i += hn::Lanes(Doubles())) {
     const Rotation z = TurnedTo<Type>(row, i);
-    const auto floats = hn::Combine(hn::Repartition<std::uint32_t, Doubles>(), Float32::Round(Doubles(), z.cos), Float32::Round(Doubles(), z.sin));
+    const auto floats = hn::Combine(hn::Repartition<std::uint32_t, Doubles>(), Float32::Round(Doubles(), z.cos),
+                                    Float32::Round(Doubles(), z.sin));
     if (!quick.AllCertain(quick.MarksOf(z, floats))) decided &= PutCertified<Type, order, caching>(row, z, i, place);
   }
   return decided;
 }
 
-/// Rounds a row and lets the quick certificate look at two vectors of pairs at a time; what that is not sure of is done again with care.
+/// Rounds a row and lets the quick certificate look at two vectors of pairs at a time; what that is not sure of is done
+/// again with care.
 template <class Type, Rounding rounding, Order order, Caching caching>
 HWY_INLINE bool EncodeQuickly(const RowOf& row, const RowPlace<Type>& place, const QuickCertificate<Type>& quick) {
   const std::size_t lanes = hn::Lanes(Doubles());
   bool decided = true;
   for (std::size_t i = 0; i < row.tile.padded; i += 2 * lanes) {
     const std::size_t later = i + lanes < row.tile.padded ? i + lanes : i;
-    const auto marks = PutQuickly<Type, order, caching>({TurnedTo<Type>(row, i), TurnedTo<Type>(row, later)}, i, later, place, quick);
+    const auto marks =
+        PutQuickly<Type, order, caching>({TurnedTo<Type>(row, i), TurnedTo<Type>(row, later)}, i, later, place, quick);
     if (rounding == Rounding::fast || HWY_LIKELY(quick.AllCertain(marks))) continue;
     decided &= PutAgain<Type, order, caching>(row, i, later, place, quick);
   }
   return decided;
 }
 
-/// The rows at 1 to `count` rows after the anchors' and at as many before, `stride` elements from each other, as EncodeQuickly does one. The vectors that come next
-/// are turned before those at hand are rounded: in the order of the code the processor then finds more to do that does not wait for what is just before.
+/// The rows at 1 to `count` rows after the anchors' and at as many before, `stride` elements from each other, as
+/// EncodeQuickly does one. The vectors that come next are turned before those at hand are rounded: in the order of the
+/// code the processor then finds more to do that does not wait for what is just before.
 template <class Type, Rounding rounding, Order order, Caching caching>
-HWY_NOINLINE bool EncodeBothSides(const RowOf& middle, const RowPlace<Type>& place, std::size_t stride, std::int64_t count, const QuickCertificate<Type>& quick) {
+HWY_NOINLINE bool EncodeBothSides(const RowOf& middle, const RowPlace<Type>& place, std::size_t stride,
+                                  std::int64_t count, const QuickCertificate<Type>& quick) {
   struct BothSides {
     TwoRotations after;
     TwoRotations before;
@@ -116,8 +126,12 @@ HWY_NOINLINE bool EncodeBothSides(const RowOf& middle, const RowPlace<Type>& pla
     const Products later = MultiplyInDouble(steps, middle.anchors, i + lanes);
     return BothSides{{first.After(), later.After()}, {first.Before(), later.Before()}};
   };
-  const auto steps_of = [&](std::int64_t offset) HWY_ATTR { return middle.plan.step_high[middle.plan.step_at(offset, middle.tile.first)].sin.data(); };
-  const auto moved = [&](const RowPlace<Type>& from, std::ptrdiff_t elements) HWY_ATTR { return RowPlace<Type>{from.sin + elements, from.cos + elements, from.earlier}; };
+  const auto steps_of = [&](std::int64_t offset) HWY_ATTR {
+    return middle.plan.step_high[middle.plan.step_at(offset, middle.tile.first)].sin.data();
+  };
+  const auto moved = [&](const RowPlace<Type>& from, std::ptrdiff_t elements) HWY_ATTR {
+    return RowPlace<Type>{from.sin + elements, from.cos + elements, from.earlier};
+  };
   // Where the count of vectors is odd, the last but one is done twice.
   const std::size_t last = middle.tile.padded - 2 * lanes;
   bool decided = true;
@@ -133,10 +147,12 @@ HWY_NOINLINE bool EncodeBothSides(const RowOf& middle, const RowPlace<Type>& pla
       const std::size_t i = next_i;
       next_i = i == last ? 0 : std::min(i + 2 * lanes, last);
       next = turned(i == last ? next_steps : steps, next_i);
-      const auto marks = quick.Join(PutQuickly<Type, order, caching>(z.after, i, i + lanes, after, quick), PutQuickly<Type, order, caching>(z.before, i, i + lanes, before, quick));
+      const auto marks = quick.Join(PutQuickly<Type, order, caching>(z.after, i, i + lanes, after, quick),
+                                    PutQuickly<Type, order, caching>(z.before, i, i + lanes, before, quick));
       if (rounding == Rounding::fast || HWY_LIKELY(quick.AllCertain(marks))) continue;
       const auto again = [&](std::int64_t at, const RowPlace<Type>& where) {
-        return PutAgain<Type, order, caching>({middle.plan, middle.tile, middle.anchors, middle.anchor, at}, i, i + lanes, where, quick);
+        return PutAgain<Type, order, caching>({middle.plan, middle.tile, middle.anchors, middle.anchor, at}, i,
+                                              i + lanes, where, quick);
       };
       decided &= again(offset, after);
       decided &= again(-offset, before);

@@ -1,27 +1,30 @@
-// A row of the sinusoidal encoding, a vector of pairs at a time and each with care, for one Highway target: included inside HWY_NAMESPACE by a file that is
-// compiled once per target.
+// A row of the sinusoidal encoding, a vector of pairs at a time and each with care, for one Highway target: included
+// inside HWY_NAMESPACE by a file that is compiled once per target.
 //
-// The encoding's own linear shift is the algorithm: PE(p + j) is PE(p) turned by e^{i w j} (Vaswani et al. 2017, section 3.5). A block of rows
-// keeps an anchor z = scale e^{i w p} for each pair, and row p + j is one complex product with a row of steps that is computed once per encoder.
-// Row p - j is made of the same real products.
+// The encoding's own linear shift is the algorithm: PE(p + j) is PE(p) turned by e^{i w j} (Vaswani et al. 2017,
+// section 3.5). A block of rows keeps an anchor z = scale e^{i w p} for each pair, and row p + j is one complex product
+// with a row of steps that is computed once per encoder. Row p - j is made of the same real products.
 //
-// The bounds. u = 2^-53, s = |scale|; all are absolute, and of vectors (sin, cos) in the Euclidean norm, which rotations keep.
+// The bounds. u = 2^-53, s = |scale|; all are absolute, and of vectors (sin, cos) in the Euclidean norm, which
+// rotations keep.
 //
-// 1. An anchor in double-double. From the exact phase: precise_rotation_error of each component, 128 u^2, times the scale by a product of relative
-//    error 8 u^2 (5 for a double factor): at most sqrt(2) 136 u^2 s < 193. From the anchor one block before, turned by the double-double step: the
-//    error of that anchor; sqrt(2) 128 < 182 for the step; the sums of products 20 (|s C| + |c S|) <= 20 of each component, 29 of both. So after
-//    at most 31 turns 193 + 31 * 211 = 6734 u^2 s.
-// 2. float64: the product of anchor and step in double-double is one turn more: 6945 u^2 s; the certificate's own rounding adds
-//    u (|low| + bound) < 2 u^2 s. Below 2^13 u^2 s = 2^-93 s.
-// 3. The narrower types: the anchor's high part alone, or where few rows share it the rotation in double: rotation_error + one rounding of the
-//    scale's product, 2.25 u s of each component, the worse of the two. Steps rounded to double, u/2. Of one component: the anchor's error
-//    times |S| + |C| <= sqrt(2): 3.19; the steps' error times |zs| + |zc|: 0.71; the products rounded: 1 together (Cauchy); the sum rounded: 1.
-//    In all 5.9 u s < 6, which the quick certificate is for. The other needs the rounding of value -+ bound besides, 1 u s: 6.9 < 8 = 2^-50 s.
-// Second-order terms are below a thousandth of each margin. No underflow matters: the scale is in [2^-800, 2^900] here, so that what products
-// lose, 2^-1074 each, is nothing beside 2^-93 s; and TwoProduct's splitting does not overflow.
+// 1. An anchor in double-double. From the exact phase: precise_rotation_error of each component, 128 u^2, times the
+//    scale by a product of relative error 8 u^2 (5 for a double factor): at most sqrt(2) 136 u^2 s < 193. From the
+//    anchor one block before, turned by the double-double step: the error of that anchor; sqrt(2) 128 < 182 for the
+//    step; the sums of products 20 (|s C| + |c S|) <= 20 of each component, 29 of both. So after at most 31 turns 193 +
+//    31 * 211 = 6734 u^2 s.
+// 2. float64: the product of anchor and step in double-double is one turn more: 6945 u^2 s; the certificate's own
+//    rounding adds u (|low| + bound) < 2 u^2 s. Below 2^13 u^2 s = 2^-93 s.
+// 3. The narrower types: the anchor's high part alone, or where few rows share it the rotation in double:
+//    rotation_error + one rounding of the scale's product, 2.25 u s of each component, the worse of the two. Steps
+//    rounded to double, u/2. Of one component: the anchor's error times |S| + |C| <= sqrt(2): 3.19; the steps' error
+//    times |zs| + |zc|: 0.71; the products rounded: 1 together (Cauchy); the sum rounded: 1. In all 5.9 u s < 6, which
+//    the quick certificate is for. The other needs the rounding of value -+ bound besides, 1 u s: 6.9 < 8 = 2^-50 s.
+// Second-order terms are below a thousandth of each margin. No underflow matters: the scale is in [2^-800, 2^900] here,
+// so that what products lose, 2^-1074 each, is nothing beside 2^-93 s; and TwoProduct's splitting does not overflow.
 //
-// A lane that the certificate leaves open is computed by itself from the exact phase in double-double (step 1, 136 u^2 s < 2^-98 s), and what that
-// leaves open by exact.cpp. Scales outside of that range go there at once.
+// A lane that the certificate leaves open is computed by itself from the exact phase in double-double (step 1, 136 u^2
+// s < 2^-98 s), and what that leaves open by exact.cpp. Scales outside of that range go there at once.
 
 #if defined(SEXTANT_LIB_SINUSOIDAL_ROW_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef SEXTANT_LIB_SINUSOIDAL_ROW_INL_H_
@@ -55,11 +58,11 @@ struct Elements {
   BitsVector<Type> cos;
 };
 
-/// Computes the open lanes anew, first in double-double, then by the last tier. False if that does not decide either. Vectors are passed by
-/// value: references to them would keep the caller's in memory.
+/// Computes the open lanes anew, first in double-double, then by the last tier. False if that does not decide either.
+/// Vectors are passed by value: references to them would keep the caller's in memory.
 template <class Type>
-HWY_NOINLINE bool Redo(const SinusoidalPlan& plan, std::size_t pair, std::int64_t position, Certified<BitsTag<Type>> sin,
-                       Certified<BitsTag<Type>> cos, Elements<Type>& out) {
+HWY_NOINLINE bool Redo(const SinusoidalPlan& plan, std::size_t pair, std::int64_t position,
+                       Certified<BitsTag<Type>> sin, Certified<BitsTag<Type>> cos, Elements<Type>& out) {
   using Lane = hn::TFromD<BitsTag<Type>>;
   constexpr std::size_t lanes = FrequencyPieces::lanes;
   const BitsTag<Type> bits;
@@ -74,7 +77,8 @@ HWY_NOINLINE bool Redo(const SinusoidalPlan& plan, std::size_t pair, std::int64_
   };
   std::array<Lanes, 2> parts{};
   const PreciseRotation z = PreciseRotationAt(plan.frequencies, pair, split_position(position), unit_circle());
-  const auto take = [&](const DoubleDouble<DoubleVector>& value, const Certified<BitsTag<Type>>& certified, Lanes& part) {
+  const auto take = [&](const DoubleDouble<DoubleVector>& value, const Certified<BitsTag<Type>>& certified,
+                        Lanes& part) {
     const DoubleDouble<DoubleVector> scaled = Multiply(value, hn::Set(d, scale));
     hn::StoreU(scaled.high, d, part.high.data());
     hn::StoreU(scaled.low, d, part.low.data());
@@ -90,7 +94,8 @@ HWY_NOINLINE bool Redo(const SinusoidalPlan& plan, std::size_t pair, std::int64_
       Lanes& part = parts[component == Component::sin ? 0 : 1];
       if (part.open[lane] == 0) continue;
       std::optional<double> value;
-      if (ScaleIsModerate(scale) && position != 0) value = round_interval(Type::dtype, part.high[lane], part.low[lane], error);
+      if (ScaleIsModerate(scale) && position != 0)
+        value = round_interval(Type::dtype, part.high[lane], part.low[lane], error);
       if (!value) {
         value = exact_value(Type::dtype, plan.encoding, static_cast<std::int64_t>(pair + lane), position, component);
       }
@@ -160,8 +165,9 @@ HWY_INLINE auto TurnedTo(const RowOf& row, std::size_t i) {
   }
 }
 
-/// Rounds a vector of pairs, the i-th of the tile and those after it, with the certificate, computes anew what that leaves open, and puts it in place.
-/// False if the last tier could not decide. `Value` is Rotation, or PreciseRotation for float64. Vectors come by value, as Redo's.
+/// Rounds a vector of pairs, the i-th of the tile and those after it, with the certificate, computes anew what that
+/// leaves open, and puts it in place. False if the last tier could not decide. `Value` is Rotation, or PreciseRotation
+/// for float64. Vectors come by value, as Redo's.
 template <class Type, Order order, Caching caching, class Value>
 HWY_NOINLINE bool PutCertified(const RowOf& row, Value z, std::size_t i, const RowPlace<Type>& place) {
   const Doubles d;
@@ -181,8 +187,9 @@ HWY_NOINLINE bool PutCertified(const RowOf& row, Value z, std::size_t i, const R
   return decided;
 }
 
-/// A row: the anchors turned, rounded, certified if asked for, and put in place, a vector at a time. In the concatenated layout vectors go from the
-/// last to the first, so that what a padded vector of the earlier half writes too much is overwritten by the later half's.
+/// A row: the anchors turned, rounded, certified if asked for, and put in place, a vector at a time. In the
+/// concatenated layout vectors go from the last to the first, so that what a padded vector of the earlier half writes
+/// too much is overwritten by the later half's.
 template <class Type, Rounding rounding, Order order, Caching caching>
 bool EncodeWithCare(const RowOf& row, const RowPlace<Type>& place) {
   const Doubles d;

@@ -24,7 +24,8 @@ struct Tile {
   std::size_t padded;
 };
 
-/// Where a row of a tile goes: the two halves, and which of them lies earlier in memory, or for pairs side by side where they begin, twice.
+/// Where a row of a tile goes: the two halves, and which of them lies earlier in memory, or for pairs side by side
+/// where they begin, twice.
 template <class Type>
 struct RowPlace {
   typename Type::Element* sin;
@@ -42,8 +43,10 @@ class RowPlacer {
       : earlier_(strip.caching), later_(strip.caching), plan_(plan), tile_(tile), strip_(strip) {
     const bool full_vectors = tile.padded == tile.count;
     const auto whole_lines = [](std::size_t elements) { return elements * sizeof(Element) % cache_line == 0; };
-    const bool aligned = reinterpret_cast<std::uintptr_t>(strip.out.data) % cache_line == 0 && whole_lines(static_cast<std::size_t>(strip.out.row_stride));
-    const bool streams = Interleaved() ? streams_pairs<Type, Doubles> : streams_elements<Type, Doubles> && whole_lines(plan.frequencies.pairs());
+    const bool aligned = reinterpret_cast<std::uintptr_t>(strip.out.data) % cache_line == 0 &&
+                         whole_lines(static_cast<std::size_t>(strip.out.row_stride));
+    const bool streams = Interleaved() ? streams_pairs<Type, Doubles>
+                                       : streams_elements<Type, Doubles> && whole_lines(plan.frequencies.pairs());
     direct_ = full_vectors && (strip.caching == Caching::kept || (streams && aligned));
   }
 
@@ -94,7 +97,8 @@ class RowPlacer {
   bool Interleaved() const { return plan_.encoding.layout == Layout::interleaved; }
 
   static Element* Through(RowWriter& writer, Element* destination, std::size_t elements) {
-    return reinterpret_cast<Element*>(writer.Row(reinterpret_cast<std::byte*>(destination), elements * sizeof(Element)));
+    return reinterpret_cast<Element*>(
+        writer.Row(reinterpret_cast<std::byte*>(destination), elements * sizeof(Element)));
   }
 
   RowWriter earlier_;

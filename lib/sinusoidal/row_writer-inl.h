@@ -1,5 +1,5 @@
-// How a row reaches memory when the kernel cannot store it there itself, for one Highway target: because its vectors are wider than the
-// row, or because rows that pass by the cache need whole lines at aligned addresses.
+// How a row reaches memory when the kernel cannot store it there itself, for one Highway target: because its vectors
+// are wider than the row, or because rows that pass by the cache need whole lines at aligned addresses.
 
 #if defined(SEXTANT_LIB_SINUSOIDAL_ROW_WRITER_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef SEXTANT_LIB_SINUSOIDAL_ROW_WRITER_INL_H_
@@ -31,16 +31,17 @@ HWY_INLINE void StreamLines(const std::byte* source, std::byte* destination, std
   for (std::size_t i = 0; i < bytes; i += hn::Lanes(d)) hn::Stream(hn::LoadU(d, from + i), d, to + i);
 }
 
-/// Collects rows of a table and hands them on in whole cache lines, also where rows begin or end within a line: what is left of a line waits
-/// for the next row if that follows directly, so that no line is written twice.
+/// Collects rows of a table and hands them on in whole cache lines, also where rows begin or end within a line: what is
+/// left of a line waits for the next row if that follows directly, so that no line is written twice.
 ///
-/// Lines are handed on one row late: reading what was stored a moment ago in pieces of another alignment would wait for those stores.
+/// Lines are handed on one row late: reading what was stored a moment ago in pieces of another alignment would wait for
+/// those stores.
 class RowWriter {
  public:
   explicit RowWriter(Caching caching) : caching_(caching) {}
 
-  /// Where the next `bytes` bytes, at most half the capacity, are to be put for `destination`. As many again, up to overhang, may be
-  /// overwritten after them.
+  /// Where the next `bytes` bytes, at most half the capacity, are to be put for `destination`. As many again, up to
+  /// overhang, may be overwritten after them.
   std::byte* Row(std::byte* destination, std::size_t bytes) {
     if (destination != next_ || filled_ + bytes > capacity) {
       if (destination == next_) {
@@ -98,10 +99,10 @@ class RowWriter {
 
   alignas(cache_line) std::array<std::byte, capacity + overhang> buffer_;
   Caching caching_;
-  std::byte* next_ = nullptr;   // where the byte at filled_ belongs
-  std::size_t start_ = 0;       // [start_, filled_) is still to be written
+  std::byte* next_ = nullptr;  // where the byte at filled_ belongs
+  std::size_t start_ = 0;      // [start_, filled_) is still to be written
   std::size_t filled_ = 0;
-  std::size_t complete_ = 0;    // what was filled before the row at hand
+  std::size_t complete_ = 0;  // what was filled before the row at hand
 };
 
 }  // namespace sextant::HWY_NAMESPACE

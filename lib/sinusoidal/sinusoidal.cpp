@@ -23,9 +23,10 @@ std::vector<Turns> frequencies_of(const Sinusoidal& encoding) {
                                                   : geometric_turns(encoding.base, 1, count - 1, count);
 }
 
-// Tables larger than this, about what a core has for itself, are written past the caches: stores of lines that are not there would first read
-// them, and rows that go to both sides of an anchor are not foreseen, which costs three quarters of the rate. A constant, because what the C library
-// tells of the caches is, on processors of several chiplets, the sum over all of them.
+// Tables larger than this, about what a core has for itself, are written past the caches: stores of lines that are not
+// there would first read them, and rows that go to both sides of an anchor are not foreseen, which costs three quarters
+// of the rate. A constant, because what the C library tells of the caches is, on processors of several chiplets, the
+// sum over all of them.
 constexpr std::int64_t written_past_caches = std::int64_t{1} << 21;
 
 void check_position(std::int64_t position, std::int64_t offset) {
@@ -36,8 +37,8 @@ void check_position(std::int64_t position, std::int64_t offset) {
   }
 }
 
-// Long enough for an exact phase to cost little (blocks of 127 rows follow it at a turn each), short enough to share among threads. A function of
-// the table alone, so that results of Rounding::fast do not depend on the threads either.
+// Long enough for an exact phase to cost little (blocks of 127 rows follow it at a turn each), short enough to share
+// among threads. A function of the table alone, so that results of Rounding::fast do not depend on the threads either.
 std::int64_t strip_rows(std::int64_t rows) {
   const std::int64_t blocks = rows >= 65536 ? 16 : rows >= 16384 ? 8 : 2;
   return blocks * 127;
@@ -65,7 +66,8 @@ void encode_rows(const SinusoidalPlan& plan, const Strip& whole) {
 
 Strip strip_of(const Rows& out, Rounding rounding) {
   const auto bytes = out.rows * out.row_stride * static_cast<std::int64_t>(size_of(out.dtype));
-  return {nullptr, 0, 0, 0, 0, out.rows, out, rounding, bytes > written_past_caches ? Caching::streamed : Caching::kept};
+  return {
+      nullptr, 0, 0, 0, 0, out.rows, out, rounding, bytes > written_past_caches ? Caching::streamed : Caching::kept};
 }
 
 }  // namespace
@@ -101,11 +103,14 @@ void SinusoidalEncoder::encode(const PositionRange& positions, const Rows& out, 
   check_table(out, positions.count, dim());
   if (positions.count == 0) return;
   check_position(positions.first, plan_.encoding.position_offset);
-  // The last position, if it can be computed: first is within 2^54, so that it cannot where the steps span more than 2^56.
+  // The last position, if it can be computed: first is within 2^54, so that it cannot where the steps span more than
+  // 2^56.
   const std::int64_t steps = positions.count - 1;
   constexpr std::int64_t span = std::int64_t{1} << 56;
-  const bool too_far = steps > 0 && positions.step != 0 && (positions.step > span / steps || positions.step < -(span / steps));
-  if (too_far) throw std::invalid_argument(fmt::format("positions: {} steps of {} leave -2^54 to 2^54", steps, positions.step));
+  const bool too_far =
+      steps > 0 && positions.step != 0 && (positions.step > span / steps || positions.step < -(span / steps));
+  if (too_far)
+    throw std::invalid_argument(fmt::format("positions: {} steps of {} leave -2^54 to 2^54", steps, positions.step));
   check_position(positions.first + steps * positions.step, plan_.encoding.position_offset);
   Strip strip = strip_of(out, rounding);
   strip.first = positions.first + plan_.encoding.position_offset;

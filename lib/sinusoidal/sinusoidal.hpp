@@ -17,25 +17,28 @@ struct PositionRange {
   std::int64_t step = 1;
 };
 
-/// The sinusoidal encoding of Vaswani et al. 2017, section 3.5, as spec.hpp states it: scale * sin(w_i (p + position_offset)) and the cosine,
-/// w_i = base^(-2i/dim), in the channels that layout and first give them.
+/// The sinusoidal encoding of Vaswani et al. 2017, section 3.5, as spec.hpp states it: scale * sin(w_i (p +
+/// position_offset)) and the cosine, w_i = base^(-2i/dim), in the channels that layout and first give them.
 ///
-/// Rounding::certified: the nearest value of the dtype to the real number, ties to even, overflow to infinity; sin of position 0 is +0
-/// whatever the sign of the scale. Bitwise the same on every instruction set and thread count.
-/// Rounding::fast: float32 within half a ULP + 2^-50 |scale| of the real number; float16 and bfloat16 within half a ULP + half a ULP of
-/// float32 + 2^-50 |scale|; float64 within half a ULP + 2^-93 |scale|. Since no element exceeds the pair's norm |scale|, all are within
-/// 0.51 ULP of the norm as long as |scale| is in the dtype's normal range. The same on every thread count, but not on every instruction set.
+/// Rounding::certified: the nearest value of the dtype to the real number, ties to even, overflow to infinity; sin of
+/// position 0 is +0 whatever the sign of the scale. Bitwise the same on every instruction set and thread count.
+/// Rounding::fast: float32 within half a ULP + 2^-50 |scale| of the real number; float16 and bfloat16 within half a ULP
+/// + half a ULP of float32 + 2^-50 |scale|; float64 within half a ULP + 2^-93 |scale|. Since no element exceeds the
+/// pair's norm |scale|, all are within 0.51 ULP of the norm as long as |scale| is in the dtype's normal range. The same
+/// on every thread count, but not on every instruction set.
 ///
-/// Const: one encoder may serve any number of threads. Setting one up costs some microseconds per pair; a call allocates nothing. Runs on the
-/// threads that OpenMP gives it, on the instruction set that targets.hpp picks. Past the size of the last-level cache the rows are written around it.
+/// Const: one encoder may serve any number of threads. Setting one up costs some microseconds per pair; a call
+/// allocates nothing. Runs on the threads that OpenMP gives it, on the instruction set that targets.hpp picks. Past the
+/// size of the last-level cache the rows are written around it.
 class SinusoidalEncoder {
  public:
-  /// @throws SpecError if `encoding` is outside its domain, TargetError if SEXTANT_FORCE_TARGET names no target of this machine.
+  /// @throws SpecError if `encoding` is outside its domain, TargetError if SEXTANT_FORCE_TARGET names no target of this
+  /// machine.
   explicit SinusoidalEncoder(const Sinusoidal& encoding);
 
-  /// Row r of `out` becomes the encoding of positions[r]. out.rows = positions.size(), out.width = dim, any row_stride >= dim, any alignment,
-  /// any floating dtype; bytes between the rows are untouched. `positions` and `out` do not overlap. No rows: nothing is written.
-  /// Domain: every position, and every position + position_offset, within +-2^54.
+  /// Row r of `out` becomes the encoding of positions[r]. out.rows = positions.size(), out.width = dim, any row_stride
+  /// >= dim, any alignment, any floating dtype; bytes between the rows are untouched. `positions` and `out` do not
+  /// overlap. No rows: nothing is written. Domain: every position, and every position + position_offset, within +-2^54.
   /// @throws std::invalid_argument, before anything is written, naming the argument that is outside of this.
   void encode(std::span<const std::int64_t> positions, const Rows& out, Rounding rounding = Rounding::certified) const;
 

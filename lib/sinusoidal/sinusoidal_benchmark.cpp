@@ -24,9 +24,9 @@ extern "C" __attribute__((target("avx2,fma"))) SleefPair256 Sleef_sincosf8_u10av
 #include "lib/numeric/roofline_benchmark.hpp"
 #include "lib/sinusoidal/sinusoidal.hpp"
 
-// Tables of consecutive positions, certified and fast, beside the speed of memory and beside what people write: the C library's float32 sine, the
-// same as an Eigen expression, and SLEEF's vectors. The peers form the angle in float32, so that they are also wrong, by up to 7e-3 at
-// position 131071; the comparison is of speed alone.
+// Tables of consecutive positions, certified and fast, beside the speed of memory and beside what people write: the C
+// library's float32 sine, the same as an Eigen expression, and SLEEF's vectors. The peers form the angle in float32, so
+// that they are also wrong, by up to 7e-3 at position 131071; the comparison is of speed alone.
 
 namespace sextant {
 namespace {
@@ -43,28 +43,31 @@ struct Shape {
 
 std::vector<float> frequencies(std::int64_t dim) {
   std::vector<float> values;
-  for (std::int64_t i = 0; i < dim / 2; ++i) values.push_back(std::pow(10000.0F, -2.0F * static_cast<float>(i) / static_cast<float>(dim)));
+  for (std::int64_t i = 0; i < dim / 2; ++i)
+    values.push_back(std::pow(10000.0F, -2.0F * static_cast<float>(i) / static_cast<float>(dim)));
   return values;
 }
 
 void add_encoder(Shape shape, Dtype dtype, Layout layout, Rounding rounding) {
-  const std::string name = "sinusoidal/" + std::string(name_of(dtype)) + (layout == Layout::interleaved ? "/interleaved" : "/concatenated") +
+  const std::string name = "sinusoidal/" + std::string(name_of(dtype)) +
+                           (layout == Layout::interleaved ? "/interleaved" : "/concatenated") +
                            (rounding == Rounding::certified ? "/certified/" : "/fast/") + shape.text();
-  register_paired({name, Roofline::stream_store, shape.elements() * size_of(dtype), [=](std::span<std::byte> memory) -> Body {
-                     Sinusoidal encoding;
-                     encoding.dim = shape.dim;
-                     encoding.layout = layout;
-                     const auto encoder = std::make_shared<SinusoidalEncoder>(encoding);
-                     const Rows out{dtype, memory.data(), shape.rows, shape.dim, shape.dim};
-                     return [=] { encoder->encode(PositionRange{0, out.rows, 1}, out, rounding); };
-                   }});
+  register_paired(
+      {name, Roofline::stream_store, shape.elements() * size_of(dtype), [=](std::span<std::byte> memory) -> Body {
+         Sinusoidal encoding;
+         encoding.dim = shape.dim;
+         encoding.layout = layout;
+         const auto encoder = std::make_shared<SinusoidalEncoder>(encoding);
+         const Rows out{dtype, memory.data(), shape.rows, shape.dim, shape.dim};
+         return [=] { encoder->encode(PositionRange{0, out.rows, 1}, out, rounding); };
+       }});
 }
 
 // `row(table_row, position)` fills one row of float32, interleaved.
 template <class Row>
 void add_peer(const std::string& peer, Shape shape, Row row) {
-  register_paired({"sinusoidal/float32/interleaved/" + peer + "/" + shape.text(), Roofline::stream_store, shape.elements() * sizeof(float),
-                   [=](std::span<std::byte> memory) -> Body {
+  register_paired({"sinusoidal/float32/interleaved/" + peer + "/" + shape.text(), Roofline::stream_store,
+                   shape.elements() * sizeof(float), [=](std::span<std::byte> memory) -> Body {
                      auto* table = reinterpret_cast<float*>(memory.data());
                      const std::vector<float> w = frequencies(shape.dim);
                      return [=] {
@@ -119,7 +122,8 @@ void sleef_row(const std::vector<float>& w, float position, float* out) {
 #endif
 
 const int registered = [] {
-  for (const Shape shape : {Shape{131072, 64}, Shape{131072, 128}, Shape{131072, 512}, Shape{524288, 64}, Shape{262144, 128}}) {
+  for (const Shape shape :
+       {Shape{131072, 64}, Shape{131072, 128}, Shape{131072, 512}, Shape{524288, 64}, Shape{262144, 128}}) {
     add_encoder(shape, Dtype::float32, Layout::interleaved, Rounding::certified);
   }
   const Shape table{262144, 128};

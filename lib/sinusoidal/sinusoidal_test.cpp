@@ -51,7 +51,8 @@ TEST(SinusoidalEncoder, EveryFieldChangesTheTableAsItSays) {
 
 TEST(SinusoidalEncoder, PositionZeroIsExact) { EXPECT_EQ(row(small(), 0), (std::vector<double>{0, 1, 0, 1})); }
 
-// The scale is a tie of float32, and the least frequency some 2^-992: the cosine's distance from 1, some 2^-1985, decides.
+// The scale is a tie of float32, and the least frequency some 2^-992: the cosine's distance from 1, some 2^-1985,
+// decides.
 TEST(SinusoidalEncoder, TheGreatestBaseIsDecided) {
   Sinusoidal encoding = small();
   encoding.dim = 64;

@@ -17,7 +17,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace sextant::HWY_NAMESPACE {
 
-/// The rows that one anchor serves, up to `end`: those whose positions lie in a block that begins with the first one's, `ahead` at most from it.
+/// The rows that one anchor serves, up to `end`: those whose positions lie in a block that begins with the first one's,
+/// `ahead` at most from it.
 struct Block {
   std::int64_t end;
   std::int64_t ahead;
@@ -37,15 +38,18 @@ inline Block BlockFrom(const SinusoidalPlan& plan, const Strip& strip, std::int6
 }
 
 template <class Type, Rounding rounding, Order order, Caching caching>
-HWY_NOINLINE bool EncodeRows(const SinusoidalPlan& plan, const Tile& tile, const Strip& strip, RowPlacer<Type>& placer) {
+HWY_NOINLINE bool EncodeRows(const SinusoidalPlan& plan, const Tile& tile, const Strip& strip,
+                             RowPlacer<Type>& placer) {
   MovingAnchors anchors(plan, tile);
 #if HWY_TARGET != HWY_SCALAR
   // In the concatenated layout a padded vector writes beyond its half, which only the careful order puts right.
-  const bool quickly = Type::dtype != Dtype::float64 && QuickCertificate<Type>::Suits(plan.encoding.scale) && (order != Order::halves || tile.padded == tile.count);
+  const bool quickly = Type::dtype != Dtype::float64 && QuickCertificate<Type>::Suits(plan.encoding.scale) &&
+                       (order != Order::halves || tile.padded == tile.count);
   const QuickCertificate<Type> quick(quickly ? plan.encoding.scale : 1);
   // Elements of 16 bits leave two vectors at a time, at addresses that are multiples of that.
   const std::size_t two_vectors = 2 * hn::Lanes(Doubles());
-  const bool both_sides = quickly && placer.Direct() && strip.list == nullptr && strip.step == 1 && tile.padded >= two_vectors &&
+  const bool both_sides = quickly && placer.Direct() && strip.list == nullptr && strip.step == 1 &&
+                          tile.padded >= two_vectors &&
                           (sizeof(typename Type::Element) > 2 || tile.padded % two_vectors == 0);
 #endif
   bool decided = true;
@@ -81,7 +85,9 @@ HWY_NOINLINE bool EncodeRows(const SinusoidalPlan& plan, const Tile& tile, const
       if (both_sides) {
         const std::int64_t middle = row + anchor - first;
         const std::int64_t both = std::min(middle - row, end - 1 - middle);
-        if (both > 0) decided &= EncodeBothSides<Type, rounding, order, caching>(at(0), placer.Place(middle), placer.Stride(), both, quick);
+        if (both > 0)
+          decided &= EncodeBothSides<Type, rounding, order, caching>(at(0), placer.Place(middle), placer.Stride(), both,
+                                                                     quick);
         one(middle);
         for (std::int64_t r = middle + both + 1; r < end; ++r) one(r);
         single_end = middle - both;
@@ -115,7 +121,8 @@ template <class Type>
 bool Encode(const SinusoidalPlan& plan, const Strip& strip) {
   bool decided = true;
   for (std::size_t first = 0; first < plan.frequencies.pairs(); first += tile_pairs) {
-    const Tile tile{first, std::min(tile_pairs, plan.frequencies.pairs() - first), std::min(tile_pairs, plan.frequencies.padded() - first)};
+    const Tile tile{first, std::min(tile_pairs, plan.frequencies.pairs() - first),
+                    std::min(tile_pairs, plan.frequencies.padded() - first)};
     decided &= strip.rounding == Rounding::certified ? EncodeTile<Type, Rounding::certified>(plan, tile, strip)
                                                      : EncodeTile<Type, Rounding::fast>(plan, tile, strip);
   }

@@ -21,10 +21,12 @@ const Sinusoidal2d& checked(const Sinusoidal2d& encoding) {
 
 }  // namespace
 
-Sinusoidal2dEncoder::Sinusoidal2dEncoder(const Sinusoidal2d& encoding) : encoding_(checked(encoding)), half_(half_of(encoding)) {}
+Sinusoidal2dEncoder::Sinusoidal2dEncoder(const Sinusoidal2d& encoding)
+    : encoding_(checked(encoding)), half_(half_of(encoding)) {}
 
 void Sinusoidal2dEncoder::encode(std::span<const std::int64_t> positions, const Rows& out) const {
-  if (positions.size() % 2 != 0) throw std::invalid_argument("Sinusoidal2dEncoder::encode: positions are not [2, n]: an odd number of coordinates");
+  if (positions.size() % 2 != 0)
+    throw std::invalid_argument("Sinusoidal2dEncoder::encode: positions are not [2, n]: an odd number of coordinates");
   const std::int64_t count = std::ssize(positions) / 2;
   check_table(out, count, encoding_.dim);
   check_range("Sinusoidal2dEncoder::encode", positions);

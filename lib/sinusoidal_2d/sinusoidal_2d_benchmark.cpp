@@ -1,10 +1,9 @@
-#include "lib/sinusoidal_2d/sinusoidal_2d.hpp"
-
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "lib/numeric/roofline_benchmark.hpp"
+#include "lib/sinusoidal_2d/sinusoidal_2d.hpp"
 
 // Whole grids, row by row, beside the speed of filling memory.
 

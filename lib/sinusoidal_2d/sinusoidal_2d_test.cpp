@@ -5,8 +5,8 @@
 #include <stdexcept>
 #include <vector>
 
-#include "lib/numeric/truth_test.hpp"
 #include "lib/numeric/table_rows_test.hpp"
+#include "lib/numeric/truth_test.hpp"
 #include "reference/sinusoidal_2d.hpp"
 
 namespace sextant {
@@ -42,7 +42,8 @@ void expect_truth(const Sinusoidal2d& encoding, const std::vector<std::int64_t>&
     const Tensor table = encoder.encode(positions, dtype);
     ASSERT_EQ(table.shape, (std::vector<std::int64_t>{count, encoding.dim}));
     for (std::int64_t token = 0; token < count; ++token) {
-      const reference::GridPosition place{positions[static_cast<std::size_t>(token)], positions[static_cast<std::size_t>(count + token)]};
+      const reference::GridPosition place{positions[static_cast<std::size_t>(token)],
+                                          positions[static_cast<std::size_t>(count + token)]};
       for (std::int64_t channel = 0; channel < encoding.dim; ++channel) {
         ASSERT_EQ(table.at(token * encoding.dim + channel),
                   nearest(dtype, [&](reference::Precision precision) { return truth.code(place, channel, precision); }))
@@ -79,7 +80,8 @@ TEST(Sinusoidal2dEncoder, RefusesWhatItDoesNotHave) {
   const Sinusoidal2dEncoder encoder(grid(8, 2, 2));
   EXPECT_THROW(encoder.encode(std::vector<std::int64_t>{1}, Dtype::float32), std::invalid_argument);
   EXPECT_THROW(encoder.encode({}, Dtype::int64), std::invalid_argument);
-  EXPECT_THROW(encoder.encode(std::vector<std::int64_t>{0, (std::int64_t{1} << 53) + 1}, Dtype::float32), std::out_of_range);
+  EXPECT_THROW(encoder.encode(std::vector<std::int64_t>{0, (std::int64_t{1} << 53) + 1}, Dtype::float32),
+               std::out_of_range);
   std::vector<std::byte> memory(31);
   EXPECT_THROW(encoder.encode(std::vector<std::int64_t>{0, 0}, Dtype::float32, memory), std::invalid_argument);
 }

@@ -42,14 +42,17 @@ TEST(Sinusoidal2dSweep, EveryValueOfTheGridEqualsTheOracle) {
         // A channel belongs to one coordinate: the oracle's values on the diagonal are those of the whole grid.
         std::vector<double> diagonal;
         for (std::int64_t i = 0; i < 64 * 64; ++i) {
-          diagonal.push_back(nearest(dtype, [&](reference::Precision precision) { return truth.code({i / 64, i / 64}, i % 64, precision); }));
+          diagonal.push_back(nearest(dtype, [&](reference::Precision precision) {
+            return truth.code({i / 64, i / 64}, i % 64, precision);
+          }));
         }
         const Tensor table = Sinusoidal2dEncoder(encoding).encode(positions, dtype);
         for (std::int64_t i = 0; i < table.elements(); ++i) {
           const std::int64_t channel = i % 64;
           const bool of_row = (channel < 32) == (order == AxisOrder::height_first);
           const std::int64_t coordinate = of_row ? i / 64 / 64 : i / 64 % 64;
-          ASSERT_EQ(table.at(i), diagonal[static_cast<std::size_t>(coordinate * 64 + channel)]) << i / 64 / 64 << ", " << i / 64 % 64 << " channel " << channel;
+          ASSERT_EQ(table.at(i), diagonal[static_cast<std::size_t>(coordinate * 64 + channel)])
+              << i / 64 / 64 << ", " << i / 64 % 64 << " channel " << channel;
         }
       }
     }
@@ -66,7 +69,8 @@ TEST_P(Sinusoidal2dSweepOn, TablesHaveThePublishedDigests) {
       const Sinusoidal2dEncoder encoder(grid(layout, order));
       for (const Dtype dtype : floating_dtypes) {
         digests[std::string(name_of(dtype)) + (layout == Layout::interleaved ? " interleaved" : " concatenated") +
-                (order == AxisOrder::height_first ? " height_first" : " width_first")] = digest_on_threads([&] { return encoder.encode(places(), dtype); });
+                (order == AxisOrder::height_first ? " height_first" : " width_first")] =
+            digest_on_threads([&] { return encoder.encode(places(), dtype); });
       }
     }
   }

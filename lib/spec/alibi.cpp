@@ -32,7 +32,8 @@ void write(const Alibi& encoding, nlohmann::ordered_json& object) {
 }
 
 std::string size_text(const Alibi& encoding) {
-  return fmt::format("num_heads {} {} {}", encoding.num_heads, text_of(masks, encoding.mask), text_of(forms, encoding.form));
+  return fmt::format("num_heads {} {} {}", encoding.num_heads, text_of(masks, encoding.mask),
+                     text_of(forms, encoding.form));
 }
 
 }  // namespace sextant

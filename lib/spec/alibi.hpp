@@ -12,9 +12,9 @@ enum class AlibiForm { distance, key_index };
 
 /// Press et al. 2021 (arXiv 2108.12409), section 3: the score of query position q and key position k gains
 ///   -m_h (q - k)  (distance, causal: k <= q only),  -m_h |q - k|  (distance, symmetric),  m_h k  (key_index).
-/// For a number of heads n that is a power of two the slopes are m_h = 2^(-8 (h+1) / n), h = 0 .. n-1. Otherwise, as in the
-/// released code (attention_with_linear_biases), those of the nearest smaller power n', then every other one of 2n' heads,
-/// from its first.
+/// For a number of heads n that is a power of two the slopes are m_h = 2^(-8 (h+1) / n), h = 0 .. n-1. Otherwise, as in
+/// the released code (attention_with_linear_biases), those of the nearest smaller power n', then every other one of 2n'
+/// heads, from its first.
 struct Alibi {
   std::int64_t num_heads = 0;
   Mask mask = Mask::causal;

@@ -6,23 +6,31 @@ namespace sextant {
 namespace {
 
 void check_head_dim(std::int64_t own, std::int64_t expected) {
-  if (own != expected) refuse_field("position.head_dim", fmt::format("{} contradicts head_dim = {} of attention", own, expected));
+  if (own != expected)
+    refuse_field("position.head_dim", fmt::format("{} contradicts head_dim = {} of attention", own, expected));
 }
 
-void check_together(const Rope& position, const Attention& attention) { check_head_dim(position.head_dim, attention.head_dim); }
-void check_together(const RopeNd& position, const Attention& attention) { check_head_dim(position.head_dim, attention.head_dim); }
+void check_together(const Rope& position, const Attention& attention) {
+  check_head_dim(position.head_dim, attention.head_dim);
+}
+void check_together(const RopeNd& position, const Attention& attention) {
+  check_head_dim(position.head_dim, attention.head_dim);
+}
 
 void check_together(const Xpos& position, const Attention& attention) {
   check_head_dim(position.rope.head_dim, attention.head_dim);
-  if (position.role != Role::query) refuse_field("position.role", "left out in attention, where q and k each have their own");
+  if (position.role != Role::query)
+    refuse_field("position.role", "left out in attention, where q and k each have their own");
 }
 
 void check_together(const Alibi& position, const Attention& attention) {
   if (position.num_heads != attention.num_heads) {
-    refuse_field("position.num_heads", fmt::format("{} contradicts num_heads = {} of attention", position.num_heads, attention.num_heads));
+    refuse_field("position.num_heads",
+                 fmt::format("{} contradicts num_heads = {} of attention", position.num_heads, attention.num_heads));
   }
   if (position.mask == Mask::causal && !attention.causal) {
-    refuse_field("position.mask", "causal says nothing of keys after the query, which attention sees unless it is causal");
+    refuse_field("position.mask",
+                 "causal says nothing of keys after the query, which attention sees unless it is causal");
   }
 }
 
@@ -54,7 +62,8 @@ void check(const Attention& encoding) {
   check_count("num_heads", encoding.num_heads, heads_limit);
   check_count("num_kv_heads", encoding.num_kv_heads, encoding.num_heads);
   if (encoding.num_heads % encoding.num_kv_heads != 0) {
-    refuse_field("num_kv_heads", fmt::format("expected a divisor of num_heads = {}, got {}", encoding.num_heads, encoding.num_kv_heads));
+    refuse_field("num_kv_heads", fmt::format("expected a divisor of num_heads = {}, got {}", encoding.num_heads,
+                                             encoding.num_kv_heads));
   }
   check_count("head_dim", encoding.head_dim, width_limit);
   if (!encoding.position) return;
@@ -78,8 +87,8 @@ void write(const Attention& encoding, nlohmann::ordered_json& object) {
 }
 
 std::string size_text(const Attention& encoding) {
-  std::string text = fmt::format("num_heads {} num_kv_heads {} head_dim {}{}", encoding.num_heads, encoding.num_kv_heads,
-                                 encoding.head_dim, encoding.causal ? " causal" : "");
+  std::string text = fmt::format("num_heads {} num_kv_heads {} head_dim {}{}", encoding.num_heads,
+                                 encoding.num_kv_heads, encoding.head_dim, encoding.causal ? " causal" : "");
   if (encoding.position) text += fmt::format(" with {}", described(*encoding.position));
   return text;
 }

@@ -33,54 +33,79 @@ TEST_P(EveryEncoding, FillsItsDefaultsAndWritesEveryField) {
 INSTANTIATE_TEST_SUITE_P(
     Defaults, EveryEncoding,
     testing::Values(
-        Written{R"({"encoding":"integer"})", R"({"encoding":"integer","dim":1,"normalize":false,"dtype":"float32","min_position":0,"max_position":131072,)",
+        Written{R"({"encoding":"integer"})",
+                R"({"encoding":"integer","dim":1,"normalize":false,"dtype":"float32",)"
+                R"("min_position":0,"max_position":131072,)",
                 "integer dim 1 float32"},
-        Written{R"({"encoding":"binary","dim":8})", R"({"encoding":"binary","dim":8,"normalize":false,"dtype":"float32","min_position":0,"max_position":256,)",
-                "binary dim 8 float32"},
-        Written{R"({"encoding":"binary","dim":63})", R"({"encoding":"binary","dim":63,"normalize":false,"dtype":"float32","min_position":0,"max_position":131072,)",
+        Written{
+            R"({"encoding":"binary","dim":8})",
+            R"({"encoding":"binary","dim":8,"normalize":false,"dtype":"float32","min_position":0,"max_position":256,)",
+            "binary dim 8 float32"},
+        Written{R"({"encoding":"binary","dim":63})",
+                R"({"encoding":"binary","dim":63,"normalize":false,"dtype":"float32",)"
+                R"("min_position":0,"max_position":131072,)",
                 "binary dim 63 float32"},
         Written{R"({"encoding":"sinusoidal_2d","dim":8,"height":3,"width":5})",
-                R"({"encoding":"sinusoidal_2d","dim":8,"height":3,"width":5,"base":10000.0,"layout":"interleaved","axis_order":"height_first","dtype":"float32","min_position":0,"max_position":5,)",
+                R"({"encoding":"sinusoidal_2d","dim":8,"height":3,"width":5,"base":10000.0,)"
+                R"("layout":"interleaved","axis_order":"height_first","dtype":"float32",)"
+                R"("min_position":0,"max_position":5,)",
                 "sinusoidal_2d dim 8 height 3 width 5 float32"},
         Written{R"({"encoding":"learned","dim":3,"max_positions":512})",
-                R"({"encoding":"learned","dim":3,"max_positions":512,"dtype":"float32","min_position":0,"max_position":512,)",
+                R"({"encoding":"learned","dim":3,"max_positions":512,"dtype":"float32",)"
+                R"("min_position":0,"max_position":512,)",
                 "learned dim 3 max_positions 512 float32"},
         Written{R"({"encoding":"rope_nd","head_dim":8,"sections":[1,3]})",
-                R"({"encoding":"rope_nd","head_dim":8,"sections":[1,3],"section_order":"blocked","rope_theta":10000.0,"pairing":"half","dtype":"float32","min_position":0,"max_position":131072,)",
+                R"({"encoding":"rope_nd","head_dim":8,"sections":[1,3],)"
+                R"("section_order":"blocked","rope_theta":10000.0,"pairing":"half",)"
+                R"("dtype":"float32","min_position":0,"max_position":131072,)",
                 "rope_nd head_dim 8 sections 1+3 float32"},
         Written{R"({"encoding":"alibi","num_heads":8})",
-                R"({"encoding":"alibi","num_heads":8,"mask":"causal","form":"distance","dtype":"float32","min_position":0,"max_position":131072,)",
+                R"({"encoding":"alibi","num_heads":8,"mask":"causal","form":"distance",)"
+                R"("dtype":"float32","min_position":0,"max_position":131072,)",
                 "alibi num_heads 8 causal distance float32"},
         Written{R"({"encoding":"relative_bias"})",
-                R"({"encoding":"relative_bias","num_buckets":32,"max_distance":128,"bidirectional":true,"dtype":"float32","min_position":0,"max_position":131072,)",
+                R"({"encoding":"relative_bias","num_buckets":32,"max_distance":128,)"
+                R"("bidirectional":true,"dtype":"float32","min_position":0,)"
+                R"("max_position":131072,)",
                 "relative_bias num_buckets 32 max_distance 128 bidirectional float32"},
         Written{R"({"encoding":"attention","num_heads":8,"head_dim":64})",
-                R"({"encoding":"attention","num_heads":8,"num_kv_heads":8,"head_dim":64,"causal":false,"position":null,"dtype":"float32","min_position":0,"max_position":131072,)",
+                R"({"encoding":"attention","num_heads":8,"num_kv_heads":8,"head_dim":64,)"
+                R"("causal":false,"position":null,"dtype":"float32","min_position":0,)"
+                R"("max_position":131072,)",
                 "attention num_heads 8 num_kv_heads 8 head_dim 64 float32"},
-        Written{R"({"encoding":"attention","num_heads":8,"num_kv_heads":2,"head_dim":64,"causal":true,"position":{"encoding":"alibi","num_heads":8}})",
-                R"({"encoding":"attention","num_heads":8,"num_kv_heads":2,"head_dim":64,"causal":true,"position":{"encoding":"alibi","num_heads":8,"mask":"causal","form":"distance"},"dtype":"float32","min_position":0,"max_position":131072,)",
-                "attention num_heads 8 num_kv_heads 2 head_dim 64 causal with alibi num_heads 8 causal distance float32"}));
+        Written{
+            R"({"encoding":"attention","num_heads":8,"num_kv_heads":2,"head_dim":64,)"
+            R"("causal":true,"position":{"encoding":"alibi","num_heads":8}})",
+            R"({"encoding":"attention","num_heads":8,"num_kv_heads":2,"head_dim":64,)"
+            R"("causal":true,"position":{"encoding":"alibi","num_heads":8,"mask":"causal",)"
+            R"("form":"distance"},"dtype":"float32","min_position":0,"max_position":131072,)",
+            "attention num_heads 8 num_kv_heads 2 head_dim 64 causal with alibi num_heads 8 causal distance float32"}));
 
 // What none of the defaults is.
 TEST(EveryEncoding, KeepsEveryFieldGiven) {
   for (const std::string fields :
        {R"("encoding":"integer","dim":4,"normalize":true)", R"("encoding":"binary","dim":4,"normalize":true)",
-        R"("encoding":"sinusoidal_2d","dim":16,"height":30,"width":20,"base":77.5,"layout":"concatenated","axis_order":"width_first")",
+        R"("encoding":"sinusoidal_2d","dim":16,"height":30,"width":20,"base":77.5,)"
+        R"("layout":"concatenated","axis_order":"width_first")",
         R"("encoding":"learned","dim":7,"max_positions":9)",
-        R"("encoding":"rope_nd","head_dim":12,"sections":[2,2,2],"section_order":"interleaved","rope_theta":500.0,"pairing":"interleaved")",
-        R"("encoding":"alibi","num_heads":12,"mask":"symmetric","form":"distance")", R"("encoding":"alibi","num_heads":12,"mask":"causal","form":"key_index")",
+        R"("encoding":"rope_nd","head_dim":12,"sections":[2,2,2],)"
+        R"("section_order":"interleaved","rope_theta":500.0,"pairing":"interleaved")",
+        R"("encoding":"alibi","num_heads":12,"mask":"symmetric","form":"distance")",
+        R"("encoding":"alibi","num_heads":12,"mask":"causal","form":"key_index")",
         R"("encoding":"relative_bias","num_buckets":7,"max_distance":50,"bidirectional":false)"}) {
-    const std::string written = "{" + fields + R"(,"dtype":"bfloat16","min_position":2,"max_position":9,"accuracy":"faithful"})";
+    const std::string written =
+        "{" + fields + R"(,"dtype":"bfloat16","min_position":2,"max_position":9,"accuracy":"faithful"})";
     EXPECT_EQ(to_json(parse_spec(written)), written);
-    std::string attention = R"({"encoding":"attention","num_heads":12,"num_kv_heads":3,"head_dim":12,"causal":true,"position":{)" + fields +
-                            R"(},"dtype":"bfloat16","min_position":2,"max_position":9,"accuracy":"faithful"})";
+    std::string attention =
+        R"({"encoding":"attention","num_heads":12,"num_kv_heads":3,"head_dim":12,"causal":true,"position":{)" + fields +
+        R"(},"dtype":"bfloat16","min_position":2,"max_position":9,"accuracy":"faithful"})";
     EXPECT_EQ(to_json(parse_spec(attention)), attention);
   }
 }
 
 TEST(XposSpec, HasRopesFieldsButNoScaling) {
-  const std::string written = to_json(parse_spec(
-      R"({"encoding":"xpos","head_dim":64,"partial_rotary_factor":0.5,"pairing":"interleaved","scale_base":256,"role":"key"})"));
+  const std::string written = to_json(parse_spec(R"({"encoding":"xpos","head_dim":64,"partial_rotary_factor":0.5,)"
+                                                 R"("pairing":"interleaved","scale_base":256,"role":"key"})"));
   const auto object = nlohmann::json::parse(written);
   EXPECT_EQ(object["rotary_dim"], 32);
   EXPECT_EQ(object["output_pairing"], "interleaved");
@@ -107,66 +132,101 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         Refusal{R"({"encoding":"integer","dim":0})", "spec: dim: expected an integer from 1 to 1048576, got 0"},
         Refusal{R"({"encoding":"integer","normalize":1})", "spec: normalize: expected true or false, got 1"},
-        Refusal{R"({"encoding":"integer","normalize":true,"max_position":1})", "spec: normalize: divides by max_position - 1"},
+        Refusal{R"({"encoding":"integer","normalize":true,"max_position":1})",
+                "spec: normalize: divides by max_position - 1"},
         Refusal{R"({"encoding":"integer","base":1})", "spec: base: unknown field"},
         Refusal{R"({"encoding":"binary"})", "spec: dim: needed"},
         Refusal{R"({"encoding":"binary","dim":64})", "spec: dim: expected an integer from 1 to 63, got 64"},
-        Refusal{R"({"encoding":"binary","dim":8,"max_position":257})", "spec: max_position: expected at most 256, where this binary ends, got 257"},
-        Refusal{R"({"encoding":"binary","dim":8,"min_position":-1})", "spec: min_position: expected at least 0, where binary begins, got -1"},
+        Refusal{R"({"encoding":"binary","dim":8,"max_position":257})",
+                "spec: max_position: expected at most 256, where this binary ends, got 257"},
+        Refusal{R"({"encoding":"binary","dim":8,"min_position":-1})",
+                "spec: min_position: expected at least 0, where binary begins, got -1"},
         Refusal{R"({"encoding":"sinusoidal_2d","dim":8,"height":3})", "spec: width: needed"},
         Refusal{R"({"encoding":"sinusoidal_2d","dim":6,"height":3,"width":3})", "spec: dim: expected a multiple of 4"},
-        Refusal{R"({"encoding":"sinusoidal_2d","dim":8,"height":0,"width":3})", "spec: height: expected an integer from 1"},
-        Refusal{R"({"encoding":"sinusoidal_2d","dim":8,"height":3,"width":3,"base":0.5})", "spec: base: expected a finite number of at least 1"},
-        Refusal{R"({"encoding":"sinusoidal_2d","dim":8,"height":3,"width":3,"axis_order":"depth"})", "spec: axis_order: expected one of height_first, width_first"},
-        Refusal{R"({"encoding":"sinusoidal_2d","dim":8,"height":3,"width":3,"max_position":4})", "spec: max_position: expected at most 3"},
-        Refusal{R"({"encoding":"sinusoidal_2d","dim":8,"height":9,"width":7,"min_position":7})", "spec: min_position: expected less than 7, where the grid's shorter axis ends"},
+        Refusal{R"({"encoding":"sinusoidal_2d","dim":8,"height":0,"width":3})",
+                "spec: height: expected an integer from 1"},
+        Refusal{R"({"encoding":"sinusoidal_2d","dim":8,"height":3,"width":3,"base":0.5})",
+                "spec: base: expected a finite number of at least 1"},
+        Refusal{R"({"encoding":"sinusoidal_2d","dim":8,"height":3,"width":3,"axis_order":"depth"})",
+                "spec: axis_order: expected one of height_first, width_first"},
+        Refusal{R"({"encoding":"sinusoidal_2d","dim":8,"height":3,"width":3,"max_position":4})",
+                "spec: max_position: expected at most 3"},
+        Refusal{R"({"encoding":"sinusoidal_2d","dim":8,"height":9,"width":7,"min_position":7})",
+                "spec: min_position: expected less than 7, where the grid's shorter axis ends"},
         Refusal{R"({"encoding":"learned","dim":8})", "spec: max_positions: needed"},
-        Refusal{R"({"encoding":"learned","dim":8,"max_positions":0})", "spec: max_positions: expected an integer from 1"},
-        Refusal{R"({"encoding":"learned","dim":8,"max_positions":10,"max_position":11})", "spec: max_position: expected at most 10"},
+        Refusal{R"({"encoding":"learned","dim":8,"max_positions":0})",
+                "spec: max_positions: expected an integer from 1"},
+        Refusal{R"({"encoding":"learned","dim":8,"max_positions":10,"max_position":11})",
+                "spec: max_position: expected at most 10"},
         Refusal{R"({"encoding":"rope_nd","head_dim":8})", "spec: sections: needed"},
-        Refusal{R"({"encoding":"rope_nd","head_dim":8,"sections":4})", "spec: sections: expected a list of integers, got 4"},
-        Refusal{R"({"encoding":"rope_nd","head_dim":8,"sections":[2,"2"]})", "spec: sections: expected an integer, got \"2\""},
-        Refusal{R"({"encoding":"rope_nd","head_dim":8,"sections":[]})", "spec: sections: expected the number of pairs of each axis"},
-        Refusal{R"({"encoding":"rope_nd","head_dim":8,"sections":[4,0]})", "spec: sections: expected numbers from 1 to head_dim/2 = 4, got 0"},
-        Refusal{R"({"encoding":"rope_nd","head_dim":8,"sections":[2,3]})", "spec: sections: expected the sum head_dim/2 = 4, got 2 + 3"},
-        Refusal{R"({"encoding":"rope_nd","head_dim":8,"sections":[9223372036854775807,9223372036854775807]})", "spec: sections: expected numbers from 1"},
-        Refusal{R"({"encoding":"rope_nd","head_dim":12,"sections":[1,4,1],"section_order":"interleaved"})", "spec: sections: interleaved, axis 1 finds 2 of 6 pairs only, got 4"},
+        Refusal{R"({"encoding":"rope_nd","head_dim":8,"sections":4})",
+                "spec: sections: expected a list of integers, got 4"},
+        Refusal{R"({"encoding":"rope_nd","head_dim":8,"sections":[2,"2"]})",
+                "spec: sections: expected an integer, got \"2\""},
+        Refusal{R"({"encoding":"rope_nd","head_dim":8,"sections":[]})",
+                "spec: sections: expected the number of pairs of each axis"},
+        Refusal{R"({"encoding":"rope_nd","head_dim":8,"sections":[4,0]})",
+                "spec: sections: expected numbers from 1 to head_dim/2 = 4, got 0"},
+        Refusal{R"({"encoding":"rope_nd","head_dim":8,"sections":[2,3]})",
+                "spec: sections: expected the sum head_dim/2 = 4, got 2 + 3"},
+        Refusal{R"({"encoding":"rope_nd","head_dim":8,"sections":[9223372036854775807,9223372036854775807]})",
+                "spec: sections: expected numbers from 1"},
+        Refusal{R"({"encoding":"rope_nd","head_dim":12,"sections":[1,4,1],"section_order":"interleaved"})",
+                "spec: sections: interleaved, axis 1 finds 2 of 6 pairs only, got 4"},
         Refusal{R"({"encoding":"rope_nd","head_dim":7,"sections":[3]})", "spec: head_dim: expected an even number"},
         Refusal{R"({"encoding":"rope_nd","head_dim":8,"sections":[4],"rope_theta":0})", "spec: rope_theta"},
         Refusal{R"({"encoding":"xpos","head_dim":8,"rope_scaling":null})", "spec: rope_scaling: unknown field"},
-        Refusal{R"({"encoding":"xpos","head_dim":8,"scale_base":0})", "spec: scale_base: expected a finite number above 0, got 0"},
+        Refusal{R"({"encoding":"xpos","head_dim":8,"scale_base":0})",
+                "spec: scale_base: expected a finite number above 0, got 0"},
         Refusal{R"({"encoding":"xpos","head_dim":8,"role":"value"})", "spec: role: expected one of query, key"},
         Refusal{R"({"encoding":"xpos","head_dim":7})", "spec: head_dim: expected an even number"},
         Refusal{R"({"encoding":"alibi"})", "spec: num_heads: needed"},
         Refusal{R"({"encoding":"alibi","num_heads":0})", "spec: num_heads: expected an integer from 1"},
         Refusal{R"({"encoding":"alibi","num_heads":8,"mask":"none"})", "spec: mask: expected one of causal, symmetric"},
-        Refusal{R"({"encoding":"alibi","num_heads":8,"mask":"symmetric","form":"key_index"})", "spec: form: key_index equals the distance"},
+        Refusal{R"({"encoding":"alibi","num_heads":8,"mask":"symmetric","form":"key_index"})",
+                "spec: form: key_index equals the distance"},
         Refusal{R"({"encoding":"relative_bias","num_buckets":31})", "spec: num_buckets: expected an even number"},
         Refusal{R"({"encoding":"relative_bias","num_buckets":2})", "spec: num_buckets: expected at least 4, got 2"},
-        Refusal{R"({"encoding":"relative_bias","num_buckets":1,"bidirectional":false})", "spec: num_buckets: expected at least 2, got 1"},
-        Refusal{R"({"encoding":"relative_bias","num_buckets":65538})", "spec: num_buckets: expected an integer from 1 to 65536"},
+        Refusal{R"({"encoding":"relative_bias","num_buckets":1,"bidirectional":false})",
+                "spec: num_buckets: expected at least 2, got 1"},
+        Refusal{R"({"encoding":"relative_bias","num_buckets":65538})",
+                "spec: num_buckets: expected an integer from 1 to 65536"},
         Refusal{R"({"encoding":"relative_bias","max_distance":8})", "spec: max_distance: expected an integer above 8"},
         Refusal{R"({"encoding":"relative_bias","bidirectional":"yes"})", "spec: bidirectional: expected true or false"},
         Refusal{R"({"encoding":"attention","num_heads":8})", "spec: head_dim: needed"},
-        Refusal{R"({"encoding":"attention","num_heads":8,"num_kv_heads":3,"head_dim":64})", "spec: num_kv_heads: expected a divisor of num_heads = 8, got 3"},
-        Refusal{R"({"encoding":"attention","num_heads":8,"num_kv_heads":16,"head_dim":64})", "spec: num_kv_heads: expected an integer from 1 to 8, got 16"},
-        Refusal{R"({"encoding":"attention","num_heads":8,"head_dim":64,"position":"rope"})", "spec: position: expected an object or null"},
-        Refusal{R"({"encoding":"attention","num_heads":8,"head_dim":64,"position":{"head_dim":64}})", "spec: position.encoding: needed"},
-        Refusal{R"({"encoding":"attention","num_heads":8,"head_dim":64,"position":{"encoding":"attention","num_heads":8,"head_dim":64}})",
+        Refusal{R"({"encoding":"attention","num_heads":8,"num_kv_heads":3,"head_dim":64})",
+                "spec: num_kv_heads: expected a divisor of num_heads = 8, got 3"},
+        Refusal{R"({"encoding":"attention","num_heads":8,"num_kv_heads":16,"head_dim":64})",
+                "spec: num_kv_heads: expected an integer from 1 to 8, got 16"},
+        Refusal{R"({"encoding":"attention","num_heads":8,"head_dim":64,"position":"rope"})",
+                "spec: position: expected an object or null"},
+        Refusal{R"({"encoding":"attention","num_heads":8,"head_dim":64,"position":{"head_dim":64}})",
+                "spec: position.encoding: needed"},
+        Refusal{R"({"encoding":"attention","num_heads":8,"head_dim":64,)"
+                R"("position":{"encoding":"attention","num_heads":8,"head_dim":64}})",
                 "spec: position.encoding: expected one of integer"},
-        Refusal{R"({"encoding":"attention","num_heads":8,"head_dim":64,"position":{"encoding":"rope","head_dim":64,"dtype":"float16"}})",
+        Refusal{R"({"encoding":"attention","num_heads":8,"head_dim":64,)"
+                R"("position":{"encoding":"rope","head_dim":64,"dtype":"float16"}})",
                 "spec: position.dtype: unknown field"},
         Refusal{R"({"encoding":"attention","num_heads":8,"head_dim":64,"position":{"encoding":"rope","head_dim":32}})",
                 "spec: position.head_dim: 32 contradicts head_dim = 64"},
-        Refusal{R"({"encoding":"attention","num_heads":8,"head_dim":64,"position":{"encoding":"rope_nd","head_dim":32,"sections":[16]}})",
+        Refusal{R"({"encoding":"attention","num_heads":8,"head_dim":64,)"
+                R"("position":{"encoding":"rope_nd","head_dim":32,"sections":[16]}})",
                 "spec: position.head_dim: 32 contradicts head_dim = 64"},
-        Refusal{R"({"encoding":"attention","num_heads":8,"head_dim":64,"position":{"encoding":"rope","head_dim":64,"rope_theta":0}})",
+        Refusal{R"({"encoding":"attention","num_heads":8,"head_dim":64,)"
+                R"("position":{"encoding":"rope","head_dim":64,"rope_theta":0}})",
                 "spec: position.rope_theta: expected a finite number"},
-        Refusal{R"({"encoding":"attention","num_heads":8,"head_dim":64,"position":{"encoding":"xpos","head_dim":64,"role":"key"}})", "spec: position.role"},
-        Refusal{R"({"encoding":"attention","num_heads":8,"head_dim":64,"causal":true,"position":{"encoding":"alibi","num_heads":4}})",
+        Refusal{R"({"encoding":"attention","num_heads":8,"head_dim":64,)"
+                R"("position":{"encoding":"xpos","head_dim":64,"role":"key"}})",
+                "spec: position.role"},
+        Refusal{R"({"encoding":"attention","num_heads":8,"head_dim":64,"causal":true,)"
+                R"("position":{"encoding":"alibi","num_heads":4}})",
                 "spec: position.num_heads: 4 contradicts num_heads = 8"},
-        Refusal{R"({"encoding":"attention","num_heads":8,"head_dim":64,"position":{"encoding":"alibi","num_heads":8}})", "spec: position.mask"},
-        Refusal{R"({"encoding":"attention","num_heads":8,"head_dim":64,"position":{"encoding":"learned","dim":8,"max_positions":10},"max_position":11})",
+        Refusal{R"({"encoding":"attention","num_heads":8,"head_dim":64,"position":{"encoding":"alibi","num_heads":8}})",
+                "spec: position.mask"},
+        Refusal{R"({"encoding":"attention","num_heads":8,"head_dim":64,)"
+                R"("position":{"encoding":"learned","dim":8,"max_positions":10},)"
+                R"("max_position":11})",
                 "spec: max_position: expected at most 10"}));
 
 TEST(Sinusoidal2dChannels, HalfForEachAxis) {
@@ -201,8 +261,11 @@ TEST(RopeNdSections, BlockedAndInterleaved) {
 
 TEST(RopeNdSections, EveryAxisGetsItsNumberOfPairs) {
   for (const SectionOrder order : {SectionOrder::blocked, SectionOrder::interleaved}) {
-    for (const std::vector<std::int64_t>& sections : {std::vector<std::int64_t>{7}, {4, 3}, {3, 2, 2}, {5, 1, 1}, {1, 1, 1, 1}}) {
-      const RopeNd encoding{.head_dim = 2 * std::accumulate(sections.begin(), sections.end(), std::int64_t{0}), .sections = sections, .section_order = order};
+    for (const std::vector<std::int64_t>& sections :
+         {std::vector<std::int64_t>{7}, {4, 3}, {3, 2, 2}, {5, 1, 1}, {1, 1, 1, 1}}) {
+      const RopeNd encoding{.head_dim = 2 * std::accumulate(sections.begin(), sections.end(), std::int64_t{0}),
+                            .sections = sections,
+                            .section_order = order};
       const std::vector<std::int64_t> axis = axis_of_pairs(encoding);
       for (std::size_t a = 0; a < sections.size(); ++a) EXPECT_EQ(std::count(axis.begin(), axis.end(), a), sections[a]);
     }

@@ -11,7 +11,8 @@ namespace {
 
 std::int64_t integer_in(const Fields& fields, const std::string& name, const json& value) {
   if (!value.is_number_integer()) fields.refuse(name, fmt::format("expected an integer, got {}", value.dump()));
-  if (value.is_number_unsigned() && value.get<std::uint64_t>() > std::uint64_t{std::numeric_limits<std::int64_t>::max()}) {
+  if (value.is_number_unsigned() &&
+      value.get<std::uint64_t>() > std::uint64_t{std::numeric_limits<std::int64_t>::max()}) {
     fields.refuse(name, fmt::format("{} does not fit a signed 64-bit integer", value.dump()));
   }
   return value.get<std::int64_t>();
@@ -30,13 +31,15 @@ void check_even_width(std::string_view field, std::int64_t width) {
 }
 
 void check_count(std::string_view field, std::int64_t count, std::int64_t limit) {
-  if (count < 1 || count > limit) refuse_field(field, fmt::format("expected an integer from 1 to {}, got {}", limit, count));
+  if (count < 1 || count > limit)
+    refuse_field(field, fmt::format("expected an integer from 1 to {}, got {}", limit, count));
 }
 
 void check_base(std::string_view field, double base) {
   // Below 1 the "wavelengths" would shrink with the pair and frequencies pass one radian per position without bound;
   // no published setting has that, and a typing error (0.0001 for 10000) is the likelier cause.
-  if (!(base >= 1) || std::isinf(base)) refuse_field(field, fmt::format("expected a finite number of at least 1, got {}", base));
+  if (!(base >= 1) || std::isinf(base))
+    refuse_field(field, fmt::format("expected a finite number of at least 1, got {}", base));
 }
 
 nlohmann::json parse_object(std::string_view text, std::string_view what) {
@@ -121,7 +124,8 @@ std::optional<std::vector<double>> Fields::numbers(const std::string& name) {
   if (!value->is_array()) refuse(name, fmt::format("expected a list of numbers, got {}", value->dump()));
   std::vector<double> list;
   for (const json& entry : *value) {
-    if (!entry.is_number()) refuse(fmt::format("{}[{}]", name, list.size()), fmt::format("expected a number, got {}", entry.dump()));
+    if (!entry.is_number())
+      refuse(fmt::format("{}[{}]", name, list.size()), fmt::format("expected a number, got {}", entry.dump()));
     list.push_back(entry.get<double>());
   }
   return list;

@@ -29,7 +29,9 @@ TEST(HfConfig, ReadsRopeParametersOfTransformersFive) {
 }
 
 TEST(HfConfig, ReadsGptNeoxAndGptJ) {
-  EXPECT_EQ(rope_of(R"({"model_type":"gpt_neox","hidden_size":6144,"num_attention_heads":64,"rotary_pct":0.25})").rotary_dim, 24);
+  EXPECT_EQ(
+      rope_of(R"({"model_type":"gpt_neox","hidden_size":6144,"num_attention_heads":64,"rotary_pct":0.25})").rotary_dim,
+      24);
   const Rope gptj = rope_of(R"({"model_type":"gptj","n_embd":4096,"n_head":16,"rotary_dim":64,"n_positions":2048})");
   EXPECT_EQ(gptj.head_dim, 256);
   EXPECT_EQ(gptj.rotary_dim, 64);
@@ -70,9 +72,10 @@ TEST(HfConfig, ReadsDeepseekV3) {
 TEST(HfConfig, ReadsPhi3WithItsLengthAtTopLevelAndItsFactorFromTheRatio) {
   std::string factors = "[1.0";
   for (int pair = 1; pair < 48; ++pair) factors += ",1." + std::to_string(100 + pair);
-  const std::string config = R"({"model_type":"phi3","hidden_size":3072,"num_attention_heads":32,"max_position_embeddings":131072,
-      "original_max_position_embeddings":4096,"rope_theta":10000.0,"rope_scaling":{"long_factor":)" + factors +
-                             R"(],"short_factor":)" + factors + R"(],"type":")";
+  const std::string config =
+      R"({"model_type":"phi3","hidden_size":3072,"num_attention_heads":32,"max_position_embeddings":131072,
+      "original_max_position_embeddings":4096,"rope_theta":10000.0,"rope_scaling":{"long_factor":)" +
+      factors + R"(],"short_factor":)" + factors + R"(],"type":")";
   for (const char* type : {"longrope", "su"}) {
     const Rope rope = rope_of((config + type + "\"}}").c_str());
     EXPECT_EQ(rope.head_dim, 96);
@@ -95,28 +98,39 @@ TEST(HfConfig, ReadsQwen25Yarn) {
 
 TEST(HfConfig, ReadsTheOtherTypes) {
   const auto scaling = [](const std::string& rule) {
-    return rope_of((R"({"head_dim":64,"max_position_embeddings":2048,"rope_parameters":)" + rule + "}").c_str()).rope_scaling;
+    return rope_of((R"({"head_dim":64,"max_position_embeddings":2048,"rope_parameters":)" + rule + "}").c_str())
+        .rope_scaling;
   };
   EXPECT_EQ(std::get<LinearScaling>(scaling(R"({"type":"linear","factor":8})")).factor, 8);
-  EXPECT_EQ(std::get<DynamicScaling>(scaling(R"({"rope_type":"dynamic","type":"dynamic","factor":2})")).original_max_position_embeddings, 2048);
-  EXPECT_EQ(std::get<YarnScaling>(scaling(R"({"rope_type":"yarn","factor":null,"original_max_position_embeddings":512})")).factor, 4);
+  EXPECT_EQ(std::get<DynamicScaling>(scaling(R"({"rope_type":"dynamic","type":"dynamic","factor":2})"))
+                .original_max_position_embeddings,
+            2048);
+  EXPECT_EQ(
+      std::get<YarnScaling>(scaling(R"({"rope_type":"yarn","factor":null,"original_max_position_embeddings":512})"))
+          .factor,
+      4);
   EXPECT_EQ(name_of(scaling(R"({"rope_theta":10000})")), "default");
-  const Rope gemma = rope_of(
-      R"({"head_dim":512,"rope_parameters":{"rope_type":"proportional","partial_rotary_factor":0.25,"rope_theta":1000000.0}})");
+  const Rope gemma = rope_of(R"({"head_dim":512,"rope_parameters":{"rope_type":"proportional",)"
+                             R"("partial_rotary_factor":0.25,"rope_theta":1000000.0}})");
   EXPECT_EQ(gemma.rotary_dim, 128);
   EXPECT_EQ(gemma.rotary_layout, RotaryLayout::spread);
   EXPECT_EQ(std::get<ProportionalScaling>(gemma.rope_scaling).factor, 1);
 }
 
 TEST(HfConfig, RefusesContradictoryRules) {
-  for (const char* config :
-       {R"({"head_dim":64,"rope_scaling":{"rope_type":"linear","type":"dynamic","factor":2}})",
-        R"({"head_dim":64,"rope_scaling":{"rope_type":"linear","factor":2},"rope_parameters":{"rope_type":"linear","factor":4}})",
-        R"({"head_dim":64,"max_position_embeddings":4096,"rope_scaling":{"rope_type":"dynamic","factor":2,"original_max_position_embeddings":2048}})",
-        R"({"head_dim":64,"original_max_position_embeddings":4096,"rope_scaling":{"rope_type":"yarn","factor":2,"original_max_position_embeddings":2048}})",
-        R"({"head_dim":64,"rope_parameters":{"full_attention":{"rope_type":"default"},"sliding_attention":{"rope_type":"default"}}})",
-        R"({"head_dim":64,"rope_scaling":{"rope_type":"yarn","factor":2}})",
-        R"({"head_dim":64,"rope_scaling":{"rope_type":"linear"}})"}) {
+  for (const char* config : {R"({"head_dim":64,"rope_scaling":{"rope_type":"linear","type":"dynamic","factor":2}})",
+                             R"({"head_dim":64,"rope_scaling":{"rope_type":"linear","factor":2},)"
+                             R"("rope_parameters":{"rope_type":"linear","factor":4}})",
+                             R"({"head_dim":64,"max_position_embeddings":4096,)"
+                             R"("rope_scaling":{"rope_type":"dynamic","factor":2,)"
+                             R"("original_max_position_embeddings":2048}})",
+                             R"({"head_dim":64,"original_max_position_embeddings":4096,)"
+                             R"("rope_scaling":{"rope_type":"yarn","factor":2,)"
+                             R"("original_max_position_embeddings":2048}})",
+                             R"({"head_dim":64,"rope_parameters":{"full_attention":{"rope_type":"default"},)"
+                             R"("sliding_attention":{"rope_type":"default"}}})",
+                             R"({"head_dim":64,"rope_scaling":{"rope_type":"yarn","factor":2}})",
+                             R"({"head_dim":64,"rope_scaling":{"rope_type":"linear"}})"}) {
     EXPECT_THROW(spec_from_hf_config(config), SpecError) << config;
   }
 }

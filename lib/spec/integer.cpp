@@ -15,7 +15,8 @@ void check(const Integer& encoding) { check_count("dim", encoding.dim, width_lim
 
 void check_claim(const Integer& encoding, const Spec& spec) {
   if (encoding.normalize && spec.max_position < 2) {
-    refuse_field("normalize", fmt::format("divides by max_position - 1, so max_position must be at least 2, got {}", spec.max_position));
+    refuse_field("normalize", fmt::format("divides by max_position - 1, so max_position must be at least 2, got {}",
+                                          spec.max_position));
   }
 }
 

@@ -4,8 +4,8 @@
 
 namespace sextant {
 
-/// A table that training fills (Gehring et al. 2017, section 3.1; Devlin et al. 2018): the code of position p is row p of
-/// `weight`, [max_positions, dim]. It has the positions 0 .. max_positions - 1 and no other.
+/// A table that training fills (Gehring et al. 2017, section 3.1; Devlin et al. 2018): the code of position p is row p
+/// of `weight`, [max_positions, dim]. It has the positions 0 .. max_positions - 1 and no other.
 struct Learned {
   std::int64_t dim = 0;
   std::int64_t max_positions = 0;

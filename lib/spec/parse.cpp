@@ -43,7 +43,8 @@ constexpr std::tuple table{
 
 template <class Variant>
 std::string_view name_in_table(const Variant& encoding) {
-  return std::visit([]<class EncodingType>(const EncodingType&) { return std::get<Entry<EncodingType>>(table).name; }, encoding);
+  return std::visit([]<class EncodingType>(const EncodingType&) { return std::get<Entry<EncodingType>>(table).name; },
+                    encoding);
 }
 
 // Reads whichever of the variant's encodings the field `encoding` names.
@@ -57,7 +58,8 @@ std::variant<EncodingTypes...> read_one_of(Fields& fields, const std::variant<En
     if (entry.name == *name) encoding = entry.read(fields);
   };
   (read_if_named(std::get<Entry<EncodingTypes>>(table)), ...);
-  if (!encoding) fields.refuse("encoding", fmt::format("expected one of {}, got \"{}\"", fmt::join(known, ", "), *name));
+  if (!encoding)
+    fields.refuse("encoding", fmt::format("expected one of {}, got \"{}\"", fmt::join(known, ", "), *name));
   return std::move(*encoding);
 }
 
@@ -69,7 +71,8 @@ void write_encoding(const Variant& encoding, nlohmann::ordered_json& object) {
 
 template <class Variant>
 std::string encoding_text(const Variant& encoding) {
-  return fmt::format("{} {}", name_in_table(encoding), std::visit([](const auto& alternative) { return size_text(alternative); }, encoding));
+  return fmt::format("{} {}", name_in_table(encoding),
+                     std::visit([](const auto& alternative) { return size_text(alternative); }, encoding));
 }
 
 // How many positions the encoding has, from 0 on, or nothing where it has all.
@@ -98,10 +101,12 @@ void check_claim_of(const Attention& encoding, const Spec& spec) {
 
 void check_positions(const Spec& spec, std::int64_t count) {
   if (spec.min_position < 0) {
-    refuse_field("min_position", fmt::format("expected at least 0, where {} begins, got {}", encoding_name(spec), spec.min_position));
+    refuse_field("min_position",
+                 fmt::format("expected at least 0, where {} begins, got {}", encoding_name(spec), spec.min_position));
   }
   if (spec.max_position > count) {
-    refuse_field("max_position", fmt::format("expected at most {}, where this {} ends, got {}", count, encoding_name(spec), spec.max_position));
+    refuse_field("max_position", fmt::format("expected at most {}, where this {} ends, got {}", count,
+                                             encoding_name(spec), spec.max_position));
   }
 }
 
@@ -115,7 +120,9 @@ std::string_view encoding_name(const Spec& spec) { return name_in_table(spec.enc
 
 std::string_view name_of(AccuracyClass accuracy) { return text_of(accuracies, accuracy); }
 
-PositionEncoding read_position_encoding(Fields& fields) { return read_one_of(fields, static_cast<PositionEncoding*>(nullptr)); }
+PositionEncoding read_position_encoding(Fields& fields) {
+  return read_one_of(fields, static_cast<PositionEncoding*>(nullptr));
+}
 
 nlohmann::ordered_json written(const PositionEncoding& encoding) {
   nlohmann::ordered_json object;
@@ -133,7 +140,7 @@ void validate(const Spec& spec) {
   }
   if (spec.max_position <= spec.min_position || spec.max_position > position_limit) {
     refuse_field("max_position", fmt::format("expected an integer above min_position = {} and at most 2^53, got {}",
-                                       spec.min_position, spec.max_position));
+                                             spec.min_position, spec.max_position));
   }
   std::visit([](const auto& encoding) { check(encoding); }, spec.encoding);
   if (const auto count = count_of_positions(spec)) check_positions(spec, *count);
@@ -154,7 +161,8 @@ Spec parse_spec(std::string_view text) {
   if (max_position) {
     spec.max_position = *max_position;
   } else {
-    std::visit([](const auto& encoding) { check(encoding); }, spec.encoding);  // position_count is good for a valid encoding
+    std::visit([](const auto& encoding) { check(encoding); },
+               spec.encoding);  // position_count is good for a valid encoding
     spec.max_position = std::min(spec.max_position, count_of_positions(spec).value_or(spec.max_position));
   }
   validate(spec);
@@ -172,6 +180,8 @@ std::string to_json(const Spec& spec) {
   return object.dump();
 }
 
-std::string describe(const Spec& spec) { return fmt::format("{} {}", encoding_text(spec.encoding), name_of(spec.dtype)); }
+std::string describe(const Spec& spec) {
+  return fmt::format("{} {}", encoding_text(spec.encoding), name_of(spec.dtype));
+}
 
 }  // namespace sextant

@@ -65,49 +65,87 @@ INSTANTIATE_TEST_SUITE_P(
         Scaling{R"({"factor":2})", "rope_scaling.rope_type: needed"},
         Scaling{R"({"rope_type":"default","factor":2})", "rope_scaling.factor: unknown field"},
         Scaling{R"({"rope_type":"linear"})", "rope_scaling.factor: needed"},
-        Scaling{R"({"rope_type":"linear","factor":0.5})", "rope_scaling.factor: expected a finite number of at least 1"},
+        Scaling{R"({"rope_type":"linear","factor":0.5})",
+                "rope_scaling.factor: expected a finite number of at least 1"},
         Scaling{R"({"rope_type":"linear","factor":"2"})", "rope_scaling.factor: expected a number"},
         Scaling{R"({"rope_type":"linear","factor":2,"beta_fast":32})", "rope_scaling.beta_fast: unknown field"},
         Scaling{R"({"rope_type":"ntk","factor":0})", "rope_scaling.factor: expected a finite number of at least 1"},
         Scaling{R"({"rope_type":"dynamic","factor":2})", "rope_scaling.original_max_position_embeddings: needed"},
-        Scaling{R"({"rope_type":"dynamic","factor":2,"original_max_position_embeddings":0})", "rope_scaling.original_max_position_embeddings: expected an integer from 1"},
+        Scaling{R"({"rope_type":"dynamic","factor":2,"original_max_position_embeddings":0})",
+                "rope_scaling.original_max_position_embeddings: expected an integer from 1"},
         Scaling{R"({"rope_type":"yarn","factor":2})", "rope_scaling.original_max_position_embeddings: needed"},
-        Scaling{R"({"rope_type":"yarn","factor":2,"original_max_position_embeddings":8,"beta_fast":1})", "rope_scaling.beta_fast: expected a number above beta_slow"},
-        Scaling{R"({"rope_type":"yarn","factor":2,"original_max_position_embeddings":8,"beta_slow":0})", "rope_scaling.beta_slow: expected a finite number above 0"},
-        Scaling{R"({"rope_type":"yarn","factor":2,"original_max_position_embeddings":8,"truncate":1})", "rope_scaling.truncate: expected true or false"},
-        Scaling{R"({"rope_type":"yarn","factor":2,"original_max_position_embeddings":8,"mscale":1})", "rope_scaling.mscale_all_dim: needed"},
-        Scaling{R"({"rope_type":"yarn","factor":2,"original_max_position_embeddings":8,"mscale":1,"mscale_all_dim":1,"attention_factor":1})", "rope_scaling.attention_factor: contradicts"},
-        Scaling{R"({"rope_type":"yarn","factor":2,"original_max_position_embeddings":8,"attention_factor":0})", "rope_scaling.attention_factor: expected a finite number above 0"},
-        Scaling{R"({"rope_type":"longrope","factor":2,"original_max_position_embeddings":8,"short_factor":[1,1]})", "rope_scaling.long_factor: needed"},
-        Scaling{R"({"rope_type":"longrope","factor":2,"original_max_position_embeddings":8,"short_factor":[1,1],"long_factor":[1]})", "rope_scaling.long_factor: expected a number for each of the 2 pairs, got 1"},
-        Scaling{R"({"rope_type":"longrope","factor":2,"original_max_position_embeddings":8,"short_factor":[1,0],"long_factor":[1,1]})", "rope_scaling.short_factor[1]: expected a finite number above 0"},
-        Scaling{R"({"rope_type":"longrope","factor":2,"original_max_position_embeddings":8,"short_factor":[1,"a"],"long_factor":[1,1]})", "rope_scaling.short_factor[1]: expected a number"},
-        Scaling{R"({"rope_type":"longrope","original_max_position_embeddings":8,"short_factor":[1,1],"long_factor":[1,1]})", "rope_scaling.factor: needed, or attention_factor"},
-        Scaling{R"({"rope_type":"longrope","factor":2,"original_max_position_embeddings":1,"short_factor":[1,1],"long_factor":[1,1]})", "rope_scaling.original_max_position_embeddings: expected an integer from 2"},
-        Scaling{R"({"rope_type":"llama3","factor":8,"original_max_position_embeddings":8,"low_freq_factor":1})", "rope_scaling.high_freq_factor: needed"},
-        Scaling{R"({"rope_type":"llama3","factor":8,"original_max_position_embeddings":8,"low_freq_factor":4,"high_freq_factor":4})", "rope_scaling.high_freq_factor: expected a number above low_freq_factor"},
-        Scaling{R"({"rope_type":"llama3","factor":8,"original_max_position_embeddings":8,"low_freq_factor":0,"high_freq_factor":4})", "rope_scaling.low_freq_factor: expected a finite number above 0"},
-        Scaling{R"({"rope_type":"proportional","factor":0})", "rope_scaling.factor: expected a finite number above 0"}));
+        Scaling{R"({"rope_type":"yarn","factor":2,"original_max_position_embeddings":8,"beta_fast":1})",
+                "rope_scaling.beta_fast: expected a number above beta_slow"},
+        Scaling{R"({"rope_type":"yarn","factor":2,"original_max_position_embeddings":8,"beta_slow":0})",
+                "rope_scaling.beta_slow: expected a finite number above 0"},
+        Scaling{R"({"rope_type":"yarn","factor":2,"original_max_position_embeddings":8,"truncate":1})",
+                "rope_scaling.truncate: expected true or false"},
+        Scaling{R"({"rope_type":"yarn","factor":2,"original_max_position_embeddings":8,"mscale":1})",
+                "rope_scaling.mscale_all_dim: needed"},
+        Scaling{R"({"rope_type":"yarn","factor":2,"original_max_position_embeddings":8,)"
+                R"("mscale":1,"mscale_all_dim":1,"attention_factor":1})",
+                "rope_scaling.attention_factor: contradicts"},
+        Scaling{R"({"rope_type":"yarn","factor":2,"original_max_position_embeddings":8,"attention_factor":0})",
+                "rope_scaling.attention_factor: expected a finite number above 0"},
+        Scaling{R"({"rope_type":"longrope","factor":2,"original_max_position_embeddings":8,"short_factor":[1,1]})",
+                "rope_scaling.long_factor: needed"},
+        Scaling{R"({"rope_type":"longrope","factor":2,"original_max_position_embeddings":8,)"
+                R"("short_factor":[1,1],"long_factor":[1]})",
+                "rope_scaling.long_factor: expected a number for each of the 2 pairs, got 1"},
+        Scaling{R"({"rope_type":"longrope","factor":2,"original_max_position_embeddings":8,)"
+                R"("short_factor":[1,0],"long_factor":[1,1]})",
+                "rope_scaling.short_factor[1]: expected a finite number above 0"},
+        Scaling{R"({"rope_type":"longrope","factor":2,"original_max_position_embeddings":8,)"
+                R"("short_factor":[1,"a"],"long_factor":[1,1]})",
+                "rope_scaling.short_factor[1]: expected a number"},
+        Scaling{
+            R"({"rope_type":"longrope","original_max_position_embeddings":8,"short_factor":[1,1],"long_factor":[1,1]})",
+            "rope_scaling.factor: needed, or attention_factor"},
+        Scaling{R"({"rope_type":"longrope","factor":2,"original_max_position_embeddings":1,)"
+                R"("short_factor":[1,1],"long_factor":[1,1]})",
+                "rope_scaling.original_max_position_embeddings: expected an integer from 2"},
+        Scaling{R"({"rope_type":"llama3","factor":8,"original_max_position_embeddings":8,"low_freq_factor":1})",
+                "rope_scaling.high_freq_factor: needed"},
+        Scaling{R"({"rope_type":"llama3","factor":8,"original_max_position_embeddings":8,)"
+                R"("low_freq_factor":4,"high_freq_factor":4})",
+                "rope_scaling.high_freq_factor: expected a number above low_freq_factor"},
+        Scaling{R"({"rope_type":"llama3","factor":8,"original_max_position_embeddings":8,)"
+                R"("low_freq_factor":0,"high_freq_factor":4})",
+                "rope_scaling.low_freq_factor: expected a finite number above 0"},
+        Scaling{R"({"rope_type":"proportional","factor":0})",
+                "rope_scaling.factor: expected a finite number above 0"}));
 
 TEST(ParseSpec, ScalingsThatContradictOtherFieldsAreRefused) {
-  const auto message = [](const std::string& rule, const std::string& more) { return refusal(with_scaling(rule, more)); };
+  const auto message = [](const std::string& rule, const std::string& more) {
+    return refusal(with_scaling(rule, more));
+  };
   const char* ntk = R"({"rope_type":"ntk","factor":2})";
   EXPECT_NE(message(ntk, R"(,"rotary_dim":2)").find("rotary_dim: expected more than 2"), std::string::npos);
-  EXPECT_NE(message(ntk, R"(,"rotary_layout":"spread")").find("rotary_layout: spread is defined for"), std::string::npos);
-  EXPECT_NE(message(R"({"rope_type":"proportional"})", R"(,"rotary_layout":"prefix")").find("rotary_layout: prefix contradicts"), std::string::npos);
-  EXPECT_NE(message(R"({"rope_type":"yarn","factor":2,"original_max_position_embeddings":8})", R"(,"rope_theta":1)").find("rope_theta: expected a number above 1"),
+  EXPECT_NE(message(ntk, R"(,"rotary_layout":"spread")").find("rotary_layout: spread is defined for"),
+            std::string::npos);
+  EXPECT_NE(message(R"({"rope_type":"proportional"})", R"(,"rotary_layout":"prefix")")
+                .find("rotary_layout: prefix contradicts"),
+            std::string::npos);
+  EXPECT_NE(message(R"({"rope_type":"yarn","factor":2,"original_max_position_embeddings":8})", R"(,"rope_theta":1)")
+                .find("rope_theta: expected a number above 1"),
             std::string::npos);
 }
 
 TEST(ParseSpec, EveryScalingIsWrittenWithEveryField) {
-  for (const char* rule :
-       {R"({"rope_type":"linear","factor":2.5})", R"({"rope_type":"ntk","factor":8.0})",
-        R"({"rope_type":"dynamic","factor":2.0,"original_max_position_embeddings":4096})",
-        R"({"rope_type":"yarn","factor":40.0,"original_max_position_embeddings":4096,"beta_fast":33.0,"beta_slow":0.1,"truncate":false,"mscale":0.707,"mscale_all_dim":1.25,"attention_factor":null})",
-        R"({"rope_type":"yarn","factor":40.0,"original_max_position_embeddings":4096,"beta_fast":32.0,"beta_slow":1.0,"truncate":true,"mscale":null,"mscale_all_dim":null,"attention_factor":1.1})",
-        R"({"rope_type":"longrope","original_max_position_embeddings":4096,"short_factor":[1.0,0.9],"long_factor":[1.0800000429153442,30.0],"factor":32.0,"attention_factor":null})",
-        R"({"rope_type":"llama3","factor":8.0,"original_max_position_embeddings":8192,"low_freq_factor":1.0,"high_freq_factor":4.0})",
-        R"({"rope_type":"proportional","factor":0.5})"}) {
+  for (const char* rule : {R"({"rope_type":"linear","factor":2.5})", R"({"rope_type":"ntk","factor":8.0})",
+                           R"({"rope_type":"dynamic","factor":2.0,"original_max_position_embeddings":4096})",
+                           R"({"rope_type":"yarn","factor":40.0,"original_max_position_embeddings":4096,)"
+                           R"("beta_fast":33.0,"beta_slow":0.1,"truncate":false,"mscale":0.707,)"
+                           R"("mscale_all_dim":1.25,"attention_factor":null})",
+                           R"({"rope_type":"yarn","factor":40.0,"original_max_position_embeddings":4096,)"
+                           R"("beta_fast":32.0,"beta_slow":1.0,"truncate":true,"mscale":null,)"
+                           R"("mscale_all_dim":null,"attention_factor":1.1})",
+                           R"({"rope_type":"longrope","original_max_position_embeddings":4096,)"
+                           R"("short_factor":[1.0,0.9],"long_factor":[1.0800000429153442,30.0],)"
+                           R"("factor":32.0,"attention_factor":null})",
+                           R"({"rope_type":"llama3","factor":8.0,"original_max_position_embeddings":8192,)"
+                           R"("low_freq_factor":1.0,"high_freq_factor":4.0})",
+                           R"({"rope_type":"proportional","factor":0.5})"}) {
     const std::string written = to_json(parse_spec(with_scaling(rule)));
     EXPECT_NE(written.find(std::string("\"rope_scaling\":") + rule), std::string::npos) << written;
     EXPECT_EQ(to_json(parse_spec(written)), written);
@@ -115,7 +153,8 @@ TEST(ParseSpec, EveryScalingIsWrittenWithEveryField) {
 }
 
 TEST(ParseSpec, ProportionalSpreadsThePairs) {
-  const auto rope = std::get<Rope>(parse_spec(with_scaling(R"({"rope_type":"proportional"})", R"(,"partial_rotary_factor":0.5)")).encoding);
+  const auto rope = std::get<Rope>(
+      parse_spec(with_scaling(R"({"rope_type":"proportional"})", R"(,"partial_rotary_factor":0.5)")).encoding);
   EXPECT_EQ(rope.rotary_layout, RotaryLayout::spread);
   EXPECT_EQ(rope.rotary_dim, 2);
 }
@@ -141,36 +180,51 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{R"({"encoding":"rope","head_dim":64,"typo":1})", "spec: typo: unknown field"},
         Refusal{R"({"encoding":"sinusoidal","dim":64,"rope_theta":1e6})", "spec: rope_theta: unknown field"},
         Refusal{R"({"encoding":"rope","head_dim":64,"head_dim":128})", "\"head_dim\" is given twice"},
-        Refusal{R"({"encoding":"rope","head_dim":64,"rope_scaling":{"rope_type":"default","rope_type":"yarn"}})", "\"rope_type\" is given twice"},
-        Refusal{R"({"encoding":"rope","head_dim":64,"rope_scaling":{"rope_type":"warp"}})", "rope_scaling.rope_type: expected one of default"},
-        Refusal{R"({"encoding":"rope","head_dim":64,"rope_scaling":{"rope_type":"default","factor":2}})", "rope_scaling.factor: unknown field"},
-        Refusal{R"({"encoding":"rope","head_dim":64,"rope_scaling":8})", "rope_scaling: expected an object or null, got 8"},
+        Refusal{R"({"encoding":"rope","head_dim":64,"rope_scaling":{"rope_type":"default","rope_type":"yarn"}})",
+                "\"rope_type\" is given twice"},
+        Refusal{R"({"encoding":"rope","head_dim":64,"rope_scaling":{"rope_type":"warp"}})",
+                "rope_scaling.rope_type: expected one of default"},
+        Refusal{R"({"encoding":"rope","head_dim":64,"rope_scaling":{"rope_type":"default","factor":2}})",
+                "rope_scaling.factor: unknown field"},
+        Refusal{R"({"encoding":"rope","head_dim":64,"rope_scaling":8})",
+                "rope_scaling: expected an object or null, got 8"},
         Refusal{R"({"encoding":"rope","head_dim":63})", "head_dim: expected an even number"},
         Refusal{R"({"encoding":"rope","head_dim":-2})", "head_dim"},
         Refusal{R"({"encoding":"rope","head_dim":"64"})", "head_dim: expected an integer, got \"64\""},
         Refusal{R"({"encoding":"rope","head_dim":64.5})", "head_dim: expected an integer, got 64.5"},
-        Refusal{R"({"encoding":"rope","head_dim":18446744073709551615})", "head_dim: 18446744073709551615 does not fit"},
+        Refusal{R"({"encoding":"rope","head_dim":18446744073709551615})",
+                "head_dim: 18446744073709551615 does not fit"},
         Refusal{R"({"encoding":"rope"})", "head_dim: needed"},
         Refusal{R"({"encoding":"rope","head_dim":64,"rotary_dim":66})", "rotary_dim: expected at most head_dim"},
         Refusal{R"({"encoding":"rope","head_dim":64,"rotary_dim":0})", "rotary_dim: expected an even number"},
-        Refusal{R"({"encoding":"rope","head_dim":64,"rotary_dim":16,"partial_rotary_factor":0.5})", "rotary_dim: 16 contradicts partial_rotary_factor"},
-        Refusal{R"({"encoding":"rope","head_dim":64,"partial_rotary_factor":1.5})", "partial_rotary_factor: expected a number above 0"},
-        Refusal{R"({"encoding":"rope","head_dim":64,"partial_rotary_factor":0.3})", "partial_rotary_factor: head_dim 64 times 0.3 makes rotary_dim 19"},
-        Refusal{R"({"encoding":"rope","head_dim":64,"rope_theta":0})", "rope_theta: expected a finite number of at least 1"},
-        Refusal{R"({"encoding":"rope","head_dim":64,"pairing":"neox"})", "pairing: expected one of interleaved, half, got \"neox\""},
+        Refusal{R"({"encoding":"rope","head_dim":64,"rotary_dim":16,"partial_rotary_factor":0.5})",
+                "rotary_dim: 16 contradicts partial_rotary_factor"},
+        Refusal{R"({"encoding":"rope","head_dim":64,"partial_rotary_factor":1.5})",
+                "partial_rotary_factor: expected a number above 0"},
+        Refusal{R"({"encoding":"rope","head_dim":64,"partial_rotary_factor":0.3})",
+                "partial_rotary_factor: head_dim 64 times 0.3 makes rotary_dim 19"},
+        Refusal{R"({"encoding":"rope","head_dim":64,"rope_theta":0})",
+                "rope_theta: expected a finite number of at least 1"},
+        Refusal{R"({"encoding":"rope","head_dim":64,"pairing":"neox"})",
+                "pairing: expected one of interleaved, half, got \"neox\""},
         Refusal{R"({"encoding":"sinusoidal"})", "dim: needed"},
         Refusal{R"({"encoding":"sinusoidal","dim":7})", "dim: expected an even number"},
-        Refusal{R"({"encoding":"sinusoidal","dim":2,"denominator":"half_minus_one"})", "denominator: half_minus_one divides by dim/2 - 1"},
+        Refusal{R"({"encoding":"sinusoidal","dim":2,"denominator":"half_minus_one"})",
+                "denominator: half_minus_one divides by dim/2 - 1"},
         Refusal{R"({"encoding":"sinusoidal","dim":64,"base":-1})", "base: expected a finite number of at least 1"},
         Refusal{R"({"encoding":"sinusoidal","dim":64,"scale":0})", "scale: expected a finite number other than 0"},
         Refusal{R"({"encoding":"sinusoidal","dim":64,"position_offset":9007199254740993})", "position_offset"},
-        Refusal{R"({"encoding":"sinusoidal","dim":64,"max_position":0})", "max_position: expected an integer above min_position"},
+        Refusal{R"({"encoding":"sinusoidal","dim":64,"max_position":0})",
+                "max_position: expected an integer above min_position"},
         Refusal{R"({"encoding":"sinusoidal","dim":64,"min_position":-9007199254740993})", "min_position"},
         Refusal{R"({"encoding":"sinusoidal","dim":64,"dtype":"int64"})", "dtype: expected one of float32"},
-        Refusal{R"({"encoding":"sinusoidal","dim":64,"accuracy":"good"})", "accuracy: expected one of correctly-rounded"},
-        Refusal{R"({"encoding":"fourier","dim":8})", "encoding: expected one of integer, binary, sinusoidal, sinusoidal_2d, learned, rope, rope_nd, xpos, alibi, relative_bias, attention, got \"fourier\""},
-        Refusal{R"({"dim":64})", "encoding: needed"},
-        Refusal{R"([1,2])", "expected a JSON object"}, Refusal{R"({"encoding":)", "not valid JSON"}, Refusal{"", "not valid JSON"},
+        Refusal{R"({"encoding":"sinusoidal","dim":64,"accuracy":"good"})",
+                "accuracy: expected one of correctly-rounded"},
+        Refusal{R"({"encoding":"fourier","dim":8})",
+                "encoding: expected one of integer, binary, sinusoidal, sinusoidal_2d, learned, rope, rope_nd, xpos, "
+                "alibi, relative_bias, attention, got \"fourier\""},
+        Refusal{R"({"dim":64})", "encoding: needed"}, Refusal{R"([1,2])", "expected a JSON object"},
+        Refusal{R"({"encoding":)", "not valid JSON"}, Refusal{"", "not valid JSON"},
         Refusal{R"({"encoding":"sinusoidal","dim":64,"base":1e999})", "not valid JSON"}));
 
 TEST(ParseSpec, EveryPresetParsesAndItsWrittenFormMeansTheSame) {
@@ -182,14 +236,16 @@ TEST(ParseSpec, EveryPresetParsesAndItsWrittenFormMeansTheSame) {
 }
 
 TEST(ParseSpec, EveryFieldReachesTheWrittenForm) {
-  const std::string written =
-      R"({"encoding":"sinusoidal","dim":34,"base":77777.25,"layout":"concatenated","first":"cos","denominator":"half_minus_one",)"
-      R"("position_offset":-2,"scale":0.5,"dtype":"bfloat16","min_position":-5,"max_position":9,"accuracy":"faithful"})";
+  const std::string written = R"({"encoding":"sinusoidal","dim":34,"base":77777.25,"layout":"concatenated",)"
+                              R"("first":"cos","denominator":"half_minus_one",)"
+                              R"("position_offset":-2,"scale":0.5,"dtype":"bfloat16","min_position":-5,)"
+                              R"("max_position":9,"accuracy":"faithful"})";
   EXPECT_EQ(to_json(parse_spec(written)), written);
-  const std::string rope =
-      R"({"encoding":"rope","head_dim":64,"rotary_dim":32,"rope_theta":500000.0,"pairing":"interleaved","output_pairing":"half",)"
-      R"("rotary_layout":"spread","direction":"clockwise","rope_scaling":null,"dtype":"float16","min_position":0,"max_position":9,)"
-      R"("accuracy":"exact-angle"})";
+  const std::string rope = R"({"encoding":"rope","head_dim":64,"rotary_dim":32,"rope_theta":500000.0,)"
+                           R"("pairing":"interleaved","output_pairing":"half",)"
+                           R"("rotary_layout":"spread","direction":"clockwise","rope_scaling":null,)"
+                           R"("dtype":"float16","min_position":0,"max_position":9,)"
+                           R"("accuracy":"exact-angle"})";
   EXPECT_EQ(to_json(parse_spec(rope)), rope);
 }
 

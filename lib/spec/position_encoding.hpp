@@ -16,6 +16,7 @@
 namespace sextant {
 
 /// Every encoding of a position: what attention may carry.
-using PositionEncoding = std::variant<Integer, Binary, Sinusoidal, Sinusoidal2d, Learned, Rope, RopeNd, Xpos, Alibi, RelativeBias>;
+using PositionEncoding =
+    std::variant<Integer, Binary, Sinusoidal, Sinusoidal2d, Learned, Rope, RopeNd, Xpos, Alibi, RelativeBias>;
 
 }  // namespace sextant

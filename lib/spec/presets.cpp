@@ -26,8 +26,10 @@ constexpr std::array<Preset, 16> table{{
      R"({"encoding":"rope","head_dim":128,"rope_theta":1000000,"rope_scaling":{"rope_type":"yarn","factor":4,)"
      R"("original_max_position_embeddings":32768},"max_position":131072})"},
     {"deepseek-v3", "DeepSeek-V3: YaRN on the 64 rotated channels, interleaved in, halves out",
-     R"({"encoding":"rope","head_dim":64,"pairing":"interleaved","output_pairing":"half","rope_scaling":{"rope_type":"yarn",)"
-     R"("factor":40,"original_max_position_embeddings":4096,"beta_fast":32,"beta_slow":1,"mscale":1,"mscale_all_dim":1},)"
+     R"({"encoding":"rope","head_dim":64,"pairing":"interleaved",)"
+     R"("output_pairing":"half","rope_scaling":{"rope_type":"yarn",)"
+     R"("factor":40,"original_max_position_embeddings":4096,"beta_fast":32,)"
+     R"("beta_slow":1,"mscale":1,"mscale_all_dim":1},)"
      R"("max_position":163840})"},
     {"qwen2-vl-7b", "Qwen2-VL 7B: time, height and width share the pairs in blocks",
      R"({"encoding":"rope_nd","head_dim":128,"sections":[16,24,24],"rope_theta":1000000,"max_position":32768})"},
@@ -37,7 +39,8 @@ constexpr std::array<Preset, 16> table{{
     {"t5-small", "T5 small, the encoder: 32 buckets up to distance 128",
      R"({"encoding":"relative_bias","num_buckets":32,"max_distance":128,"bidirectional":true,"max_position":512})"},
     {"mae-vit-base", "MAE ViT-Base, the encoder: 14 x 14 patches, width first as in its code",
-     R"({"encoding":"sinusoidal_2d","dim":768,"height":14,"width":14,"layout":"concatenated","axis_order":"width_first"})"},
+     R"({"encoding":"sinusoidal_2d","dim":768,"height":14,"width":14,)"
+     R"("layout":"concatenated","axis_order":"width_first"})"},
 }};
 
 }  // namespace

@@ -20,15 +20,19 @@ void check(const RelativeBias& encoding) {
   // The exact bucket compares powers with an exponent of half this size.
   check_count("num_buckets", encoding.num_buckets, std::int64_t{1} << 16);
   if (encoding.bidirectional && encoding.num_buckets % 2 != 0) {
-    refuse_field("num_buckets", fmt::format("expected an even number, half of them for each direction, got {}", encoding.num_buckets));
+    refuse_field("num_buckets",
+                 fmt::format("expected an even number, half of them for each direction, got {}", encoding.num_buckets));
   }
   const std::int64_t exact = directed_buckets(encoding) / 2;
   if (exact < 1) {
-    refuse_field("num_buckets", fmt::format("expected at least {}, got {}", encoding.bidirectional ? 4 : 2, encoding.num_buckets));
+    refuse_field("num_buckets",
+                 fmt::format("expected at least {}, got {}", encoding.bidirectional ? 4 : 2, encoding.num_buckets));
   }
   if (encoding.max_distance <= exact || encoding.max_distance > position_limit) {
-    refuse_field("max_distance", fmt::format("expected an integer above {}, the distances with a bucket of their own, and at most 2^53, got {}",
-                                             exact, encoding.max_distance));
+    refuse_field(
+        "max_distance",
+        fmt::format("expected an integer above {}, the distances with a bucket of their own, and at most 2^53, got {}",
+                    exact, encoding.max_distance));
   }
 }
 

@@ -4,8 +4,8 @@
 
 namespace sextant {
 
-/// Raffel et al. 2019 (arXiv 1910.10683), section 2.1: the score of query q and key k in head h gains weight[bucket(k - q), h],
-/// `weight` being [num_buckets, heads]. The buckets are those of the released code (mesh_tensorflow's
+/// Raffel et al. 2019 (arXiv 1910.10683), section 2.1: the score of query q and key k in head h gains weight[bucket(k -
+/// q), h], `weight` being [num_buckets, heads]. The buckets are those of the released code (mesh_tensorflow's
 /// _relative_position_bucket). With B the buckets of one direction and E = floor(B/2), a distance n has
 ///   n                                                                     for n < E,
 ///   min(B - 1, E + floor(ln(n/E) / ln(max_distance/E) * (B - E)))         for n >= E.

@@ -18,12 +18,13 @@ std::int64_t read_rotary_dim(Fields& fields, std::int64_t head_dim) {
   // Truncated, as Hugging Face's configurations read it: int(head_dim * partial_rotary_factor).
   const auto product = static_cast<std::int64_t>(static_cast<double>(head_dim) * *factor);
   if (rotary_dim && *rotary_dim != product) {
-    fields.refuse("rotary_dim", fmt::format("{} contradicts partial_rotary_factor, which makes it {}", *rotary_dim, product));
+    fields.refuse("rotary_dim",
+                  fmt::format("{} contradicts partial_rotary_factor, which makes it {}", *rotary_dim, product));
   }
   if (product < 2 || product % 2 != 0) {
     fields.refuse("partial_rotary_factor",
-                  fmt::format("head_dim {} times {} makes rotary_dim {}, expected an even number of at least 2", head_dim,
-                              *factor, product));
+                  fmt::format("head_dim {} times {} makes rotary_dim {}, expected an even number of at least 2",
+                              head_dim, *factor, product));
   }
   return product;
 }
@@ -58,7 +59,8 @@ Rope read_rope(Fields& fields) {
   Rope encoding;
   const auto head_dim = fields.integer("head_dim");
   if (!head_dim) fields.refuse("head_dim", "needed");
-  if (*head_dim < 2 || *head_dim > (std::int64_t{1} << 20)) fields.refuse("head_dim", "expected an even number from 2 to 1048576");
+  if (*head_dim < 2 || *head_dim > (std::int64_t{1} << 20))
+    fields.refuse("head_dim", "expected an even number from 2 to 1048576");
   encoding.head_dim = *head_dim;
   encoding.rotary_dim = read_rotary_dim(fields, encoding.head_dim);
   encoding.rope_theta = fields.number("rope_theta").value_or(encoding.rope_theta);
@@ -66,7 +68,8 @@ Rope read_rope(Fields& fields) {
   encoding.output_pairing = fields.choice("output_pairing", pairings, encoding.pairing);
   encoding.rope_scaling = read_rope_scaling(fields);
   const bool proportional = std::holds_alternative<ProportionalScaling>(encoding.rope_scaling);
-  encoding.rotary_layout = fields.choice("rotary_layout", rotary_layouts, proportional ? RotaryLayout::spread : RotaryLayout::prefix);
+  encoding.rotary_layout =
+      fields.choice("rotary_layout", rotary_layouts, proportional ? RotaryLayout::spread : RotaryLayout::prefix);
   encoding.direction = fields.choice("direction", directions, encoding.direction);
   return encoding;
 }
@@ -75,7 +78,8 @@ void check(const Rope& encoding) {
   check_even_width("head_dim", encoding.head_dim);
   check_even_width("rotary_dim", encoding.rotary_dim);
   if (encoding.rotary_dim > encoding.head_dim) {
-    refuse_field("rotary_dim", fmt::format("expected at most head_dim = {}, got {}", encoding.head_dim, encoding.rotary_dim));
+    refuse_field("rotary_dim",
+                 fmt::format("expected at most head_dim = {}, got {}", encoding.head_dim, encoding.rotary_dim));
   }
   check_base("rope_theta", encoding.rope_theta);
   check_rope_scaling(encoding);
@@ -95,7 +99,8 @@ void write(const Rope& encoding, nlohmann::ordered_json& object) {
 std::string size_text(const Rope& encoding) {
   std::string text = fmt::format("head_dim {}", encoding.head_dim);
   if (encoding.rotary_dim != encoding.head_dim) text += fmt::format(" rotary_dim {}", encoding.rotary_dim);
-  if (!std::holds_alternative<DefaultScaling>(encoding.rope_scaling)) text += fmt::format(" {}", name_of(encoding.rope_scaling));
+  if (!std::holds_alternative<DefaultScaling>(encoding.rope_scaling))
+    text += fmt::format(" {}", name_of(encoding.rope_scaling));
   return text;
 }
 

@@ -18,8 +18,8 @@ enum class RotaryLayout { prefix, spread };
 enum class Direction { counterclockwise, clockwise };
 
 /// Su et al. 2021 (RoFormer), section 3.2.2, equation 15: pair i of the vector at position p turns by the angle p w_i,
-/// w_i = rope_theta^(-2i/n), n = rotary_dim for the prefix layout and head_dim for the spread one, changed as rope_scaling
-/// says.
+/// w_i = rope_theta^(-2i/n), n = rotary_dim for the prefix layout and head_dim for the spread one, changed as
+/// rope_scaling says.
 struct Rope {
   std::int64_t head_dim = 0;
   std::int64_t rotary_dim = 0;
@@ -34,7 +34,8 @@ struct Rope {
 /// Number of frequencies that turn anything: rotary_dim/2.
 std::int64_t pairs(const Rope& encoding);
 
-/// The channels of frequency `pair` under a pairing (pass encoding.pairing for the input, output_pairing for the output).
+/// The channels of frequency `pair` under a pairing (pass encoding.pairing for the input, output_pairing for the
+/// output).
 Channels channels_of_pair(const Rope& encoding, Pairing pairing, std::int64_t pair);
 
 /// For each output channel that no frequency turns, the input channel whose value it carries unchanged.

@@ -7,7 +7,8 @@
 namespace sextant {
 namespace {
 
-constexpr Names<SectionOrder, 2> section_orders{{{"blocked", SectionOrder::blocked}, {"interleaved", SectionOrder::interleaved}}};
+constexpr Names<SectionOrder, 2> section_orders{
+    {{"blocked", SectionOrder::blocked}, {"interleaved", SectionOrder::interleaved}}};
 constexpr Names<Pairing, 2> pairings{{{"interleaved", Pairing::interleaved}, {"half", Pairing::half}}};
 
 }  // namespace
@@ -56,7 +57,8 @@ RopeNd read_rope_nd(Fields& fields) {
 
 void check(const RopeNd& encoding) {
   check_even_width("head_dim", encoding.head_dim);
-  if (encoding.sections.empty()) refuse_field("sections", "expected the number of pairs of each axis, got an empty list");
+  if (encoding.sections.empty())
+    refuse_field("sections", "expected the number of pairs of each axis, got an empty list");
   const std::int64_t all = pairs(encoding);
   std::int64_t sum = 0;
   for (const std::int64_t section : encoding.sections) {
@@ -67,14 +69,16 @@ void check(const RopeNd& encoding) {
     if (sum > all) break;
   }
   if (sum != all) {
-    refuse_field("sections", fmt::format("expected the sum head_dim/2 = {}, got {}", all, fmt::join(encoding.sections, " + ")));
+    refuse_field("sections",
+                 fmt::format("expected the sum head_dim/2 = {}, got {}", all, fmt::join(encoding.sections, " + ")));
   }
   if (encoding.section_order == SectionOrder::interleaved) {
     for (std::int64_t a = 1; a < axes(encoding); ++a) {
       const std::int64_t section = encoding.sections[static_cast<std::size_t>(a)];
       const std::int64_t places = (all - a + axes(encoding) - 1) / axes(encoding);
       if (section > places) {
-        refuse_field("sections", fmt::format("interleaved, axis {} finds {} of {} pairs only, got {}", a, places, all, section));
+        refuse_field("sections",
+                     fmt::format("interleaved, axis {} finds {} of {} pairs only, got {}", a, places, all, section));
       }
     }
   }

@@ -31,14 +31,10 @@ double needed_number(Fields& fields, const std::string& name) {
 
 RopeScaling read_type(Fields& fields, Type type) {
   switch (type) {
-    case Type::default_rope:
-      return DefaultScaling{};
-    case Type::linear:
-      return LinearScaling{needed_number(fields, factor)};
-    case Type::ntk:
-      return NtkScaling{needed_number(fields, factor)};
-    case Type::dynamic:
-      return DynamicScaling{needed_number(fields, factor), fields.needed_integer(original)};
+    case Type::default_rope: return DefaultScaling{};
+    case Type::linear: return LinearScaling{needed_number(fields, factor)};
+    case Type::ntk: return NtkScaling{needed_number(fields, factor)};
+    case Type::dynamic: return DynamicScaling{needed_number(fields, factor), fields.needed_integer(original)};
     case Type::yarn: {
       YarnScaling yarn;
       yarn.factor = needed_number(fields, factor);
@@ -72,8 +68,7 @@ RopeScaling read_type(Fields& fields, Type type) {
       llama3.high_freq_factor = needed_number(fields, "high_freq_factor");
       return llama3;
     }
-    case Type::proportional:
-      return ProportionalScaling{fields.number_or_null(factor).value_or(1)};
+    case Type::proportional: return ProportionalScaling{fields.number_or_null(factor).value_or(1)};
   }
   throw SpecError("spec: rope_scaling.rope_type: no value of its enumeration");
 }
@@ -109,9 +104,7 @@ void check_exponent(const Rope& encoding) {
 
 void check_rule(const DefaultScaling&, const Rope&) {}
 
-void check_rule(const LinearScaling& linear, const Rope&) {
-  check_stretch(linear.factor);
-}
+void check_rule(const LinearScaling& linear, const Rope&) { check_stretch(linear.factor); }
 
 void check_rule(const NtkScaling& ntk, const Rope& encoding) {
   check_stretch(ntk.factor);
@@ -171,23 +164,15 @@ void check_rule(const Llama3Scaling& llama3, const Rope&) {
   }
 }
 
-void check_rule(const ProportionalScaling& proportional, const Rope&) {
-  check_positive(factor, proportional.factor);
-}
+void check_rule(const ProportionalScaling& proportional, const Rope&) { check_positive(factor, proportional.factor); }
 
-json or_null(const std::optional<double>& value) {
-  return value ? json(*value) : json(nullptr);
-}
+json or_null(const std::optional<double>& value) { return value ? json(*value) : json(nullptr); }
 
 void write_rule(const DefaultScaling&, nlohmann::ordered_json&) {}
 
-void write_rule(const LinearScaling& linear, nlohmann::ordered_json& object) {
-  object[factor] = linear.factor;
-}
+void write_rule(const LinearScaling& linear, nlohmann::ordered_json& object) { object[factor] = linear.factor; }
 
-void write_rule(const NtkScaling& ntk, nlohmann::ordered_json& object) {
-  object[factor] = ntk.factor;
-}
+void write_rule(const NtkScaling& ntk, nlohmann::ordered_json& object) { object[factor] = ntk.factor; }
 
 void write_rule(const DynamicScaling& dynamic, nlohmann::ordered_json& object) {
   object[factor] = dynamic.factor;
@@ -226,9 +211,7 @@ void write_rule(const ProportionalScaling& proportional, nlohmann::ordered_json&
 
 }  // namespace
 
-std::string_view name_of(const RopeScaling& scaling) {
-  return text_of(types, static_cast<Type>(scaling.index()));
-}
+std::string_view name_of(const RopeScaling& scaling) { return text_of(types, static_cast<Type>(scaling.index())); }
 
 std::optional<std::int64_t> length_limit(const RopeScaling& scaling) {
   if (const auto* dynamic = std::get_if<DynamicScaling>(&scaling)) return dynamic->original_max_position_embeddings;

@@ -46,7 +46,8 @@ void check(const Sinusoidal& encoding) {
   if (encoding.position_offset < -position_limit || encoding.position_offset > position_limit) {
     refuse_field("position_offset", "expected an integer from -2^53 to 2^53");
   }
-  if (!std::isfinite(encoding.scale) || encoding.scale == 0) refuse_field("scale", "expected a finite number other than 0");
+  if (!std::isfinite(encoding.scale) || encoding.scale == 0)
+    refuse_field("scale", "expected a finite number other than 0");
 }
 
 void write(const Sinusoidal& encoding, nlohmann::ordered_json& object) {

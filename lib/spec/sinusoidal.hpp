@@ -6,7 +6,8 @@
 
 namespace sextant {
 
-/// Order of a sinusoidal code's channels: sin and cos of a frequency side by side, or all of one, then all of the other.
+/// Order of a sinusoidal code's channels: sin and cos of a frequency side by side, or all of one, then all of the
+/// other.
 enum class Layout { interleaved, concatenated };
 /// Which of the two comes first.
 enum class First { sin, cos };

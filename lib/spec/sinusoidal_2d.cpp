@@ -8,7 +8,8 @@ namespace sextant {
 namespace {
 
 constexpr Names<Layout, 2> layouts{{{"interleaved", Layout::interleaved}, {"concatenated", Layout::concatenated}}};
-constexpr Names<AxisOrder, 2> axis_orders{{{"height_first", AxisOrder::height_first}, {"width_first", AxisOrder::width_first}}};
+constexpr Names<AxisOrder, 2> axis_orders{
+    {{"height_first", AxisOrder::height_first}, {"width_first", AxisOrder::width_first}}};
 
 }  // namespace
 

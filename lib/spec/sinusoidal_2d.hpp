@@ -13,9 +13,9 @@ enum class AxisOrder { height_first, width_first };
 /// The axes of a grid, in the order of the positions' rows: [2, n] holds (row, column).
 enum class GridAxis : std::int8_t { height, width };
 
-/// He et al. 2021 (arXiv 2111.06377), appendix A.1 and its code: a patch at (row, column) of a height x width grid has the
-/// 1-D code of Vaswani et al. 2017, of dim/2 channels, of its row in one half of the channels and of its column in the
-/// other. dim is a multiple of 4.
+/// He et al. 2021 (arXiv 2111.06377), appendix A.1 and its code: a patch at (row, column) of a height x width grid has
+/// the 1-D code of Vaswani et al. 2017, of dim/2 channels, of its row in one half of the channels and of its column in
+/// the other. dim is a multiple of 4.
 struct Sinusoidal2d {
   std::int64_t dim = 0;
   std::int64_t height = 0;

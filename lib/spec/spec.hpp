@@ -16,15 +16,24 @@ namespace sextant {
 // made by hand must satisfy what parse_spec checks; `validate` tells.
 
 /// How accurate an implementation claims to be, strictest first; properties/budget.hpp derives the bounds.
-enum class AccuracyClass { correctly_rounded, faithful, exact_angle, float32_angle, float32_recurrence, float16_angle, bfloat16_angle };
+enum class AccuracyClass {
+  correctly_rounded,
+  faithful,
+  exact_angle,
+  float32_angle,
+  float32_recurrence,
+  float16_angle,
+  bfloat16_angle
+};
 
 /// Every encoding a spec may name: the encodings of a position, and attention with one of them or none.
-using Encoding =
-    std::variant<Integer, Binary, Sinusoidal, Sinusoidal2d, Learned, Rope, RopeNd, Xpos, Alibi, RelativeBias, Attention>;
+using Encoding = std::variant<Integer, Binary, Sinusoidal, Sinusoidal2d, Learned, Rope, RopeNd, Xpos, Alibi,
+                              RelativeBias, Attention>;
 
 /// A claim: an encoding, the dtype of its values, and the positions min_position <= p < max_position it reaches over.
-/// Encodings of so many positions and no more (binary, sinusoidal_2d, learned) claim no others: an absent max_position is then
-/// their number if that is below 131072. With several axes each coordinate lies in that range, and in its own extent of a grid.
+/// Encodings of so many positions and no more (binary, sinusoidal_2d, learned) claim no others: an absent max_position
+/// is then their number if that is below 131072. With several axes each coordinate lies in that range, and in its own
+/// extent of a grid.
 struct Spec {
   Encoding encoding;
   Dtype dtype = Dtype::float32;

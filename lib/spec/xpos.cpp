@@ -13,7 +13,8 @@ constexpr Names<Role, 2> roles{{{"query", Role::query}, {"key", Role::key}}};
 
 Xpos read_xpos(Fields& fields) {
   Xpos encoding;
-  if (fields.has("rope_scaling")) fields.refuse("rope_scaling", "unknown field, xpos has no scaling of its frequencies");
+  if (fields.has("rope_scaling"))
+    fields.refuse("rope_scaling", "unknown field, xpos has no scaling of its frequencies");
   encoding.rope = read_rope(fields);
   encoding.scale_base = fields.number("scale_base").value_or(encoding.scale_base);
   encoding.role = fields.choice("role", roles, encoding.role);

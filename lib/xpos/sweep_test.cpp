@@ -31,7 +31,8 @@ Xpos encoding_with(Role role) {
 // 0 to 511, a third of them negative, then every 63rd up to 33201.
 std::vector<std::int64_t> positions() {
   std::vector<std::int64_t> list(tokens);
-  for (std::int64_t i = 0; i < tokens; ++i) list[static_cast<std::size_t>(i)] = i < tokens / 2 ? (i % 3 == 2 ? -i : i) : (i - tokens / 2 + 16) * 63;
+  for (std::int64_t i = 0; i < tokens; ++i)
+    list[static_cast<std::size_t>(i)] = i < tokens / 2 ? (i % 3 == 2 ? -i : i) : (i - tokens / 2 + 16) * 63;
   return list;
 }
 
@@ -61,8 +62,11 @@ TEST(XposSweep, EveryPairOfEveryPositionEqualsTheOracle) {
               const reference::RealPair real{Enclosure(x.at(first), precision), Enclosure(x.at(first + 1), precision)};
               return truth.turned(list[static_cast<std::size_t>(token)], pair, real, precision);
             };
-            wrong += y.at(first) != nearest(dtype, [&](Precision precision) { return turned(precision).first; }) ? 1 : 0;
-            wrong += y.at(first + 1) != nearest(dtype, [&](Precision precision) { return turned(precision).second; }) ? 1 : 0;
+            wrong +=
+                y.at(first) != nearest(dtype, [&](Precision precision) { return turned(precision).first; }) ? 1 : 0;
+            wrong += y.at(first + 1) != nearest(dtype, [&](Precision precision) { return turned(precision).second; })
+                         ? 1
+                         : 0;
           }
         }
       }

@@ -1,12 +1,12 @@
-#include "lib/xpos/xpos.hpp"
-
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "lib/numeric/roofline_benchmark.hpp"
+#include "lib/xpos/xpos.hpp"
 
-// Queries of consecutive positions, from one array into another, beside the speed of scaling an array of the same size in place.
+// Queries of consecutive positions, from one array into another, beside the speed of scaling an array of the same size
+// in place.
 
 namespace sextant {
 namespace {
@@ -23,7 +23,8 @@ void add(Dtype dtype) {
                      encoding.rope.pairing = encoding.rope.output_pairing = Pairing::interleaved;
                      const auto encoder = std::make_shared<XposEncoder>(encoding);
                      const auto x = std::make_shared<Tensor>(Tensor::zeros(dtype, {1, tokens, heads, head_dim}));
-                     for (std::int64_t i = 0; i < x->elements(); ++i) x->set(i, static_cast<double>(i % 1021 - 510) / 64);
+                     for (std::int64_t i = 0; i < x->elements(); ++i)
+                       x->set(i, static_cast<double>(i % 1021 - 510) / 64);
                      std::vector<std::int64_t> positions;
                      for (std::int64_t i = 0; i < tokens; ++i) positions.push_back(1000 + i);
                      return [=] { encoder->rotate(*x, positions, memory.first(x->data.size())); };

@@ -41,12 +41,19 @@ void expect_truth(const Xpos& encoding, const Tensor& x, const std::vector<std::
       const Channels from = channels_of_pair(rope, rope.pairing, pair);
       const Channels to = channels_of_pair(rope, rope.output_pairing, pair);
       const auto turned = [&](Precision precision) {
-        return truth.turned(position, pair, {Enclosure(x.at(start + from.first), precision), Enclosure(x.at(start + from.second), precision)}, precision);
+        return truth.turned(
+            position, pair,
+            {Enclosure(x.at(start + from.first), precision), Enclosure(x.at(start + from.second), precision)},
+            precision);
       };
-      ASSERT_EQ(y.at(start + to.first), nearest(x.dtype, [&](Precision precision) { return turned(precision).first; })) << position << " pair " << pair;
-      ASSERT_EQ(y.at(start + to.second), nearest(x.dtype, [&](Precision precision) { return turned(precision).second; })) << position << " pair " << pair;
+      ASSERT_EQ(y.at(start + to.first), nearest(x.dtype, [&](Precision precision) { return turned(precision).first; }))
+          << position << " pair " << pair;
+      ASSERT_EQ(y.at(start + to.second),
+                nearest(x.dtype, [&](Precision precision) { return turned(precision).second; }))
+          << position << " pair " << pair;
     }
-    for (const Passthrough& channel : passthrough_channels(rope)) ASSERT_EQ(y.at(start + channel.output), x.at(start + channel.input));
+    for (const Passthrough& channel : passthrough_channels(rope))
+      ASSERT_EQ(y.at(start + channel.output), x.at(start + channel.input));
   }
 }
 
@@ -64,7 +71,10 @@ Tensor hard_tensor(Dtype dtype, const std::vector<std::int64_t>& shape, std::int
       case 2: x.set(i, random() % 4 == 0 ? std::numeric_limits<double>::quiet_NaN() : 0.0); break;
       case 3: x.set(i, largest_finite(dtype)); break;
       case 4: x.set(i, std::ldexp(x.at(i), format.min_exponent - static_cast<int>(random() % 8))); break;
-      case 5: x.set(i, std::ldexp(x.at(i), static_cast<int>(random() % static_cast<std::uint64_t>(2 * format.max_exponent)) - format.max_exponent)); break;
+      case 5:
+        x.set(i, std::ldexp(x.at(i), static_cast<int>(random() % static_cast<std::uint64_t>(2 * format.max_exponent)) -
+                                         format.max_exponent));
+        break;
       default: break;
     }
   }
@@ -124,19 +134,22 @@ TEST(XposEncoder, FarPositionsGiveZerosAndInfinitiesOfTheRightSign) {
 TEST(XposEncoder, ZerosStayZeroWhateverTheFactor) {
   for (const Dtype dtype : floating_dtypes) {
     for (const Role role : {Role::query, Role::key}) {
-      const Tensor y = XposEncoder(with(16, role)).rotate(Tensor::zeros(dtype, {1, 3, 1, 16}), std::vector<std::int64_t>{777, 1000000, std::int64_t{1} << 53});
+      const Tensor y = XposEncoder(with(16, role))
+                           .rotate(Tensor::zeros(dtype, {1, 3, 1, 16}),
+                                   std::vector<std::int64_t>{777, 1000000, std::int64_t{1} << 53});
       for (std::int64_t i = 0; i < y.elements(); ++i) ASSERT_EQ(y.at(i), 0) << i;
     }
   }
 }
 
-// Whole vectors, their rests and more than one tile of pairs, values of all sizes, zeros, infinities and NaN: what the kernels do against each pair by
-// itself, on every instruction set.
+// Whole vectors, their rests and more than one tile of pairs, values of all sizes, zeros, infinities and NaN: what the
+// kernels do against each pair by itself, on every instruction set.
 class XposEncoderOn : public OnEveryTarget {};
 SEXTANT_ON_EVERY_TARGET(XposEncoderOn);
 
 TEST_P(XposEncoderOn, EqualsTheTurnOfEachPair) {
-  const std::vector<std::int64_t> all{2047, 131071, -5000, 1, 15, 16, 17, 5660, 70000, std::int64_t{1} << 22, std::int64_t{1} << 53};
+  const std::vector<std::int64_t> all{
+      2047, 131071, -5000, 1, 15, 16, 17, 5660, 70000, std::int64_t{1} << 22, std::int64_t{1} << 53};
   for (const std::int64_t head_dim : {22, 64, 528}) {
     const std::span<const std::int64_t> positions = std::span(all).first(head_dim == 528 ? 2 : all.size());
     const std::int64_t tokens = std::ssize(positions);
@@ -152,12 +165,18 @@ TEST_P(XposEncoderOn, EqualsTheTurnOfEachPair) {
       for (std::int64_t pair = 0; pair < head_dim / 2; ++pair) {
         for (std::int64_t token = 0; token < tokens; ++token) {
           const std::int64_t position = positions[static_cast<std::size_t>(token)];
-          auto turn = rotations.at(pair, position, {10 * pair + 2 * head_dim, 7 * head_dim, encoding.role == Role::query ? position : -position, 512});
+          auto turn = rotations.at(
+              pair, position,
+              {10 * pair + 2 * head_dim, 7 * head_dim, encoding.role == Role::query ? position : -position, 512});
           for (std::int64_t head = 0; head < 2; ++head) {
             const std::int64_t start = (2 * token + head) * head_dim;
-            const TurnedPair expected = turned_pair(turn, sense, dtype, x.at(start + 2 * pair), x.at(start + 2 * pair + 1));
-            ASSERT_TRUE(same_bits(y.at(start + pair), expected.first)) << name_of(dtype) << " " << position << " pair " << pair << ": " << y.at(start + pair) << " for " << expected.first << " x " << x.at(start + 2 * pair) << " " << x.at(start + 2 * pair + 1);
-            ASSERT_TRUE(same_bits(y.at(start + head_dim / 2 + pair), expected.second)) << name_of(dtype) << " " << position << " pair " << pair;
+            const TurnedPair expected =
+                turned_pair(turn, sense, dtype, x.at(start + 2 * pair), x.at(start + 2 * pair + 1));
+            ASSERT_TRUE(same_bits(y.at(start + pair), expected.first))
+                << name_of(dtype) << " " << position << " pair " << pair << ": " << y.at(start + pair) << " for "
+                << expected.first << " x " << x.at(start + 2 * pair) << " " << x.at(start + 2 * pair + 1);
+            ASSERT_TRUE(same_bits(y.at(start + head_dim / 2 + pair), expected.second))
+                << name_of(dtype) << " " << position << " pair " << pair;
           }
         }
       }
@@ -246,7 +265,9 @@ TEST(XposEncoder, RefusesWhatDoesNotFit) {
   EXPECT_THROW(encoder.rotate(Tensor::zeros(Dtype::float32, {1, 1, 1, 6}), one), std::invalid_argument);
   EXPECT_THROW(encoder.rotate(Tensor::zeros(Dtype::int64, {1, 1, 1, 4}), one), std::invalid_argument);
   EXPECT_THROW(encoder.rotate(Tensor::zeros(Dtype::float32, {1, 2, 1, 4}), one), std::invalid_argument);
-  EXPECT_THROW(encoder.rotate(Tensor::zeros(Dtype::float32, {1, 1, 1, 4}), std::vector<std::int64_t>{-(std::int64_t{1} << 53) - 1}), std::out_of_range);
+  EXPECT_THROW(encoder.rotate(Tensor::zeros(Dtype::float32, {1, 1, 1, 4}),
+                              std::vector<std::int64_t>{-(std::int64_t{1} << 53) - 1}),
+               std::out_of_range);
   Xpos stretched = with(4, Role::query);
   stretched.rope.rope_scaling = LinearScaling{2};
   EXPECT_THROW(XposEncoder{stretched}, SpecError);

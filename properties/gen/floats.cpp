@@ -11,7 +11,8 @@
 namespace sextant::gen {
 namespace {
 
-// The fields of a pattern, IEEE 754-2019, section 3.4. The biased exponent is 0 for zeros and subnormals, all ones for infinities and NaN.
+// The fields of a pattern, IEEE 754-2019, section 3.4. The biased exponent is 0 for zeros and subnormals, all ones for
+// infinities and NaN.
 struct Fields {
   std::uint64_t sign;
   std::uint64_t exponent;
@@ -34,13 +35,19 @@ struct Layout {
     exponent_of_one = exponent_ones / 2;
   }
 
-  Fields split(std::uint64_t word) const { return {word >> (width - 1), (word >> significand_bits) & exponent_ones, word & significand_ones}; }
-  std::uint64_t join(const Fields& fields) const { return (fields.sign << (width - 1)) | (fields.exponent << significand_bits) | fields.significand; }
+  Fields split(std::uint64_t word) const {
+    return {word >> (width - 1), (word >> significand_bits) & exponent_ones, word & significand_ones};
+  }
+  std::uint64_t join(const Fields& fields) const {
+    return (fields.sign << (width - 1)) | (fields.exponent << significand_bits) | fields.significand;
+  }
 };
 
 // Between a dtype's own pattern and the number in a case.
 int dropped_bits(Dtype dtype) { return dtype == Dtype::float64 ? 1 : 0; }
-std::uint64_t word_of(Dtype dtype, std::int64_t bits) { return static_cast<std::uint64_t>(bits) << dropped_bits(dtype); }
+std::uint64_t word_of(Dtype dtype, std::int64_t bits) {
+  return static_cast<std::uint64_t>(bits) << dropped_bits(dtype);
+}
 std::int64_t bits_of(Dtype dtype, std::uint64_t word) { return static_cast<std::int64_t>(word >> dropped_bits(dtype)); }
 
 // Less is simpler: 0, then finite values, infinities, NaN; no sign; few significand bits; an exponent near that of 1.
@@ -48,7 +55,8 @@ std::tuple<int, std::uint64_t, int, std::uint64_t> complexity(const Layout& layo
   const Fields fields = layout.split(word);
   const bool special = fields.exponent == layout.exponent_ones;
   const int kind = word == 0 ? 0 : !special ? 1 : fields.significand == 0 ? 2 : 3;
-  const std::uint64_t distance = fields.exponent > layout.exponent_of_one ? fields.exponent - layout.exponent_of_one : layout.exponent_of_one - fields.exponent;
+  const std::uint64_t distance = fields.exponent > layout.exponent_of_one ? fields.exponent - layout.exponent_of_one
+                                                                          : layout.exponent_of_one - fields.exponent;
   return {kind, fields.sign, std::popcount(fields.significand), distance};
 }
 
@@ -100,7 +108,9 @@ std::int64_t float_in(Dtype dtype, FloatClass float_class, std::uint64_t word) {
     case FloatClass::normal: fields.exponent = 1 + between % (layout.exponent_ones - 1); break;
     case FloatClass::huge: fields.exponent = layout.exponent_ones - 3 - between % 4; break;
     case FloatClass::infinite: fields = {fields.sign, layout.exponent_ones, 0}; break;
-    case FloatClass::nan: fields = {fields.sign, layout.exponent_ones, fields.significand | (layout.significand_ones / 2 + 1)}; break;
+    case FloatClass::nan:
+      fields = {fields.sign, layout.exponent_ones, fields.significand | (layout.significand_ones / 2 + 1)};
+      break;
     case FloatClass::beside_power_of_two: {
       fields = {0, 2 + between % (layout.exponent_ones - 4), 0};
       const std::uint64_t step = std::uint64_t{1} << dropped_bits(dtype);
@@ -115,9 +125,10 @@ std::int64_t float_in(Dtype dtype, FloatClass float_class, std::uint64_t word) {
 rc::Gen<std::int64_t> float_bits(Dtype dtype, std::vector<FloatClass> classes) {
   // Raw words, since RapidCheck's integer generators favour small values at small sizes.
   const auto word = rc::gen::inRange<std::uint64_t>(0, std::numeric_limits<std::uint64_t>::max());
-  return rc::gen::map(rc::gen::pair(word, word), [dtype, classes = std::move(classes)](const std::pair<std::uint64_t, std::uint64_t>& words) {
-    return float_in(dtype, classes[words.first % classes.size()], words.second);
-  });
+  return rc::gen::map(rc::gen::pair(word, word),
+                      [dtype, classes = std::move(classes)](const std::pair<std::uint64_t, std::uint64_t>& words) {
+                        return float_in(dtype, classes[words.first % classes.size()], words.second);
+                      });
 }
 
 rc::Seq<std::int64_t> simpler_bits(Dtype dtype, std::int64_t bits) {
@@ -134,14 +145,18 @@ rc::Seq<std::int64_t> simpler_bits(Dtype dtype, std::int64_t bits) {
   if (!is_nan) {
     candidates.push_back({fields.sign, fields.exponent, 0});
     // The upper half of the significand's bits, then all but the last that is set.
-    candidates.push_back({fields.sign, fields.exponent, fields.significand & ~((std::uint64_t{1} << (layout.significand_bits / 2)) - 1)});
+    candidates.push_back({fields.sign, fields.exponent,
+                          fields.significand & ~((std::uint64_t{1} << (layout.significand_bits / 2)) - 1)});
     candidates.push_back({fields.sign, fields.exponent, fields.significand & (fields.significand - 1)});
   }
   if (fields.exponent != layout.exponent_ones) {
     // Half of the way to the exponent of 1, and one step.
-    const auto distance = static_cast<std::int64_t>(fields.exponent) - static_cast<std::int64_t>(layout.exponent_of_one);
+    const auto distance =
+        static_cast<std::int64_t>(fields.exponent) - static_cast<std::int64_t>(layout.exponent_of_one);
     for (const std::int64_t kept : {distance / 2, distance - (distance > 0 ? 1 : -1)}) {
-      candidates.push_back({fields.sign, static_cast<std::uint64_t>(static_cast<std::int64_t>(layout.exponent_of_one) + kept), fields.significand});
+      candidates.push_back({fields.sign,
+                            static_cast<std::uint64_t>(static_cast<std::int64_t>(layout.exponent_of_one) + kept),
+                            fields.significand});
     }
   }
   std::vector<std::int64_t> simpler;

@@ -28,7 +28,8 @@ bool belongs(Dtype dtype, FloatClass float_class, double value) {
     case FloatClass::beside_power_of_two: {
       // Within one step, of the patterns that there are, of a power of two.
       const double significand = std::frexp(size, &exponent);
-      const double step = std::ldexp(1.0, dtype == Dtype::float64 ? 2 - format_of(dtype).precision : 1 - format_of(dtype).precision);
+      const double step =
+          std::ldexp(1.0, dtype == Dtype::float64 ? 2 - format_of(dtype).precision : 1 - format_of(dtype).precision);
       return std::isfinite(value) && (significand <= 0.5 + step || significand >= 1 - step);
     }
     case FloatClass::any_bits: return true;
@@ -47,7 +48,8 @@ TEST(Floats, EveryClassTurnsUpInEveryDtypeWithBothSigns) {
         ASSERT_GE(bits, 0);
         ASSERT_TRUE(dtype == Dtype::float64 || bits < bit_patterns(dtype));
         const double value = from_bits(dtype, bits);
-        ASSERT_TRUE(belongs(dtype, float_class, value)) << name_of(dtype) << " " << name_of(float_class) << " " << value;
+        ASSERT_TRUE(belongs(dtype, float_class, value))
+            << name_of(dtype) << " " << name_of(float_class) << " " << value;
         negative += std::signbit(value) ? 1 : 0;
       }
       EXPECT_GT(negative, 60) << name_of(dtype) << " " << name_of(float_class);
@@ -63,9 +65,11 @@ TEST(Floats, DrawnFromAllClassesEachIsThere) {
     std::map<FloatClass, int> seen;
     for (int i = 0; i < 2000; ++i) {
       const double value = from_bits(dtype, generator(random.split()).value());
-      for (const FloatClass float_class : every_float_class) seen[float_class] += belongs(dtype, float_class, value) ? 1 : 0;
+      for (const FloatClass float_class : every_float_class)
+        seen[float_class] += belongs(dtype, float_class, value) ? 1 : 0;
     }
-    for (const FloatClass float_class : every_float_class) EXPECT_GT(seen[float_class], 150) << name_of(dtype) << " " << name_of(float_class);
+    for (const FloatClass float_class : every_float_class)
+      EXPECT_GT(seen[float_class], 150) << name_of(dtype) << " " << name_of(float_class);
   }
 }
 
@@ -74,7 +78,8 @@ TEST(Floats, PowersOfTwoComeWithTheirNeighboursOnBothSides) {
     std::array<int, 3> sides{};
     for (std::uint64_t word = 0; word < 300; ++word) {
       int exponent = 0;
-      const double significand = std::frexp(from_bits(dtype, float_in(dtype, FloatClass::beside_power_of_two, word * 0x9E3779B97F4A7C15)), &exponent);
+      const double significand = std::frexp(
+          from_bits(dtype, float_in(dtype, FloatClass::beside_power_of_two, word * 0x9E3779B97F4A7C15)), &exponent);
       ++sides[std::fabs(significand) == 0.5 ? 1 : std::fabs(significand) > 0.75 ? 0 : 2];
     }
     for (const int side : sides) EXPECT_GT(side, 50) << name_of(dtype);
@@ -122,8 +127,11 @@ TEST(Floats, ShrinkToValuesThatAPersonKnows) {
     EXPECT_EQ(shrunk(dtype, -big, [](double value) { return value != 0; }), 1);
     EXPECT_EQ(shrunk(dtype, big, [](double value) { return value >= 1024; }), 1024);
     EXPECT_EQ(shrunk(dtype, -big, [](double value) { return value < -5; }), -8);
-    EXPECT_EQ(shrunk(dtype, least_normal(dtype) * 0.7, [&](double value) { return value > 0 && value < least_normal(dtype); }), least_normal(dtype) / 2);
-    EXPECT_EQ(shrunk(dtype, INFINITY, [&](double value) { return value > largest_finite(dtype) / 2; }), std::ldexp(1.0, format_of(dtype).max_exponent));
+    EXPECT_EQ(shrunk(dtype, least_normal(dtype) * 0.7,
+                     [&](double value) { return value > 0 && value < least_normal(dtype); }),
+              least_normal(dtype) / 2);
+    EXPECT_EQ(shrunk(dtype, INFINITY, [&](double value) { return value > largest_finite(dtype) / 2; }),
+              std::ldexp(1.0, format_of(dtype).max_exponent));
     EXPECT_TRUE(std::isnan(shrunk(dtype, -NAN, [](double value) { return std::isnan(value); })));
     EXPECT_TRUE(std::isinf(shrunk(dtype, -INFINITY, [](double value) { return std::isinf(value); })));
   }

@@ -30,7 +30,8 @@ RC_GTEST_PROP(Position, StaysInItsRange, ()) {
 TEST(Position, EveryRegimeTurnsUp) {
   const std::vector<std::int64_t> drawn = draw({0, 131072}, 2000);
   const std::set<std::int64_t> seen(drawn.begin(), drawn.end());
-  for (const std::int64_t p : {0, 1, 2, 255, 256, 257, 2047, 2048, 2049, 4096, 8191, 65520, 65535, 65536, 131070, 131071}) {
+  for (const std::int64_t p :
+       {0, 1, 2, 255, 256, 257, 2047, 2048, 2049, 4096, 8191, 65520, 65535, 65536, 131070, 131071}) {
     EXPECT_TRUE(seen.contains(p)) << p;
   }
   // Uniform draws reach the upper half, log-uniform ones the small numbers between powers of two.
@@ -42,12 +43,15 @@ TEST(Position, EveryRegimeTurnsUp) {
 TEST(Position, EveryPlaceOfTheListTurnsUpInAFarClaim) {
   const std::vector<std::int64_t> drawn = draw({0, (std::int64_t{1} << 40) + 2}, 4000);
   const std::set<std::int64_t> seen(drawn.begin(), drawn.end());
-  for (const std::int64_t p : {std::int64_t{0}, std::int64_t{1}, std::int64_t{257}, std::int64_t{2049}, std::int64_t{4096}, std::int64_t{8191}, std::int64_t{65520}, std::int64_t{131071},
-                               std::int64_t{1'000'000}, (std::int64_t{1} << 24) - 1, (std::int64_t{1} << 24) + 1, (std::int64_t{1} << 31) - 1, std::int64_t{1} << 40}) {
+  for (const std::int64_t p :
+       {std::int64_t{0}, std::int64_t{1}, std::int64_t{257}, std::int64_t{2049}, std::int64_t{4096}, std::int64_t{8191},
+        std::int64_t{65520}, std::int64_t{131071}, std::int64_t{1'000'000}, (std::int64_t{1} << 24) - 1,
+        (std::int64_t{1} << 24) + 1, (std::int64_t{1} << 31) - 1, std::int64_t{1} << 40}) {
     EXPECT_TRUE(seen.contains(p)) << p;
   }
   for (int k = 0; k <= 40; ++k) {
-    for (const std::int64_t nudge : {-1, 0, 1}) EXPECT_TRUE(seen.contains((std::int64_t{1} << k) + nudge)) << k << " " << nudge;
+    for (const std::int64_t nudge : {-1, 0, 1})
+      EXPECT_TRUE(seen.contains((std::int64_t{1} << k) + nudge)) << k << " " << nudge;
   }
 }
 

@@ -10,7 +10,8 @@ namespace sextant::gen {
 namespace {
 
 std::vector<std::int64_t> special_positions(const PositionRange& range) {
-  std::vector<std::int64_t> candidates{range.first, range.first + 1, range.last - 1, range.last - 2, 0, 8191, 65520, 131071, 1'000'000};
+  std::vector<std::int64_t> candidates{range.first, range.first + 1, range.last - 1, range.last - 2, 0,
+                                       8191,        65520,           131071,         1'000'000};
   for (int k = 0; k <= 53; ++k) {
     for (const std::int64_t nudge : {-1, 0, 1}) {
       candidates.push_back((std::int64_t{1} << k) + nudge);
@@ -44,15 +45,18 @@ std::int64_t simplest_position(const PositionRange& range) {
 rc::Gen<std::int64_t> position(PositionRange range) {
   // Drawn from raw words, since RapidCheck's integer generators favour small values at small sizes.
   const auto word = rc::gen::inRange<std::uint64_t>(0, std::numeric_limits<std::uint64_t>::max());
-  const auto draw = [range, special = special_positions(range)](std::uint64_t regime, std::uint64_t bits) -> std::int64_t {
+  const auto draw = [range, special = special_positions(range)](std::uint64_t regime,
+                                                                std::uint64_t bits) -> std::int64_t {
     switch (regime % 3) {
       case 0: return special[bits % special.size()];
       case 1: return log_uniform(range, bits);
-      default: return range.first + static_cast<std::int64_t>(bits % static_cast<std::uint64_t>(range.last - range.first));
+      default:
+        return range.first + static_cast<std::int64_t>(bits % static_cast<std::uint64_t>(range.last - range.first));
     }
   };
-  return rc::gen::map(rc::gen::pair(word, word),
-                      [draw](const std::pair<std::uint64_t, std::uint64_t>& words) { return draw(words.first, words.second); });
+  return rc::gen::map(rc::gen::pair(word, word), [draw](const std::pair<std::uint64_t, std::uint64_t>& words) {
+    return draw(words.first, words.second);
+  });
 }
 
 std::vector<std::int64_t> consecutive(std::int64_t first, std::int64_t count) {
@@ -61,7 +65,9 @@ std::vector<std::int64_t> consecutive(std::int64_t first, std::int64_t count) {
   return positions;
 }
 
-rc::Gen<std::int64_t> count(std::int64_t low, std::int64_t high) { return rc::gen::inRange<std::int64_t>(low, high + 1); }
+rc::Gen<std::int64_t> count(std::int64_t low, std::int64_t high) {
+  return rc::gen::inRange<std::int64_t>(low, high + 1);
+}
 
 rc::Gen<std::int64_t> one_of(std::vector<std::int64_t> values) { return rc::gen::elementOf(std::move(values)); }
 

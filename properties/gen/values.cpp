@@ -16,7 +16,9 @@ std::uint64_t mix(std::uint64_t z) {
 
 }  // namespace
 
-std::uint64_t word(std::int64_t fill, std::int64_t index) { return mix(mix(static_cast<std::uint64_t>(fill)) + static_cast<std::uint64_t>(index)); }
+std::uint64_t word(std::int64_t fill, std::int64_t index) {
+  return mix(mix(static_cast<std::uint64_t>(fill)) + static_cast<std::uint64_t>(index));
+}
 
 double value(std::int64_t fill, std::int64_t index) {
   const std::uint64_t bits = word(fill, index);

@@ -10,7 +10,8 @@ namespace sextant::gen {
 /// 64 bits, a pure function of both.
 std::uint64_t word(std::int64_t fill, std::int64_t index);
 
-/// Element `index` of drawing `fill`: from [-1, 1) times a power of two from 2^-4 to 2^4, so that neighbours differ in sign and magnitude.
+/// Element `index` of drawing `fill`: from [-1, 1) times a power of two from 2^-4 to 2^4, so that neighbours differ in
+/// sign and magnitude.
 double value(std::int64_t fill, std::int64_t index);
 
 /// A tensor of such values, rounded to the dtype.

@@ -13,8 +13,8 @@
 #include "properties/mutants/mutant.hpp"
 #include "properties/mutants/recipe_subject.hpp"
 
-// The kill matrix, property x mutant, as Markdown on standard output. Exits 1 unless every mutant is killed, every property kills one, and every
-// control and recipe is accepted.
+// The kill matrix, property x mutant, as Markdown on standard output. Exits 1 unless every mutant is killed, every
+// property kills one, and every control and recipe is accepted.
 
 namespace sextant::mutants {
 namespace {
@@ -30,9 +30,13 @@ constexpr std::array honest_recipes{
     HonestRecipe{"float32-power", R"({"encoding":"sinusoidal","dim":128})"},
     HonestRecipe{"float32-exponential", R"({"encoding":"sinusoidal","dim":512})"},
     HonestRecipe{"float32-running-product", R"({"encoding":"sinusoidal","dim":512,"accuracy":"float32-recurrence"})"},
-    HonestRecipe{"float64", R"({"encoding":"sinusoidal","dim":128,"accuracy":"exact-angle","max_position":2147483648})"},
-    HonestRecipe{"float16-angle", R"({"encoding":"sinusoidal","dim":128,"dtype":"float16","accuracy":"float16-angle","max_position":65504})"},
-    HonestRecipe{"bfloat16-angle", R"({"encoding":"sinusoidal","dim":128,"dtype":"bfloat16","accuracy":"bfloat16-angle"})"},
+    HonestRecipe{"float64",
+                 R"({"encoding":"sinusoidal","dim":128,"accuracy":"exact-angle","max_position":2147483648})"},
+    HonestRecipe{
+        "float16-angle",
+        R"({"encoding":"sinusoidal","dim":128,"dtype":"float16","accuracy":"float16-angle","max_position":65504})"},
+    HonestRecipe{"bfloat16-angle",
+                 R"({"encoding":"sinusoidal","dim":128,"dtype":"bfloat16","accuracy":"bfloat16-angle"})"},
     HonestRecipe{"float32", R"({"encoding":"rope","head_dim":128})"},
     HonestRecipe{"float32", R"({"encoding":"rope","head_dim":128,"dtype":"bfloat16"})"},
     HonestRecipe{"float32-power", R"({"encoding":"rope","head_dim":128,"rope_theta":1000000})"},
@@ -40,16 +44,25 @@ constexpr std::array honest_recipes{
     HonestRecipe{"float32-running-product", R"({"encoding":"rope","head_dim":128,"accuracy":"float32-recurrence"})"},
     HonestRecipe{"float32-widened", R"({"encoding":"rope","head_dim":128,"dtype":"float16"})"},
     HonestRecipe{"float64", R"({"encoding":"rope","head_dim":128,"accuracy":"exact-angle","max_position":2147483648})"},
-    HonestRecipe{"float32", R"({"encoding":"rope","head_dim":128,"rope_theta":500000,"rope_scaling":{"rope_type":"llama3","factor":8,"original_max_position_embeddings":8192,"low_freq_factor":1,"high_freq_factor":4}})"},
-    HonestRecipe{"float32", R"({"encoding":"rope","head_dim":128,"rope_theta":1000000,"rope_scaling":{"rope_type":"yarn","factor":4,"original_max_position_embeddings":32768}})"},
-    HonestRecipe{"float32", R"({"encoding":"rope","head_dim":64,"rope_scaling":{"rope_type":"dynamic","factor":4,"original_max_position_embeddings":2048},"max_position":8192})"},
-    HonestRecipe{"float16-angle", R"({"encoding":"rope","head_dim":64,"dtype":"float16","accuracy":"float16-angle","max_position":65504})"},
-    HonestRecipe{"bfloat16-angle", R"({"encoding":"rope","head_dim":64,"dtype":"bfloat16","accuracy":"bfloat16-angle"})"},
+    HonestRecipe{"float32", R"({"encoding":"rope","head_dim":128,"rope_theta":500000,)"
+                            R"("rope_scaling":{"rope_type":"llama3","factor":8,)"
+                            R"("original_max_position_embeddings":8192,"low_freq_factor":1,)"
+                            R"("high_freq_factor":4}})"},
+    HonestRecipe{"float32", R"({"encoding":"rope","head_dim":128,"rope_theta":1000000,)"
+                            R"("rope_scaling":{"rope_type":"yarn","factor":4,)"
+                            R"("original_max_position_embeddings":32768}})"},
+    HonestRecipe{"float32", R"({"encoding":"rope","head_dim":64,"rope_scaling":{"rope_type":"dynamic",)"
+                            R"("factor":4,"original_max_position_embeddings":2048},"max_position":8192})"},
+    HonestRecipe{
+        "float16-angle",
+        R"({"encoding":"rope","head_dim":64,"dtype":"float16","accuracy":"float16-angle","max_position":65504})"},
+    HonestRecipe{"bfloat16-angle",
+                 R"({"encoding":"rope","head_dim":64,"dtype":"bfloat16","accuracy":"bfloat16-angle"})"},
 };
 
 struct Row {
   std::string name;
-  std::string why;      // the mechanism, or what the control is
+  std::string why;  // the mechanism, or what the control is
   bool must_be_killed = false;
   std::set<std::string> killers;
   std::string counterexample;  // of the first killer
@@ -57,7 +70,8 @@ struct Row {
 
 std::unique_ptr<Subject> subject_of(const std::string& name) {
   const std::size_t colon = name.find(':');
-  return name.starts_with("recipe:") ? open_recipe(std::string_view(name).substr(colon + 1)) : open(std::string_view(name).substr(colon + 1));
+  return name.starts_with("recipe:") ? open_recipe(std::string_view(name).substr(colon + 1))
+                                     : open(std::string_view(name).substr(colon + 1));
 }
 
 void judge(Row& row, const Spec& spec) {
@@ -65,9 +79,12 @@ void judge(Row& row, const Spec& spec) {
   options.profile = Profile::quick;
   options.counterexamples = Counterexamples::not_sought;
   for (const PropertyResult& result : audit(catalogue(), *subject_of(row.name), spec, options).results) {
-    if (result.verdict != Verdict::violated && result.verdict != Verdict::crashed && result.verdict != Verdict::undecided) continue;
+    if (result.verdict != Verdict::violated && result.verdict != Verdict::crashed &&
+        result.verdict != Verdict::undecided)
+      continue;
     row.killers.insert(result.id);
-    if (row.counterexample.empty() && result.simplest) row.counterexample = fmt::format("{}: {}", result.simplest->token, result.simplest->finding);
+    if (row.counterexample.empty() && result.simplest)
+      row.counterexample = fmt::format("{}: {}", result.simplest->token, result.simplest->finding);
     if (row.counterexample.empty()) row.counterexample = fmt::format("{}: {}", result.id, result.reason);
   }
 }
@@ -80,7 +97,8 @@ struct Task {
 std::vector<Task> tasks() {
   std::vector<Task> list;
   for (const Mutant& mutant : registry()) {
-    const std::string why = mutant.row.empty() ? mutant.mechanism : fmt::format("{} ({})", mutant.mechanism, mutant.row);
+    const std::string why =
+        mutant.row.empty() ? mutant.mechanism : fmt::format("{} ({})", mutant.mechanism, mutant.row);
     list.push_back({{"mutant:" + mutant.name, why, mutant.kind == Kind::defect, {}, {}}, parse_spec(mutant.spec)});
   }
   for (const HonestRecipe& honest : honest_recipes) {
@@ -95,7 +113,8 @@ void print(const std::vector<Task>& list) {
   fmt::print("| Mutant | What it does | Killed by |\n|---|---|---|\n");
   for (const Task& task : list) {
     if (!task.row.must_be_killed) continue;
-    fmt::print("| `{}` | {} | {} |\n", task.row.name.substr(7), task.row.why, task.row.killers.empty() ? "**survives**" : fmt::format("{}", fmt::join(task.row.killers, ", ")));
+    fmt::print("| `{}` | {} | {} |\n", task.row.name.substr(7), task.row.why,
+               task.row.killers.empty() ? "**survives**" : fmt::format("{}", fmt::join(task.row.killers, ", ")));
     for (const std::string& id : task.row.killers) ++kills[id];
   }
   fmt::print("\n| Property | Mutants killed |\n|---|---:|\n");
@@ -103,7 +122,9 @@ void print(const std::vector<Task>& list) {
   fmt::print("\n| Control | What it is | Verdict |\n|---|---|---|\n");
   for (const Task& task : list) {
     if (task.row.must_be_killed) continue;
-    fmt::print("| `{}` | {} | {} |\n", task.row.name, task.row.why, task.row.killers.empty() ? "accepted" : fmt::format("**refused by {}**", fmt::join(task.row.killers, ", ")));
+    fmt::print(
+        "| `{}` | {} | {} |\n", task.row.name, task.row.why,
+        task.row.killers.empty() ? "accepted" : fmt::format("**refused by {}**", fmt::join(task.row.killers, ", ")));
   }
 }
 
@@ -115,7 +136,8 @@ std::vector<std::string> faults(const std::vector<Task>& list) {
     const Row& row = task.row;
     if (row.must_be_killed) killing.insert(row.killers.begin(), row.killers.end());
     if (row.must_be_killed && row.killers.empty()) lines.push_back(fmt::format("{} survives", row.name));
-    if (!row.must_be_killed && !row.killers.empty()) lines.push_back(fmt::format("{} under {} is refused: {}", row.name, to_json(task.spec), row.counterexample));
+    if (!row.must_be_killed && !row.killers.empty())
+      lines.push_back(fmt::format("{} under {} is refused: {}", row.name, to_json(task.spec), row.counterexample));
   }
   for (const Property& property : catalogue()) {
     if (!killing.contains(property.id)) lines.push_back(fmt::format("{} kills no mutant", property.id));
@@ -142,7 +164,8 @@ int main() {
   const std::vector<std::string> wrong = faults(list);
   for (const std::string& line : wrong) fmt::print(stderr, "{}\n", line);
   const auto defects = std::ranges::count_if(list, [](const Task& task) { return task.row.must_be_killed; });
-  fmt::print("\n{} mutants, {} controls, {} properties: {}\n", defects, std::ssize(list) - defects, sextant::catalogue().size(),
+  fmt::print("\n{} mutants, {} controls, {} properties: {}\n", defects, std::ssize(list) - defects,
+             sextant::catalogue().size(),
              wrong.empty() ? "every mutant killed, every control accepted" : fmt::format("{} faults", wrong.size()));
   return wrong.empty() ? 0 : 1;
 }

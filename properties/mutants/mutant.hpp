@@ -9,15 +9,18 @@
 
 namespace sextant::mutants {
 
-/// Whether an implementation is wrong, or right though it may look wrong: another convention, declared, or another honest recipe.
+/// Whether an implementation is wrong, or right though it may look wrong: another convention, declared, or another
+/// honest recipe.
 enum class Kind { defect, control };
 
-/// A small implementation of one encoding, as somebody might write it, under the spec on which it is to be seen. A defect must be refused by
-/// some property, a control accepted by all.
+/// A small implementation of one encoding, as somebody might write it, under the spec on which it is to be seen. A
+/// defect must be refused by some property, a control accepted by all.
 struct Mutant {
-  std::string name;       ///< of the subject: mutant:NAME
+  std::string name;  ///< of the subject: mutant:NAME
   Kind kind = Kind::defect;
-  std::string row;        ///< where the mechanism was seen: a row of the list of real bugs, "A5"; several with commas; empty where it was not, and for a control
+  /// where the mechanism was seen: a row of the list of real bugs, "A5"; several with commas; empty where it was not,
+  /// and for a control
+  std::string row;
   std::string mechanism;  ///< what it does, in one line
   std::string spec;       ///< JSON
   FunctionSubject::Make make;

@@ -34,7 +34,9 @@ struct Rule {
   std::vector<double> operator()(const DefaultScaling&) const { return plain(); }
   std::vector<double> operator()(const LinearScaling& rule) const { return divided(rule.factor); }
   std::vector<double> operator()(const ProportionalScaling& rule) const { return divided(rule.factor); }
-  std::vector<double> operator()(const NtkScaling& rule) const { return with_base(stretched(encoding.rope_theta, rule.factor, width_of(encoding))); }
+  std::vector<double> operator()(const NtkScaling& rule) const {
+    return with_base(stretched(encoding.rope_theta, rule.factor, width_of(encoding)));
+  }
 
   std::vector<double> operator()(const DynamicScaling& rule) const {
     if (length <= rule.original_max_position_embeddings) return plain();
@@ -66,7 +68,8 @@ struct Rule {
   }
 
   std::vector<double> operator()(const LongropeScaling& rule) const {
-    const std::vector<double>& factors = length <= rule.original_max_position_embeddings ? rule.short_factor : rule.long_factor;
+    const std::vector<double>& factors =
+        length <= rule.original_max_position_embeddings ? rule.short_factor : rule.long_factor;
     std::vector<double> list = plain();
     for (std::size_t i = 0; i < list.size(); ++i) list[i] /= factors[i];
     return list;
@@ -76,7 +79,8 @@ struct Rule {
     std::vector<double> list = plain();
     for (double& w : list) {
       const double turns = static_cast<double>(rule.original_max_position_embeddings) * w / (2 * std::numbers::pi);
-      const double smooth = std::clamp((turns - rule.low_freq_factor) / (rule.high_freq_factor - rule.low_freq_factor), 0.0, 1.0);
+      const double smooth =
+          std::clamp((turns - rule.low_freq_factor) / (rule.high_freq_factor - rule.low_freq_factor), 0.0, 1.0);
       w = (1 - smooth) * w / rule.factor + smooth * w;
     }
     return list;
@@ -87,7 +91,8 @@ struct Rule {
 
 std::vector<double> geometric(double base, std::int64_t width, std::int64_t count) {
   std::vector<double> list;
-  for (std::int64_t i = 0; i < count; ++i) list.push_back(std::pow(base, -2 * static_cast<double>(i) / static_cast<double>(width)));
+  for (std::int64_t i = 0; i < count; ++i)
+    list.push_back(std::pow(base, -2 * static_cast<double>(i) / static_cast<double>(width)));
   return list;
 }
 
@@ -104,7 +109,8 @@ double plain_factor(const Rope& encoding) {
   }
   if (const auto* longrope = std::get_if<LongropeScaling>(&encoding.rope_scaling)) {
     if (longrope->attention_factor) return *longrope->attention_factor;
-    return std::sqrt(1 + std::log(*longrope->factor) / std::log(static_cast<double>(longrope->original_max_position_embeddings)));
+    return std::sqrt(1 + std::log(*longrope->factor) /
+                             std::log(static_cast<double>(longrope->original_max_position_embeddings)));
   }
   return 1;
 }

@@ -20,7 +20,8 @@ const Wanted* part_of(const Spec& spec) {
   return attention != nullptr && attention->position ? std::get_if<Wanted>(&*attention->position) : nullptr;
 }
 
-// Press et al. 2021 as released: powers of two have one series; others the nearest smaller power's, then every other one of twice as many.
+// Press et al. 2021 as released: powers of two have one series; others the nearest smaller power's, then every other
+// one of twice as many.
 double released_slope(std::int64_t head, std::int64_t heads) {
   const auto power = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(heads)));
   if (head < power) return std::exp2(-8.0 * static_cast<double>(head + 1) / static_cast<double>(power));
@@ -75,20 +76,25 @@ PlainOther::PlainOther(const Spec& claimed) : spec(claimed), last_position(claim
   if (const auto* t5 = part_of<RelativeBias>(claimed)) relative = *t5;
   bucket = [e = relative](std::int64_t difference) { return reference::bucket(e, difference); };
   head_of = [](std::int64_t head, std::int64_t) { return head; };
-  if (const auto* axial = part_of<RopeNd>(claimed)) axis_of_pair = [list = axis_of_pairs(*axial)](std::int64_t pair) { return list[static_cast<std::size_t>(pair)]; };
-  coordinate = [](std::span<const std::int64_t> place, std::int64_t axis) { return static_cast<double>(place[static_cast<std::size_t>(axis)]); };
+  if (const auto* axial = part_of<RopeNd>(claimed))
+    axis_of_pair = [list = axis_of_pairs(*axial)](std::int64_t pair) { return list[static_cast<std::size_t>(pair)]; };
+  coordinate = [](std::span<const std::int64_t> place, std::int64_t axis) {
+    return static_cast<double>(place[static_cast<std::size_t>(axis)]);
+  };
   pair_in_exponent = [](std::int64_t pair) { return pair; };
   if (const auto* xpos = part_of<Xpos>(claimed)) {
     scale_base = xpos->scale_base;
     scale_sign = xpos->role == Role::query ? 1 : -1;
   }
-  if (const auto* attention = std::get_if<Attention>(&claimed.encoding)) score_scale = 1 / std::sqrt(static_cast<double>(attention->head_dim));
+  if (const auto* attention = std::get_if<Attention>(&claimed.encoding))
+    score_scale = 1 / std::sqrt(static_cast<double>(attention->head_dim));
   kv_head_of = [](std::int64_t head, std::int64_t heads, std::int64_t kv_heads) { return head / (heads / kv_heads); };
 }
 
 Tensors PlainOther::answer(std::string_view operation, const Tensors& inputs) const {
   if (operation == "encode") return {{"encoding", encode(inputs)}};
-  if (operation == "backward/encode" && std::holds_alternative<Learned>(spec.encoding)) return {{"grad_weight", scatter(inputs)}};
+  if (operation == "backward/encode" && std::holds_alternative<Learned>(spec.encoding))
+    return {{"grad_weight", scatter(inputs)}};
   if (operation == "bias") return {{"bias", bias(inputs)}};
   if (operation == "bucket" && std::holds_alternative<RelativeBias>(spec.encoding)) {
     std::vector<std::int64_t> buckets = inputs.at("relative").integers();
@@ -111,7 +117,9 @@ Tensor PlainOther::encode(const Tensors& inputs) const {
         const std::int64_t p = positions[static_cast<std::size_t>(axis_of_half(side) * count + row)];
         for (std::int64_t pair = 0; pair < pairs(half); ++pair) {
           const Channels at = channels_of_pair(half, pair);
-          const auto angle = static_cast<float>(float32_angle(static_cast<double>(p), std::pow(grid->base, -2.0 * static_cast<double>(pair) / static_cast<double>(exponent_width))));
+          const auto angle = static_cast<float>(float32_angle(
+              static_cast<double>(p),
+              std::pow(grid->base, -2.0 * static_cast<double>(pair) / static_cast<double>(exponent_width))));
           table.set(row * grid->dim + side * half.dim + at.first, static_cast<double>(std::sin(angle)));
           table.set(row * grid->dim + side * half.dim + at.second, static_cast<double>(std::cos(angle)));
         }
@@ -124,16 +132,23 @@ Tensor PlainOther::encode(const Tensors& inputs) const {
   const auto* learned = std::get_if<Learned>(&spec.encoding);
   if (integer == nullptr && binary == nullptr && learned == nullptr) unsupported();
   const std::int64_t dim = integer != nullptr ? integer->dim : binary != nullptr ? binary->dim : learned->dim;
-  const std::int64_t end = binary != nullptr ? position_count(*binary) : learned != nullptr ? learned->max_positions : std::numeric_limits<std::int64_t>::max();
+  const std::int64_t end = binary != nullptr    ? position_count(*binary)
+                           : learned != nullptr ? learned->max_positions
+                                                : std::numeric_limits<std::int64_t>::max();
   Tensor table = Tensor::zeros(spec.dtype, {std::ssize(positions), dim});
   for (std::int64_t row = 0; row < std::ssize(positions); ++row) {
-    const std::int64_t asked = consecutive ? std::min(positions[0] + row, end - 1) : positions[static_cast<std::size_t>(row)];
+    const std::int64_t asked =
+        consecutive ? std::min(positions[0] + row, end - 1) : positions[static_cast<std::size_t>(row)];
     if (refuses_beyond && asked >= end) throw SubjectFailure(FailureKind::error, "index out of range");
     const std::int64_t p = position(asked);
     for (std::int64_t channel = 0; channel < dim; ++channel) {
       double value = 0;
-      if (integer != nullptr) value = integer->normalize ? static_cast<double>(p) / static_cast<double>(last_position) : static_cast<double>(p);
-      if (binary != nullptr) value = static_cast<double>((p >> channel_of(channel, dim)) & 1) * (binary->normalize ? 2 : 1) - (binary->normalize ? 1 : 0);
+      if (integer != nullptr)
+        value =
+            integer->normalize ? static_cast<double>(p) / static_cast<double>(last_position) : static_cast<double>(p);
+      if (binary != nullptr)
+        value = static_cast<double>((p >> channel_of(channel, dim)) & 1) * (binary->normalize ? 2 : 1) -
+                (binary->normalize ? 1 : 0);
       if (learned != nullptr) value = inputs.at("weight").at(p * dim + channel);
       table.set(row * dim + channel, finish(value));
     }
@@ -179,19 +194,23 @@ Tensor PlainOther::bias(const Tensors& inputs) const {
   return table;
 }
 
-// One vector at `place`, its coordinates; `first` is the call's first position and `sign` that of the scale's exponent, for xpos.
-void PlainOther::turn_vector(std::vector<double>& values, std::span<const std::int64_t> place, std::int64_t first, double sign) const {
+// One vector at `place`, its coordinates; `first` is the call's first position and `sign` that of the scale's exponent,
+// for xpos.
+void PlainOther::turn_vector(std::vector<double>& values, std::span<const std::int64_t> place, std::int64_t first,
+                             double sign) const {
   const auto* axial = part_of<RopeNd>(spec);
   const auto* xpos = part_of<Xpos>(spec);
   const Rope rope = xpos != nullptr ? xpos->rope : along_diagonal(*axial);
   const auto n = static_cast<double>(rope.rotary_layout == RotaryLayout::spread ? rope.head_dim : rope.rotary_dim);
   const auto scale = [&](std::int64_t pair, bool second) {
     if (xpos == nullptr) return 1.0;
-    const double zeta = (2 * static_cast<double>(tiled_scale && second ? (pair + 3) % pairs(rope) : pair) / n + 0.4) / 1.4;
+    const double zeta =
+        (2 * static_cast<double>(tiled_scale && second ? (pair + 3) % pairs(rope) : pair) / n + 0.4) / 1.4;
     return std::pow(zeta, sign * static_cast<double>(place[0] - (scale_from_call ? first : 0)) / scale_base);
   };
   const auto angle = [&](std::int64_t pair) {
-    return float32_angle(coordinate(place, axial != nullptr ? axis_of_pair(pair) : 0), std::pow(rope.rope_theta, -2 * static_cast<double>(pair_in_exponent(pair)) / n));
+    return float32_angle(coordinate(place, axial != nullptr ? axis_of_pair(pair) : 0),
+                         std::pow(rope.rope_theta, -2 * static_cast<double>(pair_in_exponent(pair)) / n));
   };
   turn(values, rope, angle, scale);
 }
@@ -209,7 +228,8 @@ Tensor PlainOther::rotate(const Tensors& inputs) const {
   for (std::int64_t vector = 0; vector < tokens * heads; ++vector) {
     std::vector<std::int64_t> place;
     const std::int64_t token = first_batch_positions ? vector / heads % x.shape[1] : vector / heads;
-    for (std::int64_t at = token; at < std::ssize(positions); at += tokens) place.push_back(positions[static_cast<std::size_t>(at)]);
+    for (std::int64_t at = token; at < std::ssize(positions); at += tokens)
+      place.push_back(positions[static_cast<std::size_t>(at)]);
     std::vector<double> values = vector_at(x, vector * width, width);
     turn_vector(values, place, positions[0], scale_sign);
     for (std::int64_t i = 0; i < width; ++i) y.set(vector * width + i, values[static_cast<std::size_t>(i)]);
@@ -229,19 +249,26 @@ Tensor PlainOther::attend(const Tensors& inputs) const {
   const auto* rope = part_of<Rope>(spec);
   const auto* alibi = part_of<Alibi>(spec);
   const bool t5 = part_of<RelativeBias>(spec) != nullptr;
-  const std::vector<double> w = rope != nullptr ? plain_frequencies(*rope, positions.empty() ? 0 : *std::ranges::max_element(positions) + 1) : std::vector<double>{};
+  const std::vector<double> w =
+      rope != nullptr ? plain_frequencies(*rope, positions.empty() ? 0 : *std::ranges::max_element(positions) + 1)
+                      : std::vector<double>{};
   const bool scaled = part_of<Xpos>(spec) != nullptr;
   const bool axial = part_of<RopeNd>(spec) != nullptr;
   const std::int64_t tokens = q.shape[0] * n;
-  const auto vector = [&](const Tensor& tensor, std::int64_t row, std::int64_t token, std::int64_t p, Role role, bool turned) {
+  const auto vector = [&](const Tensor& tensor, std::int64_t row, std::int64_t token, std::int64_t p, Role role,
+                          bool turned) {
     std::vector<double> values = vector_at(tensor, row * width, width);
     if ((scaled || axial) && use_position && turned) {
       std::vector<std::int64_t> place;
-      for (std::int64_t at = token; at < std::ssize(positions); at += tokens) place.push_back(positions[static_cast<std::size_t>(at)]);
+      for (std::int64_t at = token; at < std::ssize(positions); at += tokens)
+        place.push_back(positions[static_cast<std::size_t>(at)]);
       turn_vector(values, place, positions[0], role == Role::query || one_role ? 1 : -1);
     }
     if (rope != nullptr && use_position && turned) {
-      turn(values, *rope, [&](std::int64_t pair) { return float32_angle(static_cast<double>(p), w[static_cast<std::size_t>(pair)]); }, [](std::int64_t, bool) { return 1.0; });
+      turn(
+          values, *rope,
+          [&](std::int64_t pair) { return float32_angle(static_cast<double>(p), w[static_cast<std::size_t>(pair)]); },
+          [](std::int64_t, bool) { return 1.0; });
     }
     return values;
   };
@@ -249,19 +276,23 @@ Tensor PlainOther::attend(const Tensors& inputs) const {
   for (std::int64_t batch = 0; batch < q.shape[0]; ++batch) {
     const auto place = [&](std::int64_t t) { return places ? t : positions[static_cast<std::size_t>(batch * n + t)]; };
     for (std::int64_t head = 0; head < encoding->num_heads; ++head) {
-      const std::int64_t kv = (first_batch_keys ? 0 : batch) * encoding->num_kv_heads + kv_head_of(head, encoding->num_heads, encoding->num_kv_heads);
+      const std::int64_t kv = (first_batch_keys ? 0 : batch) * encoding->num_kv_heads +
+                              kv_head_of(head, encoding->num_heads, encoding->num_kv_heads);
       for (std::int64_t t = 0; t < n; ++t) {
         const std::int64_t row = (batch * encoding->num_heads + head) * n + t;
         const std::vector<double> query = vector(q, row, batch * n + t, place(t), Role::query, true);
         const std::int64_t keys = encoding->causal ? std::min(n, t + 1 + seen_ahead) : n;
         std::vector<double> weights;
         for (std::int64_t key = 0; key < keys; ++key) {
-          const std::vector<double> other = vector(k, kv * n + key, batch * n + key, place(key), Role::key, rotate_keys);
+          const std::vector<double> other =
+              vector(k, kv * n + key, batch * n + key, place(key), Role::key, rotate_keys);
           double score = 0;
           for (std::size_t i = 0; i < query.size(); ++i) score += query[i] * other[i];
           score *= score_scale;
-          if (alibi != nullptr && use_position) score -= bias_scale * slope(head, alibi->num_heads) * distance(place(t), place(key));
-          if (t5 && use_position) score += bias_scale * inputs.at("weight").at(bucket(place(key) - place(t)) * encoding->num_heads + head);
+          if (alibi != nullptr && use_position)
+            score -= bias_scale * slope(head, alibi->num_heads) * distance(place(t), place(key));
+          if (t5 && use_position)
+            score += bias_scale * inputs.at("weight").at(bucket(place(key) - place(t)) * encoding->num_heads + head);
           weights.push_back(score + unasked_bias * static_cast<double>(key));
         }
         const double most = *std::ranges::max_element(weights);
@@ -272,8 +303,10 @@ Tensor PlainOther::attend(const Tensors& inputs) const {
         }
         std::vector<double> result(static_cast<std::size_t>(width), 0);
         for (std::int64_t key = 0; key < keys; ++key) {
-          const double weight = round_to(weight_dtype, weights[static_cast<std::size_t>(key)] / (normalise ? sum : static_cast<double>(keys)));
-          for (std::int64_t i = 0; i < width; ++i) result[static_cast<std::size_t>(i)] += weight * v.at((kv * n + key) * width + i);
+          const double weight = round_to(
+              weight_dtype, weights[static_cast<std::size_t>(key)] / (normalise ? sum : static_cast<double>(keys)));
+          for (std::int64_t i = 0; i < width; ++i)
+            result[static_cast<std::size_t>(i)] += weight * v.at((kv * n + key) * width + i);
         }
         for (std::int64_t i = 0; i < width; ++i) out.set(row * width + i, result[static_cast<std::size_t>(i)]);
       }

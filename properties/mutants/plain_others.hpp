@@ -12,8 +12,8 @@
 
 namespace sextant::mutants {
 
-/// Every encoding but sinusoidal and rope as it is commonly written, in float32 or double, one step a member that a mutant may replace. As made it is
-/// right within float32-angle. Members that an encoding has no use for are ignored.
+/// Every encoding but sinusoidal and rope as it is commonly written, in float32 or double, one step a member that a
+/// mutant may replace. As made it is right within float32-angle. Members that an encoding has no use for are ignored.
 struct PlainOther {
   explicit PlainOther(const Spec& spec);
 
@@ -21,20 +21,20 @@ struct PlainOther {
   RelativeBias relative;  ///< of relative_bias, or of attention with it
 
   // Codes.
-  std::function<std::int64_t(std::int64_t p)> position;                                   ///< the position that is coded
-  std::function<std::int64_t(std::int64_t channel, std::int64_t dim)> channel_of;         ///< the digit of a channel
-  std::function<double(double value)> finish;                                             ///< the last step of a code or bias
-  std::int64_t last_position;                                                             ///< what a normalised count is divided by
-  bool refuses_beyond = true;                                                             ///< whether positions beyond the end are an error
-  bool consecutive = false;                                                               ///< whether a lookup reads on from the first position
+  std::function<std::int64_t(std::int64_t p)> position;                            ///< the position that is coded
+  std::function<std::int64_t(std::int64_t channel, std::int64_t dim)> channel_of;  ///< the digit of a channel
+  std::function<double(double value)> finish;                                      ///< the last step of a code or bias
+  std::int64_t last_position;  ///< what a normalised count is divided by
+  bool refuses_beyond = true;  ///< whether positions beyond the end are an error
+  bool consecutive = false;    ///< whether a lookup reads on from the first position
   enum class Gradient { added, overwritten, zero };
   Gradient gradient = Gradient::added;
-  std::function<std::int64_t(std::int64_t half)> axis_of_half;                            ///< of a grid's code: 0 row, 1 column
-  std::int64_t exponent_width = 0;                                                        ///< that frequencies' exponents are divided by
+  std::function<std::int64_t(std::int64_t half)> axis_of_half;  ///< of a grid's code: 0 row, 1 column
+  std::int64_t exponent_width = 0;                              ///< that frequencies' exponents are divided by
 
   // Biases.
   std::function<double(std::int64_t head, std::int64_t heads)> slope;
-  std::function<double(std::int64_t query, std::int64_t key)> distance;                   ///< that the slope multiplies, negated
+  std::function<double(std::int64_t query, std::int64_t key)> distance;  ///< that the slope multiplies, negated
   std::function<std::int64_t(const std::vector<std::int64_t>& positions, std::size_t query)> query_position;
   std::function<std::int64_t(std::int64_t relative)> bucket;
   std::function<std::int64_t(std::int64_t head, std::int64_t heads)> head_of;
@@ -49,18 +49,18 @@ struct PlainOther {
   bool tiled_scale = false;
   bool scale_from_call = false;
   bool first_batch_positions = false;  ///< whether every batch row has the first row's
-  bool one_role = false;         ///< whether attention scales keys as queries
+  bool one_role = false;               ///< whether attention scales keys as queries
 
   // Attention.
   double score_scale = 1;
   std::function<std::int64_t(std::int64_t head, std::int64_t heads, std::int64_t kv_heads)> kv_head_of;
   bool normalise = true;
   Dtype weight_dtype = Dtype::float64;
-  std::int64_t seen_ahead = 0;   ///< keys behind the query that a causal mask shows
+  std::int64_t seen_ahead = 0;  ///< keys behind the query that a causal mask shows
   bool use_position = true;
   bool rotate_keys = true;
-  bool places = false;           ///< whether a token's place is its position
-  double unasked_bias = 0;       ///< times the key's place
+  bool places = false;      ///< whether a token's place is its position
+  double unasked_bias = 0;  ///< times the key's place
   double bias_scale = 1;
   bool first_batch_keys = false;
 
@@ -72,7 +72,8 @@ struct PlainOther {
   Tensor scatter(const Tensors& inputs) const;
   Tensor bias(const Tensors& inputs) const;
   Tensor rotate(const Tensors& inputs) const;
-  void turn_vector(std::vector<double>& values, std::span<const std::int64_t> place, std::int64_t first, double sign) const;
+  void turn_vector(std::vector<double>& values, std::span<const std::int64_t> place, std::int64_t first,
+                   double sign) const;
   Tensor attend(const Tensors& inputs) const;
 };
 

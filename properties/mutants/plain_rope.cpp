@@ -61,8 +61,11 @@ Tensor PlainRope::rotate(const Tensor& x, std::span<const std::int64_t> position
     if (skips(call, place)) return;
     const double p = position(call, place);
     for (const Passthrough& channel : untouched) {
-      const auto from = x.data.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(start + channel.input) * width);
-      std::copy_n(from, width, y.data.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(start + channel.output) * width));
+      const auto from =
+          x.data.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(start + channel.input) * width);
+      std::copy_n(
+          from, width,
+          y.data.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(start + channel.output) * width));
     }
     for (std::int64_t pair = 0; pair < static_cast<std::int64_t>(w.size()); ++pair) {
       const Channels in = input(call, pair);
@@ -86,7 +89,8 @@ Tensor PlainRope::backward(const Tensor& grad, std::span<const std::int64_t> pos
   const double magnitude = in_float32(factor());
   each_vector(call, encoding.head_dim, [&](const Place& place, std::int64_t start) {
     const double p = position(call, place);
-    for (const Passthrough& channel : passthrough_channels(encoding)) result.set(start + channel.input, grad.at(start + channel.output));
+    for (const Passthrough& channel : passthrough_channels(encoding))
+      result.set(start + channel.input, grad.at(start + channel.output));
     for (std::int64_t pair = 0; pair < static_cast<std::int64_t>(w.size()); ++pair) {
       const Channels in = input(call, pair);
       const Channels out = output(call, pair);

@@ -15,7 +15,7 @@ struct RotateCall {
   std::int64_t batch;
   std::int64_t tokens;
   std::int64_t heads;
-  std::int64_t length;  ///< its largest position + 1
+  std::int64_t length;                      ///< its largest position + 1
   std::span<const std::int64_t> positions;  ///< [batch, tokens]
 };
 
@@ -32,8 +32,9 @@ struct Turn {
   double cos;
 };
 
-/// Su et al. 2021, section 3.2.2, as it is commonly written: step by step in float32, one function a step, each of which a mutant may
-/// replace. As made it is right within float32-angle for every field of the spec, every scaling rule included.
+/// Su et al. 2021, section 3.2.2, as it is commonly written: step by step in float32, one function a step, each of
+/// which a mutant may replace. As made it is right within float32-angle for every field of the spec, every scaling rule
+/// included.
 struct PlainRope {
   /// `spec` must be of a rope.
   explicit PlainRope(const Spec& spec);
@@ -41,17 +42,18 @@ struct PlainRope {
   Rope encoding;
   Dtype dtype;
 
-  std::function<double(const RotateCall&, const Place&)> position;             ///< the position of a vector's token
-  std::function<std::vector<double>(const RotateCall&)> frequencies;           ///< [pairs], scaled
-  std::function<double()> factor;                                              ///< the attention factor
-  std::function<double(double position, double frequency)> angle;              ///< fl32(fl32(p) fl32(w))
-  std::function<Turn(double angle)> turn;                                      ///< fl32(sin), fl32(cos), negated for clockwise
-  std::function<Channels(const RotateCall&, std::int64_t pair)> input;         ///< where a pair is read
-  std::function<Channels(const RotateCall&, std::int64_t pair)> output;        ///< where it is written
-  std::function<void(double& a, double& b, const Turn& turn)> apply;           ///< each operation rounded to float32
-  std::function<bool(const RotateCall&, const Place&)> skips;                  ///< whether a vector is left as it came
-  std::function<double(double value)> receive;                                 ///< what happens to a value of x first
-  std::function<void(Tensor& y, const Tensor& x, const RotateCall&)> afterwards;  ///< what is done to the finished result
+  std::function<double(const RotateCall&, const Place&)> position;      ///< the position of a vector's token
+  std::function<std::vector<double>(const RotateCall&)> frequencies;    ///< [pairs], scaled
+  std::function<double()> factor;                                       ///< the attention factor
+  std::function<double(double position, double frequency)> angle;       ///< fl32(fl32(p) fl32(w))
+  std::function<Turn(double angle)> turn;                               ///< fl32(sin), fl32(cos), negated for clockwise
+  std::function<Channels(const RotateCall&, std::int64_t pair)> input;  ///< where a pair is read
+  std::function<Channels(const RotateCall&, std::int64_t pair)> output;  ///< where it is written
+  std::function<void(double& a, double& b, const Turn& turn)> apply;     ///< each operation rounded to float32
+  std::function<bool(const RotateCall&, const Place&)> skips;            ///< whether a vector is left as it came
+  std::function<double(double value)> receive;                           ///< what happens to a value of x first
+  std::function<void(Tensor& y, const Tensor& x, const RotateCall&)>
+      afterwards;  ///< what is done to the finished result
 
   /// y of x, [batch, tokens, heads, head_dim].
   Tensor rotate(const Tensor& x, std::span<const std::int64_t> positions) const;

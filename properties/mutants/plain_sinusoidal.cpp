@@ -13,7 +13,8 @@ PlainSinusoidal::PlainSinusoidal(const Spec& spec) : encoding(std::get<Sinusoida
     const auto count = static_cast<double>(pairs(e));
     const double divisor = e.denominator == Denominator::dim ? count : count - 1;
     std::vector<double> list;
-    for (std::int64_t i = 0; i < pairs(e); ++i) list.push_back(std::pow(e.base, i == 0 ? 0.0 : -static_cast<double>(i) / divisor));
+    for (std::int64_t i = 0; i < pairs(e); ++i)
+      list.push_back(std::pow(e.base, i == 0 ? 0.0 : -static_cast<double>(i) / divisor));
     return list;
   };
   cosine_frequencies = frequencies;

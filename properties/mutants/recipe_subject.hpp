@@ -7,8 +7,8 @@
 
 namespace sextant::mutants {
 
-/// Recipe `name` (reference/recipe.hpp), bit for bit, as a subject: `recipe:NAME` answers encode of sinusoidal and rotate of rope, and is unsupported
-/// where no deployed code of its kind is known.
+/// Recipe `name` (reference/recipe.hpp), bit for bit, as a subject: `recipe:NAME` answers encode of sinusoidal and
+/// rotate of rope, and is unsupported where no deployed code of its kind is known.
 /// @throws SubjectNameError if there is none.
 std::unique_ptr<Subject> open_recipe(std::string_view name);
 

@@ -7,8 +7,9 @@
 
 namespace sextant {
 
-// What a subject's values look like: measured, never judged; plain data for the report's pictures. Grids are row-major; a value that is not
-// finite stays what it is. For rope the values are those of unit vectors: (1, 0) in each pair, so that a row reads (cos, sin) pair by pair.
+// What a subject's values look like: measured, never judged; plain data for the report's pictures. Grids are row-major;
+// a value that is not finite stays what it is. For rope the values are those of unit vectors: (1, 0) in each pair, so
+// that a row reads (cos, sin) pair by pair.
 
 /// The greatest error of one recipe's arithmetic at each position of the grid.
 struct RecipeCurve {
@@ -16,13 +17,16 @@ struct RecipeCurve {
   std::vector<double> absolute;  ///< [positions]
 };
 
-/// How far the subject is from the true values on a grid of positions that grows geometrically, 0 (or the claim's first) to its last.
+/// How far the subject is from the true values on a grid of positions that grows geometrically, 0 (or the claim's
+/// first) to its last.
 struct ErrorGrid {
   std::vector<std::int64_t> positions;
   std::int64_t pairs = 0;        ///< columns
   std::int64_t pair_stride = 1;  ///< column i is pair i * pair_stride
-  std::vector<double> absolute;  ///< [positions, pairs] the larger |error| of the pair's two values, in the encoding's unit
-  std::vector<double> ulps;      ///< [positions, pairs] the same in ULPs: of the pair's norm for rope, of the value itself otherwise
+  /// [positions, pairs] the larger |error| of the pair's two values, in the encoding's unit
+  std::vector<double> absolute;
+  /// [positions, pairs] the same in ULPs: of the pair's norm for rope, of the value itself otherwise
+  std::vector<double> ulps;
   std::vector<double> of_bound;  ///< [positions, pairs] error over the claimed class's bound
   std::vector<double> bound;     ///< [positions] the greatest bound of the claimed class
   std::vector<RecipeCurve> recipes;
@@ -42,7 +46,8 @@ struct CodeMap {
   std::vector<double> values;  ///< [rows, width]
 };
 
-/// Mean over pairs of cos(w_i k): how alike codes at distance k are, by the spec and by the subject's own codes from one anchor on.
+/// Mean over pairs of cos(w_i k): how alike codes at distance k are, by the spec and by the subject's own codes from
+/// one anchor on.
 struct SimilarityCurve {
   std::int64_t anchor = 0;
   std::vector<std::int64_t> offsets;
@@ -60,13 +65,16 @@ struct BiasMap {
 };
 
 struct Survey {
-  std::string measured_class;        ///< the strictest accuracy class whose bound holds everywhere on the grid; empty if none
-  std::string stage;                 ///< where the error comes from: "frequency", "angle", "table" or "rounding"; empty if not told
-  std::string recipe;                ///< the known recipe whose values equal the subject's bit for bit; empty if none
-  std::optional<double> angle_bits;  ///< effective bits of the angle: -log2 of the worst |error| / |angle|; absent if nothing was seen of it
-  std::optional<double> output_bits; ///< effective bits of the values near position 0
-  std::optional<std::int64_t> horizon;       ///< the last position of the grid up to which the claimed class holds; absent if from nowhere
-  std::optional<std::int64_t> half_spacing;  ///< the last up to which the error stays below half the distance between neighbouring positions
+  std::string measured_class;  ///< the strictest accuracy class whose bound holds everywhere on the grid; empty if none
+  std::string stage;   ///< where the error comes from: "frequency", "angle", "table" or "rounding"; empty if not told
+  std::string recipe;  ///< the known recipe whose values equal the subject's bit for bit; empty if none
+  /// effective bits of the angle: -log2 of the worst |error| / |angle|; absent if nothing was seen of it
+  std::optional<double> angle_bits;
+  std::optional<double> output_bits;  ///< effective bits of the values near position 0
+  std::optional<std::int64_t>
+      horizon;  ///< the last position of the grid up to which the claimed class holds; absent if from nowhere
+  std::optional<std::int64_t>
+      half_spacing;  ///< the last up to which the error stays below half the distance between neighbouring positions
   std::optional<ErrorGrid> errors;
   std::optional<FrequencyCurve> frequencies;
   std::optional<CodeMap> codes;

@@ -25,7 +25,8 @@ enum class Level { law, contract, advice };
 
 /// How far one case was from its bound.
 struct Deviation {
-  double of_bound = 0;  ///< error / bound: above 1 is a violation; infinity where the bound is 0 or the value not finite
+  double of_bound =
+      0;  ///< error / bound: above 1 is a violation; infinity where the bound is 0 or the value not finite
   double absolute = 0;  ///< the error itself, in the encoding's unit
   double ulps = 0;      ///< the error in ULPs of the true value (lib/numeric/ulp.hpp)
 };
@@ -37,8 +38,9 @@ struct Example {
   Deviation deviation;
 };
 
-/// What mathematics says of an encoding and a property: that every correct implementation has it, or that none can. Where it fails, an
-/// audit must exhibit the witness: the verdict is `holds` if a case shows the failure, `violated` if none does.
+/// What mathematics says of an encoding and a property: that every correct implementation has it, or that none can.
+/// Where it fails, an audit must exhibit the witness: the verdict is `holds` if a case shows the failure, `violated` if
+/// none does.
 enum class Theory { holds, fails };
 
 /// The outcome of one property.
@@ -49,11 +51,12 @@ struct PropertyResult {
   Level level = Level::law;
   Theory theory = Theory::holds;
   Verdict verdict = Verdict::undecided;
-  std::string reason;             ///< why it is not holds or violated, in one line; a note otherwise; may be empty
-  std::int64_t cases = 0;         ///< how many were judged
-  std::optional<Example> worst;   ///< the case nearest to, or farthest beyond, its bound
+  std::string reason;               ///< why it is not holds or violated, in one line; a note otherwise; may be empty
+  std::int64_t cases = 0;           ///< how many were judged
+  std::optional<Example> worst;     ///< the case nearest to, or farthest beyond, its bound
   std::optional<Example> simplest;  ///< the shrunk counterexample, or the case the subject failed in
-  std::optional<std::int64_t> horizon;  ///< the largest position below that of every violation seen; absent if none was seen, or none has a position
+  /// the largest position below that of every violation seen; absent if none was seen, or none has a position
+  std::optional<std::int64_t> horizon;
   double seconds = 0;
 };
 
@@ -70,8 +73,8 @@ enum class Strictness { lenient, strict };
 /// "lenient", "strict".
 std::string_view name_of(Strictness strictness);
 
-/// The exit status of an audit (design, section 6): 1 if a property is violated, else 3 if the subject failed, else 4 if a
-/// verdict stayed undecided or nothing was judged, else 0. Advice counts only when strict.
+/// The exit status of an audit (design, section 6): 1 if a property is violated, else 3 if the subject failed, else 4
+/// if a verdict stayed undecided or nothing was judged, else 0. Advice counts only when strict.
 int exit_status(const std::vector<PropertyResult>& results, Strictness strictness);
 
 }  // namespace sextant

@@ -23,6 +23,8 @@ std::vector<Series> bias_curves(const BiasMap& map) {
   return series;
 }
 
-std::string bias_chart(const BiasMap& map) { return plot({"key - query, of the last query", Scale::linear}, {"bias", Scale::linear}, bias_curves(map)); }
+std::string bias_chart(const BiasMap& map) {
+  return plot({"key - query, of the last query", Scale::linear}, {"bias", Scale::linear}, bias_curves(map));
+}
 
 }  // namespace sextant

@@ -9,10 +9,11 @@
 
 namespace sextant {
 
-// Pictures as SVG elements, drawn without scripts: colours are those of the page's style sheet, so that they follow its dark mode. Each is empty
-// where the survey has nothing to show.
+// Pictures as SVG elements, drawn without scripts: colours are those of the page's style sheet, so that they follow its
+// dark mode. Each is empty where the survey has nothing to show.
 
-/// Error against position, both logarithmic, with the bound of the claimed class and the errors of known recipes: error_chart.cpp.
+/// Error against position, both logarithmic, with the bound of the claimed class and the errors of known recipes:
+/// error_chart.cpp.
 std::string error_chart(const ErrorGrid& grid);
 /// How many values are off by how many ULPs, in powers of two: ulp_histogram.cpp.
 std::string ulp_histogram(const ErrorGrid& grid);
@@ -33,8 +34,8 @@ std::string component_chart(const CodeMap& map);
 
 // What the charts are made of: plot.cpp.
 
-/// Every picture's width in the units of its viewBox, in which its letters are 12 high: legible where the page shows it 370 pixels wide, on a
-/// telephone.
+/// Every picture's width in the units of its viewBox, in which its letters are 12 high: legible where the page shows it
+/// 370 pixels wide, on a telephone.
 inline constexpr double chart_width = 480;
 
 enum class Scale { linear, logarithmic };

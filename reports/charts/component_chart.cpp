@@ -7,7 +7,9 @@
 namespace sextant {
 
 std::vector<Series> principal_components(const CodeMap& map) {
-  if (map.rows < 3 || map.width < 2 || !std::ranges::all_of(map.values, [](double value) { return std::isfinite(value); })) return {};
+  if (map.rows < 3 || map.width < 2 ||
+      !std::ranges::all_of(map.values, [](double value) { return std::isfinite(value); }))
+    return {};
   using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
   Matrix codes = Eigen::Map<const Matrix>(map.values.data(), map.rows, map.width);
   codes.rowwise() -= codes.colwise().mean().eval();
@@ -21,6 +23,8 @@ std::vector<Series> principal_components(const CodeMap& map) {
   return {path, first};
 }
 
-std::string component_chart(const CodeMap& map) { return plot({"first principal component", Scale::linear}, {"second", Scale::linear}, principal_components(map)); }
+std::string component_chart(const CodeMap& map) {
+  return plot({"first principal component", Scale::linear}, {"second", Scale::linear}, principal_components(map));
+}
 
 }  // namespace sextant

@@ -6,7 +6,8 @@
 namespace sextant {
 
 std::vector<Series> error_curves(const ErrorGrid& grid) {
-  // Positions are told from 1 on: 0 has no logarithm, and its neighbour stands for it. Their sign does not matter to the error's size.
+  // Positions are told from 1 on: 0 has no logarithm, and its neighbour stands for it. Their sign does not matter to
+  // the error's size.
   std::vector<double> x;
   for (const std::int64_t position : grid.positions) x.push_back(std::fabs(static_cast<double>(position)));
   std::vector<double> worst;
@@ -19,11 +20,15 @@ std::vector<Series> error_curves(const ErrorGrid& grid) {
     }
     worst.push_back(most);
   }
-  std::vector<Series> series{{"this subject, worst pair", x, worst, Series::Mark::line}, {"bound of the class claimed", x, grid.bound, Series::Mark::dashed}};
-  for (const RecipeCurve& recipe : grid.recipes) series.push_back({"recipe " + recipe.name, x, recipe.absolute, Series::Mark::dashed});
+  std::vector<Series> series{{"this subject, worst pair", x, worst, Series::Mark::line},
+                             {"bound of the class claimed", x, grid.bound, Series::Mark::dashed}};
+  for (const RecipeCurve& recipe : grid.recipes)
+    series.push_back({"recipe " + recipe.name, x, recipe.absolute, Series::Mark::dashed});
   return series;
 }
 
-std::string error_chart(const ErrorGrid& grid) { return plot({"position", Scale::logarithmic}, {"error", Scale::logarithmic}, error_curves(grid)); }
+std::string error_chart(const ErrorGrid& grid) {
+  return plot({"position", Scale::logarithmic}, {"error", Scale::logarithmic}, error_curves(grid));
+}
 
 }  // namespace sextant

@@ -31,11 +31,12 @@ Colour diverging(double t) {
 
 // Not a number: a red that no scale has.
 constexpr Colour missing{200, 0, 60};
-// Minus infinity in a bias: a key that the query must not see. A grey that the scale has not, on a light page as on a dark one.
+// Minus infinity in a bias: a key that the query must not see. A grey that the scale has not, on a light page as on a
+// dark one.
 constexpr Colour masked{128, 131, 134};
 
-// A picture of one pixel a value, as an uncompressed bitmap: BITMAPFILEHEADER and BITMAPINFOHEADER, then rows from the top (negative height) of
-// blue, green, red, each padded to four bytes.
+// A picture of one pixel a value, as an uncompressed bitmap: BITMAPFILEHEADER and BITMAPINFOHEADER, then rows from the
+// top (negative height) of blue, green, red, each padded to four bytes.
 template <class ColourAt>
 std::string bitmap(std::int64_t rows, std::int64_t columns, ColourAt colour_at) {
   std::string data;
@@ -61,7 +62,8 @@ std::string bitmap(std::int64_t rows, std::int64_t columns, ColourAt colour_at) 
   for (std::int64_t row = 0; row < rows; ++row) {
     for (std::int64_t column = 0; column < columns; ++column) {
       const Colour colour = colour_at(row, column);
-      for (const double part : {colour.blue, colour.green, colour.red}) data += static_cast<char>(static_cast<unsigned char>(std::lround(part)));
+      for (const double part : {colour.blue, colour.green, colour.red})
+        data += static_cast<char>(static_cast<unsigned char>(std::lround(part)));
     }
     data.append(line - static_cast<std::uint64_t>(columns) * 3, '\0');
   }
@@ -78,13 +80,18 @@ template <class ColourAt>
 std::string picture(std::int64_t rows, std::int64_t columns, const Labels& labels, ColourAt colour_at) {
   constexpr double scale_width = 200;
   const double height = std::clamp(static_cast<double>(rows) * 4, 60.0, 240.0);
-  const std::string scale = bitmap(1, 64, [](std::int64_t, std::int64_t column) { return diverging(static_cast<double>(column) / 31.5 - 1); });
+  const std::string scale = bitmap(
+      1, 64, [](std::int64_t, std::int64_t column) { return diverging(static_cast<double>(column) / 31.5 - 1); });
   std::string svg = fmt::format(R"(<svg class="plot" viewBox="0 0 {} {}" role="img">)", chart_width, height + 66);
-  svg += fmt::format(R"(<image class="pixels" width="{}" height="{}" preserveAspectRatio="none" href="data:image/bmp;base64,{}"/>)", chart_width, height, base64(bitmap(rows, columns, colour_at)));
+  svg += fmt::format(
+      R"(<image class="pixels" width="{}" height="{}" preserveAspectRatio="none" href="data:image/bmp;base64,{}"/>)",
+      chart_width, height, base64(bitmap(rows, columns, colour_at)));
   svg += fmt::format(R"(<text class="title" y="{:.1f}">{}</text>)", height + 18, escaped_xml(labels.extent));
-  svg += fmt::format(R"(<image class="pixels" y="{0:.1f}" width="{1}" height="10" preserveAspectRatio="none" href="data:image/bmp;base64,{2}"/>)"
-                     R"(<text class="tick" y="{3:.1f}">{4}</text><text class="tick" x="{1}" y="{3:.1f}" text-anchor="end">{5}</text>)",
-                     height + 28, scale_width, base64(scale), height + 54, escaped_xml(labels.low), escaped_xml(labels.high));
+  svg += fmt::format(
+      R"(<image class="pixels" y="{0:.1f}" width="{1}" height="10" )"
+      R"(preserveAspectRatio="none" href="data:image/bmp;base64,{2}"/>)"
+      R"(<text class="tick" y="{3:.1f}">{4}</text><text class="tick" x="{1}" y="{3:.1f}" text-anchor="end">{5}</text>)",
+      height + 28, scale_width, base64(scale), height + 54, escaped_xml(labels.low), escaped_xml(labels.high));
   return svg + "</svg>";
 }
 
@@ -92,7 +99,9 @@ std::string picture(std::int64_t rows, std::int64_t columns, const Labels& label
 
 std::string error_map(const ErrorGrid& grid) {
   if (grid.of_bound.empty()) return "";
-  const Labels labels{fmt::format("across: pair 0 to {}; down: position {} to {}", (grid.pairs - 1) * grid.pair_stride, grid.positions.front(), grid.positions.back()), "bound / 1000", "1000 x bound"};
+  const Labels labels{fmt::format("across: pair 0 to {}; down: position {} to {}", (grid.pairs - 1) * grid.pair_stride,
+                                  grid.positions.front(), grid.positions.back()),
+                      "bound / 1000", "1000 x bound"};
   return picture(std::ssize(grid.positions), grid.pairs, labels, [&](std::int64_t row, std::int64_t pair) {
     const double value = grid.of_bound[static_cast<std::size_t>(row * grid.pairs + pair)];
     if (std::isnan(value)) return missing;
@@ -104,8 +113,9 @@ std::string code_map(const CodeMap& map) {
   if (map.values.empty()) return "";
   double most = 0;
   for (const double value : map.values) most = std::isfinite(value) ? std::max(most, std::fabs(value)) : most;
-  const Labels labels{fmt::format("across: channel 0 to {}; down: position {} to {}", map.width - 1, map.first_position, map.first_position + map.rows - 1), fmt::format("{:g}", -most),
-                      fmt::format("{:g}", most)};
+  const Labels labels{fmt::format("across: channel 0 to {}; down: position {} to {}", map.width - 1, map.first_position,
+                                  map.first_position + map.rows - 1),
+                      fmt::format("{:g}", -most), fmt::format("{:g}", most)};
   return picture(map.rows, map.width, labels, [&](std::int64_t row, std::int64_t channel) {
     const double value = map.values[static_cast<std::size_t>(row * map.width + channel)];
     return std::isfinite(value) ? diverging(most == 0 ? 0 : value / most) : missing;
@@ -118,8 +128,11 @@ std::string bias_map(const BiasMap& map) {
   for (std::int64_t head = 0; head < std::min(map.heads, shown_heads); ++head) {
     const auto first = map.values.begin() + static_cast<std::ptrdiff_t>(head * map.queries * map.keys);
     double most = 0;
-    std::for_each(first, first + static_cast<std::ptrdiff_t>(map.queries * map.keys), [&](double value) { most = std::isfinite(value) ? std::max(most, std::fabs(value)) : most; });
-    const Labels labels{fmt::format("head {}; across: key 0 to {}; down: query 0 to {}", head, map.keys - 1, map.queries - 1), fmt::format("{:g}", -most), fmt::format("{:g}", most)};
+    std::for_each(first, first + static_cast<std::ptrdiff_t>(map.queries * map.keys),
+                  [&](double value) { most = std::isfinite(value) ? std::max(most, std::fabs(value)) : most; });
+    const Labels labels{
+        fmt::format("head {}; across: key 0 to {}; down: query 0 to {}", head, map.keys - 1, map.queries - 1),
+        fmt::format("{:g}", -most), fmt::format("{:g}", most)};
     pictures += picture(map.queries, map.keys, labels, [&](std::int64_t query, std::int64_t key) {
       const double value = first[static_cast<std::ptrdiff_t>(query * map.keys + key)];
       if (value == -std::numeric_limits<double>::infinity()) return masked;

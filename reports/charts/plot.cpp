@@ -48,7 +48,8 @@ std::vector<Tick> ticks_of(Scale scale, const Range& range) {
   std::vector<Tick> ticks;
   if (scale == Scale::logarithmic) {
     const int step = std::max(1, static_cast<int>(std::ceil((range.high - range.low) / 8)));
-    for (int e = static_cast<int>(std::ceil(range.low)); e <= range.high; e += step) ticks.push_back({static_cast<double>(e), fmt::format("1e{}", e)});
+    for (int e = static_cast<int>(std::ceil(range.low)); e <= range.high; e += step)
+      ticks.push_back({static_cast<double>(e), fmt::format("1e{}", e)});
     return ticks;
   }
   const double rough = (range.high - range.low) / 6;
@@ -113,20 +114,29 @@ std::string plot(const Axis& horizontal, const Axis& vertical, std::span<const S
   widen(up);
   const double legend = legend_row * std::ceil(static_cast<double>(series.size()) / legend_columns);
   const double plot_bottom = height - bottom;
-  const auto x_of = [&](double x) { return left + (x - across.low) / (across.high - across.low) * (width - left - right); };
+  const auto x_of = [&](double x) {
+    return left + (x - across.low) / (across.high - across.low) * (width - left - right);
+  };
   const auto y_of = [&](double y) { return plot_bottom - (y - up.low) / (up.high - up.low) * (plot_bottom - top); };
 
   std::string svg = fmt::format(R"(<svg class="plot" viewBox="0 0 {} {}" role="img">)", width, height + legend);
   for (const Tick& tick : ticks_of(horizontal.scale, across)) {
-    svg += fmt::format(R"(<line class="grid" x1="{0:.1f}" x2="{0:.1f}" y1="{1:.1f}" y2="{2:.1f}"/><text class="tick" x="{0:.1f}" y="{3:.1f}" text-anchor="middle">{4}</text>)",
+    svg += fmt::format(R"(<line class="grid" x1="{0:.1f}" x2="{0:.1f}" y1="{1:.1f}" )"
+                       R"(y2="{2:.1f}"/><text class="tick" x="{0:.1f}" )"
+                       R"(y="{3:.1f}" text-anchor="middle">{4}</text>)",
                        x_of(tick.at), top, plot_bottom, plot_bottom + 18, tick.label);
   }
   for (const Tick& tick : ticks_of(vertical.scale, up)) {
-    svg += fmt::format(R"(<line class="grid" x1="{1:.1f}" x2="{2:.1f}" y1="{0:.1f}" y2="{0:.1f}"/><text class="tick" x="{3:.1f}" y="{4:.1f}" text-anchor="end">{5}</text>)", y_of(tick.at),
-                       left, width - right, left - 8, y_of(tick.at) + 4, tick.label);
+    svg += fmt::format(R"(<line class="grid" x1="{1:.1f}" x2="{2:.1f}" y1="{0:.1f}" )"
+                       R"(y2="{0:.1f}"/><text class="tick" x="{3:.1f}" )"
+                       R"(y="{4:.1f}" text-anchor="end">{5}</text>)",
+                       y_of(tick.at), left, width - right, left - 8, y_of(tick.at) + 4, tick.label);
   }
-  svg += fmt::format(R"(<text class="title" x="{:.1f}" y="{:.1f}" text-anchor="middle">{}</text>)", (left + width - right) / 2, height - 10, escaped_xml(horizontal.title));
-  svg += fmt::format(R"_(<text class="title" transform="translate(14 {:.1f}) rotate(-90)" text-anchor="middle">{}</text>)_", (top + plot_bottom) / 2, escaped_xml(vertical.title));
+  svg += fmt::format(R"(<text class="title" x="{:.1f}" y="{:.1f}" text-anchor="middle">{}</text>)",
+                     (left + width - right) / 2, height - 10, escaped_xml(horizontal.title));
+  svg += fmt::format(
+      R"_(<text class="title" transform="translate(14 {:.1f}) rotate(-90)" text-anchor="middle">{}</text>)_",
+      (top + plot_bottom) / 2, escaped_xml(vertical.title));
   for (std::size_t s = 0; s < series.size(); ++s) {
     const Series& one = series[s];
     const std::string colour = fmt::format("s{}", s % series_colours);
@@ -140,21 +150,27 @@ std::string plot(const Axis& horizontal, const Axis& vertical, std::span<const S
         continue;
       }
       if (one.mark == Series::Mark::points) {
-        svg += fmt::format(R"(<circle class="{} fill" cx="{:.1f}" cy="{:.1f}" r="2.5"><title>{}: {:g}, {:g}</title></circle>)", colour, x_of(x), y_of(y), escaped_xml(one.name), one.x[i], one.y[i]);
+        svg += fmt::format(
+            R"(<circle class="{} fill" cx="{:.1f}" cy="{:.1f}" r="2.5"><title>{}: {:g}, {:g}</title></circle>)", colour,
+            x_of(x), y_of(y), escaped_xml(one.name), one.x[i], one.y[i]);
       } else {
         path += fmt::format("{}{:.1f} {:.1f}", pen_down ? "L" : "M", x_of(x), y_of(y));
         pen_down = true;
       }
     }
-    if (!path.empty()) svg += fmt::format(R"(<path class="{} stroke{}" d="{}"/>)", colour, one.mark == Series::Mark::dashed ? " dashed" : "", path);
+    if (!path.empty())
+      svg += fmt::format(R"(<path class="{} stroke{}" d="{}"/>)", colour,
+                         one.mark == Series::Mark::dashed ? " dashed" : "", path);
     const int place = static_cast<int>(s);
     const int line = place / legend_columns;
     const double column = 4 + (place % legend_columns) * width / legend_columns;
     const double row = height + legend_row * line + 4;
     svg += one.mark == Series::Mark::points
                ? fmt::format(R"(<circle class="{} fill" cx="{:.1f}" cy="{:.1f}" r="4"/>)", colour, column + 12, row)
-               : fmt::format(R"(<path class="{} stroke{}" d="M{:.1f} {:.1f}h24"/>)", colour, one.mark == Series::Mark::dashed ? " dashed" : "", column, row);
-    svg += fmt::format(R"(<text class="tick" x="{:.1f}" y="{:.1f}">{}</text>)", column + 30, row + 4, escaped_xml(one.name));
+               : fmt::format(R"(<path class="{} stroke{}" d="M{:.1f} {:.1f}h24"/>)", colour,
+                             one.mark == Series::Mark::dashed ? " dashed" : "", column, row);
+    svg += fmt::format(R"(<text class="tick" x="{:.1f}" y="{:.1f}">{}</text>)", column + 30, row + 4,
+                       escaped_xml(one.name));
   }
   return svg + "</svg>";
 }

@@ -14,7 +14,9 @@ std::string similarity_chart(const SimilarityCurve& curve) {
     aliases.x.push_back(static_cast<double>(alias));
     aliases.y.push_back(curve.claimed[static_cast<std::size_t>(found - curve.offsets.begin())]);
   }
-  const std::vector<Series> series{{"this subject", offset, curve.measured, Series::Mark::line}, {"claimed", offset, curve.claimed, Series::Mark::dashed}, aliases};
+  const std::vector<Series> series{{"this subject", offset, curve.measured, Series::Mark::line},
+                                   {"claimed", offset, curve.claimed, Series::Mark::dashed},
+                                   aliases};
   return plot({"offset", Scale::linear}, {"mean cosine", Scale::linear}, series);
 }
 

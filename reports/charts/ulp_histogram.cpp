@@ -38,9 +38,11 @@ std::vector<UlpBin> ulp_bins(const ErrorGrid& grid) {
   for (const double ulps : grid.ulps) ++counts[bin_of(ulps)];
   const auto used = [](std::int64_t count) { return count > 0; };
   const auto first = static_cast<std::size_t>(std::find_if(counts.begin(), counts.end(), used) - counts.begin());
-  const auto last = bins - static_cast<std::size_t>(std::find_if(counts.rbegin(), counts.rend(), used) - counts.rbegin());
+  const auto last =
+      bins - static_cast<std::size_t>(std::find_if(counts.rbegin(), counts.rend(), used) - counts.rbegin());
   std::vector<UlpBin> bars;
-  for (std::size_t bin = first; bin < last; ++bin) bars.push_back({label_of(bin), counts[bin], bin > bin_of(4) ? UlpBin::Kind::beyond : UlpBin::Kind::rounding});
+  for (std::size_t bin = first; bin < last; ++bin)
+    bars.push_back({label_of(bin), counts[bin], bin > bin_of(4) ? UlpBin::Kind::beyond : UlpBin::Kind::rounding});
   return bars;
 }
 
@@ -51,13 +53,16 @@ std::string ulp_histogram(const ErrorGrid& grid) {
   constexpr double row = 17;
   constexpr double label = 78;
   constexpr double longest = chart_width - label - 60;
-  std::string svg = fmt::format(R"(<svg class="plot" viewBox="0 0 {} {}" role="img">)", chart_width, row * static_cast<double>(bars.size()) + 8);
+  std::string svg = fmt::format(R"(<svg class="plot" viewBox="0 0 {} {}" role="img">)", chart_width,
+                                row * static_cast<double>(bars.size()) + 8);
   double y = 4;
   for (const UlpBin& bar : bars) {
     const double length = longest * static_cast<double>(bar.count) / static_cast<double>(most);
-    svg += fmt::format(R"(<text class="tick" x="{}" y="{:.1f}" text-anchor="end">{}</text><rect class="{} fill" x="{}" y="{:.1f}" width="{:.1f}" height="12"/>)"
+    svg += fmt::format(R"(<text class="tick" x="{}" y="{:.1f}" text-anchor="end">{}</text><rect )"
+                       R"(class="{} fill" x="{}" y="{:.1f}" width="{:.1f}" height="12"/>)"
                        R"(<text class="tick" x="{:.1f}" y="{:.1f}">{}</text>)",
-                       label - 8, y + 10, bar.label, bar.kind == UlpBin::Kind::beyond ? "bad" : "s0", label, y, std::max(length, bar.count > 0 ? 1.0 : 0.0), label + length + 8, y + 10, bar.count);
+                       label - 8, y + 10, bar.label, bar.kind == UlpBin::Kind::beyond ? "bad" : "s0", label, y,
+                       std::max(length, bar.count > 0 ? 1.0 : 0.0), label + length + 8, y + 10, bar.count);
     y += row;
   }
   return svg + "</svg>";
