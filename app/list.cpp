@@ -7,7 +7,7 @@
 
 #include "app/command.hpp"
 #include "app/encodings.hpp"
-#include "lib/numeric/targets.hpp"
+#include "lib/kernels/targets.hpp"
 #include "lib/spec/presets.hpp"
 #include "properties/catalogue.hpp"
 #include "properties/mutants/mutant.hpp"

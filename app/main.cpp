@@ -6,9 +6,9 @@
 #include <new>
 
 #include "app/command.hpp"
-#include "lib/numeric/targets.hpp"
+#include "lib/kernels/targets.hpp"
 #include "lib/spec/spec.hpp"
-#include "properties/case.hpp"
+#include "properties/engine/case.hpp"
 #include "reports/read_json.hpp"
 #include "reports/text.hpp"
 #include "reports/write.hpp"

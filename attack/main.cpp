@@ -14,7 +14,7 @@
 #include "attack/cases/attacks.hpp"
 #include "attack/run/campaign.hpp"
 #include "attack/run/worker.hpp"
-#include "lib/numeric/targets.hpp"
+#include "lib/kernels/targets.hpp"
 
 namespace {
 

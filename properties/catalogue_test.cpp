@@ -6,7 +6,7 @@
 #include <ostream>
 #include <set>
 
-#include "properties/engine.hpp"
+#include "properties/engine/engine.hpp"
 #include "subjects/builtin.hpp"
 #include "subjects/function.hpp"
 

@@ -7,10 +7,10 @@
 #include <set>
 
 #include "properties/catalogue.hpp"
-#include "properties/engine.hpp"
+#include "properties/engine/engine.hpp"
+#include "properties/model/question.hpp"
 #include "properties/mutants/mutant.hpp"
 #include "properties/mutants/recipe_subject.hpp"
-#include "properties/question.hpp"
 #include "reference/work_limit.hpp"
 #include "subjects/builtin.hpp"
 #include "subjects/equally_spaced.hpp"

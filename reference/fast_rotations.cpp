@@ -7,8 +7,7 @@
 #define SEXTANT_REFERENCE_REDUCED_PHASES
 namespace sextant::reference {
 
-// Phases as k/512 + r turns, r in three pieces: multiples of 2^-56, 2^-88 and 2^-120 turn. The index k is that of the
-// table.
+// Phases as k/512 + r turns, r in three pieces: multiples of 2^-56, 2^-88 and 2^-120 turn. The index k is that of the table.
 struct ReducedPhases {
   std::vector<double> piece2;
   std::vector<double> piece1;

@@ -12,7 +12,7 @@
 namespace sextant::attack {
 namespace {
 
-constexpr std::string_view quick_certificate = "lib/numeric/quick_certificate-inl.h";
+constexpr std::string_view quick_certificate = "lib/kernels/quick_certificate-inl.h";
 constexpr std::string_view anchors = "lib/sinusoidal/anchors-inl.h";
 constexpr std::string_view quick_pairs = "lib/rope/quick_pairs-inl.h";
 constexpr std::string_view settle = "lib/rope/settle.cpp";
@@ -55,7 +55,7 @@ constexpr std::array factors{
     Guard{"least", settle, 0x1p-1074},
     Guard{"least normal", settle, 0x1p-1022},
     Guard{"greatest", settle, std::numeric_limits<double>::max()},
-    Guard{"splitting", "lib/numeric/double_double-inl.h", 0x1p996},
+    Guard{"splitting", "lib/kernels/double_double-inl.h", 0x1p996},
 };
 
 constexpr std::array sizes{
@@ -74,7 +74,7 @@ constexpr std::array sizes{
     Guard{"float16, largest", "lib/numeric/dtype.cpp", 65504},
     Guard{"float32, largest", "lib/numeric/dtype.cpp", 0x1.fffffep127},
     Guard{"float64, largest", "lib/numeric/dtype.cpp", std::numeric_limits<double>::max()},
-    Guard{"splitting", "lib/numeric/double_double-inl.h", 0x1p996},
+    Guard{"splitting", "lib/kernels/double_double-inl.h", 0x1p996},
     Guard{"float32, least", "lib/numeric/dtype.cpp", 0x1p-149},
     Guard{"float16, least", "lib/numeric/dtype.cpp", 0x1p-24},
     Guard{"bfloat16, least subnormal", "lib/numeric/dtype.cpp", 0x1p-133},
@@ -86,13 +86,13 @@ constexpr std::array powers{
     Guard{"quick, least and greatest", "lib/rope/fill_row-inl.h", 60},
     Guard{"known, least", "lib/rope/fill_row-inl.h", 498},
     Guard{"known, greatest", "lib/rope/fill_row-inl.h", 499},
-    Guard{"exponent_limit", "lib/numeric/powers.hpp", 500},
-    Guard{"exponent_limit and steps", "lib/numeric/powers.hpp", 560},
+    Guard{"exponent_limit", "lib/kernels/powers.hpp", 500},
+    Guard{"exponent_limit and steps", "lib/kernels/powers.hpp", 560},
     Guard{"float32, largest", "lib/numeric/dtype.cpp", 128},
     Guard{"float32, least", "lib/numeric/dtype.cpp", 149},
     Guard{"float64, largest", "lib/numeric/dtype.cpp", 1024},
     Guard{"float64, least", "lib/numeric/dtype.cpp", 1074},
-    Guard{"largest_exponent", "lib/numeric/geometric_rotations.cpp", 20000 / 0.6931471805599453},
+    Guard{"largest_exponent", "lib/kernels/geometric_rotations.cpp", 20000 / 0.6931471805599453},
 };
 
 constexpr std::array counts{
@@ -101,7 +101,7 @@ constexpr std::array counts{
     Guard{"span", "lib/sinusoidal/plan.hpp", 127},
     Guard{"most_turns blocks", anchors, 31 * 127},
     Guard{"a strip of few rows", "lib/sinusoidal/sinusoidal.cpp", 2 * 127},
-    Guard{"count of steps", "lib/numeric/step_rotations.hpp", 16},
+    Guard{"count of steps", "lib/kernels/step_rotations.hpp", 16},
     Guard{"turns, 16 bits", "lib/rope/next_row-inl.h", 16},
     Guard{"turns, float32", "lib/rope/next_row-inl.h", 64},
     Guard{"tile", "lib/rope/kernels.hpp", 256},

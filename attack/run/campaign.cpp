@@ -12,7 +12,7 @@
 #include "attack/run/shrink.hpp"
 #include "attack/run/worker.hpp"
 #include "attack/truth/truths.hpp"
-#include "lib/numeric/targets.hpp"
+#include "lib/kernels/targets.hpp"
 
 namespace sextant::attack {
 namespace {

@@ -7,12 +7,12 @@
 #include <limits>
 
 #include "lib/alibi/rows.hpp"
-#include "lib/numeric/checks.hpp"
-#include "lib/numeric/correct_rounding.hpp"
-#include "lib/numeric/exact_sum.hpp"
-#include "lib/numeric/parallel.hpp"
+#include "lib/kernels/checks.hpp"
+#include "lib/kernels/correct_rounding.hpp"
+#include "lib/kernels/exact_sum.hpp"
+#include "lib/kernels/parallel.hpp"
+#include "lib/kernels/targets.hpp"
 #include "lib/numeric/standard_arithmetic.hpp"
-#include "lib/numeric/targets.hpp"
 
 namespace sextant {
 namespace {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "lib/alibi/alibi.hpp"
-#include "lib/numeric/roofline_benchmark.hpp"
+#include "lib/kernels/roofline_benchmark.hpp"
 
 // Square matrices of 12 heads, two thirds of which have a slope that is a power of two, beside the speed of filling
 // memory.

@@ -7,8 +7,8 @@
 #include <stdexcept>
 #include <vector>
 
-#include "lib/numeric/target_test.hpp"
-#include "lib/numeric/truth_test.hpp"
+#include "lib/kernels/target_test.hpp"
+#include "lib/kernels/truth_test.hpp"
 #include "reference/alibi.hpp"
 
 namespace sextant {

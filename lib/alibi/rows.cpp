@@ -7,8 +7,8 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include "lib/numeric/certify-inl.h"
-#include "lib/numeric/double_double-inl.h"
+#include "lib/kernels/certify-inl.h"
+#include "lib/kernels/double_double-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace sextant::HWY_NAMESPACE {

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "lib/alibi/alibi.hpp"
-#include "lib/numeric/digest_test.hpp"
-#include "lib/numeric/guard_page_test.hpp"
-#include "lib/numeric/target_test.hpp"
-#include "lib/numeric/truth_test.hpp"
+#include "lib/kernels/digest_test.hpp"
+#include "lib/kernels/guard_page_test.hpp"
+#include "lib/kernels/target_test.hpp"
+#include "lib/kernels/truth_test.hpp"
 #include "reference/alibi.hpp"
 
 // Every head count from 1 to 128, each head at every distance up to 4095, in one dtype a head count: in all of them

@@ -10,7 +10,7 @@
 
 #include "lib/attention/blocks.hpp"
 #include "lib/attention/softmax_rows.hpp"
-#include "lib/numeric/checks.hpp"
+#include "lib/kernels/checks.hpp"
 #include "lib/numeric/standard_arithmetic.hpp"
 #include "lib/rope/rope.hpp"
 #include "lib/rope_nd/rope_nd.hpp"

@@ -10,7 +10,7 @@
 #include <string>
 
 #include "lib/attention/attention.hpp"
-#include "lib/numeric/parallel.hpp"
+#include "lib/kernels/parallel.hpp"
 
 // Attention beside the matrix products that it cannot do without: q k^T and weights v for each head, whole, by Eigen
 // alone, heads shared among threads. `of_eigen_product` is the rate of attention over that of the products, measured in

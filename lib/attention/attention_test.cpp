@@ -10,7 +10,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "lib/numeric/truth_test.hpp"
+#include "lib/kernels/truth_test.hpp"
 #include "reference/alibi.hpp"
 #include "reference/attention.hpp"
 #include "reference/relative_bias.hpp"

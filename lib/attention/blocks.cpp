@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "lib/attention/softmax_rows.hpp"
-#include "lib/numeric/parallel.hpp"
+#include "lib/kernels/parallel.hpp"
 
 namespace sextant {
 namespace {

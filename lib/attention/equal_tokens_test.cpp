@@ -8,8 +8,8 @@
 #include "lib/attention/attention.hpp"
 #include "lib/binary/binary.hpp"
 #include "lib/integer/integer.hpp"
+#include "lib/kernels/truth_test.hpp"
 #include "lib/learned/learned.hpp"
-#include "lib/numeric/truth_test.hpp"
 #include "lib/sinusoidal/sinusoidal.hpp"
 #include "lib/sinusoidal_2d/sinusoidal_2d.hpp"
 

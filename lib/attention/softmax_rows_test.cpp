@@ -8,7 +8,7 @@
 #include <random>
 #include <vector>
 
-#include "lib/numeric/truth_test.hpp"
+#include "lib/kernels/truth_test.hpp"
 #include "lib/numeric/ulp.hpp"
 
 namespace sextant {

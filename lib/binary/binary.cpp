@@ -6,7 +6,7 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "lib/numeric/table_rows.hpp"
+#include "lib/kernels/table_rows.hpp"
 
 namespace sextant {
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "lib/binary/binary.hpp"
-#include "lib/numeric/roofline_benchmark.hpp"
+#include "lib/kernels/roofline_benchmark.hpp"
 
 // Tables of consecutive positions beside the speed of filling memory.
 

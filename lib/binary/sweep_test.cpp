@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "lib/binary/binary.hpp"
-#include "lib/numeric/digest_test.hpp"
-#include "lib/numeric/truth_test.hpp"
+#include "lib/kernels/digest_test.hpp"
+#include "lib/kernels/truth_test.hpp"
 #include "reference/binary.hpp"
 
 // Every position that a code of up to 16 digits has, and those around each power of two in the longest code, in all

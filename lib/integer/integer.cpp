@@ -5,8 +5,8 @@
 #include <cmath>
 #include <limits>
 
-#include "lib/numeric/checks.hpp"
-#include "lib/numeric/table_rows.hpp"
+#include "lib/kernels/checks.hpp"
+#include "lib/kernels/table_rows.hpp"
 
 namespace sextant {
 namespace {

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "lib/integer/integer.hpp"
-#include "lib/numeric/digest_test.hpp"
-#include "lib/numeric/truth_test.hpp"
+#include "lib/kernels/digest_test.hpp"
+#include "lib/kernels/truth_test.hpp"
 #include "reference/integer.hpp"
 
 // Every position within 131072 of zero as it is, and every position of a claim where it is normalised, in all dtypes.

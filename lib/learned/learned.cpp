@@ -8,12 +8,12 @@
 #include <stdexcept>
 #include <vector>
 
-#include "lib/numeric/checks.hpp"
-#include "lib/numeric/exact_columns.hpp"
-#include "lib/numeric/exact_sum.hpp"
-#include "lib/numeric/parallel.hpp"
-#include "lib/numeric/table_rows.hpp"
-#include "lib/numeric/targets.hpp"
+#include "lib/kernels/checks.hpp"
+#include "lib/kernels/exact_columns.hpp"
+#include "lib/kernels/exact_sum.hpp"
+#include "lib/kernels/parallel.hpp"
+#include "lib/kernels/table_rows.hpp"
+#include "lib/kernels/targets.hpp"
 
 namespace sextant {
 

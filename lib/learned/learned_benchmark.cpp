@@ -2,8 +2,8 @@
 #include <string>
 #include <vector>
 
+#include "lib/kernels/roofline_benchmark.hpp"
 #include "lib/learned/learned.hpp"
-#include "lib/numeric/roofline_benchmark.hpp"
 
 // Lookups in a table of GPT-2's size, which stays in the cache, beside the speed of filling memory; and the gradient by
 // it, beside the speed of reading what it is made from.

@@ -7,9 +7,9 @@
 #include <stdexcept>
 #include <vector>
 
-#include "lib/numeric/exact_sum.hpp"
-#include "lib/numeric/table_rows_test.hpp"
-#include "lib/numeric/truth_test.hpp"
+#include "lib/kernels/exact_sum.hpp"
+#include "lib/kernels/table_rows_test.hpp"
+#include "lib/kernels/truth_test.hpp"
 #include "reference/learned.hpp"
 
 namespace sextant {

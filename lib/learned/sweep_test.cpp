@@ -2,9 +2,9 @@
 
 #include <vector>
 
+#include "lib/kernels/digest_test.hpp"
+#include "lib/kernels/truth_test.hpp"
 #include "lib/learned/learned.hpp"
-#include "lib/numeric/digest_test.hpp"
-#include "lib/numeric/truth_test.hpp"
 #include "reference/learned.hpp"
 
 // Every row of a table of GPT-2's shape in small, and the gradient by it: the same bits on any number of threads.

@@ -6,14 +6,14 @@
 #include <optional>
 #include <stdexcept>
 
-#include "lib/numeric/checks.hpp"
-#include "lib/numeric/correct_rounding.hpp"
-#include "lib/numeric/exact_columns.hpp"
-#include "lib/numeric/exact_sum.hpp"
-#include "lib/numeric/parallel.hpp"
+#include "lib/kernels/checks.hpp"
+#include "lib/kernels/correct_rounding.hpp"
+#include "lib/kernels/exact_columns.hpp"
+#include "lib/kernels/exact_sum.hpp"
+#include "lib/kernels/parallel.hpp"
+#include "lib/kernels/table_rows.hpp"
+#include "lib/kernels/targets.hpp"
 #include "lib/numeric/standard_arithmetic.hpp"
-#include "lib/numeric/table_rows.hpp"
-#include "lib/numeric/targets.hpp"
 
 namespace sextant {
 namespace {

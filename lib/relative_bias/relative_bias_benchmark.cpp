@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/numeric/roofline_benchmark.hpp"
+#include "lib/kernels/roofline_benchmark.hpp"
 #include "lib/relative_bias/relative_bias.hpp"
 
 // Square matrices of T5's 8 heads beside the speed of filling memory; and the gradient by the weight, beside the speed

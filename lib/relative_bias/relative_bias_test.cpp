@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "lib/numeric/truth_test.hpp"
+#include "lib/kernels/truth_test.hpp"
 #include "reference/relative_bias.hpp"
 
 namespace sextant {

@@ -3,8 +3,8 @@
 #include <numeric>
 #include <vector>
 
-#include "lib/numeric/digest_test.hpp"
-#include "lib/numeric/truth_test.hpp"
+#include "lib/kernels/digest_test.hpp"
+#include "lib/kernels/truth_test.hpp"
 #include "lib/relative_bias/relative_bias.hpp"
 #include "reference/relative_bias.hpp"
 

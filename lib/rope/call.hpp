@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <span>
 
-#include "lib/numeric/parallel.hpp"
+#include "lib/kernels/parallel.hpp"
 #include "lib/rope/kernels.hpp"
 #include "lib/rope/rope.hpp"
 

@@ -5,7 +5,7 @@
 #include <limits>
 #include <random>
 
-#include "lib/numeric/target_test.hpp"
+#include "lib/kernels/target_test.hpp"
 #include "lib/rope/oracle_test.hpp"
 #include "lib/rope/rope.hpp"
 

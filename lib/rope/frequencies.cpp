@@ -3,7 +3,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "lib/numeric/correct_rounding.hpp"
+#include "lib/kernels/correct_rounding.hpp"
 #include "lib/numeric/standard_arithmetic.hpp"
 #include "lib/rope/wide_frequencies.hpp"
 

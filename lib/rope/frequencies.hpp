@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "lib/numeric/turns.hpp"
+#include "lib/kernels/turns.hpp"
 #include "lib/spec/rope.hpp"
 
 namespace sextant {

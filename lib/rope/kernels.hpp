@@ -6,10 +6,10 @@
 #include <functional>
 #include <vector>
 
-#include "lib/numeric/frequency_pieces.hpp"
-#include "lib/numeric/powers.hpp"
+#include "lib/kernels/frequency_pieces.hpp"
+#include "lib/kernels/powers.hpp"
+#include "lib/kernels/step_rotations.hpp"
 #include "lib/numeric/rounding.hpp"
-#include "lib/numeric/step_rotations.hpp"
 #include "lib/rope/frequencies.hpp"
 #include "lib/rope/settle.hpp"
 #include "lib/spec/rope.hpp"

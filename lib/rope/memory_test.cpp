@@ -5,8 +5,8 @@
 #include <limits>
 #include <random>
 
-#include "lib/numeric/guard_page_test.hpp"
-#include "lib/numeric/target_test.hpp"
+#include "lib/kernels/guard_page_test.hpp"
+#include "lib/kernels/target_test.hpp"
 #include "lib/rope/rope.hpp"
 
 // What the kernels touch: no byte outside the contract, for any width, tail, alignment and stride, and what they refuse

@@ -25,8 +25,8 @@
 
 #include <cstdint>
 
-#include "lib/numeric/powers-inl.h"
-#include "lib/numeric/rotations-inl.h"
+#include "lib/kernels/powers-inl.h"
+#include "lib/kernels/rotations-inl.h"
 #include "lib/rope/row-inl.h"
 
 HWY_BEFORE_NAMESPACE();

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/numeric/target_test.hpp"
+#include "lib/kernels/target_test.hpp"
 #include "lib/rope/kernels.hpp"
 #include "lib/rope/oracle_test.hpp"
 #include "lib/rope/rope.hpp"

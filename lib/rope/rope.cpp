@@ -6,8 +6,8 @@
 #include <array>
 #include <stdexcept>
 
-#include "lib/numeric/targets.hpp"
-#include "lib/numeric/unit_circle.hpp"
+#include "lib/kernels/targets.hpp"
+#include "lib/kernels/unit_circle.hpp"
 #include "lib/rope/call.hpp"
 #include "lib/rope/kernels.hpp"
 

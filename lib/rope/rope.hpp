@@ -4,9 +4,9 @@
 #include <span>
 #include <vector>
 
-#include "lib/numeric/frequency_pieces.hpp"
+#include "lib/kernels/frequency_pieces.hpp"
+#include "lib/kernels/step_rotations.hpp"
 #include "lib/numeric/rounding.hpp"
-#include "lib/numeric/step_rotations.hpp"
 #include "lib/numeric/tensor.hpp"
 #include "lib/rope/frequencies.hpp"
 #include "lib/spec/spec.hpp"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/numeric/roofline_benchmark.hpp"
+#include "lib/kernels/roofline_benchmark.hpp"
 #include "lib/rope/rope.hpp"
 
 // Rotating [tokens, heads, head_dim] in place beside scaling the same memory in place, and the same as people write it.

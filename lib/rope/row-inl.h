@@ -15,8 +15,8 @@
 #include <cstdint>
 #include <limits>
 
-#include "lib/numeric/powers-inl.h"
-#include "lib/numeric/rotations-inl.h"
+#include "lib/kernels/powers-inl.h"
+#include "lib/kernels/rotations-inl.h"
 #include "lib/rope/kernels.hpp"
 
 HWY_BEFORE_NAMESPACE();

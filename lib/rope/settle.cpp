@@ -5,9 +5,9 @@
 #include <limits>
 #include <optional>
 
-#include "lib/numeric/certify.hpp"
-#include "lib/numeric/correct_rounding.hpp"
-#include "lib/numeric/rotation_error.hpp"
+#include "lib/kernels/certify.hpp"
+#include "lib/kernels/correct_rounding.hpp"
+#include "lib/kernels/rotation_error.hpp"
 #include "lib/rope/wide_frequencies.hpp"
 
 namespace sextant {
@@ -29,7 +29,7 @@ Sum two_sum(double a, double b) {
   return {sum, (a - (sum - of_b)) + (b - of_b)};
 }
 
-// Within 8 |x y|, as Multiply of lib/numeric/double_double-inl.h.
+// Within 8 |x y|, as Multiply of lib/kernels/double_double-inl.h.
 Sum product(const Sum& x, const Sum& y) {
   const double high = x.high * y.high;
   return fast_two_sum(high, std::fma(x.high, y.high, -high) + std::fma(x.high, y.low, x.low * y.high));

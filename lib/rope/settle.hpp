@@ -28,7 +28,7 @@ struct OpenPair {
   std::int64_t position;
   double first;
   double second;
-  /// sin and cos of the angle, each within precise_rotation_error (lib/numeric/rotation_error.hpp).
+  /// sin and cos of the angle, each within precise_rotation_error (lib/kernels/rotation_error.hpp).
   Sum sin;
   Sum cos;
 };

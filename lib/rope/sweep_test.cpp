@@ -3,7 +3,7 @@
 
 #include <numeric>
 
-#include "lib/numeric/target_test.hpp"
+#include "lib/kernels/target_test.hpp"
 #include "lib/rope/oracle_test.hpp"
 #include "lib/rope/rope.hpp"
 

@@ -49,8 +49,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "lib/numeric/certify-inl.h"
-#include "lib/numeric/rotations-inl.h"
+#include "lib/kernels/certify-inl.h"
+#include "lib/kernels/rotations-inl.h"
 #include "lib/rope/kernels.hpp"
 #include "lib/rope/row-inl.h"
 #include "lib/rope/settle.hpp"

@@ -5,8 +5,8 @@
 #include <limits>
 #include <vector>
 
-#include "lib/numeric/correct_rounding.hpp"
-#include "lib/numeric/wide.hpp"
+#include "lib/kernels/correct_rounding.hpp"
+#include "lib/kernels/wide.hpp"
 #include "lib/spec/rope.hpp"
 
 namespace sextant {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "lib/numeric/checks.hpp"
+#include "lib/kernels/checks.hpp"
 #include "lib/rope/call.hpp"
 #include "lib/rope/frequencies.hpp"
 

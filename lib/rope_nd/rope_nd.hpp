@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
-#include "lib/numeric/frequency_pieces.hpp"
-#include "lib/numeric/step_rotations.hpp"
+#include "lib/kernels/frequency_pieces.hpp"
+#include "lib/kernels/step_rotations.hpp"
 #include "lib/numeric/tensor.hpp"
 #include "lib/rope/kernels.hpp"
 #include "lib/spec/spec.hpp"

@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/numeric/roofline_benchmark.hpp"
+#include "lib/kernels/roofline_benchmark.hpp"
 #include "lib/rope_nd/rope_nd.hpp"
 
 // Qwen2-VL's heads on a film of 32 x 32 patches, from one array into another, beside the speed of scaling an array of

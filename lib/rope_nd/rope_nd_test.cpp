@@ -9,7 +9,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "lib/numeric/truth_test.hpp"
+#include "lib/kernels/truth_test.hpp"
 #include "lib/rope/rope.hpp"
 #include "reference/rope_nd.hpp"
 

@@ -14,7 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "lib/numeric/rotations-inl.h"
+#include "lib/kernels/rotations-inl.h"
 #include "lib/sinusoidal/row_placer-inl.h"
 
 HWY_BEFORE_NAMESPACE();

@@ -10,7 +10,7 @@
 #include <random>
 #include <sstream>
 
-#include "lib/numeric/target_test.hpp"
+#include "lib/kernels/target_test.hpp"
 #include "lib/sinusoidal/oracle_test.hpp"
 
 // Certified tables against the oracle, which shares no arithmetic with them.

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "lib/numeric/correct_rounding.hpp"
+#include "lib/kernels/correct_rounding.hpp"
 
 namespace sextant {
 namespace {

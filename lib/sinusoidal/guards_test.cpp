@@ -4,7 +4,7 @@
 #include <limits>
 #include <numbers>
 
-#include "lib/numeric/target_test.hpp"
+#include "lib/kernels/target_test.hpp"
 #include "lib/sinusoidal/oracle_test.hpp"
 
 // Both ends of every guard that decides which tier serves a scale, in both overloads, where sines come nearest to 0.

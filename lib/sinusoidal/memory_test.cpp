@@ -7,8 +7,8 @@
 #include <thread>
 #include <vector>
 
-#include "lib/numeric/guard_page_test.hpp"
-#include "lib/numeric/target_test.hpp"
+#include "lib/kernels/guard_page_test.hpp"
+#include "lib/kernels/target_test.hpp"
 #include "lib/sinusoidal/sinusoidal.hpp"
 
 // What an encoder reads and writes: the rows it is given and nothing else, for every width, tail, alignment and stride.

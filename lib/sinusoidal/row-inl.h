@@ -39,7 +39,7 @@
 #include <cstdlib>
 #include <optional>
 
-#include "lib/numeric/certify-inl.h"
+#include "lib/kernels/certify-inl.h"
 #include "lib/sinusoidal/anchors-inl.h"
 #include "lib/sinusoidal/row_placer-inl.h"
 

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "lib/kernels/table_rows.hpp"
+#include "lib/kernels/targets.hpp"
 #include "lib/numeric/standard_arithmetic.hpp"
-#include "lib/numeric/table_rows.hpp"
-#include "lib/numeric/targets.hpp"
 
 namespace sextant {
 namespace {

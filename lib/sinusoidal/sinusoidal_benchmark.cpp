@@ -21,7 +21,7 @@ extern "C" __attribute__((target("avx512f"))) SleefPair512 Sleef_sincosf16_u10av
 extern "C" __attribute__((target("avx2,fma"))) SleefPair256 Sleef_sincosf8_u10avx2(__m256 angle);
 #endif
 
-#include "lib/numeric/roofline_benchmark.hpp"
+#include "lib/kernels/roofline_benchmark.hpp"
 #include "lib/sinusoidal/sinusoidal.hpp"
 
 // Tables of consecutive positions, certified and fast, beside the speed of memory and beside what people write: the C

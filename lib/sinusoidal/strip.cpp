@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "lib/numeric/certify.hpp"
-#include "lib/numeric/rotation_error.hpp"
+#include "lib/kernels/certify.hpp"
+#include "lib/kernels/rotation_error.hpp"
 #include "lib/sinusoidal/exact.hpp"
 #include "lib/sinusoidal/plan.hpp"
 

@@ -5,8 +5,8 @@
 #include <stdexcept>
 #include <vector>
 
-#include "lib/numeric/checks.hpp"
-#include "lib/numeric/table_rows.hpp"
+#include "lib/kernels/checks.hpp"
+#include "lib/kernels/table_rows.hpp"
 
 namespace sextant {
 namespace {

@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/numeric/roofline_benchmark.hpp"
+#include "lib/kernels/roofline_benchmark.hpp"
 #include "lib/sinusoidal_2d/sinusoidal_2d.hpp"
 
 // Whole grids, row by row, beside the speed of filling memory.

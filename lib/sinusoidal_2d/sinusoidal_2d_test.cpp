@@ -5,8 +5,8 @@
 #include <stdexcept>
 #include <vector>
 
-#include "lib/numeric/table_rows_test.hpp"
-#include "lib/numeric/truth_test.hpp"
+#include "lib/kernels/table_rows_test.hpp"
+#include "lib/kernels/truth_test.hpp"
 #include "reference/sinusoidal_2d.hpp"
 
 namespace sextant {

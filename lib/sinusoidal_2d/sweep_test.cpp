@@ -2,9 +2,9 @@
 
 #include <vector>
 
-#include "lib/numeric/digest_test.hpp"
-#include "lib/numeric/target_test.hpp"
-#include "lib/numeric/truth_test.hpp"
+#include "lib/kernels/digest_test.hpp"
+#include "lib/kernels/target_test.hpp"
+#include "lib/kernels/truth_test.hpp"
 #include "lib/sinusoidal_2d/sinusoidal_2d.hpp"
 #include "reference/sinusoidal_2d.hpp"
 

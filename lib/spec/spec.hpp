@@ -15,7 +15,7 @@ namespace sextant {
 // What an implementation claims to compute: plain values, with the field names and defaults of the JSON form. A Spec
 // made by hand must satisfy what parse_spec checks; `validate` tells.
 
-/// How accurate an implementation claims to be, strictest first; properties/budget.hpp derives the bounds.
+/// How accurate an implementation claims to be, strictest first; properties/model/budget.hpp derives the bounds.
 enum class AccuracyClass {
   correctly_rounded,
   faithful,

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "lib/numeric/checks.hpp"
+#include "lib/kernels/checks.hpp"
 #include "lib/rope/call.hpp"
 
 namespace sextant {

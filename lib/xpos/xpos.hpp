@@ -4,10 +4,10 @@
 #include <cstdint>
 #include <span>
 
-#include "lib/numeric/frequency_pieces.hpp"
-#include "lib/numeric/powers.hpp"
-#include "lib/numeric/rotate_pairs.hpp"
-#include "lib/numeric/step_rotations.hpp"
+#include "lib/kernels/frequency_pieces.hpp"
+#include "lib/kernels/powers.hpp"
+#include "lib/kernels/rotate_pairs.hpp"
+#include "lib/kernels/step_rotations.hpp"
 #include "lib/numeric/tensor.hpp"
 #include "lib/spec/spec.hpp"
 

@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/numeric/roofline_benchmark.hpp"
+#include "lib/kernels/roofline_benchmark.hpp"
 #include "lib/xpos/xpos.hpp"
 
 // Queries of consecutive positions, from one array into another, beside the speed of scaling an array of the same size

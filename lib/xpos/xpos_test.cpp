@@ -10,8 +10,8 @@
 #include <stdexcept>
 #include <vector>
 
-#include "lib/numeric/target_test.hpp"
-#include "lib/numeric/truth_test.hpp"
+#include "lib/kernels/target_test.hpp"
+#include "lib/kernels/truth_test.hpp"
 #include "reference/xpos.hpp"
 
 namespace sextant {

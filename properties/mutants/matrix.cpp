@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "properties/catalogue.hpp"
-#include "properties/engine.hpp"
+#include "properties/engine/engine.hpp"
 #include "properties/mutants/mutant.hpp"
 #include "properties/mutants/recipe_subject.hpp"
 

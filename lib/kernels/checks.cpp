@@ -1,0 +1,65 @@
+#include "lib/kernels/checks.hpp"
+
+#include <fmt/format.h>
+
+#include <functional>
+#include <stdexcept>
+
+namespace sextant {
+
+void check_floating(std::string_view function, Dtype dtype) {
+  if (dtype == Dtype::int64) throw std::invalid_argument(fmt::format("{}: int64 is not a floating dtype", function));
+}
+
+void check_bytes(std::string_view function, std::span<const std::byte> bytes, std::int64_t elements, Dtype dtype) {
+  check_floating(function, dtype);
+  const std::size_t expected = static_cast<std::size_t>(elements) * size_of(dtype);
+  if (bytes.size() != expected) {
+    throw std::invalid_argument(fmt::format("{}: out has {} bytes, {} elements of {} have {}", function, bytes.size(),
+                                            elements, name_of(dtype), expected));
+  }
+}
+
+void check_tensor(std::string_view function, std::string_view name, const Tensor& tensor,
+                  const std::vector<std::int64_t>& shape) {
+  check_floating(function, tensor.dtype);
+  if (tensor.shape != shape) {
+    throw std::invalid_argument(
+        fmt::format("{}: {} has shape {}, expected {}", function, name, shape_text(tensor.shape), shape_text(shape)));
+  }
+  if (tensor.data.size() != static_cast<std::size_t>(elements_of(shape)) * size_of(tensor.dtype)) {
+    throw std::invalid_argument(fmt::format("{}: {} has {} bytes, which is not what its shape {} holds", function, name,
+                                            tensor.data.size(), shape_text(shape)));
+  }
+}
+
+void check_heads(std::string_view function, const Tensor& x, std::int64_t head_dim) {
+  if (x.shape.size() != 4 || x.shape[3] != head_dim) {
+    throw std::invalid_argument(
+        fmt::format("{}: x has shape {}, expected [batch, n, heads, {}]", function, shape_text(x.shape), head_dim));
+  }
+  check_tensor(function, "x", x, x.shape);
+}
+
+void check_apart(std::string_view function, std::span<const std::byte> x, std::span<const std::byte> out) {
+  const std::less<> before;
+  if (before(x.data(), out.data() + out.size()) && before(out.data(), x.data() + x.size())) {
+    throw std::invalid_argument(fmt::format("{}: out overlaps x", function));
+  }
+}
+
+void check_count(std::string_view function, std::span<const std::int64_t> positions, std::int64_t expected) {
+  if (std::ssize(positions) != expected) {
+    throw std::invalid_argument(fmt::format("{}: {} positions, expected {}", function, positions.size(), expected));
+  }
+}
+
+void check_range(std::string_view function, std::span<const std::int64_t> positions) {
+  constexpr std::int64_t limit = std::int64_t{1} << 53;
+  for (const std::int64_t position : positions) {
+    if (position < -limit || position > limit)
+      throw std::out_of_range(fmt::format("{}: position {} is beyond 2^53", function, position));
+  }
+}
+
+}  // namespace sextant

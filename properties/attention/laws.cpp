@@ -1,0 +1,292 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "lib/numeric/ulp.hpp"
+#include "properties/catalogue.hpp"
+#include "properties/gen/values.hpp"
+#include "properties/model/accuracy_of.hpp"
+#include "properties/model/attention_oracle.hpp"
+#include "properties/model/question_cases.hpp"
+#include "reference/rounding.hpp"
+
+// What attention does to its tokens as a set: permuted, shifted, masked, averaged.
+
+namespace sextant {
+namespace {
+
+using reference::Certainty;
+
+bool has_relative_position(const Attention& encoding) {
+  return encoding.position &&
+         (std::holds_alternative<Rope>(*encoding.position) || std::holds_alternative<RopeNd>(*encoding.position) ||
+          std::holds_alternative<Xpos>(*encoding.position) || std::holds_alternative<Alibi>(*encoding.position) ||
+          std::holds_alternative<RelativeBias>(*encoding.position));
+}
+
+std::optional<std::string> only_attention(const Spec& spec) {
+  if (!std::holds_alternative<Attention>(spec.encoding)) return not_stated_for(spec);
+  return accuracy_not_stated(spec);
+}
+
+// Row `token` of [batch, heads, tokens, head_dim] to row `to` of the result.
+Tensor permuted(const Tensor& tensor, const std::vector<std::int64_t>& order) {
+  Tensor result = tensor;
+  const std::int64_t tokens = tensor.shape[2];
+  const std::int64_t width = tensor.shape[3];
+  for (std::int64_t block = 0; block < tensor.shape[0] * tensor.shape[1]; ++block) {
+    for (std::int64_t to = 0; to < tokens; ++to) {
+      for (std::int64_t c = 0; c < width; ++c) {
+        result.set((block * tokens + to) * width + c,
+                   tensor.at((block * tokens + order[static_cast<std::size_t>(to)]) * width + c));
+      }
+    }
+  }
+  return result;
+}
+
+// A rotation of the tokens with the ends exchanged: no token stays where it was, for three or more.
+std::vector<std::int64_t> order_of(std::int64_t tokens) {
+  std::vector<std::int64_t> order(static_cast<std::size_t>(tokens));
+  std::iota(order.begin(), order.end(), 0);
+  std::rotate(order.begin(), order.begin() + 1, order.end());
+  if (tokens > 3) std::swap(order[0], order[2]);
+  return order;
+}
+
+// Cases of at least three tokens: fewer have no permutation to speak of.
+void use_sequences(Property& property) {
+  use_questions(property);
+  property.first_cases = [](const Spec& spec) {
+    return std::vector<Case>{{spec.min_position, 5, 1, 1, 1}, {spec.min_position, 3, 2, 1, 2}};
+  };
+  property.simplest = [](const Spec& spec) { return Case{spec.min_position, 3, 1, 1, 0}; };
+  property.admits = [admits = property.admits](const Spec& spec, const Case& values) {
+    return admits(spec, values) && values[1] >= 3 &&
+           values[0] <= last_position_of(spec) - 2 * std::min<std::int64_t>(values[1], 9) - 16;
+  };
+  property.cases = [cases = property.cases](const Spec& spec) {
+    return rc::gen::map(cases(spec), [last = last_position_of(spec)](Case values) {
+      values[1] = std::max<std::int64_t>(values[1], 3);
+      values[0] = std::min(values[0], last - 48);
+      return values;
+    });
+  };
+}
+
+constexpr const char* tolerance =
+    "both answers are within the bound of attention_oracle.cpp of one true value: rounding of scores, exponentials and "
+    "sums, gamma_n in the dtype's roundoff";
+
+}  // namespace
+
+Property permutation_property() {
+  Property property;
+  property.id = "permutation_equivariance";
+  property.explanation = {
+      "attention without position does not see the order of its tokens; with position it does",
+      "attend(P q, P k, P v) = P attend(q, k, v) for every permutation P of the tokens, their positions staying",
+      "Vaswani et al. 2017, section 3.5: without positional encodings the model has no notion of order; softmax and "
+      "the sum over keys are symmetric",
+      "attention that is not causal; with rope, rope_nd, xpos, alibi or relative_bias mathematics says that it fails, "
+      "and the witness is required",
+      tolerance,
+      "a position encoding where none was asked for, or none where one was; masks and indices by the token's place"};
+  property.not_applicable = [](const Spec& spec) -> std::optional<std::string> {
+    if (auto reason = only_attention(spec)) return reason;
+    if (std::get<Attention>(spec.encoding).causal) return "a causal mask is an order";
+    // Rounding scores and weights to 16 bits may move a result about as far as a position does: no witness would be
+    // certain.
+    if (has_relative_position(std::get<Attention>(spec.encoding)) && size_of(spec.dtype) == 2)
+      return "16 bits may hide what a position does";
+    return std::nullopt;
+  };
+  property.theory = [](const Spec& spec) {
+    return has_relative_position(std::get<Attention>(spec.encoding)) ? Theory::fails : Theory::holds;
+  };
+  use_sequences(property);
+  property.make_check = [](const Spec& spec) -> Check {
+    return [spec, oracle = AttentionOracle(spec)](Session& session, const Case& values) mutable {
+      const AttentionCase original = attention_case(spec, question_of(values));
+      const std::vector<std::int64_t> order = order_of(original.tokens);
+      AttentionCase moved = original;
+      moved.q = permuted(original.q, order);
+      moved.k = permuted(original.k, order);
+      moved.v = permuted(original.v, order);
+      // Row `to` of the moved result belongs to token order[to].
+      return judge_same(spec, oracle, moved, attend(session, spec, moved), original, attend(session, spec, original),
+                        values[4], [&](const AttentionPlace& to) {
+                          return AttentionPlace{to.batch, order[static_cast<std::size_t>(to.token)]};
+                        });
+    };
+  };
+  return property;
+}
+
+Property joint_permutation_property() {
+  Property property;
+  property.id = "joint_permutation";
+  property.explanation = {
+      "tokens that are moved together with their positions come out the same",
+      "attend(P q, P k, P v; P positions) = P attend(q, k, v; positions) for every permutation P",
+      "Su et al. 2021, section 3.2.1, equation 11: a score depends on two vectors and their positions, not on their "
+      "places in memory",
+      "attention that is not causal",
+      tolerance,
+      "places in the sequence taken for positions, positions of the first row used for all, caches filled in order"};
+  property.not_applicable = [](const Spec& spec) -> std::optional<std::string> {
+    if (auto reason = only_attention(spec)) return reason;
+    if (std::get<Attention>(spec.encoding).causal) return "a causal mask is an order";
+    return std::nullopt;
+  };
+  use_sequences(property);
+  property.make_check = [](const Spec& spec) -> Check {
+    return [spec, oracle = AttentionOracle(spec)](Session& session, const Case& values) mutable {
+      const AttentionCase original = attention_case(spec, question_of(values));
+      const std::vector<std::int64_t> order = order_of(original.tokens);
+      AttentionCase moved = original;
+      moved.q = permuted(original.q, order);
+      moved.k = permuted(original.k, order);
+      moved.v = permuted(original.v, order);
+      for (std::size_t i = 0; i < moved.positions.size(); ++i) {
+        const std::size_t row = i / order.size() * order.size();
+        moved.positions[i] = original.positions[row + static_cast<std::size_t>(order[i - row])];
+      }
+      return judge_same(spec, oracle, moved, attend(session, spec, moved), original, attend(session, spec, original),
+                        values[4], [&](const AttentionPlace& to) {
+                          return AttentionPlace{to.batch, order[static_cast<std::size_t>(to.token)]};
+                        });
+    };
+  };
+  return property;
+}
+
+Property position_shift_property() {
+  Property property;
+  property.id = "position_shift";
+  property.explanation = {"moving all positions by the same distance changes nothing",
+                          "attend(q, k, v; positions + s) = attend(q, k, v; positions) for every s",
+                          "Su et al. 2021, section 3.2.1, equation 11; Press et al. 2021, section 3; Raffel et al. "
+                          "2019, section 2.1: all are relative; ALiBi by key index differs "
+                          "by a constant in each row, which softmax does not see",
+                          "attention with none, rope (frequencies that do not depend on the length), rope_nd (on all "
+                          "axes alike), xpos, alibi or relative_bias",
+                          tolerance,
+                          "absolute positions in a relative encoding, queries and keys rotated by different positions, "
+                          "low-precision positions"};
+  property.not_applicable = [](const Spec& spec) -> std::optional<std::string> {
+    if (auto reason = only_attention(spec)) return reason;
+    const auto& position = std::get<Attention>(spec.encoding).position;
+    if (position) {
+      if (const auto* rope = std::get_if<Rope>(&*position); rope != nullptr && length_limit(rope->rope_scaling))
+        return "the frequencies depend on the length of the call";
+    }
+    return std::nullopt;
+  };
+  use_sequences(property);
+  property.make_check = [](const Spec& spec) -> Check {
+    return [spec, oracle = AttentionOracle(spec)](Session& session, const Case& values) mutable {
+      const AttentionCase original = attention_case(spec, question_of(values));
+      AttentionCase moved = original;
+      const std::int64_t furthest = *std::ranges::max_element(original.positions);
+      const std::int64_t room = last_position_of(spec) - 1 - furthest;
+      const std::int64_t shift = room > 0 ? 1 + (values[4] * 7919) % room : 0;
+      for (std::int64_t& position : moved.positions) position += shift;
+      return judge_same(spec, oracle, original, attend(session, spec, original), moved, attend(session, spec, moved),
+                        values[4], [](const AttentionPlace& place) { return place; });
+    };
+  };
+  return property;
+}
+
+Property weights_sum_property() {
+  Property property;
+  property.id = "weights_sum_to_one";
+  property.explanation = {"the weights of each query sum to 1",
+                          "attend(q, k, 1) = 1, all values being one",
+                          "Vaswani et al. 2017, section 3.2.1, equation 1: softmax is normalised",
+                          "attention",
+                          "n weights, each a quotient by their computed sum: the sum of n products and the sum of n "
+                          "terms err by gamma_(2n+4) together, and the last rounding by "
+                          "k = 4 ULP, whatever the scores are",
+                          "weights that are not normalised, or over another axis; masked keys counted in the sum; "
+                          "accumulation in low precision"};
+  property.not_applicable = only_attention;
+  use_sequences(property);
+  property.make_check = [](const Spec& spec) -> Check {
+    return [spec](Session& session, const Case& values) {
+      AttentionCase request = attention_case(spec, question_of(values));
+      for (std::int64_t i = 0; i < request.v.elements(); ++i) request.v.set(i, 1);
+      const Tensor out = attend(session, spec, request);
+      const double roundings = (2 * static_cast<double>(request.tokens) + 4) * unit_roundoff(spec.dtype);
+      const double bound = (roundings / (1 - roundings) + 4 * ulp(spec.dtype, 1)) * (1 + 1e-9);
+      Judgement judgement;
+      for (std::int64_t i = 0; i < out.elements(); ++i) {
+        const double error = std::fabs(out.at(i) - 1);
+        if (!std::isfinite(error)) {
+          judgement.add(Certainty::no, not_finite(), [&] { return fmt::format("element {}: NaN or infinite", i); });
+          continue;
+        }
+        judgement.add(error <= bound ? Certainty::yes : Certainty::no,
+                      {error / bound, error, error / ulp(spec.dtype, 1)}, [&] {
+                        return fmt::format("element {}: {} for a sum of weights, {:.3g} times the bound", i,
+                                           value_text(spec.dtype, out.at(i)), error / bound);
+                      });
+      }
+      return judgement;
+    };
+  };
+  return property;
+}
+
+Property causal_leak_property() {
+  Property property;
+  property.id = "causal_leak";
+  property.explanation = {
+      "under a causal mask no token sees a later one",
+      "attend(q, k, v)[t] = attend(q', k', v')[t] bit for bit, where q', k', v' differ from q, k, v only behind t",
+      "Vaswani et al. 2017, section 3.2.3: connections to later positions are masked",
+      "causal attention",
+      "none: the calls have one shape, and rows up to t the same inputs, so all bits are equal",
+      "masks off by one or by head, keys of another batch row, blocks that forget the mask, maxima taken over masked "
+      "scores"};
+  property.not_applicable = [](const Spec& spec) -> std::optional<std::string> {
+    if (auto reason = only_attention(spec)) return reason;
+    if (!std::get<Attention>(spec.encoding).causal) return "not causal";
+    return std::nullopt;
+  };
+  use_sequences(property);
+  property.make_check = [](const Spec& spec) -> Check {
+    return [spec](Session& session, const Case& values) {
+      const AttentionCase original = attention_case(spec, question_of(values));
+      const std::int64_t kept = 1 + values[4] % (original.tokens - 1);  // rows 0 .. kept-1 must not change
+      AttentionCase changed = original;
+      for (Tensor* tensor : {&changed.q, &changed.k, &changed.v}) {
+        const std::int64_t width = tensor->shape[3];
+        for (std::int64_t i = 0; i < tensor->elements(); ++i) {
+          if (i / width % original.tokens >= kept) tensor->set(i, 3 * gen::value(values[4] + 11, i) + 1);
+        }
+      }
+      const Tensor before = attend(session, spec, original);
+      const Tensor after = attend(session, spec, changed);
+      const std::int64_t width = before.shape[3];
+      Judgement judgement;
+      for (std::int64_t i = 0; i < before.elements(); ++i) {
+        if (i / width % original.tokens >= kept) continue;
+        const bool same = before.at(i) == after.at(i) || (std::isnan(before.at(i)) && std::isnan(after.at(i)));
+        judgement.add_exact(
+            same ? std::nullopt
+                 : std::optional(fmt::format("token {}, element {}: {} became {} when tokens from {} on changed",
+                                             i / width % original.tokens, i, value_text(spec.dtype, before.at(i)),
+                                             value_text(spec.dtype, after.at(i)), kept)),
+            [] { return "earlier tokens unchanged"; });
+      }
+      return judgement;
+    };
+  };
+  return property;
+}
+
+}  // namespace sextant

@@ -1,0 +1,275 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "lib/numeric/ulp.hpp"
+#include "properties/catalogue.hpp"
+#include "properties/gen/position.hpp"
+#include "properties/gen/values.hpp"
+#include "properties/model/budget.hpp"
+#include "properties/model/question_cases.hpp"
+#include "reference/rope_nd.hpp"
+#include "reference/rounding.hpp"
+#include "subjects/operations.hpp"
+
+// Positions of several coordinates: each axis turns its own pairs, and only differences along it matter.
+
+namespace sextant {
+namespace {
+
+using reference::Certainty;
+using reference::Enclosure;
+using reference::Precision;
+
+std::optional<std::string> only_axial(const Spec& spec) {
+  const auto* encoding = std::get_if<RopeNd>(&spec.encoding);
+  if (encoding == nullptr) return not_stated_for(spec);
+  if (spec.max_position - spec.min_position < 2) return "the claim has one position only";
+  return std::nullopt;
+}
+
+std::int64_t axes_in(const Spec& spec) {
+  const auto* encoding = std::get_if<RopeNd>(&spec.encoding);
+  return encoding == nullptr ? 1 : axes(*encoding);
+}
+
+// [axes, batch, tokens], other coordinates on every axis.
+std::vector<std::int64_t> scattered(const Spec& spec, const Question& question, std::int64_t axis_count) {
+  const std::int64_t width = spec.max_position - spec.min_position;
+  std::vector<std::int64_t> positions;
+  for (std::int64_t axis = 0; axis < axis_count; ++axis) {
+    for (std::int64_t token = 0; token < question.batch * question.tokens; ++token) {
+      positions.push_back(spec.min_position +
+                          (question.position - spec.min_position + (axis + 1) * (token + 2 * axis) + 11 * axis) %
+                              width);
+    }
+  }
+  return positions;
+}
+
+Check independence_check(const Spec& spec) {
+  return [spec, encoding = std::get<RopeNd>(spec.encoding)](Session& session, const Case& values) {
+    const Question question = question_of(values);
+    const std::int64_t moved_axis = extra_of(values, 0);
+    const std::int64_t by = 1 + extra_of(values, 1);
+    const Tensor x = gen::values(spec.dtype, {question.batch, question.tokens, question.heads, encoding.head_dim},
+                                 question.fill + 1);
+    const std::vector<std::int64_t> positions = scattered(spec, question, axes(encoding));
+    std::vector<std::int64_t> moved = positions;
+    const std::int64_t count = question.batch * question.tokens;
+    const std::int64_t width = spec.max_position - spec.min_position;
+    for (std::int64_t token = 0; token < count; ++token) {
+      std::int64_t& coordinate = moved[static_cast<std::size_t>(moved_axis * count + token)];
+      coordinate = spec.min_position + (coordinate - spec.min_position + by + token) % width;
+    }
+    const Tensor before = rotate(session, spec, x, positions);
+    const Tensor after = rotate(session, spec, x, moved);
+    const std::vector<std::int64_t> axis_of = axis_of_pairs(encoding);
+    const Rope head = along_diagonal(encoding);
+    Judgement judgement;
+    for (std::int64_t vector = 0; vector < count * question.heads; ++vector) {
+      for (std::int64_t pair = 0; pair < pairs(encoding); ++pair) {
+        const std::int64_t axis = axis_of[static_cast<std::size_t>(pair)];
+        if (axis == moved_axis) continue;
+        const Channels channels = channels_of_pair(head, head.pairing, pair);
+        for (const std::int64_t channel : {channels.first, channels.second}) {
+          const double a = before.at(vector * encoding.head_dim + channel);
+          const double b = after.at(vector * encoding.head_dim + channel);
+          // 0 and -0 are the same, since a sum with an exact zero may change the one into the other.
+          const bool same = a == b || (std::isnan(a) && std::isnan(b));
+          judgement.add_exact(
+              same ? std::nullopt
+                   : std::optional(fmt::format(
+                         "vector {}, channel {}, which axis {} turns: {} became {} when axis {} moved", vector, channel,
+                         axis, value_text(spec.dtype, a), value_text(spec.dtype, b), moved_axis)),
+              [] { return "other axes untouched"; });
+        }
+      }
+    }
+    if (judgement.finding.empty()) judgement.add_exact(std::nullopt, [] { return "no pair of another axis"; });
+    return judgement;
+  };
+}
+
+// The vectors of a case of axis_offset, as tokens of one request: the query at its position and moved, the key
+// likewise.
+enum Token : std::int64_t { query, moved_query, key, moved_key, token_count };
+
+Check offset_check(const Spec& spec) {
+  const auto& encoding = std::get<RopeNd>(spec.encoding);
+  reference::RopeNdReference oracle(encoding);
+  const ErrorBudget budget =
+      ErrorBudget(spec.accuracy, spec.dtype, oracle.frequencies(), spec.max_position).of_own_frequencies();
+  return [spec, encoding, head = along_diagonal(encoding), oracle, budget](Session& session,
+                                                                           const Case& values) mutable {
+    const std::int64_t width = encoding.head_dim;
+    const std::int64_t axis_count = axes(encoding);
+    const std::int64_t axis = values[3];
+    const Tensor drawn = gen::values(spec.dtype, {1, 2, 1, width}, values[4] + 1);
+    Tensor x = Tensor::zeros(spec.dtype, {1, token_count, 1, width});
+    for (std::int64_t token = 0; token < token_count; ++token) {
+      for (std::int64_t i = 0; i < width; ++i) x.set(token * width + i, drawn.at((token / 2) * width + i));
+    }
+    // On the axis itself the case's positions, on the others some of their own, the query's and the key's different.
+    std::vector<std::int64_t> positions;
+    const std::int64_t extent = spec.max_position - spec.min_position;
+    for (std::int64_t a = 0; a < axis_count; ++a) {
+      for (std::int64_t token = 0; token < token_count; ++token) {
+        const std::int64_t own = values[token < key ? 0 : 1];
+        const bool moved = token == moved_query || token == moved_key;
+        positions.push_back(a == axis ? own + (moved ? values[2] : 0)
+                                      : spec.min_position + (own - spec.min_position + 13 * (a + 1)) % extent);
+      }
+    }
+    const Tensor y = rotate(session, spec, x, positions);
+    Judgement judgement;
+    const auto place = [&] {
+      return fmt::format("axis {}, query at {}, key at {}, moved by {}", axis, values[0], values[1], values[2]);
+    };
+    for (std::int64_t i = 0; i < y.elements(); ++i) {
+      if (std::isfinite(y.at(i))) continue;
+      judgement.add(Certainty::no, not_finite(), [&] { return place() + ": a value is NaN or infinite"; });
+      return judgement;
+    }
+    const std::vector<std::int64_t> axis_of = axis_of_pairs(encoding);
+    const auto coordinates = [&](std::int64_t token) {
+      std::vector<std::int64_t> list;
+      for (std::int64_t a = 0; a < axis_count; ++a)
+        list.push_back(positions[static_cast<std::size_t>(a * token_count + token)]);
+      return list;
+    };
+    double before = 0;
+    double after = 0;
+    Deviation deviation;
+    const Certainty within = reference::decide([&](Precision precision) {
+      const auto at = [&](const Tensor& tensor, std::int64_t token, std::int64_t channel) {
+        return Enclosure(tensor.at(token * width + channel), precision);
+      };
+      Enclosure score(std::int64_t{0}, precision);
+      Enclosure moved_score(std::int64_t{0}, precision);
+      Enclosure bound(std::int64_t{0}, precision);
+      for (std::int64_t pair = 0; pair < pairs(encoding); ++pair) {
+        if (axis_of[static_cast<std::size_t>(pair)] != axis) continue;
+        const Channels channels = channels_of_pair(head, head.pairing, pair);
+        for (const std::int64_t channel : {channels.first, channels.second}) {
+          score = score + at(y, query, channel) * at(y, key, channel);
+          moved_score = moved_score + at(y, moved_query, channel) * at(y, moved_key, channel);
+        }
+        // |<q + e, k + f> - <q, k>| <= |e| |k| + |f| |q| + |e| |f|, pair by pair, for the two scores.
+        const auto norm = [&](std::int64_t token) {
+          return hypot(at(x, token, channels.first), at(x, token, channels.second));
+        };
+        const Enclosure q = norm(query);
+        const Enclosure k = norm(key);
+        for (const auto& [one, other] : {std::pair{query, key}, std::pair{moved_query, moved_key}}) {
+          const Enclosure e = budget.pair_bound(q, oracle.rotation(coordinates(one), pair, precision).angle, pair);
+          const Enclosure f = budget.pair_bound(k, oracle.rotation(coordinates(other), pair, precision).angle, pair);
+          bound = bound + e * k + f * q + e * f;
+        }
+      }
+      before = score.upper();
+      after = moved_score.upper();
+      const Enclosure error = abs(moved_score - score);
+      deviation = deviation_of(error, bound, reference::ulp(spec.dtype, score).upper());
+      return reference::at_most(error, bound);
+    });
+    judgement.add(within, deviation, [&] {
+      return fmt::format("{}: score {:.9g} became {:.9g}: {:.3g} times the bound", place(), before, after,
+                         deviation.of_bound);
+    });
+    return judgement;
+  };
+}
+
+}  // namespace
+
+Property axis_independence_property() {
+  Property property;
+  property.id = "axis_independence";
+  property.needs = Needs::live_subject;
+  property.explanation = {
+      "moving along one axis leaves the pairs of the others alone",
+      "(R(p) x)_i = (R(p + s e_a) x)_i for every pair i of another axis than a",
+      "Wang et al. 2024 (Qwen2-VL), section 2.1: each section of the pairs turns by its own coordinate",
+      "rope_nd",
+      "none: the pair's coordinate, the vector and the call's shape are the same, so the values are equal (0 and -0 "
+      "are the same)",
+      "sections split at another place, axes that alternate where blocks were claimed, one axis read for a whole "
+      "register, coordinates "
+      "flattened to one index"};
+  property.not_applicable = [](const Spec& spec) -> std::optional<std::string> {
+    if (auto reason = only_axial(spec)) return reason;
+    if (axes_in(spec) < 2) return "one axis only";
+    return std::nullopt;
+  };
+  use_questions(property, {{"axis", axes_in}, {"by", [](const Spec& spec) {
+                                                 return std::max<std::int64_t>(
+                                                     1, spec.max_position - spec.min_position - 1);
+                                               }}});
+  property.first_cases = [first_cases = property.first_cases](const Spec& spec) {
+    std::vector<Case> cases;
+    for (std::int64_t axis = 0; axis < axes_in(spec); ++axis) {
+      Case values = first_cases(spec)[0];
+      values[values.size() - 2] = axis;
+      cases.push_back(values);
+    }
+    return cases;
+  };
+  property.make_check = independence_check;
+  return property;
+}
+
+Property axis_offset_property() {
+  Property property;
+  property.id = "axis_offset";
+  property.explanation = {
+      "along each axis a score depends on the distance of query and key only",
+      "sum over the pairs of axis a of <(R(m + s e_a) q)_i, (R(n + s e_a) k)_i> = the same with s = 0",
+      "Su et al. 2021, section 3.2.1, equation 11, for the pairs of one axis; Wang et al. 2024 (Qwen2-VL), section 2.1",
+      "rope_nd",
+      "each rotated pair is within e = sqrt(2) k ulp(norm) + min(d, 2) norm of its rotation by frequencies that need "
+      "not be the claim's "
+      "(properties/model/budget.hpp), so each score is within the sum over the axis' pairs of e_q |k_i| + e_k |q_i| + "
+      "e_q "
+      "e_k, and the two differ by at most "
+      "their sum",
+      "an axis whose positions are rounded, wrapped or clamped, pairs that two axes share, a rotation that is none"};
+  property.fields = [](const Spec&) {
+    return std::vector<std::string>{"query_position", "key_position", "shift", "axis", "fill"};
+  };
+  property.not_applicable = only_axial;
+  property.admits = [](const Spec& spec, const Case& values) {
+    const auto inside = [&](std::int64_t p) { return p >= spec.min_position && p < spec.max_position; };
+    return inside(values[0]) && inside(values[1]) && values[2] >= 1 &&
+           values[2] < spec.max_position - std::max(values[0], values[1]) && values[3] >= 0 &&
+           values[3] < axes_in(spec) && values[4] >= 0;
+  };
+  property.simplest = [](const Spec& spec) {
+    const std::int64_t p = gen::simplest_position(gen::range_of(spec));
+    return Case{p, p, 1, 0, 0};
+  };
+  property.first_cases = [](const Spec& spec) {
+    std::vector<Case> cases;
+    for (std::int64_t axis = 0; axis < axes_in(spec); ++axis)
+      cases.push_back({spec.min_position, spec.min_position, spec.max_position - 1 - spec.min_position, axis, 1});
+    return cases;
+  };
+  property.cases = [](const Spec& spec) {
+    const gen::PositionRange starts{spec.min_position, spec.max_position - 1};
+    const gen::PositionRange shifts{1, spec.max_position - spec.min_position};
+    const auto parts = rc::gen::tuple(gen::position(starts), gen::position(starts), gen::position(shifts),
+                                      gen::count(0, axes_in(spec) - 1), gen::count(0, 1000));
+    return rc::gen::map(
+        parts, [last = spec.max_position](
+                   const std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t>& drawn) {
+          const auto [m, n, shift, axis, fill] = drawn;
+          return Case{m, n, 1 + (shift - 1) % (last - 1 - std::max(m, n)), axis, fill};
+        });
+  };
+  property.make_check = offset_check;
+  return property;
+}
+
+}  // namespace sextant

@@ -1,0 +1,180 @@
+#include "properties/engine/engine.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "properties/engine/trial.hpp"
+#include "subjects/unusable.hpp"
+
+namespace sextant {
+namespace {
+
+// Why the property has nothing to say here.
+std::optional<std::string> not_applicable(const Property& property, const Subject& subject, const Spec& spec) {
+  if (auto reason = property.not_applicable(spec)) return reason;
+  if (property.needs == Needs::live_subject && !subject.is_live()) return "a recording cannot be asked anew";
+  return std::nullopt;
+}
+
+PropertyResult set_aside(const Property& property, Verdict verdict, std::string reason) {
+  PropertyResult result;
+  result.id = property.id;
+  result.title = property.explanation.title;
+  result.statement = property.explanation.statement;
+  result.level = property.level;
+  result.verdict = verdict;
+  result.reason = std::move(reason);
+  return result;
+}
+
+// What a subject says of itself, and why there is no use in asking it more, if so.
+struct Introduction {
+  Description description;
+  std::optional<SubjectFailure> failure;
+};
+
+Introduction introduce(const Subject& subject, const Spec& spec) {
+  Introduction introduction;
+  try {
+    introduction.description = subject.open(spec)->describe();
+    const auto& dtypes = introduction.description.dtypes;
+    if (!dtypes.empty() && std::find(dtypes.begin(), dtypes.end(), name_of(spec.dtype)) == dtypes.end()) {
+      introduction.failure =
+          SubjectFailure(FailureKind::unsupported, fmt::format("the subject has no {}", name_of(spec.dtype)));
+    }
+  } catch (const SubjectUnusable& unusable) {
+    throw SubjectNameError(fmt::format("{}: {}", subject.name(), unusable.what()));
+  } catch (const SubjectFailure& failure) {
+    introduction.failure = failure;
+  }
+  return introduction;
+}
+
+template <class Run>
+PropertyResult timed(Run run) {
+  const auto start = std::chrono::steady_clock::now();
+  PropertyResult result = run();
+  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return result;
+}
+
+}  // namespace
+
+std::string_view name_of(Profile profile) {
+  switch (profile) {
+    case Profile::quick: return "quick";
+    case Profile::standard: return "standard";
+    case Profile::exhaustive: return "exhaustive";
+  }
+  throw std::invalid_argument("name_of: no such profile");
+}
+
+std::int64_t cases_of(Profile profile, Sessions sessions) {
+  const bool shared = sessions == Sessions::shared;
+  switch (profile) {
+    case Profile::quick: return shared ? 40 : 0;
+    case Profile::standard: return shared ? 200 : 12;
+    case Profile::exhaustive: return shared ? 4000 : 200;
+  }
+  throw std::invalid_argument("cases_of: no such profile");
+}
+
+AuditOutcome audit(const std::vector<Property>& properties, const Subject& subject, const Spec& spec,
+                   const AuditOptions& options) {
+  AuditOutcome outcome{{}, std::vector<PropertyResult>(properties.size())};
+  const std::int64_t share = cases_of(options.profile);
+  const std::int64_t total = static_cast<std::int64_t>(properties.size()) * share;
+  std::mutex mutex;  // guards done and failure, and lets one call of options through at a time
+  std::int64_t done = 0;
+  std::exception_ptr failure;
+  const auto advance = [&](std::int64_t steps) {
+    const std::lock_guard lock(mutex);
+    done += steps;
+    options.progress(done, total);
+  };
+
+  // A subject that hangs is found out by the first case of the first property that applies, so that it costs one
+  // time-out and not one for each property. Other failures there are for that property itself to report.
+  Introduction introduction = introduce(subject, spec);
+  options.introduced(introduction.description);
+  if (!introduction.failure) {
+    const auto first = std::find_if(properties.begin(), properties.end(),
+                                    [&](const Property& property) { return !not_applicable(property, subject, spec); });
+    if (first != properties.end()) {
+      const PropertyResult result = run_case(*first, subject, spec, first->first_cases(spec).front());
+      if (result.verdict == Verdict::timed_out)
+        introduction.failure = SubjectFailure(FailureKind::timed_out, result.simplest->finding);
+    }
+  }
+
+  const auto judge = [&](const Property& property) {
+    if (auto reason = not_applicable(property, subject, spec)) {
+      advance(share);
+      return set_aside(property, Verdict::not_applicable, std::move(*reason));
+    }
+    if (introduction.failure) {
+      advance(share);
+      return set_aside(property, verdict_of(introduction.failure->kind()), text_of(*introduction.failure));
+    }
+    std::int64_t own = 0;
+    PropertyResult result = timed([&] {
+      return run_trial(property, subject, spec, options, [&] {
+        if (own < share) advance(1);
+        ++own;
+      });
+    });
+    advance(std::max<std::int64_t>(share - own, 0));
+    return result;
+  };
+
+  std::atomic<std::size_t> next = 0;
+  const auto work = [&] {
+    for (std::size_t index = next++; index < properties.size(); index = next++) {
+      try {
+        outcome.results[index] = judge(properties[index]);
+        const std::lock_guard lock(mutex);
+        options.judged(outcome.results[index]);
+      } catch (...) {
+        const std::lock_guard lock(mutex);
+        if (!failure) failure = std::current_exception();
+        next = properties.size();
+      }
+    }
+  };
+  {
+    std::vector<std::jthread> helpers;
+    for (std::size_t i = 1; i < std::min<std::size_t>(static_cast<std::size_t>(options.threads), properties.size());
+         ++i) {
+      helpers.emplace_back(work);
+    }
+    work();
+  }
+  if (failure) std::rethrow_exception(failure);
+
+  outcome.subject = std::move(introduction.description);
+  return outcome;
+}
+
+AuditOutcome replay(const Property& property, const Case& values, const Subject& subject, const Spec& spec) {
+  if (const auto reason = not_applicable(property, subject, spec)) {
+    throw TokenError(fmt::format("--replay: {} does not apply here: {}", property.id, *reason));
+  }
+  if (!property.admits(spec, values)) {
+    throw TokenError(fmt::format("--replay: {} is outside the domain of this spec",
+                                 write_token(property.id, property.fields(spec), values)));
+  }
+  Introduction introduction = introduce(subject, spec);
+  PropertyResult result = introduction.failure ? set_aside(property, verdict_of(introduction.failure->kind()),
+                                                           text_of(*introduction.failure))
+                                               : timed([&] { return run_case(property, subject, spec, values); });
+  return {std::move(introduction.description), {std::move(result)}};
+}
+
+}  // namespace sextant

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "lib/spec/spec.hpp"
+#include "properties/engine/property.hpp"
+#include "properties/verdict/verdict.hpp"
+#include "subjects/subject.hpp"
+
+namespace sextant {
+
+/// How many cases each property gets.
+enum class Profile { quick, standard, exhaustive };
+
+/// "quick", ...
+std::string_view name_of(Profile profile);
+
+/// Cases drawn per property, the fixed first ones not counted.
+std::int64_t cases_of(Profile profile, Sessions sessions = Sessions::shared);
+
+/// Whether a violation's simplest and worst cases are looked for, or its verdict is enough.
+enum class Counterexamples { sought, not_sought };
+
+/// How to run an audit.
+struct AuditOptions {
+  Profile profile = Profile::standard;
+  std::uint64_t seed = 1;
+  /// Properties judged at once. Each has a session of its own, so the results do not depend on it.
+  int threads = 1;
+  /// What judging one property may take of the exact tier, in the steps of reference/work_limit.hpp, before it ends as
+  /// undecided; unless given, trial.cpp's share for each case. The searches for the simplest and the worst case may
+  /// take as much again each; what the subject does is not counted.
+  std::optional<std::uint64_t> steps;
+  Counterexamples counterexamples = Counterexamples::sought;
+  std::stop_token stop;
+  /// Called after every case, from any thread, one call at a time.
+  std::function<void(std::int64_t done, std::int64_t total)> progress = [](std::int64_t, std::int64_t) {};
+  /// Called once, before any property is judged. What it throws ends the audit.
+  std::function<void(const Description& subject)> introduced = [](const Description&) {};
+  /// Called with each property's result as soon as it is there, from any thread, one call at a time. What it throws
+  /// ends the audit.
+  std::function<void(const PropertyResult& result)> judged = [](const PropertyResult&) {};
+};
+
+/// What an audit found, and what the subject said of itself.
+struct AuditOutcome {
+  Description subject;
+  std::vector<PropertyResult> results;
+};
+
+/// Judges `subject` by each of `properties`, in their order. A subject that crashes, hangs or breaks the protocol gets
+/// a verdict that says so, and the next property a fresh session; one that cannot even describe itself, or hangs at the
+/// very first case, is not asked again.
+/// @throws Interrupted on a stop request; SubjectNameError if the subject cannot be started at all.
+AuditOutcome audit(const std::vector<Property>& properties, const Subject& subject, const Spec& spec,
+                   const AuditOptions& options);
+
+/// Judges one case, alone, in a fresh session: what --replay does.
+/// @throws TokenError if the case is outside the property's domain or the property says nothing of the spec; else as
+/// audit.
+AuditOutcome replay(const Property& property, const Case& values, const Subject& subject, const Spec& spec);
+
+}  // namespace sextant

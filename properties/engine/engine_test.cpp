@@ -1,0 +1,312 @@
+#include "properties/engine/engine.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <stdexcept>
+
+#include "properties/catalogue.hpp"
+#include "subjects/builtin.hpp"
+#include "subjects/function.hpp"
+#include "subjects/operations.hpp"
+#include "subjects/unusable.hpp"
+
+namespace sextant {
+namespace {
+
+using reference::Certainty;
+
+const Spec spec = parse_spec(R"({"encoding":"sinusoidal","dim":4,"max_position":1000})");
+
+// A property of one integer field n in [0, 1000), judged by `check`.
+Property numbers(Check check) {
+  Property property;
+  property.id = "numbers";
+  property.explanation.title = "a property for the test";
+  property.fields = [](const Spec&) { return std::vector<std::string>{"n"}; };
+  property.not_applicable = [](const Spec&) { return std::nullopt; };
+  property.admits = [](const Spec&, const Case& values) { return values[0] >= 0 && values[0] < 1000; };
+  property.simplest = [](const Spec&) { return Case{0}; };
+  property.first_cases = [](const Spec&) { return std::vector<Case>{{0}}; };
+  property.cases = [](const Spec&) {
+    return rc::gen::map(rc::gen::inRange<std::int64_t>(0, 1000), [](std::int64_t n) { return Case{n}; });
+  };
+  property.make_check = [check](const Spec&) { return check; };
+  return property;
+}
+
+Judgement judged(Certainty within, double of_bound) {
+  Judgement judgement;
+  judgement.add(within, {of_bound, of_bound, of_bound}, [] { return "found"; });
+  return judgement;
+}
+
+// A subject whose encode does what the test says, with a fresh state in each session.
+FunctionSubject encoding(const FunctionSubject::Make& make) { return {"test", make}; }
+
+FunctionSubject zeros() {
+  return encoding([](const Spec&) -> FunctionSubject::Call {
+    return [](std::string_view, const Tensors& inputs) -> Tensors {
+      return {{"encoding", Tensor::zeros(Dtype::float32, {inputs.at("positions").shape[0], 4})}};
+    };
+  });
+}
+
+PropertyResult run(const Property& property, const Subject& subject) {
+  return audit({property}, subject, spec, {}).results.front();
+}
+
+TEST(Engine, HoldsWhenEveryCaseDoes) {
+  const PropertyResult result = run(numbers([](Session&, const Case& values) {
+                                      return judged(Certainty::yes, static_cast<double>(values[0]) / 1000);
+                                    }),
+                                    zeros());
+  EXPECT_EQ(result.verdict, Verdict::holds);
+  EXPECT_EQ(result.cases, 201);
+  EXPECT_GT(result.worst->deviation.of_bound, 0.9);
+  EXPECT_FALSE(result.simplest);
+}
+
+TEST(Engine, ReportsTheSimplestAndTheWorst) {
+  const Property property = numbers([](Session&, const Case& values) {
+    return values[0] < 300 ? judged(Certainty::yes, 0.5) : judged(Certainty::no, static_cast<double>(values[0]));
+  });
+  const PropertyResult result = run(property, zeros());
+  EXPECT_EQ(result.verdict, Verdict::violated);
+  EXPECT_EQ(result.simplest->token, "numbers:n=300");
+  EXPECT_GT(result.worst->deviation.of_bound, 900);
+  EXPECT_EQ(replay(property, {300}, zeros(), spec).results.front().verdict, Verdict::violated);
+  EXPECT_EQ(replay(property, {299}, zeros(), spec).results.front().verdict, Verdict::holds);
+  EXPECT_THROW(replay(property, {1000}, zeros(), spec), TokenError);
+}
+
+TEST(Engine, AnOpenCaseLeavesTheVerdictUndecided) {
+  const PropertyResult result = run(numbers([](Session&, const Case& values) {
+                                      return judged(values[0] > 500 ? Certainty::unknown : Certainty::yes, 1);
+                                    }),
+                                    zeros());
+  EXPECT_EQ(result.verdict, Verdict::undecided);
+  EXPECT_NE(result.reason.find("stayed open"), std::string::npos);
+}
+
+TEST(Engine, NoCaseIsNoSuccess) {
+  Property property = numbers([](Session&, const Case&) { return judged(Certainty::yes, 0); });
+  property.admits = [](const Spec&, const Case&) { return false; };
+  const PropertyResult result = run(property, zeros());
+  EXPECT_EQ(result.verdict, Verdict::undecided);
+  EXPECT_EQ(result.reason, "no case ran");
+  EXPECT_EQ(exit_status({result}, Strictness::lenient), 4);
+}
+
+// Fails from position 300 on, in the manner of `kind`.
+FunctionSubject failing(FailureKind kind) {
+  return encoding([kind](const Spec&) -> FunctionSubject::Call {
+    return [kind](std::string_view, const Tensors& inputs) -> Tensors {
+      if (inputs.at("positions").integers()[0] >= 300) throw SubjectFailure(kind, "it broke");
+      return {{"encoding", Tensor::zeros(Dtype::float32, {1, 4})}};
+    };
+  });
+}
+
+Property asking() {
+  return numbers([](Session& session, const Case& values) {
+    encode(session, spec, values);
+    return judged(Certainty::yes, 0);
+  });
+}
+
+TEST(Engine, ASubjectThatFailsGetsAVerdictAndItsSimplestCase) {
+  for (const FailureKind kind : {FailureKind::crashed, FailureKind::protocol, FailureKind::error}) {
+    const PropertyResult result = run(asking(), failing(kind));
+    EXPECT_EQ(result.verdict, Verdict::crashed);
+    EXPECT_EQ(result.simplest->token, "numbers:n=300");
+    EXPECT_NE(result.reason.find("it broke"), std::string::npos);
+  }
+  EXPECT_EQ(run(asking(), failing(FailureKind::timed_out)).verdict, Verdict::timed_out);
+}
+
+TEST(Engine, ASubjectThatAlwaysHangsCostsOneTimeOut) {
+  std::atomic<int> calls = 0;
+  const FunctionSubject hanging = encoding([&](const Spec&) -> FunctionSubject::Call {
+    return [&](std::string_view, const Tensors&) -> Tensors {
+      ++calls;
+      throw SubjectFailure(FailureKind::timed_out, "no answer");
+    };
+  });
+  for (const PropertyResult& result : audit(catalogue(), hanging, spec, {}).results) {
+    EXPECT_TRUE(result.verdict == Verdict::timed_out || result.verdict == Verdict::not_applicable) << result.id;
+  }
+  EXPECT_EQ(calls, 1);
+}
+
+TEST(Engine, UnsupportedCasesAreLeftOut) {
+  const PropertyResult some = run(asking(), failing(FailureKind::unsupported));
+  EXPECT_EQ(some.verdict, Verdict::holds);
+  EXPECT_NE(some.reason.find("more cases are unsupported"), std::string::npos);
+  const FunctionSubject none = encoding([](const Spec&) -> FunctionSubject::Call {
+    return [](std::string_view, const Tensors&) -> Tensors { throw SubjectFailure(FailureKind::unsupported, "never"); };
+  });
+  const PropertyResult result = run(asking(), none);
+  EXPECT_EQ(result.verdict, Verdict::unsupported);
+  EXPECT_EQ(exit_status({result}, Strictness::lenient), 4);
+}
+
+TEST(Engine, AnAnswerThatDependsOnEarlierCallsIsSaidToBeSo) {
+  // Wrong only after a call beyond position 600, for the rest of the session.
+  const FunctionSubject sticky = encoding([](const Spec&) -> FunctionSubject::Call {
+    return [spoilt = false](std::string_view, const Tensors& inputs) mutable -> Tensors {
+      Tensor table = Tensor::zeros(Dtype::float32, {1, 4});
+      table.set(0, spoilt ? 1 : 0);
+      spoilt = spoilt || inputs.at("positions").integers()[0] >= 600;
+      return {{"encoding", table}};
+    };
+  });
+  const PropertyResult result =
+      run(numbers([](Session& session, const Case& values) {
+            return encode(session, spec, values).at(0) == 0 ? judged(Certainty::yes, 0) : judged(Certainty::no, 2);
+          }),
+          sticky);
+  EXPECT_EQ(result.verdict, Verdict::violated);
+  EXPECT_NE(result.simplest->finding.find("only after other calls"), std::string::npos);
+}
+
+TEST(Engine, TheSameSeedGivesTheSameResultsOnAnyNumberOfThreads) {
+  const auto tokens = [](int threads, std::uint64_t seed) {
+    AuditOptions options;
+    options.profile = Profile::quick;
+    options.threads = threads;
+    options.seed = seed;
+    std::string text;
+    for (const PropertyResult& result : audit(catalogue(), *builtin_subject(), spec, options).results) {
+      text += result.id + std::string(name_of(result.verdict)) + result.reason;
+      if (result.worst) text += result.worst->token + result.worst->finding;
+    }
+    return text;
+  };
+  EXPECT_EQ(tokens(1, 5), tokens(3, 5));
+  EXPECT_NE(tokens(1, 5), tokens(1, 6));
+}
+
+// A judge that never comes to an end: the case n = 700 and those beyond ask the exact tier on and on.
+Property endless() {
+  return numbers([](Session&, const Case& values) {
+    for (reference::Enclosure sum(1.0, reference::first_precision); values[0] >= 700;) sum = sqrt(sum);
+    return values[0] >= 600 ? judged(Certainty::no, 2) : judged(Certainty::yes, 0.5);
+  });
+}
+
+TEST(Engine, WorkWithoutEndIsUndecidedAndAlikeOnAnyNumberOfThreads) {
+  AuditOptions options;
+  options.steps = 1 << 22;
+  Property late = endless();
+  late.first_cases = [](const Spec&) { return std::vector<Case>{{0}, {1}, {999}}; };
+  const auto text = [&](int threads) {
+    options.threads = threads;
+    std::string all;
+    for (const PropertyResult& result : audit({late, late, late}, zeros(), spec, options).results) {
+      EXPECT_EQ(result.verdict, Verdict::undecided);
+      all += result.reason + result.worst->token;
+    }
+    return all;
+  };
+  const std::string reason = text(1);
+  EXPECT_EQ(reason, text(3));
+  EXPECT_NE(reason.find("numbers:n=999 would take the judge more than its limit of work, after 2 cases"),
+            std::string::npos)
+      << reason;
+  EXPECT_EQ(exit_status(audit({late}, zeros(), spec, options).results, Strictness::lenient), 4);
+  // A case alone ends too, in seconds.
+  EXPECT_EQ(replay(endless(), {700}, zeros(), spec).results.front().verdict, Verdict::undecided);
+}
+
+TEST(Engine, AViolationStandsThoughTheWorkHasNoEnd) {
+  AuditOptions options;
+  options.steps = 1 << 22;
+  Property late = endless();
+  late.first_cases = [](const Spec&) { return std::vector<Case>{{650}, {999}}; };
+  const PropertyResult result = audit({late}, zeros(), spec, options).results.front();
+  EXPECT_EQ(result.verdict, Verdict::violated);
+  EXPECT_EQ(result.simplest->token, "numbers:n=600");
+}
+
+// A recipe computes its own answers with the exact tier: that is the subject's work.
+TEST(Engine, TheSubjectsWorkIsNotTheJudges) {
+  AuditOptions options;
+  options.steps = 1 << 16;
+  const FunctionSubject busy = encoding([](const Spec&) -> FunctionSubject::Call {
+    return [](std::string_view, const Tensors& inputs) -> Tensors {
+      reference::Enclosure x(2.0, reference::first_precision);
+      for (int i = 0; i < 10000; ++i) x = sqrt(x);
+      return {{"encoding", Tensor::zeros(Dtype::float32, {inputs.at("positions").shape[0], 4})}};
+    };
+  });
+  EXPECT_EQ(audit({asking()}, busy, spec, options).results.front().verdict, Verdict::holds);
+}
+
+TEST(Engine, AStopRequestEndsTheAudit) {
+  std::stop_source source;
+  AuditOptions options;
+  options.stop = source.get_token();
+  options.threads = 2;
+  options.progress = [&](std::int64_t done, std::int64_t) {
+    if (done > 20) source.request_stop();
+  };
+  EXPECT_THROW(audit(catalogue(), *builtin_subject(), spec, options), Interrupted);
+}
+
+TEST(Engine, ASubjectThatCannotBeAskedEndsTheAudit) {
+  const FunctionSubject unusable =
+      encoding([](const Spec&) -> FunctionSubject::Call { throw SubjectUnusable("line 3: no"); });
+  try {
+    audit(catalogue(), unusable, spec, {});
+    FAIL();
+  } catch (const SubjectNameError& error) {
+    EXPECT_STREQ(error.what(), "test: line 3: no");
+  }
+}
+
+TEST(Engine, TellsEachResultOnceItIsThere) {
+  const Property one = numbers([](Session&, const Case&) { return judged(Certainty::yes, 0); });
+  std::vector<Property> properties(5, one);
+  for (std::size_t i = 0; i < properties.size(); ++i) properties[i].id = std::to_string(i);
+  std::vector<std::string> told;
+  AuditOptions options;
+  options.threads = 3;
+  options.introduced = [&](const Description&) { told.push_back("introduced"); };
+  options.judged = [&](const PropertyResult& result) { told.push_back(result.id); };
+  audit(properties, zeros(), spec, options);
+  ASSERT_EQ(told.size(), 6U);
+  EXPECT_EQ(told.front(), "introduced");
+  std::ranges::sort(told);
+  EXPECT_EQ(told, (std::vector<std::string>{"0", "1", "2", "3", "4", "introduced"}));
+}
+
+TEST(Engine, WhatAListenerThrowsEndsTheAudit) {
+  AuditOptions options;
+  options.threads = 2;
+  std::atomic<int> heard = 0;
+  options.judged = [&](const PropertyResult&) {
+    ++heard;
+    throw std::runtime_error("the disk is full");
+  };
+  const std::vector<Property> properties(50, numbers([](Session&, const Case&) { return judged(Certainty::yes, 0); }));
+  EXPECT_THROW(audit(properties, zeros(), spec, options), std::runtime_error);
+  EXPECT_LE(heard, 2);
+}
+
+TEST(Engine, ProgressReachesItsTotal) {
+  std::int64_t last = 0;
+  std::int64_t whole = -1;
+  AuditOptions options;
+  options.progress = [&](std::int64_t done, std::int64_t total) {
+    EXPECT_GE(done, last);
+    last = done;
+    whole = total;
+  };
+  audit(catalogue(), *builtin_subject(), spec, options);
+  EXPECT_EQ(last, whole);
+}
+
+}  // namespace
+}  // namespace sextant

@@ -1,0 +1,85 @@
+#pragma once
+
+#include <rapidcheck.h>
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lib/spec/spec.hpp"
+#include "properties/engine/case.hpp"
+#include "properties/engine/judgement.hpp"
+#include "properties/verdict/verdict.hpp"
+#include "subjects/subject.hpp"
+
+namespace sextant {
+
+/// What `sextant explain` prints of a property.
+struct Explanation {
+  std::string title;
+  std::string statement;  ///< an equation
+  std::string source;     ///< where the mathematics is written
+  std::string applies_to;
+  std::string tolerance;  ///< how the bound is derived
+  std::string catches;    ///< what breaks it
+};
+
+/// Whether a property asks a subject anew, or can be judged on a recording.
+enum class Needs { any_subject, live_subject };
+
+/// Whether the cases of a property share one session, or each opens sessions of its own: slower, since a worker starts
+/// anew, so fewer are drawn.
+enum class Sessions { shared, own };
+
+/// Judges one case by asking the session. @throws what Session::call throws.
+using Check = std::function<Judgement(Session& session, const Case& values)>;
+
+/// Judges one case by opening sessions. @throws what Subject::open and Session::call throw.
+using SubjectCheck = std::function<Judgement(const Subject& subject, const Case& values)>;
+
+/// One property of the catalogue: a value, made by a function of its own file.
+struct Property {
+  std::string id;
+  Level level = Level::law;
+  Needs needs = Needs::any_subject;
+  Sessions sessions = Sessions::shared;
+  Explanation explanation;
+
+  /// What mathematics says where the property applies: whether correct implementations have it, or can only show that
+  /// they have not.
+  std::function<Theory(const Spec& spec)> theory = [](const Spec&) { return Theory::holds; };
+
+  /// The names of a case's integers. Those that end in "position" are positions; "offset", "step", "shift" and "by" are
+  /// added to them, and "rows", "tokens" and "length" follow one by one: the furthest position that they reach is what
+  /// the horizon is made of.
+  std::function<std::vector<std::string>(const Spec& spec)> fields;
+
+  /// Why the property says nothing of this spec, or nothing if it applies. The functions below need a spec it applies
+  /// to.
+  std::function<std::optional<std::string>(const Spec& spec)> not_applicable;
+
+  /// Whether a case is inside the property's domain under this spec; shrinking and replay keep to it.
+  std::function<bool(const Spec& spec, const Case& values)> admits;
+
+  /// The case that others shrink towards, field by field; it need not be admitted itself.
+  std::function<Case(const Spec& spec)> simplest;
+
+  /// Cases that are always judged first: the ends of the claim.
+  std::function<std::vector<Case>(const Spec& spec)> first_cases;
+
+  /// Draws cases. They need no shrinking of their own.
+  std::function<rc::Gen<Case>(const Spec& spec)> cases;
+
+  /// Cases that together reach every position of the claim, for the exhaustive profile; none where there are too many,
+  /// or it has no such form.
+  std::function<std::vector<Case>(const Spec& spec)> every_case = [](const Spec&) { return std::vector<Case>{}; };
+
+  /// A check with its own oracle; used by one thread.
+  std::function<Check(const Spec& spec)> make_check;
+
+  /// The same for Sessions::own, in its place.
+  std::function<SubjectCheck(const Spec& spec)> make_subject_check;
+};
+
+}  // namespace sextant

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "properties/engine/engine.hpp"
+#include "properties/engine/property.hpp"
+
+namespace sextant {
+
+/// Judges a property's first and drawn cases; of a violation looks for the simplest counterexample and the worst.
+/// `progress` is called after every case. @throws Interrupted, and SubjectNameError if the subject cannot be started at
+/// all.
+PropertyResult run_trial(const Property& property, const Subject& subject, const Spec& spec,
+                         const AuditOptions& options, const std::function<void()>& progress);
+
+/// Judges one case alone. Likewise.
+PropertyResult run_case(const Property& property, const Subject& subject, const Spec& spec, const Case& values);
+
+/// What the verdict is when the subject fails in this way.
+Verdict verdict_of(FailureKind kind);
+
+/// The failure in one line, its kind first unless it is that the subject has not the operation.
+std::string text_of(const SubjectFailure& failure);
+
+}  // namespace sextant

@@ -1,0 +1,33 @@
+#include "properties/catalogue.hpp"
+#include "properties/model/question.hpp"
+#include "properties/model/question_cases.hpp"
+
+namespace sextant {
+
+Property determinism_property() {
+  Property property;
+  property.id = "determinism";
+  property.level = Level::contract;
+  property.needs = Needs::live_subject;
+  property.explanation = {
+      "the same question has the same answer, bit for bit",
+      "f(x) = f(x), asked twice in a row",
+      "what a function is; IEEE 754-2019, clause 11, on reproducible results",
+      "every encoding",
+      "none: all bits are compared, NaN and the sign of zero among them",
+      "memory that is read before it is written, threads that race, results that depend on where a buffer lies"};
+  property.not_applicable = [](const Spec&) { return std::optional<std::string>(); };
+  use_questions(property);
+  property.make_check = [](const Spec& spec) -> Check {
+    return [spec](Session& session, const Case& values) {
+      const Tensor first = ask(session, spec, question_of(values));
+      const Tensor second = ask(session, spec, question_of(values));
+      Judgement judgement;
+      judgement.add_exact(first_difference(first, second), [] { return "the same bits both times"; });
+      return judgement;
+    };
+  };
+  return property;
+}
+
+}  // namespace sextant

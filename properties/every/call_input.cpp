@@ -1,0 +1,71 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <set>
+
+#include "properties/catalogue.hpp"
+#include "properties/model/question.hpp"
+#include "properties/model/question_cases.hpp"
+
+namespace sextant {
+namespace {
+
+// A session that notes which inputs came back modified.
+class Watched final : public Session {
+ public:
+  explicit Watched(Session& session) : session_(session) {}
+
+  Description describe() override { return session_.describe(); }
+  Tensors call(std::string_view operation, const Tensors& inputs) override {
+    return noted(session_.call(operation, inputs));
+  }
+  Tensors backward(std::string_view of, const Tensors& inputs) override { return noted(session_.backward(of, inputs)); }
+
+  const std::set<std::string>& modified() const { return modified_; }
+
+ private:
+  Tensors noted(Tensors reply) {
+    constexpr std::string_view prefix = "modified/";
+    for (const auto& [name, tensor] : reply) {
+      if (name.starts_with(prefix)) modified_.insert(name.substr(prefix.size()));
+    }
+    return reply;
+  }
+
+  Session& session_;
+  std::set<std::string> modified_;
+};
+
+}  // namespace
+
+Property input_unchanged_property() {
+  Property property;
+  property.id = "input_unchanged";
+  property.level = Level::advice;
+  property.needs = Needs::live_subject;
+  property.explanation = {
+      "a call leaves its inputs as they were",
+      "x, positions and weights have the same bits after f(x, positions) as before",
+      "what a function is; the worker's protocol, in which a reply tells inputs that were left modified "
+      "(CONTRIBUTING.md)",
+      "every encoding",
+      "none: all bits are compared, by the worker. Advice: a kernel may be meant to work in place",
+      "rotations in place of an array that the caller goes on using, positions shifted or scaled where they lie"};
+  property.not_applicable = [](const Spec&) { return std::optional<std::string>(); };
+  use_questions(property);
+  property.make_check = [](const Spec& spec) -> Check {
+    return [spec](Session& session, const Case& values) {
+      Watched watched(session);
+      ask(watched, spec, question_of(values));
+      Judgement judgement;
+      const auto& modified = watched.modified();
+      judgement.add_exact(
+          modified.empty() ? std::nullopt : std::optional(fmt::format("left modified: {}", fmt::join(modified, ", "))),
+          [] { return "inputs as they were"; });
+      return judgement;
+    };
+  };
+  return property;
+}
+
+}  // namespace sextant

@@ -1,0 +1,310 @@
+#include "properties/model/attention_oracle.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "lib/numeric/ulp.hpp"
+#include "properties/gen/position.hpp"
+#include "properties/gen/values.hpp"
+#include "properties/gen/vectors.hpp"
+#include "reference/relative_bias.hpp"
+#include "subjects/operations.hpp"
+
+// What attention may be off by, in arithmetic of roundoff u (that of the dtype: 16-bit code may round scores and
+// weights too). Write D for head_dim, n for the number of keys, gamma_k = k u/(1 - k u) (Higham 2002, lemma 3.1).
+//
+//   score s_j   dot product, scale and sum with the bias        gamma_(D+4) sum_i |q_i| |k_i| / sqrt(D) + 2 u |b_j|, i over pairs, |.| their norms
+//               q and k rotated within e, f (budget.hpp)        sum_i (e_i |k_i| + f_i |q_i| + e_i f_i) / sqrt(D)
+//               alibi: slope times distance                     gamma_c |b_j|, c = 4 + |ln m| + 2 (h+1) (accuracy_biases.cpp)
+//               the maximum subtracted                          2 u max |s|
+//   so |s^_j - s_j| <= A for all j, and exp of it, within 2 roundoffs, is off by a factor within e^(+-(A + 2 u)). A weight is the quotient of one
+//   such term by a sum of n of them (gamma_n), and the result sums n products of weights and values (gamma_(n+2)):
+//   |out^ - out| <= max|v| (e^(2 A + 4 u) (1 + gamma_(2n+4)) - 1) + k ulp(max|v|), and never more than 2 max|v| + k ulp(max|v|).
+
+namespace sextant {
+namespace {
+
+using reference::Enclosure;
+using reference::Precision;
+using reference::RealPair;
+using reference::RealVector;
+
+constexpr std::int64_t compared_rows = 3;  // the bound of each costs about a millisecond a key
+
+double gamma(double k, double u) { return k * u < 0.5 ? k * u / (1 - k * u) : 1e9; }
+
+double roundoff_of(const Spec& spec) { return unit_roundoff(spec.dtype); }
+
+}  // namespace
+
+AttentionCase attention_case(const Spec& spec, const Question& question) {
+  const auto& encoding = std::get<Attention>(spec.encoding);
+  const std::int64_t tokens = std::min<std::int64_t>(question.tokens, 9);
+  const std::int64_t batch = std::min<std::int64_t>(question.batch, 2);
+  const auto drawn = [&](std::int64_t heads, std::int64_t which) {
+    return gen::values(spec.dtype, {batch, heads, tokens, encoding.head_dim}, 4 * question.fill + which);
+  };
+  AttentionCase request{drawn(encoding.num_heads, 1),
+                        drawn(encoding.num_kv_heads, 2),
+                        drawn(encoding.num_kv_heads, 3),
+                        {},
+                        {},
+                        batch,
+                        tokens};
+  const gen::PositionRange range{spec.min_position, last_position_of(spec)};
+  for (std::int64_t axis = 0; axis < axes_of(spec.encoding); ++axis) {
+    // Each axis has a start and a stride of its own: where all distances are equal, one axis could stand for another.
+    const std::int64_t first = (question.position - range.first) / (axis + 1);
+    for (std::int64_t row = 0; row < batch; ++row) {
+      for (std::int64_t token = 0; token < tokens; ++token) {
+        request.positions.push_back(range.first + (first + gen::batch_row_distance * row + (axis + 1) * token) %
+                                                      (range.last - range.first));
+      }
+    }
+  }
+  // Under a causal mask the token at index t sees those up to t: positions must not fall, or the bias would hide keys
+  // that the mask shows.
+  for (auto row = request.positions.begin(); row != request.positions.end(); row += tokens)
+    std::sort(row, row + tokens);
+  if (encoding.position) {
+    if (const auto* relative = std::get_if<RelativeBias>(&*encoding.position)) {
+      request.weight = gen::values(spec.dtype, {relative->num_buckets, encoding.num_heads}, 4 * question.fill + 4);
+    }
+  }
+  return request;
+}
+
+Tensor attend(Session& session, const Spec& spec, const AttentionCase& request) {
+  return attend(
+      session, spec,
+      AttendRequest{request.q, request.k, request.v, request.positions, request.weight ? &*request.weight : nullptr});
+}
+
+AttentionOracle::AttentionOracle(const Spec& spec) : spec_(spec), encoding_(std::get<Attention>(spec.encoding)) {
+  if (!encoding_.position) return;
+  if (const auto* rope = std::get_if<Rope>(&*encoding_.position)) {
+    head_ = *rope;
+    rope_.emplace(*rope);
+    budget_.emplace(spec.accuracy, spec.dtype, rope_->frequencies(), spec.max_position);
+  }
+  if (const auto* axial = std::get_if<RopeNd>(&*encoding_.position)) {
+    head_ = along_diagonal(*axial);
+    axial_.emplace(*axial);
+    budget_.emplace(spec.accuracy, spec.dtype, axial_->frequencies(), spec.max_position);
+  }
+  if (const auto* xpos = std::get_if<Xpos>(&*encoding_.position)) {
+    head_ = xpos->rope;
+    for (const Role role : {Role::query, Role::key}) {
+      Xpos in_role = *xpos;
+      in_role.role = role;
+      (role == Role::query ? query_ : key_).emplace(in_role, spec.dtype, spec.accuracy, spec.max_position);
+    }
+  }
+  if (const auto* alibi = std::get_if<Alibi>(&*encoding_.position)) alibi_.emplace(*alibi);
+}
+
+AttentionOracle::Row AttentionOracle::row(const AttentionCase& request, std::int64_t batch, std::int64_t head,
+                                          std::int64_t token, Precision precision) {
+  const std::int64_t keys = encoding_.causal ? token + 1 : request.tokens;
+  const std::int64_t kv = kv_head(encoding_, head);
+  const auto position = [&](std::int64_t t) {
+    return request.positions[static_cast<std::size_t>(batch * request.tokens + t)];
+  };
+  const Vector query = turned(request.q, (batch * encoding_.num_heads + head) * request.tokens + token,
+                              place_of(request, batch, token, Role::query), precision);
+  const double u = roundoff_of(spec_);
+  const auto width = static_cast<double>(encoding_.head_dim);
+
+  std::vector<RealVector> rotated_keys;
+  std::vector<RealVector> values;
+  std::vector<Enclosure> biases;
+  double score_error = 0;
+  double largest_score = 0;
+  double largest_value = 0;
+  for (std::int64_t t = 0; t < request.tokens; ++t) {
+    const std::int64_t row = (batch * encoding_.num_kv_heads + kv) * request.tokens + t;
+    const Vector key = turned(request.k, row, place_of(request, batch, t, Role::key), precision);
+    rotated_keys.push_back(key.value);
+    RealVector value;
+    for (std::int64_t c = 0; c < encoding_.head_dim; ++c) {
+      const double element = request.v.at(row * encoding_.head_dim + c);
+      value.emplace_back(element, precision);
+      if (t < keys) largest_value = std::max(largest_value, std::fabs(element));
+    }
+    values.push_back(std::move(value));
+    const Bias bias = bias_of(request, head, position(token), position(t), precision);
+    biases.push_back(bias.value);
+    if (t >= keys) continue;
+    double products = 0;
+    double rotation = 0;
+    for (std::size_t i = 0; i < query.norms.size(); ++i) {
+      products += query.norms[i] * key.norms[i];
+      rotation += query.errors[i] * key.norms[i] + key.errors[i] * query.norms[i] + query.errors[i] * key.errors[i];
+    }
+    const double size = abs(bias.value).upper();
+    score_error = std::max(score_error,
+                           (gamma(width + 4, u) * products + rotation) / std::sqrt(width) + 2 * u * size + bias.error);
+    largest_score = std::max(largest_score, products / std::sqrt(width) + size);
+  }
+  const bool biased = alibi_ || request.weight;
+  RealVector result = reference::attend(encoding_,
+                                        {token, query.value, rotated_keys, values,
+                                         biased ? std::span<const Enclosure>(biases) : std::span<const Enclosure>()},
+                                        precision);
+  const double a = score_error + 2 * u * largest_score;
+  const double spread = a < 20 ? std::exp(2 * a + 4 * u) * (1 + gamma(2 * static_cast<double>(keys) + 4, u)) - 1 : 2;
+  // The few roundings of this estimate are covered by the last factor.
+  return {std::move(result),
+          (largest_value * std::min(spread, 2.0) + 4 * ulp(spec_.dtype, largest_value)) * (1 + 1e-9)};
+}
+
+AttentionOracle::Place AttentionOracle::place_of(const AttentionCase& request, std::int64_t batch, std::int64_t token,
+                                                 Role role) const {
+  Place place{{}, reference::sequence_length(std::span(request.positions)), role};
+  for (std::int64_t at = batch * request.tokens + token; at < std::ssize(request.positions);
+       at += request.batch * request.tokens) {
+    place.coordinates.push_back(request.positions[static_cast<std::size_t>(at)]);
+  }
+  return place;
+}
+
+AttentionOracle::TurnedPair AttentionOracle::turned_pair(const RealPair& x, const Place& place, std::int64_t pair,
+                                                         Precision precision) {
+  if (query_) {
+    XposBudget::Pair turned =
+        (place.role == Role::query ? *query_ : *key_).at(place.coordinates[0], pair, x, precision);
+    return {std::move(turned.value), std::move(turned.norm), std::move(turned.pair_bound)};
+  }
+  const reference::Rotation& rotation = rope_ ? rope_->rotation(place.coordinates[0], pair, place.length, precision)
+                                              : axial_->rotation(place.coordinates, pair, precision);
+  const Enclosure factor = rope_ ? rope_->attention_factor(precision) : Enclosure(std::int64_t{1}, precision);
+  const RealPair y = reference::RopeReference::rotate(rotation, x);
+  const Enclosure norm = factor * hypot(x.first, x.second);
+  return {{factor * y.first, factor * y.second}, norm, budget_->pair_bound(norm, rotation.angle, pair)};
+}
+
+AttentionOracle::Vector AttentionOracle::turned(const Tensor& tensor, std::int64_t row, const Place& place,
+                                                Precision precision) {
+  Vector vector;
+  std::vector<bool> in_pair(static_cast<std::size_t>(encoding_.head_dim), false);
+  for (std::int64_t c = 0; c < encoding_.head_dim; ++c)
+    vector.value.emplace_back(tensor.at(row * encoding_.head_dim + c), precision);
+  if (head_) {
+    const RealVector given = vector.value;
+    for (const Passthrough& channel : passthrough_channels(*head_))
+      vector.value[static_cast<std::size_t>(channel.output)] = given[static_cast<std::size_t>(channel.input)];
+    for (std::int64_t pair = 0; pair < pairs(*head_); ++pair) {
+      const Channels from = channels_of_pair(*head_, head_->pairing, pair);
+      const Channels to = channels_of_pair(*head_, head_->output_pairing, pair);
+      TurnedPair turned =
+          turned_pair({given[static_cast<std::size_t>(from.first)], given[static_cast<std::size_t>(from.second)]},
+                      place, pair, precision);
+      vector.value[static_cast<std::size_t>(to.first)] = std::move(turned.value.first);
+      vector.value[static_cast<std::size_t>(to.second)] = std::move(turned.value.second);
+      vector.norms.push_back(turned.norm.upper());
+      vector.errors.push_back(turned.error.upper());
+      in_pair[static_cast<std::size_t>(to.first)] = in_pair[static_cast<std::size_t>(to.second)] = true;
+    }
+  }
+  for (std::size_t c = 0; c < in_pair.size(); ++c) {
+    if (in_pair[c]) continue;
+    vector.norms.push_back(abs(vector.value[c]).upper());
+    vector.errors.push_back(0);
+  }
+  return vector;
+}
+
+AttentionOracle::Bias AttentionOracle::bias_of(const AttentionCase& request, std::int64_t head, std::int64_t query,
+                                               std::int64_t key, Precision precision) {
+  const Enclosure none(std::int64_t{0}, precision);
+  if (alibi_) {
+    // A key that alibi's own mask hides is hidden by the attention's as well, and not read.
+    const auto value = alibi_->bias(query, key, head, precision);
+    if (!value) return {none, 0};
+    const double roundings = 4 + abs(log(alibi_->slope(head, precision))).upper() + 2 * static_cast<double>(head + 1);
+    return {*value, gamma(roundings, roundoff_of(spec_)) * abs(*value).upper()};
+  }
+  if (!request.weight) return {none, 0};
+  return {reference::bias(std::get<RelativeBias>(*encoding_.position), *request.weight, query, key, head, precision),
+          0};
+}
+
+Judgement judge_same(const Spec& spec, AttentionOracle& oracle, const AttentionCase& one_case, const Tensor& one,
+                     const AttentionCase& other_case, const Tensor& other, std::int64_t fill,
+                     const std::function<AttentionPlace(const AttentionPlace&)>& in_other) {
+  using reference::Certainty;
+  const auto& encoding = std::get<Attention>(spec.encoding);
+  const std::int64_t rows = one.elements() / encoding.head_dim;
+  const std::int64_t step = std::max<std::int64_t>(1, rows / compared_rows);
+  Judgement judgement;
+  for (std::int64_t row = fill % step; row < rows; row += step) {
+    const AttentionPlace here{row / one_case.tokens / encoding.num_heads, row % one_case.tokens};
+    const AttentionPlace there = in_other(here);
+    const std::int64_t head = row / one_case.tokens % encoding.num_heads;
+    const std::int64_t other_row = (there.batch * encoding.num_heads + head) * other_case.tokens + there.token;
+    const double bound = oracle.row(one_case, here.batch, head, here.token, reference::first_precision).bound +
+                         oracle.row(other_case, there.batch, head, there.token, reference::first_precision).bound;
+    for (std::int64_t c = 0; c < encoding.head_dim; ++c) {
+      const double a = one.at(row * encoding.head_dim + c);
+      const double b = other.at(other_row * encoding.head_dim + c);
+      const auto place = [&] {
+        return fmt::format("batch row {}, head {}, token {}, channel {}", here.batch, head, here.token, c);
+      };
+      if (!std::isfinite(a) || !std::isfinite(b)) {
+        judgement.add(Certainty::no, not_finite(), [&] { return place() + ": NaN or infinite"; });
+        continue;
+      }
+      const Deviation deviation{std::fabs(a - b) / bound, std::fabs(a - b), std::fabs(a - b) / ulp(spec.dtype, a)};
+      judgement.add(std::fabs(a - b) <= bound ? Certainty::yes : Certainty::no, deviation, [&] {
+        return fmt::format("{}: {} in the one, {} in the other: {:.3g} times the bound", place(),
+                           value_text(spec.dtype, a), value_text(spec.dtype, b), deviation.of_bound);
+      });
+    }
+  }
+  return judgement;
+}
+
+namespace {
+
+// Elements whose (batch row, token) `keeps` admits, of a tensor [batch, heads, tokens, width].
+template <class Keeps>
+Tensor kept(const Tensor& tensor, std::int64_t batch, std::int64_t tokens, Keeps keeps) {
+  Tensor result = Tensor::zeros(tensor.dtype, {batch, tensor.shape[1], tokens, tensor.shape[3]});
+  std::int64_t to = 0;
+  for (std::int64_t i = 0; i < tensor.elements(); ++i) {
+    const std::int64_t row = i / tensor.shape[3];
+    if (keeps(row / tensor.shape[2] / tensor.shape[1], row % tensor.shape[2])) result.set(to++, tensor.at(i));
+  }
+  return result;
+}
+
+template <class Keeps>
+AttentionCase kept(const AttentionCase& request, std::int64_t batch, std::int64_t tokens, Keeps keeps) {
+  AttentionCase part{kept(request.q, batch, tokens, keeps),
+                     kept(request.k, batch, tokens, keeps),
+                     kept(request.v, batch, tokens, keeps),
+                     {},
+                     request.weight,
+                     batch,
+                     tokens};
+  for (std::int64_t i = 0; i < std::ssize(request.positions); ++i) {
+    if (keeps(i / request.tokens % request.batch, i % request.tokens))
+      part.positions.push_back(request.positions[static_cast<std::size_t>(i)]);
+  }
+  return part;
+}
+
+}  // namespace
+
+AttentionCase first_tokens(const AttentionCase& request, std::int64_t tokens) {
+  return kept(request, request.batch, tokens, [&](std::int64_t, std::int64_t token) { return token < tokens; });
+}
+
+AttentionCase batch_row(const AttentionCase& request, std::int64_t batch) {
+  return kept(request, 1, request.tokens, [&](std::int64_t row, std::int64_t) { return row == batch; });
+}
+
+}  // namespace sextant

@@ -1,0 +1,217 @@
+#include "properties/model/budget.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "lib/numeric/ulp.hpp"
+#include "reference/rounding.hpp"
+
+namespace sextant {
+namespace {
+
+using reference::Enclosure;
+using reference::Precision;
+
+// The roundings that a running product adds up to pair i.
+double of_recurrence(AccuracyClass accuracy, std::int64_t pair) {
+  return accuracy == AccuracyClass::float32_recurrence ? 3 * static_cast<double>(pair) : 0;
+}
+
+double relative_error(double roundoff, double roundings) {
+  const double total = roundings * roundoff;
+  // Past one half gamma says nothing of use; one that exceeds every angle makes the bounds their trivial maximum.
+  if (total >= 0.5) return 1e9;
+  // Three roundings of this expression are covered by three steps up.
+  return total / (1 - total) * (1 + 4 * std::numeric_limits<double>::epsilon());
+}
+
+// Budgets are formed once, in double in the end.
+constexpr Precision budget_precision{64};
+
+// (1 - 1/s) w/w' for a pair between w/s and w, 0 for the others.
+double sensitivity(double factor, const Enclosure& unscaled, const Enclosure& scaled) {
+  const Enclosure s(factor, unscaled.precision());
+  if (!certainly_above(unscaled, scaled) || !certainly_above(scaled, unscaled / s)) return 0;
+  return ((Enclosure(1.0, unscaled.precision()) - Enclosure(1.0, unscaled.precision()) / s) * unscaled / scaled)
+      .upper();
+}
+
+// c_i of budget.hpp. Its few roundings in double are covered by relative_error's steps up.
+double roundings(reference::RopeFrequencies& frequencies, std::int64_t pair, std::int64_t longest) {
+  struct Rule {
+    reference::RopeFrequencies& frequencies;
+    Enclosure unscaled;
+    Enclosure scaled;
+
+    double plain() const { return 5 + 2 * abs(log(unscaled)).upper(); }
+    double of_new_base() const { return 5 + 2 * abs(log(scaled)).upper() + abs(log(scaled / unscaled)).upper(); }
+
+    double operator()(const DefaultScaling&) const { return plain(); }
+    double operator()(const LinearScaling&) const { return plain() + 2; }
+    double operator()(const LongropeScaling&) const { return plain() + 2; }
+    double operator()(const ProportionalScaling&) const { return plain() + 2; }
+    double operator()(const NtkScaling&) const { return of_new_base() + 5; }
+    double operator()(const DynamicScaling& dynamic) const { return of_new_base() + 4 + 3 * dynamic.factor; }
+    double operator()(const YarnScaling& yarn) const {
+      const double moves = sensitivity(yarn.factor, unscaled, scaled);
+      if (moves == 0) return plain() + 5;
+      double delta = 3;
+      if (yarn.truncate == Truncate::no) {
+        const Rope& encoding = frequencies.encoding();
+        const auto n = static_cast<double>(encoding.rotary_dim);
+        const reference::RopeFrequencies::Ramp ramp = *frequencies.ramp(budget_precision);
+        const double end = 5 * n + 3 * n / (2 * std::log(encoding.rope_theta));
+        delta += 3 * end / abs(ramp.high - ramp.low).lower();
+      }
+      return plain() + 5 + moves * delta;
+    }
+    double operator()(const Llama3Scaling& llama3) const {
+      const Enclosure turns = Enclosure(llama3.original_max_position_embeddings, budget_precision) * unscaled /
+                              (Enclosure(2.0, budget_precision) * Enclosure::pi(budget_precision));
+      const double delta = turns.upper() * (plain() + 3) / (llama3.high_freq_factor - llama3.low_freq_factor) + 3;
+      return plain() + 5 + sensitivity(llama3.factor, unscaled, scaled) * delta;
+    }
+  };
+  const Rule rule{frequencies, frequencies.unscaled(pair, budget_precision),
+                  frequencies.radians(pair, longest, budget_precision)};
+  return std::visit(rule, frequencies.encoding().rope_scaling);
+}
+
+}  // namespace
+
+double evaluation_ulps(AccuracyClass accuracy) {
+  switch (accuracy) {
+    case AccuracyClass::correctly_rounded: return 0.5;
+    case AccuracyClass::faithful: return 1;
+    default: return 4;
+  }
+}
+
+double angle_roundoff(AccuracyClass accuracy) {
+  switch (accuracy) {
+    case AccuracyClass::correctly_rounded:
+    case AccuracyClass::faithful: return 0;
+    case AccuracyClass::exact_angle: return unit_roundoff(Dtype::float64);
+    case AccuracyClass::float32_angle:
+    case AccuracyClass::float32_recurrence: return unit_roundoff(Dtype::float32);
+    case AccuracyClass::float16_angle: return unit_roundoff(Dtype::float16);
+    case AccuracyClass::bfloat16_angle: return unit_roundoff(Dtype::bfloat16);
+  }
+  throw std::invalid_argument("angle_roundoff: no such accuracy class");
+}
+
+ErrorBudget::ErrorBudget(AccuracyClass accuracy, Dtype dtype, const reference::GeometricFrequencies& frequencies,
+                         std::int64_t pairs)
+    : accuracy_(accuracy), dtype_(dtype), ulps_(evaluation_ulps(accuracy)), exact_up_to_(1 / angle_roundoff(accuracy)) {
+  reference::GeometricFrequencies list = frequencies;
+  for (std::int64_t pair = 0; pair < pairs; ++pair) {
+    const double direct = 5 + 2 * frequencies.log_magnitude(pair, budget_precision).upper();
+    add_pair(list.radians(pair, budget_precision), direct, of_recurrence(accuracy, pair));
+  }
+}
+
+ErrorBudget::ErrorBudget(AccuracyClass accuracy, Dtype dtype, reference::RopeFrequencies frequencies,
+                         std::int64_t longest)
+    : accuracy_(accuracy), dtype_(dtype), ulps_(evaluation_ulps(accuracy)), exact_up_to_(1 / angle_roundoff(accuracy)) {
+  for (std::int64_t pair = 0; pair < pairs(frequencies.encoding()); ++pair) {
+    add_pair(frequencies.radians(pair, longest, budget_precision), roundings(frequencies, pair, longest),
+             of_recurrence(accuracy, pair));
+  }
+}
+
+void ErrorBudget::add_pair(const Enclosure& frequency, double direct, double recurrence) {
+  const bool unit = frequency.lower() == 1 && frequency.upper() == 1;
+  const double total = direct + recurrence;
+  unit_frequency_.push_back(unit);
+  relative_angle_error_.push_back(relative_error(angle_roundoff(accuracy_), unit ? 1 : total));
+  pairs_.push_back({{frequency.lower(), frequency.upper()}, total, recurrence});
+}
+
+ErrorBudget ErrorBudget::of_own_frequencies() const {
+  double fastest = 1;
+  for (const Pair& pair : pairs_) fastest = std::max(fastest, pair.frequency.upper);
+  const double roundoff = angle_roundoff(accuracy_);
+  ErrorBudget own = *this;
+  for (std::size_t i = 0; i < pairs_.size(); ++i) {
+    // |p| W gamma_n as a part of |p w_i|; the two roundings here are covered by another two steps up. A frequency may
+    // be as small as doubles go.
+    const double of_fastest = fastest / pairs_[i].frequency.lower * relative_error(roundoff, 3 + pairs_[i].recurrence) *
+                              (1 + 2 * std::numeric_limits<double>::epsilon());
+    own.relative_angle_error_[i] =
+        std::clamp(of_fastest, relative_error(roundoff, pairs_[i].roundings), std::numeric_limits<double>::max());
+    own.unit_frequency_[i] = false;
+  }
+  return own;
+}
+
+// An angle within 2^-48 of itself: a whole number up to 2^24 is told exactly, one beyond has its error all the same.
+double ErrorBudget::quick_angle_error(double angle, std::int64_t pair) const {
+  const auto i = static_cast<std::size_t>(pair);
+  if (unit_frequency_.at(i) && std::fabs(angle) <= exact_up_to_ + 0.5) return 0;
+  return std::fabs(angle) * relative_angle_error_.at(i);
+}
+
+Enclosure ErrorBudget::angle_error(const Enclosure& angle, std::int64_t pair) const {
+  if (unit_frequency_.at(static_cast<std::size_t>(pair)) && abs(angle).upper() <= exact_up_to_)
+    return Enclosure(std::int64_t{0}, angle.precision());
+  return abs(angle) * Enclosure(relative_angle_error_.at(static_cast<std::size_t>(pair)), angle.precision());
+}
+
+Enclosure ErrorBudget::element_bound(const Enclosure& truth, const Enclosure& derivative, const Enclosure& scale,
+                                     const Enclosure& angle, std::int64_t pair) const {
+  const Precision precision = truth.precision();
+  const Enclosure half(0.5, precision);
+  const Enclosure two(2.0, precision);
+  const Enclosure d = angle_error(angle, pair);
+  const Enclosure effect = min(abs(derivative) * d + abs(scale) * square(d) * half, abs(scale) * two);
+  return Enclosure(ulps_, precision) * reference::ulp(dtype_, abs(truth) + effect) + effect;
+}
+
+Enclosure ErrorBudget::shift_bound(const Enclosure& norm, const Enclosure& angle, std::int64_t pair) const {
+  return min(angle_error(angle, pair), Enclosure(2.0, norm.precision())) * norm;
+}
+
+Enclosure ErrorBudget::component_bound(const Enclosure& norm, const Enclosure& angle, std::int64_t pair) const {
+  return Enclosure(ulps_, norm.precision()) * reference::ulp(dtype_, norm) + shift_bound(norm, angle, pair);
+}
+
+Enclosure ErrorBudget::norm_bound(const Enclosure& norm) const {
+  const Precision precision = norm.precision();
+  return sqrt(Enclosure(2.0, precision)) * Enclosure(ulps_, precision) * reference::ulp(dtype_, norm);
+}
+
+// k ulp(size) + effect. The callers' few operations leave effect and size within 2^-45 of themselves, which 2^-40
+// covers.
+reference::Bounds ErrorBudget::quick_bound(const reference::Bounds& size, double effect) const {
+  constexpr double epsilon = 0x1p-40;
+  const double unit = sextant::ulp(dtype_, size.lower * (1 - epsilon));
+  const double bound = ulps_ * unit + effect;
+  const double larger = sextant::ulp(dtype_, size.upper * (1 + epsilon));
+  const double most = ulps_ * larger + effect;
+  if (!(bound > 0x1p-900)) return {0, most > 0x1p-900 ? most * (1 + epsilon) : std::numeric_limits<double>::infinity()};
+  if (unit != larger) return {0, most * (1 + epsilon)};
+  return {bound * (1 - epsilon), bound * (1 + epsilon)};
+}
+
+// An error of 2^-98 |scale| of the derivative moves the effect by 2^-98 |scale| d: less than 2^-45 of it where the
+// derivative is above 2^-53 |scale|, and less than 2^-45 ulp(truth) else, the truth being near |scale| then, or d so
+// large that its square outweighs it.
+reference::Bounds ErrorBudget::element_bound(const reference::Bounds& truth, double derivative, double scale,
+                                             double angle, std::int64_t pair) const {
+  const double d = quick_angle_error(angle, pair);
+  const double size = std::fabs(scale);
+  const double effect = std::min(std::fabs(derivative) * d + size * d * d / 2, 2 * size);
+  return quick_bound({truth.lower + effect, truth.upper + effect}, effect);
+}
+
+reference::Bounds ErrorBudget::component_bound(double norm, double angle, std::int64_t pair) const {
+  const double d = quick_angle_error(angle, pair);
+  return quick_bound({norm, norm}, std::min(d, 2.0) * norm);
+}
+
+Enclosure ErrorBudget::pair_bound(const Enclosure& norm, const Enclosure& angle, std::int64_t pair) const {
+  return norm_bound(norm) + shift_bound(norm, angle, pair);
+}
+
+}  // namespace sextant

@@ -1,0 +1,126 @@
+#include "properties/model/budget.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace sextant {
+namespace {
+
+using reference::Enclosure;
+using reference::Precision;
+
+constexpr Precision precision{128};
+
+ErrorBudget budget(AccuracyClass accuracy, Dtype dtype = Dtype::float32, double base = 10000) {
+  return {accuracy, dtype, reference::GeometricFrequencies(base, 2, 512, 256), 256};
+}
+
+Enclosure real(double value) { return {value, precision}; }
+
+TEST(ErrorBudget, TheFirstFrequencyIsOneSoItsAngleIsThePosition) {
+  const ErrorBudget float32 = budget(AccuracyClass::float32_angle);
+  EXPECT_EQ(float32.angle_error(real(1000), 0).upper(), 0);
+  EXPECT_EQ(float32.angle_error(real(0x1p24), 0).upper(), 0);
+  const double beyond = float32.angle_error(real(0x1p24 + 1), 0).upper();
+  EXPECT_NEAR(beyond, 1, 1e-6);  // positions beyond are rounded
+  EXPECT_GE(beyond, 1);
+  EXPECT_EQ(budget(AccuracyClass::bfloat16_angle).angle_error(real(256), 0).upper(), 0);
+  EXPECT_GT(budget(AccuracyClass::bfloat16_angle).angle_error(real(257), 0).upper(), 1);
+}
+
+TEST(ErrorBudget, AngleErrorGrowsWithTheLogarithmOfTheFrequency) {
+  // w_128 = 10000^(-1/2): c = 5 + ln 10000.
+  const double error = budget(AccuracyClass::float32_angle).angle_error(real(1), 128).upper();
+  EXPECT_NEAR(error, (5 + std::log(10000.0)) * 0x1p-24, 1e-11);
+}
+
+TEST(ErrorBudget, ARecurrenceAddsThreeRoundoffsAPair) {
+  const double direct = budget(AccuracyClass::float32_angle).angle_error(real(1), 100).upper();
+  EXPECT_NEAR(budget(AccuracyClass::float32_recurrence).angle_error(real(1), 100).upper() - direct, 300 * 0x1p-24,
+              1e-9);
+}
+
+TEST(ErrorBudget, TheStrictestClassesAllowNoAngleError) {
+  for (const AccuracyClass accuracy : {AccuracyClass::correctly_rounded, AccuracyClass::faithful}) {
+    EXPECT_EQ(budget(accuracy).angle_error(real(1e6), 9).upper(), 0);
+  }
+  EXPECT_LT(budget(AccuracyClass::exact_angle).angle_error(real(131071), 0).upper(), 1e-10);
+}
+
+// c_i of a rope spec, from the angle error that it allows at an angle of 1.
+double roundoffs(const char* scaling, std::int64_t pair) {
+  const Spec spec = parse_spec(std::string(R"({"encoding":"rope","head_dim":128,"rope_theta":500000,"rope_scaling":)") +
+                               scaling + "}");
+  const ErrorBudget budget(AccuracyClass::float32_angle, Dtype::float32,
+                           reference::RopeFrequencies(std::get<Rope>(spec.encoding)), spec.max_position);
+  return budget.angle_error(real(1), pair).upper() * 0x1p24;
+}
+
+TEST(ErrorBudget, AScalingRuleAddsTheRoundoffsOfItsOperations) {
+  const double plain = 5 + std::log(500000.0);  // pair 32: |ln w| = ln(base)/2
+  EXPECT_NEAR(roundoffs("null", 32), plain, 1e-4);
+  EXPECT_NEAR(roundoffs(R"({"rope_type":"linear","factor":8})", 32), plain + 2, 1e-4);
+  const double stretched = 64.0 / 126 * std::log(8.0);
+  EXPECT_NEAR(roundoffs(R"({"rope_type":"ntk","factor":8})", 32), plain + 2 * stretched + 5 + stretched, 1e-4);
+  const char* llama3 = R"({"rope_type":"llama3","factor":8,"original_max_position_embeddings":8192,)"
+                       R"("low_freq_factor":1,"high_freq_factor":4})";
+  EXPECT_NEAR(roundoffs(llama3, 1), 10 + std::log(500000.0) / 32, 1e-4);
+  EXPECT_GT(roundoffs(llama3, 34), plain + 20);  // nearly all of w/8: an error of the blend weighs most
+  EXPECT_LT(roundoffs(llama3, 34), plain + 100);
+  const char* yarn = R"({"rope_type":"yarn","factor":40,"original_max_position_embeddings":4096})";
+  EXPECT_NEAR(roundoffs(yarn, 1), 10 + std::log(500000.0) / 32, 1e-4);
+  // Not scaled: the frequency is 1.
+  EXPECT_EQ(roundoffs(llama3, 0), 0);
+  EXPECT_EQ(roundoffs(yarn, 0), 0);
+  EXPECT_LT(roundoffs(yarn, 30), plain + 40);
+}
+
+// Of a pair of frequency w at position p = angle/w: |p| gamma_3, W being 1, or what the claim's own frequency has,
+// where that is more.
+TEST(ErrorBudget, OwnFrequenciesMayBeAsFastAsAny) {
+  const ErrorBudget own = budget(AccuracyClass::float32_angle).of_own_frequencies();
+  EXPECT_NEAR(own.angle_error(real(1000), 0).upper(), 5000 * 0x1p-24, 1e-9);  // c_0 = 5
+  EXPECT_NEAR(own.angle_error(real(10), 128).upper(), 3000 * 0x1p-24, 1e-9);  // w = 1/100
+  EXPECT_GE(own.angle_error(real(10), 128).lower(), 3000 * 0x1p-24);
+  const ErrorBudget recurrence = budget(AccuracyClass::float32_recurrence).of_own_frequencies();
+  EXPECT_NEAR(recurrence.angle_error(real(10), 128).upper(), 1000 * (3 + 3 * 128) * 0x1p-24, 1e-6);
+  EXPECT_EQ(budget(AccuracyClass::correctly_rounded).of_own_frequencies().angle_error(real(1e6), 3).upper(), 0);
+  // No frequency is so small that its share overflows.
+  const ErrorBudget slow(AccuracyClass::bfloat16_angle, Dtype::float32, reference::GeometricFrequencies(1e300, 2, 4, 3),
+                         3);
+  EXPECT_TRUE(std::isfinite(slow.of_own_frequencies().pair_bound(real(1), real(1e-290), 2).upper()));
+  EXPECT_TRUE(std::isfinite(slow.of_own_frequencies().pair_bound(real(1), real(0), 2).upper()));
+}
+
+TEST(ErrorBudget, ElementBoundIsFourUlpsWhereTheAngleIsZero) {
+  const Enclosure bound = budget(AccuracyClass::float32_angle).element_bound(real(1), real(0), real(1), real(0), 3);
+  EXPECT_EQ(bound.lower(), 4 * 0x1p-23);
+  EXPECT_EQ(bound.upper(), 4 * 0x1p-23);
+}
+
+TEST(ErrorBudget, ElementBoundNearAZeroFollowsTheAngle) {
+  // sin near a zero at angle 1000: own ULPs vanish, the effect of the angle's error stays.
+  const Enclosure bound =
+      budget(AccuracyClass::float32_angle).element_bound(real(1e-12), real(1), real(1), real(1000), 1);
+  EXPECT_NEAR(bound.upper(), 1000 * (5 + 2 * std::log(10000.0) / 256) * 0x1p-24, 1e-6);
+}
+
+TEST(ErrorBudget, ElementBoundNeverExceedsTheWholeRange) {
+  const Enclosure bound =
+      budget(AccuracyClass::bfloat16_angle).element_bound(real(0.5), real(0.8), real(1), real(1e9), 200);
+  EXPECT_LT(bound.upper(), 2 + 1e-5);
+  EXPECT_LT(budget(AccuracyClass::bfloat16_angle, Dtype::float32, 1e300)
+                .element_bound(real(0.5), real(0.8), real(1), real(1e9), 255)
+                .upper(),
+            2 + 1e-5);
+}
+
+TEST(ErrorBudget, NormBoundDoesNotDependOnTheAngle) {
+  EXPECT_DOUBLE_EQ(budget(AccuracyClass::float32_angle).norm_bound(real(1)).upper(), 4 * std::sqrt(2.0) * 0x1p-23);
+  EXPECT_DOUBLE_EQ(budget(AccuracyClass::faithful, Dtype::bfloat16).norm_bound(real(3)).upper(),
+                   std::sqrt(2.0) * 0x1p-6);
+}
+
+}  // namespace
+}  // namespace sextant

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstdint>
+
+#include "lib/numeric/dtype.hpp"
+#include "lib/spec/spec.hpp"
+#include "properties/model/budget.hpp"
+#include "reference/rope.hpp"
+#include "reference/xpos.hpp"
+
+namespace sextant {
+
+/// xPos's pairs with what an implementation may be off by. xPos multiplies the rotated pair by s = zeta^e, e =
+/// p/scale_base. In arithmetic of roundoff u, zeta is a sum and a quotient of three rounded terms (4 u), e a quotient
+/// (1 u), and pow is within 1 ULP (2 u): with |ln s| = |e ln zeta|, s is off by a relative 4 u |e| + u |ln s| + 2 u,
+/// and one more for its product:
+///
+///   r = (3 + 4 |e| + |ln s|) u / (1 - ...)                              (Higham 2002, lemma 3.1),
+///
+/// and where s is below the normal numbers by the dtype's least subnormal t besides. So the bounds are rope's
+/// (budget.hpp) for a pair of norm N = s ||x||, and r N + t ||x||. An object belongs to one thread.
+class XposBudget {
+ public:
+  XposBudget(const Xpos& encoding, Dtype dtype, AccuracyClass accuracy, std::int64_t max_position);
+
+  struct Pair {
+    reference::RealPair value;
+    reference::Enclosure scale;
+    reference::Enclosure norm;
+    reference::Enclosure component_bound;  ///< on each component's error
+    reference::Enclosure pair_bound;       ///< on the error's Euclidean length
+    reference::Enclosure norm_bound;       ///< on the norm's error, which no error of the angle touches
+    /// Whether s and N are certainly below half the dtype's largest value. Beyond, infinities and their differences,
+    /// NaN, are as right as anything.
+    bool representable;
+  };
+
+  /// Pair `pair` of a vector at `position`, `x` what is rotated.
+  Pair at(std::int64_t position, std::int64_t pair, const reference::RealPair& x, reference::Precision precision);
+
+  const Xpos& encoding() const { return oracle_.encoding(); }
+
+ private:
+  reference::XposReference oracle_;
+  ErrorBudget budget_;
+  Dtype dtype_;
+  double roundoff_;
+};
+
+/// Whether a vector of elements below 16, which gen/values.hpp draws, is representable at every position of the claim
+/// in either role.
+bool is_representable(const Xpos& encoding, const Spec& claim);
+
+}  // namespace sextant

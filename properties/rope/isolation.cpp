@@ -1,0 +1,178 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "properties/catalogue.hpp"
+#include "properties/gen/floats.hpp"
+#include "properties/gen/vectors.hpp"
+#include "properties/model/question_cases.hpp"
+#include "subjects/operations.hpp"
+
+// Three properties of one experiment: a call is asked, one pair of one vector is changed, and the call is asked again.
+// The properties say where the answers must not differ.
+
+namespace sextant {
+namespace {
+
+using gen::FloatClass;
+
+enum class Where { own_vector, other_vectors };
+
+// The extra fields of a case: which vector, which pair of it, and the bits of what it becomes.
+constexpr std::size_t bits_field = 2;
+
+struct Experiment {
+  Tensor before;
+  Tensor after;
+  std::int64_t start;          // of the vector that was changed
+  std::set<std::int64_t> own;  // the changed pair's output channels
+};
+
+// Values that the dtype cannot hold stay within it: the change is about isolation, not overflow.
+double fitting(Dtype dtype, double value) {
+  return std::isfinite(value) && std::fabs(value) > largest_finite(dtype) / 4
+             ? std::copysign(largest_finite(dtype) / 4, value)
+             : value;
+}
+
+Experiment carry_out(Session& session, const Spec& spec, const Rope& encoding, const Case& values) {
+  const Question question = question_of(values);
+  const gen::Extents extents{.batch = question.batch, .tokens = question.tokens, .heads = question.heads};
+  Tensor x = gen::vectors(encoding, spec.dtype, extents, question.fill + 1);
+  const std::vector<std::int64_t> positions = gen::positions(gen::range_of(spec), question.position, extents);
+  const std::int64_t vector = extra_of(values, 0) % (question.batch * question.tokens * question.heads);
+  const std::int64_t pair = extra_of(values, 1) % pairs(encoding);
+  const double change = fitting(spec.dtype, gen::from_bits(spec.dtype, extra_of(values, bits_field)));
+  const std::int64_t start = vector * encoding.head_dim;
+  const Channels in = channels_of_pair(encoding, encoding.pairing, pair);
+  const Channels out = channels_of_pair(encoding, encoding.output_pairing, pair);
+  Experiment experiment{rotate(session, spec, x, positions), {}, start, {out.first, out.second}};
+  x.set(start + in.first, change);
+  x.set(start + in.second, change / 2);
+  experiment.after = rotate(session, spec, x, positions);
+  return experiment;
+}
+
+// 0 and -0 are the same, since a sum with an exact zero may change the one into the other.
+bool same_value(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
+
+Judgement judge(const Experiment& experiment, const Spec& spec, std::int64_t head_dim, Where where) {
+  Judgement judgement;
+  for (std::int64_t i = 0; i < experiment.before.elements(); ++i) {
+    const std::int64_t channel = i - experiment.start;
+    const bool in_vector = channel >= 0 && channel < head_dim;
+    if (in_vector != (where == Where::own_vector) || (in_vector && experiment.own.contains(channel))) continue;
+    const double a = experiment.before.at(i);
+    const double b = experiment.after.at(i);
+    judgement.add_exact(
+        same_value(a, b)
+            ? std::nullopt
+            : std::optional(fmt::format("vector {}, channel {}: {} became {} when another pair changed", i / head_dim,
+                                        i % head_dim, value_text(spec.dtype, a), value_text(spec.dtype, b))),
+        [] { return "untouched"; });
+  }
+  if (judgement.finding.empty()) judgement.add_exact(std::nullopt, [] { return "nothing else to touch"; });
+  return judgement;
+}
+
+// Cases whose change is of one of `classes`, each of which has a first case of its own.
+Property isolation_property(Where where, std::vector<FloatClass> classes) {
+  Property property;
+  property.needs = Needs::live_subject;
+  property.not_applicable = [](const Spec& spec) -> std::optional<std::string> {
+    if (!std::holds_alternative<Rope>(spec.encoding)) return not_stated_for(spec);
+    return std::nullopt;
+  };
+  const auto many = [](const Spec&) { return std::int64_t{1} << 20; };
+  use_questions(
+      property,
+      {{"vector", many}, {"pair", many}, {"bits", [](const Spec& spec) { return gen::bit_patterns(spec.dtype); }}});
+  property.first_cases = [first_cases = property.first_cases, classes](const Spec& spec) {
+    const std::vector<Case> questions = first_cases(spec);
+    std::vector<Case> cases;
+    for (std::size_t i = 0; i < std::max(questions.size(), classes.size()); ++i) {
+      cases.push_back(questions[i % questions.size()]);
+      cases.back().back() = gen::float_in(spec.dtype, classes[i % classes.size()], i);
+    }
+    return cases;
+  };
+  property.cases = [cases = property.cases, classes](const Spec& spec) {
+    return rc::gen::map(rc::gen::pair(cases(spec), gen::float_bits(spec.dtype, classes)),
+                        [](std::pair<Case, std::int64_t> drawn) {
+                          drawn.first.back() = drawn.second;
+                          return std::move(drawn.first);
+                        });
+  };
+  const bool finite = std::ranges::find(classes, FloatClass::zero) != classes.end();
+  const bool special = std::ranges::find(classes, FloatClass::nan) != classes.end();
+  property.admits = [admits = property.admits, finite, special](const Spec& spec, const Case& values) {
+    return admits(spec, values) && (std::isfinite(gen::from_bits(spec.dtype, values.back())) ? finite : special);
+  };
+  property.make_check = [where](const Spec& spec) -> Check {
+    return [spec, encoding = std::get<Rope>(spec.encoding), where](Session& session, const Case& values) {
+      return judge(carry_out(session, spec, encoding, values), spec, encoding.head_dim, where);
+    };
+  };
+  return property;
+}
+
+const std::vector<FloatClass> finite_classes{FloatClass::zero, FloatClass::huge, FloatClass::subnormal,
+                                             FloatClass::normal, FloatClass::beside_power_of_two};
+const std::vector<FloatClass> special_classes{FloatClass::nan, FloatClass::infinite};
+
+constexpr const char* source =
+    "Su et al. 2021, section 3.2.2, equation 15: R is block diagonal, one 2 x 2 block a pair";
+
+}  // namespace
+
+Property pair_isolation_property() {
+  Property property = isolation_property(Where::own_vector, finite_classes);
+  property.id = "pair_isolation";
+  property.explanation = {
+      "a pair's rotation does not depend on the other pairs",
+      "(R x)_j = (R x')_j for j != i, where x' is x with pair i changed to another finite value: zero, subnormal, "
+      "huge, beside a power of two or any other",
+      source,
+      "rope",
+      "none: the values of the other channels are equal (0 and -0 are the same); the call is the same in shape and "
+      "positions",
+      "quantisation by blocks, fused normalisation, lanes that read a neighbour, dense products in low precision"};
+  return property;
+}
+
+Property nan_isolation_property() {
+  Property property = isolation_property(Where::own_vector, special_classes);
+  property.id = "nan_isolation";
+  property.level = Level::advice;
+  property.explanation = {"a NaN or an infinity stays in its pair",
+                          "(R x)_j = (R x')_j for j != i, where x' is x with pair i changed to NaN or infinity",
+                          source,
+                          "rope",
+                          "none: the values of the other channels are equal",
+                          "masks made by multiplication with 0, dense products with the whole rotation matrix"};
+  return property;
+}
+
+Property token_isolation_property() {
+  Property property =
+      isolation_property(Where::other_vectors, {gen::every_float_class.begin(), gen::every_float_class.end()});
+  property.id = "token_isolation";
+  property.level = Level::contract;
+  property.explanation = {
+      "a token's vectors do not depend on those of other tokens, heads or batch rows",
+      "R(x)[b, t, h] = R(x')[b, t, h], where x' is x with another vector changed, to NaN and infinity too",
+      "Su et al. 2021, section 3.2.2, equation 15: R acts on each vector by itself",
+      "rope",
+      "none: the values of the other vectors are equal (0 and -0 are the same); the call is the same in shape and "
+      "positions",
+      "writes past the end of a head, wrong strides, buffers shared between heads, values that stay from an earlier "
+      "call"};
+  return property;
+}
+
+}  // namespace sextant

@@ -1,0 +1,185 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "properties/catalogue.hpp"
+#include "properties/gen/position.hpp"
+#include "properties/model/budget.hpp"
+#include "reference/fast_rotations.hpp"
+#include "reference/sinusoidal.hpp"
+#include "subjects/operations.hpp"
+
+namespace sextant {
+namespace {
+
+using reference::DoubleDoubleWithin;
+
+// What one channel of any implementation within its class holds at some of the positions: every value of position p
+// lies within B_p of the truth t_p, so that p and q certainly differ here if t_p - B_p > t_q + B_q for any two of them,
+// which the greatest lower end and the least upper end tell.
+struct Ends {
+  double greatest_lower = -std::numeric_limits<double>::infinity();
+  double least_upper = std::numeric_limits<double>::infinity();
+  std::int64_t above = 0;  // where they are
+  std::int64_t below = 0;
+
+  // high + low within `error`, B at most `bound`: the outer factor and the step to the next double cover the few
+  // roundings here.
+  void take(const DoubleDoubleWithin& truth, double bound, std::int64_t position) {
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    const double reach = (bound + std::fabs(truth.low) + truth.error) * (1 + 0x1p-50);
+    if (const double lower = std::nextafter(truth.high - reach, -infinity); lower > greatest_lower)
+      greatest_lower = lower, above = position;
+    if (const double upper = std::nextafter(truth.high + reach, infinity); upper < least_upper)
+      least_upper = upper, below = position;
+  }
+
+  bool apart() const { return greatest_lower > least_upper; }
+};
+
+// Whether the claim tells some of a few positions apart: which two. Each position is asked of the fast tier once,
+// whatever the number of pairs that they make; a value whose bound it leaves open tells nothing.
+class Telling {
+ public:
+  explicit Telling(const Spec& spec)
+      : encoding_(std::get<Sinusoidal>(spec.encoding)),
+        oracle_(encoding_),
+        budget_(spec.accuracy, spec.dtype, oracle_.frequencies(), pairs(encoding_)),
+        fast_(oracle_.fast()),
+        row_(fast_.make_row()) {
+    for (std::int64_t pair = 0; pair < pairs(encoding_); ++pair)
+      frequencies_.push_back(oracle_.shift(1, pair, reference::first_precision).angle.upper());
+  }
+
+  std::optional<std::pair<std::int64_t, std::int64_t>> certainly_apart(std::span<const std::int64_t> positions) {
+    std::vector<Ends> channels(static_cast<std::size_t>(encoding_.dim));
+    const auto scale = DoubleDoubleWithin::exactly(encoding_.scale);
+    for (const std::int64_t position : positions) {
+      const std::int64_t place = position + encoding_.position_offset;
+      fast_.at(place, row_);
+      for (std::int64_t pair = 0; pair < pairs(encoding_); ++pair) {
+        const auto i = static_cast<std::size_t>(pair);
+        const DoubleDoubleWithin sine = scale * row_.sin(i);
+        const DoubleDoubleWithin cosine = scale * row_.cos(i);
+        const double angle = frequencies_[i] * static_cast<double>(place);
+        const auto bound = [&](const DoubleDoubleWithin& truth, double derivative) {
+          return budget_.element_bound(magnitude(truth), derivative, encoding_.scale, angle, pair).upper;
+        };
+        const Channels at = channels_of_pair(encoding_, pair);
+        channels[static_cast<std::size_t>(at.first)].take(sine, bound(sine, cosine.high), position);
+        channels[static_cast<std::size_t>(at.second)].take(cosine, bound(cosine, sine.high), position);
+      }
+    }
+    for (const Ends& ends : channels) {
+      if (ends.apart()) return std::pair{std::min(ends.above, ends.below), std::max(ends.above, ends.below)};
+    }
+    return std::nullopt;
+  }
+
+ private:
+  Sinusoidal encoding_;
+  reference::SinusoidalReference oracle_;
+  ErrorBudget budget_;
+  reference::FastRotations fast_;
+  reference::RotationRow row_;
+  std::vector<double> frequencies_;
+};
+
+// The positions of each code that several share, 0 and -0 being the same, in the order of their first.
+std::vector<std::vector<std::int64_t>> sharing(const Tensor& table, std::span<const std::int64_t> positions) {
+  Tensor codes = table;
+  for (std::int64_t i = 0; i < codes.elements(); ++i) {
+    if (codes.at(i) == 0) codes.set(i, 0);
+  }
+  const std::size_t row_bytes = codes.data.size() / positions.size();
+  std::map<std::string_view, std::vector<std::int64_t>> by_code;
+  for (std::size_t row = 0; row < positions.size(); ++row) {
+    by_code[std::string_view(reinterpret_cast<const char*>(codes.data.data()) + row * row_bytes, row_bytes)].push_back(
+        positions[row]);
+  }
+  std::vector<std::vector<std::int64_t>> shared;
+  for (auto& [code, list] : by_code) {
+    if (list.size() > 1) shared.push_back(std::move(list));
+  }
+  std::ranges::sort(shared);
+  return shared;
+}
+
+Check make_check(const Spec& spec) {
+  return [spec, telling = Telling(spec)](Session& session, const Case& values) mutable {
+    std::vector<std::int64_t> positions = gen::consecutive(values[0], values[2]);
+    const std::vector<std::int64_t> others = gen::consecutive(values[1], values[2]);
+    positions.insert(positions.end(), others.begin(), others.end());
+    std::ranges::sort(positions);
+    positions.erase(std::unique(positions.begin(), positions.end()), positions.end());
+    const Tensor table = encode(session, spec, positions);
+    Judgement judgement;
+    judgement.add_exact(std::nullopt, [&] {
+      return fmt::format("{} positions, no two of one code that the claim tells apart", positions.size());
+    });
+    for (const std::vector<std::int64_t>& shared : sharing(table, positions)) {
+      if (const auto two = telling.certainly_apart(shared)) {
+        judgement.add_exact(fmt::format("positions {} and {} have the same code", two->first, two->second),
+                            [] { return ""; });
+        return judgement;
+      }
+    }
+    return judgement;
+  };
+}
+
+}  // namespace
+
+Property uniqueness_property() {
+  Property property;
+  property.id = "uniqueness";
+  property.explanation = {
+      "distinct positions have distinct codes",
+      "PE(p) != PE(q) for p != q, wherever the claimed accuracy tells the two apart",
+      "w_0 = 1 and pi is irrational, so no two integers differ by a whole number of turns (Vaswani et al. 2017, "
+      "section 3.5)",
+      "sinusoidal",
+      "two equal rows (0 and -0 are the same) count as a violation only where some channel's true values differ by "
+      "more than the sum of the two bounds "
+      "of properties/model/budget.hpp, so that no implementation within its class can show them",
+      "positions of low precision, clamped or wrapped ones, one row for all, tables repeated beyond their end"};
+  property.fields = [](const Spec&) { return std::vector<std::string>{"position", "other_position", "rows"}; };
+  property.not_applicable = [](const Spec& spec) -> std::optional<std::string> {
+    if (!std::holds_alternative<Sinusoidal>(spec.encoding)) return not_stated_for(spec);
+    if (spec.max_position - spec.min_position < 2) return "the claim has one position only";
+    return std::nullopt;
+  };
+  property.admits = [](const Spec& spec, const Case& values) {
+    const auto inside = [&](std::int64_t p) { return p >= spec.min_position && p <= spec.max_position - values[2]; };
+    return values[2] >= 1 && values[2] <= 64 && inside(values[0]) && inside(values[1]);
+  };
+  property.simplest = [](const Spec& spec) {
+    const std::int64_t p = gen::simplest_position(gen::range_of(spec));
+    return Case{p, p, 1};
+  };
+  property.first_cases = [](const Spec& spec) {
+    const std::int64_t rows = std::min<std::int64_t>(64, spec.max_position - spec.min_position);
+    return std::vector<Case>{{std::min(gen::simplest_position(gen::range_of(spec)), spec.max_position - rows),
+                              spec.max_position - rows, rows}};
+  };
+  property.cases = [](const Spec& spec) {
+    const std::int64_t rows = std::min<std::int64_t>(32, spec.max_position - spec.min_position);
+    const gen::PositionRange starts{spec.min_position, spec.max_position - rows + 1};
+    return rc::gen::map(rc::gen::pair(gen::position(starts), gen::position(starts)),
+                        [rows](const std::pair<std::int64_t, std::int64_t>& drawn) {
+                          return Case{drawn.first, drawn.second, rows};
+                        });
+  };
+  property.make_check = make_check;
+  return property;
+}
+
+}  // namespace sextant

@@ -1,0 +1,335 @@
+#include "properties/survey/take_survey.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <numbers>
+#include <optional>
+#include <span>
+
+#include "lib/numeric/ulp.hpp"
+#include "properties/gen/position.hpp"
+#include "properties/model/encoded_pairs.hpp"
+#include "properties/model/question.hpp"
+#include "reference/measures.hpp"
+#include "reference/recipe.hpp"
+#include "reference/wide_value.hpp"
+#include "subjects/operations.hpp"
+
+namespace sextant {
+namespace {
+
+using reference::DoubleDoubleWithin;
+
+constexpr std::int64_t most_columns = 64;  // of the error grid
+constexpr std::int64_t code_rows = 64;
+constexpr std::int64_t most_channels = 128;
+constexpr std::int64_t offsets_shown = 256;
+constexpr std::int64_t offsets_searched = 4096;
+constexpr std::size_t aliases_told = 3;
+
+// Positions from the simplest on, 1, 2, 3, 4, 5, 7, 9, 13, 17, ... further, none of them round in binary, where narrow
+// types are exact; the claim's last among them.
+std::vector<std::int64_t> grid_positions(const Spec& spec) {
+  const gen::PositionRange range = gen::range_of(spec);
+  const std::int64_t start = gen::simplest_position(range);
+  std::vector<std::int64_t> positions{start};
+  for (std::int64_t step = 1; step < range.last - start; step *= 2) {
+    for (const std::int64_t offset : {step == 1 ? step : step + 1, step + step / 2 + 1}) {
+      if (offset < range.last - start) positions.push_back(start + offset);
+    }
+  }
+  positions.push_back(range.last - 1);
+  std::ranges::sort(positions);
+  positions.erase(std::unique(positions.begin(), positions.end()), positions.end());
+  return positions;
+}
+
+// At least so much is it off: what the enclosure of the truth leaves open is not held against it.
+double error_of(double value, const DoubleDoubleWithin& truth) {
+  return std::isfinite(value) ? magnitude(DoubleDoubleWithin::exactly(value) - truth).lower
+                              : std::numeric_limits<double>::infinity();
+}
+
+bool is_nearest(Dtype dtype, double value, const DoubleDoubleWithin& truth) {
+  const auto nearest = reference::correctly_rounded(dtype, truth.high, truth.low, truth.error);
+  return nearest ? *nearest == value : error_of(value, truth) <= 0.5 * ulp(dtype, truth.high) * (1 + 0x1p-20);
+}
+
+// Whether every value of a row is within the class.
+bool row_within(EncodedPairs& encoded, AccuracyClass accuracy, const ErrorBudget& budget, Dtype dtype,
+                const std::vector<PairValues>& row, const EncodedPairs::Truth& truth, double size) {
+  for (std::size_t i = 0; i < row.size(); ++i) {
+    for (const bool is_sine : {true, false}) {
+      const double value = is_sine ? row[i].sin : row[i].cos;
+      const DoubleDoubleWithin& exact = is_sine ? truth.sin[i] : truth.cos[i];
+      if (accuracy == AccuracyClass::correctly_rounded
+              ? !is_nearest(dtype, value, exact)
+              : error_of(value, exact) > encoded.bound(budget, truth, i, is_sine, size))
+        return false;
+    }
+  }
+  return true;
+}
+
+constexpr std::array classes{AccuracyClass::correctly_rounded,  AccuracyClass::faithful,
+                             AccuracyClass::exact_angle,        AccuracyClass::float32_angle,
+                             AccuracyClass::float32_recurrence, AccuracyClass::float16_angle,
+                             AccuracyClass::bfloat16_angle};
+
+// How far the pair's angle is from the true one, in (-pi, pi].
+double angle_error(const PairValues& value, const EncodedPairs::Truth& truth, std::size_t i) {
+  return std::atan2(value.sin * truth.cos[i].high - value.cos * truth.sin[i].high,
+                    value.cos * truth.cos[i].high + value.sin * truth.sin[i].high);
+}
+
+ErrorGrid grid_of(EncodedPairs& encoded, const Spec& spec, const std::vector<std::int64_t>& positions, const Rows& rows,
+                  const std::vector<EncodedPairs::Truth>& truth) {
+  const double size = encoded.radius();
+  const ErrorBudget budget = encoded.budget(spec.accuracy);
+  ErrorGrid grid;
+  grid.positions = positions;
+  grid.pair_stride = (encoded.pairs_count() + most_columns - 1) / most_columns;
+  grid.pairs = (encoded.pairs_count() + grid.pair_stride - 1) / grid.pair_stride;
+  for (std::size_t row = 0; row < positions.size(); ++row) {
+    double most_allowed = 0;
+    for (std::int64_t column = 0; column < grid.pairs; ++column) {
+      const auto i = static_cast<std::size_t>(column * grid.pair_stride);
+      double absolute = 0;
+      double ulps = 0;
+      double of_bound = 0;
+      for (const bool is_sine : {true, false}) {
+        const DoubleDoubleWithin& exact = is_sine ? truth[row].sin[i] : truth[row].cos[i];
+        const double error = error_of(is_sine ? rows[row][i].sin : rows[row][i].cos, exact);
+        const double bound = encoded.bound(budget, truth[row], i, is_sine, size);
+        absolute = std::max(absolute, error);
+        ulps = std::max(ulps, error / encoded.unit(exact.high, size));
+        of_bound = std::max(of_bound, error / bound);
+        most_allowed = std::max(most_allowed, bound);
+      }
+      grid.absolute.push_back(absolute);
+      grid.ulps.push_back(ulps);
+      grid.of_bound.push_back(of_bound);
+    }
+    grid.bound.push_back(most_allowed);
+  }
+  for (const char* name : {"float32", "float32-running-product", "bfloat16-angle"}) {
+    const auto emulated = encoded.emulate(reference::recipe_named(name), positions);
+    if (!emulated) continue;
+    RecipeCurve& curve = grid.recipes.emplace_back(RecipeCurve{name, {}});
+    for (std::size_t row = 0; row < positions.size(); ++row) {
+      double worst = 0;
+      for (std::size_t i = 0; i < (*emulated)[row].size(); ++i) {
+        worst = std::max({worst, error_of((*emulated)[row][i].sin, truth[row].sin[i]),
+                          error_of((*emulated)[row][i].cos, truth[row].cos[i])});
+      }
+      curve.absolute.push_back(worst);
+    }
+  }
+  return grid;
+}
+
+// Where the error comes from, told by how it grows: not with the position: the table's values or the last rounding; in
+// proportion to the position, pair by pair: the frequency; otherwise the angle.
+std::string stage_of(const Rows& rows, const std::vector<EncodedPairs::Truth>& truth, double size, double unit) {
+  double near = 0;
+  double far = 0;
+  std::size_t worst_pair = 0;
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    for (std::size_t i = 0; i < rows[row].size(); ++i) {
+      const double error =
+          std::max(error_of(rows[row][i].sin, truth[row].sin[i]), error_of(rows[row][i].cos, truth[row].cos[i]));
+      if (!std::isfinite(error)) return "angle";
+      if (row <= 1) near = std::max(near, error);
+      if (error > far) far = error, worst_pair = i;
+    }
+  }
+  if (far <= unit * 0.51) return "rounding";
+  if (far <= 4 * unit || near > far / 4) return near > 8 * unit || far > 8 * unit ? "table" : "rounding";
+  // Relative errors of the worst pair's angle, while they are small against a turn.
+  double least = std::numeric_limits<double>::infinity();
+  double most = -least;
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    const double angle = truth[row].angle[worst_pair];
+    const double error = angle_error(rows[row][worst_pair], truth[row], worst_pair);
+    if (std::fabs(error) * size < 16 * unit) continue;
+    // Beyond this its whole turns are not told.
+    if (std::fabs(error) > 1) break;
+    least = std::min(least, error / angle);
+    most = std::max(most, error / angle);
+  }
+  return least * most > 0 && (most - least) <= 0.2 * std::max(std::fabs(most), std::fabs(least)) ? "frequency"
+                                                                                                 : "angle";
+}
+
+FrequencyCurve frequencies_of(Session& session, EncodedPairs& encoded, const Spec& spec) {
+  const std::int64_t start = gen::simplest_position(gen::range_of(spec));
+  std::vector<std::int64_t> steps;
+  for (std::int64_t step = 1; step < spec.max_position - start && step <= (std::int64_t{1} << 30); step *= 4)
+    steps.push_back(step);
+  std::vector<std::int64_t> positions{start};
+  for (const std::int64_t step : steps) positions.push_back(start + step);
+  const Rows rows = encoded.ask(session, positions);
+  FrequencyCurve curve;
+  curve.claimed = encoded.frequencies(reference::sequence_length(positions));
+  for (std::size_t i = 0; i < curve.claimed.size(); ++i) {
+    double measured = std::nan("");
+    // The longest step that is surely below half a turn.
+    for (std::size_t s = 0; s < steps.size() && (s == 0 || curve.claimed[i] * static_cast<double>(steps[s]) <= 1.5);
+         ++s) {
+      const PairValues& here = rows[0][i];
+      const PairValues& there = rows[s + 1][i];
+      const double turned =
+          std::atan2(there.sin * here.cos - there.cos * here.sin, here.cos * there.cos + here.sin * there.sin);
+      if (std::isfinite(turned)) measured = (encoded.is_clockwise() ? -turned : turned) / static_cast<double>(steps[s]);
+    }
+    curve.measured.push_back(measured);
+  }
+  return curve;
+}
+
+SimilarityCurve similarity_of(Session& session, EncodedPairs& encoded, const Spec& spec) {
+  const gen::PositionRange range = gen::range_of(spec);
+  SimilarityCurve curve;
+  // Position 1000, where there is one, as such pictures are usually drawn.
+  curve.anchor = range.first <= 1000 && range.last > 1000 + offsets_shown ? 1000 : gen::simplest_position(range);
+  const std::int64_t count = std::min(offsets_shown, range.last - curve.anchor);
+  const std::vector<std::int64_t> positions = gen::consecutive(curve.anchor, count);
+  const Rows rows = encoded.ask(session, positions);
+  const std::vector<double> w = encoded.frequencies(reference::sequence_length(positions));
+  const auto claimed = [&](std::int64_t offset) {
+    double sum = 0;
+    for (const double frequency : w) sum += std::cos(frequency * static_cast<double>(offset));
+    return sum / static_cast<double>(w.size());
+  };
+  const double size = encoded.radius();
+  for (std::int64_t offset = 0; offset < count; ++offset) {
+    double sum = 0;
+    for (std::size_t i = 0; i < w.size(); ++i) {
+      const PairValues& a = rows[0][i];
+      const PairValues& b = rows[static_cast<std::size_t>(offset)][i];
+      sum += a.sin * b.sin + a.cos * b.cos;
+    }
+    curve.offsets.push_back(offset);
+    curve.claimed.push_back(claimed(offset));
+    curve.measured.push_back(sum / (static_cast<double>(w.size()) * size * size));
+  }
+  // Local maxima beyond the one at 0.
+  std::vector<std::pair<double, std::int64_t>> peaks;
+  const std::int64_t last = std::min(offsets_searched, range.last - range.first);
+  std::vector<double> likeness;
+  for (std::int64_t offset = 0; offset < last; ++offset) likeness.push_back(claimed(offset));
+  for (std::size_t k = 1; k + 1 < likeness.size(); ++k) {
+    if (likeness[k] > likeness[k - 1] && likeness[k] >= likeness[k + 1])
+      peaks.emplace_back(-likeness[k], static_cast<std::int64_t>(k));
+  }
+  std::ranges::sort(peaks);
+  for (std::size_t k = 0; k < std::min(peaks.size(), aliases_told); ++k) curve.aliases.push_back(peaks[k].second);
+  return curve;
+}
+
+void measure(Survey& survey, Session& session, const Spec& spec) {
+  EncodedPairs encoded(spec);
+  const std::vector<std::int64_t> positions = grid_positions(spec);
+  const Rows rows = encoded.ask(session, positions);
+  const std::vector<EncodedPairs::Truth> truth = encoded.truth(positions, reference::sequence_length(positions));
+  const double size = encoded.radius();
+  const double unit = ulp(spec.dtype, size);
+
+  for (const AccuracyClass accuracy : classes) {
+    const ErrorBudget budget = encoded.budget(accuracy);
+    std::size_t within = 0;
+    while (within < rows.size() && row_within(encoded, accuracy, budget, spec.dtype, rows[within], truth[within], size))
+      ++within;
+    if (within == rows.size() && survey.measured_class.empty()) survey.measured_class = name_of(accuracy);
+    if (accuracy == spec.accuracy && within > 0) survey.horizon = positions[within - 1];
+  }
+  survey.errors = grid_of(encoded, spec, positions, rows, truth);
+  survey.stage = stage_of(rows, truth, size, unit);
+  for (const reference::Recipe& recipe : reference::recipes()) {
+    const auto emulated = encoded.emulate(recipe, positions);
+    const auto same = [](const PairValues& a, const PairValues& b) { return a.sin == b.sin && a.cos == b.cos; };
+    if (emulated && std::ranges::equal(*emulated, rows,
+                                       [&](const auto& a, const auto& b) { return std::ranges::equal(a, b, same); })) {
+      survey.recipe = recipe.name;
+      break;
+    }
+  }
+
+  // Half the distance between the codes of neighbours, in the Euclidean norm over all pairs.
+  double spacing = 0;
+  for (const double w : encoded.frequencies(reference::sequence_length(positions)))
+    spacing += std::pow(2 * std::sin(std::min(w, std::numbers::pi) / 2) * size, 2);
+  double worst_relative = 0;
+  double near_error = 0;
+  bool apart = true;
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    double total = 0;
+    for (std::size_t i = 0; i < rows[row].size(); ++i) {
+      const double sine = error_of(rows[row][i].sin, truth[row].sin[i]);
+      const double cosine = error_of(rows[row][i].cos, truth[row].cos[i]);
+      total += sine * sine + cosine * cosine;
+      if (row <= 1) near_error = std::max({near_error, sine, cosine});
+      const double angle = std::fabs(truth[row].angle[i]);
+      const double turned = std::fabs(angle_error(rows[row][i], truth[row], i));
+      if (angle > 1 && turned * size > 4 * unit) worst_relative = std::max(worst_relative, turned / angle);
+    }
+    apart = apart && total < spacing / 4;
+    if (apart) survey.half_spacing = positions[row];
+  }
+  if (worst_relative > 0) survey.angle_bits = -std::log2(worst_relative);
+  if (near_error > 0 && std::isfinite(near_error)) survey.output_bits = -std::log2(near_error / size);
+
+  survey.frequencies = frequencies_of(session, encoded, spec);
+  survey.similarity = similarity_of(session, encoded, spec);
+  const std::int64_t first = gen::simplest_position(gen::range_of(spec));
+  const Rows codes = encoded.ask(session, gen::consecutive(first, std::min(code_rows, spec.max_position - first)));
+  const std::int64_t columns = std::min(encoded.pairs_count(), most_channels / 2);
+  CodeMap& map = survey.codes.emplace(CodeMap{first, std::ssize(codes), 2 * columns, {}});
+  for (const auto& row : codes) {
+    for (std::size_t i = 0; i < static_cast<std::size_t>(columns); ++i) {
+      map.values.push_back(row[i].sin);
+      map.values.push_back(row[i].cos);
+    }
+  }
+}
+
+void map_bias(Survey& survey, Session& session, const Spec& spec) {
+  const std::int64_t count = std::min<std::int64_t>(32, spec.max_position - spec.min_position);
+  const Tensor table = ask(session, spec, {spec.min_position, count, 1, 4, 1});
+  BiasMap& map = survey.bias.emplace(BiasMap{table.shape[0], table.shape[1], table.shape[2], {}});
+  for (std::int64_t i = 0; i < table.elements(); ++i) map.values.push_back(table.at(i));
+}
+
+void map_codes(Survey& survey, Session& session, const Spec& spec) {
+  const std::int64_t count = std::min(code_rows, last_position_of(spec) - spec.min_position);
+  const Tensor table = ask(session, spec, {spec.min_position, count, 1, 1, 1});
+  const std::int64_t width = std::min(table.shape[1], most_channels);
+  CodeMap& map = survey.codes.emplace(CodeMap{spec.min_position, count, width, {}});
+  for (std::int64_t row = 0; row < count; ++row) {
+    for (std::int64_t channel = 0; channel < width; ++channel)
+      map.values.push_back(table.at(row * table.shape[1] + channel));
+  }
+}
+
+}  // namespace
+
+Survey take_survey(const Subject& subject, const Spec& spec) {
+  Survey survey;
+  try {
+    const std::unique_ptr<Session> session = subject.open(spec);
+    if (std::holds_alternative<Sinusoidal>(spec.encoding) || std::holds_alternative<Rope>(spec.encoding)) {
+      measure(survey, *session, spec);
+    } else if (std::holds_alternative<Alibi>(spec.encoding) || std::holds_alternative<RelativeBias>(spec.encoding)) {
+      map_bias(survey, *session, spec);
+    } else if (width_of(spec.encoding)) {
+      map_codes(survey, *session, spec);
+    }
+  } catch (const SubjectFailure&) {
+    // The properties tell how the subject failed; what was measured until then stays.
+  }
+  return survey;
+}
+
+}  // namespace sextant
