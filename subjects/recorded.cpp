@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "subjects/kind.hpp"
 #include "subjects/npy.hpp"
 
 namespace sextant {
@@ -72,6 +73,14 @@ std::unique_ptr<Subject> recorded_subject(std::string name, const std::filesyste
   } catch (const NpyError& error) {
     throw SubjectNameError(error.what());
   }
+}
+
+/// What some program wrote to a file.
+SubjectKind recorded_kind() {
+  return {"file", "file:TABLE.npy",
+          [](const std::string& name, const std::string& file, const Spec& spec, const OpenOptions&) {
+            return recorded_subject(name, file, spec);
+          }};
 }
 
 }  // namespace sextant

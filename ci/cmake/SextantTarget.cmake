@@ -5,7 +5,7 @@
 # sextant_library(NAME [IN FOLDER...] [EXCEPT REGEX...] [PUBLIC ...] [PRIVATE ...])
 #   A static library `sextant_NAME`, known to the rest as `sextant::NAME`.
 # sextant_test(ROOM [EXCEPT REGEX...] [BESIDES SOURCE...] LIBRARIES ...)
-#   One test program `ROOM_test` made of the room's tests, and of other sources besides.
+#   One test program `ROOM_test` made of the room's tests, and of other sources besides. Tests carry their room as a label: ctest -L reference.
 
 # -ffp-contract=off: GCC contracts a*b+c to a fused operation by default where the target has one, so the
 # same source would give other bits on another machine. Where a kernel wants a fused operation it says
@@ -80,5 +80,5 @@ function(sextant_test room)
   target_compile_definitions(${target} PRIVATE
     SEXTANT_SOURCE_DIR="${PROJECT_SOURCE_DIR}" SEXTANT_BINARY_DIR="${PROJECT_BINARY_DIR}")
   sextant_compile_options(${target})
-  gtest_discover_tests(${target} PROPERTIES TIMEOUT 300 DISCOVERY_TIMEOUT 60)
+  gtest_discover_tests(${target} PROPERTIES TIMEOUT 300 LABELS ${room} DISCOVERY_TIMEOUT 60)
 endfunction()

@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "lib/numeric/dtype.hpp"
+#include "lib/numeric/user_error.hpp"
 #include "lib/spec/attention.hpp"
 #include "lib/spec/position_encoding.hpp"
 
@@ -43,7 +44,7 @@ struct Spec {
 };
 
 /// A spec that cannot be taken. what() is one line that names the field and what was expected of it.
-class SpecError : public std::invalid_argument {
+class SpecError : public std::invalid_argument, public UserError {
  public:
   using std::invalid_argument::invalid_argument;
 };

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "lib/numeric/user_error.hpp"
+
 namespace sextant {
 
 /// One drawn input of a property: an integer for each of the property's fields, in their order. Everything else that a
@@ -13,7 +15,7 @@ namespace sextant {
 using Case = std::vector<std::int64_t>;
 
 /// A token that cannot be replayed. what() is one line.
-class TokenError : public std::runtime_error {
+class TokenError : public std::runtime_error, public UserError {
  public:
   using std::runtime_error::runtime_error;
 };
