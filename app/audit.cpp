@@ -14,7 +14,6 @@
 
 #include "app/audit_encodings.hpp"
 #include "app/command.hpp"
-#include "app/encodings.hpp"
 #include "app/environment.hpp"
 #include "app/number_option.hpp"
 #include "app/progress.hpp"
@@ -23,6 +22,7 @@
 #include "app/signals.hpp"
 #include "app/spec_argument.hpp"
 #include "app/subject_argument.hpp"
+#include "lib/spec/spec.hpp"
 #include "properties/catalogue.hpp"
 #include "properties/engine/engine.hpp"
 #include "properties/survey/take_survey.hpp"

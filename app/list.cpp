@@ -7,9 +7,9 @@
 #include <optional>
 
 #include "app/command.hpp"
-#include "app/encodings.hpp"
 #include "lib/kernels/targets.hpp"
 #include "lib/spec/presets.hpp"
+#include "lib/spec/spec.hpp"
 #include "properties/catalogue.hpp"
 #include "properties/mutants/mutant.hpp"
 #include "reference/recipe.hpp"

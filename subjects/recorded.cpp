@@ -58,16 +58,16 @@ class RecordedSubject final : public Subject {
 }  // namespace
 
 std::unique_ptr<Subject> recorded_subject(std::string name, const std::filesystem::path& file, const Spec& spec) {
-  const auto* sinusoidal = std::get_if<Sinusoidal>(&spec.encoding);
-  if (sinusoidal == nullptr) {
+  const Signature signature = signature_of(spec.encoding);
+  if (signature.recording != Recording::rows) {
     throw SubjectNameError(
         fmt::format("{}: a recorded table needs a spec with a table: sinusoidal, not {}", name, encoding_name(spec)));
   }
   try {
     NpyTable table(file, spec.dtype);
-    if (table.columns() != sinusoidal->dim) {
+    if (table.columns() != signature.dim) {
       throw SubjectNameError(
-          fmt::format("{}: {} columns, the spec says dim {}", file.string(), table.columns(), sinusoidal->dim));
+          fmt::format("{}: {} columns, the spec says dim {}", file.string(), table.columns(), signature.dim.value()));
     }
     return std::make_unique<RecordedSubject>(std::move(name), std::move(table));
   } catch (const NpyError& error) {

@@ -1,4 +1,4 @@
-#include "lib/spec/encodings.hpp"
+#include "lib/spec/encoding_entry.hpp"
 
 #include <gtest/gtest.h>
 
