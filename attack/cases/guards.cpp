@@ -12,7 +12,7 @@
 namespace sextant::attack {
 namespace {
 
-constexpr std::string_view quick_certificate = "lib/kernels/quick_certificate-inl.h";
+constexpr std::string_view quick_certificate = "lib/sinusoidal/quick_certificate-inl.h";
 constexpr std::string_view anchors = "lib/sinusoidal/anchors-inl.h";
 constexpr std::string_view quick_pairs = "lib/rope/quick_pairs-inl.h";
 constexpr std::string_view settle = "lib/rope/settle.cpp";
@@ -92,7 +92,7 @@ constexpr std::array powers{
     Guard{"float32, least", "lib/numeric/dtype.cpp", 149},
     Guard{"float64, largest", "lib/numeric/dtype.cpp", 1024},
     Guard{"float64, least", "lib/numeric/dtype.cpp", 1074},
-    Guard{"largest_exponent", "lib/kernels/geometric_rotations.cpp", 20000 / 0.6931471805599453},
+    Guard{"largest_exponent", "lib/xpos/geometric_rotations.cpp", 20000 / 0.6931471805599453},
 };
 
 constexpr std::array counts{

@@ -3,19 +3,13 @@
 #include <cstdint>
 #include <span>
 
+#include "lib/numeric/position_range.hpp"
 #include "lib/numeric/rounding.hpp"
 #include "lib/numeric/tensor.hpp"
 #include "lib/sinusoidal/plan.hpp"
 #include "lib/spec/spec.hpp"
 
 namespace sextant {
-
-/// `count` positions first, first + step, first + 2 step, ...
-struct PositionRange {
-  std::int64_t first = 0;
-  std::int64_t count = 0;
-  std::int64_t step = 1;
-};
 
 /// The sinusoidal encoding of Vaswani et al. 2017, section 3.5, as spec.hpp states it: scale * sin(w_i (p +
 /// position_offset)) and the cosine, w_i = base^(-2i/dim), in the channels that layout and first give them.

@@ -6,10 +6,10 @@
 
 #include "lib/kernels/frequency_pieces.hpp"
 #include "lib/kernels/powers.hpp"
-#include "lib/kernels/rotate_pairs.hpp"
 #include "lib/kernels/step_rotations.hpp"
 #include "lib/numeric/tensor.hpp"
 #include "lib/spec/spec.hpp"
+#include "lib/xpos/rotate_pairs.hpp"
 
 namespace sextant {
 

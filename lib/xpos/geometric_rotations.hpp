@@ -5,19 +5,11 @@
 #include <optional>
 #include <vector>
 
+#include "lib/kernels/powers.hpp"
 #include "lib/kernels/turns.hpp"
 #include "lib/numeric/dtype.hpp"
 
 namespace sextant {
-
-/// A factor (numerator / denominator)^(exponent_numerator / exponent_denominator). Domain: 0 < numerator <= denominator
-/// < 2^30, the exponent's denominator finite and above 0.
-struct PowerScale {
-  std::int64_t numerator;
-  std::int64_t denominator;
-  std::int64_t exponent_numerator;
-  double exponent_denominator;
-};
 
 /// The rotations by the angles w_i p, w_i = base^(-2 i / width) radians per position, i = 0 .. count-1, applied to
 /// pairs of channels with correct rounding: each result is the nearest value of its dtype to the real number, ties to

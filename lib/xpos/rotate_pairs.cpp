@@ -1,4 +1,4 @@
-#include "lib/kernels/rotate_pairs.hpp"
+#include "lib/xpos/rotate_pairs.hpp"
 
 #include <cmath>
 #include <cstring>

@@ -1,4 +1,4 @@
-#include "lib/kernels/geometric_rotations.hpp"
+#include "lib/xpos/geometric_rotations.hpp"
 
 #include <algorithm>
 #include <boost/math/constants/constants.hpp>

@@ -5,9 +5,9 @@
 #include <span>
 #include <vector>
 
-#include "lib/kernels/geometric_rotations.hpp"
 #include "lib/numeric/tensor.hpp"
 #include "lib/spec/rope.hpp"
+#include "lib/xpos/geometric_rotations.hpp"
 
 namespace sextant {
 
