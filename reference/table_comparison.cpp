@@ -38,7 +38,7 @@ struct RowFigures {
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include "reference/double_double-inl.h"
+#include "reference/double_word-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace sextant::reference::HWY_NAMESPACE {
@@ -63,7 +63,7 @@ RowFigures Measure(std::size_t count, double scale, const UlpScale& format, cons
   auto any_open = hn::Zero(d);
   std::size_t not_nearest = 0;
   for (std::size_t i = 0; i < count; i += hn::Lanes(d)) {
-    const auto product = TwoProduct(scale_all, hn::LoadU(d, &high[i]));
+    const auto product = TwoProd(scale_all, hn::LoadU(d, &high[i]));
     const auto rest = hn::Add(product.low, hn::Mul(scale_all, hn::LoadU(d, &low[i])));
     const auto value = hn::LoadU(d, &row.value[i]);
     const auto distance = hn::Abs(hn::Sub(hn::Sub(value, product.high), rest));
