@@ -66,7 +66,7 @@ HWY_INLINE DoubleWord<V> TwoProd(V a, V b) {
 #endif
 }
 
-/// Algorithm 4, DWPlusFP, for |y| <= |x.high|: within 2 u^2 |x|.
+/// Algorithm 4, DWPlusFP, for 2 |y| <= |x.high|: within 3 u^2 |x|.
 template <class V>
 HWY_INLINE DoubleWord<V> AddSmaller(const DoubleWord<V>& x, V y) {
   const DoubleWord<V> highs = Fast2Sum(x.high, y);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "reference/work_limit.hpp"
+
 // Target-independent, so declared before the file is taken once per target.
 #ifndef SEXTANT_REFERENCE_PHASES_FROM_KNOTS
 #define SEXTANT_REFERENCE_PHASES_FROM_KNOTS
@@ -31,8 +33,8 @@ struct PhasesFromKnots {
 
 #include "reference/double_word-inl.h"
 
-// The bounds are proved in docs/proofs/fast-rotations.md, in units of u^2 = 2^-106: 8 for `at` (step 11), 32 for a sweep
-// (step 13). Nothing here is taken from the encoders that this judges: neither table nor polynomials nor reduction.
+// The bounds are proved in docs/proofs/fast-rotations.md, in units of u^2 = 2^-106: 8 for `at` (step 11), 32 for a
+// sweep (step 13). Nothing here is taken from the encoders that this judges: neither table nor polynomials nor reduction.
 
 HWY_BEFORE_NAMESPACE();
 namespace sextant::reference::HWY_NAMESPACE {
@@ -162,6 +164,7 @@ Knot::Split split(const Enclosure& x) {
 constexpr std::size_t knots_of_eighth = 257;
 const std::array<Knot, knots_of_eighth>& knots() {
   static const auto entries = [] {
+    const WithoutWorkLimit whoever_asks_first;
     constexpr Precision precision{192};
     std::array<Knot, knots_of_eighth> all{};
     for (std::size_t k = 0; k < knots_of_eighth; ++k) {

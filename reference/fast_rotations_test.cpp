@@ -280,6 +280,7 @@ TEST(FixedTurns, PhasesWrapAndNegate) {
 TEST(FixedTurns, OfOneRadianIsItsPublishedExpansion) {
   // 1/(2 pi) = 0.28BE60DB9391054A7F09D5F47D4D3770 36D8A5664F10E410... in base 16.
   const FixedTurns turns = fixed_turns([](Precision precision) { return Enclosure(1.0, precision); });
+  // ci/constants: words[3] = 1/(2*pi)
   EXPECT_EQ(turns.limb[2], 0x28BE60DB9391054AU);
   EXPECT_EQ(turns.limb[1], 0x7F09D5F47D4D3770U);
   EXPECT_EQ(turns.limb[0], 0x36D8A5664F10E410U);

@@ -55,12 +55,16 @@ HWY_INLINE DoubleDouble<DoubleVector> PowerAt(const PowerRates& rates, std::size
   const DoubleVector shifted = hn::Add(hn::Min(hn::Max(whole, hn::Neg(limit)), limit), hn::Set(d, 0x1.8p52));
   const DoubleVector shift = hn::BitCast(d, hn::ShiftLeft<52>(hn::Add(hn::BitCast(di, shifted), hn::Set(di, 1023))));
 
+  // ci/constants: pair = ln2
   const DD a =
       Multiply(TwoSum(phase.rest, phase.low), DoubleDoubleConstant(0x1.62e42fefa39efp-1, 0x1.abc9e3b39803fp-56));
+  // ci/constants: double double = 1/factorial(8), 1/factorial(7)
   DoubleVector q = hn::MulAdd(a.high, hn::Set(d, 1.0 / 40320), hn::Set(d, 1.0 / 5040));
+  // ci/constants: double double double = 1/factorial(6), 1/factorial(5), 1/factorial(4)
   q = hn::MulAdd(a.high, q, hn::Set(d, 1.0 / 720));
   q = hn::MulAdd(a.high, q, hn::Set(d, 1.0 / 120));
   q = hn::MulAdd(a.high, q, hn::Set(d, 1.0 / 24));
+  // ci/constants: pair = 1/6
   const DD one_sixth = DoubleDoubleConstant(0x1.5555555555555p-3, 0x1.5555555555555p-57);
   const DD third = FastTwoSum(one_sixth.high, hn::MulAdd(a.high, q, one_sixth.low));
   const DD second = Add(DoubleDoubleConstant(0.5, 0), Multiply(a, third));

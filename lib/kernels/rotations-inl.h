@@ -159,10 +159,13 @@ HWY_INLINE Rotation RotationAt(const FrequencyPieces& frequencies, std::size_t f
                                const UnitCircle& circle) {
   const Doubles d;
   const ReducedPhase phase = ReducePhase(frequencies, first, position);
+  // ci/constants: double = 2*pi
   const DoubleVector a = hn::Mul(hn::Add(phase.rest, phase.low), hn::Set(d, 0x1.921fb54442d18p+2));
   const DoubleVector square = hn::Mul(a, a);
+  // ci/constants: double double = 1/factorial(5), -1/factorial(3)
   const DoubleVector sine =
       hn::MulAdd(hn::Mul(a, square), hn::MulAdd(square, hn::Set(d, 1.0 / 120), hn::Set(d, -1.0 / 6)), a);
+  // ci/constants: double double double = -1/factorial(6), 1/factorial(4), -1/factorial(2)
   const DoubleVector cosine_less_one = hn::Mul(
       square, hn::MulAdd(square, hn::MulAdd(square, hn::Set(d, -1.0 / 720), hn::Set(d, 1.0 / 24)), hn::Set(d, -0.5)));
   const DoubleVector s = hn::GatherIndex(d, circle.sin_high.data(), phase.index);
@@ -183,23 +186,30 @@ HWY_INLINE PreciseRotation PreciseRotationAt(const FrequencyPieces& frequencies,
   using DD = DoubleDouble<DoubleVector>;
   const Doubles d;
   const ReducedPhase phase = ReducePhase(frequencies, first, position);
+  // ci/constants: pair = 2*pi
   const DD a =
       Multiply(TwoSum(phase.rest, phase.low), DoubleDoubleConstant(0x1.921fb54442d18p+2, 0x1.1a62633145c07p-52));
   const DD square = Multiply(a, a);
 
+  // ci/constants: double double = 1/factorial(9), -1/factorial(7)
   const DoubleVector sine_tail =
       hn::Mul(square.high, hn::MulAdd(square.high, hn::Set(d, 1.0 / 362880), hn::Set(d, -1.0 / 5040)));
+  // ci/constants: pair = 1/factorial(5)
   const DD one_120th = DoubleDoubleConstant(0x1.1111111111111p-7, 0x1.1111111111111p-63);
   const DD sine_inner = FastTwoSum(one_120th.high, hn::Add(one_120th.low, sine_tail));
+  // ci/constants: pair = -1/factorial(3)
   const DD sine_factor =
       Add(DoubleDoubleConstant(-0x1.5555555555555p-3, -0x1.5555555555555p-57), Multiply(square, sine_inner));
   const DD sine = Add(a, Multiply(Multiply(a, square), sine_factor));
 
+  // ci/constants: double double double = -1/factorial(10), 1/factorial(8), -1/factorial(6)
   const DoubleVector cosine_tail = hn::Mul(
       square.high, hn::MulAdd(square.high, hn::MulAdd(square.high, hn::Set(d, -1.0 / 3628800), hn::Set(d, 1.0 / 40320)),
                               hn::Set(d, -1.0 / 720)));
+  // ci/constants: pair = 1/factorial(4)
   const DD one_24th = DoubleDoubleConstant(0x1.5555555555555p-5, 0x1.5555555555555p-59);
   const DD cosine_inner = FastTwoSum(one_24th.high, hn::Add(one_24th.low, cosine_tail));
+  // ci/constants: double = -1/factorial(2)
   const DD cosine_less_one = Multiply(square, Add(DoubleDoubleConstant(-0.5, 0), Multiply(square, cosine_inner)));
 
   const DD s{hn::GatherIndex(d, circle.sin_high.data(), phase.index),
