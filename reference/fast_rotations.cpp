@@ -34,7 +34,8 @@ struct PhasesFromKnots {
 #include "reference/double_word-inl.h"
 
 // The bounds are proved in docs/proofs/fast-rotations.md, in units of u^2 = 2^-106: 8 for `at` (step 11), 32 for a
-// sweep (step 13). Nothing here is taken from the encoders that this judges: neither table nor polynomials nor reduction.
+// sweep (step 13). Nothing here is taken from the encoders that this judges: neither table nor polynomials nor
+// reduction.
 
 HWY_BEFORE_NAMESPACE();
 namespace sextant::reference::HWY_NAMESPACE {

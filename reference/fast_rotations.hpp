@@ -14,8 +14,7 @@ namespace sextant::reference {
 /// sin and cos of every pair at one position as unevaluated sums of two doubles; entries beyond the pair count pad to
 /// full vectors.
 struct RotationRow {
-  /// Bound on |true value - (high + low)| of each component: at least twice what docs/proofs/fast-rotations.md, step 13,
-  /// proves.
+  /// Bound on |true value - (high + low)| of each component, twice what docs/proofs/fast-rotations.md, step 13, proves.
   static constexpr double error = 0x1p-100;
 
   std::vector<double> sin_high;
@@ -31,7 +30,8 @@ struct RotationRow {
 /// widest vectors of the machine, with a proven bound.
 ///
 /// For |position| <= 2^54, each true value lies within RotationRow::error of high + low: proved from the phase to the
-/// last addition in docs/proofs/fast-rotations.md. What this leaves open goes to the exact tier. Const: one object may serve any number of threads.
+/// last addition in docs/proofs/fast-rotations.md. What this leaves open goes to the exact tier. Const: one object may
+/// serve any number of threads.
 class FastRotations {
  public:
   /// The same, for those who have no row.
