@@ -11,8 +11,8 @@
 
 namespace sextant {
 
-/// Bound on |true value - computed value| / true value of a power as PowerAt of powers-inl.h returns it, high + low;
-/// that file has the proof.
+/// Bound on |true value - computed value| / true value of a power as PowerAt of powers-inl.h returns it, high + low:
+/// docs/proofs/encoder-powers.md, step 5.
 inline constexpr double power_error = 0x1p-97;
 
 /// A factor (numerator / denominator)^(exponent_numerator / exponent_denominator). Domain: 0 < numerator <= denominator

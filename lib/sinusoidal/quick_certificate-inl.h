@@ -1,23 +1,9 @@
 // A certificate for whole vectors at a few integer operations a value, for one Highway target: included inside
 // HWY_NAMESPACE by a file that is compiled once per target.
 //
-// The values are doubles y of a circle of radius s, each within 6 u s of the truth, u = 2^-53, and their nearest floats
-// f. With 2^e <= 1.5 s < 2^(e+1), 6 u s is less than 2^(e-50). Let |f| > 2^(e-13); then |y| >= 2^(e-13), and 2^(e-50)
-// is at most 2^15 of y's last places.
-//
-//   float32   The last 29 bits of y decide how it rounds. A tie has 2^28 there. Where y is 2^15 places or more away
-//             from each tie, no tie lies between it and the truth. (Below a power of two places are half as large, but
-//             the nearest tie is 2^27 of the larger ones away.) Adding 2^28 + 2^15 leaves in the last 29 bits, modulo
-//             2^29, a number below 2^16 exactly where a tie is nearer: one without any of the bits from 16 on.
-//   16 bits   y is within half a place of f, and the truth within 2^-14 more. An f that is not a tie of the type is a
-//             place away from each tie, so that f, y and the truth lie between the same two, and two roundings are one.
-//             The last 13 or 16 bits of f decide; of a tie the first alone is set.
-//
-// Added to the exponent of f, 14 - e sets bit 30 from 2^(e-13) on, and with one less of its last place only above that.
-// At e = 14 the sum for f = 0 would be -1, which has bit 30: scales end below it, at 1.5 s < 2^14.
-//
-// What is not certain, 2e-4 of the values for float32, has to be looked at by Certify. Scales are such that the values
-// that are let in are normal in the type.
+// The values are doubles of a circle of radius s, each within 6 u s of the truth, u = 2^-53: why they and the truth
+// then round alike is docs/proofs/quick-certificate.md. What is not certain, 2e-4 of the values for float32, has to be
+// looked at by Certify.
 
 #if defined(SEXTANT_LIB_NUMERIC_QUICK_CERTIFICATE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef SEXTANT_LIB_NUMERIC_QUICK_CERTIFICATE_INL_H_
