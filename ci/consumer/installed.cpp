@@ -1,4 +1,4 @@
-// Uses sextant::lib as a project of its own would: an encoding from its JSON, a table, a rotation, attention.
+// The headers as they lie in the source, installed: an encoding from its JSON, a table, a rotation, attention.
 
 #include <cstdint>
 #include <cstdio>

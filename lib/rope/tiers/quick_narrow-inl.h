@@ -1,57 +1,18 @@
-// The quick tier of a rotary encoding, for one Highway target: a vector of pairs is turned and either known to be
-// rounded correctly by a few integer operations, or left to turn_pairs-inl.h. Included inside HWY_NAMESPACE by a file
-// that is compiled once per target.
-//
-// The certificate. Of the computed y, the last `cut` bits decide how it rounds to the type: of a double 29 for float32,
-// of a float 13 and 16 for float16 and bfloat16. A tie has 2^(cut-1) there. Where y is `units` or more of its last
-// places above that, or more below it, and the truth less than that many away, both round alike, for no tie lies
-// between them. (Below a power of two the places are half as large, but the nearest tie is 2^(cut-2) of the larger ones
-// away.)
-//
-// Let u be the unit roundoff of the arithmetic, m = |x0| + |x1|, 2^e <= |y_i| < 2^(e+1) for the smaller of the two y.
-// Its last place is 2 u 2^e. The larger y has larger places. As a rotation keeps the Euclidean norm,
-//
-//     a |x0|, a |x1| <= a |x| = |Y| <= sqrt(2) max |Y_i|,  a m <= sqrt(2) |Y| <= 2 max |Y_i|
-//
-// and where the larger of the rounded |y_i| is below `ratio` times the smaller, max |Y_i| < (1 + 2^-20) ratio 2^(e+1).
-//
-//   float32, in double   (t + 1) u a m for the row and the products (turn_pairs-inl.h), and half a place for the sum. ratio = 6144:
-//                        2 (t + 1) 6144 (1 + 2^-20) + 1 places, for t <= 9.54 below 2^17 and for t <= 1.01 below 2^15 = units: Row::units
-//   16 bits, in float    The pair is turned by (k c, k s), with k such that k c is the float h nearest to c; |k - 1| <= u. k s = h' + l', where the product of h'
-//                        and an element is exact: h' of 13 bits for float16, |l'| < 2^-12.9 a, and of 16 bits for bfloat16, |l'| < 2^-15.9 a; l' is
-//                        rounded to float. y0 is
-//                            x1 h', exact;  x0 h less that;  x1 l' less from that
-//                        and y1 alike. With ratio 2^11 for float16 and 2^14 for bfloat16, |l' x1| < sqrt(2) 2^-12.9 2^12 2^e, which with the rounding of the
-//                        y to their type is below 0.77 2^e, so that the first sum is below 2^(e+2). In places: that sum is within 1 of what it rounds, the other
-//                        is y itself, 1/2; k moves y by u |y|, 1; l' is within u |l' x1|, 0.39; the row, of 2^-46 a, and k, of as much, within 0.02.
-//                        In all 2.91 < 3.
-//                        Where operations are not fused, c = h + l and s = h' + l' with h as short as h', and x0 l is added to y0 last: |l x0| + |l' x1| < 1.09 2^e
-//                        (Cauchy). In places: the sums 1, 1 and 1/2; the products with l and l' are rounded, 0.55, and both entries were, 0.55; the row 0.01.
-//                        In all 3.61 < 4.
-//   float16, in double   y is first rounded to a float, f. ratio = 2^20: the error is below 2 (t + 1) 2^20 + 1 places of the double, t <= 66, less than the
-//                        2^28 that are half a place of f. An f that is not a tie of float16 is a place away from each, so y is half a place away, and the
-//                        truth on the same side as y and f: only the tie itself is left open.
-//
-// a may be each pair's own, as the powers of xPos are. The smaller |y| must be normal in the type, and there must be no
-// overflow before it is rounded: `least` and `most` are the ends of what both may be. For bfloat16 they are narrower
-// than the type: with a in [2^-60, 2^60] (Row::quick) and 2^e >= 2^-100, a m <= 2^(most + 2) is below overflow, and the
-// entries and products that underflow cost 2^-149 (m + 4) at most, with m <= 2^(14 + 2) 2^e / a less than 2^-17 places.
-//
-// Of normal data 5e-4 of the pairs in float32 (9e-4 for t = 9.54), 3e-4 in bfloat16 and 2e-3 in float16 are left over,
-// for float32 half of them because one y is small beside the other.
+// The quick tier of float16 and bfloat16 elements, for one Highway target. Included inside HWY_NAMESPACE by a file that
+// is compiled once per target. docs/proofs/rope.md, steps 9, 10 and 12 to 14, has the certificate.
 
-#if defined(SEXTANT_LIB_ROPE_QUICK_PAIRS_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef SEXTANT_LIB_ROPE_QUICK_PAIRS_INL_H_
-#undef SEXTANT_LIB_ROPE_QUICK_PAIRS_INL_H_
+#if defined(SEXTANT_LIB_ROPE_TIERS_QUICK_NARROW_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef SEXTANT_LIB_ROPE_TIERS_QUICK_NARROW_INL_H_
+#undef SEXTANT_LIB_ROPE_TIERS_QUICK_NARROW_INL_H_
 #else
-#define SEXTANT_LIB_ROPE_QUICK_PAIRS_INL_H_
+#define SEXTANT_LIB_ROPE_TIERS_QUICK_NARROW_INL_H_
 #endif
 
 #include <hwy/highway.h>
 
 #include <cstdint>
 
-#include "lib/rope/turn_pairs-inl.h"
+#include "lib/rope/tiers/narrow-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace sextant::HWY_NAMESPACE {
@@ -60,15 +21,10 @@ namespace sextant::HWY_NAMESPACE {
 
 enum class Arithmetic { in_float, in_double };
 
-/// The limits of the certificate: as above, ratio, least and most for 16-bit types in the bits of elements. Values from
-/// `below` places below a tie on, `width` of them, are left open.
+/// The limits of the certificate (docs/proofs/rope.md, steps 12 to 14): ratio, least and most in the bits of elements. Values
+/// from `below` places below a tie on, `width` of them, are left open.
 template <Dtype dtype, Arithmetic arithmetic>
 struct QuickLimits;
-template <>
-struct QuickLimits<Dtype::float32, Arithmetic::in_double> {
-  static constexpr std::int32_t cut = 29;
-  static constexpr float ratio = 6144, least = 0x1p-126F;
-};
 template <>
 struct QuickLimits<Dtype::float16, Arithmetic::in_float> {
   static constexpr std::uint16_t cut = 13, below = HWY_NATIVE_FMA ? 3 : 4, width = 2 * below, ratio = 11 << 10,
@@ -84,110 +40,6 @@ struct QuickLimits<Dtype::bfloat16, Arithmetic::in_float> {
                                  least = 27 << 7, most = 227 << 7;
 };
 
-/// Whether the elements of a pair lie side by side in x and y, so that they need not be taken apart.
-template <Pairing in, Pairing out>
-inline constexpr bool side_by_side = in == Pairing::interleaved&& out == Pairing::interleaved;
-
-/// A vector of elements whose pairs lie side by side, turned by entries as PairOrder::twice has them.
-template <class D>
-HWY_INLINE hn::Vec<D> TurnedTogether(D d, hn::Vec<D> x, const hn::TFromD<D>* c, const hn::TFromD<D>* s) {
-  return hn::MulAdd(hn::Reverse2(d, x), hn::Load(d, s), hn::Mul(x, hn::Load(d, c)));
-}
-
-/// Where a lane has one of the bits.
-template <class D, class V>
-HWY_INLINE hn::Mask<D> AnyBit([[maybe_unused]] D d, V value, V bits) {
-#if HWY_TARGET <= HWY_AVX3
-  return hn::TestBit(value, bits);  // on other targets for a single bit only
-#else
-  return hn::Ne(hn::And(value, bits), hn::Zero(d));
-#endif
-}
-
-/// float32 elements, two vectors of doubles at a time.
-struct QuickFloat32 {
-  using Element = std::uint32_t;
-  using DF = hn::Repartition<float, Doubles>;
-  using DE = hn::RebindToUnsigned<DF>;
-  using Wide = PairOf<DoubleVector>;
-  using Signed = hn::RebindToSigned<DF>;
-  using Limits = QuickLimits<Dtype::float32, Arithmetic::in_double>;
-  struct Begun {
-    Wide earlier;
-    Wide later;
-  };
-
-  explicit HWY_INLINE QuickFloat32(const Row& row)
-      : to_window(hn::Set(Signed(), row.units - (1 << (Limits::cut - 1)))),
-        upper_bits(hn::Set(Signed(), (1 << Limits::cut) - 2 * row.units)) {}
-
-  // Two vectors of y: first and second channels, or where pairs stay side by side the elements in their order.
-  template <Pairing in, Pairing out>
-  static HWY_INLINE Wide TurnHalf(const Row& row, std::size_t i, const Element* x0, const Element* x1) {
-    const Doubles d;
-    const hn::Rebind<float, Doubles> df;
-    const hn::Rebind<Element, Doubles> de;
-    const auto widened = [&](hn::Vec<decltype(de)> x) HWY_ATTR { return hn::PromoteTo(d, hn::BitCast(df, x)); };
-    if constexpr (side_by_side<in, out>) {
-      const std::size_t lanes = hn::Lanes(d);
-      return {TurnedTogether(d, widened(hn::LoadU(de, x0)), row.cos_twice + 2 * i, row.sin_twice + 2 * i),
-              TurnedTogether(d, widened(hn::LoadU(de, x0 + lanes)), row.cos_twice + 2 * i + lanes,
-                             row.sin_twice + 2 * i + lanes)};
-    }
-    const auto x = LoadPairs<in>(de, x0, x1);
-    return Turned(widened(x.first), widened(x.second), hn::Load(d, row.cos + i), hn::Load(d, row.sin + i));
-  }
-
-  // Where a y is not too near to a tie, given the doubles: units are a power of 2, and among the bits of 2 units and
-  // above one is set.
-  HWY_INLINE hn::Mask<Signed> Clear(DoubleVector later, DoubleVector earlier) const {
-    const Signed di;
-    return AnyBit(di, hn::Add(LowWords(later, earlier), to_window), upper_bits);
-  }
-
-  // False where the smaller magnitude is below `least`, and where one is infinite or NaN: then both are, or the larger
-  // is.
-  static HWY_INLINE hn::Mask<DF> Comparable(hn::Vec<DF> smaller, hn::Vec<DF> larger) {
-    const DF df;
-    return hn::Gt(hn::MulAdd(smaller, hn::Set(df, Limits::ratio), hn::Set(df, -Limits::ratio * Limits::least)), larger);
-  }
-
-  template <Pairing in, Pairing out>
-  HWY_INLINE bool Certain(const Begun& y, hn::Vec<DF> first, hn::Vec<DF> second) const {
-    const DF df;
-    first = hn::Abs(first);
-    second = hn::Abs(second);
-    const auto comparable = side_by_side<in, out> ? hn::And(Comparable(first, hn::Reverse2(df, first)),
-                                                            Comparable(second, hn::Reverse2(df, second)))
-                                                  : Comparable(hn::Min(first, second), hn::Max(first, second));
-    const auto clear = hn::And(Clear(y.later.first, y.earlier.first), Clear(y.later.second, y.earlier.second));
-    return hn::AllTrue(df, hn::And(comparable, hn::RebindMask(df, clear)));
-  }
-
-  template <Rounding rounding, Pairing in, Pairing out>
-  HWY_INLINE Begun Begin(const Row& row, std::size_t i, const Element* x0, const Element* x1) const {
-    const std::size_t half = hn::Lanes(Doubles());
-    return {TurnHalf<in, out>(row, i, x0, x1),
-            TurnHalf<in, out>(row, i + half, x0 + (in == Pairing::half ? half : 2 * half), x1 + half)};
-  }
-
-  template <Rounding rounding, Pairing in, Pairing out>
-  HWY_INLINE bool End(const Begun& y, Element* y0, Element* y1) const {
-    const DE de;
-    constexpr bool together = side_by_side<in, out>;
-    const auto first = together ? Joined(y.earlier.second, y.earlier.first) : Joined(y.later.first, y.earlier.first);
-    const auto second = together ? Joined(y.later.second, y.later.first) : Joined(y.later.second, y.earlier.second);
-    if (rounding == Rounding::certified && HWY_UNLIKELY((!Certain<in, out>(y, first, second)))) return false;
-    StorePairs<together ? Pairing::half : out>(de, PairOf<hn::Vec<DE>>{hn::BitCast(de, first), hn::BitCast(de, second)},
-                                               y0, together ? y0 + hn::Lanes(de) : y1);
-    return true;
-  }
-
- private:
-  hn::Vec<Signed> to_window;
-  hn::Vec<Signed> upper_bits;
-};
-
 /// 16-bit elements, two vectors of floats at a time.
 template <class Type, Arithmetic arithmetic>
 struct QuickNarrow {
@@ -200,7 +52,8 @@ struct QuickNarrow {
   using Pairs = PairOf<Floats>;
   static constexpr bool is_float16 = Type::dtype == Dtype::float16;
 
-  explicit HWY_INLINE QuickNarrow(const Row&) {}
+  template <class Bounds>
+  explicit HWY_INLINE QuickNarrow(const NarrowRow<Bounds>&) {}
 
   // Half of the elements: for float16 those in the lower and upper half of the vector, for bfloat16 the even and the
   // odd ones.
@@ -309,7 +162,8 @@ struct QuickNarrow {
     }
   }
 
-  static HWY_INLINE Pairs TurnedInDouble(const Row& row, std::size_t i, Floats x0, Floats x1) {
+  template <class Bounds>
+  static HWY_INLINE Pairs TurnedInDouble(const NarrowRow<Bounds>& row, std::size_t i, Floats x0, Floats x1) {
     const Doubles d;
     const hn::Rebind<float, Doubles> df;
     const std::size_t half = hn::Lanes(d);
@@ -320,8 +174,8 @@ struct QuickNarrow {
     return {Joined(later.first, earlier.first), Joined(later.second, earlier.second)};
   }
 
-  template <Rounding rounding>
-  static HWY_INLINE Pairs TurnHalf(const Row& row, std::size_t i, Floats x0, Floats x1) {
+  template <Rounding rounding, class Bounds>
+  static HWY_INLINE Pairs TurnHalf(const NarrowRow<Bounds>& row, std::size_t i, Floats x0, Floats x1) {
     const DF df;
     if constexpr (arithmetic == Arithmetic::in_double) return TurnedInDouble(row, i, x0, x1);
     const auto c = hn::Load(df, row.cos_head + i);
@@ -351,8 +205,8 @@ struct QuickNarrow {
     Pairs b;
   };
 
-  template <Rounding rounding, Pairing in, Pairing out>
-  HWY_INLINE Begun Begin(const Row& row, std::size_t i, const Element* x0, const Element* x1) const {
+  template <Rounding rounding, Pairing in, Pairing out, class Bounds>
+  HWY_INLINE Begun Begin(const NarrowRow<Bounds>& row, std::size_t i, const Element* x0, const Element* x1) const {
     if constexpr (is_float16 && in == Pairing::half) {
       const std::size_t lanes = hn::Lanes(DF());
       const auto widened = [](const Element* x)
@@ -381,23 +235,6 @@ struct QuickNarrow {
   }
 };
 
-#endif
-
-/// The quick tier of a kernel, if there is one, and what is worth a try before the kernel itself where that has left a
-/// vector open, or void.
-template <class Kernel>
-struct QuickTier {
-  static constexpr bool exists = false;
-};
-
-#if HWY_TARGET != HWY_SCALAR
-template <class Bounds>
-struct QuickTier<TurnFloat32<Bounds>> {
-  static constexpr bool exists = true;
-  using First = QuickFloat32;
-  using Second = void;
-};
-
 template <class Bounds>
 struct QuickTier<TurnNarrow<BFloat16, Bounds>> {
   static constexpr bool exists = true;
@@ -411,6 +248,7 @@ struct QuickTier<TurnNarrow<Float16, Bounds>> {
   using First = QuickNarrow<Float16, Arithmetic::in_float>;
   using Second = QuickNarrow<Float16, Arithmetic::in_double>;
 };
+
 #endif
 
 }  // namespace sextant::HWY_NAMESPACE
