@@ -1,10 +1,6 @@
 #include "properties/catalogue.hpp"
 
-#include <fmt/format.h>
-
 namespace sextant {
-
-std::string not_stated_for(const Spec& spec) { return fmt::format("not stated for {}", encoding_name(spec)); }
 
 const std::vector<Property>& catalogue() {
   static const std::vector<Property> properties{

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "properties/engine/property.hpp"
+#include "properties/model/family.hpp"
 
 namespace sextant {
 
@@ -51,9 +52,6 @@ Property history_property();             // every/call_history.cpp
 Property empty_property();               // every/call_empty.cpp
 Property input_unchanged_property();     // every/call_input.cpp
 Property parameter_liveness_property();  // every/parameter_liveness.cpp
-
-/// Why a property says nothing of a spec whose encoding it has no statement for: "not stated for alibi".
-std::string not_stated_for(const Spec& spec);
 
 /// Every property, in the order of reports.
 const std::vector<Property>& catalogue();

@@ -9,7 +9,9 @@
 namespace sextant {
 namespace {
 
-const std::vector<std::string> fields{"position", "rows"};
+constexpr std::int64_t last = std::numeric_limits<std::int64_t>::max();
+
+const CaseFields fields{{"position", FieldRole::position, {-last - 1, last}}, {"rows", FieldRole::run, {1, last}}};
 
 std::string refusal(const std::string& token) {
   try {

@@ -50,10 +50,8 @@ struct Property {
   /// they have not.
   std::function<Theory(const Spec& spec)> theory = [](const Spec&) { return Theory::holds; };
 
-  /// The names of a case's integers. Those that end in "position" are positions; "offset", "step", "shift" and "by" are
-  /// added to them, and "rows", "tokens" and "length" follow one by one: the furthest position that they reach is what
-  /// the horizon is made of.
-  std::function<std::vector<std::string>(const Spec& spec)> fields;
+  /// A case's integers: their names, roles and ranges.
+  std::function<CaseFields(const Spec& spec)> fields;
 
   /// Why the property says nothing of this spec, or nothing if it applies. The functions below need a spec it applies
   /// to.
