@@ -8,6 +8,7 @@
 #include "properties/engine/judgement.hpp"
 #include "properties/model/budget.hpp"
 #include "reference/measures.hpp"
+#include "reference/rounding.hpp"
 #include "reference/wide_value.hpp"
 
 namespace sextant {
