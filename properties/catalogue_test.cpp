@@ -2,9 +2,12 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
-#include <ostream>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <regex>
 #include <set>
+#include <string>
 
 #include "properties/engine/engine.hpp"
 #include "subjects/builtin.hpp"
@@ -94,6 +97,27 @@ TEST(Catalogue, EveryPropertySaysWhatItIs) {
     }
   }
   EXPECT_EQ(property_named("no such"), nullptr);
+}
+
+// A property that is made but not listed would never judge anything.
+TEST(Catalogue, ListsEveryPropertyThatIsMade) {
+  const std::set<std::string> listed{
+#define PROPERTY(name) #name "_property",
+#include "properties/catalogue.def"
+#undef PROPERTY
+  };
+  std::set<std::string> made;
+  const std::regex definition(R"(^Property (\w+_property)\(\) \{)", std::regex::multiline);
+  for (const auto& entry :
+       std::filesystem::recursive_directory_iterator(std::filesystem::path(SEXTANT_SOURCE_DIR) / "properties")) {
+    if (entry.path().extension() != ".cpp" || entry.path().stem().string().ends_with("_test")) continue;
+    std::ifstream file(entry.path());
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    for (std::sregex_iterator found(text.begin(), text.end(), definition), end; found != end; ++found)
+      made.insert((*found)[1]);
+  }
+  EXPECT_EQ(made, listed);
+  EXPECT_EQ(catalogue().size(), listed.size());
 }
 
 // Whatever a generator draws must be in the domain that replay accepts, also where the claim is a single position or
