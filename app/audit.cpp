@@ -7,13 +7,13 @@
 #include <chrono>
 #include <filesystem>
 #include <limits>
+#include <map>
 #include <memory>
 #include <optional>
 #include <thread>
 
 #include "app/audit_encodings.hpp"
 #include "app/command.hpp"
-#include "app/encodings.hpp"
 #include "app/environment.hpp"
 #include "app/number_option.hpp"
 #include "app/progress.hpp"
@@ -22,6 +22,7 @@
 #include "app/signals.hpp"
 #include "app/spec_argument.hpp"
 #include "app/subject_argument.hpp"
+#include "lib/spec/spec.hpp"
 #include "properties/catalogue.hpp"
 #include "properties/engine/engine.hpp"
 #include "properties/survey/take_survey.hpp"
@@ -61,13 +62,6 @@ Spec read_spec(const Arguments& arguments, bool max_position_given) {
     validate(spec);
   }
   return spec;
-}
-
-Profile read_profile(const std::string& name) {
-  for (const Profile profile : {Profile::quick, Profile::standard, Profile::exhaustive}) {
-    if (name_of(profile) == name) return profile;
-  }
-  throw UsageError(fmt::format("--profile {}: expected quick, standard or exhaustive", name));
 }
 
 // "2/5": the second of five.
@@ -322,20 +316,35 @@ int run_audit(const Arguments& arguments, bool max_position_given) {
   return every_encoding ? run_every_encoding(arguments, max_position_given) : run_one(arguments, max_position_given);
 }
 
+// "report.json, report.html and junit.xml": the file of each format.
+std::string report_files() {
+  std::vector<std::string_view> files;
+  for (const ReportFormat& format : report_formats()) files.push_back(format.file);
+  const std::string_view last = files.back();
+  files.pop_back();
+  return fmt::format("{} and {}", fmt::join(files, ", "), last);
+}
+
 }  // namespace
 
 Run add_audit(CLI::App& app) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* command = app.add_subcommand("audit", "Judge an implementation by every property that applies to its spec");
-  command->add_option("subject", arguments->subject, "builtin, python:FILE.py, exec:COMMAND or file:TABLE.npy")
-      ->required();
+  command->add_option("subject", arguments->subject, usage_of(subject_kinds()))->required();
   command->add_option("--spec", arguments->spec,
                       "What is claimed: a file, inline JSON or a preset's name; builtin without it: every encoding");
   command->add_option("--hf-config", arguments->hf_config, "A Hugging Face config.json as the spec");
+  static const std::map<std::string, Profile> profiles = [] {
+    std::map<std::string, Profile> named;
+    for (const Profile profile : {Profile::quick, Profile::standard, Profile::exhaustive})
+      named.emplace(name_of(profile), profile);
+    return named;
+  }();
   command
       ->add_option_function<std::string>(
-          "--profile", [arguments](const std::string& name) { arguments->profile = read_profile(name); },
-          "quick, standard or exhaustive")
+          "--profile", [arguments](const std::string& name) { arguments->profile = profiles.at(name); },
+          "How much is asked")
+      ->check(CLI::IsMember(&profiles))
       ->default_str("standard");
   add_word(*command, "--seed", arguments->seed, "Seed of everything random")
       ->default_str(fmt::format("{}", arguments->seed));
@@ -349,9 +358,9 @@ Run add_audit(CLI::App& app) {
               "Properties judged at once; the report does not depend on it");
   add_seconds(*command, "--timeout", arguments->timeout, "Seconds a subject may take for one answer")
       ->default_str(fmt::format("{}", arguments->timeout));
-  command->add_option("--report", arguments->report,
-                      "Directory for report.json, report.html, report.sarif, junit.xml and report.md, and for "
-                      "events.jsonl, which tells how far the audit is");
+  command->add_option(
+      "--report", arguments->report,
+      fmt::format("Directory for {}, and for events.jsonl, which tells how far the audit is", report_files()));
   command->add_option(
       "--resume", arguments->resume,
       "Go on in the directory that --report of the same audit had: judge what its events.jsonl has not");

@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <vector>
 
-#include "app/encodings.hpp"
+#include "lib/spec/spec.hpp"
 #include "reports/terminal.hpp"
 
 namespace sextant {

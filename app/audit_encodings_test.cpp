@@ -5,7 +5,6 @@
 #include <map>
 #include <string>
 
-#include "app/encodings.hpp"
 #include "lib/spec/spec.hpp"
 
 namespace sextant {

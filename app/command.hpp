@@ -4,6 +4,8 @@
 #include <functional>
 #include <stdexcept>
 
+#include "lib/numeric/user_error.hpp"
+
 namespace sextant {
 
 /// Exit statuses that are not the verdict of an audit (design, section 6).
@@ -11,7 +13,7 @@ inline constexpr int exit_usage = 2;
 inline constexpr int exit_interrupted = 130;
 
 /// An argument that cannot be taken: one line for standard error, exit status 2.
-class UsageError : public std::runtime_error {
+class UsageError : public std::runtime_error, public UserError {
  public:
   using std::runtime_error::runtime_error;
 };

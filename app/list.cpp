@@ -1,14 +1,15 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "app/command.hpp"
-#include "app/encodings.hpp"
 #include "lib/kernels/targets.hpp"
 #include "lib/spec/presets.hpp"
+#include "lib/spec/spec.hpp"
 #include "properties/catalogue.hpp"
 #include "properties/mutants/mutant.hpp"
 #include "reference/recipe.hpp"
@@ -163,21 +164,17 @@ Run add_list(CLI::App& app) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* command = app.add_subcommand(
       "list", "List properties, specs (presets), encodings, targets (instruction sets), mutants or recipes");
-  command->add_option("what", arguments->what, "properties, specs, encodings, targets, mutants or recipes")->required();
+  static const std::map<std::string, std::vector<Row> (*)()> lists{
+      {"properties", property_rows}, {"specs", spec_rows},     {"encodings", encoding_rows},
+      {"targets", target_rows},      {"mutants", mutant_rows}, {"recipes", recipe_rows}};
+  command->add_option("what", arguments->what, "Of what")->required()->check(CLI::IsMember(&lists));
   command->add_flag("--matrix", arguments->matrix,
                     "For properties: what mathematics says of each encoding, as a table");
   command->add_flag("--json", arguments->json, "As JSON");
   return [arguments] {
     if (arguments->matrix && arguments->what != "properties") throw UsageError("list --matrix: expected properties");
     if (arguments->matrix) return print_matrix(arguments->json);
-    if (arguments->what == "properties") return print(property_rows(), arguments->json);
-    if (arguments->what == "specs") return print(spec_rows(), arguments->json);
-    if (arguments->what == "encodings") return print(encoding_rows(), arguments->json);
-    if (arguments->what == "targets") return print(target_rows(), arguments->json);
-    if (arguments->what == "mutants") return print(mutant_rows(), arguments->json);
-    if (arguments->what == "recipes") return print(recipe_rows(), arguments->json);
-    throw UsageError(
-        fmt::format("list {}: expected properties, specs, encodings, targets, mutants or recipes", arguments->what));
+    return print(lists.at(arguments->what)(), arguments->json);
   };
 }
 

@@ -7,14 +7,10 @@
 
 #include "app/command.hpp"
 #include "lib/kernels/targets.hpp"
-#include "lib/spec/spec.hpp"
-#include "properties/engine/case.hpp"
-#include "reports/read_json.hpp"
+#include "lib/numeric/user_error.hpp"
 #include "reports/text.hpp"
-#include "reports/write.hpp"
 #include "subjects/process.hpp"
 #include "subjects/subject.hpp"
-#include "subjects/table_file.hpp"
 
 namespace {
 
@@ -59,25 +55,10 @@ int run(int argc, char** argv) {
     return app.exit(request);
   } catch (const CLI::ParseError& error) {
     return complain(error.what(), exit_usage);
-  } catch (const UsageError& error) {
-    return complain(error.what(), exit_usage);
-  } catch (const TargetError& error) {
-    return complain(error.what(), exit_usage);
-  } catch (const SpecError& error) {
-    return complain(error.what(), exit_usage);
-  } catch (const SubjectNameError& error) {
-    return complain(error.what(), exit_usage);
-  } catch (const TokenError& error) {
-    return complain(error.what(), exit_usage);
-  } catch (const WriteError& error) {
-    return complain(error.what(), exit_usage);
-  } catch (const ReadError& error) {
-    return complain(error.what(), exit_usage);
-  } catch (const TableFileError& error) {
-    return complain(error.what(), exit_usage);
   } catch (const Interrupted&) {
     return complain("interrupted", exit_interrupted);
   } catch (const std::exception& error) {
+    if (dynamic_cast<const UserError*>(&error) != nullptr) return complain(error.what(), exit_usage);
     // Nothing could be concluded; the subject is not to blame.
     return complain(fmt::format("internal error: {}", error.what()), 4);
   }

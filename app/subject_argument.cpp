@@ -1,16 +1,31 @@
 #include "app/subject_argument.hpp"
 
+#include <vector>
+
 #include "properties/mutants/mutant.hpp"
 #include "properties/mutants/recipe_subject.hpp"
 
 namespace sextant {
+namespace {
+
+std::vector<SubjectKind> all_kinds() {
+  const std::span<const SubjectKind> offered = subject_kinds();
+  std::vector<SubjectKind> kinds(offered.begin(), offered.end());
+  kinds.push_back(
+      {"mutant", "mutant:NAME", [](const std::string&, const std::string& mutant, const Spec&, const OpenOptions&) {
+         return mutants::open(mutant);
+       }});
+  kinds.push_back(
+      {"recipe", "recipe:NAME", [](const std::string&, const std::string& recipe, const Spec&, const OpenOptions&) {
+         return mutants::open_recipe(recipe);
+       }});
+  return kinds;
+}
+
+}  // namespace
 
 std::unique_ptr<Subject> subject_from_argument(const std::string& name, const Spec& spec, const OpenOptions& options) {
-  constexpr std::string_view mutant = "mutant:";
-  constexpr std::string_view recipe = "recipe:";
-  if (name.starts_with(mutant)) return mutants::open(std::string_view(name).substr(mutant.size()));
-  if (name.starts_with(recipe)) return mutants::open_recipe(std::string_view(name).substr(recipe.size()));
-  return open_subject(name, spec, options);
+  return open_subject(all_kinds(), name, spec, options);
 }
 
 }  // namespace sextant

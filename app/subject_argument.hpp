@@ -3,12 +3,12 @@
 #include <memory>
 #include <string>
 
-#include "subjects/open.hpp"
+#include "subjects/kind.hpp"
 
 namespace sextant {
 
-/// The subject of that name: those of subjects/open.hpp, and `mutant:NAME` and `recipe:NAME` (properties/mutants/).
-/// @throws SubjectNameError
+/// The subject of that name: of one of subjects/kind.hpp's kinds, or Sextant's own `mutant:NAME` and `recipe:NAME`
+/// (properties/mutants/), which no help text offers. @throws SubjectNameError
 std::unique_ptr<Subject> subject_from_argument(const std::string& name, const Spec& spec, const OpenOptions& options);
 
 }  // namespace sextant

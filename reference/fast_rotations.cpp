@@ -1,18 +1,26 @@
 #include "reference/fast_rotations.hpp"
 
 #include <algorithm>
+#include <array>
+
+#include "reference/work_limit.hpp"
 
 // Target-independent, so declared before the file is taken once per target.
-#ifndef SEXTANT_REFERENCE_REDUCED_PHASES
-#define SEXTANT_REFERENCE_REDUCED_PHASES
+#ifndef SEXTANT_REFERENCE_PHASES_FROM_KNOTS
+#define SEXTANT_REFERENCE_PHASES_FROM_KNOTS
 namespace sextant::reference {
 
-// Phases as k/512 + r turns, r in three pieces: multiples of 2^-56, 2^-88 and 2^-120 turn. The index k is that of the table.
-struct ReducedPhases {
-  std::vector<double> piece2;
-  std::vector<double> piece1;
-  std::vector<double> piece0;
-  std::vector<std::int64_t> index;
+// Phases as the nearest of 2048 knots around the circle, whose sin and cos are held, and what is left: leading +
+// trailing turn, at most 1/4096.
+struct PhasesFromKnots {
+  static constexpr std::size_t capacity = 64;  // a multiple of 8
+
+  std::array<double, capacity> sin_high;
+  std::array<double, capacity> sin_low;
+  std::array<double, capacity> cos_high;
+  std::array<double, capacity> cos_low;
+  std::array<double, capacity> leading;
+  std::array<double, capacity> trailing;
 };
 
 }  // namespace sextant::reference
@@ -23,35 +31,11 @@ struct ReducedPhases {
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include "reference/double_double-inl.h"
+#include "reference/double_word-inl.h"
 
-// The proof, in units of u^2 = 2^-106 where no other is named.
-//
-// 1. Phase. The frequency is within 2^-192 turn, so for |p| <= 2^54 the product, exact modulo one turn, is within
-//    2^-138 turn; that of a given angle is within 2^-138 turn too (fixed_turns.hpp). Split exactly: phase = k/512 + r,
-//    |r| <= 1/1024 turn.
-// 2. r as a double-double: three exact pieces of 47, 32 and 32 bits, the rest below 2^-120 turn dropped; the one
-//    rounding that is not exact (of a low part below 2^-62 turn) costs 2^-115. In radians, with step 1: below 2^-112.
-// 3. a = 2 pi r. 2 pi is held within u^2 of itself, the product errs by 8: 9 u^2 |a|, |a| <= 2 pi/1024 < 2^-7.34.
-//    Together with step 2 below 2^-110 + 2^-112 < 2^-109.6.
-// 4. sin a = a + a^3 (-1/6 + a^2 (1/120 + t)), t = a^2 (-1/5040 + a^2/362880) in double. The series' next term is
-//    |a|^11/39916800 < 2^-105.9. t, at most 2^-26.9, errs by 4 u relatively: 2^-77.9, times |a|^5 < 2^-36.7: nothing.
-//    The products' relative errors touch only a^3/6 < 2^-24.6: below 40 u^2 2^-24.6. The last addition: 3 u^2 (|a| +
-//    2^-24) < 2^-111.7. With step 3, sin a errs by less than 2^-105.9 + 2^-109.6 + 2^-111.6 < 2^-105.7.
-// 5. cos a - 1 = a^2 (-1/2 + a^2 (1/24 + t)), t = a^2 (-1/720 + a^2 (1/40320 - a^2/3628800)) in double. The next term
-//    is below 2^-116. t errs by 6 u relatively (coefficients, high part of a^2 alone, five operations that halve in
-//    weight), which is |a|^6/720 6 u < 2^-53.5 - 50.4 = 2^-103.9. The rest: relative errors of 30 u^2 of a^2/2 <
-//    2^-15.6: nothing. So cos a - 1 errs by less than 2^-103.8.
-// 6. The table entry (S, C) of k/512 turn is within 1.01 (MPFR, rounded to a double-double).
-//    sin = S + (S (cos a - 1) + C sin a), cos = C + (C (cos a - 1) - S sin a). With |S|, |C| <= 1:
-//      table       1.01 (1 + |cos a - 1| + |sin a|)             < 1.02
-//      steps 4, 5  2^-105.7 + 2^-103.8                          < 1.24 + 4.60
-//      products    8 (2^-15.6 + 2^-7.34)                        < 0.06
-//      additions   3 (2^-15.6 + 2^-7.34) + 3 (1 + 2^-7.3)       < 3.05
-//    in all below 10, so that 16 u^2 = 2^-102 holds with every second-order term (each factor 1 + 2^-50 or less). This is `at`.
-// 7. A sweep turns the row at a block's first position by the row of e^{i w j}, both from `at`: s' = s C + c S, c' = c
-//    C - s S. Their errors e = 16 each: e (|C| + |S|) + e (|c| + |s|) <= 2 sqrt(2) 16 < 45.3; products and addition 8 +
-//    3 times |s C| + |c S| <= 1 (Cauchy): 11. In all below 56.4, so that 64 u^2 = 2^-100 holds.
+// The bounds are proved in docs/proofs/fast-rotations.md, in units of u^2 = 2^-106: 8 for `at` (step 11), 32 for a
+// sweep (step 13). Nothing here is taken from the encoders that this judges: neither table nor polynomials nor
+// reduction.
 
 HWY_BEFORE_NAMESPACE();
 namespace sextant::reference::HWY_NAMESPACE {
@@ -59,67 +43,82 @@ namespace sextant::reference::HWY_NAMESPACE {
 using D = hn::CappedTag<double, 8>;
 using V = hn::Vec<D>;
 
-HWY_INLINE DoubleDouble<V> Load(const std::vector<double>& high, const std::vector<double>& low, std::size_t i) {
+template <class Doubles>
+HWY_INLINE DoubleWord<V> Load(const Doubles& high, const Doubles& low, std::size_t i) {
   const D d;
   return {hn::LoadU(d, &high[i]), hn::LoadU(d, &low[i])};
 }
 
-HWY_INLINE void Store(const DoubleDouble<V>& value, std::vector<double>& high, std::vector<double>& low,
-                      std::size_t i) {
+HWY_INLINE void Store(const DoubleWord<V>& value, std::vector<double>& high, std::vector<double>& low, std::size_t i) {
   const D d;
   hn::StoreU(value.high, d, &high[i]);
   hn::StoreU(value.low, d, &low[i]);
 }
 
-HWY_INLINE DoubleDouble<V> Constant(double high, double low) {
+HWY_INLINE DoubleWord<V> Constant(double high, double low) {
   const D d;
   return {hn::Set(d, high), hn::Set(d, low)};
 }
 
-// Steps 2 to 6 for `count` pairs, a multiple of 8.
-void RotateFromTable(std::size_t count, const ReducedPhases& phases, const RotationRow& table, RotationRow& out) {
+// sin and cos - 1 of a small angle.
+struct SmallRotation {
+  DoubleWord<V> sine;
+  DoubleWord<V> cosine_less_one;
+};
+
+// Steps 7 and 8: of r turns, |r| <= 2^-12. The polynomials are in turns, so that 2 pi is no factor of its own.
+HWY_INLINE SmallRotation RotationBy(const DoubleWord<V>& r) {
   const D d;
-  const hn::RebindToSigned<D> di;
+  const DoubleWord<V> square = Multiply(r, r);
+
+  // ci/constants: pair pair double double = near_minimax(sine_of_turns, 1/2**24, 3)
+  const DoubleWord<V> sine_0 = Constant(0x1.921fb54442d18p+2, 0x1.1a62633145bb3p-52);
+  const DoubleWord<V> sine_1 = Constant(-0x1.4abbce625be53p+5, 0x1.0551316fcaa43p-49);
+  const V sine_2 = hn::Set(d, 0x1.466bc6775aad5p+6);
+  const V sine_3 = hn::Set(d, -0x1.32d2cb95b3a48p+6);
+  const V sine_tail = hn::Mul(square.high, hn::MulAdd(square.high, sine_3, sine_2));
+  const DoubleWord<V> sine = Multiply(r, Add(sine_0, Multiply(square, AddSmaller(sine_1, sine_tail))));
+
+  // ci/constants: pair pair double double = near_minimax(cosine_of_turns_less_one, 1/2**24, 3)
+  const DoubleWord<V> cosine_0 = Constant(-0x1.3bd3cc9be45dep+4, -0x1.692b71366cbf7p-50);
+  const DoubleWord<V> cosine_1 = Constant(0x1.03c1f081b5ac4p+6, -0x1.32b3462343dafp-48);
+  const V cosine_2 = hn::Set(d, -0x1.55d3c7e3cbff2p+6);
+  const V cosine_3 = hn::Set(d, 0x1.e1f504e249b9cp+5);
+  const V cosine_tail = hn::Mul(square.high, hn::MulAdd(square.high, cosine_3, cosine_2));
+  return {sine, Multiply(square, Add(cosine_0, Multiply(square, AddSmaller(cosine_1, cosine_tail))))};
+}
+
+// Steps 6 to 11 for `count` pairs, a multiple of 8, whose entries of `out` begin at `first`.
+void RotateFromKnots(std::size_t first, std::size_t count, const PhasesFromKnots& phases, RotationRow& out) {
+  const D d;
   for (std::size_t i = 0; i < count; i += hn::Lanes(d)) {
-    const DoubleDouble<V> leading = FastTwoSum(hn::LoadU(d, &phases.piece2[i]), hn::LoadU(d, &phases.piece1[i]));
-    const DoubleDouble<V> r = FastTwoSum(leading.high, hn::Add(leading.low, hn::LoadU(d, &phases.piece0[i])));
-    const DoubleDouble<V> a = Multiply(r, Constant(0x1.921fb54442d18p+2, 0x1.1a62633145c07p-52));
-    const DoubleDouble<V> square = Multiply(a, a);
-
-    const V sine_tail =
-        hn::Mul(square.high, hn::Add(hn::Set(d, -1.0 / 5040), hn::Mul(square.high, hn::Set(d, 1.0 / 362880))));
-    const DoubleDouble<V> one_120th = Constant(0x1.1111111111111p-7, 0x1.1111111111111p-63);
-    const DoubleDouble<V> sine_inner = FastTwoSum(one_120th.high, hn::Add(one_120th.low, sine_tail));
-    const DoubleDouble<V> sine_factor =
-        Add(Constant(-0x1.5555555555555p-3, -0x1.5555555555555p-57), Multiply(square, sine_inner));
-    const DoubleDouble<V> sine = Add(a, Multiply(Multiply(a, square), sine_factor));
-
-    const V cosine_tail =
-        hn::Mul(square.high, hn::Add(hn::Set(d, -1.0 / 720),
-                                     hn::Mul(square.high, hn::Add(hn::Set(d, 1.0 / 40320),
-                                                                  hn::Mul(square.high, hn::Set(d, -1.0 / 3628800))))));
-    const DoubleDouble<V> one_24th = Constant(0x1.5555555555555p-5, 0x1.5555555555555p-59);
-    const DoubleDouble<V> cosine_inner = FastTwoSum(one_24th.high, hn::Add(one_24th.low, cosine_tail));
-    const DoubleDouble<V> cosine_less_one = Multiply(square, Add(Constant(-0.5, 0), Multiply(square, cosine_inner)));
-
-    const auto k = hn::LoadU(di, &phases.index[i]);
-    const DoubleDouble<V> s{hn::GatherIndex(d, table.sin_high.data(), k), hn::GatherIndex(d, table.sin_low.data(), k)};
-    const DoubleDouble<V> c{hn::GatherIndex(d, table.cos_high.data(), k), hn::GatherIndex(d, table.cos_low.data(), k)};
-    Store(Add(s, Add(Multiply(c, sine), Multiply(s, cosine_less_one))), out.sin_high, out.sin_low, i);
-    Store(Add(c, Add(Negate(Multiply(s, sine)), Multiply(c, cosine_less_one))), out.cos_high, out.cos_low, i);
+    const SmallRotation by = RotationBy(Fast2Sum(hn::LoadU(d, &phases.leading[i]), hn::LoadU(d, &phases.trailing[i])));
+    const DoubleWord<V> s = Load(phases.sin_high, phases.sin_low, i);
+    const DoubleWord<V> c = Load(phases.cos_high, phases.cos_low, i);
+    Store(Add(s, Add(Multiply(c, by.sine), Multiply(s, by.cosine_less_one))), out.sin_high, out.sin_low, first + i);
+    Store(Add(c, Subtract(Multiply(c, by.cosine_less_one), Multiply(s, by.sine))), out.cos_high, out.cos_low,
+          first + i);
   }
 }
 
-// Step 7 for `count` pairs, a multiple of 8.
-void Turn(std::size_t count, const RotationRow& row, const RotationRow& step, RotationRow& out) {
+// Step 13 for `count` pairs, a multiple of 8: the rows that the step turns the centre to, ahead of it and behind it,
+// which have their four products in common.
+void TurnBothWays(std::size_t count, const RotationRow& centre, const RotationRow& step, RotationRow& ahead,
+                  RotationRow& behind) {
   const D d;
   for (std::size_t i = 0; i < count; i += hn::Lanes(d)) {
-    const DoubleDouble<V> s = Load(row.sin_high, row.sin_low, i);
-    const DoubleDouble<V> c = Load(row.cos_high, row.cos_low, i);
-    const DoubleDouble<V> step_s = Load(step.sin_high, step.sin_low, i);
-    const DoubleDouble<V> step_c = Load(step.cos_high, step.cos_low, i);
-    Store(Add(Multiply(s, step_c), Multiply(c, step_s)), out.sin_high, out.sin_low, i);
-    Store(Add(Multiply(c, step_c), Negate(Multiply(s, step_s))), out.cos_high, out.cos_low, i);
+    const DoubleWord<V> s = Load(centre.sin_high, centre.sin_low, i);
+    const DoubleWord<V> c = Load(centre.cos_high, centre.cos_low, i);
+    const DoubleWord<V> step_s = Load(step.sin_high, step.sin_low, i);
+    const DoubleWord<V> step_c = Load(step.cos_high, step.cos_low, i);
+    const DoubleWord<V> sc = Multiply(s, step_c);
+    const DoubleWord<V> cs = Multiply(c, step_s);
+    const DoubleWord<V> cc = Multiply(c, step_c);
+    const DoubleWord<V> ss = Multiply(s, step_s);
+    Store(Add(sc, cs), ahead.sin_high, ahead.sin_low, i);
+    Store(Subtract(cc, ss), ahead.cos_high, ahead.cos_low, i);
+    Store(Subtract(sc, cs), behind.sin_high, behind.sin_low, i);
+    Store(Add(cc, ss), behind.cos_high, behind.cos_low, i);
   }
 }
 
@@ -132,15 +131,14 @@ HWY_AFTER_NAMESPACE();
 namespace sextant::reference {
 namespace {
 
-HWY_EXPORT(RotateFromTable);
-HWY_EXPORT(Turn);
+HWY_EXPORT(RotateFromKnots);
+HWY_EXPORT(TurnBothWays);
 HWY_EXPORT(TargetName);
 
 constexpr std::size_t padding = 8;
-// Positions per block of a sweep: the anchor's cost is shared by this many rows, and as many rows of steps must stay in
-// the cache.
-constexpr std::int64_t block = 32;
-constexpr std::int64_t table_size = 512;
+// Positions that a sweep reaches on each side of a centre: its cost is shared by so many rows, and as many steps must
+// stay in the cache.
+constexpr std::int64_t reach = 24;
 
 std::size_t padded(std::size_t pairs) { return (pairs + padding - 1) / padding * padding; }
 
@@ -149,54 +147,96 @@ RotationRow row_of(std::size_t entries) {
           std::vector<double>(entries)};
 }
 
-// x as a double-double within u^2 |x|, from an enclosure much narrower than that.
-void split(const Enclosure& x, double& high, double& low) {
-  high = mpfr_get_d(x.lower_end(), MPFR_RNDN);
-  low = mpfr_get_d((x - Enclosure(high, x.precision())).lower_end(), MPFR_RNDN);
+struct Knot {
+  struct Split {
+    double high;
+    double low;
+  };
+  std::array<Split, 2> sin_cos;
+};
+
+// x as a double word, from an enclosure much narrower than that can hold.
+Knot::Split split(const Enclosure& x) {
+  const double high = mpfr_get_d(x.lower_end(), MPFR_RNDN);
+  return {high, mpfr_get_d((x - Enclosure(high, x.precision())).lower_end(), MPFR_RNDN)};
 }
 
-// sin and cos of k/512 turn.
-const RotationRow& table() {
-  static const RotationRow entries = [] {
+// sin and cos of k/2048 turn, k = 0 .. 256, the first eighth of the circle: step 9.
+constexpr std::size_t knots_of_eighth = 257;
+const std::array<Knot, knots_of_eighth>& knots() {
+  static const auto entries = [] {
+    const WithoutWorkLimit whoever_asks_first;
     constexpr Precision precision{192};
-    RotationRow row = row_of(table_size);
-    for (std::size_t k = 0; k < table_size; ++k) {
-      const Enclosure angle = Enclosure::pi(precision) * Enclosure(static_cast<double>(2 * k) / table_size, precision);
-      split(sin(angle), row.sin_high[k], row.sin_low[k]);
-      split(cos(angle), row.cos_high[k], row.cos_low[k]);
+    std::array<Knot, knots_of_eighth> all{};
+    for (std::size_t k = 0; k < knots_of_eighth; ++k) {
+      const Enclosure angle = Enclosure::pi(precision) * Enclosure(static_cast<double>(k) / 1024, precision);
+      all[k].sin_cos = {split(sin(angle)), split(cos(angle))};
     }
-    return row;
+    return all;
   }();
   return entries;
 }
 
-// Step 1 of the proof and the exact half of step 2.
-void reduce(const FixedTurns& phase, std::size_t i, ReducedPhases& out) {
-  const std::uint64_t top = phase.limb[2];
-  const std::uint64_t k = (top + (std::uint64_t{1} << 54)) >> 55;  // wraps to 0 just below a whole turn
-  const auto rest = static_cast<std::int64_t>(top - (k << 55));
-  const std::uint64_t middle = static_cast<std::uint64_t>(rest) << 56 | phase.limb[1] >> 8;
-  out.index[i] = static_cast<std::int64_t>(k);
-  out.piece2[i] = static_cast<double>(rest >> 8) * 0x1p-56;
-  out.piece1[i] = static_cast<double>(middle >> 32) * 0x1p-88;
-  out.piece0[i] = static_cast<double>(middle & 0xFFFFFFFFU) * 0x1p-120;
+// How sin and cos of a phase in an octant follow from those of its distance from the nearest multiple of 1/4 turn:
+// whether they have changed places, and their signs.
+struct Octant {
+  std::size_t sin_from;  // 0 the distance's sin, 1 its cos
+  double sin_sign;
+  double cos_sign;
+  double side;  // -1 where the phase lies before that multiple
+};
+constexpr std::array<Octant, 8> octants{{{0, 1, 1, 1},
+                                         {1, 1, 1, -1},
+                                         {1, 1, -1, 1},
+                                         {0, 1, -1, -1},
+                                         {0, -1, -1, 1},
+                                         {1, -1, -1, -1},
+                                         {1, -1, 1, 1},
+                                         {0, -1, 1, -1}}};
+
+// Step 6. Odd octants are measured back from their end: the complement of what is held is that distance, less one unit
+// of 2^-128 turn at most.
+void fold(const FixedTurns& phase, const std::array<Knot, knots_of_eighth>& knots, std::size_t i,
+          PhasesFromKnots& out) {
+  constexpr std::uint64_t within_octant = (std::uint64_t{1} << 61) - 1;
+  const std::uint64_t index = phase.limb[2] >> 61;
+  const std::uint64_t reflect = std::uint64_t{0} - (index & 1);
+  const std::uint64_t high = (phase.limb[2] ^ reflect) & within_octant;
+  const std::uint64_t low = phase.limb[1] ^ reflect;
+  const std::uint64_t nearest = (high + (std::uint64_t{1} << 52)) >> 53;
+
+  const Octant& octant = octants[index];
+  const Knot& knot = knots[nearest];
+  const Knot::Split& sine = knot.sin_cos[octant.sin_from];
+  const Knot::Split& cosine = knot.sin_cos[1 - octant.sin_from];
+  out.sin_high[i] = octant.sin_sign * sine.high;
+  out.sin_low[i] = octant.sin_sign * sine.low;
+  out.cos_high[i] = octant.cos_sign * cosine.high;
+  out.cos_low[i] = octant.cos_sign * cosine.low;
+  // The lower word is taken as signed, and what that borrows is given to the upper one.
+  const auto leading = static_cast<std::int64_t>(high - (nearest << 53) + (low >> 63));
+  out.leading[i] = octant.side * 0x1p-64 * static_cast<double>(leading);
+  out.trailing[i] = octant.side * 0x1p-128 * static_cast<double>(static_cast<std::int64_t>(low));
 }
 
-// Steps 2 to 6 for the phases that `phase_at(i)` gives.
+// Steps 6 to 11 for the phases that `phase_at(i)` gives.
 template <class PhaseAt>
 void rotate(std::size_t count, PhaseAt phase_at, RotationRow& row) {
-  const std::size_t entries = padded(count);
-  ReducedPhases phases{std::vector<double>(entries), std::vector<double>(entries), std::vector<double>(entries),
-                       std::vector<std::int64_t>(entries)};
-  for (std::size_t i = 0; i < count; ++i) reduce(phase_at(i), i, phases);
-  HWY_DYNAMIC_DISPATCH(RotateFromTable)(entries, phases, table(), row);
+  PhasesFromKnots phases;
+  const auto& table = knots();
+  for (std::size_t first = 0; first < count; first += PhasesFromKnots::capacity) {
+    const std::size_t pairs = std::min(PhasesFromKnots::capacity, count - first);
+    for (std::size_t i = 0; i < pairs; ++i) fold(phase_at(first + i), table, i, phases);
+    for (std::size_t i = pairs; i < padded(pairs); ++i) fold({}, table, i, phases);
+    HWY_DYNAMIC_DISPATCH(RotateFromKnots)(first, padded(pairs), phases, row);
+  }
 }
 
 }  // namespace
 
 FastRotations::FastRotations(std::span<const FixedTurns> frequencies)
     : frequencies_(frequencies.begin(), frequencies.end()) {
-  for (std::int64_t j = 0; j < block; ++j) {
+  for (std::int64_t j = 1; j <= reach; ++j) {
     steps_.push_back(make_row());
     at(j, steps_.back());
   }
@@ -219,14 +259,23 @@ void FastRotations::at_angles(std::span<const double> angles, RotationRow& row) 
 
 void FastRotations::sweep(std::int64_t first, std::int64_t count,
                           const std::function<void(std::int64_t position, const RotationRow& row)>& visit) const {
-  RotationRow anchor = make_row();
-  RotationRow row = make_row();
-  for (std::int64_t start = 0; start < count; start += block) {
-    at(first + start, anchor);
-    for (std::int64_t j = 0; j < std::min(block, count - start); ++j) {
-      HWY_DYNAMIC_DISPATCH(Turn)(anchor.sin_high.size(), anchor, steps_[static_cast<std::size_t>(j)], row);
-      visit(first + start + j, row);
+  // Rows of a stretch; its centre is in the middle of them.
+  const std::int64_t sides = std::clamp(count / 2, std::int64_t{0}, reach);
+  std::vector<RotationRow> rows;
+  for (std::int64_t i = 0; i < 2 * sides + 1; ++i) rows.push_back(make_row());
+  const auto row = [&](std::int64_t from_centre) -> RotationRow& {
+    return rows[static_cast<std::size_t>(sides + from_centre)];
+  };
+  for (std::int64_t start = 0; start < count; start += 2 * sides + 1) {
+    const std::int64_t visited = std::min(2 * sides + 1, count - start);
+    const std::int64_t behind = (visited - 1) / 2;
+    const std::int64_t centre = first + start + behind;
+    at(centre, row(0));
+    for (std::int64_t j = 1; j <= visited / 2; ++j) {
+      HWY_DYNAMIC_DISPATCH(TurnBothWays)
+      (row(0).sin_high.size(), row(0), steps_[static_cast<std::size_t>(j - 1)], row(j), row(-j));
     }
+    for (std::int64_t j = -behind; j < visited - behind; ++j) visit(centre + j, row(j));
   }
 }
 

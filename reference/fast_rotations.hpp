@@ -14,7 +14,7 @@ namespace sextant::reference {
 /// sin and cos of every pair at one position as unevaluated sums of two doubles; entries beyond the pair count pad to
 /// full vectors.
 struct RotationRow {
-  /// Bound on |true value - (high + low)| of each component; fast_rotations.cpp has the proof.
+  /// Bound on |true value - (high + low)| of each component, twice what docs/proofs/fast-rotations.md, step 13, proves.
   static constexpr double error = 0x1p-100;
 
   std::vector<double> sin_high;
@@ -30,7 +30,8 @@ struct RotationRow {
 /// widest vectors of the machine, with a proven bound.
 ///
 /// For |position| <= 2^54, each true value lies within RotationRow::error of high + low: proved from the phase to the
-/// last addition. What this leaves open goes to the exact tier. Const: one object may serve any number of threads.
+/// last addition in docs/proofs/fast-rotations.md. What this leaves open goes to the exact tier. Const: one object may
+/// serve any number of threads.
 class FastRotations {
  public:
   /// The same, for those who have no row.
@@ -72,7 +73,7 @@ class FastRotations {
 
  private:
   std::vector<FixedTurns> frequencies_;
-  std::vector<RotationRow> steps_;  // at positions 0 .. block-1
+  std::vector<RotationRow> steps_;  // at positions 1, 2, ... as far as a sweep reaches from a centre
 };
 
 }  // namespace sextant::reference

@@ -74,7 +74,7 @@ TEST_P(FastRotationsOn, ContainTheTruthAtAnyPosition) {
     RotationRow row = fast.make_row();
     for (const std::int64_t position : positions(20)) {
       fast.at(position, row);
-      // The bound of `at` by itself is a quarter of the stated one (step 6 of the proof).
+      // The bound of `at` by itself is an eighth of the stated one, see below.
       ASSERT_LE(worst_of_row(row, exact, pairs, position), FastRotations::error / 4)
           << setting.base << " at " << position;
     }
@@ -112,6 +112,149 @@ TEST_P(FastRotationsOn, PositionZeroIsExact) {
   }
 }
 
+// docs/proofs/fast-rotations.md, steps 11 and 13: what is proved, of which FastRotations::error leaves twice as much.
+constexpr double bound_of_at = 0x1p-103;
+constexpr double bound_of_sweep = 0x1p-101;
+
+// The sine and cosine of a phase that is held exactly, at 300 bits.
+struct Truth {
+  Enclosure sin;
+  Enclosure cos;
+};
+
+Truth truth_of(const FixedTurns& phase) {
+  constexpr Precision precision{300};
+  Enclosure turns(0.0, precision);
+  for (int half = 0; half < 6; ++half) {
+    const auto digits = static_cast<std::uint32_t>(phase.limb[static_cast<std::size_t>(half / 2)] >> 32 * (half % 2));
+    turns = turns + Enclosure(std::ldexp(static_cast<double>(digits), 32 * half - 192), precision);
+  }
+  const Enclosure angle = turns * Enclosure(2.0, precision) * Enclosure::pi(precision);
+  return {sin(angle), cos(angle)};
+}
+
+double distance_of_pair(const RotationRow& row, std::size_t pair, const Truth& truth) {
+  EXPECT_LE(std::fabs(row.sin_low[pair]), std::fabs(row.sin_high[pair]) * 0x1p-53);
+  EXPECT_LE(std::fabs(row.cos_low[pair]), std::fabs(row.cos_high[pair]) * 0x1p-53);
+  return std::max(distance(row.sin_high[pair], row.sin_low[pair], truth.sin),
+                  distance(row.cos_high[pair], row.cos_low[pair], truth.cos));
+}
+
+// `top` + `below` * 2^-64 units of 2^-64 turn, with a nudge of its last place.
+FixedTurns phase(std::uint64_t top, std::uint64_t below, int nudge) {
+  FixedTurns turns{{0, below, top}};
+  if (nudge > 0) turns.limb[0] = 1;
+  if (nudge < 0) {
+    turns.limb[0] = ~std::uint64_t{0};
+    if (turns.limb[1]-- == 0) --turns.limb[2];
+  }
+  return turns;
+}
+
+// Knots of the table, the ends of what each covers and both neighbours of these; phases near to multiples of 1/8 turn
+// by every power of two; random ones, some of them in the upper and some in the lower bits only.
+std::vector<FixedTurns> hard_phases() {
+  std::vector<FixedTurns> list;
+  for (std::uint64_t k = 0; k < 4096; ++k) {
+    for (const int nudge : {-1, 0, 1}) list.push_back(phase(k << 52, 0, nudge));
+  }
+  for (std::uint64_t eighth = 0; eighth < 8; ++eighth) {
+    for (int bit = 0; bit < 189; ++bit) {
+      FixedTurns small{};
+      small.limb[static_cast<std::size_t>(bit / 64)] = std::uint64_t{1} << bit % 64;
+      FixedTurns after = small;
+      after.limb[2] += eighth << 61;
+      FixedTurns before = phase_of(small, -1);
+      before.limb[2] += eighth << 61;
+      list.insert(list.end(), {after, before});
+    }
+  }
+  std::mt19937_64 random(17);
+  for (int i = 0; i < 12000; ++i) list.push_back({{random(), random(), random()}});
+  for (int i = 0; i < 2000; ++i) {
+    list.push_back({{random(), ~std::uint64_t{0} << random() % 64, random()}});
+    // At most 2^-30 of an interval from its end, where the polynomials are at their worst.
+    list.push_back(phase((random() % 4096 << 52) + random() % (1 << 22), random(), -1));
+    list.push_back({{random(), random(), random() >> (1 + random() % 63)}});
+  }
+  return list;
+}
+
+TEST_P(FastRotationsOn, HardPhasesKeepTheProvedBound) {
+  static const std::vector<FixedTurns> phases = hard_phases();
+  static const std::vector<Truth> truths = [] {
+    std::vector<Truth> all;
+    for (const FixedTurns& one : phases) all.push_back(truth_of(one));
+    return all;
+  }();
+  double worst = 0;
+  for (std::size_t first = 0; first < phases.size(); first += 1000) {
+    const auto count = std::min<std::size_t>(1000, phases.size() - first);
+    const FastRotations fast(std::span<const FixedTurns>(phases).subspan(first, count));
+    RotationRow row = fast.make_row();
+    fast.at(1, row);
+    for (std::size_t i = 0; i < count; ++i) {
+      const double error = distance_of_pair(row, i, truths[first + i]);
+      ASSERT_LE(error, bound_of_at) << phases[first + i].limb[2] << " " << phases[first + i].limb[1];
+      worst = std::max(worst, error);
+    }
+  }
+  RecordProperty("thousandths_of_bound", static_cast<int>(1000 * worst / bound_of_at));
+}
+
+// Positions as far as 2^54, both ways round, and steps that meet the table's knots and the middles between them.
+TEST_P(FastRotationsOn, HardSweepsKeepTheProvedBound) {
+  std::vector<FixedTurns> frequencies;
+  for (int power = 1; power <= 54; power += 2) frequencies.push_back(phase(std::uint64_t{1} << (64 - power), 0, 0));
+  for (const std::uint64_t k : {1U, 3U, 511U, 513U, 1023U, 1537U, 2047U, 4095U}) {
+    for (const int nudge : {-1, 0, 1}) frequencies.push_back(phase(k << 52, 0, nudge));
+  }
+  std::mt19937_64 random(19);
+  for (int i = 0; i < 15; ++i) frequencies.push_back({{random(), random(), random()}});
+  const FastRotations fast(frequencies);
+  constexpr std::int64_t farthest = std::int64_t{1} << 54;
+  double worst = 0;
+  for (const std::int64_t count : {1, 2, 48, 49, 50, 100}) {
+    for (const std::int64_t first : {-farthest, -(farthest >> 1) + 1, std::int64_t{-30}, std::int64_t{0},
+                                     (farthest >> 1) - 60, farthest - count + 1}) {
+      std::int64_t expected = first;
+      fast.sweep(first, count, [&](std::int64_t position, const RotationRow& row) {
+        ASSERT_EQ(position, expected++);
+        for (std::size_t i = 0; i < frequencies.size(); ++i) {
+          const double error = distance_of_pair(row, i, truth_of(phase_of(frequencies[i], position)));
+          ASSERT_LE(error, bound_of_sweep) << i << " at " << position;
+          worst = std::max(worst, error);
+        }
+      });
+      EXPECT_EQ(expected, first + count);
+    }
+  }
+  RecordProperty("thousandths_of_bound", static_cast<int>(1000 * worst / bound_of_sweep));
+}
+
+// Angles that are given as doubles: the nearest ones to the knots, where all but the last bits cancel, and some that
+// are tiny or huge.
+TEST_P(FastRotationsOn, HardAnglesKeepTheProvedBound) {
+  std::vector<double> angles{0, 5e-324, 0x1p-1022, 1e-300, 0x1p-192, 0x1p-128, 0x1p-60, 0x1p53, 0x1p64};
+  std::mt19937_64 random(23);
+  for (int i = 0; i < 3000; ++i) {
+    const double turns = std::ldexp(static_cast<double>(random() % 8192), static_cast<int>(random() % 50) - 12);
+    angles.push_back(turns * 6.283185307179586);
+    angles.push_back(std::ldexp(static_cast<double>(random() >> 11), static_cast<int>(random() % 100) - 89));
+  }
+  for (std::size_t i = angles.size(); i-- > 0;) angles.push_back(-angles[i]);
+  RotationRow row;
+  FastRotations::at_angles(angles, row);
+  double worst = 0;
+  for (std::size_t i = 0; i < angles.size(); ++i) {
+    const Enclosure angle(angles[i], Precision{360});
+    const double error = distance_of_pair(row, i, {sin(angle), cos(angle)});
+    ASSERT_LE(error, bound_of_at) << angles[i];
+    worst = std::max(worst, error);
+  }
+  RecordProperty("thousandths_of_bound", static_cast<int>(1000 * worst / bound_of_at));
+}
+
 // The tests above must be able to fail: a frequency that is one part in 2^95 off is seen.
 TEST(FastRotations, APlantedFaultIsSeen) {
   GeometricFrequencies exact(10000, 2, 64, 32);
@@ -137,6 +280,7 @@ TEST(FixedTurns, PhasesWrapAndNegate) {
 TEST(FixedTurns, OfOneRadianIsItsPublishedExpansion) {
   // 1/(2 pi) = 0.28BE60DB9391054A7F09D5F47D4D3770 36D8A5664F10E410... in base 16.
   const FixedTurns turns = fixed_turns([](Precision precision) { return Enclosure(1.0, precision); });
+  // ci/constants: words[3] = 1/(2*pi)
   EXPECT_EQ(turns.limb[2], 0x28BE60DB9391054AU);
   EXPECT_EQ(turns.limb[1], 0x7F09D5F47D4D3770U);
   EXPECT_EQ(turns.limb[0], 0x36D8A5664F10E410U);

@@ -14,32 +14,9 @@ namespace sextant::reference {
 /// The frequencies of a rotary encoding under its scaling rule, as real-number mathematics. An object belongs to one
 /// thread.
 ///
-/// Write n for the width of the frequencies (rotary_dim; head_dim when spread), w_i = rope_theta^(-2i/n), s = factor,
-/// L = original_max_position_embeddings and l for the length of the call, its largest position + 1. Where a paper and
-/// the code that models are run with (Hugging Face's modeling_rope_utils) differ, the deployed formula is meant, since
-/// the spec carries its field names; decimals in a formula are the decimals written (0.1 is 1/10).
-///
-///   default       w_i
-///   linear        w_i / s. Chen et al. 2023, equation 4
-///   ntk           (rope_theta s^(n/(n-2)))^(-2i/n) = w_i s^(-2i/(n-2)). bloc97; Peng et al. 2023, section 3.1
-///   dynamic       the same with 1 + s (l/L - 1) for s where l > L, else w_i. Peng et al. 2023, section 3.3, has l/L,
-///                 which is the deployed expression at s = 1 only
-///   yarn          w_i (r_i/s + 1 - r_i), r_i = clamp((i - low)/(high - low), 0, 1). Peng et al. 2023, section 3.2
-///                   low = max(c(beta_fast), 0), high = min(c(beta_slow), n - 1)
-///                   c(b) = n ln(L/(2 pi b)) / (2 ln rope_theta)
-///                 The paper's ramp is linear in the number of turns L w_i/(2 pi); the deployed one is linear in i, has
-///                 floor and ceil of the two c's when `truncate`, and high = low + 1/1000 where the ends are equal
-///   longrope      w_i / short_factor[i] where l <= L, else w_i / long_factor[i]. Ding et al. 2024, whose search finds
-///                 the factors; the two lists are the deployed form
-///   llama3        w_i ((1 - t_i)/s + t_i), t_i = clamp((L w_i/(2 pi) - low)/(high - low), 0, 1), low and high the two
-///                 freq_factors. Meta's released Llama 3.1 code, in three bands of the wavelength 2 pi/w_i. At
-///                 both borders the bands agree (t = 0, t = 1): the clamp is the same function, undecided nowhere
-///   proportional  w_i / s. Hugging Face's Gemma; the pairs beyond rotary_dim/2 stand still
-///
-/// Ties: floor and ceil of c(b) are decided by raising the precision, and a tie cannot happen. c(b) = k for an integer
-/// k says that pi = L/(2 b) rope_theta^(-2k/n), rational times a root of a rational, so pi would be algebraic. For the
-/// same reason low = high happens only where both are whole numbers after rounding and clamping. l <= L compares
-/// integers.
+/// docs/proofs/rope-scaling.md has the formula of each rule with its source (steps 1 to 8), the deployed one where a
+/// paper and the code that models are run with differ, since the spec carries its field names; and why no branch of a
+/// formula can stay undecided (step 9).
 class RopeFrequencies {
  public:
   /// Domain as lib/spec checks it.

@@ -38,20 +38,23 @@ struct RowFigures {
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include "reference/double_double-inl.h"
+#include "reference/double_word-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace sextant::reference::HWY_NAMESPACE {
 
-// error = |v - t| for t = scale (high + low), ulps = error / ulp(t), and open, for `count` pairs, a multiple of 8. NaN and infinity have none.
+// error = |v - t| for t = scale (high + low), ulps = error / ulp(t), and open, for `count` pairs, a multiple of 8. NaN
+// and infinity have none.
 //
-// scale high = product + rest exactly; v - product is exact where v is within a factor of 2 of it (Sterbenz) and else within 2^-53 of
-// itself, like each of the four later operations: error is within 2^-50 of itself, plus 2^-100 |scale|, the fast tier's, plus
-// 2^-104 |scale| that the roundings of the rest make where it cancels. slack = 2^-48 error + 2^-98 |scale| covers all of it. So near to a
-// zero of t that the latter is 2^-20 ulp(t), neither its ULPs nor the nearest value can be told well: open, ulps = 0.
+// scale high = product + rest exactly; v - product is exact where v is within a factor of 2 of it (Sterbenz) and else
+// within 2^-53 of itself, like each of the four later operations: error is within 2^-50 of itself, plus 2^-100 |scale|,
+// the fast tier's, plus 2^-104 |scale| that the roundings of the rest make where it cancels. slack = 2^-48 error +
+// 2^-98 |scale| covers all of it. So near to a zero of t that the latter is 2^-20 ulp(t), neither its ULPs nor the
+// nearest value can be told well: open, ulps = 0.
 //
-// The truth's binade is that of product, or the one below where the rest pulls a power of two down. A value of the format nearer to t than
-// ulp(t)/2 is the nearest one; one farther is not (below a power of two the spacing halves, but so does ulp(t)).
+// The truth's binade is that of product, or the one below where the rest pulls a power of two down. A value of the
+// format nearer to t than ulp(t)/2 is the nearest one; one farther is not (below a power of two the spacing halves, but
+// so does ulp(t)).
 RowFigures Measure(std::size_t count, double scale, const UlpScale& format, const std::vector<double>& high,
                    const std::vector<double>& low, ComponentRow& row) {
   const hn::CappedTag<double, 8> d;
@@ -63,7 +66,7 @@ RowFigures Measure(std::size_t count, double scale, const UlpScale& format, cons
   auto any_open = hn::Zero(d);
   std::size_t not_nearest = 0;
   for (std::size_t i = 0; i < count; i += hn::Lanes(d)) {
-    const auto product = TwoProduct(scale_all, hn::LoadU(d, &high[i]));
+    const auto product = TwoProd(scale_all, hn::LoadU(d, &high[i]));
     const auto rest = hn::Add(product.low, hn::Mul(scale_all, hn::LoadU(d, &low[i])));
     const auto value = hn::LoadU(d, &row.value[i]);
     const auto distance = hn::Abs(hn::Sub(hn::Sub(value, product.high), rest));

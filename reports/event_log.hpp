@@ -13,9 +13,12 @@ namespace sextant {
 /// came, whenever it ended and however. Each event is one line of JSON, appended by one write(2) and brought to disk
 /// before the call returns:
 ///
-///     {"format": "sextant-events", "version": 1, "report": R}    R: a report of the run with nothing judged, its "missing" every property
-///     {"judged": P}                                              P: an entry of the report's "properties", in the order in which they came
-///     {"ended": {"survey": S, "seconds": N}}                     only of a run that came to its end
+///     {"format": "sextant-events", "version": 1, "report": R}
+///         R: a report of the run with nothing judged, its "missing" every property
+///     {"judged": P}
+///         P: an entry of the report's "properties", in the order in which they came
+///     {"ended": {"survey": S, "seconds": N}}
+///         only of a run that came to its end
 ///
 /// While it is open no other process can open it. One call at a time.
 class EventLog {

@@ -3,12 +3,13 @@
 #include <span>
 #include <stdexcept>
 
+#include "lib/numeric/user_error.hpp"
 #include "reports/report.hpp"
 
 namespace sextant {
 
 /// Shards that do not make one report. what() is one line that says why.
-class MergeError : public std::runtime_error {
+class MergeError : public std::runtime_error, public UserError {
  public:
   using std::runtime_error::runtime_error;
 };

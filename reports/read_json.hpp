@@ -5,12 +5,13 @@
 #include <string>
 #include <string_view>
 
+#include "lib/numeric/user_error.hpp"
 #include "reports/report.hpp"
 
 namespace sextant {
 
 /// A report that cannot be read. what() is one line that names the field or file and what was expected.
-class ReadError : public std::runtime_error {
+class ReadError : public std::runtime_error, public UserError {
  public:
   using std::runtime_error::runtime_error;
 };

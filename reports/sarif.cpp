@@ -12,12 +12,13 @@ namespace {
 
 using nlohmann::ordered_json;
 
-// A file that the results can be attached to: what stands after "python:" or "file:", else the subject's name as it is.
+// A file that the results can be attached to: what stands after the colon of a subject's name, "python:a.py", but for
+// the kinds whose names hold no path; else the name as it is.
 std::string artifact_of(const Report& report) {
-  for (const std::string_view kind : {"python:", "file:", "plugin:"}) {
-    if (report.subject.starts_with(kind)) return report.subject.substr(kind.size());
+  for (const std::string_view kind : {"exec:", "mutant:", "recipe:"}) {
+    if (report.subject.starts_with(kind)) return report.subject;
   }
-  return report.subject;
+  return report.subject.substr(report.subject.find(':') + 1);
 }
 
 // RFC 3986: what is not unreserved or a separator of paths is written in hexadecimal.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -14,6 +15,15 @@
 #include "reports/sarif.hpp"
 
 namespace sextant {
+
+std::span<const ReportFormat> report_formats() {
+  static constexpr std::array formats{
+      ReportFormat{"report.json", write_json},   ReportFormat{"report.html", write_html},
+      ReportFormat{"report.sarif", write_sarif}, ReportFormat{"junit.xml", write_junit},
+      ReportFormat{"report.md", write_markdown},
+  };
+  return formats;
+}
 
 void write_text_file(const std::string& text, const std::filesystem::path& path) {
   const std::filesystem::path temporary = path.string() + fmt::format(".{}.tmp", getpid());
@@ -46,11 +56,7 @@ void prepare_directory(const std::filesystem::path& directory) {
 }
 
 void write_reports(const Report& report, const std::filesystem::path& directory) {
-  write_text_file(write_json(report), directory / "report.json");
-  write_text_file(write_html(report), directory / "report.html");
-  write_text_file(write_sarif(report), directory / "report.sarif");
-  write_text_file(write_junit(report), directory / "junit.xml");
-  write_text_file(write_markdown(report), directory / "report.md");
+  for (const ReportFormat& format : report_formats()) write_text_file(format.write(report), directory / format.file);
 }
 
 }  // namespace sextant

@@ -16,6 +16,7 @@
 #include "lib/sinusoidal_2d/sinusoidal_2d.hpp"
 #include "lib/xpos/xpos.hpp"
 #include "subjects/equally_spaced.hpp"
+#include "subjects/kind.hpp"
 
 #ifndef SEXTANT_VERSION
 #error "the build defines SEXTANT_VERSION"
@@ -182,5 +183,11 @@ class BuiltinSubject final : public Subject {
 }  // namespace
 
 std::unique_ptr<Subject> builtin_subject() { return std::make_unique<BuiltinSubject>(); }
+
+/// Sextant's own encoders.
+SubjectKind builtin_kind() {
+  return {"builtin", "builtin",
+          [](const std::string&, const std::string&, const Spec&, const OpenOptions&) { return builtin_subject(); }};
+}
 
 }  // namespace sextant

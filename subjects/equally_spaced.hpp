@@ -4,7 +4,7 @@
 #include <optional>
 #include <span>
 
-#include "lib/sinusoidal/sinusoidal.hpp"
+#include "lib/numeric/position_range.hpp"
 
 namespace sextant {
 

@@ -39,11 +39,8 @@ void check(std::string_view operation, const char* name, const Spec& spec, const
     refuse(operation, fmt::format("{} has shape {}, expected {}", name, shape_text(tensor.shape), shape_text(shape)));
 }
 
-template <class Wanted>
-const Wanted& needed(std::string_view operation, const Spec& spec) {
-  const auto* encoding = std::get_if<Wanted>(&spec.encoding);
-  if (encoding == nullptr) refuse(operation, fmt::format("{} has none", encoding_name(spec)));
-  return *encoding;
+[[noreturn]] void refuse_spec(std::string_view operation, const Spec& spec) {
+  refuse(operation, fmt::format("{} has none", encoding_name(spec)));
 }
 
 std::int64_t extent(const Tensor& tensor, std::size_t axis) {
@@ -61,12 +58,16 @@ Tensor positions_tensor(std::string_view operation, std::int64_t axes, Shape sha
 }
 
 Tensor encode_with(Session& session, const Spec& spec, std::span<const std::int64_t> positions, Tensors inputs) {
-  const auto width = width_of(spec.encoding);
-  if (!width) refuse("encode", fmt::format("{} has none", encoding_name(spec)));
-  const std::int64_t axes = axes_of(spec.encoding);
-  const std::int64_t rows = std::ssize(positions) / axes;
-  inputs.insert_or_assign("positions", positions_tensor("encode", axes, {rows}, positions));
-  return take(session.call("encode", inputs), "encoding", spec.dtype, {rows, *width});
+  const Signature signature = signature_of(spec.encoding);
+  if (!signature.dim) refuse_spec("encode", spec);
+  const std::int64_t rows = std::ssize(positions) / signature.axes;
+  inputs.insert_or_assign("positions", positions_tensor("encode", signature.axes, {rows}, positions));
+  return take(session.call("encode", inputs), "encoding", spec.dtype, {rows, *signature.dim});
+}
+
+// A trained table, with as many columns as it comes with where the encoding leaves them open.
+void check_weight(std::string_view operation, const Spec& spec, const WeightShape& shape, const Tensor& weight) {
+  check(operation, "weight", spec, weight, {shape.rows, shape.columns.value_or(extent(weight, 1))});
 }
 
 Tensors bias_inputs(std::span<const std::int64_t> query_positions, std::span<const std::int64_t> key_positions) {
@@ -76,63 +77,41 @@ Tensors bias_inputs(std::span<const std::int64_t> query_positions, std::span<con
 
 }  // namespace
 
-std::optional<std::int64_t> width_of(const Encoding& encoding) {
-  return std::visit(
-      [](const auto& one) -> std::optional<std::int64_t> {
-        if constexpr (requires { one.dim; }) {
-          return one.dim;
-        } else {
-          return std::nullopt;
-        }
-      },
-      encoding);
-}
-
-std::int64_t axes_of(const Encoding& encoding) {
-  if (const auto* rope_nd = std::get_if<RopeNd>(&encoding)) return axes(*rope_nd);
-  if (std::holds_alternative<Sinusoidal2d>(encoding)) return 2;
-  const auto* attention = std::get_if<Attention>(&encoding);
-  if (attention == nullptr || !attention->position) return 1;
-  return std::visit([](const auto& position) { return axes_of(Encoding(position)); }, *attention->position);
-}
-
 Tensor encode(Session& session, const Spec& spec, std::span<const std::int64_t> positions) {
-  if (std::holds_alternative<Learned>(spec.encoding)) refuse("encode", "learned needs a weight");
+  if (const Signature signature = signature_of(spec.encoding); signature.dim && signature.weight)
+    refuse("encode", fmt::format("{} needs a weight", encoding_name(spec)));
   return encode_with(session, spec, positions, {});
 }
 
 Tensor encode(Session& session, const Spec& spec, std::span<const std::int64_t> positions, const Tensor& weight) {
-  const auto& learned = needed<Learned>("encode with a weight", spec);
-  check("encode", "weight", spec, weight, {learned.max_positions, learned.dim});
+  const Signature signature = signature_of(spec.encoding);
+  if (!signature.dim || !signature.weight) refuse_spec("encode with a weight", spec);
+  check_weight("encode", spec, *signature.weight, weight);
   return encode_with(session, spec, positions, {{"weight", weight}});
 }
 
 Tensor rotate(Session& session, const Spec& spec, const Tensor& x, std::span<const std::int64_t> positions) {
-  std::int64_t head_dim = 0;
-  if (const auto* rope = std::get_if<Rope>(&spec.encoding)) {
-    head_dim = rope->head_dim;
-  } else if (const auto* xpos = std::get_if<Xpos>(&spec.encoding)) {
-    head_dim = xpos->rope.head_dim;
-  } else {
-    head_dim = needed<RopeNd>("rotate", spec).head_dim;
-  }
-  check("rotate", "x", spec, x, {extent(x, 0), extent(x, 1), extent(x, 2), head_dim});
-  const Tensors inputs{
-      {"x", x}, {"positions", positions_tensor("rotate", axes_of(spec.encoding), {x.shape[0], x.shape[1]}, positions)}};
+  const Signature signature = signature_of(spec.encoding);
+  if (signature.operation != Operation::rotate) refuse_spec("rotate", spec);
+  check("rotate", "x", spec, x, {extent(x, 0), extent(x, 1), extent(x, 2), signature.head_dim.value()});
+  const Tensors inputs{{"x", x},
+                       {"positions", positions_tensor("rotate", signature.axes, {x.shape[0], x.shape[1]}, positions)}};
   return take(session.call("rotate", inputs), "y", spec.dtype, x.shape);
 }
 
 Tensor bias(Session& session, const Spec& spec, std::span<const std::int64_t> query_positions,
             std::span<const std::int64_t> key_positions) {
-  const auto& alibi = needed<Alibi>("bias without a weight", spec);
+  const Signature signature = signature_of(spec.encoding);
+  if (signature.operation != Operation::bias || signature.weight) refuse_spec("bias without a weight", spec);
   return take(session.call("bias", bias_inputs(query_positions, key_positions)), "bias", spec.dtype,
-              {alibi.num_heads, std::ssize(query_positions), std::ssize(key_positions)});
+              {signature.heads.value(), std::ssize(query_positions), std::ssize(key_positions)});
 }
 
 Tensor bias(Session& session, const Spec& spec, std::span<const std::int64_t> query_positions,
             std::span<const std::int64_t> key_positions, const Tensor& weight) {
-  const auto& relative = needed<RelativeBias>("bias with a weight", spec);
-  check("bias", "weight", spec, weight, {relative.num_buckets, extent(weight, 1)});
+  const Signature signature = signature_of(spec.encoding);
+  if (signature.operation != Operation::bias || !signature.weight) refuse_spec("bias with a weight", spec);
+  check_weight("bias", spec, *signature.weight, weight);
   Tensors inputs = bias_inputs(query_positions, key_positions);
   inputs.insert_or_assign("weight", weight);
   return take(session.call("bias", inputs), "bias", spec.dtype,
@@ -140,7 +119,7 @@ Tensor bias(Session& session, const Spec& spec, std::span<const std::int64_t> qu
 }
 
 std::vector<std::int64_t> bucket(Session& session, const Spec& spec, std::span<const std::int64_t> relative) {
-  needed<RelativeBias>("bucket", spec);
+  if (!signature_of(spec.encoding).buckets) refuse_spec("bucket", spec);
   const Shape shape{std::ssize(relative)};
   return take(session.call("bucket", {{"relative", Tensor::of_integers(shape, relative)}}), "bucket", Dtype::int64,
               shape)
@@ -148,15 +127,18 @@ std::vector<std::int64_t> bucket(Session& session, const Spec& spec, std::span<c
 }
 
 Tensor attend(Session& session, const Spec& spec, const AttendRequest& request) {
-  const auto& attention = needed<Attention>("attend", spec);
+  const Signature signature = signature_of(spec.encoding);
+  if (signature.operation != Operation::attend) refuse_spec("attend", spec);
+  const std::int64_t heads = signature.heads.value();
+  const std::int64_t kv_heads = signature.kv_heads.value();
+  const std::int64_t head_dim = signature.head_dim.value();
   const std::int64_t batch = extent(request.q, 0);
   const std::int64_t n = extent(request.q, 2);
-  check("attend", "q", spec, request.q, {batch, attention.num_heads, n, attention.head_dim});
-  check("attend", "k", spec, request.k, {batch, attention.num_kv_heads, n, attention.head_dim});
-  check("attend", "v", spec, request.v, {batch, attention.num_kv_heads, n, attention.head_dim});
+  check("attend", "q", spec, request.q, {batch, heads, n, head_dim});
+  check("attend", "k", spec, request.k, {batch, kv_heads, n, head_dim});
+  check("attend", "v", spec, request.v, {batch, kv_heads, n, head_dim});
   Tensors inputs{{"q", request.q}, {"k", request.k}, {"v", request.v}};
-  inputs.insert_or_assign("positions",
-                          positions_tensor("attend", axes_of(spec.encoding), {batch, n}, request.positions));
+  inputs.insert_or_assign("positions", positions_tensor("attend", signature.axes, {batch, n}, request.positions));
   if (request.weight != nullptr) inputs.insert_or_assign("weight", *request.weight);
   return take(session.call("attend", inputs), "out", spec.dtype, request.q.shape);
 }

@@ -15,12 +15,6 @@ namespace sextant {
 // `protocol` for a reply of another form, and std::invalid_argument for arguments that do not fit the spec, which are
 // not sent.
 
-/// How many values an encoding has for each position, "dim"; nothing for those that are no codes.
-std::optional<std::int64_t> width_of(const Encoding& encoding);
-
-/// How many coordinates a position has: sections of rope_nd, 2 for sinusoidal_2d, 1 for the others.
-std::int64_t axes_of(const Encoding& encoding);
-
 /// The rows of the encoding at `positions`, [n] or, with several axes, [axes, n] row-major: [n, dim] of the spec's
 /// dtype. For integer, binary, sinusoidal and sinusoidal_2d.
 Tensor encode(Session& session, const Spec& spec, std::span<const std::int64_t> positions);

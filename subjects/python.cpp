@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <span>
 
-#include "subjects/subject.hpp"
+#include "subjects/kind.hpp"
 
 namespace sextant {
 namespace {
@@ -61,6 +61,14 @@ Command python_command(const std::filesystem::path& file, const std::optional<st
   if (!std::filesystem::is_regular_file(worker))
     throw SubjectNameError(fmt::format("{}: the Python worker is missing", worker.string()));
   return {{find_interpreter(python), worker.string(), file.string()}};
+}
+
+/// A Python file, served by our worker (design, section 5).
+SubjectKind python_kind() {
+  return {"python", "python:FILE.py",
+          [](const std::string& name, const std::string& file, const Spec&, const OpenOptions& options) {
+            return worker_subject(name, python_command(file, options.python), options.limits, SessionStart::fork);
+          }};
 }
 
 }  // namespace sextant

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "subjects/kind.hpp"
 #include "subjects/npy.hpp"
 
 namespace sextant {
@@ -57,21 +58,29 @@ class RecordedSubject final : public Subject {
 }  // namespace
 
 std::unique_ptr<Subject> recorded_subject(std::string name, const std::filesystem::path& file, const Spec& spec) {
-  const auto* sinusoidal = std::get_if<Sinusoidal>(&spec.encoding);
-  if (sinusoidal == nullptr) {
+  const Signature signature = signature_of(spec.encoding);
+  if (signature.recording != Recording::rows) {
     throw SubjectNameError(
         fmt::format("{}: a recorded table needs a spec with a table: sinusoidal, not {}", name, encoding_name(spec)));
   }
   try {
     NpyTable table(file, spec.dtype);
-    if (table.columns() != sinusoidal->dim) {
+    if (table.columns() != signature.dim) {
       throw SubjectNameError(
-          fmt::format("{}: {} columns, the spec says dim {}", file.string(), table.columns(), sinusoidal->dim));
+          fmt::format("{}: {} columns, the spec says dim {}", file.string(), table.columns(), signature.dim.value()));
     }
     return std::make_unique<RecordedSubject>(std::move(name), std::move(table));
   } catch (const NpyError& error) {
     throw SubjectNameError(error.what());
   }
+}
+
+/// What some program wrote to a file.
+SubjectKind recorded_kind() {
+  return {"file", "file:TABLE.npy",
+          [](const std::string& name, const std::string& file, const Spec& spec, const OpenOptions&) {
+            return recorded_subject(name, file, spec);
+          }};
 }
 
 }  // namespace sextant

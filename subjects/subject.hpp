@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "lib/numeric/tensor.hpp"
+#include "lib/numeric/user_error.hpp"
 #include "lib/spec/spec.hpp"
 
 namespace sextant {
@@ -43,7 +44,7 @@ class Interrupted : public std::runtime_error {
 };
 
 /// A subject that cannot be opened because of how it was named: a file that is not there, say.
-class SubjectNameError : public std::runtime_error {
+class SubjectNameError : public std::runtime_error, public UserError {
  public:
   using std::runtime_error::runtime_error;
 };

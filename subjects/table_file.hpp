@@ -9,11 +9,12 @@
 #include <vector>
 
 #include "lib/numeric/dtype.hpp"
+#include "lib/numeric/user_error.hpp"
 
 namespace sextant {
 
 /// A table file that cannot be written. what() is one line that names the file.
-class TableFileError : public std::runtime_error {
+class TableFileError : public std::runtime_error, public UserError {
  public:
   using std::runtime_error::runtime_error;
 };

@@ -45,15 +45,7 @@ std::string one_line(std::string text) {
 
 // How many values answer one position: the width of a code, or 1 where the reply is as large as the request.
 std::uint64_t values_per_position(const Spec& spec) {
-  return std::visit(
-      [](const auto& encoding) -> std::uint64_t {
-        if constexpr (requires { encoding.dim; }) {
-          return static_cast<std::uint64_t>(encoding.dim);
-        } else {
-          return 1;
-        }
-      },
-      spec.encoding);
+  return static_cast<std::uint64_t>(width_of(spec.encoding).value_or(1));
 }
 
 // The values of a bias, [heads, q, k], or 0 where none is asked for.
@@ -61,8 +53,7 @@ std::uint64_t bias_values(const Tensors& inputs, const Spec& spec) {
   const auto queries = inputs.find("query_positions");
   const auto keys = inputs.find("key_positions");
   if (queries == inputs.end() || keys == inputs.end()) return 0;
-  std::int64_t heads = 1;
-  if (const auto* alibi = std::get_if<Alibi>(&spec.encoding)) heads = alibi->num_heads;
+  std::int64_t heads = signature_of(spec.encoding).heads.value_or(1);
   if (const auto weight = inputs.find("weight"); weight != inputs.end() && !weight->second.shape.empty())
     heads = weight->second.shape.back();
   return static_cast<std::uint64_t>(heads) * static_cast<std::uint64_t>(queries->second.elements()) *

@@ -12,9 +12,9 @@
 namespace sextant::attack {
 namespace {
 
-constexpr std::string_view quick_certificate = "lib/kernels/quick_certificate-inl.h";
+constexpr std::string_view quick_certificate = "lib/sinusoidal/quick_certificate-inl.h";
 constexpr std::string_view anchors = "lib/sinusoidal/anchors-inl.h";
-constexpr std::string_view quick_pairs = "lib/rope/quick_pairs-inl.h";
+constexpr std::string_view quick_pairs = "lib/rope/tiers";
 constexpr std::string_view settle = "lib/rope/settle.cpp";
 
 // The exponent of 1.5 |scale| counts there, so that its limits lie at 2^k / 1.5 as well.
@@ -47,8 +47,8 @@ constexpr std::array scales{
 };
 
 constexpr std::array factors{
-    Guard{"ordinary, least", "lib/rope/fill_row-inl.h", 0x1p-20},
-    Guard{"ordinary, greatest", "lib/rope/fill_row-inl.h", 0x1p20},
+    Guard{"ordinary, least", "lib/rope/kernels/row-inl.h", 0x1p-20},
+    Guard{"ordinary, greatest", "lib/rope/kernels/row-inl.h", 0x1p20},
     Guard{"double-double tier, least", settle, 0x1p-20},
     Guard{"double-double tier, greatest", settle, 0x1p20},
     Guard{"one", settle, 1},
@@ -67,10 +67,10 @@ constexpr std::array sizes{
     Guard{"bfloat16, least", quick_pairs, 0x1p-100},
     Guard{"bfloat16, most", quick_pairs, 0x1p100},
     Guard{"bfloat16, ratio", quick_pairs, 16384},
-    Guard{"double-double tier, least", "lib/rope/row-inl.h", 0x1p-900},
-    Guard{"double-double tier, greatest", "lib/rope/row-inl.h", 0x1p900},
-    Guard{"double-double tier with powers, least", "lib/rope/row-inl.h", 0x1p-400},
-    Guard{"double-double tier with powers, greatest", "lib/rope/row-inl.h", 0x1p400},
+    Guard{"double-double tier, least", "lib/rope/kernels/row-inl.h", 0x1p-900},
+    Guard{"double-double tier, greatest", "lib/rope/kernels/row-inl.h", 0x1p900},
+    Guard{"double-double tier with powers, least", "lib/rope/kernels/row-inl.h", 0x1p-400},
+    Guard{"double-double tier with powers, greatest", "lib/rope/kernels/row-inl.h", 0x1p400},
     Guard{"float16, largest", "lib/numeric/dtype.cpp", 65504},
     Guard{"float32, largest", "lib/numeric/dtype.cpp", 0x1.fffffep127},
     Guard{"float64, largest", "lib/numeric/dtype.cpp", std::numeric_limits<double>::max()},
@@ -83,16 +83,16 @@ constexpr std::array sizes{
 
 // Exponents of two of a pair's factor.
 constexpr std::array powers{
-    Guard{"quick, least and greatest", "lib/rope/fill_row-inl.h", 60},
-    Guard{"known, least", "lib/rope/fill_row-inl.h", 498},
-    Guard{"known, greatest", "lib/rope/fill_row-inl.h", 499},
+    Guard{"quick, least and greatest", "lib/rope/kernels/pair_bounds-inl.h", 60},
+    Guard{"known, least", "lib/rope/kernels/pair_bounds-inl.h", 498},
+    Guard{"known, greatest", "lib/rope/kernels/pair_bounds-inl.h", 499},
     Guard{"exponent_limit", "lib/kernels/powers.hpp", 500},
     Guard{"exponent_limit and steps", "lib/kernels/powers.hpp", 560},
     Guard{"float32, largest", "lib/numeric/dtype.cpp", 128},
     Guard{"float32, least", "lib/numeric/dtype.cpp", 149},
     Guard{"float64, largest", "lib/numeric/dtype.cpp", 1024},
     Guard{"float64, least", "lib/numeric/dtype.cpp", 1074},
-    Guard{"largest_exponent", "lib/kernels/geometric_rotations.cpp", 20000 / 0.6931471805599453},
+    Guard{"largest_exponent", "lib/xpos/geometric_rotations.cpp", 20000 / 0.6931471805599453},
 };
 
 constexpr std::array counts{
@@ -102,9 +102,9 @@ constexpr std::array counts{
     Guard{"most_turns blocks", anchors, 31 * 127},
     Guard{"a strip of few rows", "lib/sinusoidal/sinusoidal.cpp", 2 * 127},
     Guard{"count of steps", "lib/kernels/step_rotations.hpp", 16},
-    Guard{"turns, 16 bits", "lib/rope/next_row-inl.h", 16},
-    Guard{"turns, float32", "lib/rope/next_row-inl.h", 64},
-    Guard{"tile", "lib/rope/kernels.hpp", 256},
+    Guard{"turns, 16 bits", "lib/rope/tiers/narrow_row-inl.h", 16},
+    Guard{"turns, float32", "lib/rope/tiers/float32-inl.h", 64},
+    Guard{"tile", "lib/rope/job.hpp", 256},
     Guard{"tile", anchors, 512},
 };
 

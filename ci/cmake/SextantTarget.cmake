@@ -1,11 +1,16 @@
 # A room's sources are what lies in its folder: X_test.cpp is a test, X_benchmark.cpp a benchmark, any other file the library's.
+# What a target may include is its own rooms and those of what it links, and nothing else: the law of docs/design.md. No
+# target has the source folder itself on its path, but a tree of links to its rooms, so that the lines are the same everywhere.
 #
 # sextant_sources(RESULT library|test|benchmark [IN FOLDER...] [EXCEPT REGEX...])
 #   Those below the folders, the room's own unless said, but for those that match.
-# sextant_library(NAME [IN FOLDER...] [EXCEPT REGEX...] [PUBLIC ...] [PRIVATE ...])
-#   A static library `sextant_NAME`, known to the rest as `sextant::NAME`.
+# sextant_rooms(TARGET SCOPE ROOM...)
+#   #include "ROOM/..." for TARGET (and those that link it, if SCOPE is PUBLIC or INTERFACE). ROOM is a folder of the project, as in "lib/spec".
+# sextant_library(NAME [IN FOLDER...] [EXCEPT REGEX...] [SOURCES SOURCE...] [PUBLIC ...] [PRIVATE ...])
+#   A static library `sextant_NAME`, known to the rest as `sextant::NAME`, made of the sources in the folders, or of those
+#   listed. Its rooms are the folders; the sources that are listed have those of what they link.
 # sextant_test(ROOM [EXCEPT REGEX...] [BESIDES SOURCE...] LIBRARIES ...)
-#   One test program `ROOM_test` made of the room's tests, and of other sources besides.
+#   One test program `ROOM_test` made of the room's tests, and of other sources besides. Tests carry their room as a label: ctest -L reference.
 
 # -ffp-contract=off: GCC contracts a*b+c to a fused operation by default where the target has one, so the
 # same source would give other bits on another machine. Where a kernel wants a fused operation it says
@@ -56,14 +61,33 @@ function(sextant_sources result kind)
   set(${result} ${found} PARENT_SCOPE)
 endfunction()
 
+function(sextant_rooms target scope)
+  set(root ${PROJECT_BINARY_DIR}/include/${target})
+  foreach(room IN LISTS ARGN)
+    cmake_path(GET room PARENT_PATH parent)
+    file(MAKE_DIRECTORY ${root}/${parent})
+    file(CREATE_LINK ${PROJECT_SOURCE_DIR}/${room} ${root}/${room} SYMBOLIC)
+  endforeach()
+  target_include_directories(${target} ${scope} $<BUILD_INTERFACE:${root}>)
+endfunction()
+
 function(sextant_library name)
-  cmake_parse_arguments(ARG "" "" "IN;EXCEPT;PUBLIC;PRIVATE" ${ARGN})
-  sextant_sources(sources library IN ${ARG_IN} EXCEPT ${ARG_EXCEPT})
+  cmake_parse_arguments(ARG "" "" "IN;EXCEPT;SOURCES;PUBLIC;PRIVATE" ${ARGN})
+  set(sources ${ARG_SOURCES})
+  if(NOT sources)
+    sextant_sources(sources library IN ${ARG_IN} EXCEPT ${ARG_EXCEPT})
+  endif()
   set(target sextant_${name})
   add_library(${target} STATIC ${sources})
   add_library(sextant::${name} ALIAS ${target})
   set_target_properties(${target} PROPERTIES EXPORT_NAME ${name} POSITION_INDEPENDENT_CODE ON)
-  target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>)
+  if(NOT ARG_SOURCES)
+    cmake_path(RELATIVE_PATH CMAKE_CURRENT_SOURCE_DIR BASE_DIRECTORY ${PROJECT_SOURCE_DIR} OUTPUT_VARIABLE room)
+    if(ARG_IN)
+      list(TRANSFORM ARG_IN PREPEND "${room}/" OUTPUT_VARIABLE room)
+    endif()
+    sextant_rooms(${target} PUBLIC ${room})
+  endif()
   target_link_libraries(${target} PUBLIC ${ARG_PUBLIC} PRIVATE ${ARG_PRIVATE})
   sextant_compile_options(${target})
 endfunction()
@@ -80,5 +104,5 @@ function(sextant_test room)
   target_compile_definitions(${target} PRIVATE
     SEXTANT_SOURCE_DIR="${PROJECT_SOURCE_DIR}" SEXTANT_BINARY_DIR="${PROJECT_BINARY_DIR}")
   sextant_compile_options(${target})
-  gtest_discover_tests(${target} PROPERTIES TIMEOUT 300 DISCOVERY_TIMEOUT 60)
+  gtest_discover_tests(${target} PROPERTIES TIMEOUT 300 LABELS ${room} DISCOVERY_TIMEOUT 60)
 endfunction()

@@ -13,4 +13,4 @@ run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${prefix} --component lib)
 run(${CMAKE_COMMAND} -S ${SOURCE} -B ${tree} -G Ninja -D CMAKE_BUILD_TYPE=Release -D CMAKE_CXX_COMPILER=${CXX} -D "CMAKE_CXX_FLAGS=${flags}"
     -D CMAKE_PREFIX_PATH=${prefix} -D CMAKE_FIND_USE_PACKAGE_REGISTRY=OFF)
 run(${CMAKE_COMMAND} --build ${tree})
-run(${tree}/consumer)
+run(${CMAKE_CTEST_COMMAND} --test-dir ${tree} --output-on-failure --no-tests=error)

@@ -16,25 +16,8 @@
 #include "lib/rope_nd/rope_nd.hpp"
 #include "lib/xpos/xpos.hpp"
 
-// The error bound. u is the arithmetic's, S = score, B = bias, V = value, d = head_dim, and T = ceil(n /
-// keys_per_block) the blocks of keys.
-//
-// 1. A score. Rotated vectors are within 2 u of their true elements, in the norm of their pair: 4 u S (two factors). q
-//    is multiplied by a rounded 1/sqrt(d), 3 u S; the product sums d terms in some order, d u S; the bias is within 3 u
-//    B of itself, and adding it costs u (S + B). In all the score errs by u ((d + 8) S + 4 B), to first order.
-// 2. A weight, relative to e^(true score - a constant of the row). Scores are bounded by S + B, so the arguments of the
-//    exponentials that make up one weight, its own and the rescalings after it, are differences whose absolute values
-//    add up to at most 2 (S + B): they err by 2 u (S + B) in all. Each of the at most T + 1 exponentials errs by 2 u
-//    exponential_ulp, each product by u. So a weight is its true value times e^(+-W), to first order W = u ((d + 10) S
-//    + 6 B + (2 exponential_ulp + 1) (T + 1)). u d <= 2^-4 is demanded, so that 9/8 of it covers the higher orders.
-// 3. The sums. sum w v and sum w have n terms each, added in blocks: each term is carried through at most n + T
-//    additions and products. The quotient rounds once. With step 2 every term of either sum is its true one times
-//    e^(+-A), A = W + u (n + T + 2) / (1 - u (n + T + 2)), so that the result differs from the true mean of the values
-//    by at most (e^(2A) - 1) V.
-// 4. Underflow. A weight below the least normal value errs by less than that absolutely, n of them and T rescalings of
-//    the sums likewise; the row's greatest weight is 1 (times e^(+-A)): (n + T) 2^(min_exponent + 1) V e^(2A) in the
-//    quotient.
-// 5. The dtype's own rounding, of a value of at most V e^(2A), where it is narrower than the arithmetic.
+// The error bound, attention_error, is proved in docs/proofs/attention-encoder.md: what a score errs by (step 1), a
+// weight (step 2), their sums and quotient (step 3), what underflow takes (step 4) and the dtype's rounding (step 5).
 
 namespace sextant {
 namespace {

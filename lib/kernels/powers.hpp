@@ -2,17 +2,27 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <vector>
 
 #include "lib/kernels/frequency_pieces.hpp"
-#include "lib/kernels/geometric_rotations.hpp"
+#include "lib/kernels/turns.hpp"
 
 namespace sextant {
 
-/// Bound on |true value - computed value| / true value of a power as PowerAt of powers-inl.h returns it, high + low;
-/// that file has the proof.
+/// Bound on |true value - computed value| / true value of a power as PowerAt of powers-inl.h returns it, high + low:
+/// docs/proofs/encoder-powers.md, step 5.
 inline constexpr double power_error = 0x1p-97;
+
+/// A factor (numerator / denominator)^(exponent_numerator / exponent_denominator). Domain: 0 < numerator <= denominator
+/// < 2^30, the exponent's denominator finite and above 0.
+struct PowerScale {
+  std::int64_t numerator;
+  std::int64_t denominator;
+  std::int64_t exponent_numerator;
+  double exponent_denominator;
+};
 
 /// Pairs that grow or shrink with their position: 2^(g_i p) at p, g_i doublings per position. As a frequency's phase
 /// counts modulo one turn, so does an exponent of two, but for a shift of the binary point: the fraction of g p comes

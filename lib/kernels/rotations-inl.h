@@ -1,39 +1,7 @@
 // sin and cos of frequency * position for a vector of frequencies, for one Highway target: included inside
 // HWY_NAMESPACE by a file that is compiled once per target. No range reduction loses anything: the phase is taken
-// modulo one turn exactly, at any position of +-2^54.
-//
-// The proof. u = 2^-53; |p| <= 2^54 is the position, p = P + e its split; f = f0 + f1 + f2 the frequency's pieces, |f0|
-// <= 1/2, |f1| < 2u/4 = 2^-54, |f2| < 2^-107, what they leave out below 2^-160.
-//
-// 1. Phase, in units of u^2 turn (ReducePhase). P f0 = h + l exactly with |l| <= 1/2; h - round(h) is exact, at most
-//    1/2. a = (h) + l and b = a + (high of P f1) are exact sums of two terms, |b| <= 2, whose lows are at most u each.
-//    The low parts add with these roundings: lows of a and b, 2; P f2, at most u, 1; with the low of P f1, at most u/2,
-//    1.5; the two sums together, at most 3.5u, 3.5. What the pieces leave out costs 2^-106, 1. In all 9. Where e is not
-//    0, e f0 joins b exactly, with a low of at most 2u; e f1 joins that, 2.5, and the lows, 6. In all at most 17.5
-//    turn, 110 rad. The lows' sum is at most 6u.
-// 2. Reduction. k = round(512 b): b - k/512 is exact (Sterbenz for k != 0, trivial for k = 0). r = b - k/512 + low, |r|
-//    <= 1/1024 + 6u turn, a = 2 pi r, |a| < 2^-7.34.
-//
-// RotationAt, in units of u:
-// 3. r is rounded once, times 2 pi (0.4 relatively off) once: a errs by 2.4 |a| < 0.015.
-// 4. sin a = a + a^3 (-1/6 + a^2/120): the next term is below 2^-63.6 < 0.001; roundings: the last addition |a| <
-//    0.007, the rest below 4 |a|^3/6 < 2^-22. cos a - 1 = a^2 (-1/2 + a^2 (1/24 - a^2/720)): the next term is below
-//    2^-74; roundings 4 |a|^2/2 < 0.0002.
-// 5. sin = S + (C sin a + S (cos a - 1)), cos = C + (C (cos a - 1) - S sin a), S and C of the table, nearest doubles.
-//    The table: 0.5 (|sin a|, |cos a - 1| more at second order); steps 3 and 4: 0.024; the two products and their sum,
-//    below 2^-7.3: 0.02; the last rounding: 0.5, and 0.1 more where it crosses 1. In all below 1.2, so that 1.25 u
-//    holds.
-//
-// PreciseRotationAt, in units of u^2:
-// 6. a by a double-double product, 8 |a| < 0.1; with step 1, 110.1.
-// 7. sin a = a + a^3 (-1/6 + a^2 (1/120 + t)), t = a^2 (-1/5040 + a^2/362880) in double: the next term, |a|^11/39916800
-//    < 2^-105.9, is 1.1; t, below 2^-26.9, errs by 4u of itself, times |a|^5 < 2^-36.7: below 0.01; the products, 40
-//    |a|^3/6, nothing; the last addition 0.02. In all 111.3.
-// 8. cos a - 1 = a^2 (-1/2 + a^2 (1/24 + t)), t = a^2 (-1/720 + a^2 (1/40320 - a^2/3628800)) in double: the next term
-//    is below 2^-116; t errs by 6u of itself: |a|^6/720 6u < 2^-103.9, 4.3; step 6 times |a|, 0.7. In all 5.1.
-// 9. The sums of step 5 in double-double: the table 1.02; steps 7 and 8, (|C| 111.3 + |S| 5.1) <= 111.5; products and
-//    additions 3.2. In all below 116, so that 128 u^2 = 2^-99 holds, second-order terms included. No underflow: every
-//    term that matters is above 2^-150.
+// modulo one turn exactly, at any position of +-2^54. The bounds are proved in docs/proofs/encoder-rotations.md; steps
+// below are its.
 
 #if defined(SEXTANT_LIB_NUMERIC_ROTATIONS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef SEXTANT_LIB_NUMERIC_ROTATIONS_INL_H_
@@ -159,10 +127,13 @@ HWY_INLINE Rotation RotationAt(const FrequencyPieces& frequencies, std::size_t f
                                const UnitCircle& circle) {
   const Doubles d;
   const ReducedPhase phase = ReducePhase(frequencies, first, position);
+  // ci/constants: double = 2*pi
   const DoubleVector a = hn::Mul(hn::Add(phase.rest, phase.low), hn::Set(d, 0x1.921fb54442d18p+2));
   const DoubleVector square = hn::Mul(a, a);
+  // ci/constants: double double = 1/factorial(5), -1/factorial(3)
   const DoubleVector sine =
       hn::MulAdd(hn::Mul(a, square), hn::MulAdd(square, hn::Set(d, 1.0 / 120), hn::Set(d, -1.0 / 6)), a);
+  // ci/constants: double double double = -1/factorial(6), 1/factorial(4), -1/factorial(2)
   const DoubleVector cosine_less_one = hn::Mul(
       square, hn::MulAdd(square, hn::MulAdd(square, hn::Set(d, -1.0 / 720), hn::Set(d, 1.0 / 24)), hn::Set(d, -0.5)));
   const DoubleVector s = hn::GatherIndex(d, circle.sin_high.data(), phase.index);
@@ -183,23 +154,30 @@ HWY_INLINE PreciseRotation PreciseRotationAt(const FrequencyPieces& frequencies,
   using DD = DoubleDouble<DoubleVector>;
   const Doubles d;
   const ReducedPhase phase = ReducePhase(frequencies, first, position);
+  // ci/constants: pair = 2*pi
   const DD a =
       Multiply(TwoSum(phase.rest, phase.low), DoubleDoubleConstant(0x1.921fb54442d18p+2, 0x1.1a62633145c07p-52));
   const DD square = Multiply(a, a);
 
+  // ci/constants: double double = 1/factorial(9), -1/factorial(7)
   const DoubleVector sine_tail =
       hn::Mul(square.high, hn::MulAdd(square.high, hn::Set(d, 1.0 / 362880), hn::Set(d, -1.0 / 5040)));
+  // ci/constants: pair = 1/factorial(5)
   const DD one_120th = DoubleDoubleConstant(0x1.1111111111111p-7, 0x1.1111111111111p-63);
   const DD sine_inner = FastTwoSum(one_120th.high, hn::Add(one_120th.low, sine_tail));
+  // ci/constants: pair = -1/factorial(3)
   const DD sine_factor =
       Add(DoubleDoubleConstant(-0x1.5555555555555p-3, -0x1.5555555555555p-57), Multiply(square, sine_inner));
   const DD sine = Add(a, Multiply(Multiply(a, square), sine_factor));
 
+  // ci/constants: double double double = -1/factorial(10), 1/factorial(8), -1/factorial(6)
   const DoubleVector cosine_tail = hn::Mul(
       square.high, hn::MulAdd(square.high, hn::MulAdd(square.high, hn::Set(d, -1.0 / 3628800), hn::Set(d, 1.0 / 40320)),
                               hn::Set(d, -1.0 / 720)));
+  // ci/constants: pair = 1/factorial(4)
   const DD one_24th = DoubleDoubleConstant(0x1.5555555555555p-5, 0x1.5555555555555p-59);
   const DD cosine_inner = FastTwoSum(one_24th.high, hn::Add(one_24th.low, cosine_tail));
+  // ci/constants: double = -1/factorial(2)
   const DD cosine_less_one = Multiply(square, Add(DoubleDoubleConstant(-0.5, 0), Multiply(square, cosine_inner)));
 
   const DD s{hn::GatherIndex(d, circle.sin_high.data(), phase.index),

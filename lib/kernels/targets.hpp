@@ -4,10 +4,12 @@
 #include <string_view>
 #include <vector>
 
+#include "lib/numeric/user_error.hpp"
+
 namespace sextant {
 
 /// SEXTANT_FORCE_TARGET names no instruction set that this machine has; what() is one line that lists the choices.
-class TargetError : public std::runtime_error {
+class TargetError : public std::runtime_error, public UserError {
  public:
   using std::runtime_error::runtime_error;
 };

@@ -15,6 +15,7 @@ namespace {
 using W = Wide<256>;
 
 // 2*pi as an unevaluated sum of two doubles: the second is the first's rounding error.
+// ci/constants: pair = 2*pi
 constexpr double two_pi_high = 6.283185307179586;
 constexpr double two_pi_low = 2.4492935982947064e-16;
 

@@ -1,89 +1,153 @@
 #include "lib/rope/call.hpp"
 
-#include <omp.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
+#include <stdexcept>
+#include <utility>
 
 namespace sextant {
 namespace {
 
-// Elements below which a second thread costs more than it saves.
-constexpr std::int64_t elements_per_thread = 1 << 14;
+// Complains of an argument in the encoder's name.
+class Refusal {
+ public:
+  explicit Refusal(std::string_view encoder) : encoder_(encoder) {}
 
-// What is not turned, as at most two moves. Under prefix: the channels behind the turned ones. Under spread: the first
-// and second channels of the standing pairs, which go from one pairing's places to the other's.
-std::array<Move, 2> moves_of(const Rope& encoding, Pairing in, Pairing out) {
-  if (encoding.rotary_layout == RotaryLayout::prefix) {
-    return {Move{encoding.rotary_dim, 1, encoding.rotary_dim, 1, encoding.head_dim - encoding.rotary_dim}, Move{}};
+  [[noreturn]] void operator()(const char* argument, std::string_view complaint) const {
+    throw std::invalid_argument(text(argument, complaint));
   }
-  const std::int64_t from_pair = pairs(encoding);
-  const std::int64_t count = encoding.head_dim / 2 - from_pair;
-  if (in == Pairing::interleaved && out == Pairing::interleaved)
-    return {Move{2 * from_pair, 1, 2 * from_pair, 1, 2 * count}, Move{}};
-  const Channels from = channels_of_pair(encoding, in, from_pair);
-  const Channels to = channels_of_pair(encoding, out, from_pair);
-  const std::int64_t to_step = out == Pairing::half ? 1 : 2;
-  const std::int64_t from_step = in == Pairing::half ? 1 : 2;
-  return {Move{to.first, to_step, from.first, from_step, count},
-          Move{to.second, to_step, from.second, from_step, count}};
+  std::string text(const char* argument, std::string_view complaint) const {
+    return fmt::format("{}: {}: {}", encoder_, argument, complaint);
+  }
+
+ private:
+  std::string_view encoder_;
+};
+
+// Where the elements of a view lie, in bytes from its data: [0, end).
+template <class Bytes>
+std::int64_t check_view(const Refusal& refuse, const HeadsOf<Bytes>& view, const char* argument) {
+  if (view.dtype == Dtype::int64) refuse(argument, "dtype int64 is not a floating dtype");
+  struct Axis {
+    const char* name;
+    std::int64_t extent;
+    std::int64_t stride;
+  };
+  const auto width = static_cast<std::int64_t>(size_of(view.dtype));
+  std::int64_t last = 0;  // the last element's index
+  bool empty = view.head_dim == 0;
+  for (const Axis& axis : {Axis{"batch", view.batch, view.batch_stride}, Axis{"tokens", view.tokens, view.token_stride},
+                           Axis{"heads", view.heads, view.head_stride}, Axis{"head_dim", view.head_dim, 1}}) {
+    constexpr std::int64_t limit = std::int64_t{1} << 56;  // four axes of elements of eight bytes: 2^61 bytes in all
+    if (axis.extent < 0) refuse(argument, fmt::format("{} {} is negative", axis.name, axis.extent));
+    if (axis.stride < 0) refuse(argument, fmt::format("the stride of {} is negative: {}", axis.name, axis.stride));
+    if (axis.extent == 0) empty = true;
+    if (axis.extent > 1 && axis.stride > limit / (axis.extent - 1))
+      refuse(argument, fmt::format("the extent of {} is too large", axis.name));
+    if (axis.extent > 0) last += (axis.extent - 1) * axis.stride;
+  }
+  if (empty) return 0;
+  if (view.data == nullptr) refuse(argument, "data is null");
+  if (reinterpret_cast<std::uintptr_t>(view.data) % size_of(view.dtype) != 0)
+    refuse(argument, "data is not aligned to its elements");
+  return (last + 1) * width;
+}
+
+// Each axis, from the least stride up, steps over all that the ones before it reach: then no two elements share a
+// place.
+void check_distinct(const Refusal& refuse, const Heads& view, const char* argument) {
+  std::array<std::pair<std::int64_t, std::int64_t>, 3> axes{
+      {{view.batch_stride, view.batch}, {view.token_stride, view.tokens}, {view.head_stride, view.heads}}};
+  std::ranges::sort(axes);
+  std::int64_t reach = view.head_dim;
+  for (const auto& [stride, extent] : axes) {
+    if (extent <= 1) continue;
+    if (stride < reach) refuse(argument, "its strides make two elements one");
+    reach += (extent - 1) * stride;
+  }
+}
+
+bool overlap(const std::byte* a, std::int64_t a_bytes, const std::byte* b, std::int64_t b_bytes) {
+  const auto first = reinterpret_cast<std::uintptr_t>(a);
+  const auto second = reinterpret_cast<std::uintptr_t>(b);
+  return a_bytes > 0 && b_bytes > 0 && first < second + static_cast<std::uintptr_t>(b_bytes) &&
+         second < first + static_cast<std::uintptr_t>(a_bytes);
+}
+
+bool same_place(const ConstHeads& x, const Heads& y) {
+  return x.data == y.data && x.batch_stride == y.batch_stride && x.token_stride == y.token_stride &&
+         x.head_stride == y.head_stride;
+}
+
+// The largest position + 1.
+std::int64_t check_positions(const Refusal& refuse, std::span<const std::int64_t> positions) {
+  constexpr std::int64_t limit = std::int64_t{1} << 53;
+  std::int64_t least = 0;
+  std::int64_t largest = positions.empty() ? -1 : positions.front();
+  for (const std::int64_t position : positions) {
+    least = std::min(least, position);
+    largest = std::max(largest, position);
+  }
+  if (least < -limit || largest > limit) {
+    throw std::out_of_range(
+        refuse.text("positions", fmt::format("{} is outside +-2^53", least < -limit ? least : largest)));
+  }
+  return largest + 1;
+}
+
+void check_number(const Refusal& refuse, std::int64_t axes, const ConstHeads& x,
+                  std::span<const std::int64_t> positions) {
+  const std::int64_t per_axis = std::ssize(positions) / axes;
+  const bool product_fits = x.tokens == 0 || x.batch <= per_axis / x.tokens;
+  if (product_fits && std::ssize(positions) == axes * x.batch * x.tokens) return;
+  const std::string shape = axes == 1 ? "" : fmt::format("{} axes of ", axes);
+  refuse("positions", fmt::format("{} of them for {}{} x {} tokens", positions.size(), shape, x.batch, x.tokens));
 }
 
 }  // namespace
 
-RopeJob job_of(const Rope& encoding, Pairing in, Pairing out, Direction direction, const ConstHeads& x,
-               std::span<const std::int64_t> positions, const Heads& y) {
-  const bool in_place = x.data == y.data;
-  const bool moved = in_place && in != out;
-  const std::int64_t turned_width =
-      encoding.rotary_layout == RotaryLayout::prefix ? encoding.rotary_dim : encoding.head_dim;
-  const std::int64_t tokens = x.batch * x.tokens;
-  const std::int64_t threads = omp_get_max_threads();
-  // A decoding step has few tokens: its heads are shared out too.
-  std::int64_t heads_per_unit = tokens >= 4 * threads ? x.heads : (x.heads + threads - 1) / threads;
-  if (moved && static_cast<std::size_t>(pairs(encoding)) > rope_tile_pairs) heads_per_unit = 1;
-  RopeJob job{};
-  job.encoding = &encoding;
-  job.dtype = x.dtype;
-  job.direction = direction;
-  job.positions = positions.data();
-  job.tokens = x.tokens;
-  job.heads = x.heads;
-  job.heads_per_unit = heads_per_unit;
-  job.x = x.data;
-  job.x_strides = {x.batch_stride, x.token_stride, x.head_stride};
-  job.y = y.data;
-  job.y_strides = {y.batch_stride, y.token_stride, y.head_stride};
-  job.pairing = in;
-  job.output_pairing = out;
-  job.half = turned_width / 2;
-  job.moves = in_place && in == out ? std::array<Move, 2>{} : moves_of(encoding, in, out);
-  job.set_aside = moved ? encoding.head_dim : 0;
-  return job;
+VectorCall check_vectors(std::string_view encoder, std::int64_t head_dim, std::int64_t axes, const ConstHeads& x,
+                         std::span<const std::int64_t> positions, const Heads& y) {
+  const Refusal refuse(encoder);
+  const std::int64_t x_bytes = check_view(refuse, x, "x");
+  const std::int64_t y_bytes = check_view(refuse, y, "y");
+  if (x.head_dim != head_dim) refuse("x", fmt::format("head_dim is {}, that of the encoding {}", x.head_dim, head_dim));
+  if (y.dtype != x.dtype) refuse("y", fmt::format("dtype is {}, that of x {}", name_of(y.dtype), name_of(x.dtype)));
+  if (y.batch != x.batch || y.tokens != x.tokens || y.heads != x.heads || y.head_dim != x.head_dim) {
+    refuse("y", fmt::format("extents are [{}, {}, {}, {}], those of x [{}, {}, {}, {}]", y.batch, y.tokens, y.heads,
+                            y.head_dim, x.batch, x.tokens, x.heads, x.head_dim));
+  }
+  check_number(refuse, axes, x, positions);
+  const std::int64_t length = check_positions(refuse, positions);
+  if (x_bytes == 0) return {length, 0, false};
+  check_distinct(refuse, y, "y");
+  const bool in_place = same_place(x, y);
+  if (!in_place && overlap(x.data, x_bytes, y.data, y_bytes)) refuse("y", "partly overlaps x");
+  return {length, x.batch * x.tokens * x.heads * x.head_dim, in_place};
 }
 
-ConstHeads heads_of(const Tensor& x) {
-  const std::vector<std::int64_t>& shape = x.shape;
-  return {x.dtype,
-          x.data.data(),
-          shape[0],
-          shape[1],
-          shape[2],
-          shape[3],
-          shape[1] * shape[2] * shape[3],
-          shape[2] * shape[3],
-          shape[3]};
-}
-
-Heads heads_of(const Tensor& shape, std::span<std::byte> memory) {
-  const ConstHeads x = heads_of(shape);
-  return {x.dtype,    memory.data(),  x.batch,        x.tokens,     x.heads,
-          x.head_dim, x.batch_stride, x.token_stride, x.head_stride};
-}
-
-int threads_worth(std::int64_t units, std::int64_t elements) {
-  const std::int64_t worth = std::max<std::int64_t>(1, elements / elements_per_thread);
-  return static_cast<int>(std::min<std::int64_t>({worth, units, omp_get_max_threads()}));
+std::int64_t check_tables(std::string_view encoder, std::int64_t pairs, std::span<const std::int64_t> positions,
+                          const Rows& cos, const Rows& sin) {
+  const Refusal refuse(encoder);
+  const auto check = [&](const Rows& view, const char* argument) -> std::int64_t {
+    check_rows(view, argument);
+    if (view.dtype != cos.dtype) refuse(argument, "the dtypes of cos and sin differ");
+    if (view.rows != std::ssize(positions))
+      refuse(argument, fmt::format("{} rows for {} positions", view.rows, positions.size()));
+    if (view.width != pairs) refuse(argument, fmt::format("{} columns for {} pairs", view.width, pairs));
+    if (reinterpret_cast<std::uintptr_t>(view.data) % size_of(view.dtype) != 0)
+      refuse(argument, "data is not aligned to its elements");
+    return view.rows == 0
+               ? 0
+               : ((view.rows - 1) * view.row_stride + view.width) * static_cast<std::int64_t>(size_of(view.dtype));
+  };
+  const std::int64_t cos_bytes = check(cos, "cos");
+  const std::int64_t sin_bytes = check(sin, "sin");
+  const std::int64_t length = check_positions(refuse, positions);
+  if (overlap(cos.data, cos_bytes, sin.data, sin_bytes)) refuse("sin", "overlaps cos");
+  return length;
 }
 
 }  // namespace sextant

@@ -2,39 +2,35 @@
 
 #include <cstdint>
 #include <span>
+#include <string_view>
 
-#include "lib/kernels/parallel.hpp"
-#include "lib/rope/kernels.hpp"
-#include "lib/rope/rope.hpp"
+#include "lib/numeric/heads.hpp"
+#include "lib/numeric/rounding.hpp"
 
 namespace sextant {
 
-// How a call becomes a job of the kernels: the rotary encoding's, and those of the encodings that turn pairs likewise.
+// What the encoders that turn vectors ask of their arguments. Every complaint is one line that begins with `encoder` and
+// the argument: std::out_of_range for a position beyond +-2^53, std::invalid_argument for anything else.
 
-/// Turns the vectors of x, paired as `in`, into y, paired as `out`, in the given direction: the channels and places of
-/// a job, and its units. The frequencies, what belongs to them, and the rounding are left to the caller. Precondition:
-/// x and y are floating, of one shape, head_dim wide, y is x or apart from it, and there are as many positions as
-/// tokens.
-RopeJob job_of(const Rope& encoding, Pairing in, Pairing out, Direction direction, const ConstHeads& x,
-               std::span<const std::int64_t> positions, const Heads& y);
+/// What a checked call is.
+struct VectorCall {
+  std::int64_t length;    ///< its largest position + 1
+  std::int64_t elements;  ///< of x; where there are none, nothing is to be done
+  bool in_place;          ///< y is x
+};
 
-/// A dense tensor's vectors, and memory of the same shape.
-ConstHeads heads_of(const Tensor& x);
-Heads heads_of(const Tensor& shape, std::span<std::byte> memory);
+/// Vectors x, `head_dim` wide, turned into y, which is x itself (the same data and strides: in place) or apart from it,
+/// with a position for each of `axes` coordinates of each token.
+/// @throws std::invalid_argument if x is int64 or not head_dim wide; y has another dtype or extents; an extent or stride
+/// is negative, or the extent in bytes beyond 2^62; data is null or not aligned to its elements; two elements of y are
+/// one; x and y overlap otherwise (from the first byte of each to its last); or the number of positions is not axes *
+/// batch * tokens. std::out_of_range if one lies outside +-2^53.
+VectorCall check_vectors(std::string_view encoder, std::int64_t head_dim, std::int64_t axes, const ConstHeads& x,
+                         std::span<const std::int64_t> positions, const Heads& y);
 
-/// The number of a job's units of work over `batch` of its sequences.
-inline std::int64_t units_of(const RopeJob& job, std::int64_t batch) {
-  return batch * job.tokens * ((job.heads + job.heads_per_unit - 1) / job.heads_per_unit);
-}
-
-/// The number of threads that so many units with so many elements in all are worth.
-int threads_worth(std::int64_t units, std::int64_t elements);
-
-/// Calls work(first, last) on contiguous shares of [0, units), one a thread, on as many threads as the elements are
-/// worth.
-template <class Work>
-void share(std::int64_t units, std::int64_t elements, Work work) {
-  parallel_shares(units, threads_worth(units, elements), work);
-}
+/// Tables of cos and sin: rows for the positions, a column for each of `pairs`, apart, of one dtype, aligned. Returns the
+/// largest position + 1. @throws as above.
+std::int64_t check_tables(std::string_view encoder, std::int64_t pairs, std::span<const std::int64_t> positions,
+                          const Rows& cos, const Rows& sin);
 
 }  // namespace sextant

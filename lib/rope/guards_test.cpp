@@ -9,8 +9,8 @@
 #include "lib/rope/oracle_test.hpp"
 #include "lib/rope/rope.hpp"
 
-// Both ends of every guard that decides which tier serves a pair: the limits of quick_pairs-inl.h, the attention
-// factors and the magnitudes within which turn_pairs-inl.h and settle.cpp certify.
+// Both ends of every guard that decides which tier serves a pair: the limits of tiers/*-inl.h, the attention
+// factors and the magnitudes within which those and settle.cpp certify.
 
 namespace sextant {
 namespace {

@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "lib/kernels/target_test.hpp"
-#include "lib/rope/kernels.hpp"
+#include "lib/rope/job.hpp"
 #include "lib/rope/oracle_test.hpp"
 #include "lib/rope/rope.hpp"
 
@@ -16,7 +17,9 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include "lib/rope/fill_row-inl.h"
+#include "lib/rope/tiers/float32-inl.h"
+#include "lib/rope/tiers/narrow-inl.h"
+#include "lib/rope/tiers/narrow_row-inl.h"
 
 // Target-independent, so declared before the file is taken once per target.
 #ifndef SEXTANT_LIB_ROPE_NEXT_ROW_TEST_ROWS
@@ -28,7 +31,7 @@ struct FilledRow {
   std::vector<double> cos_low;
   std::vector<double> sin_low;
   double bound;
-  std::int32_t units;
+  std::optional<std::int32_t> units;  // float32's
   int turns;
 };
 }  // namespace sextant
@@ -37,19 +40,25 @@ struct FilledRow {
 HWY_BEFORE_NAMESPACE();
 namespace sextant::HWY_NAMESPACE {
 
-void FillRows(const RopeJob& job, std::vector<FilledRow>& rows) {
-  const auto pairs = static_cast<std::ptrdiff_t>(job.frequencies->pairs());
-  Row row;
-  for (std::int64_t token = 0; token < job.tokens; ++token) {
-    FillRow(job, token, 0, job.frequencies->pairs(), PairOrder::natural, row);
-    rows.push_back({{row.cos, row.cos + pairs},
-                    {row.sin, row.sin + pairs},
-                    {row.cos_low, row.cos_low + pairs},
-                    {row.sin_low, row.sin_low + pairs},
-                    row.bound,
-                    row.units,
-                    row.turns});
+template <class Kernel>
+void FillRowsOf(const RowSource& source, std::vector<FilledRow>& rows) {
+  const std::size_t pairs = source.turns.frequencies->pairs();
+  const auto copied = [&](const double* entries) { return std::vector<double>(entries, entries + pairs); };
+  typename Kernel::Row row;
+  for (std::int64_t token = 0; token < source.tokens; ++token) {
+    Kernel::template Fill<Pairing::half, Pairing::half>(source, token, 0, pairs, row);
+    rows.push_back({copied(row.cos), copied(row.sin), {}, {}, row.bounds.bound, std::nullopt, row.turns});
+    if constexpr (Kernel::Row::precise) {
+      rows.back().cos_low = copied(row.cos_low);
+      rows.back().sin_low = copied(row.sin_low);
+      rows.back().units = row.units;
+    }
   }
+}
+
+void FillRows(Dtype dtype, const RowSource& source, std::vector<FilledRow>& rows) {
+  dtype == Dtype::float32 ? FillRowsOf<TurnFloat32<SharedBounds>>(source, rows)
+                          : FillRowsOf<TurnNarrow<Float16, SharedBounds>>(source, rows);
 }
 
 }  // namespace sextant::HWY_NAMESPACE
@@ -113,23 +122,15 @@ TEST_P(NextRowOn, IsAsNearAsItsBoundsSay) {
        {"", R"(,"rope_scaling":{"rope_type":"yarn","factor":4,"original_max_position_embeddings":4096})"}) {
     const Rope encoding = rope_of(std::string(R"("head_dim":20)") + scaling);
     reference::RopeReference exact(encoding);
-    const FrequencyPieces frequencies(rope_turns(encoding, 1));
-    const StepRotations steps(frequencies);
-    const AttentionFactor factor = attention_factor(encoding);
+    const RopePlan plan(encoding, 1);
+    const FrequencyPieces& frequencies = plan.frequencies;
+    const AttentionFactor& factor = plan.factor;
     for (const Dtype dtype : {Dtype::float32, Dtype::float16}) {
       for (const std::vector<std::int64_t>& positions : sequences()) {
-        RopeJob job{};
-        job.encoding = &encoding;
-        job.frequencies = &frequencies;
-        job.steps = &steps;
-        job.factor = &factor;
-        job.dtype = dtype;
-        job.direction = Direction::counterclockwise;
-        job.positions = positions.data();
-        job.tokens = std::ssize(positions);
-        job.heads_per_unit = 1000;
+        const RowSource source{PairTurns(plan),  Direction::counterclockwise, Rounding::certified,
+                               positions.data(), std::ssize(positions),       1000};
         std::vector<FilledRow> rows;
-        HWY_DYNAMIC_DISPATCH(FillRows)(job, rows);
+        HWY_DYNAMIC_DISPATCH(FillRows)(dtype, source, rows);
         ASSERT_EQ(rows.size(), positions.size());
         std::int64_t turned = 0;
         for (std::size_t token = 0; token < rows.size(); ++token) {
@@ -138,7 +139,8 @@ TEST_P(NextRowOn, IsAsNearAsItsBoundsSay) {
           const bool precise = dtype == Dtype::float32 && row.turns > 0;
           const double t = precise ? 1.01 : row.turns > 0 ? 66 : 7.75;
           EXPECT_GE(row.bound, (t + 3.25) * 0x1p-53 * factor.high * (1 - 0x1p-40));
-          EXPECT_EQ(row.units, precise ? 1 << 15 : 1 << 17);
+          EXPECT_EQ(row.units.has_value(), dtype == Dtype::float32);
+          if (row.units) EXPECT_EQ(*row.units, precise ? 1 << 15 : 1 << 17);
           for (std::size_t pair = 0; pair < frequencies.pairs(); pair += positions[token] % 3 == 0 ? 1 : 4) {
             const Precision precision{256};
             const auto exactly = [&](double value) { return Enclosure(value, precision); };

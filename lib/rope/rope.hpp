@@ -1,35 +1,17 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
-#include <vector>
 
-#include "lib/kernels/frequency_pieces.hpp"
-#include "lib/kernels/step_rotations.hpp"
+#include "lib/numeric/heads.hpp"
 #include "lib/numeric/rounding.hpp"
 #include "lib/numeric/tensor.hpp"
-#include "lib/rope/frequencies.hpp"
 #include "lib/spec/spec.hpp"
 
 namespace sextant {
 
-/// Vectors of a caller's memory, [batch, tokens, heads, head_dim]: element (b, t, h, i) is at data + (b * batch_stride
-/// + t * token_stride + h * head_stride + i) * size_of(dtype). Bytes is const std::byte where they are only read.
-template <class Bytes>
-struct HeadsOf {
-  Dtype dtype = Dtype::float32;
-  Bytes* data = nullptr;
-  std::int64_t batch = 0;
-  std::int64_t tokens = 0;
-  std::int64_t heads = 0;
-  std::int64_t head_dim = 0;
-  /// In elements, not negative.
-  std::int64_t batch_stride = 0;
-  std::int64_t token_stride = 0;
-  std::int64_t head_stride = 0;
-};
-using Heads = HeadsOf<std::byte>;
-using ConstHeads = HeadsOf<const std::byte>;
+class RopePlans;
 
 /// The rotary encoding of Su et al. 2021, section 3.2.2, as lib/spec/rope.hpp states it, under any of its scaling
 /// rules:
@@ -48,8 +30,8 @@ using ConstHeads = HeadsOf<const std::byte>;
 ///
 /// Rounding::fast is within 0.51 ULP of the pair's norm a hypot(x0, x1), for each of y0 and y1, while that norm is
 /// finite in the dtype and a in [2^-20, 2^20] (another a is served as certified). float32 is turned in double and
-/// rounded: 0.5 + 14 2^-29 ULP (turn_pairs-inl.h has the sum; one ULP of the norm is at least 2^-24 of it, |x0| + |x1|
-/// at most sqrt 2 of it). 16-bit types are turned in float and rounded: 0.5 + 5.7 2^-13 ULP for float16, whose unit is
+/// rounded: 0.5 + 14 2^-29 ULP (docs/proofs/rope.md, steps 1 to 3; one ULP of the norm is at least 2^-24 of it, |x0| +
+/// |x1| at most sqrt 2 of it). 16-bit types are turned in float and rounded: 0.5 + 5.7 2^-13 ULP for float16, whose unit is
 /// 2^-11 of the norm at least, and less for bfloat16; in its subnormals 2^-16 ULP more. float64 is as certified.
 ///
 /// Values are const: one encoder may serve any number of threads. Setting one up for 64 frequencies takes a fraction of
@@ -66,8 +48,8 @@ class RopeEncoder {
   /// largest position + 1.
   /// @throws std::invalid_argument, with nothing written, if x is int64 or not head_dim wide; y has another dtype or
   /// extents; an extent or stride is negative, or the extent in bytes beyond 2^62; data is null or not aligned to its
-  /// elements; two elements of y are one; x and y overlap otherwise (from the first byte of each to its last); the
-  /// number of positions is not batch * tokens, or one lies outside +-2^53.
+  /// elements; two elements of y are one; x and y overlap otherwise (from the first byte of each to its last); or the
+  /// number of positions is not batch * tokens; std::out_of_range likewise if one lies outside +-2^53.
   /// @throws std::domain_error if 5000 bits leave a value undecided, of which no case is known (settle.hpp).
   void apply(const ConstHeads& x, std::span<const std::int64_t> positions, const Heads& y,
              Rounding rounding = Rounding::certified) const;
@@ -76,20 +58,19 @@ class RopeEncoder {
   void apply(const Heads& x, std::span<const std::int64_t> positions, Rounding rounding = Rounding::certified) const;
 
   /// The adjoint: grad_x = transpose(d apply / d x) grad, which turns by the negative angle, times a, from
-  /// output_pairing to pairing. Likewise.
+  /// output_pairing to pairing. Everything else is as in apply.
   void backward(const ConstHeads& grad, std::span<const std::int64_t> positions, const Heads& grad_x,
                 Rounding rounding = Rounding::certified) const;
 
   /// Row i: a cos(w p) and a sin(w p) of each frequency w at p = positions[i], whatever the direction, correctly
   /// rounded; one call as far as scaling by length goes. cos and sin are [positions.size(), pairs(encoding)] of one
   /// floating dtype, and do not overlap.
-  /// @throws std::invalid_argument, with nothing written, if not, if data is not aligned to its elements, or for a
-  /// position outside +-2^53.
+  /// @throws std::invalid_argument, with nothing written, if not, or if data is not aligned to its elements;
+  /// std::out_of_range for a position outside +-2^53.
   /// @throws std::domain_error as apply does.
   void tables(std::span<const std::int64_t> positions, const Rows& cos, const Rows& sin) const;
 
-  /// apply on tensors [batch, n, heads, head_dim].
-  /// @throws std::invalid_argument as apply does.
+  /// apply on tensors [batch, n, heads, head_dim]. @throws as apply does.
   Tensor rotate(const Tensor& x, std::span<const std::int64_t> positions,
                 Rounding rounding = Rounding::certified) const;
 
@@ -97,29 +78,10 @@ class RopeEncoder {
   Tensor backward(const Tensor& grad, std::span<const std::int64_t> positions,
                   Rounding rounding = Rounding::certified) const;
 
-  const Rope& encoding() const { return encoding_; }
+  const Rope& encoding() const;
 
  private:
-  enum class Pass { forward, backward };
-
-  void run(Pass pass, const ConstHeads& x, std::span<const std::int64_t> positions, const Heads& y,
-           Rounding rounding) const;
-  Tensor run(Pass pass, const Tensor& x, std::span<const std::int64_t> positions, Rounding rounding) const;
-
-  /// The frequencies of calls, and what their kernels need of them.
-  struct Rates {
-    Rates() = default;
-    explicit Rates(const std::vector<Turns>& turns) : frequencies(turns), steps(frequencies) {}
-
-    FrequencyPieces frequencies;
-    StepRotations steps;
-  };
-  const Rates& rates_for(std::int64_t length, Rates& own) const;
-
-  Rope encoding_;
-  AttentionFactor factor_;
-  Rates rates_;
-  Rates beyond_;  // longrope's, for calls longer than original_max_position_embeddings
+  std::shared_ptr<const RopePlans> plans_;
 };
 
 }  // namespace sextant

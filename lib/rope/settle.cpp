@@ -42,14 +42,12 @@ Sum sum(const Sum& x, const Sum& y) {
 }
 
 // The double-double tier, for magnitudes of x in [2^-900, 2^900] and a in [2^-20, 2^20], where nothing that is lost to
-// underflow, at most 2^-1072, comes near the bound. With m = |x0| + |x1|, in units of a m u^2: sin and cos are within
-// 2^-99, 128; times a, known to 2: 10; times x, 8 by weight |cos| and |sin|; their sum 3; the bound's own roundings, 1.
-// In all 150 at most, so that 2^-98 = 256 holds.
+// underflow, at most 2^-1072, comes near the bound: 256 u^2 of a m, m = |x0| + |x1| (docs/proofs/rope.md, step 5).
 std::optional<double> by_double_double(const OpenPair& open, Component component) {
   const double size = std::fabs(open.first) + std::fabs(open.second);
   if (!(size >= 0x1p-900 && size <= 0x1p900)) return std::nullopt;
-  if (!(open.factor->high >= 0x1p-20 && open.factor->high <= 0x1p20)) return std::nullopt;
-  const Sum a{open.factor->high, open.factor->low};
+  if (!(open.plan->factor.high >= 0x1p-20 && open.plan->factor.high <= 0x1p20)) return std::nullopt;
+  const Sum a{open.plan->factor.high, open.plan->factor.low};
   const Sum cos = product(open.cos, a);
   const Sum sin = product(open.sin, a);
   const Sum value = component == Component::first ? sum(product(cos, {open.first, 0}), product(sin, {-open.second, 0}))
@@ -68,7 +66,7 @@ struct WideRotation {
 
 template <class Real>
 WideRotation<Real> wide_rotation(const OpenPair& open) {
-  const WideFrequencies<Real> frequencies(*open.encoding, open.length);
+  const WideFrequencies<Real> frequencies(open.plan->encoding, open.plan->length);
   if (!frequencies.decided()) return {{0, 0}, 1, 1};  // all that is known of a sine and a cosine
   const Approximation<Real> frequency = frequencies.radians(open.pair);
   const Real angle = frequency.value * open.position;
@@ -88,9 +86,9 @@ WideRotation<Real> wide_rotation(const OpenPair& open) {
 
 template <class Real>
 Approximation<Real> estimate(const OpenPair& open, Component component) {
-  const Real a = open.factor->rational
-                     ? Real(Real(open.factor->rational->numerator) / open.factor->rational->denominator)
-                     : wide_attention_factor<Real>(*open.encoding);
+  const Real a = open.plan->factor.rational
+                     ? Real(Real(open.plan->factor.rational->numerator) / open.plan->factor.rational->denominator)
+                     : wide_attention_factor<Real>(open.plan->encoding);
   const Real own = component == Component::first ? open.first : open.second;
   if (open.position == 0) return {a * own, ldexp(Real(abs(a * own)), 24 - bits_of<Real>())};
   const Real other = component == Component::first ? Real(-Real(open.second)) : Real(open.first);
@@ -103,13 +101,14 @@ Approximation<Real> estimate(const OpenPair& open, Component component) {
 }
 
 double by_wide(const OpenPair& open, Component component) {
-  if (open.position == 0 && open.factor->rational) {
+  if (open.position == 0 && open.plan->factor.rational) {
     // The one case with ties. x times the numerator has 106 bits, a tie times the denominator 60, so that two different
     // ones are 2^-170 apart, relatively: the quotient, correctly rounded, is on the right side of a tie or, where it is
     // one, exact.
     fill_wide_constants();
     const Wide<256> x = component == Component::first ? open.first : open.second;
-    return round_wide(open.dtype, Wide<256>(x * open.factor->rational->numerator / open.factor->rational->denominator));
+    return round_wide(open.dtype,
+                      Wide<256>(x * open.plan->factor.rational->numerator / open.plan->factor.rational->denominator));
   }
   return correctly_rounded(open.dtype, [&]<class Real>() { return estimate<Real>(open, component); });
 }

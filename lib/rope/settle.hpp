@@ -3,8 +3,7 @@
 #include <cstdint>
 
 #include "lib/numeric/dtype.hpp"
-#include "lib/rope/frequencies.hpp"
-#include "lib/spec/rope.hpp"
+#include "lib/rope/plan.hpp"
 
 namespace sextant {
 
@@ -20,9 +19,7 @@ struct Sum {
 
 /// One pair of one call. The rotation is by frequency * position; a clockwise one has its position negated.
 struct OpenPair {
-  const Rope* encoding;
-  const AttentionFactor* factor;
-  std::int64_t length;
+  const RopePlan* plan;
   Dtype dtype;
   std::int64_t pair;
   std::int64_t position;

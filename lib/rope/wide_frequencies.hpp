@@ -19,29 +19,7 @@ constexpr int bits_of() {
 /// The frequencies of an encoding in a call of one length, in radians per position, each with the bound of its error,
 /// at the precision of Real. Whoever uses one calls fill_wide_constants() before.
 ///
-/// Write n for the width of the frequencies (rotary_dim; head_dim when spread), s = factor,
-/// L = original_max_position_embeddings, l for the length; w_i = rope_theta^(-2i/n). References in
-/// lib/spec/rope_scaling.hpp.
-///
-/// The bounds, with e = spacing_at_one<Real>() and those of Boost's functions in wide.hpp:
-///
-/// 1. w_i is exp of -(2i/n ln theta + 2i/(n-2) ln stretch), whose magnitude is at most 710 + 710 + 53 ln 2 < 2^11. The
-///    logarithms and four operations err by 2^11 (2^7 + 4) e, that of a stretch near 1, whose own rounding counts
-///    absolutely, by 3 e more: exp makes 2^19 e of it, relatively, and adds (2^5 2^11 + 2^6) e. As the i-th power of
-///    one ratio, i < 2^19: the same but for exp's constant and the product, which count i times: 2^19 (2^6 + 1) e. In
-///    all below 2^26 e = relative_error.
-/// 2. An end of YaRN's ramp is n ln(L/(2 pi b)) / (2 ln theta). The quotient errs by (2^9 + 3) e of itself, its
-///    logarithm, at most 2^11, by that and by 2^11 2^7 e; with the other logarithm and three operations, 2^11 (2^7 + 4)
-///    e, below 2^20 e n / (2 ln theta) = end_error. Rounded outward, an end is exact once no integer lies that near.
-///    Clipping keeps the error.
-/// 3. The ramp is g = (i - low) / (high - low) over an interval of length D. With both ends off by at most d,
-///    g' - g = (dn - g dD) / (D + dD), |dn| <= d, |dD| <= 2 d, so that |g' - g| <= (1 + 2 |g|) d / (D - 2 d). D may be
-///    as small as 2^-63 and less, where beta_slow is the double beside beta_fast. That the ends are told apart at all
-///    asks for D > 2 d.
-/// 4. Llama 3's ramp is (t - low) / (high - low), t = L w / (2 pi) within relative_error + (2^9 + 3) e of itself, two
-///    roundings beside. Here D is as small as 2^-53 high.
-/// 5. A ramp is clamped to [0, 1] with both ends of its interval, so that pairs outside of it are exact. Its error
-///    counts w (1 - 1/s) times in w ((1 - share)/s + share); the other operations err by 6 e of the whole.
+/// docs/proofs/rope.md, steps 15 to 19, derives the bounds; references to the rules are in lib/spec/rope_scaling.hpp.
 template <class Real>
 class WideFrequencies {
  public:
@@ -80,6 +58,7 @@ class WideFrequencies {
   }
 
  private:
+  // Step 15.
   static Real relative_error() { return ldexp(spacing_at_one<Real>(), 26); }
 
   // rope_theta becomes rope_theta s^(n/(n-2)): ln w_i falls by another 2i/(n-2) ln s.
@@ -118,6 +97,7 @@ class WideFrequencies {
     return {value, std::max(Real(clamped(x.value + x.error) - value), Real(value - clamped(x.value - x.error)))};
   }
 
+  // Step 17.
   Approximation<Real> yarn_ramp(std::int64_t pair) const {
     const Real ramp = (pair - low_) / (high_ - low_);
     const Real magnitude = 1 + abs(ramp);
@@ -125,6 +105,7 @@ class WideFrequencies {
                                       magnitude * 4 * spacing_at_one<Real>()});
   }
 
+  // Step 18.
   Approximation<Real> llama3_ramp(const Llama3Scaling& llama3, const Real& w) const {
     // L w/(2 pi) is the number of turns within L; its two borders make the three bands of Meta's code.
     const Real turns = llama3.original_max_position_embeddings * w / boost::math::constants::two_pi<Real>();

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cstring>
+#include <vector>
 
 #include "lib/kernels/checks.hpp"
 #include "lib/rope/call.hpp"
-#include "lib/rope/frequencies.hpp"
+#include "lib/rope/job.hpp"
+#include "lib/rope/plan.hpp"
 
 namespace sextant {
 namespace {
@@ -64,6 +66,8 @@ PairAxes pair_axes(const RopeNd& encoding, std::size_t padded) {
   return result;
 }
 
+constexpr std::string_view encoder = "RopeNdEncoder";
+
 // Bytes that a thread turns before it looks for coordinates of 0 among them, so that they are still in its cache; and
 // tokens, so that they share anchors.
 constexpr std::int64_t bytes_at_a_time = std::int64_t{1} << 17;
@@ -71,84 +75,152 @@ constexpr std::int64_t units_at_a_time = 2 * StepRotations::count;
 
 }  // namespace
 
-RopeNdEncoder::RopeNdEncoder(const RopeNd& encoding)
-    : encoding_(checked(encoding)),
-      channels_of_axes_(channels_of_axes(encoding)),
-      diagonal_(along_diagonal(encoding)),
-      frequencies_(rope_turns(diagonal_, 1)),
-      steps_(frequencies_),
-      axes_(pair_axes(encoding, frequencies_.padded())) {}
+struct RopeNdEncoder::State {
+  explicit State(const RopeNd& of)
+      : encoding(checked(of)),
+        marks(channels_of_axes(of)),
+        plan(along_diagonal(of), 1),
+        axes_of_pairs(pair_axes(of, plan.frequencies.padded())) {}
+
+  void turn(const RopePass& pass, const ConstHeads& x, std::span<const std::int64_t> positions, const Heads& y) const;
+
+  RopeNd encoding;
+  std::vector<std::vector<unsigned char>> marks;  // channels_of_axes
+  RopePlan plan;
+  PairAxes axes_of_pairs;
+};
+
+namespace {
+
+// The bits of pairs whose coordinate is 0, which the result takes from x whatever they are: of a run of units at a time.
+class Standing {
+ public:
+  Standing(const std::vector<std::vector<unsigned char>>& marks, const RopeJob& job)
+      : job_(job),
+        element_(size_of(job.dtype)),
+        head_bytes_(marks.front().size() * element_),
+        units_per_token_(job.units_per_token()) {
+    for (const std::vector<unsigned char>& of_axis : marks) masks_.push_back(spread(of_axis, element_));
+  }
+
+  std::int64_t unit_bytes() const { return job_.rows.heads_per_row * static_cast<std::int64_t>(head_bytes_); }
+
+  // Sets aside the heads of units that are about to be overwritten and have a coordinate of 0.
+  void save(std::int64_t first, std::int64_t last, std::vector<std::byte>& saved) const {
+    for (std::int64_t unit = first; unit < last; ++unit) {
+      if (!stands(unit)) continue;
+      saved.resize(static_cast<std::size_t>((last - first) * unit_bytes()));
+      each_head(unit, [&](const std::byte* x, const std::byte*, std::int64_t index) {
+        std::memcpy(at(saved, unit - first, index), x, head_bytes_);
+      });
+    }
+  }
+
+  // Puts the bits back, from x, or in place from what was saved.
+  void restore(std::int64_t first, std::int64_t last, std::vector<std::byte>* saved) const {
+    for (std::int64_t unit = first; unit < last; ++unit) {
+      for (std::size_t axis = 0; axis < masks_.size(); ++axis) {
+        if (coordinate(axis, unit) != 0) continue;
+        each_head(unit, [&](const std::byte* x, std::byte* y, std::int64_t index) {
+          blend(masks_[axis], saved == nullptr ? x : at(*saved, unit - first, index), y);
+        });
+      }
+    }
+  }
+
+ private:
+  std::int64_t coordinate(std::size_t axis, std::int64_t unit) const {
+    return job_.rows.positions[static_cast<std::int64_t>(axis) * job_.rows.tokens + unit / units_per_token_];
+  }
+
+  bool stands(std::int64_t unit) const {
+    for (std::size_t axis = 0; axis < masks_.size(); ++axis) {
+      if (coordinate(axis, unit) == 0) return true;
+    }
+    return false;
+  }
+
+  std::byte* at(std::vector<std::byte>& saved, std::int64_t unit, std::int64_t index) const {
+    return saved.data() + static_cast<std::size_t>(unit * unit_bytes()) + static_cast<std::size_t>(index) * head_bytes_;
+  }
+
+  // visit(x, y, index within the unit) for each head of a unit.
+  template <class Visit>
+  void each_head(std::int64_t unit, Visit visit) const {
+    const HeadMemory& memory = job_.memory;
+    const std::int64_t token = unit / units_per_token_;
+    const std::int64_t first = unit % units_per_token_ * job_.rows.heads_per_row;
+    const std::int64_t last = std::min(first + job_.rows.heads_per_row, memory.heads);
+    const auto bytes = [&](const HeadStrides& strides, std::int64_t head) {
+      return (token / memory.tokens * strides[0] + token % memory.tokens * strides[1] + head * strides[2]) *
+             static_cast<std::int64_t>(element_);
+    };
+    for (std::int64_t head = first; head < last; ++head)
+      visit(memory.x + bytes(memory.x_strides, head), memory.y + bytes(memory.y_strides, head), head - first);
+  }
+
+  const RopeJob& job_;
+  std::size_t element_;
+  std::size_t head_bytes_;
+  std::int64_t units_per_token_;
+  std::vector<std::vector<unsigned char>> masks_;
+};
+
+}  // namespace
 
 // The kernels turn each pair by its axis' coordinate. Where that is 0 the pair's bits are then copied, whatever they
 // are.
-void RopeNdEncoder::turn(const char* function, Pass pass, const Tensor& x, std::span<const std::int64_t> positions,
-                         std::span<std::byte> out) const {
-  check_heads(function, x, encoding_.head_dim);
-  const std::int64_t tokens = x.shape[0] * x.shape[1];
-  check_count(function, positions, axes(encoding_) * tokens);
-  check_range(function, positions);
-  check_bytes(function, out, x.elements(), x.dtype);
-  check_apart(function, x.data, out);
-  if (x.elements() == 0) return;
-  const std::size_t element = size_of(x.dtype);
-  if (reinterpret_cast<std::uintptr_t>(out.data()) % element != 0) {
-    Tensor aligned = Tensor::zeros(x.dtype, x.shape);
-    turn(function, pass, x, positions, aligned.data);
-    std::memcpy(out.data(), aligned.data.data(), out.size());
-    return;
-  }
-  const AttentionFactor one = attention_factor(diagonal_);
-  RopeJob job = job_of(diagonal_, diagonal_.pairing, diagonal_.pairing,
-                       pass == Pass::forward ? Direction::counterclockwise : Direction::clockwise, heads_of(x),
-                       positions, heads_of(x, out));
-  job.frequencies = &frequencies_;
-  job.steps = &steps_;
-  job.factor = &one;
-  job.length = 1;
-  job.rounding = Rounding::certified;
-  job.axes = &axes_;
-  job.axis_stride = tokens;
-
-  std::vector<std::vector<unsigned char>> masks;
-  for (const std::vector<unsigned char>& marks : channels_of_axes_) masks.push_back(spread(marks, element));
-  const std::size_t head_bytes = static_cast<std::size_t>(encoding_.head_dim) * element;
-  const std::int64_t units_per_token = units_of(job, 1) / job.tokens;
-  const auto restore = [&](std::int64_t unit) {
-    const std::int64_t token = unit / units_per_token;
-    const std::int64_t first_head = unit % units_per_token * job.heads_per_unit;
-    const std::int64_t last_head = std::min(first_head + job.heads_per_unit, job.heads);
-    for (std::size_t axis = 0; axis < masks.size(); ++axis) {
-      if (positions[axis * static_cast<std::size_t>(tokens) + static_cast<std::size_t>(token)] != 0) continue;
-      for (std::int64_t head = first_head; head < last_head; ++head) {
-        const std::size_t start = static_cast<std::size_t>(token * job.heads + head) * head_bytes;
-        blend(masks[axis], x.data.data() + start, out.data() + start);
-      }
-    }
-  };
-  const std::int64_t unit_bytes = job.heads_per_unit * static_cast<std::int64_t>(head_bytes);
-  const std::int64_t chunk = std::max(units_at_a_time, bytes_at_a_time / unit_bytes);
-  share(units_of(job, x.shape[0]), x.elements(), [&](std::int64_t first, std::int64_t last) {
+void RopeNdEncoder::State::turn(const RopePass& pass, const ConstHeads& x, std::span<const std::int64_t> positions,
+                                const Heads& y) const {
+  const VectorCall call = check_vectors(encoder, encoding.head_dim, axes(encoding), x, positions, y);
+  if (call.elements == 0) return;
+  const RopeJob job(PairTurns(plan, axes_of_pairs), plan.encoding, pass, Rounding::certified, x, positions, y);
+  const Standing standing(marks, job);
+  const std::int64_t chunk = std::max(units_at_a_time, bytes_at_a_time / standing.unit_bytes());
+  share(job.units(), call.elements, [&](std::int64_t first, std::int64_t last) {
+    std::vector<std::byte> saved;
     for (std::int64_t start = first; start < last; start += chunk) {
       const std::int64_t end = std::min(start + chunk, last);
+      if (call.in_place) standing.save(start, end, saved);
       rotate_units(job, start, end);
-      for (std::int64_t unit = start; unit < end; ++unit) restore(unit);
+      standing.restore(start, end, call.in_place ? &saved : nullptr);
     }
   });
 }
 
-void RopeNdEncoder::rotate(const Tensor& x, std::span<const std::int64_t> positions, std::span<std::byte> out) const {
-  turn("RopeNdEncoder::rotate", Pass::forward, x, positions, out);
+RopeNdEncoder::RopeNdEncoder(const RopeNd& encoding) : state_(std::make_shared<const State>(encoding)) {}
+
+void RopeNdEncoder::apply(const ConstHeads& x, std::span<const std::int64_t> positions, const Heads& y) const {
+  state_->turn(forward_pass(state_->plan.encoding), x, positions, y);
+}
+
+void RopeNdEncoder::apply(const Heads& x, std::span<const std::int64_t> positions) const {
+  apply(read_only(x), positions, x);
+}
+
+void RopeNdEncoder::backward(const ConstHeads& grad, std::span<const std::int64_t> positions,
+                             const Heads& grad_x) const {
+  state_->turn(backward_pass(state_->plan.encoding), grad, positions, grad_x);
 }
 
 Tensor RopeNdEncoder::rotate(const Tensor& x, std::span<const std::int64_t> positions) const {
+  const ConstHeads from = heads_of(x);
   Tensor y = Tensor::zeros(x.dtype, x.shape);
-  rotate(x, positions, y.data);
+  apply(from, positions, heads_of(y));
   return y;
 }
 
+void RopeNdEncoder::rotate(const Tensor& x, std::span<const std::int64_t> positions, std::span<std::byte> out) const {
+  check_apart(encoder, x.data, out);
+  const Heads y = heads_of(x, out);
+  if (reinterpret_cast<std::uintptr_t>(out.data()) % size_of(x.dtype) == 0) return apply(heads_of(x), positions, y);
+  std::ranges::copy(rotate(x, positions).data, out.begin());
+}
+
 Tensor RopeNdEncoder::backward(const Tensor& grad, std::span<const std::int64_t> positions) const {
+  const ConstHeads from = heads_of(grad);
   Tensor grad_x = Tensor::zeros(grad.dtype, grad.shape);
-  turn("RopeNdEncoder::backward", Pass::backward, grad, positions, grad_x.data);
+  backward(from, positions, heads_of(grad_x));
   return grad_x;
 }
 

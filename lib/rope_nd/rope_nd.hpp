@@ -2,13 +2,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
-#include <vector>
 
-#include "lib/kernels/frequency_pieces.hpp"
-#include "lib/kernels/step_rotations.hpp"
+#include "lib/numeric/heads.hpp"
 #include "lib/numeric/tensor.hpp"
-#include "lib/rope/kernels.hpp"
 #include "lib/spec/spec.hpp"
 
 namespace sextant {
@@ -22,33 +20,32 @@ class RopeNdEncoder {
   /// machine.
   explicit RopeNdEncoder(const RopeNd& encoding);
 
-  /// Turns `x`, [batch, n, heads, head_dim], row-major and dense, of a floating dtype, by `positions`, [axes, batch,
-  /// n], row-major and within +-2^53, into `out`, of x's shape and dtype. Each value is the nearest of the dtype to the
-  /// real number, ties to even, and the same on any number of threads; a pair whose coordinate is 0 is copied bit for
-  /// bit; NaN and infinity stay in their pair.
-  /// @throws std::invalid_argument if the shapes do not fit each other or the spec, or out overlaps x;
-  /// std::out_of_range for a position beyond +-2^53.
-  void rotate(const Tensor& x, std::span<const std::int64_t> positions, std::span<std::byte> out) const;
+  /// Turns every vector of `x` by its position into `y`, which is x itself (the same data and strides: in place) or apart
+  /// from it. `positions` is [axes, batch, tokens] row-major. Each value is the nearest of the dtype to the real number,
+  /// ties to even, and the same on any number of threads; a pair whose coordinate is 0 is copied bit for bit; NaN and
+  /// infinity stay in their pair.
+  /// @throws std::invalid_argument and std::out_of_range as RopeEncoder::apply does, with nothing written.
+  void apply(const ConstHeads& x, std::span<const std::int64_t> positions, const Heads& y) const;
 
-  /// The same as a tensor.
-  Tensor rotate(const Tensor& x, std::span<const std::int64_t> positions) const;
+  /// The same in place.
+  void apply(const Heads& x, std::span<const std::int64_t> positions) const;
 
   /// The adjoint: the gradient of the loss by x from that by the result, which is the rotation by the opposite angles,
   /// with the same guarantees.
+  void backward(const ConstHeads& grad, std::span<const std::int64_t> positions, const Heads& grad_x) const;
+
+  /// apply on tensors [batch, n, heads, head_dim].
+  Tensor rotate(const Tensor& x, std::span<const std::int64_t> positions) const;
+
+  /// The same into memory at any address, as large as x and apart from it.
+  void rotate(const Tensor& x, std::span<const std::int64_t> positions, std::span<std::byte> out) const;
+
+  /// backward on tensors.
   Tensor backward(const Tensor& grad, std::span<const std::int64_t> positions) const;
 
  private:
-  enum class Pass { forward, backward };
-
-  void turn(const char* function, Pass pass, const Tensor& x, std::span<const std::int64_t> positions,
-            std::span<std::byte> out) const;
-
-  RopeNd encoding_;
-  std::vector<std::vector<unsigned char>> channels_of_axes_;
-  Rope diagonal_;
-  FrequencyPieces frequencies_;
-  StepRotations steps_;
-  PairAxes axes_;
+  struct State;
+  std::shared_ptr<const State> state_;
 };
 
 }  // namespace sextant

@@ -1,5 +1,5 @@
-// The anchors of a block of rows, and the steps that turn them to its rows, for one Highway target. Bounds: row-inl.h,
-// step 1.
+// The anchors of a block of rows, and the steps that turn them to its rows, for one Highway target. Bounds:
+// docs/proofs/sinusoidal-rows.md, step 1.
 
 #if defined(SEXTANT_LIB_SINUSOIDAL_ANCHORS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef SEXTANT_LIB_SINUSOIDAL_ANCHORS_INL_H_

@@ -14,7 +14,7 @@
 
 #include <algorithm>
 
-#include "lib/kernels/quick_certificate-inl.h"
+#include "lib/sinusoidal/quick_certificate-inl.h"
 #include "lib/sinusoidal/row-inl.h"
 
 HWY_BEFORE_NAMESPACE();

@@ -5,26 +5,9 @@
 // section 3.5). A block of rows keeps an anchor z = scale e^{i w p} for each pair, and row p + j is one complex product
 // with a row of steps that is computed once per encoder. Row p - j is made of the same real products.
 //
-// The bounds. u = 2^-53, s = |scale|; all are absolute, and of vectors (sin, cos) in the Euclidean norm, which
-// rotations keep.
-//
-// 1. An anchor in double-double. From the exact phase: precise_rotation_error of each component, 128 u^2, times the
-//    scale by a product of relative error 8 u^2 (5 for a double factor): at most sqrt(2) 136 u^2 s < 193. From the
-//    anchor one block before, turned by the double-double step: the error of that anchor; sqrt(2) 128 < 182 for the
-//    step; the sums of products 20 (|s C| + |c S|) <= 20 of each component, 29 of both. So after at most 31 turns 193 +
-//    31 * 211 = 6734 u^2 s.
-// 2. float64: the product of anchor and step in double-double is one turn more: 6945 u^2 s; the certificate's own
-//    rounding adds u (|low| + bound) < 2 u^2 s. Below 2^13 u^2 s = 2^-93 s.
-// 3. The narrower types: the anchor's high part alone, or where few rows share it the rotation in double:
-//    rotation_error + one rounding of the scale's product, 2.25 u s of each component, the worse of the two. Steps
-//    rounded to double, u/2. Of one component: the anchor's error times |S| + |C| <= sqrt(2): 3.19; the steps' error
-//    times |zs| + |zc|: 0.71; the products rounded: 1 together (Cauchy); the sum rounded: 1. In all 5.9 u s < 6, which
-//    the quick certificate is for. The other needs the rounding of value -+ bound besides, 1 u s: 6.9 < 8 = 2^-50 s.
-// Second-order terms are below a thousandth of each margin. No underflow matters: the scale is in [2^-800, 2^900] here,
-// so that what products lose, 2^-1074 each, is nothing beside 2^-93 s; and TwoProduct's splitting does not overflow.
-//
-// A lane that the certificate leaves open is computed by itself from the exact phase in double-double (step 1, 136 u^2
-// s < 2^-98 s), and what that leaves open by exact.cpp. Scales outside of that range go there at once.
+// The bounds are proved in docs/proofs/sinusoidal-rows.md. With u = 2^-53, s = |scale|: 2^-93 s for float64 (step 2),
+// 6 u s for the quick certificate and 2^-50 s for the other (step 3). A lane that the certificate leaves open is
+// computed by itself (step 5).
 
 #if defined(SEXTANT_LIB_SINUSOIDAL_ROW_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef SEXTANT_LIB_SINUSOIDAL_ROW_INL_H_

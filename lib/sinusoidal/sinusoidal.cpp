@@ -8,6 +8,7 @@
 #include "lib/kernels/table_rows.hpp"
 #include "lib/kernels/targets.hpp"
 #include "lib/numeric/standard_arithmetic.hpp"
+#include "lib/sinusoidal/plan.hpp"
 
 namespace sextant {
 namespace {
@@ -32,7 +33,7 @@ constexpr std::int64_t written_past_caches = std::int64_t{1} << 21;
 void check_position(std::int64_t position, std::int64_t offset) {
   // The offset is within 2^53, so that the sum does not overflow once the position is within 2^54.
   if (position < -position_limit || position > position_limit || std::abs(position + offset) > position_limit) {
-    throw std::invalid_argument(
+    throw std::out_of_range(
         fmt::format("positions: {} with position_offset {} is outside of -2^54 to 2^54", position, offset));
   }
 }
@@ -86,23 +87,26 @@ SinusoidalPlan sinusoidal_plan(const Sinusoidal& encoding) {
   return plan;
 }
 
-SinusoidalEncoder::SinusoidalEncoder(const Sinusoidal& encoding) : plan_(sinusoidal_plan(encoding)) {}
+SinusoidalEncoder::SinusoidalEncoder(const Sinusoidal& encoding)
+    : plan_(std::make_shared<const SinusoidalPlan>(sinusoidal_plan(encoding))) {}
+
+std::int64_t SinusoidalEncoder::dim() const { return plan_->encoding.dim; }
 
 void SinusoidalEncoder::encode(std::span<const std::int64_t> positions, const Rows& out, Rounding rounding) const {
   check_table(out, std::ssize(positions), dim());
-  for (const std::int64_t position : positions) check_position(position, plan_.encoding.position_offset);
+  for (const std::int64_t position : positions) check_position(position, plan_->encoding.position_offset);
   if (positions.empty()) return;
   Strip strip = strip_of(out, rounding);
   strip.list = positions.data();
-  strip.offset = plan_.encoding.position_offset;
-  encode_rows(plan_, strip);
+  strip.offset = plan_->encoding.position_offset;
+  encode_rows(*plan_, strip);
 }
 
 void SinusoidalEncoder::encode(const PositionRange& positions, const Rows& out, Rounding rounding) const {
   if (positions.count < 0) throw std::invalid_argument(fmt::format("positions: count {} is negative", positions.count));
   check_table(out, positions.count, dim());
   if (positions.count == 0) return;
-  check_position(positions.first, plan_.encoding.position_offset);
+  check_position(positions.first, plan_->encoding.position_offset);
   // The last position, if it can be computed: first is within 2^54, so that it cannot where the steps span more than
   // 2^56.
   const std::int64_t steps = positions.count - 1;
@@ -110,12 +114,12 @@ void SinusoidalEncoder::encode(const PositionRange& positions, const Rows& out, 
   const bool too_far =
       steps > 0 && positions.step != 0 && (positions.step > span / steps || positions.step < -(span / steps));
   if (too_far)
-    throw std::invalid_argument(fmt::format("positions: {} steps of {} leave -2^54 to 2^54", steps, positions.step));
-  check_position(positions.first + steps * positions.step, plan_.encoding.position_offset);
+    throw std::out_of_range(fmt::format("positions: {} steps of {} leave -2^54 to 2^54", steps, positions.step));
+  check_position(positions.first + steps * positions.step, plan_->encoding.position_offset);
   Strip strip = strip_of(out, rounding);
-  strip.first = positions.first + plan_.encoding.position_offset;
+  strip.first = positions.first + plan_->encoding.position_offset;
   strip.step = positions.step;
-  encode_rows(plan_, strip);
+  encode_rows(*plan_, strip);
 }
 
 Tensor SinusoidalEncoder::encode(std::span<const std::int64_t> positions, Dtype dtype, Rounding rounding) const {

@@ -1,21 +1,17 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 
+#include "lib/numeric/position_range.hpp"
 #include "lib/numeric/rounding.hpp"
 #include "lib/numeric/tensor.hpp"
-#include "lib/sinusoidal/plan.hpp"
 #include "lib/spec/spec.hpp"
 
 namespace sextant {
 
-/// `count` positions first, first + step, first + 2 step, ...
-struct PositionRange {
-  std::int64_t first = 0;
-  std::int64_t count = 0;
-  std::int64_t step = 1;
-};
+struct SinusoidalPlan;
 
 /// The sinusoidal encoding of Vaswani et al. 2017, section 3.5, as spec.hpp states it: scale * sin(w_i (p +
 /// position_offset)) and the cosine, w_i = base^(-2i/dim), in the channels that layout and first give them.
@@ -38,8 +34,9 @@ class SinusoidalEncoder {
 
   /// Row r of `out` becomes the encoding of positions[r]. out.rows = positions.size(), out.width = dim, any row_stride
   /// >= dim, any alignment, any floating dtype; bytes between the rows are untouched. `positions` and `out` do not
-  /// overlap. No rows: nothing is written. Domain: every position, and every position + position_offset, within +-2^54.
-  /// @throws std::invalid_argument, before anything is written, naming the argument that is outside of this.
+  /// overlap. No rows: nothing is written.
+  /// @throws std::invalid_argument naming what does not fit, std::out_of_range unless every position, and every position
+  /// + position_offset, is within +-2^54, both before anything is written.
   void encode(std::span<const std::int64_t> positions, const Rows& out, Rounding rounding = Rounding::certified) const;
 
   /// The same for a range; consecutive positions are what the kernels are fastest at.
@@ -48,10 +45,10 @@ class SinusoidalEncoder {
   /// The rows of `positions` as a new tensor of shape [positions.size(), dim].
   Tensor encode(std::span<const std::int64_t> positions, Dtype dtype, Rounding rounding = Rounding::certified) const;
 
-  std::int64_t dim() const { return plan_.encoding.dim; }
+  std::int64_t dim() const;
 
  private:
-  SinusoidalPlan plan_;
+  std::shared_ptr<const SinusoidalPlan> plan_;
 };
 
 }  // namespace sextant

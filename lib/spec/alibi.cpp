@@ -1,6 +1,6 @@
 #include "lib/spec/alibi.hpp"
 
-#include "lib/spec/encodings.hpp"
+#include "lib/spec/encoding_entry.hpp"
 
 namespace sextant {
 namespace {
@@ -8,9 +8,7 @@ namespace {
 constexpr Names<Mask, 2> masks{{{"causal", Mask::causal}, {"symmetric", Mask::symmetric}}};
 constexpr Names<AlibiForm, 2> forms{{{"distance", AlibiForm::distance}, {"key_index", AlibiForm::key_index}}};
 
-}  // namespace
-
-Alibi read_alibi(Fields& fields) {
+Alibi read(Fields& fields) {
   Alibi encoding;
   encoding.num_heads = fields.needed_integer("num_heads");
   encoding.mask = fields.choice("mask", masks, encoding.mask);
@@ -35,5 +33,17 @@ std::string size_text(const Alibi& encoding) {
   return fmt::format("num_heads {} {} {}", encoding.num_heads, text_of(masks, encoding.mask),
                      text_of(forms, encoding.form));
 }
+
+Signature signature(const Alibi& encoding) { return {.operation = Operation::bias, .heads = encoding.num_heads}; }
+
+}  // namespace
+
+constinit const EncodingEntry<Alibi> Alibi::entry{.name = "alibi",
+                                                  .example = R"({"encoding":"alibi","num_heads":8})",
+                                                  .read = read,
+                                                  .check = check,
+                                                  .write = write,
+                                                  .size_text = size_text,
+                                                  .signature = signature};
 
 }  // namespace sextant

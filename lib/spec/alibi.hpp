@@ -2,6 +2,8 @@
 
 #include <cstdint>
 
+#include "lib/spec/entry.hpp"
+
 namespace sextant {
 
 /// Whether keys after the query are masked, so that their bias does not matter.
@@ -19,6 +21,8 @@ struct Alibi {
   std::int64_t num_heads = 0;
   Mask mask = Mask::causal;
   AlibiForm form = AlibiForm::distance;
+
+  static const EncodingEntry<Alibi> entry;
 };
 
 }  // namespace sextant

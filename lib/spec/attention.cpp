@@ -1,6 +1,6 @@
 #include "lib/spec/attention.hpp"
 
-#include "lib/spec/encodings.hpp"
+#include "lib/spec/encoding_entry.hpp"
 
 namespace sextant {
 namespace {
@@ -44,7 +44,9 @@ std::int64_t kv_head(const Attention& encoding, std::int64_t head) {
   return head / (encoding.num_heads / encoding.num_kv_heads);
 }
 
-Attention read_attention(Fields& fields) {
+namespace {
+
+Attention read(Fields& fields) {
   Attention encoding;
   encoding.num_heads = fields.needed_integer("num_heads");
   encoding.num_kv_heads = fields.integer("num_kv_heads").value_or(encoding.num_heads);
@@ -68,7 +70,7 @@ void check(const Attention& encoding) {
   check_count("head_dim", encoding.head_dim, width_limit);
   if (!encoding.position) return;
   try {
-    std::visit([](const auto& position) { check(position); }, *encoding.position);
+    std::visit([](const auto& position) { entry_of(position).check(position); }, *encoding.position);
   } catch (const SpecError& error) {
     // The encoding names its own field, not knowing where it stands.
     constexpr std::string_view start = "spec: ";
@@ -92,5 +94,44 @@ std::string size_text(const Attention& encoding) {
   if (encoding.position) text += fmt::format(" with {}", described(*encoding.position));
   return text;
 }
+
+Signature signature(const Attention& encoding) {
+  Signature own{.operation = Operation::attend,
+                .head_dim = encoding.head_dim,
+                .heads = encoding.num_heads,
+                .kv_heads = encoding.num_kv_heads};
+  if (!encoding.position) return own;
+  // Vectors are turned by positions of so many coordinates, and a bias may be trained. What is added to the embeddings
+  // comes before attention, and its weight with it.
+  const Signature inner =
+      std::visit([](const auto& position) { return entry_of(position).signature(position); }, *encoding.position);
+  own.axes = inner.axes;
+  if (inner.operation == Operation::bias && inner.weight) own.weight = {inner.weight->rows, encoding.num_heads};
+  return own;
+}
+
+std::optional<std::int64_t> count_of_positions(const Attention& encoding) {
+  if (!encoding.position) return std::nullopt;
+  return std::visit([](const auto& position) { return entry_of(position).count_of_positions(position); },
+                    *encoding.position);
+}
+
+void check_claim(const Attention& encoding, const Spec& spec) {
+  if (!encoding.position) return;
+  std::visit([&](const auto& position) { entry_of(position).check_claim(position, spec); }, *encoding.position);
+}
+
+}  // namespace
+
+constinit const EncodingEntry<Attention> Attention::entry{
+    .name = "attention",
+    .example = R"({"encoding":"attention","num_heads":8,"head_dim":64})",
+    .read = read,
+    .check = check,
+    .write = write,
+    .size_text = size_text,
+    .signature = signature,
+    .count_of_positions = count_of_positions,
+    .check_claim = check_claim};
 
 }  // namespace sextant

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "lib/spec/entry.hpp"
 #include "lib/spec/position_encoding.hpp"
 
 namespace sextant {
@@ -20,6 +21,8 @@ struct Attention {
   std::int64_t head_dim = 0;
   bool causal = false;
   std::optional<PositionEncoding> position;
+
+  static const EncodingEntry<Attention> entry;
 };
 
 /// The key and value head of a query head: floor(head / (num_heads / num_kv_heads)).

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "lib/spec/encodings.hpp"
+#include "lib/spec/encoding_entry.hpp"
 
 namespace sextant {
 
@@ -10,7 +10,9 @@ std::int64_t position_count(const Binary& encoding) {
   return encoding.dim < 53 ? std::int64_t{1} << encoding.dim : position_limit;
 }
 
-Binary read_binary(Fields& fields) {
+namespace {
+
+Binary read(Fields& fields) {
   Binary encoding;
   encoding.dim = fields.needed_integer("dim");
   encoding.normalize = fields.boolean("normalize").value_or(encoding.normalize);
@@ -26,5 +28,19 @@ void write(const Binary& encoding, nlohmann::ordered_json& object) {
 }
 
 std::string size_text(const Binary& encoding) { return fmt::format("dim {}", encoding.dim); }
+
+Signature signature(const Binary& encoding) { return {.dim = encoding.dim}; }
+
+}  // namespace
+
+constinit const EncodingEntry<Binary> Binary::entry{
+    .name = "binary",
+    .example = R"({"encoding":"binary","dim":17})",
+    .read = read,
+    .check = check,
+    .write = write,
+    .size_text = size_text,
+    .signature = signature,
+    .count_of_positions = [](const Binary& encoding) { return std::optional(position_count(encoding)); }};
 
 }  // namespace sextant

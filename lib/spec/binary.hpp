@@ -2,6 +2,8 @@
 
 #include <cstdint>
 
+#include "lib/spec/entry.hpp"
+
 namespace sextant {
 
 /// The position's binary digits, least significant first: c_i(p) = floor(p / 2^i) mod 2, i = 0 .. dim-1, or 2 c_i(p) -
@@ -9,6 +11,8 @@ namespace sextant {
 struct Binary {
   std::int64_t dim = 0;
   bool normalize = false;
+
+  static const EncodingEntry<Binary> entry;
 };
 
 /// 2^dim, or 2^53, beyond which no position lies, if that is less.

@@ -1,10 +1,12 @@
 #include "lib/spec/integer.hpp"
 
-#include "lib/spec/encodings.hpp"
+#include "lib/spec/encoding_entry.hpp"
 
 namespace sextant {
 
-Integer read_integer(Fields& fields) {
+namespace {
+
+Integer read(Fields& fields) {
   Integer encoding;
   encoding.dim = fields.integer("dim").value_or(encoding.dim);
   encoding.normalize = fields.boolean("normalize").value_or(encoding.normalize);
@@ -26,5 +28,18 @@ void write(const Integer& encoding, nlohmann::ordered_json& object) {
 }
 
 std::string size_text(const Integer& encoding) { return fmt::format("dim {}", encoding.dim); }
+
+Signature signature(const Integer& encoding) { return {.dim = encoding.dim}; }
+
+}  // namespace
+
+constinit const EncodingEntry<Integer> Integer::entry{.name = "integer",
+                                                      .example = R"({"encoding":"integer"})",
+                                                      .read = read,
+                                                      .check = check,
+                                                      .write = write,
+                                                      .size_text = size_text,
+                                                      .signature = signature,
+                                                      .check_claim = check_claim};
 
 }  // namespace sextant

@@ -2,6 +2,8 @@
 
 #include <cstdint>
 
+#include "lib/spec/entry.hpp"
+
 namespace sextant {
 
 /// The plain number of the position, the same in each of dim channels: c(p) = p, or p / (max_position - 1) where
@@ -10,6 +12,8 @@ namespace sextant {
 struct Integer {
   std::int64_t dim = 1;
   bool normalize = false;
+
+  static const EncodingEntry<Integer> entry;
 };
 
 }  // namespace sextant

@@ -1,12 +1,14 @@
 #include "lib/spec/learned.hpp"
 
-#include "lib/spec/encodings.hpp"
+#include "lib/spec/encoding_entry.hpp"
 
 namespace sextant {
 
 std::int64_t position_count(const Learned& encoding) { return encoding.max_positions; }
 
-Learned read_learned(Fields& fields) {
+namespace {
+
+Learned read(Fields& fields) {
   Learned encoding;
   encoding.dim = fields.needed_integer("dim");
   encoding.max_positions = fields.needed_integer("max_positions");
@@ -26,5 +28,21 @@ void write(const Learned& encoding, nlohmann::ordered_json& object) {
 std::string size_text(const Learned& encoding) {
   return fmt::format("dim {} max_positions {}", encoding.dim, encoding.max_positions);
 }
+
+Signature signature(const Learned& encoding) {
+  return {.dim = encoding.dim, .weight = WeightShape{encoding.max_positions, encoding.dim}};
+}
+
+}  // namespace
+
+constinit const EncodingEntry<Learned> Learned::entry{
+    .name = "learned",
+    .example = R"({"encoding":"learned","dim":768,"max_positions":512})",
+    .read = read,
+    .check = check,
+    .write = write,
+    .size_text = size_text,
+    .signature = signature,
+    .count_of_positions = [](const Learned& encoding) { return std::optional(position_count(encoding)); }};
 
 }  // namespace sextant

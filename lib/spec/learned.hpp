@@ -2,6 +2,8 @@
 
 #include <cstdint>
 
+#include "lib/spec/entry.hpp"
+
 namespace sextant {
 
 /// A table that training fills (Gehring et al. 2017, section 3.1; Devlin et al. 2018): the code of position p is row p
@@ -9,6 +11,8 @@ namespace sextant {
 struct Learned {
   std::int64_t dim = 0;
   std::int64_t max_positions = 0;
+
+  static const EncodingEntry<Learned> entry;
 };
 
 /// max_positions.

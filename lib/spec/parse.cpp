@@ -1,8 +1,8 @@
 #include <algorithm>
-#include <tuple>
+#include <array>
 
 #include "lib/numeric/standard_arithmetic.hpp"
-#include "lib/spec/encodings.hpp"
+#include "lib/spec/encoding_entry.hpp"
 #include "lib/spec/spec.hpp"
 
 namespace sextant {
@@ -20,44 +20,22 @@ constexpr Names<AccuracyClass, 7> accuracies{{{"correctly-rounded", AccuracyClas
                                               {"float16-angle", AccuracyClass::float16_angle},
                                               {"bfloat16-angle", AccuracyClass::bfloat16_angle}}};
 
-template <class EncodingType>
-struct Entry {
-  std::string_view name;
-  EncodingType (*read)(Fields& fields);
-};
-
-// The one place that knows every encoding by name.
-constexpr std::tuple table{
-    Entry<Integer>{"integer", read_integer},
-    Entry<Binary>{"binary", read_binary},
-    Entry<Sinusoidal>{"sinusoidal", read_sinusoidal},
-    Entry<Sinusoidal2d>{"sinusoidal_2d", read_sinusoidal_2d},
-    Entry<Learned>{"learned", read_learned},
-    Entry<Rope>{"rope", read_rope},
-    Entry<RopeNd>{"rope_nd", read_rope_nd},
-    Entry<Xpos>{"xpos", read_xpos},
-    Entry<Alibi>{"alibi", read_alibi},
-    Entry<RelativeBias>{"relative_bias", read_relative_bias},
-    Entry<Attention>{"attention", read_attention},
-};
-
 template <class Variant>
-std::string_view name_in_table(const Variant& encoding) {
-  return std::visit([]<class EncodingType>(const EncodingType&) { return std::get<Entry<EncodingType>>(table).name; },
-                    encoding);
+std::string_view name_in_list(const Variant& encoding) {
+  return std::visit([](const auto& alternative) { return entry_of(alternative).name; }, encoding);
 }
 
 // Reads whichever of the variant's encodings the field `encoding` names.
 template <class... EncodingTypes>
 std::variant<EncodingTypes...> read_one_of(Fields& fields, const std::variant<EncodingTypes...>*) {
-  const std::vector<std::string_view> known{std::get<Entry<EncodingTypes>>(table).name...};
+  const std::vector<std::string_view> known{EncodingTypes::entry.name...};
   const auto name = fields.text("encoding");
   if (!name) fields.refuse("encoding", fmt::format("needed: one of {}", fmt::join(known, ", ")));
   std::optional<std::variant<EncodingTypes...>> encoding;
   const auto read_if_named = [&](const auto& entry) {
     if (entry.name == *name) encoding = entry.read(fields);
   };
-  (read_if_named(std::get<Entry<EncodingTypes>>(table)), ...);
+  (read_if_named(EncodingTypes::entry), ...);
   if (!encoding)
     fields.refuse("encoding", fmt::format("expected one of {}, got \"{}\"", fmt::join(known, ", "), *name));
   return std::move(*encoding);
@@ -65,38 +43,24 @@ std::variant<EncodingTypes...> read_one_of(Fields& fields, const std::variant<En
 
 template <class Variant>
 void write_encoding(const Variant& encoding, nlohmann::ordered_json& object) {
-  object["encoding"] = name_in_table(encoding);
-  std::visit([&](const auto& alternative) { write(alternative, object); }, encoding);
+  object["encoding"] = name_in_list(encoding);
+  std::visit([&](const auto& alternative) { entry_of(alternative).write(alternative, object); }, encoding);
 }
 
 template <class Variant>
 std::string encoding_text(const Variant& encoding) {
-  return fmt::format("{} {}", name_in_table(encoding),
-                     std::visit([](const auto& alternative) { return size_text(alternative); }, encoding));
+  return fmt::format(
+      "{} {}", name_in_list(encoding),
+      std::visit([](const auto& alternative) { return entry_of(alternative).size_text(alternative); }, encoding));
 }
 
-// How many positions the encoding has, from 0 on, or nothing where it has all.
-template <class EncodingType>
-std::optional<std::int64_t> count_of_positions(const EncodingType& encoding) {
-  if constexpr (requires { position_count(encoding); }) {
-    return position_count(encoding);
-  } else {
-    return std::nullopt;
-  }
+template <class... EncodingTypes>
+std::array<EncodingExample, sizeof...(EncodingTypes)> examples_of(const std::variant<EncodingTypes...>*) {
+  return {{{EncodingTypes::entry.name, EncodingTypes::entry.example}...}};
 }
 
-std::optional<std::int64_t> count_of_positions(const Attention& encoding) {
-  if (!encoding.position) return std::nullopt;
-  return std::visit([](const auto& position) { return count_of_positions(position); }, *encoding.position);
-}
-
-template <class EncodingType>
-void check_claim_of(const EncodingType& encoding, const Spec& spec) {
-  if constexpr (requires { check_claim(encoding, spec); }) check_claim(encoding, spec);
-}
-
-void check_claim_of(const Attention& encoding, const Spec& spec) {
-  if (encoding.position) std::visit([&](const auto& position) { check_claim_of(position, spec); }, *encoding.position);
+void check_fields(const Encoding& encoding) {
+  std::visit([](const auto& alternative) { entry_of(alternative).check(alternative); }, encoding);
 }
 
 void check_positions(const Spec& spec, std::int64_t count) {
@@ -111,12 +75,28 @@ void check_positions(const Spec& spec, std::int64_t count) {
 }
 
 std::optional<std::int64_t> count_of_positions(const Spec& spec) {
-  return std::visit([](const auto& encoding) { return count_of_positions(encoding); }, spec.encoding);
+  return std::visit([](const auto& encoding) { return entry_of(encoding).count_of_positions(encoding); },
+                    spec.encoding);
 }
 
 }  // namespace
 
-std::string_view encoding_name(const Spec& spec) { return name_in_table(spec.encoding); }
+std::string_view encoding_name(const Spec& spec) { return name_in_list(spec.encoding); }
+
+Signature signature_of(const Encoding& encoding) {
+  return std::visit([](const auto& alternative) { return entry_of(alternative).signature(alternative); }, encoding);
+}
+
+Operation operation_of(const Encoding& encoding) { return signature_of(encoding).operation; }
+
+std::int64_t axes_of(const Encoding& encoding) { return signature_of(encoding).axes; }
+
+std::optional<std::int64_t> width_of(const Encoding& encoding) { return signature_of(encoding).dim; }
+
+std::span<const EncodingExample> encoding_examples() {
+  static const auto examples = examples_of(static_cast<const Encoding*>(nullptr));
+  return examples;
+}
 
 std::string_view name_of(AccuracyClass accuracy) { return text_of(accuracies, accuracy); }
 
@@ -142,9 +122,9 @@ void validate(const Spec& spec) {
     refuse_field("max_position", fmt::format("expected an integer above min_position = {} and at most 2^53, got {}",
                                              spec.min_position, spec.max_position));
   }
-  std::visit([](const auto& encoding) { check(encoding); }, spec.encoding);
+  check_fields(spec.encoding);
   if (const auto count = count_of_positions(spec)) check_positions(spec, *count);
-  std::visit([&](const auto& encoding) { check_claim_of(encoding, spec); }, spec.encoding);
+  std::visit([&](const auto& encoding) { entry_of(encoding).check_claim(encoding, spec); }, spec.encoding);
 }
 
 Spec parse_spec(std::string_view text) {
@@ -161,8 +141,7 @@ Spec parse_spec(std::string_view text) {
   if (max_position) {
     spec.max_position = *max_position;
   } else {
-    std::visit([](const auto& encoding) { check(encoding); },
-               spec.encoding);  // position_count is good for a valid encoding
+    check_fields(spec.encoding);  // only valid fields have a count
     spec.max_position = std::min(spec.max_position, count_of_positions(spec).value_or(spec.max_position));
   }
   validate(spec);

@@ -15,8 +15,17 @@
 
 namespace sextant {
 
-/// Every encoding of a position: what attention may carry.
+/// Every encoding of a position: what attention may carry. This is the one list of them; their order is that of help
+/// and tables.
 using PositionEncoding =
     std::variant<Integer, Binary, Sinusoidal, Sinusoidal2d, Learned, Rope, RopeNd, Xpos, Alibi, RelativeBias>;
+
+/// A variant with more alternatives at its end.
+template <class Variant, class... More>
+struct Extended;
+template <class... Alternatives, class... More>
+struct Extended<std::variant<Alternatives...>, More...> {
+  using Type = std::variant<Alternatives..., More...>;
+};
 
 }  // namespace sextant

@@ -1,6 +1,6 @@
 #include "lib/spec/relative_bias.hpp"
 
-#include "lib/spec/encodings.hpp"
+#include "lib/spec/encoding_entry.hpp"
 
 namespace sextant {
 
@@ -8,7 +8,9 @@ std::int64_t directed_buckets(const RelativeBias& encoding) {
   return encoding.bidirectional ? encoding.num_buckets / 2 : encoding.num_buckets;
 }
 
-RelativeBias read_relative_bias(Fields& fields) {
+namespace {
+
+RelativeBias read(Fields& fields) {
   RelativeBias encoding;
   encoding.num_buckets = fields.integer("num_buckets").value_or(encoding.num_buckets);
   encoding.max_distance = fields.integer("max_distance").value_or(encoding.max_distance);
@@ -46,5 +48,21 @@ std::string size_text(const RelativeBias& encoding) {
   return fmt::format("num_buckets {} max_distance {}{}", encoding.num_buckets, encoding.max_distance,
                      encoding.bidirectional ? " bidirectional" : "");
 }
+
+Signature signature(const RelativeBias& encoding) {
+  return {.operation = Operation::bias,
+          .buckets = encoding.num_buckets,
+          .weight = WeightShape{encoding.num_buckets, std::nullopt}};
+}
+
+}  // namespace
+
+constinit const EncodingEntry<RelativeBias> RelativeBias::entry{.name = "relative_bias",
+                                                                .example = R"({"encoding":"relative_bias"})",
+                                                                .read = read,
+                                                                .check = check,
+                                                                .write = write,
+                                                                .size_text = size_text,
+                                                                .signature = signature};
 
 }  // namespace sextant

@@ -2,6 +2,8 @@
 
 #include <cstdint>
 
+#include "lib/spec/entry.hpp"
+
 namespace sextant {
 
 /// Raffel et al. 2019 (arXiv 1910.10683), section 2.1: the score of query q and key k in head h gains weight[bucket(k -
@@ -15,6 +17,8 @@ struct RelativeBias {
   std::int64_t num_buckets = 32;
   std::int64_t max_distance = 128;
   bool bidirectional = true;
+
+  static const EncodingEntry<RelativeBias> entry;
 };
 
 /// Buckets of one direction: B above.

@@ -1,6 +1,6 @@
 #include "lib/spec/rope.hpp"
 
-#include "lib/spec/encodings.hpp"
+#include "lib/spec/encoding_entry.hpp"
 
 namespace sextant {
 namespace {
@@ -55,7 +55,9 @@ std::vector<Passthrough> passthrough_channels(const Rope& encoding) {
   return channels;
 }
 
-Rope read_rope(Fields& fields) {
+namespace {
+
+Rope read(Fields& fields) {
   Rope encoding;
   const auto head_dim = fields.integer("head_dim");
   if (!head_dim) fields.refuse("head_dim", "needed");
@@ -103,5 +105,17 @@ std::string size_text(const Rope& encoding) {
     text += fmt::format(" {}", name_of(encoding.rope_scaling));
   return text;
 }
+
+Signature signature(const Rope& encoding) { return {.operation = Operation::rotate, .head_dim = encoding.head_dim}; }
+
+}  // namespace
+
+constinit const EncodingEntry<Rope> Rope::entry{.name = "rope",
+                                                .example = R"({"encoding":"rope","head_dim":128})",
+                                                .read = read,
+                                                .check = check,
+                                                .write = write,
+                                                .size_text = size_text,
+                                                .signature = signature};
 
 }  // namespace sextant

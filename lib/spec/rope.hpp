@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "lib/spec/channels.hpp"
+#include "lib/spec/entry.hpp"
 #include "lib/spec/rope_scaling.hpp"
 
 namespace sextant {
@@ -29,6 +30,8 @@ struct Rope {
   RotaryLayout rotary_layout = RotaryLayout::prefix;
   Direction direction = Direction::counterclockwise;
   RopeScaling rope_scaling;
+
+  static const EncodingEntry<Rope> entry;
 };
 
 /// Number of frequencies that turn anything: rotary_dim/2.

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "lib/spec/encodings.hpp"
+#include "lib/spec/encoding_entry.hpp"
 
 namespace sextant {
 namespace {
@@ -43,7 +43,9 @@ Rope along_diagonal(const RopeNd& encoding) {
   return rope;
 }
 
-RopeNd read_rope_nd(Fields& fields) {
+namespace {
+
+RopeNd read(Fields& fields) {
   RopeNd encoding;
   encoding.head_dim = fields.needed_integer("head_dim");
   auto sections = fields.integers("sections");
@@ -96,5 +98,20 @@ void write(const RopeNd& encoding, nlohmann::ordered_json& object) {
 std::string size_text(const RopeNd& encoding) {
   return fmt::format("head_dim {} sections {}", encoding.head_dim, fmt::join(encoding.sections, "+"));
 }
+
+Signature signature(const RopeNd& encoding) {
+  return {.operation = Operation::rotate, .axes = axes(encoding), .head_dim = encoding.head_dim};
+}
+
+}  // namespace
+
+constinit const EncodingEntry<RopeNd> RopeNd::entry{
+    .name = "rope_nd",
+    .example = R"({"encoding":"rope_nd","head_dim":128,"sections":[16,24,24]})",
+    .read = read,
+    .check = check,
+    .write = write,
+    .size_text = size_text,
+    .signature = signature};
 
 }  // namespace sextant

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "lib/spec/entry.hpp"
 #include "lib/spec/rope.hpp"
 
 namespace sextant {
@@ -21,6 +22,8 @@ struct RopeNd {
   SectionOrder section_order = SectionOrder::blocked;
   double rope_theta = 10000;
   Pairing pairing = Pairing::half;
+
+  static const EncodingEntry<RopeNd> entry;
 };
 
 /// Number of frequencies: head_dim/2.

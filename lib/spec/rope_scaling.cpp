@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "lib/spec/encodings.hpp"
+#include "lib/spec/encoding_entry.hpp"
 
 namespace sextant {
 namespace {

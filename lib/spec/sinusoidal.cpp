@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "lib/spec/encodings.hpp"
+#include "lib/spec/encoding_entry.hpp"
 
 namespace sextant {
 namespace {
@@ -23,7 +23,9 @@ Channels channels_of_pair(const Sinusoidal& encoding, std::int64_t pair) {
   return encoding.first == First::sin ? Channels{earlier, later} : Channels{later, earlier};
 }
 
-Sinusoidal read_sinusoidal(Fields& fields) {
+namespace {
+
+Sinusoidal read(Fields& fields) {
   Sinusoidal encoding;
   const auto dim = fields.integer("dim");
   if (!dim) fields.refuse("dim", "needed");
@@ -61,5 +63,17 @@ void write(const Sinusoidal& encoding, nlohmann::ordered_json& object) {
 }
 
 std::string size_text(const Sinusoidal& encoding) { return fmt::format("dim {}", encoding.dim); }
+
+Signature signature(const Sinusoidal& encoding) { return {.dim = encoding.dim, .recording = Recording::rows}; }
+
+}  // namespace
+
+constinit const EncodingEntry<Sinusoidal> Sinusoidal::entry{.name = "sinusoidal",
+                                                            .example = R"({"encoding":"sinusoidal","dim":512})",
+                                                            .read = read,
+                                                            .check = check,
+                                                            .write = write,
+                                                            .size_text = size_text,
+                                                            .signature = signature};
 
 }  // namespace sextant

@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "lib/spec/channels.hpp"
+#include "lib/spec/entry.hpp"
 
 namespace sextant {
 
@@ -24,6 +25,8 @@ struct Sinusoidal {
   Denominator denominator = Denominator::dim;
   std::int64_t position_offset = 0;
   double scale = 1;
+
+  static const EncodingEntry<Sinusoidal> entry;
 };
 
 /// Number of frequencies: dim/2.

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "lib/spec/encodings.hpp"
+#include "lib/spec/encoding_entry.hpp"
 
 namespace sextant {
 namespace {
@@ -32,7 +32,9 @@ Channels channels_of_pair(const Sinusoidal2d& encoding, GridAxis axis, std::int6
 
 std::int64_t position_count(const Sinusoidal2d& encoding) { return std::max(encoding.height, encoding.width); }
 
-Sinusoidal2d read_sinusoidal_2d(Fields& fields) {
+namespace {
+
+Sinusoidal2d read(Fields& fields) {
   Sinusoidal2d encoding;
   encoding.dim = fields.needed_integer("dim");
   encoding.height = fields.needed_integer("height");
@@ -73,5 +75,20 @@ void write(const Sinusoidal2d& encoding, nlohmann::ordered_json& object) {
 std::string size_text(const Sinusoidal2d& encoding) {
   return fmt::format("dim {} height {} width {}", encoding.dim, encoding.height, encoding.width);
 }
+
+Signature signature(const Sinusoidal2d& encoding) { return {.axes = 2, .dim = encoding.dim}; }
+
+}  // namespace
+
+constinit const EncodingEntry<Sinusoidal2d> Sinusoidal2d::entry{
+    .name = "sinusoidal_2d",
+    .example = R"({"encoding":"sinusoidal_2d","dim":768,"height":14,"width":14})",
+    .read = read,
+    .check = check,
+    .write = write,
+    .size_text = size_text,
+    .signature = signature,
+    .count_of_positions = [](const Sinusoidal2d& encoding) { return std::optional(position_count(encoding)); },
+    .check_claim = check_claim};
 
 }  // namespace sextant

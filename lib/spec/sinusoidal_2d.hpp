@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "lib/spec/channels.hpp"
+#include "lib/spec/entry.hpp"
 #include "lib/spec/sinusoidal.hpp"
 
 namespace sextant {
@@ -23,6 +24,8 @@ struct Sinusoidal2d {
   double base = 10000;
   Layout layout = Layout::interleaved;
   AxisOrder axis_order = AxisOrder::height_first;
+
+  static const EncodingEntry<Sinusoidal2d> entry;
 };
 
 /// Number of frequencies of each axis: dim/4.

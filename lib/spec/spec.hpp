@@ -1,13 +1,17 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <variant>
 
 #include "lib/numeric/dtype.hpp"
+#include "lib/numeric/user_error.hpp"
 #include "lib/spec/attention.hpp"
+#include "lib/spec/operation.hpp"
 #include "lib/spec/position_encoding.hpp"
 
 namespace sextant {
@@ -27,8 +31,7 @@ enum class AccuracyClass {
 };
 
 /// Every encoding a spec may name: the encodings of a position, and attention with one of them or none.
-using Encoding = std::variant<Integer, Binary, Sinusoidal, Sinusoidal2d, Learned, Rope, RopeNd, Xpos, Alibi,
-                              RelativeBias, Attention>;
+using Encoding = Extended<PositionEncoding, Attention>::Type;
 
 /// A claim: an encoding, the dtype of its values, and the positions min_position <= p < max_position it reaches over.
 /// Encodings of so many positions and no more (binary, sinusoidal_2d, learned) claim no others: an absent max_position
@@ -43,13 +46,32 @@ struct Spec {
 };
 
 /// A spec that cannot be taken. what() is one line that names the field and what was expected of it.
-class SpecError : public std::invalid_argument {
+class SpecError : public std::invalid_argument, public UserError {
  public:
   using std::invalid_argument::invalid_argument;
 };
 
 /// "sinusoidal", "rope", ...
 std::string_view encoding_name(const Spec& spec);
+
+/// What a subject is asked about a valid encoding.
+Signature signature_of(const Encoding& encoding);
+/// The operation that answers for it.
+Operation operation_of(const Encoding& encoding);
+/// How many coordinates a position has: sections of rope_nd, 2 for sinusoidal_2d, 1 for the others.
+std::int64_t axes_of(const Encoding& encoding);
+/// How many values an encoding has for each position, "dim"; nothing for those that are no codes.
+std::optional<std::int64_t> width_of(const Encoding& encoding);
+
+/// An encoding by its name, and the least spec of it as parse_spec reads it: what is left out has its default.
+struct EncodingExample {
+  std::string_view encoding;
+  std::string_view spec;
+};
+
+/// One for each encoding that a spec can name, in the order of `sextant list encodings`.
+std::span<const EncodingExample> encoding_examples();
+
 /// "float32-angle", ...
 std::string_view name_of(AccuracyClass accuracy);
 

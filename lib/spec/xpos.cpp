@@ -2,41 +2,53 @@
 
 #include <cmath>
 
-#include "lib/spec/encodings.hpp"
+#include "lib/spec/encoding_entry.hpp"
 
 namespace sextant {
 namespace {
 
 constexpr Names<Role, 2> roles{{{"query", Role::query}, {"key", Role::key}}};
 
-}  // namespace
-
-Xpos read_xpos(Fields& fields) {
+Xpos read(Fields& fields) {
   Xpos encoding;
   if (fields.has("rope_scaling"))
     fields.refuse("rope_scaling", "unknown field, xpos has no scaling of its frequencies");
-  encoding.rope = read_rope(fields);
+  encoding.rope = Rope::entry.read(fields);
   encoding.scale_base = fields.number("scale_base").value_or(encoding.scale_base);
   encoding.role = fields.choice("role", roles, encoding.role);
   return encoding;
 }
 
 void check(const Xpos& encoding) {
-  check(encoding.rope);
+  Rope::entry.check(encoding.rope);
   if (!(encoding.scale_base > 0) || std::isinf(encoding.scale_base)) {
     refuse_field("scale_base", fmt::format("expected a finite number above 0, got {}", encoding.scale_base));
   }
 }
 
 void write(const Xpos& encoding, nlohmann::ordered_json& object) {
-  write(encoding.rope, object);
+  Rope::entry.write(encoding.rope, object);
   object.erase("rope_scaling");
   object["scale_base"] = encoding.scale_base;
   object["role"] = text_of(roles, encoding.role);
 }
 
 std::string size_text(const Xpos& encoding) {
-  return fmt::format("{} {}", size_text(encoding.rope), text_of(roles, encoding.role));
+  return fmt::format("{} {}", Rope::entry.size_text(encoding.rope), text_of(roles, encoding.role));
 }
+
+Signature signature(const Xpos& encoding) {
+  return {.operation = Operation::rotate, .head_dim = encoding.rope.head_dim};
+}
+
+}  // namespace
+
+constinit const EncodingEntry<Xpos> Xpos::entry{.name = "xpos",
+                                                .example = R"({"encoding":"xpos","head_dim":128})",
+                                                .read = read,
+                                                .check = check,
+                                                .write = write,
+                                                .size_text = size_text,
+                                                .signature = signature};
 
 }  // namespace sextant

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "lib/spec/entry.hpp"
 #include "lib/spec/rope.hpp"
 
 namespace sextant {
@@ -17,6 +18,8 @@ struct Xpos {
   Rope rope;
   double scale_base = 512;
   Role role = Role::query;
+
+  static const EncodingEntry<Xpos> entry;
 };
 
 }  // namespace sextant

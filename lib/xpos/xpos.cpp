@@ -1,15 +1,22 @@
 #include "lib/xpos/xpos.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "lib/kernels/checks.hpp"
+#include "lib/kernels/powers.hpp"
+#include "lib/kernels/step_rotations.hpp"
 #include "lib/rope/call.hpp"
+#include "lib/rope/job.hpp"
+#include "lib/xpos/rotate_pairs.hpp"
 
 namespace sextant {
 namespace {
+
+constexpr std::string_view encoder = "XposEncoder";
 
 const Xpos& checked(const Xpos& encoding) {
   Spec spec;
@@ -68,88 +75,166 @@ void copy_pairs(const PairedChannels& channels, const std::byte* from, std::byte
   }
 }
 
+// The bytes from the start of a view to that of a head.
+template <class Bytes>
+std::int64_t head_start(const HeadsOf<Bytes>& view, std::int64_t token, std::int64_t head) {
+  const std::int64_t element =
+      token / view.tokens * view.batch_stride + token % view.tokens * view.token_stride + head * view.head_stride;
+  return element * static_cast<std::int64_t>(size_of(view.dtype));
+}
+
+// The bits of the pairs of tokens at position 0, which the result takes from x whatever they are.
+class Standing {
+ public:
+  // Sets them aside where x is about to be overwritten.
+  Standing(const ConstHeads& x, std::span<const std::int64_t> positions, bool in_place)
+      : x_(x), in_place_(in_place), head_bytes_(static_cast<std::size_t>(x.head_dim) * size_of(x.dtype)) {
+    for (std::int64_t token = 0; token < std::ssize(positions); ++token) {
+      if (positions[static_cast<std::size_t>(token)] == 0) tokens_.push_back(token);
+    }
+    if (!in_place) return;
+    saved_.resize(tokens_.size() * static_cast<std::size_t>(x.heads) * head_bytes_);
+    std::byte* to = saved_.data();
+    for (const std::int64_t token : tokens_) {
+      for (std::int64_t head = 0; head < x.heads; ++head, to += head_bytes_)
+        std::memcpy(to, x.data + head_start(x, token, head), head_bytes_);
+    }
+  }
+
+  void restore(const PairedChannels& channels, const Heads& y) const {
+    const std::byte* saved = saved_.data();
+    for (const std::int64_t token : tokens_) {
+      for (std::int64_t head = 0; head < y.heads; ++head) {
+        const std::byte* const from = in_place_ ? saved : x_.data + head_start(x_, token, head);
+        copy_pairs(channels, from, y.data + head_start(y, token, head), size_of(y.dtype));
+        if (in_place_) saved += head_bytes_;
+      }
+    }
+  }
+
+ private:
+  ConstHeads x_;
+  bool in_place_;
+  std::size_t head_bytes_;
+  std::vector<std::int64_t> tokens_;
+  std::vector<std::byte> saved_;
+};
+
+// Calls visit(bytes of the view's head, those of the dense tensor's) for each head.
+template <class Bytes, class TensorType, class Visit>
+void each_head(const HeadsOf<Bytes>& view, TensorType& dense, Visit visit) {
+  auto* of_dense = dense.data.data();
+  const std::size_t head_bytes = static_cast<std::size_t>(view.head_dim) * size_of(view.dtype);
+  for (std::int64_t token = 0; token < view.batch * view.tokens; ++token) {
+    for (std::int64_t head = 0; head < view.heads; ++head, of_dense += head_bytes)
+      visit(view.data + head_start(view, token, head), of_dense, head_bytes);
+  }
+}
+
+// What turns and multiplies at once as the position grows in one sense; the powers of the other sense are the inverse
+// ones.
+struct Spiral {
+  PowerRates rates;
+  StepRotations steps;
+};
+
 }  // namespace
 
-XposEncoder::XposEncoder(const Xpos& encoding)
-    : encoding_(checked(encoding)),
-      channels_(channels_of(encoding.rope)),
-      reversed_(reversed(channels_)),
-      rotations_(encoding.rope.rope_theta, frequency_width(encoding.rope), pairs(encoding.rope)),
-      frequencies_(geometric_turns(encoding.rope.rope_theta, 2, frequency_width(encoding.rope), pairs(encoding.rope))) {
-  counterclockwise_.rates = rates_of(encoding);
-  clockwise_.rates = counterclockwise_.rates.inverse();
-  for (Spiral* spiral : {&counterclockwise_, &clockwise_}) spiral->steps = StepRotations(frequencies_, spiral->rates);
-}
-
-GeometricRotations::Turn XposEncoder::turn_at(std::int64_t pair, std::int64_t position) const {
-  return rotations_.at(pair, position, factor_at(encoding_, pair, position));
-}
-
-void XposEncoder::turn(const char* function, Pass pass, const Tensor& x, std::span<const std::int64_t> positions,
-                       std::span<std::byte> out) const {
-  check_heads(function, x, encoding_.rope.head_dim);
-  const std::int64_t tokens = x.shape[0] * x.shape[1];
-  check_count(function, positions, tokens);
-  check_range(function, positions);
-  check_bytes(function, out, x.elements(), x.dtype);
-  check_apart(function, x.data, out);
-  if (x.elements() == 0) return;
-  const bool forward = pass == Pass::forward;
-  const Sense sense =
-      (encoding_.rope.direction == Direction::counterclockwise) == forward ? Sense::counterclockwise : Sense::clockwise;
-  const PairedChannels& channels = forward ? channels_ : reversed_;
-  const Spiral& spiral = sense == Sense::counterclockwise ? counterclockwise_ : clockwise_;
-  const std::size_t element = size_of(x.dtype);
-  if (spiral.rates.fastest() > largest_pair_rate || reinterpret_cast<std::uintptr_t>(out.data()) % element != 0) {
-    const auto turn_of = [&](std::int64_t token, std::int64_t pair) {
-      return turn_at(pair, positions[static_cast<std::size_t>(token)]);
-    };
-    return rotate_pairs(channels, sense, x, tokens, x.shape[2], turn_of, out);
+struct XposEncoder::State {
+  explicit State(const Xpos& of)
+      : encoding(checked(of)),
+        channels(channels_of(of.rope)),
+        transposed(reversed(channels)),
+        rotations(of.rope.rope_theta, frequency_width(of.rope), pairs(of.rope)),
+        frequencies(geometric_turns(of.rope.rope_theta, 2, frequency_width(of.rope), pairs(of.rope))) {
+    counterclockwise.rates = rates_of(of);
+    clockwise.rates = counterclockwise.rates.inverse();
+    for (Spiral* spiral : {&counterclockwise, &clockwise}) spiral->steps = StepRotations(frequencies, spiral->rates);
   }
+
+  void turn(const RopePass& pass, const PairedChannels& places, const ConstHeads& x,
+            std::span<const std::int64_t> positions, const Heads& y) const;
+  void turn_one_by_one(Sense sense, const PairedChannels& places, const ConstHeads& x,
+                       std::span<const std::int64_t> positions, const Heads& y) const;
+  GeometricRotations::Turn turn_at(std::int64_t pair, std::int64_t position) const {
+    return rotations.at(pair, position, factor_at(encoding, pair, position));
+  }
+
+  Xpos encoding;
+  PairedChannels channels;
+  PairedChannels transposed;
+  GeometricRotations rotations;
+  FrequencyPieces frequencies;
+  Spiral counterclockwise;
+  Spiral clockwise;
+};
+
+void XposEncoder::State::turn(const RopePass& pass, const PairedChannels& places, const ConstHeads& x,
+                              std::span<const std::int64_t> positions, const Heads& y) const {
+  const VectorCall call = check_vectors(encoder, encoding.rope.head_dim, 1, x, positions, y);
+  if (call.elements == 0) return;
+  const Sense sense = pass.direction == Direction::counterclockwise ? Sense::counterclockwise : Sense::clockwise;
+  const Spiral& spiral = sense == Sense::counterclockwise ? counterclockwise : clockwise;
+  if (spiral.rates.fastest() > largest_pair_rate) return turn_one_by_one(sense, places, x, positions, y);
   const std::int64_t sign = sense == Sense::counterclockwise ? 1 : -1;
   const PairPowers powers{&spiral.rates,
                           [&](std::int64_t pair, std::int64_t position, double first, double second) -> SettledPair {
                             GeometricRotations::Turn own = turn_at(pair, sign * position);
-                            const TurnedPair y = turned_pair(own, sense, x.dtype, first, second);
-                            return {y.first, y.second};
+                            const TurnedPair turned = turned_pair(own, sense, x.dtype, first, second);
+                            return {turned.first, turned.second};
                           }};
-  const AttentionFactor one{1, 0, Ratio{1, 1}};
-  const Rope& rope = encoding_.rope;
-  RopeJob job = job_of(rope, forward ? rope.pairing : rope.output_pairing, forward ? rope.output_pairing : rope.pairing,
-                       sense == Sense::counterclockwise ? Direction::counterclockwise : Direction::clockwise,
-                       heads_of(x), positions, heads_of(x, out));
-  job.frequencies = &frequencies_;
-  job.steps = &spiral.steps;
-  job.factor = &one;
-  job.rounding = Rounding::certified;
-  job.powers = &powers;
-  share(units_of(job, x.shape[0]), x.elements(),
-        [&](std::int64_t first, std::int64_t last) { rotate_units(job, first, last); });
-
-  const std::int64_t heads = x.shape[2];
-  const std::size_t head_bytes = static_cast<std::size_t>(rope.head_dim) * element;
-  for (std::int64_t token = 0; token < tokens; ++token) {
-    if (positions[static_cast<std::size_t>(token)] != 0) continue;
-    for (std::int64_t head = token * heads; head < (token + 1) * heads; ++head) {
-      const std::size_t start = static_cast<std::size_t>(head) * head_bytes;
-      copy_pairs(channels, x.data.data() + start, out.data() + start, element);
-    }
-  }
+  const Standing standing(x, positions, call.in_place);
+  const RopeJob job(PairTurns(frequencies, spiral.steps, powers), encoding.rope, pass, Rounding::certified, x,
+                    positions, y);
+  share(job.units(), call.elements, [&](std::int64_t first, std::int64_t last) { rotate_units(job, first, last); });
+  standing.restore(places, y);
 }
 
-void XposEncoder::rotate(const Tensor& x, std::span<const std::int64_t> positions, std::span<std::byte> out) const {
-  turn("XposEncoder::rotate", Pass::forward, x, positions, out);
+// By dense tensors of our own: nothing here is quick.
+void XposEncoder::State::turn_one_by_one(Sense sense, const PairedChannels& places, const ConstHeads& x,
+                                         std::span<const std::int64_t> positions, const Heads& y) const {
+  Tensor dense_x = Tensor::zeros(x.dtype, {x.batch, x.tokens, x.heads, x.head_dim});
+  Tensor dense_y = dense_x;
+  each_head(x, dense_x, [](const std::byte* from, std::byte* to, std::size_t bytes) { std::memcpy(to, from, bytes); });
+  const auto turn_of = [&](std::int64_t token, std::int64_t pair) {
+    return turn_at(pair, positions[static_cast<std::size_t>(token)]);
+  };
+  rotate_pairs(places, sense, dense_x, x.batch * x.tokens, x.heads, turn_of, dense_y.data);
+  each_head(y, dense_y, [](std::byte* to, const std::byte* from, std::size_t bytes) { std::memcpy(to, from, bytes); });
+}
+
+XposEncoder::XposEncoder(const Xpos& encoding) : state_(std::make_shared<const State>(encoding)) {}
+
+void XposEncoder::apply(const ConstHeads& x, std::span<const std::int64_t> positions, const Heads& y) const {
+  state_->turn(forward_pass(state_->encoding.rope), state_->channels, x, positions, y);
+}
+
+void XposEncoder::apply(const Heads& x, std::span<const std::int64_t> positions) const {
+  apply(read_only(x), positions, x);
+}
+
+void XposEncoder::backward(const ConstHeads& grad, std::span<const std::int64_t> positions, const Heads& grad_x) const {
+  state_->turn(backward_pass(state_->encoding.rope), state_->transposed, grad, positions, grad_x);
 }
 
 Tensor XposEncoder::rotate(const Tensor& x, std::span<const std::int64_t> positions) const {
+  const ConstHeads from = heads_of(x);
   Tensor y = Tensor::zeros(x.dtype, x.shape);
-  rotate(x, positions, y.data);
+  apply(from, positions, heads_of(y));
   return y;
 }
 
+void XposEncoder::rotate(const Tensor& x, std::span<const std::int64_t> positions, std::span<std::byte> out) const {
+  check_apart(encoder, x.data, out);
+  const Heads y = heads_of(x, out);
+  if (reinterpret_cast<std::uintptr_t>(out.data()) % size_of(x.dtype) == 0) return apply(heads_of(x), positions, y);
+  std::ranges::copy(rotate(x, positions).data, out.begin());
+}
+
 Tensor XposEncoder::backward(const Tensor& grad, std::span<const std::int64_t> positions) const {
+  const ConstHeads from = heads_of(grad);
   Tensor grad_x = Tensor::zeros(grad.dtype, grad.shape);
-  turn("XposEncoder::backward", Pass::backward, grad, positions, grad_x.data);
+  backward(from, positions, heads_of(grad_x));
   return grad_x;
 }
 

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "lib/numeric/user_error.hpp"
+
 namespace sextant {
 
 /// One drawn input of a property as the engine and tokens have it: an integer for each of the property's fields, in
@@ -59,7 +61,7 @@ Case simplest_of(const CaseFields& fields);
 std::optional<std::int64_t> reach_of(const CaseFields& fields, const Case& values);
 
 /// A token that cannot be replayed. what() is one line.
-class TokenError : public std::runtime_error {
+class TokenError : public std::runtime_error, public UserError {
  public:
   using std::runtime_error::runtime_error;
 };

@@ -13,16 +13,9 @@
 #include "reference/relative_bias.hpp"
 #include "subjects/operations.hpp"
 
-// What attention may be off by, in arithmetic of roundoff u (that of the dtype: 16-bit code may round scores and
-// weights too). Write D for head_dim, n for the number of keys, gamma_k = k u/(1 - k u) (Higham 2002, lemma 3.1).
-//
-//   score s_j   dot product, scale and sum with the bias        gamma_(D+4) sum_i |q_i| |k_i| / sqrt(D) + 2 u |b_j|, i over pairs, |.| their norms
-//               q and k rotated within e, f (budget.hpp)        sum_i (e_i |k_i| + f_i |q_i| + e_i f_i) / sqrt(D)
-//               alibi: slope times distance                     gamma_c |b_j|, c = 4 + |ln m| + 2 (h+1) (accuracy_biases.cpp)
-//               the maximum subtracted                          2 u max |s|
-//   so |s^_j - s_j| <= A for all j, and exp of it, within 2 roundoffs, is off by a factor within e^(+-(A + 2 u)). A weight is the quotient of one
-//   such term by a sum of n of them (gamma_n), and the result sums n products of weights and values (gamma_(n+2)):
-//   |out^ - out| <= max|v| (e^(2 A + 4 u) (1 + gamma_(2n+4)) - 1) + k ulp(max|v|), and never more than 2 max|v| + k ulp(max|v|).
+// What attention may be off by, in arithmetic of roundoff u: docs/proofs/attention-oracle.md. With A the error of a
+// score (steps 1 to 4), D the head_dim, n the number of keys and gamma_k = k u/(1 - k u), the result is within (step 6)
+//   max|v| (e^(2 A + 4 u) (1 + gamma_(2n+4)) - 1) + k ulp(max|v|), and never more than 2 max|v| + k ulp(max|v|).
 
 namespace sextant {
 namespace {

@@ -12,70 +12,12 @@
 
 namespace sextant {
 
-// What each accuracy class allows, derived.
+// What each accuracy class allows, derived in docs/proofs/accuracy-classes.md. u is the unit roundoff of the format
+// that angles are formed in, w_i the frequency and p the position; d bounds the error of an angle (steps 2 to 7),
 //
-// An implementation forms an angle, takes its sine and cosine, and rounds. Write u for the unit roundoff of the format
-// it forms the angle in (2^-24 float32, 2^-11 float16, 2^-8 bfloat16; 2^-53 for exact-angle, which admits float64
-// angles), w_i = base^(-e_i) for the frequency and p for the position. The recipes in use compute
+//   d = |p w_i| c_i u / (1 - c_i u),   c_i = 5 + 2 |ln w_i|, and more where a rule scales w_i,
 //
-//   p           rounded to the format (exact below its 2^precision)                    1 u
-//   w_i         by pow:      exponent e_i rounded: u |e_i ln base| = u |ln w_i|;  pow itself 1 ULP <= 2 u;
-//                            its reciprocal                                            |ln w_i| u + 3 u
-//               by exp∘log:  the constant ln(base)/d and its product with i, both rounded, in the exponent: 2 u |ln w_i|;
-//                            exp itself 1 ULP <= 2 u                                   2 |ln w_i| u + 2 u
-//   p * w_i     one product                                                            1 u
-//
-// so that to first order the angle is off by at most |p w_i| c_i u, c_i = 5 + 2 |ln w_i|; with all orders, by
-//
-//   d = |p w_i| * c_i u / (1 - c_i u)                                          (Higham 2002, lemma 3.1, gamma_n).
-//
-// A pair whose frequency is 1 exactly, as w_0 is before scaling, has no error of the frequency, since pow(b, 0), exp(0)
-// and the empty product are 1 in every arithmetic, and none of the product by it; its angle is the position, which the
-// format holds up to 2^precision:
-//
-//   d = 0 for |p| <= 2^precision, else the position's own rounding |p| u/(1 - u).
-//
-// float32-recurrence admits angles that run over the pairs as a product, t_0 = fl(p), t_(i+1) = fl(t_i r), r =
-// fl(base^fl(-2/n)), as ggml's do:
-//
-//   r           exponent rounded u |ln r|, pow 1 ULP <= 2 u; to the power i, i |ln r| = |ln w_i|       |ln w_i| u + 2 i u
-//   t_i         i products and fl(p)                                                               i u + 1 u
-//
-// in all 1 + 3 i + |ln w_i|, which 3 i more than c_i covers.
-//
-// A scaling rule of rope changes w_i to w'_i, and adds s_i roundoffs to c_i (f_i = 3 + 2 |ln w_i| being those of w_i
-// itself):
-//
-//   linear, proportional, longrope    the factor rounded, one quotient                               2
-//   ntk         5 + 2 |ln w'_i| in place of 5 + 2 |ln w_i|, since the new base is what is raised, and that base's own
-//               error to the power 2i/n <= 1: factor 1, exponent n/(n-2) rounded |ln(w'_i/w_i)|, pow 2, base and product 2
-//                                                                                                    5 + |ln(w'_i/w_i)|
-//   dynamic     the same with s l/L - (s - 1) for the factor, l the longest length: its four roundings, of terms that
-//               cancel, make at most 3 s (2 of s l/L and 1 of s - 1, over a difference of at least 1, and its own)
-//                                                                                                    4 + 3 s + |ln(w'_i/w_i)|
-//   llama3, yarn  w'_i = w_i ((1 - t)/s + t): factor, quotient, product, complement, sum: 5, and an error delta of t, which
-//               moves w'_i by (1 - 1/s) w_i delta                                       5 + (1 - 1/s) (w_i/w'_i) delta
-//               for the pairs that are blended, 5 for the others; delta, in roundoffs, is
-//                 llama3   (L w_i/2pi) (f_i + 5)/(high_freq_factor - low_freq_factor) + 3
-//                 yarn     3 where the ramp's ends are whole, else 3 + 3 e/(high - low), e = 5 n + 3 n/(2 ln rope_theta) the
-//                          error of an end, whose logarithm's argument has 3 and which has 5 and is at most n itself
-//
-// A statement that holds whatever the frequencies are, R(b) R(a) = R(a + b) say, is no statement about w_i: an
-// implementation that turns by other frequencies v_i of its own, wrong but the same in all its answers, forms p v_i
-// with the roundings of p and the product, and one more where a position is scaled before (and i products as
-// float32-recurrence), so that its angle differs from p times some frequency by at most |p v_i| gamma_n, n = 3 (+ i).
-// No rule in use turns faster than a radian per position: with W the larger of 1 and the claim's fastest w_i,
-// |v_i| <= W, the allowance is
-//
-//   d = |p| max(W gamma_n, w_i c_i u/(1 - c_i u)),
-//
-// the latter for implementations that have the claim's frequencies in each answer another way; no frequency is taken
-// to be 1 exactly there.
-//
-// The sine at an angle off by d differs from the true one by at most |cos| d + d^2/2 (Taylor, |sin''| <= 1), and never
-// by more than 2. The class then allows k = 4 ULP for evaluating, scaling and rounding it, of a value that may itself
-// lie d away. correctly-rounded and faithful have d = 0 and k = 1/2, 1; they are judged by rounding, not by these
-// bounds.
+// and k = 4 ULP are allowed for evaluating, scaling and rounding a value that may itself lie d away (steps 8 and 9).
 
 /// u above: 0 for the two strictest classes.
 double angle_roundoff(AccuracyClass accuracy);

@@ -1,0 +1,3 @@
+#include <rapidcheck.h>
+
+int main() { return rc::check([] { return true; }) ? 0 : 1; }

@@ -1,0 +1,3 @@
+#include "subjects/subject.hpp"
+
+int main() { return static_cast<int>(sextant::name_of(sextant::FailureKind::crashed).size()); }

@@ -1,0 +1,108 @@
+#include "lib/rope/job.hpp"
+
+#include <omp.h>
+
+#include <algorithm>
+
+namespace sextant {
+namespace {
+
+// Elements below which a second thread costs more than it saves.
+constexpr std::int64_t elements_per_thread = 1 << 14;
+
+// What is not turned, as at most two moves. Under prefix: the channels behind the turned ones. Under spread: the first
+// and second channels of the standing pairs, which go from one pairing's places to the other's.
+std::array<Move, 2> moves_of(const Rope& encoding, const RopePass& pass) {
+  if (encoding.rotary_layout == RotaryLayout::prefix) {
+    return {Move{encoding.rotary_dim, 1, encoding.rotary_dim, 1, encoding.head_dim - encoding.rotary_dim}, Move{}};
+  }
+  const std::int64_t from_pair = pairs(encoding);
+  const std::int64_t count = encoding.head_dim / 2 - from_pair;
+  if (pass.in == Pairing::interleaved && pass.out == Pairing::interleaved)
+    return {Move{2 * from_pair, 1, 2 * from_pair, 1, 2 * count}, Move{}};
+  const Channels from = channels_of_pair(encoding, pass.in, from_pair);
+  const Channels to = channels_of_pair(encoding, pass.out, from_pair);
+  const std::int64_t to_step = pass.out == Pairing::half ? 1 : 2;
+  const std::int64_t from_step = pass.in == Pairing::half ? 1 : 2;
+  return {Move{to.first, to_step, from.first, from_step, count},
+          Move{to.second, to_step, from.second, from_step, count}};
+}
+
+ChannelPlaces places_of(const Rope& encoding, const RopePass& pass, bool in_place) {
+  const std::int64_t turned_width =
+      encoding.rotary_layout == RotaryLayout::prefix ? encoding.rotary_dim : encoding.head_dim;
+  const bool stays = in_place && pass.in == pass.out;
+  return {pass.in, pass.out, turned_width / 2, stays ? std::array<Move, 2>{} : moves_of(encoding, pass),
+          in_place && !stays ? encoding.head_dim : 0};
+}
+
+// A decoding step has few tokens: its heads are shared out too. Where heads are set aside and there is more than one
+// tile of frequencies, each is a unit of its own.
+std::int64_t heads_per_row_of(const ConstHeads& x, const ChannelPlaces& places, std::size_t pairs) {
+  if (places.set_aside > 0 && pairs > rope_tile_pairs) return 1;
+  const std::int64_t threads = omp_get_max_threads();
+  return x.batch * x.tokens >= 4 * threads ? x.heads : (x.heads + threads - 1) / threads;
+}
+
+}  // namespace
+
+PairTurns::PairTurns(const RopePlan& of_pairs)
+    : frequencies(&of_pairs.frequencies),
+      steps(&of_pairs.steps),
+      factor(of_pairs.factor),
+      plan(&of_pairs),
+      axes(nullptr),
+      powers(nullptr) {}
+
+PairTurns::PairTurns(const RopePlan& of_pairs, const PairAxes& axes_of_pairs) : PairTurns(of_pairs) {
+  axes = &axes_of_pairs;
+}
+
+PairTurns::PairTurns(const FrequencyPieces& of_pairs, const StepRotations& steps_with_powers,
+                     const PairPowers& powers_of_pairs)
+    : frequencies(&of_pairs),
+      steps(&steps_with_powers),
+      factor{1, 0, Ratio{1, 1}},
+      plan(nullptr),
+      axes(nullptr),
+      powers(&powers_of_pairs) {}
+
+RopePass forward_pass(const Rope& encoding) { return {encoding.pairing, encoding.output_pairing, encoding.direction}; }
+
+RopePass backward_pass(const Rope& encoding) {
+  const bool clockwise = encoding.direction == Direction::clockwise;
+  return {encoding.output_pairing, encoding.pairing, clockwise ? Direction::counterclockwise : Direction::clockwise};
+}
+
+RopeJob::RopeJob(const PairTurns& turns, const Rope& encoding, const RopePass& pass, Rounding rounding,
+                 const ConstHeads& x, std::span<const std::int64_t> positions, const Heads& y)
+    : dtype(x.dtype),
+      memory{x.data,  {x.batch_stride, x.token_stride, x.head_stride},
+             y.data,  {y.batch_stride, y.token_stride, y.head_stride},
+             x.batch, x.tokens,
+             x.heads},
+      channels(places_of(encoding, pass, x.data == y.data)),
+      rows{turns,
+           pass.direction,
+           rounding,
+           positions.data(),
+           x.batch * x.tokens,
+           heads_per_row_of(x, channels, turns.frequencies->pairs())} {}
+
+TableJob::TableJob(const PairTurns& turns, std::span<const std::int64_t> positions, const Rows& cos_rows,
+                   const Rows& sin_rows)
+    : rows{turns,
+           Direction::counterclockwise,
+           Rounding::certified,
+           positions.data(),
+           std::ssize(positions),
+           /*heads_per_row=*/0},
+      cos(cos_rows),
+      sin(sin_rows) {}
+
+int threads_worth(std::int64_t units, std::int64_t elements) {
+  const std::int64_t worth = std::max<std::int64_t>(1, elements / elements_per_thread);
+  return static_cast<int>(std::min<std::int64_t>({worth, units, omp_get_max_threads()}));
+}
+
+}  // namespace sextant

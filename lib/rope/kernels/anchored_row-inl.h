@@ -1,0 +1,75 @@
+// A row in double from an anchor and a step, or from the row before, for one Highway target. Included inside
+// HWY_NAMESPACE by a file that is compiled once per target. docs/proofs/rope.md, steps 3 and 6, has the bounds.
+
+#if defined(SEXTANT_LIB_ROPE_KERNELS_ANCHORED_ROW_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef SEXTANT_LIB_ROPE_KERNELS_ANCHORED_ROW_INL_H_
+#undef SEXTANT_LIB_ROPE_KERNELS_ANCHORED_ROW_INL_H_
+#else
+#define SEXTANT_LIB_ROPE_KERNELS_ANCHORED_ROW_INL_H_
+#endif
+
+#include <hwy/highway.h>
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "lib/kernels/powers-inl.h"
+#include "lib/kernels/rotations-inl.h"
+#include "lib/rope/kernels/axes-inl.h"
+#include "lib/rope/kernels/next_row-inl.h"
+#include "lib/rope/kernels/pair_bounds-inl.h"
+#include "lib/rope/kernels/row-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace sextant::HWY_NAMESPACE {
+
+template <class Row>
+void FillFromAnchor(const RowSource& source, std::size_t first_pair, std::size_t count, Row& row) {
+  const Doubles d;
+  const PairTurns& turns = source.turns;
+  const std::int64_t step = row.position & (StepRotations::count - 1);
+  if (row.position - step != row.anchor_position) {
+    DoubleVector scale = hn::Set(d, turns.factor.high);
+    const SplitPosition anchor = split_position(row.position - step);
+    for (std::size_t i = 0; i < count; i += hn::Lanes(d)) {
+      const Rotation z = RotationAt(*turns.frequencies, first_pair + i, anchor, unit_circle());
+      if constexpr (Row::Bounds::of_pairs)
+        scale = PowerAt(*turns.powers->rates, first_pair + i, hn::Set(d, anchor.nearest), binary_powers()).high;
+      StoreRotation({hn::Mul(z.sin, scale), hn::Mul(z.cos, scale)}, i, row.anchor_cos, row.anchor_sin);
+    }
+    row.anchor_position = turns.frequencies->pairs() > rope_tile_pairs ? Row::none : row.position - step;
+  }
+  const StepGroup* const groups = turns.steps->at(step) + first_pair / FrequencyPieces::lanes;
+  for (std::size_t i = 0; i < count; i += hn::Lanes(d)) {
+    const StepGroup& group = groups[i / FrequencyPieces::lanes];
+    const Rotation turn = LoadRotation(i % FrequencyPieces::lanes, group.cos.data(), group.sin.data());
+    StoreRotation(Multiply(LoadRotation(i, row.anchor_cos, row.anchor_sin), turn), i, row.cos, row.sin);
+  }
+}
+
+/// The row of a tile for one token, with its bounds.
+template <Dtype dtype, class Row>
+void FillAnchoredRow(const RowSource& source, std::int64_t token, std::size_t first_pair, std::size_t count, Row& row) {
+  const std::int64_t before = row.position;
+  BeginRow(source, token, first_pair, row);
+  const PairTurns& turns = source.turns;
+  const bool ordinary = IsOrdinary(turns.factor);
+  row.quick = ordinary;
+  if constexpr (Row::Bounds::of_pairs) {
+    FillFromAnchor(source, first_pair, count, row);
+    FillPairBounds<dtype>(count, row);
+  } else {
+    row.bounds.bound = 11 * 0x1p-53 * (ordinary ? turns.factor.high : HUGE_VAL);
+    row.bounds.largest = ordinary ? std::numeric_limits<float>::max() : -1.0F;
+    if (turns.axes != nullptr) return FillAnchoredRowOfAxes(source, first_pair, count, row);
+    const bool turned = ordinary && before != Row::none && TurnsRows<Row>(source) &&
+                        FillFromRowBefore(source, row.position - before, count, row);
+    if (!turned) FillFromAnchor(source, first_pair, count, row);
+  }
+}
+
+}  // namespace sextant::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif

@@ -1,0 +1,64 @@
+// Vectors of pairs: how they are read, turned and written, for one Highway target. Included inside HWY_NAMESPACE by a
+// file that is compiled once per target.
+
+#if defined(SEXTANT_LIB_ROPE_KERNELS_PAIRS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef SEXTANT_LIB_ROPE_KERNELS_PAIRS_INL_H_
+#undef SEXTANT_LIB_ROPE_KERNELS_PAIRS_INL_H_
+#else
+#define SEXTANT_LIB_ROPE_KERNELS_PAIRS_INL_H_
+#endif
+
+#include <hwy/highway.h>
+
+#include <cstddef>
+
+#include "lib/kernels/rotations-inl.h"
+#include "lib/spec/rope.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace sextant::HWY_NAMESPACE {
+
+/// Elements from one pair's first channel to the next one's.
+template <Pairing pairing>
+inline constexpr std::size_t channel_step = pairing == Pairing::half ? 1 : 2;
+
+/// Two vectors of elements, as bits.
+template <class V>
+struct PairOf {
+  V first;
+  V second;
+};
+
+/// The pairs at the two pointers under Pairing::half, at the first of them under Pairing::interleaved.
+template <Pairing pairing, class DE>
+HWY_INLINE PairOf<hn::Vec<DE>> LoadPairs(DE de, const hn::TFromD<DE>* first, const hn::TFromD<DE>* second) {
+  if constexpr (pairing == Pairing::half) return {hn::LoadU(de, first), hn::LoadU(de, second)};
+  PairOf<hn::Vec<DE>> x{hn::Zero(de), hn::Zero(de)};
+  hn::LoadInterleaved2(de, first, x.first, x.second);
+  return x;
+}
+
+template <Pairing pairing, class DE>
+HWY_INLINE void StorePairs(DE de, const PairOf<hn::Vec<DE>>& y, hn::TFromD<DE>* first, hn::TFromD<DE>* second) {
+  if constexpr (pairing == Pairing::half) {
+    hn::StoreU(y.first, de, first);
+    hn::StoreU(y.second, de, second);
+  } else {
+    hn::StoreInterleaved2(y.first, y.second, de, first);
+  }
+}
+
+template <class V>
+HWY_INLINE PairOf<V> Turned(V x0, V x1, V c, V s) {
+  return {hn::NegMulAdd(x1, s, hn::Mul(x0, c)), hn::MulAdd(x0, s, hn::Mul(x1, c))};
+}
+
+template <class V>
+HWY_INLINE V Bound(V x0, V x1, V factor) {
+  return hn::Mul(hn::Add(hn::Abs(x0), hn::Abs(x1)), factor);
+}
+
+}  // namespace sextant::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif

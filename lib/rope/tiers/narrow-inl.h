@@ -1,0 +1,127 @@
+// float16 and bfloat16 elements, for one Highway target. Included inside HWY_NAMESPACE by a file that is compiled once
+// per target. docs/proofs/rope.md, steps 1 and 2, has the certificate.
+
+#if defined(SEXTANT_LIB_ROPE_TIERS_NARROW_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef SEXTANT_LIB_ROPE_TIERS_NARROW_INL_H_
+#undef SEXTANT_LIB_ROPE_TIERS_NARROW_INL_H_
+#else
+#define SEXTANT_LIB_ROPE_TIERS_NARROW_INL_H_
+#endif
+
+#include <hwy/highway.h>
+
+#include <algorithm>
+
+#include "lib/kernels/certify-inl.h"
+#include "lib/rope/kernels/settle-inl.h"
+#include "lib/rope/kernels/units-inl.h"
+#include "lib/rope/tiers/narrow_row-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace sextant::HWY_NAMESPACE {
+
+/// 16-bit elements, in double, under either rounding.
+template <class Type, class Bounds>
+struct TurnNarrow {
+  static constexpr Dtype dtype = Type::dtype;
+  using Element = std::uint16_t;
+  using DF = hn::CappedTag<float, 16>;
+  using DE = hn::Rebind<Element, DF>;
+  using Pair = PairOf<hn::Vec<DE>>;
+  using Row = NarrowRow<Bounds>;
+  static constexpr bool is_float16 = Type::dtype == Dtype::float16;
+  static constexpr Element infinity = is_float16 ? 0x7C00 : 0x7F80;
+  static constexpr Element quiet_nan = is_float16 ? 0x7E00 : 0x7FC0;
+
+  template <Pairing in, Pairing out>
+  static void Fill(const RowSource& source, std::int64_t token, std::size_t first_pair, std::size_t count, Row& row) {
+    FillAnchoredRow<dtype>(source, token, first_pair, count, row);
+    // A vector of 16-bit elements may read more of a row than vectors of doubles have written: more copies of the last
+    // entry.
+    const std::size_t full = WholeGroups(count);
+    const auto fill = [&](auto* values) { std::fill_n(values + full, 8, values[full - 1]); };
+    fill(row.cos);
+    fill(row.sin);
+    if constexpr (Bounds::of_pairs) {
+      fill(row.bounds.bounds);
+      fill(row.bounds.largests);
+    }
+    constexpr bool together = in == Pairing::interleaved && out == Pairing::interleaved;
+    FillFloats<dtype>(source, count, is_float16 || together ? PairOrder::natural : PairOrder::even_then_odd, row);
+  }
+
+  static HWY_INLINE hn::Vec<DF> Widened(hn::Vec<DE> x) { return WidenedToFloat(Type(), DF(), x); }
+
+  static HWY_INLINE hn::Vec<hn::Rebind<std::uint32_t, DF>> Bits(hn::Vec<DF> value) {
+    if constexpr (is_float16) return Float16Bits(DF(), value);
+    return BFloat16Bits(DF(), value);
+  }
+
+  static HWY_INLINE hn::Vec<DE> Narrowed(hn::Vec<hn::Rebind<std::uint32_t, DF>> bits) {
+    const hn::Rebind<std::int32_t, DF> di;
+    return hn::DemoteTo(DE(), hn::BitCast(di, bits));
+  }
+
+  /// The ends of the certificate in double, rounded to odd in between, so that 16 bits are rounded to once.
+  using HalfOfDF = hn::Rebind<float, Doubles>;
+  struct OddEnds {
+    PairOf<hn::Vec<HalfOfDF>> lower;
+    PairOf<hn::Vec<HalfOfDF>> upper;
+  };
+
+  static HWY_INLINE OddEnds OddEndsOf(const Row& row, std::size_t i, hn::Vec<HalfOfDF> narrow_x0,
+                                      hn::Vec<HalfOfDF> narrow_x1) {
+    const Doubles d;
+    const auto x0 = hn::PromoteTo(d, narrow_x0);
+    const auto x1 = hn::PromoteTo(d, narrow_x1);
+    const auto y = Turned(x0, x1, hn::LoadU(d, row.cos + i), hn::LoadU(d, row.sin + i));
+    const auto bound = Bound(x0, x1, row.bounds.InDouble(d, i));
+    return {{OddFloat(d, hn::Sub(y.first, bound)), OddFloat(d, hn::Sub(y.second, bound))},
+            {OddFloat(d, hn::Add(y.first, bound)), OddFloat(d, hn::Add(y.second, bound))}};
+  }
+
+  // A float vector fills two of doubles, or one where there is but one lane.
+  static HWY_INLINE hn::Vec<DF> Joined([[maybe_unused]] hn::Vec<HalfOfDF> later, hn::Vec<HalfOfDF> earlier) {
+#if HWY_TARGET == HWY_SCALAR
+    return earlier;
+#else
+    return hn::Combine(DF(), later, earlier);
+#endif
+  }
+
+  template <Rounding>
+  static HWY_NOINLINE Pair Turn(const Row& row, std::size_t i, const Pair& x) {
+    const DF df;
+    const DE de;
+    const hn::Rebind<std::uint32_t, DF> du;
+    const auto x0 = Widened(x.first);
+    const auto x1 = Widened(x.second);
+#if HWY_TARGET == HWY_SCALAR
+    const OddEnds earlier = OddEndsOf(row, i, x0, x1);
+    const OddEnds& later = earlier;
+#else
+    const OddEnds earlier = OddEndsOf(row, i, hn::LowerHalf(x0), hn::LowerHalf(x1));
+    const OddEnds later =
+        OddEndsOf(row, i + hn::Lanes(Doubles()), hn::UpperHalf(HalfOfDF(), x0), hn::UpperHalf(HalfOfDF(), x1));
+#endif
+    const auto first = Bits(Joined(later.upper.first, earlier.upper.first));
+    const auto second = Bits(Joined(later.upper.second, earlier.upper.second));
+    const auto first_below = Bits(Joined(later.lower.first, earlier.lower.first));
+    const auto second_below = Bits(Joined(later.lower.second, earlier.lower.second));
+    // NaN and infinity are told by x, since they pass the comparison of bits; each by itself, since some targets'
+    // greater of a NaN and a number is the number.
+    const auto largest = row.bounds.Largest(df, i);
+    const auto finite = hn::And(hn::Le(hn::Abs(x0), largest), hn::Le(hn::Abs(x1), largest));
+    const auto open =
+        hn::Or(hn::Or(hn::Ne(first, first_below), hn::Ne(second, second_below)), hn::RebindMask(du, hn::Not(finite)));
+    const Pair y{Narrowed(first), Narrowed(second)};
+    if (HWY_LIKELY(hn::AllFalse(du, open))) return y;
+    const auto narrow_open = hn::Ne(Narrowed(hn::IfThenElseZero(open, hn::Set(du, 1))), hn::Zero(de));
+    return SettleMasked<dtype>(de, row, i, narrow_open, x, y, infinity, quiet_nan);
+  }
+};
+
+}  // namespace sextant::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif

@@ -1,0 +1,114 @@
+// The rows of float16 and bfloat16 elements, for one Highway target. Included inside HWY_NAMESPACE by a file that is
+// compiled once per target. docs/proofs/rope.md, steps 3, 4 and 6, has the bounds, step 12 what is made of the entries.
+
+#if defined(SEXTANT_LIB_ROPE_TIERS_NARROW_ROW_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef SEXTANT_LIB_ROPE_TIERS_NARROW_ROW_INL_H_
+#undef SEXTANT_LIB_ROPE_TIERS_NARROW_ROW_INL_H_
+#else
+#define SEXTANT_LIB_ROPE_TIERS_NARROW_ROW_INL_H_
+#endif
+
+#include <hwy/highway.h>
+
+#include <cstdint>
+
+#include "lib/rope/kernels/anchored_row-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace sextant::HWY_NAMESPACE {
+
+/// A row in double, and in float as the quick tier reads it.
+template <class Bounds>
+struct NarrowRow : AnchoredRow<Bounds> {
+  static constexpr std::size_t element_bytes = 2;
+  static constexpr bool precise = false;
+  static constexpr int most_turns = 16;
+  static constexpr double bound_of_turned = 70;  // at least t + 3.25 (docs/proofs/rope.md, step 4)
+
+  alignas(64) float cos_head[row_entries];  // FillFloats
+  alignas(64) float sin_head[row_entries];
+  alignas(64) float cos_tail[row_entries];
+  alignas(64) float sin_tail[row_entries];
+};
+
+/// How the entries lie that the quick tier reads. even_then_odd: for bfloat16 where memory does not hold whole pairs,
+/// those of the even and of the odd pairs in two vectors apart.
+enum class PairOrder { natural, even_then_odd };
+
+/// The first part of an entry that is split in two floats: the nearest float, or one of 13 bits for float16 and of 16
+/// for bfloat16, whose product with an element is exact.
+enum class HeadLength { whole, exact_product };
+
+/// The entries in float, for what the quick tier turns there: 16-bit elements, fast by the heads alone, or certified in
+/// two parts, but for the cosines where operations are fused (docs/proofs/rope.md, step 12); as far as two vectors at a time go.
+template <Dtype dtype, class Bounds>
+void FillFloats([[maybe_unused]] const RowSource& source, [[maybe_unused]] std::size_t count,
+                [[maybe_unused]] PairOrder order, [[maybe_unused]] NarrowRow<Bounds>& row) {
+#if HWY_TARGET != HWY_SCALAR
+  const Doubles d;
+  const hn::Repartition<float, Doubles> df;
+  const hn::Half<decltype(df)> half;
+  const hn::RebindToUnsigned<decltype(df)> du;
+  using Floats = hn::Vec<decltype(df)>;
+  const std::size_t lanes = hn::Lanes(df);
+  const bool fast = source.rounding == Rounding::fast;
+  const std::uint32_t dropped = dtype == Dtype::float16 ? 11 : 8;
+  const auto half_place = hn::Set(du, std::uint32_t{1} << (dropped - 1));
+  const auto first_places = hn::Set(du, ~((std::uint32_t{1} << dropped) - 1));
+  const auto put = [&](Floats earlier, Floats later, float* to) HWY_ATTR {
+    const bool natural = order == PairOrder::natural;
+    hn::Store(natural ? earlier : hn::ConcatEven(df, later, earlier), df, to);
+    hn::Store(natural ? later : hn::ConcatOdd(df, later, earlier), df, to + lanes);
+  };
+  const auto tail_of = [&](DoubleVector later, DoubleVector earlier, Floats first) HWY_ATTR {
+    return Joined(hn::Sub(later, hn::PromoteTo(d, hn::UpperHalf(half, first))),
+                  hn::Sub(earlier, hn::PromoteTo(d, hn::LowerHalf(half, first))));
+  };
+  const auto split = [&](const double* from, float* head, float* tail, HeadLength length) HWY_ATTR {
+    const auto head_of = [&](Floats nearest) HWY_ATTR {
+      if (length == HeadLength::whole) return nearest;
+      return hn::BitCast(df, hn::And(hn::Add(hn::BitCast(du, nearest), half_place), first_places));
+    };
+    for (std::size_t i = 0; i + 2 * lanes <= count; i += 2 * lanes) {
+      const DoubleVector a = hn::Load(d, from + i);
+      const DoubleVector b = hn::Load(d, from + i + lanes / 2);
+      const DoubleVector c = hn::Load(d, from + i + lanes);
+      const DoubleVector e = hn::Load(d, from + i + lanes + lanes / 2);
+      const Floats earlier = Joined(b, a);
+      const Floats later = Joined(e, c);
+      const Floats earlier_head = head_of(earlier);
+      const Floats later_head = head_of(later);
+      put(earlier_head, later_head, head + i);
+      if (tail != nullptr) put(tail_of(b, a, earlier_head), tail_of(e, c, later_head), tail + i);
+    }
+  };
+  if (fast || !HWY_NATIVE_FMA) {
+    const HeadLength length = fast ? HeadLength::whole : HeadLength::exact_product;
+    split(row.cos, row.cos_head, fast ? nullptr : row.cos_tail, length);
+    split(row.sin, row.sin_head, fast ? nullptr : row.sin_tail, length);
+    return;
+  }
+  // k (cos, sin), the first of which is a float: k sin = sin - sin (1 - k), where 1 - k = (cos - k cos) / cos is below
+  // 2^-24 and known to 2^-46.
+  alignas(64) double sin[row_entries];
+  for (std::size_t i = 0; i + lanes <= count; i += lanes) {
+    const DoubleVector earlier = hn::Load(d, row.cos + i);
+    const DoubleVector later = hn::Load(d, row.cos + i + lanes / 2);
+    const Floats nearest = Joined(later, earlier);
+    const Floats less = hn::Div(tail_of(later, earlier, nearest), nearest);
+    const auto scaled = [&](std::size_t at, auto less_of_half) HWY_ATTR {
+      const DoubleVector s = hn::Load(d, row.sin + at);
+      hn::Store(hn::NegMulAdd(s, hn::PromoteTo(d, less_of_half), s), d, sin + at);
+    };
+    scaled(i, hn::LowerHalf(half, less));
+    scaled(i + lanes / 2, hn::UpperHalf(half, less));
+  }
+  split(row.cos, row.cos_head, nullptr, HeadLength::whole);
+  split(sin, row.sin_head, row.sin_tail, HeadLength::exact_product);
+#endif
+}
+
+}  // namespace sextant::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif

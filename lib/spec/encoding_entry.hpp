@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "lib/spec/fields.hpp"
+#include "lib/spec/operation.hpp"
+#include "lib/spec/spec.hpp"
+
+// Private to lib/spec: what each encoding's file gives to parse.cpp.
+
+namespace sextant {
+
+/// Every position and offset lies within +-2^53: exactly representable in float64.
+inline constexpr std::int64_t position_limit = std::int64_t{1} << 53;
+/// No model has as many heads by orders of magnitude; sizes computed from it cannot overflow.
+inline constexpr std::int64_t heads_limit = std::int64_t{1} << 16;
+
+/// One encoding in the list of them all: `EncodingType::entry`.
+template <class EncodingType>
+struct EncodingEntry {
+  /// The value of the field `encoding`.
+  std::string_view name;
+  /// The least spec of it, as parse_spec reads it: what is left out has its default.
+  std::string_view example;
+  /// Reads its fields. @throws SpecError for types and names that no field takes.
+  EncodingType (*read)(Fields& fields);
+  /// @throws SpecError unless every field is in its domain.
+  void (*check)(const EncodingType& encoding);
+  /// Adds the fields in their fixed order.
+  void (*write)(const EncodingType& encoding, nlohmann::ordered_json& object);
+  /// "dim 512": its size, for a person.
+  std::string (*size_text)(const EncodingType& encoding);
+  Signature (*signature)(const EncodingType& encoding);
+  /// How many positions a valid encoding has, from 0 on, or nothing where it has all.
+  std::optional<std::int64_t> (*count_of_positions)(const EncodingType& encoding) = [](const EncodingType&) {
+    return std::optional<std::int64_t>();
+  };
+  /// @throws SpecError unless the encoding has a meaning at every position of the claim. One of so many positions and
+  /// no more need not look at those.
+  void (*check_claim)(const EncodingType& encoding, const Spec& spec) = [](const EncodingType&, const Spec&) {};
+};
+
+/// The entry of an encoding at hand.
+template <class EncodingType>
+constexpr const EncodingEntry<EncodingType>& entry_of(const EncodingType&) {
+  return EncodingType::entry;
+}
+
+/// The field rope_scaling of the object at hand, null or absent for the default.
+RopeScaling read_rope_scaling(Fields& fields);
+void check_rope_scaling(const Rope& encoding);
+void write_rope_scaling(const RopeScaling& scaling, nlohmann::ordered_json& object);
+
+// For attention, whose `position` is an encoding too; parse.cpp has them.
+
+/// Reads `encoding` and the fields of the encoding that it names.
+PositionEncoding read_position_encoding(Fields& fields);
+/// `encoding` and all its fields.
+nlohmann::ordered_json written(const PositionEncoding& encoding);
+/// "rope head_dim 128".
+std::string described(const PositionEncoding& encoding);
+
+}  // namespace sextant

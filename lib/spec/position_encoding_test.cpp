@@ -1,0 +1,281 @@
+#include "lib/spec/encoding_entry.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+#include <ostream>
+#include <string>
+
+#include "lib/spec/refusal_test.hpp"
+
+namespace sextant {
+namespace {
+
+struct Written {
+  const char* least;
+  const char* full;
+  const char* described;
+};
+
+void PrintTo(const Written& written, std::ostream* stream) { *stream << written.described; }
+
+class EveryEncoding : public testing::TestWithParam<Written> {};
+
+TEST_P(EveryEncoding, FillsItsDefaultsAndWritesEveryField) {
+  const Spec spec = parse_spec(GetParam().least);
+  const std::string written = to_json(spec);
+  EXPECT_EQ(written, GetParam().full + std::string(R"("accuracy":"float32-angle"})"));
+  EXPECT_EQ(to_json(parse_spec(written)), written);
+  EXPECT_EQ(describe(spec), GetParam().described);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Defaults, EveryEncoding,
+    testing::Values(
+        Written{R"({"encoding":"integer"})",
+                R"({"encoding":"integer","dim":1,"normalize":false,"dtype":"float32",)"
+                R"("min_position":0,"max_position":131072,)",
+                "integer dim 1 float32"},
+        Written{
+            R"({"encoding":"binary","dim":8})",
+            R"({"encoding":"binary","dim":8,"normalize":false,"dtype":"float32","min_position":0,"max_position":256,)",
+            "binary dim 8 float32"},
+        Written{R"({"encoding":"binary","dim":63})",
+                R"({"encoding":"binary","dim":63,"normalize":false,"dtype":"float32",)"
+                R"("min_position":0,"max_position":131072,)",
+                "binary dim 63 float32"},
+        Written{R"({"encoding":"sinusoidal_2d","dim":8,"height":3,"width":5})",
+                R"({"encoding":"sinusoidal_2d","dim":8,"height":3,"width":5,"base":10000.0,)"
+                R"("layout":"interleaved","axis_order":"height_first","dtype":"float32",)"
+                R"("min_position":0,"max_position":5,)",
+                "sinusoidal_2d dim 8 height 3 width 5 float32"},
+        Written{R"({"encoding":"learned","dim":3,"max_positions":512})",
+                R"({"encoding":"learned","dim":3,"max_positions":512,"dtype":"float32",)"
+                R"("min_position":0,"max_position":512,)",
+                "learned dim 3 max_positions 512 float32"},
+        Written{R"({"encoding":"rope_nd","head_dim":8,"sections":[1,3]})",
+                R"({"encoding":"rope_nd","head_dim":8,"sections":[1,3],)"
+                R"("section_order":"blocked","rope_theta":10000.0,"pairing":"half",)"
+                R"("dtype":"float32","min_position":0,"max_position":131072,)",
+                "rope_nd head_dim 8 sections 1+3 float32"},
+        Written{R"({"encoding":"alibi","num_heads":8})",
+                R"({"encoding":"alibi","num_heads":8,"mask":"causal","form":"distance",)"
+                R"("dtype":"float32","min_position":0,"max_position":131072,)",
+                "alibi num_heads 8 causal distance float32"},
+        Written{R"({"encoding":"relative_bias"})",
+                R"({"encoding":"relative_bias","num_buckets":32,"max_distance":128,)"
+                R"("bidirectional":true,"dtype":"float32","min_position":0,)"
+                R"("max_position":131072,)",
+                "relative_bias num_buckets 32 max_distance 128 bidirectional float32"},
+        Written{R"({"encoding":"attention","num_heads":8,"head_dim":64})",
+                R"({"encoding":"attention","num_heads":8,"num_kv_heads":8,"head_dim":64,)"
+                R"("causal":false,"position":null,"dtype":"float32","min_position":0,)"
+                R"("max_position":131072,)",
+                "attention num_heads 8 num_kv_heads 8 head_dim 64 float32"},
+        Written{
+            R"({"encoding":"attention","num_heads":8,"num_kv_heads":2,"head_dim":64,)"
+            R"("causal":true,"position":{"encoding":"alibi","num_heads":8}})",
+            R"({"encoding":"attention","num_heads":8,"num_kv_heads":2,"head_dim":64,)"
+            R"("causal":true,"position":{"encoding":"alibi","num_heads":8,"mask":"causal",)"
+            R"("form":"distance"},"dtype":"float32","min_position":0,"max_position":131072,)",
+            "attention num_heads 8 num_kv_heads 2 head_dim 64 causal with alibi num_heads 8 causal distance float32"}));
+
+// What none of the defaults is.
+TEST(EveryEncoding, KeepsEveryFieldGiven) {
+  for (const std::string fields :
+       {R"("encoding":"integer","dim":4,"normalize":true)", R"("encoding":"binary","dim":4,"normalize":true)",
+        R"("encoding":"sinusoidal_2d","dim":16,"height":30,"width":20,"base":77.5,)"
+        R"("layout":"concatenated","axis_order":"width_first")",
+        R"("encoding":"learned","dim":7,"max_positions":9)",
+        R"("encoding":"rope_nd","head_dim":12,"sections":[2,2,2],)"
+        R"("section_order":"interleaved","rope_theta":500.0,"pairing":"interleaved")",
+        R"("encoding":"alibi","num_heads":12,"mask":"symmetric","form":"distance")",
+        R"("encoding":"alibi","num_heads":12,"mask":"causal","form":"key_index")",
+        R"("encoding":"relative_bias","num_buckets":7,"max_distance":50,"bidirectional":false)"}) {
+    const std::string written =
+        "{" + fields + R"(,"dtype":"bfloat16","min_position":2,"max_position":9,"accuracy":"faithful"})";
+    EXPECT_EQ(to_json(parse_spec(written)), written);
+    std::string attention =
+        R"({"encoding":"attention","num_heads":12,"num_kv_heads":3,"head_dim":12,"causal":true,"position":{)" + fields +
+        R"(},"dtype":"bfloat16","min_position":2,"max_position":9,"accuracy":"faithful"})";
+    EXPECT_EQ(to_json(parse_spec(attention)), attention);
+  }
+}
+
+TEST(XposSpec, HasRopesFieldsButNoScaling) {
+  const std::string written = to_json(parse_spec(R"({"encoding":"xpos","head_dim":64,"partial_rotary_factor":0.5,)"
+                                                 R"("pairing":"interleaved","scale_base":256,"role":"key"})"));
+  const auto object = nlohmann::json::parse(written);
+  EXPECT_EQ(object["rotary_dim"], 32);
+  EXPECT_EQ(object["output_pairing"], "interleaved");
+  EXPECT_EQ(object["scale_base"], 256);
+  EXPECT_EQ(object["role"], "key");
+  EXPECT_FALSE(object.contains("rope_scaling"));
+  EXPECT_EQ(to_json(parse_spec(written)), written);
+  const Spec least = parse_spec(R"({"encoding":"xpos","head_dim":64})");
+  EXPECT_EQ(std::get<Xpos>(least.encoding).scale_base, 512);
+  EXPECT_EQ(std::get<Xpos>(least.encoding).role, Role::query);
+  EXPECT_EQ(describe(least), "xpos head_dim 64 query float32");
+}
+
+class RefusedEncoding : public testing::TestWithParam<Refusal> {};
+
+TEST_P(RefusedEncoding, InOneLineThatNamesTheField) {
+  const std::string message = refusal(GetParam().json);
+  EXPECT_NE(message.find(GetParam().message), std::string::npos) << message;
+  EXPECT_EQ(message.find('\n'), std::string::npos) << message;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Specs, RefusedEncoding,
+    testing::Values(
+        Refusal{R"({"encoding":"integer","dim":0})", "spec: dim: expected an integer from 1 to 1048576, got 0"},
+        Refusal{R"({"encoding":"integer","normalize":1})", "spec: normalize: expected true or false, got 1"},
+        Refusal{R"({"encoding":"integer","normalize":true,"max_position":1})",
+                "spec: normalize: divides by max_position - 1"},
+        Refusal{R"({"encoding":"integer","base":1})", "spec: base: unknown field"},
+        Refusal{R"({"encoding":"binary"})", "spec: dim: needed"},
+        Refusal{R"({"encoding":"binary","dim":64})", "spec: dim: expected an integer from 1 to 63, got 64"},
+        Refusal{R"({"encoding":"binary","dim":8,"max_position":257})",
+                "spec: max_position: expected at most 256, where this binary ends, got 257"},
+        Refusal{R"({"encoding":"binary","dim":8,"min_position":-1})",
+                "spec: min_position: expected at least 0, where binary begins, got -1"},
+        Refusal{R"({"encoding":"sinusoidal_2d","dim":8,"height":3})", "spec: width: needed"},
+        Refusal{R"({"encoding":"sinusoidal_2d","dim":6,"height":3,"width":3})", "spec: dim: expected a multiple of 4"},
+        Refusal{R"({"encoding":"sinusoidal_2d","dim":8,"height":0,"width":3})",
+                "spec: height: expected an integer from 1"},
+        Refusal{R"({"encoding":"sinusoidal_2d","dim":8,"height":3,"width":3,"base":0.5})",
+                "spec: base: expected a finite number of at least 1"},
+        Refusal{R"({"encoding":"sinusoidal_2d","dim":8,"height":3,"width":3,"axis_order":"depth"})",
+                "spec: axis_order: expected one of height_first, width_first"},
+        Refusal{R"({"encoding":"sinusoidal_2d","dim":8,"height":3,"width":3,"max_position":4})",
+                "spec: max_position: expected at most 3"},
+        Refusal{R"({"encoding":"sinusoidal_2d","dim":8,"height":9,"width":7,"min_position":7})",
+                "spec: min_position: expected less than 7, where the grid's shorter axis ends"},
+        Refusal{R"({"encoding":"learned","dim":8})", "spec: max_positions: needed"},
+        Refusal{R"({"encoding":"learned","dim":8,"max_positions":0})",
+                "spec: max_positions: expected an integer from 1"},
+        Refusal{R"({"encoding":"learned","dim":8,"max_positions":10,"max_position":11})",
+                "spec: max_position: expected at most 10"},
+        Refusal{R"({"encoding":"rope_nd","head_dim":8})", "spec: sections: needed"},
+        Refusal{R"({"encoding":"rope_nd","head_dim":8,"sections":4})",
+                "spec: sections: expected a list of integers, got 4"},
+        Refusal{R"({"encoding":"rope_nd","head_dim":8,"sections":[2,"2"]})",
+                "spec: sections: expected an integer, got \"2\""},
+        Refusal{R"({"encoding":"rope_nd","head_dim":8,"sections":[]})",
+                "spec: sections: expected the number of pairs of each axis"},
+        Refusal{R"({"encoding":"rope_nd","head_dim":8,"sections":[4,0]})",
+                "spec: sections: expected numbers from 1 to head_dim/2 = 4, got 0"},
+        Refusal{R"({"encoding":"rope_nd","head_dim":8,"sections":[2,3]})",
+                "spec: sections: expected the sum head_dim/2 = 4, got 2 + 3"},
+        Refusal{R"({"encoding":"rope_nd","head_dim":8,"sections":[9223372036854775807,9223372036854775807]})",
+                "spec: sections: expected numbers from 1"},
+        Refusal{R"({"encoding":"rope_nd","head_dim":12,"sections":[1,4,1],"section_order":"interleaved"})",
+                "spec: sections: interleaved, axis 1 finds 2 of 6 pairs only, got 4"},
+        Refusal{R"({"encoding":"rope_nd","head_dim":7,"sections":[3]})", "spec: head_dim: expected an even number"},
+        Refusal{R"({"encoding":"rope_nd","head_dim":8,"sections":[4],"rope_theta":0})", "spec: rope_theta"},
+        Refusal{R"({"encoding":"xpos","head_dim":8,"rope_scaling":null})", "spec: rope_scaling: unknown field"},
+        Refusal{R"({"encoding":"xpos","head_dim":8,"scale_base":0})",
+                "spec: scale_base: expected a finite number above 0, got 0"},
+        Refusal{R"({"encoding":"xpos","head_dim":8,"role":"value"})", "spec: role: expected one of query, key"},
+        Refusal{R"({"encoding":"xpos","head_dim":7})", "spec: head_dim: expected an even number"},
+        Refusal{R"({"encoding":"alibi"})", "spec: num_heads: needed"},
+        Refusal{R"({"encoding":"alibi","num_heads":0})", "spec: num_heads: expected an integer from 1"},
+        Refusal{R"({"encoding":"alibi","num_heads":8,"mask":"none"})", "spec: mask: expected one of causal, symmetric"},
+        Refusal{R"({"encoding":"alibi","num_heads":8,"mask":"symmetric","form":"key_index"})",
+                "spec: form: key_index equals the distance"},
+        Refusal{R"({"encoding":"relative_bias","num_buckets":31})", "spec: num_buckets: expected an even number"},
+        Refusal{R"({"encoding":"relative_bias","num_buckets":2})", "spec: num_buckets: expected at least 4, got 2"},
+        Refusal{R"({"encoding":"relative_bias","num_buckets":1,"bidirectional":false})",
+                "spec: num_buckets: expected at least 2, got 1"},
+        Refusal{R"({"encoding":"relative_bias","num_buckets":65538})",
+                "spec: num_buckets: expected an integer from 1 to 65536"},
+        Refusal{R"({"encoding":"relative_bias","max_distance":8})", "spec: max_distance: expected an integer above 8"},
+        Refusal{R"({"encoding":"relative_bias","bidirectional":"yes"})", "spec: bidirectional: expected true or false"},
+        Refusal{R"({"encoding":"attention","num_heads":8})", "spec: head_dim: needed"},
+        Refusal{R"({"encoding":"attention","num_heads":8,"num_kv_heads":3,"head_dim":64})",
+                "spec: num_kv_heads: expected a divisor of num_heads = 8, got 3"},
+        Refusal{R"({"encoding":"attention","num_heads":8,"num_kv_heads":16,"head_dim":64})",
+                "spec: num_kv_heads: expected an integer from 1 to 8, got 16"},
+        Refusal{R"({"encoding":"attention","num_heads":8,"head_dim":64,"position":"rope"})",
+                "spec: position: expected an object or null"},
+        Refusal{R"({"encoding":"attention","num_heads":8,"head_dim":64,"position":{"head_dim":64}})",
+                "spec: position.encoding: needed"},
+        Refusal{R"({"encoding":"attention","num_heads":8,"head_dim":64,)"
+                R"("position":{"encoding":"attention","num_heads":8,"head_dim":64}})",
+                "spec: position.encoding: expected one of integer"},
+        Refusal{R"({"encoding":"attention","num_heads":8,"head_dim":64,)"
+                R"("position":{"encoding":"rope","head_dim":64,"dtype":"float16"}})",
+                "spec: position.dtype: unknown field"},
+        Refusal{R"({"encoding":"attention","num_heads":8,"head_dim":64,"position":{"encoding":"rope","head_dim":32}})",
+                "spec: position.head_dim: 32 contradicts head_dim = 64"},
+        Refusal{R"({"encoding":"attention","num_heads":8,"head_dim":64,)"
+                R"("position":{"encoding":"rope_nd","head_dim":32,"sections":[16]}})",
+                "spec: position.head_dim: 32 contradicts head_dim = 64"},
+        Refusal{R"({"encoding":"attention","num_heads":8,"head_dim":64,)"
+                R"("position":{"encoding":"rope","head_dim":64,"rope_theta":0}})",
+                "spec: position.rope_theta: expected a finite number"},
+        Refusal{R"({"encoding":"attention","num_heads":8,"head_dim":64,)"
+                R"("position":{"encoding":"xpos","head_dim":64,"role":"key"}})",
+                "spec: position.role"},
+        Refusal{R"({"encoding":"attention","num_heads":8,"head_dim":64,"causal":true,)"
+                R"("position":{"encoding":"alibi","num_heads":4}})",
+                "spec: position.num_heads: 4 contradicts num_heads = 8"},
+        Refusal{R"({"encoding":"attention","num_heads":8,"head_dim":64,"position":{"encoding":"alibi","num_heads":8}})",
+                "spec: position.mask"},
+        Refusal{R"({"encoding":"attention","num_heads":8,"head_dim":64,)"
+                R"("position":{"encoding":"learned","dim":8,"max_positions":10},)"
+                R"("max_position":11})",
+                "spec: max_position: expected at most 10"}));
+
+TEST(Sinusoidal2dChannels, HalfForEachAxis) {
+  Sinusoidal2d encoding;
+  encoding.dim = 16;
+  encoding.height = 2;
+  encoding.width = 2;
+  const auto channels = [&](GridAxis axis, std::int64_t pair) {
+    const Channels of_pair = channels_of_pair(encoding, axis, pair);
+    return std::pair(of_pair.first, of_pair.second);
+  };
+  using Pair = std::pair<std::int64_t, std::int64_t>;
+  EXPECT_EQ(pairs(encoding), 4);
+  EXPECT_EQ(channels(GridAxis::height, 1), Pair(2, 3));
+  EXPECT_EQ(channels(GridAxis::width, 1), Pair(10, 11));
+  encoding.layout = Layout::concatenated;
+  encoding.axis_order = AxisOrder::width_first;
+  EXPECT_EQ(channels(GridAxis::height, 1), Pair(9, 13));
+  EXPECT_EQ(channels(GridAxis::width, 3), Pair(3, 7));
+}
+
+// Qwen2-VL's and Qwen3-VL's settings, by the index sets that their code forms.
+TEST(RopeNdSections, BlockedAndInterleaved) {
+  RopeNd encoding{.head_dim = 128, .sections = {16, 24, 24}};
+  const std::vector<std::int64_t> blocked = axis_of_pairs(encoding);
+  for (std::size_t i = 0; i < 64; ++i) EXPECT_EQ(blocked[i], i < 16 ? 0 : i < 40 ? 1 : 2);
+  encoding.sections = {24, 20, 20};
+  encoding.section_order = SectionOrder::interleaved;
+  const std::vector<std::int64_t> interleaved = axis_of_pairs(encoding);
+  for (std::size_t i = 0; i < 64; ++i) EXPECT_EQ(interleaved[i], i < 60 ? static_cast<std::int64_t>(i % 3) : 0) << i;
+}
+
+TEST(RopeNdSections, EveryAxisGetsItsNumberOfPairs) {
+  for (const SectionOrder order : {SectionOrder::blocked, SectionOrder::interleaved}) {
+    for (const std::vector<std::int64_t>& sections :
+         {std::vector<std::int64_t>{7}, {4, 3}, {3, 2, 2}, {5, 1, 1}, {1, 1, 1, 1}}) {
+      const RopeNd encoding{.head_dim = 2 * std::accumulate(sections.begin(), sections.end(), std::int64_t{0}),
+                            .sections = sections,
+                            .section_order = order};
+      const std::vector<std::int64_t> axis = axis_of_pairs(encoding);
+      for (std::size_t a = 0; a < sections.size(); ++a) EXPECT_EQ(std::count(axis.begin(), axis.end(), a), sections[a]);
+    }
+  }
+}
+
+TEST(AttentionSpec, GroupsQueryHeads) {
+  const Attention encoding{.num_heads = 8, .num_kv_heads = 2, .head_dim = 4, .causal = false, .position = std::nullopt};
+  for (std::int64_t head = 0; head < 8; ++head) EXPECT_EQ(kv_head(encoding, head), head < 4 ? 0 : 1);
+}
+
+}  // namespace
+}  // namespace sextant

@@ -1,0 +1,39 @@
+#include "subjects/kind.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+
+namespace sextant {
+
+// Each is made in the file of its kind.
+SubjectKind builtin_kind();   // builtin.cpp
+SubjectKind python_kind();    // python.cpp
+SubjectKind exec_kind();      // exec.cpp
+SubjectKind recorded_kind();  // recorded.cpp
+
+std::span<const SubjectKind> subject_kinds() {
+  static const std::array kinds{builtin_kind(), python_kind(), exec_kind(), recorded_kind()};
+  return kinds;
+}
+
+std::string usage_of(std::span<const SubjectKind> kinds) {
+  std::string text;
+  for (std::size_t i = 0; i < kinds.size(); ++i)
+    text += fmt::format("{}{}", i == 0 ? "" : i + 1 == kinds.size() ? " or " : ", ", kinds[i].usage);
+  return text;
+}
+
+std::unique_ptr<Subject> open_subject(std::span<const SubjectKind> kinds, const std::string& name, const Spec& spec,
+                                      const OpenOptions& options) {
+  const auto colon = name.find(':');
+  const std::string rest = colon == std::string::npos ? "" : name.substr(colon + 1);
+  for (const SubjectKind& kind : kinds) {
+    const bool takes_rest = kind.usage.find(':') != std::string_view::npos;
+    if (takes_rest ? !rest.empty() && name.substr(0, colon) == kind.prefix : name == kind.prefix)
+      return kind.open(name, rest, spec, options);
+  }
+  throw SubjectNameError(fmt::format("subject \"{}\": expected {}", name, usage_of(subject_kinds())));
+}
+
+}  // namespace sextant
