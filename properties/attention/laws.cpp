@@ -7,9 +7,9 @@
 #include "lib/numeric/ulp.hpp"
 #include "properties/catalogue.hpp"
 #include "properties/gen/values.hpp"
-#include "properties/model/accuracy_of.hpp"
 #include "properties/model/attention_oracle.hpp"
 #include "properties/model/family.hpp"
+#include "properties/model/question.hpp"
 #include "properties/model/questions.hpp"
 #include "reference/rounding.hpp"
 

@@ -1,20 +1,8 @@
 #include "properties/model/family.hpp"
 
-#include "properties/model/row_agreement.hpp"
+#include "properties/model/model.hpp"
 
 namespace sextant {
-namespace {
-
-struct JudgedValues {
-  const Spec& spec;
-  std::int64_t operator()(const Attention& attention) const { return 9 * attention.head_dim; }
-  std::int64_t operator()(const Alibi& alibi) const { return 48 * alibi.num_heads; }
-  std::int64_t operator()(const RelativeBias&) const { return 0; }  // a lookup
-  std::int64_t operator()(const auto&) const { return row_width(spec); }
-};
-
-}  // namespace
-
 std::string not_stated_for(const Spec& spec) { return fmt::format("not stated for {}", encoding_name(spec)); }
 
 std::optional<std::string> one_position_only(const Spec& spec) {
@@ -22,6 +10,6 @@ std::optional<std::string> one_position_only(const Spec& spec) {
   return std::nullopt;
 }
 
-std::int64_t judged_values(const Spec& spec) { return std::visit(JudgedValues{spec}, spec.encoding); }
+std::int64_t judged_values(const Spec& spec) { return model_of(spec)->judged_values(); }
 
 }  // namespace sextant

@@ -1,5 +1,7 @@
 #include "properties/model/questions.hpp"
 
+#include <algorithm>
+
 namespace sextant {
 namespace {
 
@@ -30,6 +32,16 @@ rc::Gen<Question> drawn_questions(const Spec& spec) {
                                     gen::one_of({1, 1, 2, 3}), gen::one_of({1, 2, 5, 8}), gen::count(0, 1000));
   return rc::gen::map(
       parts, [](const auto& drawn) { return std::apply([](auto... value) { return Question{value...}; }, drawn); });
+}
+
+std::vector<Question> questions_over(const gen::PositionRange& range) {
+  constexpr std::int64_t tokens = 64;
+  constexpr std::int64_t most_calls = 16384;
+  std::vector<Question> questions;
+  if ((range.last - range.first) / tokens > most_calls) return questions;
+  for (std::int64_t p = range.first; p < range.last; p += tokens)
+    questions.push_back({.position = p, .tokens = std::min(tokens, range.last - p), .fill = 1});
+  return questions;
 }
 
 }  // namespace sextant

@@ -28,6 +28,10 @@ std::vector<FieldOf<Question>> question_fields(const Spec& spec);
 std::vector<Question> first_questions(const Spec& spec);
 rc::Gen<Question> drawn_questions(const Spec& spec);
 
+/// Calls of 64 tokens that together are a range of positions; none where those are too many: 16384, for a million
+/// positions.
+std::vector<Question> questions_over(const gen::PositionRange& range);
+
 /// Cases that are a question, or a struct derived from it that holds some more.
 template <class Values = Question>
 CasesOf<Values> questions(const std::vector<ExtraOf<Values>>& extra = {}) {

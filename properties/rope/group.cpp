@@ -9,7 +9,7 @@
 #include "properties/gen/vectors.hpp"
 #include "properties/model/budget.hpp"
 #include "properties/model/family.hpp"
-#include "properties/model/row_agreement.hpp"
+#include "properties/model/question.hpp"
 #include "reference/rope.hpp"
 #include "reference/rounding.hpp"
 #include "subjects/operations.hpp"

@@ -9,7 +9,7 @@
 #include "properties/gen/position.hpp"
 #include "properties/gen/vectors.hpp"
 #include "properties/model/family.hpp"
-#include "properties/model/row_agreement.hpp"
+#include "properties/model/model.hpp"
 #include "subjects/operations.hpp"
 
 // Two laws of scaling rules that compare a spec with another, so that the subject is opened under both.
@@ -63,25 +63,20 @@ Tensor drawn(const Spec& spec, const Rope& rope, std::int64_t fill) {
   return gen::vectors(rope, spec.dtype, {.batch = 1, .tokens = tokens, .heads = heads}, fill + 1);
 }
 
-// Rows of one answer against those of the other, whose budget is the less: the places are those of the one.
-Judgement compared(RowAgreement& agreement, std::int64_t width, const Tensor& x, const Tensor& one, const Tensor& other,
-                   std::span<const std::int64_t> positions) {
-  Judgement judgement;
-  for (std::int64_t vector = 0; vector < tokens * heads; ++vector) {
-    const RowOf given{x, vector * width};
-    const std::int64_t place = positions[static_cast<std::size_t>(vector / heads)];
-    agreement.compare(judgement, {one, vector * width}, {other, vector * width}, std::span(&place, 1), &given);
-  }
-  return judgement;
+// One answer against the other, whose budget is the less: the places are those of the one.
+Judgement compared(Judge& judge, const Tensor& x, const Tensor& one, const Tensor& other,
+                   const std::vector<std::int64_t>& positions) {
+  const Call call{.positions = positions, .vectors = {x}};
+  return judge.agreement({.whole = call, .part = call, .in_whole = std::identity()}, one, other);
 }
 
 // Judges with the subject opened under other specs. Refusing what one cannot do is as good as doing it, unless it is
 // all that one does.
-template <class Judge>
+template <class Judging>
 Judgement unless_refused(const Subject& subject, const Spec& spec, const Rope& rope, std::int64_t position,
-                         Judge judge) {
+                         Judging judging) {
   try {
-    return judge();
+    return judging();
   } catch (const SubjectFailure& failure) {
     if (failure.kind() != FailureKind::unsupported && failure.kind() != FailureKind::error) throw;
     rotated(subject, spec, drawn(spec, rope, 0), std::vector<std::int64_t>(tokens, position));
@@ -128,14 +123,14 @@ CasesOf<Place> neutral_places() {
 SubjectCheckOf<Place> neutral_check(const Spec& spec, const Rope& rope) {
   const Spec changed = *neutral(spec, rope);
   return [spec, rope, changed, plain = with_scaling(changed, rope, DefaultScaling{}),
-          agreement = RowAgreement(changed)](const Subject& subject, const Place& asked) mutable {
+          judge = std::shared_ptr(model_of(changed)->judge())](const Subject& subject, const Place& asked) {
     return unless_refused(subject, spec, rope, asked.position, [&] {
       const Tensor x = drawn(spec, rope, asked.fill);
       std::vector<std::int64_t> positions;
       for (std::int64_t token = 0; token < tokens; ++token)
         positions.push_back(std::max(asked.position - 5 * token, spec.min_position));
-      return compared(agreement, rope.head_dim, x, rotated(subject, changed, x, positions),
-                      rotated(subject, plain, x, positions), positions);
+      return compared(*judge, x, rotated(subject, changed, x, positions), rotated(subject, plain, x, positions),
+                      positions);
     });
   };
 }
@@ -181,7 +176,7 @@ SubjectCheckOf<Stretch> linear_check(const Spec& spec, const Rope& rope) {
   return [spec, rope](const Subject& subject, const Stretch& asked) {
     const Spec plain = with_scaling(spec, rope, DefaultScaling{});
     const Spec stretched = with_scaling(spec, rope, LinearScaling{static_cast<double>(asked.factor)});
-    RowAgreement agreement(stretched);
+    const std::unique_ptr<Judge> judge = model_of(stretched)->judge();
     return unless_refused(subject, spec, rope, asked.position, [&] {
       const Tensor x = drawn(spec, rope, asked.fill);
       // The position, and nearer ones where they are claimed.
@@ -193,8 +188,7 @@ SubjectCheckOf<Stretch> linear_check(const Spec& spec, const Rope& rope) {
         near.push_back(claims_both ? candidate : asked.position);
         far.push_back(asked.factor * near.back());
       }
-      return compared(agreement, rope.head_dim, x, rotated(subject, stretched, x, far),
-                      rotated(subject, plain, x, near), far);
+      return compared(*judge, x, rotated(subject, stretched, x, far), rotated(subject, plain, x, near), far);
     });
   };
 }
