@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "properties/engine/property.hpp"
-#include "properties/model/family.hpp"
 
 namespace sextant {
 

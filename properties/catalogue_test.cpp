@@ -10,6 +10,7 @@
 #include <string>
 
 #include "properties/engine/engine.hpp"
+#include "properties/model/family.hpp"
 #include "subjects/builtin.hpp"
 #include "subjects/function.hpp"
 
@@ -38,7 +39,7 @@ TEST_P(Builtin, HoldsWhereverItApplies) {
     spec.dtype = dtype;
     spec.accuracy = dtype == Dtype::float64 ? AccuracyClass::exact_angle : AccuracyClass::faithful;
     // A rotation is faithful to the pair's norm, not to each component near its zero; attention sums.
-    if (!std::holds_alternative<Sinusoidal>(spec.encoding)) spec.accuracy = AccuracyClass::exact_angle;
+    if (!is_of<Sinusoidal>(spec)) spec.accuracy = AccuracyClass::exact_angle;
     EXPECT_EQ(violated(*builtin_subject(), spec), std::set<std::string>{}) << to_json(spec);
   }
 }
