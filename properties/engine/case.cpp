@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <limits>
 
 #include "properties/gen/vectors.hpp"
 
@@ -18,20 +17,7 @@ std::string names_of(const CaseFields& fields) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-FieldRole role_of(const std::string& name) {
-  if (name.ends_with("position")) return FieldRole::position;
-  if (name == "offset" || name == "step" || name == "shift" || name == "by") return FieldRole::step;
-  if (name == "batch") return FieldRole::batch;
-  if (name == "rows" || name == "tokens" || name == "length") return FieldRole::run;
-  return name == "bits" ? FieldRole::bits : FieldRole::count;
-}
-
 }  // namespace
-
-CaseFields::CaseFields(const std::vector<std::string>& names) {
-  constexpr FieldRange anything{std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()};
-  for (const std::string& name : names) push_back({name, role_of(name), anything});
-}
 
 bool in_range(const CaseFields& fields, const Case& values) {
   return std::ranges::equal(fields, values, [](const CaseField& field, std::int64_t value) {

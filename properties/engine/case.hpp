@@ -44,11 +44,7 @@ struct CaseField {
 };
 
 /// The fields of a case, in the order of tokens.
-struct CaseFields : std::vector<CaseField> {
-  using std::vector<CaseField>::vector;
-  /// Fields by their names alone, for properties whose ranges are in code of their own: the spelling tells the role.
-  CaseFields(const std::vector<std::string>& names);  // NOLINT(google-explicit-constructor)
-};
+using CaseFields = std::vector<CaseField>;
 
 /// Whether each value is in its field's range.
 bool in_range(const CaseFields& fields, const Case& values);

@@ -13,7 +13,7 @@
 #include "properties/engine/uncounted_subject.hpp"
 #include "properties/gen/floats.hpp"
 #include "properties/gen/shrink.hpp"
-#include "properties/model/family.hpp"
+#include "properties/model/model.hpp"
 #include "reference/work_limit.hpp"
 
 namespace sextant {
@@ -50,7 +50,7 @@ bool ends_session(FailureKind kind) { return kind != FailureKind::unsupported &&
 // takes any number. It grows with what an answer is judged by.
 constexpr std::uint64_t dearest_case = 16;
 std::uint64_t steps_per_case(const Spec& spec) {
-  return (std::uint64_t{1} << 20) * static_cast<std::uint64_t>(256 + judged_values(spec));
+  return (std::uint64_t{1} << 20) * static_cast<std::uint64_t>(256 + model_of(spec)->judged_values());
 }
 
 // FNV-1a, so that each property draws its own cases whatever else is selected, on any platform.

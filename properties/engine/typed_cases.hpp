@@ -82,7 +82,8 @@ template <class Values, class MakeCheck>
 void use_cases(Property& property, const CasesOf<Values>& cases, MakeCheck make_check) {
   const auto rows = [fields = cases.fields](const Spec& spec, const std::vector<Values>& list) {
     std::vector<Case> result;
-    for (const Values& values : list) result.push_back(case_of(fields(spec), values));
+    const std::vector<FieldOf<Values>> layout = list.empty() ? std::vector<FieldOf<Values>>{} : fields(spec);
+    for (const Values& values : list) result.push_back(case_of(layout, values));
     return result;
   };
   property.fields = [fields = cases.fields](const Spec& spec) {
@@ -90,10 +91,9 @@ void use_cases(Property& property, const CasesOf<Values>& cases, MakeCheck make_
     for (FieldOf<Values>& field : fields(spec)) result.push_back({std::move(field.name), field.role, field.range});
     return result;
   };
-  property.admits = [plain = property.fields, cases](const Spec& spec, const Case& row) {
-    return in_range(plain(spec), row) && cases.related(spec, values_of(cases.fields(spec), row));
+  property.related = [fields = cases.fields, related = cases.related](const Spec& spec, const Case& row) {
+    return related(spec, values_of(fields(spec), row));
   };
-  property.simplest = [plain = property.fields](const Spec& spec) { return simplest_of(plain(spec)); };
   property.first_cases = [rows, first = cases.first](const Spec& spec) { return rows(spec, first(spec)); };
   property.every_case = [rows, every = cases.every](const Spec& spec) { return rows(spec, every(spec)); };
   property.cases = [cases](const Spec& spec) {

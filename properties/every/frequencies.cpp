@@ -6,6 +6,7 @@
 
 #include "properties/catalogue.hpp"
 #include "properties/engine/typed_cases.hpp"
+#include "properties/model/family.hpp"
 #include "properties/model/model.hpp"
 #include "reference/rounding.hpp"
 

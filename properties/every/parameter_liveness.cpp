@@ -4,6 +4,7 @@
 
 #include "properties/catalogue.hpp"
 #include "properties/engine/typed_cases.hpp"
+#include "properties/model/family.hpp"
 #include "properties/model/model.hpp"
 
 namespace sextant {

@@ -86,7 +86,4 @@ const PositionEncoding* carried(const Attention& attention) {
   return attention.position ? std::get_if<PositionEncoding>(&*attention.position) : nullptr;
 }
 
-/// How many values an answer is judged by: channels of a row, 9 keys of a query in attention, 48 of one in a bias.
-std::int64_t judged_values(const Spec& spec);
-
 }  // namespace sextant

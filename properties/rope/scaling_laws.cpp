@@ -86,7 +86,7 @@ Judgement unless_refused(const Subject& subject, const Spec& spec, const Rope& r
   }
 }
 
-Property two_specs_property() {
+Property asked_under_two_specs() {
   Property property;
   property.level = Level::advice;
   property.needs = Needs::live_subject;
@@ -215,7 +215,7 @@ std::optional<std::string> never_linear(const Spec& spec, const Rope& rope) {
 }  // namespace
 
 Property neutral_scaling_property() {
-  Property property = two_specs_property();
+  Property property = asked_under_two_specs();
   property.id = "neutral_scaling";
   property.explanation = {
       "a scaling rule by a factor of 1 changes nothing",
@@ -235,7 +235,7 @@ Property neutral_scaling_property() {
 }
 
 Property linear_scaling_property() {
-  Property property = two_specs_property();
+  Property property = asked_under_two_specs();
   property.id = "linear_scaling";
   property.explanation = {
       "linear scaling is reading positions at a fraction",
