@@ -1,15 +1,12 @@
 #include <fmt/format.h>
 
-#include <array>
 #include <charconv>
 #include <memory>
 
 #include "app/command.hpp"
 #include "app/signals.hpp"
 #include "app/spec_argument.hpp"
-#include "reference/rope.hpp"
-#include "reference/rotation_table.hpp"
-#include "reference/sinusoidal.hpp"
+#include "properties/model/exact_table.hpp"
 #include "subjects/subject.hpp"
 #include "subjects/table_file.hpp"
 
@@ -67,111 +64,24 @@ Dtype read_dtype(const std::string& name, Dtype fallback) {
   return *dtype;
 }
 
-// Calls `visit` with every position, until a signal asks to stop.
-template <class Visit>
-void each(const Positions& positions, const std::stop_token& stop, Visit visit) {
-  for (std::int64_t i = 0; i < positions.count(); ++i) {
-    if (stop.stop_requested()) throw Interrupted();
-    visit(positions.first + i * positions.step);
-  }
-}
-
-void write_sinusoidal(const Sinusoidal& encoding, const Positions& positions, Dtype dtype, TableFile& file,
-                      const std::stop_token& stop) {
-  reference::SinusoidalReference oracle(encoding);
-  const std::int64_t count = pairs(encoding);
-  // The table is asked for position + offset, so the exact tier is asked for that angle too, not for the position's.
-  reference::RotationTable table(
-      oracle.fast(),
-      [&](std::int64_t position, std::int64_t pair, reference::Precision precision) -> const reference::Rotation& {
-        return oracle.shift(position, pair, precision);
-      },
-      [&](reference::Precision precision) { return reference::Enclosure(encoding.scale, precision); }, dtype);
-  std::vector<double> row(static_cast<std::size_t>(encoding.dim));
-  each(positions, stop, [&](std::int64_t position) {
-    const auto& values = table.at(position + encoding.position_offset);
-    for (std::int64_t pair = 0; pair < count; ++pair) {
-      const Channels channels = channels_of_pair(encoding, pair);
-      row[static_cast<std::size_t>(channels.first)] = values.sin[static_cast<std::size_t>(pair)];
-      row[static_cast<std::size_t>(channels.second)] = values.cos[static_cast<std::size_t>(pair)];
-    }
-    file.append(0, row);
-  });
-}
-
-// The cells of the grid are numbered row by row, from 0.
-void write_sinusoidal_2d(const Sinusoidal2d& encoding, const Positions& cells, Dtype dtype, TableFile& file,
-                         const std::stop_token& stop) {
-  reference::SinusoidalReference oracle(half_of(encoding));
-  reference::RotationTable table(
-      oracle.fast(),
-      [&](std::int64_t position, std::int64_t pair, reference::Precision precision) -> const reference::Rotation& {
-        return oracle.rotation(position, pair, precision);
-      },
-      [](reference::Precision precision) { return reference::Enclosure(1.0, precision); }, dtype);
-  std::vector<double> row(static_cast<std::size_t>(encoding.dim));
-  const auto put = [&](GridAxis axis, std::int64_t coordinate) {
-    const auto& values = table.at(coordinate);
-    for (std::int64_t pair = 0; pair < pairs(encoding); ++pair) {
-      const Channels channels = channels_of_pair(encoding, axis, pair);
-      row[static_cast<std::size_t>(channels.first)] = values.sin[static_cast<std::size_t>(pair)];
-      row[static_cast<std::size_t>(channels.second)] = values.cos[static_cast<std::size_t>(pair)];
-    }
-  };
-  each(cells, stop, [&](std::int64_t cell) {
-    put(GridAxis::height, cell / encoding.width);
-    put(GridAxis::width, cell % encoding.width);
-    file.append(0, row);
-  });
-}
-
-void write_rope(const Rope& encoding, const Positions& positions, Dtype dtype, TableFile& file,
-                const std::stop_token& stop) {
-  // A table holds cos and sin of w_i p itself: the direction of the rotation is in how they are applied.
-  Rope counterclockwise = encoding;
-  counterclockwise.direction = Direction::counterclockwise;
-  reference::RopeReference oracle(counterclockwise);
-  // Where the rule depends on the length of a call, the table is one call, whose length is that of its positions: with
-  // a step not `last`.
-  const std::int64_t length = reference::sequence_length(std::array{positions.largest()});
-  reference::RotationTable table(
-      oracle.fast(length),
-      [&](std::int64_t position, std::int64_t pair, reference::Precision precision) -> const reference::Rotation& {
-        return oracle.rotation(position, pair, length, precision);
-      },
-      [&](reference::Precision precision) { return oracle.attention_factor(precision); }, dtype);
-  each(positions, stop, [&](std::int64_t position) {
-    const auto& values = table.at(position);
-    file.append(0, values.cos);
-    file.append(1, values.sin);
-  });
-}
-
 int run_table(const Arguments& arguments) {
   const Spec spec = spec_from_arguments(arguments.spec, arguments.hf_config);
   const Positions positions = read_positions(arguments.positions);
   const Dtype dtype = read_dtype(arguments.dtype, spec.dtype);
   const SignalsToStop signals;
-  if (const auto* sinusoidal = std::get_if<Sinusoidal>(&spec.encoding)) {
-    TableFile file(arguments.out, dtype, {{"encoding", positions.count(), sinusoidal->dim}});
-    write_sinusoidal(*sinusoidal, positions, dtype, file, signals.token());
-    file.commit();
-  } else if (const auto* grid = std::get_if<Sinusoidal2d>(&spec.encoding)) {
-    if (positions.first < 0 || (positions.last - 1) / grid->width >= grid->height) {
-      throw UsageError(fmt::format("--positions {}: expected cells of the {} x {} grid, numbered row by row from 0",
-                                   arguments.positions, grid->height, grid->width));
-    }
-    TableFile file(arguments.out, dtype, {{"encoding", positions.count(), grid->dim}});
-    write_sinusoidal_2d(*grid, positions, dtype, file, signals.token());
-    file.commit();
-  } else if (const auto* rope = std::get_if<Rope>(&spec.encoding)) {
-    TableFile file(arguments.out, dtype,
-                   {{"cos", positions.count(), pairs(*rope)}, {"sin", positions.count(), pairs(*rope)}});
-    write_rope(*rope, positions, dtype, file, signals.token());
-    file.commit();
-  } else {
-    throw UsageError(fmt::format("table: {} is no table of sines and cosines", encoding_name(spec)));
+  const std::unique_ptr<ExactTable> table = exact_table(spec, {.dtype = dtype, .furthest = positions.largest()});
+  if (!table) throw UsageError(fmt::format("table: {} is no table of sines and cosines", encoding_name(spec)));
+  if (const auto expected = table->expected_positions(positions.first, positions.last - 1))
+    throw UsageError(fmt::format("--positions {}: expected {}", arguments.positions, *expected));
+  std::vector<TableFile::Table> tensors;
+  for (const ExactTable::Part& part : table->parts()) tensors.push_back({part.name, positions.count(), part.columns});
+  TableFile file(arguments.out, dtype, std::move(tensors));
+  for (std::int64_t i = 0; i < positions.count(); ++i) {
+    if (signals.token().stop_requested()) throw Interrupted();
+    const std::vector<std::vector<double>>& rows = table->at(positions.first + i * positions.step);
+    for (std::size_t part = 0; part < rows.size(); ++part) file.append(part, rows[part]);
   }
+  file.commit();
   fmt::print("{}: {} positions of {}, correctly rounded\n", arguments.out, positions.count(), describe(spec));
   return 0;
 }

@@ -2,11 +2,15 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
-#include <ostream>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <regex>
 #include <set>
+#include <string>
 
 #include "properties/engine/engine.hpp"
+#include "properties/model/family.hpp"
 #include "subjects/builtin.hpp"
 #include "subjects/function.hpp"
 
@@ -35,7 +39,7 @@ TEST_P(Builtin, HoldsWhereverItApplies) {
     spec.dtype = dtype;
     spec.accuracy = dtype == Dtype::float64 ? AccuracyClass::exact_angle : AccuracyClass::faithful;
     // A rotation is faithful to the pair's norm, not to each component near its zero; attention sums.
-    if (!std::holds_alternative<Sinusoidal>(spec.encoding)) spec.accuracy = AccuracyClass::exact_angle;
+    if (!is_of<Sinusoidal>(spec)) spec.accuracy = AccuracyClass::exact_angle;
     EXPECT_EQ(violated(*builtin_subject(), spec), std::set<std::string>{}) << to_json(spec);
   }
 }
@@ -94,6 +98,27 @@ TEST(Catalogue, EveryPropertySaysWhatItIs) {
     }
   }
   EXPECT_EQ(property_named("no such"), nullptr);
+}
+
+// A property that is made but not listed would never judge anything.
+TEST(Catalogue, ListsEveryPropertyThatIsMade) {
+  const std::set<std::string> listed{
+#define PROPERTY(name) #name "_property",
+#include "properties/catalogue.def"
+#undef PROPERTY
+  };
+  std::set<std::string> made;
+  const std::regex definition(R"(^Property (\w+_property)\(\) \{)", std::regex::multiline);
+  for (const auto& entry :
+       std::filesystem::recursive_directory_iterator(std::filesystem::path(SEXTANT_SOURCE_DIR) / "properties")) {
+    if (entry.path().extension() != ".cpp" || entry.path().stem().string().ends_with("_test")) continue;
+    std::ifstream file(entry.path());
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    for (std::sregex_iterator found(text.begin(), text.end(), definition), end; found != end; ++found)
+      made.insert((*found)[1]);
+  }
+  EXPECT_EQ(made, listed);
+  EXPECT_EQ(catalogue().size(), listed.size());
 }
 
 // Whatever a generator draws must be in the domain that replay accepts, also where the claim is a single position or

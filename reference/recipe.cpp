@@ -58,26 +58,13 @@ const Recipe& recipe_named(std::string_view name) {
   return *found;
 }
 
-RecipeEmulation::RecipeEmulation(const Recipe& recipe, const Spec& spec, RecipeFrequencies frequencies)
-    : recipe_(recipe), spec_(spec), frequencies_(std::move(frequencies)) {
-  const auto* sinusoidal = std::get_if<Sinusoidal>(&spec.encoding);
-  row_.resize(
-      static_cast<std::size_t>(sinusoidal != nullptr ? pairs(*sinusoidal) : pairs(std::get<Rope>(spec.encoding))));
-  angles_.resize(row_.size());
-}
+RecipeStages::RecipeStages(const Recipe& recipe, RecipeFrequencies frequencies, std::int64_t pairs)
+    : recipe_(recipe),
+      frequencies_(std::move(frequencies)),
+      row_(static_cast<std::size_t>(pairs)),
+      angles_(static_cast<std::size_t>(pairs)) {}
 
-std::optional<RecipeEmulation> RecipeEmulation::of(const Recipe& recipe, const Spec& spec) {
-  auto frequencies = recipe_frequencies(recipe, spec, 0);
-  if (!frequencies) return std::nullopt;
-  return RecipeEmulation(recipe, spec, std::move(*frequencies));
-}
-
-const std::vector<Intermediates>& RecipeEmulation::at(std::int64_t position, std::int64_t sequence_length) {
-  const auto* rope = std::get_if<Rope>(&spec_.encoding);
-  if (rope != nullptr && length_limit(rope->rope_scaling) && sequence_length != length_) {
-    frequencies_ = *recipe_frequencies(recipe_, spec_, sequence_length);
-    length_ = sequence_length;
-  }
+const std::vector<Intermediates>& RecipeStages::at(std::int64_t position) {
   const auto in_angle = [&](double x) { return round_to(recipe_.angle, x); };
   // Positions are integers up to 2^53, which double holds.
   const double place = in_angle(static_cast<double>(position));
@@ -105,28 +92,48 @@ const std::vector<Intermediates>& RecipeEmulation::at(std::int64_t position, std
   return row_;
 }
 
-std::vector<double> RecipeEmulation::encode(std::int64_t position) {
-  const auto& encoding = std::get<Sinusoidal>(spec_.encoding);
-  std::vector<double> values(static_cast<std::size_t>(encoding.dim));
-  const std::vector<Intermediates>& row = at(position + encoding.position_offset, 0);
-  for (std::int64_t pair = 0; pair < pairs(encoding); ++pair) {
-    const Channels channels = channels_of_pair(encoding, pair);
+std::optional<SinusoidalEmulation> SinusoidalEmulation::of(const Recipe& recipe, const Sinusoidal& encoding,
+                                                           Dtype dtype) {
+  auto frequencies = recipe_frequencies(recipe, encoding);
+  if (!frequencies) return std::nullopt;
+  return SinusoidalEmulation(RecipeStages(recipe, std::move(*frequencies), pairs(encoding)), encoding, dtype);
+}
+
+std::vector<double> SinusoidalEmulation::encode(std::int64_t position) {
+  std::vector<double> values(static_cast<std::size_t>(encoding_.dim));
+  const std::vector<Intermediates>& row = at(position + encoding_.position_offset);
+  for (std::int64_t pair = 0; pair < pairs(encoding_); ++pair) {
+    const Channels channels = channels_of_pair(encoding_, pair);
     const TableEntry& entry = row[static_cast<std::size_t>(pair)].table;
-    values[static_cast<std::size_t>(channels.first)] = round_to(spec_.dtype, entry.sin);
-    values[static_cast<std::size_t>(channels.second)] = round_to(spec_.dtype, entry.cos);
+    values[static_cast<std::size_t>(channels.first)] = round_to(dtype_, entry.sin);
+    values[static_cast<std::size_t>(channels.second)] = round_to(dtype_, entry.cos);
   }
   return values;
 }
 
-RecipeEmulation::Pair RecipeEmulation::rotate(const Intermediates& had, double x0, double x1) const {
-  const Dtype arithmetic = recipe_.application == in_dtype ? spec_.dtype : recipe_.table;
+std::optional<RopeEmulation> RopeEmulation::of(const Recipe& recipe, const Rope& encoding, Dtype dtype) {
+  auto frequencies = recipe_frequencies(recipe, encoding, 0);
+  if (!frequencies) return std::nullopt;
+  return RopeEmulation(RecipeStages(recipe, std::move(*frequencies), pairs(encoding)), encoding, dtype);
+}
+
+const std::vector<Intermediates>& RopeEmulation::at(std::int64_t position, std::int64_t sequence_length) {
+  if (length_limit(encoding_.rope_scaling) && sequence_length != length_) {
+    stages_.set_frequencies(*recipe_frequencies(stages_.recipe(), encoding_, sequence_length));
+    length_ = sequence_length;
+  }
+  return stages_.at(position);
+}
+
+RopeEmulation::Pair RopeEmulation::rotate(const Intermediates& had, double x0, double x1) const {
+  const Dtype arithmetic = stages_.recipe().application == in_dtype ? dtype_ : stages_.recipe().table;
   const auto in = [&](double x) { return round_to(arithmetic, x); };
-  const bool clockwise = std::get<Rope>(spec_.encoding).direction == Direction::clockwise;
+  const bool clockwise = encoding_.direction == Direction::clockwise;
   const double sine = in(clockwise ? -had.table.sin : had.table.sin);
   const double cosine = in(had.table.cos);
   const double first = in(in(x0 * cosine) - in(x1 * sine));
   const double second = in(in(x1 * cosine) + in(x0 * sine));
-  return {round_to(spec_.dtype, first), round_to(spec_.dtype, second)};
+  return {round_to(dtype_, first), round_to(dtype_, second)};
 }
 
 }  // namespace sextant::reference

@@ -5,10 +5,12 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "lib/numeric/dtype.hpp"
-#include "lib/spec/spec.hpp"
+#include "lib/spec/rope.hpp"
+#include "lib/spec/sinusoidal.hpp"
 #include "reference/fast_rotations.hpp"
 #include "reference/stages.hpp"
 
@@ -48,34 +50,72 @@ std::span<const Recipe> recipes();
 /// @throws std::invalid_argument for a name that is none of them.
 const Recipe& recipe_named(std::string_view name);
 
-/// The frequencies of a recipe for a sinusoidal or rope spec, in calls of `sequence_length`, as values of recipe.angle,
-/// and the factor that multiplies sine and cosine as a value of recipe.table. Rope's scaling rules follow Hugging
-/// Face's order of operations. Nothing where no deployed code of this kind is known for the spec: ntk and proportional
-/// scaling, any scaling but linear in a running product, half_minus_one in one, other encodings.
+/// The frequencies of a recipe, in calls of `sequence_length`, as values of recipe.angle, and the factor that multiplies
+/// sine and cosine as a value of recipe.table. Rope's scaling rules follow Hugging Face's order of operations. Nothing
+/// where no deployed code of this kind is known: ntk and proportional scaling, any scaling but linear in a running
+/// product, half_minus_one in one. Of other encodings none is known at all.
 struct RecipeFrequencies {
   std::vector<double> radians;  // empty for a running product
   double ratio = 1;             // of a running product
   double angle_factor = 1;      // linear scaling of a running product: fl(1/factor), times each angle
   double factor = 1;
 };
-std::optional<RecipeFrequencies> recipe_frequencies(const Recipe& recipe, const Spec& spec,
+std::optional<RecipeFrequencies> recipe_frequencies(const Recipe& recipe, const Sinusoidal& encoding);
+std::optional<RecipeFrequencies> recipe_frequencies(const Recipe& recipe, const Rope& encoding,
                                                     std::int64_t sequence_length);
 
-/// A recipe carried out bit for bit. An object belongs to one thread.
-class RecipeEmulation {
+/// The stages of a recipe carried out bit for bit, for any list of frequencies. An object belongs to one thread.
+class RecipeStages {
+ public:
+  RecipeStages(const Recipe& recipe, RecipeFrequencies frequencies, std::int64_t pairs);
+
+  const Recipe& recipe() const { return recipe_; }
+  void set_frequencies(RecipeFrequencies frequencies) { frequencies_ = std::move(frequencies); }
+
+  /// What the recipe has at each stage for every pair where the angle is that of `position`; `table` holds sin and cos
+  /// times the factor, as values of recipe.table. In a running product `frequency` is angle / position, rounded to
+  /// double. The reference is good until the next call.
+  const std::vector<Intermediates>& at(std::int64_t position);
+
+ private:
+  Recipe recipe_;
+  RecipeFrequencies frequencies_;
+  std::vector<Intermediates> row_;
+  std::vector<double> angles_;
+  RotationRow rotations_;
+};
+
+/// A recipe's sinusoidal table. An object belongs to one thread.
+class SinusoidalEmulation {
  public:
   /// Nothing where recipe_frequencies has nothing.
-  static std::optional<RecipeEmulation> of(const Recipe& recipe, const Spec& spec);
+  static std::optional<SinusoidalEmulation> of(const Recipe& recipe, const Sinusoidal& encoding, Dtype dtype);
 
-  /// What the recipe has at each stage for every pair, at one position of a call of `sequence_length`; `table` holds
-  /// sin and cos times the factor, as values of recipe.table. In a running product `frequency` is angle / position,
-  /// rounded to double. The reference is good until the next call.
-  const std::vector<Intermediates>& at(std::int64_t position, std::int64_t sequence_length);
+  /// The stages at a place, which is a position with the offset added.
+  const std::vector<Intermediates>& at(std::int64_t place) { return stages_.at(place); }
 
-  /// Row `position` of a sinusoidal table, [dim] values of the spec's dtype.
+  /// Row `position`, [dim] values of the dtype.
   std::vector<double> encode(std::int64_t position);
 
-  /// A pair rotated by what `at` gave for it: values of the spec's dtype. x are values of it too.
+ private:
+  SinusoidalEmulation(RecipeStages stages, const Sinusoidal& encoding, Dtype dtype)
+      : stages_(std::move(stages)), encoding_(encoding), dtype_(dtype) {}
+
+  RecipeStages stages_;
+  Sinusoidal encoding_;
+  Dtype dtype_;
+};
+
+/// A recipe's rotation. An object belongs to one thread.
+class RopeEmulation {
+ public:
+  /// Nothing where recipe_frequencies has nothing.
+  static std::optional<RopeEmulation> of(const Recipe& recipe, const Rope& encoding, Dtype dtype);
+
+  /// The stages at one position of a call of `sequence_length`.
+  const std::vector<Intermediates>& at(std::int64_t position, std::int64_t sequence_length);
+
+  /// A pair rotated by what `at` gave for it: values of the dtype. x are values of it too.
   struct Pair {
     double first;
     double second;
@@ -83,15 +123,13 @@ class RecipeEmulation {
   Pair rotate(const Intermediates& had, double x0, double x1) const;
 
  private:
-  RecipeEmulation(const Recipe& recipe, const Spec& spec, RecipeFrequencies frequencies);
+  RopeEmulation(RecipeStages stages, const Rope& encoding, Dtype dtype)
+      : stages_(std::move(stages)), encoding_(encoding), dtype_(dtype) {}
 
-  Recipe recipe_;
-  Spec spec_;
-  std::int64_t length_ = 0;
-  RecipeFrequencies frequencies_;
-  std::vector<Intermediates> row_;
-  std::vector<double> angles_;
-  RotationRow rotations_;
+  RecipeStages stages_;
+  Rope encoding_;
+  Dtype dtype_;
+  std::int64_t length_ = 0;  // that the frequencies are of
 };
 
 }  // namespace sextant::reference

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <utility>
 
 #include "reference/recipe.hpp"
 #include "reference/rounding.hpp"
@@ -201,32 +202,36 @@ std::optional<RecipeFrequencies> running_product(const Recipe& recipe, const Ser
   return result;
 }
 
+// What is cast on the way to the angle and the table.
+std::optional<RecipeFrequencies> cast(const Recipe& recipe, std::optional<RecipeFrequencies> exact) {
+  if (!exact) return std::nullopt;
+  for (double& w : exact->radians) w = round_to(recipe.angle, w);
+  exact->factor = round_to(recipe.table, exact->factor);
+  return exact;
+}
+
 }  // namespace
 
-std::optional<RecipeFrequencies> recipe_frequencies(const Recipe& recipe, const Spec& spec,
+std::optional<RecipeFrequencies> recipe_frequencies(const Recipe& recipe, const Sinusoidal& encoding) {
+  const Series series{encoding.base, encoding.dim, pairs(encoding), encoding.denominator};
+  std::optional<RecipeFrequencies> result;
+  if (recipe.form != FrequencyForm::running_product) {
+    result = RecipeFrequencies{.radians = series.frequencies(recipe.form, Arithmetic{recipe.frequency})};
+  } else if (encoding.denominator == Denominator::dim) {
+    result = running_product(recipe, series, DefaultScaling{});
+  }
+  if (result) result->factor = encoding.scale;
+  return cast(recipe, std::move(result));
+}
+
+std::optional<RecipeFrequencies> recipe_frequencies(const Recipe& recipe, const Rope& encoding,
                                                     std::int64_t sequence_length) {
   const Arithmetic in{recipe.frequency};
-  std::optional<RecipeFrequencies> result;
-  if (const auto* sinusoidal = std::get_if<Sinusoidal>(&spec.encoding)) {
-    const Series series{sinusoidal->base, sinusoidal->dim, pairs(*sinusoidal), sinusoidal->denominator};
-    if (recipe.form == FrequencyForm::running_product) {
-      if (sinusoidal->denominator != Denominator::dim) return std::nullopt;
-      result = running_product(recipe, series, DefaultScaling{});
-    } else {
-      result = RecipeFrequencies{.radians = series.frequencies(recipe.form, in)};
-    }
-    if (result) result->factor = sinusoidal->scale;
-  } else if (const auto* rope = std::get_if<Rope>(&spec.encoding)) {
-    const std::int64_t width = rope->rotary_layout == RotaryLayout::prefix ? rope->rotary_dim : rope->head_dim;
-    const Series series{rope->rope_theta, width, pairs(*rope), Denominator::dim};
-    result = recipe.form == FrequencyForm::running_product
-                 ? running_product(recipe, series, rope->rope_scaling)
-                 : std::visit(Scaling{*rope, series, recipe.form, in, sequence_length}, rope->rope_scaling);
-  }
-  if (!result) return std::nullopt;
-  for (double& w : result->radians) w = round_to(recipe.angle, w);
-  result->factor = round_to(recipe.table, result->factor);
-  return result;
+  const std::int64_t width = encoding.rotary_layout == RotaryLayout::prefix ? encoding.rotary_dim : encoding.head_dim;
+  const Series series{encoding.rope_theta, width, pairs(encoding), Denominator::dim};
+  if (recipe.form == FrequencyForm::running_product)
+    return cast(recipe, running_product(recipe, series, encoding.rope_scaling));
+  return cast(recipe, std::visit(Scaling{encoding, series, recipe.form, in, sequence_length}, encoding.rope_scaling));
 }
 
 }  // namespace sextant::reference

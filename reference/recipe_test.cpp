@@ -7,6 +7,8 @@
 #include <set>
 #include <string>
 
+#include "lib/spec/alibi.hpp"
+
 namespace sextant::reference {
 namespace {
 
@@ -56,30 +58,25 @@ class Rounded {
 
 Rounded f32(double value) { return {value, 24}; }
 
-Spec rope_spec(std::int64_t dim, double theta, Dtype dtype) {
+Rope rope_of(std::int64_t dim, double theta) {
   Rope rope;
   rope.head_dim = rope.rotary_dim = dim;
   rope.rope_theta = theta;
-  Spec spec;
-  spec.encoding = rope;
-  spec.dtype = dtype;
-  return spec;
+  return rope;
 }
 
-Spec sinusoidal_spec(std::int64_t dim, double base) {
+Sinusoidal sinusoidal_of(std::int64_t dim, double base) {
   Sinusoidal encoding;
   encoding.dim = dim;
   encoding.base = base;
-  Spec spec;
-  spec.encoding = encoding;
-  return spec;
+  return encoding;
 }
 
 const std::int64_t places[] = {0, 1, 7, 1000, 4097, 131071, 1000003};
 
 TEST(Recipe, Float32IsTheArithmeticOfAMultiprecisionFloat32) {
   for (const auto& [dim, theta] : {std::pair{64, 10000.0}, {34, 77777.25}, {128, 500000.0}}) {
-    auto emulation = RecipeEmulation::of(recipe_named("float32"), rope_spec(dim, theta, Dtype::float32));
+    auto emulation = RopeEmulation::of(recipe_named("float32"), rope_of(dim, theta), Dtype::float32);
     for (const std::int64_t position : places) {
       const auto& row = emulation->at(position, position + 1);
       for (int i = 0; i < dim / 2; ++i) {
@@ -101,23 +98,24 @@ TEST(Recipe, Float32IsTheArithmeticOfAMultiprecisionFloat32) {
 }
 
 TEST(Recipe, ExponentialAndPowerFormsDifferAndAreExact) {
-  auto exponential = RecipeEmulation::of(recipe_named("float32-exponential"), sinusoidal_spec(512, 10000));
-  auto power = RecipeEmulation::of(recipe_named("float32-power"), sinusoidal_spec(512, 10000));
-  auto reciprocal = RecipeEmulation::of(recipe_named("float32"), sinusoidal_spec(512, 10000));
+  auto exponential =
+      SinusoidalEmulation::of(recipe_named("float32-exponential"), sinusoidal_of(512, 10000), Dtype::float32);
+  auto power = SinusoidalEmulation::of(recipe_named("float32-power"), sinusoidal_of(512, 10000), Dtype::float32);
+  auto reciprocal = SinusoidalEmulation::of(recipe_named("float32"), sinusoidal_of(512, 10000), Dtype::float32);
   const Rounded coefficient = f32((Rounded(-1, 53) * Rounded(10000, 53).of(mpfr_log) / Rounded(512, 53)).value());
   int differences = 0;
   for (int i = 0; i < 256; ++i) {
     const auto at = static_cast<std::size_t>(i);
-    const double w = exponential->at(1, 2)[at].frequency;
+    const double w = exponential->at(1)[at].frequency;
     ASSERT_EQ(w, (f32(2 * i) * coefficient).of(mpfr_exp).value());
-    ASSERT_EQ(power->at(1, 2)[at].frequency, pow(f32(10000), f32(0) - f32(2 * i) / f32(512)).value());
-    differences += w != reciprocal->at(1, 2)[at].frequency ? 1 : 0;
+    ASSERT_EQ(power->at(1)[at].frequency, pow(f32(10000), f32(0) - f32(2 * i) / f32(512)).value());
+    differences += w != reciprocal->at(1)[at].frequency ? 1 : 0;
   }
   EXPECT_GT(differences, 50);  // else the two recipes are one
 }
 
 TEST(Recipe, RunningProductIsRepeatedMultiplication) {
-  auto emulation = RecipeEmulation::of(recipe_named("float32-running-product"), rope_spec(128, 10000, Dtype::float16));
+  auto emulation = RopeEmulation::of(recipe_named("float32-running-product"), rope_of(128, 10000), Dtype::float16);
   for (const std::int64_t position : places) {
     const auto& row = emulation->at(position, position + 1);
     const Rounded ratio = pow(f32(10000), f32(-2) / f32(128));
@@ -136,7 +134,7 @@ TEST(Recipe, RunningProductIsRepeatedMultiplication) {
 
 TEST(Recipe, NarrowAnglesLosePositions) {
   for (const auto& [name, bits, first_lost] : {std::tuple{"bfloat16-angle", 8, 257}, {"float16-angle", 11, 2049}}) {
-    auto emulation = RecipeEmulation::of(recipe_named(name), rope_spec(64, 10000, Dtype::bfloat16));
+    auto emulation = RopeEmulation::of(recipe_named(name), rope_of(64, 10000), Dtype::bfloat16);
     const double lost = emulation->at(first_lost, first_lost + 1)[0].angle;
     EXPECT_EQ(lost, first_lost - 1) << name;
     const auto& row = emulation->at(100, 101);
@@ -151,16 +149,16 @@ TEST(Recipe, NarrowAnglesLosePositions) {
 }
 
 TEST(Recipe, AFloat16PositionBeyondItsRangeIsInfiniteAndGivesNaN) {
-  auto emulation = RecipeEmulation::of(recipe_named("float16-angle"), rope_spec(4, 10000, Dtype::float16));
+  auto emulation = RopeEmulation::of(recipe_named("float16-angle"), rope_of(4, 10000), Dtype::float16);
   EXPECT_TRUE(std::isnan(emulation->at(65520, 65521)[0].table.sin));
   EXPECT_FALSE(std::isnan(emulation->at(65519, 65520)[0].table.sin));
 }
 
 TEST(Recipe, Float64ErrsByItsOwnRoundingsOnly) {
-  auto emulation = RecipeEmulation::of(recipe_named("float64"), sinusoidal_spec(64, 10000));
+  auto emulation = SinusoidalEmulation::of(recipe_named("float64"), sinusoidal_of(64, 10000), Dtype::float32);
   for (const double value : emulation->encode(131071)) EXPECT_EQ(value, static_cast<double>(static_cast<float>(value)));
   GeometricFrequencies exact(10000, 2, 64, 32);
-  const auto& row = emulation->at(131071, 0);
+  const auto& row = emulation->at(131071);
   for (int i = 0; i < 32; ++i) {
     // The angle, at most 131071, is off by three roundings of 2^-53 and what a power does to its exponent's, |ln w| <=
     // 9.3 of them.
@@ -170,17 +168,26 @@ TEST(Recipe, Float64ErrsByItsOwnRoundingsOnly) {
 }
 
 TEST(Recipe, ScalingRulesWithoutDeployedCodeHaveNone) {
-  Spec spec = rope_spec(64, 10000, Dtype::float32);
-  auto& rope = std::get<Rope>(spec.encoding);
+  Rope rope = rope_of(64, 10000);
   for (const RopeScaling& scaling : {RopeScaling{NtkScaling{2}}, RopeScaling{ProportionalScaling{2}}}) {
     rope.rope_scaling = scaling;
-    EXPECT_FALSE(RecipeEmulation::of(recipe_named("float32"), spec).has_value());
+    EXPECT_FALSE(RopeEmulation::of(recipe_named("float32"), rope, Dtype::float32).has_value());
   }
   rope.rope_scaling = DynamicScaling{2, 2048};
-  EXPECT_FALSE(RecipeEmulation::of(recipe_named("float32-running-product"), spec).has_value());
-  EXPECT_TRUE(RecipeEmulation::of(recipe_named("float32"), spec).has_value());
-  spec.encoding = Alibi{8};
-  EXPECT_FALSE(RecipeEmulation::of(recipe_named("float32"), spec).has_value());
+  EXPECT_FALSE(RopeEmulation::of(recipe_named("float32-running-product"), rope, Dtype::float32).has_value());
+  EXPECT_TRUE(RopeEmulation::of(recipe_named("float32"), rope, Dtype::float32).has_value());
+}
+
+template <class Encoding>
+concept Emulated = requires(const Recipe& recipe, const Encoding& encoding) {
+  recipe_frequencies(recipe, encoding);
+}
+|| requires(const Recipe& recipe, const Encoding& encoding) { recipe_frequencies(recipe, encoding, 0); };
+
+TEST(Recipe, OtherEncodingsHaveNone) {
+  EXPECT_TRUE(Emulated<Sinusoidal>);
+  EXPECT_TRUE(Emulated<Rope>);
+  EXPECT_FALSE(Emulated<Alibi>);
 }
 
 TEST(Recipe, NamesAreUnique) {

@@ -22,8 +22,6 @@ bool contains(const Enclosure& interval, const Enclosure& narrow) {
 TEST(Stages, TheLargestStepIsWhereTheRecipeIsCoarse) {
   Rope rope;
   rope.head_dim = rope.rotary_dim = 64;
-  Spec spec;
-  spec.encoding = rope;
   RopeReference oracle(rope);
   constexpr std::int64_t position = 100003;
   struct Expectation {
@@ -36,7 +34,7 @@ TEST(Stages, TheLargestStepIsWhereTheRecipeIsCoarse) {
   for (const auto& [name, pair, stage] : {Expectation{"float32", 0, Stage::table},
                                           {"bfloat16-angle", 0, Stage::angle},
                                           {"float64", 9, Stage::rounding}}) {
-    auto emulation = RecipeEmulation::of(recipe_named(name), spec);
+    auto emulation = RopeEmulation::of(recipe_named(name), rope, Dtype::float32);
     const Intermediates had = emulation->at(position, position + 1)[pair];
     const auto turned = emulation->rotate(had, 1, 0);
     const Rotation truth = oracle.rotation(position, static_cast<std::int64_t>(pair), precision);
@@ -49,11 +47,9 @@ TEST(Stages, TheLargestStepIsWhereTheRecipeIsCoarse) {
 TEST(Stages, AddUpToTheWholeError) {
   Rope rope;
   rope.head_dim = rope.rotary_dim = 32;
-  Spec spec;
-  spec.encoding = rope;
   RopeReference oracle(rope);
   for (const Recipe& recipe : recipes()) {
-    auto emulation = RecipeEmulation::of(recipe, spec);
+    auto emulation = RopeEmulation::of(recipe, rope, Dtype::float32);
     for (const std::int64_t position : {1, 333, 60001}) {
       const auto row = emulation->at(position, position + 1);
       for (std::int64_t pair = 0; pair < 16; ++pair) {

@@ -7,9 +7,10 @@
 #include "lib/numeric/ulp.hpp"
 #include "properties/catalogue.hpp"
 #include "properties/gen/values.hpp"
-#include "properties/model/accuracy_of.hpp"
 #include "properties/model/attention_oracle.hpp"
-#include "properties/model/question_cases.hpp"
+#include "properties/model/family.hpp"
+#include "properties/model/question.hpp"
+#include "properties/model/questions.hpp"
 #include "reference/rounding.hpp"
 
 // What attention does to its tokens as a set: permuted, shifted, masked, averaged.
@@ -20,15 +21,15 @@ namespace {
 using reference::Certainty;
 
 bool has_relative_position(const Attention& encoding) {
-  return encoding.position &&
-         (std::holds_alternative<Rope>(*encoding.position) || std::holds_alternative<RopeNd>(*encoding.position) ||
-          std::holds_alternative<Xpos>(*encoding.position) || std::holds_alternative<Alibi>(*encoding.position) ||
-          std::holds_alternative<RelativeBias>(*encoding.position));
+  return carried<Rope>(encoding) != nullptr || carried<RopeNd>(encoding) != nullptr ||
+         carried<Xpos>(encoding) != nullptr || carried<Alibi>(encoding) != nullptr ||
+         carried<RelativeBias>(encoding) != nullptr;
 }
 
-std::optional<std::string> only_attention(const Spec& spec) {
-  if (!std::holds_alternative<Attention>(spec.encoding)) return not_stated_for(spec);
-  return accuracy_not_stated(spec);
+std::optional<std::string> causal_or_not_stated(const Spec& spec, const Attention& encoding) {
+  if (auto reason = accuracy_not_stated(spec)) return reason;
+  if (encoding.causal) return "a causal mask is an order";
+  return std::nullopt;
 }
 
 // Row `token` of [batch, heads, tokens, head_dim] to row `to` of the result.
@@ -57,23 +58,31 @@ std::vector<std::int64_t> order_of(std::int64_t tokens) {
 }
 
 // Cases of at least three tokens: fewer have no permutation to speak of.
-void use_sequences(Property& property) {
-  use_questions(property);
-  property.first_cases = [](const Spec& spec) {
-    return std::vector<Case>{{spec.min_position, 5, 1, 1, 1}, {spec.min_position, 3, 2, 1, 2}};
+CasesOf<Question> sequences() {
+  CasesOf<Question> cases = questions();
+  cases.fields = [fields = cases.fields](const Spec& spec) {
+    std::vector<FieldOf<Question>> list = fields(spec);
+    for (FieldOf<Question>& field : list) {
+      if (field.member == &Question::tokens) field.range.least = 3;
+      if (field.member == &Question::position) field.range.simplest = spec.min_position;
+    }
+    return list;
   };
-  property.simplest = [](const Spec& spec) { return Case{spec.min_position, 3, 1, 1, 0}; };
-  property.admits = [admits = property.admits](const Spec& spec, const Case& values) {
-    return admits(spec, values) && values[1] >= 3 &&
-           values[0] <= last_position_of(spec) - 2 * std::min<std::int64_t>(values[1], 9) - 16;
+  cases.related = [](const Spec& spec, const Question& question) {
+    return question.position <= last_position_of(spec) - 2 * std::min<std::int64_t>(question.tokens, 9) - 16;
   };
-  property.cases = [cases = property.cases](const Spec& spec) {
-    return rc::gen::map(cases(spec), [last = last_position_of(spec)](Case values) {
-      values[1] = std::max<std::int64_t>(values[1], 3);
-      values[0] = std::min(values[0], last - 48);
-      return values;
+  cases.first = [](const Spec& spec) -> std::vector<Question> {
+    return {{.position = spec.min_position, .tokens = 5, .batch = 1, .heads = 1, .fill = 1},
+            {.position = spec.min_position, .tokens = 3, .batch = 2, .heads = 1, .fill = 2}};
+  };
+  cases.drawn = [drawn = cases.drawn](const Spec& spec) {
+    return rc::gen::map(drawn(spec), [last = last_position_of(spec)](Question question) {
+      question.tokens = std::max<std::int64_t>(question.tokens, 3);
+      question.position = std::min(question.position, last - 48);
+      return question;
     });
   };
+  return cases;
 }
 
 constexpr const char* tolerance =
@@ -94,22 +103,20 @@ Property permutation_property() {
       "and the witness is required",
       tolerance,
       "a position encoding where none was asked for, or none where one was; masks and indices by the token's place"};
-  property.not_applicable = [](const Spec& spec) -> std::optional<std::string> {
-    if (auto reason = only_attention(spec)) return reason;
-    if (std::get<Attention>(spec.encoding).causal) return "a causal mask is an order";
-    // Rounding scores and weights to 16 bits may move a result about as far as a position does: no witness would be
-    // certain.
-    if (has_relative_position(std::get<Attention>(spec.encoding)) && size_of(spec.dtype) == 2)
-      return "16 bits may hide what a position does";
-    return std::nullopt;
-  };
-  property.theory = [](const Spec& spec) {
-    return has_relative_position(std::get<Attention>(spec.encoding)) ? Theory::fails : Theory::holds;
-  };
-  use_sequences(property);
-  property.make_check = [](const Spec& spec) -> Check {
-    return [spec, oracle = AttentionOracle(spec)](Session& session, const Case& values) mutable {
-      const AttentionCase original = attention_case(spec, question_of(values));
+  property.not_applicable =
+      stated_for<Attention>([](const Spec& spec, const Attention& encoding) -> std::optional<std::string> {
+        if (auto reason = causal_or_not_stated(spec, encoding)) return reason;
+        // Rounding scores and weights to 16 bits may move a result about as far as a position does: no witness would be
+        // certain.
+        if (has_relative_position(encoding) && size_of(spec.dtype) == 2) return "16 bits may hide what a position does";
+        return std::nullopt;
+      });
+  property.theory = of<Attention>([](const Spec&, const Attention& encoding) {
+    return has_relative_position(encoding) ? Theory::fails : Theory::holds;
+  });
+  use_cases(property, sequences(), [](const Spec& spec) {
+    return [spec, oracle = AttentionOracle(spec)](Session& session, const Question& question) mutable {
+      const AttentionCase original = attention_case(spec, question);
       const std::vector<std::int64_t> order = order_of(original.tokens);
       AttentionCase moved = original;
       moved.q = permuted(original.q, order);
@@ -117,11 +124,11 @@ Property permutation_property() {
       moved.v = permuted(original.v, order);
       // Row `to` of the moved result belongs to token order[to].
       return judge_same(spec, oracle, moved, attend(session, spec, moved), original, attend(session, spec, original),
-                        values[4], [&](const AttentionPlace& to) {
+                        question.fill, [&](const AttentionPlace& to) {
                           return AttentionPlace{to.batch, order[static_cast<std::size_t>(to.token)]};
                         });
     };
-  };
+  });
   return property;
 }
 
@@ -136,15 +143,10 @@ Property joint_permutation_property() {
       "attention that is not causal",
       tolerance,
       "places in the sequence taken for positions, positions of the first row used for all, caches filled in order"};
-  property.not_applicable = [](const Spec& spec) -> std::optional<std::string> {
-    if (auto reason = only_attention(spec)) return reason;
-    if (std::get<Attention>(spec.encoding).causal) return "a causal mask is an order";
-    return std::nullopt;
-  };
-  use_sequences(property);
-  property.make_check = [](const Spec& spec) -> Check {
-    return [spec, oracle = AttentionOracle(spec)](Session& session, const Case& values) mutable {
-      const AttentionCase original = attention_case(spec, question_of(values));
+  property.not_applicable = stated_for<Attention>(causal_or_not_stated);
+  use_cases(property, sequences(), [](const Spec& spec) {
+    return [spec, oracle = AttentionOracle(spec)](Session& session, const Question& question) mutable {
+      const AttentionCase original = attention_case(spec, question);
       const std::vector<std::int64_t> order = order_of(original.tokens);
       AttentionCase moved = original;
       moved.q = permuted(original.q, order);
@@ -155,11 +157,11 @@ Property joint_permutation_property() {
         moved.positions[i] = original.positions[row + static_cast<std::size_t>(order[i - row])];
       }
       return judge_same(spec, oracle, moved, attend(session, spec, moved), original, attend(session, spec, original),
-                        values[4], [&](const AttentionPlace& to) {
+                        question.fill, [&](const AttentionPlace& to) {
                           return AttentionPlace{to.batch, order[static_cast<std::size_t>(to.token)]};
                         });
     };
-  };
+  });
   return property;
 }
 
@@ -176,28 +178,25 @@ Property position_shift_property() {
                           tolerance,
                           "absolute positions in a relative encoding, queries and keys rotated by different positions, "
                           "low-precision positions"};
-  property.not_applicable = [](const Spec& spec) -> std::optional<std::string> {
-    if (auto reason = only_attention(spec)) return reason;
-    const auto& position = std::get<Attention>(spec.encoding).position;
-    if (position) {
-      if (const auto* rope = std::get_if<Rope>(&*position); rope != nullptr && length_limit(rope->rope_scaling))
-        return "the frequencies depend on the length of the call";
-    }
-    return std::nullopt;
-  };
-  use_sequences(property);
-  property.make_check = [](const Spec& spec) -> Check {
-    return [spec, oracle = AttentionOracle(spec)](Session& session, const Case& values) mutable {
-      const AttentionCase original = attention_case(spec, question_of(values));
+  property.not_applicable =
+      stated_for<Attention>([](const Spec& spec, const Attention& encoding) -> std::optional<std::string> {
+        if (auto reason = accuracy_not_stated(spec)) return reason;
+        if (const Rope* rope = carried<Rope>(encoding); rope != nullptr && length_limit(rope->rope_scaling))
+          return "the frequencies depend on the length of the call";
+        return std::nullopt;
+      });
+  use_cases(property, sequences(), [](const Spec& spec) {
+    return [spec, oracle = AttentionOracle(spec)](Session& session, const Question& question) mutable {
+      const AttentionCase original = attention_case(spec, question);
       AttentionCase moved = original;
       const std::int64_t furthest = *std::ranges::max_element(original.positions);
       const std::int64_t room = last_position_of(spec) - 1 - furthest;
-      const std::int64_t shift = room > 0 ? 1 + (values[4] * 7919) % room : 0;
+      const std::int64_t shift = room > 0 ? 1 + (question.fill * 7919) % room : 0;
       for (std::int64_t& position : moved.positions) position += shift;
       return judge_same(spec, oracle, original, attend(session, spec, original), moved, attend(session, spec, moved),
-                        values[4], [](const AttentionPlace& place) { return place; });
+                        question.fill, [](const AttentionPlace& place) { return place; });
     };
-  };
+  });
   return property;
 }
 
@@ -213,11 +212,10 @@ Property weights_sum_property() {
                           "k = 4 ULP, whatever the scores are",
                           "weights that are not normalised, or over another axis; masked keys counted in the sum; "
                           "accumulation in low precision"};
-  property.not_applicable = only_attention;
-  use_sequences(property);
-  property.make_check = [](const Spec& spec) -> Check {
-    return [spec](Session& session, const Case& values) {
-      AttentionCase request = attention_case(spec, question_of(values));
+  property.not_applicable = stated_for<Attention>(accuracy_not_stated);
+  use_cases(property, sequences(), [](const Spec& spec) {
+    return [spec](Session& session, const Question& question) {
+      AttentionCase request = attention_case(spec, question);
       for (std::int64_t i = 0; i < request.v.elements(); ++i) request.v.set(i, 1);
       const Tensor out = attend(session, spec, request);
       const double roundings = (2 * static_cast<double>(request.tokens) + 4) * unit_roundoff(spec.dtype);
@@ -237,7 +235,7 @@ Property weights_sum_property() {
       }
       return judgement;
     };
-  };
+  });
   return property;
 }
 
@@ -252,21 +250,21 @@ Property causal_leak_property() {
       "none: the calls have one shape, and rows up to t the same inputs, so all bits are equal",
       "masks off by one or by head, keys of another batch row, blocks that forget the mask, maxima taken over masked "
       "scores"};
-  property.not_applicable = [](const Spec& spec) -> std::optional<std::string> {
-    if (auto reason = only_attention(spec)) return reason;
-    if (!std::get<Attention>(spec.encoding).causal) return "not causal";
-    return std::nullopt;
-  };
-  use_sequences(property);
-  property.make_check = [](const Spec& spec) -> Check {
-    return [spec](Session& session, const Case& values) {
-      const AttentionCase original = attention_case(spec, question_of(values));
-      const std::int64_t kept = 1 + values[4] % (original.tokens - 1);  // rows 0 .. kept-1 must not change
+  property.not_applicable =
+      stated_for<Attention>([](const Spec& spec, const Attention& encoding) -> std::optional<std::string> {
+        if (auto reason = accuracy_not_stated(spec)) return reason;
+        if (!encoding.causal) return "not causal";
+        return std::nullopt;
+      });
+  use_cases(property, sequences(), [](const Spec& spec) {
+    return [spec](Session& session, const Question& question) {
+      const AttentionCase original = attention_case(spec, question);
+      const std::int64_t kept = 1 + question.fill % (original.tokens - 1);  // rows 0 .. kept-1 must not change
       AttentionCase changed = original;
       for (Tensor* tensor : {&changed.q, &changed.k, &changed.v}) {
         const std::int64_t width = tensor->shape[3];
         for (std::int64_t i = 0; i < tensor->elements(); ++i) {
-          if (i / width % original.tokens >= kept) tensor->set(i, 3 * gen::value(values[4] + 11, i) + 1);
+          if (i / width % original.tokens >= kept) tensor->set(i, 3 * gen::value(question.fill + 11, i) + 1);
         }
       }
       const Tensor before = attend(session, spec, original);
@@ -285,7 +283,7 @@ Property causal_leak_property() {
       }
       return judgement;
     };
-  };
+  });
   return property;
 }
 

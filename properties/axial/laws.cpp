@@ -6,10 +6,12 @@
 
 #include "lib/numeric/ulp.hpp"
 #include "properties/catalogue.hpp"
+#include "properties/engine/typed_cases.hpp"
 #include "properties/gen/position.hpp"
 #include "properties/gen/values.hpp"
 #include "properties/model/budget.hpp"
-#include "properties/model/question_cases.hpp"
+#include "properties/model/family.hpp"
+#include "properties/model/questions.hpp"
 #include "reference/rope_nd.hpp"
 #include "reference/rounding.hpp"
 #include "subjects/operations.hpp"
@@ -23,16 +25,28 @@ using reference::Certainty;
 using reference::Enclosure;
 using reference::Precision;
 
-std::optional<std::string> only_axial(const Spec& spec) {
-  const auto* encoding = std::get_if<RopeNd>(&spec.encoding);
-  if (encoding == nullptr) return not_stated_for(spec);
-  if (spec.max_position - spec.min_position < 2) return "the claim has one position only";
-  return std::nullopt;
-}
+// A question, and the move of one axis: by `by` + 1 at the first token, by one more at each later one.
+struct AxisMove : Question {
+  std::int64_t axis;
+  std::int64_t by;
+};
 
-std::int64_t axes_in(const Spec& spec) {
-  const auto* encoding = std::get_if<RopeNd>(&spec.encoding);
-  return encoding == nullptr ? 1 : axes(*encoding);
+CasesOf<AxisMove> axis_moves() {
+  CasesOf<AxisMove> cases =
+      questions<AxisMove>({{"axis", FieldRole::choice, &AxisMove::axis,
+                            of<RopeNd>([](const Spec&, const RopeNd& encoding) { return axes(encoding); })},
+                           {"by", FieldRole::step, &AxisMove::by, [](const Spec& spec) {
+                              return std::max<std::int64_t>(1, spec.max_position - spec.min_position - 1);
+                            }}});
+  cases.first = of<RopeNd>([first = cases.first](const Spec& spec, const RopeNd& encoding) {
+    std::vector<AxisMove> list;
+    for (std::int64_t axis = 0; axis < axes(encoding); ++axis) {
+      list.push_back(first(spec)[0]);
+      list.back().axis = axis;
+    }
+    return list;
+  });
+  return cases;
 }
 
 // [axes, batch, tokens], other coordinates on every axis.
@@ -49,11 +63,10 @@ std::vector<std::int64_t> scattered(const Spec& spec, const Question& question, 
   return positions;
 }
 
-Check independence_check(const Spec& spec) {
-  return [spec, encoding = std::get<RopeNd>(spec.encoding)](Session& session, const Case& values) {
-    const Question question = question_of(values);
-    const std::int64_t moved_axis = extra_of(values, 0);
-    const std::int64_t by = 1 + extra_of(values, 1);
+CheckOf<AxisMove> independence_check(const Spec& spec, const RopeNd& encoding) {
+  return [spec, encoding](Session& session, const AxisMove& question) {
+    const std::int64_t moved_axis = question.axis;
+    const std::int64_t by = 1 + question.by;
     const Tensor x = gen::values(spec.dtype, {question.batch, question.tokens, question.heads, encoding.head_dim},
                                  question.fill + 1);
     const std::vector<std::int64_t> positions = scattered(spec, question, axes(encoding));
@@ -93,21 +106,67 @@ Check independence_check(const Spec& spec) {
   };
 }
 
-// The vectors of a case of axis_offset, as tokens of one request: the query at its position and moved, the key
+// A query and a key, and both moved along one axis.
+struct AxisShift {
+  std::int64_t query_position;
+  std::int64_t key_position;
+  std::int64_t shift;
+  std::int64_t axis;
+  std::int64_t fill;
+};
+
+CasesOf<AxisShift> axis_shifts() {
+  CasesOf<AxisShift> cases;
+  cases.fields = of<RopeNd>([](const Spec& spec, const RopeNd& encoding) -> std::vector<FieldOf<AxisShift>> {
+    return {{"query_position", FieldRole::position, &AxisShift::query_position, claimed(spec)},
+            {"key_position", FieldRole::position, &AxisShift::key_position, claimed(spec)},
+            {"shift", FieldRole::step, &AxisShift::shift, {1, spec.max_position - 1 - spec.min_position}},
+            {"axis", FieldRole::choice, &AxisShift::axis, {0, axes(encoding) - 1}},
+            {"fill", FieldRole::fill, &AxisShift::fill, any_fill}};
+  });
+  cases.related = [](const Spec& spec, const AxisShift& asked) {
+    return asked.shift < spec.max_position - std::max(asked.query_position, asked.key_position);
+  };
+  cases.first = of<RopeNd>([](const Spec& spec, const RopeNd& encoding) {
+    std::vector<AxisShift> list;
+    for (std::int64_t axis = 0; axis < axes(encoding); ++axis) {
+      list.push_back({.query_position = spec.min_position,
+                      .key_position = spec.min_position,
+                      .shift = spec.max_position - 1 - spec.min_position,
+                      .axis = axis,
+                      .fill = 1});
+    }
+    return list;
+  });
+  cases.drawn = of<RopeNd>([](const Spec& spec, const RopeNd& encoding) {
+    const gen::PositionRange starts{spec.min_position, spec.max_position - 1};
+    const gen::PositionRange shifts{1, spec.max_position - spec.min_position};
+    const auto parts = rc::gen::tuple(gen::position(starts), gen::position(starts), gen::position(shifts),
+                                      gen::count(0, axes(encoding) - 1), gen::count(0, 1000));
+    return rc::gen::map(
+        parts, [last = spec.max_position](
+                   const std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t>& drawn) {
+          const auto [m, n, shift, axis, fill] = drawn;
+          return AxisShift{m, n, 1 + (shift - 1) % (last - 1 - std::max(m, n)), axis, fill};
+        });
+  });
+  return cases;
+}
+
+// The vectors of such a case, as tokens of one request: the query at its position and moved, the key
 // likewise.
 enum Token : std::int64_t { query, moved_query, key, moved_key, token_count };
 
-Check offset_check(const Spec& spec) {
-  const auto& encoding = std::get<RopeNd>(spec.encoding);
+CheckOf<AxisShift> offset_check(const Spec& spec, const RopeNd& encoding) {
   reference::RopeNdReference oracle(encoding);
   const ErrorBudget budget =
       ErrorBudget(spec.accuracy, spec.dtype, oracle.frequencies(), spec.max_position).of_own_frequencies();
   return [spec, encoding, head = along_diagonal(encoding), oracle, budget](Session& session,
-                                                                           const Case& values) mutable {
+                                                                           const AxisShift& asked) mutable {
     const std::int64_t width = encoding.head_dim;
     const std::int64_t axis_count = axes(encoding);
-    const std::int64_t axis = values[3];
-    const Tensor drawn = gen::values(spec.dtype, {1, 2, 1, width}, values[4] + 1);
+    const std::int64_t axis = asked.axis;
+    const Tensor drawn = gen::values(spec.dtype, {1, 2, 1, width}, asked.fill + 1);
     Tensor x = Tensor::zeros(spec.dtype, {1, token_count, 1, width});
     for (std::int64_t token = 0; token < token_count; ++token) {
       for (std::int64_t i = 0; i < width; ++i) x.set(token * width + i, drawn.at((token / 2) * width + i));
@@ -117,16 +176,17 @@ Check offset_check(const Spec& spec) {
     const std::int64_t extent = spec.max_position - spec.min_position;
     for (std::int64_t a = 0; a < axis_count; ++a) {
       for (std::int64_t token = 0; token < token_count; ++token) {
-        const std::int64_t own = values[token < key ? 0 : 1];
+        const std::int64_t own = token < key ? asked.query_position : asked.key_position;
         const bool moved = token == moved_query || token == moved_key;
-        positions.push_back(a == axis ? own + (moved ? values[2] : 0)
+        positions.push_back(a == axis ? own + (moved ? asked.shift : 0)
                                       : spec.min_position + (own - spec.min_position + 13 * (a + 1)) % extent);
       }
     }
     const Tensor y = rotate(session, spec, x, positions);
     Judgement judgement;
     const auto place = [&] {
-      return fmt::format("axis {}, query at {}, key at {}, moved by {}", axis, values[0], values[1], values[2]);
+      return fmt::format("axis {}, query at {}, key at {}, moved by {}", axis, asked.query_position, asked.key_position,
+                         asked.shift);
     };
     for (std::int64_t i = 0; i < y.elements(); ++i) {
       if (std::isfinite(y.at(i))) continue;
@@ -199,25 +259,13 @@ Property axis_independence_property() {
       "sections split at another place, axes that alternate where blocks were claimed, one axis read for a whole "
       "register, coordinates "
       "flattened to one index"};
-  property.not_applicable = [](const Spec& spec) -> std::optional<std::string> {
-    if (auto reason = only_axial(spec)) return reason;
-    if (axes_in(spec) < 2) return "one axis only";
-    return std::nullopt;
-  };
-  use_questions(property, {{"axis", axes_in}, {"by", [](const Spec& spec) {
-                                                 return std::max<std::int64_t>(
-                                                     1, spec.max_position - spec.min_position - 1);
-                                               }}});
-  property.first_cases = [first_cases = property.first_cases](const Spec& spec) {
-    std::vector<Case> cases;
-    for (std::int64_t axis = 0; axis < axes_in(spec); ++axis) {
-      Case values = first_cases(spec)[0];
-      values[values.size() - 2] = axis;
-      cases.push_back(values);
-    }
-    return cases;
-  };
-  property.make_check = independence_check;
+  property.not_applicable =
+      stated_for<RopeNd>([](const Spec& spec, const RopeNd& encoding) -> std::optional<std::string> {
+        if (auto reason = one_position_only(spec)) return reason;
+        if (axes(encoding) < 2) return "one axis only";
+        return std::nullopt;
+      });
+  use_cases(property, axis_moves(), of<RopeNd>(independence_check));
   return property;
 }
 
@@ -236,39 +284,8 @@ Property axis_offset_property() {
       "e_k, and the two differ by at most "
       "their sum",
       "an axis whose positions are rounded, wrapped or clamped, pairs that two axes share, a rotation that is none"};
-  property.fields = [](const Spec&) {
-    return std::vector<std::string>{"query_position", "key_position", "shift", "axis", "fill"};
-  };
-  property.not_applicable = only_axial;
-  property.admits = [](const Spec& spec, const Case& values) {
-    const auto inside = [&](std::int64_t p) { return p >= spec.min_position && p < spec.max_position; };
-    return inside(values[0]) && inside(values[1]) && values[2] >= 1 &&
-           values[2] < spec.max_position - std::max(values[0], values[1]) && values[3] >= 0 &&
-           values[3] < axes_in(spec) && values[4] >= 0;
-  };
-  property.simplest = [](const Spec& spec) {
-    const std::int64_t p = gen::simplest_position(gen::range_of(spec));
-    return Case{p, p, 1, 0, 0};
-  };
-  property.first_cases = [](const Spec& spec) {
-    std::vector<Case> cases;
-    for (std::int64_t axis = 0; axis < axes_in(spec); ++axis)
-      cases.push_back({spec.min_position, spec.min_position, spec.max_position - 1 - spec.min_position, axis, 1});
-    return cases;
-  };
-  property.cases = [](const Spec& spec) {
-    const gen::PositionRange starts{spec.min_position, spec.max_position - 1};
-    const gen::PositionRange shifts{1, spec.max_position - spec.min_position};
-    const auto parts = rc::gen::tuple(gen::position(starts), gen::position(starts), gen::position(shifts),
-                                      gen::count(0, axes_in(spec) - 1), gen::count(0, 1000));
-    return rc::gen::map(
-        parts, [last = spec.max_position](
-                   const std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t>& drawn) {
-          const auto [m, n, shift, axis, fill] = drawn;
-          return Case{m, n, 1 + (shift - 1) % (last - 1 - std::max(m, n)), axis, fill};
-        });
-  };
-  property.make_check = offset_check;
+  property.not_applicable = stated_for<RopeNd>(one_position_only);
+  use_cases(property, axis_shifts(), of<RopeNd>(offset_check));
   return property;
 }
 

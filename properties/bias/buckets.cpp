@@ -3,17 +3,70 @@
 #include <algorithm>
 
 #include "properties/catalogue.hpp"
+#include "properties/engine/typed_cases.hpp"
 #include "properties/gen/position.hpp"
+#include "properties/model/family.hpp"
 #include "reference/relative_bias.hpp"
 #include "subjects/operations.hpp"
 
 namespace sextant {
 namespace {
 
-constexpr std::int64_t most = 4096;  // distances of a call
+// Distances of a call: `count` of them, one by one.
+struct Distances {
+  std::int64_t relative;
+  std::int64_t count;
+};
+constexpr std::int64_t most = 4096;
 
 // How far a key and a query of the claim can be apart.
 std::int64_t reach(const Spec& spec) { return spec.max_position - spec.min_position - 1; }
+
+CasesOf<Distances> distances_of_the_claim() {
+  CasesOf<Distances> cases;
+  cases.fields = [](const Spec& spec) -> std::vector<FieldOf<Distances>> {
+    return {{"relative", FieldRole::count, &Distances::relative, {-reach(spec), reach(spec)}},
+            {"count", FieldRole::count, &Distances::count, {1, most}}};
+  };
+  cases.related = [](const Spec& spec, const Distances& asked) {
+    return asked.relative <= reach(spec) - (asked.count - 1);
+  };
+  cases.first = of<RelativeBias>([](const Spec& spec, const RelativeBias& encoding) {
+    // Every border there is, on both sides where the call is long enough, and the ends of the claim.
+    const std::int64_t around = std::min(reach(spec), encoding.max_distance + 32);
+    std::vector<Distances> list{{.relative = -around, .count = std::min(2 * around + 1, most)},
+                                {.relative = -reach(spec), .count = 1},
+                                {.relative = reach(spec), .count = 1}};
+    if (2 * around + 1 > most)
+      list.push_back({.relative = around - std::min(around, most - 1), .count = std::min(around + 1, most)});
+    return list;
+  });
+  cases.drawn = [](const Spec& spec) {
+    return rc::gen::map(rc::gen::pair(gen::position({-reach(spec), reach(spec) + 1}), gen::one_of({1, 3, 16, 64})),
+                        [last = reach(spec)](const std::pair<std::int64_t, std::int64_t>& drawn) {
+                          return Distances{.relative = drawn.first,
+                                           .count = std::min(drawn.second, last - drawn.first + 1)};
+                        });
+  };
+  return cases;
+}
+
+CheckOf<Distances> make_check(const Spec& spec, const RelativeBias& encoding) {
+  return [spec, encoding](Session& session, const Distances& asked) {
+    const std::vector<std::int64_t> distances = gen::consecutive(asked.relative, asked.count);
+    const std::vector<std::int64_t> buckets = bucket(session, spec, distances);
+    Judgement judgement;
+    for (std::size_t i = 0; i < distances.size(); ++i) {
+      const std::int64_t expected = reference::bucket(encoding, distances[i]);
+      judgement.add_exact(buckets[i] == expected
+                              ? std::nullopt
+                              : std::optional(fmt::format("key - query = {}: bucket {}, should be {}", distances[i],
+                                                          buckets[i], expected)),
+                          [] { return "every bucket as stated"; });
+    }
+    return judgement;
+  };
+}
 
 }  // namespace
 
@@ -31,45 +84,8 @@ Property bucket_property() {
       "enclosure of the logarithm",
       "borders off by one, a clamp left out, directions exchanged or shared, a number of buckets halved once too "
       "often"};
-  property.fields = [](const Spec&) { return std::vector<std::string>{"relative", "count"}; };
-  property.not_applicable = [](const Spec& spec) -> std::optional<std::string> {
-    if (!std::holds_alternative<RelativeBias>(spec.encoding)) return not_stated_for(spec);
-    return std::nullopt;
-  };
-  property.admits = [](const Spec& spec, const Case& values) {
-    return values[1] >= 1 && values[1] <= most && values[0] >= -reach(spec) &&
-           values[0] <= reach(spec) - (values[1] - 1);
-  };
-  property.simplest = [](const Spec&) { return Case{0, 1}; };
-  property.first_cases = [](const Spec& spec) {
-    // Every border there is, on both sides where the call is long enough, and the ends of the claim.
-    const std::int64_t around = std::min(reach(spec), std::get<RelativeBias>(spec.encoding).max_distance + 32);
-    std::vector<Case> cases{{-around, std::min(2 * around + 1, most)}, {-reach(spec), 1}, {reach(spec), 1}};
-    if (2 * around + 1 > most) cases.push_back({around - std::min(around, most - 1), std::min(around + 1, most)});
-    return cases;
-  };
-  property.cases = [](const Spec& spec) {
-    return rc::gen::map(rc::gen::pair(gen::position({-reach(spec), reach(spec) + 1}), gen::one_of({1, 3, 16, 64})),
-                        [last = reach(spec)](const std::pair<std::int64_t, std::int64_t>& drawn) {
-                          return Case{drawn.first, std::min(drawn.second, last - drawn.first + 1)};
-                        });
-  };
-  property.make_check = [](const Spec& spec) -> Check {
-    return [spec, encoding = std::get<RelativeBias>(spec.encoding)](Session& session, const Case& values) {
-      const std::vector<std::int64_t> distances = gen::consecutive(values[0], values[1]);
-      const std::vector<std::int64_t> buckets = bucket(session, spec, distances);
-      Judgement judgement;
-      for (std::size_t i = 0; i < distances.size(); ++i) {
-        const std::int64_t expected = reference::bucket(encoding, distances[i]);
-        judgement.add_exact(buckets[i] == expected
-                                ? std::nullopt
-                                : std::optional(fmt::format("key - query = {}: bucket {}, should be {}", distances[i],
-                                                            buckets[i], expected)),
-                            [] { return "every bucket as stated"; });
-      }
-      return judgement;
-    };
-  };
+  property.not_applicable = stated_for<RelativeBias>();
+  use_cases(property, distances_of_the_claim(), of<RelativeBias>(make_check));
   return property;
 }
 

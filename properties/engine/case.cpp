@@ -3,14 +3,58 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <charconv>
 
-namespace sextant {
+#include "properties/gen/vectors.hpp"
 
-std::string write_token(std::string_view property, const std::vector<std::string>& fields, const Case& values) {
+namespace sextant {
+namespace {
+
+std::string names_of(const CaseFields& fields) {
+  std::vector<std::string_view> names;
+  for (const CaseField& field : fields) names.push_back(field.name);
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+}  // namespace
+
+bool in_range(const CaseFields& fields, const Case& values) {
+  return std::ranges::equal(fields, values, [](const CaseField& field, std::int64_t value) {
+    return value >= field.range.least && value <= field.range.most;
+  });
+}
+
+Case simplest_of(const CaseFields& fields) {
+  Case values;
+  for (const auto& [name, role, range] : fields)
+    values.push_back(range.simplest.value_or(std::clamp<std::int64_t>(0, range.least, range.most)));
+  return values;
+}
+
+std::optional<std::int64_t> reach_of(const CaseFields& fields, const Case& values) {
+  std::optional<std::int64_t> furthest;
+  std::int64_t beyond = 0;
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    switch (fields[i].role) {
+      case FieldRole::position: furthest = std::max(furthest.value_or(values[i]), values[i]); break;
+      case FieldRole::step: beyond += values[i]; break;
+      case FieldRole::run: beyond += values[i] - 1; break;
+      case FieldRole::batch: beyond += gen::batch_row_distance * (values[i] - 1); break;
+      case FieldRole::count:
+      case FieldRole::choice:
+      case FieldRole::fill:
+      case FieldRole::bits: break;
+    }
+  }
+  if (furthest) *furthest += beyond;
+  return furthest;
+}
+
+std::string write_token(std::string_view property, const CaseFields& fields, const Case& values) {
   std::string token(property);
   for (std::size_t i = 0; i < fields.size(); ++i)
-    token += fmt::format("{}{}={}", i == 0 ? ':' : ',', fields[i], values[i]);
+    token += fmt::format("{}{}={}", i == 0 ? ':' : ',', fields[i].name, values[i]);
   return token;
 }
 
@@ -22,16 +66,16 @@ std::string token_property(std::string_view token) {
   return std::string(token.substr(0, colon));
 }
 
-Case read_token(std::string_view token, const std::vector<std::string>& fields) {
+Case read_token(std::string_view token, const CaseFields& fields) {
   std::string_view rest = token.substr(token_property(token).size() + 1);
   Case values;
-  for (const std::string& field : fields) {
+  for (const auto& [field, role, range] : fields) {
     const auto comma = rest.find(',');
     const std::string_view part = rest.substr(0, comma);
     rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
     const auto equals = part.find('=');
     if (part.substr(0, equals) != field || equals == std::string_view::npos) {
-      throw TokenError(fmt::format("--replay: \"{}\": expected the fields {}", token, fmt::join(fields, ", ")));
+      throw TokenError(fmt::format("--replay: \"{}\": expected the fields {}", token, names_of(fields)));
     }
     const std::string_view number = part.substr(equals + 1);
     std::int64_t value = 0;
@@ -41,8 +85,7 @@ Case read_token(std::string_view token, const std::vector<std::string>& fields) 
     }
     values.push_back(value);
   }
-  if (!rest.empty())
-    throw TokenError(fmt::format("--replay: \"{}\": more fields than {}", token, fmt::join(fields, ", ")));
+  if (!rest.empty()) throw TokenError(fmt::format("--replay: \"{}\": more fields than {}", token, names_of(fields)));
   return values;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -10,9 +11,50 @@
 
 namespace sextant {
 
-/// One drawn input of a property: an integer for each of the property's fields, in their order. Everything else that a
-/// case needs (vectors, say) is a pure function of these, so that a case is a short token.
+/// One drawn input of a property as the engine and tokens have it: an integer for each of the property's fields, in
+/// their order. Everything else that a case needs (vectors, say) is a pure function of these, so that a case is a short
+/// token. A property sees it as a struct of its own (typed_cases.hpp).
 using Case = std::vector<std::int64_t>;
+
+/// What an integer of a case means, from which shrinking and the horizon follow.
+enum class FieldRole {
+  position,  ///< a position of the claim
+  step,      ///< what is added to the case's positions
+  run,       ///< how many positions follow one by one
+  batch,     ///< how many rows of positions, each gen::batch_row_distance further on
+  count,     ///< how many of what has no position of its own: heads, distances
+  choice,    ///< which one of several
+  fill,      ///< which vectors (gen/values.hpp)
+  bits,      ///< of a value of the dtype (gen/floats.hpp)
+};
+
+/// The values of a field, both ends included, and the one that counterexamples shrink towards: that nearest to 0, unless
+/// one is given.
+struct FieldRange {
+  std::int64_t least;
+  std::int64_t most;
+  std::optional<std::int64_t> simplest = std::nullopt;
+};
+
+/// One integer of a property's cases under one spec.
+struct CaseField {
+  std::string name;  ///< in tokens; nothing follows from its spelling
+  FieldRole role;
+  FieldRange range;
+};
+
+/// The fields of a case, in the order of tokens.
+using CaseFields = std::vector<CaseField>;
+
+/// Whether each value is in its field's range.
+bool in_range(const CaseFields& fields, const Case& values);
+
+/// The case of every field's simplest value.
+Case simplest_of(const CaseFields& fields);
+
+/// The furthest position that a case reaches: its greatest position, with every step and the rest of every run and batch
+/// added; nothing if it has no position.
+std::optional<std::int64_t> reach_of(const CaseFields& fields, const Case& values);
 
 /// A token that cannot be replayed. what() is one line.
 class TokenError : public std::runtime_error, public UserError {
@@ -21,12 +63,12 @@ class TokenError : public std::runtime_error, public UserError {
 };
 
 /// "accuracy:position=257,rows=1": stable, self-contained, and needs no quoting in a shell.
-std::string write_token(std::string_view property, const std::vector<std::string>& fields, const Case& values);
+std::string write_token(std::string_view property, const CaseFields& fields, const Case& values);
 
 /// The property's id in a token: what stands before the colon. @throws TokenError if there is none.
 std::string token_property(std::string_view token);
 
 /// The values of a token for a property with these fields. @throws TokenError, naming the field.
-Case read_token(std::string_view token, const std::vector<std::string>& fields);
+Case read_token(std::string_view token, const CaseFields& fields);
 
 }  // namespace sextant

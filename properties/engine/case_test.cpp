@@ -9,7 +9,9 @@
 namespace sextant {
 namespace {
 
-const std::vector<std::string> fields{"position", "rows"};
+constexpr std::int64_t last = std::numeric_limits<std::int64_t>::max();
+
+const CaseFields fields{{"position", FieldRole::position, {-last - 1, last}}, {"rows", FieldRole::run, {1, last}}};
 
 std::string refusal(const std::string& token) {
   try {
@@ -40,6 +42,42 @@ TEST(Token, RefusesWhatIsNone) {
             std::string::npos);
   EXPECT_NE(refusal("accuracy:position=,rows=2").find("expected an integer"), std::string::npos);
   EXPECT_NE(refusal("accuracy:position=99999999999999999999,rows=2").find("expected an integer"), std::string::npos);
+}
+
+CaseField field(FieldRole role, FieldRange range) { return {"field", role, range}; }
+
+TEST(CaseFields, AdmitWhatIsInEveryRange) {
+  const CaseFields two{field(FieldRole::position, {-3, 5}), field(FieldRole::run, {1, 4})};
+  EXPECT_TRUE(in_range(two, {-3, 1}));
+  EXPECT_TRUE(in_range(two, {5, 4}));
+  EXPECT_FALSE(in_range(two, {6, 4}));
+  EXPECT_FALSE(in_range(two, {0, 0}));
+  EXPECT_FALSE(in_range(two, {0}));
+  EXPECT_FALSE(in_range(two, {0, 1, 1}));
+}
+
+TEST(CaseFields, AreSimplestNearestToZeroUnlessTheySayOtherwise) {
+  const CaseFields four{field(FieldRole::position, {-3, 5}), field(FieldRole::position, {-9, -2}),
+                        field(FieldRole::run, {1, 4}), field(FieldRole::position, {-3, 5, 1})};
+  EXPECT_EQ(simplest_of(four), (Case{0, -2, 1, 1}));
+}
+
+TEST(CaseFields, ReachAsFarAsTheirRolesSay) {
+  const FieldRange any{-last - 1, last};
+  const auto reach = [&](std::initializer_list<FieldRole> roles, const Case& values) {
+    CaseFields list;
+    for (const FieldRole role : roles) list.push_back(field(role, any));
+    return reach_of(list, values);
+  };
+  using enum FieldRole;
+  EXPECT_EQ(reach({position}, {7}), 7);
+  EXPECT_EQ(reach({position, position}, {-7, -9}), -7);
+  EXPECT_EQ(reach({position, step}, {7, 30}), 37);
+  EXPECT_EQ(reach({position, run}, {7, 30}), 36);
+  EXPECT_EQ(reach({position, batch}, {7, 3}), 21);
+  EXPECT_EQ(reach({step, position, run, batch, position}, {100, 1, 2, 2, 5}), 113);
+  EXPECT_EQ(reach({position, count, choice, fill, bits}, {7, 9, 9, 9, 9}), 7);
+  EXPECT_EQ(reach({step, run, batch}, {1, 2, 3}), std::nullopt);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "properties/catalogue.hpp"
+#include "properties/engine/typed_cases.hpp"
 #include "subjects/builtin.hpp"
 #include "subjects/function.hpp"
 #include "subjects/operations.hpp"
@@ -19,20 +20,29 @@ using reference::Certainty;
 
 const Spec spec = parse_spec(R"({"encoding":"sinusoidal","dim":4,"max_position":1000})");
 
+struct Number {
+  std::int64_t n;
+};
+
+CasesOf<Number> below_a_thousand() {
+  CasesOf<Number> cases;
+  cases.fields = [](const Spec&) -> std::vector<FieldOf<Number>> {
+    return {{"n", FieldRole::count, &Number::n, {0, 999}}};
+  };
+  cases.first = [](const Spec&) -> std::vector<Number> { return {{0}}; };
+  cases.drawn = [](const Spec&) {
+    return rc::gen::map(rc::gen::inRange<std::int64_t>(0, 1000), [](std::int64_t n) { return Number{n}; });
+  };
+  return cases;
+}
+
 // A property of one integer field n in [0, 1000), judged by `check`.
-Property numbers(Check check) {
+Property numbers(const CheckOf<Number>& check, const CasesOf<Number>& cases = below_a_thousand()) {
   Property property;
   property.id = "numbers";
   property.explanation.title = "a property for the test";
-  property.fields = [](const Spec&) { return std::vector<std::string>{"n"}; };
   property.not_applicable = [](const Spec&) { return std::nullopt; };
-  property.admits = [](const Spec&, const Case& values) { return values[0] >= 0 && values[0] < 1000; };
-  property.simplest = [](const Spec&) { return Case{0}; };
-  property.first_cases = [](const Spec&) { return std::vector<Case>{{0}}; };
-  property.cases = [](const Spec&) {
-    return rc::gen::map(rc::gen::inRange<std::int64_t>(0, 1000), [](std::int64_t n) { return Case{n}; });
-  };
-  property.make_check = [check](const Spec&) { return check; };
+  use_cases(property, cases, [check](const Spec&) { return check; });
   return property;
 }
 
@@ -58,8 +68,8 @@ PropertyResult run(const Property& property, const Subject& subject) {
 }
 
 TEST(Engine, HoldsWhenEveryCaseDoes) {
-  const PropertyResult result = run(numbers([](Session&, const Case& values) {
-                                      return judged(Certainty::yes, static_cast<double>(values[0]) / 1000);
+  const PropertyResult result = run(numbers([](Session&, const Number& asked) {
+                                      return judged(Certainty::yes, static_cast<double>(asked.n) / 1000);
                                     }),
                                     zeros());
   EXPECT_EQ(result.verdict, Verdict::holds);
@@ -69,8 +79,8 @@ TEST(Engine, HoldsWhenEveryCaseDoes) {
 }
 
 TEST(Engine, ReportsTheSimplestAndTheWorst) {
-  const Property property = numbers([](Session&, const Case& values) {
-    return values[0] < 300 ? judged(Certainty::yes, 0.5) : judged(Certainty::no, static_cast<double>(values[0]));
+  const Property property = numbers([](Session&, const Number& asked) {
+    return asked.n < 300 ? judged(Certainty::yes, 0.5) : judged(Certainty::no, static_cast<double>(asked.n));
   });
   const PropertyResult result = run(property, zeros());
   EXPECT_EQ(result.verdict, Verdict::violated);
@@ -82,8 +92,8 @@ TEST(Engine, ReportsTheSimplestAndTheWorst) {
 }
 
 TEST(Engine, AnOpenCaseLeavesTheVerdictUndecided) {
-  const PropertyResult result = run(numbers([](Session&, const Case& values) {
-                                      return judged(values[0] > 500 ? Certainty::unknown : Certainty::yes, 1);
+  const PropertyResult result = run(numbers([](Session&, const Number& asked) {
+                                      return judged(asked.n > 500 ? Certainty::unknown : Certainty::yes, 1);
                                     }),
                                     zeros());
   EXPECT_EQ(result.verdict, Verdict::undecided);
@@ -91,9 +101,10 @@ TEST(Engine, AnOpenCaseLeavesTheVerdictUndecided) {
 }
 
 TEST(Engine, NoCaseIsNoSuccess) {
-  Property property = numbers([](Session&, const Case&) { return judged(Certainty::yes, 0); });
-  property.admits = [](const Spec&, const Case&) { return false; };
-  const PropertyResult result = run(property, zeros());
+  CasesOf<Number> none = below_a_thousand();
+  none.related = [](const Spec&, const Number&) { return false; };
+  const PropertyResult result =
+      run(numbers([](Session&, const Number&) { return judged(Certainty::yes, 0); }, none), zeros());
   EXPECT_EQ(result.verdict, Verdict::undecided);
   EXPECT_EQ(result.reason, "no case ran");
   EXPECT_EQ(exit_status({result}, Strictness::lenient), 4);
@@ -110,8 +121,8 @@ FunctionSubject failing(FailureKind kind) {
 }
 
 Property asking() {
-  return numbers([](Session& session, const Case& values) {
-    encode(session, spec, values);
+  return numbers([](Session& session, const Number& asked) {
+    encode(session, spec, std::vector{asked.n});
     return judged(Certainty::yes, 0);
   });
 }
@@ -162,11 +173,12 @@ TEST(Engine, AnAnswerThatDependsOnEarlierCallsIsSaidToBeSo) {
       return {{"encoding", table}};
     };
   });
-  const PropertyResult result =
-      run(numbers([](Session& session, const Case& values) {
-            return encode(session, spec, values).at(0) == 0 ? judged(Certainty::yes, 0) : judged(Certainty::no, 2);
-          }),
-          sticky);
+  const PropertyResult result = run(numbers([](Session& session, const Number& asked) {
+                                      return encode(session, spec, std::vector{asked.n}).at(0) == 0
+                                                 ? judged(Certainty::yes, 0)
+                                                 : judged(Certainty::no, 2);
+                                    }),
+                                    sticky);
   EXPECT_EQ(result.verdict, Verdict::violated);
   EXPECT_NE(result.simplest->finding.find("only after other calls"), std::string::npos);
 }
@@ -190,9 +202,9 @@ TEST(Engine, TheSameSeedGivesTheSameResultsOnAnyNumberOfThreads) {
 
 // A judge that never comes to an end: the case n = 700 and those beyond ask the exact tier on and on.
 Property endless() {
-  return numbers([](Session&, const Case& values) {
-    for (reference::Enclosure sum(1.0, reference::first_precision); values[0] >= 700;) sum = sqrt(sum);
-    return values[0] >= 600 ? judged(Certainty::no, 2) : judged(Certainty::yes, 0.5);
+  return numbers([](Session&, const Number& asked) {
+    for (reference::Enclosure sum(1.0, reference::first_precision); asked.n >= 700;) sum = sqrt(sum);
+    return asked.n >= 600 ? judged(Certainty::no, 2) : judged(Certainty::yes, 0.5);
   });
 }
 
@@ -267,7 +279,7 @@ TEST(Engine, ASubjectThatCannotBeAskedEndsTheAudit) {
 }
 
 TEST(Engine, TellsEachResultOnceItIsThere) {
-  const Property one = numbers([](Session&, const Case&) { return judged(Certainty::yes, 0); });
+  const Property one = numbers([](Session&, const Number&) { return judged(Certainty::yes, 0); });
   std::vector<Property> properties(5, one);
   for (std::size_t i = 0; i < properties.size(); ++i) properties[i].id = std::to_string(i);
   std::vector<std::string> told;
@@ -290,7 +302,8 @@ TEST(Engine, WhatAListenerThrowsEndsTheAudit) {
     ++heard;
     throw std::runtime_error("the disk is full");
   };
-  const std::vector<Property> properties(50, numbers([](Session&, const Case&) { return judged(Certainty::yes, 0); }));
+  const std::vector<Property> properties(50,
+                                         numbers([](Session&, const Number&) { return judged(Certainty::yes, 0); }));
   EXPECT_THROW(audit(properties, zeros(), spec, options), std::runtime_error);
   EXPECT_LE(heard, 2);
 }

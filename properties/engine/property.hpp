@@ -38,7 +38,8 @@ using Check = std::function<Judgement(Session& session, const Case& values)>;
 /// Judges one case by opening sessions. @throws what Subject::open and Session::call throw.
 using SubjectCheck = std::function<Judgement(const Subject& subject, const Case& values)>;
 
-/// One property of the catalogue: a value, made by a function of its own file.
+/// One property of the catalogue: a value, made by a function of its own file. What is about cases, use_cases
+/// (typed_cases.hpp) gives it.
 struct Property {
   std::string id;
   Level level = Level::law;
@@ -50,20 +51,22 @@ struct Property {
   /// they have not.
   std::function<Theory(const Spec& spec)> theory = [](const Spec&) { return Theory::holds; };
 
-  /// The names of a case's integers. Those that end in "position" are positions; "offset", "step", "shift" and "by" are
-  /// added to them, and "rows", "tokens" and "length" follow one by one: the furthest position that they reach is what
-  /// the horizon is made of.
-  std::function<std::vector<std::string>(const Spec& spec)> fields;
-
   /// Why the property says nothing of this spec, or nothing if it applies. The functions below need a spec it applies
   /// to.
   std::function<std::optional<std::string>(const Spec& spec)> not_applicable;
 
-  /// Whether a case is inside the property's domain under this spec; shrinking and replay keep to it.
-  std::function<bool(const Spec& spec, const Case& values)> admits;
+  /// A case's integers: their names, roles and ranges.
+  std::function<CaseFields(const Spec& spec)> fields;
+
+  /// What must hold between the fields beside the range of each.
+  std::function<bool(const Spec& spec, const Case& values)> related = [](const Spec&, const Case&) { return true; };
+
+  /// Whether a case is inside the property's domain under this spec, to which shrinking and replay keep: every value in
+  /// its field's range, and all of them as `related` has it.
+  bool admits(const Spec& spec, const Case& values) const;
 
   /// The case that others shrink towards, field by field; it need not be admitted itself.
-  std::function<Case(const Spec& spec)> simplest;
+  Case simplest(const Spec& spec) const { return simplest_of(fields(spec)); }
 
   /// Cases that are always judged first: the ends of the claim.
   std::function<std::vector<Case>(const Spec& spec)> first_cases;

@@ -13,8 +13,7 @@
 #include "properties/engine/uncounted_subject.hpp"
 #include "properties/gen/floats.hpp"
 #include "properties/gen/shrink.hpp"
-#include "properties/gen/vectors.hpp"
-#include "properties/model/row_agreement.hpp"
+#include "properties/model/model.hpp"
 #include "reference/work_limit.hpp"
 
 namespace sextant {
@@ -48,19 +47,10 @@ bool ends_session(FailureKind kind) { return kind != FailureKind::unsupported &&
 
 // What a case may take of the exact tier on average, and how many times as much one may take. It is ten times what
 // cases of honest implementations took where they took most (attention with xpos, one run of every encoding); a runaway
-// takes any number. It grows with what an answer is judged by: channels of a row, 9 keys of a query in attention, 48 in
-// a bias.
+// takes any number. It grows with what an answer is judged by.
 constexpr std::uint64_t dearest_case = 16;
 std::uint64_t steps_per_case(const Spec& spec) {
-  std::int64_t size = 0;
-  if (const auto* attention = std::get_if<Attention>(&spec.encoding)) {
-    size = 9 * attention->head_dim;
-  } else if (const auto* alibi = std::get_if<Alibi>(&spec.encoding)) {
-    size = 48 * alibi->num_heads;
-  } else if (!std::holds_alternative<RelativeBias>(spec.encoding)) {
-    size = row_width(spec);
-  }
-  return (std::uint64_t{1} << 20) * static_cast<std::uint64_t>(256 + size);
+  return (std::uint64_t{1} << 20) * static_cast<std::uint64_t>(256 + model_of(spec)->judged_values());
 }
 
 // FNV-1a, so that each property draws its own cases whatever else is selected, on any platform.
@@ -197,16 +187,7 @@ class Trial {
   // A violation was seen at these values.
   void draw_horizon(const Case& values) {
     if (property_.sessions == Sessions::own) return;  // about calls, not about places
-    std::optional<std::int64_t> furthest;
-    std::int64_t beyond = 0;
-    for (std::size_t field = 0; field < fields_.size(); ++field) {
-      const std::string& name = fields_[field];
-      if (name.ends_with("position") && (!furthest || values[field] > *furthest)) furthest = values[field];
-      if (name == "offset" || name == "step" || name == "shift" || name == "by") beyond += values[field];
-      if (name == "batch") beyond += gen::batch_row_distance * (values[field] - 1);
-      if (name == "rows" || name == "tokens" || name == "length") beyond += values[field] - 1;
-    }
-    if (furthest) *furthest += beyond;
+    const std::optional<std::int64_t> furthest = reach_of(fields_, values);
     if (furthest && (!result_.horizon || *furthest <= *result_.horizon)) result_.horizon = *furthest - 1;
   }
 
@@ -256,8 +237,9 @@ class Trial {
           changed[field] = value;
           return changed;
         };
-        auto candidates = fields_[field] == "bits" ? gen::simpler_bits(spec_.dtype, values[field])
-                                                   : gen::simpler_integers(values[field], simplest[field]);
+        auto candidates = fields_[field].role == FieldRole::bits
+                              ? gen::simpler_bits(spec_.dtype, values[field])
+                              : gen::simpler_integers(values[field], simplest[field]);
         simpler = rc::seq::concat(std::move(simpler), rc::seq::map(std::move(candidates), with));
       }
       return simpler;
@@ -367,7 +349,7 @@ class Trial {
   const Property& property_;
   const UncountedSubject subject_;
   const Spec& spec_;
-  std::vector<std::string> fields_;
+  CaseFields fields_;
   Check check_;
   SubjectCheck subject_check_;
   std::unique_ptr<Session> session_;

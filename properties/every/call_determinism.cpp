@@ -1,6 +1,5 @@
 #include "properties/catalogue.hpp"
-#include "properties/model/question.hpp"
-#include "properties/model/question_cases.hpp"
+#include "properties/model/questions.hpp"
 
 namespace sextant {
 
@@ -17,16 +16,15 @@ Property determinism_property() {
       "none: all bits are compared, NaN and the sign of zero among them",
       "memory that is read before it is written, threads that race, results that depend on where a buffer lies"};
   property.not_applicable = [](const Spec&) { return std::optional<std::string>(); };
-  use_questions(property);
-  property.make_check = [](const Spec& spec) -> Check {
-    return [spec](Session& session, const Case& values) {
-      const Tensor first = ask(session, spec, question_of(values));
-      const Tensor second = ask(session, spec, question_of(values));
+  use_cases(property, questions(), [](const Spec& spec) -> CheckOf<Question> {
+    return [spec](Session& session, const Question& question) {
+      const Tensor first = ask(session, spec, question);
+      const Tensor second = ask(session, spec, question);
       Judgement judgement;
       judgement.add_exact(first_difference(first, second), [] { return "the same bits both times"; });
       return judgement;
     };
-  };
+  });
   return property;
 }
 

@@ -3,18 +3,58 @@
 #include <array>
 
 #include "properties/catalogue.hpp"
+#include "properties/engine/typed_cases.hpp"
 #include "properties/gen/position.hpp"
 #include "properties/model/question.hpp"
 
 namespace sextant {
 namespace {
 
-constexpr std::array<const char*, 3> extents{"tokens", "batch rows", "heads"};
+// Which extent of a call is 0.
+struct Empty {
+  std::int64_t extent;
+};
 
-// Encodings whose operation has a batch and heads of the caller's choice.
-bool has_free_extents(const Spec& spec) {
-  return std::holds_alternative<Rope>(spec.encoding) || std::holds_alternative<RopeNd>(spec.encoding) ||
-         std::holds_alternative<Xpos>(spec.encoding);
+struct Extent {
+  const char* name;
+  std::int64_t Question::*member;
+};
+
+constexpr std::array<Extent, 3> extents{
+    {{"tokens", &Question::tokens}, {"batch rows", &Question::batch}, {"heads", &Question::heads}}};
+
+// A rotation's call has a batch and heads of the caller's choice.
+std::int64_t extents_of(const Spec& spec) { return operation_of(spec.encoding) == Operation::rotate ? 3 : 1; }
+
+CasesOf<Empty> empty_calls() {
+  CasesOf<Empty> cases;
+  cases.fields = [](const Spec& spec) -> std::vector<FieldOf<Empty>> {
+    return {{"extent", FieldRole::choice, &Empty::extent, {0, extents_of(spec) - 1}}};
+  };
+  cases.first = [](const Spec& spec) {
+    std::vector<Empty> list;
+    for (std::int64_t extent = 0; extent < extents_of(spec); ++extent) list.push_back({extent});
+    return list;
+  };
+  cases.drawn = [](const Spec& spec) {
+    return rc::gen::map(gen::count(0, extents_of(spec) - 1), [](std::int64_t extent) { return Empty{extent}; });
+  };
+  return cases;
+}
+
+Judgement judge(Session& session, const Spec& spec, const Extent& extent) {
+  Question question{spec.min_position, 2, 2, 2, 1};
+  question.*extent.member = 0;
+  Judgement judgement;
+  std::optional<std::string> refusal;
+  try {
+    ask(session, spec, question);
+  } catch (const SubjectFailure& failure) {
+    if (failure.kind() != FailureKind::error && failure.kind() != FailureKind::protocol) throw;
+    refusal = fmt::format("a call of no {}: {}", extent.name, failure.what());
+  }
+  judgement.add_exact(refusal, [] { return "an empty answer"; });
+  return judgement;
 }
 
 }  // namespace
@@ -30,35 +70,12 @@ Property empty_property() {
                           "every encoding",
                           "none: the reply has the shape, or it has not",
                           "divisions by an extent, reductions of nothing, launches of an empty grid"};
-  property.fields = [](const Spec&) { return std::vector<std::string>{"extent"}; };
   property.not_applicable = [](const Spec&) { return std::optional<std::string>(); };
-  property.admits = [](const Spec& spec, const Case& values) {
-    return values[0] >= 0 && values[0] < (has_free_extents(spec) ? 3 : 1);
-  };
-  property.simplest = [](const Spec&) { return Case{0}; };
-  property.first_cases = [](const Spec& spec) {
-    return has_free_extents(spec) ? std::vector<Case>{{0}, {1}, {2}} : std::vector<Case>{{0}};
-  };
-  property.cases = [](const Spec& spec) {
-    return rc::gen::map(gen::count(0, has_free_extents(spec) ? 2 : 0),
-                        [](std::int64_t extent) { return Case{extent}; });
-  };
-  property.make_check = [](const Spec& spec) -> Check {
-    return [spec](Session& session, const Case& values) {
-      Question question{spec.min_position, 2, 2, 2, 1};
-      (values[0] == 0 ? question.tokens : values[0] == 1 ? question.batch : question.heads) = 0;
-      Judgement judgement;
-      std::optional<std::string> refusal;
-      try {
-        ask(session, spec, question);
-      } catch (const SubjectFailure& failure) {
-        if (failure.kind() != FailureKind::error && failure.kind() != FailureKind::protocol) throw;
-        refusal = fmt::format("a call of no {}: {}", extents.at(static_cast<std::size_t>(values[0])), failure.what());
-      }
-      judgement.add_exact(refusal, [] { return "an empty answer"; });
-      return judgement;
+  use_cases(property, empty_calls(), [](const Spec& spec) -> CheckOf<Empty> {
+    return [spec](Session& session, const Empty& asked) {
+      return judge(session, spec, extents.at(static_cast<std::size_t>(asked.extent)));
     };
-  };
+  });
   return property;
 }
 

@@ -4,8 +4,7 @@
 #include <set>
 
 #include "properties/catalogue.hpp"
-#include "properties/model/question.hpp"
-#include "properties/model/question_cases.hpp"
+#include "properties/model/questions.hpp"
 
 namespace sextant {
 namespace {
@@ -52,11 +51,10 @@ Property input_unchanged_property() {
       "none: all bits are compared, by the worker. Advice: a kernel may be meant to work in place",
       "rotations in place of an array that the caller goes on using, positions shifted or scaled where they lie"};
   property.not_applicable = [](const Spec&) { return std::optional<std::string>(); };
-  use_questions(property);
-  property.make_check = [](const Spec& spec) -> Check {
-    return [spec](Session& session, const Case& values) {
+  use_cases(property, questions(), [](const Spec& spec) -> CheckOf<Question> {
+    return [spec](Session& session, const Question& question) {
       Watched watched(session);
-      ask(watched, spec, question_of(values));
+      ask(watched, spec, question);
       Judgement judgement;
       const auto& modified = watched.modified();
       judgement.add_exact(
@@ -64,7 +62,7 @@ Property input_unchanged_property() {
           [] { return "inputs as they were"; });
       return judgement;
     };
-  };
+  });
   return property;
 }
 

@@ -10,6 +10,8 @@
 #include "properties/gen/position.hpp"
 #include "properties/gen/values.hpp"
 #include "properties/gen/vectors.hpp"
+#include "properties/model/alibi_budget.hpp"
+#include "properties/model/family.hpp"
 #include "reference/relative_bias.hpp"
 #include "subjects/operations.hpp"
 
@@ -62,12 +64,21 @@ AttentionCase attention_case(const Spec& spec, const Question& question) {
   // that the mask shows.
   for (auto row = request.positions.begin(); row != request.positions.end(); row += tokens)
     std::sort(row, row + tokens);
-  if (encoding.position) {
-    if (const auto* relative = std::get_if<RelativeBias>(&*encoding.position)) {
-      request.weight = gen::values(spec.dtype, {relative->num_buckets, encoding.num_heads}, 4 * question.fill + 4);
-    }
-  }
+  if (const auto* relative = carried<RelativeBias>(encoding))
+    request.weight = gen::values(spec.dtype, {relative->num_buckets, encoding.num_heads}, 4 * question.fill + 4);
   return request;
+}
+
+Call call_of(AttentionCase request, std::int64_t fill) {
+  return {.positions = std::move(request.positions),
+          .vectors = {std::move(request.q), std::move(request.k), std::move(request.v)},
+          .weight = std::move(request.weight),
+          .fill = fill};
+}
+
+AttentionCase attention_case(const Call& call) {
+  return {call.vectors[0], call.vectors[1],          call.vectors[2],         call.positions,
+          call.weight,     call.vectors[0].shape[0], call.vectors[0].shape[2]};
 }
 
 Tensor attend(Session& session, const Spec& spec, const AttentionCase& request) {
@@ -77,18 +88,17 @@ Tensor attend(Session& session, const Spec& spec, const AttentionCase& request) 
 }
 
 AttentionOracle::AttentionOracle(const Spec& spec) : spec_(spec), encoding_(std::get<Attention>(spec.encoding)) {
-  if (!encoding_.position) return;
-  if (const auto* rope = std::get_if<Rope>(&*encoding_.position)) {
+  if (const auto* rope = carried<Rope>(encoding_)) {
     head_ = *rope;
     rope_.emplace(*rope);
     budget_.emplace(spec.accuracy, spec.dtype, rope_->frequencies(), spec.max_position);
   }
-  if (const auto* axial = std::get_if<RopeNd>(&*encoding_.position)) {
+  if (const auto* axial = carried<RopeNd>(encoding_)) {
     head_ = along_diagonal(*axial);
     axial_.emplace(*axial);
     budget_.emplace(spec.accuracy, spec.dtype, axial_->frequencies(), spec.max_position);
   }
-  if (const auto* xpos = std::get_if<Xpos>(&*encoding_.position)) {
+  if (const auto* xpos = carried<Xpos>(encoding_)) {
     head_ = xpos->rope;
     for (const Role role : {Role::query, Role::key}) {
       Xpos in_role = *xpos;
@@ -96,7 +106,7 @@ AttentionOracle::AttentionOracle(const Spec& spec) : spec_(spec), encoding_(std:
       (role == Role::query ? query_ : key_).emplace(in_role, spec.dtype, spec.accuracy, spec.max_position);
     }
   }
-  if (const auto* alibi = std::get_if<Alibi>(&*encoding_.position)) alibi_.emplace(*alibi);
+  if (const auto* alibi = carried<Alibi>(encoding_)) alibi_.emplace(*alibi);
 }
 
 AttentionOracle::Row AttentionOracle::row(const AttentionCase& request, std::int64_t batch, std::int64_t head,
@@ -217,8 +227,7 @@ AttentionOracle::Bias AttentionOracle::bias_of(const AttentionCase& request, std
     // A key that alibi's own mask hides is hidden by the attention's as well, and not read.
     const auto value = alibi_->bias(query, key, head, precision);
     if (!value) return {none, 0};
-    const double roundings = 4 + abs(log(alibi_->slope(head, precision))).upper() + 2 * static_cast<double>(head + 1);
-    return {*value, gamma(roundings, roundoff_of(spec_)) * abs(*value).upper()};
+    return {*value, gamma(alibi_roundings(*alibi_, head, precision), roundoff_of(spec_)) * abs(*value).upper()};
   }
   if (!request.weight) return {none, 0};
   return {reference::bias(std::get<RelativeBias>(*encoding_.position), *request.weight, query, key, head, precision),

@@ -9,6 +9,7 @@
 #include "lib/spec/spec.hpp"
 #include "properties/engine/judgement.hpp"
 #include "properties/model/budget.hpp"
+#include "properties/model/call.hpp"
 #include "properties/model/question.hpp"
 #include "properties/model/xpos_budget.hpp"
 #include "reference/alibi.hpp"
@@ -32,6 +33,10 @@ struct AttentionCase {
 
 /// The case of a question: at most 9 tokens and 2 batch rows, positions rising in each row.
 AttentionCase attention_case(const Spec& spec, const Question& question);
+
+/// As a call, and back.
+Call call_of(AttentionCase request, std::int64_t fill);
+AttentionCase attention_case(const Call& call);
 
 /// Asks it.
 Tensor attend(Session& session, const Spec& spec, const AttentionCase& request);

@@ -1,168 +1,90 @@
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <vector>
 
-#include "lib/numeric/ulp.hpp"
-#include "properties/gen/vectors.hpp"
 #include "properties/model/budget.hpp"
 #include "reference/recipe.hpp"
-#include "reference/rope.hpp"
-#include "reference/sinusoidal.hpp"
-#include "subjects/operations.hpp"
+#include "subjects/subject.hpp"
 
 namespace sextant {
+
+/// Which value of a pair.
+enum class Component { sine, cosine };
 
 /// A pair's values at one position: (sin, cos) of a sinusoid, of a unit vector for rope.
 struct PairValues {
   double sin;
   double cos;
+
+  double value(Component component) const { return component == Component::sine ? sin : cos; }
 };
 
 using Rows = std::vector<std::vector<PairValues>>;  // [positions][pairs]
 
-/// A spec of sinusoidal or rope, alike: what is asked, and what is true.
+/// An encoding whose answers are pairs a (sin, cos) of one angle w_i p each: what is asked, and what is true. It keeps
+/// what its oracle has computed, so an object belongs to one thread.
 class EncodedPairs {
  public:
-  explicit EncodedPairs(const Spec& spec) : spec_(spec) {
-    if (const auto* sinusoidal = std::get_if<Sinusoidal>(&spec.encoding)) {
-      sine_.emplace(*sinusoidal);
-    } else {
-      rope_.emplace(std::get<Rope>(spec.encoding));
-    }
-  }
+  virtual ~EncodedPairs() = default;
 
-  std::int64_t pairs_count() const { return sine_ ? pairs(sine_->encoding()) : pairs(rope_->encoding()); }
-  double radius() {
-    return sine_ ? std::fabs(sine_->encoding().scale) : rope_->attention_factor(reference::first_precision).upper();
-  }
+  virtual std::int64_t count() const = 0;
 
-  Rows ask(Session& session, const std::vector<std::int64_t>& positions) const {
-    Rows rows;
-    const auto count = std::ssize(positions);
-    if (sine_) {
-      const Sinusoidal& encoding = sine_->encoding();
-      const Tensor table = encode(session, spec_, positions);
-      for (std::int64_t row = 0; row < count; ++row) {
-        auto& values = rows.emplace_back();
-        for (std::int64_t pair = 0; pair < pairs(encoding); ++pair) {
-          const Channels at = channels_of_pair(encoding, pair);
-          values.push_back({table.at(row * encoding.dim + at.first), table.at(row * encoding.dim + at.second)});
-        }
-      }
-      return rows;
-    }
-    const Rope& encoding = rope_->encoding();
-    const Tensor x = gen::vectors(encoding, spec_.dtype, {.batch = 1, .tokens = count, .heads = 1}, 0);
-    const Tensor y = rotate(session, spec_, x, positions);
-    for (std::int64_t row = 0; row < count; ++row) {
-      auto& values = rows.emplace_back();
-      for (std::int64_t pair = 0; pair < pairs(encoding); ++pair) {
-        const Channels at = channels_of_pair(encoding, encoding.output_pairing, pair);
-        values.push_back({y.at(row * encoding.head_dim + at.second), y.at(row * encoding.head_dim + at.first)});
-      }
-    }
-    return rows;
-  }
+  /// Which way pairs turn as positions grow: 1, or -1 for clockwise.
+  virtual double orientation() const { return 1; }
 
-  // What a recipe gives for the same question; nothing where none is known.
-  std::optional<Rows> emulate(const reference::Recipe& recipe, const std::vector<std::int64_t>& positions) const {
-    auto emulation = reference::RecipeEmulation::of(recipe, spec_);
-    if (!emulation) return std::nullopt;
-    Rows rows;
-    const std::int64_t length = reference::sequence_length(positions);
-    for (const std::int64_t position : positions) {
-      auto& values = rows.emplace_back();
-      if (sine_) {
-        const std::vector<double> row = emulation->encode(position);
-        for (std::int64_t pair = 0; pair < pairs(sine_->encoding()); ++pair) {
-          const Channels at = channels_of_pair(sine_->encoding(), pair);
-          values.push_back({row[static_cast<std::size_t>(at.first)], row[static_cast<std::size_t>(at.second)]});
-        }
-      } else {
-        for (const reference::Intermediates& had : emulation->at(position, length)) {
-          const auto turned = emulation->rotate(had, 1, 0);
-          values.push_back({turned.second, turned.first});
-        }
-      }
-    }
-    return rows;
-  }
+  // What the subject answers.
 
+  virtual Rows ask(Session& session, const std::vector<std::int64_t>& positions) const = 0;
+
+  /// What a recipe gives for the same question; nothing where none is known.
+  virtual std::optional<Rows> emulate(const reference::Recipe& recipe,
+                                      const std::vector<std::int64_t>& positions) const = 0;
+
+  // What is true.
+
+  /// a: how long the pairs are.
+  virtual reference::Enclosure radius(reference::Precision precision) = 0;
+
+  /// The angle of a pair at a position, of the longest calls.
+  virtual reference::Enclosure angle(std::int64_t position, std::int64_t pair, reference::Precision precision) = 0;
+
+  /// The rotation over `step` positions, of the longest calls.
+  virtual reference::Rotation advance(std::int64_t step, std::int64_t pair, reference::Precision precision) = 0;
+
+  /// w_i, positive, in radians per position, in a call of `length`.
+  virtual std::vector<double> frequencies(std::int64_t length) = 0;
+
+  /// All pairs at one position, by the fast tier.
   struct Truth {
-    std::vector<reference::DoubleDoubleWithin> sin;  // times scale or attention factor
+    std::vector<reference::DoubleDoubleWithin> sin;  // times a
     std::vector<reference::DoubleDoubleWithin> cos;
     std::vector<double> angle;
+
+    const reference::DoubleDoubleWithin& value(std::size_t pair, Component component) const {
+      return (component == Component::sine ? sin : cos)[pair];
+    }
   };
 
-  // [positions], in a call of `length`.
-  std::vector<Truth> truth(const std::vector<std::int64_t>& positions, std::int64_t length) {
-    const reference::FastRotations fast = sine_ ? sine_->fast() : rope_->fast(length);
-    const auto factor = sine_ ? reference::DoubleDoubleWithin::exactly(sine_->encoding().scale)
-                              : reference::DoubleDoubleWithin::of(rope_->attention_factor(reference::first_precision));
-    const std::vector<double> w = frequencies(length);
-    reference::RotationRow row = fast.make_row();
-    std::vector<Truth> list;
-    for (const std::int64_t position : positions) {
-      const std::int64_t place = sine_            ? position + sine_->encoding().position_offset
-                                 : is_clockwise() ? -position
-                                                  : position;
-      fast.at(place, row);
-      Truth& at = list.emplace_back();
-      for (std::size_t i = 0; i < w.size(); ++i) {
-        at.sin.push_back(factor * row.sin(i));
-        at.cos.push_back(factor * row.cos(i));
-        at.angle.push_back(w[i] * static_cast<double>(place));
-      }
-    }
-    return list;
-  }
+  /// [positions], in a call of `length`.
+  std::vector<Truth> truth(const std::vector<std::int64_t>& positions, std::int64_t length);
 
-  // Positive, in radians per position.
-  std::vector<double> frequencies(std::int64_t length) {
-    std::vector<double> list;
-    for (std::int64_t pair = 0; pair < pairs_count(); ++pair) {
-      const reference::Enclosure angle = sine_ ? sine_->shift(1, pair, reference::first_precision).angle
-                                               : rope_->angle(1, pair, length, reference::first_precision);
-      list.push_back(std::fabs(angle.upper()));
-    }
-    return list;
-  }
+  // How far off an answer may be.
 
-  bool is_clockwise() const { return rope_ && rope_->encoding().direction == Direction::clockwise; }
+  virtual ErrorBudget budget(AccuracyClass accuracy) const = 0;
 
-  ErrorBudget budget(AccuracyClass accuracy) const {
-    if (sine_) return {accuracy, spec_.dtype, sine_->frequencies(), pairs(sine_->encoding())};
-    return {accuracy, spec_.dtype, rope_->frequencies(), spec_.max_position};
-  }
+  /// What `allowed` leaves one value of a pair of length `size`.
+  virtual double bound(const ErrorBudget& allowed, const Truth& at, std::size_t pair, Component component,
+                       double size) const = 0;
 
-  // What the class allows for one value.
-  double bound(const ErrorBudget& allowed, const Truth& at, std::size_t i, bool is_sine, double size) const {
-    const auto pair = static_cast<std::int64_t>(i);
-    const reference::DoubleDoubleWithin& value = is_sine ? at.sin[i] : at.cos[i];
-    const reference::Bounds quick =
-        sine_ ? allowed.element_bound(magnitude(value), is_sine ? at.cos[i].high : at.sin[i].high, size, at.angle[i],
-                                      pair)
-              : allowed.component_bound(size, at.angle[i], pair);
-    if (quick.lower > 0) return quick.lower;
-    // At a border of binades: the exact tier's bound of the doubles nearest to the truth.
-    const reference::Precision precision = reference::first_precision;
-    const auto near = [&](double x) { return reference::Enclosure(x, precision); };
-    return (sine_ ? allowed.element_bound(near(value.high), near(is_sine ? at.cos[i].high : at.sin[i].high), near(size),
-                                          near(at.angle[i]), pair)
-                  : allowed.component_bound(near(size), near(at.angle[i]), pair))
-        .upper();
-  }
-
-  // The unit of a ULP: the pair's norm for a rotation, the value itself for a code.
-  double unit(double truth, double size) const { return ulp(spec_.dtype, rope_ ? size : truth); }
+  /// The ULP that errors are told in: the pair's norm's for a rotation, the value's own for a code.
+  virtual double unit(double truth, double size) const = 0;
 
  private:
-  Spec spec_;
-  std::optional<reference::SinusoidalReference> sine_;
-  std::optional<reference::RopeReference> rope_;
+  virtual reference::FastRotations fast(std::int64_t length) = 0;
+  virtual reference::DoubleDoubleWithin factor() = 0;           // a, and a scale's sign
+  virtual std::int64_t place(std::int64_t position) const = 0;  // what frequencies are multiplied by
 };
 
 }  // namespace sextant

@@ -2,12 +2,12 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "lib/numeric/tensor.hpp"
 #include "lib/spec/spec.hpp"
-#include "properties/engine/case.hpp"
 #include "subjects/subject.hpp"
 
 namespace sextant {
@@ -16,13 +16,23 @@ namespace sextant {
 /// rotations, bias for biases, attend for attention. Extents that an operation lacks are ignored.
 struct Question {
   std::int64_t position;  ///< of the first token; the others follow one by one, wrapping round at the claim's end
-  std::int64_t tokens;
-  std::int64_t batch;
-  std::int64_t heads;
-  std::int64_t fill;  ///< which vectors (gen/values.hpp)
+  std::int64_t tokens = 1;
+  std::int64_t batch = 1;
+  std::int64_t heads = 1;
+  std::int64_t fill = 0;  ///< which vectors (gen/values.hpp)
 };
 
-/// Asks it. @throws what operations.hpp says.
+/// `length` consecutive positions at once, then `count` of them from `skip` on by themselves: a shorter table (skip 0),
+/// a chunk, or a single token decoded at the end (count 1).
+struct Chunk {
+  std::int64_t position;
+  std::int64_t length;
+  std::int64_t skip;
+  std::int64_t count;
+  std::int64_t fill = 0;
+};
+
+/// Asks the plain call of a question (EncodingModel::call_of). @throws what operations.hpp says.
 Tensor ask(Session& session, const Spec& spec, const Question& question);
 
 /// Whether two answers are the same bit for bit: the same NaN, the same sign of zero.
@@ -31,7 +41,32 @@ bool same_bits(const Tensor& a, const Tensor& b);
 /// Where two answers of one shape differ first, "element 17: 0.25 (0x1p-2), then 0.5 (0x1p-1)"; nothing if nowhere.
 std::optional<std::string> first_difference(const Tensor& a, const Tensor& b);
 
+// Facts of a spec that its model tells (model.hpp).
+
 /// Where positions of a spec may lie on every axis: the claim, cut to the extents of a grid.
 std::int64_t last_position_of(const Spec& spec);
+
+/// Why answers of this spec depend on the length of the call, so that parts of a call are no calls of their own;
+/// nothing if they do not.
+std::optional<std::string> depends_on_length(const Spec& spec);
+
+/// Why accuracy says nothing of an encoding; nothing if it does.
+std::optional<std::string> accuracy_not_stated(const Spec& spec);
+
+// The positions of calls, [axes, batch, tokens], all inside the range of a spec's positions.
+
+/// One by one, wrapping round at the range's end: each batch row starts 7 further on, each axis 3.
+std::vector<std::int64_t> positions_of(const Spec& spec, const Question& question, std::int64_t batch);
+
+/// Those of a chunk from `skip` on, `count` of them: consecutive along the first axis, faster along the others, wrapping
+/// round at the range's end.
+std::vector<std::int64_t> positions_of(const Spec& spec, const Chunk& chunk, std::int64_t skip, std::int64_t count);
+
+/// `count` of them in no order, with repeats: each a step of its own from the first, another on each axis, wrapping
+/// round at the range's end.
+std::vector<std::int64_t> scattered_positions(const Spec& spec, std::int64_t first, std::int64_t count);
+
+/// Coordinates i of positions [axes, count].
+std::vector<std::int64_t> place_at(std::span<const std::int64_t> positions, std::int64_t count, std::int64_t i);
 
 }  // namespace sextant

@@ -1,104 +1,88 @@
 #pragma once
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
-#include <variant>
-#include <vector>
 
 #include "lib/numeric/tensor.hpp"
-#include "lib/spec/spec.hpp"
+#include "lib/spec/channels.hpp"
 #include "properties/engine/judgement.hpp"
-#include "properties/model/budget.hpp"
-#include "properties/model/xpos_budget.hpp"
-#include "reference/rope.hpp"
-#include "reference/rope_nd.hpp"
-#include "reference/sinusoidal.hpp"
-#include "reference/sinusoidal_2d.hpp"
-#include "subjects/subject.hpp"
+#include "reference/enclosure.hpp"
+#include "reference/rounding.hpp"
 
 namespace sextant {
 
-/// One row of a tensor: dim or head_dim channels from element `start` on.
-struct RowOf {
-  const Tensor& tensor;
-  std::int64_t start;
+/// What one pair may be off by, and how long it is.
+struct Allowance {
+  reference::Enclosure bound;
+  reference::Enclosure norm;
 };
 
-/// Compares the code of one position as two calls gave it. An implementation may take another path in each, so the bits
-/// may differ: every channel is within its bound of the truth (properties/model/budget.hpp and xpos_budget.hpp: pair_bound
-/// for a turned pair, 1 ULP for a count, 2 for a normalised one, nothing for digits, lookups and channels that no
-/// frequency turns), and so within twice that of the other. An object belongs to one thread. For codes and rotations,
-/// rope in calls whose frequencies do not depend on their length.
-class RowAgreement {
- public:
-  explicit RowAgreement(const Spec& spec);
+/// The code of one position, or one vector turned, as two calls gave it: row by row from the elements `one_start` and
+/// `other_start` on.
+struct TwoRows {
+  const Tensor& one;
+  std::int64_t one_start;
+  const Tensor& other;
+  std::int64_t other_start;
+  std::span<const std::int64_t> place;  ///< the position's coordinates
 
-  /// Adds the comparison of two rows at `place`, one coordinate an axis, to `judgement`; `x` is what was rotated.
-  void compare(Judgement& judgement, const RowOf& one, const RowOf& other, std::span<const std::int64_t> place,
-               const RowOf* x = nullptr);
-
- private:
-  struct Count {
-    Integer encoding;
-  };
-  struct Exact {};
-  struct Sine {
-    reference::SinusoidalReference oracle;
-    ErrorBudget budget;
-  };
-  struct Grid {
-    reference::Sinusoidal2dReference oracle;
-    ErrorBudget budget;
-  };
-  struct Rotary {
-    reference::RopeReference oracle;
-    ErrorBudget budget;
-  };
-  struct Axial {
-    reference::RopeNdReference oracle;
-    ErrorBudget budget;
-  };
-  struct Scaled {
-    XposBudget oracle;
-  };
-  using Oracle = std::variant<Count, Exact, Sine, Grid, Rotary, Axial, Scaled>;
-  static Oracle oracle_of(const Spec& spec);
-
-  // What one pair may be off by, and how long it is.
-  struct Allowance {
-    reference::Enclosure bound;
-    reference::Enclosure norm;
-  };
-  template <class AllowanceAt>
-  void compare_pair(Judgement& judgement, const RowOf& one, const RowOf& other, std::span<const std::int64_t> place,
-                    const Channels& channels, AllowanceAt allowance_at) const;
-  void compare_exactly(Judgement& judgement, const RowOf& one, const RowOf& other, std::span<const std::int64_t> place,
-                       std::int64_t channel) const;
-  template <class AllowanceOf>
-  void compare_turned(Judgement& judgement, const RowOf& one, const RowOf& other, std::span<const std::int64_t> place,
-                      const Rope& head, AllowanceOf allowance_of) const;
-
-  Spec spec_;
-  Oracle oracle_;
+  double in_one(std::int64_t channel) const { return one.at(one_start + channel); }
+  double in_other(std::int64_t channel) const { return other.at(other_start + channel); }
+  std::string text(std::int64_t channel) const {
+    return fmt::format("position {}, channel {}", fmt::join(place, "/"), channel);
+  }
 };
 
-/// Whether an encoding's operation is encode.
-bool is_code(const Spec& spec);
-/// Whether it is rotate.
-bool is_rotation(const Spec& spec);
-/// The channels of a row: dim of a code, head_dim of a rotation.
-std::int64_t row_width(const Spec& spec);
+/// Adds that one channel of the two rows holds the same value, or NaN in both.
+void judge_same_value(Judgement& judgement, const TwoRows& rows, std::int64_t channel);
 
-/// Coordinates i of positions [axes, count].
-std::vector<std::int64_t> place_at(std::span<const std::int64_t> positions, std::int64_t count, std::int64_t i);
+/// Adds that one channel of the two rows differs by at most bound_at(precision), a value of norm norm_at(precision).
+template <class BoundAt, class NormAt>
+void judge_channel(Judgement& judgement, const TwoRows& rows, std::int64_t channel, BoundAt bound_at, NormAt norm_at) {
+  using reference::Certainty;
+  using reference::Enclosure;
+  const Dtype dtype = rows.one.dtype;
+  const double a = rows.in_one(channel);
+  const double b = rows.in_other(channel);
+  if (std::isnan(a) != std::isnan(b) || (std::isinf(a) || std::isinf(b))) {
+    judgement.add(Certainty::no, not_finite(),
+                  [&] { return fmt::format("{}: {} in one call, {} in the other", rows.text(channel), a, b); });
+    return;
+  }
+  if (a == b || std::isnan(a)) {
+    judgement.add(Certainty::yes, {}, [&] { return rows.text(channel) + ": the same value in both calls"; });
+    return;
+  }
+  Deviation deviation;
+  const Certainty within = reference::decide([&](reference::Precision precision) {
+    const Enclosure error = abs(Enclosure(a, precision) - Enclosure(b, precision));
+    const Enclosure bound = bound_at(precision);
+    deviation = deviation_of(error, bound, reference::ulp(dtype, norm_at(precision)).upper());
+    return reference::at_most(error, bound);
+  });
+  judgement.add(within, deviation, [&] {
+    return fmt::format("{}: {} in one call, {} in the other: {:.3g} times the bound", rows.text(channel),
+                       value_text(dtype, a), value_text(dtype, b), deviation.of_bound);
+  });
+}
 
-/// A code at `positions`, [axes, n]; learned's table is drawn from `fill`.
-Tensor ask_codes(Session& session, const Spec& spec, std::span<const std::int64_t> positions, std::int64_t fill);
-
-/// Why answers of this spec depend on the length of the call, so that parts of a call are no calls of their own;
-/// nothing if they do not.
-std::optional<std::string> depends_on_length(const Spec& spec);
+/// Adds that the two channels of a pair differ by at most twice the bound of allowance_at(precision).
+template <class AllowanceAt>
+void judge_pair(Judgement& judgement, const TwoRows& rows, const Channels& channels, AllowanceAt allowance_at) {
+  using reference::Enclosure;
+  using reference::Precision;
+  for (const std::int64_t channel : {channels.first, channels.second}) {
+    judge_channel(
+        judgement, rows, channel,
+        [&](Precision precision) { return Enclosure(2.0, precision) * allowance_at(precision).bound; },
+        [&](Precision precision) { return allowance_at(precision).norm; });
+  }
+}
 
 }  // namespace sextant

@@ -8,6 +8,7 @@
 #include "properties/engine/judgement.hpp"
 #include "properties/model/budget.hpp"
 #include "reference/measures.hpp"
+#include "reference/rounding.hpp"
 #include "reference/wide_value.hpp"
 
 namespace sextant {
@@ -65,5 +66,33 @@ class ValueJudge {
   AccuracyClass accuracy_;
   Dtype dtype_;
 };
+
+/// A target of the exact tier alone, with the size whose ULP errors are told in.
+struct SizedTarget {
+  reference::Enclosure truth;
+  reference::Enclosure bound;
+  reference::Enclosure size;
+};
+
+/// Adds the verdict on one value whose bound the exact tier has: `at(Precision)` makes the SizedTarget.
+template <class At, class Place>
+void judge_bounded(Judgement& judgement, Dtype dtype, double value, At at, Place place) {
+  using reference::Certainty;
+  if (!std::isfinite(value)) {
+    judgement.add(Certainty::no, not_finite(), [&] { return place() + ": NaN or infinite"; });
+    return;
+  }
+  Deviation deviation;
+  double truth = 0;
+  const Certainty within = reference::decide([&](reference::Precision precision) {
+    const SizedTarget target = at(precision);
+    const reference::Enclosure error = reference::absolute_error(value, target.truth);
+    truth = target.truth.upper();
+    deviation = deviation_of(error, target.bound, reference::ulp(dtype, target.size).upper());
+    return reference::at_most(error, target.bound);
+  });
+  judgement.add(within, deviation,
+                [&] { return fmt::format("{}: {}", place(), comparison_text(dtype, value, truth, deviation)); });
+}
 
 }  // namespace sextant

@@ -26,10 +26,9 @@ struct Mutant {
   FunctionSubject::Make make;
 };
 
-// Each in a file of its own; names are unique over all.
-std::vector<Mutant> sinusoidal_mutants();
-std::vector<Mutant> rope_mutants();
-std::vector<Mutant> other_mutants();  ///< of every other encoding
+#define MUTANTS(family) std::vector<Mutant> family##_mutants();
+#include "properties/mutants/mutants.def"
+#undef MUTANTS
 
 /// Every mutant and control.
 const std::vector<Mutant>& registry();

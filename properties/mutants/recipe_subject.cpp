@@ -11,17 +11,35 @@
 namespace sextant::mutants {
 namespace {
 
-Tensor encode(reference::RecipeEmulation& emulation, const Spec& spec, const std::vector<std::int64_t>& positions) {
-  const std::int64_t dim = std::get<Sinusoidal>(spec.encoding).dim;
-  Tensor table = Tensor::zeros(spec.dtype, {std::ssize(positions), dim});
-  std::int64_t at = 0;
-  for (const std::int64_t position : positions) {
-    for (const double value : emulation.encode(position)) table.set(at++, value);
+// What a recipe does with each encoding.
+struct CallOf {
+  const reference::Recipe& recipe;
+  Dtype dtype;
+
+  FunctionSubject::Call operator()(const Sinusoidal& encoding) const;
+  FunctionSubject::Call operator()(const Rope& encoding) const;
+  FunctionSubject::Call operator()(const auto&) const {
+    return [](std::string_view, const Tensors&) -> Tensors { unsupported(); };
   }
-  return table;
+
+  [[noreturn]] static void unsupported() { throw SubjectFailure(FailureKind::unsupported, "the recipe does not say"); }
+};
+
+FunctionSubject::Call CallOf::operator()(const Sinusoidal& encoding) const {
+  return [emulation = reference::SinusoidalEmulation::of(recipe, encoding, dtype), dim = encoding.dim, dtype = dtype](
+             std::string_view operation, const Tensors& inputs) mutable -> Tensors {
+    if (!emulation || operation != "encode") unsupported();
+    const std::vector<std::int64_t> positions = inputs.at("positions").integers();
+    Tensor table = Tensor::zeros(dtype, {std::ssize(positions), dim});
+    std::int64_t at = 0;
+    for (const std::int64_t position : positions) {
+      for (const double value : emulation->encode(position)) table.set(at++, value);
+    }
+    return {{"encoding", std::move(table)}};
+  };
 }
 
-Tensor rotate(reference::RecipeEmulation& emulation, const Rope& encoding, const Tensor& x,
+Tensor rotate(reference::RopeEmulation& emulation, const Rope& encoding, const Tensor& x,
               const std::vector<std::int64_t>& positions) {
   const std::int64_t length = reference::sequence_length(positions);
   const std::int64_t heads = x.shape[2];
@@ -45,6 +63,14 @@ Tensor rotate(reference::RecipeEmulation& emulation, const Rope& encoding, const
   return y;
 }
 
+FunctionSubject::Call CallOf::operator()(const Rope& encoding) const {
+  return [emulation = reference::RopeEmulation::of(recipe, encoding, dtype), encoding](
+             std::string_view operation, const Tensors& inputs) mutable -> Tensors {
+    if (!emulation || operation != "rotate") unsupported();
+    return {{"y", rotate(*emulation, encoding, inputs.at("x"), inputs.at("positions").integers())}};
+  };
+}
+
 }  // namespace
 
 std::unique_ptr<Subject> open_recipe(std::string_view name) {
@@ -52,20 +78,10 @@ std::unique_ptr<Subject> open_recipe(std::string_view name) {
   const auto recipe = std::ranges::find(recipes, name, &reference::Recipe::name);
   if (recipe == recipes.end())
     throw SubjectNameError(fmt::format("subject \"recipe:{}\": no such recipe (see sextant list recipes)", name));
-  return std::make_unique<FunctionSubject>(
-      fmt::format("recipe:{}", name), [recipe = *recipe](const Spec& spec) -> FunctionSubject::Call {
-        const bool known =
-            std::holds_alternative<Sinusoidal>(spec.encoding) || std::holds_alternative<Rope>(spec.encoding);
-        auto emulation = known ? reference::RecipeEmulation::of(recipe, spec) : std::nullopt;
-        return [emulation, spec](std::string_view operation, const Tensors& inputs) mutable -> Tensors {
-          const bool sinusoidal = std::holds_alternative<Sinusoidal>(spec.encoding);
-          if (!emulation || operation != (sinusoidal ? "encode" : "rotate"))
-            throw SubjectFailure(FailureKind::unsupported, "the recipe does not say");
-          const std::vector<std::int64_t> positions = inputs.at("positions").integers();
-          if (sinusoidal) return {{"encoding", encode(*emulation, spec, positions)}};
-          return {{"y", rotate(*emulation, std::get<Rope>(spec.encoding), inputs.at("x"), positions)}};
-        };
-      });
+  return std::make_unique<FunctionSubject>(fmt::format("recipe:{}", name),
+                                           [recipe = *recipe](const Spec& spec) -> FunctionSubject::Call {
+                                             return std::visit(CallOf{recipe, spec.dtype}, spec.encoding);
+                                           });
 }
 
 }  // namespace sextant::mutants

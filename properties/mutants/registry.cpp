@@ -9,7 +9,11 @@ namespace sextant::mutants {
 const std::vector<Mutant>& registry() {
   static const std::vector<Mutant> all = [] {
     std::vector<Mutant> list;
-    for (auto make : {sinusoidal_mutants, rope_mutants, other_mutants}) {
+    for (const auto make : {
+#define MUTANTS(family) family##_mutants,
+#include "properties/mutants/mutants.def"
+#undef MUTANTS
+         }) {
       std::vector<Mutant> part = make();
       list.insert(list.end(), std::make_move_iterator(part.begin()), std::make_move_iterator(part.end()));
     }

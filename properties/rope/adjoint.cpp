@@ -6,7 +6,8 @@
 #include "properties/catalogue.hpp"
 #include "properties/gen/vectors.hpp"
 #include "properties/model/budget.hpp"
-#include "properties/model/question_cases.hpp"
+#include "properties/model/family.hpp"
+#include "properties/model/questions.hpp"
 #include "reference/rope.hpp"
 #include "reference/rounding.hpp"
 #include "subjects/operations.hpp"
@@ -47,12 +48,10 @@ double error_upper(const Pair& turned, const Pair& wanted, const Pair& given, co
   return std::fabs((left[0] + left[1]) - (right[0] + right[1])) + 0x1p-51 * sum;
 }
 
-Check make_check(const Spec& spec) {
-  const auto& encoding = std::get<Rope>(spec.encoding);
+CheckOf<Question> make_check(const Spec& spec, const Rope& encoding) {
   reference::RopeReference oracle(encoding);
   const ErrorBudget budget(spec.accuracy, spec.dtype, oracle.frequencies(), spec.max_position);
-  return [spec, encoding, oracle, budget](Session& session, const Case& values) mutable {
-    const Question question = question_of(values);
+  return [spec, encoding, oracle, budget](Session& session, const Question& question) mutable {
     const gen::Extents extents{.batch = question.batch, .tokens = question.tokens, .heads = question.heads};
     const Tensor x = gen::vectors(encoding, spec.dtype, extents, 2 * question.fill + 1);
     const Tensor grad = gen::vectors(encoding, spec.dtype, extents, 2 * question.fill + 2);
@@ -148,12 +147,8 @@ Property adjoint_property() {
       "channels not rotated pass their gradient on unchanged",
       "a gradient that is zero, turned the same way as the forward pass, or ignores scaling, pairing or the attention "
       "factor"};
-  property.not_applicable = [](const Spec& spec) -> std::optional<std::string> {
-    if (!std::holds_alternative<Rope>(spec.encoding)) return not_stated_for(spec);
-    return std::nullopt;
-  };
-  use_questions(property);
-  property.make_check = make_check;
+  property.not_applicable = stated_for<Rope>();
+  use_cases(property, questions(), of<Rope>(make_check));
   return property;
 }
 

@@ -5,9 +5,11 @@
 #include <numbers>
 
 #include "properties/catalogue.hpp"
+#include "properties/engine/typed_cases.hpp"
 #include "properties/gen/position.hpp"
 #include "properties/gen/vectors.hpp"
 #include "properties/model/budget.hpp"
+#include "properties/model/family.hpp"
 #include "reference/rope.hpp"
 #include "subjects/operations.hpp"
 
@@ -42,9 +44,9 @@ struct Blend {
 
 class Bands {
  public:
-  explicit Bands(const Spec& spec)
+  Bands(const Spec& spec, const Rope& encoding)
       : spec_(spec),
-        encoding_(std::get<Rope>(spec.encoding)),
+        encoding_(encoding),
         oracle_(encoding_),
         budget_(spec.accuracy, spec.dtype, oracle_.frequencies(), spec.max_position) {
     reference::RopeFrequencies frequencies(encoding_);
@@ -153,6 +155,34 @@ class Bands {
   Blend blend_;
 };
 
+// Where the steps begin.
+struct Start {
+  std::int64_t position;
+};
+
+CasesOf<Start> starts() {
+  CasesOf<Start> cases;
+  cases.fields = [](const Spec& spec) -> std::vector<FieldOf<Start>> {
+    return {{"position", FieldRole::position, &Start::position, claimed(spec, 1)}};
+  };
+  cases.first = [](const Spec& spec) -> std::vector<Start> {
+    return {{.position = std::min(gen::simplest_position(gen::range_of(spec)), spec.max_position - 2)}};
+  };
+  cases.drawn = [](const Spec& spec) {
+    return rc::gen::map(gen::position({spec.min_position, spec.max_position - 1}),
+                        [](std::int64_t position) { return Start{position}; });
+  };
+  return cases;
+}
+
+std::optional<std::string> no_bands(const Spec& spec, const Rope& rope) {
+  if (!std::holds_alternative<YarnScaling>(rope.rope_scaling) &&
+      !std::holds_alternative<Llama3Scaling>(rope.rope_scaling)) {
+    return fmt::format("{} has no bands", name_of(rope.rope_scaling));
+  }
+  return one_position_only(spec);
+}
+
 }  // namespace
 
 Property band_blend_property() {
@@ -172,32 +202,12 @@ Property band_blend_property() {
       "comparisons allow the sum of both",
       "a blend with its weights exchanged, borders that do not meet, a middle band left out, bands by another "
       "variable, a rule dropped for some pairs"};
-  property.fields = [](const Spec&) { return std::vector<std::string>{"position"}; };
-  property.not_applicable = [](const Spec& spec) -> std::optional<std::string> {
-    const auto* rope = std::get_if<Rope>(&spec.encoding);
-    if (rope == nullptr) return not_stated_for(spec);
-    if (!std::holds_alternative<YarnScaling>(rope->rope_scaling) &&
-        !std::holds_alternative<Llama3Scaling>(rope->rope_scaling)) {
-      return fmt::format("{} has no bands", name_of(rope->rope_scaling));
-    }
-    if (spec.max_position - spec.min_position < 2) return "the claim has one position only";
-    return std::nullopt;
-  };
-  property.admits = [](const Spec& spec, const Case& values) {
-    return values[0] >= spec.min_position && values[0] < spec.max_position - 1;
-  };
-  property.simplest = [](const Spec& spec) {
-    return Case{std::min(gen::simplest_position(gen::range_of(spec)), spec.max_position - 2)};
-  };
-  property.first_cases = [simplest = property.simplest](const Spec& spec) { return std::vector<Case>{simplest(spec)}; };
-  property.cases = [](const Spec& spec) {
-    return rc::gen::map(gen::position({spec.min_position, spec.max_position - 1}),
-                        [](std::int64_t position) { return Case{position}; });
-  };
-  property.make_check = [](const Spec& spec) -> Check {
-    return
-        [bands = Bands(spec)](Session& session, const Case& values) mutable { return bands.judge(session, values[0]); };
-  };
+  property.not_applicable = stated_for<Rope>(no_bands);
+  use_cases(property, starts(), of<Rope>([](const Spec& spec, const Rope& encoding) {
+              return [bands = Bands(spec, encoding)](Session& session, const Start& start) mutable {
+                return bands.judge(session, start.position);
+              };
+            }));
   return property;
 }
 

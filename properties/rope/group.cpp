@@ -4,10 +4,12 @@
 #include <cmath>
 
 #include "properties/catalogue.hpp"
+#include "properties/engine/typed_cases.hpp"
 #include "properties/gen/position.hpp"
 #include "properties/gen/vectors.hpp"
 #include "properties/model/budget.hpp"
-#include "properties/model/row_agreement.hpp"
+#include "properties/model/family.hpp"
+#include "properties/model/question.hpp"
 #include "reference/rope.hpp"
 #include "reference/rounding.hpp"
 #include "subjects/operations.hpp"
@@ -76,18 +78,38 @@ struct Limit {
   Enclosure norm;
 };
 
-Check identity_check(const Spec& spec) {
-  const auto& encoding = std::get<Rope>(spec.encoding);
+// Tokens that all stand at position 0.
+struct Still {
+  std::int64_t tokens;
+  std::int64_t fill;
+};
+
+CasesOf<Still> still_tokens() {
+  CasesOf<Still> cases;
+  cases.fields = [](const Spec&) -> std::vector<FieldOf<Still>> {
+    return {{"tokens", FieldRole::count, &Still::tokens, {1, 64}}, {"fill", FieldRole::fill, &Still::fill, any_fill}};
+  };
+  cases.first = [](const Spec&) -> std::vector<Still> { return {{.tokens = 1, .fill = 1}, {.tokens = 3, .fill = 1}}; };
+  cases.drawn = [](const Spec&) {
+    return rc::gen::map(rc::gen::pair(gen::one_of({1, 1, 2, 5, 17}), gen::count(0, 1000)),
+                        [](const std::pair<std::int64_t, std::int64_t>& drawn) {
+                          return Still{.tokens = drawn.first, .fill = drawn.second};
+                        });
+  };
+  return cases;
+}
+
+CheckOf<Still> identity_check(const Spec& spec, const Rope& encoding) {
   reference::RopeReference oracle(encoding);
   const ErrorBudget budget(spec.accuracy, spec.dtype, oracle.frequencies(), spec.max_position);
-  return [spec, encoding, oracle, budget](Session& session, const Case& values) mutable {
-    const gen::Extents extents{.batch = 1, .tokens = values[0], .heads = 1};
-    const Tensor x = gen::vectors(encoding, spec.dtype, extents, values[1]);
-    const Tensor y = rotate(session, spec, x, std::vector<std::int64_t>(static_cast<std::size_t>(values[0]), 0));
+  return [spec, encoding, oracle, budget](Session& session, const Still& asked) mutable {
+    const gen::Extents extents{.batch = 1, .tokens = asked.tokens, .heads = 1};
+    const Tensor x = gen::vectors(encoding, spec.dtype, extents, asked.fill);
+    const Tensor y = rotate(session, spec, x, std::vector<std::int64_t>(static_cast<std::size_t>(asked.tokens), 0));
     Judgement judgement;
-    for (std::int64_t token = 0; token < values[0]; ++token) {
+    for (std::int64_t token = 0; token < asked.tokens; ++token) {
       const std::int64_t start = token * encoding.head_dim;
-      const auto place = [&] { return fmt::format("position 0, token {} of {}", token, values[0]); };
+      const auto place = [&] { return fmt::format("position 0, token {} of {}", token, asked.tokens); };
       for (std::int64_t i = 0; i < encoding.head_dim; ++i) {
         if (std::isfinite(y.at(start + i))) continue;
         judgement.add(Certainty::no, not_finite(), [&] { return place() + ": a value is NaN or infinite"; });
@@ -117,15 +139,52 @@ Check identity_check(const Spec& spec) {
   };
 }
 
-Check composition_check(const Spec& spec) {
-  const auto& encoding = std::get<Rope>(spec.encoding);
+bool inside(const Spec& spec, std::int64_t position) {
+  return position >= spec.min_position && position < spec.max_position;
+}
+
+// Turning by `position`, then `by` more.
+struct Turns {
+  std::int64_t position;
+  std::int64_t by;
+  std::int64_t fill;
+};
+
+CasesOf<Turns> turns() {
+  CasesOf<Turns> cases;
+  cases.fields = [](const Spec& spec) -> std::vector<FieldOf<Turns>> {
+    return {{"position", FieldRole::position, &Turns::position, claimed(spec)},
+            {"by", FieldRole::step, &Turns::by, claimed(spec)},
+            {"fill", FieldRole::fill, &Turns::fill, any_fill}};
+  };
+  cases.related = [](const Spec& spec, const Turns& asked) { return inside(spec, asked.position + asked.by); };
+  cases.first = [](const Spec& spec) {
+    std::vector<Turns> list{{.position = 1, .by = 1, .fill = 1},
+                            {.position = spec.max_position / 2, .by = (spec.max_position - 1) / 2, .fill = 1}};
+    const std::int64_t back = std::min(spec.max_position - 1, -spec.min_position);
+    if (back > 0) list.push_back({.position = back, .by = -back, .fill = 1});
+    return list;
+  };
+  cases.drawn = [](const Spec& spec) {
+    const auto parts =
+        rc::gen::tuple(gen::position(gen::range_of(spec)), gen::position(gen::range_of(spec)), gen::count(0, 1000));
+    return rc::gen::map(parts, [spec](const std::tuple<std::int64_t, std::int64_t, std::int64_t>& drawn) {
+      const auto [a, b, fill] = drawn;
+      // Halved, so that the sum is inside too.
+      return inside(spec, a + b) ? Turns{a, b, fill} : Turns{a / 2, b / 2, fill};
+    });
+  };
+  return cases;
+}
+
+CheckOf<Turns> composition_check(const Spec& spec, const Rope& encoding) {
   reference::RopeReference oracle(encoding);
   const ErrorBudget budget =
       ErrorBudget(spec.accuracy, spec.dtype, oracle.frequencies(), spec.max_position).of_own_frequencies();
-  return [spec, encoding, oracle, budget](Session& session, const Case& values) mutable {
-    const std::int64_t a = values[0];
-    const std::int64_t b = values[1];
-    const Tensor x = gen::vectors(encoding, spec.dtype, {.batch = 1, .tokens = 1, .heads = 1}, values[2]);
+  return [spec, encoding, oracle, budget](Session& session, const Turns& asked) mutable {
+    const std::int64_t a = asked.position;
+    const std::int64_t b = asked.by;
+    const Tensor x = gen::vectors(encoding, spec.dtype, {.batch = 1, .tokens = 1, .heads = 1}, asked.fill);
     const auto turned = [&](const Tensor& given, std::int64_t position) {
       return rotate(session, spec, given, std::vector<std::int64_t>{position});
     };
@@ -162,15 +221,6 @@ Check composition_check(const Spec& spec) {
   };
 }
 
-std::optional<std::string> only_rope(const Spec& spec) {
-  if (!std::holds_alternative<Rope>(spec.encoding)) return not_stated_for(spec);
-  return std::nullopt;
-}
-
-bool inside(const Spec& spec, std::int64_t position) {
-  return position >= spec.min_position && position < spec.max_position;
-}
-
 }  // namespace
 
 Property identity_property() {
@@ -185,22 +235,11 @@ Property identity_property() {
       "pair "
       "(properties/model/budget.hpp)",
       "sine and cosine taken twice, a path with an offset of its own, an attention factor left out, a bias"};
-  property.fields = [](const Spec&) { return std::vector<std::string>{"tokens", "fill"}; };
-  property.not_applicable = [](const Spec& spec) -> std::optional<std::string> {
-    if (auto reason = only_rope(spec)) return reason;
+  property.not_applicable = stated_for<Rope>([](const Spec& spec) -> std::optional<std::string> {
     if (!inside(spec, 0)) return "the claim does not reach position 0";
     return std::nullopt;
-  };
-  property.admits = [](const Spec&, const Case& values) { return values[0] >= 1 && values[0] <= 64 && values[1] >= 0; };
-  property.simplest = [](const Spec&) { return Case{1, 0}; };
-  property.first_cases = [](const Spec&) { return std::vector<Case>{{1, 1}, {3, 1}}; };
-  property.cases = [](const Spec&) {
-    return rc::gen::map(rc::gen::pair(gen::one_of({1, 1, 2, 5, 17}), gen::count(0, 1000)),
-                        [](const std::pair<std::int64_t, std::int64_t>& drawn) {
-                          return Case{drawn.first, drawn.second};
-                        });
-  };
-  property.make_check = identity_check;
+  });
+  use_cases(property, still_tokens(), of<Rope>(identity_check));
   return property;
 }
 
@@ -220,32 +259,11 @@ Property composition_property() {
       "b))",
       "positions of low precision, wrapped or clamped; another rotary_dim in re-rotation than in rotation; offsets; a "
       "rotation that is none"};
-  property.fields = [](const Spec&) { return std::vector<std::string>{"position", "by", "fill"}; };
-  property.not_applicable = [](const Spec& spec) -> std::optional<std::string> {
-    if (auto reason = only_rope(spec)) return reason;
+  property.not_applicable = stated_for<Rope>([](const Spec& spec) -> std::optional<std::string> {
     if (!inside(spec, 0) || spec.max_position < 2) return "the claim does not reach from 0 to 1";
     return depends_on_length(spec);
-  };
-  property.admits = [](const Spec& spec, const Case& values) {
-    return inside(spec, values[0]) && inside(spec, values[1]) && inside(spec, values[0] + values[1]) && values[2] >= 0;
-  };
-  property.simplest = [](const Spec&) { return Case{0, 0, 0}; };
-  property.first_cases = [](const Spec& spec) {
-    std::vector<Case> cases{{1, 1, 1}, {spec.max_position / 2, (spec.max_position - 1) / 2, 1}};
-    const std::int64_t back = std::min(spec.max_position - 1, -spec.min_position);
-    if (back > 0) cases.push_back({back, -back, 1});
-    return cases;
-  };
-  property.cases = [](const Spec& spec) {
-    const auto parts =
-        rc::gen::tuple(gen::position(gen::range_of(spec)), gen::position(gen::range_of(spec)), gen::count(0, 1000));
-    return rc::gen::map(parts, [spec](const std::tuple<std::int64_t, std::int64_t, std::int64_t>& drawn) {
-      const auto [a, b, fill] = drawn;
-      // Halved, so that the sum is inside too.
-      return inside(spec, a + b) ? Case{a, b, fill} : Case{a / 2, b / 2, fill};
-    });
-  };
-  property.make_check = composition_check;
+  });
+  use_cases(property, turns(), of<Rope>(composition_check));
   return property;
 }
 

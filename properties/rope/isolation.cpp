@@ -10,7 +10,8 @@
 #include "properties/catalogue.hpp"
 #include "properties/gen/floats.hpp"
 #include "properties/gen/vectors.hpp"
-#include "properties/model/question_cases.hpp"
+#include "properties/model/family.hpp"
+#include "properties/model/questions.hpp"
 #include "subjects/operations.hpp"
 
 // Three properties of one experiment: a call is asked, one pair of one vector is changed, and the call is asked again.
@@ -23,8 +24,13 @@ using gen::FloatClass;
 
 enum class Where { own_vector, other_vectors };
 
-// The extra fields of a case: which vector, which pair of it, and the bits of what it becomes.
-constexpr std::size_t bits_field = 2;
+// A question, which vector of it changes, which pair of that, and the bits of what it becomes. Vectors and pairs are
+// counted round.
+struct Change : Question {
+  std::int64_t vector;
+  std::int64_t pair;
+  std::int64_t bits;
+};
 
 struct Experiment {
   Tensor before;
@@ -40,14 +46,13 @@ double fitting(Dtype dtype, double value) {
              : value;
 }
 
-Experiment carry_out(Session& session, const Spec& spec, const Rope& encoding, const Case& values) {
-  const Question question = question_of(values);
+Experiment carry_out(Session& session, const Spec& spec, const Rope& encoding, const Change& question) {
   const gen::Extents extents{.batch = question.batch, .tokens = question.tokens, .heads = question.heads};
   Tensor x = gen::vectors(encoding, spec.dtype, extents, question.fill + 1);
   const std::vector<std::int64_t> positions = gen::positions(gen::range_of(spec), question.position, extents);
-  const std::int64_t vector = extra_of(values, 0) % (question.batch * question.tokens * question.heads);
-  const std::int64_t pair = extra_of(values, 1) % pairs(encoding);
-  const double change = fitting(spec.dtype, gen::from_bits(spec.dtype, extra_of(values, bits_field)));
+  const std::int64_t vector = question.vector % (question.batch * question.tokens * question.heads);
+  const std::int64_t pair = question.pair % pairs(encoding);
+  const double change = fitting(spec.dtype, gen::from_bits(spec.dtype, question.bits));
   const std::int64_t start = vector * encoding.head_dim;
   const Channels in = channels_of_pair(encoding, encoding.pairing, pair);
   const Channels out = channels_of_pair(encoding, encoding.output_pairing, pair);
@@ -81,43 +86,45 @@ Judgement judge(const Experiment& experiment, const Spec& spec, std::int64_t hea
 }
 
 // Cases whose change is of one of `classes`, each of which has a first case of its own.
-Property isolation_property(Where where, std::vector<FloatClass> classes) {
-  Property property;
-  property.needs = Needs::live_subject;
-  property.not_applicable = [](const Spec& spec) -> std::optional<std::string> {
-    if (!std::holds_alternative<Rope>(spec.encoding)) return not_stated_for(spec);
-    return std::nullopt;
-  };
+CasesOf<Change> changes(const std::vector<FloatClass>& classes) {
   const auto many = [](const Spec&) { return std::int64_t{1} << 20; };
-  use_questions(
-      property,
-      {{"vector", many}, {"pair", many}, {"bits", [](const Spec& spec) { return gen::bit_patterns(spec.dtype); }}});
-  property.first_cases = [first_cases = property.first_cases, classes](const Spec& spec) {
-    const std::vector<Case> questions = first_cases(spec);
-    std::vector<Case> cases;
-    for (std::size_t i = 0; i < std::max(questions.size(), classes.size()); ++i) {
-      cases.push_back(questions[i % questions.size()]);
-      cases.back().back() = gen::float_in(spec.dtype, classes[i % classes.size()], i);
+  CasesOf<Change> cases = questions<Change>(
+      {{"vector", FieldRole::choice, &Change::vector, many},
+       {"pair", FieldRole::choice, &Change::pair, many},
+       {"bits", FieldRole::bits, &Change::bits, [](const Spec& spec) { return gen::bit_patterns(spec.dtype); }}});
+  cases.first = [first = cases.first, classes](const Spec& spec) {
+    const std::vector<Change> asked = first(spec);
+    std::vector<Change> list;
+    for (std::size_t i = 0; i < std::max(asked.size(), classes.size()); ++i) {
+      list.push_back(asked[i % asked.size()]);
+      list.back().bits = gen::float_in(spec.dtype, classes[i % classes.size()], i);
     }
-    return cases;
+    return list;
   };
-  property.cases = [cases = property.cases, classes](const Spec& spec) {
-    return rc::gen::map(rc::gen::pair(cases(spec), gen::float_bits(spec.dtype, classes)),
-                        [](std::pair<Case, std::int64_t> drawn) {
-                          drawn.first.back() = drawn.second;
-                          return std::move(drawn.first);
+  cases.drawn = [drawn = cases.drawn, classes](const Spec& spec) {
+    return rc::gen::map(rc::gen::pair(drawn(spec), gen::float_bits(spec.dtype, classes)),
+                        [](std::pair<Change, std::int64_t> change) {
+                          change.first.bits = change.second;
+                          return change.first;
                         });
   };
   const bool finite = std::ranges::find(classes, FloatClass::zero) != classes.end();
   const bool special = std::ranges::find(classes, FloatClass::nan) != classes.end();
-  property.admits = [admits = property.admits, finite, special](const Spec& spec, const Case& values) {
-    return admits(spec, values) && (std::isfinite(gen::from_bits(spec.dtype, values.back())) ? finite : special);
+  cases.related = [finite, special](const Spec& spec, const Change& change) {
+    return std::isfinite(gen::from_bits(spec.dtype, change.bits)) ? finite : special;
   };
-  property.make_check = [where](const Spec& spec) -> Check {
-    return [spec, encoding = std::get<Rope>(spec.encoding), where](Session& session, const Case& values) {
-      return judge(carry_out(session, spec, encoding, values), spec, encoding.head_dim, where);
-    };
-  };
+  return cases;
+}
+
+Property isolation_property(Where where, const std::vector<FloatClass>& classes) {
+  Property property;
+  property.needs = Needs::live_subject;
+  property.not_applicable = stated_for<Rope>();
+  use_cases(property, changes(classes), of<Rope>([where](const Spec& spec, const Rope& encoding) {
+              return [spec, encoding, where](Session& session, const Change& change) {
+                return judge(carry_out(session, spec, encoding, change), spec, encoding.head_dim, where);
+              };
+            }));
   return property;
 }
 

@@ -3,9 +3,11 @@
 #include <cmath>
 
 #include "properties/catalogue.hpp"
+#include "properties/engine/typed_cases.hpp"
 #include "properties/gen/position.hpp"
 #include "properties/gen/vectors.hpp"
 #include "properties/model/budget.hpp"
+#include "properties/model/family.hpp"
 #include "reference/rope.hpp"
 #include "reference/rounding.hpp"
 #include "subjects/operations.hpp"
@@ -17,14 +19,42 @@ using reference::Certainty;
 using reference::Enclosure;
 using reference::Precision;
 
-Check make_check(const Spec& spec) {
-  const auto& encoding = std::get<Rope>(spec.encoding);
+// One batch row.
+struct Row {
+  std::int64_t position;
+  std::int64_t tokens;
+  std::int64_t heads;
+  std::int64_t fill;
+};
+
+CasesOf<Row> rows() {
+  CasesOf<Row> cases;
+  cases.fields = [](const Spec& spec) -> std::vector<FieldOf<Row>> {
+    return {{"position", FieldRole::position, &Row::position, claimed(spec)},
+            {"tokens", FieldRole::run, &Row::tokens, {1, 64}},
+            {"heads", FieldRole::count, &Row::heads, {1, 64}},
+            {"fill", FieldRole::fill, &Row::fill, any_fill}};
+  };
+  cases.first = [](const Spec& spec) -> std::vector<Row> {
+    return {{.position = gen::simplest_position(gen::range_of(spec)), .tokens = 1, .heads = 1, .fill = 1},
+            {.position = spec.max_position - 1, .tokens = 1, .heads = 1, .fill = 1}};
+  };
+  cases.drawn = [](const Spec& spec) {
+    const auto parts = rc::gen::tuple(gen::position(gen::range_of(spec)), gen::one_of({1, 3, 5}),
+                                      gen::one_of({1, 2, 4}), gen::count(0, 1000));
+    return rc::gen::map(
+        parts, [](const auto& drawn) { return std::apply([](auto... value) { return Row{value...}; }, drawn); });
+  };
+  return cases;
+}
+
+CheckOf<Row> make_check(const Spec& spec, const Rope& encoding) {
   reference::RopeReference oracle(encoding);
   const ErrorBudget budget(spec.accuracy, spec.dtype, oracle.frequencies(), spec.max_position);
-  return [spec, encoding, oracle, budget](Session& session, const Case& values) mutable {
-    const gen::Extents extents{.batch = 1, .tokens = values[1], .heads = values[2]};
-    const Tensor x = gen::vectors(encoding, spec.dtype, extents, values[3]);
-    const std::vector<std::int64_t> positions = gen::positions(gen::range_of(spec), values[0], extents);
+  return [spec, encoding, oracle, budget](Session& session, const Row& row) mutable {
+    const gen::Extents extents{.batch = 1, .tokens = row.tokens, .heads = row.heads};
+    const Tensor x = gen::vectors(encoding, spec.dtype, extents, row.fill);
+    const std::vector<std::int64_t> positions = gen::positions(gen::range_of(spec), row.position, extents);
     const Tensor y = rotate(session, spec, x, positions);
     Judgement judgement;
     for (std::int64_t vector = 0; vector < extents.tokens * extents.heads; ++vector) {
@@ -83,27 +113,8 @@ Property isometry_property() {
       "of that length (properties/model/budget.hpp), so the norm is within sqrt(2) k ulp(a ||x_i||)",
       "a table of one pairing applied with the other's rotation, sine and cosine of different angles, "
       "narrow tables, range reduction that leaves [-1, 1], an attention factor left out or applied twice"};
-  property.fields = [](const Spec&) { return std::vector<std::string>{"position", "tokens", "heads", "fill"}; };
-  property.not_applicable = [](const Spec& spec) -> std::optional<std::string> {
-    if (std::holds_alternative<Rope>(spec.encoding)) return std::nullopt;
-    if (!std::holds_alternative<Sinusoidal>(spec.encoding)) return not_stated_for(spec);
-    return "a property of rotations";
-  };
-  property.admits = [](const Spec& spec, const Case& values) {
-    return values[0] >= spec.min_position && values[0] < spec.max_position && values[1] >= 1 && values[1] <= 64 &&
-           values[2] >= 1 && values[2] <= 64 && values[3] >= 0;
-  };
-  property.simplest = [](const Spec& spec) { return Case{gen::simplest_position(gen::range_of(spec)), 1, 1, 0}; };
-  property.first_cases = [](const Spec& spec) {
-    return std::vector<Case>{{gen::simplest_position(gen::range_of(spec)), 1, 1, 1}, {spec.max_position - 1, 1, 1, 1}};
-  };
-  property.cases = [](const Spec& spec) {
-    const auto parts = rc::gen::tuple(gen::position(gen::range_of(spec)), gen::one_of({1, 3, 5}),
-                                      gen::one_of({1, 2, 4}), gen::count(0, 1000));
-    return rc::gen::map(
-        parts, [](const auto& drawn) { return std::apply([](auto... value) { return Case{value...}; }, drawn); });
-  };
-  property.make_check = make_check;
+  property.not_applicable = stated_for<Rope>({{"sinusoidal", "a property of rotations"}});
+  use_cases(property, rows(), of<Rope>(make_check));
   return property;
 }
 

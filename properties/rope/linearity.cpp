@@ -6,7 +6,8 @@
 #include "properties/catalogue.hpp"
 #include "properties/gen/vectors.hpp"
 #include "properties/model/budget.hpp"
-#include "properties/model/question_cases.hpp"
+#include "properties/model/family.hpp"
+#include "properties/model/questions.hpp"
 #include "reference/rope.hpp"
 #include "reference/rounding.hpp"
 #include "subjects/operations.hpp"
@@ -31,12 +32,10 @@ Tensor part_of(const Rope& encoding, const Tensor& x, bool first) {
   return part;
 }
 
-Check make_check(const Spec& spec) {
-  const auto& encoding = std::get<Rope>(spec.encoding);
+CheckOf<Question> make_check(const Spec& spec, const Rope& encoding) {
   reference::RopeReference oracle(encoding);
   const ErrorBudget budget(spec.accuracy, spec.dtype, oracle.frequencies(), spec.max_position);
-  return [spec, encoding, oracle, budget](Session& session, const Case& values) mutable {
-    const Question question = question_of(values);
+  return [spec, encoding, oracle, budget](Session& session, const Question& question) mutable {
     const gen::Extents extents{.batch = question.batch, .tokens = question.tokens, .heads = question.heads};
     const Tensor x = gen::vectors(encoding, spec.dtype, extents, question.fill + 1);
     const std::vector<std::int64_t> positions = gen::positions(gen::range_of(spec), question.position, extents);
@@ -109,12 +108,8 @@ Property linearity_property() {
       "sqrt(2) k ulp(a ||x_i||) in each (properties/model/budget.hpp)",
       "values saturated, quantised or normalised on the way, a bias, a pair overwritten while it is read, order of "
       "magnitude lost"};
-  property.not_applicable = [](const Spec& spec) -> std::optional<std::string> {
-    if (!std::holds_alternative<Rope>(spec.encoding)) return not_stated_for(spec);
-    return std::nullopt;
-  };
-  use_questions(property);
-  property.make_check = make_check;
+  property.not_applicable = stated_for<Rope>();
+  use_cases(property, questions(), of<Rope>(make_check));
   return property;
 }
 

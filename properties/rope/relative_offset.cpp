@@ -4,9 +4,11 @@
 #include <cmath>
 
 #include "properties/catalogue.hpp"
+#include "properties/engine/typed_cases.hpp"
 #include "properties/gen/position.hpp"
 #include "properties/gen/vectors.hpp"
 #include "properties/model/budget.hpp"
+#include "properties/model/family.hpp"
 #include "reference/rope.hpp"
 #include "reference/rounding.hpp"
 #include "subjects/operations.hpp"
@@ -17,6 +19,47 @@ namespace {
 using reference::Certainty;
 using reference::Enclosure;
 using reference::Precision;
+
+// A query and a key, and both moved by `shift`.
+struct Shift {
+  std::int64_t query_position;
+  std::int64_t key_position;
+  std::int64_t shift;
+  std::int64_t fill;
+};
+
+CasesOf<Shift> shifts() {
+  CasesOf<Shift> cases;
+  cases.fields = [](const Spec& spec) -> std::vector<FieldOf<Shift>> {
+    return {{"query_position", FieldRole::position, &Shift::query_position, claimed(spec)},
+            {"key_position", FieldRole::position, &Shift::key_position, claimed(spec)},
+            {"shift", FieldRole::step, &Shift::shift, {1, spec.max_position - 1 - spec.min_position}},
+            {"fill", FieldRole::fill, &Shift::fill, any_fill}};
+  };
+  cases.related = [](const Spec& spec, const Shift& asked) {
+    return asked.shift < spec.max_position - std::max(asked.query_position, asked.key_position);
+  };
+  cases.first = [](const Spec& spec) -> std::vector<Shift> {
+    const std::int64_t near = std::min(gen::simplest_position(gen::range_of(spec)), spec.max_position - 2);
+    return {{.query_position = near, .key_position = near, .shift = 1, .fill = 1},
+            {.query_position = spec.min_position,
+             .key_position = spec.min_position,
+             .shift = spec.max_position - 1 - spec.min_position,
+             .fill = 1}};
+  };
+  cases.drawn = [](const Spec& spec) {
+    const gen::PositionRange starts{spec.min_position, spec.max_position - 1};
+    const gen::PositionRange distances{1, spec.max_position - spec.min_position};
+    const auto parts =
+        rc::gen::tuple(gen::position(starts), gen::position(starts), gen::position(distances), gen::count(0, 1000));
+    return rc::gen::map(parts, [last = spec.max_position](
+                                   const std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t>& drawn) {
+      const auto [m, n, shift, fill] = drawn;
+      return Shift{m, n, 1 + (shift - 1) % (last - 1 - std::max(m, n)), fill};
+    });
+  };
+  return cases;
+}
 
 // The four vectors of a case, as tokens of one request: the query at its position and shifted, the key likewise.
 enum Token : std::int64_t { query, shifted_query, key, shifted_key, token_count };
@@ -35,26 +78,27 @@ Enclosure dot(const Tensor& tensor, std::int64_t width, Token a, Token b, Precis
   return sum;
 }
 
-Check make_check(const Spec& spec) {
-  const auto& encoding = std::get<Rope>(spec.encoding);
+CheckOf<Shift> make_check(const Spec& spec, const Rope& encoding) {
   reference::RopeReference oracle(encoding);
   const ErrorBudget budget =
       ErrorBudget(spec.accuracy, spec.dtype, oracle.frequencies(), spec.max_position).of_own_frequencies();
-  return [spec, encoding, oracle, budget](Session& session, const Case& values) mutable {
+  return [spec, encoding, oracle, budget](Session& session, const Shift& asked) mutable {
     const std::int64_t width = encoding.head_dim;
-    const std::int64_t shift = values[2];
+    const std::int64_t m = asked.query_position;
+    const std::int64_t n = asked.key_position;
+    const std::int64_t shift = asked.shift;
     // The two vectors are drawn as two tokens, then each is given twice.
-    const Tensor drawn = gen::vectors(encoding, spec.dtype, {.batch = 1, .tokens = 2, .heads = 1}, values[3]);
+    const Tensor drawn = gen::vectors(encoding, spec.dtype, {.batch = 1, .tokens = 2, .heads = 1}, asked.fill);
     Tensor x = Tensor::zeros(spec.dtype, {1, token_count, 1, width});
     for (std::int64_t token = 0; token < token_count; ++token) {
       for (std::int64_t i = 0; i < width; ++i) x.set(token * width + i, drawn.at((token / 2) * width + i));
     }
-    const std::vector<std::int64_t> positions{values[0], values[0] + shift, values[1], values[1] + shift};
+    const std::vector<std::int64_t> positions{m, m + shift, n, n + shift};
     const std::int64_t length = reference::sequence_length(positions);
     const Tensor y = rotate(session, spec, x, positions);
 
     Judgement judgement;
-    const auto place = [&] { return fmt::format("query at {}, key at {}, shift {}", values[0], values[1], shift); };
+    const auto place = [&] { return fmt::format("query at {}, key at {}, shift {}", m, n, shift); };
     for (std::int64_t i = 0; i < y.elements(); ++i) {
       if (!std::isfinite(y.at(i))) {
         judgement.add(Certainty::no, not_finite(), [&] { return place() + ": a value is NaN or infinite"; });
@@ -76,8 +120,8 @@ Check make_check(const Spec& spec) {
         const Enclosure q = factor * pair_norm(x, query * width, channels, precision);
         const Enclosure k = factor * pair_norm(x, key * width, channels, precision);
         for (const std::int64_t moved : {std::int64_t{0}, shift}) {
-          const Enclosure query_angle = oracle.angle(values[0] + moved, pair, length, precision);
-          const Enclosure key_angle = oracle.angle(values[1] + moved, pair, length, precision);
+          const Enclosure query_angle = oracle.angle(m + moved, pair, length, precision);
+          const Enclosure key_angle = oracle.angle(n + moved, pair, length, precision);
           const Enclosure e = budget.pair_bound(q, query_angle, pair);
           const Enclosure f = budget.pair_bound(k, key_angle, pair);
           bound = bound + e * k + f * q + e * f;
@@ -115,41 +159,9 @@ Property relative_offset_property() {
       "positions of low precision, a pairing mixed up between table and rotation, a rotation that "
       "is none, a path that uses a "
       "local index or another offset"};
-  property.fields = [](const Spec&) {
-    return std::vector<std::string>{"query_position", "key_position", "shift", "fill"};
-  };
-  property.not_applicable = [](const Spec& spec) -> std::optional<std::string> {
-    if (std::holds_alternative<Sinusoidal>(spec.encoding)) return "a property of rotations: see linear_shift";
-    if (!std::holds_alternative<Rope>(spec.encoding)) return not_stated_for(spec);
-    if (spec.max_position - spec.min_position < 2) return "the claim has one position only";
-    return std::nullopt;
-  };
-  property.admits = [](const Spec& spec, const Case& values) {
-    const auto inside = [&](std::int64_t p) { return p >= spec.min_position && p < spec.max_position; };
-    return inside(values[0]) && inside(values[1]) && values[2] >= 1 &&
-           values[2] < spec.max_position - std::max(values[0], values[1]) && values[3] >= 0;
-  };
-  property.simplest = [](const Spec& spec) {
-    const std::int64_t p = gen::simplest_position(gen::range_of(spec));
-    return Case{p, p, 1, 0};
-  };
-  property.first_cases = [](const Spec& spec) {
-    const std::int64_t p = std::min(gen::simplest_position(gen::range_of(spec)), spec.max_position - 2);
-    return std::vector<Case>{{p, p, 1, 1},
-                             {spec.min_position, spec.min_position, spec.max_position - 1 - spec.min_position, 1}};
-  };
-  property.cases = [](const Spec& spec) {
-    const gen::PositionRange starts{spec.min_position, spec.max_position - 1};
-    const gen::PositionRange shifts{1, spec.max_position - spec.min_position};
-    const auto parts =
-        rc::gen::tuple(gen::position(starts), gen::position(starts), gen::position(shifts), gen::count(0, 1000));
-    return rc::gen::map(parts, [last = spec.max_position](
-                                   const std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t>& drawn) {
-      const auto [m, n, shift, fill] = drawn;
-      return Case{m, n, 1 + (shift - 1) % (last - 1 - std::max(m, n)), fill};
-    });
-  };
-  property.make_check = make_check;
+  property.not_applicable =
+      stated_for<Rope>(one_position_only, {{"sinusoidal", "a property of rotations: see linear_shift"}});
+  use_cases(property, shifts(), of<Rope>(make_check));
   return property;
 }
 

@@ -9,6 +9,7 @@
 
 #include "properties/catalogue.hpp"
 #include "properties/engine/engine.hpp"
+#include "properties/model/family.hpp"
 #include "reference/rope.hpp"
 #include "subjects/builtin.hpp"
 #include "subjects/function.hpp"
@@ -115,9 +116,8 @@ struct Defect {
 };
 
 FunctionSubject plain_subject(const Defect& defect) {
-  return {"plain", [defect](const Spec& spec) -> FunctionSubject::Call {
-            return [defect, rope = std::get<Rope>(spec.encoding)](std::string_view,
-                                                                  const Tensors& inputs) mutable -> Tensors {
+  return {"plain", of<Rope>([defect](const Spec&, const Rope& encoding) -> FunctionSubject::Call {
+            return [defect, rope = encoding](std::string_view, const Tensors& inputs) mutable -> Tensors {
               defect.misread(rope);
               const Tensor& x = inputs.at("x");
               const std::vector<std::int64_t> positions = inputs.at("positions").integers();
@@ -140,7 +140,7 @@ FunctionSubject plain_subject(const Defect& defect) {
               }
               return {{"y", y}};
             };
-          }};
+          })};
 }
 
 std::set<std::string> with_verdict(Verdict verdict, const Subject& subject, const Spec& spec) {

@@ -6,7 +6,8 @@
 #include "lib/numeric/ulp.hpp"
 #include "properties/catalogue.hpp"
 #include "properties/gen/vectors.hpp"
-#include "properties/model/question_cases.hpp"
+#include "properties/model/family.hpp"
+#include "properties/model/questions.hpp"
 #include "subjects/operations.hpp"
 
 namespace sextant {
@@ -23,10 +24,8 @@ double telling_value(Dtype dtype, std::int64_t index) {
   return values[static_cast<std::size_t>(index) % values.size()];
 }
 
-Check make_check(const Spec& spec) {
-  const auto& encoding = std::get<Rope>(spec.encoding);
-  return [spec, encoding, untouched = passthrough_channels(encoding)](Session& session, const Case& values) {
-    const Question question = question_of(values);
+CheckOf<Question> make_check(const Spec& spec, const Rope& encoding) {
+  return [spec, encoding, untouched = passthrough_channels(encoding)](Session& session, const Question& question) {
     const gen::Extents extents{.batch = question.batch, .tokens = question.tokens, .heads = question.heads};
     Tensor x = gen::vectors(encoding, spec.dtype, extents, question.fill + 1);
     for (std::int64_t start = 0; start < x.elements(); start += encoding.head_dim) {
@@ -66,14 +65,11 @@ Property untouched_channels_property() {
       "none: the values are equal; subnormals and the largest finite value are among them",
       "kernels that rotate up to the next power of two, default rotary_dim to head_dim, zero the tail, copy it through "
       "another type, or flush subnormals"};
-  property.not_applicable = [](const Spec& spec) -> std::optional<std::string> {
-    const auto* rope = std::get_if<Rope>(&spec.encoding);
-    if (rope == nullptr) return not_stated_for(spec);
-    if (rope->rotary_dim == rope->head_dim) return "every channel is rotated";
+  property.not_applicable = stated_for<Rope>([](const Spec&, const Rope& encoding) -> std::optional<std::string> {
+    if (encoding.rotary_dim == encoding.head_dim) return "every channel is rotated";
     return std::nullopt;
-  };
-  use_questions(property);
-  property.make_check = make_check;
+  });
+  use_cases(property, questions(), of<Rope>(make_check));
   return property;
 }
 

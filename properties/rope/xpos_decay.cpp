@@ -4,8 +4,10 @@
 #include <cmath>
 
 #include "properties/catalogue.hpp"
+#include "properties/engine/typed_cases.hpp"
 #include "properties/gen/position.hpp"
 #include "properties/gen/values.hpp"
+#include "properties/model/family.hpp"
 #include "properties/model/xpos_budget.hpp"
 #include "reference/rounding.hpp"
 #include "subjects/operations.hpp"
@@ -18,16 +20,50 @@ using reference::Enclosure;
 using reference::Precision;
 using reference::RealPair;
 
-Check make_check(const Spec& spec) {
-  const auto& encoding = std::get<Xpos>(spec.encoding);
+// A position and one further on, by `by`.
+struct Steps {
+  std::int64_t position;
+  std::int64_t by;
+  std::int64_t fill;
+};
+
+CasesOf<Steps> steps() {
+  CasesOf<Steps> cases;
+  cases.fields = [](const Spec& spec) -> std::vector<FieldOf<Steps>> {
+    return {{"position", FieldRole::position, &Steps::position, claimed(spec, 1)},
+            {"by", FieldRole::step, &Steps::by, {1, spec.max_position - 1 - spec.min_position}},
+            {"fill", FieldRole::fill, &Steps::fill, any_fill}};
+  };
+  cases.related = [](const Spec& spec, const Steps& asked) { return asked.by < spec.max_position - asked.position; };
+  cases.first = [](const Spec& spec) -> std::vector<Steps> {
+    const std::int64_t near = std::min(gen::simplest_position(gen::range_of(spec)), spec.max_position - 2);
+    // Far enough for the power to tell, in the dtype's range mostly; and a single step.
+    return {{.position = near, .by = std::min<std::int64_t>(512, spec.max_position - 1 - near), .fill = 1},
+            {.position = near, .by = 1, .fill = 2}};
+  };
+  cases.drawn = [](const Spec& spec) {
+    const auto parts = rc::gen::tuple(gen::position({spec.min_position, spec.max_position - 1}),
+                                      gen::position({1, spec.max_position - spec.min_position}), gen::count(0, 1000));
+    return rc::gen::map(parts,
+                        [last = spec.max_position](const std::tuple<std::int64_t, std::int64_t, std::int64_t>& drawn) {
+                          const auto [position, by, fill] = drawn;
+                          return Steps{position, 1 + (by - 1) % (last - 1 - position), fill};
+                        });
+  };
+  return cases;
+}
+
+CheckOf<Steps> make_check(const Spec& spec, const Xpos& encoding) {
   return [spec, encoding, oracle = XposBudget(encoding, spec.dtype, spec.accuracy, spec.max_position)](
-             Session& session, const Case& values) mutable {
+             Session& session, const Steps& asked) mutable {
     const Rope& head = encoding.rope;
+    const std::int64_t from_position = asked.position;
+    const std::int64_t to_position = asked.position + asked.by;
     // One vector, at a position and further on.
-    const Tensor drawn = gen::values(spec.dtype, {1, 1, 1, head.head_dim}, values[2] + 1);
+    const Tensor drawn = gen::values(spec.dtype, {1, 1, 1, head.head_dim}, asked.fill + 1);
     Tensor x = Tensor::zeros(spec.dtype, {1, 2, 1, head.head_dim});
     for (std::int64_t i = 0; i < x.elements(); ++i) x.set(i, drawn.at(i % head.head_dim));
-    const Tensor y = rotate(session, spec, x, std::vector<std::int64_t>{values[0], values[0] + values[1]});
+    const Tensor y = rotate(session, spec, x, std::vector<std::int64_t>{from_position, to_position});
     Judgement judgement;
     for (std::int64_t pair = 0; pair < pairs(head); ++pair) {
       const Channels from = channels_of_pair(head, head.pairing, pair);
@@ -38,11 +74,11 @@ Check make_check(const Spec& spec) {
       const auto expected = [&](std::int64_t position, Precision precision) {
         return oracle.at(position, pair, given(precision), precision);
       };
-      if (!expected(values[0], reference::first_precision).representable ||
-          !expected(values[0] + values[1], reference::first_precision).representable)
+      if (!expected(from_position, reference::first_precision).representable ||
+          !expected(to_position, reference::first_precision).representable)
         continue;
       const auto place = [&] {
-        return fmt::format("pair {}, from position {} to {}", pair, values[0], values[0] + values[1]);
+        return fmt::format("pair {}, from position {} to {}", pair, from_position, to_position);
       };
       const auto norm_of = [&](std::int64_t token, Precision precision) {
         return hypot(Enclosure(y.at(token * head.head_dim + to.first), precision),
@@ -57,8 +93,8 @@ Check make_check(const Spec& spec) {
       double stated = 0;
       Deviation deviation;
       const Certainty within = reference::decide([&](Precision precision) {
-        const XposBudget::Pair here = expected(values[0], precision);
-        const XposBudget::Pair there = expected(values[0] + values[1], precision);
+        const XposBudget::Pair here = expected(from_position, precision);
+        const XposBudget::Pair there = expected(to_position, precision);
         const Enclosure power = there.scale / here.scale;
         const Enclosure one = norm_of(0, precision);
         const Enclosure two = norm_of(1, precision);
@@ -100,34 +136,8 @@ Property decay_property() {
       "are not judged",
       "another scale_base or zeta, roles exchanged, scales tiled so that the members of a pair differ, a scale counted "
       "from the start of the call"};
-  property.fields = [](const Spec&) { return std::vector<std::string>{"position", "by", "fill"}; };
-  property.not_applicable = [](const Spec& spec) -> std::optional<std::string> {
-    if (!std::holds_alternative<Xpos>(spec.encoding)) return not_stated_for(spec);
-    if (spec.max_position - spec.min_position < 2) return "the claim has one position only";
-    return std::nullopt;
-  };
-  property.admits = [](const Spec& spec, const Case& values) {
-    return values[0] >= spec.min_position && values[0] < spec.max_position && values[1] >= 1 &&
-           values[1] < spec.max_position - values[0] && values[2] >= 0;
-  };
-  property.simplest = [](const Spec& spec) {
-    return Case{std::min(gen::simplest_position(gen::range_of(spec)), spec.max_position - 2), 1, 0};
-  };
-  property.first_cases = [](const Spec& spec) {
-    const std::int64_t p = std::min(gen::simplest_position(gen::range_of(spec)), spec.max_position - 2);
-    // Far enough for the power to tell, in the dtype's range mostly; and a single step.
-    return std::vector<Case>{{p, std::min<std::int64_t>(512, spec.max_position - 1 - p), 1}, {p, 1, 2}};
-  };
-  property.cases = [](const Spec& spec) {
-    const auto parts = rc::gen::tuple(gen::position({spec.min_position, spec.max_position - 1}),
-                                      gen::position({1, spec.max_position - spec.min_position}), gen::count(0, 1000));
-    return rc::gen::map(parts,
-                        [last = spec.max_position](const std::tuple<std::int64_t, std::int64_t, std::int64_t>& drawn) {
-                          const auto [position, by, fill] = drawn;
-                          return Case{position, 1 + (by - 1) % (last - 1 - position), fill};
-                        });
-  };
-  property.make_check = make_check;
+  property.not_applicable = stated_for<Xpos>(one_position_only);
+  use_cases(property, steps(), of<Xpos>(make_check));
   return property;
 }
 

@@ -5,16 +5,44 @@
 
 #include "lib/numeric/ulp.hpp"
 #include "properties/catalogue.hpp"
+#include "properties/engine/typed_cases.hpp"
 #include "properties/gen/position.hpp"
+#include "properties/model/family.hpp"
 #include "subjects/operations.hpp"
 
 namespace sextant {
 namespace {
 
+// Consecutive positions from one on.
+struct Rows {
+  std::int64_t position;
+  std::int64_t rows;
+};
+
+CasesOf<Rows> rows_of_the_claim() {
+  CasesOf<Rows> cases;
+  cases.fields = [](const Spec& spec) -> std::vector<FieldOf<Rows>> {
+    return {{"position", FieldRole::position, &Rows::position, claimed(spec)},
+            {"rows", FieldRole::run, &Rows::rows, {1, 64}}};
+  };
+  cases.related = [](const Spec& spec, const Rows& asked) { return asked.position <= spec.max_position - asked.rows; };
+  cases.first = [](const Spec& spec) -> std::vector<Rows> {
+    return {{.position = gen::simplest_position(gen::range_of(spec)), .rows = 1},
+            {.position = spec.min_position, .rows = 1},
+            {.position = spec.max_position - 1, .rows = 1}};
+  };
+  cases.drawn = [](const Spec& spec) {
+    const auto parts = rc::gen::pair(gen::position(gen::range_of(spec)), gen::one_of({1, 7, 16}));
+    return rc::gen::map(parts, [last = spec.max_position](const std::pair<std::int64_t, std::int64_t>& drawn) {
+      return Rows{.position = drawn.first, .rows = std::min(drawn.second, last - drawn.first)};
+    });
+  };
+  return cases;
+}
+
 // |sin|, |cos| <= 1, and rounding is monotone, so |fl(scale * sin)| <= fl(|scale|): the bound needs no allowance.
-Judgement check(const Spec& spec, Session& session, const Case& values) {
-  const auto& encoding = std::get<Sinusoidal>(spec.encoding);
-  const std::vector<std::int64_t> positions = gen::consecutive(values[0], values[1]);
+Judgement check(const Spec& spec, const Sinusoidal& encoding, Session& session, const Rows& asked) {
+  const std::vector<std::int64_t> positions = gen::consecutive(asked.position, asked.rows);
   const Tensor table = encode(session, spec, positions);
   const double limit = round_to(spec.dtype, std::fabs(encoding.scale));
   Judgement judgement;
@@ -47,30 +75,12 @@ Property bounds_property() {
       "sinusoidal",
       "none: rounding is monotone, so an implementation whose sine stays within [-1, 1] meets it exactly",
       "positions that overflow a narrow type, range reduction that loses its quotient, uninitialised rows"};
-  property.fields = [](const Spec&) { return std::vector<std::string>{"position", "rows"}; };
-  property.not_applicable = [](const Spec& spec) -> std::optional<std::string> {
-    if (std::holds_alternative<Sinusoidal>(spec.encoding)) return std::nullopt;
-    if (!std::holds_alternative<Rope>(spec.encoding)) return not_stated_for(spec);
-    return "a rotation is bounded by its input: see isometry";
-  };
-  property.admits = [](const Spec& spec, const Case& values) {
-    return values[0] >= spec.min_position && values[0] < spec.max_position && values[1] >= 1 && values[1] <= 64 &&
-           values[0] <= spec.max_position - values[1];
-  };
-  property.simplest = [](const Spec& spec) { return Case{gen::simplest_position(gen::range_of(spec)), 1}; };
-  property.first_cases = [](const Spec& spec) {
-    return std::vector<Case>{
-        {gen::simplest_position(gen::range_of(spec)), 1}, {spec.min_position, 1}, {spec.max_position - 1, 1}};
-  };
-  property.cases = [](const Spec& spec) {
-    const auto parts = rc::gen::pair(gen::position(gen::range_of(spec)), gen::one_of({1, 7, 16}));
-    return rc::gen::map(parts, [last = spec.max_position](const std::pair<std::int64_t, std::int64_t>& drawn) {
-      return Case{drawn.first, std::min(drawn.second, last - drawn.first)};
-    });
-  };
-  property.make_check = [](const Spec& spec) -> Check {
-    return [spec](Session& session, const Case& values) { return check(spec, session, values); };
-  };
+  property.not_applicable = stated_for<Sinusoidal>({{"rope", "a rotation is bounded by its input: see isometry"}});
+  use_cases(property, rows_of_the_claim(), of<Sinusoidal>([](const Spec& spec, const Sinusoidal& encoding) {
+              return [spec, encoding](Session& session, const Rows& asked) {
+                return check(spec, encoding, session, asked);
+              };
+            }));
   return property;
 }
 

@@ -4,8 +4,10 @@
 #include <cmath>
 
 #include "properties/catalogue.hpp"
+#include "properties/engine/typed_cases.hpp"
 #include "properties/gen/position.hpp"
 #include "properties/model/budget.hpp"
+#include "properties/model/family.hpp"
 #include "reference/rounding.hpp"
 #include "reference/sinusoidal.hpp"
 #include "subjects/operations.hpp"
@@ -17,13 +19,41 @@ using reference::Certainty;
 using reference::Enclosure;
 using reference::Precision;
 
-Check make_check(const Spec& spec) {
-  const auto& encoding = std::get<Sinusoidal>(spec.encoding);
+// Two positions of the claim, the nearer first.
+struct Move {
+  std::int64_t position;
+  std::int64_t offset;
+};
+
+CasesOf<Move> moves() {
+  CasesOf<Move> cases;
+  cases.fields = [](const Spec& spec) -> std::vector<FieldOf<Move>> {
+    return {{"position", FieldRole::position, &Move::position, claimed(spec)},
+            {"offset", FieldRole::step, &Move::offset, {1, spec.max_position - 1 - spec.min_position}}};
+  };
+  cases.related = [](const Spec& spec, const Move& move) { return move.offset < spec.max_position - move.position; };
+  cases.first = [](const Spec& spec) -> std::vector<Move> {
+    return {{.position = std::min(gen::simplest_position(gen::range_of(spec)), spec.max_position - 2), .offset = 1},
+            {.position = spec.min_position, .offset = spec.max_position - 1 - spec.min_position},
+            {.position = spec.max_position - 2, .offset = 1}};
+  };
+  cases.drawn = [](const Spec& spec) {
+    // Offsets come in every size and both ends are reached.
+    const gen::PositionRange starts{spec.min_position, spec.max_position - 1};
+    const auto parts = rc::gen::pair(gen::position(starts), gen::position({1, spec.max_position - spec.min_position}));
+    return rc::gen::map(parts, [last = spec.max_position](const std::pair<std::int64_t, std::int64_t>& drawn) {
+      return Move{.position = drawn.first, .offset = 1 + (drawn.second - 1) % (last - 1 - drawn.first)};
+    });
+  };
+  return cases;
+}
+
+CheckOf<Move> make_check(const Spec& spec, const Sinusoidal& encoding) {
   reference::SinusoidalReference oracle(encoding);
   const ErrorBudget budget(spec.accuracy, spec.dtype, oracle.frequencies(), pairs(encoding));
-  return [spec, encoding, oracle, budget](Session& session, const Case& values) mutable {
-    const std::int64_t position = values[0];
-    const std::int64_t offset = values[1];
+  return [spec, encoding, oracle, budget](Session& session, const Move& move) mutable {
+    const std::int64_t position = move.position;
+    const std::int64_t offset = move.offset;
     const Tensor table = encode(session, spec, std::vector<std::int64_t>{position, position + offset});
     Judgement judgement;
     for (std::int64_t pair = 0; pair < pairs(encoding); ++pair) {
@@ -77,32 +107,9 @@ Property linear_shift_property() {
       "(properties/model/budget.hpp), and R(k) keeps distances, so |PE(p+k) - R(k) PE(p)| <= E(p) + E(p+k)",
       "a pair whose sine and cosine turn at different frequencies or swap places, positions that collide, a shifted "
       "row"};
-  property.fields = [](const Spec&) { return std::vector<std::string>{"position", "offset"}; };
-  property.not_applicable = [](const Spec& spec) -> std::optional<std::string> {
-    if (std::holds_alternative<Rope>(spec.encoding)) return "a property of additive codes: see relative_offset";
-    if (!std::holds_alternative<Sinusoidal>(spec.encoding)) return not_stated_for(spec);
-    if (spec.max_position - spec.min_position < 2) return "the claim has one position only";
-    return std::nullopt;
-  };
-  property.admits = [](const Spec& spec, const Case& values) {
-    return values[0] >= spec.min_position && values[0] < spec.max_position && values[1] >= 1 &&
-           values[1] < spec.max_position - values[0];
-  };
-  property.simplest = [](const Spec& spec) { return Case{gen::simplest_position(gen::range_of(spec)), 1}; };
-  property.first_cases = [](const Spec& spec) {
-    const std::int64_t p = std::min(gen::simplest_position(gen::range_of(spec)), spec.max_position - 2);
-    return std::vector<Case>{
-        {p, 1}, {spec.min_position, spec.max_position - 1 - spec.min_position}, {spec.max_position - 2, 1}};
-  };
-  property.cases = [](const Spec& spec) {
-    // Two positions of the claim, the nearer first: offsets come in every size and both ends are reached.
-    const gen::PositionRange starts{spec.min_position, spec.max_position - 1};
-    const auto parts = rc::gen::pair(gen::position(starts), gen::position({1, spec.max_position - spec.min_position}));
-    return rc::gen::map(parts, [last = spec.max_position](const std::pair<std::int64_t, std::int64_t>& drawn) {
-      return Case{drawn.first, 1 + (drawn.second - 1) % (last - 1 - drawn.first)};
-    });
-  };
-  property.make_check = make_check;
+  property.not_applicable =
+      stated_for<Sinusoidal>(one_position_only, {{"rope", "a property of additive codes: see relative_offset"}});
+  use_cases(property, moves(), of<Sinusoidal>(make_check));
   return property;
 }
 

@@ -4,8 +4,10 @@
 #include <cmath>
 
 #include "properties/catalogue.hpp"
+#include "properties/engine/typed_cases.hpp"
 #include "properties/gen/position.hpp"
 #include "properties/model/budget.hpp"
+#include "properties/model/family.hpp"
 #include "reference/rounding.hpp"
 #include "reference/sinusoidal.hpp"
 #include "subjects/operations.hpp"
@@ -17,19 +19,57 @@ using reference::Certainty;
 using reference::Enclosure;
 using reference::Precision;
 
-// The four rows of a case: two anchors, each with the row at the offset from it.
+// Two anchors, and the same offset from each.
+struct Anchors {
+  std::int64_t position;
+  std::int64_t other_position;
+  std::int64_t offset;
+};
+
+CasesOf<Anchors> anchors() {
+  CasesOf<Anchors> cases;
+  cases.fields = [](const Spec& spec) -> std::vector<FieldOf<Anchors>> {
+    return {{"position", FieldRole::position, &Anchors::position, claimed(spec)},
+            {"other_position", FieldRole::position, &Anchors::other_position, claimed(spec)},
+            {"offset", FieldRole::step, &Anchors::offset, {0, spec.max_position - 1 - spec.min_position}}};
+  };
+  cases.related = [](const Spec& spec, const Anchors& asked) {
+    return asked.offset < spec.max_position - std::max(asked.position, asked.other_position);
+  };
+  cases.first = [](const Spec& spec) -> std::vector<Anchors> {
+    const std::int64_t near = std::min(gen::simplest_position(gen::range_of(spec)), spec.max_position - 2);
+    return {{.position = near, .other_position = spec.max_position - 2, .offset = 1},
+            {.position = spec.min_position,
+             .other_position = (spec.min_position + spec.max_position) / 2,
+             .offset = (spec.max_position - spec.min_position) / 3}};
+  };
+  cases.drawn = [](const Spec& spec) {
+    const auto starts = gen::position({spec.min_position, spec.max_position - 1});
+    const auto parts = rc::gen::tuple(starts, starts, gen::position({0, spec.max_position - spec.min_position}));
+    return rc::gen::map(parts,
+                        [last = spec.max_position](const std::tuple<std::int64_t, std::int64_t, std::int64_t>& drawn) {
+                          const auto [p, q, offset] = drawn;
+                          return Anchors{p, q, offset % (last - std::max(p, q))};
+                        });
+  };
+  return cases;
+}
+
+// The four rows of a call: each anchor with the row at the offset from it.
 enum RowIndex : std::int64_t { anchor, moved_anchor, other, moved_other };
 
-Check make_check(const Spec& spec) {
-  const auto& encoding = std::get<Sinusoidal>(spec.encoding);
+CheckOf<Anchors> make_check(const Spec& spec, const Sinusoidal& encoding) {
   reference::SinusoidalReference oracle(encoding);
   const ErrorBudget budget =
       ErrorBudget(spec.accuracy, spec.dtype, oracle.frequencies(), pairs(encoding)).of_own_frequencies();
-  return [spec, encoding, oracle, budget](Session& session, const Case& values) mutable {
-    const std::vector<std::int64_t> positions{values[0], values[0] + values[2], values[1], values[1] + values[2]};
+  return [spec, encoding, oracle, budget](Session& session, const Anchors& asked) mutable {
+    const auto& [p, q, offset] = asked;
+    const std::vector<std::int64_t> positions{p, p + offset, q, q + offset};
     const Tensor table = encode(session, spec, positions);
     Judgement judgement;
-    const auto place = [&] { return fmt::format("offset {}, from {} and from {}", values[2], values[0], values[1]); };
+    const auto place = [&asked] {
+      return fmt::format("offset {}, from {} and from {}", asked.offset, asked.position, asked.other_position);
+    };
     for (std::int64_t i = 0; i < table.elements(); ++i) {
       if (std::isfinite(table.at(i))) continue;
       judgement.add(Certainty::no, not_finite(), [&] { return place() + ": a value is NaN or infinite"; });
@@ -91,37 +131,8 @@ Property similarity_property() {
       "differ by at most the sum of both",
       "positions of low precision, a sine and a cosine of different frequencies, positions clamped, wrapped or taken "
       "from the call"};
-  property.fields = [](const Spec&) { return std::vector<std::string>{"position", "other_position", "offset"}; };
-  property.not_applicable = [](const Spec& spec) -> std::optional<std::string> {
-    if (!std::holds_alternative<Sinusoidal>(spec.encoding)) return not_stated_for(spec);
-    if (spec.max_position - spec.min_position < 2) return "the claim has one position only";
-    return std::nullopt;
-  };
-  property.admits = [](const Spec& spec, const Case& values) {
-    const auto inside = [&](std::int64_t p) { return p >= spec.min_position && p < spec.max_position; };
-    return values[2] >= 0 && inside(values[0]) && inside(values[1]) &&
-           values[2] < spec.max_position - std::max(values[0], values[1]);
-  };
-  property.simplest = [](const Spec& spec) {
-    const std::int64_t p = gen::simplest_position(gen::range_of(spec));
-    return Case{p, p, 0};
-  };
-  property.first_cases = [](const Spec& spec) {
-    const std::int64_t p = std::min(gen::simplest_position(gen::range_of(spec)), spec.max_position - 2);
-    return std::vector<Case>{
-        {p, spec.max_position - 2, 1},
-        {spec.min_position, (spec.min_position + spec.max_position) / 2, (spec.max_position - spec.min_position) / 3}};
-  };
-  property.cases = [](const Spec& spec) {
-    const auto starts = gen::position({spec.min_position, spec.max_position - 1});
-    const auto parts = rc::gen::tuple(starts, starts, gen::position({0, spec.max_position - spec.min_position}));
-    return rc::gen::map(parts,
-                        [last = spec.max_position](const std::tuple<std::int64_t, std::int64_t, std::int64_t>& drawn) {
-                          const auto [p, q, offset] = drawn;
-                          return Case{p, q, offset % (last - std::max(p, q))};
-                        });
-  };
-  property.make_check = make_check;
+  property.not_applicable = stated_for<Sinusoidal>(one_position_only);
+  use_cases(property, anchors(), of<Sinusoidal>(make_check));
   return property;
 }
 

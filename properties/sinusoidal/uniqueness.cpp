@@ -11,8 +11,10 @@
 #include <vector>
 
 #include "properties/catalogue.hpp"
+#include "properties/engine/typed_cases.hpp"
 #include "properties/gen/position.hpp"
 #include "properties/model/budget.hpp"
+#include "properties/model/family.hpp"
 #include "reference/fast_rotations.hpp"
 #include "reference/sinusoidal.hpp"
 #include "subjects/operations.hpp"
@@ -21,6 +23,40 @@ namespace sextant {
 namespace {
 
 using reference::DoubleDoubleWithin;
+
+// Two stretches of as many rows.
+struct Stretches {
+  std::int64_t position;
+  std::int64_t other_position;
+  std::int64_t rows;
+};
+
+CasesOf<Stretches> stretches() {
+  CasesOf<Stretches> cases;
+  cases.fields = [](const Spec& spec) -> std::vector<FieldOf<Stretches>> {
+    return {{"position", FieldRole::position, &Stretches::position, claimed(spec)},
+            {"other_position", FieldRole::position, &Stretches::other_position, claimed(spec)},
+            {"rows", FieldRole::run, &Stretches::rows, {1, 64}}};
+  };
+  cases.related = [](const Spec& spec, const Stretches& asked) {
+    return std::max(asked.position, asked.other_position) <= spec.max_position - asked.rows;
+  };
+  cases.first = [](const Spec& spec) -> std::vector<Stretches> {
+    const std::int64_t rows = std::min<std::int64_t>(64, spec.max_position - spec.min_position);
+    return {{.position = std::min(gen::simplest_position(gen::range_of(spec)), spec.max_position - rows),
+             .other_position = spec.max_position - rows,
+             .rows = rows}};
+  };
+  cases.drawn = [](const Spec& spec) {
+    const std::int64_t rows = std::min<std::int64_t>(32, spec.max_position - spec.min_position);
+    const gen::PositionRange starts{spec.min_position, spec.max_position - rows + 1};
+    return rc::gen::map(rc::gen::pair(gen::position(starts), gen::position(starts)),
+                        [rows](const std::pair<std::int64_t, std::int64_t>& drawn) {
+                          return Stretches{.position = drawn.first, .other_position = drawn.second, .rows = rows};
+                        });
+  };
+  return cases;
+}
 
 // What one channel of any implementation within its class holds at some of the positions: every value of position p
 // lies within B_p of the truth t_p, so that p and q certainly differ here if t_p - B_p > t_q + B_q for any two of them,
@@ -49,8 +85,8 @@ struct Ends {
 // whatever the number of pairs that they make; a value whose bound it leaves open tells nothing.
 class Telling {
  public:
-  explicit Telling(const Spec& spec)
-      : encoding_(std::get<Sinusoidal>(spec.encoding)),
+  Telling(const Spec& spec, const Sinusoidal& encoding)
+      : encoding_(encoding),
         oracle_(encoding_),
         budget_(spec.accuracy, spec.dtype, oracle_.frequencies(), pairs(encoding_)),
         fast_(oracle_.fast()),
@@ -113,10 +149,10 @@ std::vector<std::vector<std::int64_t>> sharing(const Tensor& table, std::span<co
   return shared;
 }
 
-Check make_check(const Spec& spec) {
-  return [spec, telling = Telling(spec)](Session& session, const Case& values) mutable {
-    std::vector<std::int64_t> positions = gen::consecutive(values[0], values[2]);
-    const std::vector<std::int64_t> others = gen::consecutive(values[1], values[2]);
+CheckOf<Stretches> make_check(const Spec& spec, const Sinusoidal& encoding) {
+  return [spec, telling = Telling(spec, encoding)](Session& session, const Stretches& asked) mutable {
+    std::vector<std::int64_t> positions = gen::consecutive(asked.position, asked.rows);
+    const std::vector<std::int64_t> others = gen::consecutive(asked.other_position, asked.rows);
     positions.insert(positions.end(), others.begin(), others.end());
     std::ranges::sort(positions);
     positions.erase(std::unique(positions.begin(), positions.end()), positions.end());
@@ -151,34 +187,8 @@ Property uniqueness_property() {
       "more than the sum of the two bounds "
       "of properties/model/budget.hpp, so that no implementation within its class can show them",
       "positions of low precision, clamped or wrapped ones, one row for all, tables repeated beyond their end"};
-  property.fields = [](const Spec&) { return std::vector<std::string>{"position", "other_position", "rows"}; };
-  property.not_applicable = [](const Spec& spec) -> std::optional<std::string> {
-    if (!std::holds_alternative<Sinusoidal>(spec.encoding)) return not_stated_for(spec);
-    if (spec.max_position - spec.min_position < 2) return "the claim has one position only";
-    return std::nullopt;
-  };
-  property.admits = [](const Spec& spec, const Case& values) {
-    const auto inside = [&](std::int64_t p) { return p >= spec.min_position && p <= spec.max_position - values[2]; };
-    return values[2] >= 1 && values[2] <= 64 && inside(values[0]) && inside(values[1]);
-  };
-  property.simplest = [](const Spec& spec) {
-    const std::int64_t p = gen::simplest_position(gen::range_of(spec));
-    return Case{p, p, 1};
-  };
-  property.first_cases = [](const Spec& spec) {
-    const std::int64_t rows = std::min<std::int64_t>(64, spec.max_position - spec.min_position);
-    return std::vector<Case>{{std::min(gen::simplest_position(gen::range_of(spec)), spec.max_position - rows),
-                              spec.max_position - rows, rows}};
-  };
-  property.cases = [](const Spec& spec) {
-    const std::int64_t rows = std::min<std::int64_t>(32, spec.max_position - spec.min_position);
-    const gen::PositionRange starts{spec.min_position, spec.max_position - rows + 1};
-    return rc::gen::map(rc::gen::pair(gen::position(starts), gen::position(starts)),
-                        [rows](const std::pair<std::int64_t, std::int64_t>& drawn) {
-                          return Case{drawn.first, drawn.second, rows};
-                        });
-  };
-  property.make_check = make_check;
+  property.not_applicable = stated_for<Sinusoidal>(one_position_only);
+  use_cases(property, stretches(), of<Sinusoidal>(make_check));
   return property;
 }
 

@@ -5,7 +5,8 @@
 #include "properties/catalogue.hpp"
 #include "properties/gen/position.hpp"
 #include "properties/model/budget.hpp"
-#include "properties/model/question_cases.hpp"
+#include "properties/model/family.hpp"
+#include "properties/model/questions.hpp"
 #include "reference/rounding.hpp"
 #include "reference/sinusoidal.hpp"
 #include "subjects/operations.hpp"
@@ -17,12 +18,10 @@ using reference::Certainty;
 using reference::Enclosure;
 using reference::Precision;
 
-Check make_check(const Spec& spec) {
-  const auto& encoding = std::get<Sinusoidal>(spec.encoding);
+CheckOf<Question> make_check(const Spec& spec, const Sinusoidal& encoding) {
   const reference::SinusoidalReference oracle(encoding);
   const ErrorBudget budget(spec.accuracy, spec.dtype, oracle.frequencies(), pairs(encoding));
-  return [spec, encoding, budget](Session& session, const Case& values) {
-    const Question question = question_of(values);
+  return [spec, encoding, budget](Session& session, const Question& question) {
     const std::int64_t rows = std::min(question.tokens, spec.max_position - question.position);
     const Tensor table = encode(session, spec, gen::consecutive(question.position, rows));
     Judgement judgement;
@@ -70,12 +69,8 @@ Property unit_circle_property() {
                           "sine and cosine of different frequencies, a cosine computed from a sine, narrow or "
                           "interpolated tables, range reduction that leaves "
                           "[-1, 1], a scale left out, a channel never written"};
-  property.not_applicable = [](const Spec& spec) -> std::optional<std::string> {
-    if (!std::holds_alternative<Sinusoidal>(spec.encoding)) return not_stated_for(spec);
-    return std::nullopt;
-  };
-  use_questions(property);
-  property.make_check = make_check;
+  property.not_applicable = stated_for<Sinusoidal>();
+  use_cases(property, questions(), of<Sinusoidal>(make_check));
   return property;
 }
 

@@ -10,8 +10,7 @@
 
 #include "lib/numeric/ulp.hpp"
 #include "properties/gen/position.hpp"
-#include "properties/model/encoded_pairs.hpp"
-#include "properties/model/question.hpp"
+#include "properties/model/model.hpp"
 #include "reference/measures.hpp"
 #include "reference/recipe.hpp"
 #include "reference/wide_value.hpp"
@@ -46,6 +45,8 @@ std::vector<std::int64_t> grid_positions(const Spec& spec) {
   return positions;
 }
 
+double radius_of(EncodedPairs& encoded) { return encoded.radius(reference::first_precision).upper(); }
+
 // At least so much is it off: what the enclosure of the truth leaves open is not held against it.
 double error_of(double value, const DoubleDoubleWithin& truth) {
   return std::isfinite(value) ? magnitude(DoubleDoubleWithin::exactly(value) - truth).lower
@@ -61,12 +62,12 @@ bool is_nearest(Dtype dtype, double value, const DoubleDoubleWithin& truth) {
 bool row_within(EncodedPairs& encoded, AccuracyClass accuracy, const ErrorBudget& budget, Dtype dtype,
                 const std::vector<PairValues>& row, const EncodedPairs::Truth& truth, double size) {
   for (std::size_t i = 0; i < row.size(); ++i) {
-    for (const bool is_sine : {true, false}) {
-      const double value = is_sine ? row[i].sin : row[i].cos;
-      const DoubleDoubleWithin& exact = is_sine ? truth.sin[i] : truth.cos[i];
+    for (const Component component : {Component::sine, Component::cosine}) {
+      const double value = row[i].value(component);
+      const DoubleDoubleWithin& exact = truth.value(i, component);
       if (accuracy == AccuracyClass::correctly_rounded
               ? !is_nearest(dtype, value, exact)
-              : error_of(value, exact) > encoded.bound(budget, truth, i, is_sine, size))
+              : error_of(value, exact) > encoded.bound(budget, truth, i, component, size))
         return false;
     }
   }
@@ -86,12 +87,12 @@ double angle_error(const PairValues& value, const EncodedPairs::Truth& truth, st
 
 ErrorGrid grid_of(EncodedPairs& encoded, const Spec& spec, const std::vector<std::int64_t>& positions, const Rows& rows,
                   const std::vector<EncodedPairs::Truth>& truth) {
-  const double size = encoded.radius();
+  const double size = radius_of(encoded);
   const ErrorBudget budget = encoded.budget(spec.accuracy);
   ErrorGrid grid;
   grid.positions = positions;
-  grid.pair_stride = (encoded.pairs_count() + most_columns - 1) / most_columns;
-  grid.pairs = (encoded.pairs_count() + grid.pair_stride - 1) / grid.pair_stride;
+  grid.pair_stride = (encoded.count() + most_columns - 1) / most_columns;
+  grid.pairs = (encoded.count() + grid.pair_stride - 1) / grid.pair_stride;
   for (std::size_t row = 0; row < positions.size(); ++row) {
     double most_allowed = 0;
     for (std::int64_t column = 0; column < grid.pairs; ++column) {
@@ -99,10 +100,10 @@ ErrorGrid grid_of(EncodedPairs& encoded, const Spec& spec, const std::vector<std
       double absolute = 0;
       double ulps = 0;
       double of_bound = 0;
-      for (const bool is_sine : {true, false}) {
-        const DoubleDoubleWithin& exact = is_sine ? truth[row].sin[i] : truth[row].cos[i];
-        const double error = error_of(is_sine ? rows[row][i].sin : rows[row][i].cos, exact);
-        const double bound = encoded.bound(budget, truth[row], i, is_sine, size);
+      for (const Component component : {Component::sine, Component::cosine}) {
+        const DoubleDoubleWithin& exact = truth[row].value(i, component);
+        const double error = error_of(rows[row][i].value(component), exact);
+        const double bound = encoded.bound(budget, truth[row], i, component, size);
         absolute = std::max(absolute, error);
         ulps = std::max(ulps, error / encoded.unit(exact.high, size));
         of_bound = std::max(of_bound, error / bound);
@@ -182,7 +183,7 @@ FrequencyCurve frequencies_of(Session& session, EncodedPairs& encoded, const Spe
       const PairValues& there = rows[s + 1][i];
       const double turned =
           std::atan2(there.sin * here.cos - there.cos * here.sin, here.cos * there.cos + here.sin * there.sin);
-      if (std::isfinite(turned)) measured = (encoded.is_clockwise() ? -turned : turned) / static_cast<double>(steps[s]);
+      if (std::isfinite(turned)) measured = encoded.orientation() * turned / static_cast<double>(steps[s]);
     }
     curve.measured.push_back(measured);
   }
@@ -203,7 +204,7 @@ SimilarityCurve similarity_of(Session& session, EncodedPairs& encoded, const Spe
     for (const double frequency : w) sum += std::cos(frequency * static_cast<double>(offset));
     return sum / static_cast<double>(w.size());
   };
-  const double size = encoded.radius();
+  const double size = radius_of(encoded);
   for (std::int64_t offset = 0; offset < count; ++offset) {
     double sum = 0;
     for (std::size_t i = 0; i < w.size(); ++i) {
@@ -229,12 +230,11 @@ SimilarityCurve similarity_of(Session& session, EncodedPairs& encoded, const Spe
   return curve;
 }
 
-void measure(Survey& survey, Session& session, const Spec& spec) {
-  EncodedPairs encoded(spec);
+void measure(Survey& survey, Session& session, EncodedPairs& encoded, const Spec& spec) {
   const std::vector<std::int64_t> positions = grid_positions(spec);
   const Rows rows = encoded.ask(session, positions);
   const std::vector<EncodedPairs::Truth> truth = encoded.truth(positions, reference::sequence_length(positions));
-  const double size = encoded.radius();
+  const double size = radius_of(encoded);
   const double unit = ulp(spec.dtype, size);
 
   for (const AccuracyClass accuracy : classes) {
@@ -285,7 +285,7 @@ void measure(Survey& survey, Session& session, const Spec& spec) {
   survey.similarity = similarity_of(session, encoded, spec);
   const std::int64_t first = gen::simplest_position(gen::range_of(spec));
   const Rows codes = encoded.ask(session, gen::consecutive(first, std::min(code_rows, spec.max_position - first)));
-  const std::int64_t columns = std::min(encoded.pairs_count(), most_channels / 2);
+  const std::int64_t columns = std::min(encoded.count(), most_channels / 2);
   CodeMap& map = survey.codes.emplace(CodeMap{first, std::ssize(codes), 2 * columns, {}});
   for (const auto& row : codes) {
     for (std::size_t i = 0; i < static_cast<std::size_t>(columns); ++i) {
@@ -319,11 +319,12 @@ Survey take_survey(const Subject& subject, const Spec& spec) {
   Survey survey;
   try {
     const std::unique_ptr<Session> session = subject.open(spec);
-    if (std::holds_alternative<Sinusoidal>(spec.encoding) || std::holds_alternative<Rope>(spec.encoding)) {
-      measure(survey, *session, spec);
-    } else if (std::holds_alternative<Alibi>(spec.encoding) || std::holds_alternative<RelativeBias>(spec.encoding)) {
+    const Operation operation = operation_of(spec.encoding);
+    if (const auto pairs = model_of(spec)->encoded_pairs()) {
+      measure(survey, *session, *pairs, spec);
+    } else if (operation == Operation::bias) {
       map_bias(survey, *session, spec);
-    } else if (width_of(spec.encoding)) {
+    } else if (operation == Operation::encode) {
       map_codes(survey, *session, spec);
     }
   } catch (const SubjectFailure&) {

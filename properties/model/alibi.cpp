@@ -1,0 +1,97 @@
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "properties/model/alibi_budget.hpp"
+#include "properties/model/biases.hpp"
+#include "properties/model/models.hpp"
+#include "properties/model/value_judge.hpp"
+#include "properties/model/variants.hpp"
+#include "reference/rounding.hpp"
+
+namespace sextant {
+namespace {
+
+using reference::Certainty;
+using reference::Enclosure;
+using reference::Precision;
+
+class AlibiJudge final : public BiasJudge {
+ public:
+  AlibiJudge(const Spec& spec, const Alibi& encoding) : dtype_(spec.dtype), budget_(spec, encoding) {}
+
+  Judgement values(const Call& call, const Tensor& answer) override {
+    Judgement judgement;
+    judgement.add_exact(std::nullopt, [] { return "no key is seen"; });
+    add_values(judgement, call, answer);
+    return judgement;
+  }
+
+ private:
+  bool is_hidden(const BiasPlace& place) {
+    return !budget_.at(place.query, place.key, place.head, reference::first_precision);
+  }
+
+  void judge_value(Judgement& judgement, const BiasPlace& place, const Call&, double value) override {
+    if (is_hidden(place)) return;
+    judge_bounded(
+        judgement, dtype_, value,
+        [&](Precision precision) -> SizedTarget {
+          const AlibiBudget::Value expected = *budget_.at(place.query, place.key, place.head, precision);
+          return {expected.truth, expected.bound, expected.truth};
+        },
+        [&] { return place.text(); });
+  }
+
+  void judge_two(Judgement& judgement, const BiasPlace& place, double one, double other) override {
+    const bool same = one == other || (std::isnan(one) && std::isnan(other));
+    if (!same && is_hidden(place)) return;
+    if (same || !std::isfinite(one) || !std::isfinite(other)) {
+      judge_same_bias(judgement, dtype_, place, one, other);
+      return;
+    }
+    Deviation deviation;
+    const Certainty within = reference::decide([&](Precision precision) {
+      const AlibiBudget::Value value = *budget_.at(place.query, place.key, place.head, precision);
+      const Enclosure error = abs(Enclosure(one, precision) - Enclosure(other, precision));
+      const Enclosure bound = Enclosure(2.0, precision) * value.bound;
+      deviation = deviation_of(error, bound, reference::ulp(dtype_, value.truth).upper());
+      return reference::at_most(error, bound);
+    });
+    judgement.add(within, deviation, [&] {
+      return fmt::format("{}: {:.3g} times the bound", two_biases_text(dtype_, place, one, other), deviation.of_bound);
+    });
+  }
+
+  Dtype dtype_;
+  AlibiBudget budget_;
+};
+
+class AlibiModel final : public BiasModel {
+ public:
+  AlibiModel(const Spec& spec, const Alibi& encoding) : BiasModel(spec), encoding_(encoding) {}
+
+  std::int64_t judged_values() const override { return 48 * encoding_.num_heads; }
+
+  std::vector<Variant> variants() const override {
+    Variants<Alibi> list(spec());
+    list.with("num_heads", [](Alibi& e) { e.num_heads += 3; });
+    list.with("mask", [](Alibi& e) { e.mask = e.mask == Mask::causal ? Mask::symmetric : Mask::causal; });
+    list.with("form",
+              [](Alibi& e) { e.form = e.form == AlibiForm::distance ? AlibiForm::key_index : AlibiForm::distance; });
+    return list.made();
+  }
+
+  std::unique_ptr<Judge> judge() const override { return std::make_unique<AlibiJudge>(spec(), encoding_); }
+
+ private:
+  Alibi encoding_;
+};
+
+}  // namespace
+
+std::unique_ptr<EncodingModel> make_model(const Spec& spec, const Alibi& encoding) {
+  return std::make_unique<AlibiModel>(spec, encoding);
+}
+
+}  // namespace sextant

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "lib/spec/spec.hpp"
+#include "reference/alibi.hpp"
+
+namespace sextant {
+
+/// How many roundings are in a slope m_h times a distance, however they are formed: the distance is rounded (1), the
+/// slope is a power of 2 to a rounded exponent (|ln m| and pow's 2), or a product of h + 1 rounded factors
+/// start^(h+1), start = 2^(-8/n), as in the released code (2 (h+1): start's own error and the product's), and the
+/// product rounds once (1): 4 + |ln m| + 2 (h + 1).
+double alibi_roundings(reference::AlibiReference& oracle, std::int64_t head, reference::Precision precision);
+
+/// ALiBi's biases with what an implementation may be off by. m_h (q - k) in arithmetic of roundoff u is off by c =
+/// alibi_roundings of them, and evaluation and the last rounding add k ULP, 1/2 or 1 or 4 as everywhere: k ulp +
+/// gamma_c |b|. An object belongs to one thread.
+class AlibiBudget {
+ public:
+  AlibiBudget(const Spec& spec, const Alibi& encoding);
+
+  struct Value {
+    reference::Enclosure truth;
+    reference::Enclosure bound;
+  };
+
+  /// Nothing where the mask hides the key.
+  std::optional<Value> at(std::int64_t query, std::int64_t key, std::int64_t head, reference::Precision precision);
+
+ private:
+  Dtype dtype_;
+  double ulps_;
+  double roundoff_;
+  reference::AlibiReference oracle_;
+};
+
+}  // namespace sextant

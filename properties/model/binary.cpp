@@ -1,0 +1,46 @@
+#include "reference/binary.hpp"
+
+#include "properties/model/codes.hpp"
+#include "properties/model/models.hpp"
+#include "properties/model/variants.hpp"
+
+namespace sextant {
+namespace {
+
+// Digits, which every dtype holds.
+class BinaryJudge final : public ExactCodeJudge {
+ public:
+  explicit BinaryJudge(const Binary& encoding) : ExactCodeJudge(encoding.dim), encoding_(encoding) {}
+
+ private:
+  double value(const Call&, std::int64_t position, std::int64_t channel) const override {
+    return reference::code(encoding_, position, channel, reference::first_precision).upper();
+  }
+
+  Binary encoding_;
+};
+
+class BinaryModel final : public CodeModel {
+ public:
+  BinaryModel(const Spec& spec, const Binary& encoding) : CodeModel(spec, encoding.dim), encoding_(encoding) {}
+
+  std::vector<Variant> variants() const override {
+    Variants<Binary> list(spec());
+    list.with("dim", [](Binary& e) { e.dim += 2; });
+    list.with("normalize", [](Binary& e) { e.normalize = !e.normalize; });
+    return list.made();
+  }
+
+  std::unique_ptr<Judge> judge() const override { return std::make_unique<BinaryJudge>(encoding_); }
+
+ private:
+  Binary encoding_;
+};
+
+}  // namespace
+
+std::unique_ptr<EncodingModel> make_model(const Spec& spec, const Binary& encoding) {
+  return std::make_unique<BinaryModel>(spec, encoding);
+}
+
+}  // namespace sextant

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "lib/numeric/tensor.hpp"
+
+namespace sextant {
+
+/// The inputs of one call of an encoding's operation. What the operation does not take is empty.
+struct Call {
+  std::vector<std::int64_t> positions = {};        ///< [axes, batch, tokens]; of a bias those of the keys
+  std::vector<std::int64_t> query_positions = {};  ///< of a bias
+  std::vector<Tensor> vectors = {};  ///< x of a rotation, [batch, tokens, heads, head_dim]; q, k, v of attention
+  std::optional<Tensor> weight = std::nullopt;  ///< of learned codes and relative biases
+  std::int64_t fill = 0;  ///< the drawing of vectors and weight; of a long answer it also picks the rows to be judged
+};
+
+/// A call, and another one that asks for part of the same.
+struct Parts {
+  Call whole;
+  Call part;
+  /// Where an element of the part's answer stands in the whole's.
+  std::function<std::int64_t(std::int64_t element)> in_whole;
+};
+
+}  // namespace sextant

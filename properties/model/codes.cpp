@@ -1,0 +1,76 @@
+#include "properties/model/codes.hpp"
+
+#include <algorithm>
+
+#include "subjects/operations.hpp"
+
+namespace sextant {
+
+Call CodeModel::call_of(const Question& question) const {
+  return {.positions = positions_of(spec(), question, 1), .weight = drawn_weight(question.fill)};
+}
+
+Call CodeModel::accuracy_call(const Question& question) const {
+  return {.positions = accuracy_positions(question), .weight = drawn_weight(question.fill)};
+}
+
+std::vector<std::int64_t> CodeModel::accuracy_positions(const Question& question) const {
+  return gen::consecutive(question.position, std::min(question.tokens, spec().max_position - question.position));
+}
+
+std::optional<Tensor> CodeModel::drawn_weight(std::int64_t) const { return std::nullopt; }
+
+Parts CodeModel::parts(std::vector<std::int64_t> whole, std::vector<std::int64_t> part, std::int64_t first_row,
+                       std::int64_t fill) const {
+  return {.whole = {.positions = std::move(whole), .weight = drawn_weight(fill)},
+          .part = {.positions = std::move(part), .weight = drawn_weight(fill)},
+          .in_whole = [offset = first_row * dim_](std::int64_t element) { return offset + element; }};
+}
+
+Parts CodeModel::chunk_of(const Chunk& chunk) const {
+  return parts(positions_of(spec(), chunk, 0, chunk.length), positions_of(spec(), chunk, chunk.skip, chunk.count),
+               chunk.skip, chunk.fill);
+}
+
+Parts CodeModel::one_of(const Question& question, std::int64_t which) const {
+  std::vector<std::int64_t> positions = scattered_positions(spec(), question.position, question.tokens);
+  const std::int64_t row = which % question.tokens;
+  std::vector<std::int64_t> place = place_at(positions, question.tokens, row);
+  return parts(std::move(positions), std::move(place), row, question.fill);
+}
+
+Tensor CodeModel::ask(Session& session, const Call& call) const {
+  return call.weight ? encode(session, spec(), call.positions, *call.weight) : encode(session, spec(), call.positions);
+}
+
+Judgement CodeJudge::agreement(const Parts& calls, const Tensor& whole, const Tensor& part) {
+  Judgement judgement;
+  const std::int64_t rows = part.shape[0];
+  const std::int64_t dim = part.shape[1];
+  for (std::int64_t row = 0; row < rows; ++row) {
+    const std::vector<std::int64_t> place = place_at(calls.part.positions, rows, row);
+    judge_rows(judgement, {whole, calls.in_whole(row * dim), part, row * dim, place});
+  }
+  return judgement;
+}
+
+Judgement ExactCodeJudge::values(const Call& call, const Tensor& answer) {
+  Judgement judgement;
+  for (std::int64_t i = 0; i < answer.elements(); ++i) {
+    const std::int64_t position = call.positions[static_cast<std::size_t>(i / dim_)];
+    const double expected = value(call, position, i % dim_);
+    judgement.add_exact(
+        answer.at(i) == expected
+            ? std::nullopt
+            : std::optional(fmt::format("position {}, channel {}: got {}, expected {}", position, i % dim_,
+                                        value_text(answer.dtype, answer.at(i)), value_text(answer.dtype, expected))),
+        [] { return "every value exact"; });
+  }
+  return judgement;
+}
+
+void ExactCodeJudge::judge_rows(Judgement& judgement, const TwoRows& rows) {
+  for (std::int64_t channel = 0; channel < dim_; ++channel) judge_same_value(judgement, rows, channel);
+}
+
+}  // namespace sextant

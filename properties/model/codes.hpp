@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "properties/model/model.hpp"
+#include "properties/model/row_agreement.hpp"
+
+namespace sextant {
+
+/// What models of codes share: the operation encode, a row of dim channels for each position.
+class CodeModel : public EncodingModel {
+ public:
+  CodeModel(const Spec& spec, std::int64_t dim) : EncodingModel(spec), dim_(dim) {}
+
+  std::int64_t judged_values() const final { return dim_; }
+
+  Call call_of(const Question& question) const final;
+  Call accuracy_call(const Question& question) const final;
+  Parts chunk_of(const Chunk& chunk) const final;
+  Parts one_of(const Question& question, std::int64_t which) const final;
+  Tensor ask(Session& session, const Call& call) const final;
+
+ protected:
+  /// Where accuracy looks: consecutive positions up to the claim's end.
+  virtual std::vector<std::int64_t> accuracy_positions(const Question& question) const;
+
+  /// The table of a lookup, a drawing of its values.
+  virtual std::optional<Tensor> drawn_weight(std::int64_t fill) const;
+
+ private:
+  Parts parts(std::vector<std::int64_t> whole, std::vector<std::int64_t> part, std::int64_t first_row,
+              std::int64_t fill) const;
+
+  std::int64_t dim_;
+};
+
+/// Judges codes row by row.
+class CodeJudge : public Judge {
+ public:
+  Judgement agreement(const Parts& calls, const Tensor& whole, const Tensor& part) final;
+
+ private:
+  /// Compares the rows of one position.
+  virtual void judge_rows(Judgement& judgement, const TwoRows& rows) = 0;
+};
+
+/// A judge of codes whose every value has one right answer, bit for bit but for the sign of a zero.
+class ExactCodeJudge : public CodeJudge {
+ public:
+  explicit ExactCodeJudge(std::int64_t dim) : dim_(dim) {}
+
+  Judgement values(const Call& call, const Tensor& answer) final;
+
+ private:
+  virtual double value(const Call& call, std::int64_t position, std::int64_t channel) const = 0;
+  void judge_rows(Judgement& judgement, const TwoRows& rows) final;
+
+  std::int64_t dim_;
+};
+
+}  // namespace sextant

@@ -1,0 +1,100 @@
+#include "reference/integer.hpp"
+
+#include "properties/model/codes.hpp"
+#include "properties/model/models.hpp"
+#include "properties/model/value_judge.hpp"
+#include "properties/model/variants.hpp"
+
+namespace sextant {
+namespace {
+
+using reference::Certainty;
+using reference::Enclosure;
+using reference::Precision;
+
+// A position in one channel: the nearest value, or one of its two neighbours, since a conversion through a wider type
+// rounds twice. Normalised, two conversions and a division: 3 roundings, within 2 ULP. Beyond the dtype's range the
+// nearest value is infinite.
+class IntegerJudge final : public CodeJudge {
+ public:
+  IntegerJudge(const Spec& spec, const Integer& encoding)
+      : dtype_(spec.dtype), end_(spec.max_position), encoding_(encoding) {}
+
+  Judgement values(const Call& call, const Tensor& answer) override {
+    Judgement judgement;
+    for (std::int64_t i = 0; i < answer.elements(); ++i) {
+      const double value = answer.at(i);
+      const std::int64_t position = call.positions[static_cast<std::size_t>(i / encoding_.dim)];
+      const auto place = [&] { return fmt::format("position {}, channel {}", position, i % encoding_.dim); };
+      const double nearest = round_to(dtype_, static_cast<double>(position));
+      if (!std::isfinite(value) && !encoding_.normalize && value == nearest) {
+        judgement.add(Certainty::yes, {}, [&] { return place() + ": NaN or infinite"; });
+        continue;
+      }
+      // A position that the dtype holds is held exactly.
+      const bool held = !encoding_.normalize && nearest == static_cast<double>(position);
+      judge_bounded(
+          judgement, dtype_, value,
+          [&](Precision precision) -> SizedTarget {
+            const Enclosure truth = exact(position, precision);
+            return {truth, Enclosure(held ? 0 : allowed(), precision) * reference::ulp(dtype_, truth), truth};
+          },
+          place);
+    }
+    return judgement;
+  }
+
+ private:
+  double allowed() const { return encoding_.normalize ? 2 : 1; }
+
+  Enclosure exact(std::int64_t position, Precision precision) const {
+    return reference::code(encoding_, end_, position, precision);
+  }
+
+  void judge_rows(Judgement& judgement, const TwoRows& rows) override {
+    const std::int64_t position = rows.place[0];
+    const bool infinite = !encoding_.normalize && std::isinf(round_to(dtype_, static_cast<double>(position)));
+    for (std::int64_t channel = 0; channel < encoding_.dim; ++channel) {
+      if (infinite) {
+        judge_same_value(judgement, rows, channel);
+        continue;
+      }
+      const auto exact_at = [&](Precision precision) { return exact(position, precision); };
+      const auto bound_at = [&](Precision precision) {
+        return Enclosure(2 * allowed(), precision) * reference::ulp(dtype_, exact(position, precision));
+      };
+      judge_channel(judgement, rows, channel, bound_at, exact_at);
+    }
+  }
+
+  Dtype dtype_;
+  std::int64_t end_;  // of the claim
+  Integer encoding_;
+};
+
+class IntegerModel final : public CodeModel {
+ public:
+  IntegerModel(const Spec& spec, const Integer& encoding) : CodeModel(spec, encoding.dim), encoding_(encoding) {}
+
+  std::vector<Variant> variants() const override {
+    Variants<Integer> list(spec());
+    list.with("dim", [](Integer& e) { e.dim += 2; });
+    // A count that overflows the dtype answers no question.
+    if (static_cast<double>(spec().max_position) <= largest_finite(spec().dtype))
+      list.with("normalize", [](Integer& e) { e.normalize = !e.normalize; });
+    return list.made();
+  }
+
+  std::unique_ptr<Judge> judge() const override { return std::make_unique<IntegerJudge>(spec(), encoding_); }
+
+ private:
+  Integer encoding_;
+};
+
+}  // namespace
+
+std::unique_ptr<EncodingModel> make_model(const Spec& spec, const Integer& encoding) {
+  return std::make_unique<IntegerModel>(spec, encoding);
+}
+
+}  // namespace sextant

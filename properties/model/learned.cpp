@@ -1,0 +1,51 @@
+#include "properties/gen/values.hpp"
+#include "properties/model/codes.hpp"
+#include "properties/model/models.hpp"
+
+namespace sextant {
+namespace {
+
+// A lookup.
+class LearnedJudge final : public ExactCodeJudge {
+ public:
+  explicit LearnedJudge(const Learned& encoding) : ExactCodeJudge(encoding.dim), dim_(encoding.dim) {}
+
+ private:
+  double value(const Call& call, std::int64_t position, std::int64_t channel) const override {
+    return call.weight->at(position * dim_ + channel);
+  }
+
+  std::int64_t dim_;
+};
+
+// Its fields are the shape of its table: there is nothing to vary.
+class LearnedModel final : public CodeModel {
+ public:
+  LearnedModel(const Spec& spec, const Learned& encoding) : CodeModel(spec, encoding.dim), encoding_(encoding) {}
+
+  std::unique_ptr<Judge> judge() const override { return std::make_unique<LearnedJudge>(encoding_); }
+
+ protected:
+  // In no order and with repeats: a lookup is not a slice.
+  std::vector<std::int64_t> accuracy_positions(const Question& question) const override {
+    std::vector<std::int64_t> positions = CodeModel::accuracy_positions(question);
+    const auto [first, last] = range();
+    for (std::size_t i = 0; i < positions.size(); i += 3) positions[i] = first + (positions[i] * 7) % (last - first);
+    return positions;
+  }
+
+  std::optional<Tensor> drawn_weight(std::int64_t fill) const override {
+    return gen::values(spec().dtype, {encoding_.max_positions, encoding_.dim}, fill + 1);
+  }
+
+ private:
+  Learned encoding_;
+};
+
+}  // namespace
+
+std::unique_ptr<EncodingModel> make_model(const Spec& spec, const Learned& encoding) {
+  return std::make_unique<LearnedModel>(spec, encoding);
+}
+
+}  // namespace sextant

@@ -1,0 +1,140 @@
+#pragma once
+
+#include <rapidcheck.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lib/numeric/tensor.hpp"
+#include "lib/spec/spec.hpp"
+#include "properties/engine/judgement.hpp"
+#include "properties/engine/typed_cases.hpp"
+#include "properties/gen/position.hpp"
+#include "properties/model/call.hpp"
+#include "properties/model/encoded_pairs.hpp"
+#include "properties/model/question.hpp"
+#include "subjects/subject.hpp"
+
+namespace sextant {
+
+/// What is true of the answers of an encoding under one spec, and how far off they may be. It keeps what its oracle has
+/// computed, so an object belongs to one thread.
+class Judge {
+ public:
+  virtual ~Judge() = default;
+
+  /// Whether every value of an answer is as near to the true one as the spec's accuracy class claims. Of answers whose
+  /// truth is dear some rows are judged, which the call's fill picks.
+  virtual Judgement values(const Call& call, const Tensor& answer) = 0;
+
+  /// Whether two answers agree where they answer the same. An implementation may take another path in each, so the bits
+  /// may differ: each is within its bound of one true value, and so both are within twice that of each other.
+  virtual Judgement agreement(const Parts& calls, const Tensor& whole, const Tensor& part) = 0;
+};
+
+/// A spec with one field changed.
+struct Variant {
+  std::string field;
+  Spec spec;
+};
+
+/// One encoding under one spec, as all laws see it that are stated for every encoding: where its questions lie, how it
+/// is asked, what is true of its answers. This is the one place that knows encodings apart: a law asks the model, and
+/// an encoding that is new to Sextant gets a file of its own here and a line in models.cpp.
+///
+/// A model is a plain reader of its spec, made in no time; what an oracle costs, judge() and encoded_pairs() cost.
+class EncodingModel {
+ public:
+  explicit EncodingModel(const Spec& spec) : spec_(spec) {}
+  EncodingModel(const EncodingModel&) = delete;
+  EncodingModel& operator=(const EncodingModel&) = delete;
+  virtual ~EncodingModel() = default;
+
+  const Spec& spec() const { return spec_; }
+
+  // What the encoding is.
+
+  /// How many values an answer is judged by: channels of a row, 9 keys of a query in attention, 48 of one in a bias. The
+  /// engine grants the exact tier's work by it.
+  virtual std::int64_t judged_values() const = 0;
+
+  /// Where positions may lie on every axis: the claim, cut to the extents of a grid.
+  virtual gen::PositionRange range() const { return gen::range_of(spec_); }
+
+  /// Why the encoding's values depend on how long a call is, so that part of a call is no call of its own; nothing if
+  /// they do not.
+  virtual std::optional<std::string> depends_on_length() const { return std::nullopt; }
+
+  /// Why the first tokens of a call do not come out as if there were no others; nothing if they do, lengths aside.
+  virtual std::optional<std::string> sees_later_tokens() const { return std::nullopt; }
+
+  /// Why no bound is known for this spec; nothing if one is.
+  virtual std::optional<std::string> not_judged() const { return std::nullopt; }
+
+  /// The spec with each field changed in turn, as far as the changed one is a spec, for the law that every field is
+  /// heard. Nothing where fields are the shape of what is given.
+  virtual std::vector<Variant> variants() const { return {}; }
+
+  // The questions of accuracy. Every other law's are questions.hpp's.
+
+  /// Those fields of a question that a case tells; the others have Question's defaults.
+  virtual std::vector<FieldOf<Question>> question_fields() const;
+
+  /// What must hold between them beside the range of each.
+  virtual bool related(const Question&) const { return true; }
+
+  /// Whether a question lies in that domain.
+  bool admits(const Question& question) const;
+
+  /// Those that are always asked first: the ends of the claim, and the paths that kernels have for few and many.
+  virtual std::vector<Question> first_questions() const;
+
+  virtual rc::Gen<Question> drawn_questions() const;
+
+  /// Those that together reach every position of the claim; none where they are too many, or the encoding has no such
+  /// form.
+  virtual std::vector<Question> every_question() const { return {}; }
+
+  // Calls. Each is a pure function of the question.
+
+  /// The plain call of a question: positions follow one by one, each batch row and axis from a start of its own.
+  virtual Call call_of(const Question& question) const = 0;
+
+  /// The call of a question of accuracy, whose positions lie where the encoding breaks most easily.
+  virtual Call accuracy_call(const Question& question) const = 0;
+
+  /// Consecutive positions at once, and some of them by themselves.
+  virtual Parts chunk_of(const Chunk& chunk) const = 0;
+
+  /// A call with positions in no order, some of them twice, and one of its vectors alone: that of number `which`, any
+  /// not negative number. Of a bias one query and key, of attention a batch row.
+  virtual Parts one_of(const Question& question, std::int64_t which) const = 0;
+
+  /// Asks it. @throws what operations.hpp says.
+  virtual Tensor ask(Session& session, const Call& call) const = 0;
+
+  // Answers.
+
+  virtual std::unique_ptr<Judge> judge() const = 0;
+
+  /// The encoding's pairs (sin, cos), which frequencies and the survey measure; null where answers are not made of such,
+  /// or more than an angle is in them.
+  virtual std::unique_ptr<EncodedPairs> encoded_pairs() const { return nullptr; }
+
+ private:
+  Spec spec_;
+};
+
+/// The model of a spec's encoding.
+std::unique_ptr<EncodingModel> model_of(const Spec& spec);
+
+/// Asks a question of accuracy and judges every value of the answer.
+Judgement judge_question(Session& session, const EncodingModel& model, Judge& judge, const Question& question);
+
+/// Asks both calls and judges whether their answers agree.
+Judgement judge_parts(Session& session, const EncodingModel& model, Judge& judge, const Parts& calls);
+
+}  // namespace sextant

@@ -1,0 +1,39 @@
+#include "properties/model/models.hpp"
+
+#include <algorithm>
+
+#include "properties/model/questions.hpp"
+
+namespace sextant {
+
+std::unique_ptr<EncodingModel> model_of(const Spec& spec) {
+  return std::visit([&](const auto& encoding) { return make_model(spec, encoding); }, spec.encoding);
+}
+
+std::vector<FieldOf<Question>> EncodingModel::question_fields() const { return sextant::question_fields(spec_); }
+
+bool EncodingModel::admits(const Question& question) const {
+  return std::ranges::all_of(question_fields(),
+                             [&](const FieldOf<Question>& field) {
+                               const std::int64_t value = question.*field.member;
+                               return value >= field.range.least && value <= field.range.most;
+                             }) &&
+         related(question);
+}
+
+std::vector<Question> EncodingModel::first_questions() const { return sextant::first_questions(spec_); }
+
+rc::Gen<Question> EncodingModel::drawn_questions() const { return sextant::drawn_questions(spec_); }
+
+Judgement judge_question(Session& session, const EncodingModel& model, Judge& judge, const Question& question) {
+  const Call call = model.accuracy_call(question);
+  return judge.values(call, model.ask(session, call));
+}
+
+Judgement judge_parts(Session& session, const EncodingModel& model, Judge& judge, const Parts& calls) {
+  const Tensor whole = model.ask(session, calls.whole);
+  const Tensor part = model.ask(session, calls.part);
+  return judge.agreement(calls, whole, part);
+}
+
+}  // namespace sextant

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "properties/engine/typed_cases.hpp"
+#include "properties/gen/position.hpp"
+#include "properties/model/question.hpp"
+
+namespace sextant {
+
+/// A further integer of a case, a member of a struct derived from Question: 0 .. count - 1, all equally likely, simplest
+/// at 0.
+template <class Values>
+struct ExtraOf {
+  std::string name;
+  FieldRole role;
+  std::int64_t Values::*member;
+  std::function<std::int64_t(const Spec& spec)> count;
+};
+
+/// The fields, first cases and drawn cases of a question alone. Extents mostly differ from each other, since equal ones
+/// hide swapped axes, and one token and one head are frequent.
+std::vector<FieldOf<Question>> question_fields(const Spec& spec);
+std::vector<Question> first_questions(const Spec& spec);
+rc::Gen<Question> drawn_questions(const Spec& spec);
+
+/// Calls of 64 tokens that together are a range of positions; none where those are too many: 16384, for a million
+/// positions.
+std::vector<Question> questions_over(const gen::PositionRange& range);
+
+/// Cases that are a question, or a struct derived from it that holds some more.
+template <class Values = Question>
+CasesOf<Values> questions(const std::vector<ExtraOf<Values>>& extra = {}) {
+  const auto with_question = [](const Question& question) {
+    Values values{};
+    static_cast<Question&>(values) = question;
+    return values;
+  };
+  CasesOf<Values> cases;
+  cases.fields = [extra](const Spec& spec) {
+    std::vector<FieldOf<Values>> fields;
+    for (const auto& [name, role, member, range] : question_fields(spec)) fields.push_back({name, role, member, range});
+    for (const auto& [name, role, member, count] : extra) fields.push_back({name, role, member, {0, count(spec) - 1}});
+    return fields;
+  };
+  cases.first = [with_question](const Spec& spec) {
+    std::vector<Values> first;
+    for (const Question& question : first_questions(spec)) first.push_back(with_question(question));
+    return first;
+  };
+  cases.drawn = [extra, with_question](const Spec& spec) {
+    std::vector<std::pair<std::int64_t Values::*, std::int64_t>> counts;
+    for (const auto& [name, role, member, count] : extra) counts.emplace_back(member, count(spec));
+    const auto words =
+        rc::gen::container<std::vector<std::int64_t>>(extra.size(), gen::count(0, std::int64_t{1} << 40));
+    return rc::gen::map(rc::gen::pair(drawn_questions(spec), words), [counts, with_question](const auto& drawn) {
+      Values values = with_question(drawn.first);
+      for (std::size_t i = 0; i < counts.size(); ++i) values.*counts[i].first = drawn.second[i] % counts[i].second;
+      return values;
+    });
+  };
+  return cases;
+}
+
+}  // namespace sextant

@@ -1,0 +1,74 @@
+#include "reference/relative_bias.hpp"
+
+#include <fmt/format.h>
+
+#include "properties/gen/values.hpp"
+#include "properties/model/biases.hpp"
+#include "properties/model/models.hpp"
+#include "properties/model/variants.hpp"
+
+namespace sextant {
+namespace {
+
+// A lookup: bit for bit.
+class RelativeJudge final : public BiasJudge {
+ public:
+  RelativeJudge(const Spec& spec, const RelativeBias& encoding) : dtype_(spec.dtype), encoding_(encoding) {}
+
+  Judgement values(const Call& call, const Tensor& answer) override {
+    Judgement judgement;
+    add_values(judgement, call, answer);
+    return judgement;
+  }
+
+ private:
+  void judge_value(Judgement& judgement, const BiasPlace& place, const Call& call, double value) override {
+    const std::int64_t heads = call.weight->shape[1];
+    const std::int64_t bucket = reference::bucket(encoding_, place.key - place.query);
+    const double expected = call.weight->at(bucket * heads + place.head);
+    judgement.add_exact(value == expected
+                            ? std::nullopt
+                            : std::optional(fmt::format("{}, bucket {}: got {}, the weight is {}", place.text(), bucket,
+                                                        value_text(dtype_, value), value_text(dtype_, expected))),
+                        [] { return "every weight exact"; });
+  }
+
+  void judge_two(Judgement& judgement, const BiasPlace& place, double one, double other) override {
+    judge_same_bias(judgement, dtype_, place, one, other);
+  }
+
+  Dtype dtype_;
+  RelativeBias encoding_;
+};
+
+class RelativeModel final : public BiasModel {
+ public:
+  RelativeModel(const Spec& spec, const RelativeBias& encoding) : BiasModel(spec), encoding_(encoding) {}
+
+  std::int64_t judged_values() const override { return 0; }  // no value needs the exact tier
+
+  std::vector<Variant> variants() const override {
+    Variants<RelativeBias> list(spec());
+    list.with("num_buckets", [](RelativeBias& e) { e.num_buckets += 8; });
+    list.with("max_distance", [](RelativeBias& e) { e.max_distance *= 3; });
+    list.with("bidirectional", [](RelativeBias& e) { e.bidirectional = !e.bidirectional; });
+    return list.made();
+  }
+
+  std::unique_ptr<Judge> judge() const override { return std::make_unique<RelativeJudge>(spec(), encoding_); }
+
+ private:
+  std::optional<Tensor> drawn_weight(std::int64_t heads, std::int64_t fill) const override {
+    return gen::values(spec().dtype, {encoding_.num_buckets, heads}, fill + 1);
+  }
+
+  RelativeBias encoding_;
+};
+
+}  // namespace
+
+std::unique_ptr<EncodingModel> make_model(const Spec& spec, const RelativeBias& encoding) {
+  return std::make_unique<RelativeModel>(spec, encoding);
+}
+
+}  // namespace sextant

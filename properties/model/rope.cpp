@@ -1,0 +1,252 @@
+#include "reference/rope.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "lib/numeric/ulp.hpp"
+#include "properties/gen/floats.hpp"
+#include "properties/gen/values.hpp"
+#include "properties/model/models.hpp"
+#include "properties/model/questions.hpp"
+#include "properties/model/rope_pairs.hpp"
+#include "properties/model/rotations.hpp"
+#include "properties/model/value_judge.hpp"
+#include "properties/model/variants.hpp"
+
+namespace sextant {
+namespace {
+
+using reference::Certainty;
+using reference::DoubleDoubleWithin;
+using reference::Enclosure;
+using reference::Precision;
+
+// x of every magnitude, where the claim still holds on hardware that flushes subnormal products to zero: zeros, and
+// sizes from 2^10 above the normal numbers' last place to an eighth of the largest value, where no rotation overflows
+// and a square does.
+Tensor of_every_magnitude(Dtype dtype, std::vector<std::int64_t> shape, std::int64_t fill) {
+  constexpr std::array classes{gen::FloatClass::zero, gen::FloatClass::huge, gen::FloatClass::normal,
+                               gen::FloatClass::beside_power_of_two};
+  const Format format = format_of(dtype);
+  const double least = std::ldexp(1.0, std::min(format.min_exponent + format.precision + 10, format.max_exponent - 6));
+  Tensor x = Tensor::zeros(dtype, std::move(shape));
+  for (std::int64_t i = 0; i < x.elements(); ++i) {
+    const std::uint64_t word = gen::word(fill, i);
+    const double value =
+        gen::from_bits(dtype, gen::float_in(dtype, classes[word % classes.size()], gen::word(fill + 1, i)));
+    x.set(i, value == 0 ? value : std::copysign(std::clamp(std::fabs(value), least, largest_finite(dtype) / 8), value));
+  }
+  return x;
+}
+
+// fill is the one field that only says which values: those from here on are of every magnitude.
+constexpr std::int64_t every_magnitude = 900;
+
+// Channels that no frequency turns carry their input's value. The sign of zero is not part of it (rope/untouched.cpp):
+// x * 1 + x' * 0, as honest code has it for such channels, makes +0 of -0. x holds no NaN here.
+void judge_passthrough(Judgement& judgement, const std::vector<Passthrough>& channels, const Tensor& x, const Tensor& y,
+                       std::int64_t start) {
+  for (const Passthrough& channel : channels) {
+    const double given = x.at(start + channel.input);
+    const double got = y.at(start + channel.output);
+    const bool same = got == given;
+    const Deviation deviation =
+        same ? Deviation{} : Deviation{not_finite().of_bound, std::fabs(got - given), ulp_error(x.dtype, got, given)};
+    judgement.add(same ? Certainty::yes : Certainty::no, deviation, [&] {
+      return fmt::format("channel {} is not rotated: got {}, expected {}", channel.output, value_text(x.dtype, got),
+                         value_text(x.dtype, given));
+    });
+  }
+}
+
+// The fast tier of a rotary encoding in calls of one length, with what bounds need of it in double.
+struct FastRope {
+  FastRope(reference::RopeReference& oracle, std::int64_t call_length)
+      : length(call_length), rotations(oracle.fast(call_length)), row(rotations.make_row()) {
+    for (std::int64_t pair = 0; pair < pairs(oracle.encoding()); ++pair)
+      frequencies.push_back(oracle.rotation(1, pair, call_length, reference::first_precision).angle.upper());
+  }
+
+  std::int64_t length;
+  reference::FastRotations rotations;
+  reference::RotationRow row;
+  std::vector<double> frequencies;
+};
+
+class RopeJudge final : public RotationJudge {
+ public:
+  RopeJudge(const Spec& spec, const Rope& encoding)
+      : RotationJudge(encoding),
+        longest_(spec.max_position),
+        oracle_(encoding),
+        budget_(spec.accuracy, spec.dtype, oracle_.frequencies(), spec.max_position),
+        judge_(budget_),
+        factor_(DoubleDoubleWithin::of(oracle_.attention_factor(reference::first_precision))),
+        fast_(oracle_, 0) {}
+
+  Judgement values(const Call& call, const Tensor& answer) override {
+    Judgement judgement;
+    const Tensor& x = call.vectors[0];
+    length_ = reference::sequence_length(call.positions);
+    // Where the frequencies depend on the length of the call, those of the last call are kept.
+    if (length_limit(head().rope_scaling) && fast_.length != length_) fast_ = FastRope(oracle_, length_);
+    for (std::int64_t token = 0; token < std::ssize(call.positions); ++token)
+      judge_token(judgement, x, answer, token, call.positions[static_cast<std::size_t>(token)]);
+    return judgement;
+  }
+
+ private:
+  void judge_token(Judgement& judgement, const Tensor& x, const Tensor& y, std::int64_t token, std::int64_t position) {
+    const std::int64_t heads = x.shape[2];
+    const std::int64_t first = token * heads * head().head_dim;
+    fast_.rotations.at(head().direction == Direction::clockwise ? -position : position, fast_.row);
+    for (std::int64_t pair = 0; pair < pairs_count(); ++pair) {
+      const auto i = static_cast<std::size_t>(pair);
+      const Channels from = channels_of_pair(head(), head().pairing, pair);
+      const Channels to = channels_of_pair(head(), head().output_pairing, pair);
+      const DoubleDoubleWithin sine = factor_ * fast_.row.sin(i);
+      const DoubleDoubleWithin cosine = factor_ * fast_.row.cos(i);
+      const double angle = fast_.frequencies[i] * static_cast<double>(position);
+      for (std::int64_t h = 0; h < heads; ++h) {
+        const std::int64_t start = first + h * head().head_dim;
+        const double x0 = x.at(start + from.first);
+        const double x1 = x.at(start + from.second);
+        const auto given0 = DoubleDoubleWithin::exactly(x0);
+        const auto given1 = DoubleDoubleWithin::exactly(x1);
+        const reference::Bounds bound =
+            budget_.component_bound(std::fabs(factor_.high) * std::hypot(x0, x1), angle, pair);
+        for (const std::int64_t channel : {to.first, to.second}) {
+          const bool is_first = channel == to.first;
+          const auto exact = [&](Precision precision) -> Target {
+            const reference::Rotation& rotation = oracle_.rotation(position, pair, length_, precision);
+            const Enclosure& factor = oracle_.attention_factor(precision);
+            const reference::RealPair given{Enclosure(x0, precision), Enclosure(x1, precision)};
+            const reference::RealPair turned = reference::RopeReference::rotate(rotation, given);
+            const Enclosure norm = factor * hypot(given.first, given.second);
+            return {factor * (is_first ? turned.first : turned.second),
+                    budget_.component_bound(norm, rotation.angle, pair)};
+          };
+          const DoubleDoubleWithin truth = is_first ? given0 * cosine - given1 * sine : given0 * sine + given1 * cosine;
+          judge_.judge(judgement, y.at(start + channel), {truth, bound}, exact, [&] {
+            return fmt::format("position {}, batch row {}, head {}, channel {}", position, token / x.shape[1], h,
+                               channel);
+          });
+        }
+      }
+    }
+    for (std::int64_t h = 0; h < heads; ++h)
+      judge_passthrough(judgement, passthrough(), x, y, first + h * head().head_dim);
+  }
+
+  Allowance allowance(std::span<const std::int64_t> place, std::int64_t pair, const reference::RealPair& x,
+                      Precision precision) override {
+    const Enclosure norm = oracle_.attention_factor(precision) * hypot(x.first, x.second);
+    return {budget_.pair_bound(norm, oracle_.angle(place[0], pair, longest_, precision), pair), norm};
+  }
+
+  std::int64_t longest_;
+  reference::RopeReference oracle_;
+  ErrorBudget budget_;
+  ValueJudge judge_;
+  DoubleDoubleWithin factor_;
+  FastRope fast_;
+  std::int64_t length_ = 0;  // of the call that is judged
+};
+
+class RopeModel final : public RotationModel {
+ public:
+  RopeModel(const Spec& spec, const Rope& encoding) : RotationModel(spec, encoding.head_dim), encoding_(encoding) {}
+
+  std::optional<std::string> depends_on_length() const override {
+    // Up to that length every call has the same frequencies.
+    const auto limit = length_limit(encoding_.rope_scaling);
+    if (!limit || spec().max_position <= *limit) return std::nullopt;
+    return fmt::format("depends on the length of the call: {} has other frequencies beyond {}",
+                       name_of(encoding_.rope_scaling), *limit);
+  }
+
+  std::vector<Variant> variants() const override;
+
+  std::vector<Question> first_questions() const override {
+    std::vector<std::int64_t> positions{gen::simplest_position(range()), range().first, range().last - 1};
+    // The calls on either side of the length at which a scaling rule takes other frequencies.
+    if (const auto limit = length_limit(encoding_.rope_scaling)) {
+      for (const std::int64_t p : {*limit - 1, *limit}) {
+        if (p >= range().first && p < range().last) positions.push_back(p);
+      }
+    }
+    std::vector<Question> questions;
+    for (const std::int64_t p : positions) questions.push_back({.position = p});
+    // Calls of several tokens, over those ends too: one that begins before a limit and ends behind it.
+    for (const std::int64_t p : positions)
+      questions.push_back({.position = p, .tokens = 3, .batch = 2, .heads = 2, .fill = 1});
+    questions.push_back({.position = positions[0], .tokens = 2, .heads = 3, .fill = every_magnitude});
+    return questions;
+  }
+
+  rc::Gen<Question> drawn_questions() const override {
+    // Extents that mostly differ from each other: equal ones hide swapped axes.
+    const auto parts = rc::gen::tuple(gen::position(range()), gen::one_of({1, 2, 3, 4, 7}), gen::one_of({1, 2, 3}),
+                                      gen::one_of({1, 2, 5}), gen::count(0, 1000));
+    return rc::gen::map(
+        parts, [](const auto& drawn) { return std::apply([](auto... value) { return Question{value...}; }, drawn); });
+  }
+
+  std::vector<Question> every_question() const override { return questions_over(range()); }
+
+  Call accuracy_call(const Question& question) const override {
+    const gen::Extents extents{.batch = question.batch, .tokens = question.tokens, .heads = question.heads};
+    return {.positions = gen::positions(range(), question.position, extents),
+            .vectors = {question.fill < every_magnitude
+                            ? gen::vectors(encoding_, spec().dtype, extents, question.fill)
+                            : of_every_magnitude(spec().dtype,
+                                                 {extents.batch, extents.tokens, extents.heads, encoding_.head_dim},
+                                                 question.fill)},
+            .fill = question.fill};
+  }
+
+  std::unique_ptr<Judge> judge() const override { return std::make_unique<RopeJudge>(spec(), encoding_); }
+  std::unique_ptr<EncodedPairs> encoded_pairs() const override { return make_rope_pairs(spec(), encoding_); }
+
+ private:
+  Tensor drawn(const gen::Extents& extents, std::int64_t fill) const override {
+    return gen::vectors(encoding_, spec().dtype, extents, fill);
+  }
+  // The first drawing of gen::vectors, (1, 0) in every pair, is a question of its own.
+  std::int64_t first_drawing() const override { return 0; }
+
+  Rope encoding_;
+};
+
+std::vector<Variant> RopeModel::variants() const {
+  Variants<Rope> list(spec());
+  list.with("rope_theta", [](Rope& e) { e.rope_theta = e.rope_theta * 3 + 7; });
+  list.with("pairing", [](Rope& e) { e.pairing = e.output_pairing = other(e.pairing); });
+  list.with("output_pairing", [](Rope& e) { e.output_pairing = other(e.output_pairing); });
+  list.with("direction", [](Rope& e) { e.direction = other(e.direction); });
+  list.with("rotary_dim",
+            [](Rope& e) { e.rotary_dim = e.rotary_dim == e.head_dim ? e.head_dim / 2 / 2 * 2 : e.head_dim; });
+  list.with("rope_scaling", [](Rope& e) {
+    e.rope_scaling = std::holds_alternative<LinearScaling>(e.rope_scaling) ? RopeScaling(DefaultScaling{})
+                                                                           : RopeScaling(LinearScaling{2.5});
+  });
+  list.with("factor", [](Rope& e) {
+    std::visit(
+        [](auto& rule) {
+          if constexpr (requires { rule.factor *= 2; }) {
+            rule.factor *= 2;
+          }
+        },
+        e.rope_scaling);
+  });
+  return list.made();
+}
+
+}  // namespace
+
+std::unique_ptr<EncodingModel> make_model(const Spec& spec, const Rope& encoding) {
+  return std::make_unique<RopeModel>(spec, encoding);
+}
+
+}  // namespace sextant

@@ -1,0 +1,104 @@
+#include "properties/model/rope_pairs.hpp"
+
+#include <cmath>
+
+#include "lib/numeric/ulp.hpp"
+#include "properties/gen/vectors.hpp"
+#include "reference/rope.hpp"
+#include "subjects/operations.hpp"
+
+namespace sextant {
+namespace {
+
+using reference::DoubleDoubleWithin;
+using reference::Enclosure;
+using reference::Precision;
+
+class RopePairs final : public EncodedPairs {
+ public:
+  RopePairs(const Spec& spec, const Rope& encoding) : spec_(spec), oracle_(encoding) {}
+
+  std::int64_t count() const override { return pairs(encoding()); }
+  double orientation() const override { return encoding().direction == Direction::clockwise ? -1 : 1; }
+
+  Rows ask(Session& session, const std::vector<std::int64_t>& positions) const override {
+    const Tensor x =
+        gen::vectors(encoding(), spec_.dtype, {.batch = 1, .tokens = std::ssize(positions), .heads = 1}, 0);
+    const Tensor y = rotate(session, spec_, x, positions);
+    Rows rows;
+    for (std::int64_t start = 0; start < y.elements(); start += encoding().head_dim) {
+      auto& values = rows.emplace_back();
+      for (std::int64_t pair = 0; pair < count(); ++pair) {
+        const Channels at = channels_of_pair(encoding(), encoding().output_pairing, pair);
+        values.push_back({y.at(start + at.second), y.at(start + at.first)});
+      }
+    }
+    return rows;
+  }
+
+  std::optional<Rows> emulate(const reference::Recipe& recipe,
+                              const std::vector<std::int64_t>& positions) const override {
+    auto emulation = reference::RopeEmulation::of(recipe, encoding(), spec_.dtype);
+    if (!emulation) return std::nullopt;
+    const std::int64_t length = reference::sequence_length(positions);
+    Rows rows;
+    for (const std::int64_t position : positions) {
+      auto& values = rows.emplace_back();
+      for (const reference::Intermediates& had : emulation->at(position, length)) {
+        const auto turned = emulation->rotate(had, 1, 0);
+        values.push_back({turned.second, turned.first});
+      }
+    }
+    return rows;
+  }
+
+  Enclosure radius(Precision precision) override { return oracle_.attention_factor(precision); }
+  Enclosure angle(std::int64_t position, std::int64_t pair, Precision precision) override {
+    return oracle_.angle(position, pair, spec_.max_position, precision);
+  }
+  reference::Rotation advance(std::int64_t step, std::int64_t pair, Precision precision) override {
+    return oracle_.rotation(step, pair, spec_.max_position, precision);
+  }
+  std::vector<double> frequencies(std::int64_t length) override {
+    std::vector<double> list;
+    for (std::int64_t pair = 0; pair < count(); ++pair)
+      list.push_back(std::fabs(oracle_.angle(1, pair, length, reference::first_precision).upper()));
+    return list;
+  }
+
+  ErrorBudget budget(AccuracyClass accuracy) const override {
+    return {accuracy, spec_.dtype, oracle_.frequencies(), spec_.max_position};
+  }
+
+  double bound(const ErrorBudget& allowed, const Truth& at, std::size_t i, Component, double size) const override {
+    const auto pair = static_cast<std::int64_t>(i);
+    const double angle = at.angle[i];
+    const reference::Bounds quick = allowed.component_bound(size, angle, pair);
+    if (quick.lower > 0) return quick.lower;
+    // At a border of binades: the exact tier's bound of the doubles nearest to the truth.
+    const auto near = [](double x) { return Enclosure(x, reference::first_precision); };
+    return allowed.component_bound(near(size), near(angle), pair).upper();
+  }
+
+  double unit(double, double size) const override { return ulp(spec_.dtype, size); }
+
+ private:
+  const Rope& encoding() const { return oracle_.encoding(); }
+
+  reference::FastRotations fast(std::int64_t length) override { return oracle_.fast(length); }
+  DoubleDoubleWithin factor() override {
+    return DoubleDoubleWithin::of(oracle_.attention_factor(reference::first_precision));
+  }
+  std::int64_t place(std::int64_t position) const override { return orientation() < 0 ? -position : position; }
+
+  Spec spec_;
+  reference::RopeReference oracle_;
+};
+
+}  // namespace
+
+std::unique_ptr<EncodedPairs> make_rope_pairs(const Spec& spec, const Rope& encoding) {
+  return std::make_unique<RopePairs>(spec, encoding);
+}
+
+}  // namespace sextant

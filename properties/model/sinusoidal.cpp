@@ -1,0 +1,235 @@
+#include "reference/sinusoidal.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "properties/model/codes.hpp"
+#include "properties/model/models.hpp"
+#include "properties/model/questions.hpp"
+#include "properties/model/value_judge.hpp"
+#include "properties/model/variants.hpp"
+#include "subjects/operations.hpp"
+
+namespace sextant {
+namespace {
+
+using reference::DoubleDoubleWithin;
+using reference::Enclosure;
+using reference::Precision;
+
+ErrorBudget budget_of(const Spec& spec, AccuracyClass accuracy, const reference::SinusoidalReference& oracle) {
+  return {accuracy, spec.dtype, oracle.frequencies(), pairs(oracle.encoding())};
+}
+
+class SinusoidalJudge final : public CodeJudge {
+ public:
+  SinusoidalJudge(const Spec& spec, const Sinusoidal& encoding)
+      : oracle_(encoding),
+        budget_(budget_of(spec, spec.accuracy, oracle_)),
+        judge_(budget_),
+        fast_(oracle_.fast()),
+        row_(fast_.make_row()) {
+    for (std::int64_t pair = 0; pair < pairs(encoding); ++pair)
+      frequencies_.push_back(oracle_.shift(1, pair, reference::first_precision).angle.upper());
+  }
+
+  Judgement values(const Call& call, const Tensor& answer) override {
+    Judgement judgement;
+    const Sinusoidal& encoding = oracle_.encoding();
+    const auto scale = DoubleDoubleWithin::exactly(encoding.scale);
+    std::int64_t start = 0;
+    for (const std::int64_t position : call.positions) {
+      const std::int64_t place = position + encoding.position_offset;
+      fast_.at(place, row_);
+      for (std::int64_t pair = 0; pair < pairs(encoding); ++pair) {
+        const auto i = static_cast<std::size_t>(pair);
+        const Channels channels = channels_of_pair(encoding, pair);
+        const DoubleDoubleWithin sine = scale * row_.sin(i);
+        const DoubleDoubleWithin cosine = scale * row_.cos(i);
+        const double angle = frequencies_[i] * static_cast<double>(place);
+        for (const std::int64_t channel : {channels.first, channels.second}) {
+          const auto component = channel == channels.first ? Component::sine : Component::cosine;
+          const auto exact = [&](Precision precision) { return target(position, pair, component, precision); };
+          const DoubleDoubleWithin& truth = component == Component::sine ? sine : cosine;
+          const double derivative = component == Component::sine ? cosine.high : sine.high;
+          const QuickTarget quick{truth,
+                                  budget_.element_bound(magnitude(truth), derivative, encoding.scale, angle, pair)};
+          judge_.judge(judgement, answer.at(start + channel), quick, exact,
+                       [&] { return fmt::format("position {}, channel {}", position, channel); });
+        }
+      }
+      start += encoding.dim;
+    }
+    return judgement;
+  }
+
+ private:
+  Target target(std::int64_t position, std::int64_t pair, Component component, Precision precision) {
+    const bool is_sine = component == Component::sine;
+    const reference::Rotation& rotation = oracle_.rotation(position, pair, precision);
+    const Enclosure factor(oracle_.encoding().scale, precision);
+    const Enclosure truth = factor * (is_sine ? rotation.sin : rotation.cos);
+    const Enclosure derivative = factor * (is_sine ? rotation.cos : rotation.sin);
+    return {truth, budget_.element_bound(truth, derivative, factor, rotation.angle, pair)};
+  }
+
+  void judge_rows(Judgement& judgement, const TwoRows& rows) override {
+    for (std::int64_t pair = 0; pair < pairs(oracle_.encoding()); ++pair) {
+      judge_pair(judgement, rows, channels_of_pair(oracle_.encoding(), pair), [&](Precision precision) -> Allowance {
+        const Enclosure norm = abs(Enclosure(oracle_.encoding().scale, precision));
+        return {budget_.pair_bound(norm, oracle_.angle(rows.place[0], pair, precision), pair), norm};
+      });
+    }
+  }
+
+  reference::SinusoidalReference oracle_;
+  ErrorBudget budget_;
+  ValueJudge judge_;
+  reference::FastRotations fast_;
+  reference::RotationRow row_;
+  std::vector<double> frequencies_;
+};
+
+class SinusoidalPairs final : public EncodedPairs {
+ public:
+  SinusoidalPairs(const Spec& spec, const Sinusoidal& encoding) : spec_(spec), oracle_(encoding) {}
+
+  std::int64_t count() const override { return pairs(encoding()); }
+
+  Rows ask(Session& session, const std::vector<std::int64_t>& positions) const override {
+    const Tensor table = encode(session, spec_, positions);
+    Rows rows;
+    for (std::int64_t start = 0; start < table.elements(); start += encoding().dim)
+      rows.push_back(row_of([&](std::int64_t channel) { return table.at(start + channel); }));
+    return rows;
+  }
+
+  std::optional<Rows> emulate(const reference::Recipe& recipe,
+                              const std::vector<std::int64_t>& positions) const override {
+    auto emulation = reference::SinusoidalEmulation::of(recipe, encoding(), spec_.dtype);
+    if (!emulation) return std::nullopt;
+    Rows rows;
+    for (const std::int64_t position : positions) {
+      const std::vector<double> values = emulation->encode(position);
+      rows.push_back(row_of([&](std::int64_t channel) { return values[static_cast<std::size_t>(channel)]; }));
+    }
+    return rows;
+  }
+
+  Enclosure radius(Precision precision) override { return abs(Enclosure(encoding().scale, precision)); }
+  Enclosure angle(std::int64_t position, std::int64_t pair, Precision precision) override {
+    return oracle_.angle(position, pair, precision);
+  }
+  reference::Rotation advance(std::int64_t step, std::int64_t pair, Precision precision) override {
+    return oracle_.shift(step, pair, precision);
+  }
+  std::vector<double> frequencies(std::int64_t) override {
+    std::vector<double> list;
+    for (std::int64_t pair = 0; pair < count(); ++pair)
+      list.push_back(std::fabs(advance(1, pair, reference::first_precision).angle.upper()));
+    return list;
+  }
+
+  ErrorBudget budget(AccuracyClass accuracy) const override { return budget_of(spec_, accuracy, oracle_); }
+
+  double bound(const ErrorBudget& allowed, const Truth& at, std::size_t i, Component component,
+               double size) const override {
+    const auto pair = static_cast<std::int64_t>(i);
+    const auto other = component == Component::sine ? Component::cosine : Component::sine;
+    const DoubleDoubleWithin& value = at.value(i, component);
+    const double derivative = at.value(i, other).high;
+    const double angle = at.angle[i];
+    const reference::Bounds quick = allowed.element_bound(magnitude(value), derivative, size, angle, pair);
+    if (quick.lower > 0) return quick.lower;
+    // At a border of binades: the exact tier's bound of the doubles nearest to the truth.
+    const auto near = [](double x) { return Enclosure(x, reference::first_precision); };
+    return allowed.element_bound(near(value.high), near(derivative), near(size), near(angle), pair).upper();
+  }
+
+  double unit(double truth, double) const override { return ulp(spec_.dtype, truth); }
+
+ private:
+  const Sinusoidal& encoding() const { return oracle_.encoding(); }
+
+  template <class At>
+  std::vector<PairValues> row_of(At at) const {
+    std::vector<PairValues> values;
+    for (std::int64_t pair = 0; pair < count(); ++pair) {
+      const Channels channels = channels_of_pair(encoding(), pair);
+      values.push_back({at(channels.first), at(channels.second)});
+    }
+    return values;
+  }
+
+  reference::FastRotations fast(std::int64_t) override { return oracle_.fast(); }
+  DoubleDoubleWithin factor() override { return DoubleDoubleWithin::exactly(encoding().scale); }
+  std::int64_t place(std::int64_t position) const override { return position + encoding().position_offset; }
+
+  Spec spec_;
+  reference::SinusoidalReference oracle_;
+};
+
+// A case of accuracy asks for `rows` consecutive positions, an odd number of them out of order: implementations have a
+// path for each.
+class SinusoidalModel final : public CodeModel {
+ public:
+  SinusoidalModel(const Spec& spec, const Sinusoidal& encoding) : CodeModel(spec, encoding.dim), encoding_(encoding) {}
+
+  std::vector<Variant> variants() const override {
+    Variants<Sinusoidal> list(spec());
+    list.with("base", [](Sinusoidal& e) { e.base = e.base * 3 + 7; });
+    list.with("dim", [](Sinusoidal& e) { e.dim += 2; });
+    list.with("layout", [](Sinusoidal& e) { e.layout = other(e.layout); });
+    list.with("first", [](Sinusoidal& e) { e.first = e.first == First::sin ? First::cos : First::sin; });
+    list.with("denominator", [](Sinusoidal& e) {
+      e.denominator = e.denominator == Denominator::dim ? Denominator::half_minus_one : Denominator::dim;
+    });
+    list.with("position_offset", [](Sinusoidal& e) { e.position_offset += 3; });
+    list.with("scale", [](Sinusoidal& e) { e.scale *= 0.75; });
+    return list.made();
+  }
+
+  std::vector<FieldOf<Question>> question_fields() const override {
+    return {{"position", FieldRole::position, &Question::position, claimed(spec())},
+            {"rows", FieldRole::run, &Question::tokens, {1, 64}}};
+  }
+
+  bool related(const Question& question) const override { return question.position <= range().last - question.tokens; }
+
+  std::vector<Question> first_questions() const override {
+    return {{gen::simplest_position(range())}, {range().first}, {range().last - 1}};
+  }
+
+  rc::Gen<Question> drawn_questions() const override {
+    return rc::gen::map(rc::gen::pair(gen::position(range()), gen::one_of({1, 2, 3, 4, 7})),
+                        [last = range().last](const std::pair<std::int64_t, std::int64_t>& drawn) {
+                          return Question{.position = drawn.first,
+                                          .tokens = std::min(drawn.second, last - drawn.first)};
+                        });
+  }
+
+  std::vector<Question> every_question() const override { return questions_over(range()); }
+
+  std::unique_ptr<Judge> judge() const override { return std::make_unique<SinusoidalJudge>(spec(), encoding_); }
+  std::unique_ptr<EncodedPairs> encoded_pairs() const override {
+    return std::make_unique<SinusoidalPairs>(spec(), encoding_);
+  }
+
+ protected:
+  std::vector<std::int64_t> accuracy_positions(const Question& question) const override {
+    std::vector<std::int64_t> positions = gen::consecutive(question.position, question.tokens);
+    if (question.tokens % 2 == 1) std::ranges::rotate(positions, positions.end() - 1);
+    return positions;
+  }
+
+ private:
+  Sinusoidal encoding_;
+};
+
+}  // namespace
+
+std::unique_ptr<EncodingModel> make_model(const Spec& spec, const Sinusoidal& encoding) {
+  return std::make_unique<SinusoidalModel>(spec, encoding);
+}
+
+}  // namespace sextant

@@ -1,0 +1,136 @@
+#include "reference/sinusoidal_2d.hpp"
+
+#include <algorithm>
+
+#include "properties/model/codes.hpp"
+#include "properties/model/models.hpp"
+#include "properties/model/value_judge.hpp"
+#include "properties/model/variants.hpp"
+
+namespace sextant {
+namespace {
+
+using reference::DoubleDoubleWithin;
+using reference::Enclosure;
+using reference::Precision;
+
+class GridJudge final : public CodeJudge {
+ public:
+  GridJudge(const Spec& spec, const Sinusoidal2d& encoding)
+      : oracle_(encoding),
+        frequencies_(oracle_.frequencies()),
+        fast_(frequencies_.fast()),
+        budget_(spec.accuracy, spec.dtype, frequencies_, pairs(encoding)),
+        judge_(budget_),
+        row_(fast_.make_row()) {}
+
+  Judgement values(const Call& call, const Tensor& answer) override {
+    Judgement judgement;
+    const std::int64_t tokens = answer.shape[0];
+    for (std::int64_t token = 0; token < tokens; ++token) {
+      const reference::GridPosition at{call.positions[static_cast<std::size_t>(token)],
+                                       call.positions[static_cast<std::size_t>(tokens + token)]};
+      for (const GridAxis axis : {GridAxis::height, GridAxis::width})
+        judge_half(judgement, at, axis, answer, token * oracle_.encoding().dim);
+    }
+    return judgement;
+  }
+
+ private:
+  void judge_half(Judgement& judgement, const reference::GridPosition& at, GridAxis axis, const Tensor& answer,
+                  std::int64_t start) {
+    const Sinusoidal2d& encoding = oracle_.encoding();
+    const std::int64_t coordinate = axis == GridAxis::height ? at.row : at.column;
+    fast_.at(coordinate, row_);
+    for (std::int64_t pair = 0; pair < pairs(encoding); ++pair) {
+      const auto i = static_cast<std::size_t>(pair);
+      const Channels channels = channels_of_pair(encoding, axis, pair);
+      const double angle =
+          frequencies_.radians(pair, reference::first_precision).upper() * static_cast<double>(coordinate);
+      for (const bool is_sine : {true, false}) {
+        const DoubleDoubleWithin truth = is_sine ? row_.sin(i) : row_.cos(i);
+        const DoubleDoubleWithin derivative = is_sine ? row_.cos(i) : row_.sin(i);
+        const auto exact = [&](Precision precision) -> Target {
+          const reference::Rotation& rotation = oracle_.rotation(at, axis, pair, precision);
+          const Enclosure one(1.0, precision);
+          const Enclosure& value = is_sine ? rotation.sin : rotation.cos;
+          return {value,
+                  budget_.element_bound(value, is_sine ? rotation.cos : rotation.sin, one, rotation.angle, pair)};
+        };
+        const std::int64_t channel = is_sine ? channels.first : channels.second;
+        judge_.judge(judgement, answer.at(start + channel),
+                     {truth, budget_.element_bound(magnitude(truth), derivative.high, 1, angle, pair)}, exact,
+                     [&] { return fmt::format("row {}, column {}, channel {}", at.row, at.column, channel); });
+      }
+    }
+  }
+
+  void judge_rows(Judgement& judgement, const TwoRows& rows) override {
+    const Sinusoidal2d& encoding = oracle_.encoding();
+    for (const GridAxis axis : {GridAxis::height, GridAxis::width}) {
+      for (std::int64_t pair = 0; pair < pairs(encoding); ++pair) {
+        judge_pair(judgement, rows, channels_of_pair(encoding, axis, pair), [&](Precision precision) -> Allowance {
+          const Enclosure norm(1.0, precision);
+          const Enclosure& angle = oracle_.rotation({rows.place[0], rows.place[1]}, axis, pair, precision).angle;
+          return {budget_.pair_bound(norm, angle, pair), norm};
+        });
+      }
+    }
+  }
+
+  reference::Sinusoidal2dReference oracle_;
+  reference::GeometricFrequencies frequencies_;
+  reference::FastRotations fast_;
+  ErrorBudget budget_;
+  ValueJudge judge_;
+  reference::RotationRow row_;
+};
+
+class GridModel final : public CodeModel {
+ public:
+  GridModel(const Spec& spec, const Sinusoidal2d& encoding) : CodeModel(spec, encoding.dim), encoding_(encoding) {}
+
+  gen::PositionRange range() const override {
+    return {spec().min_position, std::min({spec().max_position, encoding_.height, encoding_.width})};
+  }
+
+  std::vector<Variant> variants() const override {
+    Variants<Sinusoidal2d> list(spec());
+    list.with("base", [](Sinusoidal2d& e) { e.base = e.base * 3 + 7; });
+    list.with("dim", [](Sinusoidal2d& e) { e.dim += 4; });
+    list.with("layout", [](Sinusoidal2d& e) { e.layout = other(e.layout); });
+    list.with("axis_order", [](Sinusoidal2d& e) {
+      e.axis_order = e.axis_order == AxisOrder::height_first ? AxisOrder::width_first : AxisOrder::height_first;
+    });
+    return list.made();
+  }
+
+  std::unique_ptr<Judge> judge() const override { return std::make_unique<GridJudge>(spec(), encoding_); }
+
+ protected:
+  // Rows and columns of their own: a square grid walked along its diagonal hides swapped axes. Each is inside the claim
+  // and in the axis' own extent of the grid, wrapped round there.
+  std::vector<std::int64_t> accuracy_positions(const Question& question) const override {
+    const std::int64_t first = spec().min_position;
+    const auto coordinate_at = [&](std::int64_t steps, std::int64_t extent) {
+      return first + steps % (std::min(spec().max_position, extent) - first);
+    };
+    const std::int64_t start = question.position - first;
+    std::vector<std::int64_t> positions;
+    for (std::int64_t i = 0; i < question.tokens; ++i) positions.push_back(coordinate_at(start + i, encoding_.height));
+    for (std::int64_t i = 0; i < question.tokens; ++i)
+      positions.push_back(coordinate_at(start * 3 + 1 + 2 * i + question.fill, encoding_.width));
+    return positions;
+  }
+
+ private:
+  Sinusoidal2d encoding_;
+};
+
+}  // namespace
+
+std::unique_ptr<EncodingModel> make_model(const Spec& spec, const Sinusoidal2d& encoding) {
+  return std::make_unique<GridModel>(spec, encoding);
+}
+
+}  // namespace sextant
