@@ -272,7 +272,7 @@ int run_one(const Arguments& arguments, bool max_position_given) {
 int run_every_encoding(const Arguments& arguments, bool max_position_given) {
   for (const auto& [option, value] :
        {std::pair{"--baseline", &arguments.baseline}, std::pair{"--replay", &arguments.replay}}) {
-    if (!value->empty()) throw UsageError(fmt::format("{}: name the claim with --spec", option));
+    if (!value->empty()) throw UsageError(fmt::format("{}: needs --spec or --hf-config", option));
   }
   const auto own_arguments = [&](std::string_view encoding, std::string_view spec) {
     Arguments own = arguments;
@@ -306,12 +306,12 @@ int run_every_encoding(const Arguments& arguments, bool max_position_given) {
 int run_audit(const Arguments& arguments, bool max_position_given) {
   const bool is_shard = read_shard(arguments.shard).has_value();
   const bool is_replay = !arguments.replay.empty();
-  if (is_shard && is_replay) throw UsageError("--shard: a replay is one case alone");
+  if (is_shard && is_replay) throw UsageError("--shard: cannot be combined with --replay");
   if (is_shard && !arguments.baseline.empty())
     throw UsageError("--shard: merge the shards first, then compare with the baseline");
-  if (!arguments.resume.empty() && is_replay) throw UsageError("--resume: a replay is one case alone");
+  if (!arguments.resume.empty() && is_replay) throw UsageError("--resume: cannot be combined with --replay");
   if (!arguments.resume.empty() && !arguments.report.empty())
-    throw UsageError("--resume: the report goes where the log is; leave --report out");
+    throw UsageError("--resume: --resume DIR writes its report into DIR: leave out --report");
   const bool every_encoding = arguments.subject == "builtin" && arguments.spec.empty() && arguments.hf_config.empty();
   return every_encoding ? run_every_encoding(arguments, max_position_given) : run_one(arguments, max_position_given);
 }
@@ -355,7 +355,7 @@ Run add_audit(CLI::App& app) {
   CLI::Option* max_position =
       add_integer(*command, "--max-position", arguments->max_position, positions, "Claim positions below this one");
   add_integer(*command, "--threads", arguments->threads, counts,
-              "Properties judged at once; the report does not depend on it");
+              "Properties judged in parallel; the report is the same");
   add_seconds(*command, "--timeout", arguments->timeout, "Seconds a subject may take for one answer")
       ->default_str(fmt::format("{}", arguments->timeout));
   command->add_option(

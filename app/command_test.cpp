@@ -352,10 +352,11 @@ TEST_F(Command, HostileLogsExitTwoWithOneLine) {
     EXPECT_EQ(read_all(directory_ / "r" / "events.jsonl"), log);
   }
   write("r/events.jsonl", "");
-  expect_one_line(sextant("report render r/events.jsonl --out r"), "no run has begun");
+  expect_one_line(sextant("report render r/events.jsonl --out r"), "the log holds no run yet");
   expect_one_line(sextant("report render absent.jsonl"), "absent.jsonl: cannot be read");
   expect_one_line(sextant(audit + "r --report r"), "--resume: the report goes where the log is");
-  expect_one_line(sextant(audit + "r --replay accuracy:position=0,rows=1"), "--resume: a replay is one case alone");
+  expect_one_line(sextant(audit + "r --replay accuracy:position=0,rows=1"),
+                  "--resume: cannot be combined with --replay");
   // Nothing there yet, or nothing whole: begins.
   EXPECT_EQ(sextant(audit + "r").status, 0);
   EXPECT_EQ(sextant(audit + "new").status, 0);
@@ -382,7 +383,7 @@ TEST_F(Command, ARecordedTableIsJudgedAsFarAsItReaches) {
   const Finished finished = sextant(std::string("audit file:table.npy") + spec);
   EXPECT_EQ(finished.status, 0) << finished.error;
   EXPECT_NE(finished.output.find("positions 0 to 499"), std::string::npos) << finished.output;
-  EXPECT_NE(finished.output.find("a recording cannot be asked anew"), std::string::npos);
+  EXPECT_NE(finished.output.find("needs a live subject, and this one is a recording"), std::string::npos);
   expect_one_line(sextant("audit file:table.npy --spec transformer-512"), "16 columns, the spec says dim 512");
 }
 
@@ -392,11 +393,11 @@ TEST_F(Command, BadArgumentsExitTwoWithOneLine) {
   const std::pair<const char*, const char*> lines[] = {
       {R"(audit builtin --spec '{"encoding":"rope","head_dim":64,"typo":1}')", "typo"},
       {"audit python:absent.py", "exactly one of --spec and --hf-config"},
-      {"audit builtin --replay accuracy:position=1,rows=1", "--replay: name the claim with --spec"},
-      {"audit builtin --baseline spec.json", "--baseline: name the claim with --spec"},
+      {"audit builtin --replay accuracy:position=1,rows=1", "--replay: needs --spec or --hf-config"},
+      {"audit builtin --baseline spec.json", "--baseline: needs --spec or --hf-config"},
       {"audit builtin --only nothing", "--only nothing: no such property"},
       {"audit builtin --max-position 0", "integer: "},
-      {"audit builtin --report spec.json", "spec.json: cannot be made a directory"},
+      {"audit builtin --report spec.json", "spec.json: the directory cannot be created"},
       {"audit builtin --spec no-such-preset", "no-such-preset"},
       {"audit builtin --spec spec.json", "spec.json: spec: dim: needed"},
       {"audit builtin --hf-config config.json", "rope_type"},
@@ -453,7 +454,7 @@ TEST_F(Command, BadArgumentsExitTwoWithOneLine) {
       {"audit builtin --spec transformer-512 --replay accuracy:position=999999,rows=1", "outside the domain"},
       {"audit builtin --spec transformer-512 --replay isometry:position=0,tokens=1,heads=1,fill=1", "does not apply"},
       {"audit builtin --spec transformer-512 --replay odd:x=1", "no property is called \"odd\""},
-      {"audit builtin --spec transformer-512 --report spec.json", "spec.json: cannot be made a directory"},
+      {"audit builtin --spec transformer-512 --report spec.json", "spec.json: the directory cannot be created"},
       {"audit builtin --spec transformer-512 --unknown", "--unknown"},
       {"audit", "subject"},
       {"table --spec transformer-512 --positions 5:2 --out t.npy", "--positions 5:2"},

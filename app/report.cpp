@@ -48,7 +48,7 @@ int run_merge(const std::vector<std::string>& files, const std::string& out) {
 Report read_report(const std::filesystem::path& file) {
   if (file.extension() != ".jsonl") return read_json_file(file);
   std::optional<LoggedRun> run = read_events_file(file);
-  if (!run) throw ReadError(fmt::format("{}: no run has begun", file.string()));
+  if (!run) throw ReadError(fmt::format("{}: the log holds no run yet", file.string()));
   return std::move(run->report);
 }
 

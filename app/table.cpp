@@ -70,7 +70,10 @@ int run_table(const Arguments& arguments) {
   const Dtype dtype = read_dtype(arguments.dtype, spec.dtype);
   const SignalsToStop signals;
   const std::unique_ptr<ExactTable> table = exact_table(spec, {.dtype = dtype, .furthest = positions.largest()});
-  if (!table) throw UsageError(fmt::format("table: {} is no table of sines and cosines", encoding_name(spec)));
+  if (!table)
+    throw UsageError(
+        fmt::format("table: {} has no table of sines and cosines; expected sinusoidal, sinusoidal_2d or rope",
+                    encoding_name(spec)));
   if (const auto expected = table->expected_positions(positions.first, positions.last - 1))
     throw UsageError(fmt::format("--positions {}: expected {}", arguments.positions, *expected));
   std::vector<TableFile::Table> tensors;
@@ -95,7 +98,7 @@ Run add_table(CLI::App& app) {
   command->add_option("--hf-config", arguments->hf_config, "A Hugging Face config.json as the spec");
   command
       ->add_option("--positions", arguments->positions,
-                   "A:B[:STEP], B excluded; of sinusoidal_2d the cells, row by row")
+                   "A:B[:STEP], B excluded; for sinusoidal_2d the numbers of grid cells, row by row")
       ->required();
   command->add_option("--dtype", arguments->dtype,
                       "float64, float32, float16 or bfloat16; that of the spec unless given");

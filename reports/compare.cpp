@@ -82,8 +82,9 @@ Comparison compare(const Report& older, const Report& newer) {
     comparison.regressions.push_back(
         fmt::format("claim: positions to {}, was {}", newer.last_position, older.last_position));
   if (older.survey && newer.survey && rank_of(newer.survey->measured_class) > rank_of(older.survey->measured_class)) {
-    comparison.regressions.push_back(
-        fmt::format("measured class: {}, was {}", newer.survey->measured_class, older.survey->measured_class));
+    comparison.regressions.push_back(fmt::format(
+        "measured class: {}, was {}", newer.survey->measured_class.empty() ? "none" : newer.survey->measured_class,
+        older.survey->measured_class));
   }
   for (const PropertyResult& before : older.results) {
     const bool counts = before.level != Level::advice || older.strictness == Strictness::strict ||
@@ -93,7 +94,7 @@ Comparison compare(const Report& older, const Report& newer) {
     if (after != nullptr) {
       compare_results(comparison, before, *after);
     } else if (is_good(before.verdict)) {
-      comparison.regressions.push_back(fmt::format("{}: no longer judged, did hold", before.id));
+      comparison.regressions.push_back(fmt::format("{}: held, is no longer judged", before.id));
     }
   }
   for (const PropertyResult& after : newer.results) {

@@ -37,7 +37,7 @@ TEST(Compare, FindsWhatWasLost) {
 
   Report missing = good();
   missing.results.clear();
-  EXPECT_EQ(compare(good(), missing).regressions, std::vector<std::string>{"alpha: no longer judged, did hold"});
+  EXPECT_EQ(compare(good(), missing).regressions, std::vector<std::string>{"alpha: held, is no longer judged"});
 
   Report weaker = good();
   weaker.claim = "bfloat16-angle";

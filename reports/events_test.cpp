@@ -159,11 +159,11 @@ TEST_F(Events, HostileLogsAreRefusedInOneLine) {
             "line 1: report.missing: a property stands in it twice");
   EXPECT_EQ(refusal(head + std::string(50, '\0') + "\n"), "line 2: expected JSON");
   EXPECT_EQ(refusal(head + first.substr(0, first.size() / 2) + "\n"), "line 2: expected JSON");
-  EXPECT_EQ(refusal(head + "{}\n"), "line 2: no event that is known");
+  EXPECT_EQ(refusal(head + "{}\n"), "line 2: unknown event");
   EXPECT_EQ(refusal(head + "{\"judged\":7}\n"), "line 2: report: expected an object");
   EXPECT_EQ(refusal(head + first + first), "line 3: iota is judged twice");
   EXPECT_EQ(refusal(changed([](auto& json) { json["report"]["missing"].erase(8); }) + first),
-            "line 2: judges a property that is not of this run");
+            "line 2: has a result for a property that this run was not asked for");
   EXPECT_EQ(refusal(head + last), "line 2: the run ends, though alpha is not judged");
   EXPECT_EQ(refusal(text + first), "line 12: follows the end of the run");
   EXPECT_EQ(refusal(head + std::string(10000, '[') + "\n"), "line 2: nested too deeply");

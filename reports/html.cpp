@@ -42,7 +42,7 @@ const char* status_of(const Report& report) {
 
 std::string verdict_word(const Report& report, const PropertyResult& result) {
   if (is_aside(report, result)) return "advice not followed";
-  if (result.theory == Theory::fails && result.verdict == Verdict::holds) return "fails, as it must";
+  if (result.theory == Theory::fails && result.verdict == Verdict::holds) return "absent, as theory says";
   std::string word(name_of(result.verdict));
   std::ranges::replace(word, '_', ' ');
   return word;
@@ -130,8 +130,9 @@ std::vector<Picture> pictures_of(const Survey& survey) {
     const std::string aliases =
         survey.similarity->aliases.empty()
             ? ""
-            : fmt::format(" Nearest to an alias at offset {}.", fmt::join(survey.similarity->aliases, ", "));
-    pictures.push_back({"Likeness of codes", "Mean cosine of a code and the one at an offset from it." + aliases,
+            : fmt::format(" Most alike at an offset above 0: {}.", fmt::join(survey.similarity->aliases, ", "));
+    pictures.push_back({"Similarity of codes",
+                        "Mean over pairs of the cosine between a code and the code at an offset from it." + aliases,
                         similarity_chart(*survey.similarity), "similarity.csv", similarity_csv(*survey.similarity)});
   }
   if (survey.codes) {
@@ -182,7 +183,8 @@ List facts_of(const Report& report) {
     if (survey.output_bits)
       facts.push_back(fact("Effective bits of the values", fmt::format("{:.1f}", *survey.output_bits)));
     if (survey.half_spacing)
-      facts.push_back(fact("Neighbours told apart up to", fmt::format("position {}", *survey.half_spacing)));
+      facts.push_back(
+          fact("Error below half the spacing of neighbours up to", fmt::format("position {}", *survey.half_spacing)));
   }
   facts.push_back(fact("Positions claimed", fmt::format("{} to {}", report.first_position, report.last_position)));
   return facts;
@@ -314,7 +316,7 @@ std::string write_html_matrix(std::span<const Report> reports) {
                                                                   : "✗");
         const bool must_fail = found->verdict == Verdict::holds && found->theory == Theory::fails;
         if (found->verdict != Verdict::unsupported)
-          cell.set("detail", must_fail                              ? "must fail"
+          cell.set("detail", must_fail                              ? "absent"
                              : judged                               ? short_number(of_bound)
                              : found->verdict == Verdict::timed_out ? "timed out"
                                                                     : std::string(name_of(found->verdict)));

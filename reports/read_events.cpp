@@ -34,7 +34,7 @@ class Events {
     if (run_.is_finished) throw ReadError("follows the end of the run");
     if (json.contains("judged")) return judged(json["judged"]);
     if (json.contains("ended")) return ended(json["ended"]);
-    throw ReadError("no event that is known");
+    throw ReadError("unknown event");
   }
 
   LoggedRun run() && {
@@ -66,7 +66,7 @@ class Events {
     if (found == run_.report.missing.end()) {
       const bool twice = std::ranges::find(order_, result.id) != order_.end();
       throw ReadError(twice ? fmt::format("{} is judged twice", result.id)
-                            : "judges a property that is not of this run");
+                            : "has a result for a property that this run was not asked for");
     }
     run_.report.missing.erase(found);
     run_.report.results.push_back(std::move(result));

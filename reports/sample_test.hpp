@@ -88,7 +88,7 @@ inline Report sample() {
   PropertyResult witness = holds;
   witness.id = "iota";
   witness.theory = Theory::fails;
-  witness.reason = "fails, as it must: the witness is shown";
+  witness.reason = "the encoding lacks this property, as theory says; the case shows it";
   witness.simplest = Example{"iota:position=1", "1 is above the bound", {infinity, 1, 2}};
   report.results.push_back(advice);
   report.results.push_back(witness);

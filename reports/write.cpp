@@ -47,7 +47,7 @@ void prepare_directory(const std::filesystem::path& directory) {
   std::error_code error;
   std::filesystem::create_directories(directory, error);
   if (error || !std::filesystem::is_directory(directory)) {
-    throw WriteError(fmt::format("{}: cannot be made a directory{}{}", directory.string(), error ? ": " : "",
+    throw WriteError(fmt::format("{}: the directory cannot be created{}{}", directory.string(), error ? ": " : "",
                                  error ? error.message() : ""));
   }
   if (access(directory.c_str(), W_OK | X_OK) != 0) {

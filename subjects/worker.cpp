@@ -145,7 +145,7 @@ class WorkerSession final : public Session {
                            message.empty() ? fmt::format("{} is unsupported", operation) : message);
     }
     if (status == "unusable")
-      throw SubjectUnusable(message.empty() ? std::string("the subject cannot be asked anything") : message);
+      throw SubjectUnusable(message.empty() ? std::string("the subject cannot be used") : message);
     if (status == "error") throw SubjectFailure(FailureKind::error, fmt::format("{}: {}", operation, message));
     throw SubjectFailure(
         FailureKind::protocol,

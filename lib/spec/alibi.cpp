@@ -19,7 +19,7 @@ Alibi read(Fields& fields) {
 void check(const Alibi& encoding) {
   check_count("num_heads", encoding.num_heads, heads_limit);
   if (encoding.form == AlibiForm::key_index && encoding.mask == Mask::symmetric) {
-    refuse_field("form", "key_index equals the distance up to a constant under mask causal only");
+    refuse_field("form", "key_index needs mask causal");
   }
 }
 

@@ -129,7 +129,7 @@ void check_rule(const YarnScaling& yarn, const Rope& encoding) {
   check_positive("mscale_all_dim", yarn.mscale_all_dim);
   check_positive("attention_factor", yarn.attention_factor);
   if (yarn.mscale.has_value() != yarn.mscale_all_dim.has_value()) {
-    refuse(yarn.mscale ? "mscale_all_dim" : "mscale", "needed: mscale and mscale_all_dim say something together only");
+    refuse(yarn.mscale ? "mscale_all_dim" : "mscale", "needed: mscale and mscale_all_dim come together");
   }
   if (yarn.mscale && yarn.attention_factor)
     refuse("attention_factor", "contradicts mscale and mscale_all_dim, which make one");

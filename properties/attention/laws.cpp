@@ -28,7 +28,7 @@ bool has_relative_position(const Attention& encoding) {
 
 std::optional<std::string> causal_or_not_stated(const Spec& spec, const Attention& encoding) {
   if (auto reason = accuracy_not_stated(spec)) return reason;
-  if (encoding.causal) return "a causal mask is an order";
+  if (encoding.causal) return "a causal mask makes the order of tokens visible";
   return std::nullopt;
 }
 
@@ -99,8 +99,8 @@ Property permutation_property() {
       "attend(P q, P k, P v) = P attend(q, k, v) for every permutation P of the tokens, their positions staying",
       "Vaswani et al. 2017, section 3.5: without positional encodings the model has no notion of order; softmax and "
       "the sum over keys are symmetric",
-      "attention that is not causal; with rope, rope_nd, xpos, alibi or relative_bias mathematics says that it fails, "
-      "and the witness is required",
+      "attention that is not causal; with rope, rope_nd, xpos, alibi or relative_bias the encoding lacks the property, "
+      "and the audit must find a case that shows it",
       tolerance,
       "a position encoding where none was asked for, or none where one was; masks and indices by the token's place"};
   property.not_applicable =
@@ -108,7 +108,8 @@ Property permutation_property() {
         if (auto reason = causal_or_not_stated(spec, encoding)) return reason;
         // Rounding scores and weights to 16 bits may move a result about as far as a position does: no witness would be
         // certain.
-        if (has_relative_position(encoding) && size_of(spec.dtype) == 2) return "16 bits may hide what a position does";
+        if (has_relative_position(encoding) && size_of(spec.dtype) == 2)
+          return "in 16-bit dtypes rounding may hide the effect of positions";
         return std::nullopt;
       });
   property.theory = of<Attention>([](const Spec&, const Attention& encoding) {
@@ -136,7 +137,7 @@ Property joint_permutation_property() {
   Property property;
   property.id = "joint_permutation";
   property.explanation = {
-      "tokens that are moved together with their positions come out the same",
+      "permuting tokens together with their positions permutes the result",
       "attend(P q, P k, P v; P positions) = P attend(q, k, v; positions) for every permutation P",
       "Su et al. 2021, section 3.2.1, equation 11: a score depends on two vectors and their positions, not on their "
       "places in memory",
@@ -244,7 +245,7 @@ Property causal_leak_property() {
   property.id = "causal_leak";
   property.explanation = {
       "under a causal mask no token sees a later one",
-      "attend(q, k, v)[t] = attend(q', k', v')[t] bit for bit, where q', k', v' differ from q, k, v only behind t",
+      "attend(q, k, v)[t] = attend(q', k', v')[t] bit for bit, where q', k', v' differ from q, k, v only after t",
       "Vaswani et al. 2017, section 3.2.3: connections to later positions are masked",
       "causal attention",
       "none: the calls have one shape, and rows up to t the same inputs, so all bits are equal",

@@ -135,8 +135,8 @@ Property bias_translation_property() {
       "the bias of two positions depends on their distance only",
       "b(q + s, k + s) = b(q, k) for all q, k and s",
       "Press et al. 2021, section 3; Raffel et al. 2019, section 2.1",
-      "relative_bias; alibi by distance; alibi by key index grows with the key, so mathematics says that it fails, and "
-      "the witness is required",
+      "relative_bias; alibi by distance; alibi by key index grows with the key, so the encoding lacks the property, "
+      "and the audit must find a case that shows it",
       "relative_bias: none, the same weight is read. alibi: none either: the distance is the same integer, whichever "
       "way it is multiplied by the slope, while it is "
       "exact in the arithmetic; so cases stay below 2^11 positions, which every dtype's arithmetic in use holds",
@@ -154,10 +154,11 @@ Property bias_monotone_property() {
   Property property;
   property.id = "bias_monotone";
   property.explanation = {
-      "a key further away never gains more",
+      "the bias never grows with the distance",
       "b(q, k) <= b(q, k') for k < k' <= q",
       "Press et al. 2021, section 3: the penalty grows with the distance; a learned bias has no such order",
-      "alibi; for relative_bias mathematics says that it fails for weights as they come, and the witness is required",
+      "alibi; for relative_bias it fails for weights as they come, "
+      "and the audit must find a case that shows it",
       "none: rounding keeps the order of what it rounds, so values may be equal but not swapped",
       "slopes of the wrong sign, wrapped or clamped distances, distances measured from the wrong end"};
   property.not_applicable = stated_for<Alibi, RelativeBias>(needs_four_positions);

@@ -39,7 +39,7 @@ std::int64_t furthest_held(const Spec&, const Binary&) { return static_cast<std:
 
 std::optional<std::string> within_one(const Spec& spec, const Integer& integer) {
   if (!integer.normalize && spec.max_position <= 2 && spec.min_position >= -1)
-    return "no position of the claim is beyond 1";
+    return "the claim has no position above 1, so no code can leave [-1, 1]";
   return std::nullopt;
 }
 std::optional<std::string> within_one(const Spec&, const Binary&) { return std::nullopt; }
@@ -132,7 +132,7 @@ CheckOf<Beyond> refusal_check(const Spec& spec, const auto& encoding) {
 }
 
 std::optional<std::string> end_is_too_far(const Spec&, const Binary& binary) {
-  if (binary.dim > 50) return "its end is beyond every position";
+  if (binary.dim > 50) return "no position lies beyond its end";
   return std::nullopt;
 }
 std::optional<std::string> end_is_too_far(const Spec&, const Learned&) { return std::nullopt; }
@@ -192,9 +192,9 @@ Property code_bounds_property() {
   property.explanation = {
       "codes stay within [-1, 1], whatever the position",
       "|c(p)| <= 1 for every position p",
-      "what the sinusoidal code was chosen over: Vaswani et al. 2017, section 3.5; Gehring et al. 2017",
-      "integer, binary; for an integer code that is not normalised mathematics says that it fails, and the witness is "
-      "required",
+      "the unbounded codes that sinusoids were preferred to: Vaswani et al. 2017, section 3.5; Gehring et al. 2017",
+      "integer, binary; for an integer code that is not normalised the encoding lacks the property, "
+      "and the audit must find a case that shows it",
       "none: 1 is a value of every dtype, and rounding does not carry a number over it",
       "a missing normalisation, or one by another length than the claim's"};
   property.not_applicable =
@@ -213,8 +213,8 @@ Property uniform_step_property() {
                           "max_c |c(p+1) - c(p)| summed over the channels is the same for all p",
                           "the way from integer over binary to sinusoidal codes: a count has it, digits that carry "
                           "have not, rotations have it again (Vaswani et al. 2017, section 3.5)",
-                          "integer; for binary mathematics says that it fails, since a carry changes many digits at "
-                          "once, and the witness is required",
+                          "integer; binary lacks it, since a carry changes many digits at once, "
+                          "and the audit must find a case that shows it",
                           "each of the four values is one conversion or quotient: within 2 ULP of the largest, so a "
                           "step is within 4 of them and two steps within 8, for each channel",
                           "positions of low precision beyond what the dtype costs, clamped or wrapped ones"};
@@ -255,7 +255,7 @@ Property scatter_gradient_property() {
   Property property;
   property.id = "scatter_gradient";
   property.needs = Needs::live_subject;
-  property.explanation = {"the gradient of a lookup adds up what each use of a row sends back",
+  property.explanation = {"the gradient of a lookup sums the gradients of every use of a row",
                           "grad_weight[r] = sum of grad[i] over all i with positions[i] = r",
                           "the adjoint of a selection matrix: <W[positions], g> = <W, scatter(g)>",
                           "learned whose subject answers backward",

@@ -19,7 +19,8 @@ namespace {
 // Why the property has nothing to say here.
 std::optional<std::string> not_applicable(const Property& property, const Subject& subject, const Spec& spec) {
   if (auto reason = property.not_applicable(spec)) return reason;
-  if (property.needs == Needs::live_subject && !subject.is_live()) return "a recording cannot be asked anew";
+  if (property.needs == Needs::live_subject && !subject.is_live())
+    return "needs a live subject, and this one is a recording";
   return std::nullopt;
 }
 

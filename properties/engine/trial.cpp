@@ -308,7 +308,7 @@ class Trial {
     if (is_violation(outcome)) {
       simplest = std::get<Judgement>(outcome);
     } else {
-      simplest.finding = "only after other calls: in a fresh session this case alone does not show it";
+      simplest.finding = "seen only after other calls; this case alone, in a fresh session, does not show it";
     }
     result_.simplest = Example{token(values), simplest.finding, simplest.deviation};
     // Simple cases have tight bounds, so the search for the simplest may end at the worst.
@@ -319,12 +319,12 @@ class Trial {
   void settle(bool violated) {
     if (violated && result_.theory == Theory::fails) {
       result_.verdict = Verdict::holds;
-      result_.reason = "fails, as it must: the witness is shown";
+      result_.reason = "the encoding lacks this property, as theory says; the case shows it";
     } else if (violated) {
       result_.verdict = Verdict::violated;
     } else if (unfinished_) {
       result_.verdict = Verdict::undecided;
-      result_.reason = fmt::format("{} would take the judge more than its limit of work, after {} cases",
+      result_.reason = fmt::format("{}: judging it exceeds the limit of work; {} cases were judged before",
                                    token(*unfinished_), result_.cases);
     } else if (result_.cases == 0 && unsupported_ > 0) {
       result_.verdict = Verdict::unsupported;
@@ -334,11 +334,12 @@ class Trial {
       result_.reason = "no case ran";
     } else if (undecided_ > 0) {
       result_.verdict = Verdict::undecided;
-      result_.reason = fmt::format("{} of {} cases stayed open at {} bits", undecided_, result_.cases,
-                                   reference::last_precision.bits);
+      result_.reason = fmt::format("{} of {} cases could not be decided at {} bits of precision", undecided_,
+                                   result_.cases, reference::last_precision.bits);
     } else if (result_.theory == Theory::fails) {
       result_.verdict = Verdict::violated;
-      result_.reason = "mathematics says that this must fail here, and no case shows it";
+      result_.reason =
+          "theory says that this encoding lacks the property, yet every case has it: this is not the encoding claimed";
     } else {
       result_.verdict = Verdict::holds;
       if (unsupported_ > 0)

@@ -41,7 +41,8 @@ Property accuracy_property() {
       "Vaswani et al. 2017, sections 3.2.1 and 3.5; Su et al. 2021, section 3.2.2, equation 15; Press et al. 2021, "
       "section 3; Raffel et al. 2019, section 2.1; "
       "Sun et al. 2022, section 3.2; lib/spec for each",
-      "every encoding; of xpos the pairs that the dtype can hold, and attention with it where it can hold all",
+      "every encoding; of xpos the pairs whose scale the dtype can represent; attention with xpos where it can "
+      "represent all",
       "properties/model/budget.hpp: an angle off by d = |p w_i| c_i u/(1 - c_i u), c_i = 5 + 2 |ln w_i|, u that of the "
       "class, "
       "moves the value by at most |derivative| d + d^2/2; evaluation and rounding add k = 4 ULP. correctly-rounded and "

@@ -11,7 +11,7 @@ Property determinism_property() {
   property.explanation = {
       "the same question has the same answer, bit for bit",
       "f(x) = f(x), asked twice in a row",
-      "what a function is; IEEE 754-2019, clause 11, on reproducible results",
+      "a function has one value for each argument; IEEE 754-2019, clause 11, on reproducible results",
       "every encoding",
       "none: all bits are compared, NaN and the sign of zero among them",
       "memory that is read before it is written, threads that race, results that depend on where a buffer lies"};

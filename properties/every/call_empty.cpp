@@ -64,7 +64,7 @@ Property empty_property() {
   property.id = "empty_input";
   property.level = Level::advice;
   property.needs = Needs::live_subject;
-  property.explanation = {"a call about nothing is answered with nothing",
+  property.explanation = {"a call without tokens, batch rows or heads returns an empty result",
                           "f of no tokens, no batch rows or no heads has that shape and no element",
                           "the empty call is the neutral element of concatenation, which prefix_consistency is about",
                           "every encoding",

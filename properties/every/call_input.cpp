@@ -45,8 +45,7 @@ Property input_unchanged_property() {
   property.explanation = {
       "a call leaves its inputs as they were",
       "x, positions and weights have the same bits after f(x, positions) as before",
-      "what a function is; the worker's protocol, in which a reply tells inputs that were left modified "
-      "(CONTRIBUTING.md)",
+      "a function has no side effects; a worker's reply names the inputs that it left modified (docs/protocol.md)",
       "every encoding",
       "none: all bits are compared, by the worker. Advice: a kernel may be meant to work in place",
       "rotations in place of an array that the caller goes on using, positions shifted or scaled where they lie"};

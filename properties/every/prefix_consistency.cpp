@@ -66,7 +66,7 @@ Property prefix_consistency_property() {
   property.id = "prefix_consistency";
   property.needs = Needs::live_subject;
   property.explanation = {
-      "a position's code does not depend on how many others are asked for with it",
+      "a position's result does not depend on what else is in the call",
       "f(p .. p+n)[a .. b] = f(p+a .. p+b): a longer table starts with the shorter one, and decode "
       "equals prefill; a bias' last queries over the keys so far "
       "are the square's; causal attention's first tokens are those of the shorter sequence",

@@ -38,7 +38,7 @@ Property row_independence_property() {
   property.level = Level::contract;
   property.needs = Needs::live_subject;
   property.explanation = {
-      "each token of a batch, in each head, comes out as if it were alone",
+      "each token's result is the same alone as in any batch",
       "f(positions)[i] = f(positions[i]); R(x, positions)[b, t, h] = R(x[b, t, h], positions[b, t]), positions in any "
       "order, repeats included; b(q, k)[i, j] = b(q_i, k_j); "
       "attend(q, k, v)[b] = attend(q[b], k[b], v[b])",

@@ -93,7 +93,7 @@ class AttentionModel final : public EncodingModel {
   }
 
   std::optional<std::string> sees_later_tokens() const override {
-    if (!encoding_.causal) return "every token sees the later ones";
+    if (!encoding_.causal) return "attention is not causal: every token sees later ones";
     return std::nullopt;
   }
 

@@ -109,7 +109,8 @@ Judgement RotationJudge::agreement(const Parts& calls, const Tensor& whole, cons
       });
     }
     for (const Passthrough& channel : passthrough_) judge_same_value(judgement, rows, channel.output);
-    if (judgement.finding.empty()) judgement.add_exact(std::nullopt, [] { return "nothing that the dtype can hold"; });
+    if (judgement.finding.empty())
+      judgement.add_exact(std::nullopt, [] { return "no pair whose scale the dtype can represent"; });
   }
   return judgement;
 }
@@ -156,7 +157,8 @@ Judgement ExactRotationJudge::values(const Call& call, const Tensor& answer) {
                           [] { return "equal"; });
     }
   }
-  if (judgement.finding.empty()) judgement.add_exact(std::nullopt, [] { return "nothing that the dtype can hold"; });
+  if (judgement.finding.empty())
+    judgement.add_exact(std::nullopt, [] { return "no pair whose scale the dtype can represent"; });
   return judgement;
 }
 

@@ -22,7 +22,9 @@ struct CallOf {
     return [](std::string_view, const Tensors&) -> Tensors { unsupported(); };
   }
 
-  [[noreturn]] static void unsupported() { throw SubjectFailure(FailureKind::unsupported, "the recipe does not say"); }
+  [[noreturn]] static void unsupported() {
+    throw SubjectFailure(FailureKind::unsupported, "the recipe does not cover this operation or spec");
+  }
 };
 
 FunctionSubject::Call CallOf::operator()(const Sinusoidal& encoding) const {

@@ -178,7 +178,7 @@ CasesOf<Start> starts() {
 std::optional<std::string> no_bands(const Spec& spec, const Rope& rope) {
   if (!std::holds_alternative<YarnScaling>(rope.rope_scaling) &&
       !std::holds_alternative<Llama3Scaling>(rope.rope_scaling)) {
-    return fmt::format("{} has no bands", name_of(rope.rope_scaling));
+    return fmt::format("rope_type {} has no bands", name_of(rope.rope_scaling));
   }
   return one_position_only(spec);
 }

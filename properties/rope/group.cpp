@@ -227,7 +227,7 @@ Property identity_property() {
   Property property;
   property.id = "identity_at_zero";
   property.explanation = {
-      "position 0 turns nothing",
+      "position 0 leaves vectors as they are",
       "R(0) x = a x, a the attention factor of rope_scaling (1 without)",
       "Su et al. 2021, section 3.2.2, equation 15, at m = 0",
       "rope where the claim reaches position 0",
@@ -248,7 +248,7 @@ Property composition_property() {
   property.id = "composition";
   property.needs = Needs::live_subject;
   property.explanation = {
-      "turning twice is turning by the sum; turning back undoes it",
+      "rotating twice is rotating by the sum of the positions; rotating back undoes it",
       "R(b) R(a) x = a_f R(a + b) x, a_f the attention factor; with b = -a: R(-a) R(a) x = a_f^2 x",
       "Su et al. 2021, section 3.2.2: the angles are m w_i, and rotations about one axis add",
       "rope where frequencies do not depend on the length of the call",
@@ -260,7 +260,7 @@ Property composition_property() {
       "positions of low precision, wrapped or clamped; another rotary_dim in re-rotation than in rotation; offsets; a "
       "rotation that is none"};
   property.not_applicable = stated_for<Rope>([](const Spec& spec) -> std::optional<std::string> {
-    if (!inside(spec, 0) || spec.max_position < 2) return "the claim does not reach from 0 to 1";
+    if (!inside(spec, 0) || spec.max_position < 2) return "the claim lacks position 0 or 1";
     return depends_on_length(spec);
   });
   use_cases(property, turns(), of<Rope>(composition_check));

@@ -194,21 +194,20 @@ SubjectCheckOf<Stretch> linear_check(const Spec& spec, const Rope& rope) {
 }
 
 std::optional<std::string> never_neutral(const Spec& spec, const Rope& rope) {
-  if (!neutral(spec, rope))
-    return fmt::format("{} has no factor that leaves frequencies alone", name_of(rope.rope_scaling));
+  if (!neutral(spec, rope)) return fmt::format("rope_type {} has no neutral factor", name_of(rope.rope_scaling));
   return std::nullopt;
 }
 
 std::optional<std::string> never_linear(const Spec& spec, const Rope& rope) {
   const RopeScaling& scaling = rope.rope_scaling;
   if (!std::holds_alternative<DefaultScaling>(scaling) && !std::holds_alternative<LinearScaling>(scaling))
-    return fmt::format("{} is another rule", name_of(scaling));
+    return fmt::format("rope_type is {}, not linear", name_of(scaling));
   try {
     validate(with_scaling(spec, rope, LinearScaling{2}));
   } catch (const SpecError& error) {
     return error.what();
   }
-  if (spec.min_position > 1 || spec.max_position <= 2) return "the claim does not reach from 1 to 2";
+  if (spec.min_position > 1 || spec.max_position <= 2) return "the claim lacks position 1 or 2";
   return std::nullopt;
 }
 
@@ -218,11 +217,12 @@ Property neutral_scaling_property() {
   Property property = asked_under_two_specs();
   property.id = "neutral_scaling";
   property.explanation = {
-      "a scaling rule by a factor of 1 changes nothing",
+      "a scaling rule with factor 1 changes nothing",
       "R under the rule with factor 1 = R without a rule; under dynamic, in calls of up to L positions, at any factor",
       "Chen et al. 2023, equation 4; Peng et al. 2023, sections 3.1 to 3.4, at s = 1, where 0.1 ln s + 1 = 1 too; "
       "Meta's released Llama 3.1 code",
-      "rope under linear, ntk, dynamic, yarn or llama3, asked under the changed spec and without the rule",
+      "rope under linear, ntk, dynamic, yarn or llama3, the subject is asked under two specs, with factor 1 and "
+      "without the rule",
       "both answers are within the rule's pair_bound of one truth (properties/model/budget.hpp), so within twice that "
       "of "
       "each other; an error or `unsupported` "
@@ -238,7 +238,7 @@ Property linear_scaling_property() {
   Property property = asked_under_two_specs();
   property.id = "linear_scaling";
   property.explanation = {
-      "linear scaling is reading positions at a fraction",
+      "linear scaling by f equals dividing positions by f",
       "R(f p) under linear scaling by f = R(p) without, for whole f and every p",
       "Chen et al. 2023, equation 4: f'(x, m) = f(x, m L/L')",
       "rope under no rule or linear, asked under both",

@@ -112,7 +112,8 @@ CheckOf<Steps> make_check(const Spec& spec, const Xpos& encoding) {
                            grew, stated, deviation.of_bound);
       });
     }
-    if (judgement.finding.empty()) judgement.add_exact(std::nullopt, [] { return "nothing that the dtype can hold"; });
+    if (judgement.finding.empty())
+      judgement.add_exact(std::nullopt, [] { return "no pair whose scale the dtype can represent"; });
     return judgement;
   };
 }

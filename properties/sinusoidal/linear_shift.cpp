@@ -98,7 +98,7 @@ Property linear_shift_property() {
   Property property;
   property.id = "linear_shift";
   property.explanation = {
-      "a step of k positions is one rotation, the same wherever it starts",
+      "moving by k positions is the same rotation from every position",
       "PE(p + k) = R(k) PE(p): each (sin, cos) pair turns by the angle k w_i",
       "Vaswani et al. 2017, section 3.5: \"PE(pos+k) can be represented as a linear function of PE(pos)\"",
       "sinusoidal",

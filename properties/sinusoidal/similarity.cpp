@@ -119,7 +119,7 @@ Property similarity_property() {
   Property property;
   property.id = "similarity";
   property.explanation = {
-      "how alike two codes are depends on their distance only",
+      "the dot product of two codes depends only on the distance of their positions",
       "<PE(p), PE(p + k)> = <PE(q), PE(q + k)> = scale^2 sum_i cos(w_i k) for all p, q and k, so k and -k are alike "
       "too",
       "Vaswani et al. 2017, section 3.5: cos a cos b + sin a sin b = cos(a - b), summed over the pairs",

@@ -158,9 +158,8 @@ CheckOf<Stretches> make_check(const Spec& spec, const Sinusoidal& encoding) {
     positions.erase(std::unique(positions.begin(), positions.end()), positions.end());
     const Tensor table = encode(session, spec, positions);
     Judgement judgement;
-    judgement.add_exact(std::nullopt, [&] {
-      return fmt::format("{} positions, no two of one code that the claim tells apart", positions.size());
-    });
+    judgement.add_exact(std::nullopt,
+                        [&] { return fmt::format("{} positions, all codes distinct", positions.size()); });
     for (const std::vector<std::int64_t>& shared : sharing(table, positions)) {
       if (const auto two = telling.certainly_apart(shared)) {
         judgement.add_exact(fmt::format("positions {} and {} have the same code", two->first, two->second),

@@ -27,7 +27,7 @@ std::string bias_map(const BiasMap& map);
 std::string bias_chart(const BiasMap& map);
 /// Frequencies claimed and measured, logarithmic: frequency_chart.cpp.
 std::string frequency_chart(const FrequencyCurve& curve);
-/// Likeness of codes against their distance, aliases marked: similarity_chart.cpp.
+/// Similarity of codes against their distance, aliases marked: similarity_chart.cpp.
 std::string similarity_chart(const SimilarityCurve& curve);
 /// The codes in the plane of their two largest principal components: component_chart.cpp.
 std::string component_chart(const CodeMap& map);

@@ -7,7 +7,7 @@ namespace sextant {
 std::string similarity_chart(const SimilarityCurve& curve) {
   std::vector<double> offset;
   for (const std::int64_t k : curve.offsets) offset.push_back(static_cast<double>(k));
-  Series aliases{"nearest to an alias", {}, {}, Series::Mark::points};
+  Series aliases{"most alike at an offset above 0", {}, {}, Series::Mark::points};
   for (const std::int64_t alias : curve.aliases) {
     const auto found = std::find(curve.offsets.begin(), curve.offsets.end(), alias);
     if (found == curve.offsets.end()) continue;
