@@ -23,7 +23,8 @@ bool EncodingModel::admits(const Question& question) const {
 
 std::vector<Question> EncodingModel::first_questions() const { return sextant::first_questions(spec_); }
 
-rc::Gen<Question> EncodingModel::drawn_questions() const { return sextant::drawn_questions(spec_); }
+// As every other law draws them, so that a seed's questions are the same.
+rc::Gen<Question> EncodingModel::drawn_questions() const { return questions().drawn(spec_); }
 
 Judgement judge_question(Session& session, const EncodingModel& model, Judge& judge, const Question& question) {
   const Call call = model.accuracy_call(question);
