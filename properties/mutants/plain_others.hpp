@@ -100,7 +100,7 @@ struct PlainOther {
   void prepare(const RopeNd& encoding);
   void prepare(const Xpos& encoding);
   void prepare(const Attention& encoding);
-  void prepare(const Sinusoidal&) {}  // has a plain form of its own
+  void prepare(const auto&) {}  // has a plain form of its own, or none
   void prepare_code(std::int64_t dim, std::int64_t end);
   void prepare_turn(const Rope& head);
 
