@@ -162,13 +162,13 @@ Knot::Split split(const Enclosure& x) {
 }
 
 // sin and cos of k/2048 turn, k = 0 .. 256, the first eighth of the circle: step 9.
-constexpr std::size_t knots_of_eighth = 257;
-const std::array<Knot, knots_of_eighth>& knots() {
+using Knots = std::array<Knot, 257>;
+const Knots& knots() {
   static const auto entries = [] {
     const WithoutWorkLimit whoever_asks_first;
     constexpr Precision precision{192};
-    std::array<Knot, knots_of_eighth> all{};
-    for (std::size_t k = 0; k < knots_of_eighth; ++k) {
+    Knots all{};
+    for (std::size_t k = 0; k < all.size(); ++k) {
       const Enclosure angle = Enclosure::pi(precision) * Enclosure(static_cast<double>(k) / 1024, precision);
       all[k].sin_cos = {split(sin(angle)), split(cos(angle))};
     }
@@ -196,8 +196,7 @@ constexpr std::array<Octant, 8> octants{{{0, 1, 1, 1},
 
 // Step 6. Odd octants are measured back from their end: the complement of what is held is that distance, less one unit
 // of 2^-128 turn at most.
-void fold(const FixedTurns& phase, const std::array<Knot, knots_of_eighth>& knots, std::size_t i,
-          PhasesFromKnots& out) {
+void fold(const FixedTurns& phase, const Knots& table, std::size_t i, PhasesFromKnots& out) {
   constexpr std::uint64_t within_octant = (std::uint64_t{1} << 61) - 1;
   const std::uint64_t index = phase.limb[2] >> 61;
   const std::uint64_t reflect = std::uint64_t{0} - (index & 1);
@@ -206,7 +205,7 @@ void fold(const FixedTurns& phase, const std::array<Knot, knots_of_eighth>& knot
   const std::uint64_t nearest = (high + (std::uint64_t{1} << 52)) >> 53;
 
   const Octant& octant = octants[index];
-  const Knot& knot = knots[nearest];
+  const Knot& knot = table[nearest];
   const Knot::Split& sine = knot.sin_cos[octant.sin_from];
   const Knot::Split& cosine = knot.sin_cos[1 - octant.sin_from];
   out.sin_high[i] = octant.sin_sign * sine.high;
@@ -223,7 +222,7 @@ void fold(const FixedTurns& phase, const std::array<Knot, knots_of_eighth>& knot
 template <class PhaseAt>
 void rotate(std::size_t count, PhaseAt phase_at, RotationRow& row) {
   PhasesFromKnots phases;
-  const auto& table = knots();
+  const Knots& table = knots();
   for (std::size_t first = 0; first < count; first += PhasesFromKnots::capacity) {
     const std::size_t pairs = std::min(PhasesFromKnots::capacity, count - first);
     for (std::size_t i = 0; i < pairs; ++i) fold(phase_at(first + i), table, i, phases);

@@ -50,10 +50,10 @@ std::span<const Recipe> recipes();
 /// @throws std::invalid_argument for a name that is none of them.
 const Recipe& recipe_named(std::string_view name);
 
-/// The frequencies of a recipe, in calls of `sequence_length`, as values of recipe.angle, and the factor that multiplies
-/// sine and cosine as a value of recipe.table. Rope's scaling rules follow Hugging Face's order of operations. Nothing
-/// where no deployed code of this kind is known: ntk and proportional scaling, any scaling but linear in a running
-/// product, half_minus_one in one. Of other encodings none is known at all.
+/// The frequencies of a recipe, in calls of `sequence_length`, as values of recipe.angle, and the factor that
+/// multiplies sine and cosine as a value of recipe.table. Rope's scaling rules follow Hugging Face's order of
+/// operations. Nothing where no deployed code of this kind is known: ntk and proportional scaling, any scaling but
+/// linear in a running product, half_minus_one in one. Of other encodings none is known at all.
 struct RecipeFrequencies {
   std::vector<double> radians;  // empty for a running product
   double ratio = 1;             // of a running product

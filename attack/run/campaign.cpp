@@ -292,6 +292,10 @@ class Campaign {
         missing = true;
       }
     }
+    for (const EncodingExample& example : encoding_examples()) {
+      if (std::ranges::none_of(attacks(), [&](const Attack& attack) { return attack.encoder == example.encoding; }))
+        fmt::print("no attack is written for {}\n", example.encoding);
+    }
     fmt::print("{:<14} {:<20} {:>8} {:>9} {:>9} {:>9}\n", "encoder", "family", "cases", "making s", "waiting s",
                "judging s");
     for (const Attack& attack : attacks()) {

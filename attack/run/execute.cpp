@@ -340,6 +340,12 @@ Answer call(const Attention& encoding, const Case& example) {
   });
 }
 
+/// An encoding for which no attack is written: no case has it.
+template <class Encoding>
+Answer call(const Encoding&, const Case&) {
+  throw std::logic_error("no attack is written for this encoding");
+}
+
 /// The caller's environment while a call lasts.
 class InEnvironment {
  public:

@@ -1,5 +1,7 @@
 #include "attack/truth/truths.hpp"
 
+#include <stdexcept>
+#include <type_traits>
 #include <variant>
 
 namespace sextant::attack {
@@ -32,12 +34,20 @@ std::int64_t answer_size(const Case& example) {
     }
     if constexpr (std::is_same_v<Encoding, Attention>)
       return example.batch * encoding.num_heads * example.tokens * encoding.head_dim;
+    throw std::logic_error("no attack is written for this encoding");
   };
   return std::visit(size, example.spec.encoding);
 }
 
 void judge(const Case& example, Checker& checker) {
-  std::visit([&](const auto& encoding) { judge_encoding(encoding, example, checker); }, example.spec.encoding);
+  const auto judged = [&](const auto& encoding) {
+    if constexpr (requires { judge_encoding(encoding, example, checker); }) {
+      judge_encoding(encoding, example, checker);
+    } else {
+      throw std::logic_error("no attack is written for this encoding");
+    }
+  };
+  std::visit(judged, example.spec.encoding);
 }
 
 }  // namespace sextant::attack

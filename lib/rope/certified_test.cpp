@@ -6,6 +6,7 @@
 #include <random>
 
 #include "lib/kernels/target_test.hpp"
+#include "lib/rope/frequencies.hpp"
 #include "lib/rope/oracle_test.hpp"
 #include "lib/rope/rope.hpp"
 

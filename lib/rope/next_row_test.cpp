@@ -140,7 +140,9 @@ TEST_P(NextRowOn, IsAsNearAsItsBoundsSay) {
           const double t = precise ? 1.01 : row.turns > 0 ? 66 : 7.75;
           EXPECT_GE(row.bound, (t + 3.25) * 0x1p-53 * factor.high * (1 - 0x1p-40));
           EXPECT_EQ(row.units.has_value(), dtype == Dtype::float32);
-          if (row.units) EXPECT_EQ(*row.units, precise ? 1 << 15 : 1 << 17);
+          if (row.units) {
+            EXPECT_EQ(*row.units, precise ? 1 << 15 : 1 << 17);
+          }
           for (std::size_t pair = 0; pair < frequencies.pairs(); pair += positions[token] % 3 == 0 ? 1 : 4) {
             const Precision precision{256};
             const auto exactly = [&](double value) { return Enclosure(value, precision); };

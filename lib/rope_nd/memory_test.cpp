@@ -13,7 +13,7 @@ namespace {
 RopeNd encoding_of(SectionOrder order, Pairing pairing) {
   RopeNd encoding;
   encoding.head_dim = 32;
-  encoding.sections = {6, 6, 4};
+  encoding.sections = {6, 5, 5};
   encoding.section_order = order;
   encoding.pairing = pairing;
   return encoding;

@@ -12,6 +12,7 @@
 
 #include "lib/kernels/target_test.hpp"
 #include "lib/kernels/truth_test.hpp"
+#include "lib/xpos/rotate_pairs.hpp"
 #include "reference/xpos.hpp"
 
 namespace sextant {

@@ -28,8 +28,8 @@ enum class FieldRole {
   bits,      ///< of a value of the dtype (gen/floats.hpp)
 };
 
-/// The values of a field, both ends included, and the one that counterexamples shrink towards: that nearest to 0, unless
-/// one is given.
+/// The values of a field, both ends included, and the one that counterexamples shrink towards: that nearest to 0,
+/// unless one is given.
 struct FieldRange {
   std::int64_t least;
   std::int64_t most;
@@ -52,8 +52,8 @@ bool in_range(const CaseFields& fields, const Case& values);
 /// The case of every field's simplest value.
 Case simplest_of(const CaseFields& fields);
 
-/// The furthest position that a case reaches: its greatest position, with every step and the rest of every run and batch
-/// added; nothing if it has no position.
+/// The furthest position that a case reaches: its greatest position, with every step and the rest of every run and
+/// batch added; nothing if it has no position.
 std::optional<std::int64_t> reach_of(const CaseFields& fields, const Case& values);
 
 /// A token that cannot be replayed. what() is one line.

@@ -17,7 +17,8 @@ namespace sextant {
 // A property's cases are values of a struct of its own, so that its checks and generators read members by their names.
 // The engine and tokens see each as a row of integers (case.hpp); the fields below say which member is which.
 
-/// One integer of a property's cases under one spec: its name in tokens, what it means, where it is kept, where it lies.
+/// One integer of a property's cases under one spec: its name in tokens, what it means, where it is kept, where it
+/// lies.
 template <class Values>
 struct FieldOf {
   std::string name;

@@ -17,7 +17,8 @@ struct TableRequest {
   std::int64_t furthest;  ///< the largest position: the table is one call, whose length some scaling rules depend on
 };
 
-/// The correctly rounded values of an encoding, row by row: what `sextant table` writes. An object belongs to one thread.
+/// The correctly rounded values of an encoding, row by row: what `sextant table` writes. An object belongs to one
+/// thread.
 class ExactTable {
  public:
   /// One tensor of a table.

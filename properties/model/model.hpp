@@ -57,8 +57,8 @@ class EncodingModel {
 
   // What the encoding is.
 
-  /// How many values an answer is judged by: channels of a row, 9 keys of a query in attention, 48 of one in a bias. The
-  /// engine grants the exact tier's work by it.
+  /// How many values an answer is judged by: channels of a row, 9 keys of a query in attention, 48 of one in a bias.
+  /// The engine grants the exact tier's work by it.
   virtual std::int64_t judged_values() const = 0;
 
   /// Where positions may lie on every axis: the claim, cut to the extents of a grid.
@@ -120,8 +120,8 @@ class EncodingModel {
 
   virtual std::unique_ptr<Judge> judge() const = 0;
 
-  /// The encoding's pairs (sin, cos), which frequencies and the survey measure; null where answers are not made of such,
-  /// or more than an angle is in them.
+  /// The encoding's pairs (sin, cos), which frequencies and the survey measure; null where answers are not made of
+  /// such, or more than an angle is in them.
   virtual std::unique_ptr<EncodedPairs> encoded_pairs() const { return nullptr; }
 
  private:

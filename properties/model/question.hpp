@@ -58,8 +58,8 @@ std::optional<std::string> accuracy_not_stated(const Spec& spec);
 /// One by one, wrapping round at the range's end: each batch row starts 7 further on, each axis 3.
 std::vector<std::int64_t> positions_of(const Spec& spec, const Question& question, std::int64_t batch);
 
-/// Those of a chunk from `skip` on, `count` of them: consecutive along the first axis, faster along the others, wrapping
-/// round at the range's end.
+/// Those of a chunk from `skip` on, `count` of them: consecutive along the first axis, faster along the others,
+/// wrapping round at the range's end.
 std::vector<std::int64_t> positions_of(const Spec& spec, const Chunk& chunk, std::int64_t skip, std::int64_t count);
 
 /// `count` of them in no order, with repeats: each a step of its own from the first, another on each axis, wrapping

@@ -12,8 +12,8 @@
 
 namespace sextant {
 
-/// A further integer of a case, a member of a struct derived from Question: 0 .. count - 1, all equally likely, simplest
-/// at 0.
+/// A further integer of a case, a member of a struct derived from Question: 0 .. count - 1, all equally likely,
+/// simplest at 0.
 template <class Values>
 struct ExtraOf {
   std::string name;

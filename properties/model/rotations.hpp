@@ -71,8 +71,8 @@ class RotationJudge : public Judge {
   std::vector<Passthrough> passthrough_;
 };
 
-/// A judge of rotations with more to them than an angle: several axes, or a scale that grows with the position. Only the
-/// exact tier knows them, so it judges some vectors of a call; the others are asked for all the same.
+/// A judge of rotations with more to them than an angle: several axes, or a scale that grows with the position. Only
+/// the exact tier knows them, so it judges some vectors of a call; the others are asked for all the same.
 class ExactRotationJudge : public RotationJudge {
  public:
   Judgement values(const Call& call, const Tensor& answer) final;

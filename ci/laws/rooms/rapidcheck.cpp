@@ -1,3 +1,5 @@
 #include <rapidcheck.h>
 
-int main() { return rc::check([] { return true; }) ? 0 : 1; }
+int main() {
+  return rc::check([] { return true; }) ? 0 : 1;
+}
