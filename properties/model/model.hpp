@@ -43,7 +43,7 @@ struct Variant {
 
 /// One encoding under one spec, as all laws see it that are stated for every encoding: where its questions lie, how it
 /// is asked, what is true of its answers. This is the one place that knows encodings apart: a law asks the model, and
-/// an encoding that is new to Sextant gets a file of its own here and a line in models.cpp.
+/// an encoding that is new to Sextant gets a file of its own here and a line in models.hpp.
 ///
 /// A model is a plain reader of its spec, made in no time; what an oracle costs, judge() and encoded_pairs() cost.
 class EncodingModel {

@@ -4,7 +4,6 @@
 #include <bit>
 #include <cmath>
 #include <limits>
-#include <optional>
 
 #include "properties/mutants/plain_rope.hpp"
 #include "properties/mutants/plain_sinusoidal.hpp"
@@ -12,13 +11,6 @@
 
 namespace sextant::mutants {
 namespace {
-
-template <class Wanted>
-const Wanted* part_of(const Spec& spec) {
-  if (const auto* own = std::get_if<Wanted>(&spec.encoding)) return own;
-  const auto* attention = std::get_if<Attention>(&spec.encoding);
-  return attention != nullptr && attention->position ? std::get_if<Wanted>(&*attention->position) : nullptr;
-}
 
 // Press et al. 2021 as released: powers of two have one series; others the nearest smaller power's, then every other
 // one of twice as many.
@@ -52,123 +44,213 @@ std::vector<double> vector_at(const Tensor& tensor, std::int64_t start, std::int
 
 double float32_angle(double p, double w) { return in_float32(in_float32(p) * in_float32(w)); }
 
-[[noreturn]] void unsupported() { throw SubjectFailure(FailureKind::unsupported, "no such operation"); }
+std::int64_t length_of(const std::vector<std::int64_t>& positions) {
+  return positions.empty() ? 0 : *std::ranges::max_element(positions) + 1;
+}
+
+// What positions of a call, [axes, tokens], say of one token.
+std::vector<std::int64_t> place_of(const std::vector<std::int64_t>& positions, std::int64_t tokens,
+                                   std::int64_t token) {
+  std::vector<std::int64_t> place;
+  for (std::int64_t at = token; at < std::ssize(positions); at += tokens)
+    place.push_back(positions[static_cast<std::size_t>(at)]);
+  return place;
+}
 
 }  // namespace
 
-PlainOther::PlainOther(const Spec& claimed) : spec(claimed), last_position(claimed.max_position - 1) {
+PlainOther::PlainOther(const Spec& claimed) : dtype(claimed.dtype), last_position(claimed.max_position - 1) {
   position = [](std::int64_t p) { return p; };
   channel_of = [](std::int64_t channel, std::int64_t) { return channel; };
   finish = [](double value) { return value; };
   axis_of_half = [](std::int64_t half) { return half; };
-  if (const auto* grid = part_of<Sinusoidal2d>(claimed)) {
-    exponent_width = grid->dim / 2;
-    if (grid->axis_order == AxisOrder::width_first) axis_of_half = [](std::int64_t half) { return 1 - half; };
-  }
   slope = released_slope;
-  const auto* alibi = part_of<Alibi>(claimed);
-  const bool by_key = alibi != nullptr && alibi->form == AlibiForm::key_index;
-  const bool symmetric = alibi != nullptr && alibi->mask == Mask::symmetric;
-  distance = [by_key, symmetric](std::int64_t query, std::int64_t key) {
-    return static_cast<double>(by_key ? -key : symmetric ? std::abs(query - key) : query - key);
-  };
+  distance = [](std::int64_t query, std::int64_t key) { return static_cast<double>(query - key); };
   query_position = [](const std::vector<std::int64_t>& positions, std::size_t query) { return positions[query]; };
-  if (const auto* t5 = part_of<RelativeBias>(claimed)) relative = *t5;
-  bucket = [e = relative](std::int64_t difference) { return reference::bucket(e, difference); };
   head_of = [](std::int64_t head, std::int64_t) { return head; };
-  if (const auto* axial = part_of<RopeNd>(claimed))
-    axis_of_pair = [list = axis_of_pairs(*axial)](std::int64_t pair) { return list[static_cast<std::size_t>(pair)]; };
+  axis_of_pair = [](std::int64_t) { return 0; };
   coordinate = [](std::span<const std::int64_t> place, std::int64_t axis) {
     return static_cast<double>(place[static_cast<std::size_t>(axis)]);
   };
   pair_in_exponent = [](std::int64_t pair) { return pair; };
-  if (const auto* xpos = part_of<Xpos>(claimed)) {
-    scale_base = xpos->scale_base;
-    scale_sign = xpos->role == Role::query ? 1 : -1;
-  }
-  if (const auto* attention = std::get_if<Attention>(&claimed.encoding))
-    score_scale = 1 / std::sqrt(static_cast<double>(attention->head_dim));
   kv_head_of = [](std::int64_t head, std::int64_t heads, std::int64_t kv_heads) { return head / (heads / kv_heads); };
+  std::visit([this](const auto& encoding) { prepare(encoding); }, claimed.encoding);
+  bucket = [e = relative](std::int64_t difference) { return reference::bucket(e, difference); };
+}
+
+void PlainOther::prepare_code(std::int64_t dim, std::int64_t end) {
+  dim_ = dim;
+  end_ = end;
+  answers_["encode"] = {&PlainOther::encode, "encoding"};
+}
+
+void PlainOther::prepare(const Integer& encoding) {
+  prepare_code(encoding.dim, std::numeric_limits<std::int64_t>::max());
+  value_ = [normalize = encoding.normalize](const PlainOther& plain, std::int64_t p, std::int64_t, const Tensors&) {
+    return normalize ? static_cast<double>(p) / static_cast<double>(plain.last_position) : static_cast<double>(p);
+  };
+}
+
+void PlainOther::prepare(const Binary& encoding) {
+  prepare_code(encoding.dim, position_count(encoding));
+  value_ = [encoding](const PlainOther& plain, std::int64_t p, std::int64_t channel, const Tensors&) {
+    const auto digit = static_cast<double>((p >> plain.channel_of(channel, encoding.dim)) & 1);
+    return encoding.normalize ? digit * 2 - 1 : digit;
+  };
+}
+
+void PlainOther::prepare(const Learned& encoding) {
+  prepare_code(encoding.dim, encoding.max_positions);
+  answers_["backward/encode"] = {&PlainOther::scatter, "grad_weight"};
+  value_ = [dim = encoding.dim](const PlainOther&, std::int64_t p, std::int64_t channel, const Tensors& inputs) {
+    return inputs.at("weight").at(p * dim + channel);
+  };
+}
+
+void PlainOther::prepare(const Sinusoidal2d& encoding) {
+  grid_ = encoding;
+  exponent_width = encoding.dim / 2;
+  if (encoding.axis_order == AxisOrder::width_first) axis_of_half = [](std::int64_t half) { return 1 - half; };
+  answers_["encode"] = {&PlainOther::encode_grid, "encoding"};
+}
+
+void PlainOther::prepare(const Alibi& encoding) {
+  const bool by_key = encoding.form == AlibiForm::key_index;
+  const bool symmetric = encoding.mask == Mask::symmetric;
+  distance = [by_key, symmetric](std::int64_t query, std::int64_t key) {
+    return static_cast<double>(by_key ? -key : symmetric ? std::abs(query - key) : query - key);
+  };
+  heads_ = encoding.num_heads;
+  bias_ = [](const PlainOther& plain, const Score& at, const Tensors&) {
+    return plain.finish(in_float32(-in_float32(plain.slope(at.head, at.heads)) * plain.distance(at.query, at.key)));
+  };
+  score_bias_ = [heads = encoding.num_heads](const PlainOther& plain, const Score& at, const Tensors&) {
+    return -plain.bias_scale * plain.slope(at.head, heads) * plain.distance(at.query, at.key);
+  };
+  answers_["bias"] = {&PlainOther::bias, "bias"};
+}
+
+void PlainOther::prepare(const RelativeBias& encoding) {
+  relative = encoding;
+  bias_ = [](const PlainOther& plain, const Score& at, const Tensors& inputs) {
+    return inputs.at("weight").at(plain.bucket(at.key - at.query) * at.heads + plain.head_of(at.head, at.heads));
+  };
+  score_bias_ = [](const PlainOther& plain, const Score& at, const Tensors& inputs) {
+    return plain.bias_scale * inputs.at("weight").at(plain.bucket(at.key - at.query) * at.heads + at.head);
+  };
+  answers_["bias"] = {&PlainOther::bias, "bias"};
+  answers_["bucket"] = {&PlainOther::buckets, "bucket"};
+}
+
+void PlainOther::prepare(const Rope& encoding) {
+  turn_ = [encoding](const PlainOther&, std::vector<double>& values, const Token& token) {
+    const std::vector<double> w = plain_frequencies(encoding, token.length);
+    turn(
+        values, encoding,
+        [&](std::int64_t pair) {
+          return float32_angle(static_cast<double>(token.position), w[static_cast<std::size_t>(pair)]);
+        },
+        [](std::int64_t, bool) { return 1.0; });
+  };
+}
+
+// Pairs of several axes, or scaled.
+void PlainOther::prepare_turn(const Rope& head) {
+  head_ = head;
+  turn_ = [n = static_cast<double>(head.rotary_layout == RotaryLayout::spread ? head.head_dim : head.rotary_dim)](
+              const PlainOther& plain, std::vector<double>& values, const Token& token) {
+    turn(
+        values, plain.head_,
+        [&](std::int64_t pair) {
+          const double exponent = -2 * static_cast<double>(plain.pair_in_exponent(pair)) / n;
+          return float32_angle(plain.coordinate(token.place, plain.axis_of_pair(pair)),
+                               std::pow(plain.head_.rope_theta, exponent));
+        },
+        [&](std::int64_t pair, bool second) { return plain.pair_scale(pair, second, token); });
+  };
+  answers_["rotate"] = {&PlainOther::rotate, "y"};
+}
+
+void PlainOther::prepare(const RopeNd& encoding) {
+  prepare_turn(along_diagonal(encoding));
+  axis_of_pair = [list = axis_of_pairs(encoding)](std::int64_t pair) { return list[static_cast<std::size_t>(pair)]; };
+}
+
+void PlainOther::prepare(const Xpos& encoding) {
+  const Rope& head = encoding.rope;
+  prepare_turn(head);
+  scale_width_ = head.rotary_layout == RotaryLayout::spread ? head.head_dim : head.rotary_dim;
+  scale_base = encoding.scale_base;
+  scale_sign = encoding.role == Role::query ? 1 : -1;
+}
+
+void PlainOther::prepare(const Attention& encoding) {
+  attention_ = encoding;
+  score_scale = 1 / std::sqrt(static_cast<double>(encoding.head_dim));
+  if (encoding.position) std::visit([this](const auto& part) { prepare(part); }, *encoding.position);
+  answers_.clear();
+  answers_["attend"] = {&PlainOther::attend, "out"};
 }
 
 Tensors PlainOther::answer(std::string_view operation, const Tensors& inputs) const {
-  if (operation == "encode") return {{"encoding", encode(inputs)}};
-  if (operation == "backward/encode" && std::holds_alternative<Learned>(spec.encoding))
-    return {{"grad_weight", scatter(inputs)}};
-  if (operation == "bias") return {{"bias", bias(inputs)}};
-  if (operation == "bucket" && std::holds_alternative<RelativeBias>(spec.encoding)) {
-    std::vector<std::int64_t> buckets = inputs.at("relative").integers();
-    for (std::int64_t& value : buckets) value = bucket(value);
-    return {{"bucket", Tensor::of_integers({std::ssize(buckets)}, buckets)}};
-  }
-  if (operation == "rotate") return {{"y", rotate(inputs)}};
-  if (operation == "attend") return {{"out", attend(inputs)}};
-  unsupported();
+  const auto found = answers_.find(operation);
+  if (found == answers_.end()) throw SubjectFailure(FailureKind::unsupported, "no such operation");
+  return {{found->second.tensor, (this->*found->second.method)(inputs)}};
 }
 
-Tensor PlainOther::encode(const Tensors& inputs) const {
+Tensor PlainOther::buckets(const Tensors& inputs) const {
+  std::vector<std::int64_t> list = inputs.at("relative").integers();
+  for (std::int64_t& value : list) value = bucket(value);
+  return Tensor::of_integers({std::ssize(list)}, list);
+}
+
+Tensor PlainOther::encode_grid(const Tensors& inputs) const {
   const std::vector<std::int64_t> positions = inputs.at("positions").integers();
-  if (const auto* grid = std::get_if<Sinusoidal2d>(&spec.encoding)) {
-    const std::int64_t count = std::ssize(positions) / 2;
-    const Sinusoidal half = half_of(*grid);
-    Tensor table = Tensor::zeros(spec.dtype, {count, grid->dim});
-    for (std::int64_t row = 0; row < count; ++row) {
-      for (std::int64_t side = 0; side < 2; ++side) {
-        const std::int64_t p = positions[static_cast<std::size_t>(axis_of_half(side) * count + row)];
-        for (std::int64_t pair = 0; pair < pairs(half); ++pair) {
-          const Channels at = channels_of_pair(half, pair);
-          const auto angle = static_cast<float>(float32_angle(
-              static_cast<double>(p),
-              std::pow(grid->base, -2.0 * static_cast<double>(pair) / static_cast<double>(exponent_width))));
-          table.set(row * grid->dim + side * half.dim + at.first, static_cast<double>(std::sin(angle)));
-          table.set(row * grid->dim + side * half.dim + at.second, static_cast<double>(std::cos(angle)));
-        }
+  const std::int64_t count = std::ssize(positions) / 2;
+  const Sinusoidal half = half_of(grid_);
+  Tensor table = Tensor::zeros(dtype, {count, grid_.dim});
+  for (std::int64_t row = 0; row < count; ++row) {
+    for (std::int64_t side = 0; side < 2; ++side) {
+      const std::int64_t p = positions[static_cast<std::size_t>(axis_of_half(side) * count + row)];
+      for (std::int64_t pair = 0; pair < pairs(half); ++pair) {
+        const Channels at = channels_of_pair(half, pair);
+        const auto angle = static_cast<float>(float32_angle(
+            static_cast<double>(p),
+            std::pow(grid_.base, -2.0 * static_cast<double>(pair) / static_cast<double>(exponent_width))));
+        table.set(row * grid_.dim + side * half.dim + at.first, static_cast<double>(std::sin(angle)));
+        table.set(row * grid_.dim + side * half.dim + at.second, static_cast<double>(std::cos(angle)));
       }
-    }
-    return table;
-  }
-  const auto* integer = std::get_if<Integer>(&spec.encoding);
-  const auto* binary = std::get_if<Binary>(&spec.encoding);
-  const auto* learned = std::get_if<Learned>(&spec.encoding);
-  if (integer == nullptr && binary == nullptr && learned == nullptr) unsupported();
-  const std::int64_t dim = integer != nullptr ? integer->dim : binary != nullptr ? binary->dim : learned->dim;
-  const std::int64_t end = binary != nullptr    ? position_count(*binary)
-                           : learned != nullptr ? learned->max_positions
-                                                : std::numeric_limits<std::int64_t>::max();
-  Tensor table = Tensor::zeros(spec.dtype, {std::ssize(positions), dim});
-  for (std::int64_t row = 0; row < std::ssize(positions); ++row) {
-    const std::int64_t asked =
-        consecutive ? std::min(positions[0] + row, end - 1) : positions[static_cast<std::size_t>(row)];
-    if (refuses_beyond && asked >= end) throw SubjectFailure(FailureKind::error, "index out of range");
-    const std::int64_t p = position(asked);
-    for (std::int64_t channel = 0; channel < dim; ++channel) {
-      double value = 0;
-      if (integer != nullptr)
-        value =
-            integer->normalize ? static_cast<double>(p) / static_cast<double>(last_position) : static_cast<double>(p);
-      if (binary != nullptr)
-        value = static_cast<double>((p >> channel_of(channel, dim)) & 1) * (binary->normalize ? 2 : 1) -
-                (binary->normalize ? 1 : 0);
-      if (learned != nullptr) value = inputs.at("weight").at(p * dim + channel);
-      table.set(row * dim + channel, finish(value));
     }
   }
   return table;
 }
 
+Tensor PlainOther::encode(const Tensors& inputs) const {
+  const std::vector<std::int64_t> positions = inputs.at("positions").integers();
+  Tensor table = Tensor::zeros(dtype, {std::ssize(positions), dim_});
+  for (std::int64_t row = 0; row < std::ssize(positions); ++row) {
+    const std::int64_t asked =
+        consecutive ? std::min(positions[0] + row, end_ - 1) : positions[static_cast<std::size_t>(row)];
+    if (refuses_beyond && asked >= end_) throw SubjectFailure(FailureKind::error, "index out of range");
+    const std::int64_t p = position(asked);
+    for (std::int64_t channel = 0; channel < dim_; ++channel)
+      table.set(row * dim_ + channel, finish(value_(*this, p, channel, inputs)));
+  }
+  return table;
+}
+
 Tensor PlainOther::scatter(const Tensors& inputs) const {
-  const auto& learned = std::get<Learned>(spec.encoding);
   const std::vector<std::int64_t> positions = inputs.at("positions").integers();
   const Tensor& grad = inputs.at("grad");
-  std::vector<double> sums(static_cast<std::size_t>(learned.max_positions * learned.dim), 0);
+  std::vector<double> sums(static_cast<std::size_t>(end_ * dim_), 0);
   for (std::int64_t row = 0; row < std::ssize(positions); ++row) {
-    for (std::int64_t c = 0; c < learned.dim; ++c) {
-      double& sum = sums[static_cast<std::size_t>(positions[static_cast<std::size_t>(row)] * learned.dim + c)];
-      const double value = grad.at(row * learned.dim + c);
+    for (std::int64_t c = 0; c < dim_; ++c) {
+      double& sum = sums[static_cast<std::size_t>(positions[static_cast<std::size_t>(row)] * dim_ + c)];
+      const double value = grad.at(row * dim_ + c);
       sum = gradient == Gradient::added ? sum + value : gradient == Gradient::overwritten ? value : 0;
     }
   }
-  Tensor result = Tensor::zeros(spec.dtype, {learned.max_positions, learned.dim});
+  Tensor result = Tensor::zeros(dtype, {end_, dim_});
   for (std::int64_t i = 0; i < result.elements(); ++i) result.set(i, sums[static_cast<std::size_t>(i)]);
   return result;
 }
@@ -176,112 +258,72 @@ Tensor PlainOther::scatter(const Tensors& inputs) const {
 Tensor PlainOther::bias(const Tensors& inputs) const {
   const std::vector<std::int64_t> queries = inputs.at("query_positions").integers();
   const std::vector<std::int64_t> keys = inputs.at("key_positions").integers();
-  const auto* alibi = std::get_if<Alibi>(&spec.encoding);
-  if (alibi == nullptr && !std::holds_alternative<RelativeBias>(spec.encoding)) unsupported();
-  const std::int64_t heads = alibi != nullptr ? alibi->num_heads : inputs.at("weight").shape[1];
-  Tensor table = Tensor::zeros(spec.dtype, {heads, std::ssize(queries), std::ssize(keys)});
+  const std::int64_t heads = heads_ ? *heads_ : inputs.at("weight").shape[1];
+  Tensor table = Tensor::zeros(dtype, {heads, std::ssize(queries), std::ssize(keys)});
   if (skip_single_query && queries.size() == 1) return table;
   std::int64_t at = 0;
   for (std::int64_t head = 0; head < heads; ++head) {
     for (std::size_t query = 0; query < queries.size(); ++query) {
       const std::int64_t q = query_position(queries, query);
-      for (const std::int64_t key : keys) {
-        table.set(at++, alibi != nullptr ? finish(in_float32(-in_float32(slope(head, heads)) * distance(q, key)))
-                                         : inputs.at("weight").at(bucket(key - q) * heads + head_of(head, heads)));
-      }
+      for (const std::int64_t key : keys) table.set(at++, bias_(*this, {head, heads, q, key}, inputs));
     }
   }
   return table;
 }
 
-// One vector at `place`, its coordinates; `first` is the call's first position and `sign` that of the scale's exponent,
-// for xpos.
-void PlainOther::turn_vector(std::vector<double>& values, std::span<const std::int64_t> place, std::int64_t first,
-                             double sign) const {
-  const auto* axial = part_of<RopeNd>(spec);
-  const auto* xpos = part_of<Xpos>(spec);
-  const Rope rope = xpos != nullptr ? xpos->rope : along_diagonal(*axial);
-  const auto n = static_cast<double>(rope.rotary_layout == RotaryLayout::spread ? rope.head_dim : rope.rotary_dim);
-  const auto scale = [&](std::int64_t pair, bool second) {
-    if (xpos == nullptr) return 1.0;
-    const double zeta =
-        (2 * static_cast<double>(tiled_scale && second ? (pair + 3) % pairs(rope) : pair) / n + 0.4) / 1.4;
-    return std::pow(zeta, sign * static_cast<double>(place[0] - (scale_from_call ? first : 0)) / scale_base);
-  };
-  const auto angle = [&](std::int64_t pair) {
-    return float32_angle(coordinate(place, axial != nullptr ? axis_of_pair(pair) : 0),
-                         std::pow(rope.rope_theta, -2 * static_cast<double>(pair_in_exponent(pair)) / n));
-  };
-  turn(values, rope, angle, scale);
+double PlainOther::pair_scale(std::int64_t pair, bool second, const Token& token) const {
+  if (scale_width_ == 0) return 1;
+  const std::int64_t scaled = tiled_scale && second ? (pair + 3) % pairs(head_) : pair;
+  const double zeta = (2 * static_cast<double>(scaled) / static_cast<double>(scale_width_) + 0.4) / 1.4;
+  return std::pow(zeta,
+                  token.sign * static_cast<double>(token.place[0] - (scale_from_call ? token.first : 0)) / scale_base);
 }
 
 Tensor PlainOther::rotate(const Tensors& inputs) const {
-  const auto* axial = std::get_if<RopeNd>(&spec.encoding);
-  const auto* xpos = std::get_if<Xpos>(&spec.encoding);
-  if (axial == nullptr && xpos == nullptr) unsupported();
-  const std::int64_t width = xpos != nullptr ? xpos->rope.head_dim : axial->head_dim;
+  const std::int64_t width = head_.head_dim;
   const Tensor& x = inputs.at("x");
   const std::vector<std::int64_t> positions = inputs.at("positions").integers();
   const std::int64_t tokens = x.shape[0] * x.shape[1];
   const std::int64_t heads = x.shape[2];
   Tensor y = x;
   for (std::int64_t vector = 0; vector < tokens * heads; ++vector) {
-    std::vector<std::int64_t> place;
     const std::int64_t token = first_batch_positions ? vector / heads % x.shape[1] : vector / heads;
-    for (std::int64_t at = token; at < std::ssize(positions); at += tokens)
-      place.push_back(positions[static_cast<std::size_t>(at)]);
+    const std::vector<std::int64_t> place = place_of(positions, tokens, token);
     std::vector<double> values = vector_at(x, vector * width, width);
-    turn_vector(values, place, positions[0], scale_sign);
+    turn_(*this, values, {place, place[0], positions[0], length_of(positions), scale_sign});
     for (std::int64_t i = 0; i < width; ++i) y.set(vector * width + i, values[static_cast<std::size_t>(i)]);
   }
   return y;
 }
 
 Tensor PlainOther::attend(const Tensors& inputs) const {
-  const auto* encoding = std::get_if<Attention>(&spec.encoding);
-  if (encoding == nullptr) unsupported();
   const Tensor& q = inputs.at("q");
   const Tensor& k = inputs.at("k");
   const Tensor& v = inputs.at("v");
   const std::vector<std::int64_t> positions = inputs.at("positions").integers();
   const std::int64_t n = q.shape[2];
-  const std::int64_t width = encoding->head_dim;
-  const auto* rope = part_of<Rope>(spec);
-  const auto* alibi = part_of<Alibi>(spec);
-  const bool t5 = part_of<RelativeBias>(spec) != nullptr;
-  const std::vector<double> w =
-      rope != nullptr ? plain_frequencies(*rope, positions.empty() ? 0 : *std::ranges::max_element(positions) + 1)
-                      : std::vector<double>{};
-  const bool scaled = part_of<Xpos>(spec) != nullptr;
-  const bool axial = part_of<RopeNd>(spec) != nullptr;
+  const std::int64_t width = attention_.head_dim;
   const std::int64_t tokens = q.shape[0] * n;
   const auto vector = [&](const Tensor& tensor, std::int64_t row, std::int64_t token, std::int64_t p, Role role,
                           bool turned) {
     std::vector<double> values = vector_at(tensor, row * width, width);
-    if ((scaled || axial) && use_position && turned) {
-      std::vector<std::int64_t> place;
-      for (std::int64_t at = token; at < std::ssize(positions); at += tokens)
-        place.push_back(positions[static_cast<std::size_t>(at)]);
-      turn_vector(values, place, positions[0], role == Role::query || one_role ? 1 : -1);
-    }
-    if (rope != nullptr && use_position && turned) {
-      turn(
-          values, *rope,
-          [&](std::int64_t pair) { return float32_angle(static_cast<double>(p), w[static_cast<std::size_t>(pair)]); },
-          [](std::int64_t, bool) { return 1.0; });
+    if (turn_ && use_position && turned) {
+      const std::vector<std::int64_t> place = place_of(positions, tokens, token);
+      turn_(*this, values,
+            {place, p, positions[0], length_of(positions), role == Role::query || one_role ? 1.0 : -1.0});
     }
     return values;
   };
-  Tensor out = Tensor::zeros(spec.dtype, q.shape);
+  Tensor out = Tensor::zeros(dtype, q.shape);
   for (std::int64_t batch = 0; batch < q.shape[0]; ++batch) {
     const auto place = [&](std::int64_t t) { return places ? t : positions[static_cast<std::size_t>(batch * n + t)]; };
-    for (std::int64_t head = 0; head < encoding->num_heads; ++head) {
-      const std::int64_t kv = (first_batch_keys ? 0 : batch) * encoding->num_kv_heads +
-                              kv_head_of(head, encoding->num_heads, encoding->num_kv_heads);
+    for (std::int64_t head = 0; head < attention_.num_heads; ++head) {
+      const std::int64_t kv = (first_batch_keys ? 0 : batch) * attention_.num_kv_heads +
+                              kv_head_of(head, attention_.num_heads, attention_.num_kv_heads);
       for (std::int64_t t = 0; t < n; ++t) {
-        const std::int64_t row = (batch * encoding->num_heads + head) * n + t;
+        const std::int64_t row = (batch * attention_.num_heads + head) * n + t;
         const std::vector<double> query = vector(q, row, batch * n + t, place(t), Role::query, true);
-        const std::int64_t keys = encoding->causal ? std::min(n, t + 1 + seen_ahead) : n;
+        const std::int64_t keys = attention_.causal ? std::min(n, t + 1 + seen_ahead) : n;
         std::vector<double> weights;
         for (std::int64_t key = 0; key < keys; ++key) {
           const std::vector<double> other =
@@ -289,10 +331,8 @@ Tensor PlainOther::attend(const Tensors& inputs) const {
           double score = 0;
           for (std::size_t i = 0; i < query.size(); ++i) score += query[i] * other[i];
           score *= score_scale;
-          if (alibi != nullptr && use_position)
-            score -= bias_scale * slope(head, alibi->num_heads) * distance(place(t), place(key));
-          if (t5 && use_position)
-            score += bias_scale * inputs.at("weight").at(bucket(place(key) - place(t)) * encoding->num_heads + head);
+          if (score_bias_ && use_position)
+            score += score_bias_(*this, {head, attention_.num_heads, place(t), place(key)}, inputs);
           weights.push_back(score + unasked_bias * static_cast<double>(key));
         }
         const double most = *std::ranges::max_element(weights);

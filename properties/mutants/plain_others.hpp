@@ -2,7 +2,10 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
+#include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -17,7 +20,7 @@ namespace sextant::mutants {
 struct PlainOther {
   explicit PlainOther(const Spec& spec);
 
-  Spec spec;
+  Dtype dtype;
   RelativeBias relative;  ///< of relative_bias, or of attention with it
 
   // Codes.
@@ -68,13 +71,72 @@ struct PlainOther {
   Tensors answer(std::string_view operation, const Tensors& inputs) const;
 
  private:
+  using Method = Tensor (PlainOther::*)(const Tensors& inputs) const;
+
+  // A vector that is turned.
+  struct Token {
+    std::span<const std::int64_t> place;  // its coordinates
+    std::int64_t position;                // the one of a single axis
+    std::int64_t first;                   // of the call
+    std::int64_t length;                  // of the call
+    double sign;                          // of the scale's exponent, for xpos
+  };
+  // One query and key of one head.
+  struct Score {
+    std::int64_t head;
+    std::int64_t heads;
+    std::int64_t query;
+    std::int64_t key;
+  };
+
+  // Sets up the steps of an encoding, alone or in attention.
+  void prepare(const Integer& encoding);
+  void prepare(const Binary& encoding);
+  void prepare(const Learned& encoding);
+  void prepare(const Sinusoidal2d& encoding);
+  void prepare(const Alibi& encoding);
+  void prepare(const RelativeBias& encoding);
+  void prepare(const Rope& encoding);
+  void prepare(const RopeNd& encoding);
+  void prepare(const Xpos& encoding);
+  void prepare(const Attention& encoding);
+  void prepare(const auto&) {}  // has a plain form of its own, or none
+  void prepare_code(std::int64_t dim, std::int64_t end);
+  void prepare_turn(const Rope& head);
+
   Tensor encode(const Tensors& inputs) const;
+  Tensor encode_grid(const Tensors& inputs) const;
   Tensor scatter(const Tensors& inputs) const;
   Tensor bias(const Tensors& inputs) const;
+  Tensor buckets(const Tensors& inputs) const;
   Tensor rotate(const Tensors& inputs) const;
-  void turn_vector(std::vector<double>& values, std::span<const std::int64_t> place, std::int64_t first,
-                   double sign) const;
   Tensor attend(const Tensors& inputs) const;
+  double pair_scale(std::int64_t pair, bool second, const Token& token) const;
+
+  // Operations by their names, with the tensor that each answers.
+  struct Answer {
+    Method method;
+    std::string tensor;
+  };
+  std::map<std::string, Answer, std::less<>> answers_;
+
+  // A code: its width, the positions it has, its values.
+  std::int64_t dim_ = 0;
+  std::int64_t end_ = 0;
+  std::function<double(const PlainOther&, std::int64_t p, std::int64_t channel, const Tensors& inputs)> value_;
+  Sinusoidal2d grid_;
+
+  // A bias: its values, of so many heads where the spec says it, and what it adds to a score.
+  std::optional<std::int64_t> heads_;
+  std::function<double(const PlainOther&, const Score& score, const Tensors& inputs)> bias_;
+  std::function<double(const PlainOther&, const Score& score, const Tensors& inputs)> score_bias_;
+
+  // A rotation: which channels are pairs, and how a vector is turned.
+  Rope head_;
+  std::int64_t scale_width_ = 0;  // of xpos, 0 for others
+  std::function<void(const PlainOther&, std::vector<double>& values, const Token& token)> turn_;
+
+  Attention attention_;
 };
 
 }  // namespace sextant::mutants
