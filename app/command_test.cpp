@@ -406,7 +406,7 @@ TEST_F(Command, BadArgumentsExitTwoWithOneLine) {
       {"audit python:absent.py --spec transformer-512", "absent.py: no such file"},
       {"audit file:absent.npy --spec transformer-512", "absent.npy: no such file"},
       {"audit builtin --spec transformer-512 --only nothing", "--only nothing: no such property"},
-      {"audit builtin --spec transformer-512 --profile fast", "--profile fast"},
+      {"audit builtin --spec transformer-512 --profile fast", "--profile: fast not in"},
       {"audit builtin --spec transformer-512 --max-position 0", "max_position"},
       {"audit builtin --spec transformer-512 --max-position many", "--max-position"},
       {"audit builtin --spec transformer-512 --timeout 0", "--timeout"},
@@ -467,7 +467,7 @@ TEST_F(Command, BadArgumentsExitTwoWithOneLine) {
       {"table --spec t5-small --positions 0:9 --out t.npy", "relative_bias is no table"},
       {"table --positions 0:9 --out t.npy", "exactly one of --spec and --hf-config"},
       {"explain nothing", "explain nothing: no such property"},
-      {"list things", "list things"},
+      {"list things", "what: things not in"},
       {"", "subcommand"},
   };
   for (const auto& [line, text] : lines) {

@@ -7,19 +7,22 @@
 // The frequencies of rotary encodings under the rules that stretch them. n is the width that w_i = theta^(-2i/n)
 // divides by.
 //
-//   Su et al. 2021 (RoFormer), section 3.4.2         w_i
-//   Chen et al. 2023, equation 4                     w_i / s
-//   bloc97 2023 (Peng et al. 2023, section 3.1)      theta s^(n/(n-2)) in place of theta
-//   dynamic (Peng et al. 2023, section 3.3)          the same with s l/L - (s - 1) in place of s, l the length, where l
-//   > L YaRN (Peng et al. 2023, section 3.2, and its code yarn/scaled_rope: find_correction_range, linear_ramp_mask)
-//                                                    c(b) = n ln(L / (2 pi b)) / (2 ln theta); low = max(c(beta_fast),
-//                                                    0) and high = min(c(beta_slow), n - 1), floor and ceil of the c
-//                                                    before that where truncated; high + 0.001 where they are equal;
-//                                                    g_i = (i - low) / (high - low) cut to [0, 1];  w_i ((1 - g_i) +
-//                                                    g_i / s)
-//   LongRoPE (Ding et al. 2024)                      w_i / lambda_i, of two lists
-//   Llama 3.1 (llama-models, apply_scaling)          t = L w_i / (2 pi), g = (t - low) / (high - low) cut to [0, 1];
-//   w_i (g + (1 - g) / s) proportional (Gemma)                             w_i / s
+//   Su et al. 2021 (RoFormer), section 3.4.2       w_i
+//   Chen et al. 2023, equation 4                   w_i / s
+//   bloc97 2023 (Peng et al. 2023, section 3.1)    theta s^(n/(n-2)) in place of theta
+//   dynamic (Peng et al. 2023, section 3.3)        the same with s l/L - (s - 1) in place of s where the length l > L
+//   YaRN (Peng et al. 2023, section 3.2)           w_i ((1 - g_i) + g_i / s), g_i as below
+//   LongRoPE (Ding et al. 2024)                    w_i / lambda_i, of two lists
+//   Llama 3.1 (llama-models, apply_scaling)        w_i (g + (1 - g) / s), g = (t - low) / (high - low) cut to [0, 1],
+//                                                  t = L w_i / (2 pi)
+//   proportional (Gemma)                           w_i / s
+//
+// YaRN's ramp, as its code has it (yarn/scaled_rope: find_correction_range, linear_ramp_mask):
+//
+//   c(b) = n ln(L / (2 pi b)) / (2 ln theta)
+//   low = max(c(beta_fast), 0) and high = min(c(beta_slow), n - 1), floor and ceil of the c before that where truncated;
+//   high + 0.001 where they are equal
+//   g_i = (i - low) / (high - low) cut to [0, 1]
 
 namespace sextant::attack {
 namespace {
