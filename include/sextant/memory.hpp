@@ -1,7 +1,7 @@
 #pragma once
 
-// What encoders read and write: dtypes, tensors of their own, and views of a caller's memory. ci/consumer/memory.cpp is an
-// example.
+// What encoders read and write: dtypes, tensors of their own, and views of a caller's memory. ci/consumer/memory.cpp is
+// an example.
 
 #include "lib/numeric/dtype.hpp"
 #include "lib/numeric/heads.hpp"

@@ -3,8 +3,8 @@
 // All of sextant::lib.
 //
 // Every encoder is made from its spec, is const, and may serve any number of threads. Codes (`encode`) write rows of a
-// caller's memory, or return a tensor; rotations (`apply`, `backward`) turn vectors of a caller's memory, strided and in
-// place where asked, or (`rotate`, `backward`) return a tensor; biases and attention write dense memory, or return a
+// caller's memory, or return a tensor; rotations (`apply`, `backward`) turn vectors of a caller's memory, strided and
+// in place where asked, or (`rotate`, `backward`) return a tensor; biases and attention write dense memory, or return a
 // tensor.
 //
 // A spec outside its domain is a SpecError, which names the field. Arguments that do not fit each other or the spec are

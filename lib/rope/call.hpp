@@ -9,8 +9,8 @@
 
 namespace sextant {
 
-// What the encoders that turn vectors ask of their arguments. Every complaint is one line that begins with `encoder` and
-// the argument: std::out_of_range for a position beyond +-2^53, std::invalid_argument for anything else.
+// What the encoders that turn vectors ask of their arguments. Every complaint is one line that begins with `encoder`
+// and the argument: std::out_of_range for a position beyond +-2^53, std::invalid_argument for anything else.
 
 /// What a checked call is.
 struct VectorCall {
@@ -21,15 +21,15 @@ struct VectorCall {
 
 /// Vectors x, `head_dim` wide, turned into y, which is x itself (the same data and strides: in place) or apart from it,
 /// with a position for each of `axes` coordinates of each token.
-/// @throws std::invalid_argument if x is int64 or not head_dim wide; y has another dtype or extents; an extent or stride
-/// is negative, or the extent in bytes beyond 2^62; data is null or not aligned to its elements; two elements of y are
-/// one; x and y overlap otherwise (from the first byte of each to its last); or the number of positions is not axes *
-/// batch * tokens. std::out_of_range if one lies outside +-2^53.
+/// @throws std::invalid_argument if x is int64 or not head_dim wide; y has another dtype or extents; an extent or
+/// stride is negative, or the extent in bytes beyond 2^62; data is null or not aligned to its elements; two elements of
+/// y are one; x and y overlap otherwise (from the first byte of each to its last); or the number of positions is not
+/// axes * batch * tokens. std::out_of_range if one lies outside +-2^53.
 VectorCall check_vectors(std::string_view encoder, std::int64_t head_dim, std::int64_t axes, const ConstHeads& x,
                          std::span<const std::int64_t> positions, const Heads& y);
 
-/// Tables of cos and sin: rows for the positions, a column for each of `pairs`, apart, of one dtype, aligned. Returns the
-/// largest position + 1. @throws as above.
+/// Tables of cos and sin: rows for the positions, a column for each of `pairs`, apart, of one dtype, aligned. Returns
+/// the largest position + 1. @throws as above.
 std::int64_t check_tables(std::string_view encoder, std::int64_t pairs, std::span<const std::int64_t> positions,
                           const Rows& cos, const Rows& sin);
 

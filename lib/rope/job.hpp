@@ -17,8 +17,8 @@
 
 namespace sextant {
 
-// What one call asks of the kernels: what the pairs turn by (RowSource), where they lie (HeadMemory, ChannelPlaces). A job
-// is complete once it is constructed.
+// What one call asks of the kernels: what the pairs turn by (RowSource), where they lie (HeadMemory, ChannelPlaces). A
+// job is complete once it is constructed.
 
 /// Pairs [first, last), in whole groups of FrequencyPieces::lanes.
 struct PairRange {

@@ -31,8 +31,8 @@ class RopePlans;
 /// Rounding::fast is within 0.51 ULP of the pair's norm a hypot(x0, x1), for each of y0 and y1, while that norm is
 /// finite in the dtype and a in [2^-20, 2^20] (another a is served as certified). float32 is turned in double and
 /// rounded: 0.5 + 14 2^-29 ULP (docs/proofs/rope.md, steps 1 to 3; one ULP of the norm is at least 2^-24 of it, |x0| +
-/// |x1| at most sqrt 2 of it). 16-bit types are turned in float and rounded: 0.5 + 5.7 2^-13 ULP for float16, whose unit is
-/// 2^-11 of the norm at least, and less for bfloat16; in its subnormals 2^-16 ULP more. float64 is as certified.
+/// |x1| at most sqrt 2 of it). 16-bit types are turned in float and rounded: 0.5 + 5.7 2^-13 ULP for float16, whose
+/// unit is 2^-11 of the norm at least, and less for bfloat16; in its subnormals 2^-16 ULP more. float64: as certified.
 ///
 /// Values are const: one encoder may serve any number of threads. Setting one up for 64 frequencies takes a fraction of
 /// a millisecond. Nothing is allocated in a call, but for two cases: beyond original_max_position_embeddings dynamic

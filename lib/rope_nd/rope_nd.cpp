@@ -92,7 +92,8 @@ struct RopeNdEncoder::State {
 
 namespace {
 
-// The bits of pairs whose coordinate is 0, which the result takes from x whatever they are: of a run of units at a time.
+// The bits of pairs whose coordinate is 0, which the result takes from x whatever they are: of a run of units at a
+// time.
 class Standing {
  public:
   Standing(const std::vector<std::vector<unsigned char>>& marks, const RopeJob& job)

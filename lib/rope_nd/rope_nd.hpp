@@ -20,10 +20,10 @@ class RopeNdEncoder {
   /// machine.
   explicit RopeNdEncoder(const RopeNd& encoding);
 
-  /// Turns every vector of `x` by its position into `y`, which is x itself (the same data and strides: in place) or apart
-  /// from it. `positions` is [axes, batch, tokens] row-major. Each value is the nearest of the dtype to the real number,
-  /// ties to even, and the same on any number of threads; a pair whose coordinate is 0 is copied bit for bit; NaN and
-  /// infinity stay in their pair.
+  /// Turns every vector of `x` by its position into `y`, which is x itself (the same data and strides: in place) or
+  /// apart from it. `positions` is [axes, batch, tokens] row-major. Each value is the nearest of the dtype to the real
+  /// number, ties to even, and the same on any number of threads; a pair whose coordinate is 0 is copied bit for bit;
+  /// NaN and infinity stay in their pair.
   /// @throws std::invalid_argument and std::out_of_range as RopeEncoder::apply does, with nothing written.
   void apply(const ConstHeads& x, std::span<const std::int64_t> positions, const Heads& y) const;
 

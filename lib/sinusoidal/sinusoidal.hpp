@@ -35,8 +35,8 @@ class SinusoidalEncoder {
   /// Row r of `out` becomes the encoding of positions[r]. out.rows = positions.size(), out.width = dim, any row_stride
   /// >= dim, any alignment, any floating dtype; bytes between the rows are untouched. `positions` and `out` do not
   /// overlap. No rows: nothing is written.
-  /// @throws std::invalid_argument naming what does not fit, std::out_of_range unless every position, and every position
-  /// + position_offset, is within +-2^54, both before anything is written.
+  /// @throws std::invalid_argument naming what does not fit, std::out_of_range unless every position, and every
+  /// position + position_offset, is within +-2^54, both before anything is written.
   void encode(std::span<const std::int64_t> positions, const Rows& out, Rounding rounding = Rounding::certified) const;
 
   /// The same for a range; consecutive positions are what the kernels are fastest at.

@@ -21,10 +21,10 @@ class XposEncoder {
   explicit XposEncoder(const Xpos& encoding);
 
   /// Turns and scales every vector of `x` by its position into `y`, which is x itself (the same data and strides: in
-  /// place) or apart from it. `positions` is [batch, tokens] row-major. Each value is the nearest of the dtype to the real
-  /// number, ties to even (an infinity or a zero where the factor leaves the range), and the same on any number of
-  /// threads; position 0 and the channels that no frequency turns are copied bit for bit; NaN and infinity stay in their
-  /// pair, which is then turned but not scaled.
+  /// place) or apart from it. `positions` is [batch, tokens] row-major. Each value is the nearest of the dtype to the
+  /// real number, ties to even (an infinity or a zero where the factor leaves the range), and the same on any number of
+  /// threads; position 0 and the channels that no frequency turns are copied bit for bit; NaN and infinity stay in
+  /// their pair, which is then turned but not scaled.
   /// @throws std::invalid_argument and std::out_of_range as RopeEncoder::apply does, with nothing written.
   void apply(const ConstHeads& x, std::span<const std::int64_t> positions, const Heads& y) const;
 

@@ -23,8 +23,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace sextant::HWY_NAMESPACE {
 
-/// A kernel is one dtype's arithmetic: its Element, Row and dtype; Fill, which makes the row of a token; Turn, which turns
-/// a vector of pairs whatever they are; and QuickTier, if a quicker one is worth a try before.
+/// A kernel is one dtype's arithmetic: its Element, Row and dtype; Fill, which makes the row of a token; Turn, which
+/// turns a vector of pairs whatever they are; and QuickTier, if a quicker one is worth a try before.
 template <class Kernel>
 using ElementOf = typename Kernel::Element;
 template <class Kernel>

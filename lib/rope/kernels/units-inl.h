@@ -1,5 +1,5 @@
-// Goes through the units of a job, for one Highway target. Included inside HWY_NAMESPACE by a file that is compiled once
-// per target.
+// Goes through the units of a job, for one Highway target. Included inside HWY_NAMESPACE by a file that is compiled
+// once per target.
 
 #if defined(SEXTANT_LIB_ROPE_KERNELS_UNITS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef SEXTANT_LIB_ROPE_KERNELS_UNITS_INL_H_

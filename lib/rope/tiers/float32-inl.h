@@ -40,8 +40,8 @@ struct Float32Row : AnchoredRow<Bounds> {
   std::int32_t units;
 };
 
-/// Each entry once for each element of its pair, and the first sine negated, for pairs that lie side by side and are not
-/// taken apart: with the elements of each pair swapped in x' y = x cos + x' sin.
+/// Each entry once for each element of its pair, and the first sine negated, for pairs that lie side by side and are
+/// not taken apart: with the elements of each pair swapped in x' y = x cos + x' sin.
 template <class Bounds>
 void FillTwice(std::size_t count, Float32Row<Bounds>& row) {
   const Doubles d;

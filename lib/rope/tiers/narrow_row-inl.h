@@ -40,7 +40,7 @@ enum class PairOrder { natural, even_then_odd };
 enum class HeadLength { whole, exact_product };
 
 /// The entries in float, for what the quick tier turns there: 16-bit elements, fast by the heads alone, or certified in
-/// two parts, but for the cosines where operations are fused (docs/proofs/rope.md, step 12); as far as two vectors at a time go.
+/// two parts, but for the cosines where operations are fused (docs/proofs/rope.md, step 12), two vectors at a time.
 template <Dtype dtype, class Bounds>
 void FillFloats([[maybe_unused]] const RowSource& source, [[maybe_unused]] std::size_t count,
                 [[maybe_unused]] PairOrder order, [[maybe_unused]] NarrowRow<Bounds>& row) {

@@ -21,8 +21,8 @@ namespace sextant::HWY_NAMESPACE {
 
 enum class Arithmetic { in_float, in_double };
 
-/// The limits of the certificate (docs/proofs/rope.md, steps 12 to 14): ratio, least and most in the bits of elements. Values
-/// from `below` places below a tie on, `width` of them, are left open.
+/// The limits of the certificate (docs/proofs/rope.md, steps 12 to 14): ratio, least and most in the bits of elements.
+/// Values from `below` places below a tie on, `width` of them, are left open.
 template <Dtype dtype, Arithmetic arithmetic>
 struct QuickLimits;
 template <>
