@@ -152,12 +152,16 @@ class Standing {
     const std::int64_t token = unit / units_per_token_;
     const std::int64_t first = unit % units_per_token_ * job_.rows.heads_per_row;
     const std::int64_t last = std::min(first + job_.rows.heads_per_row, memory.heads);
-    const auto bytes = [&](const HeadStrides& strides, std::int64_t head) {
-      return (token / memory.tokens * strides[0] + token % memory.tokens * strides[1] + head * strides[2]) *
-             static_cast<std::int64_t>(element_);
+    const std::int64_t batch = token / memory.tokens;
+    const std::int64_t in_batch = token % memory.tokens;
+    const auto bytes = [&](const HeadStrides& strides) {
+      return (batch * strides[0] + in_batch * strides[1] + first * strides[2]) * static_cast<std::int64_t>(element_);
     };
-    for (std::int64_t head = first; head < last; ++head)
-      visit(memory.x + bytes(memory.x_strides, head), memory.y + bytes(memory.y_strides, head), head - first);
+    const std::byte* const x = memory.x + bytes(memory.x_strides);
+    std::byte* const y = memory.y + bytes(memory.y_strides);
+    const std::int64_t x_head = memory.x_strides[2] * static_cast<std::int64_t>(element_);
+    const std::int64_t y_head = memory.y_strides[2] * static_cast<std::int64_t>(element_);
+    for (std::int64_t index = 0; index < last - first; ++index) visit(x + index * x_head, y + index * y_head, index);
   }
 
   const RopeJob& job_;
