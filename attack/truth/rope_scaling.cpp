@@ -20,7 +20,7 @@
 // YaRN's ramp, as its code has it (yarn/scaled_rope: find_correction_range, linear_ramp_mask):
 //
 //   c(b) = n ln(L / (2 pi b)) / (2 ln theta)
-//   low = max(c(beta_fast), 0) and high = min(c(beta_slow), n - 1), floor and ceil of the c before that where truncated;
+//   low = max(c(beta_fast), 0) and high = min(c(beta_slow), n - 1), of floor and ceil of the c where truncated;
 //   high + 0.001 where they are equal
 //   g_i = (i - low) / (high - low) cut to [0, 1]
 
