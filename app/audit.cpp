@@ -311,7 +311,7 @@ int run_audit(const Arguments& arguments, bool max_position_given) {
     throw UsageError("--shard: merge the shards first, then compare with the baseline");
   if (!arguments.resume.empty() && is_replay) throw UsageError("--resume: cannot be combined with --replay");
   if (!arguments.resume.empty() && !arguments.report.empty())
-    throw UsageError("--resume: --resume DIR writes its report into DIR: leave out --report");
+    throw UsageError("--resume: the report is written into its directory: leave out --report");
   const bool every_encoding = arguments.subject == "builtin" && arguments.spec.empty() && arguments.hf_config.empty();
   return every_encoding ? run_every_encoding(arguments, max_position_given) : run_one(arguments, max_position_given);
 }

@@ -354,7 +354,7 @@ TEST_F(Command, HostileLogsExitTwoWithOneLine) {
   write("r/events.jsonl", "");
   expect_one_line(sextant("report render r/events.jsonl --out r"), "the log holds no run yet");
   expect_one_line(sextant("report render absent.jsonl"), "absent.jsonl: cannot be read");
-  expect_one_line(sextant(audit + "r --report r"), "--resume: the report goes where the log is");
+  expect_one_line(sextant(audit + "r --report r"), "--resume: the report is written into its directory");
   expect_one_line(sextant(audit + "r --replay accuracy:position=0,rows=1"),
                   "--resume: cannot be combined with --replay");
   // Nothing there yet, or nothing whole: begins.
@@ -464,7 +464,7 @@ TEST_F(Command, BadArgumentsExitTwoWithOneLine) {
       {"table --spec transformer-512 --positions 0:9 --out t.csv", "t.csv"},
       {"table --spec transformer-512 --positions 0:9 --out absent/t.npy", "absent/t.npy"},
       {"table --spec llama-2-7b --positions 0:9 --out t.npy", ".safetensors"},
-      {"table --spec t5-small --positions 0:9 --out t.npy", "relative_bias is no table"},
+      {"table --spec t5-small --positions 0:9 --out t.npy", "relative_bias has no table of sines and cosines"},
       {"table --positions 0:9 --out t.npy", "exactly one of --spec and --hf-config"},
       {"explain nothing", "explain nothing: no such property"},
       {"list things", "what: things not in"},

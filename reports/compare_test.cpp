@@ -52,7 +52,7 @@ TEST(Compare, FindsWhatWasLost) {
 
   Report less = good();
   less.survey->measured_class = "";
-  EXPECT_EQ(compare(good(), less).regressions, std::vector<std::string>{"measured class: , was bfloat16-angle"});
+  EXPECT_EQ(compare(good(), less).regressions, std::vector<std::string>{"measured class: none, was bfloat16-angle"});
 }
 
 TEST(Compare, AdviceCountsOnlyWhenStrict) {

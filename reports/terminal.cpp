@@ -42,10 +42,12 @@ std::string result_lines(const Report& report, const PropertyResult& result, Col
                                ? painted(colour, "33", fmt::format("{:<14}", "advice"))
                                : verdict_word(colour, result.verdict);
   std::string line = fmt::format("  {:<20} {}", result.id, word);
-  if (result.verdict == Verdict::holds || result.verdict == Verdict::violated) {
-    line += fmt::format(" {}, worst {}", cases_text(result.cases), of_bound_text(result.worst->deviation));
-  }
-  if (!result.reason.empty()) line += fmt::format(" {}", printable(result.reason));
+  const bool judged = result.verdict == Verdict::holds || result.verdict == Verdict::violated;
+  if (judged) line += fmt::format(" {}", cases_text(result.cases));
+  // A witness of what the encoding lacks is beyond the bound, as it has to be.
+  if (judged && !(result.theory == Theory::fails && result.verdict == Verdict::holds))
+    line += fmt::format(", worst {}", of_bound_text(result.worst->deviation));
+  if (!result.reason.empty()) line += fmt::format("{} {}", judged ? ";" : "", printable(result.reason));
   line += '\n';
   if (result.simplest) {
     // Where the subject failed, the reason above has told all but the case.

@@ -184,7 +184,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{R"({"encoding":"alibi","num_heads":0})", "spec: num_heads: expected an integer from 1"},
         Refusal{R"({"encoding":"alibi","num_heads":8,"mask":"none"})", "spec: mask: expected one of causal, symmetric"},
         Refusal{R"({"encoding":"alibi","num_heads":8,"mask":"symmetric","form":"key_index"})",
-                "spec: form: key_index equals the distance"},
+                "spec: form: key_index needs mask causal"},
         Refusal{R"({"encoding":"relative_bias","num_buckets":31})", "spec: num_buckets: expected an even number"},
         Refusal{R"({"encoding":"relative_bias","num_buckets":2})", "spec: num_buckets: expected at least 4, got 2"},
         Refusal{R"({"encoding":"relative_bias","num_buckets":1,"bidirectional":false})",
