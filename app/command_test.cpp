@@ -469,6 +469,7 @@ TEST_F(Command, BadArgumentsExitTwoWithOneLine) {
       {"explain nothing", "explain nothing: no such property"},
       {"list things", "what: things not in"},
       {"", "subcommand"},
+      {"foo", "foo: no such subcommand"},
   };
   for (const auto& [line, text] : lines) {
     SCOPED_TRACE(line);

@@ -1,9 +1,12 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <map>
 #include <new>
+#include <string_view>
+#include <vector>
 
 #include "app/command.hpp"
 #include "lib/kernels/targets.hpp"
@@ -35,6 +38,14 @@ void refuse_empty_values(const CLI::App& app) {
   for (const CLI::App* subcommand : app.get_subcommands()) refuse_empty_values(*subcommand);
 }
 
+// The first word names the subcommand: CLI11 says of another only that one is required.
+void refuse_unknown(const std::map<std::string, sextant::Run>& subcommands, int argc, char** argv) {
+  if (argc < 2 || argv[1][0] == '-' || subcommands.contains(argv[1])) return;
+  std::vector<std::string_view> known;
+  for (const auto& [name, run] : subcommands) known.push_back(name);
+  throw sextant::UsageError(fmt::format("{}: no such subcommand; expected one of {}", argv[1], fmt::join(known, ", ")));
+}
+
 int run(int argc, char** argv) {
   using namespace sextant;
   CLI::App app("Sextant verifies positional encodings against proofs instead of tolerances.", "sextant");
@@ -47,6 +58,7 @@ int run(int argc, char** argv) {
   subcommands["explain"] = add_explain(app);
   subcommands["report"] = add_report(app);
   try {
+    refuse_unknown(subcommands, argc, argv);
     app.parse(argc, argv);
     refuse_empty_values(app);
     target_in_use();  // refuses a bad SEXTANT_FORCE_TARGET, whatever the subcommand
