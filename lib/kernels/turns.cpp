@@ -60,7 +60,7 @@ SinCos sin_cos(const Turns& phase) {
   if (!rest.is_zero()) {
     // The top 53 bits and the 53 after them: 106 bits of the angle in turns.
     const auto top = msb(rest);
-    const unsigned shift = top >= 106 ? top - 105 : 0;
+    const auto shift = static_cast<unsigned>(top >= 106 ? top - 105 : 0);
     const Turns leading = rest >> shift;
     const Turns mask = (Turns(1) << 53) - 1;
     const int exponent = static_cast<int>(shift) - 192;
