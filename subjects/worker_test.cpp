@@ -1,3 +1,5 @@
+// Over 400 lines, since every test here shares one fixture, which writes a worker and speaks the protocol with it.
+
 #include "subjects/worker.hpp"
 
 #include <gtest/gtest.h>

@@ -89,6 +89,24 @@ constexpr const char* tolerance =
     "both answers are within the bound of attention_oracle.cpp of one true value: rounding of scores, exponentials and "
     "sums, gamma_n in the dtype's roundoff";
 
+// The same tokens in another order; their positions stay.
+AttentionCase with_tokens_permuted(const AttentionCase& original, const std::vector<std::int64_t>& order) {
+  AttentionCase moved = original;
+  moved.q = permuted(original.q, order);
+  moved.k = permuted(original.k, order);
+  moved.v = permuted(original.v, order);
+  return moved;
+}
+
+// Row `to` of the moved result belongs to token order[to] of the original one.
+Judgement judge_permuted(Session& session, const Spec& spec, AttentionOracle& oracle, const AttentionCase& original,
+                         const AttentionCase& moved, const std::vector<std::int64_t>& order, std::int64_t fill) {
+  return judge_same(spec, oracle, moved, attend(session, spec, moved), original, attend(session, spec, original), fill,
+                    [&](const AttentionPlace& to) {
+                      return AttentionPlace{to.batch, order[static_cast<std::size_t>(to.token)]};
+                    });
+}
+
 }  // namespace
 
 Property permutation_property() {
@@ -119,15 +137,8 @@ Property permutation_property() {
     return [spec, oracle = AttentionOracle(spec)](Session& session, const Question& question) mutable {
       const AttentionCase original = attention_case(spec, question);
       const std::vector<std::int64_t> order = order_of(original.tokens);
-      AttentionCase moved = original;
-      moved.q = permuted(original.q, order);
-      moved.k = permuted(original.k, order);
-      moved.v = permuted(original.v, order);
-      // Row `to` of the moved result belongs to token order[to].
-      return judge_same(spec, oracle, moved, attend(session, spec, moved), original, attend(session, spec, original),
-                        question.fill, [&](const AttentionPlace& to) {
-                          return AttentionPlace{to.batch, order[static_cast<std::size_t>(to.token)]};
-                        });
+      const AttentionCase moved = with_tokens_permuted(original, order);
+      return judge_permuted(session, spec, oracle, original, moved, order, question.fill);
     };
   });
   return property;
@@ -149,18 +160,12 @@ Property joint_permutation_property() {
     return [spec, oracle = AttentionOracle(spec)](Session& session, const Question& question) mutable {
       const AttentionCase original = attention_case(spec, question);
       const std::vector<std::int64_t> order = order_of(original.tokens);
-      AttentionCase moved = original;
-      moved.q = permuted(original.q, order);
-      moved.k = permuted(original.k, order);
-      moved.v = permuted(original.v, order);
+      AttentionCase moved = with_tokens_permuted(original, order);
       for (std::size_t i = 0; i < moved.positions.size(); ++i) {
         const std::size_t row = i / order.size() * order.size();
         moved.positions[i] = original.positions[row + static_cast<std::size_t>(order[i - row])];
       }
-      return judge_same(spec, oracle, moved, attend(session, spec, moved), original, attend(session, spec, original),
-                        question.fill, [&](const AttentionPlace& to) {
-                          return AttentionPlace{to.batch, order[static_cast<std::size_t>(to.token)]};
-                        });
+      return judge_permuted(session, spec, oracle, original, moved, order, question.fill);
     };
   });
   return property;
