@@ -399,7 +399,7 @@ TEST_F(Command, BadArgumentsExitTwoWithOneLine) {
       {"audit builtin --max-position 0", "integer: "},
       {"audit builtin --report spec.json", "spec.json: the directory cannot be created"},
       {"audit builtin --spec no-such-preset", "no-such-preset"},
-      {"audit builtin --spec spec.json", "spec.json: spec: dim: needed"},
+      {"audit builtin --spec spec.json", "spec.json: spec: dim: required"},
       {"audit builtin --hf-config config.json", "rope_type"},
       {"audit builtin --hf-config absent.json", "--hf-config absent.json: no such file"},
       {"audit magic:thing --spec transformer-512", "magic:thing"},

@@ -6,6 +6,7 @@
 #include <numbers>
 #include <set>
 
+#include "lib/spec/of.hpp"
 #include "properties/catalogue.hpp"
 #include "properties/engine/engine.hpp"
 #include "properties/model/question.hpp"
@@ -142,9 +143,8 @@ TEST(FalseAlarms, TheSignOfAZeroMakesNoOtherCode) {
 // Correct under wrong frequencies, formed as the class has it: only what is about frequencies may say so.
 TEST(FalseAlarms, WrongFrequenciesAreNoFaultOfWhatHoldsForAny) {
   const auto turned = [](const std::function<double(std::int64_t pair, std::int64_t count)>& frequency) {
-    return FunctionSubject("own frequencies", [frequency](const Spec& spec) -> FunctionSubject::Call {
-      return [frequency, head = std::get<Rope>(spec.encoding)](std::string_view operation,
-                                                               const Tensors& inputs) -> Tensors {
+    const auto make = [frequency](const Spec&, const Rope& head) -> FunctionSubject::Call {
+      return [frequency, head](std::string_view operation, const Tensors& inputs) -> Tensors {
         const Tensor& x = inputs.at(operation == "rotate" ? "x" : "grad");
         const std::vector<std::int64_t> positions = inputs.at("positions").integers();
         Tensor y = x;
@@ -166,7 +166,8 @@ TEST(FalseAlarms, WrongFrequenciesAreNoFaultOfWhatHoldsForAny) {
         }
         return {{operation == "rotate" ? "y" : "grad_x", y}};
       };
-    });
+    };
+    return FunctionSubject("own frequencies", of<Rope>(make));
   };
   const auto plain = [](std::int64_t pair, std::int64_t count) {
     return std::pow(10000.0, -static_cast<double>(pair) / static_cast<double>(count));

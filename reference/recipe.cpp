@@ -16,8 +16,8 @@ using enum FrequencyForm;
 using enum Application;
 
 constexpr std::array<Recipe, 8> all{{
-    {"float32", "Hugging Face transformers: float32 to the table, which is cast to the dtype of x", reciprocal_of_power,
-     Dtype::float32, Dtype::float32, Dtype::float32, in_dtype},
+    {"float32", "Hugging Face transformers: float32 up to the table, which is cast to the dtype of x",
+     reciprocal_of_power, Dtype::float32, Dtype::float32, Dtype::float32, in_dtype},
     {"float32-power", "one power of a negative exponent instead of a reciprocal; float32", power, Dtype::float32,
      Dtype::float32, Dtype::float32, in_dtype},
     {"float32-exponential", "the PyTorch tutorial's div_term: exp of a multiple of -ln(base)/dim; float32", exponential,
@@ -26,10 +26,10 @@ constexpr std::array<Recipe, 8> all{{
      running_product, Dtype::float32, Dtype::float32, Dtype::float32, widened},
     {"float64", "everything in float64, cast at the end", reciprocal_of_power, Dtype::float64, Dtype::float64,
      Dtype::float64, widened},
-    {"float32-widened", "float32 to the rotated pair, cast at the end", reciprocal_of_power, Dtype::float32,
+    {"float32-widened", "float32 up to the rotated pair, cast at the end", reciprocal_of_power, Dtype::float32,
      Dtype::float32, Dtype::float32, widened},
     {"bfloat16-angle",
-     "frequencies of float32 and positions cast to bfloat16, all that follows in it: a model cast as a whole",
+     "a model cast as a whole: float32 frequencies and positions cast to bfloat16, and everything after in bfloat16",
      reciprocal_of_power, Dtype::float32, Dtype::bfloat16, Dtype::bfloat16, in_dtype},
     {"float16-angle", "the same in float16", reciprocal_of_power, Dtype::float32, Dtype::float16, Dtype::float16,
      in_dtype},

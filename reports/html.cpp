@@ -111,11 +111,12 @@ std::vector<Picture> pictures_of(const Survey& survey) {
                         error_chart(*survey.errors), "error_against_position.csv", error_curves_csv(*survey.errors)});
     pictures.push_back(
         {"Errors in ULP",
-         "How many of the values on that grid are off by how much; beyond 4 ULP it is no rounding any more.",
+         "How many of the values on that grid are off by how many ULP. More than 4 is not a matter of rounding.",
          ulp_histogram(*survey.errors), "errors_in_ulp.csv", ulp_bins_csv(*survey.errors)});
     pictures.push_back(
         {"Error over bound",
-         "Position by pair: the lightest is an error as large as its bound, orange is beyond it, red is no number.",
+         "Position by pair: blue errors are below their bound, light grey ones reach it, orange ones exceed it; red is "
+         "NaN.",
          error_map(*survey.errors), "errors.csv", errors_csv(*survey.errors)});
   }
   if (survey.frequencies) {

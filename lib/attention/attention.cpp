@@ -6,15 +6,12 @@
 #include <stdexcept>
 #include <string>
 #include <utility>
-#include <variant>
 
 #include "lib/attention/blocks.hpp"
+#include "lib/attention/position_part.hpp"
 #include "lib/attention/softmax_rows.hpp"
 #include "lib/kernels/checks.hpp"
 #include "lib/numeric/standard_arithmetic.hpp"
-#include "lib/rope/rope.hpp"
-#include "lib/rope_nd/rope_nd.hpp"
-#include "lib/xpos/xpos.hpp"
 
 // The error bound, attention_error, is proved in docs/proofs/attention-encoder.md: what a score errs by (step 1), a
 // weight (step 2), their sums and quotient (step 3), what underflow takes (step 4) and the dtype's rounding (step 5).
@@ -30,14 +27,7 @@ const Attention& checked(const Attention& encoding) {
   Spec spec;
   spec.encoding = encoding;
   spec.max_position = 2;  // every encoding has the positions 0 and 1, but for the tables with only one
-  if (encoding.position) {
-    std::visit(
-        [&](const auto& position) {
-          if constexpr (requires { position_count(position); })
-            spec.max_position = std::clamp<std::int64_t>(position_count(position), 1, 2);
-        },
-        *encoding.position);
-  }
+  spec.max_position = std::clamp<std::int64_t>(position_count_of(encoding).value_or(2), 1, 2);
   validate(spec);
   return encoding;
 }
@@ -64,59 +54,25 @@ Tensor converted(const Tensor& x, Dtype dtype) {
   return result;
 }
 
-Xpos in_role(Xpos encoding, Role role) {
-  encoding.role = role;
-  return encoding;
-}
-
 }  // namespace
 
 struct DotProductAttention::Turning {
-  /// xPos has an encoder for each role; the others turn both alike.
-  struct XposPair {
-    XposEncoder query;
-    XposEncoder key;
-  };
-  std::variant<std::monostate, RopeEncoder, RopeNdEncoder, XposPair> encoder;
-
-  static Turning of(const Attention& encoding) {
-    if (!encoding.position) return {};
-    if (const auto* rope = std::get_if<Rope>(&*encoding.position)) return {RopeEncoder(*rope)};
-    if (const auto* rope_nd = std::get_if<RopeNd>(&*encoding.position)) return {RopeNdEncoder(*rope_nd)};
-    if (const auto* xpos = std::get_if<Xpos>(&*encoding.position)) {
-      return {XposPair{XposEncoder(in_role(*xpos, Role::query)), XposEncoder(in_role(*xpos, Role::key))}};
-    }
-    return {};
-  }
-
-  bool turns() const { return !std::holds_alternative<std::monostate>(encoder); }
+  std::unique_ptr<const sextant::Turning> of_position;
 
   /// x, [batch, heads, n, head_dim], as the role has it.
   Tensor turned(const Tensor& x, std::span<const std::int64_t> positions, Role role) const {
-    const Tensor by_token = with_middle_exchanged(x);
-    if (const auto* rope = std::get_if<RopeEncoder>(&encoder))
-      return with_middle_exchanged(rope->rotate(by_token, positions));
-    if (const auto* rope_nd = std::get_if<RopeNdEncoder>(&encoder))
-      return with_middle_exchanged(rope_nd->rotate(by_token, positions));
-    const auto& xpos = std::get<XposPair>(encoder);
-    return with_middle_exchanged((role == Role::query ? xpos.query : xpos.key).rotate(by_token, positions));
+    return with_middle_exchanged(of_position->turned(with_middle_exchanged(x), positions, role));
   }
 };
 
 namespace {
 
-// Positions that the encoding needs, of those given: none, or one or more coordinates for each token.
+// Those of every token where the encoding acts within attention; the others look at none.
 void check_positions(const Attention& encoding, std::span<const std::int64_t> positions, std::int64_t tokens) {
-  const PositionEncoding* position = encoding.position ? &*encoding.position : nullptr;
-  if (const auto* rope_nd = position == nullptr ? nullptr : std::get_if<RopeNd>(position)) {
-    check_count(function, positions, axes(*rope_nd) * tokens);
-  } else if (position != nullptr &&
-             (std::holds_alternative<Rope>(*position) || std::holds_alternative<Xpos>(*position) ||
-              std::holds_alternative<Alibi>(*position) || std::holds_alternative<RelativeBias>(*position))) {
-    check_count(function, positions, tokens);
-  } else {
-    return;
-  }
+  if (!encoding.position) return;
+  const Signature signature = signature_of(*encoding.position);
+  if (signature.operation != Operation::rotate && signature.operation != Operation::bias) return;
+  check_count(function, positions, signature.axes * tokens);
   check_range(function, positions);
 }
 
@@ -136,13 +92,13 @@ void check_inputs(const Attention& encoding, const AttentionInputs& inputs) {
     }
   }
   check_positions(encoding, inputs.positions, batch * n);
-  const auto* relative = encoding.position ? std::get_if<RelativeBias>(&*encoding.position) : nullptr;
-  if ((relative != nullptr) != (inputs.weight != nullptr)) {
-    throw std::invalid_argument(std::string(function) + (relative != nullptr ? ": relative_bias needs a weight"
-                                                                             : ": a weight without relative_bias"));
+  const auto weight = signature_of(encoding).weight;
+  if (weight.has_value() != (inputs.weight != nullptr)) {
+    const std::string name(weight ? encoding_name(*encoding.position) : "");
+    throw std::invalid_argument(std::string(function) +
+                                (weight ? ": " + name + " needs a weight" : ": a weight that no bias looks up"));
   }
-  if (relative != nullptr)
-    check_tensor(function, "weight", *inputs.weight, {relative->num_buckets, encoding.num_heads});
+  if (weight) check_tensor(function, "weight", *inputs.weight, {weight->rows, encoding.num_heads});
 }
 
 // Tensors of Scalar's dtype as arrays: std::vector<std::byte> aligns its memory for every scalar.
@@ -155,7 +111,7 @@ template <class Scalar>
 Tensor attend_as(const Attention& encoding, const AttentionInputs& inputs, const Tensor& q, const Tensor& k,
                  const Tensor& v) {
   const std::int64_t n = q.shape[2];
-  const auto bias = score_bias<Scalar>(encoding, inputs.positions, n, inputs.weight);
+  const auto bias = score_bias<Scalar>(encoding, Sequences{inputs.positions, n}, inputs.weight);
   Tensor out = Tensor::zeros(q.dtype, q.shape);
   attend_in_blocks(
       encoding, AttentionArrays<Scalar>{q.shape[0], n, array<Scalar>(q), array<Scalar>(k), array<Scalar>(v), bias.get(),
@@ -193,7 +149,7 @@ double attention_error(const Attention& encoding, std::int64_t n, Dtype dtype, c
 }
 
 DotProductAttention::DotProductAttention(const Attention& encoding)
-    : encoding_(checked(encoding)), turning_(std::make_unique<const Turning>(Turning::of(encoding))) {}
+    : encoding_(checked(encoding)), turning_(std::make_unique<const Turning>(Turning{turning(encoding)})) {}
 DotProductAttention::~DotProductAttention() = default;
 DotProductAttention::DotProductAttention(DotProductAttention&&) noexcept = default;
 DotProductAttention& DotProductAttention::operator=(DotProductAttention&&) noexcept = default;
@@ -205,7 +161,7 @@ Tensor DotProductAttention::attend(const AttentionInputs& inputs) const {
   const Tensor* q = &in_arithmetic(inputs.q, kept[0]);
   const Tensor* k = &in_arithmetic(inputs.k, kept[1]);
   const Tensor& v = in_arithmetic(inputs.v, kept[2]);
-  if (turning_->turns()) {
+  if (turning_->of_position) {
     kept[0] = turning_->turned(*q, inputs.positions, Role::query);
     kept[1] = turning_->turned(*k, inputs.positions, Role::key);
     q = &kept[0];

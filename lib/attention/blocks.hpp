@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "lib/attention/score_bias.hpp"
+#include "lib/kernels/attention_part.hpp"
 #include "lib/spec/spec.hpp"
 
 namespace sextant {

@@ -10,7 +10,7 @@ constexpr Names<AlibiForm, 2> forms{{{"distance", AlibiForm::distance}, {"key_in
 
 Alibi read(Fields& fields) {
   Alibi encoding;
-  encoding.num_heads = fields.needed_integer("num_heads");
+  encoding.num_heads = fields.required_integer("num_heads");
   encoding.mask = fields.choice("mask", masks, encoding.mask);
   encoding.form = fields.choice("form", forms, encoding.form);
   return encoding;

@@ -20,7 +20,7 @@ void check_together(const RopeNd& position, const Attention& attention) {
 void check_together(const Xpos& position, const Attention& attention) {
   check_head_dim(position.rope.head_dim, attention.head_dim);
   if (position.role != Role::query)
-    refuse_field("position.role", "left out in attention, where q and k each have their own");
+    refuse_field("position.role", "expected none: attention turns q as a query and k as a key");
 }
 
 void check_together(const Alibi& position, const Attention& attention) {
@@ -30,7 +30,7 @@ void check_together(const Alibi& position, const Attention& attention) {
   }
   if (position.mask == Mask::causal && !attention.causal) {
     refuse_field("position.mask",
-                 "causal says nothing of keys after the query, which attention sees unless it is causal");
+                 "expected symmetric, or causal attention: a causal mask has no bias for keys after the query");
   }
 }
 
@@ -48,9 +48,9 @@ namespace {
 
 Attention read(Fields& fields) {
   Attention encoding;
-  encoding.num_heads = fields.needed_integer("num_heads");
+  encoding.num_heads = fields.required_integer("num_heads");
   encoding.num_kv_heads = fields.integer("num_kv_heads").value_or(encoding.num_heads);
-  encoding.head_dim = fields.needed_integer("head_dim");
+  encoding.head_dim = fields.required_integer("head_dim");
   encoding.causal = fields.boolean("causal").value_or(encoding.causal);
   if (const nlohmann::json* position = fields.object("position"); position != nullptr) {
     Fields inner(*position, "position.");
@@ -103,8 +103,7 @@ Signature signature(const Attention& encoding) {
   if (!encoding.position) return own;
   // Vectors are turned by positions of so many coordinates, and a bias may be trained. What is added to the embeddings
   // comes before attention, and its weight with it.
-  const Signature inner =
-      std::visit([](const auto& position) { return entry_of(position).signature(position); }, *encoding.position);
+  const Signature inner = signature_of(*encoding.position);
   own.axes = inner.axes;
   if (inner.operation == Operation::bias && inner.weight) own.weight = {inner.weight->rows, encoding.num_heads};
   return own;

@@ -14,7 +14,7 @@ namespace {
 
 Binary read(Fields& fields) {
   Binary encoding;
-  encoding.dim = fields.needed_integer("dim");
+  encoding.dim = fields.required_integer("dim");
   encoding.normalize = fields.boolean("normalize").value_or(encoding.normalize);
   return encoding;
 }

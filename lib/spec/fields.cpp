@@ -82,9 +82,9 @@ std::optional<std::int64_t> Fields::integer(const std::string& name) {
   return integer_in(*this, name, *value);
 }
 
-std::int64_t Fields::needed_integer(const std::string& name) {
+std::int64_t Fields::required_integer(const std::string& name) {
   const auto value = integer(name);
-  if (!value) refuse(name, "needed");
+  if (!value) refuse(name, "required");
   return *value;
 }
 

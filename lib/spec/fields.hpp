@@ -58,7 +58,7 @@ class Fields {
 
   std::optional<std::int64_t> integer(const std::string& name);
   /// As integer, an absent field being refused.
-  std::int64_t needed_integer(const std::string& name);
+  std::int64_t required_integer(const std::string& name);
   std::optional<std::vector<std::int64_t>> integers(const std::string& name);
   std::optional<bool> boolean(const std::string& name);
   std::optional<double> number(const std::string& name);

@@ -77,7 +77,7 @@ std::int64_t read_head_dim(Fields& config) {
   if (const auto head_dim = config.integer_or_null("head_dim")) return *head_dim;
   const auto hidden_size = config.integer(config.has("n_embd") ? "n_embd" : "hidden_size");
   const auto heads = config.integer(config.has("n_head") ? "n_head" : "num_attention_heads");
-  if (!hidden_size || !heads) config.refuse("head_dim", "needed, or hidden_size and num_attention_heads");
+  if (!hidden_size || !heads) config.refuse("head_dim", "required, or hidden_size and num_attention_heads");
   if (*heads <= 0 || *hidden_size % *heads != 0) {
     config.refuse("hidden_size", fmt::format("{} is no multiple of num_attention_heads = {}", *hidden_size, *heads));
   }

@@ -10,8 +10,8 @@ namespace {
 
 Learned read(Fields& fields) {
   Learned encoding;
-  encoding.dim = fields.needed_integer("dim");
-  encoding.max_positions = fields.needed_integer("max_positions");
+  encoding.dim = fields.required_integer("dim");
+  encoding.max_positions = fields.required_integer("max_positions");
   return encoding;
 }
 

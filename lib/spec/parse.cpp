@@ -30,7 +30,7 @@ template <class... EncodingTypes>
 std::variant<EncodingTypes...> read_one_of(Fields& fields, const std::variant<EncodingTypes...>*) {
   const std::vector<std::string_view> known{EncodingTypes::entry.name...};
   const auto name = fields.text("encoding");
-  if (!name) fields.refuse("encoding", fmt::format("needed: one of {}", fmt::join(known, ", ")));
+  if (!name) fields.refuse("encoding", fmt::format("required: one of {}", fmt::join(known, ", ")));
   std::optional<std::variant<EncodingTypes...>> encoding;
   const auto read_if_named = [&](const auto& entry) {
     if (entry.name == *name) encoding = entry.read(fields);
@@ -65,31 +65,36 @@ void check_fields(const Encoding& encoding) {
 
 void check_positions(const Spec& spec, std::int64_t count) {
   if (spec.min_position < 0) {
-    refuse_field("min_position",
-                 fmt::format("expected at least 0, where {} begins, got {}", encoding_name(spec), spec.min_position));
+    refuse_field("min_position", fmt::format("expected at least 0, the first position of {}, got {}",
+                                             encoding_name(spec), spec.min_position));
   }
   if (spec.max_position > count) {
-    refuse_field("max_position", fmt::format("expected at most {}, where this {} ends, got {}", count,
+    refuse_field("max_position", fmt::format("expected at most {}, the number of positions of this {}, got {}", count,
                                              encoding_name(spec), spec.max_position));
   }
-}
-
-std::optional<std::int64_t> count_of_positions(const Spec& spec) {
-  return std::visit([](const auto& encoding) { return entry_of(encoding).count_of_positions(encoding); },
-                    spec.encoding);
 }
 
 }  // namespace
 
 std::string_view encoding_name(const Spec& spec) { return name_in_list(spec.encoding); }
+std::string_view encoding_name(const PositionEncoding& encoding) { return name_in_list(encoding); }
 
 Signature signature_of(const Encoding& encoding) {
+  return std::visit([](const auto& alternative) { return entry_of(alternative).signature(alternative); }, encoding);
+}
+
+Signature signature_of(const PositionEncoding& encoding) {
   return std::visit([](const auto& alternative) { return entry_of(alternative).signature(alternative); }, encoding);
 }
 
 Operation operation_of(const Encoding& encoding) { return signature_of(encoding).operation; }
 
 std::int64_t axes_of(const Encoding& encoding) { return signature_of(encoding).axes; }
+
+std::optional<std::int64_t> position_count_of(const Encoding& encoding) {
+  return std::visit([](const auto& alternative) { return entry_of(alternative).count_of_positions(alternative); },
+                    encoding);
+}
 
 std::optional<std::int64_t> width_of(const Encoding& encoding) { return signature_of(encoding).dim; }
 
@@ -123,7 +128,7 @@ void validate(const Spec& spec) {
                                              spec.min_position, spec.max_position));
   }
   check_fields(spec.encoding);
-  if (const auto count = count_of_positions(spec)) check_positions(spec, *count);
+  if (const auto count = position_count_of(spec.encoding)) check_positions(spec, *count);
   std::visit([&](const auto& encoding) { entry_of(encoding).check_claim(encoding, spec); }, spec.encoding);
 }
 
@@ -142,7 +147,7 @@ Spec parse_spec(std::string_view text) {
     spec.max_position = *max_position;
   } else {
     check_fields(spec.encoding);  // only valid fields have a count
-    spec.max_position = std::min(spec.max_position, count_of_positions(spec).value_or(spec.max_position));
+    spec.max_position = std::min(spec.max_position, position_count_of(spec.encoding).value_or(spec.max_position));
   }
   validate(spec);
   return spec;

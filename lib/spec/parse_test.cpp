@@ -62,18 +62,18 @@ TEST_P(RefusedScaling, InOneLineThatNamesTheFieldWithItsPath) {
 INSTANTIATE_TEST_SUITE_P(
     Specs, RefusedScaling,
     testing::Values(
-        Scaling{R"({"factor":2})", "rope_scaling.rope_type: needed"},
+        Scaling{R"({"factor":2})", "rope_scaling.rope_type: required"},
         Scaling{R"({"rope_type":"default","factor":2})", "rope_scaling.factor: unknown field"},
-        Scaling{R"({"rope_type":"linear"})", "rope_scaling.factor: needed"},
+        Scaling{R"({"rope_type":"linear"})", "rope_scaling.factor: required"},
         Scaling{R"({"rope_type":"linear","factor":0.5})",
                 "rope_scaling.factor: expected a finite number of at least 1"},
         Scaling{R"({"rope_type":"linear","factor":"2"})", "rope_scaling.factor: expected a number"},
         Scaling{R"({"rope_type":"linear","factor":2,"beta_fast":32})", "rope_scaling.beta_fast: unknown field"},
         Scaling{R"({"rope_type":"ntk","factor":0})", "rope_scaling.factor: expected a finite number of at least 1"},
-        Scaling{R"({"rope_type":"dynamic","factor":2})", "rope_scaling.original_max_position_embeddings: needed"},
+        Scaling{R"({"rope_type":"dynamic","factor":2})", "rope_scaling.original_max_position_embeddings: required"},
         Scaling{R"({"rope_type":"dynamic","factor":2,"original_max_position_embeddings":0})",
                 "rope_scaling.original_max_position_embeddings: expected an integer from 1"},
-        Scaling{R"({"rope_type":"yarn","factor":2})", "rope_scaling.original_max_position_embeddings: needed"},
+        Scaling{R"({"rope_type":"yarn","factor":2})", "rope_scaling.original_max_position_embeddings: required"},
         Scaling{R"({"rope_type":"yarn","factor":2,"original_max_position_embeddings":8,"beta_fast":1})",
                 "rope_scaling.beta_fast: expected a number above beta_slow"},
         Scaling{R"({"rope_type":"yarn","factor":2,"original_max_position_embeddings":8,"beta_slow":0})",
@@ -81,14 +81,14 @@ INSTANTIATE_TEST_SUITE_P(
         Scaling{R"({"rope_type":"yarn","factor":2,"original_max_position_embeddings":8,"truncate":1})",
                 "rope_scaling.truncate: expected true or false"},
         Scaling{R"({"rope_type":"yarn","factor":2,"original_max_position_embeddings":8,"mscale":1})",
-                "rope_scaling.mscale_all_dim: needed"},
+                "rope_scaling.mscale_all_dim: required"},
         Scaling{R"({"rope_type":"yarn","factor":2,"original_max_position_embeddings":8,)"
                 R"("mscale":1,"mscale_all_dim":1,"attention_factor":1})",
                 "rope_scaling.attention_factor: contradicts"},
         Scaling{R"({"rope_type":"yarn","factor":2,"original_max_position_embeddings":8,"attention_factor":0})",
                 "rope_scaling.attention_factor: expected a finite number above 0"},
         Scaling{R"({"rope_type":"longrope","factor":2,"original_max_position_embeddings":8,"short_factor":[1,1]})",
-                "rope_scaling.long_factor: needed"},
+                "rope_scaling.long_factor: required"},
         Scaling{R"({"rope_type":"longrope","factor":2,"original_max_position_embeddings":8,)"
                 R"("short_factor":[1,1],"long_factor":[1]})",
                 "rope_scaling.long_factor: expected a number for each of the 2 pairs, got 1"},
@@ -100,12 +100,12 @@ INSTANTIATE_TEST_SUITE_P(
                 "rope_scaling.short_factor[1]: expected a number"},
         Scaling{
             R"({"rope_type":"longrope","original_max_position_embeddings":8,"short_factor":[1,1],"long_factor":[1,1]})",
-            "rope_scaling.factor: needed, or attention_factor"},
+            "rope_scaling.factor: required, or attention_factor"},
         Scaling{R"({"rope_type":"longrope","factor":2,"original_max_position_embeddings":1,)"
                 R"("short_factor":[1,1],"long_factor":[1,1]})",
                 "rope_scaling.original_max_position_embeddings: expected an integer from 2"},
         Scaling{R"({"rope_type":"llama3","factor":8,"original_max_position_embeddings":8,"low_freq_factor":1})",
-                "rope_scaling.high_freq_factor: needed"},
+                "rope_scaling.high_freq_factor: required"},
         Scaling{R"({"rope_type":"llama3","factor":8,"original_max_position_embeddings":8,)"
                 R"("low_freq_factor":4,"high_freq_factor":4})",
                 "rope_scaling.high_freq_factor: expected a number above low_freq_factor"},
@@ -194,7 +194,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{R"({"encoding":"rope","head_dim":64.5})", "head_dim: expected an integer, got 64.5"},
         Refusal{R"({"encoding":"rope","head_dim":18446744073709551615})",
                 "head_dim: 18446744073709551615 does not fit"},
-        Refusal{R"({"encoding":"rope"})", "head_dim: needed"},
+        Refusal{R"({"encoding":"rope"})", "head_dim: required"},
         Refusal{R"({"encoding":"rope","head_dim":64,"rotary_dim":66})", "rotary_dim: expected at most head_dim"},
         Refusal{R"({"encoding":"rope","head_dim":64,"rotary_dim":0})", "rotary_dim: expected an even number"},
         Refusal{R"({"encoding":"rope","head_dim":64,"rotary_dim":16,"partial_rotary_factor":0.5})",
@@ -207,7 +207,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "rope_theta: expected a finite number of at least 1"},
         Refusal{R"({"encoding":"rope","head_dim":64,"pairing":"neox"})",
                 "pairing: expected one of interleaved, half, got \"neox\""},
-        Refusal{R"({"encoding":"sinusoidal"})", "dim: needed"},
+        Refusal{R"({"encoding":"sinusoidal"})", "dim: required"},
         Refusal{R"({"encoding":"sinusoidal","dim":7})", "dim: expected an even number"},
         Refusal{R"({"encoding":"sinusoidal","dim":2,"denominator":"half_minus_one"})",
                 "denominator: half_minus_one divides by dim/2 - 1"},
@@ -223,7 +223,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{R"({"encoding":"fourier","dim":8})",
                 "encoding: expected one of integer, binary, sinusoidal, sinusoidal_2d, learned, rope, rope_nd, xpos, "
                 "alibi, relative_bias, attention, got \"fourier\""},
-        Refusal{R"({"dim":64})", "encoding: needed"}, Refusal{R"([1,2])", "expected a JSON object"},
+        Refusal{R"({"dim":64})", "encoding: required"}, Refusal{R"([1,2])", "expected a JSON object"},
         Refusal{R"({"encoding":)", "not valid JSON"}, Refusal{"", "not valid JSON"},
         Refusal{R"({"encoding":"sinusoidal","dim":64,"base":1e999})", "not valid JSON"}));
 

@@ -60,7 +60,7 @@ namespace {
 Rope read(Fields& fields) {
   Rope encoding;
   const auto head_dim = fields.integer("head_dim");
-  if (!head_dim) fields.refuse("head_dim", "needed");
+  if (!head_dim) fields.refuse("head_dim", "required");
   if (*head_dim < 2 || *head_dim > (std::int64_t{1} << 20))
     fields.refuse("head_dim", "expected an even number from 2 to 1048576");
   encoding.head_dim = *head_dim;

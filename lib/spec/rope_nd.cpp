@@ -47,9 +47,9 @@ namespace {
 
 RopeNd read(Fields& fields) {
   RopeNd encoding;
-  encoding.head_dim = fields.needed_integer("head_dim");
+  encoding.head_dim = fields.required_integer("head_dim");
   auto sections = fields.integers("sections");
-  if (!sections) fields.refuse("sections", "needed: the number of pairs of each axis");
+  if (!sections) fields.refuse("sections", "required: the number of pairs of each axis");
   encoding.sections = std::move(*sections);
   encoding.section_order = fields.choice("section_order", section_orders, encoding.section_order);
   encoding.rope_theta = fields.number("rope_theta").value_or(encoding.rope_theta);
@@ -80,7 +80,9 @@ void check(const RopeNd& encoding) {
       const std::int64_t places = (all - a + axes(encoding) - 1) / axes(encoding);
       if (section > places) {
         refuse_field("sections",
-                     fmt::format("interleaved, axis {} finds {} of {} pairs only, got {}", a, places, all, section));
+                     fmt::format("expected at most {} of the {} pairs for axis {}, which is all it gets where "
+                                 "sections are interleaved, got {}",
+                                 places, all, a, section));
       }
     }
   }

@@ -23,22 +23,22 @@ constexpr Names<Type, 8> types{{{"default", Type::default_rope},
 constexpr const char* factor = "factor";
 constexpr const char* original = "original_max_position_embeddings";
 
-double needed_number(Fields& fields, const std::string& name) {
+double required_number(Fields& fields, const std::string& name) {
   const auto value = fields.number(name);
-  if (!value) fields.refuse(name, "needed");
+  if (!value) fields.refuse(name, "required");
   return *value;
 }
 
 RopeScaling read_type(Fields& fields, Type type) {
   switch (type) {
     case Type::default_rope: return DefaultScaling{};
-    case Type::linear: return LinearScaling{needed_number(fields, factor)};
-    case Type::ntk: return NtkScaling{needed_number(fields, factor)};
-    case Type::dynamic: return DynamicScaling{needed_number(fields, factor), fields.needed_integer(original)};
+    case Type::linear: return LinearScaling{required_number(fields, factor)};
+    case Type::ntk: return NtkScaling{required_number(fields, factor)};
+    case Type::dynamic: return DynamicScaling{required_number(fields, factor), fields.required_integer(original)};
     case Type::yarn: {
       YarnScaling yarn;
-      yarn.factor = needed_number(fields, factor);
-      yarn.original_max_position_embeddings = fields.needed_integer(original);
+      yarn.factor = required_number(fields, factor);
+      yarn.original_max_position_embeddings = fields.required_integer(original);
       yarn.beta_fast = fields.number_or_null("beta_fast").value_or(yarn.beta_fast);
       yarn.beta_slow = fields.number_or_null("beta_slow").value_or(yarn.beta_slow);
       yarn.truncate = fields.boolean("truncate").value_or(true) ? Truncate::yes : Truncate::no;
@@ -49,11 +49,11 @@ RopeScaling read_type(Fields& fields, Type type) {
     }
     case Type::longrope: {
       LongropeScaling longrope;
-      longrope.original_max_position_embeddings = fields.needed_integer(original);
+      longrope.original_max_position_embeddings = fields.required_integer(original);
       for (const auto& [name, list] :
            {std::pair("short_factor", &longrope.short_factor), std::pair("long_factor", &longrope.long_factor)}) {
         auto values = fields.numbers(name);
-        if (!values) fields.refuse(name, "needed");
+        if (!values) fields.refuse(name, "required");
         *list = *std::move(values);
       }
       longrope.factor = fields.number_or_null(factor);
@@ -62,10 +62,10 @@ RopeScaling read_type(Fields& fields, Type type) {
     }
     case Type::llama3: {
       Llama3Scaling llama3;
-      llama3.factor = needed_number(fields, factor);
-      llama3.original_max_position_embeddings = fields.needed_integer(original);
-      llama3.low_freq_factor = needed_number(fields, "low_freq_factor");
-      llama3.high_freq_factor = needed_number(fields, "high_freq_factor");
+      llama3.factor = required_number(fields, factor);
+      llama3.original_max_position_embeddings = fields.required_integer(original);
+      llama3.low_freq_factor = required_number(fields, "low_freq_factor");
+      llama3.high_freq_factor = required_number(fields, "high_freq_factor");
       return llama3;
     }
     case Type::proportional: return ProportionalScaling{fields.number_or_null(factor).value_or(1)};
@@ -129,7 +129,7 @@ void check_rule(const YarnScaling& yarn, const Rope& encoding) {
   check_positive("mscale_all_dim", yarn.mscale_all_dim);
   check_positive("attention_factor", yarn.attention_factor);
   if (yarn.mscale.has_value() != yarn.mscale_all_dim.has_value()) {
-    refuse(yarn.mscale ? "mscale_all_dim" : "mscale", "needed: mscale and mscale_all_dim come together");
+    refuse(yarn.mscale ? "mscale_all_dim" : "mscale", "required: mscale and mscale_all_dim come together");
   }
   if (yarn.mscale && yarn.attention_factor)
     refuse("attention_factor", "contradicts mscale and mscale_all_dim, which make one");
@@ -149,7 +149,7 @@ void check_rule(const LongropeScaling& longrope, const Rope& encoding) {
   check_list("long_factor", longrope.long_factor, pairs(encoding));
   if (longrope.factor) check_stretch(*longrope.factor);
   check_positive("attention_factor", longrope.attention_factor);
-  if (!longrope.factor && !longrope.attention_factor) refuse(factor, "needed, or attention_factor");
+  if (!longrope.factor && !longrope.attention_factor) refuse(factor, "required, or attention_factor");
 }
 
 void check_rule(const Llama3Scaling& llama3, const Rope&) {
@@ -223,7 +223,7 @@ RopeScaling read_rope_scaling(Fields& fields) {
   const json* object = fields.object("rope_scaling");
   if (object == nullptr) return DefaultScaling{};
   Fields inner(*object, "rope_scaling.");
-  if (!inner.has("rope_type")) inner.refuse("rope_type", "needed");
+  if (!inner.has("rope_type")) inner.refuse("rope_type", "required");
   RopeScaling scaling = read_type(inner, inner.choice("rope_type", types, Type::default_rope));
   inner.finish();
   return scaling;

@@ -28,7 +28,7 @@ namespace {
 Sinusoidal read(Fields& fields) {
   Sinusoidal encoding;
   const auto dim = fields.integer("dim");
-  if (!dim) fields.refuse("dim", "needed");
+  if (!dim) fields.refuse("dim", "required");
   encoding.dim = *dim;
   encoding.base = fields.number("base").value_or(encoding.base);
   encoding.layout = fields.choice("layout", layouts, encoding.layout);

@@ -36,9 +36,9 @@ namespace {
 
 Sinusoidal2d read(Fields& fields) {
   Sinusoidal2d encoding;
-  encoding.dim = fields.needed_integer("dim");
-  encoding.height = fields.needed_integer("height");
-  encoding.width = fields.needed_integer("width");
+  encoding.dim = fields.required_integer("dim");
+  encoding.height = fields.required_integer("height");
+  encoding.width = fields.required_integer("width");
   encoding.base = fields.number("base").value_or(encoding.base);
   encoding.layout = fields.choice("layout", layouts, encoding.layout);
   encoding.axis_order = fields.choice("axis_order", axis_orders, encoding.axis_order);

@@ -53,13 +53,17 @@ class SpecError : public std::invalid_argument, public UserError {
 
 /// "sinusoidal", "rope", ...
 std::string_view encoding_name(const Spec& spec);
+std::string_view encoding_name(const PositionEncoding& encoding);
 
 /// What a subject is asked about a valid encoding.
 Signature signature_of(const Encoding& encoding);
+Signature signature_of(const PositionEncoding& encoding);
 /// The operation that answers for it.
 Operation operation_of(const Encoding& encoding);
 /// How many coordinates a position has: sections of rope_nd, 2 for sinusoidal_2d, 1 for the others.
 std::int64_t axes_of(const Encoding& encoding);
+/// How many positions an encoding has, from 0 on; nothing where it has all.
+std::optional<std::int64_t> position_count_of(const Encoding& encoding);
 /// How many values an encoding has for each position, "dim"; nothing for those that are no codes.
 std::optional<std::int64_t> width_of(const Encoding& encoding);
 

@@ -1,5 +1,7 @@
 #include "properties/model/family.hpp"
 
+#include <fmt/format.h>
+
 namespace sextant {
 
 std::string not_stated_for(const Spec& spec) { return fmt::format("does not apply to {}", encoding_name(spec)); }

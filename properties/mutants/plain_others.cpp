@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "lib/spec/of.hpp"
 #include "properties/mutants/plain_rope.hpp"
 #include "properties/mutants/plain_sinusoidal.hpp"
 #include "reference/relative_bias.hpp"
@@ -74,7 +75,7 @@ PlainOther::PlainOther(const Spec& claimed) : dtype(claimed.dtype), last_positio
   };
   pair_in_exponent = [](std::int64_t pair) { return pair; };
   kv_head_of = [](std::int64_t head, std::int64_t heads, std::int64_t kv_heads) { return head / (heads / kv_heads); };
-  std::visit([this](const auto& encoding) { prepare(encoding); }, claimed.encoding);
+  of_each(claimed, [this](const auto& encoding) { prepare(encoding); });
   bucket = [e = relative](std::int64_t difference) { return reference::bucket(e, difference); };
 }
 
@@ -187,7 +188,7 @@ void PlainOther::prepare(const Xpos& encoding) {
 void PlainOther::prepare(const Attention& encoding) {
   attention_ = encoding;
   score_scale = 1 / std::sqrt(static_cast<double>(encoding.head_dim));
-  if (encoding.position) std::visit([this](const auto& part) { prepare(part); }, *encoding.position);
+  if (encoding.position) of_each(*encoding.position, [this](const auto& part) { prepare(part); });
   answers_.clear();
   answers_["attend"] = {&PlainOther::attend, "out"};
 }

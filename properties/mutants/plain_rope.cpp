@@ -26,7 +26,7 @@ void each_vector(const RotateCall& call, std::int64_t head_dim, Visit visit) {
 
 }  // namespace
 
-PlainRope::PlainRope(const Spec& spec) : encoding(std::get<Rope>(spec.encoding)), dtype(spec.dtype) {
+PlainRope::PlainRope(const Rope& claimed, Dtype of_values) : encoding(claimed), dtype(of_values) {
   const Rope& e = encoding;
   position = [](const RotateCall& call, const Place& place) {
     return static_cast<double>(call.positions[static_cast<std::size_t>(place.batch * call.tokens + place.token)]);

@@ -36,8 +36,7 @@ struct Turn {
 /// which a mutant may replace. As made it is right within float32-angle for every field of the spec, every scaling rule
 /// included.
 struct PlainRope {
-  /// `spec` must be of a rope.
-  explicit PlainRope(const Spec& spec);
+  PlainRope(const Rope& claimed, Dtype of_values);
 
   Rope encoding;
   Dtype dtype;

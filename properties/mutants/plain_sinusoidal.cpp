@@ -6,7 +6,7 @@ namespace sextant::mutants {
 
 double in_float32(double value) { return round_to(Dtype::float32, value); }
 
-PlainSinusoidal::PlainSinusoidal(const Spec& spec) : encoding(std::get<Sinusoidal>(spec.encoding)), dtype(spec.dtype) {
+PlainSinusoidal::PlainSinusoidal(const Sinusoidal& claimed, Dtype of_values) : encoding(claimed), dtype(of_values) {
   const Sinusoidal& e = encoding;
   position = [e](const Row& row) { return static_cast<double>(row.position + e.position_offset); };
   frequencies = [e] {

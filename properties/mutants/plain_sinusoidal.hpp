@@ -20,8 +20,7 @@ struct Row {
 /// Vaswani et al. 2017, section 3.5, as it is commonly written: step by step in float32, one function a step, each of
 /// which a mutant may replace. As made it is right within float32-angle for every field of the spec.
 struct PlainSinusoidal {
-  /// `spec` must be of a sinusoidal.
-  explicit PlainSinusoidal(const Spec& spec);
+  PlainSinusoidal(const Sinusoidal& claimed, Dtype of_values);
 
   Sinusoidal encoding;
   Dtype dtype;

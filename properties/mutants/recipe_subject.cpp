@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "lib/spec/of.hpp"
 #include "reference/recipe.hpp"
 #include "reference/rope.hpp"
 #include "subjects/function.hpp"
@@ -82,7 +83,7 @@ std::unique_ptr<Subject> open_recipe(std::string_view name) {
     throw SubjectNameError(fmt::format("subject \"recipe:{}\": no such recipe (see sextant list recipes)", name));
   return std::make_unique<FunctionSubject>(fmt::format("recipe:{}", name),
                                            [recipe = *recipe](const Spec& spec) -> FunctionSubject::Call {
-                                             return std::visit(CallOf{recipe, spec.dtype}, spec.encoding);
+                                             return of_each(spec, CallOf{recipe, spec.dtype});
                                            });
 }
 

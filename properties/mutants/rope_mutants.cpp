@@ -8,6 +8,7 @@
 #include <numbers>
 #include <utility>
 
+#include "lib/spec/of.hpp"
 #include "properties/mutants/mutant.hpp"
 #include "properties/mutants/plain_rope.hpp"
 #include "properties/mutants/plain_sinusoidal.hpp"
@@ -42,8 +43,8 @@ Tensor own_gradient(const PlainRope& plain, const Tensor& grad, std::span<const 
 
 // A fresh PlainRope for each session, changed once: what the change keeps in a shared_ptr is the session's state.
 FunctionSubject::Make variant(const Change& change, const Gradient& gradient = own_gradient) {
-  return [change, gradient](const Spec& spec) -> FunctionSubject::Call {
-    PlainRope plain(spec);
+  return of<Rope>([change, gradient](const Spec& spec, const Rope& claimed) -> FunctionSubject::Call {
+    PlainRope plain(claimed, spec.dtype);
     change(plain);
     return [plain, gradient](std::string_view operation, const Tensors& inputs) -> Tensors {
       const std::vector<std::int64_t> positions =
@@ -52,7 +53,7 @@ FunctionSubject::Make variant(const Change& change, const Gradient& gradient = o
       if (operation == "backward/rotate") return {{"grad_x", gradient(plain, inputs.at("grad"), positions)}};
       throw SubjectFailure(FailureKind::unsupported, "rotate and its gradient only");
     };
-  };
+  });
 }
 
 struct List {
@@ -391,13 +392,13 @@ void scaling_mutants(List& list) {
               });
   list.entries.push_back(
       {"rope-input-overwritten", Kind::defect, "I4,H10", "the result is written over x, which the caller still has",
-       usual, [](const Spec& spec) -> FunctionSubject::Call {
-         return [plain = PlainRope(spec)](std::string_view operation, const Tensors& inputs) -> Tensors {
+       usual, of<Rope>([](const Spec& spec, const Rope& claimed) -> FunctionSubject::Call {
+         return [plain = PlainRope(claimed, spec.dtype)](std::string_view operation, const Tensors& inputs) -> Tensors {
            if (operation != "rotate") throw SubjectFailure(FailureKind::unsupported, "rotate only");
            const Tensor y = plain.rotate(inputs.at("x"), inputs.at("positions").integers());
            return {{"y", y}, {"modified/x", y}};
          };
-       }});
+       })});
   list.defect("rope-ntk-exponent", "E", "ntk's base is multiplied by the factor alone",
               R"({"encoding":"rope","head_dim":64,"rope_scaling":{"rope_type":"ntk","factor":8}})",
               [](PlainRope& plain) {

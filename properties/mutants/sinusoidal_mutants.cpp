@@ -5,6 +5,7 @@
 #include <numbers>
 #include <utility>
 
+#include "lib/spec/of.hpp"
 #include "properties/mutants/mutant.hpp"
 #include "properties/mutants/plain_sinusoidal.hpp"
 
@@ -20,14 +21,14 @@ constexpr const char* usual = R"({"encoding":"sinusoidal","dim":64})";
 
 // A fresh PlainSinusoidal for each session, changed once: what the change keeps in a shared_ptr is the session's state.
 FunctionSubject::Make variant(const Change& change) {
-  return [change](const Spec& spec) -> FunctionSubject::Call {
-    PlainSinusoidal plain(spec);
+  return of<Sinusoidal>([change](const Spec& spec, const Sinusoidal& claimed) -> FunctionSubject::Call {
+    PlainSinusoidal plain(claimed, spec.dtype);
     change(plain);
     return [plain](std::string_view operation, const Tensors& inputs) -> Tensors {
       if (operation != "encode") throw SubjectFailure(FailureKind::unsupported, "encode only");
       return {{"encoding", plain.encode(inputs.at("positions").integers())}};
     };
-  };
+  });
 }
 
 struct List {

@@ -142,9 +142,12 @@ class Bands {
 
   template <class Describe>
   void judge_excess(Judgement& judgement, double excess, double allowed, Describe describe) const {
-    judgement.add(
-        excess <= allowed ? Certainty::yes : Certainty::no, {std::max(excess, 0.0) / allowed, std::max(excess, 0.0), 0},
-        [&] { return excess <= allowed ? std::string("from 1 to 1/factor without a step up or a jump") : describe(); });
+    judgement.add(excess <= allowed ? Certainty::yes : Certainty::no,
+                  {std::max(excess, 0.0) / allowed, std::max(excess, 0.0), 0}, [&] {
+                    return excess <= allowed
+                               ? std::string("the scales fall from 1 to 1/factor without a step up or a jump")
+                               : describe();
+                  });
   }
 
   Spec spec_;

@@ -192,7 +192,7 @@ CheckOf<Turns> composition_check(const Spec& spec, const Rope& encoding) {
     const Tensor twice = turned(reordered(encoding, once), b);
     const Tensor whole = turned(x, a + b);
     Judgement judgement;
-    const auto place = [&] { return fmt::format("by {}, then by {}, against by {}", a, b, a + b); };
+    const auto place = [&] { return fmt::format("turned by {} and then by {}, against {} at once", a, b, a + b); };
     if (!all_finite(once) || !all_finite(twice) || !all_finite(whole)) {
       judgement.add(Certainty::no, not_finite(), [&] { return place() + ": a value is NaN or infinite"; });
       return judgement;

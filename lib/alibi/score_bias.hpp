@@ -1,0 +1,15 @@
+#pragma once
+
+#include <memory>
+
+#include "lib/kernels/attention_part.hpp"
+#include "lib/spec/alibi.hpp"
+
+namespace sextant {
+
+/// What attention with alibi adds to its scores. `sequences` outlives the result; Scalar is float or double; no weight is
+/// looked at.
+template <class Scalar>
+std::unique_ptr<ScoreBias<Scalar>> score_bias_of(const Alibi& encoding, const Sequences& sequences, const Tensor* weight);
+
+}  // namespace sextant

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <utility>
+
+#include "lib/numeric/tensor.hpp"
+#include "lib/spec/xpos.hpp"
+
+// What an encoding of position does within attention: it turns queries and keys, or it adds to the scores, or neither.
+// The folder of one that turns has turning.hpp with turning_of(encoding), that of one that adds score_bias.hpp with
+// score_bias_of<Scalar>(encoding, sequences, weight); lib/attention/position_part.cpp asks for both.
+
+namespace sextant {
+
+/// How queries and keys are turned by their positions. Const: any number of threads may ask.
+class Turning {
+ public:
+  virtual ~Turning() = default;
+
+  /// x, [batch, n, heads, head_dim], as the role has it.
+  virtual Tensor turned(const Tensor& x, std::span<const std::int64_t> positions, Role role) const = 0;
+};
+
+/// Queries are rotated by one encoder, keys by the other.
+template <class Encoder>
+class TurnedBy final : public Turning {
+ public:
+  TurnedBy(Encoder query, Encoder key) : query_(std::move(query)), key_(std::move(key)) {}
+  Tensor turned(const Tensor& x, std::span<const std::int64_t> positions, Role role) const override {
+    return (role == Role::query ? query_ : key_).rotate(x, positions);
+  }
+
+ private:
+  Encoder query_;
+  Encoder key_;
+};
+
+/// The positions of one sequence of n tokens after the other: [batch, n].
+struct Sequences {
+  std::span<const std::int64_t> positions;
+  std::int64_t n;
+
+  const std::int64_t* at(std::int64_t batch, std::int64_t index) const { return positions.data() + batch * n + index; }
+};
+
+/// One query of one head.
+struct QueryToken {
+  std::int64_t batch;
+  std::int64_t head;
+  std::int64_t index;
+};
+
+/// What an encoding adds to the scores of attention; Scalar is float or double. Const: any number of threads may ask.
+template <class Scalar>
+class ScoreBias {
+ public:
+  virtual ~ScoreBias() = default;
+
+  /// The bias of the query and the keys from index first_key on, into `row`: within 3 u of itself, u = 2^-24 or 2^-53
+  /// that of Scalar.
+  virtual void fill(const QueryToken& query, std::int64_t first_key, std::span<Scalar> row) const = 0;
+};
+
+}  // namespace sextant
