@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::array<std::string_view, 10> operations{"encode_list", "encode_range", "rotate", "backward",    "tables",
                                                       "bias",        "bucket",       "slope",  "grad_weight", "attend"};
-constexpr std::array<std::string_view, 2> places{"apart", "in_place"};
+constexpr std::array<std::string_view, 3> places{"apart", "in_place", "dense"};
 constexpr std::array<std::string_view, 5> environments{"nearest", "upward", "downward", "toward_zero", "flush_to_zero"};
 
 template <std::size_t N>

@@ -14,8 +14,9 @@ namespace sextant::attack {
 
 enum class Operation { encode_list, encode_range, rotate, backward, tables, bias, bucket, slope, grad_weight, attend };
 
-/// Whether a rotation's result goes to memory of its own.
-enum class Place { apart, in_place };
+/// Where a rotation's result goes: to memory of its own or over x, either with strides, or to a tensor (of rope_nd
+/// and xpos: to dense bytes at any address).
+enum class Place { apart, in_place, dense };
 
 /// The floating-point environment that the caller has set: a rounding direction, or subnormal numbers taken and given
 /// as zeros.
@@ -34,10 +35,11 @@ struct Case {
   int threads = 1;
   Environment environment = Environment::nearest;
   Place place = Place::apart;
-  /// Bytes that the result lies beyond a multiple of 64; whole elements for rope, which demands alignment.
+  /// Bytes that the result lies beyond a multiple of 64; whole elements where a rotation has strides, which demand
+  /// alignment.
   std::int64_t offset = 0;
-  /// Elements that nobody may touch between rows or vectors, and the order of rope's strides (0 .. 5: the permutations
-  /// of batch, tokens, heads).
+  /// Elements that nobody may touch between rows or vectors, and the order of a rotation's strides (0 .. 5: the
+  /// permutations of batch, tokens, heads).
   std::int64_t gap = 0;
   int stride_order = 0;
   std::int64_t batch = 1;

@@ -174,9 +174,7 @@ Spec spec_of(const Encoding& encoding, Dtype dtype) {
   spec.encoding = encoding;
   spec.dtype = dtype;
   // Encodings of so many positions claim no others; what a spec claims matters to `integer` alone.
-  const bool limited = std::holds_alternative<Binary>(encoding) || std::holds_alternative<Learned>(encoding) ||
-                       std::holds_alternative<Sinusoidal2d>(encoding);
-  if (limited) spec.max_position = 1;
+  if (position_count_of(encoding)) spec.max_position = 1;
   return spec;
 }
 
@@ -221,9 +219,9 @@ Case rotation_case(Random& random, const Encoding& encoding, Dtype dtype, std::v
   example.heads = heads;
   example.positions = std::move(positions);
   draw_memory(random, example);
-  if (std::holds_alternative<Rope>(encoding)) {
+  example.place = random.of({Place::apart, Place::in_place, Place::dense});
+  if (example.place != Place::dense) {
     example.offset -= example.offset % (element_format(dtype).width / 8);
-    example.place = random.of({Place::apart, Place::in_place});
     example.stride_order = static_cast<int>(random.between(0, 5));
   }
   return example;

@@ -23,6 +23,7 @@
 #include "lib/rope_nd/rope_nd.hpp"
 #include "lib/sinusoidal/sinusoidal.hpp"
 #include "lib/sinusoidal_2d/sinusoidal_2d.hpp"
+#include "lib/spec/of.hpp"
 #include "lib/xpos/xpos.hpp"
 
 namespace sextant::attack {
@@ -215,7 +216,8 @@ std::array<std::int64_t, 3> strides_of(const Case& example, std::int64_t head_di
   return strides;
 }
 
-Answer rotate_views(const RopeEncoder& encoder, const Case& example, std::int64_t head_dim) {
+template <class Encoder>
+Answer rotate_views(const Encoder& encoder, const Case& example, std::int64_t head_dim) {
   const std::size_t width = width_of_elements(example.spec.dtype);
   const auto strides = strides_of(example, head_dim);
   const auto vectors = static_cast<std::size_t>(example.batch * example.tokens * example.heads);
@@ -259,9 +261,21 @@ Answer rotate_views(const RopeEncoder& encoder, const Case& example, std::int64_
   return answer;
 }
 
+template <class Encoder>
+Answer turn(const Encoder& encoder, const Case& example, std::int64_t head_dim) {
+  if (example.place != Place::dense) return rotate_views(encoder, example, head_dim);
+  const Tensor x = tensor_of(example, shape_of_heads(example, head_dim));
+  if (example.operation == Operation::backward) return answer_of(encoder.backward(x, example.positions));
+  if constexpr (requires(std::span<std::byte> out) { encoder.rotate(x, example.positions, out); }) {
+    return into_bytes(example, example.elements.size(),
+                      [&](std::span<std::byte> out) { encoder.rotate(x, example.positions, out); });
+  }
+  return answer_of(encoder.rotate(x, example.positions));
+}
+
 Answer call(const Rope& encoding, const Case& example) {
   const auto& encoder = kept<RopeEncoder>(example.spec, [&] { return RopeEncoder(encoding); });
-  if (example.operation != Operation::tables) return rotate_views(encoder, example, encoding.head_dim);
+  if (example.operation != Operation::tables) return turn(encoder, example, encoding.head_dim);
   Answer of_sines;
   Answer of_cosines =
       into_rows(example, std::ssize(example.positions), encoding.rotary_dim / 2, [&](const Rows& cosines) {
@@ -271,14 +285,6 @@ Answer call(const Rope& encoding, const Case& example) {
   of_cosines.elements.insert(of_cosines.elements.end(), of_sines.elements.begin(), of_sines.elements.end());
   of_cosines.failure += of_sines.failure;
   return of_cosines;
-}
-
-template <class Encoder>
-Answer turn(const Encoder& encoder, const Case& example, std::int64_t head_dim) {
-  const Tensor x = tensor_of(example, shape_of_heads(example, head_dim));
-  if (example.operation == Operation::backward) return answer_of(encoder.backward(x, example.positions));
-  return into_bytes(example, example.elements.size(),
-                    [&](std::span<std::byte> out) { encoder.rotate(x, example.positions, out); });
 }
 
 Answer call(const RopeNd& encoding, const Case& example) {
@@ -381,7 +387,7 @@ Answer execute(const Case& example) {
   omp_set_num_threads(example.threads);
   try {
     const InEnvironment environment(example.environment);
-    return std::visit([&](const auto& encoding) { return call(encoding, example); }, example.spec.encoding);
+    return of_each(example.spec, [&](const auto& encoding) { return call(encoding, example); });
   } catch (const std::exception& error) {
     return {{}, error.what()};
   }

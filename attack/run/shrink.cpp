@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "attack/truth/truths.hpp"
+#include "lib/spec/of.hpp"
 
 namespace sextant::attack {
 namespace {
@@ -27,19 +28,14 @@ template <class Encoding, class Member>
 Step plainer_field(Member Encoding::*member, Member value) {
   return [=](const Counterexample& found) -> std::optional<Case> {
     Case smaller = found.example;
-    auto* encoding = std::get_if<Encoding>(&smaller.spec.encoding);
+    auto* encoding = held<Encoding>(smaller.spec);
     if (encoding == nullptr || encoding->*member == value) return std::nullopt;
     encoding->*member = value;
     return smaller;
   };
 }
 
-std::int64_t head_dim_of(const Case& example) {
-  if (const auto* rope = std::get_if<Rope>(&example.spec.encoding)) return rope->head_dim;
-  if (const auto* rope = std::get_if<RopeNd>(&example.spec.encoding)) return rope->head_dim;
-  if (const auto* xpos = std::get_if<Xpos>(&example.spec.encoding)) return xpos->rope.head_dim;
-  return 0;
-}
+std::int64_t head_dim_of(const Case& example) { return signature_of(example.spec.encoding).head_dim.value_or(0); }
 
 bool is_rotation(const Case& example) {
   return example.operation == Operation::rotate || example.operation == Operation::backward;
@@ -106,7 +102,7 @@ std::optional<Case> tokens_from_half(const Counterexample& found) {
 
 // All elements but those of the failing pair are zeros.
 std::optional<Case> one_pair(const Counterexample& found) {
-  const auto* rope = std::get_if<Rope>(&found.example.spec.encoding);
+  const auto* rope = held<Rope>(found.example.spec);
   if (rope == nullptr || !is_rotation(found.example)) return std::nullopt;
   const bool backward = found.example.operation == Operation::backward;
   const std::int64_t channel = found.mismatch.element % rope->head_dim;
@@ -125,7 +121,7 @@ std::optional<Case> one_pair(const Counterexample& found) {
 
 // Tables: the failing row alone, those up to it, the later half of those before it.
 std::int64_t row_of(const Counterexample& found) {
-  const auto* encoding = std::get_if<Sinusoidal>(&found.example.spec.encoding);
+  const auto* encoding = held<Sinusoidal>(found.example.spec);
   return encoding == nullptr ? -1 : found.mismatch.element / encoding->dim;
 }
 template <class Choose>
@@ -161,7 +157,7 @@ std::optional<Case> as_list(const Counterexample& found) {
 
 std::optional<Case> offset_in_positions(const Counterexample& found) {
   Case smaller = found.example;
-  auto* encoding = std::get_if<Sinusoidal>(&smaller.spec.encoding);
+  auto* encoding = held<Sinusoidal>(smaller.spec);
   if (encoding == nullptr || encoding->position_offset == 0) return std::nullopt;
   for (std::int64_t& position : smaller.positions) position += encoding->position_offset;
   smaller.range.first += encoding->position_offset;
@@ -171,7 +167,7 @@ std::optional<Case> offset_in_positions(const Counterexample& found) {
 
 std::optional<Case> without_scaling(const Counterexample& found) {
   Case smaller = found.example;
-  auto* rope = std::get_if<Rope>(&smaller.spec.encoding);
+  auto* rope = held<Rope>(smaller.spec);
   if (rope == nullptr || std::holds_alternative<DefaultScaling>(rope->rope_scaling)) return std::nullopt;
   rope->rope_scaling = DefaultScaling{};
   return smaller;

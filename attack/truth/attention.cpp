@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "attack/truth/truths.hpp"
+#include "lib/spec/of.hpp"
 
 // Vaswani et al. 2017, equation 1: softmax(q k^T / sqrt(d)) v, with what the position encoding does to q, k and the
 // scores. The claim is a bound, that of attention_error, some 2^-53 (float64) and more of the magnitudes; here
@@ -24,9 +25,8 @@ class Turned {
   Turned(const Attention& encoding, const Case& example) : encoding_(encoding), example_(example) {}
 
   void turn(Numbers& x, std::int64_t heads, Role role) const {
-    if (!encoding_.position) return;
-    if (const auto* rope = std::get_if<Rope>(&*encoding_.position)) turn_by(x, heads, *rope, nullptr, role);
-    if (const auto* xpos = std::get_if<Xpos>(&*encoding_.position)) turn_by(x, heads, xpos->rope, xpos, role);
+    if (const auto* rope = carried<Rope>(encoding_)) turn_by(x, heads, *rope, nullptr, role);
+    if (const auto* xpos = carried<Xpos>(encoding_)) turn_by(x, heads, xpos->rope, xpos, role);
   }
 
  private:
@@ -76,7 +76,7 @@ class Turned {
 };
 
 Number bias_of(const Attention& encoding, std::int64_t head, std::int64_t query, std::int64_t key) {
-  const auto* alibi = encoding.position ? std::get_if<Alibi>(&*encoding.position) : nullptr;
+  const auto* alibi = carried<Alibi>(encoding);
   if (alibi == nullptr) return 0;
   const auto [numerator, denominator] = alibi_exponent(alibi->num_heads, head);
   const Number slope = std::exp2(static_cast<Number>(numerator) / static_cast<Number>(denominator));

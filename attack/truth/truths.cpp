@@ -2,7 +2,8 @@
 
 #include <stdexcept>
 #include <type_traits>
-#include <variant>
+
+#include "lib/spec/of.hpp"
 
 namespace sextant::attack {
 
@@ -36,7 +37,7 @@ std::int64_t answer_size(const Case& example) {
       return example.batch * encoding.num_heads * example.tokens * encoding.head_dim;
     throw std::logic_error("no attack is written for this encoding");
   };
-  return std::visit(size, example.spec.encoding);
+  return of_each(example.spec, size);
 }
 
 void judge(const Case& example, Checker& checker) {
@@ -47,7 +48,7 @@ void judge(const Case& example, Checker& checker) {
       throw std::logic_error("no attack is written for this encoding");
     }
   };
-  std::visit(judged, example.spec.encoding);
+  of_each(example.spec, judged);
 }
 
 }  // namespace sextant::attack
