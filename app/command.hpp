@@ -1,10 +1,13 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <functional>
 #include <stdexcept>
 
 #include "lib/numeric/user_error.hpp"
+
+namespace CLI {
+class App;
+}
 
 namespace sextant {
 

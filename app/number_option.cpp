@@ -1,6 +1,7 @@
 #include "app/number_option.hpp"
 
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <charconv>
 #include <limits>

@@ -9,6 +9,10 @@
 # sextant_library(NAME [IN FOLDER...] [EXCEPT REGEX...] [SOURCES SOURCE...] [PUBLIC ...] [PRIVATE ...])
 #   A static library `sextant_NAME`, known to the rest as `sextant::NAME`, made of the sources in the folders, or of those
 #   listed. Its rooms are the folders; the sources that are listed have those of what they link.
+# sextant_precompile(TARGET HEADER...)
+#   Most sources of the target include these headers of others, which are then read once.
+# sextant_optimize(TARGET LEVEL)
+#   A release's optimization where CMake's -O3 costs more of a build than it saves of a run: no loop of the target takes long.
 # sextant_test(ROOM [EXCEPT REGEX...] [BESIDES SOURCE...] LIBRARIES ...)
 #   One test program `ROOM_test` made of the room's tests, and of other sources besides. Tests carry their room as a label: ctest -L reference.
 
@@ -22,10 +26,8 @@ function(sextant_compile_options target)
   target_compile_features(${target} PUBLIC cxx_std_20)
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wconversion -Wshadow -ffp-contract=off)
   # Vectors of SVE and RVV have no size that the compiler knows, so that no struct, a double-double say, can hold them: 64-bit Arm runs on NEON.
-  set(targets_left_out "HWY_SVE|HWY_SVE2|HWY_SVE_256|HWY_SVE2_128|HWY_RVV")
-  if(SEXTANT_SANITIZE)
-    string(APPEND targets_left_out "|HWY_SSSE3")  # the kernels take minutes to compile with instrumentation, and SSE4 has the same vectors
-  endif()
+  # SSE4 has the vectors of SSSE3, and processors with the latter alone are of 2008 and before: not worth a fifth of the kernels' build.
+  set(targets_left_out "HWY_SVE|HWY_SVE2|HWY_SVE_256|HWY_SVE2_128|HWY_RVV|HWY_SSSE3")
   target_compile_definitions(${target} PRIVATE "HWY_DISABLED_TARGETS=(${targets_left_out})")
   # GCC 12 warns of overlapping copies inside std::string's operator+ that cannot happen (GCC bug 105651, mended in 13).
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
@@ -109,4 +111,19 @@ function(sextant_test room)
     SEXTANT_SOURCE_DIR="${PROJECT_SOURCE_DIR}" SEXTANT_BINARY_DIR="${PROJECT_BINARY_DIR}")
   sextant_compile_options(${target})
   gtest_discover_tests(${target} PROPERTIES TIMEOUT 300 LABELS ${room} DISCOVERY_TIMEOUT 60)
+endfunction()
+
+function(sextant_optimize target level)
+  if(TARGET ${target})
+    target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:${level}>)
+  endif()
+endfunction()
+
+# Not where a compiler cache is told to build: it would take each build folder's copy for another. That sources include what they use
+# is seen by builds without: the presets clang and the sanitizers', ci/cross and clang-tidy's.
+function(sextant_precompile target)
+  if(TARGET ${target} AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+    target_precompile_headers(${target} PRIVATE
+      <algorithm> <cmath> <functional> <map> <memory> <optional> <span> <string> <variant> <vector> ${ARGN})
+  endif()
 endfunction()

@@ -7,9 +7,10 @@
 
 namespace sextant {
 
-/// What attention with alibi adds to its scores. `sequences` outlives the result; Scalar is float or double; no weight is
-/// looked at.
+/// What attention with alibi adds to its scores. `sequences` outlives the result; Scalar is float or double; the weight
+/// is not looked at.
 template <class Scalar>
-std::unique_ptr<ScoreBias<Scalar>> score_bias_of(const Alibi& encoding, const Sequences& sequences, const Tensor* weight);
+std::unique_ptr<ScoreBias<Scalar>> score_bias_of(const Alibi& encoding, const Sequences& sequences,
+                                                 const Tensor* weight);
 
 }  // namespace sextant

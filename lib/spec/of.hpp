@@ -38,8 +38,8 @@ bool is_of(const Spec& spec) {
   return (std::holds_alternative<Encodings>(spec.encoding) || ...);
 }
 
-/// visitor(encoding) of the encoding that the spec holds, or that attention carries, whichever it is: an overload for each,
-/// of one result type.
+/// visitor(encoding) of the encoding that the spec holds, or that attention carries, whichever it is; the same result
+/// type for each.
 template <class Visitor>
 decltype(auto) of_each(const Spec& spec, Visitor&& visitor) {
   return std::visit(std::forward<Visitor>(visitor), spec.encoding);

@@ -76,6 +76,13 @@ void check_positions(const Spec& spec, std::int64_t count) {
 
 }  // namespace
 
+Spec::Spec() = default;
+Spec::~Spec() = default;
+Spec::Spec(const Spec&) = default;
+Spec::Spec(Spec&&) noexcept = default;
+Spec& Spec::operator=(const Spec&) = default;
+Spec& Spec::operator=(Spec&&) noexcept = default;
+
 std::string_view encoding_name(const Spec& spec) { return name_in_list(spec.encoding); }
 std::string_view encoding_name(const PositionEncoding& encoding) { return name_in_list(encoding); }
 

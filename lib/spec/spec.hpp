@@ -43,6 +43,14 @@ struct Spec {
   std::int64_t min_position = 0;
   std::int64_t max_position = 131072;
   AccuracyClass accuracy = AccuracyClass::float32_angle;
+
+  // As the compiler writes them, but once: copying a variant of every encoding takes long to compile.
+  Spec();
+  ~Spec();
+  Spec(const Spec&);
+  Spec(Spec&&) noexcept;
+  Spec& operator=(const Spec&);
+  Spec& operator=(Spec&&) noexcept;
 };
 
 /// A spec that cannot be taken. what() is one line that names the field and what was expected of it.

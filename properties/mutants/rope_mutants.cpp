@@ -13,8 +13,6 @@
 #include "properties/mutants/plain_rope.hpp"
 #include "properties/mutants/plain_sinusoidal.hpp"
 
-// Over 400 lines for being a list: each entry is one way to go wrong, a few lines around one step of PlainRope.
-
 namespace sextant::mutants {
 namespace {
 
