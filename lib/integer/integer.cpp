@@ -44,8 +44,7 @@ void IntegerEncoder::encode(std::span<const std::int64_t> positions, const Rows&
       const auto number = static_cast<double>(positions[static_cast<std::size_t>(row)]);
       double value = number;
       if (encoding_.normalize) value = out.dtype == Dtype::float64 ? number / last : quotient_to_odd(number, last);
-      const auto bits = bits_of<Bits>(out.dtype, value);
-      for (std::int64_t channel = 0; channel < encoding_.dim; ++channel) put(place, channel, bits);
+      put_copies(place, encoding_.dim, bits_of<Bits>(out.dtype, value));
     });
   });
 }

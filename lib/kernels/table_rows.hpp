@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -57,6 +58,16 @@ Bits bits_of(Dtype dtype, double value) {
 template <class Bits>
 void put(std::byte* place, std::int64_t index, Bits bits) {
   std::memcpy(place + static_cast<std::size_t>(index) * sizeof bits, &bits, sizeof bits);
+}
+
+/// `count` elements of the same bits from `place` on, at any alignment.
+template <class Bits>
+void put_copies(std::byte* place, std::int64_t count, Bits bits) {
+  std::array<Bits, 64 / sizeof(Bits)> line;
+  line.fill(bits);
+  auto left = static_cast<std::size_t>(count) * sizeof bits;
+  for (; left >= sizeof line; left -= sizeof line, place += sizeof line) std::memcpy(place, line.data(), sizeof line);
+  std::memcpy(place, line.data(), left);
 }
 
 }  // namespace sextant
