@@ -11,7 +11,7 @@ class App;
 
 namespace sextant {
 
-/// Exit statuses that are not the verdict of an audit (design, section 6).
+/// Exit statuses that are not the verdict of an audit.
 inline constexpr int exit_usage = 2;
 inline constexpr int exit_interrupted = 130;
 

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "reports/base64.hpp"
 #include "reports/charts/chart.hpp"
 #include "reports/sample_test.hpp"
@@ -52,6 +54,12 @@ TEST(Charts, AreEmptyWhereNothingCanBeDrawn) {
   EXPECT_TRUE(contains(plot({"x", Scale::linear}, {"y", Scale::logarithmic}, one), "shown"));
   EXPECT_FALSE(contains(plot({"x", Scale::linear}, {"y", Scale::logarithmic}, one), "hidden"));
   EXPECT_EQ(component_chart(CodeMap{0, 2, 2, {1, 2, 3, 4}}), "");
+  // Finite values of which the sums are infinite.
+  const std::vector<Series> huge = principal_components({0, 3, 2, {1e308, 1e308, 1.2e308, 1.2e308, 1.4e308, 1.4e308}});
+  ASSERT_EQ(huge.size(), 2U);
+  EXPECT_NEAR(std::fabs(huge.front().x.front()) / 1e308, 0.2 * std::sqrt(2.0), 1e-12);
+  EXPECT_NEAR(huge.front().x.at(1) / 1e308, 0, 1e-12);
+  EXPECT_TRUE(principal_components({0, 3, 2, {1.7e308, 1.7e308, 0, 0, -1.7e308, -1.7e308}}).empty());
   EXPECT_EQ(ulp_histogram({}), "");
 }
 

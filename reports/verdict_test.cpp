@@ -31,6 +31,10 @@ TEST(ExitStatus, IsThatOfTheDesign) {
 TEST(ExitStatus, AdviceCountsOnlyWhenStrict) {
   EXPECT_EQ(status({{Verdict::holds, Level::law}, {Verdict::violated, Level::advice}}), 0);
   EXPECT_EQ(status({{Verdict::holds, Level::law}, {Verdict::violated, Level::advice}}, Strictness::strict), 1);
+  // It was judged all the same.
+  EXPECT_EQ(status({{Verdict::holds, Level::advice}}), 0);
+  EXPECT_EQ(status({{Verdict::violated, Level::advice}}), 0);
+  EXPECT_EQ(status({{Verdict::undecided, Level::advice}}), 4);
 }
 
 }  // namespace

@@ -63,7 +63,7 @@ Command python_command(const std::filesystem::path& file, const std::optional<st
   return {{find_interpreter(python), worker.string(), file.string()}};
 }
 
-/// A Python file, served by our worker (design, section 5).
+/// A Python file, served by our worker.
 SubjectKind python_kind() {
   return {"python", "python:FILE.py",
           [](const std::string& name, const std::string& file, const Spec&, const OpenOptions& options) {

@@ -7,7 +7,7 @@
 
 namespace sextant {
 
-/// The command that serves the Python subject file `file` (design, section 5).
+/// The command that serves the Python subject file `file` (docs/protocol.md).
 ///
 /// The interpreter is `python` where given, else $SEXTANT_PYTHON, else the first of python3 and /usr/bin/python3 that
 /// can import NumPy; the worker is ../share/sextant/python/sextant_worker.py as seen from this program, or

@@ -21,7 +21,7 @@ struct WorkerLimits {
 enum class SessionStart { program, fork };
 
 /// A program that speaks the protocol: one safetensors blob on its standard input per request, one on its standard
-/// output per reply, in order (design, section 5). Each session is a process of its own.
+/// output per reply, in order (docs/protocol.md). Each session is a process of its own.
 /// @param name  what the report calls it.
 std::unique_ptr<Subject> worker_subject(std::string name, Command command, WorkerLimits limits,
                                         SessionStart start = SessionStart::program);

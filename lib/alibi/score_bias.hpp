@@ -7,8 +7,8 @@
 
 namespace sextant {
 
-/// What attention with alibi adds to its scores. `sequences` outlives the result; Scalar is float or double; the weight
-/// is not looked at.
+/// What attention with alibi adds to its scores. The positions outlive the result; Scalar is float or double; the
+/// weight is not looked at.
 template <class Scalar>
 std::unique_ptr<ScoreBias<Scalar>> score_bias_of(const Alibi& encoding, const Sequences& sequences,
                                                  const Tensor* weight);

@@ -1,5 +1,8 @@
 #include "lib/attention/position_part.hpp"
 
+#include <stdexcept>
+#include <string>
+
 #include "lib/alibi/score_bias.hpp"
 #include "lib/relative_bias/score_bias.hpp"
 #include "lib/rope/turning.hpp"
@@ -8,11 +11,22 @@
 #include "lib/xpos/turning.hpp"
 
 namespace sextant {
+namespace {
+
+// Nothing is done for a position that acts by this operation on what attention is given, which would pass as attention
+// without a position.
+void refuse_if_acting_by(Operation operation, const PositionEncoding& position) {
+  if (signature_of(position).operation == operation)
+    throw std::logic_error("attention does not know how " + std::string(encoding_name(position)) + " acts");
+}
+
+}  // namespace
 
 std::unique_ptr<const Turning> turning(const Attention& encoding) {
   if (!encoding.position) return nullptr;
   return of_each(*encoding.position, [](const auto& position) -> std::unique_ptr<const Turning> {
     if constexpr (requires { turning_of(position); }) return turning_of(position);
+    refuse_if_acting_by(Operation::rotate, position);
     return nullptr;
   });
 }
@@ -24,6 +38,7 @@ std::unique_ptr<ScoreBias<Scalar>> score_bias(const Attention& encoding, const S
   return of_each(*encoding.position, [&](const auto& position) -> std::unique_ptr<ScoreBias<Scalar>> {
     if constexpr (requires { score_bias_of<Scalar>(position, sequences, weight); })
       return score_bias_of<Scalar>(position, sequences, weight);
+    refuse_if_acting_by(Operation::bias, position);
     return nullptr;
   });
 }

@@ -63,11 +63,13 @@ void put(std::byte* place, std::int64_t index, Bits bits) {
 /// `count` elements of the same bits from `place` on, at any alignment.
 template <class Bits>
 void put_copies(std::byte* place, std::int64_t count, Bits bits) {
-  std::array<Bits, 64 / sizeof(Bits)> line;
-  line.fill(bits);
-  auto left = static_cast<std::size_t>(count) * sizeof bits;
-  for (; left >= sizeof line; left -= sizeof line, place += sizeof line) std::memcpy(place, line.data(), sizeof line);
-  std::memcpy(place, line.data(), left);
+  constexpr std::int64_t per_line = 64 / sizeof(Bits);
+  if (count >= per_line) {
+    std::array<Bits, per_line> line;
+    line.fill(bits);
+    for (; count >= per_line; count -= per_line, place += sizeof line) std::memcpy(place, line.data(), sizeof line);
+  }
+  for (std::int64_t index = 0; index < count; ++index) put(place, index, bits);
 }
 
 }  // namespace sextant

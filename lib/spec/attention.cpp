@@ -5,38 +5,33 @@
 namespace sextant {
 namespace {
 
-void check_head_dim(std::int64_t own, std::int64_t expected) {
-  if (own != expected)
-    refuse_field("position.head_dim", fmt::format("{} contradicts head_dim = {} of attention", own, expected));
-}
-
-void check_together(const Rope& position, const Attention& attention) {
-  check_head_dim(position.head_dim, attention.head_dim);
-}
-void check_together(const RopeNd& position, const Attention& attention) {
-  check_head_dim(position.head_dim, attention.head_dim);
-}
-
-void check_together(const Xpos& position, const Attention& attention) {
-  check_head_dim(position.rope.head_dim, attention.head_dim);
+// What each encoding of position must agree in with attention, beside the sizes.
+void check_together(const Xpos& position, const Attention&) {
   if (position.role != Role::query)
     refuse_field("position.role", "expected none: attention turns q as a query and k as a key");
 }
 
 void check_together(const Alibi& position, const Attention& attention) {
-  if (position.num_heads != attention.num_heads) {
-    refuse_field("position.num_heads",
-                 fmt::format("{} contradicts num_heads = {} of attention", position.num_heads, attention.num_heads));
-  }
   if (position.mask == Mask::causal && !attention.causal) {
     refuse_field("position.mask",
                  "expected symmetric, or causal attention: a causal mask has no bias for keys after the query");
   }
 }
 
-// The others leave attention as it is.
-template <class Added>
-void check_together(const Added&, const Attention&) {}
+template <class Other>
+void check_together(const Other&, const Attention&) {}
+
+void check_size(std::string_view field, std::optional<std::int64_t> own, std::int64_t of_attention) {
+  if (own.value_or(of_attention) != of_attention)
+    refuse_field(fmt::format("position.{}", field),
+                 fmt::format("{} contradicts {} = {} of attention", *own, field, of_attention));
+}
+
+// A rotation turns heads of attention's width, a bias has as many heads; what is added to the embeddings comes before.
+void check_sizes(const Signature& position, const Attention& attention) {
+  if (position.operation == Operation::rotate) check_size("head_dim", position.head_dim, attention.head_dim);
+  if (position.operation == Operation::bias) check_size("num_heads", position.heads, attention.num_heads);
+}
 
 }  // namespace
 
@@ -76,6 +71,7 @@ void check(const Attention& encoding) {
     constexpr std::string_view start = "spec: ";
     throw SpecError(fmt::format("{}position.{}", start, std::string_view(error.what()).substr(start.size())));
   }
+  check_sizes(signature_of(*encoding.position), encoding);
   std::visit([&](const auto& position) { check_together(position, encoding); }, *encoding.position);
 }
 

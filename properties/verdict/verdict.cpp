@@ -50,7 +50,9 @@ int exit_status(const std::vector<PropertyResult>& results, Strictness strictnes
       return result.verdict == verdict && counts;
     });
   };
-  const bool judged = any(Verdict::holds) || any(Verdict::violated);
+  const bool judged = std::ranges::any_of(results, [](const PropertyResult& result) {
+    return result.verdict == Verdict::holds || result.verdict == Verdict::violated;
+  });
   if (any(Verdict::violated)) return 1;
   if (any(Verdict::crashed) || any(Verdict::timed_out)) return 3;
   if (any(Verdict::undecided) || !judged) return 4;
