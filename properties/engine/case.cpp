@@ -67,12 +67,15 @@ std::string token_property(std::string_view token) {
 }
 
 Case read_token(std::string_view token, const CaseFields& fields) {
-  std::string_view rest = token.substr(token_property(token).size() + 1);
+  // What is not read yet; nothing once a part ends without a comma.
+  std::optional<std::string_view> rest = token.substr(token_property(token).size() + 1);
+  if (fields.empty() && rest->empty()) rest.reset();
   Case values;
   for (const auto& [field, role, range] : fields) {
-    const auto comma = rest.find(',');
-    const std::string_view part = rest.substr(0, comma);
-    rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
+    const std::string_view left = rest.value_or("");
+    const auto comma = left.find(',');
+    const std::string_view part = left.substr(0, comma);
+    rest = comma == std::string_view::npos ? std::nullopt : std::optional(left.substr(comma + 1));
     const auto equals = part.find('=');
     if (part.substr(0, equals) != field || equals == std::string_view::npos) {
       throw TokenError(fmt::format("--replay: \"{}\": expected the fields {}", token, names_of(fields)));
@@ -81,11 +84,11 @@ Case read_token(std::string_view token, const CaseFields& fields) {
     std::int64_t value = 0;
     const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
     if (error != std::errc() || end != number.data() + number.size()) {
-      throw TokenError(fmt::format("--replay: {}: expected an integer, got \"{}\"", field, number));
+      throw TokenError(fmt::format("--replay: {}: expected an integer of 64 bits, got \"{}\"", field, number));
     }
     values.push_back(value);
   }
-  if (!rest.empty()) throw TokenError(fmt::format("--replay: \"{}\": more fields than {}", token, names_of(fields)));
+  if (rest) throw TokenError(fmt::format("--replay: \"{}\": more fields than {}", token, names_of(fields)));
   return values;
 }
 
