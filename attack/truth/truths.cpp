@@ -1,54 +1,64 @@
 #include "attack/truth/truths.hpp"
 
 #include <stdexcept>
-#include <type_traits>
 
 #include "lib/spec/of.hpp"
 
 namespace sextant::attack {
+namespace {
+
+std::int64_t rows_of(const Case& example) {
+  return example.operation == Operation::encode_range ? example.range.count : std::ssize(example.positions);
+}
+std::int64_t keys_of(const Case& example) { return std::ssize(example.keys); }
+
+std::int64_t size_for(const Sinusoidal& encoding, const Case& example) { return rows_of(example) * encoding.dim; }
+std::int64_t size_for(const Sinusoidal2d& encoding, const Case& example) { return rows_of(example) / 2 * encoding.dim; }
+std::int64_t size_for(const Integer& encoding, const Case& example) { return rows_of(example) * encoding.dim; }
+std::int64_t size_for(const Binary& encoding, const Case& example) { return rows_of(example) * encoding.dim; }
+std::int64_t size_for(const Learned& encoding, const Case& example) {
+  return (example.operation == Operation::grad_weight ? encoding.max_positions : rows_of(example)) * encoding.dim;
+}
+std::int64_t size_for(const Rope& encoding, const Case& example) {
+  if (example.operation == Operation::tables) return 2 * rows_of(example) * (encoding.rotary_dim / 2);
+  return std::ssize(example.elements);
+}
+std::int64_t size_for(const RopeNd&, const Case& example) { return std::ssize(example.elements); }
+std::int64_t size_for(const Xpos&, const Case& example) { return std::ssize(example.elements); }
+std::int64_t size_for(const Alibi& encoding, const Case& example) {
+  if (example.operation == Operation::slope) return encoding.num_heads;
+  return encoding.num_heads * rows_of(example) * keys_of(example);
+}
+std::int64_t size_for(const RelativeBias& encoding, const Case& example) {
+  if (example.operation == Operation::bucket) return rows_of(example);
+  if (example.operation == Operation::grad_weight) return encoding.num_buckets * example.heads;
+  return example.heads * rows_of(example) * keys_of(example);
+}
+std::int64_t size_for(const Attention& encoding, const Case& example) {
+  return example.batch * encoding.num_heads * example.tokens * encoding.head_dim;
+}
+
+[[noreturn]] void refuse(const Case& example) {
+  throw std::logic_error("no attack is written for " + std::string(encoding_name(example.spec)));
+}
+
+}  // namespace
 
 std::int64_t answer_size(const Case& example) {
-  const std::int64_t rows =
-      example.operation == Operation::encode_range ? example.range.count : std::ssize(example.positions);
-  const std::int64_t keys = std::ssize(example.keys);
-  const auto size = [&](const auto& encoding) -> std::int64_t {
-    using Encoding = std::remove_cvref_t<decltype(encoding)>;
-    if constexpr (std::is_same_v<Encoding, Sinusoidal2d>) return rows / 2 * encoding.dim;
-    if constexpr (std::is_same_v<Encoding, Sinusoidal> || std::is_same_v<Encoding, Integer> ||
-                  std::is_same_v<Encoding, Binary>)
-      return rows * encoding.dim;
-    if constexpr (std::is_same_v<Encoding, Learned>)
-      return (example.operation == Operation::grad_weight ? encoding.max_positions : rows) * encoding.dim;
-    if constexpr (std::is_same_v<Encoding, Rope>) {
-      if (example.operation == Operation::tables) return 2 * rows * (encoding.rotary_dim / 2);
-      return std::ssize(example.elements);
-    }
-    if constexpr (std::is_same_v<Encoding, RopeNd> || std::is_same_v<Encoding, Xpos>)
-      return std::ssize(example.elements);
-    if constexpr (std::is_same_v<Encoding, Alibi>) {
-      return example.operation == Operation::slope ? encoding.num_heads : encoding.num_heads * rows * keys;
-    }
-    if constexpr (std::is_same_v<Encoding, RelativeBias>) {
-      if (example.operation == Operation::bucket) return rows;
-      return example.operation == Operation::grad_weight ? encoding.num_buckets * example.heads
-                                                         : example.heads * rows * keys;
-    }
-    if constexpr (std::is_same_v<Encoding, Attention>)
-      return example.batch * encoding.num_heads * example.tokens * encoding.head_dim;
-    throw std::logic_error("no attack is written for this encoding");
-  };
-  return of_each(example.spec, size);
+  return of_each(example.spec, [&](const auto& encoding) -> std::int64_t {
+    if constexpr (requires { size_for(encoding, example); }) return size_for(encoding, example);
+    refuse(example);
+  });
 }
 
 void judge(const Case& example, Checker& checker) {
-  const auto judged = [&](const auto& encoding) {
+  of_each(example.spec, [&](const auto& encoding) {
     if constexpr (requires { judge_encoding(encoding, example, checker); }) {
       judge_encoding(encoding, example, checker);
     } else {
-      throw std::logic_error("no attack is written for this encoding");
+      refuse(example);
     }
-  };
-  of_each(example.spec, judged);
+  });
 }
 
 }  // namespace sextant::attack
