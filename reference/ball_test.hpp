@@ -1,5 +1,8 @@
 #pragma once
 
+// Before FLINT 3, which declares what takes MPFR's numbers only where they are known.
+#include <mpfr.h>
+
 #include <arb.h>
 
 #include <cstdint>

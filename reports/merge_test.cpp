@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "reports/json.hpp"
 #include "reports/sample_test.hpp"
 
