@@ -54,18 +54,10 @@ Tensor converted(const Tensor& x, Dtype dtype) {
   return result;
 }
 
-}  // namespace
-
-struct DotProductAttention::Turning {
-  std::unique_ptr<const sextant::Turning> of_position;
-
-  /// x, [batch, heads, n, head_dim], as the role has it.
-  Tensor turned(const Tensor& x, std::span<const std::int64_t> positions, Role role) const {
-    return with_middle_exchanged(of_position->turned(with_middle_exchanged(x), positions, role));
-  }
-};
-
-namespace {
+// x, [batch, heads, n, head_dim], as the role has it.
+Tensor turned(const Turning& turning, const Tensor& x, std::span<const std::int64_t> positions, Role role) {
+  return with_middle_exchanged(turning.turned(with_middle_exchanged(x), positions, role));
+}
 
 // Those of every token where the encoding acts within attention; the others look at none.
 void check_positions(const Attention& encoding, std::span<const std::int64_t> positions, std::int64_t tokens) {
@@ -149,7 +141,7 @@ double attention_error(const Attention& encoding, std::int64_t n, Dtype dtype, c
 }
 
 DotProductAttention::DotProductAttention(const Attention& encoding)
-    : encoding_(checked(encoding)), turning_(std::make_unique<const Turning>(Turning{turning(encoding)})) {}
+    : encoding_(checked(encoding)), turning_(turning(encoding)) {}
 DotProductAttention::~DotProductAttention() = default;
 DotProductAttention::DotProductAttention(DotProductAttention&&) noexcept = default;
 DotProductAttention& DotProductAttention::operator=(DotProductAttention&&) noexcept = default;
@@ -161,9 +153,9 @@ Tensor DotProductAttention::attend(const AttentionInputs& inputs) const {
   const Tensor* q = &in_arithmetic(inputs.q, kept[0]);
   const Tensor* k = &in_arithmetic(inputs.k, kept[1]);
   const Tensor& v = in_arithmetic(inputs.v, kept[2]);
-  if (turning_->of_position) {
-    kept[0] = turning_->turned(*q, inputs.positions, Role::query);
-    kept[1] = turning_->turned(*k, inputs.positions, Role::key);
+  if (turning_) {
+    kept[0] = turned(*turning_, *q, inputs.positions, Role::query);
+    kept[1] = turned(*turning_, *k, inputs.positions, Role::key);
     q = &kept[0];
     k = &kept[1];
   }

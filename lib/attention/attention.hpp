@@ -32,6 +32,8 @@ struct AttentionMagnitudes {
 /// (head_dim + 10) score + 6 bias), u = 2^-24 or 2^-53; then one rounding to the dtype.
 double attention_error(const Attention& encoding, std::int64_t n, Dtype dtype, const AttentionMagnitudes& magnitudes);
 
+class Turning;
+
 /// Scaled dot-product attention, Vaswani et al. 2017, section 3.2.1, as lib/spec/attention.hpp states it: multi-head,
 /// grouped-query, causal or not, with any position encoding. Const: one object may serve any number of threads.
 class DotProductAttention {
@@ -54,10 +56,8 @@ class DotProductAttention {
   Tensor attend(const AttentionInputs& inputs) const;
 
  private:
-  struct Turning;  // what rotates q and k
-
   Attention encoding_;
-  std::unique_ptr<const Turning> turning_;
+  std::unique_ptr<const Turning> turning_;  // null where the position rotates neither q nor k
 };
 
 }  // namespace sextant

@@ -22,10 +22,11 @@ class Turning {
   virtual Tensor turned(const Tensor& x, std::span<const std::int64_t> positions, Role role) const = 0;
 };
 
-/// Queries are rotated by one encoder, keys by the other.
+/// Queries are rotated by one encoder, keys by the other, or both by the same.
 template <class Encoder>
 class TurnedBy final : public Turning {
  public:
+  explicit TurnedBy(const Encoder& both) : TurnedBy(both, both) {}
   TurnedBy(Encoder query, Encoder key) : query_(std::move(query)), key_(std::move(key)) {}
   Tensor turned(const Tensor& x, std::span<const std::int64_t> positions, Role role) const override {
     return (role == Role::query ? query_ : key_).rotate(x, positions);

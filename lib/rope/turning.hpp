@@ -10,8 +10,7 @@ namespace sextant {
 /// Attention with rope turns queries and keys alike.
 /// @throws what the constructor of RopeEncoder does.
 inline std::unique_ptr<const Turning> turning_of(const Rope& encoding) {
-  const RopeEncoder both(encoding);
-  return std::make_unique<TurnedBy<RopeEncoder>>(both, both);
+  return std::make_unique<TurnedBy<RopeEncoder>>(RopeEncoder(encoding));
 }
 
 }  // namespace sextant

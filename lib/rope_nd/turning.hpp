@@ -10,8 +10,7 @@ namespace sextant {
 /// Attention with rope_nd turns queries and keys alike.
 /// @throws what the constructor of RopeNdEncoder does.
 inline std::unique_ptr<const Turning> turning_of(const RopeNd& encoding) {
-  const RopeNdEncoder both(encoding);
-  return std::make_unique<TurnedBy<RopeNdEncoder>>(both, both);
+  return std::make_unique<TurnedBy<RopeNdEncoder>>(RopeNdEncoder(encoding));
 }
 
 }  // namespace sextant
