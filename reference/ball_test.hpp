@@ -1,6 +1,6 @@
 #pragma once
 
-// Before FLINT 3, which declares what takes MPFR's numbers only where they are known.
+// Stands before arb.h, which in FLINT 3 declares what takes MPFR's numbers only where they are known.
 #include <mpfr.h>
 
 #include <arb.h>

@@ -7,9 +7,8 @@
 namespace sextant {
 
 std::vector<Series> principal_components(const CodeMap& map) {
-  if (map.rows < 3 || map.width < 2 ||
-      !std::ranges::all_of(map.values, [](double value) { return std::isfinite(value); }))
-    return {};
+  const auto finite = [](double value) { return std::isfinite(value); };
+  if (map.rows < 3 || map.width < 2 || !std::ranges::all_of(map.values, finite)) return {};
   using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
   Matrix codes = Eigen::Map<const Matrix>(map.values.data(), map.rows, map.width);
   // Sums of values near the largest double would overflow, and the decomposition of infinities is undefined.
@@ -24,7 +23,6 @@ std::vector<Series> principal_components(const CodeMap& map) {
     path.x.push_back(decomposition.matrixU()(row, 0) * decomposition.singularValues()(0) * unit);
     path.y.push_back(decomposition.matrixU()(row, 1) * decomposition.singularValues()(1) * unit);
   }
-  const auto finite = [](double value) { return std::isfinite(value); };
   if (!std::ranges::all_of(path.x, finite) || !std::ranges::all_of(path.y, finite)) return {};
   Series first{"first position", {path.x.front()}, {path.y.front()}, Series::Mark::points};
   return {path, first};
