@@ -1,20 +1,12 @@
 #include "subjects/builtin.hpp"
 
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <variant>
 
-#include "lib/alibi/alibi.hpp"
 #include "lib/attention/attention.hpp"
-#include "lib/binary/binary.hpp"
-#include "lib/integer/integer.hpp"
-#include "lib/learned/learned.hpp"
-#include "lib/relative_bias/relative_bias.hpp"
-#include "lib/rope/rope.hpp"
-#include "lib/rope_nd/rope_nd.hpp"
-#include "lib/sinusoidal/sinusoidal.hpp"
-#include "lib/sinusoidal_2d/sinusoidal_2d.hpp"
-#include "lib/xpos/xpos.hpp"
+#include "lib/encoders/encoders.hpp"
 #include "subjects/equally_spaced.hpp"
 #include "subjects/kind.hpp"
 
@@ -25,22 +17,12 @@
 namespace sextant {
 namespace {
 
-using Encoder =
-    std::variant<IntegerEncoder, BinaryEncoder, SinusoidalEncoder, Sinusoidal2dEncoder, LearnedEncoder, RopeEncoder,
-                 RopeNdEncoder, XposEncoder, AlibiEncoder, RelativeBiasEncoder, DotProductAttention>;
+DotProductAttention encoder_of(const Attention& encoding, std::int64_t) { return DotProductAttention(encoding); }
 
-// The encoder of each encoding.
-Encoder encoder_of(const Integer& encoding, const Spec& spec) { return IntegerEncoder(encoding, spec.max_position); }
-Encoder encoder_of(const Binary& encoding, const Spec&) { return BinaryEncoder(encoding); }
-Encoder encoder_of(const Sinusoidal& encoding, const Spec&) { return SinusoidalEncoder(encoding); }
-Encoder encoder_of(const Sinusoidal2d& encoding, const Spec&) { return Sinusoidal2dEncoder(encoding); }
-Encoder encoder_of(const Learned& encoding, const Spec&) { return LearnedEncoder(encoding); }
-Encoder encoder_of(const Rope& encoding, const Spec&) { return RopeEncoder(encoding); }
-Encoder encoder_of(const RopeNd& encoding, const Spec&) { return RopeNdEncoder(encoding); }
-Encoder encoder_of(const Xpos& encoding, const Spec&) { return XposEncoder(encoding); }
-Encoder encoder_of(const Alibi& encoding, const Spec&) { return AlibiEncoder(encoding); }
-Encoder encoder_of(const RelativeBias& encoding, const Spec&) { return RelativeBiasEncoder(encoding); }
-Encoder encoder_of(const Attention& encoding, const Spec&) { return DotProductAttention(encoding); }
+template <class... Encodings>
+std::variant<decltype(encoder_of(std::declval<const Encodings&>(), std::int64_t{}))...> encoders_of(
+    const std::variant<Encodings...>&);
+using Encoder = decltype(encoders_of(std::declval<const Encoding&>()));
 
 // A tensor of the request, by its name in the protocol.
 const Tensor& input(const Tensors& inputs, const std::string& name) {
@@ -69,7 +51,7 @@ Tensors answer(const SinusoidalEncoder& sinusoidal, std::string_view operation, 
   return {{"encoding", std::move(table)}};
 }
 
-// One overload for the other codes, one for the rotations, one for each of the others.
+// One overload for the other codes, one for rotations, one for biases without a weight, one for each of the others.
 template <class Code>
 requires requires(const Code& code) { code.encode({}, Dtype::float32); }
 Tensors answer(const Code& code, std::string_view operation, const Tensors& inputs, Dtype dtype) {
@@ -89,9 +71,11 @@ Tensors answer(const LearnedEncoder& learned, std::string_view operation, const 
   return {{"encoding", learned.encode(integers(inputs, "positions"), input(inputs, "weight"))}};
 }
 
-Tensors answer(const AlibiEncoder& alibi, std::string_view operation, const Tensors& inputs, Dtype dtype) {
+template <class Bias>
+requires requires(const Bias& bias) { bias.bias({}, {}, Dtype::float32); }
+Tensors answer(const Bias& bias, std::string_view operation, const Tensors& inputs, Dtype dtype) {
   if (operation != "bias") refuse(operation);
-  return {{"bias", alibi.bias(integers(inputs, "query_positions"), integers(inputs, "key_positions"), dtype)}};
+  return {{"bias", bias.bias(integers(inputs, "query_positions"), integers(inputs, "key_positions"), dtype)}};
 }
 
 Tensors answer(const RelativeBiasEncoder& relative_bias, std::string_view operation, const Tensors& inputs, Dtype) {
@@ -141,7 +125,8 @@ class BuiltinSession final : public Session {
  public:
   explicit BuiltinSession(const Spec& spec)
       : dtype_(spec.dtype),
-        encoder_(std::visit([&](const auto& encoding) { return encoder_of(encoding, spec); }, spec.encoding)) {}
+        encoder_(std::visit([&](const auto& encoding) -> Encoder { return encoder_of(encoding, spec.max_position); },
+                            spec.encoding)) {}
 
   Description describe() override {
     return {"sextant",

@@ -61,10 +61,8 @@ Tensor turned(const Turning& turning, const Tensor& x, std::span<const std::int6
 
 // Those of every token where the encoding acts within attention; the others look at none.
 void check_positions(const Attention& encoding, std::span<const std::int64_t> positions, std::int64_t tokens) {
-  if (!encoding.position) return;
-  const Signature signature = signature_of(*encoding.position);
-  if (signature.operation != Operation::rotate && signature.operation != Operation::bias) return;
-  check_count(function, positions, signature.axes * tokens);
+  if (!acts_within(encoding)) return;
+  check_count(function, positions, signature_of(encoding).axes * tokens);
   check_range(function, positions);
 }
 

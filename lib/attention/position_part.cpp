@@ -1,14 +1,14 @@
 #include "lib/attention/position_part.hpp"
 
+#include <cstdint>
+#include <span>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
+#include <utility>
 
-#include "lib/alibi/score_bias.hpp"
-#include "lib/relative_bias/score_bias.hpp"
-#include "lib/rope/turning.hpp"
-#include "lib/rope_nd/turning.hpp"
+#include "lib/encoders/encoders.hpp"
 #include "lib/spec/of.hpp"
-#include "lib/xpos/turning.hpp"
 
 namespace sextant {
 namespace {
@@ -20,14 +20,29 @@ void refuse_if_acting_by(Operation operation, const PositionEncoding& position) 
     throw std::logic_error("attention does not know how " + std::string(encoding_name(position)) + " acts");
 }
 
+// Queries and keys are turned alike by the encoder of a rotation.
+template <class Encoding>
+using EncoderOf = decltype(encoder_of(std::declval<const Encoding&>(), std::int64_t{}));
+
+template <class Encoder>
+concept Rotation = requires(const Encoder& encoder, const Tensor& x, std::span<const std::int64_t> positions) {
+  encoder.rotate(x, positions);
+};
+
 }  // namespace
 
 std::unique_ptr<const Turning> turning(const Attention& encoding) {
   if (!encoding.position) return nullptr;
   return of_each(*encoding.position, [](const auto& position) -> std::unique_ptr<const Turning> {
-    if constexpr (requires { turning_of(position); }) return turning_of(position);
-    refuse_if_acting_by(Operation::rotate, position);
-    return nullptr;
+    using Encoder = EncoderOf<std::remove_cvref_t<decltype(position)>>;
+    if constexpr (requires { turning_of(position); }) {
+      return turning_of(position);
+    } else if constexpr (Rotation<Encoder>) {
+      return std::make_unique<TurnedBy<Encoder>>(Encoder(position));
+    } else {
+      refuse_if_acting_by(Operation::rotate, position);
+      return nullptr;
+    }
   });
 }
 
@@ -36,10 +51,12 @@ std::unique_ptr<ScoreBias<Scalar>> score_bias(const Attention& encoding, const S
                                               const Tensor* weight) {
   if (!encoding.position) return nullptr;
   return of_each(*encoding.position, [&](const auto& position) -> std::unique_ptr<ScoreBias<Scalar>> {
-    if constexpr (requires { score_bias_of<Scalar>(position, sequences, weight); })
+    if constexpr (requires { score_bias_of<Scalar>(position, sequences, weight); }) {
       return score_bias_of<Scalar>(position, sequences, weight);
-    refuse_if_acting_by(Operation::bias, position);
-    return nullptr;
+    } else {
+      refuse_if_acting_by(Operation::bias, position);
+      return nullptr;
+    }
   });
 }
 

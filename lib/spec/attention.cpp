@@ -35,6 +35,12 @@ void check_sizes(const Signature& position, const Attention& attention) {
 
 }  // namespace
 
+bool acts_within(const Attention& encoding) {
+  if (!encoding.position) return false;
+  const Operation operation = signature_of(*encoding.position).operation;
+  return operation == Operation::rotate || operation == Operation::bias;
+}
+
 std::int64_t kv_head(const Attention& encoding, std::int64_t head) {
   return head / (encoding.num_heads / encoding.num_kv_heads);
 }

@@ -25,6 +25,9 @@ struct Attention {
   static const EncodingEntry<Attention> entry;
 };
 
+/// Whether the position acts on what attention is given; false without one.
+bool acts_within(const Attention& encoding);
+
 /// The key and value head of a query head: floor(head / (num_heads / num_kv_heads)).
 std::int64_t kv_head(const Attention& encoding, std::int64_t head);
 
