@@ -20,12 +20,6 @@ namespace {
 
 using reference::Certainty;
 
-bool has_relative_position(const Attention& encoding) {
-  return carried<Rope>(encoding) != nullptr || carried<RopeNd>(encoding) != nullptr ||
-         carried<Xpos>(encoding) != nullptr || carried<Alibi>(encoding) != nullptr ||
-         carried<RelativeBias>(encoding) != nullptr;
-}
-
 std::optional<std::string> causal_or_not_stated(const Spec& spec, const Attention& encoding) {
   if (auto reason = accuracy_not_stated(spec)) return reason;
   if (encoding.causal) return "a causal mask makes the order of tokens visible";
@@ -126,13 +120,12 @@ Property permutation_property() {
         if (auto reason = causal_or_not_stated(spec, encoding)) return reason;
         // Rounding scores and weights to 16 bits may move a result about as far as a position does: no witness would be
         // certain.
-        if (has_relative_position(encoding) && size_of(spec.dtype) == 2)
+        if (acts_within(encoding) && size_of(spec.dtype) == 2)
           return "in 16-bit dtypes rounding may hide the effect of positions";
         return std::nullopt;
       });
-  property.theory = of<Attention>([](const Spec&, const Attention& encoding) {
-    return has_relative_position(encoding) ? Theory::fails : Theory::holds;
-  });
+  property.theory = of<Attention>(
+      [](const Spec&, const Attention& encoding) { return acts_within(encoding) ? Theory::fails : Theory::holds; });
   use_cases(property, sequences(), [](const Spec& spec) {
     return [spec, oracle = AttentionOracle(spec)](Session& session, const Question& question) mutable {
       const AttentionCase original = attention_case(spec, question);
@@ -184,13 +177,10 @@ Property position_shift_property() {
                           tolerance,
                           "absolute positions in a relative encoding, queries and keys rotated by different positions, "
                           "low-precision positions"};
-  property.not_applicable =
-      stated_for<Attention>([](const Spec& spec, const Attention& encoding) -> std::optional<std::string> {
-        if (auto reason = accuracy_not_stated(spec)) return reason;
-        if (const Rope* rope = carried<Rope>(encoding); rope != nullptr && length_limit(rope->rope_scaling))
-          return "the frequencies depend on the length of the call";
-        return std::nullopt;
-      });
+  property.not_applicable = stated_for<Attention>([](const Spec& spec) -> std::optional<std::string> {
+    if (auto reason = accuracy_not_stated(spec)) return reason;
+    return model_of(spec)->not_shift_invariant();
+  });
   use_cases(property, sequences(), [](const Spec& spec) {
     return [spec, oracle = AttentionOracle(spec)](Session& session, const Question& question) mutable {
       const AttentionCase original = attention_case(spec, question);

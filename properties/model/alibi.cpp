@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "properties/model/alibi_budget.hpp"
+#include "properties/model/attention_part.hpp"
 #include "properties/model/biases.hpp"
 #include "properties/model/models.hpp"
 #include "properties/model/value_judge.hpp"
@@ -67,6 +68,21 @@ class AlibiJudge final : public BiasJudge {
   AlibiBudget budget_;
 };
 
+class AlibiScoreBias final : public ScoreBiasOracle {
+ public:
+  explicit AlibiScoreBias(const Alibi& encoding) : oracle_(encoding) {}
+
+  ScoreTerm at(const BiasPlace& place, const Tensor*, Precision precision) override {
+    const auto value = oracle_.bias(place.query, place.key, place.head, precision);
+    // A key that alibi's own mask hides is hidden by the attention's as well, and not read.
+    if (!value) return {Enclosure(std::int64_t{0}, precision), 0};
+    return {*value, alibi_roundings(oracle_, place.head, precision)};
+  }
+
+ private:
+  reference::AlibiReference oracle_;
+};
+
 class AlibiModel final : public BiasModel {
  public:
   AlibiModel(const Spec& spec, const Alibi& encoding) : BiasModel(spec), encoding_(encoding) {}
@@ -83,6 +99,7 @@ class AlibiModel final : public BiasModel {
   }
 
   std::unique_ptr<Judge> judge() const override { return std::make_unique<AlibiJudge>(spec(), encoding_); }
+  std::unique_ptr<ScoreBiasOracle> score_bias() const override { return std::make_unique<AlibiScoreBias>(encoding_); }
 
  private:
   Alibi encoding_;

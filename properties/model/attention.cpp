@@ -84,12 +84,16 @@ class AttentionModel final : public EncodingModel {
 
   // What its position encoding says of positions and lengths holds for attention with it.
   gen::PositionRange range() const override {
-    const auto inner = position_model();
-    return inner ? inner->range() : EncodingModel::range();
+    const auto position = position_model(spec(), encoding_);
+    return position ? position->range() : EncodingModel::range();
   }
   std::optional<std::string> depends_on_length() const override {
-    const auto inner = position_model();
-    return inner ? inner->depends_on_length() : std::nullopt;
+    const auto position = position_model(spec(), encoding_);
+    return position ? position->depends_on_length() : std::nullopt;
+  }
+  std::optional<std::string> not_shift_invariant() const override {
+    const auto position = position_model(spec(), encoding_);
+    return position ? position->not_shift_invariant() : std::nullopt;
   }
 
   std::optional<std::string> sees_later_tokens() const override {
@@ -98,10 +102,8 @@ class AttentionModel final : public EncodingModel {
   }
 
   std::optional<std::string> not_judged() const override {
-    const auto* xpos = carried<Xpos>(encoding_);
-    if (xpos == nullptr || is_representable(*xpos, spec())) return std::nullopt;
-    return fmt::format("{} cannot hold xpos's scales up to position {}", name_of(spec().dtype),
-                       spec().max_position - 1);
+    const auto position = position_model(spec(), encoding_);
+    return position ? position->not_judged_in_attention() : std::nullopt;
   }
 
   std::vector<Variant> variants() const override {
@@ -130,8 +132,8 @@ class AttentionModel final : public EncodingModel {
         .positions = positions_of(spec(), question, question.batch),
         .vectors = {drawn(encoding_.num_heads, 0), drawn(encoding_.num_kv_heads, 1), drawn(encoding_.num_kv_heads, 2)},
         .fill = question.fill};
-    if (const auto* relative = carried<RelativeBias>(encoding_))
-      call.weight = gen::values(spec().dtype, {relative->num_buckets, encoding_.num_heads}, question.fill + 1 + 3);
+    if (const auto weight = signature_of(encoding_).weight)
+      call.weight = gen::values(spec().dtype, {weight->rows, encoding_.num_heads}, question.fill + 1 + 3);
     return call;
   }
 
@@ -170,14 +172,6 @@ class AttentionModel final : public EncodingModel {
   std::unique_ptr<Judge> judge() const override { return std::make_unique<AttentionJudge>(spec(), encoding_); }
 
  private:
-  // The same claim of the position encoding alone, or null.
-  std::unique_ptr<EncodingModel> position_model() const {
-    if (!encoding_.position) return nullptr;
-    Spec inner = spec();
-    std::visit([&](const auto& position) { inner.encoding = position; }, *encoding_.position);
-    return model_of(inner);
-  }
-
   Attention encoding_;
 };
 

@@ -10,9 +10,8 @@
 #include "properties/gen/position.hpp"
 #include "properties/gen/values.hpp"
 #include "properties/gen/vectors.hpp"
-#include "properties/model/alibi_budget.hpp"
 #include "properties/model/family.hpp"
-#include "reference/relative_bias.hpp"
+#include "reference/rope.hpp"
 #include "subjects/operations.hpp"
 
 // What attention may be off by, in arithmetic of roundoff u: docs/proofs/attention-oracle.md. With A the error of a
@@ -32,6 +31,15 @@ constexpr std::int64_t compared_rows = 3;  // the bound of each costs about a mi
 double gamma(double k, double u) { return k * u < 0.5 ? k * u / (1 - k * u) : 1e9; }
 
 double roundoff_of(const Spec& spec) { return unit_roundoff(spec.dtype); }
+
+VectorPlace place_of(const AttentionCase& request, std::int64_t batch, std::int64_t token, Role role) {
+  VectorPlace place{{}, reference::sequence_length(std::span(request.positions)), role};
+  for (std::int64_t at = batch * request.tokens + token; at < std::ssize(request.positions);
+       at += request.batch * request.tokens) {
+    place.coordinates.push_back(request.positions[static_cast<std::size_t>(at)]);
+  }
+  return place;
+}
 
 }  // namespace
 
@@ -64,8 +72,8 @@ AttentionCase attention_case(const Spec& spec, const Question& question) {
   // that the mask shows.
   for (auto row = request.positions.begin(); row != request.positions.end(); row += tokens)
     std::sort(row, row + tokens);
-  if (const auto* relative = carried<RelativeBias>(encoding))
-    request.weight = gen::values(spec.dtype, {relative->num_buckets, encoding.num_heads}, 4 * question.fill + 4);
+  if (const auto weight = signature_of(encoding).weight)
+    request.weight = gen::values(spec.dtype, {weight->rows, encoding.num_heads}, 4 * question.fill + 4);
   return request;
 }
 
@@ -87,26 +95,18 @@ Tensor attend(Session& session, const Spec& spec, const AttentionCase& request) 
       AttendRequest{request.q, request.k, request.v, request.positions, request.weight ? &*request.weight : nullptr});
 }
 
+std::unique_ptr<EncodingModel> position_model(const Spec& spec, const Attention& encoding) {
+  if (!encoding.position) return nullptr;
+  Spec alone = spec;
+  std::visit([&](const auto& position) { alone.encoding = position; }, *encoding.position);
+  return model_of(alone);
+}
+
 AttentionOracle::AttentionOracle(const Spec& spec) : spec_(spec), encoding_(std::get<Attention>(spec.encoding)) {
-  if (const auto* rope = carried<Rope>(encoding_)) {
-    head_ = *rope;
-    rope_.emplace(*rope);
-    budget_.emplace(spec.accuracy, spec.dtype, rope_->frequencies(), spec.max_position);
+  if (const auto position = position_model(spec, encoding_)) {
+    turning_ = position->turning();
+    bias_ = position->score_bias();
   }
-  if (const auto* axial = carried<RopeNd>(encoding_)) {
-    head_ = along_diagonal(*axial);
-    axial_.emplace(*axial);
-    budget_.emplace(spec.accuracy, spec.dtype, axial_->frequencies(), spec.max_position);
-  }
-  if (const auto* xpos = carried<Xpos>(encoding_)) {
-    head_ = xpos->rope;
-    for (const Role role : {Role::query, Role::key}) {
-      Xpos in_role = *xpos;
-      in_role.role = role;
-      (role == Role::query ? query_ : key_).emplace(in_role, spec.dtype, spec.accuracy, spec.max_position);
-    }
-  }
-  if (const auto* alibi = carried<Alibi>(encoding_)) alibi_.emplace(*alibi);
 }
 
 AttentionOracle::Row AttentionOracle::row(const AttentionCase& request, std::int64_t batch, std::int64_t head,
@@ -138,7 +138,9 @@ AttentionOracle::Row AttentionOracle::row(const AttentionCase& request, std::int
       if (t < keys) largest_value = std::max(largest_value, std::fabs(element));
     }
     values.push_back(std::move(value));
-    const Bias bias = bias_of(request, head, position(token), position(t), precision);
+    const ScoreTerm bias = bias_ ? bias_->at({.query = position(token), .key = position(t), .head = head},
+                                             request.weight ? &*request.weight : nullptr, precision)
+                                 : ScoreTerm{Enclosure(std::int64_t{0}, precision), 0};
     biases.push_back(bias.value);
     if (t >= keys) continue;
     double products = 0;
@@ -148,14 +150,13 @@ AttentionOracle::Row AttentionOracle::row(const AttentionCase& request, std::int
       rotation += query.errors[i] * key.norms[i] + key.errors[i] * query.norms[i] + query.errors[i] * key.errors[i];
     }
     const double size = abs(bias.value).upper();
-    score_error = std::max(score_error,
-                           (gamma(width + 4, u) * products + rotation) / std::sqrt(width) + 2 * u * size + bias.error);
+    score_error = std::max(score_error, (gamma(width + 4, u) * products + rotation) / std::sqrt(width) + 2 * u * size +
+                                            gamma(bias.roundings, u) * size);
     largest_score = std::max(largest_score, products / std::sqrt(width) + size);
   }
-  const bool biased = alibi_ || request.weight;
   RealVector result = reference::attend(encoding_,
                                         {token, query.value, rotated_keys, values,
-                                         biased ? std::span<const Enclosure>(biases) : std::span<const Enclosure>()},
+                                         bias_ ? std::span<const Enclosure>(biases) : std::span<const Enclosure>()},
                                         precision);
   const double a = score_error + 2 * u * largest_score;
   const double spread = a < 20 ? std::exp(2 * a + 4 * u) * (1 + gamma(2 * static_cast<double>(keys) + 4, u)) - 1 : 2;
@@ -164,51 +165,27 @@ AttentionOracle::Row AttentionOracle::row(const AttentionCase& request, std::int
           (largest_value * std::min(spread, 2.0) + 4 * ulp(spec_.dtype, largest_value)) * (1 + 1e-9)};
 }
 
-AttentionOracle::Place AttentionOracle::place_of(const AttentionCase& request, std::int64_t batch, std::int64_t token,
-                                                 Role role) const {
-  Place place{{}, reference::sequence_length(std::span(request.positions)), role};
-  for (std::int64_t at = batch * request.tokens + token; at < std::ssize(request.positions);
-       at += request.batch * request.tokens) {
-    place.coordinates.push_back(request.positions[static_cast<std::size_t>(at)]);
-  }
-  return place;
-}
-
-AttentionOracle::TurnedPair AttentionOracle::turned_pair(const RealPair& x, const Place& place, std::int64_t pair,
-                                                         Precision precision) {
-  if (query_) {
-    XposBudget::Pair turned =
-        (place.role == Role::query ? *query_ : *key_).at(place.coordinates[0], pair, x, precision);
-    return {std::move(turned.value), std::move(turned.norm), std::move(turned.pair_bound)};
-  }
-  const reference::Rotation& rotation = rope_ ? rope_->rotation(place.coordinates[0], pair, place.length, precision)
-                                              : axial_->rotation(place.coordinates, pair, precision);
-  const Enclosure factor = rope_ ? rope_->attention_factor(precision) : Enclosure(std::int64_t{1}, precision);
-  const RealPair y = reference::RopeReference::rotate(rotation, x);
-  const Enclosure norm = factor * hypot(x.first, x.second);
-  return {{factor * y.first, factor * y.second}, norm, budget_->pair_bound(norm, rotation.angle, pair)};
-}
-
-AttentionOracle::Vector AttentionOracle::turned(const Tensor& tensor, std::int64_t row, const Place& place,
+AttentionOracle::Vector AttentionOracle::turned(const Tensor& tensor, std::int64_t row, const VectorPlace& place,
                                                 Precision precision) {
   Vector vector;
   std::vector<bool> in_pair(static_cast<std::size_t>(encoding_.head_dim), false);
   for (std::int64_t c = 0; c < encoding_.head_dim; ++c)
     vector.value.emplace_back(tensor.at(row * encoding_.head_dim + c), precision);
-  if (head_) {
+  if (turning_) {
+    const Rope& head = turning_->head();
     const RealVector given = vector.value;
-    for (const Passthrough& channel : passthrough_channels(*head_))
+    for (const Passthrough& channel : passthrough_channels(head))
       vector.value[static_cast<std::size_t>(channel.output)] = given[static_cast<std::size_t>(channel.input)];
-    for (std::int64_t pair = 0; pair < pairs(*head_); ++pair) {
-      const Channels from = channels_of_pair(*head_, head_->pairing, pair);
-      const Channels to = channels_of_pair(*head_, head_->output_pairing, pair);
-      TurnedPair turned =
-          turned_pair({given[static_cast<std::size_t>(from.first)], given[static_cast<std::size_t>(from.second)]},
-                      place, pair, precision);
+    for (std::int64_t pair = 0; pair < pairs(head); ++pair) {
+      const Channels from = channels_of_pair(head, head.pairing, pair);
+      const Channels to = channels_of_pair(head, head.output_pairing, pair);
+      TurnedPair turned = turning_->turned(
+          place, pair, {given[static_cast<std::size_t>(from.first)], given[static_cast<std::size_t>(from.second)]},
+          precision);
       vector.value[static_cast<std::size_t>(to.first)] = std::move(turned.value.first);
       vector.value[static_cast<std::size_t>(to.second)] = std::move(turned.value.second);
       vector.norms.push_back(turned.norm.upper());
-      vector.errors.push_back(turned.error.upper());
+      vector.errors.push_back(turned.bound.upper());
       in_pair[static_cast<std::size_t>(to.first)] = in_pair[static_cast<std::size_t>(to.second)] = true;
     }
   }
@@ -218,20 +195,6 @@ AttentionOracle::Vector AttentionOracle::turned(const Tensor& tensor, std::int64
     vector.errors.push_back(0);
   }
   return vector;
-}
-
-AttentionOracle::Bias AttentionOracle::bias_of(const AttentionCase& request, std::int64_t head, std::int64_t query,
-                                               std::int64_t key, Precision precision) {
-  const Enclosure none(std::int64_t{0}, precision);
-  if (alibi_) {
-    // A key that alibi's own mask hides is hidden by the attention's as well, and not read.
-    const auto value = alibi_->bias(query, key, head, precision);
-    if (!value) return {none, 0};
-    return {*value, gamma(alibi_roundings(*alibi_, head, precision), roundoff_of(spec_)) * abs(*value).upper()};
-  }
-  if (!request.weight) return {none, 0};
-  return {reference::bias(std::get<RelativeBias>(*encoding_.position), *request.weight, query, key, head, precision),
-          0};
 }
 
 Judgement judge_same(const Spec& spec, AttentionOracle& oracle, const AttentionCase& one_case, const Tensor& one,

@@ -2,20 +2,17 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <vector>
 
 #include "lib/numeric/tensor.hpp"
 #include "lib/spec/spec.hpp"
 #include "properties/engine/judgement.hpp"
-#include "properties/model/budget.hpp"
+#include "properties/model/attention_part.hpp"
 #include "properties/model/call.hpp"
 #include "properties/model/question.hpp"
-#include "properties/model/xpos_budget.hpp"
-#include "reference/alibi.hpp"
 #include "reference/attention.hpp"
-#include "reference/rope.hpp"
-#include "reference/rope_nd.hpp"
 #include "subjects/subject.hpp"
 
 namespace sextant {
@@ -42,7 +39,7 @@ AttentionCase attention_case(const Call& call);
 Tensor attend(Session& session, const Spec& spec, const AttentionCase& request);
 
 /// The true result of attention, and the bound on an implementation's error (derived in attention_oracle.cpp), whatever
-/// its position encoding. An object belongs to one thread.
+/// its position encoding. An object and its copies belong to one thread.
 class AttentionOracle {
  public:
   explicit AttentionOracle(const Spec& spec);
@@ -62,40 +59,18 @@ class AttentionOracle {
     std::vector<double> norms;   // of each pair, or of each channel where nothing turns
     std::vector<double> errors;  // of each pair's rotation
   };
-  struct Bias {
-    reference::Enclosure value;
-    double error;
-  };
 
-  // What turns a vector: where it stands, how long the call is, which side of the score it is.
-  struct Place {
-    std::vector<std::int64_t> coordinates;
-    std::int64_t length;
-    Role role;
-  };
-  struct TurnedPair {
-    reference::RealPair value;
-    reference::Enclosure norm;
-    reference::Enclosure error;
-  };
-
-  Place place_of(const AttentionCase& request, std::int64_t batch, std::int64_t token, Role role) const;
-  Vector turned(const Tensor& tensor, std::int64_t row, const Place& place, reference::Precision precision);
-  TurnedPair turned_pair(const reference::RealPair& x, const Place& place, std::int64_t pair,
-                         reference::Precision precision);
-  Bias bias_of(const AttentionCase& request, std::int64_t head, std::int64_t query, std::int64_t key,
-               reference::Precision precision);
+  Vector turned(const Tensor& tensor, std::int64_t row, const VectorPlace& place, reference::Precision precision);
 
   Spec spec_;
   Attention encoding_;
-  std::optional<Rope> head_;  // the channels of the pairs that turn, and where they go
-  std::optional<reference::RopeReference> rope_;
-  std::optional<reference::RopeNdReference> axial_;
-  std::optional<XposBudget> query_;  // xpos's two roles
-  std::optional<XposBudget> key_;
-  std::optional<ErrorBudget> budget_;
-  std::optional<reference::AlibiReference> alibi_;
+  // Shared by copies, which a check in a std::function must allow; null where the position does nothing of the kind.
+  std::shared_ptr<TurningOracle> turning_;
+  std::shared_ptr<ScoreBiasOracle> bias_;
 };
+
+/// The model of the position encoding alone, under the same claim; null without one.
+std::unique_ptr<EncodingModel> position_model(const Spec& spec, const Attention& encoding);
 
 /// A token of a call.
 struct AttentionPlace {

@@ -20,6 +20,8 @@ class BiasModel : public EncodingModel {
   Parts one_of(const Question& question, std::int64_t which) const final;
   Tensor ask(Session& session, const Call& call) const final;
 
+  std::unique_ptr<ScoreBiasOracle> score_bias() const override = 0;
+
  private:
   /// The weight of so many heads, a drawing of its values.
   virtual std::optional<Tensor> drawn_weight(std::int64_t heads, std::int64_t fill) const;

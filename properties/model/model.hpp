@@ -35,6 +35,9 @@ class Judge {
   virtual Judgement agreement(const Parts& calls, const Tensor& whole, const Tensor& part) = 0;
 };
 
+class TurningOracle;
+class ScoreBiasOracle;
+
 /// A spec with one field changed.
 struct Variant {
   std::string field;
@@ -73,6 +76,20 @@ class EncodingModel {
 
   /// Why no bound is known for this spec; nothing if one is.
   virtual std::optional<std::string> not_judged() const { return std::nullopt; }
+
+  // What it does within attention. Most encodings do nothing there: they are added to embeddings.
+
+  /// How it turns queries and keys; null if it does not.
+  virtual std::unique_ptr<TurningOracle> turning() const;
+
+  /// What it adds to scores; null if it adds nothing.
+  virtual std::unique_ptr<ScoreBiasOracle> score_bias() const;
+
+  /// Why no bound is known for attention with it; nothing if one is.
+  virtual std::optional<std::string> not_judged_in_attention() const { return std::nullopt; }
+
+  /// Why attention with it changes where all positions move alike; nothing if it does not.
+  virtual std::optional<std::string> not_shift_invariant() const { return depends_on_length(); }
 
   /// The spec with each field changed in turn, as far as the changed one is a spec, for the law that every field is
   /// heard. Nothing where fields are the shape of what is given.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "properties/model/attention_part.hpp"
 #include "properties/model/questions.hpp"
 
 namespace sextant {
@@ -22,6 +23,9 @@ bool EncodingModel::admits(const Question& question) const {
 }
 
 std::vector<Question> EncodingModel::first_questions() const { return sextant::first_questions(spec_); }
+
+std::unique_ptr<TurningOracle> EncodingModel::turning() const { return nullptr; }
+std::unique_ptr<ScoreBiasOracle> EncodingModel::score_bias() const { return nullptr; }
 
 // As every other law draws them, so that a seed's questions are the same.
 rc::Gen<Question> EncodingModel::drawn_questions() const { return questions().drawn(spec_); }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "properties/gen/values.hpp"
+#include "properties/model/attention_part.hpp"
 #include "properties/model/biases.hpp"
 #include "properties/model/models.hpp"
 #include "properties/model/variants.hpp"
@@ -41,6 +42,18 @@ class RelativeJudge final : public BiasJudge {
   RelativeBias encoding_;
 };
 
+class RelativeScoreBias final : public ScoreBiasOracle {
+ public:
+  explicit RelativeScoreBias(const RelativeBias& encoding) : encoding_(encoding) {}
+
+  ScoreTerm at(const BiasPlace& place, const Tensor* weight, reference::Precision precision) override {
+    return {reference::bias(encoding_, *weight, place.query, place.key, place.head, precision), 0};
+  }
+
+ private:
+  RelativeBias encoding_;
+};
+
 class RelativeModel final : public BiasModel {
  public:
   RelativeModel(const Spec& spec, const RelativeBias& encoding) : BiasModel(spec), encoding_(encoding) {}
@@ -56,6 +69,9 @@ class RelativeModel final : public BiasModel {
   }
 
   std::unique_ptr<Judge> judge() const override { return std::make_unique<RelativeJudge>(spec(), encoding_); }
+  std::unique_ptr<ScoreBiasOracle> score_bias() const override {
+    return std::make_unique<RelativeScoreBias>(encoding_);
+  }
 
  private:
   std::optional<Tensor> drawn_weight(std::int64_t heads, std::int64_t fill) const override {

@@ -154,6 +154,27 @@ class RopeJudge final : public RotationJudge {
   std::int64_t length_ = 0;  // of the call that is judged
 };
 
+class RopeTurning final : public TurningOracle {
+ public:
+  RopeTurning(const Spec& spec, const Rope& encoding)
+      : TurningOracle(encoding),
+        oracle_(encoding),
+        budget_(spec.accuracy, spec.dtype, oracle_.frequencies(), spec.max_position) {}
+
+  TurnedPair turned(const VectorPlace& place, std::int64_t pair, const reference::RealPair& x,
+                    Precision precision) override {
+    const reference::Rotation& rotation = oracle_.rotation(place.coordinates[0], pair, place.length, precision);
+    const Enclosure& factor = oracle_.attention_factor(precision);
+    const reference::RealPair y = reference::RopeReference::rotate(rotation, x);
+    const Enclosure norm = factor * hypot(x.first, x.second);
+    return {{factor * y.first, factor * y.second}, norm, budget_.pair_bound(norm, rotation.angle, pair)};
+  }
+
+ private:
+  reference::RopeReference oracle_;
+  ErrorBudget budget_;
+};
+
 class RopeModel final : public RotationModel {
  public:
   RopeModel(const Spec& spec, const Rope& encoding) : RotationModel(spec, encoding.head_dim), encoding_(encoding) {}
@@ -207,6 +228,7 @@ class RopeModel final : public RotationModel {
   }
 
   std::unique_ptr<Judge> judge() const override { return std::make_unique<RopeJudge>(spec(), encoding_); }
+  std::unique_ptr<TurningOracle> turning() const override { return std::make_unique<RopeTurning>(spec(), encoding_); }
   std::unique_ptr<EncodedPairs> encoded_pairs() const override { return make_rope_pairs(spec(), encoding_); }
 
  private:

@@ -39,6 +39,24 @@ class AxialJudge final : public ExactRotationJudge {
   ErrorBudget budget_;
 };
 
+class AxialTurning final : public TurningOracle {
+ public:
+  AxialTurning(const Spec& spec, const RopeNd& encoding)
+      : TurningOracle(along_diagonal(encoding)),
+        oracle_(encoding),
+        budget_(spec.accuracy, spec.dtype, oracle_.frequencies(), spec.max_position) {}
+
+  TurnedPair turned(const VectorPlace& place, std::int64_t pair, const RealPair& x, Precision precision) override {
+    const reference::Rotation& turn = oracle_.rotation(place.coordinates, pair, precision);
+    const Enclosure norm = hypot(x.first, x.second);
+    return {reference::RopeReference::rotate(turn, x), norm, budget_.pair_bound(norm, turn.angle, pair)};
+  }
+
+ private:
+  reference::RopeNdReference oracle_;
+  ErrorBudget budget_;
+};
+
 class AxialModel final : public RotationModel {
  public:
   AxialModel(const Spec& spec, const RopeNd& encoding) : RotationModel(spec, encoding.head_dim), encoding_(encoding) {}
@@ -61,6 +79,7 @@ class AxialModel final : public RotationModel {
   }
 
   std::unique_ptr<Judge> judge() const override { return std::make_unique<AxialJudge>(spec(), encoding_); }
+  std::unique_ptr<TurningOracle> turning() const override { return std::make_unique<AxialTurning>(spec(), encoding_); }
 
  private:
   RopeNd encoding_;

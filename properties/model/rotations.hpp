@@ -7,6 +7,7 @@
 
 #include "lib/spec/rope.hpp"
 #include "properties/gen/vectors.hpp"
+#include "properties/model/attention_part.hpp"
 #include "properties/model/model.hpp"
 #include "properties/model/row_agreement.hpp"
 #include "reference/rope.hpp"
@@ -25,6 +26,8 @@ class RotationModel : public EncodingModel {
   Parts chunk_of(const Chunk& chunk) const final;
   Parts one_of(const Question& question, std::int64_t which) const final;
   Tensor ask(Session& session, const Call& call) const final;
+
+  std::unique_ptr<TurningOracle> turning() const override = 0;
 
  protected:
   std::int64_t head_dim() const { return head_dim_; }

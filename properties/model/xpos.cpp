@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include "properties/model/models.hpp"
 #include "properties/model/rotations.hpp"
 #include "properties/model/variants.hpp"
@@ -35,6 +37,29 @@ class XposJudge final : public ExactRotationJudge {
   XposBudget oracle_;
 };
 
+Xpos in_role(Xpos encoding, Role role) {
+  encoding.role = role;
+  return encoding;
+}
+
+// Queries as queries and keys as keys, whatever role the spec names.
+class XposTurning final : public TurningOracle {
+ public:
+  XposTurning(const Spec& spec, const Xpos& encoding)
+      : TurningOracle(encoding.rope),
+        query_(in_role(encoding, Role::query), spec.dtype, spec.accuracy, spec.max_position),
+        key_(in_role(encoding, Role::key), spec.dtype, spec.accuracy, spec.max_position) {}
+
+  TurnedPair turned(const VectorPlace& place, std::int64_t pair, const RealPair& x, Precision precision) override {
+    XposBudget::Pair turned = (place.role == Role::query ? query_ : key_).at(place.coordinates[0], pair, x, precision);
+    return {std::move(turned.value), std::move(turned.norm), std::move(turned.pair_bound)};
+  }
+
+ private:
+  XposBudget query_;
+  XposBudget key_;
+};
+
 class XposModel final : public RotationModel {
  public:
   XposModel(const Spec& spec, const Xpos& encoding)
@@ -51,6 +76,13 @@ class XposModel final : public RotationModel {
   }
 
   std::unique_ptr<Judge> judge() const override { return std::make_unique<XposJudge>(spec(), encoding_); }
+  std::unique_ptr<TurningOracle> turning() const override { return std::make_unique<XposTurning>(spec(), encoding_); }
+
+  std::optional<std::string> not_judged_in_attention() const override {
+    if (is_representable(encoding_, spec())) return std::nullopt;
+    return fmt::format("{} cannot hold xpos's scales up to position {}", name_of(spec().dtype),
+                       spec().max_position - 1);
+  }
 
  private:
   Xpos encoding_;

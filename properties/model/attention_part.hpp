@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "lib/numeric/tensor.hpp"
+#include "lib/spec/rope.hpp"
+#include "lib/spec/xpos.hpp"
+#include "properties/model/biases.hpp"
+#include "reference/enclosure.hpp"
+
+// What an encoding of position does within attention, as attention's oracle sees it: its model gives one of these, or
+// neither. An object belongs to one thread.
+
+namespace sextant {
+
+/// Where a vector stands: the coordinates of its position, the length of its call, its side of the score.
+struct VectorPlace {
+  std::vector<std::int64_t> coordinates;
+  std::int64_t length;
+  Role role;
+};
+
+/// A pair of channels after its rotation.
+struct TurnedPair {
+  reference::RealPair value;
+  reference::Enclosure norm;
+  reference::Enclosure bound;  ///< on the Euclidean length of an implementation's error
+};
+
+/// How queries and keys are turned by their positions.
+class TurningOracle {
+ public:
+  explicit TurningOracle(Rope head) : head_(std::move(head)) {}
+  virtual ~TurningOracle() = default;
+
+  /// The channels that turn together, and where they go.
+  const Rope& head() const { return head_; }
+
+  /// Pair number `pair` of a vector, `x` what is turned.
+  virtual TurnedPair turned(const VectorPlace& place, std::int64_t pair, const reference::RealPair& x,
+                            reference::Precision precision) = 0;
+
+ private:
+  Rope head_;
+};
+
+/// What is added to a score: a value, and how many roundings it takes to form it in floating point, none for one that is
+/// looked up.
+struct ScoreTerm {
+  reference::Enclosure value;
+  double roundings;
+};
+
+/// What positions add to scores.
+class ScoreBiasOracle {
+ public:
+  virtual ~ScoreBiasOracle() = default;
+
+  /// `weight` as signature_of(encoding).weight has it, null where there is none.
+  virtual ScoreTerm at(const BiasPlace& place, const Tensor* weight, reference::Precision precision) = 0;
+};
+
+}  // namespace sextant
