@@ -123,7 +123,7 @@ std::string command_line(const Arguments& arguments, bool max_position_given) {
 AuditOutcome judge_case(const Arguments& arguments, const Subject& subject, const Spec& spec) {
   const std::string id = token_property(arguments.replay);
   const Property* property = property_named(id);
-  if (property == nullptr) throw TokenError(fmt::format(R"(--replay: no property is called "{}")", id));
+  if (property == nullptr) throw TokenError(fmt::format("--replay: no property is called {}", in_quotes(id)));
   return replay(*property, read_token(arguments.replay, property->fields(spec)), subject, spec);
 }
 
@@ -311,6 +311,8 @@ int run_audit(const Arguments& arguments, bool max_position_given) {
   if (is_shard && !arguments.baseline.empty())
     throw UsageError("--shard: merge the shards first, then compare with the baseline");
   if (!arguments.resume.empty() && is_replay) throw UsageError("--resume: cannot be combined with --replay");
+  if (is_replay && !(arguments.only.empty() && arguments.skip.empty()))
+    throw UsageError("--replay: names its property: leave out --only and --skip");
   if (!arguments.resume.empty() && !arguments.report.empty())
     throw UsageError("--resume: the report is written into its directory: leave out --report");
   const bool every_encoding = arguments.subject == "builtin" && arguments.spec.empty() && arguments.hf_config.empty();
@@ -331,7 +333,7 @@ std::string report_files() {
 Run add_audit(CLI::App& app) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* command = app.add_subcommand("audit", "Judge an implementation by every property that applies to its spec");
-  command->add_option("subject", arguments->subject, usage_of(subject_kinds()))->required();
+  command->add_option("subject", arguments->subject, subject_usage())->required();
   command->add_option("--spec", arguments->spec,
                       "What is claimed: a file, inline JSON or a preset's name; builtin without it: every encoding");
   command->add_option("--hf-config", arguments->hf_config, "A Hugging Face config.json as the spec");

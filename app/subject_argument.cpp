@@ -28,4 +28,6 @@ std::unique_ptr<Subject> subject_from_argument(const std::string& name, const Sp
   return open_subject(all_kinds(), name, spec, options);
 }
 
+std::string subject_usage() { return usage_of(all_kinds()); }
+
 }  // namespace sextant

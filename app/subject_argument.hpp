@@ -8,7 +8,10 @@
 namespace sextant {
 
 /// The subject of that name: of one of subjects/kind.hpp's kinds, or Sextant's own `mutant:NAME` and `recipe:NAME`
-/// (properties/mutants/), which no help text offers. @throws SubjectNameError
+/// (properties/mutants/). @throws SubjectNameError
 std::unique_ptr<Subject> subject_from_argument(const std::string& name, const Spec& spec, const OpenOptions& options);
+
+/// "builtin, ... or recipe:NAME": the kinds of subject in a help text.
+std::string subject_usage();
 
 }  // namespace sextant

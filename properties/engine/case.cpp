@@ -20,9 +20,16 @@ std::string names_of(const CaseFields& fields) {
 }  // namespace
 
 bool in_range(const CaseFields& fields, const Case& values) {
-  return std::ranges::equal(fields, values, [](const CaseField& field, std::int64_t value) {
-    return value >= field.range.least && value <= field.range.most;
-  });
+  return fields.size() == values.size() && !out_of_range(fields, values);
+}
+
+std::optional<std::string> out_of_range(const CaseFields& fields, const Case& values) {
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    const auto& [name, role, range] = fields[i];
+    if (values[i] < range.least || values[i] > range.most)
+      return fmt::format("{}: expected {} to {}, got {}", name, range.least, range.most, values[i]);
+  }
+  return std::nullopt;
 }
 
 Case simplest_of(const CaseFields& fields) {
@@ -58,10 +65,16 @@ std::string write_token(std::string_view property, const CaseFields& fields, con
   return token;
 }
 
+std::string in_quotes(std::string_view text) {
+  constexpr std::size_t longest = 80;
+  return text.size() <= longest ? fmt::format("\"{}\"", text)
+                                : fmt::format("\"{}...\" ({} characters)", text.substr(0, longest), text.size());
+}
+
 std::string token_property(std::string_view token) {
   const auto colon = token.find(':');
   if (colon == std::string_view::npos || colon == 0) {
-    throw TokenError(fmt::format("--replay: \"{}\" is no token: expected PROPERTY:FIELD=VALUE,...", token));
+    throw TokenError(fmt::format("--replay: {} is no token: expected PROPERTY:FIELD=VALUE,...", in_quotes(token)));
   }
   return std::string(token.substr(0, colon));
 }
@@ -78,17 +91,17 @@ Case read_token(std::string_view token, const CaseFields& fields) {
     rest = comma == std::string_view::npos ? std::nullopt : std::optional(left.substr(comma + 1));
     const auto equals = part.find('=');
     if (part.substr(0, equals) != field || equals == std::string_view::npos) {
-      throw TokenError(fmt::format("--replay: \"{}\": expected the fields {}", token, names_of(fields)));
+      throw TokenError(fmt::format("--replay: {}: expected the fields {}", in_quotes(token), names_of(fields)));
     }
     const std::string_view number = part.substr(equals + 1);
     std::int64_t value = 0;
     const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
     if (error != std::errc() || end != number.data() + number.size()) {
-      throw TokenError(fmt::format("--replay: {}: expected an integer of 64 bits, got \"{}\"", field, number));
+      throw TokenError(fmt::format("--replay: {}: expected an integer of 64 bits, got {}", field, in_quotes(number)));
     }
     values.push_back(value);
   }
-  if (rest) throw TokenError(fmt::format("--replay: \"{}\": more fields than {}", token, names_of(fields)));
+  if (rest) throw TokenError(fmt::format("--replay: {}: more fields than {}", in_quotes(token), names_of(fields)));
   return values;
 }
 

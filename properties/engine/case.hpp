@@ -49,6 +49,9 @@ using CaseFields = std::vector<CaseField>;
 /// Whether each value is in its field's range.
 bool in_range(const CaseFields& fields, const Case& values);
 
+/// Which field's value is not in its range: "position: expected 0 to 511, got 999"; nothing if all are.
+std::optional<std::string> out_of_range(const CaseFields& fields, const Case& values);
+
 /// The case of every field's simplest value.
 Case simplest_of(const CaseFields& fields);
 
@@ -64,6 +67,9 @@ class TokenError : public std::runtime_error, public UserError {
 
 /// "accuracy:position=257,rows=1": stable, self-contained, and needs no quoting in a shell.
 std::string write_token(std::string_view property, const CaseFields& fields, const Case& values);
+
+/// The text in quotes, cut short where it is long: for messages about what a user gave.
+std::string in_quotes(std::string_view text);
 
 /// The property's id in a token: what stands before the colon. @throws TokenError if there is none.
 std::string token_property(std::string_view token);

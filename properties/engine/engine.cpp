@@ -167,9 +167,11 @@ AuditOutcome replay(const Property& property, const Case& values, const Subject&
   if (const auto reason = not_applicable(property, subject, spec)) {
     throw TokenError(fmt::format("--replay: {} does not apply here: {}", property.id, *reason));
   }
+  const CaseFields fields = property.fields(spec);
+  if (const auto fault = out_of_range(fields, values)) throw TokenError(fmt::format("--replay: {}", *fault));
   if (!property.admits(spec, values)) {
-    throw TokenError(fmt::format("--replay: {} is outside the domain of this spec",
-                                 write_token(property.id, property.fields(spec), values)));
+    throw TokenError(fmt::format("--replay: {}: these values together are outside the domain of this spec",
+                                 write_token(property.id, fields, values)));
   }
   Introduction introduction = introduce(subject, spec);
   PropertyResult result = introduction.failure ? set_aside(property, verdict_of(introduction.failure->kind()),
