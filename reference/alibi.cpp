@@ -1,33 +1,30 @@
 #include "reference/alibi.hpp"
 
-#include <bit>
-#include <cmath>
-
 namespace sextant::reference {
 namespace {
 
-// 2^(-numerator/denominator).
-struct NegativePower {
-  std::int64_t numerator;
-  std::int64_t denominator;
-};
-
-// Head h of n = 2^k: 2^(-8 (h+1) / n). Beyond the largest power of two below n, every other head of twice as many, from
-// the first: number 2 (h - n') of 2 n'.
-NegativePower slope_exponent(std::int64_t heads, std::int64_t head) {
-  const auto power = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(heads)));
-  if (head < power) return {8 * (head + 1), power};
-  return {8 * (2 * (head - power) + 1), 2 * power};
+// Where the number of heads is a power of two, the slopes are a geometric sequence that begins with its ratio and ends
+// with 2^-8; what would stand before the first is 1. Twice as many heads have the same slopes and, before each, its
+// geometric mean with the one before it. Up to eight heads, products and roots are whole powers of two, and exact.
+std::vector<Enclosure> of_twice_as_many_heads(const std::vector<Enclosure>& slopes) {
+  std::vector<Enclosure> twice;
+  Enclosure before(1.0, slopes.front().precision());
+  for (const Enclosure& slope : slopes) {
+    twice.push_back(sqrt(before * slope));
+    twice.push_back(slope);
+    before = slope;
+  }
+  return twice;
 }
 
-// The whole part of the exponent is applied exactly.
-Enclosure enclose(const NegativePower& power, Precision precision) {
-  const std::int64_t whole = power.numerator / power.denominator;
-  Enclosure scale(std::ldexp(1.0, -static_cast<int>(whole)), precision);
-  const std::int64_t rest = power.numerator % power.denominator;
-  if (rest == 0) return scale;
-  return scale *
-         exp(-log(Enclosure(2.0, precision)) * Enclosure(rest, precision) / Enclosure(power.denominator, precision));
+// As the released code has them: of the closest lower power of two, then [0::2] of those of its double.
+std::vector<Enclosure> slopes_of(std::int64_t heads, Precision precision) {
+  std::vector<Enclosure> slopes{Enclosure(0x1p-8, precision)};
+  while (2 * std::ssize(slopes) <= heads) slopes = of_twice_as_many_heads(slopes);
+  if (std::ssize(slopes) == heads) return slopes;
+  const std::vector<Enclosure> twice = of_twice_as_many_heads(slopes);
+  for (std::size_t i = 0; std::ssize(slopes) < heads; i += 2) slopes.push_back(twice[i]);
+  return slopes;
 }
 
 }  // namespace
@@ -36,10 +33,7 @@ AlibiReference::AlibiReference(const Alibi& encoding) : encoding_(encoding) {}
 
 const Enclosure& AlibiReference::slope(std::int64_t head, Precision precision) {
   std::vector<Enclosure>& slopes = slopes_by_precision_[precision.bits];
-  if (slopes.empty()) {
-    for (std::int64_t h = 0; h < encoding_.num_heads; ++h)
-      slopes.push_back(enclose(slope_exponent(encoding_.num_heads, h), precision));
-  }
+  if (slopes.empty()) slopes = slopes_of(encoding_.num_heads, precision);
   return slopes.at(static_cast<std::size_t>(head));
 }
 

@@ -56,6 +56,21 @@ TEST(AlibiReference, FortyHeads) {
   EXPECT_TRUE(is_exactly(reference.slope(31, precision), 0x1p-8));
 }
 
+// As many heads as a spec may have, and one less: 2^(-8 (h+1)/65536); the last of 65535 is head 65532 of 65536. By
+// Python's decimal at 60 digits.
+TEST(AlibiReference, TheMostHeads) {
+  AlibiReference most(with(65536));
+  EXPECT_TRUE(agrees_with(most.slope(0, Precision{256}), "0.999915390886613497533724971564"));
+  EXPECT_TRUE(agrees_with(most.slope(65534, Precision{256}), "0.00390658053231521216094778644837"));
+  EXPECT_TRUE(is_exactly(most.slope(8191, precision), 0.5));
+  EXPECT_TRUE(is_exactly(most.slope(65535, precision), 0x1p-8));
+  AlibiReference one_less(with(65535));
+  EXPECT_TRUE(agrees_with(one_less.slope(0, Precision{256}), "0.999830788931929063117480780198"));
+  EXPECT_TRUE(agrees_with(one_less.slope(32768, Precision{256}), "0.999915390886613497533724971564"));
+  EXPECT_TRUE(agrees_with(one_less.slope(65534, Precision{256}), "0.00390724168085324062048852918032"));
+  EXPECT_LT(most.slope(65534, precision).width(), 0x1p-128);
+}
+
 TEST(AlibiReference, CausalBiasFallsWithTheDistanceAndHidesLaterKeys) {
   AlibiReference reference(with(8));
   EXPECT_TRUE(is_exactly(*reference.bias(10, 3, 1, precision), -7 * 0.25));
