@@ -3,33 +3,49 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <boost/multiprecision/cpp_int.hpp>
+#include <numeric>
 #include <stdexcept>
+#include <utility>
 
 namespace sextant::reference {
 namespace {
 
-using boost::multiprecision::cpp_int;
-
-// ln(n/e) / ln(d/e) * steps >= k, for 0 < e <= n < d and 0 <= k <= steps: (n/e)^steps >= (d/e)^k, without fractions.
-bool reaches(std::int64_t n, std::int64_t e, std::int64_t d, std::int64_t steps, std::int64_t k) {
-  const auto power = [](std::int64_t base, std::int64_t exponent) {
-    return cpp_int(pow(cpp_int(base), static_cast<unsigned>(exponent)));
-  };
-  return power(n, steps) >= power(d, k) * power(e, steps - k);
+// a^m = b^n, of positive integers and exponents that are not negative. Of two powers above 1 with m >= n, a^n divides
+// b^n only if a divides b; the quotient by a^n is a^(m-n) = (b/a)^n. Each round halves a or b at least.
+bool are_equal_powers(std::int64_t a, std::int64_t m, std::int64_t b, std::int64_t n) {
+  while (a > 1 && m > 0 && b > 1 && n > 0) {
+    if (m < n) {
+      std::swap(a, b);
+      std::swap(m, n);
+    }
+    if (b % a != 0) return false;
+    b /= a;
+    m -= n;
+  }
+  return (a == 1 || m == 0) && (b == 1 || n == 0);
 }
 
-// floor(ln(n/e) / ln(d/e) * steps). An enclosure settles it nearly always; where it reaches over an integer, which it
-// does at each precision if the real number is that integer (n = 16 of e = 8, d = 128), powers are compared.
+// ln(n/e) / ln(d/e) * steps = k: (n/e)^steps = (d/e)^k. Powers of fractions in lowest terms are in lowest terms, so
+// that numerators and denominators are equal each.
+bool is_whole_step(std::int64_t n, std::int64_t e, std::int64_t d, std::int64_t steps, std::int64_t k) {
+  const std::int64_t of_n = std::gcd(n, e);
+  const std::int64_t of_d = std::gcd(d, e);
+  return are_equal_powers(n / of_n, steps, d / of_d, k) && are_equal_powers(e / of_n, steps, e / of_d, k);
+}
+
+// floor(ln(n/e) / ln(d/e) * steps), e <= n < d. Where the real number is an integer, its enclosure reaches over it at
+// each precision (n = 16 of e = 8, d = 128). Where it is not k, the powers of is_whole_step, without fractions, are
+// different integers below 2^(2^22), whose logarithms differ by more than the inverse of that: some precision tells.
 std::int64_t logarithmic_step(std::int64_t n, std::int64_t e, std::int64_t d, std::int64_t steps) {
-  const auto log_ratio = [e](std::int64_t value) {
-    return log(Enclosure(value, first_precision) / Enclosure(e, first_precision));
-  };
-  const Enclosure real = log_ratio(n) / log_ratio(d) * Enclosure(steps, first_precision);
-  std::int64_t step = std::max(0L, mpfr_get_si(real.lower_end(), MPFR_RNDD));
-  const std::int64_t last = mpfr_get_si(real.upper_end(), MPFR_RNDD);
-  while (step < last && reaches(n, e, d, steps, step + 1)) ++step;
-  return step;
+  for (Precision precision = first_precision;; precision.bits *= 2) {
+    const auto log_ratio = [&](std::int64_t value) {
+      return log(Enclosure(value, precision) / Enclosure(e, precision));
+    };
+    const Enclosure real = log_ratio(n) / log_ratio(d) * Enclosure(steps, precision);
+    const std::int64_t least = mpfr_get_si(real.lower_end(), MPFR_RNDD);
+    const std::int64_t greatest = mpfr_get_si(real.upper_end(), MPFR_RNDD);
+    if (least == greatest || is_whole_step(n, e, d, steps, greatest)) return greatest;
+  }
 }
 
 }  // namespace

@@ -102,6 +102,33 @@ TEST(RelativeBiasReference, TheFarthestDistancesAndFinestBuckets) {
   EXPECT_EQ(bucket(fine, -(std::int64_t{1} << 24) + 1), (1 << 14) + (1 << 13) - 1);
 }
 
+// Where the real number is an integer, and one distance before: powers of fractions (d/e = (9/8)^2 and (3/2)^4), and
+// the largest spec, whose steps are 2^15.
+TEST(RelativeBiasReference, ADistanceOnABorderBelongsToTheBucketThatBegins) {
+  struct Border {
+    std::int64_t num_buckets;
+    std::int64_t max_distance;
+    std::int64_t distance;
+    std::int64_t step;
+  };
+  for (const Border& border : {Border{128, 81, 72, 32},
+                               {64, 162, 48, 8},
+                               {64, 162, 72, 16},
+                               {64, 162, 108, 24},
+                               {1 << 16, std::int64_t{1} << 53, std::int64_t{1} << 34, 1 << 14}}) {
+    const RelativeBias encoding = with(border.num_buckets, border.max_distance, false);
+    const std::int64_t begins = border.num_buckets / 2 + border.step;
+    EXPECT_EQ(bucket(encoding, -border.distance), begins) << border.max_distance << " " << border.distance;
+    EXPECT_LT(bucket(encoding, 1 - border.distance), begins) << border.max_distance << " " << border.distance;
+  }
+  const RelativeBias largest = with(1 << 16, std::int64_t{1} << 53, false);
+  EXPECT_EQ(bucket(largest, 1 - largest.max_distance), (1 << 16) - 1);
+  EXPECT_EQ(bucket(largest, -(1 << 15)), 1 << 15);
+  // The least spec, and the one with the least distance between the exact ones and the last.
+  EXPECT_EQ(bucket(with(2, 2, false), -1), 1);
+  EXPECT_EQ(bucket(with(1 << 16, (1 << 15) + 1, false), -(1 << 15)), 1 << 15);
+}
+
 TEST(RelativeBiasReference, TheBiasIsTheBucketsWeight) {
   const RelativeBias encoding = with(32, 128, true);
   Tensor weight = Tensor::zeros(Dtype::float32, {32, 3});

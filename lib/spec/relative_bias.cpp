@@ -19,7 +19,7 @@ RelativeBias read(Fields& fields) {
 }
 
 void check(const RelativeBias& encoding) {
-  // The exact bucket compares powers with an exponent of half this size.
+  // The encoder computes a border for each.
   check_count("num_buckets", encoding.num_buckets, std::int64_t{1} << 16);
   if (encoding.bidirectional && encoding.num_buckets % 2 != 0) {
     refuse_field("num_buckets",
