@@ -195,13 +195,14 @@ constexpr std::array<Octant, 8> octants{{{0, 1, 1, 1},
                                          {0, -1, 1, -1}}};
 
 // Step 6. Odd octants are measured back from their end: the complement of what is held is that distance, less one unit
-// of 2^-128 turn at most.
-void fold(const FixedTurns& phase, const Knots& table, std::size_t i, PhasesFromKnots& out) {
+// of 2^-128 turn.
+void fold(Phase phase, const Knots& table, std::size_t i, PhasesFromKnots& out) {
   constexpr std::uint64_t within_octant = (std::uint64_t{1} << 61) - 1;
-  const std::uint64_t index = phase.limb[2] >> 61;
+  const auto upper = static_cast<std::uint64_t>(phase >> 64);
+  const std::uint64_t index = upper >> 61;
   const std::uint64_t reflect = std::uint64_t{0} - (index & 1);
-  const std::uint64_t high = (phase.limb[2] ^ reflect) & within_octant;
-  const std::uint64_t low = phase.limb[1] ^ reflect;
+  const std::uint64_t high = (upper ^ reflect) & within_octant;
+  const std::uint64_t low = static_cast<std::uint64_t>(phase) ^ reflect;
   const std::uint64_t nearest = (high + (std::uint64_t{1} << 52)) >> 53;
 
   const Octant& octant = octants[index];

@@ -122,15 +122,28 @@ struct Truth {
   Enclosure cos;
 };
 
-Truth truth_of(const FixedTurns& phase) {
+Truth truth_of(Phase phase) {
   constexpr Precision precision{300};
   Enclosure turns(0.0, precision);
-  for (int half = 0; half < 6; ++half) {
-    const auto digits = static_cast<std::uint32_t>(phase.limb[static_cast<std::size_t>(half / 2)] >> 32 * (half % 2));
-    turns = turns + Enclosure(std::ldexp(static_cast<double>(digits), 32 * half - 192), precision);
+  for (int quarter = 0; quarter < 4; ++quarter) {
+    const auto digits = static_cast<std::uint32_t>(phase >> 32 * quarter);
+    turns = turns + Enclosure(std::ldexp(static_cast<double>(digits), 32 * quarter - 128), precision);
   }
   const Enclosure angle = turns * Enclosure(2.0, precision) * Enclosure::pi(precision);
   return {sin(angle), cos(angle)};
+}
+
+// A frequency that is a whole number of units of 2^-128 turn: no product with a position is rounded.
+FixedTurns frequency(Phase turns) {
+  FixedTurns result{};
+  for (std::size_t j = 0; j < result.place.size(); ++j) result.place[j] = turns << j * FixedTurns::digit_bits;
+  return result;
+}
+
+std::vector<FixedTurns> frequencies(std::span<const Phase> turns) {
+  std::vector<FixedTurns> list;
+  for (const Phase one : turns) list.push_back(frequency(one));
+  return list;
 }
 
 double distance_of_pair(const RotationRow& row, std::size_t pair, const Truth& truth) {
@@ -140,62 +153,50 @@ double distance_of_pair(const RotationRow& row, std::size_t pair, const Truth& t
                   distance(row.cos_high[pair], row.cos_low[pair], truth.cos));
 }
 
-// `top` + `below` * 2^-64 units of 2^-64 turn, with a nudge of its last place.
-FixedTurns phase(std::uint64_t top, std::uint64_t below, int nudge) {
-  FixedTurns turns{{0, below, top}};
-  if (nudge > 0) turns.limb[0] = 1;
-  if (nudge < 0) {
-    turns.limb[0] = ~std::uint64_t{0};
-    if (turns.limb[1]-- == 0) --turns.limb[2];
-  }
-  return turns;
-}
+Phase phase(std::uint64_t upper, std::uint64_t lower) { return Phase{upper} << 64 | lower; }
 
 // Knots of the table, the ends of what each covers and both neighbours of these; phases near to multiples of 1/8 turn
 // by every power of two; random ones, some of them in the upper and some in the lower bits only.
-std::vector<FixedTurns> hard_phases() {
-  std::vector<FixedTurns> list;
+std::vector<Phase> hard_phases() {
+  std::vector<Phase> list;
   for (std::uint64_t k = 0; k < 4096; ++k) {
-    for (const int nudge : {-1, 0, 1}) list.push_back(phase(k << 52, 0, nudge));
+    const Phase middle_or_knot = phase(k << 52, 0);
+    list.insert(list.end(), {middle_or_knot - 1, middle_or_knot, middle_or_knot + 1});
   }
   for (std::uint64_t eighth = 0; eighth < 8; ++eighth) {
-    for (int bit = 0; bit < 189; ++bit) {
-      FixedTurns small{};
-      small.limb[static_cast<std::size_t>(bit / 64)] = std::uint64_t{1} << bit % 64;
-      FixedTurns after = small;
-      after.limb[2] += eighth << 61;
-      FixedTurns before = phase_of(small, -1);
-      before.limb[2] += eighth << 61;
-      list.insert(list.end(), {after, before});
+    for (int bit = 0; bit < 125; ++bit) {
+      const Phase small = Phase{1} << bit;
+      list.insert(list.end(), {phase(eighth << 61, 0) + small, phase(eighth << 61, 0) - small});
     }
   }
   std::mt19937_64 random(17);
-  for (int i = 0; i < 12000; ++i) list.push_back({{random(), random(), random()}});
+  for (int i = 0; i < 12000; ++i) list.push_back(phase(random(), random()));
   for (int i = 0; i < 2000; ++i) {
-    list.push_back({{random(), ~std::uint64_t{0} << random() % 64, random()}});
+    list.push_back(phase(random(), ~std::uint64_t{0} << random() % 64));
     // At most 2^-30 of an interval from its end, where the polynomials are at their worst.
-    list.push_back(phase((random() % 4096 << 52) + random() % (1 << 22), random(), -1));
-    list.push_back({{random(), random(), random() >> (1 + random() % 63)}});
+    list.push_back(phase((random() % 4096 << 52) + random() % (1 << 22), random()));
+    list.push_back(phase(random() >> (1 + random() % 63), random()));
   }
   return list;
 }
 
 TEST_P(FastRotationsOn, HardPhasesKeepTheProvedBound) {
-  static const std::vector<FixedTurns> phases = hard_phases();
+  static const std::vector<Phase> phases = hard_phases();
   static const std::vector<Truth> truths = [] {
     std::vector<Truth> all;
-    for (const FixedTurns& one : phases) all.push_back(truth_of(one));
+    for (const Phase one : phases) all.push_back(truth_of(one));
     return all;
   }();
   double worst = 0;
   for (std::size_t first = 0; first < phases.size(); first += 1000) {
     const auto count = std::min<std::size_t>(1000, phases.size() - first);
-    const FastRotations fast(std::span<const FixedTurns>(phases).subspan(first, count));
+    const FastRotations fast(frequencies(std::span<const Phase>(phases).subspan(first, count)));
     RotationRow row = fast.make_row();
     fast.at(1, row);
     for (std::size_t i = 0; i < count; ++i) {
       const double error = distance_of_pair(row, i, truths[first + i]);
-      ASSERT_LE(error, bound_of_at) << phases[first + i].limb[2] << " " << phases[first + i].limb[1];
+      ASSERT_LE(error, bound_of_at) << static_cast<std::uint64_t>(phases[first + i] >> 64) << " "
+                                    << static_cast<std::uint64_t>(phases[first + i]);
       worst = std::max(worst, error);
     }
   }
@@ -204,14 +205,15 @@ TEST_P(FastRotationsOn, HardPhasesKeepTheProvedBound) {
 
 // Positions as far as 2^54, both ways round, and steps that meet the table's knots and the middles between them.
 TEST_P(FastRotationsOn, HardSweepsKeepTheProvedBound) {
-  std::vector<FixedTurns> frequencies;
-  for (int power = 1; power <= 54; power += 2) frequencies.push_back(phase(std::uint64_t{1} << (64 - power), 0, 0));
+  std::vector<Phase> turns;
+  for (int power = 1; power <= 54; power += 2) turns.push_back(phase(std::uint64_t{1} << (64 - power), 0));
   for (const std::uint64_t k : {1U, 3U, 511U, 513U, 1023U, 1537U, 2047U, 4095U}) {
-    for (const int nudge : {-1, 0, 1}) frequencies.push_back(phase(k << 52, 0, nudge));
+    const Phase middle_or_knot = phase(k << 52, 0);
+    turns.insert(turns.end(), {middle_or_knot - 1, middle_or_knot, middle_or_knot + 1});
   }
   std::mt19937_64 random(19);
-  for (int i = 0; i < 15; ++i) frequencies.push_back({{random(), random(), random()}});
-  const FastRotations fast(frequencies);
+  for (int i = 0; i < 15; ++i) turns.push_back(phase(random(), random()));
+  const FastRotations fast(frequencies(turns));
   constexpr std::int64_t farthest = std::int64_t{1} << 54;
   double worst = 0;
   for (const std::int64_t count : {1, 2, 48, 49, 50, 100}) {
@@ -220,8 +222,8 @@ TEST_P(FastRotationsOn, HardSweepsKeepTheProvedBound) {
       std::int64_t expected = first;
       fast.sweep(first, count, [&](std::int64_t position, const RotationRow& row) {
         ASSERT_EQ(position, expected++);
-        for (std::size_t i = 0; i < frequencies.size(); ++i) {
-          const double error = distance_of_pair(row, i, truth_of(phase_of(frequencies[i], position)));
+        for (std::size_t i = 0; i < turns.size(); ++i) {
+          const double error = distance_of_pair(row, i, truth_of(turns[i] * static_cast<Phase>(position)));
           ASSERT_LE(error, bound_of_sweep) << i << " at " << position;
           worst = std::max(worst, error);
         }
@@ -262,28 +264,11 @@ TEST(FastRotations, APlantedFaultIsSeen) {
   for (std::int64_t i = 0; i < 32; ++i) {
     turns.push_back(fixed_turns([&](Precision precision) { return exact.radians(i, precision); }));
   }
-  turns[3].limb[1] ^= std::uint64_t{1} << 34;  // 2^-94 turn per position
+  turns[3].place[0] ^= Phase{1} << 34;  // 2^-94 turn per position
   const FastRotations fast(turns);
   RotationRow row = fast.make_row();
   fast.at(1000, row);
   EXPECT_GT(worst_of_row(row, exact, 32, 1000), FastRotations::error);
-}
-
-TEST(FixedTurns, PhasesWrapAndNegate) {
-  const FixedTurns quarter{{0, 0, std::uint64_t{1} << 62}};
-  EXPECT_EQ(phase_of(quarter, 1).limb[2], std::uint64_t{1} << 62);
-  EXPECT_EQ(phase_of(quarter, 5).limb, phase_of(quarter, 1).limb);
-  EXPECT_EQ(phase_of(quarter, -1).limb, phase_of(quarter, 3).limb);
-  EXPECT_EQ(phase_of(quarter, 4).limb, (std::array<std::uint64_t, 3>{0, 0, 0}));
-}
-
-TEST(FixedTurns, OfOneRadianIsItsPublishedExpansion) {
-  // 1/(2 pi) = 0.28BE60DB9391054A7F09D5F47D4D3770 36D8A5664F10E410... in base 16.
-  const FixedTurns turns = fixed_turns([](Precision precision) { return Enclosure(1.0, precision); });
-  // ci/constants: words[3] = 1/(2*pi)
-  EXPECT_EQ(turns.limb[2], 0x28BE60DB9391054AU);
-  EXPECT_EQ(turns.limb[1], 0x7F09D5F47D4D3770U);
-  EXPECT_EQ(turns.limb[0], 0x36D8A5664F10E410U);
 }
 
 }  // namespace

@@ -4,53 +4,28 @@
 
 #include <cmath>
 
+#include "reference/work_limit.hpp"
+
 namespace sextant::reference {
 namespace {
 
-__extension__ using Wide = unsigned __int128;  // 64 x 64 -> 128 bits, which GCC and Clang have on every 64-bit target
+// |angle| = m 2^e with an integer m < 2^53. Up to 2^64 radians e is at most 11; from e = -182 downwards the angle is
+// below 2^-131 turn, a fraction of a unit.
+constexpr int least_exponent = -181;
+constexpr int greatest_exponent = 12;
 
-FixedTurns negated(const FixedTurns& turns) {
-  FixedTurns result{};
-  Wide carry = 1;
-  for (std::size_t i = 0; i < 3; ++i) {
-    const Wide sum = Wide{~turns.limb[i]} + carry;
-    result.limb[i] = static_cast<std::uint64_t>(sum);
-    carry = sum >> 64;
-  }
-  return result;
-}
-
-// Modulo one turn.
-FixedTurns times(const FixedTurns& turns, std::uint64_t factor) {
-  FixedTurns product{};
-  Wide carry = 0;
-  for (std::size_t i = 0; i < 3; ++i) {
-    const Wide sum = Wide{turns.limb[i]} * factor + carry;
-    product.limb[i] = static_cast<std::uint64_t>(sum);
-    carry = sum >> 64;
-  }
-  return product;
-}
-
-// floor(2^320 / (2 pi)), least significant limb first.
-const std::array<std::uint64_t, 5>& inverse_of_two_pi() {
-  static const std::array<std::uint64_t, 5> digits = [] {
-    constexpr Precision precision{512};
-    const Enclosure inverse =
-        Enclosure(std::int64_t{1}, precision) / (Enclosure(2.0, precision) * Enclosure::pi(precision));
-    mpfr_t scaled;
-    mpfr_init2(scaled, precision.bits);
-    mpfr_mul_2si(scaled, inverse.lower_end(), 320, MPFR_RNDD);
-    mpz_t integer;
-    mpz_init(integer);
-    mpfr_get_z(integer, scaled, MPFR_RNDD);
-    std::array<std::uint64_t, 5> limbs{};
-    mpz_export(limbs.data(), nullptr, -1, sizeof(std::uint64_t), 0, 0, integer);
-    mpz_clear(integer);
-    mpfr_clear(scaled);
-    return limbs;
+// The turns of 2^e radians.
+const FixedTurns& power_of_two_radians(int e) {
+  static const auto turns = [] {
+    const WithoutWorkLimit whoever_asks_first;
+    std::array<FixedTurns, greatest_exponent - least_exponent + 1> all{};
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const double radians = std::ldexp(1.0, static_cast<int>(i) + least_exponent);
+      all[i] = fixed_turns([=](Precision precision) { return Enclosure(radians, precision); });
+    }
+    return all;
   }();
-  return digits;
+  return turns[static_cast<std::size_t>(e - least_exponent)];
 }
 
 }  // namespace
@@ -59,50 +34,32 @@ FixedTurnsAttempt try_fixed_turns(const Enclosure& radians) {
   const Precision precision = radians.precision();
   const Enclosure turns = radians / (Enclosure(2.0, precision) * Enclosure::pi(precision));
   if (!(turns.width() < 0x1p-200)) return {{}, false};
-  // floor(2^192 x) of the lower end is within one unit of 2^192 x for every x of so narrow an interval.
-  mpfr_t scaled;
-  mpfr_init2(scaled, mpfr_get_prec(turns.lower_end()));
-  mpfr_mul_2si(scaled, turns.lower_end(), 192, MPFR_RNDD);
-  mpz_t integer;
-  mpz_init(integer);
-  mpfr_get_z(integer, scaled, MPFR_RNDD);
-  mpz_fdiv_r_2exp(integer, integer, 192);  // modulo one turn, never negative
+  // The lower end is below every number of so narrow an interval by less than 2^-200 turn: at most 2^(3*14 + 128 - 200)
+  // = 2^-30 units of a place. The places are cut out of its binary expansion.
   FixedTurns result{};
-  std::size_t limbs = 0;
-  mpz_export(result.limb.data(), &limbs, -1, sizeof(std::uint64_t), 0, 0, integer);
-  mpz_clear(integer);
-  mpfr_clear(scaled);
+  mpfr_t lower;
+  mpfr_init2(lower, mpfr_get_prec(turns.lower_end()));
+  mpz_t units;
+  mpz_init(units);
+  for (std::size_t j = 0; j < result.place.size(); ++j) {
+    mpfr_mul_2si(lower, turns.lower_end(), 128 + static_cast<long>(j) * FixedTurns::digit_bits, MPFR_RNDD);
+    mpfr_get_z(units, lower, MPFR_RNDD);
+    mpz_fdiv_r_2exp(units, units, 128);  // modulo one turn, never negative
+    std::array<std::uint64_t, 2> halves{};
+    mpz_export(halves.data(), nullptr, -1, sizeof halves[0], 0, 0, units);
+    result.place[j] = Phase{halves[1]} << 64 | halves[0];
+  }
+  mpz_clear(units);
+  mpfr_clear(lower);
   return {result, true};
 }
 
-FixedTurns phase_of(const FixedTurns& frequency, std::int64_t position) {
-  const std::uint64_t magnitude =
-      position < 0 ? ~static_cast<std::uint64_t>(position) + 1 : static_cast<std::uint64_t>(position);
-  const FixedTurns product = times(frequency, magnitude);
-  return position < 0 ? negated(product) : product;
-}
-
-FixedTurns turns_of_angle(double angle) {
+Phase turns_of_angle(double angle) {
   if (!(std::fabs(angle) <= 0x1p64)) throw std::domain_error("turns_of_angle: the angle is beyond 2^64 radians");
-  if (angle == 0) return {};
-  // |angle| = m 2^e with an integer m < 2^53, e <= 12. The turns of one unit 2^e radian, to 2^-192, are a window into
-  // 1/(2 pi): the bits of weight 2^(-1-e) to 2^(-192-e), which the 320 bits held reach for every e <= 128. Cutting the
-  // window off errs by less than 2^-192, and the constant's own end by less than that again: in all by 2 m 2^-192 <
-  // 2^-138.
   int exponent = 0;
-  const auto m = static_cast<std::uint64_t>(std::ldexp(std::frexp(std::fabs(angle), &exponent), 53));
-  const int drop = 128 - (exponent - 53);
-  FixedTurns unit{};
-  const auto& digits = inverse_of_two_pi();
-  for (std::size_t i = 0; i < 3; ++i) {
-    const std::size_t limb = i + static_cast<std::size_t>(drop / 64);
-    const int shift = drop % 64;
-    const std::uint64_t low = limb < digits.size() ? digits[limb] : 0;
-    const std::uint64_t high = limb + 1 < digits.size() ? digits[limb + 1] : 0;
-    unit.limb[i] = shift == 0 ? low : low >> shift | high << (64 - shift);
-  }
-  const FixedTurns product = times(unit, m);
-  return angle < 0 ? negated(product) : product;
+  const double fraction = std::frexp(angle, &exponent);
+  if (exponent - 53 < least_exponent) return 0;
+  return phase_of(power_of_two_radians(exponent - 53), static_cast<std::int64_t>(std::ldexp(fraction, 53)));
 }
 
 }  // namespace sextant::reference

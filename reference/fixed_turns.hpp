@@ -8,14 +8,20 @@
 
 namespace sextant::reference {
 
-/// An angle modulo one turn, floor-rounded to 2^-192 turn: limb[2] holds the most significant 64 bits. Arithmetic
-/// wraps.
+/// An angle modulo one turn, in units of 2^-128 turn; arithmetic wraps.
+__extension__ using Phase = unsigned __int128;
+
+/// A frequency in turns per position, by the digits of a position in base 2^14: place[j] is what a position of 2^(14 j)
+/// turns by, mod 1 turn. Each is cut out of the frequency itself, and below the true number by less than 1 + 2^-30
+/// units.
 struct FixedTurns {
-  std::array<std::uint64_t, 3> limb;
+  static constexpr int digit_bits = 14;
+
+  std::array<Phase, 4> place;
 };
 
-/// w/(2 pi) mod 1 for the angle w in radians that `radians(precision)` encloses: within 2^-192 turn of it. The
-/// precision is raised until the enclosure is narrower than that.
+/// w/(2 pi) for the angle w in radians per position that `radians(precision)` encloses. The precision is raised until
+/// the enclosure is narrower than 2^-200 turn.
 /// @throws std::domain_error if it never is.
 template <class Radians>
 FixedTurns fixed_turns(Radians radians);
@@ -36,12 +42,21 @@ FixedTurns fixed_turns(Radians radians) {
   throw std::domain_error("fixed_turns: the frequency cannot be enclosed narrowly");
 }
 
-/// frequency * position mod 1 turn, exactly the product of the two numbers held: within |position| * 2^-192 turn of the
-/// true phase.
-FixedTurns phase_of(const FixedTurns& frequency, std::int64_t position);
+/// frequency * position mod 1 turn: within 2^-112 turn of the true phase for |position| <= 2^54
+/// (docs/proofs/fast-rotations.md, step 5). Three digits are never negative; the fourth is what is left, and has the
+/// position's sign.
+inline Phase phase_of(const FixedTurns& frequency, std::int64_t position) {
+  constexpr int bits = FixedTurns::digit_bits;
+  Phase sum = 0;
+  for (std::size_t j = 0; j < 3; ++j) {
+    sum += frequency.place[j] * (static_cast<std::uint64_t>(position) & ((std::uint64_t{1} << bits) - 1));
+    position >>= bits;
+  }
+  return sum + frequency.place[3] * static_cast<Phase>(position);
+}
 
-/// angle / (2 pi) mod 1 for an angle in radians given exactly: within 2^-138 turn. Domain: |angle| <= 2^64.
+/// angle / (2 pi) mod 1 for an angle in radians given exactly: within 2^-112 turn. Domain: |angle| <= 2^64.
 /// @throws std::domain_error outside of it, NaN included.
-FixedTurns turns_of_angle(double angle);
+Phase turns_of_angle(double angle);
 
 }  // namespace sextant::reference

@@ -1,12 +1,15 @@
 #include "lib/rope/frequencies.hpp"
 
+#include <gmp.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
+#include <stdexcept>
 #include <string>
 
 #include "lib/spec/spec.hpp"
-#include "reference/fixed_turns.hpp"
+#include "reference/enclosure.hpp"
 #include "reference/rope_scaling.hpp"
 
 namespace sextant {
@@ -24,9 +27,31 @@ std::string yarn(const std::string& fields) {
   return R"({"rope_type":"yarn","original_max_position_embeddings":)" + fields + "}";
 }
 
-// As an angle below one turn in units of 2^-192 turn.
-Turns turns_of(const reference::FixedTurns& fixed) {
-  return Turns(fixed.limb[2]) << 128 | Turns(fixed.limb[1]) << 64 | fixed.limb[0];
+// floor(2^192 w / (2 pi)) mod 2^192 of the lower end of an enclosure narrower than 2^-200 turn, for the w in radians
+// that radians(precision) encloses.
+template <class Radians>
+Turns floor_of_turns(Radians radians) {
+  Precision precision{320};
+  const auto turns_at = [&](Precision at) {
+    return radians(at) / (reference::Enclosure(2.0, at) * reference::Enclosure::pi(at));
+  };
+  while (!(turns_at(precision).width() < 0x1p-200)) {
+    if (precision.bits >= reference::last_precision.bits) throw std::domain_error("no precision is enough");
+    precision.bits *= 2;
+  }
+  const reference::Enclosure turns = turns_at(precision);
+  mpfr_t scaled;
+  mpfr_init2(scaled, mpfr_get_prec(turns.lower_end()));
+  mpfr_mul_2si(scaled, turns.lower_end(), 192, MPFR_RNDD);
+  mpz_t integer;
+  mpz_init(integer);
+  mpfr_get_z(integer, scaled, MPFR_RNDD);
+  mpz_fdiv_r_2exp(integer, integer, 192);
+  std::array<std::uint64_t, 3> limb{};
+  mpz_export(limb.data(), nullptr, -1, sizeof limb[0], 0, 0, integer);
+  mpz_clear(integer);
+  mpfr_clear(scaled);
+  return Turns(limb[2]) << 128 | Turns(limb[1]) << 64 | limb[0];
 }
 
 struct Case {
@@ -38,8 +63,8 @@ void PrintTo(const Case& of, std::ostream* stream) { *stream << of.name; }
 
 class RopeTurns : public testing::TestWithParam<Case> {};
 
-// The oracle floors the lower end of an enclosure narrower than 2^-200 turn: the true frequency is at its turns or less
-// than 1 + 2^-8 units above. The nearest multiple of a unit is therefore at them, or one above.
+// The true frequency is at the floor of so narrow an enclosure's lower end, or less than 1 + 2^-8 units above. The
+// nearest multiple of a unit is therefore at it, or one above.
 TEST_P(RopeTurns, AreTheNearestToTheOraclesEnclosure) {
   const Rope& encoding = GetParam().encoding;
   reference::RopeFrequencies oracle(encoding);
@@ -47,8 +72,7 @@ TEST_P(RopeTurns, AreTheNearestToTheOraclesEnclosure) {
     const std::vector<Turns> turns = rope_turns(encoding, length);
     ASSERT_EQ(static_cast<std::int64_t>(turns.size()), pairs(encoding));
     for (std::int64_t pair = 0; pair < pairs(encoding); ++pair) {
-      const Turns floor = turns_of(
-          reference::fixed_turns([&](Precision precision) { return oracle.radians(pair, length, precision); }));
+      const Turns floor = floor_of_turns([&](Precision precision) { return oracle.radians(pair, length, precision); });
       const Turns above = turns[static_cast<std::size_t>(pair)] - floor;
       EXPECT_TRUE(above == 0 || above == 1)
           << "pair " << pair << " length " << length << ": " << above << " units above";
