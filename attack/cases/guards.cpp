@@ -92,6 +92,7 @@ constexpr std::array powers{
     Guard{"float32, least", "lib/numeric/dtype.cpp", 149},
     Guard{"float64, largest", "lib/numeric/dtype.cpp", 1024},
     Guard{"float64, least", "lib/numeric/dtype.cpp", 1074},
+    // ci/constants: double = ln2
     Guard{"largest_exponent", "lib/xpos/geometric_rotations.cpp", 20000 / 0.6931471805599453},
 };
 

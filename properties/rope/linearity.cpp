@@ -64,7 +64,7 @@ CheckOf<Question> make_check(const Spec& spec, const Rope& encoding) {
           // exact tier.
           const double size = factor_size * std::hypot(x.at(start + from.first), x.at(start + from.second));
           const double least_bound =
-              3 * 1.41421356 * evaluation_ulps(spec.accuracy) * ulp(spec.dtype, size * (1 - 0x1p-40));
+              3 * 1.4142 * evaluation_ulps(spec.accuracy) * ulp(spec.dtype, size * (1 - 0x1p-40));
           const double most = std::fabs(whole.at(i) - first.at(i) - second.at(i)) +
                               0x1p-52 * (std::fabs(whole.at(i)) + std::fabs(first.at(i)) + std::fabs(second.at(i)));
           if (!judgement.finding.empty() && most <= least_bound && most / least_bound <= judgement.deviation.of_bound)
