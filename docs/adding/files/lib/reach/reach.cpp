@@ -15,8 +15,7 @@ ReachEncoder::ReachEncoder(const Reach& encoding) : encoding_(encoding) {
 Tensor ReachEncoder::bias(std::span<const std::int64_t> query_positions, std::span<const std::int64_t> key_positions,
                           Dtype dtype) const {
   if (dtype == Dtype::int64) throw std::invalid_argument("ReachEncoder::bias: dtype: expected a floating one");
-  Tensor result =
-      Tensor::zeros(dtype, {encoding_.num_heads, std::ssize(query_positions), std::ssize(key_positions)});
+  Tensor result = Tensor::zeros(dtype, {encoding_.num_heads, std::ssize(query_positions), std::ssize(key_positions)});
   std::int64_t element = 0;
   for (std::int64_t head = 0; head < encoding_.num_heads; ++head) {
     for (const std::int64_t query : query_positions) {
