@@ -16,10 +16,10 @@
 #include "lib/xpos/turning.hpp"
 #include "lib/xpos/xpos.hpp"
 
-// Every encoder of positions: the one list. Attention and the built-in subject find an encoding's by overloading, so that
-// one without a line here does not compile. With it stands what encodings do within attention: a rotation turns queries
-// and keys, unless `turning_of` here says otherwise (lib/kernels/attention_part.hpp); `score_bias_of` is what a bias adds
-// to scores.
+// Every encoder of positions: the one list. Attention and the built-in subject find an encoding's by overloading, so
+// that one without a line here does not compile. With it stands what encodings do within attention
+// (lib/kernels/attention_part.hpp): a rotation turns queries and keys alike unless it has a `turning_of`;
+// `score_bias_of` is what a bias adds to scores.
 
 namespace sextant {
 

@@ -8,8 +8,8 @@
 #include "lib/spec/xpos.hpp"
 
 // What an encoding of position does within attention: it turns queries and keys, or it adds to the scores, or neither.
-// The folder of one that adds has score_bias.hpp with score_bias_of<Scalar>(encoding, sequences, weight). One that turns
-// needs nothing where queries and keys are rotated alike by its encoder; else it has turning.hpp with
+// The folder of one that adds has score_bias.hpp with score_bias_of<Scalar>(encoding, sequences, weight). One that
+// turns needs nothing where its encoder rotates queries and keys alike; else it has turning.hpp with
 // turning_of(encoding). lib/encoders/encoders.hpp includes both.
 
 namespace sextant {

@@ -46,8 +46,8 @@ class TurningOracle {
   Rope head_;
 };
 
-/// What is added to a score: a value, and how many roundings it takes to form it in floating point, none for one that is
-/// looked up.
+/// What is added to a score: a value, and how many roundings it takes to form it in floating point, none for one that
+/// is looked up.
 struct ScoreTerm {
   reference::Enclosure value;
   double roundings;
