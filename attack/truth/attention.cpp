@@ -1,7 +1,10 @@
 #include "lib/attention/attention.hpp"
 
 #include <cmath>
+#include <cstdlib>
 #include <limits>
+#include <stdexcept>
+#include <string>
 
 #include "attack/truth/truths.hpp"
 #include "lib/spec/of.hpp"
@@ -75,6 +78,13 @@ class Turned {
   mutable std::vector<Value> pending_;
 };
 
+// What is judged here must not be taken for attention without a position.
+void refuse_unknown(const Attention& encoding) {
+  const bool is_known = carried<Rope>(encoding) || carried<Xpos>(encoding) || carried<Alibi>(encoding);
+  if (acts_within(encoding) && !is_known)
+    throw std::logic_error("no truth is written for attention with " + std::string(encoding_name(*encoding.position)));
+}
+
 Number bias_of(const Attention& encoding, std::int64_t head, std::int64_t query, std::int64_t key) {
   const auto* alibi = carried<Alibi>(encoding);
   if (alibi == nullptr) return 0;
@@ -86,6 +96,7 @@ Number bias_of(const Attention& encoding, std::int64_t head, std::int64_t query,
 }  // namespace
 
 void judge_encoding(const Attention& encoding, const Case& example, Checker& checker) {
+  refuse_unknown(encoding);
   if (std::numeric_limits<Number>::digits < 64) return;
   const std::int64_t n = example.tokens;
   const std::int64_t d = encoding.head_dim;
