@@ -8,8 +8,7 @@
 namespace sextant {
 
 /// How the encoding's position turns queries and keys; nothing where it does not.
-/// @throws what the position's encoder does when it is made; std::logic_error where lib/encoders/encoders.hpp does not
-/// say how a rotation turns, as score_bias does for a bias.
+/// @throws what the position's encoder does when it is made.
 std::unique_ptr<const Turning> turning(const Attention& encoding);
 
 /// What the encoding's position adds to the scores; nothing where it adds nothing. The positions outlive the result;

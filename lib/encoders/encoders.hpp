@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include "lib/alibi/alibi.hpp"
 #include "lib/alibi/score_bias.hpp"
@@ -18,8 +19,7 @@
 
 // Every encoder of positions: the one list. Attention and the built-in subject find an encoding's by overloading, so
 // that one without a line here does not compile. With it stands what encodings do within attention
-// (lib/kernels/attention_part.hpp): a rotation turns queries and keys alike unless it has a `turning_of`;
-// `score_bias_of` is what a bias adds to scores.
+// (lib/kernels/attention_part.hpp): a rotation's `turning_of`, and a bias's `score_bias_of`.
 
 namespace sextant {
 
@@ -35,7 +35,11 @@ inline Sinusoidal2dEncoder encoder_of(const Sinusoidal2d& encoding, std::int64_t
 }
 inline LearnedEncoder encoder_of(const Learned& encoding, std::int64_t) { return LearnedEncoder(encoding); }
 inline RopeEncoder encoder_of(const Rope& encoding, std::int64_t) { return RopeEncoder(encoding); }
+inline std::unique_ptr<const Turning> turning_of(const Rope& encoding) { return turning_alike<RopeEncoder>(encoding); }
 inline RopeNdEncoder encoder_of(const RopeNd& encoding, std::int64_t) { return RopeNdEncoder(encoding); }
+inline std::unique_ptr<const Turning> turning_of(const RopeNd& encoding) {
+  return turning_alike<RopeNdEncoder>(encoding);
+}
 inline XposEncoder encoder_of(const Xpos& encoding, std::int64_t) { return XposEncoder(encoding); }
 inline AlibiEncoder encoder_of(const Alibi& encoding, std::int64_t) { return AlibiEncoder(encoding); }
 inline RelativeBiasEncoder encoder_of(const RelativeBias& encoding, std::int64_t) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <utility>
 
@@ -8,9 +9,8 @@
 #include "lib/spec/xpos.hpp"
 
 // What an encoding of position does within attention: it turns queries and keys, or it adds to the scores, or neither.
-// The folder of one that adds has score_bias.hpp with score_bias_of<Scalar>(encoding, sequences, weight). One that
-// turns needs nothing where its encoder rotates queries and keys alike; else it has turning.hpp with
-// turning_of(encoding). lib/encoders/encoders.hpp includes both.
+// For one that adds, score_bias.hpp in its folder has score_bias_of<Scalar>(encoding, sequences, weight); for one that
+// turns there is turning_of(encoding), a line of lib/encoders/encoders.hpp or turning.hpp in its folder.
 
 namespace sextant {
 
@@ -23,11 +23,10 @@ class Turning {
   virtual Tensor turned(const Tensor& x, std::span<const std::int64_t> positions, Role role) const = 0;
 };
 
-/// Queries are rotated by one encoder, keys by the other, or both by the same.
+/// Queries are rotated by one encoder, keys by the other.
 template <class Encoder>
 class TurnedBy final : public Turning {
  public:
-  explicit TurnedBy(const Encoder& both) : TurnedBy(both, both) {}
   TurnedBy(Encoder query, Encoder key) : query_(std::move(query)), key_(std::move(key)) {}
   Tensor turned(const Tensor& x, std::span<const std::int64_t> positions, Role role) const override {
     return (role == Role::query ? query_ : key_).rotate(x, positions);
@@ -37,6 +36,13 @@ class TurnedBy final : public Turning {
   Encoder query_;
   Encoder key_;
 };
+
+/// Queries and keys are rotated alike, by the encoder made of `encoding`. @throws what its constructor does.
+template <class Encoder, class Encoding>
+std::unique_ptr<const Turning> turning_alike(const Encoding& encoding) {
+  const Encoder both(encoding);
+  return std::make_unique<TurnedBy<Encoder>>(both, both);
+}
 
 /// The positions of one sequence of n tokens after the other: [batch, n].
 struct Sequences {

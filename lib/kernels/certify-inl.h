@@ -6,11 +6,11 @@
 // Values come in vectors of doubles and leave as the bits of elements, one in each lane of 32 bits (64 for float64),
 // since that is the form in which two of them can be joined to a pair.
 
-#if defined(SEXTANT_LIB_NUMERIC_CERTIFY_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef SEXTANT_LIB_NUMERIC_CERTIFY_INL_H_
-#undef SEXTANT_LIB_NUMERIC_CERTIFY_INL_H_
+#if defined(SEXTANT_LIB_KERNELS_CERTIFY_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef SEXTANT_LIB_KERNELS_CERTIFY_INL_H_
+#undef SEXTANT_LIB_KERNELS_CERTIFY_INL_H_
 #else
-#define SEXTANT_LIB_NUMERIC_CERTIFY_INL_H_
+#define SEXTANT_LIB_KERNELS_CERTIFY_INL_H_
 #endif
 
 #include <hwy/highway.h>

@@ -6,11 +6,11 @@
 // (standard_arithmetic.hpp), and -ffp-contract is off. The bounds hold while no product of two highs overflows or falls
 // below 2^-968 (where its low part would be subnormal): callers state why theirs do not.
 
-#if defined(SEXTANT_LIB_NUMERIC_DOUBLE_DOUBLE_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef SEXTANT_LIB_NUMERIC_DOUBLE_DOUBLE_INL_H_
-#undef SEXTANT_LIB_NUMERIC_DOUBLE_DOUBLE_INL_H_
+#if defined(SEXTANT_LIB_KERNELS_DOUBLE_DOUBLE_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef SEXTANT_LIB_KERNELS_DOUBLE_DOUBLE_INL_H_
+#undef SEXTANT_LIB_KERNELS_DOUBLE_DOUBLE_INL_H_
 #else
-#define SEXTANT_LIB_NUMERIC_DOUBLE_DOUBLE_INL_H_
+#define SEXTANT_LIB_KERNELS_DOUBLE_DOUBLE_INL_H_
 #endif
 
 #include <hwy/highway.h>

@@ -1,11 +1,11 @@
 // 2^(g p) for a vector of rates g, for one Highway target: included inside HWY_NAMESPACE by a file that is compiled
 // once per target. Within 512 u^2 = 2^-97 of the power, relatively: docs/proofs/encoder-powers.md, step 5.
 
-#if defined(SEXTANT_LIB_NUMERIC_POWERS_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef SEXTANT_LIB_NUMERIC_POWERS_INL_H_
-#undef SEXTANT_LIB_NUMERIC_POWERS_INL_H_
+#if defined(SEXTANT_LIB_KERNELS_POWERS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef SEXTANT_LIB_KERNELS_POWERS_INL_H_
+#undef SEXTANT_LIB_KERNELS_POWERS_INL_H_
 #else
-#define SEXTANT_LIB_NUMERIC_POWERS_INL_H_
+#define SEXTANT_LIB_KERNELS_POWERS_INL_H_
 #endif
 
 #include <hwy/highway.h>

@@ -3,11 +3,11 @@
 // modulo one turn exactly, at any position of +-2^54. The bounds are proved in docs/proofs/encoder-rotations.md; steps
 // below are its.
 
-#if defined(SEXTANT_LIB_NUMERIC_ROTATIONS_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef SEXTANT_LIB_NUMERIC_ROTATIONS_INL_H_
-#undef SEXTANT_LIB_NUMERIC_ROTATIONS_INL_H_
+#if defined(SEXTANT_LIB_KERNELS_ROTATIONS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef SEXTANT_LIB_KERNELS_ROTATIONS_INL_H_
+#undef SEXTANT_LIB_KERNELS_ROTATIONS_INL_H_
 #else
-#define SEXTANT_LIB_NUMERIC_ROTATIONS_INL_H_
+#define SEXTANT_LIB_KERNELS_ROTATIONS_INL_H_
 #endif
 
 #include <hwy/highway.h>

@@ -34,6 +34,13 @@ std::string size_text(const Alibi& encoding) {
                      text_of(forms, encoding.form));
 }
 
+void check_within(const Alibi& encoding, const Attention& attention) {
+  if (encoding.mask == Mask::causal && !attention.causal) {
+    refuse_field("position.mask",
+                 "expected symmetric, or causal attention: a causal mask has no bias for keys after the query");
+  }
+}
+
 Signature signature(const Alibi& encoding) { return {.operation = Operation::bias, .heads = encoding.num_heads}; }
 
 }  // namespace
@@ -44,6 +51,7 @@ constinit const EncodingEntry<Alibi> Alibi::entry{.name = "alibi",
                                                   .check = check,
                                                   .write = write,
                                                   .size_text = size_text,
-                                                  .signature = signature};
+                                                  .signature = signature,
+                                                  .check_within = check_within};
 
 }  // namespace sextant

@@ -5,22 +5,6 @@
 namespace sextant {
 namespace {
 
-// What each encoding of position must agree in with attention, beside the sizes.
-void check_together(const Xpos& position, const Attention&) {
-  if (position.role != Role::query)
-    refuse_field("position.role", "expected none: attention turns q as a query and k as a key");
-}
-
-void check_together(const Alibi& position, const Attention& attention) {
-  if (position.mask == Mask::causal && !attention.causal) {
-    refuse_field("position.mask",
-                 "expected symmetric, or causal attention: a causal mask has no bias for keys after the query");
-  }
-}
-
-template <class Other>
-void check_together(const Other&, const Attention&) {}
-
 void check_size(std::string_view field, std::optional<std::int64_t> own, std::int64_t of_attention) {
   if (own.value_or(of_attention) != of_attention)
     refuse_field(fmt::format("position.{}", field),
@@ -78,7 +62,7 @@ void check(const Attention& encoding) {
     throw SpecError(fmt::format("{}position.{}", start, std::string_view(error.what()).substr(start.size())));
   }
   check_sizes(signature_of(*encoding.position), encoding);
-  std::visit([&](const auto& position) { check_together(position, encoding); }, *encoding.position);
+  std::visit([&](const auto& position) { entry_of(position).check_within(position, encoding); }, *encoding.position);
 }
 
 void write(const Attention& encoding, nlohmann::ordered_json& object) {

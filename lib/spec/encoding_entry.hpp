@@ -42,6 +42,9 @@ struct EncodingEntry {
   /// @throws SpecError unless the encoding has a meaning at every position of the claim. One of so many positions and
   /// no more need not look at those.
   void (*check_claim)(const EncodingType& encoding, const Spec& spec) = [](const EncodingType&, const Spec&) {};
+  /// @throws SpecError unless the encoding may be attention's position; sizes aside, which the signature tells.
+  void (*check_within)(const EncodingType& encoding, const Attention& attention) = [](const EncodingType&,
+                                                                                      const Attention&) {};
 };
 
 /// The entry of an encoding at hand.

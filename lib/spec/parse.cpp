@@ -86,13 +86,35 @@ Spec& Spec::operator=(Spec&&) noexcept = default;
 std::string_view encoding_name(const Spec& spec) { return name_in_list(spec.encoding); }
 std::string_view encoding_name(const PositionEncoding& encoding) { return name_in_list(encoding); }
 
-Signature signature_of(const Encoding& encoding) {
-  return std::visit([](const auto& alternative) { return entry_of(alternative).signature(alternative); }, encoding);
+namespace {
+
+// An operation asks by sizes that a signature must have.
+template <class Variant>
+Signature complete_signature(const Variant& encoding) {
+  return std::visit(
+      [](const auto& alternative) {
+        const Signature signature = entry_of(alternative).signature(alternative);
+        const auto needs = [&](const std::optional<std::int64_t>& size, std::string_view name) {
+          if (!size)
+            throw std::logic_error(fmt::format("the signature of {} has no {}", entry_of(alternative).name, name));
+        };
+        switch (signature.operation) {
+          case Operation::encode: needs(signature.dim, "dim"); break;
+          case Operation::rotate: needs(signature.head_dim, "head_dim"); break;
+          case Operation::bias:
+            if (!signature.weight) needs(signature.heads, "heads");
+            break;
+          case Operation::attend: needs(signature.kv_heads, "kv_heads"); break;
+        }
+        return signature;
+      },
+      encoding);
 }
 
-Signature signature_of(const PositionEncoding& encoding) {
-  return std::visit([](const auto& alternative) { return entry_of(alternative).signature(alternative); }, encoding);
-}
+}  // namespace
+
+Signature signature_of(const Encoding& encoding) { return complete_signature(encoding); }
+Signature signature_of(const PositionEncoding& encoding) { return complete_signature(encoding); }
 
 Operation operation_of(const Encoding& encoding) { return signature_of(encoding).operation; }
 

@@ -37,6 +37,11 @@ std::string size_text(const Xpos& encoding) {
   return fmt::format("{} {}", Rope::entry.size_text(encoding.rope), text_of(roles, encoding.role));
 }
 
+void check_within(const Xpos& encoding, const Attention&) {
+  if (encoding.role != Role::query)
+    refuse_field("position.role", "expected none: attention turns q as a query and k as a key");
+}
+
 Signature signature(const Xpos& encoding) {
   return {.operation = Operation::rotate, .head_dim = encoding.rope.head_dim};
 }
@@ -49,6 +54,7 @@ constinit const EncodingEntry<Xpos> Xpos::entry{.name = "xpos",
                                                 .check = check,
                                                 .write = write,
                                                 .size_text = size_text,
-                                                .signature = signature};
+                                                .signature = signature,
+                                                .check_within = check_within};
 
 }  // namespace sextant
