@@ -51,7 +51,7 @@ Tensors answer(const SinusoidalEncoder& sinusoidal, std::string_view operation, 
   return {{"encoding", std::move(table)}};
 }
 
-// One overload for the other codes, one for rotations, one for biases without a weight, one for each of the others.
+// The other codes, rotations, and codes and biases with a weight or without: each by what its encoder has.
 template <class Code>
 requires requires(const Code& code) { code.encode({}, Dtype::float32); }
 Tensors answer(const Code& code, std::string_view operation, const Tensors& inputs, Dtype dtype) {
@@ -66,9 +66,11 @@ Tensors answer(const Rotation& rotation, std::string_view operation, const Tenso
   return {{"y", rotation.rotate(input(inputs, "x"), integers(inputs, "positions"))}};
 }
 
-Tensors answer(const LearnedEncoder& learned, std::string_view operation, const Tensors& inputs, Dtype) {
+template <class Lookup>
+requires requires(const Lookup& lookup, const Tensor& weight) { lookup.encode({}, weight); }
+Tensors answer(const Lookup& lookup, std::string_view operation, const Tensors& inputs, Dtype) {
   if (operation != "encode") refuse(operation);
-  return {{"encoding", learned.encode(integers(inputs, "positions"), input(inputs, "weight"))}};
+  return {{"encoding", lookup.encode(integers(inputs, "positions"), input(inputs, "weight"))}};
 }
 
 template <class Bias>
@@ -78,15 +80,19 @@ Tensors answer(const Bias& bias, std::string_view operation, const Tensors& inpu
   return {{"bias", bias.bias(integers(inputs, "query_positions"), integers(inputs, "key_positions"), dtype)}};
 }
 
-Tensors answer(const RelativeBiasEncoder& relative_bias, std::string_view operation, const Tensors& inputs, Dtype) {
-  if (operation == "bucket") {
-    std::vector<std::int64_t> buckets = integers(inputs, "relative");
-    for (std::int64_t& value : buckets) value = relative_bias.bucket(value);
-    return {{"bucket", Tensor::of_integers({std::ssize(buckets)}, buckets)}};
+template <class Bias>
+requires requires(const Bias& bias, const Tensor& weight) { bias.bias({}, {}, weight); }
+Tensors answer(const Bias& bias, std::string_view operation, const Tensors& inputs, Dtype) {
+  if constexpr (requires { bias.bucket(std::int64_t{}); }) {
+    if (operation == "bucket") {
+      std::vector<std::int64_t> buckets = integers(inputs, "relative");
+      for (std::int64_t& value : buckets) value = bias.bucket(value);
+      return {{"bucket", Tensor::of_integers({std::ssize(buckets)}, buckets)}};
+    }
   }
   if (operation != "bias") refuse(operation);
-  return {{"bias", relative_bias.bias(integers(inputs, "query_positions"), integers(inputs, "key_positions"),
-                                      input(inputs, "weight"))}};
+  return {{"bias",
+           bias.bias(integers(inputs, "query_positions"), integers(inputs, "key_positions"), input(inputs, "weight"))}};
 }
 
 Tensors answer(const DotProductAttention& attention, std::string_view operation, const Tensors& inputs, Dtype) {
@@ -110,15 +116,19 @@ Tensors gradient(const Rotation& rotation, std::string_view of, const Tensors& i
   return {{"grad_x", rotation.backward(input(inputs, "grad"), integers(inputs, "positions"))}};
 }
 
-Tensors gradient(const LearnedEncoder& learned, std::string_view of, const Tensors& inputs) {
+template <class Lookup>
+requires requires(const Lookup& lookup, const Tensor& grad) { lookup.grad_weight({}, grad); }
+Tensors gradient(const Lookup& lookup, std::string_view of, const Tensors& inputs) {
   if (of != "encode") refuse("backward of " + std::string(of));
-  return {{"grad_weight", learned.grad_weight(integers(inputs, "positions"), input(inputs, "grad"))}};
+  return {{"grad_weight", lookup.grad_weight(integers(inputs, "positions"), input(inputs, "grad"))}};
 }
 
-Tensors gradient(const RelativeBiasEncoder& relative_bias, std::string_view of, const Tensors& inputs) {
+template <class Bias>
+requires requires(const Bias& bias, const Tensor& grad) { bias.grad_weight({}, {}, grad); }
+Tensors gradient(const Bias& bias, std::string_view of, const Tensors& inputs) {
   if (of != "bias") refuse("backward of " + std::string(of));
-  return {{"grad_weight", relative_bias.grad_weight(integers(inputs, "query_positions"),
-                                                    integers(inputs, "key_positions"), input(inputs, "grad"))}};
+  return {{"grad_weight", bias.grad_weight(integers(inputs, "query_positions"), integers(inputs, "key_positions"),
+                                           input(inputs, "grad"))}};
 }
 
 class BuiltinSession final : public Session {
