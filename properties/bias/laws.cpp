@@ -87,7 +87,7 @@ CheckOf<Shifted> translation_check(const Spec& spec, const auto& encoding) {
   };
 }
 
-// The query stands// The query stands behind all keys, so that no mask hides one.
+// The query stands behind all keys, so that no mask hides one.
 struct Line {
   std::vector<std::int64_t> queries;
   std::vector<std::int64_t> keys;

@@ -64,7 +64,8 @@ bool is_finite(const PairValues& values) { return std::isfinite(values.sin) && s
 // a (e + e') + e e'.
 void judge_pair(Judgement& judgement, Dtype dtype, EncodedPairs& pairs, const ErrorBudget& budget, std::int64_t pair,
                 const Stride& stride, const PairValues& here, const PairValues& there) {
-  const auto [position, step] = stride;
+  const std::int64_t position = stride.position;
+  const std::int64_t step = stride.step;
   const auto place = [&] { return fmt::format("pair {}, from position {} to {}", pair, position, position + step); };
   if (!is_finite(here) || !is_finite(there)) {
     judgement.add(Certainty::no, not_finite(), [&] { return place() + ": a value is NaN or infinite"; });
