@@ -1,7 +1,6 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -21,15 +20,24 @@ std::string not_stated_for(const Spec& spec);
 /// Why a property does not apply to a spec; nothing if it does.
 using WhyNot = std::function<std::optional<std::string>(const Spec& spec)>;
 
-/// What a law says of encodings that it is not about, by their names, where it can say more than not_stated_for: which
-/// other law to see.
-using Elsewhere = std::map<std::string_view, std::string_view>;
+/// What a law says of an encoding that it is not about, where it can say more than not_stated_for: which other law to
+/// see.
+struct Elsewhere {
+  bool (*concerns)(const Spec& spec) = [](const Spec&) { return false; };
+  std::string_view text;
+};
+template <class EncodingType>
+Elsewhere elsewhere_for(std::string_view text) {
+  return {is_of<EncodingType>, text};
+}
 
 /// The not_applicable of a law of the encodings named: for them what `why_not(spec, encoding)` or `why_not(spec)` says,
 /// or nothing where that is left out.
 template <class... Encodings, class Reason>
-WhyNot stated_for(Reason why_not, Elsewhere elsewhere = {}) {
-  return [why_not = std::move(why_not), elsewhere = std::move(elsewhere)](const Spec& spec) {
+requires std::is_invocable_v<Reason, const Spec&> ||
+    (std::is_invocable_v<Reason, const Spec&, const Encodings&>&&...)WhyNot
+    stated_for(Reason why_not, Elsewhere elsewhere = {}) {
+  return [why_not = std::move(why_not), elsewhere](const Spec& spec) {
     if (is_of<Encodings...>(spec)) {
       if constexpr (std::is_invocable_v<Reason, const Spec&>) {
         return why_not(spec);
@@ -37,14 +45,12 @@ WhyNot stated_for(Reason why_not, Elsewhere elsewhere = {}) {
         return of<Encodings...>(why_not)(spec);
       }
     }
-    const auto text = elsewhere.find(encoding_name(spec));
-    return std::optional(text == elsewhere.end() ? not_stated_for(spec) : std::string(text->second));
+    return std::optional(elsewhere.concerns(spec) ? std::string(elsewhere.text) : not_stated_for(spec));
   };
 }
 template <class... Encodings>
 WhyNot stated_for(Elsewhere elsewhere = {}) {
-  return stated_for<Encodings...>([](const Spec&, const auto&) { return std::optional<std::string>(); },
-                                  std::move(elsewhere));
+  return stated_for<Encodings...>([](const Spec&, const auto&) { return std::optional<std::string>(); }, elsewhere);
 }
 
 /// For laws that compare two positions: "the claim has one position only" where it has.

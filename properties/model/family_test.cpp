@@ -25,8 +25,8 @@ TEST(Family, SaysWhereALawIsNotStated) {
   EXPECT_EQ(plain(rope), std::nullopt);
   EXPECT_EQ(plain(xpos), std::nullopt);
   EXPECT_EQ(plain(alibi), "does not apply to alibi");
-  EXPECT_EQ(stated_for<Rope>({{"alibi", "a property of rotations"}})(alibi), "a property of rotations");
-  EXPECT_EQ(stated_for<Rope>({{"alibi", "a property of rotations"}})(xpos), "does not apply to xpos");
+  EXPECT_EQ(stated_for<Rope>(elsewhere_for<Alibi>("a property of rotations"))(alibi), "a property of rotations");
+  EXPECT_EQ(stated_for<Rope>(elsewhere_for<Alibi>("a property of rotations"))(xpos), "does not apply to xpos");
   EXPECT_EQ(stated_for<Alibi>(one_position_only)(alibi), "the claim has one position only");
   EXPECT_EQ(stated_for<Rope>(one_position_only)(rope), std::nullopt);
   const auto narrow = [](const Spec&, const Rope& encoding) -> std::optional<std::string> {

@@ -18,10 +18,12 @@ class LearnedJudge final : public ExactCodeJudge {
   std::int64_t dim_;
 };
 
-// Its fields are the shape of its table: there is nothing to vary.
 class LearnedModel final : public CodeModel {
  public:
   LearnedModel(const Spec& spec, const Learned& encoding) : CodeModel(spec, encoding.dim), encoding_(encoding) {}
+
+  // Its fields are the shape of its table.
+  std::vector<Variant> variants() const override { return {}; }
 
   std::unique_ptr<Judge> judge() const override { return std::make_unique<LearnedJudge>(encoding_); }
 

@@ -93,7 +93,7 @@ class EncodingModel {
 
   /// The spec with each field changed in turn, as far as the changed one is a spec, for the law that every field is
   /// heard. Nothing where fields are the shape of what is given.
-  virtual std::vector<Variant> variants() const { return {}; }
+  virtual std::vector<Variant> variants() const = 0;
 
   // The questions of accuracy. Every other law's are questions.hpp's.
 

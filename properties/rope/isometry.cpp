@@ -113,7 +113,7 @@ Property isometry_property() {
       "of that length (properties/model/budget.hpp), so the norm is within sqrt(2) k ulp(a ||x_i||)",
       "a table of one pairing applied with the other's rotation, sine and cosine of different angles, "
       "narrow tables, range reduction that leaves [-1, 1], an attention factor left out or applied twice"};
-  property.not_applicable = stated_for<Rope>({{"sinusoidal", "a property of rotations"}});
+  property.not_applicable = stated_for<Rope>(elsewhere_for<Sinusoidal>("a property of rotations"));
   use_cases(property, rows(), of<Rope>(make_check));
   return property;
 }

@@ -160,7 +160,7 @@ Property relative_offset_property() {
       "is none, a path that uses a "
       "local index or another offset"};
   property.not_applicable =
-      stated_for<Rope>(one_position_only, {{"sinusoidal", "a property of rotations: see linear_shift"}});
+      stated_for<Rope>(one_position_only, elsewhere_for<Sinusoidal>("a property of rotations: see linear_shift"));
   use_cases(property, shifts(), of<Rope>(make_check));
   return property;
 }

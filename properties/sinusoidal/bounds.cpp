@@ -75,7 +75,8 @@ Property bounds_property() {
       "sinusoidal",
       "none: rounding is monotone, so an implementation whose sine stays within [-1, 1] meets it exactly",
       "positions that overflow a narrow type, range reduction that loses its quotient, uninitialised rows"};
-  property.not_applicable = stated_for<Sinusoidal>({{"rope", "a rotation is bounded by its input: see isometry"}});
+  property.not_applicable =
+      stated_for<Sinusoidal>(elsewhere_for<Rope>("a rotation is bounded by its input: see isometry"));
   use_cases(property, rows_of_the_claim(), of<Sinusoidal>([](const Spec& spec, const Sinusoidal& encoding) {
               return [spec, encoding](Session& session, const Rows& asked) {
                 return check(spec, encoding, session, asked);

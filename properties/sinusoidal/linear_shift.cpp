@@ -107,8 +107,8 @@ Property linear_shift_property() {
       "(properties/model/budget.hpp), and R(k) keeps distances, so |PE(p+k) - R(k) PE(p)| <= E(p) + E(p+k)",
       "a pair whose sine and cosine turn at different frequencies or swap places, positions that collide, a shifted "
       "row"};
-  property.not_applicable =
-      stated_for<Sinusoidal>(one_position_only, {{"rope", "a property of additive codes: see relative_offset"}});
+  property.not_applicable = stated_for<Sinusoidal>(
+      one_position_only, elsewhere_for<Rope>("a property of additive codes: see relative_offset"));
   use_cases(property, moves(), of<Sinusoidal>(make_check));
   return property;
 }
