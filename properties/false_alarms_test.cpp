@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -247,6 +248,39 @@ std::vector<Claim> claims_of(const Spec& spec) {
   if (const auto* attention = std::get_if<Attention>(&spec.encoding); attention != nullptr && attention->position)
     cut(*attention->position);
   return claims;
+}
+
+// Rotary attention over two hundred positions, the claim's accuracy and first position given.
+Spec rotary_attention(std::string_view accuracy, std::int64_t first, std::int64_t count) {
+  return parse_spec(fmt::format(
+      R"({{"encoding":"attention","num_heads":2,"head_dim":8,"accuracy":"{}","min_position":{},"max_position":{},)"
+      R"("position":{{"encoding":"rope","head_dim":8}}}})",
+      accuracy, first, first + count));
+}
+
+// Where the bound is wider than what positions change, that they change nothing seen is nobody's fault.
+TEST(FalseAlarms, PositionsThatNoBoundLetsShowAreNotMissed) {
+  const std::unique_ptr<Subject> ours = builtin_subject();
+  for (const Spec& spec :
+       {rotary_attention("bfloat16-angle", 10000, 200), rotary_attention("float32-angle", 100000000, 200)}) {
+    const PropertyResult result = audited(*ours, spec)["permutation_equivariance"];
+    EXPECT_EQ(result.verdict, Verdict::not_applicable);
+    EXPECT_NE(result.reason.find("the bound hides it"), std::string::npos) << result.reason;
+    EXPECT_GT(result.cases, 40);
+  }
+}
+
+TEST(FalseAlarms, ShortClaimsOfAttentionAreAskedOrSetAside) {
+  const std::unique_ptr<Subject> ours = builtin_subject();
+  EXPECT_EQ(audited(*ours, rotary_attention("float32-angle", 5, 21))["joint_permutation"].verdict,
+            Verdict::not_applicable);
+  for (const std::int64_t count : {22, 23, 30, 48}) {
+    const auto results = audited(*ours, rotary_attention("float32-angle", -7, count));
+    for (const char* id : {"permutation_equivariance", "joint_permutation", "position_shift"}) {
+      EXPECT_EQ(results.at(id).verdict, Verdict::holds) << id << " of " << count;
+      EXPECT_GE(results.at(id).cases, 40) << id << " of " << count;
+    }
+  }
 }
 
 TEST(FalseAlarms, NoQuestionLeavesTheClaim) {

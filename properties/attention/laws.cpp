@@ -20,8 +20,20 @@ namespace {
 
 using reference::Certainty;
 
-std::optional<std::string> causal_or_not_stated(const Spec& spec, const Attention& encoding) {
+// Positions of a sequence must not wrap round at the claim's end: batch rows, axes and tokens take so many.
+std::int64_t room_of(std::int64_t tokens) { return 2 * std::min<std::int64_t>(tokens, 9) + 16; }
+constexpr std::int64_t fewest_tokens = 3;  // fewer have no permutation to speak of
+
+std::optional<std::string> not_stated(const Spec& spec) {
   if (auto reason = accuracy_not_stated(spec)) return reason;
+  const std::int64_t positions = last_position_of(spec) - spec.min_position;
+  if (positions < room_of(fewest_tokens))
+    return fmt::format("the claim has {} positions, a sequence takes {} or more", positions, room_of(fewest_tokens));
+  return std::nullopt;
+}
+
+std::optional<std::string> causal_or_not_stated(const Spec& spec, const Attention& encoding) {
+  if (auto reason = not_stated(spec)) return reason;
   if (encoding.causal) return "a causal mask makes the order of tokens visible";
   return std::nullopt;
 }
@@ -51,28 +63,29 @@ std::vector<std::int64_t> order_of(std::int64_t tokens) {
   return order;
 }
 
-// Cases of at least three tokens: fewer have no permutation to speak of.
 CasesOf<Question> sequences() {
   CasesOf<Question> cases = questions();
   cases.fields = [fields = cases.fields](const Spec& spec) {
     std::vector<FieldOf<Question>> list = fields(spec);
     for (FieldOf<Question>& field : list) {
-      if (field.member == &Question::tokens) field.range.least = 3;
+      if (field.member == &Question::tokens) field.range.least = fewest_tokens;
       if (field.member == &Question::position) field.range.simplest = spec.min_position;
     }
     return list;
   };
   cases.related = [](const Spec& spec, const Question& question) {
-    return question.position <= last_position_of(spec) - 2 * std::min<std::int64_t>(question.tokens, 9) - 16;
+    return question.position <= last_position_of(spec) - room_of(question.tokens);
   };
   cases.first = [](const Spec& spec) -> std::vector<Question> {
     return {{.position = spec.min_position, .tokens = 5, .batch = 1, .heads = 1, .fill = 1},
             {.position = spec.min_position, .tokens = 3, .batch = 2, .heads = 1, .fill = 2}};
   };
   cases.drawn = [drawn = cases.drawn](const Spec& spec) {
-    return rc::gen::map(drawn(spec), [last = last_position_of(spec)](Question question) {
-      question.tokens = std::max<std::int64_t>(question.tokens, 3);
-      question.position = std::min(question.position, last - 48);
+    return rc::gen::map(drawn(spec), [first = spec.min_position, last = last_position_of(spec)](Question question) {
+      question.tokens = std::max<std::int64_t>(question.tokens, fewest_tokens);
+      while (question.tokens > fewest_tokens && last - room_of(question.tokens) < first) --question.tokens;
+      const std::int64_t furthest = std::max(last - 48, first);
+      question.position = std::min({question.position, furthest, last - room_of(question.tokens)});
       return question;
     });
   };
@@ -111,15 +124,14 @@ Property permutation_property() {
       "attend(P q, P k, P v) = P attend(q, k, v) for every permutation P of the tokens, their positions staying",
       "Vaswani et al. 2017, section 3.5: without positional encodings the model has no notion of order; softmax and "
       "the sum over keys are symmetric",
-      "attention that is not causal; with rope, rope_nd, xpos, alibi or relative_bias the encoding lacks the property, "
-      "and the audit must find a case that shows it",
+      "attention that is not causal; with a position that turns queries and keys or adds to scores the encoding lacks "
+      "the property, and the audit must find a case that shows it",
       tolerance,
       "a position encoding where none was asked for, or none where one was; masks and indices by the token's place"};
   property.not_applicable =
       stated_for<Attention>([](const Spec& spec, const Attention& encoding) -> std::optional<std::string> {
         if (auto reason = causal_or_not_stated(spec, encoding)) return reason;
-        // Rounding scores and weights to 16 bits may move a result about as far as a position does: no witness would be
-        // certain.
+        // Rounding scores and weights to 16 bits may move a result about as far as a position does.
         if (acts_within(encoding) && size_of(spec.dtype) == 2)
           return "in 16-bit dtypes rounding may hide the effect of positions";
         return std::nullopt;
@@ -172,13 +184,13 @@ Property position_shift_property() {
                           "Su et al. 2021, section 3.2.1, equation 11; Press et al. 2021, section 3; Raffel et al. "
                           "2019, section 2.1: all are relative; ALiBi by key index differs "
                           "by a constant in each row, which softmax does not see",
-                          "attention with none, rope (frequencies that do not depend on the length), rope_nd (on all "
-                          "axes alike), xpos, alibi or relative_bias",
+                          "attention, if no frequency depends on the length of a call within the claim; with rope_nd "
+                          "all axes move alike",
                           tolerance,
                           "absolute positions in a relative encoding, queries and keys rotated by different positions, "
                           "low-precision positions"};
   property.not_applicable = stated_for<Attention>([](const Spec& spec) -> std::optional<std::string> {
-    if (auto reason = accuracy_not_stated(spec)) return reason;
+    if (auto reason = not_stated(spec)) return reason;
     return model_of(spec)->not_shift_invariant();
   });
   use_cases(property, sequences(), [](const Spec& spec) {
@@ -208,7 +220,7 @@ Property weights_sum_property() {
                           "k = 4 ULP, whatever the scores are",
                           "weights that are not normalised, or over another axis; masked keys counted in the sum; "
                           "accumulation in low precision"};
-  property.not_applicable = stated_for<Attention>(accuracy_not_stated);
+  property.not_applicable = stated_for<Attention>(not_stated);
   use_cases(property, sequences(), [](const Spec& spec) {
     return [spec](Session& session, const Question& question) {
       AttentionCase request = attention_case(spec, question);
@@ -248,7 +260,7 @@ Property causal_leak_property() {
       "scores"};
   property.not_applicable =
       stated_for<Attention>([](const Spec& spec, const Attention& encoding) -> std::optional<std::string> {
-        if (auto reason = accuracy_not_stated(spec)) return reason;
+        if (auto reason = not_stated(spec)) return reason;
         if (!encoding.causal) return "not causal";
         return std::nullopt;
       });

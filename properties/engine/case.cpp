@@ -91,7 +91,8 @@ Case read_token(std::string_view token, const CaseFields& fields) {
     rest = comma == std::string_view::npos ? std::nullopt : std::optional(left.substr(comma + 1));
     const auto equals = part.find('=');
     if (part.substr(0, equals) != field || equals == std::string_view::npos) {
-      throw TokenError(fmt::format("--replay: {}: expected the fields {}", in_quotes(token), names_of(fields)));
+      throw TokenError(
+          fmt::format("--replay: {}: expected the fields {}, in this order", in_quotes(token), names_of(fields)));
     }
     const std::string_view number = part.substr(equals + 1);
     std::int64_t value = 0;

@@ -16,6 +16,9 @@ struct Judgement {
   reference::Certainty within = reference::Certainty::yes;
   Deviation deviation;
   std::string finding;
+  /// Of a property that theory says the encoding lacks: whether even a right implementation may be within the bound
+  /// here, so that nothing follows from its being so.
+  bool may_hide = false;
 
   /// Takes in a comparison that has no tolerance: `difference` says what is not as it must be, nothing that all is.
   /// `agreement()` says so in words.

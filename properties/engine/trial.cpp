@@ -195,6 +195,7 @@ class Trial {
 
   void record(const Case& values, const Judgement& judgement) {
     ++result_.cases;
+    if (judgement.may_hide) ++hiding_;
     if (judgement.within == Certainty::unknown) ++undecided_;
     // Not (a <= b), so that the first case and a NaN replace what is there.
     if (!result_.worst || !(judgement.deviation.of_bound <= result_.worst->deviation.of_bound)) {
@@ -336,6 +337,12 @@ class Trial {
       result_.verdict = Verdict::undecided;
       result_.reason = fmt::format("{} of {} cases could not be decided at {} bits of precision", undecided_,
                                    result_.cases, reference::last_precision.bits);
+    } else if (result_.theory == Theory::fails && hiding_ == result_.cases) {
+      result_.verdict = Verdict::not_applicable;
+      result_.reason =
+          "theory says that this encoding lacks the property, but under this claim the bound hides it in "
+          "every case";
+      result_.worst.reset();
     } else if (result_.theory == Theory::fails) {
       result_.verdict = Verdict::violated;
       result_.reason =
@@ -359,6 +366,7 @@ class Trial {
   std::uint64_t steps_left_;     // of the part at hand
   std::optional<Case> unfinished_;  // what would have taken more
   std::int64_t undecided_ = 0;
+  std::int64_t hiding_ = 0;  // cases that say nothing where theory fails
   std::int64_t unsupported_ = 0;
   std::string unsupported_reason_;
   Case worst_;

@@ -32,8 +32,8 @@ inline FieldRange claimed(const Spec& spec, std::int64_t left_out = 0) {
   return {spec.min_position, spec.max_position - 1 - left_out};
 }
 
-/// Where a fill lies: anything that is not negative is a drawing.
-inline constexpr FieldRange any_fill{0, std::numeric_limits<std::int64_t>::max()};
+/// Where a fill lies: any number from 0 on is a drawing, and small multiples of it are no overflow.
+inline constexpr FieldRange any_fill{0, std::numeric_limits<std::int32_t>::max()};
 
 /// The cases of a property. All functions need a spec that it applies to.
 template <class Values>

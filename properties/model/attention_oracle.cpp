@@ -205,14 +205,21 @@ Judgement judge_same(const Spec& spec, AttentionOracle& oracle, const AttentionC
   const std::int64_t rows = one.elements() / encoding.head_dim;
   const std::int64_t step = std::max<std::int64_t>(1, rows / compared_rows);
   Judgement judgement;
+  judgement.may_hide = true;
   for (std::int64_t row = fill % step; row < rows; row += step) {
     const AttentionPlace here{row / one_case.tokens / encoding.num_heads, row % one_case.tokens};
     const AttentionPlace there = in_other(here);
     const std::int64_t head = row / one_case.tokens % encoding.num_heads;
     const std::int64_t other_row = (there.batch * encoding.num_heads + head) * other_case.tokens + there.token;
-    const double bound = oracle.row(one_case, here.batch, head, here.token, reference::first_precision).bound +
-                         oracle.row(other_case, there.batch, head, there.token, reference::first_precision).bound;
+    const AttentionOracle::Row truth = oracle.row(one_case, here.batch, head, here.token, reference::first_precision);
+    const AttentionOracle::Row other_truth =
+        oracle.row(other_case, there.batch, head, there.token, reference::first_precision);
+    const double bound = truth.bound + other_truth.bound;
     for (std::int64_t c = 0; c < encoding.head_dim; ++c) {
+      const auto i = static_cast<std::size_t>(c);
+      if (reference::at_most(abs(truth.value[i] - other_truth.value[i]),
+                             Enclosure(2 * bound, reference::first_precision)) == Certainty::no)
+        judgement.may_hide = false;
       const double a = one.at(row * encoding.head_dim + c);
       const double b = other.at(other_row * encoding.head_dim + c);
       const auto place = [&] {

@@ -79,7 +79,8 @@ struct AttentionPlace {
 };
 
 /// Judges that each row of one result is row `in_other(place)` of the other, head by head: both are within the oracle's
-/// bound of one true value. A few rows, chosen by `fill`.
+/// bound of one true value. A few rows, chosen by `fill`. Where the two true values differ by more than twice both
+/// bounds, even the nearest of right answers do by more than both: in no row of a judgement that may_hide do they.
 Judgement judge_same(const Spec& spec, AttentionOracle& oracle, const AttentionCase& one_case, const Tensor& one,
                      const AttentionCase& other_case, const Tensor& other, std::int64_t fill,
                      const std::function<AttentionPlace(const AttentionPlace&)>& in_other);
