@@ -31,15 +31,18 @@ Elsewhere elsewhere_for(std::string_view text) {
   return {is_of<EncodingType>, text};
 }
 
+/// Whether a function says why, of a spec or of it and any of the encodings.
+template <class Reason, class... Encodings>
+concept WhyNotOf = std::is_invocable_v<Reason, const Spec&> ||
+    std::conjunction_v<std::is_invocable<Reason, const Spec&, const Encodings&>...>;
+
 /// The not_applicable of a law of the encodings named: for them what `why_not(spec, encoding)` or `why_not(spec)` says,
 /// or nothing where that is left out.
-template <class... Encodings, class Reason>
-requires std::is_invocable_v<Reason, const Spec&> ||
-    (std::is_invocable_v<Reason, const Spec&, const Encodings&>&&...)WhyNot
-    stated_for(Reason why_not, Elsewhere elsewhere = {}) {
+template <class... Encodings>
+WhyNot stated_for(WhyNotOf<Encodings...> auto why_not, Elsewhere elsewhere = {}) {
   return [why_not = std::move(why_not), elsewhere](const Spec& spec) {
     if (is_of<Encodings...>(spec)) {
-      if constexpr (std::is_invocable_v<Reason, const Spec&>) {
+      if constexpr (std::is_invocable_v<decltype(why_not), const Spec&>) {
         return why_not(spec);
       } else {
         return of<Encodings...>(why_not)(spec);
