@@ -7,6 +7,8 @@
 #include <limits>
 #include <stdexcept>
 
+#include "lib/numeric/hex_text.hpp"
+
 namespace sextant {
 namespace {
 
@@ -22,9 +24,7 @@ double parsed(const std::string& text) {
 
 }  // namespace
 
-ordered_json number_json(double value) {
-  return {{"decimal", fmt::format("{}", value)}, {"hex", fmt::format("{:a}", value)}};
-}
+ordered_json number_json(double value) { return {{"decimal", fmt::format("{}", value)}, {"hex", hex_text(value)}}; }
 
 ordered_json short_number_json(double value) {
   return std::isfinite(value) ? ordered_json(value) : ordered_json(fmt::format("{}", value));

@@ -13,6 +13,7 @@
 #include "attack/run/worker.hpp"
 #include "attack/truth/truths.hpp"
 #include "lib/kernels/targets.hpp"
+#include "lib/numeric/hex_text.hpp"
 
 namespace sextant::attack {
 namespace {
@@ -112,9 +113,10 @@ Judged judged(const Case& example, const Answer& answer) {
 
 std::string text_of(const Mismatch& mismatch, Dtype dtype) {
   const ElementFormat format = element_format(dtype);
-  return fmt::format("element {}: got {:#x} = {:.17g} ({:a}), must be {:#x} = {:.17g} ({:a}): {}", mismatch.element,
-                     mismatch.got, value_of(format, mismatch.got), value_of(format, mismatch.got), mismatch.wanted,
-                     value_of(format, mismatch.wanted), value_of(format, mismatch.wanted), mismatch.rule);
+  const double got = value_of(format, mismatch.got);
+  const double wanted = value_of(format, mismatch.wanted);
+  return fmt::format("element {}: got {:#x} = {:.17g} ({}), must be {:#x} = {:.17g} ({}): {}", mismatch.element,
+                     mismatch.got, got, hex_text(got), mismatch.wanted, wanted, hex_text(wanted), mismatch.rule);
 }
 
 class Campaign {

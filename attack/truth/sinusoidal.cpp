@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "attack/truth/truths.hpp"
+#include "lib/numeric/hex_text.hpp"
 
 // Vaswani et al. 2017, section 3.5: PE(pos, 2i) = sin(pos / 10000^(2i/d)), PE(pos, 2i+1) = cos(pos / 10000^(2i/d));
 // tensor2tensor's timing signal (common_attention.py, get_timing_signal_1d) divides by (number of timescales - 1)
@@ -48,7 +49,7 @@ void judge_code(const Sinusoidal& encoding, const Frequencies& frequencies, std:
 std::shared_ptr<const Frequencies> frequencies_of(const Sinusoidal& encoding) {
   const std::int64_t half = encoding.dim / 2;
   const bool by_dim = encoding.denominator == Denominator::dim;
-  return kept_frequencies(fmt::format("sinusoidal {} {:a} {}", encoding.dim, encoding.base, by_dim),
+  return kept_frequencies(fmt::format("sinusoidal {} {} {}", encoding.dim, hex_text(encoding.base), by_dim),
                           [=, base = encoding.base, dim = encoding.dim] {
                             return Frequencies(half, [=](std::int64_t pair, long bits) {
                               return by_dim ? inverse_power(base, 2 * pair, dim, bits)

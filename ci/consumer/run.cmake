@@ -1,4 +1,5 @@
 # Installs sextant::lib from the build folder BUILD into a folder below it, then configures, builds and runs the project SOURCE against that.
+cmake_minimum_required(VERSION 3.25)
 set(prefix ${BUILD}/consumer/install)
 set(tree ${BUILD}/consumer/build)
 file(REMOVE_RECURSE ${BUILD}/consumer)

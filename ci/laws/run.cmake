@@ -1,4 +1,5 @@
 # Compiles and links each room's program as part of each library: CXX, SANITIZE, LAWS, SOURCE and BUILD are given.
+cmake_minimum_required(VERSION 3.25)
 include(${LAWS})
 set(flags -std=c++20)
 if(SANITIZE)

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "lib/numeric/hex_text.hpp"
+
 namespace sextant {
 
 Deviation deviation_of(const reference::Enclosure& error, const reference::Enclosure& bound, double unit) {
@@ -25,7 +27,7 @@ std::string value_text(Dtype dtype, double value) {
   if (!std::isfinite(value)) return fmt::format("{}", value);
   // Digits that distinguish neighbours: 1 + ceil(precision * log10(2)).
   const int digits = 1 + static_cast<int>(std::ceil(format_of(dtype).precision * 0.30103));
-  return fmt::format("{:.{}g} ({:a})", value, digits, value);
+  return fmt::format("{:.{}g} ({})", value, digits, hex_text(value));
 }
 
 std::string comparison_text(Dtype dtype, double value, double truth, const Deviation& deviation) {
