@@ -113,9 +113,9 @@ Bits element_at(Random& random, const ElementFormat& format, double size) {
   Real value(64, std::min(size, 1.7e308));
   const Bits bits = rounded(format, value.get());
   const Bits step = random.bits() % 3;
-  const Bits moved = std::clamp<std::int64_t>(static_cast<std::int64_t>(bits) + static_cast<std::int64_t>(step) - 1, 0,
+  const auto moved = std::clamp<std::int64_t>(static_cast<std::int64_t>(bits) + static_cast<std::int64_t>(step) - 1, 0,
                                               static_cast<std::int64_t>(format.largest()));
-  return moved | (random.once_in(2) ? format.sign() : 0);
+  return static_cast<Bits>(moved) | (random.once_in(2) ? format.sign() : 0);
 }
 
 // Pairs that a pair's rotation turns into (y0, y1) with sizes at the guards, or that are of such sizes themselves.

@@ -62,7 +62,7 @@ bool same_bits(double a, double b) { return std::bit_cast<std::uint64_t>(a) == s
 
 // One value in three of the common size, the others from the whole format and what is no number.
 Tensor hard_tensor(Dtype dtype, const std::vector<std::int64_t>& shape, std::int64_t seed) {
-  Tensor x = random_tensor(dtype, shape, static_cast<int>(seed));
+  Tensor x = random_tensor(dtype, shape, static_cast<unsigned>(seed));
   const Format format = format_of(dtype);
   std::mt19937_64 random(static_cast<std::uint64_t>(seed));
   for (std::int64_t i = 0; i < x.elements(); ++i) {

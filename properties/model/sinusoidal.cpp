@@ -218,7 +218,7 @@ class SinusoidalModel final : public CodeModel {
  protected:
   std::vector<std::int64_t> accuracy_positions(const Question& question) const override {
     std::vector<std::int64_t> positions = gen::consecutive(question.position, question.tokens);
-    if (question.tokens % 2 == 1) std::ranges::rotate(positions, positions.end() - 1);
+    if (question.tokens % 2 == 1) std::rotate(positions.begin(), positions.end() - 1, positions.end());
     return positions;
   }
 
