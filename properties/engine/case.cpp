@@ -20,13 +20,14 @@ std::string names_of(const CaseFields& fields) {
 }  // namespace
 
 bool in_range(const CaseFields& fields, const Case& values) {
-  return fields.size() == values.size() && !out_of_range(fields, values);
+  return std::ranges::equal(fields, values,
+                            [](const CaseField& field, std::int64_t value) { return field.range.holds(value); });
 }
 
 std::optional<std::string> out_of_range(const CaseFields& fields, const Case& values) {
   for (std::size_t i = 0; i < fields.size(); ++i) {
     const auto& [name, role, range] = fields[i];
-    if (values[i] < range.least || values[i] > range.most)
+    if (!range.holds(values[i]))
       return fmt::format("{}: expected {} to {}, got {}", name, range.least, range.most, values[i]);
   }
   return std::nullopt;

@@ -34,6 +34,8 @@ struct FieldRange {
   std::int64_t least;
   std::int64_t most;
   std::optional<std::int64_t> simplest = std::nullopt;
+
+  bool holds(std::int64_t value) const { return value >= least && value <= most; }
 };
 
 /// One integer of a property's cases under one spec.

@@ -10,6 +10,7 @@
 #include <thread>
 #include <utility>
 
+#include "properties/engine/failure.hpp"
 #include "properties/engine/trial.hpp"
 #include "subjects/unusable.hpp"
 

@@ -10,6 +10,7 @@
 #include <utility>
 #include <variant>
 
+#include "properties/engine/failure.hpp"
 #include "properties/engine/uncounted_subject.hpp"
 #include "properties/gen/floats.hpp"
 #include "properties/gen/shrink.hpp"
@@ -374,22 +375,6 @@ class Trial {
 };
 
 }  // namespace
-
-Verdict verdict_of(FailureKind kind) {
-  switch (kind) {
-    case FailureKind::timed_out: return Verdict::timed_out;
-    case FailureKind::unsupported: return Verdict::unsupported;
-    case FailureKind::crashed:
-    case FailureKind::protocol:
-    case FailureKind::error: return Verdict::crashed;
-  }
-  throw std::invalid_argument("verdict_of: no such failure kind");
-}
-
-std::string text_of(const SubjectFailure& failure) {
-  return failure.kind() == FailureKind::unsupported ? failure.what()
-                                                    : fmt::format("{}: {}", name_of(failure.kind()), failure.what());
-}
 
 PropertyResult run_trial(const Property& property, const Subject& subject, const Spec& spec,
                          const AuditOptions& options, const std::function<void()>& progress) {

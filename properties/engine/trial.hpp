@@ -1,7 +1,6 @@
 #pragma once
 
 #include <functional>
-#include <string>
 
 #include "properties/engine/engine.hpp"
 #include "properties/engine/property.hpp"
@@ -16,11 +15,5 @@ PropertyResult run_trial(const Property& property, const Subject& subject, const
 
 /// Judges one case alone. Likewise.
 PropertyResult run_case(const Property& property, const Subject& subject, const Spec& spec, const Case& values);
-
-/// What the verdict is when the subject fails in this way.
-Verdict verdict_of(FailureKind kind);
-
-/// The failure in one line, its kind first unless it is that the subject has not the operation.
-std::string text_of(const SubjectFailure& failure);
 
 }  // namespace sextant

@@ -14,11 +14,9 @@ std::unique_ptr<EncodingModel> model_of(const Spec& spec) {
 std::vector<FieldOf<Question>> EncodingModel::question_fields() const { return sextant::question_fields(spec_); }
 
 bool EncodingModel::admits(const Question& question) const {
-  return std::ranges::all_of(question_fields(),
-                             [&](const FieldOf<Question>& field) {
-                               const std::int64_t value = question.*field.member;
-                               return value >= field.range.least && value <= field.range.most;
-                             }) &&
+  return std::ranges::all_of(
+             question_fields(),
+             [&](const FieldOf<Question>& field) { return field.range.holds(question.*field.member); }) &&
          related(question);
 }
 
