@@ -6,9 +6,8 @@
 
 namespace sextant {
 
-/// A subject that cannot be asked anything, by its own word: a file that cannot be imported, or defines no operation.
-/// An audit ends there, as with a file that is absent; one that had begun, and meets it in a later session, takes it
-/// for the crash of that session.
+/// Thrown where a subject says itself that it cannot be asked: its file cannot be imported, or defines no operation.
+/// In its first session this ends the audit, as an absent file does; in a later one it counts as that session's crash.
 class SubjectUnusable : public SubjectFailure {
  public:
   explicit SubjectUnusable(const std::string& message) : SubjectFailure(FailureKind::crashed, message) {}

@@ -12,14 +12,13 @@ namespace {
 
 long exponent_of(const Real& value) { return mpfr_zero_p(value.get()) != 0 ? -100000 : mpfr_get_exp(value.get()); }
 
-// The place of half a unit in the last place of numbers below 2^exponent, and no less than half the least subnormal
-// number's.
+// log2 of half an ULP of the numbers below 2^exponent; for subnormal numbers, of half the least one.
 long half_place(const ElementFormat& format, long exponent) {
   return std::max<long>(exponent - 1, format.least) - format.stored() - 1;
 }
 
-// Whether M half places is a tie: an odd number of them, with as many bits as a tie of a normal number has, or any
-// below where numbers are subnormal.
+// Whether `halves` half ULPs lie halfway between two neighbours of the format: their count is odd, and has one bit more
+// than the format's precision, or at most that many where the numbers are subnormal.
 bool is_tie(const ElementFormat& format, const Real& halves, long place) {
   if (mpfr_integer_p(halves.get()) == 0 || mpfr_zero_p(halves.get()) != 0) return false;
   Real half(halves);

@@ -8,10 +8,10 @@
 
 namespace sextant {
 
-/// Sums side by side, one a column, without rounding as long as a sum fits two doubles: the usual case, since elements
-/// of one size, 2^40 apart at most, leave no bits beyond. A column that did not fit says so, and whoever adds takes an
-/// ExactSum for it. So neither order nor grouping changes anything. Vectors are those of the target in use, which
-/// whoever dispatches first asks for.
+/// Sums one per column, each held in two doubles and exact as long as it fits them; so neither order nor grouping
+/// changes it. Elements whose magnitudes are within 2^40 of each other, the usual case, fit. A column whose sum did
+/// not fit is marked, and the caller sums it again by ExactSum. It uses the vectors of Highway's chosen target; the
+/// caller chooses that target before.
 class ExactColumns {
  public:
   explicit ExactColumns(std::int64_t columns);

@@ -84,8 +84,7 @@ CasesOf<Question> sequences() {
     return rc::gen::map(drawn(spec), [first = spec.min_position, last = last_position_of(spec)](Question question) {
       question.tokens = std::max<std::int64_t>(question.tokens, fewest_tokens);
       while (question.tokens > fewest_tokens && last - room_of(question.tokens) < first) --question.tokens;
-      const std::int64_t furthest = std::max(last - 48, first);
-      question.position = std::min({question.position, furthest, last - room_of(question.tokens)});
+      question.position = std::min(question.position, last - room_of(question.tokens));
       return question;
     });
   };
