@@ -344,24 +344,28 @@ TEST(FalseAlarms, NoQuestionLeavesTheClaim) {
 
 // The encoder's overloads for ranges and for lists: an audit of builtin meets both, in calls of more than one row.
 TEST(FalseAlarms, AnAuditOfBuiltinAsksThroughRangesAndLists) {
-  std::map<std::string, std::pair<int, int>> asked;
+  struct Calls {
+    int of_ranges = 0;
+    int of_lists = 0;
+  };
+  std::map<std::string, Calls> asked;
   const Spec spec = parse_spec(R"({"encoding":"sinusoidal","dim":8})");
   for (const Property& property : catalogue()) {
     if (property.not_applicable(spec)) continue;
-    auto& [ranges, lists] = asked[property.id];
+    Calls& calls = asked[property.id];
     const Edited watched(builtin_subject(), [&](std::string_view operation, const Tensors& inputs, Tensors&) {
       if (operation != "encode" || inputs.at("positions").elements() < 3) return;
-      ++(equally_spaced(inputs.at("positions").integers()) ? ranges : lists);
+      ++(equally_spaced(inputs.at("positions").integers()) ? calls.of_ranges : calls.of_lists);
     });
     AuditOptions options;
     options.profile = Profile::quick;
     audit({property}, watched, spec, options);
   }
   for (const char* property : {"accuracy", "uniqueness"}) {
-    EXPECT_GT(asked.at(property).first, 0) << property;
-    EXPECT_GT(asked.at(property).second, 0) << property;
+    EXPECT_GT(asked.at(property).of_ranges, 0) << property;
+    EXPECT_GT(asked.at(property).of_lists, 0) << property;
   }
-  EXPECT_GT(asked.at("row_independence").second, 0);
+  EXPECT_GT(asked.at("row_independence").of_lists, 0);
 }
 
 }  // namespace
