@@ -32,9 +32,10 @@ TEST(ValueJudge, TheQuickWayAgreesWithTheExactOne) {
   std::mt19937_64 random(23);
   std::int64_t compared = 0;
   std::int64_t quick_answers = 0;
-  for (const auto& [base, scale] :
+  for (const Setting& setting :
        {Setting{10000, 1}, Setting{77777.25, -0.3}, Setting{1e300, 1}, Setting{10000, 1e-30}}) {
-    reference::GeometricFrequencies exact(base, 2, 2 * pairs, pairs);
+    const double scale = setting.scale;
+    reference::GeometricFrequencies exact(setting.base, 2, 2 * pairs, pairs);
     const reference::FastRotations fast = exact.fast();
     reference::RotationRow row = fast.make_row();
     for (const AccuracyClass accuracy : classes) {
