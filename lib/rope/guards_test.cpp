@@ -90,6 +90,21 @@ std::vector<double> around(Dtype dtype, double value) {
 class RopeGuardsOn : public OnEveryTarget {};
 SEXTANT_ON_EVERY_TARGET(RopeGuardsOn);
 
+// What is not certified is rounded like the rest: to infinity beyond the largest value.
+TEST_P(RopeGuardsOn, FastOverflowsToInfinity) {
+  for (const Dtype dtype : {Dtype::float64, Dtype::float32, Dtype::float16, Dtype::bfloat16}) {
+    for (const Pairing pairing : pairings) {
+      Rope encoding = with_factor(1.5);
+      encoding.pairing = encoding.output_pairing = pairing;
+      Tensor x = Tensor::zeros(dtype, {1, 1, 1, head_dim});
+      for (std::int64_t i = 0; i < head_dim; ++i) x.set(i, i % 3 == 0 ? -largest_finite(dtype) : largest_finite(dtype));
+      const Tensor y = RopeEncoder(encoding).rotate(x, std::vector<std::int64_t>{0}, Rounding::fast);
+      for (std::int64_t i = 0; i < head_dim; ++i)
+        ASSERT_EQ(y.at(i), x.at(i) * HUGE_VAL) << name_of(dtype) << ", channel " << i;
+    }
+  }
+}
+
 // QuickLimits: the least smaller y, the most of the larger one, and their ratio. At position 0 a pair is multiplied by
 // the factor alone, so that y lies where it is put, exact ties among it.
 TEST_P(RopeGuardsOn, LeastMostAndRatioOfTheQuickTier) {

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "lib/kernels/certify-inl.h"
 #include "lib/kernels/rotations-inl.h"
 #include "lib/rope/job.hpp"
 
@@ -126,8 +127,8 @@ void BeginRow(const RowSource& source, std::int64_t token, std::size_t first_pai
 #if HWY_TARGET != HWY_SCALAR
 /// The floats nearest to two vectors of doubles.
 HWY_INLINE hn::Vec<hn::Repartition<float, Doubles>> Joined(DoubleVector later, DoubleVector earlier) {
-  const hn::Rebind<float, Doubles> df;
-  return hn::Combine(hn::Repartition<float, Doubles>(), hn::DemoteTo(df, later), hn::DemoteTo(df, earlier));
+  const Doubles d;
+  return hn::Combine(hn::Repartition<float, Doubles>(), NearestFloat(d, later), NearestFloat(d, earlier));
 }
 #endif
 

@@ -78,7 +78,7 @@ struct TurnFloat32 {
     const auto x1 = hn::PromoteTo(d, hn::BitCast(df, x.second));
     const auto y = Turned(x0, x1, hn::Load(d, row.cos + i), hn::Load(d, row.sin + i));
     if constexpr (rounding == Rounding::fast) {
-      return {hn::BitCast(du, hn::DemoteTo(df, y.first)), hn::BitCast(du, hn::DemoteTo(df, y.second))};
+      return {hn::BitCast(du, NearestFloat(d, y.first)), hn::BitCast(du, NearestFloat(d, y.second))};
     } else {
       const auto bound = Bound(x0, x1, row.bounds.InDouble(d, i));
       const auto first = Float32::Certify(d, y.first, bound);
