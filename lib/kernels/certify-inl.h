@@ -63,7 +63,7 @@ HWY_INLINE hn::Vec<Bits32<DF>> BFloat16Bits(DF, hn::Vec<DF> value) {
   return hn::ShiftRight<16>(hn::Add(bits, hn::Add(odd, hn::Set(du, 0x7FFF))));
 }
 
-/// The same to float16. Not for NaN.
+/// The same to float16. Of a NaN it makes one.
 template <class DF>
 HWY_INLINE hn::Vec<Bits32<DF>> Float16Bits(DF df, hn::Vec<DF> value) {
   const Bits32<DF> du;
@@ -85,9 +85,10 @@ HWY_INLINE hn::Vec<Bits32<DF>> Float16Bits(DF df, hn::Vec<DF> value) {
   // them.
   const auto half = hn::Set(df, 0.5F);
   const auto subnormal = hn::Sub(hn::BitCast(du, hn::Add(hn::BitCast(df, magnitude), half)), hn::BitCast(du, half));
-  const auto infinite = hn::Set(du, 0x7C00);
   const hn::RebindToSigned<Bits32<DF>> di;  // magnitudes compare as signed integers, which every target can do
   const auto signed_magnitude = hn::BitCast(di, magnitude);
+  const auto is_nan = hn::RebindMask(du, hn::Gt(signed_magnitude, hn::Set(di, 0x7F800000)));
+  const auto infinite = hn::IfThenElse(is_nan, hn::Set(du, 0x7E00), hn::Set(du, 0x7C00));
   const auto is_small = hn::RebindMask(du, hn::Lt(signed_magnitude, hn::Set(di, 113 << 23)));
   const auto is_large = hn::RebindMask(du, hn::Gt(signed_magnitude, hn::Set(di, (143 << 23) - 1)));
   const auto finite = hn::IfThenElse(is_small, subnormal, normal);

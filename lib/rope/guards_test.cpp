@@ -105,6 +105,20 @@ TEST_P(RopeGuardsOn, FastOverflowsToInfinity) {
   }
 }
 
+TEST_P(RopeGuardsOn, FastMakesNaNOfNaN) {
+  for (const Dtype dtype : {Dtype::float64, Dtype::float32, Dtype::float16, Dtype::bfloat16}) {
+    for (const Pairing pairing : pairings) {
+      Rope encoding = with_factor(1.5);
+      encoding.pairing = encoding.output_pairing = pairing;
+      Tensor x = Tensor::zeros(dtype, {1, 1, 1, head_dim});
+      for (std::int64_t i = 0; i < head_dim; ++i) x.set(i, std::numeric_limits<double>::quiet_NaN());
+      const Tensor y = RopeEncoder(encoding).rotate(x, std::vector<std::int64_t>{3}, Rounding::fast);
+      for (std::int64_t i = 0; i < head_dim; ++i)
+        ASSERT_TRUE(std::isnan(y.at(i))) << name_of(dtype) << ", channel " << i << ": " << y.at(i);
+    }
+  }
+}
+
 // QuickLimits: the least smaller y, the most of the larger one, and their ratio. At position 0 a pair is multiplied by
 // the factor alone, so that y lies where it is put, exact ties among it.
 TEST_P(RopeGuardsOn, LeastMostAndRatioOfTheQuickTier) {
