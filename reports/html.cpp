@@ -81,6 +81,7 @@ data result_data(const Report& report, const PropertyResult& result) {
                          : "");
   if (!result.reason.empty()) one.set("reason", printable(result.reason));
   one.set("cases", cases_text(result.cases));
+  if (result.coverage) one.set("coverage", coverage_text(*result.coverage));
   one.set("statement", printable(result.statement));
   List examples;
   if (result.simplest)

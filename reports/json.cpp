@@ -30,6 +30,10 @@ ordered_json result_json(const Report& report, const PropertyResult& result) {
                     {"verdict", name_of(result.verdict)},
                     {"reason", result.reason},
                     {"cases", result.cases}};
+  json["coverage"] = result.coverage ? ordered_json{{"positions", result.coverage->positions},
+                                                    {"claimed", result.coverage->claimed},
+                                                    {"values", result.coverage->values}}
+                                     : ordered_json();
   json["horizon"] = result.horizon ? ordered_json(*result.horizon) : ordered_json();
   json["worst"] = result.worst ? example_json(report, *result.worst) : ordered_json();
   json["simplest"] = result.simplest ? example_json(report, *result.simplest) : ordered_json();

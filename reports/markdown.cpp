@@ -33,6 +33,10 @@ std::string worst_text(const PropertyResult& result) {
   return text;
 }
 
+std::string cases_text(const PropertyResult& result) {
+  return fmt::format("{}{}", result.cases, result.coverage ? "; " + coverage_text(*result.coverage) : "");
+}
+
 std::string example_text(const Report& report, std::string_view label, const Example& example) {
   return fmt::format("- {}: {}\n  {}\n", label, escaped(example.finding), code(replay_command(report, example)));
 }
@@ -59,7 +63,7 @@ std::string write_markdown(const Report& report) {
     const std::string verdict = is_aside(report, result)              ? "advice not followed"
                                 : result.verdict == Verdict::violated ? "**violated**"
                                                                       : escaped(std::string(name_of(result.verdict)));
-    text += fmt::format("| {} | {} | {} | {} |\n", code(result.id), verdict, result.cases, worst_text(result));
+    text += fmt::format("| {} | {} | {} | {} |\n", code(result.id), verdict, cases_text(result), worst_text(result));
   }
   for (const PropertyResult& result : report.results) {
     if (!result.simplest) continue;

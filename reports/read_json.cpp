@@ -33,6 +33,7 @@ class Object {
     throw ReadError(fmt::format("{}: {}", path(name), what));
   }
 
+  bool has(const char* name) const { return json_.contains(name); }
   const ordered_json& at(const char* name) const {
     const auto found = json_.find(name);
     if (found == json_.end()) fail(name, "missing");
@@ -79,6 +80,13 @@ std::optional<Example> example_of(const Object& result, const char* name) {
                  {example.number("error_of_bound"), example.number("error_absolute"), example.number("error_ulps")}};
 }
 
+// Reports older than it have none.
+std::optional<Coverage> coverage_of(const Object& result) {
+  if (!result.has("coverage") || result.at("coverage").is_null()) return std::nullopt;
+  const Object coverage = result.object("coverage");
+  return Coverage{coverage.integer("positions"), coverage.integer("claimed"), coverage.integer("values")};
+}
+
 PropertyResult result_of(const Object& json) {
   PropertyResult result;
   result.id = json.text("id");
@@ -91,6 +99,7 @@ PropertyResult result_of(const Object& json) {
                               Verdict::unsupported, Verdict::crashed, Verdict::timed_out});
   result.reason = json.text("reason");
   result.cases = json.integer("cases");
+  result.coverage = coverage_of(json);
   if (!json.at("horizon").is_null()) result.horizon = json.integer("horizon");
   result.worst = example_of(json, "worst");
   result.simplest = example_of(json, "simplest");

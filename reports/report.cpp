@@ -62,6 +62,11 @@ std::string headline(const Report& report) {
 
 std::string cases_text(std::int64_t cases) { return fmt::format("{} case{}", cases, cases == 1 ? "" : "s"); }
 
+std::string coverage_text(const Coverage& coverage) {
+  return fmt::format("{} of {} positions, {} values, all compared", coverage.positions, coverage.claimed,
+                     coverage.values);
+}
+
 std::string replay_command(const Report& report, const Example& example) {
   return fmt::format("{} --replay {}", report.command, example.token);
 }

@@ -59,6 +59,9 @@ std::int64_t count(const Report& report, Verdict verdict);
 /// "1 case", "203 cases".
 std::string cases_text(std::int64_t cases);
 
+/// "131072 of 131072 positions, 8388608 values, all compared".
+std::string coverage_text(const Coverage& coverage);
+
 /// `sextant audit ... --replay TOKEN`.
 std::string replay_command(const Report& report, const Example& example);
 

@@ -92,7 +92,9 @@ inline Report sample() {
   witness.simplest = Example{"iota:position=1", "1 is above the bound", {infinity, 1, 2}};
   report.results.push_back(advice);
   report.results.push_back(witness);
+  report.results[0].coverage = Coverage{.positions = 512, .claimed = 512, .values = 4096};
   report.results[1].horizon = 256;
+  report.results[1].coverage = Coverage{.positions = 400, .claimed = 512, .values = 3200};
   report.survey = sample_survey();
   return report;
 }

@@ -49,6 +49,7 @@ std::string result_lines(const Report& report, const PropertyResult& result, Col
     line += fmt::format(", worst {}", of_bound_text(result.worst->deviation));
   if (!result.reason.empty()) line += fmt::format("{} {}", judged ? ";" : "", printable(result.reason));
   line += '\n';
+  if (judged && result.coverage) line += fmt::format("    {:<9} {}\n", "swept", coverage_text(*result.coverage));
   if (result.simplest) {
     // Where the subject failed, the reason above has told all but the case.
     if (result.verdict != Verdict::violated)

@@ -49,6 +49,23 @@ double Tensor::at(std::int64_t index) const {
   return load(dtype, data.data() + static_cast<std::size_t>(index) * size_of(dtype));
 }
 
+void Tensor::read(std::int64_t first, std::span<double> values) const {
+  const std::byte* source = data.data() + static_cast<std::size_t>(first) * size_of(dtype);
+  const auto read_as = [&]<class Element>(Element element) {
+    for (double& value : values) {
+      std::memcpy(&element, source, sizeof(Element));
+      value = static_cast<double>(element);
+      source += sizeof(Element);
+    }
+  };
+  if (dtype == Dtype::float32) return read_as(float{});
+  if (dtype == Dtype::float64) return read_as(double{});
+  for (double& value : values) {
+    value = load(dtype, source);
+    source += size_of(dtype);
+  }
+}
+
 void Tensor::set(std::int64_t index, double value) {
   store(dtype, value, data.data() + static_cast<std::size_t>(index) * size_of(dtype));
 }

@@ -28,6 +28,9 @@ struct Tensor {
   /// Element `index` in row-major order, exactly. The dtype must be floating.
   double at(std::int64_t index) const;
 
+  /// Elements [first, first + values.size()), exactly. The dtype must be floating.
+  void read(std::int64_t first, std::span<double> values) const;
+
   /// Sets element `index` to the value of the dtype nearest to `value`. The dtype must be floating.
   void set(std::int64_t index, double value);
 

@@ -88,6 +88,15 @@ std::int64_t cases_of(Profile profile, Sessions sessions) {
   throw std::invalid_argument("cases_of: no such profile");
 }
 
+std::int64_t values_of(Profile profile) {
+  switch (profile) {
+    case Profile::quick: return std::int64_t{1} << 22;
+    case Profile::standard: return std::int64_t{1} << 27;
+    case Profile::exhaustive: return std::int64_t{1} << 33;
+  }
+  throw std::invalid_argument("values_of: no such profile");
+}
+
 AuditOutcome audit(const std::vector<Property>& properties, const Subject& subject, const Spec& spec,
                    const AuditOptions& options) {
   AuditOutcome outcome{{}, std::vector<PropertyResult>(properties.size())};

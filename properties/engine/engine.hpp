@@ -26,6 +26,9 @@ std::int64_t cases_of(Profile profile, Sessions sessions = Sessions::shared);
 /// Whether a violation's simplest and worst cases are looked for, or its verdict is enough.
 enum class Counterexamples { sought, not_sought };
 
+/// How many values a property's sweep compares at most.
+std::int64_t values_of(Profile profile);
+
 /// How to run an audit.
 struct AuditOptions {
   Profile profile = Profile::standard;

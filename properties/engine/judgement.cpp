@@ -2,12 +2,24 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "lib/numeric/hex_text.hpp"
 
 namespace sextant {
+
+bool Judgement::takes_as_worst(reference::Certainty element, const Deviation& element_deviation) {
+  using reference::Certainty;
+  if (element == Certainty::no || (element == Certainty::unknown && within == Certainty::yes)) within = element;
+  if (element == Certainty::no && place) least_violated = std::min(least_violated.value_or(*place), *place);
+  // Not (a <= b), so that the first comparison and a NaN replace what is there.
+  if (!finding.empty() && element_deviation.of_bound <= deviation.of_bound) return false;
+  deviation = element_deviation;
+  worst_place = place;
+  return true;
+}
 
 Deviation deviation_of(const reference::Enclosure& error, const reference::Enclosure& bound, double unit) {
   const double size = error.upper();

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <limits>
 #include <optional>
 #include <string>
@@ -20,6 +21,11 @@ struct Judgement {
   /// here, so that nothing follows from its being so.
   bool may_hide = false;
 
+  /// The position that comparisons are about until it is said anew; nothing where they are about no single one.
+  std::optional<std::int64_t> place;
+  std::optional<std::int64_t> least_violated;  ///< the least place of a violation
+  std::optional<std::int64_t> worst_place;     ///< the place of `deviation`
+
   /// Takes in a comparison that has no tolerance: `difference` says what is not as it must be, nothing that all is.
   /// `agreement()` says so in words.
   template <class Describe>
@@ -32,14 +38,11 @@ struct Judgement {
   /// Takes in one more comparison of the case. `describe()` is called only if it is the worst so far.
   template <class Describe>
   void add(reference::Certainty element, const Deviation& element_deviation, Describe describe) {
-    using reference::Certainty;
-    if (element == Certainty::no || (element == Certainty::unknown && within == Certainty::yes)) within = element;
-    // Not (a <= b), so that the first comparison and a NaN replace what is there.
-    if (finding.empty() || !(element_deviation.of_bound <= deviation.of_bound)) {
-      deviation = element_deviation;
-      finding = describe();
-    }
+    if (takes_as_worst(element, element_deviation)) finding = describe();
   }
+
+ private:
+  bool takes_as_worst(reference::Certainty element, const Deviation& element_deviation);
 };
 
 /// The deviation of an error from its bound, both as enclosures; `unit` is one ULP of the true value.

@@ -38,6 +38,21 @@ using Check = std::function<Judgement(Session& session, const Case& values)>;
 /// Judges one case by opening sessions. @throws what Subject::open and Session::call throw.
 using SubjectCheck = std::function<Judgement(const Subject& subject, const Case& values)>;
 
+/// A case of many consecutive positions.
+template <class Values>
+struct BlockOf {
+  Values values;
+  std::int64_t positions;
+};
+
+/// Blocks in the order of their positions, no position in two of them.
+template <class Values>
+struct SweepOf {
+  std::vector<BlockOf<Values>> blocks;
+  std::int64_t claimed = 0;             ///< positions of the claim
+  std::int64_t values_of_position = 0;  ///< how many are compared at each
+};
+
 /// One property of the catalogue: a value, made by a function of its own file. What is about cases, use_cases
 /// (typed_cases.hpp) gives it.
 struct Property {
@@ -74,9 +89,11 @@ struct Property {
   /// Draws cases. They need no shrinking of their own.
   std::function<rc::Gen<Case>(const Spec& spec)> cases;
 
-  /// Cases that together reach every position of the claim, for the exhaustive profile; none where there are too many,
-  /// or it has no such form.
-  std::function<std::vector<Case>(const Spec& spec)> every_case = [](const Spec&) { return std::vector<Case>{}; };
+  /// Cases that compare every value at every position of the claim, or, where that is more than `most_values`, at
+  /// positions chosen from all of it; none where the property has no such form.
+  std::function<SweepOf<Case>(const Spec& spec, std::int64_t most_values)> sweep = [](const Spec&, std::int64_t) {
+    return SweepOf<Case>{};
+  };
 
   /// A check with its own oracle; used by one thread.
   std::function<Check(const Spec& spec)> make_check;

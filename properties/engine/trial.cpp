@@ -83,7 +83,6 @@ class Trial {
   // Judges first_cases, then `count` drawn ones; afterwards looks for the simplest counterexample.
   PropertyResult run(const AuditOptions& options, const std::function<void()>& progress) {
     const Profile profile = options.profile;
-    const std::stop_token& stop = options.stop;
     rc::Random random(options.seed ^ hash_of(property_.id));
     const rc::Gen<Case> generator = property_.cases(spec_);
     std::vector<Case> cases = property_.first_cases(spec_);
@@ -92,41 +91,36 @@ class Trial {
       cases.resize(quick_own_cases);
     for (std::int64_t i = 0; i < cases_of(profile, property_.sessions); ++i)
       cases.push_back(generator(random.split()).value());
-    if (profile == Profile::exhaustive) {
-      const std::vector<Case> every = property_.every_case(spec_);
-      cases.insert(cases.end(), every.begin(), every.end());
+    const SweepOf<Case> sweep = property_.sweep(spec_, values_of(profile));
+
+    const std::size_t count = cases.size() + sweep.blocks.size();
+    steps_ = options.steps.value_or(steps_per_case(spec_) * std::max<std::uint64_t>(dearest_case, count));
+    steps_left_ = steps_;
+    const auto goes_on_after = [&](const Case& values) {
+      if (options.stop.stop_requested()) throw Interrupted();
+      if (!property_.admits(spec_, values)) return true;
+      const bool goes_on = take(values);
+      progress();
+      return goes_on && !(violation_ && options.counterexamples == Counterexamples::not_sought);
+    };
+    bool goes_on = std::ranges::all_of(cases, goes_on_after);
+    if (!sweep.blocks.empty()) result_.coverage = Coverage{.claimed = sweep.claimed};
+    for (const BlockOf<Case>& block : sweep.blocks) {
+      if (!goes_on) break;
+      const std::int64_t judged = result_.cases;
+      goes_on = goes_on_after(block.values);
+      if (result_.cases == judged) continue;
+      result_.coverage->positions += block.positions;
+      result_.coverage->values += block.positions * sweep.values_of_position;
     }
 
-    steps_ = options.steps.value_or(steps_per_case(spec_) * std::max<std::uint64_t>(dearest_case, cases.size()));
-    steps_left_ = steps_;
-    std::optional<Case> violation;
-    for (const Case& values : cases) {
-      if (stop.stop_requested()) throw Interrupted();
-      if (!property_.admits(spec_, values)) continue;
-      const Outcome outcome = probe(values);
-      progress();
-      if (std::holds_alternative<OutOfWork>(outcome)) {
-        unfinished_ = values;
-        break;
-      }
-      if (const auto* failure = std::get_if<SubjectFailure>(&outcome)) {
-        if (failure->kind() == FailureKind::unsupported) {
-          unsupported_reason_ = failure->what();
-          ++unsupported_;
-          continue;
-        }
-        return fail(values, *failure, stop);
-      }
-      record(values, std::get<Judgement>(outcome));
-      if (is_violation(outcome) && !violation) violation = values;
-      if (violation && options.counterexamples == Counterexamples::not_sought) break;
-    }
-    if (violation && options.counterexamples == Counterexamples::not_sought) {
+    if (failure_) return fail(failed_, *failure_, options.stop);
+    if (violation_ && options.counterexamples == Counterexamples::not_sought) {
       settle(true);
       result_.simplest = result_.worst;
       return result_;
     }
-    return conclude(violation, random, options);
+    return conclude(random, options);
   }
 
   PropertyResult run_one(const Case& values) {
@@ -157,6 +151,53 @@ class Trial {
     }
   }
 
+  // Judges one of the audit's cases. False where the others need not be asked.
+  bool take(const Case& values) {
+    const Outcome outcome = probe(values);
+    if (std::holds_alternative<OutOfWork>(outcome)) {
+      unfinished_ = values;
+      return false;
+    }
+    if (const auto* failure = std::get_if<SubjectFailure>(&outcome)) {
+      if (failure->kind() != FailureKind::unsupported) {
+        failed_ = values;
+        failure_ = *failure;
+        return false;
+      }
+      unsupported_reason_ = failure->what();
+      ++unsupported_;
+      return true;
+    }
+    const auto& judgement = std::get<Judgement>(outcome);
+    record(values, judgement);
+    if (is_violation(outcome)) take_violation(values, judgement.least_violated);
+    return true;
+  }
+
+  // The counterexample to begin with is that of the least position, by itself if that shows it.
+  void take_violation(const Case& values, const std::optional<std::int64_t>& place) {
+    const bool is_first = !violation_;
+    if (!is_first && !(place && (!violation_place_ || *place < *violation_place_))) return;
+    if (place) violation_place_ = place;
+    const std::optional<Case> alone = alone_at(values, place);
+    if (alone && is_violation(probe(*alone))) {
+      violation_ = alone;
+    } else if (is_first) {
+      violation_ = values;
+    }
+  }
+
+  // The case of one position alone; nothing where values are that, or it is no case.
+  std::optional<Case> alone_at(const Case& values, const std::optional<std::int64_t>& place) const {
+    Case alone = values;
+    for (std::size_t i = 0; i < fields_.size(); ++i) {
+      if (fields_[i].role == FieldRole::position && place) alone[i] = *place;
+      if (fields_[i].role == FieldRole::run || fields_[i].role == FieldRole::batch) alone[i] = 1;
+    }
+    if (!place || alone == values || !property_.admits(spec_, alone)) return std::nullopt;
+    return alone;
+  }
+
   Judgement judge(const Case& values) {
     if (subject_check_) return subject_check_(subject_, values);
     if (!session_) session_ = subject_.open(spec_);
@@ -174,7 +215,7 @@ class Trial {
     try {
       const reference::WorkLimit limit(steps);
       Outcome outcome = judge(values);
-      if (is_violation(outcome)) draw_horizon(values);
+      if (is_violation(outcome)) draw_horizon(values, std::get<Judgement>(outcome).least_violated);
       return outcome;
     } catch (const SubjectFailure& failure) {
       if (ends_session(failure.kind())) session_.reset();
@@ -185,10 +226,10 @@ class Trial {
     }
   }
 
-  // A violation was seen at these values.
-  void draw_horizon(const Case& values) {
+  // A violation was seen at these values, at `place` if that is known.
+  void draw_horizon(const Case& values, const std::optional<std::int64_t>& place) {
     if (property_.sessions == Sessions::own) return;  // about calls, not about places
-    const std::optional<std::int64_t> furthest = reach_of(fields_, values);
+    const std::optional<std::int64_t> furthest = place ? place : reach_of(fields_, values);
     if (furthest && (!result_.horizon || *furthest <= *result_.horizon)) result_.horizon = *furthest - 1;
   }
 
@@ -202,17 +243,30 @@ class Trial {
     if (!result_.worst || !(judgement.deviation.of_bound <= result_.worst->deviation.of_bound)) {
       result_.worst = Example{token(values), judgement.finding, judgement.deviation};
       worst_ = values;
+      worst_place_ = judgement.worst_place;
     }
   }
 
+  // The worst of a long case is told by its own position, if that shows it as well.
+  void narrow_worst() {
+    const std::optional<Case> alone = alone_at(worst_, worst_place_);
+    if (!alone) return;
+    const Outcome outcome = probe(*alone);
+    const auto* judgement = std::get_if<Judgement>(&outcome);
+    if (judgement == nullptr || judgement->deviation.of_bound < result_.worst->deviation.of_bound) return;
+    result_.worst = Example{token(*alone), judgement->finding, judgement->deviation};
+    worst_ = *alone;
+  }
+
   // Shrinking lands just past the bound and hides how bad it is: looks from the worst case seen for a worse one, by
-  // exchanging one of its fields at a time for a drawn one.
+  // exchanging one of its fields at a time for a drawn one. Of a long case only its worst position is taken.
   void seek_worst(rc::Random random, const AuditOptions& options) {
     const std::stop_token& stop = options.stop;
     const rc::Gen<Case> generator = property_.cases(spec_);
     const int limit = property_.sessions == Sessions::own ? own_worst_limit
                       : options.profile == Profile::quick ? quick_worst_limit
                                                           : worst_limit;
+    worst_ = alone_at(worst_, worst_place_).value_or(worst_);
     for (int tries = 0; tries < limit; ++tries) {
       // Nothing is beyond what has no bound or is not a number.
       if (!std::isfinite(result_.worst->deviation.of_bound)) return;
@@ -294,15 +348,17 @@ class Trial {
     return result_;
   }
 
-  PropertyResult conclude(const std::optional<Case>& violation, const rc::Random& random, const AuditOptions& options) {
-    settle(violation.has_value());
-    if (!violation) return result_;
+  PropertyResult conclude(const rc::Random& random, const AuditOptions& options) {
+    settle(violation_.has_value());
     // Each search may work as much as the judging, and the last case too.
+    steps_left_ = steps_;
+    if (result_.worst) narrow_worst();
+    if (!violation_) return result_;
     steps_left_ = steps_;
     if (result_.theory == Theory::holds) seek_worst(random, options);
     Judgement simplest;
     steps_left_ = steps_;
-    const Case values = shrink(*violation, options.stop, is_violation);
+    const Case values = shrink(*violation_, options.stop, is_violation);
     // The token must work alone, so its finding is what a fresh session says.
     session_.reset();
     steps_left_ = steps_;
@@ -370,7 +426,12 @@ class Trial {
   std::int64_t hiding_ = 0;  // cases that say nothing where theory fails
   std::int64_t unsupported_ = 0;
   std::string unsupported_reason_;
+  std::optional<SubjectFailure> failure_;
+  Case failed_;  // the case in which it failed
+  std::optional<Case> violation_;
+  std::optional<std::int64_t> violation_place_;
   Case worst_;
+  std::optional<std::int64_t> worst_place_;
   PropertyResult result_;
 };
 

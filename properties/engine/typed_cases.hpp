@@ -50,9 +50,10 @@ struct CasesOf {
   /// Draws cases. They need no shrinking of their own.
   std::function<rc::Gen<Values>(const Spec& spec)> drawn;
 
-  /// Cases that together reach every position of the claim, for the exhaustive profile; none where there are too many,
-  /// or there is no such form.
-  std::function<std::vector<Values>(const Spec& spec)> every = [](const Spec&) { return std::vector<Values>{}; };
+  /// As Property::sweep says.
+  std::function<SweepOf<Values>(const Spec& spec, std::int64_t most_values)> sweep = [](const Spec&, std::int64_t) {
+    return SweepOf<Values>{};
+  };
 };
 
 /// Judges one case by asking the session. @throws what Session::call throws.
@@ -96,7 +97,13 @@ void use_cases(Property& property, const CasesOf<Values>& cases, MakeCheck make_
     return related(spec, values_of(fields(spec), row));
   };
   property.first_cases = [rows, first = cases.first](const Spec& spec) { return rows(spec, first(spec)); };
-  property.every_case = [rows, every = cases.every](const Spec& spec) { return rows(spec, every(spec)); };
+  property.sweep = [rows, sweep = cases.sweep](const Spec& spec, std::int64_t most_values) {
+    const SweepOf<Values> typed = sweep(spec, most_values);
+    SweepOf<Case> result{{}, typed.claimed, typed.values_of_position};
+    for (const BlockOf<Values>& block : typed.blocks)
+      result.blocks.push_back({rows(spec, {block.values}).front(), block.positions});
+    return result;
+  };
   property.cases = [cases](const Spec& spec) {
     return rc::gen::map(cases.drawn(spec),
                         [fields = cases.fields(spec)](const Values& values) { return case_of(fields, values); });

@@ -11,7 +11,7 @@ CasesOf<Question> accuracy_cases() {
   cases.related = [](const Spec& spec, const Question& question) { return model_of(spec)->related(question); };
   cases.first = [](const Spec& spec) { return model_of(spec)->first_questions(); };
   cases.drawn = [](const Spec& spec) { return model_of(spec)->drawn_questions(); };
-  cases.every = [](const Spec& spec) { return model_of(spec)->every_question(); };
+  cases.sweep = [](const Spec& spec, std::int64_t most_values) { return model_of(spec)->sweep(most_values); };
   return cases;
 }
 

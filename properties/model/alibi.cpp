@@ -19,22 +19,21 @@ using reference::Precision;
 
 class AlibiJudge final : public BiasJudge {
  public:
-  AlibiJudge(const Spec& spec, const Alibi& encoding) : dtype_(spec.dtype), budget_(spec, encoding) {}
+  AlibiJudge(const Spec& spec, const Alibi& encoding)
+      : dtype_(spec.dtype), ulps_(evaluation_ulps(spec.accuracy)), budget_(spec, encoding) {}
 
   Judgement values(const Call& call, const Tensor& answer) override {
     Judgement judgement;
-    judgement.add_exact(std::nullopt, [] { return "no key is seen"; });
     add_values(judgement, call, answer);
+    if (judgement.finding.empty()) judgement.add_exact(std::nullopt, [] { return "no key is seen"; });
     return judgement;
   }
 
  private:
-  bool is_hidden(const BiasPlace& place) {
-    return !budget_.at(place.query, place.key, place.head, reference::first_precision);
-  }
-
   void judge_value(Judgement& judgement, const BiasPlace& place, const Call&, double value) override {
-    if (is_hidden(place)) return;
+    if (budget_.is_hidden(place.query, place.key)) return;
+    const Screen screen(dtype_, ulps_, judgement, place.key);
+    if (budget_.passes(screen, place.query, place.key, place.head, value)) return;
     judge_bounded(
         judgement, dtype_, value,
         [&](Precision precision) -> SizedTarget {
@@ -46,7 +45,7 @@ class AlibiJudge final : public BiasJudge {
 
   void judge_two(Judgement& judgement, const BiasPlace& place, double one, double other) override {
     const bool same = one == other || (std::isnan(one) && std::isnan(other));
-    if (!same && is_hidden(place)) return;
+    if (!same && budget_.is_hidden(place.query, place.key)) return;
     if (same || !std::isfinite(one) || !std::isfinite(other)) {
       judge_same_bias(judgement, dtype_, place, one, other);
       return;
@@ -65,6 +64,7 @@ class AlibiJudge final : public BiasJudge {
   }
 
   Dtype dtype_;
+  double ulps_;
   AlibiBudget budget_;
 };
 
@@ -102,6 +102,8 @@ class AlibiModel final : public BiasModel {
   std::unique_ptr<ScoreBiasOracle> score_bias() const override { return std::make_unique<AlibiScoreBias>(encoding_); }
 
  private:
+  std::int64_t swept_heads() const override { return encoding_.num_heads; }
+
   Alibi encoding_;
 };
 

@@ -1,6 +1,11 @@
 #include "properties/model/alibi_budget.hpp"
 
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+
 #include "properties/model/budget.hpp"
+#include "reference/double_double_within.hpp"
 #include "reference/rounding.hpp"
 
 namespace sextant {
@@ -8,22 +13,47 @@ namespace sextant {
 using reference::Enclosure;
 using reference::Precision;
 
+namespace {
+
+// gamma, Higham 2002, lemma 3.1. Past one half it says nothing of use, as in budget.cpp.
+double relative_error(double total) { return total < 0.5 ? total / (1 - total) : 1e9; }
+
+}  // namespace
+
 double alibi_roundings(reference::AlibiReference& oracle, std::int64_t head, Precision precision) {
   return 4 + abs(log(oracle.slope(head, precision))).upper() + 2 * static_cast<double>(head + 1);
 }
 
 AlibiBudget::AlibiBudget(const Spec& spec, const Alibi& encoding)
-    : dtype_(spec.dtype),
-      ulps_(evaluation_ulps(spec.accuracy)),
-      roundoff_(angle_roundoff(spec.accuracy)),
-      oracle_(encoding) {}
+    : dtype_(spec.dtype), ulps_(evaluation_ulps(spec.accuracy)), oracle_(encoding) {
+  const double roundoff = angle_roundoff(spec.accuracy);
+  for (std::int64_t head = 0; head < encoding.num_heads; ++head) {
+    const auto slope = reference::DoubleDoubleWithin::of(oracle_.slope(head, reference::first_precision));
+    const double roundings = alibi_roundings(oracle_, head, reference::first_precision);
+    heads_.push_back({static_cast<long double>(slope.high) + static_cast<long double>(slope.low),
+                      relative_error(roundings * roundoff)});
+  }
+}
+
+bool AlibiBudget::is_hidden(std::int64_t query, std::int64_t key) const {
+  return oracle_.encoding().mask == Mask::causal && key > query;
+}
+
+bool AlibiBudget::passes(const Screen& screen, std::int64_t query, std::int64_t key, std::int64_t head,
+                         double value) const {
+  const Head& of_head = heads_[static_cast<std::size_t>(head)];
+  const std::int64_t factor = oracle_.encoding().form == AlibiForm::key_index ? key : -std::abs(query - key);
+  const long double truth = of_head.slope * static_cast<long double>(factor);
+  const auto size = static_cast<double>(std::fabs(truth));
+  return screen.passes(value, truth, std::numeric_limits<long double>::epsilon() * std::fabs(truth),
+                       screen.component_bound(size, of_head.relative_error));
+}
 
 std::optional<AlibiBudget::Value> AlibiBudget::at(std::int64_t query, std::int64_t key, std::int64_t head,
                                                   Precision precision) {
   const auto exact = oracle_.bias(query, key, head, precision);
   if (!exact) return std::nullopt;
-  const double roundings = alibi_roundings(oracle_, head, precision);
-  const Enclosure relative(roundings * roundoff_ / (1 - roundings * roundoff_), precision);
+  const Enclosure relative(heads_.at(static_cast<std::size_t>(head)).relative_error, precision);
   return Value{*exact, Enclosure(ulps_, precision) * reference::ulp(dtype_, *exact) + relative * abs(*exact)};
 }
 

@@ -2,8 +2,10 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "lib/spec/spec.hpp"
+#include "properties/model/screen.hpp"
 #include "reference/alibi.hpp"
 
 namespace sextant {
@@ -16,7 +18,8 @@ double alibi_roundings(reference::AlibiReference& oracle, std::int64_t head, ref
 
 /// ALiBi's biases with what an implementation may be off by. m_h (q - k) in arithmetic of roundoff u is off by c =
 /// alibi_roundings of them, and evaluation and the last rounding add k ULP, 1/2 or 1 or 4 as everywhere: k ulp +
-/// gamma_c |b|. An object belongs to one thread.
+/// gamma_c |b|, where c u is below 1/2: beyond that gamma says nothing, and any value will do. An object belongs to one
+/// thread.
 class AlibiBudget {
  public:
   AlibiBudget(const Spec& spec, const Alibi& encoding);
@@ -29,11 +32,23 @@ class AlibiBudget {
   /// Nothing where the mask hides the key.
   std::optional<Value> at(std::int64_t query, std::int64_t key, std::int64_t head, reference::Precision precision);
 
+  /// Whether the mask hides the key.
+  bool is_hidden(std::int64_t query, std::int64_t key) const;
+
+  /// Whether judging the value that is there would change nothing of what the screen is for.
+  bool passes(const Screen& screen, std::int64_t query, std::int64_t key, std::int64_t head, double value) const;
+
  private:
   Dtype dtype_;
   double ulps_;
-  double roundoff_;
   reference::AlibiReference oracle_;
+
+  // In hardware floating point.
+  struct Head {
+    long double slope;  // within epsilon/2
+    double relative_error;
+  };
+  std::vector<Head> heads_;
 };
 
 }  // namespace sextant

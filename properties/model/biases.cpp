@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include "properties/model/questions.hpp"
 #include "subjects/operations.hpp"
 
 namespace sextant {
@@ -14,6 +15,10 @@ namespace {
 // A bias grows with the square of its length.
 constexpr std::int64_t longest_square = 24;
 constexpr std::int64_t heads_of_chunk = 3;
+
+// A question of so many keys and queries is one of a sweep.
+constexpr std::int64_t shortest_swept = 48;
+constexpr std::int64_t both_ends = 2;
 
 // Calls visit(place, element) with every value of a bias.
 template <class Visit>
@@ -34,13 +39,22 @@ std::string BiasPlace::text() const { return fmt::format("head {}, query {}, key
 
 std::optional<Tensor> BiasModel::drawn_weight(std::int64_t, std::int64_t) const { return std::nullopt; }
 
+SweepOf<Question> BiasModel::sweep(std::int64_t most_values) const {
+  SweepOf<Question> sweep = sweep_over(range(), both_ends * swept_heads(), most_values);
+  for (BlockOf<Question>& block : sweep.blocks) {
+    block.values.batch = both_ends;
+    block.values.heads = swept_heads();
+  }
+  return sweep;
+}
+
 Call BiasModel::call_of(const Question& question) const {
   const std::vector<std::int64_t> positions = positions_of(spec(), question, 1);
   return {.positions = positions, .query_positions = positions, .weight = drawn_weight(question.heads, question.fill)};
 }
 
-// Fewer queries than keys, at the end of them, as when decoding; and keys at growing distances on both sides, where the
-// buckets' borders lie.
+// Fewer queries than keys, at the end of them, as when decoding, or in a sweep at the claim's ends; and keys at growing
+// distances on both sides, where the buckets' borders lie.
 Call BiasModel::accuracy_call(const Question& question) const {
   const auto inside = [&](std::int64_t p) { return p >= range().first && p < range().last; };
   std::vector<std::int64_t> keys;
@@ -48,9 +62,10 @@ Call BiasModel::accuracy_call(const Question& question) const {
     if (inside(question.position + i)) keys.push_back(question.position + i);
   }
   const std::size_t count = std::min<std::size_t>(keys.size(), static_cast<std::size_t>(question.batch));
-  const std::vector<std::int64_t> queries(keys.end() - static_cast<std::ptrdiff_t>(count), keys.end());
+  std::vector<std::int64_t> queries(keys.end() - static_cast<std::ptrdiff_t>(count), keys.end());
+  if (question.tokens >= shortest_swept && question.batch == both_ends) queries = {range().first, range().last - 1};
   // fill picks the distances: odd ones near, even ones to the claim's ends.
-  for (std::int64_t distance = 1; distance < range().last - range().first && keys.size() < 48;
+  for (std::int64_t distance = 1; distance < range().last - range().first && std::ssize(keys) < shortest_swept;
        distance += 1 + distance / (4 + question.fill % 5)) {
     for (const std::int64_t key : {question.position - distance, question.position + distance}) {
       if (inside(key)) keys.push_back(key);

@@ -14,6 +14,9 @@ class BiasModel : public EncodingModel {
  public:
   using EncodingModel::EncodingModel;
 
+  /// Blocks of keys against the claim's first and last position, so at every distance to both sides.
+  SweepOf<Question> sweep(std::int64_t most_values) const final;
+
   Call call_of(const Question& question) const final;
   Call accuracy_call(const Question& question) const final;
   Parts chunk_of(const Chunk& chunk) const final;
@@ -23,6 +26,9 @@ class BiasModel : public EncodingModel {
   std::unique_ptr<ScoreBiasOracle> score_bias() const override = 0;
 
  private:
+  /// How many heads a question of a sweep has.
+  virtual std::int64_t swept_heads() const = 0;
+
   /// The weight of so many heads, a drawing of its values.
   virtual std::optional<Tensor> drawn_weight(std::int64_t heads, std::int64_t fill) const;
 };

@@ -14,7 +14,7 @@ class BinaryJudge final : public ExactCodeJudge {
 
  private:
   double value(const Call&, std::int64_t position, std::int64_t channel) const override {
-    return reference::code(encoding_, position, channel, reference::first_precision).upper();
+    return static_cast<double>(reference::digit(encoding_, position, channel));
   }
 
   Binary encoding_;

@@ -64,6 +64,9 @@ class ErrorBudget {
                                   std::int64_t pair) const;
   reference::Bounds component_bound(double norm, double angle, std::int64_t pair) const;
 
+  /// angle_error from doubles, within 2^-50 of itself.
+  double quick_angle_error(double angle, std::int64_t pair) const;
+
   /// The bound on the Euclidean error of such a pair: sqrt(2) k ulp(norm) + min(d, 2) norm.
   reference::Enclosure pair_bound(const reference::Enclosure& norm, const reference::Enclosure& angle,
                                   std::int64_t pair) const;
@@ -80,7 +83,6 @@ class ErrorBudget {
   };
 
   void add_pair(const reference::Enclosure& frequency, double direct, double recurrence);
-  double quick_angle_error(double angle, std::int64_t pair) const;
   reference::Bounds quick_bound(const reference::Bounds& size, double effect) const;
   reference::Enclosure shift_bound(const reference::Enclosure& norm, const reference::Enclosure& angle,
                                    std::int64_t pair) const;

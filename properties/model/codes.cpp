@@ -2,9 +2,14 @@
 
 #include <algorithm>
 
+#include "properties/model/questions.hpp"
 #include "subjects/operations.hpp"
 
 namespace sextant {
+
+SweepOf<Question> CodeModel::sweep(std::int64_t most_values) const {
+  return sweep_over(range(), judged_values(), most_values);
+}
 
 Call CodeModel::call_of(const Question& question) const {
   return {.positions = positions_of(spec(), question, 1), .weight = drawn_weight(question.fill)};
@@ -59,6 +64,8 @@ Judgement ExactCodeJudge::values(const Call& call, const Tensor& answer) {
   for (std::int64_t i = 0; i < answer.elements(); ++i) {
     const std::int64_t position = call.positions[static_cast<std::size_t>(i / dim_)];
     const double expected = value(call, position, i % dim_);
+    if (!judgement.finding.empty() && answer.at(i) == expected) continue;
+    judgement.place = position;
     judgement.add_exact(
         answer.at(i) == expected
             ? std::nullopt

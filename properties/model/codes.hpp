@@ -17,6 +17,7 @@ class CodeModel : public EncodingModel {
   CodeModel(const Spec& spec, std::int64_t dim) : EncodingModel(spec), dim_(dim) {}
 
   std::int64_t judged_values() const final { return dim_; }
+  SweepOf<Question> sweep(std::int64_t most_values) const override;
 
   Call call_of(const Question& question) const final;
   Call accuracy_call(const Question& question) const final;

@@ -1,7 +1,11 @@
 #include "reference/integer.hpp"
 
+#include <cmath>
+#include <limits>
+
 #include "properties/model/codes.hpp"
 #include "properties/model/models.hpp"
+#include "properties/model/screen.hpp"
 #include "properties/model/value_judge.hpp"
 #include "properties/model/variants.hpp"
 
@@ -26,6 +30,7 @@ class IntegerJudge final : public CodeJudge {
       const double value = answer.at(i);
       const std::int64_t position = call.positions[static_cast<std::size_t>(i / encoding_.dim)];
       const auto place = [&] { return fmt::format("position {}, channel {}", position, i % encoding_.dim); };
+      judgement.place = position;
       const double nearest = round_to(dtype_, static_cast<double>(position));
       if (!std::isfinite(value) && !encoding_.normalize && value == nearest) {
         judgement.add(Certainty::yes, {}, [&] { return place() + ": NaN or infinite"; });
@@ -33,11 +38,13 @@ class IntegerJudge final : public CodeJudge {
       }
       // A position that the dtype holds is held exactly.
       const bool held = !encoding_.normalize && nearest == static_cast<double>(position);
+      const double bound_ulps = held ? 0 : allowed();
+      if (passes(Screen(dtype_, bound_ulps, judgement, position), position, value)) continue;
       judge_bounded(
           judgement, dtype_, value,
           [&](Precision precision) -> SizedTarget {
             const Enclosure truth = exact(position, precision);
-            return {truth, Enclosure(held ? 0 : allowed(), precision) * reference::ulp(dtype_, truth), truth};
+            return {truth, Enclosure(bound_ulps, precision) * reference::ulp(dtype_, truth), truth};
           },
           place);
     }
@@ -45,6 +52,15 @@ class IntegerJudge final : public CodeJudge {
   }
 
  private:
+  // Whether judging the value would change nothing. The position is a long double; the quotient is within epsilon/2.
+  bool passes(const Screen& screen, std::int64_t position, double value) const {
+    constexpr long double epsilon = std::numeric_limits<long double>::epsilon();
+    const long double truth =
+        static_cast<long double>(position) / static_cast<long double>(encoding_.normalize ? end_ - 1 : 1);
+    const long double slack = encoding_.normalize ? epsilon * std::fabs(truth) : 0;
+    return screen.passes(value, truth, slack, screen.component_bound(std::fabs(static_cast<double>(truth)), 0));
+  }
+
   double allowed() const { return encoding_.normalize ? 2 : 1; }
 
   Enclosure exact(std::int64_t position, Precision precision) const {

@@ -28,11 +28,14 @@ class LearnedModel final : public CodeModel {
   std::unique_ptr<Judge> judge() const override { return std::make_unique<LearnedJudge>(encoding_); }
 
  protected:
-  // In no order and with repeats: a lookup is not a slice.
+  // With others among them, so in no order and with repeats: a lookup is not a slice.
   std::vector<std::int64_t> accuracy_positions(const Question& question) const override {
-    std::vector<std::int64_t> positions = CodeModel::accuracy_positions(question);
     const auto [first, last] = range();
-    for (std::size_t i = 0; i < positions.size(); i += 3) positions[i] = first + (positions[i] * 7) % (last - first);
+    std::vector<std::int64_t> positions;
+    for (const std::int64_t position : CodeModel::accuracy_positions(question)) {
+      positions.push_back(position);
+      if (question.tokens > 1 && positions.size() % 4 == 1) positions.push_back(first + position * 7 % (last - first));
+    }
     return positions;
   }
 

@@ -111,9 +111,9 @@ class EncodingModel {
 
   virtual rc::Gen<Question> drawn_questions() const;
 
-  /// Those that together reach every position of the claim; none where they are too many, or the encoding has no such
-  /// form.
-  virtual std::vector<Question> every_question() const { return {}; }
+  /// Those that compare every value at every position, or at chosen ones where that is more than `most_values`
+  /// (questions.hpp); none where the encoding's values are no function of one position.
+  virtual SweepOf<Question> sweep(std::int64_t) const { return {}; }
 
   // Calls. Each is a pure function of the question.
 

@@ -12,6 +12,9 @@
 
 namespace sextant {
 
+/// The most tokens of a call.
+inline constexpr std::int64_t longest_call = 8192;
+
 /// One call of the operation that an encoding has, whatever it is, as a few integers: encode for codes, rotate for
 /// rotations, bias for biases, attend for attention. Extents that an operation lacks are ignored.
 struct Question {

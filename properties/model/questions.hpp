@@ -28,9 +28,11 @@ std::vector<FieldOf<Question>> question_fields(const Spec& spec);
 std::vector<Question> first_questions(const Spec& spec);
 rc::Gen<Question> drawn_questions(const Spec& spec);
 
-/// Calls of 64 tokens that together are a range of positions; none where those are too many: 16384, for a million
-/// positions.
-std::vector<Question> questions_over(const gen::PositionRange& range);
+/// Calls of consecutive positions that compare `values` each, in one row of one head: all of the range if that is at
+/// most `most_values`. Else calls of 64 positions over both ends of the range and over every power of two of either
+/// sign, and in each of as many equal parts of the range as are left one over a multiple of a power of two from 64 to
+/// 65536, where tiles and blocks begin: which one, a hash of the part's number says.
+SweepOf<Question> sweep_over(const gen::PositionRange& range, std::int64_t values, std::int64_t most_values);
 
 /// Cases that are a question, or a struct derived from it that holds some more.
 template <class Values = Question>

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
 #include "lib/numeric/ulp.hpp"
 #include "properties/gen/floats.hpp"
@@ -10,7 +11,9 @@
 #include "properties/model/models.hpp"
 #include "properties/model/questions.hpp"
 #include "properties/model/rope_pairs.hpp"
+#include "properties/model/rotation_rows.hpp"
 #include "properties/model/rotations.hpp"
+#include "properties/model/screen.hpp"
 #include "properties/model/value_judge.hpp"
 #include "properties/model/variants.hpp"
 
@@ -63,14 +66,13 @@ void judge_passthrough(Judgement& judgement, const std::vector<Passthrough>& cha
 // The fast tier of a rotary encoding in calls of one length, with what bounds need of it in double.
 struct FastRope {
   FastRope(reference::RopeReference& oracle, std::int64_t call_length)
-      : length(call_length), rotations(oracle.fast(call_length)), row(rotations.make_row()) {
+      : length(call_length), rotations(oracle.fast(call_length)) {
     for (std::int64_t pair = 0; pair < pairs(oracle.encoding()); ++pair)
       frequencies.push_back(oracle.rotation(1, pair, call_length, reference::first_precision).angle.upper());
   }
 
   std::int64_t length;
   reference::FastRotations rotations;
-  reference::RotationRow row;
   std::vector<double> frequencies;
 };
 
@@ -83,7 +85,14 @@ class RopeJudge final : public RotationJudge {
         budget_(spec.accuracy, spec.dtype, oracle_.frequencies(), spec.max_position),
         judge_(budget_),
         factor_(DoubleDoubleWithin::of(oracle_.attention_factor(reference::first_precision))),
-        fast_(oracle_, 0) {}
+        fast_(oracle_, 0) {
+    for (std::int64_t pair = 0; pair < pairs_count(); ++pair) {
+      const Channels from = channels_of_pair(encoding, encoding.pairing, pair);
+      const Channels to = channels_of_pair(encoding, encoding.output_pairing, pair);
+      turned_.push_back({static_cast<std::size_t>(from.first), static_cast<std::size_t>(from.second),
+                         static_cast<std::size_t>(to.first), static_cast<std::size_t>(to.second)});
+    }
+  }
 
   Judgement values(const Call& call, const Tensor& answer) override {
     Judgement judgement;
@@ -91,22 +100,89 @@ class RopeJudge final : public RotationJudge {
     length_ = reference::sequence_length(call.positions);
     // Where the frequencies depend on the length of the call, those of the last call are kept.
     if (length_limit(head().rope_scaling) && fast_.length != length_) fast_ = FastRope(oracle_, length_);
-    for (std::int64_t token = 0; token < std::ssize(call.positions); ++token)
-      judge_token(judgement, x, answer, token, call.positions[static_cast<std::size_t>(token)]);
+    each_rotation(fast_.rotations, call.positions, [&](std::size_t i, const reference::RotationRow& row) {
+      const Token token{x, answer, static_cast<std::int64_t>(i), call.positions[i], row};
+      judgement.place = token.position;
+      const Screen screen(budget_, judgement, token.position);
+      const bool passes =
+          x.dtype == Dtype::float64 ? passes_by<long double>(screen, token) : passes_by<double>(screen, token);
+      if (!passes) judge_token(judgement, token);
+    });
     return judgement;
   }
 
  private:
-  void judge_token(Judgement& judgement, const Tensor& x, const Tensor& y, std::int64_t token, std::int64_t position) {
+  // One token of a call and the rotations at its position, counterclockwise.
+  struct Token {
+    const Tensor& x;
+    const Tensor& y;
+    std::int64_t index;
+    std::int64_t position;
+    const reference::RotationRow& row;
+  };
+
+  // The channels of a pair, before and after.
+  struct TurnedChannels {
+    std::size_t from_first;
+    std::size_t from_second;
+    std::size_t to_first;
+    std::size_t to_second;
+  };
+
+  double turn() const { return head().direction == Direction::clockwise ? -1 : 1; }
+
+  // Whether judging any of a token's values would change nothing.
+  template <class Real>
+  bool passes_by(const Screen& screen, const Token& token) {
+    // The rotation's components and the factor are within epsilon/2 of themselves as Real, and by 2^-99; two products,
+    // their difference and that by the factor add four times that: of |x0 c| + |x1 s| <= norm, by Cauchy and Schwarz.
+    constexpr Real epsilon = std::numeric_limits<Real>::epsilon();
+    constexpr Real slack = 4 * epsilon + static_cast<Real>(0x1p-97);
+    const auto factor = static_cast<Real>(factor_.high) + static_cast<Real>(factor_.low);
+    const auto width = static_cast<std::size_t>(head().head_dim);
+    x_.resize(width);
+    y_.resize(width);
+    for (std::int64_t h = 0; h < token.x.shape[2]; ++h) {
+      const std::int64_t start = (token.index * token.x.shape[2] + h) * head().head_dim;
+      token.x.read(start, x_);
+      token.y.read(start, y_);
+      for (std::size_t i = 0; i < turned_.size(); ++i) {
+        const TurnedChannels& at = turned_[i];
+        const double x0 = x_[at.from_first];
+        const double x1 = x_[at.from_second];
+        const double norm = std::fabs(factor_.high) * std::sqrt(x0 * x0 + x1 * x1);
+        if (!(norm > 0x1p-400 && norm < 0x1p400)) return false;
+        const double angle = fast_.frequencies[i] * static_cast<double>(token.position);
+        const double bound =
+            screen.component_bound(norm, budget_.quick_angle_error(angle, static_cast<std::int64_t>(i)));
+        const Real cosine = static_cast<Real>(token.row.cos_high[i]) + static_cast<Real>(token.row.cos_low[i]);
+        const Real sine = static_cast<Real>(turn()) *
+                          (static_cast<Real>(token.row.sin_high[i]) + static_cast<Real>(token.row.sin_low[i]));
+        const Real allowed = slack * static_cast<Real>(norm);
+        if (!screen.passes(y_[at.to_first], factor * (x0 * cosine - x1 * sine), allowed, bound) ||
+            !screen.passes(y_[at.to_second], factor * (x0 * sine + x1 * cosine), allowed, bound))
+          return false;
+      }
+      for (const Passthrough& channel : passthrough()) {
+        if (y_[static_cast<std::size_t>(channel.output)] != x_[static_cast<std::size_t>(channel.input)]) return false;
+      }
+    }
+    return true;
+  }
+
+  void judge_token(Judgement& judgement, const Token& token) {
+    const Tensor& x = token.x;
+    const std::int64_t position = token.position;
     const std::int64_t heads = x.shape[2];
-    const std::int64_t first = token * heads * head().head_dim;
-    fast_.rotations.at(head().direction == Direction::clockwise ? -position : position, fast_.row);
+    const std::int64_t first = token.index * heads * head().head_dim;
     for (std::int64_t pair = 0; pair < pairs_count(); ++pair) {
       const auto i = static_cast<std::size_t>(pair);
       const Channels from = channels_of_pair(head(), head().pairing, pair);
       const Channels to = channels_of_pair(head(), head().output_pairing, pair);
-      const DoubleDoubleWithin sine = factor_ * fast_.row.sin(i);
-      const DoubleDoubleWithin cosine = factor_ * fast_.row.cos(i);
+      const DoubleDoubleWithin upward = token.row.sin(i);
+      const DoubleDoubleWithin sine =
+          factor_ * DoubleDoubleWithin{turn() * upward.high, turn() * upward.low, upward.error};
+      const DoubleDoubleWithin cosine = factor_ * token.row.cos(i);
       const double angle = fast_.frequencies[i] * static_cast<double>(position);
       for (std::int64_t h = 0; h < heads; ++h) {
         const std::int64_t start = first + h * head().head_dim;
@@ -128,15 +204,15 @@ class RopeJudge final : public RotationJudge {
                     budget_.component_bound(norm, rotation.angle, pair)};
           };
           const DoubleDoubleWithin truth = is_first ? given0 * cosine - given1 * sine : given0 * sine + given1 * cosine;
-          judge_.judge(judgement, y.at(start + channel), {truth, bound}, exact, [&] {
-            return fmt::format("position {}, batch row {}, head {}, channel {}", position, token / x.shape[1], h,
+          judge_.judge(judgement, token.y.at(start + channel), {truth, bound}, exact, [&] {
+            return fmt::format("position {}, batch row {}, head {}, channel {}", position, token.index / x.shape[1], h,
                                channel);
           });
         }
       }
     }
     for (std::int64_t h = 0; h < heads; ++h)
-      judge_passthrough(judgement, passthrough(), x, y, first + h * head().head_dim);
+      judge_passthrough(judgement, passthrough(), x, token.y, first + h * head().head_dim);
   }
 
   Allowance allowance(std::span<const std::int64_t> place, std::int64_t pair, const reference::RealPair& x,
@@ -152,6 +228,9 @@ class RopeJudge final : public RotationJudge {
   DoubleDoubleWithin factor_;
   FastRope fast_;
   std::int64_t length_ = 0;  // of the call that is judged
+  std::vector<TurnedChannels> turned_;
+  std::vector<double> x_;  // one head's
+  std::vector<double> y_;
 };
 
 class RopeTurning final : public TurningOracle {
@@ -214,7 +293,9 @@ class RopeModel final : public RotationModel {
         parts, [](const auto& drawn) { return std::apply([](auto... value) { return Question{value...}; }, drawn); });
   }
 
-  std::vector<Question> every_question() const override { return questions_over(range()); }
+  SweepOf<Question> sweep(std::int64_t most_values) const override {
+    return sweep_over(range(), judged_values(), most_values);
+  }
 
   Call accuracy_call(const Question& question) const override {
     const gen::Extents extents{.batch = question.batch, .tokens = question.tokens, .heads = question.heads};

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "properties/model/codes.hpp"
 #include "properties/model/models.hpp"
 #include "properties/model/questions.hpp"
+#include "properties/model/rotation_rows.hpp"
+#include "properties/model/screen.hpp"
 #include "properties/model/value_judge.hpp"
 #include "properties/model/variants.hpp"
 #include "subjects/operations.hpp"
@@ -28,42 +31,84 @@ class SinusoidalJudge final : public CodeJudge {
         budget_(budget_of(spec, spec.accuracy, oracle_)),
         judge_(budget_),
         fast_(oracle_.fast()),
-        row_(fast_.make_row()) {
-    for (std::int64_t pair = 0; pair < pairs(encoding); ++pair)
+        values_(static_cast<std::size_t>(encoding.dim)) {
+    for (std::int64_t pair = 0; pair < pairs(encoding); ++pair) {
+      channels_.push_back(channels_of_pair(encoding, pair));
       frequencies_.push_back(oracle_.shift(1, pair, reference::first_precision).angle.upper());
+    }
   }
 
   Judgement values(const Call& call, const Tensor& answer) override {
     Judgement judgement;
     const Sinusoidal& encoding = oracle_.encoding();
-    const auto scale = DoubleDoubleWithin::exactly(encoding.scale);
-    std::int64_t start = 0;
-    for (const std::int64_t position : call.positions) {
-      const std::int64_t place = position + encoding.position_offset;
-      fast_.at(place, row_);
-      for (std::int64_t pair = 0; pair < pairs(encoding); ++pair) {
-        const auto i = static_cast<std::size_t>(pair);
-        const Channels channels = channels_of_pair(encoding, pair);
-        const DoubleDoubleWithin sine = scale * row_.sin(i);
-        const DoubleDoubleWithin cosine = scale * row_.cos(i);
-        const double angle = frequencies_[i] * static_cast<double>(place);
-        for (const std::int64_t channel : {channels.first, channels.second}) {
-          const auto component = channel == channels.first ? Component::sine : Component::cosine;
-          const auto exact = [&](Precision precision) { return target(position, pair, component, precision); };
-          const DoubleDoubleWithin& truth = component == Component::sine ? sine : cosine;
-          const double derivative = component == Component::sine ? cosine.high : sine.high;
-          const QuickTarget quick{truth,
-                                  budget_.element_bound(magnitude(truth), derivative, encoding.scale, angle, pair)};
-          judge_.judge(judgement, answer.at(start + channel), quick, exact,
-                       [&] { return fmt::format("position {}, channel {}", position, channel); });
-        }
-      }
-      start += encoding.dim;
-    }
+    std::vector<std::int64_t> places = call.positions;
+    for (std::int64_t& place : places) place += encoding.position_offset;
+    each_rotation(fast_, places, [&](std::size_t i, const reference::RotationRow& row) {
+      const Row at{call.positions[i], static_cast<double>(places[i]), row};
+      const std::int64_t start = static_cast<std::int64_t>(i) * encoding.dim;
+      judgement.place = at.position;
+      const Screen screen(budget_, judgement, at.position);
+      answer.read(start, values_);
+      if (answer.dtype == Dtype::float64 ? passes_by<long double>(screen, at) : passes_by<double>(screen, at)) return;
+      judge_row(judgement, at);
+    });
     return judgement;
   }
 
  private:
+  // A row of the table: what its values are judged by.
+  struct Row {
+    std::int64_t position;
+    double place;  // with the offset
+    const reference::RotationRow& rotations;
+  };
+
+  // Whether judging any of a row's values would change nothing.
+  template <class Real>
+  bool passes_by(const Screen& screen, const Row& row) const {
+    // The rotation's component is within epsilon/2 of itself as Real, and by 2^-99; the product adds epsilon/2.
+    constexpr Real epsilon = std::numeric_limits<Real>::epsilon();
+    const double scale = oracle_.encoding().scale;
+    const double size = std::fabs(scale);
+    if (!(size > 0x1p-400 && size < 0x1p400)) return false;
+    for (std::size_t i = 0; i < channels_.size(); ++i) {
+      const double error = budget_.quick_angle_error(frequencies_[i] * row.place, static_cast<std::int64_t>(i));
+      const auto passes = [&](std::int64_t channel, double high, double low, double derivative) {
+        const Real truth = static_cast<Real>(scale) * (static_cast<Real>(high) + static_cast<Real>(low));
+        const Real slack = 2 * epsilon * std::fabs(truth) + static_cast<Real>(0x1p-97) * static_cast<Real>(size);
+        const double bound = screen.element_bound(scale * high, scale * derivative, size, error);
+        return screen.passes(values_[static_cast<std::size_t>(channel)], truth, slack, bound);
+      };
+      const reference::RotationRow& at = row.rotations;
+      if (!passes(channels_[i].first, at.sin_high[i], at.sin_low[i], at.cos_high[i]) ||
+          !passes(channels_[i].second, at.cos_high[i], at.cos_low[i], at.sin_high[i]))
+        return false;
+    }
+    return true;
+  }
+
+  void judge_row(Judgement& judgement, const Row& row) {
+    const Sinusoidal& encoding = oracle_.encoding();
+    const auto scale = DoubleDoubleWithin::exactly(encoding.scale);
+    for (std::int64_t pair = 0; pair < pairs(encoding); ++pair) {
+      const auto i = static_cast<std::size_t>(pair);
+      const DoubleDoubleWithin sine = scale * row.rotations.sin(i);
+      const DoubleDoubleWithin cosine = scale * row.rotations.cos(i);
+      const double angle = frequencies_[i] * row.place;
+      for (const Component component : {Component::sine, Component::cosine}) {
+        const bool is_sine = component == Component::sine;
+        const std::int64_t channel = is_sine ? channels_[i].first : channels_[i].second;
+        const auto exact = [&](Precision precision) { return target(row.position, pair, component, precision); };
+        const DoubleDoubleWithin& truth = is_sine ? sine : cosine;
+        const double derivative = is_sine ? cosine.high : sine.high;
+        const QuickTarget quick{truth,
+                                budget_.element_bound(magnitude(truth), derivative, encoding.scale, angle, pair)};
+        judge_.judge(judgement, values_[static_cast<std::size_t>(channel)], quick, exact,
+                     [&] { return fmt::format("position {}, channel {}", row.position, channel); });
+      }
+    }
+  }
+
   Target target(std::int64_t position, std::int64_t pair, Component component, Precision precision) {
     const bool is_sine = component == Component::sine;
     const reference::Rotation& rotation = oracle_.rotation(position, pair, precision);
@@ -86,8 +131,9 @@ class SinusoidalJudge final : public CodeJudge {
   ErrorBudget budget_;
   ValueJudge judge_;
   reference::FastRotations fast_;
-  reference::RotationRow row_;
   std::vector<double> frequencies_;
+  std::vector<Channels> channels_;
+  std::vector<double> values_;  // one row's
 };
 
 class SinusoidalPairs final : public EncodedPairs {
@@ -191,7 +237,7 @@ class SinusoidalModel final : public CodeModel {
 
   std::vector<FieldOf<Question>> question_fields() const override {
     return {{"position", FieldRole::position, &Question::position, claimed(spec())},
-            {"rows", FieldRole::run, &Question::tokens, {1, 64}}};
+            {"rows", FieldRole::run, &Question::tokens, {1, longest_call}}};
   }
 
   bool related(const Question& question) const override { return question.position <= range().last - question.tokens; }
@@ -207,8 +253,6 @@ class SinusoidalModel final : public CodeModel {
                                           .tokens = std::min(drawn.second, last - drawn.first)};
                         });
   }
-
-  std::vector<Question> every_question() const override { return questions_over(range()); }
 
   std::unique_ptr<Judge> judge() const override { return std::make_unique<SinusoidalJudge>(spec(), encoding_); }
   std::unique_ptr<EncodedPairs> encoded_pairs() const override {

@@ -4,6 +4,7 @@
 
 #include "properties/model/codes.hpp"
 #include "properties/model/models.hpp"
+#include "properties/model/questions.hpp"
 #include "properties/model/value_judge.hpp"
 #include "properties/model/variants.hpp"
 
@@ -94,6 +95,19 @@ class GridModel final : public CodeModel {
     return {spec().min_position, std::min({spec().max_position, encoding_.height, encoding_.width})};
   }
 
+  // A question's rows and columns wrap round at the end of each, so it may begin anywhere on the longer side.
+  std::vector<FieldOf<Question>> question_fields() const override {
+    std::vector<FieldOf<Question>> fields = sextant::question_fields(spec());
+    for (FieldOf<Question>& field : fields) {
+      if (field.role == FieldRole::position) field.range.most = longer_side().last - 1;
+    }
+    return fields;
+  }
+
+  SweepOf<Question> sweep(std::int64_t most_values) const override {
+    return sweep_over(longer_side(), judged_values(), most_values);
+  }
+
   std::vector<Variant> variants() const override {
     Variants<Sinusoidal2d> list(spec());
     list.with("base", [](Sinusoidal2d& e) { e.base = e.base * 3 + 7; });
@@ -118,12 +132,18 @@ class GridModel final : public CodeModel {
     const std::int64_t start = question.position - first;
     std::vector<std::int64_t> positions;
     for (std::int64_t i = 0; i < question.tokens; ++i) positions.push_back(coordinate_at(start + i, encoding_.height));
+    // At another rate, but for every third fill, which a sweep has: so its columns are all of them, as its rows are.
+    const std::int64_t rate = 1 + (question.fill + 2) % 3;
     for (std::int64_t i = 0; i < question.tokens; ++i)
-      positions.push_back(coordinate_at(start * 3 + 1 + 2 * i + question.fill, encoding_.width));
+      positions.push_back(coordinate_at((start + i) * rate + 1 + question.fill, encoding_.width));
     return positions;
   }
 
  private:
+  gen::PositionRange longer_side() const {
+    return {spec().min_position, std::min(spec().max_position, std::max(encoding_.height, encoding_.width))};
+  }
+
   Sinusoidal2d encoding_;
 };
 

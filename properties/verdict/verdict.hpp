@@ -38,6 +38,13 @@ struct Example {
   Deviation deviation;
 };
 
+/// What a sweep compared, value by value.
+struct Coverage {
+  std::int64_t positions = 0;  ///< at how many positions
+  std::int64_t claimed = 0;    ///< of how many that the claim has
+  std::int64_t values = 0;
+};
+
 /// What mathematics says of an encoding and a property: that every correct implementation has it, or that none can.
 /// Where it fails, an audit must exhibit the witness: the verdict is `holds` if a case shows the failure, `violated` if
 /// none does.
@@ -51,10 +58,11 @@ struct PropertyResult {
   Level level = Level::law;
   Theory theory = Theory::holds;
   Verdict verdict = Verdict::undecided;
-  std::string reason;               ///< why it is not holds or violated, in one line; a note otherwise; may be empty
-  std::int64_t cases = 0;           ///< how many were judged
-  std::optional<Example> worst;     ///< the case nearest to, or farthest beyond, its bound
-  std::optional<Example> simplest;  ///< the shrunk counterexample, or the case the subject failed in
+  std::string reason;                ///< why it is not holds or violated, in one line; a note otherwise; may be empty
+  std::int64_t cases = 0;            ///< how many were judged, blocks of a sweep among them
+  std::optional<Coverage> coverage;  ///< of the sweep, if there was one
+  std::optional<Example> worst;      ///< the case nearest to, or farthest beyond, its bound
+  std::optional<Example> simplest;   ///< the shrunk counterexample, or the case the subject failed in
   /// the largest position below that of every violation seen; absent if none was seen, or none has a position
   std::optional<std::int64_t> horizon;
   double seconds = 0;

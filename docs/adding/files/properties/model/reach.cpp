@@ -67,6 +67,8 @@ class ReachModel final : public BiasModel {
   std::unique_ptr<ScoreBiasOracle> score_bias() const override { return std::make_unique<ReachScoreBias>(encoding_); }
 
  private:
+  std::int64_t swept_heads() const override { return encoding_.num_heads; }
+
   Reach encoding_;
 };
 

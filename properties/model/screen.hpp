@@ -1,0 +1,85 @@
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "lib/numeric/ulp.hpp"
+#include "properties/engine/judgement.hpp"
+#include "properties/model/budget.hpp"
+
+namespace sextant {
+
+/// Says of a value, by its truth and bound in hardware floating point, that judging it would change nothing: it is
+/// certainly right and no nearer to its bound than the worst so far, or no worse than a value known to be wrong at the
+/// same position or an earlier one. Whatever it does not pass is judged (value_judge.hpp). So calls of millions of
+/// values, of which nearly all pass, cost some nanoseconds each. A judgement's worst deviation is the worst of all but
+/// for a relative 2^-38, or all are below `least_worst` of their bounds.
+///
+/// Truths are formed in Real: double, and for float64 elements long double, which must be wider.
+class Screen {
+ public:
+  static constexpr double least_worst = 0x1p-8;
+
+  /// For values at `position` that are added to `judgement`.
+  Screen(const ErrorBudget& budget, const Judgement& judgement, std::int64_t position)
+      : Screen(budget.dtype(), evaluation_ulps(budget.accuracy()), judgement, position) {
+    if (budget.accuracy() == AccuracyClass::correctly_rounded || budget.accuracy() == AccuracyClass::faithful)
+      must_round_ = !is_later(judgement, position);
+  }
+
+  /// The same for values that may be `ulps` off, whatever they round to.
+  Screen(Dtype dtype, double ulps, const Judgement& judgement, std::int64_t position)
+      : ulps_(ulps),
+        relative_ulp_(2 * unit_roundoff(dtype)),
+        least_ulp_(ulp(dtype, 0)),
+        most_ulp_(ulp(dtype, largest_finite(dtype))) {
+    if (judgement.finding.empty()) return;
+    const double worst = std::max(judgement.deviation.of_bound, least_worst);
+    limit_ = (is_later(judgement, position) ? worst : std::min(worst, 1.0)) * (1 - 0x1p-39);
+  }
+
+  /// ErrorBudget's bounds, by its formulas, within 2^-40 of them or below: of doubles within 2^-48 of what they stand
+  /// for, `angle_error` from ErrorBudget::quick_angle_error.
+  double component_bound(double norm, double angle_error) const {
+    return ulps_ * ulp_below(norm) + std::min(angle_error, 2.0) * norm;
+  }
+  double element_bound(double truth, double derivative, double scale, double angle_error) const {
+    const double effect =
+        std::min(std::fabs(derivative) * angle_error + scale * angle_error * angle_error / 2, 2 * scale);
+    return ulps_ * ulp_below(std::fabs(truth) + effect) + effect;
+  }
+
+  /// Whether judging `value` would change nothing. @param truth  within `slack` of the true value.
+  template <class Real>
+  bool passes(double value, Real truth, Real slack, double bound) const {
+    const Real error = std::fabs(static_cast<Real>(value) - truth) + slack;
+    // Not (error > ...), so that a NaN does not pass.
+    if (!(error <= static_cast<Real>(bound * limit_))) return false;
+    // Nearer than half of the spacing on either side of value: it is what the truth rounds to.
+    return !must_round_ || error < static_cast<Real>(ulp_below(std::fabs(value)) / 2);
+  }
+
+ private:
+  static bool is_later(const Judgement& judgement, std::int64_t position) {
+    return judgement.least_violated && *judgement.least_violated <= position;
+  }
+
+  // ulp(size (1 - 2^-40)): at most that of anything within 2^-41 of size.
+  double ulp_below(double size) const {
+    constexpr std::uint64_t exponent_bits = 0x7FF0'0000'0000'0000;
+    const auto power = std::bit_cast<double>(std::bit_cast<std::uint64_t>(size * (1 - 0x1p-40)) & exponent_bits);
+    return std::clamp(power * relative_ulp_, least_ulp_, most_ulp_);
+  }
+
+  double ulps_;
+  double relative_ulp_;
+  double least_ulp_;
+  double most_ulp_;
+  double limit_ = 0;
+  bool must_round_ = false;
+};
+
+}  // namespace sextant

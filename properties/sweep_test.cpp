@@ -1,0 +1,119 @@
+#include <gtest/gtest.h>
+
+#include "properties/catalogue.hpp"
+#include "properties/edited_test.hpp"
+#include "properties/engine/engine.hpp"
+#include "subjects/builtin.hpp"
+
+// Accuracy compares every value: what is wrong at one place alone is found there.
+
+namespace sextant {
+namespace {
+
+PropertyResult accuracy_of(const Edited::Edit& edit, const Spec& spec, Profile profile = Profile::standard) {
+  AuditOptions options;
+  options.profile = profile;
+  return audit({*property_named("accuracy")}, Edited(builtin_subject(), edit), spec, options).results.front();
+}
+
+// The rows of a reply are those of the inputs' positions; row `position` has one value moved by 3.
+Edited::Edit wrong_at(std::int64_t position, std::int64_t channel) {
+  return [position, channel](std::string_view, const Tensors& inputs, Tensors& reply) {
+    const std::vector<std::int64_t> positions = inputs.at("positions").integers();
+    Tensor& values = reply.begin()->second;
+    const std::int64_t width = values.elements() / std::ssize(positions);
+    for (std::size_t i = 0; i < positions.size(); ++i) {
+      const std::int64_t at = static_cast<std::int64_t>(i) * width + channel;
+      if (positions[i] == position) values.set(at, values.at(at) + 3);
+    }
+  };
+}
+
+TEST(Sweep, FindsTheOnePositionOfAClaimThatIsWrong) {
+  struct Claim {
+    const char* spec;
+    std::int64_t values;
+    const char* simplest;
+  };
+  for (const Claim& claim :
+       {Claim{R"({"encoding":"sinusoidal","dim":16})", 16, "accuracy:position=77777,rows=1"},
+        Claim{R"({"encoding":"rope","head_dim":16})", 16, "accuracy:position=77777,tokens=1,batch=1,heads=1,fill=0"},
+        Claim{R"({"encoding":"integer","dim":4})", 4, "accuracy:position=77777,tokens=1,batch=1,heads=1,fill=0"},
+        Claim{R"({"encoding":"binary","dim":17})", 17, "accuracy:position=77777,tokens=1,batch=1,heads=1,fill=0"}}) {
+    const PropertyResult result = accuracy_of(wrong_at(77777, 2), parse_spec(claim.spec));
+    ASSERT_EQ(result.verdict, Verdict::violated) << claim.spec;
+    EXPECT_EQ(result.simplest->token, claim.simplest);
+    EXPECT_EQ(result.horizon, 77776) << claim.spec;
+    ASSERT_TRUE(result.coverage.has_value());
+    EXPECT_EQ(result.coverage->positions, 131072);
+    EXPECT_EQ(result.coverage->claimed, 131072);
+    EXPECT_EQ(result.coverage->values, 131072 * claim.values);
+  }
+}
+
+TEST(Sweep, TheWorstIsThatOfAllPositions) {
+  const Edited::Edit wrong = [](std::string_view operation, const Tensors& inputs, Tensors& reply) {
+    wrong_at(12345, 3)(operation, inputs, reply);
+    wrong_at(54321, 3)(operation, inputs, reply);
+    wrong_at(54321, 3)(operation, inputs, reply);  // twice as wrong
+  };
+  const PropertyResult result = accuracy_of(wrong, parse_spec(R"({"encoding":"sinusoidal","dim":16})"));
+  EXPECT_EQ(result.simplest->token, "accuracy:position=12345,rows=1");
+  EXPECT_EQ(result.worst->token, "accuracy:position=54321,rows=1");
+  EXPECT_EQ(result.horizon, 12344);
+}
+
+// At a distance rather than a position: that of queries at the claim's ends.
+TEST(Sweep, FindsTheOneDistanceThatIsWrong) {
+  for (const char* text : {R"({"encoding":"alibi","num_heads":8,"mask":"symmetric","max_position":50000})",
+                           R"({"encoding":"relative_bias","max_position":50000})"}) {
+    for (const std::int64_t distance : {-31234, 31234}) {
+      const PropertyResult result = accuracy_of(
+          [distance](std::string_view, const Tensors& inputs, Tensors& reply) {
+            const std::vector<std::int64_t> queries = inputs.at("query_positions").integers();
+            const std::vector<std::int64_t> keys = inputs.at("key_positions").integers();
+            Tensor& bias = reply.at("bias");
+            const std::int64_t width = std::ssize(queries) * std::ssize(keys);
+            for (std::int64_t i = 0; i < width; ++i) {
+              const std::int64_t query = queries[static_cast<std::size_t>(i / std::ssize(keys))];
+              if (keys[static_cast<std::size_t>(i % std::ssize(keys))] - query == distance) bias.set(i, 1e9);
+            }
+          },
+          parse_spec(text));
+      EXPECT_EQ(result.verdict, Verdict::violated) << text << ", distance " << distance;
+    }
+  }
+}
+
+// Of a claim that is too long for the profile: both ends, and the neighbourhood of each power of two.
+TEST(Sweep, TakesPositionsFromAllOfALongClaim) {
+  const Spec spec = parse_spec(R"({"encoding":"sinusoidal","dim":64,"min_position":-5000000,"max_position":3000000})");
+  for (const std::int64_t position :
+       {-5000000L, -4194305L, -4194304L, -65536L, -1L, 0L, 1L, 8192L, 1048575L, 2999999L}) {
+    const PropertyResult result = accuracy_of(wrong_at(position, 2), spec, Profile::quick);
+    EXPECT_EQ(result.verdict, Verdict::violated) << position;
+    EXPECT_LT(result.coverage->positions, result.coverage->claimed);
+    EXPECT_LE(result.coverage->values, std::int64_t{1} << 23);
+    EXPECT_GT(result.coverage->values, std::int64_t{1} << 21);
+  }
+}
+
+TEST(Sweep, HasEveryRowAndColumnOfAGrid) {
+  const Spec spec = parse_spec(R"({"encoding":"sinusoidal_2d","dim":8,"height":30,"width":70})");
+  for (std::int64_t column = 0; column < 70; ++column) {
+    const PropertyResult result = accuracy_of(
+        [column](std::string_view, const Tensors& inputs, Tensors& reply) {
+          const std::vector<std::int64_t> places = inputs.at("positions").integers();
+          Tensor& values = reply.begin()->second;
+          const std::size_t tokens = places.size() / 2;
+          for (std::size_t i = 0; i < tokens; ++i) {
+            if (places[tokens + i] == column) values.set(static_cast<std::int64_t>(i) * 8 + 7, 3);
+          }
+        },
+        spec, Profile::quick);
+    EXPECT_EQ(result.verdict, Verdict::violated) << column;
+  }
+}
+
+}  // namespace
+}  // namespace sextant
