@@ -1,5 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <functional>
+#include <vector>
+
 #include "properties/catalogue.hpp"
 #include "properties/edited_test.hpp"
 #include "properties/engine/engine.hpp"
@@ -112,6 +116,64 @@ TEST(Sweep, HasEveryRowAndColumnOfAGrid) {
         },
         spec, Profile::quick);
     EXPECT_EQ(result.verdict, Verdict::violated) << column;
+  }
+}
+
+// Row `row` of a reply to a call of one head, counted over the batch: its last value is moved.
+void spoil(Tensor& values, std::int64_t row, std::int64_t width) {
+  const std::int64_t last = (row + 1) * width - 1;
+  values.set(last, values.at(last) + 3);
+}
+
+// What is wrong only in calls of some shape or order, and the case that has to be the simplest.
+TEST(Shapes, OfCallsAreAsked) {
+  struct Defect {
+    const char* name;
+    std::function<void(const std::vector<std::int64_t>& positions, const Tensor& x, Tensor& y)> change;
+    const char* simplest;
+  };
+  const std::vector<Defect> defects{
+      {"head 100",
+       [](const auto&, const Tensor& x, Tensor& y) {
+         if (x.shape[2] > 100) spoil(y, 100, 16);
+       },
+       "accuracy:position=0,tokens=1,batch=1,heads=101,fill=0"},
+      {"batch row 40",
+       [](const auto&, const Tensor& x, Tensor& y) {
+         if (x.shape[0] > 40) spoil(y, 40 * x.shape[1] * x.shape[2], 16);
+       },
+       "accuracy:position=0,tokens=1,batch=41,heads=1,fill=0"},
+      {"token 1000",
+       [](const auto&, const Tensor& x, Tensor& y) {
+         if (x.shape[1] > 1000) spoil(y, 1000 * x.shape[2], 16);
+       },
+       "accuracy:position=0,tokens=1001,batch=1,heads=1,fill=0"},
+      {"257 tokens",
+       [](const auto&, const Tensor& x, Tensor& y) {
+         if (x.shape[1] == 257) spoil(y, 256 * x.shape[2], 16);
+       },
+       "accuracy:position=0,tokens=257,batch=1,heads=1,fill=0"},
+      {"all equal",
+       [](const std::vector<std::int64_t>& positions, const Tensor& x, Tensor& y) {
+         if (positions.size() > 8 && std::ranges::count(positions, positions[0]) == std::ssize(positions))
+           spoil(y, x.shape[2], 16);
+       },
+       "accuracy:position=0,tokens=5,batch=2,heads=1,fill=0,order=5"},
+      {"descending",
+       [](const std::vector<std::int64_t>& positions, const Tensor& x, Tensor& y) {
+         if (positions.size() > 4 && positions[4] < positions[3]) spoil(y, 4 * x.shape[2], 16);
+       },
+       "accuracy:position=0,tokens=5,batch=1,heads=1,fill=0,order=1"},
+  };
+  const Spec spec = parse_spec(R"({"encoding":"rope","head_dim":16})");
+  for (const Defect& defect : defects) {
+    const PropertyResult result = accuracy_of(
+        [&](std::string_view, const Tensors& inputs, Tensors& reply) {
+          defect.change(inputs.at("positions").integers(), inputs.at("x"), reply.begin()->second);
+        },
+        spec);
+    ASSERT_EQ(result.verdict, Verdict::violated) << defect.name;
+    EXPECT_EQ(result.simplest->token, defect.simplest) << defect.name;
   }
 }
 

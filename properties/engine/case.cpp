@@ -51,6 +51,7 @@ std::optional<std::int64_t> reach_of(const CaseFields& fields, const Case& value
       case FieldRole::batch: beyond += gen::batch_row_distance * (values[i] - 1); break;
       case FieldRole::count:
       case FieldRole::choice:
+      case FieldRole::order:
       case FieldRole::fill:
       case FieldRole::bits: break;
     }
@@ -61,8 +62,10 @@ std::optional<std::int64_t> reach_of(const CaseFields& fields, const Case& value
 
 std::string write_token(std::string_view property, const CaseFields& fields, const Case& values) {
   std::string token(property);
-  for (std::size_t i = 0; i < fields.size(); ++i)
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    if (fields[i].role == FieldRole::order && values[i] == 0) continue;
     token += fmt::format("{}{}={}", i == 0 ? ':' : ',', fields[i].name, values[i]);
+  }
   return token;
 }
 
@@ -87,6 +90,10 @@ Case read_token(std::string_view token, const CaseFields& fields) {
   Case values;
   for (const auto& [field, role, range] : fields) {
     const std::string_view left = rest.value_or("");
+    if (role == FieldRole::order && !left.starts_with(field + "=")) {
+      values.push_back(0);
+      continue;
+    }
     const auto comma = left.find(',');
     const std::string_view part = left.substr(0, comma);
     rest = comma == std::string_view::npos ? std::nullopt : std::optional(left.substr(comma + 1));

@@ -24,6 +24,7 @@ enum class FieldRole {
   batch,     ///< how many rows of positions, each gen::batch_row_distance further on
   count,     ///< how many of what has no position of its own: heads, distances
   choice,    ///< which one of several
+  order,     ///< how positions follow each other; tokens leave out 0, the usual order
   fill,      ///< which vectors (gen/values.hpp)
   bits,      ///< of a value of the dtype (gen/floats.hpp)
 };

@@ -32,6 +32,18 @@ TEST(Token, IsReadable) {
   EXPECT_EQ(token_property("accuracy:position=-257,rows=1"), "accuracy");
 }
 
+TEST(Token, LeavesOutTheUsualOrder) {
+  const CaseFields three{fields[0], fields[1], {"order", FieldRole::order, {0, 3}}};
+  EXPECT_EQ(write_token("accuracy", three, {5, 2, 0}), "accuracy:position=5,rows=2");
+  EXPECT_EQ(write_token("accuracy", three, {5, 2, 3}), "accuracy:position=5,rows=2,order=3");
+  EXPECT_EQ(read_token("accuracy:position=5,rows=2", three), (Case{5, 2, 0}));
+  EXPECT_EQ(read_token("accuracy:position=5,rows=2,order=0", three), (Case{5, 2, 0}));
+  EXPECT_EQ(read_token("accuracy:position=5,rows=2,order=3", three), (Case{5, 2, 3}));
+  EXPECT_THROW(read_token("accuracy:position=5,rows=2,", three), TokenError);
+  EXPECT_THROW(read_token("accuracy:position=5,rows=2,order", three), TokenError);
+  EXPECT_THROW(read_token("accuracy:position=5,rows=2,other=1", three), TokenError);
+}
+
 TEST(Token, RefusesWhatIsNone) {
   EXPECT_THROW(token_property("accuracy"), TokenError);
   EXPECT_THROW(token_property(":x=1"), TokenError);

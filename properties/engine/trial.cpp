@@ -193,6 +193,7 @@ class Trial {
     for (std::size_t i = 0; i < fields_.size(); ++i) {
       if (fields_[i].role == FieldRole::position && place) alone[i] = *place;
       if (fields_[i].role == FieldRole::run || fields_[i].role == FieldRole::batch) alone[i] = 1;
+      if (fields_[i].role == FieldRole::order) alone[i] = 0;
     }
     if (!place || alone == values || !property_.admits(spec_, alone)) return std::nullopt;
     return alone;

@@ -20,12 +20,13 @@ Tensor vectors(const Rope& encoding, Dtype dtype, const Extents& extents, std::i
   return x;
 }
 
-std::vector<std::int64_t> positions(const PositionRange& range, std::int64_t first, const Extents& extents) {
+std::vector<std::int64_t> positions(const PositionRange& range, std::int64_t first, const Extents& extents,
+                                    Order order) {
   const std::int64_t width = range.last - range.first;
   std::vector<std::int64_t> values;
   for (std::int64_t row = 0; row < extents.batch; ++row) {
     for (std::int64_t token = 0; token < extents.tokens; ++token) {
-      values.push_back(range.first + (first - range.first + token + batch_row_distance * row) % width);
+      values.push_back(range.first + (first - range.first + steps(order, row, token, extents.tokens)) % width);
     }
   }
   return values;

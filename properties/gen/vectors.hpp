@@ -5,6 +5,7 @@
 
 #include "lib/numeric/tensor.hpp"
 #include "lib/spec/spec.hpp"
+#include "properties/gen/order.hpp"
 #include "properties/gen/position.hpp"
 
 namespace sextant::gen {
@@ -24,8 +25,9 @@ Tensor vectors(const Rope& encoding, Dtype dtype, const Extents& extents, std::i
 /// How far apart the rows of a batch start.
 inline constexpr std::int64_t batch_row_distance = 7;
 
-/// Positions [batch, tokens], all in the range: token t of batch row b is at first + t + 7 b, wrapping round at the
-/// range's end, so that rows differ.
-std::vector<std::int64_t> positions(const PositionRange& range, std::int64_t first, const Extents& extents);
+/// Positions [batch, tokens], all in the range: token t of batch row b is steps(order, b, t, tokens) from first,
+/// wrapping round at the range's end. One by one that is first + t + 7 b, so that rows differ.
+std::vector<std::int64_t> positions(const PositionRange& range, std::int64_t first, const Extents& extents,
+                                    Order order = Order::one_by_one);
 
 }  // namespace sextant::gen

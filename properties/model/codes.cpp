@@ -2,10 +2,21 @@
 
 #include <algorithm>
 
+#include "properties/gen/vectors.hpp"
 #include "properties/model/questions.hpp"
 #include "subjects/operations.hpp"
 
 namespace sextant {
+
+std::vector<FieldOf<Question>> CodeModel::question_fields() const {
+  std::vector<FieldOf<Question>> fields = sextant::question_fields(spec());
+  fields.push_back(order_field());
+  return fields;
+}
+
+rc::Gen<Question> CodeModel::drawn_questions() const {
+  return of_many_shapes(EncodingModel::drawn_questions(), range(), {{1, longest_call, 1}, values_of_call / dim_});
+}
 
 SweepOf<Question> CodeModel::sweep(std::int64_t most_values) const {
   return sweep_over(range(), judged_values(), most_values);
@@ -20,7 +31,8 @@ Call CodeModel::accuracy_call(const Question& question) const {
 }
 
 std::vector<std::int64_t> CodeModel::accuracy_positions(const Question& question) const {
-  return gen::consecutive(question.position, std::min(question.tokens, spec().max_position - question.position));
+  const std::int64_t rows = std::min(question.tokens, range().last - question.position);
+  return gen::positions(range(), question.position, {1, rows, 1}, static_cast<gen::Order>(question.order));
 }
 
 std::optional<Tensor> CodeModel::drawn_weight(std::int64_t) const { return std::nullopt; }

@@ -17,6 +17,8 @@ class CodeModel : public EncodingModel {
   CodeModel(const Spec& spec, std::int64_t dim) : EncodingModel(spec), dim_(dim) {}
 
   std::int64_t judged_values() const final { return dim_; }
+  std::vector<FieldOf<Question>> question_fields() const override;
+  rc::Gen<Question> drawn_questions() const override;
   SweepOf<Question> sweep(std::int64_t most_values) const override;
 
   Call call_of(const Question& question) const final;

@@ -12,8 +12,11 @@
 
 namespace sextant {
 
-/// The most tokens of a call.
+/// The most that a drawn call of accuracy has: extents that kernels meet, and so many values together.
 inline constexpr std::int64_t longest_call = 8192;
+inline constexpr std::int64_t most_rows = 64;
+inline constexpr std::int64_t most_heads = 128;
+inline constexpr std::int64_t values_of_call = std::int64_t{1} << 19;
 
 /// One call of the operation that an encoding has, whatever it is, as a few integers: encode for codes, rotate for
 /// rotations, bias for biases, attend for attention. Extents that an operation lacks are ignored.
@@ -22,7 +25,8 @@ struct Question {
   std::int64_t tokens = 1;
   std::int64_t batch = 1;
   std::int64_t heads = 1;
-  std::int64_t fill = 0;  ///< which vectors (gen/values.hpp)
+  std::int64_t fill = 0;   ///< which vectors (gen/values.hpp)
+  std::int64_t order = 0;  ///< of the positions, in questions of accuracy (gen/order.hpp)
 };
 
 /// `length` consecutive positions at once, then `count` of them from `skip` on by themselves: a shorter table (skip 0),

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "properties/gen/order.hpp"
 #include "properties/gen/values.hpp"
 
 namespace sextant {
@@ -13,19 +14,30 @@ gen::PositionRange range_in(const Spec& spec) { return {spec.min_position, last_
 // A call's answer is then half a million values, 2 MiB of float32: large enough that calls cost little, small enough
 // for a processor's cache.
 std::int64_t tokens_of_block(std::int64_t values) {
-  return std::clamp<std::int64_t>((std::int64_t{1} << 19) / values, 1, longest_call);
-}
-constexpr std::int64_t tokens_of_sample = 64;
-
-// Where blocks of so many tokens start that are the whole range.
-std::vector<std::int64_t> every(const gen::PositionRange& range, std::int64_t tokens) {
-  std::vector<std::int64_t> starts;
-  for (std::int64_t p = range.first; p < range.last; p += tokens) starts.push_back(p);
-  return starts;
+  return std::clamp<std::int64_t>(values_of_call / values, 1, longest_call);
 }
 
-// Where blocks start that are `positions` of the range, rising; some may overlap.
-std::vector<std::int64_t> sample(const gen::PositionRange& range, std::int64_t tokens, std::int64_t positions) {
+using Blocks = std::vector<gen::PositionRange>;
+
+// The whole range. Kernels have a path for each length, so the first blocks have every power of two, one less and one
+// more, up to the longest call; they are an answer of 16 MiB at most.
+Blocks every(const gen::PositionRange& range, std::int64_t values) {
+  const std::int64_t longest = std::clamp<std::int64_t>(8 * values_of_call / values, 1, longest_call);
+  std::vector<std::int64_t> lengths;
+  for (std::int64_t power = 2; power <= longest; power *= 2) {
+    for (const std::int64_t length : {power - 1, power, power + 1}) lengths.push_back(std::min(length, longest));
+  }
+  Blocks blocks;
+  for (std::int64_t first = range.first; first < range.last; first = blocks.back().last) {
+    const std::int64_t tokens = blocks.size() < lengths.size() ? lengths[blocks.size()] : tokens_of_block(values);
+    blocks.push_back({first, std::min(first + tokens, range.last)});
+  }
+  return blocks;
+}
+
+// `positions` of the range, rising; some may be in two blocks.
+Blocks sample(const gen::PositionRange& range, std::int64_t positions) {
+  const std::int64_t tokens = std::min<std::int64_t>(64, range.last - range.first);
   std::vector<std::int64_t> starts;
   const auto add_over = [&](std::int64_t position) {
     if (position >= range.first && position < range.last)
@@ -45,7 +57,9 @@ std::vector<std::int64_t> sample(const gen::PositionRange& range, std::int64_t t
     add_over(position / tile * tile);
   }
   std::ranges::sort(starts);
-  return starts;
+  Blocks blocks;
+  for (const std::int64_t start : starts) blocks.push_back({start, start + tokens});
+  return blocks;
 }
 
 }  // namespace
@@ -53,8 +67,8 @@ std::vector<std::int64_t> sample(const gen::PositionRange& range, std::int64_t t
 std::vector<FieldOf<Question>> question_fields(const Spec& spec) {
   return {{"position", FieldRole::position, &Question::position, {spec.min_position, last_position_of(spec) - 1}},
           {"tokens", FieldRole::run, &Question::tokens, {1, longest_call}},
-          {"batch", FieldRole::batch, &Question::batch, {1, 16}},
-          {"heads", FieldRole::count, &Question::heads, {1, 64}},
+          {"batch", FieldRole::batch, &Question::batch, {1, most_rows}},
+          {"heads", FieldRole::count, &Question::heads, {1, most_heads}},
           {"fill", FieldRole::fill, &Question::fill, any_fill}};
 }
 
@@ -75,17 +89,35 @@ rc::Gen<Question> drawn_questions(const Spec& spec) {
       parts, [](const auto& drawn) { return std::apply([](auto... value) { return Question{value...}; }, drawn); });
 }
 
+FieldOf<Question> order_field() { return {"order", FieldRole::order, &Question::order, {0, gen::orders - 1}}; }
+
+rc::Gen<Question> of_many_shapes(rc::Gen<Question> small, const gen::PositionRange& range,
+                                 const gen::LargestCall& largest) {
+  const auto parts =
+      rc::gen::tuple(gen::position(range), gen::extents(largest), gen::count(0, 1000), gen::count(0, gen::orders - 1));
+  const rc::Gen<Question> shaped = rc::gen::map(parts, [](const auto& drawn) {
+    const auto& [position, extents, fill, order] = drawn;
+    return Question{position, extents.tokens, extents.batch, extents.heads, fill, order};
+  });
+  return rc::gen::mapcat(
+      gen::count(0, 3), [small = std::move(small), shaped](std::int64_t which) { return which == 0 ? shaped : small; });
+}
+
 SweepOf<Question> sweep_over(const gen::PositionRange& range, std::int64_t values, std::int64_t most_values) {
   const std::int64_t claimed = range.last - range.first;
-  const bool is_whole = claimed <= most_values / values;
-  const std::int64_t tokens = std::min(is_whole ? tokens_of_block(values) : tokens_of_sample, claimed);
+  const std::int64_t most_positions = most_values / values;
+  // A shuffled block takes all of its positions too.
+  constexpr gen::Order orders[] = {gen::Order::one_by_one, gen::Order::descending, gen::Order::shuffled};
   SweepOf<Question> sweep{{}, claimed, values};
   std::int64_t end = range.first;
-  for (const std::int64_t first : is_whole ? every(range, tokens) : sample(range, tokens, most_values / values)) {
+  for (const auto& [first, last] : claimed <= most_positions ? every(range, values) : sample(range, most_positions)) {
     const std::int64_t start = std::max(first, end);
-    end = std::min(first + tokens, range.last);
-    if (start >= end) continue;
-    sweep.blocks.push_back({{.position = start, .tokens = end - start, .fill = 1}, end - start});
+    if (start >= last) continue;
+    end = last;
+    const gen::Order order = orders[sweep.blocks.size() % std::size(orders)];
+    sweep.blocks.push_back(
+        {{.position = start, .tokens = end - start, .fill = 1, .order = static_cast<std::int64_t>(order)},
+         end - start});
   }
   return sweep;
 }

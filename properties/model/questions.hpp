@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "properties/engine/typed_cases.hpp"
+#include "properties/gen/extent.hpp"
 #include "properties/gen/position.hpp"
 #include "properties/model/question.hpp"
 
@@ -28,10 +29,19 @@ std::vector<FieldOf<Question>> question_fields(const Spec& spec);
 std::vector<Question> first_questions(const Spec& spec);
 rc::Gen<Question> drawn_questions(const Spec& spec);
 
-/// Calls of consecutive positions that compare `values` each, in one row of one head: all of the range if that is at
-/// most `most_values`. Else calls of 64 positions over both ends of the range and over every power of two of either
-/// sign, and in each of as many equal parts of the range as are left one over a multiple of a power of two from 64 to
-/// 65536, where tiles and blocks begin: which one, a hash of the part's number says.
+/// The field of Question::order.
+FieldOf<Question> order_field();
+
+/// Three quarters of `small`, and one of calls of the shapes and orders that kernels meet, anywhere in the range.
+rc::Gen<Question> of_many_shapes(rc::Gen<Question> small, const gen::PositionRange& range,
+                                 const gen::LargestCall& largest);
+
+/// Calls that compare `values` at each of their positions, in one row of one head: one by one, descending or shuffled.
+/// They are all of the range if that is at most `most_values`, in blocks of many lengths: every power of two, one less
+/// and one more, then as many as make half a million values. Else they are blocks of 64 positions over both ends of the
+/// range and over every power of two of either sign, and in each of as many equal parts of the range as are left one
+/// over a multiple of a power of two from 64 to 65536, where tiles and blocks begin: which one, a hash of the part's
+/// number says.
 SweepOf<Question> sweep_over(const gen::PositionRange& range, std::int64_t values, std::int64_t most_values);
 
 /// Cases that are a question, or a struct derived from it that holds some more.

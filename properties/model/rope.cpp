@@ -282,6 +282,10 @@ class RopeModel final : public RotationModel {
     for (const std::int64_t p : positions)
       questions.push_back({.position = p, .tokens = 3, .batch = 2, .heads = 2, .fill = 1});
     questions.push_back({.position = positions[0], .tokens = 2, .heads = 3, .fill = every_magnitude});
+    // As many heads, rows and tokens as kernels meet, one after the other.
+    questions.push_back({.position = positions[0], .tokens = 2, .heads = most_heads, .fill = 1});
+    questions.push_back({.position = positions[0], .tokens = 2, .batch = most_rows, .fill = 1});
+    questions.push_back({.position = positions[0], .tokens = 1025, .heads = 2, .fill = 1});
     return questions;
   }
 
@@ -289,8 +293,9 @@ class RopeModel final : public RotationModel {
     // Extents that mostly differ from each other: equal ones hide swapped axes.
     const auto parts = rc::gen::tuple(gen::position(range()), gen::one_of({1, 2, 3, 4, 7}), gen::one_of({1, 2, 3}),
                                       gen::one_of({1, 2, 5}), gen::count(0, 1000));
-    return rc::gen::map(
+    const rc::Gen<Question> small = rc::gen::map(
         parts, [](const auto& drawn) { return std::apply([](auto... value) { return Question{value...}; }, drawn); });
+    return of_many_shapes(small, range(), {{most_rows, longest_call, most_heads}, values_of_call / encoding_.head_dim});
   }
 
   SweepOf<Question> sweep(std::int64_t most_values) const override {
@@ -299,7 +304,7 @@ class RopeModel final : public RotationModel {
 
   Call accuracy_call(const Question& question) const override {
     const gen::Extents extents{.batch = question.batch, .tokens = question.tokens, .heads = question.heads};
-    return {.positions = gen::positions(range(), question.position, extents),
+    return {.positions = gen::positions(range(), question.position, extents, static_cast<gen::Order>(question.order)),
             .vectors = {question.fill < every_magnitude
                             ? gen::vectors(encoding_, spec().dtype, extents, question.fill)
                             : of_every_magnitude(spec().dtype,

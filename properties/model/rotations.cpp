@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "properties/gen/values.hpp"
+#include "properties/model/questions.hpp"
 #include "properties/model/value_judge.hpp"
 #include "subjects/operations.hpp"
 
@@ -33,6 +34,17 @@ Tensor RotationModel::drawn(const gen::Extents& extents, std::int64_t fill) cons
   return gen::values(spec().dtype, {extents.batch, extents.tokens, extents.heads, head_dim_}, fill);
 }
 
+std::vector<FieldOf<Question>> RotationModel::question_fields() const {
+  std::vector<FieldOf<Question>> fields = sextant::question_fields(spec());
+  fields.push_back(order_field());
+  return fields;
+}
+
+rc::Gen<Question> RotationModel::drawn_questions() const {
+  return of_many_shapes(EncodingModel::drawn_questions(), range(),
+                        {{most_rows, longest_call, most_heads}, values_of_call / head_dim_});
+}
+
 Call RotationModel::call_of(const Question& question) const {
   return {.positions = positions_of(spec(), question, question.batch),
           .vectors = {gen::values(spec().dtype, {question.batch, question.tokens, question.heads, head_dim_},
@@ -48,8 +60,9 @@ Call RotationModel::accuracy_call(const Question& question) const {
             .fill = question.fill};
   for (std::int64_t axis = 0; axis < axes_of(spec().encoding); ++axis) {
     for (std::int64_t token = 0; token < question.batch * question.tokens; ++token) {
-      const std::int64_t turned =
-          start / (1 + axis * (1 + question.fill % 3)) + (token + 1) * (axis + 1) - 1 + axis * 5;
+      const std::int64_t step = gen::steps(static_cast<gen::Order>(question.order), token / question.tokens,
+                                           token % question.tokens, question.tokens);
+      const std::int64_t turned = start / (1 + axis * (1 + question.fill % 3)) + step * (axis + 1) + axis * 6;
       call.positions.push_back(first + turned % (last - first));
     }
   }

@@ -21,6 +21,9 @@ class RotationModel : public EncodingModel {
 
   std::int64_t judged_values() const final { return head_dim_; }
 
+  std::vector<FieldOf<Question>> question_fields() const final;
+  rc::Gen<Question> drawn_questions() const override;
+
   Call call_of(const Question& question) const final;
   Call accuracy_call(const Question& question) const override;
   Parts chunk_of(const Chunk& chunk) const final;

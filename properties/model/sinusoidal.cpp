@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "properties/gen/vectors.hpp"
 #include "properties/model/codes.hpp"
 #include "properties/model/models.hpp"
 #include "properties/model/questions.hpp"
@@ -215,8 +216,6 @@ class SinusoidalPairs final : public EncodedPairs {
   reference::SinusoidalReference oracle_;
 };
 
-// A case of accuracy asks for `rows` consecutive positions, an odd number of them out of order: implementations have a
-// path for each.
 class SinusoidalModel final : public CodeModel {
  public:
   SinusoidalModel(const Spec& spec, const Sinusoidal& encoding) : CodeModel(spec, encoding.dim), encoding_(encoding) {}
@@ -237,21 +236,30 @@ class SinusoidalModel final : public CodeModel {
 
   std::vector<FieldOf<Question>> question_fields() const override {
     return {{"position", FieldRole::position, &Question::position, claimed(spec())},
-            {"rows", FieldRole::run, &Question::tokens, {1, longest_call}}};
+            {"rows", FieldRole::run, &Question::tokens, {1, longest_call}},
+            order_field()};
   }
 
   bool related(const Question& question) const override { return question.position <= range().last - question.tokens; }
 
   std::vector<Question> first_questions() const override {
-    return {{gen::simplest_position(range())}, {range().first}, {range().last - 1}};
+    // Few rows, and more than kernels have in a block.
+    const auto [first, last] = range();
+    return {
+        {gen::simplest_position(range())}, {first}, {last - 1}, {first, std::min<std::int64_t>(1025, last - first)}};
   }
 
   rc::Gen<Question> drawn_questions() const override {
-    return rc::gen::map(rc::gen::pair(gen::position(range()), gen::one_of({1, 2, 3, 4, 7})),
-                        [last = range().last](const std::pair<std::int64_t, std::int64_t>& drawn) {
-                          return Question{.position = drawn.first,
-                                          .tokens = std::min(drawn.second, last - drawn.first)};
-                        });
+    const auto parts =
+        rc::gen::tuple(gen::position(range()), gen::one_of({1, 2, 3, 4, 7}), gen::count(0, gen::orders - 1));
+    const rc::Gen<Question> few = rc::gen::map(parts, [](const auto& drawn) {
+      return Question{.position = std::get<0>(drawn), .tokens = std::get<1>(drawn), .order = std::get<2>(drawn)};
+    });
+    const rc::Gen<Question> all = of_many_shapes(few, range(), {{1, longest_call, 1}, values_of_call / encoding_.dim});
+    return rc::gen::map(all, [last = range().last](Question question) {
+      question.tokens = std::min(question.tokens, last - question.position);
+      return question;
+    });
   }
 
   std::unique_ptr<Judge> judge() const override { return std::make_unique<SinusoidalJudge>(spec(), encoding_); }
@@ -261,9 +269,7 @@ class SinusoidalModel final : public CodeModel {
 
  protected:
   std::vector<std::int64_t> accuracy_positions(const Question& question) const override {
-    std::vector<std::int64_t> positions = gen::consecutive(question.position, question.tokens);
-    if (question.tokens % 2 == 1) std::rotate(positions.begin(), positions.end() - 1, positions.end());
-    return positions;
+    return gen::positions(range(), question.position, {1, question.tokens, 1}, static_cast<gen::Order>(question.order));
   }
 
  private:

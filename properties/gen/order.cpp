@@ -1,0 +1,34 @@
+#include "properties/gen/order.hpp"
+
+#include <numeric>
+#include <stdexcept>
+
+#include "properties/gen/vectors.hpp"
+
+namespace sextant::gen {
+namespace {
+
+// A permutation of 0 .. count - 1: multiples of a number that shares no factor with count.
+std::int64_t shuffled(std::int64_t i, std::int64_t count) {
+  std::int64_t factor = count * 5 / 8;
+  while (std::gcd(factor, count) != 1) ++factor;
+  return i % count * factor % count;
+}
+
+}  // namespace
+
+std::int64_t steps(Order order, std::int64_t row, std::int64_t token, std::int64_t tokens) {
+  const std::int64_t start = batch_row_distance * row;
+  switch (order) {
+    case Order::one_by_one: return start + token;
+    case Order::descending: return start + tokens - 1 - token;
+    case Order::with_gaps: return start + 3 * token;
+    case Order::shuffled: return start + shuffled(token, tokens);
+    case Order::twice_each: return start + token / 2;
+    case Order::all_equal: return 0;
+    case Order::equal_rows: return token;
+  }
+  throw std::invalid_argument("steps: no such order");
+}
+
+}  // namespace sextant::gen
