@@ -90,33 +90,37 @@ std::vector<double> around(Dtype dtype, double value) {
 class RopeGuardsOn : public OnEveryTarget {};
 SEXTANT_ON_EVERY_TARGET(RopeGuardsOn);
 
-// What is not certified is rounded like the rest: to infinity beyond the largest value.
-TEST_P(RopeGuardsOn, FastOverflowsToInfinity) {
+// Calls visit(x, y) with one head whose channels are value(dtype, channel), and what Rounding::fast makes of it.
+template <class Value, class Visit>
+void each_rotated_fast(std::int64_t position, Value value, Visit visit) {
   for (const Dtype dtype : {Dtype::float64, Dtype::float32, Dtype::float16, Dtype::bfloat16}) {
     for (const Pairing pairing : pairings) {
       Rope encoding = with_factor(1.5);
       encoding.pairing = encoding.output_pairing = pairing;
       Tensor x = Tensor::zeros(dtype, {1, 1, 1, head_dim});
-      for (std::int64_t i = 0; i < head_dim; ++i) x.set(i, i % 3 == 0 ? -largest_finite(dtype) : largest_finite(dtype));
-      const Tensor y = RopeEncoder(encoding).rotate(x, std::vector<std::int64_t>{0}, Rounding::fast);
-      for (std::int64_t i = 0; i < head_dim; ++i)
-        ASSERT_EQ(y.at(i), x.at(i) * HUGE_VAL) << name_of(dtype) << ", channel " << i;
+      for (std::int64_t i = 0; i < head_dim; ++i) x.set(i, value(dtype, i));
+      visit(x, RopeEncoder(encoding).rotate(x, std::vector<std::int64_t>{position}, Rounding::fast));
     }
   }
 }
 
+// What is not certified is rounded like the rest: to infinity beyond the largest value.
+TEST_P(RopeGuardsOn, FastOverflowsToInfinity) {
+  const auto largest = [](Dtype dtype, std::int64_t channel) {
+    return channel % 3 == 0 ? -largest_finite(dtype) : largest_finite(dtype);
+  };
+  each_rotated_fast(0, largest, [](const Tensor& x, const Tensor& y) {
+    for (std::int64_t i = 0; i < head_dim; ++i)
+      ASSERT_EQ(y.at(i), x.at(i) * HUGE_VAL) << name_of(x.dtype) << ", channel " << i;
+  });
+}
+
 TEST_P(RopeGuardsOn, FastMakesNaNOfNaN) {
-  for (const Dtype dtype : {Dtype::float64, Dtype::float32, Dtype::float16, Dtype::bfloat16}) {
-    for (const Pairing pairing : pairings) {
-      Rope encoding = with_factor(1.5);
-      encoding.pairing = encoding.output_pairing = pairing;
-      Tensor x = Tensor::zeros(dtype, {1, 1, 1, head_dim});
-      for (std::int64_t i = 0; i < head_dim; ++i) x.set(i, std::numeric_limits<double>::quiet_NaN());
-      const Tensor y = RopeEncoder(encoding).rotate(x, std::vector<std::int64_t>{3}, Rounding::fast);
-      for (std::int64_t i = 0; i < head_dim; ++i)
-        ASSERT_TRUE(std::isnan(y.at(i))) << name_of(dtype) << ", channel " << i << ": " << y.at(i);
-    }
-  }
+  const auto nan = [](Dtype, std::int64_t) { return std::numeric_limits<double>::quiet_NaN(); };
+  each_rotated_fast(3, nan, [](const Tensor& x, const Tensor& y) {
+    for (std::int64_t i = 0; i < head_dim; ++i)
+      ASSERT_TRUE(std::isnan(y.at(i))) << name_of(x.dtype) << ", channel " << i << ": " << y.at(i);
+  });
 }
 
 // QuickLimits: the least smaller y, the most of the larger one, and their ratio. At position 0 a pair is multiplied by

@@ -1,3 +1,5 @@
+// Over 400 lines, since judging the cases and the searches for the worst and the simplest one share what a trial keeps:
+// its session, what work is left, and the result.
 #include "properties/engine/trial.hpp"
 
 #include <fmt/format.h>
