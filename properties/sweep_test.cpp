@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <vector>
 
 #include "properties/catalogue.hpp"
@@ -42,6 +43,7 @@ TEST(Sweep, FindsTheOnePositionOfAClaimThatIsWrong) {
   for (const Claim& claim :
        {Claim{R"({"encoding":"sinusoidal","dim":16})", 16, "accuracy:position=77777,rows=1"},
         Claim{R"({"encoding":"rope","head_dim":16})", 16, "accuracy:position=77777,tokens=1,batch=1,heads=1,fill=0"},
+        Claim{R"({"encoding":"xpos","head_dim":16})", 16, "accuracy:position=77777,tokens=1,batch=1,heads=1,fill=0"},
         Claim{R"({"encoding":"integer","dim":4})", 4, "accuracy:position=77777,tokens=1,batch=1,heads=1,fill=0"},
         Claim{R"({"encoding":"binary","dim":17})", 17, "accuracy:position=77777,tokens=1,batch=1,heads=1,fill=0"}}) {
     const PropertyResult result = accuracy_of(wrong_at(77777, 2), parse_spec(claim.spec));
@@ -65,6 +67,52 @@ TEST(Sweep, TheWorstIsThatOfAllPositions) {
   EXPECT_EQ(result.simplest->token, "accuracy:position=12345,rows=1");
   EXPECT_EQ(result.worst->token, "accuracy:position=54321,rows=1");
   EXPECT_EQ(result.horizon, 12344);
+}
+
+// In pairs that any one of the axes turns, and for each only there.
+TEST(Sweep, HasEveryCoordinateOfEveryAxis) {
+  const Spec spec = parse_spec(R"({"encoding":"rope_nd","head_dim":12,"sections":[2,2,2],"max_position":20000})");
+  for (std::int64_t axis = 0; axis < 3; ++axis) {
+    for (const std::int64_t coordinate : {0, 1, 12345, 19999}) {
+      const PropertyResult result = accuracy_of(
+          [&](std::string_view, const Tensors& inputs, Tensors& reply) {
+            const std::vector<std::int64_t> positions = inputs.at("positions").integers();
+            const std::int64_t tokens = std::ssize(positions) / 3;
+            Tensor& y = reply.at("y");
+            const std::int64_t width = y.elements() / tokens;
+            for (std::int64_t token = 0; token < tokens; ++token) {
+              const std::int64_t at = token * width + 2 * axis;
+              if (positions[static_cast<std::size_t>(axis * tokens + token)] == coordinate) y.set(at, y.at(at) + 3);
+            }
+          },
+          spec, Profile::quick);
+      ASSERT_EQ(result.verdict, Verdict::violated) << "axis " << axis << ", coordinate " << coordinate;
+      EXPECT_LE(result.horizon.value_or(-1), coordinate + 12) << "axis " << axis << ", coordinate " << coordinate;
+      EXPECT_NE(result.simplest->token.find("tokens=1,batch=1,heads=1"), std::string::npos) << result.simplest->token;
+    }
+  }
+}
+
+// Beyond what the dtype holds a key's vectors are anything, and the report does not count them.
+TEST(Sweep, CountsWhatADtypeCanHold) {
+  const Spec spec = parse_spec(R"({"encoding":"xpos","head_dim":16,"role":"key","dtype":"float16"})");
+  const Edited::Edit spoilt = [](std::string_view, const Tensors& inputs, Tensors& reply) {
+    const std::vector<std::int64_t> positions = inputs.at("positions").integers();
+    Tensor& y = reply.begin()->second;
+    const std::int64_t width = y.elements() / std::ssize(positions);
+    for (std::int64_t i = 0; i < y.elements(); i += 16) {
+      // zeta_0 = 2/7: its inverse to the power of 9000/512 is beyond 2^16, which is what float16 ends at.
+      if (positions[static_cast<std::size_t>(i / width)] > 9000) y.set(i, std::numeric_limits<double>::quiet_NaN());
+    }
+  };
+  const PropertyResult result = accuracy_of(spoilt, spec);
+  EXPECT_EQ(result.verdict, Verdict::holds);
+  ASSERT_TRUE(result.coverage.has_value());
+  EXPECT_EQ(result.coverage->positions, 131072);
+  EXPECT_LT(result.coverage->values, 131072 * 8);
+  EXPECT_GT(result.coverage->values, 131072);
+  const PropertyResult near = accuracy_of(wrong_at(100, 0), spec);
+  EXPECT_EQ(near.verdict, Verdict::violated);
 }
 
 // At a distance rather than a position: that of queries at the claim's ends.

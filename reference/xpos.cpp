@@ -9,14 +9,23 @@ const Rotation& XposReference::rotation(std::int64_t position, std::int64_t pair
 }
 
 Enclosure XposReference::scale(std::int64_t position, std::int64_t pair, Precision precision) const {
+  return exp(Enclosure(position, precision) * log_step(pair, precision));
+}
+
+Enclosure XposReference::log_step(std::int64_t pair, Precision precision) const {
   const Rope& rope = encoding_.rope;
   const std::int64_t width = rope.rotary_layout == RotaryLayout::prefix ? rope.rotary_dim : rope.head_dim;
   // Sun et al. 2022, algorithm 1: zeta = (i/(n/2) + gamma) / (1 + gamma), gamma = 0.4, a decimal.
   const Enclosure gamma = Enclosure(std::int64_t{2}, precision) / Enclosure(std::int64_t{5}, precision);
   const Enclosure share = Enclosure(pair, precision) / (Enclosure(width, precision) / Enclosure(2.0, precision));
   const Enclosure log_zeta = log(share + gamma) - log(Enclosure(1.0, precision) + gamma);
-  const std::int64_t signed_position = encoding_.role == Role::query ? position : -position;
-  return exp(Enclosure(signed_position, precision) / Enclosure(encoding_.scale_base, precision) * log_zeta);
+  const Enclosure sign(encoding_.role == Role::query ? 1.0 : -1.0, precision);
+  return sign * log_zeta / Enclosure(encoding_.scale_base, precision);
+}
+
+FastPowers XposReference::fast_scales() const {
+  return {[reference = *this](std::int64_t pair, Precision precision) { return reference.log_step(pair, precision); },
+          pairs(encoding_.rope)};
 }
 
 RealPair XposReference::turned(std::int64_t position, std::int64_t pair, const RealPair& x, Precision precision) {

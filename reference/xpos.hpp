@@ -4,6 +4,7 @@
 
 #include "lib/spec/spec.hpp"
 #include "reference/enclosure.hpp"
+#include "reference/fast_powers.hpp"
 #include "reference/rope.hpp"
 
 namespace sextant::reference {
@@ -18,6 +19,13 @@ class XposReference {
 
   /// What the role scales pair i by: zeta_i^(position/scale_base), or its inverse for a key.
   Enclosure scale(std::int64_t position, std::int64_t pair, Precision precision) const;
+
+  /// By how much ln(scale) grows at each position.
+  Enclosure log_step(std::int64_t pair, Precision precision) const;
+
+  /// The certified fast tier of rotation, counterclockwise, and of scale.
+  FastRotations fast_rotations() { return rope_.fast(0); }
+  FastPowers fast_scales() const;
 
   /// The pair rotated and scaled.
   RealPair turned(std::int64_t position, std::int64_t pair, const RealPair& x, Precision precision);

@@ -70,6 +70,13 @@ void check_weight(std::string_view operation, const Spec& spec, const WeightShap
   check(operation, "weight", spec, weight, {shape.rows, shape.columns.value_or(extent(weight, 1))});
 }
 
+Tensors rotate_inputs(const Spec& spec, const Tensor& x, std::span<const std::int64_t> positions) {
+  const Signature signature = signature_of(spec.encoding);
+  if (signature.operation != Operation::rotate) refuse_spec("rotate", spec);
+  check("rotate", "x", spec, x, {extent(x, 0), extent(x, 1), extent(x, 2), signature.head_dim.value()});
+  return {{"x", x}, {"positions", positions_tensor("rotate", signature.axes, {x.shape[0], x.shape[1]}, positions)}};
+}
+
 Tensors bias_inputs(std::span<const std::int64_t> query_positions, std::span<const std::int64_t> key_positions) {
   return {{"query_positions", Tensor::of_integers({std::ssize(query_positions)}, query_positions)},
           {"key_positions", Tensor::of_integers({std::ssize(key_positions)}, key_positions)}};
@@ -91,12 +98,7 @@ Tensor encode(Session& session, const Spec& spec, std::span<const std::int64_t> 
 }
 
 Tensor rotate(Session& session, const Spec& spec, const Tensor& x, std::span<const std::int64_t> positions) {
-  const Signature signature = signature_of(spec.encoding);
-  if (signature.operation != Operation::rotate) refuse_spec("rotate", spec);
-  check("rotate", "x", spec, x, {extent(x, 0), extent(x, 1), extent(x, 2), signature.head_dim.value()});
-  const Tensors inputs{{"x", x},
-                       {"positions", positions_tensor("rotate", signature.axes, {x.shape[0], x.shape[1]}, positions)}};
-  return take(session.call("rotate", inputs), "y", spec.dtype, x.shape);
+  return take(session.call("rotate", rotate_inputs(spec, x, positions)), "y", spec.dtype, x.shape);
 }
 
 Tensor bias(Session& session, const Spec& spec, std::span<const std::int64_t> query_positions,
@@ -152,6 +154,11 @@ Tensor backward(Session& session, const Spec& spec, std::string_view of, Tensors
   const Shape shape = by->second.shape;
   inputs.insert_or_assign("grad", grad);
   return take(session.backward(of, inputs), fmt::format("grad_{}", name), spec.dtype, shape);
+}
+
+Tensor rotate_backward(Session& session, const Spec& spec, const Tensor& x, std::span<const std::int64_t> positions,
+                       const Tensor& grad) {
+  return backward(session, spec, "rotate", rotate_inputs(spec, x, positions), grad);
 }
 
 void reset(Session& session) {

@@ -54,6 +54,10 @@ Tensor attend(Session& session, const Spec& spec, const AttendRequest& request);
 /// `grad` has the shape of its result. It is the gradient by weight where the inputs have one, else by x.
 Tensor backward(Session& session, const Spec& spec, std::string_view of, Tensors inputs, const Tensor& grad);
 
+/// That of rotate by x, which is of x's shape: arguments as rotate has them, and `grad` of its result's shape.
+Tensor rotate_backward(Session& session, const Spec& spec, const Tensor& x, std::span<const std::int64_t> positions,
+                       const Tensor& grad);
+
 /// Asks the subject to forget what it has cached. A subject without caches need not have the operation.
 void reset(Session& session);
 

@@ -7,8 +7,10 @@
 #include "properties/catalogue.hpp"
 #include "properties/gen/position.hpp"
 #include "properties/gen/values.hpp"
+#include "properties/model/answers.hpp"
 #include "properties/model/family.hpp"
 #include "properties/model/questions.hpp"
+#include "properties/model/screen.hpp"
 #include "subjects/operations.hpp"
 
 // What integer, binary and learned codes are known for: where they are bounded, smooth, and end.
@@ -47,18 +49,17 @@ std::optional<std::string> within_one(const Spec&, const Binary&) { return std::
 Theory bounds_theory(const Spec&, const Integer& integer) { return integer.normalize ? Theory::holds : Theory::fails; }
 Theory bounds_theory(const Spec&, const Binary&) { return Theory::holds; }
 
-CheckOf<Question> bounds_check(const Spec& spec, const auto& encoding) {
-  return [spec, encoding](Session& session, const Question& question) {
-    const std::vector<std::int64_t> positions =
-        gen::consecutive(question.position, std::min(question.tokens, spec.max_position - question.position));
-    const Tensor table = rows_at(session, spec, encoding, positions);
+AnswerCheck bounds_check(const Spec& spec) {
+  return [spec](const Call& call, const Tensor& table) {
     Judgement judgement;
     for (std::int64_t i = 0; i < table.elements(); ++i) {
       const double value = table.at(i);
-      judgement.add(std::fabs(value) <= 1 ? Certainty::yes : Certainty::no,
-                    {std::isfinite(value) ? std::fabs(value) : not_finite().of_bound, std::fabs(value), 0}, [&] {
-                      return fmt::format("position {}, channel {}: {}",
-                                         positions[static_cast<std::size_t>(i / table.shape[1])], i % table.shape[1],
+      const double size = std::fabs(value);
+      judgement.place = call.positions[static_cast<std::size_t>(i / table.shape[1])];
+      if (is_no_worse(judgement, size, 1.0)) continue;
+      judgement.add(size <= 1 ? Certainty::yes : Certainty::no,
+                    {std::isfinite(value) ? size : not_finite().of_bound, size, 0}, [&] {
+                      return fmt::format("position {}, channel {}: {}", *judgement.place, i % table.shape[1],
                                          value_text(spec.dtype, value));
                     });
     }
@@ -201,8 +202,7 @@ Property code_bounds_property() {
       stated_for<Integer, Binary>([](const Spec& spec, const auto& encoding) { return within_one(spec, encoding); });
   property.theory =
       of<Integer, Binary>([](const Spec& spec, const auto& encoding) { return bounds_theory(spec, encoding); });
-  use_cases(property, questions(),
-            of<Integer, Binary>([](const Spec& spec, const auto& encoding) { return bounds_check(spec, encoding); }));
+  judge_answers(property, bounds_check);
   return property;
 }
 

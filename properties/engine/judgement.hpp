@@ -25,6 +25,7 @@ struct Judgement {
   std::optional<std::int64_t> place;
   std::optional<std::int64_t> least_violated;  ///< the least place of a violation
   std::optional<std::int64_t> worst_place;     ///< the place of `deviation`
+  std::int64_t left_out = 0;                   ///< values that were not judged, since their dtype cannot hold them
 
   /// Takes in a comparison that has no tolerance: `difference` says what is not as it must be, nothing that all is.
   /// `agreement()` says so in words.

@@ -10,6 +10,7 @@
 #include "lib/spec/spec.hpp"
 #include "properties/engine/case.hpp"
 #include "properties/engine/judgement.hpp"
+#include "properties/model/call.hpp"
 #include "properties/verdict/verdict.hpp"
 #include "subjects/subject.hpp"
 
@@ -37,6 +38,9 @@ using Check = std::function<Judgement(Session& session, const Case& values)>;
 
 /// Judges one case by opening sessions. @throws what Subject::open and Session::call throw.
 using SubjectCheck = std::function<Judgement(const Subject& subject, const Case& values)>;
+
+/// Judges a subject's answer to one question of accuracy.
+using AnswerCheck = std::function<Judgement(const Call& call, const Tensor& answer)>;
 
 /// A case of many consecutive positions.
 template <class Values>
@@ -100,6 +104,10 @@ struct Property {
 
   /// The same for Sessions::own, in its place.
   std::function<SubjectCheck(const Spec& spec)> make_subject_check;
+
+  /// For properties whose cases are accuracy's questions (model/answers.hpp): make_check's check without the asking, so
+  /// that one answer may be judged by all of them.
+  std::function<AnswerCheck(const Spec& spec)> make_answer_check;
 };
 
 }  // namespace sextant

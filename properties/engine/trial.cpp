@@ -113,7 +113,7 @@ class Trial {
       goes_on = goes_on_after(block.values);
       if (result_.cases == judged) continue;
       result_.coverage->positions += block.positions;
-      result_.coverage->values += block.positions * sweep.values_of_position;
+      result_.coverage->values += block.positions * sweep.values_of_position - left_out_;
     }
 
     if (failure_) return fail(failed_, *failure_, options.stop);
@@ -171,6 +171,7 @@ class Trial {
       return true;
     }
     const auto& judgement = std::get<Judgement>(outcome);
+    left_out_ = judgement.left_out;
     record(values, judgement);
     if (is_violation(outcome)) take_violation(values, judgement.least_violated);
     return true;
@@ -425,6 +426,7 @@ class Trial {
   std::uint64_t steps_;          // what each part may take: the cases, the search for the worst, that for the simplest
   std::uint64_t steps_left_;     // of the part at hand
   std::optional<Case> unfinished_;  // what would have taken more
+  std::int64_t left_out_ = 0;  // values of the last case that was judged
   std::int64_t undecided_ = 0;
   std::int64_t hiding_ = 0;  // cases that say nothing where theory fails
   std::int64_t unsupported_ = 0;

@@ -1,29 +1,10 @@
+#include <memory>
+
 #include "properties/catalogue.hpp"
-#include "properties/engine/typed_cases.hpp"
+#include "properties/model/answers.hpp"
 #include "properties/model/model.hpp"
 
 namespace sextant {
-namespace {
-
-CasesOf<Question> accuracy_cases() {
-  CasesOf<Question> cases;
-  cases.fields = [](const Spec& spec) { return model_of(spec)->question_fields(); };
-  cases.related = [](const Spec& spec, const Question& question) { return model_of(spec)->related(question); };
-  cases.first = [](const Spec& spec) { return model_of(spec)->first_questions(); };
-  cases.drawn = [](const Spec& spec) { return model_of(spec)->drawn_questions(); };
-  cases.sweep = [](const Spec& spec, std::int64_t most_values) { return model_of(spec)->sweep(most_values); };
-  return cases;
-}
-
-CheckOf<Question> make_check(const Spec& spec) {
-  const std::shared_ptr<const EncodingModel> model = model_of(spec);
-  return [model, judge = std::shared_ptr(model->judge())](Session& session, const Question& question) {
-    return judge_question(session, *model, *judge, question);
-  };
-}
-
-}  // namespace
-
 Property accuracy_property() {
   Property property;
   property.id = "accuracy";
@@ -52,7 +33,11 @@ Property accuracy_property() {
       "low-precision positions, frequencies or angles; poor "
       "range reduction; a table in another order; channels rotated that should not be"};
   property.not_applicable = accuracy_not_stated;
-  use_cases(property, accuracy_cases(), make_check);
+  judge_answers(property, [](const Spec& spec) -> AnswerCheck {
+    return [judge = std::shared_ptr(model_of(spec)->judge())](const Call& call, const Tensor& answer) {
+      return judge->values(call, answer);
+    };
+  });
   return property;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "lib/spec/rope.hpp"
 #include "lib/spec/xpos.hpp"
 #include "properties/model/biases.hpp"
+#include "reference/double_double_within.hpp"
 #include "reference/enclosure.hpp"
 
 // What an encoding of position does within attention, as attention's oracle sees it: its model gives one of these, or
@@ -29,7 +31,23 @@ struct TurnedPair {
   reference::Enclosure bound;  ///< on the Euclidean length of an implementation's error
 };
 
-/// How queries and keys are turned by their positions.
+/// Bounds on parts of that error.
+struct PairBounds {
+  /// On the whole of it, for an implementation by frequencies of its own (ErrorBudget::of_own_frequencies).
+  reference::Enclosure own;
+  /// On what is no linear map of the pair that is turned: evaluation and rounding. Whatever angle and scale an
+  /// implementation has at a position, every pair there is turned by them.
+  reference::Enclosure evaluation;
+  /// On the error of the norm, which no error of the angle touches.
+  reference::Enclosure norm;
+};
+
+/// The size of a scale.
+inline long double stretch_of(const reference::DoubleDoubleWithin& scale) {
+  return std::fabs(static_cast<long double>(scale.high) + static_cast<long double>(scale.low));
+}
+
+/// How vectors are turned by their positions: those of `rotate`, queries and keys.
 class TurningOracle {
  public:
   explicit TurningOracle(Rope head) : head_(std::move(head)) {}
@@ -38,9 +56,32 @@ class TurningOracle {
   /// The channels that turn together, and where they go.
   const Rope& head() const { return head_; }
 
+  /// The side of the score that vectors of `rotate` are on.
+  virtual Role role() const { return Role::query; }
+
   /// Pair number `pair` of a vector, `x` what is turned.
   virtual TurnedPair turned(const VectorPlace& place, std::int64_t pair, const reference::RealPair& x,
                             reference::Precision precision) = 0;
+  virtual PairBounds bounds(const VectorPlace& place, std::int64_t pair, const reference::RealPair& x,
+                            reference::Precision precision) = 0;
+
+  /// Whether the dtype can certainly hold a pair of that length. Beyond, infinities and their differences are as right
+  /// as anything.
+  virtual bool is_representable(const VectorPlace&, std::int64_t, double) { return true; }
+
+  /// c, where turning by one position and then by another is c times turning by their sum.
+  virtual reference::Enclosure of_two_turns(reference::Precision precision) { return {1.0, precision}; }
+
+  /// What the length of a pair is multiplied by, within 2^-60 of itself where doubles hold it.
+  virtual long double stretch(const VectorPlace& place, std::int64_t pair) = 0;
+
+  /// Doubles not above TurnedPair::bound, PairBounds::evaluation and PairBounds::norm of a pair of that length, and
+  /// near them where doubles can tell: else 0.
+  virtual double least_bound(const VectorPlace& place, std::int64_t pair, double length) = 0;
+  virtual double least_evaluation(const VectorPlace& place, std::int64_t pair, double length) = 0;
+  virtual double least_norm_bound(const VectorPlace& place, std::int64_t pair, double length) {
+    return least_evaluation(place, pair, length);
+  }
 
  private:
   Rope head_;

@@ -181,6 +181,11 @@ Enclosure ErrorBudget::norm_bound(const Enclosure& norm) const {
   return sqrt(Enclosure(2.0, precision)) * Enclosure(ulps_, precision) * reference::ulp(dtype_, norm);
 }
 
+double ErrorBudget::least_norm_bound(double norm) const {
+  constexpr double below_root_of_two = 1.4142;
+  return below_root_of_two * ulps_ * sextant::ulp(dtype_, norm * (1 - 0x1p-40));
+}
+
 // k ulp(size) + effect. The callers' few operations leave effect and size within 2^-45 of themselves, which 2^-40
 // covers.
 reference::Bounds ErrorBudget::quick_bound(const reference::Bounds& size, double effect) const {

@@ -74,6 +74,9 @@ class ErrorBudget {
   /// The bound on the error of the pair's *norm*, which no error of the angle touches: sqrt(2) k ulp(norm).
   reference::Enclosure norm_bound(const reference::Enclosure& norm) const;
 
+  /// A double not above it, from a norm within 2^-41 of itself.
+  double least_norm_bound(double norm) const;
+
  private:
   // What an angle may be off by, relative to it, and where that comes from.
   struct Pair {

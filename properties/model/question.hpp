@@ -18,6 +18,9 @@ inline constexpr std::int64_t most_rows = 64;
 inline constexpr std::int64_t most_heads = 128;
 inline constexpr std::int64_t values_of_call = std::int64_t{1} << 19;
 
+/// Questions of accuracy with this fill or a larger one ask rotations about vectors of every magnitude.
+inline constexpr std::int64_t every_magnitude = 900;
+
 /// One call of the operation that an encoding has, whatever it is, as a few integers: encode for codes, rotate for
 /// rotations, bias for biases, attend for attention. Extents that an operation lacks are ignored.
 struct Question {

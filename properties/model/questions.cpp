@@ -93,8 +93,9 @@ FieldOf<Question> order_field() { return {"order", FieldRole::order, &Question::
 
 rc::Gen<Question> of_many_shapes(rc::Gen<Question> small, const gen::PositionRange& range,
                                  const gen::LargestCall& largest) {
-  const auto parts =
-      rc::gen::tuple(gen::position(range), gen::extents(largest), gen::count(0, 1000), gen::count(0, gen::orders - 1));
+  // Of no magnitude that implementations take a slow path for.
+  const auto parts = rc::gen::tuple(gen::position(range), gen::extents(largest), gen::count(0, every_magnitude - 1),
+                                    gen::count(0, gen::orders - 1));
   const rc::Gen<Question> shaped = rc::gen::map(parts, [](const auto& drawn) {
     const auto& [position, extents, fill, order] = drawn;
     return Question{position, extents.tokens, extents.batch, extents.heads, fill, order};

@@ -1,6 +1,9 @@
 #include "reference/rope_nd.hpp"
 
 #include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
 
 #include "properties/model/budget.hpp"
 #include "properties/model/models.hpp"
@@ -10,33 +13,99 @@
 namespace sextant {
 namespace {
 
+using reference::DoubleDoubleWithin;
 using reference::Enclosure;
 using reference::Precision;
 using reference::RealPair;
 
-class AxialJudge final : public ExactRotationJudge {
+// In radians, within 2^-50 of themselves.
+std::vector<double> frequencies_of(const reference::RopeNdReference& oracle) {
+  reference::RopeFrequencies frequencies = oracle.frequencies();
+  std::vector<double> list;
+  for (std::int64_t pair = 0; pair < pairs(oracle.encoding()); ++pair)
+    list.push_back(frequencies.radians(pair, 0, reference::first_precision).upper());
+  return list;
+}
+
+// The pairs that one axis turns.
+struct Axis {
+  std::vector<std::size_t> pairs;
+  reference::FastRotations rotations;
+  reference::RotationRow row;              // of those pairs alone
+  std::optional<std::int64_t> coordinate;  // where row stands
+};
+
+class AxialJudge final : public RotationJudge {
  public:
   AxialJudge(const Spec& spec, const RopeNd& encoding)
-      : ExactRotationJudge(along_diagonal(encoding)),
+      : RotationJudge(
+            along_diagonal(encoding),
+            {spec.accuracy, spec.dtype, reference::RopeNdReference(encoding).frequencies(), spec.max_position}),
         oracle_(encoding),
-        budget_(spec.accuracy, spec.dtype, oracle_.frequencies(), spec.max_position) {}
+        frequencies_(frequencies_of(oracle_)),
+        scales_(static_cast<std::size_t>(pairs(encoding)), DoubleDoubleWithin::exactly(1)) {
+    reference::RopeFrequencies frequencies = oracle_.frequencies();
+    std::vector<std::vector<std::size_t>> of_axes(static_cast<std::size_t>(axes(encoding)));
+    std::size_t pair = 0;
+    for (const std::int64_t axis : axis_of_pairs(encoding)) of_axes[static_cast<std::size_t>(axis)].push_back(pair++);
+    for (std::vector<std::size_t>& own : of_axes) {
+      auto rotations = reference::FastRotations::of(
+          [&](std::int64_t i, Precision precision) {
+            return frequencies.radians(static_cast<std::int64_t>(own[static_cast<std::size_t>(i)]), 0, precision);
+          },
+          std::ssize(own));
+      auto row = rotations.make_row();
+      axes_.push_back({std::move(own), std::move(rotations), std::move(row), std::nullopt});
+    }
+  }
 
  private:
+  void each_token(const Call& call, const std::function<void(std::size_t, const PairsAt&)>& visit) override {
+    const std::size_t tokens = call.positions.size() / axes_.size();
+    const std::size_t pairs = frequencies_.size();
+    reference::RotationRow row{std::vector<double>(pairs), std::vector<double>(pairs), std::vector<double>(pairs),
+                               std::vector<double>(pairs)};
+    PairsAt at{.rotations = &row, .scales = scales_, .angles = std::vector<double>(pairs)};
+    for (Axis& axis : axes_) axis.coordinate.reset();
+    for (std::size_t token = 0; token < tokens; ++token) {
+      for (std::size_t a = 0; a < axes_.size(); ++a)
+        place(axes_[a], call.positions[a * tokens + token], row, at.angles);
+      visit(token, at);
+    }
+  }
+
+  // Makes the axis's pairs those of one of its coordinates.
+  void place(Axis& axis, std::int64_t coordinate, reference::RotationRow& row, std::vector<double>& angles) const {
+    if (axis.coordinate == coordinate) return;
+    axis.coordinate = coordinate;
+    axis.rotations.at(coordinate, axis.row);
+    for (std::size_t i = 0; i < axis.pairs.size(); ++i) {
+      const std::size_t pair = axis.pairs[i];
+      row.sin_high[pair] = axis.row.sin_high[i];
+      row.sin_low[pair] = axis.row.sin_low[i];
+      row.cos_high[pair] = axis.row.cos_high[i];
+      row.cos_low[pair] = axis.row.cos_low[i];
+      angles[pair] = frequencies_[pair] * static_cast<double>(coordinate);
+    }
+  }
+
   Expected expected(std::span<const std::int64_t> place, std::int64_t pair, const RealPair& x,
                     Precision precision) override {
     const reference::Rotation& turn = oracle_.rotation(place, pair, precision);
-    const Enclosure norm = hypot(x.first, x.second);
-    return {reference::RopeReference::rotate(turn, x), budget_.component_bound(norm, turn.angle, pair), norm};
+    return {reference::RopeReference::rotate(turn, x),
+            budget().component_bound(hypot(x.first, x.second), turn.angle, pair)};
   }
 
   Allowance allowance(std::span<const std::int64_t> place, std::int64_t pair, const RealPair& x,
                       Precision precision) override {
     const Enclosure norm = hypot(x.first, x.second);
-    return {budget_.pair_bound(norm, oracle_.rotation(place, pair, precision).angle, pair), norm};
+    return {budget().pair_bound(norm, oracle_.rotation(place, pair, precision).angle, pair), norm};
   }
 
   reference::RopeNdReference oracle_;
-  ErrorBudget budget_;
+  std::vector<double> frequencies_;
+  std::vector<DoubleDoubleWithin> scales_;
+  std::vector<Axis> axes_;
 };
 
 class AxialTurning final : public TurningOracle {
@@ -44,7 +113,10 @@ class AxialTurning final : public TurningOracle {
   AxialTurning(const Spec& spec, const RopeNd& encoding)
       : TurningOracle(along_diagonal(encoding)),
         oracle_(encoding),
-        budget_(spec.accuracy, spec.dtype, oracle_.frequencies(), spec.max_position) {}
+        axis_of_(axis_of_pairs(encoding)),
+        budget_(spec.accuracy, spec.dtype, oracle_.frequencies(), spec.max_position),
+        own_(budget_.of_own_frequencies()),
+        frequencies_(frequencies_of(oracle_)) {}
 
   TurnedPair turned(const VectorPlace& place, std::int64_t pair, const RealPair& x, Precision precision) override {
     const reference::Rotation& turn = oracle_.rotation(place.coordinates, pair, precision);
@@ -52,9 +124,29 @@ class AxialTurning final : public TurningOracle {
     return {reference::RopeReference::rotate(turn, x), norm, budget_.pair_bound(norm, turn.angle, pair)};
   }
 
+  PairBounds bounds(const VectorPlace& place, std::int64_t pair, const RealPair& x, Precision precision) override {
+    const Enclosure norm = hypot(x.first, x.second);
+    const Enclosure& angle = oracle_.rotation(place.coordinates, pair, precision).angle;
+    return {own_.pair_bound(norm, angle, pair), budget_.norm_bound(norm), budget_.norm_bound(norm)};
+  }
+
+  long double stretch(const VectorPlace&, std::int64_t) override { return 1; }
+
+  double least_bound(const VectorPlace& place, std::int64_t pair, double length) override {
+    const auto i = static_cast<std::size_t>(pair);
+    const auto coordinate = static_cast<double>(place.coordinates[static_cast<std::size_t>(axis_of_[i])]);
+    return budget_.component_bound(length, frequencies_[i] * coordinate, pair).lower;
+  }
+  double least_evaluation(const VectorPlace&, std::int64_t, double length) override {
+    return budget_.least_norm_bound(length);
+  }
+
  private:
   reference::RopeNdReference oracle_;
+  std::vector<std::int64_t> axis_of_;
   ErrorBudget budget_;
+  ErrorBudget own_;
+  std::vector<double> frequencies_;
 };
 
 class AxialModel final : public RotationModel {

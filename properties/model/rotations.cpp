@@ -1,23 +1,46 @@
 #include "properties/model/rotations.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
-#include <optional>
+#include <array>
+#include <cmath>
+#include <type_traits>
 #include <utility>
 
+#include "lib/numeric/ulp.hpp"
+#include "properties/gen/floats.hpp"
 #include "properties/gen/values.hpp"
 #include "properties/model/questions.hpp"
-#include "properties/model/value_judge.hpp"
 #include "subjects/operations.hpp"
 
 namespace sextant {
 namespace {
 
+using reference::Certainty;
+using reference::DoubleDoubleWithin;
 using reference::Enclosure;
 using reference::Precision;
 using reference::RealPair;
 
-// The vectors of a call that the exact tier judges: about a millisecond each.
-constexpr std::int64_t judged_vectors = 6;
+// x of every magnitude, where the claim still holds on hardware that flushes subnormal products to zero: zeros, and
+// sizes from 2^10 above the normal numbers' last place to an eighth of the largest value, where no rotation overflows
+// and a square does.
+Tensor of_every_magnitude(Dtype dtype, std::vector<std::int64_t> shape, std::int64_t fill) {
+  constexpr std::array classes{gen::FloatClass::zero, gen::FloatClass::huge, gen::FloatClass::normal,
+                               gen::FloatClass::beside_power_of_two};
+  const Format format = format_of(dtype);
+  const double least = std::ldexp(1.0, std::min(format.min_exponent + format.precision + 10, format.max_exponent - 6));
+  Tensor x = Tensor::zeros(dtype, std::move(shape));
+  for (std::int64_t i = 0; i < x.elements(); ++i) {
+    const std::uint64_t word = gen::word(fill, i);
+    const double value =
+        gen::from_bits(dtype, gen::float_in(dtype, classes[word % classes.size()], gen::word(fill + 1, i)));
+    x.set(i, value == 0 ? value : std::copysign(std::clamp(std::fabs(value), least, largest_finite(dtype) / 8), value));
+  }
+  return x;
+}
 
 // Tokens [first, first + count) of vectors of one batch row.
 Tensor slice(const Tensor& x, std::int64_t first, std::int64_t count) {
@@ -52,18 +75,64 @@ Call RotationModel::call_of(const Question& question) const {
           .fill = question.fill};
 }
 
-// Coordinates that differ on every axis.
+std::vector<Question> RotationModel::first_questions() const {
+  std::vector<Question> questions = EncodingModel::first_questions();
+  for (const Question& question : of_kernels()) questions.push_back(question);
+  return questions;
+}
+
+std::vector<Question> RotationModel::of_kernels() const {
+  const std::int64_t near = gen::simplest_position(range());
+  return {{.position = near, .tokens = 2, .heads = 3, .fill = every_magnitude},
+          {.position = near, .tokens = 2, .heads = most_heads, .fill = 1},
+          {.position = near, .tokens = 2, .batch = most_rows, .fill = 1},
+          {.position = near, .tokens = 1025, .heads = 2, .fill = 1}};
+}
+
+// How far the coordinates on neighbouring axes lie apart in a sweep.
+constexpr std::int64_t axis_lag = 6;
+
+// Fills whose questions ask about the same coordinate on every axis.
+constexpr std::int64_t diagonal_fill = 3;
+bool is_diagonal(std::int64_t fill) { return fill % 4 == diagonal_fill; }
+
+// On the first axis a sweep has each position once. On the others it is some steps behind, so that the largest
+// coordinate is the position: what is left of them at the end is asked about along the diagonal.
+SweepOf<Question> RotationModel::sweep(std::int64_t most_values) const {
+  const auto [first, last] = range();
+  SweepOf<Question> sweep = sweep_over(range(), judged_values(), most_values);
+  const std::int64_t lag = axis_lag * (axes_of(spec().encoding) - 1);
+  if (lag > 0) {
+    const std::int64_t start = std::max(first, last - lag);
+    sweep.blocks.push_back({{.position = start, .tokens = last - start, .fill = diagonal_fill}, 0});
+  }
+  return sweep;
+}
+
+// On the first axis as the question's order has them. On the others of odd fills as a sweep has them; of even ones from
+// another place and in steps of another size, since where all distances are equal one axis could stand for another.
 Call RotationModel::accuracy_call(const Question& question) const {
   const auto [first, last] = range();
+  const std::int64_t width = last - first;
   const std::int64_t start = question.position - first;
-  Call call{.vectors = {drawn({question.batch, question.tokens, question.heads}, question.fill + first_drawing())},
-            .fill = question.fill};
+  const gen::Extents extents{question.batch, question.tokens, question.heads};
+  Call call{
+      .vectors = {question.fill < every_magnitude
+                      ? drawn(extents, question.fill + first_drawing())
+                      : of_every_magnitude(spec().dtype, {extents.batch, extents.tokens, extents.heads, head_dim_},
+                                           question.fill)},
+      .fill = question.fill};
   for (std::int64_t axis = 0; axis < axes_of(spec().encoding); ++axis) {
     for (std::int64_t token = 0; token < question.batch * question.tokens; ++token) {
       const std::int64_t step = gen::steps(static_cast<gen::Order>(question.order), token / question.tokens,
                                            token % question.tokens, question.tokens);
-      const std::int64_t turned = start / (1 + axis * (1 + question.fill % 3)) + step * (axis + 1) + axis * 6;
-      call.positions.push_back(first + turned % (last - first));
+      const std::int64_t along_first = (start + step) % width;
+      const std::int64_t lag = is_diagonal(question.fill) ? 0 : axis_lag * axis;
+      const std::int64_t turned =
+          question.fill % 2 == 1
+              ? std::max<std::int64_t>(along_first - lag, 0)
+              : (start / (1 + axis * (1 + question.fill % 3)) + step * (axis + 1) + axis_lag * axis) % width;
+      call.positions.push_back(first + turned);
     }
   }
   return call;
@@ -94,9 +163,161 @@ Tensor RotationModel::ask(Session& session, const Call& call) const {
   return rotate(session, spec(), call.vectors[0], call.positions);
 }
 
+RotationJudge::RotationJudge(const Rope& head, const ErrorBudget& budget)
+    : head_(head),
+      pairs_(sextant::pairs(head)),
+      passthrough_(passthrough_channels(head)),
+      budget_(budget),
+      judge_(budget_, ExactZero::either),
+      x_(static_cast<std::size_t>(head.head_dim)),
+      y_(static_cast<std::size_t>(head.head_dim)) {
+  for (std::int64_t pair = 0; pair < pairs_; ++pair) {
+    const Channels from = channels_of_pair(head, head.pairing, pair);
+    const Channels to = channels_of_pair(head, head.output_pairing, pair);
+    turned_.push_back({static_cast<std::size_t>(from.first), static_cast<std::size_t>(from.second),
+                       static_cast<std::size_t>(to.first), static_cast<std::size_t>(to.second)});
+  }
+}
+
 RealPair RotationJudge::pair_of(const Tensor& x, std::int64_t start, std::int64_t pair, Precision precision) const {
-  const Channels channels = channels_of_pair(head_, head_.pairing, pair);
-  return {Enclosure(x.at(start + channels.first), precision), Enclosure(x.at(start + channels.second), precision)};
+  const TurnedChannels& at = turned_[static_cast<std::size_t>(pair)];
+  return {Enclosure(x.at(start + static_cast<std::int64_t>(at.from_first)), precision),
+          Enclosure(x.at(start + static_cast<std::int64_t>(at.from_second)), precision)};
+}
+
+Judgement RotationJudge::values(const Call& call, const Tensor& answer) {
+  Judgement judgement;
+  const Tensor& x = call.vectors[0];
+  const std::int64_t heads = x.shape[2];
+  const std::int64_t tokens = x.shape[0] * x.shape[1];
+  each_token(call, [&](std::size_t token, const PairsAt& at) {
+    const std::vector<std::int64_t> place = place_at(call.positions, tokens, static_cast<std::int64_t>(token));
+    // Whatever lies nearer to zero on every axis has been right so far, where the least place of a violation is told.
+    judgement.place = std::ranges::max(place);
+    for (std::int64_t h = 0; h < heads; ++h) {
+      const std::int64_t vector = static_cast<std::int64_t>(token) * heads + h;
+      const Vector given{x, answer, vector * head_.head_dim, place};
+      x.dtype == Dtype::float64 ? judge_vector<long double>(judgement, given, at)
+                                : judge_vector<double>(judgement, given, at);
+    }
+  });
+  if (judgement.finding.empty())
+    judgement.add_exact(std::nullopt, [] { return "no pair whose scale the dtype can represent"; });
+  return judgement;
+}
+
+template <class Real>
+void RotationJudge::judge_vector(Judgement& judgement, const Vector& vector, const PairsAt& pairs) {
+  vector.x.read(vector.start, x_);
+  vector.y.read(vector.start, y_);
+  const Screen screen(budget_, judgement, *judgement.place);
+  for (std::size_t pair = 0; pair < turned_.size(); ++pair) {
+    if (!passes<Real>(screen, pairs, pair)) judge_pair_of(judgement, vector, pairs, static_cast<std::int64_t>(pair));
+  }
+  for (const Passthrough& channel : passthrough_) {
+    if (judgement.finding.empty() ||
+        y_[static_cast<std::size_t>(channel.output)] != x_[static_cast<std::size_t>(channel.input)])
+      judge_untouched(judgement, vector, channel);
+  }
+}
+
+// Whether judging either value of a pair would change nothing.
+//
+// The rotation's components and the scale are within epsilon/2 of themselves as Real, and by 2^-99, the scale by its
+// error besides; two products, their difference and that by the scale add four times epsilon: of |x0 c| + |x1 s| <=
+// norm, by Cauchy and Schwarz. Below 2^-960 a scale's error, at least 2^-1060, is not small beside it: float64 alone
+// has bounds as small.
+template <class Real>
+bool RotationJudge::passes(const Screen& screen, const PairsAt& pairs, std::size_t pair) const {
+  constexpr Real epsilon = std::numeric_limits<Real>::epsilon();
+  constexpr Real slack = 4 * epsilon + static_cast<Real>(0x1p-97);
+  constexpr bool is_float64 = !std::is_same_v<Real, double>;
+  const TurnedChannels& at = turned_[pair];
+  const double x0 = x_[at.from_first];
+  const double x1 = x_[at.from_second];
+  const double length = std::sqrt(x0 * x0 + x1 * x1);
+  const reference::DoubleDoubleWithin& scale = pairs.scales[pair];
+  const double norm = std::fabs(scale.high) * length;
+  if (!(length > 0x1p-400 && length < 0x1p400 && norm < pairs.limit / 2 && std::fabs(scale.high) < pairs.limit / 2 &&
+        (norm > 0x1p-960 || !is_float64)))
+    return false;
+  double bound =
+      screen.component_bound(norm, budget_.quick_angle_error(pairs.angles[pair], static_cast<std::int64_t>(pair)));
+  if (!pairs.scale_errors.empty()) bound += pairs.scale_errors[pair] * norm + pairs.least_scale_error * length;
+  const auto factor = static_cast<Real>(scale.high) + static_cast<Real>(scale.low);
+  const reference::RotationRow& row = *pairs.rotations;
+  const Real cosine = static_cast<Real>(row.cos_high[pair]) + static_cast<Real>(row.cos_low[pair]);
+  const Real sine =
+      static_cast<Real>(turn()) * (static_cast<Real>(row.sin_high[pair]) + static_cast<Real>(row.sin_low[pair]));
+  const Real allowed = slack * static_cast<Real>(norm) + static_cast<Real>(2 * scale.error * length);
+  return screen.passes(y_[at.to_first], factor * (x0 * cosine - x1 * sine), allowed, bound) &&
+         screen.passes(y_[at.to_second], factor * (x0 * sine + x1 * cosine), allowed, bound);
+}
+
+void RotationJudge::judge_pair_of(Judgement& judgement, const Vector& vector, const PairsAt& pairs, std::int64_t pair) {
+  const auto i = static_cast<std::size_t>(pair);
+  const TurnedChannels& at = turned_[i];
+  const double x0 = x_[at.from_first];
+  const double x1 = x_[at.from_second];
+  const double length = std::hypot(x0, x1);
+  const DoubleDoubleWithin& scale = pairs.scales[i];
+  const double norm = std::fabs(scale.high) * length;
+  const auto expected_at = [&](Precision precision) {
+    return expected(vector.place, pair, {Enclosure(x0, precision), Enclosure(x1, precision)}, precision);
+  };
+  constexpr double margin = 1 + 0x1p-40;
+  if (std::isfinite(pairs.limit)) {
+    const double most = std::max(std::fabs(scale.high), norm);
+    const bool certainly_not = most > pairs.limit * margin;
+    const bool certainly = most * margin < pairs.limit;
+    if (certainly_not || (!certainly && !expected_at(reference::first_precision).representable)) {
+      judgement.left_out += 2;
+      return;
+    }
+  }
+  reference::Bounds bound = budget_.component_bound(norm, pairs.angles[i], pair);
+  if (!pairs.scale_errors.empty()) {
+    const double more = pairs.scale_errors[i] * norm + pairs.least_scale_error * length;
+    if (bound.lower > 0) bound.lower += more / margin;
+    bound.upper += more * margin;
+  }
+  const DoubleDoubleWithin upward = pairs.rotations->sin(i);
+  const DoubleDoubleWithin sine = scale * DoubleDoubleWithin{turn() * upward.high, turn() * upward.low, upward.error};
+  const DoubleDoubleWithin cosine = scale * pairs.rotations->cos(i);
+  const auto given0 = DoubleDoubleWithin::exactly(x0);
+  const auto given1 = DoubleDoubleWithin::exactly(x1);
+  for (const bool is_first : {true, false}) {
+    const auto exact = [&](Precision precision) -> Target {
+      Expected all = expected_at(precision);
+      return {is_first ? std::move(all.value.first) : std::move(all.value.second), std::move(all.bound)};
+    };
+    const DoubleDoubleWithin truth = is_first ? given0 * cosine - given1 * sine : given0 * sine + given1 * cosine;
+    const std::size_t channel = is_first ? at.to_first : at.to_second;
+    judge_.judge(judgement, y_[channel], {truth, bound}, exact,
+                 [&] { return fmt::format("{}, channel {}", text_of(vector), channel); });
+  }
+}
+
+// Channels that no frequency turns carry their input's value. The sign of zero is not part of it (rope/untouched.cpp):
+// x * 1 + x' * 0, as honest code has it for such channels, makes +0 of -0. x holds no NaN here.
+void RotationJudge::judge_untouched(Judgement& judgement, const Vector& vector, const Passthrough& channel) const {
+  const double given = x_[static_cast<std::size_t>(channel.input)];
+  const double got = y_[static_cast<std::size_t>(channel.output)];
+  const Dtype dtype = vector.x.dtype;
+  const bool same = got == given;
+  const Deviation deviation =
+      same ? Deviation{} : Deviation{not_finite().of_bound, std::fabs(got - given), ulp_error(dtype, got, given)};
+  judgement.add(same ? Certainty::yes : Certainty::no, deviation, [&] {
+    return fmt::format("{}, channel {} is not rotated: got {}, expected {}", text_of(vector), channel.output,
+                       value_text(dtype, got), value_text(dtype, given));
+  });
+}
+
+std::string RotationJudge::text_of(const Vector& vector) const {
+  const std::int64_t heads = vector.x.shape[2];
+  const std::int64_t number = vector.start / head_.head_dim;
+  return fmt::format("position {}, batch row {}, head {}", fmt::join(vector.place, "/"),
+                     number / heads / vector.x.shape[1], number % heads);
 }
 
 Judgement RotationJudge::agreement(const Parts& calls, const Tensor& whole, const Tensor& part) {
@@ -125,53 +346,6 @@ Judgement RotationJudge::agreement(const Parts& calls, const Tensor& whole, cons
     if (judgement.finding.empty())
       judgement.add_exact(std::nullopt, [] { return "no pair whose scale the dtype can represent"; });
   }
-  return judgement;
-}
-
-Judgement ExactRotationJudge::values(const Call& call, const Tensor& answer) {
-  Judgement judgement;
-  const Tensor& x = call.vectors[0];
-  const std::int64_t heads = x.shape[2];
-  const std::int64_t tokens = x.shape[0] * x.shape[1];
-  const std::int64_t vectors = tokens * heads;
-  const std::int64_t step = std::max<std::int64_t>(1, vectors / judged_vectors);
-  for (std::int64_t vector = call.fill % step; vector < vectors; vector += step) {
-    const std::int64_t token = vector / heads;
-    const std::int64_t start = vector * head().head_dim;
-    const std::vector<std::int64_t> place = place_at(call.positions, tokens, token);
-    const auto where = [&] {
-      return fmt::format("position {}, batch row {}, head {}", fmt::join(place, "/"), token / x.shape[1],
-                         vector % heads);
-    };
-    for (std::int64_t pair = 0; pair < pairs_count(); ++pair) {
-      const Channels channels = channels_of_pair(head(), head().pairing, pair);
-      const auto expected_at = [&](Precision precision) {
-        return expected(place, pair, pair_of(x, start, pair, precision), precision);
-      };
-      const Expected first = expected_at(reference::first_precision);
-      if (!first.representable) continue;
-      for (const std::int64_t channel : {channels.first, channels.second}) {
-        std::optional<Expected> raised;
-        const auto target = [&](Precision precision) -> SizedTarget {
-          const Expected& known =
-              precision.bits == reference::first_precision.bits ? first : raised.emplace(expected_at(precision));
-          return {channel == channels.first ? known.value.first : known.value.second, known.bound, known.norm};
-        };
-        judge_bounded(judgement, answer.dtype, answer.at(start + channel), target,
-                      [&] { return fmt::format("{}, channel {}", where(), channel); });
-      }
-    }
-    for (const Passthrough& channel : passthrough()) {
-      const double given = x.at(start + channel.input);
-      const double got = answer.at(start + channel.output);
-      judgement.add_exact(given == got ? std::nullopt
-                                       : std::optional(fmt::format("{}, channel {}, not rotated: {} became {}", where(),
-                                                                   channel.output, given, got)),
-                          [] { return "equal"; });
-    }
-  }
-  if (judgement.finding.empty())
-    judgement.add_exact(std::nullopt, [] { return "no pair whose scale the dtype can represent"; });
   return judgement;
 }
 

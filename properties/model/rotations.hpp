@@ -1,15 +1,22 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <limits>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "lib/spec/rope.hpp"
 #include "properties/gen/vectors.hpp"
 #include "properties/model/attention_part.hpp"
+#include "properties/model/budget.hpp"
 #include "properties/model/model.hpp"
 #include "properties/model/row_agreement.hpp"
+#include "properties/model/screen.hpp"
+#include "properties/model/value_judge.hpp"
+#include "reference/fast_rotations.hpp"
 #include "reference/rope.hpp"
 
 namespace sextant {
@@ -22,10 +29,12 @@ class RotationModel : public EncodingModel {
   std::int64_t judged_values() const final { return head_dim_; }
 
   std::vector<FieldOf<Question>> question_fields() const final;
+  std::vector<Question> first_questions() const override;
   rc::Gen<Question> drawn_questions() const override;
+  SweepOf<Question> sweep(std::int64_t most_values) const final;
 
   Call call_of(const Question& question) const final;
-  Call accuracy_call(const Question& question) const override;
+  Call accuracy_call(const Question& question) const final;
   Parts chunk_of(const Chunk& chunk) const final;
   Parts one_of(const Question& question, std::int64_t which) const final;
   Tensor ask(Session& session, const Call& call) const final;
@@ -34,6 +43,9 @@ class RotationModel : public EncodingModel {
 
  protected:
   std::int64_t head_dim() const { return head_dim_; }
+
+  /// Vectors of every magnitude, then as many heads, rows and tokens as kernels meet, one after the other.
+  std::vector<Question> of_kernels() const;
 
  private:
   /// Vectors of which neighbours differ, a pure function of `fill`.
@@ -45,24 +57,48 @@ class RotationModel : public EncodingModel {
   std::int64_t head_dim_;
 };
 
-/// Judges rotations: pairs of channels that turn, `head` saying which, and channels that keep what they have.
+/// All pairs of one vector where they stand, as the fast tier knows them.
+struct PairsAt {
+  const reference::RotationRow* rotations = nullptr;        ///< by |w_i p|, counterclockwise for p > 0
+  std::span<const reference::DoubleDoubleWithin> scales{};  ///< what the turned pairs are multiplied by
+  std::vector<double> angles;                               ///< w_i p, within 2^-48 of themselves
+  /// What a pair may be off by since its scale is, beside what ErrorBudget::component_bound says: r_i times its norm,
+  /// r_i within 2^-48 of itself, and t times the length of what is turned. Empty and 0 where scales are exact.
+  std::vector<double> scale_errors{};
+  double least_scale_error = 0;
+  /// Pairs whose scale or norm is not below are not judged.
+  double limit = std::numeric_limits<double>::infinity();
+};
+
+/// Judges rotations: pairs of channels that turn, `head` saying which, and may be scaled, and channels that keep what
+/// they have.
 class RotationJudge : public Judge {
  public:
+  Judgement values(const Call& call, const Tensor& answer) final;
   Judgement agreement(const Parts& calls, const Tensor& whole, const Tensor& part) final;
 
  protected:
-  explicit RotationJudge(const Rope& head)
-      : head_(head), pairs_(pairs(head)), passthrough_(passthrough_channels(head)) {}
+  RotationJudge(const Rope& head, const ErrorBudget& budget);
 
   const Rope& head() const { return head_; }
   std::int64_t pairs_count() const { return pairs_; }
-  const std::vector<Passthrough>& passthrough() const { return passthrough_; }
+  const ErrorBudget& budget() const { return budget_; }
 
-  /// The pair of x that is turned, of the vector that begins at `start`.
-  reference::RealPair pair_of(const Tensor& x, std::int64_t start, std::int64_t pair,
-                              reference::Precision precision) const;
+  /// What a pair of one vector must be.
+  struct Expected {
+    reference::RealPair value;
+    reference::Enclosure bound;  ///< on each component
+    bool representable = true;   ///< whether the dtype can hold it: else it is not judged
+  };
 
  private:
+  /// Calls visit(token, pairs) for each token of the call in order, all that expected() may be asked of then.
+  virtual void each_token(const Call& call, const std::function<void(std::size_t, const PairsAt&)>& visit) = 0;
+
+  /// The exact tier, `x` what is rotated. @param place  one of the call of the last each_token.
+  virtual Expected expected(std::span<const std::int64_t> place, std::int64_t pair, const reference::RealPair& x,
+                            reference::Precision precision) = 0;
+
   /// The bound on a pair's error and the pair's norm, `x` what is rotated.
   virtual Allowance allowance(std::span<const std::int64_t> place, std::int64_t pair, const reference::RealPair& x,
                               reference::Precision precision) = 0;
@@ -72,31 +108,42 @@ class RotationJudge : public Judge {
     return true;
   }
 
+  // A vector of a call and its answer.
+  struct Vector {
+    const Tensor& x;
+    const Tensor& y;
+    std::int64_t start;                   // in both
+    std::span<const std::int64_t> place;  // the coordinates of its position
+  };
+
+  // The channels of a pair, before and after.
+  struct TurnedChannels {
+    std::size_t from_first;
+    std::size_t from_second;
+    std::size_t to_first;
+    std::size_t to_second;
+  };
+
+  template <class Real>
+  void judge_vector(Judgement& judgement, const Vector& vector, const PairsAt& pairs);
+  template <class Real>
+  bool passes(const Screen& screen, const PairsAt& pairs, std::size_t pair) const;
+  void judge_pair_of(Judgement& judgement, const Vector& vector, const PairsAt& pairs, std::int64_t pair);
+  void judge_untouched(Judgement& judgement, const Vector& vector, const Passthrough& channel) const;
+  std::string text_of(const Vector& vector) const;
+
+  double turn() const { return head_.direction == Direction::clockwise ? -1 : 1; }
+  reference::RealPair pair_of(const Tensor& x, std::int64_t start, std::int64_t pair,
+                              reference::Precision precision) const;
+
   Rope head_;
   std::int64_t pairs_;
   std::vector<Passthrough> passthrough_;
-};
-
-/// A judge of rotations with more to them than an angle: several axes, or a scale that grows with the position. Only
-/// the exact tier knows them, so it judges some vectors of a call; the others are asked for all the same.
-class ExactRotationJudge : public RotationJudge {
- public:
-  Judgement values(const Call& call, const Tensor& answer) final;
-
- protected:
-  /// What a pair of one vector must be.
-  struct Expected {
-    reference::RealPair value;
-    reference::Enclosure bound;  ///< on each component
-    reference::Enclosure norm;
-    bool representable = true;  ///< whether the dtype can hold it: else it is not judged
-  };
-
-  explicit ExactRotationJudge(const Rope& head) : RotationJudge(head) {}
-
- private:
-  virtual Expected expected(std::span<const std::int64_t> place, std::int64_t pair, const reference::RealPair& x,
-                            reference::Precision precision) = 0;
+  std::vector<TurnedChannels> turned_;
+  ErrorBudget budget_;
+  ValueJudge judge_;
+  std::vector<double> x_;  // one vector's
+  std::vector<double> y_;
 };
 
 }  // namespace sextant

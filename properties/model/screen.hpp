@@ -58,8 +58,8 @@ class Screen {
     const Real error = std::fabs(static_cast<Real>(value) - truth) + slack;
     // Not (error > ...), so that a NaN does not pass.
     if (!(error <= static_cast<Real>(bound * limit_))) return false;
-    // Nearer than half of the spacing on either side of value: it is what the truth rounds to.
-    return !must_round_ || error < static_cast<Real>(ulp_below(std::fabs(value)) / 2);
+    // Nearer than half of the spacing on either side of value: it is what the truth rounds to, but for the sign of zero.
+    return !must_round_ || (value != 0 && error < static_cast<Real>(ulp_below(std::fabs(value)) / 2));
   }
 
  private:
@@ -81,5 +81,28 @@ class Screen {
   double limit_ = 0;
   bool must_round_ = false;
 };
+
+/// The same for a law's own error and bound: whether judging an error of at most `most`, where the bound is at least
+/// `least_bound`, would change nothing.
+template <class Real>
+bool is_no_worse(const Judgement& judgement, Real most, Real least_bound) {
+  if (judgement.finding.empty()) return false;
+  const bool is_later = judgement.least_violated && judgement.place && *judgement.least_violated <= *judgement.place;
+  const double most_worst = is_later ? std::numeric_limits<double>::infinity() : 1;
+  const auto worst = static_cast<Real>(std::clamp(judgement.deviation.of_bound, Screen::least_worst, most_worst));
+  // Not (most > ...), so that a NaN does not pass.
+  return most <= worst * least_bound;
+}
+
+/// The norm of a pair as Real has it, within 3 epsilon of itself; NaN where its squares may leave Real's range.
+template <class Real>
+Real norm_in(double first, double second) {
+  constexpr Real least = 0x1p-900;
+  constexpr Real most = 0x1p900;
+  const Real square =
+      static_cast<Real>(first) * static_cast<Real>(first) + static_cast<Real>(second) * static_cast<Real>(second);
+  if (first == 0 && second == 0) return 0;
+  return square > least && square < most ? std::sqrt(square) : std::numeric_limits<Real>::quiet_NaN();
+}
 
 }  // namespace sextant

@@ -37,7 +37,7 @@ class Element {
   double truth() const { return truth_.high; }
 
   Judgement judged(Judgement judgement, double value) const {
-    const ValueJudge judge(budget_);
+    const ValueJudge judge(budget_, ExactZero::positive);
     const QuickTarget quick{truth_, budget_.element_bound(magnitude(truth_), derivative_, scale_, angle_, pair_)};
     const auto exact = [&](Precision precision) -> Target {
       const reference::Rotation& at = frequencies_.rotation(position_, pair_, precision);

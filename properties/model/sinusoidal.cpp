@@ -30,7 +30,7 @@ class SinusoidalJudge final : public CodeJudge {
   SinusoidalJudge(const Spec& spec, const Sinusoidal& encoding)
       : oracle_(encoding),
         budget_(budget_of(spec, spec.accuracy, oracle_)),
-        judge_(budget_),
+        judge_(budget_, encoding.scale > 0 ? ExactZero::positive : ExactZero::either),
         fast_(oracle_.fast()),
         values_(static_cast<std::size_t>(encoding.dim)) {
     for (std::int64_t pair = 0; pair < pairs(encoding); ++pair) {

@@ -22,7 +22,7 @@ class GridJudge final : public CodeJudge {
         frequencies_(oracle_.frequencies()),
         fast_(frequencies_.fast()),
         budget_(spec.accuracy, spec.dtype, frequencies_, pairs(encoding)),
-        judge_(budget_),
+        judge_(budget_, ExactZero::positive),
         row_(fast_.make_row()) {}
 
   Judgement values(const Call& call, const Tensor& answer) override {

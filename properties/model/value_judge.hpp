@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <limits>
+#include <optional>
 
 #include "lib/numeric/ulp.hpp"
 #include "properties/engine/judgement.hpp"
@@ -25,11 +27,17 @@ struct QuickTarget {
   reference::Bounds bound;
 };
 
+/// What a correctly rounded value is where the truth is 0, which has no sign: +0, or either zero, as where terms that are
+/// zeros of either sign are added.
+enum class ExactZero { positive, either };
+
 /// Judges values of a subject against an accuracy class: the two strictest classes by what the truth rounds to, the
-/// others by the bound. The quick target decides nearly all; what it leaves open is asked at rising precision.
+/// others by the bound. The quick target decides nearly all; what it leaves open is asked at rising precision. Rounding
+/// keeps the sign (IEEE 754-2019, section 6.3), so that a correctly rounded zero has that of its truth.
 class ValueJudge {
  public:
-  explicit ValueJudge(const ErrorBudget& budget) : accuracy_(budget.accuracy()), dtype_(budget.dtype()) {}
+  ValueJudge(const ErrorBudget& budget, ExactZero exact_zero)
+      : accuracy_(budget.accuracy()), dtype_(budget.dtype()), exact_zero_(exact_zero) {}
 
   /// Adds the verdict on one value to `judgement`. `at(Precision)` makes the exact Target, `place()` says where the
   /// value stands if that is told.
@@ -55,16 +63,38 @@ class ValueJudge {
         return exactly(value, target);
       });
     }
+    if (value == 0 && within == Certainty::yes && !may_have_sign(std::signbit(value), quick, at)) {
+      within = Certainty::no;
+      deviation.of_bound = 1 + std::numeric_limits<double>::epsilon();  // no bound tells zeros apart
+    }
     judgement.add(within, deviation,
                   [&] { return fmt::format("{}: {}", place(), comparison_text(dtype_, value, truth, deviation)); });
   }
 
  private:
+  template <class At>
+  bool may_have_sign(bool is_negative, const QuickTarget& quick, At at) const {
+    if (accuracy_ != AccuracyClass::correctly_rounded) return true;
+    if (magnitude(quick.truth).lower > 0) return is_negative == (quick.truth.high < 0);
+    std::optional<bool> may;
+    reference::decide([&](reference::Precision precision) {
+      const reference::Enclosure truth = at(precision).truth;
+      if (truth.lower() == 0 && truth.upper() == 0) {
+        may = !is_negative || exact_zero_ == ExactZero::either;
+      } else if (truth.lower() > 0 || truth.upper() < 0) {
+        may = is_negative == (truth.upper() < 0);
+      }
+      return may ? reference::Certainty::yes : reference::Certainty::unknown;
+    });
+    return may.value_or(true);
+  }
+
   reference::Certainty quickly(double value, const QuickTarget& quick) const;
   reference::Certainty exactly(double value, const Target& target) const;
 
   AccuracyClass accuracy_;
   Dtype dtype_;
+  ExactZero exact_zero_;
 };
 
 /// A target of the exact tier alone, with the size whose ULP errors are told in.

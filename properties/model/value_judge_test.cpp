@@ -41,7 +41,7 @@ TEST(ValueJudge, TheQuickWayAgreesWithTheExactOne) {
     for (const AccuracyClass accuracy : classes) {
       for (const Dtype dtype : dtypes) {
         const ErrorBudget budget(accuracy, dtype, exact, pairs);
-        const ValueJudge judge(budget);
+        const ValueJudge judge(budget, ExactZero::positive);
         for (int i = 0; i < 12; ++i) {
           const std::int64_t position = i < 3 ? i : static_cast<std::int64_t>(random()) >> (11 + random() % 50);
           const auto pair = static_cast<std::int64_t>(random() % pairs);
@@ -79,7 +79,7 @@ TEST(ValueJudge, TheQuickWayAgreesWithTheExactOne) {
             const Deviation expected = deviation_of(reference::absolute_error(value, target.truth), target.bound, 1);
             const double fast_error = std::fabs(scale) * 0x1p-98;
             ASSERT_NEAR(quickly.deviation.absolute, expected.absolute, expected.absolute * 0x1p-30 + fast_error);
-            if (std::isfinite(expected.of_bound)) {
+            if (std::isfinite(expected.of_bound) && value != 0) {
               ASSERT_NEAR(quickly.deviation.of_bound, expected.of_bound,
                           expected.of_bound * 0x1p-30 + fast_error / target.bound.lower());
             }
@@ -107,14 +107,48 @@ TEST(ValueJudge, WhatIsNotFiniteIsOutsideOfEveryBound) {
                            reference::GeometricFrequencies(10000, 2, 4, 2), 2);
   for (const double value : {std::nan(""), HUGE_VAL, -HUGE_VAL}) {
     Judgement judgement;
-    ValueJudge(budget).judge(
-        judgement, value, {{1, 0, 0}, {1, 1}},
-        [](Precision precision) -> Target {
-          return {{1.0, precision}, {1.0, precision}};
-        },
-        [] { return "here"; });
+    ValueJudge(budget, ExactZero::positive)
+        .judge(
+            judgement, value, {{1, 0, 0}, {1, 1}},
+            [](Precision precision) -> Target {
+              return {{1.0, precision}, {1.0, precision}};
+            },
+            [] { return "here"; });
     EXPECT_EQ(judgement.within, Certainty::no);
     EXPECT_EQ(judgement.deviation.of_bound, HUGE_VAL);
+  }
+}
+
+// Certainty that `value` is right where the truth is exactly `truth`.
+Certainty judged(AccuracyClass accuracy, ExactZero exact_zero, double value, double truth, const QuickTarget& quick) {
+  const ErrorBudget budget(accuracy, Dtype::float32, reference::GeometricFrequencies(10000, 2, 4, 2), 2);
+  Judgement judgement;
+  ValueJudge(budget, exact_zero)
+      .judge(
+          judgement, value, quick,
+          [&](Precision precision) -> Target {
+            return {{truth, precision}, {0x1p-150, precision}};
+          },
+          [] { return "here"; });
+  return judgement.within;
+}
+
+TEST(ValueJudge, ACorrectlyRoundedZeroHasTheSignOfItsTruth) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  for (const double truth : {-1e-60, 0.0, 1e-60}) {
+    for (const double value : {-0.0, 0.0}) {
+      for (const QuickTarget& quick :
+           {QuickTarget{{truth, 0, 0}, {0x1p-150, 0x1p-150}}, QuickTarget{{0, 0, 1e-50}, {0, infinity}}}) {
+        const bool same = std::signbit(value) == (truth < 0);
+        const auto certainty = [](bool right) { return right ? Certainty::yes : Certainty::no; };
+        EXPECT_EQ(judged(AccuracyClass::correctly_rounded, ExactZero::positive, value, truth, quick), certainty(same))
+            << truth << ' ' << value;
+        EXPECT_EQ(judged(AccuracyClass::correctly_rounded, ExactZero::either, value, truth, quick),
+                  certainty(same || truth == 0))
+            << truth << ' ' << value;
+        EXPECT_EQ(judged(AccuracyClass::faithful, ExactZero::positive, value, truth, quick), Certainty::yes);
+      }
+    }
   }
 }
 

@@ -1,6 +1,12 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <vector>
+
 #include "properties/model/models.hpp"
+#include "properties/model/rotation_rows.hpp"
 #include "properties/model/rotations.hpp"
 #include "properties/model/variants.hpp"
 #include "properties/model/xpos_budget.hpp"
@@ -11,17 +17,46 @@ namespace {
 using reference::Precision;
 using reference::RealPair;
 
-class XposJudge final : public ExactRotationJudge {
+class XposJudge final : public RotationJudge {
  public:
   XposJudge(const Spec& spec, const Xpos& encoding)
-      : ExactRotationJudge(encoding.rope), oracle_(encoding, spec.dtype, spec.accuracy, spec.max_position) {}
+      : XposJudge(encoding, XposBudget(encoding, spec.dtype, spec.accuracy, spec.max_position)) {}
 
  private:
+  XposJudge(const Xpos& encoding, XposBudget budget)
+      : RotationJudge(encoding.rope, budget.of_rotations()),
+        oracle_(std::move(budget)),
+        exact_(encoding),
+        rotations_(exact_.fast_rotations()),
+        scales_(exact_.fast_scales()) {
+    for (std::int64_t pair = 0; pair < pairs_count(); ++pair) {
+      frequencies_.push_back(exact_.rotation(1, pair, reference::first_precision).angle.upper());
+      log_steps_.push_back(exact_.log_step(pair, reference::first_precision).upper());
+    }
+  }
+
+  void each_token(const Call& call, const std::function<void(std::size_t, const PairsAt&)>& visit) override {
+    PairsAt at{.angles = frequencies_,
+               .scale_errors = frequencies_,
+               .least_scale_error = oracle_.least_scale_error(),
+               .limit = oracle_.limit()};
+    each_rotation(rotations_, call.positions, [&](std::size_t token, const reference::RotationRow& row) {
+      const std::int64_t position = call.positions[token];
+      const auto distance = static_cast<double>(position);
+      at.rotations = &row;
+      at.scales = scales_.at(position);
+      for (std::size_t pair = 0; pair < frequencies_.size(); ++pair) {
+        at.angles[pair] = frequencies_[pair] * distance;
+        at.scale_errors[pair] = oracle_.quick_scale_error(position, log_steps_[pair] * distance);
+      }
+      visit(token, at);
+    });
+  }
+
   Expected expected(std::span<const std::int64_t> place, std::int64_t pair, const RealPair& x,
                     Precision precision) override {
     XposBudget::Pair pair_at = oracle_.at(place[0], pair, x, precision);
-    return {std::move(pair_at.value), std::move(pair_at.component_bound), std::move(pair_at.norm),
-            pair_at.representable};
+    return {std::move(pair_at.value), std::move(pair_at.component_bound), pair_at.representable};
   }
 
   Allowance allowance(std::span<const std::int64_t> place, std::int64_t pair, const RealPair& x,
@@ -35,6 +70,11 @@ class XposJudge final : public ExactRotationJudge {
   }
 
   XposBudget oracle_;
+  reference::XposReference exact_;
+  reference::FastRotations rotations_;
+  reference::FastPowers scales_;
+  std::vector<double> frequencies_;
+  std::vector<double> log_steps_;  // ln(scale) at position 1
 };
 
 Xpos in_role(Xpos encoding, Role role) {
@@ -42,22 +82,75 @@ Xpos in_role(Xpos encoding, Role role) {
   return encoding;
 }
 
+// One side of the score, with what quick bounds need of it.
+struct Side {
+  Side(const Spec& spec, const Xpos& encoding)
+      : budget(encoding, spec.dtype, spec.accuracy, spec.max_position),
+        scales(reference::XposReference(encoding).fast_scales()) {}
+
+  XposBudget budget;
+  reference::FastPowers scales;
+};
+
 // Queries as queries and keys as keys, whatever role the spec names.
 class XposTurning final : public TurningOracle {
  public:
   XposTurning(const Spec& spec, const Xpos& encoding)
       : TurningOracle(encoding.rope),
-        query_(in_role(encoding, Role::query), spec.dtype, spec.accuracy, spec.max_position),
-        key_(in_role(encoding, Role::key), spec.dtype, spec.accuracy, spec.max_position) {}
+        role_(encoding.role),
+        query_(spec, in_role(encoding, Role::query)),
+        key_(spec, in_role(encoding, Role::key)) {}
+
+  Role role() const override { return role_; }
 
   TurnedPair turned(const VectorPlace& place, std::int64_t pair, const RealPair& x, Precision precision) override {
-    XposBudget::Pair turned = (place.role == Role::query ? query_ : key_).at(place.coordinates[0], pair, x, precision);
+    XposBudget::Pair turned = side(place).budget.at(place.coordinates[0], pair, x, precision);
     return {std::move(turned.value), std::move(turned.norm), std::move(turned.pair_bound)};
   }
 
+  PairBounds bounds(const VectorPlace& place, std::int64_t pair, const RealPair& x, Precision precision) override {
+    XposBudget::Pair turned = side(place).budget.at(place.coordinates[0], pair, x, precision);
+    return {std::move(turned.own_bound), std::move(turned.evaluation_bound), std::move(turned.norm_bound)};
+  }
+
+  bool is_representable(const VectorPlace& place, std::int64_t pair, double length) override {
+    return std::max(norm_of(place, pair, 1), norm_of(place, pair, length)) < side(place).budget.limit() * (1 - 0x1p-40);
+  }
+
+  long double stretch(const VectorPlace& place, std::int64_t pair) override {
+    return stretch_of(side(place).scales.at(place.coordinates[0])[static_cast<std::size_t>(pair)]);
+  }
+
+  double least_bound(const VectorPlace& place, std::int64_t pair, double length) override {
+    // An error of the angle is nowhere less than at angle 0.
+    const double norm = norm_of(place, pair, length);
+    return side(place).budget.of_rotations().component_bound(norm, 0, pair).lower + scaling(place, pair, norm);
+  }
+  double least_evaluation(const VectorPlace& place, std::int64_t pair, double length) override {
+    return side(place).budget.of_rotations().least_norm_bound(norm_of(place, pair, length));
+  }
+  double least_norm_bound(const VectorPlace& place, std::int64_t pair, double length) override {
+    const double norm = norm_of(place, pair, length);
+    return side(place).budget.of_rotations().least_norm_bound(norm) + scaling(place, pair, norm);
+  }
+
  private:
-  XposBudget query_;
-  XposBudget key_;
+  Side& side(const VectorPlace& place) { return place.role == Role::query ? query_ : key_; }
+
+  double norm_of(const VectorPlace& place, std::int64_t pair, double length) {
+    return static_cast<double>(stretch(place, pair)) * length;
+  }
+
+  // r N, or somewhat less; 0 where doubles cannot tell.
+  double scaling(const VectorPlace& place, std::int64_t pair, double norm) {
+    const double scale = static_cast<double>(stretch(place, pair));
+    const double relative = side(place).budget.quick_scale_error(place.coordinates[0], std::log(scale));
+    return scale > 0x1p-900 && relative > 0 ? relative * norm * (1 - 0x1p-40) : 0;
+  }
+
+  Role role_;
+  Side query_;
+  Side key_;
 };
 
 class XposModel final : public RotationModel {

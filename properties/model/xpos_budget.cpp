@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "lib/numeric/ulp.hpp"
 
@@ -12,11 +13,17 @@ using reference::Enclosure;
 using reference::Precision;
 using reference::RealPair;
 
+// Of a relative error r that may be any number.
+constexpr double unbounded = 1e9;
+
+double relative(double total) { return total < 0.5 ? total / (1 - total) : unbounded; }
+
 }  // namespace
 
 XposBudget::XposBudget(const Xpos& encoding, Dtype dtype, AccuracyClass accuracy, std::int64_t max_position)
     : oracle_(encoding),
       budget_(accuracy, dtype, oracle_.frequencies(), max_position),
+      own_(budget_.of_own_frequencies()),
       dtype_(dtype),
       roundoff_(angle_roundoff(accuracy)) {}
 
@@ -26,18 +33,32 @@ XposBudget::Pair XposBudget::at(std::int64_t position, std::int64_t pair, const 
   const Enclosure norm = scale * length;
   const double exponent = std::fabs(static_cast<double>(position)) / encoding().scale_base;
   const double total = (3 + 4 * exponent + abs(log(scale)).upper()) * roundoff_;
-  const Enclosure relative(total < 0.5 ? total / (1 - total) : 1e9, precision);
-  const Enclosure scaling = relative * norm + Enclosure(ulp(dtype_, 0), precision) * length;
-  const Enclosure angle = oracle_.rotation(position, pair, precision).angle;
-  const double limit = largest_finite(dtype_) / 2;
-  return {oracle_.turned(position, pair, x, precision),
+  const Enclosure least = Enclosure(least_scale_error(), precision) * length;
+  const Enclosure scaling = Enclosure(relative(total), precision) * norm + least;
+  const Enclosure largest = norm + scaling;
+  const reference::Rotation& rotation = oracle_.rotation(position, pair, precision);
+  const Enclosure& angle = rotation.angle;
+  const RealPair rotated = reference::RopeReference::rotate(rotation, x);
+  return {{scale * rotated.first, scale * rotated.second},
           scale,
           norm,
           budget_.component_bound(norm, angle, pair) + scaling,
           budget_.pair_bound(norm, angle, pair) + scaling,
+          own_.pair_bound(norm, angle, pair) + scaling,
           budget_.norm_bound(norm) + scaling,
-          scale.upper() < limit && norm.upper() < limit};
+          budget_.norm_bound(largest) + Enclosure(unit_roundoff(dtype_), precision) * largest + least,
+          scale.upper() < limit() && norm.upper() < limit()};
 }
+
+double XposBudget::quick_scale_error(std::int64_t position, double log_scale) const {
+  const double exponent = std::fabs(static_cast<double>(position)) / encoding().scale_base;
+  const double total = (3 + 4 * exponent + std::fabs(log_scale)) * roundoff_;
+  return std::fabs(total - 0.5) < 0x1p-40 ? std::numeric_limits<double>::quiet_NaN() : relative(total);
+}
+
+double XposBudget::least_scale_error() const { return ulp(dtype_, 0); }
+
+double XposBudget::limit() const { return largest_finite(dtype_) / 2; }
 
 bool is_representable(const Xpos& encoding, const Spec& claim) {
   // zeta_0 = 2/7 is the least of them: its powers grow and shrink fastest. A pair of elements below 16 has a norm below

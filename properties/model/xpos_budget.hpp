@@ -17,6 +17,8 @@ namespace sextant {
 ///
 ///   r = (3 + 4 |e| + |ln s|) u / (1 - ...)                              (Higham 2002, lemma 3.1),
 ///
+/// or any number where (...) u is 1/2 and more,
+///
 /// and where s is below the normal numbers by the dtype's least subnormal t besides. So the bounds are rope's
 /// (budget.hpp) for a pair of norm N = s ||x||, and r N + t ||x||. An object belongs to one thread.
 class XposBudget {
@@ -29,7 +31,11 @@ class XposBudget {
     reference::Enclosure norm;
     reference::Enclosure component_bound;  ///< on each component's error
     reference::Enclosure pair_bound;       ///< on the error's Euclidean length
+    reference::Enclosure own_bound;        ///< the same by frequencies of the implementation's own
     reference::Enclosure norm_bound;       ///< on the norm's error, which no error of the angle touches
+    /// On what is no linear map of the pair: evaluation and rounding, as rope's at the largest norm that s' may lead
+    /// to, N' = (1 + r) N, and one more rounding for the product by s'.
+    reference::Enclosure evaluation_bound;
     /// Whether s and N are certainly below half the dtype's largest value. Beyond, infinities and their differences,
     /// NaN, are as right as anything.
     bool representable;
@@ -38,11 +44,22 @@ class XposBudget {
   /// Pair `pair` of a vector at `position`, `x` what is rotated.
   Pair at(std::int64_t position, std::int64_t pair, const reference::RealPair& x, reference::Precision precision);
 
+  /// The budget of the rotation, without the scale.
+  const ErrorBudget& of_rotations() const { return budget_; }
+
+  /// r at a position, within 2^-48 of itself, from ln s; NaN where doubles cannot tell which of its two cases it is.
+  double quick_scale_error(std::int64_t position, double log_scale) const;
+
+  /// t, and half the dtype's largest value.
+  double least_scale_error() const;
+  double limit() const;
+
   const Xpos& encoding() const { return oracle_.encoding(); }
 
  private:
   reference::XposReference oracle_;
   ErrorBudget budget_;
+  ErrorBudget own_;
   Dtype dtype_;
   double roundoff_;
 };

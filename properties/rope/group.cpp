@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -7,10 +8,9 @@
 #include "properties/engine/typed_cases.hpp"
 #include "properties/gen/position.hpp"
 #include "properties/gen/vectors.hpp"
-#include "properties/model/budget.hpp"
 #include "properties/model/family.hpp"
 #include "properties/model/question.hpp"
-#include "reference/rope.hpp"
+#include "properties/model/turned_call.hpp"
 #include "reference/rounding.hpp"
 #include "subjects/operations.hpp"
 
@@ -24,59 +24,46 @@ using reference::Enclosure;
 using reference::Precision;
 
 // y of one call in the places where the next call reads it: where input and output are paired alike, y itself.
-Tensor reordered(const Rope& encoding, const Tensor& y) {
+Tensor reordered(const Rope& head, const Tensor& y) {
   Tensor x = y;
-  for (std::int64_t pair = 0; pair < pairs(encoding); ++pair) {
-    const Channels from = channels_of_pair(encoding, encoding.output_pairing, pair);
-    const Channels to = channels_of_pair(encoding, encoding.pairing, pair);
+  for (std::int64_t pair = 0; pair < pairs(head); ++pair) {
+    const Channels from = channels_of_pair(head, head.output_pairing, pair);
+    const Channels to = channels_of_pair(head, head.pairing, pair);
     x.set(to.first, y.at(from.first));
     x.set(to.second, y.at(from.second));
   }
-  for (const Passthrough& untouched : passthrough_channels(encoding)) x.set(untouched.input, y.at(untouched.output));
+  for (const Passthrough& untouched : passthrough_channels(head)) x.set(untouched.input, y.at(untouched.output));
   return x;
 }
 
-Enclosure norm_at(const Tensor& x, const Channels& channels, Precision precision) {
-  return hypot(Enclosure(x.at(channels.first), precision), Enclosure(x.at(channels.second), precision));
-}
-
-// |(z0 - f w0, z1 - f w1)|, f the attention factor.
-Enclosure distance(const Tensor& z, const Tensor& w, const Channels& channels, const Enclosure& factor) {
+// |a - factor b|.
+Enclosure distance(const GivenPair& a, const GivenPair& b, const Enclosure& factor) {
   const Precision precision = factor.precision();
-  return hypot(Enclosure(z.at(channels.first), precision) - factor * Enclosure(w.at(channels.first), precision),
-               Enclosure(z.at(channels.second), precision) - factor * Enclosure(w.at(channels.second), precision));
-}
-
-bool all_finite(const Tensor& tensor) {
-  for (std::int64_t i = 0; i < tensor.elements(); ++i) {
-    if (!std::isfinite(tensor.at(i))) return false;
-  }
-  return true;
-}
-
-// Judges ||error_i|| <= bound_i for every pair.
-template <class ErrorAt, class BoundAt, class Place>
-void judge_pairs(Judgement& judgement, const Rope& encoding, Dtype dtype, ErrorAt error_at, BoundAt bound_at,
-                 Place place) {
-  for (std::int64_t pair = 0; pair < pairs(encoding); ++pair) {
-    Deviation deviation;
-    const Certainty within = reference::decide([&](Precision precision) {
-      const Enclosure error = error_at(pair, precision);
-      const auto [bound, norm] = bound_at(pair, precision);
-      deviation = deviation_of(error, bound, reference::ulp(dtype, norm).upper());
-      return reference::at_most(error, bound);
-    });
-    judgement.add(within, deviation, [&] {
-      return fmt::format("{}, pair {}: off by {:.3g}, {:.3g} times the bound", place(), pair, deviation.absolute,
-                         deviation.of_bound);
-    });
-  }
+  return hypot(Enclosure(a.first, precision) - factor * Enclosure(b.first, precision),
+               Enclosure(a.second, precision) - factor * Enclosure(b.second, precision));
 }
 
 struct Limit {
   Enclosure bound;
   Enclosure norm;
 };
+
+// Judges error_at(precision) <= limit_at(precision).bound for one pair.
+template <class ErrorAt, class LimitAt, class Text>
+void judge_pair(Judgement& judgement, Dtype dtype, ErrorAt error_at, LimitAt limit_at, Text text) {
+  Deviation deviation;
+  const Certainty within = reference::decide([&](Precision precision) {
+    const Enclosure error = error_at(precision);
+    const Limit limit = limit_at(precision);
+    deviation = deviation_of(error, limit.bound, reference::ulp(dtype, limit.norm).upper());
+    return reference::at_most(error, limit.bound);
+  });
+  judgement.add(within, deviation, [&] {
+    return fmt::format("{}: off by {:.3g}, {:.3g} times the bound", text(), deviation.absolute, deviation.of_bound);
+  });
+}
+
+std::string not_finite_text(const std::string& place) { return place + ": a value is NaN or infinite"; }
 
 // Tokens that all stand at position 0.
 struct Still {
@@ -99,41 +86,42 @@ CasesOf<Still> still_tokens() {
   return cases;
 }
 
-CheckOf<Still> identity_check(const Spec& spec, const Rope& encoding) {
-  reference::RopeReference oracle(encoding);
-  const ErrorBudget budget(spec.accuracy, spec.dtype, oracle.frequencies(), spec.max_position);
-  return [spec, encoding, oracle, budget](Session& session, const Still& asked) mutable {
-    const gen::Extents extents{.batch = 1, .tokens = asked.tokens, .heads = 1};
-    const Tensor x = gen::vectors(encoding, spec.dtype, extents, asked.fill);
-    const Tensor y = rotate(session, spec, x, std::vector<std::int64_t>(static_cast<std::size_t>(asked.tokens), 0));
+CheckOf<Still> identity_check(const Spec& spec) {
+  return [spec, axes = axes_of(spec.encoding), rotations = Rotations(spec)](Session& session, const Still& asked) {
+    const Rope& head = rotations.head();
+    TurningOracle& oracle = rotations.oracle();
+    const Tensor x = gen::vectors(head, spec.dtype, {.batch = 1, .tokens = asked.tokens, .heads = 1}, asked.fill);
+    const Tensor y =
+        rotate(session, spec, x, std::vector<std::int64_t>(static_cast<std::size_t>(axes * asked.tokens), 0));
+    const VectorPlace origin{std::vector<std::int64_t>(static_cast<std::size_t>(axes), 0), 1, oracle.role()};
     Judgement judgement;
     for (std::int64_t token = 0; token < asked.tokens; ++token) {
-      const std::int64_t start = token * encoding.head_dim;
-      const auto place = [&] { return fmt::format("position 0, token {} of {}", token, asked.tokens); };
-      for (std::int64_t i = 0; i < encoding.head_dim; ++i) {
-        if (std::isfinite(y.at(start + i))) continue;
-        judgement.add(Certainty::no, not_finite(), [&] { return place() + ": a value is NaN or infinite"; });
-        return judgement;
+      const std::int64_t start = token * head.head_dim;
+      for (std::int64_t pair = 0; pair < pairs(head); ++pair) {
+        const GivenPair given = pair_in(x, start, channels_of_pair(head, head.pairing, pair));
+        const GivenPair got = pair_in(y, start, channels_of_pair(head, head.output_pairing, pair));
+        const auto text = [&] { return fmt::format("position 0, token {} of {}, pair {}", token, asked.tokens, pair); };
+        if (!got.finite()) {
+          judgement.add(Certainty::no, not_finite(), [&] { return not_finite_text(text()); });
+          return judgement;
+        }
+        // The angle is exactly 0, and so the bound has nothing of its error.
+        const auto truth = [&](Precision precision) {
+          return oracle.turned(origin, pair, given.real(precision), precision);
+        };
+        judge_pair(
+            judgement, spec.dtype,
+            [&](Precision precision) {
+              const reference::RealPair value = truth(precision).value;
+              const reference::RealPair real = got.real(precision);
+              return hypot(real.first - value.first, real.second - value.second);
+            },
+            [&](Precision precision) {
+              const TurnedPair turned = truth(precision);
+              return Limit{turned.bound, turned.norm};
+            },
+            text);
       }
-      judge_pairs(
-          judgement, encoding, spec.dtype,
-          [&](std::int64_t pair, Precision precision) {
-            const Channels from = channels_of_pair(encoding, encoding.pairing, pair);
-            const Channels to = channels_of_pair(encoding, encoding.output_pairing, pair);
-            const Enclosure& factor = oracle.attention_factor(precision);
-            return hypot(
-                Enclosure(y.at(start + to.first), precision) - factor * Enclosure(x.at(start + from.first), precision),
-                Enclosure(y.at(start + to.second), precision) -
-                    factor * Enclosure(x.at(start + from.second), precision));
-          },
-          [&](std::int64_t pair, Precision precision) {
-            const Channels from = channels_of_pair(encoding, encoding.pairing, pair);
-            const Enclosure norm =
-                oracle.attention_factor(precision) *
-                hypot(Enclosure(x.at(start + from.first), precision), Enclosure(x.at(start + from.second), precision));
-            return Limit{budget.norm_bound(norm), norm};
-          },
-          place);
     }
     return judgement;
   };
@@ -177,46 +165,74 @@ CasesOf<Turns> turns() {
   return cases;
 }
 
-CheckOf<Turns> composition_check(const Spec& spec, const Rope& encoding) {
-  reference::RopeReference oracle(encoding);
-  const ErrorBudget budget =
-      ErrorBudget(spec.accuracy, spec.dtype, oracle.frequencies(), spec.max_position).of_own_frequencies();
-  return [spec, encoding, oracle, budget](Session& session, const Turns& asked) mutable {
+// The sum of two positions is that of their coordinates. On every second axis they exchange theirs, so that axes can be
+// told apart.
+std::vector<std::int64_t> coordinates(std::int64_t axes, std::int64_t even, std::int64_t odd) {
+  std::vector<std::int64_t> place;
+  for (std::int64_t axis = 0; axis < axes; ++axis) place.push_back(axis % 2 == 0 ? even : odd);
+  return place;
+}
+
+CheckOf<Turns> composition_check(const Spec& spec) {
+  return [spec, axes = axes_of(spec.encoding), rotations = Rotations(spec)](Session& session, const Turns& asked) {
+    const Rope& head = rotations.head();
+    TurningOracle& oracle = rotations.oracle();
     const std::int64_t a = asked.position;
     const std::int64_t b = asked.by;
-    const Tensor x = gen::vectors(encoding, spec.dtype, {.batch = 1, .tokens = 1, .heads = 1}, asked.fill);
-    const auto turned = [&](const Tensor& given, std::int64_t position) {
-      return rotate(session, spec, given, std::vector<std::int64_t>{position});
+    const Tensor x = gen::vectors(head, spec.dtype, {.batch = 1, .tokens = 1, .heads = 1}, asked.fill);
+    const auto place = [&](std::int64_t even, std::int64_t odd) {
+      return VectorPlace{coordinates(axes, even, odd), spec.max_position, oracle.role()};
     };
-    const Tensor once = turned(x, a);
-    const Tensor twice = turned(reordered(encoding, once), b);
-    const Tensor whole = turned(x, a + b);
+    const VectorPlace at_a = place(a, b);
+    const VectorPlace at_b = place(b, a);
+    const VectorPlace at_sum = place(a + b, a + b);
+    const Tensor once = rotate(session, spec, x, at_a.coordinates);
+    const Tensor between = reordered(head, once);
+    const Tensor twice = rotate(session, spec, between, at_b.coordinates);
+    const Tensor whole = rotate(session, spec, x, at_sum.coordinates);
     Judgement judgement;
-    const auto place = [&] { return fmt::format("turned by {} and then by {}, against {} at once", a, b, a + b); };
-    if (!all_finite(once) || !all_finite(twice) || !all_finite(whole)) {
-      judgement.add(Certainty::no, not_finite(), [&] { return place() + ": a value is NaN or infinite"; });
-      return judgement;
+    for (std::int64_t pair = 0; pair < pairs(head); ++pair) {
+      const Channels from = channels_of_pair(head, head.pairing, pair);
+      const Channels to = channels_of_pair(head, head.output_pairing, pair);
+      const GivenPair given = pair_in(x, 0, from);
+      const GivenPair second = pair_in(between, 0, from);
+      const GivenPair end = pair_in(twice, 0, to);
+      const GivenPair at_once = pair_in(whole, 0, to);
+      if (!oracle.is_representable(at_a, pair, given.length()) ||
+          !oracle.is_representable(at_sum, pair, given.length()))
+        continue;
+      const auto text = [&] {
+        return fmt::format("turned by {} and then by {}, against {} at once, pair {}", fmt::join(at_a.coordinates, "/"),
+                           fmt::join(at_b.coordinates, "/"), fmt::join(at_sum.coordinates, "/"), pair);
+      };
+      if (!second.finite() || !at_once.finite()) {
+        judgement.add(Certainty::no, not_finite(), [&] { return not_finite_text(text()); });
+        return judgement;
+      }
+      if (!oracle.is_representable(at_b, pair, second.length())) continue;
+      if (!end.finite()) {
+        judgement.add(Certainty::no, not_finite(), [&] { return not_finite_text(text()); });
+        return judgement;
+      }
+      // Each call is within B of the exact turn T, by frequencies of the subject's own, of what it was given, and
+      // T(b) T(a) = c T(a + b). With y1 and y2 the two turns' results and w the one's:
+      //   |y2 - c w| <= B(b, y1) + |T(b)| B(a, x) + c B(a + b, x).
+      judge_pair(
+          judgement, spec.dtype,
+          [&](Precision precision) { return distance(end, at_once, oracle.of_two_turns(precision)); },
+          [&](Precision precision) {
+            const reference::RealPair real = given.real(precision);
+            const reference::RealPair real_second = second.real(precision);
+            const reference::RealPair unit{Enclosure(1.0, precision), Enclosure(0.0, precision)};
+            const Enclosure stretch = oracle.turned(at_b, pair, unit, precision).norm;
+            return Limit{oracle.bounds(at_b, pair, real_second, precision).own +
+                             stretch * oracle.bounds(at_a, pair, real, precision).own +
+                             oracle.of_two_turns(precision) * oracle.bounds(at_sum, pair, real, precision).own,
+                         oracle.turned(at_b, pair, real_second, precision).norm};
+          },
+          text);
     }
-    // Each call is within pair_bound of the exact rotation, by frequencies of the subject's own, of what it was given,
-    // and rotations keep lengths but for the factor f:
-    // ||y2 - f w|| <= B(f ||y1||, b) + f B(f ||x||, a) + f B(f ||x||, a + b), y2 = turned y1.
-    judge_pairs(
-        judgement, encoding, spec.dtype,
-        [&](std::int64_t pair, Precision precision) {
-          return distance(twice, whole, channels_of_pair(encoding, encoding.output_pairing, pair),
-                          oracle.attention_factor(precision));
-        },
-        [&](std::int64_t pair, Precision precision) {
-          const Enclosure& factor = oracle.attention_factor(precision);
-          const Enclosure first = factor * norm_at(x, channels_of_pair(encoding, encoding.pairing, pair), precision);
-          const Enclosure second =
-              factor * norm_at(once, channels_of_pair(encoding, encoding.output_pairing, pair), precision);
-          const auto allowed = [&](const Enclosure& norm, std::int64_t position) {
-            return budget.pair_bound(norm, oracle.angle(position, pair, spec.max_position, precision), pair);
-          };
-          return Limit{allowed(second, b) + factor * (allowed(first, a) + allowed(first, a + b)), second};
-        },
-        place);
+    if (judgement.finding.empty()) judgement.add_exact(std::nullopt, [] { return no_pair_held; });
     return judgement;
   };
 }
@@ -230,16 +246,15 @@ Property identity_property() {
       "position 0 leaves vectors as they are",
       "R(0) x = a x, a the attention factor of rope_scaling (1 without)",
       "Su et al. 2021, section 3.2.2, equation 15, at m = 0",
-      "rope where the claim reaches position 0",
+      "rope, rope_nd and xpos where the claim reaches position 0",
       "the angle is 0 in every arithmetic, so only evaluation and rounding are left: sqrt(2) k ulp(a ||x_i||) for a "
-      "pair "
-      "(properties/model/budget.hpp)",
+      "pair (properties/model/budget.hpp; for xpos also what its power errs by, xpos_budget.hpp)",
       "sine and cosine taken twice, a path with an offset of its own, an attention factor left out, a bias"};
-  property.not_applicable = stated_for<Rope>([](const Spec& spec) -> std::optional<std::string> {
+  property.not_applicable = stated_for<Rope, RopeNd, Xpos>([](const Spec& spec) -> std::optional<std::string> {
     if (!inside(spec, 0)) return "the claim does not reach position 0";
     return std::nullopt;
   });
-  use_cases(property, still_tokens(), of<Rope>(identity_check));
+  use_cases(property, still_tokens(), identity_check);
   return property;
 }
 
@@ -249,21 +264,20 @@ Property composition_property() {
   property.needs = Needs::live_subject;
   property.explanation = {
       "rotating twice is rotating by the sum of the positions; rotating back undoes it",
-      "R(b) R(a) x = a_f R(a + b) x, a_f the attention factor; with b = -a: R(-a) R(a) x = a_f^2 x",
+      "R(b) R(a) x = a_f R(a + b) x, a_f the attention factor; with b = -a: R(-a) R(a) x = a_f^2 x; with xpos's powers "
+      "a_f is 1, and with several axes a and b are added on each",
       "Su et al. 2021, section 3.2.2: the angles are m w_i, and rotations about one axis add",
-      "rope where frequencies do not depend on the length of the call",
+      "rope, rope_nd and xpos where frequencies do not depend on the length of the call",
       "three calls, each within B = sqrt(2) k ulp(norm) + min(d, 2) norm of the exact rotation of what it was given, "
-      "by whatever frequencies "
-      "(properties/model/budget.hpp), and exact rotations keep lengths: B(f ||y1||, b) + f (B(f ||x||, a) + B(f ||x||, "
-      "a + "
-      "b))",
+      "by whatever frequencies (properties/model/budget.hpp; for xpos also xpos_budget.hpp), and exact rotations "
+      "multiply lengths by the attention factor or power s: B(b, y1) + s(b) B(a, x) + a_f B(a + b, x)",
       "positions of low precision, wrapped or clamped; another rotary_dim in re-rotation than in rotation; offsets; a "
       "rotation that is none"};
-  property.not_applicable = stated_for<Rope>([](const Spec& spec) -> std::optional<std::string> {
+  property.not_applicable = stated_for<Rope, RopeNd, Xpos>([](const Spec& spec) -> std::optional<std::string> {
     if (!inside(spec, 0) || spec.max_position < 2) return "the claim lacks position 0 or 1";
     return depends_on_length(spec);
   });
-  use_cases(property, turns(), of<Rope>(composition_check));
+  use_cases(property, turns(), composition_check);
   return property;
 }
 

@@ -2,17 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <set>
 #include <utility>
 #include <vector>
 
 #include "properties/catalogue.hpp"
 #include "properties/gen/floats.hpp"
-#include "properties/gen/vectors.hpp"
 #include "properties/model/family.hpp"
 #include "properties/model/questions.hpp"
-#include "subjects/operations.hpp"
+#include "properties/model/turned_call.hpp"
 
 // Three properties of one experiment: a call is asked, one pair of one vector is changed, and the call is asked again.
 // The properties say where the answers must not differ.
@@ -46,20 +44,19 @@ double fitting(Dtype dtype, double value) {
              : value;
 }
 
-Experiment carry_out(Session& session, const Spec& spec, const Rope& encoding, const Change& question) {
-  const gen::Extents extents{.batch = question.batch, .tokens = question.tokens, .heads = question.heads};
-  Tensor x = gen::vectors(encoding, spec.dtype, extents, question.fill + 1);
-  const std::vector<std::int64_t> positions = gen::positions(gen::range_of(spec), question.position, extents);
+Experiment carry_out(Session& session, const Spec& spec, const Rotations& rotations, const Change& question) {
+  const Rope& head = rotations.head();
+  Call call = rotations.call(question);
   const std::int64_t vector = question.vector % (question.batch * question.tokens * question.heads);
-  const std::int64_t pair = question.pair % pairs(encoding);
+  const std::int64_t pair = question.pair % pairs(head);
   const double change = fitting(spec.dtype, gen::from_bits(spec.dtype, question.bits));
-  const std::int64_t start = vector * encoding.head_dim;
-  const Channels in = channels_of_pair(encoding, encoding.pairing, pair);
-  const Channels out = channels_of_pair(encoding, encoding.output_pairing, pair);
-  Experiment experiment{rotate(session, spec, x, positions), {}, start, {out.first, out.second}};
-  x.set(start + in.first, change);
-  x.set(start + in.second, change / 2);
-  experiment.after = rotate(session, spec, x, positions);
+  const std::int64_t start = vector * head.head_dim;
+  const Channels in = channels_of_pair(head, head.pairing, pair);
+  const Channels out = channels_of_pair(head, head.output_pairing, pair);
+  Experiment experiment{rotations.ask(session, call), {}, start, {out.first, out.second}};
+  call.vectors[0].set(start + in.first, change);
+  call.vectors[0].set(start + in.second, change / 2);
+  experiment.after = rotations.ask(session, call);
   return experiment;
 }
 
@@ -119,12 +116,12 @@ CasesOf<Change> changes(const std::vector<FloatClass>& classes) {
 Property isolation_property(Where where, const std::vector<FloatClass>& classes) {
   Property property;
   property.needs = Needs::live_subject;
-  property.not_applicable = stated_for<Rope>();
-  use_cases(property, changes(classes), of<Rope>([where](const Spec& spec, const Rope& encoding) {
-              return [spec, encoding, where](Session& session, const Change& change) {
-                return judge(carry_out(session, spec, encoding, change), spec, encoding.head_dim, where);
-              };
-            }));
+  property.not_applicable = stated_for<Rope, RopeNd, Xpos>();
+  use_cases(property, changes(classes), [where](const Spec& spec) {
+    return [spec, where, rotations = Rotations(spec)](Session& session, const Change& change) {
+      return judge(carry_out(session, spec, rotations, change), spec, rotations.head().head_dim, where);
+    };
+  });
   return property;
 }
 
@@ -145,7 +142,7 @@ Property pair_isolation_property() {
       "(R x)_j = (R x')_j for j != i, where x' is x with pair i changed to another finite value: zero, subnormal, "
       "huge, beside a power of two or any other",
       source,
-      "rope",
+      "rope, rope_nd, xpos",
       "none: the values of the other channels are equal (0 and -0 are the same); the call is the same in shape and "
       "positions",
       "quantisation by blocks, fused normalisation, lanes that read a neighbour, dense products in low precision"};
@@ -159,7 +156,7 @@ Property nan_isolation_property() {
   property.explanation = {"a NaN or an infinity stays in its pair",
                           "(R x)_j = (R x')_j for j != i, where x' is x with pair i changed to NaN or infinity",
                           source,
-                          "rope",
+                          "rope, rope_nd, xpos",
                           "none: the values of the other channels are equal",
                           "masks made by multiplication with 0, dense products with the whole rotation matrix"};
   return property;
@@ -174,7 +171,7 @@ Property token_isolation_property() {
       "a token's vectors do not depend on those of other tokens, heads or batch rows",
       "R(x)[b, t, h] = R(x')[b, t, h], where x' is x with another vector changed, to NaN and infinity too",
       "Su et al. 2021, section 3.2.2, equation 15: R acts on each vector by itself",
-      "rope",
+      "rope, rope_nd, xpos",
       "none: the values of the other vectors are equal (0 and -0 are the same); the call is the same in shape and "
       "positions",
       "writes past the end of a head, wrong strides, buffers shared between heads, values that stay from an earlier "

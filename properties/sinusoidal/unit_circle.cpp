@@ -1,15 +1,16 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <limits>
+#include <vector>
 
 #include "properties/catalogue.hpp"
-#include "properties/gen/position.hpp"
+#include "properties/model/answers.hpp"
 #include "properties/model/budget.hpp"
 #include "properties/model/family.hpp"
-#include "properties/model/questions.hpp"
+#include "properties/model/screen.hpp"
 #include "reference/rounding.hpp"
 #include "reference/sinusoidal.hpp"
-#include "subjects/operations.hpp"
 
 namespace sextant {
 namespace {
@@ -18,23 +19,40 @@ using reference::Certainty;
 using reference::Enclosure;
 using reference::Precision;
 
-CheckOf<Question> make_check(const Spec& spec, const Sinusoidal& encoding) {
+// Whether a pair's norm is so near to the radius that judging it would change nothing: doubles tell, or long doubles for
+// float64.
+template <class Real>
+bool passes(const Judgement& judgement, double sine, double cosine, double radius, double least_bound) {
+  const Real norm = norm_in<Real>(sine, cosine);
+  return is_no_worse(judgement,
+                     std::fabs(norm - static_cast<Real>(radius)) + 4 * std::numeric_limits<Real>::epsilon() * norm,
+                     static_cast<Real>(least_bound));
+}
+
+AnswerCheck make_check(const Spec& spec, const Sinusoidal& encoding) {
   const reference::SinusoidalReference oracle(encoding);
   const ErrorBudget budget(spec.accuracy, spec.dtype, oracle.frequencies(), pairs(encoding));
-  return [spec, encoding, budget](Session& session, const Question& question) {
-    const std::int64_t rows = std::min(question.tokens, spec.max_position - question.position);
-    const Tensor table = encode(session, spec, gen::consecutive(question.position, rows));
+  const double size = std::fabs(encoding.scale);
+  const double least_bound = budget.norm_bound(Enclosure(size, reference::first_precision)).lower();
+  std::vector<Channels> channels;
+  for (std::int64_t pair = 0; pair < pairs(encoding); ++pair) channels.push_back(channels_of_pair(encoding, pair));
+  return [spec, encoding, budget, channels, size, least_bound](const Call& call, const Tensor& table) {
     Judgement judgement;
-    for (std::int64_t row = 0; row < rows; ++row) {
-      for (std::int64_t pair = 0; pair < pairs(encoding); ++pair) {
-        const Channels channels = channels_of_pair(encoding, pair);
-        const double sine = table.at(row * encoding.dim + channels.first);
-        const double cosine = table.at(row * encoding.dim + channels.second);
-        const auto place = [&] { return fmt::format("position {}, pair {}", question.position + row, pair); };
+    std::vector<double> values(static_cast<std::size_t>(encoding.dim));
+    for (std::int64_t row = 0; row < std::ssize(call.positions); ++row) {
+      table.read(row * encoding.dim, values);
+      judgement.place = call.positions[static_cast<std::size_t>(row)];
+      for (std::size_t pair = 0; pair < channels.size(); ++pair) {
+        const double sine = values[static_cast<std::size_t>(channels[pair].first)];
+        const double cosine = values[static_cast<std::size_t>(channels[pair].second)];
+        const auto place = [&] { return fmt::format("position {}, pair {}", *judgement.place, pair); };
         if (!std::isfinite(sine) || !std::isfinite(cosine)) {
           judgement.add(Certainty::no, not_finite(), [&] { return place() + ": a value is NaN or infinite"; });
           continue;
         }
+        if (spec.dtype == Dtype::float64 ? passes<long double>(judgement, sine, cosine, size, least_bound)
+                                         : passes<double>(judgement, sine, cosine, size, least_bound))
+          continue;
         Deviation deviation;
         const Certainty within = reference::decide([&](Precision precision) {
           const Enclosure radius = abs(Enclosure(encoding.scale, precision));
@@ -70,7 +88,7 @@ Property unit_circle_property() {
                           "interpolated tables, range reduction that leaves "
                           "[-1, 1], a scale left out, a channel never written"};
   property.not_applicable = stated_for<Sinusoidal>();
-  use_cases(property, questions(), of<Sinusoidal>(make_check));
+  judge_answers(property, of<Sinusoidal>(make_check));
   return property;
 }
 
