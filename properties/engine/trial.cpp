@@ -426,7 +426,7 @@ class Trial {
   std::uint64_t steps_;          // what each part may take: the cases, the search for the worst, that for the simplest
   std::uint64_t steps_left_;     // of the part at hand
   std::optional<Case> unfinished_;  // what would have taken more
-  std::int64_t left_out_ = 0;  // values of the last case that was judged
+  std::int64_t left_out_ = 0;       // values of the last case that was judged
   std::int64_t undecided_ = 0;
   std::int64_t hiding_ = 0;  // cases that say nothing where theory fails
   std::int64_t unsupported_ = 0;
