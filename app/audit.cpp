@@ -80,15 +80,6 @@ std::optional<Shard> read_shard(const std::string& text) {
   return shard;
 }
 
-// The shard's part of the properties: every count-th, so that families that cost alike are dealt out.
-void keep_own(std::vector<Property>& properties, const Shard& shard) {
-  std::vector<Property> own;
-  for (auto i = static_cast<std::size_t>(shard.index - 1); i < properties.size();
-       i += static_cast<std::size_t>(shard.count))
-    own.push_back(properties[i]);
-  properties = std::move(own);
-}
-
 std::vector<Property> select(const Arguments& arguments) {
   for (const auto* list : {&arguments.only, &arguments.skip}) {
     for (const std::string& id : *list) {
@@ -105,7 +96,6 @@ std::vector<Property> select(const Arguments& arguments) {
     if ((arguments.only.empty() || listed(arguments.only, property.id)) && !listed(arguments.skip, property.id))
       selected.push_back(property);
   }
-  if (const auto shard = read_shard(arguments.shard)) keep_own(selected, *shard);
   return selected;
 }
 
@@ -239,6 +229,7 @@ Report judged(const Arguments& arguments, bool max_position_given, const Spec& c
     options.profile = arguments.profile;
     options.seed = arguments.seed;
     options.threads = static_cast<int>(arguments.threads);
+    if (report.shard) options.part = {report.shard->index, report.shard->count};
     options.stop = stop;
     options.progress = [&](std::int64_t done, std::int64_t total) { bar.show(done, total); };
     judge_all(report, arguments, *subject, spec, options, start);
@@ -371,7 +362,7 @@ Run add_audit(CLI::App& app) {
   command->add_option("--baseline", arguments->baseline,
                       "A report.json whose violations are known: exit 1 only for what is worse");
   command->add_option("--shard", arguments->shard,
-                      "I/N: judge the I-th of N parts of the properties; sextant report merge puts them together");
+                      "I/N: judge the I-th of N parts of the cases; sextant report merge puts them together");
   command->add_flag("--strict", arguments->strict, "Let violated advice fail the audit");
   command->add_option("--python", arguments->python, "Interpreter for python: subjects");
   return [arguments, max_position] { return run_audit(*arguments, max_position->count() > 0); };

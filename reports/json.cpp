@@ -6,6 +6,7 @@
 
 #include "reports/json_numbers.hpp"
 #include "reports/survey_json.hpp"
+#include "reports/tally_json.hpp"
 
 namespace sextant {
 namespace {
@@ -38,6 +39,7 @@ ordered_json result_json(const Report& report, const PropertyResult& result) {
   json["worst"] = result.worst ? example_json(report, *result.worst) : ordered_json();
   json["simplest"] = result.simplest ? example_json(report, *result.simplest) : ordered_json();
   json["seconds"] = result.seconds;
+  if (result.share) json["share"] = tally_json(*result.share);
   return json;
 }
 

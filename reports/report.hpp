@@ -11,7 +11,7 @@
 
 namespace sextant {
 
-/// Part `index` of `count` of a run, 1 <= index <= count.
+/// Part `index` of `count` of a run's cases, 1 <= index <= count.
 struct Shard {
   int index;
   int count;

@@ -59,6 +59,19 @@ Introduction introduce(const Subject& subject, const Spec& spec) {
   return introduction;
 }
 
+// What this part of the run judges of each property.
+std::vector<Share> shares_of(const std::vector<Property>& properties, const Subject& subject, const Spec& spec,
+                             const AuditOptions& options) {
+  std::vector<Share> shares(properties.size());
+  if (options.part.count == 1) return shares;
+  std::int64_t offset = 0;
+  for (std::size_t i = 0; i < properties.size(); ++i) {
+    shares[i] = {offset % options.part.count, options.part.index - 1, options.part.count};
+    if (!not_applicable(properties[i], subject, spec)) offset += cases_in(properties[i], spec, options);
+  }
+  return shares;
+}
+
 template <class Run>
 PropertyResult timed(Run run) {
   const auto start = std::chrono::steady_clock::now();
@@ -125,7 +138,8 @@ AuditOutcome audit(const std::vector<Property>& properties, const Subject& subje
     }
   }
 
-  const auto judge = [&](const Property& property) {
+  const std::vector<Share> shares = shares_of(properties, subject, spec, options);
+  const auto judge = [&](const Property& property, const Share& part) {
     if (auto reason = not_applicable(property, subject, spec)) {
       advance(share);
       return set_aside(property, Verdict::not_applicable, std::move(*reason));
@@ -136,7 +150,7 @@ AuditOutcome audit(const std::vector<Property>& properties, const Subject& subje
     }
     std::int64_t own = 0;
     PropertyResult result = timed([&] {
-      return run_trial(property, subject, spec, options, [&] {
+      return run_trial(property, subject, spec, options, part, [&] {
         if (own < share) advance(1);
         ++own;
       });
@@ -149,7 +163,7 @@ AuditOutcome audit(const std::vector<Property>& properties, const Subject& subje
   const auto work = [&] {
     for (std::size_t index = next++; index < properties.size(); index = next++) {
       try {
-        outcome.results[index] = judge(properties[index]);
+        outcome.results[index] = judge(properties[index], shares[index]);
         const std::lock_guard lock(mutex);
         options.judged(outcome.results[index]);
       } catch (...) {

@@ -29,10 +29,19 @@ enum class Counterexamples { sought, not_sought };
 /// How many values a property's sweep compares at most.
 std::int64_t values_of(Profile profile);
 
+/// A run's part `index` of `count`, 1 <= index <= count: every count-th of all properties' cases.
+struct Part {
+  std::int64_t index = 1;
+  std::int64_t count = 1;
+};
+
 /// How to run an audit.
 struct AuditOptions {
   Profile profile = Profile::standard;
   std::uint64_t seed = 1;
+  /// Which of the cases are judged. Parts of a run keep their tallies, of which merge (reports/merge.hpp) makes the
+  /// whole.
+  Part part;
   /// Properties judged at once. Each has a session of its own, so the results do not depend on it.
   int threads = 1;
   /// What judging one property may take of the exact tier, in the steps of reference/work_limit.hpp, before it ends as
