@@ -25,6 +25,7 @@
 #include "app/subject_argument.hpp"
 #include "lib/spec/spec.hpp"
 #include "properties/catalogue.hpp"
+#include "properties/engine/budget.hpp"
 #include "properties/engine/engine.hpp"
 #include "properties/survey/take_survey.hpp"
 #include "reports/event_log.hpp"
@@ -47,6 +48,9 @@ struct Arguments {
   std::int64_t max_position = 0;
   std::int64_t threads = std::max(1U, std::thread::hardware_concurrency());
   double timeout = 60;
+  double budget = 0;        // none
+  std::int64_t values = 0;  // the profile's
+  std::int64_t cases = 0;   // likewise
   std::string report;
   std::string resume;
   std::string replay;
@@ -105,6 +109,9 @@ std::string command_line(const Arguments& arguments, bool max_position_given) {
   line += arguments.spec.empty() ? fmt::format(" --hf-config {}", shell_word(arguments.hf_config))
                                  : fmt::format(" --spec {}", shell_word(arguments.spec));
   if (max_position_given) line += fmt::format(" --max-position {}", arguments.max_position);
+  if (arguments.budget > 0) line += fmt::format(" --budget {:g}", arguments.budget);
+  if (arguments.values > 0) line += fmt::format(" --values {}", arguments.values);
+  if (arguments.cases > 0) line += fmt::format(" --cases {}", arguments.cases);
   if (!arguments.python.empty()) line += fmt::format(" --python {}", shell_word(arguments.python));
   return line;
 }
@@ -115,6 +122,14 @@ AuditOutcome judge_case(const Arguments& arguments, const Subject& subject, cons
   const Property* property = property_named(id);
   if (property == nullptr) throw TokenError(fmt::format("--replay: no property is called {}", in_quotes(id)));
   return replay(*property, read_token(arguments.replay, property->fields(spec)), subject, spec);
+}
+
+AskedAmount amount_of(const Arguments& arguments) {
+  AskedAmount amount;
+  if (arguments.budget > 0) amount.budget = arguments.budget;
+  if (arguments.values > 0) amount.values = arguments.values;
+  if (arguments.cases > 0) amount.cases = arguments.cases;
+  return amount;
 }
 
 // What the report says of the run before anything is judged.
@@ -129,6 +144,7 @@ Report report_of_run(const Arguments& arguments, const Spec& spec, bool max_posi
   report.last_position = spec.max_position - 1;
   report.profile = arguments.replay.empty() ? name_of(arguments.profile) : "replay";
   report.seed = arguments.seed;
+  if (arguments.replay.empty()) report.amount = amount_of(arguments);
   report.environment = environment();
   report.shard = read_shard(arguments.shard);
   report.strictness = arguments.strict ? Strictness::strict : Strictness::lenient;
@@ -150,6 +166,7 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 void judge_all(Report& report, const Arguments& arguments, const Subject& subject, const Spec& spec,
                AuditOptions options, std::chrono::steady_clock::time_point start) {
   const std::filesystem::path directory = arguments.resume.empty() ? arguments.report : arguments.resume;
+  const std::string digest = directory.empty() ? "" : digest_of_subject(arguments.subject);
   std::vector<Property> properties = select(arguments);
   std::vector<std::string> ids;
   ids.reserve(properties.size());
@@ -164,6 +181,8 @@ void judge_all(Report& report, const Arguments& arguments, const Subject& subjec
     asked.subject_name = earlier->report.subject_name;
     asked.subject_version = earlier->report.subject_version;
     refuse_other_run(directory, earlier->report, asked);
+    refuse_changed_subject(directory, *earlier, digest);
+    options.begun = earlier->begun;
     std::erase_if(properties, [&](const Property& property) {
       return std::ranges::find(earlier->report.results, property.id, &PropertyResult::id) !=
              earlier->report.results.end();
@@ -176,11 +195,14 @@ void judge_all(Report& report, const Arguments& arguments, const Subject& subjec
       refuse_other_run(directory, earlier->report, report);
       log.emplace(event_log_in(directory), *earlier);
     } else if (!directory.empty()) {
-      log.emplace(event_log_in(directory), report);
+      log.emplace(event_log_in(directory), report, digest);
     }
   };
   options.judged = [&](const PropertyResult& result) {
     if (log) log->judged(report, result);
+  };
+  options.underway = [&](const Underway& underway) {
+    if (log) log->judging(underway);
   };
   const AuditOutcome outcome = audit(properties, subject, spec, options);
   report.results = earlier ? joined(std::move(earlier->report.results), outcome.results, ids) : outcome.results;
@@ -207,9 +229,24 @@ const std::string& directory_of(const Arguments& arguments) {
   return arguments.resume.empty() ? arguments.report : arguments.resume;
 }
 
+// What --budget comes to, unless the numbers are given, or were chosen when the run began that is to be gone on with.
+void choose_amount(Arguments& arguments, const Subject& subject, const Spec& spec, const AuditOptions& options) {
+  if (arguments.budget <= 0 || arguments.values > 0 || !arguments.replay.empty()) return;
+  if (!arguments.resume.empty()) {
+    if (const auto earlier = logged_run_in(arguments.resume)) {
+      arguments.values = earlier->report.amount.values.value_or(0);
+      arguments.cases = earlier->report.amount.cases.value_or(0);
+      return;
+    }
+  }
+  const Amount amount = amount_within(arguments.budget, select(arguments), subject, spec, options);
+  arguments.values = amount.values;
+  arguments.cases = amount.cases;
+}
+
 // The audit of one claim, its files written where --report or --resume says, which is prepared. `arguments` name the
 // claim as the report's command line shall.
-Report judged(const Arguments& arguments, bool max_position_given, const Spec& claimed, const std::stop_token& stop) {
+Report judged(Arguments arguments, bool max_position_given, const Spec& claimed, const std::stop_token& stop) {
   const auto start = std::chrono::steady_clock::now();
   OpenOptions open;
   open.limits.timeout = std::chrono::milliseconds(static_cast<std::int64_t>(arguments.timeout * 1000));
@@ -218,6 +255,15 @@ Report judged(const Arguments& arguments, bool max_position_given, const Spec& c
   const std::unique_ptr<Subject> subject = subject_from_argument(arguments.subject, claimed, open);
   const Spec spec = subject->within_reach(claimed);
 
+  AuditOptions options;
+  options.profile = arguments.profile;
+  options.seed = arguments.seed;
+  options.threads = static_cast<int>(arguments.threads);
+  options.stop = stop;
+  choose_amount(arguments, *subject, spec, options);
+  if (arguments.values > 0) options.values = arguments.values;
+  if (arguments.cases > 0) options.cases = arguments.cases;
+
   Report report = report_of_run(arguments, spec, max_position_given);
   if (!arguments.replay.empty()) {
     AuditOutcome outcome = judge_case(arguments, *subject, spec);
@@ -225,12 +271,7 @@ Report judged(const Arguments& arguments, bool max_position_given, const Spec& c
     report.results = std::move(outcome.results);
   } else {
     ProgressBar bar;
-    AuditOptions options;
-    options.profile = arguments.profile;
-    options.seed = arguments.seed;
-    options.threads = static_cast<int>(arguments.threads);
     if (report.shard) options.part = {report.shard->index, report.shard->count};
-    options.stop = stop;
     options.progress = [&](std::int64_t done, std::int64_t total) { bar.show(done, total); };
     judge_all(report, arguments, *subject, spec, options, start);
   }
@@ -301,6 +342,8 @@ int run_audit(const Arguments& arguments, bool max_position_given) {
   if (is_shard && is_replay) throw UsageError("--shard: cannot be combined with --replay");
   if (is_shard && !arguments.baseline.empty())
     throw UsageError("--shard: merge the shards first, then compare with the baseline");
+  if (is_shard && arguments.budget > 0 && arguments.values == 0)
+    throw UsageError("--shard: --budget would choose other numbers in each: give --values and --cases as well");
   if (!arguments.resume.empty() && is_replay) throw UsageError("--resume: cannot be combined with --replay");
   if (is_replay && !(arguments.only.empty() && arguments.skip.empty()))
     throw UsageError("--replay: names its property: leave out --only and --skip");
@@ -352,6 +395,12 @@ Run add_audit(CLI::App& app) {
               "Properties judged in parallel; the report is the same");
   add_seconds(*command, "--timeout", arguments->timeout, "Seconds a subject may take for one answer")
       ->default_str(fmt::format("{}", arguments->timeout));
+  add_seconds(*command, "--budget", arguments->budget,
+              "Seconds (30, 30s, 2m) that the audit shall take about: fewer values and cases for a slow subject");
+  add_integer(*command, "--values", arguments->values, {1, std::int64_t{1} << 40},
+              "Values that a property's sweep compares at most, in place of the profile's");
+  add_integer(*command, "--cases", arguments->cases, {1, 1 << 20},
+              "Cases drawn of a property at most, in place of the profile's if fewer");
   command->add_option(
       "--report", arguments->report,
       fmt::format("Directory for {}, and for events.jsonl, which tells how far the audit is", report_files()));

@@ -43,6 +43,14 @@ ordered_json result_json(const Report& report, const PropertyResult& result) {
   return json;
 }
 
+ordered_json amount_json(const AskedAmount& amount) {
+  ordered_json json = ordered_json::object();
+  if (amount.budget) json["budget"] = *amount.budget;
+  if (amount.values) json["values"] = *amount.values;
+  if (amount.cases) json["cases"] = *amount.cases;
+  return json;
+}
+
 // Its survey left null.
 ordered_json report_json(const Report& report) {
   ordered_json json{{"format", "sextant-report"}, {"version", 1}, {"sextant", report.sextant_version}};
@@ -53,6 +61,7 @@ ordered_json report_json(const Report& report) {
       {"accuracy", report.claim}, {"first_position", report.first_position}, {"last_position", report.last_position}};
   json["profile"] = report.profile;
   json["seed"] = report.seed;
+  if (!amount_text(report.amount).empty()) json["amount"] = amount_json(report.amount);
   json["shard"] =
       report.shard ? ordered_json{{"index", report.shard->index}, {"count", report.shard->count}} : ordered_json();
   json["strictness"] = name_of(report.strictness);

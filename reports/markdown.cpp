@@ -49,9 +49,9 @@ std::string write_markdown(const Report& report) {
   for (const std::string& said : {report.subject_name, report.subject_version}) {
     if (!said.empty()) text += fmt::format(", {}", escaped(said));
   }
-  text += fmt::format(", audited as {}, claimed {} for positions {} to {}. Profile {}, seed {}, Sextant {}.\n\n",
-                      report.spec_text, report.claim, report.first_position, report.last_position, report.profile,
-                      report.seed, report.sextant_version);
+  text += fmt::format(", audited as {}, claimed {} for positions {} to {}. Profile {}, Sextant {}.\n\n",
+                      report.spec_text, report.claim, report.first_position, report.last_position, profile_text(report),
+                      report.sextant_version);
   if (!report.missing.empty()) {
     text += "**This report is partial: the run was cut short.** Not judged:";
     for (const std::string& id : report.missing)

@@ -83,6 +83,12 @@ Report read_json(std::string_view text) {
   report.profile = json.text("profile");
   if (!json.at("seed").is_number_unsigned()) json.fail("seed", "expected an integer");
   report.seed = json.at("seed").get<std::uint64_t>();
+  if (json.has("amount")) {
+    const JsonObject amount = json.object("amount");
+    if (amount.has("budget")) report.amount.budget = amount.number("budget");
+    if (amount.has("values")) report.amount.values = amount.integer("values");
+    if (amount.has("cases")) report.amount.cases = amount.integer("cases");
+  }
   if (!json.at("shard").is_null()) {
     const JsonObject shard = json.object("shard");
     const std::int64_t index = shard.integer("index");

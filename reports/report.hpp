@@ -17,6 +17,13 @@ struct Shard {
   int count;
 };
 
+/// How much a run asked where that was not left to its profile.
+struct AskedAmount {
+  std::optional<double> budget;        ///< seconds by which the numbers were chosen
+  std::optional<std::int64_t> values;  ///< that a sweep compares at most
+  std::optional<std::int64_t> cases;   ///< that are drawn of a property at most
+};
+
 /// The audit of one subject against one spec: plain data, from which every format is written.
 struct Report {
   std::string sextant_version;
@@ -30,6 +37,7 @@ struct Report {
   std::int64_t last_position = 0;  ///< inclusive
   std::string profile;
   std::uint64_t seed = 0;
+  AskedAmount amount;
   std::optional<Shard> shard;  ///< nothing for a whole run
   Strictness strictness = Strictness::lenient;
   std::vector<std::pair<std::string, std::string>> environment;  ///< name and value, in the order to print
@@ -55,6 +63,12 @@ std::string headline(const Report& report);
 
 /// How many results have the verdict, those aside.
 std::int64_t count(const Report& report, Verdict verdict);
+
+/// "budget 30 s: 2097152 values a sweep, 200 cases a property"; empty where all is the profile's.
+std::string amount_text(const AskedAmount& amount);
+
+/// "standard, seed 1", and the amount behind it.
+std::string profile_text(const Report& report);
 
 /// "1 case", "203 cases".
 std::string cases_text(std::int64_t cases);

@@ -44,7 +44,8 @@ std::optional<Remark> remark_of(const JsonObject& json, const char* name) {
 }
 
 ordered_json worst_json(const WorstCase& worst) {
-  ordered_json json{{"number", worst.number}, {"violated", worst.is_violated}, {"of_bound", number_json(worst.of_bound)}};
+  ordered_json json{
+      {"number", worst.number}, {"violated", worst.is_violated}, {"of_bound", number_json(worst.of_bound)}};
   add(json, "place", worst.place);
   json["example"] = example_json(worst.example);
   json["searched"] = worst.searched;
@@ -53,9 +54,12 @@ ordered_json worst_json(const WorstCase& worst) {
 }
 
 WorstCase worst_of(const JsonObject& json) {
-  return {count_of(json, "number"),        json.truth("violated"),
-          json.number("of_bound"),         integer_of(json, "place"),
-          example_of(json.object("example")), count_of(json, "searched"),
+  return {count_of(json, "number"),
+          json.truth("violated"),
+          json.number("of_bound"),
+          integer_of(json, "place"),
+          example_of(json.object("example")),
+          count_of(json, "searched"),
           integer_of(json, "horizon")};
 }
 

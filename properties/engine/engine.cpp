@@ -110,10 +110,17 @@ std::int64_t values_of(Profile profile) {
   throw std::invalid_argument("values_of: no such profile");
 }
 
+std::int64_t cases_of(const AuditOptions& options, Sessions sessions) {
+  const std::int64_t most = cases_of(options.profile, sessions);
+  return std::min(most, options.cases.value_or(most));
+}
+
+std::int64_t values_of(const AuditOptions& options) { return options.values.value_or(values_of(options.profile)); }
+
 AuditOutcome audit(const std::vector<Property>& properties, const Subject& subject, const Spec& spec,
                    const AuditOptions& options) {
   AuditOutcome outcome{{}, std::vector<PropertyResult>(properties.size())};
-  const std::int64_t share = cases_of(options.profile);
+  const std::int64_t share = cases_of(options, Sessions::shared);
   const std::int64_t total = static_cast<std::int64_t>(properties.size()) * share;
   std::mutex mutex;  // guards done and failure, and lets one call of options through at a time
   std::int64_t done = 0;
@@ -139,6 +146,11 @@ AuditOutcome audit(const std::vector<Property>& properties, const Subject& subje
   }
 
   const std::vector<Share> shares = shares_of(properties, subject, spec, options);
+  AuditOptions own_options = options;
+  own_options.underway = [&](const Underway& underway) {
+    const std::lock_guard lock(mutex);
+    options.underway(underway);
+  };
   const auto judge = [&](const Property& property, const Share& part) {
     if (auto reason = not_applicable(property, subject, spec)) {
       advance(share);
@@ -150,7 +162,7 @@ AuditOutcome audit(const std::vector<Property>& properties, const Subject& subje
     }
     std::int64_t own = 0;
     PropertyResult result = timed([&] {
-      return run_trial(property, subject, spec, options, part, [&] {
+      return run_trial(property, subject, spec, own_options, part, [&] {
         if (own < share) advance(1);
         ++own;
       });

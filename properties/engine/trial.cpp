@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <memory>
@@ -80,8 +81,8 @@ class Cases {
       : first_(first_cases(property, spec, options)),
         random_(options.seed ^ hash_of(property.id)),
         generator_(property.cases(spec)),
-        sweep_(property.sweep(spec, values_of(options.profile))) {
-    for (std::int64_t i = 0; i < cases_of(options.profile, property.sessions); ++i) splits_.push_back(random_.split());
+        sweep_(property.sweep(spec, values_of(options))) {
+    for (std::int64_t i = 0; i < cases_of(options, property.sessions); ++i) splits_.push_back(random_.split());
   }
 
   std::int64_t count() const { return first_block() + std::ssize(sweep_.blocks); }
@@ -146,7 +147,12 @@ class Trial {
     steps_ = limit(cases.count());
     steps_left_ = limit(share.part_of(cases.count()));
     if (!cases.sweep().blocks.empty()) tally_.coverage = Coverage{.claimed = cases.sweep().claimed};
-    for (std::int64_t number = share.first(); number < cases.count(); number += share.parts) {
+    Underway underway{property_.id, 0, {}};
+    if (const auto begun = std::ranges::find(options.begun, property_.id, &Underway::id); begun != options.begun.end())
+      go_on(underway = *begun);
+    std::int64_t number = share.first() + underway.done * share.parts;
+    for (auto told = std::chrono::steady_clock::now(); number < cases.count(); number += share.parts) {
+      ++underway.done;
       if (options.stop.stop_requested()) throw Interrupted();
       const Case values = cases.at(number);
       if (!property_.admits(spec_, values)) continue;
@@ -158,6 +164,11 @@ class Trial {
         tally_.coverage->values += block->positions * cases.sweep().values_of_position;
       }
       if (tally_.failure || (tally_.counterexample && options.counterexamples == Counterexamples::not_sought)) break;
+      constexpr auto seldom = std::chrono::milliseconds(100);
+      if (cases.block(number) == nullptr && std::chrono::steady_clock::now() < told + seldom) continue;
+      underway.tally = tally_;
+      options.underway(underway);
+      told = std::chrono::steady_clock::now();
     }
     const Extent extent = share.parts == 1 ? Extent::whole : Extent::share;
     search(cases, options);
@@ -180,6 +191,17 @@ class Trial {
     } else {
       check_ = property_.make_check(spec_);
     }
+  }
+
+  // Takes over what an earlier start of the run has judged. @throws TokenError for cases that are none here.
+  void go_on(const Underway& underway) {
+    tally_ = underway.tally;
+    const auto check = [&](const Example& example) {
+      if (!property_.admits(spec_, case_of(example)))
+        throw TokenError(fmt::format("{}: is no case of this claim", example.token));
+    };
+    if (tally_.worst) check(tally_.worst->example);
+    if (tally_.counterexample) check(tally_.counterexample->example);
   }
 
   // Judges one of the audit's cases.
@@ -457,8 +479,8 @@ class Trial {
 }  // namespace
 
 std::int64_t cases_in(const Property& property, const Spec& spec, const AuditOptions& options) {
-  return std::ssize(Cases::first_cases(property, spec, options)) + cases_of(options.profile, property.sessions) +
-         std::ssize(property.sweep(spec, values_of(options.profile)).blocks);
+  return std::ssize(Cases::first_cases(property, spec, options)) + cases_of(options, property.sessions) +
+         std::ssize(property.sweep(spec, values_of(options)).blocks);
 }
 
 PropertyResult run_trial(const Property& property, const Subject& subject, const Spec& spec,

@@ -13,9 +13,7 @@ namespace sextant {
 namespace {
 
 // What is not a number is as far off as can be.
-double size_of(double of_bound) {
-  return std::isnan(of_bound) ? std::numeric_limits<double>::infinity() : of_bound;
-}
+double size_of(double of_bound) { return std::isnan(of_bound) ? std::numeric_limits<double>::infinity() : of_bound; }
 
 bool is_before(const Remark& one, const Remark& other) { return one.number < other.number; }
 

@@ -17,10 +17,10 @@ namespace sextant {
 struct WorstCase {
   std::int64_t number = 0;
   bool is_violated = false;
-  double of_bound = 0;  ///< of the case itself
-  std::optional<std::int64_t> place = std::nullopt;  ///< the position of its worst value
-  Example example;  ///< the worst that the search found; before it, the case
-  std::int64_t searched = 0;  ///< how many cases the search judged
+  double of_bound = 0;                                 ///< of the case itself
+  std::optional<std::int64_t> place = std::nullopt;    ///< the position of its worst value
+  Example example;                                     ///< the worst that the search found; before it, the case
+  std::int64_t searched = 0;                           ///< how many cases the search judged
   std::optional<std::int64_t> horizon = std::nullopt;  ///< below the violations that the search saw
 };
 
@@ -51,10 +51,10 @@ struct Remark {
 /// What some of a property's cases came to.
 struct Tally {
   std::int64_t judged = 0;
-  std::int64_t undecided = 0;       ///< of those judged: open even at `precision`
-  std::int64_t precision = 0;       ///< bits
-  std::int64_t hiding = 0;          ///< of those judged: where theory fails, how many say nothing
-  std::int64_t unsupported = 0;     ///< how many the subject does not support
+  std::int64_t undecided = 0;             ///< of those judged: open even at `precision`
+  std::int64_t precision = 0;             ///< bits
+  std::int64_t hiding = 0;                ///< of those judged: where theory fails, how many say nothing
+  std::int64_t unsupported = 0;           ///< how many the subject does not support
   std::optional<Remark> why_unsupported;  ///< the first one's reason
   std::optional<Remark> unfinished;       ///< the token of the first one that exceeds the limit of work
   std::optional<Coverage> coverage;

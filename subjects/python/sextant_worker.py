@@ -70,7 +70,9 @@ def read_exactly(stream, size):
 
 
 def read_blob(stream):
-    """(metadata, {name: array}) of the next request, or None at the end of the input."""
+    """(metadata, {name: array}) of the next request, or None at the end of the input. The arrays are views of memory that nothing else holds, so that
+    the subject may keep them and write into them.
+    """
     start = stream.read(8)
     if not start:
         return None
@@ -81,7 +83,9 @@ def read_blob(stream):
         raise ValueError(f"request header of {length} bytes")
     header = json.loads(read_exactly(stream, length))
     metadata = header.pop("__metadata__", {})
-    data = read_exactly(stream, max((entry["data_offsets"][1] for entry in header.values()), default=0))
+    data = np.empty(max((entry["data_offsets"][1] for entry in header.values()), default=0), np.uint8)
+    if stream.readinto(data.data) != data.size:
+        raise EOFError
     tensors = {}
     for key, entry in header.items():
         begin, end = entry["data_offsets"]
@@ -91,9 +95,32 @@ def read_blob(stream):
             array = array.view(BFLOAT16) if BFLOAT16 is not None else array
         else:
             array = np.frombuffer(bits, dtype=CODES[entry["dtype"]])
-        # A copy, so that the subject may write into its input without an error of NumPy's.
-        tensors[key] = array.reshape(entry["shape"]).copy()
+        array = array.reshape(entry["shape"])
+        tensors[key] = array if array.flags.aligned else array.copy()
     return metadata, tensors
+
+
+_kept = {}  # by name of an input: memory that is used again, since new pages cost more than the copy
+
+
+def kept(key, array):
+    """The bytes of a copy of the array, good until the next call."""
+    bits = bits_of(array)
+    if key not in _kept or _kept[key].size < bits.size:
+        _kept[key] = np.empty(bits.size, np.uint8)
+    copy = _kept[key][: bits.size]
+    copy[:] = bits
+    return copy
+
+
+def bits_of(array):
+    return array.reshape(-1).view(np.uint8)
+
+
+def same_bits(one, other):
+    """Whether two equally long arrays of bytes are the same, eight at a time."""
+    whole = one.size // 8 * 8
+    return np.array_equal(one[:whole].view(np.uint64), other[:whole].view(np.uint64)) and np.array_equal(one[whole:], other[whole:])
 
 
 def code_of(array, spec_dtype):
@@ -111,13 +138,15 @@ def write_blob(stream, metadata, tensors, spec_dtype=None):
     header, offset, parts = {"__metadata__": metadata}, 0, []
     for key, array in tensors.items():
         code = code_of(array, spec_dtype)
-        data = np.ascontiguousarray(array).tobytes()
-        header[key] = {"dtype": code, "shape": list(array.shape), "data_offsets": [offset, offset + len(data)]}
-        offset += len(data)
-        parts.append(data)
+        data = bits_of(np.ascontiguousarray(array))
+        header[key] = {"dtype": code, "shape": list(array.shape), "data_offsets": [offset, offset + data.size]}
+        offset += data.size
+        parts.append(data.data)
     text = json.dumps(header).encode()
     text += b" " * (-len(text) % 8)
-    stream.write(b"".join([struct.pack("<Q", len(text)), text, *parts]))
+    stream.write(struct.pack("<Q", len(text)) + text)
+    for part in parts:
+        stream.write(part)
     stream.flush()
 
 
@@ -184,7 +213,7 @@ def answer(functions, arrays, operation, tensors, metadata):
     if function is None:
         raise Unsupported(f"the subject defines no {operation}")
     spec = json.loads(metadata["spec"])
-    before = {key: array.tobytes() for key, array in tensors.items()}
+    before = {key: kept(key, array) for key, array in tensors.items()}
     given = {key: arrays.give(array) for key, array in tensors.items()}
     if operation == "backward":
         grad = given.pop("grad")
@@ -198,7 +227,7 @@ def answer(functions, arrays, operation, tensors, metadata):
         raise Unsupported(f"{operation} returned None")
     reply = {name: arrays.take(result)}
     # The framework's arrays are views of these wherever they can be written to.
-    return reply | {f"modified/{key}": array for key, array in tensors.items() if array.tobytes() != before[key]}
+    return reply | {f"modified/{key}": array for key, array in tensors.items() if not same_bits(bits_of(array), before[key])}
 
 
 _streams = None
