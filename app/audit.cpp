@@ -164,7 +164,8 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 // Judges what no earlier part of the run has judged, and logs it where there is a directory for it. The survey is for
 // the page's pictures.
 void judge_all(Report& report, const Arguments& arguments, const Subject& subject, const Spec& spec,
-               AuditOptions options, std::chrono::steady_clock::time_point start) {
+               AuditOptions options, const std::vector<std::string>& notes,
+               std::chrono::steady_clock::time_point start) {
   const std::filesystem::path directory = arguments.resume.empty() ? arguments.report : arguments.resume;
   const std::string digest = directory.empty() ? "" : digest_of_subject(arguments.subject);
   std::vector<Property> properties = select(arguments);
@@ -210,9 +211,11 @@ void judge_all(Report& report, const Arguments& arguments, const Subject& subjec
   if (earlier) report.environment = earlier->report.environment;
   if (earlier && earlier->is_finished) {
     report.survey = std::move(earlier->report.survey);
+    report.notes = std::move(earlier->report.notes);
     return;
   }
   if (!directory.empty() && (!report.shard || report.shard->index == 1)) report.survey = take_survey(subject, spec);
+  report.notes = notes;
   report.seconds = seconds_since(start);
   if (log) log->ended(report);
 }
@@ -251,6 +254,9 @@ Report judged(Arguments arguments, bool max_position_given, const Spec& claimed,
   OpenOptions open;
   open.limits.timeout = std::chrono::milliseconds(static_cast<std::int64_t>(arguments.timeout * 1000));
   open.limits.stop = stop;
+  // Filled while sessions are opened, from several threads but once for a subject, and read when they have ended.
+  const auto notes = std::make_shared<std::vector<std::string>>();
+  open.limits.note = [notes](const std::string& note) { notes->push_back(note); };
   if (!arguments.python.empty()) open.python = arguments.python;
   const std::unique_ptr<Subject> subject = subject_from_argument(arguments.subject, claimed, open);
   const Spec spec = subject->within_reach(claimed);
@@ -273,7 +279,7 @@ Report judged(Arguments arguments, bool max_position_given, const Spec& claimed,
     ProgressBar bar;
     if (report.shard) options.part = {report.shard->index, report.shard->count};
     options.progress = [&](std::int64_t done, std::int64_t total) { bar.show(done, total); };
-    judge_all(report, arguments, *subject, spec, options, start);
+    judge_all(report, arguments, *subject, spec, options, *notes, start);
   }
   report.exit_status = exit_status(report);
   report.seconds = seconds_since(start);

@@ -68,7 +68,8 @@ void EventLog::ended(const Report& report) {
   using nlohmann::ordered_json;
   const std::string survey =
       report.survey ? survey_json(*report.survey).dump(-1, ' ', false, ordered_json::error_handler_t::replace) : "null";
-  append(fmt::format(R"({{"ended":{{"survey":{},"seconds":{}}}}})", survey, report.seconds));
+  append(fmt::format(R"({{"ended":{{"survey":{},"notes":{},"seconds":{}}}}})", survey,
+                     ordered_json(report.notes).dump(), report.seconds));
   sync();
 }
 

@@ -24,7 +24,7 @@ namespace sextant {
 ///         lost may lose the last tenth of a second of them
 ///     {"judged": P}
 ///         P: an entry of the report's "properties", in the order in which they came
-///     {"ended": {"survey": S, "seconds": N}}
+///     {"ended": {"survey": S, "notes": L, "seconds": N}}
 ///         only of a run that came to its end
 ///
 /// While it is open no other process can open it. One call at a time.

@@ -74,6 +74,7 @@ ordered_json report_json(const Report& report) {
   json["properties"] = ordered_json::array();
   for (const PropertyResult& result : report.results) json["properties"].push_back(result_json(report, result));
   if (!report.missing.empty()) json["missing"] = report.missing;
+  if (!report.notes.empty()) json["notes"] = report.notes;
   json["survey"] = ordered_json();
   json["seconds"] = report.seconds;
   return json;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <stdexcept>
 
 #include "reports/json_numbers.hpp"
@@ -42,6 +43,13 @@ const nlohmann::ordered_json& JsonObject::at(const char* name) const {
 std::string JsonObject::text(const char* name) const {
   if (!at(name).is_string()) fail(name, "expected a string");
   return at(name).get<std::string>();
+}
+
+std::vector<std::string> JsonObject::texts(const char* name) const {
+  const nlohmann::ordered_json& list = at(name);
+  const auto is_text = [](const nlohmann::ordered_json& one) { return one.is_string(); };
+  if (!list.is_array() || !std::ranges::all_of(list, is_text)) fail(name, "expected a list of strings");
+  return list.get<std::vector<std::string>>();
 }
 
 std::int64_t JsonObject::integer(const char* name) const {

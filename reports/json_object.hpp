@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "reports/read_json.hpp"
 
@@ -22,6 +23,7 @@ class JsonObject {
   bool has(const char* name) const;
   const nlohmann::ordered_json& at(const char* name) const;
   std::string text(const char* name) const;
+  std::vector<std::string> texts(const char* name) const;
   std::int64_t integer(const char* name) const;
   /// As json_numbers.hpp writes them.
   double number(const char* name) const;

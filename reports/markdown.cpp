@@ -58,6 +58,7 @@ std::string write_markdown(const Report& report) {
       text += fmt::format("{} {}", &id == &report.missing.front() ? "" : ",", code(id));
     text += ".\n\n";
   }
+  for (const std::string& note : report.notes) text += fmt::format("Note: {}.\n\n", escaped(note));
   text += "| property | verdict | cases | worst |\n|---|---|---:|---|\n";
   for (const PropertyResult& result : report.results) {
     const std::string verdict = is_aside(report, result)              ? "advice not followed"

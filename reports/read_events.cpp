@@ -95,6 +95,7 @@ class Events {
     } catch (const std::invalid_argument& error) {
       throw ReadError(error.what());
     }
+    if (json.contains("notes")) run_.report.notes = JsonObject(json, "ended").texts("notes");
     run_.report.seconds = json["seconds"].get<double>();
     run_.is_finished = true;
   }

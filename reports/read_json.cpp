@@ -106,11 +106,8 @@ Report read_json(std::string_view text) {
   for (const ordered_json& result : json.at("properties")) {
     report.results.push_back(result_of(JsonObject(result, fmt::format("properties[{}]", report.results.size()))));
   }
-  if (const auto missing = parsed.find("missing"); missing != parsed.end()) {
-    if (!missing->is_array() || !std::ranges::all_of(*missing, [](const ordered_json& id) { return id.is_string(); }))
-      json.fail("missing", "expected a list of strings");
-    report.missing = missing->get<std::vector<std::string>>();
-  }
+  if (parsed.contains("missing")) report.missing = json.texts("missing");
+  if (parsed.contains("notes")) report.notes = json.texts("notes");
   if (!json.at("survey").is_null()) {
     try {
       report.survey = survey_of(json.at("survey"));

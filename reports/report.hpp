@@ -45,6 +45,7 @@ struct Report {
   std::vector<PropertyResult> results;
   /// ids of the properties that the run was to judge and did not, as it was cut short; empty for a whole report
   std::vector<std::string> missing;
+  std::vector<std::string> notes;  ///< what a person should know of how the subject was run
   std::optional<Survey> survey;
   int exit_status = 0;
   double seconds = 0;

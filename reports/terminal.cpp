@@ -86,6 +86,8 @@ std::string write_terminal(const Report& report, Colour colour) {
                                    110)) +
             "\n";
   }
+  for (const std::string& note : report.notes)
+    text += fmt::format("  {}\n", wrapped("note: " + printable(note), 4, 110));
   if (!report.missing.empty()) {
     text +=
         painted(colour, "33",

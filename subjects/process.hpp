@@ -67,6 +67,9 @@ class Process {
   void exchange(std::span<const std::byte> request, const Reader& reader, Deadline deadline,
                 const std::stop_token& stop);
 
+  /// Takes what the child has written to its standard error since.
+  void hear() { drain_error_output(); }
+
   /// The last 16 KiB of what the child wrote to its standard error.
   const std::string& error_output() const { return error_output_; }
 

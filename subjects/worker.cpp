@@ -193,14 +193,22 @@ class WorkerSubject final : public Subject {
   }
 
  private:
-  // Null for the first session, which shows whether the file can be imported at all, and where there is no forking.
+  // Null where there is no forking. The first session of a file whose workers cannot be forked is the worker that said
+  // so.
   std::unique_ptr<Process> forked() const {
     const std::lock_guard lock(mutex_);
-    if (!forks_ || !std::exchange(opened_, true)) return nullptr;
+    if (!forks_) return nullptr;
     const Deadline deadline = std::chrono::steady_clock::now() + limits_.timeout;
-    if (!server_) server_ = ForkServer::start(command_, deadline, limits_.stop);
-    std::unique_ptr<Process> process = server_ ? server_->fork(deadline, limits_.stop) : nullptr;
-    if (!process) {
+    std::unique_ptr<Process> process;
+    if (!server_) {
+      ForkServer::Started started = ForkServer::start(command_, deadline, limits_.stop);
+      if (!started.why_not.empty())
+        limits_.note(fmt::format("each session starts an interpreter anew: {}", one_line(started.why_not)));
+      server_ = std::move(started.server);
+      process = std::move(started.worker);
+    }
+    if (server_) process = server_->fork(deadline, limits_.stop);
+    if (!server_ || !process) {
       forks_ = false;
       server_.reset();
     }
@@ -213,7 +221,6 @@ class WorkerSubject final : public Subject {
   // A cache of no consequence for what sessions answer, shared by the threads that open them.
   mutable std::mutex mutex_;
   mutable bool forks_;
-  mutable bool opened_ = false;
   mutable std::unique_ptr<ForkServer> server_;
 };
 

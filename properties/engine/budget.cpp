@@ -11,9 +11,7 @@
 namespace sextant {
 namespace {
 
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
+double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 // Asks a property's cases in one session, as a trial does.
 class Stopwatch {
@@ -57,26 +55,46 @@ class Stopwatch {
   std::unique_ptr<Session> session_;
 };
 
-// Of one property's cases, without its sweep: a few are taken at their word.
+// How many tokens, rows and heads a case asks, together: most of what it takes grows with that.
+double size_of(const CaseFields& fields, const Case& values) {
+  double size = 1;
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    const FieldRole role = fields[i].role;
+    if (role == FieldRole::run || role == FieldRole::batch || role == FieldRole::count)
+      size *= static_cast<double>(std::max<std::int64_t>(values[i], 1));
+  }
+  return size;
+}
+
+// Of one property's cases, without its sweep. A few are asked. The quickest tells what any case takes; what the others
+// take beyond goes by their size, of which few cases have most.
 double seconds_of_cases(const Property& property, Stopwatch& watch, const Spec& spec, const AuditOptions& options,
                         double patience) {
-  const std::vector<Case> first = property.first_cases(spec);
+  const CaseFields fields = property.fields(spec);
+  std::vector<Case> cases = property.first_cases(spec);
   const rc::Gen<Case> generator = property.cases(spec);
   rc::Random random(options.seed);
+  for (std::int64_t i = 0; i < cases_of(options, property.sessions); ++i)
+    cases.push_back(generator(random.split()).value());
+
   const double end = now() + patience;
-  double spent = 0;
-  std::int64_t asked = 0;
-  constexpr std::int64_t few = 8;
-  for (std::int64_t i = 0; i < few && now() < end; ++i) {
-    const bool is_drawn = i % 2 != 0 || i / 2 >= std::ssize(first);
-    const auto seconds =
-        watch.seconds_of(is_drawn ? generator(random.split()).value() : first[static_cast<std::size_t>(i / 2)]);
-    if (!seconds) continue;
-    spent += *seconds;
-    ++asked;
+  std::vector<double> seconds;
+  double size_asked = 0;
+  constexpr std::size_t few = 12;
+  for (std::size_t i = 0; i < few && now() < end; ++i) {
+    const Case& values = cases[i * (cases.size() - 1) / (few - 1)];
+    if (const auto taken = watch.seconds_of(values)) {
+      seconds.push_back(*taken);
+      size_asked += size_of(fields, values);
+    }
   }
-  const std::int64_t count = std::ssize(first) + cases_of(options, property.sessions);
-  return asked == 0 ? 0 : spent / static_cast<double>(asked) * static_cast<double>(count);
+  if (seconds.empty()) return 0;
+  const double least = *std::ranges::min_element(seconds);
+  double beyond = 0;
+  for (const double taken : seconds) beyond += taken - least;
+  double size = 0;
+  for (const Case& values : cases) size += size_of(fields, values);
+  return least * static_cast<double>(cases.size()) + beyond / size_asked * size;
 }
 
 // Of one value of the property's sweep, by the last block of those that are tried; nothing if it has none.

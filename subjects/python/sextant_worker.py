@@ -16,7 +16,8 @@ that the file names: `framework = "torch"` or `framework = "jax"`. None, or an o
 unsupported. `name` and `version` strings, where defined, are shown in the report.
 
 With `--control FD` after the file it is a fork server: it imports the file, says on that socket whether children of this process would be as fresh as
-new interpreters, and forks one for each message that brings three descriptors, its standard streams.
+new interpreters, and forks one for each message that brings three descriptors, its standard streams. Where they would not be it says why and is an
+ordinary worker, so that one interpreter is started for the first session either way.
 
 Whatever the file prints goes to standard error, from C code too: the protocol has descriptors of its own.
 """
@@ -262,17 +263,28 @@ def _holdings():
     return len(os.listdir("/proc/self/task")), len(os.listdir("/proc/self/fd")), children, shared
 
 
-def _may_fork():
-    """NumPy's own threads, those of its BLAS, were there before, and are stopped and started around a fork by handlers of OpenBLAS and MKL."""
-    return _holdings() == _before and not NOT_FORKED & set(sys.modules)
+def _why_not_forked():
+    """Why children of this process would not be as good as new interpreters; None where they are. NumPy's own threads, those of its BLAS, were there
+    before, and are stopped and started around a fork by handlers of OpenBLAS and MKL.
+    """
+    for what, now, before in zip(("started threads", "opened files", "started processes", "mapped shared memory"), _holdings(), _before):
+        if now != before:
+            return f"importing the file {what}" + (" (torch)" if "torch" in sys.modules else "")
+    frameworks = sorted(NOT_FORKED & set(sys.modules))
+    return f"{frameworks[0]} does not survive a fork" if frameworks else None
 
 
 def _fork_sessions():
-    """Forks a child for each session asked for, and returns in the child, its streams in place. Ends the process when nobody asks any more."""
-    global _control
-    if not _may_fork():
-        _control.send(b"no")
-        os._exit(0)
+    """Forks a child for each session asked for, and returns in the child, its streams in place. Ends the process when nobody asks any more. Where it may
+    not be forked it says why and returns None: this process is then a session itself.
+    """
+    global _control, _streams
+    reason = _why_not_forked()
+    if reason is not None:
+        _control.send(f"no: {reason}".encode())
+        _control.close()
+        _control = None
+        return None
     import ctypes
 
     system = ctypes.CDLL(None)
@@ -301,6 +313,9 @@ def _fork_sessions():
         for stream in streams:
             os.close(stream)
     os.setpgid(0, 0)
+    for stream in _streams:
+        stream.close()
+    _streams = None
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
     for descriptor in (*streams, source, sink):
@@ -326,8 +341,8 @@ def serve(framework=None, name="", version="", **functions):
     if framework not in FRAMEWORKS:
         raise ValueError(f"framework {framework!r}: expected numpy, torch or jax")
     arrays = FRAMEWORKS[framework]()
-    forked = _control is not None
-    adopted = _fork_sessions() if forked else None
+    adopted = _fork_sessions() if _control is not None else None
+    forked = adopted is not None
     source, sink = _take_streams()
     _ready = True
     while (request := read_blob(source)) is not None:
@@ -382,23 +397,20 @@ def main(path, control=None):
     try:
         _main(path, control)
     except (Exception, SystemExit) as error:
-        # Once requests are answered the process ends as Python would end it. So does a fork server, in whose place new interpreters are started.
+        # Once requests are answered the process ends as Python would end it.
         ended_itself = isinstance(error, SystemExit) and (error.code is None or isinstance(error.code, int))
-        if _ready or control is not None or ended_itself:
+        if _ready or ended_itself:
             raise
+        if _control is not None:
+            _control.close()  # no fork server, but the first session, which is told why
         traceback.print_exc()
         _refuse(_described(error, path))
 
 
 def _main(path, control):
     global _before, _control
-    if control is None:
-        _take_streams()
-    else:
-        # What the import says was heard from the first session's worker.
-        with open(os.devnull, "r+b", buffering=0) as nothing:
-            for number in range(3):
-                os.dup2(nothing.fileno(), number)
+    _take_streams()
+    if control is not None:
         _control = socket.socket(fileno=control)
         _before = _holdings()
     # The file may say `import sextant_worker`: it is to get this module, not a second one.
