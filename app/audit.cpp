@@ -25,6 +25,7 @@
 #include "app/subject_argument.hpp"
 #include "lib/spec/spec.hpp"
 #include "properties/catalogue.hpp"
+#include "properties/engine/budget.hpp"
 #include "properties/engine/engine.hpp"
 #include "properties/survey/take_survey.hpp"
 #include "reports/event_log.hpp"
@@ -47,6 +48,9 @@ struct Arguments {
   std::int64_t max_position = 0;
   std::int64_t threads = std::max(1U, std::thread::hardware_concurrency());
   double timeout = 60;
+  double budget = 0;        // none
+  std::int64_t values = 0;  // the profile's
+  std::int64_t cases = 0;   // likewise
   std::string report;
   std::string resume;
   std::string replay;
@@ -80,15 +84,6 @@ std::optional<Shard> read_shard(const std::string& text) {
   return shard;
 }
 
-// The shard's part of the properties: every count-th, so that families that cost alike are dealt out.
-void keep_own(std::vector<Property>& properties, const Shard& shard) {
-  std::vector<Property> own;
-  for (auto i = static_cast<std::size_t>(shard.index - 1); i < properties.size();
-       i += static_cast<std::size_t>(shard.count))
-    own.push_back(properties[i]);
-  properties = std::move(own);
-}
-
 std::vector<Property> select(const Arguments& arguments) {
   for (const auto* list : {&arguments.only, &arguments.skip}) {
     for (const std::string& id : *list) {
@@ -105,7 +100,6 @@ std::vector<Property> select(const Arguments& arguments) {
     if ((arguments.only.empty() || listed(arguments.only, property.id)) && !listed(arguments.skip, property.id))
       selected.push_back(property);
   }
-  if (const auto shard = read_shard(arguments.shard)) keep_own(selected, *shard);
   return selected;
 }
 
@@ -115,6 +109,9 @@ std::string command_line(const Arguments& arguments, bool max_position_given) {
   line += arguments.spec.empty() ? fmt::format(" --hf-config {}", shell_word(arguments.hf_config))
                                  : fmt::format(" --spec {}", shell_word(arguments.spec));
   if (max_position_given) line += fmt::format(" --max-position {}", arguments.max_position);
+  if (arguments.budget > 0) line += fmt::format(" --budget {:g}", arguments.budget);
+  if (arguments.values > 0) line += fmt::format(" --values {}", arguments.values);
+  if (arguments.cases > 0) line += fmt::format(" --cases {}", arguments.cases);
   if (!arguments.python.empty()) line += fmt::format(" --python {}", shell_word(arguments.python));
   return line;
 }
@@ -125,6 +122,14 @@ AuditOutcome judge_case(const Arguments& arguments, const Subject& subject, cons
   const Property* property = property_named(id);
   if (property == nullptr) throw TokenError(fmt::format("--replay: no property is called {}", in_quotes(id)));
   return replay(*property, read_token(arguments.replay, property->fields(spec)), subject, spec);
+}
+
+AskedAmount amount_of(const Arguments& arguments) {
+  AskedAmount amount;
+  if (arguments.budget > 0) amount.budget = arguments.budget;
+  if (arguments.values > 0) amount.values = arguments.values;
+  if (arguments.cases > 0) amount.cases = arguments.cases;
+  return amount;
 }
 
 // What the report says of the run before anything is judged.
@@ -139,6 +144,7 @@ Report report_of_run(const Arguments& arguments, const Spec& spec, bool max_posi
   report.last_position = spec.max_position - 1;
   report.profile = arguments.replay.empty() ? name_of(arguments.profile) : "replay";
   report.seed = arguments.seed;
+  if (arguments.replay.empty()) report.amount = amount_of(arguments);
   report.environment = environment();
   report.shard = read_shard(arguments.shard);
   report.strictness = arguments.strict ? Strictness::strict : Strictness::lenient;
@@ -158,8 +164,10 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 // Judges what no earlier part of the run has judged, and logs it where there is a directory for it. The survey is for
 // the page's pictures.
 void judge_all(Report& report, const Arguments& arguments, const Subject& subject, const Spec& spec,
-               AuditOptions options, std::chrono::steady_clock::time_point start) {
+               AuditOptions options, const std::vector<std::string>& notes,
+               std::chrono::steady_clock::time_point start) {
   const std::filesystem::path directory = arguments.resume.empty() ? arguments.report : arguments.resume;
+  const std::string digest = directory.empty() ? "" : digest_of_subject(arguments.subject);
   std::vector<Property> properties = select(arguments);
   std::vector<std::string> ids;
   ids.reserve(properties.size());
@@ -174,6 +182,8 @@ void judge_all(Report& report, const Arguments& arguments, const Subject& subjec
     asked.subject_name = earlier->report.subject_name;
     asked.subject_version = earlier->report.subject_version;
     refuse_other_run(directory, earlier->report, asked);
+    refuse_changed_subject(directory, *earlier, digest);
+    options.begun = earlier->begun;
     std::erase_if(properties, [&](const Property& property) {
       return std::ranges::find(earlier->report.results, property.id, &PropertyResult::id) !=
              earlier->report.results.end();
@@ -186,11 +196,14 @@ void judge_all(Report& report, const Arguments& arguments, const Subject& subjec
       refuse_other_run(directory, earlier->report, report);
       log.emplace(event_log_in(directory), *earlier);
     } else if (!directory.empty()) {
-      log.emplace(event_log_in(directory), report);
+      log.emplace(event_log_in(directory), report, digest);
     }
   };
   options.judged = [&](const PropertyResult& result) {
     if (log) log->judged(report, result);
+  };
+  options.underway = [&](const Underway& underway) {
+    if (log) log->judging(underway);
   };
   const AuditOutcome outcome = audit(properties, subject, spec, options);
   report.results = earlier ? joined(std::move(earlier->report.results), outcome.results, ids) : outcome.results;
@@ -198,9 +211,11 @@ void judge_all(Report& report, const Arguments& arguments, const Subject& subjec
   if (earlier) report.environment = earlier->report.environment;
   if (earlier && earlier->is_finished) {
     report.survey = std::move(earlier->report.survey);
+    report.notes = std::move(earlier->report.notes);
     return;
   }
   if (!directory.empty() && (!report.shard || report.shard->index == 1)) report.survey = take_survey(subject, spec);
+  report.notes = notes;
   report.seconds = seconds_since(start);
   if (log) log->ended(report);
 }
@@ -217,16 +232,43 @@ const std::string& directory_of(const Arguments& arguments) {
   return arguments.resume.empty() ? arguments.report : arguments.resume;
 }
 
+// What --budget comes to, unless the numbers are given, or were chosen when the run began that is to be gone on with.
+void choose_amount(Arguments& arguments, const Subject& subject, const Spec& spec, const AuditOptions& options) {
+  if (arguments.budget <= 0 || arguments.values > 0 || !arguments.replay.empty()) return;
+  if (!arguments.resume.empty()) {
+    if (const auto earlier = logged_run_in(arguments.resume)) {
+      arguments.values = earlier->report.amount.values.value_or(0);
+      arguments.cases = earlier->report.amount.cases.value_or(0);
+      return;
+    }
+  }
+  const Amount amount = amount_within(arguments.budget, select(arguments), subject, spec, options);
+  arguments.values = amount.values;
+  arguments.cases = amount.cases;
+}
+
 // The audit of one claim, its files written where --report or --resume says, which is prepared. `arguments` name the
 // claim as the report's command line shall.
-Report judged(const Arguments& arguments, bool max_position_given, const Spec& claimed, const std::stop_token& stop) {
+Report judged(Arguments arguments, bool max_position_given, const Spec& claimed, const std::stop_token& stop) {
   const auto start = std::chrono::steady_clock::now();
   OpenOptions open;
   open.limits.timeout = std::chrono::milliseconds(static_cast<std::int64_t>(arguments.timeout * 1000));
   open.limits.stop = stop;
+  // Filled while sessions are opened, from several threads but once for a subject, and read when they have ended.
+  const auto notes = std::make_shared<std::vector<std::string>>();
+  open.limits.note = [notes](const std::string& note) { notes->push_back(note); };
   if (!arguments.python.empty()) open.python = arguments.python;
   const std::unique_ptr<Subject> subject = subject_from_argument(arguments.subject, claimed, open);
   const Spec spec = subject->within_reach(claimed);
+
+  AuditOptions options;
+  options.profile = arguments.profile;
+  options.seed = arguments.seed;
+  options.threads = static_cast<int>(arguments.threads);
+  options.stop = stop;
+  choose_amount(arguments, *subject, spec, options);
+  if (arguments.values > 0) options.values = arguments.values;
+  if (arguments.cases > 0) options.cases = arguments.cases;
 
   Report report = report_of_run(arguments, spec, max_position_given);
   if (!arguments.replay.empty()) {
@@ -235,13 +277,9 @@ Report judged(const Arguments& arguments, bool max_position_given, const Spec& c
     report.results = std::move(outcome.results);
   } else {
     ProgressBar bar;
-    AuditOptions options;
-    options.profile = arguments.profile;
-    options.seed = arguments.seed;
-    options.threads = static_cast<int>(arguments.threads);
-    options.stop = stop;
+    if (report.shard) options.part = {report.shard->index, report.shard->count};
     options.progress = [&](std::int64_t done, std::int64_t total) { bar.show(done, total); };
-    judge_all(report, arguments, *subject, spec, options, start);
+    judge_all(report, arguments, *subject, spec, options, *notes, start);
   }
   report.exit_status = exit_status(report);
   report.seconds = seconds_since(start);
@@ -310,6 +348,8 @@ int run_audit(const Arguments& arguments, bool max_position_given) {
   if (is_shard && is_replay) throw UsageError("--shard: cannot be combined with --replay");
   if (is_shard && !arguments.baseline.empty())
     throw UsageError("--shard: merge the shards first, then compare with the baseline");
+  if (is_shard && arguments.budget > 0 && arguments.values == 0)
+    throw UsageError("--shard: --budget would choose other numbers in each: give --values and --cases as well");
   if (!arguments.resume.empty() && is_replay) throw UsageError("--resume: cannot be combined with --replay");
   if (is_replay && !(arguments.only.empty() && arguments.skip.empty()))
     throw UsageError("--replay: names its property: leave out --only and --skip");
@@ -361,6 +401,12 @@ Run add_audit(CLI::App& app) {
               "Properties judged in parallel; the report is the same");
   add_seconds(*command, "--timeout", arguments->timeout, "Seconds a subject may take for one answer")
       ->default_str(fmt::format("{}", arguments->timeout));
+  add_seconds(*command, "--budget", arguments->budget,
+              "Seconds (30, 30s, 2m) that the audit shall take about: fewer values and cases for a slow subject");
+  add_integer(*command, "--values", arguments->values, {1, std::int64_t{1} << 40},
+              "Values that a property's sweep compares at most, in place of the profile's");
+  add_integer(*command, "--cases", arguments->cases, {1, 1 << 20},
+              "Cases drawn of a property at most, in place of the profile's if fewer");
   command->add_option(
       "--report", arguments->report,
       fmt::format("Directory for {}, and for events.jsonl, which tells how far the audit is", report_files()));
@@ -371,7 +417,7 @@ Run add_audit(CLI::App& app) {
   command->add_option("--baseline", arguments->baseline,
                       "A report.json whose violations are known: exit 1 only for what is worse");
   command->add_option("--shard", arguments->shard,
-                      "I/N: judge the I-th of N parts of the properties; sextant report merge puts them together");
+                      "I/N: judge the I-th of N parts of the cases; sextant report merge puts them together");
   command->add_flag("--strict", arguments->strict, "Let violated advice fail the audit");
   command->add_option("--python", arguments->python, "Interpreter for python: subjects");
   return [arguments, max_position] { return run_audit(*arguments, max_position->count() > 0); };

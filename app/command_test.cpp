@@ -231,27 +231,61 @@ TEST_F(Command, ReportsAreComparedAndRendered) {
   expect_one_line(sextant("audit builtin --baseline none.json" + claim), "none.json: format: missing");
 }
 
+// A report.json but for times, in bytes.
+std::string without_times(const std::filesystem::path& file) {
+  auto json = nlohmann::ordered_json::parse(read_all(file));
+  json["seconds"] = 0;
+  for (auto& property : json["properties"]) property["seconds"] = 0;
+  return json.dump();
+}
+
 TEST_F(Command, ShardsMakeTheReportOfOneRun) {
-  const std::string claim = R"( --profile quick --spec '{"encoding":"sinusoidal","dim":16}')";
-  const auto without_times = [&](const std::string& directory) {
-    auto json = nlohmann::ordered_json::parse(read_all(directory_ / directory / "report.json"));
-    json["seconds"] = 0;
-    for (auto& property : json["properties"]) property["seconds"] = 0;
-    return json.dump();
+  // Wrong at one position; of no use for long calls; out at another position.
+  const std::string changed(correct);
+  write("wrong.py", std::string(header) + changed +
+                        "_right = encode\ndef encode(p, spec):\n    t = _right(p, spec)\n"
+                        "    t[np.asarray(p) == 1777, 3] += 0.25\n    return t\n");
+  write("partial.py", std::string(header) + changed +
+                          "_right = encode\ndef encode(p, spec):\n"
+                          "    return _right(p, spec) if len(p) < 100 else None\n");
+  write("failing.py", std::string(header) + changed +
+                          "_right = encode\ndef encode(p, spec):\n"
+                          "    assert 1500 not in p\n    return _right(p, spec)\n");
+  const std::string sinusoid = R"('{"encoding":"sinusoidal","dim":16,"max_position":2000}')";
+  const std::string rope = R"('{"encoding":"rope","head_dim":8,"max_position":2000}')";
+  struct Run {
+    const char* subject;
+    std::string claim;
+    std::vector<int> counts;
+    int status;
   };
-  const std::string subject = "audit mutant:sinusoidal-bfloat16-positions --report ";
-  EXPECT_EQ(sextant(subject + "whole" + claim).status, 1);
-  std::string files;
-  for (const std::string index : {"3", "1", "2"}) {
-    sextant(subject + "part" + index + " --shard " + index + "/3" + claim);
-    files += " part" + index + "/report.json";
+  const Run runs[] = {{"builtin", rope, {1, 16}, 0},
+                      {"builtin", R"('{"encoding":"alibi","num_heads":3,"max_position":500}')", {5}, 0},
+                      {"mutant:sinusoidal-bfloat16-positions", sinusoid, {3}, 1},
+                      {"python:wrong.py", sinusoid, {2}, 1},
+                      {"python:partial.py", sinusoid, {2}, 0},
+                      {"python:failing.py", sinusoid, {2}, 3}};
+  for (const Run& run : runs) {
+    const std::string audit = std::string("audit ") + run.subject + " --profile quick --spec " + run.claim;
+    EXPECT_EQ(sextant(audit + " --threads 2 --report whole").status, run.status) << run.subject;
+    for (const int count : run.counts) {
+      std::string files;
+      for (int index = count; index >= 1; --index) {
+        const std::string part = std::to_string(index) + "/" + std::to_string(count);
+        sextant(audit + " --threads 1 --report parts/" + part + " --shard " + part);
+        files += " parts/" + part + "/report.json";
+      }
+      EXPECT_EQ(sextant("report merge" + files + " --out merged").status, run.status) << run.subject;
+      EXPECT_EQ(without_times(directory_ / "merged/report.json"), without_times(directory_ / "whole/report.json"))
+          << run.subject << " in " << count;
+    }
   }
-  EXPECT_EQ(sextant("report merge" + files + " --out merged").status, 1);
-  EXPECT_EQ(without_times("merged"), without_times("whole"));
-  EXPECT_EQ(sextant(subject + "idle --shard 99/99" + claim).status, 0);
-  expect_one_line(sextant("report merge part1/report.json part3/report.json --out none"), "shard 2/3 is missing");
-  expect_one_line(sextant(subject + "x --shard 4/3" + claim), "--shard 4/3: expected I/N");
-  expect_one_line(sextant(subject + "x --shard 1" + claim), "--shard 1: expected I/N");
+  const std::string subject = "audit builtin --profile quick --spec " + sinusoid + " --report ";
+  EXPECT_EQ(sextant(subject + "idle --shard 10000/10000").status, 0);
+  expect_one_line(sextant("report merge parts/1/3/report.json parts/3/3/report.json --out none"),
+                  "shard 2/3 is missing");
+  expect_one_line(sextant(subject + "x --shard 4/3"), "--shard 4/3: expected I/N");
+  expect_one_line(sextant(subject + "x --shard 1"), "--shard 1: expected I/N");
 }
 
 TEST_F(Command, AKilledAuditIsRenderedAndResumed) {
@@ -270,12 +304,6 @@ def encode(p, spec):
   const std::string claim = R"('{"encoding":"sinusoidal","dim":16}')";
   const std::string subject =
       "audit python:waiting.py --threads 1 --profile quick --only bounds --only empty_input --spec " + claim;
-  const auto without_times = [&](const std::string& directory) {
-    auto json = nlohmann::ordered_json::parse(read_all(directory_ / directory / "report.json"));
-    json["seconds"] = 0;
-    for (auto& property : json["properties"]) property["seconds"] = 0;
-    return json.dump();
-  };
   write("go", "");
   EXPECT_EQ(sextant(subject + " --report whole").status, 1);
   std::filesystem::remove(directory_ / "go");
@@ -323,13 +351,13 @@ def encode(p, spec):
   write("go", "");
   std::filesystem::remove(directory_ / "calls");
   EXPECT_EQ(sextant(subject + " --resume cut").status, 1);
-  EXPECT_EQ(without_times("cut"), without_times("whole"));
+  EXPECT_EQ(without_times(directory_ / "cut/report.json"), without_times(directory_ / "whole/report.json"));
   const auto calls = std::filesystem::file_size(directory_ / "calls");
   EXPECT_EQ(read_all(directory_ / "cut" / "events.jsonl").substr(0, log.size()), log);
   // All is judged: nothing is asked again, and the log tells it all.
   EXPECT_EQ(sextant(subject + " --resume cut").status, 1);
   EXPECT_EQ(std::filesystem::file_size(directory_ / "calls"), calls);
-  EXPECT_EQ(without_times("cut"), without_times("whole"));
+  EXPECT_EQ(without_times(directory_ / "cut/report.json"), without_times(directory_ / "whole/report.json"));
   EXPECT_EQ(sextant("report render cut/events.jsonl --out page.html").status, 0);
   EXPECT_EQ(read_all(directory_ / "page.html").find("This report is partial."), std::string::npos);
 }

@@ -51,10 +51,12 @@ CLI::Option* add_seconds(CLI::App& command, const std::string& name, double& tar
   const auto read = [name, &target](const std::string& text) {
     constexpr double least = 0.001;
     constexpr double most = 86400;
-    const auto number = number_in<double>(text);
-    if (!number || !(*number >= least && *number <= most))
+    const bool has_unit = text.ends_with('s') || text.ends_with('m');
+    const auto number = number_in<double>(has_unit ? text.substr(0, text.size() - 1) : text);
+    const double seconds = number.value_or(0) * (text.ends_with('m') ? 60 : 1);
+    if (!number || !(seconds >= least && seconds <= most))
       throw UsageError(fmt::format("{} {}: expected seconds from {} to {}", name, text, least, most));
-    target = *number;
+    target = seconds;
   };
   return command.add_option_function<std::string>(name, read, help);
 }

@@ -31,11 +31,10 @@ int run_compare(const std::string& old_file, const std::string& new_file, const 
 }
 
 int run_merge(const std::vector<std::string>& files, const std::string& out) {
-  std::vector<Report> shards;
-  shards.reserve(files.size());
-  for (const std::string& file : files) shards.push_back(read_json_file(file));
   try {
-    const Report whole = merge(shards);
+    Merging merging;
+    for (const std::string& file : files) merging.take(read_json_file(file));
+    const Report whole = std::move(merging).whole();
     prepare_directory(out);
     write_reports(whole, out);
     fmt::print("{}\nreport in {}\n", headline(whole), out);

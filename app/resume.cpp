@@ -3,6 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
+#include <fstream>
+#include <sstream>
 
 #include "app/command.hpp"
 #include "reports/json.hpp"
@@ -45,6 +49,38 @@ void refuse_other_run(const std::filesystem::path& directory, const Report& logg
   if (!difference.empty())
     throw UsageError(
         fmt::format("--resume {}: its log and this audit are of different {}", directory.string(), difference));
+}
+
+std::string digest_of_subject(const std::string& subject) {
+  const auto colon = subject.find(':');
+  if (colon == std::string::npos) return "";
+  const std::string rest = subject.substr(colon + 1);
+  std::vector<std::string> names{rest};  // a path may have blanks, a command has words
+  std::istringstream words(rest);
+  for (std::string word; words >> word;) {
+    if (word != rest) names.push_back(word);
+  }
+  std::uint64_t hash = 0xCBF29CE484222325U;
+  bool has_file = false;
+  for (const std::string& name : names) {
+    std::error_code error;
+    if (!std::filesystem::is_regular_file(name, error)) continue;
+    std::ifstream stream(name, std::ios::binary);
+    has_file = true;
+    std::array<char, 65536> part{};
+    while (stream.read(part.data(), part.size()) || stream.gcount() > 0) {
+      for (std::streamsize i = 0; i < stream.gcount(); ++i)
+        hash = (hash ^ static_cast<unsigned char>(part[static_cast<std::size_t>(i)])) * 0x100000001B3U;
+    }
+  }
+  return has_file ? fmt::format("{:016x}", hash) : "";
+}
+
+void refuse_changed_subject(const std::filesystem::path& directory, const LoggedRun& logged,
+                            const std::string& digest) {
+  if (!logged.subject_digest.empty() && logged.subject_digest != digest)
+    throw UsageError(fmt::format("--resume {}: {}: its file has changed since the log was begun", directory.string(),
+                                 logged.report.subject));
 }
 
 std::vector<PropertyResult> joined(std::vector<PropertyResult> earlier, const std::vector<PropertyResult>& later,

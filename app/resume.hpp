@@ -18,6 +18,14 @@ std::optional<LoggedRun> logged_run_in(const std::filesystem::path& directory);
 /// @throws UsageError, one line that says in what they differ.
 void refuse_other_run(const std::filesystem::path& directory, const Report& logged, const Report& asked);
 
+/// The content of the files that a subject's name holds, "python:a.py" or "exec:./a.out --flag", in 16 digits; empty
+/// where it holds none. Tells a file that was changed by accident from the same one (FNV-1a), not one that was made to
+/// deceive.
+std::string digest_of_subject(const std::string& subject);
+
+/// Refuses to go on with a log of a subject whose files have changed. @throws UsageError.
+void refuse_changed_subject(const std::filesystem::path& directory, const LoggedRun& logged, const std::string& digest);
+
 /// The results of both parts of a run, in the order of `ids`.
 std::vector<PropertyResult> joined(std::vector<PropertyResult> earlier, const std::vector<PropertyResult>& later,
                                    const std::vector<std::string>& ids);

@@ -10,6 +10,7 @@
 
 #include "reports/json.hpp"
 #include "reports/survey_json.hpp"
+#include "reports/tally_json.hpp"
 #include "reports/write.hpp"
 
 namespace sextant {
@@ -31,10 +32,13 @@ EventLog::EventLog(std::filesystem::path path) : path_(std::move(path)) {
   if (file_ < 0) fail("cannot be opened");
 }
 
-EventLog::EventLog(std::filesystem::path path, const Report& nothing_judged) : EventLog(std::move(path)) {
+EventLog::EventLog(std::filesystem::path path, const Report& nothing_judged, const std::string& subject_digest)
+    : EventLog(std::move(path)) {
   lock();
   cut(0);
-  append(fmt::format(R"({{"format":"sextant-events","version":1,"report":{}}})", write_json_line(nothing_judged)));
+  append(fmt::format(R"({{"format":"sextant-events","version":1,"subject":"{}","report":{}}})", subject_digest,
+                     write_json_line(nothing_judged)));
+  sync();
   sync_directory_of(path_);
 }
 
@@ -45,15 +49,28 @@ EventLog::EventLog(std::filesystem::path path, const LoggedRun& run) : EventLog(
 
 EventLog::~EventLog() { close(file_); }
 
+void EventLog::judging(const Underway& underway) {
+  using nlohmann::ordered_json;
+  append(fmt::format(R"({{"judging":{}}})",
+                     underway_json(underway).dump(-1, ' ', false, ordered_json::error_handler_t::replace)));
+  const auto now = std::chrono::steady_clock::now();
+  if (now < synced_ + std::chrono::milliseconds(100)) return;
+  sync();
+  synced_ = now;
+}
+
 void EventLog::judged(const Report& report, const PropertyResult& result) {
   append(fmt::format(R"({{"judged":{}}})", write_json_line(report, result)));
+  sync();
 }
 
 void EventLog::ended(const Report& report) {
   using nlohmann::ordered_json;
   const std::string survey =
       report.survey ? survey_json(*report.survey).dump(-1, ' ', false, ordered_json::error_handler_t::replace) : "null";
-  append(fmt::format(R"({{"ended":{{"survey":{},"seconds":{}}}}})", survey, report.seconds));
+  append(fmt::format(R"({{"ended":{{"survey":{},"notes":{},"seconds":{}}}}})", survey,
+                     ordered_json(report.notes).dump(), report.seconds));
+  sync();
 }
 
 void EventLog::lock() const {
@@ -73,7 +90,11 @@ void EventLog::append(std::string line) const {
   while (written < 0 && errno == EINTR);
   if (written >= 0 && static_cast<std::size_t>(written) < line.size())
     errno = ENOSPC;  // a regular file takes less only where there is no room
-  if (written != static_cast<ssize_t>(line.size()) || fdatasync(file_) != 0) fail("cannot be written");
+  if (written != static_cast<ssize_t>(line.size())) fail("cannot be written");
+}
+
+void EventLog::sync() const {
+  if (fdatasync(file_) != 0) fail("cannot be written");
 }
 
 void EventLog::fail(const char* what) const {

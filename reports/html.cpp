@@ -259,6 +259,9 @@ std::string write_html(const Report& report) {
   List environment;
   environment.push_back(fact("Profile", report.profile));
   environment.push_back(fact("Seed", std::to_string(report.seed)));
+  for (const std::string& note : report.notes) environment.push_back(fact("Note", note));
+  if (const std::string amount = amount_text(report.amount); !amount.empty())
+    environment.push_back(fact("Asked", amount));
   for (const auto& [name, value] : report.environment) environment.push_back(fact(name, value));
   page.set("environment", data(environment));
   page.set("spec_json", printable(report.spec_json));

@@ -6,6 +6,7 @@
 
 #include "reports/json_numbers.hpp"
 #include "reports/survey_json.hpp"
+#include "reports/tally_json.hpp"
 
 namespace sextant {
 namespace {
@@ -38,6 +39,15 @@ ordered_json result_json(const Report& report, const PropertyResult& result) {
   json["worst"] = result.worst ? example_json(report, *result.worst) : ordered_json();
   json["simplest"] = result.simplest ? example_json(report, *result.simplest) : ordered_json();
   json["seconds"] = result.seconds;
+  if (result.share) json["share"] = tally_json(*result.share);
+  return json;
+}
+
+ordered_json amount_json(const AskedAmount& amount) {
+  ordered_json json = ordered_json::object();
+  if (amount.budget) json["budget"] = *amount.budget;
+  if (amount.values) json["values"] = *amount.values;
+  if (amount.cases) json["cases"] = *amount.cases;
   return json;
 }
 
@@ -51,6 +61,7 @@ ordered_json report_json(const Report& report) {
       {"accuracy", report.claim}, {"first_position", report.first_position}, {"last_position", report.last_position}};
   json["profile"] = report.profile;
   json["seed"] = report.seed;
+  if (!amount_text(report.amount).empty()) json["amount"] = amount_json(report.amount);
   json["shard"] =
       report.shard ? ordered_json{{"index", report.shard->index}, {"count", report.shard->count}} : ordered_json();
   json["strictness"] = name_of(report.strictness);
@@ -63,6 +74,7 @@ ordered_json report_json(const Report& report) {
   json["properties"] = ordered_json::array();
   for (const PropertyResult& result : report.results) json["properties"].push_back(result_json(report, result));
   if (!report.missing.empty()) json["missing"] = report.missing;
+  if (!report.notes.empty()) json["notes"] = report.notes;
   json["survey"] = ordered_json();
   json["seconds"] = report.seconds;
   return json;

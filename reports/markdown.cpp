@@ -49,15 +49,16 @@ std::string write_markdown(const Report& report) {
   for (const std::string& said : {report.subject_name, report.subject_version}) {
     if (!said.empty()) text += fmt::format(", {}", escaped(said));
   }
-  text += fmt::format(", audited as {}, claimed {} for positions {} to {}. Profile {}, seed {}, Sextant {}.\n\n",
-                      report.spec_text, report.claim, report.first_position, report.last_position, report.profile,
-                      report.seed, report.sextant_version);
+  text += fmt::format(", audited as {}, claimed {} for positions {} to {}. Profile {}, Sextant {}.\n\n",
+                      report.spec_text, report.claim, report.first_position, report.last_position, profile_text(report),
+                      report.sextant_version);
   if (!report.missing.empty()) {
     text += "**This report is partial: the run was cut short.** Not judged:";
     for (const std::string& id : report.missing)
       text += fmt::format("{} {}", &id == &report.missing.front() ? "" : ",", code(id));
     text += ".\n\n";
   }
+  for (const std::string& note : report.notes) text += fmt::format("Note: {}.\n\n", escaped(note));
   text += "| property | verdict | cases | worst |\n|---|---|---:|---|\n";
   for (const PropertyResult& result : report.results) {
     const std::string verdict = is_aside(report, result)              ? "advice not followed"

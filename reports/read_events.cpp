@@ -8,6 +8,7 @@
 #include "reports/parsed_json.hpp"
 #include "reports/read_json.hpp"
 #include "reports/survey_json.hpp"
+#include "reports/tally_json.hpp"
 
 namespace sextant {
 namespace {
@@ -32,6 +33,7 @@ class Events {
     const ordered_json json = parsed(line);
     if (!has_head_) return begin(json);
     if (run_.is_finished) throw ReadError("follows the end of the run");
+    if (json.contains("judging")) return judging(json["judging"]);
     if (json.contains("judged")) return judged(json["judged"]);
     if (json.contains("ended")) return ended(json["ended"]);
     throw ReadError("unknown event");
@@ -50,6 +52,8 @@ class Events {
       throw ReadError(R"(format: expected "sextant-events")");
     if (json.value("version", ordered_json()) != 1) throw ReadError("version: expected 1");
     if (!json.contains("report")) throw ReadError("report: missing");
+    // Logs of before it was kept have none.
+    if (json.contains("subject")) run_.subject_digest = JsonObject(json, "").text("subject");
     run_.report = read_json(json["report"].dump());
     if (!run_.report.results.empty()) throw ReadError("report: has results before any was judged");
     order_ = run_.report.missing;
@@ -58,6 +62,14 @@ class Events {
     if (std::ranges::adjacent_find(sorted) != sorted.end())
       throw ReadError("report.missing: a property stands in it twice");
     has_head_ = true;
+  }
+
+  void judging(const ordered_json& json) {
+    Underway underway = underway_of(JsonObject(json, "judging"));
+    if (std::ranges::find(run_.report.missing, underway.id) == run_.report.missing.end())
+      throw ReadError("judging.id: is not a property that this run has left to judge");
+    std::erase_if(run_.begun, [&](const Underway& one) { return one.id == underway.id; });
+    run_.begun.push_back(std::move(underway));
   }
 
   void judged(const ordered_json& json) {
@@ -69,6 +81,7 @@ class Events {
                             : "has a result for a property that this run was not asked for");
     }
     run_.report.missing.erase(found);
+    std::erase_if(run_.begun, [&](const Underway& one) { return one.id == result.id; });
     run_.report.results.push_back(std::move(result));
   }
 
@@ -82,6 +95,7 @@ class Events {
     } catch (const std::invalid_argument& error) {
       throw ReadError(error.what());
     }
+    if (json.contains("notes")) run_.report.notes = JsonObject(json, "ended").texts("notes");
     run_.report.seconds = json["seconds"].get<double>();
     run_.is_finished = true;
   }

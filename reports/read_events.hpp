@@ -3,8 +3,11 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
+#include "properties/verdict/tally.hpp"
 #include "reports/report.hpp"
 
 namespace sextant {
@@ -12,7 +15,10 @@ namespace sextant {
 /// What an event log (event_log.hpp) tells.
 struct LoggedRun {
   Report report;  ///< results in the order in which a whole run has them; `missing` names those that the log has not
-  bool is_finished = false;  ///< whether its last line is that of a run that came to its end
+  std::vector<Underway>
+      begun;  ///< of those that the log has not, how far they came, where any of their cases was judged
+  std::string subject_digest;  ///< of the subject's files when the run began; empty where it has none
+  bool is_finished = false;    ///< whether its last line is that of a run that came to its end
   std::uintmax_t size = 0;  ///< bytes of its whole lines: what stands behind them was torn off in the middle of a write
 };
 

@@ -7,9 +7,10 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
-#include "reports/json_numbers.hpp"
+#include "reports/json_object.hpp"
 #include "reports/parsed_json.hpp"
 #include "reports/survey_json.hpp"
+#include "reports/tally_json.hpp"
 
 namespace sextant {
 namespace {
@@ -18,76 +19,22 @@ using nlohmann::ordered_json;
 
 constexpr std::uintmax_t largest_file = std::uintmax_t{256} << 20;
 
-// One object of the report, and where it stands in it.
-class Object {
- public:
-  Object(const ordered_json& json, std::string place) : json_(json), place_(std::move(place)) {
-    if (!json_.is_object()) fail("expected an object");
-  }
-
-  std::string path(const char* name) const { return place_.empty() ? name : fmt::format("{}.{}", place_, name); }
-  [[noreturn]] void fail(const std::string& what) const {
-    throw ReadError(fmt::format("{}: {}", place_.empty() ? "report" : place_, what));
-  }
-  [[noreturn]] void fail(const char* name, const std::string& what) const {
-    throw ReadError(fmt::format("{}: {}", path(name), what));
-  }
-
-  bool has(const char* name) const { return json_.contains(name); }
-  const ordered_json& at(const char* name) const {
-    const auto found = json_.find(name);
-    if (found == json_.end()) fail(name, "missing");
-    return *found;
-  }
-  std::string text(const char* name) const {
-    if (!at(name).is_string()) fail(name, "expected a string");
-    return at(name).get<std::string>();
-  }
-  std::int64_t integer(const char* name) const {
-    if (!at(name).is_number_integer() || (at(name).is_number_unsigned() && at(name).get<std::uint64_t>() > INT64_MAX))
-      fail(name, "expected an integer");
-    return at(name).get<std::int64_t>();
-  }
-  double number(const char* name) const {
-    try {
-      return number_of(at(name));
-    } catch (const std::invalid_argument& error) {
-      fail(name, error.what());
-    }
-  }
-  Object object(const char* name) const { return {at(name), path(name)}; }
-
-  // The one of `values` that is called so.
-  template <class Enum, std::size_t count>
-  Enum one_of(const char* name, const Enum (&values)[count]) const {
-    const std::string word = text(name);
-    for (const Enum value : values) {
-      if (name_of(value) == word) return value;
-    }
-    fail(name, fmt::format(R"("{}" is none of the words expected here)", word));
-  }
-
- private:
-  const ordered_json& json_;
-  std::string place_;
-};
-
-std::optional<Example> example_of(const Object& result, const char* name) {
+std::optional<Example> example_of(const JsonObject& result, const char* name) {
   if (result.at(name).is_null()) return std::nullopt;
-  const Object example = result.object(name);
+  const JsonObject example = result.object(name);
   return Example{example.text("token"),
                  example.text("finding"),
                  {example.number("error_of_bound"), example.number("error_absolute"), example.number("error_ulps")}};
 }
 
 // Reports older than it have none.
-std::optional<Coverage> coverage_of(const Object& result) {
-  if (!result.has("coverage") || result.at("coverage").is_null()) return std::nullopt;
-  const Object coverage = result.object("coverage");
+std::optional<Coverage> coverage_of(const JsonObject& result) {
+  if (!result.has("coverage")) return std::nullopt;
+  const JsonObject coverage = result.object("coverage");
   return Coverage{coverage.integer("positions"), coverage.integer("claimed"), coverage.integer("values")};
 }
 
-PropertyResult result_of(const Object& json) {
+PropertyResult result_of(const JsonObject& json) {
   PropertyResult result;
   result.id = json.text("id");
   result.title = json.text("title");
@@ -104,6 +51,7 @@ PropertyResult result_of(const Object& json) {
   result.worst = example_of(json, "worst");
   result.simplest = example_of(json, "simplest");
   result.seconds = json.number("seconds");
+  if (json.has("share")) result.share = std::make_shared<const Tally>(tally_of(json.object("share")));
   // What the writers rely on.
   if ((result.verdict == Verdict::violated || result.verdict == Verdict::holds) && !result.worst)
     json.fail("worst", "missing, though the property was judged");
@@ -116,27 +64,33 @@ PropertyResult result_of(const Object& json) {
 
 Report read_json(std::string_view text) {
   const ordered_json parsed = parsed_json(text);
-  const Object json(parsed, "");
+  const JsonObject json(parsed, "");
   if (json.text("format") != "sextant-report") json.fail("format", R"(expected "sextant-report")");
   if (json.integer("version") != 1) json.fail("version", fmt::format("expected 1, got {}", json.integer("version")));
   Report report;
   report.sextant_version = json.text("sextant");
-  const Object subject = json.object("subject");
+  const JsonObject subject = json.object("subject");
   report.subject = subject.text("argument");
   report.subject_name = subject.text("name");
   report.subject_version = subject.text("version");
   report.spec_json = json.object("spec").at("encoding").is_string() ? json.at("spec").dump() : "";
   if (report.spec_json.empty()) json.fail("spec", "expected a spec");
   report.spec_text = json.text("spec_text");
-  const Object claim = json.object("claim");
+  const JsonObject claim = json.object("claim");
   report.claim = claim.text("accuracy");
   report.first_position = claim.integer("first_position");
   report.last_position = claim.integer("last_position");
   report.profile = json.text("profile");
   if (!json.at("seed").is_number_unsigned()) json.fail("seed", "expected an integer");
   report.seed = json.at("seed").get<std::uint64_t>();
+  if (json.has("amount")) {
+    const JsonObject amount = json.object("amount");
+    if (amount.has("budget")) report.amount.budget = amount.number("budget");
+    if (amount.has("values")) report.amount.values = amount.integer("values");
+    if (amount.has("cases")) report.amount.cases = amount.integer("cases");
+  }
   if (!json.at("shard").is_null()) {
-    const Object shard = json.object("shard");
+    const JsonObject shard = json.object("shard");
     const std::int64_t index = shard.integer("index");
     const std::int64_t count = shard.integer("count");
     if (index < 1 || count > 100000 || index > count) shard.fail("expected 1 <= index <= count <= 100000");
@@ -144,19 +98,16 @@ Report read_json(std::string_view text) {
   }
   report.strictness = json.one_of("strictness", {Strictness::lenient, Strictness::strict});
   report.command = json.text("command");
-  const Object environment = json.object("environment");
+  const JsonObject environment = json.object("environment");
   for (const auto& [name, value] : json.at("environment").items())
     report.environment.emplace_back(name, environment.text(name.c_str()));
   report.exit_status = static_cast<int>(json.integer("exit_status"));
   if (!json.at("properties").is_array()) json.fail("properties", "expected a list");
   for (const ordered_json& result : json.at("properties")) {
-    report.results.push_back(result_of(Object(result, fmt::format("properties[{}]", report.results.size()))));
+    report.results.push_back(result_of(JsonObject(result, fmt::format("properties[{}]", report.results.size()))));
   }
-  if (const auto missing = parsed.find("missing"); missing != parsed.end()) {
-    if (!missing->is_array() || !std::ranges::all_of(*missing, [](const ordered_json& id) { return id.is_string(); }))
-      json.fail("missing", "expected a list of strings");
-    report.missing = missing->get<std::vector<std::string>>();
-  }
+  if (parsed.contains("missing")) report.missing = json.texts("missing");
+  if (parsed.contains("notes")) report.notes = json.texts("notes");
   if (!json.at("survey").is_null()) {
     try {
       report.survey = survey_of(json.at("survey"));
@@ -170,7 +121,7 @@ Report read_json(std::string_view text) {
 
 PropertyResult read_result(std::string_view text) {
   const ordered_json parsed = parsed_json(text);
-  return result_of(Object(parsed, ""));
+  return result_of(JsonObject(parsed, ""));
 }
 
 std::string read_text_file(const std::filesystem::path& path) {

@@ -60,6 +60,19 @@ std::string headline(const Report& report) {
                      report.results.size() + report.missing.size(), headline_of_results(report));
 }
 
+std::string amount_text(const AskedAmount& amount) {
+  std::vector<std::string> parts;
+  if (amount.values) parts.push_back(fmt::format("{} values a sweep", *amount.values));
+  if (amount.cases) parts.push_back(fmt::format("{} cases a property", *amount.cases));
+  const std::string numbers = fmt::format("{}", fmt::join(parts, ", "));
+  return amount.budget ? fmt::format("budget {:g} s: {}", *amount.budget, numbers) : numbers;
+}
+
+std::string profile_text(const Report& report) {
+  const std::string amount = amount_text(report.amount);
+  return fmt::format("{}, seed {}{}{}", report.profile, report.seed, amount.empty() ? "" : ", ", amount);
+}
+
 std::string cases_text(std::int64_t cases) { return fmt::format("{} case{}", cases, cases == 1 ? "" : "s"); }
 
 std::string coverage_text(const Coverage& coverage) {

@@ -11,10 +11,17 @@
 
 namespace sextant {
 
-/// Part `index` of `count` of a run, 1 <= index <= count.
+/// Part `index` of `count` of a run's cases, 1 <= index <= count.
 struct Shard {
   int index;
   int count;
+};
+
+/// How much a run asked where that was not left to its profile.
+struct AskedAmount {
+  std::optional<double> budget;        ///< seconds by which the numbers were chosen
+  std::optional<std::int64_t> values;  ///< that a sweep compares at most
+  std::optional<std::int64_t> cases;   ///< that are drawn of a property at most
 };
 
 /// The audit of one subject against one spec: plain data, from which every format is written.
@@ -30,6 +37,7 @@ struct Report {
   std::int64_t last_position = 0;  ///< inclusive
   std::string profile;
   std::uint64_t seed = 0;
+  AskedAmount amount;
   std::optional<Shard> shard;  ///< nothing for a whole run
   Strictness strictness = Strictness::lenient;
   std::vector<std::pair<std::string, std::string>> environment;  ///< name and value, in the order to print
@@ -37,6 +45,7 @@ struct Report {
   std::vector<PropertyResult> results;
   /// ids of the properties that the run was to judge and did not, as it was cut short; empty for a whole report
   std::vector<std::string> missing;
+  std::vector<std::string> notes;  ///< what a person should know of how the subject was run
   std::optional<Survey> survey;
   int exit_status = 0;
   double seconds = 0;
@@ -55,6 +64,12 @@ std::string headline(const Report& report);
 
 /// How many results have the verdict, those aside.
 std::int64_t count(const Report& report, Verdict verdict);
+
+/// "budget 30 s: 2097152 values a sweep, 200 cases a property"; empty where all is the profile's.
+std::string amount_text(const AskedAmount& amount);
+
+/// "standard, seed 1", and the amount behind it.
+std::string profile_text(const Report& report);
 
 /// "1 case", "203 cases".
 std::string cases_text(std::int64_t cases);

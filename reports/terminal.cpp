@@ -68,7 +68,7 @@ std::string write_terminal(const Report& report, Colour colour) {
   if (!report.subject_version.empty()) text += fmt::format("  version  {}\n", printable(report.subject_version));
   text += fmt::format("  claim    {}, {}, positions {} to {}\n", report.spec_text, report.claim, report.first_position,
                       report.last_position);
-  text += fmt::format("  profile  {}, seed {}\n\n", report.profile, report.seed);
+  text += fmt::format("  profile  {}\n\n", profile_text(report));
   // Properties that say nothing here, together by the reason.
   std::vector<std::pair<std::string, std::vector<std::string>>> not_applicable;
   for (const PropertyResult& result : report.results) {
@@ -86,6 +86,8 @@ std::string write_terminal(const Report& report, Colour colour) {
                                    110)) +
             "\n";
   }
+  for (const std::string& note : report.notes)
+    text += fmt::format("  {}\n", wrapped("note: " + printable(note), 4, 110));
   if (!report.missing.empty()) {
     text +=
         painted(colour, "33",

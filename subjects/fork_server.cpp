@@ -9,6 +9,7 @@
 #include <charconv>
 #include <cstring>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -50,13 +51,17 @@ Command with_control(Command command, int control) {
 
 }  // namespace
 
-std::unique_ptr<ForkServer> ForkServer::start(const Command& command, Deadline deadline, const std::stop_token& stop) {
-  if (!adopts_descendants()) return nullptr;
+ForkServer::Started ForkServer::start(const Command& command, Deadline deadline, const std::stop_token& stop) {
+  if (!adopts_descendants()) return {};
   std::array<int, 2> sockets{};
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets.data()) != 0)
     throw std::system_error(errno, std::generic_category(), "socketpair");
   std::unique_ptr<ForkServer> server(new ForkServer(command, sockets));
-  return server->process_ && server->receive(deadline, stop) == "ready" ? std::move(server) : nullptr;
+  if (!server->process_) return {};
+  const std::string answer = server->receive(deadline, stop);
+  if (answer == "ready") return {std::move(server), nullptr, ""};
+  constexpr std::string_view no = "no: ";
+  return {nullptr, std::move(server->process_), answer.starts_with(no) ? answer.substr(no.size()) : ""};
 }
 
 ForkServer::ForkServer(const Command& command, std::array<int, 2> sockets) : control_(sockets[0]) {
@@ -94,6 +99,7 @@ std::string ForkServer::receive(Deadline deadline, const std::stop_token& stop) 
     pollfd socket{control_, POLLIN, 0};
     const int ready = poll(&socket, 1, static_cast<int>(std::min<std::int64_t>(left, 50)));
     if (ready < 0 && errno != EINTR) return "";
+    process_->hear();  // a file may print much while it is imported, and waits once its pipe is full
     if (ready <= 0) continue;
     std::array<char, 256> text{};
     const ssize_t got = recv(control_, text.data(), text.size(), 0);

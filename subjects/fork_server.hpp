@@ -3,6 +3,7 @@
 #include <array>
 #include <memory>
 #include <stop_token>
+#include <string>
 
 #include "subjects/process.hpp"
 
@@ -13,13 +14,20 @@ namespace sextant {
 /// (adopt_descendants), so that a Process watches them as any other. Not for use by two threads at once.
 class ForkServer {
  public:
+  /// What starting one came to: a server, or, where forks would not be fresh or not be safe, the process itself as the
+  /// worker of one session, and why, if it said so: the import left threads, open files, children or shared memory, or
+  /// brought in a framework that does not survive a fork. A process that has ended, or is not ready by the deadline, is
+  /// such a worker too: who asks it is told. Neither where the program cannot be started or forks not be adopted.
+  struct Started {
+    std::unique_ptr<ForkServer> server;
+    std::unique_ptr<Process> worker;
+    std::string why_not;
+  };
+
   /// Starts one and waits until the file is imported.
   /// @param command  that of an ordinary worker.
-  /// @returns null where a fork would not be fresh or not be safe: the worker says so if the import left threads, open
-  /// files, children, shared memory or a framework that does not survive a fork; or if it ended, or was not ready by
-  /// the deadline.
   /// @throws Interrupted on a stop request; what Process throws.
-  static std::unique_ptr<ForkServer> start(const Command& command, Deadline deadline, const std::stop_token& stop);
+  static Started start(const Command& command, Deadline deadline, const std::stop_token& stop);
 
   ForkServer(const ForkServer&) = delete;
   ForkServer& operator=(const ForkServer&) = delete;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/prctl.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -149,6 +150,9 @@ Process::Process(const Start& start) {
   output_ = release(output.read_end);
   error_ = release(error.read_end);
   for (const int descriptor : {input_, output_, error_}) fcntl(descriptor, F_SETFL, O_NONBLOCK);
+  // A system may allow less, and then leaves the pipe as it is: 64 KiB, at which each side waits for the other 16 times
+  // as often.
+  for (const int descriptor : {input_, output_}) fcntl(descriptor, F_SETPIPE_SZ, 1 << 20);
 }
 
 Process::~Process() {
@@ -186,25 +190,50 @@ std::string Process::describe_end() {
 
 void Process::exchange(std::span<const std::byte> request, const Reader& reader, Deadline deadline,
                        const std::stop_token& stop) {
-  std::array<std::byte, 65536> buffer{};
-  const auto take_output = [&]() -> std::optional<std::size_t> {
-    const ssize_t got = read(output_, buffer.data(), buffer.size());
-    if (got < 0) return std::nullopt;
-    return static_cast<std::size_t>(got);
+  class Copying final : public Sink {
+   public:
+    explicit Copying(const Reader& reader) : reader_(reader) {}
+    std::span<std::byte> room() override { return buffer_; }
+    bool filled(std::size_t bytes, std::span<const std::byte> beyond) override {
+      const bool is_enough = reader_(std::span(buffer_).first(bytes));
+      return beyond.empty() ? is_enough : reader_(beyond);
+    }
+
+   private:
+    const Reader& reader_;
+    std::array<std::byte, 65536> buffer_{};
   };
-  if (const auto early = take_output(); early && *early > 0) {
-    throw SubjectFailure(FailureKind::protocol, fmt::format("wrote to its standard output before it was asked: \"{}\"",
-                                                            preview(std::span(buffer).first(*early))));
+  Copying sink(reader);
+  exchange(std::array{request}, sink, deadline, stop);
+}
+
+void Process::exchange(std::span<const std::span<const std::byte>> request, Sink& sink, Deadline deadline,
+                       const std::stop_token& stop) {
+  std::array<std::byte, 4096> beyond{};
+  if (const ssize_t early = read(output_, beyond.data(), beyond.size()); early > 0) {
+    throw SubjectFailure(FailureKind::protocol,
+                         fmt::format("wrote to its standard output before it was asked: \"{}\"",
+                                     preview(std::span(beyond).first(static_cast<std::size_t>(early)))));
   }
 
-  std::size_t sent = 0;
+  std::vector<iovec> unsent;
+  for (const std::span<const std::byte> part : request) {
+    if (!part.empty()) unsent.push_back({const_cast<std::byte*>(part.data()), part.size()});  // writev only reads it
+  }
+  std::size_t next = 0;
+  const auto sent = [&](std::size_t bytes) {
+    for (; next < unsent.size() && bytes >= unsent[next].iov_len; ++next) bytes -= unsent[next].iov_len;
+    if (bytes == 0) return;
+    unsent[next].iov_base = static_cast<std::byte*>(unsent[next].iov_base) + bytes;
+    unsent[next].iov_len -= bytes;
+  };
   while (true) {
     if (stop.stop_requested()) throw Interrupted();
     const auto left = std::chrono::duration_cast<milliseconds>(deadline - steady_clock::now());
     if (left.count() <= 0) throw SubjectFailure(FailureKind::timed_out, "gave no answer within the time-out");
     // A negative descriptor is ignored by poll: nothing left to send, or a stream that was closed.
     std::array<pollfd, 3> streams{
-        {{sent < request.size() ? input_ : -1, POLLOUT, 0}, {output_, POLLIN, 0}, {error_, POLLIN, 0}}};
+        {{next < unsent.size() ? input_ : -1, POLLOUT, 0}, {output_, POLLIN, 0}, {error_, POLLIN, 0}}};
     const int ready = poll(streams.data(), streams.size(), static_cast<int>(std::min<std::int64_t>(left.count(), 50)));
     if (ready < 0 && errno != EINTR) throw_errno("poll");
     // The child may be gone while a process that it started holds its output open.
@@ -212,16 +241,23 @@ void Process::exchange(std::span<const std::byte> request, const Reader& reader,
     if (streams[2].revents != 0) drain_error_output();
     if (streams[0].revents != 0) {
       const SigpipeHeld held;
-      const ssize_t put = write(input_, request.data() + sent, request.size() - sent);
-      // A reader that went away shows as the end of its output below, with the reason.
-      sent =
-          put >= 0 ? sent + static_cast<std::size_t>(put) : (errno == EAGAIN || errno == EINTR ? sent : request.size());
+      const auto parts = static_cast<int>(std::min<std::size_t>(unsent.size() - next, 16));
+      const ssize_t put = writev(input_, &unsent[next], parts);
+      if (put >= 0) {
+        sent(static_cast<std::size_t>(put));
+      } else if (errno != EAGAIN && errno != EINTR) {
+        next = unsent.size();  // a reader that went away shows as the end of its output below, with the reason
+      }
     }
     if (streams[1].revents != 0) {
-      const auto got = take_output();
-      if (!got) continue;
-      if (*got == 0) throw SubjectFailure(FailureKind::crashed, describe_end());
-      if (reader(std::span(buffer).first(*got))) return drain_error_output();
+      const std::span<std::byte> room = sink.room();
+      const std::array<iovec, 2> parts{{{room.data(), room.size()}, {beyond.data(), beyond.size()}}};
+      const ssize_t got = readv(output_, parts.data(), static_cast<int>(parts.size()));
+      if (got < 0) continue;
+      if (got == 0) throw SubjectFailure(FailureKind::crashed, describe_end());
+      const std::size_t filled = std::min(static_cast<std::size_t>(got), room.size());
+      if (sink.filled(filled, std::span(beyond).first(static_cast<std::size_t>(got) - filled)))
+        return drain_error_output();
     }
   }
 }

@@ -46,12 +46,29 @@ class Process {
   /// Takes what the child wrote to its standard output. @returns whether it has read enough.
   using Reader = std::function<bool(std::span<const std::byte>)>;
 
-  /// Writes `request` to the child's standard input while reading its standard output, until `reader` has enough.
-  /// Standard error is drained all the while.
+  /// Takes it without a copy: into memory of its own, which the pipe is read into.
+  class Sink {
+   public:
+    virtual ~Sink() = default;
+    /// Where the next bytes go; not empty.
+    virtual std::span<std::byte> room() = 0;
+    /// As many bytes of room() were filled, and `beyond` bytes came behind them. @returns whether it has read enough.
+    virtual bool filled(std::size_t bytes, std::span<const std::byte> beyond) = 0;
+  };
+
+  /// Writes the parts of `request`, one after the other, to the child's standard input while reading its standard
+  /// output, until `sink` has enough. Standard error is drained all the while.
   /// @throws SubjectFailure `crashed` if the child ends first, `timed_out` past the deadline, `protocol` if it wrote
-  /// something before it was asked; Interrupted on a stop request; whatever `reader` throws.
+  /// something before it was asked; Interrupted on a stop request; whatever `sink` throws.
+  void exchange(std::span<const std::span<const std::byte>> request, Sink& sink, Deadline deadline,
+                const std::stop_token& stop);
+
+  /// The same with a reader.
   void exchange(std::span<const std::byte> request, const Reader& reader, Deadline deadline,
                 const std::stop_token& stop);
+
+  /// Takes what the child has written to its standard error since.
+  void hear() { drain_error_output(); }
 
   /// The last 16 KiB of what the child wrote to its standard error.
   const std::string& error_output() const { return error_output_; }

@@ -1,10 +1,12 @@
 #include "subjects/safetensors.hpp"
 
 #include <fmt/format.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -92,6 +94,17 @@ Entry read_entry(const std::string& name, const json& value) {
   return entry;
 }
 
+// As many bytes. New memory of some size is asked for in huge pages, since to come by 64 MiB in pages of 4 KiB takes
+// longer than to read them.
+void make_room(std::vector<std::byte>& data, std::size_t size) {
+  data.reserve(size);
+  constexpr std::size_t huge = std::size_t{1} << 21;
+  void* begin = data.data();
+  std::size_t space = size;
+  if (size >= 2 * huge && std::align(huge, huge, begin, space) != nullptr) madvise(begin, space, MADV_HUGEPAGE);
+  data.resize(size);
+}
+
 }  // namespace
 
 std::string safetensors_header(std::span<const TensorInfo> tensors,
@@ -111,10 +124,14 @@ std::string safetensors_header(std::span<const TensorInfo> tensors,
   return length + text;
 }
 
-std::vector<std::byte> write_safetensors(const Blob& blob) {
+std::string safetensors_header(const Tensors& tensors, const std::map<std::string, std::string>& metadata) {
   std::vector<TensorInfo> infos;
-  for (const auto& [name, tensor] : blob.tensors) infos.push_back({name, tensor.dtype, tensor.shape});
-  const std::string header = safetensors_header(infos, blob.metadata);
+  for (const auto& [name, tensor] : tensors) infos.push_back({name, tensor.dtype, tensor.shape});
+  return safetensors_header(infos, metadata);
+}
+
+std::vector<std::byte> write_safetensors(const Blob& blob) {
+  const std::string header = safetensors_header(blob.tensors, blob.metadata);
   std::vector<std::byte> bytes;
   const auto append = [&](const void* data, std::size_t size) {
     const auto* begin = static_cast<const std::byte*>(data);
@@ -125,56 +142,96 @@ std::vector<std::byte> write_safetensors(const Blob& blob) {
   return bytes;
 }
 
+std::span<std::byte> SafetensorsReader::room() {
+  if (complete()) return {};
+  if (!read_header_) return std::span(head_).subspan(taken_);
+  const Part& part = parts_[part_];
+  return part.bytes.subspan(taken_ - head_.size() - part.begin);
+}
+
+void SafetensorsReader::filled(std::size_t bytes, std::span<const std::byte> next) {
+  taken_ += bytes;
+  if (!read_header_) {
+    if (taken_ == 8 && total_ == 8) read_length(next);
+    if (taken_ > 8 && taken_ == total_) read_header();
+    return;
+  }
+  while (part_ < parts_.size() && taken_ - head_.size() >= parts_[part_].begin + parts_[part_].bytes.size()) ++part_;
+}
+
 std::size_t SafetensorsReader::feed(std::span<const std::byte> bytes) {
   std::size_t used = 0;
   while (used < bytes.size() && !complete()) {
-    const std::size_t wanted = std::min<std::uint64_t>(total_ - bytes_.size(), bytes.size() - used);
-    bytes_.insert(bytes_.end(), bytes.begin() + static_cast<std::ptrdiff_t>(used),
-                  bytes.begin() + static_cast<std::ptrdiff_t>(used + wanted));
-    used += wanted;
-    if (bytes_.size() < total_) break;
-    if (header_bytes_ == 0) {
-      header_bytes_ = little_endian(bytes_);
-      if (header_bytes_ < 2 || header_bytes_ > max_header_bytes) {
-        throw SafetensorsError(
-            fmt::format("not a safetensors blob: header length {}, bytes \"{}\"", header_bytes_, preview(bytes)));
-      }
-      total_ = 8 + header_bytes_;
-    } else if (!header_known_) {
-      const json header = parse_header(std::span(bytes_).subspan(8, header_bytes_));
-      std::uint64_t data_bytes = 0;
-      for (const auto& [name, value] : header.items()) {
-        if (name != "__metadata__") data_bytes = std::max(data_bytes, read_entry(name, value).end);
-      }
-      if (data_bytes > max_data_bytes_) {
-        throw SafetensorsError(
-            fmt::format("oversized: {} bytes of data, at most {} expected", data_bytes, max_data_bytes_));
-      }
-      total_ += data_bytes;
-      header_known_ = true;
-    }
+    const std::span<std::byte> own = room();
+    const std::size_t count = std::min(own.size(), bytes.size() - used);
+    std::memcpy(own.data(), bytes.data() + used, count);
+    used += count;
+    filled(count, bytes.subspan(used));
   }
   return used;
 }
 
-Blob SafetensorsReader::blob() const {
-  if (!complete()) throw SafetensorsError(fmt::format("short: {} of {} bytes", bytes_.size(), total_));
-  const json header = parse_header(std::span(bytes_).subspan(8, header_bytes_));
-  Blob blob;
+void SafetensorsReader::read_length(std::span<const std::byte> next) {
+  const std::uint64_t length = little_endian(head_);
+  if (length < 2 || length > max_header_bytes) {
+    head_.insert(head_.end(), next.begin(), next.end());
+    throw SafetensorsError(
+        fmt::format("not a safetensors blob: header length {}, bytes \"{}\"", length, preview(head_)));
+  }
+  total_ = 8 + length;
+  head_.resize(total_);
+}
+
+void SafetensorsReader::read_header() {
+  const json header = parse_header(std::span(head_).subspan(8));
+  std::vector<std::pair<std::string, Entry>> entries;
+  std::uint64_t size = 0;
   for (const auto& [name, value] : header.items()) {
     if (name == "__metadata__") {
       if (!value.is_object()) throw SafetensorsError("__metadata__ is not an object");
       for (const auto& [key, text] : value.items()) {
         if (!text.is_string()) throw SafetensorsError(fmt::format("__metadata__: \"{}\" is not a string", key));
-        blob.metadata[key] = text.get<std::string>();
+        blob_.metadata[key] = text.get<std::string>();
       }
       continue;
     }
-    Entry entry = read_entry(name, value);
-    const auto data = std::span(bytes_).subspan(8 + header_bytes_ + entry.begin, entry.end - entry.begin);
-    blob.tensors[name] = {entry.dtype, std::move(entry.shape), {data.begin(), data.end()}};
+    entries.emplace_back(name, read_entry(name, value));
+    size = std::max(size, entries.back().second.end);
   }
-  return blob;
+  if (size > max_data_bytes_)
+    throw SafetensorsError(fmt::format("oversized: {} bytes of data, at most {} expected", size, max_data_bytes_));
+  std::ranges::stable_sort(entries, {},
+                           [](const auto& entry) { return std::pair(entry.second.begin, entry.second.end); });
+  std::uint64_t end = 0;
+  bool follow = true;
+  for (const auto& [name, entry] : entries) {
+    follow = follow && entry.begin == end;
+    end = entry.end;
+  }
+  if (!follow) {
+    make_room(data_, size);
+    parts_.push_back({data_, 0});
+  }
+  for (auto& [name, entry] : entries) {
+    Tensor& tensor = blob_.tensors[name] = {entry.dtype, std::move(entry.shape), {}};
+    if (follow) make_room(tensor.data, entry.end - entry.begin);
+    if (follow && entry.end > entry.begin) parts_.push_back({tensor.data, entry.begin});
+    offsets_[name] = {entry.begin, entry.end};
+  }
+  total_ += size;
+  read_header_ = true;
+}
+
+Blob SafetensorsReader::blob() {
+  if (!complete()) throw SafetensorsError(fmt::format("short: {} of {} bytes", taken_, total_));
+  if (!data_.empty()) {
+    for (auto& [name, tensor] : blob_.tensors) {
+      const auto [begin, end] = offsets_.at(name);
+      const auto data = std::span(data_).subspan(begin, end - begin);
+      tensor.data.assign(data.begin(), data.end());
+    }
+  }
+  return std::move(blob_);
 }
 
 }  // namespace sextant

@@ -6,6 +6,7 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lib/numeric/tensor.hpp"
@@ -46,29 +47,52 @@ std::string safetensors_header(std::span<const TensorInfo> tensors, const std::m
 /// The bytes of a blob.
 std::vector<std::byte> write_safetensors(const Blob& blob);
 
-/// Takes a blob piece by piece, as it comes from a pipe.
+/// The header of a blob of these, as above.
+std::string safetensors_header(const Tensors& tensors, const std::map<std::string, std::string>& metadata);
+
+/// Takes a blob piece by piece, as it comes from a pipe. Tensors that follow each other in the data, as every writer
+/// lays them, are read to where they stay.
 class SafetensorsReader {
  public:
   /// @param max_data_bytes  more data than this is refused before any of it is read.
   explicit SafetensorsReader(std::uint64_t max_data_bytes) : max_data_bytes_(max_data_bytes) {}
 
-  /// Consumes bytes up to the blob's end. @returns how many of them belonged to it.
+  /// Where the next bytes of the blob go; empty once it is complete.
+  std::span<std::byte> room();
+  /// That many bytes of room() are filled; `next`, if known, came behind them, and is told where the blob is none.
   /// @throws SafetensorsError as soon as the header cannot be one.
+  void filled(std::size_t bytes, std::span<const std::byte> next = {});
+
+  /// Consumes bytes up to the blob's end. @returns how many of them belonged to it. @throws as `filled`.
   std::size_t feed(std::span<const std::byte> bytes);
 
-  bool complete() const { return header_known_ && bytes_.size() == total_; }
+  bool complete() const { return read_header_ && taken_ == total_; }
   /// Nothing was fed yet.
-  bool empty() const { return bytes_.empty(); }
+  bool empty() const { return taken_ == 0; }
 
-  /// The blob. @throws SafetensorsError if it is not complete or its tensors do not fit its data.
-  Blob blob() const;
+  /// The blob, which the reader then has no more. @throws SafetensorsError if it is not complete.
+  Blob blob();
 
  private:
+  void read_length(std::span<const std::byte> next);
+  void read_header();
+
+  // The bytes of one tensor, or of all that do not follow each other.
+  struct Part {
+    std::span<std::byte> bytes;
+    std::uint64_t begin;
+  };
+
   std::uint64_t max_data_bytes_;
-  std::vector<std::byte> bytes_;
+  std::uint64_t taken_ = 0;
   std::uint64_t total_ = 8;
-  std::uint64_t header_bytes_ = 0;
-  bool header_known_ = false;
+  bool read_header_ = false;
+  std::vector<std::byte> head_ = std::vector<std::byte>(8);  ///< length and header
+  Blob blob_;
+  std::vector<Part> parts_;  ///< by their begin
+  std::size_t part_ = 0;
+  std::map<std::string, std::pair<std::uint64_t, std::uint64_t>> offsets_;
+  std::vector<std::byte> data_;  ///< where tensors do not follow each other: all of it
 };
 
 }  // namespace sextant

@@ -69,6 +69,24 @@ std::uint64_t reply_limit(const Tensors& inputs, const Spec& spec) {
          sizeof(double) * bias_values(inputs, spec);
 }
 
+// Reads a reply to where it stays.
+class Reply final : public Process::Sink {
+ public:
+  explicit Reply(std::uint64_t limit) : reader_(limit) {}
+
+  std::span<std::byte> room() override { return reader_.room(); }
+  bool filled(std::size_t bytes, std::span<const std::byte> beyond) override {
+    reader_.filled(bytes, beyond);
+    // What follows the length is the header, what follows that the data.
+    if (reader_.feed(beyond) < beyond.size()) throw SafetensorsError("wrote more bytes after its reply");
+    return reader_.complete();
+  }
+  Blob blob() { return reader_.blob(); }
+
+ private:
+  SafetensorsReader reader_;
+};
+
 class WorkerSession final : public Session {
  public:
   WorkerSession(std::unique_ptr<Process> process, Spec spec, WorkerLimits limits)
@@ -102,17 +120,14 @@ class WorkerSession final : public Session {
   Blob ask(std::string_view operation, const Tensors& inputs, std::map<std::string, std::string> metadata) {
     const std::string id = std::to_string(next_id_++);
     metadata.insert({{"op", std::string(operation)}, {"id", id}, {"spec", to_json(spec_)}});
-    const Blob request{std::move(metadata), inputs};
-    SafetensorsReader reader(reply_limit(inputs, spec_));
-    const auto read = [&](std::span<const std::byte> bytes) {
-      if (reader.feed(bytes) < bytes.size()) throw SafetensorsError("wrote more bytes after its reply");
-      return reader.complete();
-    };
+    const std::string header = safetensors_header(inputs, metadata);
+    std::vector<std::span<const std::byte>> request{std::as_bytes(std::span(header))};
+    for (const auto& [name, tensor] : inputs) request.emplace_back(tensor.data);
+    Reply sink(reply_limit(inputs, spec_));
     Blob reply;
     try {
-      process_->exchange(write_safetensors(request), read, std::chrono::steady_clock::now() + limits_.timeout,
-                         limits_.stop);
-      reply = reader.blob();
+      process_->exchange(request, sink, std::chrono::steady_clock::now() + limits_.timeout, limits_.stop);
+      reply = sink.blob();
     } catch (const SafetensorsError& error) {
       throw SubjectFailure(FailureKind::protocol, fmt::format("reply to {}: {}", operation, error.what()));
     } catch (const SubjectFailure& failure) {
@@ -178,14 +193,22 @@ class WorkerSubject final : public Subject {
   }
 
  private:
-  // Null for the first session, which shows whether the file can be imported at all, and where there is no forking.
+  // Null where there is no forking. The first session of a file whose workers cannot be forked is the worker that said
+  // so.
   std::unique_ptr<Process> forked() const {
     const std::lock_guard lock(mutex_);
-    if (!forks_ || !std::exchange(opened_, true)) return nullptr;
+    if (!forks_) return nullptr;
     const Deadline deadline = std::chrono::steady_clock::now() + limits_.timeout;
-    if (!server_) server_ = ForkServer::start(command_, deadline, limits_.stop);
-    std::unique_ptr<Process> process = server_ ? server_->fork(deadline, limits_.stop) : nullptr;
-    if (!process) {
+    std::unique_ptr<Process> process;
+    if (!server_) {
+      ForkServer::Started started = ForkServer::start(command_, deadline, limits_.stop);
+      if (!started.why_not.empty())
+        limits_.note(fmt::format("each session starts an interpreter anew: {}", one_line(started.why_not)));
+      server_ = std::move(started.server);
+      process = std::move(started.worker);
+    }
+    if (server_) process = server_->fork(deadline, limits_.stop);
+    if (!server_ || !process) {
       forks_ = false;
       server_.reset();
     }
@@ -198,7 +221,6 @@ class WorkerSubject final : public Subject {
   // A cache of no consequence for what sessions answer, shared by the threads that open them.
   mutable std::mutex mutex_;
   mutable bool forks_;
-  mutable bool opened_ = false;
   mutable std::unique_ptr<ForkServer> server_;
 };
 

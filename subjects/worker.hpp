@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <stop_token>
 #include <string>
@@ -14,10 +15,12 @@ namespace sextant {
 struct WorkerLimits {
   std::chrono::milliseconds timeout{60'000};
   std::stop_token stop;
+  /// Told, once for a subject and from any thread, what a person should know of how its sessions come to be.
+  std::function<void(const std::string&)> note = [](const std::string&) {};
 };
 
-/// How a session's process comes to be: by starting the program, or, for Python workers, from the second session on, as
-/// a fork of one that has imported the subject's file (fork_server.hpp), where that is safe.
+/// How a session's process comes to be: by starting the program, or, for Python workers, as a fork of one that has
+/// imported the subject's file (fork_server.hpp), where that is safe.
 enum class SessionStart { program, fork };
 
 /// A program that speaks the protocol: one safetensors blob on its standard input per request, one on its standard

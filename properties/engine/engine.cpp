@@ -59,6 +59,19 @@ Introduction introduce(const Subject& subject, const Spec& spec) {
   return introduction;
 }
 
+// What this part of the run judges of each property.
+std::vector<Share> shares_of(const std::vector<Property>& properties, const Subject& subject, const Spec& spec,
+                             const AuditOptions& options) {
+  std::vector<Share> shares(properties.size());
+  if (options.part.count == 1) return shares;
+  std::int64_t offset = 0;
+  for (std::size_t i = 0; i < properties.size(); ++i) {
+    shares[i] = {offset % options.part.count, options.part.index - 1, options.part.count};
+    if (!not_applicable(properties[i], subject, spec)) offset += cases_in(properties[i], spec, options);
+  }
+  return shares;
+}
+
 template <class Run>
 PropertyResult timed(Run run) {
   const auto start = std::chrono::steady_clock::now();
@@ -97,10 +110,17 @@ std::int64_t values_of(Profile profile) {
   throw std::invalid_argument("values_of: no such profile");
 }
 
+std::int64_t cases_of(const AuditOptions& options, Sessions sessions) {
+  const std::int64_t most = cases_of(options.profile, sessions);
+  return std::min(most, options.cases.value_or(most));
+}
+
+std::int64_t values_of(const AuditOptions& options) { return options.values.value_or(values_of(options.profile)); }
+
 AuditOutcome audit(const std::vector<Property>& properties, const Subject& subject, const Spec& spec,
                    const AuditOptions& options) {
   AuditOutcome outcome{{}, std::vector<PropertyResult>(properties.size())};
-  const std::int64_t share = cases_of(options.profile);
+  const std::int64_t share = cases_of(options, Sessions::shared);
   const std::int64_t total = static_cast<std::int64_t>(properties.size()) * share;
   std::mutex mutex;  // guards done and failure, and lets one call of options through at a time
   std::int64_t done = 0;
@@ -125,7 +145,13 @@ AuditOutcome audit(const std::vector<Property>& properties, const Subject& subje
     }
   }
 
-  const auto judge = [&](const Property& property) {
+  const std::vector<Share> shares = shares_of(properties, subject, spec, options);
+  AuditOptions own_options = options;
+  own_options.underway = [&](const Underway& underway) {
+    const std::lock_guard lock(mutex);
+    options.underway(underway);
+  };
+  const auto judge = [&](const Property& property, const Share& part) {
     if (auto reason = not_applicable(property, subject, spec)) {
       advance(share);
       return set_aside(property, Verdict::not_applicable, std::move(*reason));
@@ -136,7 +162,7 @@ AuditOutcome audit(const std::vector<Property>& properties, const Subject& subje
     }
     std::int64_t own = 0;
     PropertyResult result = timed([&] {
-      return run_trial(property, subject, spec, options, [&] {
+      return run_trial(property, subject, spec, own_options, part, [&] {
         if (own < share) advance(1);
         ++own;
       });
@@ -149,7 +175,7 @@ AuditOutcome audit(const std::vector<Property>& properties, const Subject& subje
   const auto work = [&] {
     for (std::size_t index = next++; index < properties.size(); index = next++) {
       try {
-        outcome.results[index] = judge(properties[index]);
+        outcome.results[index] = judge(properties[index], shares[index]);
         const std::lock_guard lock(mutex);
         options.judged(outcome.results[index]);
       } catch (...) {

@@ -9,6 +9,7 @@
 
 #include "lib/spec/spec.hpp"
 #include "properties/engine/property.hpp"
+#include "properties/verdict/tally.hpp"
 #include "properties/verdict/verdict.hpp"
 #include "subjects/subject.hpp"
 
@@ -29,10 +30,28 @@ enum class Counterexamples { sought, not_sought };
 /// How many values a property's sweep compares at most.
 std::int64_t values_of(Profile profile);
 
+struct AuditOptions;
+/// The same of an audit's options.
+std::int64_t cases_of(const AuditOptions& options, Sessions sessions);
+std::int64_t values_of(const AuditOptions& options);
+
+/// A run's part `index` of `count`, 1 <= index <= count: every count-th of all properties' cases.
+struct Part {
+  std::int64_t index = 1;
+  std::int64_t count = 1;
+};
+
 /// How to run an audit.
 struct AuditOptions {
   Profile profile = Profile::standard;
   std::uint64_t seed = 1;
+  /// Which of the cases are judged. Parts of a run keep their tallies, of which merge (reports/merge.hpp) makes the
+  /// whole.
+  Part part;
+  /// How many values a property's sweep compares at most, and how many cases of it are drawn at most; unless given, as
+  /// many as the profile says.
+  std::optional<std::int64_t> values;
+  std::optional<std::int64_t> cases;
   /// Properties judged at once. Each has a session of its own, so the results do not depend on it.
   int threads = 1;
   /// What judging one property may take of the exact tier, in the steps of reference/work_limit.hpp, before it ends as
@@ -48,6 +67,11 @@ struct AuditOptions {
   /// Called with each property's result as soon as it is there, from any thread, one call at a time. What it throws
   /// ends the audit.
   std::function<void(const PropertyResult& result)> judged = [](const PropertyResult&) {};
+  /// Called while a property is judged, after each block of its sweep and now and then between other cases: what has to
+  /// be kept to go on from there. As `judged`.
+  std::function<void(const Underway& underway)> underway = [](const Underway&) {};
+  /// Properties that an earlier start of this run had begun: their first cases are not judged again.
+  std::vector<Underway> begun;
 };
 
 /// What an audit found, and what the subject said of itself.

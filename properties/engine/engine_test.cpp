@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <stdexcept>
 
 #include "properties/catalogue.hpp"
 #include "properties/engine/typed_cases.hpp"
+#include "properties/verdict/tally.hpp"
 #include "subjects/builtin.hpp"
 #include "subjects/function.hpp"
 #include "subjects/operations.hpp"
@@ -200,18 +202,19 @@ TEST(Engine, TheSameSeedGivesTheSameResultsOnAnyNumberOfThreads) {
   EXPECT_NE(tokens(1, 5), tokens(1, 6));
 }
 
-// A judge that never comes to an end: the case n = 700 and those beyond ask the exact tier on and on.
-Property endless() {
-  return numbers([](Session&, const Number& asked) {
+// A judge that never comes to an end: the case n = 700 and those beyond ask the exact tier on and on. Those from
+// `violated` on are.
+Property endless(std::int64_t violated) {
+  return numbers([violated](Session&, const Number& asked) {
     for (reference::Enclosure sum(1.0, reference::first_precision); asked.n >= 700;) sum = sqrt(sum);
-    return asked.n >= 600 ? judged(Certainty::no, 2) : judged(Certainty::yes, 0.5);
+    return asked.n >= violated ? judged(Certainty::no, 2) : judged(Certainty::yes, 0.5);
   });
 }
 
 TEST(Engine, WorkWithoutEndIsUndecidedAndAlikeOnAnyNumberOfThreads) {
   AuditOptions options;
   options.steps = 1 << 22;
-  Property late = endless();
+  Property late = endless(700);
   late.first_cases = [](const Spec&) { return std::vector<Case>{{0}, {1}, {999}}; };
   const auto text = [&](int threads) {
     options.threads = threads;
@@ -224,19 +227,17 @@ TEST(Engine, WorkWithoutEndIsUndecidedAndAlikeOnAnyNumberOfThreads) {
   };
   const std::string reason = text(1);
   EXPECT_EQ(reason, text(3));
-  EXPECT_NE(reason.find("numbers:n=999: judging it exceeds the limit of work; 2 cases were judged before"),
-            std::string::npos)
-      << reason;
+  EXPECT_NE(reason.find("numbers:n=999: judging it exceeds the limit of work; 1"), std::string::npos) << reason;
   EXPECT_EQ(exit_status(audit({late}, zeros(), spec, options).results, Strictness::lenient), 4);
   // A case alone ends too, in seconds.
-  EXPECT_EQ(replay(endless(), {700}, zeros(), spec).results.front().verdict, Verdict::undecided);
+  EXPECT_EQ(replay(endless(700), {700}, zeros(), spec).results.front().verdict, Verdict::undecided);
 }
 
 TEST(Engine, AViolationStandsThoughTheWorkHasNoEnd) {
   AuditOptions options;
   options.steps = 1 << 22;
-  Property late = endless();
-  late.first_cases = [](const Spec&) { return std::vector<Case>{{650}, {999}}; };
+  Property late = endless(600);
+  late.first_cases = [](const Spec&) { return std::vector<Case>{{0}, {999}, {650}}; };
   const PropertyResult result = audit({late}, zeros(), spec, options).results.front();
   EXPECT_EQ(result.verdict, Verdict::violated);
   EXPECT_EQ(result.simplest->token, "numbers:n=600");
@@ -254,6 +255,91 @@ TEST(Engine, TheSubjectsWorkIsNotTheJudges) {
     };
   });
   EXPECT_EQ(audit({asking()}, busy, spec, options).results.front().verdict, Verdict::holds);
+}
+
+// The results of a run in `count` parts, put together in an odd order.
+PropertyResult of_parts(const Property& property, const Subject& subject, std::int64_t count) {
+  std::optional<PropertyResult> whole;
+  for (std::int64_t i = 0; i < count; ++i) {
+    AuditOptions options;
+    options.part = {(7 * i + 3) % count + 1, count};
+    PropertyResult part = audit({property}, subject, spec, options).results.front();
+    if (whole) part.share = std::make_shared<const Tally>(joined(*whole->share, *part.share));
+    whole = part;
+  }
+  PropertyResult about;
+  about.theory = whole->theory;
+  return settled(about, *whole->share, Extent::whole);
+}
+
+void expect_same(const std::optional<Example>& one, const std::optional<Example>& other) {
+  ASSERT_EQ(one.has_value(), other.has_value());
+  if (!one) return;
+  EXPECT_EQ(one->token, other->token);
+  EXPECT_EQ(one->finding, other->finding);
+  EXPECT_EQ(std::isnan(one->deviation.of_bound), std::isnan(other->deviation.of_bound));
+  if (!std::isnan(one->deviation.of_bound)) {
+    EXPECT_EQ(one->deviation.of_bound, other->deviation.of_bound);
+  }
+}
+
+TEST(Engine, PartsOfARunComeToTheSameResult) {
+  using Look = std::function<Judgement(std::int64_t)>;
+  const auto open = [](std::int64_t n) { return n % 5 == 0 ? Certainty::unknown : Certainty::yes; };
+  const auto wrong = [](std::int64_t n) { return n > 300 && n % 3 == 0 ? Certainty::no : Certainty::yes; };
+  const std::vector<std::pair<const char*, Look>> looks = {
+      {"holds", [](std::int64_t n) { return judged(Certainty::yes, static_cast<double>(n % 100) / 1000); }},
+      {"undecided", [&](std::int64_t n) { return judged(open(n), 1); }},
+      {"violated", [&](std::int64_t n) { return judged(wrong(n), static_cast<double>(n) / 500); }},
+      {"not a number", [&](std::int64_t n) { return judged(wrong(n), n % 7 == 0 ? std::nan("") : 1.5); }},
+  };
+  for (const auto& [name, look] : looks) {
+    for (const Theory theory : {Theory::holds, Theory::fails}) {
+      Property property = numbers([look = look](Session&, const Number& asked) { return look(asked.n); });
+      property.theory = [theory](const Spec&) { return theory; };
+      const PropertyResult whole = run(property, zeros());
+      for (const std::int64_t count : {2, 3, 64, 1000}) {
+        SCOPED_TRACE(testing::Message() << name << " in " << count << " parts");
+        const PropertyResult parts = of_parts(property, zeros(), count);
+        EXPECT_EQ(parts.verdict, whole.verdict);
+        EXPECT_EQ(parts.reason, whole.reason);
+        EXPECT_EQ(parts.cases, whole.cases);
+        EXPECT_EQ(parts.horizon, whole.horizon);
+        expect_same(parts.worst, whole.worst);
+        expect_same(parts.simplest, whole.simplest);
+      }
+    }
+  }
+  for (const FailureKind kind : {FailureKind::error, FailureKind::timed_out, FailureKind::unsupported}) {
+    const PropertyResult whole = run(asking(), failing(kind));
+    const PropertyResult parts = of_parts(asking(), failing(kind), 7);
+    EXPECT_EQ(parts.verdict, whole.verdict);
+    EXPECT_EQ(parts.reason, whole.reason);
+    EXPECT_EQ(parts.cases, whole.cases);
+    expect_same(parts.simplest, whole.simplest);
+  }
+}
+
+TEST(Engine, EachPartJudgesItsShare) {
+  const Property property = numbers([](Session&, const Number&) { return judged(Certainty::yes, 0); });
+  AuditOptions options;
+  std::int64_t judged_cases = 0;
+  for (std::int64_t index = 1; index <= 64; ++index) {
+    options.part = {index, 64};
+    // Three properties' cases are one hand: no part gets more than one case above another.
+    std::int64_t own = 0;
+    for (const PropertyResult& result : audit({property, property, property}, zeros(), spec, options).results)
+      own += result.cases;
+    EXPECT_GE(own, 3 * 201 / 64);
+    EXPECT_LE(own, 3 * 201 / 64 + 1);
+    judged_cases += own;
+  }
+  EXPECT_EQ(judged_cases, 3 * 201);
+  // A part of more than there are cases judges none, and says so.
+  options.part = {500, 500};
+  const PropertyResult idle = audit({property}, zeros(), spec, options).results.front();
+  EXPECT_EQ(idle.verdict, Verdict::not_applicable);
+  EXPECT_EQ(idle.reason, "none of its cases falls to this shard");
 }
 
 TEST(Engine, AStopRequestEndsTheAudit) {

@@ -1,10 +1,18 @@
 // Over 400 lines, since judging the cases and the searches for the worst and the simplest one share what a trial keeps:
-// its session, what work is left, and the result.
+// its session, what work is left, and the tally.
+//
+// What one case comes to depends on no other case, so that a property's cases can be dealt out to shards: tally.hpp
+// says what is kept of them. The searches begin at a case that the tally keeps, and each shard searches from its own:
+// of all shards' searches one begins where that of a whole run does, and the others are dropped. There are two
+// exceptions. A trial asks its cases in one session, so what a subject does that answers by what it was asked before
+// depends on the share. And the limit of work is that of the share's cases together, so that a judge who never comes to
+// an end may give up at another case.
 #include "properties/engine/trial.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <memory>
@@ -17,6 +25,8 @@
 #include "properties/gen/floats.hpp"
 #include "properties/gen/shrink.hpp"
 #include "properties/model/model.hpp"
+#include "properties/verdict/tally.hpp"
+#include "reference/enclosure.hpp"
 #include "reference/work_limit.hpp"
 
 namespace sextant {
@@ -63,6 +73,51 @@ std::uint64_t hash_of(std::string_view text) {
   return hash;
 }
 
+// A property's cases, each by its number in a whole run: the first ones, the drawn ones, the blocks of the sweep. Each
+// is drawn from a split of its own of the seed, so that it is the same whichever others are drawn.
+class Cases {
+ public:
+  Cases(const Property& property, const Spec& spec, const AuditOptions& options)
+      : first_(first_cases(property, spec, options)),
+        random_(options.seed ^ hash_of(property.id)),
+        generator_(property.cases(spec)),
+        sweep_(property.sweep(spec, values_of(options))) {
+    for (std::int64_t i = 0; i < cases_of(options, property.sessions); ++i) splits_.push_back(random_.split());
+  }
+
+  std::int64_t count() const { return first_block() + std::ssize(sweep_.blocks); }
+  const SweepOf<Case>& sweep() const { return sweep_; }
+  /// What the searches draw from.
+  const rc::Random& random() const { return random_; }
+
+  const BlockOf<Case>* block(std::int64_t number) const {
+    return number < first_block() ? nullptr : &sweep_.blocks[static_cast<std::size_t>(number - first_block())];
+  }
+
+  Case at(std::int64_t number) const {
+    if (const auto* swept = block(number)) return swept->values;
+    if (number < std::ssize(first_)) return first_[static_cast<std::size_t>(number)];
+    return generator_(splits_[static_cast<std::size_t>(number - std::ssize(first_))]).value();
+  }
+
+  static std::vector<Case> first_cases(const Property& property, const Spec& spec, const AuditOptions& options) {
+    std::vector<Case> cases = property.first_cases(spec);
+    // Each of these cases opens sessions of its own: too slow for a quick look at all of them.
+    if (options.profile == Profile::quick && property.sessions == Sessions::own && cases.size() > quick_own_cases)
+      cases.resize(quick_own_cases);
+    return cases;
+  }
+
+ private:
+  std::int64_t first_block() const { return std::ssize(first_) + std::ssize(splits_); }
+
+  std::vector<Case> first_;
+  rc::Random random_;
+  rc::Gen<Case> generator_;
+  std::vector<rc::Random> splits_;
+  SweepOf<Case> sweep_;
+};
+
 // One property against one subject.
 class Trial {
  public:
@@ -75,73 +130,58 @@ class Trial {
         steps_(steps_of_case_),
         steps_left_(steps_) {
     make_check();
-    result_.id = property.id;
-    result_.title = property.explanation.title;
-    result_.statement = property.explanation.statement;
-    result_.level = property.level;
-    result_.theory = property.theory(spec);
+    about_.id = property.id;
+    about_.title = property.explanation.title;
+    about_.statement = property.explanation.statement;
+    about_.level = property.level;
+    about_.theory = property.theory(spec);
   }
 
-  // Judges first_cases, then `count` drawn ones; afterwards looks for the simplest counterexample.
-  PropertyResult run(const AuditOptions& options, const std::function<void()>& progress) {
-    const Profile profile = options.profile;
-    rc::Random random(options.seed ^ hash_of(property_.id));
-    const rc::Gen<Case> generator = property_.cases(spec_);
-    std::vector<Case> cases = property_.first_cases(spec_);
-    // Each of these cases opens sessions of its own: too slow for a quick look at all of them.
-    if (profile == Profile::quick && property_.sessions == Sessions::own && cases.size() > quick_own_cases)
-      cases.resize(quick_own_cases);
-    for (std::int64_t i = 0; i < cases_of(profile, property_.sessions); ++i)
-      cases.push_back(generator(random.split()).value());
-    const SweepOf<Case> sweep = property_.sweep(spec_, values_of(profile));
-
-    const std::size_t count = cases.size() + sweep.blocks.size();
-    steps_ = options.steps.value_or(steps_per_case(spec_) * std::max<std::uint64_t>(dearest_case, count));
-    steps_left_ = steps_;
-    const auto goes_on_after = [&](const Case& values) {
-      if (options.stop.stop_requested()) throw Interrupted();
-      if (!property_.admits(spec_, values)) return true;
-      const bool goes_on = take(values);
-      progress();
-      return goes_on && !(violation_ && options.counterexamples == Counterexamples::not_sought);
+  // Judges the cases of the share; afterwards looks for the simplest counterexample and the worst.
+  PropertyResult run(const AuditOptions& options, const Share& share, const std::function<void()>& progress) {
+    const Cases cases(property_, spec_, options);
+    const auto limit = [&](std::int64_t count) {
+      return options.steps.value_or(steps_per_case(spec_) *
+                                    std::max<std::uint64_t>(dearest_case, static_cast<std::uint64_t>(count)));
     };
-    bool goes_on = std::ranges::all_of(cases, goes_on_after);
-    if (!sweep.blocks.empty()) result_.coverage = Coverage{.claimed = sweep.claimed};
-    for (const BlockOf<Case>& block : sweep.blocks) {
-      if (!goes_on) break;
-      const std::int64_t judged = result_.cases;
-      goes_on = goes_on_after(block.values);
-      if (result_.cases == judged) continue;
-      result_.coverage->positions += block.positions;
-      result_.coverage->values += block.positions * sweep.values_of_position - left_out_;
+    steps_ = limit(cases.count());
+    steps_left_ = limit(share.part_of(cases.count()));
+    if (!cases.sweep().blocks.empty()) tally_.coverage = Coverage{.claimed = cases.sweep().claimed};
+    Underway underway{property_.id, 0, {}};
+    if (const auto begun = std::ranges::find(options.begun, property_.id, &Underway::id); begun != options.begun.end())
+      go_on(underway = *begun);
+    std::int64_t number = share.first() + underway.done * share.parts;
+    for (auto told = std::chrono::steady_clock::now(); number < cases.count(); number += share.parts) {
+      ++underway.done;
+      if (options.stop.stop_requested()) throw Interrupted();
+      const Case values = cases.at(number);
+      if (!property_.admits(spec_, values)) continue;
+      const std::int64_t judged = tally_.judged;
+      take(number, values);
+      progress();
+      if (const auto* block = cases.block(number); block != nullptr && tally_.judged > judged) {
+        tally_.coverage->positions += block->positions;
+        tally_.coverage->values += block->positions * cases.sweep().values_of_position - left_out_;
+      }
+      if (tally_.failure || (tally_.counterexample && options.counterexamples == Counterexamples::not_sought)) break;
+      constexpr auto seldom = std::chrono::milliseconds(100);
+      if (cases.block(number) == nullptr && std::chrono::steady_clock::now() < told + seldom) continue;
+      underway.tally = tally_;
+      options.underway(underway);
+      told = std::chrono::steady_clock::now();
     }
-
-    if (failure_) return fail(failed_, *failure_, options.stop);
-    if (violation_ && options.counterexamples == Counterexamples::not_sought) {
-      settle(true);
-      result_.simplest = result_.worst;
-      return result_;
-    }
-    return conclude(random, options);
+    const Extent extent = share.parts == 1 ? Extent::whole : Extent::share;
+    search(cases, options);
+    PropertyResult result = settled(std::move(about_), tally_, extent);
+    if (extent == Extent::share) result.share = std::make_shared<const Tally>(std::move(tally_));
+    return result;
   }
 
   PropertyResult run_one(const Case& values) {
-    const Outcome outcome = probe(values);
-    if (std::holds_alternative<OutOfWork>(outcome)) {
-      unfinished_ = values;
-      settle(false);
-      return result_;
-    }
-    if (const auto* failure = std::get_if<SubjectFailure>(&outcome)) {
-      result_.verdict = verdict_of(failure->kind());
-      result_.reason = text_of(*failure);
-      result_.simplest = Example{token(values), failure->what(), {}};
-      return result_;
-    }
-    record(values, std::get<Judgement>(outcome));
-    if (is_violation(outcome)) result_.simplest = result_.worst;
-    settle(is_violation(outcome));
-    return result_;
+    take(0, values);
+    // A case that is replayed is told as it is.
+    if (tally_.counterexample) tally_.counterexample->example = tally_.worst->example;
+    return settled(std::move(about_), tally_, Extent::whole);
   }
 
  private:
@@ -153,44 +193,71 @@ class Trial {
     }
   }
 
-  // Judges one of the audit's cases. False where the others need not be asked.
-  bool take(const Case& values) {
+  // Takes over what an earlier start of the run has judged. @throws TokenError for cases that are none here.
+  void go_on(const Underway& underway) {
+    tally_ = underway.tally;
+    const auto check = [&](const Example& example) {
+      if (!property_.admits(spec_, case_of(example)))
+        throw TokenError(fmt::format("{}: is no case of this claim", example.token));
+    };
+    if (tally_.worst) check(tally_.worst->example);
+    if (tally_.counterexample) check(tally_.counterexample->example);
+  }
+
+  // Judges one of the audit's cases.
+  void take(std::int64_t number, const Case& values) {
     const Outcome outcome = probe(values);
     if (std::holds_alternative<OutOfWork>(outcome)) {
-      unfinished_ = values;
-      return false;
+      if (!tally_.unfinished) tally_.unfinished = Remark{number, token(values)};
+      return;
     }
-    if (const auto* failure = std::get_if<SubjectFailure>(&outcome)) {
-      if (failure->kind() != FailureKind::unsupported) {
-        failed_ = values;
-        failure_ = *failure;
-        return false;
-      }
-      unsupported_reason_ = failure->what();
-      ++unsupported_;
-      return true;
-    }
+    if (const auto* failure = std::get_if<SubjectFailure>(&outcome)) return take_failure(number, values, *failure);
     const auto& judgement = std::get<Judgement>(outcome);
+    ++tally_.judged;
     left_out_ = judgement.left_out;
-    record(values, judgement);
-    if (is_violation(outcome)) take_violation(values, judgement.least_violated);
-    return true;
+    if (judgement.may_hide) ++tally_.hiding;
+    if (judgement.within == Certainty::unknown) {
+      ++tally_.undecided;
+      tally_.precision = reference::last_precision.bits;
+    }
+    const bool violates = is_violation(outcome);
+    const WorstCase seen{.number = number,
+                         .is_violated = violates,
+                         .of_bound = judgement.deviation.of_bound,
+                         .place = judgement.worst_place,
+                         .example = {token(values), judgement.finding, judgement.deviation}};
+    if (!tally_.worst || is_before(seen, *tally_.worst)) tally_.worst = seen;
+    if (!violates) return;
+    tally_.horizon = lesser(tally_.horizon, horizon_below(values, judgement.least_violated));
+    take_violation(number, values, judgement.least_violated);
   }
 
-  // The counterexample to begin with is that of the least position, by itself if that shows it.
-  void take_violation(const Case& values, const std::optional<std::int64_t>& place) {
-    const bool is_first = !violation_;
-    if (!is_first && !(place && (!violation_place_ || *place < *violation_place_))) return;
-    if (place) violation_place_ = place;
+  void take_failure(std::int64_t number, const Case& values, const SubjectFailure& failure) {
+    if (failure.kind() == FailureKind::unsupported) {
+      if (!tally_.why_unsupported) tally_.why_unsupported = Remark{number, failure.what()};
+      ++tally_.unsupported;
+      return;
+    }
+    failure_kind_ = failure.kind();
+    tally_.failure = FailedCase{.number = number,
+                                .verdict = verdict_of(failure.kind()),
+                                .reason = text_of(failure),
+                                .example = {token(values), failure.what(), {}}};
+  }
+
+  // The counterexample to begin with is that of the least position that shows it by itself.
+  void take_violation(std::int64_t number, const Case& values, const std::optional<std::int64_t>& place) {
+    const std::optional<Counterexample>& kept = tally_.counterexample;
+    if (kept && !(place && (!kept->place || *place < *kept->place))) return;
     const std::optional<Case> alone = alone_at(values, place);
-    if (alone && is_violation(probe(*alone))) {
-      violation_ = alone;
-    } else if (is_first) {
-      violation_ = values;
+    if (alone && (*alone == values || is_violation(probe(*alone)))) {
+      tally_.counterexample = Counterexample{number, place, {token(*alone), "", {}}};
+    } else if (!kept) {
+      tally_.counterexample = Counterexample{number, std::nullopt, {token(values), "", {}}};
     }
   }
 
-  // The case of one position alone; nothing where values are that, or it is no case.
+  // The case of one position alone; nothing where that is no case.
   std::optional<Case> alone_at(const Case& values, const std::optional<std::int64_t>& place) const {
     Case alone = values;
     for (std::size_t i = 0; i < fields_.size(); ++i) {
@@ -198,7 +265,7 @@ class Trial {
       if (fields_[i].role == FieldRole::run || fields_[i].role == FieldRole::batch) alone[i] = 1;
       if (fields_[i].role == FieldRole::order) alone[i] = 0;
     }
-    if (!place || alone == values || !property_.admits(spec_, alone)) return std::nullopt;
+    if (!place || !property_.admits(spec_, alone)) return std::nullopt;
     return alone;
   }
 
@@ -215,12 +282,18 @@ class Trial {
     return outcome;
   }
 
+  // The same, of a search: `horizon` is drawn below what it violates.
+  Outcome probe(const Case& values, std::optional<std::int64_t>& horizon) {
+    Outcome outcome = probe(values);
+    if (is_violation(outcome))
+      horizon = lesser(horizon, horizon_below(values, std::get<Judgement>(outcome).least_violated));
+    return outcome;
+  }
+
   Outcome probe_within(const Case& values, std::uint64_t steps) {
     try {
       const reference::WorkLimit limit(steps);
-      Outcome outcome = judge(values);
-      if (is_violation(outcome)) draw_horizon(values, std::get<Judgement>(outcome).least_violated);
-      return outcome;
+      return judge(values);
     } catch (const SubjectFailure& failure) {
       if (ends_session(failure.kind())) session_.reset();
       return failure;
@@ -230,59 +303,82 @@ class Trial {
     }
   }
 
-  // A violation was seen at these values, at `place` if that is known.
-  void draw_horizon(const Case& values, const std::optional<std::int64_t>& place) {
-    if (property_.sessions == Sessions::own) return;  // about calls, not about places
+  // Below a violation seen at these values, at `place` if that is known.
+  std::optional<std::int64_t> horizon_below(const Case& values, const std::optional<std::int64_t>& place) const {
+    if (property_.sessions == Sessions::own) return std::nullopt;  // about calls, not about places
     const std::optional<std::int64_t> furthest = place ? place : reach_of(fields_, values);
-    if (furthest && (!result_.horizon || *furthest <= *result_.horizon)) result_.horizon = *furthest - 1;
+    return furthest ? std::optional(*furthest - 1) : std::nullopt;
   }
 
   std::string token(const Case& values) const { return write_token(property_.id, fields_, values); }
 
-  void record(const Case& values, const Judgement& judgement) {
-    ++result_.cases;
-    if (judgement.may_hide) ++hiding_;
-    if (judgement.within == Certainty::unknown) ++undecided_;
-    // Not (a <= b), so that the first case and a NaN replace what is there.
-    if (!result_.worst || !(judgement.deviation.of_bound <= result_.worst->deviation.of_bound)) {
-      result_.worst = Example{token(values), judgement.finding, judgement.deviation};
-      worst_ = values;
-      worst_place_ = judgement.worst_place;
+  Case case_of(const Example& example) const { return read_token(example.token, fields_); }
+
+  // From what the judging has left: each search may work as much as the judging of all cases, and the last case too.
+  void search(const Cases& cases, const AuditOptions& options) {
+    if (tally_.failure) {
+      tally_.failure->asked = asked_before(cases, tally_.failure->number);
+      steps_left_ = steps_;
+      return shrink_failure(options.stop);
     }
+    if (!tally_.worst) return;
+    if (tally_.counterexample && options.counterexamples == Counterexamples::not_sought) {
+      tally_.counterexample->example = tally_.worst->example;
+      return;
+    }
+    steps_left_ = steps_;
+    narrow_worst();
+    if (!tally_.counterexample) return;
+    steps_left_ = steps_;
+    if (about_.theory == Theory::holds) seek_worst(cases.random(), options);
+    shrink_counterexample(options.stop);
+  }
+
+  std::int64_t asked_before(const Cases& cases, std::int64_t end) const {
+    std::int64_t asked = 0;
+    for (std::int64_t number = 0; number < end; ++number) asked += property_.admits(spec_, cases.at(number)) ? 1 : 0;
+    return asked;
   }
 
   // The worst of a long case is told by its own position, if that shows it as well.
   void narrow_worst() {
-    const std::optional<Case> alone = alone_at(worst_, worst_place_);
-    if (!alone) return;
-    const Outcome outcome = probe(*alone);
+    WorstCase& worst = *tally_.worst;
+    const Case values = case_of(worst.example);
+    const std::optional<Case> alone = alone_at(values, worst.place);
+    if (!alone || *alone == values) return;
+    const Outcome outcome = probe(*alone, worst.horizon);
     const auto* judgement = std::get_if<Judgement>(&outcome);
-    if (judgement == nullptr || judgement->deviation.of_bound < result_.worst->deviation.of_bound) return;
-    result_.worst = Example{token(*alone), judgement->finding, judgement->deviation};
-    worst_ = *alone;
+    if (judgement == nullptr || judgement->deviation.of_bound < worst.of_bound) return;
+    worst.example = {token(*alone), judgement->finding, judgement->deviation};
   }
 
   // Shrinking lands just past the bound and hides how bad it is: looks from the worst case seen for a worse one, by
   // exchanging one of its fields at a time for a drawn one. Of a long case only its worst position is taken.
   void seek_worst(rc::Random random, const AuditOptions& options) {
-    const std::stop_token& stop = options.stop;
     const rc::Gen<Case> generator = property_.cases(spec_);
     const int limit = property_.sessions == Sessions::own ? own_worst_limit
                       : options.profile == Profile::quick ? quick_worst_limit
                                                           : worst_limit;
-    worst_ = alone_at(worst_, worst_place_).value_or(worst_);
+    WorstCase& worst = *tally_.worst;
+    Case start = case_of(worst.example);
+    start = alone_at(start, worst.place).value_or(start);
     for (int tries = 0; tries < limit; ++tries) {
       // Nothing is beyond what has no bound or is not a number.
-      if (!std::isfinite(result_.worst->deviation.of_bound)) return;
-      if (stop.stop_requested()) throw Interrupted();
+      if (!std::isfinite(worst.example.deviation.of_bound)) return;
+      if (options.stop.stop_requested()) throw Interrupted();
       const Case drawn = generator(random.split()).value();
-      Case values = worst_;
+      Case values = start;
       const std::size_t field = static_cast<std::size_t>(tries) % values.size();
       values[field] = drawn[field];
-      if (values == worst_ || !property_.admits(spec_, values)) continue;
-      const Outcome outcome = probe(values);
+      if (values == start || !property_.admits(spec_, values)) continue;
+      const Outcome outcome = probe(values, worst.horizon);
       if (std::holds_alternative<OutOfWork>(outcome)) return;
-      if (const auto* judgement = std::get_if<Judgement>(&outcome)) record(values, *judgement);
+      const auto* judgement = std::get_if<Judgement>(&outcome);
+      if (judgement == nullptr) continue;
+      ++worst.searched;
+      if (judgement->deviation.of_bound <= worst.example.deviation.of_bound) continue;
+      worst.example = {token(values), judgement->finding, judgement->deviation};
+      start = values;
     }
   }
 
@@ -308,7 +404,7 @@ class Trial {
 
   // Follows shrinks for as long as `still` accepts one. Depth first: the first simpler case that fails is taken.
   template <class Still>
-  Case shrink(const Case& start, const std::stop_token& stop, Still still) {
+  Case shrink(const Case& start, const std::stop_token& stop, std::optional<std::int64_t>& horizon, Still still) {
     rc::Shrinkable<Case> best = shrinkable(start);
     int tries = 0;
     int crashes = 0;
@@ -321,7 +417,7 @@ class Trial {
         if (!property_.admits(spec_, values)) continue;
         if (++tries > (property_.sessions == Sessions::own ? own_shrink_limit : shrink_limit) || crashes > crash_limit)
           return best.value();
-        const Outcome outcome = probe(values);
+        const Outcome outcome = probe(values, horizon);
         if (std::holds_alternative<OutOfWork>(outcome)) return best.value();
         if (std::holds_alternative<SubjectFailure>(outcome)) ++crashes;
         if (still(outcome)) {
@@ -334,85 +430,36 @@ class Trial {
     return best.value();
   }
 
-  PropertyResult fail(Case values, const SubjectFailure& failure, const std::stop_token& stop) {
-    SubjectFailure simplest = failure;
+  void shrink_failure(const std::stop_token& stop) {
     // A hang is not shrunk: every try would cost a whole time-out.
-    if (failure.kind() != FailureKind::timed_out) {
-      values = shrink(values, stop, [&](const Outcome& outcome) {
-        const auto* other = std::get_if<SubjectFailure>(&outcome);
-        if (other == nullptr || other->kind() != failure.kind()) return false;
-        simplest = *other;
-        return true;
-      });
-    }
-    result_.verdict = verdict_of(simplest.kind());
-    result_.reason = text_of(simplest);
-    result_.simplest = Example{token(values), simplest.what(), {}};
-    result_.worst.reset();
-    return result_;
+    if (failure_kind_ == FailureKind::timed_out) return;
+    FailedCase& failed = *tally_.failure;
+    std::optional<std::int64_t> horizon;
+    const Case values = shrink(case_of(failed.example), stop, horizon, [&](const Outcome& outcome) {
+      const auto* other = std::get_if<SubjectFailure>(&outcome);
+      if (other == nullptr || other->kind() != failure_kind_) return false;
+      failed.reason = text_of(*other);
+      failed.example.finding = other->what();
+      return true;
+    });
+    failed.example.token = token(values);
   }
 
-  PropertyResult conclude(const rc::Random& random, const AuditOptions& options) {
-    settle(violation_.has_value());
-    // Each search may work as much as the judging, and the last case too.
+  void shrink_counterexample(const std::stop_token& stop) {
+    Counterexample& counterexample = *tally_.counterexample;
     steps_left_ = steps_;
-    if (result_.worst) narrow_worst();
-    if (!violation_) return result_;
-    steps_left_ = steps_;
-    if (result_.theory == Theory::holds) seek_worst(random, options);
-    Judgement simplest;
-    steps_left_ = steps_;
-    const Case values = shrink(*violation_, options.stop, is_violation);
+    const Case values = shrink(case_of(counterexample.example), stop, counterexample.horizon, is_violation);
     // The token must work alone, so its finding is what a fresh session says.
     session_.reset();
     steps_left_ = steps_;
-    const Outcome outcome = probe(values);
+    const Outcome outcome = probe(values, counterexample.horizon);
+    Judgement simplest;
     if (is_violation(outcome)) {
       simplest = std::get<Judgement>(outcome);
     } else {
       simplest.finding = "seen only after other calls; this case alone, in a fresh session, does not show it";
     }
-    result_.simplest = Example{token(values), simplest.finding, simplest.deviation};
-    // Simple cases have tight bounds, so the search for the simplest may end at the worst.
-    if (result_.simplest->deviation.of_bound > result_.worst->deviation.of_bound) result_.worst = result_.simplest;
-    return result_;
-  }
-
-  void settle(bool violated) {
-    if (violated && result_.theory == Theory::fails) {
-      result_.verdict = Verdict::holds;
-      result_.reason = "the encoding lacks this property, as theory says; the case shows it";
-    } else if (violated) {
-      result_.verdict = Verdict::violated;
-    } else if (unfinished_) {
-      result_.verdict = Verdict::undecided;
-      result_.reason = fmt::format("{}: judging it exceeds the limit of work; {} cases were judged before",
-                                   token(*unfinished_), result_.cases);
-    } else if (result_.cases == 0 && unsupported_ > 0) {
-      result_.verdict = Verdict::unsupported;
-      result_.reason = unsupported_reason_;
-    } else if (result_.cases == 0) {
-      result_.verdict = Verdict::undecided;
-      result_.reason = "no case ran";
-    } else if (undecided_ > 0) {
-      result_.verdict = Verdict::undecided;
-      result_.reason = fmt::format("{} of {} cases could not be decided at {} bits of precision", undecided_,
-                                   result_.cases, reference::last_precision.bits);
-    } else if (result_.theory == Theory::fails && hiding_ == result_.cases) {
-      result_.verdict = Verdict::not_applicable;
-      result_.reason =
-          "theory says that this encoding lacks the property, but under this claim the bound hides it in "
-          "every case";
-      result_.worst.reset();
-    } else if (result_.theory == Theory::fails) {
-      result_.verdict = Verdict::violated;
-      result_.reason =
-          "theory says that this encoding lacks the property, yet every case has it: this is not the encoding claimed";
-    } else {
-      result_.verdict = Verdict::holds;
-      if (unsupported_ > 0)
-        result_.reason = fmt::format("{} more cases are unsupported: {}", unsupported_, unsupported_reason_);
-    }
+    counterexample.example = {token(values), simplest.finding, simplest.deviation};
   }
 
   const Property& property_;
@@ -425,26 +472,22 @@ class Trial {
   std::uint64_t steps_of_case_;  // what one case may take
   std::uint64_t steps_;          // what each part may take: the cases, the search for the worst, that for the simplest
   std::uint64_t steps_left_;     // of the part at hand
-  std::optional<Case> unfinished_;  // what would have taken more
-  std::int64_t left_out_ = 0;       // values of the last case that was judged
-  std::int64_t undecided_ = 0;
-  std::int64_t hiding_ = 0;  // cases that say nothing where theory fails
-  std::int64_t unsupported_ = 0;
-  std::string unsupported_reason_;
-  std::optional<SubjectFailure> failure_;
-  Case failed_;  // the case in which it failed
-  std::optional<Case> violation_;
-  std::optional<std::int64_t> violation_place_;
-  Case worst_;
-  std::optional<std::int64_t> worst_place_;
-  PropertyResult result_;
+  FailureKind failure_kind_ = FailureKind::crashed;
+  std::int64_t left_out_ = 0;  // values of the last case that was judged
+  PropertyResult about_;
+  Tally tally_;
 };
 
 }  // namespace
 
+std::int64_t cases_in(const Property& property, const Spec& spec, const AuditOptions& options) {
+  return std::ssize(Cases::first_cases(property, spec, options)) + cases_of(options, property.sessions) +
+         std::ssize(property.sweep(spec, values_of(options)).blocks);
+}
+
 PropertyResult run_trial(const Property& property, const Subject& subject, const Spec& spec,
-                         const AuditOptions& options, const std::function<void()>& progress) {
-  return Trial(property, subject, spec).run(options, progress);
+                         const AuditOptions& options, const Share& share, const std::function<void()>& progress) {
+  return Trial(property, subject, spec).run(options, share, progress);
 }
 
 PropertyResult run_case(const Property& property, const Subject& subject, const Spec& spec, const Case& values) {

@@ -57,8 +57,10 @@ Judgement judge(const Spec& spec, const Subject& subject, const History& history
   const Question one{history.position, history.tokens, 1, 2, history.fill};
   const Question other{history.other_position, history.other_tokens, 2, 1, history.fill};
   // What each comes to with no past is the stateless model. A subject may hold one process at a time, so the sessions
-  // follow each other.
-  const Tensor fresh_other = ask(*subject.open_anew(spec), spec, other);
+  // follow each other. One that shares nothing with the others is dear where it is an interpreter that imports a
+  // framework, so only some cases have one, the first of all among them.
+  const bool anew = history.fill % 8 == 1;
+  const Tensor fresh_other = ask(*(anew ? subject.open_anew(spec) : subject.open(spec)), spec, other);
   const std::unique_ptr<Session> session = subject.open(spec);
   const Tensor fresh_one = ask(*session, spec, one);
   Judgement judgement;

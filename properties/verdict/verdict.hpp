@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -50,6 +51,8 @@ struct Coverage {
 /// none does.
 enum class Theory { holds, fails };
 
+struct Tally;  // tally.hpp
+
 /// The outcome of one property.
 struct PropertyResult {
   std::string id;
@@ -66,6 +69,7 @@ struct PropertyResult {
   /// the largest position below that of every violation seen; absent if none was seen, or none has a position
   std::optional<std::int64_t> horizon;
   double seconds = 0;
+  std::shared_ptr<const Tally> share;  ///< of a shard's result: what its cases came to, from which the whole is made
 };
 
 /// "holds", "not_applicable", ...

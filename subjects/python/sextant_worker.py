@@ -16,7 +16,8 @@ that the file names: `framework = "torch"` or `framework = "jax"`. None, or an o
 unsupported. `name` and `version` strings, where defined, are shown in the report.
 
 With `--control FD` after the file it is a fork server: it imports the file, says on that socket whether children of this process would be as fresh as
-new interpreters, and forks one for each message that brings three descriptors, its standard streams.
+new interpreters, and forks one for each message that brings three descriptors, its standard streams. Where they would not be it says why and is an
+ordinary worker, so that one interpreter is started for the first session either way.
 
 Whatever the file prints goes to standard error, from C code too: the protocol has descriptors of its own.
 """
@@ -70,7 +71,9 @@ def read_exactly(stream, size):
 
 
 def read_blob(stream):
-    """(metadata, {name: array}) of the next request, or None at the end of the input."""
+    """(metadata, {name: array}) of the next request, or None at the end of the input. The arrays are views of memory that nothing else holds, so that
+    the subject may keep them and write into them.
+    """
     start = stream.read(8)
     if not start:
         return None
@@ -81,7 +84,9 @@ def read_blob(stream):
         raise ValueError(f"request header of {length} bytes")
     header = json.loads(read_exactly(stream, length))
     metadata = header.pop("__metadata__", {})
-    data = read_exactly(stream, max((entry["data_offsets"][1] for entry in header.values()), default=0))
+    data = np.empty(max((entry["data_offsets"][1] for entry in header.values()), default=0), np.uint8)
+    if stream.readinto(data.data) != data.size:
+        raise EOFError
     tensors = {}
     for key, entry in header.items():
         begin, end = entry["data_offsets"]
@@ -91,9 +96,32 @@ def read_blob(stream):
             array = array.view(BFLOAT16) if BFLOAT16 is not None else array
         else:
             array = np.frombuffer(bits, dtype=CODES[entry["dtype"]])
-        # A copy, so that the subject may write into its input without an error of NumPy's.
-        tensors[key] = array.reshape(entry["shape"]).copy()
+        array = array.reshape(entry["shape"])
+        tensors[key] = array if array.flags.aligned else array.copy()
     return metadata, tensors
+
+
+_kept = {}  # by name of an input: memory that is used again, since new pages cost more than the copy
+
+
+def kept(key, array):
+    """The bytes of a copy of the array, good until the next call."""
+    bits = bits_of(array)
+    if key not in _kept or _kept[key].size < bits.size:
+        _kept[key] = np.empty(bits.size, np.uint8)
+    copy = _kept[key][: bits.size]
+    copy[:] = bits
+    return copy
+
+
+def bits_of(array):
+    return array.reshape(-1).view(np.uint8)
+
+
+def same_bits(one, other):
+    """Whether two equally long arrays of bytes are the same, eight at a time."""
+    whole = one.size // 8 * 8
+    return np.array_equal(one[:whole].view(np.uint64), other[:whole].view(np.uint64)) and np.array_equal(one[whole:], other[whole:])
 
 
 def code_of(array, spec_dtype):
@@ -111,13 +139,15 @@ def write_blob(stream, metadata, tensors, spec_dtype=None):
     header, offset, parts = {"__metadata__": metadata}, 0, []
     for key, array in tensors.items():
         code = code_of(array, spec_dtype)
-        data = np.ascontiguousarray(array).tobytes()
-        header[key] = {"dtype": code, "shape": list(array.shape), "data_offsets": [offset, offset + len(data)]}
-        offset += len(data)
-        parts.append(data)
+        data = bits_of(np.ascontiguousarray(array))
+        header[key] = {"dtype": code, "shape": list(array.shape), "data_offsets": [offset, offset + data.size]}
+        offset += data.size
+        parts.append(data.data)
     text = json.dumps(header).encode()
     text += b" " * (-len(text) % 8)
-    stream.write(b"".join([struct.pack("<Q", len(text)), text, *parts]))
+    stream.write(struct.pack("<Q", len(text)) + text)
+    for part in parts:
+        stream.write(part)
     stream.flush()
 
 
@@ -184,7 +214,7 @@ def answer(functions, arrays, operation, tensors, metadata):
     if function is None:
         raise Unsupported(f"the subject defines no {operation}")
     spec = json.loads(metadata["spec"])
-    before = {key: array.tobytes() for key, array in tensors.items()}
+    before = {key: kept(key, array) for key, array in tensors.items()}
     given = {key: arrays.give(array) for key, array in tensors.items()}
     if operation == "backward":
         grad = given.pop("grad")
@@ -198,7 +228,7 @@ def answer(functions, arrays, operation, tensors, metadata):
         raise Unsupported(f"{operation} returned None")
     reply = {name: arrays.take(result)}
     # The framework's arrays are views of these wherever they can be written to.
-    return reply | {f"modified/{key}": array for key, array in tensors.items() if array.tobytes() != before[key]}
+    return reply | {f"modified/{key}": array for key, array in tensors.items() if not same_bits(bits_of(array), before[key])}
 
 
 _streams = None
@@ -233,17 +263,28 @@ def _holdings():
     return len(os.listdir("/proc/self/task")), len(os.listdir("/proc/self/fd")), children, shared
 
 
-def _may_fork():
-    """NumPy's own threads, those of its BLAS, were there before, and are stopped and started around a fork by handlers of OpenBLAS and MKL."""
-    return _holdings() == _before and not NOT_FORKED & set(sys.modules)
+def _why_not_forked():
+    """Why children of this process would not be as good as new interpreters; None where they are. NumPy's own threads, those of its BLAS, were there
+    before, and are stopped and started around a fork by handlers of OpenBLAS and MKL.
+    """
+    for what, now, before in zip(("started threads", "opened files", "started processes", "mapped shared memory"), _holdings(), _before):
+        if now != before:
+            return f"importing the file {what}" + (" (torch)" if "torch" in sys.modules else "")
+    frameworks = sorted(NOT_FORKED & set(sys.modules))
+    return f"{frameworks[0]} does not survive a fork" if frameworks else None
 
 
 def _fork_sessions():
-    """Forks a child for each session asked for, and returns in the child, its streams in place. Ends the process when nobody asks any more."""
-    global _control
-    if not _may_fork():
-        _control.send(b"no")
-        os._exit(0)
+    """Forks a child for each session asked for, and returns in the child, its streams in place. Ends the process when nobody asks any more. Where it may
+    not be forked it says why and returns None: this process is then a session itself.
+    """
+    global _control, _streams
+    reason = _why_not_forked()
+    if reason is not None:
+        _control.send(f"no: {reason}".encode())
+        _control.close()
+        _control = None
+        return None
     import ctypes
 
     system = ctypes.CDLL(None)
@@ -272,6 +313,9 @@ def _fork_sessions():
         for stream in streams:
             os.close(stream)
     os.setpgid(0, 0)
+    for stream in _streams:
+        stream.close()
+    _streams = None
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
     for descriptor in (*streams, source, sink):
@@ -297,8 +341,8 @@ def serve(framework=None, name="", version="", **functions):
     if framework not in FRAMEWORKS:
         raise ValueError(f"framework {framework!r}: expected numpy, torch or jax")
     arrays = FRAMEWORKS[framework]()
-    forked = _control is not None
-    adopted = _fork_sessions() if forked else None
+    adopted = _fork_sessions() if _control is not None else None
+    forked = adopted is not None
     source, sink = _take_streams()
     _ready = True
     while (request := read_blob(source)) is not None:
@@ -353,23 +397,20 @@ def main(path, control=None):
     try:
         _main(path, control)
     except (Exception, SystemExit) as error:
-        # Once requests are answered the process ends as Python would end it. So does a fork server, in whose place new interpreters are started.
+        # Once requests are answered the process ends as Python would end it.
         ended_itself = isinstance(error, SystemExit) and (error.code is None or isinstance(error.code, int))
-        if _ready or control is not None or ended_itself:
+        if _ready or ended_itself:
             raise
+        if _control is not None:
+            _control.close()  # no fork server, but the first session, which is told why
         traceback.print_exc()
         _refuse(_described(error, path))
 
 
 def _main(path, control):
     global _before, _control
-    if control is None:
-        _take_streams()
-    else:
-        # What the import says was heard from the first session's worker.
-        with open(os.devnull, "r+b", buffering=0) as nothing:
-            for number in range(3):
-                os.dup2(nothing.fileno(), number)
+    _take_streams()
+    if control is not None:
         _control = socket.socket(fileno=control)
         _before = _holdings()
     # The file may say `import sextant_worker`: it is to get this module, not a second one.
