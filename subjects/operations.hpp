@@ -54,6 +54,14 @@ Tensor attend(Session& session, const Spec& spec, const AttendRequest& request);
 /// `grad` has the shape of its result. It is the gradient by weight where the inputs have one, else by x.
 Tensor backward(Session& session, const Spec& spec, std::string_view of, Tensors inputs, const Tensor& grad);
 
+/// The gradients of attend by q, k and v, of their shapes; `grad` has that of its result.
+struct AttendGradients {
+  Tensor q;
+  Tensor k;
+  Tensor v;
+};
+AttendGradients backward(Session& session, const Spec& spec, const AttendRequest& request, const Tensor& grad);
+
 /// Asks the subject to forget what it has cached. A subject without caches need not have the operation.
 void reset(Session& session);
 
