@@ -221,6 +221,10 @@ class RopeJudge final : public RotationJudge {
     return {budget_.pair_bound(norm, oracle_.angle(place[0], pair, longest_, precision), pair), norm};
   }
 
+  double least_bound(std::span<const std::int64_t>, std::int64_t, double length) override {
+    return least_pair_bound(budget_, std::fabs(factor_.high) * length);
+  }
+
   std::int64_t longest_;
   reference::RopeReference oracle_;
   ErrorBudget budget_;
@@ -238,7 +242,27 @@ class RopeTurning final : public TurningOracle {
   RopeTurning(const Spec& spec, const Rope& encoding)
       : TurningOracle(encoding),
         oracle_(encoding),
-        budget_(spec.accuracy, spec.dtype, oracle_.frequencies(), spec.max_position) {}
+        budget_(spec.accuracy, spec.dtype, oracle_.frequencies(), spec.max_position),
+        factor_(DoubleDoubleWithin::of(oracle_.attention_factor(reference::first_precision))),
+        fast_(oracle_, 0),
+        row_(fast_.rotations.make_row()) {}
+
+  void turn_quickly(const VectorPlace& place, std::span<QuickTurn> turns) override {
+    if (length_limit(head().rope_scaling) && fast_.length != place.length) fast_ = FastRope(oracle_, place.length);
+    const std::int64_t position = place.coordinates[0];
+    fast_.rotations.at(position, row_);
+    const auto factor = static_cast<long double>(factor_.high) + static_cast<long double>(factor_.low);
+    const long double upward = head().direction == Direction::clockwise ? -factor : factor;
+    for (std::size_t i = 0; i < turns.size(); ++i) {
+      const double angle = fast_.frequencies[i] * static_cast<double>(position);
+      turns[i] = {factor * (static_cast<long double>(row_.cos_high[i]) + static_cast<long double>(row_.cos_low[i])),
+                  upward * (static_cast<long double>(row_.sin_high[i]) + static_cast<long double>(row_.sin_low[i])),
+                  std::fabs(factor_.high),
+                  pair_ulps(budget_),
+                  std::min(budget_.quick_angle_error(angle, static_cast<std::int64_t>(i)), 2.0) * (1 + 0x1p-40),
+                  0};
+    }
+  }
 
   TurnedPair turned(const VectorPlace& place, std::int64_t pair, const reference::RealPair& x,
                     Precision precision) override {
@@ -252,6 +276,9 @@ class RopeTurning final : public TurningOracle {
  private:
   reference::RopeReference oracle_;
   ErrorBudget budget_;
+  DoubleDoubleWithin factor_;
+  FastRope fast_;
+  reference::RotationRow row_;
 };
 
 class RopeModel final : public RotationModel {

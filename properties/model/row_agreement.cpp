@@ -1,6 +1,27 @@
 #include "properties/model/row_agreement.hpp"
 
+#include "lib/numeric/ulp.hpp"
+
 namespace sextant {
+
+double pair_ulps(const ErrorBudget& budget) { return 1.41421356238 * evaluation_ulps(budget.accuracy()); }
+
+double least_pair_bound(const ErrorBudget& budget, double norm) {
+  // sqrt(2) k ulp(norm), of a norm and a root rounded down. Where squares may have left the exponents, nothing.
+  if (!(norm > 0x1p-400 && norm < 0x1p400)) return 0;
+  return 1.41421356237 * evaluation_ulps(budget.accuracy()) * ulp(budget.dtype(), norm * (1 - 0x1p-40));
+}
+
+double agreement_limit(const Judgement& judgement) {
+  const double worst = std::max(judgement.deviation.of_bound, 0.5);
+  return (judgement.within == reference::Certainty::no ? worst : std::min(worst, 1.0)) * (1 - 0x1p-39);
+}
+
+bool certainly_agrees(const Judgement& judgement, const TwoRows& rows, std::int64_t channel, double least_bound) {
+  if (judgement.finding.empty()) return false;
+  // NaN meets no comparison, so it is not passed over.
+  return std::fabs(rows.in_one(channel) - rows.in_other(channel)) <= 2 * least_bound * agreement_limit(judgement);
+}
 
 void judge_same_value(Judgement& judgement, const TwoRows& rows, std::int64_t channel) {
   const double a = rows.in_one(channel);

@@ -39,6 +39,16 @@ XposBudget::Pair XposBudget::at(std::int64_t position, std::int64_t pair, const 
           scale.upper() < limit && norm.upper() < limit};
 }
 
+double XposBudget::quick_scale(std::int64_t position, std::int64_t pair) const {
+  const Rope& rope = encoding().rope;
+  const auto width = static_cast<double>(rope.rotary_layout == RotaryLayout::prefix ? rope.rotary_dim : rope.head_dim);
+  const double zeta = (2 * static_cast<double>(pair) / width + 0.4) / 1.4;
+  const double exponent = static_cast<double>(position) / encoding().scale_base;
+  // zeta is within 2^-50, so its power within |exponent| 2^-50.
+  if (std::fabs(exponent) > 0x1p18) return 0;
+  return std::pow(zeta, encoding().role == Role::query ? exponent : -exponent);
+}
+
 bool is_representable(const Xpos& encoding, const Spec& claim) {
   // zeta_0 = 2/7 is the least of them: its powers grow and shrink fastest. A pair of elements below 16 has a norm below
   // 32.

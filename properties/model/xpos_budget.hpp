@@ -38,6 +38,12 @@ class XposBudget {
   /// Pair `pair` of a vector at `position`, `x` what is rotated.
   Pair at(std::int64_t position, std::int64_t pair, const reference::RealPair& x, reference::Precision precision);
 
+  /// s in doubles, within a relative 2^-30; 0 where the exponent is too large for that.
+  double quick_scale(std::int64_t position, std::int64_t pair) const;
+
+  /// Rope's part of the bounds.
+  const ErrorBudget& rotation_budget() const { return budget_; }
+
   const Xpos& encoding() const { return oracle_.encoding(); }
 
  private:
