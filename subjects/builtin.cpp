@@ -131,6 +131,16 @@ Tensors gradient(const Bias& bias, std::string_view of, const Tensors& inputs) {
                                            input(inputs, "grad"))}};
 }
 
+Tensors gradient(const DotProductAttention& attention, std::string_view of, const Tensors& inputs) {
+  if (of != "attend") refuse("backward of " + std::string(of));
+  const std::vector<std::int64_t> positions = integers(inputs, "positions");
+  const auto weight = inputs.find("weight");
+  AttentionGradients gradients = attention.backward({input(inputs, "q"), input(inputs, "k"), input(inputs, "v"),
+                                                     positions, weight == inputs.end() ? nullptr : &weight->second},
+                                                    input(inputs, "grad"));
+  return {{"grad_q", std::move(gradients.q)}, {"grad_k", std::move(gradients.k)}, {"grad_v", std::move(gradients.v)}};
+}
+
 class BuiltinSession final : public Session {
  public:
   explicit BuiltinSession(const Spec& spec)

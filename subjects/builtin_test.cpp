@@ -108,6 +108,13 @@ TEST(BuiltinSubject, AnswersAttentionWithEachPositionEncoding) {
     const Tensor out = attend(*builtin_subject()->open(spec), spec, {q, k, k, positions, weighted ? &weight : nullptr});
     // The first token sees itself alone.
     for (std::int64_t i = 0; i < 8; ++i) EXPECT_EQ(out.at(i), k.at(i)) << position;
+    // So it is its value's gradient as it is, and its query's is nothing.
+    Tensor grad = Tensor::zeros(spec.dtype, q.shape);
+    grad.set(3, 2);
+    const AttendGradients gradients =
+        backward(*builtin_subject()->open(spec), spec, {q, k, k, positions, weighted ? &weight : nullptr}, grad);
+    EXPECT_EQ(gradients.v.at(3), 2) << position;
+    EXPECT_EQ(gradients.q.at(3), 0) << position;
   }
 }
 

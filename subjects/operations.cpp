@@ -128,7 +128,9 @@ std::vector<std::int64_t> bucket(Session& session, const Spec& spec, std::span<c
       .integers();
 }
 
-Tensor attend(Session& session, const Spec& spec, const AttendRequest& request) {
+namespace {
+
+Tensors attend_inputs(const Spec& spec, const AttendRequest& request) {
   const Signature signature = signature_of(spec.encoding);
   if (signature.operation != Operation::attend) refuse_spec("attend", spec);
   const std::int64_t heads = signature.heads.value();
@@ -142,7 +144,22 @@ Tensor attend(Session& session, const Spec& spec, const AttendRequest& request) 
   Tensors inputs{{"q", request.q}, {"k", request.k}, {"v", request.v}};
   inputs.insert_or_assign("positions", positions_tensor("attend", signature.axes, {batch, n}, request.positions));
   if (request.weight != nullptr) inputs.insert_or_assign("weight", *request.weight);
-  return take(session.call("attend", inputs), "out", spec.dtype, request.q.shape);
+  return inputs;
+}
+
+}  // namespace
+
+Tensor attend(Session& session, const Spec& spec, const AttendRequest& request) {
+  return take(session.call("attend", attend_inputs(spec, request)), "out", spec.dtype, request.q.shape);
+}
+
+AttendGradients backward(Session& session, const Spec& spec, const AttendRequest& request, const Tensor& grad) {
+  check("backward", "grad", spec, grad, request.q.shape);
+  Tensors inputs = attend_inputs(spec, request);
+  inputs.insert_or_assign("grad", grad);
+  const Tensors reply = session.backward("attend", inputs);
+  return {take(reply, "grad_q", spec.dtype, request.q.shape), take(reply, "grad_k", spec.dtype, request.k.shape),
+          take(reply, "grad_v", spec.dtype, request.v.shape)};
 }
 
 Tensor backward(Session& session, const Spec& spec, std::string_view of, Tensors inputs, const Tensor& grad) {

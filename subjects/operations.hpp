@@ -58,6 +58,14 @@ Tensor backward(Session& session, const Spec& spec, std::string_view of, Tensors
 Tensor rotate_backward(Session& session, const Spec& spec, const Tensor& x, std::span<const std::int64_t> positions,
                        const Tensor& grad);
 
+/// The gradients of attend by q, k and v, of their shapes; `grad` has that of its result.
+struct AttendGradients {
+  Tensor q;
+  Tensor k;
+  Tensor v;
+};
+AttendGradients backward(Session& session, const Spec& spec, const AttendRequest& request, const Tensor& grad);
+
 /// Asks the subject to forget what it has cached. A subject without caches need not have the operation.
 void reset(Session& session);
 

@@ -107,6 +107,19 @@ TEST(Operations, BackwardNamesItsOperationAndCarriesItsInputs) {
   EXPECT_TRUE(session.given.contains("x") && session.given.contains("grad"));
 }
 
+TEST(Operations, BackwardOfAttendBringsThreeGradients) {
+  const Spec spec = parse_spec(R"({"encoding":"attention","num_heads":4,"num_kv_heads":2,"head_dim":8})");
+  const Tensor q = zeros({1, 4, 3, 8});
+  const Tensor k = zeros({1, 2, 3, 8});
+  Told session({{"grad_q", q}, {"grad_k", k}, {"grad_v", k}});
+  EXPECT_EQ(backward(session, spec, {q, k, k, three}, q).k.shape, k.shape);
+  EXPECT_EQ(session.asked, "backward of attend");
+  EXPECT_TRUE(session.given.contains("q") && session.given.contains("positions") && session.given.contains("grad"));
+  EXPECT_THROW(backward(session, spec, {q, k, k, three}, k), std::invalid_argument);
+  Told other({{"grad_q", q}, {"grad_k", q}, {"grad_v", k}});
+  EXPECT_THROW(backward(other, spec, {q, k, k, three}, q), SubjectFailure);
+}
+
 TEST(Operations, ArgumentsThatDoNotFitAreNotSent) {
   const Spec learned = parse_spec(R"({"encoding":"learned","dim":4,"max_positions":9})");
   const Spec alibi = parse_spec(R"({"encoding":"alibi","num_heads":2})");

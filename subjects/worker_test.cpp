@@ -238,10 +238,20 @@ TEST_F(Worker, AnswersEveryOtherOperation) {
   EXPECT_NO_THROW(reset(*session));
 
   spec_ = parse_spec(R"({"encoding":"attention","num_heads":2,"head_dim":4})");
-  const auto attention = open("def attend(q, k, v, positions, spec):\n    return v * np.float32(positions.sum())\n");
+  const auto attention = open(
+      "def attend(q, k, v, positions, spec):\n    return v * np.float32(positions.sum())\n"
+      "def backward(of, inputs, grad, spec):\n"
+      "    q, k, v = grad, 2 * grad, 3 * grad\n"
+      "    return (q, k, v) if inputs['positions'][0, 0] == 0 else {'grad_v': v, 'grad_k': k, 'grad_q': q}\n");
   Tensor q = Tensor::zeros(Dtype::float32, {1, 2, 2, 4});
   q.set(3, 1);
   EXPECT_EQ(attend(*attention, spec_, {q, q, q, two}).at(3), 5);
+  for (const std::vector<std::int64_t>& positions : {two, std::vector<std::int64_t>{3, 4}}) {
+    const AttendGradients gradients = backward(*attention, spec_, {q, q, q, positions}, q);
+    EXPECT_EQ(gradients.q.at(3), 1);
+    EXPECT_EQ(gradients.k.at(3), 2);
+    EXPECT_EQ(gradients.v.at(3), 3);
+  }
 }
 
 TEST_F(Worker, AnInputThatIsLeftModifiedComesBack) {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "lib/attention/blocks.hpp"
+#include "lib/attention/gradient.hpp"
 #include "lib/attention/position_part.hpp"
 #include "lib/attention/softmax_rows.hpp"
 #include "lib/kernels/checks.hpp"
@@ -57,6 +58,10 @@ Tensor converted(const Tensor& x, Dtype dtype) {
 // x, [batch, heads, n, head_dim], as the role has it.
 Tensor turned(const Turning& turning, const Tensor& x, std::span<const std::int64_t> positions, Role role) {
   return with_middle_exchanged(turning.turned(with_middle_exchanged(x), positions, role));
+}
+
+Tensor turned_back(const Turning& turning, const Tensor& grad, std::span<const std::int64_t> positions, Role role) {
+  return with_middle_exchanged(turning.turned_back(with_middle_exchanged(grad), positions, role));
 }
 
 // Those of every token where the encoding acts within attention; the others look at none.
@@ -160,6 +165,37 @@ Tensor DotProductAttention::attend(const AttentionInputs& inputs) const {
   Tensor out = q->dtype == Dtype::float64 ? attend_as<double>(encoding_, inputs, *q, *k, v)
                                           : attend_as<float>(encoding_, inputs, *q, *k, v);
   return out.dtype == inputs.q.dtype ? out : converted(out, inputs.q.dtype);
+}
+
+AttentionGradients DotProductAttention::backward(const AttentionInputs& inputs, const Tensor& grad) const {
+  const StandardArithmetic arithmetic;
+  check_inputs(encoding_, inputs);
+  check_tensor(function, "grad", grad, inputs.q.shape);
+  if (grad.dtype != inputs.q.dtype) {
+    throw std::invalid_argument("DotProductAttention::backward: grad is " + std::string(name_of(grad.dtype)) +
+                                ", q is " + std::string(name_of(inputs.q.dtype)));
+  }
+  Tensor q = converted(inputs.q, Dtype::float64);
+  Tensor k = converted(inputs.k, Dtype::float64);
+  const Tensor v = converted(inputs.v, Dtype::float64);
+  const Tensor by_out = converted(grad, Dtype::float64);
+  if (turning_) {
+    q = turned(*turning_, q, inputs.positions, Role::query);
+    k = turned(*turning_, k, inputs.positions, Role::key);
+  }
+  const std::int64_t n = q.shape[2];
+  const auto bias = score_bias<double>(encoding_, Sequences{inputs.positions, n}, inputs.weight);
+  Tensor gradients[3] = {Tensor::zeros(Dtype::float64, q.shape), Tensor::zeros(Dtype::float64, k.shape),
+                         Tensor::zeros(Dtype::float64, k.shape)};
+  const auto writable = [](Tensor& tensor) { return reinterpret_cast<double*>(tensor.data.data()); };
+  add_gradients(encoding_, {q.shape[0], n, array<double>(q), array<double>(k), array<double>(v), array<double>(by_out),
+                            bias.get(), writable(gradients[0]), writable(gradients[1]), writable(gradients[2])});
+  if (turning_) {
+    gradients[0] = turned_back(*turning_, gradients[0], inputs.positions, Role::query);
+    gradients[1] = turned_back(*turning_, gradients[1], inputs.positions, Role::key);
+  }
+  return {converted(gradients[0], grad.dtype), converted(gradients[1], grad.dtype),
+          converted(gradients[2], grad.dtype)};
 }
 
 void DotProductAttention::attend(const AttentionInputs& inputs, std::span<std::byte> out) const {

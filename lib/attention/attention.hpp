@@ -32,6 +32,13 @@ struct AttentionMagnitudes {
 /// (head_dim + 10) score + 6 bias), u = 2^-24 or 2^-53; then one rounding to the dtype.
 double attention_error(const Attention& encoding, std::int64_t n, Dtype dtype, const AttentionMagnitudes& magnitudes);
 
+/// Gradients by q, k and v, of their shapes and dtype.
+struct AttentionGradients {
+  Tensor q;
+  Tensor k;
+  Tensor v;
+};
+
 class Turning;
 
 /// Scaled dot-product attention, Vaswani et al. 2017, section 3.2.1, as lib/spec/attention.hpp states it: multi-head,
@@ -54,6 +61,11 @@ class DotProductAttention {
 
   /// The same as a tensor.
   Tensor attend(const AttentionInputs& inputs) const;
+
+  /// The gradients of sum_i grad_i attend(inputs)_i by q, k and v, through the position encoding where it turns them;
+  /// each is computed in double and rounded to the dtype once. `grad` has the shape and dtype of q. A relative bias's
+  /// weight is held fixed. The same bits on any number of threads. @throws as attend does.
+  AttentionGradients backward(const AttentionInputs& inputs, const Tensor& grad) const;
 
  private:
   Attention encoding_;

@@ -21,6 +21,9 @@ class Turning {
 
   /// x, [batch, n, heads, head_dim], as the role has it.
   virtual Tensor turned(const Tensor& x, std::span<const std::int64_t> positions, Role role) const = 0;
+
+  /// The adjoint of that map: the gradient by x of what is turned, from the gradient by the result.
+  virtual Tensor turned_back(const Tensor& grad, std::span<const std::int64_t> positions, Role role) const = 0;
 };
 
 /// Queries are rotated by one encoder, keys by the other.
@@ -30,6 +33,9 @@ class TurnedBy final : public Turning {
   TurnedBy(Encoder query, Encoder key) : query_(std::move(query)), key_(std::move(key)) {}
   Tensor turned(const Tensor& x, std::span<const std::int64_t> positions, Role role) const override {
     return (role == Role::query ? query_ : key_).rotate(x, positions);
+  }
+  Tensor turned_back(const Tensor& grad, std::span<const std::int64_t> positions, Role role) const override {
+    return (role == Role::query ? query_ : key_).backward(grad, positions);
   }
 
  private:

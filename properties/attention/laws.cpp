@@ -20,15 +20,32 @@ namespace {
 
 using reference::Certainty;
 
-// Positions of a sequence must not wrap round at the claim's end: batch rows, axes and tokens take so many.
-std::int64_t room_of(std::int64_t tokens) { return 2 * std::min<std::int64_t>(tokens, 9) + 16; }
+// Positions of a sequence must not wrap round at the claim's end: so many are taken by the tokens, which go fastest on
+// the last axis, and by the batch rows.
+constexpr std::int64_t most_batch_rows = 3;
+std::int64_t room_of(const Spec& spec, std::int64_t tokens) {
+  return axes_of(spec.encoding) * tokens + gen::batch_row_distance * (most_batch_rows - 1);
+}
 constexpr std::int64_t fewest_tokens = 3;  // fewer have no permutation to speak of
+
+std::int64_t longest_of(const Spec& spec, double work) {
+  return std::max(fewest_tokens, longest_tokens(std::get<Attention>(spec.encoding), work));
+}
+
+// Of at most `tokens`, that the claim has room for and a law can ask again and again.
+std::int64_t longest_sequence(const Spec& spec, std::int64_t tokens) {
+  const std::int64_t positions = last_position_of(spec) - spec.min_position;
+  const std::int64_t longest =
+      std::min({tokens, longest_of(spec, work_of_drawn), (positions - room_of(spec, 0)) / axes_of(spec.encoding)});
+  return std::max(longest, fewest_tokens);
+}
 
 std::optional<std::string> not_stated(const Spec& spec) {
   if (auto reason = accuracy_not_stated(spec)) return reason;
   const std::int64_t positions = last_position_of(spec) - spec.min_position;
-  if (positions < room_of(fewest_tokens))
-    return fmt::format("the claim has {} positions, a sequence takes {} or more", positions, room_of(fewest_tokens));
+  if (positions < room_of(spec, fewest_tokens))
+    return fmt::format("the claim has {} positions, a sequence takes {} or more", positions,
+                       room_of(spec, fewest_tokens));
   return std::nullopt;
 }
 
@@ -36,22 +53,6 @@ std::optional<std::string> causal_or_not_stated(const Spec& spec, const Attentio
   if (auto reason = not_stated(spec)) return reason;
   if (encoding.causal) return "a causal mask makes the order of tokens visible";
   return std::nullopt;
-}
-
-// Row `token` of [batch, heads, tokens, head_dim] to row `to` of the result.
-Tensor permuted(const Tensor& tensor, const std::vector<std::int64_t>& order) {
-  Tensor result = tensor;
-  const std::int64_t tokens = tensor.shape[2];
-  const std::int64_t width = tensor.shape[3];
-  for (std::int64_t block = 0; block < tensor.shape[0] * tensor.shape[1]; ++block) {
-    for (std::int64_t to = 0; to < tokens; ++to) {
-      for (std::int64_t c = 0; c < width; ++c) {
-        result.set((block * tokens + to) * width + c,
-                   tensor.at((block * tokens + order[static_cast<std::size_t>(to)]) * width + c));
-      }
-    }
-  }
-  return result;
 }
 
 // A rotation of the tokens with the ends exchanged: no token stays where it was, for three or more.
@@ -68,23 +69,33 @@ CasesOf<Question> sequences() {
   cases.fields = [fields = cases.fields](const Spec& spec) {
     std::vector<FieldOf<Question>> list = fields(spec);
     for (FieldOf<Question>& field : list) {
-      if (field.member == &Question::tokens) field.range.least = fewest_tokens;
+      if (field.member == &Question::tokens) field.range = {fewest_tokens, longest_of(spec, work_of_longest)};
+      if (field.member == &Question::batch) field.range.most = most_batch_rows;
       if (field.member == &Question::position) field.range.simplest = spec.min_position;
     }
     return list;
   };
   cases.related = [](const Spec& spec, const Question& question) {
-    return question.position <= last_position_of(spec) - room_of(question.tokens);
+    return question.position <= last_position_of(spec) - room_of(spec, question.tokens);
   };
   cases.first = [](const Spec& spec) -> std::vector<Question> {
     return {{.position = spec.min_position, .tokens = 5, .batch = 1, .heads = 1, .fill = 1},
-            {.position = spec.min_position, .tokens = 3, .batch = 2, .heads = 1, .fill = 2}};
+            {.position = spec.min_position, .tokens = 3, .batch = 2, .heads = 1, .fill = 2},
+            {.position = spec.min_position, .tokens = longest_sequence(spec, 257), .batch = 1, .heads = 1, .fill = 1}};
   };
   cases.drawn = [drawn = cases.drawn](const Spec& spec) {
-    return rc::gen::map(drawn(spec), [first = spec.min_position, last = last_position_of(spec)](Question question) {
-      question.tokens = std::max<std::int64_t>(question.tokens, fewest_tokens);
-      while (question.tokens > fewest_tokens && last - room_of(question.tokens) < first) --question.tokens;
-      question.position = std::min(question.position, last - room_of(question.tokens));
+    // Mostly short; one in 32 is of two tiles or more.
+    const auto parts = rc::gen::pair(drawn(spec), gen::count(0, 63));
+    const std::int64_t lengths[] = {longest_sequence(spec, 257), longest_sequence(spec, 1025)};
+    return rc::gen::map(parts, [=, longest = longest_sequence(spec, longest_attention)](
+                                   const std::pair<Question, std::int64_t>& drawn_pair) {
+      auto [question, which] = drawn_pair;
+      if (which < std::ssize(lengths)) {
+        question.tokens = lengths[which];
+        question.batch = 1;
+      }
+      question.tokens = std::clamp<std::int64_t>(question.tokens, fewest_tokens, longest);
+      question.position = std::min(question.position, last_position_of(spec) - room_of(spec, question.tokens));
       return question;
     });
   };
@@ -97,10 +108,8 @@ constexpr const char* tolerance =
 
 // The same tokens in another order; their positions stay.
 AttentionCase with_tokens_permuted(const AttentionCase& original, const std::vector<std::int64_t>& order) {
-  AttentionCase moved = original;
-  moved.q = permuted(original.q, order);
-  moved.k = permuted(original.k, order);
-  moved.v = permuted(original.v, order);
+  AttentionCase moved = in_order(original, order);
+  moved.positions = original.positions;
   return moved;
 }
 
@@ -164,11 +173,7 @@ Property joint_permutation_property() {
     return [spec, oracle = AttentionOracle(spec)](Session& session, const Question& question) mutable {
       const AttentionCase original = attention_case(spec, question);
       const std::vector<std::int64_t> order = order_of(original.tokens);
-      AttentionCase moved = with_tokens_permuted(original, order);
-      for (std::size_t i = 0; i < moved.positions.size(); ++i) {
-        const std::size_t row = i / order.size() * order.size();
-        moved.positions[i] = original.positions[row + static_cast<std::size_t>(order[i - row])];
-      }
+      const AttentionCase moved = in_order(original, order);
       return judge_permuted(session, spec, oracle, original, moved, order, question.fill);
     };
   });

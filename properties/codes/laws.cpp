@@ -138,53 +138,6 @@ std::optional<std::string> end_is_too_far(const Spec&, const Binary& binary) {
 }
 std::optional<std::string> end_is_too_far(const Spec&, const Learned&) { return std::nullopt; }
 
-CheckOf<Question> gradient_check(const Spec& spec, const Learned& learned) {
-  return [spec, learned](Session& session, const Question& question) {
-    // Few rows, used again and again.
-    std::vector<std::int64_t> positions;
-    const std::int64_t rows = std::min<std::int64_t>(3, spec.max_position - question.position);
-    for (std::int64_t i = 0; i < question.tokens + 2; ++i) positions.push_back(question.position + (i * i) % rows);
-    const Tensor weight = gen::values(spec.dtype, {learned.max_positions, learned.dim}, question.fill + 1);
-    const Tensor grad = gen::values(spec.dtype, {std::ssize(positions), learned.dim}, question.fill + 2);
-    const Tensor got =
-        backward(session, spec, "encode",
-                 {{"weight", weight}, {"positions", Tensor::of_integers({std::ssize(positions)}, positions)}}, grad);
-    const double u = unit_roundoff(spec.dtype);
-    Judgement judgement;
-    for (std::int64_t row = 0; row < learned.max_positions; ++row) {
-      std::vector<std::int64_t> uses;
-      for (std::size_t i = 0; i < positions.size(); ++i) {
-        if (positions[i] == row) uses.push_back(static_cast<std::int64_t>(i));
-      }
-      for (std::int64_t c = 0; c < learned.dim; ++c) {
-        double sum = 0;  // of at most 19 values of 8 to 53 bits in double, which the factor below covers
-        double size = 0;
-        for (const std::int64_t use : uses) {
-          sum += grad.at(use * learned.dim + c);
-          size += std::fabs(grad.at(use * learned.dim + c));
-        }
-        const auto m = static_cast<double>(uses.size());
-        const double bound =
-            uses.size() <= 1 ? 0
-                             : (m * u / (1 - m * u) * size + ulp(spec.dtype, sum)) * (1 + 1e-9) + m * 0x1p-52 * size;
-        const double value = got.at(row * learned.dim + c);
-        const double error = std::fabs(value - sum);
-        const bool fine = error <= bound;
-        judgement.add(fine ? Certainty::yes : Certainty::no,
-                      {error == 0   ? 0
-                       : bound == 0 ? not_finite().of_bound
-                                    : error / bound,
-                       error, error / ulp(spec.dtype, sum)},
-                      [&] {
-                        return fmt::format("row {}, used {} times, channel {}: {} for {:.9g}", row, uses.size(), c,
-                                           value_text(spec.dtype, value), sum);
-                      });
-      }
-    }
-    return judgement;
-  };
-}
-
 }  // namespace
 
 Property code_bounds_property() {
@@ -248,23 +201,6 @@ Property out_of_range_property() {
       [](const Spec& spec, const auto& encoding) { return end_is_too_far(spec, encoding); });
   use_cases(property, places_beyond(),
             of<Learned, Binary>([](const Spec& spec, const auto& encoding) { return refusal_check(spec, encoding); }));
-  return property;
-}
-
-Property scatter_gradient_property() {
-  Property property;
-  property.id = "scatter_gradient";
-  property.needs = Needs::live_subject;
-  property.explanation = {"the gradient of a lookup sums the gradients of every use of a row",
-                          "grad_weight[r] = sum of grad[i] over all i with positions[i] = r",
-                          "the adjoint of a selection matrix: <W[positions], g> = <W, scatter(g)>",
-                          "learned whose subject answers backward",
-                          "m terms are added with m - 1 roundings in any order: gamma_m(u) sum |g|, u of the dtype "
-                          "(Higham 2002, section 4.2), and 1 ULP for the last rounding",
-                          "rows overwritten instead of added to, lost updates of racing threads, a gradient that is "
-                          "zero, order by position instead of by use"};
-  property.not_applicable = stated_for<Learned>();
-  use_cases(property, questions(), of<Learned>(gradient_check));
   return property;
 }
 

@@ -6,6 +6,7 @@
 #include "properties/model/attention_part.hpp"
 #include "properties/model/biases.hpp"
 #include "properties/model/models.hpp"
+#include "properties/model/row_agreement.hpp"
 #include "properties/model/value_judge.hpp"
 #include "properties/model/variants.hpp"
 #include "reference/rounding.hpp"
@@ -50,6 +51,9 @@ class AlibiJudge final : public BiasJudge {
       judge_same_bias(judgement, dtype_, place, one, other);
       return;
     }
+    const Screen screen(dtype_, ulps_, judgement, 0);
+    const double least = budget_.least_bound(screen, place.query, place.key, place.head);
+    if (std::fabs(one - other) <= 2 * least * agreement_limit(judgement)) return;
     Deviation deviation;
     const Certainty within = reference::decide([&](Precision precision) {
       const AlibiBudget::Value value = *budget_.at(place.query, place.key, place.head, precision);
@@ -70,7 +74,23 @@ class AlibiJudge final : public BiasJudge {
 
 class AlibiScoreBias final : public ScoreBiasOracle {
  public:
-  explicit AlibiScoreBias(const Alibi& encoding) : oracle_(encoding) {}
+  explicit AlibiScoreBias(const Alibi& encoding) : oracle_(encoding) {
+    for (std::int64_t head = 0; head < encoding.num_heads; ++head) {
+      const auto slope = reference::DoubleDoubleWithin::of(oracle_.slope(head, reference::first_precision));
+      heads_.push_back({static_cast<long double>(slope.high) + static_cast<long double>(slope.low),
+                        alibi_roundings(oracle_, head, reference::first_precision)});
+    }
+  }
+
+  QuickScoreTerm quickly(const BiasPlace& place, const Tensor*) override {
+    const Alibi& encoding = oracle_.encoding();
+    if (encoding.mask == Mask::causal && place.key > place.query) return {0, 0, 0};
+    const Head& head = heads_[static_cast<std::size_t>(place.head)];
+    const std::int64_t factor = encoding.form == AlibiForm::key_index ? place.key : -std::abs(place.query - place.key);
+    const long double value = head.slope * static_cast<long double>(factor);
+    // The slope and the product are rounded once each.
+    return {value, static_cast<double>(std::fabs(value)) * 0x1p-62, head.roundings};
+  }
 
   ScoreTerm at(const BiasPlace& place, const Tensor*, Precision precision) override {
     const auto value = oracle_.bias(place.query, place.key, place.head, precision);
@@ -80,7 +100,13 @@ class AlibiScoreBias final : public ScoreBiasOracle {
   }
 
  private:
+  struct Head {
+    long double slope;
+    double roundings;
+  };
+
   reference::AlibiReference oracle_;
+  std::vector<Head> heads_;
 };
 
 class AlibiModel final : public BiasModel {

@@ -39,14 +39,21 @@ bool AlibiBudget::is_hidden(std::int64_t query, std::int64_t key) const {
   return oracle_.encoding().mask == Mask::causal && key > query;
 }
 
+long double AlibiBudget::quick(std::int64_t query, std::int64_t key, std::int64_t head) const {
+  const std::int64_t factor = oracle_.encoding().form == AlibiForm::key_index ? key : -std::abs(query - key);
+  return heads_[static_cast<std::size_t>(head)].slope * static_cast<long double>(factor);
+}
+
+double AlibiBudget::least_bound(const Screen& screen, std::int64_t query, std::int64_t key, std::int64_t head) const {
+  return screen.component_bound(static_cast<double>(std::fabs(quick(query, key, head))),
+                                heads_[static_cast<std::size_t>(head)].relative_error);
+}
+
 bool AlibiBudget::passes(const Screen& screen, std::int64_t query, std::int64_t key, std::int64_t head,
                          double value) const {
-  const Head& of_head = heads_[static_cast<std::size_t>(head)];
-  const std::int64_t factor = oracle_.encoding().form == AlibiForm::key_index ? key : -std::abs(query - key);
-  const long double truth = of_head.slope * static_cast<long double>(factor);
-  const auto size = static_cast<double>(std::fabs(truth));
+  const long double truth = quick(query, key, head);
   return screen.passes(value, truth, std::numeric_limits<long double>::epsilon() * std::fabs(truth),
-                       screen.component_bound(size, of_head.relative_error));
+                       least_bound(screen, query, key, head));
 }
 
 std::optional<AlibiBudget::Value> AlibiBudget::at(std::int64_t query, std::int64_t key, std::int64_t head,

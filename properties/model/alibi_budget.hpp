@@ -35,6 +35,9 @@ class AlibiBudget {
   /// Whether the mask hides the key.
   bool is_hidden(std::int64_t query, std::int64_t key) const;
 
+  /// At most the bound, within 2^-40 of it.
+  double least_bound(const Screen& screen, std::int64_t query, std::int64_t key, std::int64_t head) const;
+
   /// Whether judging the value that is there would change nothing of what the screen is for.
   bool passes(const Screen& screen, std::int64_t query, std::int64_t key, std::int64_t head, double value) const;
 
@@ -42,6 +45,9 @@ class AlibiBudget {
   Dtype dtype_;
   double ulps_;
   reference::AlibiReference oracle_;
+
+  // The true bias, within epsilon.
+  long double quick(std::int64_t query, std::int64_t key, std::int64_t head) const;
 
   // In hardware floating point.
   struct Head {

@@ -4,12 +4,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <tuple>
 
 #include "lib/numeric/ulp.hpp"
 #include "properties/gen/values.hpp"
 #include "properties/model/attention_oracle.hpp"
 #include "properties/model/family.hpp"
 #include "properties/model/models.hpp"
+#include "properties/model/questions.hpp"
+#include "properties/model/reshaped.hpp"
 #include "properties/model/variants.hpp"
 #include "reference/rounding.hpp"
 #include "subjects/operations.hpp"
@@ -20,7 +24,43 @@ namespace {
 using reference::Certainty;
 using reference::Enclosure;
 
-constexpr std::int64_t judged_rows = 4;  // of a call: the exact tier costs about a millisecond a key
+// Products of queries and keys that the fast tier forms for one call, and the rows that it judges at least.
+constexpr std::int64_t judged_products = std::int64_t{1} << 23;
+constexpr std::int64_t fewest_rows = 24;
+
+// The rows of a call that are judged: all, or of a long call the first and last tokens, those on both sides of a
+// power of two from 64 on, where tiles end, and as many that `fill` draws, one from each stretch of the call.
+std::vector<AttentionPlaceOfHead> judged_rows(const Attention& encoding, const AttentionCase& request,
+                                              std::int64_t fill) {
+  const std::int64_t all = request.batch * encoding.num_heads * request.tokens;
+  const std::int64_t most = std::max(fewest_rows, judged_products / (request.tokens * encoding.head_dim));
+  std::vector<AttentionPlaceOfHead> rows;
+  if (all <= most) {
+    for (std::int64_t row = 0; row < all; ++row) {
+      rows.push_back(
+          {row / request.tokens / encoding.num_heads, row / request.tokens % encoding.num_heads, row % request.tokens});
+    }
+    return rows;
+  }
+  std::vector<std::int64_t> tokens{0, request.tokens - 1};
+  for (std::int64_t power = 64; power < request.tokens; power *= 2) {
+    for (const std::int64_t token : {power - 1, power, power + 1}) tokens.push_back(std::min(token, tokens[1]));
+  }
+  const std::int64_t drawn = std::max(most - std::ssize(tokens), most / 2);
+  for (std::int64_t i = 0; i < drawn; ++i) {
+    const std::int64_t first = i * request.tokens / drawn;
+    const std::int64_t width = std::max<std::int64_t>((i + 1) * request.tokens / drawn - first, 1);
+    tokens.push_back(first + static_cast<std::int64_t>(gen::word(fill, i) >> 1) % width);
+  }
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    const auto word = static_cast<std::int64_t>(gen::word(fill + 1, static_cast<std::int64_t>(i)) >> 1);
+    rows.push_back({word % request.batch, word / request.batch % encoding.num_heads, tokens[i]});
+  }
+  // Heads of one group follow each other, so that its keys are turned once.
+  std::ranges::sort(rows, {},
+                    [](const AttentionPlaceOfHead& place) { return std::tuple(place.batch, place.head, place.token); });
+  return rows;
+}
 
 class AttentionJudge final : public Judge {
  public:
@@ -29,9 +69,9 @@ class AttentionJudge final : public Judge {
   Judgement values(const Call& call, const Tensor& answer) override {
     Judgement judgement;
     const AttentionCase request = attention_case(call);
-    const std::int64_t rows = answer.elements() / encoding_.head_dim;
-    const std::int64_t step = std::max<std::int64_t>(1, rows / judged_rows);
-    for (std::int64_t row = call.fill % step; row < rows; row += step) judge_row(judgement, request, answer, row);
+    const auto quick = oracle_.quick(request);
+    for (const AttentionPlaceOfHead& place : judged_rows(encoding_, request, call.fill))
+      judge_row(judgement, request, answer, place, quick->row(place));
     return judgement;
   }
 
@@ -47,26 +87,39 @@ class AttentionJudge final : public Judge {
   }
 
  private:
-  void judge_row(Judgement& judgement, const AttentionCase& request, const Tensor& answer, std::int64_t row) {
-    const std::int64_t token = row % request.tokens;
-    const std::int64_t head = row / request.tokens % encoding_.num_heads;
-    const std::int64_t batch = row / request.tokens / encoding_.num_heads;
-    const AttentionOracle::Row expected = oracle_.row(request, batch, head, token, reference::first_precision);
+  void judge_row(Judgement& judgement, const AttentionCase& request, const Tensor& answer,
+                 const AttentionPlaceOfHead& at, const QuickAttentionRow& quick) {
+    const std::int64_t row = (at.batch * encoding_.num_heads + at.head) * request.tokens + at.token;
+    std::optional<AttentionOracle::Row> exact;  // asked only for what the fast tier leaves open
     for (std::int64_t c = 0; c < encoding_.head_dim; ++c) {
       const double value = answer.at(row * encoding_.head_dim + c);
       const auto place = [&] {
-        return fmt::format("batch row {}, head {}, token {}, channel {}", batch, head, token, c);
+        return fmt::format("batch row {}, head {}, token {}, channel {}", at.batch, at.head, at.token, c);
       };
       if (!std::isfinite(value)) {
         judgement.add(Certainty::no, not_finite(), [&] { return place() + ": NaN or infinite"; });
         continue;
       }
-      const Enclosure& truth = expected.value[static_cast<std::size_t>(c)];
-      const Enclosure error = abs(Enclosure(value, reference::first_precision) - truth);
-      const Enclosure bound(expected.bound, reference::first_precision);
-      const Deviation deviation = deviation_of(error, bound, ulp(spec_.dtype, truth.upper()));
-      judgement.add(reference::at_most(error, bound), deviation, [&] {
-        return fmt::format("{}: {}", place(), comparison_text(spec_.dtype, value, truth.upper(), deviation));
+      const long double expected = quick.value[static_cast<std::size_t>(c)];
+      auto truth = static_cast<double>(expected);
+      auto error = static_cast<double>(std::fabs(static_cast<long double>(value) - expected));
+      Certainty within = error + quick.error <= quick.bound  ? Certainty::yes
+                         : error - quick.error > quick.bound ? Certainty::no
+                                                             : Certainty::unknown;
+      double bound = quick.bound;
+      if (within == Certainty::unknown) {
+        if (!exact) exact = oracle_.row(request, at.batch, at.head, at.token, reference::first_precision);
+        const Enclosure& enclosed = exact->value[static_cast<std::size_t>(c)];
+        const Enclosure distance = abs(Enclosure(value, reference::first_precision) - enclosed);
+        truth = enclosed.upper();
+        error = distance.upper();
+        bound = exact->bound;
+        within = reference::at_most(distance, Enclosure(bound, reference::first_precision));
+      }
+      const Deviation deviation{bound > 0 ? error / bound : not_finite().of_bound, error,
+                                error / ulp(spec_.dtype, truth)};
+      judgement.add(within, deviation, [&] {
+        return fmt::format("{}: {}", place(), comparison_text(spec_.dtype, value, truth, deviation));
       });
     }
   }
@@ -137,6 +190,28 @@ class AttentionModel final : public EncodingModel {
     return call;
   }
 
+  // Long calls take the square of their length, so they are few: one that is as long as any, one on each side of a
+  // tile, and one of many rows.
+  bool related(const Question& question) const override {
+    return question.batch * question.tokens <= largest_reshaped().vectors;
+  }
+
+  std::vector<Question> first_questions() const override {
+    std::vector<Question> questions = EncodingModel::first_questions();
+    const std::int64_t near = gen::simplest_position(range());
+    const std::int64_t longest = longest_tokens(encoding_, work_of_longest);
+    for (const std::int64_t tokens : {65, 257, 1025, 4096})
+      questions.push_back({.position = near, .tokens = std::min(tokens, longest), .fill = 1});
+    questions.push_back({.position = near, .tokens = std::min<std::int64_t>(17, longest), .batch = 2, .fill = 1});
+    questions.push_back(clipped({.position = near, .tokens = 5, .batch = most_rows, .fill = 1}, largest_reshaped()));
+    return questions;
+  }
+
+  rc::Gen<Question> drawn_questions() const override {
+    constexpr std::int64_t one_large_in = 16;
+    return of_many_shapes(EncodingModel::drawn_questions(), range(), largest_drawn(), one_large_in);
+  }
+
   Call accuracy_call(const Question& question) const override {
     return sextant::call_of(attention_case(spec(), question), question.fill);
   }
@@ -163,6 +238,49 @@ class AttentionModel final : public EncodingModel {
     return {.whole = sextant::call_of(whole, question.fill),
             .part = sextant::call_of(batch_row(whole, row), question.fill),
             .in_whole = [offset = row * elements](std::int64_t element) { return offset + element; }};
+  }
+
+  // The last batch rows by themselves; then under a causal mask the first tokens, and else all of them in another
+  // order.
+  std::int64_t shapes() const override { return 3; }
+
+  // Beside each other, rows are as many as fit into the work of the longest.
+  gen::LargestCall largest_reshaped() const override {
+    const std::int64_t longest = longest_tokens(encoding_, work_of_longest);
+    return {{most_rows, longest, 1}, std::max(longest, most_rows)};
+  }
+  gen::LargestCall largest_drawn() const override {
+    const std::int64_t longest = longest_tokens(encoding_, work_of_drawn);
+    return {{most_rows, longest, 1}, longest};
+  }
+
+  Parts reshaped(const Question& question, std::int64_t shape, std::int64_t cut) const override {
+    const AttentionCase whole = attention_case(spec(), question);
+    const std::int64_t width = encoding_.head_dim;
+    if (shape == 0) {
+      const std::int64_t first = cut_of(whole.batch, cut);
+      const std::int64_t elements = whole.q.elements() / whole.batch;
+      return {.whole = sextant::call_of(whole, question.fill),
+              .part = sextant::call_of(batch_rows(whole, first, whole.batch - first), question.fill),
+              .in_whole = [offset = first * elements](std::int64_t element) { return offset + element; }};
+    }
+    std::vector<std::int64_t> order;
+    if (encoding_.causal) {
+      order = tokens_again(TokenShape::first_alone, whole.tokens, shape == 1 ? whole.tokens - 2 : cut);
+    } else if (shape == 1) {
+      order = tokens_again(TokenShape::reversed, whole.tokens, cut);
+    } else {
+      order = gen::consecutive(0, whole.tokens);
+      std::ranges::rotate(order, order.begin() + cut_of(whole.tokens, cut));
+    }
+    AttentionCase part = in_order(whole, order);
+    return {.whole = sextant::call_of(whole, question.fill),
+            .part = sextant::call_of(std::move(part), question.fill),
+            .in_whole = [=, tokens = whole.tokens](std::int64_t element) {
+              const std::int64_t count = std::ssize(order);
+              const std::int64_t row = element / width;
+              return (row / count * tokens + order[static_cast<std::size_t>(row % count)]) * width + element % width;
+            }};
   }
 
   Tensor ask(Session& session, const Call& call) const override {

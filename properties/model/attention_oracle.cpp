@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <utility>
 
 #include "lib/numeric/ulp.hpp"
@@ -11,6 +12,7 @@
 #include "properties/gen/values.hpp"
 #include "properties/gen/vectors.hpp"
 #include "properties/model/family.hpp"
+#include "properties/model/row_agreement.hpp"
 #include "reference/rope.hpp"
 #include "subjects/operations.hpp"
 
@@ -26,11 +28,16 @@ using reference::Precision;
 using reference::RealPair;
 using reference::RealVector;
 
-constexpr std::int64_t compared_rows = 3;  // the bound of each costs about a millisecond a key
+// Rows whose truths are compared where theory says that they differ.
+constexpr std::int64_t compared_rows = 3;
+// Once a violation is known, of so many more rows the bound is formed in the search for a worse one.
+constexpr std::int64_t rows_after_violation = 64;
 
 double gamma(double k, double u) { return k * u < 0.5 ? k * u / (1 - k * u) : 1e9; }
 
 double roundoff_of(const Spec& spec) { return unit_roundoff(spec.dtype); }
+
+}  // namespace
 
 VectorPlace place_of(const AttentionCase& request, std::int64_t batch, std::int64_t token, Role role) {
   VectorPlace place{{}, reference::sequence_length(std::span(request.positions)), role};
@@ -41,12 +48,10 @@ VectorPlace place_of(const AttentionCase& request, std::int64_t batch, std::int6
   return place;
 }
 
-}  // namespace
-
 AttentionCase attention_case(const Spec& spec, const Question& question) {
   const auto& encoding = std::get<Attention>(spec.encoding);
-  const std::int64_t tokens = std::min<std::int64_t>(question.tokens, 9);
-  const std::int64_t batch = std::min<std::int64_t>(question.batch, 2);
+  const std::int64_t tokens = std::min(question.tokens, longest_attention);
+  const std::int64_t batch = std::min(question.batch, most_rows);
   const auto drawn = [&](std::int64_t heads, std::int64_t which) {
     return gen::values(spec.dtype, {batch, heads, tokens, encoding.head_dim}, 4 * question.fill + which);
   };
@@ -124,9 +129,7 @@ AttentionOracle::Row AttentionOracle::row(const AttentionCase& request, std::int
   std::vector<RealVector> rotated_keys;
   std::vector<RealVector> values;
   std::vector<Enclosure> biases;
-  double score_error = 0;
-  double largest_score = 0;
-  double largest_value = 0;
+  ScoreErrors errors;
   for (std::int64_t t = 0; t < request.tokens; ++t) {
     const std::int64_t row = (batch * encoding_.num_kv_heads + kv) * request.tokens + t;
     const Vector key = turned(request.k, row, place_of(request, batch, t, Role::key), precision);
@@ -135,12 +138,11 @@ AttentionOracle::Row AttentionOracle::row(const AttentionCase& request, std::int
     for (std::int64_t c = 0; c < encoding_.head_dim; ++c) {
       const double element = request.v.at(row * encoding_.head_dim + c);
       value.emplace_back(element, precision);
-      if (t < keys) largest_value = std::max(largest_value, std::fabs(element));
+      if (t < keys) errors.value = std::max(errors.value, std::fabs(element));
     }
     values.push_back(std::move(value));
-    const ScoreTerm bias = bias_ ? bias_->at({.query = position(token), .key = position(t), .head = head},
-                                             request.weight ? &*request.weight : nullptr, precision)
-                                 : ScoreTerm{Enclosure(std::int64_t{0}, precision), 0};
+    const ScoreTerm bias = bias_at({.query = position(token), .key = position(t), .head = head},
+                                   request.weight ? &*request.weight : nullptr, precision);
     biases.push_back(bias.value);
     if (t >= keys) continue;
     double products = 0;
@@ -150,19 +152,19 @@ AttentionOracle::Row AttentionOracle::row(const AttentionCase& request, std::int
       rotation += query.errors[i] * key.norms[i] + key.errors[i] * query.norms[i] + query.errors[i] * key.errors[i];
     }
     const double size = abs(bias.value).upper();
-    score_error = std::max(score_error, (gamma(width + 4, u) * products + rotation) / std::sqrt(width) + 2 * u * size +
-                                            gamma(bias.roundings, u) * size);
-    largest_score = std::max(largest_score, products / std::sqrt(width) + size);
+    errors.score = std::max(errors.score, (gamma(width + 4, u) * products + rotation) / std::sqrt(width) +
+                                              2 * u * size + gamma(bias.roundings, u) * size);
+    errors.largest = std::max(errors.largest, products / std::sqrt(width) + size);
   }
   RealVector result = reference::attend(encoding_,
                                         {token, query.value, rotated_keys, values,
                                          bias_ ? std::span<const Enclosure>(biases) : std::span<const Enclosure>()},
                                         precision);
-  const double a = score_error + 2 * u * largest_score;
-  const double spread = a < 20 ? std::exp(2 * a + 4 * u) * (1 + gamma(2 * static_cast<double>(keys) + 4, u)) - 1 : 2;
-  // The few roundings of this estimate are covered by the last factor.
-  return {std::move(result),
-          (largest_value * std::min(spread, 2.0) + 4 * ulp(spec_.dtype, largest_value)) * (1 + 1e-9)};
+  return {std::move(result), attention_bound(spec_.dtype, errors, keys)};
+}
+
+ScoreTerm AttentionOracle::bias_at(const BiasPlace& place, const Tensor* weight, Precision precision) {
+  return bias_ ? bias_->at(place, weight, precision) : ScoreTerm{Enclosure(std::int64_t{0}, precision), 0};
 }
 
 AttentionOracle::Vector AttentionOracle::turned(const Tensor& tensor, std::int64_t row, const VectorPlace& place,
@@ -197,86 +199,141 @@ AttentionOracle::Vector AttentionOracle::turned(const Tensor& tensor, std::int64
   return vector;
 }
 
+std::unique_ptr<QuickAttention> AttentionOracle::quick(const AttentionCase& request) {
+  return quick_attention(spec_, request, turning_.get(), bias_.get());
+}
+
+namespace {
+
+// Says of a row of two answers that it agrees, or that its bound must tell.
+bool certainly_agree(std::span<const double> a, std::span<const double> b, double bound) {
+  bool agree = true;
+  // Not (difference > bound), so that a NaN does not agree.
+  for (std::size_t c = 0; c < a.size(); ++c) agree = agree && std::fabs(a[c] - b[c]) <= bound;
+  return agree;
+}
+
+// Whether the truths of two rows lie so close that right answers may be within both bounds of each other.
+bool may_hide_difference(const QuickAttentionRow& one, const QuickAttentionRow& other) {
+  const double bound = one.bound + other.bound;
+  for (std::size_t c = 0; c < one.value.size(); ++c) {
+    const auto difference = static_cast<double>(std::fabs(one.value[c] - other.value[c]));
+    if (difference > (2 * bound + one.error + other.error) * (1 + 1e-9)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
 Judgement judge_same(const Spec& spec, AttentionOracle& oracle, const AttentionCase& one_case, const Tensor& one,
                      const AttentionCase& other_case, const Tensor& other, std::int64_t fill,
                      const std::function<AttentionPlace(const AttentionPlace&)>& in_other) {
   using reference::Certainty;
   const auto& encoding = std::get<Attention>(spec.encoding);
-  const std::int64_t rows = one.elements() / encoding.head_dim;
+  const std::int64_t width = encoding.head_dim;
+  const std::int64_t rows = one.elements() / width;
   const std::int64_t step = std::max<std::int64_t>(1, rows / compared_rows);
+  const auto one_rows = oracle.quick(one_case);
+  const auto other_rows = oracle.quick(other_case);
+  std::vector<double> a(static_cast<std::size_t>(width));
+  std::vector<double> b(a.size());
+  std::int64_t opened = 0;
   Judgement judgement;
   judgement.may_hide = true;
-  for (std::int64_t row = fill % step; row < rows; row += step) {
+  for (std::int64_t row = 0; row < rows; ++row) {
     const AttentionPlace here{row / one_case.tokens / encoding.num_heads, row % one_case.tokens};
     const AttentionPlace there = in_other(here);
     const std::int64_t head = row / one_case.tokens % encoding.num_heads;
     const std::int64_t other_row = (there.batch * encoding.num_heads + head) * other_case.tokens + there.token;
-    const AttentionOracle::Row truth = oracle.row(one_case, here.batch, head, here.token, reference::first_precision);
-    const AttentionOracle::Row other_truth =
-        oracle.row(other_case, there.batch, head, there.token, reference::first_precision);
-    const double bound = truth.bound + other_truth.bound;
-    for (std::int64_t c = 0; c < encoding.head_dim; ++c) {
-      const auto i = static_cast<std::size_t>(c);
-      if (reference::at_most(abs(truth.value[i] - other_truth.value[i]),
-                             Enclosure(2 * bound, reference::first_precision)) == Certainty::no)
-        judgement.may_hide = false;
-      const double a = one.at(row * encoding.head_dim + c);
-      const double b = other.at(other_row * encoding.head_dim + c);
+    const AttentionPlaceOfHead in_one{here.batch, head, here.token};
+    const AttentionPlaceOfHead in_the_other{there.batch, head, there.token};
+    if (judgement.may_hide && row % step == fill % step)
+      judgement.may_hide = may_hide_difference(one_rows->row(in_one), other_rows->row(in_the_other));
+    one.read(row * width, a);
+    other.read(other_row * width, b);
+    const double limit = agreement_limit(judgement);
+    if (certainly_agree(a, b, 0)) continue;
+    if (certainly_agree(a, b, limit * (one_rows->least_bound(in_one) + other_rows->least_bound(in_the_other))))
+      continue;
+    if (judgement.within == Certainty::no && ++opened > rows_after_violation) break;
+    const double bound = one_rows->bound(in_one) + other_rows->bound(in_the_other);
+    for (std::size_t c = 0; c < a.size(); ++c) {
       const auto place = [&] {
         return fmt::format("batch row {}, head {}, token {}, channel {}", here.batch, head, here.token, c);
       };
-      if (!std::isfinite(a) || !std::isfinite(b)) {
+      if (!std::isfinite(a[c]) || !std::isfinite(b[c])) {
         judgement.add(Certainty::no, not_finite(), [&] { return place() + ": NaN or infinite"; });
         continue;
       }
-      const Deviation deviation{std::fabs(a - b) / bound, std::fabs(a - b), std::fabs(a - b) / ulp(spec.dtype, a)};
-      judgement.add(std::fabs(a - b) <= bound ? Certainty::yes : Certainty::no, deviation, [&] {
+      const double error = std::fabs(a[c] - b[c]);
+      const Deviation deviation{error / bound, error, error / ulp(spec.dtype, a[c])};
+      judgement.add(error <= bound ? Certainty::yes : Certainty::no, deviation, [&] {
         return fmt::format("{}: {} in the one, {} in the other: {:.3g} times the bound", place(),
-                           value_text(spec.dtype, a), value_text(spec.dtype, b), deviation.of_bound);
+                           value_text(spec.dtype, a[c]), value_text(spec.dtype, b[c]), deviation.of_bound);
       });
     }
   }
+  if (judgement.finding.empty()) judgement.add_exact(std::nullopt, [] { return "the same in both calls"; });
   return judgement;
 }
 
 namespace {
 
-// Elements whose (batch row, token) `keeps` admits, of a tensor [batch, heads, tokens, width].
-template <class Keeps>
-Tensor kept(const Tensor& tensor, std::int64_t batch, std::int64_t tokens, Keeps keeps) {
-  Tensor result = Tensor::zeros(tensor.dtype, {batch, tensor.shape[1], tokens, tensor.shape[3]});
-  std::int64_t to = 0;
-  for (std::int64_t i = 0; i < tensor.elements(); ++i) {
-    const std::int64_t row = i / tensor.shape[3];
-    if (keeps(row / tensor.shape[2] / tensor.shape[1], row % tensor.shape[2])) result.set(to++, tensor.at(i));
+// Tokens of a tensor [batch, heads, tokens, width]: of batch rows [first_row, first_row + batch) those that `from`
+// numbers.
+Tensor taken(const Tensor& tensor, std::int64_t first_row, std::int64_t batch, const std::vector<std::int64_t>& from) {
+  Tensor result = Tensor::zeros(tensor.dtype, {batch, tensor.shape[1], std::ssize(from), tensor.shape[3]});
+  const std::size_t bytes = static_cast<std::size_t>(tensor.shape[3]) * size_of(tensor.dtype);
+  std::byte* to = result.data.data();
+  for (std::int64_t line = first_row * tensor.shape[1]; line < (first_row + batch) * tensor.shape[1]; ++line) {
+    for (const std::int64_t token : from) {
+      std::memcpy(to, tensor.data.data() + static_cast<std::size_t>(line * tensor.shape[2] + token) * bytes, bytes);
+      to += bytes;
+    }
   }
   return result;
 }
 
-template <class Keeps>
-AttentionCase kept(const AttentionCase& request, std::int64_t batch, std::int64_t tokens, Keeps keeps) {
-  AttentionCase part{kept(request.q, batch, tokens, keeps),
-                     kept(request.k, batch, tokens, keeps),
-                     kept(request.v, batch, tokens, keeps),
+AttentionCase taken(const AttentionCase& request, std::int64_t first_row, std::int64_t batch,
+                    const std::vector<std::int64_t>& from) {
+  AttentionCase part{taken(request.q, first_row, batch, from),
+                     taken(request.k, first_row, batch, from),
+                     taken(request.v, first_row, batch, from),
                      {},
                      request.weight,
                      batch,
-                     tokens};
-  for (std::int64_t i = 0; i < std::ssize(request.positions); ++i) {
-    if (keeps(i / request.tokens % request.batch, i % request.tokens))
-      part.positions.push_back(request.positions[static_cast<std::size_t>(i)]);
+                     std::ssize(from)};
+  const std::int64_t axes = std::ssize(request.positions) / request.batch / request.tokens;
+  for (std::int64_t axis = 0; axis < axes; ++axis) {
+    for (std::int64_t row = first_row; row < first_row + batch; ++row) {
+      for (const std::int64_t token : from) {
+        part.positions.push_back(
+            request.positions[static_cast<std::size_t>((axis * request.batch + row) * request.tokens + token)]);
+      }
+    }
   }
   return part;
 }
 
 }  // namespace
 
-AttentionCase first_tokens(const AttentionCase& request, std::int64_t tokens) {
-  return kept(request, request.batch, tokens, [&](std::int64_t, std::int64_t token) { return token < tokens; });
+std::int64_t longest_tokens(const Attention& encoding, double work) {
+  const double of_square = static_cast<double>(encoding.num_heads) * static_cast<double>(encoding.head_dim);
+  return std::clamp<std::int64_t>(static_cast<std::int64_t>(std::sqrt(work / of_square)), 1, longest_attention);
 }
 
-AttentionCase batch_row(const AttentionCase& request, std::int64_t batch) {
-  return kept(request, 1, request.tokens, [&](std::int64_t row, std::int64_t) { return row == batch; });
+AttentionCase first_tokens(const AttentionCase& request, std::int64_t tokens) {
+  return taken(request, 0, request.batch, gen::consecutive(0, tokens));
+}
+
+AttentionCase batch_row(const AttentionCase& request, std::int64_t batch) { return batch_rows(request, batch, 1); }
+
+AttentionCase batch_rows(const AttentionCase& request, std::int64_t first, std::int64_t count) {
+  return taken(request, first, count, gen::consecutive(0, request.tokens));
+}
+
+AttentionCase in_order(const AttentionCase& request, const std::vector<std::int64_t>& order) {
+  return taken(request, 0, request.batch, order);
 }
 
 }  // namespace sextant

@@ -10,6 +10,7 @@
 #include "lib/spec/spec.hpp"
 #include "properties/engine/judgement.hpp"
 #include "properties/model/attention_part.hpp"
+#include "properties/model/attention_quick.hpp"
 #include "properties/model/call.hpp"
 #include "properties/model/question.hpp"
 #include "reference/attention.hpp"
@@ -28,8 +29,22 @@ struct AttentionCase {
   std::int64_t tokens;
 };
 
-/// The case of a question: at most 9 tokens and 2 batch rows, positions rising in each row.
+/// The most tokens that a question of attention has.
+inline constexpr std::int64_t longest_attention = 4096;
+
+/// How many tokens one batch row may have for a call to take at most `work` products of queries and keys,
+/// num_heads tokens^2 head_dim: at least 1, at most longest_attention.
+std::int64_t longest_tokens(const Attention& encoding, double work);
+
+/// Products of the longest calls that are asked once, and of those that are drawn again and again.
+inline constexpr double work_of_longest = 0x1p30;
+inline constexpr double work_of_drawn = 0x1p27;
+
+/// The case of a question: at most longest_attention tokens and most_rows batch rows, positions rising in each row.
 AttentionCase attention_case(const Spec& spec, const Question& question);
+
+/// Where a token's query or key stands.
+VectorPlace place_of(const AttentionCase& request, std::int64_t batch, std::int64_t token, Role role);
 
 /// As a call, and back.
 Call call_of(AttentionCase request, std::int64_t fill);
@@ -53,15 +68,26 @@ class AttentionOracle {
   Row row(const AttentionCase& request, std::int64_t batch, std::int64_t head, std::int64_t token,
           reference::Precision precision);
 
- private:
+  /// The fast tier, for rows of a case that outlives it and while this object lives.
+  std::unique_ptr<QuickAttention> quick(const AttentionCase& request);
+
+  /// A vector as the position leaves it.
   struct Vector {
     reference::RealVector value;
-    std::vector<double> norms;   // of each pair, or of each channel where nothing turns
-    std::vector<double> errors;  // of each pair's rotation
+    std::vector<double> norms;   ///< of each pair, then of each channel that does not turn
+    std::vector<double> errors;  ///< what an implementation's rotation of each may be off by
   };
 
+  /// Row `row` of q or k, in the role that the place says.
   Vector turned(const Tensor& tensor, std::int64_t row, const VectorPlace& place, reference::Precision precision);
 
+  /// What the position adds to a score: nothing where it adds nothing.
+  ScoreTerm bias_at(const BiasPlace& place, const Tensor* weight, reference::Precision precision);
+
+  /// How it turns vectors; null if it does not.
+  TurningOracle* turning() { return turning_.get(); }
+
+ private:
   Spec spec_;
   Attention encoding_;
   // Shared by copies, which a check in a std::function must allow; null where the position does nothing of the kind.
@@ -79,8 +105,9 @@ struct AttentionPlace {
 };
 
 /// Judges that each row of one result is row `in_other(place)` of the other, head by head: both are within the oracle's
-/// bound of one true value. A few rows, chosen by `fill`. Where the two true values differ by more than twice both
-/// bounds, even the nearest of right answers do by more than both: in no row of a judgement that may_hide do they.
+/// bound of one true value. What is equal is not looked at twice, and once a violation is known, not every row that
+/// may be worse. Where the two true values differ by more than twice both bounds, even the nearest of right answers do
+/// by more than both: of a judgement that may_hide, in none of a few rows do they, which `fill` chooses.
 Judgement judge_same(const Spec& spec, AttentionOracle& oracle, const AttentionCase& one_case, const Tensor& one,
                      const AttentionCase& other_case, const Tensor& other, std::int64_t fill,
                      const std::function<AttentionPlace(const AttentionPlace&)>& in_other);
@@ -89,5 +116,9 @@ Judgement judge_same(const Spec& spec, AttentionOracle& oracle, const AttentionC
 AttentionCase first_tokens(const AttentionCase& request, std::int64_t tokens);
 /// One batch row.
 AttentionCase batch_row(const AttentionCase& request, std::int64_t batch);
+/// `count` of them from `first` on.
+AttentionCase batch_rows(const AttentionCase& request, std::int64_t first, std::int64_t count);
+/// The tokens order[0], order[1], ... of every batch row, each with its position.
+AttentionCase in_order(const AttentionCase& request, const std::vector<std::int64_t>& order);
 
 }  // namespace sextant

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -40,6 +41,18 @@ struct PairBounds {
   reference::Enclosure evaluation;
   /// On the error of the norm, which no error of the angle touches.
   reference::Enclosure norm;
+};
+
+/// TurnedPair from the fast tier, whatever the pair: the pair (x0, x1) becomes (x0 cosine - x1 sine, x0 sine + x1 cosine).
+struct QuickTurn {
+  long double cosine;  ///< times the scale; within 2^-60 of it
+  long double sine;    ///< likewise
+  double scale;        ///< norm after by norm before, within 2^-30
+  // The bound on an implementation's error, of a pair of length l before its rotation and norm N after it:
+  // ulps ulp(N) + relative N + absolute l.
+  double ulps;
+  double relative;
+  double absolute;
 };
 
 /// The size of a scale.
@@ -83,6 +96,9 @@ class TurningOracle {
     return least_evaluation(place, pair, length);
   }
 
+  /// Every pair's rotation, and bounds that are at most 2^-38 above those.
+  virtual void turn_quickly(const VectorPlace& place, std::span<QuickTurn> turns) = 0;
+
  private:
   Rope head_;
 };
@@ -94,6 +110,13 @@ struct ScoreTerm {
   double roundings;
 };
 
+/// The same from the fast tier.
+struct QuickScoreTerm {
+  long double value;
+  double error;  ///< the true value is no further from it
+  double roundings;
+};
+
 /// What positions add to scores.
 class ScoreBiasOracle {
  public:
@@ -101,6 +124,9 @@ class ScoreBiasOracle {
 
   /// `weight` as signature_of(encoding).weight has it, null where there is none.
   virtual ScoreTerm at(const BiasPlace& place, const Tensor* weight, reference::Precision precision) = 0;
+
+  /// Unless there is a faster way, from that.
+  virtual QuickScoreTerm quickly(const BiasPlace& place, const Tensor* weight);
 };
 
 }  // namespace sextant

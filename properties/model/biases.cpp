@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "properties/model/questions.hpp"
+#include "properties/model/reshaped.hpp"
 #include "subjects/operations.hpp"
 
 namespace sextant {
@@ -46,6 +47,14 @@ SweepOf<Question> BiasModel::sweep(std::int64_t most_values) const {
     block.values.heads = swept_heads();
   }
   return sweep;
+}
+
+// Many keys, heads or queries at the end of them.
+rc::Gen<Question> BiasModel::drawn_questions() const {
+  const std::int64_t heads = drawn_weight(1, 0) ? 1 : swept_heads();
+  return of_many_shapes(EncodingModel::drawn_questions(), range(),
+                        {{most_rows, longest_call, drawn_weight(1, 0) ? most_heads : 1},
+                         std::max<std::int64_t>(values_of_call / heads, 1)});
 }
 
 Call BiasModel::call_of(const Question& question) const {
@@ -108,6 +117,82 @@ Parts BiasModel::one_of(const Question& question, std::int64_t which) const {
                    .query_positions = {queries[static_cast<std::size_t>(value / std::ssize(keys))]},
                    .weight = weight},
           .in_whole = [=](std::int64_t head) { return head * square + value; }};
+}
+
+// A tile, one query, one key, queries and keys in reverse, and the last heads where a weight says how many there are.
+std::int64_t BiasModel::shapes() const { return drawn_weight(1, 0) ? 5 : 4; }
+
+// 2048 x 2048 in one head; 4 times as many values where the spec has several.
+gen::LargestCall BiasModel::largest_reshaped() const {
+  const std::int64_t heads = drawn_weight(1, 0) ? 1 : swept_heads();
+  const std::int64_t most = heads == 1 ? 8 * values_of_call : 32 * values_of_call / heads;
+  return {{longest_call, longest_call, drawn_weight(1, 0) ? most_heads : 1}, std::max<std::int64_t>(most, 1)};
+}
+
+gen::LargestCall BiasModel::largest_drawn() const {
+  gen::LargestCall largest = largest_reshaped();
+  largest.vectors = std::max<std::int64_t>(values_of_call / (drawn_weight(1, 0) ? 1 : swept_heads()), 1);
+  return largest;
+}
+
+std::vector<FieldOf<Question>> BiasModel::reshaping_fields() const {
+  std::vector<FieldOf<Question>> fields = question_fields();
+  for (FieldOf<Question>& field : fields) {
+    if (field.member == &Question::batch) field = {"queries", FieldRole::count, &Question::batch, {1, longest_call}};
+    if (field.member == &Question::tokens) field.name = "keys";
+  }
+  return fields;
+}
+
+Parts BiasModel::reshaped(const Question& question, std::int64_t shape, std::int64_t cut) const {
+  // Queries begin with the keys or end with them.
+  const std::int64_t width = range().last - range().first;
+  const auto from = [&](std::int64_t start, std::int64_t count) {
+    std::vector<std::int64_t> positions = gen::consecutive(question.position - range().first + start, count);
+    for (std::int64_t& position : positions) position = range().first + position % width;
+    return positions;
+  };
+  const std::int64_t keys = question.tokens;
+  const std::int64_t queries = question.batch;
+  const std::int64_t ahead = question.fill % 2 == 0 ? 0 : std::max<std::int64_t>(0, keys - queries);
+  Call whole{.positions = from(0, keys),
+             .query_positions = from(ahead, queries),
+             .weight = drawn_weight(question.heads, question.fill)};
+  const bool reversed = shape == 3;
+  const std::int64_t first_head = shape == 4 ? cut_of(question.heads, cut) : 0;
+  // The tile begins anywhere in the first half and ends at the end or a little before it.
+  const auto start = [&](std::int64_t extent, std::int64_t number) { return number % ((extent + 1) / 2); };
+  const auto left_of = [&](std::int64_t extent, std::int64_t number) {
+    return std::max<std::int64_t>(extent - number % 3, 1);
+  };
+  const std::int64_t first_query = shape == 0 ? start(queries, cut) : shape == 1 ? cut % queries : 0;
+  const std::int64_t first_key = shape == 0 ? start(keys, cut / 3) : shape == 2 ? cut % keys : 0;
+  const std::int64_t tile_queries = shape == 0 ? left_of(queries - first_query, cut / 7) : shape == 1 ? 1 : queries;
+  const std::int64_t tile_keys = shape == 0 ? left_of(keys - first_key, cut / 11) : shape == 2 ? 1 : keys;
+  const auto tile = [](const std::vector<std::int64_t>& positions, std::int64_t first, std::int64_t count) {
+    return std::vector<std::int64_t>(positions.begin() + first, positions.begin() + first + count);
+  };
+  Call part{.positions = tile(whole.positions, first_key, tile_keys),
+            .query_positions = tile(whole.query_positions, first_query, tile_queries),
+            .weight = whole.weight};
+  if (reversed) {
+    std::ranges::reverse(part.positions);
+    std::ranges::reverse(part.query_positions);
+  }
+  if (first_head > 0) {
+    const std::int64_t heads = question.heads - first_head;
+    Tensor weight = Tensor::zeros(whole.weight->dtype, {whole.weight->shape[0], heads});
+    for (std::int64_t i = 0; i < weight.elements(); ++i)
+      weight.set(i, whole.weight->at(i / heads * question.heads + first_head + i % heads));
+    part.weight = std::move(weight);
+  }
+  return {std::move(whole), std::move(part), [=](std::int64_t element) {
+            const std::int64_t key = element % tile_keys;
+            const std::int64_t query = element / tile_keys % tile_queries;
+            const std::int64_t head = first_head + element / tile_keys / tile_queries;
+            return (head * queries + first_query + (reversed ? tile_queries - 1 - query : query)) * keys + first_key +
+                   (reversed ? tile_keys - 1 - key : key);
+          }};
 }
 
 Tensor BiasModel::ask(Session& session, const Call& call) const {

@@ -17,10 +17,19 @@ class BiasModel : public EncodingModel {
   /// Blocks of keys against the claim's first and last position, so at every distance to both sides.
   SweepOf<Question> sweep(std::int64_t most_values) const final;
 
+  rc::Gen<Question> drawn_questions() const final;
   Call call_of(const Question& question) const final;
   Call accuracy_call(const Question& question) const final;
   Parts chunk_of(const Chunk& chunk) const final;
   Parts one_of(const Question& question, std::int64_t which) const final;
+
+  // Rectangles: a question's tokens are its keys, its batch the queries.
+  std::int64_t shapes() const final;
+  gen::LargestCall largest_reshaped() const final;
+  gen::LargestCall largest_drawn() const final;
+  std::vector<FieldOf<Question>> reshaping_fields() const final;
+  Parts reshaped(const Question& question, std::int64_t shape, std::int64_t cut) const final;
+
   Tensor ask(Session& session, const Call& call) const final;
 
   std::unique_ptr<ScoreBiasOracle> score_bias() const override = 0;

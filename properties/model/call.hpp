@@ -22,7 +22,7 @@ struct Call {
 struct Parts {
   Call whole;
   Call part;
-  /// Where an element of the part's answer stands in the whole's.
+  /// Where an element of the part's answer stands in the whole's; negative where it stands nowhere, and is not judged.
   std::function<std::int64_t(std::int64_t element)> in_whole;
 };
 

@@ -4,6 +4,7 @@
 
 #include "properties/gen/vectors.hpp"
 #include "properties/model/questions.hpp"
+#include "properties/model/reshaped.hpp"
 #include "subjects/operations.hpp"
 
 namespace sextant {
@@ -56,6 +57,23 @@ Parts CodeModel::one_of(const Question& question, std::int64_t which) const {
   return parts(std::move(positions), std::move(place), row, question.fill);
 }
 
+std::int64_t CodeModel::shapes() const { return token_shapes; }
+
+gen::LargestCall CodeModel::largest_reshaped() const {
+  return {{1, longest_call, 1}, std::max<std::int64_t>(2 * values_of_call / dim_, 1)};
+}
+
+Parts CodeModel::reshaped(const Question& question, std::int64_t shape, std::int64_t cut) const {
+  Call whole = accuracy_call(question);
+  const std::int64_t rows = std::ssize(whole.positions) / axes_of(spec().encoding);
+  std::vector<std::int64_t> from = tokens_again(static_cast<TokenShape>(shape), rows, cut);
+  Call part{.positions = positions_again(whole.positions, rows, from), .weight = whole.weight};
+  return {std::move(whole), std::move(part), [from = std::move(from), dim = dim_](std::int64_t element) {
+            const std::int64_t own = from[static_cast<std::size_t>(element / dim)];
+            return own < 0 ? own : own * dim + element % dim;
+          }};
+}
+
 Tensor CodeModel::ask(Session& session, const Call& call) const {
   return call.weight ? encode(session, spec(), call.positions, *call.weight) : encode(session, spec(), call.positions);
 }
@@ -65,6 +83,7 @@ Judgement CodeJudge::agreement(const Parts& calls, const Tensor& whole, const Te
   const std::int64_t rows = part.shape[0];
   const std::int64_t dim = part.shape[1];
   for (std::int64_t row = 0; row < rows; ++row) {
+    if (calls.in_whole(row * dim) < 0) continue;
     const std::vector<std::int64_t> place = place_at(calls.part.positions, rows, row);
     judge_rows(judgement, {whole, calls.in_whole(row * dim), part, row * dim, place});
   }

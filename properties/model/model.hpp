@@ -12,6 +12,7 @@
 #include "lib/spec/spec.hpp"
 #include "properties/engine/judgement.hpp"
 #include "properties/engine/typed_cases.hpp"
+#include "properties/gen/extent.hpp"
 #include "properties/gen/position.hpp"
 #include "properties/model/call.hpp"
 #include "properties/model/encoded_pairs.hpp"
@@ -130,6 +131,23 @@ class EncodingModel {
   /// not negative number. Of a bias one query and key, of attention a batch row.
   virtual Parts one_of(const Question& question, std::int64_t which) const = 0;
 
+  // The same tokens in calls of other shapes.
+
+  /// In how many other shapes the tokens of a call can be asked again (reshaped).
+  virtual std::int64_t shapes() const = 0;
+
+  /// The most that such a call holds, and the most where it is one of many that are drawn.
+  virtual gen::LargestCall largest_reshaped() const = 0;
+  virtual gen::LargestCall largest_drawn() const { return largest_reshaped(); }
+
+  /// Those fields of a question that such a case tells, beside the shape and the cut.
+  virtual std::vector<FieldOf<Question>> reshaping_fields() const { return question_fields(); }
+
+  /// A call, and the same tokens, or some of them, asked in shape number `shape`: batch rows joined to one, the last
+  /// heads or tokens by themselves, tokens in another order, tiles of a rectangle. `cut`, any number that is not
+  /// negative, says where it is cut.
+  virtual Parts reshaped(const Question& question, std::int64_t shape, std::int64_t cut) const = 0;
+
   /// Asks it. @throws what operations.hpp says.
   virtual Tensor ask(Session& session, const Call& call) const = 0;
 
@@ -151,7 +169,7 @@ std::unique_ptr<EncodingModel> model_of(const Spec& spec);
 /// Asks a question of accuracy and judges every value of the answer.
 Judgement judge_question(Session& session, const EncodingModel& model, Judge& judge, const Question& question);
 
-/// Asks both calls and judges whether their answers agree.
+/// Asks both calls and judges whether their answers agree. Where all bits are equal no oracle is asked.
 Judgement judge_parts(Session& session, const EncodingModel& model, Judge& judge, const Parts& calls);
 
 }  // namespace sextant

@@ -1,6 +1,7 @@
 #include "properties/model/models.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 #include "properties/model/attention_part.hpp"
 #include "properties/model/questions.hpp"
@@ -28,6 +29,21 @@ std::unique_ptr<ScoreBiasOracle> EncodingModel::score_bias() const { return null
 // As every other law draws them, so that a seed's questions are the same.
 rc::Gen<Question> EncodingModel::drawn_questions() const { return questions().drawn(spec_); }
 
+namespace {
+
+bool agree_bit_for_bit(const Parts& calls, const Tensor& whole, const Tensor& part) {
+  const std::size_t width = size_of(part.dtype);
+  for (std::int64_t i = 0; i < part.elements(); ++i) {
+    const std::int64_t there = calls.in_whole(i);
+    if (there >= 0 && std::memcmp(part.data.data() + static_cast<std::size_t>(i) * width,
+                                  whole.data.data() + static_cast<std::size_t>(there) * width, width) != 0)
+      return false;
+  }
+  return true;
+}
+
+}  // namespace
+
 Judgement judge_question(Session& session, const EncodingModel& model, Judge& judge, const Question& question) {
   const Call call = model.accuracy_call(question);
   return judge.values(call, model.ask(session, call));
@@ -36,7 +52,10 @@ Judgement judge_question(Session& session, const EncodingModel& model, Judge& ju
 Judgement judge_parts(Session& session, const EncodingModel& model, Judge& judge, const Parts& calls) {
   const Tensor whole = model.ask(session, calls.whole);
   const Tensor part = model.ask(session, calls.part);
-  return judge.agreement(calls, whole, part);
+  if (!agree_bit_for_bit(calls, whole, part)) return judge.agreement(calls, whole, part);
+  Judgement judgement;
+  judgement.add_exact(std::nullopt, [] { return "the same in both calls"; });
+  return judgement;
 }
 
 }  // namespace sextant

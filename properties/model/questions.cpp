@@ -93,7 +93,7 @@ rc::Gen<Question> drawn_questions(const Spec& spec) {
 FieldOf<Question> order_field() { return {"order", FieldRole::order, &Question::order, {0, gen::orders - 1}}; }
 
 rc::Gen<Question> of_many_shapes(rc::Gen<Question> small, const gen::PositionRange& range,
-                                 const gen::LargestCall& largest) {
+                                 const gen::LargestCall& largest, std::int64_t one_in) {
   // Of no magnitude that implementations take a slow path for.
   const auto parts = rc::gen::tuple(gen::position(range), gen::extents(largest), gen::count(0, every_magnitude - 1),
                                     gen::count(0, gen::orders - 1));
@@ -101,8 +101,9 @@ rc::Gen<Question> of_many_shapes(rc::Gen<Question> small, const gen::PositionRan
     const auto& [position, extents, fill, order] = drawn;
     return Question{position, extents.tokens, extents.batch, extents.heads, fill, order};
   });
-  return rc::gen::mapcat(
-      gen::count(0, 3), [small = std::move(small), shaped](std::int64_t which) { return which == 0 ? shaped : small; });
+  return rc::gen::mapcat(gen::count(0, one_in - 1), [small = std::move(small), shaped](std::int64_t which) {
+    return which == 0 ? shaped : small;
+  });
 }
 
 SweepOf<Question> sweep_over(const gen::PositionRange& range, std::int64_t values, std::int64_t most_values) {

@@ -32,9 +32,9 @@ rc::Gen<Question> drawn_questions(const Spec& spec);
 /// The field of Question::order.
 FieldOf<Question> order_field();
 
-/// Three quarters of `small`, and one of calls of the shapes and orders that kernels meet, anywhere in the range.
+/// Of `one_in`, one call of the shapes and orders that kernels meet, anywhere in the range; the others are of `small`.
 rc::Gen<Question> of_many_shapes(rc::Gen<Question> small, const gen::PositionRange& range,
-                                 const gen::LargestCall& largest);
+                                 const gen::LargestCall& largest, std::int64_t one_in = 4);
 
 /// Calls that compare `values` at each of their positions, in one row of one head: one by one, descending or shuffled.
 /// They are all of the range if that is at most `most_values`, in blocks of many lengths: every power of two, one less

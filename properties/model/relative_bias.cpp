@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <vector>
+
 #include "properties/gen/values.hpp"
 #include "properties/model/attention_part.hpp"
 #include "properties/model/biases.hpp"
@@ -11,10 +14,31 @@
 namespace sextant {
 namespace {
 
+// Buckets of distances, each looked for once.
+class Buckets {
+ public:
+  explicit Buckets(const RelativeBias& encoding) : encoding_(encoding) {}
+
+  std::int64_t of(std::int64_t relative) {
+    // From max_distance on all share the last one, which is quickly said.
+    const std::int64_t reach = std::min<std::int64_t>(encoding_.max_distance, most_kept);
+    if (relative <= -reach || relative >= reach) return reference::bucket(encoding_, relative);
+    if (known_.empty()) known_.assign(static_cast<std::size_t>(2 * reach), -1);
+    std::int64_t& bucket = known_[static_cast<std::size_t>(relative + reach)];
+    if (bucket < 0) bucket = reference::bucket(encoding_, relative);
+    return bucket;
+  }
+
+ private:
+  static constexpr std::int64_t most_kept = std::int64_t{1} << 16;
+  RelativeBias encoding_;
+  std::vector<std::int64_t> known_;
+};
+
 // A lookup: bit for bit.
 class RelativeJudge final : public BiasJudge {
  public:
-  RelativeJudge(const Spec& spec, const RelativeBias& encoding) : dtype_(spec.dtype), encoding_(encoding) {}
+  RelativeJudge(const Spec& spec, const RelativeBias& encoding) : dtype_(spec.dtype), buckets_(encoding) {}
 
   Judgement values(const Call& call, const Tensor& answer) override {
     Judgement judgement;
@@ -25,7 +49,7 @@ class RelativeJudge final : public BiasJudge {
  private:
   void judge_value(Judgement& judgement, const BiasPlace& place, const Call& call, double value) override {
     const std::int64_t heads = call.weight->shape[1];
-    const std::int64_t bucket = reference::bucket(encoding_, place.key - place.query);
+    const std::int64_t bucket = buckets_.of(place.key - place.query);
     const double expected = call.weight->at(bucket * heads + place.head);
     if (!judgement.finding.empty() && value == expected) return;
     judgement.add_exact(value == expected
@@ -40,12 +64,16 @@ class RelativeJudge final : public BiasJudge {
   }
 
   Dtype dtype_;
-  RelativeBias encoding_;
+  Buckets buckets_;
 };
 
 class RelativeScoreBias final : public ScoreBiasOracle {
  public:
-  explicit RelativeScoreBias(const RelativeBias& encoding) : encoding_(encoding) {}
+  explicit RelativeScoreBias(const RelativeBias& encoding) : encoding_(encoding), buckets_(encoding) {}
+
+  QuickScoreTerm quickly(const BiasPlace& place, const Tensor* weight) override {
+    return {weight->at(buckets_.of(place.key - place.query) * weight->shape[1] + place.head), 0, 0};
+  }
 
   ScoreTerm at(const BiasPlace& place, const Tensor* weight, reference::Precision precision) override {
     return {reference::bias(encoding_, *weight, place.query, place.key, place.head, precision), 0};
@@ -53,6 +81,7 @@ class RelativeScoreBias final : public ScoreBiasOracle {
 
  private:
   RelativeBias encoding_;
+  Buckets buckets_;
 };
 
 class RelativeModel final : public BiasModel {

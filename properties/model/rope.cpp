@@ -69,6 +69,10 @@ class RopeJudge final : public RotationJudge {
     return {budget().pair_bound(norm, oracle_.angle(place[0], pair, longest_, precision), pair), norm};
   }
 
+  double least_bound(std::span<const std::int64_t>, std::int64_t, double length) override {
+    return budget().least_norm_bound(std::fabs(factors_.front().high) * length);
+  }
+
   std::int64_t longest_;
   reference::RopeReference oracle_;
   FastRope fast_;
@@ -83,7 +87,26 @@ class RopeTurning final : public TurningOracle {
         oracle_(encoding),
         budget_(spec.accuracy, spec.dtype, oracle_.frequencies(), spec.max_position),
         own_(budget_.of_own_frequencies()),
-        factor_(stretch_of(DoubleDoubleWithin::of(oracle_.attention_factor(reference::first_precision)))) {}
+        factor_(DoubleDoubleWithin::of(oracle_.attention_factor(reference::first_precision))),
+        fast_(oracle_, 0),
+        row_(fast_.rotations.make_row()) {}
+
+  void turn_quickly(const VectorPlace& place, std::span<QuickTurn> turns) override {
+    at_length(place.length);
+    const std::int64_t position = place.coordinates[0];
+    fast_.rotations.at(position, row_);
+    const auto factor = static_cast<long double>(factor_.high) + static_cast<long double>(factor_.low);
+    const long double upward = head().direction == Direction::clockwise ? -factor : factor;
+    for (std::size_t i = 0; i < turns.size(); ++i) {
+      const double angle = fast_.frequencies[i] * static_cast<double>(position);
+      turns[i] = {factor * (static_cast<long double>(row_.cos_high[i]) + static_cast<long double>(row_.cos_low[i])),
+                  upward * (static_cast<long double>(row_.sin_high[i]) + static_cast<long double>(row_.sin_low[i])),
+                  std::fabs(factor_.high),
+                  pair_ulps(budget_),
+                  std::min(budget_.quick_angle_error(angle, static_cast<std::int64_t>(i)), 2.0) * (1 + 0x1p-40),
+                  0};
+    }
+  }
 
   TurnedPair turned(const VectorPlace& place, std::int64_t pair, const reference::RealPair& x,
                     Precision precision) override {
@@ -103,33 +126,29 @@ class RopeTurning final : public TurningOracle {
 
   Enclosure of_two_turns(Precision precision) override { return oracle_.attention_factor(precision); }
 
-  long double stretch(const VectorPlace&, std::int64_t) override { return factor_; }
+  long double stretch(const VectorPlace&, std::int64_t) override { return stretch_of(factor_); }
 
   double least_bound(const VectorPlace& place, std::int64_t pair, double length) override {
-    const double angle = frequency(pair, place.length) * static_cast<double>(place.coordinates[0]);
-    return budget_.component_bound(static_cast<double>(factor_) * length, angle, pair).lower;
+    at_length(place.length);
+    const double angle = fast_.frequencies[static_cast<std::size_t>(pair)] * static_cast<double>(place.coordinates[0]);
+    return budget_.component_bound(std::fabs(factor_.high) * length, angle, pair).lower;
   }
   double least_evaluation(const VectorPlace&, std::int64_t, double length) override {
-    return budget_.least_norm_bound(static_cast<double>(factor_) * length);
+    return budget_.least_norm_bound(std::fabs(factor_.high) * length);
   }
 
  private:
-  double frequency(std::int64_t pair, std::int64_t length) {
-    if (frequencies_.empty() || (length != length_ && length_limit(head().rope_scaling))) {
-      frequencies_.clear();
-      for (std::int64_t i = 0; i < pairs(head()); ++i)
-        frequencies_.push_back(oracle_.angle(1, i, length, reference::first_precision).upper());
-      length_ = length;
-    }
-    return frequencies_[static_cast<std::size_t>(pair)];
+  // Where the frequencies depend on the length of the call, those of the last call are kept.
+  void at_length(std::int64_t length) {
+    if (length_limit(head().rope_scaling) && fast_.length != length) fast_ = FastRope(oracle_, length);
   }
 
   reference::RopeReference oracle_;
   ErrorBudget budget_;
   ErrorBudget own_;
-  long double factor_;
-  std::vector<double> frequencies_;  // in calls of length_
-  std::int64_t length_ = 0;
+  DoubleDoubleWithin factor_;
+  FastRope fast_;
+  reference::RotationRow row_;
 };
 
 class RopeModel final : public RotationModel {

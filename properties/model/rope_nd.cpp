@@ -102,6 +102,10 @@ class AxialJudge final : public RotationJudge {
     return {budget().pair_bound(norm, oracle_.rotation(place, pair, precision).angle, pair), norm};
   }
 
+  double least_bound(std::span<const std::int64_t>, std::int64_t, double length) override {
+    return budget().least_norm_bound(length);
+  }
+
   reference::RopeNdReference oracle_;
   std::vector<double> frequencies_;
   std::vector<DoubleDoubleWithin> scales_;
@@ -116,7 +120,28 @@ class AxialTurning final : public TurningOracle {
         axis_of_(axis_of_pairs(encoding)),
         budget_(spec.accuracy, spec.dtype, oracle_.frequencies(), spec.max_position),
         own_(budget_.of_own_frequencies()),
-        frequencies_(frequencies_of(oracle_)) {}
+        frequencies_(frequencies_of(oracle_)),
+        fast_(reference::RopeReference(along_diagonal(encoding)).fast(0)),
+        row_(fast_.make_row()) {}
+
+  // Pairs of one axis have their coordinate from it, and the others their own.
+  void turn_quickly(const VectorPlace& place, std::span<QuickTurn> turns) override {
+    for (std::size_t axis = 0; axis < place.coordinates.size(); ++axis) {
+      const std::int64_t position = place.coordinates[axis];
+      fast_.at(position, row_);
+      for (std::size_t i = 0; i < turns.size(); ++i) {
+        if (axis_of_[i] != static_cast<std::int64_t>(axis)) continue;
+        const double error =
+            budget_.quick_angle_error(frequencies_[i] * static_cast<double>(position), static_cast<std::int64_t>(i));
+        turns[i] = {static_cast<long double>(row_.cos_high[i]) + static_cast<long double>(row_.cos_low[i]),
+                    static_cast<long double>(row_.sin_high[i]) + static_cast<long double>(row_.sin_low[i]),
+                    1,
+                    pair_ulps(budget_),
+                    std::min(error, 2.0) * (1 + 0x1p-40),
+                    0};
+      }
+    }
+  }
 
   TurnedPair turned(const VectorPlace& place, std::int64_t pair, const RealPair& x, Precision precision) override {
     const reference::Rotation& turn = oracle_.rotation(place.coordinates, pair, precision);
@@ -147,6 +172,8 @@ class AxialTurning final : public TurningOracle {
   ErrorBudget budget_;
   ErrorBudget own_;
   std::vector<double> frequencies_;
+  reference::FastRotations fast_;
+  reference::RotationRow row_;
 };
 
 class AxialModel final : public RotationModel {

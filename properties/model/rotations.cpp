@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstring>
 #include <type_traits>
 #include <utility>
 
@@ -13,6 +14,7 @@
 #include "properties/gen/floats.hpp"
 #include "properties/gen/values.hpp"
 #include "properties/model/questions.hpp"
+#include "properties/model/reshaped.hpp"
 #include "subjects/operations.hpp"
 
 namespace sextant {
@@ -157,6 +159,50 @@ Parts RotationModel::one_of(const Question& question, std::int64_t which) const 
   return {.whole = {.positions = positions, .vectors = {x}},
           .part = {.positions = place_at(positions, tokens, vector / question.heads), .vectors = {std::move(own)}},
           .in_whole = [start](std::int64_t element) { return start + element; }};
+}
+
+std::int64_t RotationModel::shapes() const { return 2 + token_shapes; }
+
+gen::LargestCall RotationModel::largest_reshaped() const {
+  return {{most_rows, longest_call, most_heads}, std::max<std::int64_t>(2 * values_of_call / head_dim_, 1)};
+}
+
+// Rows joined to one, heads from the cut on, and the shapes of tokens.
+Parts RotationModel::reshaped(const Question& question, std::int64_t shape, std::int64_t cut) const {
+  Call whole = accuracy_call(question);
+  const Tensor& x = whole.vectors[0];
+  const std::int64_t batch = x.shape[0];
+  const std::int64_t tokens = x.shape[1];
+  const std::int64_t heads = x.shape[2];
+  Call part{.positions = whole.positions, .fill = whole.fill};
+  if (shape == 0) {
+    part.vectors.push_back({x.dtype, {1, batch * tokens, heads, head_dim_}, x.data});
+    return {std::move(whole), std::move(part), [](std::int64_t element) { return element; }};
+  }
+  const std::int64_t first_head = shape == 1 ? cut_of(heads, cut) : 0;
+  const std::vector<std::int64_t> from =
+      shape == 1 ? gen::consecutive(0, tokens) : tokens_again(static_cast<TokenShape>(shape - 2), tokens, cut);
+  const std::int64_t count = std::ssize(from);
+  part.positions = positions_again(whole.positions, tokens, from);
+  Tensor again = Tensor::zeros(x.dtype, {batch, count, heads - first_head, head_dim_});
+  const std::int64_t width = (heads - first_head) * head_dim_;
+  const auto start_in_whole = [=, dim = head_dim_](std::int64_t row, std::int64_t token) {
+    return ((row * tokens + token) * heads + first_head) * dim;
+  };
+  const std::size_t bytes = size_of(x.dtype);
+  for (std::int64_t row = 0; row < batch; ++row) {
+    for (std::int64_t token = 0; token < count; ++token) {
+      std::memcpy(again.data.data() + static_cast<std::size_t>((row * count + token) * width) * bytes,
+                  x.data.data() + static_cast<std::size_t>(start_in_whole(row, source_of(from, token, tokens))) * bytes,
+                  static_cast<std::size_t>(width) * bytes);
+    }
+  }
+  part.vectors.push_back(std::move(again));
+  return {std::move(whole), std::move(part), [=](std::int64_t element) {
+            const std::int64_t vector = element / width;
+            const std::int64_t own = from[static_cast<std::size_t>(vector % count)];
+            return own < 0 ? own : start_in_whole(vector / count, own) + element % width;
+          }};
 }
 
 Tensor RotationModel::ask(Session& session, const Call& call) const {
@@ -327,6 +373,7 @@ Judgement RotationJudge::agreement(const Parts& calls, const Tensor& whole, cons
   const std::int64_t tokens = x.shape[0] * x.shape[1];
   for (std::int64_t vector = 0; vector < tokens * heads; ++vector) {
     const std::int64_t start = vector * head_.head_dim;
+    if (calls.in_whole(start) < 0) continue;
     const std::vector<std::int64_t> place = place_at(calls.part.positions, tokens, vector / heads);
     const TwoRows rows{whole, calls.in_whole(start), part, start, place};
     const auto agrees = [&](std::int64_t channel) {
@@ -334,11 +381,16 @@ Judgement RotationJudge::agreement(const Parts& calls, const Tensor& whole, cons
     };
     for (std::int64_t pair = 0; pair < pairs_; ++pair) {
       const Channels channels = channels_of_pair(head_, head_.output_pairing, pair);
+      const Channels given = channels_of_pair(head_, head_.pairing, pair);
+      const double least = least_bound(place, pair, std::hypot(x.at(start + given.first), x.at(start + given.second)));
+      if (certainly_agrees(judgement, rows, channels.first, least) &&
+          certainly_agrees(judgement, rows, channels.second, least))
+        continue;
       // What is equal needs no oracle.
       if (!(agrees(channels.first) && agrees(channels.second)) &&
           !is_representable(place, pair, pair_of(x, start, pair, reference::first_precision)))
         continue;
-      judge_pair(judgement, rows, channels, [&](Precision precision) {
+      judge_pair(judgement, rows, channels, least, [&](Precision precision) {
         return allowance(place, pair, pair_of(x, start, pair, precision), precision);
       });
     }

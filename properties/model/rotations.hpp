@@ -37,6 +37,9 @@ class RotationModel : public EncodingModel {
   Call accuracy_call(const Question& question) const final;
   Parts chunk_of(const Chunk& chunk) const final;
   Parts one_of(const Question& question, std::int64_t which) const final;
+  std::int64_t shapes() const final;
+  gen::LargestCall largest_reshaped() const final;
+  Parts reshaped(const Question& question, std::int64_t shape, std::int64_t cut) const final;
   Tensor ask(Session& session, const Call& call) const final;
 
   std::unique_ptr<TurningOracle> turning() const override = 0;
@@ -102,6 +105,10 @@ class RotationJudge : public Judge {
   /// The bound on a pair's error and the pair's norm, `x` what is rotated.
   virtual Allowance allowance(std::span<const std::int64_t> place, std::int64_t pair, const reference::RealPair& x,
                               reference::Precision precision) = 0;
+
+  /// At most that bound, for a pair of that length before it is turned, from doubles within 2^-50 of themselves: 0 where
+  /// only the exact tier knows it.
+  virtual double least_bound(std::span<const std::int64_t> place, std::int64_t pair, double length) = 0;
 
   /// Whether the dtype can hold the pair. What it cannot hold may differ from call to call.
   virtual bool is_representable(std::span<const std::int64_t>, std::int64_t, const reference::RealPair&) {

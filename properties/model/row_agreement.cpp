@@ -1,6 +1,21 @@
 #include "properties/model/row_agreement.hpp"
 
+#include "lib/numeric/ulp.hpp"
+
 namespace sextant {
+
+double pair_ulps(const ErrorBudget& budget) { return 1.41421356238 * evaluation_ulps(budget.accuracy()); }
+
+double agreement_limit(const Judgement& judgement) {
+  const double worst = std::max(judgement.deviation.of_bound, 0.5);
+  return (judgement.within == reference::Certainty::no ? worst : std::min(worst, 1.0)) * (1 - 0x1p-39);
+}
+
+bool certainly_agrees(const Judgement& judgement, const TwoRows& rows, std::int64_t channel, double least_bound) {
+  if (judgement.finding.empty()) return false;
+  // NaN meets no comparison, so it is not passed over.
+  return std::fabs(rows.in_one(channel) - rows.in_other(channel)) <= 2 * least_bound * agreement_limit(judgement);
+}
 
 void judge_same_value(Judgement& judgement, const TwoRows& rows, std::int64_t channel) {
   const double a = rows.in_one(channel);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <optional>
@@ -12,6 +13,7 @@
 #include "lib/numeric/tensor.hpp"
 #include "lib/spec/channels.hpp"
 #include "properties/engine/judgement.hpp"
+#include "properties/model/budget.hpp"
 #include "reference/enclosure.hpp"
 #include "reference/rounding.hpp"
 
@@ -72,12 +74,26 @@ void judge_channel(Judgement& judgement, const TwoRows& rows, std::int64_t chann
   });
 }
 
-/// Adds that the two channels of a pair differ by at most twice the bound of allowance_at(precision).
+/// How many ULP of its norm ErrorBudget's pair_bound allows a pair, whatever its angle: sqrt(2) k, rounded up.
+double pair_ulps(const ErrorBudget& budget);
+
+/// What part of their bound two answers may differ by and be passed over: the judgement's worst deviation is then that
+/// of all, or all are below half of their bounds, or it is a violation and the others may be worse or not.
+double agreement_limit(const Judgement& judgement);
+
+/// Whether one channel of the two rows certainly differs by no more than that part of twice a bound, which is at least
+/// `least_bound`.
+bool certainly_agrees(const Judgement& judgement, const TwoRows& rows, std::int64_t channel, double least_bound);
+
+/// Adds that the two channels of a pair differ by at most twice the bound of allowance_at(precision), which is at least
+/// `least_bound`. What certainly agrees is passed over.
 template <class AllowanceAt>
-void judge_pair(Judgement& judgement, const TwoRows& rows, const Channels& channels, AllowanceAt allowance_at) {
+void judge_pair(Judgement& judgement, const TwoRows& rows, const Channels& channels, double least_bound,
+                AllowanceAt allowance_at) {
   using reference::Enclosure;
   using reference::Precision;
   for (const std::int64_t channel : {channels.first, channels.second}) {
+    if (certainly_agrees(judgement, rows, channel, least_bound)) continue;
     judge_channel(
         judgement, rows, channel,
         [&](Precision precision) { return Enclosure(2.0, precision) * allowance_at(precision).bound; },

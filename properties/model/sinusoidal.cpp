@@ -121,7 +121,9 @@ class SinusoidalJudge final : public CodeJudge {
 
   void judge_rows(Judgement& judgement, const TwoRows& rows) override {
     for (std::int64_t pair = 0; pair < pairs(oracle_.encoding()); ++pair) {
-      judge_pair(judgement, rows, channels_of_pair(oracle_.encoding(), pair), [&](Precision precision) -> Allowance {
+      const double least = budget_.least_norm_bound(std::fabs(oracle_.encoding().scale));
+      const Channels channels = channels_of_pair(oracle_.encoding(), pair);
+      judge_pair(judgement, rows, channels, least, [&](Precision precision) -> Allowance {
         const Enclosure norm = abs(Enclosure(oracle_.encoding().scale, precision));
         return {budget_.pair_bound(norm, oracle_.angle(rows.place[0], pair, precision), pair), norm};
       });

@@ -70,7 +70,8 @@ class GridJudge final : public CodeJudge {
     const Sinusoidal2d& encoding = oracle_.encoding();
     for (const GridAxis axis : {GridAxis::height, GridAxis::width}) {
       for (std::int64_t pair = 0; pair < pairs(encoding); ++pair) {
-        judge_pair(judgement, rows, channels_of_pair(encoding, axis, pair), [&](Precision precision) -> Allowance {
+        const Channels channels = channels_of_pair(encoding, axis, pair);
+        judge_pair(judgement, rows, channels, budget_.least_norm_bound(1), [&](Precision precision) -> Allowance {
           const Enclosure norm(1.0, precision);
           const Enclosure& angle = oracle_.rotation({rows.place[0], rows.place[1]}, axis, pair, precision).angle;
           return {budget_.pair_bound(norm, angle, pair), norm};

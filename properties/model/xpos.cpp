@@ -65,6 +65,10 @@ class XposJudge final : public RotationJudge {
     return {std::move(pair_at.pair_bound), std::move(pair_at.norm)};
   }
 
+  double least_bound(std::span<const std::int64_t> place, std::int64_t pair, double length) override {
+    return budget().least_norm_bound(scales_.at(place[0])[static_cast<std::size_t>(pair)].high * length);
+  }
+
   bool is_representable(std::span<const std::int64_t> place, std::int64_t pair, const RealPair& x) override {
     return oracle_.at(place[0], pair, x, reference::first_precision).representable;
   }
@@ -99,9 +103,35 @@ class XposTurning final : public TurningOracle {
       : TurningOracle(encoding.rope),
         role_(encoding.role),
         query_(spec, in_role(encoding, Role::query)),
-        key_(spec, in_role(encoding, Role::key)) {}
+        key_(spec, in_role(encoding, Role::key)),
+        rope_(encoding.rope),
+        fast_(rope_.fast(0)),
+        row_(fast_.make_row()) {
+    for (std::int64_t pair = 0; pair < pairs(encoding.rope); ++pair)
+      frequencies_.push_back(std::fabs(rope_.rotation(1, pair, reference::first_precision).angle.upper()));
+  }
 
   Role role() const override { return role_; }
+
+  void turn_quickly(const VectorPlace& place, std::span<QuickTurn> turns) override {
+    const std::int64_t position = place.coordinates[0];
+    const XposBudget& budget = side(place).budget;
+    fast_.at(position, row_);
+    for (std::size_t i = 0; i < turns.size(); ++i) {
+      const auto pair = static_cast<std::int64_t>(i);
+      const long double scale = stretch(place, pair);
+      const long double upward = head().direction == Direction::clockwise ? -scale : scale;
+      const double error =
+          budget.of_rotations().quick_angle_error(frequencies_[i] * static_cast<double>(position), pair);
+      const double of_scale = budget.quick_scale_error(position, std::log(static_cast<double>(scale)));
+      turns[i] = {scale * (static_cast<long double>(row_.cos_high[i]) + static_cast<long double>(row_.cos_low[i])),
+                  upward * (static_cast<long double>(row_.sin_high[i]) + static_cast<long double>(row_.sin_low[i])),
+                  static_cast<double>(scale),
+                  pair_ulps(budget.of_rotations()),
+                  (std::min(error, 2.0) + of_scale) * (1 + 0x1p-40),
+                  budget.least_scale_error()};
+    }
+  }
 
   TurnedPair turned(const VectorPlace& place, std::int64_t pair, const RealPair& x, Precision precision) override {
     XposBudget::Pair turned = side(place).budget.at(place.coordinates[0], pair, x, precision);
@@ -151,6 +181,10 @@ class XposTurning final : public TurningOracle {
   Role role_;
   Side query_;
   Side key_;
+  reference::RopeReference rope_;
+  reference::FastRotations fast_;
+  reference::RotationRow row_;
+  std::vector<double> frequencies_;
 };
 
 class XposModel final : public RotationModel {

@@ -321,14 +321,17 @@ Tensor PlainOther::attend(const Tensors& inputs) const {
     for (std::int64_t head = 0; head < attention_.num_heads; ++head) {
       const std::int64_t kv = (first_batch_keys ? 0 : batch) * attention_.num_kv_heads +
                               kv_head_of(head, attention_.num_heads, attention_.num_kv_heads);
+      std::vector<std::vector<double>> all_keys;
+      for (std::int64_t key = 0; key < n; ++key)
+        all_keys.push_back(vector(k, kv * n + key, batch * n + key, place(key), Role::key, rotate_keys));
+      const std::vector<double> values = vector_at(v, kv * n * width, n * width);
       for (std::int64_t t = 0; t < n; ++t) {
         const std::int64_t row = (batch * attention_.num_heads + head) * n + t;
         const std::vector<double> query = vector(q, row, batch * n + t, place(t), Role::query, true);
         const std::int64_t keys = attention_.causal ? std::min(n, t + 1 + seen_ahead) : n;
         std::vector<double> weights;
         for (std::int64_t key = 0; key < keys; ++key) {
-          const std::vector<double> other =
-              vector(k, kv * n + key, batch * n + key, place(key), Role::key, rotate_keys);
+          const std::vector<double>& other = all_keys[static_cast<std::size_t>(key)];
           double score = 0;
           for (std::size_t i = 0; i < query.size(); ++i) score += query[i] * other[i];
           score *= score_scale;
@@ -347,7 +350,7 @@ Tensor PlainOther::attend(const Tensors& inputs) const {
           const double weight = round_to(
               weight_dtype, weights[static_cast<std::size_t>(key)] / (normalise ? sum : static_cast<double>(keys)));
           for (std::int64_t i = 0; i < width; ++i)
-            result[static_cast<std::size_t>(i)] += weight * v.at((kv * n + key) * width + i);
+            result[static_cast<std::size_t>(i)] += weight * values[static_cast<std::size_t>(key * width + i)];
         }
         for (std::int64_t i = 0; i < width; ++i) out.set(row * width + i, result[static_cast<std::size_t>(i)]);
       }

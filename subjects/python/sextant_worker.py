@@ -7,7 +7,7 @@ Run as `python sextant_worker.py FILE.py`, where FILE.py defines any of
     bias(query_positions, key_positions, spec)            -> bias [heads, q, k]
     bucket(relative, spec)                                -> bucket [n]
     attend(q, k, v, positions, spec)                      -> out, as q
-    backward(of, inputs, grad, spec)                      -> gradient
+    backward(of, inputs, grad, spec)                      -> gradient; of attend (grad_q, grad_k, grad_v)
     reset()
 
 or calls `sextant_worker.serve(encode=..., rotate=..., ...)` itself. `spec` is a dict with every field filled in. Arrays are
@@ -218,17 +218,32 @@ def answer(functions, arrays, operation, tensors, metadata):
     given = {key: arrays.give(array) for key, array in tensors.items()}
     if operation == "backward":
         grad = given.pop("grad")
-        result = function(metadata["of"], given, grad, spec)
-        name = "grad_weight" if "weight" in given else "grad_x"
+        of = metadata["of"]
+        result = function(of, given, grad, spec)
+        # Of attend three gradients, in this order or by these names; of the others one.
+        names = ["grad_q", "grad_k", "grad_v"] if of == "attend" else ["grad_weight" if "weight" in given else "grad_x"]
     else:
         extra = [given["weight"]] if "weight" in given else []
         result = function(*(given[key] for key in ARGUMENTS[operation]), *extra, spec)
-        name = RESULTS[operation]
+        names = [RESULTS[operation]]
     if result is None:
         raise Unsupported(f"{operation} returned None")
-    reply = {name: arrays.take(result)}
+    reply = {name: arrays.take(array) for name, array in zip(names, _results(operation, names, result))}
     # The framework's arrays are views of these wherever they can be written to.
     return reply | {f"modified/{key}": array for key, array in tensors.items() if not same_bits(bits_of(array), before[key])}
+
+
+def _results(operation, names, result):
+    """The arrays that a function returned, in the order of `names`: of several a dict by them, or a sequence."""
+    if isinstance(result, dict):
+        if set(result) != set(names):
+            raise ValueError(f"{operation} returned {sorted(result)}, expected {names}")
+        return [result[name] for name in names]
+    if len(names) == 1:
+        return [result]
+    if not isinstance(result, (tuple, list)) or len(result) != len(names):
+        raise ValueError(f"{operation} returned {type(result).__name__}, expected {', '.join(names)}")
+    return result
 
 
 _streams = None

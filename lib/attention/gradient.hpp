@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+
+#include "lib/kernels/attention_part.hpp"
+#include "lib/spec/spec.hpp"
+
+namespace sextant {
+
+/// Dense row-major arrays of doubles: q, grad and grad_q [batch, num_heads, n, head_dim], the others
+/// [batch, num_kv_heads, n, head_dim]; q and k as the position encoding leaves them. The gradients start as zeros.
+struct GradientArrays {
+  std::int64_t batch;
+  std::int64_t n;
+  const double* q;
+  const double* k;
+  const double* v;
+  const double* grad;
+  const ScoreBias<double>* bias;  ///< or null
+  double* grad_q;
+  double* grad_k;
+  double* grad_v;
+};
+
+/// The gradients of attention by q, k and v (Dao et al. 2022, arXiv 2205.14135, appendix B.2): of a query with scores
+/// s = q k^T / sqrt(head_dim) + bias, weights p = softmax(s) and result o = p v,
+///
+///   dv_j += p_j do,   ds_j = p_j (do . v_j - do . o),   dq = sum_j ds_j k_j / sqrt(head_dim),
+///   dk_j += ds_j q / sqrt(head_dim),
+///
+/// the sums over all queries of all heads that read key and value head j's. One key and value head is one thread's.
+void add_gradients(const Attention& encoding, const GradientArrays& arrays);
+
+}  // namespace sextant

@@ -1,0 +1,234 @@
+#include "properties/model/attention_gradient.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <span>
+
+#include "lib/numeric/ulp.hpp"
+#include "reference/attention.hpp"
+
+// Steps are those of docs/proofs/attention-gradient.md.
+
+namespace sextant {
+namespace {
+
+using reference::Enclosure;
+using reference::Precision;
+using reference::RealPair;
+using reference::RealVector;
+
+constexpr Precision precision = reference::first_precision;
+constexpr double ulps = 4;  // k
+
+double gamma(double k, double u) { return k * u < 0.5 ? k * u / (1 - k * u) : 1e9; }
+
+Enclosure zero() { return {std::int64_t{0}, precision}; }
+
+double size_of_pair(const Enclosure& a, const Enclosure& b) { return hypot(a, b).upper(); }
+
+// A gradient by a turned vector while it is summed: steps 5 and 7.
+struct TurnedGradient {
+  RealVector value;            // [head_dim]
+  std::vector<double> bounds;  // of each pair, then of each channel that does not turn
+};
+
+class Group {
+ public:
+  Group(const Spec& spec, AttentionOracle& oracle, const AttentionCase& request, const Tensor& grad, std::int64_t batch,
+        std::int64_t kv)
+      : spec_(spec),
+        encoding_(std::get<Attention>(spec.encoding)),
+        oracle_(oracle),
+        request_(request),
+        grad_(grad),
+        batch_(batch),
+        kv_(kv),
+        width_(static_cast<std::size_t>(encoding_.head_dim)),
+        tokens_(request.tokens),
+        u_(unit_roundoff(spec.dtype)) {
+    for (std::int64_t t = 0; t < tokens_; ++t) {
+      const std::int64_t row = (batch_ * encoding_.num_kv_heads + kv_) * tokens_ + t;
+      keys_.push_back(oracle_.turned(request_.k, row, place_of(request_, batch_, t, Role::key), precision));
+      key_values_.push_back(keys_.back().value);
+      values_.push_back(read(request_.v, row));
+    }
+    const RealVector zeros(width_, zero());
+    dk_.assign(static_cast<std::size_t>(tokens_), {zeros, std::vector<double>(keys_[0].norms.size(), 0)});
+    dv_.assign(static_cast<std::size_t>(tokens_), {zeros, std::vector<double>(width_, 0)});
+  }
+
+  GroupGradients gradients() {
+    GroupGradients result;
+    const std::int64_t heads = encoding_.num_heads / encoding_.num_kv_heads;
+    for (std::int64_t head = kv_ * heads; head < (kv_ + 1) * heads; ++head) {
+      for (std::int64_t token = 0; token < tokens_; ++token) {
+        const TurnedGradient dq = add_query(head, token, heads);
+        result.q.push_back(turned_back(dq, place_of(request_, batch_, token, Role::query)));
+      }
+    }
+    for (std::int64_t token = 0; token < tokens_; ++token) {
+      const auto t = static_cast<std::size_t>(token);
+      result.k.push_back(turned_back(dk_[t], place_of(request_, batch_, token, Role::key)));
+      GradientRow& dv = dv_[t];
+      for (std::size_t c = 0; c < width_; ++c) dv.bound[c] += ulps * ulp(spec_.dtype, abs(dv.value[c]).upper());
+      result.v.push_back(std::move(dv));
+    }
+    return result;
+  }
+
+ private:
+  RealVector read(const Tensor& tensor, std::int64_t row) const {
+    RealVector values;
+    for (std::int64_t c = 0; c < encoding_.head_dim; ++c)
+      values.emplace_back(tensor.at(row * encoding_.head_dim + c), precision);
+    return values;
+  }
+
+  // Adds a query's part of dk and dv, and gives its dq'. `heads` are in the group.
+  TurnedGradient add_query(std::int64_t head, std::int64_t token, std::int64_t heads) {
+    const std::int64_t row = (batch_ * encoding_.num_heads + head) * tokens_ + token;
+    const AttentionOracle::Vector query =
+        oracle_.turned(request_.q, row, place_of(request_, batch_, token, Role::query), precision);
+    const RealVector by_out = read(grad_, row);
+    const auto seen = static_cast<std::size_t>(encoding_.causal ? token + 1 : tokens_);
+    const double root = std::sqrt(static_cast<double>(width_));
+    const auto n = static_cast<double>(seen);
+    const auto d = static_cast<double>(width_);
+    const auto position = [&](std::size_t t) {
+      return request_.positions[static_cast<std::size_t>(batch_ * tokens_) + t];
+    };
+
+    // A and max |s|, as attention's oracle has them; M of step 4.
+    std::vector<Enclosure> biases;
+    double score_error = 0;
+    double largest = 0;
+    double most = 0;
+    for (std::size_t key = 0; key < static_cast<std::size_t>(tokens_); ++key) {
+      const ScoreTerm bias =
+          oracle_.bias_at({.query = position(static_cast<std::size_t>(token)), .key = position(key), .head = head},
+                          request_.weight ? &*request_.weight : nullptr, precision);
+      biases.push_back(bias.value);
+      if (key >= seen) continue;
+      double products = 0;
+      double rotation = 0;
+      for (std::size_t i = 0; i < query.norms.size(); ++i) {
+        const double f = keys_[key].errors[i];
+        products += query.norms[i] * keys_[key].norms[i];
+        rotation += query.errors[i] * keys_[key].norms[i] + f * query.norms[i] + query.errors[i] * f;
+      }
+      const double size = abs(bias.value).upper();
+      score_error = std::max(score_error, (gamma(d + 4, u_) * products + rotation) / root + 2 * u_ * size +
+                                              gamma(bias.roundings, u_) * size);
+      largest = std::max(largest, products / root + size);
+      double product = 0;
+      for (std::size_t c = 0; c < width_; ++c) product += abs(by_out[c] * values_[key][c]).upper();
+      most = std::max(most, product);
+    }
+    const double a = score_error + 4 * u_ * (largest + std::log(n) + 1);  // step 2
+    const double w = std::expm1(std::min(2 * a + 4 * u_, 50.0)) * (1 + gamma(2 * n + 4, u_)) + gamma(2 * n + 4, u_);
+    const double q = w + gamma(n + d + 12, u_) * (1 + w);  // step 4
+    const double t = 2 * w + (1 + w) * (q + gamma(d + 10, u_));
+
+    const std::vector<Enclosure> weights =
+        reference::attention_weights(encoding_, {token, query.value, key_values_, values_, biases}, precision);
+    std::vector<Enclosure> by_weight;
+    Enclosure mean = zero();
+    for (std::size_t key = 0; key < seen; ++key) {
+      Enclosure product = zero();
+      for (std::size_t c = 0; c < width_; ++c) product = product + by_out[c] * values_[key][c];
+      mean = mean + weights[key] * product;
+      by_weight.push_back(std::move(product));
+    }
+    const Enclosure real_root = sqrt(Enclosure(encoding_.head_dim, precision));
+    const double queries = static_cast<double>(heads * tokens_);  // m, at most
+    TurnedGradient dq{RealVector(width_, zero()), std::vector<double>(query.norms.size(), 0)};
+    for (std::size_t key = 0; key < seen; ++key) {
+      const Enclosure by_score = weights[key] * (by_weight[key] - mean) / real_root;
+      const double weight = weights[key].upper();
+      for (std::size_t c = 0; c < width_; ++c) {
+        dq.value[c] = dq.value[c] + by_score * keys_[key].value[c];
+        dk_[key].value[c] = dk_[key].value[c] + by_score * query.value[c];
+        dv_[key].value[c] = dv_[key].value[c] + weights[key] * by_out[c];
+        dv_[key].bound[c] += (w + gamma(queries + 1, u_) * (1 + w)) * weight * abs(by_out[c]).upper();  // step 3
+      }
+      const double scale = std::numbers::sqrt2 / root * most * weight * (1 + 1e-9);
+      for (std::size_t i = 0; i < query.norms.size(); ++i) {  // step 5
+        const double f = keys_[key].errors[i];
+        const double e = query.errors[i];
+        dq.bounds[i] += scale * ((t + gamma(n + 4, u_) * (2 + t)) * (keys_[key].norms[i] + f) + 2 * f);
+        dk_[key].bounds[i] += scale * ((t + gamma(queries + 4, u_) * (2 + t)) * (query.norms[i] + e) + 2 * e);
+      }
+    }
+    return dq;
+  }
+
+  // Step 6, and 7 for what does not turn: the adjoint of how a vector at `place` is turned.
+  GradientRow turned_back(const TurnedGradient& turned, const VectorPlace& place) {
+    GradientRow row{turned.value, std::vector<double>(width_, 0)};
+    std::vector<bool> in_pair(width_, false);
+    std::size_t next = 0;
+    if (TurningOracle* turning = oracle_.turning()) {
+      const Rope& head = turning->head();
+      for (const Passthrough& channel : passthrough_channels(head))
+        row.value[static_cast<std::size_t>(channel.input)] = turned.value[static_cast<std::size_t>(channel.output)];
+      std::vector<std::size_t> inputs(width_);
+      for (std::int64_t pair = 0; pair < pairs(head); ++pair, ++next) {
+        const Channels from = channels_of_pair(head, head.pairing, pair);
+        const Channels to = channels_of_pair(head, head.output_pairing, pair);
+        const Enclosure& g0 = turned.value[static_cast<std::size_t>(to.first)];
+        const Enclosure& g1 = turned.value[static_cast<std::size_t>(to.second)];
+        // The rotation of (1, 0) is (a, b), that of (0, 1) is (-b, a).
+        const RealPair image = turning->turned(place, pair, {Enclosure(1.0, precision), zero()}, precision).value;
+        const double error = turned.bounds[next];
+        const Enclosure norm(size_of_pair(g0, g1) + error, precision);
+        const double scale = size_of_pair(image.first, image.second);
+        const double bound = scale * error + turning->turned(place, pair, {norm, zero()}, precision).bound.upper();
+        row.value[static_cast<std::size_t>(from.first)] = image.first * g0 + image.second * g1;
+        row.value[static_cast<std::size_t>(from.second)] = image.first * g1 - image.second * g0;
+        for (const std::int64_t channel : {from.first, from.second})
+          row.bound[static_cast<std::size_t>(channel)] = bound;
+        in_pair[static_cast<std::size_t>(to.first)] = in_pair[static_cast<std::size_t>(to.second)] = true;
+      }
+      // Channels that do not turn follow the pairs in the order of their outputs.
+      for (std::size_t c = 0; c < width_; ++c) {
+        if (in_pair[c]) continue;
+        for (const Passthrough& channel : passthrough_channels(head)) {
+          if (static_cast<std::size_t>(channel.output) == c)
+            row.bound[static_cast<std::size_t>(channel.input)] = turned.bounds[next];
+        }
+        ++next;
+      }
+    } else {
+      row.bound = turned.bounds;
+    }
+    for (std::size_t c = 0; c < width_; ++c)
+      row.bound[c] = (row.bound[c] + ulps * ulp(spec_.dtype, abs(row.value[c]).upper())) * (1 + 1e-9);
+    return row;
+  }
+
+  const Spec& spec_;
+  const Attention encoding_;
+  AttentionOracle& oracle_;
+  const AttentionCase& request_;
+  const Tensor& grad_;
+  std::int64_t batch_;
+  std::int64_t kv_;
+  std::size_t width_;
+  std::int64_t tokens_;
+  double u_;
+  std::vector<AttentionOracle::Vector> keys_;
+  std::vector<RealVector> key_values_;
+  std::vector<RealVector> values_;
+  std::vector<TurnedGradient> dk_;
+  std::vector<GradientRow> dv_;
+};
+
+}  // namespace
+
+GroupGradients gradients_of_group(const Spec& spec, AttentionOracle& oracle, const AttentionCase& request,
+                                  const Tensor& grad, std::int64_t batch, std::int64_t kv) {
+  return Group(spec, oracle, request, grad, batch, kv).gradients();
+}
+
+}  // namespace sextant

@@ -1,0 +1,275 @@
+#include "properties/model/attention_quick.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <span>
+#include <type_traits>
+
+#include "lib/numeric/ulp.hpp"
+#include "properties/model/attention_oracle.hpp"
+#include "properties/model/quick_exponential.hpp"
+#include "reference/rope.hpp"
+
+namespace sextant {
+namespace {
+
+double gamma(double k, double u) { return k * u < 0.5 ? k * u / (1 - k * u) : 1e9; }
+
+// Sums in eight parts, which vectors can hold: any order has the same bound.
+template <class Real>
+Real dot(const Real* a, const Real* b, std::size_t count) {
+  std::array<Real, 8> parts{};
+  std::size_t i = 0;
+  for (; i + parts.size() <= count; i += parts.size()) {
+    for (std::size_t j = 0; j < parts.size(); ++j) parts[j] += a[i + j] * b[i + j];
+  }
+  for (; i < count; ++i) parts[0] += a[i] * b[i];
+  return ((parts[0] + parts[1]) + (parts[2] + parts[3])) + ((parts[4] + parts[5]) + (parts[6] + parts[7]));
+}
+
+// Real is double, and for float64 long double, which must be wider.
+template <class Real>
+class QuickRows final : public QuickAttention {
+ public:
+  QuickRows(const Spec& spec, const AttentionCase& request, TurningOracle* turning, ScoreBiasOracle* bias)
+      : dtype_(spec.dtype),
+        encoding_(std::get<Attention>(spec.encoding)),
+        request_(request),
+        turning_(turning),
+        bias_(bias),
+        width_(static_cast<std::size_t>(encoding_.head_dim)),
+        length_(reference::sequence_length(std::span(request.positions))) {
+    in_pair_.assign(width_, false);
+    if (!turning_) return;
+    const Rope& head = turning_->head();
+    for (std::int64_t pair = 0; pair < pairs(head); ++pair) {
+      const Channels to = channels_of_pair(head, head.output_pairing, pair);
+      in_pair_[static_cast<std::size_t>(to.first)] = in_pair_[static_cast<std::size_t>(to.second)] = true;
+    }
+    turns_.resize(static_cast<std::size_t>(pairs(head)));
+  }
+
+  QuickAttentionRow row(const AttentionPlaceOfHead& place) override {
+    const Scores scores = scores_of(place);
+    const auto keys = static_cast<std::size_t>(keys_of(place));
+    const Real greatest = *std::max_element(scores_.begin(), scores_.begin() + static_cast<std::ptrdiff_t>(keys));
+    Real sum = 0;
+    sums_.assign(width_, 0);
+    for (std::size_t key = 0; key < keys; ++key) {
+      const Real weight = quick_exponential(scores_[key] - greatest);
+      sum += weight;
+      if (weight == 0) continue;
+      const Real* value = values_.data() + key * width_;
+      for (std::size_t c = 0; c < width_; ++c) sums_[c] += weight * value[c];
+    }
+    // Step 7.
+    constexpr double u = std::numeric_limits<Real>::epsilon() / 2;
+    const double own =
+        u * ((static_cast<double>(width_) + 90) * scores.products + 4 * scores.errors.largest) + scores.bias_error;
+    const double growth =
+        std::expm1(2.02 * own + 2 * quick_exponential_roundoffs * u + gamma(2 * static_cast<double>(keys) + 4, u));
+    QuickAttentionRow result{std::vector<long double>(width_), 1.01 * scores.errors.value * growth + 0x1p-960,
+                             attention_bound(dtype_, scores.errors, static_cast<std::int64_t>(keys))};
+    for (std::size_t c = 0; c < width_; ++c) result.value[c] = sums_[c] / sum;
+    return result;
+  }
+
+  double bound(const AttentionPlaceOfHead& place) override {
+    return attention_bound(dtype_, scores_of(place).errors, keys_of(place));
+  }
+
+  double least_bound(const AttentionPlaceOfHead& place) override {
+    return attention_bound(dtype_, {.value = largest_value(place)}, keys_of(place)) * (1 - 1e-6);
+  }
+
+ private:
+  struct Scores {
+    ScoreErrors errors;
+    double products;    // at least sum_i |q_i| |k_i| / sqrt(D), of every key
+    double bias_error;  // of the bias as it is here
+  };
+
+  // Vectors as the position leaves them: their channels, and of each pair, or channel that does not turn, its norm and
+  // what an implementation's may be off by.
+  struct Vectors {
+    std::vector<Real> channels;
+    std::vector<double> norms;
+    std::vector<double> errors;
+
+    void clear() {
+      channels.clear();
+      norms.clear();
+      errors.clear();
+    }
+  };
+
+  std::int64_t keys_of(const AttentionPlaceOfHead& place) const {
+    return encoding_.causal ? place.token + 1 : request_.tokens;
+  }
+  std::size_t norms_count() const {
+    return turns_.size() + static_cast<std::size_t>(std::ranges::count(in_pair_, false));
+  }
+
+  void add_turned(Vectors& to, const Tensor& tensor, std::int64_t row, const VectorPlace& place) {
+    given_.resize(width_);
+    tensor.read(row * encoding_.head_dim, given_);
+    const std::size_t start = to.channels.size();
+    to.channels.insert(to.channels.end(), given_.begin(), given_.end());
+    if (turning_) {
+      const Rope& head = turning_->head();
+      for (const Passthrough& channel : passthrough_channels(head))
+        to.channels[start + static_cast<std::size_t>(channel.output)] =
+            static_cast<Real>(given_[static_cast<std::size_t>(channel.input)]);
+      turning_->turn_quickly(place, turns_);
+      for (std::int64_t pair = 0; pair < pairs(head); ++pair) {
+        const QuickTurn& turn = turns_[static_cast<std::size_t>(pair)];
+        const Channels from = channels_of_pair(head, head.pairing, pair);
+        const Channels at = channels_of_pair(head, head.output_pairing, pair);
+        const double x0 = given_[static_cast<std::size_t>(from.first)];
+        const double x1 = given_[static_cast<std::size_t>(from.second)];
+        const auto cosine = static_cast<Real>(turn.cosine);
+        const auto sine = static_cast<Real>(turn.sine);
+        to.channels[start + static_cast<std::size_t>(at.first)] = x0 * cosine - x1 * sine;
+        to.channels[start + static_cast<std::size_t>(at.second)] = x0 * sine + x1 * cosine;
+        const double length = std::hypot(x0, x1);
+        const double norm = std::fabs(turn.scale) * length * (1 + 0x1p-28);
+        to.norms.push_back(norm);
+        to.errors.push_back((turn.ulps * ulp(dtype_, norm) + turn.relative * norm + turn.absolute * length) *
+                            (1 + 0x1p-40));
+      }
+    }
+    for (std::size_t c = 0; c < width_; ++c) {
+      if (in_pair_[c]) continue;
+      to.norms.push_back(static_cast<double>(std::fabs(to.channels[start + c])));
+      to.errors.push_back(0);
+    }
+  }
+
+  VectorPlace vector_place(std::int64_t batch, std::int64_t token, Role role) const {
+    VectorPlace place{{}, length_, role};
+    for (std::int64_t at = batch * request_.tokens + token; at < std::ssize(request_.positions);
+         at += request_.batch * request_.tokens) {
+      place.coordinates.push_back(request_.positions[static_cast<std::size_t>(at)]);
+    }
+    return place;
+  }
+
+  // Keys and values of the head's group.
+  void fetch(std::int64_t batch, std::int64_t kv) {
+    const std::int64_t group = batch * encoding_.num_kv_heads + kv;
+    if (group_ == group) return;
+    group_ = group;
+    keys_.clear();
+    const std::int64_t first = group * request_.tokens;
+    for (std::int64_t t = 0; t < request_.tokens; ++t)
+      add_turned(keys_, request_.k, first + t, vector_place(batch, t, Role::key));
+    std::vector<double> given(static_cast<std::size_t>(request_.tokens) * width_);
+    request_.v.read(first * encoding_.head_dim, given);
+    values_.assign(given.begin(), given.end());
+  }
+
+  // max |v| of the keys that the query sees.
+  double largest_value(const AttentionPlaceOfHead& place) {
+    const std::int64_t kv = kv_head(encoding_, place.head);
+    const auto rows = static_cast<std::size_t>(request_.batch * encoding_.num_kv_heads * request_.tokens);
+    if (largest_values_.empty()) {
+      std::vector<double> value(width_);
+      for (std::size_t row = 0; row < rows; ++row) {
+        request_.v.read(static_cast<std::int64_t>(row) * encoding_.head_dim, value);
+        double largest = row % static_cast<std::size_t>(request_.tokens) == 0 ? 0 : largest_values_.back();
+        for (const double element : value) largest = std::max(largest, std::fabs(element));
+        largest_values_.push_back(largest);
+      }
+    }
+    return largest_values_[static_cast<std::size_t>((place.batch * encoding_.num_kv_heads + kv) * request_.tokens +
+                                                    keys_of(place) - 1)];
+  }
+
+  // The scores into scores_, and what they may be off by.
+  Scores scores_of(const AttentionPlaceOfHead& place) {
+    const std::int64_t kv = kv_head(encoding_, place.head);
+    fetch(place.batch, kv);
+    query_.clear();
+    add_turned(query_, request_.q, (place.batch * encoding_.num_heads + place.head) * request_.tokens + place.token,
+               vector_place(place.batch, place.token, Role::query));
+    const double u = unit_roundoff(dtype_);
+    const auto width = static_cast<double>(width_);
+    const double root = std::sqrt(width);
+    const Real real_root = std::sqrt(static_cast<Real>(width));
+    const auto keys = static_cast<std::size_t>(keys_of(place));
+    const std::size_t norms = norms_count();
+    std::vector<double> widened = query_.norms;
+    for (std::size_t i = 0; i < norms; ++i) widened[i] += query_.errors[i];
+    scores_.resize(keys);
+    Scores scores{{.value = largest_value(place)}, 0, 0};
+    const auto position = [&](std::int64_t t) {
+      return request_.positions[static_cast<std::size_t>(place.batch * request_.tokens + t)];
+    };
+    for (std::size_t key = 0; key < keys; ++key) {
+      scores_[key] = dot(query_.channels.data(), keys_.channels.data() + key * width_, width_) / real_root;
+      const double* key_norms = keys_.norms.data() + key * norms;
+      const double products = dot(query_.norms.data(), key_norms, norms) / root;
+      double rotation = 0;
+      if (turning_) {
+        rotation = (dot(query_.errors.data(), key_norms, norms) +
+                    dot(widened.data(), keys_.errors.data() + key * norms, norms)) /
+                   root;
+      }
+      double size = 0;
+      double roundings = 0;
+      if (bias_) {
+        const QuickScoreTerm term = bias_->quickly(
+            {.query = position(place.token), .key = position(static_cast<std::int64_t>(key)), .head = place.head},
+            request_.weight ? &*request_.weight : nullptr);
+        scores_[key] += static_cast<Real>(term.value);
+        size = static_cast<double>(std::fabs(term.value)) + term.error;
+        roundings = term.roundings;
+        scores.bias_error = std::max(scores.bias_error, term.error);
+      }
+      scores.products = std::max(scores.products, products);
+      scores.errors.score = std::max(
+          scores.errors.score, gamma(width + 4, u) * products + rotation + 2 * u * size + gamma(roundings, u) * size);
+      scores.errors.largest = std::max(scores.errors.largest, products + size);
+    }
+    return scores;
+  }
+
+  Dtype dtype_;
+  const Attention encoding_;
+  const AttentionCase& request_;
+  TurningOracle* turning_;
+  ScoreBiasOracle* bias_;
+  std::size_t width_;
+  std::int64_t length_;
+  std::vector<bool> in_pair_;
+  std::vector<QuickTurn> turns_;  // of the vector at hand
+  std::vector<double> given_;
+  std::int64_t group_ = -1;  // the batch row and head whose keys and values are kept
+  Vectors keys_;
+  std::vector<Real> values_;
+  Vectors query_;
+  std::vector<Real> scores_;
+  std::vector<Real> sums_;
+  std::vector<double> largest_values_;  // of each batch row and head, of the keys up to each token
+};
+
+}  // namespace
+
+double attention_bound(Dtype dtype, const ScoreErrors& errors, std::int64_t keys) {
+  const double u = unit_roundoff(dtype);
+  const double a = errors.score + 2 * u * errors.largest;
+  const double spread = a < 20 ? std::exp(2 * a + 4 * u) * (1 + gamma(2 * static_cast<double>(keys) + 4, u)) - 1 : 2;
+  // The roundings of this estimate, and of sums over a head's pairs in double, are covered by the last factor.
+  return (errors.value * std::min(spread, 2.0) + 4 * ulp(dtype, errors.value)) * (1 + 1e-9);
+}
+
+std::unique_ptr<QuickAttention> quick_attention(const Spec& spec, const AttentionCase& request, TurningOracle* turning,
+                                                ScoreBiasOracle* bias) {
+  if (spec.dtype == Dtype::float64) return std::make_unique<QuickRows<long double>>(spec, request, turning, bias);
+  return std::make_unique<QuickRows<double>>(spec, request, turning, bias);
+}
+
+}  // namespace sextant

@@ -1,0 +1,85 @@
+#include "properties/model/attention_quick.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "properties/model/attention_oracle.hpp"
+#include "properties/model/quick_exponential.hpp"
+#include "reference/rounding.hpp"
+
+// The fast tier of attention against the exact one.
+
+namespace sextant {
+namespace {
+
+using reference::Enclosure;
+
+template <class Real>
+void expect_near_exponential(double roundoff) {
+  for (int i = 0; i < 4000; ++i) {
+    const double x = -std::ldexp(1.0 + i % 97 / 97.0, i % 40 - 30) * (i % 40 == 39 ? 0.6 : 1);
+    const auto value = quick_exponential(static_cast<Real>(x));
+    const Enclosure truth = exp(Enclosure(x, reference::first_precision));
+    const auto high = static_cast<double>(value);
+    const Enclosure got = Enclosure(high, reference::first_precision) +
+                          Enclosure(static_cast<double>(value - static_cast<Real>(high)), reference::first_precision);
+    if (x < -707) {
+      EXPECT_EQ(value, 0);
+    } else {
+      EXPECT_LE((abs(got - truth) / truth).upper(), quick_exponential_roundoffs / 2 * roundoff) << x;
+    }
+  }
+  EXPECT_EQ(quick_exponential(Real{0}), 1);
+  EXPECT_TRUE(std::isnan(quick_exponential(std::nan(""))));
+}
+
+TEST(QuickExponential, IsWithinItsBound) {
+  expect_near_exponential<double>(0x1p-53);
+  expect_near_exponential<long double>(0x1p-64);
+}
+
+TEST(QuickAttention, ContainsTheTruthAndHasTheSameBound) {
+  for (
+      const char* text :
+      {R"({"encoding":"attention","num_heads":2,"head_dim":8})",
+       R"({"encoding":"attention","num_heads":4,"num_kv_heads":2,"head_dim":16,"causal":true,"position":{"encoding":"rope","head_dim":16}})",
+       R"({"encoding":"attention","num_heads":2,"head_dim":16,"dtype":"float64","position":{"encoding":"rope","head_dim":16,"rotary_dim":8,"direction":"clockwise","pairing":"interleaved"}})",
+       R"({"encoding":"attention","num_heads":2,"head_dim":12,"dtype":"bfloat16","position":{"encoding":"rope_nd","head_dim":12,"sections":[2,2,2]}})",
+       R"({"encoding":"attention","num_heads":2,"head_dim":8,"max_position":4096,"position":{"encoding":"xpos","head_dim":8}})",
+       R"({"encoding":"attention","num_heads":2,"head_dim":8,"dtype":"float64","max_position":4096,"position":{"encoding":"xpos","head_dim":8,"pairing":"interleaved"}})",
+       R"({"encoding":"attention","num_heads":3,"head_dim":8,"causal":true,"position":{"encoding":"alibi","num_heads":3}})",
+       R"({"encoding":"attention","num_heads":2,"head_dim":8,"causal":true,"position":{"encoding":"alibi","num_heads":2,"form":"key_index"}})",
+       R"({"encoding":"attention","num_heads":2,"head_dim":8,"position":{"encoding":"relative_bias"}})",
+       R"({"encoding":"attention","num_heads":2,"head_dim":8,"max_position":5000,"position":{"encoding":"rope","head_dim":8,"rope_scaling":{"rope_type":"dynamic","factor":2,"original_max_position_embeddings":64}}})"}) {
+    const Spec spec = parse_spec(text);
+    const auto& encoding = std::get<Attention>(spec.encoding);
+    AttentionOracle oracle(spec);
+    for (const std::int64_t position : {0, 1000}) {
+      const AttentionCase request =
+          attention_case(spec, {.position = position, .tokens = 21, .batch = 2, .heads = 1, .fill = position + 1});
+      const auto quick = oracle.quick(request);
+      for (std::int64_t row = 0; row < 2 * encoding.num_heads * 21; row += 5) {
+        const AttentionPlaceOfHead place{row / 21 / encoding.num_heads, row / 21 % encoding.num_heads, row % 21};
+        const QuickAttentionRow fast = quick->row(place);
+        const AttentionOracle::Row exact =
+            oracle.row(request, place.batch, place.head, place.token, reference::first_precision);
+        EXPECT_GE(fast.bound, exact.bound * (1 - 1e-7)) << text;
+        EXPECT_LE(fast.bound, exact.bound * (1 + 1e-6)) << text;
+        EXPECT_LE(fast.error, fast.bound * (spec.dtype == Dtype::float64 ? 0x1p-5 : 0x1p-20)) << text;
+        EXPECT_LE(quick->least_bound(place), exact.bound) << text;
+        EXPECT_GT(quick->least_bound(place), 0) << text;
+        for (std::size_t c = 0; c < fast.value.size(); ++c) {
+          const auto high = static_cast<double>(fast.value[c]);
+          const Enclosure value = Enclosure(high, reference::first_precision) +
+                                  Enclosure(static_cast<double>(fast.value[c] - static_cast<long double>(high)),
+                                            reference::first_precision);
+          EXPECT_LE(abs(value - exact.value[c]).upper(), fast.error) << text << " channel " << c;
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace sextant
