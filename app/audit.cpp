@@ -399,9 +399,9 @@ Run add_audit(CLI::App& app) {
       add_integer(*command, "--max-position", arguments->max_position, positions, "Claim positions below this one");
   add_integer(*command, "--threads", arguments->threads, counts,
               "Properties judged in parallel; the report is the same");
-  add_seconds(*command, "--timeout", arguments->timeout, "Seconds a subject may take for one answer")
+  add_seconds(*command, "--timeout", arguments->timeout, TimeUnits::none, "Seconds a subject may take for one answer")
       ->default_str(fmt::format("{}", arguments->timeout));
-  add_seconds(*command, "--budget", arguments->budget,
+  add_seconds(*command, "--budget", arguments->budget, TimeUnits::allowed,
               "Seconds (30, 30s, 2m) that the audit shall take about: fewer values and cases for a slow subject");
   add_integer(*command, "--values", arguments->values, {1, std::int64_t{1} << 40},
               "Values that a property's sweep compares at most, in place of the profile's");

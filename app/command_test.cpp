@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
@@ -360,6 +361,87 @@ def encode(p, spec):
   EXPECT_EQ(without_times(directory_ / "cut/report.json"), without_times(directory_ / "whole/report.json"));
   EXPECT_EQ(sextant("report render cut/events.jsonl --out page.html").status, 0);
   EXPECT_EQ(read_all(directory_ / "page.html").find("This report is partial."), std::string::npos);
+}
+
+TEST_F(Command, AnAuditKilledInsideASweepGoesOnAtItsBlock) {
+  // Ends the command at its 20th call from the sweep's first block on, unless told not to.
+  write("killing.py", std::string(header) + correct + R"(
+_encode = encode
+def encode(p, spec):
+    with open('calls', 'a') as calls:
+        calls.write('.')
+    if not os.path.exists('go') and os.path.getsize('calls') == 40:
+        os.kill(os.getppid(), signal.SIGKILL)
+        time.sleep(1000)
+    return _encode(p, spec)
+)");
+  const std::string audit =
+      "audit python:killing.py --threads 1 --profile quick --cases 1 --values 2000000 --only accuracy --spec "
+      R"('{"encoding":"sinusoidal","dim":16}')";
+  write("go", "");
+  ASSERT_EQ(sextant(audit + " --report whole").status, 0);
+  const auto whole = std::filesystem::file_size(directory_ / "calls");
+  std::filesystem::remove(directory_ / "go");
+  std::filesystem::remove(directory_ / "calls");
+  EXPECT_EQ(sextant(audit + " --report cut").status, 128 + SIGKILL);
+  write("go", "");
+  EXPECT_EQ(sextant(audit + " --resume cut").status, 0);
+  EXPECT_EQ(without_times(directory_ / "cut/report.json"), without_times(directory_ / "whole/report.json"));
+  // What is asked twice: the first case of all when the audit begins, the block at hand, and at most a tenth of a
+  // second of the cases before the sweep, which are over.
+  EXPECT_LE(std::filesystem::file_size(directory_ / "calls"), whole + 2);
+
+  std::filesystem::copy(directory_ / "cut", directory_ / "changed", std::filesystem::copy_options::recursive);
+  std::ofstream(directory_ / "killing.py", std::ios::app) << "# changed\n";
+  expect_one_line(sextant(audit + " --resume changed"),
+                  "--resume changed: python:killing.py: its file has changed since the log was begun");
+}
+
+TEST_F(Command, ABudgetSaysWhatItCameToAndIsRepeatedByNumber) {
+  write("slow.py", std::string(header) + correct + R"(
+_encode = encode
+def encode(p, spec):
+    time.sleep(1e-5 * len(p) * spec['dim'])
+    return _encode(p, spec)
+)");
+  const std::string audit =
+      "audit python:slow.py --only accuracy --only bounds --spec "
+      R"('{"encoding":"sinusoidal","dim":16}' )";
+  const auto start = std::chrono::steady_clock::now();
+  const Finished chosen = sextant(audit + "--budget 4s --threads 1 --report chosen");
+  EXPECT_EQ(chosen.status, 0) << chosen.error;
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(30));
+  const auto json = nlohmann::json::parse(read_all(directory_ / "chosen/report.json"));
+  ASSERT_TRUE(json.contains("amount"));
+  EXPECT_EQ(json["amount"]["budget"], 4);
+  const std::string values = std::to_string(json["amount"]["values"].get<std::int64_t>());
+  const std::string cases = std::to_string(json["amount"]["cases"].get<std::int64_t>());
+  EXPECT_LT(json["amount"]["values"], std::int64_t{1} << 21);
+  const std::string text = "budget 4 s: " + values + " values a sweep, " + cases + " cases a property";
+  EXPECT_NE(chosen.output.find(text), std::string::npos) << chosen.output;
+  EXPECT_NE(read_all(directory_ / "chosen/report.md").find(text), std::string::npos);
+  EXPECT_NE(read_all(directory_ / "chosen/report.html").find(text), std::string::npos);
+  EXPECT_EQ(
+      sextant(audit + "--budget 4 --values " + values + " --cases " + cases + " --threads 2 --report again").status, 0);
+  EXPECT_EQ(without_times(directory_ / "again/report.json"), without_times(directory_ / "chosen/report.json"));
+  expect_one_line(sextant(audit + "--budget 4 --shard 1/2"), "--shard: --budget would choose other numbers in each");
+  expect_one_line(sextant(audit + "--budget 4h"), "--budget 4h: expected seconds");
+}
+
+TEST_F(Command, SaysWhySessionsAreNotForked) {
+  const std::string claim =
+      R"( --profile quick --only accuracy --spec '{"encoding":"sinusoidal","dim":16}' --report r)";
+  write("starts.py", std::string(header) + correct + "open('starts', 'a').write('.')\n");
+  EXPECT_EQ(sextant("audit python:starts.py" + claim).output.find("note:"), std::string::npos);
+  EXPECT_EQ(std::filesystem::file_size(directory_ / "starts"), 1);
+  // As a framework might.
+  write("torch.py", "import threading, time\nthreading.Thread(target=time.sleep, args=(1000,), daemon=True).start()\n");
+  write("threads.py", std::string(header) + "import torch\n" + correct);
+  const std::string note = "each session starts an interpreter anew: importing the file started threads (torch)";
+  EXPECT_NE(sextant("audit python:threads.py" + claim).output.find("note: " + note), std::string::npos);
+  EXPECT_EQ(nlohmann::json::parse(read_all(directory_ / "r/report.json"))["notes"], nlohmann::json::array({note}));
+  EXPECT_EQ(sextant("report render r/events.jsonl --out again/").status, 0);
+  EXPECT_EQ(without_times(directory_ / "again/report.json"), without_times(directory_ / "r/report.json"));
 }
 
 TEST_F(Command, HostileLogsExitTwoWithOneLine) {

@@ -47,13 +47,14 @@ CLI::Option* add_word(CLI::App& command, const std::string& name, std::uint64_t&
   return command.add_option_function<std::string>(name, read, help);
 }
 
-CLI::Option* add_seconds(CLI::App& command, const std::string& name, double& target, const std::string& help) {
-  const auto read = [name, &target](const std::string& text) {
+CLI::Option* add_seconds(CLI::App& command, const std::string& name, double& target, TimeUnits units,
+                         const std::string& help) {
+  const auto read = [name, &target, units](const std::string& text) {
     constexpr double least = 0.001;
     constexpr double most = 86400;
-    const bool has_unit = text.ends_with('s') || text.ends_with('m');
+    const bool has_unit = units == TimeUnits::allowed && (text.ends_with('s') || text.ends_with('m'));
     const auto number = number_in<double>(has_unit ? text.substr(0, text.size() - 1) : text);
-    const double seconds = number.value_or(0) * (text.ends_with('m') ? 60 : 1);
+    const double seconds = number.value_or(0) * (has_unit && text.ends_with('m') ? 60 : 1);
     if (!number || !(seconds >= least && seconds <= most))
       throw UsageError(fmt::format("{} {}: expected seconds from {} to {}", name, text, least, most));
     target = seconds;

@@ -28,8 +28,11 @@ CLI::Option* add_integer(CLI::App& command, const std::string& name, std::int64_
 /// The same for an integer from 0 to 2^64 - 1.
 CLI::Option* add_word(CLI::App& command, const std::string& name, std::uint64_t& target, const std::string& help);
 
-/// The same for a number of seconds, from a thousandth, the finest that time-outs tell apart, to a day; "90", "90s" and
-/// "1.5m" are the same.
-CLI::Option* add_seconds(CLI::App& command, const std::string& name, double& target, const std::string& help);
+/// Whether a number of seconds may have its unit: "90s" and "1.5m" for 90.
+enum class TimeUnits { none, allowed };
+
+/// The same for a number of seconds, from a thousandth, the finest that time-outs tell apart, to a day.
+CLI::Option* add_seconds(CLI::App& command, const std::string& name, double& target, TimeUnits units,
+                         const std::string& help);
 
 }  // namespace sextant

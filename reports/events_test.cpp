@@ -15,6 +15,7 @@
 #include "reports/read_json.hpp"
 #include "reports/sample_test.hpp"
 #include "reports/sarif.hpp"
+#include "reports/tally_json.hpp"
 #include "reports/terminal.hpp"
 #include "reports/write.hpp"
 
@@ -119,6 +120,43 @@ TEST_F(Events, GoOnBehindTheLastWholeLine) {
     log.ended(report);
   }
   EXPECT_EQ(read_text_file(path_), text);
+}
+
+TEST_F(Events, TellHowFarAPropertyCame) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  Tally tally;
+  tally.judged = 7;
+  tally.undecided = 2;
+  tally.precision = 8192;
+  tally.hiding = 1;
+  tally.unsupported = 3;
+  tally.why_unsupported = Remark{4, "no \"rows\""};
+  tally.unfinished = Remark{5, "beta:position=5"};
+  tally.coverage = Coverage{10, 20, 80};
+  tally.horizon = -3;
+  tally.worst = WorstCase{2, true, std::nan(""), -1, {"beta:position=2", "bad", {std::nan(""), infinity, 1}}, 9, 17};
+  tally.counterexample = Counterexample{3, std::nullopt, {"beta:position=3", "bad", {0.1, 0.2, 0.3}}, std::nullopt};
+  tally.failure = FailedCase{6, 5, Verdict::timed_out, "timed out", {"beta:position=6", "late", {}}};
+  {
+    EventLog log(path_, nothing_judged(), "0123");
+    log.judging({"alpha", 1, {}});
+    log.judging({"beta", 3, {}});
+    log.judging({"beta", 4, tally});
+    log.judged(sample(), sample().results[0]);
+  }
+  const auto run = read_events_file(path_);
+  ASSERT_TRUE(run);
+  EXPECT_EQ(run->subject_digest, "0123");
+  ASSERT_EQ(run->begun.size(), 1U);  // alpha is judged
+  EXPECT_EQ(run->begun[0].id, "beta");
+  EXPECT_EQ(run->begun[0].done, 4);
+  EXPECT_EQ(tally_json(run->begun[0].tally).dump(), tally_json(tally).dump());
+  const std::string text = read_text_file(path_);
+  EXPECT_EQ(refusal(text + "{\"judging\":{\"id\":\"alpha\",\"done\":1,\"share\":{}}}\n"),
+            "line 6: judging.share.judged: missing");
+  const std::string share = tally_json({}).dump();
+  EXPECT_EQ(refusal(text + "{\"judging\":{\"id\":\"alpha\",\"done\":1,\"share\":" + share + "}}\n"),
+            "line 6: judging.id: is not a property that this run has left to judge");
 }
 
 TEST_F(Events, AreWrittenByOneAuditAtATime) {

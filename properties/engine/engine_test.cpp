@@ -262,7 +262,7 @@ PropertyResult of_parts(const Property& property, const Subject& subject, std::i
   std::optional<PropertyResult> whole;
   for (std::int64_t i = 0; i < count; ++i) {
     AuditOptions options;
-    options.part = {(7 * i + 3) % count + 1, count};
+    options.part = {(i + count / 2) % count + 1, count};
     PropertyResult part = audit({property}, subject, spec, options).results.front();
     if (whole) part.share = std::make_shared<const Tally>(joined(*whole->share, *part.share));
     whole = part;

@@ -9,8 +9,8 @@
 namespace sextant {
 
 // A run and its shards come to the same result because a result is a function of a tally, and a tally is a sum: each of
-// a property's cases has its number in the whole run, and what is kept of many cases is a count or the least by an order
-// that knows nothing of who judged them. docs/ci.md says what that leaves out.
+// a property's cases has its number in the whole run, and what is kept of many cases is a count or the least by an
+// order that knows nothing of who judged them. docs/ci.md says what that leaves out.
 
 /// The worst case seen, and what the search that began there came to. A violated case is worse than any other, then the
 /// greater deviation, then the lesser number.
