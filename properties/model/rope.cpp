@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <limits>
 
 #include "lib/numeric/ulp.hpp"
@@ -282,10 +283,9 @@ class RopeModel final : public RotationModel {
     for (const std::int64_t p : positions)
       questions.push_back({.position = p, .tokens = 3, .batch = 2, .heads = 2, .fill = 1});
     questions.push_back({.position = positions[0], .tokens = 2, .heads = 3, .fill = every_magnitude});
-    // As many heads, rows and tokens as kernels meet, one after the other.
-    questions.push_back({.position = positions[0], .tokens = 2, .heads = most_heads, .fill = 1});
-    questions.push_back({.position = positions[0], .tokens = 2, .batch = most_rows, .fill = 1});
+    // As many tokens, heads and rows as kernels meet, one after the other.
     questions.push_back({.position = positions[0], .tokens = 1025, .heads = 2, .fill = 1});
+    std::ranges::copy(questions_of_every_extent(positions[0]), std::back_inserter(questions));
     return questions;
   }
 
