@@ -4,8 +4,8 @@
 
 #include "properties/mutants/local_fault.hpp"
 
-// Biases that are wrong in calls of some shape, in tiles, in later heads, or at some distance alone. A spot's token is a
-// query, its channel a key, its second position the key's.
+// Biases that are wrong in calls of some shape, in tiles, in later heads, or at some distance alone. A spot's token is
+// a query, its channel a key, its second position the key's.
 
 namespace sextant::mutants {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "properties/mutants/local_fault.hpp"
 
-// Rotations by several axes, and scaled ones, that are wrong in calls of some shape or order, or at some position alone.
+// Rotations by several axes, and scaled ones, that are wrong in calls of some shape or order, or at one position alone.
 
 namespace sextant::mutants {
 namespace {
