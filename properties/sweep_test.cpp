@@ -225,5 +225,40 @@ TEST(Shapes, OfCallsAreAsked) {
   }
 }
 
+// Wrong in one place of a claim or call of the size of those in use: it is the counterexample.
+TEST(Shapes, OnePlaceOfManyIsTheSimplestCase) {
+  struct Defect {
+    const char* name;
+    std::function<bool(std::int64_t position, std::int64_t token, std::int64_t head, const Tensor& x)> is_here;
+    const char* simplest;
+  };
+  const std::vector<Defect> defects{
+      {"one position of 131072", [](std::int64_t position, auto, auto, const Tensor&) { return position == 99999; },
+       "accuracy:position=99999,tokens=1,batch=1,heads=1,fill=0"},
+      {"one head of 128", [](auto, auto, std::int64_t head, const Tensor&) { return head == 127; },
+       "accuracy:position=0,tokens=1,batch=1,heads=128,fill=0"},
+      {"the last tile of a call of 1000 tokens",
+       [](auto, std::int64_t token, auto, const Tensor& x) { return x.shape[1] >= 1000 && token / 64 == 15; },
+       "accuracy:position=0,tokens=1000,batch=1,heads=1,fill=0"},
+  };
+  const Spec spec = parse_spec(R"({"encoding":"rope","head_dim":16})");
+  for (const Defect& defect : defects) {
+    const PropertyResult result = accuracy_of(
+        [&](std::string_view, const Tensors& inputs, Tensors& reply) {
+          const std::vector<std::int64_t> positions = inputs.at("positions").integers();
+          const Tensor& x = inputs.at("x");
+          const std::int64_t heads = x.shape[2];
+          for (std::int64_t vector = 0; vector < std::ssize(positions) * heads; ++vector) {
+            const std::int64_t row = vector / heads;
+            if (defect.is_here(positions[static_cast<std::size_t>(row)], row % x.shape[1], vector % heads, x))
+              spoil(reply.begin()->second, vector, 16);
+          }
+        },
+        spec);
+    ASSERT_EQ(result.verdict, Verdict::violated) << defect.name;
+    EXPECT_EQ(result.simplest->token, defect.simplest) << defect.name;
+  }
+}
+
 }  // namespace
 }  // namespace sextant

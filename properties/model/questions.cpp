@@ -106,6 +106,17 @@ rc::Gen<Question> of_many_shapes(rc::Gen<Question> small, const gen::PositionRan
   });
 }
 
+std::vector<Question> questions_of_every_extent(std::int64_t position) {
+  std::vector<Question> questions;
+  for (std::int64_t power = 4; power <= most_heads; power *= 2) {
+    for (const std::int64_t extent : {power - 1, power, power + 1}) {
+      if (extent <= most_heads) questions.push_back({.position = position, .tokens = 2, .heads = extent, .fill = 1});
+      if (extent <= most_rows) questions.push_back({.position = position, .tokens = 2, .batch = extent, .fill = 1});
+    }
+  }
+  return questions;
+}
+
 SweepOf<Question> sweep_over(const gen::PositionRange& range, std::int64_t values, std::int64_t most_values) {
   const std::int64_t claimed = range.last - range.first;
   const std::int64_t most_positions = most_values / values;

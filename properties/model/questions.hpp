@@ -36,6 +36,10 @@ FieldOf<Question> order_field();
 rc::Gen<Question> of_many_shapes(rc::Gen<Question> small, const gen::PositionRange& range,
                                  const gen::LargestCall& largest, std::int64_t one_in = 4);
 
+/// Two tokens from `position` on of as many heads, and of as many batch rows, as kernels have paths for: every power of
+/// two, one less and one more, up to the most.
+std::vector<Question> questions_of_every_extent(std::int64_t position);
+
 /// Calls that compare `values` at each of their positions, in one row of one head: one by one, descending or shuffled.
 /// They are all of the range if that is at most `most_values`, in blocks of many lengths: every power of two, one less
 /// and one more, then as many as make half a million values. Else they are blocks of 64 positions over both ends of the

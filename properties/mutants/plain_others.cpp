@@ -64,6 +64,7 @@ PlainOther::PlainOther(const Spec& claimed) : dtype(claimed.dtype), last_positio
   position = [](std::int64_t p) { return p; };
   channel_of = [](std::int64_t channel, std::int64_t) { return channel; };
   finish = [](double value) { return value; };
+  finish_score = [](double score, const Seen&) { return score; };
   axis_of_half = [](std::int64_t half) { return half; };
   slope = released_slope;
   distance = [](std::int64_t query, std::int64_t key) { return static_cast<double>(query - key); };
@@ -321,9 +322,9 @@ Tensor PlainOther::attend(const Tensors& inputs) const {
     for (std::int64_t head = 0; head < attention_.num_heads; ++head) {
       const std::int64_t kv = (first_batch_keys ? 0 : batch) * attention_.num_kv_heads +
                               kv_head_of(head, attention_.num_heads, attention_.num_kv_heads);
-      std::vector<std::vector<double>> all_keys;
+      std::vector<std::vector<double>> turned;
       for (std::int64_t key = 0; key < n; ++key)
-        all_keys.push_back(vector(k, kv * n + key, batch * n + key, place(key), Role::key, rotate_keys));
+        turned.push_back(vector(k, kv * n + key, batch * n + key, place(key), Role::key, rotate_keys));
       const std::vector<double> values = vector_at(v, kv * n * width, n * width);
       for (std::int64_t t = 0; t < n; ++t) {
         const std::int64_t row = (batch * attention_.num_heads + head) * n + t;
@@ -331,13 +332,14 @@ Tensor PlainOther::attend(const Tensors& inputs) const {
         const std::int64_t keys = attention_.causal ? std::min(n, t + 1 + seen_ahead) : n;
         std::vector<double> weights;
         for (std::int64_t key = 0; key < keys; ++key) {
-          const std::vector<double>& other = all_keys[static_cast<std::size_t>(key)];
+          const std::vector<double>& other = turned[static_cast<std::size_t>(key)];
           double score = 0;
           for (std::size_t i = 0; i < query.size(); ++i) score += query[i] * other[i];
           score *= score_scale;
           if (score_bias_ && use_position)
             score += score_bias_(*this, {head, attention_.num_heads, place(t), place(key)}, inputs);
-          weights.push_back(score + unasked_bias * static_cast<double>(key));
+          score += unasked_bias * static_cast<double>(key);
+          weights.push_back(finish_score(score, {head, t, key, n, place(t), place(key)}));
         }
         const double most = *std::ranges::max_element(weights);
         double sum = 0;

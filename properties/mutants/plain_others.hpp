@@ -15,6 +15,16 @@
 
 namespace sextant::mutants {
 
+/// A query and a key of one head of attention: their numbers in the call, and their positions on the first axis.
+struct Seen {
+  std::int64_t head;
+  std::int64_t query;
+  std::int64_t key;
+  std::int64_t tokens;
+  std::int64_t query_position;
+  std::int64_t key_position;
+};
+
 /// Every encoding but sinusoidal and rope as it is commonly written, in float32 or double, one step a member that a
 /// mutant may replace. As made it is right within float32-angle. Members that an encoding has no use for are ignored.
 struct PlainOther {
@@ -66,6 +76,7 @@ struct PlainOther {
   double unasked_bias = 0;  ///< times the key's place
   double bias_scale = 1;
   bool first_batch_keys = false;
+  std::function<double(double score, const Seen& seen)> finish_score;  ///< the last step before the softmax
 
   /// The protocol's operations. @throws SubjectFailure for one that the encoding has not, or a position beyond its end.
   Tensors answer(std::string_view operation, const Tensors& inputs) const;
