@@ -55,10 +55,10 @@ std::vector<Defect> defects() {
                     attention([at](auto, auto heads, auto n, auto d, const Tensors&, Tensor& out) {
                       if (n > 200) spoil(out, at(heads, n, d, 0, heads - 1, 0), n * d);
                     })});
-    list.push_back({"batch row 40", spec,
-                    attention([at](auto batch, auto heads, auto n, auto d, const Tensors&, Tensor& out) {
-                      if (batch > 40) spoil(out, at(heads, n, d, 40, 0, 0), heads * n * d);
-                    })});
+    list.push_back(
+        {"batch row 40", spec, attention([at](auto batch, auto heads, auto n, auto d, const Tensors&, Tensor& out) {
+           if (batch > 40) spoil(out, at(heads, n, d, 40, 0, 0), heads * n * d);
+         })});
   }
   list.push_back({"keys beyond 64", plain,
                   attention([at](auto batch, auto heads, auto n, auto d, const Tensors& inputs, Tensor& out) {
@@ -152,9 +152,7 @@ TEST(ShapeIndependence, IsNotTheOnlyLawThatSeesLongCallsOfAttention) {
     if (!std::holds_alternative<Attention>(parse_spec(defect.spec).encoding)) continue;
     const PropertyResult result = result_of(
         "accuracy",
-        [&](std::string_view, const Tensors& inputs, Tensors& reply) {
-          defect.change(inputs, reply.begin()->second);
-        },
+        [&](std::string_view, const Tensors& inputs, Tensors& reply) { defect.change(inputs, reply.begin()->second); },
         defect.spec);
     EXPECT_EQ(result.verdict, Verdict::violated) << defect.name << " of " << defect.spec;
   }

@@ -12,7 +12,7 @@ namespace {
 TEST(AttentionBackward, IsTheQuotientOfDifferences) {
   for (const char* position :
        {"null", R"({"encoding":"rope","head_dim":4,"pairing":"interleaved"})", R"({"encoding":"xpos","head_dim":4})",
-        R"({"encoding":"rope_nd","head_dim":4,"sections":[1,1]})", R"({"encoding":"alibi","num_heads":4})",
+        R"({"encoding":"rope_nd","head_dim":4,"sections":[1,1]})", R"({"encoding":"alibi","num_heads":4,"mask":"symmetric"})",
         R"({"encoding":"relative_bias","num_buckets":8})"}) {
     for (const char* causal : {"true", "false"}) {
       const Spec spec =
@@ -20,7 +20,8 @@ TEST(AttentionBackward, IsTheQuotientOfDifferences) {
                      causal + R"(,"position":)" + position + "}");
       const auto& encoding = std::get<Attention>(spec.encoding);
       const DotProductAttention attention(encoding);
-      Tensor tensors[3] = {random_tensor(Dtype::float64, {2, 4, 5, 4}, 1), random_tensor(Dtype::float64, {2, 2, 5, 4}, 2),
+      Tensor tensors[3] = {random_tensor(Dtype::float64, {2, 4, 5, 4}, 1),
+                           random_tensor(Dtype::float64, {2, 2, 5, 4}, 2),
                            random_tensor(Dtype::float64, {2, 2, 5, 4}, 3)};
       const Tensor weight = random_tensor(Dtype::float64, {8, 4}, 4);
       const Tensor grad = random_tensor(Dtype::float64, {2, 4, 5, 4}, 5);

@@ -84,8 +84,8 @@ CheckOf<Question> gradient_check(const Spec& spec, const Attention& encoding) {
     const std::int64_t groups = request.batch * encoding.num_kv_heads;
     const std::int64_t group = static_cast<std::int64_t>(gen::word(question.fill, 5) >> 1) % groups;
     const std::int64_t heads = encoding.num_heads / encoding.num_kv_heads;
-    const GroupGradients truth = gradients_of_group(spec, oracle, request, grad, group / encoding.num_kv_heads,
-                                                    group % encoding.num_kv_heads);
+    const GroupGradients truth =
+        gradients_of_group(spec, oracle, request, grad, group / encoding.num_kv_heads, group % encoding.num_kv_heads);
     Judgement judgement;
     judge_gradient(judgement, {"dq", got.q, group * heads * request.tokens, truth.q});
     judge_gradient(judgement, {"dk", got.k, group * request.tokens, truth.k});
@@ -107,7 +107,8 @@ Property attention_gradient_property() {
       "turned back",
       "Dao et al. 2022 (arXiv 2205.14135), appendix B.2, from Vaswani et al. 2017, section 3.2.1, equation 1",
       "attention whose subject answers backward, in float32 and float64",
-      "docs/proofs/attention-gradient.md: weights are within e^(2 A) of the truth, A the error of a score, so ds within "
+      "docs/proofs/attention-gradient.md: weights are within e^(2 A) of the truth, A the error of a score, so ds "
+      "within "
       "p_j max|do . v| T, T about 4 A + (n + d) u, and the sums within gamma_n of themselves",
       "the mean that softmax subtracts left out, a scale forgotten or used twice, heads of a group overwritten instead "
       "of added, gradients that are not turned back, a mask that the backward pass forgets"};

@@ -150,22 +150,23 @@ Property scatter_gradient_property() {
   Property property;
   property.id = "scatter_gradient";
   property.needs = Needs::live_subject;
-  property.explanation = {"the gradient of a lookup sums the gradients of every use of a row",
-                          "grad_weight[r] = sum of grad[i] over all i with positions[i] = r; grad_weight[b, h] = sum of "
-                          "grad[h, q, k] over all q and k with bucket(k - q) = b",
-                          "the adjoint of a selection matrix: <W[positions], g> = <W, scatter(g)>",
-                          "learned and relative_bias whose subject answers backward",
-                          "m terms are added with m - 1 roundings in any order: gamma_m(u) sum |g|, u of the dtype "
-                          "(Higham 2002, section 4.2), and 1 ULP for the last rounding; sums of more terms than 1/(2 u) "
-                          "are not judged",
-                          "rows overwritten instead of added to, lost updates of racing threads, a gradient that is "
-                          "zero, order by position instead of by use, uses beyond a block left out"};
+  property.explanation = {
+      "the gradient of a lookup sums the gradients of every use of a row",
+      "grad_weight[r] = sum of grad[i] over all i with positions[i] = r; grad_weight[b, h] = sum of "
+      "grad[h, q, k] over all q and k with bucket(k - q) = b",
+      "the adjoint of a selection matrix: <W[positions], g> = <W, scatter(g)>",
+      "learned and relative_bias whose subject answers backward",
+      "m terms are added with m - 1 roundings in any order: gamma_m(u) sum |g|, u of the dtype "
+      "(Higham 2002, section 4.2), and 1 ULP for the last rounding; sums of more terms than 1/(2 u) "
+      "are not judged",
+      "rows overwritten instead of added to, lost updates of racing threads, a gradient that is "
+      "zero, order by position instead of by use, uses beyond a block left out"};
   property.not_applicable = stated_for<Learned, RelativeBias>();
-  use_cases(property, uses(), of<Learned, RelativeBias>([](const Spec& spec, const auto& encoding) -> CheckOf<Question> {
+  use_cases(property, uses(),
+            of<Learned, RelativeBias>([](const Spec& spec, const auto& encoding) -> CheckOf<Question> {
               return [spec, encoding](Session& session, const Question& question) {
                 const Scatter scatter = scatter_of(spec, encoding, question);
-                return judge_scatter(spec, scatter,
-                                     backward(session, spec, scatter.of, scatter.inputs, scatter.grad));
+                return judge_scatter(spec, scatter, backward(session, spec, scatter.of, scatter.inputs, scatter.grad));
               };
             }));
   return property;

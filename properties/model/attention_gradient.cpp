@@ -125,13 +125,13 @@ class Group {
       for (std::size_t c = 0; c < width_; ++c) product += abs(by_out[c] * values_[key][c]).upper();
       most = std::max(most, product);
     }
-    const double a = score_error + 4 * u_ * (largest + std::log(n) + 1);                  // step 2
+    const double a = score_error + 4 * u_ * (largest + std::log(n) + 1);  // step 2
     const double w = std::expm1(std::min(2 * a + 4 * u_, 50.0)) * (1 + gamma(2 * n + 4, u_)) + gamma(2 * n + 4, u_);
-    const double q = w + gamma(n + d + 12, u_) * (1 + w);                                 // step 4
+    const double q = w + gamma(n + d + 12, u_) * (1 + w);  // step 4
     const double t = 2 * w + (1 + w) * (q + gamma(d + 10, u_));
 
-    const std::vector<Enclosure> weights = reference::attention_weights(
-        encoding_, {token, query.value, key_values_, values_, biases}, precision);
+    const std::vector<Enclosure> weights =
+        reference::attention_weights(encoding_, {token, query.value, key_values_, values_, biases}, precision);
     std::vector<Enclosure> by_weight;
     Enclosure mean = zero();
     for (std::size_t key = 0; key < seen; ++key) {
@@ -186,7 +186,8 @@ class Group {
         const double bound = scale * error + turning->turned(place, pair, {norm, zero()}, precision).bound.upper();
         row.value[static_cast<std::size_t>(from.first)] = image.first * g0 + image.second * g1;
         row.value[static_cast<std::size_t>(from.second)] = image.first * g1 - image.second * g0;
-        for (const std::int64_t channel : {from.first, from.second}) row.bound[static_cast<std::size_t>(channel)] = bound;
+        for (const std::int64_t channel : {from.first, from.second})
+          row.bound[static_cast<std::size_t>(channel)] = bound;
         in_pair[static_cast<std::size_t>(to.first)] = in_pair[static_cast<std::size_t>(to.second)] = true;
       }
       // Channels that do not turn follow the pairs in the order of their outputs.

@@ -30,7 +30,7 @@ struct TurnedPair {
   reference::Enclosure bound;  ///< on the Euclidean length of an implementation's error
 };
 
-/// The same from the fast tier, whatever the pair: the pair (x0, x1) becomes (x0 cosine - x1 sine, x0 sine + x1 cosine).
+/// The same from the fast tier, whatever the pair: (x0, x1) becomes (x0 cosine - x1 sine, x0 sine + x1 cosine).
 struct QuickTurn {
   long double cosine;  ///< times the scale; within 2^-60 of it
   long double sine;    ///< likewise

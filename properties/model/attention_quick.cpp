@@ -67,10 +67,10 @@ class QuickRows final : public QuickAttention {
     }
     // Step 7.
     constexpr double u = std::numeric_limits<Real>::epsilon() / 2;
-    const double own = u * ((static_cast<double>(width_) + 90) * scores.products + 4 * scores.errors.largest) +
-                       scores.bias_error;
-    const double growth = std::expm1(2.02 * own + 2 * quick_exponential_roundoffs * u +
-                                     gamma(2 * static_cast<double>(keys) + 4, u));
+    const double own =
+        u * ((static_cast<double>(width_) + 90) * scores.products + 4 * scores.errors.largest) + scores.bias_error;
+    const double growth =
+        std::expm1(2.02 * own + 2 * quick_exponential_roundoffs * u + gamma(2 * static_cast<double>(keys) + 4, u));
     QuickAttentionRow result{std::vector<long double>(width_), 1.01 * scores.errors.value * growth + 0x1p-960,
                              attention_bound(dtype_, scores.errors, static_cast<std::int64_t>(keys))};
     for (std::size_t c = 0; c < width_; ++c) result.value[c] = sums_[c] / sum;
@@ -184,8 +184,8 @@ class QuickRows final : public QuickAttention {
         largest_values_.push_back(largest);
       }
     }
-    return largest_values_[static_cast<std::size_t>(
-        (place.batch * encoding_.num_kv_heads + kv) * request_.tokens + keys_of(place) - 1)];
+    return largest_values_[static_cast<std::size_t>((place.batch * encoding_.num_kv_heads + kv) * request_.tokens +
+                                                    keys_of(place) - 1)];
   }
 
   // The scores into scores_, and what they may be off by.
@@ -221,18 +221,17 @@ class QuickRows final : public QuickAttention {
       double size = 0;
       double roundings = 0;
       if (bias_) {
-        const QuickScoreTerm term =
-            bias_->quickly({.query = position(place.token), .key = position(static_cast<std::int64_t>(key)),
-                            .head = place.head},
-                           request_.weight ? &*request_.weight : nullptr);
+        const QuickScoreTerm term = bias_->quickly(
+            {.query = position(place.token), .key = position(static_cast<std::int64_t>(key)), .head = place.head},
+            request_.weight ? &*request_.weight : nullptr);
         scores_[key] += static_cast<Real>(term.value);
         size = static_cast<double>(std::fabs(term.value)) + term.error;
         roundings = term.roundings;
         scores.bias_error = std::max(scores.bias_error, term.error);
       }
       scores.products = std::max(scores.products, products);
-      scores.errors.score = std::max(scores.errors.score, gamma(width + 4, u) * products + rotation + 2 * u * size +
-                                                              gamma(roundings, u) * size);
+      scores.errors.score = std::max(
+          scores.errors.score, gamma(width + 4, u) * products + rotation + 2 * u * size + gamma(roundings, u) * size);
       scores.errors.largest = std::max(scores.errors.largest, products + size);
     }
     return scores;

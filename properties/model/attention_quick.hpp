@@ -13,9 +13,9 @@ struct AttentionCase;
 
 /// What attention_bound needs of a row.
 struct ScoreErrors {
-  double score = 0;   ///< A of docs/proofs/attention-oracle.md, steps 1 to 3: what a score may be off by
+  double score = 0;    ///< A of docs/proofs/attention-oracle.md, steps 1 to 3: what a score may be off by
   double largest = 0;  ///< at least |s|, of every score
-  double value = 0;   ///< max |v|
+  double value = 0;    ///< max |v|
 };
 
 /// Step 6 of docs/proofs/attention-oracle.md for a query that sees `keys` of them.

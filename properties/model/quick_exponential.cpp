@@ -38,9 +38,11 @@ struct Constants {
 
   Constants() {
     using reference::Enclosure;
-    const Enclosure step = log(Enclosure(2.0, reference::first_precision)) / Enclosure(64.0, reference::first_precision);
+    const Enclosure step =
+        log(Enclosure(2.0, reference::first_precision)) / Enclosure(64.0, reference::first_precision);
     for (int j = 0; j < steps; ++j)
-      powers[static_cast<std::size_t>(j)] = nearest<Real>(exp(step * Enclosure(std::int64_t{j}, reference::first_precision)));
+      powers[static_cast<std::size_t>(j)] =
+          nearest<Real>(exp(step * Enclosure(std::int64_t{j}, reference::first_precision)));
     coefficients[0] = 1;
     for (int i = 1, factorial = 1; i <= last_term; ++i)
       coefficients[static_cast<std::size_t>(i)] = 1 / static_cast<Real>(factorial *= i);
@@ -60,8 +62,7 @@ Real quick_exponential(Real x) {
   const Real count = std::rint(x * constants.inverse);
   const Real r = (x - count * constants.c1) - count * constants.c2;
   Real series = 0;
-  for (int i = last_term; i >= 0; --i)
-    series = constants.coefficients[static_cast<std::size_t>(i)] + r * series;
+  for (int i = last_term; i >= 0; --i) series = constants.coefficients[static_cast<std::size_t>(i)] + r * series;
   const auto n = static_cast<std::int64_t>(count);
   const std::int64_t power = n >> 6;
   return std::scalbn(constants.powers[static_cast<std::size_t>(n - power * steps)] * series, static_cast<int>(power));

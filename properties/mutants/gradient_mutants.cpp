@@ -57,11 +57,11 @@ void add(std::vector<double>& to, double factor, const std::vector<double>& from
 // position. As made it is right.
 struct PlainGradient {
   bool subtract_mean = true;
-  double scale_of_keys = 1;     // what dk is multiplied by beside 1/sqrt(head_dim)
-  bool add_over_group = true;   // whether heads of a group are added up
-  bool turn_back = true;        // whether dq and dk are
-  bool mask = true;             // whether a causal mask is heard
-  std::int64_t block = 1 << 20; // queries from here on add nothing to dk and dv
+  double scale_of_keys = 1;      // what dk is multiplied by beside 1/sqrt(head_dim)
+  bool add_over_group = true;    // whether heads of a group are added up
+  bool turn_back = true;         // whether dq and dk are
+  bool mask = true;              // whether a causal mask is heard
+  std::int64_t block = 1 << 20;  // queries from here on add nothing to dk and dv
 
   static void turn(std::vector<double>& x, std::int64_t position, double direction) {
     const std::size_t half = x.size() / 2;
@@ -140,7 +140,7 @@ struct PlainGradient {
 struct PlainTable {
   std::int64_t keys_seen = 1 << 20;  // of each query
   bool add = true;
-  std::int64_t sign = 1;             // of the relative position
+  std::int64_t sign = 1;  // of the relative position
 
   Tensors answer(const RelativeBias& encoding, const Tensors& inputs) const {
     const std::vector<std::int64_t> queries = inputs.at("query_positions").integers();
@@ -170,11 +170,12 @@ struct List {
   // `backward(spec, inputs)` answers operation "backward/OF", the rest is plain.
   void with(Kind kind, std::string name, std::string mechanism, const char* spec, std::string operation,
             std::function<Tensors(const Spec& claimed, const Tensors& inputs)> backward) {
-    const auto make = [operation = std::move(operation), backward = std::move(backward)](
-                          const Spec& claimed) -> FunctionSubject::Call {
-      return [operation, backward, claimed, plain = PlainOther(claimed)](std::string_view asked, const Tensors& inputs) {
-        return asked == operation ? backward(claimed, inputs) : plain.answer(asked, inputs);
-      };
+    const auto make = [operation = std::move(operation),
+                       backward = std::move(backward)](const Spec& claimed) -> FunctionSubject::Call {
+      return
+          [operation, backward, claimed, plain = PlainOther(claimed)](std::string_view asked, const Tensors& inputs) {
+            return asked == operation ? backward(claimed, inputs) : plain.answer(asked, inputs);
+          };
     };
     entries.push_back({std::move(name), kind, "", std::move(mechanism), spec, make});
   }
@@ -220,26 +221,29 @@ Tensors scattered_up_to(std::int64_t most, const Tensors& inputs) {
 
 std::vector<Mutant> gradient_mutants() {
   List list;
-  list.attention(Kind::defect, "attention-gradient-no-mean", "the weights' gradient lacks the mean that softmax takes off",
-                 grouped, [](PlainGradient& plain) { plain.subtract_mean = false; });
+  list.attention(Kind::defect, "attention-gradient-no-mean",
+                 "the weights' gradient lacks the mean that softmax takes off", grouped,
+                 [](PlainGradient& plain) { plain.subtract_mean = false; });
   list.attention(Kind::defect, "attention-gradient-scale", "keys' gradients are scaled twice", grouped,
                  [](PlainGradient& plain) { plain.scale_of_keys = 0.25; });
-  list.attention(Kind::defect, "attention-gradient-group", "of a group's heads the last one's gradient is kept", grouped,
-                 [](PlainGradient& plain) { plain.add_over_group = false; });
+  list.attention(Kind::defect, "attention-gradient-group", "of a group's heads the last one's gradient is kept",
+                 grouped, [](PlainGradient& plain) { plain.add_over_group = false; });
   list.attention(Kind::defect, "attention-gradient-mask", "the backward pass forgets the causal mask", causal,
                  [](PlainGradient& plain) { plain.mask = false; });
-  list.attention(Kind::defect, "attention-gradient-not-turned", "gradients of turned queries and keys are not turned back",
-                 with_rope, [](PlainGradient& plain) { plain.turn_back = false; });
-  list.attention(Kind::defect, "attention-gradient-32-queries", "queries from the thirty-third on add nothing to dk, dv",
-                 causal, [](PlainGradient& plain) { plain.block = 32; });
+  list.attention(Kind::defect, "attention-gradient-not-turned",
+                 "gradients of turned queries and keys are not turned back", with_rope,
+                 [](PlainGradient& plain) { plain.turn_back = false; });
+  list.attention(Kind::defect, "attention-gradient-32-queries",
+                 "queries from the thirty-third on add nothing to dk, dv", causal,
+                 [](PlainGradient& plain) { plain.block = 32; });
   list.table(Kind::defect, "t5-gradient-overwritten", "a bucket's gradient is that of its last use",
              [](PlainTable& plain) { plain.add = false; });
   list.table(Kind::defect, "t5-gradient-256-keys", "keys from the 257th on add nothing to a bucket's gradient",
              [](PlainTable& plain) { plain.keys_seen = 256; });
   list.table(Kind::defect, "t5-gradient-mirrored", "the backward pass takes query minus key",
              [](PlainTable& plain) { plain.sign = -1; });
-  list.with(Kind::defect, "learned-gradient-1000-uses", "uses of a row beyond 1000 are lost", learned, "backward/encode",
-            [](const Spec&, const Tensors& inputs) { return scattered_up_to(1000, inputs); });
+  list.with(Kind::defect, "learned-gradient-1000-uses", "uses of a row beyond 1000 are lost", learned,
+            "backward/encode", [](const Spec&, const Tensors& inputs) { return scattered_up_to(1000, inputs); });
   list.attention(Kind::control, "attention-gradient-plain", "grouped queries and their gradients", grouped,
                  [](PlainGradient&) {});
   list.attention(Kind::control, "attention-gradient-causal", "causal, with gradients", causal, [](PlainGradient&) {});
