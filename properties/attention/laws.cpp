@@ -29,7 +29,9 @@ std::int64_t room_of(const Spec& spec, std::int64_t tokens) {
 constexpr std::int64_t fewest_tokens = 3;  // fewer have no permutation to speak of
 
 std::int64_t longest_of(const Spec& spec, double work) {
-  return std::max(fewest_tokens, longest_tokens(std::get<Attention>(spec.encoding), work));
+  // Beyond an eighth of 1/u, sums of as many terms have no bound to speak of.
+  const auto bounded = static_cast<std::int64_t>(std::min(1 / (8 * unit_roundoff(spec.dtype)), 0x1p30));
+  return std::max(fewest_tokens, std::min(bounded, longest_tokens(std::get<Attention>(spec.encoding), work)));
 }
 
 // Of at most `tokens`, that the claim has room for and a law can ask again and again.

@@ -43,7 +43,7 @@ struct PairBounds {
   reference::Enclosure norm;
 };
 
-/// TurnedPair from the fast tier, whatever the pair: the pair (x0, x1) becomes (x0 cosine - x1 sine, x0 sine + x1 cosine).
+/// TurnedPair from the fast tier, whatever the pair: (x0, x1) becomes (x0 cosine - x1 sine, x0 sine + x1 cosine).
 struct QuickTurn {
   long double cosine;  ///< times the scale; within 2^-60 of it
   long double sine;    ///< likewise

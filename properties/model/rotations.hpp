@@ -106,8 +106,8 @@ class RotationJudge : public Judge {
   virtual Allowance allowance(std::span<const std::int64_t> place, std::int64_t pair, const reference::RealPair& x,
                               reference::Precision precision) = 0;
 
-  /// At most that bound, for a pair of that length before it is turned, from doubles within 2^-50 of themselves: 0 where
-  /// only the exact tier knows it.
+  /// At most that bound, for a pair of that length before it is turned: 0 where only the exact tier knows it. The
+  /// length is within 2^-50 of itself.
   virtual double least_bound(std::span<const std::int64_t> place, std::int64_t pair, double length) = 0;
 
   /// Whether the dtype can hold the pair. What it cannot hold may differ from call to call.
