@@ -12,7 +12,8 @@ namespace {
 TEST(AttentionBackward, IsTheQuotientOfDifferences) {
   for (const char* position :
        {"null", R"({"encoding":"rope","head_dim":4,"pairing":"interleaved"})", R"({"encoding":"xpos","head_dim":4})",
-        R"({"encoding":"rope_nd","head_dim":4,"sections":[1,1]})", R"({"encoding":"alibi","num_heads":4,"mask":"symmetric"})",
+        R"({"encoding":"rope_nd","head_dim":4,"sections":[1,1]})",
+        R"({"encoding":"alibi","num_heads":4,"mask":"symmetric"})",
         R"({"encoding":"relative_bias","num_buckets":8})"}) {
     for (const char* causal : {"true", "false"}) {
       const Spec spec =

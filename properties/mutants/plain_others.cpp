@@ -77,7 +77,15 @@ PlainOther::PlainOther(const Spec& claimed) : dtype(claimed.dtype), last_positio
   pair_in_exponent = [](std::int64_t pair) { return pair; };
   kv_head_of = [](std::int64_t head, std::int64_t heads, std::int64_t kv_heads) { return head / (heads / kv_heads); };
   of_each(claimed, [this](const auto& encoding) { prepare(encoding); });
-  bucket = [e = relative](std::int64_t difference) { return reference::bucket(e, difference); };
+  // Long calls ask for each distance again and again: those up to the last bucket's are looked for once.
+  const std::int64_t reach = std::min<std::int64_t>(relative.max_distance, 4096);
+  std::vector<std::int64_t> near;
+  for (std::int64_t difference = -reach; difference <= reach; ++difference)
+    near.push_back(reference::bucket(relative, difference));
+  bucket = [e = relative, reach, near = std::move(near)](std::int64_t difference) {
+    return std::abs(difference) <= reach ? near[static_cast<std::size_t>(difference + reach)]
+                                         : reference::bucket(e, difference);
+  };
 }
 
 void PlainOther::prepare_code(std::int64_t dim, std::int64_t end) {
