@@ -252,6 +252,7 @@ void choose_amount(Arguments& arguments, const Subject& subject, const Spec& spe
 Report judged(Arguments arguments, bool max_position_given, const Spec& claimed, const std::stop_token& stop) {
   const auto start = std::chrono::steady_clock::now();
   OpenOptions open;
+  open.judges = static_cast<int>(arguments.threads);
   open.limits.timeout = std::chrono::milliseconds(static_cast<std::int64_t>(arguments.timeout * 1000));
   open.limits.stop = stop;
   // Filled while sessions are opened, from several threads but once for a subject, and read when they have ended.

@@ -1,5 +1,8 @@
 #include "subjects/builtin.hpp"
 
+#include <omp.h>
+
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -143,8 +146,9 @@ Tensors gradient(const DotProductAttention& attention, std::string_view of, cons
 
 class BuiltinSession final : public Session {
  public:
-  explicit BuiltinSession(const Spec& spec)
-      : dtype_(spec.dtype),
+  BuiltinSession(const Spec& spec, int judges)
+      : judges_(judges),
+        dtype_(spec.dtype),
         encoder_(std::visit([&](const auto& encoding) -> Encoder { return encoder_of(encoding, spec.max_position); },
                             spec.encoding)) {}
 
@@ -168,6 +172,7 @@ class BuiltinSession final : public Session {
   // What an encoder refuses is the subject's own error, told as a worker would tell it.
   template <class Ask>
   Tensors asked(Ask ask) const {
+    if (judges_ > 1) omp_set_num_threads(std::max(1, omp_get_num_procs() / judges_));
     try {
       return std::visit(ask, encoder_);
     } catch (const std::logic_error& error) {
@@ -175,24 +180,33 @@ class BuiltinSession final : public Session {
     }
   }
 
+  int judges_;
   Dtype dtype_;
   Encoder encoder_;
 };
 
 class BuiltinSubject final : public Subject {
  public:
+  explicit BuiltinSubject(int judges) : judges_(judges) {}
+
   std::string name() const override { return "builtin"; }
-  std::unique_ptr<Session> open(const Spec& spec) const override { return std::make_unique<BuiltinSession>(spec); }
+  std::unique_ptr<Session> open(const Spec& spec) const override {
+    return std::make_unique<BuiltinSession>(spec, judges_);
+  }
+
+ private:
+  int judges_;
 };
 
 }  // namespace
 
-std::unique_ptr<Subject> builtin_subject() { return std::make_unique<BuiltinSubject>(); }
+std::unique_ptr<Subject> builtin_subject(int judges) { return std::make_unique<BuiltinSubject>(judges); }
 
 /// Sextant's own encoders.
 SubjectKind builtin_kind() {
-  return {"builtin", "builtin",
-          [](const std::string&, const std::string&, const Spec&, const OpenOptions&) { return builtin_subject(); }};
+  return {"builtin", "builtin", [](const std::string&, const std::string&, const Spec&, const OpenOptions& options) {
+            return builtin_subject(options.judges);
+          }};
 }
 
 }  // namespace sextant

@@ -15,6 +15,7 @@ namespace sextant {
 struct OpenOptions {
   WorkerLimits limits;
   std::optional<std::string> python;
+  int judges = 1;  ///< how many threads ask at once
 };
 
 /// A kind of subject: how it is named on the command line, and how it is opened.

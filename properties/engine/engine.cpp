@@ -65,9 +65,16 @@ std::vector<Share> shares_of(const std::vector<Property>& properties, const Subj
   std::vector<Share> shares(properties.size());
   if (options.part.count == 1) return shares;
   std::int64_t offset = 0;
+  std::optional<Share> of_answers;  // which are asked for once, whoever judges them
   for (std::size_t i = 0; i < properties.size(); ++i) {
     shares[i] = {offset % options.part.count, options.part.index - 1, options.part.count};
-    if (!not_applicable(properties[i], subject, spec)) offset += cases_in(properties[i], spec, options);
+    if (not_applicable(properties[i], subject, spec)) continue;
+    if (properties[i].judges_answers() && of_answers) {
+      shares[i] = *of_answers;
+      continue;
+    }
+    if (properties[i].judges_answers()) of_answers = shares[i];
+    offset += cases_in(properties[i], spec, options);
   }
   return shares;
 }
@@ -151,44 +158,57 @@ AuditOutcome audit(const std::vector<Property>& properties, const Subject& subje
     const std::lock_guard lock(mutex);
     options.underway(underway);
   };
-  const auto judge = [&](const Property& property, const Share& part) {
-    if (auto reason = not_applicable(property, subject, spec)) {
+  const auto told = [&](std::size_t index, PropertyResult result) {
+    outcome.results[index] = std::move(result);
+    const std::lock_guard lock(mutex);
+    options.judged(outcome.results[index]);
+  };
+
+  // What is judged together, by the properties' numbers: those that judge answers, and each of the others.
+  std::vector<std::vector<std::size_t>> groups;
+  std::optional<std::size_t> of_answers;
+  for (std::size_t i = 0; i < properties.size(); ++i) {
+    if (auto reason = not_applicable(properties[i], subject, spec)) {
       advance(share);
-      return set_aside(property, Verdict::not_applicable, std::move(*reason));
-    }
-    if (introduction.failure) {
+      told(i, set_aside(properties[i], Verdict::not_applicable, std::move(*reason)));
+    } else if (introduction.failure) {
       advance(share);
-      return set_aside(property, verdict_of(introduction.failure->kind()), text_of(*introduction.failure));
+      told(i, set_aside(properties[i], verdict_of(introduction.failure->kind()), text_of(*introduction.failure)));
+    } else if (properties[i].judges_answers() && of_answers) {
+      groups[*of_answers].push_back(i);
+    } else {
+      if (properties[i].judges_answers()) of_answers = groups.size();
+      groups.push_back({i});
     }
+  }
+  const auto judge = [&](const std::vector<std::size_t>& group) {
+    std::vector<const Property*> judged;
+    for (const std::size_t index : group) judged.push_back(&properties[index]);
+    const std::int64_t all = share * std::ssize(group);
     std::int64_t own = 0;
-    PropertyResult result = timed([&] {
-      return run_trial(property, subject, spec, own_options, part, [&] {
-        if (own < share) advance(1);
-        ++own;
-      });
+    std::vector<PropertyResult> results = run_trials(judged, subject, spec, own_options, shares[group.front()], [&] {
+      if (own < all) advance(1);
+      ++own;
     });
-    advance(std::max<std::int64_t>(share - own, 0));
-    return result;
+    advance(std::max<std::int64_t>(all - own, 0));
+    for (std::size_t i = 0; i < group.size(); ++i) told(group[i], std::move(results[i]));
   };
 
   std::atomic<std::size_t> next = 0;
   const auto work = [&] {
-    for (std::size_t index = next++; index < properties.size(); index = next++) {
+    for (std::size_t index = next++; index < groups.size(); index = next++) {
       try {
-        outcome.results[index] = judge(properties[index], shares[index]);
-        const std::lock_guard lock(mutex);
-        options.judged(outcome.results[index]);
+        judge(groups[index]);
       } catch (...) {
         const std::lock_guard lock(mutex);
         if (!failure) failure = std::current_exception();
-        next = properties.size();
+        next = groups.size();
       }
     }
   };
   {
     std::vector<std::jthread> helpers;
-    for (std::size_t i = 1; i < std::min<std::size_t>(static_cast<std::size_t>(options.threads), properties.size());
-         ++i) {
+    for (std::size_t i = 1; i < std::min<std::size_t>(static_cast<std::size_t>(options.threads), groups.size()); ++i) {
       helpers.emplace_back(work);
     }
     work();

@@ -39,7 +39,16 @@ using Check = std::function<Judgement(Session& session, const Case& values)>;
 /// Judges one case by opening sessions. @throws what Subject::open and Session::call throw.
 using SubjectCheck = std::function<Judgement(const Subject& subject, const Case& values)>;
 
-/// Judges a subject's answer to one question of accuracy.
+/// A call and what a subject answered.
+struct Answered {
+  Call call;
+  Tensor answer;
+};
+
+/// Asks the call of one case. @throws what Session::call throws.
+using Ask = std::function<Answered(Session& session, const Case& values)>;
+
+/// Judges an answer.
 using AnswerCheck = std::function<Judgement(const Call& call, const Tensor& answer)>;
 
 /// A case of many consecutive positions.
@@ -105,9 +114,12 @@ struct Property {
   /// The same for Sessions::own, in its place.
   std::function<SubjectCheck(const Spec& spec)> make_subject_check;
 
-  /// For properties whose cases are accuracy's questions (model/answers.hpp): make_check's check without the asking, so
-  /// that one answer may be judged by all of them.
+  /// For properties whose cases are accuracy's questions (model/answers.hpp), make_check's two halves: an answer that
+  /// one of them has asked for is judged by all.
+  std::function<Ask(const Spec& spec)> make_ask;
   std::function<AnswerCheck(const Spec& spec)> make_answer_check;
+
+  bool judges_answers() const { return static_cast<bool>(make_answer_check); }
 };
 
 }  // namespace sextant

@@ -15,6 +15,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -73,13 +74,16 @@ std::uint64_t hash_of(std::string_view text) {
   return hash;
 }
 
+// Properties that judge answers to accuracy's questions draw the same ones.
+constexpr std::string_view accuracy = "accuracy";
+
 // A property's cases, each by its number in a whole run: the first ones, the drawn ones, the blocks of the sweep. Each
 // is drawn from a split of its own of the seed, so that it is the same whichever others are drawn.
 class Cases {
  public:
   Cases(const Property& property, const Spec& spec, const AuditOptions& options)
       : first_(first_cases(property, spec, options)),
-        random_(options.seed ^ hash_of(property.id)),
+        random_(options.seed ^ hash_of(property.judges_answers() ? accuracy : property.id)),
         generator_(property.cases(spec)),
         sweep_(property.sweep(spec, values_of(options))) {
     for (std::int64_t i = 0; i < cases_of(options, property.sessions); ++i) splits_.push_back(random_.split());
@@ -118,6 +122,38 @@ class Cases {
   SweepOf<Case> sweep_;
 };
 
+// What a subject answers to the cases of several properties, which are the same: each judges the answer to one case
+// before any asks for the next.
+class SharedAnswers {
+ public:
+  SharedAnswers(const Property& property, const Subject& subject, const Spec& spec)
+      : subject_(subject), spec_(spec), ask_(property.make_ask(spec)) {}
+
+  /// @throws SubjectFailure, the same for each that asks about a case.
+  const Answered& to(const Case& values) {
+    if (!values_ || *values_ != values) {
+      values_ = values;
+      try {
+        if (!session_) session_ = subject_.open(spec_);
+        last_ = ask_(*session_, values);
+      } catch (const SubjectFailure& failure) {
+        if (ends_session(failure.kind())) session_.reset();
+        last_ = failure;
+      }
+    }
+    if (const auto* failure = std::get_if<SubjectFailure>(&last_)) throw *failure;
+    return std::get<Answered>(last_);
+  }
+
+ private:
+  const UncountedSubject subject_;
+  const Spec& spec_;
+  Ask ask_;
+  std::unique_ptr<Session> session_;
+  std::optional<Case> values_;
+  std::variant<Answered, SubjectFailure> last_;
+};
+
 // One property against one subject.
 class Trial {
  public:
@@ -137,41 +173,60 @@ class Trial {
     about_.theory = property.theory(spec);
   }
 
-  // Judges the cases of the share; afterwards looks for the simplest counterexample and the worst.
-  PropertyResult run(const AuditOptions& options, const Share& share, const std::function<void()>& progress) {
-    const Cases cases(property_, spec_, options);
+  // Makes ready to judge the cases of the share, whose answers are `shared` if that is not null.
+  void begin(const AuditOptions& options, const Share& share, SharedAnswers* shared) {
+    shared_ = shared;
+    cases_.emplace(property_, spec_, options);
+    share_ = share;
     const auto limit = [&](std::int64_t count) {
       return options.steps.value_or(steps_per_case(spec_) *
                                     std::max<std::uint64_t>(dearest_case, static_cast<std::uint64_t>(count)));
     };
-    steps_ = limit(cases.count());
-    steps_left_ = limit(share.part_of(cases.count()));
-    if (!cases.sweep().blocks.empty()) tally_.coverage = Coverage{.claimed = cases.sweep().claimed};
-    Underway underway{property_.id, 0, {}};
+    steps_ = limit(cases_->count());
+    steps_left_ = limit(share.part_of(cases_->count()));
+    if (!cases_->sweep().blocks.empty()) tally_.coverage = Coverage{.claimed = cases_->sweep().claimed};
+    underway_.id = property_.id;
     if (const auto begun = std::ranges::find(options.begun, property_.id, &Underway::id); begun != options.begun.end())
-      go_on(underway = *begun);
-    std::int64_t number = share.first() + underway.done * share.parts;
-    for (auto told = std::chrono::steady_clock::now(); number < cases.count(); number += share.parts) {
-      ++underway.done;
-      if (options.stop.stop_requested()) throw Interrupted();
-      const Case values = cases.at(number);
-      if (!property_.admits(spec_, values)) continue;
-      const std::int64_t judged = tally_.judged;
-      take(number, values);
-      progress();
-      if (const auto* block = cases.block(number); block != nullptr && tally_.judged > judged) {
-        tally_.coverage->positions += block->positions;
-        tally_.coverage->values += block->positions * cases.sweep().values_of_position - left_out_;
-      }
-      if (tally_.failure || (tally_.counterexample && options.counterexamples == Counterexamples::not_sought)) break;
-      constexpr auto seldom = std::chrono::milliseconds(100);
-      if (cases.block(number) == nullptr && std::chrono::steady_clock::now() < told + seldom) continue;
-      underway.tally = tally_;
-      options.underway(underway);
-      told = std::chrono::steady_clock::now();
+      go_on(underway_ = *begun);
+    told_ = std::chrono::steady_clock::now();
+  }
+
+  // The number of the next case; nothing when all are judged.
+  std::optional<std::int64_t> next() const {
+    const std::int64_t number = share_.first() + underway_.done * share_.parts;
+    return is_decided_ || number >= cases_->count() ? std::nullopt : std::optional(number);
+  }
+
+  // Judges it.
+  void judge_next(const AuditOptions& options, const std::function<void()>& progress) {
+    const std::int64_t number = next().value();
+    ++underway_.done;
+    if (options.stop.stop_requested()) throw Interrupted();
+    const Case values = cases_->at(number);
+    if (!property_.admits(spec_, values)) return;
+    const std::int64_t judged = tally_.judged;
+    take(number, values);
+    progress();
+    if (const auto* block = cases_->block(number); block != nullptr && tally_.judged > judged) {
+      tally_.coverage->positions += block->positions;
+      tally_.coverage->values += block->positions * cases_->sweep().values_of_position - left_out_;
     }
-    const Extent extent = share.parts == 1 ? Extent::whole : Extent::share;
-    search(cases, options);
+    if (tally_.failure || (tally_.counterexample && options.counterexamples == Counterexamples::not_sought)) {
+      is_decided_ = true;
+      return;
+    }
+    constexpr auto seldom = std::chrono::milliseconds(100);
+    if (cases_->block(number) == nullptr && std::chrono::steady_clock::now() < told_ + seldom) return;
+    underway_.tally = tally_;
+    options.underway(underway_);
+    told_ = std::chrono::steady_clock::now();
+  }
+
+  // Looks for the simplest counterexample and the worst.
+  PropertyResult conclude(const AuditOptions& options) {
+    shared_ = nullptr;
+    const Extent extent = share_.parts == 1 ? Extent::whole : Extent::share;
+    search(*cases_, options);
     PropertyResult result = settled(std::move(about_), tally_, extent);
     if (extent == Extent::share) result.share = std::make_shared<const Tally>(std::move(tally_));
     return result;
@@ -188,6 +243,9 @@ class Trial {
   void make_check() {
     if (property_.sessions == Sessions::own) {
       subject_check_ = property_.make_subject_check(spec_);
+    } else if (property_.judges_answers()) {
+      ask_ = property_.make_ask(spec_);
+      answer_check_ = property_.make_answer_check(spec_);
     } else {
       check_ = property_.make_check(spec_);
     }
@@ -206,7 +264,9 @@ class Trial {
 
   // Judges one of the audit's cases.
   void take(std::int64_t number, const Case& values) {
+    is_shared_ = shared_ != nullptr;
     const Outcome outcome = probe(values);
+    is_shared_ = false;
     if (std::holds_alternative<OutOfWork>(outcome)) {
       if (!tally_.unfinished) tally_.unfinished = Remark{number, token(values)};
       return;
@@ -271,8 +331,14 @@ class Trial {
 
   Judgement judge(const Case& values) {
     if (subject_check_) return subject_check_(subject_, values);
+    if (answer_check_ && is_shared_) {
+      const Answered& answered = shared_->to(values);
+      return answer_check_(answered.call, answered.answer);
+    }
     if (!session_) session_ = subject_.open(spec_);
-    return check_(*session_, values);
+    if (!answer_check_) return check_(*session_, values);
+    const Answered answered = ask_(*session_, values);
+    return answer_check_(answered.call, answered.answer);
   }
 
   Outcome probe(const Case& values) {
@@ -468,12 +534,21 @@ class Trial {
   CaseFields fields_;
   Check check_;
   SubjectCheck subject_check_;
+  Ask ask_;
+  AnswerCheck answer_check_;
+  SharedAnswers* shared_ = nullptr;
+  bool is_shared_ = false;  // whether the case at hand is asked about there
   std::unique_ptr<Session> session_;
   std::uint64_t steps_of_case_;  // what one case may take
   std::uint64_t steps_;          // what each part may take: the cases, the search for the worst, that for the simplest
   std::uint64_t steps_left_;     // of the part at hand
   FailureKind failure_kind_ = FailureKind::crashed;
   std::int64_t left_out_ = 0;  // values of the last case that was judged
+  std::optional<Cases> cases_;
+  Share share_;
+  Underway underway_;
+  std::chrono::steady_clock::time_point told_;  // when it was last told how far it is
+  bool is_decided_ = false;                     // before all cases are judged
   PropertyResult about_;
   Tally tally_;
 };
@@ -485,9 +560,38 @@ std::int64_t cases_in(const Property& property, const Spec& spec, const AuditOpt
          std::ssize(property.sweep(spec, values_of(options)).blocks);
 }
 
-PropertyResult run_trial(const Property& property, const Subject& subject, const Spec& spec,
-                         const AuditOptions& options, const Share& share, const std::function<void()>& progress) {
-  return Trial(property, subject, spec).run(options, share, progress);
+std::vector<PropertyResult> run_trials(std::span<const Property* const> properties, const Subject& subject,
+                                       const Spec& spec, const AuditOptions& options, const Share& share,
+                                       const std::function<void()>& progress) {
+  std::optional<SharedAnswers> answers;
+  if (properties.size() > 1) answers.emplace(*properties.front(), subject, spec);
+  std::deque<Trial> trials;
+  std::vector<double> seconds(properties.size(), 0);
+  const auto timed = [&](std::size_t i, auto run) {
+    const auto start = std::chrono::steady_clock::now();
+    run(trials[i]);
+    seconds[i] += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  };
+  for (std::size_t i = 0; i < properties.size(); ++i) {
+    trials.emplace_back(*properties[i], subject, spec);
+    timed(i, [&](Trial& trial) { trial.begin(options, share, answers ? &*answers : nullptr); });
+  }
+  // All judge one case before any goes on; where a run is taken up, some may have been further than others.
+  while (true) {
+    std::optional<std::int64_t> least;
+    for (const Trial& trial : trials) least = lesser(least, trial.next());
+    if (!least) break;
+    for (std::size_t i = 0; i < trials.size(); ++i) {
+      if (trials[i].next() == least) timed(i, [&](Trial& trial) { trial.judge_next(options, progress); });
+    }
+  }
+  answers.reset();
+  std::vector<PropertyResult> results;
+  for (std::size_t i = 0; i < trials.size(); ++i) {
+    timed(i, [&](Trial& trial) { results.push_back(trial.conclude(options)); });
+    results.back().seconds = seconds[i];
+  }
+  return results;
 }
 
 PropertyResult run_case(const Property& property, const Subject& subject, const Spec& spec, const Case& values) {

@@ -2,6 +2,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
+#include <vector>
 
 #include "properties/engine/engine.hpp"
 #include "properties/engine/property.hpp"
@@ -26,10 +28,12 @@ struct Share {
 std::int64_t cases_in(const Property& property, const Spec& spec, const AuditOptions& options);
 
 /// Judges the share of a property's first cases, drawn cases and blocks; of a violation looks for the simplest
-/// counterexample and the worst. `progress` is called after every case. @throws Interrupted, and SubjectNameError if
-/// the subject cannot be started at all.
-PropertyResult run_trial(const Property& property, const Subject& subject, const Spec& spec,
-                         const AuditOptions& options, const Share& share, const std::function<void()>& progress);
+/// counterexample and the worst. Of several properties, which all judge answers to the same questions, each answer is
+/// asked for once. Results are in the order of the properties. `progress` is called after every case of each.
+/// @throws Interrupted, and SubjectNameError if the subject cannot be started at all.
+std::vector<PropertyResult> run_trials(std::span<const Property* const> properties, const Subject& subject,
+                                       const Spec& spec, const AuditOptions& options, const Share& share,
+                                       const std::function<void()>& progress);
 
 /// Judges one case alone. Likewise.
 PropertyResult run_case(const Property& property, const Subject& subject, const Spec& spec, const Case& values);

@@ -1,6 +1,6 @@
 #include "properties/gen/values.hpp"
 
-#include <cmath>
+#include <array>
 #include <utility>
 
 namespace sextant::gen {
@@ -22,8 +22,8 @@ std::uint64_t word(std::int64_t fill, std::int64_t index) {
 
 double value(std::int64_t fill, std::int64_t index) {
   const std::uint64_t bits = word(fill, index);
-  const double fraction = std::ldexp(static_cast<double>(bits >> 11), -52) - 1;
-  return std::ldexp(fraction, static_cast<int>(bits % 9) - 4);
+  constexpr std::array scales{0x1p-4, 0x1p-3, 0x1p-2, 0x1p-1, 0x1p0, 0x1p1, 0x1p2, 0x1p3, 0x1p4};
+  return (static_cast<double>(bits >> 11) * 0x1p-52 - 1) * scales[bits % scales.size()];
 }
 
 Tensor values(Dtype dtype, std::vector<std::int64_t> shape, std::int64_t fill) {

@@ -1,6 +1,7 @@
 #include "properties/model/answers.hpp"
 
 #include <memory>
+#include <utility>
 
 #include "properties/model/model.hpp"
 
@@ -17,13 +18,24 @@ CasesOf<Question> accuracy_cases() {
 }
 
 void judge_answers(Property& property, const std::function<AnswerCheck(const Spec& spec)>& make) {
-  use_cases(property, accuracy_cases(), [make](const Spec& spec) -> CheckOf<Question> {
-    return [model = std::shared_ptr<const EncodingModel>(model_of(spec)), check = make(spec)](
-               Session& session, const Question& question) {
-      const Call call = model->accuracy_call(question);
-      return check(call, model->ask(session, call));
+  const auto asking = [](const Spec& spec) {
+    return [model = std::shared_ptr<const EncodingModel>(model_of(spec))](Session& session, const Question& question) {
+      Call call = model->accuracy_call(question);
+      Tensor answer = model->ask(session, call);
+      return Answered{std::move(call), std::move(answer)};
+    };
+  };
+  use_cases(property, accuracy_cases(), [make, asking](const Spec& spec) -> CheckOf<Question> {
+    return [ask = asking(spec), check = make(spec)](Session& session, const Question& question) {
+      const Answered answered = ask(session, question);
+      return check(answered.call, answered.answer);
     };
   });
+  property.make_ask = [asking](const Spec& spec) -> Ask {
+    return [ask = asking(spec), fields = accuracy_cases().fields(spec)](Session& session, const Case& row) {
+      return ask(session, values_of(fields, row));
+    };
+  };
   property.make_answer_check = make;
 }
 

@@ -47,12 +47,12 @@ class Rotations {
   /// Asks it. @throws what operations.hpp says.
   Tensor ask(Session& session, const Call& call) const { return model_->ask(session, call); }
 
-  /// Where a vector of the call stands, counted over batch rows, tokens and heads.
-  VectorPlace place(const Call& call, std::int64_t vector) const {
+  /// Where a vector of a call stands, counted over batch rows, tokens and heads. @param length  the call's, which
+  /// reference::sequence_length has.
+  VectorPlace place(const Call& call, std::int64_t vector, std::int64_t length) const {
     const Tensor& x = call.vectors[0];
     const std::int64_t tokens = x.shape[0] * x.shape[1];
-    return {place_at(call.positions, tokens, vector / x.shape[2]), reference::sequence_length(call.positions),
-            oracle_->role()};
+    return {place_at(call.positions, tokens, vector / x.shape[2]), length, oracle_->role()};
   }
 
  private:

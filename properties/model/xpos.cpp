@@ -152,9 +152,9 @@ class XposTurning final : public TurningOracle {
   }
 
   double least_bound(const VectorPlace& place, std::int64_t pair, double length) override {
-    // An error of the angle is nowhere less than at angle 0.
     const double norm = norm_of(place, pair, length);
-    return side(place).budget.of_rotations().component_bound(norm, 0, pair).lower + scaling(place, pair, norm);
+    const double angle = frequencies_[static_cast<std::size_t>(pair)] * static_cast<double>(place.coordinates[0]);
+    return side(place).budget.of_rotations().component_bound(norm, angle, pair).lower + scaling(place, pair, norm);
   }
   double least_evaluation(const VectorPlace& place, std::int64_t pair, double length) override {
     return side(place).budget.of_rotations().least_norm_bound(norm_of(place, pair, length));

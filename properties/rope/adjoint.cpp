@@ -86,17 +86,17 @@ CheckOf<Question> make_check(const Spec& spec) {
   return [spec, rotations = Rotations(spec)](Session& session, Question question) {
     const Rope& head = rotations.head();
     TurningOracle& oracle = rotations.oracle();
-    question.fill *= 2;
     const Call call = rotations.call(question);
     ++question.fill;
     const Tensor& x = call.vectors[0];
     const Tensor grad = rotations.call(question).vectors[0];
     const Tensor y = rotations.ask(session, call);
     const Tensor back = rotate_backward(session, spec, x, call.positions, grad);
+    const std::int64_t length = reference::sequence_length(call.positions);
     Judgement judgement;
     for (std::int64_t start = 0; start < x.elements(); start += head.head_dim) {
       const std::int64_t vector = start / head.head_dim;
-      const VectorPlace place = rotations.place(call, vector);
+      const VectorPlace place = rotations.place(call, vector, length);
       for (std::int64_t pair = 0; pair < pairs(head); ++pair) {
         const Channels in = channels_of_pair(head, head.pairing, pair);
         const Channels out = channels_of_pair(head, head.output_pairing, pair);

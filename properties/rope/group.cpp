@@ -10,6 +10,7 @@
 #include "properties/gen/vectors.hpp"
 #include "properties/model/family.hpp"
 #include "properties/model/question.hpp"
+#include "properties/model/screen.hpp"
 #include "properties/model/turned_call.hpp"
 #include "reference/rounding.hpp"
 #include "subjects/operations.hpp"
@@ -104,6 +105,11 @@ CheckOf<Still> identity_check(const Spec& spec) {
         if (!got.finite()) {
           judgement.add(Certainty::no, not_finite(), [&] { return not_finite_text(text()); });
           return judgement;
+        }
+        // Most have exactly the values that they must: doubles tell.
+        if (oracle.stretch(origin, pair) == 1 && got.first == given.first && got.second == given.second) {
+          judgement.add(Certainty::yes, {}, [&] { return text() + ": the values that were given"; });
+          continue;
         }
         // The angle is exactly 0, and so the bound has nothing of its error.
         const auto truth = [&](Precision precision) {
@@ -217,6 +223,17 @@ CheckOf<Turns> composition_check(const Spec& spec) {
       // Each call is within B of the exact turn T, by frequencies of the subject's own, of what it was given, and
       // T(b) T(a) = c T(a + b). With y1 and y2 the two turns' results and w the one's:
       //   |y2 - c w| <= B(b, y1) + |T(b)| B(a, x) + c B(a + b, x).
+      // Most are nearer than one before: doubles tell. Only what may be the worst so far is asked of the exact tier.
+      const double factor = oracle.of_two_turns(reference::first_precision).upper();
+      const double most = std::hypot(end.first - factor * at_once.first, end.second - factor * at_once.second) +
+                          0x1p-50 * (std::fabs(end.first) + std::fabs(end.second) +
+                                     std::fabs(factor) * (std::fabs(at_once.first) + std::fabs(at_once.second)));
+      const double least_bound =
+          (oracle.least_bound(at_b, pair, second.length()) +
+           static_cast<double>(oracle.stretch(at_b, pair)) * oracle.least_bound(at_a, pair, given.length()) +
+           std::fabs(factor) * oracle.least_bound(at_sum, pair, given.length())) *
+          (1 - 0x1p-40);
+      if (is_no_worse(judgement, most, least_bound)) continue;
       judge_pair(
           judgement, spec.dtype,
           [&](Precision precision) { return distance(end, at_once, oracle.of_two_turns(precision)); },

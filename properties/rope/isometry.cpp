@@ -35,12 +35,13 @@ AnswerCheck make_check(const Spec& spec) {
     TurningOracle& oracle = rotations.oracle();
     const Tensor& x = call.vectors[0];
     Judgement judgement;
+    const std::int64_t length = reference::sequence_length(call.positions);
     VectorPlace place;
     std::vector<double> before_turn(static_cast<std::size_t>(head.head_dim));
     std::vector<double> after_turn(before_turn.size());
     for (std::int64_t start = 0; start < x.elements(); start += head.head_dim) {
       const std::int64_t vector = start / head.head_dim;
-      if (vector % x.shape[2] == 0) place = rotations.place(call, vector);
+      if (vector % x.shape[2] == 0) place = rotations.place(call, vector, length);
       judgement.place = std::ranges::max(place.coordinates);
       x.read(start, before_turn);
       y.read(start, after_turn);
@@ -48,15 +49,15 @@ AnswerCheck make_check(const Spec& spec) {
         const auto& [from, to] = rotations.channels()[static_cast<std::size_t>(pair)];
         const GivenPair given = pair_in(before_turn, from);
         const GivenPair got = pair_in(after_turn, to);
-        const double length = given.length();
-        if (!oracle.is_representable(place, pair, length)) continue;
+        const double size = given.length();
+        if (!oracle.is_representable(place, pair, size)) continue;
         const auto text = [&] { return fmt::format("{}, pair {}", text_of(place, vector), pair); };
         if (!got.finite()) {
           judgement.add(Certainty::no, not_finite(), [&] { return text() + ": a value is NaN or infinite"; });
           continue;
         }
         const long double stretch = oracle.stretch(place, pair);
-        const double least_bound = oracle.least_norm_bound(place, pair, length);
+        const double least_bound = oracle.least_norm_bound(place, pair, size);
         if (spec.dtype == Dtype::float64 ? passes<long double>(judgement, given, got, stretch, least_bound)
                                          : passes<double>(judgement, given, got, stretch, least_bound))
           continue;
