@@ -121,6 +121,8 @@ AuditOutcome judge_case(const Arguments& arguments, const Subject& subject, cons
   const std::string id = token_property(arguments.replay);
   const Property* property = property_named(id);
   if (property == nullptr) throw TokenError(fmt::format("--replay: no property is called {}", in_quotes(id)));
+  if (const auto reason = property->not_applicable(spec))
+    throw TokenError(fmt::format("--replay: {} does not apply here: {}", id, *reason));
   return replay(*property, read_token(arguments.replay, property->fields(spec)), subject, spec);
 }
 

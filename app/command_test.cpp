@@ -297,7 +297,7 @@ _encode = encode
 def encode(p, spec):
     with open('calls', 'a') as calls:
         calls.write('.')
-    if not os.path.exists('go') and len(open('cut/events.jsonl').readlines()) > 1:
+    if not os.path.exists('go') and any(line.startswith('{"judged"') for line in open('cut/events.jsonl')):
         open('stuck', 'w').write('yes')
         time.sleep(1000)
     return _encode(p, spec) * np.float32(1.5)
@@ -329,7 +329,7 @@ def encode(p, spec):
   ASSERT_FALSE(read_all(directory_ / "stuck").empty());
   EXPECT_FALSE(std::filesystem::exists(directory_ / "cut" / "report.json"));
   const std::string log = read_all(directory_ / "cut" / "events.jsonl");
-  ASSERT_EQ(std::count(log.begin(), log.end(), '\n'), 2) << log;
+  ASSERT_NE(log.find("\n{\"judged\""), std::string::npos) << log;
 
   const Finished rendered = sextant("report render cut/events.jsonl --out cut");
   EXPECT_EQ(rendered.status, 1) << rendered.error;  // bounds was judged, and is violated

@@ -1,8 +1,5 @@
 #include "subjects/builtin.hpp"
 
-#include <omp.h>
-
-#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -10,6 +7,7 @@
 
 #include "lib/attention/attention.hpp"
 #include "lib/encoders/encoders.hpp"
+#include "lib/encoders/share_processors.hpp"
 #include "subjects/equally_spaced.hpp"
 #include "subjects/kind.hpp"
 
@@ -172,7 +170,7 @@ class BuiltinSession final : public Session {
   // What an encoder refuses is the subject's own error, told as a worker would tell it.
   template <class Ask>
   Tensors asked(Ask ask) const {
-    if (judges_ > 1) omp_set_num_threads(std::max(1, omp_get_num_procs() / judges_));
+    if (judges_ > 1) share_processors(judges_);
     try {
       return std::visit(ask, encoder_);
     } catch (const std::logic_error& error) {

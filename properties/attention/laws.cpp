@@ -31,7 +31,9 @@ constexpr std::int64_t fewest_tokens = 3;  // fewer have no permutation to speak
 std::int64_t longest_of(const Spec& spec, double work) {
   // Beyond an eighth of 1/u, sums of as many terms have no bound to speak of.
   const auto bounded = static_cast<std::int64_t>(std::min(1 / (8 * unit_roundoff(spec.dtype)), 0x1p30));
-  return std::max(fewest_tokens, std::min(bounded, longest_tokens(std::get<Attention>(spec.encoding), work)));
+  const auto longest =
+      of<Attention>([work](const Spec&, const Attention& encoding) { return longest_tokens(encoding, work); });
+  return std::max(fewest_tokens, std::min(bounded, longest(spec)));
 }
 
 // Of at most `tokens`, that the claim has room for and a law can ask again and again.

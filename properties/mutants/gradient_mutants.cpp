@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "lib/spec/of.hpp"
 #include "lib/spec/spec.hpp"
 #include "properties/mutants/mutant.hpp"
 #include "properties/mutants/plain_others.hpp"
@@ -185,18 +186,18 @@ struct List {
     PlainGradient gradient;
     change(gradient);
     with(kind, std::move(name), std::move(mechanism), spec, "backward/attend",
-         [gradient](const Spec& claimed, const Tensors& inputs) {
-           return gradient.answer(claimed, std::get<Attention>(claimed.encoding), inputs);
-         });
+         of<Attention>([gradient](const Spec& claimed, const Attention& encoding, const Tensors& inputs) {
+           return gradient.answer(claimed, encoding, inputs);
+         }));
   }
 
   void table(Kind kind, std::string name, std::string mechanism, const std::function<void(PlainTable&)>& change) {
     PlainTable gradient;
     change(gradient);
     with(kind, std::move(name), std::move(mechanism), t5, "backward/bias",
-         [gradient](const Spec& claimed, const Tensors& inputs) {
-           return gradient.answer(std::get<RelativeBias>(claimed.encoding), inputs);
-         });
+         of<RelativeBias>([gradient](const Spec&, const RelativeBias& encoding, const Tensors& inputs) {
+           return gradient.answer(encoding, inputs);
+         }));
   }
 };
 

@@ -38,7 +38,8 @@ double error_upper(const Turned& pair) {
   const double left[]{pair.turned.first * pair.wanted.first, pair.turned.second * pair.wanted.second};
   const double right[]{pair.given.first * pair.returned.first, pair.given.second * pair.returned.second};
   const double sum = std::fabs(left[0]) + std::fabs(left[1]) + std::fabs(right[0]) + std::fabs(right[1]);
-  if (sum < 0x1p-900) return std::numeric_limits<double>::quiet_NaN();
+  const bool vanished = pair.turned.length() == 0 && pair.returned.length() == 0;
+  if (sum < 0x1p-900 && !vanished) return std::numeric_limits<double>::quiet_NaN();
   return std::fabs((left[0] + left[1]) - (right[0] + right[1])) + 0x1p-51 * sum;
 }
 
