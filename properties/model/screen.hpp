@@ -58,7 +58,7 @@ class Screen {
     const Real error = std::fabs(static_cast<Real>(value) - truth) + slack;
     // Not (error > ...), so that a NaN does not pass.
     if (!(error <= static_cast<Real>(bound * limit_))) return false;
-    // Nearer than half of the spacing on either side of value: it is what the truth rounds to, but for the sign of zero.
+    // Nearer than half of the spacing on either side of value: it is what the truth rounds to, but for a zero's sign.
     return !must_round_ || (value != 0 && error < static_cast<Real>(ulp_below(std::fabs(value)) / 2));
   }
 

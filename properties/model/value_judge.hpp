@@ -27,8 +27,8 @@ struct QuickTarget {
   reference::Bounds bound;
 };
 
-/// What a correctly rounded value is where the truth is 0, which has no sign: +0, or either zero, as where terms that are
-/// zeros of either sign are added.
+/// What a correctly rounded value is where the truth is 0, which has no sign: +0, or either zero, as where terms that
+/// are zeros of either sign are added.
 enum class ExactZero { positive, either };
 
 /// Judges values of a subject against an accuracy class: the two strictest classes by what the truth rounds to, the

@@ -295,12 +295,13 @@ Tensor PlainOther::rotate(const Tensors& inputs) const {
   const std::vector<std::int64_t> positions = inputs.at("positions").integers();
   const std::int64_t tokens = x.shape[0] * x.shape[1];
   const std::int64_t heads = x.shape[2];
+  const std::int64_t length = length_of(positions);
   Tensor y = x;
   for (std::int64_t vector = 0; vector < tokens * heads; ++vector) {
     const std::int64_t token = first_batch_positions ? vector / heads % x.shape[1] : vector / heads;
     const std::vector<std::int64_t> place = place_of(positions, tokens, token);
     std::vector<double> values = vector_at(x, vector * width, width);
-    turn_(*this, values, {place, place[0], positions[0], length_of(positions), scale_sign});
+    turn_(*this, values, {place, place[0], positions[0], length, scale_sign});
     for (std::int64_t i = 0; i < width; ++i) y.set(vector * width + i, values[static_cast<std::size_t>(i)]);
   }
   return y;
@@ -314,13 +315,13 @@ Tensor PlainOther::attend(const Tensors& inputs) const {
   const std::int64_t n = q.shape[2];
   const std::int64_t width = attention_.head_dim;
   const std::int64_t tokens = q.shape[0] * n;
+  const std::int64_t length = length_of(positions);
   const auto vector = [&](const Tensor& tensor, std::int64_t row, std::int64_t token, std::int64_t p, Role role,
                           bool turned) {
     std::vector<double> values = vector_at(tensor, row * width, width);
     if (turn_ && use_position && turned) {
       const std::vector<std::int64_t> place = place_of(positions, tokens, token);
-      turn_(*this, values,
-            {place, p, positions[0], length_of(positions), role == Role::query || one_role ? 1.0 : -1.0});
+      turn_(*this, values, {place, p, positions[0], length, role == Role::query || one_role ? 1.0 : -1.0});
     }
     return values;
   };

@@ -19,8 +19,8 @@ using reference::Certainty;
 using reference::Enclosure;
 using reference::Precision;
 
-// Whether a pair's norm is so near to the radius that judging it would change nothing: doubles tell, or long doubles for
-// float64.
+// Whether a pair's norm is so near to the radius that judging it would change nothing: doubles tell, or long doubles
+// for float64.
 template <class Real>
 bool passes(const Judgement& judgement, double sine, double cosine, double radius, double least_bound) {
   const Real norm = norm_in<Real>(sine, cosine);
