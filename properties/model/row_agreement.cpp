@@ -1,10 +1,15 @@
 #include "properties/model/row_agreement.hpp"
 
+#include <numbers>
+
 #include "lib/numeric/ulp.hpp"
 
 namespace sextant {
 
-double pair_ulps(const ErrorBudget& budget) { return 1.41421356238 * evaluation_ulps(budget.accuracy()); }
+double pair_ulps(const ErrorBudget& budget) {
+  constexpr double above_root_of_two = std::numbers::sqrt2 * (1 + 0x1p-50);
+  return above_root_of_two * evaluation_ulps(budget.accuracy());
+}
 
 double agreement_limit(const Judgement& judgement) {
   const double worst = std::max(judgement.deviation.of_bound, 0.5);
