@@ -1,3 +1,6 @@
+// Over 400 lines, since the options of one subcommand are read, refused and carried out here; what they call stands in
+// files of its own.
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <unistd.h>

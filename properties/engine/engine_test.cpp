@@ -1,3 +1,5 @@
+// Over 400 lines, since every test here shares the same few subjects and properties, each a few lines.
+
 #include "properties/engine/engine.hpp"
 
 #include <gtest/gtest.h>

@@ -264,9 +264,10 @@ class Trial {
 
   // Judges one of the audit's cases.
   void take(std::int64_t number, const Case& values) {
-    is_shared_ = shared_ != nullptr;
-    const Outcome outcome = probe(values);
-    is_shared_ = false;
+    const Outcome outcome = shared_ == nullptr ? probe(values) : probe_by([&] {
+      const Answered& answered = shared_->to(values);
+      return answer_check_(answered.call, answered.answer);
+    });
     if (std::holds_alternative<OutOfWork>(outcome)) {
       if (!tally_.unfinished) tally_.unfinished = Remark{number, token(values)};
       return;
@@ -331,10 +332,6 @@ class Trial {
 
   Judgement judge(const Case& values) {
     if (subject_check_) return subject_check_(subject_, values);
-    if (answer_check_ && is_shared_) {
-      const Answered& answered = shared_->to(values);
-      return answer_check_(answered.call, answered.answer);
-    }
     if (!session_) session_ = subject_.open(spec_);
     if (!answer_check_) return check_(*session_, values);
     const Answered answered = ask_(*session_, values);
@@ -342,8 +339,14 @@ class Trial {
   }
 
   Outcome probe(const Case& values) {
+    return probe_by([&] { return judge(values); });
+  }
+
+  // What judging comes to within the work that is left.
+  template <class Judging>
+  Outcome probe_by(Judging judging) {
     const std::uint64_t before = reference::steps_taken();
-    Outcome outcome = probe_within(values, std::min(steps_left_, steps_of_case_));
+    Outcome outcome = probe_within(std::min(steps_left_, steps_of_case_), judging);
     steps_left_ -= std::min(steps_left_, reference::steps_taken() - before);
     return outcome;
   }
@@ -356,10 +359,11 @@ class Trial {
     return outcome;
   }
 
-  Outcome probe_within(const Case& values, std::uint64_t steps) {
+  template <class Judging>
+  Outcome probe_within(std::uint64_t steps, Judging judging) {
     try {
       const reference::WorkLimit limit(steps);
-      return judge(values);
+      return judging();
     } catch (const SubjectFailure& failure) {
       if (ends_session(failure.kind())) session_.reset();
       return failure;
@@ -537,7 +541,6 @@ class Trial {
   Ask ask_;
   AnswerCheck answer_check_;
   SharedAnswers* shared_ = nullptr;
-  bool is_shared_ = false;  // whether the case at hand is asked about there
   std::unique_ptr<Session> session_;
   std::uint64_t steps_of_case_;  // what one case may take
   std::uint64_t steps_;          // what each part may take: the cases, the search for the worst, that for the simplest

@@ -21,8 +21,6 @@ using reference::RealVector;
 constexpr Precision precision = reference::first_precision;
 constexpr double ulps = 4;  // k
 
-double gamma(double k, double u) { return k * u < 0.5 ? k * u / (1 - k * u) : 1e9; }
-
 Enclosure zero() { return {std::int64_t{0}, precision}; }
 
 double size_of_pair(const Enclosure& a, const Enclosure& b) { return hypot(a, b).upper(); }

@@ -33,14 +33,17 @@ constexpr std::int64_t compared_rows = 3;
 // Once a violation is known, of so many more rows the bound is formed in the search for a worse one.
 constexpr std::int64_t rows_after_violation = 64;
 
-double gamma(double k, double u) { return k * u < 0.5 ? k * u / (1 - k * u) : 1e9; }
-
 double roundoff_of(const Spec& spec) { return unit_roundoff(spec.dtype); }
 
 }  // namespace
 
 VectorPlace place_of(const AttentionCase& request, std::int64_t batch, std::int64_t token, Role role) {
-  VectorPlace place{{}, reference::sequence_length(std::span(request.positions)), role};
+  return place_of(request, batch, token, role, reference::sequence_length(std::span(request.positions)));
+}
+
+VectorPlace place_of(const AttentionCase& request, std::int64_t batch, std::int64_t token, Role role,
+                     std::int64_t length) {
+  VectorPlace place{{}, length, role};
   for (std::int64_t at = batch * request.tokens + token; at < std::ssize(request.positions);
        at += request.batch * request.tokens) {
     place.coordinates.push_back(request.positions[static_cast<std::size_t>(at)]);

@@ -45,6 +45,9 @@ AttentionCase attention_case(const Spec& spec, const Question& question);
 
 /// Where a token's query or key stands.
 VectorPlace place_of(const AttentionCase& request, std::int64_t batch, std::int64_t token, Role role);
+/// The same in a call whose length (reference::sequence_length) is known.
+VectorPlace place_of(const AttentionCase& request, std::int64_t batch, std::int64_t token, Role role,
+                     std::int64_t length);
 
 /// As a call, and back.
 Call call_of(AttentionCase request, std::int64_t fill);

@@ -60,6 +60,9 @@ inline long double stretch_of(const reference::DoubleDoubleWithin& scale) {
   return std::fabs(static_cast<long double>(scale.high) + static_cast<long double>(scale.low));
 }
 
+/// What a judgement says that has compared nothing, since all scales are beyond the dtype.
+inline constexpr const char* no_pair_held = "no pair whose scale the dtype can represent";
+
 /// How vectors are turned by their positions: those of `rotate`, queries and keys.
 class TurningOracle {
  public:

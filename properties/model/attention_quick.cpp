@@ -16,8 +16,6 @@
 namespace sextant {
 namespace {
 
-double gamma(double k, double u) { return k * u < 0.5 ? k * u / (1 - k * u) : 1e9; }
-
 // Sums in eight parts, which vectors can hold: any order has the same bound.
 template <class Real>
 Real dot(const Real* a, const Real* b, std::size_t count) {
@@ -148,15 +146,6 @@ class QuickRows final : public QuickAttention {
     }
   }
 
-  VectorPlace vector_place(std::int64_t batch, std::int64_t token, Role role) const {
-    VectorPlace place{{}, length_, role};
-    for (std::int64_t at = batch * request_.tokens + token; at < std::ssize(request_.positions);
-         at += request_.batch * request_.tokens) {
-      place.coordinates.push_back(request_.positions[static_cast<std::size_t>(at)]);
-    }
-    return place;
-  }
-
   // Keys and values of the head's group.
   void fetch(std::int64_t batch, std::int64_t kv) {
     const std::int64_t group = batch * encoding_.num_kv_heads + kv;
@@ -165,7 +154,7 @@ class QuickRows final : public QuickAttention {
     keys_.clear();
     const std::int64_t first = group * request_.tokens;
     for (std::int64_t t = 0; t < request_.tokens; ++t)
-      add_turned(keys_, request_.k, first + t, vector_place(batch, t, Role::key));
+      add_turned(keys_, request_.k, first + t, place_of(request_, batch, t, Role::key, length_));
     std::vector<double> given(static_cast<std::size_t>(request_.tokens) * width_);
     request_.v.read(first * encoding_.head_dim, given);
     values_.assign(given.begin(), given.end());
@@ -194,7 +183,7 @@ class QuickRows final : public QuickAttention {
     fetch(place.batch, kv);
     query_.clear();
     add_turned(query_, request_.q, (place.batch * encoding_.num_heads + place.head) * request_.tokens + place.token,
-               vector_place(place.batch, place.token, Role::query));
+               place_of(request_, place.batch, place.token, Role::query, length_));
     const double u = unit_roundoff(dtype_);
     const auto width = static_cast<double>(width_);
     const double root = std::sqrt(width);

@@ -9,6 +9,9 @@
 
 namespace sextant {
 
+/// gamma_k = k u / (1 - k u), what k roundings may come to (Higham 2002, lemma 3.1); 1e9 where k u is 1/2 or more.
+inline double gamma(double k, double u) { return k * u < 0.5 ? k * u / (1 - k * u) : 1e9; }
+
 struct AttentionCase;
 
 /// What attention_bound needs of a row.

@@ -247,8 +247,7 @@ Judgement RotationJudge::values(const Call& call, const Tensor& answer) {
                                 : judge_vector<double>(judgement, given, at);
     }
   });
-  if (judgement.finding.empty())
-    judgement.add_exact(std::nullopt, [] { return "no pair whose scale the dtype can represent"; });
+  if (judgement.finding.empty()) judgement.add_exact(std::nullopt, [] { return no_pair_held; });
   return judgement;
 }
 
@@ -395,8 +394,7 @@ Judgement RotationJudge::agreement(const Parts& calls, const Tensor& whole, cons
       });
     }
     for (const Passthrough& channel : passthrough_) judge_same_value(judgement, rows, channel.output);
-    if (judgement.finding.empty())
-      judgement.add_exact(std::nullopt, [] { return "no pair whose scale the dtype can represent"; });
+    if (judgement.finding.empty()) judgement.add_exact(std::nullopt, [] { return no_pair_held; });
   }
   return judgement;
 }

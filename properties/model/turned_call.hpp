@@ -82,9 +82,6 @@ inline GivenPair pair_in(const Tensor& tensor, std::int64_t start, const Channel
 
 inline reference::Enclosure length_of(const reference::RealPair& x) { return hypot(x.first, x.second); }
 
-/// What a judgement says that has compared nothing, since all scales are beyond the dtype.
-inline constexpr const char* no_pair_held = "no pair whose scale the dtype can represent";
-
 /// "position 5/7, vector 3".
 inline std::string text_of(const VectorPlace& place, std::int64_t vector) {
   return fmt::format("position {}, vector {}", fmt::join(place.coordinates, "/"), vector);

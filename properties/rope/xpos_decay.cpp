@@ -7,6 +7,7 @@
 #include "properties/engine/typed_cases.hpp"
 #include "properties/gen/position.hpp"
 #include "properties/gen/values.hpp"
+#include "properties/model/attention_part.hpp"
 #include "properties/model/family.hpp"
 #include "properties/model/xpos_budget.hpp"
 #include "reference/rounding.hpp"
@@ -112,8 +113,7 @@ CheckOf<Steps> make_check(const Spec& spec, const Xpos& encoding) {
                            grew, stated, deviation.of_bound);
       });
     }
-    if (judgement.finding.empty())
-      judgement.add_exact(std::nullopt, [] { return "no pair whose scale the dtype can represent"; });
+    if (judgement.finding.empty()) judgement.add_exact(std::nullopt, [] { return no_pair_held; });
     return judgement;
   };
 }

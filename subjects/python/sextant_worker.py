@@ -1,5 +1,7 @@
 """Serves a Python subject to Sextant: safetensors blobs in on standard input, out on standard output.
 
+Over 400 lines, since a subject's interpreter is given one file that needs nothing beside it.
+
 Run as `python sextant_worker.py FILE.py`, where FILE.py defines any of
 
     encode(positions, spec)                               -> encoding [n, dim]
