@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "lib/numeric/ulp.hpp"
@@ -18,35 +19,36 @@ namespace {
 
 using reference::Certainty;
 
-// A gradient by a table, and which elements of `grad` each of its elements is the sum of.
+// A gradient by a table. Use i of the table, of its row rows[i], has the gradient's elements i * of_use + c * of_column,
+// one for each column c.
 struct Scatter {
   std::string_view of;  // the operation
   Tensors inputs;
   Tensor grad;
-  std::vector<std::vector<std::int64_t>> terms;  // of each element of the table
+  std::vector<std::int64_t> rows;
   std::int64_t columns;
+  std::int64_t of_use;
+  std::int64_t of_column;
 };
 
-// Few rows used again and again, some hundred, or all that the claim has.
+// Few rows used again and again, some hundred, or all that the claim has; the last of them at the end.
 Scatter scatter_of(const Spec& spec, const Learned& learned, const Question& question) {
   const std::int64_t claimed = std::min(spec.max_position, learned.max_positions) - spec.min_position;
   const std::int64_t choices[] = {claimed, 3, 257};
   const std::int64_t rows = std::min(choices[question.fill % 3], claimed);
-  const std::int64_t first = std::min(question.position - spec.min_position, claimed - rows);
+  const std::int64_t first = spec.min_position + std::min(question.position - spec.min_position, claimed - rows);
   std::vector<std::int64_t> positions;
-  for (std::int64_t i = 0; i < question.tokens + 2; ++i)
-    positions.push_back(spec.min_position + first + (i * i + i / 7) % rows);
-  Scatter scatter{"encode",
-                  {{"weight", gen::values(spec.dtype, {learned.max_positions, learned.dim}, question.fill + 1)},
-                   {"positions", Tensor::of_integers({std::ssize(positions)}, positions)}},
-                  gen::values(spec.dtype, {std::ssize(positions), learned.dim}, question.fill + 2),
-                  std::vector<std::vector<std::int64_t>>(static_cast<std::size_t>(learned.max_positions * learned.dim)),
-                  learned.dim};
-  for (std::int64_t i = 0; i < scatter.grad.elements(); ++i) {
-    const std::int64_t row = positions[static_cast<std::size_t>(i / learned.dim)];
-    scatter.terms[static_cast<std::size_t>(row * learned.dim + i % learned.dim)].push_back(i);
-  }
-  return scatter;
+  for (std::int64_t i = 0; i < question.tokens + 1; ++i) positions.push_back(first + (i * i + i / 7) % rows);
+  positions.push_back(first + rows - 1);
+  Tensor grad = gen::values(spec.dtype, {std::ssize(positions), learned.dim}, question.fill + 2);
+  return {"encode",
+          {{"weight", gen::values(spec.dtype, {learned.max_positions, learned.dim}, question.fill + 1)},
+           {"positions", Tensor::of_integers({std::ssize(positions)}, positions)}},
+          std::move(grad),
+          positions,
+          learned.dim,
+          learned.dim,
+          1};
 }
 
 // The question's batch is its queries, its tokens are the keys: distances beyond the last bucket share one.
@@ -61,55 +63,77 @@ Scatter scatter_of(const Spec& spec, const RelativeBias& encoding, const Questio
   const std::vector<std::int64_t> keys = from(0, question.tokens);
   const std::vector<std::int64_t> queries = from(question.fill % (question.tokens + 1), question.batch);
   const std::int64_t heads = question.heads;
-  Scatter scatter{"bias",
-                  {{"weight", gen::values(spec.dtype, {encoding.num_buckets, heads}, question.fill + 1)},
-                   {"query_positions", Tensor::of_integers({std::ssize(queries)}, queries)},
-                   {"key_positions", Tensor::of_integers({std::ssize(keys)}, keys)}},
-                  gen::values(spec.dtype, {heads, std::ssize(queries), std::ssize(keys)}, question.fill + 2),
-                  std::vector<std::vector<std::int64_t>>(static_cast<std::size_t>(encoding.num_buckets * heads)),
-                  heads};
   std::unordered_map<std::int64_t, std::int64_t> buckets;  // of each distance
-  for (std::int64_t i = 0; i < scatter.grad.elements(); ++i) {
-    const std::int64_t key = keys[static_cast<std::size_t>(i % std::ssize(keys))];
-    const std::int64_t query = queries[static_cast<std::size_t>(i / std::ssize(keys) % std::ssize(queries))];
-    const auto [known, is_new] = buckets.try_emplace(key - query, 0);
-    if (is_new) known->second = reference::bucket(encoding, key - query);
-    const std::int64_t head = i / std::ssize(keys) / std::ssize(queries);
-    scatter.terms[static_cast<std::size_t>(known->second * heads + head)].push_back(i);
+  std::vector<std::int64_t> rows;
+  for (const std::int64_t query : queries) {
+    for (const std::int64_t key : keys) {
+      const auto [known, is_new] = buckets.try_emplace(key - query, 0);
+      if (is_new) known->second = reference::bucket(encoding, key - query);
+      rows.push_back(known->second);
+    }
   }
-  return scatter;
+  const std::int64_t uses = std::ssize(rows);
+  return {"bias",
+          {{"weight", gen::values(spec.dtype, {encoding.num_buckets, heads}, question.fill + 1)},
+           {"query_positions", Tensor::of_integers({std::ssize(queries)}, queries)},
+           {"key_positions", Tensor::of_integers({std::ssize(keys)}, keys)}},
+          gen::values(spec.dtype, {heads, std::ssize(queries), std::ssize(keys)}, question.fill + 2),
+          std::move(rows),
+          heads,
+          1,
+          uses};
+}
+
+// Of one element of the table.
+struct Sum {
+  long double value = 0;
+  double size = 0;  // of the terms, all taken as positive
+  std::int64_t terms = 0;
+};
+
+// Those of the rows that are used, [row][column].
+std::unordered_map<std::int64_t, std::vector<Sum>> sums_of(const Scatter& scatter) {
+  std::unordered_map<std::int64_t, std::vector<Sum>> sums;
+  std::vector<double> grad(static_cast<std::size_t>(scatter.grad.elements()));
+  scatter.grad.read(0, grad);
+  for (std::int64_t use = 0; use < std::ssize(scatter.rows); ++use) {
+    std::vector<Sum>& row = sums[scatter.rows[static_cast<std::size_t>(use)]];
+    row.resize(static_cast<std::size_t>(scatter.columns));
+    const double* element = grad.data() + use * scatter.of_use;
+    for (Sum& sum : row) {
+      sum.value += *element;
+      sum.size += std::fabs(*element);
+      ++sum.terms;
+      element += scatter.of_column;
+    }
+  }
+  return sums;
 }
 
 Judgement judge_scatter(const Spec& spec, const Scatter& scatter, const Tensor& got) {
   const double u = unit_roundoff(spec.dtype);
   Judgement judgement;
-  std::vector<double> grad(static_cast<std::size_t>(scatter.grad.elements()));
-  scatter.grad.read(0, grad);
-  for (std::size_t i = 0; i < scatter.terms.size(); ++i) {
-    long double sum = 0;
-    double size = 0;
-    for (const std::int64_t term : scatter.terms[i]) {
-      sum += grad[static_cast<std::size_t>(term)];
-      size += std::fabs(grad[static_cast<std::size_t>(term)]);
-    }
-    const auto m = static_cast<double>(scatter.terms[i].size());
+  const auto sums = sums_of(scatter);
+  for (std::int64_t i = 0; i < got.elements(); ++i) {
+    const auto row = sums.find(i / scatter.columns);
+    const Sum element = row == sums.end() ? Sum{} : row->second[static_cast<std::size_t>(i % scatter.columns)];
+    const auto m = static_cast<double>(element.terms);
     if (m * u > 0.5) continue;  // so many terms of 16 bits may add up to anything
-    const auto expected = static_cast<double>(sum);
+    const auto expected = static_cast<double>(element.value);
     // The sum in long double has an error of its own, and the factor covers the roundings of the bound.
-    const double bound =
-        m <= 1 ? 0 : (m * u / (1 - m * u) * size + ulp(spec.dtype, expected)) * (1 + 1e-9) + m * 0x1p-63 * size;
-    const double value = got.at(static_cast<std::int64_t>(i));
-    const auto error = static_cast<double>(std::fabs(static_cast<long double>(value) - sum));
+    const double bound = m <= 1 ? 0
+                                : (m * u / (1 - m * u) * element.size + ulp(spec.dtype, expected)) * (1 + 1e-9) +
+                                      m * 0x1p-63 * element.size;
+    const double value = got.at(i);
+    const auto error = static_cast<double>(std::fabs(static_cast<long double>(value) - element.value));
     const Deviation deviation{error == 0   ? 0
                               : bound == 0 ? not_finite().of_bound
                                            : error / bound,
                               error, error / ulp(spec.dtype, expected)};
     judgement.add(error <= bound ? Certainty::yes : Certainty::no, std::isfinite(error) ? deviation : not_finite(),
                   [&] {
-                    return fmt::format("row {}, column {}, used {} times: {} for {:.9g}",
-                                       static_cast<std::int64_t>(i) / scatter.columns,
-                                       static_cast<std::int64_t>(i) % scatter.columns, scatter.terms[i].size(),
-                                       value_text(spec.dtype, value), expected);
+                    return fmt::format("row {}, column {}, used {} times: {} for {:.9g}", i / scatter.columns,
+                                       i % scatter.columns, element.terms, value_text(spec.dtype, value), expected);
                   });
   }
   if (judgement.finding.empty()) judgement.add_exact(std::nullopt, [] { return "no row that has a bound"; });
@@ -118,24 +142,39 @@ Judgement judge_scatter(const Spec& spec, const Scatter& scatter, const Tensor& 
 
 // Calls that use a row some thousand times; in 16 bits fewer, so that sums have a bound.
 gen::LargestCall largest_of(const Spec& spec) {
-  const std::int64_t most = size_of(spec.dtype) == 2 ? 64 : longest_call;
+  const std::int64_t most = size_of(spec.dtype) == 2 ? 64 : longest_drawn;
   return {{most_rows, most, 16}, values_of_call / 4};
 }
 
+// Queries of a bias.
+constexpr std::int64_t most_queries = 2049;
+
 CasesOf<Question> uses() {
   CasesOf<Question> cases = questions();
+  cases.fields = [fields = cases.fields](const Spec& spec) {
+    std::vector<FieldOf<Question>> list = fields(spec);
+    for (FieldOf<Question>& field : list) {
+      if (field.member == &Question::batch) field.range.most = most_queries;
+    }
+    return list;
+  };
   cases.first = [](const Spec& spec) {
     std::vector<Question> list = first_questions(spec);
     const std::int64_t near = list[0].position;
+    const auto add = [&](const Question& question) {
+      list.push_back(question);
+      list.back().position = near;
+      if (size_of(spec.dtype) == 2) list.back().tokens = std::min<std::int64_t>(question.tokens, 64);
+      if (size_of(spec.dtype) == 2) list.back().batch = std::min<std::int64_t>(question.batch, 64);
+    };
     for (const std::int64_t tokens : {257, 4095}) {
-      for (std::int64_t fill = 0; fill < 3; ++fill) {
-        list.push_back({.position = near,
-                        .tokens = std::min(tokens, largest_of(spec).extents.tokens),
-                        .batch = 1 + 12 * fill,
-                        .heads = 1 + fill,
-                        .fill = fill});
-      }
+      for (std::int64_t fill = 0; fill < 3; ++fill)
+        add({.position = near, .tokens = tokens, .batch = 1 + 12 * fill, .heads = 1 + fill, .fill = fill});
     }
+    // 12 heads; more uses than a launch has blocks, and more than 2^20 of a bias.
+    add({.position = near, .tokens = 33, .batch = 40, .heads = 12, .fill = 1});
+    add({.position = near, .tokens = longest_call, .batch = 2, .heads = 1, .fill = 0});
+    add({.position = near, .tokens = 1030, .batch = 1030, .heads = 1, .fill = 1});
     return list;
   };
   cases.drawn = [](const Spec& spec) {

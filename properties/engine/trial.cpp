@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <utility>
 #include <variant>
@@ -452,24 +453,36 @@ class Trial {
     }
   }
 
+  // The fields, extents first: what takes long in large calls is then tried in small ones.
+  std::vector<std::size_t> fields_to_shrink() const {
+    std::vector<std::size_t> order(fields_.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::stable_partition(order, [&](std::size_t field) {
+      const FieldRole role = fields_[field].role;
+      return role == FieldRole::run || role == FieldRole::batch || role == FieldRole::count;
+    });
+    return order;
+  }
+
   // The tree of simpler cases: each field by itself moves towards that of the property's simplest case, the bits of a
   // value towards simpler ones.
   rc::Shrinkable<Case> shrinkable(const Case& start) const {
-    return rc::shrinkable::shrinkRecur(start, [simplest = property_.simplest(spec_), this](const Case& values) {
-      rc::Seq<Case> simpler;
-      for (std::size_t field = 0; field < values.size(); ++field) {
-        const auto with = [values, field](std::int64_t value) {
-          Case changed = values;
-          changed[field] = value;
-          return changed;
-        };
-        auto candidates = fields_[field].role == FieldRole::bits
-                              ? gen::simpler_bits(spec_.dtype, values[field])
-                              : gen::simpler_integers(values[field], simplest[field]);
-        simpler = rc::seq::concat(std::move(simpler), rc::seq::map(std::move(candidates), with));
-      }
-      return simpler;
-    });
+    return rc::shrinkable::shrinkRecur(
+        start, [simplest = property_.simplest(spec_), order = fields_to_shrink(), this](const Case& values) {
+          rc::Seq<Case> simpler;
+          for (const std::size_t field : order) {
+            const auto with = [values, field](std::int64_t value) {
+              Case changed = values;
+              changed[field] = value;
+              return changed;
+            };
+            auto candidates = fields_[field].role == FieldRole::bits
+                                  ? gen::simpler_bits(spec_.dtype, values[field])
+                                  : gen::simpler_integers(values[field], simplest[field]);
+            simpler = rc::seq::concat(std::move(simpler), rc::seq::map(std::move(candidates), with));
+          }
+          return simpler;
+        });
   }
 
   // Follows shrinks for as long as `still` accepts one. Depth first: the first simpler case that fails is taken.

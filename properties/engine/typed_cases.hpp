@@ -97,11 +97,12 @@ void use_cases(Property& property, const CasesOf<Values>& cases, MakeCheck make_
     return related(spec, values_of(fields(spec), row));
   };
   property.first_cases = [rows, first = cases.first](const Spec& spec) { return rows(spec, first(spec)); };
-  property.sweep = [rows, sweep = cases.sweep](const Spec& spec, std::int64_t most_values) {
+  property.sweep = [fields = cases.fields, sweep = cases.sweep](const Spec& spec, std::int64_t most_values) {
     const SweepOf<Values> typed = sweep(spec, most_values);
     SweepOf<Case> result{{}, typed.claimed, typed.values_of_position};
+    const std::vector<FieldOf<Values>> layout = fields(spec);
     for (const BlockOf<Values>& block : typed.blocks)
-      result.blocks.push_back({rows(spec, {block.values}).front(), block.positions});
+      result.blocks.push_back({case_of(layout, block.values), block.positions});
     return result;
   };
   property.cases = [cases](const Spec& spec) {

@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <cmath>
+
 #include "properties/catalogue.hpp"
 #include "properties/model/model.hpp"
 #include "properties/model/questions.hpp"
@@ -34,7 +37,7 @@ std::vector<Reshaping> first_reshapings(const Spec& spec) {
   const auto asked = [&](Question question, const gen::LargestCall& largest) {
     question = clipped(question, largest);
     question.tokens = std::min(question.tokens, range.last - range.first);
-    question.position = gen::simplest_position(range);
+    question.position = question.position == 0 ? gen::simplest_position(range) : range.last - question.tokens;
     if (!model->related(question)) question.position = range.first;
     question.fill = 1;
     return question;
@@ -45,13 +48,26 @@ std::vector<Reshaping> first_reshapings(const Spec& spec) {
     list.push_back(of(asked({.position = 0, .tokens = 5, .batch = 2, .heads = 3}, usual), shape, 2));
     list.push_back(of(asked({.position = 0, .tokens = 257, .batch = 4, .heads = 8}, usual), shape, 131));
   }
-  // As many tokens, rows and heads as kernels meet, one after the other, and a call that is large in two.
+  // As many tokens, rows and heads as kernels meet, one after the other, and calls that are large in two, at either end
+  // of the range.
+  constexpr std::int64_t far = 1;
   const auto add = [&](const Question& question, const gen::LargestCall& largest, std::int64_t shape) {
     list.push_back(of(asked(question, largest), shape % model->shapes(), 577));
   };
   add({.position = 0, .tokens = longest_call, .batch = 1, .heads = 1}, model->largest_reshaped(), 2);
-  add({.position = 0, .tokens = 2048, .batch = 2048, .heads = 1}, model->largest_reshaped(), 0);
-  add({.position = 0, .tokens = 3, .batch = longest_call, .heads = 2}, usual, 0);
+  const auto side = static_cast<std::int64_t>(std::sqrt(static_cast<double>(model->largest_reshaped().vectors)));
+  for (const std::int64_t heads : {1, 12}) {
+    const auto square = static_cast<std::int64_t>(static_cast<double>(side) / std::sqrt(static_cast<double>(heads)));
+    const std::int64_t extent = std::clamp<std::int64_t>(square, 1, 2049);
+    for (const std::int64_t shape : {0, 3})
+      add({.position = 0, .tokens = extent, .batch = extent, .heads = heads}, model->largest_reshaped(), shape);
+  }
+  add({.position = far, .tokens = 3000, .batch = 1, .heads = 12}, model->largest_reshaped(), 1);
+  add({.position = 0, .tokens = longest_call, .batch = 1, .heads = 32}, model->largest_reshaped(), 5);
+  add({.position = far, .tokens = 1025, .batch = 4, .heads = 16}, model->largest_reshaped(), 0);
+  add({.position = 0, .tokens = 64, .batch = most_rows, .heads = 16}, model->largest_reshaped(), 3);
+  add({.position = 0, .tokens = 3, .batch = longest_call, .heads = 2}, model->largest_reshaped(), 0);
+  add({.position = 0, .tokens = longest_drawn, .batch = 1, .heads = 2}, model->largest_reshaped(), 4);
   add({.position = 0, .tokens = 3, .batch = 1, .heads = most_heads}, usual, 1);
   add({.position = 0, .tokens = 1025, .batch = 3, .heads = 2}, usual, 3);
   return list;
@@ -109,8 +125,9 @@ Property shape_independence_property() {
       "Vaswani et al. 2017, section 3.5, and Su et al. 2021, section 3.2.2: defined position by position; Press et al. "
       "2021, section 3, and Raffel et al. 2019, section 2.1: by query and key; Vaswani et al. 2017, section 3.2.1: a "
       "sum over keys",
-      "every encoding whose frequencies do not depend on the length of the call; calls to 8192 tokens, 128 heads, 64 "
-      "rows, biases of 2048 x 2048, attention of 4096 tokens (fewer with many wide heads)",
+      "every encoding whose frequencies do not depend on the length of the call; calls to 65537 tokens, 128 heads, 64 "
+      "rows and 33 MiB, biases of 2049 x 2049 (fewer with many heads), attention of 4096 tokens (fewer with many wide "
+      "heads)",
       "where bits differ, both answers are within the class's bound E of one true value, so within 2 E of each other "
       "(properties/model/budget.hpp; each encoding's file beside it for those that have others)",
       "blocks, tiles and tails that are handled wrongly, at one length or from one on; heads or rows beyond a number "

@@ -10,13 +10,18 @@
 namespace sextant::gen {
 namespace {
 
-// From 1 to `most`, by 64 bits: beside a power of two as often as log-uniform.
+constexpr std::int64_t usual[] = {6,   10,  12,  14,  20,  24,  28,  40,  48,  56,   77,   80,   96,   100,  112, 196,
+                                  197, 257, 300, 384, 448, 576, 577, 729, 768, 1000, 1500, 2000, 3000, 5000, 6000};
+
+// From 1 to `most`, by 64 bits: a third each beside a power of two, one that is usual, and log-uniform.
 std::int64_t large(std::int64_t most, std::uint64_t bits) {
   const auto powers = static_cast<std::uint64_t>(std::bit_width(static_cast<std::uint64_t>(most)));
-  if (bits % 2 == 0) {
-    const auto nudge = static_cast<std::int64_t>(bits / 2 % 3) - 1;
-    return std::clamp<std::int64_t>((std::int64_t{1} << (bits / 6 % powers)) + nudge, 1, most);
+  const auto known = static_cast<std::uint64_t>(std::ranges::upper_bound(usual, most) - std::begin(usual));
+  if (bits % 3 == 0) {
+    const auto nudge = static_cast<std::int64_t>(bits / 3 % 3) - 1;
+    return std::clamp<std::int64_t>((std::int64_t{1} << (bits / 9 % powers)) + nudge, 1, most);
   }
+  if (bits % 3 == 1 && known > 0) return usual[bits / 3 % known];
   const double fraction = std::ldexp(static_cast<double>(bits >> 11), -53);
   return std::clamp(static_cast<std::int64_t>(std::exp2(fraction * std::log2(static_cast<double>(most) + 1))),
                     std::int64_t{1}, most);
@@ -28,6 +33,8 @@ std::int64_t small(std::uint64_t bits) {
 }
 
 }  // namespace
+
+std::span<const std::int64_t> usual_extents() { return usual; }
 
 rc::Gen<Extents> extents(const LargestCall& largest) {
   const auto word = rc::gen::inRange<std::uint64_t>(0, std::numeric_limits<std::uint64_t>::max());

@@ -2,9 +2,12 @@
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <set>
+#include <vector>
 
 #include "properties/gen/position.hpp"
 #include "properties/gen/shrink.hpp"
@@ -60,6 +63,40 @@ TEST(Position, NegativeAndFarRangesAreCovered) {
   EXPECT_GT(std::count_if(drawn.begin(), drawn.end(), [](std::int64_t p) { return p < 0; }), 100);
   EXPECT_GT(std::count_if(drawn.begin(), drawn.end(), [](std::int64_t p) { return p > (std::int64_t{1} << 40); }), 50);
   for (const std::int64_t p : draw({-9, -4}, 100)) EXPECT_TRUE(p >= -9 && p < -4);
+}
+
+// Token by token, of three rows.
+std::vector<std::vector<std::int64_t>> rows_of(Order order, std::int64_t tokens) {
+  std::vector<std::vector<std::int64_t>> rows(3);
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    for (std::int64_t token = 0; token < tokens; ++token)
+      rows[row].push_back(steps(order, static_cast<std::int64_t>(row), token, tokens));
+  }
+  return rows;
+}
+
+TEST(Order, RowsShareWhatItsNameSays) {
+  for (const std::int64_t tokens : {1, 2, 3, 4, 64, 100}) {
+    std::vector<std::int64_t> in_order(static_cast<std::size_t>(tokens));
+    std::iota(in_order.begin(), in_order.end(), 0);
+    for (const Order order : {Order::shuffled_between_ends, Order::first_row_one_by_one}) {
+      const auto rows = rows_of(order, tokens);
+      EXPECT_EQ(rows[0] == in_order, order == Order::first_row_one_by_one || tokens < 4) << tokens;
+      for (std::vector<std::int64_t> row : rows) {
+        EXPECT_EQ(row.front(), 0);
+        EXPECT_EQ(row.back(), tokens - 1);
+        std::ranges::sort(row);
+        EXPECT_EQ(row, in_order) << tokens;
+      }
+      if (tokens > 4) EXPECT_NE(rows[1], rows[2]) << tokens;
+    }
+    const auto other = rows_of(Order::every_other_row_equal, tokens);
+    EXPECT_TRUE(other[0] == other[2] && other[0] != other[1]) << tokens;
+    const auto pairs = rows_of(Order::rows_equal_in_pairs, tokens);
+    EXPECT_TRUE(pairs[0] == pairs[1] && pairs[0] != pairs[2]) << tokens;
+    const auto after = rows_of(Order::row_after_row, tokens);
+    EXPECT_EQ(after[1].front(), after[0].back() + 1) << tokens;
+  }
 }
 
 // The values that the search for a counterexample would try, walking down from `start` as the engine does.

@@ -15,6 +15,13 @@ std::int64_t shuffled(std::int64_t i, std::int64_t count) {
   return i % count * factor % count;
 }
 
+// One by one but for the tokens between the first and the last, which each row has in an order of its own.
+std::int64_t shuffled_between_ends(std::int64_t row, std::int64_t token, std::int64_t tokens) {
+  const std::int64_t between = tokens - 2;
+  if (token == 0 || token > between) return token;
+  return 1 + (shuffled(token - 1, between) + row + 1) % between;
+}
+
 }  // namespace
 
 std::int64_t steps(Order order, std::int64_t row, std::int64_t token, std::int64_t tokens) {
@@ -27,6 +34,11 @@ std::int64_t steps(Order order, std::int64_t row, std::int64_t token, std::int64
     case Order::twice_each: return start + token / 2;
     case Order::all_equal: return 0;
     case Order::equal_rows: return token;
+    case Order::shuffled_between_ends: return shuffled_between_ends(row, token, tokens);
+    case Order::first_row_one_by_one: return row == 0 ? token : shuffled_between_ends(row, token, tokens);
+    case Order::every_other_row_equal: return token + batch_row_distance * (row % 2 == 0 ? 0 : row);
+    case Order::rows_equal_in_pairs: return token + batch_row_distance * (row / 2);
+    case Order::row_after_row: return row * tokens + token;
   }
   throw std::invalid_argument("steps: no such order");
 }

@@ -1,6 +1,7 @@
 #include "properties/gen/values.hpp"
 
 #include <array>
+#include <cstring>
 #include <utility>
 
 namespace sextant::gen {
@@ -14,21 +15,39 @@ std::uint64_t mix(std::uint64_t z) {
   return z ^ (z >> 31);
 }
 
+// Of the word that belongs to an element.
+double value_of(std::uint64_t bits) {
+  constexpr std::array scales{0x1p-4, 0x1p-3, 0x1p-2, 0x1p-1, 0x1p0, 0x1p1, 0x1p2, 0x1p3, 0x1p4};
+  return (static_cast<double>(bits >> 11) * 0x1p-52 - 1) * scales[bits % scales.size()];
+}
+
+// Those of all elements of a tensor of float or double, which the language rounds to.
+template <class Element>
+void fill_with(Tensor& tensor, std::uint64_t start) {
+  std::byte* to = tensor.data.data();
+  for (std::size_t i = 0; i < tensor.data.size() / sizeof(Element); ++i, to += sizeof(Element)) {
+    const auto element = static_cast<Element>(value_of(mix(start + i)));
+    std::memcpy(to, &element, sizeof(Element));
+  }
+}
+
 }  // namespace
 
 std::uint64_t word(std::int64_t fill, std::int64_t index) {
   return mix(mix(static_cast<std::uint64_t>(fill)) + static_cast<std::uint64_t>(index));
 }
 
-double value(std::int64_t fill, std::int64_t index) {
-  const std::uint64_t bits = word(fill, index);
-  constexpr std::array scales{0x1p-4, 0x1p-3, 0x1p-2, 0x1p-1, 0x1p0, 0x1p1, 0x1p2, 0x1p3, 0x1p4};
-  return (static_cast<double>(bits >> 11) * 0x1p-52 - 1) * scales[bits % scales.size()];
-}
+double value(std::int64_t fill, std::int64_t index) { return value_of(word(fill, index)); }
 
 Tensor values(Dtype dtype, std::vector<std::int64_t> shape, std::int64_t fill) {
   Tensor tensor = Tensor::zeros(dtype, std::move(shape));
-  for (std::int64_t i = 0; i < tensor.elements(); ++i) tensor.set(i, value(fill, i));
+  const std::uint64_t start = mix(static_cast<std::uint64_t>(fill));
+  switch (dtype) {
+    case Dtype::float32: fill_with<float>(tensor, start); break;
+    case Dtype::float64: fill_with<double>(tensor, start); break;
+    default:
+      for (std::int64_t i = 0; i < tensor.elements(); ++i) tensor.set(i, value(fill, i));
+  }
   return tensor;
 }
 

@@ -10,7 +10,10 @@ namespace sextant {
 CasesOf<Question> accuracy_cases() {
   CasesOf<Question> cases;
   cases.fields = [](const Spec& spec) { return model_of(spec)->question_fields(); };
-  cases.related = [](const Spec& spec, const Question& question) { return model_of(spec)->related(question); };
+  cases.related = [](const Spec& spec, const Question& question) {
+    const auto model = model_of(spec);
+    return model->related(question) && model->fits(question);
+  };
   cases.first = [](const Spec& spec) { return model_of(spec)->first_questions(); };
   cases.drawn = [](const Spec& spec) { return model_of(spec)->drawn_questions(); };
   cases.sweep = [](const Spec& spec, std::int64_t most_values) { return model_of(spec)->sweep(most_values); };

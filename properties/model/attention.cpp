@@ -190,8 +190,8 @@ class AttentionModel final : public EncodingModel {
     return call;
   }
 
-  // Long calls take the square of their length, so they are few: one that is as long as any, one on each side of a
-  // tile, and one of many rows.
+  // Long calls take the square of their length, so they are few: one that is as long as any, those on each side of a
+  // tile as far as they are not dear, and one of many rows.
   bool related(const Question& question) const override {
     return question.batch * question.tokens <= largest_reshaped().vectors;
   }
@@ -200,8 +200,18 @@ class AttentionModel final : public EncodingModel {
     std::vector<Question> questions = EncodingModel::first_questions();
     const std::int64_t near = gen::simplest_position(range());
     const std::int64_t longest = longest_tokens(encoding_, work_of_longest);
-    for (const std::int64_t tokens : {65, 257, 1025, 4096})
-      questions.push_back({.position = near, .tokens = std::min(tokens, longest), .fill = 1});
+    const std::int64_t usual = longest_tokens(encoding_, work_of_drawn);
+    std::vector<std::int64_t> lengths{77, 100, 197, 300, 385, 1000, 1500};
+    for (std::int64_t power = 32; power <= 2048; power *= 2) {
+      for (const std::int64_t tokens : {power - 1, power, power + 1}) lengths.push_back(tokens);
+    }
+    for (const std::int64_t tokens : lengths) {
+      if (tokens <= usual) questions.push_back({.position = near, .tokens = tokens, .fill = tokens});
+    }
+    for (const std::int64_t tokens : {65, 129, 257, 513, 1025, 2049, 4096}) {
+      if (tokens > usual) questions.push_back({.position = near, .tokens = std::min(tokens, longest), .fill = 1});
+      if (tokens > longest) break;
+    }
     questions.push_back({.position = near, .tokens = std::min<std::int64_t>(17, longest), .batch = 2, .fill = 1});
     questions.push_back(clipped({.position = near, .tokens = 5, .batch = most_rows, .fill = 1}, largest_reshaped()));
     return questions;

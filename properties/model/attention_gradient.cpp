@@ -45,6 +45,9 @@ class Group {
         width_(static_cast<std::size_t>(encoding_.head_dim)),
         tokens_(request.tokens),
         u_(unit_roundoff(spec.dtype)) {
+    const std::int64_t heads = encoding_.num_heads / encoding_.num_kv_heads;
+    const std::int64_t first = (batch_ * encoding_.num_heads + kv_ * heads) * tokens_;
+    for (std::int64_t row = first; row < first + heads * tokens_; ++row) queries_ += has_gradient(row) ? 1 : 0;
     for (std::int64_t t = 0; t < tokens_; ++t) {
       const std::int64_t row = (batch_ * encoding_.num_kv_heads + kv_) * tokens_ + t;
       keys_.push_back(oracle_.turned(request_.k, row, place_of(request_, batch_, t, Role::key), precision));
@@ -61,7 +64,12 @@ class Group {
     const std::int64_t heads = encoding_.num_heads / encoding_.num_kv_heads;
     for (std::int64_t head = kv_ * heads; head < (kv_ + 1) * heads; ++head) {
       for (std::int64_t token = 0; token < tokens_; ++token) {
-        const TurnedGradient dq = add_query(head, token, heads);
+        if (!has_gradient((batch_ * encoding_.num_heads + head) * tokens_ + token)) {
+          // Every product and sum of steps 4 and 5 is zero.
+          result.q.push_back({RealVector(width_, zero()), std::vector<double>(width_, 0)});
+          continue;
+        }
+        const TurnedGradient dq = add_query(head, token);
         result.q.push_back(turned_back(dq, place_of(request_, batch_, token, Role::query)));
       }
     }
@@ -76,6 +84,13 @@ class Group {
   }
 
  private:
+  // Whether a row of the result, [batch, heads, tokens], has another gradient than zero.
+  bool has_gradient(std::int64_t row) const {
+    std::vector<double> given(width_);
+    grad_.read(row * encoding_.head_dim, given);
+    return std::ranges::any_of(given, [](double value) { return value != 0; });
+  }
+
   RealVector read(const Tensor& tensor, std::int64_t row) const {
     RealVector values;
     for (std::int64_t c = 0; c < encoding_.head_dim; ++c)
@@ -83,8 +98,8 @@ class Group {
     return values;
   }
 
-  // Adds a query's part of dk and dv, and gives its dq'. `heads` are in the group.
-  TurnedGradient add_query(std::int64_t head, std::int64_t token, std::int64_t heads) {
+  // Adds a query's part of dk and dv, and gives its dq'.
+  TurnedGradient add_query(std::int64_t head, std::int64_t token) {
     const std::int64_t row = (batch_ * encoding_.num_heads + head) * tokens_ + token;
     const AttentionOracle::Vector query =
         oracle_.turned(request_.q, row, place_of(request_, batch_, token, Role::query), precision);
@@ -139,7 +154,7 @@ class Group {
       by_weight.push_back(std::move(product));
     }
     const Enclosure real_root = sqrt(Enclosure(encoding_.head_dim, precision));
-    const double queries = static_cast<double>(heads * tokens_);  // m, at most
+    const auto queries = static_cast<double>(queries_);  // m, at most: adding a zero rounds nothing
     TurnedGradient dq{RealVector(width_, zero()), std::vector<double>(query.norms.size(), 0)};
     for (std::size_t key = 0; key < seen; ++key) {
       const Enclosure by_score = weights[key] * (by_weight[key] - mean) / real_root;
@@ -215,6 +230,7 @@ class Group {
   std::size_t width_;
   std::int64_t tokens_;
   double u_;
+  std::int64_t queries_ = 0;  // those of the group that have a gradient
   std::vector<AttentionOracle::Vector> keys_;
   std::vector<RealVector> key_values_;
   std::vector<RealVector> values_;

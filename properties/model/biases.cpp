@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include "properties/gen/order.hpp"
 #include "properties/model/questions.hpp"
 #include "properties/model/reshaped.hpp"
 #include "subjects/operations.hpp"
@@ -17,9 +18,13 @@ namespace {
 constexpr std::int64_t longest_square = 24;
 constexpr std::int64_t heads_of_chunk = 3;
 
-// A question of so many keys and queries is one of a sweep.
-constexpr std::int64_t shortest_swept = 48;
-constexpr std::int64_t both_ends = 2;
+// Questions with these fills are a sweep's: its positions as keys of the claim's first and last position, or as their
+// queries.
+constexpr std::int64_t swept_keys = 997;
+constexpr std::int64_t swept_queries = 998;
+
+// So many keys a question has at least, of all distances.
+constexpr std::int64_t fewest_keys = 48;
 
 // Calls visit(place, element) with every value of a bias.
 template <class Visit>
@@ -40,20 +45,32 @@ std::string BiasPlace::text() const { return fmt::format("head {}, query {}, key
 
 std::optional<Tensor> BiasModel::drawn_weight(std::int64_t, std::int64_t) const { return std::nullopt; }
 
+std::vector<FieldOf<Question>> BiasModel::question_fields() const {
+  std::vector<FieldOf<Question>> fields = EncodingModel::question_fields();
+  fields.push_back(order_field());
+  return fields;
+}
+
 SweepOf<Question> BiasModel::sweep(std::int64_t most_values) const {
-  SweepOf<Question> sweep = sweep_over(range(), both_ends * swept_heads(), most_values);
-  for (BlockOf<Question>& block : sweep.blocks) {
-    block.values.batch = both_ends;
+  // Two ends, in two parts.
+  const SweepOf<Question> keys = sweep_over(range(), 4 * swept_heads(), most_values);
+  SweepOf<Question> both{{}, keys.claimed, keys.values_of_position};
+  for (BlockOf<Question> block : keys.blocks) {
     block.values.heads = swept_heads();
+    block.values.fill = swept_keys;
+    both.blocks.push_back(block);
+    block.values.fill = swept_queries;
+    block.positions = 0;  // they are counted already
+    both.blocks.push_back(block);
   }
-  return sweep;
+  return both;
 }
 
 // Many keys, heads or queries at the end of them.
 rc::Gen<Question> BiasModel::drawn_questions() const {
   const std::int64_t heads = drawn_weight(1, 0) ? 1 : swept_heads();
   return of_many_shapes(EncodingModel::drawn_questions(), range(),
-                        {{most_rows, longest_call, drawn_weight(1, 0) ? most_heads : 1},
+                        {{most_rows, longest_drawn, drawn_weight(1, 0) ? most_heads : 1},
                          std::max<std::int64_t>(values_of_call / heads, 1)});
 }
 
@@ -62,25 +79,30 @@ Call BiasModel::call_of(const Question& question) const {
   return {.positions = positions, .query_positions = positions, .weight = drawn_weight(question.heads, question.fill)};
 }
 
-// Fewer queries than keys, at the end of them, as when decoding, or in a sweep at the claim's ends; and keys at growing
-// distances on both sides, where the buckets' borders lie.
+// Fewer queries than keys, the last of them, as when decoding; and keys at growing distances on both sides, where the
+// buckets' borders lie.
 Call BiasModel::accuracy_call(const Question& question) const {
   const auto inside = [&](std::int64_t p) { return p >= range().first && p < range().last; };
   std::vector<std::int64_t> keys;
   for (std::int64_t i = 0; i < question.tokens; ++i) {
-    if (inside(question.position + i)) keys.push_back(question.position + i);
+    const std::int64_t key =
+        question.position + gen::steps(static_cast<gen::Order>(question.order), 0, i, question.tokens);
+    if (inside(key)) keys.push_back(key);
   }
+  const std::optional<Tensor> weight = drawn_weight(question.heads, question.fill);
+  const std::vector<std::int64_t> ends{range().first, range().last - 1};
+  if (question.fill == swept_keys) return {.positions = keys, .query_positions = ends, .weight = weight};
+  if (question.fill == swept_queries) return {.positions = ends, .query_positions = keys, .weight = weight};
   const std::size_t count = std::min<std::size_t>(keys.size(), static_cast<std::size_t>(question.batch));
-  std::vector<std::int64_t> queries(keys.end() - static_cast<std::ptrdiff_t>(count), keys.end());
-  if (question.tokens >= shortest_swept && question.batch == both_ends) queries = {range().first, range().last - 1};
+  const std::vector<std::int64_t> queries(keys.end() - static_cast<std::ptrdiff_t>(count), keys.end());
   // fill picks the distances: odd ones near, even ones to the claim's ends.
-  for (std::int64_t distance = 1; distance < range().last - range().first && std::ssize(keys) < shortest_swept;
+  for (std::int64_t distance = 1; distance < range().last - range().first && std::ssize(keys) < fewest_keys;
        distance += 1 + distance / (4 + question.fill % 5)) {
     for (const std::int64_t key : {question.position - distance, question.position + distance}) {
       if (inside(key)) keys.push_back(key);
     }
   }
-  return {.positions = keys, .query_positions = queries, .weight = drawn_weight(question.heads, question.fill)};
+  return {.positions = keys, .query_positions = queries, .weight = weight};
 }
 
 // A whole square of queries and keys against its last `count` queries before key skip + count: a step of decoding with
@@ -122,15 +144,16 @@ Parts BiasModel::one_of(const Question& question, std::int64_t which) const {
 // A tile, one query, one key, queries and keys in reverse, and the last heads where a weight says how many there are.
 std::int64_t BiasModel::shapes() const { return drawn_weight(1, 0) ? 5 : 4; }
 
-// 2048 x 2048 in one head; 4 times as many values where the spec has several.
+// 64 MiB: 2048 x 2048 in four heads of float32, 1100 x 1100 in 12.
 gen::LargestCall BiasModel::largest_reshaped() const {
   const std::int64_t heads = drawn_weight(1, 0) ? 1 : swept_heads();
-  const std::int64_t most = heads == 1 ? 8 * values_of_call : 32 * values_of_call / heads;
+  const std::int64_t most = (std::int64_t{1} << 26) / static_cast<std::int64_t>(size_of(spec().dtype)) / heads;
   return {{longest_call, longest_call, drawn_weight(1, 0) ? most_heads : 1}, std::max<std::int64_t>(most, 1)};
 }
 
 gen::LargestCall BiasModel::largest_drawn() const {
   gen::LargestCall largest = largest_reshaped();
+  largest.extents.batch = largest.extents.tokens = longest_drawn;
   largest.vectors = std::max<std::int64_t>(values_of_call / (drawn_weight(1, 0) ? 1 : swept_heads()), 1);
   return largest;
 }
@@ -154,8 +177,13 @@ Parts BiasModel::reshaped(const Question& question, std::int64_t shape, std::int
   };
   const std::int64_t keys = question.tokens;
   const std::int64_t queries = question.batch;
+  std::vector<std::int64_t> key_positions;
+  for (std::int64_t i = 0; i < keys; ++i) {
+    const std::int64_t step = gen::steps(static_cast<gen::Order>(question.order), 0, i, keys);
+    key_positions.push_back(range().first + (question.position - range().first + step) % width);
+  }
   const std::int64_t ahead = question.fill % 2 == 0 ? 0 : std::max<std::int64_t>(0, keys - queries);
-  Call whole{.positions = from(0, keys),
+  Call whole{.positions = std::move(key_positions),
              .query_positions = from(ahead, queries),
              .weight = drawn_weight(question.heads, question.fill)};
   const bool reversed = shape == 3;

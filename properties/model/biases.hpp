@@ -14,7 +14,9 @@ class BiasModel : public EncodingModel {
  public:
   using EncodingModel::EncodingModel;
 
-  /// Blocks of keys against the claim's first and last position, so at every distance to both sides.
+  std::vector<FieldOf<Question>> question_fields() const override;
+
+  /// Blocks of keys against the claim's first and last position, so at every distance to both sides, and of queries.
   SweepOf<Question> sweep(std::int64_t most_values) const final;
 
   rc::Gen<Question> drawn_questions() const final;

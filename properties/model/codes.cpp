@@ -16,7 +16,7 @@ std::vector<FieldOf<Question>> CodeModel::question_fields() const {
 }
 
 rc::Gen<Question> CodeModel::drawn_questions() const {
-  return of_many_shapes(EncodingModel::drawn_questions(), range(), {{1, longest_call, 1}, values_of_call / dim_});
+  return of_many_shapes(EncodingModel::drawn_questions(), range(), {{1, longest_drawn, 1}, values_of_call / dim_});
 }
 
 SweepOf<Question> CodeModel::sweep(std::int64_t most_values) const {
@@ -60,7 +60,12 @@ Parts CodeModel::one_of(const Question& question, std::int64_t which) const {
 std::int64_t CodeModel::shapes() const { return token_shapes; }
 
 gen::LargestCall CodeModel::largest_reshaped() const {
-  return {{1, longest_call, 1}, std::max<std::int64_t>(2 * values_of_call / dim_, 1)};
+  const std::int64_t values = bytes_of_largest / static_cast<std::int64_t>(size_of(spec().dtype));
+  return {{1, longest_call, 1}, std::max<std::int64_t>(values / dim_, 1)};
+}
+
+gen::LargestCall CodeModel::largest_drawn() const {
+  return {{1, longest_drawn, 1}, std::max<std::int64_t>(2 * values_of_call / dim_, 1)};
 }
 
 Parts CodeModel::reshaped(const Question& question, std::int64_t shape, std::int64_t cut) const {

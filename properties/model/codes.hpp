@@ -26,6 +26,7 @@ class CodeModel : public EncodingModel {
   Parts chunk_of(const Chunk& chunk) const final;
   Parts one_of(const Question& question, std::int64_t which) const final;
   std::int64_t shapes() const final;
+  gen::LargestCall largest_drawn() const final;
   gen::LargestCall largest_reshaped() const final;
   Parts reshaped(const Question& question, std::int64_t shape, std::int64_t cut) const final;
   Tensor ask(Session& session, const Call& call) const final;

@@ -104,7 +104,10 @@ class EncodingModel {
   /// What must hold between them beside the range of each.
   virtual bool related(const Question&) const { return true; }
 
-  /// Whether a question lies in that domain.
+  /// Whether its call is no larger than the largest that shape_independence asks.
+  bool fits(const Question& question) const;
+
+  /// Whether a question lies in that domain, and fits.
   bool admits(const Question& question) const;
 
   /// Those that are always asked first: the ends of the claim, and the paths that kernels have for few and many.
@@ -154,6 +157,10 @@ class EncodingModel {
   // Answers.
 
   virtual std::unique_ptr<Judge> judge() const = 0;
+
+  /// Judges what backward returns for calls whose vectors are the gradient of the answer; null where that is no
+  /// function of it alone.
+  virtual std::unique_ptr<Judge> gradient_judge() const { return nullptr; }
 
   /// The encoding's pairs (sin, cos), which frequencies and the survey measure; null where answers are not made of
   /// such, or more than an angle is in them.

@@ -18,7 +18,16 @@ bool EncodingModel::admits(const Question& question) const {
   return std::ranges::all_of(
              question_fields(),
              [&](const FieldOf<Question>& field) { return field.range.holds(question.*field.member); }) &&
-         related(question);
+         related(question) && fits(question);
+}
+
+// Extents that the operation lacks count as 1. What every law draws fits however wide a head is: 17 tokens, 3 rows, 8
+// heads at most.
+bool EncodingModel::fits(const Question& question) const {
+  const gen::LargestCall largest = largest_reshaped();
+  return std::min(question.batch, largest.extents.batch) * std::min(question.heads, largest.extents.heads) *
+             question.tokens <=
+         std::max<std::int64_t>(largest.vectors, 17 * 3 * 8);
 }
 
 std::vector<Question> EncodingModel::first_questions() const { return sextant::first_questions(spec_); }

@@ -12,14 +12,23 @@
 
 namespace sextant {
 
-/// The most that a drawn call of accuracy has: extents that kernels meet, and so many values together.
-inline constexpr std::int64_t longest_call = 8192;
+/// The most tokens that any call has: more than a launch has blocks in its second dimension, 65535.
+inline constexpr std::int64_t longest_call = 65537;
+
+/// The most that a drawn call has, or a block of a sweep: extents that kernels meet, and so many values together.
+inline constexpr std::int64_t longest_drawn = 8193;
 inline constexpr std::int64_t most_rows = 64;
 inline constexpr std::int64_t most_heads = 128;
 inline constexpr std::int64_t values_of_call = std::int64_t{1} << 19;
 
+/// The most bytes that the answer to a call has: more than 2^22 float32 values, and 65537 vectors of 128.
+inline constexpr std::int64_t bytes_of_largest = std::int64_t{33} << 20;
+
 /// Questions of accuracy with this fill or a larger one ask rotations about vectors of every magnitude.
 inline constexpr std::int64_t every_magnitude = 900;
+
+/// Those with this fill or a larger one, below that, about the same vector in every head of a token.
+inline constexpr std::int64_t heads_alike = 881;
 
 /// One call of the operation that an encoding has, whatever it is, as a few integers: encode for codes, rotate for
 /// rotations, bias for biases, attend for attention. Extents that an operation lacks are ignored.

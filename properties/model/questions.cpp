@@ -1,38 +1,52 @@
 #include "properties/model/questions.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
+#include <iterator>
 
 #include "properties/gen/order.hpp"
 #include "properties/gen/values.hpp"
+#include "properties/model/model.hpp"
 
 namespace sextant {
 namespace {
 
 gen::PositionRange range_in(const Spec& spec) { return {spec.min_position, last_position_of(spec)}; }
 
-// A call's answer is then half a million values, 2 MiB of float32: large enough that calls cost little, small enough
-// for a processor's cache.
+// A call's answer is then half a million values at most, 2 MiB of float32: large enough that calls cost little, small
+// enough for a processor's cache. A power of two, so that blocks begin at multiples of one, as chunks of a prompt do.
 std::int64_t tokens_of_block(std::int64_t values) {
-  return std::clamp<std::int64_t>(values_of_call / values, 1, longest_call);
+  const auto most = static_cast<std::uint64_t>(std::clamp<std::int64_t>(values_of_call / values, 1, longest_drawn));
+  return static_cast<std::int64_t>(std::bit_floor(most));
 }
 
 using Blocks = std::vector<gen::PositionRange>;
 
 // The whole range. Kernels have a path for each length, so the first blocks have every power of two, one less and one
-// more, up to the longest call; they are an answer of 4 MiB at most, so that a subject which takes 10 us for a value is
-// far from its time-out.
+// more, and those that models have, up to the longest call, each power of two once more from a multiple of itself on; they are an answer of 4 MiB
+// at most, so that a subject which takes 10 us for a value is far from its time-out.
 Blocks every(const gen::PositionRange& range, std::int64_t values) {
-  const std::int64_t longest = std::clamp<std::int64_t>(2 * values_of_call / values, 1, longest_call);
-  std::vector<std::int64_t> lengths;
-  for (std::int64_t power = 2; power <= longest; power *= 2) {
-    for (const std::int64_t length : {power - 1, power, power + 1}) lengths.push_back(std::min(length, longest));
-  }
+  const std::int64_t longest = std::clamp<std::int64_t>(2 * values_of_call / values, 1, longest_drawn);
   Blocks blocks;
-  for (std::int64_t first = range.first; first < range.last; first = blocks.back().last) {
-    const std::int64_t tokens = blocks.size() < lengths.size() ? lengths[blocks.size()] : tokens_of_block(values);
-    blocks.push_back({first, std::min(first + tokens, range.last)});
+  std::int64_t first = range.first;
+  const auto add = [&](std::int64_t tokens) {
+    if (first >= range.last || tokens < 1) return;
+    blocks.push_back({first, std::min(first + std::min(tokens, longest), range.last)});
+    first = blocks.back().last;
+  };
+  const auto up_to_multiple_of = [&](std::int64_t tokens) { return (tokens - first % tokens) % tokens; };
+  for (std::int64_t power = 2; power <= longest; power *= 2) {
+    for (const std::int64_t tokens : {power - 1, power, power + 1}) add(tokens);
+    for (const std::int64_t tokens : gen::usual_extents()) {
+      if (tokens > power + 1 && tokens < 2 * power - 1 && tokens <= longest) add(tokens);
+    }
+    add(up_to_multiple_of(power));
+    add(power);
   }
+  const std::int64_t tokens = tokens_of_block(values);
+  add(up_to_multiple_of(tokens));
+  while (first < range.last) add(tokens);
   return blocks;
 }
 
@@ -90,6 +104,8 @@ rc::Gen<Question> drawn_questions(const Spec& spec) {
       parts, [](const auto& drawn) { return std::apply([](auto... value) { return Question{value...}; }, drawn); });
 }
 
+bool fits(const Spec& spec, const Question& question) { return model_of(spec)->fits(question); }
+
 FieldOf<Question> order_field() { return {"order", FieldRole::order, &Question::order, {0, gen::orders - 1}}; }
 
 rc::Gen<Question> of_many_shapes(rc::Gen<Question> small, const gen::PositionRange& range,
@@ -117,21 +133,41 @@ std::vector<Question> questions_of_every_extent(std::int64_t position) {
   return questions;
 }
 
-SweepOf<Question> sweep_over(const gen::PositionRange& range, std::int64_t values, std::int64_t most_values) {
+SweepOf<Question> sweep_over(const gen::PositionRange& range, std::int64_t values, std::int64_t most_values,
+                             SweptCalls calls) {
   const std::int64_t claimed = range.last - range.first;
   const std::int64_t most_positions = most_values / values;
-  // A shuffled block takes all of its positions too.
-  constexpr gen::Order orders[] = {gen::Order::one_by_one, gen::Order::descending, gen::Order::shuffled};
+  // Each takes all positions of a block. The numbers of each list share no factor, so that all combinations turn up.
+  constexpr gen::Order orders[] = {gen::Order::one_by_one, gen::Order::descending, gen::Order::one_by_one,
+                                   gen::Order::shuffled, gen::Order::shuffled_between_ends};
+  constexpr std::int64_t rows[] = {1, 2, 1, 5};
+  constexpr std::int64_t heads[] = {2, 3, 2, 1, 2, 3, 2};
   SweepOf<Question> sweep{{}, claimed, values};
+  const auto add = [&](std::int64_t first, std::int64_t last) {
+    const std::size_t number = sweep.blocks.size();
+    Question question{.position = first,
+                      .tokens = last - first,
+                      .fill = 1,
+                      .order = static_cast<std::int64_t>(orders[number % std::size(orders)])};
+    if (calls == SweptCalls::rows_and_heads) {
+      question.fill = heads_alike;
+      const std::int64_t many = heads[number % std::size(heads)];
+      if (many * values * question.tokens <= 2 * values_of_call) question.heads = many;
+      const std::int64_t batch = rows[number % std::size(rows)];
+      if (question.tokens % batch == 0 && batch > 1) {
+        question.batch = batch;
+        question.tokens /= batch;
+        question.order = static_cast<std::int64_t>(gen::Order::row_after_row);
+      }
+    }
+    sweep.blocks.push_back({question, last - first});
+  };
   std::int64_t end = range.first;
   for (const auto& [first, last] : claimed <= most_positions ? every(range, values) : sample(range, most_positions)) {
     const std::int64_t start = std::max(first, end);
     if (start >= last) continue;
     end = last;
-    const gen::Order order = orders[sweep.blocks.size() % std::size(orders)];
-    sweep.blocks.push_back(
-        {{.position = start, .tokens = end - start, .fill = 1, .order = static_cast<std::int64_t>(order)},
-         end - start});
+    add(start, end);
   }
   return sweep;
 }

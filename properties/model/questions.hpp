@@ -40,13 +40,20 @@ rc::Gen<Question> of_many_shapes(rc::Gen<Question> small, const gen::PositionRan
 /// two, one less and one more, up to the most.
 std::vector<Question> questions_of_every_extent(std::int64_t position);
 
-/// Calls that compare `values` at each of their positions, in one row of one head: one by one, descending or shuffled.
-/// They are all of the range if that is at most `most_values`, in blocks of many lengths: every power of two, one less
-/// and one more, then as many as make half a million values. Else they are blocks of 64 positions over both ends of the
-/// range and over every power of two of either sign, and in each of as many equal parts of the range as are left one
-/// over a multiple of a power of two from 64 to 65536, where tiles and blocks begin: which one, a hash of the part's
-/// number says.
-SweepOf<Question> sweep_over(const gen::PositionRange& range, std::int64_t values, std::int64_t most_values);
+/// What the calls of a sweep have beside tokens: rotations some heads and rows, the same vector in each head.
+enum class SweptCalls { tokens, rows_and_heads };
+
+/// Calls that compare `values` at each of their positions, each position in one of them: one by one, descending or
+/// shuffled, row after row where they have several. They are all of the range if that is at most `most_values`, in
+/// blocks of many lengths: every power of two, one less and one more, then as many as make half a million values, from
+/// multiples of their length on. Else they are blocks of 64 positions over both ends of the range and over every power
+/// of two of either sign, and in each of as many equal parts of the range as are left one over a multiple of a power of
+/// two from 64 to 65536, where tiles and blocks begin: which one, a hash of the part's number says.
+SweepOf<Question> sweep_over(const gen::PositionRange& range, std::int64_t values, std::int64_t most_values,
+                             SweptCalls calls = SweptCalls::tokens);
+
+/// EncodingModel::fits of the spec's model.
+bool fits(const Spec& spec, const Question& question);
 
 /// Cases that are a question, or a struct derived from it that holds some more.
 template <class Values = Question>
@@ -63,6 +70,7 @@ CasesOf<Values> questions(const std::vector<ExtraOf<Values>>& extra = {}) {
     for (const auto& [name, role, member, count] : extra) fields.push_back({name, role, member, {0, count(spec) - 1}});
     return fields;
   };
+  cases.related = [](const Spec& spec, const Values& values) { return fits(spec, values); };
   cases.first = [with_question](const Spec& spec) {
     std::vector<Values> first;
     for (const Question& question : first_questions(spec)) first.push_back(with_question(question));

@@ -188,16 +188,22 @@ class RopeModel final : public RotationModel {
                                       gen::one_of({1, 2, 5}), gen::count(0, 1000));
     const rc::Gen<Question> small = rc::gen::map(
         parts, [](const auto& drawn) { return std::apply([](auto... value) { return Question{value...}; }, drawn); });
-    return of_many_shapes(small, range(), {{most_rows, longest_call, most_heads}, values_of_call / encoding_.head_dim});
+    return of_many_shapes(small, range(),
+                          {{most_rows, longest_drawn, most_heads}, values_of_call / encoding_.head_dim});
   }
 
-  std::unique_ptr<Judge> judge() const override { return std::make_unique<RopeJudge>(spec(), encoding_); }
   std::unique_ptr<TurningOracle> turning() const override { return std::make_unique<RopeTurning>(spec(), encoding_); }
   std::unique_ptr<EncodedPairs> encoded_pairs() const override { return make_rope_pairs(spec(), encoding_); }
 
  private:
+  std::unique_ptr<RotationJudge> rotation_judge() const override {
+    return std::make_unique<RopeJudge>(spec(), encoding_);
+  }
   Tensor drawn(const gen::Extents& extents, std::int64_t fill) const override {
     return gen::vectors(encoding_, spec().dtype, extents, fill);
+  }
+  double most_stretch() const override {
+    return reference::RopeReference(encoding_).attention_factor(reference::first_precision).upper();
   }
   // The first drawing of gen::vectors, (1, 0) in every pair, is a question of its own.
   std::int64_t first_drawing() const override { return 0; }

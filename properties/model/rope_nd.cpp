@@ -197,10 +197,12 @@ class AxialModel final : public RotationModel {
     return list.made();
   }
 
-  std::unique_ptr<Judge> judge() const override { return std::make_unique<AxialJudge>(spec(), encoding_); }
   std::unique_ptr<TurningOracle> turning() const override { return std::make_unique<AxialTurning>(spec(), encoding_); }
 
  private:
+  std::unique_ptr<RotationJudge> rotation_judge() const override {
+    return std::make_unique<AxialJudge>(spec(), encoding_);
+  }
   RopeNd encoding_;
 };
 

@@ -27,9 +27,8 @@ using reference::Precision;
 using reference::RealPair;
 
 // x of every magnitude, where the claim still holds on hardware that flushes subnormal products to zero: zeros, and
-// sizes from 2^10 above the normal numbers' last place to an eighth of the largest value, where no rotation overflows
-// and a square does.
-Tensor of_every_magnitude(Dtype dtype, std::vector<std::int64_t> shape, std::int64_t fill) {
+// sizes from 2^10 above the normal numbers' last place to `most`, where no rotation overflows and a square does.
+Tensor of_every_magnitude(Dtype dtype, std::vector<std::int64_t> shape, std::int64_t fill, double most) {
   constexpr std::array classes{gen::FloatClass::zero, gen::FloatClass::huge, gen::FloatClass::normal,
                                gen::FloatClass::beside_power_of_two};
   const Format format = format_of(dtype);
@@ -39,9 +38,22 @@ Tensor of_every_magnitude(Dtype dtype, std::vector<std::int64_t> shape, std::int
     const std::uint64_t word = gen::word(fill, i);
     const double value =
         gen::from_bits(dtype, gen::float_in(dtype, classes[word % classes.size()], gen::word(fill + 1, i)));
-    x.set(i, value == 0 ? value : std::copysign(std::clamp(std::fabs(value), least, largest_finite(dtype) / 8), value));
+    x.set(i, value == 0 ? value : std::copysign(std::clamp(std::fabs(value), least, most), value));
   }
   return x;
+}
+
+// The vectors of one head, in as many.
+Tensor in_heads(const Tensor& one, std::int64_t heads) {
+  std::vector<std::int64_t> shape = one.shape;
+  shape[2] = heads;
+  Tensor all = Tensor::zeros(one.dtype, std::move(shape));
+  const std::size_t bytes = static_cast<std::size_t>(one.shape[3]) * size_of(one.dtype);
+  for (std::size_t from = 0, to = 0; from < one.data.size(); from += bytes) {
+    for (std::int64_t head = 0; head < heads; ++head, to += bytes)
+      std::memcpy(all.data.data() + to, one.data.data() + from, bytes);
+  }
+  return all;
 }
 
 // Tokens [first, first + count) of vectors of one batch row.
@@ -67,7 +79,7 @@ std::vector<FieldOf<Question>> RotationModel::question_fields() const {
 
 rc::Gen<Question> RotationModel::drawn_questions() const {
   return of_many_shapes(EncodingModel::drawn_questions(), range(),
-                        {{most_rows, longest_call, most_heads}, values_of_call / head_dim_});
+                        {{most_rows, longest_drawn, most_heads}, values_of_call / head_dim_});
 }
 
 Call RotationModel::call_of(const Question& question) const {
@@ -85,8 +97,10 @@ std::vector<Question> RotationModel::first_questions() const {
 
 std::vector<Question> RotationModel::of_kernels() const {
   const std::int64_t near = gen::simplest_position(range());
+  const std::int64_t far = std::max(range().first, range().last - 1025);
   std::vector<Question> questions{{.position = near, .tokens = 2, .heads = 3, .fill = every_magnitude},
-                                  {.position = near, .tokens = 1025, .heads = 2, .fill = 1}};
+                                  {.position = near, .tokens = 1025, .heads = 2, .fill = 1},
+                                  {.position = far, .tokens = 1025, .heads = 12, .fill = 1}};
   for (const Question& question : questions_of_every_extent(near)) questions.push_back(question);
   return questions;
 }
@@ -102,7 +116,7 @@ bool is_diagonal(std::int64_t fill) { return fill % 4 == diagonal_fill; }
 // coordinate is the position: what is left of them at the end is asked about along the diagonal.
 SweepOf<Question> RotationModel::sweep(std::int64_t most_values) const {
   const auto [first, last] = range();
-  SweepOf<Question> sweep = sweep_over(range(), judged_values(), most_values);
+  SweepOf<Question> sweep = sweep_over(range(), judged_values(), most_values, SweptCalls::rows_and_heads);
   const std::int64_t lag = axis_lag * (axes_of(spec().encoding) - 1);
   if (lag > 0) {
     const std::int64_t start = std::max(first, last - lag);
@@ -111,30 +125,40 @@ SweepOf<Question> RotationModel::sweep(std::int64_t most_values) const {
   return sweep;
 }
 
+Tensor RotationModel::given(const Question& question) const {
+  const gen::Extents extents{question.batch, question.tokens, question.heads};
+  if (question.fill >= every_magnitude) {
+    return of_every_magnitude(spec().dtype, {extents.batch, extents.tokens, extents.heads, head_dim_}, question.fill,
+                              largest_finite(spec().dtype) / 2 / std::max(1.0, most_stretch()));
+  }
+  const std::int64_t fill = question.fill + first_drawing();
+  if (question.fill < heads_alike || extents.heads == 1) return drawn(extents, fill);
+  return in_heads(drawn({extents.batch, extents.tokens, 1}, fill), extents.heads);
+}
+
 // On the first axis as the question's order has them. On the others of odd fills as a sweep has them; of even ones from
-// another place and in steps of another size, since where all distances are equal one axis could stand for another.
+// another place and in steps of another size, since where all distances are equal one axis could stand for another: a
+// place in proportion, at either end, mirrored, or anywhere.
 Call RotationModel::accuracy_call(const Question& question) const {
   const auto [first, last] = range();
   const std::int64_t width = last - first;
   const std::int64_t start = question.position - first;
-  const gen::Extents extents{question.batch, question.tokens, question.heads};
-  Call call{
-      .vectors = {question.fill < every_magnitude
-                      ? drawn(extents, question.fill + first_drawing())
-                      : of_every_magnitude(spec().dtype, {extents.batch, extents.tokens, extents.heads, head_dim_},
-                                           question.fill)},
-      .fill = question.fill};
+  Call call{.vectors = {given(question)}, .fill = question.fill};
+  const auto start_on = [&](std::int64_t axis) {
+    const std::uint64_t word = gen::word(question.fill, axis);
+    const std::int64_t starts[] = {start / (1 + axis * (1 + question.fill % 3)), 0, width - question.tokens,
+                                   width - 1 - start,
+                                   static_cast<std::int64_t>((word >> 8) % static_cast<std::uint64_t>(width))};
+    return std::max<std::int64_t>(axis == 0 ? start : starts[word % std::size(starts)], 0);
+  };
   for (std::int64_t axis = 0; axis < axes_of(spec().encoding); ++axis) {
+    const std::int64_t lag = is_diagonal(question.fill) ? 0 : axis_lag * axis;
+    const std::int64_t own_start = start_on(axis);
     for (std::int64_t token = 0; token < question.batch * question.tokens; ++token) {
       const std::int64_t step = gen::steps(static_cast<gen::Order>(question.order), token / question.tokens,
                                            token % question.tokens, question.tokens);
-      const std::int64_t along_first = (start + step) % width;
-      const std::int64_t lag = is_diagonal(question.fill) ? 0 : axis_lag * axis;
-      const std::int64_t turned =
-          question.fill % 2 == 1
-              ? std::max<std::int64_t>(along_first - lag, 0)
-              : (start / (1 + axis * (1 + question.fill % 3)) + step * (axis + 1) + axis_lag * axis) % width;
-      call.positions.push_back(first + turned);
+      call.positions.push_back(first + (question.fill % 2 == 1 ? std::max<std::int64_t>((start + step) % width - lag, 0)
+                                                               : (own_start + step * (axis + 1) + lag) % width));
     }
   }
   return call;
@@ -164,7 +188,12 @@ Parts RotationModel::one_of(const Question& question, std::int64_t which) const 
 std::int64_t RotationModel::shapes() const { return 2 + token_shapes; }
 
 gen::LargestCall RotationModel::largest_reshaped() const {
-  return {{most_rows, longest_call, most_heads}, std::max<std::int64_t>(2 * values_of_call / head_dim_, 1)};
+  const std::int64_t values = bytes_of_largest / static_cast<std::int64_t>(size_of(spec().dtype));
+  return {{most_rows, longest_call, most_heads}, std::max<std::int64_t>(values / head_dim_, 1)};
+}
+
+gen::LargestCall RotationModel::largest_drawn() const {
+  return {{most_rows, longest_drawn, most_heads}, std::max<std::int64_t>(2 * values_of_call / head_dim_, 1)};
 }
 
 // Rows joined to one, heads from the cut on, and the shapes of tokens.
@@ -209,6 +238,14 @@ Tensor RotationModel::ask(Session& session, const Call& call) const {
   return rotate(session, spec(), call.vectors[0], call.positions);
 }
 
+std::unique_ptr<Judge> RotationModel::judge() const { return rotation_judge(); }
+
+std::unique_ptr<Judge> RotationModel::gradient_judge() const {
+  auto judge = rotation_judge();
+  judge->transpose();
+  return judge;
+}
+
 RotationJudge::RotationJudge(const Rope& head, const ErrorBudget& budget)
     : head_(head),
       pairs_(sextant::pairs(head)),
@@ -223,6 +260,15 @@ RotationJudge::RotationJudge(const Rope& head, const ErrorBudget& budget)
     turned_.push_back({static_cast<std::size_t>(from.first), static_cast<std::size_t>(from.second),
                        static_cast<std::size_t>(to.first), static_cast<std::size_t>(to.second)});
   }
+}
+
+void RotationJudge::transpose() {
+  is_transposed_ = !is_transposed_;
+  for (TurnedChannels& at : turned_) {
+    std::swap(at.from_first, at.to_first);
+    std::swap(at.from_second, at.to_second);
+  }
+  for (Passthrough& channel : passthrough_) std::swap(channel.input, channel.output);
 }
 
 RealPair RotationJudge::pair_of(const Tensor& x, std::int64_t start, std::int64_t pair, Precision precision) const {
@@ -242,6 +288,7 @@ Judgement RotationJudge::values(const Call& call, const Tensor& answer) {
     judgement.place = std::ranges::max(place);
     for (std::int64_t h = 0; h < heads; ++h) {
       const std::int64_t vector = static_cast<std::int64_t>(token) * heads + h;
+      if (h > 0 && is_repeated(x, vector, head_.head_dim) && is_repeated(answer, vector, head_.head_dim)) continue;
       const Vector given{x, answer, vector * head_.head_dim, place};
       x.dtype == Dtype::float64 ? judge_vector<long double>(judgement, given, at)
                                 : judge_vector<double>(judgement, given, at);
@@ -308,7 +355,12 @@ void RotationJudge::judge_pair_of(Judgement& judgement, const Vector& vector, co
   const DoubleDoubleWithin& scale = pairs.scales[i];
   const double norm = std::fabs(scale.high) * length;
   const auto expected_at = [&](Precision precision) {
-    return expected(vector.place, pair, {Enclosure(x0, precision), Enclosure(x1, precision)}, precision);
+    // The opposite rotation is this one between two reflections.
+    const double mirror = is_transposed_ ? -1 : 1;
+    Expected all =
+        expected(vector.place, pair, {Enclosure(x0, precision), Enclosure(mirror * x1, precision)}, precision);
+    if (is_transposed_) all.value.second = -all.value.second;
+    return all;
   };
   constexpr double margin = 1 + 0x1p-40;
   if (std::isfinite(pairs.limit)) {

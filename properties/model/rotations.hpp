@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <limits>
 #include <memory>
@@ -21,6 +22,8 @@
 
 namespace sextant {
 
+class RotationJudge;
+
 /// What models of rotations share: the operation rotate, of vectors [batch, tokens, heads, head_dim].
 class RotationModel : public EncodingModel {
  public:
@@ -39,10 +42,13 @@ class RotationModel : public EncodingModel {
   Parts one_of(const Question& question, std::int64_t which) const final;
   std::int64_t shapes() const final;
   gen::LargestCall largest_reshaped() const final;
+  gen::LargestCall largest_drawn() const final;
   Parts reshaped(const Question& question, std::int64_t shape, std::int64_t cut) const final;
   Tensor ask(Session& session, const Call& call) const final;
 
   std::unique_ptr<TurningOracle> turning() const override = 0;
+  std::unique_ptr<Judge> judge() const final;
+  std::unique_ptr<Judge> gradient_judge() const final;
 
  protected:
   std::int64_t head_dim() const { return head_dim_; }
@@ -54,11 +60,27 @@ class RotationModel : public EncodingModel {
   /// Vectors of which neighbours differ, a pure function of `fill`.
   virtual Tensor drawn(const gen::Extents& extents, std::int64_t fill) const;
 
+  virtual std::unique_ptr<RotationJudge> rotation_judge() const = 0;
+
+  /// The vectors that a question of accuracy asks about.
+  Tensor given(const Question& question) const;
+
+  /// At most by what a vector grows as it is turned, where that may be more than 1.
+  virtual double most_stretch() const { return 1; }
+
   /// The drawing that a chunk of fill 0 takes.
   virtual std::int64_t first_drawing() const { return 1; }
 
   std::int64_t head_dim_;
 };
+
+/// Whether vector number `vector` of a tensor is that before it, bit for bit: where a token's vectors are alike in two
+/// heads, so must be the answers, and whatever is true of one is true of both.
+inline bool is_repeated(const Tensor& tensor, std::int64_t vector, std::int64_t head_dim) {
+  const std::size_t bytes = static_cast<std::size_t>(head_dim) * size_of(tensor.dtype);
+  const std::byte* here = tensor.data.data() + static_cast<std::size_t>(vector) * bytes;
+  return std::memcmp(here, here - bytes, bytes) == 0;
+}
 
 /// All pairs of one vector where they stand, as the fast tier knows them.
 struct PairsAt {
@@ -79,6 +101,11 @@ class RotationJudge : public Judge {
  public:
   Judgement values(const Call& call, const Tensor& answer) final;
   Judgement agreement(const Parts& calls, const Tensor& whole, const Tensor& part) final;
+
+  /// From now on values() judges the transposed rotations, R(p)* g of a call's vectors g: by the opposite angle, from
+  /// the output's channels to the input's, scaled alike. Their errors have the same bounds, since it is as many
+  /// products and sums of the same sines and cosines.
+  void transpose();
 
  protected:
   RotationJudge(const Rope& head, const ErrorBudget& budget);
@@ -139,7 +166,7 @@ class RotationJudge : public Judge {
   void judge_untouched(Judgement& judgement, const Vector& vector, const Passthrough& channel) const;
   std::string text_of(const Vector& vector) const;
 
-  double turn() const { return head_.direction == Direction::clockwise ? -1 : 1; }
+  double turn() const { return (head_.direction == Direction::clockwise) != is_transposed_ ? -1 : 1; }
   reference::RealPair pair_of(const Tensor& x, std::int64_t start, std::int64_t pair,
                               reference::Precision precision) const;
 
@@ -149,6 +176,7 @@ class RotationJudge : public Judge {
   std::vector<TurnedChannels> turned_;
   ErrorBudget budget_;
   ValueJudge judge_;
+  bool is_transposed_ = false;
   std::vector<double> x_;  // one vector's
   std::vector<double> y_;
 };

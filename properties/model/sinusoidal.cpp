@@ -257,7 +257,7 @@ class SinusoidalModel final : public CodeModel {
     const rc::Gen<Question> few = rc::gen::map(parts, [](const auto& drawn) {
       return Question{.position = std::get<0>(drawn), .tokens = std::get<1>(drawn), .order = std::get<2>(drawn)};
     });
-    const rc::Gen<Question> all = of_many_shapes(few, range(), {{1, longest_call, 1}, values_of_call / encoding_.dim});
+    const rc::Gen<Question> all = of_many_shapes(few, range(), {{1, longest_drawn, 1}, values_of_call / encoding_.dim});
     return rc::gen::map(all, [last = range().last](Question question) {
       question.tokens = std::min(question.tokens, last - question.position);
       return question;

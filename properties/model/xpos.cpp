@@ -202,7 +202,6 @@ class XposModel final : public RotationModel {
     return list.made();
   }
 
-  std::unique_ptr<Judge> judge() const override { return std::make_unique<XposJudge>(spec(), encoding_); }
   std::unique_ptr<TurningOracle> turning() const override { return std::make_unique<XposTurning>(spec(), encoding_); }
 
   std::optional<std::string> not_judged_in_attention() const override {
@@ -212,6 +211,9 @@ class XposModel final : public RotationModel {
   }
 
  private:
+  std::unique_ptr<RotationJudge> rotation_judge() const override {
+    return std::make_unique<XposJudge>(spec(), encoding_);
+  }
   Xpos encoding_;
 };
 
