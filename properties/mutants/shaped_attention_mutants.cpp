@@ -67,6 +67,15 @@ void short_calls(LocalFaults& list) {
                return std::min(head / 3 + (head % 3 == 2 ? 1 : 0), kv_heads - 1);
              };
            }));
+  score_fault(list, "attention-equal-positions", "keys at the query's own position but for itself are not seen", rope,
+              [](double score, const Seen& seen) {
+                return seen.query != seen.key && seen.query_position == seen.key_position ? never : score;
+              });
+  score_fault(list, "attention-alibi-first-head-far", "beyond a distance of 512 the first head is biased twice", alibi,
+              [](double score, const Seen& seen) {
+                const auto far = static_cast<double>(seen.query_position - seen.key_position);
+                return seen.head == 0 && far > 512 ? score - far / 4 : score;
+              });
   score_fault(list, "attention-last-query-first-key", "the last query of an odd number does not see the first key",
               plain, [](double score, const Seen& seen) {
                 return seen.tokens > 2 && seen.tokens % 2 == 1 && seen.query == seen.tokens - 1 && seen.key == 0
@@ -75,11 +84,50 @@ void short_calls(LocalFaults& list) {
               });
 }
 
+void long_calls(LocalFaults& list) {
+  score_fault(list, "attention-keys-from-64", "keys from the 65th on are not seen", plain,
+              [](double score, const Seen& seen) { return seen.key >= 64 ? never : score; });
+  score_fault(list, "attention-key-tail-of-16", "keys after the last tile of 16 are not seen", plain,
+              [](double score, const Seen& seen) {
+                return seen.key >= 16 && seen.key >= seen.tokens / 16 * 16 ? never : score;
+              });
+  score_fault(
+      list, "attention-one-tile", "one tile, queries from 64 and keys from 128, is not seen", plain,
+      [](double score, const Seen& seen) { return seen.query / 64 == 1 && seen.key / 64 == 2 ? never : score; });
+  score_fault(
+      list, "attention-diagonal-tile", "beyond the first tile of 32 the causal mask hides the query's own key", causal,
+      [](double score, const Seen& seen) { return seen.query >= 32 && seen.query == seen.key ? never : score; });
+  score_fault(list, "attention-not-rescaled", "the running maximum is not carried into tiles from the third on", plain,
+              [](double score, const Seen& seen) { return seen.key >= 128 ? score + 1 : score; });
+  list.defect(
+      "attention-queries-from-128", "the second block of 128 queries has the first one's results", causal,
+      [](const Spot& at) { return at.token >= 128; }, from_token(-128));
+  list.defect(
+      "attention-query-tail", "queries after the last block of 16 are not written", plain,
+      [](const Spot& at) { return at.tokens > 16 && at.token >= at.tokens / 16 * 16; }, zeros());
+  list.defect(
+      "attention-head-after-256", "from 256 tokens on the second head is the first", grouped,
+      [](const Spot& at) { return at.tokens >= 256 && at.head == 1; }, from_head(-1));
+  list.defect(
+      "attention-float16-long", "calls of 100 tokens and more go through a float16 buffer", plain,
+      [](const Spot& at) { return at.tokens >= 100; }, held_in(Dtype::float16));
+  score_fault(list, "attention-window", "keys more than 255 before the query are not seen", causal,
+              [](double score, const Seen& seen) { return seen.query - seen.key > 255 ? never : score; });
+  score_fault(
+      list, "attention-alibi-tile", "the bias of the second tile of 64 keys counts from the tile's start", alibi,
+      [](double score, const Seen& seen) { return seen.key / 64 == 1 && seen.query > seen.key ? score - 8 : score; });
+  score_fault(list, "attention-t5-tile", "queries from 64 on have no bias for the keys before 64", t5,
+              [](double score, const Seen& seen) { return seen.query >= 64 && seen.key < 64 ? score + 0.5 : score; });
+  score_fault(list, "attention-rope-1000", "query 999 of a long call does not see key 500", rope,
+              [](double score, const Seen& seen) { return seen.query == 999 && seen.key == 500 ? never : score; });
+}
+
 }  // namespace
 
 std::vector<Mutant> shaped_attention_mutants() {
   LocalFaults list;
   short_calls(list);
+  long_calls(list);
   return std::move(list.entries);
 }
 

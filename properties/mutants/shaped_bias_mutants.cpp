@@ -21,6 +21,20 @@ constexpr const char* t5_wide =
 
 std::int64_t distance(const Spot& at) { return at.second - at.position; }
 
+// Tiles of 64 queries and 64 keys that are written by columns.
+Wrong transposed_tiles() {
+  return [](const Asked& asked) {
+    Tensor wrong = asked.answer;
+    asked.each([&](const Spot& at, std::int64_t index) {
+      const std::int64_t query = at.token / 64 * 64 + at.channel % 64;
+      const std::int64_t key = at.channel / 64 * 64 + at.token % 64;
+      if (query < at.tokens && key < at.channels)
+        wrong.set(index, asked.answer.at((at.head * at.tokens + query) * at.channels + key));
+    });
+    return wrong;
+  };
+}
+
 void alibi_faults(LocalFaults& list) {
   list.defect(
       "alibi-keys-from-64", "keys from the 65th on have no bias", alibi,
@@ -64,8 +78,18 @@ void alibi_faults(LocalFaults& list) {
         return asked.again(inputs);
       });
   list.defect(
+      "alibi-one-query-long", "decoding with more than 64 keys counts from the key before", alibi,
+      [](const Spot& at) { return at.tokens == 1 && at.channels > 64; },
+      at_distances([](std::int64_t d) { return d - 1; }));
+  list.defect(
+      "alibi-more-queries", "of more queries than keys the later ones are not written", alibi,
+      [](const Spot& at) { return at.tokens > at.channels && at.token >= at.channels; }, zeros());
+  list.defect(
       "alibi-query-tile", "the second tile of 16 queries has the first one's distances", alibi,
       [](const Spot& at) { return at.token >= 16; }, from_token(-16));
+  list.defect(
+      "alibi-tile-transposed", "tiles of 64 by 64 are written by columns", symmetric,
+      [](const Spot& at) { return at.tokens >= 64 && at.channels >= 64; }, transposed_tiles());
 }
 
 void relative_faults(LocalFaults& list) {
@@ -96,8 +120,24 @@ void relative_faults(LocalFaults& list) {
       "t5-keys-tail-of-4", "keys after the last four are not written", t5,
       [](const Spot& at) { return at.channels > 8 && at.channel >= at.channels / 4 * 4; }, zeros());
   list.defect(
+      "t5-heads-from-16", "heads from 16 on have the weights of the one before", t5,
+      [](const Spot& at) { return at.head >= 16; }, from_head(-1));
+  list.defect(
       "t5-last-head-of-odd", "the last of an odd number of heads has the weights of the one before", t5,
       [](const Spot& at) { return at.heads > 2 && at.heads % 2 == 1 && at.head == at.heads - 1; }, from_head(-1));
+  list.defect(
+      "t5-one-query-long", "decoding with more than 64 keys counts from the key before", t5,
+      [](const Spot& at) { return at.tokens == 1 && at.channels > 64; },
+      at_distances([](std::int64_t d) { return d - 1; }));
+  list.defect(
+      "t5-more-queries", "of more queries than keys the later ones are not written", t5,
+      [](const Spot& at) { return at.tokens > at.channels && at.token >= at.channels; }, zeros());
+  list.defect(
+      "t5-query-block", "queries after the first block of 32 have the bias of the one before", t5,
+      [](const Spot& at) { return at.token >= 32; }, from_token(-1));
+  list.defect(
+      "t5-tile-transposed", "tiles of 64 by 64 are written by columns", t5,
+      [](const Spot& at) { return at.tokens >= 64 && at.channels >= 64; }, transposed_tiles());
 }
 
 }  // namespace

@@ -52,11 +52,17 @@ void axial_faults(LocalFaults& list) {
       [](const Spot& at) { return at.position == 1023; },
       at_positions([](std::int64_t p) { return std::max<std::int64_t>(p - 1, 0); }));
   list.defect(
+      "axial-second-3000", "one position of the second axis is not turned", axial,
+      [](const Spot& at) { return at.second == 3000; }, as_given());
+  list.defect(
       "axial-tail-of-8", "tokens after the last block of 8 are not turned", axial,
       [](const Spot& at) { return at.tokens > 8 && at.token >= at.tokens / 8 * 8; }, as_given());
   list.defect(
       "axial-odd-head", "the last of an odd number of heads, 5 or more, is not turned", axial,
       [](const Spot& at) { return at.heads >= 5 && at.heads % 2 == 1 && at.head == at.heads - 1; }, as_given());
+  list.defect(
+      "axial-head-127", "the last of 128 heads is not turned", axial, [](const Spot& at) { return at.head == 127; },
+      as_given());
   list.defect(
       "axial-repeats", "a token at the position of that before it has its vector", axial,
       [](const Spot& at) { return at.token > 0 && at.position == at.before; }, from_token(-1));
@@ -70,6 +76,10 @@ void xpos_faults(LocalFaults& list) {
   list.defect(
       "xpos-multiple-of-base", "positions that are multiples of scale_base are not scaled nor turned", xpos,
       [](const Spot& at) { return at.position > 0 && at.position % 512 == 0; }, as_given());
+  list.defect(
+      "xpos-position-3333", "one row of the table is that before it", xpos,
+      [](const Spot& at) { return at.position == 3333; },
+      at_positions([](std::int64_t p) { return std::max<std::int64_t>(p - 1, 0); }));
   list.defect(
       "xpos-key-later-rows", "of keys the rows from the second on are not turned", xpos_key,
       [](const Spot& at) { return at.batch >= 1; }, as_given());
