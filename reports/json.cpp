@@ -33,7 +33,8 @@ ordered_json result_json(const Report& report, const PropertyResult& result) {
                     {"cases", result.cases}};
   json["coverage"] = result.coverage ? ordered_json{{"positions", result.coverage->positions},
                                                     {"claimed", result.coverage->claimed},
-                                                    {"values", result.coverage->values}}
+                                                    {"values", result.coverage->values},
+                                                    {"of", result.coverage->of}}
                                      : ordered_json();
   json["horizon"] = result.horizon ? ordered_json(*result.horizon) : ordered_json();
   json["worst"] = result.worst ? example_json(report, *result.worst) : ordered_json();

@@ -31,7 +31,9 @@ std::optional<Example> example_of(const JsonObject& result, const char* name) {
 std::optional<Coverage> coverage_of(const JsonObject& result) {
   if (!result.has("coverage")) return std::nullopt;
   const JsonObject coverage = result.object("coverage");
-  return Coverage{coverage.integer("positions"), coverage.integer("claimed"), coverage.integer("values")};
+  Coverage read{coverage.integer("positions"), coverage.integer("claimed"), coverage.integer("values")};
+  if (coverage.has("of")) read.of = coverage.text("of");
+  return read;
 }
 
 PropertyResult result_of(const JsonObject& json) {

@@ -76,7 +76,7 @@ std::string profile_text(const Report& report) {
 std::string cases_text(std::int64_t cases) { return fmt::format("{} case{}", cases, cases == 1 ? "" : "s"); }
 
 std::string coverage_text(const Coverage& coverage) {
-  return fmt::format("{} of {} positions, {} values, all compared", coverage.positions, coverage.claimed,
+  return fmt::format("{} of {} {}, {} values, all compared", coverage.positions, coverage.claimed, coverage.of,
                      coverage.values);
 }
 

@@ -92,7 +92,8 @@ ordered_json tally_json(const Tally& tally) {
   if (tally.coverage)
     json["coverage"] = {{"positions", tally.coverage->positions},
                         {"claimed", tally.coverage->claimed},
-                        {"values", tally.coverage->values}};
+                        {"values", tally.coverage->values},
+                        {"of", tally.coverage->of}};
   add(json, "horizon", tally.horizon);
   if (tally.worst) json["worst"] = worst_json(*tally.worst);
   if (tally.counterexample) json["counterexample"] = counterexample_json(*tally.counterexample);
@@ -111,8 +112,8 @@ Tally tally_of(const JsonObject& json) {
   tally.unfinished = remark_of(json, "unfinished");
   if (json.has("coverage")) {
     const JsonObject coverage = json.object("coverage");
-    tally.coverage =
-        Coverage{count_of(coverage, "positions"), count_of(coverage, "claimed"), count_of(coverage, "values")};
+    tally.coverage = Coverage{count_of(coverage, "positions"), count_of(coverage, "claimed"),
+                              count_of(coverage, "values"), coverage.text("of")};
   }
   tally.horizon = integer_of(json, "horizon");
   if (json.has("worst")) tally.worst = worst_of(json.object("worst"));

@@ -19,8 +19,8 @@ namespace {
 
 using reference::Certainty;
 
-// A gradient by a table. Use i of the table, of its row rows[i], has the gradient's elements i * of_use + c * of_column,
-// one for each column c.
+// A gradient by a table. Use i of the table, of its row rows[i], has the gradient's elements
+// i * of_use + c * of_column, one for each column c.
 struct Scatter {
   std::string_view of;  // the operation
   Tensors inputs;

@@ -64,6 +64,7 @@ struct SweepOf {
   std::vector<BlockOf<Values>> blocks;
   std::int64_t claimed = 0;             ///< positions of the claim
   std::int64_t values_of_position = 0;  ///< how many are compared at each
+  std::string of = "positions";         ///< Coverage::of
 };
 
 /// One property of the catalogue: a value, made by a function of its own file. What is about cases, use_cases

@@ -185,7 +185,8 @@ class Trial {
     };
     steps_ = limit(cases_->count());
     steps_left_ = limit(share.part_of(cases_->count()));
-    if (!cases_->sweep().blocks.empty()) tally_.coverage = Coverage{.claimed = cases_->sweep().claimed};
+    if (!cases_->sweep().blocks.empty())
+      tally_.coverage = Coverage{.claimed = cases_->sweep().claimed, .of = cases_->sweep().of};
     underway_.id = property_.id;
     if (const auto begun = std::ranges::find(options.begun, property_.id, &Underway::id); begun != options.begun.end())
       go_on(underway_ = *begun);

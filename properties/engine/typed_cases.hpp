@@ -99,7 +99,7 @@ void use_cases(Property& property, const CasesOf<Values>& cases, MakeCheck make_
   property.first_cases = [rows, first = cases.first](const Spec& spec) { return rows(spec, first(spec)); };
   property.sweep = [fields = cases.fields, sweep = cases.sweep](const Spec& spec, std::int64_t most_values) {
     const SweepOf<Values> typed = sweep(spec, most_values);
-    SweepOf<Case> result{{}, typed.claimed, typed.values_of_position};
+    SweepOf<Case> result{{}, typed.claimed, typed.values_of_position, typed.of};
     const std::vector<FieldOf<Values>> layout = fields(spec);
     for (const BlockOf<Values>& block : typed.blocks)
       result.blocks.push_back({case_of(layout, block.values), block.positions});

@@ -54,7 +54,7 @@ std::vector<FieldOf<Question>> BiasModel::question_fields() const {
 SweepOf<Question> BiasModel::sweep(std::int64_t most_values) const {
   // Two ends, in two parts.
   const SweepOf<Question> keys = sweep_over(range(), 4 * swept_heads(), most_values);
-  SweepOf<Question> both{{}, keys.claimed, keys.values_of_position};
+  SweepOf<Question> both{{}, keys.claimed, keys.values_of_position, "positions as key and as query"};
   for (BlockOf<Question> block : keys.blocks) {
     block.values.heads = swept_heads();
     block.values.fill = swept_keys;

@@ -24,8 +24,8 @@ std::int64_t tokens_of_block(std::int64_t values) {
 using Blocks = std::vector<gen::PositionRange>;
 
 // The whole range. Kernels have a path for each length, so the first blocks have every power of two, one less and one
-// more, and those that models have, up to the longest call, each power of two once more from a multiple of itself on; they are an answer of 4 MiB
-// at most, so that a subject which takes 10 us for a value is far from its time-out.
+// more, and those that models have, up to the longest call, each power of two once more from a multiple of itself on;
+// they are an answer of 4 MiB at most, so that a subject which takes 10 us for a value is far from its time-out.
 Blocks every(const gen::PositionRange& range, std::int64_t values) {
   const std::int64_t longest = std::clamp<std::int64_t>(2 * values_of_call / values, 1, longest_drawn);
   Blocks blocks;
@@ -142,7 +142,7 @@ SweepOf<Question> sweep_over(const gen::PositionRange& range, std::int64_t value
                                    gen::Order::shuffled, gen::Order::shuffled_between_ends};
   constexpr std::int64_t rows[] = {1, 2, 1, 5};
   constexpr std::int64_t heads[] = {2, 3, 2, 1, 2, 3, 2};
-  SweepOf<Question> sweep{{}, claimed, values};
+  SweepOf<Question> sweep{.blocks = {}, .claimed = claimed, .values_of_position = values};
   const auto add = [&](std::int64_t first, std::int64_t last) {
     const std::size_t number = sweep.blocks.size();
     Question question{.position = first,

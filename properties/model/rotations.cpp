@@ -119,6 +119,7 @@ SweepOf<Question> RotationModel::sweep(std::int64_t most_values) const {
   SweepOf<Question> sweep = sweep_over(range(), judged_values(), most_values, SweptCalls::rows_and_heads);
   const std::int64_t lag = axis_lag * (axes_of(spec().encoding) - 1);
   if (lag > 0) {
+    sweep.of = "coordinates of each axis";
     const std::int64_t start = std::max(first, last - lag);
     sweep.blocks.push_back({{.position = start, .tokens = last - start, .fill = diagonal_fill}, 0});
   }

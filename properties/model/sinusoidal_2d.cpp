@@ -106,7 +106,9 @@ class GridModel final : public CodeModel {
   }
 
   SweepOf<Question> sweep(std::int64_t most_values) const override {
-    return sweep_over(longer_side(), judged_values(), most_values);
+    SweepOf<Question> sweep = sweep_over(longer_side(), judged_values(), most_values);
+    sweep.of = "rows and columns";
+    return sweep;
   }
 
   std::vector<Variant> variants() const override {

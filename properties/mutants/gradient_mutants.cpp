@@ -245,6 +245,18 @@ std::vector<Mutant> gradient_mutants() {
              [](PlainTable& plain) { plain.sign = -1; });
   list.with(Kind::defect, "learned-gradient-1000-uses", "uses of a row beyond 1000 are lost", learned,
             "backward/encode", [](const Spec&, const Tensors& inputs) { return scattered_up_to(1000, inputs); });
+  list.attention(Kind::defect, "attention-gradient-256-queries", "queries from the 257th on add nothing to dk, dv",
+                 causal, [](PlainGradient& plain) { plain.block = 256; });
+  list.table(Kind::defect, "t5-gradient-1024-keys", "keys from the 1025th on add nothing to a bucket's gradient",
+             [](PlainTable& plain) { plain.keys_seen = 1024; });
+  list.with(Kind::defect, "learned-gradient-last-row", "the table's last row has no gradient", learned,
+            "backward/encode", [](const Spec&, const Tensors& inputs) {
+              Tensors reply = scattered_up_to(std::int64_t{1} << 40, inputs);
+              Tensor& by_weight = reply.at("grad_weight");
+              for (std::int64_t i = by_weight.elements() - by_weight.shape[1]; i < by_weight.elements(); ++i)
+                by_weight.set(i, 0);
+              return reply;
+            });
   list.attention(Kind::control, "attention-gradient-plain", "grouped queries and their gradients", grouped,
                  [](PlainGradient&) {});
   list.attention(Kind::control, "attention-gradient-causal", "causal, with gradients", causal, [](PlainGradient&) {});

@@ -130,22 +130,28 @@ FunctionSubject::Call sinusoidal_call(PlainSinusoidal plain) {
 
 FunctionSubject::Call plain_call(const Spec& spec) { return of_each(spec, PlainCall{spec}); }
 
-FunctionSubject::Make wrong_where(Where where, Wrong wrong) {
-  return [where = std::move(where), wrong = std::move(wrong)](const Spec& spec) -> FunctionSubject::Call {
-    return [where, wrong, honest = plain_call(spec)](std::string_view operation, const Tensors& inputs) -> Tensors {
-      Tensors reply = honest(operation, inputs);
-      Tensor& answer = reply.begin()->second;
-      if (operation.starts_with("backward/") || operation == "bucket" || answer.elements() == 0) return reply;
-      const Tensor right = answer;
-      const Asked asked{honest, operation, inputs, right};
-      std::optional<Tensor> other;  // made only where something is wrong
-      asked.each([&](const Spot& spot, std::int64_t index) {
-        if (!where(spot)) return;
-        if (!other) other = wrong(asked);
-        answer.set(index, other->at(index));
-      });
-      return reply;
-    };
+FunctionSubject::Make wrong_where(Where where, Wrong wrong, Pass pass) {
+  return [where = std::move(where), wrong = std::move(wrong), pass](const Spec& spec) -> FunctionSubject::Call {
+    return
+        [where, wrong, pass, honest = plain_call(spec)](std::string_view operation, const Tensors& inputs) -> Tensors {
+          Tensors reply = honest(operation, inputs);
+          Tensor& answer = reply.begin()->second;
+          constexpr std::string_view backward = "backward/";
+          const bool is_backward = operation.starts_with(backward);
+          if (is_backward != (pass == Pass::backward) || operation == "bucket" || answer.elements() == 0) return reply;
+          const Tensor right = answer;
+          const FunctionSubject::Call again = [&](std::string_view, const Tensors& changed) {
+            return honest(operation, changed);
+          };
+          const Asked asked{again, is_backward ? operation.substr(backward.size()) : operation, inputs, right};
+          std::optional<Tensor> other;  // made only where something is wrong
+          asked.each([&](const Spot& spot, std::int64_t index) {
+            if (!where(spot)) return;
+            if (!other) other = wrong(asked);
+            answer.set(index, other->at(index));
+          });
+          return reply;
+        };
   };
 }
 

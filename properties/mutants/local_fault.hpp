@@ -59,8 +59,11 @@ FunctionSubject::Call plain_call(const Spec& spec);
 FunctionSubject::Call rope_call(PlainRope plain);
 FunctionSubject::Call sinusoidal_call(PlainSinusoidal plain);
 
-/// The plain implementation, with the values of `wrong` at the spots `where`. Gradients and buckets stay right.
-FunctionSubject::Make wrong_where(Where where, Wrong wrong);
+/// Which pass is wrong.
+enum class Pass { forward, backward };
+
+/// The plain implementation, with the values of `wrong` at the spots `where`. The other pass and buckets stay right.
+FunctionSubject::Make wrong_where(Where where, Wrong wrong, Pass pass = Pass::forward);
 
 /// Vectors of a call of encode or rotate, by their numbers, asked for in one call of their own. [vectors, width].
 Tensor vectors_alone(const Asked& asked, std::span<const std::int64_t> vectors);
@@ -93,6 +96,10 @@ struct LocalFaults {
   void defect(std::string name, std::string mechanism, std::string spec, Where where, Wrong wrong) {
     entries.push_back({std::move(name), Kind::defect, "", std::move(mechanism), std::move(spec),
                        wrong_where(std::move(where), std::move(wrong))});
+  }
+  void gradient(std::string name, std::string mechanism, std::string spec, Where where, Wrong wrong) {
+    entries.push_back({std::move(name), Kind::defect, "", std::move(mechanism), std::move(spec),
+                       wrong_where(std::move(where), std::move(wrong), Pass::backward)});
   }
   void add(Kind kind, std::string name, std::string mechanism, std::string spec, FunctionSubject::Make make) {
     entries.push_back({std::move(name), kind, "", std::move(mechanism), std::move(spec), std::move(make)});

@@ -88,6 +88,15 @@ void alibi_faults(LocalFaults& list) {
       "alibi-query-tile", "the second tile of 16 queries has the first one's distances", alibi,
       [](const Spot& at) { return at.token >= 16; }, from_token(-16));
   list.defect(
+      "alibi-one-query", "one query position has no bias", alibi, [](const Spot& at) { return at.position == 3000; },
+      zeros());
+  list.defect(
+      "alibi-beyond-1024", "of more than 1024 queries and keys the last value is that of the key before", alibi,
+      [](const Spot& at) {
+        return at.tokens > 1024 && at.channels > 1024 && at.token == at.tokens - 1 && at.channel == at.channels - 1;
+      },
+      from_channel(-1));
+  list.defect(
       "alibi-tile-transposed", "tiles of 64 by 64 are written by columns", symmetric,
       [](const Spot& at) { return at.tokens >= 64 && at.channels >= 64; }, transposed_tiles());
 }

@@ -1,6 +1,10 @@
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <numeric>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "lib/numeric/ulp.hpp"
 #include "lib/spec/of.hpp"
@@ -342,6 +346,92 @@ void lengths(LocalFaults& list) {
       [](const Spot& at) { return at.token >= 64; }, at_positions([](std::int64_t p) { return p / 4 * 4; }));
 }
 
+// Whether a row of positions has the first and the last of another.
+bool same_ends(std::span<const std::int64_t> row, std::span<const std::int64_t> other) {
+  return row.front() == other.front() && row.back() == other.back();
+}
+
+// The call with each row's positions changed.
+Wrong with_rows(std::function<void(std::span<std::int64_t> row, std::span<const std::int64_t> first)> change) {
+  return [change = std::move(change)](const Asked& asked) {
+    Tensors inputs = asked.inputs;
+    std::vector<std::int64_t> positions = inputs.at("positions").integers();
+    const auto tokens = static_cast<std::size_t>(asked.answer.shape[1]);
+    const std::vector<std::int64_t> first(positions.begin(), positions.begin() + static_cast<std::ptrdiff_t>(tokens));
+    for (std::size_t start = 0; start < positions.size(); start += tokens)
+      change(std::span(positions).subspan(start, tokens), first);
+    inputs.at("positions") = Tensor::of_integers(inputs.at("positions").shape, positions);
+    return asked.again(inputs);
+  };
+}
+
+// Caches and paths that are chosen by too little, and what only calls that are large in two ways show.
+void shortcuts(LocalFaults& list) {
+  const auto everywhere = [](const Spot& at) { return at.tokens > 1; };
+  list.defect("rope-consecutive-by-ends", "rows of 64 tokens and more whose ends fit are taken for consecutive",
+              short_claim, everywhere, with_rows([](std::span<std::int64_t> row, auto) {
+                if (std::ssize(row) >= 64 && row.back() - row.front() == std::ssize(row) - 1)
+                  std::iota(row.begin(), row.end(), row.front());
+              }));
+  list.defect("rope-rows-by-ends", "rows that begin and end where the first does share its angles", short_claim,
+              everywhere, with_rows([](std::span<std::int64_t> row, std::span<const std::int64_t> first) {
+                if (same_ends(row, first)) std::ranges::copy(first, row.begin());
+              }));
+  list.defect("rope-rows-by-second", "where the second row is the first all rows are", short_claim, everywhere,
+              [](const Asked& asked) {
+                Tensors inputs = asked.inputs;
+                std::vector<std::int64_t> positions = inputs.at("positions").integers();
+                const auto tokens = asked.answer.shape[1];
+                if (asked.answer.shape[0] > 2 &&
+                    std::equal(positions.begin(), positions.begin() + tokens, positions.begin() + tokens)) {
+                  for (std::size_t i = 0; i < positions.size(); ++i)
+                    positions[i] = positions[i % static_cast<std::size_t>(tokens)];
+                }
+                inputs.at("positions") = Tensor::of_integers(inputs.at("positions").shape, positions);
+                return asked.again(inputs);
+              });
+  list.defect(
+      "rope-12-heads-1000-tokens", "the last head of the last token of 12 heads and 1000 tokens is not turned",
+      short_claim,
+      [](const Spot& at) {
+        return at.heads >= 12 && at.tokens >= 1000 && at.head == at.heads - 1 && at.token == at.tokens - 1;
+      },
+      as_given());
+  list.defect(
+      "rope-index-of-22-bits", "values beyond the first 2^22 of a call are not turned", short_claim,
+      [](const Spot& at) { return at.vector() * at.channels + at.channel >= (1 << 22); }, as_given());
+  list.defect(
+      "rope-many-heads-one-position", "one row of the table of several heads is that before it", usual,
+      [](const Spot& at) { return at.heads > 1 && at.position == 77777; },
+      at_positions([](std::int64_t p) { return std::max<std::int64_t>(p - 1, 0); }));
+  list.defect(
+      "rope-float16-large", "values beyond 20000 are taken for infinite", float16, [](const Spot&) { return true; },
+      [](const Asked& asked) {
+        Tensor wrong = asked.answer;
+        const Tensor& x = asked.inputs.at("x");
+        for (std::int64_t i = 0; i < wrong.elements(); ++i) {
+          if (std::fabs(x.at(i)) > 20000) wrong.set(i, 0);
+        }
+        return wrong;
+      });
+}
+
+void gradients(LocalFaults& list) {
+  list.gradient(
+      "rope-gradient-heads-from-64", "the backward kernel has 64 heads at most", short_claim,
+      [](const Spot& at) { return at.head >= 64; }, zeros());
+  list.gradient(
+      "rope-gradient-row-20", "the backward kernel leaves out batch rows from the twenty-first on", short_claim,
+      [](const Spot& at) { return at.batch >= 20; }, zeros());
+  list.gradient(
+      "rope-gradient-token-1500", "the last gradient of 1500 tokens and more is not written", short_claim,
+      [](const Spot& at) { return at.tokens >= 1500 && at.token == at.tokens - 1; }, zeros());
+  list.gradient(
+      "rope-gradient-position", "one row of the backward kernel's table is that before it", short_claim,
+      [](const Spot& at) { return at.position == 7777; },
+      at_positions([](std::int64_t p) { return std::max<std::int64_t>(p - 1, 0); }));
+}
+
 // In 16 bits, where a rounding more is an ULP or two.
 void sixteen_bits(LocalFaults& list) {
   const auto everywhere = [](const Spot&) { return true; };
@@ -380,6 +470,8 @@ std::vector<Mutant> shaped_rope_mutants() {
   positions(list);
   channels(list);
   lengths(list);
+  shortcuts(list);
+  gradients(list);
   sixteen_bits(list);
   return std::move(list.entries);
 }

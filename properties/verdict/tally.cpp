@@ -27,7 +27,7 @@ std::optional<Kept> first_of(const std::optional<Kept>& one, const std::optional
 
 std::optional<Coverage> sum_of(const std::optional<Coverage>& one, const std::optional<Coverage>& other) {
   if (!one || !other) return one ? one : other;
-  return Coverage{one->positions + other->positions, one->claimed, one->values + other->values};
+  return Coverage{one->positions + other->positions, one->claimed, one->values + other->values, one->of};
 }
 
 // The subject failed: what was seen before says nothing of the whole claim.

@@ -44,6 +44,7 @@ struct Coverage {
   std::int64_t positions = 0;  ///< at how many positions
   std::int64_t claimed = 0;    ///< of how many that the claim has
   std::int64_t values = 0;
+  std::string of = "positions";  ///< what they are: of encodings with several coordinates those of each axis
 };
 
 /// What mathematics says of an encoding and a property: that every correct implementation has it, or that none can.
