@@ -4,7 +4,7 @@
 
 namespace sextant {
 
-double pair_ulps(const ErrorBudget& budget) { return 1.41421356238 * evaluation_ulps(budget.accuracy()); }
+double pair_ulps(const ErrorBudget& budget) { return 1.41421356238 * budget.ulps(); }
 
 double agreement_limit(const Judgement& judgement) {
   const double worst = std::max(judgement.deviation.of_bound, 0.5);
