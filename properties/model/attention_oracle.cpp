@@ -17,7 +17,8 @@
 #include "subjects/operations.hpp"
 
 // What attention may be off by, in arithmetic of roundoff u: docs/proofs/attention-oracle.md. With A the error of a
-// score (steps 1 to 4), D the head_dim, L the claim's libm, n the number of keys and gamma_k = k u/(1 - k u), the result is within (step 6)
+// score (steps 1 to 4), D the head_dim, L the claim's libm, n the number of keys and gamma_k = k u/(1 - k u), the
+// result is within (step 6)
 //   max|v| (e^(2 A + 4 L u) (1 + gamma_(2n+4)) - 1) + k ulp(max|v|), and never more than 2 max|v| + k ulp(max|v|).
 
 namespace sextant {
