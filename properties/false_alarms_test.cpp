@@ -91,6 +91,42 @@ TEST(FalseAlarms, SharedCodesOfLowPrecisionAreLawfulAndToldApartQuickly) {
   EXPECT_NE(result.simplest->finding.find("have the same code"), std::string::npos) << result.simplest->finding;
 }
 
+// Code that computes in bfloat16, as Hugging Face's does, is told which claim it meets; so is none that meets neither.
+TEST(FalseAlarms, AnEvaluationInTheDtypeIsAClaimOfItsOwn) {
+  const auto accuracy_of = [](const Subject& subject, const char* evaluation) {
+    const Spec spec = parse_spec(R"({"encoding":"rope","head_dim":32,"dtype":"bfloat16","max_position":4096)" +
+                                 std::string(evaluation) + "}");
+    AuditOptions options;
+    options.profile = Profile::quick;
+    return audit({*property_named("accuracy")}, subject, spec, options).results.front();
+  };
+  const auto in_bfloat16 = mutants::open_recipe("float32");
+  EXPECT_EQ(accuracy_of(*in_bfloat16, R"(,"evaluation":"dtype")").verdict, Verdict::holds);
+  const PropertyResult strict = accuracy_of(*in_bfloat16, "");
+  EXPECT_EQ(strict.verdict, Verdict::violated);
+  const std::string_view told = R"(within the bound of "evaluation": "dtype")";
+  EXPECT_NE(strict.worst->finding.find(told), std::string::npos) << strict.worst->finding;
+  EXPECT_EQ(accuracy_of(*mutants::open_recipe("float32-widened"), "").verdict, Verdict::holds);
+  const PropertyResult wrong = accuracy_of(*mutants::open_recipe("bfloat16-angle"), "");
+  EXPECT_EQ(wrong.worst->finding.find(told), std::string::npos) << wrong.worst->finding;
+}
+
+// A table in fixed point: right to 2^-24 of a whole, so that a small sine has no correct digit.
+TEST(FalseAlarms, ATableInFixedPointIsWithinPairNorm) {
+  const Edited fixed_point(builtin_subject(), [](std::string_view operation, const Tensors&, Tensors& reply) {
+    if (operation != "encode") return;
+    Tensor& table = reply.at("encoding");
+    for (std::int64_t i = 0; i < table.elements(); ++i) table.set(i, std::round(table.at(i) * 0x1p23) * 0x1p-23);
+  });
+  const auto audited_under = [&](const std::string& accuracy) {
+    const Spec spec =
+        parse_spec(R"({"encoding":"sinusoidal","dim":64,"max_position":8192,"accuracy":")" + accuracy + R"("})");
+    return audited(fixed_point, spec);
+  };
+  EXPECT_EQ(with_verdict(audited_under("pair-norm"), Verdict::violated), std::set<std::string>());
+  EXPECT_EQ(audited_under("exact-angle").at("accuracy").verdict, Verdict::violated);
+}
+
 // Rows that differ in the sign of a zero alone are one code.
 TEST(FalseAlarms, TheSignOfAZeroMakesNoOtherCode) {
   const FunctionSubject zeros("zeros", [](const Spec&) -> FunctionSubject::Call {

@@ -14,8 +14,8 @@ using reference::Enclosure;
 using reference::Precision;
 
 // The roundings that a running product adds up to pair i.
-double of_recurrence(AccuracyClass accuracy, std::int64_t pair) {
-  return accuracy == AccuracyClass::float32_recurrence ? 3 * static_cast<double>(pair) : 0;
+double of_recurrence(const ArithmeticClaim& claim, std::int64_t pair) {
+  return claim.accuracy == AccuracyClass::float32_recurrence ? (1 + 2 * claim.libm) * static_cast<double>(pair) : 0;
 }
 
 double relative_error(double roundoff, double roundings) {
@@ -38,21 +38,24 @@ double sensitivity(double factor, const Enclosure& unscaled, const Enclosure& sc
 }
 
 // c_i of budget.hpp. Its few roundings in double are covered by relative_error's steps up.
-double roundings(reference::RopeFrequencies& frequencies, std::int64_t pair, std::int64_t longest) {
+double roundings(reference::RopeFrequencies& frequencies, std::int64_t pair, std::int64_t longest, double libm) {
   struct Rule {
     reference::RopeFrequencies& frequencies;
     Enclosure unscaled;
     Enclosure scaled;
+    double of_power;  // roundoffs of pow
 
-    double plain() const { return 5 + 2 * abs(log(unscaled)).upper(); }
-    double of_new_base() const { return 5 + 2 * abs(log(scaled)).upper() + abs(log(scaled / unscaled)).upper(); }
+    double plain() const { return 3 + of_power + 2 * abs(log(unscaled)).upper(); }
+    double of_new_base() const {
+      return 3 + of_power + 2 * abs(log(scaled)).upper() + abs(log(scaled / unscaled)).upper();
+    }
 
     double operator()(const DefaultScaling&) const { return plain(); }
     double operator()(const LinearScaling&) const { return plain() + 2; }
     double operator()(const LongropeScaling&) const { return plain() + 2; }
     double operator()(const ProportionalScaling&) const { return plain() + 2; }
-    double operator()(const NtkScaling&) const { return of_new_base() + 5; }
-    double operator()(const DynamicScaling& dynamic) const { return of_new_base() + 4 + 3 * dynamic.factor; }
+    double operator()(const NtkScaling&) const { return of_new_base() + 3 + of_power; }
+    double operator()(const DynamicScaling& dynamic) const { return of_new_base() + 2 + of_power + 3 * dynamic.factor; }
     double operator()(const YarnScaling& yarn) const {
       const double moves = sensitivity(yarn.factor, unscaled, scaled);
       if (moves == 0) return plain() + 5;
@@ -74,25 +77,37 @@ double roundings(reference::RopeFrequencies& frequencies, std::int64_t pair, std
     }
   };
   const Rule rule{frequencies, frequencies.unscaled(pair, budget_precision),
-                  frequencies.radians(pair, longest, budget_precision)};
+                  frequencies.radians(pair, longest, budget_precision), 2 * libm};
   return std::visit(rule, frequencies.encoding().rope_scaling);
+}
+
+RoundedFactor factor_of(reference::RopeFrequencies& frequencies) {
+  const Enclosure& factor = frequencies.attention_factor(budget_precision);
+  return factor.lower() == 1 && factor.upper() == 1 ? RoundedFactor::no : RoundedFactor::yes;
 }
 
 }  // namespace
 
-double evaluation_ulps(AccuracyClass accuracy) {
-  switch (accuracy) {
-    case AccuracyClass::correctly_rounded: return 0.5;
-    case AccuracyClass::faithful: return 1;
-    default: return 4;
-  }
+ArithmeticClaim arithmetic_of(const Spec& spec) {
+  return {.accuracy = spec.accuracy, .dtype = spec.dtype, .evaluation = spec.evaluation, .libm = spec.libm};
+}
+
+double evaluation_ulps(const ArithmeticClaim& claim, RoundedFactor factor) {
+  if (claim.accuracy == AccuracyClass::correctly_rounded) return 0.5;
+  if (claim.accuracy == AccuracyClass::faithful) return 1;
+  const double in_float32 = 2 * claim.libm + 2 + (factor == RoundedFactor::yes ? 1 : 0);
+  if (!is_16_bit(claim.dtype)) return in_float32;
+  const double roundoff = unit_roundoff(claim.dtype);
+  const double before_rounding = in_float32 * unit_roundoff(Dtype::float32) / roundoff;
+  return (claim.evaluation == Evaluation::dtype ? 3 + roundoff : 0.5) + before_rounding;
 }
 
 double angle_roundoff(AccuracyClass accuracy) {
   switch (accuracy) {
     case AccuracyClass::correctly_rounded:
     case AccuracyClass::faithful: return 0;
-    case AccuracyClass::exact_angle: return unit_roundoff(Dtype::float64);
+    case AccuracyClass::exact_angle:
+    case AccuracyClass::pair_norm: return unit_roundoff(Dtype::float64);
     case AccuracyClass::float32_angle:
     case AccuracyClass::float32_recurrence: return unit_roundoff(Dtype::float32);
     case AccuracyClass::float16_angle: return unit_roundoff(Dtype::float16);
@@ -101,22 +116,29 @@ double angle_roundoff(AccuracyClass accuracy) {
   throw std::invalid_argument("angle_roundoff: no such accuracy class");
 }
 
-ErrorBudget::ErrorBudget(AccuracyClass accuracy, Dtype dtype, const reference::GeometricFrequencies& frequencies,
+ErrorBudget::ErrorBudget(const ArithmeticClaim& claim, const reference::GeometricFrequencies& frequencies,
                          std::int64_t pairs)
-    : accuracy_(accuracy), dtype_(dtype), ulps_(evaluation_ulps(accuracy)), exact_up_to_(1 / angle_roundoff(accuracy)) {
+    : accuracy_(claim.accuracy),
+      dtype_(claim.dtype),
+      libm_(claim.libm),
+      ulps_(evaluation_ulps(claim)),
+      exact_up_to_(1 / angle_roundoff(claim.accuracy)) {
   reference::GeometricFrequencies list = frequencies;
   for (std::int64_t pair = 0; pair < pairs; ++pair) {
-    const double direct = 5 + 2 * frequencies.log_magnitude(pair, budget_precision).upper();
-    add_pair(list.radians(pair, budget_precision), direct, of_recurrence(accuracy, pair));
+    const double direct = 3 + 2 * libm_ + 2 * frequencies.log_magnitude(pair, budget_precision).upper();
+    add_pair(list.radians(pair, budget_precision), direct, of_recurrence(claim, pair));
   }
 }
 
-ErrorBudget::ErrorBudget(AccuracyClass accuracy, Dtype dtype, reference::RopeFrequencies frequencies,
-                         std::int64_t longest)
-    : accuracy_(accuracy), dtype_(dtype), ulps_(evaluation_ulps(accuracy)), exact_up_to_(1 / angle_roundoff(accuracy)) {
+ErrorBudget::ErrorBudget(const ArithmeticClaim& claim, reference::RopeFrequencies frequencies, std::int64_t longest)
+    : accuracy_(claim.accuracy),
+      dtype_(claim.dtype),
+      libm_(claim.libm),
+      ulps_(evaluation_ulps(claim, factor_of(frequencies))),
+      exact_up_to_(1 / angle_roundoff(claim.accuracy)) {
   for (std::int64_t pair = 0; pair < pairs(frequencies.encoding()); ++pair) {
-    add_pair(frequencies.radians(pair, longest, budget_precision), roundings(frequencies, pair, longest),
-             of_recurrence(accuracy, pair));
+    add_pair(frequencies.radians(pair, longest, budget_precision), roundings(frequencies, pair, longest, libm_),
+             of_recurrence(claim, pair));
   }
 }
 
@@ -160,6 +182,7 @@ Enclosure ErrorBudget::angle_error(const Enclosure& angle, std::int64_t pair) co
 
 Enclosure ErrorBudget::element_bound(const Enclosure& truth, const Enclosure& derivative, const Enclosure& scale,
                                      const Enclosure& angle, std::int64_t pair) const {
+  if (accuracy_ == AccuracyClass::pair_norm) return component_bound(abs(scale), angle, pair);
   const Precision precision = truth.precision();
   const Enclosure half(0.5, precision);
   const Enclosure two(2.0, precision);
@@ -204,6 +227,7 @@ reference::Bounds ErrorBudget::quick_bound(const reference::Bounds& size, double
 // large that its square outweighs it.
 reference::Bounds ErrorBudget::element_bound(const reference::Bounds& truth, double derivative, double scale,
                                              double angle, std::int64_t pair) const {
+  if (accuracy_ == AccuracyClass::pair_norm) return component_bound(std::fabs(scale), angle, pair);
   const double d = quick_angle_error(angle, pair);
   const double size = std::fabs(scale);
   const double effect = std::min(std::fabs(derivative) * d + size * d * d / 2, 2 * size);

@@ -13,7 +13,7 @@ using reference::Precision;
 constexpr Precision precision{128};
 
 ErrorBudget budget(AccuracyClass accuracy, Dtype dtype = Dtype::float32, double base = 10000) {
-  return {accuracy, dtype, reference::GeometricFrequencies(base, 2, 512, 256), 256};
+  return {{accuracy, dtype}, reference::GeometricFrequencies(base, 2, 512, 256), 256};
 }
 
 Enclosure real(double value) { return {value, precision}; }
@@ -52,7 +52,7 @@ TEST(ErrorBudget, TheStrictestClassesAllowNoAngleError) {
 double roundoffs(const char* scaling, std::int64_t pair) {
   const Spec spec = parse_spec(std::string(R"({"encoding":"rope","head_dim":128,"rope_theta":500000,"rope_scaling":)") +
                                scaling + "}");
-  const ErrorBudget budget(AccuracyClass::float32_angle, Dtype::float32,
+  const ErrorBudget budget({AccuracyClass::float32_angle, Dtype::float32},
                            reference::RopeFrequencies(std::get<Rope>(spec.encoding)), spec.max_position);
   return budget.angle_error(real(1), pair).upper() * 0x1p24;
 }
@@ -87,8 +87,8 @@ TEST(ErrorBudget, OwnFrequenciesMayBeAsFastAsAny) {
   EXPECT_NEAR(recurrence.angle_error(real(10), 128).upper(), 1000 * (3 + 3 * 128) * 0x1p-24, 1e-6);
   EXPECT_EQ(budget(AccuracyClass::correctly_rounded).of_own_frequencies().angle_error(real(1e6), 3).upper(), 0);
   // No frequency is so small that its share overflows.
-  const ErrorBudget slow(AccuracyClass::bfloat16_angle, Dtype::float32, reference::GeometricFrequencies(1e300, 2, 4, 3),
-                         3);
+  const ErrorBudget slow({AccuracyClass::bfloat16_angle, Dtype::float32},
+                         reference::GeometricFrequencies(1e300, 2, 4, 3), 3);
   EXPECT_TRUE(std::isfinite(slow.of_own_frequencies().pair_bound(real(1), real(1e-290), 2).upper()));
   EXPECT_TRUE(std::isfinite(slow.of_own_frequencies().pair_bound(real(1), real(0), 2).upper()));
 }
@@ -114,6 +114,47 @@ TEST(ErrorBudget, ElementBoundNeverExceedsTheWholeRange) {
                 .element_bound(real(0.5), real(0.8), real(1), real(1e9), 255)
                 .upper(),
             2 + 1e-5);
+}
+
+// docs/proofs/accuracy-classes.md, steps 9 to 11, in ULP of the dtype.
+TEST(ErrorBudget, SixteenBitsOfAFloat32EvaluationAreHalfAnUlpAndALittle) {
+  const auto ulps = [](Dtype dtype, Evaluation evaluation, double libm) {
+    return evaluation_ulps({AccuracyClass::float32_angle, dtype, evaluation, libm});
+  };
+  EXPECT_EQ(ulps(Dtype::float32, Evaluation::float32, 1), 4);
+  EXPECT_EQ(ulps(Dtype::float64, Evaluation::float32, 1), 4);
+  EXPECT_EQ(ulps(Dtype::float32, Evaluation::float32, 4), 10);
+  EXPECT_EQ(ulps(Dtype::bfloat16, Evaluation::float32, 1), 0.5 + 4 * 0x1p-16);
+  EXPECT_EQ(ulps(Dtype::float16, Evaluation::float32, 1), 0.5 + 4 * 0x1p-13);
+  EXPECT_EQ(ulps(Dtype::bfloat16, Evaluation::dtype, 1), 3 + 0x1p-8 + 4 * 0x1p-16);
+  EXPECT_EQ(ulps(Dtype::float16, Evaluation::dtype, 2), 3 + 0x1p-11 + 6 * 0x1p-13);
+  EXPECT_EQ(evaluation_ulps({AccuracyClass::faithful, Dtype::bfloat16, Evaluation::dtype}), 1);
+}
+
+TEST(ErrorBudget, AFactorThatIsNotOneIsRoundedItself) {
+  const Spec spec = parse_spec(R"({"encoding":"rope","head_dim":128,"rope_scaling":{"rope_type":"yarn","factor":40,)"
+                               R"("original_max_position_embeddings":4096}})");
+  const reference::RopeFrequencies frequencies(std::get<Rope>(spec.encoding));
+  EXPECT_EQ(ErrorBudget(arithmetic_of(spec), frequencies, spec.max_position).ulps(), 5);
+}
+
+TEST(ErrorBudget, ALibraryOfMoreUlpsMovesTheAngleFurther) {
+  const auto error = [](double libm, AccuracyClass accuracy) {
+    const ErrorBudget budget({.accuracy = accuracy, .dtype = Dtype::float32, .libm = libm},
+                             reference::GeometricFrequencies(10000, 2, 512, 256), 256);
+    return budget.angle_error(real(1), 128).upper() * 0x1p24;
+  };
+  EXPECT_NEAR(error(16, AccuracyClass::float32_angle), 3 + 32 + std::log(10000.0), 1e-3);
+  EXPECT_NEAR(error(16, AccuracyClass::float32_recurrence) - error(16, AccuracyClass::float32_angle), 33 * 128, 4);
+}
+
+TEST(ErrorBudget, OfPairNormIsThatOfTheNormWhateverTheElement) {
+  const ErrorBudget norms = budget(AccuracyClass::pair_norm);
+  const Enclosure bound = norms.element_bound(real(1e-12), real(1), real(-1), real(0), 3);
+  EXPECT_EQ(bound.lower(), 4 * 0x1p-23);
+  EXPECT_EQ(bound.upper(), 4 * 0x1p-23);
+  EXPECT_NEAR(norms.element_bound({1e-12, 1e-12}, 1, -1, 0, 3).upper, 4 * 0x1p-23, 1e-15);
+  EXPECT_LT(budget(AccuracyClass::exact_angle).element_bound(real(1e-12), real(1), real(1), real(0), 3).upper(), 1e-15);
 }
 
 TEST(ErrorBudget, NormBoundDoesNotDependOnTheAngle) {

@@ -25,9 +25,10 @@ class Screen {
 
   /// For values at `position` that are added to `judgement`.
   Screen(const ErrorBudget& budget, const Judgement& judgement, std::int64_t position)
-      : Screen(budget.dtype(), evaluation_ulps(budget.accuracy()), judgement, position) {
+      : Screen(budget.dtype(), budget.ulps(), judgement, position) {
     if (budget.accuracy() == AccuracyClass::correctly_rounded || budget.accuracy() == AccuracyClass::faithful)
       must_round_ = !is_later(judgement, position);
+    of_norms_ = budget.accuracy() == AccuracyClass::pair_norm;
   }
 
   /// The same for values that may be `ulps` off, whatever they round to.
@@ -47,6 +48,7 @@ class Screen {
     return ulps_ * ulp_below(norm) + std::min(angle_error, 2.0) * norm;
   }
   double element_bound(double truth, double derivative, double scale, double angle_error) const {
+    if (of_norms_) return component_bound(scale, angle_error);
     const double effect =
         std::min(std::fabs(derivative) * angle_error + scale * angle_error * angle_error / 2, 2 * scale);
     return ulps_ * ulp_below(std::fabs(truth) + effect) + effect;
@@ -80,6 +82,7 @@ class Screen {
   double most_ulp_;
   double limit_ = 0;
   bool must_round_ = false;
+  bool of_norms_ = false;  // pair-norm
 };
 
 /// The same for a law's own error and bound: whether judging an error of at most `most`, where the bound is at least

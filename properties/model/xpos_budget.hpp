@@ -12,10 +12,10 @@ namespace sextant {
 
 /// xPos's pairs with what an implementation may be off by. xPos multiplies the rotated pair by s = zeta^e, e =
 /// p/scale_base. In arithmetic of roundoff u, zeta is a sum and a quotient of three rounded terms (4 u), e a quotient
-/// (1 u), and pow is within 1 ULP (2 u): with |ln s| = |e ln zeta|, s is off by a relative 4 u |e| + u |ln s| + 2 u,
-/// and one more for its product:
+/// (1 u), and pow is within L ULP (2 L u): with |ln s| = |e ln zeta|, s is off by a relative 4 u |e| + u |ln s| +
+/// 2 L u, and one more for its product:
 ///
-///   r = (3 + 4 |e| + |ln s|) u / (1 - ...)                              (Higham 2002, lemma 3.1),
+///   r = (1 + 2 L + 4 |e| + |ln s|) u / (1 - ...)                              (Higham 2002, lemma 3.1),
 ///
 /// or any number where (...) u is 1/2 and more,
 ///
@@ -23,7 +23,7 @@ namespace sextant {
 /// (budget.hpp) for a pair of norm N = s ||x||, and r N + t ||x||. An object belongs to one thread.
 class XposBudget {
  public:
-  XposBudget(const Xpos& encoding, Dtype dtype, AccuracyClass accuracy, std::int64_t max_position);
+  XposBudget(const Xpos& encoding, const ArithmeticClaim& claim, std::int64_t max_position);
 
   struct Pair {
     reference::RealPair value;
@@ -62,6 +62,7 @@ class XposBudget {
   ErrorBudget own_;
   Dtype dtype_;
   double roundoff_;
+  double of_power_;  // roundoffs of pow: 2 L
 };
 
 /// Whether a vector of elements below 16, which gen/values.hpp draws, is representable at every position of the claim

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <utility>
 
+#include "lib/numeric/ulp.hpp"
 #include "lib/spec/of.hpp"
 #include "properties/mutants/local_fault.hpp"
 
@@ -30,6 +31,8 @@ constexpr const char* llama3 = R"({"encoding":"rope","head_dim":16,"rope_theta":
 constexpr const char* yarn = R"({"encoding":"rope","head_dim":16,"rope_theta":150000,)"
                              R"("rope_scaling":{"rope_type":"yarn","factor":32,)"
                              R"("original_max_position_embeddings":4096,"truncate":false},"max_position":32768})";
+constexpr const char* bfloat16 = R"({"encoding":"rope","head_dim":16,"dtype":"bfloat16","max_position":4096})";
+constexpr const char* float16 = R"({"encoding":"rope","head_dim":16,"dtype":"float16","max_position":4096})";
 constexpr const char* linear =
     R"({"encoding":"rope","head_dim":16,"rope_scaling":{"rope_type":"linear","factor":4},"max_position":32768})";
 
@@ -339,6 +342,33 @@ void lengths(LocalFaults& list) {
       [](const Spot& at) { return at.token >= 64; }, at_positions([](std::int64_t p) { return p / 4 * 4; }));
 }
 
+// In 16 bits, where a rounding more is an ULP or two.
+void sixteen_bits(LocalFaults& list) {
+  const auto everywhere = [](const Spot&) { return true; };
+  const auto cut = [](const Asked& asked) {
+    const Tensor& given = asked.inputs.at("x");
+    Tensor x = Tensor::zeros(Dtype::float32, given.shape);
+    for (std::int64_t i = 0; i < x.elements(); ++i) x.set(i, given.at(i));
+    Tensors widened = asked.inputs;
+    widened.at("x") = std::move(x);
+    const Tensor exact = asked.again(widened);
+    Tensor wrong = asked.answer;
+    for (std::int64_t i = 0; i < wrong.elements(); ++i) {
+      if (std::fabs(wrong.at(i)) > std::fabs(exact.at(i)))
+        wrong.set(i, wrong.at(i) > 0 ? next_below(wrong.dtype, wrong.at(i)) : next_above(wrong.dtype, wrong.at(i)));
+    }
+    return wrong;
+  };
+  list.defect("rope-bfloat16-cut", "bfloat16 results are cut off, not rounded", bfloat16, everywhere, cut);
+  list.defect("rope-float16-cut", "float16 results are cut off, not rounded", float16, everywhere, cut);
+  list.defect(
+      "rope-bfloat16-two-ulps", "from token 8 on bfloat16 results are rounded three times", bfloat16,
+      [](const Spot& at) { return at.token >= 8; }, off_by_ulps(2));
+  list.defect(
+      "rope-float16-two-ulps", "the last pair of float16 results is rounded three times", float16,
+      [](const Spot& at) { return at.channel % 8 == 7; }, off_by_ulps(2));
+}
+
 }  // namespace
 
 std::vector<Mutant> shaped_rope_mutants() {
@@ -350,6 +380,7 @@ std::vector<Mutant> shaped_rope_mutants() {
   positions(list);
   channels(list);
   lengths(list);
+  sixteen_bits(list);
   return std::move(list.entries);
 }
 

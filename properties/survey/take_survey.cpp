@@ -74,10 +74,10 @@ bool row_within(EncodedPairs& encoded, AccuracyClass accuracy, const ErrorBudget
   return true;
 }
 
-constexpr std::array classes{AccuracyClass::correctly_rounded,  AccuracyClass::faithful,
-                             AccuracyClass::exact_angle,        AccuracyClass::float32_angle,
-                             AccuracyClass::float32_recurrence, AccuracyClass::float16_angle,
-                             AccuracyClass::bfloat16_angle};
+constexpr std::array classes{AccuracyClass::correctly_rounded, AccuracyClass::faithful,
+                             AccuracyClass::exact_angle,       AccuracyClass::pair_norm,
+                             AccuracyClass::float32_angle,     AccuracyClass::float32_recurrence,
+                             AccuracyClass::float16_angle,     AccuracyClass::bfloat16_angle};
 
 // How far the pair's angle is from the true one, in (-pi, pi].
 double angle_error(const PairValues& value, const EncodedPairs::Truth& truth, std::size_t i) {
