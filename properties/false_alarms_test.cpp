@@ -111,20 +111,24 @@ TEST(FalseAlarms, AnEvaluationInTheDtypeIsAClaimOfItsOwn) {
   EXPECT_EQ(wrong.worst->finding.find(told), std::string::npos) << wrong.worst->finding;
 }
 
-// A table in fixed point: right to 2^-24 of a whole, so that a small sine has no correct digit.
+// A table in fixed point: right to half its last bit, so that a small sine has no correct digit. 4 ULP of 1 are 2^-21.
 TEST(FalseAlarms, ATableInFixedPointIsWithinPairNorm) {
-  const Edited fixed_point(builtin_subject(), [](std::string_view operation, const Tensors&, Tensors& reply) {
-    if (operation != "encode") return;
-    Tensor& table = reply.at("encoding");
-    for (std::int64_t i = 0; i < table.elements(); ++i) table.set(i, std::round(table.at(i) * 0x1p23) * 0x1p-23);
-  });
-  const auto audited_under = [&](const std::string& accuracy) {
-    const Spec spec =
-        parse_spec(R"({"encoding":"sinusoidal","dim":64,"max_position":8192,"accuracy":")" + accuracy + R"("})");
+  const auto audited_under = [&](const std::string& accuracy, double scale, double last_bit) {
+    const Edited fixed_point(builtin_subject(), [last_bit](std::string_view operation, const Tensors&, Tensors& reply) {
+      if (operation != "encode") return;
+      Tensor& table = reply.at("encoding");
+      for (std::int64_t i = 0; i < table.elements(); ++i) table.set(i, std::round(table.at(i) / last_bit) * last_bit);
+    });
+    const Spec spec = parse_spec(fmt::format(
+        R"({{"encoding":"sinusoidal","dim":64,"max_position":8192,"scale":{},"accuracy":"{}"}})", scale, accuracy));
     return audited(fixed_point, spec);
   };
-  EXPECT_EQ(with_verdict(audited_under("pair-norm"), Verdict::violated), std::set<std::string>());
-  EXPECT_EQ(audited_under("exact-angle").at("accuracy").verdict, Verdict::violated);
+  for (const double scale : {1.0, 16.0}) {
+    EXPECT_EQ(with_verdict(audited_under("pair-norm", scale, scale * 0x1p-21), Verdict::violated),
+              std::set<std::string>());
+    EXPECT_EQ(audited_under("exact-angle", scale, scale * 0x1p-21).at("accuracy").verdict, Verdict::violated);
+    EXPECT_EQ(audited_under("pair-norm", scale, scale * 0x1p-19).at("accuracy").verdict, Verdict::violated);
+  }
 }
 
 // Rows that differ in the sign of a zero alone are one code.

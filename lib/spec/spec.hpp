@@ -49,7 +49,7 @@ struct Spec {
   std::int64_t max_position = 131072;
   AccuracyClass accuracy = AccuracyClass::float32_angle;
   Evaluation evaluation = Evaluation::float32;
-  double libm = 1;  ///< how many ULP pow, exp, sin and cos may be off by
+  double libm = 1;  ///< how many ULP pow, exp, log, sin and cos may be off by
 
   // As the compiler writes them, but once: copying a variant of every encoding takes long to compile.
   Spec();

@@ -9,7 +9,7 @@ namespace sextant {
 namespace {
 
 // A 16-bit answer that is beyond the bound of a float32 evaluation, but within what is allowed where every result is
-// rounded to the dtype, is told so: the bound is that of k ULP, and the other k is larger by `more_ulps`.
+// rounded to the dtype, is told so: the other k is larger by `more_ulps`, or more with an attention factor.
 Judgement with_claim_met(Judgement judgement, double more_ulps) {
   const Deviation& worst = judgement.deviation;
   const double beyond_ulps = worst.ulps * (1 - 1 / worst.of_bound);
@@ -40,12 +40,12 @@ Property accuracy_property() {
       "every encoding; of xpos the pairs whose scale the dtype can represent; attention with xpos where it can "
       "represent all",
       "properties/model/budget.hpp: an angle off by d = |p w_i| c_i u/(1 - c_i u), c_i = 3 + 2 L + 2 |ln w_i|, u that "
-      "of the "
-      "class and L ULP the error of pow, exp, sin and cos (`libm`, 1), "
-      "moves the value by at most |derivative| d + d^2/2; evaluation and rounding add k ULP: 2 L + 2, one "
-      "more with an attention factor; 1/2 + (2 L + 2) 2^(precision - 24) in 16 bits, where `evaluation` is float32, "
-      "and "
-      "3 and a little where it is dtype. pair-norm judges sinusoids by k ulp(|scale|). correctly-rounded and "
+      "of the class and L ULP the error of pow, exp, log, sin and cos (`libm`, 1), moves the value by at most "
+      "|derivative| d + d^2/2; evaluation and rounding add k ULP: k_e = 2 L + 2 in float32 and float64, at most "
+      "sqrt(2) L + 13/4 and its formula's roundings where an attention factor or xPos's scale multiplies; "
+      "1/2 + k_e 2^(precision - 24) in 16 bits where `evaluation` is float32, the default, 5/2 and a little where it "
+      "is "
+      "dtype (11/4 with a factor). pair-norm judges sinusoids by k ulp(|scale|). correctly-rounded and "
       "faithful are judged by what the enclosed true value rounds to. Other encodings: "
       "their files in properties/model derive theirs",
       "another base, frequency list, scaling rule or attention factor, layout, pairing, sign or position; "

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numbers>
 
 #include "lib/numeric/ulp.hpp"
 #include "reference/rounding.hpp"
@@ -43,7 +44,8 @@ double roundings(reference::RopeFrequencies& frequencies, std::int64_t pair, std
     reference::RopeFrequencies& frequencies;
     Enclosure unscaled;
     Enclosure scaled;
-    double of_power;  // roundoffs of pow
+    double libm;
+    double of_power = 2 * libm;  // roundoffs of pow
 
     double plain() const { return 3 + of_power + 2 * abs(log(unscaled)).upper(); }
     double of_new_base() const {
@@ -64,7 +66,7 @@ double roundings(reference::RopeFrequencies& frequencies, std::int64_t pair, std
         const Rope& encoding = frequencies.encoding();
         const auto n = static_cast<double>(encoding.rotary_dim);
         const reference::RopeFrequencies::Ramp ramp = *frequencies.ramp(budget_precision);
-        const double end = 5 * n + 3 * n / (2 * std::log(encoding.rope_theta));
+        const double end = (4 * libm + 1) * n + 3 * n / (2 * std::log(encoding.rope_theta));
         delta += 3 * end / abs(ramp.high - ramp.low).lower();
       }
       return plain() + 5 + moves * delta;
@@ -77,13 +79,31 @@ double roundings(reference::RopeFrequencies& frequencies, std::int64_t pair, std
     }
   };
   const Rule rule{frequencies, frequencies.unscaled(pair, budget_precision),
-                  frequencies.radians(pair, longest, budget_precision), 2 * libm};
+                  frequencies.radians(pair, longest, budget_precision), libm};
   return std::visit(rule, frequencies.encoding().rope_scaling);
 }
 
-RoundedFactor factor_of(reference::RopeFrequencies& frequencies) {
+// Of m(x) = 0.1 x ln s + 1 (step 10), without the rounding of that sum.
+double roundings_of_magnitude(double s, double x, double libm) {
+  const double beyond_one = 0.1 * x * std::log(s);
+  return (0.2 * x + beyond_one * (2 * libm + (x == 1 ? 2 : 3))) / (1 + beyond_one);
+}
+
+std::optional<RoundedFactor> factor_of(reference::RopeFrequencies& frequencies, double libm) {
   const Enclosure& factor = frequencies.attention_factor(budget_precision);
-  return factor.lower() == 1 && factor.upper() == 1 ? RoundedFactor::no : RoundedFactor::yes;
+  if (factor.lower() == 1 && factor.upper() == 1) return std::nullopt;
+  const RopeScaling& rule = frequencies.encoding().rope_scaling;
+  if (const auto* yarn = std::get_if<YarnScaling>(&rule); yarn && !yarn->attention_factor) {
+    if (!yarn->mscale) return RoundedFactor{roundings_of_magnitude(yarn->factor, 1, libm)};
+    return RoundedFactor{roundings_of_magnitude(yarn->factor, *yarn->mscale, libm) +
+                         roundings_of_magnitude(yarn->factor, *yarn->mscale_all_dim, libm) + 2};
+  }
+  if (const auto* longrope = std::get_if<LongropeScaling>(&rule); longrope && !longrope->attention_factor) {
+    const double of_length = std::log(static_cast<double>(longrope->original_max_position_embeddings));
+    const double ratio = std::log(*longrope->factor) / of_length;
+    return RoundedFactor{((ratio * (4 * libm + 1) + 1 / of_length) / (1 + ratio) + 1) / 2};
+  }
+  return RoundedFactor{};
 }
 
 }  // namespace
@@ -92,14 +112,23 @@ ArithmeticClaim arithmetic_of(const Spec& spec) {
   return {.accuracy = spec.accuracy, .dtype = spec.dtype, .evaluation = spec.evaluation, .libm = spec.libm};
 }
 
-double evaluation_ulps(const ArithmeticClaim& claim, RoundedFactor factor) {
+double evaluation_ulps(const ArithmeticClaim& claim, const std::optional<RoundedFactor>& factor) {
   if (claim.accuracy == AccuracyClass::correctly_rounded) return 0.5;
   if (claim.accuracy == AccuracyClass::faithful) return 1;
-  const double in_float32 = 2 * claim.libm + 2 + (factor == RoundedFactor::yes ? 1 : 0);
-  if (!is_16_bit(claim.dtype)) return in_float32;
+  const bool in_16_bits = is_16_bit(claim.dtype);
   const double roundoff = unit_roundoff(claim.dtype);
-  const double before_rounding = in_float32 * unit_roundoff(Dtype::float32) / roundoff;
-  return (claim.evaluation == Evaluation::dtype ? 3 + roundoff : 0.5) + before_rounding;
+  const double of_evaluation = in_16_bits ? unit_roundoff(Dtype::float32) : roundoff;
+  double ulps = 2 * claim.libm + 2;
+  if (factor) {
+    // Products of its errors are what the last term is for.
+    const double with_factor =
+        std::numbers::sqrt2 * claim.libm + 3.25 + factor->roundings * angle_roundoff(claim.accuracy) / of_evaluation;
+    ulps = std::max(ulps, with_factor + 0x1p-10);
+  }
+  if (!in_16_bits) return ulps;
+  const double before_rounding = ulps * of_evaluation / roundoff;
+  if (claim.evaluation == Evaluation::float32) return 0.5 + before_rounding;
+  return (factor ? 2.75 : 2.5) + roundoff + before_rounding;
 }
 
 double angle_roundoff(AccuracyClass accuracy) {
@@ -131,10 +160,14 @@ ErrorBudget::ErrorBudget(const ArithmeticClaim& claim, const reference::Geometri
 }
 
 ErrorBudget::ErrorBudget(const ArithmeticClaim& claim, reference::RopeFrequencies frequencies, std::int64_t longest)
+    : ErrorBudget(claim, frequencies, longest, factor_of(frequencies, claim.libm)) {}
+
+ErrorBudget::ErrorBudget(const ArithmeticClaim& claim, reference::RopeFrequencies frequencies, std::int64_t longest,
+                         const std::optional<RoundedFactor>& factor)
     : accuracy_(claim.accuracy),
       dtype_(claim.dtype),
       libm_(claim.libm),
-      ulps_(evaluation_ulps(claim, factor_of(frequencies))),
+      ulps_(evaluation_ulps(claim, factor)),
       exact_up_to_(1 / angle_roundoff(claim.accuracy)) {
   for (std::int64_t pair = 0; pair < pairs(frequencies.encoding()); ++pair) {
     add_pair(frequencies.radians(pair, longest, budget_precision), roundings(frequencies, pair, longest, libm_),

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "lib/numeric/dtype.hpp"
@@ -17,8 +18,8 @@ namespace sextant {
 //
 //   d = |p w_i| c_i u / (1 - c_i u),   c_i = 3 + 2 L + 2 |ln w_i|, and more where a rule scales w_i,
 //
-// L being the error of pow, exp, sin and cos in ULP; and k ULP are allowed for evaluating, scaling and rounding a value
-// that may itself lie d away (steps 8 to 12).
+// L being the error of pow, exp, log, sin and cos in ULP; and k ULP are allowed for evaluating, scaling and rounding a
+// value that may itself lie d away (steps 8 to 13).
 
 /// What a spec claims of its arithmetic.
 struct ArithmeticClaim {
@@ -33,11 +34,13 @@ ArithmeticClaim arithmetic_of(const Spec& spec);
 /// u above: 0 for the two strictest classes.
 double angle_roundoff(AccuracyClass accuracy);
 
-/// Whether values are multiplied by a factor that is rounded itself: attention factors of rope.
-enum class RoundedFactor { no, yes };
+/// A factor of pairs that is rounded itself, as attention factors of rope and xPos's scales are.
+struct RoundedFactor {
+  double roundings = 0;  ///< of its formula, in the format that angles are formed in
+};
 
-/// k above.
-double evaluation_ulps(const ArithmeticClaim& claim, RoundedFactor factor = RoundedFactor::no);
+/// k above; of rotations with a factor step 10's.
+double evaluation_ulps(const ArithmeticClaim& claim, const std::optional<RoundedFactor>& factor = std::nullopt);
 
 /// The allowance of one claim, per pair.
 class ErrorBudget {
@@ -45,8 +48,11 @@ class ErrorBudget {
   /// @param frequencies  those of the claim; |ln w_i| is taken from them once.
   ErrorBudget(const ArithmeticClaim& claim, const reference::GeometricFrequencies& frequencies, std::int64_t pairs);
 
-  /// The same for a rotary encoding under its scaling rule, in calls of length up to `longest`.
+  /// The same for a rotary encoding under its scaling rule, in calls of length up to `longest`: with the rule's
+  /// attention factor, or the one given.
   ErrorBudget(const ArithmeticClaim& claim, reference::RopeFrequencies frequencies, std::int64_t longest);
+  ErrorBudget(const ArithmeticClaim& claim, reference::RopeFrequencies frequencies, std::int64_t longest,
+              const std::optional<RoundedFactor>& factor);
 
   /// The same budget for statements that hold whatever the frequencies are.
   ErrorBudget of_own_frequencies() const;

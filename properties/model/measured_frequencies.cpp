@@ -38,8 +38,11 @@ std::vector<MeasuredFrequency> measured_frequencies(EncodedPairs& pairs, const E
     // No frequency in use is above a radian per position: half a turn is more.
     MeasuredFrequency found{claimed[i], claimed[i], std::numbers::pi - claimed[i]};
     for (std::size_t at = 1; at < rows.size(); ++at) {
-      const double step = static_cast<double>(positions[at]) - start;
-      const double angles = (std::fabs(start) + std::fabs(static_cast<double>(positions[at]))) * claimed[i];
+      const auto there = static_cast<double>(positions[at]);
+      const double step = there - start;
+      // One rounding of each angle, and one of a position that its format does not hold.
+      const auto rounded = [&](double position) { return std::fabs(position) * roundoff > 1 ? 2 : 1; };
+      const double angles = (rounded(start) * std::fabs(start) + rounded(there) * std::fabs(there)) * claimed[i];
       const double exact = double_roundings * 0x1p-53 * (step * claimed[i] + 1);
       const double uncertainty = output + angles * roundoff + exact;
       // The turns of the step, by what shorter steps have told.
@@ -51,6 +54,7 @@ std::vector<MeasuredFrequency> measured_frequencies(EncodedPairs& pairs, const E
       if (uncertainty / step < found.uncertainty) {
         found.measured += residue / step;
         found.uncertainty = uncertainty / step;
+        found.is_told = true;
       }
     }
     list.push_back(found);
@@ -58,12 +62,10 @@ std::vector<MeasuredFrequency> measured_frequencies(EncodedPairs& pairs, const E
   return list;
 }
 
-std::vector<std::int64_t> measuring_positions(std::int64_t position, std::int64_t step, std::int64_t end) {
-  std::vector<std::int64_t> list{position, position + step};
+std::vector<std::int64_t> measuring_positions(std::int64_t position, std::int64_t end) {
+  std::vector<std::int64_t> list{position};
   constexpr std::int64_t longest = std::int64_t{1} << 20;
-  for (std::int64_t power = 1; power < end - position && power <= longest; power *= 2) list.push_back(position + power);
-  std::ranges::sort(list);
-  list.erase(std::unique(list.begin(), list.end()), list.end());
+  for (std::int64_t step = 1; step < end - position && step <= longest; step *= 2) list.push_back(position + step);
   return list;
 }
 
@@ -77,25 +79,60 @@ std::vector<RecipeList> recipe_lists(const EncodedPairs& pairs, std::int64_t len
   return lists;
 }
 
+namespace {
+
+// "pair 37's is 3.02 +- 0.5 ULP above it".
+std::string off_text(std::size_t pair, const MeasuredFrequency& one, double radians) {
+  const double unit = ulp(Dtype::float32, one.claimed);
+  return fmt::format("pair {}'s {:.3g} +- {:.2g} ULP {}", pair, std::fabs(one.measured - radians) / unit,
+                     one.ulps_uncertain(), one.measured > radians ? "above" : "below");
+}
+
+// The pairs whose frequency is none of the recipe's.
+std::vector<std::size_t> misfits(const std::vector<MeasuredFrequency>& frequencies, const RecipeList& recipe) {
+  std::vector<std::size_t> pairs;
+  for (std::size_t i = 0; i < frequencies.size(); ++i) {
+    if (!(std::fabs(frequencies[i].measured - recipe.radians.at(i)) <= frequencies[i].uncertainty)) pairs.push_back(i);
+  }
+  return pairs;
+}
+
+// Of the recipes those that fit, else the one that does but for an eighth of its pairs.
+std::string recipes_text(const std::vector<MeasuredFrequency>& frequencies, const std::vector<RecipeList>& recipes) {
+  std::vector<std::string_view> fitting;
+  const RecipeList* nearest = nullptr;
+  std::vector<std::size_t> off;
+  for (const RecipeList& recipe : recipes) {
+    const std::vector<std::size_t> found = misfits(frequencies, recipe);
+    if (found.empty()) fitting.push_back(recipe.recipe);
+    if (found.size() <= frequencies.size() / 8 && (!nearest || found.size() < off.size())) {
+      nearest = &recipe;
+      off = found;
+    }
+  }
+  if (!fitting.empty()) return fmt::format("; the list of recipe:{}", fmt::join(fitting, " or recipe:"));
+  if (!nearest) return "; the list of no known recipe";
+  constexpr std::size_t most_told = 3;
+  std::vector<std::string> told;
+  for (std::size_t i = 0; i < std::min(off.size(), most_told); ++i)
+    told.push_back(off_text(off[i], frequencies[off[i]], nearest->radians[off[i]]));
+  if (off.size() > most_told) told.push_back(fmt::format("{} more", off.size() - most_told));
+  return fmt::format("; the list of recipe:{} but for {}", nearest->recipe, fmt::join(told, ", "));
+}
+
+}  // namespace
+
 std::string frequencies_text(const std::vector<MeasuredFrequency>& frequencies,
                              const std::vector<RecipeList>& recipes) {
   const auto beyond = [](const MeasuredFrequency& one) { return std::fabs(one.ulps()) - one.ulps_uncertain(); };
   const auto worst = std::ranges::max_element(frequencies, {}, beyond);
   if (worst == frequencies.end()) return {};
-  std::string text = beyond(*worst) > 0
-                         ? fmt::format("pair {}: {:.3g} +- {:.2g} ULP of float32 {} the claimed frequency",
-                                       worst - frequencies.begin(), std::fabs(worst->ulps()), worst->ulps_uncertain(),
-                                       worst->ulps() > 0 ? "above" : "below")
-                         : std::string("no frequency is off by more than phases leave open");
-  std::vector<std::string_view> fitting;
-  for (const RecipeList& recipe : recipes) {
-    const bool fits = std::ranges::equal(frequencies, recipe.radians, [](const MeasuredFrequency& one, double radians) {
-      return std::fabs(one.measured - radians) <= one.uncertainty;
-    });
-    if (fits) fitting.push_back(recipe.recipe);
-  }
-  return text + (fitting.empty() ? "; the list of no known recipe"
-                                 : fmt::format("; as in recipe:{}", fmt::join(fitting, ", recipe:")));
+  const std::string text =
+      beyond(*worst) > 0
+          ? fmt::format("furthest off in ULP of float32 is {}",
+                        off_text(static_cast<std::size_t>(worst - frequencies.begin()), *worst, worst->claimed))
+          : std::string("none is off by more than its phases leave open");
+  return text + recipes_text(frequencies, recipes);
 }
 
 }  // namespace sextant

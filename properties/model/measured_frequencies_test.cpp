@@ -32,7 +32,7 @@ struct Rotary {
   Spec spec = parse_spec(R"({"encoding":"rope","head_dim":128})");
   std::shared_ptr<EncodedPairs> pairs = model_of(spec)->encoded_pairs();
   ErrorBudget budget = pairs->budget(spec.accuracy);
-  std::vector<std::int64_t> positions = measuring_positions(0, 1, spec.max_position);
+  std::vector<std::int64_t> positions = measuring_positions(0, spec.max_position);
   std::vector<RecipeList> recipes = recipe_lists(*pairs, spec.max_position);
 
   std::vector<MeasuredFrequency> measured(const std::vector<double>& radians) const {
@@ -51,30 +51,46 @@ TEST(MeasuredFrequencies, ARecipesListIsNamed) {
     }
   }
   const std::string text = frequencies_text(found, rotary.recipes);
-  EXPECT_NE(text.find("; as in recipe:float32"), std::string::npos) << text;
+  EXPECT_NE(text.find("; the list of recipe:float32"), std::string::npos) << text;
 }
 
 TEST(MeasuredFrequencies, ATableOffByUlpsIsNamedByItsPair) {
   const Rotary rotary;
+  const std::vector<double>& recipe = rotary.recipes.front().radians;
   for (const int moved : {3, -3, 8}) {
-    std::vector<double> radians = rotary.pairs->frequencies(rotary.spec.max_position);
-    const double unit = ulp(Dtype::float32, radians[moved_pair]);
-    radians[moved_pair] = static_cast<double>(static_cast<float>(radians[moved_pair])) + moved * unit;
+    std::vector<double> radians = recipe;
+    radians[moved_pair] += moved * ulp(Dtype::float32, radians[moved_pair]);
     const auto found = rotary.measured(radians);
     EXPECT_NEAR(found[moved_pair].measured, radians[moved_pair], found[moved_pair].uncertainty) << moved;
-    EXPECT_NEAR(found[moved_pair].ulps(), moved, found[moved_pair].ulps_uncertain() + 0.5) << moved;
     const std::string text = frequencies_text(found, rotary.recipes);
-    EXPECT_NE(text.find("pair 37: "), std::string::npos) << text;
-    EXPECT_NE(text.find(moved > 0 ? "above" : "below"), std::string::npos) << text;
-    EXPECT_NE(text.find("no known recipe"), std::string::npos) << text;
+    const std::size_t at = text.find("; the list of recipe:float32 but for pair 37's ");
+    ASSERT_NE(at, std::string::npos) << text;
+    EXPECT_NE(text.find(moved > 0 ? " ULP above" : " ULP below", at), std::string::npos) << text;
+    EXPECT_NEAR(std::stod(text.substr(at + 47)), std::abs(moved), 1.1) << text;
   }
+}
+
+TEST(MeasuredFrequencies, EachRecipeOfFloat32IsToldFromTheOthers) {
+  const Rotary rotary;
+  for (const RecipeList& recipe : rotary.recipes) {
+    const std::string text = frequencies_text(rotary.measured(recipe.radians), rotary.recipes);
+    EXPECT_NE(text.find("recipe:" + std::string(recipe.recipe)), std::string::npos) << recipe.recipe << ": " << text;
+    EXPECT_EQ(text.find("but for"), std::string::npos) << recipe.recipe << ": " << text;
+  }
+}
+
+TEST(MeasuredFrequencies, AListRoundedToFloat16IsThatOfNoRecipe) {
+  const Rotary rotary;
+  std::vector<double> radians = rotary.recipes.front().radians;
+  for (double& w : radians) w = round_to(Dtype::float16, w);
+  const std::string text = frequencies_text(rotary.measured(radians), rotary.recipes);
+  EXPECT_NE(text.find("; the list of no known recipe"), std::string::npos) << text;
 }
 
 TEST(MeasuredFrequencies, PhasesOfNoOneFrequencyAreMeasuredUpToWhereTheyCeaseToBe) {
   const Rotary rotary;
   Rows rows = answers(rotary.pairs->frequencies(rotary.spec.max_position), rotary.positions);
-  for (std::size_t row = 10; row < rows.size(); ++row)
-    rows[row][0] = {std::numeric_limits<double>::quiet_NaN(), 0};
+  for (std::size_t row = 10; row < rows.size(); ++row) rows[row][0] = {std::numeric_limits<double>::quiet_NaN(), 0};
   const auto found = measured_frequencies(*rotary.pairs, rotary.budget, rotary.positions, rows);
   EXPECT_GT(found[0].uncertainty, found[1].uncertainty);
   EXPECT_NEAR(found[0].measured, 1, found[0].uncertainty);

@@ -13,9 +13,9 @@ namespace sextant {
 /// xPos's pairs with what an implementation may be off by. xPos multiplies the rotated pair by s = zeta^e, e =
 /// p/scale_base. In arithmetic of roundoff u, zeta is a sum and a quotient of three rounded terms (4 u), e a quotient
 /// (1 u), and pow is within L ULP (2 L u): with |ln s| = |e ln zeta|, s is off by a relative 4 u |e| + u |ln s| +
-/// 2 L u, and one more for its product:
+/// 2 L u, before it is rounded to the evaluation's format and multiplied, which k (RoundedFactor) has:
 ///
-///   r = (1 + 2 L + 4 |e| + |ln s|) u / (1 - ...)                              (Higham 2002, lemma 3.1),
+///   r = (2 L + 4 |e| + |ln s|) u / (1 - ...)                                  (Higham 2002, lemma 3.1),
 ///
 /// or any number where (...) u is 1/2 and more,
 ///
@@ -34,7 +34,7 @@ class XposBudget {
     reference::Enclosure own_bound;        ///< the same by frequencies of the implementation's own
     reference::Enclosure norm_bound;       ///< on the norm's error, which no error of the angle touches
     /// On what is no linear map of the pair: evaluation and rounding, as rope's at the largest norm that s' may lead
-    /// to, N' = (1 + r) N, and one more rounding for the product by s'.
+    /// to, N' = (1 + r) N.
     reference::Enclosure evaluation_bound;
     /// Whether s and N are certainly below half the dtype's largest value. Beyond, infinities and their differences,
     /// NaN, are as right as anything.
