@@ -260,9 +260,15 @@ reference::Bounds ErrorBudget::quick_bound(const reference::Bounds& size, double
 // large that its square outweighs it.
 reference::Bounds ErrorBudget::element_bound(const reference::Bounds& truth, double derivative, double scale,
                                              double angle, std::int64_t pair) const {
-  if (accuracy_ == AccuracyClass::pair_norm) return component_bound(std::fabs(scale), angle, pair);
   const double d = quick_angle_error(angle, pair);
   const double size = std::fabs(scale);
+  if (accuracy_ == AccuracyClass::pair_norm) {
+    // The norm is the scale, exactly: at a border of binades, as 1 is, its ULP is known.
+    constexpr double epsilon = 0x1p-40;
+    const double bound = ulps_ * sextant::ulp(dtype_, size) + std::min(d, 2.0) * size;
+    if (!(bound > 0x1p-900)) return {0, std::numeric_limits<double>::infinity()};
+    return {bound * (1 - epsilon), bound * (1 + epsilon)};
+  }
   const double effect = std::min(std::fabs(derivative) * d + size * d * d / 2, 2 * size);
   return quick_bound({truth.lower + effect, truth.upper + effect}, effect);
 }

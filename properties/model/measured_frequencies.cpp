@@ -15,6 +15,14 @@ namespace {
 // The steps below are taken in double: the phase over a step is within so many roundoffs of the turned angle.
 constexpr double double_roundings = 8;
 
+// Of an angle p w: none where p is 0 or a power of two, since such a product is exact in every format; else its own,
+// and that of a position which the format does not hold.
+int roundings(double position, double roundoff) {
+  int exponent = 0;
+  if (position == 0 || std::fabs(std::frexp(position, &exponent)) == 0.5) return 0;
+  return std::fabs(position) * roundoff > 1 ? 2 : 1;
+}
+
 double turned(const PairValues& from, const PairValues& to) {
   return std::atan2(to.sin * from.cos - to.cos * from.sin, from.cos * to.cos + from.sin * to.sin);
 }
@@ -40,9 +48,8 @@ std::vector<MeasuredFrequency> measured_frequencies(EncodedPairs& pairs, const E
     for (std::size_t at = 1; at < rows.size(); ++at) {
       const auto there = static_cast<double>(positions[at]);
       const double step = there - start;
-      // One rounding of each angle, and one of a position that its format does not hold.
-      const auto rounded = [&](double position) { return std::fabs(position) * roundoff > 1 ? 2 : 1; };
-      const double angles = (rounded(start) * std::fabs(start) + rounded(there) * std::fabs(there)) * claimed[i];
+      const double angles =
+          (roundings(start, roundoff) * std::fabs(start) + roundings(there, roundoff) * std::fabs(there)) * claimed[i];
       const double exact = double_roundings * 0x1p-53 * (step * claimed[i] + 1);
       const double uncertainty = output + angles * roundoff + exact;
       // The turns of the step, by what shorter steps have told.
@@ -81,7 +88,7 @@ std::vector<RecipeList> recipe_lists(const EncodedPairs& pairs, std::int64_t len
 
 namespace {
 
-// "pair 37's is 3.02 +- 0.5 ULP above it".
+// "pair 37's 3.02 +- 0.5 ULP above".
 std::string off_text(std::size_t pair, const MeasuredFrequency& one, double radians) {
   const double unit = ulp(Dtype::float32, one.claimed);
   return fmt::format("pair {}'s {:.3g} +- {:.2g} ULP {}", pair, std::fabs(one.measured - radians) / unit,
@@ -97,38 +104,59 @@ std::vector<std::size_t> misfits(const std::vector<MeasuredFrequency>& frequenci
   return pairs;
 }
 
-// Of the recipes those that fit, else the one that does but for an eighth of its pairs.
+// How far the frequency that is furthest from the recipe's certainly is, in ULP.
+double beyond(const std::vector<MeasuredFrequency>& frequencies, const RecipeList& recipe) {
+  double most = 0;
+  for (std::size_t i = 0; i < frequencies.size(); ++i) {
+    const MeasuredFrequency& one = frequencies[i];
+    const double off = std::fabs(one.measured - recipe.radians.at(i)) - one.uncertainty;
+    most = std::max(most, off / ulp(Dtype::float32, one.claimed));
+  }
+  return most;
+}
+
+// Of the recipes those that fit; else the one that does but for an eighth of its pairs; else the nearest.
 std::string recipes_text(const std::vector<MeasuredFrequency>& frequencies, const std::vector<RecipeList>& recipes) {
+  if (recipes.empty()) return {};
   std::vector<std::string_view> fitting;
-  const RecipeList* nearest = nullptr;
+  const RecipeList* almost = nullptr;
   std::vector<std::size_t> off;
   for (const RecipeList& recipe : recipes) {
     const std::vector<std::size_t> found = misfits(frequencies, recipe);
     if (found.empty()) fitting.push_back(recipe.recipe);
-    if (found.size() <= frequencies.size() / 8 && (!nearest || found.size() < off.size())) {
-      nearest = &recipe;
+    if (found.size() <= frequencies.size() / 8 && (!almost || found.size() < off.size())) {
+      almost = &recipe;
       off = found;
     }
   }
   if (!fitting.empty()) return fmt::format("; the list of recipe:{}", fmt::join(fitting, " or recipe:"));
-  if (!nearest) return "; the list of no known recipe";
+  if (!almost) {
+    const auto distance = [&](const RecipeList& recipe) { return beyond(frequencies, recipe); };
+    const auto nearest = std::ranges::min_element(recipes, {}, distance);
+    const double most = distance(*nearest);
+    // Lists that differ by more are made of something else than roundings.
+    constexpr double likely = 16;
+    if (!(most <= likely)) return "; the list of no known recipe";
+    return fmt::format("; the list of no known recipe, but within {:.1f} ULP of recipe:{}'s", std::ceil(10 * most) / 10,
+                       nearest->recipe);
+  }
   constexpr std::size_t most_told = 3;
   std::vector<std::string> told;
   for (std::size_t i = 0; i < std::min(off.size(), most_told); ++i)
-    told.push_back(off_text(off[i], frequencies[off[i]], nearest->radians[off[i]]));
+    told.push_back(off_text(off[i], frequencies[off[i]], almost->radians[off[i]]));
   if (off.size() > most_told) told.push_back(fmt::format("{} more", off.size() - most_told));
-  return fmt::format("; the list of recipe:{} but for {}", nearest->recipe, fmt::join(told, ", "));
+  return fmt::format("; the list of recipe:{} but for {}", almost->recipe, fmt::join(told, ", "));
 }
 
 }  // namespace
 
 std::string frequencies_text(const std::vector<MeasuredFrequency>& frequencies,
                              const std::vector<RecipeList>& recipes) {
-  const auto beyond = [](const MeasuredFrequency& one) { return std::fabs(one.ulps()) - one.ulps_uncertain(); };
-  const auto worst = std::ranges::max_element(frequencies, {}, beyond);
+  const auto certainly_off = [](const MeasuredFrequency& one) { return std::fabs(one.ulps()) - one.ulps_uncertain(); };
+  const auto worst = std::ranges::max_element(frequencies, {}, certainly_off);
   if (worst == frequencies.end()) return {};
   const std::string text =
-      beyond(*worst) > 0
+      certainly_off(*worst) > 0
           ? fmt::format("furthest off in ULP of float32 is {}",
                         off_text(static_cast<std::size_t>(worst - frequencies.begin()), *worst, worst->claimed))
           : std::string("none is off by more than its phases leave open");

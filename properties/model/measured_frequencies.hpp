@@ -24,8 +24,8 @@ struct MeasuredFrequency {
 /// none is longer than twice the one before and the first is 1. With z_i = cos + i sin of pair i, arg(z(p_0 + s) conj
 /// z(p_0)) = w s; a step s tells w to e/s, e what the phase is uncertain by, and so the whole turns over 2 s, while e
 /// is below pi/2. e is what the outputs are off by, sqrt(2) k ulp of their norm at either end, and the rounding of two
-/// angles and of positions, u |p w| each; nothing else is allowed for, so that a pair whose phases are no multiples of one frequency is
-/// measured up to where they cease to be.
+/// angles and of positions, u |p w| each, none where p is a power of two, whose products are exact. Nothing else is
+/// allowed for, so that a pair whose phases are no multiples of one frequency is measured up to where they cease to be.
 std::vector<MeasuredFrequency> measured_frequencies(EncodedPairs& pairs, const ErrorBudget& budget,
                                                     const std::vector<std::int64_t>& positions, const Rows& rows);
 

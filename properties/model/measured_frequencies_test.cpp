@@ -73,18 +73,19 @@ TEST(MeasuredFrequencies, ATableOffByUlpsIsNamedByItsPair) {
 TEST(MeasuredFrequencies, EachRecipeOfFloat32IsToldFromTheOthers) {
   const Rotary rotary;
   for (const RecipeList& recipe : rotary.recipes) {
+    if (recipe.recipe == "float64") continue;  // which answers() rounds
     const std::string text = frequencies_text(rotary.measured(recipe.radians), rotary.recipes);
     EXPECT_NE(text.find("recipe:" + std::string(recipe.recipe)), std::string::npos) << recipe.recipe << ": " << text;
     EXPECT_EQ(text.find("but for"), std::string::npos) << recipe.recipe << ": " << text;
   }
 }
 
-TEST(MeasuredFrequencies, AListRoundedToFloat16IsThatOfNoRecipe) {
+TEST(MeasuredFrequencies, AListRoundedToFloat16IsThatOfTheRecipeThatRoundsIt) {
   const Rotary rotary;
   std::vector<double> radians = rotary.recipes.front().radians;
   for (double& w : radians) w = round_to(Dtype::float16, w);
   const std::string text = frequencies_text(rotary.measured(radians), rotary.recipes);
-  EXPECT_NE(text.find("; the list of no known recipe"), std::string::npos) << text;
+  EXPECT_NE(text.find("; the list of recipe:float16-angle"), std::string::npos) << text;
 }
 
 TEST(MeasuredFrequencies, PhasesOfNoOneFrequencyAreMeasuredUpToWhereTheyCeaseToBe) {
