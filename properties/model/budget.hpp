@@ -79,9 +79,9 @@ class ErrorBudget {
                                        std::int64_t pair) const;
 
   /// Bounds on those two from doubles, the quick way: `derivative`, `scale`, `angle` and `norm` are within 2^-48 of
-  /// themselves, truth and derivative also within 2^-98 |scale|; pair-norm's `scale` is exact. They are 2^-39 apart, but
-  /// where doubles cannot tell: at a border of binades the lower one is 0 and the upper one of the larger binade; below
-  /// 2^-900, where a product may underflow, they are {0, infinity}.
+  /// themselves, truth and derivative also within 2^-98 |scale|; pair-norm's `scale` is exact. They are 2^-39 apart,
+  /// or where doubles cannot tell, at a border of binades, 0 and the upper one of the larger binade; below 2^-900,
+  /// where a product may underflow, they are {0, infinity}.
   reference::Bounds element_bound(const reference::Bounds& truth, double derivative, double scale, double angle,
                                   std::int64_t pair) const;
   reference::Bounds component_bound(double norm, double angle, std::int64_t pair) const;
