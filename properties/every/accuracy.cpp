@@ -41,8 +41,8 @@ Property accuracy_property() {
       "represent all",
       "properties/model/budget.hpp: an angle off by d = |p w_i| c_i u/(1 - c_i u), c_i = 3 + 2 L + 2 |ln w_i|, u that "
       "of the class and L ULP the error of pow, exp, log, sin and cos (`libm`, 1), moves the value by at most "
-      "|derivative| d + d^2/2; evaluation and rounding add k ULP: k_e = 2 L + 2 in float32 and float64, at most "
-      "sqrt(2) L + 13/4 and its formula's roundings where an attention factor or xPos's scale multiplies; "
+      "|derivative| d + d^2/2; evaluation and rounding add k ULP: k_e = 2 L + 2 in float32 and float64, or where an "
+      "attention factor or xPos's scale multiplies sqrt(2) L + 13/4 and the roundings of its formula if that is more; "
       "1/2 + k_e 2^(precision - 24) in 16 bits where `evaluation` is float32, the default, 5/2 and a little where it "
       "is "
       "dtype (11/4 with a factor). pair-norm judges sinusoids by k ulp(|scale|). correctly-rounded and "
