@@ -91,6 +91,56 @@ TEST(FalseAlarms, SharedCodesOfLowPrecisionAreLawfulAndToldApartQuickly) {
   EXPECT_NE(result.simplest->finding.find("have the same code"), std::string::npos) << result.simplest->finding;
 }
 
+// Code that computes in bfloat16, as Hugging Face's does, is told which claim it meets; so is none that meets neither.
+TEST(FalseAlarms, AnEvaluationInTheDtypeIsAClaimOfItsOwn) {
+  const auto accuracy_of = [](const Subject& subject, const char* evaluation) {
+    const Spec spec = parse_spec(R"({"encoding":"rope","head_dim":32,"dtype":"bfloat16","max_position":4096)" +
+                                 std::string(evaluation) + "}");
+    AuditOptions options;
+    options.profile = Profile::quick;
+    return audit({*property_named("accuracy")}, subject, spec, options).results.front();
+  };
+  const auto in_bfloat16 = mutants::open_recipe("float32");
+  EXPECT_EQ(accuracy_of(*in_bfloat16, R"(,"evaluation":"dtype")").verdict, Verdict::holds);
+  const PropertyResult strict = accuracy_of(*in_bfloat16, "");
+  EXPECT_EQ(strict.verdict, Verdict::violated);
+  const std::string_view told = R"(within the bound of "evaluation": "dtype")";
+  EXPECT_NE(strict.worst->finding.find(told), std::string::npos) << strict.worst->finding;
+  EXPECT_EQ(accuracy_of(*mutants::open_recipe("float32-widened"), "").verdict, Verdict::holds);
+  const PropertyResult wrong = accuracy_of(*mutants::open_recipe("bfloat16-angle"), "");
+  EXPECT_EQ(wrong.worst->finding.find(told), std::string::npos) << wrong.worst->finding;
+}
+
+// A table in fixed point: right to half its last bit, so that a small sine has no correct digit. 4 ULP of 1 are 2^-21.
+TEST(FalseAlarms, ATableInFixedPointIsWithinPairNorm) {
+  const auto audited_under = [&](const std::string& accuracy, double scale, double last_bit) {
+    const Edited fixed_point(builtin_subject(), [last_bit](std::string_view operation, const Tensors&, Tensors& reply) {
+      if (operation != "encode") return;
+      Tensor& table = reply.at("encoding");
+      for (std::int64_t i = 0; i < table.elements(); ++i) table.set(i, std::round(table.at(i) / last_bit) * last_bit);
+    });
+    const Spec spec = parse_spec(fmt::format(
+        R"({{"encoding":"sinusoidal","dim":64,"max_position":8192,"scale":{},"accuracy":"{}"}})", scale, accuracy));
+    std::vector<Property> of_values;
+    for (const char* id :
+         {"accuracy", "unit_circle", "linear_shift", "similarity", "uniqueness", "frequencies", "bounds"})
+      of_values.push_back(*property_named(id));
+    AuditOptions options;
+    options.profile = Profile::quick;
+    options.threads = 2;
+    std::map<std::string, PropertyResult> results;
+    for (const PropertyResult& result : audit(of_values, fixed_point, spec, options).results)
+      results[result.id] = result;
+    return results;
+  };
+  for (const double scale : {1.0, 16.0}) {
+    EXPECT_EQ(with_verdict(audited_under("pair-norm", scale, scale * 0x1p-21), Verdict::violated),
+              std::set<std::string>());
+    EXPECT_EQ(audited_under("exact-angle", scale, scale * 0x1p-21).at("accuracy").verdict, Verdict::violated);
+    EXPECT_EQ(audited_under("pair-norm", scale, scale * 0x1p-19).at("accuracy").verdict, Verdict::violated);
+  }
+}
+
 // Rows that differ in the sign of a zero alone are one code.
 TEST(FalseAlarms, TheSignOfAZeroMakesNoOtherCode) {
   const FunctionSubject zeros("zeros", [](const Spec&) -> FunctionSubject::Call {

@@ -14,8 +14,8 @@ using nlohmann::ordered_json;
 
 // Accuracy classes from the strictest on; one that is not known stands after all.
 std::size_t rank_of(const std::string& accuracy) {
-  constexpr std::array classes{"correctly-rounded",  "faithful",      "exact-angle",   "float32-angle",
-                               "float32-recurrence", "float16-angle", "bfloat16-angle"};
+  constexpr std::array classes{"correctly-rounded", "faithful",           "exact-angle",   "pair-norm",
+                               "float32-angle",     "float32-recurrence", "float16-angle", "bfloat16-angle"};
   return static_cast<std::size_t>(std::find(classes.begin(), classes.end(), accuracy) - classes.begin());
 }
 

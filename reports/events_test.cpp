@@ -132,6 +132,7 @@ TEST_F(Events, TellHowFarAPropertyCame) {
   tally.unsupported = 3;
   tally.why_unsupported = Remark{4, "no \"rows\""};
   tally.unfinished = Remark{5, "beta:position=5"};
+  tally.remark = Remark{1, "one line of beta"};
   tally.coverage = Coverage{10, 20, 80};
   tally.horizon = -3;
   tally.worst = WorstCase{2, true, std::nan(""), -1, {"beta:position=2", "bad", {std::nan(""), infinity, 1}}, 9, 17};

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "lib/numeric/ulp.hpp"
 #include "reports/charts/chart.hpp"
 
 namespace sextant {
@@ -54,9 +55,10 @@ std::string components_csv(const CodeMap& map) {
 }
 
 std::string frequencies_csv(const FrequencyCurve& curve) {
-  std::string text = "pair,claimed,measured\n";
+  std::string text = "pair,claimed,measured,float32_ulps\n";
   for (std::size_t i = 0; i < curve.claimed.size(); ++i)
-    text += fmt::format("{},{},{}\n", i, curve.claimed[i], curve.measured[i]);
+    text += fmt::format("{},{},{},{:.3g}\n", i, curve.claimed[i], curve.measured[i],
+                        (curve.measured[i] - curve.claimed[i]) / ulp(Dtype::float32, curve.claimed[i]));
   return text;
 }
 

@@ -89,6 +89,7 @@ ordered_json tally_json(const Tally& tally) {
                     {"unsupported", tally.unsupported}};
   if (tally.why_unsupported) json["why_unsupported"] = remark_json(*tally.why_unsupported);
   if (tally.unfinished) json["unfinished"] = remark_json(*tally.unfinished);
+  if (tally.remark) json["remark"] = remark_json(*tally.remark);
   if (tally.coverage)
     json["coverage"] = {{"positions", tally.coverage->positions},
                         {"claimed", tally.coverage->claimed},
@@ -110,6 +111,7 @@ Tally tally_of(const JsonObject& json) {
   tally.unsupported = count_of(json, "unsupported");
   tally.why_unsupported = remark_of(json, "why_unsupported");
   tally.unfinished = remark_of(json, "unfinished");
+  tally.remark = remark_of(json, "remark");
   if (json.has("coverage")) {
     const JsonObject coverage = json.object("coverage");
     tally.coverage = Coverage{count_of(coverage, "positions"), count_of(coverage, "claimed"),

@@ -47,7 +47,14 @@ std::string result_lines(const Report& report, const PropertyResult& result, Col
   // A witness of what the encoding lacks is beyond the bound, as it has to be.
   if (judged && !(result.theory == Theory::fails && result.verdict == Verdict::holds))
     line += fmt::format(", worst {}", of_bound_text(result.worst->deviation));
-  if (!result.reason.empty()) line += fmt::format("{} {}", judged ? ";" : "", printable(result.reason));
+  // A long note beside a verdict has lines of its own.
+  constexpr std::size_t longest_note = 72;
+  const std::string reason = printable(result.reason);
+  if (judged && reason.size() > longest_note) {
+    line += ";\n    " + wrapped(reason, 4, 110);
+  } else if (!reason.empty()) {
+    line += fmt::format("{} {}", judged ? ";" : "", reason);
+  }
   line += '\n';
   if (judged && result.coverage) line += fmt::format("    {:<9} {}\n", "swept", coverage_text(*result.coverage));
   if (result.simplest) {

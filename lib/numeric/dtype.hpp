@@ -34,6 +34,9 @@ std::size_t size_of(Dtype dtype);
 /// Unit roundoff u = 2^-precision: |round(x) - x| <= u |x| for x in the normal range.
 double unit_roundoff(Dtype dtype);
 
+/// Whether it is float16 or bfloat16.
+constexpr bool is_16_bit(Dtype dtype) { return dtype == Dtype::float16 || dtype == Dtype::bfloat16; }
+
 /// The largest finite value of a floating dtype.
 double largest_finite(Dtype dtype);
 

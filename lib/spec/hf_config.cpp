@@ -120,6 +120,8 @@ Spec spec_from_hf_config(std::string_view text) {
   auto dtype = config.text_or_null("dtype");
   if (!dtype) dtype = config.text_or_null("torch_dtype");
   if (dtype) spec["dtype"] = *dtype;
+  // transformers casts cosines and sines to the dtype of x, and forms x * cos + rotate_half(x) * sin in it.
+  if (dtype == "float16" || dtype == "bfloat16") spec["evaluation"] = "dtype";
   return parse_spec(spec.dump());
 }
 

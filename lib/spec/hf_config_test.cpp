@@ -17,6 +17,7 @@ TEST(HfConfig, ReadsAnOldStyleLlama) {
   EXPECT_EQ(rope.pairing, Pairing::half);
   EXPECT_EQ(spec.max_position, 4096);
   EXPECT_EQ(spec.dtype, Dtype::float16);
+  EXPECT_EQ(spec.evaluation, Evaluation::dtype);
 }
 
 TEST(HfConfig, ReadsRopeParametersOfTransformersFive) {

@@ -12,13 +12,16 @@ constexpr Names<Dtype, 4> dtypes{{{"float32", Dtype::float32},
                                   {"float64", Dtype::float64},
                                   {"float16", Dtype::float16},
                                   {"bfloat16", Dtype::bfloat16}}};
-constexpr Names<AccuracyClass, 7> accuracies{{{"correctly-rounded", AccuracyClass::correctly_rounded},
+constexpr Names<AccuracyClass, 8> accuracies{{{"correctly-rounded", AccuracyClass::correctly_rounded},
                                               {"faithful", AccuracyClass::faithful},
                                               {"exact-angle", AccuracyClass::exact_angle},
+                                              {"pair-norm", AccuracyClass::pair_norm},
                                               {"float32-angle", AccuracyClass::float32_angle},
                                               {"float32-recurrence", AccuracyClass::float32_recurrence},
                                               {"float16-angle", AccuracyClass::float16_angle},
                                               {"bfloat16-angle", AccuracyClass::bfloat16_angle}}};
+
+constexpr Names<Evaluation, 2> evaluations{{{"float32", Evaluation::float32}, {"dtype", Evaluation::dtype}}};
 
 template <class Variant>
 std::string_view name_in_list(const Variant& encoding) {
@@ -149,6 +152,12 @@ std::string described(const PositionEncoding& encoding) { return encoding_text(e
 void validate(const Spec& spec) {
   const StandardArithmetic arithmetic;  // in which a subnormal is not 0
   if (spec.dtype == Dtype::int64) refuse_field("dtype", "expected float64, float32, float16 or bfloat16");
+  if (spec.evaluation == Evaluation::dtype && !is_16_bit(spec.dtype)) {
+    refuse_field("evaluation", fmt::format("expected float32 for the dtype {}: dtype is for float16 and bfloat16",
+                                           name_of(spec.dtype)));
+  }
+  if (!(spec.libm >= 0.5 && spec.libm <= 64))
+    refuse_field("libm", fmt::format("expected a number of ULP from 0.5 to 64, got {}", spec.libm));
   if (spec.min_position < -position_limit || spec.min_position >= position_limit) {
     refuse_field("min_position", "expected an integer from -2^53 to 2^53 - 1");
   }
@@ -171,6 +180,8 @@ Spec parse_spec(std::string_view text) {
   spec.min_position = fields.integer("min_position").value_or(spec.min_position);
   const auto max_position = fields.integer("max_position");
   spec.accuracy = fields.choice("accuracy", accuracies, spec.accuracy);
+  spec.evaluation = fields.choice("evaluation", evaluations, spec.evaluation);
+  spec.libm = fields.number("libm").value_or(spec.libm);
   fields.finish();
   if (max_position) {
     spec.max_position = *max_position;
@@ -190,6 +201,8 @@ std::string to_json(const Spec& spec) {
   object["min_position"] = spec.min_position;
   object["max_position"] = spec.max_position;
   object["accuracy"] = name_of(spec.accuracy);
+  if (spec.evaluation != Spec().evaluation) object["evaluation"] = text_of(evaluations, spec.evaluation);
+  if (spec.libm != Spec().libm) object["libm"] = spec.libm;
   return object.dump();
 }
 

@@ -223,6 +223,13 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{R"({"encoding":"fourier","dim":8})",
                 "encoding: expected one of integer, binary, sinusoidal, sinusoidal_2d, learned, rope, rope_nd, xpos, "
                 "alibi, relative_bias, attention, got \"fourier\""},
+        Refusal{R"({"encoding":"binary","dim":4,"evaluation":"dtype"})",
+                "evaluation: expected float32 for the dtype float32: dtype is for float16 and bfloat16"},
+        Refusal{R"({"encoding":"binary","dim":4,"evaluation":"float64"})",
+                "evaluation: expected one of float32, dtype"},
+        Refusal{R"({"encoding":"binary","dim":4,"libm":0.25})",
+                "libm: expected a number of ULP from 0.5 to 64, got 0.25"},
+        Refusal{R"({"encoding":"binary","dim":4,"libm":65})", "libm: expected a number of ULP"},
         Refusal{R"({"dim":64})", "encoding: required"}, Refusal{R"([1,2])", "expected a JSON object"},
         Refusal{R"({"encoding":)", "not valid JSON"}, Refusal{"", "not valid JSON"},
         Refusal{R"({"encoding":"sinusoidal","dim":64,"base":1e999})", "not valid JSON"}));
@@ -241,6 +248,9 @@ TEST(ParseSpec, EveryFieldReachesTheWrittenForm) {
                               R"("position_offset":-2,"scale":0.5,"dtype":"bfloat16","min_position":-5,)"
                               R"("max_position":9,"accuracy":"faithful"})";
   EXPECT_EQ(to_json(parse_spec(written)), written);
+  const std::string claims = R"({"encoding":"binary","dim":4,"normalize":false,"dtype":"bfloat16","min_position":0,)"
+                             R"("max_position":9,"accuracy":"pair-norm","evaluation":"dtype","libm":2.5})";
+  EXPECT_EQ(to_json(parse_spec(claims)), claims);
   const std::string rope = R"({"encoding":"rope","head_dim":64,"rotary_dim":32,"rope_theta":500000.0,)"
                            R"("pairing":"interleaved","output_pairing":"half",)"
                            R"("rotary_layout":"spread","direction":"clockwise","rope_scaling":null,)"

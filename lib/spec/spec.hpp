@@ -24,11 +24,16 @@ enum class AccuracyClass {
   correctly_rounded,
   faithful,
   exact_angle,
+  pair_norm,
   float32_angle,
   float32_recurrence,
   float16_angle,
   bfloat16_angle
 };
+
+/// The arithmetic that a value is formed in from sine and cosine: float32 (float64 for float64), its result rounded to
+/// the dtype once; or a 16-bit dtype itself, to which the table and each result are rounded.
+enum class Evaluation { float32, dtype };
 
 /// Every encoding a spec may name: the encodings of a position, and attention with one of them or none.
 using Encoding = Extended<PositionEncoding, Attention>::Type;
@@ -43,6 +48,8 @@ struct Spec {
   std::int64_t min_position = 0;
   std::int64_t max_position = 131072;
   AccuracyClass accuracy = AccuracyClass::float32_angle;
+  Evaluation evaluation = Evaluation::float32;
+  double libm = 1;  ///< how many ULP pow, exp, log, sin and cos may be off by
 
   // As the compiler writes them, but once: copying a variant of every encoding takes long to compile.
   Spec();
@@ -94,7 +101,8 @@ void validate(const Spec& spec);
 /// @throws SpecError for text that is no JSON object, unknown or repeated fields, wrong types and values out of domain.
 Spec parse_spec(std::string_view json);
 
-/// The JSON form with every field written, one line; parse_spec(to_json(s)) gives s again.
+/// The JSON form with every field written, one line, but `evaluation` and `libm` where they have their defaults;
+/// parse_spec(to_json(s)) gives s again.
 std::string to_json(const Spec& spec);
 
 /// "sinusoidal dim 512 float32": one line for a person.

@@ -160,7 +160,7 @@ enum Token : std::int64_t { query, moved_query, key, moved_key, token_count };
 CheckOf<AxisShift> offset_check(const Spec& spec, const RopeNd& encoding) {
   reference::RopeNdReference oracle(encoding);
   const ErrorBudget budget =
-      ErrorBudget(spec.accuracy, spec.dtype, oracle.frequencies(), spec.max_position).of_own_frequencies();
+      ErrorBudget(arithmetic_of(spec), oracle.frequencies(), spec.max_position).of_own_frequencies();
   return [spec, encoding, head = along_diagonal(encoding), oracle, budget](Session& session,
                                                                            const AxisShift& asked) mutable {
     const std::int64_t width = encoding.head_dim;

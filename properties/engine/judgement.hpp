@@ -17,6 +17,9 @@ struct Judgement {
   reference::Certainty within = reference::Certainty::yes;
   Deviation deviation;
   std::string finding;
+  /// One line that the case tells of the subject whatever the verdict; may be empty. A result has that of its first
+  /// case that tells something.
+  std::string remark;
   /// Of a property that theory says the encoding lacks: whether even a right implementation may be within the bound
   /// here, so that nothing follows from its being so.
   bool may_hide = false;

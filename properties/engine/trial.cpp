@@ -279,6 +279,7 @@ class Trial {
     ++tally_.judged;
     left_out_ = judgement.left_out;
     if (judgement.may_hide) ++tally_.hiding;
+    if (!judgement.remark.empty() && !tally_.remark) tally_.remark = Remark{number, judgement.remark};
     if (judgement.within == Certainty::unknown) {
       ++tally_.undecided;
       tally_.precision = reference::last_precision.bits;

@@ -7,6 +7,7 @@
 #include "properties/catalogue.hpp"
 #include "properties/engine/typed_cases.hpp"
 #include "properties/model/family.hpp"
+#include "properties/model/measured_frequencies.hpp"
 #include "properties/model/model.hpp"
 #include "reference/rounding.hpp"
 
@@ -95,13 +96,19 @@ void judge_pair(Judgement& judgement, Dtype dtype, EncodedPairs& pairs, const Er
 
 CheckOf<Stride> make_check(const Spec& spec) {
   const std::shared_ptr<EncodedPairs> pairs = model_of(spec)->encoded_pairs();
-  return [dtype = spec.dtype, pairs, budget = pairs->budget(spec.accuracy)](Session& session, const Stride& stride) {
-    const Rows rows = pairs->ask(session, {stride.position, stride.position + stride.step});
+  return [dtype = spec.dtype, end = spec.max_position, pairs, budget = pairs->budget(spec.accuracy),
+          recipes = recipe_lists(*pairs, spec.max_position)](Session& session, const Stride& stride) {
+    const bool measures = stride.step == 1;
+    const std::vector<std::int64_t> positions =
+        measures ? measuring_positions(stride.position, end)
+                 : std::vector<std::int64_t>{stride.position, stride.position + stride.step};
+    const Rows rows = pairs->ask(session, positions);
     Judgement judgement;
     for (std::int64_t pair = 0; pair < pairs->count(); ++pair) {
       const auto i = static_cast<std::size_t>(pair);
       judge_pair(judgement, dtype, *pairs, budget, pair, stride, rows[0][i], rows[1][i]);
     }
+    if (measures) judgement.remark = frequencies_text(measured_frequencies(*pairs, budget, positions, rows), recipes);
     return judgement;
   };
 }
@@ -120,7 +127,10 @@ Property frequencies_property() {
       "sinusoidal, rope where frequencies do not depend on the length of the call",
       "each z is within e = sqrt(2) k ulp(a) + min(d, 2) a of its true point "
       "(properties/model/budget.hpp), so the product z(p + k) conj z(p) is within a (e + e') + e e' "
-      "of a^2 e^(i w k); steps that are powers of two resolve slow pairs as finely as fast ones",
+      "of a^2 e^(i w k); steps that are powers of two resolve slow pairs as finely as fast ones. "
+      "What the result tells besides, whatever the verdict, is measured by phases over steps up to 2^20: the frequency "
+      "furthest from the claimed one, in ULP of float32, and the known recipe that has the same list "
+      "(properties/model/measured_frequencies.hpp)",
       "another base, exponent or rotary_dim; a frequency list in another order; scaling left out, "
       "blended the wrong way or rounded; the other direction"};
   property.not_applicable = [](const Spec& spec) -> std::optional<std::string> {

@@ -21,7 +21,7 @@ using reference::Precision;
 class AlibiJudge final : public BiasJudge {
  public:
   AlibiJudge(const Spec& spec, const Alibi& encoding)
-      : dtype_(spec.dtype), ulps_(evaluation_ulps(spec.accuracy)), budget_(spec, encoding) {}
+      : dtype_(spec.dtype), ulps_(evaluation_ulps(arithmetic_of(spec))), budget_(spec, encoding) {}
 
   Judgement values(const Call& call, const Tensor& answer) override {
     Judgement judgement;
@@ -74,11 +74,11 @@ class AlibiJudge final : public BiasJudge {
 
 class AlibiScoreBias final : public ScoreBiasOracle {
  public:
-  explicit AlibiScoreBias(const Alibi& encoding) : oracle_(encoding) {
+  AlibiScoreBias(const Alibi& encoding, double libm) : oracle_(encoding), libm_(libm) {
     for (std::int64_t head = 0; head < encoding.num_heads; ++head) {
       const auto slope = reference::DoubleDoubleWithin::of(oracle_.slope(head, reference::first_precision));
       heads_.push_back({static_cast<long double>(slope.high) + static_cast<long double>(slope.low),
-                        alibi_roundings(oracle_, head, reference::first_precision)});
+                        alibi_roundings(oracle_, head, libm_, reference::first_precision)});
     }
   }
 
@@ -96,7 +96,7 @@ class AlibiScoreBias final : public ScoreBiasOracle {
     const auto value = oracle_.bias(place.query, place.key, place.head, precision);
     // A key that alibi's own mask hides is hidden by the attention's as well, and not read.
     if (!value) return {Enclosure(std::int64_t{0}, precision), 0};
-    return {*value, alibi_roundings(oracle_, place.head, precision)};
+    return {*value, alibi_roundings(oracle_, place.head, libm_, precision)};
   }
 
  private:
@@ -106,6 +106,7 @@ class AlibiScoreBias final : public ScoreBiasOracle {
   };
 
   reference::AlibiReference oracle_;
+  double libm_;
   std::vector<Head> heads_;
 };
 
@@ -125,7 +126,9 @@ class AlibiModel final : public BiasModel {
   }
 
   std::unique_ptr<Judge> judge() const override { return std::make_unique<AlibiJudge>(spec(), encoding_); }
-  std::unique_ptr<ScoreBiasOracle> score_bias() const override { return std::make_unique<AlibiScoreBias>(encoding_); }
+  std::unique_ptr<ScoreBiasOracle> score_bias() const override {
+    return std::make_unique<AlibiScoreBias>(encoding_, spec().libm);
+  }
 
  private:
   std::int64_t swept_heads() const override { return encoding_.num_heads; }

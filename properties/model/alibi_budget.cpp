@@ -20,16 +20,16 @@ double relative_error(double total) { return total < 0.5 ? total / (1 - total) :
 
 }  // namespace
 
-double alibi_roundings(reference::AlibiReference& oracle, std::int64_t head, Precision precision) {
-  return 4 + abs(log(oracle.slope(head, precision))).upper() + 2 * static_cast<double>(head + 1);
+double alibi_roundings(reference::AlibiReference& oracle, std::int64_t head, double libm, Precision precision) {
+  return 2 + 2 * libm + abs(log(oracle.slope(head, precision))).upper() + 2 * libm * static_cast<double>(head + 1);
 }
 
 AlibiBudget::AlibiBudget(const Spec& spec, const Alibi& encoding)
-    : dtype_(spec.dtype), ulps_(evaluation_ulps(spec.accuracy)), oracle_(encoding) {
+    : dtype_(spec.dtype), ulps_(evaluation_ulps(arithmetic_of(spec))), oracle_(encoding) {
   const double roundoff = angle_roundoff(spec.accuracy);
   for (std::int64_t head = 0; head < encoding.num_heads; ++head) {
     const auto slope = reference::DoubleDoubleWithin::of(oracle_.slope(head, reference::first_precision));
-    const double roundings = alibi_roundings(oracle_, head, reference::first_precision);
+    const double roundings = alibi_roundings(oracle_, head, spec.libm, reference::first_precision);
     heads_.push_back({static_cast<long double>(slope.high) + static_cast<long double>(slope.low),
                       relative_error(roundings * roundoff)});
   }

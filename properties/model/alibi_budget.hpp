@@ -11,13 +11,14 @@
 namespace sextant {
 
 /// How many roundings are in a slope m_h times a distance, however they are formed: the distance is rounded (1), the
-/// slope is a power of 2 to a rounded exponent (|ln m| and pow's 2), or a product of h + 1 rounded factors
-/// start^(h+1), start = 2^(-8/n), as in the released code (2 (h+1): start's own error and the product's), and the
-/// product rounds once (1): 4 + |ln m| + 2 (h + 1).
-double alibi_roundings(reference::AlibiReference& oracle, std::int64_t head, reference::Precision precision);
+/// slope is a power of 2 to a rounded exponent (|ln m| and pow's 2 L), or start^(h+1), start = 2^(-8/n), as in the
+/// released code (2 L (h+1): start's own error, pow's the 2 L before), and the product rounds once (1):
+/// 2 + 2 L + |ln m| + 2 L (h + 1), L = `libm`.
+double alibi_roundings(reference::AlibiReference& oracle, std::int64_t head, double libm,
+                       reference::Precision precision);
 
 /// ALiBi's biases with what an implementation may be off by. m_h (q - k) in arithmetic of roundoff u is off by c =
-/// alibi_roundings of them, and evaluation and the last rounding add k ULP, 1/2 or 1 or 4 as everywhere: k ulp +
+/// alibi_roundings of them, and evaluation and the last rounding add k ULP as everywhere (budget.hpp): k ulp +
 /// gamma_c |b|, where c u is below 1/2: beyond that gamma says nothing, and any value will do. An object belongs to one
 /// thread.
 class AlibiBudget {

@@ -138,8 +138,9 @@ class Group {
       for (std::size_t c = 0; c < width_; ++c) product += abs(by_out[c] * values_[key][c]).upper();
       most = std::max(most, product);
     }
-    const double a = score_error + 4 * u_ * (largest + std::log(n) + 1);  // step 2
-    const double w = std::expm1(std::min(2 * a + 4 * u_, 50.0)) * (1 + gamma(2 * n + 4, u_)) + gamma(2 * n + 4, u_);
+    const double a = score_error + 4 * u_ * (largest + std::log(n) + std::max(1.0, spec_.libm));  // step 2
+    const double w =
+        std::expm1(std::min(2 * a + 4 * spec_.libm * u_, 50.0)) * (1 + gamma(2 * n + 4, u_)) + gamma(2 * n + 4, u_);
     const double q = w + gamma(n + d + 12, u_) * (1 + w);  // step 4
     const double t = 2 * w + (1 + w) * (q + gamma(d + 10, u_));
 

@@ -17,8 +17,9 @@
 #include "subjects/operations.hpp"
 
 // What attention may be off by, in arithmetic of roundoff u: docs/proofs/attention-oracle.md. With A the error of a
-// score (steps 1 to 4), D the head_dim, n the number of keys and gamma_k = k u/(1 - k u), the result is within (step 6)
-//   max|v| (e^(2 A + 4 u) (1 + gamma_(2n+4)) - 1) + k ulp(max|v|), and never more than 2 max|v| + k ulp(max|v|).
+// score (steps 1 to 4), D the head_dim, L the claim's libm, n the number of keys and gamma_k = k u/(1 - k u), the
+// result is within (step 6)
+//   max|v| (e^(2 A + 4 L u) (1 + gamma_(2n+4)) - 1) + k ulp(max|v|), and never more than 2 max|v| + k ulp(max|v|).
 
 namespace sextant {
 namespace {
@@ -163,7 +164,7 @@ AttentionOracle::Row AttentionOracle::row(const AttentionCase& request, std::int
                                         {token, query.value, rotated_keys, values,
                                          bias_ ? std::span<const Enclosure>(biases) : std::span<const Enclosure>()},
                                         precision);
-  return {std::move(result), attention_bound(spec_.dtype, errors, keys)};
+  return {std::move(result), attention_bound(spec_, errors, keys)};
 }
 
 ScoreTerm AttentionOracle::bias_at(const BiasPlace& place, const Tensor* weight, Precision precision) {

@@ -33,7 +33,7 @@ template <class Real>
 class QuickRows final : public QuickAttention {
  public:
   QuickRows(const Spec& spec, const AttentionCase& request, TurningOracle* turning, ScoreBiasOracle* bias)
-      : dtype_(spec.dtype),
+      : spec_(spec),
         encoding_(std::get<Attention>(spec.encoding)),
         request_(request),
         turning_(turning),
@@ -70,17 +70,17 @@ class QuickRows final : public QuickAttention {
     const double growth =
         std::expm1(2.02 * own + 2 * quick_exponential_roundoffs * u + gamma(2 * static_cast<double>(keys) + 4, u));
     QuickAttentionRow result{std::vector<long double>(width_), 1.01 * scores.errors.value * growth + 0x1p-960,
-                             attention_bound(dtype_, scores.errors, static_cast<std::int64_t>(keys))};
+                             attention_bound(spec_, scores.errors, static_cast<std::int64_t>(keys))};
     for (std::size_t c = 0; c < width_; ++c) result.value[c] = sums_[c] / sum;
     return result;
   }
 
   double bound(const AttentionPlaceOfHead& place) override {
-    return attention_bound(dtype_, scores_of(place).errors, keys_of(place));
+    return attention_bound(spec_, scores_of(place).errors, keys_of(place));
   }
 
   double least_bound(const AttentionPlaceOfHead& place) override {
-    return attention_bound(dtype_, {.value = largest_value(place)}, keys_of(place)) * (1 - 1e-6);
+    return attention_bound(spec_, {.value = largest_value(place)}, keys_of(place)) * (1 - 1e-6);
   }
 
  private:
@@ -135,7 +135,7 @@ class QuickRows final : public QuickAttention {
         const double length = std::hypot(x0, x1);
         const double norm = std::fabs(turn.scale) * length * (1 + 0x1p-28);
         to.norms.push_back(norm);
-        to.errors.push_back((turn.ulps * ulp(dtype_, norm) + turn.relative * norm + turn.absolute * length) *
+        to.errors.push_back((turn.ulps * ulp(spec_.dtype, norm) + turn.relative * norm + turn.absolute * length) *
                             (1 + 0x1p-40));
       }
     }
@@ -184,7 +184,7 @@ class QuickRows final : public QuickAttention {
     query_.clear();
     add_turned(query_, request_.q, (place.batch * encoding_.num_heads + place.head) * request_.tokens + place.token,
                place_of(request_, place.batch, place.token, Role::query, length_));
-    const double u = unit_roundoff(dtype_);
+    const double u = unit_roundoff(spec_.dtype);
     const auto width = static_cast<double>(width_);
     const double root = std::sqrt(width);
     const Real real_root = std::sqrt(static_cast<Real>(width));
@@ -226,7 +226,7 @@ class QuickRows final : public QuickAttention {
     return scores;
   }
 
-  Dtype dtype_;
+  Spec spec_;
   const Attention encoding_;
   const AttentionCase& request_;
   TurningOracle* turning_;
@@ -247,12 +247,13 @@ class QuickRows final : public QuickAttention {
 
 }  // namespace
 
-double attention_bound(Dtype dtype, const ScoreErrors& errors, std::int64_t keys) {
-  const double u = unit_roundoff(dtype);
+double attention_bound(const Spec& spec, const ScoreErrors& errors, std::int64_t keys) {
+  const double u = unit_roundoff(spec.dtype);
   const double a = errors.score + 2 * u * errors.largest;
-  const double spread = a < 20 ? std::exp(2 * a + 4 * u) * (1 + gamma(2 * static_cast<double>(keys) + 4, u)) - 1 : 2;
+  const double spread =
+      a < 20 ? std::exp(2 * a + 4 * spec.libm * u) * (1 + gamma(2 * static_cast<double>(keys) + 4, u)) - 1 : 2;
   // The roundings of this estimate, and of sums over a head's pairs in double, are covered by the last factor.
-  return (errors.value * std::min(spread, 2.0) + 4 * ulp(dtype, errors.value)) * (1 + 1e-9);
+  return (errors.value * std::min(spread, 2.0) + 4 * ulp(spec.dtype, errors.value)) * (1 + 1e-9);
 }
 
 std::unique_ptr<QuickAttention> quick_attention(const Spec& spec, const AttentionCase& request, TurningOracle* turning,

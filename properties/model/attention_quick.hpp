@@ -21,8 +21,8 @@ struct ScoreErrors {
   double value = 0;    ///< max |v|
 };
 
-/// Step 6 of docs/proofs/attention-oracle.md for a query that sees `keys` of them.
-double attention_bound(Dtype dtype, const ScoreErrors& errors, std::int64_t keys);
+/// Step 6 of docs/proofs/attention-oracle.md for a query that sees `keys` of them, under the claim's dtype and libm.
+double attention_bound(const Spec& spec, const ScoreErrors& errors, std::int64_t keys);
 
 /// One query of one head.
 struct AttentionPlaceOfHead {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numbers>
 
 #include "lib/numeric/ulp.hpp"
 #include "reference/rounding.hpp"
@@ -14,8 +15,8 @@ using reference::Enclosure;
 using reference::Precision;
 
 // The roundings that a running product adds up to pair i.
-double of_recurrence(AccuracyClass accuracy, std::int64_t pair) {
-  return accuracy == AccuracyClass::float32_recurrence ? 3 * static_cast<double>(pair) : 0;
+double of_recurrence(const ArithmeticClaim& claim, std::int64_t pair) {
+  return claim.accuracy == AccuracyClass::float32_recurrence ? (1 + 2 * claim.libm) * static_cast<double>(pair) : 0;
 }
 
 double relative_error(double roundoff, double roundings) {
@@ -38,21 +39,25 @@ double sensitivity(double factor, const Enclosure& unscaled, const Enclosure& sc
 }
 
 // c_i of budget.hpp. Its few roundings in double are covered by relative_error's steps up.
-double roundings(reference::RopeFrequencies& frequencies, std::int64_t pair, std::int64_t longest) {
+double roundings(reference::RopeFrequencies& frequencies, std::int64_t pair, std::int64_t longest, double libm) {
   struct Rule {
     reference::RopeFrequencies& frequencies;
     Enclosure unscaled;
     Enclosure scaled;
+    double libm;
+    double of_power = 2 * libm;  // roundoffs of pow
 
-    double plain() const { return 5 + 2 * abs(log(unscaled)).upper(); }
-    double of_new_base() const { return 5 + 2 * abs(log(scaled)).upper() + abs(log(scaled / unscaled)).upper(); }
+    double plain() const { return 3 + of_power + 2 * abs(log(unscaled)).upper(); }
+    double of_new_base() const {
+      return 3 + of_power + 2 * abs(log(scaled)).upper() + abs(log(scaled / unscaled)).upper();
+    }
 
     double operator()(const DefaultScaling&) const { return plain(); }
     double operator()(const LinearScaling&) const { return plain() + 2; }
     double operator()(const LongropeScaling&) const { return plain() + 2; }
     double operator()(const ProportionalScaling&) const { return plain() + 2; }
-    double operator()(const NtkScaling&) const { return of_new_base() + 5; }
-    double operator()(const DynamicScaling& dynamic) const { return of_new_base() + 4 + 3 * dynamic.factor; }
+    double operator()(const NtkScaling&) const { return of_new_base() + 3 + of_power; }
+    double operator()(const DynamicScaling& dynamic) const { return of_new_base() + 2 + of_power + 3 * dynamic.factor; }
     double operator()(const YarnScaling& yarn) const {
       const double moves = sensitivity(yarn.factor, unscaled, scaled);
       if (moves == 0) return plain() + 5;
@@ -61,7 +66,7 @@ double roundings(reference::RopeFrequencies& frequencies, std::int64_t pair, std
         const Rope& encoding = frequencies.encoding();
         const auto n = static_cast<double>(encoding.rotary_dim);
         const reference::RopeFrequencies::Ramp ramp = *frequencies.ramp(budget_precision);
-        const double end = 5 * n + 3 * n / (2 * std::log(encoding.rope_theta));
+        const double end = (4 * libm + 1) * n + 3 * n / (2 * std::log(encoding.rope_theta));
         delta += 3 * end / abs(ramp.high - ramp.low).lower();
       }
       return plain() + 5 + moves * delta;
@@ -74,25 +79,64 @@ double roundings(reference::RopeFrequencies& frequencies, std::int64_t pair, std
     }
   };
   const Rule rule{frequencies, frequencies.unscaled(pair, budget_precision),
-                  frequencies.radians(pair, longest, budget_precision)};
+                  frequencies.radians(pair, longest, budget_precision), libm};
   return std::visit(rule, frequencies.encoding().rope_scaling);
+}
+
+// Of m(x) = 0.1 x ln s + 1 (step 10), without the rounding of that sum.
+double roundings_of_magnitude(double s, double x, double libm) {
+  const double beyond_one = 0.1 * x * std::log(s);
+  return (0.2 * x + beyond_one * (2 * libm + (x == 1 ? 2 : 3))) / (1 + beyond_one);
+}
+
+std::optional<RoundedFactor> factor_of(reference::RopeFrequencies& frequencies, double libm) {
+  const Enclosure& factor = frequencies.attention_factor(budget_precision);
+  if (factor.lower() == 1 && factor.upper() == 1) return std::nullopt;
+  const RopeScaling& rule = frequencies.encoding().rope_scaling;
+  if (const auto* yarn = std::get_if<YarnScaling>(&rule); yarn && !yarn->attention_factor) {
+    if (!yarn->mscale) return RoundedFactor{roundings_of_magnitude(yarn->factor, 1, libm)};
+    return RoundedFactor{roundings_of_magnitude(yarn->factor, *yarn->mscale, libm) +
+                         roundings_of_magnitude(yarn->factor, *yarn->mscale_all_dim, libm) + 2};
+  }
+  if (const auto* longrope = std::get_if<LongropeScaling>(&rule); longrope && !longrope->attention_factor) {
+    const double of_length = std::log(static_cast<double>(longrope->original_max_position_embeddings));
+    const double ratio = std::log(*longrope->factor) / of_length;
+    return RoundedFactor{((ratio * (4 * libm + 1) + 1 / of_length) / (1 + ratio) + 1) / 2};
+  }
+  return RoundedFactor{};
 }
 
 }  // namespace
 
-double evaluation_ulps(AccuracyClass accuracy) {
-  switch (accuracy) {
-    case AccuracyClass::correctly_rounded: return 0.5;
-    case AccuracyClass::faithful: return 1;
-    default: return 4;
+ArithmeticClaim arithmetic_of(const Spec& spec) {
+  return {.accuracy = spec.accuracy, .dtype = spec.dtype, .evaluation = spec.evaluation, .libm = spec.libm};
+}
+
+double evaluation_ulps(const ArithmeticClaim& claim, const std::optional<RoundedFactor>& factor) {
+  if (claim.accuracy == AccuracyClass::correctly_rounded) return 0.5;
+  if (claim.accuracy == AccuracyClass::faithful) return 1;
+  const bool in_16_bits = is_16_bit(claim.dtype);
+  const double roundoff = unit_roundoff(claim.dtype);
+  const double of_evaluation = in_16_bits ? unit_roundoff(Dtype::float32) : roundoff;
+  double ulps = 2 * claim.libm + 2;
+  if (factor) {
+    // Products of its errors are what the last term is for.
+    const double with_factor =
+        std::numbers::sqrt2 * claim.libm + 3.25 + factor->roundings * angle_roundoff(claim.accuracy) / of_evaluation;
+    ulps = std::max(ulps, with_factor + 0x1p-10);
   }
+  if (!in_16_bits) return ulps;
+  const double before_rounding = ulps * of_evaluation / roundoff;
+  if (claim.evaluation == Evaluation::float32) return 0.5 + before_rounding;
+  return (factor ? 2.75 : 2.5) + roundoff + before_rounding;
 }
 
 double angle_roundoff(AccuracyClass accuracy) {
   switch (accuracy) {
     case AccuracyClass::correctly_rounded:
     case AccuracyClass::faithful: return 0;
-    case AccuracyClass::exact_angle: return unit_roundoff(Dtype::float64);
+    case AccuracyClass::exact_angle:
+    case AccuracyClass::pair_norm: return unit_roundoff(Dtype::float64);
     case AccuracyClass::float32_angle:
     case AccuracyClass::float32_recurrence: return unit_roundoff(Dtype::float32);
     case AccuracyClass::float16_angle: return unit_roundoff(Dtype::float16);
@@ -101,22 +145,33 @@ double angle_roundoff(AccuracyClass accuracy) {
   throw std::invalid_argument("angle_roundoff: no such accuracy class");
 }
 
-ErrorBudget::ErrorBudget(AccuracyClass accuracy, Dtype dtype, const reference::GeometricFrequencies& frequencies,
+ErrorBudget::ErrorBudget(const ArithmeticClaim& claim, const reference::GeometricFrequencies& frequencies,
                          std::int64_t pairs)
-    : accuracy_(accuracy), dtype_(dtype), ulps_(evaluation_ulps(accuracy)), exact_up_to_(1 / angle_roundoff(accuracy)) {
+    : accuracy_(claim.accuracy),
+      dtype_(claim.dtype),
+      libm_(claim.libm),
+      ulps_(evaluation_ulps(claim)),
+      exact_up_to_(1 / angle_roundoff(claim.accuracy)) {
   reference::GeometricFrequencies list = frequencies;
   for (std::int64_t pair = 0; pair < pairs; ++pair) {
-    const double direct = 5 + 2 * frequencies.log_magnitude(pair, budget_precision).upper();
-    add_pair(list.radians(pair, budget_precision), direct, of_recurrence(accuracy, pair));
+    const double direct = 3 + 2 * libm_ + 2 * frequencies.log_magnitude(pair, budget_precision).upper();
+    add_pair(list.radians(pair, budget_precision), direct, of_recurrence(claim, pair));
   }
 }
 
-ErrorBudget::ErrorBudget(AccuracyClass accuracy, Dtype dtype, reference::RopeFrequencies frequencies,
-                         std::int64_t longest)
-    : accuracy_(accuracy), dtype_(dtype), ulps_(evaluation_ulps(accuracy)), exact_up_to_(1 / angle_roundoff(accuracy)) {
+ErrorBudget::ErrorBudget(const ArithmeticClaim& claim, reference::RopeFrequencies frequencies, std::int64_t longest)
+    : ErrorBudget(claim, frequencies, longest, factor_of(frequencies, claim.libm)) {}
+
+ErrorBudget::ErrorBudget(const ArithmeticClaim& claim, reference::RopeFrequencies frequencies, std::int64_t longest,
+                         const std::optional<RoundedFactor>& factor)
+    : accuracy_(claim.accuracy),
+      dtype_(claim.dtype),
+      libm_(claim.libm),
+      ulps_(evaluation_ulps(claim, factor)),
+      exact_up_to_(1 / angle_roundoff(claim.accuracy)) {
   for (std::int64_t pair = 0; pair < pairs(frequencies.encoding()); ++pair) {
-    add_pair(frequencies.radians(pair, longest, budget_precision), roundings(frequencies, pair, longest),
-             of_recurrence(accuracy, pair));
+    add_pair(frequencies.radians(pair, longest, budget_precision), roundings(frequencies, pair, longest, libm_),
+             of_recurrence(claim, pair));
   }
 }
 
@@ -160,6 +215,7 @@ Enclosure ErrorBudget::angle_error(const Enclosure& angle, std::int64_t pair) co
 
 Enclosure ErrorBudget::element_bound(const Enclosure& truth, const Enclosure& derivative, const Enclosure& scale,
                                      const Enclosure& angle, std::int64_t pair) const {
+  if (accuracy_ == AccuracyClass::pair_norm) return component_bound(abs(scale), angle, pair);
   const Precision precision = truth.precision();
   const Enclosure half(0.5, precision);
   const Enclosure two(2.0, precision);
@@ -206,6 +262,13 @@ reference::Bounds ErrorBudget::element_bound(const reference::Bounds& truth, dou
                                              double angle, std::int64_t pair) const {
   const double d = quick_angle_error(angle, pair);
   const double size = std::fabs(scale);
+  if (accuracy_ == AccuracyClass::pair_norm) {
+    // The norm is the scale, exactly: at a border of binades, as 1 is, its ULP is known.
+    constexpr double epsilon = 0x1p-40;
+    const double bound = ulps_ * sextant::ulp(dtype_, size) + std::min(d, 2.0) * size;
+    if (!(bound > 0x1p-900)) return {0, std::numeric_limits<double>::infinity()};
+    return {bound * (1 - epsilon), bound * (1 + epsilon)};
+  }
   const double effect = std::min(std::fabs(derivative) * d + size * d * d / 2, 2 * size);
   return quick_bound({truth.lower + effect, truth.upper + effect}, effect);
 }

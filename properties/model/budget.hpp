@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "lib/numeric/dtype.hpp"
@@ -15,37 +16,58 @@ namespace sextant {
 // What each accuracy class allows, derived in docs/proofs/accuracy-classes.md. u is the unit roundoff of the format
 // that angles are formed in, w_i the frequency and p the position; d bounds the error of an angle (steps 2 to 7),
 //
-//   d = |p w_i| c_i u / (1 - c_i u),   c_i = 5 + 2 |ln w_i|, and more where a rule scales w_i,
+//   d = |p w_i| c_i u / (1 - c_i u),   c_i = 3 + 2 L + 2 |ln w_i|, and more where a rule scales w_i,
 //
-// and k = 4 ULP are allowed for evaluating, scaling and rounding a value that may itself lie d away (steps 8 and 9).
+// L being the error of pow, exp, log, sin and cos in ULP; and k ULP are allowed for evaluating, scaling and rounding a
+// value that may itself lie d away (steps 8 to 13).
+
+/// What a spec claims of its arithmetic.
+struct ArithmeticClaim {
+  AccuracyClass accuracy;
+  Dtype dtype;
+  Evaluation evaluation = Evaluation::float32;
+  double libm = 1;  ///< L above
+};
+
+ArithmeticClaim arithmetic_of(const Spec& spec);
 
 /// u above: 0 for the two strictest classes.
 double angle_roundoff(AccuracyClass accuracy);
 
-/// k above.
-double evaluation_ulps(AccuracyClass accuracy);
+/// A factor of pairs that is rounded itself, as attention factors of rope and xPos's scales are.
+struct RoundedFactor {
+  double roundings = 0;  ///< of its formula, in the format that angles are formed in
+};
+
+/// k above; of rotations with a factor step 10's.
+double evaluation_ulps(const ArithmeticClaim& claim, const std::optional<RoundedFactor>& factor = std::nullopt);
 
 /// The allowance of one claim, per pair.
 class ErrorBudget {
  public:
   /// @param frequencies  those of the claim; |ln w_i| is taken from them once.
-  ErrorBudget(AccuracyClass accuracy, Dtype dtype, const reference::GeometricFrequencies& frequencies,
-              std::int64_t pairs);
+  ErrorBudget(const ArithmeticClaim& claim, const reference::GeometricFrequencies& frequencies, std::int64_t pairs);
 
-  /// The same for a rotary encoding under its scaling rule, in calls of length up to `longest`.
-  ErrorBudget(AccuracyClass accuracy, Dtype dtype, reference::RopeFrequencies frequencies, std::int64_t longest);
+  /// The same for a rotary encoding under its scaling rule, in calls of length up to `longest`: with the rule's
+  /// attention factor, or the one given.
+  ErrorBudget(const ArithmeticClaim& claim, reference::RopeFrequencies frequencies, std::int64_t longest);
+  ErrorBudget(const ArithmeticClaim& claim, reference::RopeFrequencies frequencies, std::int64_t longest,
+              const std::optional<RoundedFactor>& factor);
 
   /// The same budget for statements that hold whatever the frequencies are.
   ErrorBudget of_own_frequencies() const;
 
   AccuracyClass accuracy() const { return accuracy_; }
   Dtype dtype() const { return dtype_; }
+  /// k above.
+  double ulps() const { return ulps_; }
 
   /// How far the angle of frequency `pair` may be off, in radians: d above. 0 for the two strictest classes.
   reference::Enclosure angle_error(const reference::Enclosure& angle, std::int64_t pair) const;
 
   /// The bound on |value - scale sin(angle)| where the derivative by the angle is `derivative` = scale cos(angle):
-  ///   k ulp(|truth| + effect) + effect,   effect = min(|derivative| d + |scale| d^2/2, 2 |scale|).
+  ///   k ulp(|truth| + effect) + effect,   effect = min(|derivative| d + |scale| d^2/2, 2 |scale|);
+  /// of pair-norm component_bound's of a pair of norm |scale|.
   reference::Enclosure element_bound(const reference::Enclosure& truth, const reference::Enclosure& derivative,
                                      const reference::Enclosure& scale, const reference::Enclosure& angle,
                                      std::int64_t pair) const;
@@ -57,9 +79,9 @@ class ErrorBudget {
                                        std::int64_t pair) const;
 
   /// Bounds on those two from doubles, the quick way: `derivative`, `scale`, `angle` and `norm` are within 2^-48 of
-  /// themselves, truth and derivative also within 2^-98 |scale|. They are 2^-39 apart, but where doubles cannot tell:
-  /// at a border of binades the lower one is 0 and the upper one of the larger binade; below 2^-900, where a product
-  /// may underflow, they are {0, infinity}.
+  /// themselves, truth and derivative also within 2^-98 |scale|; pair-norm's `scale` is exact. They are 2^-39 apart,
+  /// or where doubles cannot tell, at a border of binades, 0 and the upper one of the larger binade; below 2^-900,
+  /// where a product may underflow, they are {0, infinity}.
   reference::Bounds element_bound(const reference::Bounds& truth, double derivative, double scale, double angle,
                                   std::int64_t pair) const;
   reference::Bounds component_bound(double norm, double angle, std::int64_t pair) const;
@@ -92,6 +114,7 @@ class ErrorBudget {
 
   AccuracyClass accuracy_;
   Dtype dtype_;
+  double libm_;
   double ulps_;
   std::vector<Pair> pairs_;
   double exact_up_to_;                        // the angle up to which a pair of frequency 1 has no error

@@ -2,7 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <random>
+#include <string>
+
+#include "lib/numeric/ulp.hpp"
 
 namespace sextant {
 namespace {
@@ -13,7 +18,7 @@ using reference::Precision;
 constexpr Precision precision{128};
 
 ErrorBudget budget(AccuracyClass accuracy, Dtype dtype = Dtype::float32, double base = 10000) {
-  return {accuracy, dtype, reference::GeometricFrequencies(base, 2, 512, 256), 256};
+  return {{accuracy, dtype}, reference::GeometricFrequencies(base, 2, 512, 256), 256};
 }
 
 Enclosure real(double value) { return {value, precision}; }
@@ -52,7 +57,7 @@ TEST(ErrorBudget, TheStrictestClassesAllowNoAngleError) {
 double roundoffs(const char* scaling, std::int64_t pair) {
   const Spec spec = parse_spec(std::string(R"({"encoding":"rope","head_dim":128,"rope_theta":500000,"rope_scaling":)") +
                                scaling + "}");
-  const ErrorBudget budget(AccuracyClass::float32_angle, Dtype::float32,
+  const ErrorBudget budget({AccuracyClass::float32_angle, Dtype::float32},
                            reference::RopeFrequencies(std::get<Rope>(spec.encoding)), spec.max_position);
   return budget.angle_error(real(1), pair).upper() * 0x1p24;
 }
@@ -87,8 +92,8 @@ TEST(ErrorBudget, OwnFrequenciesMayBeAsFastAsAny) {
   EXPECT_NEAR(recurrence.angle_error(real(10), 128).upper(), 1000 * (3 + 3 * 128) * 0x1p-24, 1e-6);
   EXPECT_EQ(budget(AccuracyClass::correctly_rounded).of_own_frequencies().angle_error(real(1e6), 3).upper(), 0);
   // No frequency is so small that its share overflows.
-  const ErrorBudget slow(AccuracyClass::bfloat16_angle, Dtype::float32, reference::GeometricFrequencies(1e300, 2, 4, 3),
-                         3);
+  const ErrorBudget slow({AccuracyClass::bfloat16_angle, Dtype::float32},
+                         reference::GeometricFrequencies(1e300, 2, 4, 3), 3);
   EXPECT_TRUE(std::isfinite(slow.of_own_frequencies().pair_bound(real(1), real(1e-290), 2).upper()));
   EXPECT_TRUE(std::isfinite(slow.of_own_frequencies().pair_bound(real(1), real(0), 2).upper()));
 }
@@ -114,6 +119,152 @@ TEST(ErrorBudget, ElementBoundNeverExceedsTheWholeRange) {
                 .element_bound(real(0.5), real(0.8), real(1), real(1e9), 255)
                 .upper(),
             2 + 1e-5);
+}
+
+// docs/proofs/accuracy-classes.md, steps 9 to 12, in ULP of the dtype.
+TEST(ErrorBudget, SixteenBitsOfAFloat32EvaluationAreHalfAnUlpAndALittle) {
+  const auto ulps = [](Dtype dtype, Evaluation evaluation, double libm) {
+    return evaluation_ulps({AccuracyClass::float32_angle, dtype, evaluation, libm});
+  };
+  EXPECT_EQ(ulps(Dtype::float32, Evaluation::float32, 1), 4);
+  EXPECT_EQ(ulps(Dtype::float64, Evaluation::float32, 1), 4);
+  EXPECT_EQ(ulps(Dtype::float32, Evaluation::float32, 4), 10);
+  EXPECT_EQ(ulps(Dtype::bfloat16, Evaluation::float32, 1), 0.5 + 4 * 0x1p-16);
+  EXPECT_EQ(ulps(Dtype::float16, Evaluation::float32, 1), 0.5 + 4 * 0x1p-13);
+  EXPECT_EQ(ulps(Dtype::bfloat16, Evaluation::dtype, 1), 2.5 + 0x1p-8 + 4 * 0x1p-16);
+  EXPECT_EQ(ulps(Dtype::float16, Evaluation::dtype, 2), 2.5 + 0x1p-11 + 6 * 0x1p-13);
+  EXPECT_EQ(evaluation_ulps({AccuracyClass::faithful, Dtype::bfloat16, Evaluation::dtype}), 1);
+}
+
+// k of a rule's attention factor.
+double ulps_with(const std::string& scaling, const std::string& claim = "") {
+  const Spec spec = parse_spec(R"({"encoding":"rope","head_dim":8,"rope_scaling":)" + scaling + claim + "}");
+  const reference::RopeFrequencies frequencies(std::get<Rope>(spec.encoding));
+  return ErrorBudget(arithmetic_of(spec), frequencies, spec.max_position).ulps();
+}
+
+// Step 10.
+TEST(ErrorBudget, AFactorThatIsNotOneIsRoundedItself) {
+  const auto yarn = [](const std::string& fields) {
+    return R"({"rope_type":"yarn","factor":40,"original_max_position_embeddings":4096)" + fields + "}";
+  };
+  const double given = std::sqrt(2) + 3.25 + 0x1p-10;
+  EXPECT_DOUBLE_EQ(ulps_with(yarn(R"(,"attention_factor":1.25)")), given);
+  EXPECT_EQ(ulps_with(yarn(R"(,"attention_factor":1)")), 4);
+  EXPECT_EQ(ulps_with(yarn(R"(,"mscale":0.7,"mscale_all_dim":0.7)")), 4);
+  const double beyond_one = 0.1 * std::log(40);
+  EXPECT_NEAR(ulps_with(yarn("")), given + (0.2 + 4 * beyond_one) / (1 + beyond_one), 1e-12);
+  EXPECT_NEAR(ulps_with(yarn(""), R"(,"accuracy":"exact-angle")"), given, 1e-8);
+  EXPECT_DOUBLE_EQ(ulps_with(yarn(R"(,"attention_factor":1.25)"), R"(,"libm":2)"), std::sqrt(2) * 2 + 3.25 + 0x1p-10);
+  EXPECT_EQ(ulps_with(yarn(R"(,"attention_factor":1.25)"), R"(,"libm":8)"), 18);
+  EXPECT_NEAR(ulps_with(yarn(R"(,"mscale":2,"mscale_all_dim":1)")),
+              given + 2 + (0.2 + 4 * beyond_one) / (1 + beyond_one) + (0.4 + 5 * 2 * beyond_one) / (1 + 2 * beyond_one),
+              1e-12);
+  const std::string longrope = R"({"rope_type":"longrope","factor":32,"original_max_position_embeddings":4096,)"
+                               R"("short_factor":[1,1,1,1],"long_factor":[1,2,3,4])";
+  EXPECT_DOUBLE_EQ(ulps_with(longrope + R"(,"attention_factor":1.25})"), given);
+  const double ratio = 5.0 / 12;
+  EXPECT_NEAR(ulps_with(longrope + "}"), given + ((5 * ratio + 1 / std::log(4096)) / (1 + ratio) + 1) / 2, 1e-12);
+  EXPECT_DOUBLE_EQ(ulps_with(yarn(R"(,"attention_factor":1.25)"), R"(,"dtype":"bfloat16")"), 0.5 + given * 0x1p-16);
+  EXPECT_DOUBLE_EQ(ulps_with(yarn(R"(,"attention_factor":1.25)"), R"(,"dtype":"bfloat16","evaluation":"dtype")"),
+                   2.75 + 0x1p-8 + given * 0x1p-16);
+}
+
+struct Turned {
+  double a;
+  double angle;
+  float x0;
+  float x1;
+  bool cosine_above;
+  bool sine_above;
+};
+
+enum class Order { into_table, into_x, into_result };
+enum class Sum { rounded, fused };
+
+// The value next to `truth`, from either side.
+float next_to(double truth, bool above) {
+  const auto nearest = static_cast<float>(truth);
+  if (static_cast<double>(nearest) > truth) return above ? nearest : std::nextafter(nearest, -2.0F);
+  return above ? std::nextafter(nearest, 2.0F) : nearest;
+}
+
+float less_product(float p, float q, float r, float s, Sum sum) {
+  const volatile float second = r * s;
+  if (sum == Sum::fused) return std::fma(p, q, -second);
+  const volatile float first = p * q;
+  return first - second;
+}
+
+// How far off a (x0 cos - x1 sin) is in such arithmetic, in ULP of the norm.
+double ulps_off(const Turned& at, Order order, Sum sum) {
+  const float cosine = next_to(std::cos(at.angle), at.cosine_above);
+  const float sine = next_to(std::sin(at.angle), at.sine_above);
+  const auto a = static_cast<float>(at.a);
+  float value = 0;
+  if (order == Order::into_table) {
+    const volatile float in_cosine = cosine * a;
+    const volatile float in_sine = sine * a;
+    value = less_product(at.x0, in_cosine, at.x1, in_sine, sum);
+  } else if (order == Order::into_x) {
+    const volatile float first = at.x0 * a;
+    const volatile float second = at.x1 * a;
+    value = less_product(first, cosine, second, sine, sum);
+  } else {
+    value = less_product(at.x0, cosine, at.x1, sine, sum) * a;
+  }
+  const auto x0 = static_cast<double>(at.x0);
+  const auto x1 = static_cast<double>(at.x1);
+  const double truth = at.a * (x0 * std::cos(at.angle) - x1 * std::sin(at.angle));
+  return std::fabs(static_cast<double>(value) - truth) / ulp(Dtype::float32, at.a * std::hypot(x0, x1));
+}
+
+// What step 10 allows is needed, as the worst that a search came upon shows, and is enough.
+TEST(ErrorBudget, HonestOrdersOfAFactorAreBeyondFourUlpsAndWithinTheBound) {
+  const double allowed = evaluation_ulps({AccuracyClass::exact_angle, Dtype::float32}, RoundedFactor{});
+  const Turned into_table{0x1.143a98ffffeb3p+0, 0x1.cd043af9fa4e4p-1, 0x1.30c156p+0F, -0x1.6b6982p+0F, false, false};
+  const Turned into_x{0x1.057d3d0025d34p+0, 0x1.0aae61fe7163dp+0, 0x1.069e0cp+0F, -0x1.a8ffd8p+0F, true, true};
+  const Turned into_result{0x1.1620c2ff9549ap+0, 0x1.fcf8745a97342p-1, 0x1.013838p+0F, -0x1.898ec8p+0F, false, false};
+  EXPECT_NEAR(ulps_off(into_table, Order::into_table, Sum::rounded), 4.159, 1e-3);
+  EXPECT_NEAR(ulps_off(into_x, Order::into_x, Sum::rounded), 4.198, 1e-3);
+  EXPECT_NEAR(ulps_off(into_result, Order::into_result, Sum::rounded), 4.075, 1e-3);
+
+  std::mt19937_64 random(1);
+  const auto unit = [&] { return static_cast<double>(random() >> 11) * 0x1p-53; };
+  for (int i = 0; i < 20000; ++i) {
+    // Vectors that turn onto the first axis, or nearly, so that all of the norm is in what is judged.
+    const double norm = 1 + unit();
+    const double angle = 1.57 * unit();
+    const double phase = angle + 0.1 * (unit() - 0.5);
+    const Turned at{1 + unit(),
+                    angle,
+                    static_cast<float>(norm * std::cos(phase)),
+                    static_cast<float>(-norm * std::sin(phase)),
+                    unit() < 0.5,
+                    unit() < 0.5};
+    for (const Order order : {Order::into_table, Order::into_x, Order::into_result}) {
+      for (const Sum sum : {Sum::rounded, Sum::fused}) ASSERT_LE(ulps_off(at, order, sum), allowed);
+    }
+  }
+}
+
+TEST(ErrorBudget, ALibraryOfMoreUlpsMovesTheAngleFurther) {
+  const auto error = [](double libm, AccuracyClass accuracy) {
+    const ErrorBudget budget({.accuracy = accuracy, .dtype = Dtype::float32, .libm = libm},
+                             reference::GeometricFrequencies(10000, 2, 512, 256), 256);
+    return budget.angle_error(real(1), 128).upper() * 0x1p24;
+  };
+  EXPECT_NEAR(error(16, AccuracyClass::float32_angle), 3 + 32 + std::log(10000.0), 1e-3);
+  EXPECT_NEAR(error(16, AccuracyClass::float32_recurrence) - error(16, AccuracyClass::float32_angle), 33 * 128, 4);
+}
+
+TEST(ErrorBudget, OfPairNormIsThatOfTheNormWhateverTheElement) {
+  const ErrorBudget norms = budget(AccuracyClass::pair_norm);
+  const Enclosure bound = norms.element_bound(real(1e-12), real(1), real(-1), real(0), 3);
+  EXPECT_EQ(bound.lower(), 4 * 0x1p-23);
+  EXPECT_EQ(bound.upper(), 4 * 0x1p-23);
+  EXPECT_NEAR(norms.element_bound({1e-12, 1e-12}, 1, -1, 0, 3).upper, 4 * 0x1p-23, 1e-15);
+  EXPECT_LT(budget(AccuracyClass::exact_angle).element_bound(real(1e-12), real(1), real(1), real(0), 3).upper(), 1e-15);
 }
 
 TEST(ErrorBudget, NormBoundDoesNotDependOnTheAngle) {

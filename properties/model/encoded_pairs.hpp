@@ -42,6 +42,10 @@ class EncodedPairs {
   virtual std::optional<Rows> emulate(const reference::Recipe& recipe,
                                       const std::vector<std::int64_t>& positions) const = 0;
 
+  /// The list of frequencies of a recipe in calls of `length`; nothing where none is known or the recipe has no list.
+  virtual std::optional<std::vector<double>> recipe_radians(const reference::Recipe& recipe,
+                                                            std::int64_t length) const = 0;
+
   // What is true.
 
   /// a: how long the pairs are.
@@ -72,6 +76,7 @@ class EncodedPairs {
 
   // How far off an answer may be.
 
+  /// That of the spec, but of the class given.
   virtual ErrorBudget budget(AccuracyClass accuracy) const = 0;
 
   /// What `allowed` leaves one value of a pair of length `size`.

@@ -33,7 +33,7 @@ struct FastRope {
 class RopeJudge final : public RotationJudge {
  public:
   RopeJudge(const Spec& spec, const Rope& encoding)
-      : RotationJudge(encoding, {spec.accuracy, spec.dtype, reference::RopeFrequencies(encoding), spec.max_position}),
+      : RotationJudge(encoding, {arithmetic_of(spec), reference::RopeFrequencies(encoding), spec.max_position}),
         longest_(spec.max_position),
         oracle_(encoding),
         fast_(oracle_, 0),
@@ -85,7 +85,7 @@ class RopeTurning final : public TurningOracle {
   RopeTurning(const Spec& spec, const Rope& encoding)
       : TurningOracle(encoding),
         oracle_(encoding),
-        budget_(spec.accuracy, spec.dtype, oracle_.frequencies(), spec.max_position),
+        budget_(arithmetic_of(spec), oracle_.frequencies(), spec.max_position),
         own_(budget_.of_own_frequencies()),
         factor_(DoubleDoubleWithin::of(oracle_.attention_factor(reference::first_precision))),
         fast_(oracle_, 0),

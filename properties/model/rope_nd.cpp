@@ -38,9 +38,8 @@ struct Axis {
 class AxialJudge final : public RotationJudge {
  public:
   AxialJudge(const Spec& spec, const RopeNd& encoding)
-      : RotationJudge(
-            along_diagonal(encoding),
-            {spec.accuracy, spec.dtype, reference::RopeNdReference(encoding).frequencies(), spec.max_position}),
+      : RotationJudge(along_diagonal(encoding),
+                      {arithmetic_of(spec), reference::RopeNdReference(encoding).frequencies(), spec.max_position}),
         oracle_(encoding),
         frequencies_(frequencies_of(oracle_)),
         scales_(static_cast<std::size_t>(pairs(encoding)), DoubleDoubleWithin::exactly(1)) {
@@ -118,7 +117,7 @@ class AxialTurning final : public TurningOracle {
       : TurningOracle(along_diagonal(encoding)),
         oracle_(encoding),
         axis_of_(axis_of_pairs(encoding)),
-        budget_(spec.accuracy, spec.dtype, oracle_.frequencies(), spec.max_position),
+        budget_(arithmetic_of(spec), oracle_.frequencies(), spec.max_position),
         own_(budget_.of_own_frequencies()),
         frequencies_(frequencies_of(oracle_)),
         fast_(reference::RopeReference(along_diagonal(encoding)).fast(0)),

@@ -52,6 +52,13 @@ class RopePairs final : public EncodedPairs {
     return rows;
   }
 
+  std::optional<std::vector<double>> recipe_radians(const reference::Recipe& recipe,
+                                                    std::int64_t length) const override {
+    auto known = reference::recipe_frequencies(recipe, encoding(), length);
+    if (!known || known->radians.empty()) return std::nullopt;
+    return std::move(known->radians);
+  }
+
   Enclosure radius(Precision precision) override { return oracle_.attention_factor(precision); }
   Enclosure angle(std::int64_t position, std::int64_t pair, Precision precision) override {
     return oracle_.angle(position, pair, spec_.max_position, precision);
@@ -67,7 +74,9 @@ class RopePairs final : public EncodedPairs {
   }
 
   ErrorBudget budget(AccuracyClass accuracy) const override {
-    return {accuracy, spec_.dtype, oracle_.frequencies(), spec_.max_position};
+    ArithmeticClaim claim = arithmetic_of(spec_);
+    claim.accuracy = accuracy;
+    return {claim, oracle_.frequencies(), spec_.max_position};
   }
 
   double bound(const ErrorBudget& allowed, const Truth& at, std::size_t i, Component, double size) const override {

@@ -8,7 +8,7 @@ namespace sextant {
 
 double pair_ulps(const ErrorBudget& budget) {
   constexpr double above_root_of_two = std::numbers::sqrt2 * (1 + 0x1p-50);
-  return above_root_of_two * evaluation_ulps(budget.accuracy());
+  return above_root_of_two * budget.ulps();
 }
 
 double agreement_limit(const Judgement& judgement) {

@@ -25,9 +25,10 @@ class Screen {
 
   /// For values at `position` that are added to `judgement`.
   Screen(const ErrorBudget& budget, const Judgement& judgement, std::int64_t position)
-      : Screen(budget.dtype(), evaluation_ulps(budget.accuracy()), judgement, position) {
+      : Screen(budget.dtype(), budget.ulps(), judgement, position) {
     if (budget.accuracy() == AccuracyClass::correctly_rounded || budget.accuracy() == AccuracyClass::faithful)
       must_round_ = !is_later(judgement, position);
+    of_norms_ = budget.accuracy() == AccuracyClass::pair_norm;
   }
 
   /// The same for values that may be `ulps` off, whatever they round to.
@@ -42,11 +43,12 @@ class Screen {
   }
 
   /// ErrorBudget's bounds, by its formulas, within 2^-40 of them or below: of doubles within 2^-48 of what they stand
-  /// for, `angle_error` from ErrorBudget::quick_angle_error.
+  /// for, `angle_error` from ErrorBudget::quick_angle_error, and of pair-norm `scale` exact.
   double component_bound(double norm, double angle_error) const {
     return ulps_ * ulp_below(norm) + std::min(angle_error, 2.0) * norm;
   }
   double element_bound(double truth, double derivative, double scale, double angle_error) const {
+    if (of_norms_) return ulps_ * ulp_of(scale) + std::min(angle_error, 2.0) * scale;
     const double effect =
         std::min(std::fabs(derivative) * angle_error + scale * angle_error * angle_error / 2, 2 * scale);
     return ulps_ * ulp_below(std::fabs(truth) + effect) + effect;
@@ -68,9 +70,11 @@ class Screen {
   }
 
   // ulp(size (1 - 2^-40)): at most that of anything within 2^-41 of size.
-  double ulp_below(double size) const {
+  double ulp_below(double size) const { return ulp_of(size * (1 - 0x1p-40)); }
+
+  double ulp_of(double size) const {
     constexpr std::uint64_t exponent_bits = 0x7FF0'0000'0000'0000;
-    const auto power = std::bit_cast<double>(std::bit_cast<std::uint64_t>(size * (1 - 0x1p-40)) & exponent_bits);
+    const auto power = std::bit_cast<double>(std::bit_cast<std::uint64_t>(size) & exponent_bits);
     return std::clamp(power * relative_ulp_, least_ulp_, most_ulp_);
   }
 
@@ -80,6 +84,7 @@ class Screen {
   double most_ulp_;
   double limit_ = 0;
   bool must_round_ = false;
+  bool of_norms_ = false;  // pair-norm
 };
 
 /// The same for a law's own error and bound: whether judging an error of at most `most`, where the bound is at least

@@ -17,8 +17,8 @@ using reference::Enclosure;
 using reference::Precision;
 
 constexpr AccuracyClass classes[] = {AccuracyClass::correctly_rounded, AccuracyClass::faithful,
-                                     AccuracyClass::exact_angle, AccuracyClass::float32_angle,
-                                     AccuracyClass::bfloat16_angle};
+                                     AccuracyClass::exact_angle,       AccuracyClass::pair_norm,
+                                     AccuracyClass::float32_angle,     AccuracyClass::bfloat16_angle};
 constexpr Dtype dtypes[] = {Dtype::float64, Dtype::float32, Dtype::float16, Dtype::bfloat16};
 constexpr std::int64_t pairs_count = 12;
 
@@ -78,7 +78,7 @@ TEST(Screen, WhatPassesChangesNothing) {
     reference::GeometricFrequencies frequencies(10000, 2, 2 * pairs_count, pairs_count);
     for (const AccuracyClass accuracy : classes) {
       for (const Dtype dtype : dtypes) {
-        const ErrorBudget budget(accuracy, dtype, frequencies, pairs_count);
+        const ErrorBudget budget({accuracy, dtype}, frequencies, pairs_count);
         for (int i = 0; i < 40; ++i) {
           const auto position = static_cast<std::int64_t>(random() % 100000);
           const Element element(frequencies, budget, scale, position,
@@ -112,7 +112,7 @@ TEST(Screen, WhatPassesChangesNothing) {
 
 TEST(Screen, PassesNothingAtFirstAndNoNaN) {
   const reference::GeometricFrequencies frequencies(10000, 2, 2 * pairs_count, pairs_count);
-  const ErrorBudget budget(AccuracyClass::exact_angle, Dtype::float32, frequencies, pairs_count);
+  const ErrorBudget budget({AccuracyClass::exact_angle, Dtype::float32}, frequencies, pairs_count);
   Judgement judgement;
   EXPECT_FALSE(Screen(budget, judgement, 0).passes(0.5, 0.5, 0x1p-60, 1.0));
   judgement.add(Certainty::yes, {0.5, 0, 0}, [] { return "something"; });

@@ -22,7 +22,9 @@ using reference::Enclosure;
 using reference::Precision;
 
 ErrorBudget budget_of(const Spec& spec, AccuracyClass accuracy, const reference::SinusoidalReference& oracle) {
-  return {accuracy, spec.dtype, oracle.frequencies(), pairs(oracle.encoding())};
+  ArithmeticClaim claim = arithmetic_of(spec);
+  claim.accuracy = accuracy;
+  return {claim, oracle.frequencies(), pairs(oracle.encoding())};
 }
 
 class SinusoidalJudge final : public CodeJudge {
@@ -163,6 +165,12 @@ class SinusoidalPairs final : public EncodedPairs {
       rows.push_back(row_of([&](std::int64_t channel) { return values[static_cast<std::size_t>(channel)]; }));
     }
     return rows;
+  }
+
+  std::optional<std::vector<double>> recipe_radians(const reference::Recipe& recipe, std::int64_t) const override {
+    auto known = reference::recipe_frequencies(recipe, encoding());
+    if (!known || known->radians.empty()) return std::nullopt;
+    return std::move(known->radians);
   }
 
   Enclosure radius(Precision precision) override { return abs(Enclosure(encoding().scale, precision)); }

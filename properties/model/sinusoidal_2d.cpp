@@ -21,7 +21,7 @@ class GridJudge final : public CodeJudge {
       : oracle_(encoding),
         frequencies_(oracle_.frequencies()),
         fast_(frequencies_.fast()),
-        budget_(spec.accuracy, spec.dtype, frequencies_, pairs(encoding)),
+        budget_(arithmetic_of(spec), frequencies_, pairs(encoding)),
         judge_(budget_, ExactZero::positive),
         row_(fast_.make_row()) {}
 

@@ -40,7 +40,7 @@ TEST(ValueJudge, TheQuickWayAgreesWithTheExactOne) {
     reference::RotationRow row = fast.make_row();
     for (const AccuracyClass accuracy : classes) {
       for (const Dtype dtype : dtypes) {
-        const ErrorBudget budget(accuracy, dtype, exact, pairs);
+        const ErrorBudget budget({accuracy, dtype}, exact, pairs);
         const ValueJudge judge(budget, ExactZero::positive);
         for (int i = 0; i < 12; ++i) {
           const std::int64_t position = i < 3 ? i : static_cast<std::int64_t>(random()) >> (11 + random() % 50);
@@ -103,7 +103,7 @@ TEST(ValueJudge, TheQuickWayAgreesWithTheExactOne) {
 }
 
 TEST(ValueJudge, WhatIsNotFiniteIsOutsideOfEveryBound) {
-  const ErrorBudget budget(AccuracyClass::float32_angle, Dtype::float32,
+  const ErrorBudget budget({AccuracyClass::float32_angle, Dtype::float32},
                            reference::GeometricFrequencies(10000, 2, 4, 2), 2);
   for (const double value : {std::nan(""), HUGE_VAL, -HUGE_VAL}) {
     Judgement judgement;
@@ -121,7 +121,7 @@ TEST(ValueJudge, WhatIsNotFiniteIsOutsideOfEveryBound) {
 
 // Certainty that `value` is right where the truth is exactly `truth`.
 Certainty judged(AccuracyClass accuracy, ExactZero exact_zero, double value, double truth, const QuickTarget& quick) {
-  const ErrorBudget budget(accuracy, Dtype::float32, reference::GeometricFrequencies(10000, 2, 4, 2), 2);
+  const ErrorBudget budget({accuracy, Dtype::float32}, reference::GeometricFrequencies(10000, 2, 4, 2), 2);
   Judgement judgement;
   ValueJudge(budget, exact_zero)
       .judge(

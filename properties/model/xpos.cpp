@@ -20,7 +20,7 @@ using reference::RealPair;
 class XposJudge final : public RotationJudge {
  public:
   XposJudge(const Spec& spec, const Xpos& encoding)
-      : XposJudge(encoding, XposBudget(encoding, spec.dtype, spec.accuracy, spec.max_position)) {}
+      : XposJudge(encoding, XposBudget(encoding, arithmetic_of(spec), spec.max_position)) {}
 
  private:
   XposJudge(const Xpos& encoding, XposBudget budget)
@@ -89,7 +89,7 @@ Xpos in_role(Xpos encoding, Role role) {
 // One side of the score, with what quick bounds need of it.
 struct Side {
   Side(const Spec& spec, const Xpos& encoding)
-      : budget(encoding, spec.dtype, spec.accuracy, spec.max_position),
+      : budget(encoding, arithmetic_of(spec), spec.max_position),
         scales(reference::XposReference(encoding).fast_scales()) {}
 
   XposBudget budget;

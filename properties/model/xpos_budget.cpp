@@ -20,19 +20,20 @@ double relative(double total) { return total < 0.5 ? total / (1 - total) : unbou
 
 }  // namespace
 
-XposBudget::XposBudget(const Xpos& encoding, Dtype dtype, AccuracyClass accuracy, std::int64_t max_position)
+XposBudget::XposBudget(const Xpos& encoding, const ArithmeticClaim& claim, std::int64_t max_position)
     : oracle_(encoding),
-      budget_(accuracy, dtype, oracle_.frequencies(), max_position),
+      budget_(claim, oracle_.frequencies(), max_position, RoundedFactor{}),
       own_(budget_.of_own_frequencies()),
-      dtype_(dtype),
-      roundoff_(angle_roundoff(accuracy)) {}
+      dtype_(claim.dtype),
+      roundoff_(angle_roundoff(claim.accuracy)),
+      of_power_(2 * claim.libm) {}
 
 XposBudget::Pair XposBudget::at(std::int64_t position, std::int64_t pair, const RealPair& x, Precision precision) {
   const Enclosure scale = oracle_.scale(position, pair, precision);
   const Enclosure length = hypot(x.first, x.second);
   const Enclosure norm = scale * length;
   const double exponent = std::fabs(static_cast<double>(position)) / encoding().scale_base;
-  const double total = (3 + 4 * exponent + abs(log(scale)).upper()) * roundoff_;
+  const double total = (of_power_ + 4 * exponent + abs(log(scale)).upper()) * roundoff_;
   const Enclosure least = Enclosure(least_scale_error(), precision) * length;
   const Enclosure scaling = Enclosure(relative(total), precision) * norm + least;
   const Enclosure largest = norm + scaling;
@@ -46,13 +47,13 @@ XposBudget::Pair XposBudget::at(std::int64_t position, std::int64_t pair, const 
           budget_.pair_bound(norm, angle, pair) + scaling,
           own_.pair_bound(norm, angle, pair) + scaling,
           budget_.norm_bound(norm) + scaling,
-          budget_.norm_bound(largest) + Enclosure(unit_roundoff(dtype_), precision) * largest + least,
+          budget_.norm_bound(largest) + least,
           scale.upper() < limit() && norm.upper() < limit()};
 }
 
 double XposBudget::quick_scale_error(std::int64_t position, double log_scale) const {
   const double exponent = std::fabs(static_cast<double>(position)) / encoding().scale_base;
-  const double total = (3 + 4 * exponent + std::fabs(log_scale)) * roundoff_;
+  const double total = (of_power_ + 4 * exponent + std::fabs(log_scale)) * roundoff_;
   return std::fabs(total - 0.5) < 0x1p-40 ? std::numeric_limits<double>::quiet_NaN() : relative(total);
 }
 

@@ -12,10 +12,10 @@ namespace sextant {
 
 /// xPos's pairs with what an implementation may be off by. xPos multiplies the rotated pair by s = zeta^e, e =
 /// p/scale_base. In arithmetic of roundoff u, zeta is a sum and a quotient of three rounded terms (4 u), e a quotient
-/// (1 u), and pow is within 1 ULP (2 u): with |ln s| = |e ln zeta|, s is off by a relative 4 u |e| + u |ln s| + 2 u,
-/// and one more for its product:
+/// (1 u), and pow is within L ULP (2 L u): with |ln s| = |e ln zeta|, s is off by a relative 4 u |e| + u |ln s| +
+/// 2 L u, before it is rounded to the evaluation's format and multiplied, which k (RoundedFactor) has:
 ///
-///   r = (3 + 4 |e| + |ln s|) u / (1 - ...)                              (Higham 2002, lemma 3.1),
+///   r = (2 L + 4 |e| + |ln s|) u / (1 - ...)                                  (Higham 2002, lemma 3.1),
 ///
 /// or any number where (...) u is 1/2 and more,
 ///
@@ -23,7 +23,7 @@ namespace sextant {
 /// (budget.hpp) for a pair of norm N = s ||x||, and r N + t ||x||. An object belongs to one thread.
 class XposBudget {
  public:
-  XposBudget(const Xpos& encoding, Dtype dtype, AccuracyClass accuracy, std::int64_t max_position);
+  XposBudget(const Xpos& encoding, const ArithmeticClaim& claim, std::int64_t max_position);
 
   struct Pair {
     reference::RealPair value;
@@ -34,7 +34,7 @@ class XposBudget {
     reference::Enclosure own_bound;        ///< the same by frequencies of the implementation's own
     reference::Enclosure norm_bound;       ///< on the norm's error, which no error of the angle touches
     /// On what is no linear map of the pair: evaluation and rounding, as rope's at the largest norm that s' may lead
-    /// to, N' = (1 + r) N, and one more rounding for the product by s'.
+    /// to, N' = (1 + r) N.
     reference::Enclosure evaluation_bound;
     /// Whether s and N are certainly below half the dtype's largest value. Beyond, infinities and their differences,
     /// NaN, are as right as anything.
@@ -62,6 +62,7 @@ class XposBudget {
   ErrorBudget own_;
   Dtype dtype_;
   double roundoff_;
+  double of_power_;  // roundoffs of pow: 2 L
 };
 
 /// Whether a vector of elements below 16, which gen/values.hpp draws, is representable at every position of the claim

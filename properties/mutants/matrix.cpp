@@ -36,11 +36,13 @@ constexpr std::array honest_recipes{
                  R"({"encoding":"sinusoidal","dim":128,"accuracy":"exact-angle","max_position":2147483648})"},
     HonestRecipe{
         "float16-angle",
-        R"({"encoding":"sinusoidal","dim":128,"dtype":"float16","accuracy":"float16-angle","max_position":65504})"},
+        R"({"encoding":"sinusoidal","dim":128,"dtype":"float16","accuracy":"float16-angle","evaluation":"dtype",)"
+        R"("max_position":65504})"},
     HonestRecipe{"bfloat16-angle",
-                 R"({"encoding":"sinusoidal","dim":128,"dtype":"bfloat16","accuracy":"bfloat16-angle"})"},
+                 R"({"encoding":"sinusoidal","dim":128,"dtype":"bfloat16","accuracy":"bfloat16-angle",)"
+                 R"("evaluation":"dtype"})"},
     HonestRecipe{"float32", R"({"encoding":"rope","head_dim":128})"},
-    HonestRecipe{"float32", R"({"encoding":"rope","head_dim":128,"dtype":"bfloat16"})"},
+    HonestRecipe{"float32", R"({"encoding":"rope","head_dim":128,"dtype":"bfloat16","evaluation":"dtype"})"},
     HonestRecipe{"float32-power", R"({"encoding":"rope","head_dim":128,"rope_theta":1000000})"},
     HonestRecipe{"float32-exponential", R"({"encoding":"rope","head_dim":128,"rope_theta":500000})"},
     HonestRecipe{"float32-running-product", R"({"encoding":"rope","head_dim":128,"accuracy":"float32-recurrence"})"},
@@ -57,9 +59,10 @@ constexpr std::array honest_recipes{
                             R"("factor":4,"original_max_position_embeddings":2048},"max_position":8192})"},
     HonestRecipe{
         "float16-angle",
-        R"({"encoding":"rope","head_dim":64,"dtype":"float16","accuracy":"float16-angle","max_position":65504})"},
-    HonestRecipe{"bfloat16-angle",
-                 R"({"encoding":"rope","head_dim":64,"dtype":"bfloat16","accuracy":"bfloat16-angle"})"},
+        R"({"encoding":"rope","head_dim":64,"dtype":"float16","accuracy":"float16-angle","evaluation":"dtype",)"
+        R"("max_position":65504})"},
+    HonestRecipe{"bfloat16-angle", R"({"encoding":"rope","head_dim":64,"dtype":"bfloat16","accuracy":"bfloat16-angle",)"
+                                   R"("evaluation":"dtype"})"},
 };
 
 struct Row {

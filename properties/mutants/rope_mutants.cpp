@@ -8,6 +8,7 @@
 #include <numbers>
 #include <utility>
 
+#include "lib/numeric/ulp.hpp"
 #include "lib/spec/of.hpp"
 #include "properties/mutants/mutant.hpp"
 #include "properties/mutants/plain_rope.hpp"
@@ -118,6 +119,12 @@ void precision_mutants(List& list) {
   list.defect("rope-bfloat16-frequencies", "A5", "frequencies are rounded to bfloat16, the rest is float32", usual,
               [](PlainRope& plain) {
                 each_frequency(plain, [](std::size_t, double& w) { w = round_to(Dtype::bfloat16, w); });
+              });
+  list.defect("rope-frequency-8-ulps", "A5", "one frequency of the table is 8 ULP of float32 too fast", usual,
+              [](PlainRope& plain) {
+                each_frequency(plain, [](std::size_t i, double& w) {
+                  if (i == 1) w = round_to(Dtype::float32, w) + 8 * ulp(Dtype::float32, w);
+                });
               });
   list.defect("rope-float16-angle", "A2", "the angle is a float16 product", usual,
               [](PlainRope& plain) { plain.angle = rounded(Dtype::float16, plain.angle); });

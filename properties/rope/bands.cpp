@@ -48,7 +48,7 @@ class Bands {
       : spec_(spec),
         encoding_(encoding),
         oracle_(encoding_),
-        budget_(spec.accuracy, spec.dtype, oracle_.frequencies(), spec.max_position) {
+        budget_(arithmetic_of(spec), oracle_.frequencies(), spec.max_position) {
     reference::RopeFrequencies frequencies(encoding_);
     for (std::int64_t pair = 0; pair < pairs(encoding_); ++pair)
       unscaled_.push_back(frequencies.unscaled(pair, precision).upper());

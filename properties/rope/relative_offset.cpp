@@ -81,7 +81,7 @@ Enclosure dot(const Tensor& tensor, std::int64_t width, Token a, Token b, Precis
 CheckOf<Shift> make_check(const Spec& spec, const Rope& encoding) {
   reference::RopeReference oracle(encoding);
   const ErrorBudget budget =
-      ErrorBudget(spec.accuracy, spec.dtype, oracle.frequencies(), spec.max_position).of_own_frequencies();
+      ErrorBudget(arithmetic_of(spec), oracle.frequencies(), spec.max_position).of_own_frequencies();
   return [spec, encoding, oracle, budget](Session& session, const Shift& asked) mutable {
     const std::int64_t width = encoding.head_dim;
     const std::int64_t m = asked.query_position;

@@ -55,7 +55,7 @@ CasesOf<Steps> steps() {
 }
 
 CheckOf<Steps> make_check(const Spec& spec, const Xpos& encoding) {
-  return [spec, encoding, oracle = XposBudget(encoding, spec.dtype, spec.accuracy, spec.max_position)](
+  return [spec, encoding, oracle = XposBudget(encoding, arithmetic_of(spec), spec.max_position)](
              Session& session, const Steps& asked) mutable {
     const Rope& head = encoding.rope;
     const std::int64_t from_position = asked.position;

@@ -50,7 +50,7 @@ CasesOf<Move> moves() {
 
 CheckOf<Move> make_check(const Spec& spec, const Sinusoidal& encoding) {
   reference::SinusoidalReference oracle(encoding);
-  const ErrorBudget budget(spec.accuracy, spec.dtype, oracle.frequencies(), pairs(encoding));
+  const ErrorBudget budget(arithmetic_of(spec), oracle.frequencies(), pairs(encoding));
   return [spec, encoding, oracle, budget](Session& session, const Move& move) mutable {
     const std::int64_t position = move.position;
     const std::int64_t offset = move.offset;

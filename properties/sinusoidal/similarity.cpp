@@ -61,7 +61,7 @@ enum RowIndex : std::int64_t { anchor, moved_anchor, other, moved_other };
 CheckOf<Anchors> make_check(const Spec& spec, const Sinusoidal& encoding) {
   reference::SinusoidalReference oracle(encoding);
   const ErrorBudget budget =
-      ErrorBudget(spec.accuracy, spec.dtype, oracle.frequencies(), pairs(encoding)).of_own_frequencies();
+      ErrorBudget(arithmetic_of(spec), oracle.frequencies(), pairs(encoding)).of_own_frequencies();
   return [spec, encoding, oracle, budget](Session& session, const Anchors& asked) mutable {
     const auto& [p, q, offset] = asked;
     const std::vector<std::int64_t> positions{p, p + offset, q, q + offset};

@@ -88,7 +88,7 @@ class Telling {
   Telling(const Spec& spec, const Sinusoidal& encoding)
       : encoding_(encoding),
         oracle_(encoding_),
-        budget_(spec.accuracy, spec.dtype, oracle_.frequencies(), pairs(encoding_)),
+        budget_(arithmetic_of(spec), oracle_.frequencies(), pairs(encoding_)),
         fast_(oracle_.fast()),
         row_(fast_.make_row()) {
     for (std::int64_t pair = 0; pair < pairs(encoding_); ++pair)

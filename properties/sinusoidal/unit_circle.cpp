@@ -31,7 +31,7 @@ bool passes(const Judgement& judgement, double sine, double cosine, double radiu
 
 AnswerCheck make_check(const Spec& spec, const Sinusoidal& encoding) {
   const reference::SinusoidalReference oracle(encoding);
-  const ErrorBudget budget(spec.accuracy, spec.dtype, oracle.frequencies(), pairs(encoding));
+  const ErrorBudget budget(arithmetic_of(spec), oracle.frequencies(), pairs(encoding));
   const double size = std::fabs(encoding.scale);
   const double least_bound = budget.norm_bound(Enclosure(size, reference::first_precision)).lower();
   std::vector<Channels> channels;

@@ -10,6 +10,7 @@
 
 #include "lib/numeric/ulp.hpp"
 #include "properties/gen/position.hpp"
+#include "properties/model/measured_frequencies.hpp"
 #include "properties/model/model.hpp"
 #include "reference/measures.hpp"
 #include "reference/recipe.hpp"
@@ -74,10 +75,10 @@ bool row_within(EncodedPairs& encoded, AccuracyClass accuracy, const ErrorBudget
   return true;
 }
 
-constexpr std::array classes{AccuracyClass::correctly_rounded,  AccuracyClass::faithful,
-                             AccuracyClass::exact_angle,        AccuracyClass::float32_angle,
-                             AccuracyClass::float32_recurrence, AccuracyClass::float16_angle,
-                             AccuracyClass::bfloat16_angle};
+constexpr std::array classes{AccuracyClass::correctly_rounded, AccuracyClass::faithful,
+                             AccuracyClass::exact_angle,       AccuracyClass::pair_norm,
+                             AccuracyClass::float32_angle,     AccuracyClass::float32_recurrence,
+                             AccuracyClass::float16_angle,     AccuracyClass::bfloat16_angle};
 
 // How far the pair's angle is from the true one, in (-pi, pi].
 double angle_error(const PairValues& value, const EncodedPairs::Truth& truth, std::size_t i) {
@@ -165,27 +166,13 @@ std::string stage_of(const Rows& rows, const std::vector<EncodedPairs::Truth>& t
 }
 
 FrequencyCurve frequencies_of(Session& session, EncodedPairs& encoded, const Spec& spec) {
-  const std::int64_t start = gen::simplest_position(gen::range_of(spec));
-  std::vector<std::int64_t> steps;
-  for (std::int64_t step = 1; step < spec.max_position - start && step <= (std::int64_t{1} << 30); step *= 4)
-    steps.push_back(step);
-  std::vector<std::int64_t> positions{start};
-  for (const std::int64_t step : steps) positions.push_back(start + step);
+  const std::vector<std::int64_t> positions =
+      measuring_positions(gen::simplest_position(gen::range_of(spec)), spec.max_position);
   const Rows rows = encoded.ask(session, positions);
   FrequencyCurve curve;
-  curve.claimed = encoded.frequencies(reference::sequence_length(positions));
-  for (std::size_t i = 0; i < curve.claimed.size(); ++i) {
-    double measured = std::nan("");
-    // The longest step that is surely below half a turn.
-    for (std::size_t s = 0; s < steps.size() && (s == 0 || curve.claimed[i] * static_cast<double>(steps[s]) <= 1.5);
-         ++s) {
-      const PairValues& here = rows[0][i];
-      const PairValues& there = rows[s + 1][i];
-      const double turned =
-          std::atan2(there.sin * here.cos - there.cos * here.sin, here.cos * there.cos + here.sin * there.sin);
-      if (std::isfinite(turned)) measured = encoded.orientation() * turned / static_cast<double>(steps[s]);
-    }
-    curve.measured.push_back(measured);
+  for (const MeasuredFrequency& one : measured_frequencies(encoded, encoded.budget(spec.accuracy), positions, rows)) {
+    curve.claimed.push_back(one.claimed);
+    curve.measured.push_back(one.is_told ? one.measured : std::nan(""));
   }
   return curve;
 }

@@ -45,6 +45,7 @@ PropertyResult violated(PropertyResult result, const Tally& tally) {
     result.reason = "the encoding lacks this property, as theory says; the case shows it";
   } else {
     result.verdict = Verdict::violated;
+    if (tally.remark) result.reason = tally.remark->text;
   }
   result.cases += tally.worst->searched;
   result.horizon = lesser(lesser(result.horizon, tally.worst->horizon), tally.counterexample->horizon);
@@ -103,6 +104,7 @@ Tally joined(const Tally& one, const Tally& other) {
           .unsupported = one.unsupported + other.unsupported,
           .why_unsupported = first_of(one.why_unsupported, other.why_unsupported),
           .unfinished = first_of(one.unfinished, other.unfinished),
+          .remark = first_of(one.remark, other.remark),
           .coverage = sum_of(one.coverage, other.coverage),
           .horizon = lesser(one.horizon, other.horizon),
           .worst = first_of(one.worst, other.worst),
@@ -137,8 +139,11 @@ PropertyResult settled(PropertyResult about, const Tally& tally, Extent extent) 
                                                     tally.undecided, tally.judged, tally.precision));
   if (result.theory == Theory::fails) return unwitnessed(std::move(result), tally, extent);
   result.verdict = Verdict::holds;
-  if (tally.unsupported > 0)
-    result.reason = fmt::format("{} more cases are unsupported: {}", tally.unsupported, tally.why_unsupported->text);
+  if (tally.remark) result.reason = tally.remark->text;
+  if (tally.unsupported > 0) {
+    result.reason += fmt::format("{}{} more cases are unsupported: {}", result.reason.empty() ? "" : "; ",
+                                 tally.unsupported, tally.why_unsupported->text);
+  }
   return result;
 }
 

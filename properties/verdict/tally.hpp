@@ -57,6 +57,7 @@ struct Tally {
   std::int64_t unsupported = 0;           ///< how many the subject does not support
   std::optional<Remark> why_unsupported;  ///< the first one's reason
   std::optional<Remark> unfinished;       ///< the token of the first one that exceeds the limit of work
+  std::optional<Remark> remark;           ///< of the first case that tells something of the subject
   std::optional<Coverage> coverage;
   std::optional<std::int64_t> horizon;  ///< below the violations seen in judging
   std::optional<WorstCase> worst;
