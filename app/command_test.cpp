@@ -417,12 +417,15 @@ def encode(p, spec):
   const std::string values = std::to_string(json["amount"]["values"].get<std::int64_t>());
   const std::string cases = std::to_string(json["amount"]["cases"].get<std::int64_t>());
   EXPECT_LT(json["amount"]["values"], std::int64_t{1} << 21);
-  const std::string text = "budget 4 s: " + values + " values a sweep, " + cases + " cases a property";
+  const std::string text = "asked within 4 s: at most " + values + " values a sweep, " + cases + " first and " + cases +
+                           " drawn cases a property, ";
   EXPECT_NE(chosen.output.find(text), std::string::npos) << chosen.output;
   EXPECT_NE(read_all(directory_ / "chosen/report.md").find(text), std::string::npos);
   EXPECT_NE(read_all(directory_ / "chosen/report.html").find(text), std::string::npos);
+  const std::string again = json["command"].get<std::string>();
   EXPECT_EQ(
-      sextant(audit + "--budget 4 --values " + values + " --cases " + cases + " --threads 2 --report again").status, 0);
+      sextant(again.substr(again.find("audit")) + " --only accuracy --only bounds --threads 2 --report again").status,
+      0);
   EXPECT_EQ(without_times(directory_ / "again/report.json"), without_times(directory_ / "chosen/report.json"));
   expect_one_line(sextant(audit + "--budget 4 --shard 1/2"), "--shard: --budget would choose other numbers in each");
   expect_one_line(sextant(audit + "--budget 4h"), "--budget 4h: expected seconds");

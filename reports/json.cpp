@@ -48,6 +48,7 @@ ordered_json amount_json(const AskedAmount& amount) {
   if (amount.budget) json["budget"] = *amount.budget;
   if (amount.values) json["values"] = *amount.values;
   if (amount.cases) json["cases"] = *amount.cases;
+  if (amount.largest_call) json["largest_call"] = *amount.largest_call;
   return json;
 }
 

@@ -88,6 +88,7 @@ Report read_json(std::string_view text) {
     if (amount.has("budget")) report.amount.budget = amount.number("budget");
     if (amount.has("values")) report.amount.values = amount.integer("values");
     if (amount.has("cases")) report.amount.cases = amount.integer("cases");
+    if (amount.has("largest_call")) report.amount.largest_call = amount.integer("largest_call");
   }
   if (!json.at("shard").is_null()) {
     const JsonObject shard = json.object("shard");

@@ -63,9 +63,12 @@ std::string headline(const Report& report) {
 std::string amount_text(const AskedAmount& amount) {
   std::vector<std::string> parts;
   if (amount.values) parts.push_back(fmt::format("{} values a sweep", *amount.values));
-  if (amount.cases) parts.push_back(fmt::format("{} cases a property", *amount.cases));
-  const std::string numbers = fmt::format("{}", fmt::join(parts, ", "));
-  return amount.budget ? fmt::format("budget {:g} s: {}", *amount.budget, numbers) : numbers;
+  if (amount.cases)
+    parts.push_back(fmt::format("{} first and {} drawn cases a property", *amount.cases, *amount.cases));
+  if (amount.largest_call) parts.push_back(fmt::format("{} tokens x rows x heads a case", *amount.largest_call));
+  if (parts.empty()) return "";
+  const std::string numbers = fmt::format("at most {}", fmt::join(parts, ", "));
+  return amount.budget ? fmt::format("asked within {:g} s: {}", *amount.budget, numbers) : numbers;
 }
 
 std::string profile_text(const Report& report) {

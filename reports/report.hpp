@@ -19,9 +19,10 @@ struct Shard {
 
 /// How much a run asked where that was not left to its profile.
 struct AskedAmount {
-  std::optional<double> budget;        ///< seconds by which the numbers were chosen
-  std::optional<std::int64_t> values;  ///< that a sweep compares at most
-  std::optional<std::int64_t> cases;   ///< that are drawn of a property at most
+  std::optional<double> budget;              ///< seconds by which the numbers were chosen
+  std::optional<std::int64_t> values;        ///< that a sweep compares at most
+  std::optional<std::int64_t> cases;         ///< of a property, at most: of the first ones and of the drawn ones each
+  std::optional<std::int64_t> largest_call;  ///< tokens x batch rows x heads of a case at most
 };
 
 /// The audit of one subject against one spec: plain data, from which every format is written.
@@ -65,7 +66,8 @@ std::string headline(const Report& report);
 /// How many results have the verdict, those aside.
 std::int64_t count(const Report& report, Verdict verdict);
 
-/// "budget 30 s: 2097152 values a sweep, 200 cases a property"; empty where all is the profile's.
+/// "within 30 s: at most 2097152 values a sweep, 40 cases of each property and 64 tokens x rows x heads a case"; empty
+/// where all is the profile's.
 std::string amount_text(const AskedAmount& amount);
 
 /// "standard, seed 1", and the amount behind it.

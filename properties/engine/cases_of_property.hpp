@@ -2,7 +2,9 @@
 
 #include <rapidcheck.h>
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "lib/spec/spec.hpp"
@@ -10,6 +12,13 @@
 #include "properties/engine/property.hpp"
 
 namespace sextant {
+
+/// Which of a property's first cases, and of its drawn ones, are asked where they have these sizes (size_of, case.hpp):
+/// their indices, in order. Of the first ones one at least.
+std::vector<std::size_t> first_cases_asked(std::span<const std::int64_t> sizes, const AuditOptions& options,
+                                           Sessions sessions);
+std::vector<std::size_t> drawn_cases_asked(std::span<const std::int64_t> sizes, const AuditOptions& options,
+                                           Sessions sessions);
 
 /// A property's cases in an audit, each by its number in a whole run: the first ones, the drawn ones, the blocks of the
 /// sweep. Each is drawn from a split of its own of the seed, so that it is the same whichever others are drawn.

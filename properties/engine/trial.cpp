@@ -38,10 +38,13 @@ using reference::Certainty;
 
 // A search for a simpler counterexample stops after this many tries. A field offers some hundred simpler values at
 // most.
-constexpr int shrink_limit = 600;
+constexpr std::int64_t shrink_limit = 600;
 // Each crash on the way costs a process, so fewer of those; likewise each case that opens sessions of its own.
 constexpr int crash_limit = 24;
-constexpr int own_shrink_limit = 40;
+constexpr std::int64_t own_shrink_limit = 40;
+// Where an audit asks this many cases, it tries three times as many to make simpler what only shows that a property
+// fails as it must: a right subject has such cases, and they take a part of its time.
+constexpr std::int64_t witness_tries_for_case = 3;
 // Tries of the search for the worst case.
 constexpr int worst_limit = 100;
 constexpr int quick_worst_limit = 20;
@@ -72,6 +75,7 @@ class Trial {
         judge_(property, subject, spec),
         spec_(spec),
         fields_(property.fields(spec)),
+        shrink_tries_(property.sessions == Sessions::own ? own_shrink_limit : shrink_limit),
         steps_of_case_(dearest_case * steps_per_case(spec)),
         steps_(steps_of_case_),
         steps_left_(steps_) {
@@ -91,6 +95,8 @@ class Trial {
       return options.steps.value_or(steps_per_case(spec_) *
                                     std::max<std::uint64_t>(dearest_case, static_cast<std::uint64_t>(count)));
     };
+    if (about_.theory == Theory::fails && options.amount.cases)
+      shrink_tries_ = std::min(shrink_tries_, witness_tries_for_case * *options.amount.cases);
     steps_ = limit(cases_->count());
     steps_left_ = limit(share.part_of(cases_->count()));
     if (!cases_->sweep().blocks.empty()) tally_.coverage = Coverage{.claimed = cases_->sweep().claimed};
@@ -363,7 +369,7 @@ class Trial {
   template <class Still>
   Case shrink(const Case& start, const std::stop_token& stop, std::optional<std::int64_t>& horizon, Still still) {
     rc::Shrinkable<Case> best = shrinkable(start);
-    int tries = 0;
+    std::int64_t tries = 0;
     int crashes = 0;
     for (bool simpler = true; simpler;) {
       simpler = false;
@@ -372,8 +378,7 @@ class Trial {
         if (stop.stop_requested()) throw Interrupted();
         const Case values = candidate->value();
         if (!property_.admits(spec_, values)) continue;
-        if (++tries > (property_.sessions == Sessions::own ? own_shrink_limit : shrink_limit) || crashes > crash_limit)
-          return best.value();
+        if (++tries > shrink_tries_ || crashes > crash_limit) return best.value();
         const Outcome outcome = probe(values, horizon);
         if (std::holds_alternative<OutOfWork>(outcome)) return best.value();
         if (std::holds_alternative<SubjectFailure>(outcome)) ++crashes;
@@ -424,6 +429,7 @@ class Trial {
   const Spec& spec_;
   CaseFields fields_;
   SharedAnswers* shared_ = nullptr;
+  std::int64_t shrink_tries_;
   std::uint64_t steps_of_case_;  // what one case may take
   std::uint64_t steps_;          // what each part may take: the cases, the search for the worst, that for the simplest
   std::uint64_t steps_left_;     // of the part at hand

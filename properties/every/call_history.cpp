@@ -29,7 +29,7 @@ CasesOf<History> histories() {
     return {{"position", FieldRole::position, &History::position, positions},
             {"tokens", FieldRole::run, &History::tokens, {1, 64}},
             {"other_position", FieldRole::position, &History::other_position, positions},
-            {"other_tokens", FieldRole::count, &History::other_tokens, {1, 64}},
+            {"other_tokens", FieldRole::number, &History::other_tokens, {1, 64}},
             {"script", FieldRole::choice, &History::script, {0, scripts - 1}},
             {"fill", FieldRole::fill, &History::fill, any_fill}};
   };
