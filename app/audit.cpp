@@ -422,7 +422,8 @@ Run add_audit(CLI::App& app) {
   CLI::Option* max_position =
       add_integer(*command, "--max-position", arguments->max_position, positions, "Claim positions below this one");
   add_integer(*command, "--threads", arguments->threads, counts,
-              "Properties judged in parallel; the report is the same");
+              "Properties judged in parallel; the report is the same, whatever the number")
+      ->default_str(fmt::format("{}, the processors", arguments->threads));
   add_seconds(*command, "--timeout", arguments->timeout, TimeUnits::none, "Seconds a subject may take for one answer")
       ->default_str(fmt::format("{}", arguments->timeout));
   add_seconds(*command, "--budget", arguments->budget, TimeUnits::allowed,
@@ -438,9 +439,10 @@ Run add_audit(CLI::App& app) {
   command->add_option(
       "--report", arguments->report,
       fmt::format("Directory for {}, and for events.jsonl, which tells how far the audit is", report_files()));
-  command->add_option(
-      "--resume", arguments->resume,
-      "Go on in the directory that --report of the same audit had: judge what its events.jsonl has not");
+  command->add_option("--resume", arguments->resume,
+                      "Directory of an audit that was cut short, its --report: go on with it, its options unchanged, "
+                      "and judge what its "
+                      "events.jsonl has not; where nothing has begun, begin");
   command->add_option("--replay", arguments->replay, "Judge the one case of this token");
   command->add_option("--baseline", arguments->baseline,
                       "A report.json whose violations are known: exit 1 only for what is worse");

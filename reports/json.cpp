@@ -13,13 +13,15 @@ namespace {
 
 using nlohmann::ordered_json;
 
-ordered_json example_json(const Report& report, const Example& example) {
-  return {{"token", example.token},
-          {"replay", replay_command(report, example)},
-          {"finding", example.finding},
-          {"error_of_bound", number_json(example.deviation.of_bound)},
-          {"error_absolute", number_json(example.deviation.absolute)},
-          {"error_ulps", number_json(example.deviation.ulps)}};
+ordered_json example_json(const Report& report, const PropertyResult& result, const Example& example) {
+  ordered_json json = {{"token", example.token},
+                       {"replay", replay_command(report, result, example)},
+                       {"finding", example.finding},
+                       {"error_of_bound", number_json(example.deviation.of_bound)},
+                       {"error_absolute", number_json(example.deviation.absolute)},
+                       {"error_ulps", number_json(example.deviation.ulps)}};
+  if (example.shown == Shown::after_other_calls) json["after_other_calls"] = true;
+  return json;
 }
 
 ordered_json result_json(const Report& report, const PropertyResult& result) {
@@ -36,8 +38,8 @@ ordered_json result_json(const Report& report, const PropertyResult& result) {
                                                     {"values", result.coverage->values}}
                                      : ordered_json();
   json["horizon"] = result.horizon ? ordered_json(*result.horizon) : ordered_json();
-  json["worst"] = result.worst ? example_json(report, *result.worst) : ordered_json();
-  json["simplest"] = result.simplest ? example_json(report, *result.simplest) : ordered_json();
+  json["worst"] = result.worst ? example_json(report, result, *result.worst) : ordered_json();
+  json["simplest"] = result.simplest ? example_json(report, result, *result.simplest) : ordered_json();
   json["seconds"] = result.seconds;
   if (result.share) json["share"] = tally_json(*result.share);
   return json;

@@ -24,7 +24,8 @@ std::optional<Example> example_of(const JsonObject& result, const char* name) {
   const JsonObject example = result.object(name);
   return Example{example.text("token"),
                  example.text("finding"),
-                 {example.number("error_of_bound"), example.number("error_absolute"), example.number("error_ulps")}};
+                 {example.number("error_of_bound"), example.number("error_absolute"), example.number("error_ulps")},
+                 shown_of(example)};
 }
 
 // Reports older than it have none.

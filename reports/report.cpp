@@ -55,8 +55,10 @@ int exit_status(const Report& report) {
 }
 
 std::string headline(const Report& report) {
-  if (report.missing.empty()) return headline_of_results(report);
-  return fmt::format("partial, {} of {} properties judged: {}", report.results.size(),
+  const std::string of_shard =
+      report.shard ? fmt::format("shard {} of {}: ", report.shard->index, report.shard->count) : "";
+  if (report.missing.empty()) return of_shard + headline_of_results(report);
+  return fmt::format("{}partial, {} of {} properties not judged; of the others: {}", of_shard, report.missing.size(),
                      report.results.size() + report.missing.size(), headline_of_results(report));
 }
 
@@ -83,8 +85,15 @@ std::string coverage_text(const Coverage& coverage) {
                      coverage.values);
 }
 
-std::string replay_command(const Report& report, const Example& example) {
-  return fmt::format("{} --replay {}", report.command, example.token);
+bool needs_other_calls(const PropertyResult& result) {
+  return result.simplest && result.simplest->shown == Shown::after_other_calls;
+}
+
+std::string replay_command(const Report& report, const PropertyResult& result, const Example& example) {
+  if (!needs_other_calls(result)) return fmt::format("{} --replay {}", report.command, example.token);
+  const std::string profile = report.profile == "standard" ? "" : fmt::format(" --profile {}", report.profile);
+  const std::string seed = report.seed == 1 ? "" : fmt::format(" --seed {}", report.seed);
+  return fmt::format("{}{}{} --only {}", report.command, profile, seed, result.id);
 }
 
 std::string of_bound_text(const Deviation& deviation) {

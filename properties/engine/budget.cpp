@@ -10,6 +10,7 @@
 #include "properties/engine/case_judge.hpp"
 #include "properties/engine/cases_of_property.hpp"
 #include "properties/engine/groups.hpp"
+#include "properties/engine/trial.hpp"
 #include "reference/work_limit.hpp"
 
 namespace sextant {
@@ -22,14 +23,18 @@ constexpr std::int64_t least_values = 1 << 12;
 constexpr std::int64_t small_call = 64;
 constexpr std::int64_t largest_call = std::int64_t{1} << 24;
 
-// What a case of some size takes: `each + more * size^power`, in seconds.
+// What a case of some size takes: `each`, and beyond the size of which that was measured `more * (size^power -
+// least^power)`, in seconds.
 struct Price {
   double opening = 0;  // of the session, once
   double each = 0;
+  std::int64_t least = 1;
   double more = 0;
   double power = 1;
+  bool shows_size = false;  // whether cases of several sizes were asked, so that `more` is known
 
-  double of(std::int64_t size) const { return each + more * std::pow(static_cast<double>(size), power); }
+  double of(std::int64_t size) const { return each + more * std::max(grown(size) - grown(least), 0.0); }
+  double grown(std::int64_t size) const { return std::pow(static_cast<double>(size), power); }
 };
 
 // Asks the cases of properties that are judged together, as trials do.
@@ -69,15 +74,13 @@ class Stopwatch {
 
 // Of one or several properties that are judged together: the sizes of what a whole audit asks, and the price.
 struct Group {
-  const Property& property;  // the first
-  Theory theory;
+  const Property& property;         // the first
   std::vector<Case> cases;          // of a whole audit, the first ones before the drawn ones
   std::vector<std::int64_t> first;  // sizes
   std::vector<std::int64_t> drawn;  // likewise
   std::optional<Price> price;       // nothing until it is measured
 
-  Group(const Property& judged, const Spec& spec, const AuditOptions& options)
-      : property(judged), theory(judged.theory(spec)) {
+  Group(const Property& judged, const Spec& spec, const AuditOptions& options) : property(judged) {
     const CaseFields fields = property.fields(spec);
     for (const Case& values : property.first_cases(spec)) {
       cases.push_back(values);
@@ -102,7 +105,8 @@ std::vector<std::int64_t> block_sizes(const Property& property, const Spec& spec
 }
 
 // Of cases that open sessions, which take about alike whatever their size: as many as there is time for.
-Price price_of_sessions(const Group& group, Stopwatch& watch, const Clock& clock, double end) {
+Price price_of_sessions(const Group& group, Stopwatch& watch, const Clock& clock, double patience) {
+  const double end = clock() + patience;
   double sum = 0;
   int asked = 0;
   for (const Case& values : group.cases) {
@@ -112,10 +116,10 @@ Price price_of_sessions(const Group& group, Stopwatch& watch, const Clock& clock
   return {.each = asked > 0 ? sum / asked : 0};
 }
 
-// Of cases in one session: the smallest, then each at least four times as large while there is time. The first call of
-// all also opens the session.
+// Of cases in one session: the smallest, then each at least four times as large for as long as `patience`. The first call
+// of all also opens the session.
 Price price_of_calls(const Group& group, const std::vector<BlockOf<Case>>& blocks, const CaseFields& fields,
-                     Stopwatch& watch, const Clock& clock, double end) {
+                     Stopwatch& watch, const Clock& clock, double patience) {
   std::vector<std::pair<std::int64_t, const Case*>> by_size;
   for (const Case& values : group.cases) by_size.emplace_back(size_of(fields, values), &values);
   for (const BlockOf<Case>& block : blocks) by_size.emplace_back(size_of(fields, block.values), &block.values);
@@ -124,14 +128,20 @@ Price price_of_calls(const Group& group, const std::vector<BlockOf<Case>>& block
   Price price;
   std::int64_t last = 0;  // size asked
   double last_more = 0;   // what it took beyond `each`
+  double end = 0;
   for (const auto& [size, values] : by_size) {
     if (size < 4 * last) continue;
-    if (last > 0 && clock() + price.of(size) > end) break;
+    // Until it is known, what a case takes is taken to grow as its size.
+    const double expected =
+        price.shows_size ? price.of(size) : price.each * static_cast<double>(size) / static_cast<double>(last);
+    if (last > 0 && clock() + expected > end) break;
     const auto seconds = watch.seconds_of(*values);
     if (!seconds) continue;
     if (last == 0) {
       price.each = watch.seconds_of(*values).value_or(*seconds);
       price.opening = std::max(*seconds - price.each, 0.0);
+      price.least = size;
+      end = clock() + patience;
     } else {
       // What takes longer with the size shows in calls that are long enough.
       const double more = std::max(*seconds - price.each, 0.0);
@@ -139,34 +149,50 @@ Price price_of_calls(const Group& group, const std::vector<BlockOf<Case>>& block
       if (both_show)
         price.power = std::clamp(
             std::log(more / last_more) / std::log(static_cast<double>(size) / static_cast<double>(last)), 1.0, 2.0);
-      price.more = more / std::pow(static_cast<double>(size), price.power);
+      price.more = more / (price.grown(size) - price.grown(price.least));
       last_more = more;
+      price.shows_size = true;
     }
     last = size;
   }
   return price;
 }
 
-// The groups that there was no time to measure are taken for the mean of the others; a case that opens sessions for two
-// of them and some calls.
+// Cases that there was no time to ask. What grows with the size is taken for what the dearest of the others takes, for
+// each of a few calls, or else in proportion; groups for the mean of the others; a case that opens sessions for two of
+// them and some calls.
 void reckon_unmeasured(std::vector<Group>& groups) {
+  constexpr double calls = 3;
+  Price dearest;
+  for (const Group& group : groups) {
+    if (!group.price || !group.price->shows_size) continue;
+    dearest.more = std::max(dearest.more, group.price->more);
+    dearest.power = std::max(dearest.power, group.price->power);
+    dearest.shows_size = true;
+  }
   Price mean;
   int measured = 0;
-  for (const Group& group : groups) {
+  for (Group& group : groups) {
     if (!group.price || group.property.sessions == Sessions::own) continue;
+    Price& price = *group.price;
+    if (!price.shows_size) {
+      price.more = dearest.shows_size ? calls * dearest.more : price.each;
+      price.power = dearest.power;
+    }
     ++measured;
-    mean.opening += group.price->opening;
-    mean.each += group.price->each;
-    mean.more += group.price->more;
-    mean.power = std::max(mean.power, group.price->power);
+    mean.opening += price.opening;
+    mean.each += price.each;
+    mean.more = std::max(mean.more, price.more);
+    mean.power = std::max(mean.power, price.power);
   }
-  for (double* part : {&mean.opening, &mean.each, &mean.more}) *part /= std::max(measured, 1);
-  constexpr double sessions = 2;
-  constexpr double calls = 8;
+  for (double* part : {&mean.opening, &mean.each}) *part /= std::max(measured, 1);
+  constexpr double sessions_of_case = 2;
+  constexpr double calls_of_case = 8;
   for (Group& group : groups) {
     if (group.price) continue;
-    group.price =
-        group.property.sessions == Sessions::own ? Price{.each = sessions * mean.opening + calls * mean.of(1)} : mean;
+    group.price = group.property.sessions == Sessions::own
+                      ? Price{.each = sessions_of_case * mean.opening + calls_of_case * mean.of(1)}
+                      : mean;
   }
 }
 
@@ -200,11 +226,11 @@ class Reckoning {
       // The time is shared alike, but for the sweeps, which are asked the most.
       const std::vector<BlockOf<Case>> blocks = group.property.sweep(spec_, values_of(options_)).blocks;
       const double parts = static_cast<double>(groups_.size() - i) + (blocks.empty() ? 0 : 3);
-      const double end = clock() + (start + seconds - clock()) / parts * (blocks.empty() ? 1 : 4);
+      const double patience = (start + seconds - clock()) / parts * (blocks.empty() ? 1 : 4);
       Stopwatch watch(members_[i], subject, spec_, clock);
       group.price = group.property.sessions == Sessions::own
-                        ? price_of_sessions(group, watch, clock, end)
-                        : price_of_calls(group, blocks, group.property.fields(spec_), watch, clock, end);
+                        ? price_of_sessions(group, watch, clock, patience)
+                        : price_of_calls(group, blocks, group.property.fields(spec_), watch, clock, patience);
     }
     reckon_unmeasured(groups_);
   }
@@ -236,8 +262,8 @@ class Reckoning {
     const auto drawn = drawn_cases_asked(group.drawn, options, sessions);
     for (const std::size_t i : first) seconds += price.of(group.first[i]);
     for (const std::size_t i : drawn) seconds += price.of(group.drawn[i]);
-    // What shows that a property fails as it must is made simple.
-    if (group.theory == Theory::fails) seconds += 3 * price.of(1) * static_cast<double>(first.size() + drawn.size());
+    if (const auto tries = tries_of_aside(group.property, spec_, options))
+      seconds += 2 * price.of(1) * static_cast<double>(*tries);
     if (reckoned == Reckoned::all) {
       for (const std::int64_t size : block_sizes(group.property, spec_, values_of(options))) seconds += price.of(size);
     }

@@ -82,7 +82,7 @@ struct Slow {
 
 // As slow as their budget is long, so that few values are judged.
 const Slow slow_subjects[] = {
-    {R"({"encoding":"rope","head_dim":64,"max_position":32768})", {.session = 0.01, .call = 0.01}, 5},
+    {R"({"encoding":"rope","head_dim":64,"max_position":32768})", {.session = 0.005, .call = 0.007}, 5},
     {R"({"encoding":"rope","head_dim":64,"max_position":32768})", {.call = 1e-4, .value = 4e-6}, 5},
     {R"({"encoding":"rope","head_dim":64,"max_position":32768})", {.session = 0.5, .call = 0.05, .value = 1e-6}, 60},
     {R"({"encoding":"sinusoidal","dim":64,"max_position":32768})", {.session = 0.02, .call = 1e-3, .value = 5e-6}, 5},
@@ -97,7 +97,7 @@ TEST(Budget, IsKept) {
     const Spent spent = audited(budget, dearness, parse_spec(claim));
     EXPECT_LE(spent.chosen.seconds, budget) << claim;
     EXPECT_LE(spent.seconds, budget) << claim;
-    EXPECT_GE(spent.seconds, 0.4 * budget) << claim;
+    EXPECT_GE(spent.seconds, budget / 3) << claim;
     for (const PropertyResult& result : spent.outcome.results)
       EXPECT_TRUE(result.verdict == Verdict::holds || result.verdict == Verdict::not_applicable)
           << claim << " " << result.id << " " << result.reason;
@@ -109,7 +109,7 @@ TEST(Budget, SaysWhatTheLeastTakes) {
   EXPECT_EQ(spent.chosen.amount.cases, 1);
   EXPECT_GT(spent.chosen.seconds, 5);
   EXPECT_LE(spent.seconds, 1.3 * spent.chosen.seconds);
-  EXPECT_GE(spent.seconds, spent.chosen.seconds / 1.3);
+  EXPECT_GE(spent.seconds, spent.chosen.seconds / 2);
 }
 
 TEST(Budget, LeavesAQuickSubjectItsProfile) {

@@ -185,6 +185,7 @@ TEST(Engine, AnAnswerThatDependsOnEarlierCallsIsSaidToBeSo) {
                                     sticky);
   EXPECT_EQ(result.verdict, Verdict::violated);
   EXPECT_NE(result.simplest->finding.find("only after other calls"), std::string::npos);
+  EXPECT_EQ(result.simplest->shown, Shown::after_other_calls);
 }
 
 TEST(Engine, TheSameSeedGivesTheSameResultsOnAnyNumberOfThreads) {

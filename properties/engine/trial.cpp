@@ -42,13 +42,10 @@ constexpr std::int64_t shrink_limit = 600;
 // Each crash on the way costs a process, so fewer of those; likewise each case that opens sessions of its own.
 constexpr int crash_limit = 24;
 constexpr std::int64_t own_shrink_limit = 40;
-// Where an audit asks this many cases, it tries three times as many to make simpler what only shows that a property
-// fails as it must: a right subject has such cases, and they take a part of its time.
-constexpr std::int64_t witness_tries_for_case = 3;
 // Tries of the search for the worst case.
-constexpr int worst_limit = 100;
-constexpr int quick_worst_limit = 20;
-constexpr int own_worst_limit = 8;
+constexpr std::int64_t worst_limit = 100;
+constexpr std::int64_t quick_worst_limit = 20;
+constexpr std::int64_t own_worst_limit = 8;
 
 // What one case came to: a judgement, why the subject gave none, or that the judge would have to work more than it may.
 struct OutOfWork {};
@@ -76,6 +73,7 @@ class Trial {
         spec_(spec),
         fields_(property.fields(spec)),
         shrink_tries_(property.sessions == Sessions::own ? own_shrink_limit : shrink_limit),
+        worst_tries_(property.sessions == Sessions::own ? own_worst_limit : worst_limit),
         steps_of_case_(dearest_case * steps_per_case(spec)),
         steps_(steps_of_case_),
         steps_left_(steps_) {
@@ -95,8 +93,11 @@ class Trial {
       return options.steps.value_or(steps_per_case(spec_) *
                                     std::max<std::uint64_t>(dearest_case, static_cast<std::uint64_t>(count)));
     };
-    if (about_.theory == Theory::fails && options.amount.cases)
-      shrink_tries_ = std::min(shrink_tries_, witness_tries_for_case * *options.amount.cases);
+    if (options.amount.cases) {
+      const std::int64_t tries = tries_of_aside(property_, spec_, options).value_or(shrink_tries_);
+      shrink_tries_ = std::min(shrink_tries_, tries);
+      worst_tries_ = std::min(worst_tries_, tries);
+    }
     steps_ = limit(cases_->count());
     steps_left_ = limit(share.part_of(cases_->count()));
     if (!cases_->sweep().blocks.empty()) tally_.coverage = Coverage{.claimed = cases_->sweep().claimed};
@@ -319,13 +320,12 @@ class Trial {
   // exchanging one of its fields at a time for a drawn one. Of a long case only its worst position is taken.
   void seek_worst(rc::Random random, const AuditOptions& options) {
     const rc::Gen<Case> generator = property_.cases(spec_);
-    const int limit = property_.sessions == Sessions::own ? own_worst_limit
-                      : options.profile == Profile::quick ? quick_worst_limit
-                                                          : worst_limit;
+    const std::int64_t limit =
+        options.profile == Profile::quick ? std::min(worst_tries_, quick_worst_limit) : worst_tries_;
     WorstCase& worst = *tally_.worst;
     Case start = case_of(worst.example);
     start = alone_at(start, worst.place).value_or(start);
-    for (int tries = 0; tries < limit; ++tries) {
+    for (std::int64_t tries = 0; tries < limit; ++tries) {
       // Nothing is beyond what has no bound or is not a number.
       if (!std::isfinite(worst.example.deviation.of_bound)) return;
       if (options.stop.stop_requested()) throw Interrupted();
@@ -415,13 +415,15 @@ class Trial {
     judge_.end_session();
     steps_left_ = steps_;
     const Outcome outcome = probe(values, counterexample.horizon);
-    Judgement simplest;
     if (is_violation(outcome)) {
-      simplest = std::get<Judgement>(outcome);
+      const auto& simplest = std::get<Judgement>(outcome);
+      counterexample.example = {token(values), simplest.finding, simplest.deviation};
     } else {
-      simplest.finding = "seen only after other calls; this case alone, in a fresh session, does not show it";
+      counterexample.example = {token(values),
+                                "seen only after other calls; this case alone, in a fresh session, does not show it",
+                                {},
+                                Shown::after_other_calls};
     }
-    counterexample.example = {token(values), simplest.finding, simplest.deviation};
   }
 
   const Property& property_;
@@ -430,6 +432,7 @@ class Trial {
   CaseFields fields_;
   SharedAnswers* shared_ = nullptr;
   std::int64_t shrink_tries_;
+  std::int64_t worst_tries_;
   std::uint64_t steps_of_case_;  // what one case may take
   std::uint64_t steps_;          // what each part may take: the cases, the search for the worst, that for the simplest
   std::uint64_t steps_left_;     // of the part at hand
@@ -448,6 +451,12 @@ class Trial {
 
 std::int64_t cases_in(const Property& property, const Spec& spec, const AuditOptions& options) {
   return CasesOfProperty(property, spec, options).count();
+}
+
+std::optional<std::int64_t> tries_of_aside(const Property& property, const Spec& spec, const AuditOptions& options) {
+  if (property.level != Level::advice && property.theory(spec) != Theory::fails) return std::nullopt;
+  constexpr std::int64_t tries_for_case = 3;
+  return tries_for_case * cases_of(options, property.sessions);
 }
 
 std::vector<PropertyResult> run_trials(std::span<const Property* const> properties, const Subject& subject,
