@@ -205,7 +205,7 @@ std::string measured_class_text(const Report& report) {
   const Survey& survey = *report.survey;
   if (survey.measured_class.empty()) return "none";
   const bool differs = is_accuracy_violated(report) && survey.horizon == report.last_position;
-  return survey.measured_class + (differs ? " at the positions of the pictures; accuracy is violated elsewhere" : "");
+  return survey.measured_class + (differs ? ", on a grid of positions alone" : "");
 }
 
 List facts_of(const Report& report) {

@@ -33,12 +33,11 @@ std::string verdict_word(Colour colour, Verdict verdict) {
 
 std::string example_lines(const PropertyResult& result, std::string_view label, const Example& example) {
   constexpr std::size_t indent = 14;
-  const std::string again =
-      needs_other_calls(result)
-          ? fmt::format("--replay {} alone will hold: run the audit with --only {}", example.token, result.id)
-          : fmt::format("--replay {}", example.token);
-  return fmt::format("    {:<9} {}\n{:{}}{}\n", label, wrapped(printable(example.finding), indent, 110), "", indent,
-                     again);
+  const bool alone = !needs_other_calls(result);
+  const std::string finding =
+      alone ? example.finding : fmt::format("{}. Run the audit with --only {}", example.finding, result.id);
+  return fmt::format("    {:<9} {}\n{:{}}--replay {}{}\n", label, wrapped(printable(finding), indent, 110), "", indent,
+                     example.token, alone ? "" : " will hold");
 }
 
 std::string result_lines(const Report& report, const PropertyResult& result, Colour colour) {
