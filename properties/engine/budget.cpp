@@ -116,8 +116,8 @@ Price price_of_sessions(const Group& group, Stopwatch& watch, const Clock& clock
   return {.each = asked > 0 ? sum / asked : 0};
 }
 
-// Of cases in one session: the smallest, then each at least four times as large for as long as `patience`. The first call
-// of all also opens the session.
+// Of cases in one session: the smallest, then each at least four times as large for as long as `patience`. The first
+// call of all also opens the session.
 Price price_of_calls(const Group& group, const std::vector<BlockOf<Case>>& blocks, const CaseFields& fields,
                      Stopwatch& watch, const Clock& clock, double patience) {
   std::vector<std::pair<std::int64_t, const Case*>> by_size;

@@ -29,8 +29,8 @@ struct BudgetedAmount {
 /// 4. more cases, where there is time left.
 ///
 /// Of each property one case is asked whatever the time, and of each sweep `least_values`: where that takes longer,
-/// `seconds` says so. Looking for the simplest and the worst of violations is not reckoned. Measured, so another machine
-/// or hour may come to another amount; an audit under the same Amount is what can be repeated.
+/// `seconds` says so. Looking for the simplest and the worst of violations is not reckoned. Measured, so that another
+/// machine or hour may come to another amount; an audit under the same Amount is what can be repeated.
 /// @throws Interrupted.
 BudgetedAmount amount_within(double budget, const std::vector<Property>& properties, const Subject& subject,
                              const Spec& spec, const AuditOptions& options, const Clock& clock = steady_seconds);
