@@ -373,7 +373,9 @@ int run_audit(const Arguments& arguments, bool max_position_given) {
   if (is_shard && !arguments.baseline.empty())
     throw UsageError("--shard: merge the shards first, then compare with the baseline");
   if (is_shard && arguments.budget > 0 && arguments.values == 0)
-    throw UsageError("--shard: --budget would choose other numbers in each: give --values and --cases as well");
+    throw UsageError(
+        "--shard: --budget would choose other numbers in each: give --values, --cases and --largest-call as one run of "
+        "it says");
   if (!arguments.resume.empty() && is_replay) throw UsageError("--resume: cannot be combined with --replay");
   if (is_replay && !(arguments.only.empty() && arguments.skip.empty()))
     throw UsageError("--replay: names its property: leave out --only and --skip");
@@ -422,8 +424,7 @@ Run add_audit(CLI::App& app) {
   CLI::Option* max_position =
       add_integer(*command, "--max-position", arguments->max_position, positions, "Claim positions below this one");
   add_integer(*command, "--threads", arguments->threads, counts,
-              "Properties judged in parallel; the report is the same, whatever the number")
-      ->default_str(fmt::format("{}, the processors", arguments->threads));
+              "Properties judged in parallel, unless given as many as there are processors; the report is the same");
   add_seconds(*command, "--timeout", arguments->timeout, TimeUnits::none, "Seconds a subject may take for one answer")
       ->default_str(fmt::format("{}", arguments->timeout));
   add_seconds(*command, "--budget", arguments->budget, TimeUnits::allowed,
