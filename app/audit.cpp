@@ -51,9 +51,10 @@ struct Arguments {
   std::int64_t max_position = 0;
   std::int64_t threads = std::max(1U, std::thread::hardware_concurrency());
   double timeout = 60;
-  double budget = 0;        // none
-  std::int64_t values = 0;  // the profile's
-  std::int64_t cases = 0;   // likewise
+  double budget = 0;              // none
+  std::int64_t values = 0;        // the profile's
+  std::int64_t cases = 0;         // likewise
+  std::int64_t largest_call = 0;  // any
   std::string report;
   std::string resume;
   std::string replay;
@@ -115,6 +116,7 @@ std::string command_line(const Arguments& arguments, bool max_position_given) {
   if (arguments.budget > 0) line += fmt::format(" --budget {:g}", arguments.budget);
   if (arguments.values > 0) line += fmt::format(" --values {}", arguments.values);
   if (arguments.cases > 0) line += fmt::format(" --cases {}", arguments.cases);
+  if (arguments.largest_call > 0) line += fmt::format(" --largest-call {}", arguments.largest_call);
   if (!arguments.python.empty()) line += fmt::format(" --python {}", shell_word(arguments.python));
   return line;
 }
@@ -124,9 +126,7 @@ AuditOutcome judge_case(const Arguments& arguments, const Subject& subject, cons
   const std::string id = token_property(arguments.replay);
   const Property* property = property_named(id);
   if (property == nullptr) throw TokenError(fmt::format("--replay: no property is called {}", in_quotes(id)));
-  if (const auto reason = property->not_applicable(spec))
-    throw TokenError(fmt::format("--replay: {} does not apply here: {}", id, *reason));
-  return replay(*property, read_token(arguments.replay, property->fields(spec)), subject, spec);
+  return replay(*property, arguments.replay, subject, spec);
 }
 
 AskedAmount amount_of(const Arguments& arguments) {
@@ -134,6 +134,7 @@ AskedAmount amount_of(const Arguments& arguments) {
   if (arguments.budget > 0) amount.budget = arguments.budget;
   if (arguments.values > 0) amount.values = arguments.values;
   if (arguments.cases > 0) amount.cases = arguments.cases;
+  if (arguments.largest_call > 0) amount.largest_call = arguments.largest_call;
   return amount;
 }
 
@@ -237,19 +238,33 @@ const std::string& directory_of(const Arguments& arguments) {
   return arguments.resume.empty() ? arguments.report : arguments.resume;
 }
 
+void take_amount(Arguments& arguments, const std::optional<std::int64_t>& values,
+                 const std::optional<std::int64_t>& cases, const std::optional<std::int64_t>& largest_call) {
+  arguments.values = values.value_or(0);
+  arguments.cases = cases.value_or(0);
+  arguments.largest_call = largest_call.value_or(0);
+}
+
 // What --budget comes to, unless the numbers are given, or were chosen when the run began that is to be gone on with.
-void choose_amount(Arguments& arguments, const Subject& subject, const Spec& spec, const AuditOptions& options) {
-  if (arguments.budget <= 0 || arguments.values > 0 || !arguments.replay.empty()) return;
+// Where even the least takes longer, a line that says so.
+std::optional<std::string> choose_amount(Arguments& arguments, const Subject& subject, const Spec& spec,
+                                         const AuditOptions& options) {
+  if (arguments.budget <= 0 || arguments.values > 0 || !arguments.replay.empty()) return std::nullopt;
   if (!arguments.resume.empty()) {
     if (const auto earlier = logged_run_in(arguments.resume)) {
-      arguments.values = earlier->report.amount.values.value_or(0);
-      arguments.cases = earlier->report.amount.cases.value_or(0);
-      return;
+      const AskedAmount& amount = earlier->report.amount;
+      take_amount(arguments, amount.values, amount.cases, amount.largest_call);
+      return std::nullopt;
     }
   }
-  const Amount amount = amount_within(arguments.budget, select(arguments), subject, spec, options);
-  arguments.values = amount.values;
-  arguments.cases = amount.cases;
+  const BudgetedAmount chosen = amount_within(arguments.budget, select(arguments), subject, spec, options);
+  const Amount& amount = chosen.amount;
+  const auto whole = [&](const std::optional<std::int64_t>& number, std::int64_t all) { return number.value_or(all); };
+  take_amount(arguments, whole(amount.values, values_of(options)),
+              whole(amount.cases, cases_of(options, Sessions::shared)), amount.largest_call);
+  if (chosen.seconds <= arguments.budget) return std::nullopt;
+  return fmt::format("--budget {:g}: the least that an audit asks takes about {:.0f} s here", arguments.budget,
+                     chosen.seconds);
 }
 
 // The audit of one claim, its files written where --report or --resume says, which is prepared. `arguments` name the
@@ -272,9 +287,12 @@ Report judged(Arguments arguments, bool max_position_given, const Spec& claimed,
   options.seed = arguments.seed;
   options.threads = static_cast<int>(arguments.threads);
   options.stop = stop;
-  choose_amount(arguments, *subject, spec, options);
-  if (arguments.values > 0) options.values = arguments.values;
-  if (arguments.cases > 0) options.cases = arguments.cases;
+  if (const auto longer = choose_amount(arguments, *subject, spec, options)) {
+    fmt::print(stderr, "sextant: {}\n", *longer);
+    notes->push_back(*longer);
+  }
+  const AskedAmount amount = amount_of(arguments);
+  options.amount = {.values = amount.values, .cases = amount.cases, .largest_call = amount.largest_call};
 
   Report report = report_of_run(arguments, spec, max_position_given);
   if (!arguments.replay.empty()) {
@@ -355,7 +373,9 @@ int run_audit(const Arguments& arguments, bool max_position_given) {
   if (is_shard && !arguments.baseline.empty())
     throw UsageError("--shard: merge the shards first, then compare with the baseline");
   if (is_shard && arguments.budget > 0 && arguments.values == 0)
-    throw UsageError("--shard: --budget would choose other numbers in each: give --values and --cases as well");
+    throw UsageError(
+        "--shard: --budget would choose other numbers in each: give --values, --cases and --largest-call as one run of "
+        "it says");
   if (!arguments.resume.empty() && is_replay) throw UsageError("--resume: cannot be combined with --replay");
   if (is_replay && !(arguments.only.empty() && arguments.skip.empty()))
     throw UsageError("--replay: names its property: leave out --only and --skip");
@@ -404,21 +424,26 @@ Run add_audit(CLI::App& app) {
   CLI::Option* max_position =
       add_integer(*command, "--max-position", arguments->max_position, positions, "Claim positions below this one");
   add_integer(*command, "--threads", arguments->threads, counts,
-              "Properties judged in parallel; the report is the same");
+              "Properties judged in parallel, unless given as many as there are processors; the report is the same");
   add_seconds(*command, "--timeout", arguments->timeout, TimeUnits::none, "Seconds a subject may take for one answer")
       ->default_str(fmt::format("{}", arguments->timeout));
   add_seconds(*command, "--budget", arguments->budget, TimeUnits::allowed,
-              "Seconds (30, 30s, 2m) that the audit shall take about: fewer values and cases for a slow subject");
+              "Seconds (30, 30s, 2m) that the audit may take: fewer and smaller cases and fewer values for a slow "
+              "subject, chosen before it begins");
   add_integer(*command, "--values", arguments->values, {1, std::int64_t{1} << 40},
               "Values that a property's sweep compares at most, in place of the profile's");
-  add_integer(*command, "--cases", arguments->cases, {1, 1 << 20},
-              "Cases drawn of a property at most, in place of the profile's if fewer");
+  add_integer(
+      *command, "--cases", arguments->cases, {1, 1 << 20},
+      "Cases of a property at most, of the fixed first ones and of the drawn ones each, if the profile has more");
+  add_integer(*command, "--largest-call", arguments->largest_call, {1, std::int64_t{1} << 40},
+              "Tokens x batch rows x heads of a case at most; sweeps have calls of their own size");
   command->add_option(
       "--report", arguments->report,
       fmt::format("Directory for {}, and for events.jsonl, which tells how far the audit is", report_files()));
-  command->add_option(
-      "--resume", arguments->resume,
-      "Go on in the directory that --report of the same audit had: judge what its events.jsonl has not");
+  command->add_option("--resume", arguments->resume,
+                      "Directory of an audit that was cut short, its --report: go on with it, its options unchanged, "
+                      "and judge what its "
+                      "events.jsonl has not; where nothing has begun, begin");
   command->add_option("--replay", arguments->replay, "Judge the one case of this token");
   command->add_option("--baseline", arguments->baseline,
                       "A report.json whose violations are known: exit 1 only for what is worse");

@@ -333,7 +333,8 @@ def encode(p, spec):
 
   const Finished rendered = sextant("report render cut/events.jsonl --out cut");
   EXPECT_EQ(rendered.status, 1) << rendered.error;  // bounds was judged, and is violated
-  EXPECT_NE(rendered.output.find("partial, 1 of 2 properties judged: 1 property violated, 0 held"), std::string::npos)
+  EXPECT_NE(rendered.output.find("partial, 1 of 2 properties not judged; of the others: 1 property violated, 0 held"),
+            std::string::npos)
       << rendered.output;
   EXPECT_NE(read_all(directory_ / "cut" / "report.html").find("This report is partial."), std::string::npos);
   EXPECT_NE(read_all(directory_ / "cut" / "junit.xml").find("not judged: the run was cut short"), std::string::npos);
@@ -417,12 +418,15 @@ def encode(p, spec):
   const std::string values = std::to_string(json["amount"]["values"].get<std::int64_t>());
   const std::string cases = std::to_string(json["amount"]["cases"].get<std::int64_t>());
   EXPECT_LT(json["amount"]["values"], std::int64_t{1} << 21);
-  const std::string text = "budget 4 s: " + values + " values a sweep, " + cases + " cases a property";
+  const std::string text = "asked within 4 s: at most " + values + " values a sweep, " + cases + " first and " + cases +
+                           " drawn cases a property, ";
   EXPECT_NE(chosen.output.find(text), std::string::npos) << chosen.output;
   EXPECT_NE(read_all(directory_ / "chosen/report.md").find(text), std::string::npos);
   EXPECT_NE(read_all(directory_ / "chosen/report.html").find(text), std::string::npos);
+  const std::string again = json["command"].get<std::string>();
   EXPECT_EQ(
-      sextant(audit + "--budget 4 --values " + values + " --cases " + cases + " --threads 2 --report again").status, 0);
+      sextant(again.substr(again.find("audit")) + " --only accuracy --only bounds --threads 2 --report again").status,
+      0);
   EXPECT_EQ(without_times(directory_ / "again/report.json"), without_times(directory_ / "chosen/report.json"));
   expect_one_line(sextant(audit + "--budget 4 --shard 1/2"), "--shard: --budget would choose other numbers in each");
   expect_one_line(sextant(audit + "--budget 4h"), "--budget 4h: expected seconds");
@@ -441,6 +445,8 @@ TEST_F(Command, SaysWhySessionsAreNotForked) {
   EXPECT_NE(sextant("audit python:threads.py" + claim).output.find("note: " + note), std::string::npos);
   EXPECT_EQ(nlohmann::json::parse(read_all(directory_ / "r/report.json"))["notes"], nlohmann::json::array({note}));
   EXPECT_EQ(sextant("report render r/events.jsonl --out again/").status, 0);
+  EXPECT_EQ(sextant("report render r/events.jsonl --out made/anew").status, 0);
+  EXPECT_TRUE(std::filesystem::is_regular_file(directory_ / "made/anew/report.json"));
   EXPECT_EQ(without_times(directory_ / "again/report.json"), without_times(directory_ / "r/report.json"));
 }
 

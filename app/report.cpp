@@ -56,7 +56,9 @@ int run_render(const std::vector<std::string>& files, const std::string& out) {
   std::vector<Report> reports;
   reports.reserve(files.size());
   for (const std::string& file : files) reports.push_back(read_report(file));
-  const bool is_directory = out.ends_with('/') || std::filesystem::is_directory(out);
+  // "out" and "out/" are directories, there or not; a page's file has an ending.
+  const bool is_directory = out.ends_with('/') || std::filesystem::is_directory(out) ||
+                            (reports.size() == 1 && !std::filesystem::path(out).has_extension());
   if (is_directory && reports.size() > 1)
     throw UsageError(fmt::format("--out {}: a matrix is one page, not a directory", out));
   if (is_directory) {
@@ -102,7 +104,9 @@ Run add_report(CLI::App& app) {
   rendering
       ->add_option("reports", arguments->files, "report.json files, or the events.jsonl of an audit that was cut short")
       ->required();
-  rendering->add_option("--out", arguments->out, "The page's file, or of one report a directory for every format")
+  rendering
+      ->add_option("--out", arguments->out,
+                   "The page's file, FILE.html; or of one report a directory, which is made, for every format")
       ->capture_default_str();
   CLI::App* merging = command->add_subcommand("merge", "Put the shards of a run together; exits as the run would");
   merging->add_option("shards", arguments->shards, "report.json of each shard")->required();

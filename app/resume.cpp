@@ -4,11 +4,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdint>
 #include <fstream>
 #include <sstream>
+#include <string_view>
 
 #include "app/command.hpp"
+#include "lib/numeric/content_hash.hpp"
 #include "reports/json.hpp"
 #include "reports/read_json.hpp"
 #include "reports/same_run.hpp"
@@ -60,7 +61,7 @@ std::string digest_of_subject(const std::string& subject) {
   for (std::string word; words >> word;) {
     if (word != rest) names.push_back(word);
   }
-  std::uint64_t hash = 0xCBF29CE484222325U;
+  ContentHash hash;
   bool has_file = false;
   for (const std::string& name : names) {
     std::error_code error;
@@ -68,12 +69,10 @@ std::string digest_of_subject(const std::string& subject) {
     std::ifstream stream(name, std::ios::binary);
     has_file = true;
     std::array<char, 65536> part{};
-    while (stream.read(part.data(), part.size()) || stream.gcount() > 0) {
-      for (std::streamsize i = 0; i < stream.gcount(); ++i)
-        hash = (hash ^ static_cast<unsigned char>(part[static_cast<std::size_t>(i)])) * 0x100000001B3U;
-    }
+    while (stream.read(part.data(), part.size()) || stream.gcount() > 0)
+      hash.add(std::string_view(part.data(), static_cast<std::size_t>(stream.gcount())));
   }
-  return has_file ? fmt::format("{:016x}", hash) : "";
+  return has_file ? fmt::format("{:016x}", hash.value()) : "";
 }
 
 void refuse_changed_subject(const std::filesystem::path& directory, const LoggedRun& logged,

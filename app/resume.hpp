@@ -19,7 +19,7 @@ std::optional<LoggedRun> logged_run_in(const std::filesystem::path& directory);
 void refuse_other_run(const std::filesystem::path& directory, const Report& logged, const Report& asked);
 
 /// The content of the files that a subject's name holds, "python:a.py" or "exec:./a.out --flag", in 16 digits; empty
-/// where it holds none. Tells a file that was changed by accident from the same one (FNV-1a), not one that was made to
+/// where it holds none. Tells a file that was changed by accident from the same one, not one that was made to
 /// deceive.
 std::string digest_of_subject(const std::string& subject);
 

@@ -48,22 +48,37 @@ std::string verdict_word(const Report& report, const PropertyResult& result) {
   return word;
 }
 
-// The law or contract that says most plainly what is wrong: the first that is violated, else the first that the subject
-// failed in.
+// The law or contract that says most plainly what is wrong: the first that is violated and shown by one case alone,
+// else the first that is violated, else the first that the subject failed in.
 const PropertyResult* first_wrong(const Report& report) {
-  for (const auto& wanted : {Verdict::violated, Verdict::crashed, Verdict::timed_out}) {
+  const auto first = [&](auto is_wanted) -> const PropertyResult* {
     for (const PropertyResult& result : report.results) {
-      if (result.verdict == wanted && !is_aside(report, result)) return &result;
+      if (is_wanted(result) && !is_aside(report, result)) return &result;
     }
+    return nullptr;
+  };
+  const auto of = [](Verdict verdict) {
+    return [verdict](const PropertyResult& result) { return result.verdict == verdict; };
+  };
+  const PropertyResult* alone = first(
+      [](const PropertyResult& result) { return result.verdict == Verdict::violated && !needs_other_calls(result); });
+  for (const PropertyResult* result :
+       {alone, first(of(Verdict::violated)), first(of(Verdict::crashed)), first(of(Verdict::timed_out))}) {
+    if (result != nullptr) return result;
   }
   return nullptr;
 }
 
-data example_data(const Report& report, const char* label, const Example& example, bool open) {
+constexpr const char* only_after_other_calls =
+    "This case alone, with --replay, will hold. Run the audit of the property again:";
+
+data example_data(const Report& report, const PropertyResult& result, const char* label, const Example& example,
+                  bool open) {
   data one;
   one.set("label", label);
   one.set("finding", printable(example.finding));
-  one.set("replay", printable(replay_command(report, example)));
+  if (needs_other_calls(result)) one.set("not_alone", only_after_other_calls);
+  one.set("replay", printable(replay_command(report, result, example)));
   one.set("open", open);
   return one;
 }
@@ -79,20 +94,31 @@ data result_data(const Report& report, const PropertyResult& result) {
   one.set("horizon", result.verdict == Verdict::violated && result.horizon && *result.horizon >= report.first_position
                          ? fmt::format("position {}", *result.horizon)
                          : "");
+  // Where the page is narrow the table has no head.
+  if (judged && result.worst) one.set("worst_label", "Worst");
+  if (result.verdict == Verdict::violated && result.horizon && *result.horizon >= report.first_position)
+    one.set("horizon_label", "Holds up to");
   if (!result.reason.empty()) one.set("reason", printable(result.reason));
   one.set("cases", cases_text(result.cases));
   if (result.coverage) one.set("coverage", coverage_text(*result.coverage));
   one.set("statement", printable(result.statement));
   List examples;
   if (result.simplest)
-    examples.push_back(
-        example_data(report, result.verdict == Verdict::violated ? "simplest" : "case", *result.simplest, false));
+    examples.push_back(example_data(report, result, result.verdict == Verdict::violated ? "simplest" : "case",
+                                    *result.simplest, false));
   if (result.verdict == Verdict::violated && result.worst &&
       (!result.simplest || result.worst->token != result.simplest->token)) {
-    examples.push_back(example_data(report, "worst", *result.worst, false));
+    examples.push_back(example_data(report, result, "worst", *result.worst, false));
   }
   one.set("examples", data(examples));
   return one;
+}
+
+bool names_vector(const PropertyResult& result) {
+  const auto names = [](const std::optional<Example>& example) {
+    return example && example->finding.find("vector ") != std::string::npos;
+  };
+  return names(result.simplest) || (result.verdict == Verdict::violated && names(result.worst));
 }
 
 struct Picture {
@@ -152,12 +178,18 @@ std::vector<Picture> pictures_of(const Survey& survey) {
   return pictures;
 }
 
+bool is_accuracy_violated(const Report& report) {
+  return std::ranges::any_of(report.results, [](const PropertyResult& result) {
+    return result.id == "accuracy" && result.verdict == Verdict::violated;
+  });
+}
+
 // The last position up to which values are as claimed: what accuracy found where it is violated, else what the survey's
 // grid shows.
 std::optional<std::int64_t> horizon_of(const Report& report) {
   const auto accuracy = std::ranges::find(report.results, "accuracy", &PropertyResult::id);
-  if (accuracy != report.results.end() && accuracy->verdict == Verdict::violated && accuracy->horizon) {
-    return *accuracy->horizon >= report.first_position ? accuracy->horizon : std::nullopt;
+  if (is_accuracy_violated(report)) {
+    return accuracy->horizon && *accuracy->horizon >= report.first_position ? accuracy->horizon : std::nullopt;
   }
   return report.survey ? report.survey->horizon : std::nullopt;
 }
@@ -168,12 +200,18 @@ std::string horizon_text(const Report& report) {
   return horizon ? fmt::format("position {}", *horizon) : "no position";
 }
 
+// The survey asks a grid of positions, in calls of its own. What accuracy found elsewhere does not show there.
+std::string measured_class_text(const Report& report) {
+  const Survey& survey = *report.survey;
+  if (survey.measured_class.empty()) return "none";
+  const bool differs = is_accuracy_violated(report) && survey.horizon == report.last_position;
+  return survey.measured_class + (differs ? ", on a grid of positions alone" : "");
+}
+
 List facts_of(const Report& report) {
   List facts;
   facts.push_back(fact("Class claimed", report.claim));
-  if (report.survey && report.survey->errors)
-    facts.push_back(
-        fact("Class measured", report.survey->measured_class.empty() ? "none" : report.survey->measured_class));
+  if (report.survey && report.survey->errors) facts.push_back(fact("Class measured", measured_class_text(report)));
   if (const std::string horizon = horizon_text(report); !horizon.empty())
     facts.push_back(fact("Claim holds up to", horizon));
   if (report.survey) {
@@ -220,8 +258,9 @@ std::string write_html(const Report& report) {
     if (result->horizon && *result->horizon >= report.first_position)
       wrong.set("horizon", std::to_string(*result->horizon));
     wrong.set("finding", printable(result->simplest ? result->simplest->finding : result->reason));
+    if (needs_other_calls(*result)) wrong.set("not_alone", only_after_other_calls);
     wrong.set("replay",
-              result->simplest ? printable(replay_command(report, *result->simplest)) : printable(report.command));
+              printable(result->simplest ? replay_command(report, *result, *result->simplest) : report.command));
     page.set("wrong", wrong);
   }
   page.set("facts", data(facts_of(report)));
@@ -241,6 +280,9 @@ std::string write_html(const Report& report) {
   List results;
   for (const PropertyResult* result : order) results.push_back(result_data(report, *result));
   page.set("results", data(results));
+  if (std::ranges::any_of(order, [](const PropertyResult* result) { return names_vector(*result); }))
+    page.set("vectors",
+             "A vector’s number counts all vectors of its call from 0: by batch row, then token, then head.");
   if (!silent.empty()) page.set("silent", fmt::format("{}", fmt::join(silent, ", ")));
   List pictures;
   if (report.survey) {

@@ -6,7 +6,11 @@
 
 #include "reports/base64.hpp"
 #include "reports/charts/chart.hpp"
+#include "reports/json.hpp"
+#include "reports/markdown.hpp"
+#include "reports/read_json.hpp"
 #include "reports/sample_test.hpp"
+#include "reports/terminal.hpp"
 
 namespace sextant {
 namespace {
@@ -26,6 +30,49 @@ TEST(Html, EscapesWhatComesFromTheSubject) {
     EXPECT_FALSE(contains(page, "</svg><script>"));
     EXPECT_TRUE(contains(page, "&lt;script&gt;"));
   }
+}
+
+// The text of the red panel.
+std::string panel_of(const Report& report) {
+  const std::string page = write_html(report);
+  const std::size_t start = page.find("<section class=\"wrong\">");
+  return page.substr(start, page.find("</section>", start) - start);
+}
+
+TEST(Html, ReplaysFirstWhatFailsAlone) {
+  Report report = sample();
+  report.profile = "quick";
+  report.seed = 7;
+  PropertyResult& remembers = report.results[1];
+  remembers.simplest->shown = Shown::after_other_calls;
+  PropertyResult other = remembers;
+  other.id = "kappa";
+  other.simplest = Example{"kappa:position=5", "position 5, vector 1: off", {2, 1, 2}};
+  EXPECT_TRUE(contains(panel_of(report), "This case alone, with --replay, will hold"));
+  EXPECT_TRUE(contains(panel_of(report), "--profile quick --seed 7 --only beta"));
+  EXPECT_FALSE(contains(write_html(report), "counts all vectors"));
+  report.results.push_back(other);
+  EXPECT_TRUE(contains(panel_of(report), "--replay kappa:position=5"));
+  EXPECT_FALSE(contains(panel_of(report), "will hold"));
+  EXPECT_TRUE(contains(write_html(report), "--profile quick --seed 7 --only beta"));
+  EXPECT_TRUE(contains(write_html(report), "counts all vectors"));
+  EXPECT_TRUE(contains(write_terminal(report, Colour::none), "--replay beta:position=257 will hold"));
+  EXPECT_TRUE(contains(write_markdown(report), "--only beta"));
+  const Report read = read_json(write_json(report));
+  EXPECT_EQ(read.results[1].simplest->shown, Shown::after_other_calls);
+  EXPECT_EQ(read.results.back().simplest->shown, Shown::alone);
+}
+
+TEST(Html, ItsTilesDoNotContradictTheVerdict) {
+  Report report = sample();
+  report.results[1].id = "accuracy";
+  report.results[1].horizon.reset();
+  report.survey->measured_class = "exact-angle";
+  report.survey->horizon = report.last_position;
+  EXPECT_TRUE(contains(write_html(report), "exact-angle, on a grid of positions alone"));
+  EXPECT_TRUE(contains(write_html(report), "no position"));
+  report.results[1].verdict = Verdict::holds;
+  EXPECT_FALSE(contains(write_html(report), "on a grid of positions alone"));
 }
 
 TEST(Html, NeedsNoNetwork) {

@@ -13,13 +13,15 @@ namespace {
 
 using nlohmann::ordered_json;
 
-ordered_json example_json(const Report& report, const Example& example) {
-  return {{"token", example.token},
-          {"replay", replay_command(report, example)},
-          {"finding", example.finding},
-          {"error_of_bound", number_json(example.deviation.of_bound)},
-          {"error_absolute", number_json(example.deviation.absolute)},
-          {"error_ulps", number_json(example.deviation.ulps)}};
+ordered_json example_json(const Report& report, const PropertyResult& result, const Example& example) {
+  ordered_json json = {{"token", example.token},
+                       {"replay", replay_command(report, result, example)},
+                       {"finding", example.finding},
+                       {"error_of_bound", number_json(example.deviation.of_bound)},
+                       {"error_absolute", number_json(example.deviation.absolute)},
+                       {"error_ulps", number_json(example.deviation.ulps)}};
+  if (example.shown == Shown::after_other_calls) json["after_other_calls"] = true;
+  return json;
 }
 
 ordered_json result_json(const Report& report, const PropertyResult& result) {
@@ -37,8 +39,8 @@ ordered_json result_json(const Report& report, const PropertyResult& result) {
                                                     {"of", result.coverage->of}}
                                      : ordered_json();
   json["horizon"] = result.horizon ? ordered_json(*result.horizon) : ordered_json();
-  json["worst"] = result.worst ? example_json(report, *result.worst) : ordered_json();
-  json["simplest"] = result.simplest ? example_json(report, *result.simplest) : ordered_json();
+  json["worst"] = result.worst ? example_json(report, result, *result.worst) : ordered_json();
+  json["simplest"] = result.simplest ? example_json(report, result, *result.simplest) : ordered_json();
   json["seconds"] = result.seconds;
   if (result.share) json["share"] = tally_json(*result.share);
   return json;
@@ -49,6 +51,7 @@ ordered_json amount_json(const AskedAmount& amount) {
   if (amount.budget) json["budget"] = *amount.budget;
   if (amount.values) json["values"] = *amount.values;
   if (amount.cases) json["cases"] = *amount.cases;
+  if (amount.largest_call) json["largest_call"] = *amount.largest_call;
   return json;
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "properties/verdict/verdict.hpp"
 #include "reports/read_json.hpp"
 
 namespace sextant {
@@ -46,5 +47,11 @@ class JsonObject {
   const nlohmann::ordered_json& json_;
   std::string place_;
 };
+
+/// Of an example: "after_other_calls" is written where it is true.
+inline Shown shown_of(const JsonObject& example) {
+  return example.has("after_other_calls") && example.truth("after_other_calls") ? Shown::after_other_calls
+                                                                                : Shown::alone;
+}
 
 }  // namespace sextant

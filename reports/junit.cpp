@@ -13,7 +13,8 @@ namespace {
 std::string details(const Report& report, const PropertyResult& result) {
   std::string text = result.statement;
   const auto add = [&](std::string_view label, const std::optional<Example>& example) {
-    if (example) text += fmt::format("\n{}: {}\n  {}", label, example->finding, replay_command(report, *example));
+    if (example)
+      text += fmt::format("\n{}: {}\n  {}", label, example->finding, replay_command(report, result, *example));
   };
   add("simplest", result.simplest);
   add("worst", result.worst);

@@ -1,6 +1,10 @@
 #include "reports/markdown.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <string>
+#include <vector>
 
 #include "reports/text.hpp"
 
@@ -37,8 +41,10 @@ std::string cases_text(const PropertyResult& result) {
   return fmt::format("{}{}", result.cases, result.coverage ? "; " + coverage_text(*result.coverage) : "");
 }
 
-std::string example_text(const Report& report, std::string_view label, const Example& example) {
-  return fmt::format("- {}: {}\n  {}\n", label, escaped(example.finding), code(replay_command(report, example)));
+std::string example_text(const Report& report, const PropertyResult& result, std::string_view label,
+                         const Example& example) {
+  return fmt::format("- {}: {}\n  {}\n", label, escaped(example.finding),
+                     code(replay_command(report, result, example)));
 }
 
 }  // namespace
@@ -60,19 +66,25 @@ std::string write_markdown(const Report& report) {
   }
   for (const std::string& note : report.notes) text += fmt::format("Note: {}.\n\n", escaped(note));
   text += "| property | verdict | cases | worst |\n|---|---|---:|---|\n";
+  std::vector<std::string> silent;
   for (const PropertyResult& result : report.results) {
+    if (result.verdict == Verdict::not_applicable) {
+      silent.push_back(code(result.id));
+      continue;
+    }
     const std::string verdict = is_aside(report, result)              ? "advice not followed"
                                 : result.verdict == Verdict::violated ? "**violated**"
                                                                       : escaped(std::string(name_of(result.verdict)));
     text += fmt::format("| {} | {} | {} | {} |\n", code(result.id), verdict, cases_text(result), worst_text(result));
   }
+  if (!silent.empty()) text += fmt::format("\nNot applicable: {}.\n", fmt::join(silent, ", "));
   for (const PropertyResult& result : report.results) {
     if (!result.simplest) continue;
     text += fmt::format("\n## {}: {}\n\n{}\n\n```\n{}\n```\n\n", result.id,
                         escaped(std::string(name_of(result.verdict))), escaped(result.title), result.statement);
-    text += example_text(report, result.verdict == Verdict::violated ? "simplest" : "case", *result.simplest);
+    text += example_text(report, result, result.verdict == Verdict::violated ? "simplest" : "case", *result.simplest);
     if (result.verdict == Verdict::violated && result.worst->token != result.simplest->token) {
-      text += example_text(report, "worst", *result.worst);
+      text += example_text(report, result, "worst", *result.worst);
     }
   }
   return text;

@@ -24,7 +24,8 @@ std::optional<Example> example_of(const JsonObject& result, const char* name) {
   const JsonObject example = result.object(name);
   return Example{example.text("token"),
                  example.text("finding"),
-                 {example.number("error_of_bound"), example.number("error_absolute"), example.number("error_ulps")}};
+                 {example.number("error_of_bound"), example.number("error_absolute"), example.number("error_ulps")},
+                 shown_of(example)};
 }
 
 // Reports older than it have none.
@@ -90,6 +91,7 @@ Report read_json(std::string_view text) {
     if (amount.has("budget")) report.amount.budget = amount.number("budget");
     if (amount.has("values")) report.amount.values = amount.integer("values");
     if (amount.has("cases")) report.amount.cases = amount.integer("cases");
+    if (amount.has("largest_call")) report.amount.largest_call = amount.integer("largest_call");
   }
   if (!json.at("shard").is_null()) {
     const JsonObject shard = json.object("shard");

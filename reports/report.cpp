@@ -55,17 +55,22 @@ int exit_status(const Report& report) {
 }
 
 std::string headline(const Report& report) {
-  if (report.missing.empty()) return headline_of_results(report);
-  return fmt::format("partial, {} of {} properties judged: {}", report.results.size(),
+  const std::string of_shard =
+      report.shard ? fmt::format("shard {} of {}: ", report.shard->index, report.shard->count) : "";
+  if (report.missing.empty()) return of_shard + headline_of_results(report);
+  return fmt::format("{}partial, {} of {} properties not judged; of the others: {}", of_shard, report.missing.size(),
                      report.results.size() + report.missing.size(), headline_of_results(report));
 }
 
 std::string amount_text(const AskedAmount& amount) {
   std::vector<std::string> parts;
   if (amount.values) parts.push_back(fmt::format("{} values a sweep", *amount.values));
-  if (amount.cases) parts.push_back(fmt::format("{} cases a property", *amount.cases));
-  const std::string numbers = fmt::format("{}", fmt::join(parts, ", "));
-  return amount.budget ? fmt::format("budget {:g} s: {}", *amount.budget, numbers) : numbers;
+  if (amount.cases)
+    parts.push_back(fmt::format("{} first and {} drawn cases a property", *amount.cases, *amount.cases));
+  if (amount.largest_call) parts.push_back(fmt::format("{} tokens x rows x heads a case", *amount.largest_call));
+  if (parts.empty()) return "";
+  const std::string numbers = fmt::format("at most {}", fmt::join(parts, ", "));
+  return amount.budget ? fmt::format("asked within {:g} s: {}", *amount.budget, numbers) : numbers;
 }
 
 std::string profile_text(const Report& report) {
@@ -80,8 +85,15 @@ std::string coverage_text(const Coverage& coverage) {
                      coverage.values);
 }
 
-std::string replay_command(const Report& report, const Example& example) {
-  return fmt::format("{} --replay {}", report.command, example.token);
+bool needs_other_calls(const PropertyResult& result) {
+  return result.simplest && result.simplest->shown == Shown::after_other_calls;
+}
+
+std::string replay_command(const Report& report, const PropertyResult& result, const Example& example) {
+  if (!needs_other_calls(result)) return fmt::format("{} --replay {}", report.command, example.token);
+  const std::string profile = report.profile == "standard" ? "" : fmt::format(" --profile {}", report.profile);
+  const std::string seed = report.seed == 1 ? "" : fmt::format(" --seed {}", report.seed);
+  return fmt::format("{}{}{} --only {}", report.command, profile, seed, result.id);
 }
 
 std::string of_bound_text(const Deviation& deviation) {

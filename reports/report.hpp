@@ -19,9 +19,10 @@ struct Shard {
 
 /// How much a run asked where that was not left to its profile.
 struct AskedAmount {
-  std::optional<double> budget;        ///< seconds by which the numbers were chosen
-  std::optional<std::int64_t> values;  ///< that a sweep compares at most
-  std::optional<std::int64_t> cases;   ///< that are drawn of a property at most
+  std::optional<double> budget;              ///< seconds by which the numbers were chosen
+  std::optional<std::int64_t> values;        ///< that a sweep compares at most
+  std::optional<std::int64_t> cases;         ///< of a property, at most: of the first ones and of the drawn ones each
+  std::optional<std::int64_t> largest_call;  ///< tokens x batch rows x heads of a case at most
 };
 
 /// The audit of one subject against one spec: plain data, from which every format is written.
@@ -59,13 +60,15 @@ bool is_aside(const Report& report, const PropertyResult& result);
 int exit_status(const Report& report);
 
 /// "2 of 6 properties violated", "all 4 applicable properties hold", ...: the first line of every format. Of a report
-/// with properties missing: "partial, 5 of 34 properties judged: ...".
+/// with properties missing: "partial, 5 of 34 properties not judged; of the others: ...". Of a shard "shard 2 of 5: "
+/// before it.
 std::string headline(const Report& report);
 
 /// How many results have the verdict, those aside.
 std::int64_t count(const Report& report, Verdict verdict);
 
-/// "budget 30 s: 2097152 values a sweep, 200 cases a property"; empty where all is the profile's.
+/// "within 30 s: at most 2097152 values a sweep, 40 cases of each property and 64 tokens x rows x heads a case"; empty
+/// where all is the profile's.
 std::string amount_text(const AskedAmount& amount);
 
 /// "standard, seed 1", and the amount behind it.
@@ -77,8 +80,12 @@ std::string cases_text(std::int64_t cases);
 /// "131072 of 131072 positions, 8388608 values, all compared".
 std::string coverage_text(const Coverage& coverage);
 
-/// `sextant audit ... --replay TOKEN`.
-std::string replay_command(const Report& report, const Example& example);
+/// The command that shows an example of the result again: `sextant audit ... --replay TOKEN`; of a result whose
+/// simplest example shows only after other calls the audit of that property, `sextant audit ... --only ID`.
+std::string replay_command(const Report& report, const PropertyResult& result, const Example& example);
+
+/// Whether a replay of the result's examples, each alone, would hold, as far as is known.
+bool needs_other_calls(const PropertyResult& result);
 
 /// "0.23 of the bound", "7.4 times the bound", "beyond any bound".
 std::string of_bound_text(const Deviation& deviation);

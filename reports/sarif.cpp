@@ -47,7 +47,8 @@ std::string message_of(const Report& report, const PropertyResult& result) {
   std::string text = fmt::format("{}: {}.", name_of(result.verdict), result.title);
   if (!result.reason.empty()) text += fmt::format(" {}.", result.reason);
   const auto add = [&](std::string_view label, const std::optional<Example>& example) {
-    if (example) text += fmt::format("\n{}: {}\n  {}", label, example->finding, replay_command(report, *example));
+    if (example)
+      text += fmt::format("\n{}: {}\n  {}", label, example->finding, replay_command(report, result, *example));
   };
   add("simplest", result.simplest);
   if (!result.simplest || !result.worst || result.worst->token != result.simplest->token) add("worst", result.worst);

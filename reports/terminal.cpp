@@ -31,10 +31,13 @@ std::string verdict_word(Colour colour, Verdict verdict) {
   return word;
 }
 
-std::string example_lines(std::string_view label, const Example& example) {
+std::string example_lines(const PropertyResult& result, std::string_view label, const Example& example) {
   constexpr std::size_t indent = 14;
-  return fmt::format("    {:<9} {}\n{:{}}--replay {}\n", label, wrapped(printable(example.finding), indent, 110), "",
-                     indent, example.token);
+  const bool alone = !needs_other_calls(result);
+  const std::string finding =
+      alone ? example.finding : fmt::format("{}. Run the audit with --only {}", example.finding, result.id);
+  return fmt::format("    {:<9} {}\n{:{}}--replay {}{}\n", label, wrapped(printable(finding), indent, 110), "", indent,
+                     example.token, alone ? "" : " will hold");
 }
 
 std::string result_lines(const Report& report, const PropertyResult& result, Colour colour) {
@@ -61,8 +64,8 @@ std::string result_lines(const Report& report, const PropertyResult& result, Col
     // Where the subject failed, the reason above has told all but the case.
     if (result.verdict != Verdict::violated)
       return line + fmt::format("    {:<9} --replay {}\n", "case", result.simplest->token);
-    line += fmt::format("    {}\n", result.title) + example_lines("simplest", *result.simplest);
-    if (result.worst->token != result.simplest->token) line += example_lines("worst", *result.worst);
+    line += fmt::format("    {}\n", result.title) + example_lines(result, "simplest", *result.simplest);
+    if (result.worst->token != result.simplest->token) line += example_lines(result, "worst", *result.worst);
   }
   return line;
 }

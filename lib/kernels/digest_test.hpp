@@ -11,6 +11,7 @@
 #include <sstream>
 #include <string>
 
+#include "lib/numeric/content_hash.hpp"
 #include "lib/numeric/tensor.hpp"
 
 // Digests of what an encoder computes, kept in its folder's digests.txt: the same on every instruction set, thread
@@ -21,12 +22,12 @@ namespace sextant {
 /// Name of a table and its digest.
 using Digests = std::map<std::string, std::string>;
 
-/// FNV-1a with 64 bits (Fowler, Noll, Vo): each byte is xored in, then the state is multiplied by 2^40 + 0x1b3.
+/// ContentHash, byte by byte.
 inline std::string digest_of(std::span<const std::byte> bytes) {
-  std::uint64_t state = 0xcbf29ce484222325U;
-  for (const std::byte byte : bytes) state = (state ^ std::to_integer<std::uint64_t>(byte)) * 0x100000001b3U;
+  ContentHash hash;
+  hash.add(bytes);
   std::ostringstream text;
-  text << std::hex << state;
+  text << std::hex << hash.value();
   return text.str();
 }
 

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "lib/kernels/target_test.hpp"
+#include "lib/numeric/content_hash.hpp"
 #include "lib/rope/oracle_test.hpp"
 #include "lib/rope/rope.hpp"
 
@@ -34,19 +35,10 @@ struct Digest {
   std::uint64_t value;
 };
 
-// FNV-1a (Fowler, Noll, Vo) over the outputs' bytes in words of 64 bits.
+// ContentHash over the outputs' bytes in words of 64 bits.
 constexpr Digest digests[] = {{Dtype::float32, 0x1f8d513f4b8551c4U},
                               {Dtype::float16, 0x1ad8177e10d78c88U},
                               {Dtype::bfloat16, 0x1bbcc69504cae240U}};
-
-std::uint64_t digest_of(std::uint64_t digest, const Tensor& y) {
-  for (std::size_t i = 0; i < y.data.size(); i += sizeof(std::uint64_t)) {
-    std::uint64_t word = 0;
-    std::memcpy(&word, &y.data[i], sizeof word);
-    digest = (digest ^ word) * 0x100000001B3U;
-  }
-  return digest;
-}
 
 TEST_P(RopeSweepOn, EveryPositionHasTheSameBitsOnAnyNumberOfThreads) {
   const Rope encoding = rope_of(R"("head_dim":128)");
@@ -57,12 +49,12 @@ TEST_P(RopeSweepOn, EveryPositionHasTheSameBitsOnAnyNumberOfThreads) {
     for (std::int64_t i = 0; i < x.elements(); ++i)
       x.set(i, static_cast<double>((i % dim * 61) % 127 - 63) / 64 + 0.001);
     std::vector<std::int64_t> positions(block);
-    std::uint64_t digest = 0xCBF29CE484222325U;
+    ContentHash digest;
     for (std::int64_t first = 0; first < positions_in_all; first += block) {
       omp_set_num_threads(1 + static_cast<int>(first / block % 3));
       std::iota(positions.begin(), positions.end(), first);
       const Tensor y = encoder.rotate(x, positions);
-      digest = digest_of(digest, y);
+      digest.add_words(y.data);
       const std::int64_t row = first / block * 509 % block;
       for (std::int64_t pair = 0; pair < dim / 2; ++pair) {
         const auto truth = oracle.rotated(expected.dtype, first + row, pair, 1, x.at(pair), x.at(pair + dim / 2));
@@ -70,7 +62,7 @@ TEST_P(RopeSweepOn, EveryPositionHasTheSameBitsOnAnyNumberOfThreads) {
         ASSERT_EQ(y.at(row * dim + pair + dim / 2), truth.second) << first + row << " pair " << pair;
       }
     }
-    EXPECT_EQ(digest, expected.value) << name_of(expected.dtype) << std::hex << " 0x" << digest;
+    EXPECT_EQ(digest.value(), expected.value) << name_of(expected.dtype) << std::hex << " 0x" << digest.value();
   }
 }
 

@@ -11,6 +11,7 @@
 #include <sstream>
 
 #include "lib/kernels/target_test.hpp"
+#include "lib/numeric/content_hash.hpp"
 #include "lib/sinusoidal/oracle_test.hpp"
 
 // Certified tables against the oracle, which shares no arithmetic with them.
@@ -160,16 +161,10 @@ TEST(CertifiedSinusoidal, EqualsTheOracleThroughoutTheTables) {
   }
 }
 
-// FNV-1a (Fowler, Noll, Vo) over words of 64 bits in little-endian order: each word is xored in, then the state is
-// multiplied by 2^40 + 0x1b3.
 std::uint64_t digest(std::span<const std::byte> bytes) {
-  std::uint64_t state = 0xcbf29ce484222325U;
-  for (std::size_t i = 0; i + 8 <= bytes.size(); i += 8) {
-    std::uint64_t word = 0;
-    std::memcpy(&word, bytes.data() + i, 8);
-    state = (state ^ word) * 0x100000001b3U;
-  }
-  return state;
+  ContentHash hash;
+  hash.add_words(bytes);
+  return hash.value();
 }
 
 // lib/sinusoidal/digests.txt: "dtype dim layout digest" of positions 0 to 131071, base 10000.

@@ -25,7 +25,7 @@ std::int64_t reach(const Spec& spec) { return spec.max_position - spec.min_posit
 CasesOf<Distances> distances_of_the_claim() {
   CasesOf<Distances> cases;
   cases.fields = [](const Spec& spec) -> std::vector<FieldOf<Distances>> {
-    return {{"relative", FieldRole::count, &Distances::relative, {-reach(spec), reach(spec)}},
+    return {{"relative", FieldRole::number, &Distances::relative, {-reach(spec), reach(spec)}},
             {"count", FieldRole::count, &Distances::count, {1, most}}};
   };
   cases.related = [](const Spec& spec, const Distances& asked) {

@@ -107,7 +107,7 @@ struct Beyond {
 CasesOf<Beyond> places_beyond() {
   CasesOf<Beyond> cases;
   cases.fields = [](const Spec&) -> std::vector<FieldOf<Beyond>> {
-    return {{"beyond", FieldRole::count, &Beyond::beyond, {0, std::int64_t{1} << 40}}};
+    return {{"beyond", FieldRole::number, &Beyond::beyond, {0, std::int64_t{1} << 40}}};
   };
   cases.first = [](const Spec&) -> std::vector<Beyond> { return {{0}, {1}, {1000}}; };
   cases.drawn = [](const Spec&) {

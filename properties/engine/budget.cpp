@@ -3,144 +3,316 @@
 #include <algorithm>
 #include <bit>
 #include <chrono>
-#include <memory>
+#include <cmath>
+#include <deque>
 #include <optional>
 
+#include "properties/engine/case_judge.hpp"
+#include "properties/engine/cases_of_property.hpp"
+#include "properties/engine/groups.hpp"
+#include "properties/engine/trial.hpp"
 #include "reference/work_limit.hpp"
 
 namespace sextant {
 namespace {
 
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+constexpr double for_measuring = 1.0 / 6;
+// What the reckoning leaves out: the survey, the reports, a machine that has other work to do.
+constexpr double to_be_used = 0.8;
+constexpr std::int64_t least_values = 1 << 12;
+constexpr std::int64_t small_call = 64;
+constexpr std::int64_t largest_call = std::int64_t{1} << 24;
 
-// Asks a property's cases in one session, as a trial does.
+// What a case of some size takes: `each`, and beyond the size of which that was measured `more * (size^power -
+// least^power)`, in seconds.
+struct Price {
+  double opening = 0;  // of the session, once
+  double each = 0;
+  std::int64_t least = 1;
+  double more = 0;
+  double power = 1;
+  bool shows_size = false;  // whether cases of several sizes were asked, so that `more` is known
+
+  double of(std::int64_t size) const { return each + more * std::max(grown(size) - grown(least), 0.0); }
+  double grown(std::int64_t size) const { return std::pow(static_cast<double>(size), power); }
+};
+
+// Asks the cases of properties that are judged together, as trials do.
 class Stopwatch {
  public:
-  Stopwatch(const Property& property, const Subject& subject, const Spec& spec)
-      : property_(property), subject_(subject), spec_(spec) {
-    if (property.sessions == Sessions::own) {
-      subject_check_ = property.make_subject_check(spec);
-    } else {
-      check_ = property.make_check(spec);
-    }
+  Stopwatch(const std::vector<const Property*>& group, const Subject& subject, const Spec& spec, const Clock& clock)
+      : first_(*group.front()), spec_(spec), clock_(clock) {
+    for (const Property* property : group) judges_.emplace_back(*property, subject, spec);
+    if (group.size() > 1) answers_.emplace(first_, subject, spec);
   }
 
-  // What the case took, in seconds; nothing where the subject gave no answer or it is no case.
+  // What the case took; nothing where it is none.
   std::optional<double> seconds_of(const Case& values) {
-    if (!property_.admits(spec_, values)) return std::nullopt;
-    try {
-      constexpr std::uint64_t some_seconds = std::uint64_t{1} << 32;  // of the judge, who must not run away here
-      const reference::WorkLimit limit(some_seconds);
-      if (!subject_check_ && !session_) session_ = subject_.open(spec_);
-      const double start = now();
-      if (subject_check_) {
-        subject_check_(subject_, values);
-      } else {
-        check_(*session_, values);
+    if (!first_.admits(spec_, values)) return std::nullopt;
+    const double start = clock_();
+    for (CaseJudge& judge : judges_) {
+      try {
+        constexpr std::uint64_t some_seconds = std::uint64_t{1} << 32;  // of the judge, who must not run away here
+        const reference::WorkLimit limit(some_seconds);
+        answers_ ? judge.judge(answers_->to(values)) : judge.judge(values);
+      } catch (const SubjectFailure&) {
+        // A refusal takes its time as well.
+      } catch (const reference::WorkLimitReached&) {
+        judge.renew();
       }
-      return now() - start;
-    } catch (const SubjectFailure&) {
-      return std::nullopt;
-    } catch (const reference::WorkLimitReached&) {
-      return std::nullopt;
     }
+    return clock_() - start;
   }
 
  private:
-  const Property& property_;
-  const Subject& subject_;
+  const Property& first_;
   const Spec& spec_;
-  Check check_;
-  SubjectCheck subject_check_;
-  std::unique_ptr<Session> session_;
+  const Clock& clock_;
+  std::deque<CaseJudge> judges_;
+  std::optional<SharedAnswers> answers_;
 };
 
-// How many tokens, rows and heads a case asks, together: most of what it takes grows with that.
-double size_of(const CaseFields& fields, const Case& values) {
-  double size = 1;
-  for (std::size_t i = 0; i < fields.size(); ++i) {
-    const FieldRole role = fields[i].role;
-    if (role == FieldRole::run || role == FieldRole::batch || role == FieldRole::count)
-      size *= static_cast<double>(std::max<std::int64_t>(values[i], 1));
-  }
-  return size;
-}
+// Of one or several properties that are judged together: the sizes of what a whole audit asks, and the price.
+struct Group {
+  const Property& property;         // the first
+  std::vector<Case> cases;          // of a whole audit, the first ones before the drawn ones
+  std::vector<std::int64_t> first;  // sizes
+  std::vector<std::int64_t> drawn;  // likewise
+  std::optional<Price> price;       // nothing until it is measured
 
-// Of one property's cases, without its sweep. A few are asked. The quickest tells what any case takes; what the others
-// take beyond goes by their size, of which few cases have most.
-double seconds_of_cases(const Property& property, Stopwatch& watch, const Spec& spec, const AuditOptions& options,
-                        double patience) {
-  const CaseFields fields = property.fields(spec);
-  std::vector<Case> cases = property.first_cases(spec);
-  const rc::Gen<Case> generator = property.cases(spec);
-  rc::Random random(options.seed);
-  for (std::int64_t i = 0; i < cases_of(options, property.sessions); ++i)
-    cases.push_back(generator(random.split()).value());
-
-  const double end = now() + patience;
-  std::vector<double> seconds;
-  double size_asked = 0;
-  constexpr std::size_t few = 12;
-  for (std::size_t i = 0; i < few && now() < end; ++i) {
-    const Case& values = cases[i * (cases.size() - 1) / (few - 1)];
-    if (const auto taken = watch.seconds_of(values)) {
-      seconds.push_back(*taken);
-      size_asked += size_of(fields, values);
+  Group(const Property& judged, const Spec& spec, const AuditOptions& options) : property(judged) {
+    const CaseFields fields = property.fields(spec);
+    for (const Case& values : property.first_cases(spec)) {
+      cases.push_back(values);
+      first.push_back(size_of(fields, values));
+    }
+    AuditOptions whole = options;
+    whole.amount = {.values = least_values, .cases = std::nullopt, .largest_call = std::nullopt};
+    const CasesOfProperty all(property, spec, whole);
+    const std::int64_t count = cases_of(whole, property.sessions);
+    for (std::int64_t number = all.first_block() - count; number < all.first_block(); ++number) {
+      cases.push_back(all.at(number));
+      drawn.push_back(size_of(fields, cases.back()));
     }
   }
-  if (seconds.empty()) return 0;
-  const double least = *std::ranges::min_element(seconds);
-  double beyond = 0;
-  for (const double taken : seconds) beyond += taken - least;
-  double size = 0;
-  for (const Case& values : cases) size += size_of(fields, values);
-  return least * static_cast<double>(cases.size()) + beyond / size_asked * size;
+};
+
+std::vector<std::int64_t> block_sizes(const Property& property, const Spec& spec, std::int64_t values) {
+  const CaseFields fields = property.fields(spec);
+  std::vector<std::int64_t> sizes;
+  for (const BlockOf<Case>& block : property.sweep(spec, values).blocks) sizes.push_back(size_of(fields, block.values));
+  return sizes;
 }
 
-// Of one value of the property's sweep, by the last block of those that are tried; nothing if it has none.
-std::optional<double> seconds_of_value(const SweepOf<Case>& sweep, Stopwatch& watch, double patience) {
-  std::optional<double> least;
-  const double end = now() + patience;
-  for (const BlockOf<Case>& block : sweep.blocks) {
-    if (now() >= end) break;
-    const auto seconds = watch.seconds_of(block.values);
-    if (seconds) least = *seconds / static_cast<double>(block.positions * sweep.values_of_position);
+// Of cases that open sessions, which take about alike whatever their size: as many as there is time for.
+Price price_of_sessions(const Group& group, Stopwatch& watch, const Clock& clock, double patience) {
+  const double end = clock() + patience;
+  double sum = 0;
+  int asked = 0;
+  for (const Case& values : group.cases) {
+    if (asked > 0 && clock() + sum / asked > end) break;
+    if (const auto seconds = watch.seconds_of(values)) sum += *seconds, ++asked;
   }
-  return least;
+  return {.each = asked > 0 ? sum / asked : 0};
+}
+
+// Of cases in one session: the smallest, then each at least four times as large for as long as `patience`. The first
+// call of all also opens the session.
+Price price_of_calls(const Group& group, const std::vector<BlockOf<Case>>& blocks, const CaseFields& fields,
+                     Stopwatch& watch, const Clock& clock, double patience) {
+  std::vector<std::pair<std::int64_t, const Case*>> by_size;
+  for (const Case& values : group.cases) by_size.emplace_back(size_of(fields, values), &values);
+  for (const BlockOf<Case>& block : blocks) by_size.emplace_back(size_of(fields, block.values), &block.values);
+  std::ranges::stable_sort(by_size, {}, [](const auto& sized) { return sized.first; });
+
+  Price price;
+  std::int64_t last = 0;  // size asked
+  double last_more = 0;   // what it took beyond `each`
+  double end = 0;
+  for (const auto& [size, values] : by_size) {
+    if (size < 4 * last) continue;
+    // Until it is known, what a case takes is taken to grow as its size.
+    const double expected =
+        price.shows_size ? price.of(size) : price.each * static_cast<double>(size) / static_cast<double>(last);
+    if (last > 0 && clock() + expected > end) break;
+    const auto seconds = watch.seconds_of(*values);
+    if (!seconds) continue;
+    if (last == 0) {
+      price.each = watch.seconds_of(*values).value_or(*seconds);
+      price.opening = std::max(*seconds - price.each, 0.0);
+      price.least = size;
+      end = clock() + patience;
+    } else {
+      // What takes longer with the size shows in calls that are long enough.
+      const double more = std::max(*seconds - price.each, 0.0);
+      const bool both_show = std::min(more, last_more) > 0.5 * price.each;
+      if (both_show)
+        price.power = std::clamp(
+            std::log(more / last_more) / std::log(static_cast<double>(size) / static_cast<double>(last)), 1.0, 2.0);
+      price.more = more / (price.grown(size) - price.grown(price.least));
+      last_more = more;
+      price.shows_size = true;
+    }
+    last = size;
+  }
+  return price;
+}
+
+// Cases that there was no time to ask. What grows with the size is taken for what the dearest of the others takes, for
+// each of a few calls, or else in proportion; groups for the mean of the others; a case that opens sessions for two of
+// them and some calls.
+void reckon_unmeasured(std::vector<Group>& groups) {
+  constexpr double calls = 3;
+  Price dearest;
+  for (const Group& group : groups) {
+    if (!group.price || !group.price->shows_size) continue;
+    dearest.more = std::max(dearest.more, group.price->more);
+    dearest.power = std::max(dearest.power, group.price->power);
+    dearest.shows_size = true;
+  }
+  Price mean;
+  int measured = 0;
+  for (Group& group : groups) {
+    if (!group.price || group.property.sessions == Sessions::own) continue;
+    Price& price = *group.price;
+    if (!price.shows_size) {
+      price.more = dearest.shows_size ? calls * dearest.more : price.each;
+      price.power = dearest.power;
+    }
+    ++measured;
+    mean.opening += price.opening;
+    mean.each += price.each;
+    mean.more = std::max(mean.more, price.more);
+    mean.power = std::max(mean.power, price.power);
+  }
+  for (double* part : {&mean.opening, &mean.each}) *part /= std::max(measured, 1);
+  constexpr double sessions_of_case = 2;
+  constexpr double calls_of_case = 8;
+  for (Group& group : groups) {
+    if (group.price) continue;
+    group.price = group.property.sessions == Sessions::own
+                      ? Price{.each = sessions_of_case * mean.opening + calls_of_case * mean.of(1)}
+                      : mean;
+  }
+}
+
+// The greatest below `number`, which is 2 at least.
+std::int64_t power_of_two_below(std::int64_t number) {
+  return static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(number - 1)));
+}
+
+// Which part of an audit is reckoned.
+enum class Reckoned { cases, all };
+
+class Reckoning {
+ public:
+  Reckoning(const std::vector<Property>& properties, const Subject& subject, const Spec& spec,
+            const AuditOptions& options)
+      : spec_(spec), options_(options) {
+    for (const auto& group : judged_together(properties, subject, spec)) {
+      groups_.emplace_back(properties[group.front()], spec, options);
+      auto& members = members_.emplace_back();
+      for (const std::size_t i : group) members.push_back(&properties[i]);
+    }
+  }
+
+  // Until `seconds` have gone by, or a little longer: one case of the first group is asked in any case.
+  void measure(const Subject& subject, const Clock& clock, double seconds) {
+    const double start = clock();
+    for (std::size_t i = 0; i < groups_.size(); ++i) {
+      if (options_.stop.stop_requested()) throw Interrupted();
+      if (i > 0 && clock() >= start + seconds) break;
+      Group& group = groups_[i];
+      // The time is shared alike, but for the sweeps, which are asked the most.
+      const std::vector<BlockOf<Case>> blocks = group.property.sweep(spec_, values_of(options_)).blocks;
+      const double parts = static_cast<double>(groups_.size() - i) + (blocks.empty() ? 0 : 3);
+      const double patience = (start + seconds - clock()) / parts * (blocks.empty() ? 1 : 4);
+      Stopwatch watch(members_[i], subject, spec_, clock);
+      group.price = group.property.sessions == Sessions::own
+                        ? price_of_sessions(group, watch, clock, patience)
+                        : price_of_calls(group, blocks, group.property.fields(spec_), watch, clock, patience);
+    }
+    reckon_unmeasured(groups_);
+  }
+
+  // What an audit of this amount takes, in seconds.
+  double seconds_of(const Amount& amount, Reckoned reckoned) const {
+    AuditOptions options = options_;
+    options.amount = amount;
+    double sum = 0;
+    double longest = 0;
+    double opening = 0;
+    for (const Group& group : groups_) {
+      const double seconds = seconds_of(group, options, reckoned);
+      sum += seconds;
+      longest = std::max(longest, seconds);
+      opening = std::max(opening, group.price->opening);
+    }
+    // The subject introduces itself first, alone. Then threads share the groups; a second one helps half as much as it
+    // could, as what is judged may have threads of its own.
+    return opening + std::max(longest, 2 * sum / (1 + std::max(options_.threads, 1)));
+  }
+
+ private:
+  double seconds_of(const Group& group, const AuditOptions& options, Reckoned reckoned) const {
+    const Price& price = *group.price;
+    const Sessions sessions = group.property.sessions;
+    double seconds = price.opening;
+    const auto first = first_cases_asked(group.first, options, sessions);
+    const auto drawn = drawn_cases_asked(group.drawn, options, sessions);
+    for (const std::size_t i : first) seconds += price.of(group.first[i]);
+    for (const std::size_t i : drawn) seconds += price.of(group.drawn[i]);
+    if (const auto tries = tries_of_aside(group.property, spec_, options))
+      seconds += 2 * price.of(1) * static_cast<double>(*tries);
+    if (reckoned == Reckoned::all) {
+      for (const std::int64_t size : block_sizes(group.property, spec_, values_of(options))) seconds += price.of(size);
+    }
+    return seconds;
+  }
+
+  const Spec& spec_;
+  const AuditOptions& options_;
+  std::vector<Group> groups_;
+  std::vector<std::vector<const Property*>> members_;
+};
+
+// As amount_within says, of an audit that does not fit as a whole.
+Amount chosen(const Reckoning& reckoning, const AuditOptions& options, double seconds) {
+  const std::int64_t most_cases = cases_of(options, Sessions::shared);
+  Amount amount{.values = values_of(options), .cases = most_cases, .largest_call = small_call};
+  while (*amount.cases > 1 && reckoning.seconds_of(amount, Reckoned::cases) > seconds / 4)
+    amount.cases = std::max<std::int64_t>(*amount.cases * 7 / 10, 1);
+  for (Amount larger = amount; *larger.largest_call <= largest_call; *larger.largest_call *= 2) {
+    if (reckoning.seconds_of(larger, Reckoned::cases) > seconds / 2) break;
+    amount = larger;
+  }
+  while (*amount.values > least_values && reckoning.seconds_of(amount, Reckoned::all) > seconds)
+    amount.values = std::max(least_values, power_of_two_below(*amount.values));
+  for (Amount more = amount; *more.cases < most_cases;) {
+    more.cases = std::min(*more.cases * 10 / 7 + 1, most_cases);
+    if (reckoning.seconds_of(more, Reckoned::all) > seconds) break;
+    amount = more;
+  }
+  return amount;
 }
 
 }  // namespace
 
-Amount amount_within(double seconds, const std::vector<Property>& properties, const Subject& subject, const Spec& spec,
-                     const AuditOptions& options) {
-  const double start = now();
-  Amount amount{values_of(options), cases_of(options, Sessions::shared)};
-  const double patience = 0.1 * seconds / static_cast<double>(2 * std::max<std::size_t>(properties.size(), 1));
-  double of_cases = 0;
-  double of_value = 0;  // of every sweep, one after the other
-  for (const Property& property : properties) {
-    if (options.stop.stop_requested()) throw Interrupted();
-    if (property.not_applicable(spec) || (property.needs == Needs::live_subject && !subject.is_live())) continue;
-    Stopwatch watch(property, subject, spec);
-    of_cases += seconds_of_cases(property, watch, spec, options, patience);
-    of_value += seconds_of_value(property.sweep(spec, amount.values), watch, patience).value_or(0);
-  }
-  // Cases are more telling than values: they get half of the time, if they take that much.
-  of_cases /= static_cast<double>(std::max(options.threads, 1));
-  const double for_cases = 0.5 * seconds;
-  if (of_cases > for_cases) {
-    constexpr std::int64_t fewest = 4;
-    const double part = for_cases / of_cases;
-    amount.cases = std::max(static_cast<std::int64_t>(part * static_cast<double>(amount.cases)), fewest);
-    of_cases = for_cases;
-  }
-  // A tenth is left to the survey, the searches and the reports.
-  const double for_values = 0.9 * seconds - of_cases - (now() - start);
-  constexpr double least_values = 1 << 16;
-  const double affordable = of_value > 0 ? std::clamp(for_values / of_value, least_values, 0x1p40) : 0x1p40;
-  if (affordable < static_cast<double>(amount.values))
-    amount.values = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(affordable)));
-  return amount;
+double steady_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+BudgetedAmount amount_within(double budget, const std::vector<Property>& properties, const Subject& subject,
+                             const Spec& spec, const AuditOptions& options, const Clock& clock) {
+  const double start = clock();
+  Reckoning reckoning(properties, subject, spec, options);
+  reckoning.measure(subject, clock, for_measuring * budget);
+  const double spent = clock() - start;
+  const double left = to_be_used * budget - spent;
+
+  Amount amount;
+  if (reckoning.seconds_of(amount, Reckoned::all) > left) amount = chosen(reckoning, options, left);
+  return {amount, spent + reckoning.seconds_of(amount, Reckoned::all)};
 }
 
 }  // namespace sextant

@@ -1,23 +1,38 @@
 #pragma once
 
-#include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "properties/engine/engine.hpp"
 
 namespace sextant {
 
-/// How much an audit asks of each property: values of its sweep, drawn cases.
-struct Amount {
-  std::int64_t values;
-  std::int64_t cases;
+/// Seconds since any fixed time.
+using Clock = std::function<double()>;
+
+/// That of this machine, which no one sets.
+double steady_seconds();
+
+/// How much an audit asks that is to end within a time.
+struct BudgetedAmount {
+  Amount amount;
+  double seconds;  ///< what the audit takes about, choosing the amount included
 };
 
-/// What an audit under these options can ask in about `seconds`, at most what its profile asks: measures the subject by
-/// a few cases of each property and a few blocks of each sweep, for a tenth of that time at most. The number of values
-/// is a power of two. Measured, so another machine or hour may come to another amount; an audit under options.values
-/// and options.cases is what can be repeated. Looking for the simplest of many violations is not counted.
-Amount amount_within(double seconds, const std::vector<Property>& properties, const Subject& subject, const Spec& spec,
-                     const AuditOptions& options);
+/// What an audit under these options can ask within `budget` seconds, at most what its profile asks: asks the subject a
+/// few small cases of each property, and larger ones while a sixth of that time lasts, and reckons from them what each
+/// case and each block of a sweep takes, by its size. Then it chooses, in this order:
+///
+/// 1. the number of cases: the most of which those of at most 64 tokens, rows and heads fit in a quarter of the time;
+/// 2. the largest call: the largest power of two at which the cases fit in half of it;
+/// 3. the values of a sweep: the largest power of two that fits in the rest;
+/// 4. more cases, where there is time left.
+///
+/// Of each property one case is asked whatever the time, and of each sweep `least_values`: where that takes longer,
+/// `seconds` says so. Looking for the simplest and the worst of violations is not reckoned. Measured, so that another
+/// machine or hour may come to another amount; an audit under the same Amount is what can be repeated.
+/// @throws Interrupted.
+BudgetedAmount amount_within(double budget, const std::vector<Property>& properties, const Subject& subject,
+                             const Spec& spec, const AuditOptions& options, const Clock& clock = steady_seconds);
 
 }  // namespace sextant

@@ -50,6 +50,7 @@ std::optional<std::int64_t> reach_of(const CaseFields& fields, const Case& value
       case FieldRole::run: beyond += values[i] - 1; break;
       case FieldRole::batch: beyond += gen::batch_row_distance * (values[i] - 1); break;
       case FieldRole::count:
+      case FieldRole::number:
       case FieldRole::choice:
       case FieldRole::order:
       case FieldRole::fill:
@@ -58,6 +59,16 @@ std::optional<std::int64_t> reach_of(const CaseFields& fields, const Case& value
   }
   if (furthest) *furthest += beyond;
   return furthest;
+}
+
+std::int64_t size_of(const CaseFields& fields, const Case& values) {
+  std::int64_t size = 1;
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    const FieldRole role = fields[i].role;
+    if (role == FieldRole::run || role == FieldRole::batch || role == FieldRole::count)
+      size *= std::max<std::int64_t>(values[i], 1);
+  }
+  return size;
 }
 
 std::string write_token(std::string_view property, const CaseFields& fields, const Case& values) {

@@ -22,7 +22,8 @@ enum class FieldRole {
   step,      ///< what is added to the case's positions
   run,       ///< how many positions follow one by one
   batch,     ///< how many rows of positions, each gen::batch_row_distance further on
-  count,     ///< how many of what has no position of its own: heads, distances
+  count,     ///< how many of what has no position of its own: heads, queries, distances
+  number,    ///< a number by which a call does not grow: a distance, a factor
   choice,    ///< which one of several
   order,     ///< how positions follow each other; tokens leave out 0, the usual order
   fill,      ///< which vectors (gen/values.hpp)
@@ -67,6 +68,10 @@ class TokenError : public std::runtime_error, public UserError {
  public:
   using std::runtime_error::runtime_error;
 };
+
+/// How large a call the case asks: the product of its runs, batch rows and counts, 1 at least. Most of what asking it
+/// takes grows with that.
+std::int64_t size_of(const CaseFields& fields, const Case& values);
 
 /// "accuracy:position=257,rows=1": stable, self-contained, and needs no quoting in a shell.
 std::string write_token(std::string_view property, const CaseFields& fields, const Case& values);

@@ -11,19 +11,12 @@
 #include <utility>
 
 #include "properties/engine/failure.hpp"
+#include "properties/engine/groups.hpp"
 #include "properties/engine/trial.hpp"
 #include "subjects/unusable.hpp"
 
 namespace sextant {
 namespace {
-
-// Why the property has nothing to say here.
-std::optional<std::string> not_applicable(const Property& property, const Subject& subject, const Spec& spec) {
-  if (auto reason = property.not_applicable(spec)) return reason;
-  if (property.needs == Needs::live_subject && !subject.is_live())
-    return "needs a live subject, and this one is a recording";
-  return std::nullopt;
-}
 
 PropertyResult set_aside(const Property& property, Verdict verdict, std::string reason) {
   PropertyResult result;
@@ -65,16 +58,10 @@ std::vector<Share> shares_of(const std::vector<Property>& properties, const Subj
   std::vector<Share> shares(properties.size());
   if (options.part.count == 1) return shares;
   std::int64_t offset = 0;
-  std::optional<Share> of_answers;  // which are asked for once, whoever judges them
-  for (std::size_t i = 0; i < properties.size(); ++i) {
-    shares[i] = {offset % options.part.count, options.part.index - 1, options.part.count};
-    if (not_applicable(properties[i], subject, spec)) continue;
-    if (properties[i].judges_answers() && of_answers) {
-      shares[i] = *of_answers;
-      continue;
-    }
-    if (properties[i].judges_answers()) of_answers = shares[i];
-    offset += cases_in(properties[i], spec, options);
+  for (const std::vector<std::size_t>& group : judged_together(properties, subject, spec)) {
+    for (const std::size_t i : group)
+      shares[i] = {offset % options.part.count, options.part.index - 1, options.part.count};
+    offset += cases_in(properties[group.front()], spec, options);
   }
   return shares;
 }
@@ -119,10 +106,14 @@ std::int64_t values_of(Profile profile) {
 
 std::int64_t cases_of(const AuditOptions& options, Sessions sessions) {
   const std::int64_t most = cases_of(options.profile, sessions);
-  return std::min(most, options.cases.value_or(most));
+  if (!options.amount.cases) return most;
+  constexpr std::int64_t shared_for_each_own = 16;  // about as the profiles have it
+  return std::min(most, *options.amount.cases / (sessions == Sessions::own ? shared_for_each_own : 1));
 }
 
-std::int64_t values_of(const AuditOptions& options) { return options.values.value_or(values_of(options.profile)); }
+std::int64_t values_of(const AuditOptions& options) {
+  return options.amount.values.value_or(values_of(options.profile));
+}
 
 AuditOutcome audit(const std::vector<Property>& properties, const Subject& subject, const Spec& spec,
                    const AuditOptions& options) {
@@ -143,8 +134,9 @@ AuditOutcome audit(const std::vector<Property>& properties, const Subject& subje
   Introduction introduction = introduce(subject, spec);
   options.introduced(introduction.description);
   if (!introduction.failure) {
-    const auto first = std::find_if(properties.begin(), properties.end(),
-                                    [&](const Property& property) { return !not_applicable(property, subject, spec); });
+    const auto first = std::find_if(properties.begin(), properties.end(), [&](const Property& property) {
+      return !why_not_applicable(property, subject, spec);
+    });
     if (first != properties.end()) {
       const PropertyResult result = run_case(*first, subject, spec, first->first_cases(spec).front());
       if (result.verdict == Verdict::timed_out)
@@ -164,23 +156,17 @@ AuditOutcome audit(const std::vector<Property>& properties, const Subject& subje
     options.judged(outcome.results[index]);
   };
 
-  // What is judged together, by the properties' numbers: those that judge answers, and each of the others.
-  std::vector<std::vector<std::size_t>> groups;
-  std::optional<std::size_t> of_answers;
   for (std::size_t i = 0; i < properties.size(); ++i) {
-    if (auto reason = not_applicable(properties[i], subject, spec)) {
+    if (auto reason = why_not_applicable(properties[i], subject, spec)) {
       advance(share);
       told(i, set_aside(properties[i], Verdict::not_applicable, std::move(*reason)));
     } else if (introduction.failure) {
       advance(share);
       told(i, set_aside(properties[i], verdict_of(introduction.failure->kind()), text_of(*introduction.failure)));
-    } else if (properties[i].judges_answers() && of_answers) {
-      groups[*of_answers].push_back(i);
-    } else {
-      if (properties[i].judges_answers()) of_answers = groups.size();
-      groups.push_back({i});
     }
   }
+  std::vector<std::vector<std::size_t>> groups;
+  if (!introduction.failure) groups = judged_together(properties, subject, spec);
   const auto judge = [&](const std::vector<std::size_t>& group) {
     std::vector<const Property*> judged;
     for (const std::size_t index : group) judged.push_back(&properties[index]);
@@ -219,11 +205,12 @@ AuditOutcome audit(const std::vector<Property>& properties, const Subject& subje
   return outcome;
 }
 
-AuditOutcome replay(const Property& property, const Case& values, const Subject& subject, const Spec& spec) {
-  if (const auto reason = not_applicable(property, subject, spec)) {
+AuditOutcome replay(const Property& property, std::string_view token, const Subject& subject, const Spec& spec) {
+  if (const auto reason = why_not_applicable(property, subject, spec)) {
     throw TokenError(fmt::format("--replay: {} does not apply here: {}", property.id, *reason));
   }
   const CaseFields fields = property.fields(spec);
+  const Case values = read_token(token, fields);
   if (const auto fault = out_of_range(fields, values)) throw TokenError(fmt::format("--replay: {}", *fault));
   if (!property.admits(spec, values)) {
     throw TokenError(fmt::format("--replay: {}: these values together are outside the domain of this spec",

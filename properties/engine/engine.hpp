@@ -30,6 +30,17 @@ enum class Counterexamples { sought, not_sought };
 /// How many values a property's sweep compares at most.
 std::int64_t values_of(Profile profile);
 
+/// How much an audit asks of each property, at most. Whatever these are, of each one case is asked.
+struct Amount {
+  std::optional<std::int64_t> values;  ///< that its sweep compares
+  /// Of its first cases and of its drawn ones, each. Of a property whose cases open sessions of their own, a fifth of
+  /// the first ones and a sixteenth of the drawn ones.
+  std::optional<std::int64_t> cases;
+  std::optional<std::int64_t> largest_call;  ///< size_of (case.hpp) of a case that is no block of a sweep
+
+  bool operator==(const Amount&) const = default;
+};
+
 struct AuditOptions;
 /// The same of an audit's options.
 std::int64_t cases_of(const AuditOptions& options, Sessions sessions);
@@ -48,10 +59,8 @@ struct AuditOptions {
   /// Which of the cases are judged. Parts of a run keep their tallies, of which merge (reports/merge.hpp) makes the
   /// whole.
   Part part;
-  /// How many values a property's sweep compares at most, and how many cases of it are drawn at most; unless given, as
-  /// many as the profile says.
-  std::optional<std::int64_t> values;
-  std::optional<std::int64_t> cases;
+  /// How much of each property is asked, at most; what is not given, the profile says.
+  Amount amount;
   /// Properties judged at once. Each has a session of its own, so the results do not depend on it.
   int threads = 1;
   /// What judging one property may take of the exact tier, in the steps of reference/work_limit.hpp, before it ends as
@@ -87,9 +96,9 @@ struct AuditOutcome {
 AuditOutcome audit(const std::vector<Property>& properties, const Subject& subject, const Spec& spec,
                    const AuditOptions& options);
 
-/// Judges one case, alone, in a fresh session: what --replay does.
-/// @throws TokenError if the case is outside the property's domain or the property says nothing of the spec; else as
-/// audit.
-AuditOutcome replay(const Property& property, const Case& values, const Subject& subject, const Spec& spec);
+/// Judges the case of a token, alone, in a fresh session: what --replay does.
+/// @throws TokenError if there is no such case, or it is outside the property's domain, or the property says nothing of
+/// the spec; else as audit.
+AuditOutcome replay(const Property& property, std::string_view token, const Subject& subject, const Spec& spec);
 
 }  // namespace sextant

@@ -90,9 +90,9 @@ TEST(Engine, ReportsTheSimplestAndTheWorst) {
   EXPECT_EQ(result.verdict, Verdict::violated);
   EXPECT_EQ(result.simplest->token, "numbers:n=300");
   EXPECT_GT(result.worst->deviation.of_bound, 900);
-  EXPECT_EQ(replay(property, {300}, zeros(), spec).results.front().verdict, Verdict::violated);
-  EXPECT_EQ(replay(property, {299}, zeros(), spec).results.front().verdict, Verdict::holds);
-  EXPECT_THROW(replay(property, {1000}, zeros(), spec), TokenError);
+  EXPECT_EQ(replay(property, "numbers:n=300", zeros(), spec).results.front().verdict, Verdict::violated);
+  EXPECT_EQ(replay(property, "numbers:n=299", zeros(), spec).results.front().verdict, Verdict::holds);
+  EXPECT_THROW(replay(property, "numbers:n=1000", zeros(), spec), TokenError);
 }
 
 TEST(Engine, AnOpenCaseLeavesTheVerdictUndecided) {
@@ -185,6 +185,7 @@ TEST(Engine, AnAnswerThatDependsOnEarlierCallsIsSaidToBeSo) {
                                     sticky);
   EXPECT_EQ(result.verdict, Verdict::violated);
   EXPECT_NE(result.simplest->finding.find("only after other calls"), std::string::npos);
+  EXPECT_EQ(result.simplest->shown, Shown::after_other_calls);
 }
 
 TEST(Engine, TheSameSeedGivesTheSameResultsOnAnyNumberOfThreads) {
@@ -232,7 +233,7 @@ TEST(Engine, WorkWithoutEndIsUndecidedAndAlikeOnAnyNumberOfThreads) {
   EXPECT_NE(reason.find("numbers:n=999: judging it exceeds the limit of work; 1"), std::string::npos) << reason;
   EXPECT_EQ(exit_status(audit({late}, zeros(), spec, options).results, Strictness::lenient), 4);
   // A case alone ends too, in seconds.
-  EXPECT_EQ(replay(endless(700), {700}, zeros(), spec).results.front().verdict, Verdict::undecided);
+  EXPECT_EQ(replay(endless(700), "numbers:n=700", zeros(), spec).results.front().verdict, Verdict::undecided);
 }
 
 TEST(Engine, AViolationStandsThoughTheWorkHasNoEnd) {

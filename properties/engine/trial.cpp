@@ -22,8 +22,9 @@
 #include <utility>
 #include <variant>
 
+#include "properties/engine/case_judge.hpp"
+#include "properties/engine/cases_of_property.hpp"
 #include "properties/engine/failure.hpp"
-#include "properties/engine/uncounted_subject.hpp"
 #include "properties/gen/floats.hpp"
 #include "properties/gen/shrink.hpp"
 #include "properties/model/model.hpp"
@@ -38,15 +39,14 @@ using reference::Certainty;
 
 // A search for a simpler counterexample stops after this many tries. A field offers some hundred simpler values at
 // most.
-constexpr int shrink_limit = 600;
+constexpr std::int64_t shrink_limit = 600;
 // Each crash on the way costs a process, so fewer of those; likewise each case that opens sessions of its own.
 constexpr int crash_limit = 24;
-constexpr int own_shrink_limit = 40;
+constexpr std::int64_t own_shrink_limit = 40;
 // Tries of the search for the worst case.
-constexpr int worst_limit = 100;
-constexpr int quick_worst_limit = 20;
-constexpr int own_worst_limit = 8;
-constexpr std::size_t quick_own_cases = 8;
+constexpr std::int64_t worst_limit = 100;
+constexpr std::int64_t quick_worst_limit = 20;
+constexpr std::int64_t own_worst_limit = 8;
 
 // What one case came to: a judgement, why the subject gave none, or that the judge would have to work more than it may.
 struct OutOfWork {};
@@ -57,9 +57,6 @@ bool is_violation(const Outcome& outcome) {
   return judgement != nullptr && judgement->within == Certainty::no;
 }
 
-// After these the process is gone or out of step, so the next case needs a new one.
-bool ends_session(FailureKind kind) { return kind != FailureKind::unsupported && kind != FailureKind::error; }
-
 // What a case may take of the exact tier on average, and how many times as much one may take. It is ten times what
 // cases of honest implementations took where they took most (attention with xpos, one run of every encoding); a runaway
 // takes any number. It grows with what an answer is judged by.
@@ -68,105 +65,19 @@ std::uint64_t steps_per_case(const Spec& spec) {
   return (std::uint64_t{1} << 20) * static_cast<std::uint64_t>(256 + model_of(spec)->judged_values());
 }
 
-// FNV-1a, so that each property draws its own cases whatever else is selected, on any platform.
-std::uint64_t hash_of(std::string_view text) {
-  std::uint64_t hash = 0xCBF29CE484222325U;
-  for (const char letter : text) hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001B3U;
-  return hash;
-}
-
-// Properties that judge answers to accuracy's questions draw the same ones.
-constexpr std::string_view accuracy = "accuracy";
-
-// A property's cases, each by its number in a whole run: the first ones, the drawn ones, the blocks of the sweep. Each
-// is drawn from a split of its own of the seed, so that it is the same whichever others are drawn.
-class Cases {
- public:
-  Cases(const Property& property, const Spec& spec, const AuditOptions& options)
-      : first_(first_cases(property, spec, options)),
-        random_(options.seed ^ hash_of(property.judges_answers() ? accuracy : property.id)),
-        generator_(property.cases(spec)),
-        sweep_(property.sweep(spec, values_of(options))) {
-    for (std::int64_t i = 0; i < cases_of(options, property.sessions); ++i) splits_.push_back(random_.split());
-  }
-
-  std::int64_t count() const { return first_block() + std::ssize(sweep_.blocks); }
-  const SweepOf<Case>& sweep() const { return sweep_; }
-  /// What the searches draw from.
-  const rc::Random& random() const { return random_; }
-
-  const BlockOf<Case>* block(std::int64_t number) const {
-    return number < first_block() ? nullptr : &sweep_.blocks[static_cast<std::size_t>(number - first_block())];
-  }
-
-  Case at(std::int64_t number) const {
-    if (const auto* swept = block(number)) return swept->values;
-    if (number < std::ssize(first_)) return first_[static_cast<std::size_t>(number)];
-    return generator_(splits_[static_cast<std::size_t>(number - std::ssize(first_))]).value();
-  }
-
-  static std::vector<Case> first_cases(const Property& property, const Spec& spec, const AuditOptions& options) {
-    std::vector<Case> cases = property.first_cases(spec);
-    // Each of these cases opens sessions of its own: too slow for a quick look at all of them.
-    if (options.profile == Profile::quick && property.sessions == Sessions::own && cases.size() > quick_own_cases)
-      cases.resize(quick_own_cases);
-    return cases;
-  }
-
- private:
-  std::int64_t first_block() const { return std::ssize(first_) + std::ssize(splits_); }
-
-  std::vector<Case> first_;
-  rc::Random random_;
-  rc::Gen<Case> generator_;
-  std::vector<rc::Random> splits_;
-  SweepOf<Case> sweep_;
-};
-
-// What a subject answers to the cases of several properties, which are the same: each judges the answer to one case
-// before any asks for the next.
-class SharedAnswers {
- public:
-  SharedAnswers(const Property& property, const Subject& subject, const Spec& spec)
-      : subject_(subject), spec_(spec), ask_(property.make_ask(spec)) {}
-
-  /// @throws SubjectFailure, the same for each that asks about a case.
-  const Answered& to(const Case& values) {
-    if (!values_ || *values_ != values) {
-      values_ = values;
-      try {
-        if (!session_) session_ = subject_.open(spec_);
-        last_ = ask_(*session_, values);
-      } catch (const SubjectFailure& failure) {
-        if (ends_session(failure.kind())) session_.reset();
-        last_ = failure;
-      }
-    }
-    if (const auto* failure = std::get_if<SubjectFailure>(&last_)) throw *failure;
-    return std::get<Answered>(last_);
-  }
-
- private:
-  const UncountedSubject subject_;
-  const Spec& spec_;
-  Ask ask_;
-  std::unique_ptr<Session> session_;
-  std::optional<Case> values_;
-  std::variant<Answered, SubjectFailure> last_;
-};
-
 // One property against one subject.
 class Trial {
  public:
   Trial(const Property& property, const Subject& subject, const Spec& spec)
       : property_(property),
-        subject_(subject),
+        judge_(property, subject, spec),
         spec_(spec),
         fields_(property.fields(spec)),
+        shrink_tries_(property.sessions == Sessions::own ? own_shrink_limit : shrink_limit),
+        worst_tries_(property.sessions == Sessions::own ? own_worst_limit : worst_limit),
         steps_of_case_(dearest_case * steps_per_case(spec)),
         steps_(steps_of_case_),
         steps_left_(steps_) {
-    make_check();
     about_.id = property.id;
     about_.title = property.explanation.title;
     about_.statement = property.explanation.statement;
@@ -183,6 +94,11 @@ class Trial {
       return options.steps.value_or(steps_per_case(spec_) *
                                     std::max<std::uint64_t>(dearest_case, static_cast<std::uint64_t>(count)));
     };
+    if (options.amount.cases) {
+      const std::int64_t tries = tries_of_aside(property_, spec_, options).value_or(shrink_tries_);
+      shrink_tries_ = std::min(shrink_tries_, tries);
+      worst_tries_ = std::min(worst_tries_, tries);
+    }
     steps_ = limit(cases_->count());
     steps_left_ = limit(share.part_of(cases_->count()));
     if (!cases_->sweep().blocks.empty())
@@ -242,17 +158,6 @@ class Trial {
   }
 
  private:
-  void make_check() {
-    if (property_.sessions == Sessions::own) {
-      subject_check_ = property_.make_subject_check(spec_);
-    } else if (property_.judges_answers()) {
-      ask_ = property_.make_ask(spec_);
-      answer_check_ = property_.make_answer_check(spec_);
-    } else {
-      check_ = property_.make_check(spec_);
-    }
-  }
-
   // Takes over what an earlier start of the run has judged. @throws TokenError for cases that are none here.
   void go_on(const Underway& underway) {
     tally_ = underway.tally;
@@ -266,10 +171,8 @@ class Trial {
 
   // Judges one of the audit's cases.
   void take(std::int64_t number, const Case& values) {
-    const Outcome outcome = shared_ == nullptr ? probe(values) : probe_by([&] {
-      const Answered& answered = shared_->to(values);
-      return answer_check_(answered.call, answered.answer);
-    });
+    const Outcome outcome =
+        shared_ == nullptr ? probe(values) : probe_by([&] { return judge_.judge(shared_->to(values)); });
     if (std::holds_alternative<OutOfWork>(outcome)) {
       if (!tally_.unfinished) tally_.unfinished = Remark{number, token(values)};
       return;
@@ -333,16 +236,8 @@ class Trial {
     return alone;
   }
 
-  Judgement judge(const Case& values) {
-    if (subject_check_) return subject_check_(subject_, values);
-    if (!session_) session_ = subject_.open(spec_);
-    if (!answer_check_) return check_(*session_, values);
-    const Answered answered = ask_(*session_, values);
-    return answer_check_(answered.call, answered.answer);
-  }
-
   Outcome probe(const Case& values) {
-    return probe_by([&] { return judge(values); });
+    return probe_by([&] { return judge_.judge(values); });
   }
 
   // What judging comes to within the work that is left.
@@ -368,10 +263,9 @@ class Trial {
       const reference::WorkLimit limit(steps);
       return judging();
     } catch (const SubjectFailure& failure) {
-      if (ends_session(failure.kind())) session_.reset();
       return failure;
     } catch (const reference::WorkLimitReached&) {
-      make_check();  // the oracle may have stopped in the middle of what it keeps
+      judge_.renew();
       return OutOfWork{};
     }
   }
@@ -388,7 +282,7 @@ class Trial {
   Case case_of(const Example& example) const { return read_token(example.token, fields_); }
 
   // From what the judging has left: each search may work as much as the judging of all cases, and the last case too.
-  void search(const Cases& cases, const AuditOptions& options) {
+  void search(const CasesOfProperty& cases, const AuditOptions& options) {
     if (tally_.failure) {
       tally_.failure->asked = asked_before(cases, tally_.failure->number);
       steps_left_ = steps_;
@@ -407,7 +301,7 @@ class Trial {
     shrink_counterexample(options.stop);
   }
 
-  std::int64_t asked_before(const Cases& cases, std::int64_t end) const {
+  std::int64_t asked_before(const CasesOfProperty& cases, std::int64_t end) const {
     std::int64_t asked = 0;
     for (std::int64_t number = 0; number < end; ++number) asked += property_.admits(spec_, cases.at(number)) ? 1 : 0;
     return asked;
@@ -429,13 +323,12 @@ class Trial {
   // exchanging one of its fields at a time for a drawn one. Of a long case only its worst position is taken.
   void seek_worst(rc::Random random, const AuditOptions& options) {
     const rc::Gen<Case> generator = property_.cases(spec_);
-    const int limit = property_.sessions == Sessions::own ? own_worst_limit
-                      : options.profile == Profile::quick ? quick_worst_limit
-                                                          : worst_limit;
+    const std::int64_t limit =
+        options.profile == Profile::quick ? std::min(worst_tries_, quick_worst_limit) : worst_tries_;
     WorstCase& worst = *tally_.worst;
     Case start = case_of(worst.example);
     start = alone_at(start, worst.place).value_or(start);
-    for (int tries = 0; tries < limit; ++tries) {
+    for (std::int64_t tries = 0; tries < limit; ++tries) {
       // Nothing is beyond what has no bound or is not a number.
       if (!std::isfinite(worst.example.deviation.of_bound)) return;
       if (options.stop.stop_requested()) throw Interrupted();
@@ -491,7 +384,7 @@ class Trial {
   template <class Still>
   Case shrink(const Case& start, const std::stop_token& stop, std::optional<std::int64_t>& horizon, Still still) {
     rc::Shrinkable<Case> best = shrinkable(start);
-    int tries = 0;
+    std::int64_t tries = 0;
     int crashes = 0;
     for (bool simpler = true; simpler;) {
       simpler = false;
@@ -500,8 +393,7 @@ class Trial {
         if (stop.stop_requested()) throw Interrupted();
         const Case values = candidate->value();
         if (!property_.admits(spec_, values)) continue;
-        if (++tries > (property_.sessions == Sessions::own ? own_shrink_limit : shrink_limit) || crashes > crash_limit)
-          return best.value();
+        if (++tries > shrink_tries_ || crashes > crash_limit) return best.value();
         const Outcome outcome = probe(values, horizon);
         if (std::holds_alternative<OutOfWork>(outcome)) return best.value();
         if (std::holds_alternative<SubjectFailure>(outcome)) ++crashes;
@@ -535,34 +427,33 @@ class Trial {
     steps_left_ = steps_;
     const Case values = shrink(case_of(counterexample.example), stop, counterexample.horizon, is_violation);
     // The token must work alone, so its finding is what a fresh session says.
-    session_.reset();
+    judge_.end_session();
     steps_left_ = steps_;
     const Outcome outcome = probe(values, counterexample.horizon);
-    Judgement simplest;
     if (is_violation(outcome)) {
-      simplest = std::get<Judgement>(outcome);
+      const auto& simplest = std::get<Judgement>(outcome);
+      counterexample.example = {token(values), simplest.finding, simplest.deviation};
     } else {
-      simplest.finding = "seen only after other calls; this case alone, in a fresh session, does not show it";
+      counterexample.example = {token(values),
+                                "seen only after other calls; this case alone, in a fresh session, does not show it",
+                                {},
+                                Shown::after_other_calls};
     }
-    counterexample.example = {token(values), simplest.finding, simplest.deviation};
   }
 
   const Property& property_;
-  const UncountedSubject subject_;
+  CaseJudge judge_;
   const Spec& spec_;
   CaseFields fields_;
-  Check check_;
-  SubjectCheck subject_check_;
-  Ask ask_;
-  AnswerCheck answer_check_;
   SharedAnswers* shared_ = nullptr;
-  std::unique_ptr<Session> session_;
+  std::int64_t shrink_tries_;
+  std::int64_t worst_tries_;
   std::uint64_t steps_of_case_;  // what one case may take
   std::uint64_t steps_;          // what each part may take: the cases, the search for the worst, that for the simplest
   std::uint64_t steps_left_;     // of the part at hand
   FailureKind failure_kind_ = FailureKind::crashed;
   std::int64_t left_out_ = 0;  // values of the last case that was judged
-  std::optional<Cases> cases_;
+  std::optional<CasesOfProperty> cases_;
   Share share_;
   Underway underway_;
   std::chrono::steady_clock::time_point told_;  // when it was last told how far it is
@@ -574,8 +465,13 @@ class Trial {
 }  // namespace
 
 std::int64_t cases_in(const Property& property, const Spec& spec, const AuditOptions& options) {
-  return std::ssize(Cases::first_cases(property, spec, options)) + cases_of(options, property.sessions) +
-         std::ssize(property.sweep(spec, values_of(options)).blocks);
+  return CasesOfProperty(property, spec, options).count();
+}
+
+std::optional<std::int64_t> tries_of_aside(const Property& property, const Spec& spec, const AuditOptions& options) {
+  if (property.level != Level::advice && property.theory(spec) != Theory::fails) return std::nullopt;
+  constexpr std::int64_t tries_for_case = 3;
+  return tries_for_case * cases_of(options, property.sessions);
 }
 
 std::vector<PropertyResult> run_trials(std::span<const Property* const> properties, const Subject& subject,

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -26,6 +27,11 @@ struct Share {
 
 /// How many cases the property has in a whole run, blocks of its sweep among them; it must apply to the spec.
 std::int64_t cases_in(const Property& property, const Spec& spec, const AuditOptions& options);
+
+/// How often an audit tries, at most, to make a counterexample simpler, and as often to find a worse one, where the
+/// property's violation fails no audit: it is advice, or mathematics says that the property fails. A subject that
+/// passes has such cases, and they take a part of its time. Nothing of other properties.
+std::optional<std::int64_t> tries_of_aside(const Property& property, const Spec& spec, const AuditOptions& options);
 
 /// Judges the share of a property's first cases, drawn cases and blocks; of a violation looks for the simplest
 /// counterexample and the worst. Of several properties, which all judge answers to the same questions, each answer is

@@ -11,7 +11,8 @@
 namespace sextant {
 namespace {
 
-// Two questions and a script of up to six steps, its digits in base 3: ask the one, ask the other, reset.
+// Two questions and a script of up to six steps, its digits in base 3: ask the one, ask the other, reset. Two more
+// follow from these: the one's shape at the other's positions, and the other's shape at the one's.
 struct History {
   std::int64_t position;
   std::int64_t tokens;
@@ -29,7 +30,7 @@ CasesOf<History> histories() {
     return {{"position", FieldRole::position, &History::position, positions},
             {"tokens", FieldRole::run, &History::tokens, {1, 64}},
             {"other_position", FieldRole::position, &History::other_position, positions},
-            {"other_tokens", FieldRole::count, &History::other_tokens, {1, 64}},
+            {"other_tokens", FieldRole::number, &History::other_tokens, {1, 64}},
             {"script", FieldRole::choice, &History::script, {0, scripts - 1}},
             {"fill", FieldRole::fill, &History::fill, any_fill}};
   };
@@ -60,8 +61,16 @@ Judgement judge(const Spec& spec, const Subject& subject, const History& history
   // follow each other. One that shares nothing with the others is dear where it is an interpreter that imports a
   // framework, so only some cases have one, the first of all among them.
   const bool anew = history.fill % 8 == 1;
-  const Tensor fresh_other = ask(*(anew ? subject.open_anew(spec) : subject.open(spec)), spec, other);
-  const std::unique_ptr<Session> session = subject.open(spec);
+  const Question one_elsewhere{history.other_position, history.tokens, 1, 2, history.fill};
+  const Question other_elsewhere{history.position, history.other_tokens, 2, 1, history.fill};
+  std::unique_ptr<Session> session = anew ? subject.open_anew(spec) : subject.open(spec);
+  const Tensor fresh_other = ask(*session, spec, other);
+  // Not fresh, but after another call than below. What is kept for the next call of the same shape, or at the same
+  // positions, makes them differ, whichever of the two is right.
+  const Tensor first_one_elsewhere = ask(*session, spec, one_elsewhere);
+  const Tensor first_other_elsewhere = ask(*session, spec, other_elsewhere);
+  session = nullptr;
+  session = subject.open(spec);
   const Tensor fresh_one = ask(*session, spec, one);
   Judgement judgement;
   std::int64_t script = history.script;
@@ -80,6 +89,15 @@ Judgement judge(const Spec& spec, const Subject& subject, const History& history
                                    : std::nullopt,
                         [] { return "the same bits as in a fresh session"; });
   }
+  const auto compare = [&](const Question& question, const Tensor& first, std::string_view after) {
+    const auto difference = first_difference(first, ask(*session, spec, question));
+    judgement.add_exact(difference ? std::optional(fmt::format("position {}, {}; in two sessions: {}",
+                                                               question.position, after, *difference))
+                                   : std::nullopt,
+                        [] { return "the same bits as in a fresh session"; });
+  };
+  compare(one_elsewhere, first_one_elsewhere, "after a call of the same shape at other positions");
+  compare(other_elsewhere, first_other_elsewhere, "after a call of another shape at the same positions");
   return judgement;
 }
 
@@ -99,7 +117,7 @@ Property history_property() {
       "none: all bits are compared with those of a session that was asked nothing else",
       "tables cached at one length or precision and used at another, a base that never shrinks back, counters of "
       "calls, buffers "
-      "reused without being written"};
+      "reused without being written, what is kept by a call's shape or by its positions alone"};
   property.not_applicable = [](const Spec&) { return std::optional<std::string>(); };
   use_cases(property, histories(), [](const Spec& spec) -> SubjectCheckOf<History> {
     return [spec](const Subject& subject, const History& history) { return judge(spec, subject, history); };

@@ -20,8 +20,8 @@ CasesOf<Chunk> chunks() {
     std::vector<FieldOf<Chunk>> fields{
         {"position", FieldRole::position, &Chunk::position, {spec.min_position, last_position_of(spec) - 1}},
         {"length", FieldRole::run, &Chunk::length, {2, longest}},
-        {"skip", FieldRole::count, &Chunk::skip, {0, longest}},
-        {"count", FieldRole::count, &Chunk::count, {1, longest}}};
+        {"skip", FieldRole::number, &Chunk::skip, {0, longest}},
+        {"count", FieldRole::number, &Chunk::count, {1, longest}}};
     if (has_fill(spec)) fields.push_back({"fill", FieldRole::fill, &Chunk::fill, any_fill});
     return fields;
   };

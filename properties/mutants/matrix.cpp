@@ -85,7 +85,7 @@ void judge_by(Profile profile, Row& row, const Spec& spec) {
   AuditOptions options;
   options.profile = profile;
   // Most fall at once; the plain implementations that mutants are made of take a microsecond a value.
-  if (profile == Profile::quick) options.values = std::int64_t{1} << 18;
+  if (profile == Profile::quick) options.amount.values = std::int64_t{1} << 18;
   options.counterexamples = Counterexamples::not_sought;
   for (const PropertyResult& result : audit(catalogue(), *subject_of(row.name), spec, options).results) {
     if (result.verdict != Verdict::violated && result.verdict != Verdict::crashed &&

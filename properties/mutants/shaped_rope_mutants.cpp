@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <map>
 #include <numeric>
 #include <span>
 #include <utility>
@@ -459,6 +460,42 @@ void sixteen_bits(LocalFaults& list) {
       [](const Spot& at) { return at.channel % 8 == 7; }, off_by_ulps(2));
 }
 
+// The positions that a call's table was made for, where an earlier call of the session may have made it.
+using Kept = std::function<Tensor(std::map<std::vector<std::int64_t>, Tensor>& tables, const Tensor& positions)>;
+
+FunctionSubject::Make with_kept_tables(Kept kept) {
+  return [kept = std::move(kept)](const Spec& spec) -> FunctionSubject::Call {
+    return [kept, honest = plain_call(spec), tables = std::map<std::vector<std::int64_t>, Tensor>()](
+               std::string_view operation, const Tensors& inputs) mutable -> Tensors {
+      if (operation != "rotate") return honest(operation, inputs);
+      Tensors changed = inputs;
+      changed.at("positions") = kept(tables, inputs.at("positions"));
+      return honest(operation, changed);
+    };
+  };
+}
+
+void caches(LocalFaults& list) {
+  list.add(Kind::defect, "rope-table-by-shape", "a table is kept by the shape of the call that first made it",
+           short_claim, with_kept_tables([](auto& tables, const Tensor& positions) {
+             return tables.try_emplace(positions.shape, positions).first->second;
+           }));
+  list.add(Kind::defect, "rope-table-by-start", "a table is kept by its first position, and is read to its end",
+           short_claim, with_kept_tables([](auto& tables, const Tensor& positions) {
+             std::vector<std::int64_t> asked = positions.integers();
+             if (asked.empty()) return positions;
+             const auto kept = tables.try_emplace({asked.front()}, positions).first->second.integers();
+             for (std::size_t i = 0; i < asked.size(); ++i) asked[i] = kept[std::min(i, kept.size() - 1)];
+             return Tensor::of_integers(positions.shape, asked);
+           }));
+  list.add(Kind::control, "rope-table-by-positions", "a table is kept by all positions of the call that made it",
+           short_claim, with_kept_tables([](auto& tables, const Tensor& positions) {
+             std::vector<std::int64_t> key = positions.integers();
+             key.insert(key.end(), positions.shape.begin(), positions.shape.end());
+             return tables.try_emplace(std::move(key), positions).first->second;
+           }));
+}
+
 }  // namespace
 
 std::vector<Mutant> shaped_rope_mutants() {
@@ -473,6 +510,7 @@ std::vector<Mutant> shaped_rope_mutants() {
   shortcuts(list);
   gradients(list);
   sixteen_bits(list);
+  caches(list);
   return std::move(list.entries);
 }
 

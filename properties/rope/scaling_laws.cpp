@@ -148,7 +148,7 @@ CasesOf<Stretch> stretches() {
     FieldRange positions = claimed(spec);
     positions.simplest = 1;  // at 0 nothing turns
     return {{"position", FieldRole::position, &Stretch::position, positions},
-            {"factor", FieldRole::count, &Stretch::factor, {2, 16}},
+            {"factor", FieldRole::number, &Stretch::factor, {2, 16}},
             {"fill", FieldRole::fill, &Stretch::fill, any_fill}};
   };
   cases.related = [](const Spec& spec, const Stretch& asked) {

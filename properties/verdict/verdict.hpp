@@ -32,11 +32,15 @@ struct Deviation {
   double ulps = 0;      ///< the error in ULPs of the true value (lib/numeric/ulp.hpp)
 };
 
+/// Whether a case shows by itself what was found in it, in a fresh session, or only after the calls before it.
+enum class Shown { alone, after_other_calls };
+
 /// One case with what was found in it.
 struct Example {
   std::string token;    ///< for --replay
   std::string finding;  ///< one line: where, what came, what is true, the bound
   Deviation deviation;
+  Shown shown = Shown::alone;
 };
 
 /// What a sweep compared, value by value.
