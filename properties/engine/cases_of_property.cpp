@@ -41,7 +41,10 @@ std::vector<std::int64_t> sizes_of(const CaseFields& fields, const std::vector<C
 
 std::vector<std::size_t> first_cases_asked(std::span<const std::int64_t> sizes, const AuditOptions& options,
                                            Sessions sessions) {
-  std::int64_t largest = options.amount.largest_call.value_or(std::numeric_limits<std::int64_t>::max());
+  // In a quick look not the largest calls that there are.
+  constexpr std::int64_t quick_largest = std::int64_t{1} << 14;
+  std::int64_t largest = options.amount.largest_call.value_or(
+      options.profile == Profile::quick ? quick_largest : std::numeric_limits<std::int64_t>::max());
   if (!sizes.empty()) largest = std::max(largest, *std::ranges::min_element(sizes));
   const std::int64_t most = most_first_cases(options, sessions);
   std::vector<std::size_t> asked;
