@@ -47,7 +47,8 @@ std::optional<std::int64_t> reach_of(const CaseFields& fields, const Case& value
     switch (fields[i].role) {
       case FieldRole::position: furthest = std::max(furthest.value_or(values[i]), values[i]); break;
       case FieldRole::step: beyond += values[i]; break;
-      case FieldRole::run: beyond += values[i] - 1; break;
+      case FieldRole::run:
+      case FieldRole::sequence: beyond += values[i] - 1; break;
       case FieldRole::batch: beyond += gen::batch_row_distance * (values[i] - 1); break;
       case FieldRole::count:
       case FieldRole::number:
@@ -65,8 +66,9 @@ std::int64_t size_of(const CaseFields& fields, const Case& values) {
   std::int64_t size = 1;
   for (std::size_t i = 0; i < fields.size(); ++i) {
     const FieldRole role = fields[i].role;
-    if (role == FieldRole::run || role == FieldRole::batch || role == FieldRole::count)
-      size *= std::max<std::int64_t>(values[i], 1);
+    const std::int64_t extent = std::max<std::int64_t>(values[i], 1);
+    if (role == FieldRole::run || role == FieldRole::batch || role == FieldRole::count) size *= extent;
+    if (role == FieldRole::sequence) size *= extent * extent;
   }
   return size;
 }

@@ -21,6 +21,7 @@ enum class FieldRole {
   position,  ///< a position of the claim
   step,      ///< what is added to the case's positions
   run,       ///< how many positions follow one by one
+  sequence,  ///< the same of tokens that see each other, so that a call grows with its square
   batch,     ///< how many rows of positions, each gen::batch_row_distance further on
   count,     ///< how many of what has no position of its own: heads, queries, distances
   number,    ///< a number by which a call does not grow: a distance, a factor

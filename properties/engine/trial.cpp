@@ -229,7 +229,8 @@ class Trial {
     Case alone = values;
     for (std::size_t i = 0; i < fields_.size(); ++i) {
       if (fields_[i].role == FieldRole::position && place) alone[i] = *place;
-      if (fields_[i].role == FieldRole::run || fields_[i].role == FieldRole::batch) alone[i] = 1;
+      const FieldRole role = fields_[i].role;
+      if (role == FieldRole::run || role == FieldRole::sequence || role == FieldRole::batch) alone[i] = 1;
       if (fields_[i].role == FieldRole::order) alone[i] = 0;
     }
     if (!place || !property_.admits(spec_, alone)) return std::nullopt;
@@ -354,7 +355,8 @@ class Trial {
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::ranges::stable_partition(order, [&](std::size_t field) {
       const FieldRole role = fields_[field].role;
-      return role == FieldRole::run || role == FieldRole::batch || role == FieldRole::count;
+      return role == FieldRole::run || role == FieldRole::sequence || role == FieldRole::batch ||
+             role == FieldRole::count;
     });
     return order;
   }

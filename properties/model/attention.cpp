@@ -134,6 +134,7 @@ class AttentionModel final : public EncodingModel {
   AttentionModel(const Spec& spec, const Attention& encoding) : EncodingModel(spec), encoding_(encoding) {}
 
   std::int64_t judged_values() const override { return 9 * encoding_.head_dim; }
+  FieldRole tokens_role() const override { return FieldRole::sequence; }
 
   // What its position encoding says of positions and lengths holds for attention with it.
   gen::PositionRange range() const override {

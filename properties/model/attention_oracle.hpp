@@ -37,7 +37,7 @@ inline constexpr std::int64_t longest_attention = 4096;
 std::int64_t longest_tokens(const Attention& encoding, double work);
 
 /// Products of the longest calls that are asked once, and of those that are drawn again and again.
-inline constexpr double work_of_longest = 0x1p31;
+inline constexpr double work_of_longest = 0x1p29;
 inline constexpr double work_of_drawn = 0x1p26;
 
 /// The case of a question: at most longest_attention tokens and most_rows batch rows, positions rising in each row.

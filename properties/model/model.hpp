@@ -98,6 +98,9 @@ class EncodingModel {
 
   // The questions of accuracy. Every other law's are questions.hpp's.
 
+  /// Whether a call grows with its tokens or with their square.
+  virtual FieldRole tokens_role() const { return FieldRole::run; }
+
   /// Those fields of a question that a case tells; the others have Question's defaults.
   virtual std::vector<FieldOf<Question>> question_fields() const;
 

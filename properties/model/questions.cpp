@@ -81,7 +81,7 @@ Blocks sample(const gen::PositionRange& range, std::int64_t positions) {
 
 std::vector<FieldOf<Question>> question_fields(const Spec& spec) {
   return {{"position", FieldRole::position, &Question::position, {spec.min_position, last_position_of(spec) - 1}},
-          {"tokens", FieldRole::run, &Question::tokens, {1, longest_call}},
+          {"tokens", model_of(spec)->tokens_role(), &Question::tokens, {1, longest_call}},
           {"batch", FieldRole::batch, &Question::batch, {1, most_rows}},
           {"heads", FieldRole::count, &Question::heads, {1, most_heads}},
           {"fill", FieldRole::fill, &Question::fill, any_fill}};
