@@ -15,6 +15,14 @@ std::vector<FieldOf<Question>> CodeModel::question_fields() const {
   return fields;
 }
 
+std::vector<Question> CodeModel::first_questions() const {
+  std::vector<Question> questions = EncodingModel::first_questions();
+  for (const Question& question : questions_of_every_order(gen::simplest_position(range()))) {
+    if (related(question)) questions.push_back(question);
+  }
+  return questions;
+}
+
 rc::Gen<Question> CodeModel::drawn_questions() const {
   return of_many_shapes(EncodingModel::drawn_questions(), range(), {{1, longest_drawn, 1}, values_of_call / dim_});
 }

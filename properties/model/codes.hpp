@@ -18,6 +18,7 @@ class CodeModel : public EncodingModel {
 
   std::int64_t judged_values() const final { return dim_; }
   std::vector<FieldOf<Question>> question_fields() const override;
+  std::vector<Question> first_questions() const override;
   rc::Gen<Question> drawn_questions() const override;
   SweepOf<Question> sweep(std::int64_t most_values) const override;
 

@@ -133,6 +133,13 @@ std::vector<Question> questions_of_every_extent(std::int64_t position) {
   return questions;
 }
 
+std::vector<Question> questions_of_every_order(std::int64_t position) {
+  std::vector<Question> questions;
+  for (std::int64_t order = 1; order < gen::orders; ++order)
+    questions.push_back({.position = position, .tokens = 100, .batch = 5, .heads = 2, .fill = 1, .order = order});
+  return questions;
+}
+
 SweepOf<Question> sweep_over(const gen::PositionRange& range, std::int64_t values, std::int64_t most_values,
                              SweptCalls calls) {
   const std::int64_t claimed = range.last - range.first;

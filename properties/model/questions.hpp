@@ -40,6 +40,9 @@ rc::Gen<Question> of_many_shapes(rc::Gen<Question> small, const gen::PositionRan
 /// two, one less and one more, up to the most.
 std::vector<Question> questions_of_every_extent(std::int64_t position);
 
+/// A call of several rows and heads in every order of positions but the usual one.
+std::vector<Question> questions_of_every_order(std::int64_t position);
+
 /// What the calls of a sweep have beside tokens: rotations some heads and rows, the same vector in each head.
 enum class SweptCalls { tokens, rows_and_heads };
 

@@ -102,6 +102,7 @@ std::vector<Question> RotationModel::of_kernels() const {
                                   {.position = near, .tokens = 1025, .heads = 2, .fill = 1},
                                   {.position = far, .tokens = 1025, .heads = 12, .fill = 1}};
   for (const Question& question : questions_of_every_extent(near)) questions.push_back(question);
+  for (const Question& question : questions_of_every_order(near)) questions.push_back(question);
   return questions;
 }
 

@@ -168,8 +168,12 @@ Tensor vectors_alone(const Asked& asked, std::span<const std::int64_t> vectors) 
     for (const std::int64_t vector : vectors)
       positions.push_back(all[static_cast<std::size_t>(axis * tokens + vector / heads)]);
   }
-  Tensors inputs = asked.inputs;
-  std::vector<std::int64_t> shape = inputs.at("positions").shape;
+  // Of the others none is as large: a call of all vectors is not copied for each.
+  Tensors inputs;
+  for (const auto& [name, tensor] : asked.inputs) {
+    if (name != "x" && name != "positions") inputs.emplace(name, tensor);
+  }
+  std::vector<std::int64_t> shape = asked.inputs.at("positions").shape;
   shape.back() = count;
   if (rotates) {
     shape[shape.size() - 2] = 1;
@@ -178,9 +182,9 @@ Tensor vectors_alone(const Asked& asked, std::span<const std::int64_t> vectors) 
     const auto bytes = static_cast<std::ptrdiff_t>(static_cast<std::size_t>(width) * size_of(x.dtype));
     for (std::int64_t i = 0; i < count; ++i)
       std::copy_n(x.data.begin() + vectors[static_cast<std::size_t>(i)] * bytes, bytes, own.data.begin() + i * bytes);
-    inputs.at("x") = std::move(own);
+    inputs["x"] = std::move(own);
   }
-  inputs.at("positions") = Tensor::of_integers(std::move(shape), positions);
+  inputs["positions"] = Tensor::of_integers(std::move(shape), positions);
   Tensor answer = asked.again(inputs);
   answer.shape = {count, width};
   return answer;

@@ -67,10 +67,6 @@ void short_calls(LocalFaults& list) {
                return std::min(head / 3 + (head % 3 == 2 ? 1 : 0), kv_heads - 1);
              };
            }));
-  score_fault(list, "attention-equal-positions", "keys at the query's own position but for itself are not seen", rope,
-              [](double score, const Seen& seen) {
-                return seen.query != seen.key && seen.query_position == seen.key_position ? never : score;
-              });
   score_fault(list, "attention-alibi-first-head-far", "beyond a distance of 512 the first head is biased twice", alibi,
               [](double score, const Seen& seen) {
                 const auto far = static_cast<double>(seen.query_position - seen.key_position);
@@ -118,8 +114,6 @@ void long_calls(LocalFaults& list) {
       [](double score, const Seen& seen) { return seen.key / 64 == 1 && seen.query > seen.key ? score - 8 : score; });
   score_fault(list, "attention-t5-tile", "queries from 64 on have no bias for the keys before 64", t5,
               [](double score, const Seen& seen) { return seen.query >= 64 && seen.key < 64 ? score + 0.5 : score; });
-  score_fault(list, "attention-rope-1000", "query 999 of a long call does not see key 500", rope,
-              [](double score, const Seen& seen) { return seen.query == 999 && seen.key == 500 ? never : score; });
 }
 
 }  // namespace

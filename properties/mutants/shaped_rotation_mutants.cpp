@@ -66,9 +66,6 @@ void axial_faults(LocalFaults& list) {
   list.defect(
       "axial-far-apart", "a second coordinate that is far beyond the first is not turned", axial,
       [](const Spot& at) { return at.position < 100 && at.second > 3900; }, as_given());
-  list.gradient(
-      "axial-gradient-heads-from-8", "the backward kernel has 8 heads at most", axial,
-      [](const Spot& at) { return at.head >= 8; }, zeros());
   list.defect(
       "axial-repeats", "a token at the position of that before it has its vector", axial,
       [](const Spot& at) { return at.token > 0 && at.position == at.before; }, from_token(-1));
@@ -82,10 +79,6 @@ void xpos_faults(LocalFaults& list) {
   list.defect(
       "xpos-multiple-of-base", "positions that are multiples of scale_base are not scaled nor turned", xpos,
       [](const Spot& at) { return at.position > 0 && at.position % 512 == 0; }, as_given());
-  list.gradient(
-      "xpos-gradient-position", "one row of the backward kernel's table is that before it", xpos,
-      [](const Spot& at) { return at.position == 2222; },
-      at_positions([](std::int64_t p) { return std::max<std::int64_t>(p - 1, 0); }));
   list.defect(
       "xpos-position-3333", "one row of the table is that before it", xpos,
       [](const Spot& at) { return at.position == 3333; },
