@@ -7,7 +7,7 @@
 #include "properties/catalogue.hpp"
 #include "properties/model/answers.hpp"
 #include "properties/model/family.hpp"
-#include "properties/model/rotations.hpp"
+#include "properties/model/rotation_judge.hpp"
 #include "properties/model/screen.hpp"
 #include "properties/model/turned_call.hpp"
 #include "reference/rounding.hpp"
