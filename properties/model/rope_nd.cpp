@@ -7,6 +7,7 @@
 
 #include "properties/model/budget.hpp"
 #include "properties/model/models.hpp"
+#include "properties/model/rotation_judge.hpp"
 #include "properties/model/rotations.hpp"
 #include "properties/model/variants.hpp"
 
