@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "properties/model/models.hpp"
-#include "properties/model/rotation_judge.hpp"
 #include "properties/model/rotation_rows.hpp"
 #include "properties/model/rotation_judge.hpp"
 #include "properties/model/rotations.hpp"
