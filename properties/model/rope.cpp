@@ -6,8 +6,8 @@
 #include "properties/model/models.hpp"
 #include "properties/model/questions.hpp"
 #include "properties/model/rope_pairs.hpp"
-#include "properties/model/rotation_rows.hpp"
 #include "properties/model/rotation_judge.hpp"
+#include "properties/model/rotation_rows.hpp"
 #include "properties/model/rotations.hpp"
 #include "properties/model/variants.hpp"
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "properties/model/models.hpp"
-#include "properties/model/rotation_rows.hpp"
 #include "properties/model/rotation_judge.hpp"
+#include "properties/model/rotation_rows.hpp"
 #include "properties/model/rotations.hpp"
 #include "properties/model/variants.hpp"
 #include "properties/model/xpos_budget.hpp"
