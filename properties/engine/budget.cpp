@@ -49,6 +49,7 @@ class Stopwatch {
   // What the case took; nothing where it is none.
   std::optional<double> seconds_of(const Case& values) {
     if (!first_.admits(spec_, values)) return std::nullopt;
+    if (answers_) answers_->forget();
     const double start = clock_();
     for (CaseJudge& judge : judges_) {
       try {
@@ -141,7 +142,8 @@ Price price_of_calls(const Group& group, const std::vector<BlockOf<Case>>& block
       price.each = watch.seconds_of(*values).value_or(*seconds);
       price.opening = std::max(*seconds - price.each, 0.0);
       price.least = size;
-      end = clock() + patience;
+      // Where opening a session takes long, a little longer tells what a larger call takes.
+      end = clock() + std::max(patience, price.opening / 4);
     } else {
       // What takes longer with the size shows in calls that are long enough.
       const double more = std::max(*seconds - price.each, 0.0);

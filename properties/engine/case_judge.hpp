@@ -54,6 +54,9 @@ class SharedAnswers {
   /// @throws SubjectFailure, the same for each that asks about a case.
   const Answered& to(const Case& values);
 
+  /// The next case is asked for, even where it is the last one again.
+  void forget() { values_.reset(); }
+
  private:
   const UncountedSubject subject_;
   const Spec& spec_;
