@@ -57,20 +57,22 @@ void judge_variant(Judgement& judgement, const Subject& subject, const Variant& 
   const auto model = model_of(variant.spec);
   const auto judge = model->judge();
   const std::unique_ptr<Session> session = subject.open(variant.spec);
-  std::vector<Question> asked = model->first_questions();
-  // Every variant is asked anew, and a field that is heard in small calls and one of a block or two is heard.
+  // The simplest first. Every variant is asked anew, and a field that is heard in small calls and one of a block or two
+  // is heard.
   constexpr std::int64_t small_call = 64;
-  std::erase_if(
-      asked, [](const Question& question) { return question.tokens * question.batch * question.heads > small_call; });
-  const Question near{.position = position, .tokens = 3, .batch = 2, .heads = 2, .fill = 1};
-  const Question block{.position = position, .tokens = 100, .fill = 1};
-  for (const Question& question : {near, block}) {
+  std::vector<Question> asked;
+  for (const Question& question : {Question{.position = position, .tokens = 3, .batch = 2, .heads = 2, .fill = 1},
+                                   Question{.position = position, .tokens = 100, .fill = 1}}) {
     if (model->admits(question)) asked.push_back(question);
+  }
+  for (const Question& question : model->first_questions()) {
+    if (question.tokens * question.batch * question.heads <= small_call) asked.push_back(question);
   }
   for (const Question& question : asked) {
     const Judgement found = judge_question(*session, *model, *judge, question);
     judgement.add(found.within, found.deviation,
                   [&] { return fmt::format("with another {}: {}", variant.field, found.finding); });
+    if (found.within == reference::Certainty::no) return;  // the first question is the simplest
   }
 }
 

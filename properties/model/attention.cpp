@@ -62,6 +62,23 @@ std::vector<AttentionPlaceOfHead> judged_rows(const Attention& encoding, const A
   return rows;
 }
 
+// Of each head one key scores from 8 to 2048 with the queries, which see little else unless a bias or a mask is in the
+// way, and some of them a bit of each. So what a far key gets shows too, which softmax hides where scores are alike.
+void let_one_key_win(AttentionCase& request, std::int64_t fill) {
+  const std::int64_t channels = request.q.shape[3];
+  const std::int64_t last = channels - 1;
+  const double greatest = 2048 * std::sqrt(static_cast<double>(channels));
+  for (std::int64_t head = 0; head < request.batch * request.k.shape[1]; ++head) {
+    // From either end of the call, so that others are far away.
+    const std::uint64_t word = gen::word(fill, head);
+    const auto from_end = static_cast<std::int64_t>(word >> 16) % (request.tokens / 4 + 1);
+    const std::int64_t token = word % 2 == 0 ? from_end : request.tokens - 1 - from_end;
+    request.k.set((head * request.tokens + token) * channels + last, greatest);
+  }
+  for (std::int64_t element = last; element < request.q.elements(); element += channels)
+    request.q.set(element, std::exp2(-static_cast<double>(gen::word(fill + 1, element) % 64) / 8));
+}
+
 class AttentionJudge final : public Judge {
  public:
   AttentionJudge(const Spec& spec, const Attention& encoding) : spec_(spec), encoding_(encoding), oracle_(spec) {}
@@ -213,6 +230,11 @@ class AttentionModel final : public EncodingModel {
       if (tokens > usual) questions.push_back({.position = near, .tokens = std::min(tokens, longest), .fill = 1});
       if (tokens > longest) break;
     }
+    for (const std::int64_t tokens : {17, 100, 300, 600, 1030, 2050}) {
+      if (tokens > usual) break;
+      for (const std::int64_t fill : {one_key_wins, one_key_wins + 1, one_key_wins + 2})
+        questions.push_back({.position = near, .tokens = tokens, .fill = fill});
+    }
     questions.push_back({.position = near, .tokens = std::min<std::int64_t>(17, longest), .batch = 2, .fill = 1});
     questions.push_back(clipped({.position = near, .tokens = 5, .batch = most_rows, .fill = 1}, largest_reshaped()));
     return questions;
@@ -224,7 +246,9 @@ class AttentionModel final : public EncodingModel {
   }
 
   Call accuracy_call(const Question& question) const override {
-    return sextant::call_of(attention_case(spec(), question), question.fill);
+    AttentionCase asked = attention_case(spec(), question);
+    if (question.fill >= one_key_wins) let_one_key_win(asked, question.fill);
+    return sextant::call_of(std::move(asked), question.fill);
   }
 
   // Under a causal mask the first tokens come out as if there were no others.

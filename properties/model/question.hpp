@@ -27,6 +27,9 @@ inline constexpr std::int64_t bytes_of_largest = std::int64_t{33} << 20;
 /// Questions of accuracy with this fill or a larger one ask rotations about vectors of every magnitude.
 inline constexpr std::int64_t every_magnitude = 900;
 
+/// Likewise attention about calls of which each head has one key that scores far more than the others.
+inline constexpr std::int64_t one_key_wins = 900;
+
 /// Those with this fill or a larger one, below that, about the same vector in every head of a token.
 inline constexpr std::int64_t heads_alike = 881;
 
