@@ -79,14 +79,16 @@ CasesOf<Question> sequences() {
                                {.position = near, .tokens = 1, .fill = 1},
                                {.position = last_position_of(spec) - 1, .tokens = 3, .fill = 1},
                                {.position = near, .tokens = 33, .fill = 1},
-                               {.position = near, .tokens = 40, .batch = 3, .fill = 1}};
+                               {.position = near, .tokens = 40, .batch = 3, .fill = 1},
+                               {.position = near, .tokens = 41, .batch = 3, .fill = every_key_counts}};
     // Each with the heads of another group.
     const gen::LargestCall largest =
         of<Attention>([](const Spec&, const Attention& encoding) { return largest_of(encoding, longest); })(spec);
     for (const std::int64_t tokens : {65, 128, 129, 300, 1025})
-      list.push_back(clipped({.position = near, .tokens = tokens, .fill = tokens}, largest));
+      list.push_back(clipped({.position = near, .tokens = tokens, .fill = every_key_counts + tokens % 100}, largest));
     for (const std::int64_t batch : {9, 64})
       list.push_back(clipped({.position = near, .tokens = 5, .batch = batch, .fill = batch}, largest));
+    list.push_back(clipped({.position = near, .tokens = 130, .fill = one_key_wins}, largest));
     return list;
   };
   cases.drawn = [drawn = cases.drawn](const Spec& spec) {
@@ -140,9 +142,10 @@ CheckOf<Question> gradient_check(const Spec& spec, const Attention& encoding) {
         session, spec,
         AttendRequest{request.q, request.k, request.v, request.positions, request.weight ? &*request.weight : nullptr},
         grad);
-    // The heads of one group: fill says which.
+    // The heads of one group: the last one, or one that fill draws.
     const std::int64_t groups = request.batch * encoding.num_kv_heads;
-    const std::int64_t group = static_cast<std::int64_t>(gen::word(question.fill, 5) >> 1) % groups;
+    const auto drawn = static_cast<std::int64_t>(gen::word(question.fill, 5) >> 1) % groups;
+    const std::int64_t group = question.fill % 2 == 0 ? groups - 1 : drawn;
     const std::int64_t heads = encoding.num_heads / encoding.num_kv_heads;
     const GroupGradients truth =
         gradients_of_group(spec, oracle, request, grad, group / encoding.num_kv_heads, group % encoding.num_kv_heads);

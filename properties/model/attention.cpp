@@ -28,8 +28,12 @@ using reference::Enclosure;
 constexpr std::int64_t judged_products = std::int64_t{1} << 23;
 constexpr std::int64_t fewest_rows = 24;
 
-// The rows of a call that are judged: all, or of a long call the first and last tokens, those on both sides of a
-// power of two from 64 on, where tiles end, and as many that `fill` draws, one from each stretch of the call.
+// Of so many fills one is of questions whose positions are spread over the range.
+constexpr std::int64_t spread_in = 7;
+
+// The rows of a call that are judged: all, or of a long call the first and last tokens (the last two in the first and
+// last heads and rows of the batch), those on both sides of a power of two from 64 on, where tiles end, and as many
+// that `fill` draws, one from each stretch of the call.
 std::vector<AttentionPlaceOfHead> judged_rows(const Attention& encoding, const AttentionCase& request,
                                               std::int64_t fill) {
   const std::int64_t all = request.batch * encoding.num_heads * request.tokens;
@@ -41,6 +45,11 @@ std::vector<AttentionPlaceOfHead> judged_rows(const Attention& encoding, const A
           {row / request.tokens / encoding.num_heads, row / request.tokens % encoding.num_heads, row % request.tokens});
     }
     return rows;
+  }
+  for (const std::int64_t batch : {std::int64_t{0}, request.batch - 1}) {
+    for (const std::int64_t head : {std::int64_t{0}, encoding.num_heads - 1}) {
+      for (const std::int64_t token : {request.tokens - 2, request.tokens - 1}) rows.push_back({batch, head, token});
+    }
   }
   std::vector<std::int64_t> tokens{0, request.tokens - 1};
   for (std::int64_t power = 64; power < request.tokens; power *= 2) {
@@ -62,21 +71,14 @@ std::vector<AttentionPlaceOfHead> judged_rows(const Attention& encoding, const A
   return rows;
 }
 
-// Of each head one key scores from 8 to 2048 with the queries, which see little else unless a bias or a mask is in the
-// way, and some of them a bit of each. So what a far key gets shows too, which softmax hides where scores are alike.
-void let_one_key_win(AttentionCase& request, std::int64_t fill) {
-  const std::int64_t channels = request.q.shape[3];
-  const std::int64_t last = channels - 1;
-  const double greatest = 2048 * std::sqrt(static_cast<double>(channels));
-  for (std::int64_t head = 0; head < request.batch * request.k.shape[1]; ++head) {
-    // From either end of the call, so that others are far away.
-    const std::uint64_t word = gen::word(fill, head);
-    const auto from_end = static_cast<std::int64_t>(word >> 16) % (request.tokens / 4 + 1);
-    const std::int64_t token = word % 2 == 0 ? from_end : request.tokens - 1 - from_end;
-    request.k.set((head * request.tokens + token) * channels + last, greatest);
+// From one end of the range to the other, each batch row and axis a little further on.
+void spread_positions(AttentionCase& request, const gen::PositionRange& range) {
+  const std::int64_t width = range.last - range.first;
+  const std::int64_t step = std::max<std::int64_t>((width - 1) / request.tokens, 1);
+  for (std::int64_t i = 0; i < std::ssize(request.positions); ++i) {
+    const std::int64_t start = i / request.tokens % step;
+    request.positions[static_cast<std::size_t>(i)] = range.first + (start + i % request.tokens * step) % width;
   }
-  for (std::int64_t element = last; element < request.q.elements(); element += channels)
-    request.q.set(element, std::exp2(-static_cast<double>(gen::word(fill + 1, element) % 64) / 8));
 }
 
 class AttentionJudge final : public Judge {
@@ -223,19 +225,26 @@ class AttentionModel final : public EncodingModel {
     for (std::int64_t power = 32; power <= 2048; power *= 2) {
       for (const std::int64_t tokens : {power - 1, power, power + 1}) lengths.push_back(tokens);
     }
+    // Every key counts, so that each that is left out shows.
     for (const std::int64_t tokens : lengths) {
-      if (tokens <= usual) questions.push_back({.position = near, .tokens = tokens, .fill = tokens});
+      if (tokens <= usual)
+        questions.push_back({.position = near, .tokens = tokens, .fill = every_key_counts + tokens % 100});
     }
     for (const std::int64_t tokens : {65, 129, 257, 513, 1025, 2049, 4096}) {
-      if (tokens > usual) questions.push_back({.position = near, .tokens = std::min(tokens, longest), .fill = 1});
+      for (const std::int64_t fill : {std::int64_t{1}, every_key_counts}) {
+        if (tokens > usual) questions.push_back({.position = near, .tokens = std::min(tokens, longest), .fill = fill});
+      }
       if (tokens > longest) break;
     }
     for (const std::int64_t tokens : {17, 100, 300, 600, 1030, 2050}) {
       if (tokens > usual) break;
-      for (const std::int64_t fill : {one_key_wins, one_key_wins + 1, one_key_wins + 2})
+      for (const std::int64_t fill : {far_from_zero, one_key_wins, one_key_wins + 1, one_key_wins + 3})
         questions.push_back({.position = near, .tokens = tokens, .fill = fill});
     }
-    questions.push_back({.position = near, .tokens = std::min<std::int64_t>(17, longest), .batch = 2, .fill = 1});
+    for (const auto& [batch, tokens] : {std::pair{2, 17}, {17, 65}, {5, 520}}) {
+      questions.push_back(
+          clipped({.position = near, .tokens = tokens, .batch = batch, .fill = every_key_counts}, largest_reshaped()));
+    }
     questions.push_back(clipped({.position = near, .tokens = 5, .batch = most_rows, .fill = 1}, largest_reshaped()));
     return questions;
   }
@@ -247,7 +256,7 @@ class AttentionModel final : public EncodingModel {
 
   Call accuracy_call(const Question& question) const override {
     AttentionCase asked = attention_case(spec(), question);
-    if (question.fill >= one_key_wins) let_one_key_win(asked, question.fill);
+    if (question.fill % spread_in == 0) spread_positions(asked, range());
     return sextant::call_of(std::move(asked), question.fill);
   }
 

@@ -34,6 +34,38 @@ constexpr std::int64_t compared_rows = 3;
 // Once a violation is known, of so many more rows the bound is formed in the search for a worse one.
 constexpr std::int64_t rows_after_violation = 64;
 
+// Scores of the kinds that question.hpp tells. A query's last channel and a key's make what is added to all of its
+// scores, or to one.
+void shape_scores(AttentionCase& request, std::int64_t fill) {
+  const std::int64_t channels = request.q.shape[3];
+  const std::int64_t last = channels - 1;
+  const auto scale_queries = [&] {
+    for (std::int64_t i = 0; i < request.q.elements(); ++i) request.q.set(i, std::ldexp(request.q.at(i), -4));
+  };
+  if (fill < far_from_zero) return;
+  if (fill >= every_key_counts && fill < one_key_wins) return scale_queries();
+
+  if (fill < every_key_counts) scale_queries();
+  for (std::int64_t element = last; element < request.q.elements(); element += channels)
+    request.q.set(element, std::exp2(-static_cast<double>(gen::word(fill + 1, element) % 64) / 8));
+  constexpr double most = 0x1p15;  // in float16 too
+  const double greatest = std::min(2048 * std::sqrt(static_cast<double>(channels)), most);
+  for (std::int64_t head = 0; head < request.batch * request.k.shape[1]; ++head) {
+    const std::uint64_t word = gen::word(fill, head);
+    const auto set_key = [&](std::int64_t token, double channel) {
+      request.k.set((head * request.tokens + token) * channels + last, channel);
+    };
+    if (fill < every_key_counts) {
+      for (std::int64_t token = 0; token < request.tokens; ++token)
+        set_key(token, word % 2 == 0 ? greatest : -greatest);
+    } else {
+      // From either end of the call, so that others are far away.
+      const auto from_end = static_cast<std::int64_t>(word >> 16) % (request.tokens / 4 + 1);
+      set_key(word % 2 == 0 ? from_end : request.tokens - 1 - from_end, greatest);
+    }
+  }
+}
+
 double roundoff_of(const Spec& spec) { return unit_roundoff(spec.dtype); }
 
 }  // namespace
@@ -83,6 +115,7 @@ AttentionCase attention_case(const Spec& spec, const Question& question) {
     std::sort(row, row + tokens);
   if (const auto weight = signature_of(encoding).weight)
     request.weight = gen::values(spec.dtype, {weight->rows, encoding.num_heads}, 4 * question.fill + 4);
+  shape_scores(request, question.fill);
   return request;
 }
 

@@ -27,11 +27,14 @@ inline constexpr std::int64_t bytes_of_largest = std::int64_t{33} << 20;
 /// Questions of accuracy with this fill or a larger one ask rotations about vectors of every magnitude.
 inline constexpr std::int64_t every_magnitude = 900;
 
-/// Likewise attention about calls of which each head has one key that scores far more than the others.
-inline constexpr std::int64_t one_key_wins = 900;
-
 /// Those with this fill or a larger one, below that, about the same vector in every head of a token.
 inline constexpr std::int64_t heads_alike = 881;
+
+/// Attention has other scores for fills from each of these to the next. Drawn vectors alone have scores some tens
+/// apart, so that few keys count, far ones least.
+inline constexpr std::int64_t far_from_zero = 700;     ///< 8 to 2048, or -8 to -2048, for all keys about alike
+inline constexpr std::int64_t every_key_counts = 800;  ///< for all keys about alike: each that is left out shows
+inline constexpr std::int64_t one_key_wins = 900;      ///< of each head one key's is 8 to 2048: a far one shows too
 
 /// One call of the operation that an encoding has, whatever it is, as a few integers: encode for codes, rotate for
 /// rotations, bias for biases, attend for attention. Extents that an operation lacks are ignored.

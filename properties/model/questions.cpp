@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstdint>
 #include <iterator>
+#include <set>
 
 #include "properties/gen/order.hpp"
 #include "properties/gen/values.hpp"
@@ -149,6 +150,7 @@ SweepOf<Question> sweep_over(const gen::PositionRange& range, std::int64_t value
                                    gen::Order::shuffled, gen::Order::shuffled_between_ends};
   constexpr std::int64_t rows[] = {1, 2, 1, 5};
   constexpr std::int64_t heads[] = {2, 3, 2, 1, 2, 3, 2};
+  std::set<std::int64_t> lengths_of_row;  // each length is one row's before it is divided
   SweepOf<Question> sweep{.blocks = {}, .claimed = claimed, .values_of_position = values};
   const auto add = [&](std::int64_t first, std::int64_t last) {
     const std::size_t number = sweep.blocks.size();
@@ -161,7 +163,8 @@ SweepOf<Question> sweep_over(const gen::PositionRange& range, std::int64_t value
       const std::int64_t many = heads[number % std::size(heads)];
       if (many * values * question.tokens <= 2 * values_of_call) question.heads = many;
       const std::int64_t batch = rows[number % std::size(rows)];
-      if (question.tokens % batch == 0 && batch > 1) {
+      const bool is_new = lengths_of_row.insert(question.tokens).second;
+      if (!is_new && question.tokens % batch == 0 && batch > 1) {
         question.batch = batch;
         question.tokens /= batch;
         question.order = static_cast<std::int64_t>(gen::Order::row_after_row);
