@@ -236,9 +236,10 @@ class AttentionModel final : public EncodingModel {
       }
       if (tokens > longest) break;
     }
+    constexpr std::int64_t spread = one_key_wins + spread_in - one_key_wins % spread_in;
     for (const std::int64_t tokens : {17, 100, 300, 600, 1030, 2050}) {
       if (tokens > usual) break;
-      for (const std::int64_t fill : {far_from_zero, one_key_wins, one_key_wins + 1, one_key_wins + 3})
+      for (const std::int64_t fill : {far_from_zero, one_key_wins, one_key_wins + 1, spread, spread + spread_in})
         questions.push_back({.position = near, .tokens = tokens, .fill = fill});
     }
     for (const auto& [batch, tokens] : {std::pair{2, 17}, {17, 65}, {5, 520}}) {

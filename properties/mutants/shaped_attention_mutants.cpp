@@ -21,6 +21,8 @@ constexpr const char* rope = R"({"encoding":"attention","num_heads":2,"head_dim"
                              R"("position":{"encoding":"rope","head_dim":8}})";
 constexpr const char* alibi = R"({"encoding":"attention","num_heads":4,"head_dim":8,"causal":true,)"
                               R"("max_position":4096,"position":{"encoding":"alibi","num_heads":4}})";
+constexpr const char* far_alibi = R"({"encoding":"attention","num_heads":4,"head_dim":8,"causal":true,)"
+                                  R"("position":{"encoding":"alibi","num_heads":4}})";
 constexpr const char* t5 = R"({"encoding":"attention","num_heads":2,"head_dim":8,"max_position":4096,)"
                            R"("position":{"encoding":"relative_bias"}})";
 
@@ -81,6 +83,18 @@ void short_calls(LocalFaults& list) {
 }
 
 void long_calls(LocalFaults& list) {
+  score_fault(list, "attention-one-pair", "from 257 tokens on the last head's last query does not see the first key",
+              causal, [](double score, const Seen& seen) {
+                const bool is_pair = seen.head == 3 && seen.query == seen.tokens - 1 && seen.key == 0;
+                return seen.tokens >= 257 && is_pair ? never : score;
+              });
+  score_fault(list, "attention-least-score", "scores below -50 are -50", causal,
+              [](double score, const Seen&) { return score > -50 || std::isinf(score) ? score : -50; });
+  score_fault(list, "attention-far-positions", "beyond a distance of 60000 the last head's bias is capped", far_alibi,
+              [](double score, const Seen& seen) {
+                const auto distance = static_cast<double>(seen.query_position - seen.key_position);
+                return seen.head == 3 && distance > 60000 ? score + (distance - 60000) / 256 : score;
+              });
   score_fault(list, "attention-keys-from-64", "keys from the 65th on are not seen", plain,
               [](double score, const Seen& seen) { return seen.key >= 64 ? never : score; });
   score_fault(list, "attention-key-tail-of-16", "keys after the last tile of 16 are not seen", plain,
