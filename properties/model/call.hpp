@@ -24,6 +24,8 @@ struct Parts {
   Call part;
   /// Where an element of the part's answer stands in the whole's; negative where it stands nowhere, and is not judged.
   std::function<std::int64_t(std::int64_t element)> in_whole;
+  /// So many elements, from each multiple of it on, follow each other in the whole's answer too.
+  std::int64_t together = 1;
 };
 
 }  // namespace sextant

@@ -50,7 +50,8 @@ Parts CodeModel::parts(std::vector<std::int64_t> whole, std::vector<std::int64_t
                        std::int64_t fill) const {
   return {.whole = {.positions = std::move(whole), .weight = drawn_weight(fill)},
           .part = {.positions = std::move(part), .weight = drawn_weight(fill)},
-          .in_whole = [offset = first_row * dim_](std::int64_t element) { return offset + element; }};
+          .in_whole = [offset = first_row * dim_](std::int64_t element) { return offset + element; },
+          .together = dim_};
 }
 
 Parts CodeModel::chunk_of(const Chunk& chunk) const {
@@ -81,10 +82,12 @@ Parts CodeModel::reshaped(const Question& question, std::int64_t shape, std::int
   const std::int64_t rows = std::ssize(whole.positions) / axes_of(spec().encoding);
   std::vector<std::int64_t> from = tokens_again(static_cast<TokenShape>(shape), rows, cut);
   Call part{.positions = positions_again(whole.positions, rows, from), .weight = whole.weight};
-  return {std::move(whole), std::move(part), [from = std::move(from), dim = dim_](std::int64_t element) {
+  return {std::move(whole), std::move(part),
+          [from = std::move(from), dim = dim_](std::int64_t element) {
             const std::int64_t own = from[static_cast<std::size_t>(element / dim)];
             return own < 0 ? own : own * dim + element % dim;
-          }};
+          },
+          dim_};
 }
 
 Tensor CodeModel::ask(Session& session, const Call& call) const {

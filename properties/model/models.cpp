@@ -42,10 +42,12 @@ namespace {
 
 bool agree_bit_for_bit(const Parts& calls, const Tensor& whole, const Tensor& part) {
   const std::size_t width = size_of(part.dtype);
-  for (std::int64_t i = 0; i < part.elements(); ++i) {
+  const std::size_t bytes = static_cast<std::size_t>(calls.together) * width;
+  const std::int64_t elements = part.elements();
+  for (std::int64_t i = 0; i < elements; i += calls.together) {
     const std::int64_t there = calls.in_whole(i);
     if (there >= 0 && std::memcmp(part.data.data() + static_cast<std::size_t>(i) * width,
-                                  whole.data.data() + static_cast<std::size_t>(there) * width, width) != 0)
+                                  whole.data.data() + static_cast<std::size_t>(there) * width, bytes) != 0)
       return false;
   }
   return true;

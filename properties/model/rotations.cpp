@@ -162,7 +162,8 @@ Parts RotationModel::chunk_of(const Chunk& chunk) const {
   return {.whole = {.positions = positions_of(spec(), chunk, 0, chunk.length), .vectors = {x}},
           .part = {.positions = positions_of(spec(), chunk, chunk.skip, chunk.count),
                    .vectors = {slice(x, chunk.skip, chunk.count)}},
-          .in_whole = [offset = chunk.skip * head_dim_](std::int64_t element) { return offset + element; }};
+          .in_whole = [offset = chunk.skip * head_dim_](std::int64_t element) { return offset + element; },
+          .together = head_dim_};
 }
 
 Parts RotationModel::one_of(const Question& question, std::int64_t which) const {
@@ -175,7 +176,8 @@ Parts RotationModel::one_of(const Question& question, std::int64_t which) const 
   for (std::int64_t i = 0; i < head_dim_; ++i) own.set(i, x.at(start + i));
   return {.whole = {.positions = positions, .vectors = {x}},
           .part = {.positions = place_at(positions, tokens, vector / question.heads), .vectors = {std::move(own)}},
-          .in_whole = [start](std::int64_t element) { return start + element; }};
+          .in_whole = [start](std::int64_t element) { return start + element; },
+          .together = head_dim_};
 }
 
 std::int64_t RotationModel::shapes() const { return 2 + token_shapes; }
@@ -199,7 +201,7 @@ Parts RotationModel::reshaped(const Question& question, std::int64_t shape, std:
   Call part{.positions = whole.positions, .fill = whole.fill};
   if (shape == 0) {
     part.vectors.push_back({x.dtype, {1, batch * tokens, heads, head_dim_}, x.data});
-    return {std::move(whole), std::move(part), [](std::int64_t element) { return element; }};
+    return {std::move(whole), std::move(part), [](std::int64_t element) { return element; }, head_dim_};
   }
   const std::int64_t first_head = shape == 1 ? cut_of(heads, cut) : 0;
   const std::vector<std::int64_t> from =
@@ -220,11 +222,13 @@ Parts RotationModel::reshaped(const Question& question, std::int64_t shape, std:
     }
   }
   part.vectors.push_back(std::move(again));
-  return {std::move(whole), std::move(part), [=](std::int64_t element) {
+  return {std::move(whole), std::move(part),
+          [=](std::int64_t element) {
             const std::int64_t vector = element / width;
             const std::int64_t own = from[static_cast<std::size_t>(vector % count)];
             return own < 0 ? own : start_in_whole(vector / count, own) + element % width;
-          }};
+          },
+          width};
 }
 
 Tensor RotationModel::ask(Session& session, const Call& call) const {

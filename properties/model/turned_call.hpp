@@ -14,6 +14,7 @@
 
 #include "properties/model/attention_part.hpp"
 #include "properties/model/model.hpp"
+#include "properties/model/screen.hpp"
 #include "reference/rope.hpp"
 
 namespace sextant {
@@ -67,7 +68,11 @@ struct GivenPair {
   double second;
 
   bool finite() const { return std::isfinite(first) && std::isfinite(second); }
-  double length() const { return std::hypot(first, second); }
+  /// Within 3 2^-52 of itself.
+  double length() const {
+    const double quick = norm_in<double>(first, second);
+    return std::isnan(quick) ? std::hypot(first, second) : quick;
+  }
   reference::RealPair real(reference::Precision precision) const {
     return {reference::Enclosure(first, precision), reference::Enclosure(second, precision)};
   }

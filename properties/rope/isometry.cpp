@@ -54,8 +54,7 @@ AnswerCheck make_check(const Spec& spec) {
         const auto& [from, to] = rotations.channels()[static_cast<std::size_t>(pair)];
         const GivenPair given = pair_in(before_turn, from);
         const GivenPair got = pair_in(after_turn, to);
-        const double quick_size = norm_in<double>(given.first, given.second);
-        const double size = std::isnan(quick_size) ? given.length() : quick_size;
+        const double size = given.length();
         if (!oracle.is_representable(place, pair, size)) continue;
         const auto text = [&] { return fmt::format("{}, pair {}", text_of(place, vector), pair); };
         if (!got.finite()) {

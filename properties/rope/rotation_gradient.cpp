@@ -10,10 +10,13 @@
 namespace sextant {
 namespace {
 
-// What is rotated, of which a gradient does not depend: the gradient's own values, each an element further on.
+// What is rotated, on which a gradient does not depend: the gradient's own values, each an element further on.
 Tensor moved_on(const Tensor& values) {
-  Tensor moved = values;
-  std::ranges::rotate(moved.data, moved.data.begin() + static_cast<std::ptrdiff_t>(size_of(values.dtype)));
+  const auto second = values.data.begin() + static_cast<std::ptrdiff_t>(size_of(values.dtype));
+  Tensor moved{values.dtype, values.shape, {}};
+  moved.data.reserve(values.data.size());
+  moved.data.insert(moved.data.end(), second, values.data.end());
+  moved.data.insert(moved.data.end(), values.data.begin(), second);
   return moved;
 }
 
