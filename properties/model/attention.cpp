@@ -307,7 +307,8 @@ class AttentionModel final : public EncodingModel {
       const std::int64_t elements = whole.q.elements() / whole.batch;
       return {.whole = sextant::call_of(whole, question.fill),
               .part = sextant::call_of(batch_rows(whole, first, whole.batch - first), question.fill),
-              .in_whole = [offset = first * elements](std::int64_t element) { return offset + element; }};
+              .in_whole = [offset = first * elements](std::int64_t element) { return offset + element; },
+              .together = width};
     }
     std::vector<std::int64_t> order;
     if (encoding_.causal) {
@@ -321,11 +322,14 @@ class AttentionModel final : public EncodingModel {
     AttentionCase part = in_order(whole, order);
     return {.whole = sextant::call_of(whole, question.fill),
             .part = sextant::call_of(std::move(part), question.fill),
-            .in_whole = [=, tokens = whole.tokens](std::int64_t element) {
-              const std::int64_t count = std::ssize(order);
-              const std::int64_t row = element / width;
-              return (row / count * tokens + order[static_cast<std::size_t>(row % count)]) * width + element % width;
-            }};
+            .in_whole =
+                [=, tokens = whole.tokens](std::int64_t element) {
+                  const std::int64_t count = std::ssize(order);
+                  const std::int64_t row = element / width;
+                  return (row / count * tokens + order[static_cast<std::size_t>(row % count)]) * width +
+                         element % width;
+                },
+            .together = width};
   }
 
   Tensor ask(Session& session, const Call& call) const override {

@@ -214,13 +214,15 @@ Parts BiasModel::reshaped(const Question& question, std::int64_t shape, std::int
       weight.set(i, whole.weight->at(i / heads * question.heads + first_head + i % heads));
     part.weight = std::move(weight);
   }
-  return {std::move(whole), std::move(part), [=](std::int64_t element) {
+  return {std::move(whole), std::move(part),
+          [=](std::int64_t element) {
             const std::int64_t key = element % tile_keys;
             const std::int64_t query = element / tile_keys % tile_queries;
             const std::int64_t head = first_head + element / tile_keys / tile_queries;
             return (head * queries + first_query + (reversed ? tile_queries - 1 - query : query)) * keys + first_key +
                    (reversed ? tile_keys - 1 - key : key);
-          }};
+          },
+          reversed ? 1 : tile_keys};
 }
 
 Tensor BiasModel::ask(Session& session, const Call& call) const {
