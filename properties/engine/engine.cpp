@@ -90,7 +90,7 @@ std::int64_t cases_of(Profile profile, Sessions sessions) {
   switch (profile) {
     case Profile::quick: return shared ? 40 : 0;
     case Profile::standard: return shared ? 200 : 12;
-    case Profile::exhaustive: return shared ? 4000 : 200;
+    case Profile::exhaustive: return shared ? 1000 : 100;
   }
   throw std::invalid_argument("cases_of: no such profile");
 }
