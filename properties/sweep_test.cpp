@@ -206,7 +206,7 @@ TEST(Shapes, OfCallsAreAsked) {
          if (positions.size() > 8 && std::ranges::count(positions, positions[0]) == std::ssize(positions))
            spoil(y, x.shape[2], 16);
        },
-       "accuracy:position=0,tokens=2,batch=5,heads=1,fill=0,order=5"},
+       "accuracy:position=0,tokens=5,batch=2,heads=1,fill=0,order=5"},
       {"descending",
        [](const std::vector<std::int64_t>& positions, const Tensor& x, Tensor& y) {
          if (positions.size() > 4 && positions[4] < positions[3]) spoil(y, 4 * x.shape[2], 16);

@@ -38,7 +38,10 @@ Scatter scatter_of(const Spec& spec, const Learned& learned, const Question& que
   const std::int64_t rows = std::min(choices[question.fill % 3], claimed);
   const std::int64_t first = spec.min_position + std::min(question.position - spec.min_position, claimed - rows);
   std::vector<std::int64_t> positions;
-  for (std::int64_t i = 0; i < question.tokens + 1; ++i) positions.push_back(first + (i * i + i / 7) % rows);
+  // Of every fourth fill in runs of one row.
+  constexpr std::int64_t run = 70;
+  for (std::int64_t i = 0; i < question.tokens + 1; ++i)
+    positions.push_back(first + (question.fill % 4 == 3 ? i / run : i * i + i / 7) % rows);
   positions.push_back(first + rows - 1);
   Tensor grad = gen::values(spec.dtype, {std::ssize(positions), learned.dim}, question.fill + 2);
   return {"encode",
@@ -171,6 +174,9 @@ CasesOf<Question> uses() {
       for (std::int64_t fill = 0; fill < 3; ++fill)
         add({.position = near, .tokens = tokens, .batch = 1 + 12 * fill, .heads = 1 + fill, .fill = fill});
     }
+    // One query behind all keys; runs of one row.
+    add({.position = near, .tokens = 257, .batch = 1, .heads = 2, .fill = 257});
+    add({.position = near, .tokens = 1000, .batch = 1, .heads = 1, .fill = 3});
     // 12 heads; more uses than a launch has blocks, and more than 2^20 of a bias.
     add({.position = near, .tokens = 33, .batch = 40, .heads = 12, .fill = 1});
     add({.position = near, .tokens = longest_call, .batch = 2, .heads = 1, .fill = 0});

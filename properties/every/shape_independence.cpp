@@ -1,3 +1,6 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -62,6 +65,8 @@ std::vector<Reshaping> first_reshapings(const Spec& spec) {
     for (const std::int64_t shape : {0, 3})
       add({.position = 0, .tokens = extent, .batch = extent, .heads = heads}, model->largest_reshaped(), shape);
   }
+  for (const std::int64_t extent : {65, 129, 513})
+    add({.position = 0, .tokens = extent, .batch = extent, .heads = 12}, usual, 3);
   add({.position = far, .tokens = 3000, .batch = 1, .heads = 12}, model->largest_reshaped(), 1);
   add({.position = 0, .tokens = longest_call, .batch = 1, .heads = 32}, model->largest_reshaped(), 5);
   add({.position = far, .tokens = 1025, .batch = 4, .heads = 16}, model->largest_reshaped(), 0);
@@ -103,10 +108,21 @@ CasesOf<Reshaping> reshapings() {
   return cases;
 }
 
+// "a call of [1, 65537, 3, 128]".
+std::string extents_of(const Call& call) {
+  if (!call.vectors.empty()) return fmt::format("a call of [{}]", fmt::join(call.vectors[0].shape, ", "));
+  if (call.query_positions.empty()) return fmt::format("a call of {} positions", call.positions.size());
+  return fmt::format("a call of {} queries and {} keys", call.query_positions.size(), call.positions.size());
+}
+
 CheckOf<Reshaping> make_check(const Spec& spec) {
   const std::shared_ptr<const EncodingModel> model = model_of(spec);
   return [model, judge = std::shared_ptr(model->judge())](Session& session, const Reshaping& asked) {
-    return judge_parts(session, *model, *judge, model->reshaped(asked, asked.shape, asked.cut));
+    const Parts calls = model->reshaped(asked, asked.shape, asked.cut);
+    Judgement judgement = judge_parts(session, *model, *judge, calls);
+    if (judgement.within == reference::Certainty::no)
+      judgement.finding += fmt::format("; {}, then {}", extents_of(calls.whole), extents_of(calls.part));
+    return judgement;
   };
 }
 

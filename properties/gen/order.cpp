@@ -1,5 +1,6 @@
 #include "properties/gen/order.hpp"
 
+#include <algorithm>
 #include <numeric>
 #include <stdexcept>
 
@@ -22,6 +23,16 @@ std::int64_t shuffled_between_ends(std::int64_t row, std::int64_t token, std::in
   return 1 + (shuffled(token - 1, between) + row + 1) % between;
 }
 
+// The first of them a little longer than the others.
+std::int64_t packed(std::int64_t token, std::int64_t tokens, std::int64_t sequences) {
+  const std::int64_t length = tokens / sequences;
+  const std::int64_t longer = tokens - (sequences - 1) * length;
+  return token < longer ? token : (token - longer) % length;
+}
+
+// How many tokens of a row are no sequence's: two or some more, another number in each row, never all.
+std::int64_t padding(std::int64_t row, std::int64_t tokens) { return std::min(2 + 3 * row, tokens - 1); }
+
 }  // namespace
 
 std::int64_t steps(Order order, std::int64_t row, std::int64_t token, std::int64_t tokens) {
@@ -39,6 +50,16 @@ std::int64_t steps(Order order, std::int64_t row, std::int64_t token, std::int64
     case Order::every_other_row_equal: return token + batch_row_distance * (row % 2 == 0 ? 0 : row);
     case Order::rows_equal_in_pairs: return token + batch_row_distance * (row / 2);
     case Order::row_after_row: return row * tokens + token;
+    case Order::two_sequences: return packed(token, tokens, 2);
+    case Order::three_sequences: return packed(token, tokens, 3);
+    case Order::padded_left: return token < padding(row, tokens) ? 1 : token - padding(row, tokens);
+    case Order::padded_by_last: return std::min(token, tokens - 1 - padding(row, tokens));
+    case Order::padded_by_first: return token < tokens - padding(row, tokens) ? token : 0;
+    case Order::wide_gaps: return start + 16 * token;
+    case Order::descending_with_gaps: return start + 2 * (tokens - 1 - token);
+    case Order::equal_every_three_rows: return batch_row_distance * (row % 3) + token;
+    case Order::odd_rows_descending: return row % 2 == 0 ? token : tokens - 1 - token;
+    case Order::alternating: return start + token % 2;
   }
   throw std::invalid_argument("steps: no such order");
 }

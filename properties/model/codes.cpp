@@ -18,7 +18,7 @@ std::vector<FieldOf<Question>> CodeModel::question_fields() const {
 std::vector<Question> CodeModel::first_questions() const {
   std::vector<Question> questions = EncodingModel::first_questions();
   for (const Question& question : questions_of_every_order(gen::simplest_position(range()))) {
-    if (related(question)) questions.push_back(question);
+    if (admits(question)) questions.push_back(question);
   }
   return questions;
 }

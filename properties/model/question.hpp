@@ -27,7 +27,10 @@ inline constexpr std::int64_t bytes_of_largest = std::int64_t{33} << 20;
 /// Questions of accuracy with this fill or a larger one ask rotations about vectors of every magnitude.
 inline constexpr std::int64_t every_magnitude = 900;
 
-/// Those with this fill or a larger one, below that, about the same vector in every head of a token.
+/// That with this fill about vectors whose channels are all 1.
+inline constexpr std::int64_t constant_vectors = 880;
+
+/// Those with this fill or a larger one, below every_magnitude, about the same vector in every head of a token.
 inline constexpr std::int64_t heads_alike = 881;
 
 /// Attention has other scores for fills from each of these to the next. Drawn vectors alone have scores some tens

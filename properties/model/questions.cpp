@@ -134,10 +134,22 @@ std::vector<Question> questions_of_every_extent(std::int64_t position) {
   return questions;
 }
 
+std::vector<Question> questions_of_equal_extents(std::int64_t position) {
+  std::vector<Question> questions;
+  for (const std::int64_t extent : {3, 4, 5, 7, 8, 9, 12, 16, 20, 24, 28, 32, 40, 48, 64}) {
+    questions.push_back({.position = position, .tokens = extent, .heads = extent, .fill = 1});
+    questions.push_back({.position = position, .tokens = extent, .batch = extent, .fill = 1});
+  }
+  return questions;
+}
+
 std::vector<Question> questions_of_every_order(std::int64_t position) {
   std::vector<Question> questions;
-  for (std::int64_t order = 1; order < gen::orders; ++order)
-    questions.push_back({.position = position, .tokens = 100, .batch = 5, .heads = 2, .fill = 1, .order = order});
+  for (std::int64_t order = 1; order < gen::orders; ++order) {
+    questions.push_back({.position = position, .tokens = 100, .batch = 2, .heads = 2, .fill = 1, .order = order});
+    questions.push_back({.position = position + 5, .tokens = 70, .batch = 2, .heads = 1, .fill = 1, .order = order});
+    questions.push_back({.position = position, .tokens = 100, .batch = 6, .heads = 1, .fill = 1, .order = order});
+  }
   return questions;
 }
 

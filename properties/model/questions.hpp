@@ -40,7 +40,10 @@ rc::Gen<Question> of_many_shapes(rc::Gen<Question> small, const gen::PositionRan
 /// two, one less and one more, up to the most.
 std::vector<Question> questions_of_every_extent(std::int64_t position);
 
-/// A call of several rows and heads in every order of positions but the usual one.
+/// As many tokens as heads, and as many rows as tokens: layouts that are told by their extents are told wrongly.
+std::vector<Question> questions_of_equal_extents(std::int64_t position);
+
+/// Calls of two rows, and of several, in every order of positions but the usual one.
 std::vector<Question> questions_of_every_order(std::int64_t position);
 
 /// What the calls of a sweep have beside tokens: rotations some heads and rows, the same vector in each head.

@@ -56,6 +56,12 @@ Tensor slice(const Tensor& x, std::int64_t first, std::int64_t count) {
   return {x.dtype, std::move(shape), {begin, begin + count * row_bytes}};
 }
 
+Tensor all_ones(Dtype dtype, const gen::Extents& extents, std::int64_t head_dim) {
+  Tensor x = Tensor::zeros(dtype, {extents.batch, extents.tokens, extents.heads, head_dim});
+  for (std::int64_t i = 0; i < x.elements(); ++i) x.set(i, 1);
+  return x;
+}
+
 }  // namespace
 
 Tensor RotationModel::drawn(const gen::Extents& extents, std::int64_t fill) const {
@@ -89,11 +95,21 @@ std::vector<Question> RotationModel::first_questions() const {
 std::vector<Question> RotationModel::of_kernels() const {
   const std::int64_t near = gen::simplest_position(range());
   const std::int64_t far = std::max(range().first, range().last - 1025);
-  std::vector<Question> questions{{.position = near, .tokens = 2, .heads = 3, .fill = every_magnitude},
-                                  {.position = near, .tokens = 1025, .heads = 2, .fill = 1},
-                                  {.position = far, .tokens = 1025, .heads = 12, .fill = 1}};
+  std::vector<Question> questions{
+      {.position = near, .tokens = 2, .heads = 3, .fill = every_magnitude},
+      {.position = near, .tokens = 1025, .heads = 2, .fill = 1},
+      {.position = far, .tokens = 1025, .heads = 12, .fill = 1},
+      {.position = near, .tokens = 100, .heads = std::min(head_dim_, most_heads), .fill = 1}};
+  for (const std::int64_t position : {near, far}) {
+    questions.push_back({.position = position, .tokens = 3, .heads = 2, .fill = constant_vectors});
+    // A step of decoding for many sequences.
+    for (const std::int64_t batch : {9, 64})
+      questions.push_back({.position = position, .tokens = 1, .batch = batch, .heads = 4, .fill = 1});
+  }
   for (const Question& question : questions_of_every_extent(near)) questions.push_back(question);
+  for (const Question& question : questions_of_equal_extents(near)) questions.push_back(question);
   for (const Question& question : questions_of_every_order(near)) questions.push_back(question);
+  std::erase_if(questions, [&](const Question& question) { return !admits(question); });
   return questions;
 }
 
@@ -124,6 +140,7 @@ Tensor RotationModel::given(const Question& question) const {
     return of_every_magnitude(spec().dtype, {extents.batch, extents.tokens, extents.heads, head_dim_}, question.fill,
                               largest_finite(spec().dtype) / 2 / std::max(1.0, most_stretch()));
   }
+  if (question.fill == constant_vectors) return all_ones(spec().dtype, extents, head_dim_);
   const std::int64_t fill = question.fill + first_drawing();
   if (question.fill < heads_alike || extents.heads == 1) return drawn(extents, fill);
   return in_heads(drawn({extents.batch, extents.tokens, 1}, fill), extents.heads);

@@ -105,7 +105,18 @@ class GridModel final : public CodeModel {
     return fields;
   }
 
+  // A call of the whole grid too, which is what models ask.
+  std::vector<Question> first_questions() const override {
+    std::vector<Question> questions = CodeModel::first_questions();
+    const Question all{.position = spec().min_position, .tokens = rows() * columns(), .fill = whole_rows};
+    if (rows() * columns() <= longest_call && admits(all)) questions.push_back(all);
+    return questions;
+  }
+
+  // Every cell, some rows of the grid in a call; of a grid of too many values, or of too long rows, every row and every
+  // column.
   SweepOf<Question> sweep(std::int64_t most_values) const override {
+    if (columns() <= longest_drawn && rows() * columns() <= most_values / judged_values()) return sweep_of_cells();
     SweepOf<Question> sweep = sweep_over(longer_side(), judged_values(), most_values);
     sweep.of = "rows and columns";
     return sweep;
@@ -134,6 +145,12 @@ class GridModel final : public CodeModel {
     };
     const std::int64_t start = question.position - first;
     std::vector<std::int64_t> positions;
+    if (question.fill == whole_rows) {
+      for (std::int64_t i = 0; i < question.tokens; ++i)
+        positions.push_back(coordinate_at(start + i / columns(), encoding_.height));
+      for (std::int64_t i = 0; i < question.tokens; ++i) positions.push_back(first + i % columns());
+      return positions;
+    }
     for (std::int64_t i = 0; i < question.tokens; ++i) positions.push_back(coordinate_at(start + i, encoding_.height));
     // At another rate, but for every third fill, which a sweep has: so its columns are all of them, as its rows are.
     const std::int64_t rate = 1 + (question.fill + 2) % 3;
@@ -143,6 +160,24 @@ class GridModel final : public CodeModel {
   }
 
  private:
+  // The fill of questions about cells that follow each other, row after row.
+  static constexpr std::int64_t whole_rows = 700;
+
+  std::int64_t rows() const { return std::min(spec().max_position, encoding_.height) - spec().min_position; }
+  std::int64_t columns() const { return std::min(spec().max_position, encoding_.width) - spec().min_position; }
+
+  SweepOf<Question> sweep_of_cells() const {
+    SweepOf<Question> sweep{.blocks = {}, .claimed = rows() * columns(), .values_of_position = judged_values()};
+    sweep.of = "cells of the grid";
+    const std::int64_t tokens = std::min(values_of_call / judged_values(), longest_drawn);
+    const std::int64_t together = std::max<std::int64_t>(tokens / columns(), 1);
+    for (std::int64_t row = 0; row < rows(); row += together) {
+      const std::int64_t cells = std::min(together, rows() - row) * columns();
+      sweep.blocks.push_back({{.position = spec().min_position + row, .tokens = cells, .fill = whole_rows}, cells});
+    }
+    return sweep;
+  }
+
   gen::PositionRange longer_side() const {
     return {spec().min_position, std::min(spec().max_position, std::max(encoding_.height, encoding_.width))};
   }
