@@ -287,7 +287,9 @@ TEST_F(Worker, ForeignProgramsThatBreakTheProtocolAreNamed) {
   expect_failure(shell_failure("exit 3"), FailureKind::crashed, "exit status 3");
   expect_failure(shell_failure("echo out of memory >&2; exit 1"), FailureKind::crashed, "it wrote: out of memory");
   expect_failure(shell_failure("exec 1>&-; sleep 1000"), FailureKind::crashed, "closed its standard output");
-  expect_failure(shell_failure("head -c 20000000 /dev/zero"), FailureKind::protocol, "header length 0");
+  // It waits for the request: before that, what it writes is refused with other words.
+  expect_failure(shell_failure("head -c 8 >/dev/null; head -c 20000000 /dev/zero"), FailureKind::protocol,
+                 "header length 0");
   expect_failure(shell_failure("sleep 1000 & exit 5"), FailureKind::crashed, "exit status 5");
   expect_failure(shell_failure("yes >&2 & cat >/dev/null; wait", std::chrono::seconds(2)), FailureKind::timed_out,
                  "gave no answer within 2 s");
