@@ -170,11 +170,9 @@ Property attention_gradient_property() {
       "turned back",
       "Dao et al. 2022 (arXiv 2205.14135), appendix B.2, from Vaswani et al. 2017, section 3.2.1, equation 1",
       "attention whose subject answers backward, in float32 and float64; calls to 1025 tokens (fewer of wide heads), "
-      "of "
-      "which beyond 65 few rows of the result have a gradient, and 64 rows",
+      "of which beyond 65 few rows of the result have a gradient, and 64 rows",
       "docs/proofs/attention-gradient.md: weights are within e^(2 A) of the truth, A the error of a score, so ds "
-      "within "
-      "p_j max|do . v| T, T about 4 A + (n + d) u, and the sums within gamma_n of themselves",
+      "within p_j max|do . v| T, T about 4 A + (n + d) u, and the sums within gamma_n of themselves",
       "the mean that softmax subtracts left out, a scale forgotten or used twice, heads of a group overwritten instead "
       "of added, gradients that are not turned back, a mask that the backward pass forgets"};
   property.not_applicable = stated_for<Attention>([](const Spec& spec, const Attention&) -> std::optional<std::string> {

@@ -48,7 +48,8 @@ std::vector<AttentionPlaceOfHead> judged_rows(const Attention& encoding, const A
   }
   for (const std::int64_t batch : {std::int64_t{0}, request.batch - 1}) {
     for (const std::int64_t head : {std::int64_t{0}, encoding.num_heads - 1}) {
-      for (const std::int64_t token : {request.tokens - 2, request.tokens - 1}) rows.push_back({batch, head, token});
+      for (const std::int64_t token : {std::max<std::int64_t>(request.tokens - 2, 0), request.tokens - 1})
+        rows.push_back({batch, head, token});
     }
   }
   std::vector<std::int64_t> tokens{0, request.tokens - 1};
@@ -65,9 +66,10 @@ std::vector<AttentionPlaceOfHead> judged_rows(const Attention& encoding, const A
     const auto word = static_cast<std::int64_t>(gen::word(fill + 1, static_cast<std::int64_t>(i)) >> 1);
     rows.push_back({word % request.batch, word / request.batch % encoding.num_heads, tokens[i]});
   }
-  // Heads of one group follow each other, so that its keys are turned once.
-  std::ranges::sort(rows, {},
-                    [](const AttentionPlaceOfHead& place) { return std::tuple(place.batch, place.head, place.token); });
+  // Heads of one group follow each other, so that its keys are turned once; each row is judged once.
+  const auto order = [](const AttentionPlaceOfHead& place) { return std::tuple(place.batch, place.head, place.token); };
+  std::ranges::sort(rows, {}, order);
+  rows.erase(std::ranges::unique(rows, {}, order).begin(), rows.end());
   return rows;
 }
 

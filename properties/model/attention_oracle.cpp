@@ -39,13 +39,11 @@ constexpr std::int64_t rows_after_violation = 64;
 void shape_scores(AttentionCase& request, std::int64_t fill) {
   const std::int64_t channels = request.q.shape[3];
   const std::int64_t last = channels - 1;
-  const auto scale_queries = [&] {
-    for (std::int64_t i = 0; i < request.q.elements(); ++i) request.q.set(i, std::ldexp(request.q.at(i), -4));
-  };
   if (fill < far_from_zero) return;
-  if (fill >= every_key_counts && fill < one_key_wins) return scale_queries();
-
-  if (fill < every_key_counts) scale_queries();
+  if (fill < one_key_wins) {
+    for (std::int64_t i = 0; i < request.q.elements(); ++i) request.q.set(i, std::ldexp(request.q.at(i), -4));
+    if (fill >= every_key_counts) return;
+  }
   for (std::int64_t element = last; element < request.q.elements(); element += channels)
     request.q.set(element, std::exp2(-static_cast<double>(gen::word(fill + 1, element) % 64) / 8));
   constexpr double most = 0x1p15;  // in float16 too

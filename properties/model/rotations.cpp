@@ -6,7 +6,6 @@
 #include <cstring>
 #include <utility>
 
-#include "lib/numeric/ulp.hpp"
 #include "properties/gen/floats.hpp"
 #include "properties/gen/values.hpp"
 #include "properties/model/questions.hpp"

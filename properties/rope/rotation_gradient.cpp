@@ -45,8 +45,7 @@ Property rotation_gradient_property() {
       "(properties/model/budget.hpp; for xpos also xpos_budget.hpp); channels not rotated pass their gradient on "
       "unchanged",
       "heads, rows, tokens or positions that a backward kernel leaves out, a gradient that is zero, turned the same "
-      "way "
-      "as the forward pass, or ignores scaling, pairing or the attention factor"};
+      "way as the forward pass, or ignores scaling, pairing or the attention factor"};
   property.not_applicable = stated_for<Rope, RopeNd, Xpos>();
   use_cases(property, accuracy_cases(), make_check);
   return property;
