@@ -1,12 +1,13 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <variant>
 
 #include "lib/spec/spec.hpp"
+#include "properties/engine/metered_subject.hpp"
 #include "properties/engine/property.hpp"
-#include "properties/engine/uncounted_subject.hpp"
 #include "subjects/subject.hpp"
 
 namespace sextant {
@@ -27,6 +28,9 @@ class CaseJudge {
   /// Gives up the oracle, which may have stopped in the middle of what it keeps.
   void renew();
 
+  /// How many values it has moved to the subject and back.
+  std::int64_t values_moved() const { return subject_.values_moved(); }
+
   /// The next case gets a session of its own.
   void end_session() { session_.reset(); }
 
@@ -34,7 +38,7 @@ class CaseJudge {
   Judgement judge_in_session(const Case& values);
 
   const Property& property_;
-  const UncountedSubject subject_;
+  const MeteredSubject subject_;
   const Spec& spec_;
   Check check_;
   SubjectCheck subject_check_;
@@ -58,7 +62,7 @@ class SharedAnswers {
   void forget() { values_.reset(); }
 
  private:
-  const UncountedSubject subject_;
+  const MeteredSubject subject_;
   const Spec& spec_;
   Ask ask_;
   std::unique_ptr<Session> session_;

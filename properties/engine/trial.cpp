@@ -43,6 +43,9 @@ constexpr std::int64_t shrink_limit = 600;
 // Each crash on the way costs a process, so fewer of those; likewise each case that opens sessions of its own.
 constexpr int crash_limit = 24;
 constexpr std::int64_t own_shrink_limit = 40;
+// A search of either kind ends too when its calls have moved as many values as the largest sweep of a standard audit
+// does, to the subject and back: what fails in the largest calls alone is simplest in calls almost as large.
+constexpr std::int64_t values_of_search = std::int64_t{1} << 28;
 // Tries of the search for the worst case.
 constexpr std::int64_t worst_limit = 100;
 constexpr std::int64_t quick_worst_limit = 20;
@@ -329,9 +332,10 @@ class Trial {
     WorstCase& worst = *tally_.worst;
     Case start = case_of(worst.example);
     start = alone_at(start, worst.place).value_or(start);
+    const std::int64_t most_moved = judge_.values_moved() + values_of_search;
     for (std::int64_t tries = 0; tries < limit; ++tries) {
       // Nothing is beyond what has no bound or is not a number.
-      if (!std::isfinite(worst.example.deviation.of_bound)) return;
+      if (!std::isfinite(worst.example.deviation.of_bound) || judge_.values_moved() > most_moved) return;
       if (options.stop.stop_requested()) throw Interrupted();
       const Case drawn = generator(random.split()).value();
       Case values = start;
@@ -361,52 +365,43 @@ class Trial {
     return order;
   }
 
-  // The tree of simpler cases: each field by itself moves towards that of the property's simplest case, the bits of a
-  // value towards simpler ones.
-  rc::Shrinkable<Case> shrinkable(const Case& start) const {
-    return rc::shrinkable::shrinkRecur(
-        start, [simplest = property_.simplest(spec_), order = fields_to_shrink(), this](const Case& values) {
-          rc::Seq<Case> simpler;
-          for (const std::size_t field : order) {
-            const auto with = [values, field](std::int64_t value) {
-              Case changed = values;
-              changed[field] = value;
-              return changed;
-            };
-            auto candidates = fields_[field].role == FieldRole::bits
-                                  ? gen::simpler_bits(spec_.dtype, values[field])
-                                  : gen::simpler_integers(values[field], simplest[field]);
-            simpler = rc::seq::concat(std::move(simpler), rc::seq::map(std::move(candidates), with));
-          }
-          return simpler;
-        });
+  // What a field can be instead, simplest first: the bits of a value go towards simpler ones, any other field towards
+  // that of the property's simplest case.
+  rc::Seq<std::int64_t> simpler(std::size_t field, const Case& values, const Case& simplest) const {
+    return fields_[field].role == FieldRole::bits ? gen::simpler_bits(spec_.dtype, values[field])
+                                                  : gen::simpler_integers(values[field], simplest[field]);
   }
 
-  // Follows shrinks for as long as `still` accepts one. Depth first: the first simpler case that fails is taken.
+  // Makes field after field simpler for as long as `still` accepts what a case comes to, and goes round them until none
+  // can be. A field takes its first simpler value that is accepted, then that value's, as far as it goes.
   template <class Still>
-  Case shrink(const Case& start, const std::stop_token& stop, std::optional<std::int64_t>& horizon, Still still) {
-    rc::Shrinkable<Case> best = shrinkable(start);
+  Case shrink(Case best, const std::stop_token& stop, std::optional<std::int64_t>& horizon, Still still) {
+    const Case simplest = property_.simplest(spec_);
+    const std::vector<std::size_t> order = fields_to_shrink();
+    const std::int64_t most_moved = judge_.values_moved() + values_of_search;
     std::int64_t tries = 0;
     int crashes = 0;
-    for (bool simpler = true; simpler;) {
-      simpler = false;
-      auto candidates = best.shrinks();
-      while (auto candidate = candidates.next()) {
+    std::size_t done = 0;  // fields that cannot be simpler, the last ones tried
+    for (std::size_t i = 0; done < order.size(); i = (i + 1) % order.size()) {
+      const std::size_t field = order[i];
+      const Case before = best;
+      auto candidates = simpler(field, best, simplest);
+      while (const auto candidate = candidates.next()) {
         if (stop.stop_requested()) throw Interrupted();
-        const Case values = candidate->value();
+        Case values = best;
+        values[field] = *candidate;
         if (!property_.admits(spec_, values)) continue;
-        if (++tries > shrink_tries_ || crashes > crash_limit) return best.value();
+        if (++tries > shrink_tries_ || crashes > crash_limit || judge_.values_moved() > most_moved) return best;
         const Outcome outcome = probe(values, horizon);
-        if (std::holds_alternative<OutOfWork>(outcome)) return best.value();
+        if (std::holds_alternative<OutOfWork>(outcome)) return best;
         if (std::holds_alternative<SubjectFailure>(outcome)) ++crashes;
-        if (still(outcome)) {
-          best = std::move(*candidate);
-          simpler = true;
-          break;
-        }
+        if (!still(outcome)) continue;
+        best = std::move(values);
+        candidates = simpler(field, best, simplest);
       }
+      done = best == before ? done + 1 : 1;
     }
-    return best.value();
+    return best;
   }
 
   void shrink_failure(const std::stop_token& stop) {

@@ -242,6 +242,10 @@ double ErrorBudget::least_norm_bound(double norm) const {
   return below_root_of_two * ulps_ * sextant::ulp(dtype_, norm * (1 - 0x1p-40));
 }
 
+double ErrorBudget::least_pair_bound(double norm, double angle, std::int64_t pair) const {
+  return least_norm_bound(norm) + std::min(quick_angle_error(angle, pair), 2.0) * norm * (1 - 0x1p-39);
+}
+
 // k ulp(size) + effect. The callers' few operations leave effect and size within 2^-45 of themselves, which 2^-40
 // covers.
 reference::Bounds ErrorBudget::quick_bound(const reference::Bounds& size, double effect) const {

@@ -99,6 +99,9 @@ class ErrorBudget {
   /// A double not above it, from a norm within 2^-41 of itself.
   double least_norm_bound(double norm) const;
 
+  /// The same of pair_bound, the angle within 2^-50 of itself.
+  double least_pair_bound(double norm, double angle, std::int64_t pair) const;
+
  private:
   // What an angle may be off by, relative to it, and where that comes from.
   struct Pair {

@@ -267,6 +267,20 @@ TEST(ErrorBudget, OfPairNormIsThatOfTheNormWhateverTheElement) {
   EXPECT_LT(budget(AccuracyClass::exact_angle).element_bound(real(1e-12), real(1), real(1), real(0), 3).upper(), 1e-15);
 }
 
+TEST(ErrorBudget, LeastPairBoundIsBelowThePairsBoundAndNearIt) {
+  for (const AccuracyClass accuracy : {AccuracyClass::float32_angle, AccuracyClass::exact_angle}) {
+    const ErrorBudget of_class = budget(accuracy);
+    for (const double norm : {1e-20, 0.75, 3.0, 1000.0}) {
+      for (const double angle : {0.0, 1.0, 1e5, 1e12}) {
+        const double least = of_class.least_pair_bound(norm, angle, 3);
+        const Enclosure bound = of_class.pair_bound(real(norm), real(angle), 3);
+        EXPECT_LE(least, bound.lower()) << norm << " " << angle;
+        EXPECT_GE(least, 0.9999 * bound.upper()) << norm << " " << angle;
+      }
+    }
+  }
+}
+
 TEST(ErrorBudget, NormBoundDoesNotDependOnTheAngle) {
   EXPECT_DOUBLE_EQ(budget(AccuracyClass::float32_angle).norm_bound(real(1)).upper(), 4 * std::sqrt(2.0) * 0x1p-23);
   EXPECT_DOUBLE_EQ(budget(AccuracyClass::faithful, Dtype::bfloat16).norm_bound(real(3)).upper(),

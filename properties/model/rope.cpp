@@ -39,7 +39,10 @@ class RopeJudge final : public RotationJudge {
         oracle_(encoding),
         fast_(oracle_, 0),
         factors_(fast_.frequencies.size(),
-                 DoubleDoubleWithin::of(oracle_.attention_factor(reference::first_precision))) {}
+                 DoubleDoubleWithin::of(oracle_.attention_factor(reference::first_precision))) {
+    for (std::int64_t pair = 0; pair < pairs_count(); ++pair)
+      longest_frequencies_.push_back(oracle_.angle(1, pair, longest_, reference::first_precision).lower());
+  }
 
  private:
   void each_token(const Call& call, const std::function<void(std::size_t, const PairsAt&)>& visit) override {
@@ -70,14 +73,16 @@ class RopeJudge final : public RotationJudge {
     return {budget().pair_bound(norm, oracle_.angle(place[0], pair, longest_, precision), pair), norm};
   }
 
-  double least_bound(std::span<const std::int64_t>, std::int64_t, double length) override {
-    return budget().least_norm_bound(std::fabs(factors_.front().high) * length);
+  double least_bound(std::span<const std::int64_t> place, std::int64_t pair, double length) override {
+    const double angle = longest_frequencies_[static_cast<std::size_t>(pair)] * static_cast<double>(place[0]);
+    return budget().least_pair_bound(std::fabs(factors_.front().high) * length, angle, pair);
   }
 
   std::int64_t longest_;
   reference::RopeReference oracle_;
   FastRope fast_;
   std::vector<DoubleDoubleWithin> factors_;  // the attention factor, for each pair
+  std::vector<double> longest_frequencies_;  // in calls of that length
   std::int64_t length_ = 0;                  // of the call that is judged
 };
 

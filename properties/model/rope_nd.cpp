@@ -42,12 +42,13 @@ class AxialJudge final : public RotationJudge {
       : RotationJudge(along_diagonal(encoding),
                       {arithmetic_of(spec), reference::RopeNdReference(encoding).frequencies(), spec.max_position}),
         oracle_(encoding),
+        axis_of_(axis_of_pairs(encoding)),
         frequencies_(frequencies_of(oracle_)),
         scales_(static_cast<std::size_t>(pairs(encoding)), DoubleDoubleWithin::exactly(1)) {
     reference::RopeFrequencies frequencies = oracle_.frequencies();
     std::vector<std::vector<std::size_t>> of_axes(static_cast<std::size_t>(axes(encoding)));
     std::size_t pair = 0;
-    for (const std::int64_t axis : axis_of_pairs(encoding)) of_axes[static_cast<std::size_t>(axis)].push_back(pair++);
+    for (const std::int64_t axis : axis_of_) of_axes[static_cast<std::size_t>(axis)].push_back(pair++);
     for (std::vector<std::size_t>& own : of_axes) {
       auto rotations = reference::FastRotations::of(
           [&](std::int64_t i, Precision precision) {
@@ -102,11 +103,14 @@ class AxialJudge final : public RotationJudge {
     return {budget().pair_bound(norm, oracle_.rotation(place, pair, precision).angle, pair), norm};
   }
 
-  double least_bound(std::span<const std::int64_t>, std::int64_t, double length) override {
-    return budget().least_norm_bound(length);
+  double least_bound(std::span<const std::int64_t> place, std::int64_t pair, double length) override {
+    const auto i = static_cast<std::size_t>(pair);
+    const auto coordinate = static_cast<double>(place[static_cast<std::size_t>(axis_of_[i])]);
+    return budget().least_pair_bound(length, frequencies_[i] * coordinate, pair);
   }
 
   reference::RopeNdReference oracle_;
+  std::vector<std::int64_t> axis_of_;
   std::vector<double> frequencies_;
   std::vector<DoubleDoubleWithin> scales_;
   std::vector<Axis> axes_;

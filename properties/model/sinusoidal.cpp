@@ -122,8 +122,10 @@ class SinusoidalJudge final : public CodeJudge {
   }
 
   void judge_rows(Judgement& judgement, const TwoRows& rows) override {
+    const auto place = static_cast<double>(rows.place[0] + oracle_.encoding().position_offset);
     for (std::int64_t pair = 0; pair < pairs(oracle_.encoding()); ++pair) {
-      const double least = budget_.least_norm_bound(std::fabs(oracle_.encoding().scale));
+      const double angle = frequencies_[static_cast<std::size_t>(pair)] * place;
+      const double least = budget_.least_pair_bound(std::fabs(oracle_.encoding().scale), angle, pair);
       const Channels channels = channels_of_pair(oracle_.encoding(), pair);
       judge_pair(judgement, rows, channels, least, [&](Precision precision) -> Allowance {
         const Enclosure norm = abs(Enclosure(oracle_.encoding().scale, precision));

@@ -19,11 +19,14 @@ class GridJudge final : public CodeJudge {
  public:
   GridJudge(const Spec& spec, const Sinusoidal2d& encoding)
       : oracle_(encoding),
-        frequencies_(oracle_.frequencies()),
-        fast_(frequencies_.fast()),
-        budget_(arithmetic_of(spec), frequencies_, pairs(encoding)),
+        fast_(reference::GeometricFrequencies(oracle_.frequencies()).fast()),
+        budget_(arithmetic_of(spec), oracle_.frequencies(), pairs(encoding)),
         judge_(budget_, ExactZero::positive),
-        row_(fast_.make_row()) {}
+        row_(fast_.make_row()) {
+    reference::GeometricFrequencies frequencies = oracle_.frequencies();
+    for (std::int64_t pair = 0; pair < pairs(encoding); ++pair)
+      frequencies_.push_back(frequencies.radians(pair, reference::first_precision).upper());
+  }
 
   Judgement values(const Call& call, const Tensor& answer) override {
     Judgement judgement;
@@ -46,8 +49,7 @@ class GridJudge final : public CodeJudge {
     for (std::int64_t pair = 0; pair < pairs(encoding); ++pair) {
       const auto i = static_cast<std::size_t>(pair);
       const Channels channels = channels_of_pair(encoding, axis, pair);
-      const double angle =
-          frequencies_.radians(pair, reference::first_precision).upper() * static_cast<double>(coordinate);
+      const double angle = frequencies_[i] * static_cast<double>(coordinate);
       for (const bool is_sine : {true, false}) {
         const DoubleDoubleWithin truth = is_sine ? row_.sin(i) : row_.cos(i);
         const DoubleDoubleWithin derivative = is_sine ? row_.cos(i) : row_.sin(i);
@@ -69,19 +71,22 @@ class GridJudge final : public CodeJudge {
   void judge_rows(Judgement& judgement, const TwoRows& rows) override {
     const Sinusoidal2d& encoding = oracle_.encoding();
     for (const GridAxis axis : {GridAxis::height, GridAxis::width}) {
+      const auto coordinate = static_cast<double>(rows.place[axis == GridAxis::height ? 0 : 1]);
       for (std::int64_t pair = 0; pair < pairs(encoding); ++pair) {
         const Channels channels = channels_of_pair(encoding, axis, pair);
-        judge_pair(judgement, rows, channels, budget_.least_norm_bound(1), [&](Precision precision) -> Allowance {
-          const Enclosure norm(1.0, precision);
-          const Enclosure& angle = oracle_.rotation({rows.place[0], rows.place[1]}, axis, pair, precision).angle;
-          return {budget_.pair_bound(norm, angle, pair), norm};
-        });
+        const double near = frequencies_[static_cast<std::size_t>(pair)] * coordinate;
+        judge_pair(
+            judgement, rows, channels, budget_.least_pair_bound(1, near, pair), [&](Precision precision) -> Allowance {
+              const Enclosure norm(1.0, precision);
+              const Enclosure& angle = oracle_.rotation({rows.place[0], rows.place[1]}, axis, pair, precision).angle;
+              return {budget_.pair_bound(norm, angle, pair), norm};
+            });
       }
     }
   }
 
   reference::Sinusoidal2dReference oracle_;
-  reference::GeometricFrequencies frequencies_;
+  std::vector<double> frequencies_;
   reference::FastRotations fast_;
   ErrorBudget budget_;
   ValueJudge judge_;

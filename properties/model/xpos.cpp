@@ -67,7 +67,9 @@ class XposJudge final : public RotationJudge {
   }
 
   double least_bound(std::span<const std::int64_t> place, std::int64_t pair, double length) override {
-    return budget().least_norm_bound(scales_.at(place[0])[static_cast<std::size_t>(pair)].high * length);
+    const auto i = static_cast<std::size_t>(pair);
+    return budget().least_pair_bound(scales_.at(place[0])[i].high * length,
+                                     frequencies_[i] * static_cast<double>(place[0]), pair);
   }
 
   bool is_representable(std::span<const std::int64_t> place, std::int64_t pair, const RealPair& x) override {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -8,10 +10,11 @@
 namespace sextant {
 
 /// A subject whose work is not counted as the judge's (reference/work_limit.hpp), even where it runs on the same thread
-/// and asks the same exact tier. Everything else is the given subject's, which must live longer.
-class UncountedSubject final : public Subject {
+/// and asks the same exact tier; what is asked of it is counted by the values that calls move. Everything else is the
+/// given subject's, which must live longer. It outlives its sessions.
+class MeteredSubject final : public Subject {
  public:
-  explicit UncountedSubject(const Subject& subject) : subject_(subject) {}
+  explicit MeteredSubject(const Subject& subject) : subject_(subject) {}
 
   std::string name() const override { return subject_.name(); }
   bool is_live() const override { return subject_.is_live(); }
@@ -19,8 +22,12 @@ class UncountedSubject final : public Subject {
   std::unique_ptr<Session> open(const Spec& spec) const override;
   std::unique_ptr<Session> open_anew(const Spec& spec) const override;
 
+  /// How many values its sessions were given and have answered so far.
+  std::int64_t values_moved() const { return values_moved_; }
+
  private:
   const Subject& subject_;
+  mutable std::atomic<std::int64_t> values_moved_ = 0;
 };
 
 }  // namespace sextant

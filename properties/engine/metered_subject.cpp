@@ -1,0 +1,56 @@
+#include "properties/engine/metered_subject.hpp"
+
+#include <utility>
+
+#include "reference/work_limit.hpp"
+
+namespace sextant {
+namespace {
+
+class MeteredSession final : public Session {
+ public:
+  MeteredSession(std::unique_ptr<Session> session, std::atomic<std::int64_t>& values_moved)
+      : session_(std::move(session)), values_moved_(values_moved) {}
+
+  Description describe() override {
+    const reference::WithoutWorkLimit without;
+    return session_->describe();
+  }
+  Tensors call(std::string_view operation, const Tensors& inputs) override {
+    return metered(inputs, [&] { return session_->call(operation, inputs); });
+  }
+  Tensors backward(std::string_view of, const Tensors& inputs) override {
+    return metered(inputs, [&] { return session_->backward(of, inputs); });
+  }
+
+ private:
+  template <class Call>
+  Tensors metered(const Tensors& inputs, Call call) {
+    count(inputs);
+    const reference::WithoutWorkLimit without;
+    Tensors answer = call();
+    count(answer);
+    return answer;
+  }
+
+  void count(const Tensors& tensors) {
+    for (const auto& [name, tensor] : tensors) values_moved_ += tensor.elements();
+  }
+
+  std::unique_ptr<Session> session_;
+  std::atomic<std::int64_t>& values_moved_;
+};
+
+}  // namespace
+
+std::unique_ptr<Session> MeteredSubject::open(const Spec& spec) const {
+  const reference::WithoutWorkLimit without;
+  return std::make_unique<MeteredSession>(subject_.open(spec), values_moved_);
+}
+
+std::unique_ptr<Session> MeteredSubject::open_anew(const Spec& spec) const {
+  const reference::WithoutWorkLimit without;
+  return std::make_unique<MeteredSession>(subject_.open_anew(spec), values_moved_);
+}
+
+}  // namespace sextant
