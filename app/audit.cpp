@@ -430,8 +430,10 @@ Run add_audit(CLI::App& app) {
   add_seconds(*command, "--budget", arguments->budget, TimeUnits::allowed,
               "Seconds (30, 30s, 2m) that the audit may take: fewer and smaller cases and fewer values for a slow "
               "subject, chosen before it begins");
-  add_integer(*command, "--values", arguments->values, {1, std::int64_t{1} << 40},
-              "Values that a property's sweep compares at most, in place of the profile's");
+  add_integer(
+      *command, "--values", arguments->values, {1, std::int64_t{1} << 40},
+      "Values that a property's sweep compares at most, in place of the profile's; both ends of the claim and every "
+      "power of two are compared in any case");
   add_integer(
       *command, "--cases", arguments->cases, {1, 1 << 20},
       "Cases of a property at most, of the fixed first ones and of the drawn ones each, if the profile has more");

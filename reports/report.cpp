@@ -81,6 +81,7 @@ std::string profile_text(const Report& report) {
 std::string cases_text(std::int64_t cases) { return fmt::format("{} case{}", cases, cases == 1 ? "" : "s"); }
 
 std::string coverage_text(const Coverage& coverage) {
+  if (coverage.values == 0) return fmt::format("none of {} {}: drawn cases alone", coverage.claimed, coverage.of);
   return fmt::format("{} of {} {}, {} values, all compared", coverage.positions, coverage.claimed, coverage.of,
                      coverage.values);
 }

@@ -31,6 +31,19 @@ struct Scatter {
   std::int64_t of_column;
 };
 
+// Drawn values. Of every eighth fill they are positive, so that a part that is left out of a long sum shows; of another
+// far from 1, as far as 16 bits reach.
+Tensor drawn_gradient(Dtype dtype, std::vector<std::int64_t> shape, std::int64_t fill) {
+  Tensor grad = gen::values(dtype, std::move(shape), fill + 2);
+  const int exponent = fill % 8 != 5 ? 0 : dtype == Dtype::float16 ? 5 : fill % 16 == 5 ? 40 : -40;
+  if (exponent == 0 && fill % 8 != 6) return grad;
+  for (std::int64_t i = 0; i < grad.elements(); ++i) {
+    const double value = std::ldexp(grad.at(i), exponent);
+    grad.set(i, fill % 8 == 6 ? std::fabs(value) : value);
+  }
+  return grad;
+}
+
 // Few rows used again and again, some hundred, or all that the claim has; the last of them at the end.
 Scatter scatter_of(const Spec& spec, const Learned& learned, const Question& question) {
   const std::int64_t claimed = std::min(spec.max_position, learned.max_positions) - spec.min_position;
@@ -43,7 +56,7 @@ Scatter scatter_of(const Spec& spec, const Learned& learned, const Question& que
   for (std::int64_t i = 0; i < question.tokens + 1; ++i)
     positions.push_back(first + (question.fill % 4 == 3 ? i / run : i * i + i / 7) % rows);
   positions.push_back(first + rows - 1);
-  Tensor grad = gen::values(spec.dtype, {std::ssize(positions), learned.dim}, question.fill + 2);
+  Tensor grad = drawn_gradient(spec.dtype, {std::ssize(positions), learned.dim}, question.fill);
   return {"encode",
           {{"weight", gen::values(spec.dtype, {learned.max_positions, learned.dim}, question.fill + 1)},
            {"positions", Tensor::of_integers({std::ssize(positions)}, positions)}},
@@ -80,7 +93,7 @@ Scatter scatter_of(const Spec& spec, const RelativeBias& encoding, const Questio
           {{"weight", gen::values(spec.dtype, {encoding.num_buckets, heads}, question.fill + 1)},
            {"query_positions", Tensor::of_integers({std::ssize(queries)}, queries)},
            {"key_positions", Tensor::of_integers({std::ssize(keys)}, keys)}},
-          gen::values(spec.dtype, {heads, std::ssize(queries), std::ssize(keys)}, question.fill + 2),
+          drawn_gradient(spec.dtype, {heads, std::ssize(queries), std::ssize(keys)}, question.fill),
           std::move(rows),
           heads,
           1,
@@ -174,6 +187,9 @@ CasesOf<Question> uses() {
       for (std::int64_t fill = 0; fill < 3; ++fill)
         add({.position = near, .tokens = tokens, .batch = 1 + 12 * fill, .heads = 1 + fill, .fill = fill});
     }
+    // Gradients of other magnitudes; a bucket of more uses than a 16-bit counter has.
+    for (const std::int64_t fill : {5, 13}) add({.position = near, .tokens = 40, .batch = 7, .heads = 2, .fill = fill});
+    add({.position = near, .tokens = 2049, .batch = 70, .heads = 1, .fill = 6});
     // One query behind all keys; runs of one row.
     add({.position = near, .tokens = 257, .batch = 1, .heads = 2, .fill = 257});
     add({.position = near, .tokens = 1000, .batch = 1, .heads = 1, .fill = 3});

@@ -32,8 +32,10 @@ struct Price {
   double more = 0;
   double power = 1;
   bool shows_size = false;  // whether cases of several sizes were asked, so that `more` is known
+  bool is_guess = false;    // whether `more` is what it may be at most, for want of any such cases
 
   double of(std::int64_t size) const { return each + more * std::max(grown(size) - grown(least), 0.0); }
+  double at_least(std::int64_t size) const { return is_guess ? each : of(size); }
   double grown(std::int64_t size) const { return std::pow(static_cast<double>(size), power); }
 };
 
@@ -180,12 +182,14 @@ void reckon_unmeasured(std::vector<Group>& groups) {
     if (!price.shows_size) {
       price.more = dearest.shows_size ? calls * dearest.more : price.each;
       price.power = dearest.power;
+      price.is_guess = !dearest.shows_size;
     }
     ++measured;
     mean.opening += price.opening;
     mean.each += price.each;
     mean.more = std::max(mean.more, price.more);
     mean.power = std::max(mean.power, price.power);
+    mean.is_guess = mean.is_guess || price.is_guess;
   }
   for (double* part : {&mean.opening, &mean.each}) *part /= std::max(measured, 1);
   constexpr double sessions_of_case = 2;
@@ -203,8 +207,8 @@ std::int64_t power_of_two_below(std::int64_t number) {
   return static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(number - 1)));
 }
 
-// Which part of an audit is reckoned.
-enum class Reckoned { cases, all };
+// Which part of an audit is reckoned; what all of it takes at least.
+enum class Reckoned { cases, all, all_at_least };
 
 class Reckoning {
  public:
@@ -259,15 +263,18 @@ class Reckoning {
   double seconds_of(const Group& group, const AuditOptions& options, Reckoned reckoned) const {
     const Price& price = *group.price;
     const Sessions sessions = group.property.sessions;
+    const auto priced = [&](std::int64_t size) {
+      return reckoned == Reckoned::all_at_least ? price.at_least(size) : price.of(size);
+    };
     double seconds = price.opening;
     const auto first = first_cases_asked(group.first, options, sessions);
     const auto drawn = drawn_cases_asked(group.drawn, options, sessions);
-    for (const std::size_t i : first) seconds += price.of(group.first[i]);
-    for (const std::size_t i : drawn) seconds += price.of(group.drawn[i]);
+    for (const std::size_t i : first) seconds += priced(group.first[i]);
+    for (const std::size_t i : drawn) seconds += priced(group.drawn[i]);
     if (const auto tries = tries_of_aside(group.property, spec_, options))
-      seconds += 2 * price.of(1) * static_cast<double>(*tries);
-    if (reckoned == Reckoned::all) {
-      for (const std::int64_t size : block_sizes(group.property, spec_, values_of(options))) seconds += price.of(size);
+      seconds += 2 * priced(1) * static_cast<double>(*tries);
+    if (reckoned != Reckoned::cases) {
+      for (const std::int64_t size : block_sizes(group.property, spec_, values_of(options))) seconds += priced(size);
     }
     return seconds;
   }
@@ -295,6 +302,10 @@ Amount chosen(const Reckoning& reckoning, const AuditOptions& options, double se
     if (reckoning.seconds_of(more, Reckoned::all) > seconds) break;
     amount = more;
   }
+  for (Amount larger = amount; *larger.largest_call <= largest_call; *larger.largest_call *= 2) {
+    if (reckoning.seconds_of(larger, Reckoned::all) > seconds) break;
+    amount = larger;
+  }
   return amount;
 }
 
@@ -314,7 +325,7 @@ BudgetedAmount amount_within(double budget, const std::vector<Property>& propert
 
   Amount amount;
   if (reckoning.seconds_of(amount, Reckoned::all) > left) amount = chosen(reckoning, options, left);
-  return {amount, spent + reckoning.seconds_of(amount, Reckoned::all)};
+  return {amount, spent + reckoning.seconds_of(amount, Reckoned::all_at_least)};
 }
 
 }  // namespace sextant

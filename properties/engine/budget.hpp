@@ -16,7 +16,8 @@ double steady_seconds();
 /// How much an audit asks that is to end within a time.
 struct BudgetedAmount {
   Amount amount;
-  double seconds;  ///< what the audit takes about, choosing the amount included
+  double
+      seconds;  ///< what the audit takes about, choosing the amount included; the least, if nothing told how calls grow
 };
 
 /// What an audit under these options can ask within `budget` seconds, at most what its profile asks: asks the subject a
@@ -26,7 +27,7 @@ struct BudgetedAmount {
 /// 1. the number of cases: the most of which those of at most 64 tokens, rows and heads fit in a quarter of the time;
 /// 2. the largest call: the largest power of two at which the cases fit in half of it;
 /// 3. the values of a sweep: the largest power of two that fits in the rest;
-/// 4. more cases, where there is time left.
+/// 4. more cases, where there is time left, then larger calls.
 ///
 /// Of each property one case is asked whatever the time, and of each sweep `least_values`: where that takes longer,
 /// `seconds` says so. Looking for the simplest and the worst of violations is not reckoned. Measured, so that another

@@ -1,6 +1,7 @@
 #include "properties/engine/metered_subject.hpp"
 
 #include <utility>
+#include <vector>
 
 #include "reference/work_limit.hpp"
 
@@ -17,9 +18,11 @@ class MeteredSession final : public Session {
     return session_->describe();
   }
   Tensors call(std::string_view operation, const Tensors& inputs) override {
+    if (operation == "attend") count_scores(inputs);
     return metered(inputs, [&] { return session_->call(operation, inputs); });
   }
   Tensors backward(std::string_view of, const Tensors& inputs) override {
+    if (of == "attend") count_scores(inputs);
     return metered(inputs, [&] { return session_->backward(of, inputs); });
   }
 
@@ -35,6 +38,12 @@ class MeteredSession final : public Session {
 
   void count(const Tensors& tensors) {
     for (const auto& [name, tensor] : tensors) values_moved_ += tensor.elements();
+  }
+
+  // One for each query and key of a head, q and k being [batch, heads, tokens, head_dim].
+  void count_scores(const Tensors& inputs) {
+    const std::vector<std::int64_t>& queries = inputs.at("q").shape;
+    values_moved_ += queries[0] * queries[1] * queries[2] * inputs.at("k").shape[2];
   }
 
   std::unique_ptr<Session> session_;

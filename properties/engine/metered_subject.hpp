@@ -22,7 +22,7 @@ class MeteredSubject final : public Subject {
   std::unique_ptr<Session> open(const Spec& spec) const override;
   std::unique_ptr<Session> open_anew(const Spec& spec) const override;
 
-  /// How many values its sessions were given and have answered so far.
+  /// How many values its sessions were given and have answered so far, attention's scores among them.
   std::int64_t values_moved() const { return values_moved_; }
 
  private:

@@ -62,7 +62,7 @@ struct BlockOf {
 template <class Values>
 struct SweepOf {
   std::vector<BlockOf<Values>> blocks;
-  std::int64_t claimed = 0;             ///< positions of the claim
+  std::int64_t claimed = 0;             ///< positions of the claim; without blocks a report says that none is swept
   std::int64_t values_of_position = 0;  ///< how many are compared at each
   std::string of = "positions";         ///< Coverage::of
 };

@@ -19,6 +19,7 @@
 #include <memory>
 #include <numeric>
 #include <optional>
+#include <set>
 #include <utility>
 #include <variant>
 
@@ -104,7 +105,7 @@ class Trial {
     }
     steps_ = limit(cases_->count());
     steps_left_ = limit(share.part_of(cases_->count()));
-    if (!cases_->sweep().blocks.empty())
+    if (cases_->sweep().claimed > 0)
       tally_.coverage = Coverage{.claimed = cases_->sweep().claimed, .of = cases_->sweep().of};
     underway_.id = property_.id;
     if (const auto begun = std::ranges::find(options.begun, property_.id, &Underway::id); begun != options.begun.end())
@@ -379,6 +380,7 @@ class Trial {
     const Case simplest = property_.simplest(spec_);
     const std::vector<std::size_t> order = fields_to_shrink();
     const std::int64_t most_moved = judge_.values_moved() + values_of_search;
+    std::set<Case> rejected;
     std::int64_t tries = 0;
     int crashes = 0;
     std::size_t done = 0;  // fields that cannot be simpler, the last ones tried
@@ -390,12 +392,15 @@ class Trial {
         if (stop.stop_requested()) throw Interrupted();
         Case values = best;
         values[field] = *candidate;
-        if (!property_.admits(spec_, values)) continue;
+        if (rejected.contains(values) || !property_.admits(spec_, values)) continue;
         if (++tries > shrink_tries_ || crashes > crash_limit || judge_.values_moved() > most_moved) return best;
         const Outcome outcome = probe(values, horizon);
         if (std::holds_alternative<OutOfWork>(outcome)) return best;
         if (std::holds_alternative<SubjectFailure>(outcome)) ++crashes;
-        if (!still(outcome)) continue;
+        if (!still(outcome)) {
+          rejected.insert(std::move(values));
+          continue;
+        }
         best = std::move(values);
         candidates = simpler(field, best, simplest);
       }
@@ -417,6 +422,13 @@ class Trial {
       return true;
     });
     failed.example.token = token(values);
+    // The token must work alone here too.
+    judge_.end_session();
+    const Outcome outcome = probe(values);
+    if (const auto* alone = std::get_if<SubjectFailure>(&outcome); alone != nullptr && alone->kind() == failure_kind_)
+      return;
+    failed.example.shown = Shown::after_other_calls;
+    failed.reason += "; only after other calls: this case alone, in a fresh session, does not show it";
   }
 
   void shrink_counterexample(const std::stop_token& stop) {

@@ -1,3 +1,4 @@
+#include <cmath>
 #include <memory>
 
 #include "properties/catalogue.hpp"
@@ -13,7 +14,8 @@ namespace {
 Judgement with_claim_met(Judgement judgement, double more_ulps) {
   const Deviation& worst = judgement.deviation;
   const double beyond_ulps = worst.ulps * (1 - 1 / worst.of_bound);
-  if (judgement.within == reference::Certainty::no && worst.of_bound > 1 && beyond_ulps <= more_ulps)
+  const bool is_beyond = judgement.within == reference::Certainty::no && worst.of_bound > 1;
+  if (more_ulps > 0 && is_beyond && std::isfinite(worst.of_bound) && beyond_ulps <= more_ulps)
     judgement.finding += "; within the bound of \"evaluation\": \"dtype\"";
   return judgement;
 }

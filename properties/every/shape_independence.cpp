@@ -108,21 +108,10 @@ CasesOf<Reshaping> reshapings() {
   return cases;
 }
 
-// "a call of [1, 65537, 3, 128]".
-std::string extents_of(const Call& call) {
-  if (!call.vectors.empty()) return fmt::format("a call of [{}]", fmt::join(call.vectors[0].shape, ", "));
-  if (call.query_positions.empty()) return fmt::format("a call of {} positions", call.positions.size());
-  return fmt::format("a call of {} queries and {} keys", call.query_positions.size(), call.positions.size());
-}
-
 CheckOf<Reshaping> make_check(const Spec& spec) {
   const std::shared_ptr<const EncodingModel> model = model_of(spec);
   return [model, judge = std::shared_ptr(model->judge())](Session& session, const Reshaping& asked) {
-    const Parts calls = model->reshaped(asked, asked.shape, asked.cut);
-    Judgement judgement = judge_parts(session, *model, *judge, calls);
-    if (judgement.within == reference::Certainty::no)
-      judgement.finding += fmt::format("; {}, then {}", extents_of(calls.whole), extents_of(calls.part));
-    return judgement;
+    return judge_parts(session, *model, *judge, model->reshaped(asked, asked.shape, asked.cut));
   };
 }
 

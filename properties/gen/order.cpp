@@ -60,6 +60,13 @@ std::int64_t steps(Order order, std::int64_t row, std::int64_t token, std::int64
     case Order::equal_every_three_rows: return batch_row_distance * (row % 3) + token;
     case Order::odd_rows_descending: return row % 2 == 0 ? token : tokens - 1 - token;
     case Order::alternating: return start + token % 2;
+    case Order::runs_with_gaps: return start + token + 9 * (token / 8);
+    case Order::one_gap: return start + token + (2 * token < tokens ? 0 : 5);
+    case Order::shuffled_between_halves: {
+      const std::int64_t middle = tokens / 2;
+      if (token <= middle) return start + shuffled_between_ends(row, token, middle + 1);
+      return start + middle + shuffled_between_ends(row, token - middle, tokens - middle);
+    }
   }
   throw std::invalid_argument("steps: no such order");
 }

@@ -1,8 +1,12 @@
 #include "properties/gen/values.hpp"
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstring>
 #include <utility>
+
+#include "properties/gen/floats.hpp"
 
 namespace sextant::gen {
 namespace {
@@ -47,6 +51,19 @@ Tensor values(Dtype dtype, std::vector<std::int64_t> shape, std::int64_t fill) {
     case Dtype::float64: fill_with<double>(tensor, start); break;
     default:
       for (std::int64_t i = 0; i < tensor.elements(); ++i) tensor.set(i, value(fill, i));
+  }
+  return tensor;
+}
+
+Tensor values_of_every_magnitude(Dtype dtype, std::vector<std::int64_t> shape, std::int64_t fill, double most) {
+  constexpr std::array classes{FloatClass::zero, FloatClass::huge, FloatClass::normal, FloatClass::beside_power_of_two};
+  const Format format = format_of(dtype);
+  const double least = std::ldexp(1.0, std::min(format.min_exponent + format.precision + 10, format.max_exponent - 6));
+  Tensor tensor = Tensor::zeros(dtype, std::move(shape));
+  for (std::int64_t i = 0; i < tensor.elements(); ++i) {
+    const std::uint64_t which = word(fill, i);
+    const double drawn = from_bits(dtype, float_in(dtype, classes[which % classes.size()], word(fill + 1, i)));
+    tensor.set(i, drawn == 0 ? drawn : std::copysign(std::clamp(std::fabs(drawn), least, most), drawn));
   }
   return tensor;
 }

@@ -17,4 +17,8 @@ double value(std::int64_t fill, std::int64_t index);
 /// A tensor of such values, rounded to the dtype.
 Tensor values(Dtype dtype, std::vector<std::int64_t> shape, std::int64_t fill);
 
+/// Values of every magnitude, where claims still hold on hardware that flushes subnormal products to zero: zeros, and
+/// sizes from 2^10 above the normal numbers' last place to `most`.
+Tensor values_of_every_magnitude(Dtype dtype, std::vector<std::int64_t> shape, std::int64_t fill, double most);
+
 }  // namespace sextant::gen

@@ -36,7 +36,7 @@ class AlibiJudge final : public BiasJudge {
     const Screen screen(dtype_, ulps_, judgement, place.key);
     if (budget_.passes(screen, place.query, place.key, place.head, value)) return;
     judge_bounded(
-        judgement, dtype_, value,
+        judgement, dtype_, value, budget_.quick_target(place.query, place.key, place.head),
         [&](Precision precision) -> SizedTarget {
           const AlibiBudget::Value expected = *budget_.at(place.query, place.key, place.head, precision);
           return {expected.truth, expected.bound, expected.truth};

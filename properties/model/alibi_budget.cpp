@@ -44,6 +44,21 @@ long double AlibiBudget::quick(std::int64_t query, std::int64_t key, std::int64_
   return heads_[static_cast<std::size_t>(head)].slope * static_cast<long double>(factor);
 }
 
+QuickTarget AlibiBudget::quick_target(std::int64_t query, std::int64_t key, std::int64_t head) const {
+  constexpr double epsilon = 0x1p-40;
+  const long double truth = quick(query, key, head);
+  const auto high = static_cast<double>(truth);
+  const reference::DoubleDoubleWithin within{
+      high, static_cast<double>(truth - static_cast<long double>(high)),
+      static_cast<double>(std::numeric_limits<long double>::epsilon() * std::fabs(truth))};
+  const double size = std::fabs(high);
+  const double unit = ulp(dtype_, size * (1 - epsilon));
+  const double bound = ulps_ * unit + heads_[static_cast<std::size_t>(head)].relative_error * size;
+  if (unit != ulp(dtype_, size * (1 + epsilon)) || !(bound > 0x1p-900))
+    return {within, {0, std::numeric_limits<double>::infinity()}};
+  return {within, {bound * (1 - epsilon), bound * (1 + epsilon)}};
+}
+
 double AlibiBudget::least_bound(const Screen& screen, std::int64_t query, std::int64_t key, std::int64_t head) const {
   return screen.component_bound(static_cast<double>(std::fabs(quick(query, key, head))),
                                 heads_[static_cast<std::size_t>(head)].relative_error);

@@ -6,6 +6,7 @@
 
 #include "lib/spec/spec.hpp"
 #include "properties/model/screen.hpp"
+#include "properties/model/value_judge.hpp"
 #include "reference/alibi.hpp"
 
 namespace sextant {
@@ -35,6 +36,9 @@ class AlibiBudget {
 
   /// Whether the mask hides the key.
   bool is_hidden(std::int64_t query, std::int64_t key) const;
+
+  /// The truth and its bound from the fast tier, 2^-39 apart; {0, infinity} where doubles cannot tell.
+  QuickTarget quick_target(std::int64_t query, std::int64_t key, std::int64_t head) const;
 
   /// At most the bound, within 2^-40 of it.
   double least_bound(const Screen& screen, std::int64_t query, std::int64_t key, std::int64_t head) const;

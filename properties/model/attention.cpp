@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <set>
 #include <tuple>
 
 #include "lib/numeric/ulp.hpp"
@@ -28,8 +29,15 @@ using reference::Enclosure;
 constexpr std::int64_t judged_products = std::int64_t{1} << 23;
 constexpr std::int64_t fewest_rows = 24;
 
-// Of so many fills one is of questions whose positions are spread over the range.
+// Of so many fills one is of questions whose positions are spread over the range, one of those with gaps between, and
+// one of those that repeat some.
 constexpr std::int64_t spread_in = 7;
+constexpr std::int64_t runs_fill = 1;
+constexpr std::int64_t repeats_fill = 2;
+
+// Of so many fills one is of questions whose values are far from 1.
+constexpr std::int64_t scaled_in = 11;
+constexpr std::int64_t scaled_fill = 5;
 
 // The rows of a call that are judged: all, or of a long call the first and last tokens (the last two in the first and
 // last heads and rows of the batch), those on both sides of a power of two from 64 on, where tiles end, and as many
@@ -81,6 +89,34 @@ void spread_positions(AttentionCase& request, const gen::PositionRange& range) {
     const std::int64_t start = i / request.tokens % step;
     request.positions[static_cast<std::size_t>(i)] = range.first + (start + i % request.tokens * step) % width;
   }
+}
+
+// Eight one by one, then a gap, as far as the range has room.
+void space_runs(AttentionCase& request, const gen::PositionRange& range) {
+  for (std::int64_t i = 0; i < std::ssize(request.positions); ++i) {
+    const std::int64_t room =
+        range.last - 1 -
+        request.positions[static_cast<std::size_t>(i / request.tokens * request.tokens + request.tokens - 1)];
+    const std::int64_t gap = std::min<std::int64_t>(56, room / (request.tokens / 8 + 1));
+    request.positions[static_cast<std::size_t>(i)] += gap * (i % request.tokens / 8);
+  }
+}
+
+// Every fourth position is that before it; the first, the middle and the last of a row stay.
+void repeat_some(AttentionCase& request) {
+  for (std::int64_t i = 0; i < std::ssize(request.positions); ++i) {
+    const std::int64_t token = i % request.tokens;
+    if (token % 4 == 1 && token != request.tokens / 2 && token != request.tokens - 1)
+      request.positions[static_cast<std::size_t>(i)] = request.positions[static_cast<std::size_t>(i - 1)];
+  }
+}
+
+// By a power of two that sums of products with weights can have in the dtype, or one as small, and that the fast tier
+// of the oracle can tell: nothing in float16.
+void scale_values(AttentionCase& request, std::int64_t fill) {
+  const int most = std::clamp(format_of(request.v.dtype).max_exponent - 48, 0, 400);
+  const int exponent = fill % 2 == 0 ? -most : most;
+  for (std::int64_t i = 0; i < request.v.elements(); ++i) request.v.set(i, std::ldexp(request.v.at(i), exponent));
 }
 
 class AttentionJudge final : public Judge {
@@ -214,34 +250,34 @@ class AttentionModel final : public EncodingModel {
 
   // Long calls take the square of their length, so they are few: one that is as long as any, those on each side of a
   // tile as far as they are not dear, and one of many rows.
-  bool related(const Question& question) const override {
-    return question.batch * question.tokens <= largest_reshaped().vectors;
-  }
-
   std::vector<Question> first_questions() const override {
     std::vector<Question> questions = EncodingModel::first_questions();
     const std::int64_t near = gen::simplest_position(range());
-    const std::int64_t longest = longest_tokens(encoding_, work_of_longest);
+    const std::int64_t longest = longest_tokens(encoding_, work_of_once);
     const std::int64_t usual = longest_tokens(encoding_, work_of_drawn);
-    std::vector<std::int64_t> lengths{77, 100, 197, 300, 385, 1000, 1500};
-    for (std::int64_t power = 32; power <= 2048; power *= 2) {
-      for (const std::int64_t tokens : {power - 1, power, power + 1}) lengths.push_back(tokens);
-    }
+    std::set<std::int64_t> lengths(gen::usual_extents().begin(), gen::usual_extents().end());
+    for (std::int64_t power = 32; power <= 2048; power *= 2) lengths.insert({power - 1, power, power + 1});
     // Every key counts, so that each that is left out shows.
-    for (const std::int64_t tokens : lengths) {
+    const auto add = [&](std::int64_t tokens) {
       if (tokens <= usual)
         questions.push_back({.position = near, .tokens = tokens, .fill = every_key_counts + tokens % 100});
-    }
+    };
+    for (const std::int64_t tokens : lengths) add(tokens);
     for (const std::int64_t tokens : {65, 129, 257, 513, 1025, 2049, 4096}) {
-      for (const std::int64_t fill : {std::int64_t{1}, every_key_counts}) {
-        if (tokens > usual) questions.push_back({.position = near, .tokens = std::min(tokens, longest), .fill = fill});
-      }
+      if (tokens <= usual) continue;
+      for (const std::int64_t fill : {latest_key_wins, every_key_counts})
+        questions.push_back({.position = near, .tokens = std::min(tokens, longest), .fill = fill});
       if (tokens > longest) break;
     }
     constexpr std::int64_t spread = one_key_wins + spread_in - one_key_wins % spread_in;
+    questions.push_back({.position = near, .tokens = 9, .fill = scaled_fill});
+    questions.push_back({.position = near, .tokens = 200, .fill = scaled_fill + 2 * scaled_in});
+    for (const std::int64_t fill : {runs_fill, repeats_fill})
+      questions.push_back({.position = near, .tokens = 100, .fill = fill});
     for (const std::int64_t tokens : {17, 100, 300, 600, 1030, 2050}) {
       if (tokens > usual) break;
-      for (const std::int64_t fill : {far_from_zero, one_key_wins, one_key_wins + 1, spread, spread + spread_in})
+      for (const std::int64_t fill :
+           {latest_key_wins, far_from_zero, one_key_wins, one_key_wins + 1, spread, spread + spread_in})
         questions.push_back({.position = near, .tokens = tokens, .fill = fill});
     }
     for (const auto& [batch, tokens] : {std::pair{2, 17}, {17, 65}, {5, 520}}) {
@@ -249,7 +285,15 @@ class AttentionModel final : public EncodingModel {
           clipped({.position = near, .tokens = tokens, .batch = batch, .fill = every_key_counts}, largest_reshaped()));
     }
     questions.push_back(clipped({.position = near, .tokens = 5, .batch = most_rows, .fill = 1}, largest_reshaped()));
+    for (const Question& question : questions_of_every_length(near)) {
+      if (!lengths.contains(question.tokens)) add(question.tokens);
+    }
     return questions;
+  }
+
+  // A row depends on every key that it sees, so no call has all there is at a position.
+  SweepOf<Question> sweep(std::int64_t) const override {
+    return {.blocks = {}, .claimed = range().last - range().first};
   }
 
   rc::Gen<Question> drawn_questions() const override {
@@ -260,6 +304,9 @@ class AttentionModel final : public EncodingModel {
   Call accuracy_call(const Question& question) const override {
     AttentionCase asked = attention_case(spec(), question);
     if (question.fill % spread_in == 0) spread_positions(asked, range());
+    if (question.fill % spread_in == runs_fill) space_runs(asked, range());
+    if (question.fill % spread_in == repeats_fill) repeat_some(asked);
+    if (question.fill % scaled_in == scaled_fill) scale_values(asked, question.fill);
     return sextant::call_of(std::move(asked), question.fill);
   }
 
@@ -292,10 +339,8 @@ class AttentionModel final : public EncodingModel {
   std::int64_t shapes() const override { return 3; }
 
   // Beside each other, rows are as many as fit into the work of the longest.
-  gen::LargestCall largest_reshaped() const override {
-    const std::int64_t longest = longest_tokens(encoding_, work_of_longest);
-    return {{most_rows, longest, 1}, std::max(longest, most_rows)};
-  }
+  gen::LargestCall largest_reshaped() const override { return of_length(longest_tokens(encoding_, work_of_longest)); }
+  gen::LargestCall largest_asked() const override { return of_length(longest_tokens(encoding_, work_of_once)); }
   gen::LargestCall largest_drawn() const override {
     const std::int64_t longest = longest_tokens(encoding_, work_of_drawn);
     return {{most_rows, longest, 1}, longest};
@@ -341,6 +386,10 @@ class AttentionModel final : public EncodingModel {
   std::unique_ptr<Judge> judge() const override { return std::make_unique<AttentionJudge>(spec(), encoding_); }
 
  private:
+  static gen::LargestCall of_length(std::int64_t longest) {
+    return {{most_rows, longest, 1}, std::max(longest, most_rows)};
+  }
+
   Attention encoding_;
 };
 

@@ -44,7 +44,8 @@ class Group {
         kv_(kv),
         width_(static_cast<std::size_t>(encoding_.head_dim)),
         tokens_(request.tokens),
-        u_(unit_roundoff(spec.dtype)) {
+        u_(unit_roundoff(spec.dtype)),
+        least_normal_(std::ldexp(1.0, format_of(spec.dtype).min_exponent)) {
     const std::int64_t heads = encoding_.num_heads / encoding_.num_kv_heads;
     const std::int64_t first = (batch_ * encoding_.num_heads + kv_ * heads) * tokens_;
     for (std::int64_t row = first; row < first + heads * tokens_; ++row) queries_ += has_gradient(row) ? 1 : 0;
@@ -143,6 +144,7 @@ class Group {
         std::expm1(std::min(2 * a + 4 * spec_.libm * u_, 50.0)) * (1 + gamma(2 * n + 4, u_)) + gamma(2 * n + 4, u_);
     const double q = w + gamma(n + d + 12, u_) * (1 + w);  // step 4
     const double t = 2 * w + (1 + w) * (q + gamma(d + 10, u_));
+    const double lost = least_normal_ * (4 * most + d + n + 4);  // step 8
 
     const std::vector<Enclosure> weights =
         reference::attention_weights(encoding_, {token, query.value, key_values_, values_, biases}, precision);
@@ -164,14 +166,20 @@ class Group {
         dq.value[c] = dq.value[c] + by_score * keys_[key].value[c];
         dk_[key].value[c] = dk_[key].value[c] + by_score * query.value[c];
         dv_[key].value[c] = dv_[key].value[c] + weights[key] * by_out[c];
-        dv_[key].bound[c] += (w + gamma(queries + 1, u_) * (1 + w)) * weight * abs(by_out[c]).upper();  // step 3
+        const double size = abs(by_out[c]).upper();
+        dv_[key].bound[c] += (w + gamma(queries + 1, u_) * (1 + w)) * weight * size;  // step 3
+        dv_[key].bound[c] += 2 * least_normal_ * (1 + size);                          // step 8
       }
       const double scale = std::numbers::sqrt2 / root * most * weight * (1 + 1e-9);
       for (std::size_t i = 0; i < query.norms.size(); ++i) {  // step 5
         const double f = keys_[key].errors[i];
         const double e = query.errors[i];
-        dq.bounds[i] += scale * ((t + gamma(n + 4, u_) * (2 + t)) * (keys_[key].norms[i] + f) + 2 * f);
-        dk_[key].bounds[i] += scale * ((t + gamma(queries + 4, u_) * (2 + t)) * (query.norms[i] + e) + 2 * e);
+        const double key_norm = keys_[key].norms[i] + f;
+        const double query_norm = query.norms[i] + e;
+        dq.bounds[i] += scale * ((t + gamma(n + 4, u_) * (2 + t)) * key_norm + 2 * f);
+        dk_[key].bounds[i] += scale * ((t + gamma(queries + 4, u_) * (2 + t)) * query_norm + 2 * e);
+        dq.bounds[i] += std::numbers::sqrt2 / root * (lost * key_norm + 2 * least_normal_);  // step 8
+        dk_[key].bounds[i] += std::numbers::sqrt2 / root * (lost * query_norm + 2 * least_normal_);
       }
     }
     return dq;
@@ -231,6 +239,7 @@ class Group {
   std::size_t width_;
   std::int64_t tokens_;
   double u_;
+  double least_normal_;
   std::int64_t queries_ = 0;  // those of the group that have a gradient
   std::vector<AttentionOracle::Vector> keys_;
   std::vector<RealVector> key_values_;

@@ -37,15 +37,16 @@ constexpr std::int64_t rows_after_violation = 64;
 // Scores of the kinds that question.hpp tells. A query's last channel and a key's make what is added to all of its
 // scores, or to one.
 void shape_scores(AttentionCase& request, std::int64_t fill) {
-  const std::int64_t channels = request.q.shape[3];
-  const std::int64_t last = channels - 1;
-  if (fill < far_from_zero) return;
+  if (fill < latest_key_wins) return;
   if (fill < one_key_wins) {
     for (std::int64_t i = 0; i < request.q.elements(); ++i) request.q.set(i, std::ldexp(request.q.at(i), -4));
     if (fill >= every_key_counts) return;
   }
+  const bool rises = fill < far_from_zero;
+  const std::int64_t channels = request.q.shape[3];
+  const std::int64_t last = channels - 1;
   for (std::int64_t element = last; element < request.q.elements(); element += channels)
-    request.q.set(element, std::exp2(-static_cast<double>(gen::word(fill + 1, element) % 64) / 8));
+    request.q.set(element, rises ? 1 : std::exp2(-static_cast<double>(gen::word(fill + 1, element) % 64) / 8));
   constexpr double most = 0x1p15;  // in float16 too
   const double greatest = std::min(2048 * std::sqrt(static_cast<double>(channels)), most);
   for (std::int64_t head = 0; head < request.batch * request.k.shape[1]; ++head) {
@@ -54,8 +55,10 @@ void shape_scores(AttentionCase& request, std::int64_t fill) {
       request.k.set((head * request.tokens + token) * channels + last, channel);
     };
     if (fill < every_key_counts) {
-      for (std::int64_t token = 0; token < request.tokens; ++token)
-        set_key(token, word % 2 == 0 ? greatest : -greatest);
+      for (std::int64_t token = 0; token < request.tokens; ++token) {
+        const double part = static_cast<double>(token + 1) / static_cast<double>(request.tokens);
+        set_key(token, rises ? greatest * part : word % 2 == 0 ? greatest : -greatest);
+      }
     } else {
       // From either end of the call, so that others are far away.
       const auto from_end = static_cast<std::int64_t>(word >> 16) % (request.tokens / 4 + 1);
@@ -294,7 +297,7 @@ Judgement judge_same(const Spec& spec, AttentionOracle& oracle, const AttentionC
     const double bound = one_rows->bound(in_one) + other_rows->bound(in_the_other);
     for (std::size_t c = 0; c < a.size(); ++c) {
       const auto place = [&] {
-        return fmt::format("batch row {}, head {}, token {}, channel {}", here.batch, head, here.token, c);
+        return fmt::format("batch row {}, head {}, token {}, channel {}", there.batch, head, there.token, c);
       };
       if (!std::isfinite(a[c]) || !std::isfinite(b[c])) {
         judgement.add(Certainty::no, not_finite(), [&] { return place() + ": NaN or infinite"; });
@@ -303,8 +306,11 @@ Judgement judge_same(const Spec& spec, AttentionOracle& oracle, const AttentionC
       const double error = std::fabs(a[c] - b[c]);
       const Deviation deviation{error / bound, error, error / ulp(spec.dtype, a[c])};
       judgement.add(error <= bound ? Certainty::yes : Certainty::no, deviation, [&] {
-        return fmt::format("{}: {} in the one, {} in the other: {:.3g} times the bound", place(),
-                           value_text(spec.dtype, a[c]), value_text(spec.dtype, b[c]), deviation.of_bound);
+        const bool is_same = here.batch == there.batch && here.token == there.token;
+        return fmt::format("{}: {} in one call, {} in the other{}: {:.3g} times the bound", place(),
+                           value_text(spec.dtype, b[c]), value_text(spec.dtype, a[c]),
+                           is_same ? "" : fmt::format(" (batch row {}, token {})", here.batch, here.token),
+                           deviation.of_bound);
       });
     }
   }
@@ -353,8 +359,9 @@ AttentionCase taken(const AttentionCase& request, std::int64_t first_row, std::i
 }  // namespace
 
 std::int64_t longest_tokens(const Attention& encoding, double work) {
-  const double of_square = static_cast<double>(encoding.num_heads) * static_cast<double>(encoding.head_dim);
-  return std::clamp<std::int64_t>(static_cast<std::int64_t>(std::sqrt(work / of_square)), 1, longest_attention);
+  const auto heads = static_cast<double>(encoding.num_heads);
+  const double square = std::min(work / (heads * static_cast<double>(encoding.head_dim)), most_scores / heads);
+  return std::clamp<std::int64_t>(static_cast<std::int64_t>(std::sqrt(square)), 1, longest_attention);
 }
 
 AttentionCase first_tokens(const AttentionCase& request, std::int64_t tokens) {

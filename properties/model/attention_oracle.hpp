@@ -32,11 +32,15 @@ struct AttentionCase {
 /// The most tokens that a question of attention has.
 inline constexpr std::int64_t longest_attention = 4096;
 
+/// The most scores of a call, num_heads tokens^2: code that keeps them all takes some times as many floats.
+inline constexpr double most_scores = 0x1p26;
+
 /// How many tokens one batch row may have for a call to take at most `work` products of queries and keys,
-/// num_heads tokens^2 head_dim: at least 1, at most longest_attention.
+/// num_heads tokens^2 head_dim, and most_scores: at least 1, at most longest_attention.
 std::int64_t longest_tokens(const Attention& encoding, double work);
 
-/// Products of the longest calls that are asked once, and of those that are drawn again and again.
+/// Products of calls that accuracy asks once, of the longest of a law, and of those that are drawn again and again.
+inline constexpr double work_of_once = 0x1p32;
 inline constexpr double work_of_longest = 0x1p29;
 inline constexpr double work_of_drawn = 0x1p26;
 
@@ -110,7 +114,8 @@ struct AttentionPlace {
 /// Judges that each row of one result is row `in_other(place)` of the other, head by head: both are within the oracle's
 /// bound of one true value. What is equal is not looked at twice, and once a violation is known, not every row that
 /// may be worse. Where the two true values differ by more than twice both bounds, even the nearest of right answers do
-/// by more than both: of a judgement that may_hide, in none of a few rows do they, which `fill` chooses.
+/// by more than both: of a judgement that may_hide, in none of a few rows do they, which `fill` chooses. Its finding
+/// tells the other result as the first.
 Judgement judge_same(const Spec& spec, AttentionOracle& oracle, const AttentionCase& one_case, const Tensor& one,
                      const AttentionCase& other_case, const Tensor& other, std::int64_t fill,
                      const std::function<AttentionPlace(const AttentionPlace&)>& in_other);

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include "properties/gen/extent.hpp"
 #include "properties/gen/order.hpp"
 #include "properties/model/questions.hpp"
 #include "properties/model/reshaped.hpp"
@@ -18,8 +19,14 @@ namespace {
 constexpr std::int64_t longest_square = 24;
 constexpr std::int64_t heads_of_chunk = 3;
 
-// Questions with these fills are a sweep's: its positions as keys of the claim's first and last position, or as their
-// queries.
+// Questions with these fills have other queries. Those of a sweep: its positions as keys of the claim's first and last
+// position, or as their queries.
+// As many queries as the question has rows: they are in its order and keys one by one, or the other way round, from the
+// same place on, or queries begin behind half of the keys.
+constexpr std::int64_t rows_in_order = 993;
+constexpr std::int64_t keys_in_order = 994;
+constexpr std::int64_t rows_further_on = 995;
+constexpr std::int64_t most_side = 520;
 constexpr std::int64_t swept_keys = 997;
 constexpr std::int64_t swept_queries = 998;
 
@@ -47,6 +54,9 @@ std::optional<Tensor> BiasModel::drawn_weight(std::int64_t, std::int64_t) const 
 
 std::vector<FieldOf<Question>> BiasModel::question_fields() const {
   std::vector<FieldOf<Question>> fields = EncodingModel::question_fields();
+  for (FieldOf<Question>& field : fields) {
+    if (field.member == &Question::batch) field.range.most = most_side;
+  }
   fields.push_back(order_field());
   return fields;
 }
@@ -64,6 +74,30 @@ SweepOf<Question> BiasModel::sweep(std::int64_t most_values) const {
     both.blocks.push_back(block);
   }
   return both;
+}
+
+std::vector<Question> BiasModel::first_questions() const {
+  const std::int64_t near = gen::simplest_position(range());
+  std::vector<Question> questions = EncodingModel::first_questions();
+  for (const Question& question : questions_of_every_order(near)) questions.push_back(question);
+  constexpr std::int64_t sides[] = {5, 16, 17, 31, 32, 33, 64, 65, 100, 128, 129, 257, most_side};
+  for (const std::int64_t side : sides) {
+    if (2 * side * side <= largest_reshaped().vectors / 4)
+      questions.push_back({.position = near, .tokens = side, .batch = side, .heads = 2, .fill = rows_further_on});
+  }
+  for (std::int64_t order = 1; order < gen::orders; ++order) {
+    for (const std::int64_t fill : {rows_in_order, keys_in_order})
+      questions.push_back({.position = near, .tokens = 33, .batch = 33, .heads = 2, .fill = fill, .order = order});
+    questions.push_back({.position = near, .tokens = 16, .batch = 3, .heads = 2, .fill = 1, .order = order});
+  }
+  if (drawn_weight(1, 0)) {
+    questions.push_back({.position = near, .tokens = 50, .heads = 3, .fill = table_of_every_magnitude});
+    for (const std::int64_t heads : gen::usual_extents())
+      questions.push_back({.position = near, .tokens = 3, .heads = heads, .fill = 1});
+  }
+  for (const Question& question : questions_of_every_length(near)) questions.push_back(question);
+  std::erase_if(questions, [&](const Question& question) { return !admits(question); });
+  return questions;
 }
 
 // Many keys, heads or queries at the end of them.
@@ -93,6 +127,21 @@ Call BiasModel::accuracy_call(const Question& question) const {
   const std::vector<std::int64_t> ends{range().first, range().last - 1};
   if (question.fill == swept_keys) return {.positions = keys, .query_positions = ends, .weight = weight};
   if (question.fill == swept_queries) return {.positions = ends, .query_positions = keys, .weight = weight};
+  if (question.fill >= rows_in_order && question.fill <= rows_further_on) {
+    const auto [first, last] = range();
+    const auto from = [&](std::int64_t start, std::int64_t count, std::int64_t order) {
+      std::vector<std::int64_t> positions;
+      for (std::int64_t i = 0; i < count; ++i) {
+        const std::int64_t step = gen::steps(static_cast<gen::Order>(order), 0, i, count);
+        positions.push_back(first + (question.position - first + start + step) % (last - first));
+      }
+      return positions;
+    };
+    const std::int64_t ahead = question.fill == rows_further_on ? question.tokens / 2 + 1 : 0;
+    return {.positions = from(0, question.tokens, question.fill == rows_in_order ? 0 : question.order),
+            .query_positions = from(ahead, question.batch, question.fill == rows_in_order ? question.order : 0),
+            .weight = weight};
+  }
   const std::size_t count = std::min<std::size_t>(keys.size(), static_cast<std::size_t>(question.batch));
   const std::vector<std::int64_t> queries(keys.end() - static_cast<std::ptrdiff_t>(count), keys.end());
   // fill picks the distances: odd ones near, even ones to the claim's ends.

@@ -19,6 +19,7 @@ class BiasModel : public EncodingModel {
   /// Blocks of keys against the claim's first and last position, so at every distance to both sides, and of queries.
   SweepOf<Question> sweep(std::int64_t most_values) const final;
 
+  std::vector<Question> first_questions() const final;
   rc::Gen<Question> drawn_questions() const final;
   Call call_of(const Question& question) const final;
   Call accuracy_call(const Question& question) const final;

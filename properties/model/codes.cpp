@@ -17,9 +17,16 @@ std::vector<FieldOf<Question>> CodeModel::question_fields() const {
 
 std::vector<Question> CodeModel::first_questions() const {
   std::vector<Question> questions = EncodingModel::first_questions();
-  for (const Question& question : questions_of_every_order(gen::simplest_position(range()))) {
-    if (admits(question)) questions.push_back(question);
-  }
+  for (const Question& question : of_kernels()) questions.push_back(question);
+  return questions;
+}
+
+std::vector<Question> CodeModel::of_kernels() const {
+  const std::int64_t near = gen::simplest_position(range());
+  std::vector<Question> questions = questions_of_every_order(near);
+  if (drawn_weight(0)) questions.push_back({.position = near, .tokens = 130, .fill = table_of_every_magnitude});
+  for (const Question& question : questions_of_every_length(near)) questions.push_back(question);
+  std::erase_if(questions, [&](const Question& question) { return !admits(question); });
   return questions;
 }
 
@@ -94,6 +101,10 @@ Tensor CodeModel::ask(Session& session, const Call& call) const {
   return call.weight ? encode(session, spec(), call.positions, *call.weight) : encode(session, spec(), call.positions);
 }
 
+std::string text_of_code(std::int64_t position, std::int64_t token, std::int64_t channel) {
+  return fmt::format("position {}, token {}, channel {}", position, token, channel);
+}
+
 Judgement CodeJudge::agreement(const Parts& calls, const Tensor& whole, const Tensor& part) {
   Judgement judgement;
   const std::int64_t rows = part.shape[0];
@@ -116,7 +127,7 @@ Judgement ExactCodeJudge::values(const Call& call, const Tensor& answer) {
     judgement.add_exact(
         answer.at(i) == expected
             ? std::nullopt
-            : std::optional(fmt::format("position {}, channel {}: got {}, expected {}", position, i % dim_,
+            : std::optional(fmt::format("{}: got {}, expected {}", text_of_code(position, i / dim_, i % dim_),
                                         value_text(answer.dtype, answer.at(i)), value_text(answer.dtype, expected))),
         [] { return "every value exact"; });
   }

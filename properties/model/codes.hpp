@@ -33,6 +33,9 @@ class CodeModel : public EncodingModel {
   Tensor ask(Session& session, const Call& call) const final;
 
  protected:
+  /// First questions in the orders and lengths that kernels have paths for, as far as the claim has room.
+  std::vector<Question> of_kernels() const;
+
   /// Where accuracy looks: consecutive positions up to the claim's end.
   virtual std::vector<std::int64_t> accuracy_positions(const Question& question) const;
 
@@ -45,6 +48,9 @@ class CodeModel : public EncodingModel {
 
   std::int64_t dim_;
 };
+
+/// "position 4096, token 3, channel 7": where a value of a call's answer is.
+std::string text_of_code(std::int64_t position, std::int64_t token, std::int64_t channel);
 
 /// Judges codes row by row.
 class CodeJudge : public Judge {

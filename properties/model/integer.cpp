@@ -29,7 +29,7 @@ class IntegerJudge final : public CodeJudge {
     for (std::int64_t i = 0; i < answer.elements(); ++i) {
       const double value = answer.at(i);
       const std::int64_t position = call.positions[static_cast<std::size_t>(i / encoding_.dim)];
-      const auto place = [&] { return fmt::format("position {}, channel {}", position, i % encoding_.dim); };
+      const auto place = [&] { return text_of_code(position, i / encoding_.dim, i % encoding_.dim); };
       judgement.place = position;
       const double nearest = round_to(dtype_, static_cast<double>(position));
       if (!std::isfinite(value) && !encoding_.normalize && value == nearest) {

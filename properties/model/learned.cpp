@@ -1,4 +1,3 @@
-#include "properties/gen/values.hpp"
 #include "properties/model/codes.hpp"
 #include "properties/model/models.hpp"
 
@@ -40,7 +39,7 @@ class LearnedModel final : public CodeModel {
   }
 
   std::optional<Tensor> drawn_weight(std::int64_t fill) const override {
-    return gen::values(spec().dtype, {encoding_.max_positions, encoding_.dim}, fill + 1);
+    return drawn_table(spec().dtype, encoding_.max_positions, encoding_.dim, fill);
   }
 
  private:

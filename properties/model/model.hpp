@@ -107,7 +107,7 @@ class EncodingModel {
   /// What must hold between them beside the range of each.
   virtual bool related(const Question&) const { return true; }
 
-  /// Whether its call is no larger than the largest that shape_independence asks.
+  /// Whether its call is no larger than largest_asked().
   bool fits(const Question& question) const;
 
   /// Whether a question lies in that domain, and fits.
@@ -145,6 +145,9 @@ class EncodingModel {
   /// The most that such a call holds, and the most where it is one of many that are drawn.
   virtual gen::LargestCall largest_reshaped() const = 0;
   virtual gen::LargestCall largest_drawn() const { return largest_reshaped(); }
+
+  /// The most that any call holds.
+  virtual gen::LargestCall largest_asked() const { return largest_reshaped(); }
 
   /// Those fields of a question that such a case tells, beside the shape and the cut.
   virtual std::vector<FieldOf<Question>> reshaping_fields() const { return question_fields(); }

@@ -1,5 +1,8 @@
 #include "properties/model/models.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -24,7 +27,7 @@ bool EncodingModel::admits(const Question& question) const {
 // Extents that the operation lacks count as 1. What every law draws fits however wide a head is: 17 tokens, 3 rows, 8
 // heads at most.
 bool EncodingModel::fits(const Question& question) const {
-  const gen::LargestCall largest = largest_reshaped();
+  const gen::LargestCall largest = largest_asked();
   return std::min(question.batch, largest.extents.batch) * std::min(question.heads, largest.extents.heads) *
              question.tokens <=
          std::max<std::int64_t>(largest.vectors, 17 * 3 * 8);
@@ -60,10 +63,26 @@ Judgement judge_question(Session& session, const EncodingModel& model, Judge& ju
   return judge.values(call, model.ask(session, call));
 }
 
+namespace {
+
+// "a call of [1, 65537, 3, 128]".
+std::string extents_of(const Call& call) {
+  if (!call.vectors.empty()) return fmt::format("a call of [{}]", fmt::join(call.vectors[0].shape, ", "));
+  if (call.query_positions.empty()) return fmt::format("a call of {} positions", call.positions.size());
+  return fmt::format("a call of {} queries and {} keys", call.query_positions.size(), call.positions.size());
+}
+
+}  // namespace
+
 Judgement judge_parts(Session& session, const EncodingModel& model, Judge& judge, const Parts& calls) {
   const Tensor whole = model.ask(session, calls.whole);
   const Tensor part = model.ask(session, calls.part);
-  if (!agree_bit_for_bit(calls, whole, part)) return judge.agreement(calls, whole, part);
+  if (!agree_bit_for_bit(calls, whole, part)) {
+    Judgement judgement = judge.agreement(calls, whole, part);
+    if (judgement.within == reference::Certainty::no)
+      judgement.finding += fmt::format("; {}, then {}", extents_of(calls.whole), extents_of(calls.part));
+    return judgement;
+  }
   Judgement judgement;
   judgement.add_exact(std::nullopt, [] { return "the same in both calls"; });
   return judgement;

@@ -5,10 +5,17 @@
 #include <cstring>
 
 #include "properties/engine/judgement.hpp"
+#include "properties/gen/values.hpp"
 #include "properties/model/model.hpp"
 #include "subjects/operations.hpp"
 
 namespace sextant {
+
+Tensor drawn_table(Dtype dtype, std::int64_t rows, std::int64_t columns, std::int64_t fill) {
+  if (fill % tables_of_every_magnitude_in != table_of_every_magnitude)
+    return gen::values(dtype, {rows, columns}, fill + 1);
+  return gen::values_of_every_magnitude(dtype, {rows, columns}, fill + 1, largest_finite(dtype));
+}
 
 Tensor ask(Session& session, const Spec& spec, const Question& question) {
   const auto model = model_of(spec);

@@ -27,6 +27,10 @@ inline constexpr std::int64_t bytes_of_largest = std::int64_t{33} << 20;
 /// Questions of accuracy with this fill or a larger one ask rotations about vectors of every magnitude.
 inline constexpr std::int64_t every_magnitude = 900;
 
+/// Of so many fills one asks lookups about a table of such values.
+inline constexpr std::int64_t tables_of_every_magnitude_in = 10;
+inline constexpr std::int64_t table_of_every_magnitude = 9;
+
 /// That with this fill about vectors whose channels are all 1.
 inline constexpr std::int64_t constant_vectors = 880;
 
@@ -35,6 +39,8 @@ inline constexpr std::int64_t heads_alike = 881;
 
 /// Attention has other scores for fills from each of these to the next. Drawn vectors alone have scores some tens
 /// apart, so that few keys count, far ones least.
+inline constexpr std::int64_t latest_key_wins =
+    600;  ///< each key's is above those before: a masked one that is seen shows
 inline constexpr std::int64_t far_from_zero = 700;     ///< 8 to 2048, or -8 to -2048, for all keys about alike
 inline constexpr std::int64_t every_key_counts = 800;  ///< for all keys about alike: each that is left out shows
 inline constexpr std::int64_t one_key_wins = 900;      ///< of each head one key's is 8 to 2048: a far one shows too
@@ -59,6 +65,9 @@ struct Chunk {
   std::int64_t count;
   std::int64_t fill = 0;
 };
+
+/// The table of a lookup: drawn values, of every magnitude for the fills above.
+Tensor drawn_table(Dtype dtype, std::int64_t rows, std::int64_t columns, std::int64_t fill);
 
 /// Asks the plain call of a question (EncodingModel::call_of). @throws what operations.hpp says.
 Tensor ask(Session& session, const Spec& spec, const Question& question);

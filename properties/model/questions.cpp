@@ -134,6 +134,13 @@ std::vector<Question> questions_of_every_extent(std::int64_t position) {
   return questions;
 }
 
+std::vector<Question> questions_of_every_length(std::int64_t position) {
+  std::vector<Question> questions;
+  for (std::int64_t tokens = 65; tokens <= 128; ++tokens)
+    questions.push_back({.position = position, .tokens = tokens, .fill = 1});
+  return questions;
+}
+
 std::vector<Question> questions_of_equal_extents(std::int64_t position) {
   std::vector<Question> questions;
   for (const std::int64_t extent : {3, 4, 5, 7, 8, 9, 12, 16, 20, 24, 28, 32, 40, 48, 64}) {

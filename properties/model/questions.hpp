@@ -40,6 +40,9 @@ rc::Gen<Question> of_many_shapes(rc::Gen<Question> small, const gen::PositionRan
 /// two, one less and one more, up to the most.
 std::vector<Question> questions_of_every_extent(std::int64_t position);
 
+/// One row of 65 to 128 tokens: every number that is left over behind blocks of 64, 32, 16 or 8.
+std::vector<Question> questions_of_every_length(std::int64_t position);
+
 /// As many tokens as heads, and as many rows as tokens: layouts that are told by their extents are told wrongly.
 std::vector<Question> questions_of_equal_extents(std::int64_t position);
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "properties/gen/values.hpp"
 #include "properties/model/attention_part.hpp"
 #include "properties/model/biases.hpp"
 #include "properties/model/models.hpp"
@@ -107,7 +106,7 @@ class RelativeModel final : public BiasModel {
   std::int64_t swept_heads() const override { return 2; }
 
   std::optional<Tensor> drawn_weight(std::int64_t heads, std::int64_t fill) const override {
-    return gen::values(spec().dtype, {encoding_.num_buckets, heads}, fill + 1);
+    return drawn_table(spec().dtype, encoding_.num_buckets, heads, fill);
   }
 
   RelativeBias encoding_;

@@ -185,6 +185,10 @@ class RopeModel final : public RotationModel {
     for (const std::int64_t p : positions)
       questions.push_back({.position = p, .tokens = 3, .batch = 2, .heads = 2, .fill = 1});
     for (const Question& question : of_kernels()) questions.push_back(question);
+    // Other calls are shorter, and what a token gets in one of another length is no other question's.
+    if (const Question longest{.position = positions.front(), .tokens = longest_call, .fill = 1};
+        depends_on_length() && admits(longest))
+      questions.push_back(longest);
     return questions;
   }
 

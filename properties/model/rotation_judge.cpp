@@ -188,8 +188,9 @@ void RotationJudge::judge_untouched(Judgement& judgement, const Vector& vector, 
 std::string RotationJudge::text_of(const Vector& vector) const {
   const std::int64_t heads = vector.x.shape[2];
   const std::int64_t number = vector.start / head_.head_dim;
-  return fmt::format("position {}, batch row {}, head {}", fmt::join(vector.place, "/"),
-                     number / heads / vector.x.shape[1], number % heads);
+  const std::int64_t tokens = vector.x.shape[1];
+  return fmt::format("position {}, batch row {}, token {}, head {}", fmt::join(vector.place, "/"),
+                     number / heads / tokens, number / heads % tokens, number % heads);
 }
 
 Judgement RotationJudge::agreement(const Parts& calls, const Tensor& whole, const Tensor& part) {

@@ -1,12 +1,9 @@
 #include "properties/model/rotations.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cmath>
 #include <cstring>
 #include <utility>
 
-#include "properties/gen/floats.hpp"
 #include "properties/gen/values.hpp"
 #include "properties/model/questions.hpp"
 #include "properties/model/reshaped.hpp"
@@ -15,23 +12,6 @@
 
 namespace sextant {
 namespace {
-
-// x of every magnitude, where the claim still holds on hardware that flushes subnormal products to zero: zeros, and
-// sizes from 2^10 above the normal numbers' last place to `most`, where no rotation overflows and a square does.
-Tensor of_every_magnitude(Dtype dtype, std::vector<std::int64_t> shape, std::int64_t fill, double most) {
-  constexpr std::array classes{gen::FloatClass::zero, gen::FloatClass::huge, gen::FloatClass::normal,
-                               gen::FloatClass::beside_power_of_two};
-  const Format format = format_of(dtype);
-  const double least = std::ldexp(1.0, std::min(format.min_exponent + format.precision + 10, format.max_exponent - 6));
-  Tensor x = Tensor::zeros(dtype, std::move(shape));
-  for (std::int64_t i = 0; i < x.elements(); ++i) {
-    const std::uint64_t word = gen::word(fill, i);
-    const double value =
-        gen::from_bits(dtype, gen::float_in(dtype, classes[word % classes.size()], gen::word(fill + 1, i)));
-    x.set(i, value == 0 ? value : std::copysign(std::clamp(std::fabs(value), least, most), value));
-  }
-  return x;
-}
 
 // The vectors of one head, in as many.
 Tensor in_heads(const Tensor& one, std::int64_t heads) {
@@ -108,6 +88,7 @@ std::vector<Question> RotationModel::of_kernels() const {
   for (const Question& question : questions_of_every_extent(near)) questions.push_back(question);
   for (const Question& question : questions_of_equal_extents(near)) questions.push_back(question);
   for (const Question& question : questions_of_every_order(near)) questions.push_back(question);
+  for (const Question& question : questions_of_every_length(near)) questions.push_back(question);
   std::erase_if(questions, [&](const Question& question) { return !admits(question); });
   return questions;
 }
@@ -136,8 +117,9 @@ SweepOf<Question> RotationModel::sweep(std::int64_t most_values) const {
 Tensor RotationModel::given(const Question& question) const {
   const gen::Extents extents{question.batch, question.tokens, question.heads};
   if (question.fill >= every_magnitude) {
-    return of_every_magnitude(spec().dtype, {extents.batch, extents.tokens, extents.heads, head_dim_}, question.fill,
-                              largest_finite(spec().dtype) / 2 / std::max(1.0, most_stretch()));
+    return gen::values_of_every_magnitude(spec().dtype, {extents.batch, extents.tokens, extents.heads, head_dim_},
+                                          question.fill,
+                                          largest_finite(spec().dtype) / 2 / std::max(1.0, most_stretch()));
   }
   if (question.fill == constant_vectors) return all_ones(spec().dtype, extents, head_dim_);
   const std::int64_t fill = question.fill + first_drawing();

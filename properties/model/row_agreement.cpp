@@ -1,10 +1,34 @@
 #include "properties/model/row_agreement.hpp"
 
+#include <fmt/ranges.h>
+
+#include <algorithm>
 #include <numbers>
+#include <vector>
 
 #include "lib/numeric/ulp.hpp"
 
 namespace sextant {
+
+namespace {
+
+// [3, 20, 0, 5] of an element of a tensor.
+std::string indices_text(const Tensor& tensor, std::int64_t element) {
+  std::vector<std::int64_t> indices;
+  for (auto extent = tensor.shape.rbegin(); extent != tensor.shape.rend(); ++extent) {
+    indices.push_back(element % *extent);
+    element /= *extent;
+  }
+  std::ranges::reverse(indices);
+  return fmt::format("[{}]", fmt::join(indices, ", "));
+}
+
+}  // namespace
+
+std::string TwoRows::text(std::int64_t channel) const {
+  return fmt::format("position {}, at {} and {}", fmt::join(place, "/"), indices_text(one, one_start + channel),
+                     indices_text(other, other_start + channel));
+}
 
 double pair_ulps(const ErrorBudget& budget) {
   constexpr double above_root_of_two = std::numbers::sqrt2 * (1 + 0x1p-50);

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -36,9 +35,9 @@ struct TwoRows {
 
   double in_one(std::int64_t channel) const { return one.at(one_start + channel); }
   double in_other(std::int64_t channel) const { return other.at(other_start + channel); }
-  std::string text(std::int64_t channel) const {
-    return fmt::format("position {}, channel {}", fmt::join(place, "/"), channel);
-  }
+
+  /// "position 271, at [3, 20, 0, 5] and [0, 271, 0, 5]": where a value is, then where in the one answer and the other.
+  std::string text(std::int64_t channel) const;
 };
 
 /// Adds that one channel of the two rows holds the same value, or NaN in both.

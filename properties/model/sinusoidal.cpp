@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <set>
+#include <tuple>
 
 #include "properties/gen/vectors.hpp"
 #include "properties/model/codes.hpp"
@@ -47,7 +49,7 @@ class SinusoidalJudge final : public CodeJudge {
     std::vector<std::int64_t> places = call.positions;
     for (std::int64_t& place : places) place += encoding.position_offset;
     each_rotation(fast_, places, [&](std::size_t i, const reference::RotationRow& row) {
-      const Row at{call.positions[i], static_cast<double>(places[i]), row};
+      const Row at{call.positions[i], static_cast<std::int64_t>(i), static_cast<double>(places[i]), row};
       const std::int64_t start = static_cast<std::int64_t>(i) * encoding.dim;
       judgement.place = at.position;
       const Screen screen(budget_, judgement, at.position);
@@ -62,6 +64,7 @@ class SinusoidalJudge final : public CodeJudge {
   // A row of the table: what its values are judged by.
   struct Row {
     std::int64_t position;
+    std::int64_t token;
     double place;  // with the offset
     const reference::RotationRow& rotations;
   };
@@ -107,7 +110,7 @@ class SinusoidalJudge final : public CodeJudge {
         const QuickTarget quick{truth,
                                 budget_.element_bound(magnitude(truth), derivative, encoding.scale, angle, pair)};
         judge_.judge(judgement, values_[static_cast<std::size_t>(channel)], quick, exact,
-                     [&] { return fmt::format("position {}, channel {}", row.position, channel); });
+                     [&] { return text_of_code(row.position, row.token, channel); });
       }
     }
   }
@@ -257,8 +260,15 @@ class SinusoidalModel final : public CodeModel {
   std::vector<Question> first_questions() const override {
     // Few rows, and more than kernels have in a block.
     const auto [first, last] = range();
-    return {
+    std::vector<Question> questions{
         {gen::simplest_position(range())}, {first}, {last - 1}, {first, std::min<std::int64_t>(1025, last - first)}};
+    // Heads and rows are none of its fields, so that some are the same.
+    std::set<std::tuple<std::int64_t, std::int64_t, std::int64_t>> asked;
+    for (const Question& question : of_kernels()) {
+      if (asked.emplace(question.position, question.tokens, question.order).second)
+        questions.push_back({.position = question.position, .tokens = question.tokens, .order = question.order});
+    }
+    return questions;
   }
 
   rc::Gen<Question> drawn_questions() const override {

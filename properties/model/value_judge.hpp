@@ -125,4 +125,18 @@ void judge_bounded(Judgement& judgement, Dtype dtype, double value, At at, Place
                 [&] { return fmt::format("{}: {}", place(), comparison_text(dtype, value, truth, deviation)); });
 }
 
+/// The same where the quick target decides nearly all.
+template <class At, class Place>
+void judge_bounded(Judgement& judgement, Dtype dtype, double value, const QuickTarget& quick, At at, Place place) {
+  using reference::Certainty;
+  const reference::Bounds error = magnitude(reference::DoubleDoubleWithin::exactly(value) - quick.truth);
+  const bool is_right = error.upper <= quick.bound.lower;
+  if (!std::isfinite(value) || !(quick.bound.lower > 0) || (!is_right && error.lower <= quick.bound.upper))
+    return judge_bounded(judgement, dtype, value, at, place);
+  const double truth = quick.truth.high;
+  const Deviation deviation{error.upper / quick.bound.lower, error.upper, error.upper / ulp(dtype, truth)};
+  judgement.add(is_right ? Certainty::yes : Certainty::no, deviation,
+                [&] { return fmt::format("{}: {}", place(), comparison_text(dtype, value, truth, deviation)); });
+}
+
 }  // namespace sextant

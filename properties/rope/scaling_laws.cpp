@@ -70,19 +70,17 @@ Judgement compared(Judge& judge, const Tensor& x, const Tensor& one, const Tenso
   return judge.agreement({.whole = call, .part = call, .in_whole = std::identity()}, one, other);
 }
 
-// Judges with the subject opened under other specs. Refusing what one cannot do is as good as doing it, unless it is
-// all that one does.
+// Judges with the subject opened under other specs: what it refuses there is unsupported, unless it refuses the claim
+// itself.
 template <class Judging>
-Judgement unless_refused(const Subject& subject, const Spec& spec, const Rope& rope, std::int64_t position,
-                         Judging judging) {
+Judgement under_other_specs(const Subject& subject, const Spec& spec, const Rope& rope, std::int64_t position,
+                            Judging judging) {
   try {
     return judging();
   } catch (const SubjectFailure& failure) {
     if (failure.kind() != FailureKind::unsupported && failure.kind() != FailureKind::error) throw;
     rotated(subject, spec, drawn(spec, rope, 0), std::vector<std::int64_t>(tokens, position));
-    Judgement judgement;
-    judgement.add_exact(std::nullopt, [&] { return fmt::format("refused: {}", failure.what()); });
-    return judgement;
+    throw SubjectFailure(FailureKind::unsupported, failure.what());
   }
 }
 
@@ -124,7 +122,7 @@ SubjectCheckOf<Place> neutral_check(const Spec& spec, const Rope& rope) {
   const Spec changed = *neutral(spec, rope);
   return [spec, rope, changed, plain = with_scaling(changed, rope, DefaultScaling{}),
           judge = std::shared_ptr(model_of(changed)->judge())](const Subject& subject, const Place& asked) {
-    return unless_refused(subject, spec, rope, asked.position, [&] {
+    return under_other_specs(subject, spec, rope, asked.position, [&] {
       const Tensor x = drawn(spec, rope, asked.fill);
       std::vector<std::int64_t> positions;
       for (std::int64_t token = 0; token < tokens; ++token)
@@ -177,7 +175,7 @@ SubjectCheckOf<Stretch> linear_check(const Spec& spec, const Rope& rope) {
     const Spec plain = with_scaling(spec, rope, DefaultScaling{});
     const Spec stretched = with_scaling(spec, rope, LinearScaling{static_cast<double>(asked.factor)});
     const std::unique_ptr<Judge> judge = model_of(stretched)->judge();
-    return unless_refused(subject, spec, rope, asked.position, [&] {
+    return under_other_specs(subject, spec, rope, asked.position, [&] {
       const Tensor x = drawn(spec, rope, asked.fill);
       // The position, and nearer ones where they are claimed.
       std::vector<std::int64_t> near;
@@ -224,9 +222,8 @@ Property neutral_scaling_property() {
       "rope under linear, ntk, dynamic, yarn or llama3, the subject is asked under two specs, with factor 1 and "
       "without the rule",
       "both answers are within the rule's pair_bound of one truth (properties/model/budget.hpp), so within twice that "
-      "of "
-      "each other; an error or `unsupported` "
-      "counts as refusing. Advice: a subject may be made for one spec alone",
+      "of each other; a spec that is answered by an error is unsupported. Advice: a subject may be made for one spec "
+      "alone",
       "a formula that is not 1 at 1, a blend whose parts do not add up, a magnitude that stays on, a rule that begins "
       "before its length"};
   property.not_applicable = stated_for<Rope>(never_neutral);
@@ -242,11 +239,9 @@ Property linear_scaling_property() {
       "R(f p) under linear scaling by f = R(p) without, for whole f and every p",
       "Chen et al. 2023, equation 4: f'(x, m) = f(x, m L/L')",
       "rope under no rule or linear, asked under both",
-      "the angles are equal, f p w/f = p w, and linear's budget is the greater: both answers are "
-      "within its pair_bound of one truth "
-      "(properties/model/budget.hpp), so within twice that of each other; an error or `unsupported` "
-      "counts as refusing. Advice: a subject may be made for one "
-      "spec alone",
+      "the angles are equal, f p w/f = p w, and linear's budget is the greater: both answers are within its pair_bound "
+      "of one truth (properties/model/budget.hpp), so within twice that of each other; a spec that is answered by an "
+      "error is unsupported. Advice: a subject may be made for one spec alone",
       "a factor that multiplies, is applied twice, on one path only or not at all"};
   property.not_applicable = stated_for<Rope>(never_linear);
   use_cases(property, stretches(), of<Rope>(linear_check));
