@@ -188,6 +188,19 @@ TEST(Engine, AnAnswerThatDependsOnEarlierCallsIsSaidToBeSo) {
   EXPECT_EQ(result.simplest->shown, Shown::after_other_calls);
 }
 
+TEST(Engine, AFailureThatNeedsEarlierCallsIsSaidToBeSo) {
+  const auto failing_from = [](int call) {
+    return encoding([call](const Spec&) -> FunctionSubject::Call {
+      return [call, calls = 0](std::string_view, const Tensors&) mutable -> Tensors {
+        if (++calls >= call) throw SubjectFailure(FailureKind::crashed, "gone");
+        return {{"encoding", Tensor::zeros(Dtype::float32, {1, 4})}};
+      };
+    });
+  };
+  EXPECT_NE(run(asking(), failing_from(5)).reason.find("only after other calls"), std::string::npos);
+  EXPECT_EQ(run(asking(), failing_from(1)).reason.find("only after other calls"), std::string::npos);
+}
+
 TEST(Engine, TheSameSeedGivesTheSameResultsOnAnyNumberOfThreads) {
   const auto tokens = [](int threads, std::uint64_t seed) {
     AuditOptions options;

@@ -263,6 +263,10 @@ Wrong held_in(Dtype dtype) {
   return each_value([dtype](Dtype, double value) { return round_to(dtype, value); });
 }
 
+Wrong clamped_to(double most) {
+  return each_value([most](Dtype, double value) { return std::clamp(value, -most, most); });
+}
+
 Wrong off_by_ulps(int ulps) {
   return each_value(
       [ulps](Dtype dtype, double value) { return value + (value < 0 ? -ulps : ulps) * ulp(dtype, value); });

@@ -88,6 +88,8 @@ Wrong at_distances(std::function<std::int64_t(std::int64_t distance)> change);
 /// Every value rounded to another dtype, or moved away from zero by ULPs of its own.
 Wrong held_in(Dtype dtype);
 Wrong off_by_ulps(int ulps);
+/// Values beyond it are it.
+Wrong clamped_to(double most);
 
 /// A list of such mutants as it grows.
 struct LocalFaults {

@@ -130,12 +130,33 @@ void long_calls(LocalFaults& list) {
               [](double score, const Seen& seen) { return seen.query >= 64 && seen.key < 64 ? score + 0.5 : score; });
 }
 
+void tails_and_sizes(LocalFaults& list) {
+  list.defect(
+      "attention-tail-of-37", "where 37 tokens are left over behind blocks of 64 the last is the one before", plain,
+      [](const Spot& at) { return at.tokens > 64 && at.tokens % 64 == 37 && at.token == at.tokens - 1; },
+      from_token(-1));
+  list.defect(
+      "attention-values-clipped", "results beyond the range of float16 are clipped", plain,
+      [](const Spot&) { return true; }, clamped_to(65504));
+  list.add(Kind::defect, "attention-sees-1024", "beyond 1024 tokens query 1023 sees the key behind it", causal,
+           changed([](PlainOther& attention) {
+             attention.seen_ahead = 1;
+             attention.finish_score = [](double score, const Seen& seen) {
+               const bool is_seen = seen.key <= seen.query || (seen.tokens > 1024 && seen.key == 1024);
+               return is_seen ? score : never;
+             };
+           }));
+  score_fault(list, "attention-window-of-3000", "keys more than 3000 before the query are not seen", causal,
+              [](double score, const Seen& seen) { return seen.query - seen.key > 3000 ? never : score; });
+}
+
 }  // namespace
 
 std::vector<Mutant> shaped_attention_mutants() {
   LocalFaults list;
   short_calls(list);
   long_calls(list);
+  tails_and_sizes(list);
   return std::move(list.entries);
 }
 

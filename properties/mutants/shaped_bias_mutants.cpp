@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <utility>
+#include <vector>
 
 #include "properties/mutants/local_fault.hpp"
 
@@ -149,12 +151,56 @@ void relative_faults(LocalFaults& list) {
       [](const Spot& at) { return at.tokens >= 64 && at.channels >= 64; }, transposed_tiles());
 }
 
+// The answer to one list of positions for queries and keys.
+Wrong keys_from(std::function<std::vector<std::int64_t>(const std::vector<std::int64_t>& queries,
+                                                        const std::vector<std::int64_t>& keys)>
+                    change) {
+  return [change = std::move(change)](const Asked& asked) {
+    Tensors inputs = asked.inputs;
+    Tensor& keys = inputs.at("key_positions");
+    keys = Tensor::of_integers(keys.shape, change(inputs.at("query_positions").integers(), keys.integers()));
+    return asked.again(inputs);
+  };
+}
+
+// One by one from the first on.
+std::vector<std::int64_t> one_by_one(std::vector<std::int64_t> positions) {
+  for (std::size_t i = 1; i < positions.size(); ++i) positions[i] = positions[0] + static_cast<std::int64_t>(i);
+  return positions;
+}
+
+void lists_of_positions(LocalFaults& list) {
+  const auto everywhere = [](const Spot&) { return true; };
+  list.defect("t5-queries-as-keys", "as many queries as keys, 16 or more, are taken for the same", t5, everywhere,
+              keys_from([](const auto& queries, const auto& keys) {
+                return queries.size() == keys.size() && keys.size() >= 16 ? queries : keys;
+              }));
+  list.defect("alibi-one-gap", "rising keys whose first two are neighbours are taken for consecutive", alibi,
+              everywhere, keys_from([](const auto&, const auto& keys) {
+                const bool rise = std::ranges::is_sorted(keys) && keys.size() >= 16 && keys[1] == keys[0] + 1;
+                return rise ? one_by_one(keys) : keys;
+              }));
+  list.defect("alibi-ends-and-middle", "keys whose ends and middle fit are taken for consecutive", alibi, everywhere,
+              keys_from([](const auto&, const auto& keys) {
+                const std::vector<std::int64_t> consecutive = one_by_one(keys);
+                const bool fit = keys.size() >= 16 && keys[keys.size() / 2] == consecutive[keys.size() / 2] &&
+                                 keys.back() == consecutive.back();
+                return fit ? consecutive : keys;
+              }));
+  list.defect(
+      "t5-twelve-heads", "of 12 heads the last has the first one's weights", t5,
+      [](const Spot& at) { return at.heads == 12 && at.head == 11; }, from_head(-11));
+  list.defect("t5-weights-clipped", "weights beyond the range of float16 are clipped", t5, everywhere,
+              clamped_to(65504));
+}
+
 }  // namespace
 
 std::vector<Mutant> shaped_bias_mutants() {
   LocalFaults list;
   alibi_faults(list);
   relative_faults(list);
+  lists_of_positions(list);
   return std::move(list.entries);
 }
 

@@ -151,6 +151,9 @@ void exact_faults(LocalFaults& list) {
 
 void learned_faults(LocalFaults& list) {
   list.defect(
+      "learned-clipped", "weights beyond the range of float16 are clipped", learned, [](const Spot&) { return true; },
+      clamped_to(65504));
+  list.defect(
       "learned-padding-row", "row 0 is padding, and zero", learned, [](const Spot& at) { return at.position == 0; },
       zeros());
   list.defect(

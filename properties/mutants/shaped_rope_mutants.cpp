@@ -278,6 +278,12 @@ void channels(LocalFaults& list) {
 
 // What follows from the length of a call.
 void lengths(LocalFaults& list) {
+  list.defect(
+      "rope-tail-of-37", "where 37 tokens are left over behind blocks of 64 the last is not turned", short_claim,
+      [](const Spot& at) { return at.tokens > 64 && at.tokens % 64 == 37 && at.token == at.tokens - 1; }, as_given());
+  list.defect(
+      "rope-dynamic-from-9000", "tokens from 9000 on are not turned", dynamic,
+      [](const Spot& at) { return at.token >= 9000; }, as_given());
   const auto changed = [&list](std::string name, std::string mechanism, std::string spec,
                                const std::function<void(PlainRope&)>& change) {
     const auto make = of<Rope>([change](const Spec& claim, const Rope& claimed) {
