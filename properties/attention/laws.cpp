@@ -145,43 +145,49 @@ AttentionCase with_tokens_permuted(const AttentionCase& original, const std::vec
   return moved;
 }
 
-// Where causal_leak cuts a call: tokens from there on change, in each batch row and group of heads from another on. It
-// is the ends of tiles by turns, calls of one fill going on where those of the fill before end, and now and then any.
-std::int64_t cut_of(const AttentionCase& request, std::int64_t fill, std::int64_t group) {
+// Where causal_leak cuts a call, in each batch row and group of heads: tokens from there on change. It is the ends of
+// tiles by turns, calls of one fill going on where those of the fill before end, and now and then any token.
+std::vector<std::int64_t> cuts_of(const AttentionCase& request, std::int64_t fill) {
   const std::vector<std::int64_t> ends = tile_ends(request.tokens);
-  const std::int64_t number = fill * request.batch * request.k.shape[1] + group;
-  const std::int64_t turn = number % (std::ssize(ends) + 1);
-  return turn < std::ssize(ends) ? ends[static_cast<std::size_t>(turn)] : 1 + number % (request.tokens - 1);
+  const std::int64_t groups = request.batch * request.k.shape[1];
+  std::vector<std::int64_t> cuts;
+  for (std::int64_t number = fill * groups; number < (fill + 1) * groups; ++number) {
+    const std::int64_t turn = number % (std::ssize(ends) + 1);
+    const bool at_end = turn < std::ssize(ends);
+    cuts.push_back(at_end ? ends[static_cast<std::size_t>(turn)] : 1 + number % (request.tokens - 1));
+  }
+  return cuts;
 }
 
 // The batch row and group of heads, counted through, of a row of vectors of `heads` heads; and its token.
 struct RowOfGroup {
-  std::int64_t group;
+  std::size_t group;
   std::int64_t token;
 };
 RowOfGroup group_of(const AttentionCase& request, std::int64_t heads, std::int64_t row) {
-  return {row / request.tokens / (heads / request.k.shape[1]), row % request.tokens};
+  return {static_cast<std::size_t>(row / request.tokens / (heads / request.k.shape[1])), row % request.tokens};
 }
 
 // Other vectors for every token behind its group's cut, `larger` times as large as drawn ones.
-void change_later(Tensor& tensor, const AttentionCase& request, std::int64_t fill, double larger) {
+void change_later(Tensor& tensor, const AttentionCase& request, const std::vector<std::int64_t>& cuts,
+                  std::int64_t fill, double larger) {
   const std::int64_t width = tensor.shape[3];
   for (std::int64_t row = 0; row < tensor.elements() / width; ++row) {
     const auto [group, token] = group_of(request, tensor.shape[1], row);
-    if (token < cut_of(request, fill, group)) continue;
+    if (token < cuts[group]) continue;
     for (std::int64_t i = row * width; i < (row + 1) * width; ++i)
       tensor.set(i, larger * (3 * gen::value(fill + 11, i) + 1));
   }
 }
 
-Judgement unchanged_before_cuts(const Tensor& before, const Tensor& after, const AttentionCase& request,
-                                std::int64_t fill) {
+Judgement unchanged_before(const std::vector<std::int64_t>& cuts, const AttentionCase& request, const Tensor& before,
+                           const Tensor& after) {
   Judgement judgement;
   const std::int64_t heads = before.shape[1];
   const std::int64_t width = before.shape[3];
   for (std::int64_t row = 0; row < before.elements() / width; ++row) {
     const auto [group, token] = group_of(request, heads, row);
-    const std::int64_t cut = cut_of(request, fill, group);
+    const std::int64_t cut = cuts[group];
     if (token >= cut) continue;
     for (std::int64_t channel = 0; channel < width; ++channel) {
       const double was = before.at(row * width + channel);
@@ -360,11 +366,12 @@ Property causal_leak_property() {
       AttentionCase changed = original;
       // Scores of some 10^5, which a mask of -10^4 does not hide and one of -10^9 does; 16 bits hold none so large.
       const double larger = question.fill % 3 == 2 && size_of(spec.dtype) > 2 ? 4096 : 1;
-      change_later(changed.q, original, question.fill, 1);
-      change_later(changed.k, original, question.fill, larger);
-      change_later(changed.v, original, question.fill, 1);
-      return unchanged_before_cuts(attend(session, spec, original), attend(session, spec, changed), original,
-                                   question.fill);
+      const std::vector<std::int64_t> cuts = cuts_of(original, question.fill);
+      change_later(changed.q, original, cuts, question.fill, 1);
+      change_later(changed.k, original, cuts, question.fill, larger);
+      change_later(changed.v, original, cuts, question.fill, 1);
+      const Tensor before = attend(session, spec, original);
+      return unchanged_before(cuts, original, before, attend(session, spec, changed));
     };
   });
   return property;

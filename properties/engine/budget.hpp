@@ -16,8 +16,8 @@ double steady_seconds();
 /// How much an audit asks that is to end within a time.
 struct BudgetedAmount {
   Amount amount;
-  double
-      seconds;  ///< what the audit takes about, choosing the amount included; the least, if nothing told how calls grow
+  /// What the audit takes about, choosing the amount included; the least, if nothing told how calls grow.
+  double seconds;
 };
 
 /// What an audit under these options can ask within `budget` seconds, at most what its profile asks: asks the subject a

@@ -33,6 +33,17 @@ constexpr std::int64_t swept_queries = 998;
 // So many keys a question has at least, of all distances.
 constexpr std::int64_t fewest_keys = 48;
 
+// So many positions of the range in an order (gen/order.hpp), from `first` on, wrapping round at its end.
+std::vector<std::int64_t> positions_in(const gen::PositionRange& range, std::int64_t first, std::int64_t count,
+                                       std::int64_t order) {
+  std::vector<std::int64_t> positions;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t step = gen::steps(static_cast<gen::Order>(order), 0, i, count);
+    positions.push_back(range.first + (first - range.first + step) % (range.last - range.first));
+  }
+  return positions;
+}
+
 // Calls visit(place, element) with every value of a bias.
 template <class Visit>
 void each_value(const Call& call, const Tensor& answer, Visit visit) {
@@ -128,18 +139,11 @@ Call BiasModel::accuracy_call(const Question& question) const {
   if (question.fill == swept_keys) return {.positions = keys, .query_positions = ends, .weight = weight};
   if (question.fill == swept_queries) return {.positions = ends, .query_positions = keys, .weight = weight};
   if (question.fill >= rows_in_order && question.fill <= rows_further_on) {
-    const auto [first, last] = range();
-    const auto from = [&](std::int64_t start, std::int64_t count, std::int64_t order) {
-      std::vector<std::int64_t> positions;
-      for (std::int64_t i = 0; i < count; ++i) {
-        const std::int64_t step = gen::steps(static_cast<gen::Order>(order), 0, i, count);
-        positions.push_back(first + (question.position - first + start + step) % (last - first));
-      }
-      return positions;
-    };
     const std::int64_t ahead = question.fill == rows_further_on ? question.tokens / 2 + 1 : 0;
-    return {.positions = from(0, question.tokens, question.fill == rows_in_order ? 0 : question.order),
-            .query_positions = from(ahead, question.batch, question.fill == rows_in_order ? question.order : 0),
+    const std::int64_t order_of_keys = question.fill == rows_in_order ? 0 : question.order;
+    const std::int64_t order_of_rows = question.fill == rows_in_order ? question.order : 0;
+    return {.positions = positions_in(range(), question.position, question.tokens, order_of_keys),
+            .query_positions = positions_in(range(), question.position + ahead, question.batch, order_of_rows),
             .weight = weight};
   }
   const std::size_t count = std::min<std::size_t>(keys.size(), static_cast<std::size_t>(question.batch));
@@ -218,22 +222,11 @@ std::vector<FieldOf<Question>> BiasModel::reshaping_fields() const {
 
 Parts BiasModel::reshaped(const Question& question, std::int64_t shape, std::int64_t cut) const {
   // Queries begin with the keys or end with them.
-  const std::int64_t width = range().last - range().first;
-  const auto from = [&](std::int64_t start, std::int64_t count) {
-    std::vector<std::int64_t> positions = gen::consecutive(question.position - range().first + start, count);
-    for (std::int64_t& position : positions) position = range().first + position % width;
-    return positions;
-  };
   const std::int64_t keys = question.tokens;
   const std::int64_t queries = question.batch;
-  std::vector<std::int64_t> key_positions;
-  for (std::int64_t i = 0; i < keys; ++i) {
-    const std::int64_t step = gen::steps(static_cast<gen::Order>(question.order), 0, i, keys);
-    key_positions.push_back(range().first + (question.position - range().first + step) % width);
-  }
   const std::int64_t ahead = question.fill % 2 == 0 ? 0 : std::max<std::int64_t>(0, keys - queries);
-  Call whole{.positions = std::move(key_positions),
-             .query_positions = from(ahead, queries),
+  Call whole{.positions = positions_in(range(), question.position, keys, question.order),
+             .query_positions = positions_in(range(), question.position + ahead, queries, 0),
              .weight = drawn_weight(question.heads, question.fill)};
   const bool reversed = shape == 3;
   const std::int64_t first_head = shape == 4 ? cut_of(question.heads, cut) : 0;

@@ -39,8 +39,7 @@ inline constexpr std::int64_t heads_alike = 881;
 
 /// Attention has other scores for fills from each of these to the next. Drawn vectors alone have scores some tens
 /// apart, so that few keys count, far ones least.
-inline constexpr std::int64_t latest_key_wins =
-    600;  ///< each key's is above those before: a masked one that is seen shows
+inline constexpr std::int64_t latest_key_wins = 600;   ///< rising from key to key: a masked one that is seen shows
 inline constexpr std::int64_t far_from_zero = 700;     ///< 8 to 2048, or -8 to -2048, for all keys about alike
 inline constexpr std::int64_t every_key_counts = 800;  ///< for all keys about alike: each that is left out shows
 inline constexpr std::int64_t one_key_wins = 900;      ///< of each head one key's is 8 to 2048: a far one shows too
