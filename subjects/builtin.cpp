@@ -46,10 +46,10 @@ Tensors answer(const SinusoidalEncoder& sinusoidal, std::string_view operation, 
   if (operation != "encode") refuse(operation);
   const std::vector<std::int64_t> positions = integers(inputs, "positions");
   const auto range = equally_spaced(positions);
-  if (!range) return {{"encoding", sinusoidal.encode(positions, dtype)}};
+  if (!range) return named("encoding", sinusoidal.encode(positions, dtype));
   Tensor table = Tensor::zeros(dtype, {range->count, sinusoidal.dim()});
   sinusoidal.encode(*range, {dtype, table.data.data(), range->count, sinusoidal.dim(), sinusoidal.dim()});
-  return {{"encoding", std::move(table)}};
+  return named("encoding", std::move(table));
 }
 
 // The other codes, rotations, and codes and biases with a weight or without: each by what its encoder has.
@@ -57,28 +57,28 @@ template <class Code>
 requires requires(const Code& code) { code.encode({}, Dtype::float32); }
 Tensors answer(const Code& code, std::string_view operation, const Tensors& inputs, Dtype dtype) {
   if (operation != "encode") refuse(operation);
-  return {{"encoding", code.encode(integers(inputs, "positions"), dtype)}};
+  return named("encoding", code.encode(integers(inputs, "positions"), dtype));
 }
 
 template <class Rotation>
 requires requires(const Rotation& rotation, const Tensor& x) { rotation.rotate(x, {}); }
 Tensors answer(const Rotation& rotation, std::string_view operation, const Tensors& inputs, Dtype) {
   if (operation != "rotate") refuse(operation);
-  return {{"y", rotation.rotate(input(inputs, "x"), integers(inputs, "positions"))}};
+  return named("y", rotation.rotate(input(inputs, "x"), integers(inputs, "positions")));
 }
 
 template <class Lookup>
 requires requires(const Lookup& lookup, const Tensor& weight) { lookup.encode({}, weight); }
 Tensors answer(const Lookup& lookup, std::string_view operation, const Tensors& inputs, Dtype) {
   if (operation != "encode") refuse(operation);
-  return {{"encoding", lookup.encode(integers(inputs, "positions"), input(inputs, "weight"))}};
+  return named("encoding", lookup.encode(integers(inputs, "positions"), input(inputs, "weight")));
 }
 
 template <class Bias>
 requires requires(const Bias& bias) { bias.bias({}, {}, Dtype::float32); }
 Tensors answer(const Bias& bias, std::string_view operation, const Tensors& inputs, Dtype dtype) {
   if (operation != "bias") refuse(operation);
-  return {{"bias", bias.bias(integers(inputs, "query_positions"), integers(inputs, "key_positions"), dtype)}};
+  return named("bias", bias.bias(integers(inputs, "query_positions"), integers(inputs, "key_positions"), dtype));
 }
 
 template <class Bias>
@@ -88,20 +88,20 @@ Tensors answer(const Bias& bias, std::string_view operation, const Tensors& inpu
     if (operation == "bucket") {
       std::vector<std::int64_t> buckets = integers(inputs, "relative");
       for (std::int64_t& value : buckets) value = bias.bucket(value);
-      return {{"bucket", Tensor::of_integers({std::ssize(buckets)}, buckets)}};
+      return named("bucket", Tensor::of_integers({std::ssize(buckets)}, buckets));
     }
   }
   if (operation != "bias") refuse(operation);
-  return {{"bias",
-           bias.bias(integers(inputs, "query_positions"), integers(inputs, "key_positions"), input(inputs, "weight"))}};
+  return named("bias", bias.bias(integers(inputs, "query_positions"), integers(inputs, "key_positions"),
+                                 input(inputs, "weight")));
 }
 
 Tensors answer(const DotProductAttention& attention, std::string_view operation, const Tensors& inputs, Dtype) {
   if (operation != "attend") refuse(operation);
   const std::vector<std::int64_t> positions = integers(inputs, "positions");
   const auto weight = inputs.find("weight");
-  return {{"out", attention.attend({input(inputs, "q"), input(inputs, "k"), input(inputs, "v"), positions,
-                                    weight == inputs.end() ? nullptr : &weight->second})}};
+  return named("out", attention.attend({input(inputs, "q"), input(inputs, "k"), input(inputs, "v"), positions,
+                                        weight == inputs.end() ? nullptr : &weight->second}));
 }
 
 // The gradients: by x of a rotation, by the weight of a table.
@@ -114,22 +114,22 @@ template <class Rotation>
 requires requires(const Rotation& rotation, const Tensor& x) { rotation.backward(x, std::span<const std::int64_t>()); }
 Tensors gradient(const Rotation& rotation, std::string_view of, const Tensors& inputs) {
   if (of != "rotate") refuse("backward of " + std::string(of));
-  return {{"grad_x", rotation.backward(input(inputs, "grad"), integers(inputs, "positions"))}};
+  return named("grad_x", rotation.backward(input(inputs, "grad"), integers(inputs, "positions")));
 }
 
 template <class Lookup>
 requires requires(const Lookup& lookup, const Tensor& grad) { lookup.grad_weight({}, grad); }
 Tensors gradient(const Lookup& lookup, std::string_view of, const Tensors& inputs) {
   if (of != "encode") refuse("backward of " + std::string(of));
-  return {{"grad_weight", lookup.grad_weight(integers(inputs, "positions"), input(inputs, "grad"))}};
+  return named("grad_weight", lookup.grad_weight(integers(inputs, "positions"), input(inputs, "grad")));
 }
 
 template <class Bias>
 requires requires(const Bias& bias, const Tensor& grad) { bias.grad_weight({}, {}, grad); }
 Tensors gradient(const Bias& bias, std::string_view of, const Tensors& inputs) {
   if (of != "bias") refuse("backward of " + std::string(of));
-  return {{"grad_weight", bias.grad_weight(integers(inputs, "query_positions"), integers(inputs, "key_positions"),
-                                           input(inputs, "grad"))}};
+  return named("grad_weight", bias.grad_weight(integers(inputs, "query_positions"), integers(inputs, "key_positions"),
+                                               input(inputs, "grad")));
 }
 
 Tensors gradient(const DotProductAttention& attention, std::string_view of, const Tensors& inputs) {
@@ -139,7 +139,10 @@ Tensors gradient(const DotProductAttention& attention, std::string_view of, cons
   AttentionGradients gradients = attention.backward({input(inputs, "q"), input(inputs, "k"), input(inputs, "v"),
                                                      positions, weight == inputs.end() ? nullptr : &weight->second},
                                                     input(inputs, "grad"));
-  return {{"grad_q", std::move(gradients.q)}, {"grad_k", std::move(gradients.k)}, {"grad_v", std::move(gradients.v)}};
+  Tensors all = named("grad_q", std::move(gradients.q));
+  all.emplace("grad_k", std::move(gradients.k));
+  all.emplace("grad_v", std::move(gradients.v));
+  return all;
 }
 
 class BuiltinSession final : public Session {

@@ -10,7 +10,8 @@ namespace {
 
 using Shape = std::vector<std::int64_t>;
 
-Tensor take(Tensors reply, const std::string& name, Dtype dtype, const Shape& shape) {
+// Moves one tensor out of a reply.
+Tensor take(Tensors& reply, const std::string& name, Dtype dtype, const Shape& shape) {
   const auto found = reply.find(name);
   if (found == reply.end()) {
     throw SubjectFailure(FailureKind::protocol, fmt::format("the reply has no tensor \"{}\"", name));
@@ -25,6 +26,9 @@ Tensor take(Tensors reply, const std::string& name, Dtype dtype, const Shape& sh
                                                             shape_text(found->second.shape), shape_text(shape)));
   }
   return std::move(found->second);
+}
+Tensor take(Tensors&& reply, const std::string& name, Dtype dtype, const Shape& shape) {
+  return take(reply, name, dtype, shape);
 }
 
 [[noreturn]] void refuse(std::string_view operation, const std::string& reason) {
@@ -74,7 +78,9 @@ Tensors rotate_inputs(const Spec& spec, const Tensor& x, std::span<const std::in
   const Signature signature = signature_of(spec.encoding);
   if (signature.operation != Operation::rotate) refuse_spec("rotate", spec);
   check("rotate", "x", spec, x, {extent(x, 0), extent(x, 1), extent(x, 2), signature.head_dim.value()});
-  return {{"x", x}, {"positions", positions_tensor("rotate", signature.axes, {x.shape[0], x.shape[1]}, positions)}};
+  Tensors inputs = named("positions", positions_tensor("rotate", signature.axes, {x.shape[0], x.shape[1]}, positions));
+  inputs.insert_or_assign("x", x);
+  return inputs;
 }
 
 Tensors bias_inputs(std::span<const std::int64_t> query_positions, std::span<const std::int64_t> key_positions) {
@@ -141,8 +147,10 @@ Tensors attend_inputs(const Spec& spec, const AttendRequest& request) {
   check("attend", "q", spec, request.q, {batch, heads, n, head_dim});
   check("attend", "k", spec, request.k, {batch, kv_heads, n, head_dim});
   check("attend", "v", spec, request.v, {batch, kv_heads, n, head_dim});
-  Tensors inputs{{"q", request.q}, {"k", request.k}, {"v", request.v}};
-  inputs.insert_or_assign("positions", positions_tensor("attend", signature.axes, {batch, n}, request.positions));
+  Tensors inputs = named("positions", positions_tensor("attend", signature.axes, {batch, n}, request.positions));
+  inputs.insert_or_assign("q", request.q);
+  inputs.insert_or_assign("k", request.k);
+  inputs.insert_or_assign("v", request.v);
   if (request.weight != nullptr) inputs.insert_or_assign("weight", *request.weight);
   return inputs;
 }
@@ -157,7 +165,7 @@ AttendGradients backward(Session& session, const Spec& spec, const AttendRequest
   check("backward", "grad", spec, grad, request.q.shape);
   Tensors inputs = attend_inputs(spec, request);
   inputs.insert_or_assign("grad", grad);
-  const Tensors reply = session.backward("attend", inputs);
+  Tensors reply = session.backward("attend", inputs);
   return {take(reply, "grad_q", spec.dtype, request.q.shape), take(reply, "grad_k", spec.dtype, request.k.shape),
           take(reply, "grad_v", spec.dtype, request.v.shape)};
 }

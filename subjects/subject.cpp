@@ -1,6 +1,14 @@
 #include "subjects/subject.hpp"
 
+#include <utility>
+
 namespace sextant {
+
+Tensors named(std::string name, Tensor tensor) {
+  Tensors tensors;
+  tensors.emplace(std::move(name), std::move(tensor));
+  return tensors;
+}
 
 Tensors Session::backward(std::string_view of, const Tensors& /*inputs*/) {
   throw SubjectFailure(FailureKind::unsupported, "the subject has no backward of " + std::string(of));

@@ -18,6 +18,9 @@ namespace sextant {
 /// Tensors by the names of the protocol: "positions", "x", "encoding", ...
 using Tensors = std::map<std::string, Tensor>;
 
+/// `tensor` under this name. A list in braces would copy it, and calls have up to 33 MiB.
+Tensors named(std::string name, Tensor tensor);
+
 /// Why a subject gave no answer.
 enum class FailureKind {
   crashed,      ///< its process died

@@ -362,10 +362,12 @@ Property causal_leak_property() {
       });
   use_cases(property, causal_sequences(), [](const Spec& spec) {
     return [spec](Session& session, const Question& question) {
-      const AttentionCase original = attention_case(spec, question);
-      AttentionCase changed = original;
-      // Scores of some 10^5, which a mask of -10^4 does not hide and one of -10^9 does; 16 bits hold none so large.
+      // Scores of some 10^5, of which a mask of -10^4 does not hide large ones, nor hides behind small ones; one of
+      // -10^9 does. 16 bits hold none so large.
       const double larger = question.fill % 3 == 2 && size_of(spec.dtype) > 2 ? 4096 : 1;
+      AttentionCase original = attention_case(spec, question);
+      for (std::int64_t i = 0; i < original.k.elements(); ++i) original.k.set(i, larger * original.k.at(i));
+      AttentionCase changed = original;
       const std::vector<std::int64_t> cuts = cuts_of(original, question.fill);
       change_later(changed.q, original, cuts, question.fill, 1);
       change_later(changed.k, original, cuts, question.fill, larger);

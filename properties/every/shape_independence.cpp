@@ -67,7 +67,8 @@ std::vector<Reshaping> first_reshapings(const Spec& spec) {
   add({.position = far, .tokens = 3000, .batch = 1, .heads = 12}, model->largest_reshaped(), 1);
   add({.position = 0, .tokens = longest_call, .batch = 1, .heads = 32}, model->largest_reshaped(), 5);
   add({.position = far, .tokens = 1025, .batch = 4, .heads = 16}, model->largest_reshaped(), 0);
-  add({.position = 0, .tokens = 64, .batch = most_rows, .heads = 16}, model->largest_reshaped(), 3);
+  add({.position = 0, .tokens = longest_call, .batch = most_rows, .heads = 1}, model->largest_reshaped(), 0);
+  add({.position = 0, .tokens = 3, .batch = most_rows, .heads = most_heads}, model->largest_reshaped(), 1);
   add({.position = 0, .tokens = 3, .batch = longest_call, .heads = 2}, model->largest_reshaped(), 0);
   add({.position = 0, .tokens = longest_drawn, .batch = 1, .heads = 2}, model->largest_reshaped(), 4);
   add({.position = 0, .tokens = 3, .batch = 1, .heads = most_heads}, usual, 1);

@@ -35,6 +35,12 @@ void fill_with(Tensor& tensor, std::uint64_t start) {
   }
 }
 
+// Of values whose pair is small beside it and still rounds as normal numbers do, where a format has the room.
+int least_exponent(Dtype dtype) {
+  const Format format = format_of(dtype);
+  return std::min(format.min_exponent + format.precision + 10, format.max_exponent - 6);
+}
+
 }  // namespace
 
 std::uint64_t word(std::int64_t fill, std::int64_t index) {
@@ -57,13 +63,28 @@ Tensor values(Dtype dtype, std::vector<std::int64_t> shape, std::int64_t fill) {
 
 Tensor values_of_every_magnitude(Dtype dtype, std::vector<std::int64_t> shape, std::int64_t fill, double most) {
   constexpr std::array classes{FloatClass::zero, FloatClass::huge, FloatClass::normal, FloatClass::beside_power_of_two};
-  const Format format = format_of(dtype);
-  const double least = std::ldexp(1.0, std::min(format.min_exponent + format.precision + 10, format.max_exponent - 6));
+  const double least = std::ldexp(1.0, least_exponent(dtype));
   Tensor tensor = Tensor::zeros(dtype, std::move(shape));
   for (std::int64_t i = 0; i < tensor.elements(); ++i) {
     const std::uint64_t which = word(fill, i);
     const double drawn = from_bits(dtype, float_in(dtype, classes[which % classes.size()], word(fill + 1, i)));
     tensor.set(i, drawn == 0 ? drawn : std::copysign(std::clamp(std::fabs(drawn), least, most), drawn));
+  }
+  return tensor;
+}
+
+Tensor rows_of_every_magnitude(Dtype dtype, std::vector<std::int64_t> shape, std::int64_t fill, double most) {
+  const std::int64_t rows = shape[0] * shape[1];
+  Tensor tensor = Tensor::zeros(dtype, std::move(shape));
+  const std::int64_t columns = rows > 0 ? tensor.elements() / rows : 0;
+  const int least = least_exponent(dtype);
+  const std::int64_t exponents = std::ilogb(most) - least;  // below that of `most`, which a mantissa would exceed
+  for (std::int64_t i = 0; i < tensor.elements(); ++i) {
+    const std::int64_t row = i / columns;
+    const auto exponent = least + static_cast<int>(rows > 1 ? row * (exponents - 1) / (rows - 1) : 0);
+    const std::uint64_t bits = word(fill, i);
+    const double mantissa = 1 + static_cast<double>(bits >> 12) * 0x1p-52;
+    tensor.set(i, std::ldexp(bits % 2 == 0 ? mantissa : -mantissa, exponent));
   }
   return tensor;
 }

@@ -21,4 +21,7 @@ Tensor values(Dtype dtype, std::vector<std::int64_t> shape, std::int64_t fill);
 /// sizes from 2^10 above the normal numbers' last place to `most`.
 Tensor values_of_every_magnitude(Dtype dtype, std::vector<std::int64_t> shape, std::int64_t fill, double most);
 
+/// The same sizes, one for each row of the first two axes: whole tokens are small or large. None is zero.
+Tensor rows_of_every_magnitude(Dtype dtype, std::vector<std::int64_t> shape, std::int64_t fill, double most);
+
 }  // namespace sextant::gen

@@ -271,7 +271,7 @@ class AttentionModel final : public EncodingModel {
     }
     constexpr std::int64_t spread = one_key_wins + spread_in - one_key_wins % spread_in;
     questions.push_back({.position = near, .tokens = 9, .fill = scaled_fill});
-    questions.push_back({.position = near, .tokens = 200, .fill = scaled_fill + 2 * scaled_in});
+    questions.push_back({.position = near, .tokens = 200, .fill = scaled_fill + scaled_in});
     for (const std::int64_t fill : {runs_fill, repeats_fill})
       questions.push_back({.position = near, .tokens = 100, .fill = fill});
     for (const std::int64_t tokens : {17, 100, 300, 600, 1030, 2050}) {
@@ -284,7 +284,11 @@ class AttentionModel final : public EncodingModel {
       questions.push_back(
           clipped({.position = near, .tokens = tokens, .batch = batch, .fill = every_key_counts}, largest_reshaped()));
     }
-    questions.push_back(clipped({.position = near, .tokens = 5, .batch = most_rows, .fill = 1}, largest_reshaped()));
+    std::set<std::int64_t> rows(gen::usual_extents().begin(), gen::usual_extents().end());
+    for (std::int64_t power = 4; power <= most_rows; power *= 2) rows.insert({power - 1, power, power + 1});
+    rows.erase(rows.upper_bound(most_rows), rows.end());
+    for (const std::int64_t batch : rows)
+      questions.push_back(clipped({.position = near, .tokens = 5, .batch = batch, .fill = 1}, largest_reshaped()));
     for (const Question& question : questions_of_every_length(near)) {
       if (!lengths.contains(question.tokens)) add(question.tokens);
     }

@@ -34,13 +34,27 @@ constexpr std::int64_t compared_rows = 3;
 // Once a violation is known, of so many more rows the bound is formed in the search for a worse one.
 constexpr std::int64_t rows_after_violation = 64;
 
+// Queries and keys of zeros, as padding has them: they are tokens like others.
+constexpr std::int64_t blank_query_in = 7;
+constexpr std::int64_t blank_key_in = 5;
+void blank(Tensor& vectors, std::int64_t one_in) {
+  const std::int64_t channels = vectors.shape[3];
+  for (std::int64_t i = 0; i < vectors.elements(); ++i) {
+    if (i / channels % one_in == one_in - 1) vectors.set(i, 0);
+  }
+}
+
 // Scores of the kinds that question.hpp tells. A query's last channel and a key's make what is added to all of its
 // scores, or to one.
 void shape_scores(AttentionCase& request, std::int64_t fill) {
   if (fill < latest_key_wins) return;
   if (fill < one_key_wins) {
     for (std::int64_t i = 0; i < request.q.elements(); ++i) request.q.set(i, std::ldexp(request.q.at(i), -4));
-    if (fill >= every_key_counts) return;
+    if (fill >= every_key_counts) {
+      blank(request.q, blank_query_in);
+      blank(request.k, blank_key_in);
+      return;
+    }
   }
   const bool rises = fill < far_from_zero;
   const std::int64_t channels = request.q.shape[3];

@@ -27,6 +27,9 @@ inline constexpr std::int64_t bytes_of_largest = std::int64_t{33} << 20;
 /// Questions of accuracy with this fill or a larger one ask rotations about vectors of every magnitude.
 inline constexpr std::int64_t every_magnitude = 900;
 
+/// Those with this fill or a larger one about tokens each of its own magnitude.
+inline constexpr std::int64_t tokens_of_every_magnitude = 950;
+
 /// Of so many fills one asks lookups about a table of such values.
 inline constexpr std::int64_t tables_of_every_magnitude_in = 10;
 inline constexpr std::int64_t table_of_every_magnitude = 9;
@@ -41,7 +44,7 @@ inline constexpr std::int64_t heads_alike = 881;
 /// apart, so that few keys count, far ones least.
 inline constexpr std::int64_t latest_key_wins = 600;   ///< rising from key to key: a masked one that is seen shows
 inline constexpr std::int64_t far_from_zero = 700;     ///< 8 to 2048, or -8 to -2048, for all keys about alike
-inline constexpr std::int64_t every_key_counts = 800;  ///< for all keys about alike: each that is left out shows
+inline constexpr std::int64_t every_key_counts = 800;  ///< for all keys about alike, some zero: each left out shows
 inline constexpr std::int64_t one_key_wins = 900;      ///< of each head one key's is 8 to 2048: a far one shows too
 
 /// One call of the operation that an encoding has, whatever it is, as a few integers: encode for codes, rotate for

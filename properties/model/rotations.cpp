@@ -59,10 +59,9 @@ rc::Gen<Question> RotationModel::drawn_questions() const {
 }
 
 Call RotationModel::call_of(const Question& question) const {
-  return {.positions = positions_of(spec(), question, question.batch),
-          .vectors = {gen::values(spec().dtype, {question.batch, question.tokens, question.heads, head_dim_},
-                                  question.fill + 1)},
-          .fill = question.fill};
+  Call call{.positions = positions_of(spec(), question, question.batch), .fill = question.fill};
+  call.vectors.push_back(drawn({question.batch, question.tokens, question.heads}, question.fill + 1));
+  return call;
 }
 
 std::vector<Question> RotationModel::first_questions() const {
@@ -76,6 +75,7 @@ std::vector<Question> RotationModel::of_kernels() const {
   const std::int64_t far = std::max(range().first, range().last - 1025);
   std::vector<Question> questions{
       {.position = near, .tokens = 2, .heads = 3, .fill = every_magnitude},
+      {.position = near, .tokens = 64, .heads = 3, .fill = tokens_of_every_magnitude},
       {.position = near, .tokens = 1025, .heads = 2, .fill = 1},
       {.position = far, .tokens = 1025, .heads = 12, .fill = 1},
       {.position = near, .tokens = 100, .heads = std::min(head_dim_, most_heads), .fill = 1}};
@@ -117,9 +117,10 @@ SweepOf<Question> RotationModel::sweep(std::int64_t most_values) const {
 Tensor RotationModel::given(const Question& question) const {
   const gen::Extents extents{question.batch, question.tokens, question.heads};
   if (question.fill >= every_magnitude) {
-    return gen::values_of_every_magnitude(spec().dtype, {extents.batch, extents.tokens, extents.heads, head_dim_},
-                                          question.fill,
-                                          largest_finite(spec().dtype) / 2 / std::max(1.0, most_stretch()));
+    const auto drawing =
+        question.fill >= tokens_of_every_magnitude ? gen::rows_of_every_magnitude : gen::values_of_every_magnitude;
+    return drawing(spec().dtype, {extents.batch, extents.tokens, extents.heads, head_dim_}, question.fill,
+                   largest_finite(spec().dtype) / 2 / std::max(1.0, most_stretch()));
   }
   if (question.fill == constant_vectors) return all_ones(spec().dtype, extents, head_dim_);
   const std::int64_t fill = question.fill + first_drawing();
@@ -134,7 +135,8 @@ Call RotationModel::accuracy_call(const Question& question) const {
   const auto [first, last] = range();
   const std::int64_t width = last - first;
   const std::int64_t start = question.position - first;
-  Call call{.vectors = {given(question)}, .fill = question.fill};
+  Call call{.fill = question.fill};
+  call.vectors.push_back(given(question));
   const auto start_on = [&](std::int64_t axis) {
     const std::uint64_t word = gen::word(question.fill, axis);
     const std::int64_t starts[] = {start / (1 + axis * (1 + question.fill % 3)), 0, width - question.tokens,
