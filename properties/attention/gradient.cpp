@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <set>
 
 #include "lib/numeric/ulp.hpp"
 #include "properties/catalogue.hpp"
+#include "properties/gen/extent.hpp"
 #include "properties/gen/values.hpp"
 #include "properties/model/attention_gradient.hpp"
 #include "properties/model/attention_oracle.hpp"
@@ -84,7 +86,11 @@ CasesOf<Question> sequences() {
     // Each with the heads of another group.
     const gen::LargestCall largest =
         of<Attention>([](const Spec&, const Attention& encoding) { return largest_of(encoding, longest); })(spec);
-    for (const std::int64_t tokens : {65, 128, 129, 300, 1025})
+    std::set<std::int64_t> lengths{65, 128, 129, 300, 1025};
+    for (const std::int64_t tokens : gen::usual_extents()) {
+      if (tokens > 33) lengths.insert(std::min(tokens, largest.extents.tokens));
+    }
+    for (const std::int64_t tokens : lengths)
       list.push_back(clipped({.position = near, .tokens = tokens, .fill = every_key_counts + tokens % 100}, largest));
     for (const std::int64_t batch : {9, 64})
       list.push_back(clipped({.position = near, .tokens = 5, .batch = batch, .fill = batch}, largest));

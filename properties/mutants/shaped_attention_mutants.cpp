@@ -130,6 +130,37 @@ void long_calls(LocalFaults& list) {
               [](double score, const Seen& seen) { return seen.query >= 64 && seen.key < 64 ? score + 0.5 : score; });
 }
 
+// A wrong answer where the query is zero, as padding's is.
+Tensor zeros_for_blank_queries(const Asked& asked) {
+  Tensor wrong = asked.answer;
+  const Tensor& queries = asked.inputs.at("q");
+  const std::int64_t width = queries.shape[3];
+  for (std::int64_t start = 0; start < queries.elements(); start += width) {
+    std::int64_t blanks = 0;
+    while (blanks < width && queries.at(start + blanks) == 0) ++blanks;
+    for (std::int64_t i = start; blanks == width && i < start + width; ++i) wrong.set(i, 0);
+  }
+  return wrong;
+}
+
+void masks_and_rows(LocalFaults& list) {
+  for (const auto& [name, spec] :
+       {std::pair{"attention-mask-is-score", causal}, {"attention-alibi-mask-is-score", alibi}}) {
+    list.add(Kind::defect, name, "the causal mask is the score -10^4", spec, changed([](PlainOther& attention) {
+               attention.seen_ahead = 1 << 20;
+               attention.finish_score = [](double score, const Seen& seen) {
+                 return seen.key <= seen.query ? score : -1e4;
+               };
+             }));
+  }
+  list.defect(
+      "attention-blank-query", "queries of zeros are taken for padding", plain, [](const Spot&) { return true; },
+      zeros_for_blank_queries);
+  list.defect(
+      "attention-20-rows", "the last of exactly 20 batch rows has the first one's result", t5,
+      [](const Spot& at) { return at.batches == 20 && at.batch == 19; }, from_first_row());
+}
+
 void tails_and_sizes(LocalFaults& list) {
   list.defect(
       "attention-tail-of-37", "where 37 tokens are left over behind blocks of 64 the last is the one before", plain,
@@ -157,6 +188,7 @@ std::vector<Mutant> shaped_attention_mutants() {
   short_calls(list);
   long_calls(list);
   tails_and_sizes(list);
+  masks_and_rows(list);
   return std::move(list.entries);
 }
 

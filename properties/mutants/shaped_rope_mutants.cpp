@@ -425,6 +425,29 @@ void shortcuts(LocalFaults& list) {
       });
 }
 
+void grids_and_sizes(LocalFaults& list) {
+  list.defect(
+      "rope-rows-times-tokens", "tokens of several rows from the 65536th on have no block in the grid", short_claim,
+      [](const Spot& at) { return at.batches > 1 && at.batch * at.tokens + at.token >= 65535; }, as_given());
+  list.defect(
+      "rope-rows-times-heads", "rows and heads have 4096 blocks together", interleaved,
+      [](const Spot& at) { return at.batch * at.heads + at.head >= 4096; }, as_given());
+  list.defect(
+      "rope-small-is-padding", "tokens of values below 1e-6 in all are taken for padding", short_claim,
+      [](const Spot&) { return true; },
+      [](const Asked& asked) {
+        Tensor wrong = asked.answer;
+        const Tensor& x = asked.inputs.at("x");
+        const std::int64_t width = x.shape[2] * x.shape[3];
+        for (std::int64_t start = 0; start < x.elements(); start += width) {
+          double sum = 0;
+          for (std::int64_t i = start; i < start + width; ++i) sum += std::fabs(x.at(i));
+          for (std::int64_t i = start; sum < 1e-6 && i < start + width; ++i) wrong.set(i, x.at(i));
+        }
+        return wrong;
+      });
+}
+
 void gradients(LocalFaults& list) {
   list.gradient(
       "rope-gradient-heads-from-64", "the backward kernel has 64 heads at most", short_claim,
@@ -516,6 +539,7 @@ std::vector<Mutant> shaped_rope_mutants() {
   channels(list);
   lengths(list);
   shortcuts(list);
+  grids_and_sizes(list);
   gradients(list);
   sixteen_bits(list);
   caches(list);
