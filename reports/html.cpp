@@ -89,7 +89,7 @@ data result_data(const Report& report, const PropertyResult& result) {
   one.set("title", printable(result.title));
   one.set("class", is_aside(report, result) ? "advice" : std::string(name_of(result.verdict)));
   one.set("verdict", verdict_word(report, result));
-  const bool judged = result.verdict == Verdict::holds || result.verdict == Verdict::violated;
+  const bool judged = is_judged(result);
   one.set("worst", judged && result.worst ? of_bound_text(result.worst->deviation) : "");
   one.set("horizon", result.verdict == Verdict::violated && result.horizon && *result.horizon >= report.first_position
                          ? fmt::format("position {}", *result.horizon)
@@ -100,7 +100,7 @@ data result_data(const Report& report, const PropertyResult& result) {
     one.set("horizon_label", "Holds up to");
   if (!result.reason.empty()) one.set("reason", printable(result.reason));
   one.set("cases", cases_text(result.cases));
-  if (result.coverage) one.set("coverage", coverage_text(*result.coverage));
+  if (const auto coverage = coverage_text(result)) one.set("coverage", *coverage);
   one.set("statement", printable(result.statement));
   List examples;
   if (result.simplest)
@@ -354,7 +354,7 @@ std::string write_html_matrix(std::span<const Report> reports) {
         cell.set("class", is_aside(report, *found) ? "advice" : std::string(name_of(found->verdict)));
         cell.set("title", printable(found->simplest ? found->simplest->finding : found->title));
         // A mark, and below it in small letters how badly, or what happened instead.
-        const bool judged = found->verdict == Verdict::holds || found->verdict == Verdict::violated;
+        const bool judged = is_judged(*found);
         cell.set("rank", fmt::format("{}", judged && std::isfinite(of_bound) ? of_bound : 1e308));
         cell.set("text", found->verdict == Verdict::holds         ? "✓"
                          : is_aside(report, *found)               ? "!"

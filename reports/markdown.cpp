@@ -31,14 +31,15 @@ std::string code(const std::string& raw) {
 }
 
 std::string worst_text(const PropertyResult& result) {
-  if (result.verdict != Verdict::holds && result.verdict != Verdict::violated) return escaped(result.reason);
+  if (!is_judged(result)) return escaped(result.reason);
   std::string text = of_bound_text(result.worst->deviation);
   if (!result.reason.empty()) text += fmt::format("; {}", escaped(result.reason));
   return text;
 }
 
 std::string cases_text(const PropertyResult& result) {
-  return fmt::format("{}{}", result.cases, result.coverage ? "; " + coverage_text(*result.coverage) : "");
+  const auto coverage = coverage_text(result);
+  return coverage ? fmt::format("{}; {}", result.cases, *coverage) : fmt::format("{}", result.cases);
 }
 
 std::string example_text(const Report& report, const PropertyResult& result, std::string_view label,

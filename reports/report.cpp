@@ -80,7 +80,13 @@ std::string profile_text(const Report& report) {
 
 std::string cases_text(std::int64_t cases) { return fmt::format("{} case{}", cases, cases == 1 ? "" : "s"); }
 
-std::string coverage_text(const Coverage& coverage) {
+bool is_judged(const PropertyResult& result) {
+  return result.verdict == Verdict::holds || result.verdict == Verdict::violated;
+}
+
+std::optional<std::string> coverage_text(const PropertyResult& result) {
+  if (!is_judged(result) || !result.coverage) return std::nullopt;
+  const Coverage& coverage = *result.coverage;
   if (coverage.values == 0) return fmt::format("none of {} {}: drawn cases alone", coverage.claimed, coverage.of);
   return fmt::format("{} of {} {}, {} values, all compared", coverage.positions, coverage.claimed, coverage.of,
                      coverage.values);

@@ -77,8 +77,11 @@ std::string profile_text(const Report& report);
 /// "1 case", "203 cases".
 std::string cases_text(std::int64_t cases);
 
-/// "131072 of 131072 positions, 8388608 values, all compared".
-std::string coverage_text(const Coverage& coverage);
+/// Whether cases were judged: the result is one of `holds` and `violated`.
+bool is_judged(const PropertyResult& result);
+
+/// "131072 of 131072 positions, 8388608 values, all compared"; nothing of a result that was not judged.
+std::optional<std::string> coverage_text(const PropertyResult& result);
 
 /// The command that shows an example of the result again: `sextant audit ... --replay TOKEN`; of a result whose
 /// simplest example shows only after other calls the audit of that property, `sextant audit ... --only ID`.

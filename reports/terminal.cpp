@@ -45,7 +45,7 @@ std::string result_lines(const Report& report, const PropertyResult& result, Col
                                ? painted(colour, "33", fmt::format("{:<14}", "advice"))
                                : verdict_word(colour, result.verdict);
   std::string line = fmt::format("  {:<20} {}", result.id, word);
-  const bool judged = result.verdict == Verdict::holds || result.verdict == Verdict::violated;
+  const bool judged = is_judged(result);
   if (judged) line += fmt::format(" {}", cases_text(result.cases));
   // A witness of what the encoding lacks is beyond the bound, as it has to be.
   if (judged && !(result.theory == Theory::fails && result.verdict == Verdict::holds))
@@ -59,7 +59,7 @@ std::string result_lines(const Report& report, const PropertyResult& result, Col
     line += fmt::format("{} {}", judged ? ";" : "", reason);
   }
   line += '\n';
-  if (judged && result.coverage) line += fmt::format("    {:<9} {}\n", "swept", coverage_text(*result.coverage));
+  if (const auto coverage = coverage_text(result)) line += fmt::format("    {:<9} {}\n", "swept", *coverage);
   if (result.simplest) {
     // Where the subject failed, the reason above has told all but the case.
     if (result.verdict != Verdict::violated)
