@@ -14,6 +14,12 @@ Tensors Session::backward(std::string_view of, const Tensors& /*inputs*/) {
   throw SubjectFailure(FailureKind::unsupported, "the subject has no backward of " + std::string(of));
 }
 
+std::vector<std::unique_ptr<Session>> Subject::open_together(std::span<const Spec> specs) const {
+  std::vector<std::unique_ptr<Session>> sessions;
+  for (const Spec& spec : specs) sessions.push_back(open(spec));
+  return sessions;
+}
+
 std::string_view name_of(FailureKind kind) {
   switch (kind) {
     case FailureKind::crashed: return "crashed";

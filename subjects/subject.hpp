@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -103,6 +104,11 @@ class Subject {
   /// The same, sharing nothing with other sessions, not even what the subject set up before it was asked anything: a
   /// worker's own interpreter.
   virtual std::unique_ptr<Session> open_anew(const Spec& spec) const { return open(spec); }
+
+  /// A session for each of the specs, in their order, all in one fresh process, as the modules of one program are: what
+  /// one of them leaves there the others find. They are used by one thread, which may ask them by turns.
+  /// @throws what open throws.
+  virtual std::vector<std::unique_ptr<Session>> open_together(std::span<const Spec> specs) const;
 };
 
 /// "crashed", "timed out", ... for messages.

@@ -89,7 +89,7 @@ class Reply final : public Process::Sink {
 
 class WorkerSession final : public Session {
  public:
-  WorkerSession(std::unique_ptr<Process> process, Spec spec, WorkerLimits limits)
+  WorkerSession(std::shared_ptr<Process> process, Spec spec, WorkerLimits limits)
       : spec_(std::move(spec)), limits_(std::move(limits)), process_(std::move(process)) {}
 
   Description describe() override {
@@ -169,7 +169,7 @@ class WorkerSession final : public Session {
 
   Spec spec_;
   WorkerLimits limits_;
-  std::unique_ptr<Process> process_;
+  std::shared_ptr<Process> process_;  // others may be asked there by turns
   std::uint64_t next_id_ = 0;
 };
 
@@ -184,8 +184,14 @@ class WorkerSubject final : public Subject {
   std::string name() const override { return name_; }
 
   std::unique_ptr<Session> open(const Spec& spec) const override {
-    std::unique_ptr<Process> process = forked();
-    return process ? std::make_unique<WorkerSession>(std::move(process), spec, limits_) : open_anew(spec);
+    return std::make_unique<WorkerSession>(process(), spec, limits_);
+  }
+
+  std::vector<std::unique_ptr<Session>> open_together(std::span<const Spec> specs) const override {
+    const std::shared_ptr<Process> shared = process();
+    std::vector<std::unique_ptr<Session>> sessions;
+    for (const Spec& spec : specs) sessions.push_back(std::make_unique<WorkerSession>(shared, spec, limits_));
+    return sessions;
   }
 
   std::unique_ptr<Session> open_anew(const Spec& spec) const override {
@@ -193,6 +199,11 @@ class WorkerSubject final : public Subject {
   }
 
  private:
+  std::unique_ptr<Process> process() const {
+    std::unique_ptr<Process> process = forked();
+    return process ? std::move(process) : std::make_unique<Process>(command_);
+  }
+
   // Null where there is no forking. The first session of a file whose workers cannot be forked is the worker that said
   // so.
   std::unique_ptr<Process> forked() const {

@@ -352,6 +352,20 @@ TEST_F(ForkedWorker, SessionsShareAnImportAndNothingElse) {
   EXPECT_EQ(anew.process, anew.import);
 }
 
+TEST_F(ForkedWorker, SessionsOpenedTogetherAreOneProcess) {
+  const auto forked = subject("");
+  const std::vector<Spec> specs{spec_, parse_spec(R"({"encoding":"sinusoidal","dim":4,"base":77})")};
+  const auto together = forked->open_together(specs);
+  ASSERT_EQ(together.size(), 2U);
+  const Answer first = ask(*together[0]);
+  const Answer second = ask(*together[1]);
+  EXPECT_EQ(first.calls, 1);
+  EXPECT_EQ(second.calls, 2) << "what the one leaves the other finds";
+  EXPECT_EQ(first.process, second.process);
+  EXPECT_EQ(ask(*together[0]).calls, 3);
+  EXPECT_EQ(ask(*forked->open_together(specs)[1]).calls, 1) << "each time in a fresh process";
+}
+
 TEST_F(ForkedWorker, ACrashOrAHangIsNamedAndEndsItsOwnSessionOnly) {
   const auto forked = subject("", std::chrono::seconds(2));
   forked->open(spec_);

@@ -62,4 +62,12 @@ std::unique_ptr<Session> MeteredSubject::open_anew(const Spec& spec) const {
   return std::make_unique<MeteredSession>(subject_.open_anew(spec), values_moved_);
 }
 
+std::vector<std::unique_ptr<Session>> MeteredSubject::open_together(std::span<const Spec> specs) const {
+  const reference::WithoutWorkLimit without;
+  std::vector<std::unique_ptr<Session>> sessions = subject_.open_together(specs);
+  for (std::unique_ptr<Session>& session : sessions)
+    session = std::make_unique<MeteredSession>(std::move(session), values_moved_);
+  return sessions;
+}
+
 }  // namespace sextant

@@ -21,6 +21,7 @@ class MeteredSubject final : public Subject {
   Spec within_reach(const Spec& spec) const override { return subject_.within_reach(spec); }
   std::unique_ptr<Session> open(const Spec& spec) const override;
   std::unique_ptr<Session> open_anew(const Spec& spec) const override;
+  std::vector<std::unique_ptr<Session>> open_together(std::span<const Spec> specs) const override;
 
   /// How many values its sessions were given and have answered so far, attention's scores among them.
   std::int64_t values_moved() const { return values_moved_; }

@@ -21,7 +21,7 @@ Property determinism_property() {
       const Tensor first = ask(session, spec, question);
       const Tensor second = ask(session, spec, question);
       Judgement judgement;
-      judgement.add_exact(first_difference(first, second), [] { return "the same bits both times"; });
+      judgement.add_exact(first_difference(spec, first, second), [] { return "the same bits both times"; });
       return judgement;
     };
   });

@@ -83,14 +83,14 @@ Judgement judge(const Spec& spec, const Subject& subject, const History& history
     }
     const Question& question = what == 0 ? one : other;
     const Tensor answer = ask(*session, spec, question);
-    const auto difference = first_difference(what == 0 ? fresh_one : fresh_other, answer);
+    const auto difference = first_difference(spec, what == 0 ? fresh_one : fresh_other, answer);
     judgement.add_exact(difference ? std::optional(fmt::format("position {}, step {} of a session: {}",
                                                                question.position, step + 1, *difference))
                                    : std::nullopt,
                         [] { return "the same bits as in a fresh session"; });
   }
   const auto compare = [&](const Question& question, const Tensor& first, std::string_view after) {
-    const auto difference = first_difference(first, ask(*session, spec, question));
+    const auto difference = first_difference(spec, first, ask(*session, spec, question));
     judgement.add_exact(difference ? std::optional(fmt::format("position {}, {}; in two sessions: {}",
                                                                question.position, after, *difference))
                                    : std::nullopt,

@@ -234,6 +234,26 @@ class AttentionModel final : public EncodingModel {
     return list.made();
   }
 
+  // Those of its position too.
+  std::vector<Variant> siblings() const override {
+    Variants<Attention> list(spec(), variants());
+    list.with("num_heads", [](Attention& e) {
+      e.num_heads *= 2;
+      e.num_kv_heads *= 2;
+    });
+    const auto position = position_model(spec(), encoding_);
+    for (const Variant& variant : position ? position->siblings() : std::vector<Variant>()) {
+      list.with(fmt::format("position.{}", variant.field), [&](Attention& e) {
+        std::visit(
+            [&](const auto& changed) {
+              if constexpr (!std::is_same_v<std::decay_t<decltype(changed)>, Attention>) e.position = changed;
+            },
+            variant.spec.encoding);
+      });
+    }
+    return list.made();
+  }
+
   Call call_of(const Question& question) const override {
     const auto drawn = [&](std::int64_t heads, std::int64_t which) {
       return gen::values(spec().dtype, {question.batch, heads, question.tokens, encoding_.head_dim},

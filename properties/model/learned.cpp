@@ -1,5 +1,6 @@
 #include "properties/model/codes.hpp"
 #include "properties/model/models.hpp"
+#include "properties/model/variants.hpp"
 
 namespace sextant {
 namespace {
@@ -23,6 +24,12 @@ class LearnedModel final : public CodeModel {
 
   // Its fields are the shape of its table.
   std::vector<Variant> variants() const override { return {}; }
+
+  std::vector<Variant> siblings() const override {
+    Variants<Learned> list(spec());
+    list.with("dim", [](Learned& e) { e.dim += 2; });
+    return list.made();
+  }
 
   std::unique_ptr<Judge> judge() const override { return std::make_unique<LearnedJudge>(encoding_); }
 

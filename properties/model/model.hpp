@@ -96,6 +96,9 @@ class EncodingModel {
   /// heard. Nothing where fields are the shape of what is given.
   virtual std::vector<Variant> variants() const = 0;
 
+  /// The specs that other modules of one program may have: the variants, and those of another size.
+  virtual std::vector<Variant> siblings() const { return variants(); }
+
   // The questions of accuracy. Every other law's are questions.hpp's.
 
   /// Whether a call grows with its tokens or with their square.

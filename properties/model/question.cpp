@@ -1,8 +1,12 @@
 #include "properties/model/question.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cstring>
+#include <span>
+#include <stdexcept>
+#include <string_view>
 
 #include "properties/engine/judgement.hpp"
 #include "properties/gen/values.hpp"
@@ -26,12 +30,41 @@ bool same_bits(const Tensor& a, const Tensor& b) {
   return a.dtype == b.dtype && a.shape == b.shape && a.data == b.data;
 }
 
-std::optional<std::string> first_difference(const Tensor& a, const Tensor& b) {
+namespace {
+
+// The axes of an answer, as findings call them.
+std::span<const std::string_view> axes_of_answer(Operation operation) {
+  static constexpr std::string_view code[] = {"token", "channel"};
+  static constexpr std::string_view vectors[] = {"batch row", "token", "head", "channel"};
+  static constexpr std::string_view bias[] = {"head", "query", "key"};
+  static constexpr std::string_view attention[] = {"batch row", "head", "token", "channel"};
+  switch (operation) {
+    case Operation::encode: return code;
+    case Operation::rotate: return vectors;
+    case Operation::bias: return bias;
+    case Operation::attend: return attention;
+  }
+  throw std::invalid_argument("axes_of_answer: no such operation");
+}
+
+// "batch row 0, token 2, head 1, channel 5".
+std::string place_text(const Spec& spec, const Tensor& answer, std::int64_t element) {
+  const auto axes = axes_of_answer(operation_of(spec.encoding));
+  std::vector<std::string> parts(axes.size());
+  for (std::size_t axis = axes.size(); axis-- > 0; element /= answer.shape[axis])
+    parts[axis] = fmt::format("{} {}", axes[axis], element % answer.shape[axis]);
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+}  // namespace
+
+std::optional<std::string> first_difference(const Spec& spec, const Tensor& a, const Tensor& b) {
   const std::size_t width = size_of(a.dtype);
   for (std::int64_t i = 0; i < a.elements(); ++i) {
     const std::size_t at = static_cast<std::size_t>(i) * width;
     if (std::memcmp(a.data.data() + at, b.data.data() + at, width) == 0) continue;
-    return fmt::format("element {}: {}, then {}", i, value_text(a.dtype, a.at(i)), value_text(b.dtype, b.at(i)));
+    return fmt::format("{}: {}, then {}", place_text(spec, a, i), value_text(a.dtype, a.at(i)),
+                       value_text(b.dtype, b.at(i)));
   }
   return std::nullopt;
 }

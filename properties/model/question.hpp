@@ -77,8 +77,9 @@ Tensor ask(Session& session, const Spec& spec, const Question& question);
 /// Whether two answers are the same bit for bit: the same NaN, the same sign of zero.
 bool same_bits(const Tensor& a, const Tensor& b);
 
-/// Where two answers of one shape differ first, "element 17: 0.25 (0x1p-2), then 0.5 (0x1p-1)"; nothing if nowhere.
-std::optional<std::string> first_difference(const Tensor& a, const Tensor& b);
+/// Where two answers to a call of the spec differ first, "batch row 0, token 2, head 1, channel 5: 0.25 (0x1p-2), then
+/// 0.5 (0x1p-1)"; nothing if nowhere.
+std::optional<std::string> first_difference(const Spec& spec, const Tensor& a, const Tensor& b);
 
 // Facts of a spec that its model tells (model.hpp).
 

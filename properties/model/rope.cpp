@@ -171,6 +171,15 @@ class RopeModel final : public RotationModel {
 
   std::vector<Variant> variants() const override;
 
+  std::vector<Variant> siblings() const override {
+    Variants<Rope> list(spec(), variants());
+    list.with("head_dim", [](Rope& e) {
+      if (e.rotary_dim == e.head_dim) e.rotary_dim *= 2;
+      e.head_dim *= 2;
+    });
+    return list.made();
+  }
+
   std::vector<Question> first_questions() const override {
     std::vector<std::int64_t> positions{gen::simplest_position(range()), range().first, range().last - 1};
     // The calls on either side of the length at which a scaling rule takes other frequencies.

@@ -14,7 +14,7 @@ namespace sextant {
 template <class Encoding>
 class Variants {
  public:
-  explicit Variants(const Spec& spec) : spec_(spec) {}
+  explicit Variants(const Spec& spec, std::vector<Variant> list = {}) : spec_(spec), list_(std::move(list)) {}
 
   void with(std::string field, const std::function<void(Encoding& encoding)>& change) {
     Spec changed = spec_;

@@ -24,6 +24,7 @@ struct Mutant {
   std::string mechanism;  ///< what it does, in one line
   std::string spec;       ///< JSON
   FunctionSubject::Make make;
+  FunctionSubject::Begin begin = nullptr;  ///< in its place, where sessions of one process share something
 };
 
 #define MUTANTS(family) std::vector<Mutant> family##_mutants();

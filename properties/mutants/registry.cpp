@@ -24,7 +24,10 @@ const std::vector<Mutant>& registry() {
 
 std::unique_ptr<Subject> open(std::string_view name) {
   for (const Mutant& mutant : registry()) {
-    if (mutant.name == name) return std::make_unique<FunctionSubject>(fmt::format("mutant:{}", name), mutant.make);
+    if (mutant.name != name) continue;
+    std::string subject = fmt::format("mutant:{}", name);
+    return mutant.begin ? std::make_unique<FunctionSubject>(std::move(subject), mutant.begin)
+                        : std::make_unique<FunctionSubject>(std::move(subject), mutant.make);
   }
   throw SubjectNameError(fmt::format("subject \"mutant:{}\": no such mutant (see sextant list mutants)", name));
 }

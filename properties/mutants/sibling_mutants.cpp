@@ -1,0 +1,127 @@
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "lib/spec/of.hpp"
+#include "properties/mutants/local_fault.hpp"
+
+// Implementations that are right alone and wrong beside others: what a module, a class or a decorator keeps for all that
+// is computed in its process, under a key that lacks something.
+
+namespace sextant::mutants {
+namespace {
+
+constexpr const char* rope = R"({"encoding":"rope","head_dim":16,"rope_theta":500000,"max_position":4096})";
+constexpr const char* float16 = R"({"encoding":"rope","head_dim":16,"dtype":"float16","max_position":4096})";
+constexpr const char* sinusoidal = R"({"encoding":"sinusoidal","dim":32,"max_position":4096})";
+constexpr const char* t5 = R"({"encoding":"relative_bias","max_position":4096})";
+constexpr const char* alibi = R"({"encoding":"alibi","num_heads":8,"max_position":4096})";
+constexpr const char* attention = R"({"encoding":"attention","num_heads":2,"head_dim":8,"causal":true,)"
+                                  R"("max_position":4096,"position":{"encoding":"rope","head_dim":8}})";
+
+using Change = std::function<void(Spec& spec)>;
+
+// Of specs that are alike after `forget` the first one that is asked answers for all.
+FunctionSubject::Begin first_decides(const Change& forget) {
+  return [forget] {
+    const auto kept = std::make_shared<std::map<std::string, FunctionSubject::Call>>();
+    return [kept, forget](const Spec& spec) -> FunctionSubject::Call {
+      Spec key = spec;
+      forget(key);
+      return [kept, spec, key = to_json(key)](std::string_view operation, const Tensors& inputs) {
+        const auto found = kept->find(key);
+        return (found == kept->end() ? kept->emplace(key, plain_call(spec)).first : found)->second(operation, inputs);
+      };
+    };
+  };
+}
+
+template <class Encoding, class Forget>
+Change of_encoding(Forget forget) {
+  return [forget](Spec& spec) {
+    if (auto* encoding = std::get_if<Encoding>(&spec.encoding)) forget(*encoding);
+  };
+}
+
+// The table is as exact as the dtype of the first call of all.
+FunctionSubject::Call in_first_dtype(const std::shared_ptr<std::optional<Dtype>>& first, const Spec& spec) {
+  return [first, dtype = spec.dtype, right = plain_call(spec)](std::string_view operation, const Tensors& inputs) {
+    if (!*first) *first = dtype;
+    Tensors reply = right(operation, inputs);
+    Tensor& answer = reply.begin()->second;
+    if (**first == dtype || answer.dtype != dtype) return reply;
+    Tensor held = Tensor::zeros(**first, {1});
+    for (std::int64_t i = 0; i < answer.elements(); ++i) {
+      held.set(0, answer.at(i));
+      answer.set(i, held.at(0));
+    }
+    return reply;
+  };
+}
+
+// A call that is refused leaves the base it was refused for.
+FunctionSubject::Call after_refusals(const std::shared_ptr<double>& base, const Spec& spec) {
+  return [base, spec](std::string_view operation, const Tensors& inputs) {
+    Spec used = spec;
+    auto& encoding = std::get<Rope>(used.encoding);
+    if (!std::holds_alternative<DefaultScaling>(encoding.rope_scaling)) {
+      *base = 10000;
+      throw SubjectFailure(FailureKind::unsupported, "no scaling rules");
+    }
+    if (*base > 0) encoding.rope_theta = *base;
+    return plain_call(used)(operation, inputs);
+  };
+}
+
+void add(std::vector<Mutant>& list, Kind kind, std::string name, std::string mechanism, std::string spec,
+         FunctionSubject::Begin begin) {
+  list.push_back({std::move(name), kind, "", std::move(mechanism), std::move(spec), nullptr, std::move(begin)});
+}
+
+}  // namespace
+
+std::vector<Mutant> sibling_mutants() {
+  std::vector<Mutant> list;
+  const auto defect = [&](std::string name, std::string mechanism, std::string spec, FunctionSubject::Begin begin) {
+    add(list, Kind::defect, std::move(name), std::move(mechanism), std::move(spec), std::move(begin));
+  };
+  defect("rope-cache-without-base", "the table of all modules lacks the base in its key", rope,
+         first_decides(of_encoding<Rope>([](Rope& e) { e.rope_theta = 1; })));
+  defect("rope-cache-without-scaling", "the table of all modules lacks the scaling rule in its key", rope,
+         first_decides(of_encoding<Rope>([](Rope& e) { e.rope_scaling = DefaultScaling{}; })));
+  defect("rope-cache-without-pairing", "the first module's pairing is that of all", rope,
+         first_decides(of_encoding<Rope>([](Rope& e) { e.pairing = e.output_pairing = Pairing::half; })));
+  const auto first_dtype = [] {
+    const auto first = std::make_shared<std::optional<Dtype>>();
+    return [first](const Spec& spec) { return in_first_dtype(first, spec); };
+  };
+  defect("rope-cache-without-dtype", "the table of all modules has the dtype of the first call", rope, first_dtype);
+  defect("rope-cache-without-dtype-float16", "the same in a model of float16", float16, first_dtype);
+  defect("rope-base-of-refused-call", "a call that is refused leaves its base", rope, [] {
+    const auto base = std::make_shared<double>(0);
+    return [base](const Spec& spec) { return after_refusals(base, spec); };
+  });
+  defect("sinusoidal-cache-without-base", "the table of all modules lacks the base in its key", sinusoidal,
+         first_decides(of_encoding<Sinusoidal>([](Sinusoidal& e) { e.base = 1; })));
+  defect("sinusoidal-cache-without-layout", "the table of all modules lacks the layout in its key", sinusoidal,
+         first_decides(of_encoding<Sinusoidal>([](Sinusoidal& e) { e.layout = Layout::interleaved; })));
+  defect("t5-buckets-of-first", "buckets are kept for encoder and decoder together", t5,
+         first_decides(of_encoding<RelativeBias>([](RelativeBias& e) { e.bidirectional = true; })));
+  defect("alibi-mask-of-first", "the first module's mask is that of all", alibi,
+         first_decides(of_encoding<Alibi>([](Alibi& e) { e.mask = Mask::causal; })));
+  defect("attention-base-of-first", "all layers turn by the first layer's base", attention,
+         first_decides(of_encoding<Attention>([](Attention& e) {
+           if (e.position)
+             if (auto* position = std::get_if<Rope>(&*e.position)) position->rope_theta = 1;
+         })));
+  defect("attention-mask-of-first", "the mask is kept without whether it is causal", attention,
+         first_decides(of_encoding<Attention>([](Attention& e) { e.causal = true; })));
+  add(list, Kind::control, "rope-cache-of-all-modules", "a table for each spec, kept for all modules", rope,
+      first_decides([](Spec&) {}));
+  return list;
+}
+
+}  // namespace sextant::mutants
