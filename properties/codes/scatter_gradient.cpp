@@ -8,6 +8,7 @@
 
 #include "lib/numeric/ulp.hpp"
 #include "properties/catalogue.hpp"
+#include "properties/gen/position.hpp"
 #include "properties/gen/values.hpp"
 #include "properties/model/family.hpp"
 #include "properties/model/questions.hpp"
@@ -44,18 +45,27 @@ Tensor drawn_gradient(Dtype dtype, std::vector<std::int64_t> shape, std::int64_t
   return grad;
 }
 
-// Few rows used again and again, some hundred, or all that the claim has; the last of them at the end.
+// Fills whose uses of a lookup are one by one from the first row on.
+constexpr std::int64_t one_by_one_in = 8;
+constexpr std::int64_t one_by_one = 4;
+
+// Few rows used again and again, some hundred, or all that the claim has; the last of them at the end. Of some fills
+// all of them in their order.
 Scatter scatter_of(const Spec& spec, const Learned& learned, const Question& question) {
   const std::int64_t claimed = std::min(spec.max_position, learned.max_positions) - spec.min_position;
   const std::int64_t choices[] = {claimed, 3, 257};
   const std::int64_t rows = std::min(choices[question.fill % 3], claimed);
   const std::int64_t first = spec.min_position + std::min(question.position - spec.min_position, claimed - rows);
   std::vector<std::int64_t> positions;
-  // Of every fourth fill in runs of one row.
-  constexpr std::int64_t run = 70;
-  for (std::int64_t i = 0; i < question.tokens + 1; ++i)
-    positions.push_back(first + (question.fill % 4 == 3 ? i / run : i * i + i / 7) % rows);
-  positions.push_back(first + rows - 1);
+  if (question.fill % one_by_one_in == one_by_one) {
+    positions = gen::consecutive(spec.min_position, std::min(question.tokens, claimed));
+  } else {
+    // Of every fourth fill in runs of one row.
+    constexpr std::int64_t run = 70;
+    for (std::int64_t i = 0; i < question.tokens + 1; ++i)
+      positions.push_back(first + (question.fill % 4 == 3 ? i / run : i * i + i / 7) % rows);
+    positions.push_back(first + rows - 1);
+  }
   Tensor grad = drawn_gradient(spec.dtype, {std::ssize(positions), learned.dim}, question.fill);
   return {"encode",
           {{"weight", gen::values(spec.dtype, {learned.max_positions, learned.dim}, question.fill + 1)},
@@ -126,8 +136,12 @@ std::unordered_map<std::int64_t, std::vector<Sum>> sums_of(const Scatter& scatte
   return sums;
 }
 
+// Whether sums are formed in float32 and rounded to 16 bits once.
+bool is_rounded_once(const Spec& spec) { return size_of(spec.dtype) == 2 && spec.evaluation == Evaluation::float32; }
+
 Judgement judge_scatter(const Spec& spec, const Scatter& scatter, const Tensor& got) {
-  const double u = unit_roundoff(spec.dtype);
+  const double u = unit_roundoff(is_rounded_once(spec) ? Dtype::float32 : spec.dtype);
+  const double last_ulps = is_rounded_once(spec) ? 0.5 : 1;
   Judgement judgement;
   const auto sums = sums_of(scatter);
   for (std::int64_t i = 0; i < got.elements(); ++i) {
@@ -137,9 +151,10 @@ Judgement judge_scatter(const Spec& spec, const Scatter& scatter, const Tensor& 
     if (m * u > 0.5) continue;  // so many terms of 16 bits may add up to anything
     const auto expected = static_cast<double>(element.value);
     // The sum in long double has an error of its own, and the factor covers the roundings of the bound.
-    const double bound = m <= 1 ? 0
-                                : (m * u / (1 - m * u) * element.size + ulp(spec.dtype, expected)) * (1 + 1e-9) +
-                                      m * 0x1p-63 * element.size;
+    const double of_sum = m * u / (1 - m * u) * element.size;
+    const double last = last_ulps * ulp(spec.dtype, std::fabs(expected) + of_sum);
+    const double bound = m <= 1 ? 0 : (of_sum + last) * (1 + 1e-9) + m * 0x1p-63 * element.size;
+    if (std::fabs(expected) + bound > largest_finite(spec.dtype)) continue;  // it may be infinite
     const double value = got.at(i);
     const auto error = static_cast<double>(std::fabs(static_cast<long double>(value) - element.value));
     const Deviation deviation{error == 0   ? 0
@@ -156,9 +171,10 @@ Judgement judge_scatter(const Spec& spec, const Scatter& scatter, const Tensor& 
   return judgement;
 }
 
-// Calls that use a row some thousand times; in 16 bits fewer, so that sums have a bound.
+// Calls that use a row some thousand times; fewer where terms are added in 16 bits, so that sums have a bound.
+bool is_added_in_16_bits(const Spec& spec) { return size_of(spec.dtype) == 2 && !is_rounded_once(spec); }
 gen::LargestCall largest_of(const Spec& spec) {
-  const std::int64_t most = size_of(spec.dtype) == 2 ? 64 : longest_drawn;
+  const std::int64_t most = is_added_in_16_bits(spec) ? 64 : longest_drawn;
   return {{most_rows, most, 16}, values_of_call / 4};
 }
 
@@ -180,8 +196,8 @@ CasesOf<Question> uses() {
     const auto add = [&](const Question& question) {
       list.push_back(question);
       list.back().position = near;
-      if (size_of(spec.dtype) == 2) list.back().tokens = std::min<std::int64_t>(question.tokens, 64);
-      if (size_of(spec.dtype) == 2) list.back().batch = std::min<std::int64_t>(question.batch, 64);
+      if (is_added_in_16_bits(spec)) list.back().tokens = std::min<std::int64_t>(question.tokens, 64);
+      if (is_added_in_16_bits(spec)) list.back().batch = std::min<std::int64_t>(question.batch, 64);
     };
     for (const std::int64_t tokens : {257, 4095}) {
       for (std::int64_t fill = 0; fill < 3; ++fill)
@@ -193,6 +209,9 @@ CasesOf<Question> uses() {
     // One query behind all keys; runs of one row.
     add({.position = near, .tokens = 257, .batch = 1, .heads = 2, .fill = 257});
     add({.position = near, .tokens = 1000, .batch = 1, .heads = 1, .fill = 3});
+    // A whole table, and its first rows, in their order.
+    for (const std::int64_t tokens : {longest_call, std::int64_t{33}})
+      add({.position = near, .tokens = tokens, .batch = 3, .heads = 2, .fill = one_by_one});
     // 12 heads; more uses than a launch has blocks, and more than 2^20 of a bias.
     add({.position = near, .tokens = 33, .batch = 40, .heads = 12, .fill = 1});
     add({.position = near, .tokens = longest_call, .batch = 2, .heads = 1, .fill = 0});
@@ -217,9 +236,9 @@ Property scatter_gradient_property() {
       "grad[h, q, k] over all q and k with bucket(k - q) = b",
       "the adjoint of a selection matrix: <W[positions], g> = <W, scatter(g)>",
       "learned and relative_bias whose subject answers backward",
-      "m terms are added with m - 1 roundings in any order: gamma_m(u) sum |g|, u of the dtype "
-      "(Higham 2002, section 4.2), and 1 ULP for the last rounding; sums of more terms than 1/(2 u) "
-      "are not judged",
+      "m terms are added with m - 1 roundings in any order: gamma_m(u) sum |g| (Higham 2002, section 4.2), u of the "
+      "dtype, and 1 ULP for the last rounding; in 16 bits evaluated in float32 u of float32, and half an ULP; sums of "
+      "more terms than 1/(2 u), or beyond the dtype's range, are not judged",
       "rows overwritten instead of added to, lost updates of racing threads, a gradient that is "
       "zero, order by position instead of by use, uses beyond a block left out"};
   property.not_applicable = stated_for<Learned, RelativeBias>();

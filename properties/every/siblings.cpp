@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "properties/catalogue.hpp"
 #include "properties/engine/typed_cases.hpp"
@@ -101,13 +102,19 @@ std::vector<Tensor> answers(Session& session, const Spec& spec, const Together& 
 
 std::string tokens_text(std::int64_t tokens) { return fmt::format("{} token{}", tokens, tokens == 1 ? "" : "s"); }
 
-// A sibling may be refused: then the spec is asked after a refusal.
+// A sibling that takes the process with it. A subject may be made for one spec alone: parameter_liveness tells that.
+struct SiblingFailed {
+  std::string field;
+  FailureKind kind;
+};
+
+// A sibling may be refused, or answered in another shape or dtype: then the spec is asked after that.
 void ask_sibling(Session& session, const Variant& sibling, const Together& asked) {
   try {
     answers(session, sibling.spec, asked);
   } catch (const SubjectFailure& failure) {
-    if (failure.kind() != FailureKind::unsupported && failure.kind() != FailureKind::error)
-      throw SubjectFailure(failure.kind(), fmt::format("asked with another {}: {}", sibling.field, failure.what()));
+    if (failure.kind() == FailureKind::crashed || failure.kind() == FailureKind::timed_out)
+      throw SiblingFailed{sibling.field, failure.kind()};
   }
 }
 
@@ -158,12 +165,39 @@ class Company {
   std::vector<std::unique_ptr<Session>> sessions_;
 };
 
-Judgement judge(const Spec& spec, const Subject& subject, const std::vector<Variant>& siblings, const Together& asked) {
-  const std::vector<Tensor> alone = answers(*subject.open(spec), spec, asked);
-  std::vector<Variant> chosen(siblings.begin() + asked.first, siblings.begin() + asked.last + 1);
-  if (asked.order == falling) std::ranges::reverse(chosen);
-  return Company(subject, spec, std::move(chosen)).judge(asked, alone);
-}
+// Judges cases; a sibling that has crashed or hung once is not asked again.
+class SiblingsJudge {
+ public:
+  explicit SiblingsJudge(const Spec& spec) : spec_(spec), siblings_(siblings_of(spec)) {}
+
+  Judgement judge(const Subject& subject, const Together& asked) {
+    const std::vector<Tensor> alone = answers(*subject.open(spec_), spec_, asked);
+    while (true) {
+      std::vector<Variant> chosen(siblings_.begin() + asked.first, siblings_.begin() + asked.last + 1);
+      std::erase_if(chosen, [&](const Variant& sibling) { return left_out_.contains(sibling.field); });
+      if (asked.order == falling) std::ranges::reverse(chosen);
+      try {
+        Judgement judgement;
+        if (chosen.empty()) {
+          judgement.add_exact(std::nullopt, [] { return "no other spec can be asked"; });
+        } else {
+          judgement = Company(subject, spec_, std::move(chosen)).judge(asked, alone);
+        }
+        if (!left_out_.empty())
+          judgement.remark =
+              fmt::format("not asked with another {}: it {}", left_out_.begin()->first, left_out_.begin()->second);
+        return judgement;
+      } catch (const SiblingFailed& failed) {
+        left_out_.emplace(failed.field, name_of(failed.kind));
+      }
+    }
+  }
+
+ private:
+  Spec spec_;
+  std::vector<Variant> siblings_;
+  std::map<std::string, std::string> left_out_;  // fields, and what the subject did
+};
 
 }  // namespace
 
@@ -176,7 +210,9 @@ Property siblings_property() {
   property.explanation = {
       "an answer does not depend on what else its process computes",
       "after calls of other specs in one process (every field in turn, another dtype, size or number of rows), before "
-      "it and by turns with it, f(x) is what it is alone; a spec that is refused counts as one that was asked",
+      "it and by turns with it, f(x) is what it is alone; a spec that is refused counts as one that was asked, one "
+      "that "
+      "crashes is left out",
       "an encoding is a function of its spec and its position; two layers, or two models, of one program have their "
       "own",
       "every encoding",
@@ -188,8 +224,8 @@ Property siblings_property() {
     return std::nullopt;
   };
   use_cases(property, cases_together(), [](const Spec& spec) -> SubjectCheckOf<Together> {
-    return [spec, siblings = siblings_of(spec)](const Subject& subject, const Together& asked) {
-      return judge(spec, subject, siblings, asked);
+    return [judge = SiblingsJudge(spec)](const Subject& subject, const Together& asked) mutable {
+      return judge.judge(subject, asked);
     };
   });
   return property;

@@ -9,6 +9,7 @@
 #include <set>
 #include <vector>
 
+#include "properties/gen/placement.hpp"
 #include "properties/gen/position.hpp"
 #include "properties/gen/shrink.hpp"
 #include "properties/gen/vectors.hpp"
@@ -164,6 +165,17 @@ TEST(Vectors, AreAFunctionOfTheFillAndMixMagnitudes) {
 TEST(Vectors, PositionsDifferFromRowToRowAndStayInRange) {
   EXPECT_EQ(positions({0, 100}, 98, {2, 3, 1}), (std::vector<std::int64_t>{98, 99, 0, 5, 6, 7}));
   EXPECT_EQ(positions({-5, -4}, -5, {1, 2, 1}), (std::vector<std::int64_t>{-5, -5}));
+}
+
+TEST(Coordinates, LieAsTokensOfTextsImagesAndFilmsDo) {
+  using List = std::vector<std::int64_t>;
+  EXPECT_EQ(coordinates(Placement::text, 2, 3), (List{0, 1, 2, 0, 1, 2}));
+  EXPECT_EQ(coordinates(Placement::image, 3, 6), (List{0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 0, 1, 2, 0, 1, 2}));
+  EXPECT_EQ(coordinates(Placement::image_of_one_row, 2, 3), (List{0, 0, 0, 0, 1, 2}));
+  EXPECT_EQ(coordinates(Placement::film, 3, 8),
+            (List{0, 0, 0, 0, 1, 1, 1, 1, 0, 0, 1, 1, 0, 0, 1, 1, 0, 1, 0, 1, 0, 1, 0, 1}));
+  EXPECT_EQ(coordinates(Placement::text_and_image, 3, 6), (List{0, 1, 2, 2, 2, 2, 0, 1, 2, 2, 3, 3, 0, 1, 2, 3, 2, 3}));
+  EXPECT_EQ(coordinates(Placement::image, 2, 7), (List{0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6})) << "a prime number";
 }
 
 }  // namespace

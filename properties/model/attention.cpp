@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "lib/numeric/ulp.hpp"
+#include "properties/gen/placement.hpp"
 #include "properties/gen/values.hpp"
 #include "properties/model/attention_oracle.hpp"
 #include "properties/model/family.hpp"
@@ -34,6 +35,7 @@ constexpr std::int64_t fewest_rows = 24;
 constexpr std::int64_t spread_in = 7;
 constexpr std::int64_t runs_fill = 1;
 constexpr std::int64_t repeats_fill = 2;
+constexpr std::int64_t placed_fill = 3;  // where positions have several axes
 
 // Of so many fills one is of questions whose values are far from 1.
 constexpr std::int64_t scaled_in = 11;
@@ -108,6 +110,18 @@ void repeat_some(AttentionCase& request) {
     const std::int64_t token = i % request.tokens;
     if (token % 4 == 1 && token != request.tokens / 2 && token != request.tokens - 1)
       request.positions[static_cast<std::size_t>(i)] = request.positions[static_cast<std::size_t>(i - 1)];
+  }
+}
+
+// As texts, images and films have them, in every batch row alike.
+void place(AttentionCase& request, const gen::PositionRange& range, gen::Placement placement) {
+  const std::int64_t rows = request.batch * request.tokens;
+  const std::vector<std::int64_t> coordinates =
+      gen::coordinates(placement, std::ssize(request.positions) / rows, request.tokens);
+  for (std::int64_t i = 0; i < std::ssize(request.positions); ++i) {
+    const std::int64_t at = i / rows * request.tokens + i % request.tokens;
+    request.positions[static_cast<std::size_t>(i)] =
+        range.first + coordinates[static_cast<std::size_t>(at)] % (range.last - range.first);
   }
 }
 
@@ -294,6 +308,10 @@ class AttentionModel final : public EncodingModel {
     questions.push_back({.position = near, .tokens = 200, .fill = scaled_fill + scaled_in});
     for (const std::int64_t fill : {runs_fill, repeats_fill})
       questions.push_back({.position = near, .tokens = 100, .fill = fill});
+    for (std::int64_t placement = 0; axes_of(spec().encoding) > 1 && placement < gen::placements; ++placement) {
+      for (const std::int64_t tokens : {4, 6, 12, 64, 81, 196})
+        questions.push_back({.position = near, .tokens = tokens, .fill = placed_fill + spread_in * placement});
+    }
     for (const std::int64_t tokens : {17, 100, 300, 600, 1030, 2050}) {
       if (tokens > usual) break;
       for (const std::int64_t fill :
@@ -330,6 +348,8 @@ class AttentionModel final : public EncodingModel {
     if (question.fill % spread_in == 0) spread_positions(asked, range());
     if (question.fill % spread_in == runs_fill) space_runs(asked, range());
     if (question.fill % spread_in == repeats_fill) repeat_some(asked);
+    if (question.fill % spread_in == placed_fill && axes_of(spec().encoding) > 1)
+      place(asked, range(), static_cast<gen::Placement>(question.fill / spread_in % gen::placements));
     if (question.fill % scaled_in == scaled_fill) scale_values(asked, question.fill);
     return sextant::call_of(std::move(asked), question.fill);
   }

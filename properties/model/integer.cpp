@@ -16,13 +16,18 @@ using reference::Certainty;
 using reference::Enclosure;
 using reference::Precision;
 
-// A position in one channel: the nearest value, or one of its two neighbours, since a conversion through a wider type
-// rounds twice. Normalised, two conversions and a division: 3 roundings, within 2 ULP. Beyond the dtype's range the
-// nearest value is infinite.
+// A position in one channel: the nearest value. A conversion through a wider type rounds twice: through float32 to the
+// 11 bits of float16, or through float64 to the 24 of float32, the first adds 2^(11 - 24 - 1) ULP of the last at most.
+// Normalised, two conversions and a division: 3 roundings, within 2 ULP of what they are made in, which in 16 bits is
+// float32 unless the spec's evaluation is the dtype's, and one more to the dtype. Beyond the dtype's range the nearest
+// value is infinite.
 class IntegerJudge final : public CodeJudge {
  public:
   IntegerJudge(const Spec& spec, const Integer& encoding)
-      : dtype_(spec.dtype), end_(spec.max_position), encoding_(encoding) {}
+      : dtype_(spec.dtype),
+        end_(spec.max_position),
+        encoding_(encoding),
+        allowed_(encoding.normalize ? of_quotient(spec) : 0.5 + 0x1p-14) {}
 
   Judgement values(const Call& call, const Tensor& answer) override {
     Judgement judgement;
@@ -38,7 +43,7 @@ class IntegerJudge final : public CodeJudge {
       }
       // A position that the dtype holds is held exactly.
       const bool held = !encoding_.normalize && nearest == static_cast<double>(position);
-      const double bound_ulps = held ? 0 : allowed();
+      const double bound_ulps = held ? 0 : allowed_;
       if (passes(Screen(dtype_, bound_ulps, judgement, position), position, value)) continue;
       judge_bounded(
           judgement, dtype_, value,
@@ -61,7 +66,10 @@ class IntegerJudge final : public CodeJudge {
     return screen.passes(value, truth, slack, screen.component_bound(std::fabs(static_cast<double>(truth)), 0));
   }
 
-  double allowed() const { return encoding_.normalize ? 2 : 1; }
+  static double of_quotient(const Spec& spec) {
+    if (size_of(spec.dtype) != 2 || spec.evaluation == Evaluation::dtype) return 2;
+    return 0.5 + 2 * unit_roundoff(Dtype::float32) / unit_roundoff(spec.dtype);
+  }
 
   Enclosure exact(std::int64_t position, Precision precision) const {
     return reference::code(encoding_, end_, position, precision);
@@ -77,7 +85,7 @@ class IntegerJudge final : public CodeJudge {
       }
       const auto exact_at = [&](Precision precision) { return exact(position, precision); };
       const auto bound_at = [&](Precision precision) {
-        return Enclosure(2 * allowed(), precision) * reference::ulp(dtype_, exact(position, precision));
+        return Enclosure(2 * allowed_, precision) * reference::ulp(dtype_, exact(position, precision));
       };
       judge_channel(judgement, rows, channel, bound_at, exact_at);
     }
@@ -86,6 +94,7 @@ class IntegerJudge final : public CodeJudge {
   Dtype dtype_;
   std::int64_t end_;  // of the claim
   Integer encoding_;
+  double allowed_;  // ULPs
 };
 
 class IntegerModel final : public CodeModel {

@@ -33,14 +33,28 @@ class LearnedModel final : public CodeModel {
 
   std::unique_ptr<Judge> judge() const override { return std::make_unique<LearnedJudge>(encoding_); }
 
+  // The whole table too, and calls with others among them.
+  std::vector<Question> first_questions() const override {
+    std::vector<Question> questions = CodeModel::first_questions();
+    const auto [first, last] = range();
+    for (const std::int64_t order :
+         {0, static_cast<int>(gen::Order::descending), static_cast<int>(gen::Order::shuffled)})
+      questions.push_back({.position = first, .tokens = last - first, .fill = 1, .order = order});
+    for (const std::int64_t tokens : {2, 5, 33, 130})
+      questions.push_back({.position = first, .tokens = tokens, .fill = others_among});
+    std::erase_if(questions, [&](const Question& question) { return !admits(question); });
+    return questions;
+  }
+
  protected:
-  // With others among them, so in no order and with repeats: a lookup is not a slice.
+  // Of some fills with others among them, so in no order and with repeats: a lookup is not a slice.
   std::vector<std::int64_t> accuracy_positions(const Question& question) const override {
     const auto [first, last] = range();
     std::vector<std::int64_t> positions;
     for (const std::int64_t position : CodeModel::accuracy_positions(question)) {
       positions.push_back(position);
-      if (question.tokens > 1 && positions.size() % 4 == 1) positions.push_back(first + position * 7 % (last - first));
+      if (question.fill % others_among_in == others_among && positions.size() % 4 == 1)
+        positions.push_back(first + position * 7 % (last - first));
     }
     return positions;
   }
@@ -50,6 +64,9 @@ class LearnedModel final : public CodeModel {
   }
 
  private:
+  static constexpr std::int64_t others_among_in = 3;
+  static constexpr std::int64_t others_among = 2;
+
   Learned encoding_;
 };
 

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "properties/gen/placement.hpp"
 #include "properties/gen/values.hpp"
 #include "properties/model/questions.hpp"
 #include "properties/model/reshaped.hpp"
@@ -89,6 +90,14 @@ std::vector<Question> RotationModel::of_kernels() const {
   for (const Question& question : questions_of_equal_extents(near)) questions.push_back(question);
   for (const Question& question : questions_of_every_order(near)) questions.push_back(question);
   for (const Question& question : questions_of_every_length(near)) questions.push_back(question);
+  if (axes_of(spec().encoding) > 1) {
+    std::vector<std::int64_t> lengths{2, 3, 6, 7, 12, 64, 81, 128, 256, 1024, 2048, 4096};
+    for (const std::int64_t tokens : gen::usual_extents()) lengths.push_back(tokens);
+    for (const std::int64_t tokens : lengths) {
+      for (std::int64_t placement = 0; placement < gen::placements; ++placement)
+        questions.push_back({.position = near, .tokens = tokens, .batch = 1 + tokens % 2, .fill = placed + placement});
+    }
+  }
   std::erase_if(questions, [&](const Question& question) { return !admits(question); });
   return questions;
 }
@@ -128,7 +137,7 @@ Tensor RotationModel::given(const Question& question) const {
   return in_heads(drawn({extents.batch, extents.tokens, 1}, fill), extents.heads);
 }
 
-// On the first axis as the question's order has them. On the others of odd fills as a sweep has them; of even ones from
+// As the fill places them, in every batch row alike; else on the first axis as the question's order has them. On the others of odd fills as a sweep has them; of even ones from
 // another place and in steps of another size, since where all distances are equal one axis could stand for another: a
 // place in proportion, at either end, mirrored, or anywhere.
 Call RotationModel::accuracy_call(const Question& question) const {
@@ -137,6 +146,18 @@ Call RotationModel::accuracy_call(const Question& question) const {
   const std::int64_t start = question.position - first;
   Call call{.fill = question.fill};
   call.vectors.push_back(given(question));
+  const std::int64_t axes = axes_of(spec().encoding);
+  if (axes > 1 && question.fill >= placed && question.fill < placed + gen::placements) {
+    const std::vector<std::int64_t> coordinates =
+        gen::coordinates(static_cast<gen::Placement>(question.fill - placed), axes, question.tokens);
+    for (std::int64_t axis = 0; axis < axes; ++axis) {
+      for (std::int64_t token = 0; token < question.batch * question.tokens; ++token) {
+        const std::int64_t at = axis * question.tokens + token % question.tokens;
+        call.positions.push_back(first + (start + coordinates[static_cast<std::size_t>(at)]) % width);
+      }
+    }
+    return call;
+  }
   const auto start_on = [&](std::int64_t axis) {
     const std::uint64_t word = gen::word(question.fill, axis);
     const std::int64_t starts[] = {start / (1 + axis * (1 + question.fill % 3)), 0, width - question.tokens,
@@ -144,7 +165,7 @@ Call RotationModel::accuracy_call(const Question& question) const {
                                    static_cast<std::int64_t>((word >> 8) % static_cast<std::uint64_t>(width))};
     return std::max<std::int64_t>(axis == 0 ? start : starts[word % std::size(starts)], 0);
   };
-  for (std::int64_t axis = 0; axis < axes_of(spec().encoding); ++axis) {
+  for (std::int64_t axis = 0; axis < axes; ++axis) {
     const std::int64_t lag = is_diagonal(question.fill) ? 0 : axis_lag * axis;
     const std::int64_t own_start = start_on(axis);
     for (std::int64_t token = 0; token < question.batch * question.tokens; ++token) {

@@ -107,14 +107,23 @@ class GridModel final : public CodeModel {
     for (FieldOf<Question>& field : fields) {
       if (field.role == FieldRole::position) field.range.most = longer_side().last - 1;
     }
+    fields.push_back(order_field());
     return fields;
   }
 
-  // A call of the whole grid too, which is what models ask.
+  // A call of the whole grid too, which is what models ask, and of one row, by cells in order and in none.
   std::vector<Question> first_questions() const override {
     std::vector<Question> questions = CodeModel::first_questions();
-    const Question all{.position = spec().min_position, .tokens = rows() * columns(), .fill = whole_rows};
-    if (rows() * columns() <= longest_call && admits(all)) questions.push_back(all);
+    for (const gen::Order order :
+         {gen::Order::one_by_one, gen::Order::shuffled, gen::Order::descending, gen::Order::shuffled_between_ends}) {
+      for (const std::int64_t cells : {columns(), rows() * columns()}) {
+        const Question question{.position = spec().min_position,
+                                .tokens = cells,
+                                .fill = whole_rows,
+                                .order = static_cast<std::int64_t>(order)};
+        if (cells <= longest_call && admits(question)) questions.push_back(question);
+      }
+    }
     return questions;
   }
 
@@ -149,18 +158,22 @@ class GridModel final : public CodeModel {
       return first + steps % (std::min(spec().max_position, extent) - first);
     };
     const std::int64_t start = question.position - first;
+    const auto order = static_cast<gen::Order>(question.order);
+    std::vector<std::int64_t> steps;
+    for (std::int64_t token = 0; token < question.tokens; ++token)
+      steps.push_back(gen::steps(order, 0, token, question.tokens));
     std::vector<std::int64_t> positions;
     if (question.fill == whole_rows) {
-      for (std::int64_t i = 0; i < question.tokens; ++i)
-        positions.push_back(coordinate_at(start + i / columns(), encoding_.height));
-      for (std::int64_t i = 0; i < question.tokens; ++i) positions.push_back(first + i % columns());
+      for (const std::int64_t cell : steps)
+        positions.push_back(coordinate_at(start + cell / columns(), encoding_.height));
+      for (const std::int64_t cell : steps) positions.push_back(first + cell % columns());
       return positions;
     }
-    for (std::int64_t i = 0; i < question.tokens; ++i) positions.push_back(coordinate_at(start + i, encoding_.height));
+    for (const std::int64_t step : steps) positions.push_back(coordinate_at(start + step, encoding_.height));
     // At another rate, but for every third fill, which a sweep has: so its columns are all of them, as its rows are.
     const std::int64_t rate = 1 + (question.fill + 2) % 3;
-    for (std::int64_t i = 0; i < question.tokens; ++i)
-      positions.push_back(coordinate_at((start + i) * rate + 1 + question.fill, encoding_.width));
+    for (const std::int64_t step : steps)
+      positions.push_back(coordinate_at((start + step) * rate + 1 + question.fill, encoding_.width));
     return positions;
   }
 
