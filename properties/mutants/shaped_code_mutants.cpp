@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <cmath>
 #include <utility>
+#include <vector>
 
+#include "lib/numeric/ulp.hpp"
 #include "properties/mutants/local_fault.hpp"
 
 // Codes that are wrong in calls of some shape or order, or at some position alone.
@@ -18,13 +20,66 @@ constexpr const char* tall_grid = R"({"encoding":"sinusoidal_2d","dim":16,"heigh
 constexpr const char* width_first =
     R"({"encoding":"sinusoidal_2d","dim":16,"height":64,"width":64,"axis_order":"width_first"})";
 constexpr const char* integer = R"({"encoding":"integer","dim":2})";
+constexpr const char* far_integer = R"({"encoding":"integer","max_position":67108864})";
 constexpr const char* normalised = R"({"encoding":"integer","normalize":true,"max_position":4096})";
 constexpr const char* binary = R"({"encoding":"binary","dim":17})";
 constexpr const char* signs = R"({"encoding":"binary","dim":14,"normalize":true})";
 constexpr const char* learned = R"({"encoding":"learned","dim":6,"max_positions":10000})";
+constexpr const char* small_table = R"({"encoding":"learned","dim":6,"max_positions":197})";
 constexpr const char* long_table = R"({"encoding":"learned","dim":2,"max_positions":70000})";
 
 std::int64_t less_one(std::int64_t position) { return std::max<std::int64_t>(position - 1, 0); }
+
+// Cells of a grid in rows, where a call has as many as the grid, or as a row and stays in one.
+Wrong in_raster_order(std::int64_t height, std::int64_t width) {
+  return [=](const Asked& asked) {
+    std::vector<std::int64_t> positions = asked.inputs.at("positions").integers();
+    const std::int64_t cells = asked.answer.shape[0];
+    const bool is_row =
+        cells == width && std::equal(positions.begin() + 1, positions.begin() + cells, positions.begin());
+    if (!is_row && cells != height * width) return asked.answer;
+    for (std::int64_t cell = 0; cell < cells; ++cell) {
+      if (!is_row) positions[static_cast<std::size_t>(cell)] = cell / width;
+      positions[static_cast<std::size_t>(cells + cell)] = cell % width;
+    }
+    Tensors inputs = asked.inputs;
+    inputs.at("positions") = Tensor::of_integers({2, cells}, positions);
+    return asked.again(inputs);
+  };
+}
+
+// Towards zero.
+Tensor cut_off(const Asked& asked) {
+  const std::vector<std::int64_t> positions = asked.inputs.at("positions").integers();
+  Tensor wrong = asked.answer;
+  const std::int64_t columns = wrong.shape[1];
+  for (std::int64_t i = 0; i < wrong.elements(); ++i) {
+    if (wrong.at(i) > static_cast<double>(positions[static_cast<std::size_t>(i / columns)]))
+      wrong.set(i, next_below(wrong.dtype, wrong.at(i)));
+  }
+  return wrong;
+}
+
+void usual_calls(LocalFaults& list) {
+  const auto everywhere = [](const Spot&) { return true; };
+  list.defect("grid-raster-order", "as many cells as a grid has are taken for all of them in their order", tall_grid,
+              everywhere, in_raster_order(200, 24));
+  list.defect("grid-row-order", "as many cells of a row as it has are taken for all in their order", width_first,
+              everywhere, in_raster_order(1 << 20, 64));
+  list.defect(
+      "learned-whole-table", "of a call of the whole table the last row is not written", small_table,
+      [](const Spot& at) { return at.tokens == 197 && at.token == 196 && at.position == 196; }, zeros());
+  list.gradient(
+      "learned-whole-table-gradient", "of as many uses as rows the last is lost", small_table,
+      [](const Spot& at) { return at.token == 196; },
+      [](const Asked& asked) {
+        Tensor wrong = asked.answer;
+        if (asked.inputs.at("positions").elements() != 197) return wrong;
+        for (std::int64_t i = 0; i < wrong.shape[1]; ++i) wrong.set(196 * wrong.shape[1] + i, 0);
+        return wrong;
+      });
+  list.defect("integer-cut-off", "positions are cut off to 24 bits, not rounded", far_integer, everywhere, cut_off);
+}
 
 void sinusoidal_faults(LocalFaults& list) {
   list.defect(
@@ -190,6 +245,7 @@ std::vector<Mutant> shaped_code_mutants() {
   grid_faults(list);
   exact_faults(list);
   learned_faults(list);
+  usual_calls(list);
   return std::move(list.entries);
 }
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "properties/mutants/local_fault.hpp"
 
@@ -26,6 +27,45 @@ Wrong with_axis_of(std::size_t axis, std::size_t other) {
     inputs.at("positions") = Tensor::of_integers(inputs.at("positions").shape, positions);
     return asked.again(inputs);
   };
+}
+
+// The last token as it would be with one of its coordinates, on axis 0, 1 or 2, one less; where all batch rows are the
+// same and `is_placed` says so of the coordinates of one.
+using Coordinates = std::vector<std::vector<std::int64_t>>;  // [axis][token]
+Wrong with_last_token_before(std::size_t changed, bool (*is_placed)(const Coordinates& row)) {
+  return [=](const Asked& asked) {
+    Tensors inputs = asked.inputs;
+    std::vector<std::int64_t> positions = inputs.at("positions").integers();
+    const auto batch = static_cast<std::size_t>(asked.answer.shape[0]);
+    const auto tokens = static_cast<std::size_t>(asked.answer.shape[1]);
+    Coordinates first;
+    for (std::size_t at = 0; at < positions.size(); at += batch * tokens) {
+      const auto begin = positions.begin() + static_cast<std::ptrdiff_t>(at);
+      first.emplace_back(begin, begin + static_cast<std::ptrdiff_t>(tokens));
+      for (std::size_t i = tokens; i < batch * tokens; ++i)
+        if (positions[at + i] != positions[at + i % tokens]) return asked.answer;
+    }
+    if (tokens < 2 || !is_placed(first)) return asked.answer;
+    for (std::size_t row = 0; row < batch; ++row) {
+      std::int64_t& last = positions[(changed * batch + row) * tokens + tokens - 1];
+      last = std::max<std::int64_t>(last - 1, 0);
+    }
+    inputs.at("positions") = Tensor::of_integers(inputs.at("positions").shape, positions);
+    return asked.again(inputs);
+  };
+}
+
+bool is_text(const Coordinates& row) { return row[0].front() == 0 && row[0] == row[1] && row[1] == row[2]; }
+bool is_image(const Coordinates& row) {
+  return row[0].front() == row[0].back() && row[1].front() != row[1].back() && row[0] != row[1];
+}
+
+void placed_faults(LocalFaults& list) {
+  const auto everywhere = [](const Spot&) { return true; };
+  list.defect("axial-text-last-token", "the last token of a text from 0 on has the place before it in width", axial,
+              everywhere, with_last_token_before(2, is_text));
+  list.defect("axial-image-last-token", "the last token of an image has the row before it", axial, everywhere,
+              with_last_token_before(1, is_image));
 }
 
 void axial_faults(LocalFaults& list) {
@@ -114,6 +154,7 @@ std::vector<Mutant> shaped_rotation_mutants() {
   LocalFaults list;
   axial_faults(list);
   xpos_faults(list);
+  placed_faults(list);
   return std::move(list.entries);
 }
 

@@ -22,16 +22,15 @@ constexpr const char* alibi = R"({"encoding":"alibi","num_heads":8,"max_position
 constexpr const char* attention = R"({"encoding":"attention","num_heads":2,"head_dim":8,"causal":true,)"
                                   R"("max_position":4096,"position":{"encoding":"rope","head_dim":8}})";
 
-using Change = std::function<void(Spec& spec)>;
+// What a table is kept under.
+using Key = std::function<std::string(const Spec& spec)>;
 
-// Of specs that are alike after `forget` the first one that is asked answers for all.
-FunctionSubject::Begin first_decides(const Change& forget) {
-  return [forget] {
+// Of specs with one key the first that is asked answers for all.
+FunctionSubject::Begin first_decides(const Key& key_of) {
+  return [key_of] {
     const auto kept = std::make_shared<std::map<std::string, FunctionSubject::Call>>();
-    return [kept, forget](const Spec& spec) -> FunctionSubject::Call {
-      Spec key = spec;
-      forget(key);
-      return [kept, spec, key = to_json(key)](std::string_view operation, const Tensors& inputs) {
+    return [kept, key_of](const Spec& spec) -> FunctionSubject::Call {
+      return [kept, spec, key = key_of(spec)](std::string_view operation, const Tensors& inputs) {
         const auto found = kept->find(key);
         return (found == kept->end() ? kept->emplace(key, plain_call(spec)).first : found)->second(operation, inputs);
       };
@@ -39,11 +38,15 @@ FunctionSubject::Begin first_decides(const Change& forget) {
   };
 }
 
-template <class Encoding, class Forget>
-Change of_encoding(Forget forget) {
-  return [forget](Spec& spec) {
-    if (auto* encoding = std::get_if<Encoding>(&spec.encoding)) forget(*encoding);
-  };
+// The spec as it is after `forget`.
+template <class Encoding>
+Key key_without(void (*forget)(Encoding& encoding)) {
+  return of<Encoding>([forget](const Spec& spec, Encoding encoding) {
+    forget(encoding);
+    Spec key = spec;
+    key.encoding = std::move(encoding);
+    return to_json(key);
+  });
 }
 
 // The table is as exact as the dtype of the first call of all.
@@ -65,14 +68,17 @@ FunctionSubject::Call in_first_dtype(const std::shared_ptr<std::optional<Dtype>>
 // A call that is refused leaves the base it was refused for.
 FunctionSubject::Call after_refusals(const std::shared_ptr<double>& base, const Spec& spec) {
   return [base, spec](std::string_view operation, const Tensors& inputs) {
-    Spec used = spec;
-    auto& encoding = std::get<Rope>(used.encoding);
-    if (!std::holds_alternative<DefaultScaling>(encoding.rope_scaling)) {
-      *base = 10000;
-      throw SubjectFailure(FailureKind::unsupported, "no scaling rules");
-    }
-    if (*base > 0) encoding.rope_theta = *base;
-    return plain_call(used)(operation, inputs);
+    const auto used = of<Rope>([&](const Spec& asked, Rope encoding) {
+      if (!std::holds_alternative<DefaultScaling>(encoding.rope_scaling)) {
+        *base = 10000;
+        throw SubjectFailure(FailureKind::unsupported, "no scaling rules");
+      }
+      if (*base > 0) encoding.rope_theta = *base;
+      Spec changed = asked;
+      changed.encoding = std::move(encoding);
+      return changed;
+    });
+    return plain_call(used(spec))(operation, inputs);
   };
 }
 
@@ -89,11 +95,11 @@ std::vector<Mutant> sibling_mutants() {
     add(list, Kind::defect, std::move(name), std::move(mechanism), std::move(spec), std::move(begin));
   };
   defect("rope-cache-without-base", "the table of all modules lacks the base in its key", rope,
-         first_decides(of_encoding<Rope>([](Rope& e) { e.rope_theta = 1; })));
+         first_decides(key_without<Rope>([](Rope& e) { e.rope_theta = 1; })));
   defect("rope-cache-without-scaling", "the table of all modules lacks the scaling rule in its key", rope,
-         first_decides(of_encoding<Rope>([](Rope& e) { e.rope_scaling = DefaultScaling{}; })));
+         first_decides(key_without<Rope>([](Rope& e) { e.rope_scaling = DefaultScaling{}; })));
   defect("rope-cache-without-pairing", "the first module's pairing is that of all", rope,
-         first_decides(of_encoding<Rope>([](Rope& e) { e.pairing = e.output_pairing = Pairing::half; })));
+         first_decides(key_without<Rope>([](Rope& e) { e.pairing = e.output_pairing = Pairing::half; })));
   const auto first_dtype = [] {
     const auto first = std::make_shared<std::optional<Dtype>>();
     return [first](const Spec& spec) { return in_first_dtype(first, spec); };
@@ -105,22 +111,19 @@ std::vector<Mutant> sibling_mutants() {
     return [base](const Spec& spec) { return after_refusals(base, spec); };
   });
   defect("sinusoidal-cache-without-base", "the table of all modules lacks the base in its key", sinusoidal,
-         first_decides(of_encoding<Sinusoidal>([](Sinusoidal& e) { e.base = 1; })));
+         first_decides(key_without<Sinusoidal>([](Sinusoidal& e) { e.base = 1; })));
   defect("sinusoidal-cache-without-layout", "the table of all modules lacks the layout in its key", sinusoidal,
-         first_decides(of_encoding<Sinusoidal>([](Sinusoidal& e) { e.layout = Layout::interleaved; })));
+         first_decides(key_without<Sinusoidal>([](Sinusoidal& e) { e.layout = Layout::interleaved; })));
   defect("t5-buckets-of-first", "buckets are kept for encoder and decoder together", t5,
-         first_decides(of_encoding<RelativeBias>([](RelativeBias& e) { e.bidirectional = true; })));
+         first_decides(key_without<RelativeBias>([](RelativeBias& e) { e.bidirectional = true; })));
   defect("alibi-mask-of-first", "the first module's mask is that of all", alibi,
-         first_decides(of_encoding<Alibi>([](Alibi& e) { e.mask = Mask::causal; })));
-  defect("attention-base-of-first", "all layers turn by the first layer's base", attention,
-         first_decides(of_encoding<Attention>([](Attention& e) {
-           if (e.position)
-             if (auto* position = std::get_if<Rope>(&*e.position)) position->rope_theta = 1;
-         })));
+         first_decides(key_without<Alibi>([](Alibi& e) { e.mask = Mask::causal; })));
+  defect("attention-position-of-first", "all layers have the first layer's position encoding", attention,
+         first_decides(key_without<Attention>([](Attention& e) { e.position.reset(); })));
   defect("attention-mask-of-first", "the mask is kept without whether it is causal", attention,
-         first_decides(of_encoding<Attention>([](Attention& e) { e.causal = true; })));
+         first_decides(key_without<Attention>([](Attention& e) { e.causal = true; })));
   add(list, Kind::control, "rope-cache-of-all-modules", "a table for each spec, kept for all modules", rope,
-      first_decides([](Spec&) {}));
+      first_decides([](const Spec& spec) { return to_json(spec); }));
   return list;
 }
 
