@@ -13,8 +13,9 @@ namespace sextant {
 
 /// A C++ callable as a subject: what a unit test audits. Each session gets a fresh callable from a Make, so that state
 /// kept inside one is seen as a cache would be; and each process, in which sessions of several specs may live, gets a
-/// fresh Make from a Begin, so that state kept there is seen as a module's own would be. The protocol's `backward` of operation OF arrives as operation
-/// "backward/OF". An exception of the callable's own is an error reply, as a worker would send.
+/// fresh Make from a Begin, so that state kept there is seen as a module's own would be. The protocol's `backward` of
+/// operation OF arrives as operation "backward/OF". An exception of the callable's own is an error reply, as a worker
+/// would send.
 class FunctionSubject final : public Subject {
  public:
   using Call = std::function<Tensors(std::string_view operation, const Tensors& inputs)>;

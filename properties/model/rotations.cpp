@@ -137,9 +137,9 @@ Tensor RotationModel::given(const Question& question) const {
   return in_heads(drawn({extents.batch, extents.tokens, 1}, fill), extents.heads);
 }
 
-// As the fill places them, in every batch row alike; else on the first axis as the question's order has them. On the others of odd fills as a sweep has them; of even ones from
-// another place and in steps of another size, since where all distances are equal one axis could stand for another: a
-// place in proportion, at either end, mirrored, or anywhere.
+// As the fill places them, in every batch row alike; else on the first axis as the question's order has them. On the
+// others of odd fills as a sweep has them; of even ones from another place and in steps of another size, since where
+// all distances are equal one axis could stand for another: a place in proportion, at either end, mirrored, anywhere.
 Call RotationModel::accuracy_call(const Question& question) const {
   const auto [first, last] = range();
   const std::int64_t width = last - first;

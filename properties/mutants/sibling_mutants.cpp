@@ -8,8 +8,8 @@
 #include "lib/spec/of.hpp"
 #include "properties/mutants/local_fault.hpp"
 
-// Implementations that are right alone and wrong beside others: what a module, a class or a decorator keeps for all that
-// is computed in its process, under a key that lacks something.
+// Implementations that are right alone and wrong beside others: what a module, a class or a decorator keeps for all
+// that is computed in its process, under a key that lacks something.
 
 namespace sextant::mutants {
 namespace {
