@@ -26,6 +26,12 @@ class DearSubject final : public Subject {
     seconds_ += dearness_.session;
     return std::make_unique<Dear>(*this, subject_->open(spec));
   }
+  std::vector<std::unique_ptr<Session>> open_together(std::span<const Spec> specs) const override {
+    seconds_ += dearness_.session;  // of one process
+    std::vector<std::unique_ptr<Session>> sessions = subject_->open_together(specs);
+    for (std::unique_ptr<Session>& session : sessions) session = std::make_unique<Dear>(*this, std::move(session));
+    return sessions;
+  }
   double seconds() const { return seconds_; }
 
  private:
