@@ -42,4 +42,17 @@ std::vector<std::int64_t> coordinates(Placement placement, std::int64_t axes, st
   return list;
 }
 
+std::vector<std::int64_t> placed_positions(Placement placement, const PositionRange& range, std::int64_t first,
+                                           std::int64_t axes, const Extents& extents) {
+  const std::vector<std::int64_t> steps = coordinates(placement, axes, extents.tokens);
+  std::vector<std::int64_t> list;
+  for (std::int64_t axis = 0; axis < axes; ++axis) {
+    for (std::int64_t i = 0; i < extents.batch * extents.tokens; ++i) {
+      const std::int64_t step = steps[static_cast<std::size_t>(axis * extents.tokens + i % extents.tokens)];
+      list.push_back(range.first + (first - range.first + step) % (range.last - range.first));
+    }
+  }
+  return list;
+}
+
 }  // namespace sextant::gen

@@ -11,6 +11,7 @@
 #include "lib/numeric/ulp.hpp"
 #include "properties/gen/placement.hpp"
 #include "properties/gen/values.hpp"
+#include "properties/model/attention_calls.hpp"
 #include "properties/model/attention_oracle.hpp"
 #include "properties/model/family.hpp"
 #include "properties/model/models.hpp"
@@ -29,17 +30,6 @@ using reference::Enclosure;
 // Products of queries and keys that the fast tier forms for one call, and the rows that it judges at least.
 constexpr std::int64_t judged_products = std::int64_t{1} << 23;
 constexpr std::int64_t fewest_rows = 24;
-
-// Of so many fills one is of questions whose positions are spread over the range, one of those with gaps between, and
-// one of those that repeat some.
-constexpr std::int64_t spread_in = 7;
-constexpr std::int64_t runs_fill = 1;
-constexpr std::int64_t repeats_fill = 2;
-constexpr std::int64_t placed_fill = 3;  // where positions have several axes
-
-// Of so many fills one is of questions whose values are far from 1.
-constexpr std::int64_t scaled_in = 11;
-constexpr std::int64_t scaled_fill = 5;
 
 // The rows of a call that are judged: all, or of a long call the first and last tokens (the last two in the first and
 // last heads and rows of the batch), those on both sides of a power of two from 64 on, where tiles end, and as many
@@ -81,56 +71,6 @@ std::vector<AttentionPlaceOfHead> judged_rows(const Attention& encoding, const A
   std::ranges::sort(rows, {}, order);
   rows.erase(std::ranges::unique(rows, {}, order).begin(), rows.end());
   return rows;
-}
-
-// From one end of the range to the other, each batch row and axis a little further on.
-void spread_positions(AttentionCase& request, const gen::PositionRange& range) {
-  const std::int64_t width = range.last - range.first;
-  const std::int64_t step = std::max<std::int64_t>((width - 1) / request.tokens, 1);
-  for (std::int64_t i = 0; i < std::ssize(request.positions); ++i) {
-    const std::int64_t start = i / request.tokens % step;
-    request.positions[static_cast<std::size_t>(i)] = range.first + (start + i % request.tokens * step) % width;
-  }
-}
-
-// Eight one by one, then a gap, as far as the range has room.
-void space_runs(AttentionCase& request, const gen::PositionRange& range) {
-  for (std::int64_t i = 0; i < std::ssize(request.positions); ++i) {
-    const std::int64_t room =
-        range.last - 1 -
-        request.positions[static_cast<std::size_t>(i / request.tokens * request.tokens + request.tokens - 1)];
-    const std::int64_t gap = std::min<std::int64_t>(56, room / (request.tokens / 8 + 1));
-    request.positions[static_cast<std::size_t>(i)] += gap * (i % request.tokens / 8);
-  }
-}
-
-// Every fourth position is that before it; the first, the middle and the last of a row stay.
-void repeat_some(AttentionCase& request) {
-  for (std::int64_t i = 0; i < std::ssize(request.positions); ++i) {
-    const std::int64_t token = i % request.tokens;
-    if (token % 4 == 1 && token != request.tokens / 2 && token != request.tokens - 1)
-      request.positions[static_cast<std::size_t>(i)] = request.positions[static_cast<std::size_t>(i - 1)];
-  }
-}
-
-// As texts, images and films have them, in every batch row alike.
-void place(AttentionCase& request, const gen::PositionRange& range, gen::Placement placement) {
-  const std::int64_t rows = request.batch * request.tokens;
-  const std::vector<std::int64_t> coordinates =
-      gen::coordinates(placement, std::ssize(request.positions) / rows, request.tokens);
-  for (std::int64_t i = 0; i < std::ssize(request.positions); ++i) {
-    const std::int64_t at = i / rows * request.tokens + i % request.tokens;
-    request.positions[static_cast<std::size_t>(i)] =
-        range.first + coordinates[static_cast<std::size_t>(at)] % (range.last - range.first);
-  }
-}
-
-// By a power of two that sums of products with weights can have in the dtype, or one as small, and that the fast tier
-// of the oracle can tell: nothing in float16.
-void scale_values(AttentionCase& request, std::int64_t fill) {
-  const int most = std::clamp(format_of(request.v.dtype).max_exponent - 48, 0, 400);
-  const int exponent = fill % 2 == 0 ? -most : most;
-  for (std::int64_t i = 0; i < request.v.elements(); ++i) request.v.set(i, std::ldexp(request.v.at(i), exponent));
 }
 
 class AttentionJudge final : public Judge {
@@ -345,12 +285,7 @@ class AttentionModel final : public EncodingModel {
 
   Call accuracy_call(const Question& question) const override {
     AttentionCase asked = attention_case(spec(), question);
-    if (question.fill % spread_in == 0) spread_positions(asked, range());
-    if (question.fill % spread_in == runs_fill) space_runs(asked, range());
-    if (question.fill % spread_in == repeats_fill) repeat_some(asked);
-    if (question.fill % spread_in == placed_fill && axes_of(spec().encoding) > 1)
-      place(asked, range(), static_cast<gen::Placement>(question.fill / spread_in % gen::placements));
-    if (question.fill % scaled_in == scaled_fill) scale_values(asked, question.fill);
+    vary(asked, range(), question.fill);
     return sextant::call_of(std::move(asked), question.fill);
   }
 

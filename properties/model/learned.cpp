@@ -37,9 +37,9 @@ class LearnedModel final : public CodeModel {
   std::vector<Question> first_questions() const override {
     std::vector<Question> questions = CodeModel::first_questions();
     const auto [first, last] = range();
-    for (const std::int64_t order :
-         {0, static_cast<int>(gen::Order::descending), static_cast<int>(gen::Order::shuffled)})
-      questions.push_back({.position = first, .tokens = last - first, .fill = 1, .order = order});
+    for (const gen::Order order : {gen::Order::one_by_one, gen::Order::descending, gen::Order::shuffled})
+      questions.push_back(
+          {.position = first, .tokens = last - first, .fill = 1, .order = static_cast<std::int64_t>(order)});
     for (const std::int64_t tokens : {2, 5, 33, 130})
       questions.push_back({.position = first, .tokens = tokens, .fill = others_among});
     std::erase_if(questions, [&](const Question& question) { return !admits(question); });

@@ -148,14 +148,8 @@ Call RotationModel::accuracy_call(const Question& question) const {
   call.vectors.push_back(given(question));
   const std::int64_t axes = axes_of(spec().encoding);
   if (axes > 1 && question.fill >= placed && question.fill < placed + gen::placements) {
-    const std::vector<std::int64_t> coordinates =
-        gen::coordinates(static_cast<gen::Placement>(question.fill - placed), axes, question.tokens);
-    for (std::int64_t axis = 0; axis < axes; ++axis) {
-      for (std::int64_t token = 0; token < question.batch * question.tokens; ++token) {
-        const std::int64_t at = axis * question.tokens + token % question.tokens;
-        call.positions.push_back(first + (start + coordinates[static_cast<std::size_t>(at)]) % width);
-      }
-    }
+    call.positions = gen::placed_positions(static_cast<gen::Placement>(question.fill - placed), range(),
+                                           question.position, axes, {question.batch, question.tokens, 1});
     return call;
   }
   const auto start_on = [&](std::int64_t axis) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "lib/numeric/ulp.hpp"
 #include "lib/spec/of.hpp"
 #include "properties/mutants/local_fault.hpp"
 
@@ -56,11 +57,7 @@ FunctionSubject::Call in_first_dtype(const std::shared_ptr<std::optional<Dtype>>
     Tensors reply = right(operation, inputs);
     Tensor& answer = reply.begin()->second;
     if (**first == dtype || answer.dtype != dtype) return reply;
-    Tensor held = Tensor::zeros(**first, {1});
-    for (std::int64_t i = 0; i < answer.elements(); ++i) {
-      held.set(0, answer.at(i));
-      answer.set(i, held.at(0));
-    }
+    for (std::int64_t i = 0; i < answer.elements(); ++i) answer.set(i, round_to(**first, answer.at(i)));
     return reply;
   };
 }

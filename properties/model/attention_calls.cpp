@@ -1,0 +1,63 @@
+#include "properties/model/attention_calls.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "lib/numeric/ulp.hpp"
+#include "properties/gen/placement.hpp"
+
+namespace sextant {
+namespace {
+
+// From one end of the range to the other, each batch row and axis a little further on.
+void spread_positions(AttentionCase& request, const gen::PositionRange& range) {
+  const std::int64_t width = range.last - range.first;
+  const std::int64_t step = std::max<std::int64_t>((width - 1) / request.tokens, 1);
+  for (std::int64_t i = 0; i < std::ssize(request.positions); ++i) {
+    const std::int64_t start = i / request.tokens % step;
+    request.positions[static_cast<std::size_t>(i)] = range.first + (start + i % request.tokens * step) % width;
+  }
+}
+
+// Eight one by one, then a gap, as far as the range has room.
+void space_runs(AttentionCase& request, const gen::PositionRange& range) {
+  for (std::int64_t i = 0; i < std::ssize(request.positions); ++i) {
+    const std::int64_t room =
+        range.last - 1 -
+        request.positions[static_cast<std::size_t>(i / request.tokens * request.tokens + request.tokens - 1)];
+    const std::int64_t gap = std::min<std::int64_t>(56, room / (request.tokens / 8 + 1));
+    request.positions[static_cast<std::size_t>(i)] += gap * (i % request.tokens / 8);
+  }
+}
+
+// Every fourth position is that before it; the first, the middle and the last of a row stay.
+void repeat_some(AttentionCase& request) {
+  for (std::int64_t i = 0; i < std::ssize(request.positions); ++i) {
+    const std::int64_t token = i % request.tokens;
+    if (token % 4 == 1 && token != request.tokens / 2 && token != request.tokens - 1)
+      request.positions[static_cast<std::size_t>(i)] = request.positions[static_cast<std::size_t>(i - 1)];
+  }
+}
+
+// By a power of two that sums of products with weights can have in the dtype, or one as small, and that the fast tier
+// of the oracle can tell: nothing in float16.
+void scale_values(AttentionCase& request, std::int64_t fill) {
+  const int most = std::clamp(format_of(request.v.dtype).max_exponent - 48, 0, 400);
+  const int exponent = fill % 2 == 0 ? -most : most;
+  for (std::int64_t i = 0; i < request.v.elements(); ++i) request.v.set(i, std::ldexp(request.v.at(i), exponent));
+}
+
+}  // namespace
+
+void vary(AttentionCase& request, const gen::PositionRange& range, std::int64_t fill) {
+  const std::int64_t axes = std::ssize(request.positions) / (request.batch * request.tokens);
+  if (fill % spread_in == 0) spread_positions(request, range);
+  if (fill % spread_in == runs_fill) space_runs(request, range);
+  if (fill % spread_in == repeats_fill) repeat_some(request);
+  if (fill % spread_in == placed_fill && axes > 1)
+    request.positions = gen::placed_positions(static_cast<gen::Placement>(fill / spread_in % gen::placements), range,
+                                              range.first, axes, {request.batch, request.tokens, 1});
+  if (fill % scaled_in == scaled_fill) scale_values(request, fill);
+}
+
+}  // namespace sextant
