@@ -1,31 +1,18 @@
 #include "lib/numeric/dtype.hpp"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
 #include <stdexcept>
+#include <string>
 
 namespace sextant {
 namespace {
 
-struct Row {
-  Dtype dtype;
-  std::string_view name;
-  std::size_t size;
-  Format format;
-};
-
-constexpr std::array<Row, 5> rows{{
-    {Dtype::float64, "float64", 8, {53, -1022, 1023}},
-    {Dtype::float32, "float32", 4, {24, -126, 127}},
-    {Dtype::float16, "float16", 2, {11, -14, 15}},
-    {Dtype::bfloat16, "bfloat16", 2, {8, -126, 127}},
-    {Dtype::int64, "int64", 8, {0, 0, 0}},
-}};
-
-const Row& row_of(Dtype dtype) { return rows[static_cast<std::size_t>(dtype)]; }
+constexpr std::array<std::string_view, 5> names{"float64", "float32", "float16", "bfloat16", "int64"};
 
 // float16 and bfloat16 share one layout: a sign bit, the biased exponent, precision - 1 fraction bits. The biased
 // exponent of a normal number is e - min_exponent + 1, and 0 for subnormals, so that a carry out of the fraction
@@ -75,29 +62,19 @@ void write(T value, std::byte* destination) {
   std::memcpy(destination, &value, sizeof value);
 }
 
-[[noreturn]] void refuse_int64(const char* function) {
+}  // namespace
+
+void refuse_int64(const char* function) {
   throw std::invalid_argument(std::string(function) + ": int64 is not a floating dtype");
 }
 
-}  // namespace
-
-Format format_of(Dtype dtype) {
-  if (dtype == Dtype::int64) refuse_int64("format_of");
-  return row_of(dtype).format;
-}
-
-std::string_view name_of(Dtype dtype) { return row_of(dtype).name; }
+std::string_view name_of(Dtype dtype) { return names[static_cast<std::size_t>(dtype)]; }
 
 std::optional<Dtype> dtype_named(std::string_view name) {
-  for (const Row& row : rows) {
-    if (row.name == name) return row.dtype;
-  }
-  return std::nullopt;
+  const auto found = std::ranges::find(names, name);
+  if (found == names.end()) return std::nullopt;
+  return static_cast<Dtype>(found - names.begin());
 }
-
-std::size_t size_of(Dtype dtype) { return row_of(dtype).size; }
-
-double unit_roundoff(Dtype dtype) { return std::ldexp(1.0, -format_of(dtype).precision); }
 
 double largest_finite(Dtype dtype) {
   const Format format = format_of(dtype);

@@ -18,9 +18,21 @@ struct Format {
   int max_exponent;
 };
 
+/// Refuses int64 where a floating dtype is needed. @throws std::invalid_argument naming the function, always.
+[[noreturn]] void refuse_int64(const char* function);
+
 /// The format of a floating dtype. bfloat16 is the upper half of a float32.
 /// @throws std::invalid_argument for int64.
-Format format_of(Dtype dtype);
+constexpr Format format_of(Dtype dtype) {
+  switch (dtype) {
+    case Dtype::float64: return {53, -1022, 1023};
+    case Dtype::float32: return {24, -126, 127};
+    case Dtype::float16: return {11, -14, 15};
+    case Dtype::bfloat16: return {8, -126, 127};
+    case Dtype::int64: break;
+  }
+  refuse_int64("format_of");
+}
 
 /// The name that specs and workers use: "float32", "bfloat16", ...
 std::string_view name_of(Dtype dtype);
@@ -29,10 +41,22 @@ std::string_view name_of(Dtype dtype);
 std::optional<Dtype> dtype_named(std::string_view name);
 
 /// Bytes of one element.
-std::size_t size_of(Dtype dtype);
+constexpr std::size_t size_of(Dtype dtype) {
+  switch (dtype) {
+    case Dtype::float16:
+    case Dtype::bfloat16: return 2;
+    case Dtype::float32: return 4;
+    case Dtype::float64:
+    case Dtype::int64: break;
+  }
+  return 8;
+}
 
 /// Unit roundoff u = 2^-precision: |round(x) - x| <= u |x| for x in the normal range.
-double unit_roundoff(Dtype dtype);
+/// @throws std::invalid_argument for int64.
+constexpr double unit_roundoff(Dtype dtype) {
+  return 1 / static_cast<double>(std::uint64_t{1} << format_of(dtype).precision);
+}
 
 /// Whether it is float16 or bfloat16.
 constexpr bool is_16_bit(Dtype dtype) { return dtype == Dtype::float16 || dtype == Dtype::bfloat16; }

@@ -1,24 +1,9 @@
 #include "lib/numeric/ulp.hpp"
 
-#include <algorithm>
-#include <bit>
 #include <cmath>
-#include <cstdint>
 #include <limits>
 
 namespace sextant {
-
-double ulp(Dtype dtype, double x) {
-  const Format format = format_of(dtype);
-  if (std::isnan(x)) return x;
-  if (std::isinf(x)) return std::numeric_limits<double>::infinity();
-  // A double's exponent; -1023 of zero and of subnormals, which is below that of any format.
-  const int exponent = static_cast<int>(std::bit_cast<std::uint64_t>(x) >> 52 & 0x7FF) - 1023;
-  const int power = std::clamp(exponent, format.min_exponent, format.max_exponent) - format.precision + 1;
-  const std::uint64_t bits =
-      power >= -1022 ? static_cast<std::uint64_t>(power + 1023) << 52 : std::uint64_t{1} << (power + 1074);
-  return std::bit_cast<double>(bits);
-}
 
 double ulp_error(Dtype dtype, double computed, double truth) {
   constexpr double infinity = std::numeric_limits<double>::infinity();

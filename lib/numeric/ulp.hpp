@@ -1,5 +1,10 @@
 #pragma once
 
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+
 #include "lib/numeric/dtype.hpp"
 
 namespace sextant {
@@ -27,7 +32,16 @@ namespace sextant {
 //   | signs of v and t differ  |                                | as everywhere: |v - t| crosses zero         |
 
 /// ulp(x) as defined above. @throws std::invalid_argument for int64.
-double ulp(Dtype dtype, double x);
+inline double ulp(Dtype dtype, double x) {
+  const Format format = format_of(dtype);
+  // A double's exponent; -1023 of zero and of subnormals, which is below that of any format.
+  const int exponent = static_cast<int>(std::bit_cast<std::uint64_t>(x) >> 52 & 0x7FF) - 1023;
+  if (exponent > 1023) return std::fabs(x);  // infinity or NaN
+  const int power = std::clamp(exponent, format.min_exponent, format.max_exponent) - format.precision + 1;
+  const std::uint64_t bits =
+      power >= -1022 ? static_cast<std::uint64_t>(power + 1023) << 52 : std::uint64_t{1} << (power + 1074);
+  return std::bit_cast<double>(bits);
+}
 
 /// |computed - truth| / ulp(truth) as defined above, rounded to double. @throws std::invalid_argument for int64.
 double ulp_error(Dtype dtype, double computed, double truth);
