@@ -129,6 +129,8 @@ TEST_F(Events, TellHowFarAPropertyCame) {
   tally.undecided = 2;
   tally.precision = 8192;
   tally.hiding = 1;
+  tally.informative = 2;
+  tally.uninformative = 3;
   tally.unsupported = 3;
   tally.why_unsupported = Remark{4, "no \"rows\""};
   tally.unfinished = Remark{5, "beta:position=5"};

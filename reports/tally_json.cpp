@@ -85,10 +85,9 @@ ordered_json failure_json(const FailedCase& failure) {
 }  // namespace
 
 ordered_json tally_json(const Tally& tally) {
-  ordered_json json{{"judged", tally.judged},
-                    {"undecided", tally.undecided},
-                    {"precision", tally.precision},
-                    {"hiding", tally.hiding},
+  ordered_json json{{"judged", tally.judged},           {"undecided", tally.undecided},
+                    {"precision", tally.precision},     {"hiding", tally.hiding},
+                    {"informative", tally.informative}, {"uninformative", tally.uninformative},
                     {"unsupported", tally.unsupported}};
   if (tally.why_unsupported) json["why_unsupported"] = remark_json(*tally.why_unsupported);
   if (tally.unfinished) json["unfinished"] = remark_json(*tally.unfinished);
@@ -111,6 +110,8 @@ Tally tally_of(const JsonObject& json) {
   tally.undecided = count_of(json, "undecided");
   tally.precision = count_of(json, "precision");
   tally.hiding = count_of(json, "hiding");
+  tally.informative = count_of(json, "informative");
+  tally.uninformative = count_of(json, "uninformative");
   tally.unsupported = count_of(json, "unsupported");
   tally.why_unsupported = remark_of(json, "why_unsupported");
   tally.unfinished = remark_of(json, "unfinished");

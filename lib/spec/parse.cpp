@@ -21,7 +21,9 @@ constexpr Names<AccuracyClass, 8> accuracies{{{"correctly-rounded", AccuracyClas
                                               {"float16-angle", AccuracyClass::float16_angle},
                                               {"bfloat16-angle", AccuracyClass::bfloat16_angle}}};
 
-constexpr Names<Evaluation, 2> evaluations{{{"float32", Evaluation::float32}, {"dtype", Evaluation::dtype}}};
+constexpr Names<Evaluation, 3> evaluations{{{"float32", Evaluation::float32},
+                                            {"dtype", Evaluation::dtype},
+                                            {"dtype-accumulate", Evaluation::dtype_accumulate}}};
 
 template <class Variant>
 std::string_view name_in_list(const Variant& encoding) {
@@ -152,9 +154,9 @@ std::string described(const PositionEncoding& encoding) { return encoding_text(e
 void validate(const Spec& spec) {
   const StandardArithmetic arithmetic;  // in which a subnormal is not 0
   if (spec.dtype == Dtype::int64) refuse_field("dtype", "expected float64, float32, float16 or bfloat16");
-  if (spec.evaluation == Evaluation::dtype && !is_16_bit(spec.dtype)) {
-    refuse_field("evaluation", fmt::format("expected float32 for the dtype {}: dtype is for float16 and bfloat16",
-                                           name_of(spec.dtype)));
+  if (spec.evaluation != Evaluation::float32 && !is_16_bit(spec.dtype)) {
+    refuse_field("evaluation", fmt::format("expected float32 for the dtype {}: {} is for float16 and bfloat16",
+                                           name_of(spec.dtype), text_of(evaluations, spec.evaluation)));
   }
   if (!(spec.libm >= 0.5 && spec.libm <= 64))
     refuse_field("libm", fmt::format("expected a number of ULP from 0.5 to 64, got {}", spec.libm));

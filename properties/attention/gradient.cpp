@@ -175,7 +175,8 @@ Property attention_gradient_property() {
       "sums over every query that sees key j, of every head that reads it; queries and keys that were turned are "
       "turned back",
       "Dao et al. 2022 (arXiv 2205.14135), appendix B.2, from Vaswani et al. 2017, section 3.2.1, equation 1",
-      "attention whose subject answers backward, in float32 and float64; calls to 1025 tokens (fewer of wide heads), "
+      "attention whose subject answers backward, evaluated in float32 or float64; calls to 1025 tokens (fewer of wide "
+      "heads), "
       "of which beyond 65 few rows of the result have a gradient, and 64 rows",
       "docs/proofs/attention-gradient.md: weights are within e^(2 A) of the truth, A the error of a score, so ds "
       "within p_j max|do . v| T, T about 4 A + (n + d) u, and the sums within gamma_n of themselves",
@@ -183,7 +184,8 @@ Property attention_gradient_property() {
       "of added, gradients that are not turned back, a mask that the backward pass forgets"};
   property.not_applicable = stated_for<Attention>([](const Spec& spec, const Attention&) -> std::optional<std::string> {
     if (auto reason = accuracy_not_stated(spec)) return reason;
-    if (size_of(spec.dtype) == 2) return "in 16-bit dtypes no bound on the weights says anything";
+    if (is_16_bit(spec.dtype) && spec.evaluation != Evaluation::float32)
+      return "evaluated in 16 bits, no bound on its weights says anything";
     return std::nullopt;
   });
   use_cases(property, sequences(), of<Attention>(gradient_check));

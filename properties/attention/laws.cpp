@@ -9,6 +9,7 @@
 #include "lib/numeric/ulp.hpp"
 #include "properties/catalogue.hpp"
 #include "properties/gen/values.hpp"
+#include "properties/model/attention_budget.hpp"
 #include "properties/model/attention_oracle.hpp"
 #include "properties/model/family.hpp"
 #include "properties/model/question.hpp"
@@ -31,8 +32,8 @@ std::int64_t room_of(const Spec& spec, std::int64_t tokens) {
 constexpr std::int64_t fewest_tokens = 3;  // fewer have no permutation to speak of
 
 std::int64_t longest_of(const Spec& spec, double work) {
-  // Beyond an eighth of 1/u, sums of as many terms have no bound to speak of.
-  const auto bounded = static_cast<std::int64_t>(std::min(1 / (8 * unit_roundoff(spec.dtype)), 0x1p30));
+  // Beyond an eighth of 1/a, sums of as many terms have no bound to speak of.
+  const auto bounded = static_cast<std::int64_t>(std::min(1 / (8 * AttentionArithmetic(spec).a), 0x1p30));
   const auto longest =
       of<Attention>([work](const Spec&, const Attention& encoding) { return longest_tokens(encoding, work); });
   return std::max(fewest_tokens, std::min(bounded, longest(spec)));
@@ -135,8 +136,8 @@ CasesOf<Question> causal_sequences() {
 }
 
 constexpr const char* tolerance =
-    "both answers are within the bound of attention_oracle.cpp of one true value: rounding of scores, exponentials and "
-    "sums, gamma_n in the dtype's roundoff";
+    "both answers are within the bound of docs/proofs/attention-oracle.md of one true value: rounding of scores, "
+    "exponentials and sums, in the arithmetic of the claim's `evaluation`";
 
 // The same tokens in another order; their positions stay.
 AttentionCase with_tokens_permuted(const AttentionCase& original, const std::vector<std::int64_t>& order) {
@@ -228,14 +229,7 @@ Property permutation_property() {
       "the property, and the audit must find a case that shows it",
       tolerance,
       "a position encoding where none was asked for, or none where one was; masks and indices by the token's place"};
-  property.not_applicable =
-      stated_for<Attention>([](const Spec& spec, const Attention& encoding) -> std::optional<std::string> {
-        if (auto reason = causal_or_not_stated(spec, encoding)) return reason;
-        // Rounding scores and weights to 16 bits may move a result about as far as a position does.
-        if (acts_within(encoding) && size_of(spec.dtype) == 2)
-          return "in 16-bit dtypes rounding may hide the effect of positions";
-        return std::nullopt;
-      });
+  property.not_applicable = stated_for<Attention>(causal_or_not_stated);
   property.theory = of<Attention>(
       [](const Spec&, const Attention& encoding) { return acts_within(encoding) ? Theory::fails : Theory::holds; });
   use_cases(property, sequences(), [](const Spec& spec) {
@@ -307,24 +301,25 @@ Property position_shift_property() {
 Property weights_sum_property() {
   Property property;
   property.id = "weights_sum_to_one";
-  property.explanation = {"the weights of each query sum to 1",
-                          "attend(q, k, 1) = 1, all values being one",
-                          "Vaswani et al. 2017, section 3.2.1, equation 1: softmax is normalised",
-                          "attention",
-                          "n weights, each a quotient by their computed sum: the sum of n products and the sum of n "
-                          "terms err by gamma_(2n+4) together, and the last rounding by "
-                          "k = 4 ULP, whatever the scores are",
-                          "weights that are not normalised, or over another axis; masked keys counted in the sum; "
-                          "accumulation in low precision"};
+  property.explanation = {
+      "the weights of each query sum to 1",
+      "attend(q, k, 1) = 1, all values being one",
+      "Vaswani et al. 2017, section 3.2.1, equation 1: softmax is normalised",
+      "attention",
+      "docs/proofs/attention-oracle.md, steps 6 and 7, whatever the scores are: n weights, each a "
+      "quotient by their computed sum, are off by gamma of 2n roundings of sums and 4 of operations, "
+      "and the result is rounded",
+      "weights that are not normalised, or over another axis; masked keys counted in the sum; "
+      "accumulation in low precision"};
   property.not_applicable = stated_for<Attention>(not_stated);
   use_cases(property, sequences(), [](const Spec& spec) {
-    return [spec](Session& session, const Question& question) {
+    return [spec, arithmetic = AttentionArithmetic(spec)](Session& session, const Question& question) {
       AttentionCase request = attention_case(spec, question);
       for (std::int64_t i = 0; i < request.v.elements(); ++i) request.v.set(i, 1);
       const Tensor out = attend(session, spec, request);
-      const double roundings = (2 * static_cast<double>(request.tokens) + 4) * unit_roundoff(spec.dtype);
-      const double bound = (roundings / (1 - roundings) + 4 * ulp(spec.dtype, 1)) * (1 + 1e-9);
+      const double bound = value_bound(arithmetic, row_bound(arithmetic, {0, 0}, {0, 1, request.tokens}), 1);
       Judgement judgement;
+      ++(bound < 1 ? judgement.informative : judgement.uninformative);
       for (std::int64_t i = 0; i < out.elements(); ++i) {
         const double error = std::fabs(out.at(i) - 1);
         if (!std::isfinite(error)) {

@@ -23,6 +23,9 @@ struct Judgement {
   /// Of a property that theory says the encoding lacks: whether even a right implementation may be within the bound
   /// here, so that nothing follows from its being so.
   bool may_hide = false;
+  /// Where bounds may be so wide that any answer would meet them: how many comparisons could fail, and how many not.
+  std::int64_t informative = 0;
+  std::int64_t uninformative = 0;
 
   /// The position that comparisons are about until it is said anew; nothing where they are about no single one.
   std::optional<std::int64_t> place;

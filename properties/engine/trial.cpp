@@ -186,6 +186,8 @@ class Trial {
     ++tally_.judged;
     left_out_ = judgement.left_out;
     if (judgement.may_hide) ++tally_.hiding;
+    tally_.informative += judgement.informative;
+    tally_.uninformative += judgement.uninformative;
     if (!judgement.remark.empty() && !tally_.remark) tally_.remark = Remark{number, judgement.remark};
     if (judgement.within == Certainty::unknown) {
       ++tally_.undecided;

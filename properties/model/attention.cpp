@@ -11,6 +11,7 @@
 #include "lib/numeric/ulp.hpp"
 #include "properties/gen/placement.hpp"
 #include "properties/gen/values.hpp"
+#include "properties/model/attention_budget.hpp"
 #include "properties/model/attention_calls.hpp"
 #include "properties/model/attention_oracle.hpp"
 #include "properties/model/family.hpp"
@@ -75,7 +76,8 @@ std::vector<AttentionPlaceOfHead> judged_rows(const Attention& encoding, const A
 
 class AttentionJudge final : public Judge {
  public:
-  AttentionJudge(const Spec& spec, const Attention& encoding) : spec_(spec), encoding_(encoding), oracle_(spec) {}
+  AttentionJudge(const Spec& spec, const Attention& encoding)
+      : spec_(spec), encoding_(encoding), arithmetic_(spec), oracle_(spec) {}
 
   Judgement values(const Call& call, const Tensor& answer) override {
     Judgement judgement;
@@ -101,6 +103,9 @@ class AttentionJudge final : public Judge {
   void judge_row(Judgement& judgement, const AttentionCase& request, const Tensor& answer,
                  const AttentionPlaceOfHead& at, const QuickAttentionRow& quick) {
     const std::int64_t row = (at.batch * encoding_.num_heads + at.head) * request.tokens + at.token;
+    // Of one key alone every score makes the same.
+    if (request.tokens > 1 && (!encoding_.causal || at.token > 0))
+      ++(quick.is_anything ? judgement.uninformative : judgement.informative);
     std::optional<AttentionOracle::Row> exact;  // asked only for what the fast tier leaves open
     for (std::int64_t c = 0; c < encoding_.head_dim; ++c) {
       const double value = answer.at(row * encoding_.head_dim + c);
@@ -114,17 +119,17 @@ class AttentionJudge final : public Judge {
       const long double expected = quick.value[static_cast<std::size_t>(c)];
       auto truth = static_cast<double>(expected);
       auto error = static_cast<double>(std::fabs(static_cast<long double>(value) - expected));
-      Certainty within = error + quick.error <= quick.bound  ? Certainty::yes
-                         : error - quick.error > quick.bound ? Certainty::no
-                                                             : Certainty::unknown;
-      double bound = quick.bound;
+      double bound = value_bound(arithmetic_, quick.bound, std::fabs(truth));
+      Certainty within = error + quick.error <= bound  ? Certainty::yes
+                         : error - quick.error > bound ? Certainty::no
+                                                       : Certainty::unknown;
       if (within == Certainty::unknown) {
         if (!exact) exact = oracle_.row(request, at.batch, at.head, at.token, reference::first_precision);
         const Enclosure& enclosed = exact->value[static_cast<std::size_t>(c)];
         const Enclosure distance = abs(Enclosure(value, reference::first_precision) - enclosed);
         truth = enclosed.upper();
         error = distance.upper();
-        bound = exact->bound;
+        bound = value_bound(arithmetic_, exact->bound, std::fabs(truth));
         within = reference::at_most(distance, Enclosure(bound, reference::first_precision));
       }
       const Deviation deviation{bound > 0 ? error / bound : not_finite().of_bound, error,
@@ -137,6 +142,7 @@ class AttentionJudge final : public Judge {
 
   Spec spec_;
   Attention encoding_;
+  AttentionArithmetic arithmetic_;
   AttentionOracle oracle_;
 };
 
@@ -248,6 +254,8 @@ class AttentionModel final : public EncodingModel {
     questions.push_back({.position = near, .tokens = 200, .fill = scaled_fill + scaled_in});
     for (const std::int64_t fill : {runs_fill, repeats_fill})
       questions.push_back({.position = near, .tokens = 100, .fill = fill});
+    for (const std::int64_t tokens : {2, 7, 17, 33, 64, 129, 300})
+      questions.push_back({.position = near, .tokens = std::min(tokens, longest), .fill = one_channel_scores + tokens});
     for (std::int64_t placement = 0; axes_of(spec().encoding) > 1 && placement < gen::placements; ++placement) {
       for (const std::int64_t tokens : {4, 6, 12, 64, 81, 196})
         questions.push_back({.position = near, .tokens = tokens, .fill = placed_fill + spread_in * placement});

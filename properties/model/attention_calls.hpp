@@ -7,8 +7,8 @@
 
 namespace sextant {
 
-/// Of so many fills one is of questions whose positions are spread over the range, one of those with gaps between, one of
-/// those that repeat some, and, where positions have several axes, one of those that lie as Placement has them.
+/// Of so many fills one is of questions whose positions are spread over the range, one of those with gaps between, one
+/// of those that repeat some, and, where positions have several axes, one of those that lie as Placement has them.
 inline constexpr std::int64_t spread_in = 7;
 inline constexpr std::int64_t runs_fill = 1;
 inline constexpr std::int64_t repeats_fill = 2;

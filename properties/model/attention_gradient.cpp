@@ -6,6 +6,7 @@
 #include <span>
 
 #include "lib/numeric/ulp.hpp"
+#include "properties/model/attention_budget.hpp"
 #include "reference/attention.hpp"
 
 // Steps are those of docs/proofs/attention-gradient.md.
@@ -44,8 +45,10 @@ class Group {
         kv_(kv),
         width_(static_cast<std::size_t>(encoding_.head_dim)),
         tokens_(request.tokens),
-        u_(unit_roundoff(spec.dtype)),
-        least_normal_(std::ldexp(1.0, format_of(spec.dtype).min_exponent)) {
+        arithmetic_(spec),
+        u_(arithmetic_.u),
+        stored_u_(is_16_bit(spec.dtype) ? unit_roundoff(spec.dtype) : 0),
+        least_normal_(std::ldexp(1.0, format_of(arithmetic_.operations).min_exponent)) {
     const std::int64_t heads = encoding_.num_heads / encoding_.num_kv_heads;
     const std::int64_t first = (batch_ * encoding_.num_heads + kv_ * heads) * tokens_;
     for (std::int64_t row = first; row < first + heads * tokens_; ++row) queries_ += has_gradient(row) ? 1 : 0;
@@ -78,13 +81,18 @@ class Group {
       const auto t = static_cast<std::size_t>(token);
       result.k.push_back(turned_back(dk_[t], place_of(request_, batch_, token, Role::key)));
       GradientRow& dv = dv_[t];
-      for (std::size_t c = 0; c < width_; ++c) dv.bound[c] += ulps * ulp(spec_.dtype, abs(dv.value[c]).upper());
+      for (std::size_t c = 0; c < width_; ++c) dv.bound[c] = rounded(dv.bound[c], abs(dv.value[c]).upper());
       result.v.push_back(std::move(dv));
     }
     return result;
   }
 
  private:
+  // A bound, and the last rounding of what may be as large as `size`: k ULP of the arithmetic, and half of the dtype's.
+  double rounded(double bound, double size) const {
+    return value_bound(arithmetic_, bound + ulps * ulp(arithmetic_.sums, size + bound), size) * (1 + 1e-9);
+  }
+
   // Whether a row of the result, [batch, heads, tokens], has another gradient than zero.
   bool has_gradient(std::int64_t row) const {
     std::vector<double> given(width_);
@@ -124,26 +132,23 @@ class Group {
                           request_.weight ? &*request_.weight : nullptr, precision);
       biases.push_back(bias.value);
       if (key >= seen) continue;
-      double products = 0;
-      double rotation = 0;
+      ScoreParts parts{.products = 0, .bias = abs(bias.value).upper(), .roundings = bias.roundings};
       for (std::size_t i = 0; i < query.norms.size(); ++i) {
         const double f = keys_[key].errors[i];
-        products += query.norms[i] * keys_[key].norms[i];
-        rotation += query.errors[i] * keys_[key].norms[i] + f * query.norms[i] + query.errors[i] * f;
+        parts.products += query.norms[i] * keys_[key].norms[i] / root;
+        parts.rotation += (query.errors[i] * keys_[key].norms[i] + f * query.norms[i] + query.errors[i] * f) / root;
       }
-      const double size = abs(bias.value).upper();
-      score_error = std::max(score_error, (gamma(d + 4, u_) * products + rotation) / root + 2 * u_ * size +
-                                              gamma(bias.roundings, u_) * size);
-      largest = std::max(largest, products / root + size);
+      score_error = std::max(score_error, sextant::score_error(arithmetic_, parts));
+      largest = std::max(largest, parts.products + parts.bias);
       double product = 0;
       for (std::size_t c = 0; c < width_; ++c) product += abs(by_out[c] * values_[key][c]).upper();
       most = std::max(most, product);
     }
     const double a = score_error + 4 * u_ * (largest + std::log(n) + std::max(1.0, spec_.libm));  // step 2
-    const double w =
-        std::expm1(std::min(2 * a + 4 * spec_.libm * u_, 50.0)) * (1 + gamma(2 * n + 4, u_)) + gamma(2 * n + 4, u_);
-    const double q = w + gamma(n + d + 12, u_) * (1 + w);  // step 4
-    const double t = 2 * w + (1 + w) * (q + gamma(d + 10, u_));
+    const double of_weight = gamma((2 * n + 4) * u_);
+    const double w = std::expm1(std::min(2 * a + 4 * spec_.libm * u_, 50.0)) * (1 + of_weight) + of_weight;
+    const double q = w + gamma((n + d + 12) * u_ + stored_u_) * (1 + w);  // step 4
+    const double t = 2 * w + (1 + w) * (q + gamma((d + 10) * u_));
     const double lost = least_normal_ * (4 * most + d + n + 4);  // step 8
 
     const std::vector<Enclosure> weights =
@@ -167,8 +172,8 @@ class Group {
         dk_[key].value[c] = dk_[key].value[c] + by_score * query.value[c];
         dv_[key].value[c] = dv_[key].value[c] + weights[key] * by_out[c];
         const double size = abs(by_out[c]).upper();
-        dv_[key].bound[c] += (w + gamma(queries + 1, u_) * (1 + w)) * weight * size;  // step 3
-        dv_[key].bound[c] += 2 * least_normal_ * (1 + size);                          // step 8
+        dv_[key].bound[c] += (w + gamma((queries + 1) * u_) * (1 + w)) * weight * size;  // step 3
+        dv_[key].bound[c] += 2 * least_normal_ * (1 + size);                             // step 8
       }
       const double scale = std::numbers::sqrt2 / root * most * weight * (1 + 1e-9);
       for (std::size_t i = 0; i < query.norms.size(); ++i) {  // step 5
@@ -176,8 +181,8 @@ class Group {
         const double e = query.errors[i];
         const double key_norm = keys_[key].norms[i] + f;
         const double query_norm = query.norms[i] + e;
-        dq.bounds[i] += scale * ((t + gamma(n + 4, u_) * (2 + t)) * key_norm + 2 * f);
-        dk_[key].bounds[i] += scale * ((t + gamma(queries + 4, u_) * (2 + t)) * query_norm + 2 * e);
+        dq.bounds[i] += scale * ((t + gamma((n + 4) * u_) * (2 + t)) * key_norm + 2 * f);
+        dk_[key].bounds[i] += scale * ((t + gamma((queries + 4) * u_) * (2 + t)) * query_norm + 2 * e);
         dq.bounds[i] += std::numbers::sqrt2 / root * (lost * key_norm + 2 * least_normal_);  // step 8
         dk_[key].bounds[i] += std::numbers::sqrt2 / root * (lost * query_norm + 2 * least_normal_);
       }
@@ -202,8 +207,9 @@ class Group {
         const Enclosure& g1 = turned.value[static_cast<std::size_t>(to.second)];
         // The rotation of (1, 0) is (a, b), that of (0, 1) is (-b, a).
         const RealPair image = turning->turned(place, pair, {Enclosure(1.0, precision), zero()}, precision).value;
-        const double error = turned.bounds[next];
-        const Enclosure norm(size_of_pair(g0, g1) + error, precision);
+        const double size = size_of_pair(g0, g1);
+        const double error = turned.bounds[next] * (1 + stored_u_) + stored_u_ * size;
+        const Enclosure norm(size + error, precision);
         const double scale = size_of_pair(image.first, image.second);
         const double bound = scale * error + turning->turned(place, pair, {norm, zero()}, precision).bound.upper();
         row.value[static_cast<std::size_t>(from.first)] = image.first * g0 + image.second * g1;
@@ -224,8 +230,7 @@ class Group {
     } else {
       row.bound = turned.bounds;
     }
-    for (std::size_t c = 0; c < width_; ++c)
-      row.bound[c] = (row.bound[c] + ulps * ulp(spec_.dtype, abs(row.value[c]).upper())) * (1 + 1e-9);
+    for (std::size_t c = 0; c < width_; ++c) row.bound[c] = rounded(row.bound[c], abs(row.value[c]).upper());
     return row;
   }
 
@@ -238,7 +243,9 @@ class Group {
   std::int64_t kv_;
   std::size_t width_;
   std::int64_t tokens_;
+  AttentionArithmetic arithmetic_;
   double u_;
+  double stored_u_;  // of what 16-bit code keeps between operations: the result, and gradients of what was turned
   double least_normal_;
   std::int64_t queries_ = 0;  // those of the group that have a gradient
   std::vector<AttentionOracle::Vector> keys_;

@@ -5,21 +5,18 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <utility>
 
 #include "lib/numeric/ulp.hpp"
 #include "properties/gen/position.hpp"
 #include "properties/gen/values.hpp"
 #include "properties/gen/vectors.hpp"
+#include "properties/model/attention_budget.hpp"
 #include "properties/model/family.hpp"
 #include "properties/model/row_agreement.hpp"
 #include "reference/rope.hpp"
 #include "subjects/operations.hpp"
-
-// What attention may be off by, in arithmetic of roundoff u: docs/proofs/attention-oracle.md. With A the error of a
-// score (steps 1 to 4), D the head_dim, L the claim's libm, n the number of keys and gamma_k = k u/(1 - k u), the
-// result is within (step 6)
-//   max|v| (e^(2 A + 4 L u) (1 + gamma_(2n+4)) - 1) + k ulp(max|v|), and never more than 2 max|v| + k ulp(max|v|).
 
 namespace sextant {
 namespace {
@@ -44,10 +41,31 @@ void blank(Tensor& vectors, std::int64_t one_in) {
   }
 }
 
+// Queries of one channel each, so that the products a score is made of are no larger than scores of order 1 must be.
+void score_by_one_channel(AttentionCase& request, std::int64_t fill) {
+  const std::int64_t channels = request.q.shape[3];
+  for (std::int64_t row = 0; row < request.q.elements() / channels; ++row) {
+    const std::uint64_t word = gen::word(fill + 2, row);
+    const auto kept = static_cast<std::int64_t>((word >> 1) % static_cast<std::uint64_t>(channels));
+    const double size = std::sqrt(static_cast<double>(channels)) * (1 - static_cast<double>(word >> 56) / 512);
+    for (std::int64_t c = 0; c < channels; ++c)
+      request.q.set(row * channels + c, c != kept ? 0 : word % 2 == 0 ? size : -size);
+  }
+  for (std::int64_t i = 0; i < request.k.elements(); ++i) {
+    const std::uint64_t word = gen::word(fill + 3, i);
+    const double size = 1 + static_cast<double>(word >> 12) * 0x1p-52;
+    request.k.set(i, word % 2 == 0 ? size : -size);
+  }
+}
+
 // Scores of the kinds that question.hpp tells. A query's last channel and a key's make what is added to all of its
-// scores, or to one.
-void shape_scores(AttentionCase& request, std::int64_t fill) {
-  if (fill < latest_key_wins) return;
+// scores, or to one or two.
+void shape_scores(AttentionCase& request, const AttentionArithmetic& arithmetic, std::int64_t fill) {
+  // Of drawn scores little is known where operations round to 16 bits: most have scores of one channel there.
+  constexpr std::int64_t drawn_in = 8;
+  const bool is_drawn = fill < one_channel_scores && (!is_16_bit(arithmetic.operations) || fill % drawn_in == 0);
+  if (is_drawn) return;
+  if (fill < latest_key_wins) return score_by_one_channel(request, fill);
   if (fill < one_key_wins) {
     for (std::int64_t i = 0; i < request.q.elements(); ++i) request.q.set(i, std::ldexp(request.q.at(i), -4));
     if (fill >= every_key_counts) {
@@ -61,8 +79,9 @@ void shape_scores(AttentionCase& request, std::int64_t fill) {
   const std::int64_t last = channels - 1;
   for (std::int64_t element = last; element < request.q.elements(); element += channels)
     request.q.set(element, rises ? 1 : std::exp2(-static_cast<double>(gen::word(fill + 1, element) % 64) / 8));
-  constexpr double most = 0x1p15;  // in float16 too
-  const double greatest = std::min(2048 * std::sqrt(static_cast<double>(channels)), most);
+  // In float16 products of queries and keys are at most some 2^15, which it can hold before they are scaled.
+  const double root = std::sqrt(static_cast<double>(channels));
+  const double greatest = request.q.dtype == Dtype::float16 ? std::min(2048 * root, 0x1p15) : 8192 * root;
   for (std::int64_t head = 0; head < request.batch * request.k.shape[1]; ++head) {
     const std::uint64_t word = gen::word(fill, head);
     const auto set_key = [&](std::int64_t token, double channel) {
@@ -77,11 +96,11 @@ void shape_scores(AttentionCase& request, std::int64_t fill) {
       // From either end of the call, so that others are far away.
       const auto from_end = static_cast<std::int64_t>(word >> 16) % (request.tokens / 4 + 1);
       set_key(word % 2 == 0 ? from_end : request.tokens - 1 - from_end, greatest);
+      constexpr std::uint64_t tie_in = 4;
+      if ((word >> 8) % tie_in == 0) set_key(word % 2 == 0 ? request.tokens - 1 - from_end : from_end, greatest);
     }
   }
 }
-
-double roundoff_of(const Spec& spec) { return unit_roundoff(spec.dtype); }
 
 }  // namespace
 
@@ -130,7 +149,7 @@ AttentionCase attention_case(const Spec& spec, const Question& question) {
     std::sort(row, row + tokens);
   if (const auto weight = signature_of(encoding).weight)
     request.weight = gen::values(spec.dtype, {weight->rows, encoding.num_heads}, 4 * question.fill + 4);
-  shape_scores(request, question.fill);
+  shape_scores(request, AttentionArithmetic(spec), question.fill);
   return request;
 }
 
@@ -175,13 +194,13 @@ AttentionOracle::Row AttentionOracle::row(const AttentionCase& request, std::int
   };
   const Vector query = turned(request.q, (batch * encoding_.num_heads + head) * request.tokens + token,
                               place_of(request, batch, token, Role::query), precision);
-  const double u = roundoff_of(spec_);
-  const auto width = static_cast<double>(encoding_.head_dim);
+  const AttentionArithmetic arithmetic(spec_);
+  const double root = std::sqrt(arithmetic.width);
 
   std::vector<RealVector> rotated_keys;
   std::vector<RealVector> values;
   std::vector<Enclosure> biases;
-  ScoreErrors errors;
+  std::vector<KeyScore> scores;
   for (std::int64_t t = 0; t < request.tokens; ++t) {
     const std::int64_t row = (batch * encoding_.num_kv_heads + kv) * request.tokens + t;
     const Vector key = turned(request.k, row, place_of(request, batch, t, Role::key), precision);
@@ -190,29 +209,41 @@ AttentionOracle::Row AttentionOracle::row(const AttentionCase& request, std::int
     for (std::int64_t c = 0; c < encoding_.head_dim; ++c) {
       const double element = request.v.at(row * encoding_.head_dim + c);
       value.emplace_back(element, precision);
-      if (t < keys) errors.value = std::max(errors.value, std::fabs(element));
     }
     values.push_back(std::move(value));
     const ScoreTerm bias = bias_at({.query = position(token), .key = position(t), .head = head},
                                    request.weight ? &*request.weight : nullptr, precision);
     biases.push_back(bias.value);
     if (t >= keys) continue;
-    double products = 0;
-    double rotation = 0;
+    ScoreParts parts{.products = 0, .bias = abs(bias.value).upper(), .roundings = bias.roundings};
+    double score = bias.value.upper();
     for (std::size_t i = 0; i < query.norms.size(); ++i) {
-      products += query.norms[i] * key.norms[i];
-      rotation += query.errors[i] * key.norms[i] + key.errors[i] * query.norms[i] + query.errors[i] * key.errors[i];
+      parts.products += query.norms[i] * key.norms[i] / root;
+      parts.rotation +=
+          (query.errors[i] * key.norms[i] + key.errors[i] * query.norms[i] + query.errors[i] * key.errors[i]) / root;
     }
-    const double size = abs(bias.value).upper();
-    errors.score = std::max(errors.score, (gamma(width + 4, u) * products + rotation) / std::sqrt(width) +
-                                              2 * u * size + gamma(bias.roundings, u) * size);
-    errors.largest = std::max(errors.largest, products / std::sqrt(width) + size);
+    for (std::size_t c = 0; c < query.value.size(); ++c) score += query.value[c].upper() * key.value[c].upper() / root;
+    scores.push_back({score, score_error(arithmetic, parts), parts.products + parts.bias});
   }
   RealVector result = reference::attend(encoding_,
                                         {token, query.value, rotated_keys, values,
                                          bias_ ? std::span<const Enclosure>(biases) : std::span<const Enclosure>()},
                                         precision);
-  return {std::move(result), attention_bound(spec_, errors, keys)};
+  const WeightError error = weight_error(arithmetic, scores);
+  SeenValues seen{0, 0, keys};
+  for (std::size_t c = 0; c < result.size(); ++c) {
+    double low = std::numeric_limits<double>::infinity();
+    double high = -low;
+    for (std::size_t t = 0; t < scores.size(); ++t) {
+      const double element = values[t][c].upper();
+      seen.largest = std::max(seen.largest, std::fabs(element));
+      if (scores[t].value + scores[t].error < error.least) continue;
+      low = std::min(low, element);
+      high = std::max(high, element);
+    }
+    seen.spread = std::max(seen.spread, high - low);
+  }
+  return {std::move(result), row_bound(arithmetic, error, seen)};
 }
 
 ScoreTerm AttentionOracle::bias_at(const BiasPlace& place, const Tensor* weight, Precision precision) {
@@ -266,10 +297,12 @@ bool certainly_agree(std::span<const double> a, std::span<const double> b, doubl
 }
 
 // Whether the truths of two rows lie so close that right answers may be within both bounds of each other.
-bool may_hide_difference(const QuickAttentionRow& one, const QuickAttentionRow& other) {
-  const double bound = one.bound + other.bound;
+bool may_hide_difference(const AttentionArithmetic& arithmetic, const QuickAttentionRow& one,
+                         const QuickAttentionRow& other) {
   for (std::size_t c = 0; c < one.value.size(); ++c) {
     const auto difference = static_cast<double>(std::fabs(one.value[c] - other.value[c]));
+    const double size = static_cast<double>(std::max(std::fabs(one.value[c]), std::fabs(other.value[c])));
+    const double bound = value_bound(arithmetic, one.bound, size) + value_bound(arithmetic, other.bound, size);
     if (difference > (2 * bound + one.error + other.error) * (1 + 1e-9)) return false;
   }
   return true;
@@ -282,6 +315,7 @@ Judgement judge_same(const Spec& spec, AttentionOracle& oracle, const AttentionC
                      const std::function<AttentionPlace(const AttentionPlace&)>& in_other) {
   using reference::Certainty;
   const auto& encoding = std::get<Attention>(spec.encoding);
+  const AttentionArithmetic arithmetic(spec);
   const std::int64_t width = encoding.head_dim;
   const std::int64_t rows = one.elements() / width;
   const std::int64_t step = std::max<std::int64_t>(1, rows / compared_rows);
@@ -299,16 +333,23 @@ Judgement judge_same(const Spec& spec, AttentionOracle& oracle, const AttentionC
     const std::int64_t other_row = (there.batch * encoding.num_heads + head) * other_case.tokens + there.token;
     const AttentionPlaceOfHead in_one{here.batch, head, here.token};
     const AttentionPlaceOfHead in_the_other{there.batch, head, there.token};
-    if (judgement.may_hide && row % step == fill % step)
-      judgement.may_hide = may_hide_difference(one_rows->row(in_one), other_rows->row(in_the_other));
     one.read(row * width, a);
     other.read(other_row * width, b);
+    const bool is_same = certainly_agree(a, b, 0);
+    if (row % step == fill % step) {
+      const QuickAttentionRow in_one_row = one_rows->row(in_one);
+      const QuickAttentionRow in_other_row = other_rows->row(in_the_other);
+      judgement.may_hide = judgement.may_hide && may_hide_difference(arithmetic, in_one_row, in_other_row);
+      const bool is_anything = !is_same && in_one_row.is_anything && in_other_row.is_anything;
+      ++(is_anything ? judgement.uninformative : judgement.informative);
+    }
+    if (is_same) continue;
     const double limit = agreement_limit(judgement);
-    if (certainly_agree(a, b, 0)) continue;
     if (certainly_agree(a, b, limit * (one_rows->least_bound(in_one) + other_rows->least_bound(in_the_other))))
       continue;
     if (judgement.within == Certainty::no && ++opened > rows_after_violation) break;
-    const double bound = one_rows->bound(in_one) + other_rows->bound(in_the_other);
+    const double of_one = one_rows->bound(in_one);
+    const double of_other = other_rows->bound(in_the_other);
     for (std::size_t c = 0; c < a.size(); ++c) {
       const auto place = [&] {
         return fmt::format("batch row {}, head {}, token {}, channel {}", there.batch, head, there.token, c);
@@ -317,13 +358,16 @@ Judgement judge_same(const Spec& spec, AttentionOracle& oracle, const AttentionC
         judgement.add(Certainty::no, not_finite(), [&] { return place() + ": NaN or infinite"; });
         continue;
       }
+      // The truth is no larger than either answer and its bound.
+      const double bound = value_bound(arithmetic, of_one, std::fabs(a[c]) + of_one) +
+                           value_bound(arithmetic, of_other, std::fabs(b[c]) + of_other);
       const double error = std::fabs(a[c] - b[c]);
       const Deviation deviation{error / bound, error, error / ulp(spec.dtype, a[c])};
       judgement.add(error <= bound ? Certainty::yes : Certainty::no, deviation, [&] {
-        const bool is_same = here.batch == there.batch && here.token == there.token;
+        const bool is_here = here.batch == there.batch && here.token == there.token;
         return fmt::format("{}: {} in one call, {} in the other{}: {:.3g} times the bound", place(),
                            value_text(spec.dtype, b[c]), value_text(spec.dtype, a[c]),
-                           is_same ? "" : fmt::format(" (batch row {}, token {})", here.batch, here.token),
+                           is_here ? "" : fmt::format(" (batch row {}, token {})", here.batch, here.token),
                            deviation.of_bound);
       });
     }

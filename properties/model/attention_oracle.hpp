@@ -60,7 +60,7 @@ AttentionCase attention_case(const Call& call);
 /// Asks it.
 Tensor attend(Session& session, const Spec& spec, const AttentionCase& request);
 
-/// The true result of attention, and the bound on an implementation's error (derived in attention_oracle.cpp), whatever
+/// The true result of attention, and the bound on an implementation's error (docs/proofs/attention-oracle.md), whatever
 /// its position encoding. An object and its copies belong to one thread.
 class AttentionOracle {
  public:
@@ -68,7 +68,7 @@ class AttentionOracle {
 
   struct Row {
     reference::RealVector value;  ///< [head_dim]
-    double bound;                 ///< on each element
+    double bound;                 ///< on each element before it is rounded to the dtype (row_bound)
   };
 
   /// Of one query of one head.

@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include "lib/numeric/ulp.hpp"
+#include "properties/model/attention_budget.hpp"
 #include "properties/model/attention_oracle.hpp"
 #include "properties/model/quick_exponential.hpp"
 #include "reference/rope.hpp"
@@ -35,6 +36,7 @@ class QuickRows final : public QuickAttention {
   QuickRows(const Spec& spec, const AttentionCase& request, TurningOracle* turning, ScoreBiasOracle* bias)
       : spec_(spec),
         encoding_(std::get<Attention>(spec.encoding)),
+        arithmetic_(spec),
         request_(request),
         turning_(turning),
         bias_(bias),
@@ -51,7 +53,7 @@ class QuickRows final : public QuickAttention {
   }
 
   QuickAttentionRow row(const AttentionPlaceOfHead& place) override {
-    const Scores scores = scores_of(place);
+    fetch_scores(place);
     const auto keys = static_cast<std::size_t>(keys_of(place));
     const Real greatest = *std::max_element(scores_.begin(), scores_.begin() + static_cast<std::ptrdiff_t>(keys));
     Real sum = 0;
@@ -63,33 +65,27 @@ class QuickRows final : public QuickAttention {
       const Real* value = values_.data() + key * width_;
       for (std::size_t c = 0; c < width_; ++c) sums_[c] += weight * value[c];
     }
-    // Step 7.
-    constexpr double u = std::numeric_limits<Real>::epsilon() / 2;
-    const double own =
-        u * ((static_cast<double>(width_) + 90) * scores.products + 4 * scores.errors.largest) + scores.bias_error;
-    const double growth =
-        std::expm1(2.02 * own + 2 * quick_exponential_roundoffs * u + gamma(2 * static_cast<double>(keys) + 4, u));
-    QuickAttentionRow result{std::vector<long double>(width_), 1.01 * scores.errors.value * growth + 0x1p-960,
-                             attention_bound(spec_, scores.errors, static_cast<std::int64_t>(keys))};
+    // Step 9.
+    constexpr double w = std::numeric_limits<Real>::epsilon() / 2;
+    const double moved = weight_error(w, quick_exponential_roundoffs * w, own_errors_).moved;
+    const double error =
+        1.01 * largest_value(place) * (2 * moved + gamma((2 * static_cast<double>(keys) + 4) * w)) + 0x1p-960;
+    QuickAttentionRow result{std::vector<long double>(width_), error, bound_of_scores(place), false};
     for (std::size_t c = 0; c < width_; ++c) result.value[c] = sums_[c] / sum;
+    result.is_anything = is_anything(result, keys);
     return result;
   }
 
   double bound(const AttentionPlaceOfHead& place) override {
-    return attention_bound(spec_, scores_of(place).errors, keys_of(place));
+    fetch_scores(place);
+    return bound_of_scores(place);
   }
 
   double least_bound(const AttentionPlaceOfHead& place) override {
-    return attention_bound(spec_, {.value = largest_value(place)}, keys_of(place)) * (1 - 1e-6);
+    return row_bound(arithmetic_, {0, 0}, {0, largest_value(place), keys_of(place)}) * (1 - 1e-6);
   }
 
  private:
-  struct Scores {
-    ScoreErrors errors;
-    double products;    // at least sum_i |q_i| |k_i| / sqrt(D), of every key
-    double bias_error;  // of the bias as it is here
-  };
-
   // Vectors as the position leaves them: their channels, and of each pair, or channel that does not turn, its norm and
   // what an implementation's may be off by.
   struct Vectors {
@@ -177,57 +173,101 @@ class QuickRows final : public QuickAttention {
                                                     keys_of(place) - 1)];
   }
 
-  // The scores into scores_, and what they may be off by.
-  Scores scores_of(const AttentionPlaceOfHead& place) {
+  // Of the scores that were fetched last, of a place.
+  double bound_of_scores(const AttentionPlaceOfHead& place) {
+    const WeightError error = weight_error(arithmetic_, errors_);
+    return row_bound(arithmetic_, error, {spread_of(error), largest_value(place), keys_of(place)});
+  }
+
+  // How far the values of keys that have weight are apart in a channel, at most.
+  double spread_of(const WeightError& error) {
+    if (error.moved == 0) return 0;
+    lows_.assign(width_, std::numeric_limits<double>::infinity());
+    highs_.assign(width_, -std::numeric_limits<double>::infinity());
+    for (std::size_t key = 0; key < errors_.size(); ++key) {
+      if (errors_[key].value + errors_[key].error >= error.least) widen(key);
+    }
+    double spread = 0;
+    for (std::size_t c = 0; c < width_; ++c) spread = std::max(spread, highs_[c] - lows_[c]);
+    return spread;
+  }
+
+  // Takes a key's values into lows_ and highs_.
+  void widen(std::size_t key) {
+    const Real* value = values_.data() + key * width_;
+    for (std::size_t c = 0; c < width_; ++c) {
+      lows_[c] = std::min(lows_[c], static_cast<double>(value[c]));
+      highs_[c] = std::max(highs_[c], static_cast<double>(value[c]));
+    }
+  }
+
+  bool is_anything(const QuickAttentionRow& row, std::size_t keys) {
+    const auto all_within = [&](const auto& furthest) {
+      for (std::size_t c = 0; c < width_; ++c) {
+        if (furthest(c) > value_bound(arithmetic_, row.bound, static_cast<double>(std::fabs(row.value[c]))))
+          return false;
+      }
+      return true;
+    };
+    if (!all_within([&](std::size_t c) { return static_cast<double>(std::fabs(row.value[c])); })) return false;
+    lows_.assign(width_, std::numeric_limits<double>::infinity());
+    highs_.assign(width_, -std::numeric_limits<double>::infinity());
+    for (std::size_t key = 0; key < keys; ++key) widen(key);
+    return all_within([&](std::size_t c) {
+      const auto value = static_cast<double>(row.value[c]);
+      return std::max(highs_[c] - value, value - lows_[c]);
+    });
+  }
+
+  // The scores into scores_, what an implementation's may be off by into errors_, and what they are into own_errors_.
+  void fetch_scores(const AttentionPlaceOfHead& place) {
     const std::int64_t kv = kv_head(encoding_, place.head);
     fetch(place.batch, kv);
     query_.clear();
     add_turned(query_, request_.q, (place.batch * encoding_.num_heads + place.head) * request_.tokens + place.token,
                place_of(request_, place.batch, place.token, Role::query, length_));
-    const double u = unit_roundoff(spec_.dtype);
-    const auto width = static_cast<double>(width_);
-    const double root = std::sqrt(width);
-    const Real real_root = std::sqrt(static_cast<Real>(width));
+    const double root = std::sqrt(static_cast<double>(width_));
+    const Real real_root = std::sqrt(static_cast<Real>(width_));
     const auto keys = static_cast<std::size_t>(keys_of(place));
     const std::size_t norms = norms_count();
     std::vector<double> widened = query_.norms;
     for (std::size_t i = 0; i < norms; ++i) widened[i] += query_.errors[i];
     scores_.resize(keys);
-    Scores scores{{.value = largest_value(place)}, 0, 0};
+    errors_.resize(keys);
+    own_errors_.resize(keys);
+    constexpr double w = std::numeric_limits<Real>::epsilon() / 2;
     const auto position = [&](std::int64_t t) {
       return request_.positions[static_cast<std::size_t>(place.batch * request_.tokens + t)];
     };
     for (std::size_t key = 0; key < keys; ++key) {
       scores_[key] = dot(query_.channels.data(), keys_.channels.data() + key * width_, width_) / real_root;
       const double* key_norms = keys_.norms.data() + key * norms;
-      const double products = dot(query_.norms.data(), key_norms, norms) / root;
-      double rotation = 0;
+      ScoreParts parts{.products = dot(query_.norms.data(), key_norms, norms) / root};
       if (turning_) {
-        rotation = (dot(query_.errors.data(), key_norms, norms) +
-                    dot(widened.data(), keys_.errors.data() + key * norms, norms)) /
-                   root;
+        parts.rotation = (dot(query_.errors.data(), key_norms, norms) +
+                          dot(widened.data(), keys_.errors.data() + key * norms, norms)) /
+                         root;
       }
-      double size = 0;
-      double roundings = 0;
+      double bias_error = 0;
       if (bias_) {
         const QuickScoreTerm term = bias_->quickly(
             {.query = position(place.token), .key = position(static_cast<std::int64_t>(key)), .head = place.head},
             request_.weight ? &*request_.weight : nullptr);
         scores_[key] += static_cast<Real>(term.value);
-        size = static_cast<double>(std::fabs(term.value)) + term.error;
-        roundings = term.roundings;
-        scores.bias_error = std::max(scores.bias_error, term.error);
+        parts.bias = static_cast<double>(std::fabs(term.value)) + term.error;
+        parts.roundings = term.roundings;
+        bias_error = term.error;
       }
-      scores.products = std::max(scores.products, products);
-      scores.errors.score = std::max(
-          scores.errors.score, gamma(width + 4, u) * products + rotation + 2 * u * size + gamma(roundings, u) * size);
-      scores.errors.largest = std::max(scores.errors.largest, products + size);
+      const double size = parts.products + parts.bias;
+      const auto score = static_cast<double>(scores_[key]);
+      errors_[key] = {score, score_error(arithmetic_, parts), size};
+      own_errors_[key] = {score, w * ((arithmetic_.width + 90) * parts.products + 4 * size) + bias_error, size};
     }
-    return scores;
   }
 
   Spec spec_;
   const Attention encoding_;
+  const AttentionArithmetic arithmetic_;
   const AttentionCase& request_;
   TurningOracle* turning_;
   ScoreBiasOracle* bias_;
@@ -241,20 +281,15 @@ class QuickRows final : public QuickAttention {
   std::vector<Real> values_;
   Vectors query_;
   std::vector<Real> scores_;
+  std::vector<KeyScore> errors_;
+  std::vector<KeyScore> own_errors_;
   std::vector<Real> sums_;
+  std::vector<double> lows_;  // of each channel, of some keys
+  std::vector<double> highs_;
   std::vector<double> largest_values_;  // of each batch row and head, of the keys up to each token
 };
 
 }  // namespace
-
-double attention_bound(const Spec& spec, const ScoreErrors& errors, std::int64_t keys) {
-  const double u = unit_roundoff(spec.dtype);
-  const double a = errors.score + 2 * u * errors.largest;
-  const double spread =
-      a < 20 ? std::exp(2 * a + 4 * spec.libm * u) * (1 + gamma(2 * static_cast<double>(keys) + 4, u)) - 1 : 2;
-  // The roundings of this estimate, and of sums over a head's pairs in double, are covered by the last factor.
-  return (errors.value * std::min(spread, 2.0) + 4 * ulp(spec.dtype, errors.value)) * (1 + 1e-9);
-}
 
 std::unique_ptr<QuickAttention> quick_attention(const Spec& spec, const AttentionCase& request, TurningOracle* turning,
                                                 ScoreBiasOracle* bias) {

@@ -9,20 +9,7 @@
 
 namespace sextant {
 
-/// gamma_k = k u / (1 - k u), what k roundings may come to (Higham 2002, lemma 3.1); 1e9 where k u is 1/2 or more.
-inline double gamma(double k, double u) { return k * u < 0.5 ? k * u / (1 - k * u) : 1e9; }
-
 struct AttentionCase;
-
-/// What attention_bound needs of a row.
-struct ScoreErrors {
-  double score = 0;    ///< A of docs/proofs/attention-oracle.md, steps 1 to 3: what a score may be off by
-  double largest = 0;  ///< at least |s|, of every score
-  double value = 0;    ///< max |v|
-};
-
-/// Step 6 of docs/proofs/attention-oracle.md for a query that sees `keys` of them, under the claim's dtype and libm.
-double attention_bound(const Spec& spec, const ScoreErrors& errors, std::int64_t keys);
 
 /// One query of one head.
 struct AttentionPlaceOfHead {
@@ -35,11 +22,12 @@ struct AttentionPlaceOfHead {
 struct QuickAttentionRow {
   std::vector<long double> value;  ///< [head_dim]
   double error;
-  double bound;  ///< on an implementation's error, as AttentionOracle::Row has it
+  double bound;      ///< on an implementation's, as AttentionOracle::Row has it
+  bool is_anything;  ///< whether zeros and every mean of the values that the query sees meet that bound
 };
 
 /// The fast tier of attention's oracle: rows of one case in hardware floating point, with the bound on its own error
-/// that docs/proofs/attention-oracle.md, step 7, proves. It keeps the keys of the last head that was asked about: rows
+/// that docs/proofs/attention-oracle.md, step 9, proves. It keeps the keys of the last head that was asked about: rows
 /// are cheapest in order. An object belongs to one thread.
 class QuickAttention {
  public:

@@ -66,7 +66,7 @@ TEST(QuickAttention, ContainsTheTruthAndHasTheSameBound) {
             oracle.row(request, place.batch, place.head, place.token, reference::first_precision);
         EXPECT_GE(fast.bound, exact.bound * (1 - 1e-7)) << text;
         EXPECT_LE(fast.bound, exact.bound * (1 + 1e-6)) << text;
-        EXPECT_LE(fast.error, fast.bound * (spec.dtype == Dtype::float64 ? 0x1p-5 : 0x1p-20)) << text;
+        EXPECT_LE(fast.error, fast.bound * (spec.dtype == Dtype::float64 ? 0x1p-5 : 0x1p-18)) << text;
         EXPECT_LE(quick->least_bound(place), exact.bound) << text;
         EXPECT_GT(quick->least_bound(place), 0) << text;
         for (std::size_t c = 0; c < fast.value.size(); ++c) {

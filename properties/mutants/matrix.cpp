@@ -12,11 +12,12 @@
 #include "properties/engine/engine.hpp"
 #include "properties/mutants/mutant.hpp"
 #include "properties/mutants/recipe_subject.hpp"
+#include "properties/verdict/tally.hpp"
 
 // The kill matrix, property x mutant, as Markdown on standard output. Exits 1 unless every mutant is killed, every
-// property kills one, and every control and recipe is accepted. What `quick` refuses needs no further look, and nearly
-// all of `standard`'s time goes into what it accepts; so `standard` judges what `quick` accepts: every mutant, and the
-// controls of small claims.
+// property kills one, and every control and recipe is accepted; with an argument it has the rows alone whose name holds
+// it. What `quick` refuses needs no further look, and nearly all of `standard`'s time goes into what it accepts; so
+// `standard` judges what `quick` accepts: every mutant, and the controls of small claims.
 
 namespace sextant::mutants {
 namespace {
@@ -87,9 +88,10 @@ void judge_by(Profile profile, const Amount& amount, Row& row, const Spec& spec)
   options.amount = amount;
   options.counterexamples = Counterexamples::not_sought;
   for (const PropertyResult& result : audit(catalogue(), *subject_of(row.name), spec, options).results) {
-    if (result.verdict != Verdict::violated && result.verdict != Verdict::crashed &&
-        result.verdict != Verdict::undecided)
-      continue;
+    // What stays undecided convicts nobody, and accepts nobody either.
+    const bool is_refused = result.verdict == Verdict::violated || result.verdict == Verdict::crashed ||
+                            (result.verdict == Verdict::undecided && !row.must_be_killed);
+    if (!is_refused) continue;
     row.killers.insert(result.id);
     if (row.counterexample.empty() && result.simplest)
       row.counterexample = fmt::format("{}: {}", result.simplest->token, result.simplest->finding);
@@ -174,8 +176,8 @@ void print(const std::vector<Task>& list) {
   }
 }
 
-// What is wrong with the matrix, one line each.
-std::vector<std::string> faults(const std::vector<Task>& list) {
+// What is wrong with the matrix, one line each; of a part of it, only what is wrong with its rows.
+std::vector<std::string> faults(const std::vector<Task>& list, Extent extent) {
   std::vector<std::string> lines;
   std::set<std::string> killing;
   for (const Task& task : list) {
@@ -186,7 +188,8 @@ std::vector<std::string> faults(const std::vector<Task>& list) {
       lines.push_back(fmt::format("{} under {} is refused: {}", row.name, to_json(task.spec), row.counterexample));
   }
   for (const Property& property : catalogue()) {
-    if (!killing.contains(property.id)) lines.push_back(fmt::format("{} kills no mutant", property.id));
+    if (extent == Extent::whole && !killing.contains(property.id))
+      lines.push_back(fmt::format("{} kills no mutant", property.id));
   }
   return lines;
 }
@@ -194,9 +197,11 @@ std::vector<std::string> faults(const std::vector<Task>& list) {
 }  // namespace
 }  // namespace sextant::mutants
 
-int main() {
+int main(int count, char** arguments) {
   using namespace sextant::mutants;
   std::vector<Task> list = tasks();
+  const std::string_view part = count > 1 ? arguments[1] : "";
+  std::erase_if(list, [&](const Task& task) { return task.row.name.find(part) == std::string::npos; });
 
   std::atomic<std::size_t> next = 0;
   {
@@ -208,7 +213,8 @@ int main() {
     }
   }
   print(list);
-  const std::vector<std::string> wrong = faults(list);
+  const auto extent = part.empty() ? sextant::Extent::whole : sextant::Extent::share;
+  const std::vector<std::string> wrong = faults(list, extent);
   for (const std::string& line : wrong) fmt::print(stderr, "{}\n", line);
   const auto of_accuracy = std::ranges::count_if(list, [](const Task& task) { return needs_accuracy(task.row); });
   const auto by_standard = std::ranges::count_if(list, [](const Task& task) {

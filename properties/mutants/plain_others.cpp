@@ -65,6 +65,8 @@ PlainOther::PlainOther(const Spec& claimed) : dtype(claimed.dtype), last_positio
   channel_of = [](std::int64_t channel, std::int64_t) { return channel; };
   finish = [](double value) { return value; };
   finish_score = [](double score, const Seen&) { return score; };
+  turned_by = [](std::int64_t p, Role) { return p; };
+  subtracted = [](std::span<const double> scores) { return *std::ranges::max_element(scores); };
   axis_of_half = [](std::int64_t half) { return half; };
   slope = released_slope;
   distance = [](std::int64_t query, std::int64_t key) { return static_cast<double>(query - key); };
@@ -321,7 +323,8 @@ Tensor PlainOther::attend(const Tensors& inputs) const {
     std::vector<double> values = vector_at(tensor, row * width, width);
     if (turn_ && use_position && turned) {
       const std::vector<std::int64_t> place = place_of(positions, tokens, token);
-      turn_(*this, values, {place, p, positions[0], length, role == Role::query || one_role ? 1.0 : -1.0});
+      turn_(*this, values,
+            {place, turned_by(p, role), positions[0], length, role == Role::query || one_role ? 1.0 : -1.0});
     }
     return values;
   };
@@ -334,7 +337,10 @@ Tensor PlainOther::attend(const Tensors& inputs) const {
       std::vector<std::vector<double>> turned;
       for (std::int64_t key = 0; key < n; ++key)
         turned.push_back(vector(k, kv * n + key, batch * n + key, place(key), Role::key, rotate_keys));
-      const std::vector<double> values = vector_at(v, kv * n * width, n * width);
+      std::vector<double> values = vector_at(v, kv * n * width, n * width);
+      for (std::int64_t key = 0; rotate_values && key < n; ++key)
+        std::ranges::copy(vector(v, kv * n + key, batch * n + key, place(key), Role::key, true),
+                          values.begin() + key * width);
       for (std::int64_t t = 0; t < n; ++t) {
         const std::int64_t row = (batch * attention_.num_heads + head) * n + t;
         const std::vector<double> query = vector(q, row, batch * n + t, place(t), Role::query, true);
@@ -350,10 +356,11 @@ Tensor PlainOther::attend(const Tensors& inputs) const {
           score += unasked_bias * static_cast<double>(key);
           weights.push_back(finish_score(score, {head, t, key, n, place(t), place(key)}));
         }
-        const double most = *std::ranges::max_element(weights);
+        const double least = subtracted(weights);
         double sum = 0;
         for (double& weight : weights) {
-          weight = std::exp(weight - most);
+          weight = std::exp(weight - least);
+          if (weight > largest_finite(Dtype::float32)) weight = std::numeric_limits<double>::infinity();
           sum += weight;
         }
         std::vector<double> result(static_cast<std::size_t>(width), 0);

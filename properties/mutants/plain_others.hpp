@@ -69,11 +69,14 @@ struct PlainOther {
   std::function<std::int64_t(std::int64_t head, std::int64_t heads, std::int64_t kv_heads)> kv_head_of;
   bool normalise = true;
   Dtype weight_dtype = Dtype::float64;
-  std::int64_t seen_ahead = 0;  ///< keys behind the query that a causal mask shows
+  std::function<double(std::span<const double> scores)> subtracted;  ///< from scores before the exponential, in float32
+  std::int64_t seen_ahead = 0;                                       ///< keys behind the query that a causal mask shows
   bool use_position = true;
   bool rotate_keys = true;
-  bool places = false;      ///< whether a token's place is its position
-  double unasked_bias = 0;  ///< times the key's place
+  bool rotate_values = false;
+  std::function<std::int64_t(std::int64_t p, Role role)> turned_by;  ///< where a query or key is taken to stand
+  bool places = false;                                               ///< whether a token's place is its position
+  double unasked_bias = 0;                                           ///< times the key's place
   double bias_scale = 1;
   bool first_batch_keys = false;
   std::function<double(double score, const Seen& seen)> finish_score;  ///< the last step before the softmax

@@ -101,6 +101,8 @@ Tally joined(const Tally& one, const Tally& other) {
           .undecided = one.undecided + other.undecided,
           .precision = std::max(one.precision, other.precision),
           .hiding = one.hiding + other.hiding,
+          .informative = one.informative + other.informative,
+          .uninformative = one.uninformative + other.uninformative,
           .unsupported = one.unsupported + other.unsupported,
           .why_unsupported = first_of(one.why_unsupported, other.why_unsupported),
           .unfinished = first_of(one.unfinished, other.unfinished),
@@ -138,12 +140,21 @@ PropertyResult settled(PropertyResult about, const Tally& tally, Extent extent) 
     return undecided(std::move(result), fmt::format("{} of {} cases could not be decided at {} bits of precision",
                                                     tally.undecided, tally.judged, tally.precision));
   if (result.theory == Theory::fails) return unwitnessed(std::move(result), tally, extent);
+  const std::int64_t compared = tally.informative + tally.uninformative;
+  // A verdict rests on what could have come out otherwise.
+  const auto of_comparisons = [&] {
+    return fmt::format("any answer meets the bound in {} of {} comparisons", tally.uninformative, compared);
+  };
+  if (tally.informative < tally.uninformative && extent == Extent::whole)
+    return undecided(std::move(result), of_comparisons());
   result.verdict = Verdict::holds;
   if (tally.remark) result.reason = tally.remark->text;
-  if (tally.unsupported > 0) {
-    result.reason += fmt::format("{}{} more cases are unsupported: {}", result.reason.empty() ? "" : "; ",
-                                 tally.unsupported, tally.why_unsupported->text);
-  }
+  const auto add_reason = [&](const std::string& text) {
+    result.reason += fmt::format("{}{}", result.reason.empty() ? "" : "; ", text);
+  };
+  if (tally.uninformative > 0) add_reason(of_comparisons());
+  if (tally.unsupported > 0)
+    add_reason(fmt::format("{} more cases are unsupported: {}", tally.unsupported, tally.why_unsupported->text));
   return result;
 }
 

@@ -54,6 +54,8 @@ struct Tally {
   std::int64_t undecided = 0;             ///< of those judged: open even at `precision`
   std::int64_t precision = 0;             ///< bits
   std::int64_t hiding = 0;                ///< of those judged: where theory fails, how many say nothing
+  std::int64_t informative = 0;           ///< comparisons, where some may have bounds that any answer meets
+  std::int64_t uninformative = 0;         ///< those
   std::int64_t unsupported = 0;           ///< how many the subject does not support
   std::optional<Remark> why_unsupported;  ///< the first one's reason
   std::optional<Remark> unfinished;       ///< the token of the first one that exceeds the limit of work

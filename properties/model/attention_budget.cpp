@@ -1,0 +1,74 @@
+#include "properties/model/attention_budget.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "lib/numeric/ulp.hpp"
+
+namespace sextant {
+namespace {
+
+Dtype evaluated_in(const Spec& spec) {
+  return is_16_bit(spec.dtype) && spec.evaluation == Evaluation::float32 ? Dtype::float32 : spec.dtype;
+}
+
+Dtype summed_in(const Spec& spec) {
+  return is_16_bit(spec.dtype) && spec.evaluation != Evaluation::dtype_accumulate ? Dtype::float32 : spec.dtype;
+}
+
+}  // namespace
+
+AttentionArithmetic::AttentionArithmetic(const Spec& spec)
+    : dtype(spec.dtype),
+      operations(evaluated_in(spec)),
+      sums(summed_in(spec)),
+      u(unit_roundoff(operations)),
+      a(unit_roundoff(sums)),
+      libm(spec.libm),
+      width(static_cast<double>(std::get<Attention>(spec.encoding).head_dim)) {}
+
+double score_error(const AttentionArithmetic& arithmetic, const ScoreParts& parts) {
+  const double u = arithmetic.u;
+  return gamma(arithmetic.width * arithmetic.a + 4 * u) * parts.products + parts.rotation +
+         (2 * u + gamma(parts.roundings * u)) * parts.bias + u * (parts.products + parts.bias);
+}
+
+WeightError weight_error(const AttentionArithmetic& arithmetic, std::span<const KeyScore> scores) {
+  return weight_error(arithmetic.u, 2 * arithmetic.libm * arithmetic.u, scores);
+}
+
+WeightError weight_error(double u, double of_exponential, std::span<const KeyScore> scores) {
+  double surely = -std::numeric_limits<double>::infinity();
+  for (const KeyScore& score : scores) surely = std::max(surely, score.value - score.error);
+  const double below = std::log(static_cast<double>(scores.size()) / u) + 12;
+  WeightError result{surely - below * (1 + 8 * u), 0};
+  std::int64_t keys = 0;
+  double error = 0;
+  double size = 0;
+  for (const KeyScore& score : scores) {
+    if (score.value + score.error < result.least) continue;
+    ++keys;
+    error = std::max(error, score.error);
+    size = std::max(size, score.size);
+  }
+  if (keys > 1) result.moved = std::tanh((error + u * size + of_exponential) / 2);
+  return result;
+}
+
+double row_bound(const AttentionArithmetic& arithmetic, const WeightError& weights, const SeenValues& values) {
+  const auto keys = static_cast<double>(values.keys);
+  const double sums = gamma(2 * keys * arithmetic.a + 4 * arithmetic.u) + 0x1p-14 * arithmetic.u;
+  const double underflow = keys * (ulp(arithmetic.operations, 0) * values.largest + ulp(arithmetic.sums, 0));
+  const double bound = weights.moved * values.spread + std::min(sums, 2.0) * values.largest + underflow +
+                       4 * ulp(arithmetic.sums, values.largest);
+  // The roundings of this estimate, and of sums over a head's pairs in double.
+  return bound * (1 + 1e-9);
+}
+
+double value_bound(const AttentionArithmetic& arithmetic, double of_row, double size) {
+  if (arithmetic.sums == arithmetic.dtype) return of_row;
+  return (of_row + ulp(arithmetic.dtype, (size + of_row) * (1 + 1e-9)) / 2) * (1 + 1e-9);
+}
+
+}  // namespace sextant

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "lib/numeric/dtype.hpp"
+#include "lib/spec/spec.hpp"
+
+// What an implementation of attention may be off by: docs/proofs/attention-oracle.md has the steps and letters.
+
+namespace sextant {
+
+/// gamma of roundings that come to `total` of a value, k u for k of them: total / (1 - total), Higham 2002, lemma 3.1;
+/// 1e9 where total is 1/2 or more.
+inline double gamma(double total) { return total < 0.5 ? total / (1 - total) : 1e9; }
+
+/// What a claim says of attention's roundings.
+struct AttentionArithmetic {
+  explicit AttentionArithmetic(const Spec& spec);
+
+  Dtype dtype;       ///< of the result
+  Dtype operations;  ///< that the result of each operation is rounded to
+  Dtype sums;        ///< that each term of a sum is rounded to
+  double u;          ///< roundoff of operations
+  double a;          ///< roundoff of sums
+  double libm;       ///< L
+  double width;      ///< D
+};
+
+/// Of one key, as a query sees it.
+struct KeyScore {
+  double value;  ///< s_j, within a small part of `error` of itself
+  double error;  ///< e_j
+  double size;   ///< at least |s_j|
+};
+
+/// What a score is made of.
+struct ScoreParts {
+  double products;       ///< sum_i |q_i| |k_i| / sqrt(D)
+  double rotation = 0;   ///< step 2
+  double bias = 0;       ///< |b_j|
+  double roundings = 0;  ///< c of step 3
+};
+
+/// e_j, steps 1 to 4.
+double score_error(const AttentionArithmetic& arithmetic, const ScoreParts& parts);
+
+/// What the weights of a row may be off by, step 5.
+struct WeightError {
+  double least;  ///< keys whose value + error is below have no weight to speak of
+  double moved;  ///< so much of the whole weight may move from some of the other keys to others
+};
+WeightError weight_error(const AttentionArithmetic& arithmetic, std::span<const KeyScore> scores);
+/// The same in arithmetic of roundoff u, whose exponential is off by a factor within e^(+-of_exponential).
+WeightError weight_error(double u, double of_exponential, std::span<const KeyScore> scores);
+
+/// The values of the keys that a query sees.
+struct SeenValues {
+  double spread;      ///< the most by which those of keys that have weight differ in a channel
+  double largest;     ///< max |v|, of all keys
+  std::int64_t keys;  ///< n
+};
+
+/// What each element of a row may be off by before it is rounded to the dtype: step 6.
+double row_bound(const AttentionArithmetic& arithmetic, const WeightError& weights, const SeenValues& values);
+
+/// That, and the rounding to the dtype of a result which may be as large as `size` and the bound: step 7.
+double value_bound(const AttentionArithmetic& arithmetic, double of_row, double size);
+
+}  // namespace sextant
