@@ -23,5 +23,21 @@ TEST(History, NamesWhatIsKeptByShapeOrByPositions) {
   EXPECT_EQ(history_of("rope-table-by-positions").verdict, Verdict::holds);
 }
 
+// Each sequence of calls convicts a cache that only it shows, and tells which call of it made the difference.
+TEST(History, NamesTheEarlierCall) {
+  for (const auto& [mutant, told] :
+       {std::pair{"rope-after-error", "1 token from position 0, alone and then after 1 token beyond the claim"},
+        {"rope-kept-by-ends", "alone and then after 6 tokens from position 0 in another order: "},
+        {"rope-growth-loses-a-row", "before it 1 token from position 1"},
+        {"learned-after-long", "alone and then after 45"},
+        {"attention-positions-kept", "after a call of the same shape at other positions"}}) {
+    const PropertyResult result = history_of(mutant);
+    EXPECT_EQ(result.verdict, Verdict::violated) << mutant;
+    ASSERT_TRUE(result.simplest) << mutant;
+    EXPECT_NE(result.simplest->finding.find(told), std::string::npos) << mutant << ": " << result.simplest->finding;
+  }
+  EXPECT_EQ(history_of("rope-refuses-beyond").verdict, Verdict::holds);
+}
+
 }  // namespace
 }  // namespace sextant

@@ -5,6 +5,7 @@
 
 #include "properties/catalogue.hpp"
 #include "properties/engine/typed_cases.hpp"
+#include "properties/every/call_sequences.hpp"
 #include "properties/gen/position.hpp"
 #include "properties/model/model.hpp"
 #include "subjects/operations.hpp"
@@ -100,8 +101,6 @@ std::vector<Tensor> answers(Session& session, const Spec& spec, const Together& 
   return list;
 }
 
-std::string tokens_text(std::int64_t tokens) { return fmt::format("{} token{}", tokens, tokens == 1 ? "" : "s"); }
-
 // A sibling that takes the process with it. A subject may be made for one spec alone: parameter_liveness tells that.
 struct SiblingFailed {
   std::string field;
@@ -152,11 +151,10 @@ class Company {
     const std::vector<Question> questions = questions_of(asked, model_of(spec_)->range());
     for (std::size_t i = 0; i < now.size(); ++i) {
       const auto difference = first_difference(spec_, alone[i], now[i]);
-      judgement.add_exact(difference ? std::optional(fmt::format("{} from position {}, {} in one process: {}",
-                                                                 tokens_text(questions[i].tokens),
-                                                                 questions[i].position, when, *difference))
-                                     : std::nullopt,
-                          [] { return "the same bits as alone in a process"; });
+      judgement.add_exact(
+          difference ? std::optional(fmt::format("{}, {} in one process: {}", text_of(questions[i]), when, *difference))
+                     : std::nullopt,
+          [] { return "the same bits as alone in a process"; });
     }
   }
 

@@ -1,0 +1,109 @@
+#include "properties/every/call_sequences.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "properties/gen/order.hpp"
+#include "properties/model/reshaped.hpp"
+
+namespace sextant {
+namespace {
+
+constexpr std::int64_t heads = 2;
+constexpr std::int64_t long_call = 4500;  // beyond tables of 4096 rows
+constexpr std::int64_t doublings = 5;
+constexpr std::int64_t decoded = 5;
+constexpr std::int64_t plain_fills = 400;  // from there on fills have meanings of their own (question.hpp)
+
+std::string text_at(const Question& question, std::string_view where) {
+  return fmt::format("{} token{} {}{}{}", question.tokens, question.tokens == 1 ? "" : "s", where,
+                     question.order == 0 ? "" : " in another order",
+                     question.batch == 1 ? "" : fmt::format(" in {} batch rows", question.batch));
+}
+
+}  // namespace
+
+std::string text_of(const Question& question) { return text_at(question, fmt::format("from position {}", question.position)); }
+
+std::string text_of(const SequencedCall& call) {
+  return call.is_beyond ? text_at(call.question, "beyond the claim") : text_of(call.question);
+}
+
+std::vector<SequencedCall> calls_of(Sequence sequence, const EncodingModel& model, std::int64_t position,
+                                    std::int64_t tokens, std::int64_t fill) {
+  std::vector<SequencedCall> calls;
+  const gen::PositionRange range = model.range();
+  const gen::LargestCall largest = model.largest_drawn();
+  const auto add = [&](std::int64_t first, std::int64_t count, gen::Order order = gen::Order::one_by_one,
+                       std::int64_t batch = 1) {
+    Question question{.position = first,
+                      .tokens = std::min(std::max<std::int64_t>(count, 1), range.last - first),
+                      .batch = batch,
+                      .heads = heads,
+                      .fill = fill % plain_fills,
+                      .order = static_cast<std::int64_t>(order)};
+    if (first >= range.last) return;
+    question = clipped(question, largest);
+    if (model.related(question)) calls.push_back({question});
+  };
+  switch (sequence) {
+    case Sequence::none: break;
+    case Sequence::decode:
+      add(position, tokens);
+      for (std::int64_t token = 0; token < decoded; ++token) add(position + tokens + token, 1);
+      break;
+    case Sequence::chunked_prefill: {
+      const std::int64_t chunk = (tokens + 2) / 3;
+      for (std::int64_t done = 0; done < tokens; done += chunk)
+        add(position + done, std::min(chunk, tokens - done));
+      add(position, tokens);
+      break;
+    }
+    case Sequence::speculative:
+      add(position, tokens);
+      for (const std::int64_t accepted : {0, 2, 3}) {
+        add(position + tokens + accepted, 4);
+        add(position + tokens + accepted + 1, 1);
+      }
+      break;
+    case Sequence::growing:
+      for (std::int64_t doubling = 0; doubling <= doublings; ++doubling) add(position, tokens << doubling);
+      add(position, tokens);
+      break;
+    case Sequence::long_and_short:
+      add(position, tokens);
+      add(range.first, long_call);
+      add(position + 1, tokens);
+      add(position, long_call + tokens);
+      add(position, tokens);
+      break;
+    case Sequence::same_ends:
+      for (const gen::Order order :
+           {gen::Order::one_by_one, gen::Order::shuffled_between_ends, gen::Order::shuffled_between_halves})
+        add(position, std::max<std::int64_t>(tokens, 4), order);
+      break;
+    case Sequence::batches:
+      for (const std::int64_t batch : {1, 4, 2, 1, 3}) add(position, tokens, gen::Order::one_by_one, batch);
+      break;
+    case Sequence::after_error:
+      add(position, tokens);
+      add(position, tokens);
+      if (!calls.empty()) calls.back().is_beyond = true;
+      add(position, tokens);
+      add(position + 1, 1);
+      break;
+  }
+  return calls;
+}
+
+Call call_of(const EncodingModel& model, const SequencedCall& call) {
+  Call made = model.accuracy_call(call.question);
+  if (!call.is_beyond) return made;
+  std::ranges::fill(made.positions, model.range().last);
+  std::ranges::fill(made.query_positions, model.range().last);
+  return made;
+}
+
+}  // namespace sextant
