@@ -15,7 +15,7 @@ class RecordedSession final : public Session {
  public:
   explicit RecordedSession(const NpyTable& table) : table_(table) {}
 
-  Description describe() override { return {"recorded table", "", {"encode"}, {}}; }
+  Description describe() override { return {"recorded table", "", {"encode"}, {}, false}; }
 
   Tensors call(std::string_view operation, const Tensors& inputs) override {
     if (operation != "encode") throw SubjectFailure(FailureKind::unsupported, "a recorded table answers encode only");

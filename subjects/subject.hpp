@@ -59,6 +59,7 @@ struct Description {
   std::string version;
   std::vector<std::string> operations;
   std::vector<std::string> dtypes;
+  bool in_place = false;  ///< whether rotations are written over what they are given, on purpose
 };
 
 /// One conversation with a subject about one spec, from a fresh state: it may keep caches from call to call, and is

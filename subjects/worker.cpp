@@ -100,7 +100,7 @@ class WorkerSession final : public Session {
         return found == reply.metadata.end() ? std::string() : found->second;
       };
       return {one_line(text("name")), one_line(text("version")), split_commas(text("ops")),
-              split_commas(text("dtypes"))};
+              split_commas(text("dtypes")), text("in_place") == "true"};
     } catch (const SubjectFailure& failure) {
       if (failure.kind() == FailureKind::unsupported) return {};
       throw;

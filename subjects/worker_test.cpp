@@ -254,6 +254,19 @@ TEST_F(Worker, AnswersEveryOtherOperation) {
   }
 }
 
+TEST_F(Worker, ARotationInPlaceIsWhatItLeavesInItsInput) {
+  spec_ = parse_spec(R"({"encoding":"rope","head_dim":4})");
+  const Tensors inputs{{"x", Tensor::zeros(spec_.dtype, {1, 2, 1, 4})},
+                       {"positions", Tensor::of_integers({1, 2}, std::vector<std::int64_t>{4, 5})}};
+  const std::string file = "def rotate(x, positions, spec):\n    x[:] = 3\n";
+  const auto session = open("in_place = True\n" + file);
+  EXPECT_TRUE(session->describe().in_place);
+  EXPECT_EQ(session->call("rotate", inputs).at("y").at(7), 3);
+  const auto other = open(file);
+  EXPECT_FALSE(other->describe().in_place);
+  EXPECT_THROW(other->call("rotate", inputs), SubjectFailure);
+}
+
 TEST_F(Worker, AnInputThatIsLeftModifiedComesBack) {
   spec_ = parse_spec(R"({"encoding":"rope","head_dim":4,"dtype":"bfloat16"})");
   Tensor x = Tensor::zeros(spec_.dtype, {1, 2, 1, 4});

@@ -40,21 +40,29 @@ class Watched final : public Session {
 Property input_unchanged_property() {
   Property property;
   property.id = "input_unchanged";
-  property.level = Level::advice;
+  property.level = Level::contract;
   property.needs = Needs::live_subject;
   property.explanation = {
       "a call leaves its inputs as they were",
       "x, positions and weights have the same bits after f(x, positions) as before",
       "a function has no side effects; a worker's reply names the inputs that it left modified (docs/protocol.md)",
       "every encoding",
-      "none: all bits are compared, by the worker. Advice: a kernel may be meant to work in place",
+      "none: all bits are compared, by the worker. A subject that is meant to work in place says so (`in_place`), and "
+      "is "
+      "asked nothing",
       "rotations in place of an array that the caller goes on using, positions shifted or scaled where they lie"};
   property.not_applicable = [](const Spec&) { return std::optional<std::string>(); };
   use_cases(property, questions(), [](const Spec& spec) -> CheckOf<Question> {
-    return [spec](Session& session, const Question& question) {
+    return [spec, in_place = std::optional<bool>()](Session& session, const Question& question) mutable {
+      Judgement judgement;
+      if (!in_place) in_place = session.describe().in_place;
+      if (*in_place) {
+        judgement.add_exact(std::nullopt, [] { return "works in place"; });
+        judgement.remark = "the subject says that it works in place";
+        return judgement;
+      }
       Watched watched(session);
       ask(watched, spec, question);
-      Judgement judgement;
       const auto& modified = watched.modified();
       judgement.add_exact(
           modified.empty() ? std::nullopt : std::optional(fmt::format("left modified: {}", fmt::join(modified, ", "))),

@@ -206,8 +206,8 @@ class JaxArrays:
 FRAMEWORKS = {None: NumpyArrays, "numpy": NumpyArrays, "torch": TorchArrays, "jax": JaxArrays}
 
 
-def answer(functions, arrays, operation, tensors, metadata):
-    """The reply's tensors. Raises Unsupported."""
+def answer(functions, arrays, operation, tensors, metadata, in_place):
+    """The reply's tensors; of a rotation in place, that returned nothing, what it left in x. Raises Unsupported."""
     function = functions.get(operation)
     if operation == "reset":
         if function is not None:
@@ -228,6 +228,8 @@ def answer(functions, arrays, operation, tensors, metadata):
         extra = [given["weight"]] if "weight" in given else []
         result = function(*(given[key] for key in ARGUMENTS[operation]), *extra, spec)
         names = [RESULTS[operation]]
+    if result is None and in_place and operation == "rotate":
+        result = given["x"]
     if result is None:
         raise Unsupported(f"{operation} returned None")
     reply = {name: arrays.take(array) for name, array in zip(names, _results(operation, names, result))}
@@ -348,8 +350,8 @@ def _fork_sessions():
     return end_with_auditor
 
 
-def serve(framework=None, name="", version="", **functions):
-    """Answers requests until the input ends. `functions` are the operations by name."""
+def serve(framework=None, name="", version="", in_place=False, **functions):
+    """Answers requests until the input ends. `functions` are the operations by name; `in_place` says that rotate writes over its x."""
     global _served, _ready
     _served = True
     unknown = set(functions) - set(OPERATIONS)
@@ -370,11 +372,11 @@ def serve(framework=None, name="", version="", **functions):
         reply = {"id": metadata["id"], "status": "ok"}
         try:
             if metadata["op"] == "describe":
-                reply |= {"name": name, "version": version, "ops": ",".join(functions)}
+                reply |= {"name": name, "version": version, "ops": ",".join(functions), "in_place": "true" if in_place else "false"}
                 write_blob(sink, reply, {})
                 continue
             spec_dtype = json.loads(metadata["spec"])["dtype"]
-            write_blob(sink, reply, answer(functions, arrays, metadata["op"], tensors, metadata), spec_dtype)
+            write_blob(sink, reply, answer(functions, arrays, metadata["op"], tensors, metadata, in_place), spec_dtype)
         except Unsupported as reason:
             write_blob(sink, reply | {"status": "unsupported", "message": str(reason)}, {})
         except Exception as error:
@@ -446,7 +448,8 @@ def _main(path, control):
     functions = {key: getattr(module, key) for key in OPERATIONS if callable(getattr(module, key, None))}
     if not functions:
         sys.exit(f"the file defines none of {', '.join(OPERATIONS)}")
-    serve(getattr(module, "framework", None), str(getattr(module, "name", "")), str(getattr(module, "version", "")), **functions)
+    about = {key: str(getattr(module, key, "")) for key in ("name", "version")}
+    serve(getattr(module, "framework", None), in_place=bool(getattr(module, "in_place", False)), **about, **functions)
 
 
 if __name__ == "__main__":
