@@ -317,7 +317,7 @@ Property weights_sum_property() {
       AttentionCase request = attention_case(spec, question);
       for (std::int64_t i = 0; i < request.v.elements(); ++i) request.v.set(i, 1);
       const Tensor out = attend(session, spec, request);
-      const double bound = value_bound(arithmetic, row_bound(arithmetic, {0, 0}, {0, 1, request.tokens}), 1);
+      const double bound = value_bound(arithmetic, sum_bound(arithmetic, 0, {1, request.tokens}), 1);
       Judgement judgement;
       ++(bound < 1 ? judgement.informative : judgement.uninformative);
       for (std::int64_t i = 0; i < out.elements(); ++i) {

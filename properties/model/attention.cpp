@@ -14,6 +14,7 @@
 #include "properties/model/attention_budget.hpp"
 #include "properties/model/attention_calls.hpp"
 #include "properties/model/attention_oracle.hpp"
+#include "properties/model/attention_scores.hpp"
 #include "properties/model/family.hpp"
 #include "properties/model/models.hpp"
 #include "properties/model/questions.hpp"
@@ -106,7 +107,7 @@ class AttentionJudge final : public Judge {
     // Of one key alone every score makes the same.
     if (request.tokens > 1 && (!encoding_.causal || at.token > 0))
       ++(quick.is_anything ? judgement.uninformative : judgement.informative);
-    std::optional<AttentionOracle::Row> exact;  // asked only for what the fast tier leaves open
+    std::optional<reference::RealVector> exact;  // asked only for what the fast tier leaves open
     for (std::int64_t c = 0; c < encoding_.head_dim; ++c) {
       const double value = answer.at(row * encoding_.head_dim + c);
       const auto place = [&] {
@@ -119,17 +120,17 @@ class AttentionJudge final : public Judge {
       const long double expected = quick.value[static_cast<std::size_t>(c)];
       auto truth = static_cast<double>(expected);
       auto error = static_cast<double>(std::fabs(static_cast<long double>(value) - expected));
-      double bound = value_bound(arithmetic_, quick.bound, std::fabs(truth));
-      Certainty within = error + quick.error <= bound  ? Certainty::yes
-                         : error - quick.error > bound ? Certainty::no
-                                                       : Certainty::unknown;
+      double bound = value_bound(arithmetic_, quick.bounds[static_cast<std::size_t>(c)], std::fabs(truth));
+      Certainty within = error + quick.errors[static_cast<std::size_t>(c)] <= bound  ? Certainty::yes
+                         : error - quick.errors[static_cast<std::size_t>(c)] > bound ? Certainty::no
+                                                                                     : Certainty::unknown;
       if (within == Certainty::unknown) {
         if (!exact) exact = oracle_.row(request, at.batch, at.head, at.token, reference::first_precision);
-        const Enclosure& enclosed = exact->value[static_cast<std::size_t>(c)];
+        const Enclosure& enclosed = (*exact)[static_cast<std::size_t>(c)];
         const Enclosure distance = abs(Enclosure(value, reference::first_precision) - enclosed);
         truth = enclosed.upper();
         error = distance.upper();
-        bound = value_bound(arithmetic_, exact->bound, std::fabs(truth));
+        bound = value_bound(arithmetic_, quick.bounds[static_cast<std::size_t>(c)], std::fabs(truth));
         within = reference::at_most(distance, Enclosure(bound, reference::first_precision));
       }
       const Deviation deviation{bound > 0 ? error / bound : not_finite().of_bound, error,
@@ -165,6 +166,15 @@ class AttentionModel final : public EncodingModel {
   std::optional<std::string> not_shift_invariant() const override {
     const auto position = position_model(spec(), encoding_);
     return position ? position->not_shift_invariant() : std::nullopt;
+  }
+
+  Theory beyond_training() const override {
+    const auto position = position_model(spec(), encoding_);
+    return position ? position->beyond_training() : Theory::holds;
+  }
+  std::string phases_beyond() const override {
+    const auto position = position_model(spec(), encoding_);
+    return position ? position->phases_beyond() : "";
   }
 
   std::optional<std::string> sees_later_tokens() const override {
@@ -237,15 +247,25 @@ class AttentionModel final : public EncodingModel {
     const std::int64_t usual = longest_tokens(encoding_, work_of_drawn);
     std::set<std::int64_t> lengths(gen::usual_extents().begin(), gen::usual_extents().end());
     for (std::int64_t power = 32; power <= 2048; power *= 2) lengths.insert({power - 1, power, power + 1});
-    // Every key counts, so that each that is left out shows.
+    // Every key counts, so that each that is left out shows; but in sums whose terms are rounded to 16 bits few do.
+    const bool is_fine = !is_16_bit(AttentionArithmetic(spec()).operations);
+    const auto one_channel = [](std::int64_t tokens, std::int64_t kind) {
+      return one_channel_scores + one_channel_kinds * (tokens % 40) + kind;
+    };
     const auto add = [&](std::int64_t tokens) {
-      if (tokens <= usual)
+      if (tokens > usual) return;
+      if (is_fine) {
         questions.push_back({.position = near, .tokens = tokens, .fill = every_key_counts + tokens % 100});
+      } else {
+        for (const std::int64_t kind : {few_keys, half_for_one})
+          questions.push_back({.position = near, .tokens = tokens, .fill = one_channel(tokens, kind)});
+      }
     };
     for (const std::int64_t tokens : lengths) add(tokens);
     for (const std::int64_t tokens : {65, 129, 257, 513, 1025, 2049, 4096}) {
       if (tokens <= usual) continue;
-      for (const std::int64_t fill : {latest_key_wins, every_key_counts})
+      for (const std::int64_t fill : {latest_key_wins, every_key_counts, one_key_wins, one_channel(tokens, few_keys),
+                                      one_channel(tokens, half_for_one)})
         questions.push_back({.position = near, .tokens = std::min(tokens, longest), .fill = fill});
       if (tokens > longest) break;
     }
@@ -254,8 +274,15 @@ class AttentionModel final : public EncodingModel {
     questions.push_back({.position = near, .tokens = 200, .fill = scaled_fill + scaled_in});
     for (const std::int64_t fill : {runs_fill, repeats_fill})
       questions.push_back({.position = near, .tokens = 100, .fill = fill});
-    for (const std::int64_t tokens : {2, 7, 17, 33, 64, 129, 300})
-      questions.push_back({.position = near, .tokens = std::min(tokens, longest), .fill = one_channel_scores + tokens});
+    for (const std::int64_t tokens : {2, 7, 17, 33, 64, 129, 300}) {
+      for (std::int64_t kind = 0; kind < one_channel_kinds; ++kind)
+        questions.push_back({.position = near, .tokens = std::min(tokens, longest), .fill = one_channel(tokens, kind)});
+    }
+    for (const std::int64_t tokens : gen::usual_extents()) {
+      constexpr std::int64_t most = 1500;
+      if (tokens > usual && tokens <= std::min(longest, most))
+        questions.push_back({.position = near, .tokens = tokens, .fill = one_channel(tokens, few_keys)});
+    }
     for (std::int64_t placement = 0; axes_of(spec().encoding) > 1 && placement < gen::placements; ++placement) {
       for (const std::int64_t tokens : {4, 6, 12, 64, 81, 196})
         questions.push_back({.position = near, .tokens = tokens, .fill = placed_fill + spread_in * placement});
@@ -371,6 +398,12 @@ class AttentionModel final : public EncodingModel {
   }
 
   std::unique_ptr<Judge> judge() const override { return std::make_unique<AttentionJudge>(spec(), encoding_); }
+
+ protected:
+  std::optional<std::int64_t> trained_by_fields() const override {
+    const auto position = position_model(spec(), encoding_);
+    return position ? std::optional(position->trained_end()) : std::nullopt;
+  }
 
  private:
   static gen::LargestCall of_length(std::int64_t longest) {

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "lib/numeric/ulp.hpp"
+#include "properties/model/budget.hpp"
 
 namespace sextant {
 namespace {
@@ -25,13 +26,15 @@ AttentionArithmetic::AttentionArithmetic(const Spec& spec)
       sums(summed_in(spec)),
       u(unit_roundoff(operations)),
       a(unit_roundoff(sums)),
+      v(angle_roundoff(spec.accuracy)),
       libm(spec.libm),
       width(static_cast<double>(std::get<Attention>(spec.encoding).head_dim)) {}
 
 double score_error(const AttentionArithmetic& arithmetic, const ScoreParts& parts) {
   const double u = arithmetic.u;
+  const double of_bias = parts.roundings > 0 ? gamma((parts.roundings - 2) * arithmetic.v + 2 * u) : 0;
   return gamma(arithmetic.width * arithmetic.a + 4 * u) * parts.products + parts.rotation +
-         (2 * u + gamma(parts.roundings * u)) * parts.bias + u * (parts.products + parts.bias);
+         (2 * u + of_bias) * parts.bias + u * (parts.products + parts.bias);
 }
 
 WeightError weight_error(const AttentionArithmetic& arithmetic, std::span<const KeyScore> scores) {
@@ -42,7 +45,7 @@ WeightError weight_error(double u, double of_exponential, std::span<const KeySco
   double surely = -std::numeric_limits<double>::infinity();
   for (const KeyScore& score : scores) surely = std::max(surely, score.value - score.error);
   const double below = std::log(static_cast<double>(scores.size()) / u) + 12;
-  WeightError result{surely - below * (1 + 8 * u), 0};
+  WeightError result{surely - below * (1 + 8 * u), 0, 0};
   std::int64_t keys = 0;
   double error = 0;
   double size = 0;
@@ -52,23 +55,26 @@ WeightError weight_error(double u, double of_exponential, std::span<const KeySco
     error = std::max(error, score.error);
     size = std::max(size, score.size);
   }
-  if (keys > 1) result.moved = std::tanh((error + u * size + of_exponential) / 2);
+  result.common = u * size + of_exponential;
+  if (keys > 1) result.most = error + result.common;
   return result;
 }
 
-double row_bound(const AttentionArithmetic& arithmetic, const WeightError& weights, const SeenValues& values) {
+double moved_weight(const WeightError& weights) { return std::tanh(weights.most / 2); }
+
+double sum_bound(const AttentionArithmetic& arithmetic, double moved, const SeenValues& values) {
   const auto keys = static_cast<double>(values.keys);
   const double sums = gamma(2 * keys * arithmetic.a + 4 * arithmetic.u) + 0x1p-14 * arithmetic.u;
   const double underflow = keys * (ulp(arithmetic.operations, 0) * values.largest + ulp(arithmetic.sums, 0));
-  const double bound = weights.moved * values.spread + std::min(sums, 2.0) * values.largest + underflow +
-                       4 * ulp(arithmetic.sums, values.largest);
+  const double bound =
+      moved + std::min(sums, 2.0) * values.largest + underflow + 4 * ulp(arithmetic.sums, values.largest);
   // The roundings of this estimate, and of sums over a head's pairs in double.
   return bound * (1 + 1e-9);
 }
 
-double value_bound(const AttentionArithmetic& arithmetic, double of_row, double size) {
-  if (arithmetic.sums == arithmetic.dtype) return of_row;
-  return (of_row + ulp(arithmetic.dtype, (size + of_row) * (1 + 1e-9)) / 2) * (1 + 1e-9);
+double value_bound(const AttentionArithmetic& arithmetic, double of_sum, double size) {
+  if (arithmetic.sums == arithmetic.dtype) return of_sum;
+  return (of_sum + ulp(arithmetic.dtype, (size + of_sum) * (1 + 1e-9)) / 2) * (1 + 1e-9);
 }
 
 }  // namespace sextant

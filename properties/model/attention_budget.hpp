@@ -23,6 +23,7 @@ struct AttentionArithmetic {
   Dtype sums;        ///< that each term of a sum is rounded to
   double u;          ///< roundoff of operations
   double a;          ///< roundoff of sums
+  double v;          ///< roundoff that slopes are formed with: angle_roundoff of the accuracy class
   double libm;       ///< L
   double width;      ///< D
 };
@@ -39,7 +40,7 @@ struct ScoreParts {
   double products;       ///< sum_i |q_i| |k_i| / sqrt(D)
   double rotation = 0;   ///< step 2
   double bias = 0;       ///< |b_j|
-  double roundings = 0;  ///< c of step 3
+  double roundings = 0;  ///< c + 2 of step 3
 };
 
 /// e_j, steps 1 to 4.
@@ -47,24 +48,28 @@ double score_error(const AttentionArithmetic& arithmetic, const ScoreParts& part
 
 /// What the weights of a row may be off by, step 5.
 struct WeightError {
-  double least;  ///< keys whose value + error is below have no weight to speak of
-  double moved;  ///< so much of the whole weight may move from some of the other keys to others
+  double least;   ///< keys whose value + error is below have no weight to speak of
+  double common;  ///< A_j - e_j: the error of each of the others is e^(+-A_j), relative
+  double most;    ///< the greatest A_j; 0 where there is one key
 };
 WeightError weight_error(const AttentionArithmetic& arithmetic, std::span<const KeyScore> scores);
 /// The same in arithmetic of roundoff u, whose exponential is off by a factor within e^(+-of_exponential).
 WeightError weight_error(double u, double of_exponential, std::span<const KeyScore> scores);
 
+/// So much of the whole weight may move from some keys to others, step 5: tanh(most / 2).
+double moved_weight(const WeightError& weights);
+
 /// The values of the keys that a query sees.
 struct SeenValues {
-  double spread;      ///< the most by which those of keys that have weight differ in a channel
-  double largest;     ///< max |v|, of all keys
+  double largest;     ///< max |v|
   std::int64_t keys;  ///< n
 };
 
-/// What each element of a row may be off by before it is rounded to the dtype: step 6.
-double row_bound(const AttentionArithmetic& arithmetic, const WeightError& weights, const SeenValues& values);
+/// What an element of a row may be off by before it is rounded to the dtype, where errors of weights move the mean of
+/// values by at most `moved`: steps 6 and 7.
+double sum_bound(const AttentionArithmetic& arithmetic, double moved, const SeenValues& values);
 
 /// That, and the rounding to the dtype of a result which may be as large as `size` and the bound: step 7.
-double value_bound(const AttentionArithmetic& arithmetic, double of_row, double size);
+double value_bound(const AttentionArithmetic& arithmetic, double of_sum, double size);
 
 }  // namespace sextant

@@ -25,10 +25,10 @@ TEST(AttentionBudget, RoundoffsAreThoseOfTheEvaluation) {
 TEST(AttentionBudget, OneKeyThatDominatesHasAllTheWeight) {
   const AttentionArithmetic bfloat16 = arithmetic("bfloat16", "dtype");
   const std::vector<KeyScore> far{{500, 20, 500}, {3, 1, 3}, {-4, 1, 4}};
-  EXPECT_EQ(weight_error(bfloat16, far).moved, 0);
+  EXPECT_EQ(moved_weight(weight_error(bfloat16, far)), 0);
   // Two that may be alike share it.
   const std::vector<KeyScore> tie{{500, 0.5, 500}, {500, 0.5, 500}, {-4, 1, 4}};
-  const double moved = weight_error(bfloat16, tie).moved;
+  const double moved = moved_weight(weight_error(bfloat16, tie));
   EXPECT_NEAR(moved, std::tanh((0.5 + 500 * 0x1p-8 + 2 * 0x1p-8) / 2), 1e-12);
 }
 
@@ -40,7 +40,7 @@ TEST(AttentionBudget, NoWeightMovesFurther) {
       const double after = weight * std::exp(a) / (weight * std::exp(a) + (1 - weight) * std::exp(-a));
       most = std::max(most, after - weight);
     }
-    const double moved = weight_error(0, 0, std::vector<KeyScore>{{0, a, 0}, {0, a, 0}}).moved;
+    const double moved = moved_weight(weight_error(0, 0, std::vector<KeyScore>{{0, a, 0}, {0, a, 0}}));
     EXPECT_LE(most, moved * (1 + 1e-12));
     EXPECT_GE(most, moved * (1 - 1e-4));
   }
@@ -48,7 +48,7 @@ TEST(AttentionBudget, NoWeightMovesFurther) {
 
 TEST(AttentionBudget, AResultOf16BitsIsRoundedOnce) {
   const AttentionArithmetic bfloat16 = arithmetic("bfloat16", "float32");
-  const double of_row = row_bound(bfloat16, {0, 0}, {0, 1, 1});
+  const double of_row = sum_bound(bfloat16, 0, {1, 1});
   EXPECT_LT(of_row, 0x1p-20);
   EXPECT_NEAR(value_bound(bfloat16, of_row, 1), of_row + 0x1p-8, 1e-10);
   EXPECT_EQ(value_bound(arithmetic("float32", "float32"), of_row, 1), of_row);

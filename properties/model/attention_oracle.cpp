@@ -13,6 +13,7 @@
 #include "properties/gen/values.hpp"
 #include "properties/gen/vectors.hpp"
 #include "properties/model/attention_budget.hpp"
+#include "properties/model/attention_scores.hpp"
 #include "properties/model/family.hpp"
 #include "properties/model/row_agreement.hpp"
 #include "reference/rope.hpp"
@@ -30,77 +31,6 @@ using reference::RealVector;
 constexpr std::int64_t compared_rows = 3;
 // Once a violation is known, of so many more rows the bound is formed in the search for a worse one.
 constexpr std::int64_t rows_after_violation = 64;
-
-// Queries and keys of zeros, as padding has them: they are tokens like others.
-constexpr std::int64_t blank_query_in = 7;
-constexpr std::int64_t blank_key_in = 5;
-void blank(Tensor& vectors, std::int64_t one_in) {
-  const std::int64_t channels = vectors.shape[3];
-  for (std::int64_t i = 0; i < vectors.elements(); ++i) {
-    if (i / channels % one_in == one_in - 1) vectors.set(i, 0);
-  }
-}
-
-// Queries of one channel each, so that the products a score is made of are no larger than scores of order 1 must be.
-void score_by_one_channel(AttentionCase& request, std::int64_t fill) {
-  const std::int64_t channels = request.q.shape[3];
-  for (std::int64_t row = 0; row < request.q.elements() / channels; ++row) {
-    const std::uint64_t word = gen::word(fill + 2, row);
-    const auto kept = static_cast<std::int64_t>((word >> 1) % static_cast<std::uint64_t>(channels));
-    const double size = std::sqrt(static_cast<double>(channels)) * (1 - static_cast<double>(word >> 56) / 512);
-    for (std::int64_t c = 0; c < channels; ++c)
-      request.q.set(row * channels + c, c != kept ? 0 : word % 2 == 0 ? size : -size);
-  }
-  for (std::int64_t i = 0; i < request.k.elements(); ++i) {
-    const std::uint64_t word = gen::word(fill + 3, i);
-    const double size = 1 + static_cast<double>(word >> 12) * 0x1p-52;
-    request.k.set(i, word % 2 == 0 ? size : -size);
-  }
-}
-
-// Scores of the kinds that question.hpp tells. A query's last channel and a key's make what is added to all of its
-// scores, or to one or two.
-void shape_scores(AttentionCase& request, const AttentionArithmetic& arithmetic, std::int64_t fill) {
-  // Of drawn scores little is known where operations round to 16 bits: most have scores of one channel there.
-  constexpr std::int64_t drawn_in = 8;
-  const bool is_drawn = fill < one_channel_scores && (!is_16_bit(arithmetic.operations) || fill % drawn_in == 0);
-  if (is_drawn) return;
-  if (fill < latest_key_wins) return score_by_one_channel(request, fill);
-  if (fill < one_key_wins) {
-    for (std::int64_t i = 0; i < request.q.elements(); ++i) request.q.set(i, std::ldexp(request.q.at(i), -4));
-    if (fill >= every_key_counts) {
-      blank(request.q, blank_query_in);
-      blank(request.k, blank_key_in);
-      return;
-    }
-  }
-  const bool rises = fill < far_from_zero;
-  const std::int64_t channels = request.q.shape[3];
-  const std::int64_t last = channels - 1;
-  for (std::int64_t element = last; element < request.q.elements(); element += channels)
-    request.q.set(element, rises ? 1 : std::exp2(-static_cast<double>(gen::word(fill + 1, element) % 64) / 8));
-  // In float16 products of queries and keys are at most some 2^15, which it can hold before they are scaled.
-  const double root = std::sqrt(static_cast<double>(channels));
-  const double greatest = request.q.dtype == Dtype::float16 ? std::min(2048 * root, 0x1p15) : 8192 * root;
-  for (std::int64_t head = 0; head < request.batch * request.k.shape[1]; ++head) {
-    const std::uint64_t word = gen::word(fill, head);
-    const auto set_key = [&](std::int64_t token, double channel) {
-      request.k.set((head * request.tokens + token) * channels + last, channel);
-    };
-    if (fill < every_key_counts) {
-      for (std::int64_t token = 0; token < request.tokens; ++token) {
-        const double part = static_cast<double>(token + 1) / static_cast<double>(request.tokens);
-        set_key(token, rises ? greatest * part : word % 2 == 0 ? greatest : -greatest);
-      }
-    } else {
-      // From either end of the call, so that others are far away.
-      const auto from_end = static_cast<std::int64_t>(word >> 16) % (request.tokens / 4 + 1);
-      set_key(word % 2 == 0 ? from_end : request.tokens - 1 - from_end, greatest);
-      constexpr std::uint64_t tie_in = 4;
-      if ((word >> 8) % tie_in == 0) set_key(word % 2 == 0 ? request.tokens - 1 - from_end : from_end, greatest);
-    }
-  }
-}
 
 }  // namespace
 
@@ -185,65 +115,32 @@ AttentionOracle::AttentionOracle(const Spec& spec) : spec_(spec), encoding_(std:
   }
 }
 
-AttentionOracle::Row AttentionOracle::row(const AttentionCase& request, std::int64_t batch, std::int64_t head,
-                                          std::int64_t token, Precision precision) {
-  const std::int64_t keys = encoding_.causal ? token + 1 : request.tokens;
+RealVector AttentionOracle::row(const AttentionCase& request, std::int64_t batch, std::int64_t head, std::int64_t token,
+                                Precision precision) {
   const std::int64_t kv = kv_head(encoding_, head);
   const auto position = [&](std::int64_t t) {
     return request.positions[static_cast<std::size_t>(batch * request.tokens + t)];
   };
   const Vector query = turned(request.q, (batch * encoding_.num_heads + head) * request.tokens + token,
                               place_of(request, batch, token, Role::query), precision);
-  const AttentionArithmetic arithmetic(spec_);
-  const double root = std::sqrt(arithmetic.width);
-
   std::vector<RealVector> rotated_keys;
   std::vector<RealVector> values;
   std::vector<Enclosure> biases;
-  std::vector<KeyScore> scores;
   for (std::int64_t t = 0; t < request.tokens; ++t) {
     const std::int64_t row = (batch * encoding_.num_kv_heads + kv) * request.tokens + t;
-    const Vector key = turned(request.k, row, place_of(request, batch, t, Role::key), precision);
-    rotated_keys.push_back(key.value);
+    rotated_keys.push_back(turned(request.k, row, place_of(request, batch, t, Role::key), precision).value);
     RealVector value;
-    for (std::int64_t c = 0; c < encoding_.head_dim; ++c) {
-      const double element = request.v.at(row * encoding_.head_dim + c);
-      value.emplace_back(element, precision);
-    }
+    for (std::int64_t c = 0; c < encoding_.head_dim; ++c)
+      value.emplace_back(request.v.at(row * encoding_.head_dim + c), precision);
     values.push_back(std::move(value));
-    const ScoreTerm bias = bias_at({.query = position(token), .key = position(t), .head = head},
-                                   request.weight ? &*request.weight : nullptr, precision);
-    biases.push_back(bias.value);
-    if (t >= keys) continue;
-    ScoreParts parts{.products = 0, .bias = abs(bias.value).upper(), .roundings = bias.roundings};
-    double score = bias.value.upper();
-    for (std::size_t i = 0; i < query.norms.size(); ++i) {
-      parts.products += query.norms[i] * key.norms[i] / root;
-      parts.rotation +=
-          (query.errors[i] * key.norms[i] + key.errors[i] * query.norms[i] + query.errors[i] * key.errors[i]) / root;
-    }
-    for (std::size_t c = 0; c < query.value.size(); ++c) score += query.value[c].upper() * key.value[c].upper() / root;
-    scores.push_back({score, score_error(arithmetic, parts), parts.products + parts.bias});
+    biases.push_back(bias_at({.query = position(token), .key = position(t), .head = head},
+                             request.weight ? &*request.weight : nullptr, precision)
+                         .value);
   }
-  RealVector result = reference::attend(encoding_,
-                                        {token, query.value, rotated_keys, values,
-                                         bias_ ? std::span<const Enclosure>(biases) : std::span<const Enclosure>()},
-                                        precision);
-  const WeightError error = weight_error(arithmetic, scores);
-  SeenValues seen{0, 0, keys};
-  for (std::size_t c = 0; c < result.size(); ++c) {
-    double low = std::numeric_limits<double>::infinity();
-    double high = -low;
-    for (std::size_t t = 0; t < scores.size(); ++t) {
-      const double element = values[t][c].upper();
-      seen.largest = std::max(seen.largest, std::fabs(element));
-      if (scores[t].value + scores[t].error < error.least) continue;
-      low = std::min(low, element);
-      high = std::max(high, element);
-    }
-    seen.spread = std::max(seen.spread, high - low);
-  }
-  return {std::move(result), row_bound(arithmetic, error, seen)};
+  return reference::attend(encoding_,
+                           {token, query.value, rotated_keys, values,
+                            bias_ ? std::span<const Enclosure>(biases) : std::span<const Enclosure>()},
+                           precision);
 }
 
 ScoreTerm AttentionOracle::bias_at(const BiasPlace& place, const Tensor* weight, Precision precision) {
@@ -302,8 +199,8 @@ bool may_hide_difference(const AttentionArithmetic& arithmetic, const QuickAtten
   for (std::size_t c = 0; c < one.value.size(); ++c) {
     const auto difference = static_cast<double>(std::fabs(one.value[c] - other.value[c]));
     const double size = static_cast<double>(std::max(std::fabs(one.value[c]), std::fabs(other.value[c])));
-    const double bound = value_bound(arithmetic, one.bound, size) + value_bound(arithmetic, other.bound, size);
-    if (difference > (2 * bound + one.error + other.error) * (1 + 1e-9)) return false;
+    const double bound = value_bound(arithmetic, one.bounds[c], size) + value_bound(arithmetic, other.bounds[c], size);
+    if (difference > (2 * bound + one.errors[c] + other.errors[c]) * (1 + 1e-9)) return false;
   }
   return true;
 }
@@ -348,8 +245,8 @@ Judgement judge_same(const Spec& spec, AttentionOracle& oracle, const AttentionC
     if (certainly_agree(a, b, limit * (one_rows->least_bound(in_one) + other_rows->least_bound(in_the_other))))
       continue;
     if (judgement.within == Certainty::no && ++opened > rows_after_violation) break;
-    const double of_one = one_rows->bound(in_one);
-    const double of_other = other_rows->bound(in_the_other);
+    const std::vector<double> bounds_in_one = one_rows->row(in_one).bounds;
+    const std::vector<double> bounds_in_other = other_rows->row(in_the_other).bounds;
     for (std::size_t c = 0; c < a.size(); ++c) {
       const auto place = [&] {
         return fmt::format("batch row {}, head {}, token {}, channel {}", there.batch, head, there.token, c);
@@ -359,6 +256,8 @@ Judgement judge_same(const Spec& spec, AttentionOracle& oracle, const AttentionC
         continue;
       }
       // The truth is no larger than either answer and its bound.
+      const double of_one = bounds_in_one[c];
+      const double of_other = bounds_in_other[c];
       const double bound = value_bound(arithmetic, of_one, std::fabs(a[c]) + of_one) +
                            value_bound(arithmetic, of_other, std::fabs(b[c]) + of_other);
       const double error = std::fabs(a[c] - b[c]);

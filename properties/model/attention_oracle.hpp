@@ -60,20 +60,15 @@ AttentionCase attention_case(const Call& call);
 /// Asks it.
 Tensor attend(Session& session, const Spec& spec, const AttentionCase& request);
 
-/// The true result of attention, and the bound on an implementation's error (docs/proofs/attention-oracle.md), whatever
-/// its position encoding. An object and its copies belong to one thread.
+/// The true result of attention, whatever its position encoding; the fast tier has the bounds on an implementation's
+/// error too. An object and its copies belong to one thread.
 class AttentionOracle {
  public:
   explicit AttentionOracle(const Spec& spec);
 
-  struct Row {
-    reference::RealVector value;  ///< [head_dim]
-    double bound;                 ///< on each element before it is rounded to the dtype (row_bound)
-  };
-
-  /// Of one query of one head.
-  Row row(const AttentionCase& request, std::int64_t batch, std::int64_t head, std::int64_t token,
-          reference::Precision precision);
+  /// The true row of one query of one head, [head_dim].
+  reference::RealVector row(const AttentionCase& request, std::int64_t batch, std::int64_t head, std::int64_t token,
+                            reference::Precision precision);
 
   /// The fast tier, for rows of a case that outlives it and while this object lives.
   std::unique_ptr<QuickAttention> quick(const AttentionCase& request);

@@ -58,8 +58,10 @@ class QuickRows final : public QuickAttention {
     const Real greatest = *std::max_element(scores_.begin(), scores_.begin() + static_cast<std::ptrdiff_t>(keys));
     Real sum = 0;
     sums_.assign(width_, 0);
+    weights_.resize(keys);
     for (std::size_t key = 0; key < keys; ++key) {
       const Real weight = quick_exponential(scores_[key] - greatest);
+      weights_[key] = static_cast<double>(weight);
       sum += weight;
       if (weight == 0) continue;
       const Real* value = values_.data() + key * width_;
@@ -67,22 +69,22 @@ class QuickRows final : public QuickAttention {
     }
     // Step 9.
     constexpr double w = std::numeric_limits<Real>::epsilon() / 2;
-    const double moved = weight_error(w, quick_exponential_roundoffs * w, own_errors_).moved;
-    const double error =
-        1.01 * largest_value(place) * (2 * moved + gamma((2 * static_cast<double>(keys) + 4) * w)) + 0x1p-960;
-    QuickAttentionRow result{std::vector<long double>(width_), error, bound_of_scores(place), false};
+    const double moved = moved_weight(weight_error(w, quick_exponential_roundoffs * w, own_errors_));
+    const double of_sums = 1.01 * largest_value(place) * gamma((2 * static_cast<double>(keys) + 4) * w) + 0x1p-960;
+    const double at_most = 1.01 * largest_value(place) * 2 * moved;
+    QuickAttentionRow result{std::vector<long double>(width_), std::vector<double>(width_, at_most + of_sums),
+                             std::vector<double>(width_), false};
     for (std::size_t c = 0; c < width_; ++c) result.value[c] = sums_[c] / sum;
+    const std::vector<double> by_key = add_bounds(result, place);
+    const double part = own_part(w);
+    for (std::size_t c = 0; c < width_; ++c)
+      result.errors[c] = std::min(at_most, 1.01 * part * (by_key[c] + arithmetic_.u * largest_value(place))) + of_sums;
     result.is_anything = is_anything(result, keys);
     return result;
   }
 
-  double bound(const AttentionPlaceOfHead& place) override {
-    fetch_scores(place);
-    return bound_of_scores(place);
-  }
-
   double least_bound(const AttentionPlaceOfHead& place) override {
-    return row_bound(arithmetic_, {0, 0}, {0, largest_value(place), keys_of(place)}) * (1 - 1e-6);
+    return sum_bound(arithmetic_, 0, {largest_value(place), keys_of(place)}) * (1 - 1e-6);
   }
 
  private:
@@ -173,15 +175,57 @@ class QuickRows final : public QuickAttention {
                                                     keys_of(place) - 1)];
   }
 
-  // Of the scores that were fetched last, of a place.
-  double bound_of_scores(const AttentionPlaceOfHead& place) {
+  // What part of an implementation's errors of scores the tier's own are, at most.
+  double own_part(double w) const {
     const WeightError error = weight_error(arithmetic_, errors_);
-    return row_bound(arithmetic_, error, {spread_of(error), largest_value(place), keys_of(place)});
+    const WeightError own = weight_error(w, quick_exponential_roundoffs * w, own_errors_);
+    double part = 0;
+    for (std::size_t key = 0; key < errors_.size(); ++key)
+      part = std::max(part, (own_errors_[key].error + own.common) / (errors_[key].error + error.common));
+    return part;
+  }
+
+  // Of the scores, weights and values of the row, which are those of a place. Returns what errors of weights move the
+  // means by, at most, key by key.
+  std::vector<double> add_bounds(QuickAttentionRow& row, const AttentionPlaceOfHead& place) {
+    const WeightError error = weight_error(arithmetic_, errors_);
+    // Where errors are small, step 5's first bound is no better than its second.
+    constexpr double small = 0.125;
+    const double by_spread =
+        error.most < small ? std::numeric_limits<double>::infinity() : moved_weight(error) * spread_of(error);
+    std::vector<double> by_key = moved_by_key(row, error);
+    for (std::size_t c = 0; c < width_; ++c)
+      row.bounds[c] = sum_bound(arithmetic_, std::min(by_key[c], by_spread), {largest_value(place), keys_of(place)});
+    return by_key;
+  }
+
+  // Step 5's second bound: of each channel, what errors of weights move its mean by.
+  std::vector<double> moved_by_key(const QuickAttentionRow& row, const WeightError& error) {
+    std::vector<double> moved(width_, 0);
+    if (error.most == 0) return moved;
+    std::vector<double> mean(width_);
+    for (std::size_t c = 0; c < width_; ++c) mean[c] = static_cast<double>(row.value[c]);
+    double least_sum = 0;
+    double changes = 0;
+    for (std::size_t key = 0; key < errors_.size(); ++key) {
+      if (errors_[key].value + errors_[key].error < error.least) continue;
+      const double relative = errors_[key].error + error.common;
+      least_sum += weights_[key] * std::exp(-relative);
+      const double change = weights_[key] * std::expm1(relative);
+      changes += change;
+      const Real* value = values_.data() + key * width_;
+      for (std::size_t c = 0; c < width_; ++c) moved[c] += change * std::fabs(static_cast<double>(value[c]) - mean[c]);
+    }
+    // The mean is within row.errors of itself, weights within much less than 1e-6, relatively.
+    for (std::size_t c = 0; c < width_; ++c) {
+      moved[c] = (moved[c] + changes * row.errors[c]) / least_sum * (1 + 1e-6);
+      if (std::isnan(moved[c])) moved[c] = std::numeric_limits<double>::infinity();
+    }
+    return moved;
   }
 
   // How far the values of keys that have weight are apart in a channel, at most.
   double spread_of(const WeightError& error) {
-    if (error.moved == 0) return 0;
     lows_.assign(width_, std::numeric_limits<double>::infinity());
     highs_.assign(width_, -std::numeric_limits<double>::infinity());
     for (std::size_t key = 0; key < errors_.size(); ++key) {
@@ -204,7 +248,7 @@ class QuickRows final : public QuickAttention {
   bool is_anything(const QuickAttentionRow& row, std::size_t keys) {
     const auto all_within = [&](const auto& furthest) {
       for (std::size_t c = 0; c < width_; ++c) {
-        if (furthest(c) > value_bound(arithmetic_, row.bound, static_cast<double>(std::fabs(row.value[c]))))
+        if (furthest(c) > value_bound(arithmetic_, row.bounds[c], static_cast<double>(std::fabs(row.value[c]))))
           return false;
       }
       return true;
@@ -283,6 +327,7 @@ class QuickRows final : public QuickAttention {
   std::vector<Real> scores_;
   std::vector<KeyScore> errors_;
   std::vector<KeyScore> own_errors_;
+  std::vector<double> weights_;  // that of the greatest score is 1
   std::vector<Real> sums_;
   std::vector<double> lows_;  // of each channel, of some keys
   std::vector<double> highs_;

@@ -18,12 +18,12 @@ struct AttentionPlaceOfHead {
   std::int64_t token;
 };
 
-/// One row of attention from the fast tier: each true value lies within `error` of `value`.
+/// One row of attention from the fast tier: each true value lies within `errors` of `value`, channel by channel.
 struct QuickAttentionRow {
   std::vector<long double> value;  ///< [head_dim]
-  double error;
-  double bound;      ///< on an implementation's, as AttentionOracle::Row has it
-  bool is_anything;  ///< whether zeros and every mean of the values that the query sees meet that bound
+  std::vector<double> errors;
+  std::vector<double> bounds;  ///< on an implementation's, before it is rounded to the dtype (sum_bound)
+  bool is_anything;            ///< whether zeros and every mean of the values that the query sees meet that bound
 };
 
 /// The fast tier of attention's oracle: rows of one case in hardware floating point, with the bound on its own error
@@ -35,10 +35,7 @@ class QuickAttention {
 
   virtual QuickAttentionRow row(const AttentionPlaceOfHead& place) = 0;
 
-  /// Its bound alone.
-  virtual double bound(const AttentionPlaceOfHead& place) = 0;
-
-  /// At most that bound, at hardly any cost: the part that no score is in.
+  /// At most its bounds, at hardly any cost: the part that no score is in.
   virtual double least_bound(const AttentionPlaceOfHead& place) = 0;
 };
 

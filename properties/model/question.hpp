@@ -46,7 +46,7 @@ inline constexpr std::int64_t heads_alike = 881;
 
 /// Attention has other scores for fills from each of these to the next. Drawn vectors alone have scores some tens
 /// apart, so that few keys count, far ones least.
-inline constexpr std::int64_t one_channel_scores = 400;  ///< within 3 of 0, of one channel of each query: known best
+inline constexpr std::int64_t one_channel_scores = 400;  ///< near 0, by one channel (attention_scores.hpp)
 inline constexpr std::int64_t latest_key_wins = 600;     ///< rising from key to key: a masked one that is seen shows
 inline constexpr std::int64_t far_from_zero = 700;       ///< 32 to 8192, or less than 0, for all keys about alike
 inline constexpr std::int64_t every_key_counts = 800;    ///< for all keys about alike, some zero: each left out shows

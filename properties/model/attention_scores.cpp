@@ -1,0 +1,161 @@
+#include "properties/model/attention_scores.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "properties/gen/values.hpp"
+
+namespace sextant {
+namespace {
+
+// Queries and keys of zeros, as padding has them: they are tokens like others.
+constexpr std::int64_t blank_query_in = 7;
+constexpr std::int64_t blank_key_in = 5;
+void blank(Tensor& vectors, std::int64_t one_in) {
+  const std::int64_t channels = vectors.shape[3];
+  for (std::int64_t i = 0; i < vectors.elements(); ++i) {
+    if (i / channels % one_in == one_in - 1) vectors.set(i, 0);
+  }
+}
+
+double root_of_width(const AttentionCase& request) { return std::sqrt(static_cast<double>(request.q.shape[3])); }
+
+// Queries of one channel each, so that the products a score is made of are no larger than scores of order 1 must be.
+void score_by_one_channel(AttentionCase& request, std::int64_t fill) {
+  const std::int64_t channels = request.q.shape[3];
+  // Of small scores what queries and keys are rounded by says little, so that rounded weights show.
+  constexpr std::int64_t small_in = 16;
+  const double scale = root_of_width(request) * (fill % small_in == 4 ? 0x1p-8 : 1);
+  for (std::int64_t row = 0; row < request.q.elements() / channels; ++row) {
+    const std::uint64_t word = gen::word(fill + 2, row);
+    const auto kept = static_cast<std::int64_t>((word >> 1) % static_cast<std::uint64_t>(channels));
+    const double size = scale * (1 - static_cast<double>(word >> 56) / 512);
+    for (std::int64_t c = 0; c < channels; ++c)
+      request.q.set(row * channels + c, c != kept ? 0 : word % 2 == 0 ? size : -size);
+  }
+  for (std::int64_t i = 0; i < request.k.elements(); ++i) {
+    const std::uint64_t word = gen::word(fill + 3, i);
+    const double size = 1 + static_cast<double>(word >> 12) * 0x1p-52;
+    request.k.set(i, word % 2 == 0 ? size : -size);
+  }
+}
+
+// One of the first keys or the last ones, or any.
+std::int64_t end_of_call(std::uint64_t word, std::int64_t tokens) {
+  const auto any = static_cast<std::int64_t>(word >> 8) % tokens;
+  constexpr std::int64_t most_from_end = 4;
+  switch (word % 8) {
+    case 0:
+    case 1: return 0;
+    case 2:
+    case 3:
+    case 4: return tokens - 1;
+    case 5: return tokens - 1 - any % std::min(most_from_end, tokens);
+    default: return any;
+  }
+}
+
+// The same, and only some keys of each head count: one in each third of the call, and one at an end. In a long call too
+// what moves their scores, or leaves one out, moves the mean.
+void few_keys_count(AttentionCase& request, std::int64_t fill) {
+  score_by_one_channel(request, fill);
+  const std::int64_t channels = request.q.shape[3];
+  constexpr std::int64_t thirds = 3;
+  const double hidden = -16 * root_of_width(request);
+  for (std::int64_t i = channels - 1; i < request.q.elements(); i += channels) request.q.set(i, 1);
+  for (std::int64_t head = 0; head < request.batch * request.k.shape[1]; ++head) {
+    std::set<std::int64_t> counted{end_of_call(gen::word(fill + 5, head), request.tokens)};
+    for (std::int64_t third = 0; third < thirds; ++third) {
+      const auto word = static_cast<std::int64_t>(gen::word(fill + 4, thirds * head + third) >> 1);
+      counted.insert((third * request.tokens + word % request.tokens) / thirds);
+    }
+    for (std::int64_t token = 0; token < request.tokens; ++token) {
+      if (!counted.contains(token)) request.k.set((head * request.tokens + token) * channels + channels - 1, hidden);
+    }
+  }
+}
+
+// One key has the score s and all others -s, such that it has half of the weight: what is wrong with the scale of
+// scores, with that key, or with small weights moves the mean most. Sizes are near the next power of two, where what is
+// rounded is relatively least.
+void one_key_has_half(AttentionCase& request, std::int64_t fill) {
+  const std::int64_t channels = request.q.shape[3];
+  const std::int64_t kv_heads = request.k.shape[1];
+  const std::int64_t heads_of_group = request.q.shape[1] / kv_heads;
+  constexpr double key_size = 1.75;
+  const double score = std::max(std::log(static_cast<double>(request.tokens - 1)) / 2, 0.25);
+  const double query = root_of_width(request) * score / key_size;
+  for (std::int64_t i = 0; i < request.q.elements(); ++i) request.q.set(i, 0);
+  for (std::int64_t i = 0; i < request.k.elements(); ++i) request.k.set(i, 0);
+  for (std::int64_t head = 0; head < request.batch * kv_heads; ++head) {
+    const std::uint64_t word = gen::word(fill + 2, head);
+    const auto channel = static_cast<std::int64_t>(word >> 1) % channels;
+    const std::int64_t above = end_of_call(gen::word(fill + 5, head), request.tokens);
+    for (std::int64_t token = 0; token < request.tokens; ++token) {
+      const std::int64_t row = head * request.tokens + token;
+      const double size = key_size + static_cast<double>(gen::word(fill + 3, row) >> 12) * 0x1p-54;
+      request.k.set(row * channels + channel, token == above ? size : -size);
+    }
+    for (std::int64_t row = head * heads_of_group * request.tokens; row < (head + 1) * heads_of_group * request.tokens; ++row)
+      request.q.set(row * channels + channel, query);
+  }
+}
+
+}  // namespace
+
+// Scores of the kinds that question.hpp tells. A query's last channel and a key's make what is added to all of its
+// scores, or to one or two.
+void shape_scores(AttentionCase& request, const AttentionArithmetic& arithmetic, std::int64_t fill) {
+  // Of drawn scores little is known where operations round to 16 bits: most have scores of one channel there.
+  constexpr std::int64_t drawn_in = 8;
+  const bool is_drawn = fill < one_channel_scores && (!is_16_bit(arithmetic.operations) || fill % drawn_in == 0);
+  if (is_drawn) return;
+  if (fill < latest_key_wins) {
+    constexpr std::int64_t fewest_tokens = 6;
+    const std::int64_t kind = fill % one_channel_kinds;
+    if (kind == few_keys && request.tokens >= fewest_tokens) return few_keys_count(request, fill);
+    if (kind == half_for_one && request.tokens > 1) return one_key_has_half(request, fill);
+    return score_by_one_channel(request, fill);
+  }
+  const bool is_float16 = request.q.dtype == Dtype::float16;
+  if (fill < one_key_wins || is_float16) {
+    for (std::int64_t i = 0; i < request.q.elements(); ++i) request.q.set(i, std::ldexp(request.q.at(i), -4));
+  }
+  if (fill < one_key_wins) {
+    if (fill >= every_key_counts) {
+      blank(request.q, blank_query_in);
+      blank(request.k, blank_key_in);
+      return;
+    }
+  }
+  const bool rises = fill < far_from_zero;
+  const std::int64_t channels = request.q.shape[3];
+  const std::int64_t last = channels - 1;
+  for (std::int64_t element = last; element < request.q.elements(); element += channels)
+    request.q.set(element, rises ? 1 : std::exp2(-static_cast<double>(gen::word(fill + 1, element) % 64) / 8));
+  // Float16 can hold products of queries and keys before they are scaled: of one pair they are 2^15.5 at most, as
+  // queries are no larger than 1 there, and of the others together below 2^12.
+  const double root = std::sqrt(static_cast<double>(channels));
+  const double greatest = is_float16 ? std::min(2048 * root, 0x1p15) : 8192 * root;
+  for (std::int64_t head = 0; head < request.batch * request.k.shape[1]; ++head) {
+    const std::uint64_t word = gen::word(fill, head);
+    const auto set_key = [&](std::int64_t token, double channel) {
+      request.k.set((head * request.tokens + token) * channels + last, channel);
+    };
+    if (fill < every_key_counts) {
+      for (std::int64_t token = 0; token < request.tokens; ++token) {
+        const double part = static_cast<double>(token + 1) / static_cast<double>(request.tokens);
+        set_key(token, rises ? greatest * part : word % 2 == 0 ? greatest : -greatest);
+      }
+    } else {
+      // From either end of the call, so that others are far away.
+      const auto from_end = static_cast<std::int64_t>(word >> 16) % (request.tokens / 4 + 1);
+      set_key(word % 2 == 0 ? from_end : request.tokens - 1 - from_end, greatest);
+      constexpr std::uint64_t tie_in = 4;
+      if ((word >> 8) % tie_in == 0) set_key(word % 2 == 0 ? request.tokens - 1 - from_end : from_end, greatest);
+    }
+  }
+}
+
+}  // namespace sextant

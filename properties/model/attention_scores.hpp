@@ -1,0 +1,19 @@
+#pragma once
+
+#include <cstdint>
+
+#include "properties/model/attention_budget.hpp"
+#include "properties/model/attention_oracle.hpp"
+
+namespace sextant {
+
+/// Of fills from one_channel_scores on, and of most of those below where operations round to 16 bits, those of this rest
+/// by one_channel_kinds have a few keys that count, or one that has half of the weight; the others have all keys.
+inline constexpr std::int64_t one_channel_kinds = 4;
+inline constexpr std::int64_t few_keys = 1;
+inline constexpr std::int64_t half_for_one = 3;
+
+/// Gives a case of drawn queries and keys scores of the kind that question.hpp tells of its fill.
+void shape_scores(AttentionCase& request, const AttentionArithmetic& arithmetic, std::int64_t fill);
+
+}  // namespace sextant
