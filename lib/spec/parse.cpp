@@ -167,6 +167,12 @@ void validate(const Spec& spec) {
     refuse_field("max_position", fmt::format("expected an integer above min_position = {} and at most 2^53, got {}",
                                              spec.min_position, spec.max_position));
   }
+  if (spec.trained_positions &&
+      (*spec.trained_positions <= spec.min_position || *spec.trained_positions > position_limit)) {
+    refuse_field("trained_positions",
+                 fmt::format("expected an integer above min_position = {} and at most 2^53, got {}", spec.min_position,
+                             *spec.trained_positions));
+  }
   check_fields(spec.encoding);
   if (const auto count = position_count_of(spec.encoding)) check_positions(spec, *count);
   std::visit([&](const auto& encoding) { entry_of(encoding).check_claim(encoding, spec); }, spec.encoding);
@@ -184,6 +190,7 @@ Spec parse_spec(std::string_view text) {
   spec.accuracy = fields.choice("accuracy", accuracies, spec.accuracy);
   spec.evaluation = fields.choice("evaluation", evaluations, spec.evaluation);
   spec.libm = fields.number("libm").value_or(spec.libm);
+  spec.trained_positions = fields.integer("trained_positions");
   fields.finish();
   if (max_position) {
     spec.max_position = *max_position;
@@ -205,6 +212,7 @@ std::string to_json(const Spec& spec) {
   object["accuracy"] = name_of(spec.accuracy);
   if (spec.evaluation != Spec().evaluation) object["evaluation"] = text_of(evaluations, spec.evaluation);
   if (spec.libm != Spec().libm) object["libm"] = spec.libm;
+  if (spec.trained_positions) object["trained_positions"] = *spec.trained_positions;
   return object.dump();
 }
 

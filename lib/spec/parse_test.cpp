@@ -227,6 +227,8 @@ INSTANTIATE_TEST_SUITE_P(
                 "evaluation: expected float32 for the dtype float32: dtype is for float16 and bfloat16"},
         Refusal{R"({"encoding":"binary","dim":4,"dtype":"float64","evaluation":"dtype-accumulate"})",
                 "evaluation: expected float32 for the dtype float64: dtype-accumulate is for float16 and bfloat16"},
+        Refusal{R"({"encoding":"binary","dim":4,"trained_positions":0})",
+                "trained_positions: expected an integer above min_position = 0 and at most 2^53, got 0"},
         Refusal{R"({"encoding":"binary","dim":4,"evaluation":"float64"})",
                 "evaluation: expected one of float32, dtype, dtype-accumulate"},
         Refusal{R"({"encoding":"binary","dim":4,"libm":0.25})",
@@ -250,8 +252,9 @@ TEST(ParseSpec, EveryFieldReachesTheWrittenForm) {
                               R"("position_offset":-2,"scale":0.5,"dtype":"bfloat16","min_position":-5,)"
                               R"("max_position":9,"accuracy":"faithful"})";
   EXPECT_EQ(to_json(parse_spec(written)), written);
-  const std::string claims = R"({"encoding":"binary","dim":4,"normalize":false,"dtype":"bfloat16","min_position":0,)"
-                             R"("max_position":9,"accuracy":"pair-norm","evaluation":"dtype","libm":2.5})";
+  const std::string claims =
+      R"({"encoding":"binary","dim":4,"normalize":false,"dtype":"bfloat16","min_position":0,)"
+      R"("max_position":9,"accuracy":"pair-norm","evaluation":"dtype","libm":2.5,"trained_positions":7})";
   EXPECT_EQ(to_json(parse_spec(claims)), claims);
   const std::string rope = R"({"encoding":"rope","head_dim":64,"rotary_dim":32,"rope_theta":500000.0,)"
                            R"("pairing":"interleaved","output_pairing":"half",)"

@@ -219,6 +219,15 @@ std::optional<std::int64_t> length_limit(const RopeScaling& scaling) {
   return std::nullopt;
 }
 
+std::optional<std::int64_t> original_length(const RopeScaling& scaling) {
+  return std::visit(
+      [](const auto& rule) -> std::optional<std::int64_t> {
+        if constexpr (requires { rule.original_max_position_embeddings; }) return rule.original_max_position_embeddings;
+        return std::nullopt;
+      },
+      scaling);
+}
+
 RopeScaling read_rope_scaling(Fields& fields) {
   const json* object = fields.object("rope_scaling");
   if (object == nullptr) return DefaultScaling{};

@@ -88,6 +88,9 @@ using RopeScaling = std::variant<DefaultScaling, LinearScaling, NtkScaling, Dyna
 /// "default", "linear", ...: the value of rope_type.
 std::string_view name_of(const RopeScaling& scaling);
 
+/// L: how many positions a model was trained on before the rule was applied; nothing where the rule does not say.
+std::optional<std::int64_t> original_length(const RopeScaling& scaling);
+
 /// The length of a call beyond which the rule takes other frequencies (dynamic, longrope: L), or nothing where the
 /// frequencies do not depend on it. The length is the largest position of the call + 1.
 std::optional<std::int64_t> length_limit(const RopeScaling& scaling);

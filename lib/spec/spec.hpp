@@ -51,6 +51,8 @@ struct Spec {
   AccuracyClass accuracy = AccuracyClass::float32_angle;
   Evaluation evaluation = Evaluation::float32;
   double libm = 1;  ///< how many ULP pow, exp, log, sin and cos may be off by
+  /// The first position that a model was not trained on; nothing where the claim does not say.
+  std::optional<std::int64_t> trained_positions;
 
   // As the compiler writes them, but once: copying a variant of every encoding takes long to compile.
   Spec();
@@ -102,7 +104,8 @@ void validate(const Spec& spec);
 /// @throws SpecError for text that is no JSON object, unknown or repeated fields, wrong types and values out of domain.
 Spec parse_spec(std::string_view json);
 
-/// The JSON form with every field written, one line, but `evaluation` and `libm` where they have their defaults;
+/// The JSON form with every field written, one line, but `evaluation` and `libm` where they have their defaults, and
+/// `trained_positions` where it is not given;
 /// parse_spec(to_json(s)) gives s again.
 std::string to_json(const Spec& spec);
 

@@ -25,7 +25,9 @@ std::string text_at(const Question& question, std::string_view where) {
 
 }  // namespace
 
-std::string text_of(const Question& question) { return text_at(question, fmt::format("from position {}", question.position)); }
+std::string text_of(const Question& question) {
+  return text_at(question, fmt::format("from position {}", question.position));
+}
 
 std::string text_of(const SequencedCall& call) {
   return call.is_beyond ? text_at(call.question, "beyond the claim") : text_of(call.question);
@@ -56,8 +58,7 @@ std::vector<SequencedCall> calls_of(Sequence sequence, const EncodingModel& mode
       break;
     case Sequence::chunked_prefill: {
       const std::int64_t chunk = (tokens + 2) / 3;
-      for (std::int64_t done = 0; done < tokens; done += chunk)
-        add(position + done, std::min(chunk, tokens - done));
+      for (std::int64_t done = 0; done < tokens; done += chunk) add(position + done, std::min(chunk, tokens - done));
       add(position, tokens);
       break;
     }

@@ -1,5 +1,7 @@
 #include "reference/binary.hpp"
 
+#include <bit>
+
 #include "properties/model/codes.hpp"
 #include "properties/model/models.hpp"
 #include "properties/model/variants.hpp"
@@ -29,6 +31,12 @@ class BinaryModel final : public CodeModel {
     list.with("dim", [](Binary& e) { e.dim += 2; });
     list.with("normalize", [](Binary& e) { e.normalize = !e.normalize; });
     return list.made();
+  }
+
+  // Where more digits are needed, the first of them has been 0 so far.
+  Theory beyond_training() const override {
+    const auto digits = [](std::int64_t p) { return std::bit_width(static_cast<std::uint64_t>(p)); };
+    return digits(range().last - 1) > digits(trained_end() - 1) ? Theory::fails : Theory::holds;
   }
 
   std::unique_ptr<Judge> judge() const override { return std::make_unique<BinaryJudge>(encoding_); }

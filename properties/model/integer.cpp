@@ -110,6 +110,9 @@ class IntegerModel final : public CodeModel {
     return list.made();
   }
 
+  // It counts on.
+  Theory beyond_training() const override { return encoding_.normalize ? Theory::holds : Theory::fails; }
+
   std::unique_ptr<Judge> judge() const override { return std::make_unique<IntegerJudge>(spec(), encoding_); }
 
  private:

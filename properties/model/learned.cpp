@@ -22,6 +22,9 @@ class LearnedModel final : public CodeModel {
  public:
   LearnedModel(const Spec& spec, const Learned& encoding) : CodeModel(spec, encoding.dim), encoding_(encoding) {}
 
+  // A row that was not trained is whatever it was.
+  Theory beyond_training() const override { return Theory::fails; }
+
   // Its fields are the shape of its table.
   std::vector<Variant> variants() const override { return {}; }
 

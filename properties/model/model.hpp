@@ -78,6 +78,19 @@ class EncodingModel {
   /// Why no bound is known for this spec; nothing if one is.
   virtual std::optional<std::string> not_judged() const { return std::nullopt; }
 
+  // Beyond what a model was trained on.
+
+  /// The first position that it was not: the claim's `trained_positions`, else what a scaling rule says; range().last
+  /// where neither says or where it was trained on all.
+  std::int64_t trained_end() const;
+
+  /// Whether the trained positions say what there is beyond them: the same functions, whose values stay in the range
+  /// that they have there.
+  virtual Theory beyond_training() const { return Theory::holds; }
+
+  /// What of the phases beyond was trained, for a report; empty where nothing turns.
+  virtual std::string phases_beyond() const { return {}; }
+
   // What it does within attention. Most encodings do nothing there: they are added to embeddings.
 
   /// How it turns queries and keys; null if it does not.
@@ -174,6 +187,10 @@ class EncodingModel {
   /// The encoding's pairs (sin, cos), which frequencies and the survey measure; null where answers are not made of
   /// such, or more than an angle is in them.
   virtual std::unique_ptr<EncodedPairs> encoded_pairs() const { return nullptr; }
+
+ protected:
+  /// How many positions a model was trained on by what its fields say; nothing where they do not.
+  virtual std::optional<std::int64_t> trained_by_fields() const { return std::nullopt; }
 
  private:
   Spec spec_;

@@ -74,6 +74,12 @@ std::string extents_of(const Call& call) {
 
 }  // namespace
 
+std::int64_t EncodingModel::trained_end() const {
+  const std::optional<std::int64_t> end = spec_.trained_positions ? spec_.trained_positions : trained_by_fields();
+  const gen::PositionRange claimed = range();
+  return std::clamp(end.value_or(claimed.last), claimed.first + 1, claimed.last);
+}
+
 Judgement judge_parts(Session& session, const EncodingModel& model, Judge& judge, const Parts& calls) {
   const Tensor whole = model.ask(session, calls.whole);
   const Tensor part = model.ask(session, calls.part);

@@ -169,6 +169,8 @@ class RopeModel final : public RotationModel {
                        name_of(encoding_.rope_scaling), *limit);
   }
 
+  std::string phases_beyond() const override;
+
   std::vector<Variant> variants() const override;
 
   std::vector<Variant> siblings() const override {
@@ -214,6 +216,9 @@ class RopeModel final : public RotationModel {
   std::unique_ptr<TurningOracle> turning() const override { return std::make_unique<RopeTurning>(spec(), encoding_); }
   std::unique_ptr<EncodedPairs> encoded_pairs() const override { return make_rope_pairs(spec(), encoding_); }
 
+ protected:
+  std::optional<std::int64_t> trained_by_fields() const override { return original_length(encoding_.rope_scaling); }
+
  private:
   std::unique_ptr<RotationJudge> rotation_judge() const override {
     return std::make_unique<RopeJudge>(spec(), encoding_);
@@ -229,6 +234,28 @@ class RopeModel final : public RotationModel {
 
   Rope encoding_;
 };
+
+// docs/proofs/extrapolation.md, step 2.
+std::string RopeModel::phases_beyond() const {
+  constexpr reference::Precision precision{64};
+  reference::RopeFrequencies frequencies(encoding_);
+  const Enclosure trained(trained_end(), precision);
+  const Enclosure reached(range().last - 1, precision);
+  std::int64_t whole = 0;
+  std::int64_t within = 0;
+  for (std::int64_t pair = 0; pair < pairs(encoding_); ++pair) {
+    const Enclosure arc = trained * frequencies.unscaled(pair, precision);
+    if (certainly_above(arc, Enclosure(2.0, precision) * Enclosure::pi(precision))) {
+      ++whole;
+    } else if (certainly_above(arc, reached * frequencies.radians(pair, range().last, precision))) {
+      ++within;
+    }
+  }
+  return fmt::format(
+      "of {} pairs {} go full circle within the {} positions trained, {} more stay there within the arc "
+      "that they had, {} go beyond it",
+      pairs(encoding_), whole, trained_end() - range().first, within, pairs(encoding_) - whole - within);
+}
 
 std::vector<Variant> RopeModel::variants() const {
   Variants<Rope> list(spec());

@@ -77,8 +77,9 @@ void as_kept(Remembered& past, Positions key, Positions& positions) {
 }
 
 void decoding(LocalFaults& list) {
-  list.add(Kind::defect, "rope-decode-goes-on", "a single token stands behind the furthest so far, wherever it is asked",
-           rope, remembering([](Remembered& past, const AskedPositions& asked, Positions& positions) {
+  list.add(Kind::defect, "rope-decode-goes-on",
+           "a single token stands behind the furthest so far, wherever it is asked", rope,
+           remembering([](Remembered& past, const AskedPositions& asked, Positions& positions) {
              if (asked.tokens == 1 && asked.rows == 1 && past.furthest >= 0)
                positions[0] = std::min(past.furthest + 1, asked.end - 1);
            }));
@@ -126,8 +127,9 @@ void keys_of_caches(LocalFaults& list) {
            remembering([](Remembered& past, const AskedPositions&, Positions& positions) {
              as_kept(past, {std::ssize(positions)}, positions);
            }));
-  list.add(Kind::defect, "rope-rows-of-last-call", "batch rows beyond those of the last call have the first one's table",
-           rope, remembering([](Remembered& past, const AskedPositions& asked, Positions& positions) {
+  list.add(Kind::defect, "rope-rows-of-last-call",
+           "batch rows beyond those of the last call have the first one's table", rope,
+           remembering([](Remembered& past, const AskedPositions& asked, Positions& positions) {
              for (std::int64_t row = past.rows; past.rows > 0 && row < asked.rows; ++row)
                std::copy_n(positions.begin(), asked.tokens, positions.begin() + row * asked.tokens);
            }));

@@ -1,0 +1,154 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <functional>
+
+#include "properties/catalogue.hpp"
+#include "properties/engine/typed_cases.hpp"
+#include "properties/model/model.hpp"
+#include "properties/model/reshaped.hpp"
+
+namespace sextant {
+namespace {
+
+// How far below the claim's first position, and how many tokens from there up.
+struct Below {
+  std::int64_t below;
+  std::int64_t tokens;
+};
+
+constexpr std::int64_t furthest = 4096;
+
+CasesOf<Below> places_below() {
+  CasesOf<Below> cases;
+  cases.fields = [](const Spec&) -> std::vector<FieldOf<Below>> {
+    return {{"below", FieldRole::number, &Below::below, {1, furthest}},
+            {"tokens", FieldRole::run, &Below::tokens, {1, 64}}};
+  };
+  cases.related = [](const Spec&, const Below& asked) { return asked.tokens <= asked.below; };
+  cases.first = [](const Spec&) -> std::vector<Below> { return {{1, 1}, {2, 1}, {16, 16}, {1000, 1}, {4096, 33}}; };
+  cases.drawn = [](const Spec&) {
+    return rc::gen::map(rc::gen::pair(gen::count(1, furthest), gen::one_of({1, 1, 2, 16})), [](const auto& drawn) {
+      return Below{drawn.first, std::min<std::int64_t>(drawn.first, drawn.second)};
+    });
+  };
+  return cases;
+}
+
+class BelowJudge {
+ public:
+  explicit BelowJudge(const Spec& spec) : spec_(spec), model_(model_of(spec)) {
+    Spec wider = spec;
+    wider.min_position -= furthest;
+    try {
+      validate(wider);
+      wider_ = model_of(wider);
+      judge_ = wider_->judge();
+    } catch (const SpecError&) {
+      // An encoding that has no positions there.
+    }
+  }
+
+  Judgement judge(const Subject& subject, const Below& asked) {
+    const std::int64_t position = spec_.min_position - asked.below;
+    Judgement judgement;
+    const std::optional<Tensor> answer = answered(subject, position, asked);
+    if (!answer) {
+      judgement.add_exact(std::nullopt, [] { return "refused"; });
+      return judgement;
+    }
+    if (wider_) {
+      judgement = judge_->values(call_at(position, asked), *answer);
+      if (judgement.within != reference::Certainty::no) return judgement;
+    }
+    const std::string where =
+        fmt::format("{} token{} from position {} on", asked.tokens, asked.tokens == 1 ? "" : "s", position);
+    const std::string wrong = judgement.finding;
+    judgement = Judgement();
+    judgement.add_exact(fmt::format("{}, below the claim, {}", where, taken_for(subject, position, asked, *answer, wrong)),
+                        [] { return ""; });
+    return judgement;
+  }
+
+ private:
+  // Consecutive from that position on; whatever the model makes of its range, the same tokens elsewhere.
+  Call call_at(std::int64_t position, const Below& asked) const {
+    const std::int64_t first = model_->range().first;
+    Call call = model_->call_of(clipped({.position = first, .tokens = asked.tokens, .heads = 2, .fill = 1},
+                                        model_->largest_drawn()));
+    for (std::int64_t& p : call.positions) p += position - first;
+    for (std::int64_t& p : call.query_positions) p += position - first;
+    return call;
+  }
+
+  // Nothing where the call is refused. A process that dies is not silent.
+  std::optional<Tensor> answered(const Subject& subject, std::int64_t position, const Below& asked) const {
+    try {
+      return model_->ask(*subject.open(spec_), call_at(position, asked));
+    } catch (const SubjectFailure&) {
+      return std::nullopt;
+    }
+  }
+
+  std::string taken_for(const Subject& subject, std::int64_t position, const Below& asked, const Tensor& answer,
+                        const std::string& wrong) const {
+    const gen::PositionRange range = model_->range();
+    const auto is_as_at = [&](const Call& call) {
+      try {
+        return same_bits(model_->ask(*subject.open(spec_), call), answer);
+      } catch (const SubjectFailure&) {
+        return false;
+      }
+    };
+    const auto changed = [&](const std::function<std::int64_t(std::int64_t)>& change) {
+      Call call = call_at(position, asked);
+      std::ranges::transform(call.positions, call.positions.begin(), change);
+      std::ranges::transform(call.query_positions, call.query_positions.begin(), change);
+      return call;
+    };
+    const std::int64_t width = range.last - range.first;
+    if (is_as_at(changed([&](std::int64_t p) { return p < range.first ? p + width : p; })))
+      return fmt::format("are answered as positions from {} on: wrapped round", position + width);
+    if (is_as_at(changed([&](std::int64_t p) { return range.first + std::abs(p - range.first); })))
+      return fmt::format("are answered as positions from {} down: mirrored", 2 * range.first - position);
+    if (is_as_at(changed([&](std::int64_t p) { return std::max(p, range.first); })))
+      return fmt::format("are answered as position {}: clamped", range.first);
+    return wrong.empty() ? "are answered, and there are none" : "are answered wrongly: " + wrong;
+  }
+
+  Spec spec_;
+  std::shared_ptr<EncodingModel> model_;
+  std::shared_ptr<EncodingModel> wider_;
+  std::shared_ptr<Judge> judge_;
+};
+
+}  // namespace
+
+Property below_claim_property() {
+  Property property;
+  property.id = "below_claim";
+  property.level = Level::advice;
+  property.needs = Needs::live_subject;
+  property.sessions = Sessions::own;
+  property.explanation = {
+      "positions below the claim are refused or right",
+      "for p < min_position: f(p) is the encoding's value where it has one, or the call is refused; it is not silently "
+      "that of a position within, wrapped round, mirrored or clamped",
+      "an encoding is a function of its position; a negative index counts from the end in many languages",
+      "every encoding; advice, since nothing is claimed there",
+      "accuracy's; where the encoding has no such positions every answer is a finding",
+      "negative indices of a table, unsigned positions, absolute values, distances taken for positions"};
+  property.not_applicable = [](const Spec& spec) -> std::optional<std::string> {
+    if (spec.min_position < furthest - (std::int64_t{1} << 53)) return "nothing that a spec may name lies below the claim";
+    return accuracy_not_stated(spec);
+  };
+  use_cases(property, places_below(), [](const Spec& spec) -> SubjectCheckOf<Below> {
+    return [judge = BelowJudge(spec)](const Subject& subject, const Below& asked) mutable {
+      return judge.judge(subject, asked);
+    };
+  });
+  return property;
+}
+
+}  // namespace sextant
