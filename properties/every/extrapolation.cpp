@@ -48,7 +48,10 @@ CasesOf<Beyond> places_beyond() {
   cases.fields = [](const Spec& spec) -> std::vector<FieldOf<Beyond>> {
     const Border border(*model_of(spec));
     const std::int64_t first = std::max(border.first, border.trained_end - longest / 2);
-    return {{"position", FieldRole::position, &Beyond::position, {first, border.last - 1, std::min(border.trained_end, border.last - 1)}},
+    return {{"position",
+             FieldRole::position,
+             &Beyond::position,
+             {first, border.last - 1, std::min(border.trained_end, border.last - 1)}},
             {"tokens", FieldRole::run, &Beyond::tokens, {1, longest}},
             {"fill", FieldRole::fill, &Beyond::fill, any_fill}};
   };
@@ -62,10 +65,14 @@ CasesOf<Beyond> places_beyond() {
     const Border border(*model_of(spec));
     const std::int64_t end = border.trained_end;
     std::vector<Beyond> list{{border.last - 1, 1, 1}};
-    for (const auto& [position, tokens] :
-         {std::pair{end, std::int64_t{1}}, {end, std::int64_t{17}}, {end - 1, std::int64_t{2}},
-          {end - 9, std::int64_t{20}}, {end - longest / 2, longest}, {2 * end - border.first, std::int64_t{33}},
-          {border.last - 64, std::int64_t{64}}, {end, longest}}) {
+    for (const auto& [position, tokens] : {std::pair{end, std::int64_t{1}},
+                                           {end, std::int64_t{17}},
+                                           {end - 1, std::int64_t{2}},
+                                           {end - 9, std::int64_t{20}},
+                                           {end - longest / 2, longest},
+                                           {2 * end - border.first, std::int64_t{33}},
+                                           {border.last - 64, std::int64_t{64}},
+                                           {end, longest}}) {
       const std::int64_t from = std::clamp(position, border.first, border.last - 1);
       list.push_back({from, std::min(tokens, border.last - from), 2});
     }
@@ -105,7 +112,8 @@ class BeyondTheClaim {
     try {
       validate(wider);
     } catch (const SpecError&) {
-      return fmt::format("at position {}, beyond the claim, it {}", claimed.last, name_of(found_by_asking(claimed.last)));
+      return fmt::format("at position {}, beyond the claim, it {}", claimed.last,
+                         name_of(found_by_asking(claimed.last)));
     }
     wider_ = model_of(wider);
     if (wider_->range().last <= claimed.last + tokens || wider_->not_judged()) return "";
@@ -188,13 +196,18 @@ class ExtrapolationJudge {
       : spec_(spec), model_(model_of(spec)), judge_(model_->judge()), border_(*model_) {}
 
   Judgement judge(const Subject& subject, const Beyond& asked) {
-    const auto session = subject.open(spec_);
-    const Call call = model_->accuracy_call(question_of(*model_, asked));
     Judgement judgement;
-    if (border_.exists() && model_->beyond_training() == Theory::fails) {
-      judgement = witness(*session, call);
+    if (!border_.exists()) {
+      judgement.add_exact(std::nullopt, [] { return "all that is claimed was trained"; });
     } else {
-      judgement = of_law(*session, call, asked);
+      const auto session = subject.open(spec_);
+      const Call call = model_->accuracy_call(question_of(*model_, asked));
+      judgement = model_->beyond_training() == Theory::fails ? witness(*session, call) : of_law(*session, call, asked);
+      if (judgement.within == Certainty::no && is_wrong_before(*session, asked)) {
+        judgement = Judgement();
+        judgement.add_exact(std::nullopt, [] { return "as wrong before the border"; });
+        judgement.remark = "wrong at trained positions too, of which accuracy tells";
+      }
     }
     // Once a run, at the claim's end.
     if (asked.position == border_.last - 1 && asked.fill == 1 && judgement.within != Certainty::no) {
@@ -222,17 +235,29 @@ class ExtrapolationJudge {
     } catch (const SubjectFailure& failure) {
       const bool refuses = failure.kind() == FailureKind::error || failure.kind() == FailureKind::unsupported;
       if (!refuses || !answers_trained(session)) throw;
-      judgement.add_exact(fmt::format("{} refused, trained positions are not: {}",
-                                      text_of(question_of(*model_, asked)), failure.what()),
+      judgement.add_exact(fmt::format("{} refused, trained positions are not: {}", text_of(question_of(*model_, asked)),
+                                      failure.what()),
                           [] { return ""; });
     }
     return judgement;
   }
 
+  // Whether as many tokens right before the border are wrong: then it is no matter of the border.
+  bool is_wrong_before(Session& session, const Beyond& asked) {
+    if (model_->beyond_training() == Theory::fails) return false;
+    const std::int64_t tokens = std::min(asked.tokens, border_.trained_end - border_.first);
+    const Call call = model_->accuracy_call(question_of(*model_, {border_.trained_end - tokens, tokens, asked.fill}));
+    try {
+      return judge_->values(call, model_->ask(session, call)).within == Certainty::no;
+    } catch (const SubjectFailure&) {
+      return false;
+    }
+  }
+
   bool answers_trained(Session& session) {
     try {
       model_->ask(session, model_->accuracy_call(question_of(*model_, {border_.first, 1, 1})));
-      return border_.exists();
+      return true;
     } catch (const SubjectFailure& failure) {
       if (failure.kind() != FailureKind::error && failure.kind() != FailureKind::unsupported) throw;
       return false;
@@ -316,7 +341,8 @@ Property extrapolation_property() {
       "original_max_position_embeddings, else all that is claimed; beyond the claim it measures how far the law goes "
       "on, and convicts nobody",
       "accuracy's, and for two calls that agree twice that (properties/model/budget.hpp)",
-      "positions clamped or wrapped round at the trained length, tables of that length, a refusal, a rule that switches "
+      "positions clamped or wrapped round at the trained length, tables of that length, a refusal, a rule that "
+      "switches "
       "at another length or not at all, another path for long calls"};
   property.theory = [](const Spec& spec) {
     const auto model = model_of(spec);

@@ -97,7 +97,8 @@ void one_key_has_half(AttentionCase& request, std::int64_t fill) {
       const double size = key_size + static_cast<double>(gen::word(fill + 3, row) >> 12) * 0x1p-54;
       request.k.set(row * channels + channel, token == above ? size : -size);
     }
-    for (std::int64_t row = head * heads_of_group * request.tokens; row < (head + 1) * heads_of_group * request.tokens; ++row)
+    for (std::int64_t row = head * heads_of_group * request.tokens; row < (head + 1) * heads_of_group * request.tokens;
+         ++row)
       request.q.set(row * channels + channel, query);
   }
 }

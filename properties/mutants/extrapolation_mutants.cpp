@@ -17,7 +17,8 @@ constexpr std::int64_t trained = 4096;
 constexpr const char* rope = R"({"encoding":"rope","head_dim":16,"max_position":16384,"trained_positions":4096})";
 constexpr const char* rope_nd =
     R"({"encoding":"rope_nd","head_dim":16,"sections":[4,4],"max_position":16384,"trained_positions":4096})";
-constexpr const char* sinusoidal = R"({"encoding":"sinusoidal","dim":16,"max_position":16384,"trained_positions":4096})";
+constexpr const char* sinusoidal =
+    R"({"encoding":"sinusoidal","dim":16,"max_position":16384,"trained_positions":4096})";
 constexpr const char* alibi =
     R"({"encoding":"alibi","num_heads":4,"mask":"symmetric","max_position":16384,"trained_positions":4096})";
 constexpr const char* t5 = R"({"encoding":"relative_bias","max_distance":8192,"max_position":16384,)"
@@ -97,11 +98,17 @@ std::vector<Mutant> extrapolation_mutants() {
   const auto defect = [&](const char* name, const char* mechanism, const char* spec, FunctionSubject::Make make) {
     list.add(Kind::defect, name, mechanism, spec, std::move(make));
   };
-  for (const auto& [name, spec] :
-       {std::pair{"rope", rope}, {"rope-nd", rope_nd}, {"sinusoidal", sinusoidal}, {"alibi", alibi}, {"t5", t5},
-        {"learned", learned}, {"integer", integer}, {"binary", binary}, {"attention", attention}}) {
-    list.add(Kind::defect, std::string(name) + "-beyond-clamped", "positions beyond the trained ones are the last of them",
-             spec, at_each(clamped));
+  for (const auto& [name, spec] : {std::pair{"rope", rope},
+                                   {"rope-nd", rope_nd},
+                                   {"sinusoidal", sinusoidal},
+                                   {"alibi", alibi},
+                                   {"t5", t5},
+                                   {"learned", learned},
+                                   {"integer", integer},
+                                   {"binary", binary},
+                                   {"attention", attention}}) {
+    list.add(Kind::defect, std::string(name) + "-beyond-clamped",
+             "positions beyond the trained ones are the last of them", spec, at_each(clamped));
   }
   defect("rope-beyond-wrapped", "positions beyond the trained ones begin again", rope, at_each(wrapped));
   defect("sinusoidal-beyond-wrapped", "positions beyond the trained ones begin again", sinusoidal, at_each(wrapped));
@@ -119,8 +126,7 @@ std::vector<Mutant> extrapolation_mutants() {
         [](std::int64_t p) { return p < 0 ? p + 16384 : p; });
   below("learned-below-wrapped", "negative positions count from a table's end", learned,
         [](std::int64_t p) { return p < 0 ? p + 8192 : p; });
-  below("rope-below-mirrored", "the sign of a position is lost", rope,
-        [](std::int64_t p) { return p < 0 ? -p : p; });
+  below("rope-below-mirrored", "the sign of a position is lost", rope, [](std::int64_t p) { return p < 0 ? -p : p; });
   below("rope-nd-below-clamped", "negative positions are 0", rope_nd,
         [](std::int64_t p) { return std::max<std::int64_t>(p, 0); });
   for (const auto& [name, spec] : {std::pair{"rope-trained-linear", linear},
