@@ -7,8 +7,8 @@
 
 namespace sextant {
 
-/// Of fills from one_channel_scores on, and of most of those below where operations round to 16 bits, those of this rest
-/// by one_channel_kinds have a few keys that count, or one that has half of the weight; the others have all keys.
+/// Fills from one_channel_scores on, and most of those below where operations round to 16 bits: by their rest by
+/// one_channel_kinds a few keys count, or one has half of the weight; else all keys count.
 inline constexpr std::int64_t one_channel_kinds = 4;
 inline constexpr std::int64_t few_keys = 1;
 inline constexpr std::int64_t half_for_one = 3;

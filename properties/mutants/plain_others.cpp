@@ -115,6 +115,7 @@ void PlainOther::prepare(const Learned& encoding) {
   prepare_code(encoding.dim, encoding.max_positions);
   answers_["backward/encode"] = {&PlainOther::scatter, "grad_weight"};
   value_ = [dim = encoding.dim](const PlainOther&, std::int64_t p, std::int64_t channel, const Tensors& inputs) {
+    if (p < 0) throw SubjectFailure(FailureKind::error, "index out of range");
     return inputs.at("weight").at(p * dim + channel);
   };
 }

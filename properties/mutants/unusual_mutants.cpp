@@ -137,6 +137,7 @@ using TurnOf = std::function<Turn(std::int64_t position, double w)>;
 // Of every position in float32, a table for each frequency, which is made twice as long when it is short.
 TurnOf from_table(std::int64_t rows) {
   return [rows, tables = std::make_shared<std::map<double, std::vector<Turn>>>()](std::int64_t position, double w) {
+    if (position < 0) throw SubjectFailure(FailureKind::error, "index out of range");
     std::vector<Turn>& table = (*tables)[w];
     while (std::ssize(table) <= position) {
       for (std::int64_t p = std::ssize(table), end = std::max(2 * p, rows); p < end; ++p) {
