@@ -59,6 +59,8 @@ class BelowJudge {
     Judgement judgement;
     const std::optional<Tensor> answer = answered(subject, position, asked);
     if (!answer) {
+      // What answers nothing at all refuses nothing.
+      model_->ask(*subject.open(spec_), call_at(model_->range().first, {asked.below, 1}));
       judgement.add_exact(std::nullopt, [] { return "refused"; });
       return judgement;
     }

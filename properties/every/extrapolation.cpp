@@ -58,6 +58,8 @@ CasesOf<Beyond> places_beyond() {
   cases.related = [](const Spec& spec, const Beyond& asked) {
     const auto model = model_of(spec);
     const Border border(*model);
+    // Where all was trained, one call finds out how far the law goes on.
+    if (!border.exists()) return asked.position == border.last - 1 && asked.tokens == 1 && asked.fill == 1;
     return asked.position + asked.tokens > std::min(border.trained_end, border.last - 1) &&
            asked.position + asked.tokens <= border.last && model->related(question_of(*model, asked));
   };
@@ -198,6 +200,7 @@ class ExtrapolationJudge {
   Judgement judge(const Subject& subject, const Beyond& asked) {
     Judgement judgement;
     if (!border_.exists()) {
+      model_->ask(*subject.open(spec_), model_->accuracy_call(question_of(*model_, asked)));  // that it can be asked
       judgement.add_exact(std::nullopt, [] { return "all that is claimed was trained"; });
     } else {
       const auto session = subject.open(spec_);
