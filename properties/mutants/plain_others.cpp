@@ -106,6 +106,7 @@ void PlainOther::prepare(const Integer& encoding) {
 void PlainOther::prepare(const Binary& encoding) {
   prepare_code(encoding.dim, position_count(encoding));
   value_ = [encoding](const PlainOther& plain, std::int64_t p, std::int64_t channel, const Tensors&) {
+    if (p < 0) throw SubjectFailure(FailureKind::error, "no digits");
     const auto digit = static_cast<double>((p >> plain.channel_of(channel, encoding.dim)) & 1);
     return encoding.normalize ? digit * 2 - 1 : digit;
   };
