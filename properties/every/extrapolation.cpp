@@ -59,7 +59,7 @@ CasesOf<Beyond> places_beyond() {
     const auto model = model_of(spec);
     const Border border(*model);
     // Where all was trained, one call finds out how far the law goes on.
-    if (!border.exists()) return asked.position == border.last - 1 && asked.tokens == 1 && asked.fill == 1;
+    if (!border.exists()) return asked.position == border.last - 1 && asked.tokens == 1;
     return asked.position + asked.tokens > std::min(border.trained_end, border.last - 1) &&
            asked.position + asked.tokens <= border.last && model->related(question_of(*model, asked));
   };
@@ -87,6 +87,7 @@ CasesOf<Beyond> places_beyond() {
                                       gen::one_of({1, 1, 2, 16, 33, 64, 257}), gen::count(0, 63), gen::count(0, 1000));
     return rc::gen::map(parts, [border](const auto& drawn) {
       const auto& [position, tokens, before, fill] = drawn;
+      if (!border.exists()) return Beyond{border.last - 1, 1, 2};
       const std::int64_t from = std::max(position - before, std::max(border.first, border.trained_end - longest / 2));
       return Beyond{from, std::min(position - from + tokens, border.last - from), fill};
     });
@@ -200,7 +201,9 @@ class ExtrapolationJudge {
   Judgement judge(const Subject& subject, const Beyond& asked) {
     Judgement judgement;
     if (!border_.exists()) {
-      model_->ask(*subject.open(spec_), model_->accuracy_call(question_of(*model_, asked)));  // that it can be asked
+      // That it can be asked, once.
+      if (!is_answered_) model_->ask(*subject.open(spec_), model_->accuracy_call(question_of(*model_, asked)));
+      is_answered_ = true;
       judgement.add_exact(std::nullopt, [] { return "all that is claimed was trained"; });
     } else {
       const auto session = subject.open(spec_);
@@ -324,6 +327,7 @@ class ExtrapolationJudge {
   std::shared_ptr<EncodingModel> model_;
   std::shared_ptr<Judge> judge_;
   Border border_;
+  bool is_answered_ = false;
 };
 
 }  // namespace
