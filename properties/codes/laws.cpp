@@ -5,6 +5,7 @@
 
 #include "lib/numeric/ulp.hpp"
 #include "properties/catalogue.hpp"
+#include "properties/engine/failure.hpp"
 #include "properties/gen/position.hpp"
 #include "properties/gen/values.hpp"
 #include "properties/model/answers.hpp"
@@ -125,7 +126,7 @@ CheckOf<Beyond> refusal_check(const Spec& spec, const auto& encoding) {
       rows_at(session, spec, encoding, {end + asked.beyond});
       answered = fmt::format("position {} of {} was answered", end + asked.beyond, end);
     } catch (const SubjectFailure& failure) {
-      if (failure.kind() != FailureKind::error && failure.kind() != FailureKind::unsupported) throw;
+      if (ends_session(failure.kind())) throw;
     }
     judgement.add_exact(answered, [] { return "refused"; });
     return judgement;

@@ -1,12 +1,8 @@
 #include "properties/engine/case_judge.hpp"
 
+#include "properties/engine/failure.hpp"
+
 namespace sextant {
-namespace {
-
-// After these the process is gone or out of step, so the next case needs a new one.
-bool ends_session(FailureKind kind) { return kind != FailureKind::unsupported && kind != FailureKind::error; }
-
-}  // namespace
 
 CaseJudge::CaseJudge(const Property& property, const Subject& subject, const Spec& spec)
     : property_(property), subject_(subject), spec_(spec) {

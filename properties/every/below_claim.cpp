@@ -7,6 +7,7 @@
 #include "lib/spec/of.hpp"
 #include "properties/catalogue.hpp"
 #include "properties/engine/typed_cases.hpp"
+#include "properties/every/call_sequences.hpp"
 #include "properties/model/model.hpp"
 #include "properties/model/reshaped.hpp"
 
@@ -73,10 +74,10 @@ class BelowJudge {
     if (!told && !judgement.finding.empty() && is_right_above(subject, asked))
       told = "answered wrongly: " + judgement.finding;
     judgement = Judgement();
-    judgement.add_exact(told ? std::optional(fmt::format("{} token{} from position {} on, below the claim: {}",
-                                                         asked.tokens, asked.tokens == 1 ? "" : "s", position, *told))
-                             : std::nullopt,
-                        [] { return "answered, where the encoding has no value"; });
+    const Question question{.position = position, .tokens = asked.tokens};
+    judgement.add_exact(
+        told ? std::optional(fmt::format("{}, below the claim: {}", text_of(question), *told)) : std::nullopt,
+        [] { return "answered, where the encoding has no value"; });
     return judgement;
   }
 

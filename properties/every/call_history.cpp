@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "properties/catalogue.hpp"
+#include "properties/engine/failure.hpp"
 #include "properties/engine/typed_cases.hpp"
 #include "properties/every/call_sequences.hpp"
 #include "properties/gen/position.hpp"
@@ -103,7 +104,7 @@ class SequenceJudge {
         list[i] = model_->ask(*session, call_of(*model_, calls_[i]));
       } catch (const SubjectFailure& failure) {
         if (!calls_[i].is_beyond) throw;
-        if (failure.kind() != FailureKind::error && failure.kind() != FailureKind::unsupported) break;
+        if (ends_session(failure.kind())) break;
       }
     }
     return list;

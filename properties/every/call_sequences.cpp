@@ -15,7 +15,6 @@ constexpr std::int64_t heads = 2;
 constexpr std::int64_t long_call = 4500;  // beyond tables of 4096 rows
 constexpr std::int64_t doublings = 5;
 constexpr std::int64_t decoded = 5;
-constexpr std::int64_t plain_fills = 400;  // from there on fills have meanings of their own (question.hpp)
 
 std::string text_at(const Question& question, std::string_view where) {
   return fmt::format("{} token{} {}{}{}", question.tokens, question.tokens == 1 ? "" : "s", where,

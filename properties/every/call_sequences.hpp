@@ -8,6 +8,9 @@
 
 namespace sextant {
 
+/// From this fill on questions have meanings of their own (question.hpp).
+inline constexpr std::int64_t plain_fills = one_channel_scores;
+
 /// What one module is asked for call by call where a program generates.
 enum class Sequence : std::int64_t {
   none,

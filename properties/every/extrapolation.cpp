@@ -1,9 +1,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 
 #include "properties/catalogue.hpp"
+#include "properties/engine/failure.hpp"
 #include "properties/engine/typed_cases.hpp"
 #include "properties/every/call_sequences.hpp"
 #include "properties/gen/position.hpp"
@@ -24,7 +26,6 @@ struct Beyond {
 };
 
 constexpr std::int64_t longest = 4096;
-constexpr std::int64_t plain_fills = 400;  // from there on fills have meanings of their own (question.hpp)
 
 // The border between what was trained and what was not, and the end of the claim.
 struct Border {
@@ -126,7 +127,7 @@ class BeyondTheClaim {
       const std::int64_t further = std::min(((std::int64_t{1} << doubling) - 1) * width, most_further);
       const std::int64_t position = std::min(claimed.last + further, wider_->range().last - tokens);
       const Found found = found_at(position);
-      if (found != Found::right) return ends_between(right, position);
+      if (found != Found::right) return ends_between(right, position, found);
       right = position;
     }
     return fmt::format("beyond the claim the law goes on at least to position {}", right);
@@ -152,8 +153,7 @@ class BeyondTheClaim {
     try {
       return ask(*subject_.open(spec_));
     } catch (const SubjectFailure& failure) {
-      const bool refuses = failure.kind() == FailureKind::error || failure.kind() == FailureKind::unsupported;
-      return refuses ? Found::refuses : Found::crashes;
+      return ends_session(failure.kind()) ? Found::crashes : Found::refuses;
     }
   }
 
@@ -174,8 +174,8 @@ class BeyondTheClaim {
     });
   }
 
-  std::string ends_between(std::int64_t right, std::int64_t wrong) {
-    Found found = found_at(wrong);
+  // What stands at `wrong` is `found`.
+  std::string ends_between(std::int64_t right, std::int64_t wrong, Found found) {
     for (int step = 0; step < 24 && wrong - right > 1; ++step) {
       const std::int64_t middle = right + (wrong - right) / 2;
       const Found there = found_at(middle);
@@ -208,8 +208,9 @@ class ExtrapolationJudge {
     } else {
       const auto session = subject.open(spec_);
       const Call call = model_->accuracy_call(question_of(*model_, asked));
-      judgement = model_->beyond_training() == Theory::fails ? witness(*session, call) : of_law(*session, call, asked);
-      if (judgement.within == Certainty::no && is_wrong_before(*session, asked)) {
+      const bool goes_on = model_->beyond_training() == Theory::holds;
+      judgement = goes_on ? of_law(*session, call, asked) : witness(*session, call);
+      if (goes_on && judgement.within == Certainty::no && is_wrong_before(*session, asked)) {
         judgement = Judgement();
         judgement.add_exact(std::nullopt, [] { return "as wrong before the border"; });
         judgement.remark = "wrong at trained positions too, of which accuracy tells";
@@ -239,8 +240,7 @@ class ExtrapolationJudge {
       side(0, before);
       side(before, asked.tokens - before);
     } catch (const SubjectFailure& failure) {
-      const bool refuses = failure.kind() == FailureKind::error || failure.kind() == FailureKind::unsupported;
-      if (!refuses || !answers_trained(session)) throw;
+      if (ends_session(failure.kind()) || !answers_trained(session)) throw;
       judgement.add_exact(fmt::format("{} refused, trained positions are not: {}", text_of(question_of(*model_, asked)),
                                       failure.what()),
                           [] { return ""; });
@@ -250,7 +250,6 @@ class ExtrapolationJudge {
 
   // Whether as many tokens right before the border are wrong: then it is no matter of the border.
   bool is_wrong_before(Session& session, const Beyond& asked) {
-    if (model_->beyond_training() == Theory::fails) return false;
     const std::int64_t tokens = std::min(asked.tokens, border_.trained_end - border_.first);
     const Call call = model_->accuracy_call(question_of(*model_, {border_.trained_end - tokens, tokens, asked.fill}));
     try {
@@ -265,7 +264,7 @@ class ExtrapolationJudge {
       model_->ask(session, model_->accuracy_call(question_of(*model_, {border_.first, 1, 1})));
       return true;
     } catch (const SubjectFailure& failure) {
-      if (failure.kind() != FailureKind::error && failure.kind() != FailureKind::unsupported) throw;
+      if (ends_session(failure.kind())) throw;
       return false;
     }
   }
@@ -349,8 +348,7 @@ Property extrapolation_property() {
       "on, and convicts nobody",
       "accuracy's, and for two calls that agree twice that (properties/model/budget.hpp)",
       "positions clamped or wrapped round at the trained length, tables of that length, a refusal, a rule that "
-      "switches "
-      "at another length or not at all, another path for long calls"};
+      "switches at another length or not at all, another path for long calls"};
   property.theory = [](const Spec& spec) {
     const auto model = model_of(spec);
     return Border(*model).exists() ? model->beyond_training() : Theory::holds;

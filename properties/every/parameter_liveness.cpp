@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "properties/catalogue.hpp"
+#include "properties/engine/failure.hpp"
 #include "properties/engine/typed_cases.hpp"
 #include "properties/model/family.hpp"
 #include "properties/model/model.hpp"
@@ -83,7 +84,7 @@ SubjectCheckOf<Changed> make_check(const Spec& spec) {
     try {
       judge_variant(judgement, subject, variant, changed.position);
     } catch (const SubjectFailure& failure) {
-      if (failure.kind() != FailureKind::unsupported && failure.kind() != FailureKind::error) throw;
+      if (ends_session(failure.kind())) throw;
       // Refusing what one cannot do is as good as doing it, unless it is all that one does.
       ask(*subject.open(spec), spec, {.position = changed.position, .fill = 1});
       // What was answered until then stays judged: a wrong answer is no refusal.

@@ -109,6 +109,7 @@ class AttentionJudge final : public Judge {
       ++(quick.is_anything ? judgement.uninformative : judgement.informative);
     std::optional<reference::RealVector> exact;  // asked only for what the fast tier leaves open
     for (std::int64_t c = 0; c < encoding_.head_dim; ++c) {
+      const auto at_channel = static_cast<std::size_t>(c);
       const double value = answer.at(row * encoding_.head_dim + c);
       const auto place = [&] {
         return fmt::format("batch row {}, head {}, token {}, channel {}", at.batch, at.head, at.token, c);
@@ -117,20 +118,20 @@ class AttentionJudge final : public Judge {
         judgement.add(Certainty::no, not_finite(), [&] { return place() + ": NaN or infinite"; });
         continue;
       }
-      const long double expected = quick.value[static_cast<std::size_t>(c)];
+      const long double expected = quick.value[at_channel];
       auto truth = static_cast<double>(expected);
       auto error = static_cast<double>(std::fabs(static_cast<long double>(value) - expected));
-      double bound = value_bound(arithmetic_, quick.bounds[static_cast<std::size_t>(c)], std::fabs(truth));
-      Certainty within = error + quick.errors[static_cast<std::size_t>(c)] <= bound  ? Certainty::yes
-                         : error - quick.errors[static_cast<std::size_t>(c)] > bound ? Certainty::no
-                                                                                     : Certainty::unknown;
+      double bound = value_bound(arithmetic_, quick.bounds[at_channel], std::fabs(truth));
+      Certainty within = error + quick.errors[at_channel] <= bound  ? Certainty::yes
+                         : error - quick.errors[at_channel] > bound ? Certainty::no
+                                                                    : Certainty::unknown;
       if (within == Certainty::unknown) {
         if (!exact) exact = oracle_.row(request, at.batch, at.head, at.token, reference::first_precision);
-        const Enclosure& enclosed = (*exact)[static_cast<std::size_t>(c)];
+        const Enclosure& enclosed = (*exact)[at_channel];
         const Enclosure distance = abs(Enclosure(value, reference::first_precision) - enclosed);
         truth = enclosed.upper();
         error = distance.upper();
-        bound = value_bound(arithmetic_, quick.bounds[static_cast<std::size_t>(c)], std::fabs(truth));
+        bound = value_bound(arithmetic_, quick.bounds[at_channel], std::fabs(truth));
         within = reference::at_most(distance, Enclosure(bound, reference::first_precision));
       }
       const Deviation deviation{bound > 0 ? error / bound : not_finite().of_bound, error,

@@ -69,15 +69,17 @@ class QuickRows final : public QuickAttention {
     }
     // Step 9.
     constexpr double w = std::numeric_limits<Real>::epsilon() / 2;
-    const double moved = moved_weight(weight_error(w, quick_exponential_roundoffs * w, own_errors_));
+    const WeightError own = weight_error(w, quick_exponential_roundoffs * w, own_errors_);
+    const WeightError error = weight_error(arithmetic_, errors_);
     const double of_sums = 1.01 * largest_value(place) * gamma((2 * static_cast<double>(keys) + 4) * w) + 0x1p-960;
-    const double at_most = 1.01 * largest_value(place) * 2 * moved;
+    const double at_most = 1.01 * largest_value(place) * 2 * moved_weight(own);
     QuickAttentionRow result{std::vector<long double>(width_), std::vector<double>(width_, at_most + of_sums),
                              std::vector<double>(width_), false};
     for (std::size_t c = 0; c < width_; ++c) result.value[c] = sums_[c] / sum;
-    const std::vector<double> by_key = add_bounds(result, place);
-    const double part = own_part(w);
-    for (std::size_t c = 0; c < width_; ++c)
+    const std::vector<double> by_key = moved_by_key(result, error);
+    add_bounds(result, place, error, by_key);
+    const double part = part_of(own, error);
+    for (std::size_t c = 0; part <= 1 && c < width_; ++c)
       result.errors[c] = std::min(at_most, 1.01 * part * (by_key[c] + arithmetic_.u * largest_value(place))) + of_sums;
     result.is_anything = is_anything(result, keys);
     return result;
@@ -176,27 +178,22 @@ class QuickRows final : public QuickAttention {
   }
 
   // What part of an implementation's errors of scores the tier's own are, at most.
-  double own_part(double w) const {
-    const WeightError error = weight_error(arithmetic_, errors_);
-    const WeightError own = weight_error(w, quick_exponential_roundoffs * w, own_errors_);
+  double part_of(const WeightError& own, const WeightError& error) const {
     double part = 0;
     for (std::size_t key = 0; key < errors_.size(); ++key)
       part = std::max(part, (own_errors_[key].error + own.common) / (errors_[key].error + error.common));
     return part;
   }
 
-  // Of the scores, weights and values of the row, which are those of a place. Returns what errors of weights move the
-  // means by, at most, key by key.
-  std::vector<double> add_bounds(QuickAttentionRow& row, const AttentionPlaceOfHead& place) {
-    const WeightError error = weight_error(arithmetic_, errors_);
+  // Of the row of a place, whose scores, weights and values are at hand. @param by_key  moved_by_key's.
+  void add_bounds(QuickAttentionRow& row, const AttentionPlaceOfHead& place, const WeightError& error,
+                  const std::vector<double>& by_key) {
     // Where errors are small, step 5's first bound is no better than its second.
     constexpr double small = 0.125;
     const double by_spread =
         error.most < small ? std::numeric_limits<double>::infinity() : moved_weight(error) * spread_of(error);
-    std::vector<double> by_key = moved_by_key(row, error);
     for (std::size_t c = 0; c < width_; ++c)
       row.bounds[c] = sum_bound(arithmetic_, std::min(by_key[c], by_spread), {largest_value(place), keys_of(place)});
-    return by_key;
   }
 
   // Step 5's second bound: of each channel, what errors of weights move its mean by.
@@ -226,14 +223,18 @@ class QuickRows final : public QuickAttention {
 
   // How far the values of keys that have weight are apart in a channel, at most.
   double spread_of(const WeightError& error) {
-    lows_.assign(width_, std::numeric_limits<double>::infinity());
-    highs_.assign(width_, -std::numeric_limits<double>::infinity());
+    forget_range();
     for (std::size_t key = 0; key < errors_.size(); ++key) {
       if (errors_[key].value + errors_[key].error >= error.least) widen(key);
     }
     double spread = 0;
     for (std::size_t c = 0; c < width_; ++c) spread = std::max(spread, highs_[c] - lows_[c]);
     return spread;
+  }
+
+  void forget_range() {
+    lows_.assign(width_, std::numeric_limits<double>::infinity());
+    highs_.assign(width_, -std::numeric_limits<double>::infinity());
   }
 
   // Takes a key's values into lows_ and highs_.
@@ -254,8 +255,7 @@ class QuickRows final : public QuickAttention {
       return true;
     };
     if (!all_within([&](std::size_t c) { return static_cast<double>(std::fabs(row.value[c])); })) return false;
-    lows_.assign(width_, std::numeric_limits<double>::infinity());
-    highs_.assign(width_, -std::numeric_limits<double>::infinity());
+    forget_range();
     for (std::size_t key = 0; key < keys; ++key) widen(key);
     return all_within([&](std::size_t c) {
       const auto value = static_cast<double>(row.value[c]);

@@ -123,12 +123,10 @@ void shape_scores(AttentionCase& request, const AttentionArithmetic& arithmetic,
   if (fill < one_key_wins || is_float16) {
     for (std::int64_t i = 0; i < request.q.elements(); ++i) request.q.set(i, std::ldexp(request.q.at(i), -4));
   }
-  if (fill < one_key_wins) {
-    if (fill >= every_key_counts) {
-      blank(request.q, blank_query_in);
-      blank(request.k, blank_key_in);
-      return;
-    }
+  if (fill >= every_key_counts && fill < one_key_wins) {
+    blank(request.q, blank_query_in);
+    blank(request.k, blank_key_in);
+    return;
   }
   const bool rises = fill < far_from_zero;
   const std::int64_t channels = request.q.shape[3];

@@ -29,10 +29,10 @@ struct Claim {
 };
 
 std::string spec_text(const Claim& claim, const std::string& arithmetic) {
-  return fmt::format(
-      R"({{"encoding":"attention","num_heads":{},"num_kv_heads":{},"head_dim":{},"causal":{},"max_position":2048,{}{}}})",
-      claim.heads, claim.kv_heads, claim.head_dim, claim.is_causal,
-      claim.position.empty() ? "" : fmt::format(R"("position":{},)", claim.position), arithmetic);
+  return fmt::format(R"({{"encoding":"attention","num_heads":{},"num_kv_heads":{},"head_dim":{},"causal":{},)"
+                     R"("max_position":2048,{}{}}})",
+                     claim.heads, claim.kv_heads, claim.head_dim, claim.is_causal,
+                     claim.position.empty() ? "" : fmt::format(R"("position":{},)", claim.position), arithmetic);
 }
 
 std::string rope(std::int64_t head_dim) { return fmt::format(R"({{"encoding":"rope","head_dim":{}}})", head_dim); }
@@ -69,13 +69,7 @@ class Defects {
                                              {"-bfloat16", R"("dtype":"bfloat16","evaluation":"dtype")"},
                                              {"-float16", R"("dtype":"float16","evaluation":"dtype")"}}) {
       list_.add(Kind::defect, fmt::format("attend-{}{}", name, suffix), mechanism, spec_text(claim, arithmetic),
-                [change](const Spec& spec) -> FunctionSubject::Call {
-                  PlainOther attention(spec);
-                  change(attention);
-                  return [attention](std::string_view operation, const Tensors& inputs) {
-                    return attention.answer(operation, inputs);
-                  };
-                });
+                plain_other(change));
     }
   }
 

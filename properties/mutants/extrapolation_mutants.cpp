@@ -29,7 +29,8 @@ constexpr const char* binary = R"({"encoding":"binary","dim":14,"trained_positio
 constexpr const char* dynamic = R"({"encoding":"rope","head_dim":16,"max_position":16384,"rope_scaling":)"
                                 R"({"rope_type":"dynamic","factor":4,"original_max_position_embeddings":4096}})";
 constexpr const char* longrope =
-    R"({"encoding":"rope","head_dim":8,"max_position":16384,"rope_scaling":{"rope_type":"longrope","attention_factor":1.25,)"
+    R"({"encoding":"rope","head_dim":8,"max_position":16384,)"
+    R"("rope_scaling":{"rope_type":"longrope","attention_factor":1.25,)"
     R"("original_max_position_embeddings":4096,"short_factor":[1,1.1,1.3,2],"long_factor":[1.2,4,18,30]}})";
 constexpr const char* yarn = R"({"encoding":"rope","head_dim":64,"max_position":16384,"rope_scaling":)"
                              R"({"rope_type":"yarn","factor":4,"original_max_position_embeddings":4096}})";

@@ -48,12 +48,8 @@ struct List {
 
   void add(Kind kind, std::string name, std::string row, std::string mechanism, std::string spec,
            const Change& change) {
-    const auto make = [change](const Spec& claimed) -> FunctionSubject::Call {
-      PlainOther plain(claimed);
-      change(plain);
-      return [plain](std::string_view operation, const Tensors& inputs) { return plain.answer(operation, inputs); };
-    };
-    entries.push_back({std::move(name), kind, std::move(row), std::move(mechanism), std::move(spec), make});
+    entries.push_back(
+        {std::move(name), kind, std::move(row), std::move(mechanism), std::move(spec), plain_other(change)});
   }
   void defect(std::string name, std::string row, std::string mechanism, std::string spec, const Change& change) {
     add(Kind::defect, std::move(name), std::move(row), std::move(mechanism), std::move(spec), change);

@@ -379,4 +379,12 @@ Tensor PlainOther::attend(const Tensors& inputs) const {
   return out;
 }
 
+FunctionSubject::Make plain_other(const std::function<void(PlainOther&)>& change) {
+  return [change](const Spec& spec) -> FunctionSubject::Call {
+    PlainOther plain(spec);
+    change(plain);
+    return [plain](std::string_view operation, const Tensors& inputs) { return plain.answer(operation, inputs); };
+  };
+}
+
 }  // namespace sextant::mutants

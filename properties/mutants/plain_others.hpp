@@ -11,6 +11,7 @@
 
 #include "lib/numeric/tensor.hpp"
 #include "lib/spec/spec.hpp"
+#include "subjects/function.hpp"
 #include "subjects/subject.hpp"
 
 namespace sextant::mutants {
@@ -152,5 +153,8 @@ struct PlainOther {
 
   Attention attention_;
 };
+
+/// PlainOther with some of its steps changed.
+FunctionSubject::Make plain_other(const std::function<void(PlainOther&)>& change);
 
 }  // namespace sextant::mutants

@@ -28,21 +28,11 @@ constexpr const char* t5 = R"({"encoding":"attention","num_heads":2,"head_dim":8
 
 constexpr double never = -std::numeric_limits<double>::infinity();
 
-using Change = std::function<void(PlainOther&)>;
 using Score = std::function<double(double score, const Seen& seen)>;
-
-FunctionSubject::Make changed(const Change& change) {
-  return [change](const Spec& spec) -> FunctionSubject::Call {
-    PlainOther attention(spec);
-    change(attention);
-    return
-        [attention](std::string_view operation, const Tensors& inputs) { return attention.answer(operation, inputs); };
-  };
-}
 
 void score_fault(LocalFaults& list, std::string name, std::string mechanism, std::string spec, Score score) {
   list.add(Kind::defect, std::move(name), std::move(mechanism), std::move(spec),
-           changed([score](PlainOther& attention) { attention.finish_score = score; }));
+           plain_other([score](PlainOther& attention) { attention.finish_score = score; }));
 }
 
 void short_calls(LocalFaults& list) {
@@ -64,7 +54,7 @@ void short_calls(LocalFaults& list) {
                 return seen.head == 3 && seen.query > 0 && seen.key == seen.query ? never : score;
               });
   list.add(Kind::defect, "attention-third-group", "the third head of a group reads the next group's keys", grouped,
-           changed([](PlainOther& attention) {
+           plain_other([](PlainOther& attention) {
              attention.kv_head_of = [](std::int64_t head, std::int64_t, std::int64_t kv_heads) {
                return std::min(head / 3 + (head % 3 == 2 ? 1 : 0), kv_heads - 1);
              };
@@ -146,7 +136,7 @@ Tensor zeros_for_blank_queries(const Asked& asked) {
 void masks_and_rows(LocalFaults& list) {
   for (const auto& [name, spec] :
        {std::pair{"attention-mask-is-score", causal}, {"attention-alibi-mask-is-score", alibi}}) {
-    list.add(Kind::defect, name, "the causal mask is the score -10^4", spec, changed([](PlainOther& attention) {
+    list.add(Kind::defect, name, "the causal mask is the score -10^4", spec, plain_other([](PlainOther& attention) {
                attention.seen_ahead = 1 << 20;
                attention.finish_score = [](double score, const Seen& seen) {
                  return seen.key <= seen.query ? score : -1e4;
@@ -170,7 +160,7 @@ void tails_and_sizes(LocalFaults& list) {
       "attention-values-clipped", "results beyond the range of float16 are clipped", plain,
       [](const Spot&) { return true; }, clamped_to(65504));
   list.add(Kind::defect, "attention-sees-1024", "beyond 1024 tokens query 1023 sees the key behind it", causal,
-           changed([](PlainOther& attention) {
+           plain_other([](PlainOther& attention) {
              attention.seen_ahead = 1;
              attention.finish_score = [](double score, const Seen& seen) {
                const bool is_seen = seen.key <= seen.query || (seen.tokens > 1024 && seen.key == 1024);

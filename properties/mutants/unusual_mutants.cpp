@@ -10,6 +10,7 @@
 
 #include "lib/spec/of.hpp"
 #include "properties/mutants/local_fault.hpp"
+#include "properties/mutants/plain_attention.hpp"
 #include "properties/mutants/plain_others.hpp"
 #include "reference/relative_bias.hpp"
 
@@ -280,57 +281,11 @@ void biases(LocalFaults& list) {
            });
 }
 
-// Dao et al. 2022, algorithm 1: keys in tiles, the running maximum and sum rescaled by each. q is [batch, heads, n, d].
-Tensor in_tiles(const Attention& encoding, std::int64_t tile, const Tensors& inputs) {
-  const Tensor& q = inputs.at("q");
-  const Tensor& k = inputs.at("k");
-  const Tensor& v = inputs.at("v");
-  const std::int64_t n = q.shape[2];
-  const std::int64_t d = encoding.head_dim;
-  const std::int64_t group = encoding.num_heads / encoding.num_kv_heads;
-  Tensor out = Tensor::zeros(q.dtype, q.shape);
-  for (std::int64_t row = 0; row < q.shape[0] * encoding.num_heads * n; ++row) {
-    const std::int64_t token = row % n;
-    const std::int64_t head = row / n % encoding.num_heads;
-    const std::int64_t kv = row / n / encoding.num_heads * encoding.num_kv_heads + head / group;
-    const std::int64_t seen = encoding.causal ? token + 1 : n;
-    double most = -std::numeric_limits<double>::infinity();
-    double sum = 0;
-    std::vector<double> result(static_cast<std::size_t>(d), 0);
-    for (std::int64_t first = 0; first < seen; first += tile) {
-      std::vector<double> scores;
-      for (std::int64_t key = first; key < std::min(first + tile, seen); ++key) {
-        double score = 0;
-        for (std::int64_t i = 0; i < d; ++i) score += q.at(row * d + i) * k.at((kv * n + key) * d + i);
-        scores.push_back(score / std::sqrt(static_cast<double>(d)));
-      }
-      const double higher = std::max(most, *std::ranges::max_element(scores));
-      const double rescaled = std::exp(most - higher);
-      most = higher;
-      sum *= rescaled;
-      for (double& value : result) value *= rescaled;
-      for (std::size_t i = 0; i < scores.size(); ++i) {
-        const double weight = std::exp(scores[i] - most);
-        sum += weight;
-        const std::int64_t start = (kv * n + first + static_cast<std::int64_t>(i)) * d;
-        for (std::size_t c = 0; c < result.size(); ++c)
-          result[c] += weight * v.at(start + static_cast<std::int64_t>(c));
-      }
-    }
-    for (std::int64_t c = 0; c < d; ++c) out.set(row * d + c, result[static_cast<std::size_t>(c)] / sum);
-  }
-  return out;
-}
-
+// Dao et al. 2022, algorithm 1: keys in tiles, the running maximum and sum rescaled by each.
 FunctionSubject::Make attention_in_tiles(std::int64_t tile) {
-  return of<Attention>([tile](const Spec& spec, const Attention& encoding) -> FunctionSubject::Call {
-    // With a position it is the plain one: the control is of the sums.
-    if (encoding.position) return plain_call(spec);
-    return [encoding, tile](std::string_view operation, const Tensors& inputs) -> Tensors {
-      if (operation != "attend") throw SubjectFailure(FailureKind::unsupported, "attend only");
-      return {{"out", in_tiles(encoding, tile, inputs)}};
-    };
-  });
+  const PlainAttention in_float64{
+      .operations = Dtype::float64, .weights = Dtype::float64, .sums = Dtype::float64, .tile = tile};
+  return [in_float64](const Spec& spec) { return in_float64.call(spec); };
 }
 
 void attentions(LocalFaults& list) {

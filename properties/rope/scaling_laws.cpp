@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "properties/catalogue.hpp"
+#include "properties/engine/failure.hpp"
 #include "properties/engine/typed_cases.hpp"
 #include "properties/gen/position.hpp"
 #include "properties/gen/vectors.hpp"
@@ -78,7 +79,7 @@ Judgement under_other_specs(const Subject& subject, const Spec& spec, const Rope
   try {
     return judging();
   } catch (const SubjectFailure& failure) {
-    if (failure.kind() != FailureKind::unsupported && failure.kind() != FailureKind::error) throw;
+    if (ends_session(failure.kind())) throw;
     rotated(subject, spec, drawn(spec, rope, 0), std::vector<std::int64_t>(tokens, position));
     throw SubjectFailure(FailureKind::unsupported, failure.what());
   }
