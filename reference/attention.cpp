@@ -17,18 +17,25 @@ void check_extents(const Attention& encoding, const AttentionRow& row) {
   if (row.keys.size() != row.values.size() || (!row.bias.empty() && row.bias.size() != row.keys.size())) {
     throw std::invalid_argument("attention: keys, values and bias differ in number");
   }
-  if (row.row < 0 || row.row >= std::ssize(row.keys)) throw std::invalid_argument("attention: no such row");
+  if (row.seen.first < 0 || row.seen.end > std::ssize(row.keys) || row.seen.count() < 1)
+    throw std::invalid_argument("attention: no such keys");
+  if (row.sink.has_value() != encoding.sinks) throw std::invalid_argument("attention: a sink too many or too few");
 }
 
-// q.k / sqrt(head_dim) + bias for every key that the query sees.
+// cap(q.k scale) + bias for every key that the query sees.
 std::vector<Enclosure> scores(const Attention& encoding, const AttentionRow& row, Precision precision) {
-  const auto seen = static_cast<std::size_t>(encoding.causal ? row.row + 1 : std::ssize(row.keys));
   const Enclosure root = sqrt(Enclosure(encoding.head_dim, precision));
   std::vector<Enclosure> list;
-  for (std::size_t key = 0; key < seen; ++key) {
-    Enclosure product(std::int64_t{0}, precision);
-    for (std::size_t i = 0; i < row.query.size(); ++i) product = product + row.query[i] * row.keys[key][i];
-    list.push_back(row.bias.empty() ? product / root : product / root + row.bias[key]);
+  for (std::int64_t at = row.seen.first; at < row.seen.end; ++at) {
+    const auto key = static_cast<std::size_t>(at);
+    Enclosure score(std::int64_t{0}, precision);
+    for (std::size_t i = 0; i < row.query.size(); ++i) score = score + row.query[i] * row.keys[key][i];
+    score = encoding.softmax_scale ? score * Enclosure(*encoding.softmax_scale, precision) : score / root;
+    if (encoding.logit_softcap) {
+      const Enclosure cap(*encoding.logit_softcap, precision);
+      score = cap * tanh(score / cap);
+    }
+    list.push_back(row.bias.empty() ? score : score + row.bias[key]);
   }
   return list;
 }
@@ -55,8 +62,11 @@ Enclosure sum(std::span<const Enclosure> terms, Precision precision) {
 
 std::vector<Enclosure> attention_weights(const Attention& encoding, const AttentionRow& row, Precision precision) {
   check_extents(encoding, row);
-  std::vector<Enclosure> weights = exponentials(scores(encoding, row, precision), precision);
+  std::vector<Enclosure> terms = scores(encoding, row, precision);
+  if (row.sink) terms.emplace_back(*row.sink, precision);
+  std::vector<Enclosure> weights = exponentials(terms, precision);
   const Enclosure total = sum(weights, precision);
+  if (row.sink) weights.pop_back();
   for (Enclosure& weight : weights) weight = weight / total;
   return weights;
 }
@@ -66,7 +76,10 @@ RealVector attend(const Attention& encoding, const AttentionRow& row, Precision 
   RealVector out;
   for (std::size_t channel = 0; channel < row.query.size(); ++channel) {
     std::vector<Enclosure> terms;
-    for (std::size_t key = 0; key < weights.size(); ++key) terms.push_back(weights[key] * row.values[key][channel]);
+    for (std::size_t key = 0; key < weights.size(); ++key) {
+      const std::size_t at = static_cast<std::size_t>(row.seen.first) + key;
+      terms.push_back(weights[key] * row.values[at][channel]);
+    }
     out.push_back(sum(terms, precision));
   }
   return out;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -14,15 +15,17 @@ using RealVector = std::vector<Enclosure>;
 
 /// What one query of one head sees. `query` and `keys` are as the position encoding leaves them (rotated, say).
 struct AttentionRow {
-  std::int64_t row;                    ///< the query's index in the sequence
+  KeyRange seen;                       ///< the keys that the query sees; at least one
   std::span<const Enclosure> query;    ///< [head_dim]
   std::span<const RealVector> keys;    ///< [n][head_dim], of key and value head kv_head
   std::span<const RealVector> values;  ///< [n][head_dim], likewise
-  std::span<const Enclosure> bias;     ///< [n], or empty for none; entries that the causal mask hides are not read
+  std::span<const Enclosure> bias;     ///< [n], or empty for none; entries of keys that are not seen are not read
+  std::optional<double> sink = {};     ///< of the head, where the encoding has sinks
 };
 
-/// softmax(q k^T / sqrt(head_dim) + bias) over the keys that the query sees, Vaswani et al. 2017, section 3.2.1: the
-/// first row + 1 of them where the attention is causal, else all. @throws std::invalid_argument for other extents.
+/// softmax(cap(q k^T scale) + bias) over the keys that the query sees, one weight for each of them, as
+/// lib/spec/attention.hpp has it (Vaswani et al. 2017, section 3.2.1). With a sink they sum to less than 1.
+/// @throws std::invalid_argument for other extents.
 std::vector<Enclosure> attention_weights(const Attention& encoding, const AttentionRow& row, Precision precision);
 
 /// The sum of the values by those weights: [head_dim]. Likewise.

@@ -32,7 +32,10 @@ struct Sequence {
   std::vector<RealVector> values;
   RealVector bias;
 
-  AttentionRow row(std::int64_t index) const { return {index, query, keys, values, bias}; }
+  AttentionRow seeing(const KeyRange& seen) const { return {seen, query, keys, values, bias, {}}; }
+  AttentionRow row(const Attention& encoding, std::int64_t index) const {
+    return seeing(keys_seen(encoding, index, {0, std::ssize(keys)}));
+  }
 };
 
 Sequence example(Precision at) {
@@ -48,7 +51,7 @@ Sequence example(Precision at) {
 TEST(AttentionReference, AgreesWithAnIndependentComputation) {
   Sequence sequence = example(Precision{256});
   const auto expect = [&](const Attention& encoding, std::int64_t row, const std::vector<const char*>& decimals) {
-    const RealVector out = attend(encoding, sequence.row(row), Precision{256});
+    const RealVector out = attend(encoding, sequence.row(encoding, row), Precision{256});
     for (std::size_t i = 0; i < out.size(); ++i) EXPECT_TRUE(agrees_with(out[i], decimals[i])) << i;
   };
   expect(with(3, false), 1,
@@ -64,9 +67,42 @@ TEST(AttentionReference, AgreesWithAnIndependentComputation) {
          {"0.617263745784154815573041934604", "0.551575028105634562846387102641", "-0.265472508431690368853916130792"});
 }
 
+// Likewise.
+TEST(AttentionReference, AgreesWithAnIndependentComputationOfWhatElseModelsHave) {
+  const Sequence sequence = example(Precision{256});
+  const auto expect = [&](const Attention& encoding, const KeyRange& seen, std::optional<double> sink,
+                          const std::vector<const char*>& decimals) {
+    AttentionRow row = sequence.seeing(seen);
+    row.sink = sink;
+    const RealVector out = attend(encoding, row, Precision{256});
+    for (std::size_t i = 0; i < out.size(); ++i) EXPECT_TRUE(agrees_with(out[i], decimals[i])) << i;
+  };
+  Attention scaled = with(3, false);
+  scaled.softmax_scale = 0.25;
+  expect(scaled, {0, 4}, {},
+         {"3.46317152517430433056445316157", "0.220708147340538988741512975484", "2.07633916748085170823309965291"});
+  Attention capped = with(3, false);
+  capped.logit_softcap = 1.5;
+  expect(capped, {0, 4}, {},
+         {"2.40956024392983329383881448096", "0.488841378009899251088316307907", "2.253610357073505355847461975"});
+  Attention with_sink = with(3, false);
+  with_sink.sinks = true;
+  expect(with_sink, {0, 4}, 2.5,
+         {"3.93539333638720192485806885782", "0.12619573254977950738562310595", "1.97579790276854466071484824498"});
+  Attention narrow = with(3, true);
+  narrow.window = 2;
+  EXPECT_EQ(keys_seen(narrow, 2, {0, 4}), (KeyRange{1, 3}));
+  expect(narrow, {1, 3}, {},
+         {"3.99560460652311444724492307311", "0.128369801665612257112225643952", "1.99648368521849155779593845849"});
+  scaled.logit_softcap = 1.5;
+  scaled.sinks = true;
+  expect(scaled, {1, 4}, -0.5,
+         {"2.2831120142796798489442393663", "0.673092206718786412980488534264", "2.24624525252388453603401741194"});
+}
+
 TEST(AttentionReference, OverlapsItselfAtAHigherPrecision) {
-  const RealVector coarse = attend(with(3, false), example(precision).row(0), precision);
-  const RealVector fine = attend(with(3, false), example(Precision{512}).row(0), Precision{512});
+  const RealVector coarse = attend(with(3, false), example(precision).row(with(3, false), 0), precision);
+  const RealVector fine = attend(with(3, false), example(Precision{512}).row(with(3, false), 0), Precision{512});
   for (std::size_t i = 0; i < 3; ++i) {
     EXPECT_TRUE(overlap(coarse[i], fine[i]));
     EXPECT_LT((coarse[i] - fine[i]).upper(), 0x1p-100);
@@ -76,10 +112,11 @@ TEST(AttentionReference, OverlapsItselfAtAHigherPrecision) {
 TEST(AttentionReference, WeightsSumToOne) {
   Sequence sequence = example(precision);
   Enclosure sum(std::int64_t{0}, precision);
-  for (const Enclosure& weight : attention_weights(with(3, false), sequence.row(0), precision)) sum = sum + weight;
+  for (const Enclosure& weight : attention_weights(with(3, false), sequence.row(with(3, false), 0), precision))
+    sum = sum + weight;
   EXPECT_TRUE(holds(sum, 1));
   for (RealVector& value : sequence.values) value = reals({1, 1, 1});
-  for (const Enclosure& element : attend(with(3, false), sequence.row(0), precision)) {
+  for (const Enclosure& element : attend(with(3, false), sequence.row(with(3, false), 0), precision)) {
     EXPECT_TRUE(holds(element, 1));
     EXPECT_LT((element - Enclosure(1.0, precision)).upper(), 0x1p-110);
   }
@@ -88,7 +125,7 @@ TEST(AttentionReference, WeightsSumToOne) {
 TEST(AttentionReference, EqualKeysGiveTheMeanOfTheValues) {
   Sequence sequence = example(precision);
   for (RealVector& key : sequence.keys) key = reals({0.3, -0.7, 11});
-  const RealVector out = attend(with(3, false), sequence.row(0), precision);
+  const RealVector out = attend(with(3, false), sequence.row(with(3, false), 0), precision);
   EXPECT_TRUE(holds(out[0], (1.0 + 0.25 + 4.0 - 1.5) / 4));
   EXPECT_TRUE(holds(out[1], (-2.0 + 3.0 + 0.125 + 1.0) / 4));
   EXPECT_TRUE(holds(out[2], (0.5 - 1.0 + 2.0 + 8.0) / 4));
@@ -96,26 +133,26 @@ TEST(AttentionReference, EqualKeysGiveTheMeanOfTheValues) {
 }
 
 TEST(AttentionReference, TheFirstCausalRowIsTheFirstValue) {
-  const RealVector out = attend(with(3, true), example(precision).row(0), precision);
+  const RealVector out = attend(with(3, true), example(precision).row(with(3, true), 0), precision);
   for (std::size_t i = 0; i < 3; ++i) EXPECT_TRUE(holds(out[i], example(precision).values[0][i].lower()));
 }
 
 TEST(AttentionReference, ScoresFarBeyondExpAreNoTrouble) {
   Sequence sequence{reals({1e300}), {reals({-1}), reals({1}), reals({1})}, {reals({5}), reals({2}), reals({4})}, {}};
-  const RealVector out = attend(with(1, false), sequence.row(0), precision);
+  const RealVector out = attend(with(1, false), sequence.row(with(1, false), 0), precision);
   EXPECT_TRUE(holds(out[0], 3));
   EXPECT_LT((out[0] - Enclosure(3.0, precision)).upper(), 0x1p-100);
 }
 
 TEST(AttentionReference, RefusesOtherExtents) {
   Sequence sequence = example(precision);
-  EXPECT_THROW(attend(with(2, false), sequence.row(0), precision), std::invalid_argument);
-  EXPECT_THROW(attend(with(3, false), sequence.row(4), precision), std::invalid_argument);
+  EXPECT_THROW(attend(with(2, false), sequence.row(with(2, false), 0), precision), std::invalid_argument);
+  EXPECT_THROW(attend(with(3, false), sequence.seeing({0, 5}), precision), std::invalid_argument);
   sequence.bias = reals({0, 0});
-  EXPECT_THROW(attend(with(3, false), sequence.row(0), precision), std::invalid_argument);
+  EXPECT_THROW(attend(with(3, false), sequence.row(with(3, false), 0), precision), std::invalid_argument);
   sequence.bias.clear();
   sequence.values.pop_back();
-  EXPECT_THROW(attend(with(3, false), sequence.row(0), precision), std::invalid_argument);
+  EXPECT_THROW(attend(with(3, false), sequence.row(with(3, false), 0), precision), std::invalid_argument);
 }
 
 }  // namespace

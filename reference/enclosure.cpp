@@ -118,6 +118,7 @@ Enclosure square(const Enclosure& a) { return Enclosure::unary(a, mpfi_sqr, arit
 Enclosure sqrt(const Enclosure& a) { return Enclosure::unary(a, mpfi_sqrt, arithmetic); }
 Enclosure hypot(const Enclosure& a, const Enclosure& b) { return Enclosure::binary(a, b, mpfi_hypot); }
 Enclosure exp(const Enclosure& a) { return Enclosure::unary(a, mpfi_exp, elementary); }
+Enclosure tanh(const Enclosure& a) { return Enclosure::unary(a, mpfi_tanh, elementary); }
 Enclosure log(const Enclosure& a) { return Enclosure::unary(a, mpfi_log, elementary); }
 Enclosure sin(const Enclosure& a) { return Enclosure::unary(a, mpfi_sin, elementary); }
 Enclosure cos(const Enclosure& a) { return Enclosure::unary(a, mpfi_cos, elementary); }

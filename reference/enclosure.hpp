@@ -47,6 +47,7 @@ class Enclosure {
   friend Enclosure hypot(const Enclosure& a, const Enclosure& b);
   friend Enclosure exp(const Enclosure& a);
   friend Enclosure log(const Enclosure& a);
+  friend Enclosure tanh(const Enclosure& a);
   friend Enclosure sin(const Enclosure& a);
   friend Enclosure cos(const Enclosure& a);
   /// The minimum of the two reals.

@@ -96,12 +96,48 @@ Tensors answer(const Bias& bias, std::string_view operation, const Tensors& inpu
                                  input(inputs, "weight")));
 }
 
+// What attend is given, held for as long as the encoder reads it.
+class GivenAttention {
+ public:
+  explicit GivenAttention(const Tensors& inputs)
+      : inputs_(inputs),
+        positions_(integers(inputs, "positions")),
+        query_positions_(integers_or_none("query_positions")),
+        starts_(integers_or_none("starts")),
+        ends_(integers_or_none("ends")) {}
+
+  AttentionInputs inputs() const {
+    return {.q = input(inputs_, "q"),
+            .k = input(inputs_, "k"),
+            .v = input(inputs_, "v"),
+            .positions = positions_,
+            .weight = or_none("weight"),
+            .sinks = or_none("sinks"),
+            .query_positions = query_positions_,
+            .starts = starts_,
+            .ends = ends_};
+  }
+
+ private:
+  const Tensor* or_none(const char* name) const {
+    const auto found = inputs_.find(name);
+    return found == inputs_.end() ? nullptr : &found->second;
+  }
+  std::vector<std::int64_t> integers_or_none(const char* name) const {
+    const Tensor* tensor = or_none(name);
+    return tensor == nullptr ? std::vector<std::int64_t>() : tensor->integers();
+  }
+
+  const Tensors& inputs_;
+  std::vector<std::int64_t> positions_;
+  std::vector<std::int64_t> query_positions_;
+  std::vector<std::int64_t> starts_;
+  std::vector<std::int64_t> ends_;
+};
+
 Tensors answer(const DotProductAttention& attention, std::string_view operation, const Tensors& inputs, Dtype) {
   if (operation != "attend") refuse(operation);
-  const std::vector<std::int64_t> positions = integers(inputs, "positions");
-  const auto weight = inputs.find("weight");
-  return named("out", attention.attend({input(inputs, "q"), input(inputs, "k"), input(inputs, "v"), positions,
-                                        weight == inputs.end() ? nullptr : &weight->second}));
+  return named("out", attention.attend(GivenAttention(inputs).inputs()));
 }
 
 // The gradients: by x of a rotation, by the weight of a table.
@@ -134,11 +170,7 @@ Tensors gradient(const Bias& bias, std::string_view of, const Tensors& inputs) {
 
 Tensors gradient(const DotProductAttention& attention, std::string_view of, const Tensors& inputs) {
   if (of != "attend") refuse("backward of " + std::string(of));
-  const std::vector<std::int64_t> positions = integers(inputs, "positions");
-  const auto weight = inputs.find("weight");
-  AttentionGradients gradients = attention.backward({input(inputs, "q"), input(inputs, "k"), input(inputs, "v"),
-                                                     positions, weight == inputs.end() ? nullptr : &weight->second},
-                                                    input(inputs, "grad"));
+  AttentionGradients gradients = attention.backward(GivenAttention(inputs).inputs(), input(inputs, "grad"));
   Tensors all = named("grad_q", std::move(gradients.q));
   all.emplace("grad_k", std::move(gradients.k));
   all.emplace("grad_v", std::move(gradients.v));

@@ -144,10 +144,24 @@ Tensors attend_inputs(const Spec& spec, const AttendRequest& request) {
   const std::int64_t head_dim = signature.head_dim.value();
   const std::int64_t batch = extent(request.q, 0);
   const std::int64_t n = extent(request.q, 2);
+  const std::int64_t keys = request.query_positions.empty() ? n : extent(request.k, 2);
   check("attend", "q", spec, request.q, {batch, heads, n, head_dim});
-  check("attend", "k", spec, request.k, {batch, kv_heads, n, head_dim});
-  check("attend", "v", spec, request.v, {batch, kv_heads, n, head_dim});
-  Tensors inputs = named("positions", positions_tensor("attend", signature.axes, {batch, n}, request.positions));
+  check("attend", "k", spec, request.k, {batch, kv_heads, keys, head_dim});
+  check("attend", "v", spec, request.v, {batch, kv_heads, keys, head_dim});
+  Tensors inputs = named("positions", positions_tensor("attend", signature.axes, {batch, keys}, request.positions));
+  if (!request.query_positions.empty()) {
+    inputs.insert_or_assign("query_positions",
+                            positions_tensor("attend", signature.axes, {batch, n}, request.query_positions));
+  }
+  for (const auto& [name, edges] : {std::pair("starts", request.starts), {"ends", request.ends}}) {
+    if (!edges.empty()) inputs.insert_or_assign(name, positions_tensor("attend", 1, {batch}, edges));
+  }
+  if (signature.sinks != (request.sinks != nullptr))
+    refuse("attend", signature.sinks ? "the spec has sinks" : "the spec has no sinks");
+  if (request.sinks != nullptr) {
+    check("attend", "sinks", spec, *request.sinks, {heads});
+    inputs.insert_or_assign("sinks", *request.sinks);
+  }
   inputs.insert_or_assign("q", request.q);
   inputs.insert_or_assign("k", request.k);
   inputs.insert_or_assign("v", request.v);

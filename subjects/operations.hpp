@@ -40,11 +40,16 @@ std::vector<std::int64_t> bucket(Session& session, const Spec& spec, std::span<c
 /// What attention is asked about, tensors of the spec's dtype.
 struct AttendRequest {
   const Tensor& q;  ///< [batch, num_heads, n, head_dim]
-  const Tensor& k;  ///< [batch, num_kv_heads, n, head_dim]
+  const Tensor& k;  ///< [batch, num_kv_heads, m, head_dim]
   const Tensor& v;  ///< as k
-  std::span<const std::int64_t>
-      positions;                   ///< [batch, n] row-major, [axes, batch, n] with a position encoding of several axes
+  /// Of the keys: [batch, m] row-major, [axes, batch, m] with a position encoding of several axes.
+  std::span<const std::int64_t> positions;
   const Tensor* weight = nullptr;  ///< for the position encodings that have one
+  const Tensor* sinks = nullptr;   ///< [num_heads], where the spec has sinks
+  /// Of a step, whose queries are the last n tokens of each sequence; empty in a whole call, where n is m.
+  std::span<const std::int64_t> query_positions = {};
+  std::span<const std::int64_t> starts = {};  ///< [batch]: keys before are padding; empty where none are
+  std::span<const std::int64_t> ends = {};    ///< [batch]: keys from there on are padding; likewise
 };
 
 /// Attention's result, of q's shape.

@@ -254,6 +254,33 @@ TEST_F(Worker, AnswersEveryOtherOperation) {
   }
 }
 
+TEST_F(Worker, AttentionTakesByNameWhatOnlySomeCallsHave) {
+  spec_ = parse_spec(R"({"encoding":"attention","num_heads":2,"head_dim":4,"sinks":true})");
+  const Tensor q = Tensor::zeros(Dtype::float32, {2, 2, 1, 4});
+  const Tensor k = Tensor::zeros(Dtype::float32, {2, 2, 3, 4});
+  const Tensor sinks = Tensor::zeros(Dtype::float32, {2});
+  const std::vector<std::int64_t> positions{0, 1, 2, 3, 4, 5};
+  const std::vector<std::int64_t> of_queries{2, 5};
+  const std::vector<std::int64_t> starts{0, 1};
+  const AttendRequest step{
+      .q = q, .k = k, .v = k, .positions = positions, .sinks = &sinks, .query_positions = of_queries, .starts = starts};
+  const auto all = open(
+      "def attend(q, k, v, positions, spec, query_positions=None, starts=None, ends=None, sinks=None):\n"
+      "    assert ends is None and sinks.shape == (2,) and positions.shape == (2, 3)\n"
+      "    return q + np.float32(10 * query_positions[1, 0] + starts[1])\n");
+  EXPECT_EQ(attend(*all, spec_, step).at(0), 51);
+  const auto any = open("def attend(q, k, v, positions, spec, **others):\n    return q + np.float32(len(others))\n");
+  EXPECT_EQ(attend(*any, spec_, step).at(0), 3);
+  const auto none = open("def attend(q, k, v, positions, spec, sinks):\n    return q\n");
+  try {
+    attend(*none, spec_, step);
+    FAIL();
+  } catch (const SubjectFailure& failure) {
+    EXPECT_EQ(failure.kind(), FailureKind::unsupported);
+    EXPECT_STREQ(failure.what(), "attend takes no query_positions");
+  }
+}
+
 TEST_F(Worker, ARotationInPlaceIsWhatItLeavesInItsInput) {
   spec_ = parse_spec(R"({"encoding":"rope","head_dim":4})");
   const Tensors inputs{{"x", Tensor::zeros(spec_.dtype, {1, 2, 1, 4})},

@@ -23,7 +23,7 @@ class AlibiBias final : public ScoreBias<Scalar> {
   // The slope, the distance and the product are rounded once each.
   void fill(const QueryToken& query, std::int64_t first_key, std::span<Scalar> row) const override {
     const Scalar slope = slopes_[static_cast<std::size_t>(query.head)];
-    const std::int64_t position = *sequences_.at(query.batch, query.index);
+    const std::int64_t position = sequences_.query(query.batch, query.index);
     const std::int64_t* keys = sequences_.at(query.batch, first_key);
     for (Scalar& bias : row) {
       const std::int64_t key = *keys++;

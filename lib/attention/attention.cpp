@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -60,6 +61,55 @@ Tensor turned(const Turning& turning, const Tensor& x, std::span<const std::int6
   return with_middle_exchanged(turning.turned(with_middle_exchanged(x), positions, role));
 }
 
+// Tokens first .. first + count - 1 of x, [batch, heads, n, head_dim], in one batch row.
+Tensor tokens_of(const Tensor& x, std::int64_t row, std::int64_t first, std::int64_t count) {
+  Tensor result = Tensor::zeros(x.dtype, {1, x.shape[1], count, x.shape[3]});
+  const std::size_t token = static_cast<std::size_t>(x.shape[3]) * size_of(x.dtype);
+  for (std::int64_t head = 0; head < x.shape[1]; ++head) {
+    const auto from = static_cast<std::size_t>((row * x.shape[1] + head) * x.shape[2] + first);
+    std::memcpy(result.data.data() + static_cast<std::size_t>(head * count) * token, x.data.data() + from * token,
+                static_cast<std::size_t>(count) * token);
+  }
+  return result;
+}
+
+void put_tokens(Tensor& x, std::int64_t row, std::int64_t first, const Tensor& tokens) {
+  const std::size_t token = static_cast<std::size_t>(x.shape[3]) * size_of(x.dtype);
+  const std::int64_t count = std::min(tokens.shape[2], x.shape[2] - first);
+  for (std::int64_t head = 0; head < x.shape[1]; ++head) {
+    const auto to = static_cast<std::size_t>((row * x.shape[1] + head) * x.shape[2] + first);
+    std::memcpy(x.data.data() + to * token,
+                tokens.data.data() + static_cast<std::size_t>(head * tokens.shape[2]) * token,
+                static_cast<std::size_t>(count) * token);
+  }
+}
+
+// Queries or keys of a step, whose `length` is that of both together: x's positions are [axes, batch, n]. Tokens before
+// first_of(row) stay as they are.
+template <class First>
+Tensor turned_in_step(const Turning& turning, const Tensor& x, std::span<const std::int64_t> positions,
+                      std::int64_t length, Role role, const First& first_of) {
+  Tensor result = x;
+  const std::int64_t batch = x.shape[0];
+  const std::int64_t n = x.shape[2];
+  const std::int64_t axes = std::ssize(positions) / std::max<std::int64_t>(batch * n, 1);
+  for (std::int64_t row = 0; row < batch; ++row) {
+    const std::int64_t first = first_of(row);
+    const std::int64_t count = n - first;
+    // One token more, which is dropped, gives the call its length.
+    Tensor tokens = Tensor::zeros(x.dtype, {1, x.shape[1], count + 1, x.shape[3]});
+    put_tokens(tokens, 0, 0, tokens_of(x, row, first, count));
+    std::vector<std::int64_t> where;
+    for (std::int64_t axis = 0; axis < axes; ++axis) {
+      const auto start = positions.begin() + (axis * batch + row) * n;
+      where.insert(where.end(), start + first, start + n);
+      where.push_back(length - 1);
+    }
+    put_tokens(result, row, first, turned(turning, tokens, where, role));
+  }
+  return result;
+}
+
 Tensor turned_back(const Turning& turning, const Tensor& grad, std::span<const std::int64_t> positions, Role role) {
   return with_middle_exchanged(turning.turned_back(with_middle_exchanged(grad), positions, role));
 }
@@ -71,6 +121,37 @@ void check_positions(const Attention& encoding, std::span<const std::int64_t> po
   check_range(function, positions);
 }
 
+CallShape shape_of(const AttentionInputs& inputs) {
+  const bool is_step = !inputs.query_positions.empty() || inputs.q.shape[2] != inputs.k.shape[2];
+  return {.batch = inputs.q.shape[0],
+          .queries = inputs.q.shape[2],
+          .keys = inputs.k.shape[2],
+          .kind = is_step ? CallShape::Kind::step : CallShape::Kind::whole,
+          .starts = inputs.starts,
+          .ends = inputs.ends};
+}
+
+// Of the queries: the keys' in a whole call.
+std::span<const std::int64_t> positions_of_queries(const AttentionInputs& inputs) {
+  return inputs.query_positions.empty() ? inputs.positions : inputs.query_positions;
+}
+
+// Each row's sequence lies among its keys, and holds the queries of a step.
+void check_sequences(const CallShape& shape) {
+  if (!shape.starts.empty()) check_count(function, shape.starts, shape.batch);
+  if (!shape.ends.empty()) check_count(function, shape.ends, shape.batch);
+  for (std::int64_t row = 0; row < shape.batch; ++row) {
+    const KeyRange sequence = shape.sequence(row);
+    if (sequence.first < 0 || sequence.end > shape.keys || sequence.first > sequence.end ||
+        (shape.kind == CallShape::Kind::step && shape.queries > sequence.count())) {
+      throw std::invalid_argument(std::string(function) + ": batch row " + std::to_string(row) + " has the tokens " +
+                                  std::to_string(sequence.first) + " to " + std::to_string(sequence.end) + " of " +
+                                  std::to_string(shape.keys) + " keys, for " + std::to_string(shape.queries) +
+                                  " queries");
+    }
+  }
+}
+
 void check_inputs(const Attention& encoding, const AttentionInputs& inputs) {
   const Tensor& q = inputs.q;
   if (q.shape.size() != 4)
@@ -79,14 +160,17 @@ void check_inputs(const Attention& encoding, const AttentionInputs& inputs) {
   const std::int64_t batch = q.shape[0];
   const std::int64_t n = q.shape[2];
   check_tensor(function, "q", q, {batch, encoding.num_heads, n, encoding.head_dim});
+  const std::int64_t keys = inputs.k.shape.size() == 4 ? inputs.k.shape[2] : n;
   for (const auto& [name, tensor] : {std::pair<std::string_view, const Tensor&>("k", inputs.k), {"v", inputs.v}}) {
-    check_tensor(function, name, tensor, {batch, encoding.num_kv_heads, n, encoding.head_dim});
+    check_tensor(function, name, tensor, {batch, encoding.num_kv_heads, keys, encoding.head_dim});
     if (tensor.dtype != q.dtype) {
       throw std::invalid_argument(std::string(function) + ": " + std::string(name) + " is " +
                                   std::string(name_of(tensor.dtype)) + ", q is " + std::string(name_of(q.dtype)));
     }
   }
-  check_positions(encoding, inputs.positions, batch * n);
+  check_positions(encoding, inputs.positions, batch * keys);
+  check_positions(encoding, positions_of_queries(inputs), batch * n);
+  check_sequences(shape_of(inputs));
   const auto weight = signature_of(encoding).weight;
   if (weight.has_value() != (inputs.weight != nullptr)) {
     const std::string name(weight ? encoding_name(*encoding.position) : "");
@@ -94,6 +178,21 @@ void check_inputs(const Attention& encoding, const AttentionInputs& inputs) {
                                 (weight ? ": " + name + " needs a weight" : ": a weight that no bias looks up"));
   }
   if (weight) check_tensor(function, "weight", *inputs.weight, {weight->rows, encoding.num_heads});
+  if (encoding.sinks != (inputs.sinks != nullptr))
+    throw std::invalid_argument(std::string(function) + (encoding.sinks ? ": no sinks" : ": sinks that no head has"));
+  if (encoding.sinks) check_tensor(function, "sinks", *inputs.sinks, {encoding.num_heads});
+}
+
+Sequences sequences_of(const AttentionInputs& inputs) {
+  return {inputs.positions, inputs.k.shape[2], positions_of_queries(inputs), inputs.q.shape[2]};
+}
+
+template <class Scalar>
+std::vector<Scalar> sinks_of(const AttentionInputs& inputs) {
+  std::vector<Scalar> sinks;
+  for (std::int64_t head = 0; inputs.sinks != nullptr && head < inputs.sinks->elements(); ++head)
+    sinks.push_back(static_cast<Scalar>(inputs.sinks->at(head)));
+  return sinks;
 }
 
 // Tensors of Scalar's dtype as arrays: std::vector<std::byte> aligns its memory for every scalar.
@@ -105,12 +204,12 @@ const Scalar* array(const Tensor& tensor) {
 template <class Scalar>
 Tensor attend_as(const Attention& encoding, const AttentionInputs& inputs, const Tensor& q, const Tensor& k,
                  const Tensor& v) {
-  const std::int64_t n = q.shape[2];
-  const auto bias = score_bias<Scalar>(encoding, Sequences{inputs.positions, n}, inputs.weight);
+  const auto bias = score_bias<Scalar>(encoding, sequences_of(inputs), inputs.weight);
+  const std::vector<Scalar> sinks = sinks_of<Scalar>(inputs);
   Tensor out = Tensor::zeros(q.dtype, q.shape);
-  attend_in_blocks(
-      encoding, AttentionArrays<Scalar>{q.shape[0], n, array<Scalar>(q), array<Scalar>(k), array<Scalar>(v), bias.get(),
-                                        reinterpret_cast<Scalar*>(out.data.data())});
+  attend_in_blocks(encoding, AttentionArrays<Scalar>{
+                                 shape_of(inputs), array<Scalar>(q), array<Scalar>(k), array<Scalar>(v), bias.get(),
+                                 sinks.empty() ? nullptr : sinks.data(), reinterpret_cast<Scalar*>(out.data.data())});
   return out;
 }
 
@@ -128,14 +227,19 @@ double attention_error(const Attention& encoding, std::int64_t n, Dtype dtype, c
   const Dtype arithmetic = arithmetic_of(dtype);
   const double u = unit_roundoff(arithmetic);
   const auto d = static_cast<double>(encoding.head_dim);
+  const double terms = static_cast<double>(n) + (encoding.sinks ? 1 : 0);
   const auto blocks = std::ceil(static_cast<double>(n) / static_cast<double>(keys_per_block));
-  const double carried = u * (static_cast<double>(n) + blocks + 2);
+  const double carried = u * (terms + blocks + 2);
   if (u * d > 0x1p-4 || carried > 0.5)
     throw std::invalid_argument("attention_error: more terms than the arithmetic can bound");
+  const double capped = encoding.logit_softcap
+                            ? (2 * hyperbolic_tangent_ulp + 2) * std::min(magnitudes.score, *encoding.logit_softcap)
+                            : 0;
   const double weight =
-      9.0 / 8 * u * ((d + 10) * magnitudes.score + 6 * magnitudes.bias + (2 * exponential_ulp + 1) * (blocks + 1));
+      9.0 / 8 * u *
+      ((d + 10) * magnitudes.score + 6 * magnitudes.bias + capped + (2 * exponential_ulp + 1) * (blocks + 1));
   const double growth = std::expm1(2 * (weight + carried / (1 - carried)));
-  const double underflow = (static_cast<double>(n) + blocks) * std::ldexp(1.0, format_of(arithmetic).min_exponent + 1);
+  const double underflow = (terms + blocks) * std::ldexp(1.0, format_of(arithmetic).min_exponent + 1);
   const double own = dtype == arithmetic ? 0 : unit_roundoff(dtype);
   // A value below the dtype's normal range is rounded to a multiple of its least value.
   const double least =
@@ -156,9 +260,21 @@ Tensor DotProductAttention::attend(const AttentionInputs& inputs) const {
   const Tensor* q = &in_arithmetic(inputs.q, kept[0]);
   const Tensor* k = &in_arithmetic(inputs.k, kept[1]);
   const Tensor& v = in_arithmetic(inputs.v, kept[2]);
-  if (turning_) {
+  const CallShape shape = shape_of(inputs);
+  if (turning_ && shape.kind == CallShape::Kind::whole) {
     kept[0] = turned(*turning_, *q, inputs.positions, Role::query);
     kept[1] = turned(*turning_, *k, inputs.positions, Role::key);
+  } else if (turning_) {
+    std::int64_t length = std::numeric_limits<std::int64_t>::min();
+    for (const auto& positions : {inputs.positions, inputs.query_positions})
+      for (const std::int64_t position : positions) length = std::max(length, position + 1);
+    kept[0] = turned_in_step(*turning_, *q, inputs.query_positions, length, Role::query,
+                             [](std::int64_t) { return std::int64_t{0}; });
+    kept[1] = turned_in_step(*turning_, *k, inputs.positions, length, Role::key, [&](std::int64_t row) {
+      return encoding_.cached_keys == CachedKeys::rotated ? shape.token(row, 0) : 0;
+    });
+  }
+  if (turning_) {
     q = &kept[0];
     k = &kept[1];
   }
@@ -170,6 +286,8 @@ Tensor DotProductAttention::attend(const AttentionInputs& inputs) const {
 AttentionGradients DotProductAttention::backward(const AttentionInputs& inputs, const Tensor& grad) const {
   const StandardArithmetic arithmetic;
   check_inputs(encoding_, inputs);
+  if (shape_of(inputs).kind == CallShape::Kind::step || !inputs.starts.empty() || !inputs.ends.empty())
+    throw std::invalid_argument("DotProductAttention::backward: expected a whole call without padding");
   check_tensor(function, "grad", grad, inputs.q.shape);
   if (grad.dtype != inputs.q.dtype) {
     throw std::invalid_argument("DotProductAttention::backward: grad is " + std::string(name_of(grad.dtype)) +
@@ -184,12 +302,14 @@ AttentionGradients DotProductAttention::backward(const AttentionInputs& inputs, 
     k = turned(*turning_, k, inputs.positions, Role::key);
   }
   const std::int64_t n = q.shape[2];
-  const auto bias = score_bias<double>(encoding_, Sequences{inputs.positions, n}, inputs.weight);
+  const auto bias = score_bias<double>(encoding_, sequences_of(inputs), inputs.weight);
+  const std::vector<double> sinks = sinks_of<double>(inputs);
   Tensor gradients[3] = {Tensor::zeros(Dtype::float64, q.shape), Tensor::zeros(Dtype::float64, k.shape),
                          Tensor::zeros(Dtype::float64, k.shape)};
   const auto writable = [](Tensor& tensor) { return reinterpret_cast<double*>(tensor.data.data()); };
   add_gradients(encoding_, {q.shape[0], n, array<double>(q), array<double>(k), array<double>(v), array<double>(by_out),
-                            bias.get(), writable(gradients[0]), writable(gradients[1]), writable(gradients[2])});
+                            bias.get(), sinks.empty() ? nullptr : sinks.data(), writable(gradients[0]),
+                            writable(gradients[1]), writable(gradients[2])});
   if (turning_) {
     gradients[0] = turned_back(*turning_, gradients[0], inputs.positions, Role::query);
     gradients[1] = turned_back(*turning_, gradients[1], inputs.positions, Role::key);

@@ -49,12 +49,14 @@ struct Example {
   Tensor v;
   std::vector<std::int64_t> positions;
   Tensor weight;
+  Tensor sinks;
 
   Example(const Attention& encoding, std::int64_t n, Dtype dtype)
       : q(random_tensor(dtype, {1, encoding.num_heads, n, encoding.head_dim}, 1)),
         k(random_tensor(dtype, {1, encoding.num_kv_heads, n, encoding.head_dim}, 2)),
         v(random_tensor(dtype, {1, encoding.num_kv_heads, n, encoding.head_dim}, 3)),
-        weight(random_tensor(Dtype::float32, {8, encoding.num_heads}, 4)) {
+        weight(random_tensor(Dtype::float32, {8, encoding.num_heads}, 4)),
+        sinks(random_tensor(dtype, {encoding.num_heads}, 5)) {
     const auto* rope_nd = encoding.position ? std::get_if<RopeNd>(&*encoding.position) : nullptr;
     for (std::int64_t axis = 0; axis < (rope_nd == nullptr ? 1 : axes(*rope_nd)); ++axis) {
       for (std::int64_t i = 0; i < n; ++i) positions.push_back(axis * 3 + i * (axis + 1));
@@ -63,7 +65,7 @@ struct Example {
 
   AttentionInputs inputs(const Attention& encoding) const {
     const bool weighted = encoding.position && std::holds_alternative<RelativeBias>(*encoding.position);
-    return {q, k, v, positions, weighted ? &weight : nullptr};
+    return {q, k, v, positions, weighted ? &weight : nullptr, encoding.sinks ? &sinks : nullptr};
   }
 };
 
@@ -152,9 +154,10 @@ class Truth {
   std::optional<reference::AlibiReference> alibi_;
 };
 
-double size_of_score(const RealVector& q, const RealVector& k) {
+double size_of_score(const Attention& encoding, const RealVector& q, const RealVector& k) {
   Enclosure sum(0.0, precision);
   for (std::size_t i = 0; i < q.size(); ++i) sum = sum + abs(q[i]) * abs(k[i]);
+  if (encoding.softmax_scale) return (sum * Enclosure(*encoding.softmax_scale, precision)).upper();
   return (sum / sqrt(Enclosure(static_cast<double>(q.size()), precision))).upper();
 }
 
@@ -183,10 +186,12 @@ void expect_truth(const Attention& encoding, std::int64_t n, Dtype dtype, const 
     for (const std::int64_t row : rows) {
       const RealVector query = real.turned(example.q, head, row);
       const RealVector bias = real.bias(head, row, n);
-      const RealVector truth = reference::attend(encoding, {row, query, keys, values, bias}, precision);
-      AttentionMagnitudes magnitudes{0, largest(bias), 0};
+      const std::optional<double> sink = encoding.sinks ? std::optional(example.sinks.at(head)) : std::nullopt;
+      const RealVector truth =
+          reference::attend(encoding, {keys_seen(encoding, row, {0, n}), query, keys, values, bias, sink}, precision);
+      AttentionMagnitudes magnitudes{0, std::max(largest(bias), std::fabs(sink.value_or(0))), 0};
       for (std::size_t i = 0; i < keys.size(); ++i) {
-        magnitudes.score = std::max(magnitudes.score, size_of_score(query, keys[i]));
+        magnitudes.score = std::max(magnitudes.score, size_of_score(encoding, query, keys[i]));
         magnitudes.value = std::max(magnitudes.value, largest(values[i]));
       }
       const double bound = attention_error(encoding, n, dtype, magnitudes);
@@ -224,6 +229,25 @@ TEST(DotProductAttention, IsWithinItsBoundOfTheOracle) {
   }
   for (const AlibiForm form : {AlibiForm::distance, AlibiForm::key_index}) {
     expect_truth(with(4, 2, 8, true, Alibi{4, Mask::causal, form}), 140, Dtype::float32, {0, 70, 139});
+  }
+}
+
+TEST(DotProductAttention, IsWithinItsBoundWithWhatElseModelsHave) {
+  for (const auto& position : acting_encodings()) {
+    for (const bool causal : {false, true}) {
+      for (const Dtype dtype : floating_dtypes) {
+        Attention encoding = with(2, 1, 8, causal, position);
+        encoding.window = 70;
+        encoding.softmax_scale = 0.3;
+        expect_truth(encoding, 150, dtype, {0, 64, 149});
+        encoding.logit_softcap = 1.25;
+        encoding.window = 1;
+        expect_truth(encoding, 9, dtype, {0, 8});
+        encoding.window.reset();
+        encoding.sinks = true;
+        expect_truth(encoding, 130, dtype, {0, 129});
+      }
+    }
   }
 }
 

@@ -28,69 +28,96 @@ struct QueryBlock {
   std::int64_t count;
 };
 
+// Which of `keys` keys from `start` on are in a range.
+KeyRange part_of(const KeyRange& seen, std::int64_t start, std::int64_t keys) {
+  const std::int64_t first = std::clamp<std::int64_t>(seen.first - start, 0, keys);
+  return {first, std::clamp(seen.end - start, first, keys)};
+}
+
 template <class Scalar>
 void attend_block(const Attention& encoding, const AttentionArrays<Scalar>& arrays, const QueryBlock& block) {
   const std::int64_t width = encoding.head_dim;
-  const std::int64_t head_size = arrays.n * width;
-  const std::int64_t kv_start = (block.batch * encoding.num_kv_heads + kv_head(encoding, block.head)) * head_size;
-  const std::int64_t q_start = (block.batch * encoding.num_heads + block.head) * head_size + block.first * width;
+  const CallShape& shape = arrays.shape;
+  const std::int64_t kv_start =
+      (block.batch * encoding.num_kv_heads + kv_head(encoding, block.head)) * shape.keys * width;
+  const std::int64_t q_start = ((block.batch * encoding.num_heads + block.head) * shape.queries + block.first) * width;
 
   using Map = Eigen::Map<const Matrix<Scalar>>;
-  const Matrix<Scalar> queries =
-      Map(arrays.q + q_start, block.count, width) * (1 / std::sqrt(static_cast<Scalar>(width)));
+  const Scalar scale =
+      encoding.softmax_scale ? static_cast<Scalar>(*encoding.softmax_scale) : 1 / std::sqrt(static_cast<Scalar>(width));
+  const Matrix<Scalar> queries = Map(arrays.q + q_start, block.count, width) * scale;
   Matrix<Scalar> weighted = Matrix<Scalar>::Zero(block.count, width);
   Matrix<Scalar> scores(block.count, keys_per_block);
   std::vector<Scalar> bias(arrays.bias == nullptr ? 0 : keys_per_block);
-  std::vector<SoftmaxState<Scalar>> states(static_cast<std::size_t>(block.count),
-                                           {std::numeric_limits<Scalar>::lowest(), 0});
+  // A sink is a key whose value is zero.
+  const SoftmaxState<Scalar> before = arrays.sinks == nullptr
+                                          ? SoftmaxState<Scalar>{std::numeric_limits<Scalar>::lowest(), 0}
+                                          : SoftmaxState<Scalar>{arrays.sinks[block.head], 1};
+  std::vector<SoftmaxState<Scalar>> states(static_cast<std::size_t>(block.count), before);
 
-  const std::int64_t seen_by_last = encoding.causal ? block.first + block.count : arrays.n;
-  for (std::int64_t start = 0; start < seen_by_last; start += keys_per_block) {
-    const std::int64_t keys = std::min(keys_per_block, seen_by_last - start);
+  std::vector<KeyRange> seen;
+  KeyRange by_any{shape.keys, 0};
+  for (std::int64_t row = 0; row < block.count; ++row) {
+    seen.push_back(keys_seen(encoding, shape.token(block.batch, block.first + row), shape.sequence(block.batch)));
+    if (seen.back().count() == 0) continue;
+    by_any = {std::min(by_any.first, seen.back().first), std::max(by_any.end, seen.back().end)};
+  }
+  for (std::int64_t start = by_any.first; start < by_any.end; start += keys_per_block) {
+    const std::int64_t keys = std::min(keys_per_block, by_any.end - start);
     auto part = scores.leftCols(keys);
     part.noalias() = queries * Map(arrays.k + kv_start + start * width, keys, width).transpose();
+    bool hides_some = false;
     for (std::int64_t row = 0; row < block.count; ++row) {
-      const std::int64_t seen =
-          encoding.causal ? std::clamp<std::int64_t>(block.first + row + 1 - start, 0, keys) : keys;
+      const KeyRange of_row = part_of(seen[static_cast<std::size_t>(row)], start, keys);
+      hides_some = hides_some || of_row.count() < keys;
       Scalar* first_score = scores.data() + row * keys_per_block;
-      std::fill(first_score + seen, first_score + keys, Scalar(0));
-      if (seen == 0) continue;
-      if (arrays.bias != nullptr) {
-        arrays.bias->fill({block.batch, block.head, block.first + row}, start,
-                          {bias.data(), static_cast<std::size_t>(seen)});
-      }
-      const Scalar factor = take_scores(first_score, arrays.bias == nullptr ? nullptr : bias.data(),
-                                        static_cast<std::size_t>(seen), states[static_cast<std::size_t>(row)]);
+      std::fill(first_score, first_score + of_row.first, Scalar(0));
+      std::fill(first_score + of_row.end, first_score + keys, Scalar(0));
+      if (of_row.count() == 0) continue;
+      const auto count = static_cast<std::size_t>(of_row.count());
+      if (encoding.logit_softcap)
+        cap_scores(first_score + of_row.first, count, static_cast<Scalar>(*encoding.logit_softcap));
+      if (arrays.bias != nullptr)
+        arrays.bias->fill({block.batch, block.head, block.first + row}, start + of_row.first, {bias.data(), count});
+      const Scalar factor = take_scores(first_score + of_row.first, arrays.bias == nullptr ? nullptr : bias.data(),
+                                        count, states[static_cast<std::size_t>(row)]);
       if (factor != 1) weighted.row(row) *= factor;
     }
     const Map values(arrays.v + kv_start + start * width, keys, width);
-    if (encoding.causal && start + keys > block.first + 1 && !values.allFinite()) {
+    if (hides_some && !values.allFinite()) {
       // A hidden key's weight is 0, and 0 times NaN or infinity is NaN: it must not be multiplied at all.
       for (std::int64_t row = 0; row < block.count; ++row) {
-        const std::int64_t seen = std::clamp<std::int64_t>(block.first + row + 1 - start, 0, keys);
-        weighted.row(row).noalias() += part.row(row).head(seen) * values.topRows(seen);
+        const KeyRange of_row = part_of(seen[static_cast<std::size_t>(row)], start, keys);
+        weighted.row(row).noalias() +=
+            part.row(row).segment(of_row.first, of_row.count()) * values.middleRows(of_row.first, of_row.count());
       }
     } else {
       weighted.noalias() += part * values;
     }
   }
   Eigen::Map<Matrix<Scalar>> out(arrays.out + q_start, block.count, width);
-  for (std::int64_t row = 0; row < block.count; ++row)
-    out.row(row) = weighted.row(row) / states[static_cast<std::size_t>(row)].sum;
+  for (std::int64_t row = 0; row < block.count; ++row) {
+    if (seen[static_cast<std::size_t>(row)].count() == 0) {
+      out.row(row).setZero();
+    } else {
+      out.row(row) = weighted.row(row) / states[static_cast<std::size_t>(row)].sum;
+    }
+  }
 }
 
 }  // namespace
 
 template <class Scalar>
 void attend_in_blocks(const Attention& encoding, const AttentionArrays<Scalar>& arrays) {
-  const std::int64_t blocks = (arrays.n + queries_per_block - 1) / queries_per_block;
-  parallel_for(arrays.batch * encoding.num_heads * blocks, [&](std::int64_t task) {
+  const std::int64_t queries = arrays.shape.queries;
+  const std::int64_t blocks = (queries + queries_per_block - 1) / queries_per_block;
+  parallel_for(arrays.shape.batch * encoding.num_heads * blocks, [&](std::int64_t task) {
     // The last queries first: under a causal mask they take longest.
     const std::int64_t first = (blocks - 1 - task % blocks) * queries_per_block;
     const std::int64_t head = task / blocks;
     attend_block(encoding, arrays,
                  QueryBlock{head / encoding.num_heads, head % encoding.num_heads, first,
-                            std::min(queries_per_block, arrays.n - first)});
+                            std::min(queries_per_block, queries - first)});
   });
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "lib/attention/call_shape.hpp"
 #include "lib/kernels/attention_part.hpp"
 #include "lib/spec/spec.hpp"
 
@@ -10,23 +11,23 @@ namespace sextant {
 /// Keys whose scores exist at the same time.
 inline constexpr std::int64_t keys_per_block = 128;
 
-/// Dense row-major arrays: q and out [batch, num_heads, n, head_dim], k and v [batch, num_kv_heads, n, head_dim]; q and
-/// k as the position encoding leaves them.
+/// Dense row-major arrays: q and out [batch, num_heads, queries, head_dim], k and v [batch, num_kv_heads, keys,
+/// head_dim]; q and k as the position encoding leaves them.
 template <class Scalar>
 struct AttentionArrays {
-  std::int64_t batch;
-  std::int64_t n;
+  CallShape shape;
   const Scalar* q;
   const Scalar* k;
   const Scalar* v;
   const ScoreBias<Scalar>* bias;  ///< or null
+  const Scalar* sinks;            ///< [num_heads], or null
   Scalar* out;
 };
 
-/// softmax(q k^T / sqrt(head_dim) + bias) v, block by block of queries and of keys: the online softmax (Milakov and
-/// Gimelshein 2018) over two Eigen products, as in Dao et al. 2022 (arXiv 2205.14135), algorithm 1. Blocks of queries
-/// are shared among threads and are each computed by one, so that their number changes no bit. Scratch: O(head_dim) per
-/// thread. Scalar is float or double.
+/// softmax(cap(q k^T scale) + bias) v (lib/spec/attention.hpp), zeros for a query that sees no key; block by block of
+/// queries and of keys: the online softmax (Milakov and Gimelshein 2018) over two Eigen products, as in Dao et al. 2022
+/// (arXiv 2205.14135), algorithm 1. Blocks of queries are shared among threads and are each computed by one, so that
+/// their number changes no bit. Scratch: O(head_dim) per thread. Scalar is float or double.
 template <class Scalar>
 void attend_in_blocks(const Attention& encoding, const AttentionArrays<Scalar>& arrays);
 

@@ -19,10 +19,11 @@ void add_scaled(double* to, double factor, const double* from, std::int64_t coun
   for (std::int64_t i = 0; i < count; ++i) to[i] += factor * from[i];
 }
 
-// Scores become weights: softmax, its greatest score subtracted first.
-void to_weights(std::vector<double>& scores) {
-  const double greatest = *std::ranges::max_element(scores);
-  double sum = 0;
+// Scores become weights: softmax, its greatest score subtracted first. @param sink  or null
+void to_weights(std::vector<double>& scores, const double* sink) {
+  double greatest = *std::ranges::max_element(scores);
+  if (sink != nullptr) greatest = std::max(greatest, *sink);
+  double sum = sink != nullptr ? std::exp(*sink - greatest) : 0;
   for (double& score : scores) sum += score = std::exp(score - greatest);
   for (double& score : scores) score /= sum;
 }
@@ -32,30 +33,41 @@ void to_weights(std::vector<double>& scores) {
 void add_gradients(const Attention& encoding, const GradientArrays& arrays) {
   const std::int64_t width = encoding.head_dim;
   const std::int64_t group = encoding.num_heads / encoding.num_kv_heads;
-  const double scale = 1 / std::sqrt(static_cast<double>(width));
+  const double scale = encoding.softmax_scale.value_or(1 / std::sqrt(static_cast<double>(width)));
+  const KeyRange sequence{0, arrays.n};
   parallel_for(arrays.batch * encoding.num_kv_heads, [&](std::int64_t kv) {
     const std::int64_t kv_start = kv * arrays.n * width;
     const double* keys = arrays.k + kv_start;
     const double* values = arrays.v + kv_start;
     std::vector<double> weights;
     std::vector<double> products;  // do . v_j
+    std::vector<double> slopes;    // cap'_j
     for (std::int64_t head = kv * group; head < (kv + 1) * group; ++head) {
       for (std::int64_t query = 0; query < arrays.n; ++query) {
         const std::int64_t start = (head * arrays.n + query) * width;
-        const std::int64_t seen = encoding.causal ? query + 1 : arrays.n;
-        weights.assign(static_cast<std::size_t>(seen), 0);
+        const KeyRange seen = keys_seen(encoding, query, sequence);
+        weights.assign(static_cast<std::size_t>(seen.count()), 0);
         if (arrays.bias != nullptr)
-          arrays.bias->fill({head / encoding.num_heads, head % encoding.num_heads, query}, 0, weights);
+          arrays.bias->fill({head / encoding.num_heads, head % encoding.num_heads, query}, seen.first, weights);
         products.clear();
-        for (std::int64_t key = 0; key < seen; ++key) {
-          weights[static_cast<std::size_t>(key)] += scale * dot(arrays.q + start, keys + key * width, width);
+        slopes.clear();
+        for (std::int64_t key = seen.first; key < seen.end; ++key) {
+          double score = scale * dot(arrays.q + start, keys + key * width, width);
+          slopes.push_back(1);
+          if (encoding.logit_softcap) {
+            const double part = std::tanh(score / *encoding.logit_softcap);
+            score = *encoding.logit_softcap * part;
+            slopes.back() = 1 - part * part;
+          }
+          weights[static_cast<std::size_t>(key - seen.first)] += score;
           products.push_back(dot(arrays.grad + start, values + key * width, width));
         }
-        to_weights(weights);
-        const double mean = dot(weights.data(), products.data(), seen);
-        for (std::int64_t key = 0; key < seen; ++key) {
-          const double weight = weights[static_cast<std::size_t>(key)];
-          const double by_score = scale * weight * (products[static_cast<std::size_t>(key)] - mean);
+        to_weights(weights, arrays.sinks == nullptr ? nullptr : arrays.sinks + head % encoding.num_heads);
+        const double mean = dot(weights.data(), products.data(), seen.count());
+        for (std::int64_t key = seen.first; key < seen.end; ++key) {
+          const auto at = static_cast<std::size_t>(key - seen.first);
+          const double weight = weights[at];
+          const double by_score = scale * weight * (products[at] - mean) * slopes[at];
           add_scaled(arrays.grad_v + kv_start + key * width, weight, arrays.grad + start, width);
           add_scaled(arrays.grad_q + start, by_score, keys + key * width, width);
           add_scaled(arrays.grad_k + kv_start + key * width, by_score, arrays.q + start, width);

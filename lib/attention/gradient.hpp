@@ -17,17 +17,18 @@ struct GradientArrays {
   const double* v;
   const double* grad;
   const ScoreBias<double>* bias;  ///< or null
+  const double* sinks;            ///< [num_heads], or null
   double* grad_q;
   double* grad_k;
   double* grad_v;
 };
 
 /// The gradients of attention by q, k and v (Dao et al. 2022, arXiv 2205.14135, appendix B.2): of a query with scores
-/// s = q k^T / sqrt(head_dim) + bias, weights p = softmax(s) and result o = p v,
+/// s = cap(q k^T scale) + bias, weights p = softmax(s) and result o = p v,
 ///
-///   dv_j += p_j do,   ds_j = p_j (do . v_j - do . o),   dq = sum_j ds_j k_j / sqrt(head_dim),
-///   dk_j += ds_j q / sqrt(head_dim),
+///   dv_j += p_j do,   ds_j = p_j (do . v_j - do . o) cap'_j,   dq = sum_j ds_j k_j scale,   dk_j += ds_j q scale,
 ///
+/// cap'_j = 1 - (cap_j / logit_softcap)^2, or 1 without one; a sink is in the weights' sum alone;
 /// the sums over all queries of all heads that read key and value head j's. One key and value head is one thread's.
 void add_gradients(const Attention& encoding, const GradientArrays& arrays);
 

@@ -15,7 +15,8 @@ TEST(AttentionBackward, IsTheQuotientOfDifferences) {
         R"({"encoding":"rope_nd","head_dim":4,"sections":[1,1]})",
         R"({"encoding":"alibi","num_heads":4,"mask":"symmetric"})",
         R"({"encoding":"relative_bias","num_buckets":8})"}) {
-    for (const char* causal : {"true", "false"}) {
+    for (const char* causal :
+         {"true", "false", R"(true,"window":3,"sinks":true)", R"(false,"softmax_scale":0.8,"logit_softcap":1.5)"}) {
       const Spec spec =
           parse_spec(std::string(R"({"encoding":"attention","num_heads":4,"num_kv_heads":2,"head_dim":4,"causal":)") +
                      causal + R"(,"position":)" + position + "}");
@@ -24,13 +25,19 @@ TEST(AttentionBackward, IsTheQuotientOfDifferences) {
       Tensor tensors[3] = {random_tensor(Dtype::float64, {2, 4, 5, 4}, 1),
                            random_tensor(Dtype::float64, {2, 2, 5, 4}, 2),
                            random_tensor(Dtype::float64, {2, 2, 5, 4}, 3)};
+      const Tensor sinks = random_tensor(Dtype::float64, {4}, 6);
       const Tensor weight = random_tensor(Dtype::float64, {8, 4}, 4);
       const Tensor grad = random_tensor(Dtype::float64, {2, 4, 5, 4}, 5);
       std::vector<std::int64_t> positions;
       for (std::int64_t i = 0; i < 10 * axes_of(spec.encoding); ++i) positions.push_back(i * i % 17);
       const bool weighted = signature_of(encoding).weight.has_value();
       const auto inputs = [&] {
-        return AttentionInputs{tensors[0], tensors[1], tensors[2], positions, weighted ? &weight : nullptr};
+        return AttentionInputs{tensors[0],
+                               tensors[1],
+                               tensors[2],
+                               positions,
+                               weighted ? &weight : nullptr,
+                               encoding.sinks ? &sinks : nullptr};
       };
       const auto value = [&] {
         const Tensor out = attention.attend(inputs());

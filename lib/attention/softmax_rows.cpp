@@ -54,12 +54,27 @@ HWY_INLINE Scalar TakeScores(Scalar* HWY_RESTRICT scores, const Scalar* HWY_REST
   return factor;
 }
 
+template <class Scalar>
+HWY_INLINE void CapScores(Scalar* HWY_RESTRICT scores, std::size_t count, Scalar cap) {
+  const hn::ScalableTag<Scalar> d;
+  const std::size_t lanes = hn::Lanes(d);
+  const auto limit = hn::Set(d, cap);
+  const auto capped = [&](auto x) HWY_ATTR {
+    return hn::IfThenElse(hn::Eq(x, x), hn::Mul(limit, hn::Tanh(d, hn::Div(x, limit))), x);
+  };
+  std::size_t i = 0;
+  for (; i + lanes <= count; i += lanes) hn::StoreU(capped(hn::LoadU(d, scores + i)), d, scores + i);
+  for (; i < count; ++i) scores[i] = hn::GetLane(capped(hn::Set(d, scores[i])));
+}
+
 float TakeFloats(float* scores, const float* bias, std::size_t count, SoftmaxState<float>& state) {
   return TakeScores(scores, bias, count, state);
 }
 double TakeDoubles(double* scores, const double* bias, std::size_t count, SoftmaxState<double>& state) {
   return TakeScores(scores, bias, count, state);
 }
+void CapFloats(float* scores, std::size_t count, float cap) { CapScores(scores, count, cap); }
+void CapDoubles(double* scores, std::size_t count, double cap) { CapScores(scores, count, cap); }
 const char* SoftmaxTarget() { return hwy::TargetName(HWY_TARGET); }
 
 }  // namespace sextant::HWY_NAMESPACE
@@ -71,6 +86,8 @@ namespace {
 
 HWY_EXPORT(TakeFloats);
 HWY_EXPORT(TakeDoubles);
+HWY_EXPORT(CapFloats);
+HWY_EXPORT(CapDoubles);
 HWY_EXPORT(SoftmaxTarget);
 
 }  // namespace
@@ -83,6 +100,16 @@ float take_scores(float* scores, const float* bias, std::size_t count, SoftmaxSt
 template <>
 double take_scores(double* scores, const double* bias, std::size_t count, SoftmaxState<double>& state) {
   return HWY_DYNAMIC_DISPATCH(TakeDoubles)(scores, bias, count, state);
+}
+
+template <>
+void cap_scores(float* scores, std::size_t count, float cap) {
+  HWY_DYNAMIC_DISPATCH(CapFloats)(scores, count, cap);
+}
+
+template <>
+void cap_scores(double* scores, std::size_t count, double cap) {
+  HWY_DYNAMIC_DISPATCH(CapDoubles)(scores, count, cap);
 }
 
 std::string softmax_target() { return HWY_DYNAMIC_DISPATCH(SoftmaxTarget)(); }

@@ -25,6 +25,13 @@ Scalar take_scores(Scalar* scores, const Scalar* bias, std::size_t count, Softma
 /// Highway's documentation says 1 ULP of its Exp; the test measures it on every target.
 inline constexpr double exponential_ulp = 1;
 
+/// cap(s) = cap tanh(s / cap) of `count` scores, in place; NaN stays NaN. tanh is within `hyperbolic_tangent_ulp` ULP.
+template <class Scalar>
+void cap_scores(Scalar* scores, std::size_t count, Scalar cap);
+
+/// Highway's documentation says 4 ULP of its Tanh for float and 5 for double; the test measures it on every target.
+inline constexpr double hyperbolic_tangent_ulp = 5;
+
 /// The instruction set that take_scores runs on, as Highway names it.
 std::string softmax_target();
 

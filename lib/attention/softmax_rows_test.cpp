@@ -58,6 +58,44 @@ TEST_P(SoftmaxRowsOn, TheExponentialIsAsNearAsStated) {
   expect_exponentials<double>(Dtype::float64, -700.0);
 }
 
+template <class Scalar>
+void expect_capped(Dtype dtype) {
+  const Scalar cap = 30;
+  std::mt19937_64 random(10);
+  std::uniform_real_distribution<double> exponent(-20, 12);
+  std::vector<Scalar> scores{0, Scalar(-0.0)};
+  while (scores.size() < 3001) {
+    const double size = std::exp2(exponent(random));
+    scores.push_back(static_cast<Scalar>(scores.size() % 2 == 0 ? size : -size));
+  }
+  std::vector<Scalar> capped = scores;
+  cap_scores(capped.data(), capped.size(), cap);
+  for (std::size_t i = 0; i < capped.size(); ++i) {
+    // The quotient that tanh is given is rounded, and so is the product: 1 ULP each.
+    const reference::Enclosure limit(static_cast<double>(cap), reference::Precision{128});
+    const auto truth =
+        limit * tanh(reference::Enclosure(static_cast<double>(scores[i]), reference::Precision{128}) / limit);
+    const auto error = abs(reference::Enclosure(static_cast<double>(capped[i]), reference::Precision{128}) - truth) /
+                       reference::ulp(dtype, truth);
+    ASSERT_LE(error.upper(), hyperbolic_tangent_ulp + 2) << scores[i];
+  }
+}
+
+TEST_P(SoftmaxRowsOn, TheHyperbolicTangentIsAsNearAsStated) {
+  expect_capped<float>(Dtype::float32);
+  expect_capped<double>(Dtype::float64);
+}
+
+TEST_P(SoftmaxRowsOn, CappedScoresKeepNaNAndInfinity) {
+  std::vector<float> scores(19, std::numeric_limits<float>::quiet_NaN());
+  scores[3] = std::numeric_limits<float>::infinity();
+  scores[18] = -std::numeric_limits<float>::infinity();
+  cap_scores(scores.data(), scores.size(), 2.0F);
+  EXPECT_TRUE(std::isnan(scores[0]) && std::isnan(scores[17]));
+  EXPECT_EQ(scores[3], 2);
+  EXPECT_EQ(scores[18], -2);
+}
+
 TEST_P(SoftmaxRowsOn, FarBelowTheGreatestScoreNothingIsLeft) {
   for (const float score :
        {-104.5F, -1e10F, std::numeric_limits<float>::lowest(), -std::numeric_limits<float>::infinity()}) {

@@ -50,15 +50,21 @@ std::unique_ptr<const Turning> turning_alike(const Encoding& encoding) {
   return std::make_unique<TurnedBy<Encoder>>(both, both);
 }
 
-/// The positions of one sequence of n tokens after the other: [batch, n].
+/// The positions of keys, one sequence of `keys` tokens after the other: [batch, keys], and of queries likewise. They
+/// are the same positions but in a call of the last tokens alone.
 struct Sequences {
   std::span<const std::int64_t> positions;
-  std::int64_t n;
+  std::int64_t keys;
+  std::span<const std::int64_t> query_positions;
+  std::int64_t queries;
 
-  const std::int64_t* at(std::int64_t batch, std::int64_t index) const { return positions.data() + batch * n + index; }
+  const std::int64_t* at(std::int64_t batch, std::int64_t key) const { return positions.data() + batch * keys + key; }
+  std::int64_t query(std::int64_t batch, std::int64_t index) const {
+    return query_positions[static_cast<std::size_t>(batch * queries + index)];
+  }
 };
 
-/// One query of one head.
+/// One query of one head, by its place among the queries.
 struct QueryToken {
   std::int64_t batch;
   std::int64_t head;

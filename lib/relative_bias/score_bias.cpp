@@ -18,8 +18,9 @@ class LookedUpBias final : public ScoreBias<Scalar> {
     for (std::int64_t i = 0; i < weight.elements(); ++i) weight_.push_back(static_cast<Scalar>(weight.at(i)));
     if (sequences.positions.empty()) return;
     const auto [least, greatest] = std::ranges::minmax(sequences.positions);
-    reach_ = greatest - least;
-    if (reach_ > 4 * sequences.n) return;
+    const auto [least_query, greatest_query] = std::ranges::minmax(sequences.query_positions);
+    reach_ = std::max(greatest, greatest_query) - std::min(least, least_query);
+    if (reach_ > 4 * sequences.keys) return;
     for (std::int64_t head = 0; head < heads_; ++head) {
       for (std::int64_t relative = -reach_; relative <= reach_; ++relative)
         by_relative_.push_back(weight_of(relative, head));
@@ -28,7 +29,7 @@ class LookedUpBias final : public ScoreBias<Scalar> {
 
   // The weight is rounded to Scalar, which is exact but for float64 weights in float32 arithmetic.
   void fill(const QueryToken& query, std::int64_t first_key, std::span<Scalar> row) const override {
-    const std::int64_t position = *sequences_.at(query.batch, query.index);
+    const std::int64_t position = sequences_.query(query.batch, query.index);
     const std::int64_t* keys = sequences_.at(query.batch, first_key);
     if (by_relative_.empty()) {
       for (Scalar& bias : row) bias = weight_of(*keys++ - position, query.head);

@@ -1,9 +1,15 @@
 #include "lib/spec/attention.hpp"
 
+#include <algorithm>
+#include <cmath>
+
 #include "lib/spec/encoding_entry.hpp"
 
 namespace sextant {
 namespace {
+
+constexpr Names<CachedKeys, 2> cached_keys{{{"plain", CachedKeys::plain}, {"rotated", CachedKeys::rotated}}};
+constexpr std::int64_t window_limit = std::int64_t{1} << 53;
 
 void check_size(std::string_view field, std::optional<std::int64_t> own, std::int64_t of_attention) {
   if (own.value_or(of_attention) != of_attention)
@@ -29,7 +35,22 @@ std::int64_t kv_head(const Attention& encoding, std::int64_t head) {
   return head / (encoding.num_heads / encoding.num_kv_heads);
 }
 
+KeyRange keys_seen(const Attention& encoding, std::int64_t token, const KeyRange& sequence) {
+  KeyRange seen = sequence;
+  if (encoding.window) {
+    seen.first = std::max(seen.first, token - *encoding.window + 1);
+    seen.end = std::min(seen.end, token + *encoding.window);
+  }
+  if (encoding.causal) seen.end = std::min(seen.end, token + 1);
+  return seen.first < seen.end ? seen : KeyRange{token, token};
+}
+
 namespace {
+
+void check_positive(std::string_view field, std::optional<double> value) {
+  if (value && !(*value > 0 && std::isfinite(*value)))
+    refuse_field(field, fmt::format("expected a positive number, got {}", *value));
+}
 
 Attention read(Fields& fields) {
   Attention encoding;
@@ -42,6 +63,11 @@ Attention read(Fields& fields) {
     encoding.position = read_position_encoding(inner);
     inner.finish();
   }
+  encoding.window = fields.integer_or_null("window");
+  encoding.softmax_scale = fields.number_or_null("softmax_scale");
+  encoding.logit_softcap = fields.number_or_null("logit_softcap");
+  encoding.sinks = fields.boolean("sinks").value_or(encoding.sinks);
+  encoding.cached_keys = fields.choice("cached_keys", cached_keys, encoding.cached_keys);
   return encoding;
 }
 
@@ -53,6 +79,12 @@ void check(const Attention& encoding) {
                                              encoding.num_kv_heads));
   }
   check_count("head_dim", encoding.head_dim, width_limit);
+  if (encoding.window) check_count("window", *encoding.window, window_limit);
+  check_positive("softmax_scale", encoding.softmax_scale);
+  check_positive("logit_softcap", encoding.logit_softcap);
+  const bool turns = encoding.position && signature_of(*encoding.position).operation == Operation::rotate;
+  if (encoding.cached_keys == CachedKeys::rotated && !turns)
+    refuse_field("cached_keys", "expected plain where no position rotates keys, got rotated");
   if (!encoding.position) return;
   try {
     std::visit([](const auto& position) { entry_of(position).check(position); }, *encoding.position);
@@ -72,11 +104,24 @@ void write(const Attention& encoding, nlohmann::ordered_json& object) {
   object["causal"] = encoding.causal;
   object["position"] = nullptr;
   if (encoding.position) object["position"] = written(*encoding.position);
+  object["window"] = nullptr;
+  if (encoding.window) object["window"] = *encoding.window;
+  object["softmax_scale"] = nullptr;
+  if (encoding.softmax_scale) object["softmax_scale"] = *encoding.softmax_scale;
+  object["logit_softcap"] = nullptr;
+  if (encoding.logit_softcap) object["logit_softcap"] = *encoding.logit_softcap;
+  object["sinks"] = encoding.sinks;
+  object["cached_keys"] = text_of(cached_keys, encoding.cached_keys);
 }
 
 std::string size_text(const Attention& encoding) {
   std::string text = fmt::format("num_heads {} num_kv_heads {} head_dim {}{}", encoding.num_heads,
                                  encoding.num_kv_heads, encoding.head_dim, encoding.causal ? " causal" : "");
+  if (encoding.window) text += fmt::format(" window {}", *encoding.window);
+  if (encoding.softmax_scale) text += fmt::format(" softmax_scale {}", *encoding.softmax_scale);
+  if (encoding.logit_softcap) text += fmt::format(" logit_softcap {}", *encoding.logit_softcap);
+  if (encoding.sinks) text += " sinks";
+  if (encoding.cached_keys == CachedKeys::rotated) text += " cached_keys rotated";
   if (encoding.position) text += fmt::format(" with {}", described(*encoding.position));
   return text;
 }
@@ -85,7 +130,8 @@ Signature signature(const Attention& encoding) {
   Signature own{.operation = Operation::attend,
                 .head_dim = encoding.head_dim,
                 .heads = encoding.num_heads,
-                .kv_heads = encoding.num_kv_heads};
+                .kv_heads = encoding.num_kv_heads,
+                .sinks = encoding.sinks};
   if (!encoding.position) return own;
   // Vectors are turned by positions of so many coordinates, and a bias may be trained. What is added to the embeddings
   // comes before attention, and its weight with it.

@@ -33,6 +33,7 @@ struct Signature {
   std::optional<std::int64_t> kv_heads = std::nullopt;  ///< of keys and values
   std::optional<std::int64_t> buckets = std::nullopt;   ///< of distances, which the operation `bucket` tells
   std::optional<WeightShape> weight = std::nullopt;
+  bool sinks = false;  ///< whether attention is given a sink of each head
   Recording recording = Recording::none;
 };
 

@@ -70,7 +70,8 @@ INSTANTIATE_TEST_SUITE_P(
                 "relative_bias num_buckets 32 max_distance 128 bidirectional float32"},
         Written{R"({"encoding":"attention","num_heads":8,"head_dim":64})",
                 R"({"encoding":"attention","num_heads":8,"num_kv_heads":8,"head_dim":64,)"
-                R"("causal":false,"position":null,"dtype":"float32","min_position":0,)"
+                R"("causal":false,"position":null,"window":null,"softmax_scale":null,"logit_softcap":null,)"
+                R"("sinks":false,"cached_keys":"plain","dtype":"float32","min_position":0,)"
                 R"("max_position":131072,)",
                 "attention num_heads 8 num_kv_heads 8 head_dim 64 float32"},
         Written{
@@ -78,8 +79,18 @@ INSTANTIATE_TEST_SUITE_P(
             R"("causal":true,"position":{"encoding":"alibi","num_heads":8}})",
             R"({"encoding":"attention","num_heads":8,"num_kv_heads":2,"head_dim":64,)"
             R"("causal":true,"position":{"encoding":"alibi","num_heads":8,"mask":"causal",)"
-            R"("form":"distance"},"dtype":"float32","min_position":0,"max_position":131072,)",
-            "attention num_heads 8 num_kv_heads 2 head_dim 64 causal with alibi num_heads 8 causal distance float32"}));
+            R"("form":"distance"},"window":null,"softmax_scale":null,"logit_softcap":null,"sinks":false,)"
+            R"("cached_keys":"plain","dtype":"float32","min_position":0,"max_position":131072,)",
+            "attention num_heads 8 num_kv_heads 2 head_dim 64 causal with alibi num_heads 8 causal distance float32"},
+        Written{R"({"encoding":"attention","num_heads":8,"num_kv_heads":2,"head_dim":4,"causal":true,"window":128,)"
+                R"("softmax_scale":0.5,"logit_softcap":50,"sinks":true,"cached_keys":"rotated",)"
+                R"("position":{"encoding":"rope_nd","head_dim":4,"sections":[1,1]}})",
+                R"({"encoding":"attention","num_heads":8,"num_kv_heads":2,"head_dim":4,"causal":true,)"
+                R"("position":{"encoding":"rope_nd","head_dim":4,"sections":[1,1],"section_order":"blocked",)"
+                R"("rope_theta":10000.0,"pairing":"half"},"window":128,"softmax_scale":0.5,"logit_softcap":50.0,)"
+                R"("sinks":true,"cached_keys":"rotated","dtype":"float32","min_position":0,"max_position":131072,)",
+                "attention num_heads 8 num_kv_heads 2 head_dim 4 causal window 128 softmax_scale 0.5 logit_softcap 50 "
+                "sinks cached_keys rotated with rope_nd head_dim 4 sections 1+1 float32"}));
 
 // What none of the defaults is.
 TEST(EveryEncoding, KeepsEveryFieldGiven) {
@@ -98,7 +109,8 @@ TEST(EveryEncoding, KeepsEveryFieldGiven) {
     EXPECT_EQ(to_json(parse_spec(written)), written);
     std::string attention =
         R"({"encoding":"attention","num_heads":12,"num_kv_heads":3,"head_dim":12,"causal":true,"position":{)" + fields +
-        R"(},"dtype":"bfloat16","min_position":2,"max_position":9,"accuracy":"faithful"})";
+        R"(},"window":7,"softmax_scale":0.25,"logit_softcap":30.0,"sinks":true,"cached_keys":"plain",)"
+        R"("dtype":"bfloat16","min_position":2,"max_position":9,"accuracy":"faithful"})";
     EXPECT_EQ(to_json(parse_spec(attention)), attention);
   }
 }
@@ -224,6 +236,14 @@ INSTANTIATE_TEST_SUITE_P(
                 "spec: position.num_heads: 4 contradicts num_heads = 8"},
         Refusal{R"({"encoding":"attention","num_heads":8,"head_dim":64,"position":{"encoding":"alibi","num_heads":8}})",
                 "spec: position.mask"},
+        Refusal{R"({"encoding":"attention","num_heads":8,"head_dim":64,"window":0})", "spec: window: expected"},
+        Refusal{R"({"encoding":"attention","num_heads":8,"head_dim":64,"softmax_scale":0})",
+                "spec: softmax_scale: expected a positive number, got 0"},
+        Refusal{R"({"encoding":"attention","num_heads":8,"head_dim":64,"logit_softcap":-30})",
+                "spec: logit_softcap: expected a positive number, got -30"},
+        Refusal{R"({"encoding":"attention","num_heads":8,"head_dim":64,"sinks":1})", "spec: sinks"},
+        Refusal{R"({"encoding":"attention","num_heads":8,"head_dim":64,"cached_keys":"rotated"})",
+                "spec: cached_keys: expected plain where no position rotates keys, got rotated"},
         Refusal{R"({"encoding":"attention","num_heads":8,"head_dim":64,)"
                 R"("position":{"encoding":"learned","dim":8,"max_positions":10},)"
                 R"("max_position":11})",
@@ -270,6 +290,22 @@ TEST(RopeNdSections, EveryAxisGetsItsNumberOfPairs) {
       for (std::size_t a = 0; a < sections.size(); ++a) EXPECT_EQ(std::count(axis.begin(), axis.end(), a), sections[a]);
     }
   }
+}
+
+TEST(AttentionSpec, TellsTheKeysThatATokenSees) {
+  Attention encoding;
+  encoding.num_heads = encoding.num_kv_heads = 1;
+  encoding.head_dim = 4;
+  EXPECT_EQ(keys_seen(encoding, 3, {0, 9}), (KeyRange{0, 9}));
+  encoding.window = 3;
+  EXPECT_EQ(keys_seen(encoding, 4, {0, 9}), (KeyRange{2, 7}));
+  EXPECT_EQ(keys_seen(encoding, 4, {3, 6}), (KeyRange{3, 6}));
+  encoding.causal = true;
+  EXPECT_EQ(keys_seen(encoding, 4, {0, 9}), (KeyRange{2, 5}));
+  EXPECT_EQ(keys_seen(encoding, 1, {0, 9}), (KeyRange{0, 2}));
+  EXPECT_EQ(keys_seen(encoding, 1, {5, 9}).count(), 0);
+  encoding.window = std::int64_t{1} << 53;
+  EXPECT_EQ(keys_seen(encoding, 4, {0, 9}), (KeyRange{0, 5}));
 }
 
 TEST(AttentionSpec, GroupsQueryHeads) {

@@ -144,10 +144,7 @@ CheckOf<Question> gradient_check(const Spec& spec, const Attention& encoding) {
   return [spec, encoding, oracle = AttentionOracle(spec)](Session& session, const Question& question) mutable {
     const AttentionCase request = attention_case(spec, question);
     const Tensor grad = gradient_of(spec, encoding, request, question.fill);
-    const AttendGradients got = backward(
-        session, spec,
-        AttendRequest{request.q, request.k, request.v, request.positions, request.weight ? &*request.weight : nullptr},
-        grad);
+    const AttendGradients got = backward(session, spec, request_of(request), grad);
     // The heads of one group: the last one, or one that fill draws.
     const std::int64_t groups = request.batch * encoding.num_kv_heads;
     const auto drawn = static_cast<std::int64_t>(gen::word(question.fill, 5) >> 1) % groups;

@@ -66,6 +66,7 @@ std::optional<std::string> not_stated(const Spec& spec) {
 std::optional<std::string> causal_or_not_stated(const Spec& spec, const Attention& encoding) {
   if (auto reason = not_stated(spec)) return reason;
   if (encoding.causal) return "a causal mask makes the order of tokens visible";
+  if (encoding.window) return "a window makes the order of tokens visible";
   return std::nullopt;
 }
 
@@ -225,7 +226,8 @@ Property permutation_property() {
       "attend(P q, P k, P v) = P attend(q, k, v) for every permutation P of the tokens, their positions staying",
       "Vaswani et al. 2017, section 3.5: without positional encodings the model has no notion of order; softmax and "
       "the sum over keys are symmetric",
-      "attention that is not causal; with a position that turns queries and keys or adds to scores the encoding lacks "
+      "attention that is not causal and has no window; with a position that turns queries and keys or adds to scores "
+      "the encoding lacks "
       "the property, and the audit must find a case that shows it",
       tolerance,
       "a position encoding where none was asked for, or none where one was; masks and indices by the token's place"};
@@ -251,7 +253,7 @@ Property joint_permutation_property() {
       "attend(P q, P k, P v; P positions) = P attend(q, k, v; positions) for every permutation P",
       "Su et al. 2021, section 3.2.1, equation 11: a score depends on two vectors and their positions, not on their "
       "places in memory",
-      "attention that is not causal",
+      "attention that is not causal and has no window",
       tolerance,
       "places in the sequence taken for positions, positions of the first row used for all, caches filled in order"};
   property.not_applicable = stated_for<Attention>(causal_or_not_stated);
@@ -305,13 +307,17 @@ Property weights_sum_property() {
       "the weights of each query sum to 1",
       "attend(q, k, 1) = 1, all values being one",
       "Vaswani et al. 2017, section 3.2.1, equation 1: softmax is normalised",
-      "attention",
+      "attention without sinks",
       "docs/proofs/attention-oracle.md, steps 6 and 7, whatever the scores are: n weights, each a "
       "quotient by their computed sum, are off by gamma of 2n roundings of sums and 4 of operations, "
       "and the result is rounded",
       "weights that are not normalised, or over another axis; masked keys counted in the sum; "
       "accumulation in low precision"};
-  property.not_applicable = stated_for<Attention>(not_stated);
+  property.not_applicable =
+      stated_for<Attention>([](const Spec& spec, const Attention& encoding) -> std::optional<std::string> {
+        if (encoding.sinks) return "a sink takes a part of every sum of weights";
+        return not_stated(spec);
+      });
   use_cases(property, sequences(), [](const Spec& spec) {
     return [spec, arithmetic = AttentionArithmetic(spec)](Session& session, const Question& question) {
       AttentionCase request = attention_case(spec, question);

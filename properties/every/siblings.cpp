@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 
 #include "properties/catalogue.hpp"
@@ -23,9 +24,11 @@ struct Together {
   std::int64_t fill;
 };
 
-// All siblings before the spec itself; the same, the last of them first; by turns with it, it being the first.
-enum Order { rising, falling, by_turns };
-constexpr std::int64_t orders = 3;
+// All siblings before the spec itself; the same, the last of them first; by turns with it, it being the first; or no
+// sibling, but two sequences under the spec, which grow by turns.
+enum Order { rising, falling, by_turns, two_sequences };
+constexpr std::int64_t orders = 4;
+constexpr std::int64_t growths = 3;
 constexpr std::int64_t most_tokens = 64;
 
 // What other layers, or other models, of one program may ask for.
@@ -69,7 +72,7 @@ CasesOf<Together> cases_together() {
     const std::int64_t ahead = std::min(gen::simplest_position(range) + 5, range.last - 1);
     const std::int64_t siblings = std::ssize(siblings_of(spec));
     std::vector<Together> list;
-    for (const Order order : {rising, falling, by_turns})
+    for (const Order order : {rising, falling, by_turns, two_sequences})
       list.push_back({.position = ahead, .tokens = 3, .first = 0, .last = siblings - 1, .order = order, .fill = 1});
     return list;
   };
@@ -116,6 +119,57 @@ void ask_sibling(Session& session, const Variant& sibling, const Together& asked
       throw SiblingFailed{sibling.field, failure.kind()};
   }
 }
+
+// Two sequences of one module, as two texts that a server generates: a beginning each, then token after token.
+class TwoSequences {
+ public:
+  TwoSequences(const Spec& spec, const Together& asked) : spec_(spec), model_(model_of(spec)) {
+    const gen::PositionRange range = model_->range();
+    const std::vector<Question> beginnings = questions_of(asked, range);
+    for (std::size_t which = 0; which < sequences_.size(); ++which) {
+      Question next = beginnings[which];
+      next.fill += static_cast<std::int64_t>(which);
+      for (std::int64_t step = 0; step <= growths; ++step) {
+        sequences_[which].push_back(next);
+        next.position = range.first + (next.position - range.first + next.tokens) % (range.last - range.first);
+        next.tokens = 1;
+        ++next.fill;
+      }
+    }
+  }
+
+  Judgement judge(const Subject& subject) const {
+    std::array<std::vector<Tensor>, 2> alone;
+    for (std::size_t which = 0; which < alone.size(); ++which) {
+      const auto session = subject.open(spec_);
+      for (const Question& question : sequences_[which]) alone[which].push_back(asked_of(*session, question));
+    }
+    const std::vector<Spec> twice{spec_, spec_};
+    const auto sessions = subject.open_together(twice);
+    Judgement judgement;
+    for (std::size_t step = 0; step < alone[0].size(); ++step) {
+      for (std::size_t which = 0; which < alone.size(); ++which) {
+        const Question& question = sequences_[which][step];
+        const auto difference = first_difference(spec_, alone[which][step], asked_of(*sessions[which], question));
+        judgement.add_exact(
+            difference ? std::optional(fmt::format("{}, by turns with a sequence from position {} on: {}",
+                                                   text_of(question), sequences_[1 - which][0].position, *difference))
+                       : std::nullopt,
+            [] { return "the same bits as alone in a process"; });
+      }
+    }
+    return judgement;
+  }
+
+ private:
+  Tensor asked_of(Session& session, const Question& question) const {
+    return model_->ask(session, model_->call_of(question));
+  }
+
+  const Spec& spec_;
+  std::unique_ptr<EncodingModel> model_;
+  std::array<std::vector<Question>, 2> sequences_;
+};
 
 // One process, in which the spec and its siblings have a session each.
 class Company {
@@ -169,6 +223,7 @@ class SiblingsJudge {
   explicit SiblingsJudge(const Spec& spec) : spec_(spec), siblings_(siblings_of(spec)) {}
 
   Judgement judge(const Subject& subject, const Together& asked) {
+    if (asked.order == two_sequences) return TwoSequences(spec_, asked).judge(subject);
     const std::vector<Tensor> alone = answers(*subject.open(spec_), spec_, asked);
     while (true) {
       std::vector<Variant> chosen(siblings_.begin() + asked.first, siblings_.begin() + asked.last + 1);
@@ -208,14 +263,16 @@ Property siblings_property() {
   property.explanation = {
       "an answer does not depend on what else its process computes",
       "after calls of other specs in one process (every field in turn, another dtype, size or number of rows), before "
-      "it and by turns with it, f(x) is what it is alone; a spec that is refused counts as one that was asked, one "
-      "that crashes is left out",
+      "it and by turns with it, f(x) is what it is alone; so are two sequences under one spec that grow by turns; a "
+      "spec that is refused counts as one that was asked, one that crashes is left out",
       "an encoding is a function of its spec and its position; two layers, or two models, of one program have their "
       "own",
       "every encoding",
       "none: all bits are compared with those of a process that was asked nothing else",
       "tables in a module, a class or a decorator's cache whose key lacks the base, the scaling rule, the dtype, the "
-      "size or the length; state that a refused call leaves; the first of two models deciding for both"};
+      "size or the length; state that a refused call leaves; the first of two models deciding for both; a sequence "
+      "taken for the last one's "
+      "continuation"};
   property.not_applicable = [](const Spec&) { return std::optional<std::string>(); };  // there are other dtypes
   use_cases(property, cases_together(), [](const Spec& spec) -> SubjectCheckOf<Together> {
     return [judge = SiblingsJudge(spec)](const Subject& subject, const Together& asked) mutable {

@@ -38,30 +38,29 @@ constexpr std::int64_t fewest_rows = 24;
 // that `fill` draws, one from each stretch of the call.
 std::vector<AttentionPlaceOfHead> judged_rows(const Attention& encoding, const AttentionCase& request,
                                               std::int64_t fill) {
-  const std::int64_t all = request.batch * encoding.num_heads * request.tokens;
+  const std::int64_t queries = request.queries();
+  const std::int64_t all = request.batch * encoding.num_heads * queries;
   const std::int64_t most = std::max(fewest_rows, judged_products / (request.tokens * encoding.head_dim));
   std::vector<AttentionPlaceOfHead> rows;
   if (all <= most) {
-    for (std::int64_t row = 0; row < all; ++row) {
-      rows.push_back(
-          {row / request.tokens / encoding.num_heads, row / request.tokens % encoding.num_heads, row % request.tokens});
-    }
+    for (std::int64_t row = 0; row < all; ++row)
+      rows.push_back({row / queries / encoding.num_heads, row / queries % encoding.num_heads, row % queries});
     return rows;
   }
   for (const std::int64_t batch : {std::int64_t{0}, request.batch - 1}) {
     for (const std::int64_t head : {std::int64_t{0}, encoding.num_heads - 1}) {
-      for (const std::int64_t token : {std::max<std::int64_t>(request.tokens - 2, 0), request.tokens - 1})
+      for (const std::int64_t token : {std::max<std::int64_t>(queries - 2, 0), queries - 1})
         rows.push_back({batch, head, token});
     }
   }
-  std::vector<std::int64_t> tokens{0, request.tokens - 1};
-  for (std::int64_t power = 64; power < request.tokens; power *= 2) {
+  std::vector<std::int64_t> tokens{0, queries - 1};
+  for (std::int64_t power = 64; power < queries; power *= 2) {
     for (const std::int64_t token : {power - 1, power, power + 1}) tokens.push_back(std::min(token, tokens[1]));
   }
   const std::int64_t drawn = std::max(most - std::ssize(tokens), most / 2);
   for (std::int64_t i = 0; i < drawn; ++i) {
-    const std::int64_t first = i * request.tokens / drawn;
-    const std::int64_t width = std::max<std::int64_t>((i + 1) * request.tokens / drawn - first, 1);
+    const std::int64_t first = i * queries / drawn;
+    const std::int64_t width = std::max<std::int64_t>((i + 1) * queries / drawn - first, 1);
     tokens.push_back(first + static_cast<std::int64_t>(gen::word(fill, i) >> 1) % width);
   }
   for (std::size_t i = 0; i < tokens.size(); ++i) {
@@ -84,8 +83,10 @@ class AttentionJudge final : public Judge {
     Judgement judgement;
     const AttentionCase request = attention_case(call);
     const auto quick = oracle_.quick(request);
-    for (const AttentionPlaceOfHead& place : judged_rows(encoding_, request, call.fill))
-      judge_row(judgement, request, answer, place, quick->row(place));
+    for (const AttentionPlaceOfHead& place : judged_rows(encoding_, request, call.fill)) {
+      if (request.seen_by(encoding_, place.batch, place.token).count() > 0)
+        judge_row(judgement, request, answer, place, quick->row(place));
+    }
     return judgement;
   }
 
@@ -93,9 +94,10 @@ class AttentionJudge final : public Judge {
     const AttentionCase in_whole = attention_case(calls.whole);
     const AttentionCase in_part = attention_case(calls.part);
     const auto place_in_whole = [&](const AttentionPlace& place) {
-      const std::int64_t row = place.batch * encoding_.num_heads * in_part.tokens + place.token;  // of the first head
+      const std::int64_t row =
+          place.batch * encoding_.num_heads * in_part.queries() + place.token;  // of the first head
       const std::int64_t there = calls.in_whole(row * encoding_.head_dim) / encoding_.head_dim;
-      return AttentionPlace{there / in_whole.tokens / encoding_.num_heads, there % in_whole.tokens};
+      return AttentionPlace{there / in_whole.queries() / encoding_.num_heads, there % in_whole.queries()};
     };
     return judge_same(spec_, oracle_, in_part, part, in_whole, whole, calls.part.fill, place_in_whole);
   }
@@ -103,9 +105,9 @@ class AttentionJudge final : public Judge {
  private:
   void judge_row(Judgement& judgement, const AttentionCase& request, const Tensor& answer,
                  const AttentionPlaceOfHead& at, const QuickAttentionRow& quick) {
-    const std::int64_t row = (at.batch * encoding_.num_heads + at.head) * request.tokens + at.token;
+    const std::int64_t row = (at.batch * encoding_.num_heads + at.head) * request.queries() + at.token;
     // Of one key alone every score makes the same.
-    if (request.tokens > 1 && (!encoding_.causal || at.token > 0))
+    if (request.seen_by(encoding_, at.batch, at.token).count() + (encoding_.sinks ? 1 : 0) > 1)
       ++(quick.is_anything ? judgement.uninformative : judgement.informative);
     std::optional<reference::RealVector> exact;  // asked only for what the fast tier leaves open
     for (std::int64_t c = 0; c < encoding_.head_dim; ++c) {
@@ -192,6 +194,15 @@ class AttentionModel final : public EncodingModel {
     Variants<Attention> list(spec());
     list.with("causal", [](Attention& e) { e.causal = !e.causal; });
     list.with("num_kv_heads", [](Attention& e) { e.num_kv_heads = e.num_kv_heads == 1 ? e.num_heads : 1; });
+    list.with("window", [](Attention& e) {
+      constexpr std::int64_t narrow = 3;
+      e.window = e.window ? std::nullopt : std::optional(narrow);
+    });
+    list.with("softmax_scale", [](Attention& e) {
+      e.softmax_scale = e.softmax_scale ? 2 * *e.softmax_scale : 1 / std::sqrt(static_cast<double>(e.head_dim + 3));
+    });
+    list.with("logit_softcap", [](Attention& e) { e.logit_softcap = e.logit_softcap ? *e.logit_softcap / 2 : 1.5; });
+    list.with("sinks", [](Attention& e) { e.sinks = !e.sinks; });
     list.with("position", [](Attention& e) {
       if (e.position) {
         e.position.reset();
@@ -236,6 +247,7 @@ class AttentionModel final : public EncodingModel {
         .fill = question.fill};
     if (const auto weight = signature_of(encoding_).weight)
       call.weight = gen::values(spec().dtype, {weight->rows, encoding_.num_heads}, question.fill + 1 + 3);
+    if (encoding_.sinks) call.sinks = gen::values(spec().dtype, {encoding_.num_heads}, question.fill + 1 + 4);
     return call;
   }
 
@@ -250,23 +262,20 @@ class AttentionModel final : public EncodingModel {
     for (std::int64_t power = 32; power <= 2048; power *= 2) lengths.insert({power - 1, power, power + 1});
     // Every key counts, so that each that is left out shows; but in sums whose terms are rounded to 16 bits few do.
     const bool is_fine = !is_16_bit(AttentionArithmetic(spec()).operations);
-    const auto one_channel = [](std::int64_t tokens, std::int64_t kind) {
-      return one_channel_scores + one_channel_kinds * (tokens % 40) + kind;
-    };
     const auto add = [&](std::int64_t tokens) {
       if (tokens > usual) return;
       if (is_fine) {
         questions.push_back({.position = near, .tokens = tokens, .fill = every_key_counts + tokens % 100});
       } else {
         for (const std::int64_t kind : {few_keys, half_for_one})
-          questions.push_back({.position = near, .tokens = tokens, .fill = one_channel(tokens, kind)});
+          questions.push_back({.position = near, .tokens = tokens, .fill = one_channel_fill(tokens, kind)});
       }
     };
     for (const std::int64_t tokens : lengths) add(tokens);
     for (const std::int64_t tokens : {65, 129, 257, 513, 1025, 2049, 4096}) {
       if (tokens <= usual) continue;
-      for (const std::int64_t fill : {latest_key_wins, every_key_counts, one_key_wins, one_channel(tokens, few_keys),
-                                      one_channel(tokens, half_for_one)})
+      for (const std::int64_t fill : {latest_key_wins, every_key_counts, one_key_wins,
+                                      one_channel_fill(tokens, few_keys), one_channel_fill(tokens, half_for_one)})
         questions.push_back({.position = near, .tokens = std::min(tokens, longest), .fill = fill});
       if (tokens > longest) break;
     }
@@ -277,12 +286,13 @@ class AttentionModel final : public EncodingModel {
       questions.push_back({.position = near, .tokens = 100, .fill = fill});
     for (const std::int64_t tokens : {2, 7, 17, 33, 64, 129, 300}) {
       for (std::int64_t kind = 0; kind < one_channel_kinds; ++kind)
-        questions.push_back({.position = near, .tokens = std::min(tokens, longest), .fill = one_channel(tokens, kind)});
+        questions.push_back(
+            {.position = near, .tokens = std::min(tokens, longest), .fill = one_channel_fill(tokens, kind)});
     }
     for (const std::int64_t tokens : gen::usual_extents()) {
       constexpr std::int64_t most = 1500;
       if (tokens > usual && tokens <= std::min(longest, most))
-        questions.push_back({.position = near, .tokens = tokens, .fill = one_channel(tokens, few_keys)});
+        questions.push_back({.position = near, .tokens = tokens, .fill = one_channel_fill(tokens, few_keys)});
     }
     for (std::int64_t placement = 0; axes_of(spec().encoding) > 1 && placement < gen::placements; ++placement) {
       for (const std::int64_t tokens : {4, 6, 12, 64, 81, 196})
@@ -375,7 +385,8 @@ class AttentionModel final : public EncodingModel {
     std::vector<std::int64_t> order;
     if (encoding_.causal) {
       order = tokens_again(TokenShape::first_alone, whole.tokens, shape == 1 ? whole.tokens - 2 : cut);
-    } else if (shape == 1) {
+    } else if (shape == 1 || encoding_.window) {
+      // In a window tokens keep their distances.
       order = tokens_again(TokenShape::reversed, whole.tokens, cut);
     } else {
       order = gen::consecutive(0, whole.tokens);

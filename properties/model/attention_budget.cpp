@@ -28,13 +28,24 @@ AttentionArithmetic::AttentionArithmetic(const Spec& spec)
       a(unit_roundoff(sums)),
       v(angle_roundoff(spec.accuracy)),
       libm(spec.libm),
-      width(static_cast<double>(std::get<Attention>(spec.encoding).head_dim)) {}
+      width(static_cast<double>(std::get<Attention>(spec.encoding).head_dim)),
+      scale(std::get<Attention>(spec.encoding).softmax_scale.value_or(1 / std::sqrt(width))),
+      cap(std::get<Attention>(spec.encoding).logit_softcap.value_or(std::numeric_limits<double>::infinity())) {}
+
+double score_size(const AttentionArithmetic& arithmetic, const ScoreParts& parts) {
+  return std::min(parts.products, arithmetic.cap) + parts.bias;
+}
 
 double score_error(const AttentionArithmetic& arithmetic, const ScoreParts& parts) {
   const double u = arithmetic.u;
   const double of_bias = parts.roundings > 0 ? gamma((parts.roundings - 2) * arithmetic.v + 2 * u) : 0;
-  return gamma(arithmetic.width * arithmetic.a + 4 * u) * parts.products + parts.rotation +
-         (2 * u + of_bias) * parts.bias + u * (parts.products + parts.bias);
+  double product = gamma(arithmetic.width * arithmetic.a + 4 * u) * parts.products + parts.rotation;
+  if (std::isfinite(arithmetic.cap)) {
+    const double one_operation = unit_roundoff(arithmetic.dtype == Dtype::float64 ? Dtype::float64 : Dtype::float32);
+    product = std::min(product, 2 * arithmetic.cap) + gamma(4 * u) * std::min(parts.products, arithmetic.cap) +
+              (2 * arithmetic.libm + 4) * one_operation * arithmetic.cap;
+  }
+  return product + (2 * u + of_bias) * parts.bias + u * score_size(arithmetic, parts);
 }
 
 WeightError weight_error(const AttentionArithmetic& arithmetic, std::span<const KeyScore> scores) {

@@ -26,6 +26,8 @@ struct AttentionArithmetic {
   double v;          ///< roundoff that slopes are formed with: angle_roundoff of the accuracy class
   double libm;       ///< L
   double width;      ///< D
+  double scale;      ///< that q k^T is multiplied by: 1/sqrt(D), or softmax_scale
+  double cap;        ///< logit_softcap; infinity without one
 };
 
 /// Of one key, as a query sees it.
@@ -37,11 +39,14 @@ struct KeyScore {
 
 /// What a score is made of.
 struct ScoreParts {
-  double products;       ///< sum_i |q_i| |k_i| / sqrt(D)
+  double products;       ///< sum_i |q_i| |k_i| scale
   double rotation = 0;   ///< step 2
   double bias = 0;       ///< |b_j|
   double roundings = 0;  ///< c + 2 of step 3
 };
+
+/// At least |s_j|: products and bias, the first no larger than a softcap.
+double score_size(const AttentionArithmetic& arithmetic, const ScoreParts& parts);
 
 /// e_j, steps 1 to 4.
 double score_error(const AttentionArithmetic& arithmetic, const ScoreParts& parts);
@@ -62,7 +67,7 @@ double moved_weight(const WeightError& weights);
 /// The values of the keys that a query sees.
 struct SeenValues {
   double largest;     ///< max |v|
-  std::int64_t keys;  ///< n
+  std::int64_t keys;  ///< n, a sink being one more
 };
 
 /// What an element of a row may be off by before it is rounded to the dtype, where errors of weights move the mean of

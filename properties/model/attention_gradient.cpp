@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <optional>
 #include <span>
 
 #include "lib/numeric/ulp.hpp"
@@ -113,9 +114,9 @@ class Group {
     const AttentionOracle::Vector query =
         oracle_.turned(request_.q, row, place_of(request_, batch_, token, Role::query), precision);
     const RealVector by_out = read(grad_, row);
-    const auto seen = static_cast<std::size_t>(encoding_.causal ? token + 1 : tokens_);
-    const double root = std::sqrt(static_cast<double>(width_));
-    const auto n = static_cast<double>(seen);
+    const KeyRange seen = request_.seen_by(encoding_, batch_, token);
+    const double scale_of_scores = arithmetic_.scale;
+    const auto n = static_cast<double>(seen.count() + (encoding_.sinks ? 1 : 0));
     const auto d = static_cast<double>(width_);
     const auto position = [&](std::size_t t) {
       return request_.positions[static_cast<std::size_t>(batch_ * tokens_) + t];
@@ -131,51 +132,71 @@ class Group {
           oracle_.bias_at({.query = position(static_cast<std::size_t>(token)), .key = position(key), .head = head},
                           request_.weight ? &*request_.weight : nullptr, precision);
       biases.push_back(bias.value);
-      if (key >= seen) continue;
+      if (!seen.contains(static_cast<std::int64_t>(key))) continue;
       ScoreParts parts{.products = 0, .bias = abs(bias.value).upper(), .roundings = bias.roundings};
       for (std::size_t i = 0; i < query.norms.size(); ++i) {
         const double f = keys_[key].errors[i];
-        parts.products += query.norms[i] * keys_[key].norms[i] / root;
-        parts.rotation += (query.errors[i] * keys_[key].norms[i] + f * query.norms[i] + query.errors[i] * f) / root;
+        parts.products += query.norms[i] * keys_[key].norms[i] * scale_of_scores;
+        parts.rotation +=
+            (query.errors[i] * keys_[key].norms[i] + f * query.norms[i] + query.errors[i] * f) * scale_of_scores;
       }
       score_error = std::max(score_error, sextant::score_error(arithmetic_, parts));
-      largest = std::max(largest, parts.products + parts.bias);
+      largest = std::max(largest, score_size(arithmetic_, parts));
       double product = 0;
       for (std::size_t c = 0; c < width_; ++c) product += abs(by_out[c] * values_[key][c]).upper();
       most = std::max(most, product);
+    }
+    std::optional<double> sink;
+    if (request_.sinks) {
+      sink = request_.sinks->at(head);
+      largest = std::max(largest, std::fabs(*sink));
+      score_error = std::max(score_error, u_ * std::fabs(*sink));
     }
     const double a = score_error + 4 * u_ * (largest + std::log(n) + std::max(1.0, spec_.libm));  // step 2
     const double of_weight = gamma((2 * n + 4) * u_);
     const double w = std::expm1(std::min(2 * a + 4 * spec_.libm * u_, 50.0)) * (1 + of_weight) + of_weight;
     const double q = w + gamma((n + d + 12) * u_ + stored_u_) * (1 + w);  // step 4
-    const double t = 2 * w + (1 + w) * (q + gamma((d + 10) * u_));
+    // Step 4a: what a softcap's slope is off by.
+    const double slope = encoding_.logit_softcap ? 2 * score_error / arithmetic_.cap + 8 * u_ : 0;
+    const double before_cap = 2 * w + (1 + w) * (q + gamma((d + 10) * u_));
+    const double t = before_cap + (2 + before_cap) * slope;
     const double lost = least_normal_ * (4 * most + d + n + 4);  // step 8
 
     const std::vector<Enclosure> weights =
-        reference::attention_weights(encoding_, {token, query.value, key_values_, values_, biases}, precision);
+        reference::attention_weights(encoding_, {seen, query.value, key_values_, values_, biases, sink}, precision);
     std::vector<Enclosure> by_weight;
     Enclosure mean = zero();
-    for (std::size_t key = 0; key < seen; ++key) {
+    const auto first = static_cast<std::size_t>(seen.first);
+    for (std::size_t key = first; key < static_cast<std::size_t>(seen.end); ++key) {
       Enclosure product = zero();
       for (std::size_t c = 0; c < width_; ++c) product = product + by_out[c] * values_[key][c];
-      mean = mean + weights[key] * product;
+      mean = mean + weights[key - first] * product;
       by_weight.push_back(std::move(product));
     }
-    const Enclosure real_root = sqrt(Enclosure(encoding_.head_dim, precision));
+    const Enclosure real_scale = encoding_.softmax_scale
+                                     ? Enclosure(*encoding_.softmax_scale, precision)
+                                     : Enclosure(1.0, precision) / sqrt(Enclosure(encoding_.head_dim, precision));
     const auto queries = static_cast<double>(queries_);  // m, at most: adding a zero rounds nothing
     TurnedGradient dq{RealVector(width_, zero()), std::vector<double>(query.norms.size(), 0)};
-    for (std::size_t key = 0; key < seen; ++key) {
-      const Enclosure by_score = weights[key] * (by_weight[key] - mean) / real_root;
-      const double weight = weights[key].upper();
+    for (std::size_t key = first; key < static_cast<std::size_t>(seen.end); ++key) {
+      const Enclosure& real_weight = weights[key - first];
+      Enclosure by_score = real_weight * (by_weight[key - first] - mean) * real_scale;
+      if (encoding_.logit_softcap) {
+        Enclosure product = zero();
+        for (std::size_t c = 0; c < width_; ++c) product = product + query.value[c] * keys_[key].value[c];
+        const Enclosure part = tanh(product * real_scale / Enclosure(*encoding_.logit_softcap, precision));
+        by_score = by_score * (Enclosure(1.0, precision) - square(part));
+      }
+      const double weight = real_weight.upper();
       for (std::size_t c = 0; c < width_; ++c) {
         dq.value[c] = dq.value[c] + by_score * keys_[key].value[c];
         dk_[key].value[c] = dk_[key].value[c] + by_score * query.value[c];
-        dv_[key].value[c] = dv_[key].value[c] + weights[key] * by_out[c];
+        dv_[key].value[c] = dv_[key].value[c] + real_weight * by_out[c];
         const double size = abs(by_out[c]).upper();
         dv_[key].bound[c] += (w + gamma((queries + 1) * u_) * (1 + w)) * weight * size;  // step 3
         dv_[key].bound[c] += 2 * least_normal_ * (1 + size);                             // step 8
       }
-      const double scale = std::numbers::sqrt2 / root * most * weight * (1 + 1e-9);
+      const double scale = std::numbers::sqrt2 * scale_of_scores * most * weight * (1 + 1e-9);
       for (std::size_t i = 0; i < query.norms.size(); ++i) {  // step 5
         const double f = keys_[key].errors[i];
         const double e = query.errors[i];
@@ -183,8 +204,8 @@ class Group {
         const double query_norm = query.norms[i] + e;
         dq.bounds[i] += scale * ((t + gamma((n + 4) * u_) * (2 + t)) * key_norm + 2 * f);
         dk_[key].bounds[i] += scale * ((t + gamma((queries + 4) * u_) * (2 + t)) * query_norm + 2 * e);
-        dq.bounds[i] += std::numbers::sqrt2 / root * (lost * key_norm + 2 * least_normal_);  // step 8
-        dk_[key].bounds[i] += std::numbers::sqrt2 / root * (lost * query_norm + 2 * least_normal_);
+        dq.bounds[i] += std::numbers::sqrt2 * scale_of_scores * (lost * key_norm + 2 * least_normal_);  // step 8
+        dk_[key].bounds[i] += std::numbers::sqrt2 * scale_of_scores * (lost * query_norm + 2 * least_normal_);
       }
     }
     return dq;

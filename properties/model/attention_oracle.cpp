@@ -34,73 +34,6 @@ constexpr std::int64_t rows_after_violation = 64;
 
 }  // namespace
 
-VectorPlace place_of(const AttentionCase& request, std::int64_t batch, std::int64_t token, Role role) {
-  return place_of(request, batch, token, role, reference::sequence_length(std::span(request.positions)));
-}
-
-VectorPlace place_of(const AttentionCase& request, std::int64_t batch, std::int64_t token, Role role,
-                     std::int64_t length) {
-  VectorPlace place{{}, length, role};
-  for (std::int64_t at = batch * request.tokens + token; at < std::ssize(request.positions);
-       at += request.batch * request.tokens) {
-    place.coordinates.push_back(request.positions[static_cast<std::size_t>(at)]);
-  }
-  return place;
-}
-
-AttentionCase attention_case(const Spec& spec, const Question& question) {
-  const auto& encoding = std::get<Attention>(spec.encoding);
-  const std::int64_t tokens = std::min(question.tokens, longest_attention);
-  const std::int64_t batch = std::min(question.batch, most_rows);
-  const auto drawn = [&](std::int64_t heads, std::int64_t which) {
-    return gen::values(spec.dtype, {batch, heads, tokens, encoding.head_dim}, 4 * question.fill + which);
-  };
-  AttentionCase request{drawn(encoding.num_heads, 1),
-                        drawn(encoding.num_kv_heads, 2),
-                        drawn(encoding.num_kv_heads, 3),
-                        {},
-                        {},
-                        batch,
-                        tokens};
-  const gen::PositionRange range{spec.min_position, last_position_of(spec)};
-  for (std::int64_t axis = 0; axis < axes_of(spec.encoding); ++axis) {
-    // Each axis has a start and a stride of its own: where all distances are equal, one axis could stand for another.
-    const std::int64_t first = (question.position - range.first) / (axis + 1);
-    for (std::int64_t row = 0; row < batch; ++row) {
-      for (std::int64_t token = 0; token < tokens; ++token) {
-        request.positions.push_back(range.first + (first + gen::batch_row_distance * row + (axis + 1) * token) %
-                                                      (range.last - range.first));
-      }
-    }
-  }
-  // Under a causal mask the token at index t sees those up to t: positions must not fall, or the bias would hide keys
-  // that the mask shows.
-  for (auto row = request.positions.begin(); row != request.positions.end(); row += tokens)
-    std::sort(row, row + tokens);
-  if (const auto weight = signature_of(encoding).weight)
-    request.weight = gen::values(spec.dtype, {weight->rows, encoding.num_heads}, 4 * question.fill + 4);
-  shape_scores(request, AttentionArithmetic(spec), question.fill);
-  return request;
-}
-
-Call call_of(AttentionCase request, std::int64_t fill) {
-  return {.positions = std::move(request.positions),
-          .vectors = {std::move(request.q), std::move(request.k), std::move(request.v)},
-          .weight = std::move(request.weight),
-          .fill = fill};
-}
-
-AttentionCase attention_case(const Call& call) {
-  return {call.vectors[0], call.vectors[1],          call.vectors[2],         call.positions,
-          call.weight,     call.vectors[0].shape[0], call.vectors[0].shape[2]};
-}
-
-Tensor attend(Session& session, const Spec& spec, const AttentionCase& request) {
-  return attend(
-      session, spec,
-      AttendRequest{request.q, request.k, request.v, request.positions, request.weight ? &*request.weight : nullptr});
-}
-
 std::unique_ptr<EncodingModel> position_model(const Spec& spec, const Attention& encoding) {
   if (!encoding.position) return nullptr;
   Spec alone = spec;
@@ -118,28 +51,34 @@ AttentionOracle::AttentionOracle(const Spec& spec) : spec_(spec), encoding_(std:
 RealVector AttentionOracle::row(const AttentionCase& request, std::int64_t batch, std::int64_t head, std::int64_t token,
                                 Precision precision) {
   const std::int64_t kv = kv_head(encoding_, head);
-  const auto position = [&](std::int64_t t) {
-    return request.positions[static_cast<std::size_t>(batch * request.tokens + t)];
-  };
-  const Vector query = turned(request.q, (batch * encoding_.num_heads + head) * request.tokens + token,
+  const KeyRange seen = request.seen_by(encoding_, batch, token);
+  const Vector query = turned(request.q, (batch * encoding_.num_heads + head) * request.queries() + token,
                               place_of(request, batch, token, Role::query), precision);
-  std::vector<RealVector> rotated_keys;
+  std::vector<RealVector> keys;
   std::vector<RealVector> values;
   std::vector<Enclosure> biases;
-  for (std::int64_t t = 0; t < request.tokens; ++t) {
+  for (std::int64_t t = seen.first; t < seen.end; ++t) {
     const std::int64_t row = (batch * encoding_.num_kv_heads + kv) * request.tokens + t;
-    rotated_keys.push_back(turned(request.k, row, place_of(request, batch, t, Role::key), precision).value);
+    keys.push_back((request.is_cached(encoding_, batch, t)
+                        ? cached(request.k, row, precision)
+                        : turned(request.k, row, place_of(request, batch, t, Role::key), precision))
+                       .value);
     RealVector value;
     for (std::int64_t c = 0; c < encoding_.head_dim; ++c)
       value.emplace_back(request.v.at(row * encoding_.head_dim + c), precision);
     values.push_back(std::move(value));
-    biases.push_back(bias_at({.query = position(token), .key = position(t), .head = head},
+    const std::int64_t position = request.positions[static_cast<std::size_t>(batch * request.tokens + t)];
+    biases.push_back(bias_at({.query = request.query_position(batch, token), .key = position, .head = head},
                              request.weight ? &*request.weight : nullptr, precision)
                          .value);
   }
   return reference::attend(encoding_,
-                           {token, query.value, rotated_keys, values,
-                            bias_ ? std::span<const Enclosure>(biases) : std::span<const Enclosure>()},
+                           {{0, seen.count()},
+                            query.value,
+                            keys,
+                            values,
+                            bias_ ? std::span<const Enclosure>(biases) : std::span<const Enclosure>(),
+                            request.sinks ? std::optional(request.sinks->at(head)) : std::nullopt},
                            precision);
 }
 
@@ -176,6 +115,25 @@ AttentionOracle::Vector AttentionOracle::turned(const Tensor& tensor, std::int64
     vector.norms.push_back(abs(vector.value[c]).upper());
     vector.errors.push_back(0);
   }
+  return vector;
+}
+
+AttentionOracle::Vector AttentionOracle::cached(const Tensor& tensor, std::int64_t row, Precision precision) {
+  Vector vector;
+  std::vector<bool> in_pair(static_cast<std::size_t>(encoding_.head_dim), false);
+  for (std::int64_t c = 0; c < encoding_.head_dim; ++c)
+    vector.value.emplace_back(tensor.at(row * encoding_.head_dim + c), precision);
+  for (std::int64_t pair = 0; turning_ && pair < pairs(turning_->head()); ++pair) {
+    const Channels of_pair = channels_of_pair(turning_->head(), turning_->head().output_pairing, pair);
+    const auto first = static_cast<std::size_t>(of_pair.first);
+    const auto second = static_cast<std::size_t>(of_pair.second);
+    vector.norms.push_back(hypot(vector.value[first], vector.value[second]).upper());
+    in_pair[first] = in_pair[second] = true;
+  }
+  for (std::size_t c = 0; c < in_pair.size(); ++c) {
+    if (!in_pair[c]) vector.norms.push_back(abs(vector.value[c]).upper());
+  }
+  vector.errors.assign(vector.norms.size(), 0);
   return vector;
 }
 
@@ -224,10 +182,10 @@ Judgement judge_same(const Spec& spec, AttentionOracle& oracle, const AttentionC
   Judgement judgement;
   judgement.may_hide = true;
   for (std::int64_t row = 0; row < rows; ++row) {
-    const AttentionPlace here{row / one_case.tokens / encoding.num_heads, row % one_case.tokens};
+    const AttentionPlace here{row / one_case.queries() / encoding.num_heads, row % one_case.queries()};
     const AttentionPlace there = in_other(here);
-    const std::int64_t head = row / one_case.tokens % encoding.num_heads;
-    const std::int64_t other_row = (there.batch * encoding.num_heads + head) * other_case.tokens + there.token;
+    const std::int64_t head = row / one_case.queries() % encoding.num_heads;
+    const std::int64_t other_row = (there.batch * encoding.num_heads + head) * other_case.queries() + there.token;
     const AttentionPlaceOfHead in_one{here.batch, head, here.token};
     const AttentionPlaceOfHead in_the_other{there.batch, head, there.token};
     one.read(row * width, a);
@@ -273,66 +231,6 @@ Judgement judge_same(const Spec& spec, AttentionOracle& oracle, const AttentionC
   }
   if (judgement.finding.empty()) judgement.add_exact(std::nullopt, [] { return "the same in both calls"; });
   return judgement;
-}
-
-namespace {
-
-// Tokens of a tensor [batch, heads, tokens, width]: of batch rows [first_row, first_row + batch) those that `from`
-// numbers.
-Tensor taken(const Tensor& tensor, std::int64_t first_row, std::int64_t batch, const std::vector<std::int64_t>& from) {
-  Tensor result = Tensor::zeros(tensor.dtype, {batch, tensor.shape[1], std::ssize(from), tensor.shape[3]});
-  const std::size_t bytes = static_cast<std::size_t>(tensor.shape[3]) * size_of(tensor.dtype);
-  std::byte* to = result.data.data();
-  for (std::int64_t line = first_row * tensor.shape[1]; line < (first_row + batch) * tensor.shape[1]; ++line) {
-    for (const std::int64_t token : from) {
-      std::memcpy(to, tensor.data.data() + static_cast<std::size_t>(line * tensor.shape[2] + token) * bytes, bytes);
-      to += bytes;
-    }
-  }
-  return result;
-}
-
-AttentionCase taken(const AttentionCase& request, std::int64_t first_row, std::int64_t batch,
-                    const std::vector<std::int64_t>& from) {
-  AttentionCase part{taken(request.q, first_row, batch, from),
-                     taken(request.k, first_row, batch, from),
-                     taken(request.v, first_row, batch, from),
-                     {},
-                     request.weight,
-                     batch,
-                     std::ssize(from)};
-  const std::int64_t axes = std::ssize(request.positions) / request.batch / request.tokens;
-  for (std::int64_t axis = 0; axis < axes; ++axis) {
-    for (std::int64_t row = first_row; row < first_row + batch; ++row) {
-      for (const std::int64_t token : from) {
-        part.positions.push_back(
-            request.positions[static_cast<std::size_t>((axis * request.batch + row) * request.tokens + token)]);
-      }
-    }
-  }
-  return part;
-}
-
-}  // namespace
-
-std::int64_t longest_tokens(const Attention& encoding, double work) {
-  const auto heads = static_cast<double>(encoding.num_heads);
-  const double square = std::min(work / (heads * static_cast<double>(encoding.head_dim)), most_scores / heads);
-  return std::clamp<std::int64_t>(static_cast<std::int64_t>(std::sqrt(square)), 1, longest_attention);
-}
-
-AttentionCase first_tokens(const AttentionCase& request, std::int64_t tokens) {
-  return taken(request, 0, request.batch, gen::consecutive(0, tokens));
-}
-
-AttentionCase batch_row(const AttentionCase& request, std::int64_t batch) { return batch_rows(request, batch, 1); }
-
-AttentionCase batch_rows(const AttentionCase& request, std::int64_t first, std::int64_t count) {
-  return taken(request, first, count, gen::consecutive(0, request.tokens));
-}
-
-AttentionCase in_order(const AttentionCase& request, const std::vector<std::int64_t>& order) {
-  return taken(request, 0, request.batch, order);
 }
 
 }  // namespace sextant

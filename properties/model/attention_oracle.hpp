@@ -9,56 +9,12 @@
 #include "lib/numeric/tensor.hpp"
 #include "lib/spec/spec.hpp"
 #include "properties/engine/judgement.hpp"
+#include "properties/model/attention_case.hpp"
 #include "properties/model/attention_part.hpp"
 #include "properties/model/attention_quick.hpp"
-#include "properties/model/call.hpp"
-#include "properties/model/question.hpp"
 #include "reference/attention.hpp"
-#include "subjects/subject.hpp"
 
 namespace sextant {
-
-/// What attention is asked about: q [batch, heads, tokens, head_dim], k and v likewise, positions [batch, tokens].
-struct AttentionCase {
-  Tensor q;
-  Tensor k;
-  Tensor v;
-  std::vector<std::int64_t> positions;  ///< [axes, batch, tokens] with rope_nd
-  std::optional<Tensor> weight;         ///< of a relative bias
-  std::int64_t batch;
-  std::int64_t tokens;
-};
-
-/// The most tokens that a question of attention has.
-inline constexpr std::int64_t longest_attention = 4096;
-
-/// The most scores of a call, num_heads tokens^2: code that keeps them all takes some times as many floats.
-inline constexpr double most_scores = 0x1p26;
-
-/// How many tokens one batch row may have for a call to take at most `work` products of queries and keys,
-/// num_heads tokens^2 head_dim, and most_scores: at least 1, at most longest_attention.
-std::int64_t longest_tokens(const Attention& encoding, double work);
-
-/// Products of calls that accuracy asks once, of the longest of a law, and of those that are drawn again and again.
-inline constexpr double work_of_once = 0x1p32;
-inline constexpr double work_of_longest = 0x1p29;
-inline constexpr double work_of_drawn = 0x1p26;
-
-/// The case of a question: at most longest_attention tokens and most_rows batch rows, positions rising in each row.
-AttentionCase attention_case(const Spec& spec, const Question& question);
-
-/// Where a token's query or key stands.
-VectorPlace place_of(const AttentionCase& request, std::int64_t batch, std::int64_t token, Role role);
-/// The same in a call whose length (reference::sequence_length) is known.
-VectorPlace place_of(const AttentionCase& request, std::int64_t batch, std::int64_t token, Role role,
-                     std::int64_t length);
-
-/// As a call, and back.
-Call call_of(AttentionCase request, std::int64_t fill);
-AttentionCase attention_case(const Call& call);
-
-/// Asks it.
-Tensor attend(Session& session, const Spec& spec, const AttentionCase& request);
 
 /// The true result of attention, whatever its position encoding; the fast tier has the bounds on an implementation's
 /// error too. An object and its copies belong to one thread.
@@ -82,6 +38,9 @@ class AttentionOracle {
 
   /// Row `row` of q or k, in the role that the place says.
   Vector turned(const Tensor& tensor, std::int64_t row, const VectorPlace& place, reference::Precision precision);
+
+  /// Row `row` of k, that a cache keeps: as it is.
+  Vector cached(const Tensor& tensor, std::int64_t row, reference::Precision precision);
 
   /// What the position adds to a score: nothing where it adds nothing.
   ScoreTerm bias_at(const BiasPlace& place, const Tensor* weight, reference::Precision precision);
@@ -114,14 +73,5 @@ struct AttentionPlace {
 Judgement judge_same(const Spec& spec, AttentionOracle& oracle, const AttentionCase& one_case, const Tensor& one,
                      const AttentionCase& other_case, const Tensor& other, std::int64_t fill,
                      const std::function<AttentionPlace(const AttentionPlace&)>& in_other);
-
-/// The first `tokens` tokens of every batch row.
-AttentionCase first_tokens(const AttentionCase& request, std::int64_t tokens);
-/// One batch row.
-AttentionCase batch_row(const AttentionCase& request, std::int64_t batch);
-/// `count` of them from `first` on.
-AttentionCase batch_rows(const AttentionCase& request, std::int64_t first, std::int64_t count);
-/// The tokens order[0], order[1], ... of every batch row, each with its position.
-AttentionCase in_order(const AttentionCase& request, const std::vector<std::int64_t>& order);
 
 }  // namespace sextant

@@ -41,7 +41,8 @@ class QuickRows final : public QuickAttention {
         turning_(turning),
         bias_(bias),
         width_(static_cast<std::size_t>(encoding_.head_dim)),
-        length_(reference::sequence_length(std::span(request.positions))) {
+        length_(request.length()) {
+    zeros_.assign(width_, 0);
     in_pair_.assign(width_, false);
     if (!turning_) return;
     const Rope& head = turning_->head();
@@ -54,8 +55,8 @@ class QuickRows final : public QuickAttention {
 
   QuickAttentionRow row(const AttentionPlaceOfHead& place) override {
     fetch_scores(place);
-    const auto keys = static_cast<std::size_t>(keys_of(place));
-    const Real greatest = *std::max_element(scores_.begin(), scores_.begin() + static_cast<std::ptrdiff_t>(keys));
+    const std::size_t keys = scores_.size();
+    const Real greatest = *std::max_element(scores_.begin(), scores_.end());
     Real sum = 0;
     sums_.assign(width_, 0);
     weights_.resize(keys);
@@ -64,7 +65,7 @@ class QuickRows final : public QuickAttention {
       weights_[key] = static_cast<double>(weight);
       sum += weight;
       if (weight == 0) continue;
-      const Real* value = values_.data() + key * width_;
+      const Real* value = seen_values_[key];
       for (std::size_t c = 0; c < width_; ++c) sums_[c] += weight * value[c];
     }
     // Step 9.
@@ -81,12 +82,12 @@ class QuickRows final : public QuickAttention {
     const double part = part_of(own, error);
     for (std::size_t c = 0; part <= 1 && c < width_; ++c)
       result.errors[c] = std::min(at_most, 1.01 * part * (by_key[c] + arithmetic_.u * largest_value(place))) + of_sums;
-    result.is_anything = is_anything(result, keys);
+    result.is_anything = is_anything(result);
     return result;
   }
 
   double least_bound(const AttentionPlaceOfHead& place) override {
-    return sum_bound(arithmetic_, 0, {largest_value(place), keys_of(place)}) * (1 - 1e-6);
+    return sum_bound(arithmetic_, 0, {largest_value(place), terms_of(place)}) * (1 - 1e-6);
   }
 
  private:
@@ -104,24 +105,38 @@ class QuickRows final : public QuickAttention {
     }
   };
 
-  std::int64_t keys_of(const AttentionPlaceOfHead& place) const {
-    return encoding_.causal ? place.token + 1 : request_.tokens;
+  KeyRange seen_by(const AttentionPlaceOfHead& place) const {
+    return request_.seen_by(encoding_, place.batch, place.token);
+  }
+  // A sink is a key whose value is zero.
+  std::int64_t terms_of(const AttentionPlaceOfHead& place) const {
+    return seen_by(place).count() + (encoding_.sinks ? 1 : 0);
   }
   std::size_t norms_count() const {
     return turns_.size() + static_cast<std::size_t>(std::ranges::count(in_pair_, false));
   }
 
-  void add_turned(Vectors& to, const Tensor& tensor, std::int64_t row, const VectorPlace& place) {
+  // @param place  null for a key that comes turned
+  void add(Vectors& to, const Tensor& tensor, std::int64_t row, const VectorPlace* place) {
     given_.resize(width_);
     tensor.read(row * encoding_.head_dim, given_);
     const std::size_t start = to.channels.size();
     to.channels.insert(to.channels.end(), given_.begin(), given_.end());
-    if (turning_) {
+    if (turning_ && place == nullptr) {
+      const Rope& head = turning_->head();
+      for (std::int64_t pair = 0; pair < pairs(head); ++pair) {
+        const Channels at = channels_of_pair(head, head.output_pairing, pair);
+        to.norms.push_back(
+            std::hypot(given_[static_cast<std::size_t>(at.first)], given_[static_cast<std::size_t>(at.second)]) *
+            (1 + 0x1p-40));
+        to.errors.push_back(0);
+      }
+    } else if (turning_) {
       const Rope& head = turning_->head();
       for (const Passthrough& channel : passthrough_channels(head))
         to.channels[start + static_cast<std::size_t>(channel.output)] =
             static_cast<Real>(given_[static_cast<std::size_t>(channel.input)]);
-      turning_->turn_quickly(place, turns_);
+      turning_->turn_quickly(*place, turns_);
       for (std::int64_t pair = 0; pair < pairs(head); ++pair) {
         const QuickTurn& turn = turns_[static_cast<std::size_t>(pair)];
         const Channels from = channels_of_pair(head, head.pairing, pair);
@@ -153,8 +168,10 @@ class QuickRows final : public QuickAttention {
     group_ = group;
     keys_.clear();
     const std::int64_t first = group * request_.tokens;
-    for (std::int64_t t = 0; t < request_.tokens; ++t)
-      add_turned(keys_, request_.k, first + t, place_of(request_, batch, t, Role::key, length_));
+    for (std::int64_t t = 0; t < request_.tokens; ++t) {
+      const VectorPlace place = place_of(request_, batch, t, Role::key, length_);
+      add(keys_, request_.k, first + t, request_.is_cached(encoding_, batch, t) ? nullptr : &place);
+    }
     std::vector<double> given(static_cast<std::size_t>(request_.tokens) * width_);
     request_.v.read(first * encoding_.head_dim, given);
     values_.assign(given.begin(), given.end());
@@ -168,13 +185,17 @@ class QuickRows final : public QuickAttention {
       std::vector<double> value(width_);
       for (std::size_t row = 0; row < rows; ++row) {
         request_.v.read(static_cast<std::int64_t>(row) * encoding_.head_dim, value);
-        double largest = row % static_cast<std::size_t>(request_.tokens) == 0 ? 0 : largest_values_.back();
+        double largest = 0;
         for (const double element : value) largest = std::max(largest, std::fabs(element));
-        largest_values_.push_back(largest);
+        values_sizes_.push_back(largest);
+        const bool is_first = row % static_cast<std::size_t>(request_.tokens) == 0;
+        largest_values_.push_back(is_first ? largest : std::max(largest, largest_values_.back()));
       }
     }
-    return largest_values_[static_cast<std::size_t>((place.batch * encoding_.num_kv_heads + kv) * request_.tokens +
-                                                    keys_of(place) - 1)];
+    const KeyRange seen = seen_by(place);
+    const std::int64_t start = (place.batch * encoding_.num_kv_heads + kv) * request_.tokens;
+    if (seen.first == 0) return largest_values_[static_cast<std::size_t>(start + seen.end - 1)];
+    return *std::max_element(values_sizes_.begin() + start + seen.first, values_sizes_.begin() + start + seen.end);
   }
 
   // What part of an implementation's errors of scores the tier's own are, at most.
@@ -193,7 +214,7 @@ class QuickRows final : public QuickAttention {
     const double by_spread =
         error.most < small ? std::numeric_limits<double>::infinity() : moved_weight(error) * spread_of(error);
     for (std::size_t c = 0; c < width_; ++c)
-      row.bounds[c] = sum_bound(arithmetic_, std::min(by_key[c], by_spread), {largest_value(place), keys_of(place)});
+      row.bounds[c] = sum_bound(arithmetic_, std::min(by_key[c], by_spread), {largest_value(place), terms_of(place)});
   }
 
   // Step 5's second bound: of each channel, what errors of weights move its mean by.
@@ -210,7 +231,7 @@ class QuickRows final : public QuickAttention {
       least_sum += weights_[key] * std::exp(-relative);
       const double change = weights_[key] * std::expm1(relative);
       changes += change;
-      const Real* value = values_.data() + key * width_;
+      const Real* value = seen_values_[key];
       for (std::size_t c = 0; c < width_; ++c) moved[c] += change * std::fabs(static_cast<double>(value[c]) - mean[c]);
     }
     // The mean is within row.errors of itself, weights within much less than 1e-6, relatively.
@@ -239,14 +260,14 @@ class QuickRows final : public QuickAttention {
 
   // Takes a key's values into lows_ and highs_.
   void widen(std::size_t key) {
-    const Real* value = values_.data() + key * width_;
+    const Real* value = seen_values_[key];
     for (std::size_t c = 0; c < width_; ++c) {
       lows_[c] = std::min(lows_[c], static_cast<double>(value[c]));
       highs_[c] = std::max(highs_[c], static_cast<double>(value[c]));
     }
   }
 
-  bool is_anything(const QuickAttentionRow& row, std::size_t keys) {
+  bool is_anything(const QuickAttentionRow& row) {
     const auto all_within = [&](const auto& furthest) {
       for (std::size_t c = 0; c < width_; ++c) {
         if (furthest(c) > value_bound(arithmetic_, row.bounds[c], static_cast<double>(std::fabs(row.value[c]))))
@@ -256,57 +277,72 @@ class QuickRows final : public QuickAttention {
     };
     if (!all_within([&](std::size_t c) { return static_cast<double>(std::fabs(row.value[c])); })) return false;
     forget_range();
-    for (std::size_t key = 0; key < keys; ++key) widen(key);
+    for (std::size_t key = 0; key < seen_values_.size(); ++key) widen(key);
     return all_within([&](std::size_t c) {
       const auto value = static_cast<double>(row.value[c]);
       return std::max(highs_[c] - value, value - lows_[c]);
     });
   }
 
-  // The scores into scores_, what an implementation's may be off by into errors_, and what they are into own_errors_.
+  // The scores of the keys that the query sees, and its sink, into scores_, their values into seen_values_, what an
+  // implementation's scores may be off by into errors_, and what they are into own_errors_.
   void fetch_scores(const AttentionPlaceOfHead& place) {
     const std::int64_t kv = kv_head(encoding_, place.head);
     fetch(place.batch, kv);
     query_.clear();
-    add_turned(query_, request_.q, (place.batch * encoding_.num_heads + place.head) * request_.tokens + place.token,
-               place_of(request_, place.batch, place.token, Role::query, length_));
-    const double root = std::sqrt(static_cast<double>(width_));
-    const Real real_root = std::sqrt(static_cast<Real>(width_));
-    const auto keys = static_cast<std::size_t>(keys_of(place));
+    const VectorPlace of_query = place_of(request_, place.batch, place.token, Role::query, length_);
+    add(query_, request_.q, (place.batch * encoding_.num_heads + place.head) * request_.queries() + place.token,
+        &of_query);
+    const Real root = std::sqrt(static_cast<Real>(width_));
     const std::size_t norms = norms_count();
     std::vector<double> widened = query_.norms;
     for (std::size_t i = 0; i < norms; ++i) widened[i] += query_.errors[i];
-    scores_.resize(keys);
-    errors_.resize(keys);
-    own_errors_.resize(keys);
+    scores_.clear();
+    seen_values_.clear();
+    errors_.clear();
+    own_errors_.clear();
     constexpr double w = std::numeric_limits<Real>::epsilon() / 2;
-    const auto position = [&](std::int64_t t) {
-      return request_.positions[static_cast<std::size_t>(place.batch * request_.tokens + t)];
-    };
-    for (std::size_t key = 0; key < keys; ++key) {
-      scores_[key] = dot(query_.channels.data(), keys_.channels.data() + key * width_, width_) / real_root;
+    const std::int64_t position = request_.query_position(place.batch, place.token);
+    const KeyRange seen = seen_by(place);
+    for (std::int64_t t = seen.first; t < seen.end; ++t) {
+      const auto key = static_cast<std::size_t>(t);
+      const Real product = dot(query_.channels.data(), keys_.channels.data() + key * width_, width_);
+      Real score = encoding_.softmax_scale ? product * static_cast<Real>(*encoding_.softmax_scale) : product / root;
       const double* key_norms = keys_.norms.data() + key * norms;
-      ScoreParts parts{.products = dot(query_.norms.data(), key_norms, norms) / root};
+      ScoreParts parts{.products = dot(query_.norms.data(), key_norms, norms) * arithmetic_.scale};
       if (turning_) {
         parts.rotation = (dot(query_.errors.data(), key_norms, norms) +
-                          dot(widened.data(), keys_.errors.data() + key * norms, norms)) /
-                         root;
+                          dot(widened.data(), keys_.errors.data() + key * norms, norms)) *
+                         arithmetic_.scale;
       }
-      double bias_error = 0;
+      double own = w * (arithmetic_.width + 90) * parts.products;
+      if (encoding_.logit_softcap) {
+        const auto cap = static_cast<Real>(*encoding_.logit_softcap);
+        score = cap * std::tanh(score / cap);
+        own += w * 16 * std::min(parts.products, arithmetic_.cap);
+      }
       if (bias_) {
-        const QuickScoreTerm term = bias_->quickly(
-            {.query = position(place.token), .key = position(static_cast<std::int64_t>(key)), .head = place.head},
-            request_.weight ? &*request_.weight : nullptr);
-        scores_[key] += static_cast<Real>(term.value);
+        const std::int64_t there = request_.positions[static_cast<std::size_t>(place.batch * request_.tokens + t)];
+        const QuickScoreTerm term = bias_->quickly({.query = position, .key = there, .head = place.head},
+                                                   request_.weight ? &*request_.weight : nullptr);
+        score += static_cast<Real>(term.value);
         parts.bias = static_cast<double>(std::fabs(term.value)) + term.error;
         parts.roundings = term.roundings;
-        bias_error = term.error;
+        own += term.error;
       }
-      const double size = parts.products + parts.bias;
-      const auto score = static_cast<double>(scores_[key]);
-      errors_[key] = {score, score_error(arithmetic_, parts), size};
-      own_errors_[key] = {score, w * ((arithmetic_.width + 90) * parts.products + 4 * size) + bias_error, size};
+      const double size = score_size(arithmetic_, parts);
+      const auto value = static_cast<double>(score);
+      scores_.push_back(score);
+      seen_values_.push_back(values_.data() + key * width_);
+      errors_.push_back({value, score_error(arithmetic_, parts), size});
+      own_errors_.push_back({value, own + 4 * w * size, size});
     }
+    if (!request_.sinks) return;
+    const double sink = request_.sinks->at(place.head);
+    scores_.push_back(static_cast<Real>(sink));
+    seen_values_.push_back(zeros_.data());
+    errors_.push_back({sink, arithmetic_.u * std::fabs(sink), std::fabs(sink)});
+    own_errors_.push_back({sink, 4 * w * std::fabs(sink), std::fabs(sink)});
   }
 
   Spec spec_;
@@ -324,6 +360,8 @@ class QuickRows final : public QuickAttention {
   Vectors keys_;
   std::vector<Real> values_;
   Vectors query_;
+  std::vector<Real> zeros_;               // the value of a sink
+  std::vector<const Real*> seen_values_;  // of the row at hand
   std::vector<Real> scores_;
   std::vector<KeyScore> errors_;
   std::vector<KeyScore> own_errors_;
@@ -331,7 +369,8 @@ class QuickRows final : public QuickAttention {
   std::vector<Real> sums_;
   std::vector<double> lows_;  // of each channel, of some keys
   std::vector<double> highs_;
-  std::vector<double> largest_values_;  // of each batch row and head, of the keys up to each token
+  std::vector<double> values_sizes_;    // max |v| of each batch row, head and key
+  std::vector<double> largest_values_;  // the same of the keys up to each
 };
 
 }  // namespace

@@ -19,14 +19,13 @@ void blank(Tensor& vectors, std::int64_t one_in) {
   }
 }
 
-double root_of_width(const AttentionCase& request) { return std::sqrt(static_cast<double>(request.q.shape[3])); }
-
 // Queries of one channel each, so that the products a score is made of are no larger than scores of order 1 must be.
-void score_by_one_channel(AttentionCase& request, std::int64_t fill) {
+// @param root  what products are divided by, sqrt(head_dim) unless the claim says otherwise
+void score_by_one_channel(AttentionCase& request, double root, std::int64_t fill) {
   const std::int64_t channels = request.q.shape[3];
   // Of small scores what queries and keys are rounded by says little, so that rounded weights show.
   constexpr std::int64_t small_in = 16;
-  const double scale = root_of_width(request) * (fill % small_in == 4 ? 0x1p-8 : 1);
+  const double scale = root * (fill % small_in == 4 ? 0x1p-8 : 1);
   for (std::int64_t row = 0; row < request.q.elements() / channels; ++row) {
     const std::uint64_t word = gen::word(fill + 2, row);
     const auto kept = static_cast<std::int64_t>((word >> 1) % static_cast<std::uint64_t>(channels));
@@ -58,11 +57,11 @@ std::int64_t end_of_call(std::uint64_t word, std::int64_t tokens) {
 
 // The same, and only some keys of each head count: one in each third of the call, and one at an end. In a long call too
 // what moves their scores, or leaves one out, moves the mean.
-void few_keys_count(AttentionCase& request, std::int64_t fill) {
-  score_by_one_channel(request, fill);
+void few_keys_count(AttentionCase& request, double root, std::int64_t fill) {
+  score_by_one_channel(request, root, fill);
   const std::int64_t channels = request.q.shape[3];
   constexpr std::int64_t thirds = 3;
-  const double hidden = -16 * root_of_width(request);
+  const double hidden = -16 * root;
   for (std::int64_t i = channels - 1; i < request.q.elements(); i += channels) request.q.set(i, 1);
   for (std::int64_t head = 0; head < request.batch * request.k.shape[1]; ++head) {
     std::set<std::int64_t> counted{end_of_call(gen::word(fill + 5, head), request.tokens)};
@@ -79,13 +78,13 @@ void few_keys_count(AttentionCase& request, std::int64_t fill) {
 // One key has the score s and all others -s, such that it has half of the weight: what is wrong with the scale of
 // scores, with that key, or with small weights moves the mean most. Sizes are near the next power of two, where what is
 // rounded is relatively least.
-void one_key_has_half(AttentionCase& request, std::int64_t fill) {
+void one_key_has_half(AttentionCase& request, double root, std::int64_t fill) {
   const std::int64_t channels = request.q.shape[3];
   const std::int64_t kv_heads = request.k.shape[1];
   const std::int64_t heads_of_group = request.q.shape[1] / kv_heads;
   constexpr double key_size = 1.75;
   const double score = std::max(std::log(static_cast<double>(request.tokens - 1)) / 2, 0.25);
-  const double query = root_of_width(request) * score / key_size;
+  const double query = root * score / key_size;
   for (std::int64_t i = 0; i < request.q.elements(); ++i) request.q.set(i, 0);
   for (std::int64_t i = 0; i < request.k.elements(); ++i) request.k.set(i, 0);
   for (std::int64_t head = 0; head < request.batch * kv_heads; ++head) {
@@ -105,6 +104,16 @@ void one_key_has_half(AttentionCase& request, std::int64_t fill) {
 
 }  // namespace
 
+Tensor drawn_sinks(const Spec& spec, const AttentionCase& request, std::int64_t fill) {
+  Tensor sinks = Tensor::zeros(spec.dtype, {request.q.shape[1]});
+  const double of_all = std::log(static_cast<double>(request.tokens) + 1);
+  for (std::int64_t head = 0; head < sinks.elements(); ++head) {
+    const std::uint64_t word = gen::word(fill + 6, head);
+    sinks.set(head, (word % 2 == 0 ? of_all : 1) - static_cast<double>(word >> 12) * 0x1p-52);
+  }
+  return sinks;
+}
+
 // Scores of the kinds that question.hpp tells. A query's last channel and a key's make what is added to all of its
 // scores, or to one or two.
 void shape_scores(AttentionCase& request, const AttentionArithmetic& arithmetic, std::int64_t fill) {
@@ -112,12 +121,13 @@ void shape_scores(AttentionCase& request, const AttentionArithmetic& arithmetic,
   constexpr std::int64_t drawn_in = 8;
   const bool is_drawn = fill < one_channel_scores && (!is_16_bit(arithmetic.operations) || fill % drawn_in == 0);
   if (is_drawn) return;
+  const double root = 1 / arithmetic.scale;
   if (fill < latest_key_wins) {
     constexpr std::int64_t fewest_tokens = 6;
     const std::int64_t kind = fill % one_channel_kinds;
-    if (kind == few_keys && request.tokens >= fewest_tokens) return few_keys_count(request, fill);
-    if (kind == half_for_one && request.tokens > 1) return one_key_has_half(request, fill);
-    return score_by_one_channel(request, fill);
+    if (kind == few_keys && request.tokens >= fewest_tokens) return few_keys_count(request, root, fill);
+    if (kind == half_for_one && request.tokens > 1) return one_key_has_half(request, root, fill);
+    return score_by_one_channel(request, root, fill);
   }
   const bool is_float16 = request.q.dtype == Dtype::float16;
   if (fill < one_key_wins || is_float16) {
@@ -135,7 +145,6 @@ void shape_scores(AttentionCase& request, const AttentionArithmetic& arithmetic,
     request.q.set(element, rises ? 1 : std::exp2(-static_cast<double>(gen::word(fill + 1, element) % 64) / 8));
   // Float16 can hold products of queries and keys before they are scaled: of one pair they are 2^15.5 at most, as
   // queries are no larger than 1 there, and of the others together below 2^12.
-  const double root = std::sqrt(static_cast<double>(channels));
   const double greatest = is_float16 ? std::min(2048 * root, 0x1p15) : 8192 * root;
   for (std::int64_t head = 0; head < request.batch * request.k.shape[1]; ++head) {
     const std::uint64_t word = gen::word(fill, head);

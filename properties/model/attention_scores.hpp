@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "properties/model/attention_budget.hpp"
-#include "properties/model/attention_oracle.hpp"
+#include "properties/model/attention_case.hpp"
 
 namespace sextant {
 
@@ -12,6 +12,14 @@ namespace sextant {
 inline constexpr std::int64_t one_channel_kinds = 4;
 inline constexpr std::int64_t few_keys = 1;
 inline constexpr std::int64_t half_for_one = 3;
+
+/// One of those fills, of that kind.
+inline std::int64_t one_channel_fill(std::int64_t number, std::int64_t kind) {
+  return one_channel_scores + one_channel_kinds * (number % 40) + kind;
+}
+
+/// The sinks of a case: of some heads about as much as all keys of score 0 together, of the others as one.
+Tensor drawn_sinks(const Spec& spec, const AttentionCase& request, std::int64_t fill);
 
 /// Gives a case of drawn queries and keys scores of the kind that question.hpp tells of its fill.
 void shape_scores(AttentionCase& request, const AttentionArithmetic& arithmetic, std::int64_t fill);

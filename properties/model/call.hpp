@@ -12,9 +12,12 @@ namespace sextant {
 /// The inputs of one call of an encoding's operation. What the operation does not take is empty.
 struct Call {
   std::vector<std::int64_t> positions = {};        ///< [axes, batch, tokens]; of a bias those of the keys
-  std::vector<std::int64_t> query_positions = {};  ///< of a bias
+  std::vector<std::int64_t> query_positions = {};  ///< of a bias; of a step of attention (AttentionCase)
   std::vector<Tensor> vectors = {};  ///< x of a rotation, [batch, tokens, heads, head_dim]; q, k, v of attention
   std::optional<Tensor> weight = std::nullopt;  ///< of learned codes and relative biases
+  std::optional<Tensor> sinks = std::nullopt;   ///< of attention with sinks
+  std::vector<std::int64_t> starts = {};        ///< of attention: AttentionCase
+  std::vector<std::int64_t> ends = {};          ///< likewise
   std::int64_t fill = 0;  ///< the drawing of vectors and weight; of a long answer it also picks the rows to be judged
 };
 

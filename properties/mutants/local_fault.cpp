@@ -27,7 +27,8 @@ class Order {
     } else {
       extents_ = {.batches = shape[0], .tokens = shape[2], .heads = shape[1], .channels = shape[3]};
     }
-    positions_ = asked.inputs.at(operation_ == "bias" ? "query_positions" : "positions").integers();
+    // Of a bias and of a step of attention those of the queries.
+    positions_ = asked.inputs.at(asked.inputs.contains("query_positions") ? "query_positions" : "positions").integers();
   }
 
   std::int64_t index(const Spot& at) const {

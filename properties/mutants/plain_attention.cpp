@@ -43,17 +43,21 @@ struct Partial {
 
 class Row {
  public:
-  Row(const PlainAttention& how, std::int64_t width) : how_(how), width_(static_cast<std::size_t>(width)) {}
+  Row(const PlainAttention& how, const Attention& encoding)
+      : how_(how), encoding_(encoding), width_(static_cast<std::size_t>(encoding.head_dim)) {}
 
   double rounded(double value) const { return round_to(how_.operations, value); }
 
   double score(const std::vector<double>& q, const std::vector<double>& k) const {
-    const double scale = rounded(1 / std::sqrt(static_cast<double>(width_)));
+    const double scale = rounded(encoding_.softmax_scale.value_or(1 / std::sqrt(static_cast<double>(width_))));
     const bool first = how_.scaled == PlainAttention::Scaled::query;
     double sum = 0;
     for (std::size_t c = 0; c < width_; ++c) add(sum, (first ? rounded(q[c] * scale) : q[c]) * k[c]);
     sum = rounded(sum);
-    return first ? sum : rounded(sum * scale);
+    if (!first) sum = rounded(sum * scale);
+    if (!encoding_.logit_softcap) return sum;
+    const double cap = *encoding_.logit_softcap;
+    return rounded(cap * rounded(std::tanh(rounded(sum / cap))));
   }
 
   // Of the scores and values of some keys, which follow those of `before`.
@@ -98,6 +102,7 @@ class Row {
   void add(double& sum, double term) const { sum = round_to(how_.sums, sum + round_to(how_.sums, term)); }
 
   const PlainAttention& how_;
+  const Attention& encoding_;
   std::size_t width_;
 };
 
@@ -107,27 +112,67 @@ std::vector<double> vector_of(const Tensor& tensor, std::int64_t row, std::int64
   return values;
 }
 
-Tensor attend(const PlainAttention& how, const Attention& encoding, const Tensor& q, const Tensor& k, const Tensor& v) {
+// Which keys each query of a call sees.
+class Shown {
+ public:
+  Shown(const Attention& encoding, const Tensors& inputs)
+      : encoding_(encoding),
+        queries_(inputs.at("q").shape[2]),
+        keys_(inputs.at("k").shape[2]),
+        is_step_(inputs.contains("query_positions")) {
+    if (inputs.contains("starts")) starts_ = inputs.at("starts").integers();
+    if (inputs.contains("ends")) ends_ = inputs.at("ends").integers();
+  }
+
+  KeyRange to(std::int64_t batch, std::int64_t query) const {
+    const auto row = static_cast<std::size_t>(batch);
+    const KeyRange sequence{starts_.empty() ? 0 : starts_[row], ends_.empty() ? keys_ : ends_[row]};
+    return keys_seen(encoding_, is_step_ ? sequence.end - queries_ + query : query, sequence);
+  }
+
+ private:
+  const Attention& encoding_;
+  std::int64_t queries_;
+  std::int64_t keys_;
+  bool is_step_;
+  std::vector<std::int64_t> starts_;
+  std::vector<std::int64_t> ends_;
+};
+
+Tensor attend(const PlainAttention& how, const Attention& encoding, const Tensors& inputs) {
+  const Tensor& q = inputs.at("q");
+  const Tensor& k = inputs.at("k");
+  const Tensor& v = inputs.at("v");
+  const Shown shown(encoding, inputs);
   const std::int64_t n = q.shape[2];
+  const std::int64_t m = k.shape[2];
   const std::int64_t width = encoding.head_dim;
   Tensor out = Tensor::zeros(q.dtype, q.shape);
   for (std::int64_t row = 0; row < q.elements() / width; ++row) {
-    const std::int64_t kv =
-        row / n / encoding.num_heads * encoding.num_kv_heads + kv_head(encoding, row / n % encoding.num_heads);
-    const std::int64_t seen = encoding.causal ? row % n + 1 : n;
-    const Row arithmetic(how, width);
+    const std::int64_t batch = row / n / encoding.num_heads;
+    const std::int64_t head = row / n % encoding.num_heads;
+    const std::int64_t kv = batch * encoding.num_kv_heads + kv_head(encoding, head);
+    const KeyRange seen = shown.to(batch, row % n);
+    if (seen.count() == 0) continue;
+    const Row arithmetic(how, encoding);
     const std::vector<double> query = vector_of(q, row, width);
     Partial whole;
-    const std::int64_t parts = std::min(how.parts, seen);
+    const std::int64_t parts = std::min(how.parts, seen.count());
     for (std::int64_t part = 0; part < parts; ++part) {
-      const std::int64_t end = (part + 1) * seen / parts;
+      const std::int64_t end = seen.first + (part + 1) * seen.count() / parts;
       Partial own;
-      for (std::int64_t first = part * seen / parts; first < end; first += std::min(how.tile, end - first)) {
+      for (std::int64_t first = seen.first + part * seen.count() / parts; first < end;
+           first += std::min(how.tile, end - first)) {
         std::vector<double> scores;
         std::vector<std::vector<double>> values;
         for (std::int64_t key = first; key < first + std::min(how.tile, end - first); ++key) {
-          scores.push_back(arithmetic.score(query, vector_of(k, kv * n + key, width)));
-          values.push_back(vector_of(v, kv * n + key, width));
+          scores.push_back(arithmetic.score(query, vector_of(k, kv * m + key, width)));
+          values.push_back(vector_of(v, kv * m + key, width));
+        }
+        // A sink is one more key, whose value is zero.
+        if (encoding.sinks && first + std::min(how.tile, end - first) == seen.end) {
+          scores.push_back(inputs.at("sinks").at(head));
+          values.emplace_back(static_cast<std::size_t>(width), 0);
         }
         arithmetic.take(own, scores, values);
       }
@@ -157,10 +202,15 @@ FunctionSubject::Call PlainAttention::call(const Spec& spec) const {
         }
         return [how, encoding, rope](std::string_view operation, const Tensors& inputs) -> Tensors {
           if (operation != "attend") throw SubjectFailure(FailureKind::unsupported, "attend only");
-          if (!rope) return {{"out", attend(how, encoding, inputs.at("q"), inputs.at("k"), inputs.at("v"))}};
+          if (!rope) return {{"out", attend(how, encoding, inputs)}};
+          const bool is_step = inputs.contains("query_positions");
+          if (is_step && encoding.cached_keys == CachedKeys::rotated)
+            throw SubjectFailure(FailureKind::unsupported, "keys come unrotated");
+          Tensors by_position = inputs;
           const Tensor& positions = inputs.at("positions");
-          return {{"out", attend(how, encoding, turned(rope, inputs.at("q"), positions),
-                                 turned(rope, inputs.at("k"), positions), inputs.at("v"))}};
+          by_position.at("q") = turned(rope, inputs.at("q"), is_step ? inputs.at("query_positions") : positions);
+          by_position.at("k") = turned(rope, inputs.at("k"), positions);
+          return {{"out", attend(how, encoding, by_position)}};
         };
       });
   return make(spec);

@@ -67,6 +67,12 @@ PlainOther::PlainOther(const Spec& claimed) : dtype(claimed.dtype), last_positio
   finish_score = [](double score, const Seen&) { return score; };
   turned_by = [](std::int64_t p, Role) { return p; };
   subtracted = [](std::span<const double> scores) { return *std::ranges::max_element(scores); };
+  step_position = [](const StepQuery& query) { return query.position; };
+  step_token = [](std::int64_t query, std::int64_t queries, const KeyRange& sequence, std::int64_t) {
+    return sequence.end - queries + query;
+  };
+  sequence_of = [](const KeyRange& sequence, std::int64_t) { return sequence; };
+  turns_key = [](bool is_cached) { return !is_cached; };
   axis_of_half = [](std::int64_t half) { return half; };
   slope = released_slope;
   distance = [](std::int64_t query, std::int64_t key) { return static_cast<double>(query - key); };
@@ -200,7 +206,8 @@ void PlainOther::prepare(const Xpos& encoding) {
 
 void PlainOther::prepare(const Attention& encoding) {
   attention_ = encoding;
-  score_scale = 1 / std::sqrt(static_cast<double>(encoding.head_dim));
+  score_scale = encoding.softmax_scale.value_or(1 / std::sqrt(static_cast<double>(encoding.head_dim)));
+  softcap = encoding.logit_softcap;
   if (encoding.position) of_each(*encoding.position, [this](const auto& part) { prepare(part); });
   answers_.clear();
   answers_["attend"] = {&PlainOther::attend, "out"};
@@ -315,64 +322,112 @@ Tensor PlainOther::attend(const Tensors& inputs) const {
   const Tensor& q = inputs.at("q");
   const Tensor& k = inputs.at("k");
   const Tensor& v = inputs.at("v");
-  const std::vector<std::int64_t> positions = inputs.at("positions").integers();
+  const auto integers = [&](const char* name) {
+    const auto found = inputs.find(name);
+    return found == inputs.end() ? std::vector<std::int64_t>() : found->second.integers();
+  };
+  const std::vector<std::int64_t> positions = integers("positions");
+  const std::vector<std::int64_t> starts = integers("starts");
+  const std::vector<std::int64_t> ends = integers("ends");
+  const bool is_step = inputs.contains("query_positions");
+  const std::vector<std::int64_t> query_positions = is_step ? integers("query_positions") : positions;
+  const Tensor* sinks = attention_.sinks && use_sinks ? &inputs.at("sinks") : nullptr;
+  const std::int64_t batches = q.shape[0];
   const std::int64_t n = q.shape[2];
+  const std::int64_t m = k.shape[2];
   const std::int64_t width = attention_.head_dim;
-  const std::int64_t tokens = q.shape[0] * n;
-  const std::int64_t length = length_of(positions);
-  const auto vector = [&](const Tensor& tensor, std::int64_t row, std::int64_t token, std::int64_t p, Role role,
-                          bool turned) {
+  const std::int64_t length = std::max(length_of(positions), length_of(query_positions));
+  const auto vector = [&](const Tensor& tensor, std::int64_t row, const std::vector<std::int64_t>& place,
+                          std::int64_t p, Role role) {
     std::vector<double> values = vector_at(tensor, row * width, width);
-    if (turn_ && use_position && turned) {
-      const std::vector<std::int64_t> place = place_of(positions, tokens, token);
-      turn_(*this, values,
-            {place, turned_by(p, role), positions[0], length, role == Role::query || one_role ? 1.0 : -1.0});
-    }
+    turn_(*this, values,
+          {place, turned_by(p, role), positions[0], length, role == Role::query || one_role ? 1.0 : -1.0});
     return values;
   };
   Tensor out = Tensor::zeros(dtype, q.shape);
-  for (std::int64_t batch = 0; batch < q.shape[0]; ++batch) {
-    const auto place = [&](std::int64_t t) { return places ? t : positions[static_cast<std::size_t>(batch * n + t)]; };
+  for (std::int64_t batch = 0; batch < batches; ++batch) {
+    const auto row = static_cast<std::size_t>(batch);
+    const KeyRange sequence = sequence_of({starts.empty() ? 0 : starts[row], ends.empty() ? m : ends[row]}, m);
+    const auto token_of = [&](std::int64_t t) { return is_step ? step_token(t, n, sequence, m) : t; };
+    const auto key_place = [&](std::int64_t t) {
+      return places ? t : positions[static_cast<std::size_t>(batch * m + t)];
+    };
+    const auto query_place = [&](std::int64_t t) {
+      if (places) return token_of(t);
+      const std::int64_t p = query_positions[static_cast<std::size_t>(batch * n + t)];
+      if (!is_step) return p;
+      return step_position({t, n, m, p, query_positions[static_cast<std::size_t>(t)], key_place(0)});
+    };
+    // Where a step moves a query, it moves it along every axis.
+    const auto query_coordinates = [&](std::int64_t t) {
+      std::vector<std::int64_t> place = place_of(query_positions, batches * n, batch * n + t);
+      const std::int64_t moved = is_step && !places ? query_place(t) - place[0] : 0;
+      for (std::int64_t& p : place) p += moved;
+      return place;
+    };
+    const auto is_turned = [&](std::int64_t key) {
+      if (!turn_ || !use_position || !rotate_keys) return false;
+      if (attention_.cached_keys == CachedKeys::plain) return true;
+      return turns_key(is_step && key < token_of(0));
+    };
     for (std::int64_t head = 0; head < attention_.num_heads; ++head) {
       const std::int64_t kv = (first_batch_keys ? 0 : batch) * attention_.num_kv_heads +
                               kv_head_of(head, attention_.num_heads, attention_.num_kv_heads);
       std::vector<std::vector<double>> turned;
-      for (std::int64_t key = 0; key < n; ++key)
-        turned.push_back(vector(k, kv * n + key, batch * n + key, place(key), Role::key, rotate_keys));
-      std::vector<double> values = vector_at(v, kv * n * width, n * width);
-      for (std::int64_t key = 0; rotate_values && key < n; ++key)
-        std::ranges::copy(vector(v, kv * n + key, batch * n + key, place(key), Role::key, true),
-                          values.begin() + key * width);
+      for (std::int64_t key = 0; key < m; ++key) {
+        turned.push_back(is_turned(key) ? vector(k, kv * m + key, place_of(positions, batches * m, batch * m + key),
+                                                 key_place(key), Role::key)
+                                        : vector_at(k, (kv * m + key) * width, width));
+      }
+      std::vector<double> values = vector_at(v, kv * m * width, m * width);
+      for (std::int64_t key = 0; rotate_values && turn_ && key < m; ++key) {
+        std::ranges::copy(
+            vector(v, kv * m + key, place_of(positions, batches * m, batch * m + key), key_place(key), Role::key),
+            values.begin() + key * width);
+      }
       for (std::int64_t t = 0; t < n; ++t) {
-        const std::int64_t row = (batch * attention_.num_heads + head) * n + t;
-        const std::vector<double> query = vector(q, row, batch * n + t, place(t), Role::query, true);
-        const std::int64_t keys = attention_.causal ? std::min(n, t + 1 + seen_ahead) : n;
+        const std::int64_t at = (batch * attention_.num_heads + head) * n + t;
+        const std::int64_t token = token_of(t);
+        const std::vector<double> query = turn_ && use_position
+                                              ? vector(q, at, query_coordinates(t), query_place(t), Role::query)
+                                              : vector_at(q, at * width, width);
+        KeyRange seen = keys_seen(attention_, token, sequence);
+        if (attention_.causal) seen.end = std::min(sequence.end, seen.end + seen_ahead);
         std::vector<double> weights;
-        for (std::int64_t key = 0; key < keys; ++key) {
+        for (std::int64_t key = seen.first; key < seen.end; ++key) {
           const std::vector<double>& other = turned[static_cast<std::size_t>(key)];
           double score = 0;
           for (std::size_t i = 0; i < query.size(); ++i) score += query[i] * other[i];
           score *= score_scale;
+          double bias = unasked_bias * static_cast<double>(key);
           if (score_bias_ && use_position)
-            score += score_bias_(*this, {head, attention_.num_heads, place(t), place(key)}, inputs);
-          score += unasked_bias * static_cast<double>(key);
-          weights.push_back(finish_score(score, {head, t, key, n, place(t), place(key)}));
+            bias += score_bias_(*this, {head, attention_.num_heads, query_place(t), key_place(key)}, inputs);
+          if (caps_bias) score += bias;
+          if (softcap) score = *softcap * std::tanh(score / *softcap);
+          if (!caps_bias) score += bias;
+          weights.push_back(finish_score(score, {head, token, key, m, query_place(t), key_place(key)}));
         }
-        const double least = subtracted(weights);
+        if (weights.empty()) continue;
+        double least = subtracted(weights);
         double sum = 0;
+        if (sinks != nullptr) {
+          const double sink = sinks->at(head);
+          least = std::max(least, sink);
+          sum = std::exp(sink - least);
+        }
         for (double& weight : weights) {
           weight = std::exp(weight - least);
           if (weight > largest_finite(Dtype::float32)) weight = std::numeric_limits<double>::infinity();
           sum += weight;
         }
         std::vector<double> result(static_cast<std::size_t>(width), 0);
-        for (std::int64_t key = 0; key < keys; ++key) {
-          const double weight = round_to(
-              weight_dtype, weights[static_cast<std::size_t>(key)] / (normalise ? sum : static_cast<double>(keys)));
+        for (std::int64_t key = seen.first; key < seen.end; ++key) {
+          const double weight = round_to(weight_dtype, weights[static_cast<std::size_t>(key - seen.first)] /
+                                                           (normalise ? sum : static_cast<double>(seen.count())));
           for (std::int64_t i = 0; i < width; ++i)
             result[static_cast<std::size_t>(i)] += weight * values[static_cast<std::size_t>(key * width + i)];
         }
-        for (std::int64_t i = 0; i < width; ++i) out.set(row * width + i, result[static_cast<std::size_t>(i)]);
+        for (std::int64_t i = 0; i < width; ++i) out.set(at * width + i, result[static_cast<std::size_t>(i)]);
       }
     }
   }

@@ -16,14 +16,24 @@
 
 namespace sextant::mutants {
 
-/// A query and a key of one head of attention: their numbers in the call, and their positions on the first axis.
+/// A query and a key of one head of attention: their indices in the sequence, and their positions on the first axis.
 struct Seen {
   std::int64_t head;
   std::int64_t query;
   std::int64_t key;
-  std::int64_t tokens;
+  std::int64_t tokens;  ///< keys of the batch row
   std::int64_t query_position;
   std::int64_t key_position;
+};
+
+/// A query of attention in a call that is a step.
+struct StepQuery {
+  std::int64_t query;           ///< its number among the queries
+  std::int64_t queries;         ///< of the batch row
+  std::int64_t keys;            ///< likewise
+  std::int64_t position;        ///< on the first axis
+  std::int64_t in_first_row;    ///< that of the same query in the first batch row
+  std::int64_t first_position;  ///< of the batch row's first key
 };
 
 /// Every encoding but sinusoidal and rope as it is commonly written, in float32 or double, one step a member that a
@@ -72,6 +82,15 @@ struct PlainOther {
   Dtype weight_dtype = Dtype::float64;
   std::function<double(std::span<const double> scores)> subtracted;  ///< from scores before the exponential, in float32
   std::int64_t seen_ahead = 0;                                       ///< keys behind the query that a causal mask shows
+  std::optional<double> softcap;                                     ///< of the spec
+  bool caps_bias = false;                                            ///< whether the bias is added before
+  bool use_sinks = true;
+  std::function<std::int64_t(const StepQuery& query)> step_position;  ///< that a query of a step is turned by
+  /// The index among the keys that a query of a step has; and the keys of a batch row that are no padding.
+  std::function<std::int64_t(std::int64_t query, std::int64_t queries, const KeyRange& sequence, std::int64_t keys)>
+      step_token;
+  std::function<KeyRange(const KeyRange& sequence, std::int64_t keys)> sequence_of;
+  std::function<bool(bool is_cached)> turns_key;  ///< whether a key of a claim with rotated keys is turned
   bool use_position = true;
   bool rotate_keys = true;
   bool rotate_values = false;

@@ -79,6 +79,24 @@ FunctionSubject::Call after_refusals(const std::shared_ptr<double>& base, const 
   };
 }
 
+// Sequences are told apart by their beginnings: a single token is taken to follow what was asked last, wherever it
+// stands.
+FunctionSubject::Make continued() {
+  return [](const Spec& spec) -> FunctionSubject::Call {
+    return [right = plain_call(spec), end = std::make_shared<std::int64_t>(0)](std::string_view operation,
+                                                                               const Tensors& inputs) {
+      Tensors changed = inputs;
+      Tensor& positions = changed.at("positions");
+      std::vector<std::int64_t> list = positions.integers();
+      // The first call of a process may begin anywhere, and so may one of several tokens.
+      if (list.size() == 1 && *end > 0) list[0] = *end;
+      if (!list.empty()) *end = list.back() + 1;
+      positions = Tensor::of_integers(positions.shape, list);
+      return right(operation, changed);
+    };
+  };
+}
+
 void add(std::vector<Mutant>& list, Kind kind, std::string name, std::string mechanism, std::string spec,
          FunctionSubject::Begin begin) {
   list.push_back({std::move(name), kind, "", std::move(mechanism), std::move(spec), nullptr, std::move(begin)});
@@ -119,6 +137,14 @@ std::vector<Mutant> sibling_mutants() {
          first_decides(key_without<Attention>([](Attention& e) { e.position.reset(); })));
   defect("attention-mask-of-first", "the mask is kept without whether it is causal", attention,
          first_decides(key_without<Attention>([](Attention& e) { e.causal = true; })));
+  defect("rope-continues-last-call", "a single token stands behind the last call's tokens, whatever its position", rope,
+         [] {
+           const auto end = std::make_shared<FunctionSubject::Call>();
+           return [end](const Spec& spec) -> FunctionSubject::Call {
+             if (!*end) *end = continued()(spec);
+             return *end;
+           };
+         });
   add(list, Kind::control, "rope-cache-of-all-modules", "a table for each spec, kept for all modules", rope,
       first_decides([](const Spec& spec) { return to_json(spec); }));
   return list;

@@ -8,7 +8,8 @@ Run as `python sextant_worker.py FILE.py`, where FILE.py defines any of
     rotate(x, positions, spec)                            -> y, as x
     bias(query_positions, key_positions, spec)            -> bias [heads, q, k]
     bucket(relative, spec)                                -> bucket [n]
-    attend(q, k, v, positions, spec)                      -> out, as q
+    attend(q, k, v, positions, spec)                      -> out, as q; what else a call has comes by name: query_positions,
+                                                             starts, ends, sinks
     backward(of, inputs, grad, spec)                      -> gradient; of attend (grad_q, grad_k, grad_v)
     reset()
 
@@ -25,6 +26,7 @@ Whatever the file prints goes to standard error, from C code too: the protocol h
 """
 
 import atexit
+import inspect
 import json
 import os
 import socket
@@ -52,6 +54,8 @@ ARGUMENTS = {
     "bucket": ("relative",),
     "attend": ("q", "k", "v", "positions"),
 }
+# What only some calls have comes by name; a function that does not take it cannot do what is asked.
+BY_NAME = {"attend": ("query_positions", "starts", "ends", "sinks")}
 RESULTS = {"encode": "encoding", "rotate": "y", "bias": "bias", "bucket": "bucket", "attend": "out"}
 LARGEST_HEADER = 1 << 20
 # Frameworks that do not survive a fork, or warn of it: they hold locks, devices and pools of threads. torch does survive one, as its own DataLoader
@@ -226,7 +230,11 @@ def answer(functions, arrays, operation, tensors, metadata, in_place):
         names = ["grad_q", "grad_k", "grad_v"] if of == "attend" else ["grad_weight" if "weight" in given else "grad_x"]
     else:
         extra = [given["weight"]] if "weight" in given else []
-        result = function(*(given[key] for key in ARGUMENTS[operation]), *extra, spec)
+        named = {key: given[key] for key in BY_NAME.get(operation, ()) if key in given}
+        for key in named:
+            if not _takes(function, key):
+                raise Unsupported(f"{operation} takes no {key}")
+        result = function(*(given[key] for key in ARGUMENTS[operation]), *extra, spec, **named)
         names = [RESULTS[operation]]
     if result is None and in_place and operation == "rotate":
         result = given["x"]
@@ -235,6 +243,15 @@ def answer(functions, arrays, operation, tensors, metadata, in_place):
     reply = {name: arrays.take(array) for name, array in zip(names, _results(operation, names, result))}
     # The framework's arrays are views of these wherever they can be written to.
     return reply | {f"modified/{key}": array for key, array in tensors.items() if not same_bits(bits_of(array), before[key])}
+
+
+def _takes(function, key):
+    """Whether a function has a parameter of that name. One that cannot be looked at is called."""
+    try:
+        parameters = inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        return True
+    return key in parameters or any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
 
 
 def _results(operation, names, result):

@@ -1,0 +1,255 @@
+#include "properties/attention/steps.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <set>
+
+#include "lib/numeric/ulp.hpp"
+#include "properties/catalogue.hpp"
+#include "properties/gen/extent.hpp"
+#include "properties/model/attention_budget.hpp"
+#include "properties/model/attention_scores.hpp"
+#include "properties/model/family.hpp"
+#include "properties/model/model.hpp"
+#include "properties/model/questions.hpp"
+
+namespace sextant {
+namespace {
+
+constexpr std::int64_t most_values = std::int64_t{1} << 21;  // of queries, before all but the last are left out
+constexpr std::int64_t most_queries = 257;
+constexpr std::int64_t most_pairs = std::int64_t{1} << 17;
+
+std::int64_t values_of_token(const Spec& spec) {
+  return of<Attention>([](const Spec&, const Attention& e) { return e.num_heads * e.head_dim; })(spec);
+}
+
+// Of queries and keys; no queries are a whole call.
+bool is_small(const Spec& spec, const Step& asked) {
+  const std::int64_t queries = asked.queries == 0 ? asked.tokens : asked.queries;
+  return asked.batch * asked.tokens * values_of_token(spec) <= most_values &&
+         asked.batch * asked.tokens * queries <= most_pairs;
+}
+
+std::int64_t longest_of(const Spec& spec) {
+  return std::clamp<std::int64_t>(most_values / values_of_token(spec), 1, longest_attention);
+}
+
+// Scores of which a bound says something, by turns of each kind: where sums keep 16 bits, few keys count.
+std::int64_t fill_of(const Spec& spec, std::int64_t number) {
+  if (is_16_bit(AttentionArithmetic(spec).operations))
+    return one_channel_fill(number, number % 2 == 0 ? few_keys : half_for_one);
+  switch (number % 4) {
+    case 0: return latest_key_wins + number % 90;
+    case 1: return every_key_counts + number % 90;
+    case 2: return one_channel_fill(number, half_for_one);
+    default: return 1 + number;
+  }
+}
+
+// As many rows as are not too much, at most `most`. One row of `queries` queries is not.
+std::int64_t clamped_batch(const Spec& spec, Step& step, std::int64_t most) {
+  step.queries = std::min(step.queries, most_pairs / step.tokens);
+  const std::int64_t by_values = most_values / values_of_token(spec) / step.tokens;
+  return std::clamp<std::int64_t>(std::min(by_values, most_pairs / (step.tokens * step.queries)), 1, most);
+}
+
+// The same, asked whole where that is not too much.
+Step whole_call(const Spec& spec, Step step) {
+  Step whole = step;
+  whole.queries = 0;
+  return is_small(spec, whole) ? whole : step;
+}
+
+class StepList {
+ public:
+  StepList(const Spec& spec)
+      : spec_(spec), near_(gen::simplest_position({spec.min_position, last_position_of(spec)})) {}
+
+  void add(std::int64_t tokens, std::int64_t queries, std::int64_t batch = 1) {
+    const auto number = static_cast<std::int64_t>(list_.size());
+    Step step;
+    step.position = near_;
+    step.tokens = std::min(tokens, longest_of(spec_));
+    step.queries = std::min(queries, step.tokens);
+    step.batch = clamped_batch(spec_, step, batch);
+    step.fill = fill_of(spec_, number);
+    step.side = number % padded_sides;
+    list_.push_back(step);
+  }
+
+  // A prompt, then one token after the other; three at once, of which one is taken; and back to a shorter sequence.
+  void add_session(std::int64_t prompt, std::int64_t batch) {
+    add(prompt, prompt, batch);
+    for (std::int64_t token = 1; token <= 3; ++token) add(prompt + token, 1, batch);
+    add(prompt + 6, 3, batch);
+    add(prompt + 5, 1, batch);
+    add(prompt, 1, batch);
+  }
+
+  std::vector<Step> taken() { return std::move(list_); }
+
+ private:
+  const Spec& spec_;
+  std::int64_t near_;
+  std::vector<Step> list_;
+};
+
+std::vector<Step> first_steps(const Spec& spec) {
+  StepList list(spec);
+  list.add(1, 1);
+  list.add(2, 1);
+  list.add_session(16, 1);
+  list.add_session(5, 3);
+  // A long prompt in chunks.
+  for (const std::int64_t end : {64, 128, 192, 200}) list.add(end, end % 64 == 0 ? 64 : end % 64, 2);
+  list.add_session(200, 2);
+  for (const std::int64_t queries : {2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33}) list.add(40, queries, 2);
+  std::set<std::int64_t> caches;
+  for (const std::int64_t tokens : gen::usual_extents()) {
+    constexpr std::int64_t most = 300;
+    if (tokens <= most) caches.insert(tokens);
+  }
+  for (std::int64_t page = 16; page <= longest_attention; page *= 2) caches.insert({page - 1, page, page + 1});
+  for (const std::int64_t tokens : caches) {
+    if (tokens > longest_of(spec)) break;
+    list.add(tokens, 1 + tokens % 2, 2);
+  }
+  for (std::int64_t rows = 4; rows <= most_rows; rows *= 2) {
+    for (const std::int64_t batch : {rows - 1, rows, rows + 1}) list.add(33, 1, std::min(batch, most_rows));
+  }
+  return list.taken();
+}
+
+CasesOf<Step> cases_of_steps() {
+  CasesOf<Step> cases;
+  cases.fields = [](const Spec& spec) -> std::vector<FieldOf<Step>> {
+    return {{"position", FieldRole::position, &Step::position, {spec.min_position, last_position_of(spec) - 1}},
+            {"tokens", FieldRole::run, &Step::tokens, {1, longest_of(spec)}},
+            {"queries", FieldRole::count, &Step::queries, {1, longest_of(spec)}},
+            {"batch", FieldRole::batch, &Step::batch, {1, most_rows}},
+            {"fill", FieldRole::fill, &Step::fill, any_fill}};
+  };
+  cases.related = [](const Spec& spec, const Step& asked) {
+    return asked.queries <= asked.tokens && is_small(spec, asked);
+  };
+  cases.first = first_steps;
+  cases.drawn = [](const Spec& spec) {
+    const gen::PositionRange range{spec.min_position, last_position_of(spec)};
+    const auto parts = rc::gen::tuple(gen::position(range), gen::count(0, 1 << 20), gen::count(0, 1 << 20),
+                                      gen::count(1, 5), gen::count(0, 1 << 16));
+    return rc::gen::map(parts, [spec, longest = longest_of(spec)](const auto& drawn) {
+      const auto& [position, tokens, queries, batch, fill] = drawn;
+      constexpr std::int64_t one_long_in = 16;
+      constexpr std::int64_t short_call = 80;
+      Step step;
+      step.position = position;
+      step.tokens = 1 + tokens % (fill % one_long_in == 0 ? longest : std::min(longest, short_call));
+      // One token is what is asked most.
+      step.queries = fill % 2 == 0 ? 1 : 1 + queries % std::min(step.tokens, most_queries);
+      step.batch = clamped_batch(spec, step, batch);
+      step.fill = fill_of(spec, fill);
+      step.side = fill % padded_sides;
+      return step;
+    });
+  };
+  return cases;
+}
+
+// What an honest answer to padding of this size is least like.
+double finite_padding(const Spec& spec) { return is_16_bit(spec.dtype) ? 240 : 1e4; }
+
+// Judges answers to calls that `make` makes of cases.
+template <class Make>
+auto check_of(const Spec& spec, Make make) {
+  return [spec, make, model = std::shared_ptr<const EncodingModel>(model_of(spec)),
+          judge = std::shared_ptr<Judge>(model_of(spec)->judge())](Session& session, const Step& asked) {
+    const Call call = call_of(make(spec, asked), asked.fill);
+    return judge->values(call, model->ask(session, call));
+  };
+}
+
+constexpr const char* bound = "docs/proofs/attention-oracle.md, as accuracy";
+
+}  // namespace
+
+CasesOf<Step> steps() { return cases_of_steps(); }
+
+CasesOf<Step> padded_calls() {
+  CasesOf<Step> cases = cases_of_steps();
+  cases.fields = [fields = cases.fields](const Spec& spec) {
+    std::vector<FieldOf<Step>> list = fields(spec);
+    for (FieldOf<Step>& field : list) {
+      if (field.member == &Step::queries) field.range.least = 0;
+    }
+    list.push_back({"side", FieldRole::choice, &Step::side, {0, padded_sides - 1}});
+    return list;
+  };
+  cases.first = [first = cases.first](const Spec& spec) {
+    std::vector<Step> list = first(spec);
+    // A cache's unused end, and whole calls of rows of different lengths.
+    for (std::size_t i = 1; i < list.size(); i += 3) list[i] = whole_call(spec, list[i]);
+    return list;
+  };
+  cases.drawn = [drawn = cases.drawn](const Spec& spec) {
+    return rc::gen::map(drawn(spec),
+                        [spec](const Step& step) { return step.fill % 3 == 0 ? whole_call(spec, step) : step; });
+  };
+  return cases;
+}
+
+AttentionCase step_case_of(const Spec& spec, const Step& asked) {
+  return last_of(attention_case(spec, asked), asked.queries);
+}
+
+AttentionCase padded_case_of(const Spec& spec, const Step& asked, double padding) {
+  const std::int64_t kept = std::max<std::int64_t>(asked.queries, 1);
+  const AttentionCase whole =
+      with_padding(attention_case(spec, asked), static_cast<PaddedSide>(asked.side), kept, asked.fill, padding);
+  return asked.queries == 0 ? whole : last_of(whole, asked.queries);
+}
+
+Property decode_property() {
+  Property property;
+  property.id = "decode";
+  property.explanation = {
+      "the last tokens of a sequence come out right when they alone are asked about",
+      "with queries i of the tokens m - n .. m - 1 and all m keys: out_i = softmax(q_i K^T scale + bias) V, positions "
+      "being the tokens' own, masks those of their places among the keys",
+      "Vaswani et al. 2017, section 3.2.1; Shazeer 2019 (arXiv 1911.02150), section 2.4: incremental inference",
+      "attention whose subject takes query_positions",
+      bound,
+      "positions counted from 0 in every step, one too far, or alike in all batch rows; a causal mask that begins at "
+      "the "
+      "first key; cached keys rotated twice, or new ones not at all; caches that end at a page; a bias by index"};
+  property.not_applicable =
+      stated_for<Attention>([](const Spec& spec, const Attention&) { return accuracy_not_stated(spec); });
+  use_cases(property, steps(), [](const Spec& spec) { return check_of(spec, step_case_of); });
+  return property;
+}
+
+Property padding_property() {
+  Property property;
+  property.id = "padding";
+  property.explanation = {
+      "what stands in padding reaches no token",
+      "with the keys start_b <= j < end_b of batch row b as its sequence: out is that of those keys alone, whatever "
+      "the "
+      "others hold",
+      "Vaswani et al. 2017, section 3.2.3: what is masked has the score minus infinity",
+      "attention whose subject takes starts and ends; steps, and whole calls, whose rows of padding are not judged",
+      bound,
+      "padding that is read, by one token or in one batch row; lengths of the first row used for all; a mask of a "
+      "finite "
+      "score, a causal mask by index that ignores where a row begins; unused ends of caches"};
+  property.not_applicable =
+      stated_for<Attention>([](const Spec& spec, const Attention&) { return accuracy_not_stated(spec); });
+  use_cases(property, padded_calls(), [](const Spec& spec) {
+    return check_of(spec, [padding = finite_padding(spec)](const Spec& of, const Step& asked) {
+      return padded_case_of(of, asked, padding);
+    });
+  });
+  return property;
+}
+
+}  // namespace sextant
