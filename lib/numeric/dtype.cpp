@@ -18,22 +18,33 @@ constexpr std::array<std::string_view, 5> names{"float64", "float32", "float16",
 // exponent of a normal number is e - min_exponent + 1, and 0 for subnormals, so that a carry out of the fraction
 // steps into the next binade by itself.
 std::uint16_t bits16(const Format& format, double value) {
+  constexpr int double_fraction_bits = 52;
+  constexpr int double_bias = 1023;
   const int fraction_bits = format.precision - 1;
   const auto sign = static_cast<std::uint16_t>(std::signbit(value) ? 0x8000U : 0U);
   const auto infinity = static_cast<std::uint16_t>((format.max_exponent - format.min_exponent + 2) << fraction_bits);
   if (std::isnan(value)) return static_cast<std::uint16_t>(sign | infinity | (1U << (fraction_bits - 1)));
-  const double magnitude = std::fabs(value);
   if (std::isinf(value)) return static_cast<std::uint16_t>(sign | infinity);
-  if (magnitude == 0) return sign;
 
-  const int exponent = std::max(std::ilogb(magnitude), format.min_exponent);
-  // ldexp is exact here (a double has at most 53 bits and the exponents are far from its limits), so nearbyint
-  // does the one rounding, in the thread's mode: to nearest, which encoders see to (standard_arithmetic.hpp).
-  const double significand = std::nearbyint(std::ldexp(magnitude, fraction_bits - exponent));
-  const int binade = exponent - format.min_exponent;
-  const auto bits = (static_cast<std::uint32_t>(binade) << fraction_bits) + static_cast<std::uint32_t>(significand);
-  return static_cast<std::uint16_t>(sign | std::min<std::uint32_t>(bits, infinity));
+  const auto bits = std::bit_cast<std::uint64_t>(std::fabs(value));
+  const int exponent = static_cast<int>(bits >> double_fraction_bits) - double_bias;
+  constexpr std::uint64_t implied = std::uint64_t{1} << double_fraction_bits;
+  const std::uint64_t fraction = bits & (implied - 1);
+  const bool is_normal = exponent >= format.min_exponent;
+  // The result in units of the double's own last place, which a shift then rounds: to nearest, ties to even.
+  const std::uint64_t fine =
+      is_normal ? (static_cast<std::uint64_t>(exponent - format.min_exponent + 1) << double_fraction_bits) + fraction
+                : implied + fraction;
+  const int shift = double_fraction_bits - fraction_bits + (is_normal ? 0 : format.min_exponent - exponent);
+  // Less than half of the least value; a double's subnormals, and zero, are far below.
+  if (shift > double_fraction_bits + 1) return sign;
+  const std::uint64_t is_odd = (fine >> shift) & 1;
+  const std::uint64_t rounded = (fine + (std::uint64_t{1} << (shift - 1)) - 1 + is_odd) >> shift;
+  return static_cast<std::uint16_t>(sign | std::min<std::uint64_t>(rounded, infinity));
 }
+
+// 2^exponent, for exponents of normal doubles.
+double power_of_two(int exponent) { return std::bit_cast<double>(static_cast<std::uint64_t>(exponent + 1023) << 52); }
 
 double value16(const Format& format, std::uint16_t bits) {
   const int fraction_bits = format.precision - 1;
@@ -43,9 +54,9 @@ double value16(const Format& format, std::uint16_t bits) {
   if (biased == format.max_exponent - format.min_exponent + 2) {
     magnitude = fraction == 0 ? std::numeric_limits<double>::infinity() : std::numeric_limits<double>::quiet_NaN();
   } else if (biased == 0) {
-    magnitude = std::ldexp(fraction, format.min_exponent - fraction_bits);
+    magnitude = fraction * power_of_two(format.min_exponent - fraction_bits);
   } else {
-    magnitude = std::ldexp(fraction + (1 << fraction_bits), biased - 1 + format.min_exponent - fraction_bits);
+    magnitude = (fraction + (1 << fraction_bits)) * power_of_two(biased - 1 + format.min_exponent - fraction_bits);
   }
   return (bits & 0x8000) != 0 ? -magnitude : magnitude;
 }

@@ -15,9 +15,9 @@ enum class CachedKeys {
 };
 
 /// Vaswani et al. 2017, section 3.2.1: out = softmax(cap(q k^T scale) + bias) v for each head, with grouped key and
-/// value heads (Ainslie et al. 2023): query head h reads kv_head(h). Under `causal` the token at index t of the sequence
-/// sees the tokens at indices 0 .. t; a window hides those that are `window` and more away from it (Mistral 7B, arXiv
-/// 2310.06825, section 2: window tokens, itself among them).
+/// value heads (Ainslie et al. 2023): query head h reads kv_head(h). Under `causal` the token at index t of the
+/// sequence sees the tokens at indices 0 .. t; a window hides those that are `window` and more away from it (Mistral
+/// 7B, arXiv 2310.06825, section 2: window tokens, itself among them).
 ///
 /// cap(s) = c tanh(s / c), c the logit_softcap (Gemma 2, arXiv 2408.00118, section 2); s without one. With sinks the
 /// sum that softmax divides by has e^sink besides, sink a number of the head's own, an input (gpt-oss; Xiao et al.

@@ -110,7 +110,8 @@ std::vector<Step> first_steps(const Spec& spec) {
     constexpr std::int64_t most = 300;
     if (tokens <= most) caches.insert(tokens);
   }
-  for (std::int64_t page = 16; page <= longest_attention; page *= 2) caches.insert({page - 1, page, page + 1});
+  for (std::int64_t page = 16; page <= 1024; page *= 2) caches.insert({page - 1, page, page + 1});
+  caches.insert({2049, 4096});
   for (const std::int64_t tokens : caches) {
     if (tokens > longest_of(spec)) break;
     list.add(tokens, 1 + tokens % 2, 2);
@@ -142,9 +143,10 @@ CasesOf<Step> cases_of_steps() {
       const auto& [position, tokens, queries, batch, fill] = drawn;
       constexpr std::int64_t one_long_in = 16;
       constexpr std::int64_t short_call = 80;
+      constexpr std::int64_t long_call = 1025;
       Step step;
       step.position = position;
-      step.tokens = 1 + tokens % (fill % one_long_in == 0 ? longest : std::min(longest, short_call));
+      step.tokens = 1 + tokens % std::min(longest, fill % one_long_in == 0 ? long_call : short_call);
       // One token is what is asked most.
       step.queries = fill % 2 == 0 ? 1 : 1 + queries % std::min(step.tokens, most_queries);
       step.batch = clamped_batch(spec, step, batch);

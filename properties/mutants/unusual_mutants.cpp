@@ -303,8 +303,11 @@ void attentions(LocalFaults& list) {
   };
   list.add(Kind::control, "attention-tokens-reversed", "the last token first: sums run the other way", rope_attention,
            of<Attention>([reversed](const Spec& spec, const Attention& encoding) {
-             if (encoding.causal) return plain_call(spec);  // the order of tokens is the mask's
+             if (encoding.causal || encoding.window) return plain_call(spec);  // the order of tokens is the mask's
              return wrong_where(everywhere, [reversed](const Asked& asked) {
+               if (asked.inputs.contains("query_positions") || asked.inputs.contains("starts") ||
+                   asked.inputs.contains("ends"))
+                 return asked.answer;
                const std::int64_t tokens = asked.answer.shape[2];
                const std::int64_t width = asked.answer.shape[3];
                Tensors inputs = asked.inputs;
