@@ -16,7 +16,10 @@
 namespace sextant {
 namespace {
 
-constexpr std::int64_t most_values = std::int64_t{1} << 21;  // of queries, before all but the last are left out
+// Of queries, before all but the last are left out: at most, of the most that is usual, and of those that are drawn.
+constexpr std::int64_t most_values = std::int64_t{1} << 21;
+constexpr std::int64_t usual_values = std::int64_t{1} << 17;
+constexpr std::int64_t drawn_values = std::int64_t{1} << 15;
 constexpr std::int64_t most_queries = 257;
 constexpr std::int64_t most_pairs = std::int64_t{1} << 17;
 
@@ -47,10 +50,10 @@ std::int64_t fill_of(const Spec& spec, std::int64_t number) {
   }
 }
 
-// As many rows as are not too much, at most `most`. One row of `queries` queries is not.
-std::int64_t clamped_batch(const Spec& spec, Step& step, std::int64_t most) {
+// As many rows as come to at most so many values, at least one, at most `most`.
+std::int64_t clamped_batch(const Spec& spec, Step& step, std::int64_t most, std::int64_t values) {
   step.queries = std::min(step.queries, most_pairs / step.tokens);
-  const std::int64_t by_values = most_values / values_of_token(spec) / step.tokens;
+  const std::int64_t by_values = values / values_of_token(spec) / step.tokens;
   return std::clamp<std::int64_t>(std::min(by_values, most_pairs / (step.tokens * step.queries)), 1, most);
 }
 
@@ -72,7 +75,7 @@ class StepList {
     step.position = near_;
     step.tokens = std::min(tokens, longest_of(spec_));
     step.queries = std::min(queries, step.tokens);
-    step.batch = clamped_batch(spec_, step, batch);
+    step.batch = clamped_batch(spec_, step, batch, usual_values);
     step.fill = fill_of(spec_, number);
     step.side = number % padded_sides;
     list_.push_back(step);
@@ -110,11 +113,11 @@ std::vector<Step> first_steps(const Spec& spec) {
     constexpr std::int64_t most = 300;
     if (tokens <= most) caches.insert(tokens);
   }
-  for (std::int64_t page = 16; page <= 1024; page *= 2) caches.insert({page - 1, page, page + 1});
-  caches.insert({2049, 4096});
-  for (const std::int64_t tokens : caches) {
-    if (tokens > longest_of(spec)) break;
-    list.add(tokens, 1 + tokens % 2, 2);
+  for (std::int64_t page = 16; page <= 256; page *= 2) caches.insert({page - 1, page, page + 1});
+  for (const std::int64_t tokens : caches) list.add(tokens, 1 + tokens % 2, 2);
+  // Those that are split among blocks of threads: few, since they are dear.
+  for (const std::int64_t tokens : {512, 1025, 2049, 4096}) {
+    if (tokens <= longest_of(spec)) list.add(tokens, 1);
   }
   for (std::int64_t rows = 4; rows <= most_rows; rows *= 2) {
     for (const std::int64_t batch : {rows - 1, rows, rows + 1}) list.add(33, 1, std::min(batch, most_rows));
@@ -142,14 +145,13 @@ CasesOf<Step> cases_of_steps() {
     return rc::gen::map(parts, [spec, longest = longest_of(spec)](const auto& drawn) {
       const auto& [position, tokens, queries, batch, fill] = drawn;
       constexpr std::int64_t one_long_in = 16;
-      constexpr std::int64_t short_call = 80;
-      constexpr std::int64_t long_call = 1025;
+      constexpr std::int64_t short_call = 40;
       Step step;
       step.position = position;
-      step.tokens = 1 + tokens % std::min(longest, fill % one_long_in == 0 ? long_call : short_call);
+      step.tokens = 1 + tokens % std::min(longest, fill % one_long_in == 0 ? most_queries : short_call);
       // One token is what is asked most.
       step.queries = fill % 2 == 0 ? 1 : 1 + queries % std::min(step.tokens, most_queries);
-      step.batch = clamped_batch(spec, step, batch);
+      step.batch = clamped_batch(spec, step, batch, drawn_values);
       step.fill = fill_of(spec, fill);
       step.side = fill % padded_sides;
       return step;

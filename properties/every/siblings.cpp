@@ -74,6 +74,12 @@ CasesOf<Together> cases_together() {
     std::vector<Together> list;
     for (const Order order : {rising, falling, by_turns, two_sequences})
       list.push_back({.position = ahead, .tokens = 3, .first = 0, .last = siblings - 1, .order = order, .fill = 1});
+    // What the first call of a process decides for all, another sibling may have decided before: each dtype alone.
+    const std::vector<Variant> all = siblings_of(spec);
+    for (std::int64_t i = 0; i < siblings; ++i) {
+      if (all[static_cast<std::size_t>(i)].spec.dtype != spec.dtype)
+        list.push_back({.position = ahead, .tokens = 3, .first = i, .last = i, .order = rising, .fill = 1});
+    }
     return list;
   };
   cases.drawn = [](const Spec& spec) {

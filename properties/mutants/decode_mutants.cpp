@@ -44,14 +44,16 @@ class Defects {
   explicit Defects(LocalFaults& list) : list_(list) {}
 
   void add(const std::string& name, const std::string& mechanism, const std::string& claim,
-           const FunctionSubject::Make& make) {
+           const FunctionSubject::Make& make, const std::string& row = "") {
     for (const auto& [dtype, evaluation] : {std::pair{"float32", "float32"}, {"bfloat16", "dtype"}}) {
       const std::string suffix = dtype == std::string("float32") ? "" : fmt::format("-{}", dtype);
       list_.add(Kind::defect, fmt::format("{}{}", name, suffix), mechanism, spec_text(claim, dtype, evaluation), make);
+      list_.entries.back().row = row;
     }
   }
-  void change(const std::string& name, const std::string& mechanism, const std::string& claim, const Change& change) {
-    add(name, mechanism, claim, plain_other(change));
+  void change(const std::string& name, const std::string& mechanism, const std::string& claim, const Change& change,
+              const std::string& row = "") {
+    add(name, mechanism, claim, plain_other(change), row);
   }
 
  private:
@@ -60,22 +62,36 @@ class Defects {
 
 void positions(Defects& list) {
   const auto moved = [&](const std::string& name, const std::string& mechanism, const std::string& claim,
-                         const std::function<std::int64_t(const StepQuery&)>& position) {
-    list.change(name, mechanism, claim, [position](PlainOther& plain) { plain.step_position = position; });
+                         const std::function<std::int64_t(const StepQuery&)>& position, const std::string& row = "") {
+    list.change(
+        name, mechanism, claim, [position](PlainOther& plain) { plain.step_position = position; }, row);
   };
   // What moves all queries of a row alike changes nothing under alibi: its scores change by a constant.
   for (const auto& [suffix, claim] : {std::pair{"", rope}, {"-t5", relative}}) {
-    moved(fmt::format("decode-from-zero{}", suffix), "queries of a step stand at 0, 1, 2, ...", claim,
-          [](const StepQuery& query) { return query.query; });
-    moved(fmt::format("decode-one-too-far{}", suffix), "queries of a step stand one further on", claim,
-          [](const StepQuery& query) { return query.position + 1; });
-    moved(fmt::format("decode-rows-alike{}", suffix), "queries of a step have the first batch row's positions", claim,
-          [](const StepQuery& query) { return query.in_first_row; });
+    moved(
+        fmt::format("decode-from-zero{}", suffix), "queries of a step stand at 0, 1, 2, ...", claim,
+        [](const StepQuery& query) { return query.query; }, "H1,H2,H7");
+    moved(
+        fmt::format("decode-one-too-far{}", suffix), "queries of a step stand one further on", claim,
+        [](const StepQuery& query) { return query.position + 1; }, "H4");
+    moved(
+        fmt::format("decode-rows-alike{}", suffix), "queries of a step have the first batch row's positions", claim,
+        [](const StepQuery& query) { return query.in_first_row; }, "H6");
   }
-  moved("decode-by-index", "queries of a step stand at their indices among the keys", rope,
-        [](const StepQuery& query) { return query.keys - query.queries + query.query; });
+  moved(
+      "decode-by-index", "queries of a step stand at their indices among the keys", rope,
+      [](const StepQuery& query) { return query.keys - query.queries + query.query; }, "H9");
   moved("decode-chunk-at-once", "all queries of a step stand where the last does", rope,
         [](const StepQuery& query) { return query.position + query.queries - 1 - query.query; });
+  list.change(
+      "decode-alibi-from-top", "distances of a step count from the first key, either way", alibi,
+      [](PlainOther& plain) {
+        plain.step_position = [](const StepQuery& query) { return query.first_position + query.query; };
+        plain.distance = [](std::int64_t query, std::int64_t key) {
+          return static_cast<double>(std::abs(query - key));
+        };
+      },
+      "L10");
 }
 
 void caches(Defects& list) {
@@ -150,7 +166,8 @@ void paddings(Defects& list) {
                const std::vector<std::int64_t> alike(given.size(), given.front());
                found->second = Tensor::of_integers(found->second.shape, alike);
              }
-           }));
+           }),
+           "H6");
 }
 
 void special_values(Defects& list) {
