@@ -1,3 +1,5 @@
+// Over 400 lines: the steps of one plain implementation, each a few lines that are read alone, and attention's loop.
+
 #include "properties/mutants/plain_others.hpp"
 
 #include <algorithm>
