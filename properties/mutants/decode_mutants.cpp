@@ -39,21 +39,24 @@ std::string spec_text(const std::string& claim, const std::string& dtype, const 
   return fmt::format(R"({{{}"dtype":"{}","evaluation":"{}"}})", claim, dtype, evaluation);
 }
 
+// A defect's name, the rows of the list of real bugs that it is, and what it does.
+struct Named {
+  std::string name;
+  std::string rows;
+  std::string mechanism;
+};
+
 class Defects {
  public:
   explicit Defects(LocalFaults& list) : list_(list) {}
 
-  void add(const std::string& name, const std::string& mechanism, const std::string& claim,
-           const FunctionSubject::Make& make, const std::string& row = "") {
-    for (const auto& [dtype, evaluation] : {std::pair{"float32", "float32"}, {"bfloat16", "dtype"}}) {
-      const std::string suffix = dtype == std::string("float32") ? "" : fmt::format("-{}", dtype);
-      list_.add(Kind::defect, fmt::format("{}{}", name, suffix), mechanism, spec_text(claim, dtype, evaluation), make);
-      list_.entries.back().row = row;
-    }
+  void add(const Named& named, const std::string& claim, const FunctionSubject::Make& make) {
+    list_.entries.push_back(
+        {named.name, Kind::defect, named.rows, named.mechanism, spec_text(claim, "float32", "float32"), make});
+    list_.add(Kind::defect, named.name + "-bfloat16", named.mechanism, spec_text(claim, "bfloat16", "dtype"), make);
   }
-  void change(const std::string& name, const std::string& mechanism, const std::string& claim, const Change& change,
-              const std::string& row = "") {
-    add(name, mechanism, claim, plain_other(change), row);
+  void change(const Named& named, const std::string& claim, const Change& change) {
+    add(named, claim, plain_other(change));
   }
 
  private:
@@ -61,58 +64,53 @@ class Defects {
 };
 
 void positions(Defects& list) {
-  const auto moved = [&](const std::string& name, const std::string& mechanism, const std::string& claim,
-                         const std::function<std::int64_t(const StepQuery&)>& position, const std::string& row = "") {
-    list.change(
-        name, mechanism, claim, [position](PlainOther& plain) { plain.step_position = position; }, row);
+  const auto moved = [&](const Named& named, const std::string& claim,
+                         const std::function<std::int64_t(const StepQuery&)>& position) {
+    list.change(named, claim, [position](PlainOther& plain) { plain.step_position = position; });
   };
   // What moves all queries of a row alike changes nothing under alibi: its scores change by a constant.
-  for (const auto& [suffix, claim] : {std::pair{"", rope}, {"-t5", relative}}) {
-    moved(
-        fmt::format("decode-from-zero{}", suffix), "queries of a step stand at 0, 1, 2, ...", claim,
-        [](const StepQuery& query) { return query.query; }, "H1,H2,H7");
-    moved(
-        fmt::format("decode-one-too-far{}", suffix), "queries of a step stand one further on", claim,
-        [](const StepQuery& query) { return query.position + 1; }, "H4");
-    moved(
-        fmt::format("decode-rows-alike{}", suffix), "queries of a step have the first batch row's positions", claim,
-        [](const StepQuery& query) { return query.in_first_row; }, "H6");
-  }
-  moved(
-      "decode-by-index", "queries of a step stand at their indices among the keys", rope,
-      [](const StepQuery& query) { return query.keys - query.queries + query.query; }, "H9");
-  moved("decode-chunk-at-once", "all queries of a step stand where the last does", rope,
+  const auto moved_both = [&](const Named& named, const std::function<std::int64_t(const StepQuery&)>& position) {
+    moved(named, rope, position);
+    moved({named.name + "-t5", "", named.mechanism}, relative, position);
+  };
+  moved_both({"decode-from-zero", "H1,H2,H7", "queries of a step stand at 0, 1, 2, ..."},
+             [](const StepQuery& query) { return query.query; });
+  moved_both({"decode-one-too-far", "H4", "queries of a step stand one further on"},
+             [](const StepQuery& query) { return query.position + 1; });
+  moved_both({"decode-rows-alike", "H6", "queries of a step have the first batch row's positions"},
+             [](const StepQuery& query) { return query.in_first_row; });
+  moved({"decode-by-index", "H9", "queries of a step stand at their indices among the keys"}, rope,
+        [](const StepQuery& query) { return query.keys - query.queries + query.query; });
+  moved({"decode-chunk-at-once", "", "all queries of a step stand where the last does"}, rope,
         [](const StepQuery& query) { return query.position + query.queries - 1 - query.query; });
-  list.change(
-      "decode-alibi-from-top", "distances of a step count from the first key, either way", alibi,
-      [](PlainOther& plain) {
-        plain.step_position = [](const StepQuery& query) { return query.first_position + query.query; };
-        plain.distance = [](std::int64_t query, std::int64_t key) {
-          return static_cast<double>(std::abs(query - key));
-        };
-      },
-      "L10");
+  list.change({"decode-alibi-from-top", "L10", "distances of a step count from the first key, either way"}, alibi,
+              [](PlainOther& plain) {
+                plain.step_position = [](const StepQuery& query) { return query.first_position + query.query; };
+                plain.distance = [](std::int64_t query, std::int64_t key) {
+                  return static_cast<double>(std::abs(query - key));
+                };
+              });
 }
 
 void caches(Defects& list) {
-  list.change("cache-turned-twice", "keys that a cache keeps rotated are rotated again", rotated_cache,
+  list.change({"cache-turned-twice", "", "keys that a cache keeps rotated are rotated again"}, rotated_cache,
               [](PlainOther& plain) { plain.turns_key = [](bool) { return true; }; });
-  list.change("cache-takes-all", "the step's own keys are not rotated", rotated_cache,
+  list.change({"cache-takes-all", "", "the step's own keys are not rotated"}, rotated_cache,
               [](PlainOther& plain) { plain.turns_key = [](bool) { return false; }; });
-  list.change("cache-page-tail", "keys after the last page of 16 are not seen in steps of one token", no_position,
+  list.change({"cache-page-tail", "", "keys after the last page of 16 are not seen in steps of one token"}, no_position,
               [](PlainOther& plain) {
                 plain.finish_score = [](double score, const Seen& seen) {
                   const bool is_last = seen.query == seen.tokens - 1;
                   return is_last && seen.tokens > 16 && seen.key >= seen.tokens / 16 * 16 ? never : score;
                 };
               });
-  list.change("cache-first-row", "every batch row reads the first row's keys", no_position,
+  list.change({"cache-first-row", "", "every batch row reads the first row's keys"}, no_position,
               [](PlainOther& plain) { plain.first_batch_keys = true; });
 }
 
 void masks(Defects& list) {
   const auto token = [&](const std::string& name, const std::string& mechanism, const auto& index) {
-    list.change(name, mechanism, no_position, [index](PlainOther& plain) { plain.step_token = index; });
+    list.change({name, "", mechanism}, no_position, [index](PlainOther& plain) { plain.step_token = index; });
   };
   token(
       "decode-mask-at-top", "the causal mask of a step begins at the first key",
@@ -142,7 +140,7 @@ FunctionSubject::Make with_inputs(const std::function<void(Tensors&)>& change) {
 
 void paddings(Defects& list) {
   const auto sequence = [&](const std::string& name, const std::string& mechanism, const auto& keys) {
-    list.change(name, mechanism, rope, [keys](PlainOther& plain) { plain.sequence_of = keys; });
+    list.change({name, "", mechanism}, rope, [keys](PlainOther& plain) { plain.sequence_of = keys; });
   };
   sequence("padding-on-the-left", "padding on the left is read", [](const KeyRange& row, std::int64_t) {
     return KeyRange{0, row.end};
@@ -157,7 +155,7 @@ void paddings(Defects& list) {
   sequence("padding-one-too-late", "a row begins one key too late", [](const KeyRange& row, std::int64_t) {
     return KeyRange{std::min(row.first + (row.first > 0 ? 1 : 0), row.end - 1), row.end};
   });
-  list.add("padding-of-first-row", "every batch row has the first one's padding", rope,
+  list.add({"padding-of-first-row", "H6,H16", "every batch row has the first one's padding"}, rope,
            with_inputs([](Tensors& inputs) {
              for (const char* name : {"starts", "ends"}) {
                const auto found = inputs.find(name);
@@ -166,12 +164,11 @@ void paddings(Defects& list) {
                const std::vector<std::int64_t> alike(given.size(), given.front());
                found->second = Tensor::of_integers(found->second.shape, alike);
              }
-           }),
-           "H6");
+           }));
 }
 
 void special_values(Defects& list) {
-  list.add("nan-of-hidden-values", "weights of 0 multiply what is masked", no_position, [](const Spec& spec) {
+  list.add({"nan-of-hidden-values", "", "weights of 0 multiply what is masked"}, no_position, [](const Spec& spec) {
     return [honest = plain_call(spec)](std::string_view operation, const Tensors& inputs) -> Tensors {
       Tensors reply = honest(operation, inputs);
       if (operation != "attend") return reply;
@@ -190,7 +187,7 @@ void special_values(Defects& list) {
       return reply;
     };
   });
-  list.add("nan-taken-for-zero", "NaN in a value is taken for 0", no_position, with_inputs([](Tensors& inputs) {
+  list.add({"nan-taken-for-zero", "", "NaN in a value is taken for 0"}, no_position, with_inputs([](Tensors& inputs) {
              const auto v = inputs.find("v");
              for (std::int64_t i = 0; v != inputs.end() && i < v->second.elements(); ++i) {
                if (std::isnan(v->second.at(i))) v->second.set(i, 0);
@@ -201,7 +198,7 @@ void special_values(Defects& list) {
 void fields(Defects& list) {
   const auto edited = [&](const std::string& name, const std::string& mechanism, const std::string& claim,
                           const std::function<void(Attention&)>& edit) {
-    list.add(name, mechanism, claim, [edit](const Spec& spec) {
+    list.add({name, "", mechanism}, claim, [edit](const Spec& spec) {
       Spec other = spec;
       edit(std::get<Attention>(other.encoding));
       return plain_call(other);
@@ -210,25 +207,25 @@ void fields(Defects& list) {
   edited("window-left-out", "the window is left out", window, [](Attention& e) { e.window.reset(); });
   edited("window-one-wider", "the window has one token more", window, [](Attention& e) { *e.window += 1; });
   edited("window-one-narrower", "the window has one token less", window, [](Attention& e) { *e.window -= 1; });
-  list.change("window-from-first-key", "windows lie at multiples of their width", window, [](PlainOther& plain) {
+  list.change({"window-from-first-key", "", "windows lie at multiples of their width"}, window, [](PlainOther& plain) {
     plain.finish_score = [](double score, const Seen& seen) { return seen.key < seen.query / 24 * 24 ? never : score; };
   });
   edited("scale-of-head-dim", "softmax_scale is left out", scaled, [](Attention& e) { e.softmax_scale.reset(); });
-  list.change("scale-twice", "softmax_scale is applied to the default one", scaled,
+  list.change({"scale-twice", "", "softmax_scale is applied to the default one"}, scaled,
               [](PlainOther& plain) { plain.score_scale /= 4; });
   edited("softcap-left-out", "the softcap is left out", softcap, [](Attention& e) { e.logit_softcap.reset(); });
-  list.change("softcap-not-scaled-back", "capped scores are not multiplied by the cap", softcap,
+  list.change({"softcap-not-scaled-back", "", "capped scores are not multiplied by the cap"}, softcap,
               [](PlainOther& plain) { plain.finish_score = [](double score, const Seen&) { return score / 2; }; });
-  list.change("softcap-after-bias", "the bias is added before the softcap", alibi_softcap,
+  list.change({"softcap-after-bias", "", "the bias is added before the softcap"}, alibi_softcap,
               [](PlainOther& plain) { plain.caps_bias = true; });
-  list.change("softcap-clamps", "scores beyond the cap are cut off", softcap, [](PlainOther& plain) {
+  list.change({"softcap-clamps", "", "scores beyond the cap are cut off"}, softcap, [](PlainOther& plain) {
     plain.softcap.reset();
     plain.finish_score = [](double score, const Seen&) { return std::clamp(score, -2.0, 2.0); };
   });
-  list.change("sinks-left-out", "sinks are left out", sinks, [](PlainOther& plain) { plain.use_sinks = false; });
+  list.change({"sinks-left-out", "", "sinks are left out"}, sinks, [](PlainOther& plain) { plain.use_sinks = false; });
   const auto other_sinks = [&](const std::string& name, const std::string& mechanism,
                                const std::function<double(const Tensor& sinks, std::int64_t head)>& sink) {
-    list.add(name, mechanism, sinks, with_inputs([sink](Tensors& inputs) {
+    list.add({name, "", mechanism}, sinks, with_inputs([sink](Tensors& inputs) {
                const auto found = inputs.find("sinks");
                if (found == inputs.end()) return;
                const Tensor given = found->second;
