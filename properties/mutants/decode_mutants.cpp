@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "lib/spec/of.hpp"
 #include "properties/mutants/local_fault.hpp"
 #include "properties/mutants/plain_attention.hpp"
 #include "properties/mutants/plain_others.hpp"
@@ -198,11 +199,12 @@ void special_values(Defects& list) {
 void fields(Defects& list) {
   const auto edited = [&](const std::string& name, const std::string& mechanism, const std::string& claim,
                           const std::function<void(Attention&)>& edit) {
-    list.add({name, "", mechanism}, claim, [edit](const Spec& spec) {
-      Spec other = spec;
-      edit(std::get<Attention>(other.encoding));
-      return plain_call(other);
-    });
+    list.add({name, "", mechanism}, claim, of<Attention>([edit](const Spec& spec, Attention encoding) {
+               edit(encoding);
+               Spec other = spec;
+               other.encoding = std::move(encoding);
+               return plain_call(other);
+             }));
   };
   edited("window-left-out", "the window is left out", window, [](Attention& e) { e.window.reset(); });
   edited("window-one-wider", "the window has one token more", window, [](Attention& e) { *e.window += 1; });
