@@ -61,25 +61,21 @@ Tensor turned(const Turning& turning, const Tensor& x, std::span<const std::int6
   return with_middle_exchanged(turning.turned(with_middle_exchanged(x), positions, role));
 }
 
-// Tokens first .. first + count - 1 of x, [batch, heads, n, head_dim], in one batch row.
-Tensor tokens_of(const Tensor& x, std::int64_t row, std::int64_t first, std::int64_t count) {
-  Tensor result = Tensor::zeros(x.dtype, {1, x.shape[1], count, x.shape[3]});
-  const std::size_t token = static_cast<std::size_t>(x.shape[3]) * size_of(x.dtype);
-  for (std::int64_t head = 0; head < x.shape[1]; ++head) {
-    const auto from = static_cast<std::size_t>((row * x.shape[1] + head) * x.shape[2] + first);
-    std::memcpy(result.data.data() + static_cast<std::size_t>(head * count) * token, x.data.data() + from * token,
-                static_cast<std::size_t>(count) * token);
-  }
-  return result;
-}
+// Where tokens of a tensor, [batch, heads, n, head_dim], begin.
+struct TokenPlace {
+  std::int64_t row;
+  std::int64_t first;
+};
 
-void put_tokens(Tensor& x, std::int64_t row, std::int64_t first, const Tensor& tokens) {
-  const std::size_t token = static_cast<std::size_t>(x.shape[3]) * size_of(x.dtype);
-  const std::int64_t count = std::min(tokens.shape[2], x.shape[2] - first);
-  for (std::int64_t head = 0; head < x.shape[1]; ++head) {
-    const auto to = static_cast<std::size_t>((row * x.shape[1] + head) * x.shape[2] + first);
-    std::memcpy(x.data.data() + to * token,
-                tokens.data.data() + static_cast<std::size_t>(head * tokens.shape[2]) * token,
+// Copies so many tokens of every head.
+void copy_tokens(const Tensor& from, const TokenPlace& source, Tensor& to, const TokenPlace& target,
+                 std::int64_t count) {
+  const std::size_t token = static_cast<std::size_t>(from.shape[3]) * size_of(from.dtype);
+  for (std::int64_t head = 0; head < from.shape[1]; ++head) {
+    const auto at = [&](const Tensor& x, const TokenPlace& place) {
+      return static_cast<std::size_t>((place.row * x.shape[1] + head) * x.shape[2] + place.first) * token;
+    };
+    std::memcpy(to.data.data() + at(to, target), from.data.data() + at(from, source),
                 static_cast<std::size_t>(count) * token);
   }
 }
@@ -98,14 +94,14 @@ Tensor turned_in_step(const Turning& turning, const Tensor& x, std::span<const s
     const std::int64_t count = n - first;
     // One token more, which is dropped, gives the call its length.
     Tensor tokens = Tensor::zeros(x.dtype, {1, x.shape[1], count + 1, x.shape[3]});
-    put_tokens(tokens, 0, 0, tokens_of(x, row, first, count));
+    copy_tokens(x, {row, first}, tokens, {0, 0}, count);
     std::vector<std::int64_t> where;
     for (std::int64_t axis = 0; axis < axes; ++axis) {
       const auto start = positions.begin() + (axis * batch + row) * n;
       where.insert(where.end(), start + first, start + n);
       where.push_back(length - 1);
     }
-    put_tokens(result, row, first, turned(turning, tokens, where, role));
+    copy_tokens(turned(turning, tokens, where, role), {0, 0}, result, {row, first}, count);
   }
   return result;
 }

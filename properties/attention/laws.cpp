@@ -14,6 +14,7 @@
 #include "properties/model/family.hpp"
 #include "properties/model/question.hpp"
 #include "properties/model/questions.hpp"
+#include "properties/model/row_agreement.hpp"
 #include "reference/rounding.hpp"
 
 // What attention does to its tokens as a set: permuted, shifted, masked, averaged.
@@ -194,7 +195,7 @@ Judgement unchanged_before(const std::vector<std::int64_t>& cuts, const Attentio
     for (std::int64_t channel = 0; channel < width; ++channel) {
       const double was = before.at(row * width + channel);
       const double is = after.at(row * width + channel);
-      const bool same = was == is || (std::isnan(was) && std::isnan(is));
+      const bool same = same_or_nan(was, is);
       judgement.add_exact(
           same ? std::nullopt
                : std::optional(fmt::format(
@@ -227,8 +228,7 @@ Property permutation_property() {
       "Vaswani et al. 2017, section 3.5: without positional encodings the model has no notion of order; softmax and "
       "the sum over keys are symmetric",
       "attention that is not causal and has no window; with a position that turns queries and keys or adds to scores "
-      "the encoding lacks "
-      "the property, and the audit must find a case that shows it",
+      "the encoding lacks the property, and the audit must find a case that shows it",
       tolerance,
       "a position encoding where none was asked for, or none where one was; masks and indices by the token's place"};
   property.not_applicable = stated_for<Attention>(causal_or_not_stated);

@@ -10,6 +10,7 @@
 #include "properties/gen/values.hpp"
 #include "properties/model/family.hpp"
 #include "properties/model/questions.hpp"
+#include "properties/model/row_agreement.hpp"
 
 // NaN and infinity in keys and values: a call is asked, some of them become that, and it is asked again. What does not
 // see them keeps its bits; what sees a NaN shows it.
@@ -29,7 +30,7 @@ constexpr std::array poisons{Poison{Poison::In::value, std::numeric_limits<doubl
                              Poison{Poison::In::key, std::numeric_limits<double>::quiet_NaN()},
                              Poison{Poison::In::value, infinity}, Poison{Poison::In::key, infinity}};
 
-// Queries so far behind a key see it with a weight that no dtype loses, however steep a bias is.
+// Queries that are no further from a key see it with a weight that no dtype loses, however steep a bias is.
 constexpr std::int64_t surely_weighted = 8;
 
 // A question, and which token of which batch row and group is poisoned, counted round, with what.
@@ -56,8 +57,6 @@ AttentionCase poisoned(const Attention& encoding, AttentionCase request, const P
   return request;
 }
 
-bool same_bits_or_nan(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
-
 // Of each query: whether it sees the poison, and whether it must show it. Rows of padding are neither.
 enum class Duty { none, unchanged, shown };
 
@@ -75,7 +74,7 @@ Judgement judge_rows(const Attention& encoding, const AttentionCase& request, co
     for (std::int64_t c = 0; c < encoding.head_dim; ++c) {
       const double was = clean.at(row * encoding.head_dim + c);
       const double is = after.at(row * encoding.head_dim + c);
-      const bool is_right = duty == Duty::shown ? !std::isfinite(is) : same_bits_or_nan(was, is);
+      const bool is_right = duty == Duty::shown ? !std::isfinite(is) : same_or_nan(was, is);
       const auto place = [&] {
         return fmt::format("batch row {}, head {}, token {}, channel {}", batch, head, query, c);
       };
@@ -172,17 +171,14 @@ Property masked_nan_property() {
   property.explanation = {
       "a NaN or an infinity in a key or a value reaches the tokens that see it, and no others",
       "attend(q, k', v')[t] = attend(q, k, v)[t] where t does not see key j, and is not finite where it does, k' and "
-      "v' "
-      "being k and v with key or value j NaN, or value j infinite",
+      "v' being k and v with key or value j NaN, or value j infinite",
       "Vaswani et al. 2017, section 3.2.3: what is masked has no part in the sum; IEEE 754: a NaN that is an operand "
-      "is "
-      "the result",
+      "is the result",
       "attention; advice, since a weight of 0 times NaN is NaN in plain code",
       bits,
       "masks that multiply or add, rows of other heads and batch rows that are read, maxima and exponentials that lose "
       "a NaN, tiles that are skipped by a comparison that NaN fails"};
-  property.not_applicable =
-      stated_for<Attention>([](const Spec& spec, const Attention&) { return accuracy_not_stated(spec); });
+  property.not_applicable = stated_for<Attention>(accuracy_not_stated);
   use_cases(property, poisoned_cases(), of<Attention>([](const Spec& spec, const Attention& encoding) {
               return CheckOf<Poisoned>([spec, encoding](Session& session, const Poisoned& asked) {
                 return judge_masked(session, spec, encoding, asked);
@@ -203,8 +199,7 @@ Property padded_nan_property() {
       bits,
       "padding whose weight is 0 but is multiplied, masks that are added to a score of NaN, tiles read past a row's "
       "end"};
-  property.not_applicable =
-      stated_for<Attention>([](const Spec& spec, const Attention&) { return accuracy_not_stated(spec); });
+  property.not_applicable = stated_for<Attention>(accuracy_not_stated);
   use_cases(property, padded_calls(), of<Attention>([](const Spec& spec, const Attention& encoding) {
               return CheckOf<Step>([spec, encoding](Session& session, const Step& asked) {
                 return judge_padded(session, spec, encoding, asked);

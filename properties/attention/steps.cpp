@@ -4,7 +4,6 @@
 #include <memory>
 #include <set>
 
-#include "lib/numeric/ulp.hpp"
 #include "properties/catalogue.hpp"
 #include "properties/gen/extent.hpp"
 #include "properties/model/attention_budget.hpp"
@@ -125,7 +124,24 @@ std::vector<Step> first_steps(const Spec& spec) {
   return list.taken();
 }
 
-CasesOf<Step> cases_of_steps() {
+// What an honest answer to padding of this size is least like.
+double finite_padding(const Spec& spec) { return is_16_bit(spec.dtype) ? 240 : 1e4; }
+
+// Judges answers to calls that `make` makes of cases.
+template <class Make>
+auto check_of(const Spec& spec, Make make) {
+  return [spec, make, model = std::shared_ptr<const EncodingModel>(model_of(spec)),
+          judge = std::shared_ptr<Judge>(model_of(spec)->judge())](Session& session, const Step& asked) {
+    const Call call = call_of(make(spec, asked), asked.fill);
+    return judge->values(call, model->ask(session, call));
+  };
+}
+
+constexpr const char* bound = "docs/proofs/attention-oracle.md, as accuracy";
+
+}  // namespace
+
+CasesOf<Step> steps() {
   CasesOf<Step> cases;
   cases.fields = [](const Spec& spec) -> std::vector<FieldOf<Step>> {
     return {{"position", FieldRole::position, &Step::position, {spec.min_position, last_position_of(spec) - 1}},
@@ -160,27 +176,8 @@ CasesOf<Step> cases_of_steps() {
   return cases;
 }
 
-// What an honest answer to padding of this size is least like.
-double finite_padding(const Spec& spec) { return is_16_bit(spec.dtype) ? 240 : 1e4; }
-
-// Judges answers to calls that `make` makes of cases.
-template <class Make>
-auto check_of(const Spec& spec, Make make) {
-  return [spec, make, model = std::shared_ptr<const EncodingModel>(model_of(spec)),
-          judge = std::shared_ptr<Judge>(model_of(spec)->judge())](Session& session, const Step& asked) {
-    const Call call = call_of(make(spec, asked), asked.fill);
-    return judge->values(call, model->ask(session, call));
-  };
-}
-
-constexpr const char* bound = "docs/proofs/attention-oracle.md, as accuracy";
-
-}  // namespace
-
-CasesOf<Step> steps() { return cases_of_steps(); }
-
 CasesOf<Step> padded_calls() {
-  CasesOf<Step> cases = cases_of_steps();
+  CasesOf<Step> cases = steps();
   cases.fields = [fields = cases.fields](const Spec& spec) {
     std::vector<FieldOf<Step>> list = fields(spec);
     for (FieldOf<Step>& field : list) {
@@ -226,8 +223,7 @@ Property decode_property() {
       "positions counted from 0 in every step, one too far, or alike in all batch rows; a causal mask that begins at "
       "the "
       "first key; cached keys rotated twice, or new ones not at all; caches that end at a page; a bias by index"};
-  property.not_applicable =
-      stated_for<Attention>([](const Spec& spec, const Attention&) { return accuracy_not_stated(spec); });
+  property.not_applicable = stated_for<Attention>(accuracy_not_stated);
   use_cases(property, steps(), [](const Spec& spec) { return check_of(spec, step_case_of); });
   return property;
 }
@@ -238,16 +234,13 @@ Property padding_property() {
   property.explanation = {
       "what stands in padding reaches no token",
       "with the keys start_b <= j < end_b of batch row b as its sequence: out is that of those keys alone, whatever "
-      "the "
-      "others hold",
+      "the others hold",
       "Vaswani et al. 2017, section 3.2.3: what is masked has the score minus infinity",
       "attention whose subject takes starts and ends; steps, and whole calls, whose rows of padding are not judged",
       bound,
       "padding that is read, by one token or in one batch row; lengths of the first row used for all; a mask of a "
-      "finite "
-      "score, a causal mask by index that ignores where a row begins; unused ends of caches"};
-  property.not_applicable =
-      stated_for<Attention>([](const Spec& spec, const Attention&) { return accuracy_not_stated(spec); });
+      "finite score, a causal mask by index that ignores where a row begins; unused ends of caches"};
+  property.not_applicable = stated_for<Attention>(accuracy_not_stated);
   use_cases(property, padded_calls(), [](const Spec& spec) {
     return check_of(spec, [padding = finite_padding(spec)](const Spec& of, const Step& asked) {
       return padded_case_of(of, asked, padding);

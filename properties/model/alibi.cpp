@@ -45,7 +45,7 @@ class AlibiJudge final : public BiasJudge {
   }
 
   void judge_two(Judgement& judgement, const BiasPlace& place, double one, double other) override {
-    const bool same = one == other || (std::isnan(one) && std::isnan(other));
+    const bool same = same_or_nan(one, other);
     if (!same && budget_.is_hidden(place.query, place.key)) return;
     if (same || !std::isfinite(one) || !std::isfinite(other)) {
       judge_same_bias(judgement, dtype_, place, one, other);

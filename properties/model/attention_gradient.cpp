@@ -156,7 +156,7 @@ class Group {
     const double of_weight = gamma((2 * n + 4) * u_);
     const double w = std::expm1(std::min(2 * a + 4 * spec_.libm * u_, 50.0)) * (1 + of_weight) + of_weight;
     const double q = w + gamma((n + d + 12) * u_ + stored_u_) * (1 + w);  // step 4
-    // Step 4a: what a softcap's slope is off by.
+    // What a softcap's slope is off by, step 4.
     const double slope = encoding_.logit_softcap ? 2 * score_error / arithmetic_.cap + 8 * u_ : 0;
     const double before_cap = 2 * w + (1 + w) * (q + gamma((d + 10) * u_));
     const double t = before_cap + (2 + before_cap) * slope;

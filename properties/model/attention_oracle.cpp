@@ -4,20 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <utility>
 
 #include "lib/numeric/ulp.hpp"
-#include "properties/gen/position.hpp"
-#include "properties/gen/values.hpp"
-#include "properties/gen/vectors.hpp"
 #include "properties/model/attention_budget.hpp"
-#include "properties/model/attention_scores.hpp"
 #include "properties/model/family.hpp"
 #include "properties/model/row_agreement.hpp"
-#include "reference/rope.hpp"
-#include "subjects/operations.hpp"
 
 namespace sextant {
 namespace {

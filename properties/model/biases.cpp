@@ -10,6 +10,7 @@
 #include "properties/gen/order.hpp"
 #include "properties/model/questions.hpp"
 #include "properties/model/reshaped.hpp"
+#include "properties/model/row_agreement.hpp"
 #include "subjects/operations.hpp"
 
 namespace sextant {
@@ -293,7 +294,7 @@ std::string two_biases_text(Dtype dtype, const BiasPlace& place, double one, dou
 }
 
 void judge_same_bias(Judgement& judgement, Dtype dtype, const BiasPlace& place, double one, double other) {
-  const bool same = one == other || (std::isnan(one) && std::isnan(other));
+  const bool same = same_or_nan(one, other);
   judgement.add_exact(same ? std::nullopt : std::optional(two_biases_text(dtype, place, one, other)),
                       [] { return "the same in both calls"; });
 }

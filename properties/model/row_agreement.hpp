@@ -18,6 +18,9 @@
 
 namespace sextant {
 
+/// The same value, or NaN in both; 0 and -0 are the same.
+inline bool same_or_nan(double one, double other) { return one == other || (std::isnan(one) && std::isnan(other)); }
+
 /// What one pair may be off by, and how long it is.
 struct Allowance {
   reference::Enclosure bound;
