@@ -81,7 +81,7 @@ TEST(FalseAlarms, SharedCodesOfLowPrecisionAreLawfulAndToldApartQuickly) {
     const PropertyResult result =
         audit({uniqueness_property()}, *mutants::open_recipe(recipe), parse_spec(claim), options).results.front();
     EXPECT_EQ(result.verdict, Verdict::holds) << result.reason;
-    EXPECT_EQ(result.cases, 201);
+    EXPECT_EQ(result.cases, 207);
   }
   // The same codes under a claim that tells the positions apart are convicted, of two positions that have one code.
   const PropertyResult result = audit({uniqueness_property()}, *mutants::open_recipe("bfloat16-angle"),

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <kainjow/mustache.hpp>
+#include <numbers>
 
 #include "reports/base64.hpp"
 #include "reports/charts/chart.hpp"
@@ -129,6 +130,30 @@ struct Picture {
   std::string csv;
 };
 
+std::string periods_text(const FrequencyCurve& curve) {
+  if (curve.claimed.empty()) return "";
+  const auto [slowest, fastest] = std::ranges::minmax(curve.claimed);
+  if (slowest == fastest)
+    return fmt::format(" Its pairs repeat every {:.6g} positions.", 2 * std::numbers::pi / fastest);
+  return fmt::format(" Pairs repeat every {:.6g} positions, the fastest, to {:.6g}, the slowest.",
+                     2 * std::numbers::pi / fastest, 2 * std::numbers::pi / slowest);
+}
+
+std::string distances_text(const SimilarityCurve& curve) {
+  if (curve.searched == 0) return "";
+  std::string text =
+      fmt::format(" Of all codes 1 to {} positions apart, those at offset {} are nearest to each other: {:.3g}.",
+                  curve.searched, curve.nearest, curve.nearest_distance);
+  for (std::size_t i = 0; i < curve.aliases.size(); ++i) {
+    text += fmt::format("{} {} ({:.3g})", i == 0 ? " The offsets after which codes are alike again:" : ",",
+                        curve.aliases[i], curve.alias_distances[i]);
+  }
+  if (curve.aliases.empty()) return text;
+  return text + (curve.searched_for_aliases < curve.searched
+                     ? fmt::format(", of those up to {}.", curve.searched_for_aliases)
+                     : ".");
+}
+
 std::vector<Picture> pictures_of(const Survey& survey) {
   std::vector<Picture> pictures;
   if (survey.errors) {
@@ -147,7 +172,8 @@ std::vector<Picture> pictures_of(const Survey& survey) {
          error_map(*survey.errors), "errors.csv", errors_csv(*survey.errors)});
   }
   if (survey.frequencies) {
-    pictures.push_back({"Frequencies", "As the spec states them, and as the values show.",
+    pictures.push_back({"Frequencies",
+                        "As the spec states them, and as the values show." + periods_text(*survey.frequencies),
                         frequency_chart(*survey.frequencies), "frequencies.csv", frequencies_csv(*survey.frequencies)});
   }
   if (survey.codes) {
@@ -155,12 +181,9 @@ std::vector<Picture> pictures_of(const Survey& survey) {
         {"The codes", "Position by channel.", code_map(*survey.codes), "codes.csv", codes_csv(*survey.codes)});
   }
   if (survey.similarity) {
-    const std::string aliases =
-        survey.similarity->aliases.empty()
-            ? ""
-            : fmt::format(" Most alike at an offset above 0: {}.", fmt::join(survey.similarity->aliases, ", "));
     pictures.push_back({"Similarity of codes",
-                        "Mean over pairs of the cosine between a code and the code at an offset from it." + aliases,
+                        "Mean over pairs of the cosine between a code and the code at an offset from it." +
+                            distances_text(*survey.similarity),
                         similarity_chart(*survey.similarity), "similarity.csv", similarity_csv(*survey.similarity)});
   }
   if (survey.codes) {

@@ -37,7 +37,8 @@ inline Survey sample_survey() {
                             {{"float32", {0, 1e-8, 2e-6, 7e-3}}, {"float64", {0, 1e-9, 1e-9, 1e-9}}}};
   survey.frequencies = FrequencyCurve{{1, 0.01}, {0.996, std::nan("")}};
   survey.codes = CodeMap{0, 3, 4, {0, 1, 0, 1, 0.84, 0.54, 0.01, 1, 0.91, -0.42, 0.02, std::nan("")}};
-  survey.similarity = SimilarityCurve{0, {0, 1, 2, 6}, {1, 0.77, 0.29, 0.98}, {1, 0.77, 0.3, 0.97}, {6}};
+  survey.similarity = SimilarityCurve{
+      0, {0, 1, 2, 6}, {1, 0.77, 0.29, 0.98}, {1, 0.77, 0.3, 0.97}, 131071, 1, 0.958, 131071, {6, 44}, {0.289, 0.0354}};
   survey.bias = BiasMap{1, 2, 3, {0, -0.5, -1, 0.5, 0, -0.5}};
   return survey;
 }

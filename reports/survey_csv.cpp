@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <numbers>
+
 #include "lib/numeric/ulp.hpp"
 #include "reports/charts/chart.hpp"
 
@@ -55,10 +57,11 @@ std::string components_csv(const CodeMap& map) {
 }
 
 std::string frequencies_csv(const FrequencyCurve& curve) {
-  std::string text = "pair,claimed,measured,float32_ulps\n";
+  std::string text = "pair,claimed,measured,float32_ulps,period\n";
   for (std::size_t i = 0; i < curve.claimed.size(); ++i)
-    text += fmt::format("{},{},{},{:.3g}\n", i, curve.claimed[i], curve.measured[i],
-                        (curve.measured[i] - curve.claimed[i]) / ulp(Dtype::float32, curve.claimed[i]));
+    text += fmt::format("{},{},{},{:.3g},{:.9g}\n", i, curve.claimed[i], curve.measured[i],
+                        (curve.measured[i] - curve.claimed[i]) / ulp(Dtype::float32, curve.claimed[i]),
+                        2 * std::numbers::pi / curve.claimed[i]);
   return text;
 }
 

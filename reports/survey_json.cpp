@@ -51,7 +51,12 @@ void describe(Io& io, SimilarityCurve& curve) {
   io("offsets", curve.offsets);
   io("claimed", curve.claimed);
   io("measured", curve.measured);
+  io("searched", curve.searched);
+  io("nearest", curve.nearest);
+  io("nearest_distance", curve.nearest_distance);
+  io("searched_for_aliases", curve.searched_for_aliases);
   io("aliases", curve.aliases);
+  io("alias_distances", curve.alias_distances);
 }
 
 template <class Io>
@@ -209,6 +214,7 @@ Survey survey_of(const ordered_json& json) {
     const SimilarityCurve& curve = *survey.similarity;
     need(curve.claimed.size() == curve.offsets.size() && curve.measured.size() == curve.offsets.size(),
          "similarity: the lists differ in length");
+    need(curve.aliases.size() == curve.alias_distances.size(), "similarity: an alias has no distance");
   }
   if (survey.bias) {
     need(survey.bias->queries >= 0 && survey.bias->keys >= 0 && survey.bias->keys < (std::int64_t{1} << 31) &&

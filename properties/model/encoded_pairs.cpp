@@ -20,4 +20,13 @@ std::vector<EncodedPairs::Truth> EncodedPairs::truth(const std::vector<std::int6
   return list;
 }
 
+reference::CodeDistances EncodedPairs::distances(std::int64_t most_offset, std::size_t aliases) {
+  std::vector<reference::FixedTurns> frequencies;
+  for (std::int64_t pair = 0; pair < count(); ++pair) {
+    frequencies.push_back(
+        reference::fixed_turns([&](reference::Precision precision) { return advance(1, pair, precision).angle; }));
+  }
+  return reference::code_distances(frequencies, most_offset, aliases);
+}
+
 }  // namespace sextant

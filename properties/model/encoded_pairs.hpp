@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "properties/model/budget.hpp"
+#include "reference/code_distances.hpp"
 #include "reference/recipe.hpp"
 #include "subjects/subject.hpp"
 
@@ -70,6 +71,9 @@ class EncodedPairs {
       return (component == Component::sine ? sin : cos)[pair];
     }
   };
+
+  /// How far apart the codes of the claim are, of pairs of length 1, in the longest calls.
+  reference::CodeDistances distances(std::int64_t most_offset, std::size_t aliases);
 
   /// [positions], in a call of `length`.
   std::vector<Truth> truth(const std::vector<std::int64_t>& positions, std::int64_t length);

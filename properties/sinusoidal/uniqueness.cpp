@@ -14,7 +14,10 @@
 #include "properties/engine/typed_cases.hpp"
 #include "properties/gen/position.hpp"
 #include "properties/model/budget.hpp"
+#include "properties/model/encoded_pairs.hpp"
 #include "properties/model/family.hpp"
+#include "properties/model/model.hpp"
+#include "reference/code_distances.hpp"
 #include "reference/fast_rotations.hpp"
 #include "reference/sinusoidal.hpp"
 #include "subjects/operations.hpp"
@@ -31,6 +34,27 @@ struct Stretches {
   std::int64_t rows;
 };
 
+constexpr std::size_t aliases_asked = 3;
+
+// How near codes of the claim come to each other.
+reference::CodeDistances distances_of(const Spec& spec) {
+  return model_of(spec)->encoded_pairs()->distances(spec.max_position - 1 - spec.min_position, aliases_asked);
+}
+
+// "of codes 1 to 131071 positions apart those at offset 1 are nearest, by 0.96; alike again at 44 (0.04), ..."
+std::string text_of(const reference::CodeDistances& distances, const Sinusoidal& encoding) {
+  const double size = std::fabs(encoding.scale);
+  std::string text = fmt::format("of codes 1 to {} positions apart those at offset {} are nearest, by {:.3g}",
+                                 distances.searched, distances.nearest.offset, distances.nearest.distance * size);
+  for (const auto& alias : distances.aliases) {
+    text += fmt::format("{} {} ({:.3g})", &alias == distances.aliases.data() ? "; alike again at" : ",", alias.offset,
+                        alias.distance * size);
+  }
+  if (!distances.aliases.empty() && distances.searched_for_aliases < distances.searched)
+    text += fmt::format(", of offsets up to {}", distances.searched_for_aliases);
+  return text;
+}
+
 CasesOf<Stretches> stretches() {
   CasesOf<Stretches> cases;
   cases.fields = [](const Spec& spec) -> std::vector<FieldOf<Stretches>> {
@@ -43,9 +67,16 @@ CasesOf<Stretches> stretches() {
   };
   cases.first = [](const Spec& spec) -> std::vector<Stretches> {
     const std::int64_t rows = std::min<std::int64_t>(64, spec.max_position - spec.min_position);
-    return {{.position = std::min(gen::simplest_position(gen::range_of(spec)), spec.max_position - rows),
-             .other_position = spec.max_position - rows,
-             .rows = rows}};
+    const std::int64_t near = std::min(gen::simplest_position(gen::range_of(spec)), spec.max_position - rows);
+    std::vector<Stretches> list{{.position = near, .other_position = spec.max_position - rows, .rows = rows}};
+    // Codes that are alike, where they are as small as positions can be and as large.
+    for (const auto& alias : distances_of(spec).aliases) {
+      const std::int64_t room = spec.max_position - spec.min_position - alias.offset;
+      const std::int64_t count = std::min(rows, room);
+      for (const std::int64_t first : {spec.min_position, spec.max_position - count - alias.offset})
+        list.push_back({.position = first, .other_position = first + alias.offset, .rows = count});
+    }
+    return list;
   };
   cases.drawn = [](const Spec& spec) {
     const std::int64_t rows = std::min<std::int64_t>(32, spec.max_position - spec.min_position);
@@ -150,7 +181,8 @@ std::vector<std::vector<std::int64_t>> sharing(const Tensor& table, std::span<co
 }
 
 CheckOf<Stretches> make_check(const Spec& spec, const Sinusoidal& encoding) {
-  return [spec, telling = Telling(spec, encoding)](Session& session, const Stretches& asked) mutable {
+  const std::string nearest = text_of(distances_of(spec), encoding);
+  return [spec, nearest, telling = Telling(spec, encoding)](Session& session, const Stretches& asked) mutable {
     std::vector<std::int64_t> positions = gen::consecutive(asked.position, asked.rows);
     const std::vector<std::int64_t> others = gen::consecutive(asked.other_position, asked.rows);
     positions.insert(positions.end(), others.begin(), others.end());
@@ -158,6 +190,7 @@ CheckOf<Stretches> make_check(const Spec& spec, const Sinusoidal& encoding) {
     positions.erase(std::unique(positions.begin(), positions.end()), positions.end());
     const Tensor table = encode(session, spec, positions);
     Judgement judgement;
+    judgement.remark = nearest;
     judgement.add_exact(std::nullopt,
                         [&] { return fmt::format("{} positions, all codes distinct", positions.size()); });
     for (const std::vector<std::int64_t>& shared : sharing(table, positions)) {

@@ -26,7 +26,6 @@ constexpr std::int64_t most_columns = 64;  // of the error grid
 constexpr std::int64_t code_rows = 64;
 constexpr std::int64_t most_channels = 128;
 constexpr std::int64_t offsets_shown = 256;
-constexpr std::int64_t offsets_searched = 4096;
 constexpr std::size_t aliases_told = 3;
 
 // Positions from the simplest on, 1, 2, 3, 4, 5, 7, 9, 13, 17, ... further, none of them round in binary, where narrow
@@ -203,17 +202,17 @@ SimilarityCurve similarity_of(Session& session, EncodedPairs& encoded, const Spe
     curve.claimed.push_back(claimed(offset));
     curve.measured.push_back(sum / (static_cast<double>(w.size()) * size * size));
   }
-  // Local maxima beyond the one at 0.
-  std::vector<std::pair<double, std::int64_t>> peaks;
-  const std::int64_t last = std::min(offsets_searched, range.last - range.first);
-  std::vector<double> likeness;
-  for (std::int64_t offset = 0; offset < last; ++offset) likeness.push_back(claimed(offset));
-  for (std::size_t k = 1; k + 1 < likeness.size(); ++k) {
-    if (likeness[k] > likeness[k - 1] && likeness[k] >= likeness[k + 1])
-      peaks.emplace_back(-likeness[k], static_cast<std::int64_t>(k));
+  const std::int64_t most_offset = range.last - 1 - range.first;
+  if (most_offset < 1) return curve;
+  const reference::CodeDistances distances = encoded.distances(most_offset, aliases_told);
+  curve.searched = distances.searched;
+  curve.nearest = distances.nearest.offset;
+  curve.nearest_distance = distances.nearest.distance * size;
+  curve.searched_for_aliases = distances.searched_for_aliases;
+  for (const reference::OffsetDistance& alias : distances.aliases) {
+    curve.aliases.push_back(alias.offset);
+    curve.alias_distances.push_back(alias.distance * size);
   }
-  std::ranges::sort(peaks);
-  for (std::size_t k = 0; k < std::min(peaks.size(), aliases_told); ++k) curve.aliases.push_back(peaks[k].second);
   return curve;
 }
 

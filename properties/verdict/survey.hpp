@@ -53,7 +53,13 @@ struct SimilarityCurve {
   std::vector<std::int64_t> offsets;
   std::vector<double> claimed;
   std::vector<double> measured;
-  std::vector<std::int64_t> aliases;  ///< the offsets above 0 that are most alike to 0, most alike first
+  // Of the whole claim, whatever part of it the curve shows.
+  std::int64_t searched = 0;  ///< offsets 1, 2, ... that were compared: all of the claim's unless there are too many
+  std::int64_t nearest = 0;   ///< the offset of the two codes that are nearest to each other
+  double nearest_distance = 0;
+  std::int64_t searched_for_aliases = 0;  ///< likewise
+  std::vector<std::int64_t> aliases;      ///< where the distance of codes has its least local minima, the least first
+  std::vector<double> alias_distances;
 };
 
 /// A bias of attention scores.
