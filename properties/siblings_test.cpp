@@ -7,6 +7,7 @@
 #include "properties/catalogue.hpp"
 #include "properties/engine/engine.hpp"
 #include "properties/mutants/local_fault.hpp"
+#include "properties/mutants/mutant.hpp"
 
 namespace sextant {
 namespace {
@@ -70,6 +71,19 @@ TEST(Siblings, ThatCrashAreLeftOut) {
   const PropertyResult result = siblings_of(subject);
   EXPECT_EQ(result.verdict, Verdict::holds);
   EXPECT_EQ(result.reason, "not asked with another dtype (float64): it crashed");
+}
+
+TEST(Siblings, ThreadsAreAskedAtOnceWhereTheyArePromised) {
+  for (const char* name : {"rope-threads-share-base", "rope-threads-share-positions"}) {
+    const auto found = std::ranges::find(mutants::registry(), name, &mutants::Mutant::name);
+    const PropertyResult promised = siblings_of(*mutants::open(name), parse_spec(found->spec));
+    EXPECT_EQ(promised.verdict, Verdict::violated) << name;
+    ASSERT_TRUE(promised.simplest);
+    EXPECT_NE(promised.simplest->finding.find("while other threads ask"), std::string::npos)
+        << promised.simplest->finding;
+    const FunctionSubject says_nothing(name, found->begin);
+    EXPECT_EQ(siblings_of(says_nothing, parse_spec(found->spec)).verdict, Verdict::holds) << name;
+  }
 }
 
 }  // namespace

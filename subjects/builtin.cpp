@@ -10,6 +10,7 @@
 #include "lib/encoders/share_processors.hpp"
 #include "subjects/equally_spaced.hpp"
 #include "subjects/kind.hpp"
+#include "subjects/threads.hpp"
 
 #ifndef SEXTANT_VERSION
 #error "the build defines SEXTANT_VERSION"
@@ -189,7 +190,9 @@ class BuiltinSession final : public Session {
     return {"sextant",
             SEXTANT_VERSION,
             {"encode", "rotate", "bias", "bucket", "attend", "backward", "reset"},
-            {"float64", "float32", "float16", "bfloat16"}};
+            {"float64", "float32", "float16", "bfloat16"},
+            false,
+            true};
   }
 
   Tensors call(std::string_view operation, const Tensors& inputs) override {
@@ -199,6 +202,12 @@ class BuiltinSession final : public Session {
 
   Tensors backward(std::string_view of, const Tensors& inputs) override {
     return asked([&](const auto& encoder) { return gradient(encoder, of, inputs); });
+  }
+
+  std::vector<ThreadReply> call_at_once(std::span<const ThreadCall> calls) override {
+    return in_threads(calls, [this](const ThreadCall& call) {
+      return BuiltinSession(call.spec, judges_).call(call.operation, call.inputs);
+    });
   }
 
  private:

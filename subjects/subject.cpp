@@ -14,6 +14,10 @@ Tensors Session::backward(std::string_view of, const Tensors& /*inputs*/) {
   throw SubjectFailure(FailureKind::unsupported, "the subject has no backward of " + std::string(of));
 }
 
+std::vector<ThreadReply> Session::call_at_once(std::span<const ThreadCall> /*calls*/) {
+  throw SubjectFailure(FailureKind::unsupported, "the subject does not say that several threads may call it at once");
+}
+
 std::vector<std::unique_ptr<Session>> Subject::open_together(std::span<const Spec> specs) const {
   std::vector<std::unique_ptr<Session>> sessions;
   for (const Spec& spec : specs) sessions.push_back(open(spec));

@@ -60,6 +60,20 @@ struct Description {
   std::vector<std::string> operations;
   std::vector<std::string> dtypes;
   bool in_place = false;  ///< whether rotations are written over what they are given, on purpose
+  bool threads = false;   ///< whether several threads of one process may call it at once
+};
+
+/// What one thread of several asks.
+struct ThreadCall {
+  Spec spec;
+  std::string operation;
+  Tensors inputs;
+};
+
+/// What came of it.
+struct ThreadReply {
+  Tensors tensors;
+  std::optional<SubjectFailure> failure;  ///< then there are none
 };
 
 /// One conversation with a subject about one spec, from a fresh state: it may keep caches from call to call, and is
@@ -81,6 +95,11 @@ class Session {
   /// session says otherwise.
   /// @throws SubjectFailure, Interrupted.
   virtual Tensors backward(std::string_view of, const Tensors& inputs);
+
+  /// Performs calls all at once in the session's process, each in a thread of its own, and returns their replies in
+  /// the calls' order. For subjects that say `threads`: else unsupported.
+  /// @throws SubjectFailure if the process does not answer them all, Interrupted.
+  virtual std::vector<ThreadReply> call_at_once(std::span<const ThreadCall> calls);
 };
 
 /// An implementation under audit.

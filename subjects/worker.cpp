@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <mutex>
 #include <sstream>
@@ -69,22 +70,30 @@ std::uint64_t reply_limit(const Tensors& inputs, const Spec& spec) {
          sizeof(double) * bias_values(inputs, spec);
 }
 
-// Reads a reply to where it stays.
-class Reply final : public Process::Sink {
+// Reads replies, one after the other, to where they stay.
+class Replies final : public Process::Sink {
  public:
-  explicit Reply(std::uint64_t limit) : reader_(limit) {}
+  // One of at most so many bytes is awaited, behind those before.
+  void await(std::uint64_t limit) { readers_.emplace_back(limit); }
 
-  std::span<std::byte> room() override { return reader_.room(); }
+  std::span<std::byte> room() override { return readers_[at_].room(); }
   bool filled(std::size_t bytes, std::span<const std::byte> beyond) override {
-    reader_.filled(bytes, beyond);
-    // What follows the length is the header, what follows that the data.
-    if (reader_.feed(beyond) < beyond.size()) throw SafetensorsError("wrote more bytes after its reply");
-    return reader_.complete();
+    readers_[at_].filled(bytes, beyond);
+    // What follows the length is the header, what follows that the data, and what follows that the next reply.
+    while (true) {
+      beyond = beyond.subspan(readers_[at_].feed(beyond));
+      if (!readers_[at_].complete()) return false;
+      if (at_ + 1 == readers_.size()) break;
+      ++at_;
+    }
+    if (!beyond.empty()) throw SafetensorsError("wrote more bytes after its reply");
+    return true;
   }
-  Blob blob() { return reader_.blob(); }
+  Blob blob(std::size_t which) { return readers_[which].blob(); }
 
  private:
-  SafetensorsReader reader_;
+  std::vector<SafetensorsReader> readers_;
+  std::size_t at_ = 0;
 };
 
 class WorkerSession final : public Session {
@@ -99,8 +108,8 @@ class WorkerSession final : public Session {
         const auto found = reply.metadata.find(key);
         return found == reply.metadata.end() ? std::string() : found->second;
       };
-      return {one_line(text("name")), one_line(text("version")), split_commas(text("ops")),
-              split_commas(text("dtypes")), text("in_place") == "true"};
+      return {one_line(text("name")),       one_line(text("version")),  split_commas(text("ops")),
+              split_commas(text("dtypes")), text("in_place") == "true", text("threads") == "true"};
     } catch (const SubjectFailure& failure) {
       if (failure.kind() == FailureKind::unsupported) return {};
       throw;
@@ -115,19 +124,61 @@ class WorkerSession final : public Session {
     return ask("backward", inputs, {{"of", std::string(of)}}).tensors;
   }
 
+  std::vector<ThreadReply> call_at_once(std::span<const ThreadCall> calls) override {
+    std::vector<Request> requests;
+    for (const ThreadCall& call : calls)
+      requests.push_back(request(call.operation, call.inputs, call.spec, {{"at_once", std::to_string(calls.size())}}));
+    std::vector<Blob> blobs = exchange(requests);
+    std::vector<ThreadReply> replies;
+    for (std::size_t i = 0; i < calls.size(); ++i) {
+      try {
+        check(blobs[i], requests[i]);
+        replies.push_back({std::move(blobs[i].tensors), std::nullopt});
+      } catch (const SubjectFailure& failure) {
+        replies.push_back({{}, failure});
+      }
+    }
+    return replies;
+  }
+
  private:
+  struct Request {
+    std::string operation;
+    std::string id;
+    std::string header;
+    const Tensors& inputs;
+    std::uint64_t reply_limit;
+  };
+
   // `metadata` goes beside op, id and spec.
-  Blob ask(std::string_view operation, const Tensors& inputs, std::map<std::string, std::string> metadata) {
+  Request request(std::string_view operation, const Tensors& inputs, const Spec& spec,
+                  std::map<std::string, std::string> metadata) {
     const std::string id = std::to_string(next_id_++);
-    metadata.insert({{"op", std::string(operation)}, {"id", id}, {"spec", to_json(spec_)}});
-    const std::string header = safetensors_header(inputs, metadata);
-    std::vector<std::span<const std::byte>> request{std::as_bytes(std::span(header))};
-    for (const auto& [name, tensor] : inputs) request.emplace_back(tensor.data);
-    Reply sink(reply_limit(inputs, spec_));
-    Blob reply;
+    metadata.insert({{"op", std::string(operation)}, {"id", id}, {"spec", to_json(spec)}});
+    return {std::string(operation), id, safetensors_header(inputs, metadata), inputs, reply_limit(inputs, spec)};
+  }
+
+  Blob ask(std::string_view operation, const Tensors& inputs, std::map<std::string, std::string> metadata) {
+    const std::array<Request, 1> alone{request(operation, inputs, spec_, std::move(metadata))};
+    Blob reply = std::move(exchange(alone).front());
+    check(reply, alone[0]);
+    return reply;
+  }
+
+  // Sends them all, and reads as many replies.
+  std::vector<Blob> exchange(std::span<const Request> requests) {
+    std::vector<std::span<const std::byte>> parts;
+    Replies sink;
+    for (const Request& request : requests) {
+      parts.push_back(std::as_bytes(std::span(request.header)));
+      for (const auto& [name, tensor] : request.inputs) parts.emplace_back(tensor.data);
+      sink.await(request.reply_limit);
+    }
+    const std::string& operation = requests.front().operation;
+    std::vector<Blob> blobs;
     try {
-      process_->exchange(request, sink, std::chrono::steady_clock::now() + limits_.timeout, limits_.stop);
-      reply = sink.blob();
+      process_->exchange(parts, sink, std::chrono::steady_clock::now() + limits_.timeout, limits_.stop);
+      for (std::size_t i = 0; i < requests.size(); ++i) blobs.push_back(sink.blob(i));
     } catch (const SafetensorsError& error) {
       throw SubjectFailure(FailureKind::protocol, fmt::format("reply to {}: {}", operation, error.what()));
     } catch (const SubjectFailure& failure) {
@@ -139,11 +190,12 @@ class WorkerSession final : public Session {
       throw SubjectFailure(failure.kind(), fmt::format("{}: {}{}{}", operation, failure.what(),
                                                        line.empty() ? "" : "; it wrote: ", one_line(line)));
     }
-    check(reply, operation, id);
-    return reply;
+    return blobs;
   }
 
-  static void check(const Blob& reply, std::string_view operation, const std::string& id) {
+  static void check(const Blob& reply, const Request& request) {
+    const std::string& operation = request.operation;
+    const std::string& id = request.id;
     const auto text = [&](const char* key) {
       const auto found = reply.metadata.find(key);
       return found == reply.metadata.end() ? std::string() : one_line(found->second);

@@ -294,6 +294,54 @@ TEST_F(Worker, ARotationInPlaceIsWhatItLeavesInItsInput) {
   EXPECT_THROW(other->call("rotate", inputs), SubjectFailure);
 }
 
+// Each call waits for the other: one after the other, neither would return.
+constexpr const char* waiting =
+    "import threading\n"
+    "meeting = threading.Barrier(2)\n"
+    "def encode(positions, spec):\n"
+    "    meeting.wait(20)\n"
+    "    return np.full((len(positions), spec['dim']), positions[0], np.float32)\n";
+
+TEST_F(Worker, CallsAtOnceRunInThreadsOfOneProcess) {
+  const auto session = open(std::string(waiting) + "threads = True\n");
+  EXPECT_TRUE(session->describe().threads);
+  EXPECT_FALSE(open(waiting)->describe().threads);
+  EXPECT_FALSE(open(std::string(waiting) + "threads = 4\n")->describe().threads);
+  Spec wider = spec_;
+  wider.encoding = Sinusoidal{.dim = 8};
+  const std::vector<ThreadCall> calls{
+      {spec_, "encode", named("positions", Tensor::of_integers({2}, std::vector<std::int64_t>{5, 6}))},
+      {wider, "encode", named("positions", Tensor::of_integers({1}, std::vector<std::int64_t>{7}))}};
+  for (int again = 0; again < 2; ++again) {
+    const std::vector<ThreadReply> replies = session->call_at_once(calls);
+    ASSERT_EQ(replies.size(), 2U);
+    EXPECT_FALSE(replies[0].failure || replies[1].failure);
+    EXPECT_EQ(replies[0].tensors.at("encoding").shape, (std::vector<std::int64_t>{2, 4}));
+    EXPECT_EQ(replies[0].tensors.at("encoding").at(0), 5);
+    EXPECT_EQ(replies[1].tensors.at("encoding").shape, (std::vector<std::int64_t>{1, 8}));
+    EXPECT_EQ(replies[1].tensors.at("encoding").at(7), 7);
+  }
+}
+
+TEST_F(Worker, ACallAtOnceThatFailsLeavesTheOthers) {
+  const auto session = open(
+      "threads = True\n"
+      "def encode(positions, spec):\n"
+      "    if positions[0] == 7:\n"
+      "        raise ValueError('no seven')\n"
+      "    return np.zeros((len(positions), spec['dim']), np.int32 if positions[0] == 8 else np.float32)\n");
+  std::vector<ThreadCall> calls;
+  for (const std::int64_t position : {6, 7, 8})
+    calls.push_back({spec_, "encode", named("positions", Tensor::of_integers({1}, std::vector{position}))});
+  const std::vector<ThreadReply> replies = session->call_at_once(calls);
+  ASSERT_EQ(replies.size(), 3U);
+  EXPECT_FALSE(replies[0].failure);
+  ASSERT_TRUE(replies[1].failure && replies[2].failure);
+  expect_failure(*replies[1].failure, FailureKind::error, "ValueError: no seven");
+  expect_failure(*replies[2].failure, FailureKind::error, "TypeError: returned an array of int32");
+  EXPECT_EQ(session->call("encode", calls[0].inputs).at("encoding").elements(), 4);
+}
+
 TEST_F(Worker, AnInputThatIsLeftModifiedComesBack) {
   spec_ = parse_spec(R"({"encoding":"rope","head_dim":4,"dtype":"bfloat16"})");
   Tensor x = Tensor::zeros(spec_.dtype, {1, 2, 1, 4});

@@ -26,6 +26,17 @@ class MeteredSession final : public Session {
     return metered(inputs, [&] { return session_->backward(of, inputs); });
   }
 
+  std::vector<ThreadReply> call_at_once(std::span<const ThreadCall> calls) override {
+    for (const ThreadCall& call : calls) {
+      if (call.operation == "attend") count_scores(call.inputs);
+      count(call.inputs);
+    }
+    const reference::WithoutWorkLimit without;
+    std::vector<ThreadReply> replies = session_->call_at_once(calls);
+    for (const ThreadReply& reply : replies) count(reply.tensors);
+    return replies;
+  }
+
  private:
   template <class Call>
   Tensors metered(const Tensors& inputs, Call call) {

@@ -219,7 +219,7 @@ class ExtrapolationJudge {
     // Once a run, at the claim's end.
     if (asked.position == border_.last - 1 && asked.fill == 1 && judgement.within != Certainty::no) {
       judgement.remark = BeyondTheClaim(subject, spec_).text();
-      if (const std::string phases = border_.exists() ? model_->phases_beyond() : ""; !phases.empty())
+      if (const std::string phases = border_.exists() ? model_->met_beyond() : ""; !phases.empty())
         judgement.remark = phases + (judgement.remark.empty() ? "" : "; ") + judgement.remark;
     }
     return judgement;

@@ -6,6 +6,7 @@
 
 #include "properties/catalogue.hpp"
 #include "properties/engine/typed_cases.hpp"
+#include "properties/every/at_once.hpp"
 #include "properties/every/call_sequences.hpp"
 #include "properties/gen/position.hpp"
 #include "properties/model/model.hpp"
@@ -24,11 +25,14 @@ struct Together {
   std::int64_t fill;
 };
 
-// All siblings before the spec itself; the same, the last of them first; by turns with it, it being the first; or no
-// sibling, but two sequences under the spec, which grow by turns.
-enum Order { rising, falling, by_turns, two_sequences };
-constexpr std::int64_t orders = 4;
+// All siblings before the spec itself; the same, the last of them first; by turns with it, it being the first; no
+// sibling, but two sequences under the spec, which grow by turns; or in threads, the
+// spec's calls and those of a sibling at once, of each sibling in turn.
+enum Order { rising, falling, by_turns, two_sequences, by_threads };
+constexpr std::int64_t orders = 5;
 constexpr std::int64_t growths = 3;
+constexpr std::size_t threads = 8;
+constexpr std::size_t least_rounds = 32;
 constexpr std::int64_t most_tokens = 64;
 
 // What other layers, or other models, of one program may ask for.
@@ -72,14 +76,11 @@ CasesOf<Together> cases_together() {
     const std::int64_t ahead = std::min(gen::simplest_position(range) + 5, range.last - 1);
     const std::int64_t siblings = std::ssize(siblings_of(spec));
     std::vector<Together> list;
-    for (const Order order : {rising, falling, by_turns, two_sequences})
+    for (const Order order : {rising, falling, by_turns, two_sequences, by_threads})
       list.push_back({.position = ahead, .tokens = 3, .first = 0, .last = siblings - 1, .order = order, .fill = 1});
-    // What the first call of a process decides for all, another sibling may have decided before: each dtype alone.
-    const std::vector<Variant> all = siblings_of(spec);
-    for (std::int64_t i = 0; i < siblings; ++i) {
-      if (all[static_cast<std::size_t>(i)].spec.dtype != spec.dtype)
-        list.push_back({.position = ahead, .tokens = 3, .first = i, .last = i, .order = rising, .fill = 1});
-    }
+    // What the first call of a process decides for all shows where that call differs in just this: each alone.
+    for (std::int64_t i = 0; i < siblings; ++i)
+      list.push_back({.position = ahead, .tokens = 3, .first = i, .last = i, .order = rising, .fill = 1});
     return list;
   };
   cases.drawn = [](const Spec& spec) {
@@ -223,6 +224,62 @@ class Company {
   std::vector<std::unique_ptr<Session>> sessions_;
 };
 
+// What a subject promises that says so: threads of one process may call it at once.
+class Threads {
+ public:
+  Threads(const Subject& subject, const Spec& spec, std::vector<Variant> siblings)
+      : spec_(spec), model_(model_of(spec)), siblings_(std::move(siblings)) {
+    const std::vector<Spec> specs{spec};
+    session_ = std::move(subject.open_together(specs).front());
+  }
+
+  bool are_promised() { return session_->describe().threads; }
+
+  Judgement judge(const Together& asked, const std::vector<Tensor>& alone) {
+    Judgement judgement;
+    const std::vector<Question> questions = questions_of(asked, model_->range());
+    const std::size_t rounds = std::max(least_rounds, 2 * siblings_.size());
+    for (std::size_t round = 0; round < rounds; ++round) {
+      // By turns the spec alone, as one layer that several requests share, and beside a sibling.
+      const Variant* sibling = round % 2 == 0 ? nullptr : &siblings_[round / 2 % siblings_.size()];
+      std::vector<Asking> askings;
+      for (std::size_t thread = 0; thread < threads; ++thread) {
+        const bool is_own = sibling == nullptr || thread < threads / 2;
+        askings.push_back(asking(is_own ? spec_ : sibling->spec, questions[thread % questions.size()]));
+      }
+      const std::vector<ThreadAnswer> answers = ask_at_once(*session_, askings);
+      for (std::size_t thread = 0; thread < (sibling == nullptr ? threads : threads / 2); ++thread) {
+        const std::size_t which = thread % questions.size();
+        const auto difference = difference_of(alone[which], answers[thread]);
+        judgement.add_exact(
+            difference ? std::optional(fmt::format(
+                             "{}, while other threads ask {}: {}", text_of(questions[which]),
+                             sibling == nullptr ? "the same module" : "with another " + sibling->field, *difference))
+                       : std::nullopt,
+            [] { return "the same bits as alone in a process"; });
+      }
+    }
+    return judgement;
+  }
+
+ private:
+  std::optional<std::string> difference_of(const Tensor& alone, const ThreadAnswer& at_once) const {
+    if (at_once.answer) return first_difference(spec_, alone, *at_once.answer);
+    return fmt::format("{}: {}", name_of(at_once.failure->kind()), at_once.failure->what());
+  }
+
+  static Asking asking(const Spec& spec, const Question& question) {
+    return {spec, [model = std::shared_ptr<const EncodingModel>(model_of(spec)), question](Session& session) {
+              return model->ask(session, model->call_of(question));
+            }};
+  }
+
+  const Spec& spec_;
+  std::unique_ptr<EncodingModel> model_;
+  std::vector<Variant> siblings_;
+  std::unique_ptr<Session> session_;
+};
+
 // Judges cases; a sibling that has crashed or hung once is not asked again.
 class SiblingsJudge {
  public:
@@ -230,7 +287,7 @@ class SiblingsJudge {
 
   Judgement judge(const Subject& subject, const Together& asked) {
     if (asked.order == two_sequences) return TwoSequences(spec_, asked).judge(subject);
-    const std::vector<Tensor> alone = answers(*subject.open(spec_), spec_, asked);
+    const std::vector<Tensor>& alone = answers_alone(subject, asked);
     while (true) {
       std::vector<Variant> chosen(siblings_.begin() + asked.first, siblings_.begin() + asked.last + 1);
       std::erase_if(chosen, [&](const Variant& sibling) { return left_out_.contains(sibling.field); });
@@ -239,6 +296,8 @@ class SiblingsJudge {
         Judgement judgement;
         if (chosen.empty()) {
           judgement.add_exact(std::nullopt, [] { return "no other spec can be asked"; });
+        } else if (asked.order == by_threads) {
+          judgement = at_once(subject, asked, std::move(chosen), alone);
         } else {
           judgement = Company(subject, spec_, std::move(chosen)).judge(asked, alone);
         }
@@ -253,9 +312,36 @@ class SiblingsJudge {
   }
 
  private:
+  // Many cases differ in their siblings alone.
+  const std::vector<Tensor>& answers_alone(const Subject& subject, const Together& asked) {
+    const std::array<std::int64_t, 3> key{asked.position, asked.tokens, asked.fill};
+    if (alone_of_ != key) {
+      alone_ = answers(*subject.open(spec_), spec_, asked);
+      alone_of_ = key;
+    }
+    return alone_;
+  }
+
+  Judgement at_once(const Subject& subject, const Together& asked, std::vector<Variant> chosen,
+                    const std::vector<Tensor>& alone) const {
+    if (!Threads(subject, spec_, {}).are_promised()) {
+      Judgement judgement;
+      judgement.add_exact(std::nullopt, [] { return "the subject does not say that threads may call it at once"; });
+      return judgement;
+    }
+    // Which of them end the process, with no thread beside.
+    Together before = asked;
+    before.order = rising;
+    Judgement judgement = Company(subject, spec_, chosen).judge(before, alone);
+    if (judgement.within == reference::Certainty::no) return judgement;
+    return Threads(subject, spec_, std::move(chosen)).judge(asked, alone);
+  }
+
   Spec spec_;
   std::vector<Variant> siblings_;
   std::map<std::string, std::string> left_out_;  // fields, and what the subject did
+  std::optional<std::array<std::int64_t, 3>> alone_of_;
+  std::vector<Tensor> alone_;
 };
 
 }  // namespace
@@ -269,7 +355,8 @@ Property siblings_property() {
   property.explanation = {
       "an answer does not depend on what else its process computes",
       "after calls of other specs in one process (every field in turn, another dtype, size or number of rows), before "
-      "it and by turns with it, f(x) is what it is alone; so are two sequences under one spec that grow by turns; a "
+      "it and by turns with it, f(x) is what it is alone; so are two sequences under one spec that grow by turns, and, "
+      "of a subject that says `threads`, calls at once in eight threads; a "
       "spec that is refused counts as one that was asked, one that crashes is left out",
       "an encoding is a function of its spec and its position; two layers, or two models, of one program have their "
       "own",
@@ -278,7 +365,7 @@ Property siblings_property() {
       "tables in a module, a class or a decorator's cache whose key lacks the base, the scaling rule, the dtype, the "
       "size or the length; state that a refused call leaves; the first of two models deciding for both; a sequence "
       "taken for the last one's "
-      "continuation"};
+      "continuation; what one thread sets up and another uses"};
   property.not_applicable = [](const Spec&) { return std::optional<std::string>(); };  // there are other dtypes
   use_cases(property, cases_together(), [](const Spec& spec) -> SubjectCheckOf<Together> {
     return [judge = SiblingsJudge(spec)](const Subject& subject, const Together& asked) mutable {

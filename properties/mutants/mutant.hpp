@@ -25,6 +25,7 @@ struct Mutant {
   std::string spec;       ///< JSON
   FunctionSubject::Make make;
   FunctionSubject::Begin begin = nullptr;  ///< in its place, where sessions of one process share something
+  FunctionSubject::Threads threads = FunctionSubject::Threads::one;
 };
 
 #define MUTANTS(family) std::vector<Mutant> family##_mutants();

@@ -26,7 +26,7 @@ std::unique_ptr<Subject> open(std::string_view name) {
   for (const Mutant& mutant : registry()) {
     if (mutant.name != name) continue;
     std::string subject = fmt::format("mutant:{}", name);
-    return mutant.begin ? std::make_unique<FunctionSubject>(std::move(subject), mutant.begin)
+    return mutant.begin ? std::make_unique<FunctionSubject>(std::move(subject), mutant.begin, mutant.threads)
                         : std::make_unique<FunctionSubject>(std::move(subject), mutant.make);
   }
   throw SubjectNameError(fmt::format("subject \"mutant:{}\": no such mutant (see sextant list mutants)", name));

@@ -1,9 +1,13 @@
+#include <chrono>
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
+#include <vector>
 
 #include "lib/numeric/ulp.hpp"
 #include "lib/spec/of.hpp"
@@ -97,9 +101,63 @@ FunctionSubject::Make continued() {
   };
 }
 
+// What each call writes for itself and reads a little later, in one place for all threads.
+template <class Value>
+class SharedByThreads {
+ public:
+  Value after_a_while(const Value& own) {
+    write(own);
+    std::this_thread::sleep_for(std::chrono::microseconds(200));
+    const std::lock_guard lock(mutex_);
+    return value_;
+  }
+
+ private:
+  void write(const Value& own) {
+    const std::lock_guard lock(mutex_);
+    value_ = own;
+  }
+
+  std::mutex mutex_;
+  Value value_{};
+};
+
+FunctionSubject::Make shared_base() {
+  return [shared = std::make_shared<SharedByThreads<double>>()](const Spec& spec) -> FunctionSubject::Call {
+    return [shared, spec](std::string_view operation, const Tensors& inputs) {
+      Spec used = spec;
+      Rope& encoding = *held<Rope>(used);
+      encoding.rope_theta = shared->after_a_while(encoding.rope_theta);
+      return plain_call(used)(operation, inputs);
+    };
+  };
+}
+
+FunctionSubject::Make shared_positions() {
+  return [shared = std::make_shared<SharedByThreads<std::vector<std::int64_t>>>()](
+             const Spec& spec) -> FunctionSubject::Call {
+    return [shared, right = plain_call(spec)](std::string_view operation, const Tensors& inputs) {
+      if (!inputs.contains("positions")) return right(operation, inputs);
+      Tensors changed = inputs;
+      Tensor& positions = changed.at("positions");
+      std::vector<std::int64_t> used = shared->after_a_while(positions.integers());
+      used.resize(static_cast<std::size_t>(positions.elements()));
+      positions = Tensor::of_integers(positions.shape, used);
+      return right(operation, changed);
+    };
+  };
+}
+
 void add(std::vector<Mutant>& list, Kind kind, std::string name, std::string mechanism, std::string spec,
-         FunctionSubject::Begin begin) {
-  list.push_back({std::move(name), kind, "", std::move(mechanism), std::move(spec), nullptr, std::move(begin)});
+         FunctionSubject::Begin begin, FunctionSubject::Threads threads = FunctionSubject::Threads::one) {
+  list.push_back({.name = std::move(name),
+                  .kind = kind,
+                  .row = "",
+                  .mechanism = std::move(mechanism),
+                  .spec = std::move(spec),
+                  .make = nullptr,
+                  .begin = std::move(begin),
+                  .threads = threads});
 }
 
 }  // namespace
@@ -145,6 +203,19 @@ std::vector<Mutant> sibling_mutants() {
              return *end;
            };
          });
+  const auto of_threads = [&](Kind kind, std::string name, std::string mechanism, std::string spec,
+                              FunctionSubject::Begin begin) {
+    add(list, kind, std::move(name), std::move(mechanism), std::move(spec), std::move(begin),
+        FunctionSubject::Threads::several);
+  };
+  of_threads(Kind::defect, "rope-threads-share-base", "each call sets the module's base before it reads it", rope,
+             shared_base);
+  of_threads(Kind::defect, "rope-threads-share-positions", "each call keeps its positions in the module", rope,
+             shared_positions);
+  of_threads(Kind::defect, "sinusoidal-threads-share-positions", "each call keeps its positions in the module",
+             sinusoidal, shared_positions);
+  of_threads(Kind::control, "rope-of-threads", "nothing is shared by threads that call at once", rope,
+             [] { return FunctionSubject::Make(plain_call); });
   add(list, Kind::control, "rope-cache-of-all-modules", "a table for each spec, kept for all modules", rope,
       first_decides([](const Spec& spec) { return to_json(spec); }));
   return list;

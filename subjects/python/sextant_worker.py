@@ -32,6 +32,7 @@ import os
 import socket
 import struct
 import sys
+import threading
 import traceback
 import types
 
@@ -210,8 +211,10 @@ class JaxArrays:
 FRAMEWORKS = {None: NumpyArrays, "numpy": NumpyArrays, "torch": TorchArrays, "jax": JaxArrays}
 
 
-def answer(functions, arrays, operation, tensors, metadata, in_place):
-    """The reply's tensors; of a rotation in place, that returned nothing, what it left in x. Raises Unsupported."""
+def answer(functions, arrays, operation, tensors, metadata, in_place, copy=kept):
+    """The reply's tensors; of a rotation in place, that returned nothing, what it left in x. `copy` gives the bytes of an input as they were. Raises
+    Unsupported.
+    """
     function = functions.get(operation)
     if operation == "reset":
         if function is not None:
@@ -220,7 +223,7 @@ def answer(functions, arrays, operation, tensors, metadata, in_place):
     if function is None:
         raise Unsupported(f"the subject defines no {operation}")
     spec = json.loads(metadata["spec"])
-    before = {key: kept(key, array) for key, array in tensors.items()}
+    before = {key: copy(key, array) for key, array in tensors.items()}
     given = {key: arrays.give(array) for key, array in tensors.items()}
     if operation == "backward":
         grad = given.pop("grad")
@@ -367,8 +370,52 @@ def _fork_sessions():
     return end_with_auditor
 
 
-def serve(framework=None, name="", version="", in_place=False, **functions):
-    """Answers requests until the input ends. `functions` are the operations by name; `in_place` says that rotate writes over its x."""
+def _copied(key, array):
+    return bits_of(array).copy()
+
+
+def _reply(perform, metadata, tensors):
+    """(metadata, tensors, dtype of the spec) of the reply to a request; perform(tensors, metadata) gives its tensors."""
+    reply = {"id": metadata["id"], "status": "ok"}
+    try:
+        spec_dtype = json.loads(metadata["spec"])["dtype"]
+        result = perform(tensors, metadata)
+        for array in result.values():
+            code_of(array, spec_dtype)  # raises for what cannot be sent
+        return reply, result, spec_dtype
+    except Unsupported as reason:
+        return reply | {"status": "unsupported", "message": str(reason)}, {}, None
+    except Exception as error:
+        traceback.print_exc()
+        return reply | {"status": "error", "message": f"{type(error).__name__}: {error}"}, {}, None
+
+
+def _replies_at_once(perform, requests):
+    """Of several requests, each performed in a thread of its own, beginning together and changing places as often as they can."""
+    replies = [None] * len(requests)
+    beginning = threading.Barrier(len(requests))
+
+    def run(number, metadata, tensors):
+        beginning.wait()
+        replies[number] = _reply(perform, metadata, tensors)
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [threading.Thread(target=run, args=(number, *request)) for number, request in enumerate(requests)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    return replies
+
+
+def serve(framework=None, name="", version="", in_place=False, threads=False, **functions):
+    """Answers requests until the input ends. `functions` are the operations by name; `in_place` says that rotate writes over its x, `threads` that
+    several threads may call the functions at once.
+    """
     global _served, _ready
     _served = True
     unknown = set(functions) - set(OPERATIONS)
@@ -386,20 +433,16 @@ def serve(framework=None, name="", version="", in_place=False, **functions):
             adopted()  # who asks has been told of this process, so it is the auditor's child by now
             adopted = None
         metadata, tensors = request
-        reply = {"id": metadata["id"], "status": "ok"}
-        try:
-            if metadata["op"] == "describe":
-                reply |= {"name": name, "version": version, "ops": ",".join(functions), "in_place": "true" if in_place else "false"}
-                write_blob(sink, reply, {})
-                continue
-            spec_dtype = json.loads(metadata["spec"])["dtype"]
-            write_blob(sink, reply, answer(functions, arrays, metadata["op"], tensors, metadata, in_place), spec_dtype)
-        except Unsupported as reason:
-            write_blob(sink, reply | {"status": "unsupported", "message": str(reason)}, {})
-        except Exception as error:
-            traceback.print_exc()
-            message = f"{type(error).__name__}: {error}"
-            write_blob(sink, reply | {"status": "error", "message": message}, {})
+        if metadata["op"] == "describe":
+            about = {"name": name, "version": version, "ops": ",".join(functions)}
+            says = {"in_place": "true" if in_place else "false", "threads": "true" if threads else "false"}
+            write_blob(sink, {"id": metadata["id"], "status": "ok"} | about | says, {})
+        elif "at_once" in metadata:
+            requests = [request] + [read_blob(source) for _ in range(1, int(metadata["at_once"]))]
+            for reply in _replies_at_once(lambda of, to: answer(functions, arrays, to["op"], of, to, in_place, _copied), requests):
+                write_blob(sink, *reply)
+        else:
+            write_blob(sink, *_reply(lambda of, to: answer(functions, arrays, to["op"], of, to, in_place), metadata, tensors))
     if forked:
         # As an interpreter ends, but without taking apart module by module what the fork server still has: that is most of a session's cost.
         atexit._run_exitfuncs()
@@ -466,7 +509,7 @@ def _main(path, control):
     if not functions:
         sys.exit(f"the file defines none of {', '.join(OPERATIONS)}")
     about = {key: str(getattr(module, key, "")) for key in ("name", "version")}
-    serve(getattr(module, "framework", None), in_place=bool(getattr(module, "in_place", False)), **about, **functions)
+    serve(getattr(module, "framework", None), in_place=bool(getattr(module, "in_place", False)), threads=getattr(module, "threads", False) is True, **about, **functions)
 
 
 if __name__ == "__main__":
