@@ -9,6 +9,14 @@ std::int64_t sequence_length(std::span<const std::int64_t> positions) {
   return positions.empty() ? 0 : *std::ranges::max_element(positions) + 1;
 }
 
+std::vector<std::int64_t> row_lengths(LengthScope scope, std::span<const std::int64_t> positions, std::int64_t batch) {
+  std::vector<std::int64_t> lengths(static_cast<std::size_t>(batch), sequence_length(positions));
+  const std::size_t n = positions.size() / std::max<std::size_t>(lengths.size(), 1);
+  for (std::size_t row = 0; scope == LengthScope::row && row < lengths.size(); ++row)
+    lengths[row] = sequence_length(positions.subspan(row * n, n));
+  return lengths;
+}
+
 RopeReference::RopeReference(const Rope& encoding) : frequencies_(encoding) {}
 
 const Rotation& RopeReference::rotation(std::int64_t position, std::int64_t pair, std::int64_t sequence_length,

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "lib/spec/spec.hpp"
 #include "reference/enclosure.hpp"
@@ -19,6 +20,10 @@ struct RealPair {
 /// The length of a call on these positions, which some scaling rules depend on: the largest + 1. 0 for none.
 std::int64_t sequence_length(std::span<const std::int64_t> positions);
 
+/// What each of `batch` rows of a call takes for that length: the call's, or its own. `positions` are [batch, n]; of
+/// more axes for the call's alone.
+std::vector<std::int64_t> row_lengths(LengthScope scope, std::span<const std::int64_t> positions, std::int64_t batch);
+
 /// Enclosures of the rotary encoding, Su et al. 2021, section 3.2.2, equation 15, as lib/spec/spec.hpp states it, under
 /// its scaling rule (reference/rope_scaling.hpp). The encoded pair is attention_factor * rotate(rotation, x). An object
 /// belongs to one thread.
@@ -26,8 +31,8 @@ class RopeReference {
  public:
   explicit RopeReference(const Rope& encoding);
 
-  /// The rotation by w_i * position, or by its negative where the spec says clockwise, in a call of `sequence_length` =
-  /// its largest position + 1. The reference is good until the next call.
+  /// The rotation by w_i * position, or by its negative where the spec says clockwise, at `sequence_length`
+  /// (row_lengths). The reference is good until the next call.
   const Rotation& rotation(std::int64_t position, std::int64_t pair, std::int64_t sequence_length, Precision precision);
 
   /// Its angle alone, at a tenth of the cost.

@@ -85,6 +85,8 @@ YarnScaling draw_yarn(Random& random, const Rope& rope, Taste taste) {
   return yarn;
 }
 
+LengthScope draw_scope(Random& random) { return random.of({LengthScope::call, LengthScope::row}); }
+
 LongropeScaling draw_longrope(Random& random, const Rope& rope, Taste taste) {
   LongropeScaling longrope;
   longrope.original_max_position_embeddings = std::max<std::int64_t>(draw_length(random, taste), 2);
@@ -109,6 +111,7 @@ LongropeScaling draw_longrope(Random& random, const Rope& rope, Taste taste) {
   } else {
     longrope.factor = draw_factor(random, taste);
   }
+  longrope.length_scope = draw_scope(random);
   return longrope;
 }
 
@@ -153,7 +156,8 @@ Rope draw_rope(Random& random, Taste taste, std::int64_t most_width) {
       if (wide) rope.rope_scaling = NtkScaling{draw_factor(random, taste)};
       break;
     case 2:
-      if (wide) rope.rope_scaling = DynamicScaling{draw_factor(random, taste), draw_length(random, taste)};
+      if (wide)
+        rope.rope_scaling = DynamicScaling{draw_factor(random, taste), draw_length(random, taste), draw_scope(random)};
       break;
     case 3:
     case 4:

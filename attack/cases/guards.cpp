@@ -255,7 +255,7 @@ std::vector<Case> guards_rope(Random& random, Dtype dtype) {
     return {example};
   }
   Case example = rotation_case(random, rope, dtype, positions, std::max<std::int64_t>(heads, 1));
-  fill_at_guards(random, rope, frequencies_of(rope, length_of(example.positions)).get(), example);
+  fill_at_guards(random, rope, frequencies_of(rope, length_of_row(rope, example, 0)).get(), example);
   return {example};
 }
 

@@ -87,10 +87,14 @@ std::vector<Case> near_ties_rope(Random& random, Dtype dtype) {
                                       : draw_sharp_rope(random, 16);
   Case example = rotation_case(random, rope, dtype, some_positions(random), random.between(4, 8));
   fill(random, rope.head_dim, example);
-  const auto frequencies = frequencies_of(rope, length_of(example.positions));
   const AttentionFactor factor(rope);
-  const std::int64_t sharpest = sharpest_pair(*frequencies);
+  std::shared_ptr<const Frequencies> frequencies;
+  std::int64_t sharpest = 0;
   for (std::int64_t token = 0; token < std::ssize(example.positions); ++token) {
+    if (token % example.tokens == 0) {
+      frequencies = frequencies_of(rope, length_of_row(rope, example, token / example.tokens));
+      sharpest = sharpest_pair(*frequencies);
+    }
     const std::int64_t position = sign_of_call(rope, example) * example.positions[static_cast<std::size_t>(token)];
     if (position == 0) continue;
     std::vector<std::int64_t> pairs{sharpest};

@@ -34,11 +34,11 @@ class Turned {
 
  private:
   void turn_by(Numbers& x, std::int64_t heads, const Rope& rope, const Xpos* xpos, Role role) const {
-    const auto frequencies = frequencies_of(rope, length_of(example_.positions));
     const AttentionFactor factor(rope);
     const Number scale = in_middle(factor.times(exactly(first_precision, 1.0)));
     const std::int64_t n = example_.tokens;
     for (std::int64_t b = 0; b < example_.batch; ++b) {
+      const auto frequencies = frequencies_of(rope, length_of_row(rope, example_, b));
       for (std::int64_t token = 0; token < n; ++token) {
         const std::int64_t position = example_.positions[static_cast<std::size_t>(b * n + token)];
         for (std::int64_t pair = 0; pair < rope.rotary_dim / 2; ++pair) {
@@ -83,6 +83,8 @@ void refuse_unknown(const Attention& encoding) {
   const bool is_known = carried<Rope>(encoding) || carried<Xpos>(encoding) || carried<Alibi>(encoding);
   if (acts_within(encoding) && !is_known)
     throw std::logic_error("no truth is written for attention with " + std::string(encoding_name(*encoding.position)));
+  if (encoding.window || encoding.softmax_scale || encoding.logit_softcap || encoding.sinks)
+    throw std::logic_error("no truth is written for attention with a window, a scale, a softcap or sinks");
 }
 
 Number bias_of(const Attention& encoding, std::int64_t head, std::int64_t query, std::int64_t key) {

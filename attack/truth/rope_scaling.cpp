@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "attack/truth/truths.hpp"
@@ -143,8 +144,17 @@ ChannelsOfPair rotary_channels(const Rope& encoding, Pairing pairing, std::int64
   return {pair, pair + frequency_width(encoding) / 2};
 }
 
-std::int64_t length_of(std::span<const std::int64_t> positions) {
-  return positions.empty() ? 0 : std::ranges::max(positions) + 1;
+std::int64_t length_of_row(const Rope& encoding, const Case& example, std::int64_t row) {
+  std::int64_t first = 0;
+  std::int64_t last = std::ssize(example.positions);
+  if (length_scope(encoding.rope_scaling) == LengthScope::row && example.batch > 1) {
+    first = row * example.tokens;
+    last = first + example.tokens;
+  }
+  std::int64_t length = first == last ? 0 : std::numeric_limits<std::int64_t>::min();
+  for (std::int64_t i = first; i < last; ++i)
+    length = std::max(length, example.positions[static_cast<std::size_t>(i)] + 1);
+  return length;
 }
 
 std::shared_ptr<const Frequencies> frequencies_of(const Rope& encoding, std::int64_t length) {

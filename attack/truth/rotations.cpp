@@ -183,12 +183,16 @@ void judge_tables(const Rope& encoding, const Frequencies& frequencies, const At
 }  // namespace
 
 void judge_encoding(const Rope& encoding, const Case& example, Checker& checker) {
-  const auto frequencies = frequencies_of(encoding, length_of(example.positions));
   const AttentionFactor factor(encoding);
-  if (example.operation == Operation::tables) return judge_tables(encoding, *frequencies, factor, example, checker);
+  if (example.operation == Operation::tables)
+    return judge_tables(encoding, *frequencies_of(encoding, length_of_row(encoding, example, 0)), factor, example,
+                        checker);
   const long double scale = in_long_double(factor.times(exactly(first_precision, 1.0)));
   const Call call(encoding, example);
+  std::shared_ptr<const Frequencies> frequencies;
   for (std::int64_t token = 0; token < std::ssize(example.positions); ++token) {
+    if (token % example.tokens == 0)
+      frequencies = frequencies_of(encoding, length_of_row(encoding, example, token / example.tokens));
     const std::int64_t position = call.sign * example.positions[static_cast<std::size_t>(token)];
     for (std::int64_t pair = 0; pair < encoding.rotary_dim / 2; ++pair) {
       call.judge_turned({frequencies.get(), pair, position, [&](const Interval& value) { return factor.times(value); },

@@ -55,8 +55,9 @@ class AttentionFactor {
 /// xPos' zeta_i^(p / scale_base) of a pair at a position, or its inverse in a key.
 Interval xpos_power(const Xpos& encoding, std::int64_t pair, std::int64_t position, long bits);
 
-/// The largest position of a call + 1.
-std::int64_t length_of(std::span<const std::int64_t> positions);
+/// What a batch row of a call takes for its length: the largest position + 1, of the row or of the whole call as the
+/// rule's length_scope says.
+std::int64_t length_of_row(const Rope& encoding, const Case& example, std::int64_t row);
 
 /// The width that a rotary encoding's frequencies divide by, and the channels of a pair within a head under a pairing.
 std::int64_t frequency_width(const Rope& encoding);

@@ -61,48 +61,35 @@ Tensor turned(const Turning& turning, const Tensor& x, std::span<const std::int6
   return with_middle_exchanged(turning.turned(with_middle_exchanged(x), positions, role));
 }
 
-// Where tokens of a tensor, [batch, heads, n, head_dim], begin.
-struct TokenPlace {
-  std::int64_t row;
-  std::int64_t first;
-};
-
-// Copies so many tokens of every head.
-void copy_tokens(const Tensor& from, const TokenPlace& source, Tensor& to, const TokenPlace& target,
-                 std::int64_t count) {
+// Tokens of a tensor, [batch, heads, n, head_dim]: as many of every head as both have of [first, last).
+void copy_tokens(const Tensor& from, Tensor& to, std::int64_t row, std::int64_t first, std::int64_t last) {
   const std::size_t token = static_cast<std::size_t>(from.shape[3]) * size_of(from.dtype);
   for (std::int64_t head = 0; head < from.shape[1]; ++head) {
-    const auto at = [&](const Tensor& x, const TokenPlace& place) {
-      return static_cast<std::size_t>((place.row * x.shape[1] + head) * x.shape[2] + place.first) * token;
+    const auto at = [&](const Tensor& x) {
+      return static_cast<std::size_t>((row * x.shape[1] + head) * x.shape[2] + first) * token;
     };
-    std::memcpy(to.data.data() + at(to, target), from.data.data() + at(from, source),
-                static_cast<std::size_t>(count) * token);
+    std::memcpy(to.data.data() + at(to), from.data.data() + at(from), static_cast<std::size_t>(last - first) * token);
   }
 }
 
-// Queries or keys of a step, whose `length` is that of both together: x's positions are [axes, batch, n]. Tokens before
-// first_of(row) stay as they are.
-template <class First>
+// Queries or keys of a step, whose positions are [axes, batch, n], as the role has them. `last` has the largest
+// position of each batch row, of queries and keys together.
 Tensor turned_in_step(const Turning& turning, const Tensor& x, std::span<const std::int64_t> positions,
-                      std::int64_t length, Role role, const First& first_of) {
-  Tensor result = x;
+                      std::span<const std::int64_t> last, Role role) {
   const std::int64_t batch = x.shape[0];
   const std::int64_t n = x.shape[2];
-  const std::int64_t axes = std::ssize(positions) / std::max<std::int64_t>(batch * n, 1);
-  for (std::int64_t row = 0; row < batch; ++row) {
-    const std::int64_t first = first_of(row);
-    const std::int64_t count = n - first;
-    // One token more, which is dropped, gives the call its length.
-    Tensor tokens = Tensor::zeros(x.dtype, {1, x.shape[1], count + 1, x.shape[3]});
-    copy_tokens(x, {row, first}, tokens, {0, 0}, count);
-    std::vector<std::int64_t> where;
-    for (std::int64_t axis = 0; axis < axes; ++axis) {
-      const auto start = positions.begin() + (axis * batch + row) * n;
-      where.insert(where.end(), start + first, start + n);
-      where.push_back(length - 1);
-    }
-    copy_tokens(turned(turning, tokens, where, role), {0, 0}, result, {row, first}, count);
+  // One token more in each row, which is dropped, gives it its length.
+  Tensor longer = Tensor::zeros(x.dtype, {batch, x.shape[1], n + 1, x.shape[3]});
+  for (std::int64_t row = 0; row < batch; ++row) copy_tokens(x, longer, row, 0, n);
+  std::vector<std::int64_t> where;
+  for (std::int64_t at = 0; at < std::ssize(positions); at += n) {
+    const auto of_row = positions.subspan(static_cast<std::size_t>(at), static_cast<std::size_t>(n));
+    where.insert(where.end(), of_row.begin(), of_row.end());
+    where.push_back(last[static_cast<std::size_t>(at / n % batch)]);
   }
+  const Tensor all = turned(turning, longer, where, role);
+  Tensor result = Tensor::zeros(x.dtype, x.shape);
+  for (std::int64_t row = 0; row < batch; ++row) copy_tokens(all, result, row, 0, n);
   return result;
 }
 
@@ -177,6 +164,19 @@ void check_inputs(const Attention& encoding, const AttentionInputs& inputs) {
   if (encoding.sinks != (inputs.sinks != nullptr))
     throw std::invalid_argument(std::string(function) + (encoding.sinks ? ": no sinks" : ": sinks that no head has"));
   if (encoding.sinks) check_tensor(function, "sinks", *inputs.sinks, {encoding.num_heads});
+}
+
+// The largest position of each batch row of a step, of queries and keys.
+std::vector<std::int64_t> last_positions(const AttentionInputs& inputs, std::int64_t batch) {
+  std::vector<std::int64_t> last(static_cast<std::size_t>(batch), std::numeric_limits<std::int64_t>::min());
+  for (const auto& [positions, n] :
+       {std::pair(inputs.positions, inputs.k.shape[2]), {inputs.query_positions, inputs.q.shape[2]}}) {
+    for (std::int64_t i = 0; i < std::ssize(positions); ++i) {
+      std::int64_t& of_row = last[static_cast<std::size_t>(i / n % batch)];
+      of_row = std::max(of_row, positions[static_cast<std::size_t>(i)]);
+    }
+  }
+  return last;
 }
 
 Sequences sequences_of(const AttentionInputs& inputs) {
@@ -261,14 +261,12 @@ Tensor DotProductAttention::attend(const AttentionInputs& inputs) const {
     kept[0] = turned(*turning_, *q, inputs.positions, Role::query);
     kept[1] = turned(*turning_, *k, inputs.positions, Role::key);
   } else if (turning_) {
-    std::int64_t length = std::numeric_limits<std::int64_t>::min();
-    for (const auto& positions : {inputs.positions, inputs.query_positions})
-      for (const std::int64_t position : positions) length = std::max(length, position + 1);
-    kept[0] = turned_in_step(*turning_, *q, inputs.query_positions, length, Role::query,
-                             [](std::int64_t) { return std::int64_t{0}; });
-    kept[1] = turned_in_step(*turning_, *k, inputs.positions, length, Role::key, [&](std::int64_t row) {
-      return encoding_.cached_keys == CachedKeys::rotated ? shape.token(row, 0) : 0;
-    });
+    const std::vector<std::int64_t> last = last_positions(inputs, shape.batch);
+    kept[0] = turned_in_step(*turning_, *q, inputs.query_positions, last, Role::query);
+    kept[1] = turned_in_step(*turning_, *k, inputs.positions, last, Role::key);
+    if (encoding_.cached_keys == CachedKeys::rotated) {
+      for (std::int64_t row = 0; row < shape.batch; ++row) copy_tokens(*k, kept[1], row, 0, shape.token(row, 0));
+    }
   }
   if (turning_) {
     q = &kept[0];

@@ -29,8 +29,8 @@ class RopePlans {
   /// @throws SpecError, TargetError as RopeEncoder does.
   explicit RopePlans(const Rope& encoding);
 
-  /// The plan of a call whose largest position is length - 1. Dynamic scaling makes one for the call, which `own` then
-  /// holds.
+  /// The plan of a call, or a batch row of one, whose largest position is length - 1. Dynamic scaling makes one for it,
+  /// which `own` then holds.
   const RopePlan& for_length(std::int64_t length, std::optional<RopePlan>& own) const;
 
   const Rope& encoding() const { return plan_.encoding; }

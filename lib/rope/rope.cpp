@@ -1,5 +1,6 @@
 #include "lib/rope/rope.hpp"
 
+#include <algorithm>
 #include <optional>
 
 #include "lib/rope/call.hpp"
@@ -11,15 +12,35 @@ namespace {
 
 constexpr std::string_view encoder = "RopeEncoder";
 
+// Of a call that has been checked.
+void turn_at_length(const RopePlans& plans, std::int64_t length, const RopePass& pass, const ConstHeads& x,
+                    std::span<const std::int64_t> positions, const Heads& y, Rounding rounding) {
+  std::optional<RopePlan> own;
+  const RopePlan& plan = plans.for_length(length, own);
+  const bool ordinary = plan.factor.high >= 0x1p-20 && plan.factor.high <= 0x1p20;
+  const RopeJob job(PairTurns(plan), plan.encoding, pass, ordinary ? rounding : Rounding::certified, x, positions, y);
+  share(job.units(), x.batch * x.tokens * x.heads * x.head_dim,
+        [&](std::int64_t first, std::int64_t last) { rotate_units(job, first, last); });
+}
+
+template <class Bytes>
+HeadsOf<Bytes> batch_row(HeadsOf<Bytes> heads, std::int64_t row) {
+  heads.data += static_cast<std::size_t>(row * heads.batch_stride) * size_of(heads.dtype);
+  heads.batch = 1;
+  return heads;
+}
+
 void turn(const RopePlans& plans, const RopePass& pass, const ConstHeads& x, std::span<const std::int64_t> positions,
           const Heads& y, Rounding rounding) {
   const VectorCall call = check_vectors(encoder, plans.encoding().head_dim, 1, x, positions, y);
   if (call.elements == 0) return;
-  std::optional<RopePlan> own;
-  const RopePlan& plan = plans.for_length(call.length, own);
-  const bool ordinary = plan.factor.high >= 0x1p-20 && plan.factor.high <= 0x1p20;
-  const RopeJob job(PairTurns(plan), plan.encoding, pass, ordinary ? rounding : Rounding::certified, x, positions, y);
-  share(job.units(), call.elements, [&](std::int64_t first, std::int64_t last) { rotate_units(job, first, last); });
+  const RopeScaling& scaling = plans.encoding().rope_scaling;
+  const bool alike = length_scope(scaling) == LengthScope::call || call.length <= *length_limit(scaling);
+  if (alike || x.batch == 1) return turn_at_length(plans, call.length, pass, x, positions, y, rounding);
+  for (std::int64_t row = 0; row < x.batch; ++row) {
+    const auto of_row = positions.subspan(static_cast<std::size_t>(row * x.tokens), static_cast<std::size_t>(x.tokens));
+    turn_at_length(plans, std::ranges::max(of_row) + 1, pass, batch_row(x, row), of_row, batch_row(y, row), rounding);
+  }
 }
 
 Tensor turned(const RopePlans& plans, const RopePass& pass, const Tensor& x, std::span<const std::int64_t> positions,

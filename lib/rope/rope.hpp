@@ -37,7 +37,7 @@ class RopePlans;
 ///
 /// Values are const: one encoder may serve any number of threads. Setting one up for 64 frequencies takes a fraction of
 /// a millisecond. Nothing is allocated in a call, but for two cases: beyond original_max_position_embeddings dynamic
-/// scaling makes frequencies for the length of each call (some 10 microseconds and 30 bytes a pair), and a head larger
+/// scaling makes frequencies for each length (some 10 microseconds and 30 bytes a pair), and a head larger
 /// than 8 KiB that changes its pairing in place is set aside. Work is spread over OpenMP's threads.
 class RopeEncoder {
  public:
@@ -45,8 +45,8 @@ class RopeEncoder {
   explicit RopeEncoder(const Rope& encoding);
 
   /// Turns every vector of `x` by its position into `y`, which is x itself (the same data and strides: in place) or
-  /// apart from it. `positions` is [batch, tokens] row-major. Rules that depend on the length of a call take its
-  /// largest position + 1.
+  /// apart from it. `positions` is [batch, tokens] row-major. Rules that depend on a length take the largest position +
+  /// 1, of the call or of the batch row as their length_scope says.
   /// @throws std::invalid_argument, with nothing written, if x is int64 or not head_dim wide; y has another dtype or
   /// extents; an extent or stride is negative, or the extent in bytes beyond 2^62; data is null or not aligned to its
   /// elements; two elements of y are one; x and y overlap otherwise (from the first byte of each to its last); or the
@@ -64,8 +64,8 @@ class RopeEncoder {
                 Rounding rounding = Rounding::certified) const;
 
   /// Row i: a cos(w p) and a sin(w p) of each frequency w at p = positions[i], whatever the direction, correctly
-  /// rounded; one call as far as scaling by length goes. cos and sin are [positions.size(), pairs(encoding)] of one
-  /// floating dtype, and do not overlap.
+  /// rounded; one call of one row as far as scaling by length goes. cos and sin are [positions.size(),
+  /// pairs(encoding)] of one floating dtype, and do not overlap.
   /// @throws std::invalid_argument, with nothing written, if not, or if data is not aligned to its elements;
   /// std::out_of_range for a position outside +-2^53.
   /// @throws std::domain_error as apply does.

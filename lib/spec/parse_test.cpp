@@ -133,7 +133,8 @@ TEST(ParseSpec, ScalingsThatContradictOtherFieldsAreRefused) {
 
 TEST(ParseSpec, EveryScalingIsWrittenWithEveryField) {
   for (const char* rule : {R"({"rope_type":"linear","factor":2.5})", R"({"rope_type":"ntk","factor":8.0})",
-                           R"({"rope_type":"dynamic","factor":2.0,"original_max_position_embeddings":4096})",
+                           R"({"rope_type":"dynamic","factor":2.0,"original_max_position_embeddings":4096,)"
+                           R"("length_scope":"row"})",
                            R"({"rope_type":"yarn","factor":40.0,"original_max_position_embeddings":4096,)"
                            R"("beta_fast":33.0,"beta_slow":0.1,"truncate":false,"mscale":0.707,)"
                            R"("mscale_all_dim":1.25,"attention_factor":null})",
@@ -142,7 +143,7 @@ TEST(ParseSpec, EveryScalingIsWrittenWithEveryField) {
                            R"("mscale_all_dim":null,"attention_factor":1.1})",
                            R"({"rope_type":"longrope","original_max_position_embeddings":4096,)"
                            R"("short_factor":[1.0,0.9],"long_factor":[1.0800000429153442,30.0],)"
-                           R"("factor":32.0,"attention_factor":null})",
+                           R"("factor":32.0,"attention_factor":null,"length_scope":"call"})",
                            R"({"rope_type":"llama3","factor":8.0,"original_max_position_embeddings":8192,)"
                            R"("low_freq_factor":1.0,"high_freq_factor":4.0})",
                            R"({"rope_type":"proportional","factor":0.5})"}) {

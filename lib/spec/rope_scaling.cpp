@@ -20,8 +20,11 @@ constexpr Names<Type, 8> types{{{"default", Type::default_rope},
                                 {"llama3", Type::llama3},
                                 {"proportional", Type::proportional}}};
 
+constexpr Names<LengthScope, 2> scopes{{{"call", LengthScope::call}, {"row", LengthScope::row}}};
+
 constexpr const char* factor = "factor";
 constexpr const char* original = "original_max_position_embeddings";
+constexpr const char* scope = "length_scope";
 
 double required_number(Fields& fields, const std::string& name) {
   const auto value = fields.number(name);
@@ -34,7 +37,9 @@ RopeScaling read_type(Fields& fields, Type type) {
     case Type::default_rope: return DefaultScaling{};
     case Type::linear: return LinearScaling{required_number(fields, factor)};
     case Type::ntk: return NtkScaling{required_number(fields, factor)};
-    case Type::dynamic: return DynamicScaling{required_number(fields, factor), fields.required_integer(original)};
+    case Type::dynamic:
+      return DynamicScaling{required_number(fields, factor), fields.required_integer(original),
+                            fields.choice(scope, scopes, LengthScope::call)};
     case Type::yarn: {
       YarnScaling yarn;
       yarn.factor = required_number(fields, factor);
@@ -58,6 +63,7 @@ RopeScaling read_type(Fields& fields, Type type) {
       }
       longrope.factor = fields.number_or_null(factor);
       longrope.attention_factor = fields.number_or_null("attention_factor");
+      longrope.length_scope = fields.choice(scope, scopes, LengthScope::call);
       return longrope;
     }
     case Type::llama3: {
@@ -177,6 +183,7 @@ void write_rule(const NtkScaling& ntk, nlohmann::ordered_json& object) { object[
 void write_rule(const DynamicScaling& dynamic, nlohmann::ordered_json& object) {
   object[factor] = dynamic.factor;
   object[original] = dynamic.original_max_position_embeddings;
+  object[scope] = text_of(scopes, dynamic.length_scope);
 }
 
 void write_rule(const YarnScaling& yarn, nlohmann::ordered_json& object) {
@@ -196,6 +203,7 @@ void write_rule(const LongropeScaling& longrope, nlohmann::ordered_json& object)
   object["long_factor"] = longrope.long_factor;
   object[factor] = or_null(longrope.factor);
   object["attention_factor"] = or_null(longrope.attention_factor);
+  object[scope] = text_of(scopes, longrope.length_scope);
 }
 
 void write_rule(const Llama3Scaling& llama3, nlohmann::ordered_json& object) {
@@ -217,6 +225,15 @@ std::optional<std::int64_t> length_limit(const RopeScaling& scaling) {
   if (const auto* dynamic = std::get_if<DynamicScaling>(&scaling)) return dynamic->original_max_position_embeddings;
   if (const auto* longrope = std::get_if<LongropeScaling>(&scaling)) return longrope->original_max_position_embeddings;
   return std::nullopt;
+}
+
+LengthScope length_scope(const RopeScaling& scaling) {
+  return std::visit(
+      [](const auto& rule) {
+        if constexpr (requires { rule.length_scope; }) return rule.length_scope;
+        return LengthScope::call;
+      },
+      scaling);
 }
 
 std::optional<std::int64_t> original_length(const RopeScaling& scaling) {

@@ -29,11 +29,16 @@ struct NtkScaling {
   double factor = 1;
 };
 
-/// The same at the length l of each call beyond L, Peng et al. 2023, section 3.3, as deployed: the base is multiplied
-/// by (s l/L - (s - 1))^(n/(n-2)). Domain: s >= 1, n > 2.
+/// What the length l is that a rule looks at: the largest position + 1 of all batch rows of a call together, or of each
+/// batch row for itself.
+enum class LengthScope { call, row };
+
+/// The same at each length l beyond L, Peng et al. 2023, section 3.3, as deployed: the base is multiplied by
+/// (s l/L - (s - 1))^(n/(n-2)). Domain: s >= 1, n > 2.
 struct DynamicScaling {
   double factor = 1;
   std::int64_t original_max_position_embeddings = 0;
+  LengthScope length_scope = LengthScope::call;
 };
 
 /// Whether the ends of YaRN's ramp are rounded outward to whole pairs (floor and ceil).
@@ -55,8 +60,8 @@ struct YarnScaling {
   std::optional<double> attention_factor;
 };
 
-/// LongRoPE, Ding et al. 2024 (arXiv 2402.13753), as deployed: w_i / short_factor[i] in a call of length up to L, w_i /
-/// long_factor[i] in a longer one. The rotation is multiplied by attention_factor, else by sqrt(1 + ln s / ln L).
+/// LongRoPE, Ding et al. 2024 (arXiv 2402.13753), as deployed: w_i / short_factor[i] at lengths up to L, w_i /
+/// long_factor[i] at longer ones. The rotation is multiplied by attention_factor, else by sqrt(1 + ln s / ln L).
 /// Domain: an entry for each pair, positive; one of s >= 1 and attention_factor > 0 given; L >= 2, since ln 1 = 0
 /// divides.
 struct LongropeScaling {
@@ -65,6 +70,7 @@ struct LongropeScaling {
   std::vector<double> long_factor;
   std::optional<double> factor;
   std::optional<double> attention_factor;
+  LengthScope length_scope = LengthScope::call;
 };
 
 /// Llama 3.1, Meta's released code: w_i where its wavelength is short of L / high_freq_factor, w_i / s where it is
@@ -91,8 +97,11 @@ std::string_view name_of(const RopeScaling& scaling);
 /// L: how many positions a model was trained on before the rule was applied; nothing where the rule does not say.
 std::optional<std::int64_t> original_length(const RopeScaling& scaling);
 
-/// The length of a call beyond which the rule takes other frequencies (dynamic, longrope: L), or nothing where the
-/// frequencies do not depend on it. The length is the largest position of the call + 1.
+/// The length beyond which the rule takes other frequencies (dynamic, longrope: L), or nothing where the frequencies do
+/// not depend on it.
 std::optional<std::int64_t> length_limit(const RopeScaling& scaling);
+
+/// Whose length that is: the call's for rules that look at none.
+LengthScope length_scope(const RopeScaling& scaling);
 
 }  // namespace sextant

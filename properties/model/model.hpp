@@ -72,6 +72,9 @@ class EncodingModel {
   /// they do not.
   virtual std::optional<std::string> depends_on_length() const { return std::nullopt; }
 
+  /// Up to which length they do not; nothing if they never do within the claim.
+  virtual std::optional<std::int64_t> switching_length() const { return std::nullopt; }
+
   /// Why the first tokens of a call do not come out as if there were no others; nothing if they do, lengths aside.
   virtual std::optional<std::string> sees_later_tokens() const { return std::nullopt; }
 
@@ -88,8 +91,9 @@ class EncodingModel {
   /// that they have there.
   virtual Theory beyond_training() const { return Theory::holds; }
 
-  /// What of the phases beyond was trained, for a report; empty where nothing turns.
-  virtual std::string phases_beyond() const { return {}; }
+  /// What a model meets there that it was trained on, and what is new to it, for a report; empty where nothing is told
+  /// of it (docs/proofs/extrapolation.md).
+  virtual std::string met_beyond() const { return {}; }
 
   // What it does within attention. Most encodings do nothing there: they are added to embeddings.
 

@@ -46,15 +46,28 @@ class RopeJudge final : public RotationJudge {
 
  private:
   void each_token(const Call& call, const std::function<void(std::size_t, const PairsAt&)>& visit) override {
-    length_ = reference::sequence_length(call.positions);
-    // Where the frequencies depend on the length of the call, those of the last call are kept.
+    const std::int64_t batch = call.vectors[0].shape[0];
+    if (length_scope(head().rope_scaling) == LengthScope::call) {
+      visit_tokens(call.positions, 0, visit);
+      return;
+    }
+    const std::size_t tokens = call.positions.size() / static_cast<std::size_t>(std::max<std::int64_t>(batch, 1));
+    for (std::size_t first = 0; first < call.positions.size(); first += tokens)
+      visit_tokens(std::span(call.positions).subspan(first, tokens), first, visit);
+  }
+
+  // Of tokens that have one length, from number `first` of the call on.
+  void visit_tokens(std::span<const std::int64_t> positions, std::size_t first,
+                    const std::function<void(std::size_t, const PairsAt&)>& visit) {
+    length_ = reference::sequence_length(positions);
+    // Where the frequencies depend on the length, those of the last are kept.
     if (length_limit(head().rope_scaling) && fast_.length != length_) fast_ = FastRope(oracle_, length_);
     PairsAt at{.scales = factors_, .angles = fast_.frequencies};
-    each_rotation(fast_.rotations, call.positions, [&](std::size_t token, const reference::RotationRow& row) {
+    each_rotation(fast_.rotations, positions, [&](std::size_t token, const reference::RotationRow& row) {
       at.rotations = &row;
-      const auto position = static_cast<double>(call.positions[token]);
+      const auto position = static_cast<double>(positions[token]);
       std::ranges::transform(fast_.frequencies, at.angles.begin(), [&](double w) { return w * position; });
-      visit(token, at);
+      visit(first + token, at);
     });
   }
 
@@ -83,7 +96,7 @@ class RopeJudge final : public RotationJudge {
   FastRope fast_;
   std::vector<DoubleDoubleWithin> factors_;  // the attention factor, for each pair
   std::vector<double> longest_frequencies_;  // in calls of that length
-  std::int64_t length_ = 0;                  // of the call that is judged
+  std::int64_t length_ = 0;                  // of what is judged
 };
 
 class RopeTurning final : public TurningOracle {
@@ -144,7 +157,7 @@ class RopeTurning final : public TurningOracle {
   }
 
  private:
-  // Where the frequencies depend on the length of the call, those of the last call are kept.
+  // Where the frequencies depend on the length, those of the last are kept.
   void at_length(std::int64_t length) {
     if (length_limit(head().rope_scaling) && fast_.length != length) fast_ = FastRope(oracle_, length);
   }
@@ -162,14 +175,19 @@ class RopeModel final : public RotationModel {
   RopeModel(const Spec& spec, const Rope& encoding) : RotationModel(spec, encoding.head_dim), encoding_(encoding) {}
 
   std::optional<std::string> depends_on_length() const override {
-    // Up to that length every call has the same frequencies.
-    const auto limit = length_limit(encoding_.rope_scaling);
-    if (!limit || spec().max_position <= *limit) return std::nullopt;
-    return fmt::format("depends on the length of the call: {} has other frequencies beyond {}",
+    const auto limit = switching_length();
+    if (!limit) return std::nullopt;
+    return fmt::format("depends on the length of the {}: {} has other frequencies beyond {}",
+                       length_scope(encoding_.rope_scaling) == LengthScope::call ? "call" : "batch row",
                        name_of(encoding_.rope_scaling), *limit);
   }
 
-  std::string phases_beyond() const override;
+  std::optional<std::int64_t> switching_length() const override {
+    const auto limit = length_limit(encoding_.rope_scaling);
+    return limit && spec().max_position > *limit ? limit : std::nullopt;
+  }
+
+  std::string met_beyond() const override;
 
   std::vector<Variant> variants() const override;
 
@@ -195,6 +213,21 @@ class RopeModel final : public RotationModel {
     // Calls of several tokens, over those ends too: one that begins before a limit and ends behind it.
     for (const std::int64_t p : positions)
       questions.push_back({.position = p, .tokens = 3, .batch = 2, .heads = 2, .fill = 1});
+    // Rows of which some end before the limit and some behind it, near it and far from it.
+    if (const auto limit = switching_length()) {
+      for (const std::int64_t batch : {2, 3}) {
+        for (const std::int64_t tokens : {std::int64_t{3}, std::min(*limit, longest_call)}) {
+          for (const gen::Order order : {gen::Order::one_by_one, gen::Order::row_after_row}) {
+            const Question question{.position = std::max(*limit - tokens, range().first),
+                                    .tokens = tokens,
+                                    .batch = batch,
+                                    .fill = 1,
+                                    .order = static_cast<std::int64_t>(order)};
+            if (admits(question)) questions.push_back(question);
+          }
+        }
+      }
+    }
     for (const Question& question : of_kernels()) questions.push_back(question);
     // Other calls are shorter, and what a token gets in one of another length is no other question's.
     if (const Question longest{.position = positions.front(), .tokens = longest_call, .fill = 1};
@@ -236,7 +269,7 @@ class RopeModel final : public RotationModel {
 };
 
 // docs/proofs/extrapolation.md, step 2.
-std::string RopeModel::phases_beyond() const {
+std::string RopeModel::met_beyond() const {
   constexpr reference::Precision precision{64};
   reference::RopeFrequencies frequencies(encoding_);
   const Enclosure trained(trained_end(), precision);
@@ -275,6 +308,13 @@ std::vector<Variant> RopeModel::variants() const {
           if constexpr (requires { rule.factor *= 2; }) {
             rule.factor *= 2;
           }
+        },
+        e.rope_scaling);
+  });
+  list.with("length_scope", [](Rope& e) {
+    std::visit(
+        [](auto& rule) {
+          if constexpr (requires { rule.length_scope; }) rule.length_scope = other(rule.length_scope);
         },
         e.rope_scaling);
   });

@@ -48,12 +48,18 @@ class Rotations {
   /// Asks it. @throws what operations.hpp says.
   Tensor ask(Session& session, const Call& call) const { return model_->ask(session, call); }
 
-  /// Where a vector of a call stands, counted over batch rows, tokens and heads. @param length  the call's, which
-  /// reference::sequence_length has.
-  VectorPlace place(const Call& call, std::int64_t vector, std::int64_t length) const {
+  /// reference::row_lengths of a call.
+  std::vector<std::int64_t> lengths(const Call& call) const {
+    return reference::row_lengths(length_scope(head().rope_scaling), call.positions, call.vectors[0].shape[0]);
+  }
+
+  /// Where a vector of a call stands, counted over batch rows, tokens and heads. @param lengths  the call's
+  VectorPlace place(const Call& call, std::int64_t vector, std::span<const std::int64_t> lengths) const {
     const Tensor& x = call.vectors[0];
     const std::int64_t tokens = x.shape[0] * x.shape[1];
-    return {place_at(call.positions, tokens, vector / x.shape[2]), length, oracle_->role()};
+    const std::int64_t token = vector / x.shape[2];
+    return {place_at(call.positions, tokens, token), lengths[static_cast<std::size_t>(token / x.shape[1])],
+            oracle_->role()};
   }
 
  private:

@@ -36,6 +36,9 @@ class Variants {
 
 // What a field of two values is changed to.
 inline Pairing other(Pairing pairing) { return pairing == Pairing::half ? Pairing::interleaved : Pairing::half; }
+inline LengthScope other(LengthScope scope) {
+  return scope == LengthScope::call ? LengthScope::row : LengthScope::call;
+}
 inline Direction other(Direction direction) {
   return direction == Direction::clockwise ? Direction::counterclockwise : Direction::clockwise;
 }

@@ -11,6 +11,7 @@
 #include "properties/mutants/plain_rope.hpp"
 #include "properties/mutants/plain_sinusoidal.hpp"
 #include "reference/relative_bias.hpp"
+#include "reference/rope.hpp"
 
 namespace sextant::mutants {
 namespace {
@@ -46,10 +47,6 @@ std::vector<double> vector_at(const Tensor& tensor, std::int64_t start, std::int
 }
 
 double float32_angle(double p, double w) { return in_float32(in_float32(p) * in_float32(w)); }
-
-std::int64_t length_of(const std::vector<std::int64_t>& positions) {
-  return positions.empty() ? 0 : *std::ranges::max_element(positions) + 1;
-}
 
 // What positions of a call, [axes, tokens], say of one token.
 std::vector<std::int64_t> place_of(const std::vector<std::int64_t>& positions, std::int64_t tokens,
@@ -165,14 +162,16 @@ void PlainOther::prepare(const RelativeBias& encoding) {
 }
 
 void PlainOther::prepare(const Rope& encoding) {
-  turn_ = [encoding](const PlainOther&, std::vector<double>& values, const Token& token) {
+  row_lengths = row_lengths_of(encoding.rope_scaling);
+  turn_ = [encoding, factor = in_float32(plain_factor(encoding))](const PlainOther&, std::vector<double>& values,
+                                                                  const Token& token) {
     const std::vector<double> w = plain_frequencies(encoding, token.length);
     turn(
         values, encoding,
         [&](std::int64_t pair) {
           return float32_angle(static_cast<double>(token.position), w[static_cast<std::size_t>(pair)]);
         },
-        [](std::int64_t, bool) { return 1.0; });
+        [factor](std::int64_t, bool) { return factor; });
   };
 }
 
@@ -308,7 +307,7 @@ Tensor PlainOther::rotate(const Tensors& inputs) const {
   const std::vector<std::int64_t> positions = inputs.at("positions").integers();
   const std::int64_t tokens = x.shape[0] * x.shape[1];
   const std::int64_t heads = x.shape[2];
-  const std::int64_t length = length_of(positions);
+  const std::int64_t length = reference::sequence_length(positions);
   Tensor y = x;
   for (std::int64_t vector = 0; vector < tokens * heads; ++vector) {
     const std::int64_t token = first_batch_positions ? vector / heads % x.shape[1] : vector / heads;
@@ -338,10 +337,13 @@ Tensor PlainOther::attend(const Tensors& inputs) const {
   const std::int64_t n = q.shape[2];
   const std::int64_t m = k.shape[2];
   const std::int64_t width = attention_.head_dim;
-  const std::int64_t length = std::max(length_of(positions), length_of(query_positions));
+  std::vector<std::int64_t> lengths = row_lengths(positions, batches);
+  std::ranges::transform(lengths, row_lengths(query_positions, batches), lengths.begin(),
+                         [](std::int64_t a, std::int64_t b) { return std::max(a, b); });
   const auto vector = [&](const Tensor& tensor, std::int64_t row, const std::vector<std::int64_t>& place,
                           std::int64_t p, Role role) {
     std::vector<double> values = vector_at(tensor, row * width, width);
+    const std::int64_t length = lengths[static_cast<std::size_t>(row / (tensor.shape[1] * tensor.shape[2]))];
     turn_(*this, values,
           {place, turned_by(p, role), positions[0], length, role == Role::query || one_role ? 1.0 : -1.0});
     return values;

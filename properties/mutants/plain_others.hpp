@@ -11,6 +11,7 @@
 
 #include "lib/numeric/tensor.hpp"
 #include "lib/spec/spec.hpp"
+#include "properties/mutants/plain_rope.hpp"
 #include "subjects/function.hpp"
 #include "subjects/subject.hpp"
 
@@ -65,6 +66,7 @@ struct PlainOther {
   bool skip_single_query = false;
 
   // Rotations.
+  RowLengths row_lengths = row_lengths_of(DefaultScaling{});
   std::function<std::int64_t(std::int64_t pair)> axis_of_pair;
   std::function<double(std::span<const std::int64_t> place, std::int64_t axis)> coordinate;  ///< that an axis turns by
   std::function<std::int64_t(std::int64_t pair)> pair_in_exponent;
@@ -112,7 +114,7 @@ struct PlainOther {
     std::span<const std::int64_t> place;  // its coordinates
     std::int64_t position;                // the one of a single axis
     std::int64_t first;                   // of the call
-    std::int64_t length;                  // of the call
+    std::int64_t length;                  // of the call or its batch row
     double sign;                          // of the scale's exponent, for xpos
   };
   // One query and key of one head.

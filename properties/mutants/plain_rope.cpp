@@ -4,13 +4,24 @@
 #include <cmath>
 
 #include "properties/mutants/plain_sinusoidal.hpp"
+#include "reference/rope.hpp"
 
 namespace sextant::mutants {
 namespace {
 
 RotateCall call_of(const Tensor& x, std::span<const std::int64_t> positions) {
-  const std::int64_t length = positions.empty() ? 0 : *std::max_element(positions.begin(), positions.end()) + 1;
-  return {x.shape[0], x.shape[1], x.shape[2], length, positions};
+  return {x.shape[0], x.shape[1], x.shape[2], reference::sequence_length(positions), positions};
+}
+
+// The frequencies of each batch row, one list for all where they have one length.
+std::vector<std::vector<double>> frequencies_of_rows(const PlainRope& plain, RotateCall call) {
+  std::vector<std::vector<double>> rows;
+  for (const std::int64_t length : plain.row_lengths(call.positions, call.batch)) {
+    const bool same = !rows.empty() && length == call.length;
+    call.length = length;
+    rows.push_back(same ? rows.back() : plain.frequencies(call));
+  }
+  return rows;
 }
 
 // Calls visit(place, start of the vector).
@@ -26,8 +37,15 @@ void each_vector(const RotateCall& call, std::int64_t head_dim, Visit visit) {
 
 }  // namespace
 
+RowLengths row_lengths_of(const RopeScaling& scaling) {
+  return [scope = length_scope(scaling)](std::span<const std::int64_t> positions, std::int64_t batch) {
+    return reference::row_lengths(scope, positions, batch);
+  };
+}
+
 PlainRope::PlainRope(const Rope& claimed, Dtype of_values) : encoding(claimed), dtype(of_values) {
   const Rope& e = encoding;
+  row_lengths = row_lengths_of(e.rope_scaling);
   position = [](const RotateCall& call, const Place& place) {
     return static_cast<double>(call.positions[static_cast<std::size_t>(place.batch * call.tokens + place.token)]);
   };
@@ -53,12 +71,13 @@ PlainRope::PlainRope(const Rope& claimed, Dtype of_values) : encoding(claimed), 
 Tensor PlainRope::rotate(const Tensor& x, std::span<const std::int64_t> positions) const {
   const RotateCall call = call_of(x, positions);
   Tensor y = x;
-  const std::vector<double> w = frequencies(call);
+  const std::vector<std::vector<double>> rows = frequencies_of_rows(*this, call);
   const double magnitude = in_float32(factor());
   const std::vector<Passthrough> untouched = passthrough_channels(encoding);
   const std::size_t width = size_of(x.dtype);
   each_vector(call, encoding.head_dim, [&](const Place& place, std::int64_t start) {
     if (skips(call, place)) return;
+    const std::vector<double>& w = rows[static_cast<std::size_t>(place.batch)];
     const double p = position(call, place);
     for (const Passthrough& channel : untouched) {
       const auto from =
@@ -85,9 +104,10 @@ Tensor PlainRope::rotate(const Tensor& x, std::span<const std::int64_t> position
 Tensor PlainRope::backward(const Tensor& grad, std::span<const std::int64_t> positions) const {
   const RotateCall call = call_of(grad, positions);
   Tensor result = grad;
-  const std::vector<double> w = frequencies(call);
+  const std::vector<std::vector<double>> rows = frequencies_of_rows(*this, call);
   const double magnitude = in_float32(factor());
   each_vector(call, encoding.head_dim, [&](const Place& place, std::int64_t start) {
+    const std::vector<double>& w = rows[static_cast<std::size_t>(place.batch)];
     const double p = position(call, place);
     for (const Passthrough& channel : passthrough_channels(encoding))
       result.set(start + channel.input, grad.at(start + channel.output));

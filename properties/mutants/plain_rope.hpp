@@ -15,9 +15,16 @@ struct RotateCall {
   std::int64_t batch;
   std::int64_t tokens;
   std::int64_t heads;
-  std::int64_t length;                      ///< its largest position + 1
+  std::int64_t length;                      ///< the largest position + 1, of the call or of the batch row at hand
   std::span<const std::int64_t> positions;  ///< [batch, tokens]
 };
+
+/// What each of `batch` rows of a call takes for its length.
+using RowLengths =
+    std::function<std::vector<std::int64_t>(std::span<const std::int64_t> positions, std::int64_t batch)>;
+
+/// As the rule says.
+RowLengths row_lengths_of(const RopeScaling& scaling);
 
 /// One vector of a call.
 struct Place {
@@ -42,6 +49,7 @@ struct PlainRope {
   Dtype dtype;
 
   std::function<double(const RotateCall&, const Place&)> position;      ///< the position of a vector's token
+  RowLengths row_lengths;                                               ///< that frequencies are formed at
   std::function<std::vector<double>(const RotateCall&)> frequencies;    ///< [pairs], scaled
   std::function<double()> factor;                                       ///< the attention factor
   std::function<double(double position, double frequency)> angle;       ///< fl32(fl32(p) fl32(w))

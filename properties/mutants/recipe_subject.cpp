@@ -44,11 +44,13 @@ FunctionSubject::Call CallOf::operator()(const Sinusoidal& encoding) const {
 
 Tensor rotate(reference::RopeEmulation& emulation, const Rope& encoding, const Tensor& x,
               const std::vector<std::int64_t>& positions) {
-  const std::int64_t length = reference::sequence_length(positions);
+  const std::vector<std::int64_t> lengths =
+      reference::row_lengths(length_scope(encoding.rope_scaling), positions, x.shape[0]);
   const std::int64_t heads = x.shape[2];
   Tensor y = x;
   for (std::size_t token = 0; token < positions.size(); ++token) {
-    const std::vector<reference::Intermediates>& row = emulation.at(positions[token], length);
+    const std::vector<reference::Intermediates>& row =
+        emulation.at(positions[token], lengths[token / static_cast<std::size_t>(x.shape[1])]);
     for (std::int64_t head = 0; head < heads; ++head) {
       const std::int64_t start = (static_cast<std::int64_t>(token) * heads + head) * encoding.head_dim;
       for (const Passthrough& channel : passthrough_channels(encoding))

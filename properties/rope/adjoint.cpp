@@ -93,11 +93,11 @@ CheckOf<Question> make_check(const Spec& spec) {
     const Tensor grad = rotations.call(question).vectors[0];
     const Tensor y = rotations.ask(session, call);
     const Tensor back = rotate_backward(session, spec, x, call.positions, grad);
-    const std::int64_t length = reference::sequence_length(call.positions);
+    const std::vector<std::int64_t> lengths = rotations.lengths(call);
     Judgement judgement;
     for (std::int64_t start = 0; start < x.elements(); start += head.head_dim) {
       const std::int64_t vector = start / head.head_dim;
-      const VectorPlace place = rotations.place(call, vector, length);
+      const VectorPlace place = rotations.place(call, vector, lengths);
       for (std::int64_t pair = 0; pair < pairs(head); ++pair) {
         const Channels in = channels_of_pair(head, head.pairing, pair);
         const Channels out = channels_of_pair(head, head.output_pairing, pair);

@@ -36,14 +36,14 @@ AnswerCheck make_check(const Spec& spec) {
     TurningOracle& oracle = rotations.oracle();
     const Tensor& x = call.vectors[0];
     Judgement judgement;
-    const std::int64_t length = reference::sequence_length(call.positions);
+    const std::vector<std::int64_t> lengths = rotations.lengths(call);
     VectorPlace place;
     std::vector<double> before_turn(static_cast<std::size_t>(head.head_dim));
     std::vector<double> after_turn(before_turn.size());
     for (std::int64_t start = 0; start < x.elements(); start += head.head_dim) {
       const std::int64_t vector = start / head.head_dim;
       if (vector % x.shape[2] == 0) {
-        place = rotations.place(call, vector, length);
+        place = rotations.place(call, vector, lengths);
       } else if (is_repeated(x, vector, head.head_dim) && is_repeated(y, vector, head.head_dim)) {
         continue;
       }

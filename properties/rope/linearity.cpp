@@ -44,11 +44,11 @@ CheckOf<Question> make_check(const Spec& spec) {
     const Tensor whole = turned(x);
     const Tensor first = turned(part_of(head, x, true));
     const Tensor second = turned(part_of(head, x, false));
-    const std::int64_t length = reference::sequence_length(call.positions);
+    const std::vector<std::int64_t> lengths = rotations.lengths(call);
     Judgement judgement;
     for (std::int64_t start = 0; start < x.elements(); start += head.head_dim) {
       const std::int64_t vector = start / head.head_dim;
-      const VectorPlace place = rotations.place(call, vector, length);
+      const VectorPlace place = rotations.place(call, vector, lengths);
       for (std::int64_t pair = 0; pair < pairs(head); ++pair) {
         const GivenPair given = pair_in(x, start, channels_of_pair(head, head.pairing, pair));
         if (!oracle.is_representable(place, pair, given.length())) continue;
