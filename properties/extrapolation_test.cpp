@@ -26,7 +26,7 @@ TEST(Extrapolation, PhasesBeyondAreThoseThatARulePromises) {
   const auto phases = [](const std::string& scaling) {
     return model_of(parse_spec(R"({"encoding":"rope","head_dim":128,"max_position":16384,"trained_positions":4096)" +
                                scaling + "}"))
-        ->phases_beyond();
+        ->met_beyond();
   };
   const std::string none_beyond = ", 0 go beyond it";
   for (const char* scaling :
@@ -41,6 +41,22 @@ TEST(Extrapolation, PhasesBeyondAreThoseThatARulePromises) {
             "of 64 pairs 46 go full circle within the 4096 positions trained, 0 more stay there within the "
             "arc that they had, 18 go beyond it");
   EXPECT_NE(phases(R"(,"rope_scaling":{"rope_type":"ntk","factor":4})").find(" 1 more stay"), std::string::npos);
+}
+
+// Step 8.
+TEST(Extrapolation, BiasesTellWhatIsNewBeyond) {
+  const auto told = [](const char* fields) {
+    return model_of(parse_spec(std::string(R"({"max_position":16384,"trained_positions":4096,)") + fields + "}"))
+        ->met_beyond();
+  };
+  // The slope of the first of 8 heads is 1/2.
+  EXPECT_EQ(told(R"("encoding":"alibi","num_heads":8)"),
+            "the line goes on: scores fall by up to 8191.5 in the steepest head, by 2047.5 in training");
+  EXPECT_EQ(told(R"("encoding":"relative_bias","max_distance":128)"),
+            "distances beyond the trained ones share the last bucket that was trained");
+  // 16 buckets a side, of which those from 8 on are logarithmic: 8 + floor(8 ln(d/8) / ln(32768/8)).
+  EXPECT_EQ(told(R"("encoding":"relative_bias","max_distance":32768)"),
+            "buckets 14 to 15 of keys before the query are met that were not trained");
 }
 
 TEST(Extrapolation, WhatDoesNotGoOnIsConvictedAtTheBorder) {

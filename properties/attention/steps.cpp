@@ -1,12 +1,16 @@
 #include "properties/attention/steps.hpp"
 
 #include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
 #include <memory>
 #include <set>
 
 #include "properties/catalogue.hpp"
 #include "properties/gen/extent.hpp"
 #include "properties/model/attention_budget.hpp"
+#include "properties/model/attention_calls.hpp"
 #include "properties/model/attention_scores.hpp"
 #include "properties/model/family.hpp"
 #include "properties/model/model.hpp"
@@ -16,44 +20,60 @@ namespace sextant {
 namespace {
 
 // Of queries, before all but the last are left out: at most, of the most that is usual, and of those that are drawn.
-constexpr std::int64_t most_values = std::int64_t{1} << 21;
+// Heads of 4096 channels together have 2304 tokens.
+constexpr std::int64_t most_values = std::int64_t{9} << 20;
 constexpr std::int64_t usual_values = std::int64_t{1} << 17;
 constexpr std::int64_t drawn_values = std::int64_t{1} << 15;
 constexpr std::int64_t most_queries = 257;
-constexpr std::int64_t most_pairs = std::int64_t{1} << 17;
 
 std::int64_t values_of_token(const Spec& spec) {
   return of<Attention>([](const Spec&, const Attention& e) { return e.num_heads * e.head_dim; })(spec);
 }
 
-// Of queries and keys; no queries are a whole call.
+// Of queries and keys, in a call of all batch rows.
+std::int64_t most_pairs(const Spec& spec) {
+  return std::min<std::int64_t>(static_cast<std::int64_t>(work_of_longest) / values_of_token(spec),
+                                std::int64_t{1} << 20);
+}
+
+// No queries are a whole call.
 bool is_small(const Spec& spec, const Step& asked) {
   const std::int64_t queries = asked.queries == 0 ? asked.tokens : asked.queries;
   return asked.batch * asked.tokens * values_of_token(spec) <= most_values &&
-         asked.batch * asked.tokens * queries <= most_pairs;
+         asked.batch * asked.tokens * queries <= most_pairs(spec);
 }
 
 std::int64_t longest_of(const Spec& spec) {
-  return std::clamp<std::int64_t>(most_values / values_of_token(spec), 1, longest_attention);
+  return std::clamp<std::int64_t>(most_values / values_of_token(spec), 1, longest_cache);
 }
 
 // Scores of which a bound says something, by turns of each kind: where sums keep 16 bits, few keys count.
 std::int64_t fill_of(const Spec& spec, std::int64_t number) {
-  if (is_16_bit(AttentionArithmetic(spec).operations))
-    return one_channel_fill(number, number % 2 == 0 ? few_keys : half_for_one);
-  switch (number % 4) {
+  const AttentionArithmetic arithmetic(spec);
+  const std::int64_t turn = std::isfinite(arithmetic.cap) ? number % 3 : 1 + number % 2;
+  if (is_16_bit(arithmetic.operations))
+    return one_channel_fill(number, turn == 0 ? beyond_cap : turn == 1 ? few_keys : half_for_one);
+  switch (number % 5) {
     case 0: return latest_key_wins + number % 90;
     case 1: return every_key_counts + number % 90;
-    case 2: return one_channel_fill(number, half_for_one);
+    case 2: return one_channel_fill(number, turn == 0 ? beyond_cap : half_for_one);
+    case 3: return one_channel_fill(number, few_keys);
     default: return 1 + number;
   }
 }
 
+// Two kinds of which one tells of each key that is left out, or read, of however many.
+std::array<std::int64_t, 2> fills_of_long(const Spec& spec, std::int64_t number) {
+  const bool is_fine = !is_16_bit(AttentionArithmetic(spec).operations);
+  return {one_channel_fill(number, few_keys),
+          is_fine ? every_key_counts + number % 90 : one_channel_fill(number, half_for_one)};
+}
+
 // As many rows as come to at most so many values, at least one, at most `most`.
 std::int64_t clamped_batch(const Spec& spec, Step& step, std::int64_t most, std::int64_t values) {
-  step.queries = std::min(step.queries, most_pairs / step.tokens);
+  step.queries = std::clamp<std::int64_t>(most_pairs(spec) / step.tokens, 1, step.queries);
   const std::int64_t by_values = values / values_of_token(spec) / step.tokens;
-  return std::clamp<std::int64_t>(std::min(by_values, most_pairs / (step.tokens * step.queries)), 1, most);
+  return std::clamp<std::int64_t>(std::min(by_values, most_pairs(spec) / (step.tokens * step.queries)), 1, most);
 }
 
 // The same, asked whole where that is not too much.
@@ -66,18 +86,25 @@ Step whole_call(const Spec& spec, Step step) {
 class StepList {
  public:
   StepList(const Spec& spec)
-      : spec_(spec), near_(gen::simplest_position({spec.min_position, last_position_of(spec)})) {}
+      : spec_(spec), first_(gen::simplest_position({spec.min_position, last_position_of(spec)})) {}
+
+  // Where the calls that follow begin.
+  void begin_at(std::int64_t position) { first_ = position; }
 
   void add(std::int64_t tokens, std::int64_t queries, std::int64_t batch = 1) {
-    const auto number = static_cast<std::int64_t>(list_.size());
-    Step step;
-    step.position = near_;
-    step.tokens = std::min(tokens, longest_of(spec_));
-    step.queries = std::min(queries, step.tokens);
-    step.batch = clamped_batch(spec_, step, batch, usual_values);
-    step.fill = fill_of(spec_, number);
-    step.side = number % padded_sides;
-    list_.push_back(step);
+    add_filled(tokens, queries, batch, usual_values, fill_of(spec_, std::ssize(list_)));
+  }
+
+  // As many batch rows as any call has room for.
+  void add_rows(std::int64_t tokens, std::int64_t batch) {
+    add_filled(tokens, 1, batch, most_values, fill_of(spec_, std::ssize(list_)));
+  }
+
+  // Of so many keys that few of them say little together.
+  void add_long(std::int64_t tokens, std::int64_t queries) {
+    if (tokens > longest_of(spec_)) return;
+    for (const std::int64_t fill : fills_of_long(spec_, std::ssize(list_)))
+      add_filled(tokens, queries, 1, most_values, fill);
   }
 
   // A prompt, then one token after the other; three at once, of which one is taken; and back to a shorter sequence.
@@ -92,8 +119,20 @@ class StepList {
   std::vector<Step> taken() { return std::move(list_); }
 
  private:
+  void add_filled(std::int64_t tokens, std::int64_t queries, std::int64_t batch, std::int64_t values,
+                  std::int64_t fill) {
+    Step step;
+    step.position = first_;
+    step.tokens = std::min(tokens, longest_of(spec_));
+    step.queries = std::min(queries, step.tokens);
+    step.batch = clamped_batch(spec_, step, batch, values);
+    step.fill = fill;
+    step.side = std::ssize(list_) % padded_sides;
+    list_.push_back(step);
+  }
+
   const Spec& spec_;
-  std::int64_t near_;
+  std::int64_t first_;
   std::vector<Step> list_;
 };
 
@@ -106,21 +145,56 @@ std::vector<Step> first_steps(const Spec& spec) {
   // A long prompt in chunks.
   for (const std::int64_t end : {64, 128, 192, 200}) list.add(end, end % 64 == 0 ? 64 : end % 64, 2);
   list.add_session(200, 2);
-  for (const std::int64_t queries : {2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33}) list.add(40, queries, 2);
-  std::set<std::int64_t> caches;
-  for (const std::int64_t tokens : gen::usual_extents()) {
-    constexpr std::int64_t most = 300;
-    if (tokens <= most) caches.insert(tokens);
-  }
-  for (std::int64_t page = 16; page <= 256; page *= 2) caches.insert({page - 1, page, page + 1});
-  for (const std::int64_t tokens : caches) list.add(tokens, 1 + tokens % 2, 2);
-  // Those that are split among blocks of threads: few, since they are dear.
+  // Tiles of queries, and what is left of the last.
+  for (const std::int64_t queries : {2, 3, 4, 5, 6, 7, 8, 9, 15, 16, 17, 31, 32, 33, 47, 48, 63, 64, 65, 100})
+    list.add(2 * queries + 7, queries, 2);
+  for (const std::int64_t queries : {127, 128, 129, 255, 256, 257, 512}) list.add(2 * queries + 7, queries);
+  // Those that are split among blocks of threads.
   for (const std::int64_t tokens : {512, 1025, 2049, 4096}) {
-    if (tokens <= longest_of(spec)) list.add(tokens, 1);
+    for (const std::int64_t queries : {1, 3}) list.add_long(tokens, queries);
   }
-  for (std::int64_t rows = 4; rows <= most_rows; rows *= 2) {
-    for (const std::int64_t batch : {rows - 1, rows, rows + 1}) list.add(33, 1, std::min(batch, most_rows));
+  // Windows that have just begun to move, and those that have left the beginning behind.
+  if (const auto window = of<Attention>([](const Spec&, const Attention& e) { return e.window; })(spec)) {
+    for (const std::int64_t tokens : {*window, *window + 1, *window + 2, *window + 5, 2 * *window + 3}) {
+      for (const std::int64_t queries : {1, 2, 6}) list.add_long(tokens, queries);
+    }
   }
+  // Every number of batch rows, of wide heads those beside powers of two.
+  for (std::int64_t batch = 1; batch <= most_rows; ++batch) {
+    constexpr std::int64_t few = 16;
+    const std::int64_t tokens = batch <= few ? 33 : 5;
+    const bool is_dear = batch * tokens * values_of_token(spec) > 2 * usual_values;
+    const bool is_usual = std::has_single_bit(static_cast<std::uint64_t>(batch - 1)) ||
+                          std::has_single_bit(static_cast<std::uint64_t>(batch)) ||
+                          std::has_single_bit(static_cast<std::uint64_t>(batch + 1));
+    if (is_usual || !is_dear) list.add_rows(tokens, batch);
+  }
+  // Sessions that grow over the length at which other frequencies begin.
+  if (const auto limit = model_of(spec)->switching_length()) {
+    for (const auto& [prompt, batch] : {std::pair{16, 1}, {9, 3}}) {
+      list.begin_at(std::max(*limit - prompt - 1, spec.min_position));
+      list.add_session(prompt, batch);
+    }
+  }
+  return list.taken();
+}
+
+// Every number of keys up to some pages, then those that pages of usual sizes have.
+std::vector<Step> steps_of_each_length(const Spec& spec) {
+  constexpr std::int64_t each_up_to = 130;
+  constexpr std::int64_t pages_up_to = 512;
+  StepList list(spec);
+  std::set<std::int64_t> lengths;
+  for (std::int64_t tokens = 1; tokens <= pages_up_to; ++tokens) {
+    if (tokens <= each_up_to || tokens % 16 == 0 || tokens % 20 == 0) lengths.insert(tokens);
+  }
+  for (std::int64_t page = 128; page <= pages_up_to / 2; page *= 2) lengths.insert({page - 1, page + 1});
+  // Two or three of the larger pages.
+  for (const std::int64_t page : {200, 256, 320, 384, 400, 448, 512}) lengths.insert({2 * page, 3 * page});
+  for (const std::int64_t tokens : gen::usual_extents()) {
+    if (tokens <= pages_up_to) lengths.insert(tokens);
+  }
+  for (const std::int64_t tokens : lengths) list.add(tokens, 1);
   return list.taken();
 }
 
@@ -153,7 +227,11 @@ CasesOf<Step> steps() {
   cases.related = [](const Spec& spec, const Step& asked) {
     return asked.queries <= asked.tokens && is_small(spec, asked);
   };
-  cases.first = first_steps;
+  cases.first = [](const Spec& spec) {
+    std::vector<Step> list = first_steps(spec);
+    for (const Step& step : steps_of_each_length(spec)) list.push_back(step);
+    return list;
+  };
   cases.drawn = [](const Spec& spec) {
     const gen::PositionRange range{spec.min_position, last_position_of(spec)};
     const auto parts = rc::gen::tuple(gen::position(range), gen::count(0, 1 << 20), gen::count(0, 1 << 20),
@@ -186,8 +264,8 @@ CasesOf<Step> padded_calls() {
     list.push_back({"side", FieldRole::choice, &Step::side, {0, padded_sides - 1}});
     return list;
   };
-  cases.first = [first = cases.first](const Spec& spec) {
-    std::vector<Step> list = first(spec);
+  cases.first = [](const Spec& spec) {
+    std::vector<Step> list = first_steps(spec);
     // A cache's unused end, and whole calls of rows of different lengths.
     for (std::size_t i = 1; i < list.size(); i += 3) list[i] = whole_call(spec, list[i]);
     return list;
@@ -200,7 +278,10 @@ CasesOf<Step> padded_calls() {
 }
 
 AttentionCase step_case_of(const Spec& spec, const Step& asked) {
-  return last_of(attention_case(spec, asked), asked.queries);
+  AttentionCase whole = attention_case(spec, asked);
+  // Sequences of one batch are seldom of one length.
+  if (asked.fill % 2 == 1) part_rows(whole, {spec.min_position, last_position_of(spec)});
+  return last_of(whole, asked.queries);
 }
 
 AttentionCase padded_case_of(const Spec& spec, const Step& asked, double padding) {

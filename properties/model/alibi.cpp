@@ -9,6 +9,7 @@
 #include "properties/model/row_agreement.hpp"
 #include "properties/model/value_judge.hpp"
 #include "properties/model/variants.hpp"
+#include "reference/alibi.hpp"
 #include "reference/rounding.hpp"
 
 namespace sextant {
@@ -123,6 +124,15 @@ class AlibiModel final : public BiasModel {
     list.with("form",
               [](Alibi& e) { e.form = e.form == AlibiForm::distance ? AlibiForm::key_index : AlibiForm::distance; });
     return list.made();
+  }
+
+  // Step 8.
+  std::string met_beyond() const override {
+    reference::AlibiReference oracle(encoding_);
+    const double steepest = oracle.slope(0, reference::first_precision).upper();
+    const auto fall = [&](std::int64_t end) { return steepest * static_cast<double>(end - 1 - range().first); };
+    return fmt::format("the line goes on: scores fall by up to {:.6g} in the steepest head, by {:.6g} in training",
+                       fall(range().last), fall(trained_end()));
   }
 
   std::unique_ptr<Judge> judge() const override { return std::make_unique<AlibiJudge>(spec(), encoding_); }

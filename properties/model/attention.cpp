@@ -38,6 +38,10 @@ class AttentionModel final : public EncodingModel {
     const auto position = position_model(spec(), encoding_);
     return position ? position->depends_on_length() : std::nullopt;
   }
+  std::optional<std::int64_t> switching_length() const override {
+    const auto position = position_model(spec(), encoding_);
+    return position ? position->switching_length() : std::nullopt;
+  }
   std::optional<std::string> not_shift_invariant() const override {
     const auto position = position_model(spec(), encoding_);
     return position ? position->not_shift_invariant() : std::nullopt;
@@ -47,9 +51,9 @@ class AttentionModel final : public EncodingModel {
     const auto position = position_model(spec(), encoding_);
     return position ? position->beyond_training() : Theory::holds;
   }
-  std::string phases_beyond() const override {
+  std::string met_beyond() const override {
     const auto position = position_model(spec(), encoding_);
-    return position ? position->phases_beyond() : "";
+    return position ? position->met_beyond() : "";
   }
 
   std::optional<std::string> sees_later_tokens() const override {
@@ -179,6 +183,19 @@ class AttentionModel final : public EncodingModel {
     for (const auto& [batch, tokens] : {std::pair{2, 17}, {17, 65}, {5, 520}}) {
       questions.push_back(
           clipped({.position = near, .tokens = tokens, .batch = batch, .fill = every_key_counts}, largest_reshaped()));
+    }
+    // Calls that end just before other frequencies begin and behind that, and rows of both in one.
+    if (const auto limit = switching_length()) {
+      for (const auto& [tokens, batch] : {std::pair{9, 1}, {9, 2}, {17, 3}}) {
+        for (const std::int64_t beyond : {0, 1, 5}) {
+          const std::int64_t first = std::max(*limit - tokens + beyond, range().first);
+          questions.push_back({.position = first, .tokens = tokens, .batch = batch, .fill = every_key_counts + beyond});
+        }
+      }
+    }
+    for (const std::int64_t batch : {2, 3}) {
+      constexpr std::int64_t apart = every_key_counts + spread_in + apart_fill - every_key_counts % spread_in;
+      questions.push_back({.position = near, .tokens = 9, .batch = batch, .fill = apart});
     }
     std::set<std::int64_t> rows(gen::usual_extents().begin(), gen::usual_extents().end());
     for (std::int64_t power = 4; power <= most_rows; power *= 2) rows.insert({power - 1, power, power + 1});

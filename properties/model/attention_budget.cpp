@@ -42,7 +42,9 @@ double score_error(const AttentionArithmetic& arithmetic, const ScoreParts& part
   double product = gamma(arithmetic.width * arithmetic.a + 4 * u) * parts.products + parts.rotation;
   if (std::isfinite(arithmetic.cap)) {
     const double one_operation = unit_roundoff(arithmetic.dtype == Dtype::float64 ? Dtype::float64 : Dtype::float32);
-    product = std::min(product, 2 * arithmetic.cap) + gamma(4 * u) * std::min(parts.products, arithmetic.cap) +
+    const double slope = 1 / std::cosh(std::max(parts.before_cap - product, 0.0) / arithmetic.cap);
+    product = std::min(product * slope * slope * (1 + 1e-9), 2 * arithmetic.cap) +
+              gamma(4 * u) * std::min(parts.products, arithmetic.cap) +
               (2 * arithmetic.libm + 4) * one_operation * arithmetic.cap;
   }
   return product + (2 * u + of_bias) * parts.bias + u * score_size(arithmetic, parts);

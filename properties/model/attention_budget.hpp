@@ -39,10 +39,11 @@ struct KeyScore {
 
 /// What a score is made of.
 struct ScoreParts {
-  double products;       ///< sum_i |q_i| |k_i| scale
-  double rotation = 0;   ///< step 2
-  double bias = 0;       ///< |b_j|
-  double roundings = 0;  ///< c + 2 of step 3
+  double products;        ///< sum_i |q_i| |k_i| scale
+  double rotation = 0;    ///< step 2
+  double before_cap = 0;  ///< at most |x|, the scaled product that a softcap is given
+  double bias = 0;        ///< |b_j|
+  double roundings = 0;   ///< c + 2 of step 3
 };
 
 /// At least |s_j|: products and bias, the first no larger than a softcap.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "lib/numeric/ulp.hpp"
 #include "properties/gen/placement.hpp"
@@ -39,6 +40,22 @@ void repeat_some(AttentionCase& request) {
   }
 }
 
+}  // namespace
+
+void part_rows(AttentionCase& request, const gen::PositionRange& range) {
+  for (std::int64_t line = 1; line < std::ssize(request.positions) / request.tokens; ++line) {
+    const std::span row =
+        std::span(request.positions)
+            .subspan(static_cast<std::size_t>(line * request.tokens), static_cast<std::size_t>(request.tokens));
+    const std::int64_t place = line % request.batch;
+    if (place == 0) continue;
+    const std::int64_t room = range.last - 1 - std::ranges::max(row);
+    for (std::int64_t& position : row) position += room / (request.batch - 1) * place;
+  }
+}
+
+namespace {
+
 // By a power of two that sums of products with weights can have in the dtype, or one as small, and that the fast tier
 // of the oracle can tell: nothing in float16.
 void scale_values(AttentionCase& request, std::int64_t fill) {
@@ -54,6 +71,7 @@ void vary(AttentionCase& request, const gen::PositionRange& range, std::int64_t 
   if (fill % spread_in == 0) spread_positions(request, range);
   if (fill % spread_in == runs_fill) space_runs(request, range);
   if (fill % spread_in == repeats_fill) repeat_some(request);
+  if (fill % spread_in == apart_fill) part_rows(request, range);
   if (fill % spread_in == placed_fill && axes > 1)
     request.positions = gen::placed_positions(static_cast<gen::Placement>(fill / spread_in % gen::placements), range,
                                               range.first, axes, {request.batch, request.tokens, 1});

@@ -8,15 +8,20 @@
 namespace sextant {
 
 /// Of so many fills one is of questions whose positions are spread over the range, one of those with gaps between, one
-/// of those that repeat some, and, where positions have several axes, one of those that lie as Placement has them.
+/// of those that repeat some, one of those whose batch rows lie far apart, and, where positions have several axes, one
+/// of those that lie as Placement has them.
 inline constexpr std::int64_t spread_in = 7;
 inline constexpr std::int64_t runs_fill = 1;
 inline constexpr std::int64_t repeats_fill = 2;
 inline constexpr std::int64_t placed_fill = 3;
+inline constexpr std::int64_t apart_fill = 4;
 
 /// Of so many fills one is of questions whose values are far from 1.
 inline constexpr std::int64_t scaled_in = 11;
 inline constexpr std::int64_t scaled_fill = 5;
+
+/// Moves the batch rows apart: the last to the range's end, the others between it and the first.
+void part_rows(AttentionCase& request, const gen::PositionRange& range);
 
 /// Makes of a drawn case one of a question of accuracy: other positions of the range, other values, as the fill says.
 void vary(AttentionCase& request, const gen::PositionRange& range, std::int64_t fill);

@@ -32,22 +32,22 @@ bool AttentionCase::is_cached(const Attention& encoding, std::int64_t row, std::
   return is_step() && encoding.cached_keys == CachedKeys::rotated && key < token_of(row, 0);
 }
 
-std::int64_t AttentionCase::length() const {
-  const std::int64_t of_keys = reference::sequence_length(std::span(positions));
-  return is_step() ? std::max(of_keys, reference::sequence_length(std::span(query_positions))) : of_keys;
+std::vector<std::int64_t> AttentionCase::lengths(LengthScope scope) const {
+  std::vector<std::int64_t> all = reference::row_lengths(scope, positions, batch);
+  if (is_step()) {
+    std::ranges::transform(all, reference::row_lengths(scope, query_positions, batch), all.begin(),
+                           [](std::int64_t of_keys, std::int64_t of_queries) { return std::max(of_keys, of_queries); });
+  }
+  return all;
 }
 
 std::int64_t AttentionCase::query_position(std::int64_t row, std::int64_t query) const {
   return (is_step() ? query_positions : positions)[static_cast<std::size_t>(row * queries() + query)];
 }
 
-VectorPlace place_of(const AttentionCase& request, std::int64_t batch, std::int64_t token, Role role) {
-  return place_of(request, batch, token, role, request.length());
-}
-
 VectorPlace place_of(const AttentionCase& request, std::int64_t batch, std::int64_t token, Role role,
-                     std::int64_t length) {
-  VectorPlace place{{}, length, role};
+                     std::span<const std::int64_t> lengths) {
+  VectorPlace place{{}, lengths[static_cast<std::size_t>(batch)], role};
   const bool by_query = role == Role::query && request.is_step();
   const std::vector<std::int64_t>& positions = by_query ? request.query_positions : request.positions;
   const std::int64_t tokens = by_query ? request.queries() : request.tokens;
@@ -58,7 +58,7 @@ VectorPlace place_of(const AttentionCase& request, std::int64_t batch, std::int6
 
 AttentionCase attention_case(const Spec& spec, const Question& question) {
   const auto& encoding = std::get<Attention>(spec.encoding);
-  const std::int64_t tokens = std::min(question.tokens, longest_attention);
+  const std::int64_t tokens = std::min(question.tokens, longest_cache);
   const std::int64_t batch = std::min(question.batch, most_rows);
   const auto drawn = [&](std::int64_t heads, std::int64_t which) {
     return gen::values(spec.dtype, {batch, heads, tokens, encoding.head_dim}, 4 * question.fill + which);
@@ -87,7 +87,7 @@ AttentionCase attention_case(const Spec& spec, const Question& question) {
     std::sort(row, row + tokens);
   if (const auto weight = signature_of(encoding).weight)
     request.weight = gen::values(spec.dtype, {weight->rows, encoding.num_heads}, 4 * question.fill + 4);
-  shape_scores(request, AttentionArithmetic(spec), question.fill);
+  shape_scores(request, spec, question.fill);
   if (encoding.sinks) request.sinks = drawn_sinks(spec, request, question.fill);
   return request;
 }

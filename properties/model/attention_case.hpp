@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "lib/numeric/tensor.hpp"
@@ -41,14 +42,15 @@ struct AttentionCase {
   KeyRange seen_by(const Attention& encoding, std::int64_t row, std::int64_t query) const;
   /// Whether the key comes as a cache keeps it, turned.
   bool is_cached(const Attention& encoding, std::int64_t row, std::int64_t key) const;
-  /// reference::sequence_length of all positions, keys' and queries'.
-  std::int64_t length() const;
+  /// reference::row_lengths of all positions, keys' and queries'.
+  std::vector<std::int64_t> lengths(LengthScope scope) const;
   /// The position of a query on the first axis.
   std::int64_t query_position(std::int64_t row, std::int64_t query) const;
 };
 
-/// The most tokens that a question of attention has.
+/// The most tokens that a whole call of attention has, and a step: twice a window of 8192 and some.
 inline constexpr std::int64_t longest_attention = 4096;
+inline constexpr std::int64_t longest_cache = 16400;
 
 /// The most scores of a call, num_heads tokens^2: code that keeps them all takes some times as many floats.
 inline constexpr double most_scores = 0x1p26;
@@ -62,14 +64,12 @@ inline constexpr double work_of_once = 0x1p32;
 inline constexpr double work_of_longest = 0x1p29;
 inline constexpr double work_of_drawn = 0x1p26;
 
-/// The case of a question: at most longest_attention tokens and most_rows batch rows, positions rising in each row.
+/// The case of a question: at most longest_cache tokens and most_rows batch rows, positions rising in each row.
 AttentionCase attention_case(const Spec& spec, const Question& question);
 
-/// Where a query or a key stands.
-VectorPlace place_of(const AttentionCase& request, std::int64_t batch, std::int64_t token, Role role);
-/// The same in a call whose length is known.
+/// Where a query or a key stands. @param lengths  the request's
 VectorPlace place_of(const AttentionCase& request, std::int64_t batch, std::int64_t token, Role role,
-                     std::int64_t length);
+                     std::span<const std::int64_t> lengths);
 
 /// As a call, and back.
 Call call_of(AttentionCase request, std::int64_t fill);

@@ -46,6 +46,7 @@ class Group {
         kv_(kv),
         width_(static_cast<std::size_t>(encoding_.head_dim)),
         tokens_(request.tokens),
+        lengths_(lengths_of(request, oracle.turning())),
         arithmetic_(spec),
         u_(arithmetic_.u),
         stored_u_(is_16_bit(spec.dtype) ? unit_roundoff(spec.dtype) : 0),
@@ -55,7 +56,7 @@ class Group {
     for (std::int64_t row = first; row < first + heads * tokens_; ++row) queries_ += has_gradient(row) ? 1 : 0;
     for (std::int64_t t = 0; t < tokens_; ++t) {
       const std::int64_t row = (batch_ * encoding_.num_kv_heads + kv_) * tokens_ + t;
-      keys_.push_back(oracle_.turned(request_.k, row, place_of(request_, batch_, t, Role::key), precision));
+      keys_.push_back(oracle_.turned(request_.k, row, place_of(request_, batch_, t, Role::key, lengths_), precision));
       key_values_.push_back(keys_.back().value);
       values_.push_back(read(request_.v, row));
     }
@@ -75,12 +76,12 @@ class Group {
           continue;
         }
         const TurnedGradient dq = add_query(head, token);
-        result.q.push_back(turned_back(dq, place_of(request_, batch_, token, Role::query)));
+        result.q.push_back(turned_back(dq, place_of(request_, batch_, token, Role::query, lengths_)));
       }
     }
     for (std::int64_t token = 0; token < tokens_; ++token) {
       const auto t = static_cast<std::size_t>(token);
-      result.k.push_back(turned_back(dk_[t], place_of(request_, batch_, token, Role::key)));
+      result.k.push_back(turned_back(dk_[t], place_of(request_, batch_, token, Role::key, lengths_)));
       GradientRow& dv = dv_[t];
       for (std::size_t c = 0; c < width_; ++c) dv.bound[c] = rounded(dv.bound[c], abs(dv.value[c]).upper());
       result.v.push_back(std::move(dv));
@@ -108,11 +109,17 @@ class Group {
     return values;
   }
 
+  Enclosure product_of(const AttentionOracle::Vector& query, std::size_t key) const {
+    Enclosure product = zero();
+    for (std::size_t c = 0; c < width_; ++c) product = product + query.value[c] * keys_[key].value[c];
+    return product;
+  }
+
   // Adds a query's part of dk and dv, and gives its dq'.
   TurnedGradient add_query(std::int64_t head, std::int64_t token) {
     const std::int64_t row = (batch_ * encoding_.num_heads + head) * tokens_ + token;
     const AttentionOracle::Vector query =
-        oracle_.turned(request_.q, row, place_of(request_, batch_, token, Role::query), precision);
+        oracle_.turned(request_.q, row, place_of(request_, batch_, token, Role::query, lengths_), precision);
     const RealVector by_out = read(grad_, row);
     const KeyRange seen = request_.seen_by(encoding_, batch_, token);
     const double scale_of_scores = arithmetic_.scale;
@@ -121,6 +128,10 @@ class Group {
     const auto position = [&](std::size_t t) {
       return request_.positions[static_cast<std::size_t>(batch_ * tokens_) + t];
     };
+
+    const Enclosure real_scale = encoding_.softmax_scale
+                                     ? Enclosure(*encoding_.softmax_scale, precision)
+                                     : Enclosure(1.0, precision) / sqrt(Enclosure(encoding_.head_dim, precision));
 
     // A and max |s|, as attention's oracle has them; M of step 4.
     std::vector<Enclosure> biases;
@@ -140,6 +151,7 @@ class Group {
         parts.rotation +=
             (query.errors[i] * keys_[key].norms[i] + f * query.norms[i] + query.errors[i] * f) * scale_of_scores;
       }
+      if (encoding_.logit_softcap) parts.before_cap = abs(product_of(query, key) * real_scale).lower();
       score_error = std::max(score_error, sextant::score_error(arithmetic_, parts));
       largest = std::max(largest, score_size(arithmetic_, parts));
       double product = 0;
@@ -173,18 +185,14 @@ class Group {
       mean = mean + weights[key - first] * product;
       by_weight.push_back(std::move(product));
     }
-    const Enclosure real_scale = encoding_.softmax_scale
-                                     ? Enclosure(*encoding_.softmax_scale, precision)
-                                     : Enclosure(1.0, precision) / sqrt(Enclosure(encoding_.head_dim, precision));
     const auto queries = static_cast<double>(queries_);  // m, at most: adding a zero rounds nothing
     TurnedGradient dq{RealVector(width_, zero()), std::vector<double>(query.norms.size(), 0)};
     for (std::size_t key = first; key < static_cast<std::size_t>(seen.end); ++key) {
       const Enclosure& real_weight = weights[key - first];
       Enclosure by_score = real_weight * (by_weight[key - first] - mean) * real_scale;
       if (encoding_.logit_softcap) {
-        Enclosure product = zero();
-        for (std::size_t c = 0; c < width_; ++c) product = product + query.value[c] * keys_[key].value[c];
-        const Enclosure part = tanh(product * real_scale / Enclosure(*encoding_.logit_softcap, precision));
+        const Enclosure part =
+            tanh(product_of(query, key) * real_scale / Enclosure(*encoding_.logit_softcap, precision));
         by_score = by_score * (Enclosure(1.0, precision) - square(part));
       }
       const double weight = real_weight.upper();
@@ -264,6 +272,7 @@ class Group {
   std::int64_t kv_;
   std::size_t width_;
   std::int64_t tokens_;
+  std::vector<std::int64_t> lengths_;
   AttentionArithmetic arithmetic_;
   double u_;
   double stored_u_;  // of what 16-bit code keeps between operations: the result, and gradients of what was turned

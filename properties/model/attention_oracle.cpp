@@ -34,6 +34,10 @@ std::unique_ptr<EncodingModel> position_model(const Spec& spec, const Attention&
   return model_of(alone);
 }
 
+std::vector<std::int64_t> lengths_of(const AttentionCase& request, const TurningOracle* turning) {
+  return request.lengths(turning == nullptr ? LengthScope::call : length_scope(turning->head().rope_scaling));
+}
+
 AttentionOracle::AttentionOracle(const Spec& spec) : spec_(spec), encoding_(std::get<Attention>(spec.encoding)) {
   if (const auto position = position_model(spec, encoding_)) {
     turning_ = position->turning();
@@ -45,8 +49,9 @@ RealVector AttentionOracle::row(const AttentionCase& request, std::int64_t batch
                                 Precision precision) {
   const std::int64_t kv = kv_head(encoding_, head);
   const KeyRange seen = request.seen_by(encoding_, batch, token);
+  const std::vector<std::int64_t> lengths = lengths_of(request, turning());
   const Vector query = turned(request.q, (batch * encoding_.num_heads + head) * request.queries() + token,
-                              place_of(request, batch, token, Role::query), precision);
+                              place_of(request, batch, token, Role::query, lengths), precision);
   std::vector<RealVector> keys;
   std::vector<RealVector> values;
   std::vector<Enclosure> biases;
@@ -54,7 +59,7 @@ RealVector AttentionOracle::row(const AttentionCase& request, std::int64_t batch
     const std::int64_t row = (batch * encoding_.num_kv_heads + kv) * request.tokens + t;
     keys.push_back((request.is_cached(encoding_, batch, t)
                         ? cached(request.k, row, precision)
-                        : turned(request.k, row, place_of(request, batch, t, Role::key), precision))
+                        : turned(request.k, row, place_of(request, batch, t, Role::key, lengths), precision))
                        .value);
     RealVector value;
     for (std::int64_t c = 0; c < encoding_.head_dim; ++c)

@@ -16,6 +16,9 @@
 
 namespace sextant {
 
+/// What each batch row takes for its length where positions turn vectors.
+std::vector<std::int64_t> lengths_of(const AttentionCase& request, const TurningOracle* turning);
+
 /// The true result of attention, whatever its position encoding; the fast tier has the bounds on an implementation's
 /// error too. An object and its copies belong to one thread.
 class AttentionOracle {
@@ -46,7 +49,7 @@ class AttentionOracle {
   ScoreTerm bias_at(const BiasPlace& place, const Tensor* weight, reference::Precision precision);
 
   /// How it turns vectors; null if it does not.
-  TurningOracle* turning() { return turning_.get(); }
+  TurningOracle* turning() const { return turning_.get(); }
 
  private:
   Spec spec_;

@@ -41,7 +41,7 @@ class QuickRows final : public QuickAttention {
         turning_(turning),
         bias_(bias),
         width_(static_cast<std::size_t>(encoding_.head_dim)),
-        length_(request.length()) {
+        lengths_(lengths_of(request, turning)) {
     zeros_.assign(width_, 0);
     in_pair_.assign(width_, false);
     if (!turning_) return;
@@ -169,7 +169,7 @@ class QuickRows final : public QuickAttention {
     keys_.clear();
     const std::int64_t first = group * request_.tokens;
     for (std::int64_t t = 0; t < request_.tokens; ++t) {
-      const VectorPlace place = place_of(request_, batch, t, Role::key, length_);
+      const VectorPlace place = place_of(request_, batch, t, Role::key, lengths_);
       add(keys_, request_.k, first + t, request_.is_cached(encoding_, batch, t) ? nullptr : &place);
     }
     std::vector<double> given(static_cast<std::size_t>(request_.tokens) * width_);
@@ -290,7 +290,7 @@ class QuickRows final : public QuickAttention {
     const std::int64_t kv = kv_head(encoding_, place.head);
     fetch(place.batch, kv);
     query_.clear();
-    const VectorPlace of_query = place_of(request_, place.batch, place.token, Role::query, length_);
+    const VectorPlace of_query = place_of(request_, place.batch, place.token, Role::query, lengths_);
     add(query_, request_.q, (place.batch * encoding_.num_heads + place.head) * request_.queries() + place.token,
         &of_query);
     const Real root = std::sqrt(static_cast<Real>(width_));
@@ -318,8 +318,10 @@ class QuickRows final : public QuickAttention {
       double own = w * (arithmetic_.width + 90) * parts.products;
       if (encoding_.logit_softcap) {
         const auto cap = static_cast<Real>(*encoding_.logit_softcap);
+        parts.before_cap = std::max(static_cast<double>(std::fabs(score)) * (1 - 1e-9) - own, 0.0);
+        const double slope = 1 / std::cosh(parts.before_cap / arithmetic_.cap);
         score = cap * std::tanh(score / cap);
-        own += w * 16 * std::min(parts.products, arithmetic_.cap);
+        own = own * slope * slope * (1 + 1e-9) + w * 16 * std::min(parts.products, arithmetic_.cap);
       }
       if (bias_) {
         const std::int64_t there = request_.positions[static_cast<std::size_t>(place.batch * request_.tokens + t)];
@@ -352,7 +354,7 @@ class QuickRows final : public QuickAttention {
   TurningOracle* turning_;
   ScoreBiasOracle* bias_;
   std::size_t width_;
-  std::int64_t length_;
+  std::vector<std::int64_t> lengths_;
   std::vector<bool> in_pair_;
   std::vector<QuickTurn> turns_;  // of the vector at hand
   std::vector<double> given_;

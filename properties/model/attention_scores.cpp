@@ -55,9 +55,10 @@ std::int64_t end_of_call(std::uint64_t word, std::int64_t tokens) {
   }
 }
 
-// The same, and only some keys of each head count: one in each third of the call, and one at an end. In a long call too
-// what moves their scores, or leaves one out, moves the mean.
-void few_keys_count(AttentionCase& request, double root, std::int64_t fill) {
+// The same, and only some keys of each head count: one in each third of the call, one at an end, and those on either
+// side of the end of the last token's window. In a long call too what moves their scores, or leaves one out, moves the
+// mean.
+void few_keys_count(AttentionCase& request, const Attention& encoding, double root, std::int64_t fill) {
   score_by_one_channel(request, root, fill);
   const std::int64_t channels = request.q.shape[3];
   constexpr std::int64_t thirds = 3;
@@ -68,6 +69,10 @@ void few_keys_count(AttentionCase& request, double root, std::int64_t fill) {
     for (std::int64_t third = 0; third < thirds; ++third) {
       const auto word = static_cast<std::int64_t>(gen::word(fill + 4, thirds * head + third) >> 1);
       counted.insert((third * request.tokens + word % request.tokens) / thirds);
+    }
+    if (encoding.window) {
+      counted.insert(request.tokens - *encoding.window - 1);
+      counted.insert(request.tokens - *encoding.window);
     }
     for (std::int64_t token = 0; token < request.tokens; ++token) {
       if (!counted.contains(token)) request.k.set((head * request.tokens + token) * channels + channels - 1, hidden);
@@ -102,6 +107,31 @@ void one_key_has_half(AttentionCase& request, double root, std::int64_t fill) {
   }
 }
 
+// Scores on the slope of a softcap c: one key has 2 c, and the others what gives them its weight together, as far as
+// 2 c and -2 c are apart enough for that. There the cap moves scores by more than they are off by. By the last channel,
+// which rotations turn least.
+void score_beyond_cap(AttentionCase& request, double cap, double root, std::int64_t fill) {
+  const std::int64_t channels = request.q.shape[3];
+  const double greatest = request.k.dtype == Dtype::float16 ? 0x1p15 : 0x1p60;  // of a product before it is scaled
+  const double highest = std::min(2 * cap, greatest / root);
+  const double others =
+      cap * std::tanh(highest / cap) - std::log(std::max<double>(1, static_cast<double>(request.tokens - 1)));
+  const double lower = others <= cap * std::tanh(-highest / cap) ? -highest : cap * std::atanh(others / cap);
+  for (Tensor* tensor : {&request.q, &request.k}) {
+    for (std::int64_t i = 0; i < tensor->elements(); ++i) tensor->set(i, 0);
+  }
+  for (std::int64_t row = 0; row < request.q.elements() / channels; ++row)
+    request.q.set(row * channels + channels - 1, 1);
+  for (std::int64_t head = 0; head < request.batch * request.k.shape[1]; ++head) {
+    const std::int64_t above = end_of_call(gen::word(fill + 5, head), request.tokens);
+    for (std::int64_t token = 0; token < request.tokens; ++token) {
+      const std::int64_t row = head * request.tokens + token;
+      const double part = 1 - static_cast<double>(gen::word(fill + 3, row) >> 12) * 0x1p-58;
+      request.k.set(row * channels + channels - 1, root * part * (token == above ? highest : lower));
+    }
+  }
+}
+
 }  // namespace
 
 Tensor drawn_sinks(const Spec& spec, const AttentionCase& request, std::int64_t fill) {
@@ -116,7 +146,9 @@ Tensor drawn_sinks(const Spec& spec, const AttentionCase& request, std::int64_t 
 
 // Scores of the kinds that question.hpp tells. A query's last channel and a key's make what is added to all of its
 // scores, or to one or two.
-void shape_scores(AttentionCase& request, const AttentionArithmetic& arithmetic, std::int64_t fill) {
+void shape_scores(AttentionCase& request, const Spec& spec, std::int64_t fill) {
+  const auto& encoding = std::get<Attention>(spec.encoding);
+  const AttentionArithmetic arithmetic(spec);
   // Of drawn scores little is known where operations round to 16 bits: most have scores of one channel there.
   constexpr std::int64_t drawn_in = 8;
   const bool is_drawn = fill < one_channel_scores && (!is_16_bit(arithmetic.operations) || fill % drawn_in == 0);
@@ -125,8 +157,10 @@ void shape_scores(AttentionCase& request, const AttentionArithmetic& arithmetic,
   if (fill < latest_key_wins) {
     constexpr std::int64_t fewest_tokens = 6;
     const std::int64_t kind = fill % one_channel_kinds;
-    if (kind == few_keys && request.tokens >= fewest_tokens) return few_keys_count(request, root, fill);
+    if (kind == few_keys && request.tokens >= fewest_tokens) return few_keys_count(request, encoding, root, fill);
     if (kind == half_for_one && request.tokens > 1) return one_key_has_half(request, root, fill);
+    if (kind == beyond_cap && encoding.logit_softcap)
+      return score_beyond_cap(request, *encoding.logit_softcap, root, fill);
     return score_by_one_channel(request, root, fill);
   }
   const bool is_float16 = request.q.dtype == Dtype::float16;

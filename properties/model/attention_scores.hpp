@@ -8,8 +8,10 @@
 namespace sextant {
 
 /// Fills from one_channel_scores on, and most of those below where operations round to 16 bits: by their rest by
-/// one_channel_kinds a few keys count, or one has half of the weight; else all keys count.
+/// one_channel_kinds a few keys count, or one has half of the weight; else all keys count. Where the claim has a
+/// softcap, one kind has scores beyond it.
 inline constexpr std::int64_t one_channel_kinds = 4;
+inline constexpr std::int64_t beyond_cap = 0;
 inline constexpr std::int64_t few_keys = 1;
 inline constexpr std::int64_t half_for_one = 3;
 
@@ -22,6 +24,6 @@ inline std::int64_t one_channel_fill(std::int64_t number, std::int64_t kind) {
 Tensor drawn_sinks(const Spec& spec, const AttentionCase& request, std::int64_t fill);
 
 /// Gives a case of drawn queries and keys scores of the kind that question.hpp tells of its fill.
-void shape_scores(AttentionCase& request, const AttentionArithmetic& arithmetic, std::int64_t fill);
+void shape_scores(AttentionCase& request, const Spec& spec, std::int64_t fill);
 
 }  // namespace sextant

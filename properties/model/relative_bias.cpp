@@ -97,6 +97,16 @@ class RelativeModel final : public BiasModel {
     return list.made();
   }
 
+  // Step 8: buckets rise with the distance, so those of the farthest keys tell.
+  std::string met_beyond() const override {
+    const auto last = [&](std::int64_t end) { return reference::bucket(encoding_, -(end - 1 - range().first)); };
+    const std::int64_t met = last(trained_end());
+    const std::int64_t reached = last(range().last);
+    return reached == met ? std::string("distances beyond the trained ones share the last bucket that was trained")
+                          : fmt::format("buckets {} to {} of keys before the query are met that were not trained",
+                                        met + 1, reached);
+  }
+
   std::unique_ptr<Judge> judge() const override { return std::make_unique<RelativeJudge>(spec(), encoding_); }
   std::unique_ptr<ScoreBiasOracle> score_bias() const override {
     return std::make_unique<RelativeScoreBias>(encoding_);
