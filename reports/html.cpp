@@ -145,8 +145,8 @@ std::string distances_text(const SimilarityCurve& curve) {
       fmt::format(" Of all codes 1 to {} positions apart, those at offset {} are nearest to each other: {:.3g}.",
                   curve.searched, curve.nearest, curve.nearest_distance);
   for (std::size_t i = 0; i < curve.aliases.size(); ++i) {
-    text += fmt::format("{} {} ({:.3g})", i == 0 ? " The offsets after which codes are alike again:" : ",",
-                        curve.aliases[i], curve.alias_distances[i]);
+    text += fmt::format("{} {} ({:.3g})", i == 0 ? " Nearer than the offsets beside them:" : ",", curve.aliases[i],
+                        curve.alias_distances[i]);
   }
   if (curve.aliases.empty()) return text;
   return text + (curve.searched_for_aliases < curve.searched

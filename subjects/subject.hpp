@@ -68,6 +68,7 @@ struct ThreadCall {
   Spec spec;
   std::string operation;
   Tensors inputs;
+  std::int64_t thread;  ///< 0, 1, ...: calls of one thread follow each other in their order
 };
 
 /// What came of it.
@@ -96,8 +97,8 @@ class Session {
   /// @throws SubjectFailure, Interrupted.
   virtual Tensors backward(std::string_view of, const Tensors& inputs);
 
-  /// Performs calls all at once in the session's process, each in a thread of its own, and returns their replies in
-  /// the calls' order. For subjects that say `threads`: else unsupported.
+  /// Performs calls in the session's process, in threads that begin together, and returns their replies in the calls'
+  /// order. For subjects that say `threads`: else unsupported.
   /// @throws SubjectFailure if the process does not answer them all, Interrupted.
   virtual std::vector<ThreadReply> call_at_once(std::span<const ThreadCall> calls);
 };

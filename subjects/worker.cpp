@@ -127,7 +127,8 @@ class WorkerSession final : public Session {
   std::vector<ThreadReply> call_at_once(std::span<const ThreadCall> calls) override {
     std::vector<Request> requests;
     for (const ThreadCall& call : calls)
-      requests.push_back(request(call.operation, call.inputs, call.spec, {{"at_once", std::to_string(calls.size())}}));
+      requests.push_back(request(call.operation, call.inputs, call.spec,
+                                 {{"at_once", std::to_string(calls.size())}, {"thread", std::to_string(call.thread)}}));
     std::vector<Blob> blobs = exchange(requests);
     std::vector<ThreadReply> replies;
     for (std::size_t i = 0; i < calls.size(); ++i) {

@@ -12,6 +12,7 @@
 
 #include "subjects/operations.hpp"
 #include "subjects/python.hpp"
+#include "subjects/unusable.hpp"
 
 namespace sextant {
 namespace {
@@ -306,12 +307,12 @@ TEST_F(Worker, CallsAtOnceRunInThreadsOfOneProcess) {
   const auto session = open(std::string(waiting) + "threads = True\n");
   EXPECT_TRUE(session->describe().threads);
   EXPECT_FALSE(open(waiting)->describe().threads);
-  EXPECT_FALSE(open(std::string(waiting) + "threads = 4\n")->describe().threads);
+  EXPECT_THROW(open(std::string(waiting) + "threads = 4\n")->describe(), SubjectUnusable);
   Spec wider = spec_;
   wider.encoding = Sinusoidal{.dim = 8};
   const std::vector<ThreadCall> calls{
-      {spec_, "encode", named("positions", Tensor::of_integers({2}, std::vector<std::int64_t>{5, 6}))},
-      {wider, "encode", named("positions", Tensor::of_integers({1}, std::vector<std::int64_t>{7}))}};
+      {spec_, "encode", named("positions", Tensor::of_integers({2}, std::vector<std::int64_t>{5, 6})), 0},
+      {wider, "encode", named("positions", Tensor::of_integers({1}, std::vector<std::int64_t>{7})), 1}};
   for (int again = 0; again < 2; ++again) {
     const std::vector<ThreadReply> replies = session->call_at_once(calls);
     ASSERT_EQ(replies.size(), 2U);
@@ -332,7 +333,8 @@ TEST_F(Worker, ACallAtOnceThatFailsLeavesTheOthers) {
       "    return np.zeros((len(positions), spec['dim']), np.int32 if positions[0] == 8 else np.float32)\n");
   std::vector<ThreadCall> calls;
   for (const std::int64_t position : {6, 7, 8})
-    calls.push_back({spec_, "encode", named("positions", Tensor::of_integers({1}, std::vector{position}))});
+    calls.push_back(
+        {spec_, "encode", named("positions", Tensor::of_integers({1}, std::vector{position})), position % 2});
   const std::vector<ThreadReply> replies = session->call_at_once(calls);
   ASSERT_EQ(replies.size(), 3U);
   EXPECT_FALSE(replies[0].failure);

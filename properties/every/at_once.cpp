@@ -24,7 +24,7 @@ class NotingSession final : public Session {
     try {
       asking.ask(*this);
     } catch (const Noted&) {
-      return {asking.spec, std::move(operation_), std::move(inputs_)};
+      return {asking.spec, std::move(operation_), std::move(inputs_), asking.thread};
     }
     throw std::logic_error("ask_at_once: nothing was asked");
   }

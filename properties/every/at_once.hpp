@@ -11,10 +11,11 @@
 
 namespace sextant {
 
-/// What one thread asks: `ask` makes one call of the session that it is given, about `spec`, and returns its answer.
+/// What a thread asks: `ask` makes one call of the session that it is given, about `spec`, and returns its answer.
 struct Asking {
   Spec spec;
   std::function<Tensor(Session& session)> ask;
+  std::int64_t thread;
 };
 
 /// What came of it.
@@ -23,7 +24,7 @@ struct ThreadAnswer {
   std::optional<SubjectFailure> failure;
 };
 
-/// Asks all of them at once, each in a thread of the subject's process. @throws what Session::call_at_once throws.
+/// Asks them in threads of the subject's process that begin together. @throws what Session::call_at_once throws.
 std::vector<ThreadAnswer> ask_at_once(Session& session, std::span<const Asking> askings);
 
 }  // namespace sextant

@@ -230,6 +230,10 @@ class ExtrapolationJudge {
     Judgement judgement;
     try {
       judgement = judge_->values(call, model_->ask(session, call));
+      if (!call.query_positions.empty() && call.vectors.empty()) {
+        const Call far = with_far_keys(call);
+        take_in(judgement, judge_->values(far, model_->ask(session, far)));
+      }
       const std::int64_t before = border_.trained_end - asked.position;
       const bool crosses = before > 0 && before < asked.tokens;
       if (!crosses || model_->depends_on_length() || model_->sees_later_tokens()) return judgement;
@@ -246,6 +250,16 @@ class ExtrapolationJudge {
                           [] { return ""; });
     }
     return judgement;
+  }
+
+  // The last query of a bias and keys at every distance that training has not had, and at some that it has.
+  Call with_far_keys(Call call) const {
+    const std::int64_t query = std::ranges::max(call.query_positions);
+    call.query_positions = {query};
+    call.positions = {border_.first};
+    for (std::int64_t distance = 1; distance <= query - border_.first; distance += 1 + distance / 8)
+      call.positions.push_back(query - distance);
+    return call;
   }
 
   // Whether as many tokens right before the border are wrong: then it is no matter of the border.
@@ -339,7 +353,8 @@ Property extrapolation_property() {
   property.explanation = {
       "beyond the positions that a model was trained on the code goes on by its law",
       "for trained_positions <= p < max_position: f(p) is the encoding's value, as near as the class claims, in calls "
-      "beyond the border and in calls that cross it, which agree with those on either side; nothing is refused. A "
+      "beyond the border and in calls that cross it, which agree with those on either side, and a bias at every "
+      "distance; nothing is refused. A "
       "lookup, a count that is not normalised and binary digits do not extrapolate, which a case must show",
       "docs/proofs/extrapolation.md: what each scaling rule promises of the angles there (Chen et al. 2023, "
       "arXiv:2306.15595, section 2.3; Peng et al. 2023, section 3; Press et al. 2021, section 3)",
@@ -348,7 +363,7 @@ Property extrapolation_property() {
       "on, and convicts nobody",
       "accuracy's, and for two calls that agree twice that (properties/model/budget.hpp)",
       "positions clamped or wrapped round at the trained length, tables of that length, a refusal, a rule that "
-      "switches at another length or not at all, another path for long calls"};
+      "switches at another length or not at all, another path beyond the trained length"};
   property.theory = [](const Spec& spec) {
     const auto model = model_of(spec);
     return Border(*model).exists() ? model->beyond_training() : Theory::holds;

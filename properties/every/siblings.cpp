@@ -25,14 +25,16 @@ struct Together {
   std::int64_t fill;
 };
 
-// All siblings before the spec itself; the same, the last of them first; by turns with it, it being the first; no
-// sibling, but two sequences under the spec, which grow by turns; or in threads, the
+// All siblings before the spec itself; the same, the last of them first; by turns with it, it being the first; two
+// sequences under the spec, which grow by turns, and one that grows while siblings are asked; or in threads, the
 // spec's calls and those of a sibling at once, of each sibling in turn.
 enum Order { rising, falling, by_turns, two_sequences, by_threads };
 constexpr std::int64_t orders = 5;
 constexpr std::int64_t growths = 3;
 constexpr std::size_t threads = 8;
-constexpr std::size_t least_rounds = 32;
+constexpr std::int64_t tokens_of_threads = 256;
+constexpr std::size_t calls_of_thread = 5;
+constexpr std::size_t least_rounds = 16;
 constexpr std::int64_t most_tokens = 64;
 
 // What other layers, or other models, of one program may ask for.
@@ -127,6 +129,17 @@ void ask_sibling(Session& session, const Variant& sibling, const Together& asked
   }
 }
 
+// The same for one question.
+void ask_sibling_once(Session& session, const Variant& sibling, const Question& question) {
+  try {
+    const auto model = model_of(sibling.spec);
+    model->ask(session, model->call_of(question));
+  } catch (const SubjectFailure& failure) {
+    if (failure.kind() == FailureKind::crashed || failure.kind() == FailureKind::timed_out)
+      throw SiblingFailed{sibling.field, failure.kind()};
+  }
+}
+
 // Two sequences of one module, as two texts that a server generates: a beginning each, then token after token.
 class TwoSequences {
  public:
@@ -138,10 +151,31 @@ class TwoSequences {
       next.fill += static_cast<std::int64_t>(which);
       for (std::int64_t step = 0; step <= growths; ++step) {
         sequences_[which].push_back(next);
-        next.position = range.first + (next.position - range.first + next.tokens) % (range.last - range.first);
-        next.tokens = 1;
-        ++next.fill;
+        next = next_of(next);
       }
+    }
+  }
+
+  /// The first of them, while the siblings are asked what it was asked, one after each of its calls: its next token
+  /// follows theirs as well as its own.
+  void judge_among(Judgement& judgement, const Subject& subject, const std::vector<Variant>& siblings) const {
+    std::vector<Spec> specs{spec_};
+    for (const Variant& sibling : siblings) specs.push_back(sibling.spec);
+    std::vector<Question> sequence{sequences_[0][0]};
+    while (sequence.size() < siblings.size() + 2) sequence.push_back(next_of(sequence.back()));
+    const auto alone = subject.open(spec_);
+    const auto sessions = subject.open_together(specs);
+    for (std::size_t step = 0; step < sequence.size(); ++step) {
+      const auto difference =
+          first_difference(spec_, asked_of(*alone, sequence[step]), asked_of(*sessions[0], sequence[step]));
+      const std::string before = step == 0 ? "nothing" : siblings[(step - 1) % siblings.size()].field;
+      judgement.add_exact(difference
+                              ? std::optional(fmt::format("{}, after the last call with another {} in one process: {}",
+                                                          text_of(sequence[step]), before, *difference))
+                              : std::nullopt,
+                          [] { return "the same bits as alone in a process"; });
+      const std::size_t which = step % siblings.size();
+      ask_sibling_once(*sessions[1 + which], siblings[which], sequence[step]);
     }
   }
 
@@ -169,6 +203,15 @@ class TwoSequences {
   }
 
  private:
+  // The token behind a call.
+  Question next_of(Question question) const {
+    const gen::PositionRange range = model_->range();
+    question.position = range.first + (question.position - range.first + question.tokens) % (range.last - range.first);
+    question.tokens = 1;
+    ++question.fill;
+    return question;
+  }
+
   Tensor asked_of(Session& session, const Question& question) const {
     return model_->ask(session, model_->call_of(question));
   }
@@ -235,25 +278,34 @@ class Threads {
 
   bool are_promised() { return session_->describe().threads; }
 
-  Judgement judge(const Together& asked, const std::vector<Tensor>& alone) {
+  Judgement judge(const Subject& subject, const Together& asked) {
     Judgement judgement;
-    const std::vector<Question> questions = questions_of(asked, model_->range());
+    // Calls that last: of a few tokens each is done before the next thread has begun.
+    std::vector<Question> questions = questions_of(asked, model_->range());
+    for (Question& question : questions) question.tokens += tokens_of_threads;
+    std::vector<Tensor> alone;
+    const auto fresh = subject.open(spec_);
+    for (const Question& question : questions) alone.push_back(model_->ask(*fresh, model_->call_of(question)));
     const std::size_t rounds = std::max(least_rounds, 2 * siblings_.size());
     for (std::size_t round = 0; round < rounds; ++round) {
       // By turns the spec alone, as one layer that several requests share, and beside a sibling.
       const Variant* sibling = round % 2 == 0 ? nullptr : &siblings_[round / 2 % siblings_.size()];
+      const auto is_own = [&](std::size_t thread) { return sibling == nullptr || thread < threads / 2; };
       std::vector<Asking> askings;
-      for (std::size_t thread = 0; thread < threads; ++thread) {
-        const bool is_own = sibling == nullptr || thread < threads / 2;
-        askings.push_back(asking(is_own ? spec_ : sibling->spec, questions[thread % questions.size()]));
+      for (std::size_t i = 0; i < threads * calls_of_thread; ++i) {
+        const std::size_t thread = i / calls_of_thread;
+        askings.push_back(asking(is_own(thread) ? spec_ : sibling->spec, questions[i % questions.size()],
+                                 static_cast<std::int64_t>(thread)));
       }
       const std::vector<ThreadAnswer> answers = ask_at_once(*session_, askings);
-      for (std::size_t thread = 0; thread < (sibling == nullptr ? threads : threads / 2); ++thread) {
-        const std::size_t which = thread % questions.size();
-        const auto difference = difference_of(alone[which], answers[thread]);
+      for (std::size_t i = 0; i < answers.size(); ++i) {
+        if (!is_own(i / calls_of_thread)) continue;
+        const std::size_t which = i % questions.size();
+        const auto difference = difference_of(alone[which], answers[i]);
         judgement.add_exact(
             difference ? std::optional(fmt::format(
-                             "{}, while other threads ask {}: {}", text_of(questions[which]),
+                             "{}, while other threads ask {} (a race, which not every run shows): {}",
+                             text_of(questions[which]),
                              sibling == nullptr ? "the same module" : "with another " + sibling->field, *difference))
                        : std::nullopt,
             [] { return "the same bits as alone in a process"; });
@@ -268,10 +320,12 @@ class Threads {
     return fmt::format("{}: {}", name_of(at_once.failure->kind()), at_once.failure->what());
   }
 
-  static Asking asking(const Spec& spec, const Question& question) {
-    return {spec, [model = std::shared_ptr<const EncodingModel>(model_of(spec)), question](Session& session) {
+  static Asking asking(const Spec& spec, const Question& question, std::int64_t thread) {
+    return {spec,
+            [model = std::shared_ptr<const EncodingModel>(model_of(spec)), question](Session& session) {
               return model->ask(session, model->call_of(question));
-            }};
+            },
+            thread};
   }
 
   const Spec& spec_;
@@ -286,7 +340,6 @@ class SiblingsJudge {
   explicit SiblingsJudge(const Spec& spec) : spec_(spec), siblings_(siblings_of(spec)) {}
 
   Judgement judge(const Subject& subject, const Together& asked) {
-    if (asked.order == two_sequences) return TwoSequences(spec_, asked).judge(subject);
     const std::vector<Tensor>& alone = answers_alone(subject, asked);
     while (true) {
       std::vector<Variant> chosen(siblings_.begin() + asked.first, siblings_.begin() + asked.last + 1);
@@ -296,6 +349,10 @@ class SiblingsJudge {
         Judgement judgement;
         if (chosen.empty()) {
           judgement.add_exact(std::nullopt, [] { return "no other spec can be asked"; });
+        } else if (asked.order == two_sequences) {
+          const TwoSequences sequences(spec_, asked);
+          judgement = sequences.judge(subject);
+          sequences.judge_among(judgement, subject, chosen);
         } else if (asked.order == by_threads) {
           judgement = at_once(subject, asked, std::move(chosen), alone);
         } else {
@@ -334,7 +391,9 @@ class SiblingsJudge {
     before.order = rising;
     Judgement judgement = Company(subject, spec_, chosen).judge(before, alone);
     if (judgement.within == reference::Certainty::no) return judgement;
-    return Threads(subject, spec_, std::move(chosen)).judge(asked, alone);
+    judgement = Threads(subject, spec_, std::move(chosen)).judge(subject, asked);
+    judgement.remark = "asked by several threads at once too";
+    return judgement;
   }
 
   Spec spec_;
@@ -355,7 +414,8 @@ Property siblings_property() {
   property.explanation = {
       "an answer does not depend on what else its process computes",
       "after calls of other specs in one process (every field in turn, another dtype, size or number of rows), before "
-      "it and by turns with it, f(x) is what it is alone; so are two sequences under one spec that grow by turns, and, "
+      "it and by turns with it, f(x) is what it is alone; so are two sequences under one spec that grow by turns, one "
+      "that grows between calls of other specs, and, "
       "of a subject that says `threads`, calls at once in eight threads; a "
       "spec that is refused counts as one that was asked, one that crashes is left out",
       "an encoding is a function of its spec and its position; two layers, or two models, of one program have their "

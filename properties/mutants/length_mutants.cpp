@@ -35,7 +35,6 @@ std::string attention_of(const std::string& rule, const std::string& scope) {
 // The lengths that a defect takes for those of the rows.
 struct Misread {
   const char* name;
-  const char* rows;  // of the list of real bugs
   const char* scope;
   const char* mechanism;
   RowLengths lengths;
@@ -66,18 +65,17 @@ std::vector<std::int64_t> by_tokens(std::span<const std::int64_t> positions, std
 std::vector<Mutant> length_mutants() {
   LocalFaults list;
   const Misread misread[] = {
-      {"length-of-each-row", "", "call", "each batch row takes its own length", scope_of(LengthScope::row)},
-      {"length-of-first-row", "H16", "call", "all batch rows take the first one's length", of_row(true)},
-      {"length-of-last-row", "", "call", "all batch rows take the last one's length", of_row(false)},
-      {"length-of-tokens", "", "call", "the number of tokens is taken for the length", by_tokens},
-      {"rows-length-of-call", "E6", "row", "each batch row takes the longest one's length",
-       scope_of(LengthScope::call)},
-      {"rows-length-of-first", "H16", "row", "all batch rows take the first one's length", of_row(true)},
-      {"rows-length-of-tokens", "", "row", "the number of tokens is taken for the length", by_tokens}};
+      {"length-of-each-row", "call", "each batch row takes its own length", scope_of(LengthScope::row)},
+      {"length-of-first-row", "call", "all batch rows take the first one's length", of_row(true)},
+      {"length-of-last-row", "call", "all batch rows take the last one's length", of_row(false)},
+      {"length-of-tokens", "call", "the number of tokens is taken for the length", by_tokens},
+      {"rows-length-of-call", "row", "each batch row takes the longest one's length", scope_of(LengthScope::call)},
+      {"rows-length-of-first", "row", "all batch rows take the first one's length", of_row(true)},
+      {"rows-length-of-tokens", "row", "the number of tokens is taken for the length", by_tokens}};
   for (const auto& [rule_name, rule] : {std::pair{"dynamic", dynamic}, {"longrope", longrope}}) {
     for (const Misread& wrong : misread) {
       const auto add = [&](const char* encoding, std::string claim, FunctionSubject::Make make) {
-        list.entries.push_back({fmt::format("{}-{}-{}", encoding, rule_name, wrong.name), Kind::defect, wrong.rows,
+        list.entries.push_back({fmt::format("{}-{}-{}", encoding, rule_name, wrong.name), Kind::defect, "",
                                 wrong.mechanism, std::move(claim), std::move(make)});
       };
       add("rope", claim_of(rule, wrong.scope),

@@ -41,17 +41,18 @@ reference::CodeDistances distances_of(const Spec& spec) {
   return model_of(spec)->encoded_pairs()->distances(spec.max_position - 1 - spec.min_position, aliases_asked);
 }
 
-// "of codes 1 to 131071 positions apart those at offset 1 are nearest, by 0.96; alike again at 44 (0.04), ..."
+// "the nearest codes are 0.96 apart, at offset 1 of 1 to 131071; nearer than offsets beside them: 44 (0.04 apart), ..."
 std::string text_of(const reference::CodeDistances& distances, const Sinusoidal& encoding) {
   const double size = std::fabs(encoding.scale);
-  std::string text = fmt::format("of codes 1 to {} positions apart those at offset {} are nearest, by {:.3g}",
-                                 distances.searched, distances.nearest.offset, distances.nearest.distance * size);
+  std::string text = fmt::format("the nearest codes are {:.3g} apart, at offset {} of 1 to {}",
+                                 distances.nearest.distance * size, distances.nearest.offset, distances.searched);
   for (const auto& alias : distances.aliases) {
-    text += fmt::format("{} {} ({:.3g})", &alias == distances.aliases.data() ? "; alike again at" : ",", alias.offset,
-                        alias.distance * size);
+    text += fmt::format("{} {} ({:.3g} apart)",
+                        &alias == distances.aliases.data() ? "; nearer than the offsets beside them:" : ",",
+                        alias.offset, alias.distance * size);
   }
   if (!distances.aliases.empty() && distances.searched_for_aliases < distances.searched)
-    text += fmt::format(", of offsets up to {}", distances.searched_for_aliases);
+    text += fmt::format(", of 1 to {}", distances.searched_for_aliases);
   return text;
 }
 

@@ -391,18 +391,22 @@ def _reply(perform, metadata, tensors):
 
 
 def _replies_at_once(perform, requests):
-    """Of several requests, each performed in a thread of its own, beginning together and changing places as often as they can."""
+    """Of several requests, performed in the threads that they name, which begin together and change places as often as they can."""
     replies = [None] * len(requests)
-    beginning = threading.Barrier(len(requests))
+    of_threads = {}
+    for number, (metadata, _) in enumerate(requests):
+        of_threads.setdefault(metadata["thread"], []).append(number)
+    beginning = threading.Barrier(len(of_threads))
 
-    def run(number, metadata, tensors):
+    def run(numbers):
         beginning.wait()
-        replies[number] = _reply(perform, metadata, tensors)
+        for number in numbers:
+            replies[number] = _reply(perform, *requests[number])
 
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     try:
-        threads = [threading.Thread(target=run, args=(number, *request)) for number, request in enumerate(requests)]
+        threads = [threading.Thread(target=run, args=(numbers,)) for numbers in of_threads.values()]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -509,7 +513,10 @@ def _main(path, control):
     if not functions:
         sys.exit(f"the file defines none of {', '.join(OPERATIONS)}")
     about = {key: str(getattr(module, key, "")) for key in ("name", "version")}
-    serve(getattr(module, "framework", None), in_place=bool(getattr(module, "in_place", False)), threads=getattr(module, "threads", False) is True, **about, **functions)
+    threads = getattr(module, "threads", False)
+    if not isinstance(threads, bool):
+        sys.exit(f"threads: expected True or False, whether several threads may call the functions at once, got {threads!r}")
+    serve(getattr(module, "framework", None), in_place=bool(getattr(module, "in_place", False)), threads=threads, **about, **functions)
 
 
 if __name__ == "__main__":
