@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <numbers>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -41,6 +42,23 @@ reference::CodeDistances distances_of(const Spec& spec) {
   return model_of(spec)->encoded_pairs()->distances(spec.max_position - 1 - spec.min_position, aliases_asked);
 }
 
+// "pairs repeat every 6.28, 62.8, 628, 6.28e+03 positions": of many the first two and the last.
+std::string periods_text(const Sinusoidal& encoding) {
+  reference::SinusoidalReference oracle(encoding);
+  constexpr std::int64_t few = 4;
+  const std::int64_t last = pairs(encoding) - 1;
+  std::string text = "pairs repeat every";
+  for (std::int64_t pair = 0; pair <= last; ++pair) {
+    if (last >= few && pair == 2) {
+      text += " ...";
+      pair = last;
+    }
+    const double w = oracle.shift(1, pair, reference::first_precision).angle.upper();
+    text += fmt::format("{}{:.3g}", pair == 0 || (last >= few && pair == last) ? " " : ", ", 2 * std::numbers::pi / std::fabs(w));
+  }
+  return text + " positions";
+}
+
 // "the nearest codes are 0.96 apart, at offset 1 of 1 to 131071; nearer than offsets beside them: 44 (0.04 apart), ..."
 std::string text_of(const reference::CodeDistances& distances, const Sinusoidal& encoding) {
   const double size = std::fabs(encoding.scale);
@@ -53,7 +71,7 @@ std::string text_of(const reference::CodeDistances& distances, const Sinusoidal&
   }
   if (!distances.aliases.empty() && distances.searched_for_aliases < distances.searched)
     text += fmt::format(", of 1 to {}", distances.searched_for_aliases);
-  return text;
+  return text + "; " + periods_text(encoding);
 }
 
 CasesOf<Stretches> stretches() {
