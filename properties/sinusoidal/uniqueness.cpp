@@ -54,7 +54,8 @@ std::string periods_text(const Sinusoidal& encoding) {
       pair = last;
     }
     const double w = oracle.shift(1, pair, reference::first_precision).angle.upper();
-    text += fmt::format("{}{:.3g}", pair == 0 || (last >= few && pair == last) ? " " : ", ", 2 * std::numbers::pi / std::fabs(w));
+    text += fmt::format("{}{:.3g}", pair == 0 || (last >= few && pair == last) ? " " : ", ",
+                        2 * std::numbers::pi / std::fabs(w));
   }
   return text + " positions";
 }
