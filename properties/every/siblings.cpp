@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <span>
 
 #include "properties/catalogue.hpp"
 #include "properties/engine/typed_cases.hpp"
@@ -105,12 +106,14 @@ std::vector<Question> questions_of(const Together& asked, const gen::PositionRan
           {.position = range.first, .tokens = 2 * asked.tokens + 1, .heads = 2, .fill = asked.fill}};
 }
 
-std::vector<Tensor> answers(Session& session, const Spec& spec, const Together& asked) {
+std::vector<Tensor> answers(Session& session, const Spec& spec, std::span<const Question> questions) {
   const auto model = model_of(spec);
   std::vector<Tensor> list;
-  for (const Question& question : questions_of(asked, model->range()))
-    list.push_back(model->ask(session, model->call_of(question)));
+  for (const Question& question : questions) list.push_back(model->ask(session, model->call_of(question)));
   return list;
+}
+std::vector<Tensor> answers(Session& session, const Spec& spec, const Together& asked) {
+  return answers(session, spec, questions_of(asked, model_of(spec)->range()));
 }
 
 // A sibling that takes the process with it. A subject may be made for one spec alone: parameter_liveness tells that.
@@ -120,20 +123,9 @@ struct SiblingFailed {
 };
 
 // A sibling may be refused, or answered in another shape or dtype: then the spec is asked after that.
-void ask_sibling(Session& session, const Variant& sibling, const Together& asked) {
+void ask_sibling(Session& session, const Variant& sibling, std::span<const Question> questions) {
   try {
-    answers(session, sibling.spec, asked);
-  } catch (const SubjectFailure& failure) {
-    if (failure.kind() == FailureKind::crashed || failure.kind() == FailureKind::timed_out)
-      throw SiblingFailed{sibling.field, failure.kind()};
-  }
-}
-
-// The same for one question.
-void ask_sibling_once(Session& session, const Variant& sibling, const Question& question) {
-  try {
-    const auto model = model_of(sibling.spec);
-    model->ask(session, model->call_of(question));
+    answers(session, sibling.spec, questions);
   } catch (const SubjectFailure& failure) {
     if (failure.kind() == FailureKind::crashed || failure.kind() == FailureKind::timed_out)
       throw SiblingFailed{sibling.field, failure.kind()};
@@ -163,11 +155,11 @@ class TwoSequences {
     for (const Variant& sibling : siblings) specs.push_back(sibling.spec);
     std::vector<Question> sequence{sequences_[0][0]};
     while (sequence.size() < siblings.size() + 2) sequence.push_back(next_of(sequence.back()));
-    const auto alone = subject.open(spec_);
+    // A subject may hold one process at a time, so the sessions follow each other.
+    const std::vector<Tensor> alone = answers(*subject.open(spec_), spec_, sequence);
     const auto sessions = subject.open_together(specs);
     for (std::size_t step = 0; step < sequence.size(); ++step) {
-      const auto difference =
-          first_difference(spec_, asked_of(*alone, sequence[step]), asked_of(*sessions[0], sequence[step]));
+      const auto difference = first_difference(spec_, alone[step], asked_of(*sessions[0], sequence[step]));
       const std::string before = step == 0 ? "nothing" : siblings[(step - 1) % siblings.size()].field;
       judgement.add_exact(difference
                               ? std::optional(fmt::format("{}, after the last call with another {} in one process: {}",
@@ -175,7 +167,7 @@ class TwoSequences {
                               : std::nullopt,
                           [] { return "the same bits as alone in a process"; });
       const std::size_t which = step % siblings.size();
-      ask_sibling_once(*sessions[1 + which], siblings[which], sequence[step]);
+      ask_sibling(*sessions[1 + which], siblings[which], std::span(sequence).subspan(step, 1));
     }
   }
 
@@ -235,7 +227,7 @@ class Company {
     Judgement judgement;
     if (asked.order == by_turns) judge_own(judgement, asked, alone, "first of all");
     for (std::size_t i = 0; i < siblings_.size(); ++i) {
-      ask_sibling(*sessions_[1 + i], siblings_[i], asked);
+      ask_sibling(*sessions_[1 + i], siblings_[i], questions_of(asked, model_of(siblings_[i].spec)->range()));
       if (asked.order == by_turns)
         judge_own(judgement, asked, alone, fmt::format("after the same call with another {}", siblings_[i].field));
     }
@@ -270,22 +262,16 @@ class Company {
 // What a subject promises that says so: threads of one process may call it at once.
 class Threads {
  public:
-  Threads(const Subject& subject, const Spec& spec, std::vector<Variant> siblings)
-      : spec_(spec), model_(model_of(spec)), siblings_(std::move(siblings)) {
-    const std::vector<Spec> specs{spec};
-    session_ = std::move(subject.open_together(specs).front());
-  }
-
-  bool are_promised() { return session_->describe().threads; }
+  Threads(const Spec& spec, std::vector<Variant> siblings)
+      : spec_(spec), model_(model_of(spec)), siblings_(std::move(siblings)) {}
 
   Judgement judge(const Subject& subject, const Together& asked) {
     Judgement judgement;
     // Calls that last: of a few tokens each is done before the next thread has begun.
     std::vector<Question> questions = questions_of(asked, model_->range());
     for (Question& question : questions) question.tokens += tokens_of_threads;
-    std::vector<Tensor> alone;
-    const auto fresh = subject.open(spec_);
-    for (const Question& question : questions) alone.push_back(model_->ask(*fresh, model_->call_of(question)));
+    const std::vector<Tensor> alone = answers(*subject.open(spec_), spec_, questions);
+    const auto session = subject.open(spec_);
     const std::size_t rounds = std::max(least_rounds, 2 * siblings_.size());
     for (std::size_t round = 0; round < rounds; ++round) {
       // By turns the spec alone, as one layer that several requests share, and beside a sibling.
@@ -297,7 +283,7 @@ class Threads {
         askings.push_back(asking(is_own(thread) ? spec_ : sibling->spec, questions[i % questions.size()],
                                  static_cast<std::int64_t>(thread)));
       }
-      const std::vector<ThreadAnswer> answers = ask_at_once(*session_, askings);
+      const std::vector<ThreadAnswer> answers = ask_at_once(*session, askings);
       for (std::size_t i = 0; i < answers.size(); ++i) {
         if (!is_own(i / calls_of_thread)) continue;
         const std::size_t which = i % questions.size();
@@ -331,7 +317,6 @@ class Threads {
   const Spec& spec_;
   std::unique_ptr<EncodingModel> model_;
   std::vector<Variant> siblings_;
-  std::unique_ptr<Session> session_;
 };
 
 // Judges cases; a sibling that has crashed or hung once is not asked again.
@@ -381,7 +366,7 @@ class SiblingsJudge {
 
   Judgement at_once(const Subject& subject, const Together& asked, std::vector<Variant> chosen,
                     const std::vector<Tensor>& alone) const {
-    if (!Threads(subject, spec_, {}).are_promised()) {
+    if (!subject.open(spec_)->describe().threads) {
       Judgement judgement;
       judgement.add_exact(std::nullopt, [] { return "the subject does not say that threads may call it at once"; });
       return judgement;
@@ -391,7 +376,7 @@ class SiblingsJudge {
     before.order = rising;
     Judgement judgement = Company(subject, spec_, chosen).judge(before, alone);
     if (judgement.within == reference::Certainty::no) return judgement;
-    judgement = Threads(subject, spec_, std::move(chosen)).judge(subject, asked);
+    judgement = Threads(spec_, std::move(chosen)).judge(subject, asked);
     judgement.remark = "asked by several threads at once too";
     return judgement;
   }
