@@ -130,11 +130,20 @@ Enclosure RopeFrequencies::scaled(std::int64_t pair, std::int64_t length, Precis
       const Enclosure low(llama3.low_freq_factor, precision);
       const Enclosure turns = Enclosure(llama3.original_max_position_embeddings, precision) * w /
                               (Enclosure(2.0, precision) * Enclosure::pi(precision));
+      if (llama3.high_freq_factor == llama3.low_freq_factor) return step(turns, low, llama3.factor);
       return blend(w, clamped_to_unit((turns - low) / (Enclosure(llama3.high_freq_factor, precision) - low)),
                    llama3.factor);
     }
     Enclosure operator()(const ProportionalScaling& proportional) const {
       return w / Enclosure(proportional.factor, precision);
+    }
+
+    // Without a band between the borders: all of w above them, w/s below, and both where the precision does not tell.
+    Enclosure step(const Enclosure& turns, const Enclosure& border, double factor) const {
+      const Enclosure slow = w / Enclosure(factor, precision);
+      if (certainly_above(turns, border)) return w;
+      if (certainly_above(border, turns)) return slow;
+      return Enclosure::hull(slow, w);
     }
   };
   return std::visit(Rule{*this, pair, length, precision, unscaled(pair, precision)}, encoding_.rope_scaling);

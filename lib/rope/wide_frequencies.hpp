@@ -111,6 +111,10 @@ class WideFrequencies {
     const Real turns = llama3.original_max_position_embeddings * w / boost::math::constants::two_pi<Real>();
     const Real low = llama3.low_freq_factor;
     const Real length = llama3.high_freq_factor - low;
+    if (length == 0) {
+      const bool is_decided = abs(turns - low) > 2 * turns * relative_error();
+      return {Real(turns > low ? 1 : 0), Real(is_decided ? 0 : 1)};
+    }
     const Real ramp = (turns - low) / length;
     return clamped_to_unit({ramp, 2 * turns * relative_error() / length + abs(ramp) * 4 * spacing_at_one<Real>()});
   }

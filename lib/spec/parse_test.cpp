@@ -74,8 +74,11 @@ INSTANTIATE_TEST_SUITE_P(
         Scaling{R"({"rope_type":"dynamic","factor":2,"original_max_position_embeddings":0})",
                 "rope_scaling.original_max_position_embeddings: expected an integer from 1"},
         Scaling{R"({"rope_type":"yarn","factor":2})", "rope_scaling.original_max_position_embeddings: required"},
-        Scaling{R"({"rope_type":"yarn","factor":2,"original_max_position_embeddings":8,"beta_fast":1})",
-                "rope_scaling.beta_fast: expected a number above beta_slow"},
+        Scaling{R"({"rope_type":"yarn","factor":2,"original_max_position_embeddings":8,"beta_fast":0.5})",
+                "rope_scaling.beta_fast: expected a number of at least beta_slow"},
+        Scaling{
+            R"({"rope_type":"yarn","factor":2,"original_max_position_embeddings":8,"beta_fast":1,"truncate":false})",
+            "rope_scaling.beta_fast: expected a number above beta_slow = 1 where truncate is false"},
         Scaling{R"({"rope_type":"yarn","factor":2,"original_max_position_embeddings":8,"beta_slow":0})",
                 "rope_scaling.beta_slow: expected a finite number above 0"},
         Scaling{R"({"rope_type":"yarn","factor":2,"original_max_position_embeddings":8,"truncate":1})",
@@ -107,8 +110,8 @@ INSTANTIATE_TEST_SUITE_P(
         Scaling{R"({"rope_type":"llama3","factor":8,"original_max_position_embeddings":8,"low_freq_factor":1})",
                 "rope_scaling.high_freq_factor: required"},
         Scaling{R"({"rope_type":"llama3","factor":8,"original_max_position_embeddings":8,)"
-                R"("low_freq_factor":4,"high_freq_factor":4})",
-                "rope_scaling.high_freq_factor: expected a number above low_freq_factor"},
+                R"("low_freq_factor":4,"high_freq_factor":3})",
+                "rope_scaling.high_freq_factor: expected a number of at least low_freq_factor"},
         Scaling{R"({"rope_type":"llama3","factor":8,"original_max_position_embeddings":8,)"
                 R"("low_freq_factor":0,"high_freq_factor":4})",
                 "rope_scaling.low_freq_factor: expected a finite number above 0"},

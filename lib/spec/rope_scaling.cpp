@@ -128,8 +128,14 @@ void check_rule(const YarnScaling& yarn, const Rope& encoding) {
   check_length(yarn.original_max_position_embeddings, 1);
   check_positive("beta_fast", yarn.beta_fast);
   check_positive("beta_slow", yarn.beta_slow);
-  if (yarn.beta_fast <= yarn.beta_slow) {
-    refuse("beta_fast", fmt::format("expected a number above beta_slow = {}, got {}", yarn.beta_slow, yarn.beta_fast));
+  if (yarn.beta_fast < yarn.beta_slow) {
+    refuse("beta_fast",
+           fmt::format("expected a number of at least beta_slow = {}, got {}", yarn.beta_slow, yarn.beta_fast));
+  }
+  if (yarn.beta_fast == yarn.beta_slow && yarn.truncate == Truncate::no) {
+    refuse("beta_fast", fmt::format("expected a number above beta_slow = {} where truncate is false: the ramp has no "
+                                    "length, got {}",
+                                    yarn.beta_slow, yarn.beta_fast));
   }
   check_positive("mscale", yarn.mscale);
   check_positive("mscale_all_dim", yarn.mscale_all_dim);
@@ -163,10 +169,9 @@ void check_rule(const Llama3Scaling& llama3, const Rope&) {
   check_length(llama3.original_max_position_embeddings, 1);
   check_positive("low_freq_factor", llama3.low_freq_factor);
   check_positive("high_freq_factor", llama3.high_freq_factor);
-  if (llama3.high_freq_factor <= llama3.low_freq_factor) {
-    refuse("high_freq_factor",
-           fmt::format("expected a number above low_freq_factor = {} (their difference divides), got {}",
-                       llama3.low_freq_factor, llama3.high_freq_factor));
+  if (llama3.high_freq_factor < llama3.low_freq_factor) {
+    refuse("high_freq_factor", fmt::format("expected a number of at least low_freq_factor = {}, got {}",
+                                           llama3.low_freq_factor, llama3.high_freq_factor));
   }
 }
 

@@ -39,12 +39,14 @@ double sensitivity(double factor, const Enclosure& unscaled, const Enclosure& sc
 }
 
 // c_i of budget.hpp. Its few roundings in double are covered by relative_error's steps up.
-double roundings(reference::RopeFrequencies& frequencies, std::int64_t pair, std::int64_t longest, double libm) {
+double roundings(reference::RopeFrequencies& frequencies, std::int64_t pair, std::int64_t longest, double libm,
+                 double roundoff) {
   struct Rule {
     reference::RopeFrequencies& frequencies;
     Enclosure unscaled;
     Enclosure scaled;
     double libm;
+    double roundoff;
     double of_power = 2 * libm;  // roundoffs of pow
 
     double plain() const { return 3 + of_power + 2 * abs(log(unscaled)).upper(); }
@@ -74,12 +76,21 @@ double roundings(reference::RopeFrequencies& frequencies, std::int64_t pair, std
     double operator()(const Llama3Scaling& llama3) const {
       const Enclosure turns = Enclosure(llama3.original_max_position_embeddings, budget_precision) * unscaled /
                               (Enclosure(2.0, budget_precision) * Enclosure::pi(budget_precision));
+      if (llama3.high_freq_factor == llama3.low_freq_factor) return plain() + 5 + jump(turns, llama3);
       const double delta = turns.upper() * (plain() + 3) / (llama3.high_freq_factor - llama3.low_freq_factor) + 3;
       return plain() + 5 + sensitivity(llama3.factor, unscaled, scaled) * delta;
     }
+
+    // Of a pair so near the one border of llama3 that its rounded wavelength may lie on the other side, where w' is s
+    // times what it should be, or 1/s of it.
+    double jump(const Enclosure& turns, const Llama3Scaling& llama3) const {
+      const double distance = abs(turns - Enclosure(llama3.low_freq_factor, budget_precision)).lower();
+      if (distance > turns.upper() * (plain() + 5) * roundoff) return 0;
+      return (llama3.factor - 1) / roundoff;
+    }
   };
   const Rule rule{frequencies, frequencies.unscaled(pair, budget_precision),
-                  frequencies.radians(pair, longest, budget_precision), libm};
+                  frequencies.radians(pair, longest, budget_precision), libm, roundoff};
   return std::visit(rule, frequencies.encoding().rope_scaling);
 }
 
@@ -170,8 +181,8 @@ ErrorBudget::ErrorBudget(const ArithmeticClaim& claim, reference::RopeFrequencie
       ulps_(evaluation_ulps(claim, factor)),
       exact_up_to_(1 / angle_roundoff(claim.accuracy)) {
   for (std::int64_t pair = 0; pair < pairs(frequencies.encoding()); ++pair) {
-    add_pair(frequencies.radians(pair, longest, budget_precision), roundings(frequencies, pair, longest, libm_),
-             of_recurrence(claim, pair));
+    add_pair(frequencies.radians(pair, longest, budget_precision),
+             roundings(frequencies, pair, longest, libm_, angle_roundoff(claim.accuracy)), of_recurrence(claim, pair));
   }
 }
 

@@ -79,8 +79,11 @@ struct Rule {
     std::vector<double> list = plain();
     for (double& w : list) {
       const double turns = static_cast<double>(rule.original_max_position_embeddings) * w / (2 * std::numbers::pi);
+      const bool is_step = rule.high_freq_factor == rule.low_freq_factor;
       const double smooth =
-          std::clamp((turns - rule.low_freq_factor) / (rule.high_freq_factor - rule.low_freq_factor), 0.0, 1.0);
+          is_step
+              ? static_cast<double>(turns > rule.low_freq_factor)
+              : std::clamp((turns - rule.low_freq_factor) / (rule.high_freq_factor - rule.low_freq_factor), 0.0, 1.0);
       w = (1 - smooth) * w / rule.factor + smooth * w;
     }
     return list;
