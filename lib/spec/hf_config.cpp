@@ -1,128 +1,198 @@
 #include "lib/spec/hf_config.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+
 #include "lib/numeric/standard_arithmetic.hpp"
 #include "lib/spec/fields.hpp"
+#include "lib/spec/hugging_face/other_models.hpp"
+#include "lib/spec/hugging_face/rotary_models.hpp"
 
 namespace sextant {
 namespace {
 
-using nlohmann::json;
+using namespace hugging_face;
+using Claims = std::vector<ConfigClaim>;
 
-// transformers 5 moved rope_theta and partial_rotary_factor into rope_parameters; older files have them at top level
-// and call the rule rope_scaling, with its type under rope_type or, older still, type.
-struct Scaling {
-  std::optional<double> rope_theta;
-  std::optional<double> partial_rotary_factor;
-  json rule = nullptr;  // as parse_spec reads rope_scaling
-};
-
-std::string read_rope_type(Fields& fields) {
-  const auto type = fields.text("rope_type");
-  const auto older = fields.text("type");
-  if (type && older && *type != *older)
-    fields.refuse("type", fmt::format(R"("{}" contradicts rope_type "{}")", *older, *type));
-  const std::string name = type ? *type : older.value_or("default");
-  // The name that Phi-3's first files gave to LongRoPE.
-  return name == "su" ? "longrope" : name;
+const OtherModel* other_model(std::string_view model_type) {
+  const auto found = std::ranges::find(other_models(), model_type, &OtherModel::model_type);
+  return found == other_models().end() ? nullptr : &*found;
 }
 
-// L: at top level in Phi-3's files, inside the rule in most, and where neither has it Hugging Face takes
-// max_position_embeddings, which for `dynamic` it always does.
-void fill_original_length(Fields& config, const std::string& name, const std::string& type, json& rule) {
-  constexpr const char* original = "original_max_position_embeddings";
-  if (type != "yarn" && type != "longrope" && type != "llama3" && type != "dynamic") return;
-  const auto longest = config.integer_or_null("max_position_embeddings");
-  const auto outer = type == "dynamic" ? longest : config.integer_or_null(original);
-  const auto filled = outer ? outer : longest;
-  if (!rule.contains(original)) {
-    if (filled) rule[original] = *filled;
-  } else if (outer && rule[original] != *outer) {
-    config.refuse(name + "." + original, fmt::format("{} contradicts the model's {}", rule[original].dump(), *outer));
-  }
-  // s is then the ratio of the two lengths (DeepSeek, Phi-3), the double nearest to it.
-  const bool takes_ratio = type == "yarn" || type == "longrope";
-  if (takes_ratio && !rule.contains("factor") && longest && rule.contains(original) && rule[original].is_number() &&
-      rule[original] != 0) {
-    rule["factor"] = static_cast<double>(*longest) / rule[original].get<double>();
-  }
+bool is_known(std::string_view model_type) {
+  return rotary_model(model_type) != nullptr || other_model(model_type) != nullptr;
 }
 
-Scaling read_scaling(Fields& config, const std::string& name) {
-  const json* object = config.object(name);
-  if (object == nullptr) return {};
-  Fields fields(*object, name + ".");
-  for (const auto& [key, value] : object->items()) {
-    if (value.is_object())
-      fields.refuse(key, "each kind of layer has a rule of its own; pass one of them as rope_parameters");
-  }
-  const std::string type = read_rope_type(fields);
-  Scaling scaling{fields.number_or_null("rope_theta"), fields.number_or_null("partial_rotary_factor")};
-  scaling.rule = *object;
-  // `finetuned` tells how the weights were made, and a null says nothing.
-  for (const char* read : {"type", "rope_theta", "partial_rotary_factor", "finetuned"}) scaling.rule.erase(read);
-  for (auto entry = scaling.rule.begin(); entry != scaling.rule.end();) {
-    entry = entry->is_null() ? scaling.rule.erase(entry) : std::next(entry);
-  }
-  scaling.rule["rope_type"] = type;
-  fill_original_length(config, name, type, scaling.rule);
-  return scaling;
+Claims claims_of_part(const Part& part, const ConfigChoice& choice) {
+  if (const OtherModel* other = other_model(part.model_type)) return other->claims(part);
+  if (const RotaryModel* rotary = rotary_model(part.model_type)) return claims_of(*rotary, part);
+  // The caller knows what no table does.
+  const Turning turning = *choice.pairing == Pairing::half ? Turning::half : Turning::interleaved;
+  return claims_of(unknown_model(part.model_type, turning), part);
 }
 
-std::int64_t read_head_dim(Fields& config) {
-  if (const json* value = config.object("text_config"); value != nullptr) {
-    config.refuse("text_config", "a multi-modal model's file; pass its text_config by itself");
+std::optional<Read<std::string>> dtype_of(const ConfigObject& config) {
+  auto dtype = config.text({"dtype", "torch_dtype"});
+  if (dtype && dtype->value.starts_with("torch.")) dtype->value.erase(0, std::string_view("torch.").size());
+  return dtype;
+}
+
+ConfigClaim refused(const std::string& part, const std::string& model_type, std::string why) {
+  return {.part = part,
+          .kind = "",
+          .layers = {},
+          .model_type = model_type,
+          .spec = {},
+          .refusal = std::move(why),
+          .sources = {},
+          .notes = {}};
+}
+
+std::string is_not_known(std::string_view model_type) {
+  return fmt::format(
+      "\"{}\" is not known: pass --pairing half or --pairing interleaved if it turns queries and keys by one "
+      "rule in all layers, or state the claim with --spec",
+      model_type);
+}
+
+// A member of a file, as one model_type or, where that is not known, refused by itself.
+void add_member(Claims& claims, const Composition::Member& member, const ConfigObject& config, const std::string& name,
+                const std::optional<Read<std::string>>& outer_dtype, std::string_view outer_type,
+                const ConfigChoice& choice) {
+  const auto stated = config.text({"model_type"});
+  // Files of before transformers 5 give the vision part the type of the whole.
+  const bool is_inherited = !stated || stated->value == outer_type;
+  const std::string model_type = is_inherited ? std::string(member.model_type) : stated->value;
+  auto dtype = dtype_of(config);
+  if (!dtype) dtype = outer_dtype;
+  if (!is_known(model_type) && !(choice.pairing && choice.sub_config == name)) {
+    claims.push_back(refused(name, model_type, fmt::format("model_type {}", is_not_known(model_type))));
+    return;
   }
-  // DeepSeek rotates a part of its heads, and states that part's width.
-  if (const auto rotated = config.integer_or_null("qk_rope_head_dim")) return *rotated;
-  if (const auto head_dim = config.integer_or_null("head_dim")) return *head_dim;
-  const auto hidden_size = config.integer(config.has("n_embd") ? "n_embd" : "hidden_size");
-  const auto heads = config.integer(config.has("n_head") ? "n_head" : "num_attention_heads");
-  if (!hidden_size || !heads) config.refuse("head_dim", "required, or hidden_size and num_attention_heads");
-  if (*heads <= 0 || *hidden_size % *heads != 0) {
-    config.refuse("hidden_size", fmt::format("{} is no multiple of num_attention_heads = {}", *hidden_size, *heads));
+  std::ranges::move(claims_of_part({name, config, model_type, dtype}, choice), std::back_inserter(claims));
+}
+
+Claims claims_of_members(const Composition& composition, const ConfigObject& config, const ConfigChoice& choice) {
+  Claims claims;
+  const auto dtype = dtype_of(config);
+  for (const Composition::Member& member : {composition.text, composition.vision}) {
+    if (*member.name == '\0' || (!choice.sub_config.empty() && choice.sub_config != member.name)) continue;
+    const bool is_text = member.name == composition.text.name;
+    if (const auto inner = config.object(member.name)) {
+      add_member(claims, member, *inner, member.name, dtype, composition.model_type, choice);
+    } else if (is_text && composition.where == Composition::Text::inner_or_outer) {
+      add_member(claims, member, config, "", dtype, composition.model_type, choice);
+    } else if (is_text) {
+      config.refuse(member.name, fmt::format("required of a {}", composition.model_type));
+    }
   }
-  return *hidden_size / *heads;
+  return claims;
+}
+
+// A file of a type that is not known, of which one part is asked for.
+Claims claims_of_sub_config(const ConfigObject& config, const ConfigChoice& choice) {
+  const auto inner = config.object(choice.sub_config.c_str());
+  if (!inner) config.refuse(choice.sub_config, "--sub-config names it, and the file has no such object");
+  const auto model_type = inner->text({"model_type"});
+  const std::string name = model_type ? model_type->value : "";
+  if (!is_known(name) && !choice.pairing) inner->refuse("model_type", is_not_known(name));
+  auto dtype = dtype_of(*inner);
+  if (!dtype) dtype = dtype_of(config);
+  return claims_of_part({choice.sub_config, *inner, name, dtype}, choice);
+}
+
+Claims all_claims(const ConfigObject& config, const ConfigChoice& choice) {
+  const auto stated = config.text({"model_type"});
+  const std::string model_type = stated ? stated->value : "";
+  const auto composition = std::ranges::find(compositions(), model_type, &Composition::model_type);
+  if (composition != compositions().end()) return claims_of_members(*composition, config, choice);
+  if (!choice.sub_config.empty()) return claims_of_sub_config(config, choice);
+  if (!is_known(model_type)) {
+    if (!choice.pairing) {
+      if (!stated) config.refuse("model_type", "required, or --pairing half or --pairing interleaved");
+      config.refuse("model_type", is_not_known(model_type));
+    }
+    if (config.has("text_config"))
+      config.refuse("text_config", "the file of several models: name one with --sub-config");
+  }
+  return claims_of_part({"", config, model_type, dtype_of(config)}, choice);
+}
+
+std::string names_of(const Claims& claims) {
+  std::vector<std::string> names;
+  names.reserve(claims.size());
+  for (const ConfigClaim& claim : claims) {
+    const std::string layers = layers_text(claim);
+    names.push_back(layers.empty() ? name_of(claim) : fmt::format("{} ({})", name_of(claim), layers));
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+bool covers(const ConfigClaim& claim, const std::string& layer) {
+  if (layer.empty() || claim.kind == layer) return true;
+  std::int64_t index = 0;
+  const char* const end = layer.data() + layer.size();
+  const auto [rest, error] = std::from_chars(layer.data(), end, index);
+  return error == std::errc() && rest == end && std::ranges::find(claim.layers, index) != claim.layers.end();
 }
 
 }  // namespace
 
-Spec spec_from_hf_config(std::string_view text) {
-  const StandardArithmetic arithmetic;
-  const json object = parse_object(text, "config");
-  Fields config(object, "");
-  const Scaling parameters = read_scaling(config, "rope_parameters");
-  const Scaling scaling = read_scaling(config, "rope_scaling");
-  if (!parameters.rule.is_null() && !scaling.rule.is_null() && parameters.rule != scaling.rule) {
-    config.refuse("rope_scaling", "contradicts rope_parameters");
-  }
+std::string name_of(const ConfigClaim& claim) {
+  if (claim.part.empty() && claim.kind.empty()) return "the model";
+  return claim.part.empty() || claim.kind.empty() ? claim.part + claim.kind : claim.part + " " + claim.kind;
+}
 
-  // Rewritten as a spec and read by parse_spec, so that one place decides what is in the domain.
-  json spec = {{"encoding", "rope"}, {"head_dim", read_head_dim(config)}};
-  const auto theta = config.number("rope_theta");
-  if (theta || parameters.rope_theta || scaling.rope_theta) {
-    spec["rope_theta"] = theta ? *theta : parameters.rope_theta ? *parameters.rope_theta : *scaling.rope_theta;
+std::string layers_text(const ConfigClaim& claim) {
+  std::vector<std::string> ranges;
+  for (std::size_t i = 0; i < claim.layers.size();) {
+    std::size_t last = i;
+    while (last + 1 < claim.layers.size() && claim.layers[last + 1] == claim.layers[last] + 1) ++last;
+    ranges.push_back(last == i ? fmt::format("{}", claim.layers[i])
+                               : fmt::format("{}-{}", claim.layers[i], claim.layers[last]));
+    i = last + 1;
   }
-  auto factor = config.number("partial_rotary_factor");
-  if (!factor) factor = config.number("rotary_pct");
-  if (!factor) factor = parameters.partial_rotary_factor;
-  if (!factor) factor = scaling.partial_rotary_factor;
-  if (factor) spec["partial_rotary_factor"] = *factor;
-  if (const auto rotary_dim = config.integer_or_null("rotary_dim")) spec["rotary_dim"] = *rotary_dim;
-  auto max_position = config.integer("max_position_embeddings");
-  if (!max_position) max_position = config.integer("n_positions");
-  if (max_position) spec["max_position"] = *max_position;
-  const std::string model = config.text("model_type").value_or("");
-  if (model == "gptj" || model == "codegen" || model == "deepseek_v2" || model == "deepseek_v3")
-    spec["pairing"] = "interleaved";
-  if (model == "deepseek_v3") spec["output_pairing"] = "half";
-  const json& rule = parameters.rule.is_null() ? scaling.rule : parameters.rule;
-  if (!rule.is_null()) spec["rope_scaling"] = rule;
-  auto dtype = config.text_or_null("dtype");
-  if (!dtype) dtype = config.text_or_null("torch_dtype");
-  if (dtype) spec["dtype"] = *dtype;
-  // transformers casts cosines and sines to the dtype of x, and forms x * cos + rotate_half(x) * sin in it.
-  if (dtype == "float16" || dtype == "bfloat16") spec["evaluation"] = "dtype";
-  return parse_spec(spec.dump());
+  if (ranges.empty()) return "";
+  return fmt::format("layer{} {}", claim.layers.size() == 1 ? "" : "s", fmt::join(ranges, ", "));
+}
+
+std::vector<std::string_view> known_model_types() {
+  std::vector<std::string_view> names;
+  for (const RotaryModel& model : rotary_models()) names.push_back(model.model_type);
+  for (const OtherModel& model : other_models()) names.push_back(model.model_type);
+  for (const Composition& composition : compositions()) names.push_back(composition.model_type);
+  std::ranges::sort(names);
+  names.erase(std::ranges::unique(names).begin(), names.end());
+  return names;
+}
+
+std::vector<ConfigClaim> claims_of_hf_config(std::string_view text, const ConfigChoice& choice) {
+  const StandardArithmetic arithmetic;
+  Claims claims = all_claims(ConfigObject::parse(text), choice);
+  Claims chosen;
+  std::ranges::copy_if(claims, std::back_inserter(chosen), [&](const ConfigClaim& claim) {
+    return covers(claim, choice.layer) && (choice.sub_config.empty() || claim.part == choice.sub_config);
+  });
+  if (chosen.empty()) {
+    throw SpecError(fmt::format("config: nothing is claimed of {}{}{}; it states {}", choice.sub_config,
+                                choice.sub_config.empty() || choice.layer.empty() ? "" : " ",
+                                choice.layer.empty() ? "" : "layer " + choice.layer, names_of(claims)));
+  }
+  return chosen;
+}
+
+Spec spec_from_hf_config(std::string_view text, const ConfigChoice& choice) {
+  const Claims claims = claims_of_hf_config(text, choice);
+  if (claims.size() > 1) {
+    throw SpecError(fmt::format("config: it makes {} claims, {}: name one with --layer or --sub-config", claims.size(),
+                                names_of(claims)));
+  }
+  if (!claims.front().spec)
+    throw SpecError(fmt::format("config: {}: {}", name_of(claims.front()), claims.front().refusal));
+  return *claims.front().spec;
 }
 
 }  // namespace sextant

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace sextant {
 namespace {
 
@@ -22,7 +24,7 @@ TEST(HfConfig, ReadsAnOldStyleLlama) {
 
 TEST(HfConfig, ReadsRopeParametersOfTransformersFive) {
   const Rope rope = rope_of(
-      R"({"head_dim":64,"hidden_size":4096,"num_attention_heads":32,
+      R"({"model_type":"phi","head_dim":64,"hidden_size":4096,"num_attention_heads":32,
           "rope_parameters":{"rope_type":"default","rope_theta":500000.0,"partial_rotary_factor":0.5}})");
   EXPECT_EQ(rope.head_dim, 64);
   EXPECT_EQ(rope.rotary_dim, 32);
@@ -99,7 +101,9 @@ TEST(HfConfig, ReadsQwen25Yarn) {
 
 TEST(HfConfig, ReadsTheOtherTypes) {
   const auto scaling = [](const std::string& rule) {
-    return rope_of((R"({"head_dim":64,"max_position_embeddings":2048,"rope_parameters":)" + rule + "}").c_str())
+    return rope_of(
+               (R"({"model_type":"llama","head_dim":64,"max_position_embeddings":2048,"rope_parameters":)" + rule + "}")
+                   .c_str())
         .rope_scaling;
   };
   EXPECT_EQ(std::get<LinearScaling>(scaling(R"({"type":"linear","factor":8})")).factor, 8);
@@ -111,7 +115,7 @@ TEST(HfConfig, ReadsTheOtherTypes) {
           .factor,
       4);
   EXPECT_EQ(name_of(scaling(R"({"rope_theta":10000})")), "default");
-  const Rope gemma = rope_of(R"({"head_dim":512,"rope_parameters":{"rope_type":"proportional",)"
+  const Rope gemma = rope_of(R"({"model_type":"llama","head_dim":512,"rope_parameters":{"rope_type":"proportional",)"
                              R"("partial_rotary_factor":0.25,"rope_theta":1000000.0}})");
   EXPECT_EQ(gemma.rotary_dim, 128);
   EXPECT_EQ(gemma.rotary_layout, RotaryLayout::spread);
@@ -119,29 +123,121 @@ TEST(HfConfig, ReadsTheOtherTypes) {
 }
 
 TEST(HfConfig, RefusesContradictoryRules) {
-  for (const char* config : {R"({"head_dim":64,"rope_scaling":{"rope_type":"linear","type":"dynamic","factor":2}})",
-                             R"({"head_dim":64,"rope_scaling":{"rope_type":"linear","factor":2},)"
-                             R"("rope_parameters":{"rope_type":"linear","factor":4}})",
-                             R"({"head_dim":64,"max_position_embeddings":4096,)"
-                             R"("rope_scaling":{"rope_type":"dynamic","factor":2,)"
-                             R"("original_max_position_embeddings":2048}})",
-                             R"({"head_dim":64,"original_max_position_embeddings":4096,)"
-                             R"("rope_scaling":{"rope_type":"yarn","factor":2,)"
-                             R"("original_max_position_embeddings":2048}})",
-                             R"({"head_dim":64,"rope_parameters":{"full_attention":{"rope_type":"default"},)"
-                             R"("sliding_attention":{"rope_type":"default"}}})",
-                             R"({"head_dim":64,"rope_scaling":{"rope_type":"yarn","factor":2}})",
-                             R"({"head_dim":64,"rope_scaling":{"rope_type":"linear"}})"}) {
+  for (const char* config :
+       {R"({"model_type":"llama","head_dim":64,"rope_scaling":{"rope_type":"linear","type":"dynamic","factor":2}})",
+        R"({"model_type":"llama","head_dim":64,"rope_scaling":{"rope_type":"linear","factor":2},)"
+        R"("rope_parameters":{"rope_type":"linear","factor":4}})",
+        R"({"model_type":"llama","head_dim":64,"max_position_embeddings":4096,)"
+        R"("rope_scaling":{"rope_type":"dynamic","factor":2,)"
+        R"("original_max_position_embeddings":2048}})",
+        R"({"model_type":"llama","head_dim":64,"original_max_position_embeddings":4096,)"
+        R"("rope_scaling":{"rope_type":"yarn","factor":2,)"
+        R"("original_max_position_embeddings":2048}})",
+        R"({"model_type":"llama","head_dim":64,"rope_parameters":{"full_attention":{"rope_type":"default"},)"
+        R"("sliding_attention":{"rope_type":"default"}}})",
+        R"({"model_type":"llama","head_dim":64,"rope_scaling":{"rope_type":"linear"}})"}) {
     EXPECT_THROW(spec_from_hf_config(config), SpecError) << config;
   }
 }
 
+std::string refusal_of(const char* config, const ConfigChoice& choice = {}) {
+  try {
+    return to_json(spec_from_hf_config(config, choice));
+  } catch (const SpecError& error) {
+    return error.what();
+  }
+}
+
 TEST(HfConfig, RefusesWhatItDoesNotKnow) {
-  EXPECT_THROW(spec_from_hf_config(R"({"head_dim":64,"rope_scaling":{"rope_type":"warp"}})"), SpecError);
-  EXPECT_THROW(spec_from_hf_config(R"({"head_dim":64,"rope_scaling":{"type":"default","factor":2}})"), SpecError);
-  EXPECT_THROW(spec_from_hf_config(R"({"hidden_size":100,"num_attention_heads":3})"), SpecError);
-  EXPECT_THROW(spec_from_hf_config(R"({"vocab_size":1})"), SpecError);
-  EXPECT_THROW(spec_from_hf_config(R"({"text_config":{"head_dim":64}})"), SpecError);
+  const auto expect = [](const char* config, const char* reason) {
+    EXPECT_NE(refusal_of(config).find(reason), std::string::npos) << refusal_of(config);
+  };
+  expect(R"({"model_type":"llama","head_dim":64,"rope_scaling":{"rope_type":"warp"}})", "rope_type");
+  expect(R"({"model_type":"llama","head_dim":64,"rope_scaling":{"type":"default","factor":2}})", "rope_scaling.factor");
+  expect(R"({"model_type":"llama","hidden_size":100,"num_attention_heads":3})", "hidden_size: 100 is no multiple");
+  expect(R"({"vocab_size":1})", "model_type: required, or --pairing half or --pairing interleaved");
+  expect(R"({"model_type":"warp","head_dim":64})", "\"warp\" is not known: pass --pairing half");
+  expect(R"({"model_type":"warp","text_config":{"head_dim":64}})", "\"warp\" is not known");
+  expect(R"({"model_type":"bert","position_embedding_type":"relative_key"})", "relative_key");
+  expect(R"({"model_type":"llama","head_dim":64,"partial_rotary_factor":0.5})", "turns whole heads");
+  expect(R"({"model_type":"llama","rope_theta":1,"rope_parameters":{"rope_theta":2}})", "rope_theta: 1 contradicts 2");
+  expect(R"({"model_type":"gemma3"})", "text_config: required");
+  expect(R"({"model_type":"llama","head_dim":"64"})", "head_dim: expected an integer, got \"64\"");
+  expect(R"({"model_type":7})", "model_type: expected a string, got 7");
+  expect(R"({"model_type":"smollm3","num_hidden_layers":4,"no_rope_layers":[1]})", "each of the 4 layers, got 1");
+  expect(R"({"model_type":"qwen3_next","layer_types":["linear_attention"],"num_hidden_layers":1})", "full attention");
+}
+
+TEST(HfConfig, AnUnknownTypeIsReadByThePairingThatTheCallerStates) {
+  const char* config = R"({"model_type":"warp","head_dim":64,"rope_theta":7,"max_position_embeddings":512})";
+  const Spec spec = spec_from_hf_config(config, {.pairing = Pairing::interleaved, .layer = "", .sub_config = ""});
+  const auto& rope = std::get<Rope>(spec.encoding);
+  EXPECT_EQ(rope.pairing, Pairing::interleaved);
+  EXPECT_EQ(rope.rope_theta, 7);
+  EXPECT_EQ(spec.max_position, 512);
+  const ConfigChoice part{.pairing = Pairing::half, .layer = "", .sub_config = "text_config"};
+  const Spec inner =
+      spec_from_hf_config(R"({"model_type":"warp","torch_dtype":"bfloat16","text_config":{"head_dim":32}})", part);
+  EXPECT_EQ(std::get<Rope>(inner.encoding).head_dim, 32);
+  EXPECT_EQ(inner.dtype, Dtype::bfloat16);
+  EXPECT_NE(refusal_of(R"({"model_type":"warp"})", {.pairing = Pairing::half, .layer = "", .sub_config = ""})
+                .find("head_dim: required"),
+            std::string::npos);
+}
+
+constexpr const char* gemma3 =
+    R"({"model_type":"gemma3","text_config":{"model_type":"gemma3_text","num_hidden_layers":7,
+    "rope_scaling":{"rope_type":"linear","factor":8.0}},
+  "vision_config":{"model_type":"siglip_vision_model","image_size":896,"patch_size":14,"hidden_size":1152}})";
+
+TEST(HfConfig, ClaimsOfSeveralPartsAndKindsOfLayers) {
+  const auto claims = claims_of_hf_config(gemma3);
+  ASSERT_EQ(claims.size(), 3);
+  EXPECT_EQ(name_of(claims[0]), "text_config sliding_attention");
+  EXPECT_EQ(layers_text(claims[0]), "layers 0-4, 6");
+  EXPECT_EQ(std::get<Rope>(claims[0].spec->encoding).rope_theta, 10000);
+  EXPECT_EQ(layers_text(claims[1]), "layer 5");
+  EXPECT_EQ(std::get<Rope>(claims[1].spec->encoding).rope_theta, 1000000);
+  EXPECT_EQ(name_of(std::get<Rope>(claims[1].spec->encoding).rope_scaling), "linear");
+  EXPECT_EQ(std::get<Learned>(claims[2].spec->encoding).max_positions, 4096);
+  const auto chosen = [](const char* layer, const char* part) {
+    return refusal_of(gemma3, {.pairing = {}, .layer = layer, .sub_config = part});
+  };
+  EXPECT_NE(chosen("", "").find(
+                "3 claims, text_config sliding_attention (layers 0-4, 6), text_config full_attention (layer 5), "
+                "vision_config: name one with --layer or --sub-config"),
+            std::string::npos)
+      << chosen("", "");
+  EXPECT_NE(chosen("5", "").find("\"rope_theta\":1000000.0"), std::string::npos) << chosen("5", "");
+  EXPECT_NE(chosen("sliding_attention", "text_config").find("\"rope_theta\":10000.0"), std::string::npos);
+  EXPECT_NE(chosen("", "vision_config").find("learned"), std::string::npos);
+  EXPECT_NE(chosen("7", "").find("nothing is claimed of layer 7"), std::string::npos) << chosen("7", "");
+}
+
+TEST(HfConfig, EachFieldTellsItsLine) {
+  const auto claims = claims_of_hf_config(
+      "{\n  \"model_type\": \"llama\",\n  \"hidden_size\": 4096,\n\n  \"rope_parameters\": {\n"
+      "    \"rope_theta\": 500000.0}, \"dtype\": \"bfloat16\"\n}");
+  const auto source = [&](std::string_view field) {
+    const auto found = std::ranges::find(claims.front().sources, field, &FieldSource::field);
+    return found == claims.front().sources.end() ? std::string("none") : found->source;
+  };
+  EXPECT_EQ(source("rope_theta"), "line 6: rope_parameters.rope_theta");
+  EXPECT_EQ(source("head_dim"), "line 3: hidden_size / default of llama");
+  EXPECT_EQ(source("dtype"), "line 6: dtype");
+  EXPECT_EQ(source("pairing"), "llama");
+  EXPECT_EQ(source("max_position"), "default of llama");
+}
+
+TEST(HfConfig, ServesAsManyPositionsAsTheRuleStretches) {
+  const auto served = [](const std::string& rule) {
+    return spec_from_hf_config(R"({"model_type":"llama","max_position_embeddings":4096,"rope_scaling":)" + rule + "}")
+        .max_position;
+  };
+  EXPECT_EQ(served(R"({"rope_type":"yarn","factor":4,"original_max_position_embeddings":4096})"), 16384);
+  EXPECT_EQ(served(R"({"rope_type":"yarn","factor":4,"original_max_position_embeddings":512})"), 4096);
+  EXPECT_EQ(served(R"({"rope_type":"dynamic","factor":2})"), 8192);
+  EXPECT_EQ(served(R"({"rope_type":"linear","factor":2})"), 4096);
 }
 
 }  // namespace

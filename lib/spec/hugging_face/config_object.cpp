@@ -1,0 +1,197 @@
+#include "lib/spec/hugging_face/config_object.hpp"
+
+#include <limits>
+#include <utility>
+
+#include "lib/spec/fields.hpp"
+
+namespace sextant::hugging_face {
+namespace {
+
+using nlohmann::json;
+
+// Reads characters and counts the lines that it has passed.
+struct CountedText {
+  using iterator_category = std::input_iterator_tag;
+  using value_type = char;
+  using difference_type = std::ptrdiff_t;
+  using pointer = const char*;
+  using reference = const char&;
+
+  const char* at;
+  std::int64_t* line;
+
+  const char& operator*() const { return *at; }
+  CountedText& operator++() {
+    *line += *at == '\n' ? 1 : 0;
+    ++at;
+    return *this;
+  }
+  CountedText operator++(int) {
+    CountedText before = *this;
+    ++*this;
+    return before;
+  }
+  bool operator==(const CountedText& other) const { return at == other.at; }
+};
+
+// Notes the line of each key; a key's text has been read, and nothing behind it, when it is told of.
+class LineReader : public json::json_sax_t {
+ public:
+  LineReader(std::map<std::string, std::int64_t>& lines, const std::int64_t& line) : lines_(lines), line_(line) {}
+
+  bool null() override { return true; }
+  bool boolean(bool) override { return true; }
+  bool number_integer(json::number_integer_t) override { return true; }
+  bool number_unsigned(json::number_unsigned_t) override { return true; }
+  bool number_float(json::number_float_t, const std::string&) override { return true; }
+  bool string(std::string&) override { return true; }
+  bool binary(json::binary_t&) override { return true; }
+  bool start_object(std::size_t) override {
+    open_.push_back(key_);
+    return true;
+  }
+  bool key(std::string& name) override {
+    key_ = name;
+    std::string path;
+    for (std::size_t i = 1; i < open_.size(); ++i) path += open_[i] + ".";
+    lines_.emplace(path + name, line_);
+    return true;
+  }
+  bool end_object() override {
+    key_ = open_.back();
+    open_.pop_back();
+    return true;
+  }
+  bool start_array(std::size_t) override { return true; }
+  bool end_array() override { return true; }
+  bool parse_error(std::size_t, const std::string&, const json::exception&) override { return false; }
+
+ private:
+  std::map<std::string, std::int64_t>& lines_;
+  const std::int64_t& line_;
+  std::string key_;
+  std::vector<std::string> open_;
+};
+
+}  // namespace
+
+ConfigObject::ConfigObject(std::shared_ptr<const json> object, std::shared_ptr<const Lines> lines, std::string path)
+    : object_(std::move(object)), lines_(std::move(lines)), path_(std::move(path)) {}
+
+ConfigObject ConfigObject::parse(std::string_view text) {
+  auto object = std::make_shared<const json>(parse_object(text, "config"));
+  auto lines = std::make_shared<Lines>();
+  std::int64_t line = 1;
+  LineReader reader(*lines, line);
+  json::sax_parse(CountedText{text.data(), &line}, CountedText{text.data() + text.size(), &line}, &reader);
+  return {std::move(object), std::move(lines), ""};
+}
+
+bool ConfigObject::has(const std::string& name) const {
+  const auto found = object_->find(name);
+  return found != object_->end() && !found->is_null();
+}
+
+std::string ConfigObject::source(const std::string& name) const {
+  const auto line = lines_->find(path_ + name);
+  return line == lines_->end() ? path_ + name : fmt::format("line {}: {}{}", line->second, path_, name);
+}
+
+void ConfigObject::refuse(const std::string& name, std::string_view expected) const {
+  refuse_field(path_ + name, expected);
+}
+
+template <class T, class Convert>
+std::optional<Read<T>> ConfigObject::first_of(Names names, std::string_view expected, const Convert& convert) const {
+  std::optional<Read<T>> found;
+  std::string found_name;
+  for (const char* name : names) {
+    if (!has(name)) continue;
+    const json& stated = object_->at(name);
+    std::optional<T> value = convert(stated);
+    if (!value) refuse(name, fmt::format("expected {}, got {}", expected, stated.dump()));
+    if (found && found->value != *value)
+      refuse(name, fmt::format("{} contradicts {} {}", stated.dump(), found_name, object_->at(found_name).dump()));
+    if (found) continue;
+    found = Read<T>{*std::move(value), source(name)};
+    found_name = name;
+  }
+  return found;
+}
+
+namespace {
+
+std::optional<std::int64_t> as_integer(const json& value) {
+  // Files that were written by way of a float have 4096.0.
+  constexpr double limit = 9007199254740992;
+  if (value.is_number_float()) {
+    const double number = value.get<double>();
+    if (!(number >= -limit && number <= limit)) return std::nullopt;
+    const auto whole = static_cast<std::int64_t>(number);
+    if (static_cast<double>(whole) != number) return std::nullopt;
+    return whole;
+  }
+  if (!value.is_number_integer()) return std::nullopt;
+  if (value.is_number_unsigned() &&
+      value.get<std::uint64_t>() > std::uint64_t{std::numeric_limits<std::int64_t>::max()})
+    return std::nullopt;
+  return value.get<std::int64_t>();
+}
+
+template <class T, class Convert>
+std::optional<std::vector<T>> as_list(const json& value, const Convert& convert) {
+  if (!value.is_array()) return std::nullopt;
+  std::vector<T> list;
+  for (const json& entry : value) {
+    std::optional<T> converted = convert(entry);
+    if (!converted) return std::nullopt;
+    list.push_back(*std::move(converted));
+  }
+  return list;
+}
+
+std::optional<std::string> as_text(const json& value) {
+  return value.is_string() ? std::optional(value.get<std::string>()) : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Read<std::int64_t>> ConfigObject::integer(Names names) const {
+  return first_of<std::int64_t>(names, "an integer", as_integer);
+}
+
+std::optional<Read<double>> ConfigObject::number(Names names) const {
+  return first_of<double>(names, "a number", [](const json& value) {
+    return value.is_number() ? std::optional(value.get<double>()) : std::nullopt;
+  });
+}
+
+std::optional<Read<bool>> ConfigObject::boolean(Names names) const {
+  return first_of<bool>(names, "true or false", [](const json& value) {
+    return value.is_boolean() ? std::optional(value.get<bool>()) : std::nullopt;
+  });
+}
+
+std::optional<Read<std::string>> ConfigObject::text(Names names) const {
+  return first_of<std::string>(names, "a string", as_text);
+}
+
+std::optional<Read<std::vector<std::int64_t>>> ConfigObject::integers(Names names) const {
+  return first_of<std::vector<std::int64_t>>(
+      names, "a list of integers", [](const json& value) { return as_list<std::int64_t>(value, as_integer); });
+}
+
+std::optional<Read<std::vector<std::string>>> ConfigObject::texts(Names names) const {
+  return first_of<std::vector<std::string>>(names, "a list of strings",
+                                            [](const json& value) { return as_list<std::string>(value, as_text); });
+}
+
+std::optional<ConfigObject> ConfigObject::object(const char* name) const {
+  if (!has(name)) return std::nullopt;
+  const json& value = object_->at(name);
+  if (!value.is_object()) refuse(name, fmt::format("expected an object, got {}", value.dump()));
+  return ConfigObject(std::shared_ptr<const json>(object_, &value), lines_, path_ + name + ".");
+}
+
+}  // namespace sextant::hugging_face

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lib/spec/hf_config.hpp"
+
+// Private to lib/spec: a config.json whose fields are known by their lines.
+
+namespace sextant::hugging_face {
+
+/// A value and where it was read: "line 12: rope_theta".
+template <class T>
+struct Read {
+  T value;
+  std::string source;
+};
+
+/// One object of a config.json. A null is an absent field. Where several names are given the file may use any of them;
+/// two that disagree are refused. Every error is a SpecError that names the field.
+class ConfigObject {
+ public:
+  /// @throws SpecError for text that is no JSON object and for repeated fields.
+  static ConfigObject parse(std::string_view text);
+
+  using Names = std::initializer_list<const char*>;
+  std::optional<Read<std::int64_t>> integer(Names names) const;
+  std::optional<Read<double>> number(Names names) const;
+  std::optional<Read<bool>> boolean(Names names) const;
+  std::optional<Read<std::string>> text(Names names) const;
+  std::optional<Read<std::vector<std::int64_t>>> integers(Names names) const;
+  std::optional<Read<std::vector<std::string>>> texts(Names names) const;
+  std::optional<ConfigObject> object(const char* name) const;
+
+  /// Whether the field is there and no null.
+  bool has(const std::string& name) const;
+  const nlohmann::json& fields() const { return *object_; }
+  const std::string& path() const { return path_; }
+  /// "line 12: text_config.rope_theta".
+  std::string source(const std::string& name) const;
+
+  [[noreturn]] void refuse(const std::string& name, std::string_view expected) const;
+
+ private:
+  // The line of each field, by its path.
+  using Lines = std::map<std::string, std::int64_t>;
+  ConfigObject(std::shared_ptr<const nlohmann::json> object, std::shared_ptr<const Lines> lines, std::string path);
+
+  template <class T, class Convert>
+  std::optional<Read<T>> first_of(Names names, std::string_view expected, const Convert& convert) const;
+
+  std::shared_ptr<const nlohmann::json> object_;
+  std::shared_ptr<const Lines> lines_;
+  std::string path_;  // "" or "text_config."
+};
+
+}  // namespace sextant::hugging_face

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "lib/spec/hugging_face/config_object.hpp"
+
+// Private to lib/spec.
+
+namespace sextant::hugging_face {
+
+/// A claim in the making: the fields of a spec, and where each comes from.
+class Draft {
+ public:
+  Draft(std::string part, std::string kind, std::string model_type);
+
+  template <class T>
+  void set(const std::string& field, T value, std::string source) {
+    spec_[field] = std::move(value);
+    claim_.sources.push_back({field, std::move(source)});
+  }
+  template <class T>
+  void set(const std::string& field, const Read<T>& read) {
+    set(field, read.value, read.source);
+  }
+  /// What the file states, or the default of its model_type.
+  template <class T>
+  void set(const std::string& field, const std::optional<Read<T>>& read, const T& fallback) {
+    read ? set(field, *read) : set(field, fallback, default_source());
+  }
+  void note(std::string text) { claim_.notes.push_back(std::move(text)); }
+  void cover(std::vector<std::int64_t> layers) { claim_.layers = std::move(layers); }
+
+  /// "default of qwen2".
+  std::string default_source() const;
+  /// "qwen2": what all files of the model_type have.
+  std::string type_source() const { return claim_.model_type; }
+
+  /// @throws SpecError where a field is not in its domain.
+  ConfigClaim claim() const;
+  ConfigClaim refused(std::string why) const;
+
+ private:
+  ConfigClaim claim_;
+  nlohmann::json spec_ = nlohmann::json::object();
+};
+
+}  // namespace sextant::hugging_face

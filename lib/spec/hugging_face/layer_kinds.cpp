@@ -1,0 +1,100 @@
+#include "lib/spec/hugging_face/layer_kinds.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace sextant::hugging_face {
+namespace {
+
+// No model has as many layers by orders of magnitude.
+constexpr std::int64_t layers_limit = 1 << 16;
+
+std::int64_t count_of_layers(const RotaryModel& model, const ConfigObject& config) {
+  const auto count = config.integer({"num_hidden_layers", "n_layer", "num_layers"});
+  if (!count) return model.sizes.layers;
+  if (count->value < 1 || count->value > layers_limit)
+    config.refuse("num_hidden_layers",
+                  fmt::format("expected an integer from 1 to {}, got {}", layers_limit, count->value));
+  return count->value;
+}
+
+void check_length(const ConfigObject& config, const char* name, std::int64_t listed, std::int64_t count) {
+  if (listed != count)
+    config.refuse(name, fmt::format("expected an entry for each of the {} layers, got {}", count, listed));
+}
+
+std::vector<std::string> names_by_pattern(const RotaryModel& model, const ConfigObject& config, std::int64_t count) {
+  const LayerPattern& pattern = model.traits.pattern;
+  std::vector<std::string> names(static_cast<std::size_t>(count), "full_attention");
+  if (pattern.every == 0) return names;
+  // LFM2's first files list the layers that have attention.
+  if (std::string_view(pattern.field) == "full_attn_idxs") {
+    const auto indices = config.integers({pattern.field});
+    if (!indices) return names;
+    names.assign(names.size(), std::string(pattern.other));
+    for (const std::int64_t index : indices->value) {
+      if (index < 0 || index >= count)
+        config.refuse(pattern.field, fmt::format("expected layers from 0 to {}, got {}", count - 1, index));
+      names[static_cast<std::size_t>(index)] = "full_attention";
+    }
+    return names;
+  }
+  std::int64_t every = pattern.every;
+  if (*pattern.field != '\0') {
+    if (const auto stated = config.integer({pattern.field})) every = stated->value;
+  }
+  if (every < 1) config.refuse(pattern.field, fmt::format("expected an integer of at least 1, got {}", every));
+  for (std::int64_t layer = 0; layer < count; ++layer) {
+    const std::int64_t at = pattern.full == LayerPattern::Full::last_of_each ? layer + 1 : layer;
+    if (at % every != 0) names[static_cast<std::size_t>(layer)] = pattern.other;
+  }
+  return names;
+}
+
+// Llama 4's and SmolLM 3's list says 1 for a layer that turns.
+std::vector<std::string> names_by_rope(const ConfigObject& config, std::int64_t count) {
+  std::vector<std::string> names(static_cast<std::size_t>(count), "rope");
+  const auto turns = config.integers({"no_rope_layers"});
+  const auto interval = config.integer({"no_rope_layer_interval"});
+  const std::int64_t every = interval ? interval->value : 4;
+  if (every < 1)
+    config.refuse("no_rope_layer_interval", fmt::format("expected an integer of at least 1, got {}", every));
+  const bool is_listed = turns && !turns->value.empty();
+  if (is_listed) check_length(config, "no_rope_layers", std::ssize(turns->value), count);
+  for (std::int64_t layer = 0; layer < count; ++layer) {
+    const bool stands = is_listed ? turns->value[static_cast<std::size_t>(layer)] == 0 : (layer + 1) % every == 0;
+    if (stands) names[static_cast<std::size_t>(layer)] = "no_rope";
+  }
+  return names;
+}
+
+std::vector<std::string> names_of_layers(const RotaryModel& model, const ConfigObject& config, std::int64_t count) {
+  if (model.traits.layering == Layering::no_rope_layers) return names_by_rope(config, count);
+  if (const auto listed = config.texts({"layer_types"})) {
+    check_length(config, "layer_types", std::ssize(listed->value), count);
+    return listed->value;
+  }
+  if (config.has("attn_type_list"))
+    config.refuse("attn_type_list", "not read by transformers: list the kinds as layer_types");
+  return names_by_pattern(model, config, count);
+}
+
+}  // namespace
+
+std::vector<LayerKind> layer_kinds(const RotaryModel& model, const ConfigObject& config) {
+  const std::int64_t count = count_of_layers(model, config);
+  std::vector<std::string> names(static_cast<std::size_t>(count));
+  if (model.traits.layering != Layering::alike) names = names_of_layers(model, config, count);
+  if (model.traits.full_head_dim != 0) names.back() = "full_attention";  // Gemma 4's class sees to that
+  std::vector<LayerKind> kinds;
+  for (std::int64_t layer = 0; layer < count; ++layer) {
+    const std::string& name = names[static_cast<std::size_t>(layer)];
+    auto kind = std::ranges::find(kinds, name, &LayerKind::name);
+    if (kind == kinds.end()) kind = kinds.insert(kinds.end(), {name, {}});
+    kind->layers.push_back(layer);
+  }
+  return kinds;
+}
+
+}  // namespace sextant::hugging_face

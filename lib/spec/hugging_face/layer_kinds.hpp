@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "lib/spec/hugging_face/rotary_models.hpp"
+
+// Private to lib/spec.
+
+namespace sextant::hugging_face {
+
+/// Layers that are alike, by the name that transformers' `layer_types` has for them.
+struct LayerKind {
+  std::string name;
+  std::vector<std::int64_t> layers;
+};
+
+/// The kinds of a model's layers in the order of their first ones: what `layer_types` lists, else what the model's
+/// pattern makes; "rope" and "no_rope" for Layering::no_rope_layers; one kind without a name where all layers are
+/// alike.
+/// @throws SpecError for a list that is not of as many layers as the model has.
+std::vector<LayerKind> layer_kinds(const RotaryModel& model, const ConfigObject& config);
+
+}  // namespace sextant::hugging_face

@@ -1,0 +1,251 @@
+// Reads the configurations of ci/model_configs and compares with what transformers itself was measured to compute for
+// them (ci/model_configs/measure, measured.json).
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "lib/spec/hf_config.hpp"
+#include "reference/alibi.hpp"
+#include "reference/relative_bias.hpp"
+#include "reference/rope_scaling.hpp"
+#include "reference/sinusoidal.hpp"
+
+namespace sextant {
+namespace {
+
+using nlohmann::json;
+
+const std::filesystem::path folder = std::filesystem::path(SEXTANT_SOURCE_DIR) / "ci/model_configs";
+
+std::string text_of(const std::filesystem::path& path) {
+  std::ifstream stream(path, std::ios::binary);
+  EXPECT_TRUE(stream) << path;
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+// The claims of a file, or why it is refused.
+struct Reading {
+  std::vector<ConfigClaim> claims;
+  std::string refusal;
+};
+
+Reading read(const std::filesystem::path& path) {
+  try {
+    return {claims_of_hf_config(text_of(path)), ""};
+  } catch (const SpecError& error) {
+    return {{}, error.what()};
+  }
+}
+
+// Of the measured part, layer and stack.
+const ConfigClaim* claim_of(const Reading& reading, const json& measured) {
+  const auto matches = [&](const ConfigClaim& claim) {
+    // Qwen2-VL's first files have the text's fields at top level.
+    if (claim.part != measured.at("part") && !(claim.part.empty() && measured.at("part") == "text_config"))
+      return false;
+    if (measured.contains("stack") && !claim.kind.empty()) return claim.kind == measured.at("stack");
+    if (claim.layers.empty() || measured.at("layers").empty()) return true;
+    return std::ranges::find(claim.layers, measured.at("layers").at(0).get<std::int64_t>()) != claim.layers.end();
+  };
+  const auto found = std::ranges::find_if(reading.claims, matches);
+  return found == reading.claims.end() ? nullptr : &*found;
+}
+
+// transformers' frequencies are float32: a power, a reciprocal and what a rule does, each off by some roundings of a
+// logarithm of at most ln 1e9.
+void expect_near(double value, double measured, const std::string& what) {
+  EXPECT_NEAR(value, measured, 1e-5 * std::fabs(measured) + 1e-12) << what;
+}
+
+std::int64_t length_of(const json& measured) { return measured.value("sequence_length", std::int64_t{1}); }
+
+void expect_channels(const Rope& rope, const json& measured) {
+  for (const json& entry : measured.at("channels")) {
+    const Channels in = channels_of_pair(rope, rope.pairing, entry[0]);
+    const Channels out = channels_of_pair(rope, rope.output_pairing, entry[0]);
+    EXPECT_EQ((std::vector{in.first, in.second, out.first, out.second}),
+              (std::vector<std::int64_t>(entry.begin() + 1, entry.end())));
+  }
+}
+
+void expect_rotation(const Rope& rope, const json& measured) {
+  // Some code hands only the channels that turn to its rotation.
+  const std::int64_t width = measured.at("head_dim");
+  EXPECT_TRUE(width == rope.head_dim || width == rope.rotary_dim) << width;
+  const auto frequencies = measured.at("frequencies").get<std::vector<double>>();
+  const auto turning = static_cast<std::int64_t>(std::ranges::count_if(frequencies, [](double w) { return w != 0; }));
+  ASSERT_EQ(pairs(rope), turning);
+  const reference::Precision precision{128};
+  reference::RopeFrequencies truth(rope);
+  for (std::int64_t pair = 0; pair < pairs(rope); ++pair) {
+    expect_near(truth.radians(pair, length_of(measured), precision).lower(),
+                frequencies[static_cast<std::size_t>(pair)], "pair " + std::to_string(pair));
+  }
+  expect_near(truth.attention_factor(precision).lower(), measured.at("magnitude"), "attention factor");
+  expect_channels(rope, measured);
+}
+
+void expect_sections(const RopeNd& rope, const json& measured) {
+  const auto frequencies = measured.at("frequencies").get<std::vector<double>>();
+  ASSERT_EQ(pairs(rope), std::ssize(frequencies));
+  EXPECT_EQ(axis_of_pairs(rope), measured.at("axes").get<std::vector<std::int64_t>>());
+  expect_rotation(along_diagonal(rope), measured);
+}
+
+void expect_sinusoids(const Sinusoidal& encoding, const json& measured) {
+  EXPECT_EQ(encoding.dim, measured.at("dim"));
+  ASSERT_EQ(encoding.layout, Layout::concatenated);
+  ASSERT_EQ(encoding.first, First::sin);
+  reference::SinusoidalReference truth(encoding);
+  const auto positions = measured.at("positions").get<std::vector<std::int64_t>>();
+  for (std::size_t row = 0; row < positions.size(); ++row) {
+    const auto values = measured.at("values").at(row).get<std::vector<double>>();
+    ASSERT_EQ(values.size(), 16);
+    for (std::int64_t i = 0; i < 16; ++i) {
+      const std::int64_t channel = i < 8 ? i : encoding.dim - 16 + i;
+      const std::int64_t half = encoding.dim / 2;
+      const reference::Rotation& rotation = truth.rotation(positions[row], channel % half, reference::Precision{128});
+      const reference::Enclosure& value = channel < half ? rotation.sin : rotation.cos;
+      EXPECT_NEAR(value.lower(), values[static_cast<std::size_t>(i)], 1e-5)
+          << "position " << positions[row] << " channel " << channel;
+    }
+  }
+}
+
+void expect_equal(const Spec& spec, const json& measured) {
+  const std::string operation = measured.at("operation");
+  if (const auto* rope = std::get_if<Rope>(&spec.encoding)) {
+    ASSERT_EQ(operation, "rotate");
+    expect_rotation(*rope, measured);
+  } else if (const auto* rope_nd = std::get_if<RopeNd>(&spec.encoding)) {
+    ASSERT_EQ(operation, "rotate");
+    expect_sections(*rope_nd, measured);
+  } else if (const auto* sinusoidal = std::get_if<Sinusoidal>(&spec.encoding)) {
+    ASSERT_EQ(operation, "encode");
+    expect_sinusoids(*sinusoidal, measured);
+  } else if (const auto* learned = std::get_if<Learned>(&spec.encoding)) {
+    ASSERT_EQ(operation, "encode");
+    EXPECT_EQ(learned->dim, measured.at("dim"));
+    EXPECT_EQ(learned->max_positions, measured.at("rows"));
+    EXPECT_EQ(spec.min_position, measured.at("first_row"));
+  } else if (const auto* alibi = std::get_if<Alibi>(&spec.encoding)) {
+    ASSERT_EQ(operation, "bias");
+    const auto slopes = measured.at("slopes").get<std::vector<double>>();
+    ASSERT_EQ(alibi->num_heads, std::ssize(slopes));
+    const bool in_bfloat16 = measured.at("model_type") == "falcon";  // rounded to 8 bits
+    reference::AlibiReference truth(*alibi);
+    for (std::int64_t head = 0; head < alibi->num_heads; ++head) {
+      const double slope = slopes[static_cast<std::size_t>(head)];
+      EXPECT_NEAR(truth.slope(head, reference::Precision{128}).lower(), slope, slope * (in_bfloat16 ? 0x1p-8 : 1e-5));
+    }
+  } else if (const auto* bias = std::get_if<RelativeBias>(&spec.encoding)) {
+    ASSERT_EQ(operation, "bias");
+    const auto buckets = measured.at("buckets").get<std::vector<std::int64_t>>();
+    const std::int64_t first = measured.at("relative_positions").at(0);
+    for (std::size_t i = 0; i < buckets.size(); ++i) {
+      const std::int64_t relative = first + static_cast<std::int64_t>(i);
+      EXPECT_EQ(reference::bucket(*bias, relative), buckets[i]) << relative;
+    }
+  } else {
+    ASSERT_EQ(operation, "encode");  // MAE's grid, which its preset's tests know
+    EXPECT_EQ(width_of(spec.encoding), measured.at("dim").get<std::int64_t>());
+  }
+}
+
+const json& measured_files() {
+  static const json files = json::parse(text_of(folder / "measured.json"));
+  return files;
+}
+
+// Published models whose parts no spec says yet, or whose files contradict the code that reads them.
+struct Unsaid {
+  std::string_view file;
+  std::string_view part;
+  std::string_view reason;
+};
+constexpr Unsaid unsaid[] = {
+    {"configs/dinov3-vitb16.json", "", "normalised coordinates"},
+    {"configs/gemma-4-31b.json", "vision_config", "a table for each axis"},
+    {"configs/gemma-4-e2b-it.json", "vision_config", "a table for each axis"},
+    {"configs/glm-4.1v-9b-thinking.json", "text_config", "sections of a part of the head"},
+    {"configs/glm-4.1v-9b-thinking.json", "vision_config", "interpolated"},
+    {"configs/glm-4.1v-9b-thinking-v5-style.json", "text_config", "sections of a part of the head"},
+    {"configs/glm-4.1v-9b-thinking-v5-style.json", "vision_config", "interpolated"},
+    {"configs/kimi-k2.5.json", "vision_config", "is not known"},
+    {"configs/llama-4-scout-17b-16e.json", "vision_config", "axial rotation"},
+    {"configs/minimax-text-01-hf.json", "", "rotary_dim: 64 contradicts"},
+    {"configs/ministral-3-8b-2512.json", "vision_config", "axial rotation"},
+    {"configs/mistral-small-3.1-24b.json", "vision_config", "axial rotation"},
+    {"configs/mistral-small-4-119b-2603.json", "vision_config", "axial rotation"},
+    {"configs/qwen2-vl-7b.json", "vision_config", "axial rotation"},
+    {"configs/qwen2.5-vl-7b.json", "vision_config", "axial rotation"},
+    {"configs/qwen3-vl-8b.json", "vision_config", "axial rotation"},
+    {"configs/qwen3.5-27b.json", "text_config", "sections of a part of the head"},
+    {"configs/qwen3.5-27b.json", "vision_config", "axial rotation"},
+};
+
+void expect_unsaid(const std::string& file, const std::string& part, const std::string& refusal) {
+  if (file.starts_with("odd/")) return;  // contradictory on purpose: a refusal is as good as the right claim
+  const auto known =
+      std::ranges::find_if(unsaid, [&](const Unsaid& entry) { return entry.file == file && entry.part == part; });
+  ASSERT_NE(known, std::end(unsaid)) << refusal;
+  EXPECT_NE(refusal.find(known->reason), std::string::npos) << refusal;
+}
+
+class Measured : public testing::TestWithParam<std::string> {};
+
+// A reading is what was measured, or there is none: never another.
+TEST_P(Measured, ClaimsAreWhatTransformersComputes) {
+  const json& file = measured_files().at(GetParam());
+  const Reading reading = read(folder / GetParam());
+  for (const json& measured : file.at("claims")) {
+    const std::string part = measured.at("part");
+    const std::string operation = measured.at("operation");
+    SCOPED_TRACE(part + " " + operation);
+    if (operation == "error") continue;  // transformers itself does not take the file
+    const ConfigClaim* claim = claim_of(reading, measured);
+    const bool is_said = claim != nullptr && claim->spec;
+    if (operation == "none") {
+      EXPECT_FALSE(is_said) << to_json(*claim->spec);
+    } else if (!is_said) {
+      expect_unsaid(GetParam(), part, claim == nullptr ? reading.refusal : claim->refusal);
+    } else {
+      expect_equal(*claim->spec, measured);
+    }
+  }
+}
+
+std::vector<std::string> names_of_files() {
+  std::vector<std::string> names;
+  for (const auto& [name, file] : measured_files().items()) names.push_back(name);
+  return names;
+}
+
+INSTANTIATE_TEST_SUITE_P(ModelConfigs, Measured, testing::ValuesIn(names_of_files()), [](const auto& tested) {
+  std::string name = tested.param;
+  std::ranges::replace_if(
+      name, [](char letter) { return std::isalnum(static_cast<unsigned char>(letter)) == 0; }, '_');
+  return name;
+});
+
+TEST(HfConfig, EveryKnownModelTypeIsMeasuredAndInTheDocument) {
+  std::set<std::string> measured;
+  for (const auto& [name, file] : measured_files().items()) {
+    for (const auto& type : file.at("model_types")) measured.insert(type.get<std::string>());
+  }
+  EXPECT_GE(known_model_types().size(), 45);
+  const std::string document = text_of(std::filesystem::path(SEXTANT_SOURCE_DIR) / "docs/spec.md");
+  for (const std::string_view type : known_model_types()) {
+    EXPECT_TRUE(measured.contains(std::string(type))) << type;
+    EXPECT_NE(document.find("`" + std::string(type) + "`"), std::string::npos) << type << " is not in docs/spec.md";
+  }
+}
+
+}  // namespace
+}  // namespace sextant

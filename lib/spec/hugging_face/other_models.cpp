@@ -1,0 +1,296 @@
+#include "lib/spec/hugging_face/other_models.hpp"
+
+#include <fmt/format.h>
+
+#include "lib/spec/fields.hpp"
+#include "lib/spec/hugging_face/draft.hpp"
+#include "lib/spec/hugging_face/rotary_models.hpp"
+
+namespace sextant::hugging_face {
+namespace {
+
+using Claims = std::vector<ConfigClaim>;
+
+Draft draft_of(const Part& part, std::string kind = "") { return {part.name, std::move(kind), part.model_type}; }
+
+template <class T>
+Read<T> read_or(const std::optional<Read<T>>& read, T fallback, const Draft& draft) {
+  return read.value_or(Read<T>{fallback, draft.default_source()});
+}
+
+std::int64_t in_range(const ConfigObject& config, const char* name, const Read<std::int64_t>& read) {
+  if (read.value < 1 || read.value > width_limit)
+    config.refuse(name, fmt::format("expected an integer from 1 to {}, got {}", width_limit, read.value));
+  return read.value;
+}
+
+void set_dtype(Draft& draft, const Part& part) {
+  if (part.dtype) draft.set("dtype", *part.dtype);
+}
+
+// A table of so many rows, of which the first token takes row `first`.
+struct Table {
+  Read<std::int64_t> dim;
+  Read<std::int64_t> rows;
+  std::int64_t first = 0;
+};
+
+ConfigClaim learned(Draft draft, const Part& part, const Table& table) {
+  draft.set("encoding", "learned", draft.type_source());
+  draft.set("dim", table.dim);
+  draft.set("max_positions", table.rows);
+  if (table.first != 0) {
+    draft.set("min_position", table.first,
+              fmt::format("{}: row {} is the first token's", draft.type_source(), table.first));
+  }
+  set_dtype(draft, part);
+  return draft.claim();
+}
+
+// Sines, then cosines; `first` is the position of the first token.
+ConfigClaim sinusoids(Draft draft, const Part& part, const Table& table, std::string_view denominator) {
+  draft.set("encoding", "sinusoidal", draft.type_source());
+  draft.set("dim", table.dim);
+  draft.set("layout", "concatenated", draft.type_source());
+  draft.set("denominator", denominator, draft.type_source());
+  if (table.first != 0)
+    draft.set("position_offset", table.first, fmt::format("{}: padding comes before", draft.type_source()));
+  draft.set("max_position", table.rows);
+  set_dtype(draft, part);
+  return draft.claim();
+}
+
+Read<std::int64_t> length(const Part& part, const Draft& draft, std::int64_t fallback) {
+  return read_or(part.config.integer({"max_position_embeddings", "n_positions"}), fallback, draft);
+}
+
+Read<std::int64_t> width(const Part& part, const Draft& draft, std::int64_t fallback) {
+  return read_or(part.config.integer({"hidden_size", "d_model", "n_embd"}), fallback, draft);
+}
+
+void refuse_relative(const Part& part) {
+  const auto type = part.config.text({"position_embedding_type"});
+  if (type && type->value != "absolute")
+    part.config.refuse("position_embedding_type", fmt::format("\"{}\" is not said by any spec", type->value));
+}
+
+Claims bert(const Part& part) {
+  refuse_relative(part);
+  const Draft draft = draft_of(part);
+  return {learned(draft, part, {width(part, draft, 768), length(part, draft, 512)})};
+}
+
+// The padding token's row stands still, and the tokens' follow it.
+Claims roberta(const Part& part) {
+  refuse_relative(part);
+  const Draft draft = draft_of(part);
+  const auto padding = read_or(part.config.integer({"pad_token_id"}), std::int64_t{1}, draft);
+  if (padding.value < 0 || padding.value > width_limit)
+    part.config.refuse("pad_token_id",
+                       fmt::format("expected an integer from 0 to {}, got {}", width_limit, padding.value));
+  return {learned(draft, part, {width(part, draft, 768), length(part, draft, 512), padding.value + 1})};
+}
+
+// Two rows more than positions, and position p in row p + 2.
+Claims opt(const Part& part) {
+  const Draft draft = draft_of(part);
+  auto rows = length(part, draft, 2048);
+  rows.value = in_range(part.config, "max_position_embeddings", rows) + 2;
+  rows.source += ", and 2";
+  return {learned(draft, part, {width(part, draft, 768), rows, 2})};
+}
+
+Claims gpt2(const Part& part) {
+  const Draft draft = draft_of(part);
+  return {learned(draft, part, {width(part, draft, 768), length(part, draft, 1024)})};
+}
+
+// A row for each patch.
+Read<std::int64_t> side_in_patches(const Part& part, const Draft& draft, std::int64_t image, std::int64_t patch) {
+  const auto image_size = read_or(part.config.integer({"image_size"}), image, draft);
+  const auto patch_size = read_or(part.config.integer({"patch_size"}), patch, draft);
+  const std::int64_t side =
+      in_range(part.config, "image_size", image_size) / in_range(part.config, "patch_size", patch_size);
+  if (side < 1 || side > 4096)
+    part.config.refuse("image_size", fmt::format("expected 1 to 4096 patches of {}, got {}", patch_size.value, side));
+  return {side, fmt::format("{} / {}", image_size.source, patch_size.source)};
+}
+
+Claims siglip_text(const Part& part) {
+  const Draft draft = draft_of(part);
+  return {learned(draft, part, {width(part, draft, 768), length(part, draft, 64)})};
+}
+
+Claims siglip_vision(const Part& part) {
+  const Draft draft = draft_of(part);
+  const auto side = side_in_patches(part, draft, 224, 16);
+  return {learned(draft, part,
+                  {width(part, draft, 768), {side.value * side.value, fmt::format("square of {}", side.source)}})};
+}
+
+// get_2d_sincos_pos_embed: the column's half first. The class token's row of zeros comes before.
+Claims vit_mae(const Part& part) {
+  Claims claims;
+  for (const auto& [kind, field, fallback] :
+       {std::tuple("encoder", "hidden_size", 768), std::tuple("decoder", "decoder_hidden_size", 512)}) {
+    Draft draft = draft_of(part, kind);
+    const auto side = side_in_patches(part, draft, 224, 16);
+    draft.set("encoding", "sinusoidal_2d", draft.type_source());
+    draft.set("dim", part.config.integer({field}), std::int64_t{fallback});
+    draft.set("height", side);
+    draft.set("width", side);
+    draft.set("layout", "concatenated", draft.type_source());
+    draft.set("axis_order", "width_first", draft.type_source());
+    set_dtype(draft, part);
+    draft.note("the class token comes before the patches and has zeros");
+    claims.push_back(draft.claim());
+  }
+  return claims;
+}
+
+Claims marian(const Part& part) {
+  const Draft draft = draft_of(part);
+  return {sinusoids(draft, part, {width(part, draft, 1024), length(part, draft, 1024)}, "dim")};
+}
+
+// Positions count from the padding token's index + 1, as in fairseq.
+Claims m2m_100(const Part& part) {
+  const Draft draft = draft_of(part);
+  const auto padding = read_or(part.config.integer({"pad_token_id"}), std::int64_t{1}, draft);
+  return {sinusoids(draft, part, {width(part, draft, 1024), length(part, draft, 1024), padding.value + 1},
+                    "half_minus_one")};
+}
+
+Claims whisper(const Part& part) {
+  const Draft encoder = draft_of(part, "encoder");
+  const Draft decoder = draft_of(part, "decoder");
+  const auto dim = width(part, encoder, 384);
+  return {sinusoids(encoder, part,
+                    {dim, read_or(part.config.integer({"max_source_positions"}), std::int64_t{1500}, encoder)},
+                    "half_minus_one"),
+          learned(decoder, part,
+                  {dim, read_or(part.config.integer({"max_target_positions"}), std::int64_t{448}, decoder)})};
+}
+
+Claims t5(const Part& part) {
+  Claims claims;
+  for (const auto& [kind, bidirectional] : {std::pair("encoder", true), std::pair("decoder", false)}) {
+    Draft draft = draft_of(part, kind);
+    draft.set("encoding", "relative_bias", draft.type_source());
+    draft.set("num_buckets", part.config.integer({"relative_attention_num_buckets"}), std::int64_t{32});
+    draft.set("max_distance", part.config.integer({"relative_attention_max_distance"}), std::int64_t{128});
+    draft.set("bidirectional", bidirectional, fmt::format("{}'s {}", draft.type_source(), kind));
+    set_dtype(draft, part);
+    claims.push_back(draft.claim());
+  }
+  return claims;
+}
+
+Draft alibi(const Part& part, std::string_view form, std::int64_t heads) {
+  Draft draft = draft_of(part);
+  draft.set("encoding", "alibi", draft.type_source());
+  draft.set("num_heads", part.config.integer({"num_attention_heads", "n_head", "n_heads"}), heads);
+  draft.set("form", form, draft.type_source());
+  if (const auto longest = part.config.integer({"seq_length", "max_seq_len", "max_position_embeddings"}))
+    draft.set("max_position", *longest);
+  set_dtype(draft, part);
+  return draft;
+}
+
+Claims bloom(const Part& part) { return {alibi(part, "key_index", 8).claim()}; }
+
+// ALiBi's largest exponent is 8 in every spec.
+Claims mpt(const Part& part) {
+  if (const auto attention = part.config.object("attn_config")) {
+    const auto is_used = attention->boolean({"alibi"});
+    if (is_used && !is_used->value)
+      attention->refuse("alibi", "false contradicts transformers' mpt, which always has ALiBi");
+    const auto exponent = attention->number({"alibi_bias_max"});
+    if (exponent && exponent->value != 8)
+      attention->refuse("alibi_bias_max", fmt::format("expected 8, got {}", exponent->value));
+  }
+  Draft draft = alibi(part, "distance", 16);
+  draft.note(
+      "the code adds the slope times (key - last key), which differs from the claim by a constant for each query");
+  return {draft.claim()};
+}
+
+Claims falcon(const Part& part) {
+  const auto has_alibi = part.config.boolean({"alibi"});
+  if (!has_alibi || !has_alibi->value) return claims_of(*rotary_model("falcon"), part);
+  Draft draft = alibi(part, "key_index", 71);
+  draft.note("slopes and products are bfloat16's, and the scores' scale multiplies them too");
+  return {draft.claim()};
+}
+
+Claims unsaid(const Part& part, std::string why) { return {draft_of(part).refused(std::move(why))}; }
+
+// Each axis has frequencies of its own, which begin anew.
+Claims axial(const Part& part) {
+  return unsaid(part, "axial rotation whose frequencies begin anew on each axis is not said by any spec yet");
+}
+Claims dinov3(const Part& part) {
+  return unsaid(part, "rotation by normalised coordinates is not said by any spec yet");
+}
+Claims glm4v_vision(const Part& part) {
+  return unsaid(part, "a learned table that is interpolated, and axial rotation, are not said by any spec yet");
+}
+Claims gemma4_vision(const Part& part) {
+  return unsaid(part, "a table for each axis, and axial rotation, are not said by any spec yet");
+}
+Claims no_positions(const Part& part) { return unsaid(part, "its layers have no positions"); }
+
+// In the order of the alphabet. transformers 5.23, models/TYPE/modeling_TYPE.py.
+constexpr OtherModel table[] = {{"bert", bert},
+                                {"bloom", bloom},
+                                {"dinov3_vit", dinov3},
+                                {"falcon", falcon},
+                                {"gemma4_vision", gemma4_vision},
+                                {"glm4v_vision", glm4v_vision},
+                                {"gpt2", gpt2},
+                                {"kimi_linear", no_positions},
+                                {"llama4_vision_model", axial},
+                                {"m2m_100", m2m_100},
+                                {"marian", marian},
+                                {"mpt", mpt},
+                                {"mt5", t5},
+                                {"opt", opt},
+                                {"pegasus", marian},
+                                {"pixtral", axial},
+                                {"qwen2_5_vl_vision", axial},
+                                {"qwen2_vl_vision", axial},
+                                {"qwen3_5_vision", axial},
+                                {"qwen3_vl_vision", axial},
+                                {"roberta", roberta},
+                                {"siglip_text_model", siglip_text},
+                                {"siglip_vision_model", siglip_vision},
+                                {"t5", t5},
+                                {"vit_mae", vit_mae},
+                                {"whisper", whisper}};
+
+constexpr Composition composed[] = {
+    {"gemma3", {"text_config", "gemma3_text"}, {"vision_config", "siglip_vision_model"}},
+    {"gemma4", {"text_config", "gemma4_text"}, {"vision_config", "gemma4_vision"}},
+    {"glm4v", {"text_config", "glm4v_text"}, {"vision_config", "glm4v_vision"}},
+    {"kimi_k25", {"text_config", "deepseek_v3"}, {"vision_config", "kimi_k25_vision"}},
+    {"llama4", {"text_config", "llama4_text"}, {"vision_config", "llama4_vision_model"}},
+    {"mistral3", {"text_config", "mistral"}, {"vision_config", "pixtral"}},
+    {"qwen2_5_vl",
+     {"text_config", "qwen2_5_vl_text"},
+     {"vision_config", "qwen2_5_vl_vision"},
+     Composition::Text::inner_or_outer},
+    {"qwen2_vl",
+     {"text_config", "qwen2_vl_text"},
+     {"vision_config", "qwen2_vl_vision"},
+     Composition::Text::inner_or_outer},
+    {"qwen3_5", {"text_config", "qwen3_5_text"}, {"vision_config", "qwen3_5_vision"}},
+    {"qwen3_vl", {"text_config", "qwen3_vl_text"}, {"vision_config", "qwen3_vl_vision"}},
+    {"siglip", {"text_config", "siglip_text_model"}, {"vision_config", "siglip_vision_model"}},
+};
+
+}  // namespace
+
+std::span<const OtherModel> other_models() { return table; }
+std::span<const Composition> compositions() { return composed; }
+
+}  // namespace sextant::hugging_face

@@ -1,0 +1,129 @@
+#include "lib/spec/hugging_face/rope_rule.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "lib/spec/fields.hpp"
+
+namespace sextant::hugging_face {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* original = "original_max_position_embeddings";
+constexpr const char* factor = "factor";
+
+std::string type_of(const ConfigObject& rule) {
+  const auto type = rule.text({"rope_type", "type"});
+  if (!type || type->value == "mrope") return "default";
+  // The name that Phi-3's first files gave to LongRoPE.
+  return type->value == "su" ? "longrope" : type->value;
+}
+
+// Python takes 0 for absent in `beta_fast or 32` and `if mscale and mscale_all_dim`.
+void drop_zero(json& scaling, const char* name) {
+  if (scaling.contains(name) && scaling[name].is_number() && scaling[name] == 0) scaling.erase(name);
+}
+
+void read_yarn(json& scaling) {
+  for (const char* name : {"beta_fast", "beta_slow", "mscale", "mscale_all_dim"}) drop_zero(scaling, name);
+  const bool both = scaling.contains("mscale") && scaling.contains("mscale_all_dim");
+  if (scaling.contains("attention_factor") || !both) {
+    scaling.erase("mscale");
+    scaling.erase("mscale_all_dim");
+  }
+}
+
+// L: at top level in Phi-3's files, inside the rule in most; where neither has it transformers takes
+// max_position_embeddings, which for `dynamic` it always does.
+void fill_lengths(const ConfigObject& rule, const std::string& type, const ModelLengths& lengths, json& scaling) {
+  const bool has_length = type == "yarn" || type == "longrope" || type == "llama3" || type == "dynamic";
+  if (!has_length) return;
+  const auto outer = type == "dynamic" ? lengths.longest : lengths.original;
+  if (const auto inner = rule.integer({original})) {
+    if (outer && inner->value != outer->value)
+      rule.refuse(original, fmt::format("{} contradicts {} ({})", inner->value, outer->value, outer->source));
+    scaling[original] = inner->value;
+  } else {
+    scaling[original] = outer ? outer->value : lengths.longest.value;
+  }
+  // s is then the ratio of the two lengths (DeepSeek, Phi-3), the double nearest to it.
+  const bool takes_ratio = type == "yarn" || type == "longrope";
+  if (takes_ratio && !scaling.contains(factor) && scaling[original] != 0)
+    scaling[factor] = static_cast<double>(lengths.longest.value) / scaling[original].get<double>();
+}
+
+}  // namespace
+
+RopeRule read_rule(const ConfigObject& rule, const ModelLengths& lengths) {
+  RopeRule read{.scaling = rule.fields(),
+                .source = "",
+                .rope_theta = rule.number({"rope_theta"}),
+                .partial_rotary_factor = rule.number({"partial_rotary_factor"}),
+                .mrope_section = rule.integers({"mrope_section"}),
+                .mrope_interleaved = rule.boolean({"mrope_interleaved"}),
+                .query_scale = rule.number({"llama_4_scaling_beta"})};
+  const std::string type = type_of(rule);
+  // `finetuned` tells how the weights were made; Ministral's rule repeats max_position_embeddings.
+  for (const char* name : {"type", "rope_theta", "partial_rotary_factor", "mrope_section", "mrope_interleaved",
+                           "llama_4_scaling_beta", "max_position_embeddings", "finetuned"}) {
+    read.scaling.erase(name);
+  }
+  std::erase_if(read.scaling.get_ref<json::object_t&>(), [](const auto& field) { return field.second.is_null(); });
+  read.scaling["rope_type"] = type;
+  if (type == "yarn") read_yarn(read.scaling);
+  fill_lengths(rule, type, lengths, read.scaling);
+  return read;
+}
+
+namespace {
+
+std::optional<RopeRule> rule_under(const ConfigObject& model, const char* name, const ModelLengths& lengths) {
+  const auto object = model.object(name);
+  if (!object || object->fields().empty()) return std::nullopt;
+  for (const auto& [key, value] : object->fields().items()) {
+    if (value.is_object())
+      model.refuse(name, fmt::format("\"{}\" has a rule of its own, which no {} has: state one for all layers", key,
+                                     model.text({"model_type"}).value_or(Read<std::string>{"model", ""}).value));
+  }
+  RopeRule rule = read_rule(*object, lengths);
+  rule.source = model.source(name);
+  return rule;
+}
+
+template <class T>
+void fill(std::optional<Read<T>>& first, const std::optional<Read<T>>& second, const ConfigObject& model) {
+  if (first && second && first->value != second->value)
+    model.refuse("rope_scaling", fmt::format("contradicts rope_parameters ({}; {})", second->source, first->source));
+  if (!first) first = second;
+}
+
+}  // namespace
+
+RopeRule rule_of(const ConfigObject& model, const ModelLengths& lengths) {
+  auto parameters = rule_under(model, "rope_parameters", lengths);
+  const auto scaling = rule_under(model, "rope_scaling", lengths);
+  if (!parameters) return scaling.value_or(RopeRule{});
+  if (!scaling) return *std::move(parameters);
+  if (parameters->scaling != scaling->scaling) model.refuse("rope_scaling", "contradicts rope_parameters");
+  fill(parameters->rope_theta, scaling->rope_theta, model);
+  fill(parameters->partial_rotary_factor, scaling->partial_rotary_factor, model);
+  fill(parameters->mrope_section, scaling->mrope_section, model);
+  fill(parameters->mrope_interleaved, scaling->mrope_interleaved, model);
+  fill(parameters->query_scale, scaling->query_scale, model);
+  return *std::move(parameters);
+}
+
+Read<std::int64_t> served_positions(const RopeRule& rule, const ModelLengths& lengths) {
+  const json& scaling = rule.scaling;
+  const auto is_number = [&](const char* name) { return scaling.contains(name) && scaling[name].is_number(); };
+  if (!is_number(factor) || !is_number(original)) return lengths.longest;
+  const double served = scaling[factor].get<double>() * scaling[original].get<double>();
+  // Beyond 2^53 no position is exact; what is no number of positions parse_spec refuses by its own name.
+  if (!(served > static_cast<double>(lengths.longest.value) && served <= std::ldexp(1.0, 53))) return lengths.longest;
+  return {static_cast<std::int64_t>(served), fmt::format("{}: factor times original length", rule.source)};
+}
+
+}  // namespace sextant::hugging_face

@@ -1,0 +1,399 @@
+#include "lib/spec/hugging_face/rotary_models.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "lib/spec/hugging_face/draft.hpp"
+#include "lib/spec/hugging_face/layer_kinds.hpp"
+#include "lib/spec/hugging_face/rope_rule.hpp"
+
+namespace sextant::hugging_face {
+namespace {
+
+using nlohmann::json;
+
+// Whether a rule leaves the frequencies as they are and says nothing that it does not know.
+bool is_plain(const RopeRule& rule) { return rule.scaling.is_null() || rule.scaling == json{{"rope_type", "default"}}; }
+
+// A part of a file as one model_type reads it. Each member reads one thing; fields that say what the model_type's code
+// does not do are refused.
+class RotaryReader {
+ public:
+  RotaryReader(const RotaryModel& model, const Part& part)
+      : model_(model),
+        part_(part),
+        config_(part.config),
+        default_(fmt::format("default of {}", part.model_type)),
+        lengths_(lengths()) {}
+
+  std::vector<ConfigClaim> claims() const;
+
+ private:
+  using Theta = std::optional<Read<double>>;
+
+  ModelLengths lengths() const;
+  Read<std::int64_t> head_dim(const LayerKind& kind) const;
+  std::optional<Read<double>> rotary_factor(const RopeRule& rule) const;
+  bool is_gpt_neox() const { return model_.model_type == "gpt_neox"; }
+  void refuse_strays(std::initializer_list<const char*> names, double used) const;
+  RopeRule rule_for_all() const;
+  RopeRule rule_for(const std::string& kind) const;
+  RopeRule default_rule(const ConfigObject& rule) const;
+  std::optional<ConfigObject> nested_rules() const;
+  Theta theta_for(const std::string& kind) const;
+
+  ConfigClaim turning(const LayerKind& kind, const RopeRule& rule) const;
+  ConfigClaim standing(const LayerKind& kind) const;
+  Draft draft(const LayerKind& kind) const;
+  void set_theta(Draft& draft, const RopeRule& rule, const LayerKind& kind) const;
+  void set_rotary_width(Draft& draft, const RopeRule& rule, std::int64_t head_dim) const;
+  void set_turning(Draft& draft) const;
+  void set_dtype(Draft& draft) const;
+  ConfigClaim with_sections(Draft draft, const RopeRule& rule, std::int64_t head_dim) const;
+  std::vector<std::int64_t> sections(const RopeRule& rule, std::int64_t pairs, std::string& note) const;
+
+  const RotaryModel& model_;
+  const Part& part_;
+  const ConfigObject& config_;
+  std::string default_;
+  ModelLengths lengths_;
+};
+
+ModelLengths RotaryReader::lengths() const {
+  const auto longest = config_.integer({"max_position_embeddings", "n_positions"});
+  ModelLengths lengths{longest ? *longest : Read<std::int64_t>{model_.sizes.max_position, default_},
+                       config_.integer({"original_max_position_embeddings"})};
+  if (!lengths.original && model_.traits.original_length != 0)
+    lengths.original = {model_.traits.original_length, default_};
+  return lengths;
+}
+
+Read<std::int64_t> RotaryReader::head_dim(const LayerKind& kind) const {
+  if (model_.traits.latent_head_dim != 0) {
+    // The part that turns comes by itself to the rotation.
+    const auto rotated = config_.integer({"qk_rope_head_dim"});
+    return rotated ? *rotated : Read<std::int64_t>{model_.traits.latent_head_dim, default_};
+  }
+  if (model_.traits.full_head_dim != 0 && kind.name == "full_attention") {
+    if (config_.has("per_layer_config")) config_.refuse("per_layer_config", "not read: state the layer with --spec");
+    const auto wider = config_.integer({"global_head_dim"});
+    return wider ? *wider : Read<std::int64_t>{model_.traits.full_head_dim, default_};
+  }
+  if (const auto stated = config_.integer({"head_dim"})) return *stated;
+  const bool is_null = config_.fields().contains("head_dim");
+  if (model_.sizes.head_dim != 0 && !is_null) return {model_.sizes.head_dim, default_};
+  const auto stated_hidden = config_.integer({"hidden_size", "n_embd", "d_model"});
+  const auto stated_heads = config_.integer({"num_attention_heads", "n_head"});
+  const Read<std::int64_t> hidden = stated_hidden.value_or(Read<std::int64_t>{model_.sizes.hidden_size, default_});
+  const Read<std::int64_t> heads = stated_heads.value_or(Read<std::int64_t>{model_.sizes.heads, default_});
+  if (hidden.value == 0 || heads.value == 0)
+    config_.refuse("head_dim", "required, or hidden_size and num_attention_heads");
+  if (heads.value < 0 || hidden.value < 0 || hidden.value % heads.value != 0)
+    config_.refuse("hidden_size",
+                   fmt::format("{} is no multiple of num_attention_heads = {}", hidden.value, heads.value));
+  return {hidden.value / heads.value, fmt::format("{} / {}", hidden.source, heads.source)};
+}
+
+// What the file says; the class's default is the caller's to add.
+std::optional<Read<double>> RotaryReader::rotary_factor(const RopeRule& rule) const {
+  const char* const name = is_gpt_neox() ? "rotary_pct" : "partial_rotary_factor";
+  const auto outer = config_.number({name});
+  const auto& inner = rule.partial_rotary_factor;
+  if (outer && inner && outer->value != inner->value)
+    config_.refuse(name, fmt::format("{} contradicts {} ({})", outer->value, inner->value, inner->source));
+  return inner ? inner : outer;
+}
+
+// Fields that other classes read, and this one does not.
+void RotaryReader::refuse_strays(std::initializer_list<const char*> names, double used) const {
+  for (const char* name : names) {
+    const auto stray = config_.number({name});
+    if (stray && stray->value != used) {
+      config_.refuse(name,
+                     fmt::format("{} contradicts transformers' {}, which takes {}; state what you mean with --spec",
+                                 stray->value, part_.model_type, used));
+    }
+  }
+}
+
+// The class's own rule, as JSON, has no lines.
+RopeRule RotaryReader::default_rule(const ConfigObject& object) const {
+  RopeRule rule = read_rule(object, lengths_);
+  rule.source = default_;
+  const auto relabel = [&](auto& read) {
+    if (read) read->source = default_;
+  };
+  relabel(rule.rope_theta);
+  relabel(rule.partial_rotary_factor);
+  relabel(rule.query_scale);
+  return rule;
+}
+
+RopeRule RotaryReader::rule_for_all() const {
+  RopeRule rule = rule_of(config_, lengths_);
+  const bool has_none = !config_.has("rope_parameters") && !config_.has("rope_scaling");
+  if (has_none && !model_.traits.rule.empty()) return default_rule(ConfigObject::parse(model_.traits.rule));
+  if (model_.traits.original_length != 0 && rule.scaling.is_object() && rule.scaling["rope_type"] == "yarn")
+    config_.refuse("rope_scaling", fmt::format("transformers takes yarn for longrope in a {}", part_.model_type));
+  return rule;
+}
+
+// rope_parameters with a rule for each kind of layer.
+std::optional<ConfigObject> RotaryReader::nested_rules() const {
+  auto rules = config_.object("rope_parameters");
+  if (!rules || rules->fields().empty()) return std::nullopt;
+  for (const auto& [name, rule] : rules->fields().items()) {
+    if (!rule.is_object() && !rule.is_null())
+      config_.refuse("rope_parameters",
+                     fmt::format("expected a rule for each kind of layer, got \"{}\": {}", name, rule.dump()));
+  }
+  return rules;
+}
+
+RopeRule RotaryReader::rule_for(const std::string& kind) const {
+  if (const auto rules = nested_rules()) {
+    if (config_.has("rope_scaling")) config_.refuse("rope_scaling", "contradicts rope_parameters");
+    const auto own = rules->object(kind.c_str());
+    if (!own) return {};
+    RopeRule rule = read_rule(*own, lengths_);
+    rule.source = rules->source(kind);
+    return rule;
+  }
+  if (!model_.traits.rule.empty()) {
+    if (config_.has("rope_scaling"))
+      config_.refuse("rope_scaling", "expected rope_parameters with a rule for each kind of layer");
+    return default_rule(*ConfigObject::parse(model_.traits.rule).object(kind.c_str()));
+  }
+  // The older field is about layers of full attention, but in ModernBERT, where it is about all.
+  const bool is_for_all = model_.model_type == "modernbert";
+  return kind == "full_attention" || is_for_all ? rule_of(config_, lengths_) : RopeRule{};
+}
+
+RotaryReader::Theta RotaryReader::theta_for(const std::string& kind) const {
+  if (model_.traits.layering != Layering::rule_each)
+    return config_.number({is_gpt_neox() ? "rotary_emb_base" : "rope_theta"});
+  const bool is_full = kind == "full_attention";
+  if (model_.model_type == "modernbert") {
+    // Before transformers 5 a null meant the global one.
+    if (config_.fields().contains("local_rope_theta") && !config_.has("local_rope_theta"))
+      config_.refuse("local_rope_theta", "expected a number, got null");
+    return is_full ? config_.number({"global_rope_theta"}) : config_.number({"local_rope_theta"});
+  }
+  if (is_full || *model_.traits.sliding_name == '\0') return config_.number({"rope_theta"});
+  return config_.number({model_.traits.sliding_name});
+}
+
+void RotaryReader::set_theta(Draft& draft, const RopeRule& rule, const LayerKind& kind) const {
+  const Theta theta = theta_for(kind.name);
+  if (rule.rope_theta && theta && rule.rope_theta->value != theta->value)
+    config_.refuse("rope_theta", fmt::format("{} contradicts {} ({})", theta->value, rule.rope_theta->value,
+                                             rule.rope_theta->source));
+  const bool has_each = model_.traits.layering == Layering::rule_each;
+  const bool is_sliding = has_each && kind.name == "sliding_attention";
+  if (has_each && !model_.traits.rule.empty() && !rule.rope_theta)
+    config_.refuse("rope_parameters", fmt::format("{}: rope_theta is required", kind.name));
+  // OLMo 3's class reads the one older field twice, and what the first reading leaves is the default.
+  const double fallback = is_sliding ? model_.traits.sliding_theta : model_.rope_theta;
+  if (is_sliding && *model_.traits.sliding_name == '\0' && theta && theta->value != fallback && !rule.rope_theta)
+    config_.refuse(
+        "rope_theta",
+        fmt::format("{}: transformers' {} takes {} in layers of sliding attention; state it in rope_parameters",
+                    theta->value, part_.model_type, fallback));
+  const Read<double> used = rule.rope_theta ? *rule.rope_theta : theta.value_or(Read<double>{fallback, default_});
+  draft.set("rope_theta", used);
+  if (!has_each) refuse_strays({"rope_theta", "rotary_emb_base"}, used.value);
+}
+
+void RotaryReader::set_rotary_width(Draft& draft, const RopeRule& rule, std::int64_t head_dim) const {
+  const auto factor = rotary_factor(rule);
+  const auto stated = config_.integer({"rotary_dim"});
+  const bool is_proportional = rule.scaling.is_object() && rule.scaling["rope_type"] == "proportional";
+  if (is_proportional) {
+    if (stated) config_.refuse("rotary_dim", "contradicts rope_type proportional");
+    if (!factor) return;
+    // int(factor * head_dim // 2) pairs.
+    const double pairs = factor->value * static_cast<double>(head_dim) / 2;
+    if (!(pairs >= 1 && 2 * pairs <= static_cast<double>(head_dim)))
+      config_.refuse("partial_rotary_factor",
+                     fmt::format("expected a number that leaves 1 to {} pairs, got {}", head_dim / 2, factor->value));
+    draft.set("rotary_dim", 2 * static_cast<std::int64_t>(pairs), factor->source);
+    return;
+  }
+  if (model_.traits.rotary_dim != 0) {
+    if (factor)
+      config_.refuse("partial_rotary_factor", fmt::format("not read of a {}, which has rotary_dim", part_.model_type));
+    const bool is_null = config_.fields().contains("rotary_dim") && !stated;
+    if (stated) {
+      draft.set("rotary_dim", *stated);
+    } else if (model_.traits.rotary_dim > 0) {
+      if (is_null) config_.refuse("rotary_dim", "expected an integer, got null");
+      draft.set("rotary_dim", model_.traits.rotary_dim, default_);
+    }
+    return;
+  }
+  if (model_.traits.rotary_factor != 0) {
+    const Read<double> width = factor.value_or(Read<double>{model_.traits.rotary_factor, default_});
+    draft.set("partial_rotary_factor", width);
+    refuse_strays({"partial_rotary_factor", "rotary_pct", "rope_pct"}, width.value);
+    if (stated) draft.set("rotary_dim", *stated);  // a contradiction is parse_spec's to refuse
+    return;
+  }
+  // Mistral 4's factor is the share of the part that turns, which is by itself here.
+  const bool is_latent = model_.traits.latent_head_dim != 0;
+  if (!is_latent) {
+    if (factor && factor->value != 1) {
+      config_.refuse(
+          "partial_rotary_factor",
+          fmt::format("{} contradicts transformers' {}, which turns whole heads; state what you mean with --spec",
+                      factor->value, part_.model_type));
+    }
+    refuse_strays({"partial_rotary_factor", "rotary_pct", "rope_pct"}, 1);
+  }
+  if (stated && stated->value != head_dim) {
+    config_.refuse(
+        "rotary_dim",
+        fmt::format(
+            "{} contradicts transformers' {}, which turns the {} channels of a head; state what you mean with --spec",
+            stated->value, part_.model_type, head_dim));
+  }
+}
+
+void RotaryReader::set_turning(Draft& draft) const {
+  switch (model_.traits.turning) {
+    case Turning::half: draft.set("pairing", "half", draft.type_source()); return;
+    case Turning::interleaved:
+    case Turning::complex: draft.set("pairing", "interleaved", draft.type_source()); return;
+    case Turning::latent: {
+      const auto interleave = config_.boolean({"rope_interleave"});
+      const std::string source = interleave ? interleave->source : default_;
+      draft.set("pairing", !interleave || interleave->value ? "interleaved" : "half", source);
+      draft.set("output_pairing", "half", draft.type_source());
+      return;
+    }
+  }
+}
+
+void RotaryReader::set_dtype(Draft& draft) const {
+  if (!part_.dtype) return;
+  draft.set("dtype", *part_.dtype);
+  const bool is_16_bits = part_.dtype->value == "float16" || part_.dtype->value == "bfloat16";
+  // transformers casts cosines and sines to the dtype of x, and forms x * cos + rotate_half(x) * sin in it; its complex
+  // products are of float32.
+  if (is_16_bits && model_.traits.turning != Turning::complex)
+    draft.set("evaluation", "dtype", "transformers' product in the dtype");
+}
+
+Draft RotaryReader::draft(const LayerKind& kind) const {
+  Draft draft(part_.name, kind.name, part_.model_type);
+  draft.cover(kind.layers);
+  return draft;
+}
+
+// Pair i belongs to height where i mod 3 is 1, to width where it is 2, up to three times the section, and to time
+// elsewhere (Qwen3-VL's apply_interleaved_mrope): what reaches beyond the last pair is lost without a word.
+std::vector<std::int64_t> RotaryReader::sections(const RopeRule& rule, std::int64_t pairs, std::string& note) const {
+  const std::vector<std::int64_t> stated =
+      rule.mrope_section ? rule.mrope_section->value
+                         : std::vector<std::int64_t>(model_.traits.sections.begin(), model_.traits.sections.end());
+  if (model_.traits.section_order == SectionOrder::blocked || stated.size() != 3) return stated;
+  std::vector<std::int64_t> effective = stated;
+  for (const std::int64_t axis : {1, 2}) {
+    const std::int64_t places = (pairs - axis + 2) / 3;
+    effective[static_cast<std::size_t>(axis)] = std::min(stated[static_cast<std::size_t>(axis)], places);
+  }
+  effective[0] = pairs - effective[1] - effective[2];
+  if (effective != stated)
+    note = fmt::format("mrope_section [{}] leaves [{}] of {} interleaved pairs", fmt::join(stated, ", "),
+                       fmt::join(effective, ", "), pairs);
+  return effective;
+}
+
+ConfigClaim RotaryReader::with_sections(Draft draft, const RopeRule& rule, std::int64_t head_dim) const {
+  const bool is_interleaved = model_.traits.section_order == SectionOrder::interleaved;
+  if (rule.mrope_interleaved && rule.mrope_interleaved->value != is_interleaved)
+    config_.refuse("mrope_interleaved", fmt::format("contradicts transformers' {}, whose sections are {}",
+                                                    part_.model_type, is_interleaved ? "interleaved" : "blocks"));
+  const auto factor = rotary_factor(rule);
+  const double width = factor ? factor->value : model_.traits.rotary_factor;
+  if (model_.traits.rotary_factor != 0 && width != 1)
+    return draft.refused("sections of a part of the head are not said by any spec yet");
+  if (!is_plain(rule)) return draft.refused("sections under a rope_scaling are not said by any spec yet");
+  std::string note;
+  const std::string source = rule.mrope_section ? rule.mrope_section->source : default_;
+  draft.set("sections", sections(rule, head_dim / 2, note), source);
+  draft.set("section_order", is_interleaved ? "interleaved" : "blocked", draft.type_source());
+  if (!note.empty()) draft.note(std::move(note));
+  return draft.claim();
+}
+
+ConfigClaim RotaryReader::turning(const LayerKind& kind, const RopeRule& rule) const {
+  Draft claim = draft(kind);
+  const bool has_sections = model_.traits.sections[0] != 0;
+  if (rule.mrope_section && !has_sections)
+    config_.refuse("mrope_section", fmt::format("a {} has no sections", part_.model_type));
+  claim.set("encoding", has_sections ? "rope_nd" : "rope", claim.type_source());
+  const Read<std::int64_t> width = head_dim(kind);
+  claim.set("head_dim", width);
+  set_theta(claim, rule, kind);
+  set_turning(claim);
+  claim.set("max_position", served_positions(rule, lengths_));
+  set_dtype(claim);
+  if (rule.query_scale) {
+    claim.note(fmt::format(
+        "queries are then multiplied by 1 + {} ln(1 + floor(position / original length)), which no claim says",
+        rule.query_scale->value));
+  }
+  if (has_sections) return with_sections(std::move(claim), rule, width.value);
+  set_rotary_width(claim, rule, width.value);
+  if (!is_plain(rule)) claim.set("rope_scaling", rule.scaling, rule.source);
+  return claim.claim();
+}
+
+ConfigClaim RotaryReader::standing(const LayerKind& kind) const {
+  Draft claim = draft(kind);
+  return claim.refused("these layers have no positions");
+}
+
+std::vector<ConfigClaim> RotaryReader::claims() const {
+  std::vector<ConfigClaim> claims;
+  const std::vector<LayerKind> kinds = layer_kinds(model_, config_);
+  for (const LayerKind& kind : kinds) {
+    const bool is_full = kind.name == "full_attention";
+    switch (model_.traits.layering) {
+      case Layering::alike: claims.push_back(turning(kind, rule_for_all())); break;
+      case Layering::rule_each:
+        if (!is_full && kind.name != "sliding_attention")
+          config_.refuse("layer_types",
+                         fmt::format("expected full_attention or sliding_attention, got \"{}\"", kind.name));
+        claims.push_back(turning(kind, rule_for(kind.name)));
+        break;
+      case Layering::no_rope_layers:
+        claims.push_back(kind.name == "rope" ? turning(kind, rule_for_all()) : standing(kind));
+        break;
+      case Layering::sliding_only:
+      case Layering::sliding_if_any: {
+        const bool has_no_window = config_.fields().contains("sliding_window") && !config_.has("sliding_window");
+        const bool all_turn = has_no_window && model_.traits.layering == Layering::sliding_if_any;
+        if (has_no_window && !all_turn && !is_full)
+          config_.refuse("sliding_window", "expected an integer where layers have sliding attention, got null");
+        claims.push_back(all_turn || !is_full ? turning(kind, rule_for_all()) : standing(kind));
+        break;
+      }
+      case Layering::in_full_attention:
+        if (is_full) claims.push_back(turning(kind, rule_for_all()));
+        break;
+    }
+  }
+  if (claims.empty()) config_.refuse("layer_types", "no layer has full attention, and the others have no positions");
+  return claims;
+}
+
+}  // namespace
+
+std::vector<ConfigClaim> claims_of(const RotaryModel& model, const Part& part) {
+  return RotaryReader(model, part).claims();
+}
+
+}  // namespace sextant::hugging_face

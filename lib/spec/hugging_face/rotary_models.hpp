@@ -1,0 +1,90 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lib/spec/hugging_face/part.hpp"
+#include "lib/spec/rope_nd.hpp"
+
+// Private to lib/spec: models that turn queries and keys.
+
+namespace sextant::hugging_face {
+
+/// How a model_type's code turns a head.
+enum class Turning {
+  half,         ///< rotate_half: channels (i, i + n/2)
+  interleaved,  ///< channels (2i, 2i + 1)
+  complex,      ///< the same as a complex product in float32
+  latent,       ///< channels (2i, 2i + 1) in, halves out, unless `rope_interleave` is false; then half
+};
+
+/// Which layers turn what.
+enum class Layering {
+  alike,
+  rule_each,          ///< each kind of layer has a rule of its own
+  no_rope_layers,     ///< those with a 0 in `no_rope_layers` do not turn
+  sliding_only,       ///< layers of full attention do not turn
+  sliding_if_any,     ///< the same, but that all turn where the model has no window
+  in_full_attention,  ///< the others have no positions (linear attention, convolutions)
+};
+
+/// The kinds of layers where the file does not list them: full_attention is each `every`-th, by its own field where
+/// that is there, and the rest `other`.
+struct LayerPattern {
+  const char* field = "";
+  std::int64_t every = 0;
+  enum class Full { last_of_each, first_of_each } full = Full::last_of_each;
+  std::string_view other = "sliding_attention";
+};
+
+/// What a configuration class has by default.
+struct RotarySizes {
+  std::int64_t hidden_size;
+  std::int64_t heads;
+  std::int64_t head_dim;  ///< 0: hidden_size / heads
+  std::int64_t layers;
+  std::int64_t max_position;
+};
+
+/// Where a model_type is not as Llama is.
+struct RotaryTraits {
+  double rotary_factor = 0;  ///< partial_rotary_factor; 0 where the model turns whole heads, whatever the file says
+  Turning turning = Turning::half;
+  std::int64_t latent_head_dim = 0;  ///< qk_rope_head_dim: the part of a head that turns comes by itself
+  std::int64_t rotary_dim = 0;       ///< of the types that state `rotary_dim`; -1 without a default
+  Layering layering = Layering::alike;
+  LayerPattern pattern = {};
+  double sliding_theta = 0;        ///< of rule_each
+  const char* sliding_name = "";   ///< the older field of it
+  std::int64_t full_head_dim = 0;  ///< of rule_each, where layers of full attention have wider heads
+  std::string_view rule = "";      ///< the rule of a file without one
+  std::array<std::int64_t, 3> sections =
+      {};  ///< mrope_section: time, height, width; zeros where a position is a number
+  SectionOrder section_order = SectionOrder::blocked;
+  std::int64_t original_length = 0;  ///< original_max_position_embeddings of the class, which the rule's must equal
+};
+
+/// One model_type: its class's defaults, and what its modeling file does; transformers 5.23.
+struct RotaryModel {
+  std::string_view model_type;
+  RotarySizes sizes;
+  double rope_theta;
+  RotaryTraits traits;
+};
+
+std::span<const RotaryModel> rotary_models();
+
+/// The row of a model_type, or nothing.
+const RotaryModel* rotary_model(std::string_view model_type);
+
+/// The claims of one part of a file. @throws SpecError as claims_of_hf_config.
+std::vector<ConfigClaim> claims_of(const RotaryModel& model, const Part& part);
+
+/// A type that is not in the table: what all of them call their fields, whole heads, sizes by the file alone.
+RotaryModel unknown_model(std::string_view model_type, Turning turning);
+
+}  // namespace sextant::hugging_face
