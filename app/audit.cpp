@@ -16,7 +16,7 @@
 #include <optional>
 #include <thread>
 
-#include "app/audit_encodings.hpp"
+#include "app/audit_each.hpp"
 #include "app/command.hpp"
 #include "app/environment.hpp"
 #include "app/number_option.hpp"
@@ -42,8 +42,8 @@ namespace {
 
 struct Arguments {
   std::string subject;
-  std::string spec;
-  std::string hf_config;
+  SpecOptions claim;
+  bool all_layers = false;
   Profile profile = Profile::standard;
   std::uint64_t seed = 1;
   std::vector<std::string> only;
@@ -65,7 +65,7 @@ struct Arguments {
 };
 
 Spec read_spec(const Arguments& arguments, bool max_position_given) {
-  Spec spec = spec_from_arguments(arguments.spec, arguments.hf_config);
+  Spec spec = spec_from_options(arguments.claim);
   if (max_position_given) {
     spec.max_position = arguments.max_position;
     validate(spec);
@@ -109,9 +109,7 @@ std::vector<Property> select(const Arguments& arguments) {
 
 // The command line that asks the same question again; --replay is added to it.
 std::string command_line(const Arguments& arguments, bool max_position_given) {
-  std::string line = fmt::format("sextant audit {}", shell_word(arguments.subject));
-  line += arguments.spec.empty() ? fmt::format(" --hf-config {}", shell_word(arguments.hf_config))
-                                 : fmt::format(" --spec {}", shell_word(arguments.spec));
+  std::string line = fmt::format("sextant audit {} {}", shell_word(arguments.subject), words_of(arguments.claim));
   if (max_position_given) line += fmt::format(" --max-position {}", arguments.max_position);
   if (arguments.budget > 0) line += fmt::format(" --budget {:g}", arguments.budget);
   if (arguments.values > 0) line += fmt::format(" --values {}", arguments.values);
@@ -331,39 +329,96 @@ int run_one(const Arguments& arguments, bool max_position_given) {
   return baseline_status(report, comparison);
 }
 
-// Our own encoders against the example of each encoding, a folder of --report or --resume each.
-int run_every_encoding(const Arguments& arguments, bool max_position_given) {
-  for (const auto& [option, value] :
-       {std::pair{"--baseline", &arguments.baseline}, std::pair{"--replay", &arguments.replay}}) {
-    if (!value->empty()) throw UsageError(fmt::format("{}: needs --spec or --hf-config", option));
+// One of several claims, as the arguments of an audit of it alone.
+struct OwnAudit {
+  NamedSpec claim;
+  Arguments arguments;
+};
+
+Arguments arguments_for(const Arguments& arguments, const SpecOptions& claim, std::int64_t end,
+                        const std::string& folder) {
+  Arguments own = arguments;
+  own.claim = claim;
+  own.max_position = std::min(own.max_position, end);  // a grid or a lookup ends before
+  for (std::string* directory : {&own.report, &own.resume}) {
+    if (!directory->empty()) *directory = (std::filesystem::path(*directory) / folder).string();
   }
-  const auto own_arguments = [&](std::string_view encoding, std::string_view spec) {
-    Arguments own = arguments;
-    own.spec = spec;
-    own.max_position = std::min(own.max_position, parse_spec(spec).max_position);  // a grid or a lookup ends before
-    for (std::string* directory : {&own.report, &own.resume}) {
-      if (!directory->empty()) *directory = (std::filesystem::path(*directory) / encoding).string();
-    }
-    return own;
-  };
+  return own;
+}
+
+// Several claims one after the other, a folder of --report or --resume each.
+int run_each(const Arguments& arguments, bool max_position_given, const std::vector<OwnAudit>& audits,
+             std::string_view what) {
   // What cannot be taken is told before the first audit, not after some.
   if (!directory_of(arguments).empty()) prepare_directory(directory_of(arguments));
-  for (const EncodingExample& example : encoding_examples()) {
-    const Arguments own = own_arguments(example.encoding, example.spec);
+  std::vector<NamedSpec> claims;
+  for (const auto& [claim, own] : audits) {
     try {
       read_spec(own, max_position_given);
     } catch (const SpecError& error) {
-      throw SpecError(fmt::format("{}: {}", example.encoding, error.what()));
+      throw SpecError(fmt::format("{}: {}", claim.name, error.what()));
     }
     if (!directory_of(own).empty()) prepare_directory(directory_of(own));
+    claims.push_back(claim);
   }
   const SignalsToStop signals;
-  const int status = audit_encodings([&](const std::string& encoding, const std::string& spec) {
-    const Arguments own = own_arguments(encoding, spec);
+  const int status = audit_each(claims, what, [&](const NamedSpec& claim) {
+    const Arguments& own =
+        std::ranges::find(audits, claim.name, [](const OwnAudit& audit) { return audit.claim.name; })->arguments;
     return judged(own, max_position_given, read_spec(own, max_position_given), signals.token());
   });
   if (!directory_of(arguments).empty()) fmt::print("reports in {}\n", directory_of(arguments));
   return status;
+}
+
+void refuse_of_several(const Arguments& arguments, std::string_view needed) {
+  for (const auto& [option, value] :
+       {std::pair{"--baseline", &arguments.baseline}, std::pair{"--replay", &arguments.replay}}) {
+    if (!value->empty()) throw UsageError(fmt::format("{}: needs {}", option, needed));
+  }
+}
+
+// Our own encoders against the example of each encoding.
+int run_every_encoding(const Arguments& arguments, bool max_position_given) {
+  refuse_of_several(arguments, "--spec or --hf-config");
+  std::vector<OwnAudit> audits;
+  for (const EncodingExample& example : encoding_examples()) {
+    const std::string name(example.encoding);
+    const std::string spec(example.spec);
+    SpecOptions claim;
+    claim.spec = spec;
+    audits.push_back({{name, spec}, arguments_for(arguments, claim, parse_spec(spec).max_position, name)});
+  }
+  return run_each(arguments, max_position_given, audits, "encodings");
+}
+
+// The claims of a config.json, those that are alike but once.
+int run_every_layer(const Arguments& arguments, bool max_position_given) {
+  if (arguments.claim.hf_config.empty()) throw UsageError("--all-layers: needs --hf-config");
+  refuse_of_several(arguments, "one claim: leave out --all-layers");
+  std::vector<OwnAudit> audits;
+  for (const ConfigClaim& claim : claims_from_hf_file(arguments.claim)) {
+    const std::string name = name_of(claim);
+    if (!claim.spec) {
+      fmt::print("{}: not audited: {}\n", name, claim.refusal);
+      continue;
+    }
+    const std::string spec = to_json(*claim.spec);
+    const auto same = std::ranges::find(audits, spec, [](const OwnAudit& audit) { return audit.claim.spec; });
+    if (same != audits.end()) {
+      fmt::print("{}: the same claim as {}\n", name, same->claim.name);
+      continue;
+    }
+    SpecOptions own = arguments.claim;
+    own.sub_config = claim.part;
+    own.layer = claim.kind;
+    std::string folder = name;
+    std::ranges::replace(folder, ' ', '-');
+    audits.push_back({{name, spec}, arguments_for(arguments, own, claim.spec->max_position, folder)});
+  }
+  if (audits.empty())
+    throw UsageError(fmt::format("--hf-config {}: makes no claim that a spec says", arguments.claim.hf_config));
+  return run_each(arguments, max_position_given, audits, "claims");
 }
 
 int run_audit(const Arguments& arguments, bool max_position_given) {
@@ -381,7 +436,9 @@ int run_audit(const Arguments& arguments, bool max_position_given) {
     throw UsageError("--replay: names its property: leave out --only and --skip");
   if (!arguments.resume.empty() && !arguments.report.empty())
     throw UsageError("--resume: the report is written into its directory: leave out --report");
-  const bool every_encoding = arguments.subject == "builtin" && arguments.spec.empty() && arguments.hf_config.empty();
+  if (arguments.all_layers) return run_every_layer(arguments, max_position_given);
+  const bool every_encoding =
+      arguments.subject == "builtin" && arguments.claim.spec.empty() && arguments.claim.hf_config.empty();
   return every_encoding ? run_every_encoding(arguments, max_position_given) : run_one(arguments, max_position_given);
 }
 
@@ -400,9 +457,9 @@ Run add_audit(CLI::App& app) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* command = app.add_subcommand("audit", "Judge an implementation by every property that applies to its spec");
   command->add_option("subject", arguments->subject, subject_usage())->required();
-  command->add_option("--spec", arguments->spec,
-                      "What is claimed: a file, inline JSON or a preset's name; builtin without it: every encoding");
-  command->add_option("--hf-config", arguments->hf_config, "A Hugging Face config.json as the spec");
+  add_spec_options(*command, arguments->claim,
+                   "What is claimed: a file, inline JSON or a preset's name; builtin without it: every encoding");
+  command->add_flag("--all-layers", arguments->all_layers, "Of --hf-config: audit each of the file's claims once");
   static const std::map<std::string, Profile> profiles = [] {
     std::map<std::string, Profile> named;
     for (const Profile profile : {Profile::quick, Profile::standard, Profile::exhaustive})

@@ -26,6 +26,7 @@ using Run = std::function<int()>;
 
 // Each adds its subcommand to the parser and returns what it runs; one file each.
 Run add_audit(CLI::App& app);
+Run add_spec(CLI::App& app);
 Run add_table(CLI::App& app);
 Run add_list(CLI::App& app);
 Run add_explain(CLI::App& app);

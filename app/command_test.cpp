@@ -503,8 +503,49 @@ TEST_F(Command, ARecordedTableIsJudgedAsFarAsItReaches) {
   expect_one_line(sextant("audit file:table.npy --spec transformer-512"), "16 columns, the spec says dim 512");
 }
 
+constexpr const char* two_bases = R"({
+  "model_type": "gemma3_text",
+  "head_dim": 16,
+  "num_hidden_layers": 7,
+  "rope_theta": 1000000.0,
+  "max_position_embeddings": 512
+})";
+
+TEST_F(Command, SpecTellsTheLineOfEachField) {
+  write("config.json", two_bases);
+  const Finished text = sextant("spec --hf-config config.json");
+  EXPECT_EQ(text.status, 0) << text.error;
+  EXPECT_NE(text.output.find("sliding_attention: layers 0-4, 6, as gemma3_text"), std::string::npos) << text.output;
+  EXPECT_NE(text.output.find("1000000.0     line 5: rope_theta"), std::string::npos) << text.output;
+  const auto claims = nlohmann::json::parse(sextant("spec --hf-config config.json --json").output);
+  ASSERT_EQ(claims.size(), 2);
+  EXPECT_EQ(claims[1].at("layers"), nlohmann::json::parse("[5]"));
+  EXPECT_EQ(claims[1].at("spec").at("rope_theta"), 1000000);
+  EXPECT_EQ(claims[1].at("sources").at("max_position"), "line 6: max_position_embeddings");
+  EXPECT_EQ(sextant("spec --hf-config config.json --layer 5 --json").status, 0);
+  EXPECT_EQ(sextant("spec --spec llama-2-7b").output,
+            to_json(parse_spec(sextant("spec --spec llama-2-7b").output)) + "\n");
+}
+
+TEST_F(Command, AConfigWithSeveralClaimsIsAuditedByLayerOrWhole) {
+  write("config.json", two_bases);
+  expect_one_line(sextant("audit builtin --hf-config config.json"), "2 claims, sliding_attention (layers 0-4, 6)");
+  const Finished one =
+      sextant("audit builtin --profile quick --only accuracy --hf-config config.json --layer 5 --report one");
+  EXPECT_EQ(one.status, 0) << one.error;
+  const auto report = nlohmann::json::parse(read_all(directory_ / "one" / "report.json"));
+  EXPECT_NE(report.at("command").get<std::string>().find("--hf-config config.json --layer 5"), std::string::npos);
+  const Finished all =
+      sextant("audit builtin --profile quick --only accuracy --hf-config config.json --all-layers --report all");
+  EXPECT_EQ(all.status, 0) << all.error;
+  EXPECT_NE(all.output.find("2 of 2 claims hold"), std::string::npos) << all.output;
+  EXPECT_TRUE(std::filesystem::exists(directory_ / "all" / "full_attention" / "report.json"));
+}
+
 TEST_F(Command, BadArgumentsExitTwoWithOneLine) {
-  write("config.json", R"({"hidden_size":4096,"num_attention_heads":32,"rope_scaling":{"rope_type":"warp"}})");
+  write("config.json",
+        R"({"model_type":"llama","hidden_size":4096,"num_attention_heads":32,"rope_scaling":{"rope_type":"warp"}})");
+  write("bert.json", R"({"model_type":"unheard-of","hidden_size":768,"num_attention_heads":12})");
   write("spec.json", R"({"encoding":"sinusoidal"})");
   const std::pair<const char*, const char*> lines[] = {
       {R"(audit builtin --spec '{"encoding":"rope","head_dim":64,"typo":1}')", "typo"},
@@ -518,6 +559,15 @@ TEST_F(Command, BadArgumentsExitTwoWithOneLine) {
       {"audit builtin --spec spec.json", "spec.json: spec: dim: required"},
       {"audit builtin --hf-config config.json", "rope_type"},
       {"audit builtin --hf-config absent.json", "--hf-config absent.json: no such file"},
+      {"audit builtin --hf-config bert.json", "model_type: \"unheard-of\" is not known: pass --pairing"},
+      {"audit builtin --hf-config bert.json --pairing both", "--pairing: both not in"},
+      {"audit builtin --spec transformer-512 --layer 3", "--layer: needs --hf-config"},
+      {"audit builtin --spec transformer-512 --all-layers", "--all-layers: needs --hf-config"},
+      {"audit builtin --all-layers", "--all-layers: needs --hf-config"},
+      {"audit builtin --hf-config config.json --all-layers --baseline spec.json", "--baseline: needs one claim"},
+      {"spec", "exactly one of --spec and --hf-config"},
+      {"spec --spec transformer-512 --hf-config config.json", "exactly one of --spec and --hf-config"},
+      {"spec --hf-config config.json", "config.json: spec: rope_scaling.rope_type"},
       {"audit magic:thing --spec transformer-512", "magic:thing"},
       {"audit python:absent.py --spec transformer-512", "absent.py: no such file"},
       {"audit file:absent.npy --spec transformer-512", "absent.npy: no such file"},

@@ -59,6 +59,7 @@ int run(int argc, char** argv) {
   app.require_subcommand(1);
   std::map<std::string, Run> subcommands;
   subcommands["audit"] = add_audit(app);
+  subcommands["spec"] = add_spec(app);
   subcommands["table"] = add_table(app);
   subcommands["list"] = add_list(app);
   subcommands["explain"] = add_explain(app);

@@ -1,13 +1,14 @@
 #include "app/spec_argument.hpp"
 
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <utility>
 
 #include "app/command.hpp"
-#include "lib/spec/hf_config.hpp"
 #include "lib/spec/presets.hpp"
 
 namespace sextant {
@@ -27,7 +28,7 @@ std::string read_file(const std::string& option, const std::string& path) {
 
 // A message about a file names the file.
 template <class Parse>
-Spec parsed_from(const std::string& path, Parse parse) {
+auto parsed_from(const std::string& path, const Parse& parse) {
   try {
     return parse();
   } catch (const SpecError& error) {
@@ -35,7 +36,35 @@ Spec parsed_from(const std::string& path, Parse parse) {
   }
 }
 
+ConfigChoice choice_of(const SpecOptions& options) {
+  ConfigChoice choice{.pairing = {}, .layer = options.layer, .sub_config = options.sub_config};
+  if (!options.pairing.empty()) choice.pairing = options.pairing == "half" ? Pairing::half : Pairing::interleaved;
+  return choice;
+}
+
+// What only says more of a config.json.
+void refuse_without_config(const SpecOptions& options) {
+  if (!options.hf_config.empty()) return;
+  for (const auto& [name, value] :
+       {std::pair{"--layer", &options.layer}, std::pair{"--sub-config", &options.sub_config},
+        std::pair{"--pairing", &options.pairing}}) {
+    if (!value->empty()) throw UsageError(fmt::format("{}: needs --hf-config", name));
+  }
+}
+
 }  // namespace
+
+void add_spec_options(CLI::App& command, SpecOptions& options, const std::string& spec_help) {
+  command.add_option("--spec", options.spec, spec_help);
+  command.add_option("--hf-config", options.hf_config, "A Hugging Face config.json as the spec");
+  command.add_option("--layer", options.layer,
+                     "Of --hf-config: the claim of this layer, by its index from 0 or by its kind (full_attention)");
+  command.add_option("--sub-config", options.sub_config, "Of --hf-config: the claim of this part (text_config)");
+  command
+      .add_option("--pairing", options.pairing,
+                  "Of --hf-config: read a model_type that is not known as one that turns whole heads by this pairing")
+      ->check(CLI::IsMember({"half", "interleaved"}));
+}
 
 Spec spec_from_argument(const std::string& argument) {
   if (const auto first = argument.find_first_not_of(" \t\r\n"); first != std::string::npos && argument[first] == '{') {
@@ -50,13 +79,30 @@ Spec spec_from_argument(const std::string& argument) {
   return parsed_from(argument, [&] { return parse_spec(read_file("--spec", argument)); });
 }
 
-Spec spec_from_hf_file(const std::string& path) {
-  return parsed_from(path, [&] { return spec_from_hf_config(read_file("--hf-config", path)); });
+std::vector<ConfigClaim> claims_from_hf_file(const SpecOptions& options) {
+  return parsed_from(options.hf_config, [&] {
+    return claims_of_hf_config(read_file("--hf-config", options.hf_config), choice_of(options));
+  });
 }
 
-Spec spec_from_arguments(const std::string& spec, const std::string& hf_config) {
-  if (spec.empty() == hf_config.empty()) throw UsageError("exactly one of --spec and --hf-config is needed");
-  return spec.empty() ? spec_from_hf_file(hf_config) : spec_from_argument(spec);
+Spec spec_from_options(const SpecOptions& options) {
+  refuse_without_config(options);
+  if (options.spec.empty() == options.hf_config.empty())
+    throw UsageError("exactly one of --spec and --hf-config is needed");
+  if (!options.spec.empty()) return spec_from_argument(options.spec);
+  return parsed_from(options.hf_config, [&] {
+    return spec_from_hf_config(read_file("--hf-config", options.hf_config), choice_of(options));
+  });
+}
+
+std::string words_of(const SpecOptions& options) {
+  if (options.hf_config.empty()) return fmt::format("--spec {}", shell_word(options.spec));
+  std::string words = fmt::format("--hf-config {}", shell_word(options.hf_config));
+  for (const auto& [name, value] : {std::pair{"--sub-config", &options.sub_config},
+                                    std::pair{"--layer", &options.layer}, std::pair{"--pairing", &options.pairing}}) {
+    if (!value->empty()) words += fmt::format(" {} {}", name, shell_word(*value));
+  }
+  return words;
 }
 
 std::string shell_word(const std::string& word) {

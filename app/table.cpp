@@ -15,8 +15,7 @@ namespace sextant {
 namespace {
 
 struct Arguments {
-  std::string spec;
-  std::string hf_config;
+  SpecOptions claim;
   std::string positions;
   std::string dtype;
   std::string out;
@@ -66,7 +65,7 @@ Dtype read_dtype(const std::string& name, Dtype fallback) {
 }
 
 int run_table(const Arguments& arguments) {
-  const Spec spec = spec_from_arguments(arguments.spec, arguments.hf_config);
+  const Spec spec = spec_from_options(arguments.claim);
   const Positions positions = read_positions(arguments.positions);
   const Dtype dtype = read_dtype(arguments.dtype, spec.dtype);
   const SignalsToStop signals;
@@ -95,8 +94,7 @@ int run_table(const Arguments& arguments) {
 Run add_table(CLI::App& app) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* command = app.add_subcommand("table", "Write the correctly rounded values of an encoding");
-  command->add_option("--spec", arguments->spec, "A file, inline JSON or a preset's name");
-  command->add_option("--hf-config", arguments->hf_config, "A Hugging Face config.json as the spec");
+  add_spec_options(*command, arguments->claim, "A file, inline JSON or a preset's name");
   command
       ->add_option("--positions", arguments->positions,
                    "A:B[:STEP], B excluded; for sinusoidal_2d the numbers of grid cells, row by row")

@@ -1,9 +1,10 @@
-#include "app/audit_encodings.hpp"
+#include "app/audit_each.hpp"
 
 #include <gtest/gtest.h>
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "lib/spec/spec.hpp"
 
@@ -32,15 +33,18 @@ struct Outcome {
 // Encodings that are not named hold.
 Outcome audited(const std::map<std::string, Report>& reports) {
   testing::internal::CaptureStdout();
-  const int status = audit_encodings([&](const std::string& encoding, const std::string& spec) {
-    EXPECT_EQ(encoding_name(parse_spec(spec)), encoding);
-    const auto found = reports.find(encoding);
+  std::vector<NamedSpec> claims;
+  for (const EncodingExample& example : encoding_examples())
+    claims.push_back({std::string(example.encoding), std::string(example.spec)});
+  const int status = audit_each(claims, "encodings", [&](const NamedSpec& claim) {
+    EXPECT_EQ(encoding_name(parse_spec(claim.spec)), claim.name);
+    const auto found = reports.find(claim.name);
     return found == reports.end() ? with(Verdict::holds, 0) : found->second;
   });
   return {status, testing::internal::GetCapturedStdout()};
 }
 
-TEST(AuditEncodings, EveryEncodingHasALine) {
+TEST(AuditEach, EveryClaimHasALine) {
   const Outcome outcome = audited({});
   EXPECT_EQ(outcome.status, 0);
   for (const EncodingExample& example : encoding_examples())
@@ -49,7 +53,7 @@ TEST(AuditEncodings, EveryEncodingHasALine) {
   EXPECT_EQ(outcome.text.find("profile"), std::string::npos) << "a report in full without a failure";
 }
 
-TEST(AuditEncodings, TheWorstStatusIsThatOfAllAndFailuresAreShownInFull) {
+TEST(AuditEach, TheWorstStatusIsThatOfAllAndFailuresAreShownInFull) {
   const Outcome violated = audited({{"xpos", with(Verdict::violated, 1)},
                                     {"alibi", with(Verdict::crashed, 3)},
                                     {"rope", with(Verdict::undecided, 4)}});
@@ -61,7 +65,7 @@ TEST(AuditEncodings, TheWorstStatusIsThatOfAllAndFailuresAreShownInFull) {
   EXPECT_EQ(audited({{"rope", with(Verdict::unsupported, 4)}}).status, 4);
 }
 
-TEST(AuditEncodings, AnEncodingThatNothingAppliesToCountsOnlyIfNothingAppliesToAny) {
+TEST(AuditEach, AClaimThatNothingAppliesToCountsOnlyIfNothingAppliesToAny) {
   const Outcome one = audited({{"rope", with(Verdict::not_applicable, 4)}});
   EXPECT_EQ(one.status, 0);
   EXPECT_NE(one.text.find("10 of 10 encodings hold"), std::string::npos) << one.text;

@@ -1,4 +1,4 @@
-#include "app/audit_encodings.hpp"
+#include "app/audit_each.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -7,7 +7,6 @@
 #include <cstdio>
 #include <vector>
 
-#include "lib/spec/spec.hpp"
 #include "reports/terminal.hpp"
 
 namespace sextant {
@@ -26,20 +25,23 @@ int gravity(int status) {
 
 }  // namespace
 
-int audit_encodings(const std::function<Report(const std::string& encoding, const std::string& spec)>& audit_one) {
+int audit_each(std::span<const NamedSpec> claims, std::string_view what,
+               const std::function<Report(const NamedSpec& claim)>& audit_one) {
   int worst = 0;
   std::int64_t judged = 0;
   std::vector<std::string_view> failed;
-  for (const EncodingExample& example : encoding_examples()) {
-    const Report report = audit_one(std::string(example.encoding), std::string(example.spec));
+  std::size_t widest = 14;
+  for (const NamedSpec& claim : claims) widest = std::max(widest, claim.name.size());
+  for (const NamedSpec& claim : claims) {
+    const Report report = audit_one(claim);
     const bool idle = is_idle(report);
-    fmt::print("{:<14} {} ({}, {:.1f} s)\n", example.encoding, idle ? "nothing applicable" : headline(report),
+    fmt::print("{:<{}} {} ({}, {:.1f} s)\n", claim.name, widest, idle ? "nothing applicable" : headline(report),
                report.spec_text, report.seconds);
     if (!idle) {
       ++judged;
       if (gravity(report.exit_status) > gravity(worst)) worst = report.exit_status;
       if (report.exit_status != 0) {
-        failed.push_back(example.encoding);
+        failed.push_back(claim.name);
         fmt::print("\n{}\n", write_terminal(report, isatty(STDOUT_FILENO) != 0 ? Colour::ansi : Colour::none));
       }
     }
@@ -49,7 +51,7 @@ int audit_encodings(const std::function<Report(const std::string& encoding, cons
     fmt::print("\nnothing applicable ran\n");
     return 4;
   }
-  fmt::print("\n{} of {} encodings hold\n", judged - std::ssize(failed), judged);
+  fmt::print("\n{} of {} {} hold\n", judged - std::ssize(failed), judged, what);
   return worst;
 }
 

@@ -1,0 +1,91 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "app/command.hpp"
+#include "app/spec_argument.hpp"
+
+namespace sextant {
+namespace {
+
+using nlohmann::ordered_json;
+
+struct Arguments {
+  SpecOptions claim;
+  bool json = false;
+};
+
+ordered_json json_of(const ConfigClaim& claim) {
+  ordered_json object{{"part", claim.part},
+                      {"kind", claim.kind},
+                      {"layers", claim.layers},
+                      {"model_type", claim.model_type},
+                      {"spec", claim.spec ? ordered_json::parse(to_json(*claim.spec)) : ordered_json()}};
+  if (!claim.spec) object["refusal"] = claim.refusal;
+  for (const FieldSource& source : claim.sources) object["sources"][source.field] = source.source;
+  if (!claim.notes.empty()) object["notes"] = claim.notes;
+  return object;
+}
+
+// A field of the spec as it is written, where it is; encodings of attention and rules are objects.
+std::string written(const ordered_json& spec, const std::string& field) {
+  return spec.contains(field) ? spec.at(field).dump() : "";
+}
+
+void print(const ConfigClaim& claim) {
+  const std::string layers = layers_text(claim);
+  const std::string type = claim.model_type.empty() ? "" : fmt::format(", as {}", claim.model_type);
+  fmt::print("{}{}{}\n", name_of(claim), layers.empty() ? "" : ": " + layers, type);
+  if (!claim.spec) {
+    fmt::print("  no spec: {}\n", claim.refusal);
+    return;
+  }
+  const std::string text = to_json(*claim.spec);
+  fmt::print("  {}\n", text);
+  const ordered_json spec = ordered_json::parse(text);
+  std::size_t widest = 0;
+  for (const FieldSource& source : claim.sources) widest = std::max(widest, source.field.size());
+  for (const auto& [field, source] : claim.sources) {
+    // A list of factors is in the line above.
+    const std::string value = written(spec, field);
+    fmt::print("  {:<{}}  {:<12}  {}\n", field, widest, value.size() > 40 ? "" : value, source);
+  }
+  for (const std::string& note : claim.notes) fmt::print("  note: {}\n", note);
+}
+
+int run_spec(const Arguments& arguments) {
+  if (arguments.claim.hf_config.empty()) {
+    fmt::print("{}\n", to_json(spec_from_options(arguments.claim)));
+    return 0;
+  }
+  if (!arguments.claim.spec.empty()) throw UsageError("exactly one of --spec and --hf-config is needed");
+  const std::vector<ConfigClaim> claims = claims_from_hf_file(arguments.claim);
+  if (arguments.json) {
+    ordered_json list = ordered_json::array();
+    for (const ConfigClaim& claim : claims) list.push_back(json_of(claim));
+    fmt::print("{}\n", list.dump(2));
+    return 0;
+  }
+  for (std::size_t i = 0; i < claims.size(); ++i) {
+    if (i > 0) fmt::print("\n");
+    print(claims[i]);
+  }
+  return 0;
+}
+
+}  // namespace
+
+Run add_spec(CLI::App& app) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command = app.add_subcommand(
+      "spec", "Write a spec with every field, and of a config.json each claim and the line that each field comes from");
+  add_spec_options(*command, arguments->claim, "A file, inline JSON or a preset's name");
+  command->add_flag("--json", arguments->json, "Of --hf-config: as JSON");
+  return [arguments] { return run_spec(*arguments); };
+}
+
+}  // namespace sextant
