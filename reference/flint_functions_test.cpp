@@ -49,9 +49,7 @@ Ball ratio(std::int64_t numerator, std::int64_t denominator) { return Ball(numer
 const Ball one(std::int64_t{1});
 const Ball two(std::int64_t{2});
 
-std::int64_t width_of(const Rope& rope) {
-  return rope.rotary_layout == RotaryLayout::prefix ? rope.rotary_dim : rope.head_dim;
-}
+std::int64_t width_of(const Rope& rope) { return rotary_width(rope); }
 
 // base^(-2i/n).
 Ball geometric(double base, std::int64_t pair, std::int64_t n) { return exp(log(Ball(base)) * ratio(-2 * pair, n)); }

@@ -227,7 +227,7 @@ std::optional<RecipeFrequencies> recipe_frequencies(const Recipe& recipe, const 
 std::optional<RecipeFrequencies> recipe_frequencies(const Recipe& recipe, const Rope& encoding,
                                                     std::int64_t sequence_length) {
   const Arithmetic in{recipe.frequency};
-  const std::int64_t width = encoding.rotary_layout == RotaryLayout::prefix ? encoding.rotary_dim : encoding.head_dim;
+  const std::int64_t width = rotary_width(encoding);
   const Series series{encoding.rope_theta, width, pairs(encoding), Denominator::dim};
   if (recipe.form == FrequencyForm::running_product)
     return cast(recipe, running_product(recipe, series, encoding.rope_scaling));

@@ -50,7 +50,7 @@ Enclosure magnitude_scale(double factor, double coefficient, Precision precision
 
 RopeFrequencies::RopeFrequencies(const Rope& encoding)
     : encoding_(encoding),
-      width_(encoding.rotary_layout == RotaryLayout::prefix ? encoding.rotary_dim : encoding.head_dim),
+      width_(rotary_width(encoding)),
       geometric_(encoding.rope_theta, 2, width_, pairs(encoding)),
       whole_ramp_(whole_ramp()) {}
 

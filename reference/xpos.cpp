@@ -14,7 +14,7 @@ Enclosure XposReference::scale(std::int64_t position, std::int64_t pair, Precisi
 
 Enclosure XposReference::log_step(std::int64_t pair, Precision precision) const {
   const Rope& rope = encoding_.rope;
-  const std::int64_t width = rope.rotary_layout == RotaryLayout::prefix ? rope.rotary_dim : rope.head_dim;
+  const std::int64_t width = rotary_width(rope);
   // Sun et al. 2022, algorithm 1: zeta = (i/(n/2) + gamma) / (1 + gamma), gamma = 0.4, a decimal.
   const Enclosure gamma = Enclosure(std::int64_t{2}, precision) / Enclosure(std::int64_t{5}, precision);
   const Enclosure share = Enclosure(pair, precision) / (Enclosure(width, precision) / Enclosure(2.0, precision));

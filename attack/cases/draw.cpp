@@ -89,7 +89,8 @@ Rope draw_plain_rope(Random& random, Taste taste, std::int64_t most_width) {
   rope.rope_theta = draw_base(random, taste);
   rope.pairing = random.of({Pairing::interleaved, Pairing::half});
   rope.output_pairing = random.once_in(4) ? random.of({Pairing::interleaved, Pairing::half}) : rope.pairing;
-  rope.rotary_layout = random.once_in(6) ? RotaryLayout::spread : RotaryLayout::prefix;
+  rope.rotary_layout = RotaryLayout::prefix;
+  if (random.once_in(3)) rope.rotary_layout = random.of({RotaryLayout::spread, RotaryLayout::suffix});
   rope.direction = random.of({Direction::counterclockwise, Direction::clockwise});
   return rope;
 }

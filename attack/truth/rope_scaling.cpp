@@ -140,8 +140,10 @@ std::int64_t frequency_width(const Rope& encoding) {
 }
 
 ChannelsOfPair rotary_channels(const Rope& encoding, Pairing pairing, std::int64_t pair) {
-  if (pairing == Pairing::interleaved) return {2 * pair, 2 * pair + 1};
-  return {pair, pair + frequency_width(encoding) / 2};
+  const std::int64_t start =
+      encoding.rotary_layout == RotaryLayout::suffix ? encoding.head_dim - encoding.rotary_dim : 0;
+  if (pairing == Pairing::interleaved) return {start + 2 * pair, start + 2 * pair + 1};
+  return {start + pair, start + pair + frequency_width(encoding) / 2};
 }
 
 std::int64_t length_of_row(const Rope& encoding, const Case& example, std::int64_t row) {

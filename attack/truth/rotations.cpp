@@ -125,6 +125,11 @@ struct Call {
         checker.same(head + i, x(head + i), "copied bit for bit");
       return;
     }
+    if (rope.rotary_layout == RotaryLayout::suffix) {
+      for (std::int64_t i = 0; i < rope.head_dim - rope.rotary_dim; ++i)
+        checker.same(head + i, x(head + i), "copied bit for bit");
+      return;
+    }
     for (std::int64_t pair = rope.rotary_dim / 2; pair < rope.head_dim / 2; ++pair) {
       judge_copied(head, rotary_channels(rope, from, pair), rotary_channels(rope, to, pair), checker);
     }

@@ -34,6 +34,10 @@ const std::vector<Setting>& settings() {
         {"one pair", rope_of(R"("head_dim":2)")},
         {"prefix", rope_of(R"("head_dim":46,"rotary_dim":34,"rope_theta":77777.25)")},
         {"spread", rope_of(R"("head_dim":40,"rotary_dim":18,"rotary_layout":"spread")")},
+        {"suffix", rope_of(R"("head_dim":46,"rotary_dim":34,"rotary_layout":"suffix")")},
+        {"suffix, two pairings",
+         rope_of(
+             R"("head_dim":46,"rotary_dim":34,"rotary_layout":"suffix","pairing":"interleaved","output_pairing":"half")")},
         {"huge base", rope_of(R"("head_dim":12,"rope_theta":1e308)")},
         {"base 1", rope_of(R"("head_dim":4,"rope_theta":1)")},
         {"linear", scaled(R"("head_dim":20)", R"({"rope_type":"linear","factor":8})")},

@@ -10,11 +10,16 @@ namespace {
 // Elements below which a second thread costs more than it saves.
 constexpr std::int64_t elements_per_thread = 1 << 14;
 
-// What is not turned, as at most two moves. Under prefix: the channels behind the turned ones. Under spread: the first
-// and second channels of the standing pairs, which go from one pairing's places to the other's.
+// What is not turned, as at most two moves, in channels from the first that may turn. Under prefix: the channels behind
+// the turned ones. Under suffix: those before them. Under spread: the first and second channels of the standing pairs,
+// which go from one pairing's places to the other's.
 std::array<Move, 2> moves_of(const Rope& encoding, const RopePass& pass) {
   if (encoding.rotary_layout == RotaryLayout::prefix) {
     return {Move{encoding.rotary_dim, 1, encoding.rotary_dim, 1, encoding.head_dim - encoding.rotary_dim}, Move{}};
+  }
+  if (encoding.rotary_layout == RotaryLayout::suffix) {
+    const std::int64_t before = first_rotary_channel(encoding);
+    return {Move{-before, 1, -before, 1, before}, Move{}};
   }
   const std::int64_t from_pair = pairs(encoding);
   const std::int64_t count = encoding.head_dim / 2 - from_pair;
@@ -29,11 +34,16 @@ std::array<Move, 2> moves_of(const Rope& encoding, const RopePass& pass) {
 }
 
 ChannelPlaces places_of(const Rope& encoding, const RopePass& pass, bool in_place) {
-  const std::int64_t turned_width =
-      encoding.rotary_layout == RotaryLayout::prefix ? encoding.rotary_dim : encoding.head_dim;
-  const bool stays = in_place && pass.in == pass.out;
-  return {pass.in, pass.out, turned_width / 2, stays ? std::array<Move, 2>{} : moves_of(encoding, pass),
-          in_place && !stays ? encoding.head_dim : 0};
+  const bool same_places = pass.in == pass.out || encoding.rotary_layout == RotaryLayout::suffix;
+  const auto moves = in_place && same_places ? std::array<Move, 2>{} : moves_of(encoding, pass);
+  const bool overwrites = in_place && pass.in != pass.out;
+  return {pass.in, pass.out, rotary_width(encoding) / 2, moves,
+          overwrites ? encoding.head_dim - first_rotary_channel(encoding) : 0};
+}
+
+// From the start of a head to the first channel that may turn.
+std::size_t bytes_before(const Rope& encoding, Dtype dtype) {
+  return static_cast<std::size_t>(first_rotary_channel(encoding)) * size_of(dtype);
 }
 
 // A decoding step has few tokens: its heads are shared out too. Where heads are set aside and there is more than one
@@ -77,9 +87,12 @@ RopePass backward_pass(const Rope& encoding) {
 RopeJob::RopeJob(const PairTurns& turns, const Rope& encoding, const RopePass& pass, Rounding rounding,
                  const ConstHeads& x, std::span<const std::int64_t> positions, const Heads& y)
     : dtype(x.dtype),
-      memory{x.data,  {x.batch_stride, x.token_stride, x.head_stride},
-             y.data,  {y.batch_stride, y.token_stride, y.head_stride},
-             x.batch, x.tokens,
+      memory{x.data + bytes_before(encoding, x.dtype),
+             {x.batch_stride, x.token_stride, x.head_stride},
+             y.data + bytes_before(encoding, y.dtype),
+             {y.batch_stride, y.token_stride, y.head_stride},
+             x.batch,
+             x.tokens,
              x.heads},
       channels(places_of(encoding, pass, x.data == y.data)),
       rows{turns,

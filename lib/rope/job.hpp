@@ -86,7 +86,7 @@ RopePass backward_pass(const Rope& encoding);
 /// strides[2]) elements.
 using HeadStrides = std::array<std::int64_t, 3>;
 
-/// A call's vectors, before and after.
+/// A call's vectors, before and after; a head begins with the first channel that may turn.
 struct HeadMemory {
   const std::byte* x;
   HeadStrides x_strides;

@@ -100,6 +100,14 @@ TEST_P(RopeMemoryOn, NothingOutsideTheContractIsTouchedAtAnyWidth) {
     }
     check_memory(rope_of_width(width + 6, width, Pairing::half, Pairing::interleaved), Dtype::float32, Rounding::fast);
     check_memory(rope_of_width(width + 8, width, Pairing::interleaved, Pairing::half), Dtype::bfloat16, Rounding::fast);
+    for (const Pairing output : {Pairing::half, Pairing::interleaved}) {
+      for (const Dtype dtype : dtypes) {
+        Rope suffix = rope_of_width(width + 6, width, Pairing::interleaved, output);
+        suffix.rotary_layout = RotaryLayout::suffix;
+        check_memory(suffix, dtype, Rounding::certified);
+        check_memory(suffix, dtype, Rounding::fast);
+      }
+    }
     if (HasFatalFailure()) return;
   }
 }
@@ -110,6 +118,9 @@ TEST_P(RopeMemoryOn, WideHeadsAreTheSameInPlaceAndOutOfPlace) {
     for (const Dtype dtype : dtypes) {
       check_memory(rope_of_width(width, width, Pairing::interleaved, Pairing::half), dtype, Rounding::certified);
       check_memory(rope_of_width(width, width, Pairing::half, Pairing::interleaved), dtype, Rounding::certified);
+      Rope suffix = rope_of_width(width + 130, width, Pairing::interleaved, Pairing::half);
+      suffix.rotary_layout = RotaryLayout::suffix;
+      check_memory(suffix, dtype, Rounding::certified);
       if (HasFatalFailure()) return;
     }
   }
@@ -134,6 +145,17 @@ TEST_P(RopeMemoryOn, PassingChannelsKeepTheirBitsAndNaNStaysInItsPair) {
   EXPECT_EQ(x[10], 0xFF800000U);  // -inf cos - sin
   EXPECT_EQ(x[11], 0xFF800000U);  // -inf sin + cos
   for (const std::size_t i : {0U, 1U, 4U, 5U, 8U, 9U, 12U, 33U}) EXPECT_LT(x[i] & 0x7FFFFFFFU, 0x40000000U) << i;
+
+  Rope suffix = rope_of_width(40, 34, Pairing::interleaved, Pairing::half);
+  suffix.rotary_layout = RotaryLayout::suffix;
+  std::vector<std::uint32_t> last(40, 0x3F800000U);
+  last[0] = 0xFFC12345U;
+  last[5] = 0x7F800001U;
+  RopeEncoder(suffix).apply(Heads{Dtype::float32, reinterpret_cast<std::byte*>(last.data()), 1, 1, 1, 40, 40, 40, 40},
+                            std::vector<std::int64_t>{1});
+  EXPECT_EQ(last[0], 0xFFC12345U);
+  EXPECT_EQ(last[5], 0x7F800001U);
+  for (std::size_t i = 6; i < 40; ++i) EXPECT_LT(last[i] & 0x7FFFFFFFU, 0x40000000U) << i;
 }
 
 // The bound that rope.hpp states for Rounding::fast. The truth is the certified rotation of the same x in float64,

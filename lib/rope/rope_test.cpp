@@ -73,6 +73,21 @@ TEST(RopeEncoder, PartialRotaryUsesTheRotaryWidthForPrefixAndTheFullOneForSpread
   EXPECT_EQ(y[7], 8);
 }
 
+TEST(RopeEncoder, TheLastChannelsTurnUnderSuffix) {
+  Rope suffix;
+  suffix.head_dim = 8;
+  suffix.rotary_dim = 4;
+  suffix.rotary_layout = RotaryLayout::suffix;
+  std::vector<double> y = rotated(suffix, {5, 6, 7, 8, 0, 1, 0, 0}, 3);
+  EXPECT_EQ(std::vector<double>(y.begin(), y.begin() + 4), (std::vector<double>{5, 6, 7, 8}));
+  EXPECT_DOUBLE_EQ(y[5], std::cos(0.03));  // 10000^(-2/4)
+  EXPECT_DOUBLE_EQ(y[7], std::sin(0.03));
+  suffix.pairing = Pairing::interleaved;
+  y = rotated(suffix, {5, 6, 7, 8, 0, 0, 1, 0}, 3);
+  EXPECT_DOUBLE_EQ(y[5], std::cos(0.03));  // halves out
+  EXPECT_DOUBLE_EQ(y[7], std::sin(0.03));
+}
+
 TEST(RopeEncoder, EachTokenOfEachRowHasItsOwnPosition) {
   const Tensor x = [] {
     Tensor ones = Tensor::zeros(Dtype::float32, {2, 3, 2, 4});

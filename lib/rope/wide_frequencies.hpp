@@ -26,7 +26,7 @@ class WideFrequencies {
   WideFrequencies(const Rope& encoding, std::int64_t length)
       : encoding_(encoding),
         length_(length),
-        width_(encoding.rotary_layout == RotaryLayout::prefix ? encoding.rotary_dim : encoding.head_dim),
+        width_(rotary_width(encoding)),
         log_theta_(log(Real(encoding.rope_theta))),
         log_step_(log_theta_ * 2 / width_) {
     if (const auto* ntk = std::get_if<NtkScaling>(&encoding.rope_scaling)) stretch(Real(ntk->factor));

@@ -6,7 +6,7 @@ namespace sextant {
 namespace {
 
 // Settings as published in each model's paper or config.json.
-constexpr std::array<Preset, 16> table{{
+constexpr std::array<Preset, 17> table{{
     {"transformer-512", "Vaswani et al. 2017, section 3.5, d_model = 512", R"({"encoding":"sinusoidal","dim":512})"},
     {"tensor2tensor-512", "tensor2tensor's timing signal: sines, then cosines, divisor d/2 - 1",
      R"({"encoding":"sinusoidal","dim":512,"layout":"concatenated","denominator":"half_minus_one"})"},
@@ -27,6 +27,12 @@ constexpr std::array<Preset, 16> table{{
      R"("original_max_position_embeddings":32768},"max_position":131072})"},
     {"deepseek-v3", "DeepSeek-V3: YaRN on the 64 rotated channels, interleaved in, halves out",
      R"({"encoding":"rope","head_dim":64,"pairing":"interleaved",)"
+     R"("output_pairing":"half","rope_scaling":{"rope_type":"yarn",)"
+     R"("factor":40,"original_max_position_embeddings":4096,"beta_fast":32,)"
+     R"("beta_slow":1,"mscale":1,"mscale_all_dim":1},)"
+     R"("max_position":163840})"},
+    {"deepseek-v3-head", "DeepSeek-V3, whole heads of 192 channels, of which the last 64 turn",
+     R"({"encoding":"rope","head_dim":192,"rotary_dim":64,"rotary_layout":"suffix","pairing":"interleaved",)"
      R"("output_pairing":"half","rope_scaling":{"rope_type":"yarn",)"
      R"("factor":40,"original_max_position_embeddings":4096,"beta_fast":32,)"
      R"("beta_slow":1,"mscale":1,"mscale_all_dim":1},)"

@@ -6,7 +6,8 @@ namespace sextant {
 namespace {
 
 constexpr Names<Pairing, 2> pairings{{{"interleaved", Pairing::interleaved}, {"half", Pairing::half}}};
-constexpr Names<RotaryLayout, 2> rotary_layouts{{{"prefix", RotaryLayout::prefix}, {"spread", RotaryLayout::spread}}};
+constexpr Names<RotaryLayout, 3> rotary_layouts{
+    {{"prefix", RotaryLayout::prefix}, {"spread", RotaryLayout::spread}, {"suffix", RotaryLayout::suffix}}};
 constexpr Names<Direction, 2> directions{
     {{"counterclockwise", Direction::counterclockwise}, {"clockwise", Direction::clockwise}}};
 
@@ -33,16 +34,27 @@ std::int64_t read_rotary_dim(Fields& fields, std::int64_t head_dim) {
 
 std::int64_t pairs(const Rope& encoding) { return encoding.rotary_dim / 2; }
 
+std::int64_t rotary_width(const Rope& encoding) {
+  return encoding.rotary_layout == RotaryLayout::spread ? encoding.head_dim : encoding.rotary_dim;
+}
+
+std::int64_t first_rotary_channel(const Rope& encoding) {
+  return encoding.rotary_layout == RotaryLayout::suffix ? encoding.head_dim - encoding.rotary_dim : 0;
+}
+
 Channels channels_of_pair(const Rope& encoding, Pairing pairing, std::int64_t pair) {
-  if (pairing == Pairing::interleaved) return {2 * pair, 2 * pair + 1};
-  const std::int64_t width = encoding.rotary_layout == RotaryLayout::prefix ? encoding.rotary_dim : encoding.head_dim;
-  return {pair, pair + width / 2};
+  const std::int64_t start = first_rotary_channel(encoding);
+  if (pairing == Pairing::interleaved) return {start + 2 * pair, start + 2 * pair + 1};
+  return {start + pair, start + pair + rotary_width(encoding) / 2};
 }
 
 std::vector<Passthrough> passthrough_channels(const Rope& encoding) {
   std::vector<Passthrough> channels;
-  if (encoding.rotary_layout == RotaryLayout::prefix) {
-    for (std::int64_t i = encoding.rotary_dim; i < encoding.head_dim; ++i) channels.push_back({i, i});
+  if (encoding.rotary_layout != RotaryLayout::spread) {
+    const std::int64_t turned = first_rotary_channel(encoding);
+    for (std::int64_t i = 0; i < encoding.head_dim; ++i) {
+      if (i < turned || i >= turned + encoding.rotary_dim) channels.push_back({i, i});
+    }
     return channels;
   }
   // The pairs of frequency 0 still move from the input's pairing to the output's.

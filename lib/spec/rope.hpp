@@ -12,15 +12,16 @@ namespace sextant {
 /// Which channels one frequency turns, of the rotary_dim or (spread) head_dim channels at hand: (2i, 2i+1) as in GPT-J,
 /// or (i, i + half of them) as in GPT-NeoX.
 enum class Pairing { interleaved, half };
-/// Where the rotated pairs lie under partial rotary: in the first rotary_dim channels, or as the first rotary_dim/2 of
-/// the full head's pairs, the others standing still (frequency 0).
-enum class RotaryLayout { prefix, spread };
+/// Where the rotated pairs lie under partial rotary: in the first rotary_dim channels; as the first rotary_dim/2 of the
+/// full head's pairs, the others standing still (frequency 0); or in the last rotary_dim channels (multi-head latent
+/// attention, DeepSeek-V2, arXiv 2405.04434, section 2.1.3: a head is [nope | rope]).
+enum class RotaryLayout { prefix, spread, suffix };
 /// (x0, x1) -> (x0 cos - x1 sin, x0 sin + x1 cos), or its transpose.
 enum class Direction { counterclockwise, clockwise };
 
 /// Su et al. 2021 (RoFormer), section 3.2.2, equation 15: pair i of the vector at position p turns by the angle p w_i,
-/// w_i = rope_theta^(-2i/n), n = rotary_dim for the prefix layout and head_dim for the spread one, changed as
-/// rope_scaling says.
+/// w_i = rope_theta^(-2i/n), n = head_dim for the spread layout and rotary_dim for the others, changed as rope_scaling
+/// says.
 struct Rope {
   std::int64_t head_dim = 0;
   std::int64_t rotary_dim = 0;
@@ -36,6 +37,12 @@ struct Rope {
 
 /// Number of frequencies that turn anything: rotary_dim/2.
 std::int64_t pairs(const Rope& encoding);
+
+/// n: the width that exponents divide by, and over which channels are paired.
+std::int64_t rotary_width(const Rope& encoding);
+
+/// The first of the channels that are paired: head_dim - rotary_dim for the suffix layout, 0 for the others.
+std::int64_t first_rotary_channel(const Rope& encoding);
 
 /// The channels of frequency `pair` under a pairing (pass encoding.pairing for the input, output_pairing for the
 /// output).

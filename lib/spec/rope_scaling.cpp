@@ -264,7 +264,7 @@ void check_rope_scaling(const Rope& encoding) {
   const bool spread = encoding.rotary_layout == RotaryLayout::spread;
   const bool proportional = std::holds_alternative<ProportionalScaling>(encoding.rope_scaling);
   if (proportional && !spread)
-    refuse_field("rotary_layout", "prefix contradicts rope_type proportional, which spreads the pairs over the head");
+    refuse_field("rotary_layout", "expected spread: rope_type proportional spreads the pairs over the head");
   if (spread && !proportional && !std::holds_alternative<DefaultScaling>(encoding.rope_scaling)) {
     refuse_field("rotary_layout", fmt::format("spread is defined for rope_type default and proportional, not for {}",
                                               name_of(encoding.rope_scaling)));

@@ -29,11 +29,6 @@ const Xpos& checked(const Xpos& encoding) {
   return encoding;
 }
 
-// The width that the frequencies and zeta divide by.
-std::int64_t frequency_width(const Rope& rope) {
-  return rope.rotary_layout == RotaryLayout::prefix ? rope.rotary_dim : rope.head_dim;
-}
-
 PairedChannels channels_of(const Rope& rope) {
   PairedChannels channels;
   for (std::int64_t pair = 0; pair < pairs(rope); ++pair) {
@@ -53,7 +48,7 @@ PairedChannels reversed(PairedChannels channels) {
 // What pair i of a vector is multiplied by at a position: zeta = (2i/n + 2/5) / (7/5) = (10 i + 2 n) / (7 n): the
 // paper's 0.4 and 1.4 are decimals.
 PowerScale factor_at(const Xpos& encoding, std::int64_t pair, std::int64_t position) {
-  const std::int64_t width = frequency_width(encoding.rope);
+  const std::int64_t width = rotary_width(encoding.rope);
   return {10 * pair + 2 * width, 7 * width, encoding.role == Role::query ? position : -position, encoding.scale_base};
 }
 
@@ -145,8 +140,8 @@ struct XposEncoder::State {
       : encoding(checked(of)),
         channels(channels_of(of.rope)),
         transposed(reversed(channels)),
-        rotations(of.rope.rope_theta, frequency_width(of.rope), pairs(of.rope)),
-        frequencies(geometric_turns(of.rope.rope_theta, 2, frequency_width(of.rope), pairs(of.rope))) {
+        rotations(of.rope.rope_theta, rotary_width(of.rope), pairs(of.rope)),
+        frequencies(geometric_turns(of.rope.rope_theta, 2, rotary_width(of.rope), pairs(of.rope))) {
     counterclockwise.rates = rates_of(of);
     clockwise.rates = counterclockwise.rates.inverse();
     for (Spiral* spiral : {&counterclockwise, &clockwise}) spiral->steps = StepRotations(frequencies, spiral->rates);

@@ -96,6 +96,8 @@ TEST(XposEncoder, EqualsTheOracle) {
       expect_truth(other, random_tensor(dtype, {1, 10, 1, 12}, 2), near_positions);
       other.rope.rotary_layout = RotaryLayout::spread;
       expect_truth(other, random_tensor(dtype, {1, 10, 1, 12}, 3), near_positions);
+      other.rope.rotary_layout = RotaryLayout::suffix;
+      expect_truth(other, random_tensor(dtype, {1, 10, 1, 12}, 13), near_positions);
     }
   }
 }

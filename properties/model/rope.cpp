@@ -298,6 +298,11 @@ std::vector<Variant> RopeModel::variants() const {
   list.with("direction", [](Rope& e) { e.direction = other(e.direction); });
   list.with("rotary_dim",
             [](Rope& e) { e.rotary_dim = e.rotary_dim == e.head_dim ? e.head_dim / 2 / 2 * 2 : e.head_dim; });
+  list.with("rotary_layout", [](Rope& e) {
+    // Where the whole head turns all layouts are the same.
+    if (e.rotary_dim == e.head_dim || e.rotary_layout == RotaryLayout::spread) return;
+    e.rotary_layout = e.rotary_layout == RotaryLayout::prefix ? RotaryLayout::suffix : RotaryLayout::prefix;
+  });
   list.with("rope_scaling", [](Rope& e) {
     e.rope_scaling = std::holds_alternative<LinearScaling>(e.rope_scaling) ? RopeScaling(DefaultScaling{})
                                                                            : RopeScaling(LinearScaling{2.5});

@@ -277,6 +277,39 @@ void parameter_mutants(List& list) {
                   return Channels{pair, pair + 12};
                 };
               });
+  // Other specs are asked too: where the whole head turns, the last channels are all of them.
+  constexpr const char* suffix = R"({"encoding":"rope","head_dim":64,"rotary_dim":24,"rotary_layout":"suffix"})";
+  list.defect("rope-suffix-as-prefix", "", "the first channels turn, not the last ones", suffix, [](PlainRope& plain) {
+    plain.input = plain.output = [e = plain.encoding](const RotateCall&, std::int64_t pair) {
+      return Channels{pair, pair + e.rotary_dim / 2};
+    };
+  });
+  list.defect("rope-suffix-off-by-a-pair", "", "the part that turns begins two channels early", suffix,
+              [](PlainRope& plain) {
+                plain.input = plain.output = [e = plain.encoding](const RotateCall&, std::int64_t pair) {
+                  const std::int64_t first = std::max<std::int64_t>(first_rotary_channel(e) - 2, 0) + pair;
+                  return Channels{first, first + e.rotary_dim / 2};
+                };
+              });
+  list.defect("rope-suffix-partner-by-head-dim", "", "the partner in the last channels stands head_dim/2 before",
+              suffix, [](PlainRope& plain) {
+                plain.input = plain.output = [e = plain.encoding](const RotateCall&, std::int64_t pair) {
+                  const std::int64_t first = first_rotary_channel(e) + pair;
+                  return Channels{first, (first + e.head_dim / 2) % e.head_dim};
+                };
+              });
+  list.defect("rope-suffix-head-dim-in-exponent", "", "the exponent of the last channels is divided by head_dim",
+              suffix, [](PlainRope& plain) {
+                plain.frequencies = [e = plain.encoding](const RotateCall&) {
+                  return geometric(e.rope_theta, e.head_dim, pairs(e));
+                };
+              });
+  list.defect("rope-suffix-read-from-the-front", "", "the last channels are written from the first ones", suffix,
+              [](PlainRope& plain) {
+                plain.input = [e = plain.encoding](const RotateCall&, std::int64_t pair) {
+                  return Channels{pair, pair + e.rotary_dim / 2};
+                };
+              });
   list.defect("rope-tail-rotated", "D7,I9", "channels up to the next power of two are rotated", partial,
               [](PlainRope& plain) {
                 plain.afterwards = [](Tensor& y, const Tensor& x, const RotateCall&) {
@@ -701,6 +734,11 @@ void controls(List& list) {
                R"({"encoding":"rope","head_dim":64,"pairing":"interleaved","output_pairing":"half"})");
   list.control("rope-spread", "pairs of the full head, the later ones standing still",
                R"({"encoding":"rope","head_dim":64,"rotary_dim":24,"rotary_layout":"spread"})");
+  list.control("rope-suffix", "the last 24 channels of 64, declared",
+               R"({"encoding":"rope","head_dim":64,"rotary_dim":24,"rotary_layout":"suffix"})");
+  list.control("rope-suffix-latent", "a head of DeepSeek-V3: 64 of 192 channels, interleaved in, halves out",
+               R"({"encoding":"rope","head_dim":192,"rotary_dim":64,"rotary_layout":"suffix",)"
+               R"("pairing":"interleaved","output_pairing":"half"})");
   list.control("rope-proportional", "the same with a factor",
                R"({"encoding":"rope","head_dim":64,"rotary_dim":24,"rotary_layout":"spread",)"
                R"("rope_scaling":{"rope_type":"proportional","factor":8}})");

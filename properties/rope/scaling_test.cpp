@@ -30,7 +30,7 @@ struct Plain {
   double theta = rope.rope_theta;
 
   double width() const {
-    return static_cast<double>(rope.rotary_layout == RotaryLayout::prefix ? rope.rotary_dim : rope.head_dim);
+    return static_cast<double>(rotary_width(rope));
   }
 
   template <class Change>

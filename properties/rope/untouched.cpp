@@ -58,7 +58,8 @@ Property untouched_channels_property() {
   property.needs = Needs::live_subject;
   property.explanation = {
       "channels that are not rotated keep their values",
-      "(R x)_c = x_c for every channel c beyond rotary_dim (prefix) or of a pair standing still (spread)",
+      "(R x)_c = x_c for every channel c behind the rotary_dim that turn (prefix), before them (suffix) or of a pair "
+      "standing still (spread)",
       "GPT-J and GPT-NeoX, which rotate a part of each head (Wang and Komatsuzaki 2021; Black et al. 2022, section "
       "2.1)",
       "rope with rotary_dim below head_dim",
