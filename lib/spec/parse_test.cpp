@@ -126,9 +126,9 @@ TEST(ParseSpec, ScalingsThatContradictOtherFieldsAreRefused) {
   EXPECT_NE(message(ntk, R"(,"rotary_dim":2)").find("rotary_dim: expected more than 2"), std::string::npos);
   EXPECT_NE(message(ntk, R"(,"rotary_layout":"spread")").find("rotary_layout: spread is defined for"),
             std::string::npos);
-  EXPECT_NE(message(R"({"rope_type":"proportional"})", R"(,"rotary_layout":"prefix")")
-                .find("rotary_layout: expected spread"),
-            std::string::npos);
+  EXPECT_NE(
+      message(R"({"rope_type":"proportional"})", R"(,"rotary_layout":"prefix")").find("rotary_layout: expected spread"),
+      std::string::npos);
   EXPECT_NE(message(R"({"rope_type":"yarn","factor":2,"original_max_position_embeddings":8})", R"(,"rope_theta":1)")
                 .find("rope_theta: expected a number above 1"),
             std::string::npos);

@@ -29,9 +29,7 @@ struct Plain {
   std::int64_t length;
   double theta = rope.rope_theta;
 
-  double width() const {
-    return static_cast<double>(rotary_width(rope));
-  }
+  double width() const { return static_cast<double>(rotary_width(rope)); }
 
   template <class Change>
   std::vector<float> frequencies(double base, Change change) const {

@@ -16,9 +16,11 @@ class Draft {
  public:
   Draft(std::string part, std::string kind, std::string model_type);
 
+  /// A field that is set again has its last value and source.
   template <class T>
   void set(const std::string& field, T value, std::string source) {
     spec_[field] = std::move(value);
+    std::erase_if(claim_.sources, [&](const FieldSource& earlier) { return earlier.field == field; });
     claim_.sources.push_back({field, std::move(source)});
   }
   template <class T>
