@@ -380,7 +380,7 @@ void refuse_of_several(const Arguments& arguments, std::string_view needed) {
 
 // Our own encoders against the example of each encoding.
 int run_every_encoding(const Arguments& arguments, bool max_position_given) {
-  refuse_of_several(arguments, "--spec or --hf-config");
+  refuse_of_several(arguments, "--spec, --hf-config or --gguf");
   std::vector<OwnAudit> audits;
   for (const EncodingExample& example : encoding_examples()) {
     const std::string name(example.encoding);
@@ -397,7 +397,7 @@ int run_every_layer(const Arguments& arguments, bool max_position_given) {
   if (arguments.claim.hf_config.empty()) throw UsageError("--all-layers: needs --hf-config");
   refuse_of_several(arguments, "one claim: leave out --all-layers");
   std::vector<OwnAudit> audits;
-  for (const ConfigClaim& claim : claims_from_hf_file(arguments.claim)) {
+  for (const ConfigClaim& claim : claims_of_model(arguments.claim)) {
     const std::string name = name_of(claim);
     if (!claim.spec) {
       fmt::print("{}: not audited: {}\n", name, claim.refusal);
@@ -438,7 +438,7 @@ int run_audit(const Arguments& arguments, bool max_position_given) {
     throw UsageError("--resume: the report is written into its directory: leave out --report");
   if (arguments.all_layers) return run_every_layer(arguments, max_position_given);
   const bool every_encoding =
-      arguments.subject == "builtin" && arguments.claim.spec.empty() && arguments.claim.hf_config.empty();
+      arguments.subject == "builtin" && arguments.claim.spec.empty() && !names_a_model(arguments.claim);
   return every_encoding ? run_every_encoding(arguments, max_position_given) : run_one(arguments, max_position_given);
 }
 

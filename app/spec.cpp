@@ -58,12 +58,11 @@ void print(const ConfigClaim& claim) {
 }
 
 int run_spec(const Arguments& arguments) {
-  if (arguments.claim.hf_config.empty()) {
+  if (!names_a_model(arguments.claim)) {
     fmt::print("{}\n", to_json(spec_from_options(arguments.claim)));
     return 0;
   }
-  if (!arguments.claim.spec.empty()) throw UsageError("exactly one of --spec and --hf-config is needed");
-  const std::vector<ConfigClaim> claims = claims_from_hf_file(arguments.claim);
+  const std::vector<ConfigClaim> claims = claims_of_model(arguments.claim);
   if (arguments.json) {
     ordered_json list = ordered_json::array();
     for (const ConfigClaim& claim : claims) list.push_back(json_of(claim));
@@ -82,9 +81,9 @@ int run_spec(const Arguments& arguments) {
 Run add_spec(CLI::App& app) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* command = app.add_subcommand(
-      "spec", "Write a spec with every field, and of a config.json each claim and the line that each field comes from");
+      "spec", "Write a spec with every field, and of a model's file each claim and where each field comes from");
   add_spec_options(*command, arguments->claim, "A file, inline JSON or a preset's name");
-  command->add_flag("--json", arguments->json, "Of --hf-config: as JSON");
+  command->add_flag("--json", arguments->json, "Of a model's file: as JSON");
   return [arguments] { return run_spec(*arguments); };
 }
 

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "app/command.hpp"
+#include "lib/spec/gguf.hpp"
 #include "lib/spec/presets.hpp"
 
 namespace sextant {
@@ -57,6 +58,7 @@ void refuse_without_config(const SpecOptions& options) {
 void add_spec_options(CLI::App& command, SpecOptions& options, const std::string& spec_help) {
   command.add_option("--spec", options.spec, spec_help);
   command.add_option("--hf-config", options.hf_config, "A Hugging Face config.json as the spec");
+  command.add_option("--gguf", options.gguf, "A GGUF file's metadata as the spec, as llama.cpp runs it");
   command.add_option("--layer", options.layer,
                      "Of --hf-config: the claim of this layer, by its index from 0 or by its kind (full_attention)");
   command.add_option("--sub-config", options.sub_config, "Of --hf-config: the claim of this part (text_config)");
@@ -79,23 +81,47 @@ Spec spec_from_argument(const std::string& argument) {
   return parsed_from(argument, [&] { return parse_spec(read_file("--spec", argument)); });
 }
 
-std::vector<ConfigClaim> claims_from_hf_file(const SpecOptions& options) {
+bool names_a_model(const SpecOptions& options) { return !options.hf_config.empty() || !options.gguf.empty(); }
+
+namespace {
+
+std::vector<ConfigClaim> claims_of_gguf_file(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) throw UsageError(fmt::format("--gguf {}: no such file", path));
+  std::ifstream stream(path, std::ios::binary);
+  if (!stream) throw UsageError(fmt::format("--gguf {}: cannot be read", path));
+  return claims_of_gguf(stream);
+}
+
+void expect_one_name(const SpecOptions& options) {
+  int names = 0;
+  for (const auto* name : {&options.spec, &options.hf_config, &options.gguf}) names += name->empty() ? 0 : 1;
+  if (names != 1) throw UsageError("exactly one of --spec, --hf-config and --gguf is needed");
+}
+
+}  // namespace
+
+std::vector<ConfigClaim> claims_of_model(const SpecOptions& options) {
+  expect_one_name(options);
+  refuse_without_config(options);
+  if (!options.gguf.empty()) return parsed_from(options.gguf, [&] { return claims_of_gguf_file(options.gguf); });
   return parsed_from(options.hf_config, [&] {
     return claims_of_hf_config(read_file("--hf-config", options.hf_config), choice_of(options));
   });
 }
 
 Spec spec_from_options(const SpecOptions& options) {
+  expect_one_name(options);
   refuse_without_config(options);
-  if (options.spec.empty() == options.hf_config.empty())
-    throw UsageError("exactly one of --spec and --hf-config is needed");
   if (!options.spec.empty()) return spec_from_argument(options.spec);
+  if (!options.gguf.empty()) return *claims_of_model(options).front().spec;
   return parsed_from(options.hf_config, [&] {
     return spec_from_hf_config(read_file("--hf-config", options.hf_config), choice_of(options));
   });
 }
 
 std::string words_of(const SpecOptions& options) {
+  if (!options.gguf.empty()) return fmt::format("--gguf {}", shell_word(options.gguf));
   if (options.hf_config.empty()) return fmt::format("--spec {}", shell_word(options.spec));
   std::string words = fmt::format("--hf-config {}", shell_word(options.hf_config));
   for (const auto& [name, value] : {std::pair{"--sub-config", &options.sub_config},
