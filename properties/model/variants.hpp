@@ -10,7 +10,7 @@
 
 namespace sextant {
 
-/// Collects a spec's variants: each change of its encoding's fields that makes a spec.
+/// Collects a spec's variants: each change of its encoding's fields that makes another spec.
 template <class Encoding>
 class Variants {
  public:
@@ -21,7 +21,8 @@ class Variants {
     change(std::get<Encoding>(changed.encoding));
     try {
       validate(changed);
-      list_.push_back({std::move(field), std::move(changed)});
+      // Some fields of a rule change nothing under another rule.
+      if (to_json(changed) != to_json(spec_)) list_.push_back({std::move(field), std::move(changed)});
     } catch (const SpecError&) {
       // The field cannot have that value beside the others.
     }
