@@ -36,7 +36,6 @@ class RotaryReader {
   ModelLengths lengths() const;
   Read<std::int64_t> head_dim(const LayerKind& kind) const;
   std::optional<Read<double>> rotary_factor(const RopeRule& rule) const;
-  bool is_gpt_neox() const { return model_.model_type == "gpt_neox"; }
   void refuse_strays(std::initializer_list<const char*> names, double used) const;
   RopeRule rule_for_all() const;
   RopeRule rule_for(const std::string& kind) const;
@@ -98,7 +97,7 @@ Read<std::int64_t> RotaryReader::head_dim(const LayerKind& kind) const {
 
 // What the file says; the class's default is the caller's to add.
 std::optional<Read<double>> RotaryReader::rotary_factor(const RopeRule& rule) const {
-  const char* const name = is_gpt_neox() ? "rotary_pct" : "partial_rotary_factor";
+  const char* const name = model_.traits.factor_name;
   const auto outer = config_.number({name});
   const auto& inner = rule.partial_rotary_factor;
   if (outer && inner && outer->value != inner->value)
@@ -166,23 +165,18 @@ RopeRule RotaryReader::rule_for(const std::string& kind) const {
       config_.refuse("rope_scaling", "expected rope_parameters with a rule for each kind of layer");
     return default_rule(*ConfigObject::parse(model_.traits.rule).object(kind.c_str()));
   }
-  // The older field is about layers of full attention, but in ModernBERT, where it is about all.
-  const bool is_for_all = model_.model_type == "modernbert";
-  return kind == "full_attention" || is_for_all ? rule_of(config_, lengths_) : RopeRule{};
+  const bool is_meant = kind == "full_attention" || model_.traits.older_rule == OlderRule::all;
+  return is_meant ? rule_of(config_, lengths_) : RopeRule{};
 }
 
 RotaryReader::Theta RotaryReader::theta_for(const std::string& kind) const {
-  if (model_.traits.layering != Layering::rule_each)
-    return config_.number({is_gpt_neox() ? "rotary_emb_base" : "rope_theta"});
-  const bool is_full = kind == "full_attention";
-  if (model_.model_type == "modernbert") {
-    // Before transformers 5 a null meant the global one.
-    if (config_.fields().contains("local_rope_theta") && !config_.has("local_rope_theta"))
-      config_.refuse("local_rope_theta", "expected a number, got null");
-    return is_full ? config_.number({"global_rope_theta"}) : config_.number({"local_rope_theta"});
-  }
-  if (is_full || *model_.traits.sliding_name == '\0') return config_.number({"rope_theta"});
-  return config_.number({model_.traits.sliding_name});
+  const bool is_sliding = model_.traits.layering == Layering::rule_each && kind != "full_attention";
+  const char* const name = is_sliding && *model_.traits.sliding_theta_name != '\0' ? model_.traits.sliding_theta_name
+                                                                                   : model_.traits.theta_name;
+  const auto theta = config_.number({name});
+  // Before transformers 5 a null meant the base of the other layers, in ModernBERT say.
+  if (is_sliding && !theta && config_.fields().contains(name)) config_.refuse(name, "expected a number, got null");
+  return theta;
 }
 
 void RotaryReader::set_theta(Draft& draft, const RopeRule& rule, const LayerKind& kind) const {
@@ -196,7 +190,7 @@ void RotaryReader::set_theta(Draft& draft, const RopeRule& rule, const LayerKind
     config_.refuse("rope_parameters", fmt::format("{}: rope_theta is required", kind.name));
   // OLMo 3's class reads the one older field twice, and what the first reading leaves is the default.
   const double fallback = is_sliding ? model_.traits.sliding_theta : model_.rope_theta;
-  if (is_sliding && *model_.traits.sliding_name == '\0' && theta && theta->value != fallback && !rule.rope_theta)
+  if (is_sliding && *model_.traits.sliding_theta_name == '\0' && theta && theta->value != fallback && !rule.rope_theta)
     config_.refuse(
         "rope_theta",
         fmt::format("{}: transformers' {} takes {} in layers of sliding attention; state it in rope_parameters",

@@ -32,6 +32,9 @@ enum class Layering {
   in_full_attention,  ///< the others have no positions (linear attention, convolutions)
 };
 
+/// Which layers the older field rope_scaling is about, where each kind has a rule of its own.
+enum class OlderRule { full_attention, all };
+
 /// The kinds of layers where the file does not list them: full_attention is each `every`-th, by its own field where
 /// that is there, and the rest `other`.
 struct LayerPattern {
@@ -52,14 +55,17 @@ struct RotarySizes {
 
 /// Where a model_type is not as Llama is.
 struct RotaryTraits {
+  const char* theta_name = "rope_theta";  ///< the base, outside a rule
   double rotary_factor = 0;  ///< partial_rotary_factor; 0 where the model turns whole heads, whatever the file says
+  const char* factor_name = "partial_rotary_factor";
   Turning turning = Turning::half;
   std::int64_t latent_head_dim = 0;  ///< qk_rope_head_dim: the part of a head that turns comes by itself
   std::int64_t rotary_dim = 0;       ///< of the types that state `rotary_dim`; -1 without a default
   Layering layering = Layering::alike;
   LayerPattern pattern = {};
-  double sliding_theta = 0;        ///< of rule_each
-  const char* sliding_name = "";   ///< the older field of it
+  double sliding_theta = 0;             ///< of rule_each
+  const char* sliding_theta_name = "";  ///< the older field of it; theta_name's where there is none
+  OlderRule older_rule = OlderRule::full_attention;
   std::int64_t full_head_dim = 0;  ///< of rule_each, where layers of full attention have wider heads
   std::string_view rule = "";      ///< the rule of a file without one
   std::array<std::int64_t, 3> sections =
