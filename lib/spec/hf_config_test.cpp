@@ -114,6 +114,8 @@ TEST(HfConfig, ReadsTheOtherTypes) {
       std::get<YarnScaling>(scaling(R"({"rope_type":"yarn","factor":null,"original_max_position_embeddings":512})"))
           .factor,
       4);
+  EXPECT_EQ(std::get<YarnScaling>(scaling(R"({"rope_type":"yarn","factor":2,"truncate":null})")).truncate,
+            Truncate::no);
   EXPECT_EQ(name_of(scaling(R"({"rope_theta":10000})")), "default");
   const Rope gemma = rope_of(R"({"model_type":"llama","head_dim":512,"rope_parameters":{"rope_type":"proportional",)"
                              R"("partial_rotary_factor":0.25,"rope_theta":1000000.0}})");
@@ -164,6 +166,10 @@ TEST(HfConfig, RefusesWhatItDoesNotKnow) {
   expect(R"({"model_type":"gemma3"})", "text_config: required");
   expect(R"({"model_type":"llama","head_dim":"64"})", "head_dim: expected an integer, got \"64\"");
   expect(R"({"model_type":7})", "model_type: expected a string, got 7");
+  expect(R"({"model_type":"llama","per_layer_config":{"0":{"head_dim":32}}})", "per_layer_config: not read");
+  expect(
+      R"({"model_type":"olmo3","rope_parameters":{"full_attention":{"rope_type":"yarn","factor":4,"truncate":false}}})",
+      "rope_parameters.full_attention.truncate: not read");
   expect(R"({"model_type":"smollm3","num_hidden_layers":4,"no_rope_layers":[1]})", "each of the 4 layers, got 1");
   expect(R"({"model_type":"qwen3_next","layer_types":["linear_attention"],"num_hidden_layers":1})", "full attention");
 }

@@ -73,7 +73,11 @@ RopeRule read_rule(const ConfigObject& rule, const ModelLengths& lengths) {
   }
   std::erase_if(read.scaling.get_ref<json::object_t&>(), [](const auto& field) { return field.second.is_null(); });
   read.scaling["rope_type"] = type;
-  if (type == "yarn") read_yarn(read.scaling);
+  if (type == "yarn") {
+    // `truncate` is read by its truth, and absent it is true.
+    if (rule.fields().contains("truncate") && !rule.has("truncate")) read.scaling["truncate"] = false;
+    read_yarn(read.scaling);
+  }
   fill_lengths(rule, type, lengths, read.scaling);
   return read;
 }

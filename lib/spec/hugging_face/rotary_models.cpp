@@ -76,7 +76,6 @@ Read<std::int64_t> RotaryReader::head_dim(const LayerKind& kind) const {
     return rotated ? *rotated : Read<std::int64_t>{model_.traits.latent_head_dim, default_};
   }
   if (model_.traits.full_head_dim != 0 && kind.name == "full_attention") {
-    if (config_.has("per_layer_config")) config_.refuse("per_layer_config", "not read: state the layer with --spec");
     const auto wider = config_.integer({"global_head_dim"});
     return wider ? *wider : Read<std::int64_t>{model_.traits.full_head_dim, default_};
   }
@@ -158,6 +157,10 @@ RopeRule RotaryReader::rule_for(const std::string& kind) const {
     if (!own) return {};
     RopeRule rule = read_rule(*own, lengths_);
     rule.source = rules->source(kind);
+    // transformers looks for it beside the kinds of layers, where it never is.
+    if (rule.scaling.value("truncate", json(true)) != json(true))
+      own->refuse("truncate",
+                  "not read by transformers within the rule of a kind of layer: state the claim with --spec");
     return rule;
   }
   if (!model_.traits.rule.empty()) {
@@ -351,6 +354,7 @@ ConfigClaim RotaryReader::standing(const LayerKind& kind) const {
 }
 
 std::vector<ConfigClaim> RotaryReader::claims() const {
+  if (config_.has("per_layer_config")) config_.refuse("per_layer_config", "not read: state each layer with --spec");
   std::vector<ConfigClaim> claims;
   const std::vector<LayerKind> kinds = layer_kinds(model_, config_);
   for (const LayerKind& kind : kinds) {
