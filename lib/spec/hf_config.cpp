@@ -82,6 +82,11 @@ Claims claims_of_members(const Composition& composition, const ConfigObject& con
     if (*member.name == '\0' || (!choice.sub_config.empty() && choice.sub_config != member.name)) continue;
     const bool is_text = member.name == composition.text.name;
     if (const auto inner = config.object(member.name)) {
+      const auto stated = inner->text({"model_type"});
+      const bool is_other = stated && stated->value != member.model_type && stated->value != composition.model_type;
+      if (is_text && is_other && composition.text_type == Composition::TextType::fixed)
+        inner->refuse("model_type", fmt::format("expected {}, which transformers takes whatever the file says, got {}",
+                                                member.model_type, stated->value));
       add_member(claims, member, *inner, member.name, dtype, composition.model_type, choice);
     } else if (is_text && composition.where == Composition::Text::inner_or_outer) {
       add_member(claims, member, config, "", dtype, composition.model_type, choice);

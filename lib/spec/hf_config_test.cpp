@@ -166,6 +166,17 @@ TEST(HfConfig, RefusesWhatItDoesNotKnow) {
   expect(R"({"model_type":"gemma3"})", "text_config: required");
   expect(R"({"model_type":"llama","head_dim":"64"})", "head_dim: expected an integer, got \"64\"");
   expect(R"({"model_type":7})", "model_type: expected a string, got 7");
+  expect(R"({"model_type":"gemma3_text","rope_scaling":{"type":"linear","factor":8}})",
+         "reads rope_type here, and not type");
+  expect(R"({"model_type":"gemma3","text_config":{"model_type":"gemma2"}})",
+         "text_config.model_type: expected gemma3_text");
+  expect(R"({"model_type":"lfm2","num_hidden_layers":1,"layer_types":["sliding_attention"]})",
+         "full_attention or conv");
+  expect(R"({"model_type":"gptj","rope_theta":1e6})", "rope_theta: 1000000 contradicts");
+  expect(R"({"model_type":"gptj","rope_scaling":{"type":"linear","factor":2}})", "rope_scaling: not read");
+  expect(R"({"model_type":"deepseek_v3","rope_interleave":null})", "rope_interleave: expected true or false, got null");
+  expect(R"({"model_type":"glm4_moe_lite","head_dim":192})", "head_dim: 192 contradicts qk_rope_head_dim 64");
+  expect(R"({"model_type":"glm","partial_rotary_factor":null})", "partial_rotary_factor: expected a number, got null");
   expect(R"({"model_type":"llama","per_layer_config":{"0":{"head_dim":32}}})", "per_layer_config: not read");
   expect(
       R"({"model_type":"olmo3","rope_parameters":{"full_attention":{"rope_type":"yarn","factor":4,"truncate":false}}})",

@@ -28,6 +28,8 @@ struct Composition {
   Member vision = {"", ""};
   /// Whether the fields of text_config may stand at the top level, as in Qwen2-VL's first files.
   enum class Text { inner, inner_or_outer } where = Text::inner;
+  /// Whether the text part may be of another model_type than the one above; else that is its class whatever it says.
+  enum class TextType { fixed, any } text_type = TextType::fixed;
 };
 
 std::span<const Composition> compositions();

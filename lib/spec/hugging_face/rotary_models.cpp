@@ -73,7 +73,12 @@ Read<std::int64_t> RotaryReader::head_dim(const LayerKind& kind) const {
   if (model_.traits.latent_head_dim != 0) {
     // The part that turns comes by itself to the rotation.
     const auto rotated = config_.integer({"qk_rope_head_dim"});
-    return rotated ? *rotated : Read<std::int64_t>{model_.traits.latent_head_dim, default_};
+    const Read<std::int64_t> used = rotated ? *rotated : Read<std::int64_t>{model_.traits.latent_head_dim, default_};
+    // Mistral 4's class sets head_dim itself.
+    const auto whole = config_.integer({"head_dim"});
+    if (whole && whole->value != used.value && model_.traits.rule.empty())
+      config_.refuse("head_dim", fmt::format("{} contradicts qk_rope_head_dim {}", whole->value, used.value));
+    return used;
   }
   if (model_.traits.full_head_dim != 0 && kind.name == "full_attention") {
     const auto wider = config_.integer({"global_head_dim"});
@@ -82,7 +87,7 @@ Read<std::int64_t> RotaryReader::head_dim(const LayerKind& kind) const {
   if (const auto stated = config_.integer({"head_dim"})) return *stated;
   const bool is_null = config_.fields().contains("head_dim");
   if (model_.sizes.head_dim != 0 && !is_null) return {model_.sizes.head_dim, default_};
-  const auto stated_hidden = config_.integer({"hidden_size", "n_embd", "d_model"});
+  const auto stated_hidden = config_.integer({"hidden_size", "n_embd", "n_embed", "d_model"});
   const auto stated_heads = config_.integer({"num_attention_heads", "n_head"});
   const Read<std::int64_t> hidden = stated_hidden.value_or(Read<std::int64_t>{model_.sizes.hidden_size, default_});
   const Read<std::int64_t> heads = stated_heads.value_or(Read<std::int64_t>{model_.sizes.heads, default_});
@@ -98,6 +103,9 @@ Read<std::int64_t> RotaryReader::head_dim(const LayerKind& kind) const {
 std::optional<Read<double>> RotaryReader::rotary_factor(const RopeRule& rule) const {
   const char* const name = model_.traits.factor_name;
   const auto outer = config_.number({name});
+  // A null keeps the default from being filled in, and the whole head turns or the code fails, by the type.
+  if (model_.traits.rotary_factor != 0 && config_.fields().contains(name) && !outer)
+    config_.refuse(name, "expected a number, got null");
   const auto& inner = rule.partial_rotary_factor;
   if (outer && inner && outer->value != inner->value)
     config_.refuse(name, fmt::format("{} contradicts {} ({})", outer->value, inner->value, inner->source));
@@ -131,6 +139,13 @@ RopeRule RotaryReader::default_rule(const ConfigObject& object) const {
 
 RopeRule RotaryReader::rule_for_all() const {
   RopeRule rule = rule_of(config_, lengths_);
+  // GPT-J's and CodeGen's tables are of 10000 alone.
+  if (model_.traits.rotary_dim > 0) {
+    refuse_strays({"rope_theta"}, model_.rope_theta);
+    for (const char* name : {"rope_parameters", "rope_scaling"}) {
+      if (config_.has(name)) config_.refuse(name, fmt::format("not read by transformers' {}", part_.model_type));
+    }
+  }
   const bool has_none = !config_.has("rope_parameters") && !config_.has("rope_scaling");
   if (has_none && !model_.traits.rule.empty()) return default_rule(ConfigObject::parse(model_.traits.rule));
   if (model_.traits.original_length != 0 && rule.scaling.is_object() && rule.scaling["rope_type"] == "yarn")
@@ -169,6 +184,13 @@ RopeRule RotaryReader::rule_for(const std::string& kind) const {
     return default_rule(*ConfigObject::parse(model_.traits.rule).object(kind.c_str()));
   }
   const bool is_meant = kind == "full_attention" || model_.traits.older_rule == OlderRule::all;
+  if (const auto older = config_.object("rope_scaling")) {
+    if (older->has("type") && !older->has("rope_type"))
+      older->refuse("type", fmt::format("transformers' {} reads rope_type here, and not type", part_.model_type));
+    if (older->fields().value("truncate", json(true)) != json(true))
+      older->refuse("truncate",
+                    fmt::format("not read by transformers' {}: state the claim with --spec", part_.model_type));
+  }
   return is_meant ? rule_of(config_, lengths_) : RopeRule{};
 }
 
@@ -239,7 +261,7 @@ void RotaryReader::set_rotary_width(Draft& draft, const RopeRule& rule, std::int
   }
   // Mistral 4's factor is the share of the part that turns, which is by itself here.
   const bool is_latent = model_.traits.latent_head_dim != 0;
-  if (!is_latent) {
+  if (!is_latent || model_.traits.rule.empty()) {
     if (factor && factor->value != 1) {
       config_.refuse(
           "partial_rotary_factor",
@@ -264,6 +286,8 @@ void RotaryReader::set_turning(Draft& draft) const {
     case Turning::complex: draft.set("pairing", "interleaved", draft.type_source()); return;
     case Turning::latent: {
       const auto interleave = config_.boolean({"rope_interleave"});
+      if (!interleave && config_.fields().contains("rope_interleave"))
+        config_.refuse("rope_interleave", "expected true or false, got null");
       const std::string source = interleave ? interleave->source : default_;
       draft.set("pairing", !interleave || interleave->value ? "interleaved" : "half", source);
       draft.set("output_pairing", "half", draft.type_source());
@@ -380,6 +404,9 @@ std::vector<ConfigClaim> RotaryReader::claims() const {
         break;
       }
       case Layering::in_full_attention:
+        if (!is_full && kind.name != model_.traits.pattern.other)
+          config_.refuse("layer_types", fmt::format("expected full_attention or {}, got \"{}\"",
+                                                    model_.traits.pattern.other, kind.name));
         if (is_full) claims.push_back(turning(kind, rule_for_all()));
         break;
     }
