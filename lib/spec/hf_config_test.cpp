@@ -231,6 +231,13 @@ TEST(HfConfig, ClaimsOfSeveralPartsAndKindsOfLayers) {
   EXPECT_NE(chosen("7", "").find("nothing is claimed of layer 7"), std::string::npos) << chosen("7", "");
 }
 
+TEST(HfConfig, ReadsWhatTransformersFiveSavesOfAQwen2Vl) {
+  const auto claims =
+      claims_of_hf_config(R"({"model_type":"qwen2_vl","text_config":{"hidden_size":1024,"num_attention_heads":8,
+      "rope_parameters":{"rope_type":"default","type":"mrope","mrope_section":[16,24,24],"rope_theta":1000000.0}}})");
+  EXPECT_EQ(std::get<RopeNd>(claims.front().spec->encoding).sections, (std::vector<std::int64_t>{16, 24, 24}));
+}
+
 TEST(HfConfig, EachFieldTellsItsLine) {
   const auto claims = claims_of_hf_config(
       "{\n  \"model_type\": \"llama\",\n  \"hidden_size\": 4096,\n\n  \"rope_parameters\": {\n"

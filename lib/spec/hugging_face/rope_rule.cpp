@@ -15,11 +15,17 @@ using nlohmann::json;
 constexpr const char* original = "original_max_position_embeddings";
 constexpr const char* factor = "factor";
 
+// Sections are a field of the default rule; "su" is the name that Phi-3's first files gave to LongRoPE.
+std::string rule_named(const std::string& name) {
+  return name == "mrope" ? "default" : name == "su" ? "longrope" : name;
+}
+
 std::string type_of(const ConfigObject& rule) {
-  const auto type = rule.text({"rope_type", "type"});
-  if (!type || type->value == "mrope") return "default";
-  // The name that Phi-3's first files gave to LongRoPE.
-  return type->value == "su" ? "longrope" : type->value;
+  const auto type = rule.text({"rope_type"});
+  const auto older = rule.text({"type"});
+  if (type && older && rule_named(type->value) != rule_named(older->value))
+    rule.refuse("type", fmt::format("\"{}\" contradicts rope_type \"{}\"", older->value, type->value));
+  return type ? rule_named(type->value) : older ? rule_named(older->value) : "default";
 }
 
 // Python takes 0 for absent in `beta_fast or 32` and `if mscale and mscale_all_dim`.
