@@ -66,8 +66,8 @@ void add_member(Claims& claims, const Composition::Member& member, const ConfigO
   // Files of before transformers 5 give the vision part the type of the whole.
   const bool is_inherited = !stated || stated->value == outer_type;
   const std::string model_type = is_inherited ? std::string(member.model_type) : stated->value;
-  auto dtype = dtype_of(config);
-  if (!dtype) dtype = outer_dtype;
+  // transformers loads all parts in the dtype of the whole, where it states one.
+  const auto dtype = outer_dtype ? outer_dtype : dtype_of(config);
   if (!is_known(model_type) && !(choice.pairing && choice.sub_config == name)) {
     claims.push_back(refused(name, model_type, fmt::format("model_type {}", is_not_known(model_type))));
     return;

@@ -27,7 +27,6 @@ struct Architecture {
 // different bases or not at all, of which no key tells.
 constexpr Architecture architectures[] = {{"apertus", Steps::half},
                                           {"arcee", Steps::interleaved},
-                                          {"baichuan", Steps::interleaved},
                                           {"bitnet", Steps::half},
                                           {"chatglm", Steps::interleaved},
                                           {"codeshell", Steps::half},
@@ -121,6 +120,12 @@ class File {
     const std::string window = key("attention.sliding_window");
     if (architecture_.name == "olmo2" && metadata_.has(window))
       gguf::refuse(window, "layers with a window turn by another rule, of which no key tells: state each with --spec");
+    if (architecture_.name.starts_with("glm4") && metadata_.has(key("rope.dimension_sections")))
+      gguf::refuse(key("rope.dimension_sections"), "sections of this architecture are not said by any spec yet");
+    // Granite does not turn where it is false.
+    if (architecture_.name.starts_with("granite") && metadata_.has(key("rope.scaling.finetuned")))
+      gguf::refuse(key("rope.scaling.finetuned"),
+                   "decides whether a granite turns at all: state the claim with --spec");
     for (const char* suffix : {"rope.freq_base_swa", "rope.dimension_count_swa", "attention.key_length_swa"}) {
       if (metadata_.has(key(suffix)))
         gguf::refuse(key(suffix), "layers with a window have a rule of their own: state each with --spec");
