@@ -411,7 +411,7 @@ int run_every_layer(const Arguments& arguments, bool max_position_given) {
     }
     SpecOptions own = arguments.claim;
     own.sub_config = claim.part;
-    own.layer = claim.kind;
+    if (!claim.kind.empty()) own.layer = claim.kind;
     std::string folder = name;
     std::ranges::replace(folder, ' ', '-');
     audits.push_back({{name, spec}, arguments_for(arguments, own, claim.spec->max_position, folder)});

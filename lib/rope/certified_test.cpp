@@ -35,9 +35,9 @@ const std::vector<Setting>& settings() {
         {"prefix", rope_of(R"("head_dim":46,"rotary_dim":34,"rope_theta":77777.25)")},
         {"spread", rope_of(R"("head_dim":40,"rotary_dim":18,"rotary_layout":"spread")")},
         {"suffix", rope_of(R"("head_dim":46,"rotary_dim":34,"rotary_layout":"suffix")")},
-        {"suffix, two pairings",
-         rope_of(
-             R"("head_dim":46,"rotary_dim":34,"rotary_layout":"suffix","pairing":"interleaved","output_pairing":"half")")},
+        {"suffix, two pairings", rope_of(
+                                     R"("head_dim":46,"rotary_dim":34,"rotary_layout":"suffix","pairing":"interleaved",
+                "output_pairing":"half")")},
         {"huge base", rope_of(R"("head_dim":12,"rope_theta":1e308)")},
         {"base 1", rope_of(R"("head_dim":4,"rope_theta":1)")},
         {"linear", scaled(R"("head_dim":20)", R"({"rope_type":"linear","factor":8})")},
@@ -253,8 +253,8 @@ TEST_P(CertifiedRopeOn, IsTheOraclesNearestValueForTheAdjointAndClockwise) {
 // that the ramp is known to 2^-50 of what its ends are. x is by lattice reduction.
 TEST_P(CertifiedRopeOn, EqualsTheOracleWhereTheRampIsAStep) {
   const Rope encoding = rope_of(
-      R"("head_dim":8,"pairing":"interleaved","rope_scaling":{"rope_type":"yarn","factor":4,"original_max_position_embeddings":4096,
-         "beta_slow":65.189864690440317,"beta_fast":65.189864690440331,"truncate":false,"attention_factor":1})");
+      R"("head_dim":8,"pairing":"interleaved","rope_scaling":{"rope_type":"yarn","factor":4,
+         "original_max_position_embeddings":4096,"beta_slow":65.189864690440317,"beta_fast":65.189864690440331,"truncate":false,"attention_factor":1})");
   const std::int64_t position = (std::int64_t{1} << 53) - 1;
   const double first = 5719963280746874;
   const double second = -5215549463402181;

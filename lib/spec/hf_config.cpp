@@ -40,6 +40,12 @@ std::optional<Read<std::string>> dtype_of(const ConfigObject& config) {
   return dtype;
 }
 
+// transformers loads all parts in the dtype of the whole, where it states one.
+std::optional<Read<std::string>> dtype_of(const ConfigObject& part, const ConfigObject& whole) {
+  const auto dtype = dtype_of(whole);
+  return dtype ? dtype : dtype_of(part);
+}
+
 ConfigClaim refused(const std::string& part, const std::string& model_type, std::string why) {
   return {.part = part,
           .kind = "",
@@ -60,24 +66,21 @@ std::string is_not_known(std::string_view model_type) {
 
 // A member of a file, as one model_type or, where that is not known, refused by itself.
 void add_member(Claims& claims, const Composition::Member& member, const ConfigObject& config, const std::string& name,
-                const std::optional<Read<std::string>>& outer_dtype, std::string_view outer_type,
-                const ConfigChoice& choice) {
+                const ConfigObject& whole, std::string_view outer_type, const ConfigChoice& choice) {
   const auto stated = config.text({"model_type"});
   // Files of before transformers 5 give the vision part the type of the whole.
   const bool is_inherited = !stated || stated->value == outer_type;
   const std::string model_type = is_inherited ? std::string(member.model_type) : stated->value;
-  // transformers loads all parts in the dtype of the whole, where it states one.
-  const auto dtype = outer_dtype ? outer_dtype : dtype_of(config);
   if (!is_known(model_type) && !(choice.pairing && choice.sub_config == name)) {
     claims.push_back(refused(name, model_type, fmt::format("model_type {}", is_not_known(model_type))));
     return;
   }
-  std::ranges::move(claims_of_part({name, config, model_type, dtype}, choice), std::back_inserter(claims));
+  std::ranges::move(claims_of_part({name, config, model_type, dtype_of(config, whole)}, choice),
+                    std::back_inserter(claims));
 }
 
 Claims claims_of_members(const Composition& composition, const ConfigObject& config, const ConfigChoice& choice) {
   Claims claims;
-  const auto dtype = dtype_of(config);
   for (const Composition::Member& member : {composition.text, composition.vision}) {
     if (*member.name == '\0' || (!choice.sub_config.empty() && choice.sub_config != member.name)) continue;
     const bool is_text = member.name == composition.text.name;
@@ -87,9 +90,9 @@ Claims claims_of_members(const Composition& composition, const ConfigObject& con
       if (is_text && is_other && composition.text_type == Composition::TextType::fixed)
         inner->refuse("model_type", fmt::format("expected {}, which transformers takes whatever the file says, got {}",
                                                 member.model_type, stated->value));
-      add_member(claims, member, *inner, member.name, dtype, composition.model_type, choice);
+      add_member(claims, member, *inner, member.name, config, composition.model_type, choice);
     } else if (is_text && composition.where == Composition::Text::inner_or_outer) {
-      add_member(claims, member, config, "", dtype, composition.model_type, choice);
+      add_member(claims, member, config, "", config, composition.model_type, choice);
     } else if (is_text) {
       config.refuse(member.name, fmt::format("required of a {}", composition.model_type));
     }
@@ -104,9 +107,7 @@ Claims claims_of_sub_config(const ConfigObject& config, const ConfigChoice& choi
   const auto model_type = inner->text({"model_type"});
   const std::string name = model_type ? model_type->value : "";
   if (!is_known(name) && !choice.pairing) inner->refuse("model_type", is_not_known(name));
-  auto dtype = dtype_of(*inner);
-  if (!dtype) dtype = dtype_of(config);
-  return claims_of_part({choice.sub_config, *inner, name, dtype}, choice);
+  return claims_of_part({choice.sub_config, *inner, name, dtype_of(*inner, config)}, choice);
 }
 
 Claims all_claims(const ConfigObject& config, const ConfigChoice& choice) {

@@ -18,11 +18,11 @@ TEST(StandardArithmetic, ModelsConfigsAreReadInIt) {
       return std::string(error.what());
     }
   };
-  for (
-      const char* text :
-      {R"({"model_type":"phi","hidden_size":200,"num_attention_heads":1,"partial_rotary_factor":0.29,"max_position_embeddings":4096})",
-       R"({"model_type":"llama","hidden_size":64,"num_attention_heads":1,"rope_theta":10000.1,"max_position_embeddings":131071,
-                               "original_max_position_embeddings":4099,"rope_scaling":{"rope_type":"yarn","beta_slow":5e-324}})"}) {
+  for (const char* text : {R"({"model_type":"phi","hidden_size":200,"num_attention_heads":1,
+                               "partial_rotary_factor":0.29,"max_position_embeddings":4096})",
+                           R"({"model_type":"llama","hidden_size":64,"num_attention_heads":1,"rope_theta":10000.1,
+                               "max_position_embeddings":131071,"original_max_position_embeddings":4099,
+                               "rope_scaling":{"rope_type":"yarn","beta_slow":5e-324}})"}) {
     const std::string expected = read(text);
     for (const Environment& environment : environments()) {
       EXPECT_EQ(in(environment, [&] { return read(text); }), expected) << environment.name;

@@ -11,8 +11,8 @@ Rope rope_of(const char* json) { return std::get<Rope>(spec_from_hf_config(json)
 
 TEST(HfConfig, ReadsAnOldStyleLlama) {
   const Spec spec = spec_from_hf_config(
-      R"({"model_type":"llama","hidden_size":4096,"num_attention_heads":32,"max_position_embeddings":4096,"rope_theta":10000.0,
-          "rope_scaling":null,"torch_dtype":"float16","vocab_size":32000,"architectures":["LlamaForCausalLM"]})");
+      R"({"model_type":"llama","hidden_size":4096,"num_attention_heads":32,
+          "max_position_embeddings":4096,"rope_theta":10000.0,"rope_scaling":null,"torch_dtype":"float16","vocab_size":32000,"architectures":["LlamaForCausalLM"]})");
   const auto& rope = std::get<Rope>(spec.encoding);
   EXPECT_EQ(rope.head_dim, 128);
   EXPECT_EQ(rope.rotary_dim, 128);
@@ -45,8 +45,8 @@ TEST(HfConfig, ReadsLlama31) {
   const Spec spec = spec_from_hf_config(
       R"({"model_type":"llama","architectures":["LlamaForCausalLM"],"hidden_size":4096,"num_attention_heads":32,
           "num_key_value_heads":8,"max_position_embeddings":131072,"rope_theta":500000.0,"torch_dtype":"bfloat16",
-          "rope_scaling":{"factor":8.0,"low_freq_factor":1.0,"high_freq_factor":4.0,"original_max_position_embeddings":8192,
-                          "rope_type":"llama3"}})");
+          "rope_scaling":{"factor":8.0,"low_freq_factor":1.0,"high_freq_factor":4.0,
+                          "original_max_position_embeddings":8192,"rope_type":"llama3"}})");
   const auto& llama3 = std::get<Llama3Scaling>(std::get<Rope>(spec.encoding).rope_scaling);
   EXPECT_EQ(llama3.factor, 8);
   EXPECT_EQ(llama3.original_max_position_embeddings, 8192);
@@ -57,8 +57,8 @@ TEST(HfConfig, ReadsLlama31) {
 
 TEST(HfConfig, ReadsDeepseekV3) {
   const Rope rope = rope_of(
-      R"({"model_type":"deepseek_v3","hidden_size":7168,"num_attention_heads":128,"qk_nope_head_dim":128,"qk_rope_head_dim":64,
-          "max_position_embeddings":163840,"rope_theta":10000,"torch_dtype":"bfloat16",
+      R"({"model_type":"deepseek_v3","hidden_size":7168,"num_attention_heads":128,"qk_nope_head_dim":128,
+          "qk_rope_head_dim":64,"max_position_embeddings":163840,"rope_theta":10000,"torch_dtype":"bfloat16",
           "rope_scaling":{"beta_fast":32,"beta_slow":1,"factor":40,"mscale":1.0,"mscale_all_dim":1.0,
                           "original_max_position_embeddings":4096,"type":"yarn"}})");
   EXPECT_EQ(rope.head_dim, 64);
@@ -92,8 +92,9 @@ TEST(HfConfig, ReadsPhi3WithItsLengthAtTopLevelAndItsFactorFromTheRatio) {
 
 TEST(HfConfig, ReadsQwen25Yarn) {
   const Rope rope = rope_of(
-      R"({"model_type":"qwen2","hidden_size":3584,"num_attention_heads":28,"max_position_embeddings":32768,"rope_theta":1000000.0,
-          "sliding_window":131072,"rope_scaling":{"factor":4.0,"type":"yarn","attention_factor":null,"finetuned":true}})");
+      R"({"model_type":"qwen2","hidden_size":3584,"num_attention_heads":28,"max_position_embeddings":32768,
+          "rope_theta":1000000.0,"sliding_window":131072,
+          "rope_scaling":{"factor":4.0,"type":"yarn","attention_factor":null,"finetuned":true}})");
   const auto& yarn = std::get<YarnScaling>(rope.rope_scaling);
   EXPECT_EQ(yarn.factor, 4);
   EXPECT_EQ(yarn.original_max_position_embeddings, 32768);  // max_position_embeddings, where the rule does not say
@@ -178,11 +179,46 @@ TEST(HfConfig, RefusesWhatItDoesNotKnow) {
   expect(R"({"model_type":"glm4_moe_lite","head_dim":192})", "head_dim: 192 contradicts qk_rope_head_dim 64");
   expect(R"({"model_type":"glm","partial_rotary_factor":null})", "partial_rotary_factor: expected a number, got null");
   expect(R"({"model_type":"llama","per_layer_config":{"0":{"head_dim":32}}})", "per_layer_config: not read");
+  expect(R"({"model_type":"gemma4_text","num_hidden_layers":6,"per_layer_config":{"6":{"head_dim":512}}})",
+         "per_layer_config: expected layers from 0 to 5, got 6");
+  expect(R"({"model_type":"gemma4_text","num_hidden_layers":6,"per_layer_config":{"5":{"rope_theta":5}}})",
+         "per_layer_config.5.rope_theta: not read");
+  expect(R"({"model_type":"gemma4_text","num_hidden_layers":6,"per_layer_config":{"4":{"head_dim":512}}})",
+         "per_layer_config: head_dim 256 and 512 of layers with sliding_attention alike");
   expect(
       R"({"model_type":"olmo3","rope_parameters":{"full_attention":{"rope_type":"yarn","factor":4,"truncate":false}}})",
       "rope_parameters.full_attention.truncate: not read");
   expect(R"({"model_type":"smollm3","num_hidden_layers":4,"no_rope_layers":[1]})", "each of the 4 layers, got 1");
   expect(R"({"model_type":"qwen3_next","layer_types":["linear_attention"],"num_hidden_layers":1})", "full attention");
+}
+
+// As transformers 5 saves it: the layers of full attention by their index.
+TEST(HfConfig, ReadsTheWidthOfEachLayerOfGemma4) {
+  const char* config = R"({"model_type":"gemma4_text","num_hidden_layers":6,"head_dim":128,
+                           "per_layer_config":{"5":{"head_dim":384,"num_key_value_heads":2}}})";
+  const auto claims = claims_of_hf_config(config, {});
+  ASSERT_EQ(claims.size(), 2U);
+  for (const ConfigClaim& claim : claims) {
+    EXPECT_EQ(std::get<Rope>(claim.spec->encoding).head_dim, claim.kind == "full_attention" ? 384 : 128) << claim.kind;
+  }
+}
+
+TEST(HfConfig, PartsAreLoadedInTheDtypeOfTheWhole) {
+  const char* config = R"({"model_type":"gemma3","dtype":"bfloat16","text_config":{"dtype":"float16"},
+                           "vision_config":{"dtype":"float32"}})";
+  for (const ConfigClaim& claim : claims_of_hf_config(config, {})) {
+    ASSERT_TRUE(claim.spec) << claim.refusal;
+    EXPECT_EQ(claim.spec->dtype, Dtype::bfloat16) << name_of(claim);
+  }
+  const char* silent = R"({"model_type":"gemma3","text_config":{"dtype":"float16"},"vision_config":{}})";
+  EXPECT_EQ(claims_of_hf_config(silent, {}).front().spec->dtype, Dtype::float16);
+}
+
+// Its class has a rule of its own, which a file with rope_theta alone keeps.
+TEST(HfConfig, ReadsApertusOwnBaseAndRule) {
+  const Rope rope = rope_of(R"({"model_type":"apertus"})");
+  EXPECT_EQ(rope.rope_theta, 12e6);
+  EXPECT_EQ(std::get<Llama3Scaling>(rope.rope_scaling).factor, 8);
 }
 
 TEST(HfConfig, AnUnknownTypeIsReadByThePairingThatTheCallerStates) {

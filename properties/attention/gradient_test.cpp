@@ -43,10 +43,9 @@ TEST(AttentionGradient, IsLostByWhatIsOffByFourThousandths) {
       Tensor& values = reply.at(name);
       for (std::int64_t i = 0; i < values.elements(); ++i) values.set(i, values.at(i) * 1.004);
     });
-    for (
-        const char* text :
-        {R"({"encoding":"attention","num_heads":4,"num_kv_heads":2,"head_dim":16})",
-         R"({"encoding":"attention","num_heads":4,"head_dim":64,"causal":true,"position":{"encoding":"rope","head_dim":64}})"}) {
+    for (const char* text : {R"({"encoding":"attention","num_heads":4,"num_kv_heads":2,"head_dim":16})",
+                             R"({"encoding":"attention","num_heads":4,"head_dim":64,"causal":true,
+             "position":{"encoding":"rope","head_dim":64}})"}) {
       EXPECT_EQ(result_of("attention_gradient", wrong, parse_spec(text)).verdict, Verdict::violated) << name << text;
     }
   }

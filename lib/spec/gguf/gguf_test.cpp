@@ -29,6 +29,11 @@ class Writer {
     put(value);
     return *this;
   }
+  Writer& flag(std::string_view key, char value) {
+    begin(key, 7);
+    put(value);
+    return *this;
+  }
   template <class T>
   Writer& list(std::string_view key, std::uint32_t type, const std::vector<T>& values) {
     begin(key, 9);
@@ -176,6 +181,8 @@ TEST(Gguf, RefusesWhatItsKeysDoNotSay) {
     EXPECT_NE(refusal.find(reason), std::string::npos) << refusal;
   };
   expect(Writer("warp"), "general.architecture: \"warp\" is not known");
+  expect(Writer("granite").integer("granite.attention.key_length", 64).flag("granite.rope.scaling.finetuned", 0),
+         "granite.rope.scaling.finetuned: decides whether a granite turns at all");
   expect(Writer("gemma3"), "layers of a gemma3 turn by different rules");
   expect(Writer("llama"), "llama.attention.key_length: required");
   expect(llama().text("llama.rope.scaling.type", "longrope"), "longrope's factors are tensors");

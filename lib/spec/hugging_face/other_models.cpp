@@ -64,13 +64,10 @@ Read<std::int64_t> length(const Part& part, const Draft& draft, std::int64_t fal
   return read_or(part.config.integer({"max_position_embeddings", "n_positions"}), fallback, draft);
 }
 
-// Where the class knows hidden_size by another name too.
-Read<std::int64_t> width_by(const Part& part, const char* name, const Draft& draft, std::int64_t fallback) {
-  return read_or(part.config.integer({name, "hidden_size"}), fallback, draft);
-}
-
-Read<std::int64_t> width(const Part& part, const Draft& draft, std::int64_t fallback) {
-  return read_or(part.config.integer({"hidden_size"}), fallback, draft);
+// `other`: a second name by which the class knows hidden_size.
+Read<std::int64_t> width(const Part& part, const Draft& draft, std::int64_t fallback,
+                         const char* other = "hidden_size") {
+  return read_or(part.config.integer({other, "hidden_size"}), fallback, draft);
 }
 
 void refuse_relative(const Part& part) {
@@ -107,7 +104,7 @@ Claims opt(const Part& part) {
 
 Claims gpt2(const Part& part) {
   const Draft draft = draft_of(part);
-  return {learned(draft, part, {width_by(part, "n_embd", draft, 768), length(part, draft, 1024)})};
+  return {learned(draft, part, {width(part, draft, 768, "n_embd"), length(part, draft, 1024)})};
 }
 
 // A row for each patch.
@@ -155,21 +152,21 @@ Claims vit_mae(const Part& part) {
 
 Claims marian(const Part& part) {
   const Draft draft = draft_of(part);
-  return {sinusoids(draft, part, {width_by(part, "d_model", draft, 1024), length(part, draft, 1024)}, "dim")};
+  return {sinusoids(draft, part, {width(part, draft, 1024, "d_model"), length(part, draft, 1024)}, "dim")};
 }
 
 // Positions count from the padding token's index + 1, as in fairseq.
 Claims m2m_100(const Part& part) {
   const Draft draft = draft_of(part);
   const auto padding = read_or(part.config.integer({"pad_token_id"}), std::int64_t{1}, draft);
-  return {sinusoids(draft, part, {width_by(part, "d_model", draft, 1024), length(part, draft, 1024), padding.value + 1},
+  return {sinusoids(draft, part, {width(part, draft, 1024, "d_model"), length(part, draft, 1024), padding.value + 1},
                     "half_minus_one")};
 }
 
 Claims whisper(const Part& part) {
   const Draft encoder = draft_of(part, "encoder");
   const Draft decoder = draft_of(part, "decoder");
-  const auto dim = width_by(part, "d_model", encoder, 384);
+  const auto dim = width(part, encoder, 384, "d_model");
   return {sinusoids(encoder, part,
                     {dim, read_or(part.config.integer({"max_source_positions"}), std::int64_t{1500}, encoder)},
                     "half_minus_one"),

@@ -14,7 +14,7 @@ struct Part {
   std::string name;  ///< empty for the file itself
   ConfigObject config;
   std::string model_type;
-  std::optional<Read<std::string>> dtype;  ///< its own, else the file's
+  std::optional<Read<std::string>> dtype;  ///< the file's, else its own
 };
 
 }  // namespace sextant::hugging_face

@@ -1,9 +1,13 @@
+// What the fields of one file mean to one model_type. Longer than 400 lines: each member reads one field, and what one
+// field says of another (a rule's theta and the model's, a share of the head and its sections) is checked in one class.
 #include "lib/spec/hugging_face/rotary_models.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <charconv>
+#include <map>
 
 #include "lib/spec/hugging_face/draft.hpp"
 #include "lib/spec/hugging_face/layer_kinds.hpp"
@@ -16,6 +20,13 @@ using nlohmann::json;
 
 // Whether a rule leaves the frequencies as they are and says nothing that it does not know.
 bool is_plain(const RopeRule& rule) { return rule.scaling.is_null() || rule.scaling == json{{"rope_type", "default"}}; }
+
+std::optional<std::int64_t> index_of(std::string_view text) {
+  std::int64_t index = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, index);
+  return error == std::errc() && rest == end && index >= 0 ? std::optional(index) : std::nullopt;
+}
 
 // A part of a file as one model_type reads it. Each member reads one thing; fields that say what the model_type's code
 // does not do are refused.
@@ -35,6 +46,10 @@ class RotaryReader {
 
   ModelLengths lengths() const;
   Read<std::int64_t> head_dim(const LayerKind& kind) const;
+  Read<std::int64_t> own_head_dim() const;
+  Read<std::int64_t> head_dim_of_each(const LayerKind& kind) const;
+  std::map<std::int64_t, ConfigObject> layers_of_their_own() const;
+  void check_layers_of_their_own(std::int64_t layers) const;
   std::optional<Read<double>> rotary_factor(const RopeRule& rule) const;
   void refuse_strays(std::initializer_list<const char*> names, double used) const;
   RopeRule rule_for_all() const;
@@ -80,10 +95,61 @@ Read<std::int64_t> RotaryReader::head_dim(const LayerKind& kind) const {
       config_.refuse("head_dim", fmt::format("{} contradicts qk_rope_head_dim {}", whole->value, used.value));
     return used;
   }
+  if (config_.has("per_layer_config")) return head_dim_of_each(kind);
   if (model_.traits.full_head_dim != 0 && kind.name == "full_attention") {
     const auto wider = config_.integer({"global_head_dim"});
     return wider ? *wider : Read<std::int64_t>{model_.traits.full_head_dim, default_};
   }
+  return own_head_dim();
+}
+
+// Gemma 4's files of transformers 5 state the width of layers that differ from head_dim, by their index.
+Read<std::int64_t> RotaryReader::head_dim_of_each(const LayerKind& kind) const {
+  const auto own = layers_of_their_own();
+  std::optional<Read<std::int64_t>> common;
+  for (const std::int64_t layer : kind.layers) {
+    const auto fields = own.find(layer);
+    const auto stated = fields == own.end() ? std::nullopt : fields->second.integer({"head_dim"});
+    const Read<std::int64_t> width = stated ? *stated : own_head_dim();
+    if (common && common->value != width.value)
+      config_.refuse("per_layer_config",
+                     fmt::format("head_dim {} and {} of layers with {} alike: state them with --spec", common->value,
+                                 width.value, kind.name));
+    if (!common) common = width;
+  }
+  const auto wider = config_.integer({"global_head_dim"});
+  if (wider && kind.name == "full_attention" && wider->value != common->value)
+    config_.refuse("global_head_dim", fmt::format("{} contradicts per_layer_config's {}", wider->value, common->value));
+  return *common;
+}
+
+// By index, which the file writes as "5" or "05".
+std::map<std::int64_t, ConfigObject> RotaryReader::layers_of_their_own() const {
+  std::map<std::int64_t, ConfigObject> layers;
+  const auto own = config_.object("per_layer_config");
+  if (!own) return layers;
+  for (const auto& [name, fields] : own->fields().items()) {
+    const auto index = index_of(name);
+    if (!index || layers.contains(*index))
+      config_.refuse("per_layer_config", fmt::format("expected each layer once by its index, got \"{}\"", name));
+    if (auto layer = own->object(name.c_str())) layers.emplace(*index, *std::move(layer));
+  }
+  return layers;
+}
+
+void RotaryReader::check_layers_of_their_own(std::int64_t layers) const {
+  if (!config_.has("per_layer_config")) return;
+  if (model_.traits.full_head_dim == 0) config_.refuse("per_layer_config", "not read: state each layer with --spec");
+  for (const auto& [index, layer] : layers_of_their_own()) {
+    if (index >= layers)
+      config_.refuse("per_layer_config", fmt::format("expected layers from 0 to {}, got {}", layers - 1, index));
+    for (const auto& [name, value] : layer.fields().items()) {
+      if (name != "head_dim" && name != "num_key_value_heads") layer.refuse(name, "not read: state it with --spec");
+    }
+  }
+}
+
+Read<std::int64_t> RotaryReader::own_head_dim() const {
   if (const auto stated = config_.integer({"head_dim"})) return *stated;
   const bool is_null = config_.fields().contains("head_dim");
   if (model_.sizes.head_dim != 0 && !is_null) return {model_.sizes.head_dim, default_};
@@ -378,9 +444,11 @@ ConfigClaim RotaryReader::standing(const LayerKind& kind) const {
 }
 
 std::vector<ConfigClaim> RotaryReader::claims() const {
-  if (config_.has("per_layer_config")) config_.refuse("per_layer_config", "not read: state each layer with --spec");
   std::vector<ConfigClaim> claims;
   const std::vector<LayerKind> kinds = layer_kinds(model_, config_);
+  std::int64_t layers = 0;
+  for (const LayerKind& kind : kinds) layers += std::ssize(kind.layers);
+  check_layers_of_their_own(layers);
   for (const LayerKind& kind : kinds) {
     const bool is_full = kind.name == "full_attention";
     switch (model_.traits.layering) {

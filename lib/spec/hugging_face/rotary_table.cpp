@@ -12,9 +12,8 @@ constexpr RotaryModel table[] = {
     {"apertus",
      {4096, 32, 0, 32, 65536},
      12e6,
-     {.rule =
-          R"({"rope_type":"llama3","rope_theta":12000000.0,"factor":8,"original_max_position_embeddings":8192,"low_freq_factor":1,)"
-          R"("high_freq_factor":4})"}},
+     {.rule = R"({"rope_type":"llama3","rope_theta":12000000.0,"factor":8,"original_max_position_embeddings":8192,)"
+              R"("low_freq_factor":1,"high_freq_factor":4})"}},
     {"arcee", {2560, 32, 0, 32, 4096}, 10000, {}},
     {"codegen",
      {4096, 16, 0, 28, 2048},
