@@ -24,7 +24,11 @@ std::string read_file(const std::string& option, const std::string& path) {
   }
   std::ifstream stream(path, std::ios::binary);
   if (!stream) throw UsageError(fmt::format("{} {}: cannot be read", option, path));
-  return {std::istreambuf_iterator<char>(stream), {}};
+  try {
+    return {std::istreambuf_iterator<char>(stream), {}};
+  } catch (const std::ios_base::failure&) {
+    throw UsageError(fmt::format("{} {}: cannot be read", option, path));
+  }
 }
 
 // A message about a file names the file.

@@ -59,9 +59,9 @@ ConfigClaim refused(const std::string& part, const std::string& model_type, std:
 
 std::string is_not_known(std::string_view model_type) {
   return fmt::format(
-      "\"{}\" is not known: pass --pairing half or --pairing interleaved if it turns queries and keys by one "
-      "rule in all layers, or state the claim with --spec",
-      model_type);
+      "{} is not known: pass --pairing half or --pairing interleaved if it turns queries and keys by one rule in all "
+      "layers, or state the claim with --spec",
+      nlohmann::json(model_type).dump());
 }
 
 // A member of a file, as one model_type or, where that is not known, refused by itself.
@@ -81,6 +81,12 @@ void add_member(Claims& claims, const Composition::Member& member, const ConfigO
 
 Claims claims_of_members(const Composition& composition, const ConfigObject& config, const ConfigChoice& choice) {
   Claims claims;
+  const bool names_a_member = choice.sub_config.empty() || choice.sub_config == composition.text.name ||
+                              choice.sub_config == composition.vision.name;
+  if (!names_a_member)
+    config.refuse(choice.sub_config,
+                  fmt::format("--sub-config names it, and the parts of a {} are {} and {}", composition.model_type,
+                              composition.text.name, composition.vision.name));
   for (const Composition::Member& member : {composition.text, composition.vision}) {
     if (*member.name == '\0' || (!choice.sub_config.empty() && choice.sub_config != member.name)) continue;
     const bool is_text = member.name == composition.text.name;

@@ -178,6 +178,11 @@ TEST(HfConfig, RefusesWhatItDoesNotKnow) {
   expect(R"({"model_type":"deepseek_v3","rope_interleave":null})", "rope_interleave: expected true or false, got null");
   expect(R"({"model_type":"glm4_moe_lite","head_dim":192})", "head_dim: 192 contradicts qk_rope_head_dim 64");
   expect(R"({"model_type":"glm","partial_rotary_factor":null})", "partial_rotary_factor: expected a number, got null");
+  expect(R"({"model_type":"llama","n_embd":64})",
+         "n_embd: not read by transformers' llama, which looks for hidden_size");
+  expect(R"({"model_type":"llama","hidden_size":64,"n_head":2})", "n_head: not read");
+  expect(R"({"model_type":"qwen2","n_positions":64})", "n_positions: not read");
+  expect(R"({"model_type":"lla\u0000ma"})", R"("lla\u0000ma" is not known)");
   expect(R"({"model_type":"llama","per_layer_config":{"0":{"head_dim":32}}})", "per_layer_config: not read");
   expect(R"({"model_type":"gemma4_text","num_hidden_layers":6,"per_layer_config":{"6":{"head_dim":512}}})",
          "per_layer_config: expected layers from 0 to 5, got 6");

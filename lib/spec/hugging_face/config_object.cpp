@@ -107,7 +107,7 @@ std::optional<Read<T>> ConfigObject::first_of(Names names, std::string_view expe
   std::optional<Read<T>> found;
   std::string found_name;
   for (const char* name : names) {
-    if (!has(name)) continue;
+    if (*name == '\0' || !has(name)) continue;
     const json& stated = object_->at(name);
     std::optional<T> value = convert(stated);
     if (!value) refuse(name, fmt::format("expected {}, got {}", expected, stated.dump()));

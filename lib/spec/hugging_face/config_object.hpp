@@ -30,6 +30,7 @@ class ConfigObject {
   /// @throws SpecError for text that is no JSON object and for repeated fields.
   static ConfigObject parse(std::string_view text);
 
+  /// Empty names name nothing.
   using Names = std::initializer_list<const char*>;
   std::optional<Read<std::int64_t>> integer(Names names) const;
   std::optional<Read<double>> number(Names names) const;

@@ -11,7 +11,7 @@ namespace {
 constexpr std::int64_t layers_limit = 1 << 16;
 
 std::int64_t count_of_layers(const RotaryModel& model, const ConfigObject& config) {
-  const auto count = config.integer({"num_hidden_layers", "n_layer", "num_layers"});
+  const auto count = config.integer({"num_hidden_layers", model.traits.names.layers});
   if (!count) return model.sizes.layers;
   if (count->value < 1 || count->value > layers_limit)
     config.refuse("num_hidden_layers",

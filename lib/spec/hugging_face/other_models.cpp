@@ -60,8 +60,9 @@ ConfigClaim sinusoids(Draft draft, const Part& part, const Table& table, std::st
   return draft.claim();
 }
 
-Read<std::int64_t> length(const Part& part, const Draft& draft, std::int64_t fallback) {
-  return read_or(part.config.integer({"max_position_embeddings", "n_positions"}), fallback, draft);
+Read<std::int64_t> length(const Part& part, const Draft& draft, std::int64_t fallback,
+                          const char* other = "max_position_embeddings") {
+  return read_or(part.config.integer({"max_position_embeddings", other}), fallback, draft);
 }
 
 // `other`: a second name by which the class knows hidden_size.
@@ -104,7 +105,7 @@ Claims opt(const Part& part) {
 
 Claims gpt2(const Part& part) {
   const Draft draft = draft_of(part);
-  return {learned(draft, part, {width(part, draft, 768, "n_embd"), length(part, draft, 1024)})};
+  return {learned(draft, part, {width(part, draft, 768, "n_embd"), length(part, draft, 1024, "n_positions")})};
 }
 
 // A row for each patch.
@@ -188,10 +189,11 @@ Claims t5(const Part& part) {
   return claims;
 }
 
-Draft alibi(const Part& part, std::string_view form, std::int64_t heads) {
+// `other`: a second name by which the class knows num_attention_heads.
+Draft alibi(const Part& part, std::string_view form, std::int64_t heads, const char* other = "num_attention_heads") {
   Draft draft = draft_of(part);
   draft.set("encoding", "alibi", draft.type_source());
-  draft.set("num_heads", part.config.integer({"num_attention_heads", "n_head", "n_heads"}), heads);
+  draft.set("num_heads", part.config.integer({"num_attention_heads", other}), heads);
   draft.set("form", form, draft.type_source());
   if (const auto longest = part.config.integer({"seq_length", "max_seq_len", "max_position_embeddings"}))
     draft.set("max_position", *longest);
@@ -199,7 +201,7 @@ Draft alibi(const Part& part, std::string_view form, std::int64_t heads) {
   return draft;
 }
 
-Claims bloom(const Part& part) { return {alibi(part, "key_index", 8).claim()}; }
+Claims bloom(const Part& part) { return {alibi(part, "key_index", 8, "n_head").claim()}; }
 
 // ALiBi's largest exponent is 8 in every spec.
 Claims mpt(const Part& part) {
@@ -211,7 +213,7 @@ Claims mpt(const Part& part) {
     if (exponent && exponent->value != 8)
       attention->refuse("alibi_bias_max", fmt::format("expected 8, got {}", exponent->value));
   }
-  Draft draft = alibi(part, "distance", 16);
+  Draft draft = alibi(part, "distance", 16, "n_heads");
   draft.note(
       "the code adds the slope times (key - last key), which differs from the claim by a constant for each query");
   return {draft.claim()};

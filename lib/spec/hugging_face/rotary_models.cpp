@@ -37,6 +37,7 @@ class RotaryReader {
         part_(part),
         config_(part.config),
         default_(fmt::format("default of {}", part.model_type)),
+        reader_(rotary_model(part.model_type) ? "transformers' " + part.model_type : "--pairing"),
         lengths_(lengths()) {}
 
   std::vector<ConfigClaim> claims() const;
@@ -45,6 +46,8 @@ class RotaryReader {
   using Theta = std::optional<Read<double>>;
 
   ModelLengths lengths() const;
+  std::optional<Read<std::int64_t>> size(const char* name, const char* other,
+                                         std::initializer_list<const char*> foreign) const;
   Read<std::int64_t> head_dim(const LayerKind& kind) const;
   Read<std::int64_t> own_head_dim() const;
   Read<std::int64_t> head_dim_of_each(const LayerKind& kind) const;
@@ -72,11 +75,23 @@ class RotaryReader {
   const Part& part_;
   const ConfigObject& config_;
   std::string default_;
+  std::string reader_;  // what reads the file this way
   ModelLengths lengths_;
 };
 
+// A size by the names that the class knows. One that is stated by other classes' names alone is not what anybody means.
+std::optional<Read<std::int64_t>> RotaryReader::size(const char* name, const char* other,
+                                                     std::initializer_list<const char*> foreign) const {
+  auto stated = config_.integer({name, other});
+  for (const char* unread : foreign) {
+    if (!stated && config_.has(unread))
+      config_.refuse(unread, fmt::format("not read by {}, which looks for {}", reader_, name));
+  }
+  return stated;
+}
+
 ModelLengths RotaryReader::lengths() const {
-  const auto longest = config_.integer({"max_position_embeddings", "n_positions"});
+  const auto longest = size("max_position_embeddings", model_.traits.names.max_position, {"n_positions"});
   ModelLengths lengths{longest ? *longest : Read<std::int64_t>{model_.sizes.max_position, default_},
                        config_.integer({"original_max_position_embeddings"})};
   if (!lengths.original && model_.traits.original_length != 0)
@@ -153,8 +168,9 @@ Read<std::int64_t> RotaryReader::own_head_dim() const {
   if (const auto stated = config_.integer({"head_dim"})) return *stated;
   const bool is_null = config_.fields().contains("head_dim");
   if (model_.sizes.head_dim != 0 && !is_null) return {model_.sizes.head_dim, default_};
-  const auto stated_hidden = config_.integer({"hidden_size", "n_embd", "n_embed", "d_model"});
-  const auto stated_heads = config_.integer({"num_attention_heads", "n_head"});
+  const OtherNames& names = model_.traits.names;
+  const auto stated_hidden = size("hidden_size", names.hidden_size, {"n_embd", "n_embed", "d_model"});
+  const auto stated_heads = size("num_attention_heads", names.heads, {"n_head", "n_heads", "num_heads"});
   const Read<std::int64_t> hidden = stated_hidden.value_or(Read<std::int64_t>{model_.sizes.hidden_size, default_});
   const Read<std::int64_t> heads = stated_heads.value_or(Read<std::int64_t>{model_.sizes.heads, default_});
   if (hidden.value == 0 || heads.value == 0)
@@ -183,9 +199,8 @@ void RotaryReader::refuse_strays(std::initializer_list<const char*> names, doubl
   for (const char* name : names) {
     const auto stray = config_.number({name});
     if (stray && stray->value != used) {
-      config_.refuse(name,
-                     fmt::format("{} contradicts transformers' {}, which takes {}; state what you mean with --spec",
-                                 stray->value, part_.model_type, used));
+      config_.refuse(name, fmt::format("{} contradicts {}, which takes {}; state what you mean with --spec",
+                                       stray->value, reader_, used));
     }
   }
 }
@@ -329,19 +344,17 @@ void RotaryReader::set_rotary_width(Draft& draft, const RopeRule& rule, std::int
   const bool is_latent = model_.traits.latent_head_dim != 0;
   if (!is_latent || model_.traits.rule.empty()) {
     if (factor && factor->value != 1) {
-      config_.refuse(
-          "partial_rotary_factor",
-          fmt::format("{} contradicts transformers' {}, which turns whole heads; state what you mean with --spec",
-                      factor->value, part_.model_type));
+      config_.refuse("partial_rotary_factor",
+                     fmt::format("{} contradicts {}, which turns whole heads; state what you mean with --spec",
+                                 factor->value, reader_));
     }
     refuse_strays({"partial_rotary_factor", "rotary_pct", "rope_pct"}, 1);
   }
   if (stated && stated->value != head_dim) {
     config_.refuse(
         "rotary_dim",
-        fmt::format(
-            "{} contradicts transformers' {}, which turns the {} channels of a head; state what you mean with --spec",
-            stated->value, part_.model_type, head_dim));
+        fmt::format("{} contradicts {}, which turns the {} channels of a head; state what you mean with --spec",
+                    stated->value, reader_, head_dim));
   }
 }
 
@@ -400,8 +413,8 @@ std::vector<std::int64_t> RotaryReader::sections(const RopeRule& rule, std::int6
 ConfigClaim RotaryReader::with_sections(Draft draft, const RopeRule& rule, std::int64_t head_dim) const {
   const bool is_interleaved = model_.traits.section_order == SectionOrder::interleaved;
   if (rule.mrope_interleaved && rule.mrope_interleaved->value != is_interleaved)
-    config_.refuse("mrope_interleaved", fmt::format("contradicts transformers' {}, whose sections are {}",
-                                                    part_.model_type, is_interleaved ? "interleaved" : "blocks"));
+    config_.refuse("mrope_interleaved", fmt::format("contradicts {}, whose sections are {}", reader_,
+                                                    is_interleaved ? "interleaved" : "blocks"));
   const auto factor = rotary_factor(rule);
   const double width = factor ? factor->value : model_.traits.rotary_factor;
   if (model_.traits.rotary_factor != 0 && width != 1)
@@ -419,7 +432,7 @@ ConfigClaim RotaryReader::turning(const LayerKind& kind, const RopeRule& rule) c
   Draft claim = draft(kind);
   const bool has_sections = model_.traits.sections[0] != 0;
   if (rule.mrope_section && !has_sections)
-    config_.refuse("mrope_section", fmt::format("a {} has no sections", part_.model_type));
+    config_.refuse("mrope_section", fmt::format("{} reads no sections", reader_));
   claim.set("encoding", has_sections ? "rope_nd" : "rope", claim.type_source());
   const Read<std::int64_t> width = head_dim(kind);
   claim.set("head_dim", width);

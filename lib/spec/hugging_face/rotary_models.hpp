@@ -53,8 +53,18 @@ struct RotarySizes {
   std::int64_t max_position;
 };
 
+/// What a class calls sizes besides hidden_size, num_attention_heads, num_hidden_layers and max_position_embeddings.
+struct OtherNames {
+  const char* hidden_size = "";
+  const char* heads = "";
+  const char* layers = "";
+  const char* max_position = "";
+};
+inline constexpr OtherNames names_of_gpt2{"n_embd", "n_head", "n_layer", "n_positions"};
+
 /// Where a model_type is not as Llama is.
 struct RotaryTraits {
+  OtherNames names = {};
   const char* theta_name = "rope_theta";  ///< the base, outside a rule
   double rotary_factor = 0;  ///< partial_rotary_factor; 0 where the model turns whole heads, whatever the file says
   const char* factor_name = "partial_rotary_factor";

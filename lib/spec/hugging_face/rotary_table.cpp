@@ -18,7 +18,7 @@ constexpr RotaryModel table[] = {
     {"codegen",
      {4096, 16, 0, 28, 2048},
      10000,
-     {.rotary_factor = 1, .turning = Turning::interleaved, .rotary_dim = 64}},
+     {.names = names_of_gpt2, .rotary_factor = 1, .turning = Turning::interleaved, .rotary_dim = 64}},
     {"cohere", {8192, 64, 0, 40, 8192}, 500000, {.turning = Turning::interleaved}},
     {"cohere2",
      {8192, 64, 0, 40, 8192},
@@ -33,7 +33,7 @@ constexpr RotaryModel table[] = {
      {4096, 32, 0, 32, 2048},
      10000,
      {.layering = Layering::sliding_if_any, .pattern = {.field = "sliding_window_pattern", .every = 4}}},
-    {"falcon", {4544, 71, 0, 32, 2048}, 10000, {}},
+    {"falcon", {4544, 71, 0, 32, 2048}, 10000, {.names = {.hidden_size = "n_embed"}}},
     {"gemma", {3072, 16, 256, 28, 8192}, 10000, {}},
     {"gemma2", {2304, 8, 256, 26, 8192}, 10000, {}},
     {"gemma3_text",
@@ -69,7 +69,10 @@ constexpr RotaryModel table[] = {
      150000,
      {.rule = R"({"rope_type":"yarn","factor":32,"beta_fast":32,"beta_slow":1,"truncate":false,)"
               R"("original_max_position_embeddings":4096})"}},
-    {"gptj", {4096, 16, 0, 28, 2048}, 10000, {.rotary_factor = 1, .turning = Turning::interleaved, .rotary_dim = 64}},
+    {"gptj",
+     {4096, 16, 0, 28, 2048},
+     10000,
+     {.names = names_of_gpt2, .rotary_factor = 1, .turning = Turning::interleaved, .rotary_dim = 64}},
     {"granite", {4096, 32, 0, 32, 2048}, 10000, {}},
     {"helium", {2560, 20, 128, 24, 4096}, 100000, {.turning = Turning::interleaved}},
     {"kimi_k2", {7168, 128, 0, 61, 4096}, 10000, {.turning = Turning::latent, .latent_head_dim = 64}},
@@ -163,7 +166,7 @@ const RotaryModel* rotary_model(std::string_view model_type) {
 }
 
 RotaryModel unknown_model(std::string_view model_type, Turning turning) {
-  return {model_type, {0, 0, 0, 1, 131072}, 10000, {.turning = turning}};
+  return {model_type, {0, 0, 0, 1, 131072}, 10000, {.names = names_of_gpt2, .turning = turning}};
 }
 
 }  // namespace sextant::hugging_face
