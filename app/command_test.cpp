@@ -181,6 +181,10 @@ TEST_F(Command, EveryEncodingOfOursHolds) {
   EXPECT_EQ(finished.status, 0) << finished.output << finished.error;
   EXPECT_EQ(finished.error, "");
   const auto encodings = nlohmann::json::parse(sextant("list encodings --json").output);
+  for (const auto& encoding : encodings) EXPECT_GT(encoding["fields"].size(), 7U) << encoding["encoding"];
+  const std::string explained = sextant("list encodings").output;
+  EXPECT_NE(explained.find("\n  rotary_layout "), std::string::npos) << explained;
+  EXPECT_NE(explained.find("\nevery spec\n  encoding "), std::string::npos) << explained;
   EXPECT_EQ(std::count(finished.output.begin(), finished.output.end(), '\n'), std::ssize(encodings) + 3)
       << finished.output;
   for (const auto& encoding : encodings) {

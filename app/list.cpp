@@ -2,13 +2,16 @@
 #include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 
 #include "app/command.hpp"
 #include "lib/kernels/targets.hpp"
+#include "lib/spec/field_meanings.hpp"
 #include "lib/spec/presets.hpp"
 #include "lib/spec/spec.hpp"
 #include "properties/catalogue.hpp"
@@ -22,6 +25,7 @@ struct Row {
   std::string name;
   std::string text;
   nlohmann::ordered_json json;
+  std::vector<FieldMeaning> fields = {};  // below it, a line each
 };
 
 std::vector<Row> property_rows() {
@@ -51,13 +55,24 @@ std::vector<Row> spec_rows() {
   return rows;
 }
 
-// The least spec of each encoding, written out, shows its fields and their defaults.
+nlohmann::ordered_json as_json(std::span<const FieldMeaning> fields) {
+  auto list = nlohmann::ordered_json::array();
+  for (const FieldMeaning& field : fields) list.push_back({{"name", field.name}, {"meaning", field.meaning}});
+  return list;
+}
+
+// The least spec of each encoding, written out, shows its fields and their defaults; then what each says.
 std::vector<Row> encoding_rows() {
   std::vector<Row> rows;
   for (const EncodingExample& example : encoding_examples()) {
     const auto fields = nlohmann::ordered_json::parse(to_json(parse_spec(example.spec)));
     const std::string name(example.encoding);
-    rows.push_back({name, fmt::format("for example {}", fields.dump()), {{"encoding", name}, {"example", fields}}});
+    std::vector<FieldMeaning> meanings = fields_of_encoding(name);
+    meanings.insert(meanings.end(), fields_of_every_spec().begin(), fields_of_every_spec().end());
+    rows.push_back({name,
+                    fmt::format("for example {}", fields.dump()),
+                    {{"encoding", name}, {"example", fields}, {"fields", as_json(meanings)}},
+                    fields_of_encoding(name)});
   }
   return rows;
 }
@@ -143,13 +158,22 @@ int print_matrix(bool as_json) {
   return 0;
 }
 
+void print_fields(std::span<const FieldMeaning> fields) {
+  std::size_t widest = 0;
+  for (const FieldMeaning& field : fields) widest = std::max(widest, field.name.size());
+  for (const FieldMeaning& field : fields) fmt::print("  {:<{}}  {}\n", field.name, widest, field.meaning);
+}
+
 int print(const std::vector<Row>& rows, bool as_json) {
   if (as_json) {
     auto list = nlohmann::ordered_json::array();
     for (const Row& row : rows) list.push_back(row.json);
     fmt::print("{}\n", list.dump(2));
   } else {
-    for (const Row& row : rows) fmt::print("{:<20} {}\n", row.name, row.text);
+    for (const Row& row : rows) {
+      fmt::print("{:<20} {}\n", row.name, row.text);
+      print_fields(row.fields);
+    }
   }
   return 0;
 }
@@ -175,7 +199,12 @@ Run add_list(CLI::App& app) {
   return [arguments] {
     if (arguments->matrix && arguments->what != "properties") throw UsageError("list --matrix: expected properties");
     if (arguments->matrix) return print_matrix(arguments->json);
-    return print(lists.at(arguments->what)(), arguments->json);
+    const int status = print(lists.at(arguments->what)(), arguments->json);
+    if (arguments->what == "encodings" && !arguments->json) {
+      fmt::print("every spec\n");
+      print_fields(fields_of_every_spec());
+    }
+    return status;
   };
 }
 

@@ -43,15 +43,23 @@ void check_within(const Alibi& encoding, const Attention& attention) {
 
 Signature signature(const Alibi& encoding) { return {.operation = Operation::bias, .heads = encoding.num_heads}; }
 
+constexpr FieldMeaning field_meanings[] = {
+    {"num_heads", "heads, each with a slope"},
+    {"mask", "causal: keys after the query are not judged; symmetric: the distance either way"},
+    {"form", "distance: -slope (query - key); key_index: slope key, which differs by a constant for each query"},
+};
+
 }  // namespace
 
-constinit const EncodingEntry<Alibi> Alibi::entry{.name = "alibi",
-                                                  .example = R"({"encoding":"alibi","num_heads":8})",
-                                                  .read = read,
-                                                  .check = check,
-                                                  .write = write,
-                                                  .size_text = size_text,
-                                                  .signature = signature,
-                                                  .check_within = check_within};
+constinit const EncodingEntry<Alibi> Alibi::entry{
+    .name = "alibi",
+    .example = R"({"encoding":"alibi","num_heads":8})",
+    .fields = [] { return std::vector(std::begin(field_meanings), std::end(field_meanings)); },
+    .read = read,
+    .check = check,
+    .write = write,
+    .size_text = size_text,
+    .signature = signature,
+    .check_within = check_within};
 
 }  // namespace sextant

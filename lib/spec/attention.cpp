@@ -152,11 +152,26 @@ void check_claim(const Attention& encoding, const Spec& spec) {
   std::visit([&](const auto& position) { entry_of(position).check_claim(position, spec); }, *encoding.position);
 }
 
+constexpr FieldMeaning field_meanings[] = {
+    {"num_heads", "heads of queries"},
+    {"num_kv_heads", "heads of keys and values, each for as many query heads"},
+    {"head_dim", "channels of a head"},
+    {"causal", "whether a token sees itself and earlier ones alone"},
+    {"position",
+     "the encoding that turns queries and keys or gives the bias: null, or an object with encoding and its fields"},
+    {"window", "null, or how far a token sees, itself included"},
+    {"softmax_scale", "what scores are multiplied by; null: 1/sqrt(head_dim)"},
+    {"logit_softcap", "null, or c: scores become c tanh(score/c)"},
+    {"sinks", "whether each head has a number whose exponential is added to the sum that softmax divides by"},
+    {"cached_keys", "how keys of earlier tokens come in a step: plain or rotated"},
+};
+
 }  // namespace
 
 constinit const EncodingEntry<Attention> Attention::entry{
     .name = "attention",
     .example = R"({"encoding":"attention","num_heads":8,"head_dim":64})",
+    .fields = [] { return std::vector(std::begin(field_meanings), std::end(field_meanings)); },
     .read = read,
     .check = check,
     .write = write,

@@ -31,11 +31,17 @@ std::string size_text(const Binary& encoding) { return fmt::format("dim {}", enc
 
 Signature signature(const Binary& encoding) { return {.dim = encoding.dim}; }
 
+constexpr FieldMeaning field_meanings[] = {
+    {"dim", "digits, the least significant first"},
+    {"normalize", "whether digits are -1 and 1 instead of 0 and 1"},
+};
+
 }  // namespace
 
 constinit const EncodingEntry<Binary> Binary::entry{
     .name = "binary",
     .example = R"({"encoding":"binary","dim":17})",
+    .fields = [] { return std::vector(std::begin(field_meanings), std::end(field_meanings)); },
     .read = read,
     .check = check,
     .write = write,

@@ -3,9 +3,12 @@
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "lib/spec/field_meanings.hpp"
 #include "lib/spec/fields.hpp"
 #include "lib/spec/operation.hpp"
 #include "lib/spec/spec.hpp"
@@ -26,6 +29,8 @@ struct EncodingEntry {
   std::string_view name;
   /// The least spec of it, as parse_spec reads it: what is left out has its default.
   std::string_view example;
+  /// What each of its fields says.
+  std::vector<FieldMeaning> (*fields)();
   /// Reads its fields. @throws SpecError for types and names that no field takes.
   EncodingType (*read)(Fields& fields);
   /// @throws SpecError unless every field is in its domain.
@@ -57,6 +62,8 @@ constexpr const EncodingEntry<EncodingType>& entry_of(const EncodingType&) {
 RopeScaling read_rope_scaling(Fields& fields);
 void check_rope_scaling(const Rope& encoding);
 void write_rope_scaling(const RopeScaling& scaling, nlohmann::ordered_json& object);
+/// What it and its own fields say.
+std::span<const FieldMeaning> rope_scaling_fields();
 
 // For attention, whose `position` is an encoding too; parse.cpp has them.
 

@@ -31,15 +31,22 @@ std::string size_text(const Integer& encoding) { return fmt::format("dim {}", en
 
 Signature signature(const Integer& encoding) { return {.dim = encoding.dim}; }
 
+constexpr FieldMeaning field_meanings[] = {
+    {"dim", "channels, all of them alike"},
+    {"normalize", "whether positions are divided by the last one of the claim"},
+};
+
 }  // namespace
 
-constinit const EncodingEntry<Integer> Integer::entry{.name = "integer",
-                                                      .example = R"({"encoding":"integer"})",
-                                                      .read = read,
-                                                      .check = check,
-                                                      .write = write,
-                                                      .size_text = size_text,
-                                                      .signature = signature,
-                                                      .check_claim = check_claim};
+constinit const EncodingEntry<Integer> Integer::entry{
+    .name = "integer",
+    .example = R"({"encoding":"integer"})",
+    .fields = [] { return std::vector(std::begin(field_meanings), std::end(field_meanings)); },
+    .read = read,
+    .check = check,
+    .write = write,
+    .size_text = size_text,
+    .signature = signature,
+    .check_claim = check_claim};
 
 }  // namespace sextant

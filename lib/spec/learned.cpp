@@ -33,11 +33,17 @@ Signature signature(const Learned& encoding) {
   return {.dim = encoding.dim, .weight = WeightShape{encoding.max_positions, encoding.dim}};
 }
 
+constexpr FieldMeaning field_meanings[] = {
+    {"dim", "channels: columns of the table"},
+    {"max_positions", "rows of the table, one for each position"},
+};
+
 }  // namespace
 
 constinit const EncodingEntry<Learned> Learned::entry{
     .name = "learned",
     .example = R"({"encoding":"learned","dim":768,"max_positions":512})",
+    .fields = [] { return std::vector(std::begin(field_meanings), std::end(field_meanings)); },
     .read = read,
     .check = check,
     .write = write,

@@ -3,6 +3,7 @@
 
 #include "lib/numeric/standard_arithmetic.hpp"
 #include "lib/spec/encoding_entry.hpp"
+#include "lib/spec/field_meanings.hpp"
 #include "lib/spec/spec.hpp"
 
 namespace sextant {
@@ -135,6 +136,35 @@ std::optional<std::int64_t> width_of(const Encoding& encoding) { return signatur
 std::span<const EncodingExample> encoding_examples() {
   static const auto examples = examples_of(static_cast<const Encoding*>(nullptr));
   return examples;
+}
+
+namespace {
+
+constexpr FieldMeaning fields_of_all[] = {
+    {"encoding", "the name of one of these"},
+    {"dtype", "of inputs and outputs: float64, float32, float16 or bfloat16"},
+    {"min_position", "the first position claimed"},
+    {"max_position", "the first position not claimed"},
+    {"accuracy",
+     "the class of arithmetic claimed: correctly-rounded, faithful, exact-angle, pair-norm, float32-angle, ..."},
+    {"evaluation", "of 16 bits, what follows sine and cosine: float32, dtype or dtype-accumulate"},
+    {"libm", "the most that pow, exp, log, sin and cos in use are off by, in ULP"},
+    {"trained_positions", "the first position that a model was not trained on"},
+};
+
+template <class... Encodings>
+std::vector<FieldMeaning> fields_in_list(std::string_view encoding, const std::variant<Encodings...>*) {
+  std::vector<FieldMeaning> found;
+  ((Encodings::entry.name == encoding ? void(found = Encodings::entry.fields()) : void()), ...);
+  return found;
+}
+
+}  // namespace
+
+std::span<const FieldMeaning> fields_of_every_spec() { return fields_of_all; }
+
+std::vector<FieldMeaning> fields_of_encoding(std::string_view encoding) {
+  return fields_in_list(encoding, static_cast<const Encoding*>(nullptr));
 }
 
 std::string_view name_of(AccuracyClass accuracy) { return text_of(accuracies, accuracy); }

@@ -55,14 +55,22 @@ Signature signature(const RelativeBias& encoding) {
           .weight = WeightShape{encoding.num_buckets, std::nullopt}};
 }
 
+constexpr FieldMeaning field_meanings[] = {
+    {"num_buckets", "rows of the table of weights"},
+    {"max_distance", "the distance from which on all share the last bucket"},
+    {"bidirectional", "whether keys after the query have buckets of their own"},
+};
+
 }  // namespace
 
-constinit const EncodingEntry<RelativeBias> RelativeBias::entry{.name = "relative_bias",
-                                                                .example = R"({"encoding":"relative_bias"})",
-                                                                .read = read,
-                                                                .check = check,
-                                                                .write = write,
-                                                                .size_text = size_text,
-                                                                .signature = signature};
+constinit const EncodingEntry<RelativeBias> RelativeBias::entry{
+    .name = "relative_bias",
+    .example = R"({"encoding":"relative_bias"})",
+    .fields = [] { return std::vector(std::begin(field_meanings), std::end(field_meanings)); },
+    .read = read,
+    .check = check,
+    .write = write,
+    .size_text = size_text,
+    .signature = signature};
 
 }  // namespace sextant

@@ -120,10 +120,29 @@ std::string size_text(const Rope& encoding) {
 
 Signature signature(const Rope& encoding) { return {.operation = Operation::rotate, .head_dim = encoding.head_dim}; }
 
+constexpr FieldMeaning field_meanings[] = {
+    {"head_dim", "channels of a head"},
+    {"rotary_dim", "how many of them turn: n below, which is head_dim where the layout is spread"},
+    {"partial_rotary_factor", "in place of rotary_dim: the share of head_dim that turns; read, not written"},
+    {"rope_theta", "the base: what the frequencies are powers of, rope_theta^(-2i/n)"},
+    {"pairing", "channels of pair i in the input: half: (i, i + n/2); interleaved: (2i, 2i + 1)"},
+    {"output_pairing", "the same of the result"},
+    {"rotary_layout",
+     "which channels turn: prefix: the first; suffix: the last; spread: the first pairs of the whole head"},
+    {"direction", "the sense of the rotation: counterclockwise or clockwise"},
+};
+
+std::vector<FieldMeaning> fields() {
+  std::vector<FieldMeaning> list(std::begin(field_meanings), std::end(field_meanings));
+  list.insert(list.end(), rope_scaling_fields().begin(), rope_scaling_fields().end());
+  return list;
+}
+
 }  // namespace
 
 constinit const EncodingEntry<Rope> Rope::entry{.name = "rope",
                                                 .example = R"({"encoding":"rope","head_dim":128})",
+                                                .fields = fields,
                                                 .read = read,
                                                 .check = check,
                                                 .write = write,

@@ -105,11 +105,20 @@ Signature signature(const RopeNd& encoding) {
   return {.operation = Operation::rotate, .axes = axes(encoding), .head_dim = encoding.head_dim};
 }
 
+constexpr FieldMeaning field_meanings[] = {
+    {"head_dim", "channels of a head, all of which turn"},
+    {"sections", "pairs of each axis, together head_dim/2"},
+    {"section_order", "blocked: axis by axis; interleaved: axes by turns while they have pairs left"},
+    {"rope_theta", "the base: what the frequencies are powers of, rope_theta^(-2i/head_dim)"},
+    {"pairing", "channels of pair i: half: (i, i + head_dim/2); interleaved: (2i, 2i + 1)"},
+};
+
 }  // namespace
 
 constinit const EncodingEntry<RopeNd> RopeNd::entry{
     .name = "rope_nd",
     .example = R"({"encoding":"rope_nd","head_dim":128,"sections":[16,24,24]})",
+    .fields = [] { return std::vector(std::begin(field_meanings), std::end(field_meanings)); },
     .read = read,
     .check = check,
     .write = write,

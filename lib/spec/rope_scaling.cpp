@@ -250,6 +250,31 @@ std::optional<std::int64_t> original_length(const RopeScaling& scaling) {
       scaling);
 }
 
+namespace {
+
+constexpr FieldMeaning field_meanings[] = {
+    {"rope_scaling", "the rule that stretches the frequencies to longer sequences: null, or an object with rope_type"},
+    {"rope_scaling.rope_type", "default, linear, ntk, dynamic, yarn, longrope, llama3 or proportional"},
+    {"rope_scaling.factor", "s: by how much the rule stretches"},
+    {"rope_scaling.original_max_position_embeddings",
+     "L: the length that the model was trained on before the rule was applied"},
+    {"rope_scaling.length_scope", "dynamic, longrope: whose length decides: call or row"},
+    {"rope_scaling.beta_fast", "yarn: pairs that turn more often than this within L keep their frequency"},
+    {"rope_scaling.beta_slow", "yarn: pairs that turn less often than this within L are slowed by s"},
+    {"rope_scaling.truncate", "yarn: whether the ends of the ramp are rounded outward to whole pairs"},
+    {"rope_scaling.mscale", "yarn: m in the attention factor (0.1 m ln s + 1) / (0.1 a ln s + 1); null: 0.1 ln s + 1"},
+    {"rope_scaling.mscale_all_dim", "yarn: a in that formula"},
+    {"rope_scaling.attention_factor", "yarn, longrope: what rotations are multiplied by, instead of the formula"},
+    {"rope_scaling.short_factor", "longrope: what each frequency is divided by at lengths up to L"},
+    {"rope_scaling.long_factor", "longrope: the same at greater lengths"},
+    {"rope_scaling.low_freq_factor", "llama3: pairs that turn less often than this within L are slowed by s"},
+    {"rope_scaling.high_freq_factor", "llama3: pairs that turn more often than this within L keep their frequency"},
+};
+
+}  // namespace
+
+std::span<const FieldMeaning> rope_scaling_fields() { return field_meanings; }
+
 RopeScaling read_rope_scaling(Fields& fields) {
   const json* object = fields.object("rope_scaling");
   if (object == nullptr) return DefaultScaling{};

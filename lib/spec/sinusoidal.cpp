@@ -66,14 +66,27 @@ std::string size_text(const Sinusoidal& encoding) { return fmt::format("dim {}",
 
 Signature signature(const Sinusoidal& encoding) { return {.dim = encoding.dim, .recording = Recording::rows}; }
 
+constexpr FieldMeaning field_meanings[] = {
+    {"dim", "channels, two for each frequency"},
+    {"base", "what the frequencies are powers of: base^(-2i/dim)"},
+    {"layout",
+     "interleaved: sine and cosine of a frequency side by side; concatenated: all of one, then all of the other"},
+    {"first", "which of the two comes first: sin or cos"},
+    {"denominator", "of the exponent: dim: base^(-2i/dim); half_minus_one: base^(-i/(dim/2 - 1))"},
+    {"position_offset", "added to positions"},
+    {"scale", "multiplies every value"},
+};
+
 }  // namespace
 
-constinit const EncodingEntry<Sinusoidal> Sinusoidal::entry{.name = "sinusoidal",
-                                                            .example = R"({"encoding":"sinusoidal","dim":512})",
-                                                            .read = read,
-                                                            .check = check,
-                                                            .write = write,
-                                                            .size_text = size_text,
-                                                            .signature = signature};
+constinit const EncodingEntry<Sinusoidal> Sinusoidal::entry{
+    .name = "sinusoidal",
+    .example = R"({"encoding":"sinusoidal","dim":512})",
+    .fields = [] { return std::vector(std::begin(field_meanings), std::end(field_meanings)); },
+    .read = read,
+    .check = check,
+    .write = write,
+    .size_text = size_text,
+    .signature = signature};
 
 }  // namespace sextant

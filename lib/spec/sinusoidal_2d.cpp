@@ -78,11 +78,21 @@ std::string size_text(const Sinusoidal2d& encoding) {
 
 Signature signature(const Sinusoidal2d& encoding) { return {.axes = 2, .dim = encoding.dim}; }
 
+constexpr FieldMeaning field_meanings[] = {
+    {"dim", "channels, half of them for each axis"},
+    {"height", "rows of the grid"},
+    {"width", "columns of the grid"},
+    {"base", "what the frequencies are powers of, in each half"},
+    {"layout", "of sines and cosines within each half: interleaved or concatenated"},
+    {"axis_order", "which axis has the first half: height_first or width_first"},
+};
+
 }  // namespace
 
 constinit const EncodingEntry<Sinusoidal2d> Sinusoidal2d::entry{
     .name = "sinusoidal_2d",
     .example = R"({"encoding":"sinusoidal_2d","dim":768,"height":14,"width":14})",
+    .fields = [] { return std::vector(std::begin(field_meanings), std::end(field_meanings)); },
     .read = read,
     .check = check,
     .write = write,

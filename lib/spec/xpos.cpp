@@ -46,10 +46,20 @@ Signature signature(const Xpos& encoding) {
   return {.operation = Operation::rotate, .head_dim = encoding.rope.head_dim};
 }
 
+// Those of rope, whose frequencies nothing scales, and its own.
+std::vector<FieldMeaning> fields() {
+  std::vector<FieldMeaning> list = Rope::entry.fields();
+  std::erase_if(list, [](const FieldMeaning& field) { return field.name.starts_with("rope_scaling"); });
+  list.push_back({"scale_base", "positions for each power: pair i is multiplied by zeta_i^(p/scale_base)"});
+  list.push_back({"role", "what is turned: query, or key, which is multiplied by the inverse"});
+  return list;
+}
+
 }  // namespace
 
 constinit const EncodingEntry<Xpos> Xpos::entry{.name = "xpos",
                                                 .example = R"({"encoding":"xpos","head_dim":128})",
+                                                .fields = fields,
                                                 .read = read,
                                                 .check = check,
                                                 .write = write,
