@@ -254,14 +254,16 @@ TEST(Truth, BucketsOfT5) {
 }
 
 TEST(Truth, SlopesOfAlibi) {
+  const auto exponent = [](AlibiSlopes slopes, std::int64_t head) {
+    const auto [numerator, denominator] = alibi_exponent({.num_heads = 12, .slopes = slopes}, head);
+    return static_cast<double>(numerator) / static_cast<double>(denominator);
+  };
   // get_slopes(12): 2^-1 .. 2^-8, then 2^-0.5, 2^-1.5, 2^-2.5, 2^-3.5.
-  EXPECT_EQ(alibi_exponent(12, 7).numerator / alibi_exponent(12, 7).denominator, -8);
-  EXPECT_EQ(
-      static_cast<double>(alibi_exponent(12, 8).numerator) / static_cast<double>(alibi_exponent(12, 8).denominator),
-      -0.5);
-  EXPECT_EQ(
-      static_cast<double>(alibi_exponent(12, 11).numerator) / static_cast<double>(alibi_exponent(12, 11).denominator),
-      -3.5);
+  EXPECT_EQ(exponent(AlibiSlopes::released, 7), -8);
+  EXPECT_EQ(exponent(AlibiSlopes::released, 8), -0.5);
+  EXPECT_EQ(exponent(AlibiSlopes::released, 11), -3.5);
+  EXPECT_EQ(exponent(AlibiSlopes::geometric, 2), -2);
+  EXPECT_EQ(exponent(AlibiSlopes::geometric, 11), -8);
 }
 
 TEST(Token, GivesTheCaseBack) {

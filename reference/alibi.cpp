@@ -1,5 +1,7 @@
 #include "reference/alibi.hpp"
 
+#include <cmath>
+
 namespace sextant::reference {
 namespace {
 
@@ -18,12 +20,26 @@ std::vector<Enclosure> of_twice_as_many_heads(const std::vector<Enclosure>& slop
 }
 
 // As the released code has them: of the closest lower power of two, then [0::2] of those of its double.
-std::vector<Enclosure> slopes_of(std::int64_t heads, Precision precision) {
+std::vector<Enclosure> released_slopes(std::int64_t heads, Precision precision) {
   std::vector<Enclosure> slopes{Enclosure(0x1p-8, precision)};
   while (2 * std::ssize(slopes) <= heads) slopes = of_twice_as_many_heads(slopes);
   if (std::ssize(slopes) == heads) return slopes;
   const std::vector<Enclosure> twice = of_twice_as_many_heads(slopes);
   for (std::size_t i = 0; std::ssize(slopes) < heads; i += 2) slopes.push_back(twice[i]);
+  return slopes;
+}
+
+// 2^(-8 (h+1) / n) as 2^-whole times 2^(-rest / n), the latter in (1/2, 1], and exact where it is 1.
+std::vector<Enclosure> geometric_slopes(std::int64_t heads, Precision precision) {
+  const Enclosure log_2 = log(Enclosure(2.0, precision));
+  std::vector<Enclosure> slopes;
+  for (std::int64_t head = 0; head < heads; ++head) {
+    const std::int64_t eighths = 8 * (head + 1);
+    const Enclosure whole(std::ldexp(1.0, -static_cast<int>(eighths / heads)), precision);
+    const std::int64_t rest = eighths % heads;
+    slopes.push_back(rest == 0 ? whole
+                               : whole * exp(-log_2 * Enclosure(rest, precision) / Enclosure(heads, precision)));
+  }
   return slopes;
 }
 
@@ -33,7 +49,10 @@ AlibiReference::AlibiReference(const Alibi& encoding) : encoding_(encoding) {}
 
 const Enclosure& AlibiReference::slope(std::int64_t head, Precision precision) {
   std::vector<Enclosure>& slopes = slopes_by_precision_[precision.bits];
-  if (slopes.empty()) slopes = slopes_of(encoding_.num_heads, precision);
+  if (slopes.empty()) {
+    slopes = encoding_.slopes == AlibiSlopes::geometric ? geometric_slopes(encoding_.num_heads, precision)
+                                                        : released_slopes(encoding_.num_heads, precision);
+  }
   return slopes.at(static_cast<std::size_t>(head));
 }
 

@@ -71,6 +71,22 @@ TEST(AlibiReference, TheMostHeads) {
   EXPECT_LT(most.slope(65534, precision).width(), 0x1p-128);
 }
 
+// Of 12 heads one geometric sequence: 2^(-2(h+1)/3), by Python's decimal at 60 digits.
+TEST(AlibiReference, GeometricSlopesAreOneSequenceForAnyNumberOfHeads) {
+  Alibi encoding = with(12);
+  encoding.slopes = AlibiSlopes::geometric;
+  AlibiReference reference(encoding);
+  EXPECT_TRUE(agrees_with(reference.slope(0, Precision{256}), "0.629960524947436582383605303639"));
+  EXPECT_TRUE(agrees_with(reference.slope(1, Precision{256}), "0.396850262992049868687926409818"));
+  EXPECT_TRUE(is_exactly(reference.slope(2, precision), 0.25));
+  EXPECT_TRUE(is_exactly(reference.slope(11, precision), 0x1p-8));
+  encoding.num_heads = 65536;
+  AlibiReference most(encoding);
+  AlibiReference released(with(65536));
+  for (const std::int64_t head : {0, 1, 8191, 65535})
+    EXPECT_TRUE(overlap(most.slope(head, precision), released.slope(head, precision)));
+}
+
 TEST(AlibiReference, CausalBiasFallsWithTheDistanceAndHidesLaterKeys) {
   AlibiReference reference(with(8));
   EXPECT_TRUE(is_exactly(*reference.bias(10, 3, 1, precision), -7 * 0.25));

@@ -119,9 +119,10 @@ std::vector<Case> exact_ties_integer(Random& random, Dtype dtype) {
 // Of slopes that are whole powers of two, times distances that are ties.
 std::vector<Case> exact_ties_alibi(Random& random, Dtype dtype) {
   Alibi encoding;
-  encoding.num_heads = random.of({1, 2, 4, 8, 16, 32});
+  encoding.num_heads = random.of({1, 2, 4, 8, 16, 32, 3, 12});
   encoding.mask = random.of({Mask::causal, Mask::symmetric});
   if (encoding.mask == Mask::causal && random.once_in(2)) encoding.form = AlibiForm::key_index;
+  if (random.once_in(3)) encoding.slopes = AlibiSlopes::geometric;
   const ElementFormat format = element_format(dtype);
   Case example = table_case(random, encoding, dtype, {random.of({std::int64_t{0}, furthest})});
   example.operation = random.once_in(16) ? Operation::slope : Operation::bias;

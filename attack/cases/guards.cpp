@@ -297,6 +297,7 @@ std::vector<Case> guards_alibi(Random& random, Dtype dtype) {
   encoding.num_heads = random.between(1, 20);
   encoding.mask = random.of({Mask::causal, Mask::symmetric});
   if (encoding.mask == Mask::causal && random.once_in(3)) encoding.form = AlibiForm::key_index;
+  if (random.once_in(3)) encoding.slopes = AlibiSlopes::geometric;
   // The kernel takes calls whose positions are within 2^52.
   const auto position = [&] {
     const std::int64_t limit = random.of({furthest / 2, furthest});

@@ -85,6 +85,7 @@ std::vector<Case> biases(Random& random, Taste taste, Dtype dtype) {
                            : random.of({random.between(1, 70), random.between(1, 300), std::int64_t{2048}});
   encoding.mask = random.of({Mask::causal, Mask::symmetric});
   if (encoding.mask == Mask::causal && random.once_in(3)) encoding.form = AlibiForm::key_index;
+  if (random.once_in(3)) encoding.slopes = AlibiSlopes::geometric;
   Case example = table_case(random, encoding, dtype, {});
   if (encoding.num_heads > 1000 || random.once_in(8)) {
     example.operation = Operation::slope;
@@ -220,8 +221,8 @@ std::vector<Case> usual_attention(Random& random, Dtype dtype) {
       break;
     }
     case 2:
-      encoding.position =
-          Alibi{encoding.num_heads, encoding.causal ? Mask::causal : Mask::symmetric, AlibiForm::distance};
+      encoding.position = Alibi{encoding.num_heads, encoding.causal ? Mask::causal : Mask::symmetric,
+                                AlibiForm::distance, random.of({AlibiSlopes::released, AlibiSlopes::geometric})};
       break;
     default: break;
   }

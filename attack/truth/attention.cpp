@@ -90,7 +90,7 @@ void refuse_unknown(const Attention& encoding) {
 Number bias_of(const Attention& encoding, std::int64_t head, std::int64_t query, std::int64_t key) {
   const auto* alibi = carried<Alibi>(encoding);
   if (alibi == nullptr) return 0;
-  const auto [numerator, denominator] = alibi_exponent(alibi->num_heads, head);
+  const auto [numerator, denominator] = alibi_exponent(*alibi, head);
   const Number slope = std::exp2(static_cast<Number>(numerator) / static_cast<Number>(denominator));
   return slope * static_cast<Number>(alibi->form == AlibiForm::key_index ? key : -std::abs(query - key));
 }

@@ -8,7 +8,9 @@
 
 namespace sextant::attack {
 
-SlopeExponent alibi_exponent(std::int64_t heads, std::int64_t head) {
+SlopeExponent alibi_exponent(const Alibi& encoding, std::int64_t head) {
+  const std::int64_t heads = encoding.num_heads;
+  if (encoding.slopes == AlibiSlopes::geometric) return {-8 * (head + 1), heads};
   // get_slopes: for a power of two 2^(-8 (h + 1) / n); otherwise those of the nearest power of two below, then
   // get_slopes(2 n')[0::2].
   std::int64_t power = 1;
@@ -20,18 +22,18 @@ SlopeExponent alibi_exponent(std::int64_t heads, std::int64_t head) {
 
 namespace {
 
-Interval slope(std::int64_t heads, std::int64_t head, long bits) {
-  const auto [numerator, denominator] = alibi_exponent(heads, head);
-  return exp2(exactly(bits, numerator) / exactly(bits, denominator));  // denominators are powers of two
+// A point where the quotient is whole, which division then gives exactly.
+Interval slope(const SlopeExponent& exponent, long bits) {
+  return exp2(exactly(bits, exponent.numerator) / exactly(bits, exponent.denominator));
 }
 
-void judge_product(std::int64_t element, std::int64_t heads, std::int64_t head, std::int64_t factor, Checker& checker) {
+void judge_product(std::int64_t element, const SlopeExponent& exponent, std::int64_t factor, Checker& checker) {
   if (factor == 0) return checker.same(element, 0, "+0 where the bias is 0");
-  const auto [numerator, denominator] = alibi_exponent(heads, head);
-  const long double value = std::exp2(static_cast<long double>(numerator) / static_cast<long double>(denominator)) *
-                            static_cast<long double>(factor);
+  const long double value =
+      std::exp2(static_cast<long double>(exponent.numerator) / static_cast<long double>(exponent.denominator)) *
+      static_cast<long double>(factor);
   checker.nearest(element, Quick{value, quick_error * std::abs(value)},
-                  [&](long bits) { return slope(heads, head, bits) * exactly(bits, factor); });
+                  [&](long bits) { return slope(exponent, bits) * exactly(bits, factor); });
 }
 
 }  // namespace
@@ -39,12 +41,13 @@ void judge_product(std::int64_t element, std::int64_t heads, std::int64_t head, 
 void judge_encoding(const Alibi& encoding, const Case& example, Checker& checker) {
   if (example.operation == Operation::slope) {
     for (std::int64_t head = 0; head < encoding.num_heads; ++head)
-      judge_product(head, encoding.num_heads, head, 1, checker);
+      judge_product(head, alibi_exponent(encoding, head), 1, checker);
     return;
   }
   const Bits masked = checker.format().sign() | checker.format().infinity();
   std::int64_t element = 0;
   for (std::int64_t head = 0; head < encoding.num_heads; ++head) {
+    const SlopeExponent exponent = alibi_exponent(encoding, head);
     for (const std::int64_t query : example.positions) {
       for (const std::int64_t key : example.keys) {
         if (encoding.mask == Mask::causal && key > query) {
@@ -52,8 +55,7 @@ void judge_encoding(const Alibi& encoding, const Case& example, Checker& checker
           continue;
         }
         const std::int64_t distance = key <= query ? query - key : key - query;
-        judge_product(element++, encoding.num_heads, head, encoding.form == AlibiForm::key_index ? key : -distance,
-                      checker);
+        judge_product(element++, exponent, encoding.form == AlibiForm::key_index ? key : -distance, checker);
       }
     }
   }

@@ -70,13 +70,13 @@ ChannelsOfPair rotary_channels(const Rope& encoding, Pairing pairing, std::int64
 /// The bucket of relative_bias for a key `relative` = key - query away.
 std::int64_t bucket_of(const RelativeBias& encoding, std::int64_t relative);
 
-/// Raises ALiBi's slope of a head: -8 (h + 1) / n as numerator over denominator, of the nearest powers of two where n
-/// is none.
+/// ALiBi's slope of a head is 2 to this: -8 (h + 1) / n as numerator over denominator, of released slopes that of the
+/// nearest powers of two where n is none.
 struct SlopeExponent {
   std::int64_t numerator;
   std::int64_t denominator;
 };
-SlopeExponent alibi_exponent(std::int64_t heads, std::int64_t head);
+SlopeExponent alibi_exponent(const Alibi& encoding, std::int64_t head);
 
 /// The exact sum of elements, as an enclosure that is a point; nothing where one is infinite or no number.
 class ExactTotal {

@@ -24,13 +24,15 @@ const Alibi& checked(const Alibi& encoding) {
   return encoding;
 }
 
-// Head h of n heads, n a power of two: 2^(-8 (h+1) / n). Beyond the largest power n' below n: heads 0, 2, 4, ... of 2
-// n'.
+// Head h of n heads: 2^(-8 (h+1) / n), of released slopes where n is a power of two. Else, beyond the largest power n'
+// below n, those are heads 0, 2, 4, ... of 2 n'.
 struct Exponent {
   std::int64_t numerator;
   std::int64_t denominator;
 };
-Exponent exponent_of(std::int64_t heads, std::int64_t head) {
+Exponent exponent_of(const Alibi& encoding, std::int64_t head) {
+  const std::int64_t heads = encoding.num_heads;
+  if (encoding.slopes == AlibiSlopes::geometric) return {8 * (head + 1), heads};
   const auto power = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(heads)));
   if (head < power) return {8 * (head + 1), power};
   return {8 * (2 * (head - power) + 1), 2 * power};
@@ -55,7 +57,7 @@ AlibiEncoder::AlibiEncoder(const Alibi& encoding) : encoding_(checked(encoding))
   const StandardArithmetic arithmetic;
   fill_wide_constants();
   for (std::int64_t head = 0; head < encoding.num_heads; ++head) {
-    const Exponent exponent = exponent_of(encoding.num_heads, head);
+    const Exponent exponent = exponent_of(encoding, head);
     Slope slope{exponent.numerator, exponent.denominator, 0, 0};
     if (is_whole(slope)) {
       slope.high = std::ldexp(1.0, -static_cast<int>(slope.numerator / slope.denominator));

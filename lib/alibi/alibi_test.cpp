@@ -53,14 +53,17 @@ TEST(AlibiEncoder, EqualsTheOracleForAnyNumberOfHeads) {
     expect_truth({heads, Mask::causal, AlibiForm::distance}, from_to(0, 9), from_to(0, 9));
     expect_truth({heads, Mask::symmetric, AlibiForm::distance}, from_to(0, 9), from_to(0, 9));
     expect_truth({heads, Mask::causal, AlibiForm::key_index}, from_to(0, 9), from_to(0, 9));
+    expect_truth({heads, Mask::symmetric, AlibiForm::distance, AlibiSlopes::geometric}, from_to(0, 9), from_to(0, 9));
   }
 }
 
 TEST(AlibiEncoder, EqualsTheOracleFarAway) {
   const std::int64_t far = std::int64_t{1} << 53;
   const std::vector<std::int64_t> positions{-far, -far + 1, -131071, 0, 65521, 131071, far - 1, far};
-  for (const std::int64_t heads : {4, 6, 16})
-    expect_truth({heads, Mask::symmetric, AlibiForm::distance}, positions, positions);
+  for (const std::int64_t heads : {4, 6, 16}) {
+    for (const AlibiSlopes slopes : {AlibiSlopes::released, AlibiSlopes::geometric})
+      expect_truth({heads, Mask::symmetric, AlibiForm::distance, slopes}, positions, positions);
+  }
 }
 
 class AlibiGuardsOn : public OnEveryTarget {};
@@ -75,8 +78,10 @@ TEST_P(AlibiGuardsOn, PositionsAndDistancesAtBothEnds) {
     for (const std::int64_t heads : {4, 6}) {
       for (const AlibiForm form : {AlibiForm::distance, AlibiForm::key_index}) {
         const Mask mask = form == AlibiForm::distance ? Mask::symmetric : Mask::causal;
-        expect_truth({heads, mask, form}, {query, query - 1}, from_to(first_key, first_key + 9));
-        if (HasFatalFailure()) return;
+        for (const AlibiSlopes slopes : {AlibiSlopes::released, AlibiSlopes::geometric}) {
+          expect_truth({heads, mask, form, slopes}, {query, query - 1}, from_to(first_key, first_key + 9));
+          if (HasFatalFailure()) return;
+        }
       }
     }
   }
@@ -84,12 +89,15 @@ TEST_P(AlibiGuardsOn, PositionsAndDistancesAtBothEnds) {
 
 TEST(AlibiEncoder, EverySlopeEqualsTheOracle) {
   for (std::int64_t heads = 1; heads <= 130; ++heads) {
-    const AlibiEncoder encoder({heads, Mask::causal, AlibiForm::distance});
-    reference::AlibiReference truth({heads, Mask::causal, AlibiForm::distance});
-    for (std::int64_t head = 0; head < heads; ++head) {
-      for (const Dtype dtype : floating_dtypes) {
-        ASSERT_EQ(encoder.slope(head, dtype),
-                  nearest(dtype, [&](reference::Precision precision) { return truth.slope(head, precision); }));
+    for (const AlibiSlopes slopes : {AlibiSlopes::released, AlibiSlopes::geometric}) {
+      const AlibiEncoder encoder({heads, Mask::causal, AlibiForm::distance, slopes});
+      reference::AlibiReference truth(encoder.encoding());
+      for (std::int64_t head = 0; head < heads; ++head) {
+        for (const Dtype dtype : floating_dtypes) {
+          ASSERT_EQ(encoder.slope(head, dtype),
+                    nearest(dtype, [&](reference::Precision precision) { return truth.slope(head, precision); }))
+              << heads << ' ' << head;
+        }
       }
     }
   }

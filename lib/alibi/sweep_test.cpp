@@ -135,10 +135,12 @@ TEST_P(AlibiSweepOn, TablesHaveThePublishedDigests) {
     const char* name;
     Alibi encoding;
   };
-  constexpr Case cases[] = {{"12 causal distance", {12, Mask::causal, AlibiForm::distance}},
-                            {"12 symmetric distance", {12, Mask::symmetric, AlibiForm::distance}},
-                            {"12 causal key_index", {12, Mask::causal, AlibiForm::key_index}},
-                            {"20 symmetric distance", {20, Mask::symmetric, AlibiForm::distance}}};
+  constexpr Case cases[] = {
+      {"12 causal distance", {12, Mask::causal, AlibiForm::distance}},
+      {"12 symmetric distance", {12, Mask::symmetric, AlibiForm::distance}},
+      {"12 causal key_index", {12, Mask::causal, AlibiForm::key_index}},
+      {"12 symmetric distance geometric", {12, Mask::symmetric, AlibiForm::distance, AlibiSlopes::geometric}},
+      {"20 symmetric distance", {20, Mask::symmetric, AlibiForm::distance}}};
   std::vector<std::int64_t> positions(128);
   for (std::size_t i = 0; i < positions.size(); ++i) positions[i] = static_cast<std::int64_t>(i) * 1031;
   Digests digests;

@@ -7,12 +7,15 @@ namespace {
 
 constexpr Names<Mask, 2> masks{{{"causal", Mask::causal}, {"symmetric", Mask::symmetric}}};
 constexpr Names<AlibiForm, 2> forms{{{"distance", AlibiForm::distance}, {"key_index", AlibiForm::key_index}}};
+constexpr Names<AlibiSlopes, 2> slope_rules{
+    {{"released", AlibiSlopes::released}, {"geometric", AlibiSlopes::geometric}}};
 
 Alibi read(Fields& fields) {
   Alibi encoding;
   encoding.num_heads = fields.required_integer("num_heads");
   encoding.mask = fields.choice("mask", masks, encoding.mask);
   encoding.form = fields.choice("form", forms, encoding.form);
+  encoding.slopes = fields.choice("slopes", slope_rules, encoding.slopes);
   return encoding;
 }
 
@@ -27,11 +30,12 @@ void write(const Alibi& encoding, nlohmann::ordered_json& object) {
   object["num_heads"] = encoding.num_heads;
   object["mask"] = text_of(masks, encoding.mask);
   object["form"] = text_of(forms, encoding.form);
+  object["slopes"] = text_of(slope_rules, encoding.slopes);
 }
 
 std::string size_text(const Alibi& encoding) {
-  return fmt::format("num_heads {} {} {}", encoding.num_heads, text_of(masks, encoding.mask),
-                     text_of(forms, encoding.form));
+  return fmt::format("num_heads {} {} {}{}", encoding.num_heads, text_of(masks, encoding.mask),
+                     text_of(forms, encoding.form), encoding.slopes == AlibiSlopes::geometric ? " geometric" : "");
 }
 
 void check_within(const Alibi& encoding, const Attention& attention) {
@@ -47,6 +51,9 @@ constexpr FieldMeaning field_meanings[] = {
     {"num_heads", "heads, each with a slope"},
     {"mask", "causal: keys after the query are not judged; symmetric: the distance either way"},
     {"form", "distance: -slope (query - key); key_index: slope key, which differs by a constant for each query"},
+    {"slopes",
+     "of n heads, no power of two: released: those of the power below, then others of its double; geometric: one "
+     "series"},
 };
 
 }  // namespace

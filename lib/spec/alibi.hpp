@@ -11,16 +11,20 @@ enum class Mask { causal, symmetric };
 /// The bias itself, or one that differs from it by a constant in each query's row, which softmax does not see: BLOOM's,
 /// which grows with the key's position and needs the causal mask.
 enum class AlibiForm { distance, key_index };
+/// The slopes of a number of heads that is no power of two: the released code's, or one geometric sequence as of any
+/// other number.
+enum class AlibiSlopes { released, geometric };
 
 /// Press et al. 2021 (arXiv 2108.12409), section 3: the score of query position q and key position k gains
 ///   -m_h (q - k)  (distance, causal: k <= q only),  -m_h |q - k|  (distance, symmetric),  m_h k  (key_index).
-/// For a number of heads n that is a power of two the slopes are m_h = 2^(-8 (h+1) / n), h = 0 .. n-1. Otherwise, as in
-/// the released code (attention_with_linear_biases), those of the nearest smaller power n', then every other one of 2n'
-/// heads, from its first.
+/// For n heads the slopes are m_h = 2^(-8 (h+1) / n), h = 0 .. n-1, but for released slopes where n is no power of two:
+/// then, as in the released code (attention_with_linear_biases), those of the nearest smaller power n', then every
+/// other one of 2n' heads, from its first.
 struct Alibi {
   std::int64_t num_heads = 0;
   Mask mask = Mask::causal;
   AlibiForm form = AlibiForm::distance;
+  AlibiSlopes slopes = AlibiSlopes::released;
 
   static const EncodingEntry<Alibi> entry;
 };

@@ -60,7 +60,7 @@ INSTANTIATE_TEST_SUITE_P(
                 R"("dtype":"float32","min_position":0,"max_position":131072,)",
                 "rope_nd head_dim 8 sections 1+3 float32"},
         Written{R"({"encoding":"alibi","num_heads":8})",
-                R"({"encoding":"alibi","num_heads":8,"mask":"causal","form":"distance",)"
+                R"({"encoding":"alibi","num_heads":8,"mask":"causal","form":"distance","slopes":"released",)"
                 R"("dtype":"float32","min_position":0,"max_position":131072,)",
                 "alibi num_heads 8 causal distance float32"},
         Written{R"({"encoding":"relative_bias"})",
@@ -79,8 +79,8 @@ INSTANTIATE_TEST_SUITE_P(
             R"("causal":true,"position":{"encoding":"alibi","num_heads":8}})",
             R"({"encoding":"attention","num_heads":8,"num_kv_heads":2,"head_dim":64,)"
             R"("causal":true,"position":{"encoding":"alibi","num_heads":8,"mask":"causal",)"
-            R"("form":"distance"},"window":null,"softmax_scale":null,"logit_softcap":null,"sinks":false,)"
-            R"("cached_keys":"plain","dtype":"float32","min_position":0,"max_position":131072,)",
+            R"("form":"distance","slopes":"released"},"window":null,"softmax_scale":null,"logit_softcap":null,)"
+            R"("sinks":false,"cached_keys":"plain","dtype":"float32","min_position":0,"max_position":131072,)",
             "attention num_heads 8 num_kv_heads 2 head_dim 64 causal with alibi num_heads 8 causal distance float32"},
         Written{R"({"encoding":"attention","num_heads":8,"num_kv_heads":2,"head_dim":4,"causal":true,"window":128,)"
                 R"("softmax_scale":0.5,"logit_softcap":50,"sinks":true,"cached_keys":"rotated",)"
@@ -101,8 +101,8 @@ TEST(EveryEncoding, KeepsEveryFieldGiven) {
         R"("encoding":"learned","dim":7,"max_positions":9)",
         R"("encoding":"rope_nd","head_dim":12,"sections":[2,2,2],)"
         R"("section_order":"interleaved","rope_theta":500.0,"pairing":"interleaved")",
-        R"("encoding":"alibi","num_heads":12,"mask":"symmetric","form":"distance")",
-        R"("encoding":"alibi","num_heads":12,"mask":"causal","form":"key_index")",
+        R"("encoding":"alibi","num_heads":12,"mask":"symmetric","form":"distance","slopes":"geometric")",
+        R"("encoding":"alibi","num_heads":12,"mask":"causal","form":"key_index","slopes":"released")",
         R"("encoding":"relative_bias","num_buckets":7,"max_distance":50,"bidirectional":false)"}) {
     const std::string written =
         "{" + fields + R"(,"dtype":"bfloat16","min_position":2,"max_position":9,"accuracy":"faithful"})";

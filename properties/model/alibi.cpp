@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "properties/model/alibi_budget.hpp"
@@ -123,13 +125,20 @@ class AlibiModel final : public BiasModel {
     list.with("mask", [](Alibi& e) { e.mask = e.mask == Mask::causal ? Mask::symmetric : Mask::causal; });
     list.with("form",
               [](Alibi& e) { e.form = e.form == AlibiForm::distance ? AlibiForm::key_index : AlibiForm::distance; });
+    list.with("slopes", [](Alibi& e) {
+      // Of a power of two heads the rules agree.
+      if (std::has_single_bit(static_cast<std::uint64_t>(e.num_heads))) return;
+      e.slopes = e.slopes == AlibiSlopes::released ? AlibiSlopes::geometric : AlibiSlopes::released;
+    });
     return list.made();
   }
 
   // Step 8.
   std::string met_beyond() const override {
     reference::AlibiReference oracle(encoding_);
-    const double steepest = oracle.slope(0, reference::first_precision).upper();
+    double steepest = 0;
+    for (std::int64_t head = 0; head < encoding_.num_heads; ++head)
+      steepest = std::max(steepest, oracle.slope(head, reference::first_precision).upper());
     const auto fall = [&](std::int64_t end) { return steepest * static_cast<double>(end - 1 - range().first); };
     return fmt::format("the line goes on: scores fall by up to {:.6g} in the steepest head, by {:.6g} in training",
                        fall(range().last), fall(trained_end()));

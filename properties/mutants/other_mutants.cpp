@@ -16,6 +16,8 @@ namespace sextant::mutants {
 namespace {
 
 constexpr const char* alibi_12 = R"({"encoding":"alibi","num_heads":12,"max_position":8192})";
+constexpr const char* alibi_12_geometric =
+    R"({"encoding":"alibi","num_heads":12,"slopes":"geometric","max_position":8192})";
 constexpr const char* alibi_8 = R"({"encoding":"alibi","num_heads":8,"max_position":8192})";
 constexpr const char* t5 = R"({"encoding":"relative_bias","max_position":4096})";
 constexpr const char* t5_decoder = R"({"encoding":"relative_bias","bidirectional":false,"max_position":4096})";
@@ -72,6 +74,8 @@ void bias_mutants(List& list) {
                   return std::exp2(-8.0 * static_cast<double>(head + 1) / static_cast<double>(heads));
                 };
               });
+  list.defect("alibi-released-undeclared", "L1,L3", "the released code's slopes, though one series was claimed",
+              alibi_12_geometric, [](PlainOther& plain) { plain.slope = released_slope; });
   list.defect("alibi-sorted-slopes", "L3,L11", "the slopes of 12 heads are sorted", alibi_12, [](PlainOther& plain) {
     plain.slope = [own = plain.slope](std::int64_t head, std::int64_t heads) {
       std::vector<double> slopes;
@@ -149,6 +153,8 @@ void deaf_mutants(List& list) {
               [](PlainOther& plain) {
                 plain.distance = [](std::int64_t query, std::int64_t key) { return static_cast<double>(query - key); };
               });
+  list.defect("alibi-slopes-ignored", "C2", "slopes is not read: those of the released code, whatever the spec says",
+              alibi_12, [](PlainOther& plain) { plain.slope = released_slope; });
   list.defect("t5-direction-ignored", "M2,D3", "bidirectional is not read", t5, [](PlainOther& plain) {
     plain.bucket = [e = plain.relative](std::int64_t relative) {
       RelativeBias both = e;
@@ -281,6 +287,7 @@ void attention_mutants(List& list) {
 
 void controls(List& list) {
   list.control("alibi-plain", "slopes of the released code for 12 heads, which are not sorted", alibi_12);
+  list.control("alibi-geometric-declared", "one geometric series for 12 heads, declared", alibi_12_geometric);
   list.control("alibi-key-index-declared", "BLOOM's form, declared",
                R"({"encoding":"alibi","num_heads":8,"form":"key_index","max_position":2048})");
   list.control("alibi-symmetric-declared", "both directions",

@@ -14,14 +14,16 @@
 #include "reference/rope.hpp"
 
 namespace sextant::mutants {
-namespace {
-
-// Press et al. 2021 as released: powers of two have one series; others the nearest smaller power's, then every other
-// one of twice as many.
 double released_slope(std::int64_t head, std::int64_t heads) {
   const auto power = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(heads)));
   if (head < power) return std::exp2(-8.0 * static_cast<double>(head + 1) / static_cast<double>(power));
   return std::exp2(-8.0 * static_cast<double>(2 * (head - power) + 1) / static_cast<double>(2 * power));
+}
+
+namespace {
+
+double geometric_slope(std::int64_t head, std::int64_t heads) {
+  return std::exp2(-8.0 * static_cast<double>(head + 1) / static_cast<double>(heads));
 }
 
 // Rotates pairs of one vector of x in place, in float32, at `angle_of(pair)`.
@@ -134,6 +136,7 @@ void PlainOther::prepare(const Sinusoidal2d& encoding) {
 }
 
 void PlainOther::prepare(const Alibi& encoding) {
+  if (encoding.slopes == AlibiSlopes::geometric) slope = geometric_slope;
   const bool by_key = encoding.form == AlibiForm::key_index;
   const bool symmetric = encoding.mask == Mask::symmetric;
   distance = [by_key, symmetric](std::int64_t query, std::int64_t key) {

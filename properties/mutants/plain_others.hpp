@@ -17,6 +17,10 @@
 
 namespace sextant::mutants {
 
+/// ALiBi's slope of a head, Press et al. 2021 as released: powers of two have one series; other numbers of heads the
+/// nearest smaller power's, then every other one of twice as many.
+double released_slope(std::int64_t head, std::int64_t heads);
+
 /// A query and a key of one head of attention: their indices in the sequence, and their positions on the first axis.
 struct Seen {
   std::int64_t head;
