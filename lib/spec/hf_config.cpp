@@ -4,10 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "lib/numeric/standard_arithmetic.hpp"
 #include "lib/spec/fields.hpp"
+#include "lib/spec/hugging_face/layer_kinds.hpp"
 #include "lib/spec/hugging_face/other_models.hpp"
 #include "lib/spec/hugging_face/rotary_models.hpp"
 
@@ -79,14 +79,12 @@ void add_member(Claims& claims, const Composition::Member& member, const ConfigO
                     std::back_inserter(claims));
 }
 
+[[noreturn]] void refuse_sub_config(const ConfigObject& config, const ConfigChoice& choice) {
+  config.refuse(choice.sub_config, "--sub-config names it, and the file has no such part");
+}
+
 Claims claims_of_members(const Composition& composition, const ConfigObject& config, const ConfigChoice& choice) {
   Claims claims;
-  const bool names_a_member = choice.sub_config.empty() || choice.sub_config == composition.text.name ||
-                              choice.sub_config == composition.vision.name;
-  if (!names_a_member)
-    config.refuse(choice.sub_config,
-                  fmt::format("--sub-config names it, and the parts of a {} are {} and {}", composition.model_type,
-                              composition.text.name, composition.vision.name));
   for (const Composition::Member& member : {composition.text, composition.vision}) {
     if (*member.name == '\0' || (!choice.sub_config.empty() && choice.sub_config != member.name)) continue;
     const bool is_text = member.name == composition.text.name;
@@ -103,13 +101,14 @@ Claims claims_of_members(const Composition& composition, const ConfigObject& con
       config.refuse(member.name, fmt::format("required of a {}", composition.model_type));
     }
   }
+  if (claims.empty()) refuse_sub_config(config, choice);
   return claims;
 }
 
 // A file of a type that is not known, of which one part is asked for.
 Claims claims_of_sub_config(const ConfigObject& config, const ConfigChoice& choice) {
   const auto inner = config.object(choice.sub_config.c_str());
-  if (!inner) config.refuse(choice.sub_config, "--sub-config names it, and the file has no such object");
+  if (!inner) refuse_sub_config(config, choice);
   const auto model_type = inner->text({"model_type"});
   const std::string name = model_type ? model_type->value : "";
   if (!is_known(name) && !choice.pairing) inner->refuse("model_type", is_not_known(name));
@@ -145,10 +144,8 @@ std::string names_of(const Claims& claims) {
 
 bool covers(const ConfigClaim& claim, const std::string& layer) {
   if (layer.empty() || claim.kind == layer) return true;
-  std::int64_t index = 0;
-  const char* const end = layer.data() + layer.size();
-  const auto [rest, error] = std::from_chars(layer.data(), end, index);
-  return error == std::errc() && rest == end && std::ranges::find(claim.layers, index) != claim.layers.end();
+  const auto index = layer_index(layer);
+  return index && std::ranges::find(claim.layers, *index) != claim.layers.end();
 }
 
 }  // namespace

@@ -238,6 +238,11 @@ TEST(HfConfig, AnUnknownTypeIsReadByThePairingThatTheCallerStates) {
       spec_from_hf_config(R"({"model_type":"warp","torch_dtype":"bfloat16","text_config":{"head_dim":32}})", part);
   EXPECT_EQ(std::get<Rope>(inner.encoding).head_dim, 32);
   EXPECT_EQ(inner.dtype, Dtype::bfloat16);
+  for (const char* other : {R"({"model_type":"warp"})", R"({"model_type":"gemma3","text_config":{}})"}) {
+    EXPECT_NE(refusal_of(other, {.pairing = {}, .layer = "", .sub_config = "vision_config"})
+                  .find("vision_config: --sub-config names it, and the file has no such part"),
+              std::string::npos);
+  }
   EXPECT_NE(refusal_of(R"({"model_type":"warp"})", {.pairing = Pairing::half, .layer = "", .sub_config = ""})
                 .find("head_dim: required"),
             std::string::npos);

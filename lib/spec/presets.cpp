@@ -6,12 +6,14 @@ namespace sextant {
 namespace {
 
 // Settings as published in each model's paper or config.json.
-constexpr std::array<Preset, 17> table{{
+constexpr std::array<Preset, 18> table{{
     {"transformer-512", "Vaswani et al. 2017, section 3.5, d_model = 512", R"({"encoding":"sinusoidal","dim":512})"},
     {"tensor2tensor-512", "tensor2tensor's timing signal: sines, then cosines, divisor d/2 - 1",
      R"({"encoding":"sinusoidal","dim":512,"layout":"concatenated","denominator":"half_minus_one"})"},
     {"marian-512", "Marian as ported to transformers: sines, then cosines",
      R"({"encoding":"sinusoidal","dim":512,"layout":"concatenated","max_position":512})"},
+    {"xlnet-large", "XLNet large, and Transformer-XL: sinusoids of distances, which are negative for tokens ahead",
+     R"({"encoding":"sinusoidal","dim":1024,"layout":"concatenated","min_position":-511,"max_position":513})"},
     {"gpt-j-6b", "GPT-J 6B: interleaved pairs, 64 of 256 channels",
      R"({"encoding":"rope","head_dim":256,"rotary_dim":64,"pairing":"interleaved","max_position":2048})"},
     {"gpt-neox-20b", "GPT-NeoX 20B: half pairing, a quarter of the channels",

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 
 namespace sextant::hugging_face {
 namespace {
@@ -95,6 +96,13 @@ std::vector<LayerKind> layer_kinds(const RotaryModel& model, const ConfigObject&
     kind->layers.push_back(layer);
   }
   return kinds;
+}
+
+std::optional<std::int64_t> layer_index(std::string_view text) {
+  std::int64_t index = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, index);
+  return error == std::errc() && rest == end && index >= 0 ? std::optional(index) : std::nullopt;
 }
 
 }  // namespace sextant::hugging_face

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "lib/spec/hugging_face/rotary_models.hpp"
@@ -21,5 +23,8 @@ struct LayerKind {
 /// alike.
 /// @throws SpecError for a list that is not of as many layers as the model has.
 std::vector<LayerKind> layer_kinds(const RotaryModel& model, const ConfigObject& config);
+
+/// A layer's index as files and --layer write it, "5" or "05"; nothing for other text.
+std::optional<std::int64_t> layer_index(std::string_view text);
 
 }  // namespace sextant::hugging_face

@@ -6,7 +6,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 
 #include "lib/spec/hugging_face/draft.hpp"
@@ -20,13 +19,6 @@ using nlohmann::json;
 
 // Whether a rule leaves the frequencies as they are and says nothing that it does not know.
 bool is_plain(const RopeRule& rule) { return rule.scaling.is_null() || rule.scaling == json{{"rope_type", "default"}}; }
-
-std::optional<std::int64_t> index_of(std::string_view text) {
-  std::int64_t index = 0;
-  const char* const end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, index);
-  return error == std::errc() && rest == end && index >= 0 ? std::optional(index) : std::nullopt;
-}
 
 // A part of a file as one model_type reads it. Each member reads one thing; fields that say what the model_type's code
 // does not do are refused.
@@ -144,7 +136,7 @@ std::map<std::int64_t, ConfigObject> RotaryReader::layers_of_their_own() const {
   const auto own = config_.object("per_layer_config");
   if (!own) return layers;
   for (const auto& [name, fields] : own->fields().items()) {
-    const auto index = index_of(name);
+    const auto index = layer_index(name);
     if (!index || layers.contains(*index))
       config_.refuse("per_layer_config", fmt::format("expected each layer once by its index, got \"{}\"", name));
     if (auto layer = own->object(name.c_str())) layers.emplace(*index, *std::move(layer));
