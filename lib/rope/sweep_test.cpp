@@ -3,13 +3,15 @@
 
 #include <numeric>
 
+#include "lib/kernels/digest_test.hpp"
 #include "lib/kernels/target_test.hpp"
+#include "lib/kernels/truth_test.hpp"
 #include "lib/numeric/content_hash.hpp"
 #include "lib/rope/oracle_test.hpp"
 #include "lib/rope/rope.hpp"
 
 // Every position of 0 .. 131071 at head_dim 128: one digest for every instruction set and number of threads, and a
-// sample against the oracle.
+// sample against the oracle. And a digest for each layout, pairing and scaling rule.
 
 namespace sextant {
 namespace {
@@ -64,6 +66,44 @@ TEST_P(RopeSweepOn, EveryPositionHasTheSameBitsOnAnyNumberOfThreads) {
     }
     EXPECT_EQ(digest.value(), expected.value) << name_of(expected.dtype) << std::hex << " 0x" << digest.value();
   }
+}
+
+TEST_P(RopeSweepOn, LayoutsAndRulesHaveThePublishedDigests) {
+  struct Case {
+    const char* name;
+    const char* fields;
+  };
+  constexpr Case cases[] = {
+      {"half", R"("head_dim":48)"},
+      {"interleaved", R"("head_dim":48,"pairing":"interleaved","direction":"clockwise")"},
+      {"prefix", R"("head_dim":48,"rotary_dim":20,"output_pairing":"interleaved")"},
+      {"spread", R"("head_dim":48,"rotary_dim":20,"rotary_layout":"spread","output_pairing":"interleaved")"},
+      {"suffix", R"("head_dim":48,"rotary_dim":20,"rotary_layout":"suffix","output_pairing":"interleaved")"},
+      {"linear", R"("head_dim":48,"rope_scaling":{"rope_type":"linear","factor":3})"},
+      {"ntk", R"("head_dim":48,"rope_scaling":{"rope_type":"ntk","factor":3})"},
+      {"dynamic",
+       R"("head_dim":48,"rope_scaling":{"rope_type":"dynamic","factor":3,"original_max_position_embeddings":4096})"},
+      {"yarn",
+       R"("head_dim":48,"rope_scaling":{"rope_type":"yarn","factor":3,"original_max_position_embeddings":4096})"},
+      {"longrope", R"("head_dim":4,"rope_scaling":{"rope_type":"longrope","factor":3,
+                      "original_max_position_embeddings":4096,"short_factor":[1,1.1],"long_factor":[1.5,7]})"},
+      {"llama3", R"("head_dim":48,"rope_scaling":{"rope_type":"llama3","factor":8,
+                    "original_max_position_embeddings":4096,"low_freq_factor":1,"high_freq_factor":4})"},
+      {"proportional", R"("head_dim":48,"rotary_dim":20,"rope_scaling":{"rope_type":"proportional","factor":3})"}};
+  std::vector<std::int64_t> positions(64);
+  for (std::size_t i = 0; i < positions.size(); ++i) positions[i] = static_cast<std::int64_t>(i) * 1031;
+  Digests computed;
+  for (const Case& entry : cases) {
+    const Rope encoding = rope_of(entry.fields);
+    const RopeEncoder encoder(encoding);
+    for (const Dtype dtype : floating_dtypes) {
+      Tensor x = Tensor::zeros(dtype, {1, std::ssize(positions), 3, encoding.head_dim});
+      for (std::int64_t i = 0; i < x.elements(); ++i) x.set(i, static_cast<double>(i * 61 % 127 - 63) / 64);
+      computed[std::string(name_of(dtype)) + " " + entry.name] =
+          digest_on_threads([&] { return encoder.rotate(x, positions); });
+    }
+  }
+  expect_published("rope", computed);
 }
 
 }  // namespace
