@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
+#include <utility>
 
 #include "app/command.hpp"
 #include "lib/kernels/targets.hpp"
@@ -67,12 +68,13 @@ std::vector<Row> encoding_rows() {
   for (const EncodingExample& example : encoding_examples()) {
     const auto fields = nlohmann::ordered_json::parse(to_json(parse_spec(example.spec)));
     const std::string name(example.encoding);
-    std::vector<FieldMeaning> meanings = fields_of_encoding(name);
-    meanings.insert(meanings.end(), fields_of_every_spec().begin(), fields_of_every_spec().end());
+    std::vector<FieldMeaning> own = fields_of_encoding(name);
+    std::vector<FieldMeaning> all = own;
+    all.insert(all.end(), fields_of_every_spec().begin(), fields_of_every_spec().end());
     rows.push_back({name,
                     fmt::format("for example {}", fields.dump()),
-                    {{"encoding", name}, {"example", fields}, {"fields", as_json(meanings)}},
-                    fields_of_encoding(name)});
+                    {{"encoding", name}, {"example", fields}, {"fields", as_json(all)}},
+                    std::move(own)});
   }
   return rows;
 }

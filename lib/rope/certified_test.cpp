@@ -254,7 +254,8 @@ TEST_P(CertifiedRopeOn, IsTheOraclesNearestValueForTheAdjointAndClockwise) {
 TEST_P(CertifiedRopeOn, EqualsTheOracleWhereTheRampIsAStep) {
   const Rope encoding = rope_of(
       R"("head_dim":8,"pairing":"interleaved","rope_scaling":{"rope_type":"yarn","factor":4,
-         "original_max_position_embeddings":4096,"beta_slow":65.189864690440317,"beta_fast":65.189864690440331,"truncate":false,"attention_factor":1})");
+         "original_max_position_embeddings":4096,"beta_slow":65.189864690440317,"beta_fast":65.189864690440331,
+          "truncate":false,"attention_factor":1})");
   const std::int64_t position = (std::int64_t{1} << 53) - 1;
   const double first = 5719963280746874;
   const double second = -5215549463402181;

@@ -58,15 +58,14 @@ constexpr FieldMeaning field_meanings[] = {
 
 }  // namespace
 
-constinit const EncodingEntry<Alibi> Alibi::entry{
-    .name = "alibi",
-    .example = R"({"encoding":"alibi","num_heads":8})",
-    .fields = [] { return std::vector(std::begin(field_meanings), std::end(field_meanings)); },
-    .read = read,
-    .check = check,
-    .write = write,
-    .size_text = size_text,
-    .signature = signature,
-    .check_within = check_within};
+constinit const EncodingEntry<Alibi> Alibi::entry{.name = "alibi",
+                                                  .example = R"({"encoding":"alibi","num_heads":8})",
+                                                  .fields = listed<field_meanings>,
+                                                  .read = read,
+                                                  .check = check,
+                                                  .write = write,
+                                                  .size_text = size_text,
+                                                  .signature = signature,
+                                                  .check_within = check_within};
 
 }  // namespace sextant

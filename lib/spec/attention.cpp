@@ -171,7 +171,7 @@ constexpr FieldMeaning field_meanings[] = {
 constinit const EncodingEntry<Attention> Attention::entry{
     .name = "attention",
     .example = R"({"encoding":"attention","num_heads":8,"head_dim":64})",
-    .fields = [] { return std::vector(std::begin(field_meanings), std::end(field_meanings)); },
+    .fields = listed<field_meanings>,
     .read = read,
     .check = check,
     .write = write,

@@ -41,7 +41,7 @@ constexpr FieldMeaning field_meanings[] = {
 constinit const EncodingEntry<Binary> Binary::entry{
     .name = "binary",
     .example = R"({"encoding":"binary","dim":17})",
-    .fields = [] { return std::vector(std::begin(field_meanings), std::end(field_meanings)); },
+    .fields = listed<field_meanings>,
     .read = read,
     .check = check,
     .write = write,

@@ -52,6 +52,12 @@ struct EncodingEntry {
                                                                                       const Attention&) {};
 };
 
+/// The `fields` of an encoding that has an array of them.
+template <const auto& meanings>
+std::vector<FieldMeaning> listed() {
+  return {std::begin(meanings), std::end(meanings)};
+}
+
 /// The entry of an encoding at hand.
 template <class EncodingType>
 constexpr const EncodingEntry<EncodingType>& entry_of(const EncodingType&) {

@@ -12,7 +12,8 @@ Rope rope_of(const char* json) { return std::get<Rope>(spec_from_hf_config(json)
 TEST(HfConfig, ReadsAnOldStyleLlama) {
   const Spec spec = spec_from_hf_config(
       R"({"model_type":"llama","hidden_size":4096,"num_attention_heads":32,
-          "max_position_embeddings":4096,"rope_theta":10000.0,"rope_scaling":null,"torch_dtype":"float16","vocab_size":32000,"architectures":["LlamaForCausalLM"]})");
+          "max_position_embeddings":4096,"rope_theta":10000.0,"rope_scaling":null,"torch_dtype":"float16",
+           "vocab_size":32000,"architectures":["LlamaForCausalLM"]})");
   const auto& rope = std::get<Rope>(spec.encoding);
   EXPECT_EQ(rope.head_dim, 128);
   EXPECT_EQ(rope.rotary_dim, 128);

@@ -38,15 +38,14 @@ constexpr FieldMeaning field_meanings[] = {
 
 }  // namespace
 
-constinit const EncodingEntry<Integer> Integer::entry{
-    .name = "integer",
-    .example = R"({"encoding":"integer"})",
-    .fields = [] { return std::vector(std::begin(field_meanings), std::end(field_meanings)); },
-    .read = read,
-    .check = check,
-    .write = write,
-    .size_text = size_text,
-    .signature = signature,
-    .check_claim = check_claim};
+constinit const EncodingEntry<Integer> Integer::entry{.name = "integer",
+                                                      .example = R"({"encoding":"integer"})",
+                                                      .fields = listed<field_meanings>,
+                                                      .read = read,
+                                                      .check = check,
+                                                      .write = write,
+                                                      .size_text = size_text,
+                                                      .signature = signature,
+                                                      .check_claim = check_claim};
 
 }  // namespace sextant

@@ -43,7 +43,7 @@ constexpr FieldMeaning field_meanings[] = {
 constinit const EncodingEntry<Learned> Learned::entry{
     .name = "learned",
     .example = R"({"encoding":"learned","dim":768,"max_positions":512})",
-    .fields = [] { return std::vector(std::begin(field_meanings), std::end(field_meanings)); },
+    .fields = listed<field_meanings>,
     .read = read,
     .check = check,
     .write = write,

@@ -63,14 +63,13 @@ constexpr FieldMeaning field_meanings[] = {
 
 }  // namespace
 
-constinit const EncodingEntry<RelativeBias> RelativeBias::entry{
-    .name = "relative_bias",
-    .example = R"({"encoding":"relative_bias"})",
-    .fields = [] { return std::vector(std::begin(field_meanings), std::end(field_meanings)); },
-    .read = read,
-    .check = check,
-    .write = write,
-    .size_text = size_text,
-    .signature = signature};
+constinit const EncodingEntry<RelativeBias> RelativeBias::entry{.name = "relative_bias",
+                                                                .example = R"({"encoding":"relative_bias"})",
+                                                                .fields = listed<field_meanings>,
+                                                                .read = read,
+                                                                .check = check,
+                                                                .write = write,
+                                                                .size_text = size_text,
+                                                                .signature = signature};
 
 }  // namespace sextant

@@ -133,7 +133,7 @@ constexpr FieldMeaning field_meanings[] = {
 };
 
 std::vector<FieldMeaning> fields() {
-  std::vector<FieldMeaning> list(std::begin(field_meanings), std::end(field_meanings));
+  std::vector<FieldMeaning> list = listed<field_meanings>();
   list.insert(list.end(), rope_scaling_fields().begin(), rope_scaling_fields().end());
   return list;
 }

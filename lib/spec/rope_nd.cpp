@@ -118,7 +118,7 @@ constexpr FieldMeaning field_meanings[] = {
 constinit const EncodingEntry<RopeNd> RopeNd::entry{
     .name = "rope_nd",
     .example = R"({"encoding":"rope_nd","head_dim":128,"sections":[16,24,24]})",
-    .fields = [] { return std::vector(std::begin(field_meanings), std::end(field_meanings)); },
+    .fields = listed<field_meanings>,
     .read = read,
     .check = check,
     .write = write,

@@ -79,14 +79,13 @@ constexpr FieldMeaning field_meanings[] = {
 
 }  // namespace
 
-constinit const EncodingEntry<Sinusoidal> Sinusoidal::entry{
-    .name = "sinusoidal",
-    .example = R"({"encoding":"sinusoidal","dim":512})",
-    .fields = [] { return std::vector(std::begin(field_meanings), std::end(field_meanings)); },
-    .read = read,
-    .check = check,
-    .write = write,
-    .size_text = size_text,
-    .signature = signature};
+constinit const EncodingEntry<Sinusoidal> Sinusoidal::entry{.name = "sinusoidal",
+                                                            .example = R"({"encoding":"sinusoidal","dim":512})",
+                                                            .fields = listed<field_meanings>,
+                                                            .read = read,
+                                                            .check = check,
+                                                            .write = write,
+                                                            .size_text = size_text,
+                                                            .signature = signature};
 
 }  // namespace sextant

@@ -92,7 +92,7 @@ constexpr FieldMeaning field_meanings[] = {
 constinit const EncodingEntry<Sinusoidal2d> Sinusoidal2d::entry{
     .name = "sinusoidal_2d",
     .example = R"({"encoding":"sinusoidal_2d","dim":768,"height":14,"width":14})",
-    .fields = [] { return std::vector(std::begin(field_meanings), std::end(field_meanings)); },
+    .fields = listed<field_meanings>,
     .read = read,
     .check = check,
     .write = write,

@@ -69,11 +69,7 @@ void bias_mutants(List& list) {
                 };
               });
   list.defect("alibi-naive-slopes", "L1,L4", "one geometric series for a number of heads that is no power of two",
-              alibi_12, [](PlainOther& plain) {
-                plain.slope = [](std::int64_t head, std::int64_t heads) {
-                  return std::exp2(-8.0 * static_cast<double>(head + 1) / static_cast<double>(heads));
-                };
-              });
+              alibi_12, [](PlainOther& plain) { plain.slope = geometric_slope; });
   list.defect("alibi-released-undeclared", "L1,L3", "the released code's slopes, though one series was claimed",
               alibi_12_geometric, [](PlainOther& plain) { plain.slope = released_slope; });
   list.defect("alibi-sorted-slopes", "L3,L11", "the slopes of 12 heads are sorted", alibi_12, [](PlainOther& plain) {

@@ -14,17 +14,18 @@
 #include "reference/rope.hpp"
 
 namespace sextant::mutants {
+
 double released_slope(std::int64_t head, std::int64_t heads) {
   const auto power = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(heads)));
   if (head < power) return std::exp2(-8.0 * static_cast<double>(head + 1) / static_cast<double>(power));
   return std::exp2(-8.0 * static_cast<double>(2 * (head - power) + 1) / static_cast<double>(2 * power));
 }
 
-namespace {
-
 double geometric_slope(std::int64_t head, std::int64_t heads) {
   return std::exp2(-8.0 * static_cast<double>(head + 1) / static_cast<double>(heads));
 }
+
+namespace {
 
 // Rotates pairs of one vector of x in place, in float32, at `angle_of(pair)`.
 template <class AngleOf, class ScaleOf>

@@ -21,6 +21,9 @@ namespace sextant::mutants {
 /// nearest smaller power's, then every other one of twice as many.
 double released_slope(std::int64_t head, std::int64_t heads);
 
+/// One series for any number of heads.
+double geometric_slope(std::int64_t head, std::int64_t heads);
+
 /// A query and a key of one head of attention: their indices in the sequence, and their positions on the first axis.
 struct Seen {
   std::int64_t head;
