@@ -203,15 +203,15 @@ TEST(FlintFunctions, RopeOfSeveralAxes) {
     for (std::int64_t axis = 0; axis < axis_count; ++axis) encoding.sections.push_back(draw.integer(1, 12));
     std::int64_t total = 0;
     for (const std::int64_t section : encoding.sections) total += section;
-    encoding.head_dim = 2 * total;
-    encoding.rope_theta = draw.magnitude(1, 1e7);
+    encoding.rope.head_dim = encoding.rope.rotary_dim = 2 * total;
+    encoding.rope.rope_theta = draw.magnitude(1, 1e7);
     RopeNdReference oracle(encoding);
     std::vector<std::int64_t> place;
     for (std::int64_t axis = 0; axis < axis_count; ++axis) place.push_back(draw.position());
     const std::int64_t pair = draw.integer(0, total - 1);
     std::size_t axis = 0;  // blocked: the axis whose section the pair lies in
     for (std::int64_t end = encoding.sections[0]; pair >= end; end += encoding.sections[axis]) ++axis;
-    const Ball angle = geometric(encoding.rope_theta, pair, encoding.head_dim) * Ball(place[axis]);
+    const Ball angle = geometric(encoding.rope.rope_theta, pair, 2 * total) * Ball(place[axis]);
     expect_right({"pair " + std::to_string(pair), [&](Precision p) { return oracle.rotation(place, pair, p).sin; },
                   sin(angle), 62, false});
     expect_right({"pair " + std::to_string(pair), [&](Precision p) { return oracle.rotation(place, pair, p).cos; },

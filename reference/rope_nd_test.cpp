@@ -13,9 +13,9 @@ constexpr Precision precision{128};
 
 RopeNd qwen2_vl() {
   RopeNd encoding;
-  encoding.head_dim = 128;
+  encoding.rope.head_dim = encoding.rope.rotary_dim = 128;
   encoding.sections = {16, 24, 24};
-  encoding.rope_theta = 1000000;
+  encoding.rope.rope_theta = 1000000;
   return encoding;
 }
 
@@ -41,9 +41,9 @@ TEST(RopeNdReference, AgreesWithAnIndependentComputation) {
 
 void expect_rope(const RopeNd& encoding, std::int64_t position) {
   RopeNdReference reference(encoding);
-  RopeReference rope(along_diagonal(encoding));
+  RopeReference rope(encoding.rope);
   const std::vector<std::int64_t> everywhere(encoding.sections.size(), position);
-  for (std::int64_t pair = 0; pair < pairs(encoding); ++pair) {
+  for (std::int64_t pair = 0; pair < pairs(encoding.rope); ++pair) {
     const Rotation expected = rope.rotation(position, pair, precision);
     const Rotation actual = reference.rotation(everywhere, pair, precision);
     EXPECT_TRUE(mpfr_equal_p(actual.sin.lower_end(), expected.sin.lower_end()));

@@ -95,28 +95,6 @@ Rope draw_plain_rope(Random& random, Taste taste, std::int64_t most_width) {
   return rope;
 }
 
-RopeNd draw_rope_nd(Random& random, Taste taste) {
-  RopeNd encoding;
-  encoding.head_dim = draw_width(random, 256);
-  encoding.rope_theta = draw_base(random, taste);
-  encoding.pairing = random.of({Pairing::interleaved, Pairing::half});
-  std::int64_t left = encoding.head_dim / 2;
-  const std::int64_t axes = random.between(1, std::min<std::int64_t>(4, left));
-  for (std::int64_t axis = 0; axis + 1 < axes; ++axis) {
-    encoding.sections.push_back(random.between(1, left - (axes - 1 - axis)));
-    left -= encoding.sections.back();
-  }
-  encoding.sections.push_back(left);
-  if (random.once_in(3)) {
-    // Equal sections are what the interleaved order always has room for.
-    const std::int64_t all = encoding.head_dim / 2;
-    encoding.section_order = SectionOrder::interleaved;
-    for (std::size_t a = 1; a < encoding.sections.size(); ++a) encoding.sections[a] = all / axes;
-    encoding.sections[0] = all - (axes - 1) * (all / axes);
-  }
-  return encoding;
-}
-
 Xpos draw_xpos(Random& random, Taste taste) {
   Xpos encoding;
   encoding.rope = draw_plain_rope(random, taste);

@@ -171,4 +171,53 @@ Rope draw_rope(Random& random, Taste taste, std::int64_t most_width) {
   return rope;
 }
 
+RopeNd draw_rope_nd(Random& random, Taste taste) {
+  RopeNd encoding;
+  encoding.rope = draw_rope(random, taste, 256);
+  if (length_scope(encoding.rope.rope_scaling) != LengthScope::call) encoding.rope.rope_scaling = DefaultScaling{};
+  const std::int64_t all = encoding.rope.rotary_dim / 2;
+  const std::int64_t axes = random.between(1, std::min<std::int64_t>(4, all));
+  encoding.sections.assign(static_cast<std::size_t>(axes), 1);
+  for (std::int64_t left = all - axes; left > 0;) {
+    const std::int64_t more = random.between(1, left);
+    encoding.sections[static_cast<std::size_t>(random.between(0, axes - 1))] += more;
+    left -= more;
+  }
+  // Equal sections are what the interleaved order always has room for.
+  const auto make_equal = [&](std::int64_t first) {
+    encoding.sections.assign(static_cast<std::size_t>(axes), all / axes);
+    encoding.sections[static_cast<std::size_t>(first)] = all - (axes - 1) * (all / axes);
+  };
+  std::int64_t first = 0;
+  if (random.once_in(3)) {
+    for (std::int64_t axis = 0; axis < axes; ++axis)
+      encoding.axis_order.insert(encoding.axis_order.begin() + random.between(0, axis), axis);
+    first = encoding.axis_order.front();
+  }
+  if (random.once_in(3)) {
+    encoding.section_order = SectionOrder::interleaved;
+    make_equal(first);
+  }
+  if (encoding.rope.rotary_layout == RotaryLayout::spread || random.once_in(2)) return encoding;
+  if (encoding.section_order == SectionOrder::blocked && all % axes == 0 && random.once_in(2)) {
+    encoding.frequencies = AxisFrequencies::dealt;
+    make_equal(first);
+    return encoding;
+  }
+  // Rules of which an axis of one pair has none, or as many numbers as a head has pairs.
+  if (axes > 1) {
+    const bool narrow = *std::ranges::min_element(encoding.sections) == 1;
+    const RopeScaling& rule = encoding.rope.rope_scaling;
+    if (std::holds_alternative<LongropeScaling>(rule) ||
+        (narrow && (std::holds_alternative<NtkScaling>(rule) || std::holds_alternative<DynamicScaling>(rule))))
+      encoding.rope.rope_scaling = DefaultScaling{};
+  }
+  encoding.frequencies = AxisFrequencies::per_axis;
+  const bool plain = std::holds_alternative<DefaultScaling>(encoding.rope.rope_scaling);
+  if (plain && random.once_in(2)) {
+    for (std::int64_t axis = 0; axis < axes; ++axis) encoding.rope_thetas.push_back(draw_base(random, taste));
+  }
+  return encoding;
+}
+
 }  // namespace sextant::attack

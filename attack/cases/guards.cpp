@@ -119,16 +119,15 @@ Bits element_at(Random& random, const ElementFormat& format, double size) {
 }
 
 // Pairs that a pair's rotation turns into (y0, y1) with sizes at the guards, or that are of such sizes themselves.
-void fill_at_guards(Random& random, const Rope& rope, const Frequencies* frequencies, Case& example) {
+// `turn_at(pair, token)` is the rotation, or nothing.
+template <class TurnAt>
+void fill_at_guards(Random& random, const Rope& rope, TurnAt turn_at, Case& example) {
   const ElementFormat format = element_format(example.spec.dtype);
   example.elements = draw_elements(random, example.spec.dtype, elements_of_rotation(example, rope.head_dim));
   const Pairing in = example.operation == Operation::backward ? rope.output_pairing : rope.pairing;
-  const std::int64_t sign =
-      (rope.direction == Direction::clockwise) == (example.operation == Operation::backward) ? 1 : -1;
   const std::int64_t vectors = example.batch * example.tokens * example.heads;
   const double size = draw_guarded(random, size_guards());
   for (std::int64_t vector = 0; vector < vectors; ++vector) {
-    const std::int64_t position = sign * example.positions[static_cast<std::size_t>(vector / example.heads)];
     for (std::int64_t pair = 0; pair < rope.rotary_dim / 2; ++pair) {
       const auto channels = rotary_channels(rope, in, pair);
       Bits& first = example.elements[static_cast<std::size_t>(vector * rope.head_dim + channels.first)];
@@ -143,8 +142,7 @@ void fill_at_guards(Random& random, const Rope& rope, const Frequencies* frequen
           second = element_at(random, format, size);
           break;
         case 2: {
-          const auto turn =
-              frequencies != nullptr && position != 0 ? frequencies->quickly_turned(pair, position) : std::nullopt;
+          const std::optional<QuickTurn> turn = turn_at(pair, vector / example.heads);
           if (!turn) break;
           const double large = random.of_magnitude(0x1p-10, 0x1p10);
           const double y0 = large * random.sign();
@@ -160,6 +158,20 @@ void fill_at_guards(Random& random, const Rope& rope, const Frequencies* frequen
       }
     }
   }
+}
+
+std::int64_t sign_of(const Rope& rope, const Case& example) {
+  return (rope.direction == Direction::clockwise) == (example.operation == Operation::backward) ? 1 : -1;
+}
+
+std::optional<QuickTurn> quick_turn(const Frequencies& frequencies, std::int64_t pair, std::int64_t position) {
+  return position == 0 ? std::nullopt : frequencies.quickly_turned(pair, position);
+}
+
+auto by_position(const Rope& rope, std::shared_ptr<const Frequencies> frequencies, const Case& example) {
+  return [&, frequencies](std::int64_t pair, std::int64_t token) {
+    return quick_turn(*frequencies, pair, sign_of(rope, example) * example.positions[static_cast<std::size_t>(token)]);
+  };
 }
 
 }  // namespace
@@ -255,23 +267,27 @@ std::vector<Case> guards_rope(Random& random, Dtype dtype) {
     return {example};
   }
   Case example = rotation_case(random, rope, dtype, positions, std::max<std::int64_t>(heads, 1));
-  fill_at_guards(random, rope, frequencies_of(rope, length_of_row(rope, example, 0)).get(), example);
+  const auto frequencies = frequencies_of(rope, length_of_row(rope, example, 0));
+  fill_at_guards(random, rope, by_position(rope, frequencies, example), example);
   return {example};
 }
 
 std::vector<Case> guards_rope_nd(Random& random, Dtype dtype) {
   const RopeNd encoding = draw_rope_nd(random, Taste::usual);
-  const std::int64_t tokens = draw_count(random, std::max<std::int64_t>(1, 4096 / encoding.head_dim));
+  const std::int64_t tokens = draw_count(random, std::max<std::int64_t>(1, 4096 / encoding.rope.head_dim));
   Case example = rotation_case(random, encoding, dtype, draw_positions(random, tokens), random.between(1, 4));
   for (std::size_t axis = 1; axis < encoding.sections.size(); ++axis) {
     const auto more = draw_positions(random, tokens);
     example.positions.insert(example.positions.end(), more.begin(), more.end());
   }
-  Rope rope;
-  rope.head_dim = rope.rotary_dim = encoding.head_dim;
-  rope.rope_theta = encoding.rope_theta;
-  rope.pairing = rope.output_pairing = encoding.pairing;
-  fill_at_guards(random, rope, frequencies_of(rope, 0).get(), example);
+  const std::vector<AxialPair> pairs = axial_pairs(encoding, length_of_call(example));
+  const auto turn_at = [&](std::int64_t pair, std::int64_t token) {
+    const auto& [axis, frequencies, index] = pairs[static_cast<std::size_t>(pair)];
+    return quick_turn(*frequencies, index,
+                      sign_of(encoding.rope, example) *
+                          example.positions[static_cast<std::size_t>(axis * example.batch * example.tokens + token)]);
+  };
+  fill_at_guards(random, encoding.rope, turn_at, example);
   return {example};
 }
 
@@ -288,7 +304,7 @@ std::vector<Case> guards_xpos(Random& random, Dtype dtype) {
                         random.between(-1, 1));
   }
   Case example = rotation_case(random, encoding, dtype, positions, random.between(1, 4));
-  fill_at_guards(random, encoding.rope, frequencies_of(encoding.rope, 0).get(), example);
+  fill_at_guards(random, encoding.rope, by_position(encoding.rope, frequencies_of(encoding.rope, 0), example), example);
   return {example};
 }
 

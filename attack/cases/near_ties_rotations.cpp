@@ -34,7 +34,8 @@ std::int64_t sharpest_pair(const Frequencies& frequencies) {
 
 struct PlacedPair {
   std::int64_t token;
-  std::int64_t pair;
+  std::int64_t pair;      // in the head
+  std::int64_t index;     // of its frequency
   std::int64_t position;  // of the sign that it turns by
 };
 
@@ -43,7 +44,7 @@ struct PlacedPair {
 template <class Scaled>
 void put_near_ties(Random& random, const Rope& rope, const Frequencies& frequencies, const PlacedPair& at,
                    Scaled scaled, Case& example) {
-  const auto turn = frequencies.turned(at.pair, at.position, factor_bits);
+  const auto turn = frequencies.turned(at.index, at.position, factor_bits);
   if (!turn) return;
   const Real c = middle(scaled(turn->cosine));
   const Real s = middle(scaled(turn->sine));
@@ -101,7 +102,7 @@ std::vector<Case> near_ties_rope(Random& random, Dtype dtype) {
     if (random.once_in(2)) pairs.push_back(random.between(0, frequencies->count() - 1));
     for (const std::int64_t pair : pairs) {
       put_near_ties(
-          random, rope, *frequencies, {token, pair, position},
+          random, rope, *frequencies, {token, pair, pair, position},
           [&](const Interval& value) { return factor.times(value); }, example);
     }
   }
@@ -115,18 +116,17 @@ std::vector<Case> near_ties_rope_nd(Random& random, Dtype dtype) {
   Case example = rotation_case(random, encoding, dtype, positions, random.between(2, 8));
   for (std::size_t axis = 1; axis < encoding.sections.size(); ++axis)
     example.positions.insert(example.positions.end(), positions.begin(), positions.end());
-  fill(random, encoding.head_dim, example);
-  Rope rope;
-  rope.head_dim = rope.rotary_dim = encoding.head_dim;
-  rope.rope_theta = encoding.rope_theta;
-  rope.pairing = rope.output_pairing = encoding.pairing;
-  const auto frequencies = frequencies_of(rope, 0);
+  fill(random, encoding.rope.head_dim, example);
+  const AttentionFactor factor(encoding.rope);
+  const std::vector<AxialPair> pairs = axial_pairs(encoding, length_of_call(example));
   for (std::int64_t token = 0; token < std::ssize(positions); ++token) {
-    const std::int64_t position = sign_of_call(rope, example) * positions[static_cast<std::size_t>(token)];
+    const std::int64_t position = sign_of_call(encoding.rope, example) * positions[static_cast<std::size_t>(token)];
     if (position == 0) continue;
-    const std::int64_t pair = random.between(0, frequencies->count() - 1);
+    const std::int64_t pair = random.between(0, std::ssize(pairs) - 1);
+    const auto& [axis, frequencies, index] = pairs[static_cast<std::size_t>(pair)];
     put_near_ties(
-        random, rope, *frequencies, {token, pair, position}, [](const Interval& value) { return value; }, example);
+        random, encoding.rope, *frequencies, {token, pair, index, position},
+        [&](const Interval& value) { return factor.times(value); }, example);
   }
   return {example};
 }
@@ -146,7 +146,7 @@ std::vector<Case> near_ties_xpos(Random& random, Dtype dtype) {
     const std::int64_t pair = random.between(0, frequencies->count() - 1);
     const Interval power = xpos_power(encoding, pair, position, factor_bits);
     put_near_ties(
-        random, encoding.rope, *frequencies, {token, pair, sign_of_call(encoding.rope, example) * position},
+        random, encoding.rope, *frequencies, {token, pair, pair, sign_of_call(encoding.rope, example) * position},
         [&](const Interval& value) { return value * power; }, example);
   }
   return {example};

@@ -150,11 +150,9 @@ std::vector<Case> near_zeros_rope(Random& random, Dtype dtype) {
 
 std::vector<Case> near_zeros_rope_nd(Random& random, Dtype dtype) {
   const RopeNd encoding = draw_rope_nd(random, Taste::usual);
-  Rope rope;
-  rope.head_dim = rope.rotary_dim = encoding.head_dim;
-  rope.rope_theta = encoding.rope_theta;
-  std::vector<std::int64_t> positions =
-      positions_near_zeros(*frequencies_of(rope, 0), random.between(std::int64_t{0}, encoding.head_dim / 2 - 1));
+  const std::vector<AxialPair> pairs = axial_pairs(encoding, 0);
+  const AxialPair& pair = pairs[static_cast<std::size_t>(random.between(std::int64_t{0}, std::ssize(pairs) - 1))];
+  std::vector<std::int64_t> positions = positions_near_zeros(*pair.frequencies, pair.index);
   put_positions(random, positions);
   if (positions.empty()) return {};
   Case example = rotation_case(random, encoding, dtype, positions, random.between(1, 5));
@@ -162,7 +160,7 @@ std::vector<Case> near_zeros_rope_nd(Random& random, Dtype dtype) {
     for (std::size_t i = 0; i < positions.size(); ++i)
       example.positions.push_back(random.once_in(2) ? positions[i] : draw_position(random));
   }
-  fill_for_zeros(random, encoding.head_dim, example);
+  fill_for_zeros(random, encoding.rope.head_dim, example);
   return {example};
 }
 

@@ -126,11 +126,11 @@ std::vector<Case> rope_tables(Random& random, Dtype dtype) {
 }
 std::vector<Case> usual_rope_nd(Random& random, Dtype dtype) {
   const RopeNd encoding = draw_rope_nd(random, Taste::usual);
-  return rotations(random, encoding, encoding.head_dim, encoding.sections.size(), dtype, Taste::usual);
+  return rotations(random, encoding, encoding.rope.head_dim, encoding.sections.size(), dtype, Taste::usual);
 }
 std::vector<Case> exotic_rope_nd(Random& random, Dtype dtype) {
   const RopeNd encoding = draw_rope_nd(random, Taste::exotic);
-  return rotations(random, encoding, encoding.head_dim, encoding.sections.size(), dtype, Taste::exotic);
+  return rotations(random, encoding, encoding.rope.head_dim, encoding.sections.size(), dtype, Taste::exotic);
 }
 std::vector<Case> usual_xpos(Random& random, Dtype dtype) {
   const Xpos encoding = draw_xpos(random, Taste::usual);

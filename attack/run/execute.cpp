@@ -288,7 +288,8 @@ Answer call(const Rope& encoding, const Case& example) {
 }
 
 Answer call(const RopeNd& encoding, const Case& example) {
-  return turn(kept<RopeNdEncoder>(example.spec, [&] { return RopeNdEncoder(encoding); }), example, encoding.head_dim);
+  return turn(kept<RopeNdEncoder>(example.spec, [&] { return RopeNdEncoder(encoding); }), example,
+              encoding.rope.head_dim);
 }
 
 Answer call(const Xpos& encoding, const Case& example) {

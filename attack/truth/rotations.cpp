@@ -135,10 +135,11 @@ struct Call {
     }
   }
 
-  void judge_turned(const Turning& turning, std::int64_t token, Checker& checker) const {
+  // The `place`-th pair of the head.
+  void judge_turned(const Turning& turning, std::int64_t place, std::int64_t token, Checker& checker) const {
     const auto turn = turning.position == 0 ? std::nullopt : quick_turn(turning);
-    const ChannelsOfPair in = rotary_channels(rope, from, turning.pair);
-    const ChannelsOfPair out = rotary_channels(rope, to, turning.pair);
+    const ChannelsOfPair in = rotary_channels(rope, from, place);
+    const ChannelsOfPair out = rotary_channels(rope, to, place);
     each_head(token, [&](std::int64_t head) {
       judge_pair(turning, turn, x(head + in.first), x(head + in.second), head + out.first, head + out.second, checker);
     });
@@ -202,46 +203,71 @@ void judge_encoding(const Rope& encoding, const Case& example, Checker& checker)
     for (std::int64_t pair = 0; pair < encoding.rotary_dim / 2; ++pair) {
       call.judge_turned({frequencies.get(), pair, position, [&](const Interval& value) { return factor.times(value); },
                          scale, Specials::as_rope_says},
-                        token, checker);
+                        pair, token, checker);
     }
     call.each_head(token, [&](std::int64_t head) { call.judge_unturned(head, checker); });
   }
 }
 
-void judge_encoding(const RopeNd& encoding, const Case& example, Checker& checker) {
-  Rope rope;
-  rope.head_dim = encoding.head_dim;
-  rope.rotary_dim = encoding.head_dim;
-  rope.rope_theta = encoding.rope_theta;
-  rope.pairing = rope.output_pairing = encoding.pairing;
-  const auto frequencies = frequencies_of(rope, 0);
-  const Call call(rope, example);
-  const std::int64_t count = encoding.head_dim / 2;
-  const std::int64_t tokens = example.batch * example.tokens;
+// Qwen2-VL's blocks, or Qwen3-VL's order: axes by turns as long as they have pairs, the first for all the rest.
+std::vector<AxialPair> axial_pairs(const RopeNd& encoding, std::int64_t length) {
   const std::int64_t axes = std::ssize(encoding.sections);
-  // The axis of each pair: in blocks; or Qwen3-VL's order, pair a + i * axes being axis a's i-th for a > 0 and axis 0's
-  // all that is left.
-  std::vector<std::int64_t> axis_of(static_cast<std::size_t>(count), 0);
-  std::int64_t next = 0;
-  for (std::int64_t axis = 0; axis < axes; ++axis) {
-    for (std::int64_t i = 0; i < encoding.sections[static_cast<std::size_t>(axis)]; ++i) {
-      if (encoding.section_order == SectionOrder::blocked) axis_of[static_cast<std::size_t>(next++)] = axis;
-      if (encoding.section_order == SectionOrder::interleaved && axis > 0)
-        axis_of[static_cast<std::size_t>(axis + i * axes)] = axis;
+  const auto axis_at = [&](std::int64_t place) {
+    return encoding.axis_order.empty() ? place : encoding.axis_order[static_cast<std::size_t>(place)];
+  };
+  std::vector<std::shared_ptr<const Frequencies>> of_axes;
+  for (std::size_t axis = 0; axis < encoding.sections.size(); ++axis) {
+    Rope of_axis = encoding.rope;
+    if (encoding.frequencies == AxisFrequencies::per_axis) {
+      of_axis.head_dim = of_axis.rotary_dim = 2 * encoding.sections[axis];
+      if (!encoding.rope_thetas.empty()) of_axis.rope_theta = encoding.rope_thetas[axis];
     }
+    of_axes.push_back(frequencies_of(of_axis, length));
   }
-  const auto same = [](const Interval& value) { return value; };
-  for (std::int64_t token = 0; token < tokens; ++token) {
-    for (std::int64_t pair = 0; pair < count; ++pair) {
-      const std::int64_t position =
-          example.positions[static_cast<std::size_t>(axis_of[static_cast<std::size_t>(pair)] * tokens + token)];
-      if (position != 0) {
-        call.judge_turned({frequencies.get(), pair, call.sign * position, same, 1, Specials::not_said}, token, checker);
-        continue;
-      }
-      const ChannelsOfPair channels = rotary_channels(rope, rope.pairing, pair);
-      call.each_head(token, [&](std::int64_t head) { call.judge_copied(head, channels, channels, checker); });
+  std::vector<AxialPair> list;
+  std::vector<std::int64_t> had(static_cast<std::size_t>(axes), 0);  // pairs that an axis has so far
+  for (std::int64_t pair = 0; pair < encoding.rope.rotary_dim / 2; ++pair) {
+    const auto is_full = [&](std::int64_t axis) {
+      return had[static_cast<std::size_t>(axis)] == encoding.sections[static_cast<std::size_t>(axis)];
+    };
+    std::int64_t place = 0;
+    if (encoding.section_order == SectionOrder::blocked) {
+      while (is_full(axis_at(place))) ++place;
+    } else if (!is_full(axis_at(pair % axes))) {
+      place = pair % axes;
     }
+    const std::int64_t axis = axis_at(place);
+    const std::int64_t k = had[static_cast<std::size_t>(axis)]++;
+    std::int64_t index = pair;
+    if (encoding.frequencies == AxisFrequencies::per_axis) index = k;
+    if (encoding.frequencies == AxisFrequencies::dealt) index = place + k * axes;
+    list.push_back({axis, of_axes[static_cast<std::size_t>(axis)], index});
+  }
+  return list;
+}
+
+std::int64_t length_of_call(const Case& example) {
+  std::int64_t length = 0;
+  for (std::size_t i = 0; i < example.positions.size(); ++i)
+    length = i == 0 ? example.positions[i] + 1 : std::max(length, example.positions[i] + 1);
+  return length;
+}
+
+void judge_encoding(const RopeNd& encoding, const Case& example, Checker& checker) {
+  const std::int64_t tokens = example.batch * example.tokens;
+  const AttentionFactor factor(encoding.rope);
+  const long double scale = in_long_double(factor.times(exactly(first_precision, 1.0)));
+  const Call call(encoding.rope, example);
+  const std::vector<AxialPair> list = axial_pairs(encoding, length_of_call(example));
+  for (std::int64_t token = 0; token < tokens; ++token) {
+    for (std::size_t pair = 0; pair < list.size(); ++pair) {
+      const auto& [axis, frequencies, index] = list[pair];
+      const std::int64_t position = example.positions[static_cast<std::size_t>(axis * tokens + token)];
+      call.judge_turned({frequencies.get(), index, call.sign * position,
+                         [&](const Interval& value) { return factor.times(value); }, scale, Specials::as_rope_says},
+                        static_cast<std::int64_t>(pair), token, checker);
+    }
+    call.each_head(token, [&](std::int64_t head) { call.judge_unturned(head, checker); });
   }
 }
 
@@ -273,7 +299,7 @@ void judge_encoding(const Xpos& encoding, const Case& example, Checker& checker)
         return value * xpos_power(encoding, pair, position, value.bits());
       };
       const long double scale = in_long_double(xpos_power(encoding, pair, position, first_precision));
-      call.judge_turned({frequencies.get(), pair, call.sign * position, scaled, scale, Specials::not_said}, token,
+      call.judge_turned({frequencies.get(), pair, call.sign * position, scaled, scale, Specials::not_said}, pair, token,
                         checker);
     }
   }

@@ -67,6 +67,18 @@ struct ChannelsOfPair {
 };
 ChannelsOfPair rotary_channels(const Rope& encoding, Pairing pairing, std::int64_t pair);
 
+/// A pair of a rotary encoding over several axes, in the order of the head: its axis, and its frequency, which is number
+/// `index` of `frequencies`.
+struct AxialPair {
+  std::int64_t axis;
+  std::shared_ptr<const Frequencies> frequencies;
+  std::int64_t index;
+};
+std::vector<AxialPair> axial_pairs(const RopeNd& encoding, std::int64_t length);
+
+/// What a call takes for its length: the largest coordinate + 1.
+std::int64_t length_of_call(const Case& example);
+
 /// The bucket of relative_bias for a key `relative` = key - query away.
 std::int64_t bucket_of(const RelativeBias& encoding, std::int64_t relative);
 

@@ -9,9 +9,9 @@
 
 int main() {
   sextant::RopeNd encoding;
-  encoding.head_dim = 6;
+  encoding.rope.head_dim = encoding.rope.rotary_dim = 6;
   encoding.sections = {1, 1, 1};
-  encoding.pairing = sextant::Pairing::interleaved;
+  encoding.rope.pairing = encoding.rope.output_pairing = sextant::Pairing::interleaved;
   sextant::Tensor x = sextant::Tensor::zeros(sextant::Dtype::float32, {1, 1, 1, 6});
   for (std::int64_t i = 0; i < 6; i += 2) x.set(i, 1);
   const std::vector<std::int64_t> time_row_column{1, 0, 0};

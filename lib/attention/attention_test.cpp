@@ -81,8 +81,8 @@ class Truth {
       });
     } else if (const auto* rope_nd = std::get_if<RopeNd>(&*encoding.position)) {
       axes_ = axes(*rope_nd);
-      turn_by(along_diagonal(*rope_nd), [truth = std::make_shared<reference::RopeNdReference>(*rope_nd)](
-                                            std::span<const std::int64_t> at, std::int64_t pair, const RealPair& x) {
+      turn_by(rope_nd->rope, [truth = std::make_shared<reference::RopeNdReference>(*rope_nd)](
+                                 std::span<const std::int64_t> at, std::int64_t pair, const RealPair& x) {
         return reference::RopeReference::rotate(truth->rotation(at, pair, precision), x);
       });
     } else if (const auto* alibi = std::get_if<Alibi>(&*encoding.position)) {
@@ -209,7 +209,7 @@ std::vector<std::optional<PositionEncoding>> acting_encodings() {
   Rope rope;
   rope.head_dim = rope.rotary_dim = 8;
   RopeNd rope_nd;
-  rope_nd.head_dim = 8;
+  rope_nd.rope = rope;
   rope_nd.sections = {2, 1, 1};
   Xpos xpos;
   xpos.rope = rope;

@@ -89,7 +89,7 @@ TEST(EqualTokens, AreToldApartByEachRotationAndBias) {
   Rope rope;
   rope.head_dim = rope.rotary_dim = width;
   RopeNd rope_nd;
-  rope_nd.head_dim = width;
+  rope_nd.rope = rope;
   rope_nd.sections = {2, 2};
   const std::vector<std::int64_t> two_axes{0, 0, 0, 1, 1, 0, 1, 2, 0, 1};
   Xpos xpos;

@@ -49,7 +49,7 @@ inline constexpr double largest_pair_rate = 4;
 struct PairTurns {
   /// All pairs of a token by its one position.
   explicit PairTurns(const RopePlan& plan);
-  /// Each by the position of its axis; the plan's factor is 1.
+  /// Each by the position of its axis.
   PairTurns(const RopePlan& plan, const PairAxes& axes);
   /// By one position, and each multiplied by its own power, which the steps have in them too.
   PairTurns(const FrequencyPieces& frequencies, const StepRotations& steps_with_powers, const PairPowers& powers);

@@ -122,7 +122,7 @@ TEST_P(NextRowOn, IsAsNearAsItsBoundsSay) {
        {"", R"(,"rope_scaling":{"rope_type":"yarn","factor":4,"original_max_position_embeddings":4096})"}) {
     const Rope encoding = rope_of(std::string(R"("head_dim":20)") + scaling);
     reference::RopeReference exact(encoding);
-    const RopePlan plan(encoding, 1);
+    const RopePlan plan(encoding, ladders_of(encoding), 1);
     const FrequencyPieces& frequencies = plan.frequencies;
     const AttentionFactor& factor = plan.factor;
     for (const Dtype dtype : {Dtype::float32, Dtype::float16}) {

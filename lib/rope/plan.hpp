@@ -7,15 +7,18 @@
 #include "lib/kernels/step_rotations.hpp"
 #include "lib/rope/frequencies.hpp"
 #include "lib/spec/rope.hpp"
+#include "lib/spec/rope_nd.hpp"
 
 namespace sextant {
 
 /// What the pairs of a rotary encoding turn by in calls of one length, made once for all of them.
 struct RopePlan {
-  /// Domain: an encoding that passes validate. @throws as rope_turns and StepRotations do.
-  RopePlan(const Rope& rope, std::int64_t length_of_calls);
+  /// @param head  the channels, and the rule, which has the attention factor
+  /// Domain: encodings that pass validate. @throws as rope_turns and StepRotations do.
+  RopePlan(const Rope& head, const Ladders& ladders, std::int64_t length_of_calls);
 
   Rope encoding;
+  Ladders ladders;
   std::int64_t length;
   FrequencyPieces frequencies;
   StepRotations steps;
@@ -28,14 +31,21 @@ class RopePlans {
   /// Checks the encoding, and makes the plans that can be made before a call.
   /// @throws SpecError, TargetError as RopeEncoder does.
   explicit RopePlans(const Rope& encoding);
+  explicit RopePlans(const RopeNd& encoding);
+
+  /// The plan made before calls, whose frequencies are those of short ones.
+  const RopePlan& first() const { return plan_; }
 
   /// The plan of a call, or a batch row of one, whose largest position is length - 1. Dynamic scaling makes one for it,
   /// which `own` then holds.
   const RopePlan& for_length(std::int64_t length, std::optional<RopePlan>& own) const;
 
+  /// The channels of a head, with the rule.
   const Rope& encoding() const { return plan_.encoding; }
 
  private:
+  RopePlans(const Rope& head, const Ladders& ladders);
+
   RopePlan plan_;
   std::optional<RopePlan> beyond_;  // longrope's, for calls longer than original_max_position_embeddings
 };

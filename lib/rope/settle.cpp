@@ -66,9 +66,11 @@ struct WideRotation {
 
 template <class Real>
 WideRotation<Real> wide_rotation(const OpenPair& open) {
-  const WideFrequencies<Real> frequencies(open.plan->encoding, open.plan->length);
+  const auto& [ladder, index] = open.plan->ladders.places[static_cast<std::size_t>(open.pair)];
+  const WideFrequencies<Real> frequencies(open.plan->ladders.ladders[static_cast<std::size_t>(ladder)],
+                                          open.plan->length);
   if (!frequencies.decided()) return {{0, 0}, 1, 1};  // all that is known of a sine and a cosine
-  const Approximation<Real> frequency = frequencies.radians(open.pair);
+  const Approximation<Real> frequency = frequencies.radians(index);
   const Real angle = frequency.value * open.position;
   // Whole turns are taken off at full precision, so that the quotient inside wide_sin_cos stays small.
   const Real& two_pi = boost::math::constants::two_pi<Real>();

@@ -12,14 +12,14 @@ namespace {
 
 RopeNd encoding_of(SectionOrder order, Pairing pairing) {
   RopeNd encoding;
-  encoding.head_dim = 32;
+  encoding.rope.head_dim = encoding.rope.rotary_dim = 32;
   encoding.sections = {6, 5, 5};
   encoding.section_order = order;
-  encoding.pairing = pairing;
+  encoding.rope.pairing = encoding.rope.output_pairing = pairing;
   return encoding;
 }
 
-// Among the coordinates are many zeros, whose pairs keep their bits even where they are overwritten.
+// Among the coordinates are many zeros.
 TEST(RopeNdMemory, AnyMemoryAndInPlaceGiveTheSameBits) {
   for (const SectionOrder order : {SectionOrder::blocked, SectionOrder::interleaved}) {
     for (const Pairing pairing : {Pairing::half, Pairing::interleaved}) {

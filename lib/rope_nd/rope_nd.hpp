@@ -12,8 +12,8 @@
 namespace sextant {
 
 /// Rotary encoding over several axes, Wang et al. 2024 (Qwen2-VL), section 2.1, as lib/spec/rope_nd.hpp states it: pair
-/// i of a vector turns by w_i p_a, w_i = rope_theta^(-2i/head_dim), a the axis of the pair. Const: one encoder may
-/// serve any number of threads.
+/// i of a vector turns by w_i p_a, a the axis of the pair, and is multiplied by the rule's attention factor. Const: one
+/// encoder may serve any number of threads.
 class RopeNdEncoder {
  public:
   /// @throws SpecError if `encoding` is outside its domain, TargetError if SEXTANT_FORCE_TARGET names no target of this
@@ -22,8 +22,8 @@ class RopeNdEncoder {
 
   /// Turns every vector of `x` by its position into `y`, which is x itself (the same data and strides: in place) or
   /// apart from it. `positions` is [axes, batch, tokens] row-major. Each value is the nearest of the dtype to the real
-  /// number, ties to even, and the same on any number of threads; a pair whose coordinate is 0 is copied bit for bit;
-  /// NaN and infinity stay in their pair.
+  /// number, ties to even, and the same on any number of threads; zeros, NaN and infinity are as RopeEncoder has them,
+  /// a pair turning by its coordinate.
   /// @throws std::invalid_argument and std::out_of_range as RopeEncoder::apply does, with nothing written.
   void apply(const ConstHeads& x, std::span<const std::int64_t> positions, const Heads& y) const;
 

@@ -31,7 +31,7 @@ void add(Dtype dtype, SectionOrder order) {
                            (order == SectionOrder::blocked ? "/blocked" : "/interleaved") + "/certified/8192x16x128";
   register_paired({name, Roofline::scale_inplace, bytes, [=](std::span<std::byte> memory) -> std::function<void()> {
                      RopeNd encoding;
-                     encoding.head_dim = head_dim;
+                     encoding.rope.head_dim = encoding.rope.rotary_dim = head_dim;
                      encoding.sections = order == SectionOrder::blocked ? std::vector<std::int64_t>{16, 24, 24}
                                                                         : std::vector<std::int64_t>{24, 20, 20};
                      encoding.section_order = order;

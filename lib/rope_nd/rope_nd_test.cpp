@@ -7,6 +7,7 @@
 #include <limits>
 #include <random>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
 #include "lib/kernels/truth_test.hpp"
@@ -21,10 +22,11 @@ using reference::Precision;
 
 RopeNd with(std::vector<std::int64_t> sections, SectionOrder order, Pairing pairing) {
   RopeNd encoding;
-  for (const std::int64_t section : sections) encoding.head_dim += 2 * section;
+  for (const std::int64_t section : sections) encoding.rope.rotary_dim += 2 * section;
+  encoding.rope.head_dim = encoding.rope.rotary_dim;
   encoding.sections = std::move(sections);
   encoding.section_order = order;
-  encoding.pairing = pairing;
+  encoding.rope.pairing = encoding.rope.output_pairing = pairing;
   return encoding;
 }
 
@@ -32,27 +34,32 @@ RopeNd with(std::vector<std::int64_t> sections, SectionOrder order, Pairing pair
 void expect_truth(const RopeNd& encoding, const Tensor& x, const std::vector<std::int64_t>& positions) {
   const Tensor y = RopeNdEncoder(encoding).rotate(x, positions);
   reference::RopeNdReference truth(encoding);
-  const Rope rope = along_diagonal(encoding);
+  const Rope& rope = encoding.rope;
   const std::int64_t tokens = x.shape[1];
+  const std::int64_t length = reference::sequence_length(positions);
   for (std::int64_t token = 0; token < tokens; ++token) {
     std::vector<std::int64_t> position;
     for (std::int64_t axis = 0; axis < axes(encoding); ++axis)
       position.push_back(positions[static_cast<std::size_t>(axis * tokens + token)]);
     for (std::int64_t head = 0; head < x.shape[2]; ++head) {
-      const std::int64_t start = (token * x.shape[2] + head) * encoding.head_dim;
-      for (std::int64_t pair = 0; pair < pairs(encoding); ++pair) {
-        const Channels at = channels_of_pair(rope, rope.pairing, pair);
+      const std::int64_t start = (token * x.shape[2] + head) * rope.head_dim;
+      for (const auto& [output, input] : passthrough_channels(rope))
+        ASSERT_EQ(y.at(start + output), x.at(start + input)) << token << " channel " << output;
+      for (std::int64_t pair = 0; pair < pairs(rope); ++pair) {
+        const Channels from = channels_of_pair(rope, rope.pairing, pair);
+        const Channels to = channels_of_pair(rope, rope.output_pairing, pair);
         const auto turned = [&](Precision precision) {
-          const reference::RealPair real{Enclosure(x.at(start + at.first), precision),
-                                         Enclosure(x.at(start + at.second), precision)};
-          return reference::RopeReference::rotate(truth.rotation(position, pair, precision), real);
+          const reference::RealPair real{Enclosure(x.at(start + from.first), precision),
+                                         Enclosure(x.at(start + from.second), precision)};
+          return reference::RopeReference::rotate(truth.rotation(position, pair, length, precision), real);
         };
-        ASSERT_EQ(y.at(start + at.first),
-                  nearest(x.dtype, [&](Precision precision) { return turned(precision).first; }))
-            << token << " pair " << pair;
-        ASSERT_EQ(y.at(start + at.second),
-                  nearest(x.dtype, [&](Precision precision) { return turned(precision).second; }))
-            << token << " pair " << pair;
+        const auto scaled = [&](Enclosure reference::RealPair::*component) {
+          return nearest(x.dtype, [&](Precision precision) {
+            return truth.attention_factor(precision) * turned(precision).*component;
+          });
+        };
+        ASSERT_EQ(y.at(start + to.first), scaled(&reference::RealPair::first)) << token << " pair " << pair;
+        ASSERT_EQ(y.at(start + to.second), scaled(&reference::RealPair::second)) << token << " pair " << pair;
       }
     }
   }
@@ -78,6 +85,39 @@ TEST(RopeNdEncoder, EqualsTheOracle) {
       expect_truth(with({4, 4}, SectionOrder::blocked, pairing), random_tensor(dtype, {1, 12, 1, 16}, 3),
                    some_positions(24));
     }
+  }
+}
+
+RopeNd spec_of(const std::string& fields) {
+  return std::get<RopeNd>(parse_spec(R"({"encoding":"rope_nd",)" + fields + "}").encoding);
+}
+
+// FLUX's, Kimi's, Llama 4's and Pixtral's layouts in small, bases of their own, parts of a head, and scaling rules.
+TEST(RopeNdEncoder, EqualsTheOracleForEveryField) {
+  for (const std::string fields :
+       {R"("head_dim":32,"sections":[4,6,6],"frequencies":"per_axis","pairing":"interleaved")",
+        R"("head_dim":16,"sections":[4,4],"frequencies":"per_axis","section_order":"interleaved","axis_order":[1,0])",
+        R"("head_dim":16,"sections":[4,4],"frequencies":"per_axis","axis_order":[1,0],"direction":"clockwise")",
+        R"("head_dim":16,"sections":[4,4],"frequencies":"dealt")",
+        R"("head_dim":24,"sections":[4,4,4],"frequencies":"dealt","axis_order":[2,0,1],"pairing":"interleaved")",
+        R"("head_dim":16,"sections":[2,6],"frequencies":"per_axis","rope_thetas":[2,1e7])",
+        R"("head_dim":32,"rotary_dim":16,"sections":[3,3,2],"section_order":"interleaved")",
+        R"("head_dim":32,"rotary_dim":16,"sections":[2,3,3],"rotary_layout":"suffix","pairing":"interleaved")",
+        R"("head_dim":32,"rotary_dim":16,"sections":[2,3,3],"rotary_layout":"spread")",
+        R"("head_dim":16,"sections":[4,4],"pairing":"interleaved","output_pairing":"half")",
+        R"("head_dim":32,"sections":[8,8],"rope_scaling":{"rope_type":"yarn","factor":4,)"
+        R"("original_max_position_embeddings":4096})",
+        R"("head_dim":32,"sections":[8,8],"frequencies":"per_axis","rope_scaling":{"rope_type":"yarn","factor":4,)"
+        R"("original_max_position_embeddings":4096,"attention_factor":1.3})",
+        R"("head_dim":32,"sections":[8,8],"rope_scaling":{"rope_type":"dynamic","factor":4,)"
+        R"("original_max_position_embeddings":4096})",
+        R"("head_dim":8,"sections":[2,2],"frequencies":"per_axis","rope_scaling":{"rope_type":"longrope","factor":4,)"
+        R"("original_max_position_embeddings":4096,"short_factor":[1,2],"long_factor":[3,4]})"}) {
+    SCOPED_TRACE(fields);
+    const RopeNd encoding = spec_of(fields);
+    for (const Dtype dtype : floating_dtypes)
+      expect_truth(encoding, random_tensor(dtype, {1, 8, 2, encoding.rope.head_dim}, 10),
+                   some_positions(8 * axes(encoding)));
   }
 }
 
@@ -115,7 +155,8 @@ TEST(RopeNdEncoder, BackwardIsTheAdjoint) {
   EXPECT_EQ(back.data, RopeNdEncoder(encoding).rotate(grad, positions).data);
 }
 
-TEST(RopeNdEncoder, NaNAndInfinityStayInTheirPairAndPositionZeroCopiesBits) {
+// As RopeEncoder has them where all coordinates are equal.
+TEST(RopeNdEncoder, NaNAndInfinityStayInTheirPair) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const double infinity = std::numeric_limits<double>::infinity();
   const RopeNd encoding = with({1, 1}, SectionOrder::blocked, Pairing::interleaved);
@@ -126,25 +167,26 @@ TEST(RopeNdEncoder, NaNAndInfinityStayInTheirPairAndPositionZeroCopiesBits) {
   EXPECT_TRUE(std::isnan(y.at(0)) && std::isnan(y.at(1)));
   EXPECT_EQ(y.at(2), infinity);
   EXPECT_EQ(y.at(3), infinity);
-  EXPECT_TRUE(std::equal(x.data.begin() + 16, x.data.end(), y.data.begin() + 16));
+  const Tensor rope = RopeEncoder(encoding.rope).rotate(x, std::vector<std::int64_t>{3, 0});
+  EXPECT_TRUE(std::equal(y.data.begin() + 16, y.data.end(), rope.data.begin() + 16));
 }
 
 // More pairs than the kernels hold at a time, and seven axes in every vector.
 TEST(RopeNdEncoder, EqualsTheRotaryEncodingOfEachAxis) {
-  RopeNd encoding = with(std::vector<std::int64_t>(7, 38), SectionOrder::interleaved, Pairing::half);
+  const RopeNd encoding = with(std::vector<std::int64_t>(7, 38), SectionOrder::interleaved, Pairing::half);
   const std::vector<std::int64_t> axis = axis_of_pairs(encoding);
   for (const Dtype dtype : floating_dtypes) {
-    const Tensor x = random_tensor(dtype, {1, 40, 1, encoding.head_dim}, 9);
+    const Tensor x = random_tensor(dtype, {1, 40, 1, encoding.rope.head_dim}, 9);
     std::vector<std::int64_t> positions;
     for (std::int64_t a = 0; a < 7; ++a) {
       for (std::int64_t token = 0; token < 40; ++token) positions.push_back(a == 3 ? -token : 7 + token / (1 + a) * 5);
     }
     const Tensor y = RopeNdEncoder(encoding).rotate(x, positions);
-    const RopeEncoder rope(along_diagonal(encoding));
+    const RopeEncoder rope(encoding.rope);
     for (std::int64_t a = 0; a < 7; ++a) {
       const Tensor turned = rope.rotate(x, std::span(positions).subspan(static_cast<std::size_t>(40 * a), 40));
       for (std::int64_t i = 0; i < y.elements(); ++i) {
-        if (axis[static_cast<std::size_t>(i % (encoding.head_dim / 2))] != a) continue;
+        if (axis[static_cast<std::size_t>(i % (encoding.rope.head_dim / 2))] != a) continue;
         ASSERT_EQ(y.at(i), turned.at(i)) << i;
       }
     }

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "lib/kernels/digest_test.hpp"
@@ -21,12 +23,13 @@ constexpr std::int64_t tokens = 1536;
 
 RopeNd encoding_with(SectionOrder order) {
   RopeNd encoding;
-  encoding.head_dim = 32;
+  encoding.rope.head_dim = encoding.rope.rotary_dim = 32;
   encoding.sections =
       order == SectionOrder::blocked ? std::vector<std::int64_t>{4, 6, 6} : std::vector<std::int64_t>{6, 5, 5};
   encoding.section_order = order;
-  encoding.rope_theta = 1e6;
-  encoding.pairing = order == SectionOrder::blocked ? Pairing::half : Pairing::interleaved;
+  encoding.rope.rope_theta = 1e6;
+  encoding.rope.pairing = encoding.rope.output_pairing =
+      order == SectionOrder::blocked ? Pairing::half : Pairing::interleaved;
   return encoding;
 }
 
@@ -55,12 +58,12 @@ TEST(RopeNdSweep, EveryPairOfEveryTokenEqualsTheOracle) {
   const std::vector<std::int64_t> places = positions();
   for (const SectionOrder order : {SectionOrder::blocked, SectionOrder::interleaved}) {
     const RopeNd encoding = encoding_with(order);
-    const Rope rope = along_diagonal(encoding);
+    const Rope& rope = encoding.rope;
     const RopeNdEncoder encoder(encoding);
     std::vector<Tensor> x;
     std::vector<Tensor> y;
     for (const Dtype dtype : floating_dtypes) {
-      x.push_back(vectors(dtype, encoding.head_dim));
+      x.push_back(vectors(dtype, encoding.rope.head_dim));
       y.push_back(encoder.rotate(x.back(), places));
     }
     std::int64_t wrong = 0;
@@ -72,10 +75,10 @@ TEST(RopeNdSweep, EveryPairOfEveryTokenEqualsTheOracle) {
         const std::int64_t position[] = {places[static_cast<std::size_t>(token)],
                                          places[static_cast<std::size_t>(tokens + token)],
                                          places[static_cast<std::size_t>(2 * tokens + token)]};
-        for (std::int64_t pair = 0; pair < pairs(encoding); ++pair) {
+        for (std::int64_t pair = 0; pair < pairs(rope); ++pair) {
           const Channels channels = channels_of_pair(rope, rope.pairing, pair);
-          const std::int64_t first = token * encoding.head_dim + channels.first;
-          const std::int64_t second = token * encoding.head_dim + channels.second;
+          const std::int64_t first = token * encoding.rope.head_dim + channels.first;
+          const std::int64_t second = token * encoding.rope.head_dim + channels.second;
           for (std::size_t d = 0; d < x.size(); ++d) {
             const auto turned = [&](Precision precision) {
               return reference::RopeReference::rotate(
@@ -108,7 +111,21 @@ TEST_P(RopeNdSweepOn, RotationsHaveThePublishedDigests) {
     for (const Dtype dtype : floating_dtypes) {
       digests[std::string(name_of(dtype)) +
               (order == SectionOrder::blocked ? " blocked half" : " interleaved interleaved")] =
-          digest_on_threads([&] { return encoder.rotate(vectors(dtype, encoding.head_dim), positions()); });
+          digest_on_threads([&] { return encoder.rotate(vectors(dtype, encoding.rope.head_dim), positions()); });
+    }
+  }
+  const std::pair<std::string, std::string> others[] = {
+      {"per axis", R"("head_dim":24,"frequencies":"per_axis","axis_order":[2,0,1],"rope_thetas":[100,10000,256])"},
+      {"dealt", R"("head_dim":24,"frequencies":"dealt","direction":"clockwise")"},
+      {"partial yarn", R"("head_dim":36,"rotary_dim":24,"rotary_layout":"suffix","output_pairing":"interleaved",)"
+                       R"("rope_scaling":{"rope_type":"yarn","factor":4,"original_max_position_embeddings":4096})"}};
+  for (const auto& [name, fields] : others) {
+    const Spec spec = parse_spec(R"({"encoding":"rope_nd","sections":[4,4,4],)" + fields + "}");
+    const auto encoding = std::get<RopeNd>(spec.encoding);
+    const RopeNdEncoder encoder(encoding);
+    for (const Dtype dtype : floating_dtypes) {
+      digests[std::string(name_of(dtype)) + " " + name] =
+          digest_on_threads([&] { return encoder.rotate(vectors(dtype, encoding.rope.head_dim), positions()); });
     }
   }
   expect_published("rope_nd", digests);

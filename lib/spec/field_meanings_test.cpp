@@ -27,13 +27,15 @@ std::set<std::string> written_fields(std::string_view encoding) {
   for (const EncodingExample& example : encoding_examples()) {
     if (example.encoding == encoding) collect_from(example.spec);
   }
-  if (encoding != "rope") return names;
+  if (encoding != "rope" && encoding != "rope_nd") return names;
   for (const char* scaling :
        {R"("yarn","factor":4,"original_max_position_embeddings":8)",
         R"("dynamic","factor":4,"original_max_position_embeddings":8)",
         R"("longrope","factor":4,"original_max_position_embeddings":8,"short_factor":[1,1],"long_factor":[2,2])",
         R"("llama3","factor":4,"original_max_position_embeddings":8,"low_freq_factor":1,"high_freq_factor":4)"}) {
-    collect_from(R"({"encoding":"rope","head_dim":4,"rope_scaling":{"rope_type":)" + std::string(scaling) + "}}");
+    const std::string sections = encoding == "rope_nd" ? R"(,"sections":[2])" : "";
+    collect_from(R"({"encoding":")" + std::string(encoding) + R"(","head_dim":4)" + sections +
+                 R"(,"rope_scaling":{"rope_type":)" + scaling + "}}");
   }
   return names;
 }

@@ -55,9 +55,10 @@ INSTANTIATE_TEST_SUITE_P(
                 R"("min_position":0,"max_position":512,)",
                 "learned dim 3 max_positions 512 float32"},
         Written{R"({"encoding":"rope_nd","head_dim":8,"sections":[1,3]})",
-                R"({"encoding":"rope_nd","head_dim":8,"sections":[1,3],)"
-                R"("section_order":"blocked","rope_theta":10000.0,"pairing":"half",)"
-                R"("dtype":"float32","min_position":0,"max_position":131072,)",
+                R"({"encoding":"rope_nd","head_dim":8,"rotary_dim":8,"rope_theta":10000.0,"pairing":"half",)"
+                R"("output_pairing":"half","rotary_layout":"prefix","direction":"counterclockwise",)"
+                R"("rope_scaling":null,"sections":[1,3],"section_order":"blocked","axis_order":[0,1],)"
+                R"("frequencies":"shared","dtype":"float32","min_position":0,"max_position":131072,)",
                 "rope_nd head_dim 8 sections 1+3 float32"},
         Written{R"({"encoding":"alibi","num_heads":8})",
                 R"({"encoding":"alibi","num_heads":8,"mask":"causal","form":"distance","slopes":"released",)"
@@ -86,8 +87,10 @@ INSTANTIATE_TEST_SUITE_P(
                 R"("softmax_scale":0.5,"logit_softcap":50,"sinks":true,"cached_keys":"rotated",)"
                 R"("position":{"encoding":"rope_nd","head_dim":4,"sections":[1,1]}})",
                 R"({"encoding":"attention","num_heads":8,"num_kv_heads":2,"head_dim":4,"causal":true,)"
-                R"("position":{"encoding":"rope_nd","head_dim":4,"sections":[1,1],"section_order":"blocked",)"
-                R"("rope_theta":10000.0,"pairing":"half"},"window":128,"softmax_scale":0.5,"logit_softcap":50.0,)"
+                R"("position":{"encoding":"rope_nd","head_dim":4,"rotary_dim":4,"rope_theta":10000.0,)"
+                R"("pairing":"half","output_pairing":"half","rotary_layout":"prefix","direction":"counterclockwise",)"
+                R"("rope_scaling":null,"sections":[1,1],"section_order":"blocked","axis_order":[0,1],)"
+                R"("frequencies":"shared"},"window":128,"softmax_scale":0.5,"logit_softcap":50.0,)"
                 R"("sinks":true,"cached_keys":"rotated","dtype":"float32","min_position":0,"max_position":131072,)",
                 "attention num_heads 8 num_kv_heads 2 head_dim 4 causal window 128 softmax_scale 0.5 logit_softcap 50 "
                 "sinks cached_keys rotated with rope_nd head_dim 4 sections 1+1 float32"}));
@@ -99,8 +102,17 @@ TEST(EveryEncoding, KeepsEveryFieldGiven) {
         R"("encoding":"sinusoidal_2d","dim":16,"height":30,"width":20,"base":77.5,)"
         R"("layout":"concatenated","axis_order":"width_first")",
         R"("encoding":"learned","dim":7,"max_positions":9)",
-        R"("encoding":"rope_nd","head_dim":12,"sections":[2,2,2],)"
-        R"("section_order":"interleaved","rope_theta":500.0,"pairing":"interleaved")",
+        R"("encoding":"rope_nd","head_dim":12,"rotary_dim":6,"rope_theta":500.0,"pairing":"interleaved",)"
+        R"("output_pairing":"half","rotary_layout":"suffix","direction":"clockwise","rope_scaling":{)"
+        R"("rope_type":"linear","factor":2.0},"sections":[1,1,1],"section_order":"interleaved",)"
+        R"("axis_order":[2,0,1],"frequencies":"shared")",
+        R"("encoding":"rope_nd","head_dim":12,"rotary_dim":12,"rope_theta":500.0,"pairing":"half",)"
+        R"("output_pairing":"half","rotary_layout":"prefix","direction":"counterclockwise","rope_scaling":null,)"
+        R"("sections":[2,2,2],"section_order":"blocked","axis_order":[0,1,2],"frequencies":"dealt")",
+        R"("encoding":"rope_nd","head_dim":12,"rotary_dim":12,"pairing":"half",)"
+        R"("output_pairing":"half","rotary_layout":"prefix","direction":"counterclockwise","rope_scaling":null,)"
+        R"("sections":[1,2,3],"section_order":"blocked","axis_order":[0,1,2],"frequencies":"per_axis",)"
+        R"("rope_thetas":[100.0,200.0,1.0])",
         R"("encoding":"alibi","num_heads":12,"mask":"symmetric","form":"distance","slopes":"geometric")",
         R"("encoding":"alibi","num_heads":12,"mask":"causal","form":"key_index","slopes":"released")",
         R"("encoding":"relative_bias","num_buckets":7,"max_distance":50,"bidirectional":false)"}) {
@@ -178,15 +190,45 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{R"({"encoding":"rope_nd","head_dim":8,"sections":[]})",
                 "spec: sections: expected the number of pairs of each axis"},
         Refusal{R"({"encoding":"rope_nd","head_dim":8,"sections":[4,0]})",
-                "spec: sections: expected numbers from 1 to head_dim/2 = 4, got 0"},
+                "spec: sections: expected numbers from 1 to rotary_dim/2 = 4, got 0"},
         Refusal{R"({"encoding":"rope_nd","head_dim":8,"sections":[2,3]})",
-                "spec: sections: expected the sum head_dim/2 = 4, got 2 + 3"},
+                "spec: sections: expected the sum rotary_dim/2 = 4, got 2 + 3"},
         Refusal{R"({"encoding":"rope_nd","head_dim":8,"sections":[9223372036854775807,9223372036854775807]})",
                 "spec: sections: expected numbers from 1"},
         Refusal{R"({"encoding":"rope_nd","head_dim":12,"sections":[1,4,1],"section_order":"interleaved"})",
                 "spec: sections: expected at most 2 of the 6 pairs for axis 1"},
         Refusal{R"({"encoding":"rope_nd","head_dim":7,"sections":[3]})", "spec: head_dim: expected an even number"},
         Refusal{R"({"encoding":"rope_nd","head_dim":8,"sections":[4],"rope_theta":0})", "spec: rope_theta"},
+        Refusal{R"({"encoding":"rope_nd","head_dim":8,"sections":[2,2],"axis_order":[0]})",
+                "spec: axis_order: expected each axis from 0 to 1 once, got 0"},
+        Refusal{R"({"encoding":"rope_nd","head_dim":8,"sections":[2,2],"axis_order":[1,1]})",
+                "spec: axis_order: expected each axis from 0 to 1 once, got 1, 1"},
+        Refusal{R"({"encoding":"rope_nd","head_dim":8,"sections":[2,2],"axis_order":[]})",
+                "spec: axis_order: expected each axis from 0 to 1 once"},
+        Refusal{R"({"encoding":"rope_nd","head_dim":8,"sections":[2,2],"rope_thetas":[2,3]})",
+                "spec: rope_thetas: expected none"},
+        Refusal{R"({"encoding":"rope_nd","head_dim":8,"sections":[2,2],"frequencies":"per_axis","rope_theta":2,)"
+                R"("rope_thetas":[2,3]})",
+                "spec: rope_thetas: expected none beside rope_theta"},
+        Refusal{R"({"encoding":"rope_nd","head_dim":8,"sections":[2,2],"frequencies":"per_axis","rope_thetas":[2]})",
+                "spec: rope_thetas: expected a number for each of the 2 axes, got 1"},
+        Refusal{R"({"encoding":"rope_nd","head_dim":8,"sections":[2,2],"frequencies":"per_axis",)"
+                R"("rope_thetas":[2,0.5]})",
+                "spec: rope_thetas[1]: expected a finite number"},
+        Refusal{R"({"encoding":"rope_nd","head_dim":8,"sections":[1,3],"frequencies":"dealt"})",
+                "spec: sections: expected equal numbers where frequencies are dealt"},
+        Refusal{R"({"encoding":"rope_nd","head_dim":8,"sections":[2,2],"frequencies":"dealt",)"
+                R"("section_order":"interleaved"})",
+                "spec: frequencies: expected shared where sections are interleaved"},
+        Refusal{R"({"encoding":"rope_nd","head_dim":8,"rotary_dim":4,"rotary_layout":"spread","sections":[1,1],)"
+                R"("frequencies":"per_axis"})",
+                "spec: frequencies: expected shared under rotary_layout spread"},
+        Refusal{R"({"encoding":"rope_nd","head_dim":8,"sections":[1,3],"frequencies":"per_axis",)"
+                R"("rope_scaling":{"rope_type":"ntk","factor":2}})",
+                "spec: sections: expected more than one pair for axis 0"},
+        Refusal{R"({"encoding":"rope_nd","head_dim":8,"sections":[2,2],"rope_scaling":{"rope_type":"dynamic",)"
+                R"("factor":2,"original_max_position_embeddings":64,"length_scope":"row"}})",
+                "spec: rope_scaling.length_scope: expected call"},
         Refusal{R"({"encoding":"xpos","head_dim":8,"rope_scaling":null})", "spec: rope_scaling: unknown field"},
         Refusal{R"({"encoding":"xpos","head_dim":8,"scale_base":0})",
                 "spec: scale_base: expected a finite number above 0, got 0"},
@@ -268,9 +310,18 @@ TEST(Sinusoidal2dChannels, HalfForEachAxis) {
   EXPECT_EQ(channels(GridAxis::width, 3), Pair(3, 7));
 }
 
+RopeNd with_sections(std::vector<std::int64_t> sections, SectionOrder order) {
+  RopeNd encoding;
+  encoding.rope.head_dim = encoding.rope.rotary_dim =
+      2 * std::accumulate(sections.begin(), sections.end(), std::int64_t{0});
+  encoding.sections = std::move(sections);
+  encoding.section_order = order;
+  return encoding;
+}
+
 // Qwen2-VL's and Qwen3-VL's settings, by the index sets that their code forms.
 TEST(RopeNdSections, BlockedAndInterleaved) {
-  RopeNd encoding{.head_dim = 128, .sections = {16, 24, 24}};
+  RopeNd encoding = with_sections({16, 24, 24}, SectionOrder::blocked);
   const std::vector<std::int64_t> blocked = axis_of_pairs(encoding);
   for (std::size_t i = 0; i < 64; ++i) EXPECT_EQ(blocked[i], i < 16 ? 0 : i < 40 ? 1 : 2);
   encoding.sections = {24, 20, 20};
@@ -279,13 +330,40 @@ TEST(RopeNdSections, BlockedAndInterleaved) {
   for (std::size_t i = 0; i < 64; ++i) EXPECT_EQ(interleaved[i], i < 60 ? static_cast<std::int64_t>(i % 3) : 0) << i;
 }
 
+TEST(RopeNdSections, AxesComeInTheirOrder) {
+  RopeNd encoding = with_sections({1, 2, 1}, SectionOrder::blocked);
+  encoding.axis_order = {2, 0, 1};
+  EXPECT_EQ(axis_of_pairs(encoding), (std::vector<std::int64_t>{2, 0, 1, 1}));
+  encoding.sections = {1, 1, 2};
+  encoding.section_order = SectionOrder::interleaved;
+  EXPECT_EQ(axis_of_pairs(encoding), (std::vector<std::int64_t>{2, 0, 1, 2}));
+}
+
+// Each pair's frequency as ladder and index: Pixtral's inv_freq[0::2] and [1::2], Kimi's alternating axes.
+TEST(RopeNdSections, FrequenciesComeFromTheirLadders) {
+  const auto places = [](const RopeNd& encoding) {
+    std::vector<std::pair<std::int64_t, std::int64_t>> list;
+    for (const auto& [ladder, index] : ladders_of(encoding).places) list.emplace_back(ladder, index);
+    return list;
+  };
+  using Places = std::vector<std::pair<std::int64_t, std::int64_t>>;
+  RopeNd encoding = with_sections({2, 2}, SectionOrder::blocked);
+  EXPECT_EQ(places(encoding), (Places{{0, 0}, {0, 1}, {0, 2}, {0, 3}}));
+  encoding.frequencies = AxisFrequencies::dealt;
+  EXPECT_EQ(places(encoding), (Places{{0, 0}, {0, 2}, {0, 1}, {0, 3}}));
+  encoding.axis_order = {1, 0};
+  EXPECT_EQ(places(encoding), (Places{{0, 0}, {0, 2}, {0, 1}, {0, 3}}));
+  encoding.frequencies = AxisFrequencies::per_axis;
+  EXPECT_EQ(places(encoding), (Places{{1, 0}, {1, 1}, {0, 0}, {0, 1}}));
+  encoding.section_order = SectionOrder::interleaved;
+  EXPECT_EQ(places(encoding), (Places{{1, 0}, {0, 0}, {1, 1}, {0, 1}}));
+}
+
 TEST(RopeNdSections, EveryAxisGetsItsNumberOfPairs) {
   for (const SectionOrder order : {SectionOrder::blocked, SectionOrder::interleaved}) {
     for (const std::vector<std::int64_t>& sections :
          {std::vector<std::int64_t>{7}, {4, 3}, {3, 2, 2}, {5, 1, 1}, {1, 1, 1, 1}}) {
-      const RopeNd encoding{.head_dim = 2 * std::accumulate(sections.begin(), sections.end(), std::int64_t{0}),
-                            .sections = sections,
-                            .section_order = order};
+      const RopeNd encoding = with_sections(sections, order);
       const std::vector<std::int64_t> axis = axis_of_pairs(encoding);
       for (std::size_t a = 0; a < sections.size(); ++a) EXPECT_EQ(std::count(axis.begin(), axis.end(), a), sections[a]);
     }

@@ -67,6 +67,12 @@ std::vector<Passthrough> passthrough_channels(const Rope& encoding) {
   return channels;
 }
 
+Ladders ladders_of(const Rope& encoding) {
+  Ladders one{{encoding}, {}};
+  for (std::int64_t pair = 0; pair < pairs(encoding); ++pair) one.places.push_back({0, pair});
+  return one;
+}
+
 namespace {
 
 Rope read(Fields& fields) {

@@ -55,4 +55,18 @@ struct Passthrough {
 };
 std::vector<Passthrough> passthrough_channels(const Rope& encoding);
 
+/// Where the frequencies of a head's pairs come from: pair i has frequency places[i].index of the rotary encoding
+/// ladders[places[i].ladder], of which nothing else matters. All have one rule, so that they have one attention factor.
+struct Ladders {
+  struct Place {
+    std::int64_t ladder;
+    std::int64_t index;
+  };
+  std::vector<Rope> ladders;
+  std::vector<Place> places;
+};
+
+/// The encoding itself, with its pairs in their order.
+Ladders ladders_of(const Rope& encoding);
+
 }  // namespace sextant

@@ -1,5 +1,7 @@
 #include "lib/spec/rope_nd.hpp"
 
+#include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "lib/spec/encoding_entry.hpp"
@@ -9,116 +11,229 @@ namespace {
 
 constexpr Names<SectionOrder, 2> section_orders{
     {{"blocked", SectionOrder::blocked}, {"interleaved", SectionOrder::interleaved}}};
-constexpr Names<Pairing, 2> pairings{{{"interleaved", Pairing::interleaved}, {"half", Pairing::half}}};
+constexpr Names<AxisFrequencies, 3> ways_to_share{
+    {{"shared", AxisFrequencies::shared}, {"per_axis", AxisFrequencies::per_axis}, {"dealt", AxisFrequencies::dealt}}};
+
+std::int64_t section_of(const RopeNd& encoding, std::int64_t axis) {
+  return encoding.sections[static_cast<std::size_t>(axis)];
+}
+
+// The rotary encoding whose frequencies one axis has, where each has its own.
+Rope ladder_of(const RopeNd& encoding, std::int64_t axis) {
+  Rope ladder;
+  ladder.head_dim = ladder.rotary_dim = 2 * section_of(encoding, axis);
+  ladder.rope_theta =
+      encoding.rope_thetas.empty() ? encoding.rope.rope_theta : encoding.rope_thetas[static_cast<std::size_t>(axis)];
+  ladder.rope_scaling = encoding.rope.rope_scaling;
+  return ladder;
+}
 
 }  // namespace
 
-std::int64_t pairs(const RopeNd& encoding) { return encoding.head_dim / 2; }
-
 std::int64_t axes(const RopeNd& encoding) { return std::ssize(encoding.sections); }
 
+std::vector<std::int64_t> order_of_axes(const RopeNd& encoding) {
+  if (!encoding.axis_order.empty()) return encoding.axis_order;
+  std::vector<std::int64_t> order(encoding.sections.size());
+  std::iota(order.begin(), order.end(), std::int64_t{0});
+  return order;
+}
+
 std::vector<std::int64_t> axis_of_pairs(const RopeNd& encoding) {
-  std::vector<std::int64_t> axis(static_cast<std::size_t>(pairs(encoding)), 0);
+  const std::vector<std::int64_t> order = order_of_axes(encoding);
+  std::vector<std::int64_t> axis(static_cast<std::size_t>(pairs(encoding.rope)), order.front());
   std::size_t next = 0;
-  for (std::int64_t a = 0; a < axes(encoding); ++a) {
-    const std::int64_t count = encoding.sections[static_cast<std::size_t>(a)];
-    for (std::int64_t i = 0; i < count; ++i) {
+  for (std::size_t j = 0; j < order.size(); ++j) {
+    const auto count = static_cast<std::size_t>(section_of(encoding, order[j]));
+    for (std::size_t k = 0; k < count; ++k) {
       if (encoding.section_order == SectionOrder::blocked) {
-        axis.at(next++) = a;
-      } else if (a > 0) {
-        axis.at(static_cast<std::size_t>(a + i * axes(encoding))) = a;
+        axis.at(next++) = order[j];
+      } else if (j > 0) {
+        axis.at(j + k * order.size()) = order[j];
       }
     }
   }
   return axis;
 }
 
-Rope along_diagonal(const RopeNd& encoding) {
-  Rope rope;
-  rope.head_dim = encoding.head_dim;
-  rope.rotary_dim = encoding.head_dim;
-  rope.rope_theta = encoding.rope_theta;
-  rope.pairing = encoding.pairing;
-  rope.output_pairing = encoding.pairing;
-  return rope;
+Ladders ladders_of(const RopeNd& encoding) {
+  if (encoding.frequencies == AxisFrequencies::shared) return ladders_of(encoding.rope);
+  const std::vector<std::int64_t> order = order_of_axes(encoding);
+  std::vector<std::int64_t> place_of_axis(order.size());
+  for (std::size_t j = 0; j < order.size(); ++j)
+    place_of_axis[static_cast<std::size_t>(order[j])] = static_cast<std::int64_t>(j);
+  Ladders all;
+  if (encoding.frequencies == AxisFrequencies::dealt) all.ladders = {encoding.rope};
+  for (std::int64_t axis = 0; encoding.frequencies == AxisFrequencies::per_axis && axis < axes(encoding); ++axis)
+    all.ladders.push_back(ladder_of(encoding, axis));
+  std::vector<std::int64_t> pairs_so_far(order.size(), 0);
+  for (const std::int64_t axis : axis_of_pairs(encoding)) {
+    const auto a = static_cast<std::size_t>(axis);
+    const std::int64_t k = pairs_so_far[a]++;
+    if (encoding.frequencies == AxisFrequencies::per_axis) {
+      all.places.push_back({axis, k});
+    } else {
+      all.places.push_back({0, place_of_axis[a] + k * axes(encoding)});
+    }
+  }
+  return all;
 }
 
 namespace {
 
+[[noreturn]] void refuse_order(const RopeNd& encoding, const std::vector<std::int64_t>& order) {
+  refuse_field("axis_order", fmt::format("expected each axis from 0 to {} once, got {}", axes(encoding) - 1,
+                                         order.empty() ? "none" : fmt::format("{}", fmt::join(order, ", "))));
+}
+
 RopeNd read(Fields& fields) {
   RopeNd encoding;
-  encoding.head_dim = fields.required_integer("head_dim");
+  encoding.rope = Rope::entry.read(fields);
   auto sections = fields.integers("sections");
   if (!sections) fields.refuse("sections", "required: the number of pairs of each axis");
   encoding.sections = std::move(*sections);
   encoding.section_order = fields.choice("section_order", section_orders, encoding.section_order);
-  encoding.rope_theta = fields.number("rope_theta").value_or(encoding.rope_theta);
-  encoding.pairing = fields.choice("pairing", pairings, encoding.pairing);
+  if (auto order = fields.integers("axis_order")) {
+    if (order->empty()) refuse_order(encoding, *order);
+    if (*order != order_of_axes(encoding)) encoding.axis_order = std::move(*order);
+  }
+  encoding.frequencies = fields.choice("frequencies", ways_to_share, encoding.frequencies);
+  if (fields.has("rope_thetas") && fields.has("rope_theta"))
+    fields.refuse("rope_thetas", "expected none beside rope_theta, which is the base of all axes");
+  encoding.rope_thetas = fields.numbers("rope_thetas").value_or(encoding.rope_thetas);
   return encoding;
 }
 
-void check(const RopeNd& encoding) {
-  check_even_width("head_dim", encoding.head_dim);
+void check_sections(const RopeNd& encoding) {
   if (encoding.sections.empty())
     refuse_field("sections", "expected the number of pairs of each axis, got an empty list");
-  const std::int64_t all = pairs(encoding);
+  const std::int64_t all = pairs(encoding.rope);
   std::int64_t sum = 0;
   for (const std::int64_t section : encoding.sections) {
     if (section < 1 || section > all) {
-      refuse_field("sections", fmt::format("expected numbers from 1 to head_dim/2 = {}, got {}", all, section));
+      refuse_field("sections", fmt::format("expected numbers from 1 to rotary_dim/2 = {}, got {}", all, section));
     }
     sum += section;
     if (sum > all) break;
   }
   if (sum != all) {
     refuse_field("sections",
-                 fmt::format("expected the sum head_dim/2 = {}, got {}", all, fmt::join(encoding.sections, " + ")));
+                 fmt::format("expected the sum rotary_dim/2 = {}, got {}", all, fmt::join(encoding.sections, " + ")));
   }
-  if (encoding.section_order == SectionOrder::interleaved) {
-    for (std::int64_t a = 1; a < axes(encoding); ++a) {
-      const std::int64_t section = encoding.sections[static_cast<std::size_t>(a)];
-      const std::int64_t places = (all - a + axes(encoding) - 1) / axes(encoding);
-      if (section > places) {
-        refuse_field("sections",
-                     fmt::format("expected at most {} of the {} pairs for axis {}, which is all it gets where "
-                                 "sections are interleaved, got {}",
-                                 places, all, a, section));
-      }
+}
+
+void check_order(const RopeNd& encoding) {
+  std::vector<std::int64_t> sorted = order_of_axes(encoding);
+  std::ranges::sort(sorted);
+  for (std::int64_t axis = 0; axis < std::max(axes(encoding), std::ssize(sorted)); ++axis) {
+    if (std::ssize(sorted) == axes(encoding) && sorted[static_cast<std::size_t>(axis)] == axis) continue;
+    refuse_order(encoding, encoding.axis_order);
+  }
+  if (encoding.section_order != SectionOrder::interleaved) return;
+  const std::vector<std::int64_t> order = order_of_axes(encoding);
+  for (std::int64_t j = 1; j < axes(encoding); ++j) {
+    const std::int64_t axis = order[static_cast<std::size_t>(j)];
+    const std::int64_t places = (pairs(encoding.rope) - j + axes(encoding) - 1) / axes(encoding);
+    if (section_of(encoding, axis) > places) {
+      refuse_field("sections",
+                   fmt::format("expected at most {} of the {} pairs for axis {}, which is all it gets where "
+                               "sections are interleaved, got {}",
+                               places, pairs(encoding.rope), axis, section_of(encoding, axis)));
     }
   }
-  check_base("rope_theta", encoding.rope_theta);
+}
+
+void check_frequencies(const RopeNd& encoding) {
+  if (!encoding.rope_thetas.empty()) {
+    if (encoding.frequencies != AxisFrequencies::per_axis)
+      refuse_field("rope_thetas", "expected none: only with frequencies per_axis does an axis have a base of its own");
+    if (encoding.rope_thetas.size() != encoding.sections.size()) {
+      refuse_field("rope_thetas", fmt::format("expected a number for each of the {} axes, got {}", axes(encoding),
+                                              encoding.rope_thetas.size()));
+    }
+    for (std::size_t axis = 0; axis < encoding.rope_thetas.size(); ++axis)
+      check_base(fmt::format("rope_thetas[{}]", axis), encoding.rope_thetas[axis]);
+  }
+  if (encoding.frequencies == AxisFrequencies::shared) return;
+  if (encoding.rope.rotary_layout == RotaryLayout::spread) {
+    refuse_field("frequencies", "expected shared under rotary_layout spread, whose frequencies are those of the head");
+  }
+  if (encoding.frequencies == AxisFrequencies::dealt) {
+    if (encoding.section_order == SectionOrder::interleaved)
+      refuse_field("frequencies", "expected shared where sections are interleaved, which deals the frequencies itself");
+    if (std::ranges::adjacent_find(encoding.sections, std::not_equal_to{}) != encoding.sections.end())
+      refuse_field("sections", fmt::format("expected equal numbers where frequencies are dealt by turns, got {}",
+                                           fmt::join(encoding.sections, ", ")));
+    return;
+  }
+  const RopeScaling& rule = encoding.rope.rope_scaling;
+  const bool needs_two = std::holds_alternative<NtkScaling>(rule) || std::holds_alternative<DynamicScaling>(rule);
+  for (std::int64_t axis = 0; axis < axes(encoding); ++axis) {
+    if (needs_two && section_of(encoding, axis) == 1) {
+      refuse_field("sections", fmt::format("expected more than one pair for axis {}: the exponent n/(n-2) of this "
+                                           "rope_type divides by n - 2",
+                                           axis));
+    }
+    check_rope_scaling(ladder_of(encoding, axis));
+  }
+}
+
+void check(const RopeNd& encoding) {
+  // A rule is checked against the frequencies that it scales.
+  Rope head = encoding.rope;
+  if (encoding.frequencies == AxisFrequencies::per_axis) head.rope_scaling = DefaultScaling{};
+  Rope::entry.check(head);
+  if (length_scope(encoding.rope.rope_scaling) != LengthScope::call)
+    refuse_field("rope_scaling.length_scope", "expected call: a position of several coordinates has no row of its own");
+  check_sections(encoding);
+  check_order(encoding);
+  check_frequencies(encoding);
 }
 
 void write(const RopeNd& encoding, nlohmann::ordered_json& object) {
-  object["head_dim"] = encoding.head_dim;
+  Rope::entry.write(encoding.rope, object);
   object["sections"] = encoding.sections;
   object["section_order"] = text_of(section_orders, encoding.section_order);
-  object["rope_theta"] = encoding.rope_theta;
-  object["pairing"] = text_of(pairings, encoding.pairing);
+  object["axis_order"] = order_of_axes(encoding);
+  object["frequencies"] = text_of(ways_to_share, encoding.frequencies);
+  if (encoding.rope_thetas.empty()) return;
+  object.erase("rope_theta");
+  object["rope_thetas"] = encoding.rope_thetas;
 }
 
 std::string size_text(const RopeNd& encoding) {
-  return fmt::format("head_dim {} sections {}", encoding.head_dim, fmt::join(encoding.sections, "+"));
+  std::string text =
+      fmt::format("{} sections {}", Rope::entry.size_text(encoding.rope), fmt::join(encoding.sections, "+"));
+  if (encoding.frequencies != AxisFrequencies::shared)
+    text += fmt::format(" frequencies {}", text_of(ways_to_share, encoding.frequencies));
+  return text;
 }
 
 Signature signature(const RopeNd& encoding) {
-  return {.operation = Operation::rotate, .axes = axes(encoding), .head_dim = encoding.head_dim};
+  return {.operation = Operation::rotate, .axes = axes(encoding), .head_dim = encoding.rope.head_dim};
 }
 
 constexpr FieldMeaning field_meanings[] = {
-    {"head_dim", "channels of a head, all of which turn"},
-    {"sections", "pairs of each axis, together head_dim/2"},
+    {"sections", "pairs of each axis, together rotary_dim/2"},
     {"section_order", "blocked: axis by axis; interleaved: axes by turns while they have pairs left"},
-    {"rope_theta", "the base: what the frequencies are powers of, rope_theta^(-2i/head_dim)"},
-    {"pairing", "channels of pair i: half: (i, i + head_dim/2); interleaved: (2i, 2i + 1)"},
+    {"axis_order", "the axes in the order in which they come in the head"},
+    {"frequencies", "of an axis' k-th pair: shared: the pair's own; per_axis: w_k of its own width; dealt: by turns"},
+    {"rope_thetas", "in place of rope_theta: the base of each axis, of frequencies per_axis"},
 };
+
+// Those of rope and its own.
+std::vector<FieldMeaning> fields() {
+  std::vector<FieldMeaning> list = Rope::entry.fields();
+  list.insert(list.end(), std::begin(field_meanings), std::end(field_meanings));
+  return list;
+}
 
 }  // namespace
 
 constinit const EncodingEntry<RopeNd> RopeNd::entry{
     .name = "rope_nd",
     .example = R"({"encoding":"rope_nd","head_dim":128,"sections":[16,24,24]})",
-    .fields = listed<field_meanings>,
+    .fields = fields,
     .read = read,
     .check = check,
     .write = write,

@@ -8,34 +8,45 @@
 
 namespace sextant {
 
-/// How the axes share the frequencies: the first sections[0] pairs are axis 0's, the next sections[1] axis 1's
-/// (Qwen2-VL); or pair i is axis i mod axes's while that axis has pairs left, and axis 0's afterwards (Qwen3-VL).
+/// How the axes share the pairs: the first pairs are those of the first axis, the next those of the second (Qwen2-VL);
+/// or pair i is that of axis number i mod axes's while that axis has pairs left, and of the first axis' afterwards
+/// (Qwen3-VL).
 enum class SectionOrder { blocked, interleaved };
 
+/// Which frequencies the pairs of an axis have, w_i being those of one rotary encoding as wide as all pairs together.
+///   shared    pair i has w_i, whatever its axis (M-RoPE)
+///   per_axis  the k-th pair of axis a has w_k of a rotary encoding of its own, which is 2 sections[a] wide (FLUX, Wan,
+///             the vision towers of Qwen2-VL)
+///   dealt     the k-th pair of the j-th axis has w_(j + k axes) (Pixtral)
+enum class AxisFrequencies { shared, per_axis, dealt };
+
 /// Rotary encoding of a position with several coordinates; M-RoPE, Wang et al. 2024 (Qwen2-VL, arXiv 2409.12191),
-/// section 2.1: one list of frequencies w_i = rope_theta^(-2i/head_dim), and pair i turns by w_i p_a, a the axis that
-/// its section names. Axial rotation over any number of axes has the same form. sections holds each axis's number of
-/// pairs, together head_dim/2. Positions are [axes, batch, n].
+/// section 2.1: the pairs of a rotary encoding, each of which turns by the coordinate of its axis. sections holds each
+/// axis's number of pairs, together rotary_dim/2. Positions are [axes, batch, n], and the length that a scaling rule
+/// looks at is the largest coordinate + 1.
 struct RopeNd {
-  std::int64_t head_dim = 0;
+  Rope rope;
   std::vector<std::int64_t> sections;
   SectionOrder section_order = SectionOrder::blocked;
-  double rope_theta = 10000;
-  Pairing pairing = Pairing::half;
+  /// The order in which the axes come in the head, by their numbers; empty for 0, 1, 2, ...
+  std::vector<std::int64_t> axis_order;
+  AxisFrequencies frequencies = AxisFrequencies::shared;
+  /// The base of each axis, of per_axis; empty where all have rope's.
+  std::vector<double> rope_thetas;
 
   static const EncodingEntry<RopeNd> entry;
 };
 
-/// Number of frequencies: head_dim/2.
-std::int64_t pairs(const RopeNd& encoding);
-
 /// Number of coordinates of a position.
 std::int64_t axes(const RopeNd& encoding);
+
+/// The numbers of the axes as they come in the head.
+std::vector<std::int64_t> order_of_axes(const RopeNd& encoding);
 
 /// The axis whose coordinate turns each pair, in the order of the pairs.
 std::vector<std::int64_t> axis_of_pairs(const RopeNd& encoding);
 
-/// The rotary encoding that it is wherever all coordinates are equal: the same frequencies and channels.
-Rope along_diagonal(const RopeNd& encoding);
+/// Where the frequencies of the pairs come from: one ladder, or with per_axis one for each axis.
+Ladders ladders_of(const RopeNd& encoding);
 
 }  // namespace sextant

@@ -67,7 +67,7 @@ CheckOf<AxisMove> independence_check(const Spec& spec, const RopeNd& encoding) {
   return [spec, encoding](Session& session, const AxisMove& question) {
     const std::int64_t moved_axis = question.axis;
     const std::int64_t by = 1 + question.by;
-    const Tensor x = gen::values(spec.dtype, {question.batch, question.tokens, question.heads, encoding.head_dim},
+    const Tensor x = gen::values(spec.dtype, {question.batch, question.tokens, question.heads, encoding.rope.head_dim},
                                  question.fill + 1);
     const std::vector<std::int64_t> positions = scattered(spec, question, axes(encoding));
     std::vector<std::int64_t> moved = positions;
@@ -80,16 +80,16 @@ CheckOf<AxisMove> independence_check(const Spec& spec, const RopeNd& encoding) {
     const Tensor before = rotate(session, spec, x, positions);
     const Tensor after = rotate(session, spec, x, moved);
     const std::vector<std::int64_t> axis_of = axis_of_pairs(encoding);
-    const Rope head = along_diagonal(encoding);
+    const Rope& head = encoding.rope;
     Judgement judgement;
     for (std::int64_t vector = 0; vector < count * question.heads; ++vector) {
-      for (std::int64_t pair = 0; pair < pairs(encoding); ++pair) {
+      for (std::int64_t pair = 0; pair < pairs(encoding.rope); ++pair) {
         const std::int64_t axis = axis_of[static_cast<std::size_t>(pair)];
         if (axis == moved_axis) continue;
-        const Channels channels = channels_of_pair(head, head.pairing, pair);
+        const Channels channels = channels_of_pair(head, head.output_pairing, pair);
         for (const std::int64_t channel : {channels.first, channels.second}) {
-          const double a = before.at(vector * encoding.head_dim + channel);
-          const double b = after.at(vector * encoding.head_dim + channel);
+          const double a = before.at(vector * head.head_dim + channel);
+          const double b = after.at(vector * head.head_dim + channel);
           // 0 and -0 are the same, since a sum with an exact zero may change the one into the other.
           const bool same = a == b || (std::isnan(a) && std::isnan(b));
           judgement.add_exact(
@@ -159,11 +159,10 @@ enum Token : std::int64_t { query, moved_query, key, moved_key, token_count };
 
 CheckOf<AxisShift> offset_check(const Spec& spec, const RopeNd& encoding) {
   reference::RopeNdReference oracle(encoding);
-  const ErrorBudget budget =
-      ErrorBudget(arithmetic_of(spec), oracle.frequencies(), spec.max_position).of_own_frequencies();
-  return [spec, encoding, head = along_diagonal(encoding), oracle, budget](Session& session,
-                                                                           const AxisShift& asked) mutable {
-    const std::int64_t width = encoding.head_dim;
+  const ErrorBudget budget = ErrorBudget(arithmetic_of(spec), oracle, spec.max_position).of_own_frequencies();
+  return [spec, encoding, oracle, budget](Session& session, const AxisShift& asked) mutable {
+    const Rope& head = encoding.rope;
+    const std::int64_t width = head.head_dim;
     const std::int64_t axis_count = axes(encoding);
     const std::int64_t axis = asked.axis;
     const Tensor drawn = gen::values(spec.dtype, {1, 2, 1, width}, asked.fill + 1);
@@ -183,6 +182,7 @@ CheckOf<AxisShift> offset_check(const Spec& spec, const RopeNd& encoding) {
       }
     }
     const Tensor y = rotate(session, spec, x, positions);
+    const std::int64_t length = reference::sequence_length(positions);
     Judgement judgement;
     const auto place = [&] {
       return fmt::format("axis {}, query at {}, key at {}, moved by {}", axis, asked.query_position, asked.key_position,
@@ -210,22 +210,25 @@ CheckOf<AxisShift> offset_check(const Spec& spec, const RopeNd& encoding) {
       Enclosure score(std::int64_t{0}, precision);
       Enclosure moved_score(std::int64_t{0}, precision);
       Enclosure bound(std::int64_t{0}, precision);
-      for (std::int64_t pair = 0; pair < pairs(encoding); ++pair) {
+      for (std::int64_t pair = 0; pair < pairs(encoding.rope); ++pair) {
         if (axis_of[static_cast<std::size_t>(pair)] != axis) continue;
-        const Channels channels = channels_of_pair(head, head.pairing, pair);
-        for (const std::int64_t channel : {channels.first, channels.second}) {
+        const Channels from = channels_of_pair(head, head.pairing, pair);
+        const Channels to = channels_of_pair(head, head.output_pairing, pair);
+        for (const std::int64_t channel : {to.first, to.second}) {
           score = score + at(y, query, channel) * at(y, key, channel);
           moved_score = moved_score + at(y, moved_query, channel) * at(y, moved_key, channel);
         }
         // |<q + e, k + f> - <q, k>| <= |e| |k| + |f| |q| + |e| |f|, pair by pair, for the two scores.
         const auto norm = [&](std::int64_t token) {
-          return hypot(at(x, token, channels.first), at(x, token, channels.second));
+          return oracle.attention_factor(precision) * hypot(at(x, token, from.first), at(x, token, from.second));
         };
         const Enclosure q = norm(query);
         const Enclosure k = norm(key);
         for (const auto& [one, other] : {std::pair{query, key}, std::pair{moved_query, moved_key}}) {
-          const Enclosure e = budget.pair_bound(q, oracle.rotation(coordinates(one), pair, precision).angle, pair);
-          const Enclosure f = budget.pair_bound(k, oracle.rotation(coordinates(other), pair, precision).angle, pair);
+          const Enclosure e =
+              budget.pair_bound(q, oracle.rotation(coordinates(one), pair, length, precision).angle, pair);
+          const Enclosure f =
+              budget.pair_bound(k, oracle.rotation(coordinates(other), pair, length, precision).angle, pair);
           bound = bound + e * k + f * q + e * f;
         }
       }
@@ -263,7 +266,7 @@ Property axis_independence_property() {
       stated_for<RopeNd>([](const Spec& spec, const RopeNd& encoding) -> std::optional<std::string> {
         if (auto reason = one_position_only(spec)) return reason;
         if (axes(encoding) < 2) return "one axis only";
-        return std::nullopt;
+        return depends_on_length(spec);
       });
   use_cases(property, axis_moves(), of<RopeNd>(independence_check));
   return property;

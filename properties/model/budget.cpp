@@ -14,11 +14,6 @@ namespace {
 using reference::Enclosure;
 using reference::Precision;
 
-// The roundings that a running product adds up to pair i.
-double of_recurrence(const ArithmeticClaim& claim, std::int64_t pair) {
-  return claim.accuracy == AccuracyClass::float32_recurrence ? (1 + 2 * claim.libm) * static_cast<double>(pair) : 0;
-}
-
 double relative_error(double roundoff, double roundings) {
   const double total = roundings * roundoff;
   // Past one half gamma says nothing of use; one that exceeds every angle makes the bounds their trivial maximum.
@@ -100,7 +95,7 @@ double roundings_of_magnitude(double s, double x, double libm) {
   return (0.2 * x + beyond_one * (2 * libm + (x == 1 ? 2 : 3))) / (1 + beyond_one);
 }
 
-std::optional<RoundedFactor> factor_of(reference::RopeFrequencies& frequencies, double libm) {
+std::optional<RoundedFactor> factor_of(reference::RopeFrequencies frequencies, double libm) {
   const Enclosure& factor = frequencies.attention_factor(budget_precision);
   if (factor.lower() == 1 && factor.upper() == 1) return std::nullopt;
   const RopeScaling& rule = frequencies.encoding().rope_scaling;
@@ -156,17 +151,20 @@ double angle_roundoff(AccuracyClass accuracy) {
   throw std::invalid_argument("angle_roundoff: no such accuracy class");
 }
 
-ErrorBudget::ErrorBudget(const ArithmeticClaim& claim, const reference::GeometricFrequencies& frequencies,
-                         std::int64_t pairs)
+ErrorBudget::ErrorBudget(const ArithmeticClaim& claim, const std::optional<RoundedFactor>& factor)
     : accuracy_(claim.accuracy),
       dtype_(claim.dtype),
       libm_(claim.libm),
-      ulps_(evaluation_ulps(claim)),
-      exact_up_to_(1 / angle_roundoff(claim.accuracy)) {
+      ulps_(evaluation_ulps(claim, factor)),
+      exact_up_to_(1 / angle_roundoff(claim.accuracy)) {}
+
+ErrorBudget::ErrorBudget(const ArithmeticClaim& claim, const reference::GeometricFrequencies& frequencies,
+                         std::int64_t pairs)
+    : ErrorBudget(claim, std::nullopt) {
   reference::GeometricFrequencies list = frequencies;
   for (std::int64_t pair = 0; pair < pairs; ++pair) {
     const double direct = 3 + 2 * libm_ + 2 * frequencies.log_magnitude(pair, budget_precision).upper();
-    add_pair(list.radians(pair, budget_precision), direct, of_recurrence(claim, pair));
+    add_pair(list.radians(pair, budget_precision), direct, of_recurrence(pair));
   }
 }
 
@@ -175,15 +173,25 @@ ErrorBudget::ErrorBudget(const ArithmeticClaim& claim, reference::RopeFrequencie
 
 ErrorBudget::ErrorBudget(const ArithmeticClaim& claim, reference::RopeFrequencies frequencies, std::int64_t longest,
                          const std::optional<RoundedFactor>& factor)
-    : accuracy_(claim.accuracy),
-      dtype_(claim.dtype),
-      libm_(claim.libm),
-      ulps_(evaluation_ulps(claim, factor)),
-      exact_up_to_(1 / angle_roundoff(claim.accuracy)) {
-  for (std::int64_t pair = 0; pair < pairs(frequencies.encoding()); ++pair) {
-    add_pair(frequencies.radians(pair, longest, budget_precision),
-             roundings(frequencies, pair, longest, libm_, angle_roundoff(claim.accuracy)), of_recurrence(claim, pair));
-  }
+    : ErrorBudget(claim, factor) {
+  for (std::int64_t pair = 0; pair < pairs(frequencies.encoding()); ++pair) add_pair(frequencies, pair, longest);
+}
+
+ErrorBudget::ErrorBudget(const ArithmeticClaim& claim, const reference::RopeNdReference& oracle, std::int64_t longest)
+    : ErrorBudget(claim, factor_of(oracle.ladders().front(), claim.libm)) {
+  std::vector<reference::RopeFrequencies> ladders(oracle.ladders().begin(), oracle.ladders().end());
+  for (const auto& [ladder, index] : oracle.places())
+    add_pair(ladders[static_cast<std::size_t>(ladder)], index, longest);
+}
+
+// The roundings that a running product adds up to the pair of that index.
+double ErrorBudget::of_recurrence(std::int64_t index) const {
+  return accuracy_ == AccuracyClass::float32_recurrence ? (1 + 2 * libm_) * static_cast<double>(index) : 0;
+}
+
+void ErrorBudget::add_pair(reference::RopeFrequencies& frequencies, std::int64_t index, std::int64_t longest) {
+  add_pair(frequencies.radians(index, longest, budget_precision),
+           roundings(frequencies, index, longest, libm_, angle_roundoff(accuracy_)), of_recurrence(index));
 }
 
 void ErrorBudget::add_pair(const Enclosure& frequency, double direct, double recurrence) {

@@ -9,6 +9,7 @@
 #include "reference/double_double_within.hpp"
 #include "reference/enclosure.hpp"
 #include "reference/frequency.hpp"
+#include "reference/rope_nd.hpp"
 #include "reference/rope_scaling.hpp"
 
 namespace sextant {
@@ -53,6 +54,9 @@ class ErrorBudget {
   ErrorBudget(const ArithmeticClaim& claim, reference::RopeFrequencies frequencies, std::int64_t longest);
   ErrorBudget(const ArithmeticClaim& claim, reference::RopeFrequencies frequencies, std::int64_t longest,
               const std::optional<RoundedFactor>& factor);
+
+  /// The same for one over several axes, under the rule that all have.
+  ErrorBudget(const ArithmeticClaim& claim, const reference::RopeNdReference& oracle, std::int64_t longest);
 
   /// The same budget for statements that hold whatever the frequencies are.
   ErrorBudget of_own_frequencies() const;
@@ -110,6 +114,12 @@ class ErrorBudget {
     double recurrence;  // of those, the running product's
   };
 
+  // Of no pair yet.
+  ErrorBudget(const ArithmeticClaim& claim, const std::optional<RoundedFactor>& factor);
+
+  // A pair with frequency `index` of those.
+  void add_pair(reference::RopeFrequencies& frequencies, std::int64_t index, std::int64_t longest);
+  double of_recurrence(std::int64_t index) const;
   void add_pair(const reference::Enclosure& frequency, double direct, double recurrence);
   reference::Bounds quick_bound(const reference::Bounds& size, double effect) const;
   reference::Enclosure shift_bound(const reference::Enclosure& norm, const reference::Enclosure& angle,

@@ -8,8 +8,7 @@
 #include "properties/model/rope_pairs.hpp"
 #include "properties/model/rotation_judge.hpp"
 #include "properties/model/rotation_rows.hpp"
-#include "properties/model/rotations.hpp"
-#include "properties/model/variants.hpp"
+#include "properties/model/scaled_rotations.hpp"
 
 namespace sextant {
 namespace {
@@ -170,26 +169,16 @@ class RopeTurning final : public TurningOracle {
   reference::RotationRow row_;
 };
 
-class RopeModel final : public RotationModel {
+class RopeModel final : public ScaledRotationModel {
  public:
-  RopeModel(const Spec& spec, const Rope& encoding) : RotationModel(spec, encoding.head_dim), encoding_(encoding) {}
+  RopeModel(const Spec& spec, const Rope& encoding)
+      : ScaledRotationModel(spec, encoding, ladders_of(encoding)), encoding_(encoding) {}
 
-  std::optional<std::string> depends_on_length() const override {
-    const auto limit = switching_length();
-    if (!limit) return std::nullopt;
-    return fmt::format("depends on the length of the {}: {} has other frequencies beyond {}",
-                       length_scope(encoding_.rope_scaling) == LengthScope::call ? "call" : "batch row",
-                       name_of(encoding_.rope_scaling), *limit);
+  std::vector<Variant> variants() const override {
+    Variants<Rope> list(spec());
+    add_rope_variants<Rope>(list, [](Rope& e) -> Rope& { return e; });
+    return list.made();
   }
-
-  std::optional<std::int64_t> switching_length() const override {
-    const auto limit = length_limit(encoding_.rope_scaling);
-    return limit && spec().max_position > *limit ? limit : std::nullopt;
-  }
-
-  std::string met_beyond() const override;
-
-  std::vector<Variant> variants() const override;
 
   std::vector<Variant> siblings() const override {
     Variants<Rope> list(spec(), variants());
@@ -198,42 +187,6 @@ class RopeModel final : public RotationModel {
       e.head_dim *= 2;
     });
     return list.made();
-  }
-
-  std::vector<Question> first_questions() const override {
-    std::vector<std::int64_t> positions{gen::simplest_position(range()), range().first, range().last - 1};
-    // The calls on either side of the length at which a scaling rule takes other frequencies.
-    if (const auto limit = length_limit(encoding_.rope_scaling)) {
-      for (const std::int64_t p : {*limit - 1, *limit}) {
-        if (p >= range().first && p < range().last) positions.push_back(p);
-      }
-    }
-    std::vector<Question> questions;
-    for (const std::int64_t p : positions) questions.push_back({.position = p});
-    // Calls of several tokens, over those ends too: one that begins before a limit and ends behind it.
-    for (const std::int64_t p : positions)
-      questions.push_back({.position = p, .tokens = 3, .batch = 2, .heads = 2, .fill = 1});
-    // Rows of which some end before the limit and some behind it, near it and far from it.
-    if (const auto limit = switching_length()) {
-      for (const std::int64_t batch : {2, 3}) {
-        for (const std::int64_t tokens : {std::int64_t{3}, std::min(*limit, longest_call)}) {
-          for (const gen::Order order : {gen::Order::one_by_one, gen::Order::row_after_row}) {
-            const Question question{.position = std::max(*limit - tokens, range().first),
-                                    .tokens = tokens,
-                                    .batch = batch,
-                                    .fill = 1,
-                                    .order = static_cast<std::int64_t>(order)};
-            if (admits(question)) questions.push_back(question);
-          }
-        }
-      }
-    }
-    for (const Question& question : of_kernels()) questions.push_back(question);
-    // Other calls are shorter, and what a token gets in one of another length is no other question's.
-    if (const Question longest{.position = positions.front(), .tokens = longest_call, .fill = 1};
-        depends_on_length() && admits(longest))
-      questions.push_back(longest);
-    return questions;
   }
 
   rc::Gen<Question> drawn_questions() const override {
@@ -249,9 +202,6 @@ class RopeModel final : public RotationModel {
   std::unique_ptr<TurningOracle> turning() const override { return std::make_unique<RopeTurning>(spec(), encoding_); }
   std::unique_ptr<EncodedPairs> encoded_pairs() const override { return make_rope_pairs(spec(), encoding_); }
 
- protected:
-  std::optional<std::int64_t> trained_by_fields() const override { return original_length(encoding_.rope_scaling); }
-
  private:
   std::unique_ptr<RotationJudge> rotation_judge() const override {
     return std::make_unique<RopeJudge>(spec(), encoding_);
@@ -259,72 +209,11 @@ class RopeModel final : public RotationModel {
   Tensor drawn(const gen::Extents& extents, std::int64_t fill) const override {
     return gen::vectors(encoding_, spec().dtype, extents, fill);
   }
-  double most_stretch() const override {
-    return reference::RopeReference(encoding_).attention_factor(reference::first_precision).upper();
-  }
   // The first drawing of gen::vectors, (1, 0) in every pair, is a question of its own.
   std::int64_t first_drawing() const override { return 0; }
 
   Rope encoding_;
 };
-
-// docs/proofs/extrapolation.md, step 2.
-std::string RopeModel::met_beyond() const {
-  constexpr reference::Precision precision{64};
-  reference::RopeFrequencies frequencies(encoding_);
-  const Enclosure trained(trained_end(), precision);
-  const Enclosure reached(range().last - 1, precision);
-  std::int64_t whole = 0;
-  std::int64_t within = 0;
-  for (std::int64_t pair = 0; pair < pairs(encoding_); ++pair) {
-    const Enclosure arc = trained * frequencies.unscaled(pair, precision);
-    if (certainly_above(arc, Enclosure(2.0, precision) * Enclosure::pi(precision))) {
-      ++whole;
-    } else if (certainly_above(arc, reached * frequencies.radians(pair, range().last, precision))) {
-      ++within;
-    }
-  }
-  return fmt::format(
-      "of {} pairs {} go full circle within the {} positions trained, {} more stay there within the arc "
-      "that they had, {} go beyond it",
-      pairs(encoding_), whole, trained_end() - range().first, within, pairs(encoding_) - whole - within);
-}
-
-std::vector<Variant> RopeModel::variants() const {
-  Variants<Rope> list(spec());
-  list.with("rope_theta", [](Rope& e) { e.rope_theta = e.rope_theta * 3 + 7; });
-  list.with("pairing", [](Rope& e) { e.pairing = e.output_pairing = other(e.pairing); });
-  list.with("output_pairing", [](Rope& e) { e.output_pairing = other(e.output_pairing); });
-  list.with("direction", [](Rope& e) { e.direction = other(e.direction); });
-  list.with("rotary_dim",
-            [](Rope& e) { e.rotary_dim = e.rotary_dim == e.head_dim ? e.head_dim / 2 / 2 * 2 : e.head_dim; });
-  list.with("rotary_layout", [](Rope& e) {
-    // Where the whole head turns all layouts are the same.
-    if (e.rotary_dim == e.head_dim || e.rotary_layout == RotaryLayout::spread) return;
-    e.rotary_layout = e.rotary_layout == RotaryLayout::prefix ? RotaryLayout::suffix : RotaryLayout::prefix;
-  });
-  list.with("rope_scaling", [](Rope& e) {
-    e.rope_scaling = std::holds_alternative<LinearScaling>(e.rope_scaling) ? RopeScaling(DefaultScaling{})
-                                                                           : RopeScaling(LinearScaling{2.5});
-  });
-  list.with("factor", [](Rope& e) {
-    std::visit(
-        [](auto& rule) {
-          if constexpr (requires { rule.factor *= 2; }) {
-            rule.factor *= 2;
-          }
-        },
-        e.rope_scaling);
-  });
-  list.with("length_scope", [](Rope& e) {
-    std::visit(
-        [](auto& rule) {
-          if constexpr (requires { rule.length_scope; }) rule.length_scope = other(rule.length_scope);
-        },
-        e.rope_scaling);
-  });
-  return list.made();
-}
 
 }  // namespace
 

@@ -1,6 +1,7 @@
 #include "reference/rope_nd.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -8,8 +9,7 @@
 #include "properties/model/budget.hpp"
 #include "properties/model/models.hpp"
 #include "properties/model/rotation_judge.hpp"
-#include "properties/model/rotations.hpp"
-#include "properties/model/variants.hpp"
+#include "properties/model/scaled_rotations.hpp"
 
 namespace sextant {
 namespace {
@@ -19,175 +19,218 @@ using reference::Enclosure;
 using reference::Precision;
 using reference::RealPair;
 
-// In radians, within 2^-50 of themselves.
-std::vector<double> frequencies_of(const reference::RopeNdReference& oracle) {
-  reference::RopeFrequencies frequencies = oracle.frequencies();
-  std::vector<double> list;
-  for (std::int64_t pair = 0; pair < pairs(oracle.encoding()); ++pair)
-    list.push_back(frequencies.radians(pair, 0, reference::first_precision).upper());
-  return list;
-}
+// What calls of one length turn by, as doubles know it.
+struct FastAxes {
+  // The pairs that one axis turns.
+  struct Axis {
+    std::vector<std::size_t> pairs;
+    reference::FastRotations rotations;
+    reference::RotationRow row;              // of those pairs alone
+    std::optional<std::int64_t> coordinate;  // where row stands
+  };
 
-// The pairs that one axis turns.
-struct Axis {
-  std::vector<std::size_t> pairs;
-  reference::FastRotations rotations;
-  reference::RotationRow row;              // of those pairs alone
-  std::optional<std::int64_t> coordinate;  // where row stands
+  FastAxes(reference::RopeNdReference& oracle, std::int64_t call_length) : length(call_length) {
+    const std::vector<std::int64_t> axis_of = axis_of_pairs(oracle.encoding());
+    std::vector<std::vector<std::size_t>> of_axes(static_cast<std::size_t>(axes(oracle.encoding())));
+    for (std::size_t pair = 0; pair < axis_of.size(); ++pair) {
+      of_axes[static_cast<std::size_t>(axis_of[pair])].push_back(pair);
+      frequencies.push_back(
+          oracle.radians(static_cast<std::int64_t>(pair), length, reference::first_precision).upper());
+    }
+    for (std::vector<std::size_t>& own : of_axes) {
+      auto rotations = reference::FastRotations::of(
+          [&](std::int64_t i, Precision precision) {
+            return oracle.radians(static_cast<std::int64_t>(own[static_cast<std::size_t>(i)]), length, precision);
+          },
+          std::ssize(own));
+      auto row = rotations.make_row();
+      list.push_back({std::move(own), std::move(rotations), std::move(row), std::nullopt});
+    }
+  }
+
+  // Makes the axis's pairs those of one of its coordinates.
+  void place(std::size_t axis, std::int64_t coordinate, reference::RotationRow& row) {
+    Axis& moved = list[axis];
+    if (moved.coordinate == coordinate) return;
+    moved.coordinate = coordinate;
+    moved.rotations.at(coordinate, moved.row);
+    for (std::size_t i = 0; i < moved.pairs.size(); ++i) {
+      const std::size_t pair = moved.pairs[i];
+      row.sin_high[pair] = moved.row.sin_high[i];
+      row.sin_low[pair] = moved.row.sin_low[i];
+      row.cos_high[pair] = moved.row.cos_high[i];
+      row.cos_low[pair] = moved.row.cos_low[i];
+    }
+  }
+
+  // For a row that holds none of them yet.
+  void forget() {
+    for (Axis& axis : list) axis.coordinate.reset();
+  }
+
+  reference::RotationRow make_row() const {
+    const std::size_t pairs = frequencies.size();
+    return {std::vector<double>(pairs), std::vector<double>(pairs), std::vector<double>(pairs),
+            std::vector<double>(pairs)};
+  }
+
+  std::int64_t length;
+  std::vector<double> frequencies;  // in radians, within 2^-50 of themselves
+  std::vector<Axis> list;
 };
 
 class AxialJudge final : public RotationJudge {
  public:
   AxialJudge(const Spec& spec, const RopeNd& encoding)
-      : RotationJudge(along_diagonal(encoding),
-                      {arithmetic_of(spec), reference::RopeNdReference(encoding).frequencies(), spec.max_position}),
+      : RotationJudge(encoding.rope, {arithmetic_of(spec), reference::RopeNdReference(encoding), spec.max_position}),
+        longest_(spec.max_position),
         oracle_(encoding),
         axis_of_(axis_of_pairs(encoding)),
-        frequencies_(frequencies_of(oracle_)),
-        scales_(static_cast<std::size_t>(pairs(encoding)), DoubleDoubleWithin::exactly(1)) {
-    reference::RopeFrequencies frequencies = oracle_.frequencies();
-    std::vector<std::vector<std::size_t>> of_axes(static_cast<std::size_t>(axes(encoding)));
-    std::size_t pair = 0;
-    for (const std::int64_t axis : axis_of_) of_axes[static_cast<std::size_t>(axis)].push_back(pair++);
-    for (std::vector<std::size_t>& own : of_axes) {
-      auto rotations = reference::FastRotations::of(
-          [&](std::int64_t i, Precision precision) {
-            return frequencies.radians(static_cast<std::int64_t>(own[static_cast<std::size_t>(i)]), 0, precision);
-          },
-          std::ssize(own));
-      auto row = rotations.make_row();
-      axes_.push_back({std::move(own), std::move(rotations), std::move(row), std::nullopt});
-    }
+        fast_(oracle_, 0),
+        factors_(axis_of_.size(), DoubleDoubleWithin::of(oracle_.attention_factor(reference::first_precision))) {
+    for (std::int64_t pair = 0; pair < pairs_count(); ++pair)
+      longest_frequencies_.push_back(oracle_.radians(pair, longest_, reference::first_precision).lower());
   }
 
  private:
   void each_token(const Call& call, const std::function<void(std::size_t, const PairsAt&)>& visit) override {
-    const std::size_t tokens = call.positions.size() / axes_.size();
-    const std::size_t pairs = frequencies_.size();
-    reference::RotationRow row{std::vector<double>(pairs), std::vector<double>(pairs), std::vector<double>(pairs),
-                               std::vector<double>(pairs)};
-    PairsAt at{.rotations = &row, .scales = scales_, .angles = std::vector<double>(pairs)};
-    for (Axis& axis : axes_) axis.coordinate.reset();
+    length_ = reference::sequence_length(call.positions);
+    // Where the frequencies depend on the length, those of the last are kept.
+    if (length_limit(head().rope_scaling) && fast_.length != length_) fast_ = FastAxes(oracle_, length_);
+    fast_.forget();
+    const std::size_t tokens = call.positions.size() / fast_.list.size();
+    reference::RotationRow row = fast_.make_row();
+    PairsAt at{.rotations = &row, .scales = factors_, .angles = fast_.frequencies};
     for (std::size_t token = 0; token < tokens; ++token) {
-      for (std::size_t a = 0; a < axes_.size(); ++a)
-        place(axes_[a], call.positions[a * tokens + token], row, at.angles);
+      for (std::size_t a = 0; a < fast_.list.size(); ++a) {
+        const std::int64_t coordinate = call.positions[a * tokens + token];
+        fast_.place(a, coordinate, row);
+        for (const std::size_t pair : fast_.list[a].pairs)
+          at.angles[pair] = fast_.frequencies[pair] * static_cast<double>(coordinate);
+      }
       visit(token, at);
-    }
-  }
-
-  // Makes the axis's pairs those of one of its coordinates.
-  void place(Axis& axis, std::int64_t coordinate, reference::RotationRow& row, std::vector<double>& angles) const {
-    if (axis.coordinate == coordinate) return;
-    axis.coordinate = coordinate;
-    axis.rotations.at(coordinate, axis.row);
-    for (std::size_t i = 0; i < axis.pairs.size(); ++i) {
-      const std::size_t pair = axis.pairs[i];
-      row.sin_high[pair] = axis.row.sin_high[i];
-      row.sin_low[pair] = axis.row.sin_low[i];
-      row.cos_high[pair] = axis.row.cos_high[i];
-      row.cos_low[pair] = axis.row.cos_low[i];
-      angles[pair] = frequencies_[pair] * static_cast<double>(coordinate);
     }
   }
 
   Expected expected(std::span<const std::int64_t> place, std::int64_t pair, const RealPair& x,
                     Precision precision) override {
-    const reference::Rotation& turn = oracle_.rotation(place, pair, precision);
-    return {reference::RopeReference::rotate(turn, x),
-            budget().component_bound(hypot(x.first, x.second), turn.angle, pair)};
+    const reference::Rotation& turn = oracle_.rotation(place, pair, length_, precision);
+    const Enclosure& factor = oracle_.attention_factor(precision);
+    const RealPair turned = reference::RopeReference::rotate(turn, x);
+    const Enclosure norm = factor * hypot(x.first, x.second);
+    return {{factor * turned.first, factor * turned.second}, budget().component_bound(norm, turn.angle, pair)};
   }
 
   Allowance allowance(std::span<const std::int64_t> place, std::int64_t pair, const RealPair& x,
                       Precision precision) override {
-    const Enclosure norm = hypot(x.first, x.second);
-    return {budget().pair_bound(norm, oracle_.rotation(place, pair, precision).angle, pair), norm};
+    const Enclosure norm = oracle_.attention_factor(precision) * hypot(x.first, x.second);
+    return {budget().pair_bound(norm, oracle_.rotation(place, pair, longest_, precision).angle, pair), norm};
   }
 
   double least_bound(std::span<const std::int64_t> place, std::int64_t pair, double length) override {
     const auto i = static_cast<std::size_t>(pair);
     const auto coordinate = static_cast<double>(place[static_cast<std::size_t>(axis_of_[i])]);
-    return budget().least_pair_bound(length, frequencies_[i] * coordinate, pair);
+    return budget().least_pair_bound(std::fabs(factors_.front().high) * length, longest_frequencies_[i] * coordinate,
+                                     pair);
   }
 
+  std::int64_t longest_;
   reference::RopeNdReference oracle_;
   std::vector<std::int64_t> axis_of_;
-  std::vector<double> frequencies_;
-  std::vector<DoubleDoubleWithin> scales_;
-  std::vector<Axis> axes_;
+  FastAxes fast_;
+  std::vector<DoubleDoubleWithin> factors_;  // the attention factor, for each pair
+  std::vector<double> longest_frequencies_;  // in calls of that length
+  std::int64_t length_ = 0;                  // of what is judged
 };
 
 class AxialTurning final : public TurningOracle {
  public:
   AxialTurning(const Spec& spec, const RopeNd& encoding)
-      : TurningOracle(along_diagonal(encoding)),
+      : TurningOracle(encoding.rope),
         oracle_(encoding),
         axis_of_(axis_of_pairs(encoding)),
-        budget_(arithmetic_of(spec), oracle_.frequencies(), spec.max_position),
+        budget_(arithmetic_of(spec), oracle_, spec.max_position),
         own_(budget_.of_own_frequencies()),
-        frequencies_(frequencies_of(oracle_)),
-        fast_(reference::RopeReference(along_diagonal(encoding)).fast(0)),
+        factor_(DoubleDoubleWithin::of(oracle_.attention_factor(reference::first_precision))),
+        fast_(oracle_, 0),
         row_(fast_.make_row()) {}
 
-  // Pairs of one axis have their coordinate from it, and the others their own.
   void turn_quickly(const VectorPlace& place, std::span<QuickTurn> turns) override {
+    at_length(place.length);
+    const auto factor = static_cast<long double>(factor_.high) + static_cast<long double>(factor_.low);
+    const long double upward = head().direction == Direction::clockwise ? -factor : factor;
     for (std::size_t axis = 0; axis < place.coordinates.size(); ++axis) {
       const std::int64_t position = place.coordinates[axis];
-      fast_.at(position, row_);
-      for (std::size_t i = 0; i < turns.size(); ++i) {
-        if (axis_of_[i] != static_cast<std::int64_t>(axis)) continue;
-        const double error =
-            budget_.quick_angle_error(frequencies_[i] * static_cast<double>(position), static_cast<std::int64_t>(i));
-        turns[i] = {static_cast<long double>(row_.cos_high[i]) + static_cast<long double>(row_.cos_low[i]),
-                    static_cast<long double>(row_.sin_high[i]) + static_cast<long double>(row_.sin_low[i]),
-                    1,
+      fast_.place(axis, position, row_);
+      for (const std::size_t i : fast_.list[axis].pairs) {
+        const double angle = fast_.frequencies[i] * static_cast<double>(position);
+        turns[i] = {factor * (static_cast<long double>(row_.cos_high[i]) + static_cast<long double>(row_.cos_low[i])),
+                    upward * (static_cast<long double>(row_.sin_high[i]) + static_cast<long double>(row_.sin_low[i])),
+                    std::fabs(factor_.high),
                     pair_ulps(budget_),
-                    std::min(error, 2.0) * (1 + 0x1p-40),
+                    std::min(budget_.quick_angle_error(angle, static_cast<std::int64_t>(i)), 2.0) * (1 + 0x1p-40),
                     0};
       }
     }
   }
 
   TurnedPair turned(const VectorPlace& place, std::int64_t pair, const RealPair& x, Precision precision) override {
-    const reference::Rotation& turn = oracle_.rotation(place.coordinates, pair, precision);
-    const Enclosure norm = hypot(x.first, x.second);
-    return {reference::RopeReference::rotate(turn, x), norm, budget_.pair_bound(norm, turn.angle, pair)};
+    const reference::Rotation& turn = oracle_.rotation(place.coordinates, pair, place.length, precision);
+    const Enclosure& factor = oracle_.attention_factor(precision);
+    const RealPair y = reference::RopeReference::rotate(turn, x);
+    const Enclosure norm = factor * hypot(x.first, x.second);
+    return {{factor * y.first, factor * y.second}, norm, budget_.pair_bound(norm, turn.angle, pair)};
   }
 
   PairBounds bounds(const VectorPlace& place, std::int64_t pair, const RealPair& x, Precision precision) override {
-    const Enclosure norm = hypot(x.first, x.second);
-    const Enclosure& angle = oracle_.rotation(place.coordinates, pair, precision).angle;
+    const Enclosure norm = oracle_.attention_factor(precision) * hypot(x.first, x.second);
+    const Enclosure& angle = oracle_.rotation(place.coordinates, pair, place.length, precision).angle;
     return {own_.pair_bound(norm, angle, pair), budget_.norm_bound(norm), budget_.norm_bound(norm)};
   }
 
-  long double stretch(const VectorPlace&, std::int64_t) override { return 1; }
+  Enclosure of_two_turns(Precision precision) override { return oracle_.attention_factor(precision); }
+
+  long double stretch(const VectorPlace&, std::int64_t) override { return stretch_of(factor_); }
 
   double least_bound(const VectorPlace& place, std::int64_t pair, double length) override {
+    at_length(place.length);
     const auto i = static_cast<std::size_t>(pair);
     const auto coordinate = static_cast<double>(place.coordinates[static_cast<std::size_t>(axis_of_[i])]);
-    return budget_.component_bound(length, frequencies_[i] * coordinate, pair).lower;
+    return budget_.component_bound(std::fabs(factor_.high) * length, fast_.frequencies[i] * coordinate, pair).lower;
   }
   double least_evaluation(const VectorPlace&, std::int64_t, double length) override {
-    return budget_.least_norm_bound(length);
+    return budget_.least_norm_bound(std::fabs(factor_.high) * length);
   }
 
  private:
+  // Where the frequencies depend on the length, those of the last are kept.
+  void at_length(std::int64_t length) {
+    if (length_limit(head().rope_scaling) && fast_.length != length) fast_ = FastAxes(oracle_, length);
+  }
+
   reference::RopeNdReference oracle_;
   std::vector<std::int64_t> axis_of_;
   ErrorBudget budget_;
   ErrorBudget own_;
-  std::vector<double> frequencies_;
-  reference::FastRotations fast_;
+  DoubleDoubleWithin factor_;
+  FastAxes fast_;
   reference::RotationRow row_;
 };
 
-class AxialModel final : public RotationModel {
+class AxialModel final : public ScaledRotationModel {
  public:
-  AxialModel(const Spec& spec, const RopeNd& encoding) : RotationModel(spec, encoding.head_dim), encoding_(encoding) {}
+  AxialModel(const Spec& spec, const RopeNd& encoding)
+      : ScaledRotationModel(spec, encoding.rope, ladders_of(encoding)), encoding_(encoding) {}
+
+  std::vector<Question> first_questions() const override {
+    std::vector<Question> questions = EncodingModel::first_questions();
+    for (const Question& question : ScaledRotationModel::first_questions()) questions.push_back(question);
+    return questions;
+  }
 
   std::vector<Variant> variants() const override {
     Variants<RopeNd> list(spec());
-    list.with("rope_theta", [](RopeNd& e) { e.rope_theta = e.rope_theta * 3 + 7; });
-    list.with("pairing", [](RopeNd& e) { e.pairing = other(e.pairing); });
+    add_rope_variants<RopeNd>(list, [](RopeNd& e) -> Rope& { return e.rope; });
     // One pair goes from the longest section to the last axis, or to a new one.
     list.with("sections", [](RopeNd& e) {
       const auto longest = std::ranges::max_element(e.sections);
@@ -197,6 +240,18 @@ class AxialModel final : public RotationModel {
     });
     list.with("section_order", [](RopeNd& e) {
       e.section_order = e.section_order == SectionOrder::blocked ? SectionOrder::interleaved : SectionOrder::blocked;
+    });
+    list.with("axis_order", [](RopeNd& e) {
+      e.axis_order = order_of_axes(e);
+      std::ranges::rotate(e.axis_order, e.axis_order.begin() + 1);
+    });
+    list.with("frequencies", [](RopeNd& e) {
+      e.frequencies = e.frequencies == AxisFrequencies::shared ? AxisFrequencies::per_axis : AxisFrequencies::shared;
+      e.rope_thetas.clear();
+    });
+    list.with("rope_thetas", [](RopeNd& e) {
+      if (e.rope_thetas.empty()) e.rope_thetas.assign(e.sections.size(), e.rope.rope_theta);
+      e.rope_thetas.back() = e.rope_thetas.back() * 3 + 7;
     });
     return list.made();
   }

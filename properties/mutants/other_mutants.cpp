@@ -43,23 +43,7 @@ constexpr const char* alibi_attention = R"({"encoding":"attention","num_heads":4
 constexpr const char* t5_attention = R"({"encoding":"attention","num_heads":2,"head_dim":16,"max_position":4096,)"
                                      R"("position":{"encoding":"relative_bias"}})";
 
-using Change = std::function<void(PlainOther&)>;
-
-struct List {
-  std::vector<Mutant> entries;
-
-  void add(Kind kind, std::string name, std::string row, std::string mechanism, std::string spec,
-           const Change& change) {
-    entries.push_back(
-        {std::move(name), kind, std::move(row), std::move(mechanism), std::move(spec), plain_other(change)});
-  }
-  void defect(std::string name, std::string row, std::string mechanism, std::string spec, const Change& change) {
-    add(Kind::defect, std::move(name), std::move(row), std::move(mechanism), std::move(spec), change);
-  }
-  void control(std::string name, std::string mechanism, std::string spec) {
-    add(Kind::control, std::move(name), "", std::move(mechanism), std::move(spec), [](PlainOther&) {});
-  }
-};
+using List = PlainOthers;
 
 void bias_mutants(List& list) {
   list.defect("alibi-exponent-from-zero", "L2", "heads are counted from 0 in the exponent: the first slope is 1",
@@ -217,7 +201,7 @@ void rotation_mutants(List& list) {
     plain.axis_of_pair = [](std::int64_t pair) { return pair < 6 ? 0 : pair < 12 ? 1 : 2; };
   });
   list.defect("axial-section-exponents", "D4", "each axis starts its frequencies anew", axial, [](PlainOther& plain) {
-    plain.pair_in_exponent = [](std::int64_t pair) { return pair < 4 ? pair : (pair - 4) % 6; };
+    for (std::int64_t i = 4; i < 16; ++i) plain.ladders.places[static_cast<std::size_t>(i)].index = (i - 4) % 6;
   });
   list.defect("axial-bfloat16-positions", "A1,A13", "positions along each axis are rounded to bfloat16", axial,
               [](PlainOther& plain) {

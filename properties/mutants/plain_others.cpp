@@ -27,19 +27,22 @@ double geometric_slope(std::int64_t head, std::int64_t heads) {
 
 namespace {
 
-// Rotates pairs of one vector of x in place, in float32, at `angle_of(pair)`.
+// Rotates pairs of one vector, in float32, at `angle_of(pair)`.
 template <class AngleOf, class ScaleOf>
-void turn(std::vector<double>& x, const Rope& rope, AngleOf angle_of, ScaleOf scale_of) {
+void turn(std::vector<double>& vector, const Rope& rope, AngleOf angle_of, ScaleOf scale_of) {
+  const std::vector<double> x = vector;
+  const auto index = [](std::int64_t channel) { return static_cast<std::size_t>(channel); };
+  for (const auto& [output, input] : passthrough_channels(rope)) vector[index(output)] = x[index(input)];
   for (std::int64_t pair = 0; pair < pairs(rope); ++pair) {
-    const Channels at = channels_of_pair(rope, rope.pairing, pair);
-    double& a = x[static_cast<std::size_t>(at.first)];
-    double& b = x[static_cast<std::size_t>(at.second)];
+    const Channels from = channels_of_pair(rope, rope.pairing, pair);
+    const Channels to = channels_of_pair(rope, rope.output_pairing, pair);
+    const double a = x[index(from.first)];
+    const double b = x[index(from.second)];
     const auto angle = static_cast<float>(angle_of(pair));
     const double sine = (rope.direction == Direction::clockwise ? -1 : 1) * static_cast<double>(std::sin(angle));
     const auto cosine = static_cast<double>(std::cos(angle));
-    const double first = a * cosine - b * sine;
-    b = (a * sine + b * cosine) * scale_of(pair, true);
-    a = first * scale_of(pair, false);
+    vector[index(to.first)] = (a * cosine - b * sine) * scale_of(pair, false);
+    vector[index(to.second)] = (a * sine + b * cosine) * scale_of(pair, true);
   }
 }
 
@@ -179,7 +182,7 @@ void PlainOther::prepare(const Rope& encoding) {
   };
 }
 
-// Pairs of several axes, or scaled.
+// Pairs that are scaled.
 void PlainOther::prepare_turn(const Rope& head) {
   head_ = head;
   turn_ = [n = static_cast<double>(head.rotary_layout == RotaryLayout::spread ? head.head_dim : head.rotary_dim)](
@@ -197,8 +200,29 @@ void PlainOther::prepare_turn(const Rope& head) {
 }
 
 void PlainOther::prepare(const RopeNd& encoding) {
-  prepare_turn(along_diagonal(encoding));
+  axial = encoding;
+  turn_as(encoding);
+  answers_["rotate"] = {&PlainOther::rotate, "y"};
+}
+
+void PlainOther::turn_as(const RopeNd& encoding) {
+  row_lengths = row_lengths_of(encoding.rope.rope_scaling);
+  head_ = encoding.rope;
+  ladders = ladders_of(encoding);
   axis_of_pair = [list = axis_of_pairs(encoding)](std::int64_t pair) { return list[static_cast<std::size_t>(pair)]; };
+  turn_ = [factor = in_float32(plain_factor(encoding.rope))](const PlainOther& plain, std::vector<double>& values,
+                                                             const Token& token) {
+    std::vector<std::vector<double>> w;
+    for (const Rope& ladder : plain.ladders.ladders) w.push_back(plain_frequencies(ladder, token.length));
+    turn(
+        values, plain.head_,
+        [&](std::int64_t pair) {
+          const auto& [ladder, index] = plain.ladders.places[static_cast<std::size_t>(pair)];
+          return float32_angle(plain.coordinate(token.place, plain.axis_of_pair(pair)),
+                               w[static_cast<std::size_t>(ladder)][static_cast<std::size_t>(index)]);
+        },
+        [factor](std::int64_t, bool) { return factor; });
+  };
 }
 
 void PlainOther::prepare(const Xpos& encoding) {
@@ -311,9 +335,10 @@ Tensor PlainOther::rotate(const Tensors& inputs) const {
   const std::vector<std::int64_t> positions = inputs.at("positions").integers();
   const std::int64_t tokens = x.shape[0] * x.shape[1];
   const std::int64_t heads = x.shape[2];
-  const std::int64_t length = reference::sequence_length(positions);
+  const std::vector<std::int64_t> lengths = row_lengths(positions, x.shape[0]);
   Tensor y = x;
   for (std::int64_t vector = 0; vector < tokens * heads; ++vector) {
+    const std::int64_t length = lengths[static_cast<std::size_t>(vector / heads / x.shape[1])];
     const std::int64_t token = first_batch_positions ? vector / heads % x.shape[1] : vector / heads;
     const std::vector<std::int64_t> place = place_of(positions, tokens, token);
     std::vector<double> values = vector_at(x, vector * width, width);

@@ -7,10 +7,12 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "lib/numeric/tensor.hpp"
 #include "lib/spec/spec.hpp"
+#include "properties/mutants/mutant.hpp"
 #include "properties/mutants/plain_rope.hpp"
 #include "subjects/function.hpp"
 #include "subjects/subject.hpp"
@@ -75,6 +77,8 @@ struct PlainOther {
   // Rotations.
   RowLengths row_lengths = row_lengths_of(DefaultScaling{});
   std::function<std::int64_t(std::int64_t pair)> axis_of_pair;
+  RopeNd axial;     ///< the claim of several axes
+  Ladders ladders;  ///< its
   std::function<double(std::span<const std::int64_t> place, std::int64_t axis)> coordinate;  ///< that an axis turns by
   std::function<std::int64_t(std::int64_t pair)> pair_in_exponent;
   double scale_base = 512;
@@ -109,6 +113,9 @@ struct PlainOther {
   double bias_scale = 1;
   bool first_batch_keys = false;
   std::function<double(double score, const Seen& seen)> finish_score;  ///< the last step before the softmax
+
+  /// From now on vectors are turned as this encoding has it.
+  void turn_as(const RopeNd& encoding);
 
   /// The protocol's operations. @throws SubjectFailure for one that the encoding has not, or a position beyond its end.
   Tensors answer(std::string_view operation, const Tensors& inputs) const;
@@ -184,5 +191,24 @@ struct PlainOther {
 
 /// PlainOther with some of its steps changed.
 FunctionSubject::Make plain_other(const std::function<void(PlainOther&)>& change);
+
+/// Mutants and controls that are such, in the making.
+struct PlainOthers {
+  using Change = std::function<void(PlainOther&)>;
+
+  std::vector<Mutant> entries;
+
+  void add(Kind kind, std::string name, std::string row, std::string mechanism, std::string spec,
+           const Change& change) {
+    entries.push_back(
+        {std::move(name), kind, std::move(row), std::move(mechanism), std::move(spec), plain_other(change)});
+  }
+  void defect(std::string name, std::string row, std::string mechanism, std::string spec, const Change& change) {
+    add(Kind::defect, std::move(name), std::move(row), std::move(mechanism), std::move(spec), change);
+  }
+  void control(std::string name, std::string mechanism, std::string spec) {
+    add(Kind::control, std::move(name), "", std::move(mechanism), std::move(spec), [](PlainOther&) {});
+  }
+};
 
 }  // namespace sextant::mutants

@@ -24,7 +24,7 @@ double telling_value(Dtype dtype, std::int64_t index) {
   return values[static_cast<std::size_t>(index) % values.size()];
 }
 
-CheckOf<Question> make_check(const Spec& spec, const Rope& encoding) {
+CheckOf<Question> check_of(const Spec& spec, const Rope& encoding) {
   return [spec, encoding, untouched = passthrough_channels(encoding)](Session& session, const Question& question) {
     const gen::Extents extents{.batch = question.batch, .tokens = question.tokens, .heads = question.heads};
     Tensor x = gen::vectors(encoding, spec.dtype, extents, question.fill + 1);
@@ -32,7 +32,11 @@ CheckOf<Question> make_check(const Spec& spec, const Rope& encoding) {
       for (const Passthrough& channel : untouched)
         x.set(start + channel.input, telling_value(spec.dtype, question.fill + start + channel.input));
     }
-    const Tensor y = rotate(session, spec, x, gen::positions(gen::range_of(spec), question.position, extents));
+    const std::vector<std::int64_t> of_axis = gen::positions(gen::range_of(spec), question.position, extents);
+    std::vector<std::int64_t> positions;
+    for (std::int64_t axis = 0; axis < axes_of(spec.encoding); ++axis)
+      positions.insert(positions.end(), of_axis.begin(), of_axis.end());
+    const Tensor y = rotate(session, spec, x, positions);
     Judgement judgement;
     for (std::int64_t start = 0; start < x.elements(); start += encoding.head_dim) {
       for (const Passthrough& channel : untouched) {
@@ -49,6 +53,9 @@ CheckOf<Question> make_check(const Spec& spec, const Rope& encoding) {
   };
 }
 
+const Rope& head_of(const Rope& encoding) { return encoding; }
+const Rope& head_of(const RopeNd& encoding) { return encoding.rope; }
+
 }  // namespace
 
 Property untouched_channels_property() {
@@ -62,15 +69,17 @@ Property untouched_channels_property() {
       "standing still (spread)",
       "GPT-J and GPT-NeoX, which rotate a part of each head (Wang and Komatsuzaki 2021; Black et al. 2022, section "
       "2.1)",
-      "rope with rotary_dim below head_dim",
+      "rope and rope_nd with rotary_dim below head_dim",
       "none: the values are equal; subnormals and the largest finite value are among them",
       "kernels that rotate up to the next power of two, default rotary_dim to head_dim, zero the tail, copy it through "
       "another type, or flush subnormals"};
-  property.not_applicable = stated_for<Rope>([](const Spec&, const Rope& encoding) -> std::optional<std::string> {
-    if (encoding.rotary_dim == encoding.head_dim) return "every channel is rotated";
-    return std::nullopt;
-  });
-  use_cases(property, questions(), of<Rope>(make_check));
+  property.not_applicable =
+      stated_for<Rope, RopeNd>([](const Spec&, const auto& encoding) -> std::optional<std::string> {
+        if (head_of(encoding).rotary_dim == head_of(encoding).head_dim) return "every channel is rotated";
+        return std::nullopt;
+      });
+  use_cases(property, questions(),
+            of<Rope, RopeNd>([](const Spec& spec, const auto& encoding) { return check_of(spec, head_of(encoding)); }));
   return property;
 }
 

@@ -46,7 +46,7 @@ HWY_INLINE std::size_t WholeGroups(std::size_t count) {
   return (count + FrequencyPieces::lanes - 1) / FrequencyPieces::lanes * FrequencyPieces::lanes;
 }
 
-/// cos and sin in double-double, each pair at its own position; the factor is 1.
+/// a cos and a sin in double-double, each pair at its own position.
 template <class Row>
 void FillPreciseRowOfAxes(const RowSource& source, std::size_t first_pair, std::size_t count, Row& row) {
   const Doubles d;
@@ -55,15 +55,16 @@ void FillPreciseRowOfAxes(const RowSource& source, std::size_t first_pair, std::
   VisitAxes(source, row.token, first_pair, count,
             [&](std::int64_t position, std::size_t i, DoubleVector mask)
                 HWY_ATTR { JoinMasked(mask, hn::Set(d, static_cast<double>(position)), positions + i); });
+  const AttentionFactor& factor = source.turns.factor;
+  const DoubleDouble<DoubleVector> scale{hn::Set(d, factor.high), hn::Set(d, factor.low)};
   for (std::size_t i = 0; i < count; i += hn::Lanes(d)) {
     const PreciseRotation turn =
         PreciseRotationAt(*source.turns.frequencies, first_pair + i, hn::Load(d, positions + i), unit_circle());
-    StorePrecise(turn, i, row.cos, row.sin, row.cos_low, row.sin_low);
+    StorePrecise({Multiply(turn.sin, scale), Multiply(turn.cos, scale)}, i, row.cos, row.sin, row.cos_low, row.sin_low);
   }
 }
 
-/// cos and sin from the anchors of each pair's own position, which neighbouring tokens share for most pairs; the factor
-/// is 1.
+/// a cos and a sin from the anchors of each pair's own position, which neighbouring tokens share for most pairs.
 template <class Row>
 void FillAnchoredRowOfAxes(const RowSource& source, std::size_t first_pair, std::size_t count, Row& row) {
   const Doubles d;
@@ -81,13 +82,14 @@ void FillAnchoredRowOfAxes(const RowSource& source, std::size_t first_pair, std:
               JoinMasked(mask, hn::Load(d, group.cos.data() + lane), row.cos + i);
               JoinMasked(mask, hn::Load(d, group.sin.data() + lane), row.sin + i);
             });
+  const DoubleVector scale = hn::Set(d, source.turns.factor.high);
   const bool held = row.anchor_position != Row::none;
   for (std::size_t i = 0; i < count; i += hn::Lanes(d)) {
     const DoubleVector anchor = hn::Load(d, positions + i);
     if (!held || !hn::AllTrue(d, hn::Eq(anchor, hn::Load(d, row.anchors + i)))) {
       const Rotation z = RotationAt(*source.turns.frequencies, first_pair + i, anchor, unit_circle());
       hn::Store(anchor, d, row.anchors + i);
-      StoreRotation(z, i, row.anchor_cos, row.anchor_sin);
+      StoreRotation({hn::Mul(z.sin, scale), hn::Mul(z.cos, scale)}, i, row.anchor_cos, row.anchor_sin);
     }
     StoreRotation(Multiply(LoadRotation(i, row.anchor_cos, row.anchor_sin), LoadRotation(i, row.cos, row.sin)), i,
                   row.cos, row.sin);

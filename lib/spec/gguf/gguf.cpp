@@ -93,16 +93,13 @@ class File {
     set("encoding", has_sections ? "rope_nd" : "rope");
     const bool is_half = has_sections || architecture_.steps == Steps::half;
     set("pairing", is_half ? "half" : "interleaved");
-    set_widths(has_sections);
+    set_widths();
     const std::string base = key("rope.freq_base");
     const auto theta = metadata_.number(base);
     draft_.set("rope_theta", theta.value_or(10000), theta ? source_of(base) : draft_.default_source());
     set_length();
-    if (has_sections) {
-      set_sections();
-    } else {
-      set_scaling();
-    }
+    if (has_sections) set_sections();
+    set_scaling();
     return draft_.claim();
   }
 
@@ -121,7 +118,7 @@ class File {
     if (architecture_.name == "olmo2" && metadata_.has(window))
       gguf::refuse(window, "layers with a window turn by another rule, of which no key tells: state each with --spec");
     if (architecture_.name.starts_with("glm4") && metadata_.has(key("rope.dimension_sections")))
-      gguf::refuse(key("rope.dimension_sections"), "sections of this architecture are not said by any spec yet");
+      gguf::refuse(key("rope.dimension_sections"), "decides how channels are paired: state the claim with --spec");
     // Granite does not turn where it is false.
     if (architecture_.name.starts_with("granite") && metadata_.has(key("rope.scaling.finetuned")))
       gguf::refuse(key("rope.scaling.finetuned"),
@@ -143,7 +140,7 @@ class File {
     return *whole / *heads;
   }
 
-  void set_widths(bool whole_heads) {
+  void set_widths() {
     const std::string rotated_key = key("rope.dimension_count");
     const auto rotated = metadata_.integer(rotated_key);
     // The part of a head that turns comes by itself to the rotation under multi-head latent attention.
@@ -156,13 +153,7 @@ class File {
     const std::int64_t width = head_width();
     draft_.set("head_dim", width,
                is_stated ? source_of(key("attention.key_length")) : source_of(key("embedding_length")));
-    if (!rotated) return;
-    if (!whole_heads) {
-      draft_.set("rotary_dim", *rotated, source_of(rotated_key));
-    } else if (*rotated != width) {
-      gguf::refuse(rotated_key,
-                   fmt::format("{} of {} channels under sections is not said by any spec yet", *rotated, width));
-    }
+    if (rotated) draft_.set("rotary_dim", *rotated, source_of(rotated_key));
   }
 
   void set_length() {
@@ -172,10 +163,6 @@ class File {
   }
 
   void set_sections() {
-    for (const char* suffix : {"rope.scaling.factor", "rope.scale_linear"}) {
-      if (metadata_.has(key(suffix)))
-        gguf::refuse(key(suffix), "sections under a scaling are not said by any spec yet");
-    }
     const std::string sections_key = key("rope.dimension_sections");
     const auto listed = metadata_.numbers(sections_key);
     if (!listed) gguf::refuse(sections_key, "required");

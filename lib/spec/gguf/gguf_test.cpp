@@ -172,7 +172,7 @@ TEST(Gguf, ReadsSections) {
       .list("qwen2vl.rope.dimension_sections", 5, std::vector<std::int32_t>{16, 24, 24, 0});
   const auto rope = std::get<RopeNd>(claim_of(writer.file()).spec->encoding);
   EXPECT_EQ(rope.sections, (std::vector<std::int64_t>{16, 24, 24}));
-  EXPECT_EQ(rope.pairing, Pairing::half);
+  EXPECT_EQ(rope.rope.pairing, Pairing::half);
 }
 
 TEST(Gguf, RefusesWhatItsKeysDoNotSay) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "lib/spec/fields.hpp"
+#include "lib/spec/hugging_face/axial_models.hpp"
 #include "lib/spec/hugging_face/draft.hpp"
 #include "lib/spec/hugging_face/rotary_models.hpp"
 
@@ -229,18 +230,12 @@ Claims falcon(const Part& part) {
 
 Claims unsaid(const Part& part, std::string why) { return {draft_of(part).refused(std::move(why))}; }
 
-// Each axis has frequencies of its own, which begin anew.
-Claims axial(const Part& part) {
-  return unsaid(part, "axial rotation whose frequencies begin anew on each axis is not said by any spec yet");
-}
 Claims dinov3(const Part& part) {
   return unsaid(part, "rotation by normalised coordinates is not said by any spec yet");
 }
-Claims glm4v_vision(const Part& part) {
-  return unsaid(part, "a learned table that is interpolated, and axial rotation, are not said by any spec yet");
-}
 Claims gemma4_vision(const Part& part) {
-  return unsaid(part, "a table for each axis, and axial rotation, are not said by any spec yet");
+  return unsaid(part,
+                "a table for each axis, and pairs within each axis' part of the head, are not said by any spec yet");
 }
 Claims no_positions(const Part& part) { return unsaid(part, "its layers have no positions"); }
 
@@ -250,21 +245,22 @@ constexpr OtherModel table[] = {{"bert", bert},
                                 {"dinov3_vit", dinov3},
                                 {"falcon", falcon},
                                 {"gemma4_vision", gemma4_vision},
-                                {"glm4v_vision", glm4v_vision},
+                                {"glm4v_vision", axial_claims},
                                 {"gpt2", gpt2},
+                                {"kimi_k25_vision", axial_claims},
                                 {"kimi_linear", no_positions},
-                                {"llama4_vision_model", axial},
+                                {"llama4_vision_model", axial_claims},
                                 {"m2m_100", m2m_100},
                                 {"marian", marian},
                                 {"mpt", mpt},
                                 {"mt5", t5},
                                 {"opt", opt},
                                 {"pegasus", marian},
-                                {"pixtral", axial},
-                                {"qwen2_5_vl_vision", axial},
-                                {"qwen2_vl_vision", axial},
-                                {"qwen3_5_vision", axial},
-                                {"qwen3_vl_vision", axial},
+                                {"pixtral", axial_claims},
+                                {"qwen2_5_vl_vision", axial_claims},
+                                {"qwen2_vl_vision", axial_claims},
+                                {"qwen3_5_vision", axial_claims},
+                                {"qwen3_vl_vision", axial_claims},
                                 {"roberta", roberta},
                                 {"siglip_text_model", siglip_text},
                                 {"siglip_vision_model", siglip_vision},

@@ -408,13 +408,11 @@ ConfigClaim RotaryReader::with_sections(Draft draft, const RopeRule& rule, std::
     config_.refuse("mrope_interleaved", fmt::format("contradicts {}, whose sections are {}", reader_,
                                                     is_interleaved ? "interleaved" : "blocks"));
   const auto factor = rotary_factor(rule);
-  const double width = factor ? factor->value : model_.traits.rotary_factor;
-  if (model_.traits.rotary_factor != 0 && width != 1)
-    return draft.refused("sections of a part of the head are not said by any spec yet");
-  if (!is_plain(rule)) return draft.refused("sections under a rope_scaling are not said by any spec yet");
+  const double share = model_.traits.rotary_factor == 0 ? 1 : factor ? factor->value : model_.traits.rotary_factor;
+  const auto pairs = static_cast<std::int64_t>(static_cast<double>(head_dim) * share) / 2;
   std::string note;
   const std::string source = rule.mrope_section ? rule.mrope_section->source : default_;
-  draft.set("sections", sections(rule, head_dim / 2, note), source);
+  draft.set("sections", sections(rule, pairs, note), source);
   draft.set("section_order", is_interleaved ? "interleaved" : "blocked", draft.type_source());
   if (!note.empty()) draft.note(std::move(note));
   return draft.claim();
@@ -437,10 +435,9 @@ ConfigClaim RotaryReader::turning(const LayerKind& kind, const RopeRule& rule) c
         "queries are then multiplied by 1 + {} ln(1 + floor(position / original length)), which no claim says",
         rule.query_scale->value));
   }
-  if (has_sections) return with_sections(std::move(claim), rule, width.value);
   set_rotary_width(claim, rule, width.value);
   if (!is_plain(rule)) claim.set("rope_scaling", rule.scaling, rule.source);
-  return claim.claim();
+  return has_sections ? with_sections(std::move(claim), rule, width.value) : claim.claim();
 }
 
 ConfigClaim RotaryReader::standing(const LayerKind& kind) const {

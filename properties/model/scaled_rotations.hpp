@@ -1,0 +1,75 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "properties/model/rotations.hpp"
+#include "properties/model/variants.hpp"
+
+namespace sextant {
+
+/// What models of rotary encodings under a scaling rule share: where the rule takes other frequencies, and what it says
+/// of the trained length.
+class ScaledRotationModel : public RotationModel {
+ public:
+  /// @param head  the channels, and the rule
+  ScaledRotationModel(const Spec& spec, const Rope& head, Ladders ladders)
+      : RotationModel(spec, head.head_dim), head_(head), ladders_(std::move(ladders)) {}
+
+  std::optional<std::string> depends_on_length() const final;
+  std::optional<std::int64_t> switching_length() const final;
+  std::string met_beyond() const final;
+  std::vector<Question> first_questions() const override;
+
+ protected:
+  std::optional<std::int64_t> trained_by_fields() const final { return original_length(head_.rope_scaling); }
+
+ private:
+  double most_stretch() const final;
+
+  Rope head_;
+  Ladders ladders_;
+};
+
+/// The changes of a rotary encoding's own fields, `rope` being where `Encoding` has it.
+template <class Encoding>
+void add_rope_variants(Variants<Encoding>& list, Rope& (*rope)(Encoding&)) {
+  const auto with = [&](std::string field, void (*change)(Rope&)) {
+    list.with(std::move(field), [=](Encoding& e) { change(rope(e)); });
+  };
+  with("rope_theta", [](Rope& e) { e.rope_theta = e.rope_theta * 3 + 7; });
+  with("pairing", [](Rope& e) { e.pairing = e.output_pairing = other(e.pairing); });
+  with("output_pairing", [](Rope& e) { e.output_pairing = other(e.output_pairing); });
+  with("direction", [](Rope& e) { e.direction = other(e.direction); });
+  with("rotary_dim", [](Rope& e) { e.rotary_dim = e.rotary_dim == e.head_dim ? e.head_dim / 2 / 2 * 2 : e.head_dim; });
+  with("rotary_layout", [](Rope& e) {
+    // Where the whole head turns all layouts are the same.
+    if (e.rotary_dim == e.head_dim || e.rotary_layout == RotaryLayout::spread) return;
+    e.rotary_layout = e.rotary_layout == RotaryLayout::prefix ? RotaryLayout::suffix : RotaryLayout::prefix;
+  });
+  with("rope_scaling", [](Rope& e) {
+    e.rope_scaling = std::holds_alternative<LinearScaling>(e.rope_scaling) ? RopeScaling(DefaultScaling{})
+                                                                           : RopeScaling(LinearScaling{2.5});
+  });
+  with("factor", [](Rope& e) {
+    std::visit(
+        [](auto& rule) {
+          if constexpr (requires { rule.factor *= 2; }) {
+            rule.factor *= 2;
+          }
+        },
+        e.rope_scaling);
+  });
+  with("length_scope", [](Rope& e) {
+    std::visit(
+        [](auto& rule) {
+          if constexpr (requires { rule.length_scope; }) rule.length_scope = other(rule.length_scope);
+        },
+        e.rope_scaling);
+  });
+}
+
+}  // namespace sextant

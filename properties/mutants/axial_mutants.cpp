@@ -1,0 +1,133 @@
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "properties/mutants/plain_others.hpp"
+#include "reference/rope.hpp"
+
+// Rotations by several axes that mistake a field of the claim: which frequencies an axis has, where it stands in the
+// head, how much of the head turns, and what a scaling rule makes of it.
+
+namespace sextant::mutants {
+namespace {
+
+// FLUX's and Wan's: each axis its own ladder, in blocks; here on three axes of 2, 3 and 3 pairs.
+constexpr const char* per_axis = R"({"encoding":"rope_nd","head_dim":16,"sections":[2,3,3],"frequencies":"per_axis",)"
+                                 R"("pairing":"interleaved","max_position":4096})";
+// The towers of Kimi: axes by turns, columns first.
+constexpr const char* by_turns = R"({"encoding":"rope_nd","head_dim":16,"sections":[4,4],"frequencies":"per_axis",)"
+                                 R"("section_order":"interleaved","axis_order":[1,0],"max_position":4096})";
+// Llama 4's: columns first, in blocks.
+constexpr const char* columns_first = R"({"encoding":"rope_nd","head_dim":16,"sections":[4,4],"max_position":4096,)"
+                                      R"("frequencies":"per_axis","axis_order":[1,0],"pairing":"interleaved"})";
+// Pixtral's.
+constexpr const char* dealt =
+    R"({"encoding":"rope_nd","head_dim":16,"sections":[4,4],"frequencies":"dealt","max_position":4096})";
+constexpr const char* own_bases = R"({"encoding":"rope_nd","head_dim":16,"sections":[2,3,3],"frequencies":"per_axis",)"
+                                  R"("rope_thetas":[256,10000,30000],"max_position":4096})";
+// GLM-4V's and Qwen3.5's: a part of the head.
+constexpr const char* partial = R"({"encoding":"rope_nd","head_dim":32,"rotary_dim":16,"sections":[2,3,3],)"
+                                R"("pairing":"interleaved","max_position":4096})";
+constexpr const char* last_part = R"({"encoding":"rope_nd","head_dim":32,"rotary_dim":24,"rotary_layout":"suffix",)"
+                                  R"("sections":[4,4,4],"frequencies":"per_axis","max_position":4096})";
+constexpr const char* yarn =
+    R"({"encoding":"rope_nd","head_dim":32,"sections":[4,6,6],"max_position":16384,)"
+    R"("rope_scaling":{"rope_type":"yarn","factor":4,"original_max_position_embeddings":4096}})";
+constexpr const char* yarn_per_axis =
+    R"({"encoding":"rope_nd","head_dim":32,"sections":[4,6,6],"frequencies":"per_axis","max_position":16384,)"
+    R"("rope_scaling":{"rope_type":"yarn","factor":4,"original_max_position_embeddings":4096}})";
+constexpr const char* dynamic =
+    R"({"encoding":"rope_nd","head_dim":16,"sections":[2,3,3],"max_position":4096,)"
+    R"("rope_scaling":{"rope_type":"dynamic","factor":4,"original_max_position_embeddings":1024}})";
+constexpr const char* attention =
+    R"({"encoding":"attention","num_heads":2,"head_dim":16,"max_position":4096,"position":{"encoding":"rope_nd",)"
+    R"("head_dim":16,"sections":[4,4],"frequencies":"per_axis","axis_order":[1,0]}})";
+
+void defects(PlainOthers& list) {
+  const auto another = [&](std::string name, std::string row, std::string mechanism, const char* claim,
+                           void (*change)(RopeNd&)) {
+    list.defect(std::move(name), std::move(row), std::move(mechanism), claim, [change](PlainOther& plain) {
+      RopeNd encoding = plain.axial;
+      change(encoding);
+      plain.turn_as(encoding);
+    });
+  };
+  another("axial-one-ladder", "D4,N9", "one list of frequencies for all pairs, where each axis has its own", per_axis,
+          [](RopeNd& e) { e.frequencies = AxisFrequencies::shared; });
+  list.defect("axial-ladder-of-the-head", "D4", "each axis begins anew, and divides the exponent by the head's width",
+              per_axis, [](PlainOther& plain) {
+                for (Rope& ladder : plain.ladders.ladders) ladder.rotary_dim = ladder.head_dim = 16;
+              });
+  another("axial-columns-first", "N1,N4", "rows and columns change places", by_turns,
+          [](RopeNd& e) { e.axis_order.clear(); });
+  another("axial-rows-first", "N1,N4", "rows come first, where columns were claimed to", columns_first,
+          [](RopeNd& e) { e.axis_order.clear(); });
+  another("axial-blocks-for-turns", "N5,N6", "axes in blocks, where they were claimed to alternate", by_turns,
+          [](RopeNd& e) { e.section_order = SectionOrder::blocked; });
+  another("axial-dealt-in-blocks", "N6", "each axis has a run of the list, where it was claimed to be dealt out", dealt,
+          [](RopeNd& e) { e.frequencies = AxisFrequencies::shared; });
+  another("axial-dealt-as-per-axis", "N6,D4", "both axes have the same frequencies, where the list was to be dealt out",
+          dealt, [](RopeNd& e) { e.frequencies = AxisFrequencies::per_axis; });
+  list.defect("axial-dealt-other-hand", "N6", "the first axis has what the second was to have, and the other way round",
+              dealt, [](PlainOther& plain) {
+                for (auto& place : plain.ladders.places) place.index ^= 1;
+              });
+  another("axial-one-base", "D1", "all axes have the base of the first", own_bases,
+          [](RopeNd& e) { std::ranges::fill(e.rope_thetas, e.rope_thetas.empty() ? 0 : e.rope_thetas.front()); });
+  another("axial-bases-turned", "D1", "each axis has the base of the next", own_bases, [](RopeNd& e) {
+    std::ranges::rotate(e.rope_thetas, e.rope_thetas.begin() + (e.rope_thetas.empty() ? 0 : 1));
+  });
+  list.defect("axial-exponent-of-the-head", "D4", "the exponent is divided by head_dim, where a part of it turns",
+              partial, [](PlainOther& plain) { plain.ladders.ladders.front().rotary_dim = 32; });
+  another("axial-first-part", "", "the first channels turn, not the last", last_part,
+          [](RopeNd& e) { e.rope.rotary_layout = RotaryLayout::prefix; });
+  another("axial-whole-head-pairing", "D4", "the partner stands half a head away, where a part of it turns", partial,
+          [](RopeNd& e) { e.rope.pairing = e.rope.output_pairing = Pairing::half; });
+  another("axial-clockwise", "", "the rotation has the opposite sense", partial,
+          [](RopeNd& e) { e.rope.direction = Direction::clockwise; });
+  another("axial-yarn-ignored", "D11", "the rule is not applied where a position has several coordinates", yarn,
+          [](RopeNd& e) { e.rope.rope_scaling = DefaultScaling{}; });
+  another("axial-yarn-without-factor", "", "the rule's frequencies without its attention factor", yarn,
+          [](RopeNd& e) { std::get<YarnScaling>(e.rope.rope_scaling).attention_factor = 1; });
+  another("axial-yarn-of-the-head", "D4", "the ramp is that of one list, where each axis has its own", yarn_per_axis,
+          [](RopeNd& e) { e.frequencies = AxisFrequencies::shared; });
+  list.defect("axial-length-of-first-axis", "", "the length is the largest coordinate of the first axis + 1", dynamic,
+              [](PlainOther& plain) {
+                plain.row_lengths = [count = axes(plain.axial)](std::span<const std::int64_t> positions,
+                                                                std::int64_t batch) {
+                  const auto first_axis = positions.first(positions.size() / static_cast<std::size_t>(count));
+                  const std::int64_t length = reference::sequence_length(first_axis);
+                  return std::vector<std::int64_t>(static_cast<std::size_t>(batch), length);
+                };
+              });
+  another("attention-axial-rows-first", "N1,N4", "rows come first, where columns were claimed to", attention,
+          [](RopeNd& e) { e.axis_order.clear(); });
+}
+
+void controls(PlainOthers& list) {
+  list.control("axial-per-axis", "each axis its own frequencies", per_axis);
+  list.control("axial-by-turns", "axes by turns, columns first", by_turns);
+  list.control("axial-columns-first-declared", "blocks, columns first", columns_first);
+  list.control("axial-dealt", "one list, dealt out", dealt);
+  list.control("axial-own-bases", "each axis its own base", own_bases);
+  list.control("axial-partial", "half of the head", partial);
+  list.control("axial-last-part", "the last channels of the head", last_part);
+  list.control("axial-yarn", "one ramp for all axes", yarn);
+  list.control("axial-yarn-per-axis", "a ramp for each axis", yarn_per_axis);
+  list.control("axial-dynamic", "frequencies by the longest coordinate", dynamic);
+  list.control("attention-axial-columns-first", "queries and keys, columns first", attention);
+}
+
+}  // namespace
+
+std::vector<Mutant> axial_mutants() {
+  PlainOthers list;
+  defects(list);
+  controls(list);
+  return std::move(list.entries);
+}
+
+}  // namespace sextant::mutants
