@@ -15,6 +15,7 @@ struct Rotation {
   Enclosure angle;
   Enclosure sin;
   Enclosure cos;
+  bool is_diagonal = false;  ///< whether sin and cos are as large as each other, exactly
 };
 
 /// The geometric frequencies w_i = base^(-i * numerator / denominator), i = 0 .. count-1, in radians per position, as

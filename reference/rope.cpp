@@ -32,6 +32,15 @@ const Rotation& RopeReference::rotation(std::int64_t position, std::int64_t pair
 }
 
 RealPair RopeReference::rotate(const Rotation& rotation, const RealPair& x) {
+  if (rotation.is_diagonal) {
+    // So that what cancels is 0.
+    const auto with_sign_of = [&](const Enclosure& sign, const Enclosure& value) {
+      return sign.lower() < 0 ? -value : value;
+    };
+    const Enclosure size = abs(rotation.cos);
+    return {size * (with_sign_of(rotation.cos, x.first) - with_sign_of(rotation.sin, x.second)),
+            size * (with_sign_of(rotation.sin, x.first) + with_sign_of(rotation.cos, x.second))};
+  }
   return {x.first * rotation.cos - x.second * rotation.sin, x.first * rotation.sin + x.second * rotation.cos};
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -17,7 +18,7 @@ class RopeNdReference {
  public:
   explicit RopeNdReference(const RopeNd& encoding);
 
-  /// The rotation by w_i p_a, a the axis of pair i, or by its negative where the spec says clockwise, in a call of
+  /// The rotation by radians(i) counted(p_a), a the axis of pair i, or by its negative where the spec says clockwise, in a call of
   /// `sequence_length`; `position` holds one coordinate per axis. The reference is good until the next call.
   /// @throws std::invalid_argument for another number of coordinates.
   const Rotation& rotation(std::span<const std::int64_t> position, std::int64_t pair, std::int64_t sequence_length,
@@ -27,24 +28,34 @@ class RopeNdReference {
   /// @throws std::logic_error for one that does (length_limit).
   const Rotation& rotation(std::span<const std::int64_t> position, std::int64_t pair, Precision precision);
 
-  /// w_i in a call of that length, whatever the direction. The reference is good until the next call.
-  const Enclosure& radians(std::int64_t pair, std::int64_t sequence_length, Precision precision);
+  /// What counted(coordinate) is multiplied by in a call of that length: w_i, of normalized coordinates 2 pi w_i / extent.
+  Enclosure radians(std::int64_t pair, std::int64_t sequence_length, Precision precision);
 
-  const Enclosure& attention_factor(Precision precision) { return ladders_.front().attention_factor(precision); }
+  const Enclosure& attention_factor(Precision precision) {
+    return ladders_.front().frequencies.attention_factor(precision);
+  }
 
-  /// The rotary encodings that the frequencies come from, and which of whose frequencies each pair has.
-  std::span<const RopeFrequencies> ladders() const { return ladders_; }
+  /// The frequencies of a ladder's rotary encoding.
+  struct LadderFrequencies {
+    RopeFrequencies frequencies;
+    std::int64_t extent;  ///< as in Ladder
+  };
+  /// The ladders that the frequencies come from, and which of whose frequencies each pair has.
+  std::span<const LadderFrequencies> ladders() const { return ladders_; }
   std::span<const Ladders::Place> places() const { return places_; }
+
+  std::int64_t axis_of(std::int64_t pair) const { return axis_of_pairs_.at(static_cast<std::size_t>(pair)); }
 
   const RopeNd& encoding() const { return encoding_; }
 
  private:
-  RopeFrequencies& ladder_of(std::int64_t pair);
+  LadderFrequencies& ladder_of(std::int64_t pair);
 
   RopeNd encoding_;
   std::vector<std::int64_t> axis_of_pairs_;
   std::vector<Ladders::Place> places_;
-  std::vector<RopeFrequencies> ladders_;
+  std::vector<LadderFrequencies> ladders_;
+  std::optional<Rotation> normalized_;  // the last rotation by a normalized coordinate
 };
 
 }  // namespace sextant::reference

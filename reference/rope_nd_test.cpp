@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <stdexcept>
+#include <utility>
+#include <vector>
 
 #include "reference/decimal.hpp"
 
@@ -80,6 +82,50 @@ TEST(RopeNdReference, EachPairHearsItsOwnAxisOnly) {
       EXPECT_EQ(turns, axis == (pair < 60 ? pair % 3 : 0)) << pair << " " << axis;
     }
   }
+}
+
+RopeNd dinov3(std::vector<std::int64_t> extents) {
+  RopeNd encoding;
+  encoding.rope.head_dim = encoding.rope.rotary_dim = 64;
+  encoding.rope.rope_theta = 100;
+  encoding.sections = {16, 16};
+  encoding.frequencies = AxisFrequencies::per_axis;
+  encoding.coordinates = Coordinates::normalized;
+  encoding.extents = std::move(extents);
+  return encoding;
+}
+
+// By mpmath 1.3 at 400 bits: 2 pi (2 p + 1 - E)/E 100^(-k/16).
+TEST(RopeNdReference, NormalizedCoordinatesAgreeWithAnIndependentComputation) {
+  RopeNdReference reference(dinov3({14, 23}));
+  const std::vector<std::int64_t> position{3, 20};
+  const Rotation row = reference.rotation(position, 3, Precision{256});
+  EXPECT_TRUE(agrees_with(row.sin, "-0.969894846265394812971653633528"));
+  EXPECT_TRUE(agrees_with(row.cos, "0.243524099809086988475547612671"));
+  const Rotation column = reference.rotation(position, 21, Precision{256});
+  EXPECT_TRUE(agrees_with(column.sin, "0.919210105505128313558406752293"));
+  EXPECT_TRUE(agrees_with(column.cos, "0.393767421122229047284378381859"));
+}
+
+bool is_point(const Enclosure& value, double point) { return value.lower() == point && value.upper() == point; }
+
+// Pair 0 has frequency 1, pair 8 has 100^(-8/16) = 1/10.
+TEST(RopeNdReference, PartsOfATurnAreExact) {
+  RopeNdReference reference(dinov3({24, 6}));
+  const auto at = [&](std::int64_t row, std::int64_t column, std::int64_t pair) {
+    return reference.rotation(std::vector<std::int64_t>{row, column}, pair, precision);
+  };
+  // Counts 2p - 23 of 24ths, and 2p - 5 of sixths.
+  EXPECT_TRUE(at(13, 0, 0).is_diagonal);  // 3/24
+  EXPECT_FALSE(at(12, 0, 0).is_diagonal);
+  const Rotation half_turn = at(0, 4, 16);  // 3/6
+  EXPECT_TRUE(is_point(half_turn.sin, 0) && is_point(half_turn.cos, -1));
+  const Rotation sixth = at(0, 3, 16);
+  EXPECT_TRUE(is_point(sixth.cos, 0.5));
+  EXPECT_FALSE(is_point(sixth.sin, 0.8660254037844386));
+  // Of a tenth of that, 5/(6 10) = 1/12.
+  EXPECT_TRUE(
+      is_point(RopeNdReference(dinov3({6, 6})).rotation(std::vector<std::int64_t>{5, 5}, 8, precision).sin, 0.5));
 }
 
 TEST(RopeNdReference, NeedsOneCoordinatePerAxis) {

@@ -39,6 +39,9 @@ Rope draw_plain_rope(Random& random, Taste taste, std::int64_t most_width = 256)
 /// pair.
 Rope draw_sharp_rope(Random& random, std::int64_t most_width = 64);
 RopeNd draw_rope_nd(Random& random, Taste taste);
+
+/// Where coordinates are normalized they reach half as far.
+void keep_in_domain(const RopeNd& encoding, std::vector<std::int64_t>& positions);
 Xpos draw_xpos(Random& random, Taste taste);
 
 /// Ordinary numbers, powers of two, any bits that are finite, zeros, infinities and NaN, subnormal numbers, or the

@@ -171,6 +171,12 @@ Rope draw_rope(Random& random, Taste taste, std::int64_t most_width) {
   return rope;
 }
 
+void keep_in_domain(const RopeNd& encoding, std::vector<std::int64_t>& positions) {
+  if (encoding.extents.empty()) return;
+  for (std::int64_t& position : positions)
+    position = std::clamp(position, -furthest / 2 + (1 << 20), furthest / 2 - (1 << 20));
+}
+
 RopeNd draw_rope_nd(Random& random, Taste taste) {
   RopeNd encoding;
   encoding.rope = draw_rope(random, taste, 256);
@@ -196,6 +202,18 @@ RopeNd draw_rope_nd(Random& random, Taste taste) {
   }
   if (random.once_in(3)) {
     encoding.section_order = SectionOrder::interleaved;
+    make_equal(first);
+  }
+  if (std::holds_alternative<DefaultScaling>(encoding.rope.rope_scaling) && random.once_in(3)) {
+    encoding.coordinates = Coordinates::normalized;
+    const std::int64_t most = random.once_in(3) ? 1 << 20 : 60;
+    for (std::int64_t axis = 0; axis < axes; ++axis) encoding.extents.push_back(random.between(1, most));
+  }
+  // Gemma 4's towers.
+  if (encoding.section_order == SectionOrder::blocked && encoding.rope.rotary_dim == encoding.rope.head_dim &&
+      all % axes == 0 && random.once_in(3)) {
+    encoding.rope.pairing = encoding.rope.output_pairing = Pairing::half;
+    encoding.rope.parts = axes;
     make_equal(first);
   }
   if (encoding.rope.rotary_layout == RotaryLayout::spread || random.once_in(2)) return encoding;

@@ -280,12 +280,15 @@ std::vector<Case> guards_rope_nd(Random& random, Dtype dtype) {
     const auto more = draw_positions(random, tokens);
     example.positions.insert(example.positions.end(), more.begin(), more.end());
   }
+  keep_in_domain(encoding, example.positions);
   const std::vector<AxialPair> pairs = axial_pairs(encoding, length_of_call(example));
   const auto turn_at = [&](std::int64_t pair, std::int64_t token) {
     const auto& [axis, frequencies, index] = pairs[static_cast<std::size_t>(pair)];
-    return quick_turn(*frequencies, index,
-                      sign_of(encoding.rope, example) *
-                          example.positions[static_cast<std::size_t>(axis * example.batch * example.tokens + token)]);
+    return quick_turn(
+        *frequencies, index,
+        sign_of(encoding.rope, example) *
+            axial_position(encoding, axis,
+                           example.positions[static_cast<std::size_t>(axis * example.batch * example.tokens + token)]));
   };
   fill_at_guards(random, encoding.rope, turn_at, example);
   return {example};

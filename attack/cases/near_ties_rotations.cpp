@@ -112,7 +112,8 @@ std::vector<Case> near_ties_rope(Random& random, Dtype dtype) {
 std::vector<Case> near_ties_rope_nd(Random& random, Dtype dtype) {
   const RopeNd encoding = draw_rope_nd(random, random.of({Taste::usual, Taste::exotic}));
   // All axes alike, so that every pair's position is known.
-  const std::vector<std::int64_t> positions = some_positions(random);
+  std::vector<std::int64_t> positions = some_positions(random);
+  keep_in_domain(encoding, positions);
   Case example = rotation_case(random, encoding, dtype, positions, random.between(2, 8));
   for (std::size_t axis = 1; axis < encoding.sections.size(); ++axis)
     example.positions.insert(example.positions.end(), positions.begin(), positions.end());
@@ -120,10 +121,11 @@ std::vector<Case> near_ties_rope_nd(Random& random, Dtype dtype) {
   const AttentionFactor factor(encoding.rope);
   const std::vector<AxialPair> pairs = axial_pairs(encoding, length_of_call(example));
   for (std::int64_t token = 0; token < std::ssize(positions); ++token) {
-    const std::int64_t position = sign_of_call(encoding.rope, example) * positions[static_cast<std::size_t>(token)];
-    if (position == 0) continue;
     const std::int64_t pair = random.between(0, std::ssize(pairs) - 1);
     const auto& [axis, frequencies, index] = pairs[static_cast<std::size_t>(pair)];
+    const std::int64_t position = sign_of_call(encoding.rope, example) *
+                                  axial_position(encoding, axis, positions[static_cast<std::size_t>(token)]);
+    if (position == 0) continue;
     put_near_ties(
         random, encoding.rope, *frequencies, {token, pair, index, position},
         [&](const Interval& value) { return factor.times(value); }, example);

@@ -153,6 +153,11 @@ std::vector<Case> near_zeros_rope_nd(Random& random, Dtype dtype) {
   const std::vector<AxialPair> pairs = axial_pairs(encoding, 0);
   const AxialPair& pair = pairs[static_cast<std::size_t>(random.between(std::int64_t{0}, std::ssize(pairs) - 1))];
   std::vector<std::int64_t> positions = positions_near_zeros(*pair.frequencies, pair.index);
+  // Of counts 2p + 1 - extent: the nearer half of them.
+  if (!encoding.extents.empty()) {
+    for (std::int64_t& position : positions)
+      position = (position - 1 + encoding.extents[static_cast<std::size_t>(pair.axis)]) / 2;
+  }
   put_positions(random, positions);
   if (positions.empty()) return {};
   Case example = rotation_case(random, encoding, dtype, positions, random.between(1, 5));
@@ -160,6 +165,7 @@ std::vector<Case> near_zeros_rope_nd(Random& random, Dtype dtype) {
     for (std::size_t i = 0; i < positions.size(); ++i)
       example.positions.push_back(random.once_in(2) ? positions[i] : draw_position(random));
   }
+  keep_in_domain(encoding, example.positions);
   fill_for_zeros(random, encoding.rope.head_dim, example);
   return {example};
 }

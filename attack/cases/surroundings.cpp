@@ -78,6 +78,13 @@ std::vector<Case> rotations(Random& random, const Encoding& encoding, std::int64
   return cases;
 }
 
+std::vector<Case> axial_rotations(Random& random, Dtype dtype, Taste taste) {
+  const RopeNd encoding = draw_rope_nd(random, taste);
+  std::vector<Case> cases = rotations(random, encoding, encoding.rope.head_dim, encoding.sections.size(), dtype, taste);
+  for (Case& example : cases) keep_in_domain(encoding, example.positions);
+  return cases;
+}
+
 std::vector<Case> biases(Random& random, Taste taste, Dtype dtype) {
   Alibi encoding;
   encoding.num_heads = taste == Taste::usual
@@ -124,14 +131,8 @@ std::vector<Case> rope_tables(Random& random, Dtype dtype) {
   example.offset -= example.offset % 8;
   return {example};
 }
-std::vector<Case> usual_rope_nd(Random& random, Dtype dtype) {
-  const RopeNd encoding = draw_rope_nd(random, Taste::usual);
-  return rotations(random, encoding, encoding.rope.head_dim, encoding.sections.size(), dtype, Taste::usual);
-}
-std::vector<Case> exotic_rope_nd(Random& random, Dtype dtype) {
-  const RopeNd encoding = draw_rope_nd(random, Taste::exotic);
-  return rotations(random, encoding, encoding.rope.head_dim, encoding.sections.size(), dtype, Taste::exotic);
-}
+std::vector<Case> usual_rope_nd(Random& random, Dtype dtype) { return axial_rotations(random, dtype, Taste::usual); }
+std::vector<Case> exotic_rope_nd(Random& random, Dtype dtype) { return axial_rotations(random, dtype, Taste::exotic); }
 std::vector<Case> usual_xpos(Random& random, Dtype dtype) {
   const Xpos encoding = draw_xpos(random, Taste::usual);
   return rotations(random, encoding, encoding.rope.head_dim, 1, dtype, Taste::usual);

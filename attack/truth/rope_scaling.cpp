@@ -143,7 +143,10 @@ ChannelsOfPair rotary_channels(const Rope& encoding, Pairing pairing, std::int64
   const std::int64_t start =
       encoding.rotary_layout == RotaryLayout::suffix ? encoding.head_dim - encoding.rotary_dim : 0;
   if (pairing == Pairing::interleaved) return {start + 2 * pair, start + 2 * pair + 1};
-  return {start + pair, start + pair + frequency_width(encoding) / 2};
+  // Of a head in parts (Gemma 4's towers) a pair lies within one.
+  const std::int64_t pairs_of_part = frequency_width(encoding) / 2 / encoding.parts;
+  const std::int64_t first = start + 2 * pairs_of_part * (pair / pairs_of_part) + pair % pairs_of_part;
+  return {first, first + pairs_of_part};
 }
 
 std::int64_t length_of_row(const Rope& encoding, const Case& example, std::int64_t row) {

@@ -21,7 +21,67 @@ struct Turning {
   std::function<Interval(const Interval&)> scaled;
   long double scale;  // the same in long double, within 2^-62 of itself; NaN where it cannot be told
   Specials specials;
+  bool may_be_part_of_turn = false;
 };
+
+// Of an angle that is a whole number of 24ths of a turn, to 4000 bits: that number, 0 to 23.
+std::optional<int> part_of_turn(const Turning& turning) {
+  if (!turning.may_be_part_of_turn || turning.position == 0) return std::nullopt;
+  std::optional<int> part;
+  for (const long bits : {first_precision, 4200L}) {
+    const auto w = turning.frequencies->radians(turning.pair, bits);
+    if (!w) return std::nullopt;
+    const Interval count = *w * exactly(bits, 12 * turning.position) / pi(bits);
+    const Interval whole = exactly(bits, static_cast<std::int64_t>(mpfr_get_si(count.low.get(), MPFR_RNDN)));
+    if (mpfr_cmp(count.low.get(), whole.low.get()) > 0 || mpfr_cmp(count.high.get(), whole.low.get()) < 0)
+      return std::nullopt;
+    const auto rest = static_cast<int>(mpfr_get_si(whole.low.get(), MPFR_RNDN) % 24);
+    part = rest < 0 ? rest + 24 : rest;
+  }
+  return part;
+}
+
+// A sine of so many 24ths where it is 0, 1/2 or 1, with its sign.
+std::optional<double> simple_sine(int part) {
+  if (part >= 12) {
+    const auto opposite = simple_sine(part - 12);
+    return opposite ? std::optional(-*opposite) : std::nullopt;
+  }
+  switch (part) {
+    case 0: return 0;
+    case 2:
+    case 10: return 0.5;
+    case 6: return 1;
+    default: return std::nullopt;
+  }
+}
+
+// own cos + sign other sin where that is exact at such a part of a turn.
+std::optional<Real> exact_sum(int part, double own, double signed_other) {
+  const auto sine = simple_sine(part);
+  const auto cosine = simple_sine((part + 6) % 24);
+  Real sum(2200);
+  if (sine && cosine) {
+    Real other(2200, signed_other);
+    mpfr_mul_d(other.get(), other.get(), *sine, MPFR_RNDN);
+    mpfr_set_d(sum.get(), own, MPFR_RNDN);
+    mpfr_mul_d(sum.get(), sum.get(), *cosine, MPFR_RNDN);
+    mpfr_add(sum.get(), sum.get(), other.get(), MPFR_RNDN);
+    return sum;
+  }
+  if (part % 6 == 3) {
+    const double of_own = part == 9 || part == 15 ? -own : own;
+    const double of_other = part > 12 ? -signed_other : signed_other;
+    if (of_own + of_other != 0) return std::nullopt;
+    mpfr_set_zero(sum.get(), 1);
+    return sum;
+  }
+  const bool by_cosine = cosine && signed_other == 0;
+  if (!by_cosine && !(sine && own == 0)) return std::nullopt;
+  mpfr_set_d(sum.get(), by_cosine ? own : signed_other, MPFR_RNDN);
+  mpfr_mul_d(sum.get(), sum.get(), by_cosine ? *cosine : *sine, MPFR_RNDN);
+  return sum;
+}
 
 std::optional<QuickTurn> quick_turn(const Turning& turning) {
   if (!std::isnormal(turning.scale)) return std::nullopt;
@@ -33,7 +93,11 @@ void judge_infinite(const Turning& turning, double x0, double x1, std::int64_t f
                     Checker& checker) {
   double s = 0;
   double c = 1;
-  if (turning.position != 0) {
+  const auto part = part_of_turn(turning);
+  if (part && *part % 6 == 0) {
+    s = *simple_sine(*part);
+    c = *simple_sine((*part + 6) % 24);
+  } else if (turning.position != 0) {
     const ElementFormat sign = element_format(Dtype::float64);
     const auto sign_of = [&](Interval SineAndCosine::*which) {
       const Bits nearest = attack::nearest(sign, [&](long bits) -> std::optional<Interval> {
@@ -69,7 +133,12 @@ void judge_pair(const Turning& turning, const std::optional<QuickTurn>& turn, Bi
     return;
   }
   const bool stands = turning.position == 0;
+  const auto part = part_of_turn(turning);
   const auto one = [&](std::int64_t element, double own, double other, double sign) {
+    if (const auto sum = part ? exact_sum(*part, own, sign * other) : std::nullopt) {
+      const Bits wanted = mpfr_zero_p(sum->get()) != 0 ? 0 : rounded(format, sum->get());
+      return checker.same(element, wanted, "exact at a part of a turn");
+    }
     if (own == 0 && (other == 0 || stands)) {
       strict ? checker.same(element, 0, "a real zero is +0") : checker.zero(element);
       return;
@@ -222,7 +291,22 @@ std::vector<AxialPair> axial_pairs(const RopeNd& encoding, std::int64_t length) 
       of_axis.head_dim = of_axis.rotary_dim = 2 * encoding.sections[axis];
       if (!encoding.rope_thetas.empty()) of_axis.rope_theta = encoding.rope_thetas[axis];
     }
-    of_axes.push_back(frequencies_of(of_axis, length));
+    const auto unscaled = frequencies_of(of_axis, length);
+    if (encoding.extents.empty()) {
+      of_axes.push_back(unscaled);
+      continue;
+    }
+    const std::int64_t extent = encoding.extents[axis];
+    Spec named;
+    named.encoding = encoding;
+    of_axes.push_back(kept_frequencies(to_json(named) + std::to_string(axis), [&] {
+      return Frequencies(unscaled->count(),
+                         [unscaled, extent](std::int64_t pair, long bits) -> std::optional<Interval> {
+                           const auto w = unscaled->radians(pair, bits);
+                           if (!w) return std::nullopt;
+                           return *w * exactly(bits, std::int64_t{2}) * pi(bits) / exactly(bits, extent);
+                         });
+    }));
   }
   std::vector<AxialPair> list;
   std::vector<std::int64_t> had(static_cast<std::size_t>(axes), 0);  // pairs that an axis has so far
@@ -246,6 +330,11 @@ std::vector<AxialPair> axial_pairs(const RopeNd& encoding, std::int64_t length) 
   return list;
 }
 
+std::int64_t axial_position(const RopeNd& encoding, std::int64_t axis, std::int64_t coordinate) {
+  if (encoding.extents.empty()) return coordinate;
+  return 2 * coordinate + 1 - encoding.extents[static_cast<std::size_t>(axis)];
+}
+
 std::int64_t length_of_call(const Case& example) {
   std::int64_t length = 0;
   for (std::size_t i = 0; i < example.positions.size(); ++i)
@@ -262,10 +351,12 @@ void judge_encoding(const RopeNd& encoding, const Case& example, Checker& checke
   for (std::int64_t token = 0; token < tokens; ++token) {
     for (std::size_t pair = 0; pair < list.size(); ++pair) {
       const auto& [axis, frequencies, index] = list[pair];
-      const std::int64_t position = example.positions[static_cast<std::size_t>(axis * tokens + token)];
-      call.judge_turned({frequencies.get(), index, call.sign * position,
-                         [&](const Interval& value) { return factor.times(value); }, scale, Specials::as_rope_says},
-                        static_cast<std::int64_t>(pair), token, checker);
+      const std::int64_t position =
+          axial_position(encoding, axis, example.positions[static_cast<std::size_t>(axis * tokens + token)]);
+      call.judge_turned(
+          {frequencies.get(), index, call.sign * position, [&](const Interval& value) { return factor.times(value); },
+           scale, Specials::as_rope_says, !encoding.extents.empty()},
+          static_cast<std::int64_t>(pair), token, checker);
     }
     call.each_head(token, [&](std::int64_t head) { call.judge_unturned(head, checker); });
   }

@@ -76,6 +76,9 @@ struct AxialPair {
 };
 std::vector<AxialPair> axial_pairs(const RopeNd& encoding, std::int64_t length);
 
+/// What such a frequency multiplies where a coordinate stands.
+std::int64_t axial_position(const RopeNd& encoding, std::int64_t axis, std::int64_t coordinate);
+
 /// What a call takes for its length: the largest coordinate + 1.
 std::int64_t length_of_call(const Case& example);
 

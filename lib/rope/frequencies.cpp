@@ -76,10 +76,10 @@ std::optional<Ratio> rational_factor(const RopeScaling& scaling) {
 
 }  // namespace
 
-std::vector<Turns> rope_turns(const Rope& encoding, std::int64_t length) {
+std::vector<Turns> rope_turns(const Ladder& ladder, std::int64_t length) {
   const StandardArithmetic arithmetic;
   const auto turns = until_decided([&]<class Real>() -> std::optional<std::vector<Turns>> {
-    const WideFrequencies<Real> frequencies(encoding, length);
+    const WideFrequencies<Real> frequencies(ladder, length);
     return frequencies.decided() ? turns_of(frequencies.all_radians()) : std::nullopt;
   });
   if (!turns) throw std::domain_error("rope_turns: 5000 bits do not tell a frequency");

@@ -69,7 +69,7 @@ TEST_P(RopeTurns, AreTheNearestToTheOraclesEnclosure) {
   const Rope& encoding = GetParam().encoding;
   reference::RopeFrequencies oracle(encoding);
   for (const std::int64_t length : {1LL, 2047LL, 4096LL, 4097LL, 131072LL, 9007199254740993LL}) {
-    const std::vector<Turns> turns = rope_turns(encoding, length);
+    const std::vector<Turns> turns = rope_turns({encoding}, length);
     ASSERT_EQ(static_cast<std::int64_t>(turns.size()), pairs(encoding));
     for (std::int64_t pair = 0; pair < pairs(encoding); ++pair) {
       const Turns floor = floor_of_turns([&](Precision precision) { return oracle.radians(pair, length, precision); });
@@ -181,7 +181,8 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(RopeTurns, APlantedFaultIsSeen) {
   // One part in 2^60 of a factor moves every frequency.
   const Rope nearly = scaled(R"("head_dim":8)", R"({"rope_type":"linear","factor":8.000000000000002})");
-  EXPECT_NE(rope_turns(scaled(R"("head_dim":8)", R"({"rope_type":"linear","factor":8})"), 1), rope_turns(nearly, 1));
+  EXPECT_NE(rope_turns({scaled(R"("head_dim":8)", R"({"rope_type":"linear","factor":8})")}, 1),
+            rope_turns({nearly}, 1));
 }
 
 struct Root {

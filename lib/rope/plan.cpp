@@ -7,19 +7,17 @@
 namespace sextant {
 namespace {
 
-template <class Encoding>
-const Encoding& checked(const Encoding& encoding) {
+const Rope& checked(const Rope& encoding) {
   Spec spec;
   spec.encoding = encoding;
   validate(spec);
-  target_in_use();
   return encoding;
 }
 
 std::vector<Turns> turns_of(const Ladders& ladders, std::int64_t length) {
   std::vector<std::vector<Turns>> of_ladders;
   of_ladders.reserve(ladders.ladders.size());
-  for (const Rope& ladder : ladders.ladders) of_ladders.push_back(rope_turns(ladder, length));
+  for (const Ladder& ladder : ladders.ladders) of_ladders.push_back(rope_turns(ladder, length));
   std::vector<Turns> turns;
   turns.reserve(ladders.places.size());
   for (const auto& [ladder, index] : ladders.places)
@@ -35,13 +33,13 @@ RopePlan::RopePlan(const Rope& head, const Ladders& of_pairs, std::int64_t lengt
       length(length_of_calls),
       frequencies(turns_of(of_pairs, length_of_calls)),
       steps(frequencies),
-      factor(attention_factor(head)) {}
+      factor(attention_factor(head)),
+      exact_turns(of_pairs) {}
 
 RopePlans::RopePlans(const Rope& encoding) : RopePlans(checked(encoding), ladders_of(encoding)) {}
 
-RopePlans::RopePlans(const RopeNd& encoding) : RopePlans(checked(encoding).rope, ladders_of(encoding)) {}
-
 RopePlans::RopePlans(const Rope& head, const Ladders& ladders) : plan_(head, ladders, 1) {
+  target_in_use();
   // Dynamic scaling has a plan for each length, longrope one for all that are longer.
   if (const auto* longrope = std::get_if<LongropeScaling>(&head.rope_scaling))
     beyond_.emplace(head, ladders, longrope->original_max_position_embeddings + 1);

@@ -5,9 +5,9 @@
 
 #include "lib/kernels/frequency_pieces.hpp"
 #include "lib/kernels/step_rotations.hpp"
+#include "lib/rope/exact_turns.hpp"
 #include "lib/rope/frequencies.hpp"
 #include "lib/spec/rope.hpp"
-#include "lib/spec/rope_nd.hpp"
 
 namespace sextant {
 
@@ -23,6 +23,7 @@ struct RopePlan {
   FrequencyPieces frequencies;
   StepRotations steps;
   AttentionFactor factor;
+  ExactTurns exact_turns;
 };
 
 /// The plans of an encoding's calls of any length. Const: one object may serve any number of threads.
@@ -31,7 +32,8 @@ class RopePlans {
   /// Checks the encoding, and makes the plans that can be made before a call.
   /// @throws SpecError, TargetError as RopeEncoder does.
   explicit RopePlans(const Rope& encoding);
-  explicit RopePlans(const RopeNd& encoding);
+  /// @param head  the channels, and the rule. Domain: those of an encoding that passes validate.
+  RopePlans(const Rope& head, const Ladders& ladders);
 
   /// The plan made before calls, whose frequencies are those of short ones.
   const RopePlan& first() const { return plan_; }
@@ -44,8 +46,6 @@ class RopePlans {
   const Rope& encoding() const { return plan_.encoding; }
 
  private:
-  RopePlans(const Rope& head, const Ladders& ladders);
-
   RopePlan plan_;
   std::optional<RopePlan> beyond_;  // longrope's, for calls longer than original_max_position_embeddings
 };

@@ -115,7 +115,42 @@ double by_wide(const OpenPair& open, Component component) {
   return correctly_rounded(open.dtype, [&]<class Real>() { return estimate<Real>(open, component); });
 }
 
+// A sine or cosine of j/24 of a turn that is rational, 0, 1/2 or 1 with its sign; nothing for others.
+std::optional<double> rational_sine(int j) {
+  if (j % 2 != 0) return std::nullopt;
+  constexpr double thirty_degrees[] = {0, 0.5, NAN, 1, NAN, 0.5, 0, -0.5, NAN, -1, NAN, -0.5};
+  const double sine = thirty_degrees[j / 2];
+  return std::isnan(sine) ? std::nullopt : std::optional(sine);
+}
+std::optional<double> rational_cosine(int j) { return rational_sine((j + 6) % 24); }
+
+// At a turn of j/24, what is exact: docs/proofs/rope.md, step 20. The attention factor is 1.
+std::optional<double> exact_component(const OpenPair& open, int j, Component component) {
+  const double own = component == Component::first ? open.first : open.second;
+  const double other = component == Component::first ? -open.second : open.first;
+  if (j % 6 == 3) {
+    // Sine and cosine are as large: they cancel or nothing is exact.
+    const double of_own = j == 3 || j == 21 ? own : -own;
+    const double of_other = j < 12 ? other : -other;
+    return of_own == -of_other ? std::optional(0.0) : std::nullopt;
+  }
+  const auto sine = rational_sine(j);
+  const auto cosine = rational_cosine(j);
+  // A half is a double, or half way between two, and then of float64, which the product rounds.
+  const auto rounded = [&](double part, double x) {
+    return part == 0 || x == 0 ? 0.0 : round_to(open.dtype, part * x);
+  };
+  if (sine == 0 || (cosine && other == 0)) return rounded(*cosine, own);
+  if (cosine == 0 || (sine && own == 0)) return rounded(*sine, other);
+  return std::nullopt;
+}
+
 double finite_component(const OpenPair& open, Component component) {
+  if (open.position != 0) {
+    if (const auto j = open.plan->exact_turns.twenty_fourths(open.pair, open.position)) {
+      if (const auto value = exact_component(open, *j, component)) return *value;
+    }
+  }
   const bool zero = open.position == 0 ? (component == Component::first ? open.first : open.second) == 0
                                        : open.first == 0 && open.second == 0;
   if (zero) return 0;
@@ -133,6 +168,11 @@ struct Signs {
 };
 Signs certain_signs(const OpenPair& open) {
   if (open.position == 0) return {0, 1};
+  if (const auto j = open.plan->exact_turns.twenty_fourths(open.pair, open.position)) {
+    const auto sine = rational_sine(*j);
+    const auto cosine = rational_cosine(*j);
+    if (sine == 0 || cosine == 0) return {*sine, *cosine};
+  }
   if (std::min(std::fabs(open.sin.high), std::fabs(open.cos.high)) > 2 * precise_rotation_error) {
     return {std::copysign(1.0, open.sin.high), std::copysign(1.0, open.cos.high)};
   }

@@ -23,19 +23,20 @@ constexpr int bits_of() {
 template <class Real>
 class WideFrequencies {
  public:
-  WideFrequencies(const Rope& encoding, std::int64_t length)
-      : encoding_(encoding),
+  WideFrequencies(const Ladder& ladder, std::int64_t length)
+      : encoding_(ladder.rope),
+        extent_(ladder.extent),
         length_(length),
-        width_(rotary_width(encoding)),
-        log_theta_(log(Real(encoding.rope_theta))),
+        width_(rotary_width(encoding_)),
+        log_theta_(log(Real(encoding_.rope_theta))),
         log_step_(log_theta_ * 2 / width_) {
-    if (const auto* ntk = std::get_if<NtkScaling>(&encoding.rope_scaling)) stretch(Real(ntk->factor));
-    if (const auto* dynamic = std::get_if<DynamicScaling>(&encoding.rope_scaling)) {
+    if (const auto* ntk = std::get_if<NtkScaling>(&encoding_.rope_scaling)) stretch(Real(ntk->factor));
+    if (const auto* dynamic = std::get_if<DynamicScaling>(&encoding_.rope_scaling)) {
       const std::int64_t limit = dynamic->original_max_position_embeddings;
       // s l/L - (s - 1), written so that nothing cancels.
       if (length > limit) stretch(1 + Real(dynamic->factor) * (length - limit) / limit);
     }
-    if (const auto* yarn = std::get_if<YarnScaling>(&encoding.rope_scaling)) find_ramp(*yarn);
+    if (const auto* yarn = std::get_if<YarnScaling>(&encoding_.rope_scaling)) find_ramp(*yarn);
   }
 
   /// Whether the precision tells the ends of YaRN's ramp; the frequencies mean nothing where it does not.
@@ -133,7 +134,10 @@ class WideFrequencies {
       std::int64_t pair;
       const Real& w;
 
-      Approximation<Real> operator()(const DefaultScaling&) const { return precisely(w); }
+      Approximation<Real> operator()(const DefaultScaling&) const {
+        if (all.extent_ == 0) return precisely(w);
+        return precisely(w * boost::math::constants::two_pi<Real>() / all.extent_);
+      }
       Approximation<Real> operator()(const LinearScaling& linear) const { return precisely(w / linear.factor); }
       Approximation<Real> operator()(const NtkScaling&) const { return precisely(w); }
       Approximation<Real> operator()(const DynamicScaling&) const { return precisely(w); }
@@ -157,6 +161,7 @@ class WideFrequencies {
   }
 
   const Rope& encoding_;
+  std::int64_t extent_;
   std::int64_t length_;
   std::int64_t width_;
   Real log_theta_;

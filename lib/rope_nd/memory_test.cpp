@@ -35,6 +35,18 @@ TEST(RopeNdMemory, AnyMemoryAndInPlaceGiveTheSameBits) {
   }
 }
 
+TEST(RopeNdMemory, PartsOfAHeadLieInAnyMemoryToo) {
+  RopeNd encoding = encoding_of(SectionOrder::blocked, Pairing::half);
+  encoding.sections = {4, 4, 4, 4};
+  encoding.rope.parts = 4;
+  const RopeNdEncoder encoder(encoding);
+  for (const Dtype dtype : floating_dtypes) {
+    std::vector<std::int64_t> positions;
+    for (std::int64_t i = 0; i < 4 * 2 * 23; ++i) positions.push_back(i % 5 == 0 ? 0 : i * 37 % 91 - 13);
+    expect_same_in_any_memory(encoder, tensor_of_bits(dtype, {2, 23, 3, 32}, 5), positions);
+  }
+}
+
 TEST(RopeNdMemory, RefusesViewsThatDoNotFit) {
   const RopeNdEncoder encoder(encoding_of(SectionOrder::blocked, Pairing::half));
   Tensor x = Tensor::zeros(Dtype::float32, {1, 2, 1, 32});

@@ -1,7 +1,11 @@
 #include "lib/rope_nd/rope_nd.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <optional>
+#include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include "lib/kernels/checks.hpp"
@@ -12,11 +16,19 @@
 namespace sextant {
 namespace {
 
-PairAxes pair_axes(const RopeNd& encoding, std::size_t padded) {
-  const std::vector<std::int64_t> axis_of = axis_of_pairs(encoding);
-  const auto count = static_cast<std::size_t>(axes(encoding));
-  PairAxes result{axes(encoding), std::vector<std::uint64_t>(count * padded),
-                  std::vector<PairRange>(count, {padded, 0})};
+constexpr std::string_view encoder = "RopeNdEncoder";
+
+const RopeNd& checked(const RopeNd& encoding) {
+  Spec spec;
+  spec.encoding = encoding;
+  if (const auto count = position_count_of(spec.encoding)) spec.max_position = *count;
+  validate(spec);
+  return encoding;
+}
+
+PairAxes pair_axes(const std::vector<std::int64_t>& axis_of, std::int64_t axis_count, std::size_t padded) {
+  const auto count = static_cast<std::size_t>(axis_count);
+  PairAxes result{axis_count, std::vector<std::uint64_t>(count * padded), std::vector<PairRange>(count, {padded, 0})};
   for (std::size_t i = 0; i < padded; ++i) {
     const auto axis = static_cast<std::size_t>(axis_of[std::min(i, axis_of.size() - 1)]);
     result.masks[axis * padded + i] = ~std::uint64_t{0};
@@ -27,37 +39,101 @@ PairAxes pair_axes(const RopeNd& encoding, std::size_t padded) {
   return result;
 }
 
-constexpr std::string_view encoder = "RopeNdEncoder";
+// A part of the head whose channels are paired within it: all of it, or one axis'.
+struct Part {
+  std::int64_t channel;          // its first
+  RopePlans plans;               // of its pairs, as of a head of their own
+  std::optional<PairAxes> axes;  // of a part whose pairs have several
+  std::int64_t axis;             // of the others
+};
+
+std::vector<Part> parts_of(const RopeNd& encoding) {
+  const Ladders all = ladders_of(encoding);
+  const std::vector<std::int64_t> axis_of = axis_of_pairs(encoding);
+  std::vector<Part> parts;
+  if (encoding.rope.parts == 1) {
+    RopePlans plans(encoding.rope, all);
+    PairAxes axes_of_pairs = pair_axes(axis_of, axes(encoding), plans.first().frequencies.padded());
+    parts.push_back({0, std::move(plans), std::move(axes_of_pairs), 0});
+    return parts;
+  }
+  Rope head = encoding.rope;
+  head.parts = 1;
+  head.head_dim = head.rotary_dim = encoding.rope.head_dim / encoding.rope.parts;
+  for (std::int64_t part = 0; part < encoding.rope.parts; ++part) {
+    const auto first = all.places.begin() + part * pairs(head);
+    const Ladders own{all.ladders, {first, first + pairs(head)}};
+    parts.push_back({part * head.head_dim, RopePlans(head, own), std::nullopt,
+                     axis_of[static_cast<std::size_t>(part * pairs(head))]});
+  }
+  return parts;
+}
+
+template <class Bytes>
+HeadsOf<Bytes> channels_of(HeadsOf<Bytes> heads, std::int64_t first, std::int64_t count) {
+  heads.data += static_cast<std::size_t>(first) * size_of(heads.dtype);
+  heads.head_dim = count;
+  return heads;
+}
 
 }  // namespace
 
 struct RopeNdEncoder::State {
-  explicit State(const RopeNd& encoding)
-      : plans(encoding),
-        axis_count(axes(encoding)),
-        axes_of_pairs(pair_axes(encoding, plans.first().frequencies.padded())) {}
+  explicit State(const RopeNd& of) : encoding(checked(of)), parts(parts_of(of)) {}
 
-  void turn(const RopePass& pass, const ConstHeads& x, std::span<const std::int64_t> positions, const Heads& y) const;
+  void turn(RopePass (*pass)(const Rope&), const ConstHeads& x, std::span<const std::int64_t> positions,
+            const Heads& y) const;
+  std::vector<std::int64_t> counts(std::span<const std::int64_t> positions) const;
 
-  RopePlans plans;
-  std::int64_t axis_count;
-  PairAxes axes_of_pairs;
+  RopeNd encoding;
+  std::vector<Part> parts;
 };
 
-void RopeNdEncoder::State::turn(const RopePass& pass, const ConstHeads& x, std::span<const std::int64_t> positions,
-                                const Heads& y) const {
-  const VectorCall call = check_vectors(encoder, plans.encoding().head_dim, axis_count, x, positions, y);
+// What the frequencies multiply, of every coordinate.
+std::vector<std::int64_t> RopeNdEncoder::State::counts(std::span<const std::int64_t> positions) const {
+  // With an extent of up to 2^20, counts are within +-2^53, which the kernels reach to.
+  constexpr std::int64_t limit = (std::int64_t{1} << 52) - (std::int64_t{1} << 20);
+  const std::size_t tokens = positions.size() / encoding.sections.size();
+  std::vector<std::int64_t> list;
+  list.reserve(positions.size());
+  for (const std::int64_t position : positions) {
+    if (position < -limit || position > limit) {
+      throw std::out_of_range(fmt::format("{}: positions: expected -{} to {} where coordinates are normalized, got {}",
+                                          encoder, limit, limit, position));
+    }
+    list.push_back(counted(encoding, static_cast<std::int64_t>(list.size() / tokens), position));
+  }
+  return list;
+}
+
+void RopeNdEncoder::State::turn(RopePass (*pass)(const Rope&), const ConstHeads& x,
+                                std::span<const std::int64_t> positions, const Heads& y) const {
+  const VectorCall call = check_vectors(encoder, encoding.rope.head_dim, axes(encoding), x, positions, y);
   if (call.elements == 0) return;
-  std::optional<RopePlan> own;
-  const RopePlan& plan = plans.for_length(call.length, own);
-  const RopeJob job(PairTurns(plan, axes_of_pairs), plan.encoding, pass, Rounding::certified, x, positions, y);
-  share(job.units(), call.elements, [&](std::int64_t first, std::int64_t last) { rotate_units(job, first, last); });
+  std::vector<std::int64_t> counted_positions;
+  if (encoding.coordinates != Coordinates::index) {
+    counted_positions = counts(positions);
+    positions = counted_positions;
+  }
+  const auto tokens = static_cast<std::size_t>(x.batch * x.tokens);
+  for (const Part& part : parts) {
+    std::optional<RopePlan> own;
+    const RopePlan& plan = part.plans.for_length(call.length, own);
+    const std::int64_t width = plan.encoding.head_dim;
+    const PairTurns turns = part.axes ? PairTurns(plan, *part.axes) : PairTurns(plan);
+    const RopeJob job(turns, plan.encoding, pass(plan.encoding), Rounding::certified,
+                      channels_of(x, part.channel, width),
+                      part.axes ? positions : positions.subspan(static_cast<std::size_t>(part.axis) * tokens, tokens),
+                      channels_of(y, part.channel, width));
+    share(job.units(), x.batch * x.tokens * x.heads * width,
+          [&](std::int64_t first, std::int64_t last) { rotate_units(job, first, last); });
+  }
 }
 
 RopeNdEncoder::RopeNdEncoder(const RopeNd& encoding) : state_(std::make_shared<const State>(encoding)) {}
 
 void RopeNdEncoder::apply(const ConstHeads& x, std::span<const std::int64_t> positions, const Heads& y) const {
-  state_->turn(forward_pass(state_->plans.encoding()), x, positions, y);
+  state_->turn(forward_pass, x, positions, y);
 }
 
 void RopeNdEncoder::apply(const Heads& x, std::span<const std::int64_t> positions) const {
@@ -66,7 +142,7 @@ void RopeNdEncoder::apply(const Heads& x, std::span<const std::int64_t> position
 
 void RopeNdEncoder::backward(const ConstHeads& grad, std::span<const std::int64_t> positions,
                              const Heads& grad_x) const {
-  state_->turn(backward_pass(state_->plans.encoding()), grad, positions, grad_x);
+  state_->turn(backward_pass, grad, positions, grad_x);
 }
 
 Tensor RopeNdEncoder::rotate(const Tensor& x, std::span<const std::int64_t> positions) const {

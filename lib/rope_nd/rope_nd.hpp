@@ -24,7 +24,8 @@ class RopeNdEncoder {
   /// apart from it. `positions` is [axes, batch, tokens] row-major. Each value is the nearest of the dtype to the real
   /// number, ties to even, and the same on any number of threads; zeros, NaN and infinity are as RopeEncoder has them,
   /// a pair turning by its coordinate.
-  /// @throws std::invalid_argument and std::out_of_range as RopeEncoder::apply does, with nothing written.
+  /// @throws std::invalid_argument and std::out_of_range as RopeEncoder::apply does, with nothing written; the latter
+  /// also for coordinates beyond +-(2^52 - 2^20) that are normalized.
   void apply(const ConstHeads& x, std::span<const std::int64_t> positions, const Heads& y) const;
 
   /// The same in place.

@@ -105,6 +105,13 @@ TEST(RopeNdEncoder, EqualsTheOracleForEveryField) {
         R"("head_dim":32,"rotary_dim":16,"sections":[2,3,3],"rotary_layout":"suffix","pairing":"interleaved")",
         R"("head_dim":32,"rotary_dim":16,"sections":[2,3,3],"rotary_layout":"spread")",
         R"("head_dim":16,"sections":[4,4],"pairing":"interleaved","output_pairing":"half")",
+        R"("head_dim":16,"sections":[4,4],"pairing_scope":"axis","frequencies":"per_axis","axis_order":[1,0])",
+        R"("head_dim":24,"sections":[4,4,4],"pairing_scope":"axis","rope_scaling":{"rope_type":"dynamic","factor":4,)"
+        R"("original_max_position_embeddings":4096})",
+        R"("head_dim":16,"sections":[4,4],"frequencies":"per_axis","rope_theta":100,"coordinates":"normalized",)"
+        R"("extents":[14,1048576])",
+        R"("head_dim":16,"sections":[4,4],"frequencies":"dealt","direction":"clockwise","coordinates":"normalized",)"
+        R"("extents":[1,3],"pairing_scope":"axis")",
         R"("head_dim":32,"sections":[8,8],"rope_scaling":{"rope_type":"yarn","factor":4,)"
         R"("original_max_position_embeddings":4096})",
         R"("head_dim":32,"sections":[8,8],"frequencies":"per_axis","rope_scaling":{"rope_type":"yarn","factor":4,)"
@@ -115,9 +122,11 @@ TEST(RopeNdEncoder, EqualsTheOracleForEveryField) {
         R"("original_max_position_embeddings":4096,"short_factor":[1,2],"long_factor":[3,4]})"}) {
     SCOPED_TRACE(fields);
     const RopeNd encoding = spec_of(fields);
+    std::vector<std::int64_t> positions = some_positions(8 * axes(encoding));
+    // Counts of normalized coordinates reach as far.
+    for (std::int64_t& position : positions) position /= encoding.extents.empty() ? 1 : 4;
     for (const Dtype dtype : floating_dtypes)
-      expect_truth(encoding, random_tensor(dtype, {1, 8, 2, encoding.rope.head_dim}, 10),
-                   some_positions(8 * axes(encoding)));
+      expect_truth(encoding, random_tensor(dtype, {1, 8, 2, encoding.rope.head_dim}, 10), positions);
   }
 }
 
@@ -191,6 +200,47 @@ TEST(RopeNdEncoder, EqualsTheRotaryEncodingOfEachAxis) {
       }
     }
   }
+}
+
+// Every 24th of a turn, at frequency 1 and at 100^(-1/2) = 1/10: components that are 0, half of an x that has no half
+// (a subnormal's last place), or cancel. docs/proofs/rope.md, step 20.
+TEST(RopeNdEncoder, IsExactAtPartsOfATurn) {
+  for (const Pairing pairing : {Pairing::half, Pairing::interleaved}) {
+    RopeNd encoding = spec_of(R"("head_dim":4,"sections":[2],"rope_theta":100,"coordinates":"normalized",)"
+                              R"("extents":[24])");
+    encoding.rope.pairing = encoding.rope.output_pairing = pairing;
+    std::vector<std::int64_t> positions;
+    for (std::int64_t p = 0; p < 24; ++p) positions.push_back(p);  // counts -23, -21, ..., 23
+    for (const std::int64_t extent : {24, 12, 3, 5}) {
+      encoding.extents = {extent};
+      for (const Dtype dtype : floating_dtypes) {
+        const double least = std::ldexp(1.0, format_of(dtype).min_exponent - format_of(dtype).precision + 1);
+        for (const auto& [first, second] : {std::pair{1.0, 0.0},
+                                            {0.0, -1.0},
+                                            {1.5, 1.5},
+                                            {-3.0, 3.0},
+                                            {3 * least, 0.0},
+                                            {-0.0, 5 * least},
+                                            {least, least}}) {
+          Tensor x = Tensor::zeros(dtype, {1, 24, 1, 4});
+          for (std::int64_t i = 0; i < x.elements(); ++i) {
+            const bool is_first = pairing == Pairing::half ? i % 4 < 2 : i % 2 == 0;
+            x.set(i, is_first ? first : second);
+          }
+          expect_truth(encoding, x, positions);
+        }
+      }
+    }
+  }
+}
+
+TEST(RopeNdEncoder, RefusesNormalizedCoordinatesBeyondItsReach) {
+  const RopeNdEncoder encoder(spec_of(R"("head_dim":8,"sections":[2,2],"coordinates":"normalized","extents":[4,5])"));
+  const Tensor x = random_tensor(Dtype::float32, {1, 1, 1, 8}, 11);
+  const std::int64_t last = (std::int64_t{1} << 52) - (std::int64_t{1} << 20);
+  EXPECT_NO_THROW(encoder.rotate(x, std::vector<std::int64_t>{last, -last}));
+  EXPECT_THROW(encoder.rotate(x, std::vector<std::int64_t>{last, last + 1}), std::out_of_range);
+  EXPECT_THROW(encoder.rotate(x, std::vector<std::int64_t>{-last - 1, 0}), std::out_of_range);
 }
 
 TEST(RopeNdEncoder, WritesToAnyAddress) {

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <ostream>
 #include <string>
+#include <tuple>
 
 #include "lib/spec/refusal_test.hpp"
 
@@ -54,12 +55,13 @@ INSTANTIATE_TEST_SUITE_P(
                 R"({"encoding":"learned","dim":3,"max_positions":512,"dtype":"float32",)"
                 R"("min_position":0,"max_position":512,)",
                 "learned dim 3 max_positions 512 float32"},
-        Written{R"({"encoding":"rope_nd","head_dim":8,"sections":[1,3]})",
-                R"({"encoding":"rope_nd","head_dim":8,"rotary_dim":8,"rope_theta":10000.0,"pairing":"half",)"
-                R"("output_pairing":"half","rotary_layout":"prefix","direction":"counterclockwise",)"
-                R"("rope_scaling":null,"sections":[1,3],"section_order":"blocked","axis_order":[0,1],)"
-                R"("frequencies":"shared","dtype":"float32","min_position":0,"max_position":131072,)",
-                "rope_nd head_dim 8 sections 1+3 float32"},
+        Written{
+            R"({"encoding":"rope_nd","head_dim":8,"sections":[1,3]})",
+            R"({"encoding":"rope_nd","head_dim":8,"rotary_dim":8,"rope_theta":10000.0,"pairing":"half",)"
+            R"("output_pairing":"half","rotary_layout":"prefix","direction":"counterclockwise",)"
+            R"("rope_scaling":null,"sections":[1,3],"section_order":"blocked","axis_order":[0,1],)"
+            R"("frequencies":"shared","pairing_scope":"head","coordinates":"index","dtype":"float32","min_position":0,"max_position":131072,)",
+            "rope_nd head_dim 8 sections 1+3 float32"},
         Written{R"({"encoding":"alibi","num_heads":8})",
                 R"({"encoding":"alibi","num_heads":8,"mask":"causal","form":"distance","slopes":"released",)"
                 R"("dtype":"float32","min_position":0,"max_position":131072,)",
@@ -83,17 +85,18 @@ INSTANTIATE_TEST_SUITE_P(
             R"("form":"distance","slopes":"released"},"window":null,"softmax_scale":null,"logit_softcap":null,)"
             R"("sinks":false,"cached_keys":"plain","dtype":"float32","min_position":0,"max_position":131072,)",
             "attention num_heads 8 num_kv_heads 2 head_dim 64 causal with alibi num_heads 8 causal distance float32"},
-        Written{R"({"encoding":"attention","num_heads":8,"num_kv_heads":2,"head_dim":4,"causal":true,"window":128,)"
-                R"("softmax_scale":0.5,"logit_softcap":50,"sinks":true,"cached_keys":"rotated",)"
-                R"("position":{"encoding":"rope_nd","head_dim":4,"sections":[1,1]}})",
-                R"({"encoding":"attention","num_heads":8,"num_kv_heads":2,"head_dim":4,"causal":true,)"
-                R"("position":{"encoding":"rope_nd","head_dim":4,"rotary_dim":4,"rope_theta":10000.0,)"
-                R"("pairing":"half","output_pairing":"half","rotary_layout":"prefix","direction":"counterclockwise",)"
-                R"("rope_scaling":null,"sections":[1,1],"section_order":"blocked","axis_order":[0,1],)"
-                R"("frequencies":"shared"},"window":128,"softmax_scale":0.5,"logit_softcap":50.0,)"
-                R"("sinks":true,"cached_keys":"rotated","dtype":"float32","min_position":0,"max_position":131072,)",
-                "attention num_heads 8 num_kv_heads 2 head_dim 4 causal window 128 softmax_scale 0.5 logit_softcap 50 "
-                "sinks cached_keys rotated with rope_nd head_dim 4 sections 1+1 float32"}));
+        Written{
+            R"({"encoding":"attention","num_heads":8,"num_kv_heads":2,"head_dim":4,"causal":true,"window":128,)"
+            R"("softmax_scale":0.5,"logit_softcap":50,"sinks":true,"cached_keys":"rotated",)"
+            R"("position":{"encoding":"rope_nd","head_dim":4,"sections":[1,1]}})",
+            R"({"encoding":"attention","num_heads":8,"num_kv_heads":2,"head_dim":4,"causal":true,)"
+            R"("position":{"encoding":"rope_nd","head_dim":4,"rotary_dim":4,"rope_theta":10000.0,)"
+            R"("pairing":"half","output_pairing":"half","rotary_layout":"prefix","direction":"counterclockwise",)"
+            R"("rope_scaling":null,"sections":[1,1],"section_order":"blocked","axis_order":[0,1],)"
+            R"("frequencies":"shared","pairing_scope":"head","coordinates":"index"},"window":128,"softmax_scale":0.5,"logit_softcap":50.0,)"
+            R"("sinks":true,"cached_keys":"rotated","dtype":"float32","min_position":0,"max_position":131072,)",
+            "attention num_heads 8 num_kv_heads 2 head_dim 4 causal window 128 softmax_scale 0.5 logit_softcap 50 "
+            "sinks cached_keys rotated with rope_nd head_dim 4 sections 1+1 float32"}));
 
 // What none of the defaults is.
 TEST(EveryEncoding, KeepsEveryFieldGiven) {
@@ -105,14 +108,15 @@ TEST(EveryEncoding, KeepsEveryFieldGiven) {
         R"("encoding":"rope_nd","head_dim":12,"rotary_dim":6,"rope_theta":500.0,"pairing":"interleaved",)"
         R"("output_pairing":"half","rotary_layout":"suffix","direction":"clockwise","rope_scaling":{)"
         R"("rope_type":"linear","factor":2.0},"sections":[1,1,1],"section_order":"interleaved",)"
-        R"("axis_order":[2,0,1],"frequencies":"shared")",
+        R"("axis_order":[2,0,1],"frequencies":"shared","pairing_scope":"head","coordinates":"index")",
         R"("encoding":"rope_nd","head_dim":12,"rotary_dim":12,"rope_theta":500.0,"pairing":"half",)"
         R"("output_pairing":"half","rotary_layout":"prefix","direction":"counterclockwise","rope_scaling":null,)"
-        R"("sections":[2,2,2],"section_order":"blocked","axis_order":[0,1,2],"frequencies":"dealt")",
+        R"("sections":[2,2,2],"section_order":"blocked","axis_order":[0,1,2],"frequencies":"dealt",)"
+        R"("pairing_scope":"axis","coordinates":"normalized","extents":[9,20,12])",
         R"("encoding":"rope_nd","head_dim":12,"rotary_dim":12,"pairing":"half",)"
         R"("output_pairing":"half","rotary_layout":"prefix","direction":"counterclockwise","rope_scaling":null,)"
         R"("sections":[1,2,3],"section_order":"blocked","axis_order":[0,1,2],"frequencies":"per_axis",)"
-        R"("rope_thetas":[100.0,200.0,1.0])",
+        R"("pairing_scope":"head","coordinates":"index","rope_thetas":[100.0,200.0,1.0])",
         R"("encoding":"alibi","num_heads":12,"mask":"symmetric","form":"distance","slopes":"geometric")",
         R"("encoding":"alibi","num_heads":12,"mask":"causal","form":"key_index","slopes":"released")",
         R"("encoding":"relative_bias","num_buckets":7,"max_distance":50,"bidirectional":false)"}) {
@@ -229,6 +233,28 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{R"({"encoding":"rope_nd","head_dim":8,"sections":[2,2],"rope_scaling":{"rope_type":"dynamic",)"
                 R"("factor":2,"original_max_position_embeddings":64,"length_scope":"row"}})",
                 "spec: rope_scaling.length_scope: expected call"},
+        Refusal{R"({"encoding":"rope_nd","head_dim":8,"sections":[1,3],"pairing_scope":"axis"})",
+                "spec: sections: expected equal numbers where channels are paired within each axis, got 1, 3"},
+        Refusal{R"({"encoding":"rope_nd","head_dim":8,"sections":[2,2],"pairing_scope":"axis",)"
+                R"("pairing":"interleaved"})",
+                "spec: pairing_scope: expected head where channels are interleaved"},
+        Refusal{R"({"encoding":"rope_nd","head_dim":8,"sections":[2,2],"pairing_scope":"axis",)"
+                R"("section_order":"interleaved"})",
+                "spec: pairing_scope: expected head where sections are interleaved"},
+        Refusal{R"({"encoding":"rope_nd","head_dim":16,"rotary_dim":8,"sections":[2,2],"pairing_scope":"axis"})",
+                "spec: pairing_scope: expected head where a part of the channels turns"},
+        Refusal{R"({"encoding":"rope_nd","head_dim":8,"sections":[2,2],"extents":[3,4]})",
+                "spec: extents: expected none"},
+        Refusal{R"({"encoding":"rope_nd","head_dim":8,"sections":[2,2],"coordinates":"normalized"})",
+                "spec: extents: expected a number of patches for each of the 2 axes, got 0"},
+        Refusal{R"({"encoding":"rope_nd","head_dim":8,"sections":[2,2],"coordinates":"normalized","extents":[3,0]})",
+                "spec: extents[1]: expected an integer from 1"},
+        Refusal{R"({"encoding":"rope_nd","head_dim":8,"sections":[2,2],"coordinates":"normalized","extents":[3,4],)"
+                R"("max_position":5})",
+                "spec: max_position: expected at most 4"},
+        Refusal{R"({"encoding":"rope_nd","head_dim":8,"sections":[2,2],"coordinates":"normalized","extents":[3,4],)"
+                R"("rope_scaling":{"rope_type":"linear","factor":2}})",
+                "spec: rope_scaling: expected none where coordinates are normalized"},
         Refusal{R"({"encoding":"xpos","head_dim":8,"rope_scaling":null})", "spec: rope_scaling: unknown field"},
         Refusal{R"({"encoding":"xpos","head_dim":8,"scale_base":0})",
                 "spec: scale_base: expected a finite number above 0, got 0"},
@@ -357,6 +383,28 @@ TEST(RopeNdSections, FrequenciesComeFromTheirLadders) {
   EXPECT_EQ(places(encoding), (Places{{1, 0}, {1, 1}, {0, 0}, {0, 1}}));
   encoding.section_order = SectionOrder::interleaved;
   EXPECT_EQ(places(encoding), (Places{{1, 0}, {0, 0}, {1, 1}, {0, 1}}));
+}
+
+// Gemma 4's towers: each half of the head by itself.
+TEST(RopeNdSections, PairsMayLieWithinTheirAxis) {
+  RopeNd encoding = with_sections({3, 3}, SectionOrder::blocked);
+  encoding.rope.parts = 2;
+  for (const auto& [pair, first, second] : {std::tuple(0, 0, 3), {2, 2, 5}, {3, 6, 9}, {5, 8, 11}}) {
+    const Channels channels = channels_of_pair(encoding.rope, Pairing::half, pair);
+    EXPECT_EQ(std::pair(channels.first, channels.second), (std::pair<std::int64_t, std::int64_t>(first, second)));
+  }
+}
+
+TEST(RopeNdSections, NormalizedCoordinatesCountFromTheMiddle) {
+  RopeNd encoding = with_sections({2, 2}, SectionOrder::blocked);
+  EXPECT_EQ(counted(encoding, 1, 7), 7);
+  encoding.coordinates = Coordinates::normalized;
+  encoding.extents = {5, 4};
+  for (const auto& [axis, p, count] : {std::tuple(0, 0, -4), {0, 2, 0}, {0, 4, 4}, {1, 0, -3}, {1, 3, 3}})
+    EXPECT_EQ(counted(encoding, axis, p), count);
+  const Ladders ladders = ladders_of(encoding);
+  EXPECT_EQ(ladders.ladders.at(0).extent, 5);
+  EXPECT_EQ(ladders.ladders.at(1).extent, 4);
 }
 
 TEST(RopeNdSections, EveryAxisGetsItsNumberOfPairs) {

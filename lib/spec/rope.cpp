@@ -45,7 +45,9 @@ std::int64_t first_rotary_channel(const Rope& encoding) {
 Channels channels_of_pair(const Rope& encoding, Pairing pairing, std::int64_t pair) {
   const std::int64_t start = first_rotary_channel(encoding);
   if (pairing == Pairing::interleaved) return {start + 2 * pair, start + 2 * pair + 1};
-  return {start + pair, start + pair + rotary_width(encoding) / 2};
+  const std::int64_t half = rotary_width(encoding) / encoding.parts / 2;
+  const std::int64_t first = start + pair / half * 2 * half + pair % half;
+  return {first, first + half};
 }
 
 std::vector<Passthrough> passthrough_channels(const Rope& encoding) {
@@ -68,7 +70,7 @@ std::vector<Passthrough> passthrough_channels(const Rope& encoding) {
 }
 
 Ladders ladders_of(const Rope& encoding) {
-  Ladders one{{encoding}, {}};
+  Ladders one{{{encoding}}, {}};
   for (std::int64_t pair = 0; pair < pairs(encoding); ++pair) one.places.push_back({0, pair});
   return one;
 }

@@ -31,6 +31,9 @@ struct Rope {
   RotaryLayout rotary_layout = RotaryLayout::prefix;
   Direction direction = Direction::counterclockwise;
   RopeScaling rope_scaling;
+  /// Under half pairing, of how many equal parts of the rotated channels each is paired within itself. No field of a
+  /// rope: 1, but for axes that are (rope_nd).
+  std::int64_t parts = 1;
 
   static const EncodingEntry<Rope> entry;
 };
@@ -55,14 +58,20 @@ struct Passthrough {
 };
 std::vector<Passthrough> passthrough_channels(const Rope& encoding);
 
-/// Where the frequencies of a head's pairs come from: pair i has frequency places[i].index of the rotary encoding
-/// ladders[places[i].ladder], of which nothing else matters. All have one rule, so that they have one attention factor.
+/// The frequencies of a rotary encoding, of which nothing else matters; times 2 pi / extent where that is not 0.
+struct Ladder {
+  Rope rope;
+  std::int64_t extent = 0;
+};
+
+/// Where the frequencies of a head's pairs come from: pair i has frequency places[i].index of ladders[places[i].ladder].
+/// All have one rule, so that they have one attention factor.
 struct Ladders {
   struct Place {
     std::int64_t ladder;
     std::int64_t index;
   };
-  std::vector<Rope> ladders;
+  std::vector<Ladder> ladders;
   std::vector<Place> places;
 };
 

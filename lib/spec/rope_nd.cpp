@@ -11,6 +11,9 @@ namespace {
 
 constexpr Names<SectionOrder, 2> section_orders{
     {{"blocked", SectionOrder::blocked}, {"interleaved", SectionOrder::interleaved}}};
+constexpr Names<Coordinates, 2> coordinates{{{"index", Coordinates::index}, {"normalized", Coordinates::normalized}}};
+enum class PairingScope { head, axis };
+constexpr Names<PairingScope, 2> pairing_scopes{{{"head", PairingScope::head}, {"axis", PairingScope::axis}}};
 constexpr Names<AxisFrequencies, 3> ways_to_share{
     {{"shared", AxisFrequencies::shared}, {"per_axis", AxisFrequencies::per_axis}, {"dealt", AxisFrequencies::dealt}}};
 
@@ -18,8 +21,13 @@ std::int64_t section_of(const RopeNd& encoding, std::int64_t axis) {
   return encoding.sections[static_cast<std::size_t>(axis)];
 }
 
-// The rotary encoding whose frequencies one axis has, where each has its own.
-Rope ladder_of(const RopeNd& encoding, std::int64_t axis) {
+PairingScope pairing_scope(const RopeNd& encoding) {
+  return encoding.rope.parts > 1 ? PairingScope::axis : PairingScope::head;
+}
+
+// The rotary encoding whose frequencies one axis has.
+Rope rope_of(const RopeNd& encoding, std::int64_t axis) {
+  if (encoding.frequencies != AxisFrequencies::per_axis) return encoding.rope;
   Rope ladder;
   ladder.head_dim = ladder.rotary_dim = 2 * section_of(encoding, axis);
   ladder.rope_theta =
@@ -56,25 +64,30 @@ std::vector<std::int64_t> axis_of_pairs(const RopeNd& encoding) {
   return axis;
 }
 
+std::int64_t counted(const RopeNd& encoding, std::int64_t axis, std::int64_t coordinate) {
+  if (encoding.coordinates == Coordinates::index) return coordinate;
+  return 2 * coordinate + 1 - encoding.extents[static_cast<std::size_t>(axis)];
+}
+
 Ladders ladders_of(const RopeNd& encoding) {
-  if (encoding.frequencies == AxisFrequencies::shared) return ladders_of(encoding.rope);
+  const bool normalized = encoding.coordinates == Coordinates::normalized;
   const std::vector<std::int64_t> order = order_of_axes(encoding);
   std::vector<std::int64_t> place_of_axis(order.size());
   for (std::size_t j = 0; j < order.size(); ++j)
     place_of_axis[static_cast<std::size_t>(order[j])] = static_cast<std::int64_t>(j);
+  const bool alike = !normalized && encoding.frequencies != AxisFrequencies::per_axis;
   Ladders all;
-  if (encoding.frequencies == AxisFrequencies::dealt) all.ladders = {encoding.rope};
-  for (std::int64_t axis = 0; encoding.frequencies == AxisFrequencies::per_axis && axis < axes(encoding); ++axis)
-    all.ladders.push_back(ladder_of(encoding, axis));
+  for (std::int64_t axis = 0; axis < (alike ? 1 : axes(encoding)); ++axis)
+    all.ladders.push_back({rope_of(encoding, axis), normalized ? encoding.extents[static_cast<std::size_t>(axis)] : 0});
   std::vector<std::int64_t> pairs_so_far(order.size(), 0);
+  std::int64_t pair = 0;
   for (const std::int64_t axis : axis_of_pairs(encoding)) {
     const auto a = static_cast<std::size_t>(axis);
     const std::int64_t k = pairs_so_far[a]++;
-    if (encoding.frequencies == AxisFrequencies::per_axis) {
-      all.places.push_back({axis, k});
-    } else {
-      all.places.push_back({0, place_of_axis[a] + k * axes(encoding)});
-    }
+    std::int64_t index = pair++;
+    if (encoding.frequencies == AxisFrequencies::per_axis) index = k;
+    if (encoding.frequencies == AxisFrequencies::dealt) index = place_of_axis[a] + k * axes(encoding);
+    all.places.push_back({alike ? 0 : axis, index});
   }
   return all;
 }
@@ -101,6 +114,10 @@ RopeNd read(Fields& fields) {
   if (fields.has("rope_thetas") && fields.has("rope_theta"))
     fields.refuse("rope_thetas", "expected none beside rope_theta, which is the base of all axes");
   encoding.rope_thetas = fields.numbers("rope_thetas").value_or(encoding.rope_thetas);
+  if (fields.choice("pairing_scope", pairing_scopes, PairingScope::head) == PairingScope::axis)
+    encoding.rope.parts = axes(encoding);
+  encoding.coordinates = fields.choice("coordinates", coordinates, encoding.coordinates);
+  encoding.extents = fields.integers("extents").value_or(encoding.extents);
   return encoding;
 }
 
@@ -143,6 +160,11 @@ void check_order(const RopeNd& encoding) {
   }
 }
 
+void check_equal_sections(const RopeNd& encoding, std::string_view where) {
+  if (std::ranges::adjacent_find(encoding.sections, std::not_equal_to{}) == encoding.sections.end()) return;
+  refuse_field("sections", fmt::format("expected equal numbers {}, got {}", where, fmt::join(encoding.sections, ", ")));
+}
+
 void check_frequencies(const RopeNd& encoding) {
   if (!encoding.rope_thetas.empty()) {
     if (encoding.frequencies != AxisFrequencies::per_axis)
@@ -161,10 +183,7 @@ void check_frequencies(const RopeNd& encoding) {
   if (encoding.frequencies == AxisFrequencies::dealt) {
     if (encoding.section_order == SectionOrder::interleaved)
       refuse_field("frequencies", "expected shared where sections are interleaved, which deals the frequencies itself");
-    if (std::ranges::adjacent_find(encoding.sections, std::not_equal_to{}) != encoding.sections.end())
-      refuse_field("sections", fmt::format("expected equal numbers where frequencies are dealt by turns, got {}",
-                                           fmt::join(encoding.sections, ", ")));
-    return;
+    return check_equal_sections(encoding, "where frequencies are dealt by turns");
   }
   const RopeScaling& rule = encoding.rope.rope_scaling;
   const bool needs_two = std::holds_alternative<NtkScaling>(rule) || std::holds_alternative<DynamicScaling>(rule);
@@ -174,8 +193,37 @@ void check_frequencies(const RopeNd& encoding) {
                                            "rope_type divides by n - 2",
                                            axis));
     }
-    check_rope_scaling(ladder_of(encoding, axis));
+    check_rope_scaling(rope_of(encoding, axis));
   }
+}
+
+void check_pairing_scope(const RopeNd& encoding) {
+  const Rope& rope = encoding.rope;
+  if (rope.parts == 1) return;
+  if (rope.parts != axes(encoding))
+    refuse_field("pairing_scope", fmt::format("expected a part for each of the {} axes", axes(encoding)));
+  if (encoding.section_order != SectionOrder::blocked)
+    refuse_field("pairing_scope", "expected head where sections are interleaved: an axis has no part of its own");
+  if (rope.pairing != Pairing::half || rope.output_pairing != Pairing::half)
+    refuse_field("pairing_scope", "expected head where channels are interleaved, which lie in their axis' part anyway");
+  if (rope.rotary_dim != rope.head_dim)
+    refuse_field("pairing_scope", "expected head where a part of the channels turns");
+  check_equal_sections(encoding, "where channels are paired within each axis");
+}
+
+void check_coordinates(const RopeNd& encoding) {
+  if (encoding.coordinates == Coordinates::index) {
+    if (!encoding.extents.empty())
+      refuse_field("extents", "expected none: only normalized coordinates depend on how many patches there are");
+    return;
+  }
+  if (encoding.extents.size() != encoding.sections.size())
+    refuse_field("extents", fmt::format("expected a number of patches for each of the {} axes, got {}", axes(encoding),
+                                        encoding.extents.size()));
+  for (std::size_t axis = 0; axis < encoding.extents.size(); ++axis)
+    check_count(fmt::format("extents[{}]", axis), encoding.extents[axis], width_limit);
+  if (!std::holds_alternative<DefaultScaling>(encoding.rope.rope_scaling))
+    refuse_field("rope_scaling", "expected none where coordinates are normalized, which no length stretches");
 }
 
 void check(const RopeNd& encoding) {
@@ -188,6 +236,8 @@ void check(const RopeNd& encoding) {
   check_sections(encoding);
   check_order(encoding);
   check_frequencies(encoding);
+  check_pairing_scope(encoding);
+  check_coordinates(encoding);
 }
 
 void write(const RopeNd& encoding, nlohmann::ordered_json& object) {
@@ -196,6 +246,9 @@ void write(const RopeNd& encoding, nlohmann::ordered_json& object) {
   object["section_order"] = text_of(section_orders, encoding.section_order);
   object["axis_order"] = order_of_axes(encoding);
   object["frequencies"] = text_of(ways_to_share, encoding.frequencies);
+  object["pairing_scope"] = text_of(pairing_scopes, pairing_scope(encoding));
+  object["coordinates"] = text_of(coordinates, encoding.coordinates);
+  if (!encoding.extents.empty()) object["extents"] = encoding.extents;
   if (encoding.rope_thetas.empty()) return;
   object.erase("rope_theta");
   object["rope_thetas"] = encoding.rope_thetas;
@@ -206,6 +259,7 @@ std::string size_text(const RopeNd& encoding) {
       fmt::format("{} sections {}", Rope::entry.size_text(encoding.rope), fmt::join(encoding.sections, "+"));
   if (encoding.frequencies != AxisFrequencies::shared)
     text += fmt::format(" frequencies {}", text_of(ways_to_share, encoding.frequencies));
+  if (!encoding.extents.empty()) text += fmt::format(" of {} patches", fmt::join(encoding.extents, "x"));
   return text;
 }
 
@@ -213,11 +267,19 @@ Signature signature(const RopeNd& encoding) {
   return {.operation = Operation::rotate, .axes = axes(encoding), .head_dim = encoding.rope.head_dim};
 }
 
+std::optional<std::int64_t> count_of_positions(const RopeNd& encoding) {
+  if (encoding.extents.empty()) return std::nullopt;
+  return std::ranges::max(encoding.extents);
+}
+
 constexpr FieldMeaning field_meanings[] = {
     {"sections", "pairs of each axis, together rotary_dim/2"},
     {"section_order", "blocked: axis by axis; interleaved: axes by turns while they have pairs left"},
     {"axis_order", "the axes in the order in which they come in the head"},
     {"frequencies", "of an axis' k-th pair: shared: the pair's own; per_axis: w_k of its own width; dealt: by turns"},
+    {"pairing_scope", "half pairing: over the head; or within each axis' own part of it"},
+    {"coordinates", "index: as they are; normalized: 2 pi times the middle of a patch in [-1, 1]"},
+    {"extents", "patches along each axis, of normalized coordinates"},
     {"rope_thetas", "in place of rope_theta: the base of each axis, of frequencies per_axis"},
 };
 
@@ -238,6 +300,7 @@ constinit const EncodingEntry<RopeNd> RopeNd::entry{
     .check = check,
     .write = write,
     .size_text = size_text,
-    .signature = signature};
+    .signature = signature,
+    .count_of_positions = count_of_positions};
 
 }  // namespace sextant

@@ -20,9 +20,14 @@ enum class SectionOrder { blocked, interleaved };
 ///   dealt     the k-th pair of the j-th axis has w_(j + k axes) (Pixtral)
 enum class AxisFrequencies { shared, per_axis, dealt };
 
+/// What a pair's frequency multiplies: the coordinate p itself, or the middle of patch p of `extent` in [-1, 1], of a
+/// whole turn: 2 pi (2p + 1 - extent) / extent (DINOv3, arXiv 2508.10104, as released).
+enum class Coordinates { index, normalized };
+
 /// Rotary encoding of a position with several coordinates; M-RoPE, Wang et al. 2024 (Qwen2-VL, arXiv 2409.12191),
 /// section 2.1: the pairs of a rotary encoding, each of which turns by the coordinate of its axis. sections holds each
-/// axis's number of pairs, together rotary_dim/2. Positions are [axes, batch, n], and the length that a scaling rule
+/// axis's number of pairs, together rotary_dim/2. With rope.parts as many as axes, an axis' pairs lie within its own
+/// part of the head (Gemma 4's towers). Positions are [axes, batch, n], and the length that a scaling rule
 /// looks at is the largest coordinate + 1.
 struct RopeNd {
   Rope rope;
@@ -33,6 +38,9 @@ struct RopeNd {
   AxisFrequencies frequencies = AxisFrequencies::shared;
   /// The base of each axis, of per_axis; empty where all have rope's.
   std::vector<double> rope_thetas;
+  Coordinates coordinates = Coordinates::index;
+  /// The patches along each axis, of normalized coordinates.
+  std::vector<std::int64_t> extents;
 
   static const EncodingEntry<RopeNd> entry;
 };
@@ -46,7 +54,10 @@ std::vector<std::int64_t> order_of_axes(const RopeNd& encoding);
 /// The axis whose coordinate turns each pair, in the order of the pairs.
 std::vector<std::int64_t> axis_of_pairs(const RopeNd& encoding);
 
-/// Where the frequencies of the pairs come from: one ladder, or with per_axis one for each axis.
+/// The integer that the frequencies of ladders_of multiply: p, or 2p + 1 - extent.
+std::int64_t counted(const RopeNd& encoding, std::int64_t axis, std::int64_t coordinate);
+
+/// Where the frequencies of the pairs come from: one ladder, or one for each axis.
 Ladders ladders_of(const RopeNd& encoding);
 
 }  // namespace sextant

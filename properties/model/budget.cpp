@@ -178,10 +178,12 @@ ErrorBudget::ErrorBudget(const ArithmeticClaim& claim, reference::RopeFrequencie
 }
 
 ErrorBudget::ErrorBudget(const ArithmeticClaim& claim, const reference::RopeNdReference& oracle, std::int64_t longest)
-    : ErrorBudget(claim, factor_of(oracle.ladders().front(), claim.libm)) {
-  std::vector<reference::RopeFrequencies> ladders(oracle.ladders().begin(), oracle.ladders().end());
-  for (const auto& [ladder, index] : oracle.places())
-    add_pair(ladders[static_cast<std::size_t>(ladder)], index, longest);
+    : ErrorBudget(claim, factor_of(oracle.ladders().front().frequencies, claim.libm)) {
+  std::vector<reference::RopeNdReference::LadderFrequencies> ladders(oracle.ladders().begin(), oracle.ladders().end());
+  for (const auto& [ladder, index] : oracle.places()) {
+    auto& [frequencies, extent] = ladders[static_cast<std::size_t>(ladder)];
+    extent == 0 ? add_pair(frequencies, index, longest) : add_normalized(frequencies, index, extent);
+  }
 }
 
 // The roundings that a running product adds up to the pair of that index.
@@ -194,7 +196,20 @@ void ErrorBudget::add_pair(reference::RopeFrequencies& frequencies, std::int64_t
            roundings(frequencies, index, longest, libm_, angle_roundoff(accuracy_)), of_recurrence(index));
 }
 
+// Step 14.
+void ErrorBudget::add_normalized(reference::RopeFrequencies& frequencies, std::int64_t index, std::int64_t extent) {
+  const Enclosure whole = frequencies.radians(index, 0, budget_precision) * Enclosure(2.0, budget_precision) *
+                          Enclosure::pi(budget_precision);
+  const double roundoff = angle_roundoff(accuracy_);
+  const double terms = 2 * static_cast<double>(extent) * roundoff > 1 ? 2 : 1;
+  const double direct = roundings(frequencies, index, 0, libm_, roundoff) + 2;
+  add_pair(whole / Enclosure(extent, budget_precision), direct, of_recurrence(index) + terms);
+  unit_frequency_.back() = false;
+  offsets_.back() = terms * whole.upper() / pairs_.back().roundings * (1 + 4 * std::numeric_limits<double>::epsilon());
+}
+
 void ErrorBudget::add_pair(const Enclosure& frequency, double direct, double recurrence) {
+  offsets_.push_back(0);
   const bool unit = frequency.lower() == 1 && frequency.upper() == 1;
   const double total = direct + recurrence;
   unit_frequency_.push_back(unit);
@@ -215,6 +230,7 @@ ErrorBudget ErrorBudget::of_own_frequencies() const {
     own.relative_angle_error_[i] =
         std::clamp(of_fastest, relative_error(roundoff, pairs_[i].roundings), std::numeric_limits<double>::max());
     own.unit_frequency_[i] = false;
+    own.offsets_[i] *= pairs_[i].roundings / 3;
   }
   return own;
 }
@@ -223,13 +239,15 @@ ErrorBudget ErrorBudget::of_own_frequencies() const {
 double ErrorBudget::quick_angle_error(double angle, std::int64_t pair) const {
   const auto i = static_cast<std::size_t>(pair);
   if (unit_frequency_.at(i) && std::fabs(angle) <= exact_up_to_ + 0.5) return 0;
-  return std::fabs(angle) * relative_angle_error_.at(i);
+  return (std::fabs(angle) + offsets_[i]) * relative_angle_error_.at(i);
 }
 
 Enclosure ErrorBudget::angle_error(const Enclosure& angle, std::int64_t pair) const {
   if (unit_frequency_.at(static_cast<std::size_t>(pair)) && abs(angle).upper() <= exact_up_to_)
     return Enclosure(std::int64_t{0}, angle.precision());
-  return abs(angle) * Enclosure(relative_angle_error_.at(static_cast<std::size_t>(pair)), angle.precision());
+  const auto i = static_cast<std::size_t>(pair);
+  return (abs(angle) + Enclosure(offsets_.at(i), angle.precision())) *
+         Enclosure(relative_angle_error_.at(i), angle.precision());
 }
 
 Enclosure ErrorBudget::element_bound(const Enclosure& truth, const Enclosure& derivative, const Enclosure& scale,

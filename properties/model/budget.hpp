@@ -111,7 +111,7 @@ class ErrorBudget {
   struct Pair {
     reference::Bounds frequency;
     double roundings;   // of the frequency and of the angle formed with it
-    double recurrence;  // of those, the running product's
+    double recurrence;  // of those, a running product's, and normalized coordinates'
   };
 
   // Of no pair yet.
@@ -119,6 +119,8 @@ class ErrorBudget {
 
   // A pair with frequency `index` of those.
   void add_pair(reference::RopeFrequencies& frequencies, std::int64_t index, std::int64_t longest);
+  // The same of coordinates normalized to [-1, 1].
+  void add_normalized(reference::RopeFrequencies& frequencies, std::int64_t index, std::int64_t extent);
   double of_recurrence(std::int64_t index) const;
   void add_pair(const reference::Enclosure& frequency, double direct, double recurrence);
   reference::Bounds quick_bound(const reference::Bounds& size, double effect) const;
@@ -132,6 +134,7 @@ class ErrorBudget {
   std::vector<Pair> pairs_;
   double exact_up_to_;                        // the angle up to which a pair of frequency 1 has no error
   std::vector<double> relative_angle_error_;  // c_i u / (1 - c_i u), rounded up
+  std::vector<double> offsets_;  // what is added to an angle before that: of coordinates that are differences
   std::vector<bool> unit_frequency_;
 };
 

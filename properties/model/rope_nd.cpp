@@ -25,8 +25,8 @@ struct FastAxes {
   struct Axis {
     std::vector<std::size_t> pairs;
     reference::FastRotations rotations;
-    reference::RotationRow row;              // of those pairs alone
-    std::optional<std::int64_t> coordinate;  // where row stands
+    reference::RotationRow row;         // of those pairs alone
+    std::optional<std::int64_t> count;  // where row stands
   };
 
   FastAxes(reference::RopeNdReference& oracle, std::int64_t call_length) : length(call_length) {
@@ -48,12 +48,12 @@ struct FastAxes {
     }
   }
 
-  // Makes the axis's pairs those of one of its coordinates.
-  void place(std::size_t axis, std::int64_t coordinate, reference::RotationRow& row) {
+  // Makes the axis's pairs those of one of its coordinates, counted.
+  void place(std::size_t axis, std::int64_t count, reference::RotationRow& row) {
     Axis& moved = list[axis];
-    if (moved.coordinate == coordinate) return;
-    moved.coordinate = coordinate;
-    moved.rotations.at(coordinate, moved.row);
+    if (moved.count == count) return;
+    moved.count = count;
+    moved.rotations.at(count, moved.row);
     for (std::size_t i = 0; i < moved.pairs.size(); ++i) {
       const std::size_t pair = moved.pairs[i];
       row.sin_high[pair] = moved.row.sin_high[i];
@@ -65,7 +65,7 @@ struct FastAxes {
 
   // For a row that holds none of them yet.
   void forget() {
-    for (Axis& axis : list) axis.coordinate.reset();
+    for (Axis& axis : list) axis.count.reset();
   }
 
   reference::RotationRow make_row() const {
@@ -79,15 +79,21 @@ struct FastAxes {
   std::vector<Axis> list;
 };
 
+// What the pair's frequency multiplies.
+double count_of(const reference::RopeNdReference& oracle, std::span<const std::int64_t> place, std::int64_t pair) {
+  const std::int64_t axis = oracle.axis_of(pair);
+  return static_cast<double>(counted(oracle.encoding(), axis, place[static_cast<std::size_t>(axis)]));
+}
+
 class AxialJudge final : public RotationJudge {
  public:
   AxialJudge(const Spec& spec, const RopeNd& encoding)
       : RotationJudge(encoding.rope, {arithmetic_of(spec), reference::RopeNdReference(encoding), spec.max_position}),
         longest_(spec.max_position),
         oracle_(encoding),
-        axis_of_(axis_of_pairs(encoding)),
         fast_(oracle_, 0),
-        factors_(axis_of_.size(), DoubleDoubleWithin::of(oracle_.attention_factor(reference::first_precision))) {
+        factors_(fast_.frequencies.size(),
+                 DoubleDoubleWithin::of(oracle_.attention_factor(reference::first_precision))) {
     for (std::int64_t pair = 0; pair < pairs_count(); ++pair)
       longest_frequencies_.push_back(oracle_.radians(pair, longest_, reference::first_precision).lower());
   }
@@ -103,10 +109,11 @@ class AxialJudge final : public RotationJudge {
     PairsAt at{.rotations = &row, .scales = factors_, .angles = fast_.frequencies};
     for (std::size_t token = 0; token < tokens; ++token) {
       for (std::size_t a = 0; a < fast_.list.size(); ++a) {
-        const std::int64_t coordinate = call.positions[a * tokens + token];
-        fast_.place(a, coordinate, row);
+        const std::int64_t count =
+            counted(oracle_.encoding(), static_cast<std::int64_t>(a), call.positions[a * tokens + token]);
+        fast_.place(a, count, row);
         for (const std::size_t pair : fast_.list[a].pairs)
-          at.angles[pair] = fast_.frequencies[pair] * static_cast<double>(coordinate);
+          at.angles[pair] = fast_.frequencies[pair] * static_cast<double>(count);
       }
       visit(token, at);
     }
@@ -128,15 +135,12 @@ class AxialJudge final : public RotationJudge {
   }
 
   double least_bound(std::span<const std::int64_t> place, std::int64_t pair, double length) override {
-    const auto i = static_cast<std::size_t>(pair);
-    const auto coordinate = static_cast<double>(place[static_cast<std::size_t>(axis_of_[i])]);
-    return budget().least_pair_bound(std::fabs(factors_.front().high) * length, longest_frequencies_[i] * coordinate,
-                                     pair);
+    const double angle = longest_frequencies_[static_cast<std::size_t>(pair)] * count_of(oracle_, place, pair);
+    return budget().least_pair_bound(std::fabs(factors_.front().high) * length, angle, pair);
   }
 
   std::int64_t longest_;
   reference::RopeNdReference oracle_;
-  std::vector<std::int64_t> axis_of_;
   FastAxes fast_;
   std::vector<DoubleDoubleWithin> factors_;  // the attention factor, for each pair
   std::vector<double> longest_frequencies_;  // in calls of that length
@@ -148,7 +152,6 @@ class AxialTurning final : public TurningOracle {
   AxialTurning(const Spec& spec, const RopeNd& encoding)
       : TurningOracle(encoding.rope),
         oracle_(encoding),
-        axis_of_(axis_of_pairs(encoding)),
         budget_(arithmetic_of(spec), oracle_, spec.max_position),
         own_(budget_.of_own_frequencies()),
         factor_(DoubleDoubleWithin::of(oracle_.attention_factor(reference::first_precision))),
@@ -160,10 +163,10 @@ class AxialTurning final : public TurningOracle {
     const auto factor = static_cast<long double>(factor_.high) + static_cast<long double>(factor_.low);
     const long double upward = head().direction == Direction::clockwise ? -factor : factor;
     for (std::size_t axis = 0; axis < place.coordinates.size(); ++axis) {
-      const std::int64_t position = place.coordinates[axis];
-      fast_.place(axis, position, row_);
+      const std::int64_t count = counted(oracle_.encoding(), static_cast<std::int64_t>(axis), place.coordinates[axis]);
+      fast_.place(axis, count, row_);
       for (const std::size_t i : fast_.list[axis].pairs) {
-        const double angle = fast_.frequencies[i] * static_cast<double>(position);
+        const double angle = fast_.frequencies[i] * static_cast<double>(count);
         turns[i] = {factor * (static_cast<long double>(row_.cos_high[i]) + static_cast<long double>(row_.cos_low[i])),
                     upward * (static_cast<long double>(row_.sin_high[i]) + static_cast<long double>(row_.sin_low[i])),
                     std::fabs(factor_.high),
@@ -194,9 +197,8 @@ class AxialTurning final : public TurningOracle {
 
   double least_bound(const VectorPlace& place, std::int64_t pair, double length) override {
     at_length(place.length);
-    const auto i = static_cast<std::size_t>(pair);
-    const auto coordinate = static_cast<double>(place.coordinates[static_cast<std::size_t>(axis_of_[i])]);
-    return budget_.component_bound(std::fabs(factor_.high) * length, fast_.frequencies[i] * coordinate, pair).lower;
+    const double angle = fast_.frequencies[static_cast<std::size_t>(pair)] * count_of(oracle_, place.coordinates, pair);
+    return budget_.component_bound(std::fabs(factor_.high) * length, angle, pair).lower;
   }
   double least_evaluation(const VectorPlace&, std::int64_t, double length) override {
     return budget_.least_norm_bound(std::fabs(factor_.high) * length);
@@ -209,7 +211,6 @@ class AxialTurning final : public TurningOracle {
   }
 
   reference::RopeNdReference oracle_;
-  std::vector<std::int64_t> axis_of_;
   ErrorBudget budget_;
   ErrorBudget own_;
   DoubleDoubleWithin factor_;
@@ -244,6 +245,15 @@ class AxialModel final : public ScaledRotationModel {
     list.with("axis_order", [](RopeNd& e) {
       e.axis_order = order_of_axes(e);
       std::ranges::rotate(e.axis_order, e.axis_order.begin() + 1);
+    });
+    list.with("pairing_scope", [](RopeNd& e) { e.rope.parts = e.rope.parts == 1 ? axes(e) : 1; });
+    list.with("extents", [](RopeNd& e) {
+      for (std::int64_t& extent : e.extents) extent += 3;
+    });
+    list.with("coordinates", [](RopeNd& e) {
+      if (e.coordinates == Coordinates::index) return;
+      e.coordinates = Coordinates::index;
+      e.extents.clear();
     });
     list.with("frequencies", [](RopeNd& e) {
       e.frequencies = e.frequencies == AxisFrequencies::shared ? AxisFrequencies::per_axis : AxisFrequencies::shared;

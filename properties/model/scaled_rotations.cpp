@@ -67,7 +67,10 @@ std::vector<Question> ScaledRotationModel::first_questions() const {
 // docs/proofs/extrapolation.md, step 2.
 std::string ScaledRotationModel::met_beyond() const {
   constexpr reference::Precision precision{64};
-  std::vector<reference::RopeFrequencies> ladders(ladders_.ladders.begin(), ladders_.ladders.end());
+  // Normalized coordinates end with the image.
+  if (ladders_.ladders.front().extent != 0) return {};
+  std::vector<reference::RopeFrequencies> ladders;
+  for (const Ladder& ladder : ladders_.ladders) ladders.emplace_back(ladder.rope);
   const Enclosure trained(trained_end(), precision);
   const Enclosure reached(range().last - 1, precision);
   std::int64_t whole = 0;

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstdint>
+#include <numbers>
 #include <span>
 #include <string>
 #include <utility>
@@ -42,6 +43,12 @@ constexpr const char* yarn_per_axis =
 constexpr const char* dynamic =
     R"({"encoding":"rope_nd","head_dim":16,"sections":[2,3,3],"max_position":4096,)"
     R"("rope_scaling":{"rope_type":"dynamic","factor":4,"original_max_position_embeddings":1024}})";
+// DINOv3's, of an image that is not square.
+constexpr const char* normalized = R"({"encoding":"rope_nd","head_dim":16,"sections":[4,4],"frequencies":"per_axis",)"
+                                   R"("rope_theta":100,"coordinates":"normalized","extents":[14,23]})";
+// Gemma 4's towers.
+constexpr const char* within_axes = R"({"encoding":"rope_nd","head_dim":16,"sections":[4,4],"frequencies":"per_axis",)"
+                                    R"("axis_order":[1,0],"pairing_scope":"axis","max_position":4096})";
 constexpr const char* attention =
     R"({"encoding":"attention","num_heads":2,"head_dim":16,"max_position":4096,"position":{"encoding":"rope_nd",)"
     R"("head_dim":16,"sections":[4,4],"frequencies":"per_axis","axis_order":[1,0]}})";
@@ -59,7 +66,7 @@ void defects(PlainOthers& list) {
           [](RopeNd& e) { e.frequencies = AxisFrequencies::shared; });
   list.defect("axial-ladder-of-the-head", "D4", "each axis begins anew, and divides the exponent by the head's width",
               per_axis, [](PlainOther& plain) {
-                for (Rope& ladder : plain.ladders.ladders) ladder.rotary_dim = ladder.head_dim = 16;
+                for (Ladder& ladder : plain.ladders.ladders) ladder.rope.rotary_dim = ladder.rope.head_dim = 16;
               });
   another("axial-columns-first", "N1,N4", "rows and columns change places", by_turns,
           [](RopeNd& e) { e.axis_order.clear(); });
@@ -81,7 +88,7 @@ void defects(PlainOthers& list) {
     std::ranges::rotate(e.rope_thetas, e.rope_thetas.begin() + (e.rope_thetas.empty() ? 0 : 1));
   });
   list.defect("axial-exponent-of-the-head", "D4", "the exponent is divided by head_dim, where a part of it turns",
-              partial, [](PlainOther& plain) { plain.ladders.ladders.front().rotary_dim = 32; });
+              partial, [](PlainOther& plain) { plain.ladders.ladders.front().rope.rotary_dim = 32; });
   another("axial-first-part", "", "the first channels turn, not the last", last_part,
           [](RopeNd& e) { e.rope.rotary_layout = RotaryLayout::prefix; });
   another("axial-whole-head-pairing", "D4", "the partner stands half a head away, where a part of it turns", partial,
@@ -103,11 +110,49 @@ void defects(PlainOthers& list) {
                   return std::vector<std::int64_t>(static_cast<std::size_t>(batch), length);
                 };
               });
+  another("axial-paired-over-the-head", "", "a partner half a head away, where pairs lie within an axis' part",
+          within_axes, [](RopeNd& e) { e.rope.parts = 1; });
   another("attention-axial-rows-first", "N1,N4", "rows come first, where columns were claimed to", attention,
           [](RopeNd& e) { e.axis_order.clear(); });
 }
 
+// By coordinates other than 2 pi (2 (p + 1/2)/E - 1).
+void normalized_defects(PlainOthers& list) {
+  const auto defect = [&](std::string name, std::string mechanism, double (*coordinate)(double p, double extent)) {
+    list.defect(std::move(name), "", std::move(mechanism), normalized, [coordinate](PlainOther& plain) {
+      plain.coordinate = [=, extents = plain.axial.extents](std::span<const std::int64_t> place, std::int64_t axis) {
+        const auto i = static_cast<std::size_t>(axis);
+        const double extent = extents.empty() ? 1 : static_cast<double>(extents[i]);
+        return coordinate(static_cast<double>(place[i]), extent);
+      };
+    });
+  };
+  defect("axial-normalized-corners", "the corners of patches for their middles",
+         [](double p, double extent) { return 2 * std::numbers::pi * (2 * p / extent - 1); });
+  defect("axial-normalized-ends", "the first and the last patch lie at -1 and 1",
+         [](double p, double extent) { return 2 * std::numbers::pi * (2 * p / std::max(extent - 1, 1.0) - 1); });
+  defect("axial-normalized-half-turn", "coordinates are multiplied by pi",
+         [](double p, double extent) { return std::numbers::pi * ((2 * p + 1) / extent - 1); });
+  defect("axial-normalized-from-zero", "coordinates lie in [0, 1]",
+         [](double p, double extent) { return 2 * std::numbers::pi * (p + 0.5) / extent; });
+  defect("axial-normalized-index", "coordinates are not normalized", [](double p, double) { return p; });
+  list.defect("axial-normalized-square", "N1", "both axes are divided by the first one's extent", normalized,
+              [](PlainOther& plain) {
+                RopeNd square = plain.axial;
+                for (std::int64_t& extent : square.extents) extent = square.extents.front();
+                plain.turn_as(square);
+              });
+  list.defect("axial-normalized-longest", "", "both axes are divided by the longer one's extent", normalized,
+              [](PlainOther& plain) {
+                RopeNd longest = plain.axial;
+                for (std::int64_t& extent : longest.extents) extent = *std::ranges::max_element(plain.axial.extents);
+                plain.turn_as(longest);
+              });
+}
+
 void controls(PlainOthers& list) {
+  list.control("axial-normalized", "DINOv3's coordinates", normalized);
+  list.control("axial-within-axes", "Gemma 4's pairs, within each axis' part", within_axes);
   list.control("axial-per-axis", "each axis its own frequencies", per_axis);
   list.control("axial-by-turns", "axes by turns, columns first", by_turns);
   list.control("axial-columns-first-declared", "blocks, columns first", columns_first);
@@ -126,6 +171,7 @@ void controls(PlainOthers& list) {
 std::vector<Mutant> axial_mutants() {
   PlainOthers list;
   defects(list);
+  normalized_defects(list);
   controls(list);
   return std::move(list.entries);
 }

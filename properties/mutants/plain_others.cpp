@@ -206,6 +206,14 @@ void PlainOther::prepare(const RopeNd& encoding) {
 }
 
 void PlainOther::turn_as(const RopeNd& encoding) {
+  if (encoding.coordinates == Coordinates::normalized) {
+    coordinate = [extents = encoding.extents](std::span<const std::int64_t> place, std::int64_t axis) {
+      const auto i = static_cast<std::size_t>(axis);
+      const auto middle = static_cast<float>(place[i]) + 0.5F;
+      const float normalized = 2 * (middle / static_cast<float>(extents[i])) - 1;
+      return static_cast<double>(static_cast<float>(2 * std::numbers::pi) * normalized);
+    };
+  }
   row_lengths = row_lengths_of(encoding.rope.rope_scaling);
   head_ = encoding.rope;
   ladders = ladders_of(encoding);
@@ -213,7 +221,7 @@ void PlainOther::turn_as(const RopeNd& encoding) {
   turn_ = [factor = in_float32(plain_factor(encoding.rope))](const PlainOther& plain, std::vector<double>& values,
                                                              const Token& token) {
     std::vector<std::vector<double>> w;
-    for (const Rope& ladder : plain.ladders.ladders) w.push_back(plain_frequencies(ladder, token.length));
+    for (const Ladder& ladder : plain.ladders.ladders) w.push_back(plain_frequencies(ladder.rope, token.length));
     turn(
         values, plain.head_,
         [&](std::int64_t pair) {

@@ -254,6 +254,13 @@ CheckOf<Turns> composition_check(const Spec& spec) {
   };
 }
 
+// Normalized coordinates count from the middle of the image.
+std::optional<std::string> no_group(const Spec& spec) {
+  const auto* axial = held<RopeNd>(spec);
+  if (axial == nullptr || axial->coordinates == Coordinates::index) return std::nullopt;
+  return "normalized coordinates do not count from position 0";
+}
+
 }  // namespace
 
 Property identity_property() {
@@ -263,13 +270,13 @@ Property identity_property() {
       "position 0 leaves vectors as they are",
       "R(0) x = a x, a the attention factor of rope_scaling (1 without)",
       "Su et al. 2021, section 3.2.2, equation 15, at m = 0",
-      "rope, rope_nd and xpos where the claim reaches position 0",
+      "rope, rope_nd and xpos where the claim reaches position 0 and coordinates count from it",
       "the angle is 0 in every arithmetic, so only evaluation and rounding are left: sqrt(2) k ulp(a ||x_i||) for a "
       "pair (properties/model/budget.hpp; for xpos also what its power errs by, xpos_budget.hpp)",
       "sine and cosine taken twice, a path with an offset of its own, an attention factor left out, a bias"};
   property.not_applicable = stated_for<Rope, RopeNd, Xpos>([](const Spec& spec) -> std::optional<std::string> {
     if (!inside(spec, 0)) return "the claim does not reach position 0";
-    return std::nullopt;
+    return no_group(spec);
   });
   use_cases(property, still_tokens(), identity_check);
   return property;
@@ -284,7 +291,7 @@ Property composition_property() {
       "R(b) R(a) x = a_f R(a + b) x, a_f the attention factor; with b = -a: R(-a) R(a) x = a_f^2 x; with xpos's powers "
       "a_f is 1, and with several axes a and b are added on each",
       "Su et al. 2021, section 3.2.2: the angles are m w_i, and rotations about one axis add",
-      "rope, rope_nd and xpos where frequencies do not depend on the length of the call",
+      "rope, rope_nd and xpos where frequencies do not depend on the length of the call and coordinates count from 0",
       "three calls, each within B = sqrt(2) k ulp(norm) + min(d, 2) norm of the exact rotation of what it was given, "
       "by whatever frequencies (properties/model/budget.hpp; for xpos also xpos_budget.hpp), and exact rotations "
       "multiply lengths by the attention factor or power s: B(b, y1) + s(b) B(a, x) + a_f B(a + b, x)",
@@ -292,6 +299,7 @@ Property composition_property() {
       "rotation that is none"};
   property.not_applicable = stated_for<Rope, RopeNd, Xpos>([](const Spec& spec) -> std::optional<std::string> {
     if (!inside(spec, 0) || spec.max_position < 2) return "the claim lacks position 0 or 1";
+    if (auto reason = no_group(spec)) return reason;
     return depends_on_length(spec);
   });
   use_cases(property, turns(), composition_check);

@@ -14,13 +14,14 @@ namespace {
 
 // What a tower's code counts.
 enum class Places {
-  unlimited,  // patches of whatever image comes
-  in_image,   // those of an image of image_size
-  from_one,   // the same from 1 on, the class token at 0
+  unlimited,   // patches of whatever image comes
+  in_image,    // those of an image of image_size
+  from_one,    // the same from 1 on, the class token at 0
+  normalized,  // the middles of those patches in [-1, 1]
 };
 
 // What its patches have been added to before.
-enum class Added { nothing, table, interpolated_table };
+enum class Added { nothing, table, interpolated_table, table_of_each_axis };
 
 // A tower: its class's names and defaults, and what its modeling file does; transformers 5.23.
 struct Tower {
@@ -29,9 +30,12 @@ struct Tower {
   std::int64_t hidden;
   const char* heads_name;
   std::int64_t heads = 16;
+  std::int64_t head_dim = 0;  // of a class that states it; 0: hidden / heads
+  double theta = 10000;
   Places places = Places::unlimited;
   std::string_view frequencies = "per_axis";
   std::string_view pairing = "half";
+  std::string_view pairing_scope = "head";
   std::string_view section_order = "blocked";
   bool columns_first = false;
   Added added = Added::nothing;
@@ -39,6 +43,23 @@ struct Tower {
 
 // In the order of the alphabet.
 constexpr Tower towers[] = {
+    {.model_type = "dinov3_vit",
+     .hidden_name = "hidden_size",
+     .hidden = 384,
+     .heads_name = "num_attention_heads",
+     .heads = 6,
+     .theta = 100,
+     .places = Places::normalized},
+    {.model_type = "gemma4_vision",
+     .hidden_name = "hidden_size",
+     .hidden = 768,
+     .heads_name = "num_attention_heads",
+     .heads = 12,
+     .head_dim = 64,
+     .theta = 100,
+     .pairing_scope = "axis",
+     .columns_first = true,
+     .added = Added::table_of_each_axis},
     {.model_type = "glm4v_vision",
      .hidden_name = "hidden_size",
      .hidden = 1536,
@@ -103,10 +124,16 @@ class TowerReader {
     if (tower_.columns_first) draft_.set("axis_order", std::array{1, 0}, draft_.type_source());
     draft_.set("frequencies", tower_.frequencies, draft_.type_source());
     draft_.set("pairing", tower_.pairing, draft_.type_source());
+    draft_.set("pairing_scope", tower_.pairing_scope, draft_.type_source());
     draft_.set("rope_theta", theta());
     if (tower_.places != Places::unlimited) {
       const Read<std::int64_t> side = patches();
       draft_.set("max_position", side.value + (tower_.places == Places::from_one ? 1 : 0), side.source);
+      if (tower_.places == Places::normalized) {
+        draft_.set("coordinates", "normalized", draft_.type_source());
+        draft_.set("extents", std::array{side.value, side.value}, side.source);
+        draft_.note("of a square image of image_size; the class and register tokens that come before are not turned");
+      }
     }
     if (part_.dtype) draft_.set("dtype", *part_.dtype);
     draft_.note("axis 0 is a patch's row, axis 1 its column");
@@ -119,6 +146,8 @@ class TowerReader {
     Draft draft(part_.name, "table", part_.model_type);
     if (tower_.added == Added::interpolated_table)
       return draft.refused("a learned table that is interpolated to the image is not said by any spec yet");
+    if (tower_.added == Added::table_of_each_axis)
+      return draft.refused("a learned table for each axis is not said by any spec yet");
     const Read<std::int64_t> side = patches();
     draft.set("encoding", "learned", draft.type_source());
     draft.set("dim", integer(tower_.hidden_name, tower_.hidden));
@@ -136,6 +165,12 @@ class TowerReader {
   }
 
   Read<std::int64_t> head_dim() const {
+    if (tower_.head_dim != 0) {
+      const auto width = integer("head_dim", tower_.head_dim);
+      if (width.value % 4 != 0)
+        part_.config.refuse("head_dim", fmt::format("expected a multiple of 4, got {}", width.value));
+      return width;
+    }
     const auto hidden = integer(tower_.hidden_name, tower_.hidden);
     const auto heads = integer(tower_.heads_name, tower_.heads);
     const std::int64_t width = hidden.value / heads.value;
@@ -165,13 +200,13 @@ class TowerReader {
     if (older && newer && older->value != newer->value)
       part_.config.refuse("rope_theta",
                           fmt::format("{} contradicts {} ({})", older->value, newer->value, newer->source));
-    return newer ? *newer : older.value_or(Read<double>{10000, draft_.default_source()});
+    return newer ? *newer : older.value_or(Read<double>{tower_.theta, draft_.default_source()});
   }
 
   // Along one side of an image.
   Read<std::int64_t> patches() const {
     const bool from_one = tower_.places == Places::from_one;
-    const auto image = integer("image_size", from_one ? 448 : 1024);
+    const auto image = integer("image_size", from_one ? 448 : tower_.places == Places::normalized ? 224 : 1024);
     const auto patch = integer("patch_size", from_one ? 14 : 16);
     const std::int64_t side = image.value / patch.value;
     if (side < 1 || side > 4096)

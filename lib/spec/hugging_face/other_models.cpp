@@ -230,21 +230,14 @@ Claims falcon(const Part& part) {
 
 Claims unsaid(const Part& part, std::string why) { return {draft_of(part).refused(std::move(why))}; }
 
-Claims dinov3(const Part& part) {
-  return unsaid(part, "rotation by normalised coordinates is not said by any spec yet");
-}
-Claims gemma4_vision(const Part& part) {
-  return unsaid(part,
-                "a table for each axis, and pairs within each axis' part of the head, are not said by any spec yet");
-}
 Claims no_positions(const Part& part) { return unsaid(part, "its layers have no positions"); }
 
 // In the order of the alphabet. transformers 5.23, models/TYPE/modeling_TYPE.py.
 constexpr OtherModel table[] = {{"bert", bert},
                                 {"bloom", bloom},
-                                {"dinov3_vit", dinov3},
+                                {"dinov3_vit", axial_claims},
                                 {"falcon", falcon},
-                                {"gemma4_vision", gemma4_vision},
+                                {"gemma4_vision", axial_claims},
                                 {"glm4v_vision", axial_claims},
                                 {"gpt2", gpt2},
                                 {"kimi_k25_vision", axial_claims},
