@@ -6,7 +6,7 @@ namespace sextant {
 namespace {
 
 // Settings as published in each model's paper or config.json.
-constexpr std::array<Preset, 18> table{{
+constexpr std::array<Preset, 26> table{{
     {"transformer-512", "Vaswani et al. 2017, section 3.5, d_model = 512", R"({"encoding":"sinusoidal","dim":512})"},
     {"tensor2tensor-512", "tensor2tensor's timing signal: sines, then cosines, divisor d/2 - 1",
      R"({"encoding":"sinusoidal","dim":512,"layout":"concatenated","denominator":"half_minus_one"})"},
@@ -41,6 +41,27 @@ constexpr std::array<Preset, 18> table{{
      R"("max_position":163840})"},
     {"qwen2-vl-7b", "Qwen2-VL 7B: time, height and width share the pairs in blocks",
      R"({"encoding":"rope_nd","head_dim":128,"sections":[16,24,24],"rope_theta":1000000,"max_position":32768})"},
+    {"qwen3.5-27b", "Qwen3.5 27B: axes by turns, a quarter of the channels",
+     R"({"encoding":"rope_nd","head_dim":256,"rotary_dim":64,"sections":[11,11,10],"section_order":"interleaved",)"
+     R"("rope_theta":10000000,"max_position":262144})"},
+    {"qwen2-vl-7b-vision", "Qwen2-VL 7B, the tower: rows and columns, each with frequencies of its own",
+     R"({"encoding":"rope_nd","head_dim":80,"sections":[20,20],"frequencies":"per_axis"})"},
+    {"pixtral-vision", "Pixtral's tower in Mistral Small 3.1: one list of frequencies, dealt out to rows and columns",
+     R"({"encoding":"rope_nd","head_dim":64,"sections":[16,16],"frequencies":"dealt","max_position":110})"},
+    {"llama-4-vision", "Llama 4 Scout, the tower: columns first, both counted from 1, the class token at 0",
+     R"({"encoding":"rope_nd","head_dim":88,"sections":[22,22],"frequencies":"per_axis","axis_order":[1,0],)"
+     R"("pairing":"interleaved","max_position":25})"},
+    {"gemma-4-vision", "Gemma 4 E2B, the tower: columns first, each axis paired within its half of the head",
+     R"({"encoding":"rope_nd","head_dim":64,"sections":[16,16],"frequencies":"per_axis","axis_order":[1,0],)"
+     R"("pairing_scope":"axis","rope_theta":100})"},
+    {"dinov3-vit-b16", "DINOv3 ViT-B/16 at 224 pixels: the middles of 14 x 14 patches in [-1, 1], of a whole turn",
+     R"({"encoding":"rope_nd","head_dim":64,"sections":[16,16],"frequencies":"per_axis","rope_theta":100,)"
+     R"("coordinates":"normalized","extents":[14,14]})"},
+    {"flux-1", "FLUX.1, as in diffusers: 16, 56 and 56 channels for three axes",
+     R"({"encoding":"rope_nd","head_dim":128,"sections":[8,28,28],"frequencies":"per_axis","pairing":"interleaved"})"},
+    {"wan-2.1", "Wan 2.1, as in diffusers: 44, 42 and 42 channels for frame, row and column",
+     R"({"encoding":"rope_nd","head_dim":128,"sections":[22,21,21],"frequencies":"per_axis",)"
+     R"("pairing":"interleaved","max_position":1024})"},
     {"bloom-7b1", "BLOOM 7B1: ALiBi as slope times key position",
      R"({"encoding":"alibi","num_heads":32,"form":"key_index","max_position":2048})"},
     {"mpt-7b", "MPT 7B: ALiBi", R"({"encoding":"alibi","num_heads":32,"max_position":2048})"},

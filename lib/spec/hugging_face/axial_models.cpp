@@ -20,7 +20,10 @@ enum class Places {
   normalized,  // the middles of those patches in [-1, 1]
 };
 
-// What its patches have been added to before.
+// What tensors of 16 bits are turned in.
+enum class Product { in_float32, in_dtype };
+
+// What is added to its patches before.
 enum class Added { nothing, table, interpolated_table, table_of_each_axis };
 
 // A tower: its class's names and defaults, and what its modeling file does; transformers 5.23.
@@ -39,6 +42,7 @@ struct Tower {
   std::string_view section_order = "blocked";
   bool columns_first = false;
   Added added = Added::nothing;
+  Product product = Product::in_float32;
 };
 
 // In the order of the alphabet.
@@ -49,7 +53,8 @@ constexpr Tower towers[] = {
      .heads_name = "num_attention_heads",
      .heads = 6,
      .theta = 100,
-     .places = Places::normalized},
+     .places = Places::normalized,
+     .product = Product::in_dtype},
     {.model_type = "gemma4_vision",
      .hidden_name = "hidden_size",
      .hidden = 768,
@@ -59,7 +64,8 @@ constexpr Tower towers[] = {
      .theta = 100,
      .pairing_scope = "axis",
      .columns_first = true,
-     .added = Added::table_of_each_axis},
+     .added = Added::table_of_each_axis,
+     .product = Product::in_dtype},
     {.model_type = "glm4v_vision",
      .hidden_name = "hidden_size",
      .hidden = 1536,
@@ -86,7 +92,8 @@ constexpr Tower towers[] = {
      .hidden = 1024,
      .heads_name = "num_attention_heads",
      .places = Places::in_image,
-     .frequencies = "dealt"},
+     .frequencies = "dealt",
+     .product = Product::in_dtype},
     {.model_type = "qwen2_5_vl_vision", .hidden_name = "hidden_size", .hidden = 3584, .heads_name = "num_heads"},
     {.model_type = "qwen2_vl_vision", .hidden_name = "embed_dim", .hidden = 1280, .heads_name = "num_heads"},
     {.model_type = "qwen3_5_vision",
@@ -135,7 +142,12 @@ class TowerReader {
         draft_.note("of a square image of image_size; the class and register tokens that come before are not turned");
       }
     }
-    if (part_.dtype) draft_.set("dtype", *part_.dtype);
+    if (part_.dtype) {
+      draft_.set("dtype", *part_.dtype);
+      const bool is_16_bits = part_.dtype->value == "bfloat16" || part_.dtype->value == "float16";
+      if (is_16_bits && tower_.product == Product::in_dtype)
+        draft_.set("evaluation", "dtype", "transformers' product in the dtype");
+    }
     draft_.note("axis 0 is a patch's row, axis 1 its column");
     if (tower_.places == Places::from_one) draft_.note("rows and columns count from 1; the class token is at 0, 0");
     return draft_.claim();
