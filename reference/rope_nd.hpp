@@ -18,9 +18,9 @@ class RopeNdReference {
  public:
   explicit RopeNdReference(const RopeNd& encoding);
 
-  /// The rotation by radians(i) counted(p_a), a the axis of pair i, or by its negative where the spec says clockwise, in a call of
-  /// `sequence_length`; `position` holds one coordinate per axis. The reference is good until the next call.
-  /// @throws std::invalid_argument for another number of coordinates.
+  /// The rotation by radians(i) counted(p_a), a the axis of pair i, or by its negative where the spec says clockwise,
+  /// in a call of `sequence_length`; `position` holds one coordinate per axis. The reference is good until the next
+  /// call. @throws std::invalid_argument for another number of coordinates.
   const Rotation& rotation(std::span<const std::int64_t> position, std::int64_t pair, std::int64_t sequence_length,
                            Precision precision);
 
@@ -28,7 +28,8 @@ class RopeNdReference {
   /// @throws std::logic_error for one that does (length_limit).
   const Rotation& rotation(std::span<const std::int64_t> position, std::int64_t pair, Precision precision);
 
-  /// What counted(coordinate) is multiplied by in a call of that length: w_i, of normalized coordinates 2 pi w_i / extent.
+  /// What counted(coordinate) is multiplied by in a call of that length: w_i, and where coordinates are normalized
+  /// 2 pi w_i / extent.
   Enclosure radians(std::int64_t pair, std::int64_t sequence_length, Precision precision);
 
   const Enclosure& attention_factor(Precision precision) {

@@ -67,8 +67,8 @@ struct ChannelsOfPair {
 };
 ChannelsOfPair rotary_channels(const Rope& encoding, Pairing pairing, std::int64_t pair);
 
-/// A pair of a rotary encoding over several axes, in the order of the head: its axis, and its frequency, which is number
-/// `index` of `frequencies`.
+/// A pair of a rotary encoding over several axes, in the order of the head: its axis, and its frequency, number `index`
+/// of `frequencies`.
 struct AxialPair {
   std::int64_t axis;
   std::shared_ptr<const Frequencies> frequencies;

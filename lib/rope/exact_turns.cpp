@@ -12,8 +12,8 @@ using boost::multiprecision::cpp_int;
 cpp_int power(std::int64_t base, std::int64_t exponent) { return pow(cpp_int(base), static_cast<unsigned>(exponent)); }
 
 // 1/w of pair i, theta^(2i/n), where it is rational: in lowest terms theta^(a/b) is if and only if theta is the b-th
-// power of a rational number, m 2^e with an odd m of at most 53 bits if m is one of a whole number and b divides e. Then
-// it has as many bits, and no greater exponent than theta: it is a double.
+// power of a rational number; m 2^e with an odd m is, if m is that of a whole number and b divides e. Then it has no
+// more bits than theta and no greater exponent: it is a double.
 std::optional<double> rational_divisor(double theta, std::int64_t i, std::int64_t n) {
   if (i == 0 || theta == 1) return 1;
   const std::int64_t common = std::gcd(2 * i, n);

@@ -12,9 +12,10 @@ namespace sextant {
 // What a scaling rule makes of a rotary encoding's frequencies and magnitude. The rules are those that
 // lib/spec/rope_scaling.hpp names, with their papers; each formula is beside its code in wide_frequencies.hpp.
 
-/// The frequency of each pair of a ladder in a call of `length` = its largest position + 1, in turns per position modulo one turn:
-/// `length` matters to dynamic and longrope only. Each is within 2^-192 turn of the real number: the working precision
-/// leaves an error below 2^-200 turn before the one rounding to a multiple of 2^-192, which adds half of that.
+/// The frequency of each pair of a ladder in a call of `length` = its largest position + 1, in turns per position
+/// modulo one turn: `length` matters to dynamic and longrope only. Each is within 2^-192 turn of the real number: the
+/// working precision leaves an error below 2^-200 turn before the one rounding to a multiple of 2^-192, which adds half
+/// of that.
 /// Domain: an encoding that passes validate.
 /// @throws std::domain_error if 5000 bits do not do, as where an end of YaRN's ramp lies nearer to a whole number than
 /// that tells, which no real number here does (reference/rope_scaling.hpp, "Ties").

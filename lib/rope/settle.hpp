@@ -41,8 +41,8 @@ struct SettledPair {
 ///
 /// A real zero becomes +0, a nonzero number that rounds to zero keeps its sign. If x has a NaN, both results are the
 /// canonical quiet NaN; if it has an infinity, they are what IEEE 754 arithmetic makes of the formula with the signs of
-/// the true sin and cos, any NaN canonical. Exact ties are decided as such: position 0 with a rational a, and parts of a
-/// turn (exact_turns.hpp). No other tie is known: for a frequency that is algebraic, cos and sin of the angle are
+/// the true sin and cos, any NaN canonical. Exact ties are decided as such: position 0 with a rational a, and parts of
+/// a turn (exact_turns.hpp). No other tie is known: for a frequency that is algebraic, cos and sin of the angle are
 /// transcendental (Lindemann). @throws
 /// std::domain_error should 5000 bits not tell the two sides of a tie.
 SettledPair settle(const OpenPair& open);

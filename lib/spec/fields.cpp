@@ -131,6 +131,16 @@ std::optional<std::vector<double>> Fields::numbers(const std::string& name) {
   return list;
 }
 
+std::optional<std::vector<std::int64_t>> Fields::integers_or_null(const std::string& name) {
+  const json* value = find(name);
+  return value != nullptr && value->is_null() ? std::nullopt : integers(name);
+}
+
+std::optional<std::vector<double>> Fields::numbers_or_null(const std::string& name) {
+  const json* value = find(name);
+  return value != nullptr && value->is_null() ? std::nullopt : numbers(name);
+}
+
 std::optional<double> Fields::number_or_null(const std::string& name) {
   const json* value = find(name);
   return value != nullptr && value->is_null() ? std::nullopt : number(name);

@@ -68,6 +68,8 @@ class Fields {
   std::optional<std::int64_t> integer_or_null(const std::string& name);
   std::optional<double> number_or_null(const std::string& name);
   std::optional<std::string> text_or_null(const std::string& name);
+  std::optional<std::vector<std::int64_t>> integers_or_null(const std::string& name);
+  std::optional<std::vector<double>> numbers_or_null(const std::string& name);
   bool has(const std::string& name) const { return object_.contains(name); }
   /// The value, or null if the field is absent or null.
   const nlohmann::json* object(const std::string& name);

@@ -55,13 +55,13 @@ INSTANTIATE_TEST_SUITE_P(
                 R"({"encoding":"learned","dim":3,"max_positions":512,"dtype":"float32",)"
                 R"("min_position":0,"max_position":512,)",
                 "learned dim 3 max_positions 512 float32"},
-        Written{
-            R"({"encoding":"rope_nd","head_dim":8,"sections":[1,3]})",
-            R"({"encoding":"rope_nd","head_dim":8,"rotary_dim":8,"rope_theta":10000.0,"pairing":"half",)"
-            R"("output_pairing":"half","rotary_layout":"prefix","direction":"counterclockwise",)"
-            R"("rope_scaling":null,"sections":[1,3],"section_order":"blocked","axis_order":[0,1],)"
-            R"("frequencies":"shared","pairing_scope":"head","coordinates":"index","dtype":"float32","min_position":0,"max_position":131072,)",
-            "rope_nd head_dim 8 sections 1+3 float32"},
+        Written{R"({"encoding":"rope_nd","head_dim":8,"sections":[1,3]})",
+                R"({"encoding":"rope_nd","head_dim":8,"rotary_dim":8,"rope_theta":10000.0,"pairing":"half",)"
+                R"("output_pairing":"half","rotary_layout":"prefix","direction":"counterclockwise",)"
+                R"("rope_scaling":null,"sections":[1,3],"section_order":"blocked","axis_order":[0,1],)"
+                R"("frequencies":"shared","pairing_scope":"head","coordinates":"index",)"
+                R"("extents":null,"rope_thetas":null,"dtype":"float32","min_position":0,"max_position":131072,)",
+                "rope_nd head_dim 8 sections 1+3 float32"},
         Written{R"({"encoding":"alibi","num_heads":8})",
                 R"({"encoding":"alibi","num_heads":8,"mask":"causal","form":"distance","slopes":"released",)"
                 R"("dtype":"float32","min_position":0,"max_position":131072,)",
@@ -85,18 +85,18 @@ INSTANTIATE_TEST_SUITE_P(
             R"("form":"distance","slopes":"released"},"window":null,"softmax_scale":null,"logit_softcap":null,)"
             R"("sinks":false,"cached_keys":"plain","dtype":"float32","min_position":0,"max_position":131072,)",
             "attention num_heads 8 num_kv_heads 2 head_dim 64 causal with alibi num_heads 8 causal distance float32"},
-        Written{
-            R"({"encoding":"attention","num_heads":8,"num_kv_heads":2,"head_dim":4,"causal":true,"window":128,)"
-            R"("softmax_scale":0.5,"logit_softcap":50,"sinks":true,"cached_keys":"rotated",)"
-            R"("position":{"encoding":"rope_nd","head_dim":4,"sections":[1,1]}})",
-            R"({"encoding":"attention","num_heads":8,"num_kv_heads":2,"head_dim":4,"causal":true,)"
-            R"("position":{"encoding":"rope_nd","head_dim":4,"rotary_dim":4,"rope_theta":10000.0,)"
-            R"("pairing":"half","output_pairing":"half","rotary_layout":"prefix","direction":"counterclockwise",)"
-            R"("rope_scaling":null,"sections":[1,1],"section_order":"blocked","axis_order":[0,1],)"
-            R"("frequencies":"shared","pairing_scope":"head","coordinates":"index"},"window":128,"softmax_scale":0.5,"logit_softcap":50.0,)"
-            R"("sinks":true,"cached_keys":"rotated","dtype":"float32","min_position":0,"max_position":131072,)",
-            "attention num_heads 8 num_kv_heads 2 head_dim 4 causal window 128 softmax_scale 0.5 logit_softcap 50 "
-            "sinks cached_keys rotated with rope_nd head_dim 4 sections 1+1 float32"}));
+        Written{R"({"encoding":"attention","num_heads":8,"num_kv_heads":2,"head_dim":4,"causal":true,"window":128,)"
+                R"("softmax_scale":0.5,"logit_softcap":50,"sinks":true,"cached_keys":"rotated",)"
+                R"("position":{"encoding":"rope_nd","head_dim":4,"sections":[1,1]}})",
+                R"({"encoding":"attention","num_heads":8,"num_kv_heads":2,"head_dim":4,"causal":true,)"
+                R"("position":{"encoding":"rope_nd","head_dim":4,"rotary_dim":4,"rope_theta":10000.0,)"
+                R"("pairing":"half","output_pairing":"half","rotary_layout":"prefix","direction":"counterclockwise",)"
+                R"("rope_scaling":null,"sections":[1,1],"section_order":"blocked","axis_order":[0,1],)"
+                R"("frequencies":"shared","pairing_scope":"head","coordinates":"index",)"
+                R"("extents":null,"rope_thetas":null},"window":128,"softmax_scale":0.5,"logit_softcap":50.0,)"
+                R"("sinks":true,"cached_keys":"rotated","dtype":"float32","min_position":0,"max_position":131072,)",
+                "attention num_heads 8 num_kv_heads 2 head_dim 4 causal window 128 softmax_scale 0.5 logit_softcap 50 "
+                "sinks cached_keys rotated with rope_nd head_dim 4 sections 1+1 float32"}));
 
 // What none of the defaults is.
 TEST(EveryEncoding, KeepsEveryFieldGiven) {
@@ -108,15 +108,16 @@ TEST(EveryEncoding, KeepsEveryFieldGiven) {
         R"("encoding":"rope_nd","head_dim":12,"rotary_dim":6,"rope_theta":500.0,"pairing":"interleaved",)"
         R"("output_pairing":"half","rotary_layout":"suffix","direction":"clockwise","rope_scaling":{)"
         R"("rope_type":"linear","factor":2.0},"sections":[1,1,1],"section_order":"interleaved",)"
-        R"("axis_order":[2,0,1],"frequencies":"shared","pairing_scope":"head","coordinates":"index")",
+        R"("axis_order":[2,0,1],"frequencies":"shared","pairing_scope":"head","coordinates":"index",)"
+        R"("extents":null,"rope_thetas":null)",
         R"("encoding":"rope_nd","head_dim":12,"rotary_dim":12,"rope_theta":500.0,"pairing":"half",)"
         R"("output_pairing":"half","rotary_layout":"prefix","direction":"counterclockwise","rope_scaling":null,)"
         R"("sections":[2,2,2],"section_order":"blocked","axis_order":[0,1,2],"frequencies":"dealt",)"
-        R"("pairing_scope":"axis","coordinates":"normalized","extents":[9,20,12])",
+        R"("pairing_scope":"axis","coordinates":"normalized","extents":[9,20,12],"rope_thetas":null)",
         R"("encoding":"rope_nd","head_dim":12,"rotary_dim":12,"pairing":"half",)"
         R"("output_pairing":"half","rotary_layout":"prefix","direction":"counterclockwise","rope_scaling":null,)"
         R"("sections":[1,2,3],"section_order":"blocked","axis_order":[0,1,2],"frequencies":"per_axis",)"
-        R"("pairing_scope":"head","coordinates":"index","rope_thetas":[100.0,200.0,1.0])",
+        R"("pairing_scope":"head","coordinates":"index","extents":null,"rope_thetas":[100.0,200.0,1.0])",
         R"("encoding":"alibi","num_heads":12,"mask":"symmetric","form":"distance","slopes":"geometric")",
         R"("encoding":"alibi","num_heads":12,"mask":"causal","form":"key_index","slopes":"released")",
         R"("encoding":"relative_bias","num_buckets":7,"max_distance":50,"bidirectional":false)"}) {

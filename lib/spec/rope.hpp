@@ -64,8 +64,8 @@ struct Ladder {
   std::int64_t extent = 0;
 };
 
-/// Where the frequencies of a head's pairs come from: pair i has frequency places[i].index of ladders[places[i].ladder].
-/// All have one rule, so that they have one attention factor.
+/// Where the frequencies of a head's pairs come from: pair i has frequency places[i].index of
+/// ladders[places[i].ladder]. All have one rule, so that they have one attention factor.
 struct Ladders {
   struct Place {
     std::int64_t ladder;

@@ -111,13 +111,16 @@ RopeNd read(Fields& fields) {
     if (*order != order_of_axes(encoding)) encoding.axis_order = std::move(*order);
   }
   encoding.frequencies = fields.choice("frequencies", ways_to_share, encoding.frequencies);
-  if (fields.has("rope_thetas") && fields.has("rope_theta"))
-    fields.refuse("rope_thetas", "expected none beside rope_theta, which is the base of all axes");
-  encoding.rope_thetas = fields.numbers("rope_thetas").value_or(encoding.rope_thetas);
+  if (auto thetas = fields.numbers_or_null("rope_thetas")) {
+    if (fields.has("rope_theta"))
+      fields.refuse("rope_thetas", "expected none beside rope_theta, which is the base of all axes");
+    if (thetas->empty()) fields.refuse("rope_thetas", "expected a number for each axis, got an empty list");
+    encoding.rope_thetas = std::move(*thetas);
+  }
   if (fields.choice("pairing_scope", pairing_scopes, PairingScope::head) == PairingScope::axis)
     encoding.rope.parts = axes(encoding);
   encoding.coordinates = fields.choice("coordinates", coordinates, encoding.coordinates);
-  encoding.extents = fields.integers("extents").value_or(encoding.extents);
+  encoding.extents = fields.integers_or_null("extents").value_or(encoding.extents);
   return encoding;
 }
 
@@ -248,10 +251,9 @@ void write(const RopeNd& encoding, nlohmann::ordered_json& object) {
   object["frequencies"] = text_of(ways_to_share, encoding.frequencies);
   object["pairing_scope"] = text_of(pairing_scopes, pairing_scope(encoding));
   object["coordinates"] = text_of(coordinates, encoding.coordinates);
-  if (!encoding.extents.empty()) object["extents"] = encoding.extents;
-  if (encoding.rope_thetas.empty()) return;
-  object.erase("rope_theta");
-  object["rope_thetas"] = encoding.rope_thetas;
+  object["extents"] = encoding.extents.empty() ? nlohmann::json(nullptr) : nlohmann::json(encoding.extents);
+  object["rope_thetas"] = encoding.rope_thetas.empty() ? nlohmann::json(nullptr) : nlohmann::json(encoding.rope_thetas);
+  if (!encoding.rope_thetas.empty()) object.erase("rope_theta");
 }
 
 std::string size_text(const RopeNd& encoding) {

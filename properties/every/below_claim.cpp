@@ -127,6 +127,10 @@ class BelowJudge {
       std::ranges::transform(call.query_positions, call.query_positions.begin(), change);
       return call;
     };
+    // What is the same wherever it stands, as attention of one token, was taken for no place.
+    const std::int64_t last = range.last - asked.tokens;
+    if (last > range.first && is_as_at(call_at(range.first, asked)) && is_as_at(call_at(last, asked)))
+      return std::nullopt;
     const std::int64_t width = range.last - range.first;
     if (is_as_at(changed([&](std::int64_t p) { return p < range.first ? p + width : p; })))
       return fmt::format("answered as positions from {} on, wrapped round", position + width);
