@@ -20,25 +20,34 @@ RopeNdReference::LadderFrequencies& RopeNdReference::ladder_of(std::int64_t pair
   return ladders_[static_cast<std::size_t>(places_.at(static_cast<std::size_t>(pair)).ladder)];
 }
 
-const Rotation& RopeNdReference::rotation(std::span<const std::int64_t> position, std::int64_t pair,
-                                          std::int64_t sequence_length, Precision precision) {
+// With the sign of the direction.
+std::int64_t RopeNdReference::turned_count(std::span<const std::int64_t> position, std::int64_t pair) const {
   if (std::ssize(position) != axes(encoding_)) {
     throw std::invalid_argument(fmt::format("rope_nd: {} coordinates, expected {}", position.size(), axes(encoding_)));
   }
-  const auto i = static_cast<std::size_t>(pair);
   const std::int64_t axis = axis_of(pair);
   const std::int64_t count = counted(encoding_, axis, position[static_cast<std::size_t>(axis)]);
-  const std::int64_t turned = encoding_.rope.direction == Direction::clockwise ? -count : count;
-  if (encoding_.coordinates == Coordinates::index)
-    return ladder_of(pair).frequencies.rotation(turned, places_[i].index, sequence_length, precision);
-  Enclosure angle = radians(pair, sequence_length, precision) * Enclosure(turned, precision);
-  const auto& [frequencies, extent] = ladder_of(pair);
+  return encoding_.rope.direction == Direction::clockwise ? -count : count;
+}
+
+Enclosure RopeNdReference::angle(std::span<const std::int64_t> position, std::int64_t pair,
+                                 std::int64_t sequence_length, Precision precision) {
+  return radians(pair, sequence_length, precision) * Enclosure(turned_count(position, pair), precision);
+}
+
+const Rotation& RopeNdReference::rotation(std::span<const std::int64_t> position, std::int64_t pair,
+                                          std::int64_t sequence_length, Precision precision) {
+  const std::int64_t count = turned_count(position, pair);
+  const std::int64_t index = places_[static_cast<std::size_t>(pair)].index;
+  auto& [frequencies, extent] = ladder_of(pair);
+  if (extent == 0) return frequencies.rotation(count, index, sequence_length, precision);
+  Enclosure turn = angle(position, pair, sequence_length, precision);
   const Rope& rope = frequencies.encoding();
-  if (const auto j = twenty_fourths({turned, extent, rope.rope_theta, places_[i].index, rotary_width(rope)}))
-    return normalized_.emplace(rotation_of_24ths(*j, std::move(angle)));
-  Enclosure sine = sin(angle);
-  Enclosure cosine = cos(angle);
-  return normalized_.emplace(Rotation{std::move(angle), std::move(sine), std::move(cosine)});
+  if (const auto j = twenty_fourths({count, extent, rope.rope_theta, index, rotary_width(rope)}))
+    return normalized_.emplace(rotation_of_24ths(*j, std::move(turn)));
+  Enclosure sine = sin(turn);
+  Enclosure cosine = cos(turn);
+  return normalized_.emplace(Rotation{std::move(turn), std::move(sine), std::move(cosine)});
 }
 
 const Rotation& RopeNdReference::rotation(std::span<const std::int64_t> position, std::int64_t pair,

@@ -28,6 +28,10 @@ class RopeNdReference {
   /// @throws std::logic_error for one that does (length_limit).
   const Rotation& rotation(std::span<const std::int64_t> position, std::int64_t pair, Precision precision);
 
+  /// Its angle alone, at a tenth of the cost.
+  Enclosure angle(std::span<const std::int64_t> position, std::int64_t pair, std::int64_t sequence_length,
+                  Precision precision);
+
   /// What counted(coordinate) is multiplied by in a call of that length: w_i, and where coordinates are normalized
   /// 2 pi w_i / extent.
   Enclosure radians(std::int64_t pair, std::int64_t sequence_length, Precision precision);
@@ -51,6 +55,7 @@ class RopeNdReference {
 
  private:
   LadderFrequencies& ladder_of(std::int64_t pair);
+  std::int64_t turned_count(std::span<const std::int64_t> position, std::int64_t pair) const;
 
   RopeNd encoding_;
   std::vector<std::int64_t> axis_of_pairs_;
