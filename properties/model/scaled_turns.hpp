@@ -13,8 +13,8 @@
 #include "properties/model/rotation_judge.hpp"
 #include "reference/rope.hpp"
 
-// Judge and turning of rotary encodings under a scaling rule, for rope and rope_nd. `Turns` has an encoding's oracle and
-// its fast tier in calls of one length:
+// Judge and turning of rotary encodings under a scaling rule, for rope and rope_nd. `Turns` has an encoding's oracle
+// and its fast tier in calls of one length:
 //
 //   Turns(encoding)
 //   const Rope& head()                                    the channels, and the rule
