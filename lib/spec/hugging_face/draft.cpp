@@ -10,6 +10,11 @@ Draft::Draft(std::string part, std::string kind, std::string model_type) {
   claim_.model_type = std::move(model_type);
 }
 
+// Out of line: inlined, GCC 12 takes a literal's heap copy for one that is held within the string (GCC bug 105329).
+void Draft::note(std::string text) { claim_.notes.push_back(std::move(text)); }
+
+void Draft::cover(std::vector<std::int64_t> layers) { claim_.layers = std::move(layers); }
+
 std::string Draft::default_source() const { return fmt::format("default of {}", claim_.model_type); }
 
 ConfigClaim Draft::claim() const {

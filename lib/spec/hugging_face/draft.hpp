@@ -32,8 +32,8 @@ class Draft {
   void set(const std::string& field, const std::optional<Read<T>>& read, const T& fallback) {
     read ? set(field, *read) : set(field, fallback, default_source());
   }
-  void note(std::string text) { claim_.notes.push_back(std::move(text)); }
-  void cover(std::vector<std::int64_t> layers) { claim_.layers = std::move(layers); }
+  void note(std::string text);
+  void cover(std::vector<std::int64_t> layers);
 
   /// "default of qwen2".
   std::string default_source() const;
