@@ -89,7 +89,7 @@ std::optional<Dtype> dtype_named(std::string_view name) {
 
 double largest_finite(Dtype dtype) {
   const Format format = format_of(dtype);
-  return std::ldexp(2.0 - std::ldexp(1.0, 1 - format.precision), format.max_exponent);
+  return (2.0 - power_of_two(1 - format.precision)) * power_of_two(format.max_exponent);
 }
 
 double round_to(Dtype dtype, double value) {
