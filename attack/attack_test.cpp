@@ -254,8 +254,9 @@ TEST(Truth, BucketsOfT5) {
 }
 
 TEST(Truth, SlopesOfAlibi) {
-  const auto exponent = [](AlibiSlopes slopes, std::int64_t head) {
-    const auto [numerator, denominator] = alibi_exponent({.num_heads = 12, .slopes = slopes}, head);
+  const auto exponent = [](AlibiSlopes slopes, std::int64_t head, std::int64_t bias_max = 8) {
+    const Alibi encoding{.num_heads = 12, .slopes = slopes, .bias_max = bias_max};
+    const auto [numerator, denominator] = alibi_exponent(encoding, head);
     return static_cast<double>(numerator) / static_cast<double>(denominator);
   };
   // get_slopes(12): 2^-1 .. 2^-8, then 2^-0.5, 2^-1.5, 2^-2.5, 2^-3.5.
@@ -264,6 +265,8 @@ TEST(Truth, SlopesOfAlibi) {
   EXPECT_EQ(exponent(AlibiSlopes::released, 11), -3.5);
   EXPECT_EQ(exponent(AlibiSlopes::geometric, 2), -2);
   EXPECT_EQ(exponent(AlibiSlopes::geometric, 11), -8);
+  EXPECT_EQ(exponent(AlibiSlopes::released, 8, 16), -1);
+  EXPECT_EQ(exponent(AlibiSlopes::geometric, 11, 24), -24);
 }
 
 TEST(Token, GivesTheCaseBack) {

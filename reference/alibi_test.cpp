@@ -87,6 +87,39 @@ TEST(AlibiReference, GeometricSlopesAreOneSequenceForAnyNumberOfHeads) {
     EXPECT_TRUE(overlap(most.slope(head, precision), released.slope(head, precision)));
 }
 
+// 2^(-16 (h+1)/8), then 2^(-16 (2j+1)/16) of 12 heads; 2^(-24 (h+1)/10): by Python's decimal at 60 digits.
+TEST(AlibiReference, TheLastOfAPowerOfTwoHasTheLargestExponent) {
+  Alibi encoding = with(12);
+  encoding.bias_max = 16;
+  AlibiReference released(encoding);
+  for (std::int64_t head = 0; head < 8; ++head)
+    EXPECT_TRUE(is_exactly(released.slope(head, precision), std::ldexp(1.0, -2 * static_cast<int>(head) - 2)));
+  for (std::int64_t head = 8; head < 12; ++head)
+    EXPECT_TRUE(is_exactly(released.slope(head, precision), std::ldexp(1.0, -2 * static_cast<int>(head - 8) - 1)));
+  encoding.num_heads = 10;
+  encoding.bias_max = 24;
+  encoding.slopes = AlibiSlopes::geometric;
+  AlibiReference geometric(encoding);
+  EXPECT_TRUE(agrees_with(geometric.slope(0, Precision{256}), "0.189464570813799760293407475163"));
+  EXPECT_TRUE(agrees_with(geometric.slope(8, Precision{256}), "0.000000314595201199744763225079052741"));
+  EXPECT_TRUE(is_exactly(geometric.slope(4, precision), 0x1p-12));
+  EXPECT_TRUE(is_exactly(geometric.slope(9, precision), 0x1p-24));
+}
+
+// Where B (h+1) / n is whole, the slope is exact, however many roots it took to come there.
+TEST(AlibiReference, WholePowersAreExactWhateverTheLargestExponent) {
+  for (std::int64_t most = 1; most <= 24; ++most) {
+    Alibi encoding = with(64);
+    encoding.bias_max = most;
+    AlibiReference reference(encoding);
+    for (std::int64_t head = 0; head < 64; ++head) {
+      if (most * (head + 1) % 64 != 0) continue;
+      const int whole = static_cast<int>(most * (head + 1) / 64);
+      EXPECT_TRUE(is_exactly(reference.slope(head, precision), std::ldexp(1.0, -whole))) << most << ' ' << head;
+    }
+  }
+}
+
 TEST(AlibiReference, CausalBiasFallsWithTheDistanceAndHidesLaterKeys) {
   AlibiReference reference(with(8));
   EXPECT_TRUE(is_exactly(*reference.bias(10, 3, 1, precision), -7 * 0.25));

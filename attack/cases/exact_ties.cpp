@@ -123,6 +123,7 @@ std::vector<Case> exact_ties_alibi(Random& random, Dtype dtype) {
   encoding.mask = random.of({Mask::causal, Mask::symmetric});
   if (encoding.mask == Mask::causal && random.once_in(2)) encoding.form = AlibiForm::key_index;
   if (random.once_in(3)) encoding.slopes = AlibiSlopes::geometric;
+  if (random.once_in(3)) encoding.bias_max = random.between(1, 24);
   const ElementFormat format = element_format(dtype);
   Case example = table_case(random, encoding, dtype, {random.of({std::int64_t{0}, furthest})});
   example.operation = random.once_in(16) ? Operation::slope : Operation::bias;

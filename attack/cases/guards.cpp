@@ -317,6 +317,7 @@ std::vector<Case> guards_alibi(Random& random, Dtype dtype) {
   encoding.mask = random.of({Mask::causal, Mask::symmetric});
   if (encoding.mask == Mask::causal && random.once_in(3)) encoding.form = AlibiForm::key_index;
   if (random.once_in(3)) encoding.slopes = AlibiSlopes::geometric;
+  if (random.once_in(3)) encoding.bias_max = random.between(1, 24);
   // The kernel takes calls whose positions are within 2^52.
   const auto position = [&] {
     const std::int64_t limit = random.of({furthest / 2, furthest});

@@ -129,6 +129,7 @@ std::vector<Case> near_ties_alibi(Random& random, Dtype dtype) {
   encoding.mask = random.of({Mask::causal, Mask::symmetric});
   if (encoding.mask == Mask::causal && random.once_in(2)) encoding.form = AlibiForm::key_index;
   if (random.once_in(3)) encoding.slopes = AlibiSlopes::geometric;
+  if (random.once_in(3)) encoding.bias_max = random.between(1, 24);
   const auto [numerator, denominator] = alibi_exponent(encoding, random.between(0, encoding.num_heads - 1));
   const Interval slope = exp2(exactly(factor_bits, numerator) / exactly(factor_bits, denominator));
   std::vector<std::int64_t> keys = multiples_near_ties(random, element_format(dtype), slope.low, 0);

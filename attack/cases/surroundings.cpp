@@ -93,6 +93,7 @@ std::vector<Case> biases(Random& random, Taste taste, Dtype dtype) {
   encoding.mask = random.of({Mask::causal, Mask::symmetric});
   if (encoding.mask == Mask::causal && random.once_in(3)) encoding.form = AlibiForm::key_index;
   if (random.once_in(3)) encoding.slopes = AlibiSlopes::geometric;
+  if (random.once_in(3)) encoding.bias_max = random.between(1, 24);
   Case example = table_case(random, encoding, dtype, {});
   if (encoding.num_heads > 1000 || random.once_in(8)) {
     example.operation = Operation::slope;
@@ -222,8 +223,9 @@ std::vector<Case> usual_attention(Random& random, Dtype dtype) {
       break;
     }
     case 2:
-      encoding.position = Alibi{encoding.num_heads, encoding.causal ? Mask::causal : Mask::symmetric,
-                                AlibiForm::distance, random.of({AlibiSlopes::released, AlibiSlopes::geometric})};
+      encoding.position =
+          Alibi{encoding.num_heads, encoding.causal ? Mask::causal : Mask::symmetric, AlibiForm::distance,
+                random.of({AlibiSlopes::released, AlibiSlopes::geometric}), random.of({8, 16, 24, 1})};
       break;
     default: break;
   }

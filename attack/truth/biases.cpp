@@ -10,14 +10,15 @@ namespace sextant::attack {
 
 SlopeExponent alibi_exponent(const Alibi& encoding, std::int64_t head) {
   const std::int64_t heads = encoding.num_heads;
-  if (encoding.slopes == AlibiSlopes::geometric) return {-8 * (head + 1), heads};
-  // get_slopes: for a power of two 2^(-8 (h + 1) / n); otherwise those of the nearest power of two below, then
-  // get_slopes(2 n')[0::2].
+  const std::int64_t most = encoding.bias_max;
+  if (encoding.slopes == AlibiSlopes::geometric) return {-most * (head + 1), heads};
+  // get_slopes: for a power of two 2^(-8 (h + 1) / n), 8 the bias_max; otherwise those of the nearest power of two
+  // below, then get_slopes(2 n')[0::2].
   std::int64_t power = 1;
   while (2 * power <= heads) power *= 2;
-  if (head < power) return {-8 * (head + 1), power};
+  if (head < power) return {-most * (head + 1), power};
   const std::int64_t among_twice = 2 * (head - power);
-  return {-8 * (among_twice + 1), 2 * power};
+  return {-most * (among_twice + 1), 2 * power};
 }
 
 namespace {
@@ -29,10 +30,11 @@ Interval slope(const SlopeExponent& exponent, long bits) {
 
 void judge_product(std::int64_t element, const SlopeExponent& exponent, std::int64_t factor, Checker& checker) {
   if (factor == 0) return checker.same(element, 0, "+0 where the bias is 0");
+  // The exponent, of up to 24, is rounded: by less than 2^-59 of the value.
   const long double value =
       std::exp2(static_cast<long double>(exponent.numerator) / static_cast<long double>(exponent.denominator)) *
       static_cast<long double>(factor);
-  checker.nearest(element, Quick{value, quick_error * std::abs(value)},
+  checker.nearest(element, Quick{value, 4 * quick_error * std::abs(value)},
                   [&](long bits) { return slope(exponent, bits) * exactly(bits, factor); });
 }
 

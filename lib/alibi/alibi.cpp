@@ -24,28 +24,28 @@ const Alibi& checked(const Alibi& encoding) {
   return encoding;
 }
 
-// Head h of n heads: 2^(-8 (h+1) / n), of released slopes where n is a power of two. Else, beyond the largest power n'
-// below n, those are heads 0, 2, 4, ... of 2 n'.
+// Head h of n heads: 2^(-B (h+1) / n), B the bias_max, of released slopes where n is a power of two. Else, beyond the
+// largest power n' below n, those are heads 0, 2, 4, ... of 2 n'.
 struct Exponent {
   std::int64_t numerator;
   std::int64_t denominator;
 };
 Exponent exponent_of(const Alibi& encoding, std::int64_t head) {
   const std::int64_t heads = encoding.num_heads;
-  if (encoding.slopes == AlibiSlopes::geometric) return {8 * (head + 1), heads};
+  if (encoding.slopes == AlibiSlopes::geometric) return {encoding.bias_max * (head + 1), heads};
   const auto power = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(heads)));
-  if (head < power) return {8 * (head + 1), power};
-  return {8 * (2 * (head - power) + 1), 2 * power};
+  if (head < power) return {encoding.bias_max * (head + 1), power};
+  return {encoding.bias_max * (2 * (head - power) + 1), 2 * power};
 }
 
-// factor * 2^(-numerator/denominator), the denominator not dividing the numerator. The exponent is below 8 ln 2 < 6;
-// with e = spacing_at_one and the bounds of wide.hpp it errs by 6 (2^7 + 2) e, exp by (2^5 6 + 2^6) e more, the product
-// by e: below 2^11 e of the value.
+// factor * 2^(-numerator/denominator), the denominator not dividing the numerator. The exponent is at most
+// 24 ln 2 < 17; with e = spacing_at_one and the bounds of wide.hpp it errs by 17 (2^7 + 2) e, exp by (2^5 17 + 2^6) e
+// more, the product by e: below 2^12 e of the value.
 template <class Real>
 Approximation<Real> power_times(std::int64_t numerator, std::int64_t denominator, std::int64_t factor) {
   const Real power = exp(Real(-log(Real(2)) * numerator / denominator));
   const Real value = power * factor;
-  return {value, abs(value) * ldexp(spacing_at_one<Real>(), 12)};
+  return {value, abs(value) * ldexp(spacing_at_one<Real>(), 13)};
 }
 
 }  // namespace

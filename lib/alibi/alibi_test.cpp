@@ -53,7 +53,9 @@ TEST(AlibiEncoder, EqualsTheOracleForAnyNumberOfHeads) {
     expect_truth({heads, Mask::causal, AlibiForm::distance}, from_to(0, 9), from_to(0, 9));
     expect_truth({heads, Mask::symmetric, AlibiForm::distance}, from_to(0, 9), from_to(0, 9));
     expect_truth({heads, Mask::causal, AlibiForm::key_index}, from_to(0, 9), from_to(0, 9));
-    expect_truth({heads, Mask::symmetric, AlibiForm::distance, AlibiSlopes::geometric}, from_to(0, 9), from_to(0, 9));
+    for (const std::int64_t most : {1, 8, 16, 24})
+      expect_truth({heads, Mask::symmetric, AlibiForm::distance, AlibiSlopes::geometric, most}, from_to(0, 9),
+                   from_to(0, 9));
   }
 }
 
@@ -61,8 +63,10 @@ TEST(AlibiEncoder, EqualsTheOracleFarAway) {
   const std::int64_t far = std::int64_t{1} << 53;
   const std::vector<std::int64_t> positions{-far, -far + 1, -131071, 0, 65521, 131071, far - 1, far};
   for (const std::int64_t heads : {4, 6, 16}) {
-    for (const AlibiSlopes slopes : {AlibiSlopes::released, AlibiSlopes::geometric})
-      expect_truth({heads, Mask::symmetric, AlibiForm::distance, slopes}, positions, positions);
+    for (const AlibiSlopes slopes : {AlibiSlopes::released, AlibiSlopes::geometric}) {
+      for (const std::int64_t most : {1, 8, 24})
+        expect_truth({heads, Mask::symmetric, AlibiForm::distance, slopes, most}, positions, positions);
+    }
   }
 }
 
@@ -79,8 +83,10 @@ TEST_P(AlibiGuardsOn, PositionsAndDistancesAtBothEnds) {
       for (const AlibiForm form : {AlibiForm::distance, AlibiForm::key_index}) {
         const Mask mask = form == AlibiForm::distance ? Mask::symmetric : Mask::causal;
         for (const AlibiSlopes slopes : {AlibiSlopes::released, AlibiSlopes::geometric}) {
-          expect_truth({heads, mask, form, slopes}, {query, query - 1}, from_to(first_key, first_key + 9));
-          if (HasFatalFailure()) return;
+          for (const std::int64_t most : {1, 8, 24}) {
+            expect_truth({heads, mask, form, slopes, most}, {query, query - 1}, from_to(first_key, first_key + 9));
+            if (HasFatalFailure()) return;
+          }
         }
       }
     }
@@ -90,7 +96,7 @@ TEST_P(AlibiGuardsOn, PositionsAndDistancesAtBothEnds) {
 TEST(AlibiEncoder, EverySlopeEqualsTheOracle) {
   for (std::int64_t heads = 1; heads <= 130; ++heads) {
     for (const AlibiSlopes slopes : {AlibiSlopes::released, AlibiSlopes::geometric}) {
-      const AlibiEncoder encoder({heads, Mask::causal, AlibiForm::distance, slopes});
+      const AlibiEncoder encoder({heads, Mask::causal, AlibiForm::distance, slopes, 1 + heads % 24});
       reference::AlibiReference truth(encoder.encoding());
       for (std::int64_t head = 0; head < heads; ++head) {
         for (const Dtype dtype : floating_dtypes) {
@@ -122,6 +128,8 @@ TEST(AlibiEncoder, TheSameBitsOnAnyNumberOfThreads) {
 TEST(AlibiEncoder, RefusesWhatItDoesNotHave) {
   EXPECT_THROW(AlibiEncoder({0, Mask::causal, AlibiForm::distance}), SpecError);
   EXPECT_THROW(AlibiEncoder({2, Mask::symmetric, AlibiForm::key_index}), SpecError);
+  for (const std::int64_t most : {0, 25})
+    EXPECT_THROW(AlibiEncoder({2, Mask::causal, AlibiForm::distance, AlibiSlopes::released, most}), SpecError);
   const AlibiEncoder encoder({2, Mask::causal, AlibiForm::distance});
   EXPECT_THROW(encoder.bias(from_to(0, 1), from_to(0, 1), Dtype::int64), std::invalid_argument);
   EXPECT_THROW(encoder.bias(std::vector<std::int64_t>{(std::int64_t{1} << 53) + 1}, from_to(0, 1), Dtype::float32),

@@ -14,10 +14,10 @@
 #include "reference/alibi.hpp"
 
 // Every head count from 1 to 128, each head at every distance up to 4095, in one dtype a head count: in all of them
-// where SEXTANT_TEST_MULTIPLIER is above 1. The slopes of n <= 128 heads are 2^(-8(h+1)/n') and 2^(-8(2j+1)/2n'), n' a
-// power of two, so each is one of the 128 slopes 2^(-k/16) of 128 heads: these are held against the oracle, and every
-// other row against the row of its slope. AlibiEncoder.EverySlopeEqualsTheOracle says that a head has the slope that it
-// should have.
+// where SEXTANT_TEST_MULTIPLIER is above 1. Where bias_max is 8, the slopes of n <= 128 heads are 2^(-8(h+1)/n') and
+// 2^(-8(2j+1)/2n'), n' a power of two, so each is one of the 128 slopes 2^(-k/16) of 128 heads: these are held against
+// the oracle, and every other row against the row of its slope. AlibiEncoder.EverySlopeEqualsTheOracle says that a head
+// has the slope that it should have.
 
 namespace sextant {
 namespace {

@@ -10,17 +10,22 @@ constexpr Names<AlibiForm, 2> forms{{{"distance", AlibiForm::distance}, {"key_in
 constexpr Names<AlibiSlopes, 2> slope_rules{
     {{"released", AlibiSlopes::released}, {"geometric", AlibiSlopes::geometric}}};
 
+// 2^-24 is the least value of float16.
+constexpr std::int64_t bias_max_limit = 24;
+
 Alibi read(Fields& fields) {
   Alibi encoding;
   encoding.num_heads = fields.required_integer("num_heads");
   encoding.mask = fields.choice("mask", masks, encoding.mask);
   encoding.form = fields.choice("form", forms, encoding.form);
   encoding.slopes = fields.choice("slopes", slope_rules, encoding.slopes);
+  if (const auto bias_max = fields.integer("bias_max")) encoding.bias_max = *bias_max;
   return encoding;
 }
 
 void check(const Alibi& encoding) {
   check_count("num_heads", encoding.num_heads, heads_limit);
+  check_count("bias_max", encoding.bias_max, bias_max_limit);
   if (encoding.form == AlibiForm::key_index && encoding.mask == Mask::symmetric) {
     refuse_field("form", "key_index needs mask causal");
   }
@@ -31,11 +36,15 @@ void write(const Alibi& encoding, nlohmann::ordered_json& object) {
   object["mask"] = text_of(masks, encoding.mask);
   object["form"] = text_of(forms, encoding.form);
   object["slopes"] = text_of(slope_rules, encoding.slopes);
+  object["bias_max"] = encoding.bias_max;
 }
 
 std::string size_text(const Alibi& encoding) {
-  return fmt::format("num_heads {} {} {}{}", encoding.num_heads, text_of(masks, encoding.mask),
-                     text_of(forms, encoding.form), encoding.slopes == AlibiSlopes::geometric ? " geometric" : "");
+  std::string text = fmt::format("num_heads {} {} {}", encoding.num_heads, text_of(masks, encoding.mask),
+                                 text_of(forms, encoding.form));
+  if (encoding.slopes == AlibiSlopes::geometric) text += " geometric";
+  if (encoding.bias_max != Alibi{}.bias_max) text += fmt::format(" bias_max {}", encoding.bias_max);
+  return text;
 }
 
 void check_within(const Alibi& encoding, const Attention& attention) {
@@ -54,6 +63,7 @@ constexpr FieldMeaning field_meanings[] = {
     {"slopes",
      "of n heads, no power of two: released: those of the power below, then others of its double; geometric: one "
      "series"},
+    {"bias_max", "B: the last of n heads has slope 2^-B, the first 2^(-B/n)"},
 };
 
 }  // namespace

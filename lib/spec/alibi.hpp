@@ -17,14 +17,16 @@ enum class AlibiSlopes { released, geometric };
 
 /// Press et al. 2021 (arXiv 2108.12409), section 3: the score of query position q and key position k gains
 ///   -m_h (q - k)  (distance, causal: k <= q only),  -m_h |q - k|  (distance, symmetric),  m_h k  (key_index).
-/// For n heads the slopes are m_h = 2^(-8 (h+1) / n), h = 0 .. n-1, but for released slopes where n is no power of two:
-/// then, as in the released code (attention_with_linear_biases), those of the nearest smaller power n', then every
-/// other one of 2n' heads, from its first.
+/// For n heads the slopes are m_h = 2^(-B (h+1) / n), h = 0 .. n-1, B = bias_max: 8 in the paper, 16 in some models of
+/// long contexts (MPT's alibi_bias_max). Where n is no power of two, released slopes are, as in the released code
+/// (attention_with_linear_biases), those of the nearest smaller power n', then every other one of 2n' heads, from its
+/// first. bias_max is from 1 to 24, so that the least slope is a value of every dtype.
 struct Alibi {
   std::int64_t num_heads = 0;
   Mask mask = Mask::causal;
   AlibiForm form = AlibiForm::distance;
   AlibiSlopes slopes = AlibiSlopes::released;
+  std::int64_t bias_max = 8;
 
   static const EncodingEntry<Alibi> entry;
 };

@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <string>
+
+#include "lib/spec/presets.hpp"
 
 namespace sextant {
 namespace {
@@ -218,6 +221,18 @@ TEST(HfConfig, PartsAreLoadedInTheDtypeOfTheWhole) {
   }
   const char* silent = R"({"model_type":"gemma3","text_config":{"dtype":"float16"},"vision_config":{}})";
   EXPECT_EQ(claims_of_hf_config(silent, {}).front().spec->dtype, Dtype::float16);
+}
+
+TEST(HfConfig, ReadsTheLargestExponentOfMpt) {
+  const std::string before = R"({"model_type":"mpt","n_heads":32,"max_seq_len":65536,)"
+                             R"("attn_config":{"alibi":true,"alibi_bias_max":)";
+  const auto notes_of = [&](const char* exponent) {
+    return claims_of_hf_config(before + exponent + "}}").front().notes;
+  };
+  EXPECT_EQ(to_json(spec_from_hf_config(before + "16}}")),
+            to_json(parse_spec(preset_named("mpt-7b-storywriter")->json)));
+  EXPECT_EQ(notes_of("16").size(), notes_of("8").size() + 1);
+  EXPECT_NE(refusal_of((before + "25}}").c_str()).find("bias_max"), std::string::npos);
 }
 
 // Its class has a rule of its own, which a file with rope_theta alone keeps.

@@ -64,7 +64,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "rope_nd head_dim 8 sections 1+3 float32"},
         Written{R"({"encoding":"alibi","num_heads":8})",
                 R"({"encoding":"alibi","num_heads":8,"mask":"causal","form":"distance","slopes":"released",)"
-                R"("dtype":"float32","min_position":0,"max_position":131072,)",
+                R"("bias_max":8,"dtype":"float32","min_position":0,"max_position":131072,)",
                 "alibi num_heads 8 causal distance float32"},
         Written{R"({"encoding":"relative_bias"})",
                 R"({"encoding":"relative_bias","num_buckets":32,"max_distance":128,)"
@@ -82,8 +82,9 @@ INSTANTIATE_TEST_SUITE_P(
             R"("causal":true,"position":{"encoding":"alibi","num_heads":8}})",
             R"({"encoding":"attention","num_heads":8,"num_kv_heads":2,"head_dim":64,)"
             R"("causal":true,"position":{"encoding":"alibi","num_heads":8,"mask":"causal",)"
-            R"("form":"distance","slopes":"released"},"window":null,"softmax_scale":null,"logit_softcap":null,)"
-            R"("sinks":false,"cached_keys":"plain","dtype":"float32","min_position":0,"max_position":131072,)",
+            R"("form":"distance","slopes":"released","bias_max":8},"window":null,"softmax_scale":null,)"
+            R"("logit_softcap":null,"sinks":false,"cached_keys":"plain","dtype":"float32","min_position":0,)"
+            R"("max_position":131072,)",
             "attention num_heads 8 num_kv_heads 2 head_dim 64 causal with alibi num_heads 8 causal distance float32"},
         Written{R"({"encoding":"attention","num_heads":8,"num_kv_heads":2,"head_dim":4,"causal":true,"window":128,)"
                 R"("softmax_scale":0.5,"logit_softcap":50,"sinks":true,"cached_keys":"rotated",)"
@@ -118,8 +119,10 @@ TEST(EveryEncoding, KeepsEveryFieldGiven) {
         R"("output_pairing":"half","rotary_layout":"prefix","direction":"counterclockwise","rope_scaling":null,)"
         R"("sections":[1,2,3],"section_order":"blocked","axis_order":[0,1,2],"frequencies":"per_axis",)"
         R"("pairing_scope":"head","coordinates":"index","extents":null,"rope_thetas":[100.0,200.0,1.0])",
-        R"("encoding":"alibi","num_heads":12,"mask":"symmetric","form":"distance","slopes":"geometric")",
-        R"("encoding":"alibi","num_heads":12,"mask":"causal","form":"key_index","slopes":"released")",
+        R"("encoding":"alibi","num_heads":12,"mask":"symmetric","form":"distance","slopes":"geometric",)"
+        R"("bias_max":24)",
+        R"("encoding":"alibi","num_heads":12,"mask":"causal","form":"key_index","slopes":"released",)"
+        R"("bias_max":1)",
         R"("encoding":"relative_bias","num_buckets":7,"max_distance":50,"bidirectional":false)"}) {
     const std::string written =
         "{" + fields + R"(,"dtype":"bfloat16","min_position":2,"max_position":9,"accuracy":"faithful"})";

@@ -6,7 +6,7 @@ namespace sextant {
 namespace {
 
 // Settings as published in each model's paper or config.json.
-constexpr std::array<Preset, 26> table{{
+constexpr std::array<Preset, 27> table{{
     {"transformer-512", "Vaswani et al. 2017, section 3.5, d_model = 512", R"({"encoding":"sinusoidal","dim":512})"},
     {"tensor2tensor-512", "tensor2tensor's timing signal: sines, then cosines, divisor d/2 - 1",
      R"({"encoding":"sinusoidal","dim":512,"layout":"concatenated","denominator":"half_minus_one"})"},
@@ -65,6 +65,8 @@ constexpr std::array<Preset, 26> table{{
     {"bloom-7b1", "BLOOM 7B1: ALiBi as slope times key position",
      R"({"encoding":"alibi","num_heads":32,"form":"key_index","max_position":2048})"},
     {"mpt-7b", "MPT 7B: ALiBi", R"({"encoding":"alibi","num_heads":32,"max_position":2048})"},
+    {"mpt-7b-storywriter", "MPT 7B StoryWriter: ALiBi, exponents to 16",
+     R"({"encoding":"alibi","num_heads":32,"bias_max":16,"max_position":65536})"},
     {"t5-small", "T5 small, the encoder: 32 buckets up to distance 128",
      R"({"encoding":"relative_bias","num_buckets":32,"max_distance":128,"bidirectional":true,"max_position":512})"},
     {"mae-vit-base", "MAE ViT-Base, the encoder: 14 x 14 patches, width first as in its code",

@@ -130,6 +130,7 @@ class AlibiModel final : public BiasModel {
       if (std::has_single_bit(static_cast<std::uint64_t>(e.num_heads))) return;
       e.slopes = e.slopes == AlibiSlopes::released ? AlibiSlopes::geometric : AlibiSlopes::released;
     });
+    list.with("bias_max", [](Alibi& e) { e.bias_max = e.bias_max == 8 ? 16 : 8; });
     return list.made();
   }
 

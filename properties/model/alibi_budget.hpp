@@ -12,7 +12,7 @@
 namespace sextant {
 
 /// How many roundings are in a slope m_h times a distance, however they are formed: the distance is rounded (1), the
-/// slope is a power of 2 to a rounded exponent (|ln m| and pow's 2 L), or start^(h+1), start = 2^(-8/n), as in the
+/// slope is a power of 2 to a rounded exponent (|ln m| and pow's 2 L), or start^(h+1), start = 2^(-B/n), as in the
 /// released code (2 L (h+1): start's own error, pow's the 2 L before), and the product rounds once (1):
 /// 2 + 2 L + |ln m| + 2 L (h + 1), L = `libm`.
 double alibi_roundings(reference::AlibiReference& oracle, std::int64_t head, double libm,

@@ -18,6 +18,7 @@ namespace {
 constexpr const char* alibi_12 = R"({"encoding":"alibi","num_heads":12,"max_position":8192})";
 constexpr const char* alibi_12_geometric =
     R"({"encoding":"alibi","num_heads":12,"slopes":"geometric","max_position":8192})";
+constexpr const char* alibi_steep = R"({"encoding":"alibi","num_heads":12,"bias_max":16,"max_position":8192})";
 constexpr const char* alibi_8 = R"({"encoding":"alibi","num_heads":8,"max_position":8192})";
 constexpr const char* t5 = R"({"encoding":"relative_bias","max_position":4096})";
 constexpr const char* t5_decoder = R"({"encoding":"relative_bias","bidirectional":false,"max_position":4096})";
@@ -135,6 +136,10 @@ void deaf_mutants(List& list) {
               });
   list.defect("alibi-slopes-ignored", "C2", "slopes is not read: those of the released code, whatever the spec says",
               alibi_12, [](PlainOther& plain) { plain.slope = released_slope; });
+  list.defect("alibi-bias-max-ignored", "C2", "bias_max is not read: the exponents end at 8", alibi_12,
+              [](PlainOther& plain) { plain.bias_max = 8; });
+  list.defect("alibi-bias-max-undeclared", "L12", "exponents end at 8, though 16 was claimed", alibi_steep,
+              [](PlainOther& plain) { plain.bias_max = 8; });
   list.defect("t5-direction-ignored", "M2,D3", "bidirectional is not read", t5, [](PlainOther& plain) {
     plain.bucket = [e = plain.relative](std::int64_t relative) {
       RelativeBias both = e;
@@ -268,6 +273,7 @@ void attention_mutants(List& list) {
 void controls(List& list) {
   list.control("alibi-plain", "slopes of the released code for 12 heads, which are not sorted", alibi_12);
   list.control("alibi-geometric-declared", "one geometric series for 12 heads, declared", alibi_12_geometric);
+  list.control("alibi-bias-max-declared", "exponents that end at 16, declared", alibi_steep);
   list.control("alibi-key-index-declared", "BLOOM's form, declared",
                R"({"encoding":"alibi","num_heads":8,"form":"key_index","max_position":2048})");
   list.control("alibi-symmetric-declared", "both directions",

@@ -139,8 +139,14 @@ void PlainOther::prepare(const Sinusoidal2d& encoding) {
   answers_["encode"] = {&PlainOther::encode_grid, "encoding"};
 }
 
+double PlainOther::slope_of(std::int64_t head, std::int64_t heads) const {
+  const double of_eight = slope(head, heads);
+  return bias_max == 8 ? of_eight : std::pow(of_eight, bias_max / 8);
+}
+
 void PlainOther::prepare(const Alibi& encoding) {
   if (encoding.slopes == AlibiSlopes::geometric) slope = geometric_slope;
+  bias_max = static_cast<double>(encoding.bias_max);
   const bool by_key = encoding.form == AlibiForm::key_index;
   const bool symmetric = encoding.mask == Mask::symmetric;
   distance = [by_key, symmetric](std::int64_t query, std::int64_t key) {
@@ -148,10 +154,10 @@ void PlainOther::prepare(const Alibi& encoding) {
   };
   heads_ = encoding.num_heads;
   bias_ = [](const PlainOther& plain, const Score& at, const Tensors&) {
-    return plain.finish(in_float32(-in_float32(plain.slope(at.head, at.heads)) * plain.distance(at.query, at.key)));
+    return plain.finish(in_float32(-in_float32(plain.slope_of(at.head, at.heads)) * plain.distance(at.query, at.key)));
   };
   score_bias_ = [heads = encoding.num_heads](const PlainOther& plain, const Score& at, const Tensors&) {
-    return -plain.bias_scale * plain.slope(at.head, heads) * plain.distance(at.query, at.key);
+    return -plain.bias_scale * plain.slope_of(at.head, heads) * plain.distance(at.query, at.key);
   };
   answers_["bias"] = {&PlainOther::bias, "bias"};
 }

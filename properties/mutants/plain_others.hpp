@@ -67,7 +67,8 @@ struct PlainOther {
   std::int64_t exponent_width = 0;                              ///< that frequencies' exponents are divided by
 
   // Biases.
-  std::function<double(std::int64_t head, std::int64_t heads)> slope;
+  std::function<double(std::int64_t head, std::int64_t heads)> slope;  ///< of bias_max 8
+  double bias_max = 8;
   std::function<double(std::int64_t query, std::int64_t key)> distance;  ///< that the slope multiplies, negated
   std::function<std::int64_t(const std::vector<std::int64_t>& positions, std::size_t query)> query_position;
   std::function<std::int64_t(std::int64_t relative)> bucket;
@@ -121,6 +122,8 @@ struct PlainOther {
   Tensors answer(std::string_view operation, const Tensors& inputs) const;
 
  private:
+  double slope_of(std::int64_t head, std::int64_t heads) const;
+
   using Method = Tensor (PlainOther::*)(const Tensors& inputs) const;
 
   // A vector that is turned.
