@@ -199,13 +199,40 @@ TEST(Truth, ScalingRulesByHand) {
   EXPECT_DOUBLE_EQ(frequency(rope_with(yarn), 1), 0.1);
   EXPECT_DOUBLE_EQ(frequency(rope_with(yarn), 2), 0.01 * (0.5 + 0.5 / 4));
   EXPECT_DOUBLE_EQ(frequency(rope_with(yarn), 3), 0.001 / 4);
-  EXPECT_DOUBLE_EQ(AttentionFactor(rope_with(yarn)).times(exactly(320, 1.0)).low.nearest(), 0.1 * std::log(4.0) + 1);
+  EXPECT_DOUBLE_EQ(AttentionFactor(rope_with(yarn), 1).times(exactly(320, 1.0)).low.nearest(), 0.1 * std::log(4.0) + 1);
   LongropeScaling longrope{16, {1, 2, 3, 4}, {10, 20, 30, 40}, 32.0, {}};  // 1 + ln 32 / ln 16 = 9/4
   EXPECT_DOUBLE_EQ(frequency(rope_with(longrope), 1, 16), 0.05);
   EXPECT_DOUBLE_EQ(frequency(rope_with(longrope), 1, 17), 0.005);
-  const Interval factor = AttentionFactor(rope_with(longrope)).times(exactly(320, 2.0));
+  const Interval factor = AttentionFactor(rope_with(longrope), 1).times(exactly(320, 2.0));
   EXPECT_TRUE(factor.is_point());
   EXPECT_EQ(factor.low.nearest(), 3);
+  longrope.short_mscale = 1.25;
+  longrope.long_mscale = 1.5;
+  EXPECT_EQ(AttentionFactor(rope_with(longrope), 16).times(exactly(320, 2.0)).low.nearest(), 2.5);
+  EXPECT_EQ(AttentionFactor(rope_with(longrope), 17).times(exactly(320, 2.0)).low.nearest(), 3);
+}
+
+TEST(Truth, PowersOfXpos) {
+  Xpos encoding;
+  encoding.rope.head_dim = encoding.rope.rotary_dim = 20;  // zeta_3 = 1/2
+  const Interval half = xpos_power(encoding, 3, 512, 320);
+  EXPECT_TRUE(half.is_point());
+  EXPECT_EQ(half.low.nearest(), 0.5);
+  EXPECT_EQ(xpos_power(encoding, 3, -1024, 320).low.nearest(), 4);
+  EXPECT_DOUBLE_EQ(xpos_power(encoding, 3, 100, 320).low.nearest(), std::exp2(-100.0 / 512));
+  encoding.role = Role::key;
+  EXPECT_EQ(xpos_power(encoding, 3, 512, 320).low.nearest(), 2);
+  encoding.rope.head_dim = encoding.rope.rotary_dim = 160;  // zeta_31 = 9/16
+  EXPECT_TRUE(xpos_power(encoding, 31, -256, 320).is_point());
+  EXPECT_EQ(xpos_power(encoding, 31, -256, 320).low.nearest(), 0.75);
+  EXPECT_EQ(xpos_count(encoding, 7, 9), 7);
+  encoding.centre = std::int64_t{-3};
+  EXPECT_EQ(xpos_count(encoding, 7, 9), 10);
+  encoding.centre = HalfOfCall::floor;
+  EXPECT_EQ(xpos_count(encoding, 7, 9), 3);
+  encoding.centre = HalfOfCall::ceil;
+  EXPECT_EQ(xpos_count(encoding, 7, 9), 2);
+  EXPECT_EQ(xpos_count(encoding, -7, -5), -5);
 }
 
 TEST(Truth, QuickTurnsAreTheRealOnes) {

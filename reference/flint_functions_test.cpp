@@ -104,9 +104,10 @@ struct Twin {
         rule.factor);
   }
   Ball operator()(const ProportionalScaling& rule) const { return w() / Ball(rule.factor); }
+  Ball operator()(const NoTurning&) const { throw std::logic_error("no frequency"); }
 };
 
-Ball attention_factor(const RopeScaling& scaling) {
+Ball attention_factor(const RopeScaling& scaling, std::int64_t length) {
   const auto scale = [](double factor, double x) { return ratio(1, 10) * Ball(x) * log(Ball(factor)) + one; };
   if (const auto* yarn = std::get_if<YarnScaling>(&scaling)) {
     if (yarn->attention_factor) return Ball(*yarn->attention_factor);
@@ -114,6 +115,10 @@ Ball attention_factor(const RopeScaling& scaling) {
                         : scale(yarn->factor, 1);
   }
   if (const auto* longrope = std::get_if<LongropeScaling>(&scaling)) {
+    if (longrope->short_mscale) {
+      const bool is_short = length <= longrope->original_max_position_embeddings;
+      return Ball(is_short ? *longrope->short_mscale : *longrope->long_mscale);
+    }
     if (longrope->attention_factor) return Ball(*longrope->attention_factor);
     return sqrt(one + log(Ball(*longrope->factor)) / log(Ball(longrope->original_max_position_embeddings)));
   }
@@ -189,9 +194,10 @@ TEST(FlintFunctions, RopeUnderEveryScalingRule) {
         {told, [&](Precision p) { return oracle.rotation(position, pair, length, p).sin; }, sin(angle), 92, false});
     expect_right(
         {told, [&](Precision p) { return oracle.rotation(position, pair, length, p).cos; }, cos(angle), 92, false});
-    expect_right({told, [&](Precision p) { return frequencies.attention_factor(p); },
-                  attention_factor(rope.rope_scaling), 6, true});
+    expect_right({told, [&](Precision p) { return frequencies.attention_factor(length, p); },
+                  attention_factor(rope.rope_scaling, length), 6, true});
   }
+  drawn.pop_back();  // rope_type none, which has no frequencies
   for (const int count : drawn) EXPECT_GT(count, 10);
 }
 

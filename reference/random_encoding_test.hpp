@@ -103,6 +103,9 @@ class Draw {
         }
         if (coin()) {
           longrope.factor = factor;
+        } else if (coin()) {
+          longrope.short_mscale = magnitude(0.5, 2);
+          longrope.long_mscale = magnitude(0.5, 2);
         } else {
           longrope.attention_factor = magnitude(0.5, 2);
         }

@@ -97,6 +97,7 @@ struct Scaling {
   using Result = std::optional<RecipeFrequencies>;
 
   Result operator()(const DefaultScaling&) const { return RecipeFrequencies{.radians = series.frequencies(form, in)}; }
+  Result operator()(const NoTurning&) const { return std::nullopt; }
 
   Result operator()(const LinearScaling& linear) const {
     RecipeFrequencies result{.radians = series.frequencies(form, in)};
@@ -158,7 +159,10 @@ struct Scaling {
     const std::vector<double> powers = series.powers(in);
     for (std::size_t i = 0; i < powers.size(); ++i)
       result.radians.push_back(in.divide(1, in.multiply(in.cast(factors.at(i)), powers[i])));
-    if (longrope.attention_factor) {
+    if (longrope.short_mscale) {
+      const bool is_long = sequence_length > longrope.original_max_position_embeddings;
+      result.factor = is_long ? *longrope.long_mscale : *longrope.short_mscale;
+    } else if (longrope.attention_factor) {
       result.factor = *longrope.attention_factor;
     } else if (*longrope.factor > 1) {
       result.factor = std::sqrt(

@@ -56,7 +56,13 @@ class RopeReference {
   /// (x0 cos - x1 sin, x0 sin + x1 cos).
   static RealPair rotate(const Rotation& rotation, const RealPair& x);
 
-  /// What the rotated pair is multiplied by: 1 but for yarn and longrope.
+  /// What the rotated pair is multiplied by in a call of `sequence_length`: 1 but for yarn and longrope.
+  const Enclosure& attention_factor(std::int64_t sequence_length, Precision precision) {
+    return frequencies_.attention_factor(sequence_length, precision);
+  }
+
+  /// The same for a rule whose factor does not depend on the length.
+  /// @throws std::logic_error for one whose factor does.
   const Enclosure& attention_factor(Precision precision) { return frequencies_.attention_factor(precision); }
 
   const RopeFrequencies& frequencies() const { return frequencies_; }

@@ -36,6 +36,11 @@ class RopeNdReference {
   /// 2 pi w_i / extent.
   Enclosure radians(std::int64_t pair, std::int64_t sequence_length, Precision precision);
 
+  const Enclosure& attention_factor(std::int64_t sequence_length, Precision precision) {
+    return ladders_.front().frequencies.attention_factor(sequence_length, precision);
+  }
+  /// The same for a rule whose factor does not depend on the length.
+  /// @throws std::logic_error for one whose factor does.
   const Enclosure& attention_factor(Precision precision) {
     return ladders_.front().frequencies.attention_factor(precision);
   }

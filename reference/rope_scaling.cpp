@@ -138,6 +138,8 @@ Enclosure RopeFrequencies::scaled(std::int64_t pair, std::int64_t length, Precis
       return w / Enclosure(proportional.factor, precision);
     }
 
+    Enclosure operator()(const NoTurning&) const { throw std::logic_error("rope_type none has no frequencies"); }
+
     // Without a band between the borders: all of w above them, w/s below, and both where the precision does not tell.
     Enclosure step(const Enclosure& turns, const Enclosure& border, double factor) const {
       const Enclosure slow = w / Enclosure(factor, precision);
@@ -178,13 +180,22 @@ Enclosure RopeFrequencies::log_magnitude(std::int64_t pair, std::int64_t sequenc
   return abs(log(radians(pair, sequence_length, precision)));
 }
 
-const Enclosure& RopeFrequencies::attention_factor(Precision precision) {
-  const auto kept = attention_factors_.find(precision.bits);
+const Enclosure& RopeFrequencies::attention_factor(std::int64_t sequence_length, Precision precision) {
+  const auto limit = length_limit(encoding_.rope_scaling);
+  const std::pair key{limit && sequence_length > *limit, precision.bits};
+  const auto kept = attention_factors_.find(key);
   if (kept != attention_factors_.end()) return kept->second;
-  return attention_factors_.emplace(precision.bits, unkept_attention_factor(precision)).first->second;
+  return attention_factors_.emplace(key, unkept_attention_factor(key.first, precision)).first->second;
 }
 
-Enclosure RopeFrequencies::unkept_attention_factor(Precision precision) const {
+const Enclosure& RopeFrequencies::attention_factor(Precision precision) {
+  const auto* longrope = std::get_if<LongropeScaling>(&encoding_.rope_scaling);
+  if (longrope != nullptr && longrope->short_mscale)
+    throw std::logic_error("RopeFrequencies::attention_factor: it depends on the length of the call");
+  return attention_factor(0, precision);
+}
+
+Enclosure RopeFrequencies::unkept_attention_factor(bool beyond_limit, Precision precision) const {
   if (const auto* yarn = std::get_if<YarnScaling>(&encoding_.rope_scaling)) {
     if (yarn->attention_factor) return {*yarn->attention_factor, precision};
     if (!yarn->mscale) return magnitude_scale(yarn->factor, 1, precision);
@@ -194,6 +205,7 @@ Enclosure RopeFrequencies::unkept_attention_factor(Precision precision) const {
            magnitude_scale(yarn->factor, *yarn->mscale_all_dim, precision);
   }
   if (const auto* longrope = std::get_if<LongropeScaling>(&encoding_.rope_scaling)) {
+    if (longrope->short_mscale) return {beyond_limit ? *longrope->long_mscale : *longrope->short_mscale, precision};
     if (longrope->attention_factor) return {*longrope->attention_factor, precision};
     const Enclosure length(longrope->original_max_position_embeddings, precision);
     return sqrt(one(precision) + log(Enclosure(*longrope->factor, precision)) / log(length));

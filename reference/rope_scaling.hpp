@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "lib/spec/rope.hpp"
@@ -42,9 +43,14 @@ class RopeFrequencies {
   ///   yarn      attention_factor if given, else m(mscale)/m(mscale_all_dim) if those are, else m(1), m(x) = 0.1 x ln s
   ///   + 1;
   ///             Peng et al. 2023, section 3.4, equation 22 has m(1) = sqrt(1/t)
-  ///   longrope  attention_factor if given, else sqrt(1 + ln s / ln L); the deployed default
+  ///   longrope  short_mscale at lengths up to L and long_mscale at longer ones if given, else attention_factor if
+  ///             given, else sqrt(1 + ln s / ln L); the deployed default
   ///   others    1
-  /// The reference is good for the object's life.
+  /// in a call of `sequence_length`. The reference is good for the object's life.
+  const Enclosure& attention_factor(std::int64_t sequence_length, Precision precision);
+
+  /// The same for a rule whose factor does not depend on the length.
+  /// @throws std::logic_error for one whose factor does.
   const Enclosure& attention_factor(Precision precision);
 
   /// YaRN's low and high, the ends of its ramp in units of pairs.
@@ -70,7 +76,7 @@ class RopeFrequencies {
   std::int64_t length_that_matters(std::int64_t sequence_length) const;
   Enclosure scaled(std::int64_t pair, std::int64_t length, Precision precision);
   Enclosure stretched_base(std::int64_t pair, const Enclosure& stretch, Precision precision) const;
-  Enclosure unkept_attention_factor(Precision precision) const;
+  Enclosure unkept_attention_factor(bool beyond_limit, Precision precision) const;
   Enclosure correction(double turns, Precision precision) const;
   std::optional<Whole> whole_ramp() const;
 
@@ -79,7 +85,7 @@ class RopeFrequencies {
   GeometricFrequencies geometric_;
   std::optional<Whole> whole_ramp_;
   std::map<long, AtLength> by_precision_;
-  std::map<long, Enclosure> attention_factors_;
+  std::map<std::pair<bool, long>, Enclosure> attention_factors_;  // by whether a call is longer than L
 
   struct Kept {
     std::int64_t position;

@@ -8,8 +8,20 @@ const Rotation& XposReference::rotation(std::int64_t position, std::int64_t pair
   return rope_.rotation(position, pair, precision);
 }
 
-Enclosure XposReference::scale(std::int64_t position, std::int64_t pair, Precision precision) const {
-  return exp(Enclosure(position, precision) * log_step(pair, precision));
+// torchscale 0.3: arange(min_pos, max_pos), min_pos = -length // 2, Python's quotient being rounded down; x-transformers
+// 2.31: t - length // 2.
+std::int64_t XposReference::counted(std::int64_t position, std::int64_t length) const {
+  if (const auto* centre = std::get_if<std::int64_t>(&encoding_.centre)) return position - *centre;
+  const auto rounded_down = [](std::int64_t number) {
+    const std::int64_t towards_zero = number / 2;
+    return number % 2 < 0 ? towards_zero - 1 : towards_zero;
+  };
+  const bool up = std::get<HalfOfCall>(encoding_.centre) == HalfOfCall::ceil;
+  return up ? rounded_down(-length) + position : position - rounded_down(length);
+}
+
+Enclosure XposReference::scale(std::int64_t count, std::int64_t pair, Precision precision) const {
+  return exp(Enclosure(count, precision) * log_step(pair, precision));
 }
 
 Enclosure XposReference::log_step(std::int64_t pair, Precision precision) const {
@@ -28,8 +40,9 @@ FastPowers XposReference::fast_scales() const {
           pairs(encoding_.rope)};
 }
 
-RealPair XposReference::turned(std::int64_t position, std::int64_t pair, const RealPair& x, Precision precision) {
-  const Enclosure factor = scale(position, pair, precision);
+RealPair XposReference::turned(std::int64_t position, std::int64_t pair, const RealPair& x, Precision precision,
+                               std::int64_t length) {
+  const Enclosure factor = scale(counted(position, length), pair, precision);
   const RealPair rotated = RopeReference::rotate(rotation(position, pair, precision), x);
   return {factor * rotated.first, factor * rotated.second};
 }

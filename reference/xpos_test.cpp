@@ -66,6 +66,58 @@ TEST(XposReference, TheScoreDependsOnTheDistanceOnly) {
   }
 }
 
+// torchscale 0.3: min_pos = -(length + offset) // 2, from which on arange counts; x-transformers 2.31: t - max_pos // 2.
+TEST(XposReference, CountsFromTheCentre) {
+  Xpos encoding = with(8, Role::query);
+  EXPECT_EQ(XposReference(encoding).counted(7, 9), 7);
+  encoding.centre = std::int64_t{10};
+  EXPECT_EQ(XposReference(encoding).counted(7, 9), -3);
+  const auto counted = [&](HalfOfCall half, std::int64_t position, std::int64_t length) {
+    encoding.centre = half;
+    return XposReference(encoding).counted(position, length);
+  };
+  EXPECT_EQ(counted(HalfOfCall::ceil, 0, 9), -5);  // arange(-9 // 2, 9 - 5)
+  EXPECT_EQ(counted(HalfOfCall::ceil, 8, 9), 3);
+  EXPECT_EQ(counted(HalfOfCall::ceil, 0, 10), -5);
+  EXPECT_EQ(counted(HalfOfCall::floor, 0, 9), -4);  // 0 - 9 // 2
+  EXPECT_EQ(counted(HalfOfCall::floor, 8, 9), 4);
+  EXPECT_EQ(counted(HalfOfCall::floor, 0, 10), -5);
+  // As Python rounds: -5 // 2 = -3.
+  EXPECT_EQ(counted(HalfOfCall::floor, -7, -5), -4);
+  EXPECT_EQ(counted(HalfOfCall::ceil, -7, -5), -5);
+}
+
+// ((2 2/8 + 0.4)/1.4)^((0 - 5)/512) by Python's decimal at 60 digits: (9/14)^(-5/512).
+TEST(XposReference, PositionZeroIsScaledWhereItIsNotTheCentre) {
+  Xpos encoding = with(8, Role::query);
+  encoding.centre = HalfOfCall::ceil;
+  XposReference reference(encoding);
+  const RealPair turned = reference.turned(0, 2, {Enclosure(1.0, precision), Enclosure(0.0, precision)}, precision, 9);
+  EXPECT_TRUE(agrees_with(turned.first, "1.004324095007039466805092834855"));
+  EXPECT_TRUE(is_exactly(turned.second, 0));
+}
+
+// A score does not depend on the centre, the query's and the key's being one.
+TEST(XposReference, TheScoreDoesNotDependOnTheCentre) {
+  const RealPair q{Enclosure(0.5, precision), Enclosure(-1.5, precision)};
+  const RealPair k{Enclosure(2.0, precision), Enclosure(0.25, precision)};
+  const auto score = [&](std::variant<std::int64_t, HalfOfCall> centre) {
+    Xpos query = with(8, Role::query);
+    Xpos key = with(8, Role::key);
+    query.centre = key.centre = centre;
+    const RealPair a = XposReference(query).turned(700, 1, q, precision, 701);
+    const RealPair b = XposReference(key).turned(300, 1, k, precision, 701);
+    return a.first * b.first + a.second * b.second;
+  };
+  const Enclosure plain = score(0);
+  for (const std::variant<std::int64_t, HalfOfCall> centre :
+       {std::variant<std::int64_t, HalfOfCall>(std::int64_t{-4000}),
+        {std::int64_t{333}},
+        {HalfOfCall::floor},
+        {HalfOfCall::ceil}})
+    EXPECT_LT(abs(score(centre) - plain).upper(), 0x1p-80);
+}
+
 TEST(XposReference, PartialRotaryScalesByTheRotatedWidth) {
   Xpos encoding = with(16, Role::query);
   encoding.rope.rotary_dim = 8;

@@ -103,6 +103,16 @@ Xpos draw_xpos(Random& random, Taste taste) {
   if (taste == Taste::exotic)
     encoding.scale_base =
         random.of({random.of_magnitude(1e-300, 1e300), random.beside(1), random.of_magnitude(0.2, 2), 1e18});
+  switch (random.between(0, 5)) {
+    case 0: encoding.centre = random.between(-2000, 2000); break;
+    case 1: encoding.centre = random.of({HalfOfCall::floor, HalfOfCall::ceil}); break;
+    case 2:
+      // The ends of what the kernels tell exactly.
+      if (taste == Taste::exotic)
+        encoding.centre = random.of({furthest, -furthest, furthest - random.between(0, 40), furthest / 2});
+      break;
+    default: break;
+  }
   return encoding;
 }
 

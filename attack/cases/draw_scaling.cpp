@@ -112,6 +112,11 @@ LongropeScaling draw_longrope(Random& random, const Rope& rope, Taste taste) {
     longrope.factor = draw_factor(random, taste);
   }
   longrope.length_scope = draw_scope(random);
+  if (random.once_in(3)) {
+    longrope.attention_factor.reset();
+    longrope.short_mscale = draw_attention_factor(random, taste);
+    longrope.long_mscale = random.once_in(4) ? *longrope.short_mscale : draw_attention_factor(random, taste);
+  }
   return longrope;
 }
 
@@ -150,8 +155,9 @@ Rope draw_rope(Random& random, Taste taste, std::int64_t most_width) {
   }
   // The rules that divide by n - 2 or by ln theta.
   const bool wide = rope.rotary_dim > 2;
-  switch (random.between(0, 8)) {
+  switch (random.between(0, 9)) {
     case 0: rope.rope_scaling = LinearScaling{draw_factor(random, taste)}; break;
+    case 9: rope.rope_scaling = NoTurning{}; break;
     case 1:
       if (wide) rope.rope_scaling = NtkScaling{draw_factor(random, taste)};
       break;

@@ -306,6 +306,14 @@ std::vector<Case> guards_xpos(Random& random, Dtype dtype) {
     positions.push_back(static_cast<std::int64_t>(random.sign() * exponent * encoding.scale_base / doublings) +
                         random.between(-1, 1));
   }
+  if (random.once_in(3)) {
+    // Position 0 does not turn: zeta_3 = 1/2 of width 20 and zeta_31 = 9/16 of width 160 have powers that are exact.
+    const bool is_root = random.once_in(2);
+    encoding.rope.head_dim = encoding.rope.rotary_dim = is_root ? 160 : 20;
+    encoding.scale_base = random.of({512.0, 2.0, 3.0});
+    encoding.centre = random.between(-40, 40) * static_cast<std::int64_t>(encoding.scale_base) / (is_root ? 2 : 1);
+    positions.push_back(0);
+  }
   Case example = rotation_case(random, encoding, dtype, positions, random.between(1, 4));
   fill_at_guards(random, encoding.rope, by_position(encoding.rope, frequencies_of(encoding.rope, 0), example), example);
   return {example};

@@ -88,12 +88,14 @@ std::vector<Case> near_ties_rope(Random& random, Dtype dtype) {
                                       : draw_sharp_rope(random, 16);
   Case example = rotation_case(random, rope, dtype, some_positions(random), random.between(4, 8));
   fill(random, rope.head_dim, example);
-  const AttentionFactor factor(rope);
+  AttentionFactor factor(rope, 0);
   std::shared_ptr<const Frequencies> frequencies;
   std::int64_t sharpest = 0;
   for (std::int64_t token = 0; token < std::ssize(example.positions); ++token) {
     if (token % example.tokens == 0) {
-      frequencies = frequencies_of(rope, length_of_row(rope, example, token / example.tokens));
+      const std::int64_t length = length_of_row(rope, example, token / example.tokens);
+      frequencies = frequencies_of(rope, length);
+      factor = AttentionFactor(rope, length);
       sharpest = sharpest_pair(*frequencies);
     }
     const std::int64_t position = sign_of_call(rope, example) * example.positions[static_cast<std::size_t>(token)];
@@ -118,7 +120,7 @@ std::vector<Case> near_ties_rope_nd(Random& random, Dtype dtype) {
   for (std::size_t axis = 1; axis < encoding.sections.size(); ++axis)
     example.positions.insert(example.positions.end(), positions.begin(), positions.end());
   fill(random, encoding.rope.head_dim, example);
-  const AttentionFactor factor(encoding.rope);
+  const AttentionFactor factor(encoding.rope, length_of_call(example));
   const std::vector<AxialPair> pairs = axial_pairs(encoding, length_of_call(example));
   for (std::int64_t token = 0; token < std::ssize(positions); ++token) {
     const std::int64_t pair = random.between(0, std::ssize(pairs) - 1);
@@ -146,7 +148,8 @@ std::vector<Case> near_ties_xpos(Random& random, Dtype dtype) {
     const std::int64_t position = example.positions[static_cast<std::size_t>(token)];
     if (position == 0) continue;
     const std::int64_t pair = random.between(0, frequencies->count() - 1);
-    const Interval power = xpos_power(encoding, pair, position, factor_bits);
+    const std::int64_t count = xpos_count(encoding, position, length_of_call(example));
+    const Interval power = xpos_power(encoding, pair, count, factor_bits);
     put_near_ties(
         random, encoding.rope, *frequencies, {token, pair, pair, sign_of_call(encoding.rope, example) * position},
         [&](const Interval& value) { return value * power; }, example);

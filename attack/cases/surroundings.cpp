@@ -125,7 +125,8 @@ std::vector<Case> exotic_rope(Random& random, Dtype dtype) {
 }
 std::vector<Case> rope_tables(Random& random, Dtype dtype) {
   const Taste taste = random.of({Taste::usual, Taste::exotic});
-  const Rope rope = draw_rope(random, taste);
+  Rope rope = draw_rope(random, taste);
+  if (stands_still(rope)) rope.rope_scaling = DefaultScaling{};
   const std::int64_t rows = draw_count(random, most_of(taste) / rope.rotary_dim);
   Case example = table_case(random, rope, dtype, draw_positions(random, rows));
   example.operation = Operation::tables;
@@ -219,6 +220,7 @@ std::vector<Case> usual_attention(Random& random, Dtype dtype) {
     case 1: {
       Xpos xpos;
       xpos.rope.head_dim = xpos.rope.rotary_dim = encoding.head_dim;
+      if (random.once_in(2)) xpos.centre = random.of({HalfOfCall::floor, HalfOfCall::ceil});
       encoding.position = xpos;
       break;
     }

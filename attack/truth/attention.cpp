@@ -34,22 +34,22 @@ class Turned {
 
  private:
   void turn_by(Numbers& x, std::int64_t heads, const Rope& rope, const Xpos* xpos, Role role) const {
-    const AttentionFactor factor(rope);
-    const Number scale = in_middle(factor.times(exactly(first_precision, 1.0)));
     const std::int64_t n = example_.tokens;
     for (std::int64_t b = 0; b < example_.batch; ++b) {
-      const auto frequencies = frequencies_of(rope, length_of_row(rope, example_, b));
+      const std::int64_t length = length_of_row(rope, example_, b);
+      const auto frequencies = frequencies_of(rope, length);
+      const Number scale = in_middle(AttentionFactor(rope, length).times(exactly(first_precision, 1.0)));
       for (std::int64_t token = 0; token < n; ++token) {
         const std::int64_t position = example_.positions[static_cast<std::size_t>(b * n + token)];
         for (std::int64_t pair = 0; pair < rope.rotary_dim / 2; ++pair) {
-          const auto turn = frequencies->turned(pair, position, first_precision);
+          const auto turn = frequencies->turned(pair, stands_still(rope) ? 0 : position, first_precision);
           const Number c = in_middle(turn->cosine);
           const Number s = (rope.direction == Direction::clockwise ? -1 : 1) * in_middle(turn->sine);
           Number power = scale;
           if (xpos != nullptr) {
             Xpos own = *xpos;
             own.role = role;
-            power *= in_middle(xpos_power(own, pair, position, first_precision));
+            power *= in_middle(xpos_power(own, pair, xpos_count(own, position, length), first_precision));
           }
           for (std::int64_t head = 0; head < heads; ++head) {
             const std::int64_t start = ((b * heads + head) * n + token) * rope.head_dim;

@@ -135,6 +135,8 @@ std::optional<RatioOfLogarithms> ratio_of_logarithms(double s, std::int64_t trai
 
 }  // namespace
 
+bool stands_still(const Rope& encoding) { return std::holds_alternative<NoTurning>(encoding.rope_scaling); }
+
 std::int64_t frequency_width(const Rope& encoding) {
   return encoding.rotary_layout == RotaryLayout::spread ? encoding.head_dim : encoding.rotary_dim;
 }
@@ -179,7 +181,8 @@ std::shared_ptr<const Frequencies> frequencies_of(const Rope& encoding, std::int
 }
 
 // YaRN: attention_factor, or get_mscale(s, mscale) / get_mscale(s, mscale_all_dim), get_mscale(s, m) = 0.1 m ln s + 1
-// (DeepSeek-V3's code), m = 1 without. LongRoPE: sqrt(1 + ln s / ln L). Where such a number is rational it is given as
+// (DeepSeek-V3's code), m = 1 without. LongRoPE: sqrt(1 + ln s / ln L), or in Phi-3.5-MoE long_mscale where seq_len is
+// above original_max_position_embeddings and short_mscale where it is not. Where such a number is rational it is given as
 // two integers, without which no tie could be told.
 AttentionFactor::Fraction AttentionFactor::at(long bits) const {
   const Interval one = exactly(bits, 1.0);
@@ -192,6 +195,10 @@ AttentionFactor::Fraction AttentionFactor::at(long bits) const {
     return {magnitude(*yarn->mscale), magnitude(*yarn->mscale_all_dim)};
   }
   if (const auto* longrope = std::get_if<LongropeScaling>(&encoding_.rope_scaling)) {
+    if (longrope->short_mscale) {
+      const bool is_long = length_ > longrope->original_max_position_embeddings;
+      return {exactly(bits, is_long ? *longrope->long_mscale : *longrope->short_mscale), one};
+    }
     if (longrope->attention_factor) return {exactly(bits, *longrope->attention_factor), one};
     const std::int64_t trained = longrope->original_max_position_embeddings;
     // sqrt((j + k) / k) as a square root of an integer, which MPFR gives exactly where it can, over another.

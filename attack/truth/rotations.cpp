@@ -1,11 +1,13 @@
 #include <cmath>
 #include <functional>
+#include <numeric>
 
 #include "attack/truth/truths.hpp"
 
 // Su et al. 2021, equation 34: (x0, x1) -> (x0 cos - x1 sin, x1 cos + x0 sin) for each pair, in the channels that the
 // spec's pairing gives it. Several axes (Wang et al. 2024): each pair turns by its own axis's coordinate. xPos (Sun et
-// al. 2022, algorithm 1): times zeta_i^(p / scale_base) in a query, the inverse in a key, zeta_i = (2i/n + 0.4) / 1.4.
+// al. 2022, algorithm 1): times zeta_i^((p - centre) / scale_base) in a query, the inverse in a key, zeta_i = (2i/n +
+// 0.4) / 1.4.
 
 namespace sextant::attack {
 namespace {
@@ -204,6 +206,15 @@ struct Call {
     }
   }
 
+  // All pairs of a token, which stand still.
+  void judge_standing(std::int64_t token, Checker& checker) const {
+    each_head(token, [&](std::int64_t head) {
+      for (std::int64_t pair = 0; pair < rope.rotary_dim / 2; ++pair)
+        judge_copied(head, rotary_channels(rope, from, pair), rotary_channels(rope, to, pair), checker);
+      judge_unturned(head, checker);
+    });
+  }
+
   // The `place`-th pair of the head.
   void judge_turned(const Turning& turning, std::int64_t place, std::int64_t token, Checker& checker) const {
     const auto turn = turning.position == 0 ? std::nullopt : quick_turn(turning);
@@ -258,16 +269,26 @@ void judge_tables(const Rope& encoding, const Frequencies& frequencies, const At
 }  // namespace
 
 void judge_encoding(const Rope& encoding, const Case& example, Checker& checker) {
-  const AttentionFactor factor(encoding);
-  if (example.operation == Operation::tables)
-    return judge_tables(encoding, *frequencies_of(encoding, length_of_row(encoding, example, 0)), factor, example,
+  if (example.operation == Operation::tables) {
+    const std::int64_t length = length_of_row(encoding, example, 0);
+    return judge_tables(encoding, *frequencies_of(encoding, length), AttentionFactor(encoding, length), example,
                         checker);
-  const long double scale = in_long_double(factor.times(exactly(first_precision, 1.0)));
+  }
   const Call call(encoding, example);
+  AttentionFactor factor(encoding, 0);
+  long double scale = 1;
   std::shared_ptr<const Frequencies> frequencies;
   for (std::int64_t token = 0; token < std::ssize(example.positions); ++token) {
-    if (token % example.tokens == 0)
-      frequencies = frequencies_of(encoding, length_of_row(encoding, example, token / example.tokens));
+    if (stands_still(encoding)) {
+      call.judge_standing(token, checker);
+      continue;
+    }
+    if (token % example.tokens == 0) {
+      const std::int64_t length = length_of_row(encoding, example, token / example.tokens);
+      frequencies = frequencies_of(encoding, length);
+      factor = AttentionFactor(encoding, length);
+      scale = in_long_double(factor.times(exactly(first_precision, 1.0)));
+    }
     const std::int64_t position = call.sign * example.positions[static_cast<std::size_t>(token)];
     for (std::int64_t pair = 0; pair < encoding.rotary_dim / 2; ++pair) {
       call.judge_turned({frequencies.get(), pair, position, [&](const Interval& value) { return factor.times(value); },
@@ -344,9 +365,13 @@ std::int64_t length_of_call(const Case& example) {
 
 void judge_encoding(const RopeNd& encoding, const Case& example, Checker& checker) {
   const std::int64_t tokens = example.batch * example.tokens;
-  const AttentionFactor factor(encoding.rope);
-  const long double scale = in_long_double(factor.times(exactly(first_precision, 1.0)));
   const Call call(encoding.rope, example);
+  if (stands_still(encoding.rope)) {
+    for (std::int64_t token = 0; token < tokens; ++token) call.judge_standing(token, checker);
+    return;
+  }
+  const AttentionFactor factor(encoding.rope, length_of_call(example));
+  const long double scale = in_long_double(factor.times(exactly(first_precision, 1.0)));
   const std::vector<AxialPair> list = axial_pairs(encoding, length_of_call(example));
   for (std::int64_t token = 0; token < tokens; ++token) {
     for (std::size_t pair = 0; pair < list.size(); ++pair) {
@@ -362,11 +387,36 @@ void judge_encoding(const RopeNd& encoding, const Case& example, Checker& checke
   }
 }
 
-// zeta_i = (2i/n + 2/5) / (7/5) = (10 i + 2 n) / (7 n).
-Interval xpos_power(const Xpos& encoding, std::int64_t pair, std::int64_t position, long bits) {
+std::int64_t xpos_count(const Xpos& encoding, std::int64_t position, std::int64_t length) {
+  if (const auto* centre = std::get_if<std::int64_t>(&encoding.centre)) return position - *centre;
+  // Exactly, of lengths up to 2^53 + 1.
+  const long double half = static_cast<long double>(length) / 2;
+  const bool up = std::get<HalfOfCall>(encoding.centre) == HalfOfCall::ceil;
+  return position - static_cast<std::int64_t>(up ? std::ceil(half) : std::floor(half));
+}
+
+// zeta_i = (2i/n + 2/5) / (7/5) = (10 i + 2 n) / (7 n). Where count / scale_base is j / 2^k for small numbers it is the
+// root of that degree of a power of integers, of which MPFR finds the exact ones.
+Interval xpos_power(const Xpos& encoding, std::int64_t pair, std::int64_t count, long bits) {
   const std::int64_t n = frequency_width(encoding.rope);
-  const Interval logarithm = log(exactly(bits, 10 * pair + 2 * n)) - log(exactly(bits, 7 * n));
-  const Interval exponent = logarithm * exactly(bits, encoding.role == Role::query ? position : -position) /
+  const std::int64_t common = std::gcd(10 * pair + 2 * n, 7 * n);
+  const Interval numerator = exactly(bits, (10 * pair + 2 * n) / common);
+  const Interval denominator = exactly(bits, 7 * n / common);
+  const double size = std::fabs(static_cast<double>(count));
+  for (int k = 0; k <= 4; ++k) {
+    const double j = std::ldexp(size, k) / encoding.scale_base;
+    if (!(j <= 64) || std::fmod(std::ldexp(size, k), encoding.scale_base) != 0) continue;
+    const auto raised = [&](const Interval& number) {
+      Interval power = exactly(bits, 1.0);
+      for (std::int64_t i = 0; i < std::llround(j); ++i) power = power * number;
+      for (int root = 0; root < k; ++root) power = sqrt(power);
+      return power;
+    };
+    const bool shrinks = (count > 0) == (encoding.role == Role::query);
+    return shrinks ? raised(numerator) / raised(denominator) : raised(denominator) / raised(numerator);
+  }
+  const Interval exponent = (log(numerator) - log(denominator)) *
+                            exactly(bits, encoding.role == Role::query ? count : -count) /
                             exactly(bits, encoding.scale_base);
   return exp(exponent);
 }
@@ -377,9 +427,10 @@ void judge_encoding(const Xpos& encoding, const Case& example, Checker& checker)
   const Call call(rope, example);
   for (std::int64_t token = 0; token < std::ssize(example.positions); ++token) {
     const std::int64_t position = example.positions[static_cast<std::size_t>(token)];
+    const std::int64_t count = xpos_count(encoding, position, length_of_call(example));
     call.each_head(token, [&](std::int64_t head) { call.judge_unturned(head, checker); });
     for (std::int64_t pair = 0; pair < rope.rotary_dim / 2; ++pair) {
-      if (position == 0) {
+      if (position == 0 && count == 0) {
         call.each_head(token, [&](std::int64_t head) {
           call.judge_copied(head, rotary_channels(rope, call.from, pair), rotary_channels(rope, call.to, pair),
                             checker);
@@ -387,9 +438,9 @@ void judge_encoding(const Xpos& encoding, const Case& example, Checker& checker)
         continue;
       }
       const auto scaled = [&](const Interval& value) {
-        return value * xpos_power(encoding, pair, position, value.bits());
+        return value * xpos_power(encoding, pair, count, value.bits());
       };
-      const long double scale = in_long_double(xpos_power(encoding, pair, position, first_precision));
+      const long double scale = in_long_double(xpos_power(encoding, pair, count, first_precision));
       call.judge_turned({frequencies.get(), pair, call.sign * position, scaled, scale, Specials::not_said}, pair, token,
                         checker);
     }

@@ -34,10 +34,10 @@ void judge_encoding(const Attention& encoding, const Case& example, Checker& che
 std::shared_ptr<const Frequencies> frequencies_of(const Sinusoidal& encoding);
 std::shared_ptr<const Frequencies> frequencies_of(const Rope& encoding, std::int64_t length);
 
-/// What rope's scaling rule multiplies a rotation by.
+/// What rope's scaling rule multiplies a rotation by in a call of this length.
 class AttentionFactor {
  public:
-  explicit AttentionFactor(const Rope& encoding) : encoding_(encoding) {}
+  AttentionFactor(const Rope& encoding, std::int64_t length) : encoding_(encoding), length_(length) {}
   /// The factor times a value, a point where that is exact.
   Interval times(const Interval& value) const;
 
@@ -49,11 +49,19 @@ class AttentionFactor {
   Fraction at(long bits) const;
 
   Rope encoding_;
+  std::int64_t length_;
   mutable std::optional<Fraction> kept_;
 };
 
-/// xPos' zeta_i^(p / scale_base) of a pair at a position, or its inverse in a key.
-Interval xpos_power(const Xpos& encoding, std::int64_t pair, std::int64_t position, long bits);
+/// Whether no pair turns.
+bool stands_still(const Rope& encoding);
+
+/// What the exponents of xPos count at a position of a call of this length: from its centre on.
+std::int64_t xpos_count(const Xpos& encoding, std::int64_t position, std::int64_t length);
+
+/// xPos' zeta_i^(count / scale_base) of a pair, or its inverse in a key: a point where that is a fraction of a power of
+/// two, as far as `bits` hold it.
+Interval xpos_power(const Xpos& encoding, std::int64_t pair, std::int64_t count, long bits);
 
 /// What a batch row of a call takes for its length: the largest position + 1, of the row or of the whole call as the
 /// rule's length_scope says.

@@ -60,7 +60,7 @@ std::optional<Ratio> rational_root(double factor, std::int64_t length) {
   return std::nullopt;
 }
 
-std::optional<Ratio> rational_factor(const RopeScaling& scaling) {
+std::optional<Ratio> rational_factor(const RopeScaling& scaling, std::int64_t length) {
   if (const auto* yarn = std::get_if<YarnScaling>(&scaling)) {
     if (yarn->attention_factor) return Ratio{*yarn->attention_factor, 1};
     if (yarn->mscale == yarn->mscale_all_dim && yarn->mscale) return Ratio{1, 1};
@@ -68,6 +68,10 @@ std::optional<Ratio> rational_factor(const RopeScaling& scaling) {
     return yarn->factor == 1 ? std::optional(Ratio{1, 1}) : std::nullopt;
   }
   if (const auto* longrope = std::get_if<LongropeScaling>(&scaling)) {
+    if (longrope->short_mscale) {
+      const bool is_short = length <= longrope->original_max_position_embeddings;
+      return Ratio{is_short ? *longrope->short_mscale : *longrope->long_mscale, 1};
+    }
     if (longrope->attention_factor) return Ratio{*longrope->attention_factor, 1};
     return rational_root(*longrope->factor, longrope->original_max_position_embeddings);
   }
@@ -86,10 +90,10 @@ std::vector<Turns> rope_turns(const Ladder& ladder, std::int64_t length) {
   return *turns;
 }
 
-AttentionFactor attention_factor(const Rope& encoding) {
+AttentionFactor attention_factor(const Rope& encoding, std::int64_t length) {
   const StandardArithmetic arithmetic;
   fill_wide_constants();
-  const std::optional<Ratio> rational = rational_factor(encoding.rope_scaling);
+  const std::optional<Ratio> rational = rational_factor(encoding.rope_scaling, length);
   using Real = Wide<256>;
   const Real a = rational ? Real(rational->numerator) / rational->denominator : wide_attention_factor<Real>(encoding);
   const auto high = static_cast<double>(a);

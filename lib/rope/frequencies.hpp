@@ -35,7 +35,8 @@ struct AttentionFactor {
   std::optional<Ratio> rational;
 };
 
-/// Domain: an encoding that passes validate.
-AttentionFactor attention_factor(const Rope& encoding);
+/// In a call of `length` = its largest position + 1, which matters to longrope's two magnitudes alone. Domain: an
+/// encoding that passes validate.
+AttentionFactor attention_factor(const Rope& encoding, std::int64_t length = 1);
 
 }  // namespace sextant

@@ -36,10 +36,12 @@ struct PairAxes {
   std::vector<PairRange> ranges;
 };
 
-/// Factors of their own for the pairs: 2^(g_i p), p the position that a pair turns by, negated where the direction is
-/// clockwise. For rates whose fastest() is at most largest_pair_rate.
+/// Factors of their own for the pairs: 2^(g_i (p - origin)), p the position that a pair turns by, negated where the
+/// direction is clockwise. For rates whose fastest() is at most largest_pair_rate, and |p| + |origin| of at most 2^53 -
+/// 16.
 struct PairPowers {
   const PowerRates* rates;
+  std::int64_t origin;
   /// Nearest values of the job's dtype for a pair that the kernels leave open, at p as above.
   std::function<SettledPair(std::int64_t pair, std::int64_t position, double first, double second)> settle;
 };

@@ -45,7 +45,7 @@ class PairOracle {
       const auto exactly = [&](double value) { return reference::Enclosure(value, precision); };
       const reference::RealPair turned = reference::RopeReference::rotate(
           reference_.rotation(position, pair, length, precision), {exactly(x0), exactly(x1)});
-      const reference::Enclosure truth = reference_.attention_factor(precision) * select(turned);
+      const reference::Enclosure truth = reference_.attention_factor(length, precision) * select(turned);
       const auto value = reference::correctly_rounded(dtype, truth);
       // Zeros of both signs count as one real there: here the sign is asked for too.
       if (!value) continue;

@@ -33,7 +33,7 @@ RopePlan::RopePlan(const Rope& head, const Ladders& of_pairs, std::int64_t lengt
       length(length_of_calls),
       frequencies(turns_of(of_pairs, length_of_calls)),
       steps(frequencies),
-      factor(attention_factor(head)),
+      factor(attention_factor(head, length_of_calls)),
       exact_turns(of_pairs) {}
 
 RopePlans::RopePlans(const Rope& encoding) : RopePlans(checked(encoding), ladders_of(encoding)) {}

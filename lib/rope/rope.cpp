@@ -6,6 +6,7 @@
 #include "lib/rope/call.hpp"
 #include "lib/rope/job.hpp"
 #include "lib/rope/plan.hpp"
+#include "lib/rope/standing.hpp"
 
 namespace sextant {
 namespace {
@@ -34,6 +35,7 @@ void turn(const RopePlans& plans, const RopePass& pass, const ConstHeads& x, std
           const Heads& y, Rounding rounding) {
   const VectorCall call = check_vectors(encoder, plans.encoding().head_dim, 1, x, positions, y);
   if (call.elements == 0) return;
+  if (pairs(plans.encoding()) == 0) return carry(plans.encoding(), pass, x, y);
   const RopeScaling& scaling = plans.encoding().rope_scaling;
   const bool alike = length_scope(scaling) == LengthScope::call || call.length <= *length_limit(scaling);
   if (alike || x.batch == 1) return turn_at_length(plans, call.length, pass, x, positions, y, rounding);

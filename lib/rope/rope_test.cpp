@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <vector>
 
@@ -86,6 +87,39 @@ TEST(RopeEncoder, TheLastChannelsTurnUnderSuffix) {
   y = rotated(suffix, {5, 6, 7, 8, 0, 0, 1, 0}, 3);
   EXPECT_DOUBLE_EQ(y[5], std::cos(0.03));  // halves out
   EXPECT_DOUBLE_EQ(y[7], std::sin(0.03));
+}
+
+// Layers without positions: bits are copied, NaN's and the sign of zero too, to the output's pairing.
+TEST(RopeEncoder, NoneCarriesEveryBit) {
+  Rope encoding = small();
+  encoding.rope_scaling = NoTurning{};
+  Tensor x = Tensor::zeros(Dtype::float32, {2, 3, 2, 4});
+  for (std::size_t i = 0; i < x.data.size(); ++i) x.data[i] = static_cast<std::byte>(i * 37 + 1);
+  x.set(1, -0.0);
+  x.set(2, std::numeric_limits<double>::quiet_NaN());
+  const std::vector<std::int64_t> positions{0, 5, 1 << 20, 7, -3, 2};
+  EXPECT_EQ(RopeEncoder(encoding).rotate(x, positions).data, x.data);
+  EXPECT_EQ(RopeEncoder(encoding).backward(x, positions).data, x.data);
+  encoding.pairing = Pairing::interleaved;
+  const Tensor moved = RopeEncoder(encoding).rotate(x, positions);
+  EXPECT_EQ(RopeEncoder(encoding).backward(moved, positions).data, x.data);
+  Tensor in_place = x;
+  RopeEncoder(encoding).apply(heads_of(in_place), positions);
+  EXPECT_EQ(in_place.data, moved.data);
+  EXPECT_EQ(std::memcmp(moved.data.data() + 4, x.data.data() + 8, 4), 0);  // channels 0 2 1 3
+  EXPECT_EQ(std::memcmp(moved.data.data() + 8, x.data.data() + 4, 4), 0);
+}
+
+// Phi-3.5-MoE: one magnitude for each of the two caches.
+TEST(RopeEncoder, EachCacheHasItsMagnitude) {
+  Rope encoding = small();
+  LongropeScaling longrope{16, {1, 2}, {4, 8}, std::nullopt, std::nullopt};
+  longrope.short_mscale = 1.5;
+  longrope.long_mscale = 0.75;
+  encoding.rope_scaling = longrope;
+  EXPECT_DOUBLE_EQ(rotated(encoding, {1, 0, 0, 0}, 15)[0], 1.5 * std::cos(15.0));
+  EXPECT_DOUBLE_EQ(rotated(encoding, {1, 0, 0, 0}, 16)[0], 0.75 * std::cos(4.0));
+  EXPECT_EQ(rotated(encoding, {1, 2, 3, 4}, 0), (std::vector<double>{1.5, 3, 4.5, 6}));
 }
 
 TEST(RopeEncoder, EachTokenOfEachRowHasItsOwnPosition) {

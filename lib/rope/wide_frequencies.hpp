@@ -156,6 +156,7 @@ class WideFrequencies {
       Approximation<Real> operator()(const ProportionalScaling& proportional) const {
         return precisely(w / proportional.factor);
       }
+      Approximation<Real> operator()(const NoTurning&) const { return {0, 0}; }  // of no pair
     };
     return std::visit(Rule{*this, pair, w}, encoding_.rope_scaling);
   }
@@ -175,7 +176,7 @@ class WideFrequencies {
 /// The attention factor: relative error below 2^(20 - bits_of<Real>()); fill_wide_constants() likewise.
 ///   yarn      attention_factor if given, else m(mscale)/m(mscale_all_dim) if those are, else m(1), with
 ///             m(x) = 0.1 x ln s + 1 (Peng et al. 2023, section 3.4, equation 22 has m(1) = sqrt(1/t))
-///   longrope  attention_factor if given, else sqrt(1 + ln s / ln L)
+///   longrope  attention_factor if given, else sqrt(1 + ln s / ln L); its two magnitudes are rational numbers
 ///   others    1
 template <class Real>
 Real wide_attention_factor(const Rope& encoding) {

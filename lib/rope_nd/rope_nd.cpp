@@ -12,6 +12,7 @@
 #include "lib/rope/call.hpp"
 #include "lib/rope/job.hpp"
 #include "lib/rope/plan.hpp"
+#include "lib/rope/standing.hpp"
 
 namespace sextant {
 namespace {
@@ -48,6 +49,7 @@ struct Part {
 };
 
 std::vector<Part> parts_of(const RopeNd& encoding) {
+  if (pairs(encoding.rope) == 0) return {};
   const Ladders all = ladders_of(encoding);
   const std::vector<std::int64_t> axis_of = axis_of_pairs(encoding);
   std::vector<Part> parts;
@@ -110,6 +112,7 @@ void RopeNdEncoder::State::turn(RopePass (*pass)(const Rope&), const ConstHeads&
                                 std::span<const std::int64_t> positions, const Heads& y) const {
   const VectorCall call = check_vectors(encoder, encoding.rope.head_dim, axes(encoding), x, positions, y);
   if (call.elements == 0) return;
+  if (pairs(encoding.rope) == 0) return carry(encoding.rope, pass(encoding.rope), x, y);
   std::vector<std::int64_t> counted_positions;
   if (encoding.coordinates != Coordinates::index) {
     counted_positions = counts(positions);

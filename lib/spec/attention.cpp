@@ -28,7 +28,14 @@ void check_sizes(const Signature& position, const Attention& attention) {
 bool acts_within(const Attention& encoding) {
   if (!encoding.position) return false;
   const Operation operation = signature_of(*encoding.position).operation;
-  return operation == Operation::rotate || operation == Operation::bias;
+  const bool turns = std::visit(
+      [](const auto& position) {
+        if constexpr (requires { pairs(position.rope); }) return pairs(position.rope) > 0;
+        if constexpr (std::is_same_v<std::decay_t<decltype(position)>, Rope>) return pairs(position) > 0;
+        return true;
+      },
+      *encoding.position);
+  return (operation == Operation::rotate && turns) || operation == Operation::bias;
 }
 
 std::int64_t kv_head(const Attention& encoding, std::int64_t head) {

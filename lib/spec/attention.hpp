@@ -41,7 +41,7 @@ struct Attention {
   static const EncodingEntry<Attention> entry;
 };
 
-/// Whether the position acts on what attention is given; false without one.
+/// Whether the position acts on what attention is given; false without one, and where rope_type none turns nothing.
 bool acts_within(const Attention& encoding);
 
 /// Keys by their indices: first <= j < end.

@@ -71,6 +71,7 @@ class Fields {
   std::optional<std::vector<std::int64_t>> integers_or_null(const std::string& name);
   std::optional<std::vector<double>> numbers_or_null(const std::string& name);
   bool has(const std::string& name) const { return object_.contains(name); }
+  bool is_text(const std::string& name) const { return has(name) && object_.at(name).is_string(); }
   /// The value, or null if the field is absent or null.
   const nlohmann::json* object(const std::string& name);
 

@@ -94,6 +94,57 @@ TEST(HfConfig, ReadsPhi3WithItsLengthAtTopLevelAndItsFactorFromTheRatio) {
   }
 }
 
+// Phi-3.5-MoE-instruct: PhimoeConfig.rope_parameters, of which the file's lists are shortened here.
+TEST(HfConfig, ReadsTheTwoMagnitudesOfPhimoe) {
+  const auto config = [](const std::string& type, const std::string& magnitudes) {
+    return R"({"model_type":")" + type + R"(","hidden_size":64,"num_attention_heads":8,"rope_theta":10000.0,)" +
+           R"("max_position_embeddings":131072,"original_max_position_embeddings":4096,"rope_scaling":{)" +
+           R"("type":"longrope","short_factor":[1.0,1.04,1.05,1.06],"long_factor":[1.02,1.1,8.0,64.0])" + magnitudes +
+           "}}";
+  };
+  const std::string both = R"(,"short_mscale":1.243163121016122,"long_mscale":1.25)";
+  const Rope rope = rope_of(config("phimoe", both).c_str());
+  const auto& longrope = std::get<LongropeScaling>(rope.rope_scaling);
+  EXPECT_EQ(longrope.short_mscale, 1.243163121016122);
+  EXPECT_EQ(longrope.long_mscale, 1.25);
+  EXPECT_EQ(longrope.original_max_position_embeddings, 4096);
+  EXPECT_EQ(longrope.length_scope, LengthScope::call);
+  EXPECT_EQ(claims_of_hf_config(config("phimoe", both)).front().notes.size(), 1);
+  const auto refusal = [&](const std::string& json) -> std::string {
+    try {
+      claims_of_hf_config(json);
+    } catch (const SpecError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_NE(refusal(config("phimoe", "")).find("short_mscale: required by transformers' phimoe"), std::string::npos);
+  EXPECT_NE(refusal(config("phi3", both)).find("short_mscale: not read by transformers' phi3"), std::string::npos);
+}
+
+// Layers without positions are a claim: nothing turns.
+TEST(HfConfig, ReadsLayersWithoutPositions) {
+  const auto claims = claims_of_hf_config(
+      R"({"model_type":"smollm3","num_hidden_layers":4,"hidden_size":64,"num_attention_heads":4,"no_rope_layers":[1,1,1,0]})");
+  ASSERT_EQ(claims.size(), 2);
+  EXPECT_EQ(claims[1].layers, (std::vector<std::int64_t>{3}));
+  ASSERT_TRUE(claims[1].spec);
+  const auto& rope = std::get<Rope>(claims[1].spec->encoding);
+  EXPECT_EQ(name_of(rope.rope_scaling), "none");
+  EXPECT_EQ(rope.head_dim, 16);
+  EXPECT_EQ(claims[1].spec->max_position, 32768);
+  // Latent attention: what would turn and what would not, side by side; the layers of the file count from 1.
+  const auto kimi = claims_of_hf_config(
+      R"({"model_type":"kimi_linear","linear_attn_config":{"full_attn_layers":[4,8],"kda_layers":[1,2,3,5,6,7]},)"
+      R"("mla_use_nope":true,"model_max_length":1048576,"qk_nope_head_dim":128,"qk_rope_head_dim":64})");
+  ASSERT_EQ(kimi.size(), 2);
+  EXPECT_EQ(kimi[0].layers, (std::vector<std::int64_t>{3, 7}));
+  ASSERT_TRUE(kimi[0].spec);
+  EXPECT_EQ(std::get<Rope>(kimi[0].spec->encoding).head_dim, 192);
+  EXPECT_FALSE(kimi[1].spec);
+  EXPECT_EQ(kimi[1].layers.front(), 0);
+}
+
 TEST(HfConfig, ReadsQwen25Yarn) {
   const Rope rope = rope_of(
       R"({"model_type":"qwen2","hidden_size":3584,"num_attention_heads":28,"max_position_embeddings":32768,

@@ -104,6 +104,19 @@ INSTANTIATE_TEST_SUITE_P(
         Scaling{
             R"({"rope_type":"longrope","original_max_position_embeddings":8,"short_factor":[1,1],"long_factor":[1,1]})",
             "rope_scaling.factor: required, or attention_factor"},
+        Scaling{R"({"rope_type":"longrope","original_max_position_embeddings":8,"short_factor":[1,1],)"
+                R"("long_factor":[1,1],"short_mscale":1.1})",
+                "rope_scaling.long_mscale: required: short_mscale and long_mscale come together"},
+        Scaling{R"({"rope_type":"longrope","original_max_position_embeddings":8,"short_factor":[1,1],)"
+                R"("long_factor":[1,1],"long_mscale":1.1})",
+                "rope_scaling.short_mscale: required"},
+        Scaling{R"({"rope_type":"longrope","original_max_position_embeddings":8,"short_factor":[1,1],)"
+                R"("long_factor":[1,1],"short_mscale":1.1,"long_mscale":0})",
+                "rope_scaling.long_mscale: expected a finite number above 0"},
+        Scaling{R"({"rope_type":"longrope","original_max_position_embeddings":8,"short_factor":[1,1],)"
+                R"("long_factor":[1,1],"short_mscale":1.1,"long_mscale":1.2,"attention_factor":1})",
+                "rope_scaling.attention_factor: contradicts short_mscale"},
+        Scaling{R"({"rope_type":"none","factor":2})", "rope_scaling.factor: unknown field"},
         Scaling{R"({"rope_type":"longrope","factor":2,"original_max_position_embeddings":1,)"
                 R"("short_factor":[1,1],"long_factor":[1,1]})",
                 "rope_scaling.original_max_position_embeddings: expected an integer from 2"},
@@ -146,7 +159,13 @@ TEST(ParseSpec, EveryScalingIsWrittenWithEveryField) {
                            R"("mscale_all_dim":null,"attention_factor":1.1})",
                            R"({"rope_type":"longrope","original_max_position_embeddings":4096,)"
                            R"("short_factor":[1.0,0.9],"long_factor":[1.0800000429153442,30.0],)"
-                           R"("factor":32.0,"attention_factor":null,"length_scope":"call"})",
+                           R"("factor":32.0,"attention_factor":null,"short_mscale":null,"long_mscale":null,)"
+                           R"("length_scope":"call"})",
+                           R"({"rope_type":"longrope","original_max_position_embeddings":4096,)"
+                           R"("short_factor":[1.0,0.9],"long_factor":[1.0800000429153442,30.0],)"
+                           R"("factor":null,"attention_factor":null,"short_mscale":1.1,"long_mscale":1.25,)"
+                           R"("length_scope":"call"})",
+                           R"({"rope_type":"none"})",
                            R"({"rope_type":"llama3","factor":8.0,"original_max_position_embeddings":8192,)"
                            R"("low_freq_factor":1.0,"high_freq_factor":4.0})",
                            R"({"rope_type":"proportional","factor":0.5})"}) {
@@ -168,6 +187,25 @@ TEST(RopeScaling, OnlyDynamicAndLongropeDependOnTheLength) {
   EXPECT_EQ(length_limit(LongropeScaling{4096, {}, {}, {}, {}}), 4096);
   EXPECT_EQ(length_limit(YarnScaling{}), std::nullopt);
   EXPECT_EQ(length_limit(DefaultScaling{}), std::nullopt);
+}
+
+TEST(RopeScaling, NoneTurnsNoPair) {
+  const auto rope_of = [](const std::string& more) {
+    return std::get<Rope>(parse_spec(with_scaling(R"({"rope_type":"none"})", more)).encoding);
+  };
+  const Rope plain = rope_of("");
+  EXPECT_EQ(pairs(plain), 0);
+  const auto carried = [](const Rope& rope) {
+    std::vector<std::int64_t> inputs(static_cast<std::size_t>(rope.head_dim), -1);
+    for (const Passthrough& channel : passthrough_channels(rope))
+      inputs[static_cast<std::size_t>(channel.output)] = channel.input;
+    return inputs;
+  };
+  EXPECT_EQ(carried(plain), (std::vector<std::int64_t>{0, 1, 2, 3}));
+  EXPECT_EQ(carried(rope_of(R"(,"rotary_layout":"spread")")), (std::vector<std::int64_t>{0, 1, 2, 3}));
+  EXPECT_EQ(carried(rope_of(R"(,"pairing":"interleaved","output_pairing":"half")")),
+            (std::vector<std::int64_t>{0, 2, 1, 3}));
+  EXPECT_EQ(length_limit(plain.rope_scaling), std::nullopt);
 }
 
 class Refused : public testing::TestWithParam<Refusal> {};

@@ -151,6 +151,20 @@ TEST(XposSpec, HasRopesFieldsButNoScaling) {
   EXPECT_EQ(describe(least), "xpos head_dim 64 query float32");
 }
 
+TEST(XposSpec, CountsFromAPositionOrFromHalfTheCall) {
+  const auto centre = [](const std::string& value) {
+    const std::string json = to_json(parse_spec(R"({"encoding":"xpos","head_dim":8,"centre":)" + value + "}"));
+    EXPECT_EQ(to_json(parse_spec(json)), json);
+    EXPECT_NE(json.find("\"centre\":" + value), std::string::npos) << json;
+    return std::get<Xpos>(parse_spec(json).encoding).centre;
+  };
+  using Centre = std::variant<std::int64_t, HalfOfCall>;
+  EXPECT_EQ(centre("0"), Centre(std::int64_t{0}));
+  EXPECT_EQ(centre("-1024"), Centre(std::int64_t{-1024}));
+  EXPECT_EQ(centre(R"("floor_half")"), Centre(HalfOfCall::floor));
+  EXPECT_EQ(centre(R"("ceil_half")"), Centre(HalfOfCall::ceil));
+}
+
 class RefusedEncoding : public testing::TestWithParam<Refusal> {};
 
 TEST_P(RefusedEncoding, InOneLineThatNamesTheField) {
@@ -263,6 +277,11 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{R"({"encoding":"xpos","head_dim":8,"scale_base":0})",
                 "spec: scale_base: expected a finite number above 0, got 0"},
         Refusal{R"({"encoding":"xpos","head_dim":8,"role":"value"})", "spec: role: expected one of query, key"},
+        Refusal{R"({"encoding":"xpos","head_dim":8,"centre":"half"})",
+                "spec: centre: expected one of floor_half, ceil_half"},
+        Refusal{R"({"encoding":"xpos","head_dim":8,"centre":0.5})", "spec: centre: expected an integer"},
+        Refusal{R"({"encoding":"xpos","head_dim":8,"centre":9007199254740993})",
+                "spec: centre: expected an integer within +-2^53, floor_half or ceil_half"},
         Refusal{R"({"encoding":"xpos","head_dim":7})", "spec: head_dim: expected an even number"},
         Refusal{R"({"encoding":"alibi"})", "spec: num_heads: required"},
         Refusal{R"({"encoding":"alibi","num_heads":0})", "spec: num_heads: expected an integer from 1"},

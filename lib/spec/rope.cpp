@@ -32,7 +32,9 @@ std::int64_t read_rotary_dim(Fields& fields, std::int64_t head_dim) {
 
 }  // namespace
 
-std::int64_t pairs(const Rope& encoding) { return encoding.rotary_dim / 2; }
+std::int64_t pairs(const Rope& encoding) {
+  return std::holds_alternative<NoTurning>(encoding.rope_scaling) ? 0 : encoding.rotary_dim / 2;
+}
 
 std::int64_t rotary_width(const Rope& encoding) {
   return encoding.rotary_layout == RotaryLayout::spread ? encoding.head_dim : encoding.rotary_dim;
@@ -57,10 +59,9 @@ std::vector<Passthrough> passthrough_channels(const Rope& encoding) {
     for (std::int64_t i = 0; i < encoding.head_dim; ++i) {
       if (i < turned || i >= turned + encoding.rotary_dim) channels.push_back({i, i});
     }
-    return channels;
   }
-  // The pairs of frequency 0 still move from the input's pairing to the output's.
-  for (std::int64_t pair = pairs(encoding); pair < encoding.head_dim / 2; ++pair) {
+  // The pairs that stand still move from the input's pairing to the output's all the same.
+  for (std::int64_t pair = pairs(encoding); pair < rotary_width(encoding) / 2; ++pair) {
     const Channels from = channels_of_pair(encoding, encoding.pairing, pair);
     const Channels to = channels_of_pair(encoding, encoding.output_pairing, pair);
     channels.push_back({to.first, from.first});

@@ -38,7 +38,7 @@ struct Rope {
   static const EncodingEntry<Rope> entry;
 };
 
-/// Number of frequencies that turn anything: rotary_dim/2.
+/// Number of frequencies that turn anything: rotary_dim/2; 0 under rope_type none.
 std::int64_t pairs(const Rope& encoding);
 
 /// n: the width that exponents divide by, and over which channels are paired.

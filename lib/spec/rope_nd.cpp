@@ -21,6 +21,9 @@ std::int64_t section_of(const RopeNd& encoding, std::int64_t axis) {
   return encoding.sections[static_cast<std::size_t>(axis)];
 }
 
+// That the axes share out, whether they turn or not.
+std::int64_t pairs_of_axes(const RopeNd& encoding) { return encoding.rope.rotary_dim / 2; }
+
 PairingScope pairing_scope(const RopeNd& encoding) {
   return encoding.rope.parts > 1 ? PairingScope::axis : PairingScope::head;
 }
@@ -49,7 +52,7 @@ std::vector<std::int64_t> order_of_axes(const RopeNd& encoding) {
 
 std::vector<std::int64_t> axis_of_pairs(const RopeNd& encoding) {
   const std::vector<std::int64_t> order = order_of_axes(encoding);
-  std::vector<std::int64_t> axis(static_cast<std::size_t>(pairs(encoding.rope)), order.front());
+  std::vector<std::int64_t> axis(static_cast<std::size_t>(pairs_of_axes(encoding)), order.front());
   std::size_t next = 0;
   for (std::size_t j = 0; j < order.size(); ++j) {
     const auto count = static_cast<std::size_t>(section_of(encoding, order[j]));
@@ -79,6 +82,7 @@ Ladders ladders_of(const RopeNd& encoding) {
   Ladders all;
   for (std::int64_t axis = 0; axis < (alike ? 1 : axes(encoding)); ++axis)
     all.ladders.push_back({rope_of(encoding, axis), normalized ? encoding.extents[static_cast<std::size_t>(axis)] : 0});
+  if (pairs(encoding.rope) == 0) return all;
   std::vector<std::int64_t> pairs_so_far(order.size(), 0);
   std::int64_t pair = 0;
   for (const std::int64_t axis : axis_of_pairs(encoding)) {
@@ -127,7 +131,7 @@ RopeNd read(Fields& fields) {
 void check_sections(const RopeNd& encoding) {
   if (encoding.sections.empty())
     refuse_field("sections", "expected the number of pairs of each axis, got an empty list");
-  const std::int64_t all = pairs(encoding.rope);
+  const std::int64_t all = pairs_of_axes(encoding);
   std::int64_t sum = 0;
   for (const std::int64_t section : encoding.sections) {
     if (section < 1 || section > all) {
@@ -153,12 +157,12 @@ void check_order(const RopeNd& encoding) {
   const std::vector<std::int64_t> order = order_of_axes(encoding);
   for (std::int64_t j = 1; j < axes(encoding); ++j) {
     const std::int64_t axis = order[static_cast<std::size_t>(j)];
-    const std::int64_t places = (pairs(encoding.rope) - j + axes(encoding) - 1) / axes(encoding);
+    const std::int64_t places = (pairs_of_axes(encoding) - j + axes(encoding) - 1) / axes(encoding);
     if (section_of(encoding, axis) > places) {
       refuse_field("sections",
                    fmt::format("expected at most {} of the {} pairs for axis {}, which is all it gets where "
                                "sections are interleaved, got {}",
-                               places, pairs(encoding.rope), axis, section_of(encoding, axis)));
+                               places, pairs_of_axes(encoding), axis, section_of(encoding, axis)));
     }
   }
 }

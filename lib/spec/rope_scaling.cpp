@@ -10,15 +10,16 @@ namespace {
 using nlohmann::json;
 
 // The order of RopeScaling's alternatives.
-enum class Type : std::size_t { default_rope, linear, ntk, dynamic, yarn, longrope, llama3, proportional };
-constexpr Names<Type, 8> types{{{"default", Type::default_rope},
+enum class Type : std::size_t { default_rope, linear, ntk, dynamic, yarn, longrope, llama3, proportional, none };
+constexpr Names<Type, 9> types{{{"default", Type::default_rope},
                                 {"linear", Type::linear},
                                 {"ntk", Type::ntk},
                                 {"dynamic", Type::dynamic},
                                 {"yarn", Type::yarn},
                                 {"longrope", Type::longrope},
                                 {"llama3", Type::llama3},
-                                {"proportional", Type::proportional}}};
+                                {"proportional", Type::proportional},
+                                {"none", Type::none}}};
 
 constexpr Names<LengthScope, 2> scopes{{{"call", LengthScope::call}, {"row", LengthScope::row}}};
 
@@ -64,6 +65,8 @@ RopeScaling read_type(Fields& fields, Type type) {
       longrope.factor = fields.number_or_null(factor);
       longrope.attention_factor = fields.number_or_null("attention_factor");
       longrope.length_scope = fields.choice(scope, scopes, LengthScope::call);
+      longrope.short_mscale = fields.number_or_null("short_mscale");
+      longrope.long_mscale = fields.number_or_null("long_mscale");
       return longrope;
     }
     case Type::llama3: {
@@ -75,6 +78,7 @@ RopeScaling read_type(Fields& fields, Type type) {
       return llama3;
     }
     case Type::proportional: return ProportionalScaling{fields.number_or_null(factor).value_or(1)};
+    case Type::none: return NoTurning{};
   }
   throw SpecError("spec: rope_scaling.rope_type: no value of its enumeration");
 }
@@ -161,7 +165,16 @@ void check_rule(const LongropeScaling& longrope, const Rope& encoding) {
   check_list("long_factor", longrope.long_factor, pairs(encoding));
   if (longrope.factor) check_stretch(*longrope.factor);
   check_positive("attention_factor", longrope.attention_factor);
-  if (!longrope.factor && !longrope.attention_factor) refuse(factor, "required, or attention_factor");
+  check_positive("short_mscale", longrope.short_mscale);
+  check_positive("long_mscale", longrope.long_mscale);
+  if (longrope.short_mscale.has_value() != longrope.long_mscale.has_value()) {
+    refuse(longrope.short_mscale ? "long_mscale" : "short_mscale",
+           "required: short_mscale and long_mscale come together");
+  }
+  if (longrope.short_mscale && longrope.attention_factor)
+    refuse("attention_factor", "contradicts short_mscale and long_mscale, which are in its place");
+  if (!longrope.factor && !longrope.attention_factor && !longrope.short_mscale)
+    refuse(factor, "required, or attention_factor, or short_mscale and long_mscale");
 }
 
 void check_rule(const Llama3Scaling& llama3, const Rope&) {
@@ -176,6 +189,8 @@ void check_rule(const Llama3Scaling& llama3, const Rope&) {
 }
 
 void check_rule(const ProportionalScaling& proportional, const Rope&) { check_positive(factor, proportional.factor); }
+
+void check_rule(const NoTurning&, const Rope&) {}
 
 json or_null(const std::optional<double>& value) { return value ? json(*value) : json(nullptr); }
 
@@ -208,6 +223,8 @@ void write_rule(const LongropeScaling& longrope, nlohmann::ordered_json& object)
   object["long_factor"] = longrope.long_factor;
   object[factor] = or_null(longrope.factor);
   object["attention_factor"] = or_null(longrope.attention_factor);
+  object["short_mscale"] = or_null(longrope.short_mscale);
+  object["long_mscale"] = or_null(longrope.long_mscale);
   object[scope] = text_of(scopes, longrope.length_scope);
 }
 
@@ -221,6 +238,8 @@ void write_rule(const Llama3Scaling& llama3, nlohmann::ordered_json& object) {
 void write_rule(const ProportionalScaling& proportional, nlohmann::ordered_json& object) {
   object[factor] = proportional.factor;
 }
+
+void write_rule(const NoTurning&, nlohmann::ordered_json&) {}
 
 }  // namespace
 
@@ -254,7 +273,8 @@ namespace {
 
 constexpr FieldMeaning field_meanings[] = {
     {"rope_scaling", "the rule that stretches the frequencies to longer sequences: null, or an object with rope_type"},
-    {"rope_scaling.rope_type", "default, linear, ntk, dynamic, yarn, longrope, llama3 or proportional"},
+    {"rope_scaling.rope_type",
+     "default, linear, ntk, dynamic, yarn, longrope, llama3 or proportional; none: no pair turns"},
     {"rope_scaling.factor", "s: by how much the rule stretches"},
     {"rope_scaling.original_max_position_embeddings",
      "L: the length that the model was trained on before the rule was applied"},
@@ -267,6 +287,9 @@ constexpr FieldMeaning field_meanings[] = {
     {"rope_scaling.attention_factor", "yarn, longrope: what rotations are multiplied by, instead of the formula"},
     {"rope_scaling.short_factor", "longrope: what each frequency is divided by at lengths up to L"},
     {"rope_scaling.long_factor", "longrope: the same at greater lengths"},
+    {"rope_scaling.short_mscale",
+     "longrope: what rotations are multiplied by at lengths up to L; null: as at all others"},
+    {"rope_scaling.long_mscale", "longrope: the same at greater lengths"},
     {"rope_scaling.low_freq_factor", "llama3: pairs that turn less often than this within L are slowed by s"},
     {"rope_scaling.high_freq_factor", "llama3: pairs that turn more often than this within L keep their frequency"},
 };
@@ -290,9 +313,11 @@ void check_rope_scaling(const Rope& encoding) {
   const bool proportional = std::holds_alternative<ProportionalScaling>(encoding.rope_scaling);
   if (proportional && !spread)
     refuse_field("rotary_layout", "expected spread: rope_type proportional spreads the pairs over the head");
-  if (spread && !proportional && !std::holds_alternative<DefaultScaling>(encoding.rope_scaling)) {
-    refuse_field("rotary_layout", fmt::format("spread is defined for rope_type default and proportional, not for {}",
-                                              name_of(encoding.rope_scaling)));
+  if (spread && !proportional && !std::holds_alternative<DefaultScaling>(encoding.rope_scaling) &&
+      !std::holds_alternative<NoTurning>(encoding.rope_scaling)) {
+    refuse_field("rotary_layout",
+                 fmt::format("spread is defined for rope_type default, proportional and none, not for {}",
+                             name_of(encoding.rope_scaling)));
   }
   std::visit([&](const auto& rule) { check_rule(rule, encoding); }, encoding.rope_scaling);
 }

@@ -61,9 +61,10 @@ struct YarnScaling {
 };
 
 /// LongRoPE, Ding et al. 2024 (arXiv 2402.13753), as deployed: w_i / short_factor[i] at lengths up to L, w_i /
-/// long_factor[i] at longer ones. The rotation is multiplied by attention_factor, else by sqrt(1 + ln s / ln L).
-/// Domain: an entry for each pair, positive; one of s >= 1 and attention_factor > 0 given; L >= 2, since ln 1 = 0
-/// divides.
+/// long_factor[i] at longer ones. The rotation is multiplied by short_mscale and long_mscale, in the same order, where
+/// those are given (Phi-3.5-MoE), by attention_factor where that is, else by sqrt(1 + ln s / ln L).
+/// Domain: an entry for each pair, positive; one of s >= 1, attention_factor > 0 and the two magnitudes > 0 given,
+/// which come together and not beside attention_factor; L >= 2, since ln 1 = 0 divides.
 struct LongropeScaling {
   std::int64_t original_max_position_embeddings = 0;
   std::vector<double> short_factor;
@@ -71,6 +72,8 @@ struct LongropeScaling {
   std::optional<double> factor;
   std::optional<double> attention_factor;
   LengthScope length_scope = LengthScope::call;
+  std::optional<double> short_mscale = std::nullopt;
+  std::optional<double> long_mscale = std::nullopt;
 };
 
 /// Llama 3.1, Meta's released code: w_i where its wavelength is short of L / high_freq_factor, w_i / s where it is
@@ -88,8 +91,12 @@ struct ProportionalScaling {
   double factor = 1;
 };
 
+/// No pair turns: y is x, in the output pairing's order. What layers without positions compute, Llama 4's and SmolLM3's
+/// every fourth say (Kazemnejad et al. 2023, arXiv 2305.19466, named them NoPE).
+struct NoTurning {};
+
 using RopeScaling = std::variant<DefaultScaling, LinearScaling, NtkScaling, DynamicScaling, YarnScaling,
-                                 LongropeScaling, Llama3Scaling, ProportionalScaling>;
+                                 LongropeScaling, Llama3Scaling, ProportionalScaling, NoTurning>;
 
 /// "default", "linear", ...: the value of rope_type.
 std::string_view name_of(const RopeScaling& scaling);

@@ -8,6 +8,17 @@ namespace sextant {
 namespace {
 
 constexpr Names<Role, 2> roles{{{"query", Role::query}, {"key", Role::key}}};
+constexpr Names<HalfOfCall, 2> halves{{{"floor_half", HalfOfCall::floor}, {"ceil_half", HalfOfCall::ceil}}};
+
+std::variant<std::int64_t, HalfOfCall> read_centre(Fields& fields) {
+  if (fields.is_text("centre")) return fields.choice("centre", halves, HalfOfCall::floor);
+  return fields.integer("centre").value_or(0);
+}
+
+nlohmann::json written(const std::variant<std::int64_t, HalfOfCall>& centre) {
+  if (const auto* half = std::get_if<HalfOfCall>(&centre)) return text_of(halves, *half);
+  return std::get<std::int64_t>(centre);
+}
 
 Xpos read(Fields& fields) {
   Xpos encoding;
@@ -16,6 +27,7 @@ Xpos read(Fields& fields) {
   encoding.rope = Rope::entry.read(fields);
   encoding.scale_base = fields.number("scale_base").value_or(encoding.scale_base);
   encoding.role = fields.choice("role", roles, encoding.role);
+  encoding.centre = read_centre(fields);
   return encoding;
 }
 
@@ -24,6 +36,10 @@ void check(const Xpos& encoding) {
   if (!(encoding.scale_base > 0) || std::isinf(encoding.scale_base)) {
     refuse_field("scale_base", fmt::format("expected a finite number above 0, got {}", encoding.scale_base));
   }
+  if (const auto* centre = std::get_if<std::int64_t>(&encoding.centre);
+      centre != nullptr && (*centre < -position_limit || *centre > position_limit)) {
+    refuse_field("centre", fmt::format("expected an integer within +-2^53, floor_half or ceil_half, got {}", *centre));
+  }
 }
 
 void write(const Xpos& encoding, nlohmann::ordered_json& object) {
@@ -31,6 +47,7 @@ void write(const Xpos& encoding, nlohmann::ordered_json& object) {
   object.erase("rope_scaling");
   object["scale_base"] = encoding.scale_base;
   object["role"] = text_of(roles, encoding.role);
+  object["centre"] = written(encoding.centre);
 }
 
 std::string size_text(const Xpos& encoding) {
@@ -50,8 +67,9 @@ Signature signature(const Xpos& encoding) {
 std::vector<FieldMeaning> fields() {
   std::vector<FieldMeaning> list = Rope::entry.fields();
   std::erase_if(list, [](const FieldMeaning& field) { return field.name.starts_with("rope_scaling"); });
-  list.push_back({"scale_base", "positions for each power: pair i is multiplied by zeta_i^(p/scale_base)"});
+  list.push_back({"scale_base", "positions for each power: pair i is multiplied by zeta_i^((p - centre)/scale_base)"});
   list.push_back({"role", "what is turned: query, or key, which is multiplied by the inverse"});
+  list.push_back({"centre", "where powers are 1: a position, or floor_half or ceil_half: half the call's length"});
   return list;
 }
 

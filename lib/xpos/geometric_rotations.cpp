@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <boost/math/constants/constants.hpp>
+#include <boost/multiprecision/cpp_int.hpp>
 #include <cmath>
+#include <numeric>
+#include <optional>
 #include <type_traits>
 
 #include "lib/kernels/correct_rounding.hpp"
@@ -10,7 +13,8 @@
 
 // Why every value is decided: w p is algebraic, and not 0 but at position 0, so that e^{iwp} is transcendental
 // (Lindemann), and with it a cos + b sin for all real algebraic a and b that are not both 0: such a number is a linear
-// form in e^{iwp} and its inverse. The factor is algebraic. So the result is no value of a dtype and no tie.
+// form in e^{iwp} and its inverse. The factor is algebraic. So the result is no value of a dtype and no tie. At position
+// 0 it is the factor times a, which exact_product tells where it is a value or a tie.
 
 namespace sextant {
 namespace {
@@ -18,6 +22,70 @@ namespace {
 // The exponent of the factor is cut off where any float64 times it has left the range of float64 for good: the cut
 // value and the true one then round alike, to an infinity or to a zero.
 constexpr double largest_exponent = 20000;
+
+using boost::multiprecision::cpp_int;
+
+// The whole number whose n-th power is `value`, if there is one; value < 2^30.
+std::optional<std::int64_t> whole_root(std::int64_t value, std::int64_t n) {
+  if (value == 1 || n == 1) return value;
+  if (n >= 30) return std::nullopt;
+  const std::int64_t root = std::llround(std::pow(static_cast<double>(value), 1 / static_cast<double>(n)));
+  if (pow(cpp_int(root), static_cast<unsigned>(n)) != value) return std::nullopt;
+  return root;
+}
+
+struct OddPart {
+  std::int64_t odd;
+  std::int64_t twos;
+};
+OddPart odd_part(std::int64_t number) {
+  std::int64_t twos = 0;
+  for (; number % 2 == 0; number /= 2) ++twos;
+  return {number, twos};
+}
+
+// The factor times a, a not 0, where that is an odd number of at most 2^107 times a power of two, as values of a dtype
+// and ties between them are; nothing where it is not. The factor is r^(E/B), r = N/D in lowest terms. With E/B = g/h in
+// lowest terms, h > 0, it is rational if and only if N and D are h-th powers, n^h and d^h: it is (n/d)^g then. Of a =
+// m 2^e, m odd and below 2^53, the product is a power of two times m times odd parts of n and d to the power |g|, one
+// above and one below, of which that below must divide m. An odd part is 1 or at least 3, and 3^68 > 2^107.
+std::optional<Wide<256>> exact_product(const PowerScale& power, double a) {
+  // B = m_B 2^e_B exactly; E/B = E / m_B 2^-e_B.
+  int exponent = 0;
+  const OddPart base =
+      odd_part(static_cast<std::int64_t>(std::ldexp(std::frexp(power.exponent_denominator, &exponent), 53)));
+  std::int64_t twos = exponent - 53 + base.twos;  // of B
+  if (power.exponent_numerator == 0) return Wide<256>(a);
+  const OddPart count = odd_part(std::abs(power.exponent_numerator));
+  const std::int64_t common = std::gcd(count.odd, base.odd);
+  twos -= count.twos;
+  // g/h = (count.odd / base.odd) 2^-twos.
+  if (base.odd / common >= 30 || twos >= 5) return std::nullopt;
+  const std::int64_t h = base.odd / common << std::max<std::int64_t>(twos, 0);
+  const std::int64_t shared = std::gcd(power.numerator, power.denominator);
+  const auto n = whole_root(power.numerator / shared, h);
+  const auto d = whole_root(power.denominator / shared, h);
+  if (!n || !d) return std::nullopt;
+  // A power of two whose exponent is held at 2^14 leaves the range of every dtype as the true one does.
+  constexpr std::int64_t most = std::int64_t{1} << 14;
+  const std::int64_t odd_count = count.odd / common;
+  const std::int64_t g = twos < 0 && (twos < -14 || odd_count > most)
+                             ? most
+                             : std::min(odd_count << std::max<std::int64_t>(-twos, 0), most);
+  const bool is_inverse = power.exponent_numerator < 0;
+  const OddPart above = odd_part(is_inverse ? *d : *n);
+  const OddPart below = odd_part(is_inverse ? *n : *d);
+  if ((above.odd > 1 || below.odd > 1) && g > 68) return std::nullopt;
+  int of_a = 0;
+  const OddPart given = odd_part(static_cast<std::int64_t>(std::ldexp(std::frexp(std::fabs(a), &of_a), 53)));
+  const cpp_int divisor = pow(cpp_int(below.odd), static_cast<unsigned>(g));
+  if (given.odd % divisor != 0) return std::nullopt;
+  const cpp_int odd = given.odd / divisor * pow(cpp_int(above.odd), static_cast<unsigned>(g));
+  if (msb(odd) >= 107) return std::nullopt;
+  const std::int64_t shift = of_a - 53 + given.twos + (above.twos - below.twos) * g;
+  const Wide<256> size = ldexp(Wide<256>(odd), static_cast<int>(shift));
+  return a < 0 ? Wide<256>(-size) : size;
+}
 
 }  // namespace
 
@@ -134,6 +202,10 @@ double GeometricRotations::Turn::combine(Dtype dtype, double a, double b) {
   const double error = size * (0x1p-49 + 2 * factor_error_) +
                        factor_ * (std::fabs(a) * phase_error + std::fabs(b) * phase_error) + (factor_ + 1) * 0x1p-1072;
   if (const auto rounded = rounded_alike(dtype, Interval{value - error, value + error})) return *rounded;
+  if (position_ == 0) {
+    if (a == 0) return round_to(dtype, inner);
+    if (const auto exact = exact_product(*power_, a)) return round_wide(dtype, *exact);
+  }
 
   return correctly_rounded(dtype, [&]<class Real>() -> Approximation<Real> {
     Parts<Real> fresh;

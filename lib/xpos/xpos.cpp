@@ -45,11 +45,25 @@ PairedChannels reversed(PairedChannels channels) {
   return channels;
 }
 
-// What pair i of a vector is multiplied by at a position: zeta = (2i/n + 2/5) / (7/5) = (10 i + 2 n) / (7 n): the
-// paper's 0.4 and 1.4 are decimals.
-PowerScale factor_at(const Xpos& encoding, std::int64_t pair, std::int64_t position) {
+// What pair i of a vector is multiplied by, `distance` from the centre: zeta = (2i/n + 2/5) / (7/5) = (10 i + 2 n) / (7
+// n): the paper's 0.4 and 1.4 are decimals.
+PowerScale factor_at(const Xpos& encoding, std::int64_t pair, std::int64_t distance) {
   const std::int64_t width = rotary_width(encoding.rope);
-  return {10 * pair + 2 * width, 7 * width, encoding.role == Role::query ? position : -position, encoding.scale_base};
+  return {10 * pair + 2 * width, 7 * width, encoding.role == Role::query ? distance : -distance, encoding.scale_base};
+}
+
+// Where the powers of a call of that length are 1. An arithmetic shift rounds down.
+std::int64_t centre_of(const Xpos& encoding, std::int64_t length) {
+  if (const auto* centre = std::get_if<std::int64_t>(&encoding.centre)) return *centre;
+  return std::get<HalfOfCall>(encoding.centre) == HalfOfCall::floor ? length >> 1 : (length + 1) >> 1;
+}
+
+// Whether the kernels tell each position's distance from the centre exactly (PairPowers).
+bool is_told_exactly(std::span<const std::int64_t> positions, std::int64_t centre) {
+  constexpr std::int64_t limit = (std::int64_t{1} << 53) - StepRotations::count;
+  const std::int64_t most = limit - std::abs(centre);
+  return centre == 0 ||
+         std::ranges::all_of(positions, [&](std::int64_t position) { return -most <= position && position <= most; });
 }
 
 PowerRates rates_of(const Xpos& encoding) {
@@ -78,13 +92,14 @@ std::int64_t head_start(const HeadsOf<Bytes>& view, std::int64_t token, std::int
   return element * static_cast<std::int64_t>(size_of(view.dtype));
 }
 
-// The bits of the pairs of tokens at position 0, which the result takes from x whatever they are.
+// The bits of the pairs of tokens at position 0, which the result takes from x whatever they are where that is the
+// centre too.
 class Standing {
  public:
   // Sets them aside where x is about to be overwritten.
-  Standing(const ConstHeads& x, std::span<const std::int64_t> positions, bool in_place)
+  Standing(const ConstHeads& x, std::span<const std::int64_t> positions, std::int64_t centre, bool in_place)
       : x_(x), in_place_(in_place), head_bytes_(static_cast<std::size_t>(x.head_dim) * size_of(x.dtype)) {
-    for (std::int64_t token = 0; token < std::ssize(positions); ++token) {
+    for (std::int64_t token = 0; centre == 0 && token < std::ssize(positions); ++token) {
       if (positions[static_cast<std::size_t>(token)] == 0) tokens_.push_back(token);
     }
     if (!in_place) return;
@@ -150,9 +165,9 @@ struct XposEncoder::State {
   void turn(const RopePass& pass, const PairedChannels& places, const ConstHeads& x,
             std::span<const std::int64_t> positions, const Heads& y) const;
   void turn_one_by_one(Sense sense, const PairedChannels& places, const ConstHeads& x,
-                       std::span<const std::int64_t> positions, const Heads& y) const;
-  GeometricRotations::Turn turn_at(std::int64_t pair, std::int64_t position) const {
-    return rotations.at(pair, position, factor_at(encoding, pair, position));
+                       std::span<const std::int64_t> positions, std::int64_t centre, const Heads& y) const;
+  GeometricRotations::Turn turn_at(std::int64_t pair, std::int64_t position, std::int64_t centre) const {
+    return rotations.at(pair, position, factor_at(encoding, pair, position - centre));
   }
 
   Xpos encoding;
@@ -170,15 +185,17 @@ void XposEncoder::State::turn(const RopePass& pass, const PairedChannels& places
   if (call.elements == 0) return;
   const Sense sense = pass.direction == Direction::counterclockwise ? Sense::counterclockwise : Sense::clockwise;
   const Spiral& spiral = sense == Sense::counterclockwise ? counterclockwise : clockwise;
-  if (spiral.rates.fastest() > largest_pair_rate) return turn_one_by_one(sense, places, x, positions, y);
+  const std::int64_t centre = centre_of(encoding, call.length);
+  if (spiral.rates.fastest() > largest_pair_rate || !is_told_exactly(positions, centre))
+    return turn_one_by_one(sense, places, x, positions, centre, y);
   const std::int64_t sign = sense == Sense::counterclockwise ? 1 : -1;
-  const PairPowers powers{&spiral.rates,
+  const PairPowers powers{&spiral.rates, sign * centre,
                           [&](std::int64_t pair, std::int64_t position, double first, double second) -> SettledPair {
-                            GeometricRotations::Turn own = turn_at(pair, sign * position);
+                            GeometricRotations::Turn own = turn_at(pair, sign * position, centre);
                             const TurnedPair turned = turned_pair(own, sense, x.dtype, first, second);
                             return {turned.first, turned.second};
                           }};
-  const Standing standing(x, positions, call.in_place);
+  const Standing standing(x, positions, centre, call.in_place);
   const RopeJob job(PairTurns(frequencies, spiral.steps, powers), encoding.rope, pass, Rounding::certified, x,
                     positions, y);
   share(job.units(), call.elements, [&](std::int64_t first, std::int64_t last) { rotate_units(job, first, last); });
@@ -187,12 +204,13 @@ void XposEncoder::State::turn(const RopePass& pass, const PairedChannels& places
 
 // By dense tensors of our own: nothing here is quick.
 void XposEncoder::State::turn_one_by_one(Sense sense, const PairedChannels& places, const ConstHeads& x,
-                                         std::span<const std::int64_t> positions, const Heads& y) const {
+                                         std::span<const std::int64_t> positions, std::int64_t centre,
+                                         const Heads& y) const {
   Tensor dense_x = Tensor::zeros(x.dtype, {x.batch, x.tokens, x.heads, x.head_dim});
   Tensor dense_y = dense_x;
   each_head(x, dense_x, [](const std::byte* from, std::byte* to, std::size_t bytes) { std::memcpy(to, from, bytes); });
   const auto turn_of = [&](std::int64_t token, std::int64_t pair) {
-    return turn_at(pair, positions[static_cast<std::size_t>(token)]);
+    return turn_at(pair, positions[static_cast<std::size_t>(token)], centre);
   };
   rotate_pairs(places, sense, dense_x, x.batch * x.tokens, x.heads, turn_of, dense_y.data);
   each_head(y, dense_y, [](std::byte* to, const std::byte* from, std::size_t bytes) { std::memcpy(to, from, bytes); });

@@ -12,8 +12,8 @@
 namespace sextant {
 
 /// xPos, Sun et al. 2022, section 3.2, as lib/spec/xpos.hpp states it: pair i turns by w_i p as in rope and is
-/// multiplied by zeta_i^(p/scale_base) in a query, by its inverse in a key. Const: one encoder may serve any number of
-/// threads.
+/// multiplied by zeta_i^((p - c)/scale_base) in a query, by its inverse in a key, c the centre. Const: one encoder may
+/// serve any number of threads.
 class XposEncoder {
  public:
   /// @throws SpecError if `encoding` is outside its domain, or has a scaling rule; TargetError if SEXTANT_FORCE_TARGET
@@ -23,8 +23,8 @@ class XposEncoder {
   /// Turns and scales every vector of `x` by its position into `y`, which is x itself (the same data and strides: in
   /// place) or apart from it. `positions` is [batch, tokens] row-major. Each value is the nearest of the dtype to the
   /// real number, ties to even (an infinity or a zero where the factor leaves the range), and the same on any number of
-  /// threads; position 0 and the channels that no frequency turns are copied bit for bit; NaN and infinity stay in
-  /// their pair, which is then turned but not scaled.
+  /// threads; position 0, where it is the centre, and the channels that no frequency turns are copied bit for bit; NaN
+  /// and infinity stay in their pair, which is then turned but not scaled.
   /// @throws std::invalid_argument and std::out_of_range as RopeEncoder::apply does, with nothing written.
   void apply(const ConstHeads& x, std::span<const std::int64_t> positions, const Heads& y) const;
 

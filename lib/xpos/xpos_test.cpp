@@ -35,6 +35,7 @@ void expect_truth(const Xpos& encoding, const Tensor& x, const std::vector<std::
   const Tensor y = XposEncoder(encoding).rotate(x, positions);
   reference::XposReference truth(encoding);
   const Rope& rope = encoding.rope;
+  const std::int64_t length = *std::ranges::max_element(positions) + 1;
   for (std::int64_t token = 0; token < x.shape[1]; ++token) {
     const std::int64_t position = positions[static_cast<std::size_t>(token)];
     const std::int64_t start = token * rope.head_dim;
@@ -45,7 +46,7 @@ void expect_truth(const Xpos& encoding, const Tensor& x, const std::vector<std::
         return truth.turned(
             position, pair,
             {Enclosure(x.at(start + from.first), precision), Enclosure(x.at(start + from.second), precision)},
-            precision);
+            precision, length);
       };
       ASSERT_EQ(y.at(start + to.first), nearest(x.dtype, [&](Precision precision) { return turned(precision).first; }))
           << position << " pair " << pair;
@@ -100,6 +101,62 @@ TEST(XposEncoder, EqualsTheOracle) {
       expect_truth(other, random_tensor(dtype, {1, 10, 1, 12}, 13), near_positions);
     }
   }
+}
+
+// torchscale's and x-transformers' centres, of odd and even lengths, and centres far away: the kernels tell distances
+// from those up to 2^53 - 16.
+TEST(XposEncoder, EqualsTheOracleFromEachCentre) {
+  for (const Dtype dtype : {Dtype::float32, Dtype::float64, Dtype::bfloat16}) {
+    for (const std::variant<std::int64_t, HalfOfCall> centre :
+         {std::variant<std::int64_t, HalfOfCall>(std::int64_t{300}),
+          {std::int64_t{-70000}},
+          {HalfOfCall::floor},
+          {HalfOfCall::ceil}}) {
+      for (const Role role : {Role::query, Role::key}) {
+        for (const Direction direction : {Direction::counterclockwise, Direction::clockwise}) {
+          Xpos encoding = with(16, role);
+          encoding.centre = centre;
+          encoding.rope.direction = direction;
+          for (const std::int64_t last : {16, 17, 1001}) {
+            const std::vector<std::int64_t> positions{1, 2, 3, 15, last, 5, -40, last - 1};
+            expect_truth(encoding, random_tensor(dtype, {1, 8, 1, encoding.rope.head_dim}, static_cast<unsigned>(last)),
+                         positions);
+          }
+        }
+      }
+    }
+  }
+  Xpos far = with(16, Role::query);
+  far.scale_base = 1e16;
+  for (const std::int64_t centre :
+       {(std::int64_t{1} << 53) - 20, (std::int64_t{1} << 53) - 16, std::int64_t{1} << 53}) {
+    far.centre = centre;
+    expect_truth(far, random_tensor(Dtype::float32, {1, 4, 1, far.rope.head_dim}, 3), {1, 4, -1, 5});
+    expect_truth(far, random_tensor(Dtype::float32, {1, 2, 1, far.rope.head_dim}, 3), {centre, -centre});
+  }
+}
+
+// zeta_3 = 1/2 of 20 channels and zeta_31 = 9/16 of 160: their powers at position 0, which does not turn, are values and
+// ties of the dtype, and each is rounded to even.
+TEST(XposEncoder, ExactPowersAtPositionZero) {
+  const auto at_zero = [](std::int64_t width, std::int64_t centre, std::int64_t pair, double x, Dtype dtype) {
+    Xpos encoding;
+    encoding.rope.head_dim = encoding.rope.rotary_dim = width;
+    encoding.centre = centre;
+    Tensor given = Tensor::zeros(dtype, {1, 1, 1, width});
+    given.set(pair, x);
+    return XposEncoder(encoding).rotate(given, std::vector<std::int64_t>{0}).at(pair);
+  };
+  EXPECT_EQ(at_zero(20, 512, 3, 0.3125, Dtype::float32), 0.625);
+  EXPECT_EQ(at_zero(20, -512, 3, 0.3125, Dtype::float32), 0.15625);
+  EXPECT_EQ(at_zero(20, -512, 3, 3 * 0x1p-149, Dtype::float32), 2 * 0x1p-149);  // 1.5 and
+  EXPECT_EQ(at_zero(20, -512, 3, 5 * 0x1p-149, Dtype::float32), 2 * 0x1p-149);  // 2.5 least values
+  EXPECT_EQ(at_zero(20, -512, 3, 0x1p-149, Dtype::float32), 0);
+  EXPECT_EQ(at_zero(20, -1024, 3, -6 * 0x1p-1074, Dtype::float64), -2 * 0x1p-1074);
+  EXPECT_EQ(at_zero(160, -256, 31, 2, Dtype::float64), 1.5);
+  EXPECT_EQ(at_zero(160, 256, 31, 0.75, Dtype::float64), 1);
+  EXPECT_EQ(at_zero(160, -256, 31, 1 + 0x1p-7, Dtype::bfloat16), 0.7578125);  // 0.755859375, a tie
+  EXPECT_EQ(at_zero(20, 0, 3, 0.3, Dtype::float64), 0.3);
 }
 
 TEST(XposEncoder, EqualsTheOracleWhereTheFactorLeavesTheRange) {

@@ -12,6 +12,7 @@
 #include "properties/model/budget.hpp"
 #include "properties/model/family.hpp"
 #include "properties/model/questions.hpp"
+#include "properties/rope/turned.hpp"
 #include "reference/rope_nd.hpp"
 #include "reference/rounding.hpp"
 #include "subjects/operations.hpp"
@@ -220,7 +221,8 @@ CheckOf<AxisShift> offset_check(const Spec& spec, const RopeNd& encoding) {
         }
         // |<q + e, k + f> - <q, k>| <= |e| |k| + |f| |q| + |e| |f|, pair by pair, for the two scores.
         const auto norm = [&](std::int64_t token) {
-          return oracle.attention_factor(precision) * hypot(at(x, token, from.first), at(x, token, from.second));
+          return oracle.attention_factor(length, precision) *
+                 hypot(at(x, token, from.first), at(x, token, from.second));
         };
         const Enclosure q = norm(query);
         const Enclosure k = norm(key);
@@ -264,6 +266,7 @@ Property axis_independence_property() {
       "flattened to one index"};
   property.not_applicable =
       stated_for<RopeNd>([](const Spec& spec, const RopeNd& encoding) -> std::optional<std::string> {
+        if (auto reason = no_pair_turns(spec, encoding)) return reason;
         if (auto reason = one_position_only(spec)) return reason;
         if (axes(encoding) < 2) return "one axis only";
         return depends_on_length(spec);
@@ -287,7 +290,11 @@ Property axis_offset_property() {
       "e_k, and the two differ by at most "
       "their sum",
       "an axis whose positions are rounded, wrapped or clamped, pairs that two axes share, a rotation that is none"};
-  property.not_applicable = stated_for<RopeNd>(one_position_only);
+  property.not_applicable =
+      stated_for<RopeNd>([](const Spec& spec, const RopeNd& encoding) -> std::optional<std::string> {
+        if (auto reason = no_pair_turns(spec, encoding)) return reason;
+        return one_position_only(spec);
+      });
   use_cases(property, axis_shifts(), of<RopeNd>(offset_check));
   return property;
 }

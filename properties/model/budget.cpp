@@ -53,6 +53,7 @@ double roundings(reference::RopeFrequencies& frequencies, std::int64_t pair, std
     double operator()(const LinearScaling&) const { return plain() + 2; }
     double operator()(const LongropeScaling&) const { return plain() + 2; }
     double operator()(const ProportionalScaling&) const { return plain() + 2; }
+    double operator()(const NoTurning&) const { return 0; }
     double operator()(const NtkScaling&) const { return of_new_base() + 3 + of_power; }
     double operator()(const DynamicScaling& dynamic) const { return of_new_base() + 2 + of_power + 3 * dynamic.factor; }
     double operator()(const YarnScaling& yarn) const {
@@ -96,15 +97,20 @@ double roundings_of_magnitude(double s, double x, double libm) {
 }
 
 std::optional<RoundedFactor> factor_of(reference::RopeFrequencies frequencies, double libm) {
-  const Enclosure& factor = frequencies.attention_factor(budget_precision);
-  if (factor.lower() == 1 && factor.upper() == 1) return std::nullopt;
   const RopeScaling& rule = frequencies.encoding().rope_scaling;
+  const auto is_one = [&](std::int64_t length) {
+    const Enclosure& factor = frequencies.attention_factor(length, budget_precision);
+    return factor.lower() == 1 && factor.upper() == 1;
+  };
+  // In calls of any length: the longest that a rule tells apart are those beyond its limit.
+  if (is_one(0) && is_one(length_limit(rule).value_or(0) + 1)) return std::nullopt;
   if (const auto* yarn = std::get_if<YarnScaling>(&rule); yarn && !yarn->attention_factor) {
     if (!yarn->mscale) return RoundedFactor{roundings_of_magnitude(yarn->factor, 1, libm)};
     return RoundedFactor{roundings_of_magnitude(yarn->factor, *yarn->mscale, libm) +
                          roundings_of_magnitude(yarn->factor, *yarn->mscale_all_dim, libm) + 2};
   }
-  if (const auto* longrope = std::get_if<LongropeScaling>(&rule); longrope && !longrope->attention_factor) {
+  if (const auto* longrope = std::get_if<LongropeScaling>(&rule);
+      longrope && !longrope->attention_factor && !longrope->short_mscale) {
     const double of_length = std::log(static_cast<double>(longrope->original_max_position_embeddings));
     const double ratio = std::log(*longrope->factor) / of_length;
     return RoundedFactor{((ratio * (4 * libm + 1) + 1 / of_length) / (1 + ratio) + 1) / 2};

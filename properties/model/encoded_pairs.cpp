@@ -4,7 +4,7 @@ namespace sextant {
 
 std::vector<EncodedPairs::Truth> EncodedPairs::truth(const std::vector<std::int64_t>& positions, std::int64_t length) {
   const reference::FastRotations rotations = fast(length);
-  const reference::DoubleDoubleWithin a = factor();
+  const reference::DoubleDoubleWithin a = factor(length);
   const std::vector<double> w = frequencies(length);
   reference::RotationRow row = rotations.make_row();
   std::vector<Truth> list;

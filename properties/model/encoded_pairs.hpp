@@ -49,7 +49,7 @@ class EncodedPairs {
 
   // What is true.
 
-  /// a: how long the pairs are.
+  /// a: how long the pairs are, in the longest calls.
   virtual reference::Enclosure radius(reference::Precision precision) = 0;
 
   /// The angle of a pair at a position, of the longest calls.
@@ -92,8 +92,8 @@ class EncodedPairs {
 
  private:
   virtual reference::FastRotations fast(std::int64_t length) = 0;
-  virtual reference::DoubleDoubleWithin factor() = 0;           // a, and a scale's sign
-  virtual std::int64_t place(std::int64_t position) const = 0;  // what frequencies are multiplied by
+  virtual reference::DoubleDoubleWithin factor(std::int64_t length) = 0;  // a, and a scale's sign
+  virtual std::int64_t place(std::int64_t position) const = 0;            // what frequencies are multiplied by
 };
 
 }  // namespace sextant

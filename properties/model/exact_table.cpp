@@ -107,7 +107,7 @@ class RopeTable final : public ExactTable {
             [this](std::int64_t position, std::int64_t pair, Precision precision) -> const Rotation& {
               return oracle_.rotation(position, pair, length_, precision);
             },
-            [this](Precision precision) { return oracle_.attention_factor(precision); }, request.dtype),
+            [this](Precision precision) { return oracle_.attention_factor(length_, precision); }, request.dtype),
         rows_(2) {}
 
   std::vector<Part> parts() const override {

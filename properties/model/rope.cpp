@@ -44,7 +44,9 @@ class RopeTurns {
   Enclosure angle(CoordinatesAt place, std::int64_t pair, std::int64_t length, Precision precision) {
     return oracle_.angle(place[0], pair, length, precision);
   }
-  const Enclosure& attention_factor(Precision precision) { return oracle_.attention_factor(precision); }
+  const Enclosure& attention_factor(std::int64_t length, Precision precision) {
+    return oracle_.attention_factor(length, precision);
+  }
   ErrorBudget budget(const ArithmeticClaim& claim, std::int64_t longest) const {
     return {claim, oracle_.frequencies(), longest};
   }
@@ -126,7 +128,9 @@ class RopeModel final : public ScaledRotationModel {
   std::unique_ptr<TurningOracle> turning() const override {
     return std::make_unique<ScaledTurning<RopeTurns>>(spec(), RopeTurns(encoding_));
   }
-  std::unique_ptr<EncodedPairs> encoded_pairs() const override { return make_rope_pairs(spec(), encoding_); }
+  std::unique_ptr<EncodedPairs> encoded_pairs() const override {
+    return pairs(encoding_) == 0 ? nullptr : make_rope_pairs(spec(), encoding_);
+  }
 
  private:
   std::unique_ptr<RotationJudge> rotation_judge() const override {

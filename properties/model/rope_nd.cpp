@@ -69,7 +69,9 @@ class AxialTurns {
   Enclosure angle(CoordinatesAt place, std::int64_t pair, std::int64_t length, Precision precision) {
     return oracle_.angle(place, pair, length, precision);
   }
-  const Enclosure& attention_factor(Precision precision) { return oracle_.attention_factor(precision); }
+  const Enclosure& attention_factor(std::int64_t length, Precision precision) {
+    return oracle_.attention_factor(length, precision);
+  }
   ErrorBudget budget(const ArithmeticClaim& claim, std::int64_t longest) const { return {claim, oracle_, longest}; }
 
  private:

@@ -59,7 +59,7 @@ class RopePairs final : public EncodedPairs {
     return std::move(known->radians);
   }
 
-  Enclosure radius(Precision precision) override { return oracle_.attention_factor(precision); }
+  Enclosure radius(Precision precision) override { return oracle_.attention_factor(spec_.max_position, precision); }
   Enclosure angle(std::int64_t position, std::int64_t pair, Precision precision) override {
     return oracle_.angle(position, pair, spec_.max_position, precision);
   }
@@ -95,8 +95,8 @@ class RopePairs final : public EncodedPairs {
   const Rope& encoding() const { return oracle_.encoding(); }
 
   reference::FastRotations fast(std::int64_t length) override { return oracle_.fast(length); }
-  DoubleDoubleWithin factor() override {
-    return DoubleDoubleWithin::of(oracle_.attention_factor(reference::first_precision));
+  DoubleDoubleWithin factor(std::int64_t length) override {
+    return DoubleDoubleWithin::of(oracle_.attention_factor(length, reference::first_precision));
   }
   std::int64_t place(std::int64_t position) const override { return orientation() < 0 ? -position : position; }
 

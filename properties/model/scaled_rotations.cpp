@@ -25,7 +25,11 @@ std::optional<std::int64_t> ScaledRotationModel::switching_length() const {
 }
 
 double ScaledRotationModel::most_stretch() const {
-  return reference::RopeReference(head_).attention_factor(reference::first_precision).upper();
+  reference::RopeReference oracle(head_);
+  const auto at = [&](std::int64_t length) {
+    return oracle.attention_factor(length, reference::first_precision).upper();
+  };
+  return std::max(at(0), at(spec().max_position));
 }
 
 std::vector<Question> ScaledRotationModel::first_questions() const {
@@ -67,8 +71,8 @@ std::vector<Question> ScaledRotationModel::first_questions() const {
 // docs/proofs/extrapolation.md, step 2.
 std::string ScaledRotationModel::met_beyond() const {
   constexpr reference::Precision precision{64};
-  // Normalized coordinates end with the image.
-  if (ladders_.ladders.front().extent != 0) return {};
+  // Normalized coordinates end with the image, and without pairs there is nothing to meet.
+  if (ladders_.ladders.front().extent != 0 || ladders_.places.empty()) return {};
   std::vector<reference::RopeFrequencies> ladders;
   for (const Ladder& ladder : ladders_.ladders) ladders.emplace_back(ladder.rope);
   const Enclosure trained(trained_end(), precision);

@@ -63,6 +63,15 @@ void add_rope_variants(Variants<Encoding>& list, Rope& (*rope)(Encoding&)) {
         },
         e.rope_scaling);
   });
+  const auto with_magnitude = [&](std::string field, std::optional<double> LongropeScaling::*magnitude) {
+    list.with(std::move(field), [=](Encoding& e) {
+      auto* longrope = std::get_if<LongropeScaling>(&rope(e).rope_scaling);
+      if (longrope == nullptr || !longrope->short_mscale) return;
+      longrope->*magnitude = *(longrope->*magnitude) * 1.5;
+    });
+  };
+  with_magnitude("short_mscale", &LongropeScaling::short_mscale);
+  with_magnitude("long_mscale", &LongropeScaling::long_mscale);
   with("length_scope", [](Rope& e) {
     std::visit(
         [](auto& rule) {

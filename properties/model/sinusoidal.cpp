@@ -224,7 +224,7 @@ class SinusoidalPairs final : public EncodedPairs {
   }
 
   reference::FastRotations fast(std::int64_t) override { return oracle_.fast(); }
-  DoubleDoubleWithin factor() override { return DoubleDoubleWithin::exactly(encoding().scale); }
+  DoubleDoubleWithin factor(std::int64_t) override { return DoubleDoubleWithin::exactly(encoding().scale); }
   std::int64_t place(std::int64_t position) const override { return position + encoding().position_offset; }
 
   Spec spec_;

@@ -37,18 +37,20 @@ class XposJudge final : public RotationJudge {
   }
 
   void each_token(const Call& call, const std::function<void(std::size_t, const PairsAt&)>& visit) override {
+    length_ = reference::sequence_length(call.positions);
     PairsAt at{.angles = frequencies_,
                .scale_errors = frequencies_,
                .least_scale_error = oracle_.least_scale_error(),
                .limit = oracle_.limit()};
     each_rotation(rotations_, call.positions, [&](std::size_t token, const reference::RotationRow& row) {
       const std::int64_t position = call.positions[token];
+      const std::int64_t count = exact_.counted(position, length_);
       const auto distance = static_cast<double>(position);
       at.rotations = &row;
-      at.scales = scales_.at(position);
+      at.scales = scales_.at(count);
       for (std::size_t pair = 0; pair < frequencies_.size(); ++pair) {
         at.angles[pair] = frequencies_[pair] * distance;
-        at.scale_errors[pair] = oracle_.quick_scale_error(position, log_steps_[pair] * distance);
+        at.scale_errors[pair] = oracle_.quick_scale_error(count, log_steps_[pair] * static_cast<double>(count));
       }
       visit(token, at);
     });
@@ -56,24 +58,24 @@ class XposJudge final : public RotationJudge {
 
   Expected expected(std::span<const std::int64_t> place, std::int64_t pair, const RealPair& x,
                     Precision precision) override {
-    XposBudget::Pair pair_at = oracle_.at(place[0], pair, x, precision);
+    XposBudget::Pair pair_at = oracle_.at({place[0], length_}, pair, x, precision);
     return {std::move(pair_at.value), std::move(pair_at.component_bound), pair_at.representable};
   }
 
   Allowance allowance(std::span<const std::int64_t> place, std::int64_t pair, const RealPair& x,
                       Precision precision) override {
-    XposBudget::Pair pair_at = oracle_.at(place[0], pair, x, precision);
+    XposBudget::Pair pair_at = oracle_.at({place[0], length_}, pair, x, precision);
     return {std::move(pair_at.pair_bound), std::move(pair_at.norm)};
   }
 
   double least_bound(std::span<const std::int64_t> place, std::int64_t pair, double length) override {
     const auto i = static_cast<std::size_t>(pair);
-    return budget().least_pair_bound(scales_.at(place[0])[i].high * length,
+    return budget().least_pair_bound(scales_.at(exact_.counted(place[0], length_))[i].high * length,
                                      frequencies_[i] * static_cast<double>(place[0]), pair);
   }
 
   bool is_representable(std::span<const std::int64_t> place, std::int64_t pair, const RealPair& x) override {
-    return oracle_.at(place[0], pair, x, reference::first_precision).representable;
+    return oracle_.at({place[0], length_}, pair, x, reference::first_precision).representable;
   }
 
   XposBudget oracle_;
@@ -81,7 +83,8 @@ class XposJudge final : public RotationJudge {
   reference::FastRotations rotations_;
   reference::FastPowers scales_;
   std::vector<double> frequencies_;
-  std::vector<double> log_steps_;  // ln(scale) at position 1
+  std::vector<double> log_steps_;  // ln(scale) at a count of 1
+  std::int64_t length_ = 0;        // of what is judged
 };
 
 Xpos in_role(Xpos encoding, Role role) {
@@ -126,7 +129,7 @@ class XposTurning final : public TurningOracle {
       const long double upward = head().direction == Direction::clockwise ? -scale : scale;
       const double error =
           budget.of_rotations().quick_angle_error(frequencies_[i] * static_cast<double>(position), pair);
-      const double of_scale = budget.quick_scale_error(position, std::log(static_cast<double>(scale)));
+      const double of_scale = quick_scale_error(budget, place, static_cast<double>(scale));
       turns[i] = {scale * (static_cast<long double>(row_.cos_high[i]) + static_cast<long double>(row_.cos_low[i])),
                   upward * (static_cast<long double>(row_.sin_high[i]) + static_cast<long double>(row_.sin_low[i])),
                   static_cast<double>(scale),
@@ -137,12 +140,12 @@ class XposTurning final : public TurningOracle {
   }
 
   TurnedPair turned(const VectorPlace& place, std::int64_t pair, const RealPair& x, Precision precision) override {
-    XposBudget::Pair turned = side(place).budget.at(place.coordinates[0], pair, x, precision);
+    XposBudget::Pair turned = side(place).budget.at(where(place), pair, x, precision);
     return {std::move(turned.value), std::move(turned.norm), std::move(turned.pair_bound)};
   }
 
   PairBounds bounds(const VectorPlace& place, std::int64_t pair, const RealPair& x, Precision precision) override {
-    XposBudget::Pair turned = side(place).budget.at(place.coordinates[0], pair, x, precision);
+    XposBudget::Pair turned = side(place).budget.at(where(place), pair, x, precision);
     return {std::move(turned.own_bound), std::move(turned.evaluation_bound), std::move(turned.norm_bound)};
   }
 
@@ -151,7 +154,8 @@ class XposTurning final : public TurningOracle {
   }
 
   long double stretch(const VectorPlace& place, std::int64_t pair) override {
-    return stretch_of(side(place).scales.at(place.coordinates[0])[static_cast<std::size_t>(pair)]);
+    Side& own = side(place);
+    return stretch_of(own.scales.at(own.budget.counted(where(place)))[static_cast<std::size_t>(pair)]);
   }
 
   double least_bound(const VectorPlace& place, std::int64_t pair, double length) override {
@@ -168,6 +172,12 @@ class XposTurning final : public TurningOracle {
   }
 
  private:
+  static XposBudget::Place where(const VectorPlace& place) { return {place.coordinates[0], place.length}; }
+
+  static double quick_scale_error(const XposBudget& budget, const VectorPlace& place, double scale) {
+    return budget.quick_scale_error(budget.counted(where(place)), std::log(scale));
+  }
+
   Side& side(const VectorPlace& place) { return place.role == Role::query ? query_ : key_; }
 
   double norm_of(const VectorPlace& place, std::int64_t pair, double length) {
@@ -177,7 +187,7 @@ class XposTurning final : public TurningOracle {
   // r N, or somewhat less; 0 where doubles cannot tell.
   double scaling(const VectorPlace& place, std::int64_t pair, double norm) {
     const double scale = static_cast<double>(stretch(place, pair));
-    const double relative = side(place).budget.quick_scale_error(place.coordinates[0], std::log(scale));
+    const double relative = quick_scale_error(side(place).budget, place, scale);
     return scale > 0x1p-900 && relative > 0 ? relative * norm * (1 - 0x1p-40) : 0;
   }
 
@@ -202,7 +212,20 @@ class XposModel final : public RotationModel {
     list.with("direction", [](Xpos& e) { e.rope.direction = other(e.rope.direction); });
     list.with("scale_base", [](Xpos& e) { e.scale_base *= 2; });
     list.with("role", [](Xpos& e) { e.role = e.role == Role::query ? Role::key : Role::query; });
+    list.with("centre", [](Xpos& e) {
+      auto* centre = std::get_if<std::int64_t>(&e.centre);
+      centre != nullptr ? * centre += 1 : e.centre = std::int64_t{0};
+    });
+    list.with("centre", [](Xpos& e) {
+      if (const auto* half = std::get_if<HalfOfCall>(&e.centre))
+        e.centre = *half == HalfOfCall::floor ? HalfOfCall::ceil : HalfOfCall::floor;
+    });
     return list.made();
+  }
+
+  std::optional<std::string> depends_on_length() const override {
+    if (std::holds_alternative<std::int64_t>(encoding_.centre)) return std::nullopt;
+    return "depends on the length of the call: its half is the centre that powers count from";
   }
 
   std::unique_ptr<TurningOracle> turning() const override { return std::make_unique<XposTurning>(spec(), encoding_); }

@@ -28,16 +28,17 @@ XposBudget::XposBudget(const Xpos& encoding, const ArithmeticClaim& claim, std::
       roundoff_(angle_roundoff(claim.accuracy)),
       of_power_(2 * claim.libm) {}
 
-XposBudget::Pair XposBudget::at(std::int64_t position, std::int64_t pair, const RealPair& x, Precision precision) {
-  const Enclosure scale = oracle_.scale(position, pair, precision);
+XposBudget::Pair XposBudget::at(const Place& place, std::int64_t pair, const RealPair& x, Precision precision) {
+  const std::int64_t count = counted(place);
+  const Enclosure scale = oracle_.scale(count, pair, precision);
   const Enclosure length = hypot(x.first, x.second);
   const Enclosure norm = scale * length;
-  const double exponent = std::fabs(static_cast<double>(position)) / encoding().scale_base;
+  const double exponent = std::fabs(static_cast<double>(count)) / encoding().scale_base;
   const double total = (of_power_ + 4 * exponent + abs(log(scale)).upper()) * roundoff_;
   const Enclosure least = Enclosure(least_scale_error(), precision) * length;
   const Enclosure scaling = Enclosure(relative(total), precision) * norm + least;
   const Enclosure largest = norm + scaling;
-  const reference::Rotation& rotation = oracle_.rotation(position, pair, precision);
+  const reference::Rotation& rotation = oracle_.rotation(place.position, pair, precision);
   const Enclosure& angle = rotation.angle;
   const RealPair rotated = reference::RopeReference::rotate(rotation, x);
   return {{scale * rotated.first, scale * rotated.second},
@@ -51,8 +52,8 @@ XposBudget::Pair XposBudget::at(std::int64_t position, std::int64_t pair, const 
           scale.upper() < limit() && norm.upper() < limit()};
 }
 
-double XposBudget::quick_scale_error(std::int64_t position, double log_scale) const {
-  const double exponent = std::fabs(static_cast<double>(position)) / encoding().scale_base;
+double XposBudget::quick_scale_error(std::int64_t count, double log_scale) const {
+  const double exponent = std::fabs(static_cast<double>(count)) / encoding().scale_base;
   const double total = (of_power_ + 4 * exponent + std::fabs(log_scale)) * roundoff_;
   return std::fabs(total - 0.5) < 0x1p-40 ? std::numeric_limits<double>::quiet_NaN() : relative(total);
 }
@@ -64,8 +65,13 @@ double XposBudget::limit() const { return largest_finite(dtype_) / 2; }
 bool is_representable(const Xpos& encoding, const Spec& claim) {
   // zeta_0 = 2/7 is the least of them: its powers grow and shrink fastest. A pair of elements below 16 has a norm below
   // 32.
-  const double furthest =
-      std::max(std::fabs(static_cast<double>(claim.min_position)), std::fabs(static_cast<double>(claim.max_position)));
+  // A call is at most max_position long, and half of it is the centre at most.
+  const auto first = static_cast<double>(claim.min_position);
+  const auto last = static_cast<double>(claim.max_position);
+  const auto* centre = std::get_if<std::int64_t>(&encoding.centre);
+  const double furthest = centre == nullptr ? std::max(std::fabs(first), last) / 2 + std::fabs(std::min(first, 0.0)) + 1
+                                            : std::max(std::fabs(first - static_cast<double>(*centre)),
+                                                       std::fabs(last - static_cast<double>(*centre)));
   return furthest / encoding.scale_base * std::log(3.5) < std::log(largest_finite(claim.dtype) / 64);
 }
 

@@ -10,8 +10,8 @@
 
 namespace sextant {
 
-/// xPos's pairs with what an implementation may be off by. xPos multiplies the rotated pair by s = zeta^e, e =
-/// p/scale_base. In arithmetic of roundoff u, zeta is a sum and a quotient of three rounded terms (4 u), e a quotient
+/// xPos's pairs with what an implementation may be off by. xPos multiplies the rotated pair by s = zeta^e, e = (p -
+/// c)/scale_base, whose numerator is a whole number that positions are told by. In arithmetic of roundoff u, zeta is a sum and a quotient of three rounded terms (4 u), e a quotient
 /// (1 u), and pow is within L ULP (2 L u): with |ln s| = |e ln zeta|, s is off by a relative 4 u |e| + u |ln s| +
 /// 2 L u, before it is rounded to the evaluation's format and multiplied, which k (RoundedFactor) has:
 ///
@@ -41,14 +41,24 @@ class XposBudget {
     bool representable;
   };
 
-  /// Pair `pair` of a vector at `position`, `x` what is rotated.
-  Pair at(std::int64_t position, std::int64_t pair, const reference::RealPair& x, reference::Precision precision);
+  /// A position in a call of `length`, which a centre of half the call looks at.
+  struct Place {
+    std::int64_t position;
+    std::int64_t length;
+  };
+
+  /// Pair `pair` of a vector at `place`, `x` what is rotated.
+  Pair at(const Place& place, std::int64_t pair, const reference::RealPair& x, reference::Precision precision);
+
+  /// What the exponent counts there: the position less the centre.
+  std::int64_t counted(const Place& place) const { return oracle_.counted(place.position, place.length); }
 
   /// The budget of the rotation, without the scale.
   const ErrorBudget& of_rotations() const { return budget_; }
 
-  /// r at a position, within 2^-48 of itself, from ln s; NaN where doubles cannot tell which of its two cases it is.
-  double quick_scale_error(std::int64_t position, double log_scale) const;
+  /// r where the exponent counts `count`, within 2^-48 of itself, from ln s; NaN where doubles cannot tell which of its
+  /// two cases it is.
+  double quick_scale_error(std::int64_t count, double log_scale) const;
 
   /// t, and half the dtype's largest value.
   double least_scale_error() const;

@@ -224,8 +224,9 @@ void rotation_mutants(List& list) {
               [](PlainOther& plain) { plain.first_batch_positions = true; });
   list.defect("xpos-swapped-roles", "O4", "queries shrink and keys grow", xpos,
               [](PlainOther& plain) { plain.scale_sign = -1; });
-  list.defect("xpos-tiled-scale", "O1", "the two members of a pair have different scales", xpos,
-              [](PlainOther& plain) { plain.tiled_scale = true; });
+  list.defect("xpos-tiled-scale", "O1", "the two members of a pair have different scales", xpos, [](PlainOther& plain) {
+    plain.pair_in_scale = [](std::int64_t pair, bool is_second) { return is_second ? (pair + 3) % 16 : pair; };
+  });
   list.defect("xpos-local-index", "O3", "the scale's exponent counts from the call's start", xpos,
               [](PlainOther& plain) { plain.scale_from_call = true; });
   list.defect("xpos-scale-base-ignored", "D1", "the scale's base is 512 whatever the spec says",

@@ -32,6 +32,7 @@ struct Rule {
   std::vector<double> with_base(double base) const { return geometric(base, width_of(encoding), pairs(encoding)); }
 
   std::vector<double> operator()(const DefaultScaling&) const { return plain(); }
+  std::vector<double> operator()(const NoTurning&) const { return {}; }
   std::vector<double> operator()(const LinearScaling& rule) const { return divided(rule.factor); }
   std::vector<double> operator()(const ProportionalScaling& rule) const { return divided(rule.factor); }
   std::vector<double> operator()(const NtkScaling& rule) const {
@@ -103,7 +104,7 @@ std::vector<double> plain_frequencies(const Rope& encoding, std::int64_t length)
   return std::visit(Rule{encoding, length}, encoding.rope_scaling);
 }
 
-double plain_factor(const Rope& encoding) {
+double plain_factor(const Rope& encoding, std::int64_t length) {
   if (const auto* yarn = std::get_if<YarnScaling>(&encoding.rope_scaling)) {
     const auto magnitude = [&](double scale) { return 0.1 * scale * std::log(yarn->factor) + 1; };
     if (yarn->attention_factor) return *yarn->attention_factor;
@@ -111,6 +112,8 @@ double plain_factor(const Rope& encoding) {
     return magnitude(1);
   }
   if (const auto* longrope = std::get_if<LongropeScaling>(&encoding.rope_scaling)) {
+    if (longrope->short_mscale)
+      return length > longrope->original_max_position_embeddings ? *longrope->long_mscale : *longrope->short_mscale;
     if (longrope->attention_factor) return *longrope->attention_factor;
     return std::sqrt(1 + std::log(*longrope->factor) /
                              std::log(static_cast<double>(longrope->original_max_position_embeddings)));

@@ -25,6 +25,13 @@ double geometric_slope(std::int64_t head, std::int64_t heads) {
   return std::exp2(-8.0 * static_cast<double>(head + 1) / static_cast<double>(heads));
 }
 
+std::int64_t plain_centre(const std::variant<std::int64_t, HalfOfCall>& centre, std::int64_t length) {
+  if (const auto* position = std::get_if<std::int64_t>(&centre)) return *position;
+  const double half = static_cast<double>(length) / 2;
+  const bool up = std::get<HalfOfCall>(centre) == HalfOfCall::ceil;
+  return static_cast<std::int64_t>(up ? std::ceil(half) : std::floor(half));
+}
+
 namespace {
 
 // Rotates pairs of one vector, in float32, at `angle_of(pair)`.
@@ -88,8 +95,12 @@ PlainOther::PlainOther(const Spec& claimed) : dtype(claimed.dtype), last_positio
     return static_cast<double>(place[static_cast<std::size_t>(axis)]);
   };
   pair_in_exponent = [](std::int64_t pair) { return pair; };
+  pair_in_scale = [](std::int64_t pair, bool) { return pair; };
   kv_head_of = [](std::int64_t head, std::int64_t heads, std::int64_t kv_heads) { return head / (heads / kv_heads); };
   of_each(claimed, [this](const auto& encoding) { prepare(encoding); });
+  exponent = [from = centre](std::int64_t p, std::int64_t length, double sign) {
+    return sign * static_cast<double>(p - plain_centre(from, length));
+  };
   // Long calls ask for each distance again and again: those up to the last bucket's are looked for once.
   const std::int64_t reach = std::min<std::int64_t>(relative.max_distance, 4096);
   std::vector<std::int64_t> near;
@@ -176,9 +187,9 @@ void PlainOther::prepare(const RelativeBias& encoding) {
 
 void PlainOther::prepare(const Rope& encoding) {
   row_lengths = row_lengths_of(encoding.rope_scaling);
-  turn_ = [encoding, factor = in_float32(plain_factor(encoding))](const PlainOther&, std::vector<double>& values,
-                                                                  const Token& token) {
+  turn_ = [encoding](const PlainOther&, std::vector<double>& values, const Token& token) {
     const std::vector<double> w = plain_frequencies(encoding, token.length);
+    const double factor = in_float32(plain_factor(encoding, token.length));
     turn(
         values, encoding,
         [&](std::int64_t pair) {
@@ -224,8 +235,8 @@ void PlainOther::turn_as(const RopeNd& encoding) {
   head_ = encoding.rope;
   ladders = ladders_of(encoding);
   axis_of_pair = [list = axis_of_pairs(encoding)](std::int64_t pair) { return list[static_cast<std::size_t>(pair)]; };
-  turn_ = [factor = in_float32(plain_factor(encoding.rope))](const PlainOther& plain, std::vector<double>& values,
-                                                             const Token& token) {
+  turn_ = [rope = encoding.rope](const PlainOther& plain, std::vector<double>& values, const Token& token) {
+    const double factor = in_float32(plain_factor(rope, token.length));
     std::vector<std::vector<double>> w;
     for (const Ladder& ladder : plain.ladders.ladders) w.push_back(plain_frequencies(ladder.rope, token.length));
     turn(
@@ -245,6 +256,7 @@ void PlainOther::prepare(const Xpos& encoding) {
   scale_width_ = head.rotary_layout == RotaryLayout::spread ? head.head_dim : head.rotary_dim;
   scale_base = encoding.scale_base;
   scale_sign = encoding.role == Role::query ? 1 : -1;
+  centre = encoding.centre;
 }
 
 void PlainOther::prepare(const Attention& encoding) {
@@ -337,10 +349,10 @@ Tensor PlainOther::bias(const Tensors& inputs) const {
 
 double PlainOther::pair_scale(std::int64_t pair, bool second, const Token& token) const {
   if (scale_width_ == 0) return 1;
-  const std::int64_t scaled = tiled_scale && second ? (pair + 3) % pairs(head_) : pair;
-  const double zeta = (2 * static_cast<double>(scaled) / static_cast<double>(scale_width_) + 0.4) / 1.4;
-  return std::pow(zeta,
-                  token.sign * static_cast<double>(token.place[0] - (scale_from_call ? token.first : 0)) / scale_base);
+  const auto scaled = static_cast<double>(pair_in_scale(pair, second));
+  const double zeta = (2 * scaled / static_cast<double>(scale_width_) + 0.4) / 1.4;
+  const std::int64_t position = token.place[0] - (scale_from_call ? token.first : 0);
+  return std::pow(zeta, exponent(position, token.length, token.sign) / scale_base);
 }
 
 Tensor PlainOther::rotate(const Tensors& inputs) const {

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "lib/numeric/tensor.hpp"
@@ -25,6 +26,9 @@ double released_slope(std::int64_t head, std::int64_t heads);
 
 /// One series for any number of heads.
 double geometric_slope(std::int64_t head, std::int64_t heads);
+
+/// Where the powers of a call of xpos are 1.
+std::int64_t plain_centre(const std::variant<std::int64_t, HalfOfCall>& centre, std::int64_t length);
 
 /// A query and a key of one head of attention: their indices in the sequence, and their positions on the first axis.
 struct Seen {
@@ -84,8 +88,11 @@ struct PlainOther {
   std::function<std::int64_t(std::int64_t pair)> pair_in_exponent;
   double scale_base = 512;
   double scale_sign = 1;
-  bool tiled_scale = false;
+  std::function<std::int64_t(std::int64_t pair, bool is_second)> pair_in_scale;  ///< whose zeta a channel has
   bool scale_from_call = false;
+  std::variant<std::int64_t, HalfOfCall> centre = std::int64_t{0};  ///< of xpos
+  /// What the scale's exponent counts in a call of that length, negated for a key.
+  std::function<double(std::int64_t position, std::int64_t length, double sign)> exponent;
   bool first_batch_positions = false;  ///< whether every batch row has the first row's
   bool one_role = false;               ///< whether attention scales keys as queries
 

@@ -13,13 +13,19 @@ RotateCall call_of(const Tensor& x, std::span<const std::int64_t> positions) {
   return {x.shape[0], x.shape[1], x.shape[2], reference::sequence_length(positions), positions};
 }
 
-// The frequencies of each batch row, one list for all where they have one length.
-std::vector<std::vector<double>> frequencies_of_rows(const PlainRope& plain, RotateCall call) {
-  std::vector<std::vector<double>> rows;
+// What pairs of a batch row turn by, and are multiplied by.
+struct OfRow {
+  std::vector<double> frequencies;
+  double magnitude;
+};
+
+// Of each batch row, the same for all where they have one length.
+std::vector<OfRow> rows_of(const PlainRope& plain, RotateCall call) {
+  std::vector<OfRow> rows;
   for (const std::int64_t length : plain.row_lengths(call.positions, call.batch)) {
     const bool same = !rows.empty() && length == call.length;
     call.length = length;
-    rows.push_back(same ? rows.back() : plain.frequencies(call));
+    rows.push_back(same ? rows.back() : OfRow{plain.frequencies(call), in_float32(plain.factor(length))});
   }
   return rows;
 }
@@ -50,7 +56,7 @@ PlainRope::PlainRope(const Rope& claimed, Dtype of_values) : encoding(claimed), 
     return static_cast<double>(call.positions[static_cast<std::size_t>(place.batch * call.tokens + place.token)]);
   };
   frequencies = [e](const RotateCall& call) { return plain_frequencies(e, call.length); };
-  factor = [e] { return plain_factor(e); };
+  factor = [e](std::int64_t length) { return plain_factor(e, length); };
   angle = [](double p, double w) { return in_float32(in_float32(p) * in_float32(w)); };
   turn = [clockwise = e.direction == Direction::clockwise](double a) {
     const auto sine = static_cast<double>(std::sin(static_cast<float>(a)));
@@ -71,13 +77,12 @@ PlainRope::PlainRope(const Rope& claimed, Dtype of_values) : encoding(claimed), 
 Tensor PlainRope::rotate(const Tensor& x, std::span<const std::int64_t> positions) const {
   const RotateCall call = call_of(x, positions);
   Tensor y = x;
-  const std::vector<std::vector<double>> rows = frequencies_of_rows(*this, call);
-  const double magnitude = in_float32(factor());
+  const std::vector<OfRow> rows = rows_of(*this, call);
   const std::vector<Passthrough> untouched = passthrough_channels(encoding);
   const std::size_t width = size_of(x.dtype);
   each_vector(call, encoding.head_dim, [&](const Place& place, std::int64_t start) {
     if (skips(call, place)) return;
-    const std::vector<double>& w = rows[static_cast<std::size_t>(place.batch)];
+    const auto& [w, magnitude] = rows[static_cast<std::size_t>(place.batch)];
     const double p = position(call, place);
     for (const Passthrough& channel : untouched) {
       const auto from =
@@ -104,10 +109,9 @@ Tensor PlainRope::rotate(const Tensor& x, std::span<const std::int64_t> position
 Tensor PlainRope::backward(const Tensor& grad, std::span<const std::int64_t> positions) const {
   const RotateCall call = call_of(grad, positions);
   Tensor result = grad;
-  const std::vector<std::vector<double>> rows = frequencies_of_rows(*this, call);
-  const double magnitude = in_float32(factor());
+  const std::vector<OfRow> rows = rows_of(*this, call);
   each_vector(call, encoding.head_dim, [&](const Place& place, std::int64_t start) {
-    const std::vector<double>& w = rows[static_cast<std::size_t>(place.batch)];
+    const auto& [w, magnitude] = rows[static_cast<std::size_t>(place.batch)];
     const double p = position(call, place);
     for (const Passthrough& channel : passthrough_channels(encoding))
       result.set(start + channel.input, grad.at(start + channel.output));

@@ -51,7 +51,7 @@ struct PlainRope {
   std::function<double(const RotateCall&, const Place&)> position;      ///< the position of a vector's token
   RowLengths row_lengths;                                               ///< that frequencies are formed at
   std::function<std::vector<double>(const RotateCall&)> frequencies;    ///< [pairs], scaled
-  std::function<double()> factor;                                       ///< the attention factor
+  std::function<double(std::int64_t length)> factor;                    ///< the attention factor
   std::function<double(double position, double frequency)> angle;       ///< fl32(fl32(p) fl32(w))
   std::function<Turn(double angle)> turn;                               ///< fl32(sin), fl32(cos), negated for clockwise
   std::function<Channels(const RotateCall&, std::int64_t pair)> input;  ///< where a pair is read
@@ -74,7 +74,7 @@ struct PlainRope {
 std::vector<double> plain_frequencies(const Rope& encoding, std::int64_t length);
 
 /// Its attention factor, likewise.
-double plain_factor(const Rope& encoding);
+double plain_factor(const Rope& encoding, std::int64_t length);
 
 /// base^(-2i/width), [count].
 std::vector<double> geometric(double base, std::int64_t width, std::int64_t count);

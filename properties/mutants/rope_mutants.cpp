@@ -390,18 +390,19 @@ void scaling_mutants(List& list) {
                               [](double p, const RotateCall&, const Place&) { return std::min(p / 32, 4095.0); });
               });
   list.defect("rope-factor-dropped", "F10,F11", "the attention factor is left out", yarn,
-              [](PlainRope& plain) { plain.factor = [] { return 1.0; }; });
-  list.defect("rope-factor-squared", "F9", "the attention factor is applied twice", yarn,
-              [](PlainRope& plain) { plain.factor = [own = plain.factor] { return own() * own(); }; });
+              [](PlainRope& plain) { plain.factor = [](std::int64_t) { return 1.0; }; });
+  list.defect("rope-factor-squared", "F9", "the attention factor is applied twice", yarn, [](PlainRope& plain) {
+    plain.factor = [own = plain.factor](std::int64_t length) { return own(length) * own(length); };
+  });
   list.defect("rope-attention-factor-ignored", "F3", "an explicit attention_factor is ignored",
               R"({"encoding":"rope","head_dim":64,"rope_scaling":{"rope_type":"yarn",)"
               R"("factor":8,"original_max_position_embeddings":4096,"attention_factor":1}})",
-              [](PlainRope& plain) { plain.factor = [] { return 0.1 * std::log(8.0) + 1; }; });
+              [](PlainRope& plain) { plain.factor = [](std::int64_t) { return 0.1 * std::log(8.0) + 1; }; });
   list.defect("rope-mscale-ratio-ignored", "F4", "mscale_all_dim is not divided by",
               R"({"encoding":"rope","head_dim":64,"rope_scaling":{"rope_type":"yarn",)"
               R"("factor":40,"original_max_position_embeddings":4096,"mscale":1,)"
               R"("mscale_all_dim":0.707}})",
-              [](PlainRope& plain) { plain.factor = [] { return 0.1 * std::log(40.0) + 1; }; });
+              [](PlainRope& plain) { plain.factor = [](std::int64_t) { return 0.1 * std::log(40.0) + 1; }; });
   list.defect("rope-linear-multiplies", "D9", "positions are multiplied by the factor",
               R"({"encoding":"rope","head_dim":64,"rope_scaling":{"rope_type":"linear","factor":2}})",
               [](PlainRope& plain) { each_frequency(plain, [](std::size_t, double& w) { w *= 4; }); });
@@ -707,7 +708,7 @@ void gradient_mutants(List& list) {
   list.defect("rope-gradient-without-factor", "J3", "the gradient lacks the attention factor", yarn, unchanged,
               [](const PlainRope& plain, const Tensor& grad, std::span<const std::int64_t> positions) {
                 PlainRope other = plain;
-                other.factor = [] { return 1.0; };
+                other.factor = [](std::int64_t) { return 1.0; };
                 return other.backward(grad, positions);
               });
   list.defect("rope-gradient-sine-outside", "J1",

@@ -12,6 +12,7 @@
 #include "properties/model/question.hpp"
 #include "properties/model/screen.hpp"
 #include "properties/model/turned_call.hpp"
+#include "properties/rope/turned.hpp"
 #include "reference/rounding.hpp"
 #include "subjects/operations.hpp"
 
@@ -256,6 +257,9 @@ CheckOf<Turns> composition_check(const Spec& spec) {
 
 // Normalized coordinates count from the middle of the image.
 std::optional<std::string> no_group(const Spec& spec) {
+  const auto* xpos = held<Xpos>(spec);
+  if (xpos != nullptr && xpos->centre != std::variant<std::int64_t, HalfOfCall>(std::int64_t{0}))
+    return "xpos's powers count from the centre, not from position 0";
   const auto* axial = held<RopeNd>(spec);
   if (axial == nullptr || axial->coordinates == Coordinates::index) return std::nullopt;
   return "normalized coordinates do not count from position 0";
@@ -274,10 +278,12 @@ Property identity_property() {
       "the angle is 0 in every arithmetic, so only evaluation and rounding are left: sqrt(2) k ulp(a ||x_i||) for a "
       "pair (properties/model/budget.hpp; for xpos also what its power errs by, xpos_budget.hpp)",
       "sine and cosine taken twice, a path with an offset of its own, an attention factor left out, a bias"};
-  property.not_applicable = stated_for<Rope, RopeNd, Xpos>([](const Spec& spec) -> std::optional<std::string> {
-    if (!inside(spec, 0)) return "the claim does not reach position 0";
-    return no_group(spec);
-  });
+  property.not_applicable =
+      stated_for<Rope, RopeNd, Xpos>([](const Spec& spec, const auto& encoding) -> std::optional<std::string> {
+        if (auto reason = no_pair_turns(spec, encoding)) return reason;
+        if (!inside(spec, 0)) return "the claim does not reach position 0";
+        return no_group(spec);
+      });
   use_cases(property, still_tokens(), identity_check);
   return property;
 }
@@ -297,11 +303,13 @@ Property composition_property() {
       "multiply lengths by the attention factor or power s: B(b, y1) + s(b) B(a, x) + a_f B(a + b, x)",
       "positions of low precision, wrapped or clamped; another rotary_dim in re-rotation than in rotation; offsets; a "
       "rotation that is none"};
-  property.not_applicable = stated_for<Rope, RopeNd, Xpos>([](const Spec& spec) -> std::optional<std::string> {
-    if (!inside(spec, 0) || spec.max_position < 2) return "the claim lacks position 0 or 1";
-    if (auto reason = no_group(spec)) return reason;
-    return depends_on_length(spec);
-  });
+  property.not_applicable =
+      stated_for<Rope, RopeNd, Xpos>([](const Spec& spec, const auto& encoding) -> std::optional<std::string> {
+        if (auto reason = no_pair_turns(spec, encoding)) return reason;
+        if (!inside(spec, 0) || spec.max_position < 2) return "the claim lacks position 0 or 1";
+        if (auto reason = no_group(spec)) return reason;
+        return depends_on_length(spec);
+      });
   use_cases(property, turns(), composition_check);
   return property;
 }

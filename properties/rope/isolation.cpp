@@ -48,7 +48,7 @@ Experiment carry_out(Session& session, const Spec& spec, const Rotations& rotati
   const Rope& head = rotations.head();
   Call call = rotations.call(question);
   const std::int64_t vector = question.vector % (question.batch * question.tokens * question.heads);
-  const std::int64_t pair = question.pair % pairs(head);
+  const std::int64_t pair = question.pair % (head.rotary_dim / 2);  // whether pairs turn or not
   const double change = fitting(spec.dtype, gen::from_bits(spec.dtype, question.bits));
   const std::int64_t start = vector * head.head_dim;
   const Channels in = channels_of_pair(head, head.pairing, pair);

@@ -10,6 +10,7 @@
 #include "properties/model/rotation_judge.hpp"
 #include "properties/model/screen.hpp"
 #include "properties/model/turned_call.hpp"
+#include "properties/rope/turned.hpp"
 #include "reference/rounding.hpp"
 
 namespace sextant {
@@ -107,7 +108,8 @@ Property isometry_property() {
       "its power errs by (xpos_budget.hpp)",
       "a table of one pairing applied with the other's rotation, sine and cosine of different angles, "
       "narrow tables, range reduction that leaves [-1, 1], an attention factor left out or applied twice"};
-  property.not_applicable = stated_for<Rope, RopeNd, Xpos>(elsewhere_for<Sinusoidal>("a property of rotations"));
+  property.not_applicable =
+      stated_for<Rope, RopeNd, Xpos>(no_pair_turns, elsewhere_for<Sinusoidal>("a property of rotations"));
   judge_answers(property, make_check);
   return property;
 }

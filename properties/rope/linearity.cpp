@@ -8,6 +8,7 @@
 #include "properties/model/questions.hpp"
 #include "properties/model/screen.hpp"
 #include "properties/model/turned_call.hpp"
+#include "properties/rope/turned.hpp"
 #include "reference/rounding.hpp"
 
 namespace sextant {
@@ -108,7 +109,7 @@ Property linearity_property() {
       "and rounding, sqrt(2) k ulp(a ||x_i||) in each (properties/model/budget.hpp; for xpos also xpos_budget.hpp)",
       "values saturated, quantised or normalised on the way, a bias, a pair overwritten while it is read, order of "
       "magnitude lost"};
-  property.not_applicable = stated_for<Rope, RopeNd, Xpos>();
+  property.not_applicable = stated_for<Rope, RopeNd, Xpos>(no_pair_turns);
   use_cases(property, questions(), make_check);
   return property;
 }

@@ -9,6 +9,7 @@
 #include "properties/gen/vectors.hpp"
 #include "properties/model/budget.hpp"
 #include "properties/model/family.hpp"
+#include "properties/rope/turned.hpp"
 #include "reference/rope.hpp"
 #include "reference/rounding.hpp"
 #include "subjects/operations.hpp"
@@ -113,7 +114,7 @@ CheckOf<Shift> make_check(const Spec& spec, const Rope& encoding) {
       const Enclosure shifted = dot(y, width, shifted_query, shifted_key, precision);
       // |<q + e, k + f> - <q, k>| <= |e| |k| + |f| |q| + |e| |f|, pair by pair, for the two scores, q and k being
       // as long as they come out: times the attention factor.
-      const Enclosure& factor = oracle.attention_factor(precision);
+      const Enclosure& factor = oracle.attention_factor(length, precision);
       Enclosure bound(std::int64_t{0}, precision);
       for (std::int64_t pair = 0; pair < pairs(encoding); ++pair) {
         const Channels channels = channels_of_pair(encoding, encoding.pairing, pair);
@@ -141,6 +142,11 @@ CheckOf<Shift> make_check(const Spec& spec, const Rope& encoding) {
   };
 }
 
+std::optional<std::string> needs_positions_and_pairs(const Spec& spec, const Rope& encoding) {
+  if (auto reason = no_pair_turns(spec, encoding)) return reason;
+  return one_position_only(spec);
+}
+
 }  // namespace
 
 Property relative_offset_property() {
@@ -159,8 +165,8 @@ Property relative_offset_property() {
       "positions of low precision, a pairing mixed up between table and rotation, a rotation that "
       "is none, a path that uses a "
       "local index or another offset"};
-  property.not_applicable =
-      stated_for<Rope>(one_position_only, elsewhere_for<Sinusoidal>("a property of rotations: see linear_shift"));
+  property.not_applicable = stated_for<Rope>(needs_positions_and_pairs,
+                                             elsewhere_for<Sinusoidal>("a property of rotations: see linear_shift"));
   use_cases(property, shifts(), of<Rope>(make_check));
   return property;
 }

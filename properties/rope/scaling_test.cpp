@@ -50,6 +50,7 @@ struct Plain {
   }
 
   Table operator()(const DefaultScaling&) const { return divided(1); }
+  Table operator()(const NoTurning&) const { return {}; }
   Table operator()(const LinearScaling& linear) const { return divided(linear.factor); }
   Table operator()(const ProportionalScaling& proportional) const { return divided(proportional.factor); }
   Table operator()(const NtkScaling& ntk) const { return with_base(ntk.factor); }

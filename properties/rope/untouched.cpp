@@ -8,6 +8,7 @@
 #include "properties/gen/vectors.hpp"
 #include "properties/model/family.hpp"
 #include "properties/model/questions.hpp"
+#include "properties/rope/turned.hpp"
 #include "subjects/operations.hpp"
 
 namespace sextant {
@@ -53,9 +54,6 @@ CheckOf<Question> check_of(const Spec& spec, const Rope& encoding) {
   };
 }
 
-const Rope& head_of(const Rope& encoding) { return encoding; }
-const Rope& head_of(const RopeNd& encoding) { return encoding.rope; }
-
 }  // namespace
 
 Property untouched_channels_property() {
@@ -66,16 +64,16 @@ Property untouched_channels_property() {
   property.explanation = {
       "channels that are not rotated keep their values",
       "(R x)_c = x_c for every channel c behind the rotary_dim that turn (prefix), before them (suffix) or of a pair "
-      "standing still (spread)",
+      "standing still (spread, rope_type none)",
       "GPT-J and GPT-NeoX, which rotate a part of each head (Wang and Komatsuzaki 2021; Black et al. 2022, section "
       "2.1)",
-      "rope and rope_nd with rotary_dim below head_dim",
+      "rope and rope_nd with rotary_dim below head_dim or rope_type none",
       "none: the values are equal; subnormals and the largest finite value are among them",
       "kernels that rotate up to the next power of two, default rotary_dim to head_dim, zero the tail, copy it through "
       "another type, or flush subnormals"};
   property.not_applicable =
       stated_for<Rope, RopeNd>([](const Spec&, const auto& encoding) -> std::optional<std::string> {
-        if (head_of(encoding).rotary_dim == head_of(encoding).head_dim) return "every channel is rotated";
+        if (passthrough_channels(head_of(encoding)).empty()) return "every channel is rotated";
         return std::nullopt;
       });
   use_cases(property, questions(),

@@ -73,7 +73,7 @@ CheckOf<Steps> make_check(const Spec& spec, const Xpos& encoding) {
         return RealPair{Enclosure(x.at(from.first), precision), Enclosure(x.at(from.second), precision)};
       };
       const auto expected = [&](std::int64_t position, Precision precision) {
-        return oracle.at(position, pair, given(precision), precision);
+        return oracle.at({position, to_position + 1}, pair, given(precision), precision);
       };
       if (!expected(from_position, reference::first_precision).representable ||
           !expected(to_position, reference::first_precision).representable)

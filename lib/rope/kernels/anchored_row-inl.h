@@ -32,10 +32,13 @@ void FillFromAnchor(const RowSource& source, std::size_t first_pair, std::size_t
   if (row.position - step != row.anchor_position) {
     DoubleVector scale = hn::Set(d, turns.factor.high);
     const SplitPosition anchor = split_position(row.position - step);
+    DoubleVector counted = hn::Set(d, anchor.nearest);
+    if constexpr (Row::Bounds::of_pairs)
+      counted = hn::Set(d, static_cast<double>(row.position - step - turns.powers->origin));
     for (std::size_t i = 0; i < count; i += hn::Lanes(d)) {
       const Rotation z = RotationAt(*turns.frequencies, first_pair + i, anchor, unit_circle());
       if constexpr (Row::Bounds::of_pairs)
-        scale = PowerAt(*turns.powers->rates, first_pair + i, hn::Set(d, anchor.nearest), binary_powers()).high;
+        scale = PowerAt(*turns.powers->rates, first_pair + i, counted, binary_powers()).high;
       StoreRotation({hn::Mul(z.sin, scale), hn::Mul(z.cos, scale)}, i, row.anchor_cos, row.anchor_sin);
     }
     row.anchor_position = turns.frequencies->pairs() > rope_tile_pairs ? Row::none : row.position - step;

@@ -27,8 +27,8 @@ void FillPreciseRow(const RowSource& source, std::size_t first_pair, std::size_t
     const PreciseRotation turn =
         PreciseRotationAt(*turns.frequencies, first_pair + i, split_position(row.position), unit_circle());
     if constexpr (Row::Bounds::of_pairs)
-      scale =
-          PowerAt(*turns.powers->rates, first_pair + i, hn::Set(d, static_cast<double>(row.position)), binary_powers());
+      scale = PowerAt(*turns.powers->rates, first_pair + i,
+                      hn::Set(d, static_cast<double>(row.position - turns.powers->origin)), binary_powers());
     StorePrecise({Multiply(turn.sin, scale), Multiply(turn.cos, scale)}, i, row.cos, row.sin, row.cos_low, row.sin_low);
   }
 }

@@ -236,7 +236,33 @@ Claims falcon(const Part& part) {
 
 Claims unsaid(const Part& part, std::string why) { return {draft_of(part).refused(std::move(why))}; }
 
-Claims no_positions(const Part& part) { return unsaid(part, "its layers have no positions"); }
+// Kimi Linear: latent attention without a rotation (mla_use_nope) in the layers listed, counted from 1, and linear
+// attention in the others.
+Claims kimi_linear(const Part& part) {
+  const auto linear = part.config.object("linear_attn_config");
+  const auto full = linear ? linear->integers({"full_attn_layers"}) : std::nullopt;
+  const auto unturned = part.config.integer({"qk_nope_head_dim"});
+  const auto other = part.config.integer({"qk_rope_head_dim"});
+  const auto stands = part.config.boolean({"mla_use_nope"});
+  if (!full || !unturned || !other) return unsaid(part, "its layers have no positions");
+  if (stands && !stands->value) part.config.refuse("mla_use_nope", "false contradicts the class, which turns nothing");
+  Draft standing(part.name, "full_attention", part.model_type);
+  std::vector<std::int64_t> layers;
+  for (const std::int64_t layer : full->value) layers.push_back(layer - 1);
+  standing.cover(layers);
+  standing.set("encoding", "rope", standing.type_source());
+  standing.set("head_dim", unturned->value + other->value, fmt::format("{} + {}", unturned->source, other->source));
+  if (const auto longest = part.config.integer({"model_max_length"})) standing.set("max_position", *longest);
+  set_dtype(standing, part);
+  standing.set("rope_scaling", nlohmann::json{{"rope_type", "none"}}, "these layers have no positions");
+  Draft rest(part.name, "linear_attention", part.model_type);
+  if (const auto others = linear->integers({"kda_layers"})) {
+    std::vector<std::int64_t> linear_layers;
+    for (const std::int64_t layer : others->value) linear_layers.push_back(layer - 1);
+    rest.cover(linear_layers);
+  }
+  return {standing.claim(), rest.refused("these layers have no positions")};
+}
 
 // In the order of the alphabet. transformers 5.23, models/TYPE/modeling_TYPE.py.
 constexpr OtherModel table[] = {{"bert", bert},
@@ -247,7 +273,7 @@ constexpr OtherModel table[] = {{"bert", bert},
                                 {"glm4v_vision", axial_claims},
                                 {"gpt2", gpt2},
                                 {"kimi_k25_vision", axial_claims},
-                                {"kimi_linear", no_positions},
+                                {"kimi_linear", kimi_linear},
                                 {"llama4_vision_model", axial_claims},
                                 {"m2m_100", m2m_100},
                                 {"marian", marian},

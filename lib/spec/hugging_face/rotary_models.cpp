@@ -47,6 +47,7 @@ class RotaryReader {
   void check_layers_of_their_own(std::int64_t layers) const;
   std::optional<Read<double>> rotary_factor(const RopeRule& rule) const;
   void refuse_strays(std::initializer_list<const char*> names, double used) const;
+  void check_magnitudes(const RopeRule& rule) const;
   RopeRule rule_for_all() const;
   RopeRule rule_for(const std::string& kind) const;
   RopeRule default_rule(const ConfigObject& rule) const;
@@ -210,8 +211,23 @@ RopeRule RotaryReader::default_rule(const ConfigObject& object) const {
   return rule;
 }
 
+// Phi-3.5-MoE's class multiplies by short_mscale or long_mscale under any rule, and fails without them.
+void RotaryReader::check_magnitudes(const RopeRule& rule) const {
+  const bool has_each = model_.traits.magnitudes == Magnitudes::of_each_cache;
+  const bool is_default = is_plain(rule);
+  for (const char* name : {"short_mscale", "long_mscale"}) {
+    const bool is_stated = rule.scaling.is_object() && rule.scaling.contains(name);
+    if (is_stated && !has_each) config_.refuse(name, fmt::format("not read by {}", reader_));
+    if (!is_stated && has_each && !is_default) config_.refuse(name, fmt::format("required by {}", reader_));
+  }
+  if (has_each && !is_default && rule.scaling["rope_type"] != "longrope")
+    config_.refuse("rope_scaling",
+                   fmt::format("expected longrope: {} multiplies any other by its magnitudes", reader_));
+}
+
 RopeRule RotaryReader::rule_for_all() const {
   RopeRule rule = rule_of(config_, lengths_);
+  check_magnitudes(rule);
   // GPT-J's and CodeGen's tables are of 10000 alone.
   if (model_.traits.rotary_dim > 0) {
     refuse_strays({"rope_theta"}, model_.rope_theta);
@@ -435,6 +451,8 @@ ConfigClaim RotaryReader::turning(const LayerKind& kind, const RopeRule& rule) c
         "queries are then multiplied by 1 + {} ln(1 + floor(position / original length)), which no claim says",
         rule.query_scale->value));
   }
+  if (model_.traits.magnitudes == Magnitudes::of_each_cache && !is_plain(rule))
+    claim.note("transformers 5 takes short_factor at all lengths; its releases before take long_factor as claimed");
   set_rotary_width(claim, rule, width.value);
   if (!is_plain(rule)) claim.set("rope_scaling", rule.scaling, rule.source);
   return has_sections ? with_sections(std::move(claim), rule, width.value) : claim.claim();
@@ -442,7 +460,12 @@ ConfigClaim RotaryReader::turning(const LayerKind& kind, const RopeRule& rule) c
 
 ConfigClaim RotaryReader::standing(const LayerKind& kind) const {
   Draft claim = draft(kind);
-  return claim.refused("these layers have no positions");
+  claim.set("encoding", "rope", claim.type_source());
+  claim.set("head_dim", head_dim(kind));
+  claim.set("max_position", lengths_.longest);
+  set_dtype(claim);
+  claim.set("rope_scaling", json{{"rope_type", "none"}}, "these layers have no positions");
+  return claim.claim();
 }
 
 std::vector<ConfigClaim> RotaryReader::claims() const {

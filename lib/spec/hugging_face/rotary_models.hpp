@@ -32,6 +32,12 @@ enum class Layering {
   in_full_attention,  ///< the others have no positions (linear attention, convolutions)
 };
 
+/// What longrope's rotations are multiplied by.
+enum class Magnitudes {
+  one,           ///< attention_factor, or the formula
+  of_each_cache  ///< short_mscale and long_mscale, which the class requires
+};
+
 /// Which layers the older field rope_scaling is about, where each kind has a rule of its own.
 enum class OlderRule { full_attention, all };
 
@@ -81,6 +87,7 @@ struct RotaryTraits {
   std::array<std::int64_t, 3> sections =
       {};  ///< mrope_section: time, height, width; zeros where a position is a number
   SectionOrder section_order = SectionOrder::blocked;
+  Magnitudes magnitudes = Magnitudes::one;
   std::int64_t original_length = 0;  ///< original_max_position_embeddings of the class, which the rule's must equal
 };
 

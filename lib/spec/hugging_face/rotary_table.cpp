@@ -126,6 +126,7 @@ constexpr RotaryModel table[] = {
     {"persimmon", {4096, 64, 0, 36, 16384}, 10000, {.rotary_factor = 0.5}},
     {"phi", {2048, 32, 0, 24, 2048}, 10000, {.rotary_factor = 0.5}},
     {"phi3", {3072, 32, 0, 32, 4096}, 10000, {.rotary_factor = 1, .original_length = 4096}},
+    {"phimoe", {4096, 32, 0, 32, 131072}, 1e6, {.magnitudes = Magnitudes::of_each_cache}},
     {"qwen2", {4096, 32, 0, 32, 32768}, 10000, {}},
     {"qwen2_5_vl_text", {8192, 64, 0, 80, 32768}, 1e6, {.sections = {16, 24, 24}}},
     {"qwen2_moe", {2048, 16, 0, 24, 32768}, 10000, {}},
