@@ -87,6 +87,10 @@ TEST_P(RopeSweepOn, LayoutsAndRulesHaveThePublishedDigests) {
        R"("head_dim":48,"rope_scaling":{"rope_type":"yarn","factor":3,"original_max_position_embeddings":4096})"},
       {"longrope", R"("head_dim":4,"rope_scaling":{"rope_type":"longrope","factor":3,
                       "original_max_position_embeddings":4096,"short_factor":[1,1.1],"long_factor":[1.5,7]})"},
+      {"longrope with two magnitudes",
+       R"("head_dim":4,"rope_scaling":{"rope_type":"longrope","short_mscale":1.1,"long_mscale":1.25,
+          "original_max_position_embeddings":4096,"short_factor":[1,1.1],"long_factor":[1.5,7]})"},
+      {"none", R"("head_dim":48,"output_pairing":"interleaved","rope_scaling":{"rope_type":"none"})"},
       {"llama3", R"("head_dim":48,"rope_scaling":{"rope_type":"llama3","factor":8,
                     "original_max_position_embeddings":4096,"low_freq_factor":1,"high_freq_factor":4})"},
       {"proportional", R"("head_dim":48,"rotary_dim":20,"rope_scaling":{"rope_type":"proportional","factor":3})"}};

@@ -6,7 +6,7 @@ namespace sextant {
 namespace {
 
 // Settings as published in each model's paper or config.json.
-constexpr std::array<Preset, 27> table{{
+constexpr std::array<Preset, 30> table{{
     {"transformer-512", "Vaswani et al. 2017, section 3.5, d_model = 512", R"({"encoding":"sinusoidal","dim":512})"},
     {"tensor2tensor-512", "tensor2tensor's timing signal: sines, then cosines, divisor d/2 - 1",
      R"({"encoding":"sinusoidal","dim":512,"layout":"concatenated","denominator":"half_minus_one"})"},
@@ -62,6 +62,12 @@ constexpr std::array<Preset, 27> table{{
     {"wan-2.1", "Wan 2.1, as in diffusers: 44, 42 and 42 channels for frame, row and column",
      R"({"encoding":"rope_nd","head_dim":128,"sections":[22,21,21],"frequencies":"per_axis",)"
      R"("pairing":"interleaved","max_position":1024})"},
+    {"smollm3-3b-nope", "SmolLM3 3B, every fourth layer: no positions",
+     R"({"encoding":"rope","head_dim":128,"rope_scaling":{"rope_type":"none"},"max_position":65536})"},
+    {"llama-4-scout-nope", "Llama 4 Scout, every fourth layer: no positions",
+     R"({"encoding":"rope","head_dim":128,"rope_scaling":{"rope_type":"none"},"max_position":10485760})"},
+    {"torchscale-xpos", "torchscale 0.3's decoder with xpos_rel_pos, a query: powers from half the call, rounded up",
+     R"({"encoding":"xpos","head_dim":64,"pairing":"interleaved","centre":"ceil_half","max_position":1024})"},
     {"bloom-7b1", "BLOOM 7B1: ALiBi as slope times key position",
      R"({"encoding":"alibi","num_heads":32,"form":"key_index","max_position":2048})"},
     {"mpt-7b", "MPT 7B: ALiBi", R"({"encoding":"alibi","num_heads":32,"max_position":2048})"},

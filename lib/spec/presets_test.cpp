@@ -38,6 +38,8 @@ constexpr Published published[] = {
     {"gemma-4-vision", "gemma-4-e2b-it", "vision_config", "rotation"},
     {"dinov3-vit-b16", "dinov3-vitb16"},
     {"mpt-7b", "mpt-7b"},
+    {"smollm3-3b-nope", "smollm3-3b", "", "no_rope"},
+    {"llama-4-scout-nope", "llama-4-scout-17b-16e", "text_config", "no_rope"},
     {"t5-small", "t5-small", "", "encoder"},
     {"mae-vit-base", "vit-mae-base", "", "encoder"},
 };

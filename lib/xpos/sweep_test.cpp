@@ -87,6 +87,13 @@ TEST_P(XposSweepOn, RotationsHaveThePublishedDigests) {
           digest_on_threads([&] { return encoder.rotate(vectors(dtype), positions()); });
     }
   }
+  Xpos centred = encoding_with(Role::query);
+  centred.centre = HalfOfCall::ceil;
+  digests["float32 query ceil_half"] =
+      digest_on_threads([&] { return XposEncoder(centred).rotate(vectors(Dtype::float32), positions()); });
+  centred.centre = std::int64_t{-1000};
+  digests["bfloat16 query from -1000"] =
+      digest_on_threads([&] { return XposEncoder(centred).rotate(vectors(Dtype::bfloat16), positions()); });
   expect_published("xpos", digests);
 }
 

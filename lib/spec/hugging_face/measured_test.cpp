@@ -90,7 +90,8 @@ void expect_rotation(const Rope& rope, const json& measured) {
     expect_near(truth.radians(pair, length_of(measured), precision).lower(),
                 frequencies[static_cast<std::size_t>(pair)], "pair " + std::to_string(pair));
   }
-  expect_near(truth.attention_factor(precision).lower(), measured.at("magnitude"), "attention factor");
+  expect_near(truth.attention_factor(length_of(measured), precision).lower(), measured.at("magnitude"),
+              "attention factor");
   expect_channels(rope, measured);
 }
 
@@ -108,7 +109,8 @@ void expect_axes(const RopeNd& rope, const json& measured) {
     expect_near(truth.radians(pair, length_of(measured), precision).lower() * unit,
                 frequencies[static_cast<std::size_t>(pair)], "pair " + std::to_string(pair));
   }
-  expect_near(truth.attention_factor(precision).lower(), measured.at("magnitude"), "attention factor");
+  expect_near(truth.attention_factor(length_of(measured), precision).lower(), measured.at("magnitude"),
+              "attention factor");
   expect_channels(rope.rope, measured);
 }
 

@@ -465,6 +465,14 @@ ConfigClaim RotaryReader::standing(const LayerKind& kind) const {
   claim.set("max_position", lengths_.longest);
   set_dtype(claim);
   claim.set("rope_scaling", json{{"rope_type", "none"}}, "these layers have no positions");
+  const auto tuning = config_.boolean({"attn_temperature_tuning"});
+  if (part_.model_type == "llama4_text" && (!tuning || tuning->value)) {
+    const auto scale = config_.number({"attn_scale"});
+    const auto floor = config_.number({"floor_scale"});
+    claim.note(
+        fmt::format("queries are then multiplied by 1 + {} ln(1 + floor((position + 1) / {})), which no claim says",
+                    scale ? scale->value : 0.1, floor ? floor->value : 8192));
+  }
   return claim.claim();
 }
 
