@@ -67,7 +67,8 @@ struct Arguments {
 Spec read_spec(const Arguments& arguments, bool max_position_given) {
   Spec spec = spec_from_options(arguments.claim);
   if (max_position_given) {
-    spec.max_position = arguments.max_position;
+    const PositionGrid grid = position_grid_of(spec.encoding);
+    spec.max_position = grid.count_of(static_cast<double>(arguments.max_position)).value_or(arguments.max_position);
     validate(spec);
   }
   return spec;
@@ -146,6 +147,7 @@ Report report_of_run(const Arguments& arguments, const Spec& spec, bool max_posi
   report.claim = name_of(spec.accuracy);
   report.first_position = spec.min_position;
   report.last_position = spec.max_position - 1;
+  report.grid = position_grid_of(spec.encoding);
   report.profile = arguments.replay.empty() ? name_of(arguments.profile) : "replay";
   report.seed = arguments.seed;
   if (arguments.replay.empty()) report.amount = amount_of(arguments);

@@ -78,10 +78,14 @@ int run_table(const Arguments& arguments) {
     throw UsageError(fmt::format("--positions {}: expected {}", arguments.positions, *expected));
   std::vector<TableFile::Table> tensors;
   for (const ExactTable::Part& part : table->parts()) tensors.push_back({part.name, positions.count(), part.columns});
+  const PositionGrid grid = position_grid_of(spec.encoding);
   TableFile file(arguments.out, dtype, std::move(tensors));
   for (std::int64_t i = 0; i < positions.count(); ++i) {
     if (signals.token().stop_requested()) throw Interrupted();
-    const std::vector<std::vector<double>>& rows = table->at(positions.first + i * positions.step);
+    // Whole positions, of a spec of real ones too.
+    const auto count = grid.count_of(static_cast<double>(positions.first + i * positions.step));
+    if (!count) throw UsageError(fmt::format("--positions {}: beyond 2^53 steps", arguments.positions));
+    const std::vector<std::vector<double>>& rows = table->at(*count);
     for (std::size_t part = 0; part < rows.size(); ++part) file.append(part, rows[part]);
   }
   file.commit();

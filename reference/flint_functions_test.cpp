@@ -134,7 +134,7 @@ TEST(FlintFunctions, Sinusoidal) {
     const Sinusoidal& encoding = oracle.encoding();
     const std::int64_t pair = draw.integer(0, pairs(encoding) - 1);
     const std::int64_t position = draw.position();
-    const std::int64_t n = encoding.denominator == Denominator::dim ? encoding.dim : 2 * (pairs(encoding) - 1);
+    const std::int64_t n = 2 * (pairs(encoding) - encoding.downscale_freq_shift);
     const Ball angle = geometric(encoding.base, pair, n) * Ball(position + encoding.position_offset);
     const std::string told = "base " + std::to_string(encoding.base) + " pair " + std::to_string(pair) + " position " +
                              std::to_string(position);

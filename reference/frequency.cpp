@@ -5,8 +5,8 @@
 namespace sextant::reference {
 
 GeometricFrequencies::GeometricFrequencies(double base, std::int64_t numerator, std::int64_t denominator,
-                                           std::int64_t count)
-    : base_(base), numerator_(numerator), denominator_(denominator), count_(count) {}
+                                           std::int64_t count, const Factors& factors)
+    : base_(base), numerator_(numerator), denominator_(denominator), count_(count), factors_(factors) {}
 
 Enclosure GeometricFrequencies::log_magnitude(std::int64_t pair, Precision precision) const {
   if (pair == 0) return {std::int64_t{0}, precision};
@@ -18,7 +18,8 @@ const Enclosure& GeometricFrequencies::radians(std::int64_t pair, Precision prec
   std::vector<Enclosure>& frequencies = by_precision_[precision.bits];
   if (frequencies.empty()) {
     frequencies.reserve(static_cast<std::size_t>(count_));
-    for (std::int64_t i = 0; i < count_; ++i) frequencies.push_back(exp(-log_magnitude(i, precision)));
+    const Enclosure factor = Enclosure(factors_.scale, precision) * Enclosure(factors_.step, precision);
+    for (std::int64_t i = 0; i < count_; ++i) frequencies.push_back(exp(-log_magnitude(i, precision)) * factor);
   }
   return frequencies.at(static_cast<std::size_t>(pair));
 }

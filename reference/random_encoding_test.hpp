@@ -44,7 +44,7 @@ class Draw {
     Sinusoidal encoding;
     encoding.dim = 2 * integer(1, 64);
     encoding.base = magnitude(1, 1e9);
-    encoding.denominator = encoding.dim > 2 && coin() ? Denominator::half_minus_one : Denominator::dim;
+    encoding.downscale_freq_shift = encoding.dim > 2 && coin() ? 1 : 0;
     encoding.position_offset = coin() ? 0 : integer(-1000, 1000);
     return encoding;
   }

@@ -37,6 +37,9 @@ double python_log(double x) {
   return nearest(Dtype::float64, [&](Precision precision) { return log(Enclosure(x, precision)); });
 }
 
+// The divisor of the frequency exponent: base^(-2i/dim), or base^(-i/(dim/2 - 1)) as tensor2tensor has it.
+enum class Denominator { dim, half_minus_one };
+
 // base^e_i for each i, or exp's argument: what the forms have in common.
 struct Series {
   double base;
@@ -217,11 +220,16 @@ std::optional<RecipeFrequencies> cast(const Recipe& recipe, std::optional<Recipe
 }  // namespace
 
 std::optional<RecipeFrequencies> recipe_frequencies(const Recipe& recipe, const Sinusoidal& encoding) {
-  const Series series{encoding.base, encoding.dim, pairs(encoding), encoding.denominator};
+  // Recipes are of whole positions; none is written down for timestep embeddings.
+  const bool whole = encoding.positions.dtype == Dtype::int64;
+  if (!whole || encoding.angle_scale != 1 || encoding.dim % 2 != 0 || encoding.downscale_freq_shift > 1)
+    return std::nullopt;
+  const auto denominator = encoding.downscale_freq_shift == 0 ? Denominator::dim : Denominator::half_minus_one;
+  const Series series{encoding.base, encoding.dim, pairs(encoding), denominator};
   std::optional<RecipeFrequencies> result;
   if (recipe.form != FrequencyForm::running_product) {
     result = RecipeFrequencies{.radians = series.frequencies(recipe.form, Arithmetic{recipe.frequency})};
-  } else if (encoding.denominator == Denominator::dim) {
+  } else if (denominator == Denominator::dim) {
     result = running_product(recipe, series, DefaultScaling{});
   }
   if (result) result->factor = encoding.scale;
@@ -230,6 +238,7 @@ std::optional<RecipeFrequencies> recipe_frequencies(const Recipe& recipe, const 
 
 std::optional<RecipeFrequencies> recipe_frequencies(const Recipe& recipe, const Rope& encoding,
                                                     std::int64_t sequence_length) {
+  if (encoding.positions.dtype != Dtype::int64) return std::nullopt;
   const Arithmetic in{recipe.frequency};
   const std::int64_t width = rotary_width(encoding);
   const Series series{encoding.rope_theta, width, pairs(encoding), Denominator::dim};

@@ -158,7 +158,8 @@ const Enclosure& RopeFrequencies::radians(std::int64_t pair, std::int64_t sequen
   if (kept.radians.empty() || kept.length != length) {
     kept = AtLength{length, {}};
     kept.radians.reserve(static_cast<std::size_t>(pairs(encoding_)));
-    for (std::int64_t i = 0; i < pairs(encoding_); ++i) kept.radians.push_back(scaled(i, length, precision));
+    const Enclosure step(encoding_.positions.step, precision);
+    for (std::int64_t i = 0; i < pairs(encoding_); ++i) kept.radians.push_back(scaled(i, length, precision) * step);
   }
   return kept.radians.at(static_cast<std::size_t>(pair));
 }

@@ -24,15 +24,15 @@ class RopeFrequencies {
   /// @throws std::range_error if an end of YaRN's ramp stays undecided at `last_precision`.
   explicit RopeFrequencies(const Rope& encoding);
 
-  /// The frequency of `pair` in a call of `sequence_length`, in radians per position: positive, and above 1 only for
-  /// longrope and proportional factors below 1. Rules that do not depend on the length ignore it. The reference is good
-  /// until the next call.
+  /// The frequency of `pair` in a call of `sequence_length`, in radians per step of the positions: positive, and above
+  /// 1 only for longrope and proportional factors below 1. Rules that do not depend on the length ignore it. The
+  /// reference is good until the next call.
   const Enclosure& radians(std::int64_t pair, std::int64_t sequence_length, Precision precision);
 
   /// The rotation by radians * position, sin and cos without the attention factor. Likewise.
   const Rotation& rotation(std::int64_t position, std::int64_t pair, std::int64_t sequence_length, Precision precision);
 
-  /// w_i, before scaling. Likewise.
+  /// w_i, before scaling, in radians per position, of real ones too. Likewise.
   const Enclosure& unscaled(std::int64_t pair, Precision precision) { return geometric_.radians(pair, precision); }
 
   /// |ln| of radians(pair, sequence_length).

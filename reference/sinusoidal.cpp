@@ -5,8 +5,11 @@ namespace {
 
 GeometricFrequencies frequencies_of(const Sinusoidal& encoding) {
   const std::int64_t count = pairs(encoding);
-  return encoding.denominator == Denominator::dim ? GeometricFrequencies(encoding.base, 2, encoding.dim, count)
-                                                  : GeometricFrequencies(encoding.base, 1, count - 1, count);
+  return {encoding.base,
+          2,
+          2 * (count - encoding.downscale_freq_shift),
+          count,
+          {.scale = encoding.angle_scale, .step = encoding.positions.step}};
 }
 
 }  // namespace

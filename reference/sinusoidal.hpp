@@ -8,8 +8,8 @@
 
 namespace sextant::reference {
 
-/// Enclosures of the sinusoidal encoding, Vaswani et al. 2017, section 3.5, as lib/spec/spec.hpp states it. An object
-/// belongs to one thread.
+/// Enclosures of the sinusoidal encoding, Vaswani et al. 2017, section 3.5, as lib/spec/spec.hpp states it; positions
+/// count steps (PositionGrid). An object belongs to one thread.
 class SinusoidalReference {
  public:
   explicit SinusoidalReference(const Sinusoidal& encoding);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <string>
 
 namespace sextant::reference {
@@ -89,10 +90,37 @@ TEST(SinusoidalReference, OffsetAndDenominatorAreThoseOfTheSpec) {
   SinusoidalReference plain(with(8, 10000));
   EXPECT_EQ(shifted.rotation(2, 3, Precision{128}).sin.lower(), plain.rotation(7, 3, Precision{128}).sin.lower());
   encoding = with(8, 10000);
-  encoding.denominator = Denominator::half_minus_one;
+  encoding.downscale_freq_shift = 1;
   SinusoidalReference timing(encoding);
   // The last frequency is 1/base: 10000^(-3/3).
   EXPECT_DOUBLE_EQ(timing.rotation(1, 3, Precision{128}).angle.lower(), 1e-4);
+}
+
+TEST(SinusoidalReference, AnglesAreOfRealPositionsAndOfTheirScale) {
+  Sinusoidal encoding = with(8, 10000);
+  encoding.positions = {0x1p-7, Dtype::float64};
+  SinusoidalReference real(encoding);
+  EXPECT_EQ(real.rotation(257, 0, Precision{128}).angle.lower(), 2.0078125);
+  EXPECT_EQ(real.rotation(257, 0, Precision{128}).angle.upper(), 2.0078125);
+  EXPECT_DOUBLE_EQ(real.rotation(257, 2, Precision{128}).angle.lower(), 0.020078125);
+  encoding.angle_scale = 1000;
+  encoding.scale = 3;  // of values, not of angles
+  SinusoidalReference scaled(encoding);
+  EXPECT_EQ(scaled.rotation(257, 0, Precision{128}).angle.lower(), 2007.8125);
+  EXPECT_DOUBLE_EQ(scaled.angle(1, 3, Precision{128}).lower(), 1000.0 / 128 / 1000);
+  // The fast tier has the same frequencies.
+  const FastRotations fast = scaled.fast();
+  RotationRow row = fast.make_row();
+  fast.at(257, row);
+  EXPECT_NEAR(row.sin_high[0], std::sin(2007.8125), 1e-12);
+}
+
+TEST(SinusoidalReference, AnyShiftDividesTheExponent) {
+  Sinusoidal encoding = with(11, 10000);  // five pairs, and a channel that is 0
+  encoding.layout = Layout::concatenated;
+  encoding.downscale_freq_shift = 3;
+  EXPECT_DOUBLE_EQ(SinusoidalReference(encoding).rotation(1, 1, Precision{128}).angle.lower(), 1e-2);
+  EXPECT_DOUBLE_EQ(SinusoidalReference(encoding).rotation(1, 4, Precision{128}).angle.lower(), 1e-8);
 }
 
 }  // namespace

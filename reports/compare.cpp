@@ -31,7 +31,8 @@ bool is_silent(Verdict verdict) { return verdict == Verdict::not_applicable || v
 // nothing to nearly nothing.
 bool grew(double older, double newer) { return newer > older + 0.01 || (std::isnan(newer) && !std::isnan(older)); }
 
-void compare_results(Comparison& comparison, const PropertyResult& older, const PropertyResult& newer) {
+void compare_results(Comparison& comparison, const PropertyResult& older, const PropertyResult& newer,
+                     const PositionGrid& grid) {
   const auto line = [&](const std::string& what) { return fmt::format("{}: {}", newer.id, what); };
   if (older.verdict != newer.verdict) {
     const std::string what = line(fmt::format("{}, was {}", name_of(newer.verdict), name_of(older.verdict)));
@@ -54,7 +55,7 @@ void compare_results(Comparison& comparison, const PropertyResult& older, const 
   }
   if (older.horizon && newer.horizon && *newer.horizon != *older.horizon) {
     auto& list = *newer.horizon < *older.horizon ? comparison.regressions : comparison.improvements;
-    list.push_back(line(fmt::format("horizon {}, was {}", *newer.horizon, *older.horizon)));
+    list.push_back(line(fmt::format("horizon {}, was {}", grid.text(*newer.horizon), grid.text(*older.horizon))));
   }
 }
 
@@ -79,8 +80,8 @@ Comparison compare(const Report& older, const Report& newer) {
   if (rank_of(newer.claim) > rank_of(older.claim))
     comparison.regressions.push_back(fmt::format("claim: {}, was {}", newer.claim, older.claim));
   if (newer.last_position < older.last_position)
-    comparison.regressions.push_back(
-        fmt::format("claim: positions to {}, was {}", newer.last_position, older.last_position));
+    comparison.regressions.push_back(fmt::format("claim: positions to {}, was {}", newer.grid.text(newer.last_position),
+                                                 older.grid.text(older.last_position)));
   if (older.survey && newer.survey && rank_of(newer.survey->measured_class) > rank_of(older.survey->measured_class)) {
     comparison.regressions.push_back(fmt::format(
         "measured class: {}, was {}", newer.survey->measured_class.empty() ? "none" : newer.survey->measured_class,
@@ -92,7 +93,7 @@ Comparison compare(const Report& older, const Report& newer) {
     if (!counts) continue;
     const PropertyResult* after = result_in(newer, before.id);
     if (after != nullptr) {
-      compare_results(comparison, before, *after);
+      compare_results(comparison, before, *after, newer.grid);
     } else if (is_good(before.verdict)) {
       comparison.regressions.push_back(fmt::format("{}: held, is no longer judged", before.id));
     }

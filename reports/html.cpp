@@ -93,7 +93,7 @@ data result_data(const Report& report, const PropertyResult& result) {
   const bool judged = is_judged(result);
   one.set("worst", judged && result.worst ? of_bound_text(result.worst->deviation) : "");
   one.set("horizon", result.verdict == Verdict::violated && result.horizon && *result.horizon >= report.first_position
-                         ? fmt::format("position {}", *result.horizon)
+                         ? fmt::format("position {}", report.grid.text(*result.horizon))
                          : "");
   // Where the page is narrow the table has no head.
   if (judged && result.worst) one.set("worst_label", "Worst");
@@ -130,31 +130,31 @@ struct Picture {
   std::string csv;
 };
 
-std::string periods_text(const FrequencyCurve& curve) {
+std::string periods_text(const FrequencyCurve& curve, double step) {
   if (curve.claimed.empty()) return "";
   const auto [slowest, fastest] = std::ranges::minmax(curve.claimed);
   if (slowest == fastest)
-    return fmt::format(" Its pairs repeat every {:.6g} positions.", 2 * std::numbers::pi / fastest);
+    return fmt::format(" Its pairs repeat every {:.6g} positions.", 2 * std::numbers::pi / fastest * step);
   return fmt::format(" Pairs repeat every {:.6g} positions, the fastest, to {:.6g}, the slowest.",
-                     2 * std::numbers::pi / fastest, 2 * std::numbers::pi / slowest);
+                     2 * std::numbers::pi / fastest * step, 2 * std::numbers::pi / slowest * step);
 }
 
-std::string distances_text(const SimilarityCurve& curve) {
+std::string distances_text(const SimilarityCurve& curve, const PositionGrid& grid) {
   if (curve.searched == 0) return "";
   std::string text =
-      fmt::format(" Of all codes 1 to {} positions apart, those at offset {} are nearest to each other: {:.3g}.",
-                  curve.searched, curve.nearest, curve.nearest_distance);
+      fmt::format(" Of all codes {} to {} positions apart, those at offset {} are nearest to each other: {:.3g}.",
+                  grid.text(1), grid.text(curve.searched), grid.text(curve.nearest), curve.nearest_distance);
   for (std::size_t i = 0; i < curve.aliases.size(); ++i) {
-    text += fmt::format("{} {} ({:.3g})", i == 0 ? " Nearer than the offsets beside them:" : ",", curve.aliases[i],
-                        curve.alias_distances[i]);
+    text += fmt::format("{} {} ({:.3g})", i == 0 ? " Nearer than the offsets beside them:" : ",",
+                        grid.text(curve.aliases[i]), curve.alias_distances[i]);
   }
   if (curve.aliases.empty()) return text;
   return text + (curve.searched_for_aliases < curve.searched
-                     ? fmt::format(", of those up to {}.", curve.searched_for_aliases)
+                     ? fmt::format(", of those up to {}.", grid.text(curve.searched_for_aliases))
                      : ".");
 }
 
-std::vector<Picture> pictures_of(const Survey& survey) {
+std::vector<Picture> pictures_of(const Survey& survey, const PositionGrid& grid) {
   std::vector<Picture> pictures;
   if (survey.errors) {
     pictures.push_back({"Error against position",
@@ -172,9 +172,10 @@ std::vector<Picture> pictures_of(const Survey& survey) {
          error_map(*survey.errors), "errors.csv", errors_csv(*survey.errors)});
   }
   if (survey.frequencies) {
-    pictures.push_back({"Frequencies",
-                        "As the spec states them, and as the values show." + periods_text(*survey.frequencies),
-                        frequency_chart(*survey.frequencies), "frequencies.csv", frequencies_csv(*survey.frequencies)});
+    pictures.push_back(
+        {"Frequencies",
+         "As the spec states them, and as the values show." + periods_text(*survey.frequencies, grid.step),
+         frequency_chart(*survey.frequencies), "frequencies.csv", frequencies_csv(*survey.frequencies)});
   }
   if (survey.codes) {
     pictures.push_back(
@@ -183,7 +184,7 @@ std::vector<Picture> pictures_of(const Survey& survey) {
   if (survey.similarity) {
     pictures.push_back({"Similarity of codes",
                         "Mean over pairs of the cosine between a code and the code at an offset from it." +
-                            distances_text(*survey.similarity),
+                            distances_text(*survey.similarity, grid),
                         similarity_chart(*survey.similarity), "similarity.csv", similarity_csv(*survey.similarity)});
   }
   if (survey.codes) {
@@ -220,7 +221,7 @@ std::optional<std::int64_t> horizon_of(const Report& report) {
 std::string horizon_text(const Report& report) {
   if (!report.survey || !report.survey->errors) return "";
   const std::optional<std::int64_t> horizon = horizon_of(report);
-  return horizon ? fmt::format("position {}", *horizon) : "no position";
+  return horizon ? fmt::format("position {}", report.grid.text(*horizon)) : "no position";
 }
 
 // The survey asks a grid of positions, in calls of its own. What accuracy found elsewhere does not show there.
@@ -246,10 +247,15 @@ List facts_of(const Report& report) {
     if (survey.output_bits)
       facts.push_back(fact("Effective bits of the values", fmt::format("{:.1f}", *survey.output_bits)));
     if (survey.half_spacing)
-      facts.push_back(
-          fact("Error below half the spacing of neighbours up to", fmt::format("position {}", *survey.half_spacing)));
+      facts.push_back(fact("Error below half the spacing of neighbours up to",
+                           fmt::format("position {}", report.grid.text(*survey.half_spacing))));
   }
-  facts.push_back(fact("Positions claimed", fmt::format("{} to {}", report.first_position, report.last_position)));
+  facts.push_back(fact("Positions claimed", fmt::format("{} to {}", report.grid.text(report.first_position),
+                                                        report.grid.text(report.last_position))));
+  if (report.grid.dtype != Dtype::int64) {
+    facts.push_back(
+        fact("Positions in tokens, pictures and files", fmt::format("counted in steps of {}", report.grid.text(1))));
+  }
   return facts;
 }
 
@@ -279,7 +285,7 @@ std::string write_html(const Report& report) {
     data wrong;
     wrong.set("title", fmt::format("“{}”", printable(result->title)));
     if (result->horizon && *result->horizon >= report.first_position)
-      wrong.set("horizon", std::to_string(*result->horizon));
+      wrong.set("horizon", report.grid.text(*result->horizon));
     wrong.set("finding", printable(result->simplest ? result->simplest->finding : result->reason));
     if (needs_other_calls(*result)) wrong.set("not_alone", only_after_other_calls);
     wrong.set("replay",
@@ -309,7 +315,7 @@ std::string write_html(const Report& report) {
   if (!silent.empty()) page.set("silent", fmt::format("{}", fmt::join(silent, ", ")));
   List pictures;
   if (report.survey) {
-    for (const Picture& picture : pictures_of(*report.survey)) {
+    for (const Picture& picture : pictures_of(*report.survey, report.grid)) {
       data one;
       one.set("title", picture.title);
       one.set("caption", picture.caption);

@@ -57,8 +57,8 @@ std::string write_markdown(const Report& report) {
     if (!said.empty()) text += fmt::format(", {}", escaped(said));
   }
   text += fmt::format(", audited as {}, claimed {} for positions {} to {}. Profile {}, Sextant {}.\n\n",
-                      report.spec_text, report.claim, report.first_position, report.last_position, profile_text(report),
-                      report.sextant_version);
+                      report.spec_text, report.claim, report.grid.text(report.first_position),
+                      report.grid.text(report.last_position), profile_text(report), report.sextant_version);
   if (!report.missing.empty()) {
     text += "**This report is partial: the run was cut short.** Not judged:";
     for (const std::string& id : report.missing)

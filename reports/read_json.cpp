@@ -78,6 +78,10 @@ Report read_json(std::string_view text) {
   report.subject_version = subject.text("version");
   report.spec_json = json.object("spec").at("encoding").is_string() ? json.at("spec").dump() : "";
   if (report.spec_json.empty()) json.fail("spec", "expected a spec");
+  if (const JsonObject spec = json.object("spec"); spec.has("position_dtype")) {
+    report.grid.dtype = dtype_named(spec.text("position_dtype")).value_or(report.grid.dtype);
+    report.grid.step = spec.number("position_step");
+  }
   report.spec_text = json.text("spec_text");
   const JsonObject claim = json.object("claim");
   report.claim = claim.text("accuracy");

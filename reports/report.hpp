@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "lib/spec/position_grid.hpp"
 #include "properties/verdict/survey.hpp"
 #include "properties/verdict/verdict.hpp"
 
@@ -36,6 +37,7 @@ struct Report {
   std::string claim;            ///< the accuracy class
   std::int64_t first_position = 0;
   std::int64_t last_position = 0;  ///< inclusive
+  PositionGrid grid = {};          ///< what these, horizons and a survey's positions count steps of
   std::string profile;
   std::uint64_t seed = 0;
   AskedAmount amount;

@@ -10,6 +10,7 @@
 #include "lib/encoders/share_processors.hpp"
 #include "subjects/equally_spaced.hpp"
 #include "subjects/kind.hpp"
+#include "subjects/operations.hpp"
 #include "subjects/threads.hpp"
 
 #ifndef SEXTANT_VERSION
@@ -183,6 +184,7 @@ class BuiltinSession final : public Session {
   BuiltinSession(const Spec& spec, int judges)
       : judges_(judges),
         dtype_(spec.dtype),
+        grid_(position_grid_of(spec.encoding)),
         encoder_(std::visit([&](const auto& encoding) -> Encoder { return encoder_of(encoding, spec.max_position); },
                             spec.encoding)) {}
 
@@ -197,11 +199,12 @@ class BuiltinSession final : public Session {
 
   Tensors call(std::string_view operation, const Tensors& inputs) override {
     if (operation == "reset") return {};  // encoders keep no state
-    return asked([&](const auto& encoder) { return answer(encoder, operation, inputs, dtype_); });
+    return asked(inputs,
+                 [&](const auto& encoder, const Tensors& given) { return answer(encoder, operation, given, dtype_); });
   }
 
   Tensors backward(std::string_view of, const Tensors& inputs) override {
-    return asked([&](const auto& encoder) { return gradient(encoder, of, inputs); });
+    return asked(inputs, [&](const auto& encoder, const Tensors& given) { return gradient(encoder, of, given); });
   }
 
   std::vector<ThreadReply> call_at_once(std::span<const ThreadCall> calls) override {
@@ -213,10 +216,16 @@ class BuiltinSession final : public Session {
  private:
   // What an encoder refuses is the subject's own error, told as a worker would tell it.
   template <class Ask>
-  Tensors asked(Ask ask) const {
+  Tensors asked(const Tensors& inputs, Ask ask) const {
     if (judges_ > 1) share_processors(judges_);
     try {
-      return std::visit(ask, encoder_);
+      if (grid_.dtype == Dtype::int64)
+        return std::visit([&](const auto& encoder) { return ask(encoder, inputs); }, encoder_);
+      // Encoders count steps.
+      Tensors counted = inputs;
+      Tensor& positions = counted.at("positions");
+      positions = Tensor::of_integers(positions.shape, counts_of(positions, grid_));
+      return std::visit([&](const auto& encoder) { return ask(encoder, counted); }, encoder_);
     } catch (const std::logic_error& error) {
       throw SubjectFailure(FailureKind::error, error.what());
     }
@@ -224,6 +233,7 @@ class BuiltinSession final : public Session {
 
   int judges_;
   Dtype dtype_;
+  PositionGrid grid_;
   Encoder encoder_;
 };
 

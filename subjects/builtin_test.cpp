@@ -70,6 +70,27 @@ TEST(BuiltinSubject, AnswersEveryRotationAndItsGradient) {
   }
 }
 
+// A step of 1 makes real positions of whole ones: the same bits; and half the frequency of half a step.
+TEST(BuiltinSubject, TurnsRealPositionsBackIntoCounts) {
+  const auto encoded = [](const char* rest, const std::vector<std::int64_t>& positions) {
+    const Spec spec = parse_spec(std::string(R"({"encoding":"sinusoidal","dim":8)") + rest + "}");
+    return encode(*builtin_subject()->open(spec), spec, positions).data;
+  };
+  const char* real = R"(,"position_dtype":"float64","position_step":1)";
+  EXPECT_EQ(encoded(real, places), encoded("", places));
+  EXPECT_EQ(encoded(R"(,"position_dtype":"float32","position_step":0.5)", places),
+            encoded(R"(,"angle_scale":0.5)", places));
+  const Spec spec = parse_spec(R"({"encoding":"rope","head_dim":8,"position_dtype":"float32"})");
+  const auto session = builtin_subject()->open(spec);
+  const Tensor x = counted(spec, {1, 1, 1, 8});
+  Tensor positions = Tensor::zeros(Dtype::float32, {1, 1});
+  positions.set(0, 0.3);
+  refusal(FailureKind::error, [&] { session->call("rotate", {{"x", x}, {"positions", positions}}); });
+  refusal(FailureKind::error, [&] {
+    session->call("rotate", {{"x", x}, {"positions", Tensor::of_integers({1, 1}, std::vector<std::int64_t>{3})}});
+  });
+}
+
 TEST(BuiltinSubject, AnswersBiasesBucketsAndTheirGradients) {
   const Spec alibi = parse_spec(R"({"encoding":"alibi","num_heads":2})");
   EXPECT_EQ(bias(*builtin_subject()->open(alibi), alibi, places, places).at(2 * 3), -0x1p-4 * 5);

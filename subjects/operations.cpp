@@ -51,21 +51,32 @@ std::int64_t extent(const Tensor& tensor, std::size_t axis) {
   return axis < tensor.shape.size() ? tensor.shape[axis] : 0;
 }
 
-// Positions with the axes that the encoding has before `shape`.
-Tensor positions_tensor(std::string_view operation, std::int64_t axes, Shape shape,
+// Positions with the axes that the encoding has before `shape`, as a subject is given them.
+Tensor positions_tensor(std::string_view operation, const Signature& signature, Shape shape,
                         std::span<const std::int64_t> positions) {
-  if (axes > 1) shape.insert(shape.begin(), axes);
+  if (signature.axes > 1) shape.insert(shape.begin(), signature.axes);
   if (elements_of(shape) != std::ssize(positions)) {
     refuse(operation, fmt::format("{} positions, expected {}", positions.size(), shape_text(shape)));
   }
-  return Tensor::of_integers(std::move(shape), positions);
+  const PositionGrid& grid = signature.positions;
+  if (grid.dtype == Dtype::int64) return Tensor::of_integers(std::move(shape), positions);
+  Tensor real = Tensor::zeros(grid.dtype, std::move(shape));
+  for (std::size_t i = 0; i < positions.size(); ++i) {
+    const auto index = static_cast<std::int64_t>(i);
+    real.set(index, grid.at(positions[i]));
+    // Outside of a claim alone, since a claim ends where the dtype no longer has every multiple of the step.
+    if (real.at(index) != grid.at(positions[i])) {
+      refuse(operation, fmt::format("position {} is no {}", grid.text(positions[i]), name_of(grid.dtype)));
+    }
+  }
+  return real;
 }
 
 Tensor encode_with(Session& session, const Spec& spec, std::span<const std::int64_t> positions, Tensors inputs) {
   const Signature signature = signature_of(spec.encoding);
   if (!signature.dim) refuse_spec("encode", spec);
   const std::int64_t rows = std::ssize(positions) / signature.axes;
-  inputs.insert_or_assign("positions", positions_tensor("encode", signature.axes, {rows}, positions));
+  inputs.insert_or_assign("positions", positions_tensor("encode", signature, {rows}, positions));
   return take(session.call("encode", inputs), "encoding", spec.dtype, {rows, *signature.dim});
 }
 
@@ -78,7 +89,7 @@ Tensors rotate_inputs(const Spec& spec, const Tensor& x, std::span<const std::in
   const Signature signature = signature_of(spec.encoding);
   if (signature.operation != Operation::rotate) refuse_spec("rotate", spec);
   check("rotate", "x", spec, x, {extent(x, 0), extent(x, 1), extent(x, 2), signature.head_dim.value()});
-  Tensors inputs = named("positions", positions_tensor("rotate", signature.axes, {x.shape[0], x.shape[1]}, positions));
+  Tensors inputs = named("positions", positions_tensor("rotate", signature, {x.shape[0], x.shape[1]}, positions));
   inputs.insert_or_assign("x", x);
   return inputs;
 }
@@ -89,6 +100,25 @@ Tensors bias_inputs(std::span<const std::int64_t> query_positions, std::span<con
 }
 
 }  // namespace
+
+std::vector<std::int64_t> counts_of(const Tensor& positions, const PositionGrid& grid) {
+  if (positions.dtype != grid.dtype) {
+    throw SubjectFailure(FailureKind::error, fmt::format("positions are {}, the spec says {}", name_of(positions.dtype),
+                                                         name_of(grid.dtype)));
+  }
+  if (grid.dtype == Dtype::int64) return positions.integers();
+  std::vector<std::int64_t> counts;
+  counts.reserve(static_cast<std::size_t>(positions.elements()));
+  for (std::int64_t i = 0; i < positions.elements(); ++i) {
+    const auto count = grid.count_of(positions.at(i));
+    if (!count) {
+      throw SubjectFailure(FailureKind::error,
+                           fmt::format("position {} is no multiple of position_step = {}", positions.at(i), grid.step));
+    }
+    counts.push_back(*count);
+  }
+  return counts;
+}
 
 Tensor encode(Session& session, const Spec& spec, std::span<const std::int64_t> positions) {
   if (const Signature signature = signature_of(spec.encoding); signature.dim && signature.weight)
@@ -148,13 +178,14 @@ Tensors attend_inputs(const Spec& spec, const AttendRequest& request) {
   check("attend", "q", spec, request.q, {batch, heads, n, head_dim});
   check("attend", "k", spec, request.k, {batch, kv_heads, keys, head_dim});
   check("attend", "v", spec, request.v, {batch, kv_heads, keys, head_dim});
-  Tensors inputs = named("positions", positions_tensor("attend", signature.axes, {batch, keys}, request.positions));
+  Tensors inputs = named("positions", positions_tensor("attend", signature, {batch, keys}, request.positions));
   if (!request.query_positions.empty()) {
     inputs.insert_or_assign("query_positions",
-                            positions_tensor("attend", signature.axes, {batch, n}, request.query_positions));
+                            positions_tensor("attend", signature, {batch, n}, request.query_positions));
   }
   for (const auto& [name, edges] : {std::pair("starts", request.starts), {"ends", request.ends}}) {
-    if (!edges.empty()) inputs.insert_or_assign(name, positions_tensor("attend", 1, {batch}, edges));
+    // Indices of tokens.
+    if (!edges.empty()) inputs.insert_or_assign(name, positions_tensor("attend", Signature{}, {batch}, edges));
   }
   if (signature.sinks != (request.sinks != nullptr))
     refuse("attend", signature.sinks ? "the spec has sinks" : "the spec has no sinks");

@@ -15,6 +15,13 @@ namespace sextant {
 // `protocol` for a reply of another form, and std::invalid_argument for arguments that do not fit the spec, which are
 // not sent.
 
+// Positions are counts of the encoding's steps (PositionGrid): where its spec has real positions, the subject is given
+// count * step in their dtype, exactly.
+
+/// The counts of the positions that a subject was given. @throws SubjectFailure of kind `error` for one that is no
+/// multiple of the step, or a tensor of another dtype.
+std::vector<std::int64_t> counts_of(const Tensor& positions, const PositionGrid& grid);
+
 /// The rows of the encoding at `positions`, [n] or, with several axes, [axes, n] row-major: [n, dim] of the spec's
 /// dtype. For integer, binary, sinusoidal and sinusoidal_2d.
 Tensor encode(Session& session, const Spec& spec, std::span<const std::int64_t> positions);

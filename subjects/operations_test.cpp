@@ -99,6 +99,34 @@ TEST(Operations, PositionsTravelWithTheirAxes) {
   EXPECT_EQ(other.given.at("positions").shape, (std::vector<std::int64_t>{1, 3}));
 }
 
+TEST(Operations, RealPositionsTravelInTheirDtypeExactly) {
+  const std::vector<std::int64_t> counts{0, 257, -1};
+  const Spec code = parse_spec(R"({"encoding":"sinusoidal","dim":4,"position_dtype":"float32"})");
+  Told session({{"encoding", zeros({3, 4})}});
+  encode(session, code, counts);
+  const Tensor& given = session.given.at("positions");
+  EXPECT_EQ(given.dtype, Dtype::float32);
+  EXPECT_EQ(given.at(1), 2.0078125);
+  EXPECT_EQ(given.at(2), -0.0078125);
+  EXPECT_EQ(counts_of(given, position_grid_of(code.encoding)), counts);
+  // Beyond 2^24 steps not every one is a float32.
+  EXPECT_THROW(encode(session, code, std::vector<std::int64_t>{(1 << 24) + 1, 0, 0}), std::invalid_argument);
+  Told rotation({{"y", zeros({1, 3, 2, 8})}});
+  rotate(rotation, parse_spec(R"({"encoding":"rope","head_dim":8,"position_dtype":"float64"})"), zeros({1, 3, 2, 8}),
+         counts);
+  EXPECT_EQ(rotation.given.at("positions").dtype, Dtype::float64);
+  EXPECT_EQ(rotation.given.at("positions").shape, (std::vector<std::int64_t>{1, 3}));
+}
+
+TEST(Operations, CountsAreOfMultiplesOfTheStepAlone) {
+  const PositionGrid grid{0x1p-7, Dtype::float64};
+  Tensor positions = Tensor::zeros(Dtype::float64, {1});
+  positions.set(0, 0.3);
+  EXPECT_THROW(counts_of(positions, grid), SubjectFailure);
+  EXPECT_THROW(counts_of(Tensor::zeros(Dtype::float32, {1}), grid), SubjectFailure);
+  EXPECT_THROW(counts_of(positions, PositionGrid{}), SubjectFailure);
+}
+
 TEST(Operations, BackwardNamesItsOperationAndCarriesItsInputs) {
   Told session({{"grad_x", zeros({1, 3, 2, 8})}});
   backward(session, parse_spec(R"({"encoding":"xpos","head_dim":8})"), "rotate", {{"x", zeros({1, 3, 2, 8})}},

@@ -75,11 +75,28 @@ Sinusoidal draw_sinusoidal(Random& random, Taste taste, std::int64_t most_width)
   encoding.base = draw_base(random, random.once_in(2) ? taste : Taste::usual);
   encoding.layout = random.of({Layout::interleaved, Layout::concatenated});
   encoding.first = random.of({First::sin, First::cos});
-  encoding.denominator = encoding.dim >= 4 && random.once_in(3) ? Denominator::half_minus_one : Denominator::dim;
-  if (random.once_in(4)) encoding.position_offset = draw_position(random);
+  if (encoding.layout == Layout::concatenated && random.once_in(4)) ++encoding.dim;
+  if (random.once_in(3))
+    encoding.downscale_freq_shift = random.of({std::int64_t{1}, random.between(std::int64_t{0}, encoding.dim / 2 - 1)});
+  if (random.once_in(4))
+    encoding.angle_scale = random.of({1000.0, 0x1p20, 0x1p-20, 0.5, random.of_magnitude(0x1p-20, 0x1p20)});
+  encoding.positions = draw_grid(random);
+  if (encoding.positions.dtype == Dtype::int64 && random.once_in(4)) encoding.position_offset = draw_position(random);
+  keep_in_domain(encoding);
   if (random.once_in(3)) encoding.scale = random.sign() * random.of_magnitude(0x1p-6, 0x1p6);
   if (taste == Taste::exotic && random.once_in(2)) encoding.scale = random.sign() * random.of_magnitude(1e-300, 1e300);
   return encoding;
+}
+
+PositionGrid draw_grid(Random& random) {
+  if (!random.once_in(3)) return {};
+  const auto exponent = random.of({std::int64_t{0}, std::int64_t{7}, std::int64_t{40}, random.between(0, 40)});
+  return {std::ldexp(1.0, -static_cast<int>(exponent)), random.of({Dtype::float32, Dtype::float64})};
+}
+
+void keep_in_domain(Sinusoidal& encoding) {
+  if (encoding.layout == Layout::interleaved) encoding.dim -= encoding.dim % 2;
+  encoding.downscale_freq_shift = std::min(encoding.downscale_freq_shift, encoding.dim / 2 - 1);
 }
 
 Rope draw_plain_rope(Random& random, Taste taste, std::int64_t most_width) {

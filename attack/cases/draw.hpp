@@ -30,8 +30,14 @@ std::vector<std::int64_t> draw_positions(Random& random, std::int64_t count, std
 std::int64_t draw_count(Random& random, std::int64_t most);
 
 double draw_base(Random& random, Taste taste);
+/// With whole positions or real ones, of any step.
 Sinusoidal draw_sinusoidal(Random& random, Taste taste, std::int64_t most_width = 1024);
-/// Under the prefix layout, and any scaling rule but `proportional`, or spread under `default` or `proportional`.
+/// Steps of real positions, or 1 of whole ones.
+PositionGrid draw_grid(Random& random);
+/// Makes the width and the shift of frequencies fit each other after either was changed.
+void keep_in_domain(Sinusoidal& encoding);
+/// Under the prefix layout, and any scaling rule but `proportional`, or spread under `default` or `proportional`. With
+/// whole positions or, where the rule does not look at lengths, real ones.
 Rope draw_rope(Random& random, Taste taste, std::int64_t most_width = 256);
 /// The same without a scaling rule.
 Rope draw_plain_rope(Random& random, Taste taste, std::int64_t most_width = 256);

@@ -146,12 +146,22 @@ Rope draw_sharp_rope(Random& random, std::int64_t most_width) {
   return rope;
 }
 
+namespace {
+
+// Real positions where the rule does not look at lengths of whole ones.
+Rope with_grid(Random& random, Rope rope) {
+  if (!length_limit(rope.rope_scaling)) rope.positions = draw_grid(random);
+  return rope;
+}
+
+}  // namespace
+
 Rope draw_rope(Random& random, Taste taste, std::int64_t most_width) {
   Rope rope = draw_plain_rope(random, taste, most_width);
   if (rope.rotary_layout == RotaryLayout::spread) {
     if (random.once_in(2))
       rope.rope_scaling = ProportionalScaling{taste == Taste::usual ? 8.0 : random.of_magnitude(1e-6, 1e300)};
-    return rope;
+    return with_grid(random, rope);
   }
   // The rules that divide by n - 2 or by ln theta.
   const bool wide = rope.rotary_dim > 2;
@@ -174,7 +184,7 @@ Rope draw_rope(Random& random, Taste taste, std::int64_t most_width) {
     case 7: rope.rope_scaling = draw_llama3(random, rope, taste); break;
     default: break;
   }
-  return rope;
+  return with_grid(random, rope);
 }
 
 void keep_in_domain(const RopeNd& encoding, std::vector<std::int64_t>& positions) {

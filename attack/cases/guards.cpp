@@ -209,6 +209,7 @@ std::vector<Case> guards_sinusoidal(Random& random, Dtype dtype) {
   // A scale beyond the limits takes every element to the last tier.
   const bool moderate = std::fabs(encoding.scale) >= 0x1p-30 && std::fabs(encoding.scale) <= 0x1p30;
   if (!moderate) encoding.dim = std::min<std::int64_t>(encoding.dim, 2 * random.between(2, 24));
+  keep_in_domain(encoding);
   const double most =
       (moderate ? random.of({4096.0, 4096.0, 4096.0, 16384.0}) : 512.0) / static_cast<double>(encoding.dim);
   const auto count =

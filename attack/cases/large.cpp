@@ -9,7 +9,6 @@ namespace sextant::attack {
 std::vector<Case> large_sinusoidal(Random& random, Dtype dtype) {
   Sinusoidal encoding = draw_sinusoidal(random, Taste::usual, 256);
   if (random.once_in(2)) encoding.dim = random.of({8, 16, 32, 64, 96, 128, 1024, 1040});
-  encoding.denominator = Denominator::dim;
   encoding.position_offset = 0;
   const std::int64_t bytes_of_row = encoding.dim * (element_format(dtype).width / 8);
   std::int64_t rows = (std::int64_t{1} << 21) / bytes_of_row + random.between(-1, 300);
@@ -18,6 +17,7 @@ std::vector<Case> large_sinusoidal(Random& random, Dtype dtype) {
     encoding.dim = random.of({2, 8, 16});
     rows = random.of({16384, 65536}) + random.between(-1, 300);
   }
+  keep_in_domain(encoding);
   Case example =
       range_case(random, encoding, dtype,
                  {draw_position(random, furthest / 2), std::max<std::int64_t>(rows, 1), random.of({1, 1, 1, 2, -1})});

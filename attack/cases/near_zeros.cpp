@@ -91,10 +91,11 @@ std::vector<Case> near_zeros_sinusoidal(Random& random, Dtype dtype) {
     }
     return cases;
   }
-  const bool by_dim = encoding.denominator == Denominator::dim;
   const std::int64_t pair = random.between(std::int64_t{0}, encoding.dim / 2 - 1);
   if (pair == 0) return {};
-  const Zero zero = draw_zero(random, by_dim ? 2 * pair : pair, by_dim ? encoding.dim : encoding.dim / 2 - 1);
+  encoding.angle_scale = 1;
+  encoding.positions = {};
+  const Zero zero = draw_zero(random, pair, encoding.dim / 2 - encoding.downscale_freq_shift);
   if (zero.base == 0) return {};
   encoding.base = zero.base;
   shuffle_in(random, zero.position, dtype, encoding, cases);
@@ -131,6 +132,7 @@ std::vector<Case> near_zeros_rope(Random& random, Dtype dtype) {
     const Zero zero = draw_zero(random, 2 * pair, frequency_width(rope));
     if (zero.base == 0) return {};
     rope.rope_theta = zero.base;
+    rope.positions = {};
     positions = {zero.position, -zero.position, 2 * zero.position};
   } else {
     positions = positions_near_zeros(*frequencies_of(rope, 1), pair);

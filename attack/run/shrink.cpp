@@ -204,6 +204,7 @@ std::vector<Step> steps() {
           plainer_field(&Sinusoidal::first, First::sin),
           plainer_field(&Sinusoidal::scale, 1.0),
           plainer_field(&Sinusoidal::base, 10000.0),
+          plainer_field(&Sinusoidal::angle_scale, 1.0),
           plainer_field(&Rope::direction, Direction::counterclockwise),
           plainer_field(&Rope::rope_theta, 10000.0),
           without_scaling};

@@ -175,7 +175,9 @@ std::shared_ptr<const Frequencies> frequencies_of(const Rope& encoding, std::int
   spec.encoding = encoding;
   return kept_frequencies(to_json(spec) + std::to_string(told), [&] {
     return Frequencies(encoding.rotary_dim / 2, [encoding, told](std::int64_t pair, long bits) {
-      return frequency(encoding, told, pair, bits);
+      const auto w = frequency(encoding, told, pair, bits);
+      // Of a step of the positions.
+      return w ? std::optional(*w * exactly(bits, encoding.positions.step)) : w;
     });
   });
 }

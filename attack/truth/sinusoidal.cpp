@@ -5,7 +5,10 @@
 
 // Vaswani et al. 2017, section 3.5: PE(pos, 2i) = sin(pos / 10000^(2i/d)), PE(pos, 2i+1) = cos(pos / 10000^(2i/d));
 // tensor2tensor's timing signal (common_attention.py, get_timing_signal_1d) divides by (number of timescales - 1)
-// instead, sines first, then cosines. He et al. 2021 (MAE, util/pos_embed.py): half of a grid's channels for each axis.
+// instead, sines first, then cosines. Timestep embeddings of diffusion models (Ho et al. 2020, nn.py of its code,
+// get_timestep_embedding) do so too and pad an odd width with a zero; diffusers (embeddings.py) divides by the number
+// of timescales less any shift, and multiplies angles by a scale. Positions count steps of size 2^-k. He et al. 2021
+// (MAE, util/pos_embed.py): half of a grid's channels for each axis.
 
 namespace sextant::attack {
 namespace {
@@ -48,14 +51,15 @@ void judge_code(const Sinusoidal& encoding, const Frequencies& frequencies, std:
 
 std::shared_ptr<const Frequencies> frequencies_of(const Sinusoidal& encoding) {
   const std::int64_t half = encoding.dim / 2;
-  const bool by_dim = encoding.denominator == Denominator::dim;
-  return kept_frequencies(fmt::format("sinusoidal {} {} {}", encoding.dim, hex_text(encoding.base), by_dim),
-                          [=, base = encoding.base, dim = encoding.dim] {
-                            return Frequencies(half, [=](std::int64_t pair, long bits) {
-                              return by_dim ? inverse_power(base, 2 * pair, dim, bits)
-                                            : inverse_power(base, pair, half - 1, bits);
-                            });
-                          });
+  const std::int64_t timescales = half - encoding.downscale_freq_shift;
+  const auto name = fmt::format("sinusoidal {} {} {} {} {}", half, timescales, hex_text(encoding.base),
+                                hex_text(encoding.angle_scale), hex_text(encoding.positions.step));
+  return kept_frequencies(
+      name, [=, base = encoding.base, scale = encoding.angle_scale, step = encoding.positions.step] {
+        return Frequencies(half, [=](std::int64_t pair, long bits) {
+          return inverse_power(base, pair, timescales, bits) * exactly(bits, scale) * exactly(bits, step);
+        });
+      });
 }
 
 void judge_encoding(const Sinusoidal& encoding, const Case& example, Checker& checker) {
@@ -64,6 +68,7 @@ void judge_encoding(const Sinusoidal& encoding, const Case& example, Checker& ch
   for (const std::int64_t position : positions_of(example)) {
     judge_code(encoding, *frequencies, position, start, checker);
     start += encoding.dim;
+    if (encoding.dim % 2 != 0) checker.same(start - 1, 0, "the last channel of an odd width is +0");
   }
 }
 

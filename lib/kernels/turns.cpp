@@ -11,7 +11,8 @@ namespace {
 
 // With e = 2^-255, and the bounds of wide.hpp: the exponent, at most 710, errs by 710 (2^7 + 3) e < 2^17 e, and exp of
 // it by 2^15 e more. So the ratio of neighbours is within 2^18 e of itself, and i < 2^19 products within i times that:
-// below 2^-217, where 2^-192 is asked for.
+// below 2^-217 of themselves, and so below 2^-197 turn under a factor of 2^20, where 2^-192 is asked for. The rounding
+// to a multiple of it adds half of that. Whole turns are left out exactly.
 using W = Wide<256>;
 
 // 2*pi as an unevaluated sum of two doubles: the second is the first's rounding error.
@@ -21,19 +22,22 @@ constexpr double two_pi_low = 2.4492935982947064e-16;
 
 }  // namespace
 
-std::vector<Turns> geometric_turns(double base, std::int64_t numerator, std::int64_t denominator, std::int64_t count) {
+std::vector<Turns> geometric_turns(double base, std::int64_t numerator, std::int64_t denominator, std::int64_t count,
+                                   double factor) {
   if (!(base >= 1) || std::isinf(base))
     throw std::invalid_argument("geometric_turns: base must be finite and at least 1");
   if (count > 1 && denominator <= 0) throw std::invalid_argument("geometric_turns: denominator must be positive");
+  if (!(factor > 0 && factor <= 0x1p20)) throw std::invalid_argument("geometric_turns: factor must be in (0, 2^20]");
   const StandardArithmetic arithmetic;
   fill_wide_constants();
   // w_{i+1} = ratio w_i: one exponential for all of them.
   const W ratio = count > 1 ? W(exp(-log(W(base)) * numerator / denominator)) : W(1);
-  W turn = W(boost::multiprecision::cpp_int(1) << 192) / (2 * boost::math::constants::pi<W>());
+  const boost::multiprecision::cpp_int whole = boost::multiprecision::cpp_int(1) << 192;
+  W turn = W(whole) * factor / (2 * boost::math::constants::pi<W>());
   std::vector<Turns> turns;
   turns.reserve(static_cast<std::size_t>(std::max<std::int64_t>(count, 0)));
   for (std::int64_t i = 0; i < count; ++i) {
-    turns.emplace_back(Turns(boost::multiprecision::cpp_int(round(turn))));
+    turns.emplace_back(Turns(boost::multiprecision::cpp_int(round(turn)) & (whole - 1)));
     turn *= ratio;
   }
   return turns;

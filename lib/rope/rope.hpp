@@ -18,7 +18,8 @@ class RopePlans;
 ///
 ///     y0 = a (x0 cos(p w) - x1 sin(p w)),    y1 = a (x0 sin(p w) + x1 cos(p w))
 ///
-/// for the pair (x0, x1) of frequency w at position p, the negative angle where the direction is clockwise; a is the
+/// for the pair (x0, x1) of frequency w at position p (of real positions p = n * step, Rope::positions, calls are given
+/// the counts n), the negative angle where the direction is clockwise; a is the
 /// attention factor of the scaling rule, else 1. All of them are the real numbers: w and a are not rounded, and the
 /// angle is taken modulo one turn exactly. Channels that no frequency turns are copied bit for bit.
 ///

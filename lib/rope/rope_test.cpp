@@ -122,6 +122,35 @@ TEST(RopeEncoder, EachCacheHasItsMagnitude) {
   EXPECT_EQ(rotated(encoding, {1, 2, 3, 4}, 0), (std::vector<double>{1.5, 3, 4.5, 6}));
 }
 
+// Count n of steps of s is position n s: half a step at twice the count gives the same bits, under any rule.
+TEST(RopeEncoder, RealPositionsAreCountsOfSteps) {
+  for (const char* rule :
+       {"null", R"({"rope_type":"linear","factor":3})", R"({"rope_type":"ntk","factor":3})",
+        R"({"rope_type":"yarn","factor":4,"original_max_position_embeddings":64,"truncate":false})",
+        R"({"rope_type":"llama3","factor":8,"original_max_position_embeddings":64,"low_freq_factor":1,)"
+        R"("high_freq_factor":4})"}) {
+    const auto of_step = [&](const std::string& fields) {
+      return std::get<Rope>(
+          parse_spec(R"({"encoding":"rope","head_dim":16)" + fields + R"(,"rope_scaling":)" + rule + "}").encoding);
+    };
+    const RopeEncoder whole(of_step(""));
+    const RopeEncoder real(of_step(R"(,"position_dtype":"float32","position_step":0.0078125)"));
+    for (const Dtype dtype : {Dtype::float64, Dtype::float32, Dtype::float16, Dtype::bfloat16}) {
+      Tensor x = Tensor::zeros(dtype, {1, 40, 2, 16});
+      for (std::int64_t i = 0; i < x.elements(); ++i) x.set(i, static_cast<double>(i * 61 % 127 - 63) / 64);
+      std::vector<std::int64_t> positions;
+      std::vector<std::int64_t> counts;
+      for (std::int64_t p = 0; p < 40; ++p) {
+        positions.push_back(p * 1031 - 700);
+        counts.push_back(128 * positions.back());
+      }
+      EXPECT_EQ(real.rotate(x, counts).data, whole.rotate(x, positions).data) << rule;
+      EXPECT_EQ(real.backward(x, counts).data, whole.backward(x, positions).data) << rule;
+      EXPECT_NE(real.rotate(x, positions).data, whole.rotate(x, positions).data) << rule;
+    }
+  }
+}
+
 TEST(RopeEncoder, EachTokenOfEachRowHasItsOwnPosition) {
   const Tensor x = [] {
     Tensor ones = Tensor::zeros(Dtype::float32, {2, 3, 2, 4});

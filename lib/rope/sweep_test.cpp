@@ -93,6 +93,7 @@ TEST_P(RopeSweepOn, LayoutsAndRulesHaveThePublishedDigests) {
       {"none", R"("head_dim":48,"output_pairing":"interleaved","rope_scaling":{"rope_type":"none"})"},
       {"llama3", R"("head_dim":48,"rope_scaling":{"rope_type":"llama3","factor":8,
                     "original_max_position_embeddings":4096,"low_freq_factor":1,"high_freq_factor":4})"},
+      {"real", R"("head_dim":48,"position_dtype":"float32")"},
       {"proportional", R"("head_dim":48,"rotary_dim":20,"rope_scaling":{"rope_type":"proportional","factor":3})"}};
   std::vector<std::int64_t> positions(64);
   for (std::size_t i = 0; i < positions.size(); ++i) positions[i] = static_cast<std::int64_t>(i) * 1031;

@@ -16,8 +16,8 @@ constexpr int bits_of() {
   return std::numeric_limits<Real>::digits;
 }
 
-/// The frequencies of an encoding in a call of one length, in radians per position, each with the bound of its error,
-/// at the precision of Real. Whoever uses one calls fill_wide_constants() before.
+/// The frequencies of an encoding in a call of one length, in radians per position (per step of real ones), each with
+/// the bound of its error, at the precision of Real. Whoever uses one calls fill_wide_constants() before.
 ///
 /// docs/proofs/rope.md, steps 15 to 19, derives the bounds; references to the rules are in lib/spec/rope_scaling.hpp.
 template <class Real>
@@ -128,7 +128,14 @@ class WideFrequencies {
 
   static Approximation<Real> precisely(const Real& value) { return {value, 2 * value * relative_error()}; }
 
+  // Per step of the positions: a power of two, whose product is exact.
   Approximation<Real> scaled(std::int64_t pair, const Real& w) const {
+    const Approximation<Real> per_position = per_whole_position(pair, w);
+    const double step = encoding_.positions.step;
+    return {per_position.value * step, per_position.error * step};
+  }
+
+  Approximation<Real> per_whole_position(std::int64_t pair, const Real& w) const {
     struct Rule {
       const WideFrequencies& all;
       std::int64_t pair;

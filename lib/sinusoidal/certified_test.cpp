@@ -68,17 +68,37 @@ TEST_P(CertifiedSinusoidalOn, EqualsTheOracleForEveryField) {
   int setting = 0;
   for (const Layout layout : {Layout::interleaved, Layout::concatenated}) {
     for (const First first : {First::sin, First::cos}) {
-      for (const Denominator denominator : {Denominator::dim, Denominator::half_minus_one}) {
+      for (const std::int64_t shift : {0, 1}) {
         Sinusoidal encoding = sinusoidal_of_dim(setting % 2 == 0 ? 34 : 16);
         encoding.layout = layout;
         encoding.first = first;
-        encoding.denominator = denominator;
+        encoding.downscale_freq_shift = shift;
         constexpr double scales[] = {1, 0.5, 3, -2.7};
         encoding.scale = scales[setting % 4];
         encoding.position_offset = setting % 3 == 0 ? 0 : (std::int64_t{1} << 53) - 7 * setting;
         ++setting;
         expect_oracle(encoding, positions, "setting");
       }
+    }
+  }
+}
+
+// Steps of real positions, angle scales, shifts and odd widths; of small steps nearly every value is left to the last
+// tiers.
+TEST_P(CertifiedSinusoidalOn, EqualsTheOracleForTimesteps) {
+  std::vector<std::int64_t> positions = delicate_positions();
+  for (std::int64_t position = -40; position < 200; ++position) positions.push_back(position);
+  int setting = 0;
+  for (const double step : {1.0, 0x1p-7, 0x1p-20, 0x1p-40}) {
+    for (const double angle_scale : {1.0, 1000.0, 0x1p20, 0x1p-20, 0.3}) {
+      Sinusoidal encoding = sinusoidal_of_dim(setting % 3 == 0 ? 13 : 12);
+      encoding.layout = setting % 3 == 0 || setting % 2 == 0 ? Layout::concatenated : Layout::interleaved;
+      encoding.first = setting % 5 < 2 ? First::cos : First::sin;
+      encoding.downscale_freq_shift = setting % 4;
+      encoding.angle_scale = angle_scale;
+      if (step != 1) encoding.positions = {step, Dtype::float64};
+      ++setting;
+      expect_oracle(encoding, positions, "timesteps");
     }
   }
 }
@@ -167,7 +187,8 @@ std::uint64_t digest(std::span<const std::byte> bytes) {
   return hash.value();
 }
 
-// lib/sinusoidal/digests.txt: "dtype dim layout digest" of positions 0 to 131071, base 10000.
+// lib/sinusoidal/digests.txt: "dtype dim layout digest" of positions 0 to 131071, base 10000; of the layout "timestep"
+// counts of steps.
 std::map<std::string, std::string> published_digests() {
   std::ifstream file(SEXTANT_SOURCE_DIR "/lib/sinusoidal/digests.txt");
   std::map<std::string, std::string> digests;
@@ -178,10 +199,21 @@ std::map<std::string, std::string> published_digests() {
   return digests;
 }
 
-std::string table_digest(Dtype dtype, std::int64_t dim, Layout layout, int threads, std::vector<std::byte>& table) {
-  constexpr std::int64_t rows = 131072;
+Sinusoidal published_encoding(std::int64_t dim, const std::string& layout) {
   Sinusoidal encoding = sinusoidal_of_dim(dim);
-  encoding.layout = layout;
+  encoding.layout = layout == "interleaved" ? Layout::interleaved : Layout::concatenated;
+  if (layout == "timestep") {
+    encoding.first = First::cos;
+    encoding.downscale_freq_shift = 2;
+    encoding.angle_scale = 1000;
+    encoding.positions = {0x1p-10, Dtype::float64};
+  }
+  return encoding;
+}
+
+std::string table_digest(Dtype dtype, const Sinusoidal& encoding, int threads, std::vector<std::byte>& table) {
+  constexpr std::int64_t rows = 131072;
+  const std::int64_t dim = encoding.dim;
   table.resize(static_cast<std::size_t>(rows * dim) * size_of(dtype));
   const int before = omp_get_max_threads();
   omp_set_num_threads(threads);
@@ -194,7 +226,7 @@ std::string table_digest(Dtype dtype, std::int64_t dim, Layout layout, int threa
 
 TEST_P(CertifiedSinusoidalOn, TablesHaveThePublishedDigests) {
   const auto published = published_digests();
-  ASSERT_EQ(published.size(), 10U);
+  ASSERT_EQ(published.size(), 14U);
   std::vector<std::byte> table;
   for (const auto& [name, wanted] : published) {
     std::istringstream words(name);
@@ -208,9 +240,7 @@ TEST_P(CertifiedSinusoidalOn, TablesHaveThePublishedDigests) {
     const std::vector<int> thread_counts = dim == 64 ? std::vector<int>{1, 2, 3} : std::vector<int>{2};
 #endif
     for (const int threads : thread_counts) {
-      EXPECT_EQ(table_digest(*dtype_named(dtype), dim,
-                             layout == "interleaved" ? Layout::interleaved : Layout::concatenated, threads, table),
-                wanted)
+      EXPECT_EQ(table_digest(*dtype_named(dtype), published_encoding(dim, layout), threads, table), wanted)
           << name << " on " << threads << " threads";
     }
   }

@@ -20,8 +20,14 @@ std::vector<Turns> frequencies_of(const Sinusoidal& encoding) {
   spec.encoding = encoding;
   validate(spec);
   const std::int64_t count = pairs(encoding);
-  return encoding.denominator == Denominator::dim ? geometric_turns(encoding.base, 2, encoding.dim, count)
-                                                  : geometric_turns(encoding.base, 1, count - 1, count);
+  return geometric_turns(encoding.base, 1, count - encoding.downscale_freq_shift, count, angles_per_step(encoding));
+}
+
+// The last channel of an odd dim.
+void clear_padding(const Rows& out) {
+  for_each_row(out, [&](std::int64_t, std::byte* row) {
+    store(out.dtype, 0, row + static_cast<std::size_t>(out.width - 1) * size_of(out.dtype));
+  });
 }
 
 // Tables larger than this, about what a core has for itself, are written past the caches: stores of lines that are not
@@ -46,8 +52,13 @@ std::int64_t strip_rows(std::int64_t rows) {
 }
 
 // Each strip is independent of the others.
-void encode_rows(const SinusoidalPlan& plan, const Strip& whole) {
+void encode_rows(const SinusoidalPlan& plan, Strip whole) {
   const std::int64_t rows = whole.last_row;
+  if (padding_channel(plan.encoding)) {
+    // To the kernels it lies between the rows.
+    clear_padding(whole.out);
+    --whole.out.width;
+  }
   const std::int64_t step = strip_rows(rows);
   const std::int64_t strips = (rows + step - 1) / step;
   bool decided = true;

@@ -14,7 +14,9 @@ namespace sextant {
 struct SinusoidalPlan;
 
 /// The sinusoidal encoding of Vaswani et al. 2017, section 3.5, as spec.hpp states it: scale * sin(w_i (p +
-/// position_offset)) and the cosine, w_i = base^(-2i/dim), in the channels that layout and first give them.
+/// position_offset)) and the cosine, w_i = base^(-2i/dim), in the channels that layout and first give them; angle_scale
+/// multiplies angles, and the last channel of an odd dim is +0. Of real positions p = n * step (Sinusoidal::positions)
+/// calls are given the counts n.
 ///
 /// Rounding::certified: the nearest value of the dtype to the real number, ties to even, overflow to infinity; sin of
 /// position 0 is +0 whatever the sign of the scale. Bitwise the same on every instruction set and thread count.

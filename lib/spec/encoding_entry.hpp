@@ -71,6 +71,15 @@ void write_rope_scaling(const RopeScaling& scaling, nlohmann::ordered_json& obje
 /// What it and its own fields say.
 std::span<const FieldMeaning> rope_scaling_fields();
 
+/// The fields position_dtype and position_step of the object at hand, absent for whole numbers.
+PositionGrid read_position_grid(Fields& fields);
+/// @throws SpecError unless the step is one that positions may have.
+void check_position_grid(const PositionGrid& positions);
+/// Adds both, but for whole numbers neither.
+void write_position_grid(const PositionGrid& positions, nlohmann::ordered_json& object);
+/// What they say.
+std::span<const FieldMeaning> position_grid_fields();
+
 // For attention, whose `position` is an encoding too; parse.cpp has them.
 
 /// Reads `encoding` and the fields of the encoding that it names.

@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <optional>
 
+#include "lib/spec/position_grid.hpp"
+
 namespace sextant {
 
 /// What a subject does with an encoding.
@@ -35,6 +37,7 @@ struct Signature {
   std::optional<WeightShape> weight = std::nullopt;
   bool sinks = false;  ///< whether attention is given a sink of each head
   Recording recording = Recording::none;
+  PositionGrid positions = {};  ///< in what steps positions are counted, and the dtype that a subject is given them in
 };
 
 }  // namespace sextant

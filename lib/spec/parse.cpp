@@ -80,6 +80,64 @@ void check_positions(const Spec& spec, std::int64_t count) {
   }
 }
 
+void check_whole_ends(const Spec& spec) {
+  if (spec.min_position < -position_limit || spec.min_position >= position_limit) {
+    refuse_field("min_position", "expected an integer from -2^53 to 2^53 - 1");
+  }
+  if (spec.max_position <= spec.min_position || spec.max_position > position_limit) {
+    refuse_field("max_position", fmt::format("expected an integer above min_position = {} and at most 2^53, got {}",
+                                             spec.min_position, spec.max_position));
+  }
+  if (spec.trained_positions &&
+      (*spec.trained_positions <= spec.min_position || *spec.trained_positions > position_limit)) {
+    refuse_field("trained_positions",
+                 fmt::format("expected an integer above min_position = {} and at most 2^53, got {}", spec.min_position,
+                             *spec.trained_positions));
+  }
+}
+
+// The ends of a claim of real positions: all of it lies on numbers of their dtype.
+void check_real_ends(const Spec& spec, const PositionGrid& grid) {
+  check_position_grid(grid);
+  const std::int64_t most = grid.most();
+  const auto limit =
+      fmt::format("{} = {} steps, the most that {} tells apart", grid.text(most), most, name_of(grid.dtype));
+  if (spec.min_position < -most || spec.min_position >= most)
+    refuse_field("min_position", fmt::format("expected a number from -{} on and below it", limit));
+  const auto check_end = [&](std::string_view field, std::int64_t end) {
+    if (end <= spec.min_position || end > most) {
+      refuse_field(field, fmt::format("expected a number above min_position = {} and at most {}, got {}",
+                                      grid.text(spec.min_position), limit, grid.text(end)));
+    }
+  };
+  check_end("max_position", spec.max_position);
+  if (spec.trained_positions) check_end("trained_positions", *spec.trained_positions);
+  // The spacing of its subnormal numbers: multiples of less vanish.
+  if (spec.accuracy == AccuracyClass::float16_angle && grid.step < 0x1p-24)
+    refuse_field("accuracy", fmt::format("float16-angle has no multiples of position_step = {}", grid.step));
+}
+
+// A field that holds a position, as a count of steps.
+std::optional<std::int64_t> read_position(Fields& fields, const std::string& name, const PositionGrid& grid) {
+  if (grid.dtype == Dtype::int64) return fields.integer(name);
+  const auto position = fields.number(name);
+  if (!position) return std::nullopt;
+  const auto count = grid.count_of(*position);
+  if (!count) {
+    fields.refuse(name, fmt::format("expected a multiple of position_step = {}, at most 2^53 of it, got {}", grid.step,
+                                    *position));
+  }
+  return count;
+}
+
+// A count of steps as the position that it is: a whole number where it is one.
+nlohmann::ordered_json position_json(std::int64_t count, const PositionGrid& grid) {
+  const double position = grid.at(count);
+  const auto whole = static_cast<std::int64_t>(position);
+  if (static_cast<double>(whole) == position) return whole;
+  return position;
+}
+
 }  // namespace
 
 Spec::Spec() = default;
@@ -123,6 +181,8 @@ Signature signature_of(const Encoding& encoding) { return complete_signature(enc
 Signature signature_of(const PositionEncoding& encoding) { return complete_signature(encoding); }
 
 Operation operation_of(const Encoding& encoding) { return signature_of(encoding).operation; }
+
+PositionGrid position_grid_of(const Encoding& encoding) { return signature_of(encoding).positions; }
 
 std::int64_t axes_of(const Encoding& encoding) { return signature_of(encoding).axes; }
 
@@ -190,19 +250,8 @@ void validate(const Spec& spec) {
   }
   if (!(spec.libm >= 0.5 && spec.libm <= 64))
     refuse_field("libm", fmt::format("expected a number of ULP from 0.5 to 64, got {}", spec.libm));
-  if (spec.min_position < -position_limit || spec.min_position >= position_limit) {
-    refuse_field("min_position", "expected an integer from -2^53 to 2^53 - 1");
-  }
-  if (spec.max_position <= spec.min_position || spec.max_position > position_limit) {
-    refuse_field("max_position", fmt::format("expected an integer above min_position = {} and at most 2^53, got {}",
-                                             spec.min_position, spec.max_position));
-  }
-  if (spec.trained_positions &&
-      (*spec.trained_positions <= spec.min_position || *spec.trained_positions > position_limit)) {
-    refuse_field("trained_positions",
-                 fmt::format("expected an integer above min_position = {} and at most 2^53, got {}", spec.min_position,
-                             *spec.trained_positions));
-  }
+  const PositionGrid grid = position_grid_of(spec.encoding);
+  grid.dtype == Dtype::int64 ? check_whole_ends(spec) : check_real_ends(spec, grid);
   check_fields(spec.encoding);
   if (const auto count = position_count_of(spec.encoding)) check_positions(spec, *count);
   std::visit([&](const auto& encoding) { entry_of(encoding).check_claim(encoding, spec); }, spec.encoding);
@@ -215,12 +264,18 @@ Spec parse_spec(std::string_view text) {
   Spec spec;
   spec.encoding = read_one_of(fields, &spec.encoding);
   spec.dtype = fields.choice("dtype", dtypes, spec.dtype);
-  spec.min_position = fields.integer("min_position").value_or(spec.min_position);
-  const auto max_position = fields.integer("max_position");
+  const PositionGrid grid = position_grid_of(spec.encoding);
+  if (grid.dtype != Dtype::int64) {
+    check_position_grid(grid);
+    spec.max_position =
+        std::min(grid.count_of(static_cast<double>(spec.max_position)).value_or(grid.most()), grid.most());
+  }
+  spec.min_position = read_position(fields, "min_position", grid).value_or(spec.min_position);
+  const auto max_position = read_position(fields, "max_position", grid);
   spec.accuracy = fields.choice("accuracy", accuracies, spec.accuracy);
   spec.evaluation = fields.choice("evaluation", evaluations, spec.evaluation);
   spec.libm = fields.number("libm").value_or(spec.libm);
-  spec.trained_positions = fields.integer("trained_positions");
+  spec.trained_positions = read_position(fields, "trained_positions", grid);
   fields.finish();
   if (max_position) {
     spec.max_position = *max_position;
@@ -237,12 +292,13 @@ std::string to_json(const Spec& spec) {
   nlohmann::ordered_json object;
   write_encoding(spec.encoding, object);
   object["dtype"] = name_of(spec.dtype);
-  object["min_position"] = spec.min_position;
-  object["max_position"] = spec.max_position;
+  const PositionGrid grid = position_grid_of(spec.encoding);
+  object["min_position"] = position_json(spec.min_position, grid);
+  object["max_position"] = position_json(spec.max_position, grid);
   object["accuracy"] = name_of(spec.accuracy);
   if (spec.evaluation != Spec().evaluation) object["evaluation"] = text_of(evaluations, spec.evaluation);
   if (spec.libm != Spec().libm) object["libm"] = spec.libm;
-  if (spec.trained_positions) object["trained_positions"] = *spec.trained_positions;
+  if (spec.trained_positions) object["trained_positions"] = position_json(*spec.trained_positions, grid);
   return object.dump();
 }
 

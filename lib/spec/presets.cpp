@@ -14,6 +14,18 @@ constexpr std::array<Preset, 30> table{{
      R"({"encoding":"sinusoidal","dim":512,"layout":"concatenated","max_position":512})"},
     {"xlnet-large", "XLNet large, and Transformer-XL: sinusoids of distances, which are negative for tokens ahead",
      R"({"encoding":"sinusoidal","dim":1024,"layout":"concatenated","min_position":-511,"max_position":513})"},
+    // hojonathanho/diffusion, diffusion_tf/nn.py, get_timestep_embedding, and models/unet.py, of which ch is 128 for
+    // CIFAR-10; as google/ddpm-cifar10-32 has it: freq_shift 1, flip_sin_to_cos false.
+    {"ddpm-timestep", "DDPM for CIFAR-10, its timesteps: sines, then cosines, divisor d/2 - 1",
+     R"({"encoding":"sinusoidal","dim":128,"layout":"concatenated","denominator":"half_minus_one",)"
+     R"("max_position":1000})"},
+    // unet/config.json: block_out_channels from 320, flip_sin_to_cos true, freq_shift 0; diffusers, embeddings.py.
+    {"stable-diffusion-1.5-timestep", "Stable Diffusion 1.5, its timesteps: cosines, then sines",
+     R"({"encoding":"sinusoidal","dim":320,"layout":"concatenated","first":"cos","max_position":1000})"},
+    // black-forest-labs/flux, modules/layers.py, timestep_embedding of time_factor 1000, and model.py: 256 channels.
+    {"flux-timestep", "FLUX.1, its timesteps in [0, 1], real ones, times 1000: cosines, then sines",
+     R"({"encoding":"sinusoidal","dim":256,"layout":"concatenated","first":"cos","angle_scale":1000,)"
+     R"("position_dtype":"float32","position_step":9.5367431640625e-07,"max_position":1.00000095367431640625})"},
     {"gpt-j-6b", "GPT-J 6B: interleaved pairs, 64 of 256 channels",
      R"({"encoding":"rope","head_dim":256,"rotary_dim":64,"pairing":"interleaved","max_position":2048})"},
     {"gpt-neox-20b", "GPT-NeoX 20B: half pairing, a quarter of the channels",

@@ -94,6 +94,7 @@ Rope read(Fields& fields) {
   encoding.rotary_layout =
       fields.choice("rotary_layout", rotary_layouts, proportional ? RotaryLayout::spread : RotaryLayout::prefix);
   encoding.direction = fields.choice("direction", directions, encoding.direction);
+  encoding.positions = read_position_grid(fields);
   return encoding;
 }
 
@@ -106,6 +107,17 @@ void check(const Rope& encoding) {
   }
   check_base("rope_theta", encoding.rope_theta);
   check_rope_scaling(encoding);
+  check_position_grid(encoding.positions);
+  if (encoding.positions.dtype != Dtype::int64 && length_limit(encoding.rope_scaling)) {
+    refuse_field("position_dtype",
+                 fmt::format("expected int64 for rope_type {}, which looks at the length of a call of whole positions",
+                             name_of(encoding.rope_scaling)));
+  }
+}
+
+void check_within(const Rope& encoding, const Attention&) {
+  if (encoding.positions.dtype != Dtype::int64)
+    refuse_field("position.position_dtype", "expected int64: attention takes whole positions");
 }
 
 void write(const Rope& encoding, nlohmann::ordered_json& object) {
@@ -117,6 +129,7 @@ void write(const Rope& encoding, nlohmann::ordered_json& object) {
   object["rotary_layout"] = text_of(rotary_layouts, encoding.rotary_layout);
   object["direction"] = text_of(directions, encoding.direction);
   write_rope_scaling(encoding.rope_scaling, object);
+  write_position_grid(encoding.positions, object);
 }
 
 std::string size_text(const Rope& encoding) {
@@ -127,7 +140,9 @@ std::string size_text(const Rope& encoding) {
   return text;
 }
 
-Signature signature(const Rope& encoding) { return {.operation = Operation::rotate, .head_dim = encoding.head_dim}; }
+Signature signature(const Rope& encoding) {
+  return {.operation = Operation::rotate, .head_dim = encoding.head_dim, .positions = encoding.positions};
+}
 
 constexpr FieldMeaning field_meanings[] = {
     {"head_dim", "channels of a head"},
@@ -144,6 +159,7 @@ constexpr FieldMeaning field_meanings[] = {
 std::vector<FieldMeaning> fields() {
   std::vector<FieldMeaning> list = listed<field_meanings>();
   list.insert(list.end(), rope_scaling_fields().begin(), rope_scaling_fields().end());
+  list.insert(list.end(), position_grid_fields().begin(), position_grid_fields().end());
   return list;
 }
 
@@ -156,6 +172,7 @@ constinit const EncodingEntry<Rope> Rope::entry{.name = "rope",
                                                 .check = check,
                                                 .write = write,
                                                 .size_text = size_text,
-                                                .signature = signature};
+                                                .signature = signature,
+                                                .check_within = check_within};
 
 }  // namespace sextant

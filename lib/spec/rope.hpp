@@ -5,6 +5,7 @@
 
 #include "lib/spec/channels.hpp"
 #include "lib/spec/entry.hpp"
+#include "lib/spec/position_grid.hpp"
 #include "lib/spec/rope_scaling.hpp"
 
 namespace sextant {
@@ -31,6 +32,8 @@ struct Rope {
   RotaryLayout rotary_layout = RotaryLayout::prefix;
   Direction direction = Direction::counterclockwise;
   RopeScaling rope_scaling;
+  /// Angles are those of a step, step * w_i, times counts of them.
+  PositionGrid positions = {};
   /// Under half pairing, of how many equal parts of the rotated channels each is paired within itself. No field of a
   /// rope: 1, but for axes that are (rope_nd).
   std::int64_t parts = 1;

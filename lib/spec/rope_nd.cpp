@@ -105,6 +105,9 @@ namespace {
 
 RopeNd read(Fields& fields) {
   RopeNd encoding;
+  for (const char* name : {"position_dtype", "position_step"}) {
+    if (fields.has(name)) fields.refuse(name, "unknown field, rope_nd takes whole positions");
+  }
   encoding.rope = Rope::entry.read(fields);
   auto sections = fields.integers("sections");
   if (!sections) fields.refuse("sections", "required: the number of pairs of each axis");
@@ -238,6 +241,8 @@ void check(const RopeNd& encoding) {
   Rope head = encoding.rope;
   if (encoding.frequencies == AxisFrequencies::per_axis) head.rope_scaling = DefaultScaling{};
   Rope::entry.check(head);
+  if (head.positions.dtype != Dtype::int64)
+    refuse_field("position_dtype", "expected int64: rope_nd takes whole positions");
   if (length_scope(encoding.rope.rope_scaling) != LengthScope::call)
     refuse_field("rope_scaling.length_scope", "expected call: a position of several coordinates has no row of its own");
   check_sections(encoding);
@@ -292,6 +297,7 @@ constexpr FieldMeaning field_meanings[] = {
 // Those of rope and its own.
 std::vector<FieldMeaning> fields() {
   std::vector<FieldMeaning> list = Rope::entry.fields();
+  std::erase_if(list, [](const FieldMeaning& field) { return field.name.starts_with("position_"); });
   list.insert(list.end(), std::begin(field_meanings), std::end(field_meanings));
   return list;
 }

@@ -24,6 +24,9 @@ Xpos read(Fields& fields) {
   Xpos encoding;
   if (fields.has("rope_scaling"))
     fields.refuse("rope_scaling", "unknown field, xpos has no scaling of its frequencies");
+  for (const char* name : {"position_dtype", "position_step"}) {
+    if (fields.has(name)) fields.refuse(name, "unknown field, xpos takes whole positions");
+  }
   encoding.rope = Rope::entry.read(fields);
   encoding.scale_base = fields.number("scale_base").value_or(encoding.scale_base);
   encoding.role = fields.choice("role", roles, encoding.role);
@@ -33,6 +36,8 @@ Xpos read(Fields& fields) {
 
 void check(const Xpos& encoding) {
   Rope::entry.check(encoding.rope);
+  if (encoding.rope.positions.dtype != Dtype::int64)
+    refuse_field("position_dtype", "expected int64: xpos takes whole positions");
   if (!(encoding.scale_base > 0) || std::isinf(encoding.scale_base)) {
     refuse_field("scale_base", fmt::format("expected a finite number above 0, got {}", encoding.scale_base));
   }
@@ -63,10 +68,12 @@ Signature signature(const Xpos& encoding) {
   return {.operation = Operation::rotate, .head_dim = encoding.rope.head_dim};
 }
 
-// Those of rope, whose frequencies nothing scales, and its own.
+// Those of rope, whose frequencies nothing scales and whose positions are whole, and its own.
 std::vector<FieldMeaning> fields() {
   std::vector<FieldMeaning> list = Rope::entry.fields();
-  std::erase_if(list, [](const FieldMeaning& field) { return field.name.starts_with("rope_scaling"); });
+  std::erase_if(list, [](const FieldMeaning& field) {
+    return field.name.starts_with("rope_scaling") || field.name.starts_with("position_");
+  });
   list.push_back({"scale_base", "positions for each power: pair i is multiplied by zeta_i^((p - centre)/scale_base)"});
   list.push_back({"role", "what is turned: query, or key, which is multiplied by the inverse"});
   list.push_back({"centre", "where powers are 1: a position, or floor_half or ceil_half: half the call's length"});

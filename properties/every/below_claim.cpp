@@ -76,7 +76,7 @@ class BelowJudge {
     judgement = Judgement();
     const Question question{.position = position, .tokens = asked.tokens};
     judgement.add_exact(
-        told ? std::optional(fmt::format("{}, below the claim: {}", text_of(question), *told)) : std::nullopt,
+        told ? std::optional(fmt::format("{}, below the claim: {}", text_of(question, spec_), *told)) : std::nullopt,
         [] { return "answered, where the encoding has no value"; });
     return judgement;
   }
@@ -132,12 +132,13 @@ class BelowJudge {
     if (last > range.first && is_as_at(call_at(range.first, asked)) && is_as_at(call_at(last, asked)))
       return std::nullopt;
     const std::int64_t width = range.last - range.first;
+    const PositionGrid grid = position_grid_of(spec_.encoding);
     if (is_as_at(changed([&](std::int64_t p) { return p < range.first ? p + width : p; })))
-      return fmt::format("answered as positions from {} on, wrapped round", position + width);
+      return fmt::format("answered as positions from {} on, wrapped round", grid.text(position + width));
     if (is_as_at(changed([&](std::int64_t p) { return range.first + std::abs(p - range.first); })))
-      return fmt::format("answered as positions from {} down, mirrored", 2 * range.first - position);
+      return fmt::format("answered as positions from {} down, mirrored", grid.text(2 * range.first - position));
     if (is_as_at(changed([&](std::int64_t p) { return std::max(p, range.first); })))
-      return fmt::format("answered as position {}, clamped", range.first);
+      return fmt::format("answered as position {}, clamped", grid.text(range.first));
     return std::nullopt;
   }
 
@@ -164,7 +165,7 @@ Property below_claim_property() {
       "accuracy's; where the encoding has no such positions, only the answer of another position is a finding",
       "negative indices of a table, unsigned positions, absolute values, distances taken for positions"};
   property.not_applicable = [](const Spec& spec) -> std::optional<std::string> {
-    if (spec.min_position < furthest - (std::int64_t{1} << 53))
+    if (spec.min_position < furthest - position_grid_of(spec.encoding).most())
       return "nothing that a spec may name lies below the claim";
     if (const auto* attention = held<Attention>(spec); attention != nullptr && !acts_within(*attention))
       return "attention does not see its positions";

@@ -126,9 +126,10 @@ class SequenceJudge {
       const std::optional<Tensor> answer = after(other, i);
       if (!fresh || !answer) continue;
       if (const auto changed = first_difference(spec_, *fresh, *answer))
-        return fmt::format("{}, alone and then after {}: {}", text_of(calls_[i]), text_of(calls_[other]), *changed);
+        return fmt::format("{}, alone and then after {}: {}", text_of(calls_[i], spec_), text_of(calls_[other], spec_),
+                           *changed);
     }
-    return fmt::format("{}, after {} other calls and after none or others: {}", text_of(calls_[i]),
+    return fmt::format("{}, after {} other calls and after none or others: {}", text_of(calls_[i], spec_),
                        is_forwards ? i : calls_.size() - 1 - i, difference);
   }
 
@@ -171,17 +172,17 @@ Judgement judge(const Spec& spec, const Subject& subject, const History& history
     const Tensor answer = ask(*session, spec, question);
     const auto difference = first_difference(spec, what == 0 ? fresh_one : fresh_other, answer);
     judgement.add_exact(difference ? std::optional(fmt::format("{}, step {} of a session, before it {}: {}",
-                                                               text_of(question), step + 1, before, *difference))
+                                                               text_of(question, spec), step + 1, before, *difference))
                                    : std::nullopt,
                         [] { return "the same bits as in a fresh session"; });
-    before = text_of(question);
+    before = text_of(question, spec);
   }
   const auto compare = [&](const Question& question, const Tensor& first, std::string_view after) {
     const auto difference = first_difference(spec, first, ask(*session, spec, question));
-    judgement.add_exact(
-        difference ? std::optional(fmt::format("{}, {}; in two sessions: {}", text_of(question), after, *difference))
-                   : std::nullopt,
-        [] { return "the same bits as in a fresh session"; });
+    judgement.add_exact(difference ? std::optional(fmt::format("{}, {}; in two sessions: {}", text_of(question, spec),
+                                                               after, *difference))
+                                   : std::nullopt,
+                        [] { return "the same bits as in a fresh session"; });
   };
   compare(one_elsewhere, first_one_elsewhere, "after a call of the same shape at other positions");
   compare(other_elsewhere, first_other_elsewhere, "after a call of another shape at the same positions");

@@ -24,12 +24,12 @@ std::string text_at(const Question& question, std::string_view where) {
 
 }  // namespace
 
-std::string text_of(const Question& question) {
-  return text_at(question, fmt::format("from position {}", question.position));
+std::string text_of(const Question& question, const Spec& spec) {
+  return text_at(question, fmt::format("from position {}", position_grid_of(spec.encoding).text(question.position)));
 }
 
-std::string text_of(const SequencedCall& call) {
-  return call.is_beyond ? text_at(call.question, "beyond the claim") : text_of(call.question);
+std::string text_of(const SequencedCall& call, const Spec& spec) {
+  return call.is_beyond ? text_at(call.question, "beyond the claim") : text_of(call.question, spec);
 }
 
 std::vector<SequencedCall> calls_of(Sequence sequence, const EncodingModel& model, std::int64_t position,

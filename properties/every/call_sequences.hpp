@@ -32,9 +32,9 @@ struct SequencedCall {
 };
 
 /// "3 tokens from position 5 in another order in 2 batch rows".
-std::string text_of(const Question& question);
+std::string text_of(const Question& question, const Spec& spec);
 /// The same, or that they are beyond the claim.
-std::string text_of(const SequencedCall& call);
+std::string text_of(const SequencedCall& call, const Spec& spec);
 
 /// The calls of a sequence that begins with `tokens` tokens at `position`, as far as they are calls of the encoding.
 std::vector<SequencedCall> calls_of(Sequence sequence, const EncodingModel& model, std::int64_t position,

@@ -112,11 +112,14 @@ class BeyondTheClaim {
     const gen::PositionRange claimed = model_->range();
     Spec wider = spec_;
     const std::int64_t width = claimed.last - claimed.first;
+    const PositionGrid grid = position_grid_of(spec_.encoding);
     wider.max_position = claimed.last + std::min((std::int64_t{1} << doublings) * width, most_further);
+    // Whole positions may end before: what is asked there is refused, or known. Real ones end where their dtype does.
+    if (grid.dtype != Dtype::int64) wider.max_position = std::min(wider.max_position, grid.most());
     try {
       validate(wider);
     } catch (const SpecError&) {
-      return fmt::format("at position {}, beyond the claim, it {}", claimed.last,
+      return fmt::format("at position {}, beyond the claim, it {}", grid.text(claimed.last),
                          name_of(found_by_asking(claimed.last)));
     }
     wider_ = model_of(wider);
@@ -130,7 +133,7 @@ class BeyondTheClaim {
       if (found != Found::right) return ends_between(right, position, found);
       right = position;
     }
-    return fmt::format("beyond the claim the law goes on at least to position {}", right);
+    return fmt::format("beyond the claim the law goes on at least to position {}", grid.text(right));
   }
 
  private:
@@ -182,8 +185,10 @@ class BeyondTheClaim {
       (there == Found::right ? right : wrong) = middle;
       if (there != Found::right) found = there;
     }
-    return fmt::format("beyond the claim it {} at position {}{}", name_of(found), wrong,
-                       right < model_->range().last ? "" : fmt::format(", and the law goes on to {}", right));
+    const PositionGrid grid = position_grid_of(spec_.encoding);
+    return fmt::format(
+        "beyond the claim it {} at position {}{}", name_of(found), grid.text(wrong),
+        right < model_->range().last ? "" : fmt::format(", and the law goes on to {}", grid.text(right)));
   }
 
   const Subject& subject_;
@@ -245,8 +250,8 @@ class ExtrapolationJudge {
       side(before, asked.tokens - before);
     } catch (const SubjectFailure& failure) {
       if (ends_session(failure.kind()) || !answers_trained(session)) throw;
-      judgement.add_exact(fmt::format("{} refused, trained positions are not: {}", text_of(question_of(*model_, asked)),
-                                      failure.what()),
+      judgement.add_exact(fmt::format("{} refused, trained positions are not: {}",
+                                      text_of(question_of(*model_, asked), spec_), failure.what()),
                           [] { return ""; });
     }
     return judgement;

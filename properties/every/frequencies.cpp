@@ -63,11 +63,14 @@ bool is_finite(const PairValues& values) { return std::isfinite(values.sin) && s
 
 // z(p + k) conj z(p) = a^2 e^(i w k); each z is within e of its true point, of length a: the product is off by at most
 // a (e + e') + e e'.
-void judge_pair(Judgement& judgement, Dtype dtype, EncodedPairs& pairs, const ErrorBudget& budget, std::int64_t pair,
-                const Stride& stride, const PairValues& here, const PairValues& there) {
+void judge_pair(Judgement& judgement, const Spec& spec, EncodedPairs& pairs, const ErrorBudget& budget,
+                std::int64_t pair, const Stride& stride, const PairValues& here, const PairValues& there) {
   const std::int64_t position = stride.position;
   const std::int64_t step = stride.step;
-  const auto place = [&] { return fmt::format("pair {}, from position {} to {}", pair, position, position + step); };
+  const auto place = [&] {
+    const PositionGrid grid = position_grid_of(spec.encoding);
+    return fmt::format("pair {}, from position {} to {}", pair, grid.text(position), grid.text(position + step));
+  };
   if (!is_finite(here) || !is_finite(there)) {
     judgement.add(Certainty::no, not_finite(), [&] { return place() + ": a value is NaN or infinite"; });
     return;
@@ -85,7 +88,7 @@ void judge_pair(Judgement& judgement, Dtype dtype, EncodedPairs& pairs, const Er
     const Enclosure error = hypot(real - square(a) * advance.cos, imaginary - square(a) * advance.sin);
     const Enclosure bound = a * (e + f) + e * f;
     claimed = advance.angle.upper() / static_cast<double>(step);
-    deviation = deviation_of(error, bound, reference::ulp(dtype, square(a)).upper());
+    deviation = deviation_of(error, bound, reference::ulp(spec.dtype, square(a)).upper());
     return reference::at_most(error, bound);
   });
   judgement.add(within, deviation, [&] {
@@ -96,7 +99,7 @@ void judge_pair(Judgement& judgement, Dtype dtype, EncodedPairs& pairs, const Er
 
 CheckOf<Stride> make_check(const Spec& spec) {
   const std::shared_ptr<EncodedPairs> pairs = model_of(spec)->encoded_pairs();
-  return [dtype = spec.dtype, end = spec.max_position, pairs, budget = pairs->budget(spec.accuracy),
+  return [spec, end = spec.max_position, pairs, budget = pairs->budget(spec.accuracy),
           recipes = recipe_lists(*pairs, spec.max_position)](Session& session, const Stride& stride) {
     const bool measures = stride.step == 1;
     const std::vector<std::int64_t> positions =
@@ -106,7 +109,7 @@ CheckOf<Stride> make_check(const Spec& spec) {
     Judgement judgement;
     for (std::int64_t pair = 0; pair < pairs->count(); ++pair) {
       const auto i = static_cast<std::size_t>(pair);
-      judge_pair(judgement, dtype, *pairs, budget, pair, stride, rows[0][i], rows[1][i]);
+      judge_pair(judgement, spec, *pairs, budget, pair, stride, rows[0][i], rows[1][i]);
     }
     if (measures) judgement.remark = frequencies_text(measured_frequencies(*pairs, budget, positions, rows), recipes);
     return judgement;

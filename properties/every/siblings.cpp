@@ -163,7 +163,7 @@ class TwoSequences {
       const std::string before = step == 0 ? "nothing" : siblings[(step - 1) % siblings.size()].field;
       judgement.add_exact(difference
                               ? std::optional(fmt::format("{}, after the last call with another {} in one process: {}",
-                                                          text_of(sequence[step]), before, *difference))
+                                                          text_of(sequence[step], spec_), before, *difference))
                               : std::nullopt,
                           [] { return "the same bits as alone in a process"; });
       const std::size_t which = step % siblings.size();
@@ -179,16 +179,18 @@ class TwoSequences {
     }
     const std::vector<Spec> twice{spec_, spec_};
     const auto sessions = subject.open_together(twice);
+    const PositionGrid grid = position_grid_of(spec_.encoding);
     Judgement judgement;
     for (std::size_t step = 0; step < alone[0].size(); ++step) {
       for (std::size_t which = 0; which < alone.size(); ++which) {
         const Question& question = sequences_[which][step];
         const auto difference = first_difference(spec_, alone[which][step], asked_of(*sessions[which], question));
-        judgement.add_exact(
-            difference ? std::optional(fmt::format("{}, by turns with a sequence from position {} on: {}",
-                                                   text_of(question), sequences_[1 - which][0].position, *difference))
-                       : std::nullopt,
-            [] { return "the same bits as alone in a process"; });
+        judgement.add_exact(difference
+                                ? std::optional(fmt::format("{}, by turns with a sequence from position {} on: {}",
+                                                            text_of(question, spec_),
+                                                            grid.text(sequences_[1 - which][0].position), *difference))
+                                : std::nullopt,
+                            [] { return "the same bits as alone in a process"; });
       }
     }
     return judgement;
@@ -247,10 +249,10 @@ class Company {
     const std::vector<Question> questions = questions_of(asked, model_of(spec_)->range());
     for (std::size_t i = 0; i < now.size(); ++i) {
       const auto difference = first_difference(spec_, alone[i], now[i]);
-      judgement.add_exact(
-          difference ? std::optional(fmt::format("{}, {} in one process: {}", text_of(questions[i]), when, *difference))
-                     : std::nullopt,
-          [] { return "the same bits as alone in a process"; });
+      judgement.add_exact(difference ? std::optional(fmt::format("{}, {} in one process: {}",
+                                                                 text_of(questions[i], spec_), when, *difference))
+                                     : std::nullopt,
+                          [] { return "the same bits as alone in a process"; });
     }
   }
 
@@ -291,7 +293,7 @@ class Threads {
         judgement.add_exact(
             difference ? std::optional(fmt::format(
                              "{}, while other threads ask {} (a race, which not every run shows): {}",
-                             text_of(questions[which]),
+                             text_of(questions[which], spec_),
                              sibling == nullptr ? "the same module" : "with another " + sibling->field, *difference))
                        : std::nullopt,
             [] { return "the same bits as alone in a process"; });

@@ -85,8 +85,10 @@ double roundings(reference::RopeFrequencies& frequencies, std::int64_t pair, std
       return (llama3.factor - 1) / roundoff;
     }
   };
+  // Rules are of frequencies per position, not per step of it.
+  const Enclosure step(frequencies.encoding().positions.step, budget_precision);
   const Rule rule{frequencies, frequencies.unscaled(pair, budget_precision),
-                  frequencies.radians(pair, longest, budget_precision), libm, roundoff};
+                  frequencies.radians(pair, longest, budget_precision) / step, libm, roundoff};
   return std::visit(rule, frequencies.encoding().rope_scaling);
 }
 
@@ -168,8 +170,11 @@ ErrorBudget::ErrorBudget(const ArithmeticClaim& claim, const reference::Geometri
                          std::int64_t pairs)
     : ErrorBudget(claim, std::nullopt) {
   reference::GeometricFrequencies list = frequencies;
+  set_units(frequencies.factors().scale, frequencies.factors().step);
+  // Step 15: an angle scale is rounded, and its product; by a power of two neither.
+  const double of_scale = fastest_is_exact_ ? 0 : 2;
   for (std::int64_t pair = 0; pair < pairs; ++pair) {
-    const double direct = 3 + 2 * libm_ + 2 * frequencies.log_magnitude(pair, budget_precision).upper();
+    const double direct = 3 + 2 * libm_ + 2 * frequencies.log_magnitude(pair, budget_precision).upper() + of_scale;
     add_pair(list.radians(pair, budget_precision), direct, of_recurrence(pair));
   }
 }
@@ -180,6 +185,7 @@ ErrorBudget::ErrorBudget(const ArithmeticClaim& claim, reference::RopeFrequencie
 ErrorBudget::ErrorBudget(const ArithmeticClaim& claim, reference::RopeFrequencies frequencies, std::int64_t longest,
                          const std::optional<RoundedFactor>& factor)
     : ErrorBudget(claim, factor) {
+  set_units(1, frequencies.encoding().positions.step);
   for (std::int64_t pair = 0; pair < pairs(frequencies.encoding()); ++pair) add_pair(frequencies, pair, longest);
 }
 
@@ -190,6 +196,12 @@ ErrorBudget::ErrorBudget(const ArithmeticClaim& claim, const reference::RopeNdRe
     auto& [frequencies, extent] = ladders[static_cast<std::size_t>(ladder)];
     extent == 0 ? add_pair(frequencies, index, longest) : add_normalized(frequencies, index, extent);
   }
+}
+
+void ErrorBudget::set_units(double scale, double step) {
+  int exponent = 0;
+  fastest_is_exact_ = std::frexp(scale, &exponent) == 0.5;
+  fastest_ = scale * step;
 }
 
 // The roundings that a running product adds up to the pair of that index.
@@ -216,7 +228,8 @@ void ErrorBudget::add_normalized(reference::RopeFrequencies& frequencies, std::i
 
 void ErrorBudget::add_pair(const Enclosure& frequency, double direct, double recurrence) {
   offsets_.push_back(0);
-  const bool unit = frequency.lower() == 1 && frequency.upper() == 1;
+  // Step 3: a w_i of 1, times a power of two.
+  const bool unit = fastest_is_exact_ && frequency.lower() == fastest_ && frequency.upper() == fastest_;
   const double total = direct + recurrence;
   unit_frequency_.push_back(unit);
   relative_angle_error_.push_back(relative_error(angle_roundoff(accuracy_), unit ? 1 : total));
@@ -224,7 +237,7 @@ void ErrorBudget::add_pair(const Enclosure& frequency, double direct, double rec
 }
 
 ErrorBudget ErrorBudget::of_own_frequencies() const {
-  double fastest = 1;
+  double fastest = fastest_;
   for (const Pair& pair : pairs_) fastest = std::max(fastest, pair.frequency.upper);
   const double roundoff = angle_roundoff(accuracy_);
   ErrorBudget own = *this;
@@ -241,15 +254,16 @@ ErrorBudget ErrorBudget::of_own_frequencies() const {
   return own;
 }
 
-// An angle within 2^-48 of itself: a whole number up to 2^24 is told exactly, one beyond has its error all the same.
+// An angle within 2^-48 of itself, a whole number of fastest_: one of up to 2^24 is told exactly, one beyond has its
+// error all the same.
 double ErrorBudget::quick_angle_error(double angle, std::int64_t pair) const {
   const auto i = static_cast<std::size_t>(pair);
-  if (unit_frequency_.at(i) && std::fabs(angle) <= exact_up_to_ + 0.5) return 0;
+  if (unit_frequency_.at(i) && std::fabs(angle) <= exact_angle() + fastest_ / 2) return 0;
   return (std::fabs(angle) + offsets_[i]) * relative_angle_error_.at(i);
 }
 
 Enclosure ErrorBudget::angle_error(const Enclosure& angle, std::int64_t pair) const {
-  if (unit_frequency_.at(static_cast<std::size_t>(pair)) && abs(angle).upper() <= exact_up_to_)
+  if (unit_frequency_.at(static_cast<std::size_t>(pair)) && abs(angle).upper() <= exact_angle())
     return Enclosure(std::int64_t{0}, angle.precision());
   const auto i = static_cast<std::size_t>(pair);
   return (abs(angle) + Enclosure(offsets_.at(i), angle.precision())) *

@@ -114,8 +114,14 @@ class ErrorBudget {
     double recurrence;  // of those, a running product's, and normalized coordinates'
   };
 
+  // Of frequencies in radians per step of `step`, angles being multiplied by `scale`.
+  void set_units(double scale, double step);
+
   // Of no pair yet.
   ErrorBudget(const ArithmeticClaim& claim, const std::optional<RoundedFactor>& factor);
+
+  // The angle up to which that pair has none, if it is one.
+  double exact_angle() const { return exact_up_to_ * fastest_; }
 
   // A pair with frequency `index` of those.
   void add_pair(reference::RopeFrequencies& frequencies, std::int64_t index, std::int64_t longest);
@@ -132,7 +138,9 @@ class ErrorBudget {
   double libm_;
   double ulps_;
   std::vector<Pair> pairs_;
-  double exact_up_to_;                        // the angle up to which a pair of frequency 1 has no error
+  double exact_up_to_;  // the count of positions up to which step 3's pair has no error
+  double fastest_ = 1;  // the angle of a step, where w_i is 1: step 3's, if that is exact
+  bool fastest_is_exact_ = true;
   std::vector<double> relative_angle_error_;  // c_i u / (1 - c_i u), rounded up
   std::vector<double> offsets_;  // what is added to an angle before that: of coordinates that are differences
   std::vector<bool> unit_frequency_;

@@ -40,6 +40,39 @@ TEST(ErrorBudget, AngleErrorGrowsWithTheLogarithmOfTheFrequency) {
   EXPECT_NEAR(error, (5 + std::log(10000.0)) * 0x1p-24, 1e-11);
 }
 
+ErrorBudget of_factors(AccuracyClass accuracy, double scale, double step) {
+  return {{accuracy, Dtype::float32}, reference::GeometricFrequencies(10000, 2, 512, 256, {scale, step}), 256};
+}
+
+// n s is in a format if and only if n is (docs/proofs/accuracy-classes.md, step 15).
+TEST(ErrorBudget, ARealPositionIsExactWhereItsCountIs) {
+  const ErrorBudget float32 = of_factors(AccuracyClass::float32_angle, 1, 0x1p-7);
+  EXPECT_EQ(float32.angle_error(real(0x1p17), 0).upper(), 0);
+  EXPECT_EQ(float32.quick_angle_error(0x1p17, 0), 0);
+  EXPECT_GT(float32.angle_error(real(0x1p17 + 0x1p-7), 0).lower(), 0x1p17 * 0x1p-24);
+  EXPECT_LT(float32.angle_error(real(0x1p17 + 0x1p-7), 0).upper(), 1.001 * 0x1p17 * 0x1p-24);
+  EXPECT_GT(float32.quick_angle_error(0x1p17 + 0x1p-7, 0), 0);
+  const ErrorBudget bfloat16 = of_factors(AccuracyClass::bfloat16_angle, 1, 0x1p-7);
+  EXPECT_EQ(bfloat16.angle_error(real(2), 0).upper(), 0);
+  EXPECT_GT(bfloat16.angle_error(real(2.0078125), 0).lower(), 0);
+  // The other pairs are as ever.
+  EXPECT_EQ(float32.angle_error(real(1), 128).upper(),
+            budget(AccuracyClass::float32_angle).angle_error(real(1), 128).upper());
+}
+
+TEST(ErrorBudget, AScaleOfAnglesIsTwoRoundingsUnlessItIsAPowerOfTwo) {
+  const double plain = budget(AccuracyClass::float32_angle).angle_error(real(1), 128).upper();
+  EXPECT_EQ(of_factors(AccuracyClass::float32_angle, 1024, 1).angle_error(real(1), 128).upper(), plain);
+  EXPECT_EQ(of_factors(AccuracyClass::float32_angle, 1024, 1).angle_error(real(1024), 0).upper(), 0);
+  const ErrorBudget thousand = of_factors(AccuracyClass::float32_angle, 1000, 1);
+  EXPECT_NEAR(thousand.angle_error(real(1), 128).upper() - plain, 2 * 0x1p-24, 1e-12);
+  EXPECT_NEAR(thousand.angle_error(real(1000), 0).upper(), 1000 * 7 * 0x1p-24, 1e-8);
+  // A law of own frequencies: no frequency is beyond the scale.
+  EXPECT_NEAR(thousand.of_own_frequencies().angle_error(real(1000), 0).upper(), 1000 * 7 * 0x1p-24, 1e-8);
+  EXPECT_NEAR(of_factors(AccuracyClass::float32_angle, 1, 0x1p-7).of_own_frequencies().angle_error(real(1), 0).upper(),
+              5 * 0x1p-24, 1e-12);
+}
+
 TEST(ErrorBudget, ARecurrenceAddsThreeRoundoffsAPair) {
   const double direct = budget(AccuracyClass::float32_angle).angle_error(real(1), 100).upper();
   EXPECT_NEAR(budget(AccuracyClass::float32_recurrence).angle_error(real(1), 100).upper() - direct, 300 * 0x1p-24,

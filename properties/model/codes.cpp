@@ -102,6 +102,10 @@ Tensor CodeModel::ask(Session& session, const Call& call) const {
 }
 
 std::string text_of_code(std::int64_t position, std::int64_t token, std::int64_t channel) {
+  return text_of_code(fmt::format("{}", position), token, channel);
+}
+
+std::string text_of_code(const std::string& position, std::int64_t token, std::int64_t channel) {
   return fmt::format("position {}, token {}, channel {}", position, token, channel);
 }
 
@@ -112,7 +116,7 @@ Judgement CodeJudge::agreement(const Parts& calls, const Tensor& whole, const Te
   for (std::int64_t row = 0; row < rows; ++row) {
     if (calls.in_whole(row * dim) < 0) continue;
     const std::vector<std::int64_t> place = place_at(calls.part.positions, rows, row);
-    judge_rows(judgement, {whole, calls.in_whole(row * dim), part, row * dim, place});
+    judge_rows(judgement, {whole, calls.in_whole(row * dim), part, row * dim, place, grid()});
   }
   return judgement;
 }

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "properties/model/model.hpp"
@@ -51,6 +52,7 @@ class CodeModel : public EncodingModel {
 
 /// "position 4096, token 3, channel 7": where a value of a call's answer is.
 std::string text_of_code(std::int64_t position, std::int64_t token, std::int64_t channel);
+std::string text_of_code(const std::string& position, std::int64_t token, std::int64_t channel);
 
 /// Judges codes row by row.
 class CodeJudge : public Judge {
@@ -58,6 +60,9 @@ class CodeJudge : public Judge {
   Judgement agreement(const Parts& calls, const Tensor& whole, const Tensor& part) final;
 
  private:
+  /// What positions are counted in.
+  virtual PositionGrid grid() const { return {}; }
+
   /// Compares the rows of one position.
   virtual void judge_rows(Judgement& judgement, const TwoRows& rows) = 0;
 };

@@ -118,4 +118,10 @@ std::vector<std::int64_t> place_at(std::span<const std::int64_t> positions, std:
   return place;
 }
 
+std::string text_of_place(const PositionGrid& grid, std::span<const std::int64_t> place) {
+  std::vector<std::string> coordinates;
+  for (const std::int64_t count : place) coordinates.push_back(grid.text(count));
+  return fmt::format("{}", fmt::join(coordinates, "/"));
+}
+
 }  // namespace sextant

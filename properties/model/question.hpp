@@ -114,4 +114,7 @@ std::vector<std::int64_t> scattered_positions(const Spec& spec, std::int64_t fir
 /// Coordinates i of positions [axes, count].
 std::vector<std::int64_t> place_at(std::span<const std::int64_t> positions, std::int64_t count, std::int64_t i);
 
+/// "5/7", "2.0078125": the position of these coordinates, as findings tell it.
+std::string text_of_place(const PositionGrid& grid, std::span<const std::int64_t> place);
+
 }  // namespace sextant

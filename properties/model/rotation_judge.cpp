@@ -189,7 +189,7 @@ std::string RotationJudge::text_of(const Vector& vector) const {
   const std::int64_t heads = vector.x.shape[2];
   const std::int64_t number = vector.start / head_.head_dim;
   const std::int64_t tokens = vector.x.shape[1];
-  return fmt::format("position {}, batch row {}, token {}, head {}", fmt::join(vector.place, "/"),
+  return fmt::format("position {}, batch row {}, token {}, head {}", text_of_place(head_.positions, vector.place),
                      number / heads / tokens, number / heads % tokens, number % heads);
 }
 
@@ -202,7 +202,7 @@ Judgement RotationJudge::agreement(const Parts& calls, const Tensor& whole, cons
     const std::int64_t start = vector * head_.head_dim;
     if (calls.in_whole(start) < 0) continue;
     const std::vector<std::int64_t> place = place_at(calls.part.positions, tokens, vector / heads);
-    const TwoRows rows{whole, calls.in_whole(start), part, start, place};
+    const TwoRows rows{whole, calls.in_whole(start), part, start, place, head_.positions};
     const auto agrees = [&](std::int64_t channel) {
       return std::isfinite(rows.in_one(channel)) && rows.in_one(channel) == rows.in_other(channel);
     };

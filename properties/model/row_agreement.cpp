@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "lib/numeric/ulp.hpp"
+#include "properties/model/question.hpp"
 
 namespace sextant {
 
@@ -26,7 +27,7 @@ std::string indices_text(const Tensor& tensor, std::int64_t element) {
 }  // namespace
 
 std::string TwoRows::text(std::int64_t channel) const {
-  return fmt::format("position {}, at {} and {}", fmt::join(place, "/"), indices_text(one, one_start + channel),
+  return fmt::format("position {}, at {} and {}", text_of_place(grid, place), indices_text(one, one_start + channel),
                      indices_text(other, other_start + channel));
 }
 

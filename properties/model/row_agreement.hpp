@@ -11,6 +11,7 @@
 
 #include "lib/numeric/tensor.hpp"
 #include "lib/spec/channels.hpp"
+#include "lib/spec/position_grid.hpp"
 #include "properties/engine/judgement.hpp"
 #include "properties/model/budget.hpp"
 #include "reference/enclosure.hpp"
@@ -35,6 +36,7 @@ struct TwoRows {
   const Tensor& other;
   std::int64_t other_start;
   std::span<const std::int64_t> place;  ///< the position's coordinates
+  PositionGrid grid = {};               ///< that they are counted in
 
   double in_one(std::int64_t channel) const { return one.at(one_start + channel); }
   double in_other(std::int64_t channel) const { return other.at(other_start + channel); }

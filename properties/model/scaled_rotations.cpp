@@ -81,7 +81,8 @@ std::string ScaledRotationModel::met_beyond() const {
   std::int64_t within = 0;
   for (const auto& [ladder, index] : ladders_.places) {
     reference::RopeFrequencies& frequencies = ladders[static_cast<std::size_t>(ladder)];
-    const Enclosure arc = trained * frequencies.unscaled(index, precision);
+    const Enclosure step(frequencies.encoding().positions.step, precision);
+    const Enclosure arc = trained * frequencies.unscaled(index, precision) * step;
     if (certainly_above(arc, Enclosure(2.0, precision) * Enclosure::pi(precision))) {
       ++whole;
     } else if (certainly_above(arc, reached * frequencies.radians(index, range().last, precision))) {

@@ -25,7 +25,10 @@ class ScaledRotationModel : public RotationModel {
   std::vector<Question> first_questions() const override;
 
  protected:
-  std::optional<std::int64_t> trained_by_fields() const final { return original_length(head_.rope_scaling); }
+  std::optional<std::int64_t> trained_by_fields() const final {
+    const auto length = original_length(head_.rope_scaling);
+    return length ? head_.positions.count_of(static_cast<double>(*length)) : length;
+  }
 
  private:
   double most_stretch() const final;
@@ -42,6 +45,8 @@ void add_rope_variants(Variants<Encoding>& list, Rope& (*rope)(Encoding&)) {
   };
   with("rope_theta", [](Rope& e) { e.rope_theta = e.rope_theta * 3 + 7; });
   with("pairing", [](Rope& e) { e.pairing = e.output_pairing = other(e.pairing); });
+  // Counts of other steps are other positions. Their dtype changes how they are given, and no value.
+  with("position_step", [](Rope& e) { e.positions.step /= 2; });
   with("output_pairing", [](Rope& e) { e.output_pairing = other(e.output_pairing); });
   with("direction", [](Rope& e) { e.direction = other(e.direction); });
   with("rotary_dim", [](Rope& e) { e.rotary_dim = e.rotary_dim == e.head_dim ? e.head_dim / 2 / 2 * 2 : e.head_dim; });

@@ -1,9 +1,12 @@
 #include "reference/sinusoidal.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <set>
+#include <string>
 #include <tuple>
 
 #include "properties/gen/vectors.hpp"
@@ -54,6 +57,7 @@ class SinusoidalJudge final : public CodeJudge {
       judgement.place = at.position;
       const Screen screen(budget_, judgement, at.position);
       answer.read(start, values_);
+      judge_padding(judgement, at);
       if (answer.dtype == Dtype::float64 ? passes_by<long double>(screen, at) : passes_by<double>(screen, at)) return;
       judge_row(judgement, at);
     });
@@ -68,6 +72,19 @@ class SinusoidalJudge final : public CodeJudge {
     double place;  // with the offset
     const reference::RotationRow& rotations;
   };
+
+  // What belongs to no frequency is 0.
+  void judge_padding(Judgement& judgement, const Row& row) const {
+    const auto channel = padding_channel(oracle_.encoding());
+    if (!channel || values_[static_cast<std::size_t>(*channel)] == 0) return;
+    judgement.add_exact(fmt::format("{}: got {}, expected 0, which pads the row", text_at(row, *channel),
+                                    value_text(budget_.dtype(), values_[static_cast<std::size_t>(*channel)])),
+                        [] { return ""; });
+  }
+
+  std::string text_at(const Row& row, std::int64_t channel) const {
+    return text_of_code(oracle_.encoding().positions.text(row.position), row.token, channel);
+  }
 
   // Whether judging any of a row's values would change nothing.
   template <class Real>
@@ -110,7 +127,7 @@ class SinusoidalJudge final : public CodeJudge {
         const QuickTarget quick{truth,
                                 budget_.element_bound(magnitude(truth), derivative, encoding.scale, angle, pair)};
         judge_.judge(judgement, values_[static_cast<std::size_t>(channel)], quick, exact,
-                     [&] { return text_of_code(row.position, row.token, channel); });
+                     [&] { return text_at(row, channel); });
       }
     }
   }
@@ -124,8 +141,11 @@ class SinusoidalJudge final : public CodeJudge {
     return {truth, budget_.element_bound(truth, derivative, factor, rotation.angle, pair)};
   }
 
+  PositionGrid grid() const override { return oracle_.encoding().positions; }
+
   void judge_rows(Judgement& judgement, const TwoRows& rows) override {
     const auto place = static_cast<double>(rows.place[0] + oracle_.encoding().position_offset);
+    if (const auto channel = padding_channel(oracle_.encoding())) judge_same_value(judgement, rows, *channel);
     for (std::int64_t pair = 0; pair < pairs(oracle_.encoding()); ++pair) {
       const double angle = frequencies_[static_cast<std::size_t>(pair)] * place;
       const double least = budget_.least_pair_bound(std::fabs(oracle_.encoding().scale), angle, pair);
@@ -240,10 +260,12 @@ class SinusoidalModel final : public CodeModel {
     list.with("base", [](Sinusoidal& e) { e.base = e.base * 3 + 7; });
     list.with("dim", [](Sinusoidal& e) { e.dim += 2; });
     list.with("layout", [](Sinusoidal& e) { e.layout = other(e.layout); });
+    list.with("angle_scale", [](Sinusoidal& e) { e.angle_scale *= 1.5; });
+    // Counts of other steps are other positions. Their dtype changes how they are given, and no value.
+    list.with("position_step", [](Sinusoidal& e) { e.positions.step /= 2; });
     list.with("first", [](Sinusoidal& e) { e.first = e.first == First::sin ? First::cos : First::sin; });
-    list.with("denominator", [](Sinusoidal& e) {
-      e.denominator = e.denominator == Denominator::dim ? Denominator::half_minus_one : Denominator::dim;
-    });
+    const auto shift = [](Sinusoidal& e) { e.downscale_freq_shift += e.downscale_freq_shift == 0 ? 1 : -1; };
+    list.with(encoding_.downscale_freq_shift > 1 ? "downscale_freq_shift" : "denominator", shift);
     list.with("position_offset", [](Sinusoidal& e) { e.position_offset += 3; });
     list.with("scale", [](Sinusoidal& e) { e.scale *= 0.75; });
     return list.made();

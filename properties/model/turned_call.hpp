@@ -93,9 +93,9 @@ inline GivenPair pair_in(const Tensor& tensor, std::int64_t start, const Channel
 
 inline reference::Enclosure length_of(const reference::RealPair& x) { return hypot(x.first, x.second); }
 
-/// "position 5/7, vector 3".
-inline std::string text_of(const VectorPlace& place, std::int64_t vector) {
-  return fmt::format("position {}, vector {}", fmt::join(place.coordinates, "/"), vector);
+/// "position 5/7, vector 3". @param head  of the call
+inline std::string text_of(const VectorPlace& place, const Rope& head, std::int64_t vector) {
+  return fmt::format("position {}, vector {}", text_of_place(head.positions, place.coordinates), vector);
 }
 
 }  // namespace sextant

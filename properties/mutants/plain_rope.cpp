@@ -52,8 +52,8 @@ RowLengths row_lengths_of(const RopeScaling& scaling) {
 PlainRope::PlainRope(const Rope& claimed, Dtype of_values) : encoding(claimed), dtype(of_values) {
   const Rope& e = encoding;
   row_lengths = row_lengths_of(e.rope_scaling);
-  position = [](const RotateCall& call, const Place& place) {
-    return static_cast<double>(call.positions[static_cast<std::size_t>(place.batch * call.tokens + place.token)]);
+  position = [grid = e.positions](const RotateCall& call, const Place& place) {
+    return grid.at(call.positions[static_cast<std::size_t>(place.batch * call.tokens + place.token)]);
   };
   frequencies = [e](const RotateCall& call) { return plain_frequencies(e, call.length); };
   factor = [e](std::int64_t length) { return plain_factor(e, length); };

@@ -8,17 +8,19 @@ double in_float32(double value) { return round_to(Dtype::float32, value); }
 
 PlainSinusoidal::PlainSinusoidal(const Sinusoidal& claimed, Dtype of_values) : encoding(claimed), dtype(of_values) {
   const Sinusoidal& e = encoding;
-  position = [e](const Row& row) { return static_cast<double>(row.position + e.position_offset); };
+  position = [e](const Row& row) { return e.positions.at(row.position + e.position_offset); };
   frequencies = [e] {
-    const auto count = static_cast<double>(pairs(e));
-    const double divisor = e.denominator == Denominator::dim ? count : count - 1;
+    const auto divisor = static_cast<double>(pairs(e) - e.downscale_freq_shift);
     std::vector<double> list;
     for (std::int64_t i = 0; i < pairs(e); ++i)
       list.push_back(std::pow(e.base, i == 0 ? 0.0 : -static_cast<double>(i) / divisor));
     return list;
   };
   cosine_frequencies = frequencies;
-  angle = [](double p, double w) { return in_float32(in_float32(p) * in_float32(w)); };
+  angle = [e](double p, double w) {
+    const double product = in_float32(in_float32(p) * in_float32(w));
+    return e.angle_scale == 1 ? product : in_float32(in_float32(e.angle_scale) * product);
+  };
   sine = [](double a) { return static_cast<double>(std::sin(static_cast<float>(a))); };
   cosine = [](double a) { return static_cast<double>(std::cos(static_cast<float>(a))); };
   finish = [e](double value) { return in_float32(value * in_float32(e.scale)); };

@@ -12,7 +12,7 @@ namespace sextant::mutants {
 
 /// A row of a call: which position is asked for, and where it stands among the call's.
 struct Row {
-  std::int64_t position;
+  std::int64_t position;  ///< of real ones the count of steps
   std::int64_t index;
   std::int64_t count;
 };
@@ -28,7 +28,7 @@ struct PlainSinusoidal {
   std::function<double(const Row&)> position;        ///< the number that frequencies are multiplied by: p + offset
   std::function<std::vector<double>()> frequencies;  ///< [pairs] of the sines
   std::function<std::vector<double>()> cosine_frequencies;         ///< the same
-  std::function<double(double position, double frequency)> angle;  ///< fl32(fl32(p) fl32(w))
+  std::function<double(double position, double frequency)> angle;  ///< fl32(fl32(p) fl32(w)), times the angle scale
   std::function<double(double angle)> sine;                        ///< fl32(sin)
   std::function<double(double angle)> cosine;                      ///< fl32(cos)
   std::function<double(double value)> finish;                      ///< times the scale, in float32

@@ -13,6 +13,7 @@
 #include "properties/mutants/mutant.hpp"
 #include "properties/mutants/plain_rope.hpp"
 #include "properties/mutants/plain_sinusoidal.hpp"
+#include "subjects/operations.hpp"
 
 namespace sextant::mutants {
 namespace {
@@ -46,8 +47,9 @@ FunctionSubject::Make variant(const Change& change, const Gradient& gradient = o
     PlainRope plain(claimed, spec.dtype);
     change(plain);
     return [plain, gradient](std::string_view operation, const Tensors& inputs) -> Tensors {
-      const std::vector<std::int64_t> positions =
-          inputs.contains("positions") ? inputs.at("positions").integers() : std::vector<std::int64_t>{};
+      const std::vector<std::int64_t> positions = inputs.contains("positions")
+                                                      ? counts_of(inputs.at("positions"), plain.encoding.positions)
+                                                      : std::vector<std::int64_t>{};
       if (operation == "rotate") return {{"y", plain.rotate(inputs.at("x"), positions)}};
       if (operation == "backward/rotate") return {{"grad_x", gradient(plain, inputs.at("grad"), positions)}};
       throw SubjectFailure(FailureKind::unsupported, "rotate and its gradient only");
@@ -432,9 +434,10 @@ void scaling_mutants(List& list) {
   list.entries.push_back(
       {"rope-input-overwritten", Kind::defect, "I4,H10", "the result is written over x, which the caller still has",
        usual, of<Rope>([](const Spec& spec, const Rope& claimed) -> FunctionSubject::Call {
-         return [plain = PlainRope(claimed, spec.dtype)](std::string_view operation, const Tensors& inputs) -> Tensors {
+         return [plain = PlainRope(claimed, spec.dtype), claimed](std::string_view operation,
+                                                                  const Tensors& inputs) -> Tensors {
            if (operation != "rotate") throw SubjectFailure(FailureKind::unsupported, "rotate only");
-           const Tensor y = plain.rotate(inputs.at("x"), inputs.at("positions").integers());
+           const Tensor y = plain.rotate(inputs.at("x"), counts_of(inputs.at("positions"), claimed.positions));
            return {{"y", y}, {"modified/x", y}};
          };
        })});

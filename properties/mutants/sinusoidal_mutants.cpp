@@ -8,6 +8,7 @@
 #include "lib/spec/of.hpp"
 #include "properties/mutants/mutant.hpp"
 #include "properties/mutants/plain_sinusoidal.hpp"
+#include "subjects/operations.hpp"
 
 // Over 400 lines would be too many for a list; each entry is one way to go wrong, a few lines around one step of
 // PlainSinusoidal.
@@ -24,9 +25,9 @@ FunctionSubject::Make variant(const Change& change) {
   return of<Sinusoidal>([change](const Spec& spec, const Sinusoidal& claimed) -> FunctionSubject::Call {
     PlainSinusoidal plain(claimed, spec.dtype);
     change(plain);
-    return [plain](std::string_view operation, const Tensors& inputs) -> Tensors {
+    return [plain, grid = claimed.positions](std::string_view operation, const Tensors& inputs) -> Tensors {
       if (operation != "encode") throw SubjectFailure(FailureKind::unsupported, "encode only");
-      return {{"encoding", plain.encode(inputs.at("positions").integers())}};
+      return {{"encoding", plain.encode(counts_of(inputs.at("positions"), grid))}};
     };
   });
 }

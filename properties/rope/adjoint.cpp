@@ -43,9 +43,9 @@ double error_upper(const Turned& pair) {
   return std::fabs((left[0] + left[1]) - (right[0] + right[1])) + 0x1p-51 * sum;
 }
 
-void judge_pair(Judgement& judgement, TurningOracle& oracle, Dtype dtype, const VectorPlace& place, std::int64_t vector,
-                std::int64_t number, const Turned& pair) {
-  const auto text = [&] { return fmt::format("{}, pair {}", text_of(place, vector), number); };
+void judge_pair(Judgement& judgement, TurningOracle& oracle, Dtype dtype, const Rope& head, const VectorPlace& place,
+                std::int64_t vector, std::int64_t number, const Turned& pair) {
+  const auto text = [&] { return fmt::format("{}, pair {}", text_of(place, head, vector), number); };
   if (!pair.turned.finite() || !pair.returned.finite()) {
     judgement.add(Certainty::no, not_finite(), [&] { return text() + ": a value is NaN or infinite"; });
     return;
@@ -104,15 +104,15 @@ CheckOf<Question> make_check(const Spec& spec) {
         const Turned asked{pair_in(x, start, in), pair_in(y, start, out), pair_in(grad, start, out),
                            pair_in(back, start, in)};
         if (!oracle.is_representable(place, pair, std::max(asked.given.length(), asked.wanted.length()))) continue;
-        judge_pair(judgement, oracle, spec.dtype, place, vector, pair, asked);
+        judge_pair(judgement, oracle, spec.dtype, head, place, vector, pair, asked);
       }
       for (const Passthrough& untouched : passthrough_channels(head)) {
         const double wanted = grad.at(start + untouched.output);
         const double returned = back.at(start + untouched.input);
-        judgement.add_exact(wanted == returned
-                                ? std::nullopt
-                                : std::optional(fmt::format("{}, channel {}, not rotated: gradient {} became {}",
-                                                            text_of(place, vector), untouched.input, wanted, returned)),
+        judgement.add_exact(wanted == returned ? std::nullopt
+                                               : std::optional(fmt::format(
+                                                     "{}, channel {}, not rotated: gradient {} became {}",
+                                                     text_of(place, head, vector), untouched.input, wanted, returned)),
                             [] { return "the gradient of a channel that is not rotated, unchanged"; });
       }
     }

@@ -136,7 +136,7 @@ class Bands {
       const double angle = guess + std::remainder(sign * std::atan2(sine, cosine) - guess, 2 * std::numbers::pi);
       if (token == 1 || error / step < found.error) found = {angle / step, error / step};
     }
-    const double w = unscaled_[static_cast<std::size_t>(pair)];
+    const double w = unscaled_[static_cast<std::size_t>(pair)] * encoding_.positions.step;
     return Measured{found.frequency / w, found.error / w + 0x1p-48};
   }
 

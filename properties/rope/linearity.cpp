@@ -56,7 +56,7 @@ CheckOf<Question> make_check(const Spec& spec) {
         const Channels to = channels_of_pair(head, head.output_pairing, pair);
         for (const std::int64_t channel : {to.first, to.second}) {
           const std::int64_t i = start + channel;
-          const auto text = [&] { return fmt::format("{}, channel {}", text_of(place, vector), channel); };
+          const auto text = [&] { return fmt::format("{}, channel {}", text_of(place, head, vector), channel); };
           if (!std::isfinite(whole.at(i)) || !std::isfinite(first.at(i)) || !std::isfinite(second.at(i))) {
             judgement.add(Certainty::no, not_finite(), [&] { return text() + ": a value is NaN or infinite"; });
             continue;

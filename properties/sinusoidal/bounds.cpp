@@ -32,8 +32,8 @@ AnswerCheck make_check(const Spec& spec, const Sinusoidal& encoding) {
                                         ? Deviation{size / limit, excess, excess / ulp(spec.dtype, limit)}
                                         : not_finite();
         judgement.add(inside ? reference::Certainty::yes : reference::Certainty::no, deviation, [&] {
-          return fmt::format("position {}, channel {}: |{}| against {}", *judgement.place, channel,
-                             value_text(spec.dtype, value), limit);
+          return fmt::format("position {}, channel {}: |{}| against {}", encoding.positions.text(*judgement.place),
+                             channel, value_text(spec.dtype, value), limit);
         });
       }
     }

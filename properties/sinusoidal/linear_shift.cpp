@@ -62,7 +62,10 @@ CheckOf<Move> make_check(const Spec& spec, const Sinusoidal& encoding) {
       const double cosine = table.at(channels.second);
       const double later_sine = table.at(encoding.dim + channels.first);
       const double later_cosine = table.at(encoding.dim + channels.second);
-      const auto place = [&] { return fmt::format("position {}, offset {}, frequency {}", position, offset, pair); };
+      const auto place = [&] {
+        return fmt::format("position {}, offset {}, frequency {}", encoding.positions.text(position),
+                           encoding.positions.text(offset), pair);
+      };
       if (!std::isfinite(sine) || !std::isfinite(cosine) || !std::isfinite(later_sine) ||
           !std::isfinite(later_cosine)) {
         judgement.add(Certainty::no, not_finite(), [&] { return place() + ": a value is NaN or infinite"; });

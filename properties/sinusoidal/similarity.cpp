@@ -67,8 +67,9 @@ CheckOf<Anchors> make_check(const Spec& spec, const Sinusoidal& encoding) {
     const std::vector<std::int64_t> positions{p, p + offset, q, q + offset};
     const Tensor table = encode(session, spec, positions);
     Judgement judgement;
-    const auto place = [&asked] {
-      return fmt::format("offset {}, from {} and from {}", asked.offset, asked.position, asked.other_position);
+    const auto place = [&asked, &grid = encoding.positions] {
+      return fmt::format("offset {}, from {} and from {}", grid.text(asked.offset), grid.text(asked.position),
+                         grid.text(asked.other_position));
     };
     for (std::int64_t i = 0; i < table.elements(); ++i) {
       if (std::isfinite(table.at(i))) continue;

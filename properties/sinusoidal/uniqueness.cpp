@@ -55,7 +55,7 @@ std::string periods_text(const Sinusoidal& encoding) {
     }
     const double w = oracle.shift(1, pair, reference::first_precision).angle.upper();
     text += fmt::format("{}{:.3g}", pair == 0 || (last >= few && pair == last) ? " " : ", ",
-                        2 * std::numbers::pi / std::fabs(w));
+                        2 * std::numbers::pi / std::fabs(w) * encoding.positions.step);
   }
   return text + " positions";
 }
@@ -63,15 +63,17 @@ std::string periods_text(const Sinusoidal& encoding) {
 // "the nearest codes are 0.96 apart, at offset 1 of 1 to 131071; nearer than offsets beside them: 44 (0.04 apart), ..."
 std::string text_of(const reference::CodeDistances& distances, const Sinusoidal& encoding) {
   const double size = std::fabs(encoding.scale);
-  std::string text = fmt::format("the nearest codes are {:.3g} apart, at offset {} of 1 to {}",
-                                 distances.nearest.distance * size, distances.nearest.offset, distances.searched);
+  const PositionGrid& grid = encoding.positions;
+  std::string text =
+      fmt::format("the nearest codes are {:.3g} apart, at offset {} of {} to {}", distances.nearest.distance * size,
+                  grid.text(distances.nearest.offset), grid.text(1), grid.text(distances.searched));
   for (const auto& alias : distances.aliases) {
     text += fmt::format("{} {} ({:.3g} apart)",
                         &alias == distances.aliases.data() ? "; nearer than the offsets beside them:" : ",",
-                        alias.offset, alias.distance * size);
+                        grid.text(alias.offset), alias.distance * size);
   }
   if (!distances.aliases.empty() && distances.searched_for_aliases < distances.searched)
-    text += fmt::format(", of 1 to {}", distances.searched_for_aliases);
+    text += fmt::format(", of {} to {}", grid.text(1), grid.text(distances.searched_for_aliases));
   return text + "; " + periods_text(encoding);
 }
 
@@ -202,7 +204,8 @@ std::vector<std::vector<std::int64_t>> sharing(const Tensor& table, std::span<co
 
 CheckOf<Stretches> make_check(const Spec& spec, const Sinusoidal& encoding) {
   const std::string nearest = text_of(distances_of(spec), encoding);
-  return [spec, nearest, telling = Telling(spec, encoding)](Session& session, const Stretches& asked) mutable {
+  return [spec, nearest, grid = encoding.positions, telling = Telling(spec, encoding)](Session& session,
+                                                                                       const Stretches& asked) mutable {
     std::vector<std::int64_t> positions = gen::consecutive(asked.position, asked.rows);
     const std::vector<std::int64_t> others = gen::consecutive(asked.other_position, asked.rows);
     positions.insert(positions.end(), others.begin(), others.end());
@@ -215,8 +218,9 @@ CheckOf<Stretches> make_check(const Spec& spec, const Sinusoidal& encoding) {
                         [&] { return fmt::format("{} positions, all codes distinct", positions.size()); });
     for (const std::vector<std::int64_t>& shared : sharing(table, positions)) {
       if (const auto two = telling.certainly_apart(shared)) {
-        judgement.add_exact(fmt::format("positions {} and {} have the same code", two->first, two->second),
-                            [] { return ""; });
+        judgement.add_exact(
+            fmt::format("positions {} and {} have the same code", grid.text(two->first), grid.text(two->second)),
+            [] { return ""; });
         return judgement;
       }
     }

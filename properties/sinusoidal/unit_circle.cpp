@@ -45,7 +45,9 @@ AnswerCheck make_check(const Spec& spec, const Sinusoidal& encoding) {
       for (std::size_t pair = 0; pair < channels.size(); ++pair) {
         const double sine = values[static_cast<std::size_t>(channels[pair].first)];
         const double cosine = values[static_cast<std::size_t>(channels[pair].second)];
-        const auto place = [&] { return fmt::format("position {}, pair {}", *judgement.place, pair); };
+        const auto place = [&] {
+          return fmt::format("position {}, pair {}", encoding.positions.text(*judgement.place), pair);
+        };
         if (!std::isfinite(sine) || !std::isfinite(cosine)) {
           judgement.add(Certainty::no, not_finite(), [&] { return place() + ": a value is NaN or infinite"; });
           continue;

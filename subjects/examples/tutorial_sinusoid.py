@@ -9,7 +9,8 @@ name = "tutorial sinusoid (float32, exp of log)"
 
 
 def encode(positions, spec):
-    if spec["layout"] != "interleaved" or spec["first"] != "sin" or spec["denominator"] != "dim" or spec["dtype"] != "float32":
+    known = {"layout": "interleaved", "first": "sin", "denominator": "dim", "dtype": "float32"}
+    if not known.items() <= spec.items() or "angle_scale" in spec:
         return None
     d = spec["dim"]
     position = (positions + spec["position_offset"]).astype(np.float32)[:, None]

@@ -12,10 +12,11 @@ while length := source.read(8):
     data = source.read(max((tensor["data_offsets"][1] for tensor in header.values()), default=0))
     spec = json.loads(request["spec"])
     known = {"encoding": "sinusoidal", "layout": "interleaved", "first": "sin", "denominator": "dim", "position_offset": 0, "scale": 1, "dtype": "float32"}
+    read = {"dim", "base", "min_position", "max_position", "accuracy", "libm", "trained_positions"}
     reply, tensors, body = {"id": request["id"], "status": "ok"}, {}, b""
     if request["op"] == "describe":
         reply |= {"name": "sinusoid in plain Python", "version": "1", "ops": "encode", "dtypes": "float32"}
-    elif request["op"] == "encode" and known.items() <= spec.items():
+    elif request["op"] == "encode" and known.items() <= spec.items() and spec.keys() <= known.keys() | read:
         begin, end = header["positions"]["data_offsets"]
         positions = struct.unpack(f"<{(end - begin) // 8}q", data[begin:end])
         d = spec["dim"]

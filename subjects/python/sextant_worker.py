@@ -13,7 +13,8 @@ Run as `python sextant_worker.py FILE.py`, where FILE.py defines any of
     backward(of, inputs, grad, spec)                      -> gradient; of attend (grad_q, grad_k, grad_v)
     reset()
 
-or calls `sextant_worker.serve(encode=..., rotate=..., ...)` itself. `spec` is a dict with every field filled in. Arrays are
+or calls `sextant_worker.serve(encode=..., rotate=..., ...)` itself. `spec` is a dict with every field filled in. Positions are int64, or
+float32 or float64 where its position_dtype says so. Arrays are
 NumPy's (bfloat16 as ml_dtypes.bfloat16 where that is installed, else as uint16 bit patterns), or those of the framework
 that the file names: `framework = "torch"` or `framework = "jax"`. None, or an operation that is not defined, means
 unsupported. `name` and `version` strings, where defined, are shown in the report.
