@@ -54,7 +54,7 @@ std::int64_t extent(const Tensor& tensor, std::size_t axis) {
 // Positions with the axes that the encoding has before `shape`, as a subject is given them.
 Tensor positions_tensor(std::string_view operation, const Signature& signature, Shape shape,
                         std::span<const std::int64_t> positions) {
-  if (signature.axes > 1) shape.insert(shape.begin(), signature.axes);
+  if (signature.axes > 1 || signature.axes_lead) shape.insert(shape.begin(), signature.axes);
   if (elements_of(shape) != std::ssize(positions)) {
     refuse(operation, fmt::format("{} positions, expected {}", positions.size(), shape_text(shape)));
   }

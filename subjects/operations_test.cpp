@@ -94,6 +94,9 @@ TEST(Operations, PositionsTravelWithTheirAxes) {
   rotate(session, parse_spec(R"({"encoding":"rope_nd","head_dim":8,"sections":[2,2]})"), zeros({1, 3, 2, 8}), six);
   EXPECT_EQ(session.asked, "rotate");
   EXPECT_EQ(session.given.at("positions").shape, (std::vector<std::int64_t>{2, 1, 3}));
+  Told single({{"y", zeros({1, 3, 2, 8})}});
+  rotate(single, parse_spec(R"({"encoding":"rope_nd","head_dim":8,"sections":[4]})"), zeros({1, 3, 2, 8}), three);
+  EXPECT_EQ(single.given.at("positions").shape, (std::vector<std::int64_t>{1, 1, 3})) << "one axis is an axis";
   Told other({{"y", zeros({1, 3, 2, 8})}});
   rotate(other, parse_spec(R"({"encoding":"xpos","head_dim":8})"), zeros({1, 3, 2, 8}), three);
   EXPECT_EQ(other.given.at("positions").shape, (std::vector<std::int64_t>{1, 3}));

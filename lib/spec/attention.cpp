@@ -144,6 +144,7 @@ Signature signature(const Attention& encoding) {
   // comes before attention, and its weight with it.
   const Signature inner = signature_of(*encoding.position);
   own.axes = inner.axes;
+  own.axes_lead = inner.axes_lead;
   if (inner.operation == Operation::bias && inner.weight) own.weight = {inner.weight->rows, encoding.num_heads};
   return own;
 }

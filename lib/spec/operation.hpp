@@ -35,7 +35,8 @@ struct Signature {
   std::optional<std::int64_t> kv_heads = std::nullopt;  ///< of keys and values
   std::optional<std::int64_t> buckets = std::nullopt;   ///< of distances, which the operation `bucket` tells
   std::optional<WeightShape> weight = std::nullopt;
-  bool sinks = false;  ///< whether attention is given a sink of each head
+  bool axes_lead = false;  ///< whether positions are [axes, ...] even where there is one; else where there are several
+  bool sinks = false;      ///< whether attention is given a sink of each head
   Recording recording = Recording::none;
   PositionGrid positions = {};  ///< in what steps positions are counted, and the dtype that a subject is given them in
 };

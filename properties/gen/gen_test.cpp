@@ -178,5 +178,59 @@ TEST(Coordinates, LieAsTokensOfTextsImagesAndFilmsDo) {
   EXPECT_EQ(coordinates(Placement::image, 2, 7), (List{0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6})) << "a prime number";
 }
 
+TEST(Coordinates, LieAsTowersAndVideoModelsHaveThem) {
+  using List = std::vector<std::int64_t>;
+  EXPECT_EQ(coordinates(Placement::portrait, 2, 6), (List{0, 0, 1, 1, 2, 2, 0, 1, 0, 1, 0, 1}));
+  EXPECT_EQ(coordinates(Placement::image_of_one_column, 2, 3), (List{0, 1, 2, 0, 0, 0}));
+  EXPECT_EQ(coordinates(Placement::strip, 2, 12),
+            (List{0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1}));
+  EXPECT_EQ(coordinates(Placement::blocks, 2, 8), (List{0, 0, 1, 1, 0, 0, 1, 1, 0, 1, 0, 1, 2, 3, 2, 3}));
+  EXPECT_EQ(coordinates(Placement::packed_images, 2, 10),
+            (List{0, 0, 0, 1, 1, 1, 0, 0, 1, 1, 0, 1, 2, 0, 1, 2, 0, 1, 0, 1}));
+  EXPECT_EQ(coordinates(Placement::class_token_first, 2, 5), (List{0, 0, 0, 1, 1, 0, 0, 1, 0, 1}));
+  EXPECT_EQ(coordinates(Placement::class_token_last, 2, 5), (List{1, 1, 2, 2, 0, 1, 2, 1, 2, 0}));
+  EXPECT_EQ(coordinates(Placement::long_film, 3, 8),
+            (List{0, 0, 2, 2, 4, 4, 6, 6, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1, 0, 1, 0, 1}));
+  EXPECT_EQ(coordinates(Placement::text_image_text, 2, 6), (List{0, 1, 1, 2, 2, 3, 0, 1, 2, 1, 2, 3}));
+  EXPECT_EQ(coordinates(Placement::text_and_film, 2, 5), (List{0, 1, 1, 3, 3, 0, 1, 2, 1, 2}));
+}
+
+TEST(Coordinates, OfABatchAreImagesThatDiffer) {
+  using List = std::vector<std::int64_t>;
+  const auto row = [](std::int64_t number) { return coordinates(Placement::images_of_rows, 2, 6, number); };
+  EXPECT_EQ(row(0), (List{0, 0, 0, 1, 1, 1, 0, 1, 2, 0, 1, 2}));
+  EXPECT_EQ(row(1), (List{5, 5, 5, 6, 6, 6, 5, 6, 7, 5, 6, 7}));
+  EXPECT_EQ(row(2), (List{0, 0, 1, 1, 2, 2, 0, 1, 0, 1, 0, 1}));
+  EXPECT_EQ(row(3), (List{0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5}));
+}
+
+// A claim may name its image: then its sides are those, and its side is on the longer axis or not.
+TEST(Coordinates, TakeTheSidesOfAnImageThatIsNamed) {
+  const std::vector<std::int64_t> sides{2, 8};
+  const auto columns = [&](Placement placement, std::int64_t tokens) {
+    const std::vector<std::int64_t> list = coordinates(placement, 2, tokens, 0, sides);
+    return 1 + *std::max_element(list.begin() + tokens, list.end());
+  };
+  EXPECT_EQ(columns(Placement::image, 16), 8);
+  EXPECT_EQ(columns(Placement::portrait, 16), 2);
+  EXPECT_EQ(columns(Placement::class_token_last, 17), 9);
+  EXPECT_EQ(columns(Placement::image, 12), 4);
+}
+
+// Every length has every placement, of as many tokens as were asked for, none below 0.
+TEST(Coordinates, AreOfEveryLengthAndNumberOfAxes) {
+  for (std::int64_t placement = 0; placement < placements; ++placement) {
+    for (const std::int64_t axes : {1, 2, 3, 4}) {
+      for (std::int64_t tokens = 1; tokens < 90; ++tokens) {
+        for (std::int64_t row = 0; row < 5; ++row) {
+          const auto list = coordinates(static_cast<Placement>(placement), axes, tokens, row);
+          ASSERT_EQ(std::ssize(list), axes * tokens) << placement << " " << axes << " " << tokens;
+          ASSERT_GE(*std::ranges::min_element(list), 0);
+        }
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace sextant::gen

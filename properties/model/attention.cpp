@@ -171,8 +171,11 @@ class AttentionModel final : public EncodingModel {
         questions.push_back({.position = near, .tokens = tokens, .fill = one_channel_fill(tokens, few_keys)});
     }
     for (std::int64_t placement = 0; axes_of(spec().encoding) > 1 && placement < gen::placements; ++placement) {
-      for (const std::int64_t tokens : {4, 6, 12, 64, 81, 196})
-        questions.push_back({.position = near, .tokens = tokens, .fill = placed_fill + spread_in * placement});
+      for (const std::int64_t tokens : {4, 6, 12, 36, 40, 64, 81, 196})
+        questions.push_back({.position = near,
+                             .tokens = tokens,
+                             .batch = gen::rows_of(static_cast<gen::Placement>(placement)),
+                             .fill = placed_fill + spread_in * placement});
     }
     for (const std::int64_t tokens : {17, 100, 300, 600, 1030, 2050}) {
       if (tokens > usual) break;

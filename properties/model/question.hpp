@@ -34,8 +34,8 @@ inline constexpr std::int64_t tokens_of_every_magnitude = 950;
 inline constexpr std::int64_t tables_of_every_magnitude_in = 10;
 inline constexpr std::int64_t table_of_every_magnitude = 9;
 
-/// Those with this fill, or one of the next, about positions on several axes as texts, images and films have them
-/// (gen/placement.hpp).
+/// Those with this fill, or one of the next, a placement each, about positions on several axes as texts, images and
+/// films have them (gen/placement.hpp).
 inline constexpr std::int64_t placed = 860;
 
 /// That with this fill about vectors whose channels are all 1.

@@ -184,6 +184,8 @@ class AxialModel final : public ScaledRotationModel {
   std::unique_ptr<RotationJudge> rotation_judge() const override {
     return std::make_unique<AxialJudge>(spec(), encoding_);
   }
+  std::vector<std::int64_t> image() const override { return encoding_.extents; }
+
   RopeNd encoding_;
 };
 

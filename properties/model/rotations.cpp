@@ -90,15 +90,32 @@ std::vector<Question> RotationModel::of_kernels() const {
   for (const Question& question : questions_of_equal_extents(near)) questions.push_back(question);
   for (const Question& question : questions_of_every_order(near)) questions.push_back(question);
   for (const Question& question : questions_of_every_length(near)) questions.push_back(question);
-  if (axes_of(spec().encoding) > 1) {
-    std::vector<std::int64_t> lengths{2, 3, 6, 7, 12, 64, 81, 128, 256, 1024, 2048, 4096};
-    for (const std::int64_t tokens : gen::usual_extents()) lengths.push_back(tokens);
-    for (const std::int64_t tokens : lengths) {
-      for (std::int64_t placement = 0; placement < gen::placements; ++placement)
-        questions.push_back({.position = near, .tokens = tokens, .batch = 1 + tokens % 2, .fill = placed + placement});
+  for (const Question& question : of_placements(near)) questions.push_back(question);
+  std::erase_if(questions, [&](const Question& question) { return !admits(question); });
+  return questions;
+}
+
+// Grids of as many patches follow each other: portraits the images of their lengths.
+std::vector<Question> RotationModel::of_placements(std::int64_t position) const {
+  std::vector<Question> questions;
+  if (axes_of(spec().encoding) < 2) return questions;
+  std::vector<std::int64_t> lengths{2, 3, 6, 7, 12, 36, 39, 40, 64, 81, 128, 201, 240, 256, 1024, 1080, 2048, 4096};
+  for (const std::int64_t tokens : gen::usual_extents()) lengths.push_back(tokens);
+  if (const std::vector<std::int64_t> sides = image(); !sides.empty()) {
+    std::int64_t patches = 1;
+    for (const std::int64_t side : sides) patches *= std::min(side, longest_call);
+    for (const std::int64_t others : {0, 1, 5})
+      if (patches <= longest_call) lengths.push_back(patches + others);
+  }
+  for (const std::int64_t tokens : lengths) {
+    for (std::int64_t placement = 0; placement < gen::placements; ++placement) {
+      const std::int64_t rows = gen::rows_of(static_cast<gen::Placement>(placement));
+      questions.push_back({.position = position,
+                           .tokens = tokens,
+                           .batch = std::max(rows, 1 + tokens % 2),
+                           .fill = placed + placement});
     }
   }
-  std::erase_if(questions, [&](const Question& question) { return !admits(question); });
   return questions;
 }
 
@@ -137,7 +154,7 @@ Tensor RotationModel::given(const Question& question) const {
   return in_heads(drawn({extents.batch, extents.tokens, 1}, fill), extents.heads);
 }
 
-// As the fill places them, in every batch row alike; else on the first axis as the question's order has them. On the
+// As the fill places them; else on the first axis as the question's order has them. On the
 // others of odd fills as a sweep has them; of even ones from another place and in steps of another size, since where
 // all distances are equal one axis could stand for another: a place in proportion, at either end, mirrored, anywhere.
 Call RotationModel::accuracy_call(const Question& question) const {
@@ -149,7 +166,7 @@ Call RotationModel::accuracy_call(const Question& question) const {
   const std::int64_t axes = axes_of(spec().encoding);
   if (axes > 1 && question.fill >= placed && question.fill < placed + gen::placements) {
     call.positions = gen::placed_positions(static_cast<gen::Placement>(question.fill - placed), range(),
-                                           question.position, axes, {question.batch, question.tokens, 1});
+                                           question.position, axes, {question.batch, question.tokens, 1}, image());
     return call;
   }
   const auto start_on = [&](std::int64_t axis) {

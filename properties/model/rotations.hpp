@@ -53,6 +53,12 @@ class RotationModel : public EncodingModel {
   /// The vectors that a question of accuracy asks about.
   Tensor given(const Question& question) const;
 
+  /// The sides of the one image that the spec names, rows first; empty where it names none.
+  virtual std::vector<std::int64_t> image() const { return {}; }
+
+  /// Questions about positions on several axes as texts, images and films have them.
+  std::vector<Question> of_placements(std::int64_t position) const;
+
   /// At most by what a vector grows as it is turned, where that may be more than 1.
   virtual double most_stretch() const { return 1; }
 
