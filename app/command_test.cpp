@@ -714,6 +714,14 @@ TEST_F(Command, ATableOfAGridHoldsTheOneDimensionalCodesOfItsCells) {
   }
   expect_one_line(sextant("table --spec " + grid + " --positions 0:16 --out grid.npy"), "cells of the 3 x 5 grid");
   expect_one_line(sextant("table --spec " + grid + " --positions -1:4 --out grid.npy"), "cells of the 3 x 5 grid");
+  const std::string film = R"('{"encoding":"sinusoidal_nd","dim":18,"extents":[2,3,5],"channels":[2,8,8]}')";
+  ASSERT_EQ(sextant("table --spec " + film + " --positions 15:30 --out film.npy").status, 0);
+  const Tensor frame = rows("film.npy");
+  for (std::int64_t cell = 0; cell < 15; ++cell) {
+    for (std::int64_t channel = 0; channel < 16; ++channel)
+      ASSERT_EQ(frame.at(cell * 18 + 2 + channel), cells.at(cell * 16 + channel));
+  }
+  expect_one_line(sextant("table --spec " + film + " --positions 15:31 --out film.npy"), "cells of the 2 x 3 x 5 grid");
 }
 
 // The call has the positions of the file and no others: its length is the last one's, whatever B would leave room for.

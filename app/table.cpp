@@ -72,7 +72,8 @@ int run_table(const Arguments& arguments) {
   const std::unique_ptr<ExactTable> table = exact_table(spec, {.dtype = dtype, .furthest = positions.largest()});
   if (!table)
     throw UsageError(
-        fmt::format("table: {} has no table of sines and cosines; expected sinusoidal, sinusoidal_2d or rope",
+        fmt::format("table: {} has no table of sines and cosines; expected sinusoidal, sinusoidal_2d, sinusoidal_nd or "
+                    "rope",
                     encoding_name(spec)));
   if (const auto expected = table->expected_positions(positions.first, positions.last - 1))
     throw UsageError(fmt::format("--positions {}: expected {}", arguments.positions, *expected));
@@ -101,7 +102,7 @@ Run add_table(CLI::App& app) {
   add_spec_options(*command, arguments->claim, "A file, inline JSON or a preset's name");
   command
       ->add_option("--positions", arguments->positions,
-                   "A:B[:STEP], B excluded; for sinusoidal_2d the numbers of grid cells, row by row")
+                   "A:B[:STEP], B excluded; for sinusoidal_2d and sinusoidal_nd the numbers of grid cells, row by row")
       ->required();
   command->add_option("--dtype", arguments->dtype,
                       "float64, float32, float16 or bfloat16; that of the spec unless given");

@@ -21,6 +21,7 @@
 #include "lib/rope_nd/rope_nd.hpp"
 #include "lib/sinusoidal/sinusoidal.hpp"
 #include "lib/sinusoidal_2d/sinusoidal_2d.hpp"
+#include "lib/sinusoidal_nd/sinusoidal_nd.hpp"
 #include "lib/xpos/xpos.hpp"
 
 // Whatever floating-point environment callers come with, encoders give the bits that they give in the default one, and
@@ -68,9 +69,14 @@ class EveryEncoder {
     Sinusoidal2d grid;
     grid.dim = 32;
     grid.height = grid.width = 40;
+    const SinusoidalNdEncoder normalized(
+        std::get<SinusoidalNd>(spec_of(R"({"encoding":"sinusoidal_nd","dim":32,"extents":[40,41],"position_offset":1,)"
+                                       R"("coordinates":"normalized"})")
+                                   .encoding));
     const std::vector<std::int64_t> coordinates(range_.begin(), range_.begin() + 80);
     for (const Dtype dtype : floating_dtypes) {
       keep(Sinusoidal2dEncoder(grid).encode(coordinates, dtype));
+      keep(normalized.encode(coordinates, dtype));
       keep(IntegerEncoder({.dim = 2, .normalize = true}, 3001).encode(range_, dtype));
       keep(BinaryEncoder({.dim = 12}).encode(range_, dtype));
     }

@@ -167,6 +167,25 @@ TEST(Sweep, HasEveryRowAndColumnOfAGrid) {
   }
 }
 
+// Each coordinate of a film's frames, rows and columns, of which the last channel of one is wrong.
+TEST(Sweep, HasEveryCoordinateOfAFilm) {
+  const Spec spec = parse_spec(R"({"encoding":"sinusoidal_nd","dim":6,"extents":[9,30,14]})");
+  for (const auto& [axis, coordinate] : {std::pair{0, 8}, {1, 0}, {1, 17}, {1, 29}, {2, 13}}) {
+    const PropertyResult result = accuracy_of(
+        [axis = static_cast<std::size_t>(axis), coordinate = coordinate](std::string_view, const Tensors& inputs,
+                                                                         Tensors& reply) {
+          const std::vector<std::int64_t> places = inputs.at("positions").integers();
+          Tensor& values = reply.begin()->second;
+          const std::size_t tokens = places.size() / 3;
+          for (std::size_t i = 0; i < tokens; ++i) {
+            if (places[axis * tokens + i] == coordinate) values.set(static_cast<std::int64_t>(i * 6 + 2 * axis + 1), 3);
+          }
+        },
+        spec, Profile::quick);
+    EXPECT_EQ(result.verdict, Verdict::violated) << axis << " " << coordinate;
+  }
+}
+
 // Row `row` of a reply to a call of one head, counted over the batch: its last value is moved.
 void spoil(Tensor& values, std::int64_t row, std::int64_t width) {
   const std::int64_t last = (row + 1) * width - 1;

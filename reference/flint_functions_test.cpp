@@ -12,6 +12,7 @@
 #include "reference/relative_bias.hpp"
 #include "reference/rope_nd.hpp"
 #include "reference/sinusoidal_2d.hpp"
+#include "reference/sinusoidal_nd.hpp"
 #include "reference/xpos.hpp"
 
 // Every function of the oracle, written a second time over FLINT's balls from the formula that its header states, at
@@ -167,6 +168,45 @@ TEST(FlintFunctions, Sinusoidal2d) {
     const Ball angle = geometric(encoding.base, pair, half) * Ball(of_height ? place.row : place.column);
     expect_right({"channel " + std::to_string(channel), [&](Precision p) { return oracle.code(place, channel, p); },
                   is_sine ? sin(angle) : cos(angle), 16, false});
+  }
+}
+
+TEST(FlintFunctions, SinusoidalNd) {
+  Draw draw(11);
+  for (std::int64_t i = 0; i < multiplied(encodings); ++i) {
+    SinusoidalNd encoding;
+    const std::int64_t count = draw.integer(1, 4);
+    for (std::int64_t axis = 0; axis < count; ++axis) {
+      encoding.extents.push_back(draw.integer(2, 200));
+      encoding.channels.push_back(2 * draw.integer(2, 32));
+      encoding.dim += encoding.channels.back();
+    }
+    encoding.base = draw.magnitude(1, 1e6);
+    encoding.denominator = draw.coin() ? Denominator::dim : Denominator::half_minus_one;
+    encoding.position_offset = draw.integer(0, 3);
+    if (draw.coin()) {
+      encoding.coordinates = Coordinates::normalized;
+      encoding.epsilon = draw.coin() ? 1e-6 : 0;
+    } else {
+      for (std::int64_t axis = 0; axis < count; ++axis) encoding.scales.push_back(draw.magnitude(0.125, 100));
+    }
+    SinusoidalNdReference oracle(encoding);
+    const std::int64_t axis = draw.integer(0, count - 1);
+    const auto a = static_cast<std::size_t>(axis);
+    const std::int64_t pair = draw.integer(0, encoding.channels[a] / 2 - 1);
+    const std::int64_t position = draw.integer(0, encoding.extents[a] - 1);
+    const std::int64_t n = encoding.channels[a] - (encoding.denominator == Denominator::dim ? 0 : 2);
+    const std::int64_t at = position + encoding.position_offset;
+    const bool normalized = encoding.coordinates == Coordinates::normalized;
+    const Ball divisor = normalized ? Ball(encoding.extents[a] - 1 + encoding.position_offset) + Ball(encoding.epsilon)
+                                    : Ball(encoding.scales[a]);
+    const Ball turn = normalized ? Ball(std::int64_t{2}) * Ball::pi() : Ball(std::int64_t{1});
+    const Ball angle = geometric(encoding.base, pair, n) * Ball(at) * turn / divisor;
+    const std::string told = "axis " + std::to_string(axis) + " pair " + std::to_string(pair);
+    expect_right(
+        {told, [&](Precision p) { return oracle.rotation(position, axis, pair, p).sin; }, sin(angle), 24, false});
+    expect_right(
+        {told, [&](Precision p) { return oracle.rotation(position, axis, pair, p).cos; }, cos(angle), 24, false});
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <gmp.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <utility>
@@ -19,6 +20,7 @@ class Whole {
 
   void raise(std::int64_t exponent) { mpz_pow_ui(value_, value_, static_cast<unsigned long>(exponent)); }
   void times(const Whole& other) { mpz_mul(value_, value_, other.value_); }
+  void plus(const Whole& other) { mpz_add(value_, value_, other.value_); }
   void shift(std::int64_t bits) { mpz_mul_2exp(value_, value_, static_cast<mp_bitcnt_t>(bits)); }
   bool equals(const Whole& other) const { return mpz_cmp(value_, other.value_) == 0; }
 
@@ -26,18 +28,42 @@ class Whole {
   mpz_t value_;
 };
 
-// (24 |q|)^b = (j extent)^b theta^a, a/b = 2i/n in lowest terms.
+// A double as a whole number of 2^-exponent.
+struct Dyadic {
+  explicit Dyadic(double value) {
+    int power = 0;
+    whole = static_cast<std::int64_t>(std::ldexp(std::frexp(value, &power), 53));
+    while (whole != 0 && whole % 2 == 0) {
+      whole /= 2;
+      ++power;
+    }
+    exponent = whole == 0 ? 0 : 53 - power;
+  }
+
+  std::int64_t whole;
+  std::int64_t exponent = 0;
+};
+
+// (24 |q|)^b = (j (extent + beyond))^b theta^a, a/b = 2i/n in lowest terms.
 bool is_exactly(const PartOfTurn& part, std::int64_t j) {
   const std::int64_t common = std::gcd(2 * part.i, part.n);
   const std::int64_t a = 2 * part.i / common;
   const std::int64_t b = part.n / common;
   int exponent = 0;
   const auto significand = static_cast<std::int64_t>(std::ldexp(std::frexp(part.theta, &exponent), 53));
+  const Dyadic beyond(part.beyond);
+  const std::int64_t finer = std::max<std::int64_t>(beyond.exponent, 0);
+  Whole divisor(part.extent);
+  divisor.shift(finer);
+  Whole added(beyond.whole);
+  added.shift(finer - beyond.exponent);
+  divisor.plus(added);
   Whole left(24);
   left.times(Whole(std::abs(part.q)));
+  left.shift(finer);
   left.raise(b);
   Whole right(std::abs(j));
-  right.times(Whole(part.extent));
+  right.times(divisor);
   right.raise(b);
   Whole base(significand);
   base.raise(a);
@@ -70,8 +96,8 @@ std::optional<int> twenty_fourths(const PartOfTurn& part) {
   if (part.q == 0) return 0;
   const Enclosure w =
       exp(-log(Enclosure(part.theta, precision)) * Enclosure(2 * part.i, precision) / Enclosure(part.n, precision));
-  const Enclosure j =
-      Enclosure(std::int64_t{24}, precision) * Enclosure(part.q, precision) * w / Enclosure(part.extent, precision);
+  const Enclosure j = Enclosure(std::int64_t{24}, precision) * Enclosure(part.q, precision) * w /
+                      (Enclosure(part.extent, precision) + Enclosure(part.beyond, precision));
   // |j| is at most 24 2^53; of an interval that holds a whole number the ends round to it.
   const std::int64_t whole = mpfr_get_si(j.lower_end(), MPFR_RNDN);
   if (whole == 0) return std::nullopt;

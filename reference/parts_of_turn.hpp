@@ -8,13 +8,14 @@
 
 namespace sextant::reference {
 
-/// The angle 2 pi q theta^(-2i/n) / extent.
+/// The angle 2 pi q theta^(-2i/n) / (extent + beyond); beyond is at least 0.
 struct PartOfTurn {
   std::int64_t q;
   std::int64_t extent;
   double theta;
   std::int64_t i;
   std::int64_t n;
+  double beyond = 0;
 };
 
 /// j mod 24, at least 0, where the angle is j/24 of a turn, decided by whole numbers; nothing where it is no such part.

@@ -23,7 +23,7 @@ namespace sextant {
 std::vector<std::int64_t> counts_of(const Tensor& positions, const PositionGrid& grid);
 
 /// The rows of the encoding at `positions`, [n] or, with several axes, [axes, n] row-major: [n, dim] of the spec's
-/// dtype. For integer, binary, sinusoidal and sinusoidal_2d.
+/// dtype. For integer, binary, sinusoidal, sinusoidal_2d and sinusoidal_nd.
 Tensor encode(Session& session, const Spec& spec, std::span<const std::int64_t> positions);
 
 /// The same for learned, with its table `weight`, [max_positions, dim] of the spec's dtype.

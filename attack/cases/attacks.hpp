@@ -31,6 +31,7 @@ std::vector<Case> near_ties_xpos(Random& random, Dtype dtype);
 // near_ties_tables.cpp: scales, factors, positions and slopes whose products lie next to a tie.
 std::vector<Case> near_ties_sinusoidal(Random& random, Dtype dtype);
 std::vector<Case> near_ties_sinusoidal_2d(Random& random, Dtype dtype);
+std::vector<Case> near_ties_sinusoidal_nd(Random& random, Dtype dtype);
 std::vector<Case> near_ties_rope_tables(Random& random, Dtype dtype);
 std::vector<Case> near_ties_alibi(Random& random, Dtype dtype);
 std::vector<Case> near_ties_integer(Random& random, Dtype dtype);
@@ -41,6 +42,13 @@ std::vector<Case> near_zeros_sinusoidal_2d(Random& random, Dtype dtype);
 std::vector<Case> near_zeros_rope(Random& random, Dtype dtype);
 std::vector<Case> near_zeros_rope_nd(Random& random, Dtype dtype);
 std::vector<Case> near_zeros_xpos(Random& random, Dtype dtype);
+
+// places.cpp: codes of several coordinates, those next to quarters of a turn, at these, and at the ends of their spec.
+std::vector<Case> usual_sinusoidal_nd(Random& random, Dtype dtype);
+std::vector<Case> exotic_sinusoidal_nd(Random& random, Dtype dtype);
+std::vector<Case> near_zeros_sinusoidal_nd(Random& random, Dtype dtype);
+std::vector<Case> quarters_sinusoidal_nd(Random& random, Dtype dtype);
+std::vector<Case> guards_sinusoidal_nd(Random& random, Dtype dtype);
 
 // exact_ties.cpp: real numbers that are ties, borders that are met, sums that cancel.
 std::vector<Case> exact_ties_sinusoidal(Random& random, Dtype dtype);
@@ -85,6 +93,7 @@ std::vector<Case> large_rope(Random& random, Dtype dtype);
 // environments.cpp: any of the above with another rounding direction, or subnormal numbers flushed.
 std::vector<Case> environments_sinusoidal(Random& random, Dtype dtype);
 std::vector<Case> environments_sinusoidal_2d(Random& random, Dtype dtype);
+std::vector<Case> environments_sinusoidal_nd(Random& random, Dtype dtype);
 std::vector<Case> environments_rope(Random& random, Dtype dtype);
 std::vector<Case> environments_rope_nd(Random& random, Dtype dtype);
 std::vector<Case> environments_xpos(Random& random, Dtype dtype);

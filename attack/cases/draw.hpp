@@ -36,6 +36,7 @@ Sinusoidal draw_sinusoidal(Random& random, Taste taste, std::int64_t most_width 
 PositionGrid draw_grid(Random& random);
 /// Makes the width and the shift of frequencies fit each other after either was changed.
 void keep_in_domain(Sinusoidal& encoding);
+SinusoidalNd draw_sinusoidal_nd(Random& random, Taste taste, std::int64_t most_width);
 /// Under the prefix layout, and any scaling rule but `proportional`, or spread under `default` or `proportional`. With
 /// whole positions or, where the rule does not look at lengths, real ones.
 Rope draw_rope(Random& random, Taste taste, std::int64_t most_width = 256);
@@ -61,6 +62,10 @@ Spec spec_of(const Encoding& encoding, Dtype dtype);
 
 /// A case of a table: threads and memory drawn too.
 Case table_case(Random& random, const Encoding& encoding, Dtype dtype, std::vector<std::int64_t> positions);
+/// The same where every axis meets these positions, position_offset included; none where no position is left that a
+/// spec allows.
+std::vector<Case> every_axis_at(Random& random, const SinusoidalNd& encoding, Dtype dtype,
+                                std::vector<std::int64_t> positions);
 Case range_case(Random& random, const Sinusoidal& encoding, Dtype dtype, const Range& range);
 /// A rotation of `heads` heads: extents, strides, place and direction drawn; one token for each position. Elements are
 /// still to be given.

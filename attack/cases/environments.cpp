@@ -21,6 +21,10 @@ std::vector<Case> environments_sinusoidal(Random& random, Dtype dtype) {
 std::vector<Case> environments_sinusoidal_2d(Random& random, Dtype dtype) {
   return elsewhere(random, usual_sinusoidal_2d(random, dtype));
 }
+std::vector<Case> environments_sinusoidal_nd(Random& random, Dtype dtype) {
+  return elsewhere(random,
+                   random.once_in(2) ? usual_sinusoidal_nd(random, dtype) : quarters_sinusoidal_nd(random, dtype));
+}
 std::vector<Case> environments_rope(Random& random, Dtype dtype) {
   return elsewhere(random, random.once_in(2) ? usual_rope(random, dtype) : guards_rope(random, dtype));
 }

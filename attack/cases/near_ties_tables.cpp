@@ -96,6 +96,13 @@ std::vector<Case> near_ties_sinusoidal_2d(Random& random, Dtype dtype) {
   return {example};
 }
 
+std::vector<Case> near_ties_sinusoidal_nd(Random& random, Dtype dtype) {
+  const SinusoidalNd encoding = draw_sinusoidal_nd(random, Taste::usual, 16);
+  const auto frequencies = frequencies_of(encoding, random.between(std::int64_t{0}, std::ssize(encoding.extents) - 1));
+  const std::int64_t pair = random.between(std::int64_t{0}, frequencies->count() - 1);
+  return every_axis_at(random, encoding, dtype, tie_positions(random, *frequencies, pair, 1, dtype));
+}
+
 std::vector<Case> near_ties_rope_tables(Random& random, Dtype dtype) {
   Rope rope = draw_plain_rope(random, Taste::usual, 64);
   rope.rotary_layout = RotaryLayout::prefix;

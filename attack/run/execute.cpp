@@ -23,6 +23,7 @@
 #include "lib/rope_nd/rope_nd.hpp"
 #include "lib/sinusoidal/sinusoidal.hpp"
 #include "lib/sinusoidal_2d/sinusoidal_2d.hpp"
+#include "lib/sinusoidal_nd/sinusoidal_nd.hpp"
 #include "lib/spec/of.hpp"
 #include "lib/xpos/xpos.hpp"
 
@@ -174,6 +175,12 @@ Answer call(const Sinusoidal& encoding, const Case& example) {
 Answer call(const Sinusoidal2d& encoding, const Case& example) {
   const auto& encoder = kept<Sinusoidal2dEncoder>(example.spec, [&] { return Sinusoidal2dEncoder(encoding); });
   return into_rows(example, std::ssize(example.positions) / 2, encoding.dim,
+                   [&](const Rows& out) { encoder.encode(example.positions, out); });
+}
+
+Answer call(const SinusoidalNd& encoding, const Case& example) {
+  const auto& encoder = kept<SinusoidalNdEncoder>(example.spec, [&] { return SinusoidalNdEncoder(encoding); });
+  return into_rows(example, std::ssize(example.positions) / axes(encoding), encoding.dim,
                    [&](const Rows& out) { encoder.encode(example.positions, out); });
 }
 

@@ -14,6 +14,9 @@ std::int64_t keys_of(const Case& example) { return std::ssize(example.keys); }
 
 std::int64_t size_for(const Sinusoidal& encoding, const Case& example) { return rows_of(example) * encoding.dim; }
 std::int64_t size_for(const Sinusoidal2d& encoding, const Case& example) { return rows_of(example) / 2 * encoding.dim; }
+std::int64_t size_for(const SinusoidalNd& encoding, const Case& example) {
+  return rows_of(example) / std::ssize(encoding.extents) * encoding.dim;
+}
 std::int64_t size_for(const Integer& encoding, const Case& example) { return rows_of(example) * encoding.dim; }
 std::int64_t size_for(const Binary& encoding, const Case& example) { return rows_of(example) * encoding.dim; }
 std::int64_t size_for(const Learned& encoding, const Case& example) {

@@ -22,5 +22,6 @@
 #include "sextant/rope_nd.hpp"
 #include "sextant/sinusoidal.hpp"
 #include "sextant/sinusoidal_2d.hpp"
+#include "sextant/sinusoidal_nd.hpp"
 #include "sextant/spec.hpp"
 #include "sextant/xpos.hpp"

@@ -12,6 +12,7 @@
 #include "lib/learned/learned.hpp"
 #include "lib/sinusoidal/sinusoidal.hpp"
 #include "lib/sinusoidal_2d/sinusoidal_2d.hpp"
+#include "lib/sinusoidal_nd/sinusoidal_nd.hpp"
 
 // "The dog chased another dog": tokens 1 and 4 have the same embedding. Attention without positions is blind to order
 // (Vaswani et al. 2017, section 3.5), so that it gives both the same; each encoding must tell them apart.
@@ -73,6 +74,12 @@ TEST(EqualTokens, AreToldApartByEachCodeAddedToThem) {
   grid.dim = width;
   grid.height = 2;
   grid.width = 3;
+  SinusoidalNd axes;
+  axes.dim = width;
+  axes.extents = {2, 3};
+  axes.channels = {width / 2, width / 2};
+  axes.coordinates = Coordinates::normalized;
+  axes.position_offset = 1;
   const std::vector<std::int64_t> grid_places{0, 0, 0, 1, 1, 0, 1, 2, 0, 1};
   const Tensor x = embeddings();
   const Tensor codes[] = {
@@ -80,6 +87,7 @@ TEST(EqualTokens, AreToldApartByEachCodeAddedToThem) {
       BinaryEncoder({width, false}).encode(places, Dtype::float64),
       SinusoidalEncoder(sinusoidal).encode(places, Dtype::float64),
       Sinusoidal2dEncoder(grid).encode(grid_places, Dtype::float64),
+      SinusoidalNdEncoder(axes).encode(grid_places, Dtype::float64),
       LearnedEncoder({width, tokens}).encode(places, random_tensor(Dtype::float64, {tokens, width}, 18, 1)),
   };
   for (const Tensor& code : codes) EXPECT_GT(difference(sum(x, code), std::nullopt, {}), told_apart);

@@ -14,6 +14,7 @@
 #include "lib/rope_nd/rope_nd.hpp"
 #include "lib/sinusoidal/sinusoidal.hpp"
 #include "lib/sinusoidal_2d/sinusoidal_2d.hpp"
+#include "lib/sinusoidal_nd/sinusoidal_nd.hpp"
 #include "lib/xpos/turning.hpp"
 #include "lib/xpos/xpos.hpp"
 
@@ -32,6 +33,9 @@ inline BinaryEncoder encoder_of(const Binary& encoding, std::int64_t) { return B
 inline SinusoidalEncoder encoder_of(const Sinusoidal& encoding, std::int64_t) { return SinusoidalEncoder(encoding); }
 inline Sinusoidal2dEncoder encoder_of(const Sinusoidal2d& encoding, std::int64_t) {
   return Sinusoidal2dEncoder(encoding);
+}
+inline SinusoidalNdEncoder encoder_of(const SinusoidalNd& encoding, std::int64_t) {
+  return SinusoidalNdEncoder(encoding);
 }
 inline LearnedEncoder encoder_of(const Learned& encoding, std::int64_t) { return LearnedEncoder(encoding); }
 inline RopeEncoder encoder_of(const Rope& encoding, std::int64_t) { return RopeEncoder(encoding); }

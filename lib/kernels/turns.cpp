@@ -11,8 +11,9 @@ namespace {
 
 // With e = 2^-255, and the bounds of wide.hpp: the exponent, at most 710, errs by 710 (2^7 + 3) e < 2^17 e, and exp of
 // it by 2^15 e more. So the ratio of neighbours is within 2^18 e of itself, and i < 2^19 products within i times that:
-// below 2^-217 of themselves, and so below 2^-197 turn under a factor of 2^20, where 2^-192 is asked for. The rounding
-// to a multiple of it adds half of that. Whole turns are left out exactly.
+// below 2^-217 of themselves. The unit's sum and quotient and the factor err by 3 e more, and a frequency is at most
+// 2^23 turns: below 2^-194 turn, where 2^-192 is asked for. The rounding to a multiple of it adds half of that. Whole
+// turns are left out exactly.
 using W = Wide<256>;
 
 // 2*pi as an unevaluated sum of two doubles: the second is the first's rounding error.
@@ -23,17 +24,21 @@ constexpr double two_pi_low = 2.4492935982947064e-16;
 }  // namespace
 
 std::vector<Turns> geometric_turns(double base, std::int64_t numerator, std::int64_t denominator, std::int64_t count,
-                                   double factor) {
+                                   const CountUnit& unit, double factor) {
   if (!(base >= 1) || std::isinf(base))
     throw std::invalid_argument("geometric_turns: base must be finite and at least 1");
   if (count > 1 && denominator <= 0) throw std::invalid_argument("geometric_turns: denominator must be positive");
+  if (!(unit.part >= 0 && unit.whole >= 0 && unit.whole + unit.part >= 0.125 && std::isfinite(unit.whole + unit.part)))
+    throw std::invalid_argument("geometric_turns: a unit must be divided by 1/8 or more");
   if (!(factor > 0 && factor <= 0x1p20)) throw std::invalid_argument("geometric_turns: factor must be in (0, 2^20]");
   const StandardArithmetic arithmetic;
   fill_wide_constants();
   // w_{i+1} = ratio w_i: one exponential for all of them.
   const W ratio = count > 1 ? W(exp(-log(W(base)) * numerator / denominator)) : W(1);
   const boost::multiprecision::cpp_int whole = boost::multiprecision::cpp_int(1) << 192;
-  W turn = W(whole) * factor / (2 * boost::math::constants::pi<W>());
+  W turn = W(whole) * factor;
+  if (unit.of == CountUnit::Of::radian) turn /= 2 * boost::math::constants::pi<W>();
+  turn /= W(unit.whole) + W(unit.part);
   std::vector<Turns> turns;
   turns.reserve(static_cast<std::size_t>(std::max<std::int64_t>(count, 0)));
   for (std::int64_t i = 0; i < count; ++i) {

@@ -45,12 +45,30 @@ TEST(Turns, SineNearItsZeroKeepsItsRelativeAccuracy) {
   EXPECT_EQ(sine, std::ldexp(6.283185307179586, -100));
 }
 
+TEST(Turns, CountsMayBePartsOfATurnOrOfARadian) {
+  // An eighth of a turn, and half and a quarter of it.
+  const auto eighths = geometric_turns(16, 2, 8, 3, {.of = CountUnit::Of::turn, .whole = 8});
+  EXPECT_EQ(eighths[0], Turns(1) << 189);
+  EXPECT_EQ(eighths[1], Turns(1) << 188);
+  EXPECT_EQ(eighths[2], Turns(1) << 187);
+  // 8/3 of a turn modulo one, within a unit.
+  const Turns third = geometric_turns(16, 2, 8, 1, {.of = CountUnit::Of::turn, .whole = 0.25, .part = 0.125})[0];
+  EXPECT_LE(Turns(third * 3 + 4), Turns(8));
+  const Turns radian = geometric_turns(10000, 2, 8, 1)[0];
+  EXPECT_EQ(geometric_turns(10000, 2, 8, 1, {.whole = 1})[0], radian);
+  const Turns half = geometric_turns(10000, 2, 8, 1, {.whole = 2})[0];
+  EXPECT_LE(Turns(half * 2 - radian + 2), Turns(4));
+}
+
 TEST(Turns, RefusesWhatIsOutsideItsDomain) {
   EXPECT_THROW(geometric_turns(0.5, 2, 64, 32), std::invalid_argument);
   EXPECT_THROW(geometric_turns(std::nan(""), 2, 64, 32), std::invalid_argument);
   EXPECT_THROW(geometric_turns(INFINITY, 2, 64, 32), std::invalid_argument);
   EXPECT_THROW(geometric_turns(10000, 1, 0, 2), std::invalid_argument);
   EXPECT_EQ(geometric_turns(10000, 1, 0, 1).size(), 1U);
+  EXPECT_THROW(geometric_turns(10000, 2, 64, 32, {.whole = 0.1}), std::invalid_argument);
+  EXPECT_THROW(geometric_turns(10000, 2, 64, 32, {.whole = 1, .part = -0x1p-60}), std::invalid_argument);
+  EXPECT_THROW(geometric_turns(10000, 2, 64, 32, {.whole = INFINITY}), std::invalid_argument);
 }
 
 }  // namespace

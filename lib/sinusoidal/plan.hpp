@@ -16,6 +16,7 @@ namespace sextant {
 /// What is computed once per encoder.
 struct SinusoidalPlan {
   Sinusoidal encoding;
+  CountUnit unit;
   FrequencyPieces frequencies;
   /// Rows whose positions lie less than this from an anchor's, to both sides, can share it. At most 64: the anchor's
   /// cost is spread over them, and the rows of steps must stay in the first-level cache at dim 64. Fewer in tables
@@ -33,8 +34,9 @@ struct SinusoidalPlan {
   }
 };
 
-/// The plan of an encoding. @throws SpecError if it is outside of its domain, TargetError as targets.hpp says.
-SinusoidalPlan sinusoidal_plan(const Sinusoidal& encoding);
+/// The plan of an encoding whose counts are of that unit. @throws SpecError if it is outside of its domain, TargetError
+/// as targets.hpp says.
+SinusoidalPlan sinusoidal_plan(const Sinusoidal& encoding, const CountUnit& unit = {});
 
 /// Whether a table's rows pass by the cache.
 enum class Caching { kept, streamed };

@@ -80,7 +80,7 @@ HWY_NOINLINE bool Redo(const SinusoidalPlan& plan, std::size_t pair, std::int64_
       if (ScaleIsModerate(scale) && position != 0)
         value = round_interval(Type::dtype, part.high[lane], part.low[lane], error);
       if (!value) {
-        value = exact_value(Type::dtype, plan.encoding, static_cast<std::int64_t>(pair + lane), position, component);
+        value = exact_value(Type::dtype, plan, static_cast<std::int64_t>(pair + lane), position, component);
       }
       if (!value) {
         decided = false;

@@ -15,12 +15,13 @@ namespace {
 
 constexpr std::int64_t position_limit = std::int64_t{1} << 54;
 
-std::vector<Turns> frequencies_of(const Sinusoidal& encoding) {
+std::vector<Turns> frequencies_of(const Sinusoidal& encoding, const CountUnit& unit) {
   Spec spec;
   spec.encoding = encoding;
   validate(spec);
   const std::int64_t count = pairs(encoding);
-  return geometric_turns(encoding.base, 1, count - encoding.downscale_freq_shift, count, angles_per_step(encoding));
+  return geometric_turns(encoding.base, 1, count - encoding.downscale_freq_shift, count, unit,
+                         angles_per_step(encoding));
 }
 
 // The last channel of an odd dim.
@@ -84,12 +85,13 @@ Strip strip_of(const Rows& out, Rounding rounding) {
 
 }  // namespace
 
-SinusoidalPlan sinusoidal_plan(const Sinusoidal& encoding) {
+SinusoidalPlan sinusoidal_plan(const Sinusoidal& encoding, const CountUnit& unit) {
   target_in_use();  // before the first dispatch
   const StandardArithmetic arithmetic;
   SinusoidalPlan plan;
-  plan.frequencies = FrequencyPieces(frequencies_of(encoding));
+  plan.frequencies = FrequencyPieces(frequencies_of(encoding, unit));
   plan.encoding = encoding;
+  plan.unit = unit;
   plan.block = std::clamp<std::int64_t>((std::int64_t{1} << 18) / pairs(encoding), 1, 64);
   const std::size_t entries = plan.step_at(plan.block + 1, 0);
   plan.step_high.resize(entries);
@@ -98,8 +100,10 @@ SinusoidalPlan sinusoidal_plan(const Sinusoidal& encoding) {
   return plan;
 }
 
-SinusoidalEncoder::SinusoidalEncoder(const Sinusoidal& encoding)
-    : plan_(std::make_shared<const SinusoidalPlan>(sinusoidal_plan(encoding))) {}
+SinusoidalEncoder::SinusoidalEncoder(const Sinusoidal& encoding) : SinusoidalEncoder(encoding, CountUnit{}) {}
+
+SinusoidalEncoder::SinusoidalEncoder(const Sinusoidal& encoding, const CountUnit& unit)
+    : plan_(std::make_shared<const SinusoidalPlan>(sinusoidal_plan(encoding, unit))) {}
 
 std::int64_t SinusoidalEncoder::dim() const { return plan_->encoding.dim; }
 

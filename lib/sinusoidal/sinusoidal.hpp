@@ -34,6 +34,10 @@ class SinusoidalEncoder {
   /// machine.
   explicit SinusoidalEncoder(const Sinusoidal& encoding);
 
+  /// The same where a pair turns by w_i times `unit` for each position, in place of w_i radians: sin is +0 also where
+  /// the angle is a multiple of half a turn, and cos where it is a quarter of one away from that.
+  SinusoidalEncoder(const Sinusoidal& encoding, const CountUnit& unit);
+
   /// Row r of `out` becomes the encoding of positions[r]. out.rows = positions.size(), out.width = dim, any row_stride
   /// >= dim, any alignment, any floating dtype; bytes between the rows are untouched. `positions` and `out` do not
   /// overlap. No rows: nothing is written.

@@ -11,14 +11,15 @@
 #include "lib/spec/rope_nd.hpp"
 #include "lib/spec/sinusoidal.hpp"
 #include "lib/spec/sinusoidal_2d.hpp"
+#include "lib/spec/sinusoidal_nd.hpp"
 #include "lib/spec/xpos.hpp"
 
 namespace sextant {
 
 /// Every encoding of a position: what attention may carry. This is the one list of them; their order is that of help
 /// and tables.
-using PositionEncoding =
-    std::variant<Integer, Binary, Sinusoidal, Sinusoidal2d, Learned, Rope, RopeNd, Xpos, Alibi, RelativeBias>;
+using PositionEncoding = std::variant<Integer, Binary, Sinusoidal, Sinusoidal2d, SinusoidalNd, Learned, Rope, RopeNd,
+                                      Xpos, Alibi, RelativeBias>;
 
 /// A variant with more alternatives at its end.
 template <class Variant, class... More>

@@ -51,6 +51,12 @@ INSTANTIATE_TEST_SUITE_P(
                 R"("layout":"interleaved","axis_order":"height_first","dtype":"float32",)"
                 R"("min_position":0,"max_position":5,)",
                 "sinusoidal_2d dim 8 height 3 width 5 float32"},
+        Written{R"({"encoding":"sinusoidal_nd","dim":10,"extents":[3,5]})",
+                R"({"encoding":"sinusoidal_nd","dim":10,"extents":[3,5],"channels":[6,6],"axis_order":[0,1],)"
+                R"("base":10000.0,"layout":"interleaved","first":"sin","denominator":"dim","channel_order":"blocked",)"
+                R"("position_offset":0,"coordinates":"index","epsilon":0.0,"scales":null,"dtype":"float32",)"
+                R"("min_position":0,"max_position":5,)",
+                "sinusoidal_nd dim 10 of 3 x 5 positions float32"},
         Written{R"({"encoding":"learned","dim":3,"max_positions":512})",
                 R"({"encoding":"learned","dim":3,"max_positions":512,"dtype":"float32",)"
                 R"("min_position":0,"max_position":512,)",
@@ -105,6 +111,11 @@ TEST(EveryEncoding, KeepsEveryFieldGiven) {
        {R"("encoding":"integer","dim":4,"normalize":true)", R"("encoding":"binary","dim":4,"normalize":true)",
         R"("encoding":"sinusoidal_2d","dim":16,"height":30,"width":20,"base":77.5,)"
         R"("layout":"concatenated","axis_order":"width_first")",
+        R"("encoding":"sinusoidal_nd","dim":17,"extents":[3,4],"channels":[8,8],"axis_order":[1,0],"base":77.5,)"
+        R"("layout":"interleaved","first":"cos","denominator":"half_minus_one","channel_order":"alternating",)"
+        R"("position_offset":1,"coordinates":"normalized","epsilon":0.25)",
+        R"("encoding":"sinusoidal_nd","dim":11,"extents":[3,4],"channels":[4,8],"layout":"concatenated",)"
+        R"("scales":[1.0,1.875])",
         R"("encoding":"learned","dim":7,"max_positions":9)",
         R"("encoding":"rope_nd","head_dim":12,"rotary_dim":6,"rope_theta":500.0,"pairing":"interleaved",)"
         R"("output_pairing":"half","rotary_layout":"suffix","direction":"clockwise","rope_scaling":{)"
@@ -199,6 +210,49 @@ INSTANTIATE_TEST_SUITE_P(
                 "spec: max_position: expected at most 3"},
         Refusal{R"({"encoding":"sinusoidal_2d","dim":8,"height":9,"width":7,"min_position":7})",
                 "spec: min_position: expected less than 7, where the grid's shorter axis ends"},
+        Refusal{R"({"encoding":"sinusoidal_nd","dim":8})", "spec: extents: required: the number of positions"},
+        Refusal{R"({"encoding":"sinusoidal_nd","dim":8,"extents":[]})", "spec: extents: expected the number of"},
+        Refusal{R"({"encoding":"sinusoidal_nd","dim":8,"extents":[2,2,2,2,2]})",
+                "spec: extents: expected the number of positions on each of 1 to 4 axes, got 5 numbers"},
+        Refusal{R"({"encoding":"sinusoidal_nd","dim":8,"extents":[2,0]})", "spec: extents[1]: expected"},
+        Refusal{R"({"encoding":"sinusoidal_nd","dim":0,"extents":[2]})", "spec: dim: expected"},
+        Refusal{R"({"encoding":"sinusoidal_nd","dim":8,"extents":[2,2],"channels":[4]})",
+                "spec: channels: expected a number for each of the 2 axes, got 1"},
+        Refusal{R"({"encoding":"sinusoidal_nd","dim":8,"extents":[2,2],"channels":[4,3]})",
+                "spec: channels[1]: expected an even number"},
+        Refusal{R"({"encoding":"sinusoidal_nd","dim":8,"extents":[2,2],"channels":[8,2]})",
+                "spec: dim: expected more than 8, the channels of all axes but the last in the row, got 8"},
+        Refusal{R"({"encoding":"sinusoidal_nd","dim":8,"extents":[2,2],"axis_order":[0,0]})",
+                "spec: axis_order: expected each axis from 0 to 1 once, got 0, 0"},
+        Refusal{R"({"encoding":"sinusoidal_nd","dim":8,"extents":[2,2],"axis_order":[]})",
+                "spec: axis_order: expected each axis once, got none"},
+        Refusal{R"({"encoding":"sinusoidal_nd","dim":8,"extents":[2,2],"base":0.5})", "spec: base"},
+        Refusal{R"({"encoding":"sinusoidal_nd","dim":4,"extents":[2,2],"denominator":"half_minus_one"})",
+                "spec: denominator: half_minus_one divides by half of an axis' channels less 1"},
+        Refusal{R"({"encoding":"sinusoidal_nd","dim":8,"extents":[2,2],"channel_order":"alternating",)"
+                R"("layout":"concatenated"})",
+                "spec: layout: expected interleaved where axes alternate"},
+        Refusal{R"({"encoding":"sinusoidal_nd","dim":8,"extents":[2,2],"channel_order":"alternating",)"
+                R"("channels":[2,6]})",
+                "spec: channels: expected equal numbers where axes alternate, got 2, 6"},
+        Refusal{R"({"encoding":"sinusoidal_nd","dim":8,"extents":[2,2],"epsilon":1e-6})",
+                "spec: epsilon: expected 0: only normalized coordinates"},
+        Refusal{R"({"encoding":"sinusoidal_nd","dim":8,"extents":[2,2],"coordinates":"normalized","epsilon":2})",
+                "spec: epsilon: expected a number from 0 to 1, got 2"},
+        Refusal{R"({"encoding":"sinusoidal_nd","dim":8,"extents":[2,1],"coordinates":"normalized"})",
+                "spec: extents[1]: expected a last coordinate extent - 1 + position_offset from 1 to 2^53"},
+        Refusal{R"({"encoding":"sinusoidal_nd","dim":8,"extents":[2,2],"coordinates":"normalized","scales":[2,2]})",
+                "spec: scales: expected none where coordinates are normalized"},
+        Refusal{R"({"encoding":"sinusoidal_nd","dim":8,"extents":[2,2],"scales":[2]})",
+                "spec: scales: expected a number for each of the 2 axes, got 1"},
+        Refusal{R"({"encoding":"sinusoidal_nd","dim":8,"extents":[2,2],"scales":[2,0.1]})",
+                "spec: scales[1]: expected a number from 1/8 to 2^20, got 0.1"},
+        Refusal{R"({"encoding":"sinusoidal_nd","dim":8,"extents":[2,2],"position_offset":9007199254740993})",
+                "spec: position_offset: expected an integer from -2^53 to 2^53"},
+        Refusal{R"({"encoding":"sinusoidal_nd","dim":8,"extents":[9,7],"min_position":7})",
+                "spec: min_position: expected less than 7, where the shortest axis ends"},
+        Refusal{R"({"encoding":"sinusoidal_nd","dim":8,"extents":[3,3],"max_position":4})",
+                "spec: max_position: expected at most 3"},
         Refusal{R"({"encoding":"learned","dim":8})", "spec: max_positions: required"},
         Refusal{R"({"encoding":"learned","dim":8,"max_positions":0})",
                 "spec: max_positions: expected an integer from 1"},
@@ -357,6 +411,36 @@ TEST(Sinusoidal2dChannels, HalfForEachAxis) {
   encoding.axis_order = AxisOrder::width_first;
   EXPECT_EQ(channels(GridAxis::height, 1), Pair(9, 13));
   EXPECT_EQ(channels(GridAxis::width, 3), Pair(3, 7));
+}
+
+TEST(SinusoidalNdChannels, InBlocksOrByTurns) {
+  SinusoidalNd encoding;
+  encoding.dim = 20;
+  encoding.extents = {2, 2, 2};
+  encoding.channels = {4, 8, 8};
+  encoding.axis_order = {1, 0, 2};
+  const auto channels = [&](std::int64_t axis, std::int64_t pair) {
+    const Channels of_pair = channels_of_pair(encoding, axis, pair);
+    return std::pair(of_pair.first, of_pair.second);
+  };
+  using Pair = std::pair<std::int64_t, std::int64_t>;
+  EXPECT_EQ(channels(1, 3), Pair(6, 7));
+  EXPECT_EQ(channels(0, 0), Pair(8, 9));
+  EXPECT_EQ(channels(2, 1), Pair(14, 15));
+  EXPECT_EQ(filled_channels(encoding), 20);
+  encoding.layout = Layout::concatenated;
+  encoding.first = First::cos;
+  EXPECT_EQ(channels(0, 1), Pair(11, 9));
+  // LoFTR's pe[0::4], pe[1::4] of columns, pe[2::4], pe[3::4] of rows.
+  encoding.extents = {2, 2};
+  encoding.channels = {8, 8};
+  encoding.axis_order = {1, 0};
+  encoding.layout = Layout::interleaved;
+  encoding.first = First::sin;
+  encoding.channel_order = ChannelOrder::alternating;
+  EXPECT_EQ(channels(1, 3), Pair(12, 13));
+  EXPECT_EQ(channels(0, 3), Pair(14, 15));
+  EXPECT_EQ(filled_channels(encoding), 16);
 }
 
 RopeNd with_sections(std::vector<std::int64_t> sections, SectionOrder order) {

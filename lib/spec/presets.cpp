@@ -6,7 +6,7 @@ namespace sextant {
 namespace {
 
 // Settings as published in each model's paper or config.json.
-constexpr std::array<Preset, 30> table{{
+constexpr std::array<Preset, 38> table{{
     {"transformer-512", "Vaswani et al. 2017, section 3.5, d_model = 512", R"({"encoding":"sinusoidal","dim":512})"},
     {"tensor2tensor-512", "tensor2tensor's timing signal: sines, then cosines, divisor d/2 - 1",
      R"({"encoding":"sinusoidal","dim":512,"layout":"concatenated","denominator":"half_minus_one"})"},
@@ -90,6 +90,20 @@ constexpr std::array<Preset, 30> table{{
     {"mae-vit-base", "MAE ViT-Base, the encoder: 14 x 14 patches, width first as in its code",
      R"({"encoding":"sinusoidal_2d","dim":768,"height":14,"width":14,)"
      R"("layout":"concatenated","axis_order":"width_first"})"},
+    {"loftr", "LoFTR and kornia's port, the coarse level: columns and rows by turns, counted from 1",
+     R"({"encoding":"sinusoidal_nd","dim":256,"extents":[256,256],"axis_order":[1,0],)"
+     R"("channel_order":"alternating","position_offset":1})"},
+    {"detr-r50", "DETR ResNet-50, an image of 25 x 34 cells: rows, then columns, up to a whole turn",
+     R"({"encoding":"sinusoidal_nd","dim":256,"extents":[25,34],"position_offset":1,"coordinates":"normalized",)"
+     R"("epsilon":1e-6})"},
+    {"cogvideox-2b", "CogVideoX 2B, as in diffusers: 13 frames of 30 x 45 patches, time, columns, rows",
+     R"({"encoding":"sinusoidal_nd","dim":1920,"extents":[13,30,45],"channels":[480,720,720],"axis_order":[0,2,1],)"
+     R"("layout":"concatenated","scales":[1,1.875,1.875]})"},
+    {"v-jepa-vit-l", "V-JEPA ViT-L/16, 16 frames of 224 pixels: three equal axes, the last one cut",
+     R"({"encoding":"sinusoidal_nd","dim":1024,"extents":[8,14,14],"channels":[342,342,342],)"
+     R"("layout":"concatenated"})"},
+    {"positional-encodings-3d", "positional-encodings 6.0.3, PositionalEncoding3D(64): equal axes, the last one cut",
+     R"({"encoding":"sinusoidal_nd","dim":64,"extents":[16,16,16]})"},
 }};
 
 }  // namespace

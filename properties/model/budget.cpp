@@ -204,6 +204,19 @@ void ErrorBudget::set_units(double scale, double step) {
   fastest_ = scale * step;
 }
 
+// Step 17.
+ErrorBudget::ErrorBudget(const ArithmeticClaim& claim, const reference::SinusoidalNdReference& oracle,
+                         std::int64_t axis)
+    : ErrorBudget(claim, std::nullopt) {
+  reference::SinusoidalNdReference list = oracle;
+  const CountUnit unit = unit_of_axis(oracle.encoding(), axis);
+  const double of_coordinate = unit == CountUnit{} ? 0 : unit.of == CountUnit::Of::radian ? 2 : 5;
+  for (std::int64_t pair = 0; pair < pairs(oracle.encoding(), axis); ++pair) {
+    const double of_frequency = 2 * libm_ + 2 * oracle.frequencies(axis).log_magnitude(pair, budget_precision).upper();
+    add_pair(list.radians(axis, pair, budget_precision), 3 + of_frequency + of_coordinate, of_recurrence(pair));
+  }
+}
+
 // The roundings that a running product adds up to the pair of that index.
 double ErrorBudget::of_recurrence(std::int64_t index) const {
   return accuracy_ == AccuracyClass::float32_recurrence ? (1 + 2 * libm_) * static_cast<double>(index) : 0;

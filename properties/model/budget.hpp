@@ -11,6 +11,7 @@
 #include "reference/frequency.hpp"
 #include "reference/rope_nd.hpp"
 #include "reference/rope_scaling.hpp"
+#include "reference/sinusoidal_nd.hpp"
 
 namespace sextant {
 
@@ -57,6 +58,9 @@ class ErrorBudget {
 
   /// The same for one over several axes, under the rule that all have.
   ErrorBudget(const ArithmeticClaim& claim, const reference::RopeNdReference& oracle, std::int64_t longest);
+
+  /// The same for one axis of a sinusoidal code of several coordinates.
+  ErrorBudget(const ArithmeticClaim& claim, const reference::SinusoidalNdReference& oracle, std::int64_t axis);
 
   /// The same budget for statements that hold whatever the frequencies are.
   ErrorBudget of_own_frequencies() const;

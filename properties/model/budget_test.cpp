@@ -86,6 +86,23 @@ TEST(ErrorBudget, TheStrictestClassesAllowNoAngleError) {
   EXPECT_LT(budget(AccuracyClass::exact_angle).angle_error(real(131071), 0).upper(), 1e-10);
 }
 
+// In roundoffs, at an angle of 1: 5 where the coordinate is the position, w_0 having none of its own.
+TEST(ErrorBudget, CoordinatesThatAreDividedHaveMoreRoundings) {
+  const auto roundoffs_of = [](const char* fields, std::int64_t axis, std::int64_t pair) {
+    const Spec spec = parse_spec(std::string(R"({"encoding":"sinusoidal_nd","dim":8,"extents":[9,9],)") + fields + "}");
+    const reference::SinusoidalNdReference oracle(std::get<SinusoidalNd>(spec.encoding));
+    const ErrorBudget budget({AccuracyClass::float32_angle, Dtype::float32}, oracle, axis);
+    return budget.angle_error(real(1), pair).upper() / 0x1p-24;
+  };
+  const double of_frequency = 2 * std::log(100.0);
+  EXPECT_EQ(roundoffs_of(R"("scales":[1,2])", 0, 0), 0);
+  EXPECT_NEAR(roundoffs_of(R"("scales":[1,2])", 0, 1), 5 + of_frequency, 1e-4);
+  EXPECT_NEAR(roundoffs_of(R"("scales":[1,2])", 1, 0), 7, 1e-4);
+  EXPECT_NEAR(roundoffs_of(R"("scales":[1,2])", 1, 1), 7 + of_frequency, 1e-4);
+  EXPECT_NEAR(roundoffs_of(R"("coordinates":"normalized")", 0, 0), 10, 1e-4);
+  EXPECT_NEAR(roundoffs_of(R"("coordinates":"normalized")", 1, 1), 10 + of_frequency, 1e-4);
+}
+
 // c_i of a rope spec, from the angle error that it allows at an angle of 1.
 double roundoffs(const char* scaling, std::int64_t pair) {
   const Spec spec = parse_spec(std::string(R"({"encoding":"rope","head_dim":128,"rope_theta":500000,"rope_scaling":)") +

@@ -1,12 +1,15 @@
 #include "properties/model/exact_table.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <array>
+#include <vector>
 
 #include "reference/rope.hpp"
 #include "reference/rotation_table.hpp"
 #include "reference/sinusoidal.hpp"
+#include "reference/sinusoidal_nd.hpp"
 
 namespace sextant {
 namespace {
@@ -91,6 +94,53 @@ class GridTable final : public ExactTable {
   std::vector<std::vector<double>> rows_;
 };
 
+// The cells of the grid are numbered from 0, the last axis fastest.
+class PlacesTable final : public ExactTable {
+ public:
+  PlacesTable(const SinusoidalNd& encoding, Dtype dtype)
+      : oracle_(encoding), rows_{std::vector<double>(static_cast<std::size_t>(encoding.dim))} {
+    for (std::int64_t axis = 0; axis < axes(encoding); ++axis) {
+      tables_.emplace_back(
+          oracle_.fast(axis),
+          [this, axis](std::int64_t count, std::int64_t pair, Precision precision) -> const Rotation& {
+            return oracle_.rotation(count - this->encoding().position_offset, axis, pair, precision);
+          },
+          [](Precision precision) { return Enclosure(1.0, precision); }, dtype);
+    }
+  }
+
+  std::vector<Part> parts() const override { return {{"encoding", encoding().dim}}; }
+
+  std::optional<std::string> expected_positions(std::int64_t first, std::int64_t last) const override {
+    for (std::size_t axis = encoding().extents.size(); axis-- > 0;) last /= encoding().extents[axis];
+    if (first >= 0 && last == 0) return std::nullopt;
+    return fmt::format("cells of the {} grid, numbered from 0, the last axis fastest",
+                       fmt::join(encoding().extents, " x "));
+  }
+
+  const std::vector<std::vector<double>>& at(std::int64_t cell) override {
+    for (std::int64_t axis = axes(encoding()); axis-- > 0;) {
+      const std::int64_t extent = encoding().extents[static_cast<std::size_t>(axis)];
+      const auto& values = tables_[static_cast<std::size_t>(axis)].at(cell % extent + encoding().position_offset);
+      cell /= extent;
+      for (std::int64_t pair = 0; pair < pairs(encoding(), axis); ++pair) {
+        const Channels channels = channels_of_pair(encoding(), axis, pair);
+        const auto i = static_cast<std::size_t>(pair);
+        if (channels.first < encoding().dim) rows_[0][static_cast<std::size_t>(channels.first)] = values.sin[i];
+        if (channels.second < encoding().dim) rows_[0][static_cast<std::size_t>(channels.second)] = values.cos[i];
+      }
+    }
+    return rows_;
+  }
+
+ private:
+  const SinusoidalNd& encoding() const { return oracle_.encoding(); }
+
+  reference::SinusoidalNdReference oracle_;
+  std::vector<RotationTable> tables_;  // of each axis, by its counts
+  std::vector<std::vector<double>> rows_;
+};
+
 // A table holds cos and sin of w_i p itself: the direction of the rotation is in how they are applied.
 Rope counterclockwise(Rope encoding) {
   encoding.direction = Direction::counterclockwise;
@@ -136,6 +186,9 @@ struct Make {
   }
   std::unique_ptr<ExactTable> operator()(const Sinusoidal2d& encoding) const {
     return std::make_unique<GridTable>(encoding, request.dtype);
+  }
+  std::unique_ptr<ExactTable> operator()(const SinusoidalNd& encoding) const {
+    return std::make_unique<PlacesTable>(encoding, request.dtype);
   }
   std::unique_ptr<ExactTable> operator()(const Rope& encoding) const {
     return std::make_unique<RopeTable>(encoding, request);

@@ -12,6 +12,7 @@ std::unique_ptr<EncodingModel> make_model(const Spec& spec, const Integer& encod
 std::unique_ptr<EncodingModel> make_model(const Spec& spec, const Binary& encoding);
 std::unique_ptr<EncodingModel> make_model(const Spec& spec, const Sinusoidal& encoding);
 std::unique_ptr<EncodingModel> make_model(const Spec& spec, const Sinusoidal2d& encoding);
+std::unique_ptr<EncodingModel> make_model(const Spec& spec, const SinusoidalNd& encoding);
 std::unique_ptr<EncodingModel> make_model(const Spec& spec, const Learned& encoding);
 std::unique_ptr<EncodingModel> make_model(const Spec& spec, const Rope& encoding);
 std::unique_ptr<EncodingModel> make_model(const Spec& spec, const RopeNd& encoding);
