@@ -272,6 +272,11 @@ TEST(Truth, BucketsOfT5) {
                                                                                            {INT64_MAX, 31}}) {
     EXPECT_EQ(bucket_of(t5, relative), bucket) << relative;
   }
+  RelativeBias mirrored{32, 128, false, LaterKeys::mirrored};
+  for (const std::int64_t distance : {1, 15, 16, 40, 127, 1000})
+    EXPECT_EQ(bucket_of(mirrored, distance), bucket_of(mirrored, -distance)) << distance;
+  mirrored.later_keys = LaterKeys::at_zero;
+  EXPECT_EQ(bucket_of(mirrored, 1000), 0);
   // Borders that integers meet: exact 8, 8 buckets up to 8 * 2^8: each doubling is one.
   const RelativeBias doubling{16, 2048, false};
   EXPECT_EQ(bucket_of(doubling, -15), 8);
@@ -294,6 +299,15 @@ TEST(Truth, SlopesOfAlibi) {
   EXPECT_EQ(exponent(AlibiSlopes::geometric, 11), -8);
   EXPECT_EQ(exponent(AlibiSlopes::released, 8, 16), -1);
   EXPECT_EQ(exponent(AlibiSlopes::geometric, 11, 24), -24);
+}
+
+TEST(Truth, SlopesOfAlibiAreRoundedToTheirDtype) {
+  // 2^-0.5 = 0.70710678 is 0.70703125 in bfloat16; 2^-2 is itself.
+  Alibi encoding{.num_heads = 12, .slope_dtype = Dtype::bfloat16};
+  EXPECT_EQ(alibi_slope(encoding, 8, 320).low.nearest(), 0.70703125);
+  EXPECT_EQ(alibi_slope(encoding, 1, 320).low.nearest(), 0.25);
+  encoding.slope_dtype.reset();
+  EXPECT_EQ(static_cast<float>(alibi_slope(encoding, 8, 320).low.nearest()), std::sqrt(0.5F));
 }
 
 TEST(Token, GivesTheCaseBack) {

@@ -68,7 +68,13 @@ INSTANTIATE_TEST_SUITE_P(
         R"({"encoding":"xpos","head_dim":16,"pairing":"interleaved","role":"key","max_position":1024})",
         R"({"encoding":"alibi","num_heads":12,"max_position":60000})",
         R"({"encoding":"alibi","num_heads":8,"form":"key_index","max_position":2048})",
+        R"({"encoding":"alibi","num_heads":12,"slope_dtype":"bfloat16","max_position":60000})",
         R"({"encoding":"relative_bias","bidirectional":false})",
+        R"({"encoding":"relative_bias","bidirectional":false,"later_keys":"mirrored"})",
+        R"({"encoding":"window_bias","window":[5,7]})",
+        R"({"encoding":"window_bias","window":[2,3,4],"class_token":"first"})",
+        R"({"encoding":"log_coordinates","window":[8,12],"min_position":-11,"max_position":12})",
+        R"({"encoding":"attention","num_heads":4,"head_dim":8,"position":{"encoding":"window_bias","window":[5,7]}})",
         R"({"encoding":"attention","num_heads":4,"num_kv_heads":2,"head_dim":8,"causal":true})",
         R"({"encoding":"attention","num_heads":4,"num_kv_heads":2,"head_dim":8,)"
         R"("position":{"encoding":"rope","head_dim":8}})",
@@ -135,6 +141,9 @@ TEST(Catalogue, CasesAreAdmitted) {
         R"({"encoding":"xpos","head_dim":4,"max_position":9})",
         R"({"encoding":"alibi","num_heads":3,"max_position":7})",
         R"({"encoding":"relative_bias","max_position":6})",
+        R"({"encoding":"window_bias","window":[2,3]})",
+        R"({"encoding":"window_bias","window":[1]})",
+        R"({"encoding":"log_coordinates","window":[8,12,3],"min_position":-2,"max_position":3})",
         R"({"encoding":"attention","num_heads":2,"head_dim":4,"max_position":200})",
         R"({"encoding":"attention","num_heads":2,"head_dim":4,"causal":true,"max_position":200})",
         R"({"encoding":"attention","num_heads":2,"head_dim":4,"max_position":200,)"

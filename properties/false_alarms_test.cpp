@@ -328,6 +328,8 @@ TEST(FalseAlarms, NoQuestionLeavesTheClaim) {
         R"({"encoding":"learned","dim":3,"max_positions":50,"min_position":3})",
         R"({"encoding":"alibi","num_heads":3,"min_position":3,"max_position":70})",
         R"({"encoding":"relative_bias","min_position":3,"max_position":70})",
+        R"({"encoding":"window_bias","window":[5,7],"class_token":"first","min_position":3})",
+        R"({"encoding":"log_coordinates","window":[8,12],"min_position":-7,"max_position":8})",
         R"({"encoding":"attention","num_heads":2,"head_dim":8,"causal":true,)"
         R"("min_position":3,"max_position":70,"position":{"encoding":"rope_nd",)"
         R"("head_dim":8,"sections":[2,2]}})",

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "reference/rounding.hpp"
+
 namespace sextant::reference {
 namespace {
 
@@ -51,7 +53,17 @@ std::vector<Enclosure> geometric_slopes(const Alibi& encoding, Precision precisi
 AlibiReference::AlibiReference(const Alibi& encoding) : encoding_(encoding) {}
 
 const Enclosure& AlibiReference::slope(std::int64_t head, Precision precision) {
+  if (!encoding_.slope_dtype) return real_slope(head, precision);
   std::vector<Enclosure>& slopes = slopes_by_precision_[precision.bits];
+  while (std::ssize(slopes) < encoding_.num_heads) {
+    const std::int64_t next = std::ssize(slopes);
+    slopes.emplace_back(nearest(*encoding_.slope_dtype, [&](Precision p) { return real_slope(next, p); }), precision);
+  }
+  return slopes.at(static_cast<std::size_t>(head));
+}
+
+const Enclosure& AlibiReference::real_slope(std::int64_t head, Precision precision) {
+  std::vector<Enclosure>& slopes = real_slopes_by_precision_[precision.bits];
   if (slopes.empty()) {
     slopes = encoding_.slopes == AlibiSlopes::geometric ? geometric_slopes(encoding_, precision)
                                                         : released_slopes(encoding_, precision);

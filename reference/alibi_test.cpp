@@ -106,6 +106,25 @@ TEST(AlibiReference, TheLastOfAPowerOfTwoHasTheLargestExponent) {
   EXPECT_TRUE(is_exactly(geometric.slope(9, precision), 0x1p-24));
 }
 
+// 2^-0.5 and 2^-1.5, rounded: Python's decimal at 60 digits, and struct for float32; the product is exact.
+TEST(AlibiReference, SlopesOfADtypeAreTheNearestOfIt) {
+  Alibi encoding = with(12);
+  encoding.mask = Mask::symmetric;
+  const std::pair<Dtype, double> nearest_to_root[] = {{Dtype::bfloat16, 0x1.6ap-1},
+                                                      {Dtype::float16, 0x1.6ap-1},
+                                                      {Dtype::float32, 0x1.6a09e6p-1},
+                                                      {Dtype::float64, 0x1.6a09e667f3bcdp-1}};
+  for (const auto& [dtype, value] : nearest_to_root) {
+    encoding.slope_dtype = dtype;
+    AlibiReference reference(encoding);
+    EXPECT_TRUE(is_exactly(reference.slope(8, precision), value)) << name_of(dtype);
+    EXPECT_TRUE(is_exactly(reference.slope(9, precision), value / 2)) << name_of(dtype);
+    EXPECT_TRUE(is_exactly(reference.slope(2, precision), 0.125)) << name_of(dtype);
+    EXPECT_TRUE(is_exactly(*reference.bias(3, 7, 8, precision), -4 * value)) << name_of(dtype);
+    EXPECT_TRUE(agrees_with(reference.real_slope(8, Precision{256}), "0.707106781186547524400844362104"));
+  }
+}
+
 // Where B (h+1) / n is whole, the slope is exact, however many roots it took to come there.
 TEST(AlibiReference, WholePowersAreExactWhateverTheLargestExponent) {
   for (std::int64_t most = 1; most <= 24; ++most) {

@@ -51,6 +51,8 @@ std::int64_t logarithmic_step(std::int64_t n, std::int64_t e, std::int64_t d, st
 }  // namespace
 
 std::int64_t bucket(const RelativeBias& encoding, std::int64_t relative) {
+  // Mirrored, a key after the query is one as far before it.
+  if (encoding.later_keys == LaterKeys::mirrored && relative > 0) relative = -relative;
   const std::int64_t buckets = directed_buckets(encoding);
   const std::int64_t exact = buckets / 2;
   const std::int64_t start = encoding.bidirectional && relative > 0 ? buckets : 0;

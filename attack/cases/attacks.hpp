@@ -86,6 +86,15 @@ std::vector<Case> usual_learned(Random& random, Dtype dtype);
 std::vector<Case> usual_relative_bias(Random& random, Dtype dtype);
 std::vector<Case> usual_attention(Random& random, Dtype dtype);
 
+// windows.cpp: biases of windows, and the logarithms of their offsets: next to ties, whole, at the end of what is kept.
+std::vector<Case> usual_window_bias(Random& random, Dtype dtype);
+std::vector<Case> environments_window_bias(Random& random, Dtype dtype);
+std::vector<Case> usual_log_coordinates(Random& random, Dtype dtype);
+std::vector<Case> near_ties_log_coordinates(Random& random, Dtype dtype);
+std::vector<Case> whole_log_coordinates(Random& random, Dtype dtype);
+std::vector<Case> guards_log_coordinates(Random& random, Dtype dtype);
+std::vector<Case> environments_log_coordinates(Random& random, Dtype dtype);
+
 // large.cpp: tables past the caches, and calls that several threads share.
 std::vector<Case> large_sinusoidal(Random& random, Dtype dtype);
 std::vector<Case> large_rope(Random& random, Dtype dtype);

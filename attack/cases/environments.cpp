@@ -43,6 +43,13 @@ std::vector<Case> environments_integer(Random& random, Dtype dtype) {
 std::vector<Case> environments_learned(Random& random, Dtype dtype) {
   return elsewhere(random, usual_learned(random, dtype));
 }
+std::vector<Case> environments_window_bias(Random& random, Dtype dtype) {
+  return elsewhere(random, usual_window_bias(random, dtype));
+}
+std::vector<Case> environments_log_coordinates(Random& random, Dtype dtype) {
+  return elsewhere(random,
+                   random.once_in(2) ? usual_log_coordinates(random, dtype) : guards_log_coordinates(random, dtype));
+}
 std::vector<Case> environments_relative_bias(Random& random, Dtype dtype) {
   return elsewhere(random, usual_relative_bias(random, dtype));
 }

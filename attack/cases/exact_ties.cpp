@@ -124,6 +124,8 @@ std::vector<Case> exact_ties_alibi(Random& random, Dtype dtype) {
   if (encoding.mask == Mask::causal && random.once_in(2)) encoding.form = AlibiForm::key_index;
   if (random.once_in(3)) encoding.slopes = AlibiSlopes::geometric;
   if (random.once_in(3)) encoding.bias_max = random.between(1, 24);
+  if (random.once_in(3))
+    encoding.slope_dtype = random.of({Dtype::bfloat16, Dtype::float16, Dtype::float32, Dtype::float64});
   const ElementFormat format = element_format(dtype);
   Case example = table_case(random, encoding, dtype, {random.of({std::int64_t{0}, furthest})});
   example.operation = random.once_in(16) ? Operation::slope : Operation::bias;
@@ -134,6 +136,10 @@ std::vector<Case> exact_ties_alibi(Random& random, Dtype dtype) {
     const std::int64_t key = random.sign() > 0 ? tie : -(tie << random.between(0, 53 - bits));
     example.keys.push_back(std::clamp(key, -furthest, furthest));
   }
+  // A slope of few bits has ties at near distances.
+  if (encoding.slope_dtype) {
+    for (int i = 0; i < 40; ++i) example.keys.push_back(example.positions.front() - random.between(0, 4096));
+  }
   example.keys.push_back(example.positions.front());
   return {example};
 }
@@ -141,6 +147,7 @@ std::vector<Case> exact_ties_alibi(Random& random, Dtype dtype) {
 std::vector<Case> exact_ties_relative_bias(Random& random, Dtype dtype) {
   RelativeBias encoding;
   encoding.bidirectional = random.once_in(2);
+  if (!encoding.bidirectional && random.once_in(2)) encoding.later_keys = LaterKeys::mirrored;
   encoding.num_buckets = 2 * random.of({random.between(2, 40), random.between(2, 8), std::int64_t{16},
                                         std::int64_t{1} << random.between(1, 9)});
   const std::int64_t exact = (encoding.bidirectional ? encoding.num_buckets / 2 : encoding.num_buckets) / 2;

@@ -327,6 +327,8 @@ std::vector<Case> guards_alibi(Random& random, Dtype dtype) {
   if (encoding.mask == Mask::causal && random.once_in(3)) encoding.form = AlibiForm::key_index;
   if (random.once_in(3)) encoding.slopes = AlibiSlopes::geometric;
   if (random.once_in(3)) encoding.bias_max = random.between(1, 24);
+  if (random.once_in(3))
+    encoding.slope_dtype = random.of({Dtype::bfloat16, Dtype::float16, Dtype::float32, Dtype::float64});
   // The kernel takes calls whose positions are within 2^52.
   const auto position = [&] {
     const std::int64_t limit = random.of({furthest / 2, furthest});

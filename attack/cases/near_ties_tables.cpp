@@ -137,8 +137,9 @@ std::vector<Case> near_ties_alibi(Random& random, Dtype dtype) {
   if (encoding.mask == Mask::causal && random.once_in(2)) encoding.form = AlibiForm::key_index;
   if (random.once_in(3)) encoding.slopes = AlibiSlopes::geometric;
   if (random.once_in(3)) encoding.bias_max = random.between(1, 24);
-  const auto [numerator, denominator] = alibi_exponent(encoding, random.between(0, encoding.num_heads - 1));
-  const Interval slope = exp2(exactly(factor_bits, numerator) / exactly(factor_bits, denominator));
+  if (random.once_in(3))
+    encoding.slope_dtype = random.of({Dtype::bfloat16, Dtype::float16, Dtype::float32, Dtype::float64});
+  const Interval slope = alibi_slope(encoding, random.between(0, encoding.num_heads - 1), factor_bits);
   std::vector<std::int64_t> keys = multiples_near_ties(random, element_format(dtype), slope.low, 0);
   if (random.once_in(2)) std::erase_if(keys, [](std::int64_t key) { return key > furthest / 2; });
   if (keys.empty()) return {};

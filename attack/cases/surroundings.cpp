@@ -94,6 +94,8 @@ std::vector<Case> biases(Random& random, Taste taste, Dtype dtype) {
   if (encoding.mask == Mask::causal && random.once_in(3)) encoding.form = AlibiForm::key_index;
   if (random.once_in(3)) encoding.slopes = AlibiSlopes::geometric;
   if (random.once_in(3)) encoding.bias_max = random.between(1, 24);
+  if (random.once_in(3))
+    encoding.slope_dtype = random.of({Dtype::bfloat16, Dtype::float16, Dtype::float32, Dtype::float64});
   Case example = table_case(random, encoding, dtype, {});
   if (encoding.num_heads > 1000 || random.once_in(8)) {
     example.operation = Operation::slope;
@@ -190,6 +192,7 @@ std::vector<Case> usual_learned(Random& random, Dtype dtype) {
 std::vector<Case> usual_relative_bias(Random& random, Dtype dtype) {
   RelativeBias encoding;
   encoding.bidirectional = random.once_in(2);
+  if (!encoding.bidirectional && random.once_in(2)) encoding.later_keys = LaterKeys::mirrored;
   encoding.num_buckets = 2 * random.of({16LL, 16LL, static_cast<long long>(random.between(2, 40))});
   encoding.max_distance = random.of({std::int64_t{128}, random.between(81, 4096), furthest});
   Case example = table_case(random, encoding, dtype, {});

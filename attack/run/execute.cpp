@@ -18,6 +18,7 @@
 #include "lib/binary/binary.hpp"
 #include "lib/integer/integer.hpp"
 #include "lib/learned/learned.hpp"
+#include "lib/log_coordinates/log_coordinates.hpp"
 #include "lib/relative_bias/relative_bias.hpp"
 #include "lib/rope/rope.hpp"
 #include "lib/rope_nd/rope_nd.hpp"
@@ -25,6 +26,7 @@
 #include "lib/sinusoidal_2d/sinusoidal_2d.hpp"
 #include "lib/sinusoidal_nd/sinusoidal_nd.hpp"
 #include "lib/spec/of.hpp"
+#include "lib/window_bias/window_bias.hpp"
 #include "lib/xpos/xpos.hpp"
 
 namespace sextant::attack {
@@ -336,6 +338,26 @@ Answer call(const RelativeBias& encoding, const Case& example) {
   const Tensor weight = tensor_of(example, {encoding.num_buckets, example.heads});
   return into_bytes(example, static_cast<std::size_t>(example.heads * queries * keys),
                     [&](std::span<std::byte> out) { encoder.bias(example.positions, example.keys, weight, out); });
+}
+
+Answer call(const WindowBias& encoding, const Case& example) {
+  const auto& encoder = kept<WindowBiasEncoder>(example.spec, [&] { return WindowBiasEncoder(encoding); });
+  const std::int64_t queries = std::ssize(example.positions);
+  const std::int64_t keys = std::ssize(example.keys);
+  if (example.operation == Operation::grad_weight) {
+    return answer_of(
+        encoder.grad_weight(example.positions, example.keys, tensor_of(example, {example.heads, queries, keys})));
+  }
+  const Tensor weight = tensor_of(example, {weight_rows(encoding), example.heads});
+  return into_bytes(example, static_cast<std::size_t>(example.heads * queries * keys),
+                    [&](std::span<std::byte> out) { encoder.bias(example.positions, example.keys, weight, out); });
+}
+
+Answer call(const LogCoordinates& encoding, const Case& example) {
+  const auto& encoder = kept<LogCoordinatesEncoder>(example.spec, [&] { return LogCoordinatesEncoder(encoding); });
+  const std::int64_t width = axes(encoding);
+  return into_rows(example, std::ssize(example.positions) / width, width,
+                   [&](const Rows& out) { encoder.encode(example.positions, out); });
 }
 
 Answer call(const Attention& encoding, const Case& example) {

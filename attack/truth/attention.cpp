@@ -91,7 +91,9 @@ Number bias_of(const Attention& encoding, std::int64_t head, std::int64_t query,
   const auto* alibi = carried<Alibi>(encoding);
   if (alibi == nullptr) return 0;
   const auto [numerator, denominator] = alibi_exponent(*alibi, head);
-  const Number slope = std::exp2(static_cast<Number>(numerator) / static_cast<Number>(denominator));
+  const Number slope = alibi->slope_dtype
+                           ? static_cast<Number>(alibi_slope(*alibi, head, first_precision).low.nearest())
+                           : std::exp2(static_cast<Number>(numerator) / static_cast<Number>(denominator));
   return slope * static_cast<Number>(alibi->form == AlibiForm::key_index ? key : -std::abs(query - key));
 }
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "attack/truth/truths.hpp"
 
@@ -21,21 +22,41 @@ SlopeExponent alibi_exponent(const Alibi& encoding, std::int64_t head) {
   return {-most * (among_twice + 1), 2 * power};
 }
 
-namespace {
-
-// A point where the quotient is whole, which division then gives exactly.
-Interval slope(const SlopeExponent& exponent, long bits) {
-  return exp2(exactly(bits, exponent.numerator) / exactly(bits, exponent.denominator));
+// 2 to the exponent is a point where the quotient is whole, which division then gives exactly.
+Interval alibi_slope(const Alibi& encoding, std::int64_t head, long bits) {
+  const SlopeExponent exponent = alibi_exponent(encoding, head);
+  const auto real = [&](long b) { return exp2(exactly(b, exponent.numerator) / exactly(b, exponent.denominator)); };
+  if (!encoding.slope_dtype) return real(bits);
+  const ElementFormat format = element_format(*encoding.slope_dtype);
+  return exactly(bits, value_of(format, nearest(format, real)));
 }
 
-void judge_product(std::int64_t element, const SlopeExponent& exponent, std::int64_t factor, Checker& checker) {
-  if (factor == 0) return checker.same(element, 0, "+0 where the bias is 0");
+namespace {
+
+// A head's slope: in long double, within the part `error` of itself, and of any precision.
+struct Slope {
+  long double quick;
+  long double error;
+  std::function<Interval(long bits)> exact;
+};
+
+Slope slope_of(const Alibi& encoding, std::int64_t head) {
+  if (encoding.slope_dtype) {
+    // A point, of as few bits as a double has.
+    const double value = alibi_slope(encoding, head, first_precision).low.nearest();
+    return {value, quick_error, [value](long bits) { return exactly(bits, value); }};
+  }
+  const auto [numerator, denominator] = alibi_exponent(encoding, head);
   // The exponent, of up to 24, is rounded: by less than 2^-59 of the value.
-  const long double value =
-      std::exp2(static_cast<long double>(exponent.numerator) / static_cast<long double>(exponent.denominator)) *
-      static_cast<long double>(factor);
-  checker.nearest(element, Quick{value, 4 * quick_error * std::abs(value)},
-                  [&](long bits) { return slope(exponent, bits) * exactly(bits, factor); });
+  return {std::exp2(static_cast<long double>(numerator) / static_cast<long double>(denominator)), 4 * quick_error,
+          [&encoding, head](long bits) { return alibi_slope(encoding, head, bits); }};
+}
+
+void judge_product(std::int64_t element, const Slope& slope, std::int64_t factor, Checker& checker) {
+  if (factor == 0) return checker.same(element, 0, "+0 where the bias is 0");
+  const long double value = slope.quick * static_cast<long double>(factor);
+  checker.nearest(element, Quick{value, slope.error * std::abs(value)},
+                  [&](long bits) { return slope.exact(bits) * exactly(bits, factor); });
 }
 
 }  // namespace
@@ -43,13 +64,13 @@ void judge_product(std::int64_t element, const SlopeExponent& exponent, std::int
 void judge_encoding(const Alibi& encoding, const Case& example, Checker& checker) {
   if (example.operation == Operation::slope) {
     for (std::int64_t head = 0; head < encoding.num_heads; ++head)
-      judge_product(head, alibi_exponent(encoding, head), 1, checker);
+      judge_product(head, slope_of(encoding, head), 1, checker);
     return;
   }
   const Bits masked = checker.format().sign() | checker.format().infinity();
   std::int64_t element = 0;
   for (std::int64_t head = 0; head < encoding.num_heads; ++head) {
-    const SlopeExponent exponent = alibi_exponent(encoding, head);
+    const Slope slope = slope_of(encoding, head);
     for (const std::int64_t query : example.positions) {
       for (const std::int64_t key : example.keys) {
         if (encoding.mask == Mask::causal && key > query) {
@@ -57,7 +78,7 @@ void judge_encoding(const Alibi& encoding, const Case& example, Checker& checker
           continue;
         }
         const std::int64_t distance = key <= query ? query - key : key - query;
-        judge_product(element++, exponent, encoding.form == AlibiForm::key_index ? key : -distance, checker);
+        judge_product(element++, slope, encoding.form == AlibiForm::key_index ? key : -distance, checker);
       }
     }
   }
@@ -90,7 +111,7 @@ std::int64_t bucket_of(const RelativeBias& encoding, std::int64_t relative) {
       relative < 0 ? 0 - static_cast<std::uint64_t>(relative) : static_cast<std::uint64_t>(relative);
   std::int64_t buckets = encoding.num_buckets;
   std::int64_t start = 0;
-  std::uint64_t distance = relative <= 0 ? size : 0;
+  std::uint64_t distance = relative <= 0 || encoding.later_keys == LaterKeys::mirrored ? size : 0;
   if (encoding.bidirectional) {
     buckets /= 2;
     start = relative > 0 ? buckets : 0;

@@ -37,6 +37,11 @@ std::int64_t size_for(const RelativeBias& encoding, const Case& example) {
   if (example.operation == Operation::grad_weight) return encoding.num_buckets * example.heads;
   return example.heads * rows_of(example) * keys_of(example);
 }
+std::int64_t size_for(const WindowBias& encoding, const Case& example) {
+  if (example.operation == Operation::grad_weight) return weight_rows(encoding) * example.heads;
+  return example.heads * rows_of(example) * keys_of(example);
+}
+std::int64_t size_for(const LogCoordinates&, const Case& example) { return rows_of(example); }
 std::int64_t size_for(const Attention& encoding, const Case& example) {
   return example.batch * encoding.num_heads * example.tokens * encoding.head_dim;
 }

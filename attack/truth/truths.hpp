@@ -25,6 +25,8 @@ void judge_encoding(const RopeNd& encoding, const Case& example, Checker& checke
 void judge_encoding(const Xpos& encoding, const Case& example, Checker& checker);
 void judge_encoding(const Alibi& encoding, const Case& example, Checker& checker);
 void judge_encoding(const RelativeBias& encoding, const Case& example, Checker& checker);
+void judge_encoding(const WindowBias& encoding, const Case& example, Checker& checker);
+void judge_encoding(const LogCoordinates& encoding, const Case& example, Checker& checker);
 void judge_encoding(const Integer& encoding, const Case& example, Checker& checker);
 void judge_encoding(const Binary& encoding, const Case& example, Checker& checker);
 void judge_encoding(const Learned& encoding, const Case& example, Checker& checker);
@@ -102,6 +104,9 @@ struct SlopeExponent {
   std::int64_t denominator;
 };
 SlopeExponent alibi_exponent(const Alibi& encoding, std::int64_t head);
+
+/// The slope itself: 2 to that, or the point of the slope_dtype's value that is nearest to it.
+Interval alibi_slope(const Alibi& encoding, std::int64_t head, long bits);
 
 /// The exact sum of elements, as an enclosure that is a point; nothing where one is infinite or no number.
 class ExactTotal {

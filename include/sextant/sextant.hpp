@@ -16,6 +16,7 @@
 #include "sextant/binary.hpp"
 #include "sextant/integer.hpp"
 #include "sextant/learned.hpp"
+#include "sextant/log_coordinates.hpp"
 #include "sextant/memory.hpp"
 #include "sextant/relative_bias.hpp"
 #include "sextant/rope.hpp"
@@ -24,4 +25,5 @@
 #include "sextant/sinusoidal_2d.hpp"
 #include "sextant/sinusoidal_nd.hpp"
 #include "sextant/spec.hpp"
+#include "sextant/window_bias.hpp"
 #include "sextant/xpos.hpp"

@@ -50,7 +50,9 @@ Approximation<Real> power_times(std::int64_t numerator, std::int64_t denominator
 
 }  // namespace
 
-bool AlibiEncoder::is_whole(const Slope& slope) { return slope.numerator % slope.denominator == 0; }
+bool AlibiEncoder::is_power(const Slope& slope) { return slope.numerator % slope.denominator == 0; }
+
+bool AlibiEncoder::is_double(const Slope& slope) const { return is_power(slope) || encoding_.slope_dtype; }
 
 AlibiEncoder::AlibiEncoder(const Alibi& encoding) : encoding_(checked(encoding)) {
   target_in_use();  // before the first dispatch
@@ -59,8 +61,12 @@ AlibiEncoder::AlibiEncoder(const Alibi& encoding) : encoding_(checked(encoding))
   for (std::int64_t head = 0; head < encoding.num_heads; ++head) {
     const Exponent exponent = exponent_of(encoding, head);
     Slope slope{exponent.numerator, exponent.denominator, 0, 0};
-    if (is_whole(slope)) {
+    if (is_power(slope)) {
       slope.high = std::ldexp(1.0, -static_cast<int>(slope.numerator / slope.denominator));
+    } else if (encoding.slope_dtype) {
+      slope.high = correctly_rounded(*encoding.slope_dtype, [&]<class Real>() {
+        return power_times<Real>(slope.numerator, slope.denominator, 1);
+      });
     } else {
       const auto power = power_times<Wide<256>>(slope.numerator, slope.denominator, 1).value;
       slope.high = static_cast<double>(power);
@@ -70,20 +76,25 @@ AlibiEncoder::AlibiEncoder(const Alibi& encoding) : encoding_(checked(encoding))
   }
 }
 
-// The power of two is irrational unless the denominator divides the numerator, so that the product is no tie.
-double AlibiEncoder::product(const Slope& slope, std::int64_t factor, Dtype dtype) {
+// The power of two is irrational unless the denominator divides the numerator, so that its product is no tie.
+double AlibiEncoder::product(const Slope& slope, std::int64_t factor, Dtype dtype) const {
   if (factor == 0) return 0;
   constexpr std::int64_t exact = std::int64_t{1} << 53;  // the factors that are doubles
-  const bool is_double = factor >= -exact && factor <= exact;
-  if (is_whole(slope)) {
-    if (is_double) return round_to(dtype, slope.high * static_cast<double>(factor));
-    const auto whole = static_cast<int>(slope.numerator / slope.denominator);
+  const bool factor_is_double = factor >= -exact && factor <= exact;
+  if (is_double(slope)) {
+    const auto f = static_cast<double>(factor);
+    const double p = slope.high * f;
+    if (factor_is_double && (dtype == Dtype::float64 || std::fma(slope.high, f, -p) == 0)) return round_to(dtype, p);
     ExactSum sum;
-    sum.add(std::ldexp(static_cast<double>(factor >> 32), 32 - whole));
-    sum.add(std::ldexp(static_cast<double>(factor & 0xFFFFFFFF), -whole));
+    for (const double part :
+         {std::ldexp(static_cast<double>(factor >> 32), 32), static_cast<double>(factor & 0xFFFFFFFF)}) {
+      const double of_part = slope.high * part;
+      sum.add(of_part);
+      sum.add(std::fma(slope.high, part, -of_part));  // exact: the product is of at most 85 bits
+    }
     return sum.rounded(dtype);
   }
-  if (is_double) {
+  if (factor_is_double) {
     // m = high + low within 2^-106 m (1 + 2^-50), and high f = p + e exactly, |e| <= 2^-53 |p|. low f and its sum with
     // e are rounded: by at most 2^-106 |p| and 2^-105 |p| in first order, and as much as the latter once more where the
     // margin is put to it. Together below 2^-103 |p|.
@@ -130,7 +141,8 @@ void AlibiEncoder::bias(std::span<const std::int64_t> query_positions, std::span
     std::byte* out_row = out.data() + static_cast<std::size_t>(row * keys) * width;
     std::vector<Stretch> open;
     if (near) {
-      const AlibiSlope::Kind kind = is_whole(slope) ? AlibiSlope::Kind::power_of_two : AlibiSlope::Kind::irrational;
+      using Kind = AlibiSlope::Kind;
+      const Kind kind = is_power(slope) ? Kind::power_of_two : is_double(slope) ? Kind::other_double : Kind::irrational;
       fill_alibi_row({dtype,
                       {kind, slope.high, slope.low},
                       encoding_.mask,

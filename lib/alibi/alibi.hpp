@@ -19,7 +19,8 @@ class AlibiEncoder {
   /// machine.
   explicit AlibiEncoder(const Alibi& encoding);
 
-  /// m_h, the nearest value of a floating dtype. Domain: 0 <= head < num_heads.
+  /// m_h, of slope_dtype where there is one, and then the nearest value of a floating dtype. Domain: 0 <= head <
+  /// num_heads.
   double slope(std::int64_t head, Dtype dtype) const;
 
   /// What the scores gain, into `out`, [num_heads, queries, keys], row-major and dense, of a floating `dtype`, at any
@@ -39,7 +40,7 @@ class AlibiEncoder {
 
  private:
   /// 2^(-numerator/denominator), and the two float64 whose sum is within 2^-106 of its size: the nearest, and the
-  /// nearest to what is left.
+  /// nearest to what is left. Where that power or the slope_dtype makes it a double, `high` is the slope.
   struct Slope {
     std::int64_t numerator;
     std::int64_t denominator;
@@ -47,9 +48,10 @@ class AlibiEncoder {
     double low;
   };
 
-  static bool is_whole(const Slope& slope);  // a whole power of two
+  static bool is_power(const Slope& slope);  // a whole power of two
+  bool is_double(const Slope& slope) const;
 
-  static double product(const Slope& slope, std::int64_t factor, Dtype dtype);
+  double product(const Slope& slope, std::int64_t factor, Dtype dtype) const;
 
   Alibi encoding_;
   std::vector<Slope> slopes_;

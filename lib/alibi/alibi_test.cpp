@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <iterator>
 #include <numeric>
+#include <optional>
 #include <stdexcept>
 #include <vector>
 
@@ -42,6 +44,10 @@ void expect_truth(const Alibi& encoding, const std::vector<std::int64_t>& querie
   }
 }
 
+// Slopes of every dtype, where products are exact, are ties, and need more bits than a double has.
+constexpr std::optional<Dtype> slope_dtypes[] = {std::nullopt, Dtype::bfloat16, Dtype::float16, Dtype::float32,
+                                                 Dtype::float64};
+
 std::vector<std::int64_t> from_to(std::int64_t first, std::int64_t end) {
   std::vector<std::int64_t> list(static_cast<std::size_t>(end - first));
   std::iota(list.begin(), list.end(), first);
@@ -59,13 +65,29 @@ TEST(AlibiEncoder, EqualsTheOracleForAnyNumberOfHeads) {
   }
 }
 
+TEST(AlibiEncoder, EqualsTheOracleForSlopesOfEveryDtype) {
+  for (const std::optional<Dtype> slope_dtype : slope_dtypes) {
+    for (const std::int64_t most : {8, 24}) {
+      Alibi encoding{12, Mask::causal, AlibiForm::key_index, AlibiSlopes::released, most, slope_dtype};
+      expect_truth(encoding, from_to(2000, 2001), from_to(0, 1000));
+      encoding = {7, Mask::symmetric, AlibiForm::distance, AlibiSlopes::geometric, most, slope_dtype};
+      expect_truth(encoding, from_to(0, 9), from_to(0, 40));
+    }
+  }
+}
+
 TEST(AlibiEncoder, EqualsTheOracleFarAway) {
   const std::int64_t far = std::int64_t{1} << 53;
   const std::vector<std::int64_t> positions{-far, -far + 1, -131071, 0, 65521, 131071, far - 1, far};
   for (const std::int64_t heads : {4, 6, 16}) {
     for (const AlibiSlopes slopes : {AlibiSlopes::released, AlibiSlopes::geometric}) {
-      for (const std::int64_t most : {1, 8, 24})
-        expect_truth({heads, Mask::symmetric, AlibiForm::distance, slopes, most}, positions, positions);
+      for (const std::int64_t most : {1, 8, 24}) {
+        for (const std::optional<Dtype> slope_dtype : slope_dtypes) {
+          if (!slope_dtype || most == 8)
+            expect_truth({heads, Mask::symmetric, AlibiForm::distance, slopes, most, slope_dtype}, positions,
+                         positions);
+        }
+      }
     }
   }
 }
@@ -84,8 +106,12 @@ TEST_P(AlibiGuardsOn, PositionsAndDistancesAtBothEnds) {
         const Mask mask = form == AlibiForm::distance ? Mask::symmetric : Mask::causal;
         for (const AlibiSlopes slopes : {AlibiSlopes::released, AlibiSlopes::geometric}) {
           for (const std::int64_t most : {1, 8, 24}) {
-            expect_truth({heads, mask, form, slopes, most}, {query, query - 1}, from_to(first_key, first_key + 9));
-            if (HasFatalFailure()) return;
+            for (const std::optional<Dtype> slope_dtype : slope_dtypes) {
+              if (slope_dtype && most != 8) continue;
+              expect_truth({heads, mask, form, slopes, most, slope_dtype}, {query, query - 1},
+                           from_to(first_key, first_key + 9));
+              if (HasFatalFailure()) return;
+            }
           }
         }
       }
@@ -96,7 +122,8 @@ TEST_P(AlibiGuardsOn, PositionsAndDistancesAtBothEnds) {
 TEST(AlibiEncoder, EverySlopeEqualsTheOracle) {
   for (std::int64_t heads = 1; heads <= 130; ++heads) {
     for (const AlibiSlopes slopes : {AlibiSlopes::released, AlibiSlopes::geometric}) {
-      const AlibiEncoder encoder({heads, Mask::causal, AlibiForm::distance, slopes, 1 + heads % 24});
+      const std::optional<Dtype> slope_dtype = slope_dtypes[heads % std::ssize(slope_dtypes)];
+      const AlibiEncoder encoder({heads, Mask::causal, AlibiForm::distance, slopes, 1 + heads % 24, slope_dtype});
       reference::AlibiReference truth(encoder.encoding());
       for (std::int64_t head = 0; head < heads; ++head) {
         for (const Dtype dtype : floating_dtypes) {

@@ -36,23 +36,33 @@ HWY_INLINE Certified<typename Type::template Bits<D>> Biases(Type type, D d, con
   const auto factor = FactorOf(d, row, key);
   const auto hidden = IsHidden(d, row, key);
   const auto slope = hn::Set(d, row.slope.high);
+  const bool is_double = row.slope.kind != AlibiSlope::Kind::irrational;
   if constexpr (sizeof(typename Type::Element) == 8) {
+    constexpr double minus_infinity = -std::numeric_limits<double>::infinity();
     // slope * factor = p + e + low factor, the sum of the latter two within 2^-104 |p| with or without fused
     // operations, and the slope within 2^-106; the margin is added with one more rounding, at most 2^-105 |p|. Together
     // below 2^-102 |p|. -infinity has a finite margin and stays.
     const auto product = TwoProduct(slope, factor);
+    if (is_double) {
+      // Of two doubles the product rounded once is the nearest.
+      const auto bits = type.Round(d, hn::IfThenElse(hidden, hn::Set(d, minus_infinity), product.high));
+      return {bits, hn::Ne(bits, bits)};  // none left open
+    }
     const auto rest = hn::MulAdd(hn::Set(d, row.slope.low), factor, product.low);
     const auto margin = hn::Mul(hn::Abs(product.high), hn::Set(d, 0x1p-102));
-    const auto minus_infinity = hn::Set(d, -std::numeric_limits<double>::infinity());
     return type.Certify(d,
-                        DoubleDouble<hn::Vec<D>>{hn::IfThenElse(hidden, minus_infinity, product.high),
+                        DoubleDouble<hn::Vec<D>>{hn::IfThenElse(hidden, hn::Set(d, minus_infinity), product.high),
                                                  hn::IfThenElse(hidden, hn::Zero(d), rest)},
                         margin);
   } else {
     const auto value = hn::IfThenElse(hidden, hn::Set(d, -0x1p1000), hn::Mul(slope, factor));
-    if (row.slope.kind == AlibiSlope::Kind::power_of_two) {
+    if (is_double) {
       const auto bits = type.Round(d, value);
-      return {bits, hn::Ne(bits, bits)};  // none left open
+      const auto none = hn::Ne(bits, bits);
+      if (row.slope.kind == AlibiSlope::Kind::power_of_two) return {bits, none};
+      // Ties are frequent; where the products are doubles one rounding settles them.
+      const auto rest = hn::IfThenElse(hidden, hn::Zero(d), TwoProduct(slope, factor).low);
+      if (hn::AllTrue(d, hn::Eq(rest, hn::Zero(d)))) return {bits, none};
     }
     // The slope and the product are rounded: 2^-52 of the value and the contract's 2^-53 are below 2^-50.
     return type.Certify(d, value, hn::Mul(hn::Abs(value), hn::Set(d, 0x1p-50)));

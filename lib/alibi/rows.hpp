@@ -10,9 +10,10 @@
 
 namespace sextant {
 
-/// A slope as the kernel takes it: high + low, within 2^-106 of the true one, low 0 where it is a power of two.
+/// A slope as the kernel takes it: high + low, within 2^-106 of the true one; where it is a double, low is 0. Of those
+/// a power of two times a position is a double too.
 struct AlibiSlope {
-  enum class Kind { power_of_two, irrational };
+  enum class Kind { power_of_two, other_double, irrational };
   Kind kind;
   double high;
   double low;

@@ -140,7 +140,11 @@ TEST_P(AlibiSweepOn, TablesHaveThePublishedDigests) {
       {"12 symmetric distance", {12, Mask::symmetric, AlibiForm::distance}},
       {"12 causal key_index", {12, Mask::causal, AlibiForm::key_index}},
       {"12 symmetric distance geometric", {12, Mask::symmetric, AlibiForm::distance, AlibiSlopes::geometric}},
-      {"20 symmetric distance", {20, Mask::symmetric, AlibiForm::distance}}};
+      {"20 symmetric distance", {20, Mask::symmetric, AlibiForm::distance}},
+      {"12 symmetric distance bfloat16",
+       {12, Mask::symmetric, AlibiForm::distance, AlibiSlopes::released, 8, Dtype::bfloat16}},
+      {"12 symmetric distance float64",
+       {12, Mask::symmetric, AlibiForm::distance, AlibiSlopes::released, 8, Dtype::float64}}};
   std::vector<std::int64_t> positions(128);
   for (std::size_t i = 0; i < positions.size(); ++i) positions[i] = static_cast<std::int64_t>(i) * 1031;
   Digests digests;

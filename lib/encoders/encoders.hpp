@@ -8,6 +8,7 @@
 #include "lib/binary/binary.hpp"
 #include "lib/integer/integer.hpp"
 #include "lib/learned/learned.hpp"
+#include "lib/log_coordinates/log_coordinates.hpp"
 #include "lib/relative_bias/relative_bias.hpp"
 #include "lib/relative_bias/score_bias.hpp"
 #include "lib/rope/rope.hpp"
@@ -15,6 +16,8 @@
 #include "lib/sinusoidal/sinusoidal.hpp"
 #include "lib/sinusoidal_2d/sinusoidal_2d.hpp"
 #include "lib/sinusoidal_nd/sinusoidal_nd.hpp"
+#include "lib/window_bias/score_bias.hpp"
+#include "lib/window_bias/window_bias.hpp"
 #include "lib/xpos/turning.hpp"
 #include "lib/xpos/xpos.hpp"
 
@@ -37,6 +40,9 @@ inline Sinusoidal2dEncoder encoder_of(const Sinusoidal2d& encoding, std::int64_t
 inline SinusoidalNdEncoder encoder_of(const SinusoidalNd& encoding, std::int64_t) {
   return SinusoidalNdEncoder(encoding);
 }
+inline LogCoordinatesEncoder encoder_of(const LogCoordinates& encoding, std::int64_t) {
+  return LogCoordinatesEncoder(encoding);
+}
 inline LearnedEncoder encoder_of(const Learned& encoding, std::int64_t) { return LearnedEncoder(encoding); }
 inline RopeEncoder encoder_of(const Rope& encoding, std::int64_t) { return RopeEncoder(encoding); }
 inline std::unique_ptr<const Turning> turning_of(const Rope& encoding) { return turning_alike<RopeEncoder>(encoding); }
@@ -49,5 +55,6 @@ inline AlibiEncoder encoder_of(const Alibi& encoding, std::int64_t) { return Ali
 inline RelativeBiasEncoder encoder_of(const RelativeBias& encoding, std::int64_t) {
   return RelativeBiasEncoder(encoding);
 }
+inline WindowBiasEncoder encoder_of(const WindowBias& encoding, std::int64_t) { return WindowBiasEncoder(encoding); }
 
 }  // namespace sextant

@@ -156,7 +156,8 @@ std::int64_t RelativeBiasEncoder::bucket(std::int64_t relative) const {
   const std::int64_t start = encoding_.bidirectional && relative > 0 ? directed : 0;
   // Distances from max_distance on share the last bucket; the most negative integer has no negative.
   const std::int64_t before = std::min(-std::max(relative, -encoding_.max_distance), encoding_.max_distance);
-  const std::int64_t distance = relative <= 0 ? before : encoding_.bidirectional ? relative : 0;
+  const bool counts_ahead = encoding_.bidirectional || encoding_.later_keys == LaterKeys::mirrored;
+  const std::int64_t distance = relative <= 0 ? before : counts_ahead ? relative : 0;
   return start + (distance < std::ssize(near_) ? near_[static_cast<std::size_t>(distance)] : directed_bucket(distance));
 }
 

@@ -1,6 +1,12 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <limits>
 #include <numeric>
+#include <string_view>
 #include <vector>
 
 #include "lib/kernels/digest_test.hpp"
@@ -52,6 +58,90 @@ TEST(RelativeBiasSweep, EveryDistanceEqualsTheOracle) {
     }
   }
   EXPECT_EQ(settings, 223);
+}
+
+// The part of the way from the exact distances to max_distance, as deployed codes have it in float32: the logarithm of
+// a distance there, over that of the whole way, times the steps. Logarithms are those of float64, rounded once.
+float in_float32(double value) { return static_cast<float>(value); }
+float logarithm(float value) { return in_float32(std::log(static_cast<double>(value))); }
+
+struct Way {
+  float at;      // distance / exact
+  double whole;  // max_distance / exact
+  float steps;
+  float exact;
+};
+struct Deployed {
+  const char* code;
+  std::int64_t (*bucket)(const Way& way);
+};
+constexpr Deployed deployed[] = {
+    // Mesh TensorFlow, transformers, x-transformers: the constant is float64's.
+    {"mesh_tensorflow",
+     [](const Way& way) {
+       return static_cast<std::int64_t>(logarithm(way.at) / in_float32(std::log(way.whole)) * way.steps);
+     }},
+    // T5X: a little more than the quotient.
+    {"t5x",
+     [](const Way& way) {
+       const float more = way.at + std::numeric_limits<float>::epsilon();
+       return static_cast<std::int64_t>(logarithm(more) / in_float32(std::log(way.whole)) * way.steps);
+     }},
+    // ONNX Runtime: all in float32.
+    {"onnxruntime",
+     [](const Way& way) {
+       return static_cast<std::int64_t>(logarithm(way.at) / logarithm(in_float32(way.whole)) * way.steps);
+     }},
+    // llama.cpp: the product first, and the sum rounded down.
+    {"llama.cpp", [](const Way& way) {
+       const double sum = way.exact + logarithm(way.at) * way.steps / std::log(way.whole);
+       return static_cast<std::int64_t>(std::floor(in_float32(sum))) - static_cast<std::int64_t>(way.exact);
+     }}};
+
+// T5, mT5, Flan-T5, MPNet and Pop2Piano (both ways and one way); WavLM; Megatron's and x-transformers' usual ones; and
+// round numbers around them. Float32 could put a distance beside a border into the next bucket; of these settings it
+// puts none.
+TEST(RelativeBiasSweep, DeployedFormulasGiveTheRealNumbersBuckets) {
+  constexpr RelativeBias settings[] = {{32, 128, true},  {32, 128, false},  {320, 800, true}, {32, 256, true},
+                                       {32, 256, false}, {64, 128, true},   {64, 256, true},  {32, 512, false},
+                                       {32, 64, true},   {128, 512, true},  {16, 64, true},   {32, 1024, true},
+                                       {48, 4096, true}, {64, 2048, false}, {32, 4096, false}};
+  for (const RelativeBias& encoding : settings) {
+    const std::int64_t buckets = directed_buckets(encoding);
+    const std::int64_t exact = buckets / 2;
+    for (const Deployed& code : deployed) {
+      for (std::int64_t distance = exact; distance <= 4 * encoding.max_distance; ++distance) {
+        const auto e = static_cast<float>(exact);
+        const Way way{static_cast<float>(distance) / e,
+                      static_cast<double>(encoding.max_distance) / static_cast<double>(exact),
+                      static_cast<float>(buckets - exact), e};
+        const std::int64_t bucket = std::min(exact + code.bucket(way), buckets - 1);
+        ASSERT_EQ(bucket, reference::bucket(encoding, -distance))
+            << code.code << " of " << encoding.num_buckets << " to " << encoding.max_distance << " at " << distance;
+      }
+    }
+  }
+}
+
+// Where a border is met by an integer they need not: 54 / 24 = (81 / 24)^(16 / 24), and of the codes one says so.
+TEST(RelativeBiasSweep, AFormulaInFloat32CanMissABorder) {
+  const Way way{54.0F / 24, 81.0 / 24, 24, 24};
+  EXPECT_EQ(reference::bucket({48, 81, false}, -54), 24 + 16);
+  EXPECT_EQ(reference::bucket({48, 81, false}, -53), 24 + 15);
+  for (const Deployed& code : deployed)
+    EXPECT_EQ(code.bucket(way), std::string_view(code.code) == "llama.cpp" ? 16 : 15) << code.code;
+}
+
+TEST(RelativeBiasSweep, MirroredKeysHaveTheBucketsOfThoseBefore) {
+  const RelativeBias encoding{32, 128, false, LaterKeys::mirrored};
+  const RelativeBiasEncoder encoder(encoding);
+  const RelativeBiasEncoder before({32, 128, false});
+  for (std::int64_t relative = -1000; relative <= 1000; ++relative) {
+    ASSERT_EQ(encoder.bucket(relative), before.bucket(-std::abs(relative))) << relative;
+    ASSERT_EQ(encoder.bucket(relative), reference::bucket(encoding, relative)) << relative;
+  }
+  EXPECT_EQ(encoder.bucket(std::numeric_limits<std::int64_t>::max()), 31);
+  EXPECT_EQ(encoder.bucket(std::numeric_limits<std::int64_t>::min()), 31);
 }
 
 TEST(RelativeBiasSweep, TablesHaveThePublishedDigests) {

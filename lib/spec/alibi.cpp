@@ -20,12 +20,19 @@ Alibi read(Fields& fields) {
   encoding.form = fields.choice("form", forms, encoding.form);
   encoding.slopes = fields.choice("slopes", slope_rules, encoding.slopes);
   if (const auto bias_max = fields.integer("bias_max")) encoding.bias_max = *bias_max;
+  if (const auto name = fields.text_or_null("slope_dtype")) {
+    encoding.slope_dtype = dtype_named(*name);
+    if (!encoding.slope_dtype || *encoding.slope_dtype == Dtype::int64)
+      fields.refuse("slope_dtype",
+                    fmt::format("expected null or one of float64, float32, float16, bfloat16, got \"{}\"", *name));
+  }
   return encoding;
 }
 
 void check(const Alibi& encoding) {
   check_count("num_heads", encoding.num_heads, heads_limit);
   check_count("bias_max", encoding.bias_max, bias_max_limit);
+  if (encoding.slope_dtype == Dtype::int64) refuse_field("slope_dtype", "expected a floating dtype, got int64");
   if (encoding.form == AlibiForm::key_index && encoding.mask == Mask::symmetric) {
     refuse_field("form", "key_index needs mask causal");
   }
@@ -37,6 +44,11 @@ void write(const Alibi& encoding, nlohmann::ordered_json& object) {
   object["form"] = text_of(forms, encoding.form);
   object["slopes"] = text_of(slope_rules, encoding.slopes);
   object["bias_max"] = encoding.bias_max;
+  if (encoding.slope_dtype) {
+    object["slope_dtype"] = name_of(*encoding.slope_dtype);
+  } else {
+    object["slope_dtype"] = nullptr;
+  }
 }
 
 std::string size_text(const Alibi& encoding) {
@@ -44,6 +56,7 @@ std::string size_text(const Alibi& encoding) {
                                  text_of(forms, encoding.form));
   if (encoding.slopes == AlibiSlopes::geometric) text += " geometric";
   if (encoding.bias_max != Alibi{}.bias_max) text += fmt::format(" bias_max {}", encoding.bias_max);
+  if (encoding.slope_dtype) text += fmt::format(" slopes of {}", name_of(*encoding.slope_dtype));
   return text;
 }
 
@@ -64,6 +77,7 @@ constexpr FieldMeaning field_meanings[] = {
      "of n heads, no power of two: released: those of the power below, then others of its double; geometric: one "
      "series"},
     {"bias_max", "B: the last of n heads has slope 2^-B, the first 2^(-B/n)"},
+    {"slope_dtype", "the dtype that slopes are rounded to, the rest being exact; null: they are real numbers"},
 };
 
 }  // namespace

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
+#include "lib/numeric/dtype.hpp"
 #include "lib/spec/entry.hpp"
 
 namespace sextant {
@@ -21,12 +23,15 @@ enum class AlibiSlopes { released, geometric };
 /// long contexts (MPT's alibi_bias_max). Where n is no power of two, released slopes are, as in the released code
 /// (attention_with_linear_biases), those of the nearest smaller power n', then every other one of 2n' heads, from its
 /// first. bias_max is from 1 to 24, so that the least slope is a value of every dtype.
+/// With a slope_dtype the slopes are those numbers rounded once to the nearest of that dtype, ties to even, and what is
+/// said of them holds of the rounded ones: transformers' falcon has bfloat16 slopes (build_alibi_tensor).
 struct Alibi {
   std::int64_t num_heads = 0;
   Mask mask = Mask::causal;
   AlibiForm form = AlibiForm::distance;
   AlibiSlopes slopes = AlibiSlopes::released;
   std::int64_t bias_max = 8;
+  std::optional<Dtype> slope_dtype = std::nullopt;  ///< nothing: real numbers
 
   static const EncodingEntry<Alibi> entry;
 };

@@ -70,13 +70,33 @@ INSTANTIATE_TEST_SUITE_P(
                 "rope_nd head_dim 8 sections 1+3 float32"},
         Written{R"({"encoding":"alibi","num_heads":8})",
                 R"({"encoding":"alibi","num_heads":8,"mask":"causal","form":"distance","slopes":"released",)"
-                R"("bias_max":8,"dtype":"float32","min_position":0,"max_position":131072,)",
+                R"("bias_max":8,"slope_dtype":null,"dtype":"float32","min_position":0,"max_position":131072,)",
                 "alibi num_heads 8 causal distance float32"},
+        Written{R"({"encoding":"alibi","num_heads":8,"slope_dtype":"bfloat16"})",
+                R"({"encoding":"alibi","num_heads":8,"mask":"causal","form":"distance","slopes":"released",)"
+                R"("bias_max":8,"slope_dtype":"bfloat16","dtype":"float32","min_position":0,"max_position":131072,)",
+                "alibi num_heads 8 causal distance slopes of bfloat16 float32"},
         Written{R"({"encoding":"relative_bias"})",
                 R"({"encoding":"relative_bias","num_buckets":32,"max_distance":128,)"
-                R"("bidirectional":true,"dtype":"float32","min_position":0,)"
+                R"("bidirectional":true,"later_keys":"at_zero","dtype":"float32","min_position":0,)"
                 R"("max_position":131072,)",
                 "relative_bias num_buckets 32 max_distance 128 bidirectional float32"},
+        Written{R"({"encoding":"window_bias","window":[8,7,5],"class_token":"first"})",
+                R"({"encoding":"window_bias","window":[8,7,5],"class_token":"first","dtype":"float32",)"
+                R"("min_position":0,"max_position":281,)",
+                "window_bias window 8 x 7 x 5 class token float32"},
+        Written{R"({"encoding":"window_bias","window":[7,7]})",
+                R"({"encoding":"window_bias","window":[7,7],"class_token":"none","dtype":"float32",)"
+                R"("min_position":0,"max_position":49,)",
+                "window_bias window 7 x 7 float32"},
+        Written{R"({"encoding":"log_coordinates","window":[8,7]})",
+                R"({"encoding":"log_coordinates","window":[8,7],"pretrained_window":null,"dtype":"float32",)"
+                R"("min_position":0,"max_position":131072,)",
+                "log_coordinates window 8 x 7 float32"},
+        Written{R"({"encoding":"log_coordinates","window":[24],"pretrained_window":[12],"min_position":-23})",
+                R"({"encoding":"log_coordinates","window":[24],"pretrained_window":[12],"dtype":"float32",)"
+                R"("min_position":-23,"max_position":131072,)",
+                "log_coordinates window 24 pretrained 12 float32"},
         Written{R"({"encoding":"attention","num_heads":8,"head_dim":64})",
                 R"({"encoding":"attention","num_heads":8,"num_kv_heads":8,"head_dim":64,)"
                 R"("causal":false,"position":null,"window":null,"softmax_scale":null,"logit_softcap":null,)"
@@ -88,7 +108,8 @@ INSTANTIATE_TEST_SUITE_P(
             R"("causal":true,"position":{"encoding":"alibi","num_heads":8}})",
             R"({"encoding":"attention","num_heads":8,"num_kv_heads":2,"head_dim":64,)"
             R"("causal":true,"position":{"encoding":"alibi","num_heads":8,"mask":"causal",)"
-            R"("form":"distance","slopes":"released","bias_max":8},"window":null,"softmax_scale":null,)"
+            R"("form":"distance","slopes":"released","bias_max":8,"slope_dtype":null},"window":null,)"
+            R"("softmax_scale":null,)"
             R"("logit_softcap":null,"sinks":false,"cached_keys":"plain","dtype":"float32","min_position":0,)"
             R"("max_position":131072,)",
             "attention num_heads 8 num_kv_heads 2 head_dim 64 causal with alibi num_heads 8 causal distance float32"},
@@ -131,10 +152,12 @@ TEST(EveryEncoding, KeepsEveryFieldGiven) {
         R"("sections":[1,2,3],"section_order":"blocked","axis_order":[0,1,2],"frequencies":"per_axis",)"
         R"("pairing_scope":"head","coordinates":"index","extents":null,"rope_thetas":[100.0,200.0,1.0])",
         R"("encoding":"alibi","num_heads":12,"mask":"symmetric","form":"distance","slopes":"geometric",)"
-        R"("bias_max":24)",
+        R"("bias_max":24,"slope_dtype":"float16")",
         R"("encoding":"alibi","num_heads":12,"mask":"causal","form":"key_index","slopes":"released",)"
-        R"("bias_max":1)",
-        R"("encoding":"relative_bias","num_buckets":7,"max_distance":50,"bidirectional":false)"}) {
+        R"("bias_max":1,"slope_dtype":null)",
+        R"("encoding":"relative_bias","num_buckets":7,"max_distance":50,"bidirectional":false,)"
+        R"("later_keys":"mirrored")",
+        R"("encoding":"window_bias","window":[2,6],"class_token":"first")"}) {
     const std::string written =
         "{" + fields + R"(,"dtype":"bfloat16","min_position":2,"max_position":9,"accuracy":"faithful"})";
     EXPECT_EQ(to_json(parse_spec(written)), written);
@@ -253,6 +276,26 @@ INSTANTIATE_TEST_SUITE_P(
                 "spec: min_position: expected less than 7, where the shortest axis ends"},
         Refusal{R"({"encoding":"sinusoidal_nd","dim":8,"extents":[3,3],"max_position":4})",
                 "spec: max_position: expected at most 3"},
+        Refusal{R"({"encoding":"window_bias"})", "spec: window: required: 1 to 3 extents"},
+        Refusal{R"({"encoding":"window_bias","window":[]})", "spec: window: expected a list of 1 to 3 extents, got 0"},
+        Refusal{R"({"encoding":"window_bias","window":[1,1,1,1]})",
+                "spec: window: expected a list of 1 to 3 extents, got 4"},
+        Refusal{R"({"encoding":"window_bias","window":[7,0]})", "spec: window: expected an integer from 1"},
+        Refusal{R"({"encoding":"window_bias","window":[200,200]})", "spec: window: expected at most 65536"},
+        Refusal{R"({"encoding":"window_bias","window":[7,7],"class_token":"last"})",
+                "spec: class_token: expected one of none, first"},
+        Refusal{R"({"encoding":"window_bias","window":[7,7],"max_position":50})",
+                "spec: max_position: expected at most 49, the number of positions of this window_bias, got 50"},
+        Refusal{R"({"encoding":"log_coordinates"})", "spec: window: required: 1 to 3 extents"},
+        Refusal{R"({"encoding":"log_coordinates","window":[8,1]})", "spec: window: expected extents of at least 2"},
+        Refusal{R"({"encoding":"log_coordinates","window":[8,1],"pretrained_window":[1,8]})",
+                "spec: pretrained_window: expected extents of at least 2"},
+        Refusal{R"({"encoding":"log_coordinates","window":[8,8],"pretrained_window":[8]})",
+                "spec: pretrained_window: expected null or 2 extents as in window, got 1"},
+        Refusal{R"({"encoding":"alibi","num_heads":8,"slope_dtype":"int64"})",
+                "spec: slope_dtype: expected null or one of float64, float32, float16, bfloat16, got \"int64\""},
+        Refusal{R"({"encoding":"relative_bias","later_keys":"mirrored"})",
+                "spec: later_keys: mirrored needs bidirectional false"},
         Refusal{R"({"encoding":"learned","dim":8})", "spec: max_positions: required"},
         Refusal{R"({"encoding":"learned","dim":8,"max_positions":0})",
                 "spec: max_positions: expected an integer from 1"},

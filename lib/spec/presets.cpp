@@ -6,7 +6,7 @@ namespace sextant {
 namespace {
 
 // Settings as published in each model's paper or config.json.
-constexpr std::array<Preset, 38> table{{
+constexpr std::array<Preset, 45> table{{
     {"transformer-512", "Vaswani et al. 2017, section 3.5, d_model = 512", R"({"encoding":"sinusoidal","dim":512})"},
     {"tensor2tensor-512", "tensor2tensor's timing signal: sines, then cosines, divisor d/2 - 1",
      R"({"encoding":"sinusoidal","dim":512,"layout":"concatenated","denominator":"half_minus_one"})"},
@@ -85,8 +85,23 @@ constexpr std::array<Preset, 38> table{{
     {"mpt-7b", "MPT 7B: ALiBi", R"({"encoding":"alibi","num_heads":32,"max_position":2048})"},
     {"mpt-7b-storywriter", "MPT 7B StoryWriter: ALiBi, exponents to 16",
      R"({"encoding":"alibi","num_heads":32,"bias_max":16,"max_position":65536})"},
+    {"falcon-rw-1b", "Falcon RW 1B in transformers: ALiBi as bfloat16 slope times key position",
+     R"({"encoding":"alibi","num_heads":32,"form":"key_index","slope_dtype":"bfloat16"})"},
     {"t5-small", "T5 small, the encoder: 32 buckets up to distance 128",
      R"({"encoding":"relative_bias","num_buckets":32,"max_distance":128,"bidirectional":true,"max_position":512})"},
+    {"onnxruntime-t5-decoder", "ONNX Runtime's RelativePositionBias, T5's decoder: keys after the query are mirrored",
+     R"({"encoding":"relative_bias","num_buckets":32,"max_distance":128,"bidirectional":false,)"
+     R"("later_keys":"mirrored","max_position":512})"},
+    {"swin-tiny", "Swin-T: windows of 7 x 7 tokens", R"({"encoding":"window_bias","window":[7,7]})"},
+    {"video-swin-tiny", "Video Swin-T: windows of 8 frames of 7 x 7 tokens",
+     R"({"encoding":"window_bias","window":[8,7,7]})"},
+    {"beit-base", "BEiT-B/16 at 224 pixels: 14 x 14 patches behind a class token",
+     R"({"encoding":"window_bias","window":[14,14],"class_token":"first"})"},
+    {"swinv2-tiny-window8", "Swin v2-T at 256 pixels: offsets within windows of 8 x 8",
+     R"({"encoding":"log_coordinates","window":[8,8],"min_position":-7,"max_position":8})"},
+    {"swinv2-base-window12to24", "Swin v2-B, windows of 12 x 12 in pretraining and 24 x 24 after, as its configuration",
+     R"({"encoding":"log_coordinates","window":[24,24],"pretrained_window":[12,12],)"
+     R"("min_position":-23,"max_position":24})"},
     {"mae-vit-base", "MAE ViT-Base, the encoder: 14 x 14 patches, width first as in its code",
      R"({"encoding":"sinusoidal_2d","dim":768,"height":14,"width":14,)"
      R"("layout":"concatenated","axis_order":"width_first"})"},

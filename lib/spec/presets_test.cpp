@@ -40,6 +40,7 @@ constexpr Published published[] = {
     {"mpt-7b", "mpt-7b"},
     {"smollm3-3b-nope", "smollm3-3b", "", "no_rope"},
     {"llama-4-scout-nope", "llama-4-scout-17b-16e", "text_config", "no_rope"},
+    {"falcon-rw-1b", "falcon-rw-1b"},
     {"t5-small", "t5-small", "", "encoder"},
     {"mae-vit-base", "vit-mae-base", "", "encoder"},
 };

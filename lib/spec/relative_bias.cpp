@@ -10,11 +10,15 @@ std::int64_t directed_buckets(const RelativeBias& encoding) {
 
 namespace {
 
+constexpr Names<LaterKeys, 2> places_of_later_keys{
+    {{"at_zero", LaterKeys::at_zero}, {"mirrored", LaterKeys::mirrored}}};
+
 RelativeBias read(Fields& fields) {
   RelativeBias encoding;
   encoding.num_buckets = fields.integer("num_buckets").value_or(encoding.num_buckets);
   encoding.max_distance = fields.integer("max_distance").value_or(encoding.max_distance);
   encoding.bidirectional = fields.boolean("bidirectional").value_or(encoding.bidirectional);
+  encoding.later_keys = fields.choice("later_keys", places_of_later_keys, encoding.later_keys);
   return encoding;
 }
 
@@ -25,6 +29,9 @@ void check(const RelativeBias& encoding) {
     refuse_field("num_buckets",
                  fmt::format("expected an even number, half of them for each direction, got {}", encoding.num_buckets));
   }
+  if (encoding.bidirectional && encoding.later_keys == LaterKeys::mirrored)
+    refuse_field("later_keys",
+                 "mirrored needs bidirectional false: else keys after the query have buckets of their own");
   const std::int64_t exact = directed_buckets(encoding) / 2;
   if (exact < 1) {
     refuse_field("num_buckets",
@@ -42,11 +49,13 @@ void write(const RelativeBias& encoding, nlohmann::ordered_json& object) {
   object["num_buckets"] = encoding.num_buckets;
   object["max_distance"] = encoding.max_distance;
   object["bidirectional"] = encoding.bidirectional;
+  object["later_keys"] = text_of(places_of_later_keys, encoding.later_keys);
 }
 
 std::string size_text(const RelativeBias& encoding) {
-  return fmt::format("num_buckets {} max_distance {}{}", encoding.num_buckets, encoding.max_distance,
-                     encoding.bidirectional ? " bidirectional" : "");
+  return fmt::format("num_buckets {} max_distance {}{}{}", encoding.num_buckets, encoding.max_distance,
+                     encoding.bidirectional ? " bidirectional" : "",
+                     encoding.later_keys == LaterKeys::mirrored ? " mirrored" : "");
 }
 
 Signature signature(const RelativeBias& encoding) {
@@ -59,6 +68,7 @@ constexpr FieldMeaning field_meanings[] = {
     {"num_buckets", "rows of the table of weights"},
     {"max_distance", "the distance from which on all share the last bucket"},
     {"bidirectional", "whether keys after the query have buckets of their own"},
+    {"later_keys", "where they have none: at_zero, the bucket of distance 0, or mirrored, that of their distance"},
 };
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "properties/model/family.hpp"
 #include "properties/model/questions.hpp"
 #include "reference/relative_bias.hpp"
+#include "reference/window_bias.hpp"
 #include "subjects/operations.hpp"
 
 namespace sextant {
@@ -77,8 +78,37 @@ Scatter scatter_of(const Spec& spec, const Learned& learned, const Question& que
           1};
 }
 
-// The question's batch is its queries, its tokens are the keys: distances beyond the last bucket share one.
-Scatter scatter_of(const Spec& spec, const RelativeBias& encoding, const Question& question) {
+std::int64_t table_rows(const RelativeBias& encoding) { return encoding.num_buckets; }
+std::int64_t table_rows(const WindowBias& encoding) { return weight_rows(encoding); }
+
+template <class Bias>
+struct RowsOf;
+
+// The bucket of each distance is looked for once; distances beyond the last bucket share one.
+template <>
+struct RowsOf<RelativeBias> {
+  explicit RowsOf(const RelativeBias& of) : encoding(of) {}
+  std::int64_t operator()(std::int64_t query, std::int64_t key) {
+    const auto [known, is_new] = buckets.try_emplace(key - query, 0);
+    if (is_new) known->second = reference::bucket(encoding, key - query);
+    return known->second;
+  }
+  RelativeBias encoding;
+  std::unordered_map<std::int64_t, std::int64_t> buckets;
+};
+
+template <>
+struct RowsOf<WindowBias> {
+  explicit RowsOf(const WindowBias& of) : encoding(of) {}
+  std::int64_t operator()(std::int64_t query, std::int64_t key) const {
+    return reference::window_row(encoding, query, key);
+  }
+  WindowBias encoding;
+};
+
+// Of a bias: the question's batch is its queries, its tokens are the keys.
+template <class Bias>
+Scatter scatter_of(const Spec& spec, const Bias& encoding, const Question& question) {
   const std::int64_t width = spec.max_position - spec.min_position;
   const auto from = [&](std::int64_t start, std::int64_t count) {
     std::vector<std::int64_t> positions;
@@ -89,18 +119,14 @@ Scatter scatter_of(const Spec& spec, const RelativeBias& encoding, const Questio
   const std::vector<std::int64_t> keys = from(0, question.tokens);
   const std::vector<std::int64_t> queries = from(question.fill % (question.tokens + 1), question.batch);
   const std::int64_t heads = question.heads;
-  std::unordered_map<std::int64_t, std::int64_t> buckets;  // of each distance
+  RowsOf<Bias> rows_of(encoding);
   std::vector<std::int64_t> rows;
   for (const std::int64_t query : queries) {
-    for (const std::int64_t key : keys) {
-      const auto [known, is_new] = buckets.try_emplace(key - query, 0);
-      if (is_new) known->second = reference::bucket(encoding, key - query);
-      rows.push_back(known->second);
-    }
+    for (const std::int64_t key : keys) rows.push_back(rows_of(query, key));
   }
   const std::int64_t uses = std::ssize(rows);
   return {"bias",
-          {{"weight", gen::values(spec.dtype, {encoding.num_buckets, heads}, question.fill + 1)},
+          {{"weight", gen::values(spec.dtype, {table_rows(encoding), heads}, question.fill + 1)},
            {"query_positions", Tensor::of_integers({std::ssize(queries)}, queries)},
            {"key_positions", Tensor::of_integers({std::ssize(keys)}, keys)}},
           drawn_gradient(spec.dtype, {heads, std::ssize(queries), std::ssize(keys)}, question.fill),
@@ -233,17 +259,17 @@ Property scatter_gradient_property() {
   property.explanation = {
       "the gradient of a lookup sums the gradients of every use of a row",
       "grad_weight[r] = sum of grad[i] over all i with positions[i] = r; grad_weight[b, h] = sum of "
-      "grad[h, q, k] over all q and k with bucket(k - q) = b",
+      "grad[h, q, k] over all q and k with bucket(k - q) = b, or index(q, k) = b",
       "the adjoint of a selection matrix: <W[positions], g> = <W, scatter(g)>",
-      "learned and relative_bias whose subject answers backward",
+      "learned, relative_bias and window_bias whose subject answers backward",
       "m terms are added with m - 1 roundings in any order: gamma_m(u) sum |g| (Higham 2002, section 4.2), u of the "
       "dtype, and 1 ULP for the last rounding; in 16 bits evaluated in float32 u of float32, and half an ULP; sums of "
       "more terms than 1/(2 u), or beyond the dtype's range, are not judged",
       "rows overwritten instead of added to, lost updates of racing threads, a gradient that is "
       "zero, order by position instead of by use, uses beyond a block left out"};
-  property.not_applicable = stated_for<Learned, RelativeBias>();
+  property.not_applicable = stated_for<Learned, RelativeBias, WindowBias>();
   use_cases(property, uses(),
-            of<Learned, RelativeBias>([](const Spec& spec, const auto& encoding) -> CheckOf<Question> {
+            of<Learned, RelativeBias, WindowBias>([](const Spec& spec, const auto& encoding) -> CheckOf<Question> {
               return [spec, encoding](Session& session, const Question& question) {
                 const Scatter scatter = scatter_of(spec, encoding, question);
                 return judge_scatter(spec, scatter, backward(session, spec, scatter.of, scatter.inputs, scatter.grad));

@@ -34,11 +34,13 @@ Property accuracy_property() {
       "sinusoidal_2d: the same in each half, of the row's and the column's code; sinusoidal_nd: of each axis' code; "
       "rope_nd: by each pair's own axis; "
       "xpos: times zeta_i^(p/scale_base)\n"
-      "integer, binary, learned, relative_bias: p, its digits, weight[p], weight[bucket(k - q)], exactly\n"
+      "integer, binary, learned, relative_bias, window_bias: p, its digits, weight[p], weight[bucket(k - q)], "
+      "weight[index(q, k)], exactly\n"
+      "log_coordinates: |c - sign(d) log2(1 + 8 |d|/(e - 1))/3| <= k ulp + that of the logarithm's argument\n"
       "alibi: |b - (-m_h (q - k))| <= k ulp + gamma_c |b|; attention: |out - softmax(q k^T/sqrt(d) + b) v| <= the "
       "error of its sums",
       "Vaswani et al. 2017, sections 3.2.1 and 3.5; Su et al. 2021, section 3.2.2, equation 15; Press et al. 2021, "
-      "section 3; Raffel et al. 2019, section 2.1; "
+      "section 3; Raffel et al. 2019, section 2.1; Liu et al. 2021, section 3.2; "
       "Sun et al. 2022, section 3.2; lib/spec for each",
       "every encoding; of xpos the pairs whose scale the dtype can represent; attention with xpos where it can "
       "represent all",

@@ -77,11 +77,12 @@ class AlibiJudge final : public BiasJudge {
 
 class AlibiScoreBias final : public ScoreBiasOracle {
  public:
-  AlibiScoreBias(const Alibi& encoding, double libm) : oracle_(encoding), libm_(libm) {
+  AlibiScoreBias(const Spec& spec, const Alibi& encoding)
+      : oracle_(encoding), libm_(spec.libm), roundoff_(angle_roundoff(spec.accuracy)) {
     for (std::int64_t head = 0; head < encoding.num_heads; ++head) {
       const auto slope = reference::DoubleDoubleWithin::of(oracle_.slope(head, reference::first_precision));
       heads_.push_back({static_cast<long double>(slope.high) + static_cast<long double>(slope.low),
-                        alibi_roundings(oracle_, head, libm_, reference::first_precision)});
+                        alibi_roundings(oracle_, head, libm_, roundoff_, reference::first_precision)});
     }
   }
 
@@ -99,7 +100,7 @@ class AlibiScoreBias final : public ScoreBiasOracle {
     const auto value = oracle_.bias(place.query, place.key, place.head, precision);
     // A key that alibi's own mask hides is hidden by the attention's as well, and not read.
     if (!value) return {Enclosure(std::int64_t{0}, precision), 0};
-    return {*value, alibi_roundings(oracle_, place.head, libm_, precision)};
+    return {*value, alibi_roundings(oracle_, place.head, libm_, roundoff_, precision)};
   }
 
  private:
@@ -110,6 +111,7 @@ class AlibiScoreBias final : public ScoreBiasOracle {
 
   reference::AlibiReference oracle_;
   double libm_;
+  double roundoff_;
   std::vector<Head> heads_;
 };
 
@@ -131,6 +133,14 @@ class AlibiModel final : public BiasModel {
       e.slopes = e.slopes == AlibiSlopes::released ? AlibiSlopes::geometric : AlibiSlopes::released;
     });
     list.with("bias_max", [](Alibi& e) { e.bias_max = e.bias_max == 8 ? 16 : 8; });
+    for (const std::optional<Dtype> dtype : {std::optional<Dtype>(), std::optional(Dtype::bfloat16)}) {
+      list.with("slope_dtype", [&](Alibi& e) {
+        // Whole powers of two are values of every dtype.
+        const bool all_powers =
+            std::has_single_bit(static_cast<std::uint64_t>(e.num_heads)) && e.bias_max % e.num_heads == 0;
+        if (!all_powers) e.slope_dtype = dtype;
+      });
+    }
     return list.made();
   }
 
@@ -147,7 +157,7 @@ class AlibiModel final : public BiasModel {
 
   std::unique_ptr<Judge> judge() const override { return std::make_unique<AlibiJudge>(spec(), encoding_); }
   std::unique_ptr<ScoreBiasOracle> score_bias() const override {
-    return std::make_unique<AlibiScoreBias>(encoding_, spec().libm);
+    return std::make_unique<AlibiScoreBias>(spec(), encoding_);
   }
 
  private:

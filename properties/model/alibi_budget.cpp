@@ -1,5 +1,6 @@
 #include "properties/model/alibi_budget.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <limits>
@@ -20,8 +21,22 @@ double relative_error(double total) { return total < 0.5 ? total / (1 - total) :
 
 }  // namespace
 
-double alibi_roundings(reference::AlibiReference& oracle, std::int64_t head, double libm, Precision precision) {
-  return 2 + 2 * libm + abs(log(oracle.slope(head, precision))).upper() + 2 * libm * static_cast<double>(head + 1);
+double alibi_roundings(reference::AlibiReference& oracle, std::int64_t head, double libm, double roundoff,
+                       Precision precision) {
+  const Enclosure& real = oracle.real_slope(head, precision);
+  const double of_slope = 2 * libm + abs(log(real)).upper() + 2 * libm * static_cast<double>(head + 1);
+  if (!oracle.encoding().slope_dtype) return 2 + of_slope;
+  if (roundoff == 0) return 2;
+  const double relative = relative_error(of_slope * roundoff);
+  if (relative >= 1) return 2 + 1 / roundoff;
+  const Dtype dtype = *oracle.encoding().slope_dtype;
+  const Enclosure one(1.0, precision);
+  const Enclosure error(relative, precision);
+  const double nearest = oracle.slope(head, precision).lower();
+  const double least = round_to(dtype, (real * (one - error)).lower());
+  const double most = round_to(dtype, (real * (one + error)).upper());
+  // The quotients are rounded, which the factor is for.
+  return 2 + std::max(nearest - least, most - nearest) / nearest / roundoff * (1 + 0x1p-50);
 }
 
 AlibiBudget::AlibiBudget(const Spec& spec, const Alibi& encoding)
@@ -29,7 +44,7 @@ AlibiBudget::AlibiBudget(const Spec& spec, const Alibi& encoding)
   const double roundoff = angle_roundoff(spec.accuracy);
   for (std::int64_t head = 0; head < encoding.num_heads; ++head) {
     const auto slope = reference::DoubleDoubleWithin::of(oracle_.slope(head, reference::first_precision));
-    const double roundings = alibi_roundings(oracle_, head, spec.libm, reference::first_precision);
+    const double roundings = alibi_roundings(oracle_, head, spec.libm, roundoff, reference::first_precision);
     heads_.push_back({static_cast<long double>(slope.high) + static_cast<long double>(slope.low),
                       relative_error(roundings * roundoff)});
   }

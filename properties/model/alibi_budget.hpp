@@ -15,7 +15,11 @@ namespace sextant {
 /// slope is a power of 2 to a rounded exponent (|ln m| and pow's 2 L), or start^(h+1), start = 2^(-B/n), as in the
 /// released code (2 L (h+1): start's own error, pow's the 2 L before), and the product rounds once (1):
 /// 2 + 2 L + |ln m| + 2 L (h + 1), L = `libm`.
-double alibi_roundings(reference::AlibiReference& oracle, std::int64_t head, double libm,
+///
+/// Slopes of a slope_dtype are rounded after that, and rounding is monotone: what was within g m of m, g = gamma of the
+/// slope's own roundings, lies from round(m (1 - g)) to round(m (1 + g)), which mostly is round(m) alone. How far the
+/// farther end is from round(m), relative to it, takes the place of the slope's roundings, told in units of `roundoff`.
+double alibi_roundings(reference::AlibiReference& oracle, std::int64_t head, double libm, double roundoff,
                        reference::Precision precision);
 
 /// ALiBi's biases with what an implementation may be off by. m_h (q - k) in arithmetic of roundoff u is off by c =

@@ -13,12 +13,14 @@ std::unique_ptr<EncodingModel> make_model(const Spec& spec, const Binary& encodi
 std::unique_ptr<EncodingModel> make_model(const Spec& spec, const Sinusoidal& encoding);
 std::unique_ptr<EncodingModel> make_model(const Spec& spec, const Sinusoidal2d& encoding);
 std::unique_ptr<EncodingModel> make_model(const Spec& spec, const SinusoidalNd& encoding);
+std::unique_ptr<EncodingModel> make_model(const Spec& spec, const LogCoordinates& encoding);
 std::unique_ptr<EncodingModel> make_model(const Spec& spec, const Learned& encoding);
 std::unique_ptr<EncodingModel> make_model(const Spec& spec, const Rope& encoding);
 std::unique_ptr<EncodingModel> make_model(const Spec& spec, const RopeNd& encoding);
 std::unique_ptr<EncodingModel> make_model(const Spec& spec, const Xpos& encoding);
 std::unique_ptr<EncodingModel> make_model(const Spec& spec, const Alibi& encoding);
 std::unique_ptr<EncodingModel> make_model(const Spec& spec, const RelativeBias& encoding);
+std::unique_ptr<EncodingModel> make_model(const Spec& spec, const WindowBias& encoding);
 std::unique_ptr<EncodingModel> make_model(const Spec& spec, const Attention& encoding);
 
 }  // namespace sextant

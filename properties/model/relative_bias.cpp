@@ -93,7 +93,13 @@ class RelativeModel final : public BiasModel {
     Variants<RelativeBias> list(spec());
     list.with("num_buckets", [](RelativeBias& e) { e.num_buckets += 8; });
     list.with("max_distance", [](RelativeBias& e) { e.max_distance *= 3; });
-    list.with("bidirectional", [](RelativeBias& e) { e.bidirectional = !e.bidirectional; });
+    list.with("bidirectional", [](RelativeBias& e) {
+      e.bidirectional = !e.bidirectional;
+      e.later_keys = LaterKeys::at_zero;
+    });
+    list.with("later_keys", [](RelativeBias& e) {
+      e.later_keys = e.later_keys == LaterKeys::at_zero ? LaterKeys::mirrored : LaterKeys::at_zero;
+    });
     return list.made();
   }
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <functional>
 #include <numbers>
@@ -19,9 +20,14 @@ constexpr const char* alibi_12 = R"({"encoding":"alibi","num_heads":12,"max_posi
 constexpr const char* alibi_12_geometric =
     R"({"encoding":"alibi","num_heads":12,"slopes":"geometric","max_position":8192})";
 constexpr const char* alibi_steep = R"({"encoding":"alibi","num_heads":12,"bias_max":16,"max_position":8192})";
+constexpr const char* alibi_71 = R"({"encoding":"alibi","num_heads":71,"slopes":"geometric","max_position":2048})";
+constexpr const char* alibi_bfloat16 =
+    R"({"encoding":"alibi","num_heads":71,"slopes":"geometric","slope_dtype":"bfloat16","max_position":2048})";
 constexpr const char* alibi_8 = R"({"encoding":"alibi","num_heads":8,"max_position":8192})";
 constexpr const char* t5 = R"({"encoding":"relative_bias","max_position":4096})";
 constexpr const char* t5_decoder = R"({"encoding":"relative_bias","bidirectional":false,"max_position":4096})";
+constexpr const char* t5_mirrored =
+    R"({"encoding":"relative_bias","bidirectional":false,"later_keys":"mirrored","max_position":4096})";
 constexpr const char* binary = R"({"encoding":"binary","dim":12})";
 constexpr const char* integer = R"({"encoding":"integer","normalize":true,"max_position":4096})";
 constexpr const char* count = R"({"encoding":"integer","dim":2,"max_position":4096})";
@@ -96,6 +102,39 @@ void bias_mutants(List& list) {
       return std::fmod(own(query, key), 256.0);
     };
   });
+  list.defect(
+      "alibi-slope-dtype-undeclared", "L13", "slopes are bfloat16's, though real ones were claimed", alibi_71,
+      [](PlainOther& plain) { plain.round_slope = [](double slope) { return round_to(Dtype::bfloat16, slope); }; });
+  list.defect("alibi-slopes-unrounded", "L13", "slopes are real numbers, though bfloat16's were claimed",
+              alibi_bfloat16, [](PlainOther& plain) { plain.round_slope = [](double slope) { return slope; }; });
+  list.defect("alibi-slopes-rounded-twice", "L13", "slopes are rounded to float16 before bfloat16", alibi_bfloat16,
+              [](PlainOther& plain) {
+                plain.round_slope = [](double slope) {
+                  return round_to(Dtype::bfloat16, round_to(Dtype::float16, slope));
+                };
+              });
+  list.defect("alibi-slopes-toward-zero", "L13", "slopes lose the last bits of a float32 instead of being rounded",
+              alibi_bfloat16, [](PlainOther& plain) {
+                plain.round_slope = [](double slope) {
+                  const auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(slope));
+                  return static_cast<double>(std::bit_cast<float>(bits & 0xFFFF0000U));
+                };
+              });
+  list.defect(
+      "alibi-slopes-of-float16", "L13", "slopes are float16's, though bfloat16's were claimed", alibi_bfloat16,
+      [](PlainOther& plain) { plain.round_slope = [](double slope) { return round_to(Dtype::float16, slope); }; });
+  list.defect("alibi-distances-rounded-too", "L13,A13", "distances are rounded to bfloat16 as slopes are",
+              alibi_bfloat16, [](PlainOther& plain) {
+                plain.distance = [own = plain.distance](std::int64_t query, std::int64_t key) {
+                  return round_to(Dtype::bfloat16, own(query, key));
+                };
+              });
+  list.defect("alibi-first-slope-rounded", "L13", "powers of the rounded first slope, not rounded powers of it",
+              alibi_bfloat16, [](PlainOther& plain) {
+                plain.slope = [](std::int64_t head, std::int64_t heads) {
+                  return std::pow(round_to(Dtype::bfloat16, geometric_slope(0, heads)), static_cast<double>(head + 1));
+                };
+              });
   list.defect("t5-no-clamp", "M3", "far keys are not clamped to the last bucket", t5, [](PlainOther& plain) {
     plain.bucket = [own = plain.bucket, e = plain.relative](std::int64_t relative) {
       return std::abs(relative) > e.max_distance ? own(relative) - 1 : own(relative);
@@ -115,6 +154,16 @@ void bias_mutants(List& list) {
               [](PlainOther& plain) {
                 plain.bucket = [own = plain.bucket](std::int64_t relative) {
                   return relative < -16 ? own(relative + 1) : own(relative);
+                };
+              });
+  list.defect("t5-later-keys-mirrored", "M15", "keys after the query have their distance's bucket, not that of 0",
+              t5_decoder, [](PlainOther& plain) {
+                plain.bucket = [own = plain.bucket](std::int64_t relative) { return own(-std::abs(relative)); };
+              });
+  list.defect("t5-later-keys-at-zero", "M15", "keys after the query have distance 0, though their own was claimed",
+              t5_mirrored, [](PlainOther& plain) {
+                plain.bucket = [own = plain.bucket](std::int64_t relative) {
+                  return own(std::min<std::int64_t>(relative, 0));
                 };
               });
   list.defect("t5-single-query-skipped", "M5", "a single query gets no bias", t5,
@@ -140,6 +189,8 @@ void deaf_mutants(List& list) {
               [](PlainOther& plain) { plain.bias_max = 8; });
   list.defect("alibi-bias-max-undeclared", "L12", "exponents end at 8, though 16 was claimed", alibi_steep,
               [](PlainOther& plain) { plain.bias_max = 8; });
+  list.defect("alibi-slope-dtype-ignored", "C2,L13", "slope_dtype is not read: slopes are not rounded", alibi_71,
+              [](PlainOther& plain) { plain.round_slope = [](double slope) { return slope; }; });
   list.defect("t5-direction-ignored", "M2,D3", "bidirectional is not read", t5, [](PlainOther& plain) {
     plain.bucket = [e = plain.relative](std::int64_t relative) {
       RelativeBias both = e;
@@ -147,6 +198,14 @@ void deaf_mutants(List& list) {
       return reference::bucket(both, relative);
     };
   });
+  list.defect("t5-later-keys-ignored", "M2,D3", "later_keys is not read: keys after the query have distance 0",
+              t5_decoder, [](PlainOther& plain) {
+                plain.bucket = [e = plain.relative](std::int64_t relative) {
+                  RelativeBias at_zero = e;
+                  at_zero.later_keys = LaterKeys::at_zero;
+                  return reference::bucket(at_zero, relative);
+                };
+              });
   list.defect("axial-sections-ignored", "N9,D1", "sections are a model's own, whatever the spec says", axial,
               [](PlainOther& plain) {
                 plain.axis_of_pair = [](std::int64_t pair) { return pair < 4 ? 0 : pair < 10 ? 1 : 2; };
@@ -275,12 +334,23 @@ void controls(List& list) {
   list.control("alibi-plain", "slopes of the released code for 12 heads, which are not sorted", alibi_12);
   list.control("alibi-geometric-declared", "one geometric series for 12 heads, declared", alibi_12_geometric);
   list.control("alibi-bias-max-declared", "exponents that end at 16, declared", alibi_steep);
+  list.control("alibi-slopes-of-bfloat16-declared", "slopes of bfloat16, declared", alibi_bfloat16);
+  list.control(
+      "alibi-slopes-of-float32-declared", "slopes of float32, by powers of the first, declared",
+      R"({"encoding":"alibi","num_heads":71,"slopes":"geometric","slope_dtype":"float32","max_position":2048})",
+      [](PlainOther& plain) {
+        plain.slope = [](std::int64_t head, std::int64_t heads) {
+          return static_cast<double>(
+              std::pow(static_cast<float>(geometric_slope(0, heads)), static_cast<float>(head + 1)));
+        };
+      });
   list.control("alibi-key-index-declared", "BLOOM's form, declared",
                R"({"encoding":"alibi","num_heads":8,"form":"key_index","max_position":2048})");
   list.control("alibi-symmetric-declared", "both directions",
                R"({"encoding":"alibi","num_heads":8,"mask":"symmetric","max_position":2048})");
   list.control("t5-plain", "both directions", t5);
   list.control("t5-decoder", "one direction", t5_decoder);
+  list.control("t5-later-keys-mirrored-declared", "ONNX Runtime's keys after the query, declared", t5_mirrored);
   list.control("binary-plain", "digits", binary);
   list.control("integer-plain", "normalised", integer);
   list.control("integer-count", "not normalised", count);

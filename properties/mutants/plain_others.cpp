@@ -32,6 +32,30 @@ std::int64_t plain_centre(const std::variant<std::int64_t, HalfOfCall>& centre, 
   return static_cast<std::int64_t>(up ? std::ceil(half) : std::floor(half));
 }
 
+std::vector<std::int64_t> window_coordinates(std::span<const std::int64_t> window, std::int64_t token) {
+  std::vector<std::int64_t> coordinates(window.size());
+  for (std::size_t axis = window.size(); axis-- > 0; token /= window[axis]) coordinates[axis] = token % window[axis];
+  return coordinates;
+}
+
+std::int64_t plain_window_row(const WindowBias& encoding, std::int64_t query, std::int64_t key) {
+  std::int64_t rows = 1;
+  for (const std::int64_t extent : encoding.window) rows *= 2 * extent - 1;
+  const std::int64_t first = encoding.class_token == ClassToken::first ? 1 : 0;
+  if (query < first && key < first) return rows + 2;
+  if (key < first) return rows + 1;
+  if (query < first) return rows;
+  const auto of_query = window_coordinates(encoding.window, query - first);
+  const auto of_key = window_coordinates(encoding.window, key - first);
+  std::int64_t row = 0;
+  std::int64_t places = 1;
+  for (std::size_t axis = encoding.window.size(); axis-- > 0;) {
+    row += (of_query[axis] - of_key[axis] + encoding.window[axis] - 1) * places;
+    places *= 2 * encoding.window[axis] - 1;
+  }
+  return row;
+}
+
 namespace {
 
 // Rotates pairs of one vector, in float32, at `angle_of(pair)`.
@@ -87,6 +111,8 @@ PlainOther::PlainOther(const Spec& claimed) : dtype(claimed.dtype), last_positio
   turns_key = [](bool is_cached) { return !is_cached; };
   axis_of_half = [](std::int64_t half) { return half; };
   slope = released_slope;
+  round_slope = [](double value) { return value; };
+  axis_of_channel = [](std::int64_t channel) { return channel; };
   distance = [](std::int64_t query, std::int64_t key) { return static_cast<double>(query - key); };
   query_position = [](const std::vector<std::int64_t>& positions, std::size_t query) { return positions[query]; };
   head_of = [](std::int64_t head, std::int64_t) { return head; };
@@ -152,12 +178,14 @@ void PlainOther::prepare(const Sinusoidal2d& encoding) {
 
 double PlainOther::slope_of(std::int64_t head, std::int64_t heads) const {
   const double of_eight = slope(head, heads);
-  return bias_max == 8 ? of_eight : std::pow(of_eight, bias_max / 8);
+  return round_slope(bias_max == 8 ? of_eight : std::pow(of_eight, bias_max / 8));
 }
 
 void PlainOther::prepare(const Alibi& encoding) {
   if (encoding.slopes == AlibiSlopes::geometric) slope = geometric_slope;
   bias_max = static_cast<double>(encoding.bias_max);
+  if (encoding.slope_dtype)
+    round_slope = [dtype_of_slope = *encoding.slope_dtype](double value) { return round_to(dtype_of_slope, value); };
   const bool by_key = encoding.form == AlibiForm::key_index;
   const bool symmetric = encoding.mask == Mask::symmetric;
   distance = [by_key, symmetric](std::int64_t query, std::int64_t key) {
@@ -185,6 +213,33 @@ void PlainOther::prepare(const RelativeBias& encoding) {
   answers_["bucket"] = {&PlainOther::buckets, "bucket"};
 }
 
+void PlainOther::prepare(const WindowBias& encoding) {
+  window = encoding;
+  window_row = [encoding](std::int64_t query, std::int64_t key) { return plain_window_row(encoding, query, key); };
+  // A row below 0 or beyond the table wraps round, as in Python.
+  const auto weight = [](const PlainOther& plain, const Score& at, const Tensors& inputs) {
+    const Tensor& table = inputs.at("weight");
+    const std::int64_t rows = table.shape[0];
+    const std::int64_t row = (plain.window_row(at.query, at.key) % rows + rows) % rows;
+    return table.at(row * table.shape[1] + plain.head_of(at.head, table.shape[1]));
+  };
+  bias_ = weight;
+  score_bias_ = [weight](const PlainOther& plain, const Score& at, const Tensors& inputs) {
+    return plain.bias_scale * weight(plain, at, inputs);
+  };
+  answers_["bias"] = {&PlainOther::bias, "bias"};
+}
+
+void PlainOther::prepare(const LogCoordinates& encoding) {
+  offsets = encoding;
+  log_coordinate = [encoding](std::int64_t axis, std::int64_t offset) {
+    const double x = in_float32(static_cast<double>(offset) / static_cast<double>(divisor(encoding, axis))) * 8;
+    const auto y = static_cast<float>(in_float32(std::fabs(x) + 1));
+    return std::copysign(static_cast<double>(std::log2(y)) / 3, x);
+  };
+  answers_["encode"] = {&PlainOther::encode_offsets, "encoding"};
+}
+
 void PlainOther::prepare(const Rope& encoding) {
   row_lengths = row_lengths_of(encoding.rope_scaling);
   turn_ = [encoding](const PlainOther&, std::vector<double>& values, const Token& token) {
@@ -207,9 +262,9 @@ void PlainOther::prepare_turn(const Rope& head) {
     turn(
         values, plain.head_,
         [&](std::int64_t pair) {
-          const double exponent = -2 * static_cast<double>(plain.pair_in_exponent(pair)) / n;
+          const double power = -2 * static_cast<double>(plain.pair_in_exponent(pair)) / n;
           return float32_angle(plain.coordinate(token.place, plain.axis_of_pair(pair)),
-                               std::pow(plain.head_.rope_theta, exponent));
+                               std::pow(plain.head_.rope_theta, power));
         },
         [&](std::int64_t pair, bool second) { return plain.pair_scale(pair, second, token); });
   };
@@ -301,6 +356,18 @@ Tensor PlainOther::encode_grid(const Tensors& inputs) const {
   return table;
 }
 
+Tensor PlainOther::encode_offsets(const Tensors& inputs) const {
+  const std::vector<std::int64_t> coordinates = inputs.at("positions").integers();
+  const std::int64_t width = axes(offsets);
+  const std::int64_t count = std::ssize(coordinates) / width;
+  Tensor table = Tensor::zeros(dtype, {count, width});
+  for (std::int64_t i = 0; i < table.elements(); ++i) {
+    const std::int64_t axis = axis_of_channel(i % width);
+    table.set(i, log_coordinate(axis, coordinates[static_cast<std::size_t>(axis * count + i / width)]));
+  }
+  return table;
+}
+
 Tensor PlainOther::encode(const Tensors& inputs) const {
   const std::vector<std::int64_t> positions = inputs.at("positions").integers();
   Tensor table = Tensor::zeros(dtype, {std::ssize(positions), dim_});
@@ -351,8 +418,8 @@ double PlainOther::pair_scale(std::int64_t pair, bool second, const Token& token
   if (scale_width_ == 0) return 1;
   const auto scaled = static_cast<double>(pair_in_scale(pair, second));
   const double zeta = (2 * scaled / static_cast<double>(scale_width_) + 0.4) / 1.4;
-  const std::int64_t position = token.place[0] - (scale_from_call ? token.first : 0);
-  return std::pow(zeta, exponent(position, token.length, token.sign) / scale_base);
+  const std::int64_t counted = token.place[0] - (scale_from_call ? token.first : 0);
+  return std::pow(zeta, exponent(counted, token.length, token.sign) / scale_base);
 }
 
 Tensor PlainOther::rotate(const Tensors& inputs) const {

@@ -30,6 +30,13 @@ double geometric_slope(std::int64_t head, std::int64_t heads);
 /// Where the powers of a call of xpos are 1.
 std::int64_t plain_centre(const std::variant<std::int64_t, HalfOfCall>& centre, std::int64_t length);
 
+/// The row of a window's two tokens as the released codes have it: differences of coordinates, made positive, times how
+/// many the axes behind them have.
+std::int64_t plain_window_row(const WindowBias& encoding, std::int64_t query, std::int64_t key);
+
+/// Coordinates of a token of a window, row by row.
+std::vector<std::int64_t> window_coordinates(std::span<const std::int64_t> window, std::int64_t token);
+
 /// A query and a key of one head of attention: their indices in the sequence, and their positions on the first axis.
 struct Seen {
   std::int64_t head;
@@ -73,11 +80,19 @@ struct PlainOther {
   // Biases.
   std::function<double(std::int64_t head, std::int64_t heads)> slope;  ///< of bias_max 8
   double bias_max = 8;
+  std::function<double(double slope)> round_slope;
   std::function<double(std::int64_t query, std::int64_t key)> distance;  ///< that the slope multiplies, negated
   std::function<std::int64_t(const std::vector<std::int64_t>& positions, std::size_t query)> query_position;
   std::function<std::int64_t(std::int64_t relative)> bucket;
   std::function<std::int64_t(std::int64_t head, std::int64_t heads)> head_of;
   bool skip_single_query = false;
+  WindowBias window;  ///< of window_bias, or of attention with it
+  std::function<std::int64_t(std::int64_t query, std::int64_t key)> window_row;
+
+  // Offsets' coordinates.
+  LogCoordinates offsets;
+  std::function<double(std::int64_t axis, std::int64_t offset)> log_coordinate;
+  std::function<std::int64_t(std::int64_t channel)> axis_of_channel;
 
   // Rotations.
   RowLengths row_lengths = row_lengths_of(DefaultScaling{});
@@ -154,8 +169,10 @@ struct PlainOther {
   void prepare(const Binary& encoding);
   void prepare(const Learned& encoding);
   void prepare(const Sinusoidal2d& encoding);
+  void prepare(const LogCoordinates& encoding);
   void prepare(const Alibi& encoding);
   void prepare(const RelativeBias& encoding);
+  void prepare(const WindowBias& encoding);
   void prepare(const Rope& encoding);
   void prepare(const RopeNd& encoding);
   void prepare(const Xpos& encoding);
@@ -166,6 +183,7 @@ struct PlainOther {
 
   Tensor encode(const Tensors& inputs) const;
   Tensor encode_grid(const Tensors& inputs) const;
+  Tensor encode_offsets(const Tensors& inputs) const;
   Tensor scatter(const Tensors& inputs) const;
   Tensor bias(const Tensors& inputs) const;
   Tensor buckets(const Tensors& inputs) const;
@@ -216,8 +234,9 @@ struct PlainOthers {
   void defect(std::string name, std::string row, std::string mechanism, std::string spec, const Change& change) {
     add(Kind::defect, std::move(name), std::move(row), std::move(mechanism), std::move(spec), change);
   }
-  void control(std::string name, std::string mechanism, std::string spec) {
-    add(Kind::control, std::move(name), "", std::move(mechanism), std::move(spec), [](PlainOther&) {});
+  void control(
+      std::string name, std::string mechanism, std::string spec, const Change& change = [](PlainOther&) {}) {
+    add(Kind::control, std::move(name), "", std::move(mechanism), std::move(spec), change);
   }
 };
 

@@ -230,7 +230,8 @@ Claims falcon(const Part& part) {
   const auto has_alibi = part.config.boolean({"alibi"});
   if (!has_alibi || !has_alibi->value) return claims_of(*rotary_model("falcon"), part);
   Draft draft = alibi(part, "key_index", 71);
-  draft.note("slopes and products are bfloat16's, and the scores' scale multiplies them too");
+  draft.set("slope_dtype", "bfloat16", draft.type_source());
+  draft.note("key positions and products are bfloat16's too, and the scores' scale multiplies them");
   return {draft.claim()};
 }
 

@@ -1,0 +1,142 @@
+#include "lib/log_coordinates/log_coordinates.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <optional>
+#include <stdexcept>
+
+#include "lib/kernels/checks.hpp"
+#include "lib/kernels/correct_rounding.hpp"
+#include "lib/kernels/table_rows.hpp"
+#include "lib/kernels/targets.hpp"
+#include "lib/numeric/standard_arithmetic.hpp"
+
+namespace sextant {
+namespace {
+
+// Windows are of dozens; a longer one's far offsets are computed when they are asked for.
+constexpr std::int64_t most_kept = 1024;
+
+const LogCoordinates& checked(const LogCoordinates& encoding) {
+  Spec spec;
+  spec.encoding = encoding;
+  validate(spec);
+  target_in_use();  // before the first dispatch
+  return encoding;
+}
+
+// The value is log2(n / m) / 3, n = m + 8 distance. Where n = 2^k m, it is k/3.
+struct Quotient {
+  std::int64_t numerator;
+  std::int64_t denominator;
+};
+
+std::optional<std::int64_t> exponent_of(const Quotient& q) {
+  if (q.numerator % q.denominator != 0) return std::nullopt;
+  const auto ratio = static_cast<std::uint64_t>(q.numerator / q.denominator);
+  if (!std::has_single_bit(ratio)) return std::nullopt;
+  return std::countr_zero(ratio);
+}
+
+// ln(n / m) / (3 ln 2). With e = spacing_at_one and the bounds of wide.hpp: n < 2^57 and m < 2^20 are exact, and their
+// quotient y errs by e of itself, which moves ln y by e: by at most 2^18 e of itself, since y >= 1 + 2^-17. Both
+// logarithms add 2^7 e, the product and the quotient 2 e. Together below 2^19 e of the value.
+template <class Real>
+Approximation<Real> log_of(const Quotient& q) {
+  const Real value = log(Real(Real(q.numerator) / q.denominator)) / (3 * log(Real(2)));
+  return {value, abs(value) * ldexp(spacing_at_one<Real>(), 20)};
+}
+
+// Neither k/3 nor the logarithm of a rational that is no power of two, divided by 3, is a tie: the first has no finite
+// binary digits, and if the second had some, j/2^i, a power of the rational would be a power of two, hence itself.
+double rounded(const Quotient& q, Dtype dtype) {
+  const auto exponent = exponent_of(q);
+  if (exponent && *exponent % 3 == 0) return static_cast<double>(*exponent / 3);  // at most 19: a value of each dtype
+  if (exponent) {
+    return correctly_rounded(dtype, [&]<class Real>() {
+      const Real third = Real(*exponent) / 3;
+      return Approximation<Real>{third, Real(third * spacing_at_one<Real>())};
+    });
+  }
+  return correctly_rounded(dtype, [&]<class Real>() { return log_of<Real>(q); });
+}
+
+}  // namespace
+
+LogCoordinatesEncoder::LogCoordinatesEncoder(const LogCoordinates& encoding) : encoding_(checked(encoding)) {
+  const StandardArithmetic arithmetic;
+  fill_wide_constants();
+  for (std::int64_t axis = 0; axis < axes(encoding); ++axis) {
+    const std::int64_t below = divisor(encoding, axis);
+    std::vector<Value> values{{0, 0}};
+    const std::int64_t count = std::min(encoding.window[static_cast<std::size_t>(axis)], most_kept);
+    for (std::int64_t distance = 1; distance < count; ++distance) {
+      const auto real = log_of<Wide<256>>({below + 8 * distance, below}).value;
+      const auto high = static_cast<double>(real);
+      values.push_back({high, static_cast<double>(Wide<256>(real - high))});
+    }
+    near_.push_back(std::move(values));
+  }
+}
+
+double LogCoordinatesEncoder::value(std::int64_t axis, std::int64_t offset, Dtype dtype) const {
+  if (offset == 0) return 0;
+  const std::int64_t distance = std::abs(offset);
+  const std::vector<Value>& near = near_[static_cast<std::size_t>(axis)];
+  if (distance < std::ssize(near)) {
+    // high is within 2^-53 of the value and low is known to 2^-53 of itself, so the value lies within 2^-104 high of
+    // the sum. A sum with low moved by 2^-100 high, which covers its rounding too, rounds to float64 past neither end.
+    const Value& kept = near[static_cast<std::size_t>(distance)];
+    const double margin = kept.high * 0x1p-100;
+    const double low = kept.high + (kept.low - margin);
+    const double high = kept.high + (kept.low + margin);
+    std::optional<double> found;
+    if (dtype == Dtype::float64) {
+      if (low == high) found = low;
+    } else {
+      // The ends were rounded, by 2^-53 of themselves: an end moved by 2^-51 lies beyond both.
+      found = rounded_alike(dtype, Interval{low - low * 0x1p-51, high + high * 0x1p-51});
+    }
+    if (found) return offset < 0 ? -*found : *found;
+  }
+  const std::int64_t below = divisor(encoding_, axis);
+  const double size = rounded({below + 8 * distance, below}, dtype);
+  return offset < 0 ? -size : size;
+}
+
+std::int64_t LogCoordinatesEncoder::rows_of(const char* function, std::span<const std::int64_t> offsets) const {
+  if (std::ssize(offsets) % axes(encoding_) != 0) {
+    throw std::invalid_argument(
+        fmt::format("{}: {} coordinates are no offsets of {} axes", function, offsets.size(), axes(encoding_)));
+  }
+  return std::ssize(offsets) / axes(encoding_);
+}
+
+void LogCoordinatesEncoder::encode(std::span<const std::int64_t> offsets, const Rows& out) const {
+  constexpr const char* function = "LogCoordinatesEncoder::encode";
+  const std::int64_t rows = rows_of(function, offsets);
+  check_table(out, rows, axes(encoding_));
+  check_range(function, offsets);
+  for_each_row(out, [&](std::int64_t row, std::byte* place) {
+    for (std::int64_t axis = 0; axis < axes(encoding_); ++axis) {
+      store(out.dtype, value(axis, offsets[static_cast<std::size_t>(axis * rows + row)], out.dtype),
+            place + static_cast<std::size_t>(axis) * size_of(out.dtype));
+    }
+  });
+}
+
+void LogCoordinatesEncoder::encode(std::span<const std::int64_t> offsets, Dtype dtype, std::span<std::byte> out) const {
+  constexpr const char* function = "LogCoordinatesEncoder::encode";
+  encode(offsets, dense_rows(function, out, dtype, rows_of(function, offsets), axes(encoding_)));
+}
+
+Tensor LogCoordinatesEncoder::encode(std::span<const std::int64_t> offsets, Dtype dtype) const {
+  Tensor table = Tensor::zeros(dtype, {rows_of("LogCoordinatesEncoder::encode", offsets), axes(encoding_)});
+  encode(offsets, dtype, table.data);
+  return table;
+}
+
+}  // namespace sextant

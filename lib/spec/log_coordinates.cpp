@@ -1,0 +1,77 @@
+#include "lib/spec/log_coordinates.hpp"
+
+#include "lib/spec/encoding_entry.hpp"
+
+namespace sextant {
+
+std::int64_t axes(const LogCoordinates& encoding) { return std::ssize(encoding.window); }
+
+std::int64_t divisor(const LogCoordinates& encoding, std::int64_t axis) {
+  const auto& extents = encoding.pretrained_window.empty() ? encoding.window : encoding.pretrained_window;
+  return extents[static_cast<std::size_t>(axis)] - 1;
+}
+
+namespace {
+
+LogCoordinates read(Fields& fields) {
+  LogCoordinates encoding;
+  const auto window = fields.integers("window");
+  if (!window) fields.refuse("window", "required: 1 to 3 extents");
+  encoding.window = *window;
+  encoding.pretrained_window = fields.integers_or_null("pretrained_window").value_or(encoding.pretrained_window);
+  return encoding;
+}
+
+void check(const LogCoordinates& encoding) {
+  if (encoding.window.empty() || encoding.window.size() > 3)
+    refuse_field("window", fmt::format("expected a list of 1 to 3 extents, got {}", encoding.window.size()));
+  if (!encoding.pretrained_window.empty() && encoding.pretrained_window.size() != encoding.window.size()) {
+    refuse_field("pretrained_window", fmt::format("expected null or {} extents as in window, got {}",
+                                                  encoding.window.size(), encoding.pretrained_window.size()));
+  }
+  for (const std::int64_t extent : encoding.window) check_count("window", extent, width_limit);
+  for (const std::int64_t extent : encoding.pretrained_window) check_count("pretrained_window", extent, width_limit);
+  for (std::int64_t axis = 0; axis < axes(encoding); ++axis) {
+    if (divisor(encoding, axis) < 1) {
+      refuse_field(encoding.pretrained_window.empty() ? "window" : "pretrained_window",
+                   "expected extents of at least 2, since what is below divides by 0, got 1");
+    }
+  }
+}
+
+void write(const LogCoordinates& encoding, nlohmann::ordered_json& object) {
+  object["window"] = encoding.window;
+  if (encoding.pretrained_window.empty()) {
+    object["pretrained_window"] = nullptr;
+  } else {
+    object["pretrained_window"] = encoding.pretrained_window;
+  }
+}
+
+std::string size_text(const LogCoordinates& encoding) {
+  std::string text = fmt::format("window {}", fmt::join(encoding.window, " x "));
+  if (!encoding.pretrained_window.empty())
+    text += fmt::format(" pretrained {}", fmt::join(encoding.pretrained_window, " x "));
+  return text;
+}
+
+Signature signature(const LogCoordinates& encoding) { return {.axes = axes(encoding), .dim = axes(encoding)}; }
+
+constexpr FieldMeaning field_meanings[] = {
+    {"window", "extents of the window, 1 to 3 of them, whose predecessors divide the offsets"},
+    {"pretrained_window", "extents whose predecessors divide them instead; null: those of window"},
+};
+
+}  // namespace
+
+constinit const EncodingEntry<LogCoordinates> LogCoordinates::entry{
+    .name = "log_coordinates",
+    .example = R"({"encoding":"log_coordinates","window":[8,8]})",
+    .fields = listed<field_meanings>,
+    .read = read,
+    .check = check,
+    .write = write,
+    .size_text = size_text,
+    .signature = signature};
+
+}  // namespace sextant

@@ -1,0 +1,136 @@
+#include "reference/log_coordinates.hpp"
+
+#include <algorithm>
+#include <numbers>
+
+#include "properties/model/codes.hpp"
+#include "properties/model/models.hpp"
+#include "properties/model/questions.hpp"
+#include "properties/model/value_judge.hpp"
+#include "properties/model/variants.hpp"
+
+namespace sextant {
+namespace {
+
+using reference::Enclosure;
+using reference::Precision;
+
+// log2(y) / 3 of y = 1 + 8 |d| / (e - 1), as the released code forms it: a quotient and a sum are rounded, by the
+// roundoff v of the accuracy class, a product by 8 is exact. The quotient is part of y, so y is within g = 2 v / (1 - 2
+// v) of itself (Higham 2002, lemma 3.1), and |ln(1 + t)| <= g / (1 - g) for |t| <= g: an absolute error of that / (3 ln
+// 2). The logarithm and the division by 3 are evaluation, k ULP as everywhere (budget.hpp).
+double error_of_logarithm(const Spec& spec) {
+  const double v = angle_roundoff(spec.accuracy);
+  const double g = 2 * v / (1 - 2 * v);
+  return g / (1 - g) / (3 * std::numbers::ln2) * (1 + 0x1p-40);
+}
+
+class LogCoordinatesJudge final : public CodeJudge {
+ public:
+  LogCoordinatesJudge(const Spec& spec, const LogCoordinates& encoding)
+      : dtype_(spec.dtype),
+        encoding_(encoding),
+        ulps_(evaluation_ulps(arithmetic_of(spec))),
+        absolute_(error_of_logarithm(spec)) {}
+
+  Judgement values(const Call& call, const Tensor& answer) override {
+    Judgement judgement;
+    const std::int64_t rows = answer.shape[0];
+    const std::int64_t width = axes(encoding_);
+    for (std::int64_t i = 0; i < answer.elements(); ++i) {
+      const std::int64_t axis = i % width;
+      const std::int64_t offset = call.positions[static_cast<std::size_t>(axis * rows + i / width)];
+      judgement.place = offset;
+      // An offset of 0 has the code 0, whatever rounds.
+      if (offset == 0 && answer.at(i) == 0 && !judgement.finding.empty()) continue;
+      judge_bounded(
+          judgement, dtype_, answer.at(i),
+          [&](Precision precision) -> SizedTarget {
+            const Enclosure truth = reference::log_coordinate(encoding_, axis, offset, precision);
+            return {truth, bound(truth, offset, precision), truth};
+          },
+          [&] { return text_of_code(offset, i / width, axis); });
+    }
+    return judgement;
+  }
+
+ private:
+  Enclosure bound(const Enclosure& truth, std::int64_t offset, Precision precision) const {
+    if (offset == 0) return {0.0, precision};
+    return Enclosure(ulps_, precision) * reference::ulp(dtype_, truth) + Enclosure(absolute_, precision);
+  }
+
+  void judge_rows(Judgement& judgement, const TwoRows& rows) override {
+    for (std::int64_t axis = 0; axis < axes(encoding_); ++axis) {
+      const std::int64_t offset = rows.place[static_cast<std::size_t>(axis)];
+      const auto truth = [&](Precision precision) {
+        return reference::log_coordinate(encoding_, axis, offset, precision);
+      };
+      judge_channel(
+          judgement, rows, axis,
+          [&](Precision precision) { return Enclosure(2.0, precision) * bound(truth(precision), offset, precision); },
+          truth);
+    }
+  }
+
+  Dtype dtype_;
+  LogCoordinates encoding_;
+  double ulps_;
+  double absolute_;
+};
+
+class LogCoordinatesModel final : public CodeModel {
+ public:
+  LogCoordinatesModel(const Spec& spec, const LogCoordinates& encoding)
+      : CodeModel(spec, axes(encoding)), encoding_(encoding) {}
+
+  // Divisors of another window, of one axis alone too: a square one hides which is whose.
+  std::vector<Variant> variants() const override {
+    Variants<LogCoordinates> list(spec());
+    if (encoding_.pretrained_window.empty()) {
+      list.with("window", [](LogCoordinates& e) { e.window.back() += 3; });
+      list.with("window", [](LogCoordinates& e) { e.window.front() += 5; });
+      list.with("pretrained_window", [](LogCoordinates& e) {
+        e.pretrained_window = e.window;
+        e.pretrained_window.back() += 4;
+      });
+    } else {
+      list.with("pretrained_window", [](LogCoordinates& e) { e.pretrained_window.back() += 3; });
+      list.with("pretrained_window", [](LogCoordinates& e) { e.pretrained_window.front() += 5; });
+      list.with("pretrained_window", [](LogCoordinates& e) {
+        if (e.window != e.pretrained_window && std::ranges::min(e.window) > 1) e.pretrained_window.clear();
+      });
+    }
+    return list.made();
+  }
+
+  std::unique_ptr<Judge> judge() const override { return std::make_unique<LogCoordinatesJudge>(spec(), encoding_); }
+
+ protected:
+  // Each axis at a rate of its own: along a diagonal one axis could stand for another.
+  std::vector<std::int64_t> accuracy_positions(const Question& question) const override {
+    const auto [first, last] = range();
+    const std::int64_t width = last - first;
+    const auto order = static_cast<gen::Order>(question.order);
+    std::vector<std::int64_t> positions;
+    for (std::int64_t axis = 0; axis < axes(encoding_); ++axis) {
+      for (std::int64_t token = 0; token < question.tokens; ++token) {
+        const std::int64_t step = gen::steps(order, 0, token, question.tokens);
+        const std::int64_t start = (question.position - first) % width;
+        positions.push_back(first + (start + (axis + 1) * (step % width) + 3 * axis) % width);
+      }
+    }
+    return positions;
+  }
+
+ private:
+  LogCoordinates encoding_;
+};
+
+}  // namespace
+
+std::unique_ptr<EncodingModel> make_model(const Spec& spec, const LogCoordinates& encoding) {
+  return std::make_unique<LogCoordinatesModel>(spec, encoding);
+}
+
+}  // namespace sextant
