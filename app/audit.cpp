@@ -31,6 +31,7 @@
 #include "properties/engine/budget.hpp"
 #include "properties/engine/engine.hpp"
 #include "properties/survey/take_survey.hpp"
+#include "reference/recipe.hpp"
 #include "reports/event_log.hpp"
 #include "reports/read_json.hpp"
 #include "reports/report.hpp"
@@ -58,6 +59,7 @@ struct Arguments {
   std::string report;
   std::string resume;
   std::string replay;
+  std::string recipe;
   std::string baseline;
   std::string shard;
   bool strict = false;
@@ -101,7 +103,7 @@ std::vector<Property> select(const Arguments& arguments) {
     return std::find(list.begin(), list.end(), id) != list.end();
   };
   std::vector<Property> selected;
-  for (const Property& property : catalogue()) {
+  for (const Property& property : catalogue_as(arguments.recipe)) {
     if ((arguments.only.empty() || listed(arguments.only, property.id)) && !listed(arguments.skip, property.id))
       selected.push_back(property);
   }
@@ -112,6 +114,7 @@ std::vector<Property> select(const Arguments& arguments) {
 std::string command_line(const Arguments& arguments, bool max_position_given) {
   std::string line = fmt::format("sextant audit {} {}", shell_word(arguments.subject), words_of(arguments.claim));
   if (max_position_given) line += fmt::format(" --max-position {}", arguments.max_position);
+  if (!arguments.recipe.empty()) line += fmt::format(" --as {}", arguments.recipe);
   if (arguments.budget > 0) line += fmt::format(" --budget {:g}", arguments.budget);
   if (arguments.values > 0) line += fmt::format(" --values {}", arguments.values);
   if (arguments.cases > 0) line += fmt::format(" --cases {}", arguments.cases);
@@ -123,8 +126,9 @@ std::string command_line(const Arguments& arguments, bool max_position_given) {
 // The case of --replay, alone.
 AuditOutcome judge_case(const Arguments& arguments, const Subject& subject, const Spec& spec) {
   const std::string id = token_property(arguments.replay);
-  const Property* property = property_named(id);
-  if (property == nullptr) throw TokenError(fmt::format("--replay: no property is called {}", in_quotes(id)));
+  const std::vector<Property> properties = catalogue_as(arguments.recipe);
+  const auto property = std::ranges::find(properties, id, &Property::id);
+  if (property == properties.end()) throw TokenError(fmt::format("--replay: no property is called {}", in_quotes(id)));
   return replay(*property, arguments.replay, subject, spec);
 }
 
@@ -150,6 +154,7 @@ Report report_of_run(const Arguments& arguments, const Spec& spec, bool max_posi
   report.grid = position_grid_of(spec.encoding);
   report.profile = arguments.replay.empty() ? name_of(arguments.profile) : "replay";
   report.seed = arguments.seed;
+  report.recipe = arguments.recipe;
   if (arguments.replay.empty()) report.amount = amount_of(arguments);
   report.environment = environment();
   report.shard = read_shard(arguments.shard);
@@ -423,6 +428,11 @@ int run_every_layer(const Arguments& arguments, bool max_position_given) {
   return run_each(arguments, max_position_given, audits, "claims");
 }
 
+void refuse_unknown_recipe(const std::string& name) {
+  if (name.empty() || std::ranges::count(reference::recipes(), name, &reference::Recipe::name) > 0) return;
+  throw UsageError(fmt::format("--as {}: no such recipe (see sextant list recipes)", in_quotes(name)));
+}
+
 int run_audit(const Arguments& arguments, bool max_position_given) {
   const bool is_shard = read_shard(arguments.shard).has_value();
   const bool is_replay = !arguments.replay.empty();
@@ -438,6 +448,7 @@ int run_audit(const Arguments& arguments, bool max_position_given) {
     throw UsageError("--replay: names its property: leave out --only and --skip");
   if (!arguments.resume.empty() && !arguments.report.empty())
     throw UsageError("--resume: the report is written into its directory: leave out --report");
+  refuse_unknown_recipe(arguments.recipe);
   if (arguments.all_layers) return run_every_layer(arguments, max_position_given);
   const bool every_encoding =
       arguments.subject == "builtin" && arguments.claim.spec.empty() && !names_a_model(arguments.claim);
@@ -505,6 +516,8 @@ Run add_audit(CLI::App& app) {
                       "Directory of an audit that was cut short, its --report: go on with it, its options unchanged, "
                       "and judge what its "
                       "events.jsonl has not; where nothing has begun, begin");
+  command->add_option("--as", arguments->recipe,
+                      "Ask every bit to be this recipe's too (sextant list recipes): the property recipe_identity");
   command->add_option("--replay", arguments->replay, "Judge the one case of this token");
   command->add_option("--baseline", arguments->baseline,
                       "A report.json whose violations are known: exit 1 only for what is worse");

@@ -497,6 +497,26 @@ TEST_F(Command, AMutantIsASubject) {
   EXPECT_GE(nlohmann::json::parse(sextant("list mutants --json").output).size(), 60);
 }
 
+TEST_F(Command, BitsAreHeldToARecipeThatIsNamed) {
+  const std::string claim = " --profile quick --spec '{\"encoding\":\"rope\",\"head_dim\":16,\"max_position\":2048}'";
+  const std::string only = " --only recipe_identity";
+  const Finished own = sextant("audit recipe:float32 --as float32" + claim + only);
+  EXPECT_EQ(own.status, 0) << own.output;
+  const Finished other = sextant("audit recipe:float32 --as float32-power --report other" + claim + only);
+  EXPECT_EQ(other.status, 1) << other.output;
+  EXPECT_NE(other.output.find("--as float32-power --replay"), std::string::npos) << other.output;
+  const auto report = nlohmann::json::parse(read_all(directory_ / "other/report.json"));
+  EXPECT_EQ(report.at("recipe"), "float32-power");
+  const std::string token = report.at("properties").at(0).at("simplest").at("token");
+  EXPECT_EQ(sextant("audit recipe:float32 --as float32-power" + claim + " --replay '" + token + "'").status, 1);
+  expect_one_line(sextant("audit recipe:float32" + claim + " --replay '" + token + "'"), "no recipe is named");
+  expect_one_line(sextant("audit recipe:float32 --as float8" + claim), "no such recipe");
+  expect_one_line(sextant("audit recipe:float32 --as float32 --resume other" + claim + only), "recipes");
+  const Finished none = sextant("audit recipe:float32" + claim + only);
+  EXPECT_EQ(none.status, 4) << none.output;
+  EXPECT_NE(none.output.find("no recipe is named"), std::string::npos) << none.output;
+}
+
 TEST_F(Command, ARecordedTableIsJudgedAsFarAsItReaches) {
   write("save.py", std::string(header) + correct + "\nnp.save('table.npy', encode(np.arange(500), {'dim': 16}))\n");
   ASSERT_EQ(std::system(("cd '" + directory_.string() + "' && python3 save.py").c_str()), 0);

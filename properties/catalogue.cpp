@@ -1,5 +1,9 @@
 #include "properties/catalogue.hpp"
 
+#include <algorithm>
+
+#include "properties/every/recipe_identity.hpp"
+
 namespace sextant {
 
 const std::vector<Property>& catalogue() {
@@ -8,6 +12,14 @@ const std::vector<Property>& catalogue() {
 #include "properties/catalogue.def"
 #undef PROPERTY
   };
+  return properties;
+}
+
+std::vector<Property> catalogue_as(std::string_view recipe) {
+  std::vector<Property> properties = catalogue();
+  if (recipe.empty()) return properties;
+  *std::ranges::find(properties, "recipe_identity", &Property::id) =
+      recipe_identity_property(reference::recipe_named(recipe));
   return properties;
 }
 

@@ -107,6 +107,13 @@ TEST(FalseAlarms, AnEvaluationInTheDtypeIsAClaimOfItsOwn) {
   const std::string_view told = R"(within the bound of "evaluation": "dtype")";
   EXPECT_NE(strict.worst->finding.find(told), std::string::npos) << strict.worst->finding;
   EXPECT_EQ(accuracy_of(*mutants::open_recipe("float32-widened"), "").verdict, Verdict::holds);
+  const auto cast_table = mutants::open_recipe("cast-table");
+  EXPECT_EQ(accuracy_of(*cast_table, R"(,"evaluation":"table")").verdict, Verdict::holds);
+  EXPECT_EQ(accuracy_of(*in_bfloat16, R"(,"evaluation":"table")").verdict, Verdict::violated);
+  const PropertyResult of_table = accuracy_of(*cast_table, "");
+  EXPECT_EQ(of_table.verdict, Verdict::violated);
+  EXPECT_NE(of_table.worst->finding.find(R"(within the bound of "evaluation": "table")"), std::string::npos)
+      << of_table.worst->finding;
   const PropertyResult wrong = accuracy_of(*mutants::open_recipe("bfloat16-angle"), "");
   EXPECT_EQ(wrong.worst->finding.find(told), std::string::npos) << wrong.worst->finding;
 }

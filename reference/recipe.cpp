@@ -15,15 +15,15 @@ namespace {
 using enum FrequencyForm;
 using enum Application;
 
-constexpr std::array<Recipe, 8> all{{
+constexpr std::array all{std::to_array<Recipe>({
     {"float32", "Hugging Face transformers: float32 up to the table, which is cast to the dtype of x",
      reciprocal_of_power, Dtype::float32, Dtype::float32, Dtype::float32, in_dtype},
     {"float32-power", "one power of a negative exponent instead of a reciprocal; float32", power, Dtype::float32,
      Dtype::float32, Dtype::float32, in_dtype},
     {"float32-exponential", "the PyTorch tutorial's div_term: exp of a multiple of -ln(base)/dim; float32", exponential,
      Dtype::float32, Dtype::float32, Dtype::float32, in_dtype},
-    {"float32-running-product", "ggml: angles by repeated multiplication, rotation in float32; float32",
-     running_product, Dtype::float32, Dtype::float32, Dtype::float32, widened},
+    {"float32-running-product", "ggml: angles by repeated multiplication, rotation in float32", running_product,
+     Dtype::float32, Dtype::float32, Dtype::float32, widened},
     {"float64", "everything in float64, cast at the end", reciprocal_of_power, Dtype::float64, Dtype::float64,
      Dtype::float64, widened},
     {"float32-widened", "float32 up to the rotated pair, cast at the end", reciprocal_of_power, Dtype::float32,
@@ -33,7 +33,34 @@ constexpr std::array<Recipe, 8> all{{
      reciprocal_of_power, Dtype::float32, Dtype::bfloat16, Dtype::bfloat16, in_dtype},
     {"float16-angle", "the same in float16", reciprocal_of_power, Dtype::float32, Dtype::float16, Dtype::float16,
      in_dtype},
-}};
+    {"cast-table",
+     "vLLM's kernel, SGLang's but on CUDA: float32 up to the table, which is cast to the dtype of x; products and sum "
+     "in float32, cast at the end",
+     reciprocal_of_power, Dtype::float32, Dtype::float32, Dtype::float32, cast_table},
+    {"cast-table-fused-first", "the same where the compiler leaves the first product exact: fma(x0, cos, -(x1 sin))",
+     reciprocal_of_power, Dtype::float32, Dtype::float32, Dtype::float32, cast_table, Products::fused_first},
+    {"cast-table-fused-second", "the same where it leaves the second exact: fma(-x1, sin, x0 cos)", reciprocal_of_power,
+     Dtype::float32, Dtype::float32, Dtype::float32, cast_table, Products::fused_second},
+    {"float32-widened-fused-first",
+     "float32-widened where a compiler leaves the first product exact: fma(x0, cos, -(x1 sin))", reciprocal_of_power,
+     Dtype::float32, Dtype::float32, Dtype::float32, widened, Products::fused_first},
+    {"float32-widened-fused-second", "the same where it leaves the second exact", reciprocal_of_power, Dtype::float32,
+     Dtype::float32, Dtype::float32, widened, Products::fused_second},
+    {"wide-power",
+     "TensorRT-LLM's table: powers in float64, cast to float32 before the reciprocal; rotation in float32",
+     reciprocal_of_wide_power, Dtype::float32, Dtype::float32, Dtype::float32, widened},
+    {"wide-power-fused-first", "the same where the compiler leaves the first product exact", reciprocal_of_wide_power,
+     Dtype::float32, Dtype::float32, Dtype::float32, widened, Products::fused_first},
+    {"wide-power-fused-second", "the same where it leaves the second exact", reciprocal_of_wide_power, Dtype::float32,
+     Dtype::float32, Dtype::float32, widened, Products::fused_second},
+    {"float32-running-product-fused-x0", "ggml compiled for a processor with fused products: that of x0 is exact",
+     running_product, Dtype::float32, Dtype::float32, Dtype::float32, widened, Products::fused_x0},
+    {"quotient",
+     "Gemma and MaxText as written in JAX, d2l.ai: positions divided by powers; on a CPU JAX is float32-widened",
+     quotient_by_power, Dtype::float32, Dtype::float32, Dtype::float32, widened},
+    {"narrow-logarithm", "MLX off Metal: exp of a multiple of a float32 logarithm; the table is cast to the dtype of x",
+     exponential_of_narrow_logarithm, Dtype::float32, Dtype::float32, Dtype::float32, in_dtype},
+})};
 
 // The values of the dtype nearest to sin and cos of an angle, from the fast tier where that tells.
 TableEntry table_entry(Dtype dtype, double angle, const RotationRow& row, std::size_t i) {
@@ -46,6 +73,29 @@ TableEntry table_entry(Dtype dtype, double angle, const RotationRow& row, std::s
   const auto cosine = correctly_rounded(dtype, row.cos_high[i], row.cos_low[i], FastRotations::error);
   return {sine ? *sine : exact([](const Rotation& rotation) { return rotation.sin; }),
           cosine ? *cosine : exact([](const Rotation& rotation) { return rotation.cos; })};
+}
+
+struct Factors {
+  double a;
+  double b;
+};
+
+// fl(a b + c), the product exact: in float32 and float64, which fused operations are in.
+double fused(Dtype dtype, const Factors& of, double c) {
+  if (dtype == Dtype::float64) return std::fma(of.a, of.b, c);
+  const auto narrow = [](double x) { return static_cast<float>(x); };
+  return static_cast<double>(std::fma(narrow(of.a), narrow(of.b), narrow(c)));
+}
+
+double sum_of_products(Dtype dtype, Products products, const Factors& one, const Factors& other) {
+  const auto rounded = [&](const Factors& of) { return round_to(dtype, of.a * of.b); };
+  switch (products) {
+    case Products::rounded: return round_to(dtype, rounded(one) + rounded(other));
+    case Products::fused_first:
+    case Products::fused_x0: return fused(dtype, one, rounded(other));
+    case Products::fused_second: return fused(dtype, other, rounded(one));
+  }
+  throw std::invalid_argument("sum_of_products: no such products");
 }
 
 }  // namespace
@@ -70,8 +120,12 @@ const std::vector<Intermediates>& RecipeStages::at(std::int64_t position) {
   const double place = in_angle(static_cast<double>(position));
   double product = place;
   for (std::size_t i = 0; i < row_.size(); ++i) {
-    if (recipe_.form == running_product) {
-      angles_[i] = in_angle(product * frequencies_.angle_factor);
+    if (recipe_.form == quotient_by_power) {
+      angles_[i] = in_angle(in_angle(place / frequencies_.divisors[i]) / frequencies_.angle_divisor);
+      row_[i].frequency = 1 / (frequencies_.divisors[i] * frequencies_.angle_divisor);
+    } else if (recipe_.form == running_product) {
+      const double divided = frequencies_.divisors.empty() ? product : in_angle(product / frequencies_.divisors[i]);
+      angles_[i] = in_angle(divided * frequencies_.angle_factor);
       row_[i].frequency = position == 0 ? 0 : angles_[i] / static_cast<double>(position);
       product = in_angle(product * frequencies_.ratio);
     } else {
@@ -126,13 +180,15 @@ const std::vector<Intermediates>& RopeEmulation::at(std::int64_t position, std::
 }
 
 RopeEmulation::Pair RopeEmulation::rotate(const Intermediates& had, double x0, double x1) const {
-  const Dtype arithmetic = stages_.recipe().application == in_dtype ? dtype_ : stages_.recipe().table;
-  const auto in = [&](double x) { return round_to(arithmetic, x); };
+  const Recipe& recipe = stages_.recipe();
+  const Dtype arithmetic = recipe.application == in_dtype ? dtype_ : recipe.table;
+  const Dtype table = recipe.application == widened ? recipe.table : dtype_;
   const bool clockwise = encoding_.direction == Direction::clockwise;
-  const double sine = in(clockwise ? -had.table.sin : had.table.sin);
-  const double cosine = in(had.table.cos);
-  const double first = in(in(x0 * cosine) - in(x1 * sine));
-  const double second = in(in(x1 * cosine) + in(x0 * sine));
+  const double sine = round_to(table, clockwise ? -had.table.sin : had.table.sin);
+  const double cosine = round_to(table, had.table.cos);
+  const double first = sum_of_products(arithmetic, recipe.products, {x0, cosine}, {-x1, sine});
+  const Products of_second = recipe.products == Products::fused_x0 ? Products::fused_second : recipe.products;
+  const double second = sum_of_products(arithmetic, of_second, {x1, cosine}, {x0, sine});
   return {round_to(dtype_, first), round_to(dtype_, second)};
 }
 

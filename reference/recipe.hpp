@@ -21,14 +21,26 @@ namespace sextant::reference {
 enum class FrequencyForm {
   reciprocal_of_power,  // fl(1 / fl(base^e_i)): Hugging Face's modeling_rope_utils
   power,                // fl(base^-e_i)
-  exponential,     // fl(exp(fl(2i c))), c = fl(-ln(base)/n) formed in float64 first: the PyTorch tutorial's div_term
-  running_product  // no frequencies: the angle itself is a product, t_0 = p, t_(i+1) = fl(t_i fl(base^fl(-2/n))): ggml
+  exponential,      // fl(exp(fl(2i c))), c = fl(-ln(base)/n) formed in float64 first: the PyTorch tutorial's div_term
+  running_product,  // no frequencies: the angle itself is a product, t_0 = p, t_(i+1) = fl(t_i fl(base^fl(-2/n))): ggml
+  reciprocal_of_wide_power,         // fl(1 / fl(base^e_i)), the power and e_i in float64 first: TensorRT-LLM
+  exponential_of_narrow_logarithm,  // exponential, c = fl(fl(ln base)/(n/2)) formed in the format itself: MLX
+  quotient_by_power  // no frequencies: the angle itself is a quotient, fl(p / fl(base^e_i)): Gemma and MaxText in JAX
 };
 
 /// Where the products and the sum of a rotation are rounded.
 enum class Application {
   in_dtype,  // the table is cast to the dtype of x; products and sum are rounded in it: PyTorch's q*cos + rotate(q)*sin
-  widened    // in the table's own format, each product and the sum rounded; the result is cast
+  widened,   // in the table's own format, each product and the sum rounded; the result is cast
+  cast_table,  // the table is cast to the dtype of x, products and sum are those of its own format; the result is cast
+};
+
+/// Which of the two products of a sum is rounded. A compiler that may contract leaves one of them exact.
+enum class Products {
+  rounded,       // both: fl(fl(x0 c) - fl(x1 s)), fl(fl(x1 c) + fl(x0 s))
+  fused_first,   // the cosine's is exact: fma(x0, c, -(x1 s)), fma(x1, c, x0 s)
+  fused_second,  // the sine's is exact: fma(-x1, s, x0 c), fma(x0, s, x1 c)
+  fused_x0,      // that of x0 is exact: fma(x0, c, -(x1 s)), fma(x0, s, x1 c)
 };
 
 /// A choice of arithmetic at each stage, as implementations in use make it. Sums, products, quotients and elementary
@@ -42,6 +54,7 @@ struct Recipe {
   Dtype angle;      // frequencies and positions are cast to this, and their product rounded in it
   Dtype table;      // sine and cosine of the angle are rounded to this, and times the attention factor or scale again
   Application application;
+  Products products = Products::rounded;
 };
 
 /// All that Sextant knows; names are unique.
@@ -53,12 +66,15 @@ const Recipe& recipe_named(std::string_view name);
 /// The frequencies of a recipe, in calls of `sequence_length`, as values of recipe.angle, and the factor that
 /// multiplies sine and cosine as a value of recipe.table. Rope's scaling rules follow Hugging Face's order of
 /// operations. Nothing where no deployed code of this kind is known: ntk and proportional scaling, any scaling but
-/// linear in a running product, half_minus_one in one. Of other encodings none is known at all.
+/// linear, llama3 and longrope in a running product, any but linear in a quotient, half_minus_one in either. Of other
+/// encodings none is known at all.
 struct RecipeFrequencies {
-  std::vector<double> radians;  // empty for a running product
+  std::vector<double> radians;  // empty for a running product and a quotient
   double ratio = 1;             // of a running product
   double angle_factor = 1;      // linear scaling of a running product: fl(1/factor), times each angle
   double factor = 1;
+  std::vector<double> divisors = {};  // of a running product, each angle's own; of a quotient fl(base^e_i); empty for 1
+  double angle_divisor = 1;           // linear scaling of a quotient: each angle divided once more
 };
 std::optional<RecipeFrequencies> recipe_frequencies(const Recipe& recipe, const Sinusoidal& encoding);
 std::optional<RecipeFrequencies> recipe_frequencies(const Recipe& recipe, const Rope& encoding,

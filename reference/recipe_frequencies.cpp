@@ -28,14 +28,15 @@ struct Arithmetic {
   double exponential(double x) const {
     return nearest(dtype, [&](Precision precision) { return exp(Enclosure(x, precision)); });
   }
+  double logarithm(double x) const {
+    return nearest(dtype, [&](Precision precision) { return log(Enclosure(x, precision)); });
+  }
 };
 
 // Numbers that Python holds are doubles.
 constexpr Arithmetic python{Dtype::float64};
 
-double python_log(double x) {
-  return nearest(Dtype::float64, [&](Precision precision) { return log(Enclosure(x, precision)); });
-}
+double python_log(double x) { return python.logarithm(x); }
 
 // The divisor of the frequency exponent: base^(-2i/dim), or base^(-i/(dim/2 - 1)) as tensor2tensor has it.
 enum class Denominator { dim, half_minus_one };
@@ -59,6 +60,12 @@ struct Series {
     return python.divide(-python_log(base), static_cast<double>(divisor));
   }
 
+  // The same formed in the format, for exp's argument i c.
+  double narrow_coefficient(const Arithmetic& in) const {
+    const std::int64_t divisor = denominator == Denominator::dim ? width / 2 : std::max<std::int64_t>(count - 1, 1);
+    return in.divide(-in.logarithm(in.cast(base)), in.cast(static_cast<double>(divisor)));
+  }
+
   std::vector<double> powers(const Arithmetic& in) const {
     std::vector<double> result;
     for (std::int64_t i = 0; i < count; ++i) result.push_back(in.power(in.cast(base), exponent(in, i)));
@@ -74,6 +81,8 @@ struct Series {
     for (std::int64_t i = 0; i < count; ++i) {
       if (form == FrequencyForm::power) {
         result.push_back(in.power(in.cast(base), -exponent(in, i)));
+      } else if (form == FrequencyForm::exponential_of_narrow_logarithm) {
+        result.push_back(in.exponential(in.multiply(static_cast<double>(i), narrow_coefficient(in))));
       } else {
         const double step = in.cast(static_cast<double>(denominator == Denominator::dim ? 2 * i : i));
         result.push_back(in.exponential(in.multiply(step, in.cast(coefficient()))));
@@ -86,6 +95,18 @@ struct Series {
 // YaRN's 0.1 x ln s + 1 as Python evaluates it.
 double magnitude_scale(double factor, double x) {
   return factor <= 1 ? 1.0 : python.add(python.multiply(python.multiply(0.1, x), python_log(factor)), 1);
+}
+
+double factor_of(const LongropeScaling& longrope, std::int64_t sequence_length) {
+  if (longrope.short_mscale) {
+    const bool is_long = sequence_length > longrope.original_max_position_embeddings;
+    return is_long ? *longrope.long_mscale : *longrope.short_mscale;
+  }
+  if (longrope.attention_factor) return *longrope.attention_factor;
+  if (*longrope.factor <= 1) return 1;
+  return std::sqrt(
+      python.add(1, python.divide(python_log(*longrope.factor),
+                                  python_log(static_cast<double>(longrope.original_max_position_embeddings)))));
 }
 
 // Hugging Face's modeling_rope_utils, rule by rule: scalars are doubles until they meet a tensor, and then rounded to
@@ -162,16 +183,7 @@ struct Scaling {
     const std::vector<double> powers = series.powers(in);
     for (std::size_t i = 0; i < powers.size(); ++i)
       result.radians.push_back(in.divide(1, in.multiply(in.cast(factors.at(i)), powers[i])));
-    if (longrope.short_mscale) {
-      const bool is_long = sequence_length > longrope.original_max_position_embeddings;
-      result.factor = is_long ? *longrope.long_mscale : *longrope.short_mscale;
-    } else if (longrope.attention_factor) {
-      result.factor = *longrope.attention_factor;
-    } else if (*longrope.factor > 1) {
-      result.factor = std::sqrt(
-          python.add(1, python.divide(python_log(*longrope.factor),
-                                      python_log(static_cast<double>(longrope.original_max_position_embeddings)))));
-    }
+    result.factor = factor_of(longrope, sequence_length);
     return result;
   }
 
@@ -196,16 +208,70 @@ struct Scaling {
   }
 };
 
-std::optional<RecipeFrequencies> running_product(const Recipe& recipe, const Series& series,
-                                                 const RopeScaling& scaling) {
+// What ggml divides angles by: 1, the factor, or between both the reciprocal of the blend, as a conversion writes them.
+std::vector<double> llama3_divisors(const Llama3Scaling& llama3, const Series& series, const Arithmetic& in) {
+  const auto original = static_cast<double>(llama3.original_max_position_embeddings);
+  std::vector<double> divisors;
+  for (const double w : series.frequencies(FrequencyForm::reciprocal_of_power, in)) {
+    const double wavelength = in.divide(in.cast(2 * std::numbers::pi), w);
+    if (wavelength < in.cast(python.divide(original, llama3.high_freq_factor))) {
+      divisors.push_back(1);
+    } else if (wavelength > in.cast(python.divide(original, llama3.low_freq_factor))) {
+      divisors.push_back(in.cast(llama3.factor));
+    } else {
+      const double share =
+          in.divide(in.subtract(in.divide(in.cast(original), wavelength), in.cast(llama3.low_freq_factor)),
+                    in.cast(python.subtract(llama3.high_freq_factor, llama3.low_freq_factor)));
+      divisors.push_back(in.divide(1, in.add(in.divide(in.subtract(1, share), in.cast(llama3.factor)), share)));
+    }
+  }
+  return divisors;
+}
+
+std::optional<RecipeFrequencies> running_product(const Recipe& recipe, const Series& series, const RopeScaling& scaling,
+                                                 std::int64_t sequence_length) {
   const Arithmetic in{recipe.frequency};
   RecipeFrequencies result;
   result.ratio = in.power(in.cast(series.base), in.divide(-2, in.cast(static_cast<double>(series.width))));
   if (const auto* linear = std::get_if<LinearScaling>(&scaling)) {
     result.angle_factor = in.divide(1, in.cast(linear->factor));
+  } else if (const auto* llama3 = std::get_if<Llama3Scaling>(&scaling)) {
+    result.divisors = llama3_divisors(*llama3, series, in);
+  } else if (const auto* longrope = std::get_if<LongropeScaling>(&scaling)) {
+    const bool is_long = sequence_length > longrope->original_max_position_embeddings;
+    for (const double factor : is_long ? longrope->long_factor : longrope->short_factor)
+      result.divisors.push_back(in.cast(factor));
+    result.factor = factor_of(*longrope, sequence_length);
   } else if (!std::holds_alternative<DefaultScaling>(scaling)) {
     return std::nullopt;
   }
+  return result;
+}
+
+// Positions divided by powers; linear scaling divides once more.
+std::optional<RecipeFrequencies> quotient(const Recipe& recipe, const Series& series, const RopeScaling& scaling) {
+  const Arithmetic in{recipe.frequency};
+  RecipeFrequencies result;
+  result.divisors = series.powers(in);
+  if (const auto* linear = std::get_if<LinearScaling>(&scaling)) {
+    result.angle_divisor = in.cast(linear->factor);
+  } else if (!std::holds_alternative<DefaultScaling>(scaling)) {
+    return std::nullopt;
+  }
+  return result;
+}
+
+// TensorRT-LLM's linear scaling divides its reciprocal by the powers; its other rules are made in other ways.
+std::optional<RecipeFrequencies> of_wide_power(const Recipe& recipe, const Series& series, const RopeScaling& scaling) {
+  const Arithmetic in{recipe.frequency};
+  double scale = 1;
+  if (const auto* linear = std::get_if<LinearScaling>(&scaling)) {
+    scale = in.cast(python.divide(1, linear->factor));
+  } else if (!std::holds_alternative<DefaultScaling>(scaling)) {
+    return std::nullopt;
+  }
+  RecipeFrequencies result;
+  for (const double power : series.powers(python)) result.radians.push_back(in.divide(scale, in.cast(power)));
   return result;
 }
 
@@ -227,10 +293,20 @@ std::optional<RecipeFrequencies> recipe_frequencies(const Recipe& recipe, const 
   const auto denominator = encoding.downscale_freq_shift == 0 ? Denominator::dim : Denominator::half_minus_one;
   const Series series{encoding.base, encoding.dim, pairs(encoding), denominator};
   std::optional<RecipeFrequencies> result;
-  if (recipe.form != FrequencyForm::running_product) {
-    result = RecipeFrequencies{.radians = series.frequencies(recipe.form, Arithmetic{recipe.frequency})};
-  } else if (denominator == Denominator::dim) {
-    result = running_product(recipe, series, DefaultScaling{});
+  switch (recipe.form) {
+    case FrequencyForm::reciprocal_of_power:
+    case FrequencyForm::power:
+    case FrequencyForm::exponential:
+      result = RecipeFrequencies{.radians = series.frequencies(recipe.form, Arithmetic{recipe.frequency})};
+      break;
+    case FrequencyForm::running_product:
+      if (denominator == Denominator::dim) result = running_product(recipe, series, DefaultScaling{}, 0);
+      break;
+    case FrequencyForm::quotient_by_power:
+      if (denominator == Denominator::dim) result = quotient(recipe, series, DefaultScaling{});
+      break;
+    case FrequencyForm::reciprocal_of_wide_power:
+    case FrequencyForm::exponential_of_narrow_logarithm: break;
   }
   if (result) result->factor = encoding.scale;
   return cast(recipe, std::move(result));
@@ -242,8 +318,19 @@ std::optional<RecipeFrequencies> recipe_frequencies(const Recipe& recipe, const 
   const Arithmetic in{recipe.frequency};
   const std::int64_t width = rotary_width(encoding);
   const Series series{encoding.rope_theta, width, pairs(encoding), Denominator::dim};
-  if (recipe.form == FrequencyForm::running_product)
-    return cast(recipe, running_product(recipe, series, encoding.rope_scaling));
+  switch (recipe.form) {
+    case FrequencyForm::running_product:
+      return cast(recipe, running_product(recipe, series, encoding.rope_scaling, sequence_length));
+    case FrequencyForm::quotient_by_power: return cast(recipe, quotient(recipe, series, encoding.rope_scaling));
+    case FrequencyForm::reciprocal_of_wide_power:
+      return cast(recipe, of_wide_power(recipe, series, encoding.rope_scaling));
+    case FrequencyForm::exponential_of_narrow_logarithm:
+      if (!std::holds_alternative<DefaultScaling>(encoding.rope_scaling)) return std::nullopt;
+      break;
+    case FrequencyForm::reciprocal_of_power:
+    case FrequencyForm::power:
+    case FrequencyForm::exponential: break;
+  }
   return cast(recipe, std::visit(Scaling{encoding, series, recipe.form, in, sequence_length}, encoding.rope_scaling));
 }
 

@@ -132,6 +132,98 @@ TEST(Recipe, RunningProductIsRepeatedMultiplication) {
   }
 }
 
+double fma_of(double a, double b, double c) {
+  mpfr_t x;
+  mpfr_t y;
+  mpfr_t z;
+  mpfr_t out;
+  mpfr_inits2(53, x, y, z, static_cast<mpfr_ptr>(nullptr));
+  mpfr_init2(out, 24);
+  mpfr_set_d(x, a, MPFR_RNDN);
+  mpfr_set_d(y, b, MPFR_RNDN);
+  mpfr_set_d(z, c, MPFR_RNDN);
+  mpfr_fma(out, x, y, z, MPFR_RNDN);
+  const double result = mpfr_get_d(out, MPFR_RNDN);
+  mpfr_clears(x, y, z, out, static_cast<mpfr_ptr>(nullptr));
+  return result;
+}
+
+TEST(Recipe, AFusedProductIsExactUntilTheSumIsRounded) {
+  const double x0 = 1.2345678F;
+  const double x1 = -0.3F;
+  for (const std::string base : {"float32-widened", "wide-power", "cast-table"}) {
+    auto first = RopeEmulation::of(recipe_named(base + "-fused-first"), rope_of(64, 10000), Dtype::float32);
+    auto second = RopeEmulation::of(recipe_named(base + "-fused-second"), rope_of(64, 10000), Dtype::float32);
+    for (const std::int64_t position : places) {
+      const auto& row = first->at(position, position + 1);
+      for (const Intermediates& had : row) {
+        const auto [sine, cosine] = had.table;
+        const double by_sine = (f32(x1) * f32(sine)).value();
+        const double by_cosine = (f32(x0) * f32(cosine)).value();
+        ASSERT_EQ(first->rotate(had, x0, x1).first, fma_of(x0, cosine, -by_sine));
+        ASSERT_EQ(second->rotate(had, x0, x1).first, fma_of(-x1, sine, by_cosine));
+        ASSERT_EQ(first->rotate(had, x0, x1).second, fma_of(x1, cosine, (f32(x0) * f32(sine)).value()));
+        ASSERT_EQ(second->rotate(had, x0, x1).second, fma_of(x0, sine, (f32(x1) * f32(cosine)).value()));
+      }
+    }
+  }
+  auto of_x0 = RopeEmulation::of(recipe_named("float32-running-product-fused-x0"), rope_of(64, 10000), Dtype::float32);
+  const Intermediates& had = of_x0->at(7, 8)[1];
+  const auto turned = of_x0->rotate(had, x0, x1);
+  EXPECT_EQ(turned.first, fma_of(x0, had.table.cos, -(f32(x1) * f32(had.table.sin)).value()));
+  EXPECT_EQ(turned.second, fma_of(x0, had.table.sin, (f32(x1) * f32(had.table.cos)).value()));
+}
+
+TEST(Recipe, ACastTableIsMultipliedInFloat32AndCastOnce) {
+  auto emulation = RopeEmulation::of(recipe_named("cast-table"), rope_of(64, 10000), Dtype::bfloat16);
+  for (const std::int64_t position : places) {
+    for (const Intermediates& had : emulation->at(position, position + 1)) {
+      const Rounded cosine = f32(Rounded(had.table.cos, 8).value());
+      const Rounded sine = f32(Rounded(had.table.sin, 8).value());
+      const auto turned = emulation->rotate(had, 1.25, -0.3125);
+      ASSERT_EQ(turned.first, Rounded((f32(1.25) * cosine - f32(-0.3125) * sine).value(), 8).value());
+      ASSERT_EQ(turned.second, Rounded((f32(-0.3125) * cosine + f32(1.25) * sine).value(), 8).value());
+    }
+  }
+}
+
+TEST(Recipe, WidePowersQuotientsAndNarrowLogarithmsAreTheirOwn) {
+  auto wide = RopeEmulation::of(recipe_named("wide-power"), rope_of(128, 10000), Dtype::float32);
+  auto quotient = RopeEmulation::of(recipe_named("quotient"), rope_of(128, 10000), Dtype::float32);
+  auto narrow = RopeEmulation::of(recipe_named("narrow-logarithm"), rope_of(128, 10000), Dtype::float32);
+  const Rounded step = f32(f32(10000).of(mpfr_log).value()) / f32(64);
+  for (const std::int64_t position : places) {
+    const Rounded p = f32(static_cast<double>(position));
+    for (int i = 0; i < 64; ++i) {
+      const auto at = static_cast<std::size_t>(i);
+      const Rounded power(pow(Rounded(10000, 53), Rounded(2 * i, 53) / Rounded(128, 53)).value(), 24);
+      ASSERT_EQ(wide->at(position, 0)[at].angle, (p * (f32(1) / power)).value());
+      ASSERT_EQ(quotient->at(position, 0)[at].angle, (p / pow(f32(10000), f32(2 * i) / f32(128))).value());
+      ASSERT_EQ(narrow->at(position, 0)[at].angle, (p * (f32(-i) * step).of(mpfr_exp)).value());
+    }
+  }
+}
+
+TEST(Recipe, ARunningProductIsDividedByFrequencyFactors) {
+  Rope rope = rope_of(128, 500000);
+  rope.rope_scaling = Llama3Scaling{8, 8192, 1, 4};
+  auto emulation = RopeEmulation::of(recipe_named("float32-running-product"), rope, Dtype::float32);
+  auto plain = RopeEmulation::of(recipe_named("float32-running-product"), rope_of(128, 500000), Dtype::float32);
+  const std::vector<Intermediates> scaled = emulation->at(1000, 1001);
+  const std::vector<Intermediates> unscaled = plain->at(1000, 1001);
+  for (std::size_t i = 0; i < 64; ++i) {
+    const double ratio = unscaled[i].angle / scaled[i].angle;
+    if (i < 20) {
+      EXPECT_EQ(ratio, 1) << i;
+    }
+    if (i > 45) {
+      EXPECT_EQ(scaled[i].angle, (f32(unscaled[i].angle) / f32(8)).value()) << i;
+    }
+    EXPECT_GE(ratio, 1);
+    EXPECT_LE(ratio, 8 * (1 + 1e-6));
+  }
+}
+
 TEST(Recipe, NarrowAnglesLosePositions) {
   for (const auto& [name, bits, first_lost] : {std::tuple{"bfloat16-angle", 8, 257}, {"float16-angle", 11, 2049}}) {
     auto emulation = RopeEmulation::of(recipe_named(name), rope_of(64, 10000), Dtype::bfloat16);
@@ -174,7 +266,8 @@ TEST(Recipe, ScalingRulesWithoutDeployedCodeHaveNone) {
     EXPECT_FALSE(RopeEmulation::of(recipe_named("float32"), rope, Dtype::float32).has_value());
   }
   rope.rope_scaling = DynamicScaling{2, 2048};
-  EXPECT_FALSE(RopeEmulation::of(recipe_named("float32-running-product"), rope, Dtype::float32).has_value());
+  for (const auto* name : {"float32-running-product", "quotient", "wide-power", "narrow-logarithm"})
+    EXPECT_FALSE(RopeEmulation::of(recipe_named(name), rope, Dtype::float32).has_value()) << name;
   EXPECT_TRUE(RopeEmulation::of(recipe_named("float32"), rope, Dtype::float32).has_value());
 }
 

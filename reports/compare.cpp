@@ -72,6 +72,8 @@ ordered_json core_of(const Report& report) {
 
 std::string why_incomparable(const Report& older, const Report& newer) {
   if (core_of(older) != core_of(newer)) return fmt::format("other specs: {} and {}", older.spec_text, newer.spec_text);
+  if (!older.recipe.empty() && !newer.recipe.empty() && older.recipe != newer.recipe)
+    return fmt::format("other recipes: {} and {}", older.recipe, newer.recipe);
   return "";
 }
 

@@ -65,6 +65,7 @@ ordered_json report_json(const Report& report) {
       {"accuracy", report.claim}, {"first_position", report.first_position}, {"last_position", report.last_position}};
   json["profile"] = report.profile;
   json["seed"] = report.seed;
+  if (!report.recipe.empty()) json["recipe"] = report.recipe;
   if (!amount_text(report.amount).empty()) json["amount"] = amount_json(report.amount);
   json["shard"] =
       report.shard ? ordered_json{{"index", report.shard->index}, {"count", report.shard->count}} : ordered_json();

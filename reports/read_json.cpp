@@ -90,6 +90,7 @@ Report read_json(std::string_view text) {
   report.profile = json.text("profile");
   if (!json.at("seed").is_number_unsigned()) json.fail("seed", "expected an integer");
   report.seed = json.at("seed").get<std::uint64_t>();
+  if (json.has("recipe")) report.recipe = json.text("recipe");
   if (json.has("amount")) {
     const JsonObject amount = json.object("amount");
     if (amount.has("budget")) report.amount.budget = amount.number("budget");

@@ -40,6 +40,7 @@ struct Report {
   PositionGrid grid = {};          ///< what these, horizons and a survey's positions count steps of
   std::string profile;
   std::uint64_t seed = 0;
+  std::string recipe;  ///< whose bits were asked for, of recipe_identity; empty where none was named
   AskedAmount amount;
   std::optional<Shard> shard;  ///< nothing for a whole run
   Strictness strictness = Strictness::lenient;

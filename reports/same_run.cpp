@@ -18,6 +18,7 @@ std::optional<std::string> difference_of_runs(const Report& one, const Report& o
   compare("specs", one.spec_json, other.spec_json);
   compare("profiles", one.profile, other.profile);
   compare("seeds", std::to_string(one.seed), std::to_string(other.seed));
+  compare("recipes", one.recipe, other.recipe);
   compare("amounts", amount_text(one.amount), amount_text(other.amount));
   compare("strictness", std::string(name_of(one.strictness)), std::string(name_of(other.strictness)));
   compare("commands", one.command, other.command);

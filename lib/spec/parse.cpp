@@ -22,7 +22,8 @@ constexpr Names<AccuracyClass, 8> accuracies{{{"correctly-rounded", AccuracyClas
                                               {"float16-angle", AccuracyClass::float16_angle},
                                               {"bfloat16-angle", AccuracyClass::bfloat16_angle}}};
 
-constexpr Names<Evaluation, 3> evaluations{{{"float32", Evaluation::float32},
+constexpr Names<Evaluation, 4> evaluations{{{"float32", Evaluation::float32},
+                                            {"table", Evaluation::table},
                                             {"dtype", Evaluation::dtype},
                                             {"dtype-accumulate", Evaluation::dtype_accumulate}}};
 
@@ -207,7 +208,7 @@ constexpr FieldMeaning fields_of_all[] = {
     {"max_position", "the first position not claimed"},
     {"accuracy",
      "the class of arithmetic claimed: correctly-rounded, faithful, exact-angle, pair-norm, float32-angle, ..."},
-    {"evaluation", "of 16 bits, what follows sine and cosine: float32, dtype or dtype-accumulate"},
+    {"evaluation", "of 16 bits, what follows sine and cosine: float32, table, dtype or dtype-accumulate"},
     {"libm", "the most that pow, exp, log, sin and cos in use are off by, in ULP"},
     {"trained_positions", "the first position that a model was not trained on"},
 };

@@ -272,7 +272,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{R"({"encoding":"binary","dim":4,"trained_positions":0})",
                 "trained_positions: expected an integer above min_position = 0 and at most 2^53, got 0"},
         Refusal{R"({"encoding":"binary","dim":4,"evaluation":"float64"})",
-                "evaluation: expected one of float32, dtype, dtype-accumulate"},
+                "evaluation: expected one of float32, table, dtype, dtype-accumulate"},
         Refusal{R"({"encoding":"binary","dim":4,"libm":0.25})",
                 "libm: expected a number of ULP from 0.5 to 64, got 0.25"},
         Refusal{R"({"encoding":"binary","dim":4,"libm":65})", "libm: expected a number of ULP"},

@@ -32,9 +32,10 @@ enum class AccuracyClass {
 };
 
 /// The arithmetic that a value is formed in, from sine and cosine on: float32 (float64 for float64), its result rounded
-/// to the dtype once; or a 16-bit dtype itself, to which the table and the result of each operation on tensors are
-/// rounded, sums within one (of a matrix product, a softmax) being float32's; or that, and sums rounded term by term.
-enum class Evaluation { float32, dtype, dtype_accumulate };
+/// to the dtype once; or the same with a table whose entries are rounded to a 16-bit dtype; or that dtype itself, to
+/// which the table and the result of each operation on tensors are rounded, sums within one (of a matrix product, a
+/// softmax) being float32's; or that, and sums rounded term by term.
+enum class Evaluation { float32, table, dtype, dtype_accumulate };
 
 /// Every encoding a spec may name: the encodings of a position, and attention with one of them or none.
 using Encoding = Extended<PositionEncoding, Attention>::Type;

@@ -181,7 +181,7 @@ Property attention_gradient_property() {
       "of added, gradients that are not turned back, a mask that the backward pass forgets"};
   property.not_applicable = stated_for<Attention>([](const Spec& spec, const Attention&) -> std::optional<std::string> {
     if (auto reason = accuracy_not_stated(spec)) return reason;
-    if (is_16_bit(spec.dtype) && spec.evaluation != Evaluation::float32)
+    if (spec.evaluation == Evaluation::dtype || spec.evaluation == Evaluation::dtype_accumulate)
       return "evaluated in 16 bits, no bound on its weights says anything";
     return std::nullopt;
   });

@@ -163,7 +163,10 @@ std::unordered_map<std::int64_t, std::vector<Sum>> sums_of(const Scatter& scatte
 }
 
 // Whether sums are formed in float32 and rounded to 16 bits once.
-bool is_rounded_once(const Spec& spec) { return size_of(spec.dtype) == 2 && spec.evaluation == Evaluation::float32; }
+bool is_rounded_once(const Spec& spec) {
+  const bool is_float32 = spec.evaluation == Evaluation::float32 || spec.evaluation == Evaluation::table;
+  return size_of(spec.dtype) == 2 && is_float32;
+}
 
 Judgement judge_scatter(const Spec& spec, const Scatter& scatter, const Tensor& got) {
   const double u = unit_roundoff(is_rounded_once(spec) ? Dtype::float32 : spec.dtype);

@@ -11,7 +11,8 @@ namespace sextant {
 namespace {
 
 Dtype evaluated_in(const Spec& spec) {
-  return is_16_bit(spec.dtype) && spec.evaluation == Evaluation::float32 ? Dtype::float32 : spec.dtype;
+  const bool is_float32 = spec.evaluation == Evaluation::float32 || spec.evaluation == Evaluation::table;
+  return is_16_bit(spec.dtype) && is_float32 ? Dtype::float32 : spec.dtype;
 }
 
 Dtype summed_in(const Spec& spec) {
@@ -26,6 +27,7 @@ AttentionArithmetic::AttentionArithmetic(const Spec& spec)
       sums(summed_in(spec)),
       u(unit_roundoff(operations)),
       a(unit_roundoff(sums)),
+      table(spec.evaluation == Evaluation::table ? unit_roundoff(dtype) : 0),
       v(angle_roundoff(spec.accuracy)),
       libm(spec.libm),
       width(static_cast<double>(std::get<Attention>(spec.encoding).head_dim)),
@@ -38,7 +40,8 @@ double score_size(const AttentionArithmetic& arithmetic, const ScoreParts& parts
 
 double score_error(const AttentionArithmetic& arithmetic, const ScoreParts& parts) {
   const double u = arithmetic.u;
-  const double of_bias = parts.roundings > 0 ? gamma((parts.roundings - 2) * arithmetic.v + 2 * u) : 0;
+  const double of_bias =
+      parts.roundings > 0 ? gamma((parts.roundings - 2) * arithmetic.v + 2 * u + arithmetic.table) : 0;
   double product = gamma(arithmetic.width * arithmetic.a + 4 * u) * parts.products + parts.rotation;
   if (std::isfinite(arithmetic.cap)) {
     const double one_operation = unit_roundoff(arithmetic.dtype == Dtype::float64 ? Dtype::float64 : Dtype::float32);

@@ -23,6 +23,7 @@ struct AttentionArithmetic {
   Dtype sums;        ///< that each term of a sum is rounded to
   double u;          ///< roundoff of operations
   double a;          ///< roundoff of sums
+  double table;      ///< roundoff of slopes in a table that is rounded to the dtype; 0 where none is
   double v;          ///< roundoff that slopes are formed with: angle_roundoff of the accuracy class
   double libm;       ///< L
   double width;      ///< D

@@ -20,6 +20,9 @@ TEST(AttentionBudget, RoundoffsAreThoseOfTheEvaluation) {
   EXPECT_EQ(arithmetic("bfloat16", "dtype").u, 0x1p-8);
   EXPECT_EQ(arithmetic("bfloat16", "dtype").a, 0x1p-24);
   EXPECT_EQ(arithmetic("float16", "dtype-accumulate").a, 0x1p-11);
+  EXPECT_EQ(arithmetic("bfloat16", "table").u, 0x1p-24);
+  EXPECT_EQ(arithmetic("bfloat16", "table").table, 0x1p-8);
+  EXPECT_EQ(arithmetic("bfloat16", "float32").table, 0);
 }
 
 TEST(AttentionBudget, OneKeyThatDominatesHasAllTheWeight) {

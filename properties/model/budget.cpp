@@ -6,6 +6,7 @@
 #include <numbers>
 
 #include "lib/numeric/ulp.hpp"
+#include "lib/spec/of.hpp"
 #include "reference/rounding.hpp"
 
 namespace sextant {
@@ -120,10 +121,34 @@ std::optional<RoundedFactor> factor_of(reference::RopeFrequencies frequencies, d
   return RoundedFactor{};
 }
 
+// What is not known to be otherwise is multiplied, which is allowed the most.
+struct UseOfTable {
+  TableUse operator()(const Rope&) const { return TableUse::turns; }
+  TableUse operator()(const RopeNd&) const { return TableUse::turns; }
+  TableUse operator()(const Xpos&) const { return TableUse::turns; }
+  TableUse operator()(const Sinusoidal& encoding) const {
+    return encoding.scale == 1 ? TableUse::is_value : TableUse::is_multiplied;
+  }
+  TableUse operator()(const Sinusoidal2d&) const { return TableUse::is_value; }
+  TableUse operator()(const Attention& attention) const {
+    return attention.position ? of_each(*attention.position, *this) : TableUse::is_value;
+  }
+  TableUse operator()(const auto&) const { return TableUse::is_multiplied; }
+};
+
+// Step 18: how far rounded entries move a value, in ULP of a dtype of roundoff u.
+double of_rounded_entries(TableUse table, const std::optional<RoundedFactor>& factor, double u) {
+  return table == TableUse::is_multiplied || factor ? 1 / (1 + u) : std::numbers::sqrt2 / 2;
+}
+
 }  // namespace
 
 ArithmeticClaim arithmetic_of(const Spec& spec) {
-  return {.accuracy = spec.accuracy, .dtype = spec.dtype, .evaluation = spec.evaluation, .libm = spec.libm};
+  return {.accuracy = spec.accuracy,
+          .dtype = spec.dtype,
+          .evaluation = spec.evaluation,
+          .libm = spec.libm,
+          .table = of_each(spec, UseOfTable{})};
 }
 
 double evaluation_ulps(const ArithmeticClaim& claim, const std::optional<RoundedFactor>& factor) {
@@ -141,7 +166,13 @@ double evaluation_ulps(const ArithmeticClaim& claim, const std::optional<Rounded
   }
   if (!in_16_bits) return ulps;
   const double before_rounding = ulps * of_evaluation / roundoff;
-  if (claim.evaluation == Evaluation::float32) return 0.5 + before_rounding;
+  const bool is_cast_once = claim.evaluation == Evaluation::table && claim.table == TableUse::is_value;
+  if (claim.evaluation == Evaluation::float32 || is_cast_once) return 0.5 + before_rounding;
+  if (claim.evaluation == Evaluation::table) {
+    const double of_sum = (1 + roundoff) * (ulps + 0.75) * of_evaluation / roundoff;
+    const double off = of_rounded_entries(claim.table, factor, roundoff) + of_sum;
+    return off + (off <= 1 ? 0.5 : 1);
+  }
   return (factor ? 2.75 : 2.5) + roundoff + before_rounding;
 }
 

@@ -23,12 +23,17 @@ namespace sextant {
 // L being the error of pow, exp, log, sin and cos in ULP; and k ULP are allowed for evaluating, scaling and rounding a
 // value that may itself lie d away (steps 8 to 13).
 
+/// What becomes of the table's entries, which may be rounded to a 16-bit dtype: two turn a pair, one is multiplied, or
+/// it is the value itself.
+enum class TableUse { turns, is_multiplied, is_value };
+
 /// What a spec claims of its arithmetic.
 struct ArithmeticClaim {
   AccuracyClass accuracy;
   Dtype dtype;
   Evaluation evaluation = Evaluation::float32;
   double libm = 1;  ///< L above
+  TableUse table = TableUse::turns;
 };
 
 ArithmeticClaim arithmetic_of(const Spec& spec);

@@ -220,6 +220,35 @@ TEST(ErrorBudget, AFactorThatIsNotOneIsRoundedItself) {
                    2.75 + 0x1p-8 + given * 0x1p-16);
 }
 
+// Step 18.
+TEST(ErrorBudget, ATableInTheDtypeIsRoundedBeforeTheLastRounding) {
+  const auto ulps = [](Dtype dtype, TableUse table, const std::optional<RoundedFactor>& factor = std::nullopt) {
+    return evaluation_ulps(
+        {.accuracy = AccuracyClass::exact_angle, .dtype = dtype, .evaluation = Evaluation::table, .table = table},
+        factor);
+  };
+  EXPECT_DOUBLE_EQ(ulps(Dtype::bfloat16, TableUse::turns), std::sqrt(0.5) + 0.5 + (1 + 0x1p-8) * 4.75 * 0x1p-16);
+  EXPECT_DOUBLE_EQ(ulps(Dtype::float16, TableUse::turns), std::sqrt(0.5) + 0.5 + (1 + 0x1p-11) * 4.75 * 0x1p-13);
+  EXPECT_DOUBLE_EQ(ulps(Dtype::bfloat16, TableUse::is_multiplied),
+                   1 / (1 + 0x1p-8) + 0.5 + (1 + 0x1p-8) * 4.75 * 0x1p-16);
+  EXPECT_EQ(ulps(Dtype::bfloat16, TableUse::is_value), 0.5 + 4 * 0x1p-16);
+  EXPECT_NEAR(ulps(Dtype::bfloat16, TableUse::turns, RoundedFactor{}), 1.4962, 1e-4);
+  EXPECT_NEAR(ulps(Dtype::float16, TableUse::turns, RoundedFactor{}), 2.0002, 1e-4);  // one ULP and more before
+}
+
+TEST(ErrorBudget, WhatATableIsForFollowsFromTheEncoding) {
+  const auto use = [](const char* encoding) {
+    return arithmetic_of(parse_spec(std::string("{\"dtype\":\"bfloat16\",") + encoding + "}")).table;
+  };
+  EXPECT_EQ(use(R"("encoding":"rope","head_dim":8)"), TableUse::turns);
+  EXPECT_EQ(use(R"("encoding":"xpos","head_dim":8)"), TableUse::turns);
+  EXPECT_EQ(use(R"("encoding":"sinusoidal","dim":8)"), TableUse::is_value);
+  EXPECT_EQ(use(R"("encoding":"sinusoidal","dim":8,"scale":2)"), TableUse::is_multiplied);
+  EXPECT_EQ(use(R"("encoding":"alibi","num_heads":8)"), TableUse::is_multiplied);
+  EXPECT_EQ(use(R"("encoding":"attention","num_heads":2,"head_dim":8,"position":{"encoding":"rope","head_dim":8})"),
+            TableUse::turns);
+}
+
 struct Turned {
   double a;
   double angle;
@@ -294,6 +323,57 @@ TEST(ErrorBudget, HonestOrdersOfAFactorAreBeyondFourUlpsAndWithinTheBound) {
                     unit() < 0.5};
     for (const Order order : {Order::into_table, Order::into_x, Order::into_result}) {
       for (const Sum sum : {Sum::rounded, Sum::fused}) ASSERT_LE(ulps_off(at, order, sum), allowed);
+    }
+  }
+}
+
+// How far off a (x0 cos - x1 sin) is by a table with a in it that is cast to the dtype, in ULP of the norm.
+double ulps_off_by_cast_table(Dtype dtype, const Turned& at, Sum sum) {
+  const auto a = static_cast<float>(at.a);
+  const auto entry = [&](double truth, bool above) {
+    return static_cast<float>(round_to(dtype, static_cast<double>(next_to(truth, above) * a)));
+  };
+  const float cosine = entry(std::cos(at.angle), at.cosine_above);
+  const float sine = entry(std::sin(at.angle), at.sine_above);
+  const auto value = static_cast<double>(less_product(at.x0, cosine, at.x1, sine, sum));
+  const auto x0 = static_cast<double>(at.x0);
+  const auto x1 = static_cast<double>(at.x1);
+  const double truth = static_cast<double>(a) * (x0 * std::cos(at.angle) - x1 * std::sin(at.angle));
+  return std::fabs(round_to(dtype, value) - truth) / ulp(dtype, static_cast<double>(a) * std::hypot(x0, x1));
+}
+
+TEST(ErrorBudget, ACastTableIsWithinItsBoundAndNearIt) {
+  EXPECT_NEAR(ulps_off_by_cast_table(Dtype::bfloat16, {1, 0.7715965466114317, 1.515625F, -1.296875F, false, false},
+                                     Sum::rounded),
+              1.193, 1e-3);
+  EXPECT_NEAR(ulps_off_by_cast_table(Dtype::float16, {1, 0.8513931282889617, 1.4140625F, -1.404296875F, false, false},
+                                     Sum::rounded),
+              1.199, 1e-3);
+  EXPECT_NEAR(
+      ulps_off_by_cast_table(
+          Dtype::bfloat16, {1.004233956336975, 1.5452418989645647, 0.1484375F, -1.984375F, false, false}, Sum::rounded),
+      1.480, 1e-3);
+  std::mt19937_64 random(1);
+  const auto unit = [&] { return static_cast<double>(random() >> 11) * 0x1p-53; };
+  for (const Dtype dtype : {Dtype::bfloat16, Dtype::float16}) {
+    for (const bool has_factor : {false, true}) {
+      const ArithmeticClaim claim{
+          .accuracy = AccuracyClass::exact_angle, .dtype = dtype, .evaluation = Evaluation::table};
+      const double allowed =
+          evaluation_ulps(claim, has_factor ? std::optional(RoundedFactor{}) : std::optional<RoundedFactor>());
+      for (int i = 0; i < 20000; ++i) {
+        const double a = has_factor ? 1 + unit() : 1;
+        const double norm = (1.9 + 0.15 * unit()) / a;
+        const double angle = 1.57 * unit();
+        const double phase = angle + 0.1 * (unit() - 0.5);
+        const Turned at{a,
+                        angle,
+                        static_cast<float>(round_to(dtype, norm * std::cos(phase))),
+                        static_cast<float>(round_to(dtype, -norm * std::sin(phase))),
+                        unit() < 0.5,
+                        unit() < 0.5};
+        for (const Sum sum : {Sum::rounded, Sum::fused}) ASSERT_LE(ulps_off_by_cast_table(dtype, at, sum), allowed);
+      }
     }
   }
 }

@@ -67,7 +67,8 @@ class IntegerJudge final : public CodeJudge {
   }
 
   static double of_quotient(const Spec& spec) {
-    if (size_of(spec.dtype) != 2 || spec.evaluation != Evaluation::float32) return 2;
+    const bool is_float32 = spec.evaluation == Evaluation::float32 || spec.evaluation == Evaluation::table;
+    if (size_of(spec.dtype) != 2 || !is_float32) return 2;
     return 0.5 + 2 * unit_roundoff(Dtype::float32) / unit_roundoff(spec.dtype);
   }
 

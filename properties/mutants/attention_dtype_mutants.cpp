@@ -194,6 +194,8 @@ void add_honest(LocalFaults& list, Dtype dtype) {
   const Claim causal_rope{.is_causal = true, .position = rope(16)};
   control("float32", "float32 inside, one rounding at the end", grouped(6, 2), "float32", {});
   control("rope-rounded", "turned queries and keys are rounded, all else is float32", with_rope(64), "float32", {});
+  control("cast-table", "queries and keys are turned by a table that is rounded, all else is float32", with_rope(64),
+          "table", {.table = dtype});
   control("tiles", "an online softmax over tiles of 64 keys", causal_rope, "float32", {.tile = 64});
   control("key-by-key", "an online softmax, key by key", causal(), "float32", {.tile = 1});
   control("split", "keys in four parts, whose results are joined", plain(), "float32", {.parts = 4});

@@ -44,6 +44,33 @@ constexpr std::array honest_recipes{
                  R"("evaluation":"dtype"})"},
     HonestRecipe{"float32", R"({"encoding":"rope","head_dim":128})"},
     HonestRecipe{"float32", R"({"encoding":"rope","head_dim":128,"dtype":"bfloat16","evaluation":"dtype"})"},
+    HonestRecipe{"cast-table", R"({"encoding":"rope","head_dim":128,"dtype":"bfloat16","evaluation":"table"})"},
+    HonestRecipe{"cast-table", R"({"encoding":"rope","head_dim":128,"dtype":"float16","evaluation":"table",)"
+                               R"("rope_scaling":{"rope_type":"yarn","factor":4,)"
+                               R"("original_max_position_embeddings":32768}})"},
+    HonestRecipe{"cast-table-fused-first",
+                 R"({"encoding":"rope","head_dim":64,"dtype":"float16","evaluation":"table"})"},
+    HonestRecipe{"cast-table-fused-second",
+                 R"({"encoding":"rope","head_dim":64,"dtype":"bfloat16","evaluation":"table"})"},
+    HonestRecipe{"cast-table", R"({"encoding":"sinusoidal","dim":128,"dtype":"bfloat16","evaluation":"table"})"},
+    HonestRecipe{"cast-table",
+                 R"({"encoding":"sinusoidal","dim":128,"scale":1.25,"dtype":"bfloat16","evaluation":"table"})"},
+    HonestRecipe{"float32-widened-fused-first", R"({"encoding":"rope","head_dim":64,"dtype":"bfloat16"})"},
+    HonestRecipe{"float32-widened-fused-second", R"({"encoding":"rope","head_dim":64})"},
+    HonestRecipe{"wide-power", R"({"encoding":"rope","head_dim":64,"dtype":"bfloat16",)"
+                               R"("rope_scaling":{"rope_type":"linear","factor":3}})"},
+    HonestRecipe{"wide-power-fused-first", R"({"encoding":"rope","head_dim":64})"},
+    HonestRecipe{"wide-power-fused-second", R"({"encoding":"rope","head_dim":64})"},
+    HonestRecipe{"float32-running-product", R"({"encoding":"rope","head_dim":64,"accuracy":"float32-recurrence",)"
+                                            R"("rope_theta":500000,"rope_scaling":{"rope_type":"llama3","factor":8,)"
+                                            R"("original_max_position_embeddings":8192,"low_freq_factor":1,)"
+                                            R"("high_freq_factor":4}})"},
+    HonestRecipe{"float32-running-product-fused-x0",
+                 R"({"encoding":"rope","head_dim":64,"accuracy":"float32-recurrence"})"},
+    HonestRecipe{"quotient", R"({"encoding":"rope","head_dim":64,"rope_theta":1000000,)"
+                             R"("rope_scaling":{"rope_type":"linear","factor":8}})"},
+    HonestRecipe{"quotient", R"({"encoding":"sinusoidal","dim":128})"},
+    HonestRecipe{"narrow-logarithm", R"({"encoding":"rope","head_dim":64,"dtype":"bfloat16","evaluation":"dtype"})"},
     HonestRecipe{"float32-power", R"({"encoding":"rope","head_dim":128,"rope_theta":1000000})"},
     HonestRecipe{"float32-exponential", R"({"encoding":"rope","head_dim":128,"rope_theta":500000})"},
     HonestRecipe{"float32-running-product", R"({"encoding":"rope","head_dim":128,"accuracy":"float32-recurrence"})"},
@@ -68,7 +95,8 @@ constexpr std::array honest_recipes{
 
 struct Row {
   std::string name;
-  std::string why;  // the mechanism, or what the control is
+  std::string why;          // the mechanism, or what the control is
+  std::string recipe = {};  // that its audit names
   bool must_be_killed = false;
   Profile profile = Profile::quick;  // the last that it was judged by
   std::set<std::string> killers = {};
@@ -87,7 +115,7 @@ void judge_by(Profile profile, const Amount& amount, Row& row, const Spec& spec)
   options.profile = profile;
   options.amount = amount;
   options.counterexamples = Counterexamples::not_sought;
-  for (const PropertyResult& result : audit(catalogue(), *subject_of(row.name), spec, options).results) {
+  for (const PropertyResult& result : audit(catalogue_as(row.recipe), *subject_of(row.name), spec, options).results) {
     // What stays undecided convicts nobody, and accepts nobody either.
     const bool is_refused = result.verdict == Verdict::violated || result.verdict == Verdict::crashed ||
                             (result.verdict == Verdict::undecided && !row.must_be_killed);
@@ -137,11 +165,15 @@ std::vector<Task> tasks() {
   for (const Mutant& mutant : registry()) {
     const std::string why =
         mutant.row.empty() ? mutant.mechanism : fmt::format("{} ({})", mutant.mechanism, mutant.row);
-    list.push_back({Row{.name = "mutant:" + mutant.name, .why = why, .must_be_killed = mutant.kind == Kind::defect},
+    list.push_back({Row{.name = "mutant:" + mutant.name,
+                        .why = why,
+                        .recipe = mutant.recipe,
+                        .must_be_killed = mutant.kind == Kind::defect},
                     parse_spec(mutant.spec)});
   }
   for (const HonestRecipe& honest : honest_recipes) {
-    list.push_back({Row{.name = fmt::format("recipe:{}", honest.recipe), .why = honest.spec}, parse_spec(honest.spec)});
+    list.push_back({Row{.name = fmt::format("recipe:{}", honest.recipe), .why = honest.spec, .recipe = honest.recipe},
+                    parse_spec(honest.spec)});
   }
   return list;
 }

@@ -26,6 +26,7 @@ struct Mutant {
   FunctionSubject::Make make;
   FunctionSubject::Begin begin = nullptr;  ///< in its place, where sessions of one process share something
   FunctionSubject::Threads threads = FunctionSubject::Threads::one;
+  std::string recipe = {};  ///< that its audit names; none where empty
 };
 
 #define MUTANTS(family) std::vector<Mutant> family##_mutants();

@@ -8,6 +8,7 @@
 
 #include "lib/spec/of.hpp"
 #include "properties/mutants/local_fault.hpp"
+#include "properties/mutants/plain_rope.hpp"
 
 namespace sextant::mutants {
 namespace {
@@ -30,6 +31,18 @@ Tensor exchanged(const Tensor& x) {
 }
 
 // Queries or keys, [batch, heads, n, d], as the position leaves them.
+// rope by cosines and sines that are rounded to `table`.
+FunctionSubject::Call with_cast_table(const Rope& encoding, Dtype dtype, Dtype table) {
+  PlainRope plain(encoding, dtype);
+  plain.turn = [turn = plain.turn, table](double angle) {
+    const Turn exact = turn(angle);
+    return Turn{round_to(table, exact.sin), round_to(table, exact.cos)};
+  };
+  return [plain](std::string_view, const Tensors& inputs) -> Tensors {
+    return {{"y", plain.rotate(inputs.at("x"), inputs.at("positions").integers())}};
+  };
+}
+
 Tensor turned(const FunctionSubject::Call& rope, const Tensor& x, const Tensor& positions) {
   return exchanged(rope("rotate", {{"x", exchanged(x)}, {"positions", positions}}).at("y"));
 }
@@ -198,7 +211,7 @@ FunctionSubject::Call PlainAttention::call(const Spec& spec) const {
           if (position == nullptr) return plain_call(claimed);
           Spec alone = claimed;
           alone.encoding = *position;
-          rope = plain_call(alone);
+          rope = how.table == Dtype::float32 ? plain_call(alone) : with_cast_table(*position, alone.dtype, how.table);
         }
         return [how, encoding, rope](std::string_view operation, const Tensors& inputs) -> Tensors {
           if (operation != "attend") throw SubjectFailure(FailureKind::unsupported, "attend only");

@@ -16,6 +16,7 @@ struct PlainAttention {
   Dtype operations = Dtype::float32;  ///< scores, their scale, differences, exponentials, quotients
   Dtype weights = Dtype::float32;     ///< as they are multiplied by values
   Dtype sums = Dtype::float32;
+  Dtype table = Dtype::float32;               ///< of rope's cosines and sines
   Scaled scaled = Scaled::score;              ///< what 1/sqrt(d) multiplies
   Divided divided = Divided::sum;             ///< whether each weight is divided by the sum of them, or the result
   std::int64_t tile = std::int64_t{1} << 40;  ///< keys that are read at once, the running maximum carried on
