@@ -310,6 +310,20 @@ TEST(Truth, SlopesOfAlibiAreRoundedToTheirDtype) {
   EXPECT_EQ(static_cast<float>(alibi_slope(encoding, 8, 320).low.nearest()), std::sqrt(0.5F));
 }
 
+TEST(Truth, FrequenciesOfStepsScalesAndShifts) {
+  Sinusoidal encoding{.dim = 11, .layout = Layout::concatenated, .downscale_freq_shift = 3};
+  const auto radians = [](const auto& encoding_or_rope, auto... length) {
+    return frequencies_of(encoding_or_rope, length...)->radians(1, first_precision)->low.nearest();
+  };
+  EXPECT_DOUBLE_EQ(radians(encoding), 0.01);  // 10000^(-1/(5 - 3))
+  encoding.angle_scale = 1000;
+  EXPECT_DOUBLE_EQ(radians(encoding), 10);
+  encoding.positions = {0x1p-7, Dtype::float32};
+  EXPECT_DOUBLE_EQ(radians(encoding), 10.0 / 128);
+  const Rope rope{.head_dim = 4, .rotary_dim = 4, .rope_scaling = {}, .positions = {0x1p-7, Dtype::float64}};
+  EXPECT_DOUBLE_EQ(radians(rope, std::int64_t{1}), 0.01 / 128);
+}
+
 TEST(Token, GivesTheCaseBack) {
   for (const Attack& attack : attacks()) {
     Random random(5);

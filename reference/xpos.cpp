@@ -8,8 +8,8 @@ const Rotation& XposReference::rotation(std::int64_t position, std::int64_t pair
   return rope_.rotation(position, pair, precision);
 }
 
-// torchscale 0.3: arange(min_pos, max_pos), min_pos = -length // 2, Python's quotient being rounded down; x-transformers
-// 2.31: t - length // 2.
+// torchscale 0.3: arange(min_pos, max_pos), min_pos = -length // 2, Python's quotient being rounded down;
+// x-transformers 2.31: t - length // 2.
 std::int64_t XposReference::counted(std::int64_t position, std::int64_t length) const {
   if (const auto* centre = std::get_if<std::int64_t>(&encoding_.centre)) return position - *centre;
   const auto rounded_down = [](std::int64_t number) {

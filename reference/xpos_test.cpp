@@ -66,7 +66,8 @@ TEST(XposReference, TheScoreDependsOnTheDistanceOnly) {
   }
 }
 
-// torchscale 0.3: min_pos = -(length + offset) // 2, from which on arange counts; x-transformers 2.31: t - max_pos // 2.
+// torchscale 0.3: min_pos = -(length + offset) // 2, from which on arange counts; x-transformers 2.31: t - max_pos //
+// 2.
 TEST(XposReference, CountsFromTheCentre) {
   Xpos encoding = with(8, Role::query);
   EXPECT_EQ(XposReference(encoding).counted(7, 9), 7);

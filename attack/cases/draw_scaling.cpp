@@ -196,6 +196,7 @@ void keep_in_domain(const RopeNd& encoding, std::vector<std::int64_t>& positions
 RopeNd draw_rope_nd(Random& random, Taste taste) {
   RopeNd encoding;
   encoding.rope = draw_rope(random, taste, 256);
+  encoding.rope.positions = {};
   if (length_scope(encoding.rope.rope_scaling) != LengthScope::call) encoding.rope.rope_scaling = DefaultScaling{};
   const std::int64_t all = encoding.rope.rotary_dim / 2;
   const std::int64_t axes = random.between(1, std::min<std::int64_t>(4, all));

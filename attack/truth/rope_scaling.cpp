@@ -184,8 +184,8 @@ std::shared_ptr<const Frequencies> frequencies_of(const Rope& encoding, std::int
 
 // YaRN: attention_factor, or get_mscale(s, mscale) / get_mscale(s, mscale_all_dim), get_mscale(s, m) = 0.1 m ln s + 1
 // (DeepSeek-V3's code), m = 1 without. LongRoPE: sqrt(1 + ln s / ln L), or in Phi-3.5-MoE long_mscale where seq_len is
-// above original_max_position_embeddings and short_mscale where it is not. Where such a number is rational it is given as
-// two integers, without which no tie could be told.
+// above original_max_position_embeddings and short_mscale where it is not. Where such a number is rational it is given
+// as two integers, without which no tie could be told.
 AttentionFactor::Fraction AttentionFactor::at(long bits) const {
   const Interval one = exactly(bits, 1.0);
   if (const auto* yarn = std::get_if<YarnScaling>(&encoding_.rope_scaling)) {

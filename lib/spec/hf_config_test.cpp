@@ -124,8 +124,9 @@ TEST(HfConfig, ReadsTheTwoMagnitudesOfPhimoe) {
 
 // Layers without positions are a claim: nothing turns.
 TEST(HfConfig, ReadsLayersWithoutPositions) {
-  const auto claims = claims_of_hf_config(
-      R"({"model_type":"smollm3","num_hidden_layers":4,"hidden_size":64,"num_attention_heads":4,"no_rope_layers":[1,1,1,0]})");
+  const auto claims =
+      claims_of_hf_config(R"({"model_type":"smollm3","num_hidden_layers":4,"hidden_size":64,"num_attention_heads":4,)"
+                          R"("no_rope_layers":[1,1,1,0]})");
   ASSERT_EQ(claims.size(), 2);
   EXPECT_EQ(claims[1].layers, (std::vector<std::int64_t>{3}));
   ASSERT_TRUE(claims[1].spec);

@@ -132,11 +132,12 @@ TEST(EveryEncoding, KeepsEveryFieldGiven) {
        {R"("encoding":"integer","dim":4,"normalize":true)", R"("encoding":"binary","dim":4,"normalize":true)",
         R"("encoding":"sinusoidal_2d","dim":16,"height":30,"width":20,"base":77.5,)"
         R"("layout":"concatenated","axis_order":"width_first")",
-        R"("encoding":"sinusoidal_nd","dim":17,"extents":[3,4],"channels":[8,8],"axis_order":[1,0],"base":77.5,)"
+        R"("encoding":"sinusoidal_nd","dim":17,"extents":[13,24],"channels":[8,8],"axis_order":[1,0],"base":77.5,)"
         R"("layout":"interleaved","first":"cos","denominator":"half_minus_one","channel_order":"alternating",)"
-        R"("position_offset":1,"coordinates":"normalized","epsilon":0.25)",
-        R"("encoding":"sinusoidal_nd","dim":11,"extents":[3,4],"channels":[4,8],"layout":"concatenated",)"
-        R"("scales":[1.0,1.875])",
+        R"("position_offset":1,"coordinates":"normalized","epsilon":0.25,"scales":null)",
+        R"("encoding":"sinusoidal_nd","dim":11,"extents":[13,24],"channels":[4,8],"axis_order":[0,1],"base":500.0,)"
+        R"("layout":"concatenated","first":"sin","denominator":"dim","channel_order":"blocked","position_offset":-2,)"
+        R"("coordinates":"index","epsilon":0.0,"scales":[1.0,1.875])",
         R"("encoding":"learned","dim":7,"max_positions":9)",
         R"("encoding":"rope_nd","head_dim":12,"rotary_dim":6,"rope_theta":500.0,"pairing":"interleaved",)"
         R"("output_pairing":"half","rotary_layout":"suffix","direction":"clockwise","rope_scaling":{)"

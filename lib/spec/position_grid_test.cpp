@@ -39,6 +39,7 @@ TEST(PositionGrid, SpecsNameTheirEndsInPositionsAndCountSteps) {
   EXPECT_EQ(grid.dtype, Dtype::float64);
   EXPECT_EQ(spec.min_position, -256);
   EXPECT_EQ(spec.max_position, 128064);
+  EXPECT_EQ(describe(spec), "sinusoidal dim 8 at float64 positions float32");
   const std::string written = to_json(spec);
   EXPECT_NE(written.find(R"("position_dtype":"float64","position_step":0.0078125,)"), written.npos) << written;
   EXPECT_NE(written.find(R"("min_position":-2,"max_position":1000.5,)"), written.npos) << written;
@@ -99,6 +100,9 @@ INSTANTIATE_TEST_SUITE_P(
                 R"("accuracy":"float16-angle"})",
                 "accuracy: float16-angle has no multiples of position_step = 9.094947017729282e-13"},
         Refusal{R"({"encoding":"attention","num_heads":2,"head_dim":8,"position":{"encoding":"rope","head_dim":8,)"
+                R"("position_dtype":"float32"}})",
+                "position.position_dtype: expected int64: attention takes whole positions"},
+        Refusal{R"({"encoding":"attention","num_heads":2,"head_dim":8,"position":{"encoding":"sinusoidal","dim":8,)"
                 R"("position_dtype":"float32"}})",
                 "position.position_dtype: expected int64: attention takes whole positions"}));
 

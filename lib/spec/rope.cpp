@@ -137,6 +137,8 @@ std::string size_text(const Rope& encoding) {
   if (encoding.rotary_dim != encoding.head_dim) text += fmt::format(" rotary_dim {}", encoding.rotary_dim);
   if (!std::holds_alternative<DefaultScaling>(encoding.rope_scaling))
     text += fmt::format(" {}", name_of(encoding.rope_scaling));
+  if (encoding.positions.dtype != Dtype::int64)
+    text += fmt::format(" at {} positions", name_of(encoding.positions.dtype));
   return text;
 }
 

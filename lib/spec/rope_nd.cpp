@@ -275,7 +275,8 @@ std::string size_text(const RopeNd& encoding) {
 }
 
 Signature signature(const RopeNd& encoding) {
-  return {.operation = Operation::rotate, .axes = axes(encoding), .head_dim = encoding.rope.head_dim, .axes_lead = true};
+  return {
+      .operation = Operation::rotate, .axes = axes(encoding), .head_dim = encoding.rope.head_dim, .axes_lead = true};
 }
 
 std::optional<std::int64_t> count_of_positions(const RopeNd& encoding) {

@@ -108,7 +108,16 @@ void write(const Sinusoidal& encoding, nlohmann::ordered_json& object) {
   write_position_grid(encoding.positions, object);
 }
 
-std::string size_text(const Sinusoidal& encoding) { return fmt::format("dim {}", encoding.dim); }
+std::string size_text(const Sinusoidal& encoding) {
+  const PositionGrid& positions = encoding.positions;
+  return fmt::format("dim {}", encoding.dim) +
+         (positions.dtype == Dtype::int64 ? "" : fmt::format(" at {} positions", name_of(positions.dtype)));
+}
+
+void check_within(const Sinusoidal& encoding, const Attention&) {
+  if (encoding.positions.dtype != Dtype::int64)
+    refuse_field("position.position_dtype", "expected int64: attention takes whole positions");
+}
 
 Signature signature(const Sinusoidal& encoding) {
   // A row of a file is found by a whole number.
@@ -144,6 +153,7 @@ constinit const EncodingEntry<Sinusoidal> Sinusoidal::entry{.name = "sinusoidal"
                                                             .check = check,
                                                             .write = write,
                                                             .size_text = size_text,
-                                                            .signature = signature};
+                                                            .signature = signature,
+                                                            .check_within = check_within};
 
 }  // namespace sextant

@@ -13,8 +13,8 @@
 
 // Why every value is decided: w p is algebraic, and not 0 but at position 0, so that e^{iwp} is transcendental
 // (Lindemann), and with it a cos + b sin for all real algebraic a and b that are not both 0: such a number is a linear
-// form in e^{iwp} and its inverse. The factor is algebraic. So the result is no value of a dtype and no tie. At position
-// 0 it is the factor times a, which exact_product tells where it is a value or a tie.
+// form in e^{iwp} and its inverse. The factor is algebraic. So the result is no value of a dtype and no tie. At
+// position 0 it is the factor times a, which exact_product tells where it is a value or a tie.
 
 namespace sextant {
 namespace {

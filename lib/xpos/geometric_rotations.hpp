@@ -23,8 +23,8 @@ class GeometricRotations {
   /// longer than the object that made it.
   class Turn {
    public:
-    /// The nearest value of `dtype` to factor * (a cos + b sin), ties to even; a and b are finite. At position 0 that is
-    /// factor * a. A zero that comes of a = b = 0 has the sign that the formula gives it in float64.
+    /// The nearest value of `dtype` to factor * (a cos + b sin), ties to even; a and b are finite. At position 0 that
+    /// is factor * a. A zero that comes of a = b = 0 has the sign that the formula gives it in float64.
     double combine(Dtype dtype, double a, double b);
 
     /// a cos + b sin in float64, without the factor and with no bound: for arguments that are not finite.

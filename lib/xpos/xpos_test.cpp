@@ -136,8 +136,8 @@ TEST(XposEncoder, EqualsTheOracleFromEachCentre) {
   }
 }
 
-// zeta_3 = 1/2 of 20 channels and zeta_31 = 9/16 of 160: their powers at position 0, which does not turn, are values and
-// ties of the dtype, and each is rounded to even.
+// zeta_3 = 1/2 of 20 channels and zeta_31 = 9/16 of 160: their powers at position 0, which does not turn, are values
+// and ties of the dtype, and each is rounded to even.
 TEST(XposEncoder, ExactPowersAtPositionZero) {
   const auto at_zero = [](std::int64_t width, std::int64_t centre, std::int64_t pair, double x, Dtype dtype) {
     Xpos encoding;

@@ -92,8 +92,9 @@ void judge_pair(Judgement& judgement, const Spec& spec, EncodedPairs& pairs, con
     return reference::at_most(error, bound);
   });
   judgement.add(within, deviation, [&] {
+    const double unit = position_grid_of(spec.encoding).step;
     return fmt::format("{}: frequency {:.9g} measured, {:.9g} claimed: {:.3g} times the bound", place(),
-                       measured_frequency(here, there, claimed, step), claimed, deviation.of_bound);
+                       measured_frequency(here, there, claimed, step) / unit, claimed / unit, deviation.of_bound);
   });
 }
 

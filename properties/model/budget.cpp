@@ -130,6 +130,8 @@ struct UseOfTable {
     return encoding.scale == 1 ? TableUse::is_value : TableUse::is_multiplied;
   }
   TableUse operator()(const Sinusoidal2d&) const { return TableUse::is_value; }
+  TableUse operator()(const SinusoidalNd&) const { return TableUse::is_value; }
+  TableUse operator()(const LogCoordinates&) const { return TableUse::is_value; }
   TableUse operator()(const Attention& attention) const {
     return attention.position ? of_each(*attention.position, *this) : TableUse::is_value;
   }

@@ -43,7 +43,8 @@ std::vector<MeasuredFrequency> measured_frequencies(EncodedPairs& pairs, const E
   std::vector<MeasuredFrequency> list;
   const std::vector<double> claimed = pairs.frequencies(reference::sequence_length(positions));
   for (std::size_t i = 0; i < claimed.size(); ++i) {
-    // No frequency in use is above a radian per position: half a turn is more.
+    // No frequency in use is above a radian per position: half a turn is more. One of half a turn and more, as a scale
+    // of angles may make it, is not told.
     MeasuredFrequency found{claimed[i], claimed[i], std::numbers::pi - claimed[i]};
     for (std::size_t at = 1; at < rows.size(); ++at) {
       const auto there = static_cast<double>(positions[at]);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -18,6 +19,22 @@ namespace {
 using reference::Precision;
 using reference::RealPair;
 
+// Scales by what exponents count. A call whose centre is in its middle has counts of both signs by turns, and
+// FastPowers keeps those of one.
+class ScalesOfBothSigns {
+ public:
+  explicit ScalesOfBothSigns(const reference::XposReference& oracle)
+      : from_centre_on_(oracle.fast_scales()), before_centre_(oracle.fast_scales()) {}
+
+  std::span<const reference::DoubleDoubleWithin> at(std::int64_t count) {
+    return (count < 0 ? before_centre_ : from_centre_on_).at(count);
+  }
+
+ private:
+  reference::FastPowers from_centre_on_;
+  reference::FastPowers before_centre_;
+};
+
 class XposJudge final : public RotationJudge {
  public:
   XposJudge(const Spec& spec, const Xpos& encoding)
@@ -29,7 +46,7 @@ class XposJudge final : public RotationJudge {
         oracle_(std::move(budget)),
         exact_(encoding),
         rotations_(exact_.fast_rotations()),
-        scales_(exact_.fast_scales()) {
+        scales_(exact_) {
     for (std::int64_t pair = 0; pair < pairs_count(); ++pair) {
       frequencies_.push_back(exact_.rotation(1, pair, reference::first_precision).angle.upper());
       log_steps_.push_back(exact_.log_step(pair, reference::first_precision).upper());
@@ -81,7 +98,7 @@ class XposJudge final : public RotationJudge {
   XposBudget oracle_;
   reference::XposReference exact_;
   reference::FastRotations rotations_;
-  reference::FastPowers scales_;
+  ScalesOfBothSigns scales_;
   std::vector<double> frequencies_;
   std::vector<double> log_steps_;  // ln(scale) at a count of 1
   std::int64_t length_ = 0;        // of what is judged
@@ -95,11 +112,10 @@ Xpos in_role(Xpos encoding, Role role) {
 // One side of the score, with what quick bounds need of it.
 struct Side {
   Side(const Spec& spec, const Xpos& encoding)
-      : budget(encoding, arithmetic_of(spec), spec.max_position),
-        scales(reference::XposReference(encoding).fast_scales()) {}
+      : budget(encoding, arithmetic_of(spec), spec.max_position), scales(reference::XposReference(encoding)) {}
 
   XposBudget budget;
-  reference::FastPowers scales;
+  ScalesOfBothSigns scales;
 };
 
 // Queries as queries and keys as keys, whatever role the spec names.

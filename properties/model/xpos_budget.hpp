@@ -11,9 +11,10 @@
 namespace sextant {
 
 /// xPos's pairs with what an implementation may be off by. xPos multiplies the rotated pair by s = zeta^e, e = (p -
-/// c)/scale_base, whose numerator is a whole number that positions are told by. In arithmetic of roundoff u, zeta is a sum and a quotient of three rounded terms (4 u), e a quotient
-/// (1 u), and pow is within L ULP (2 L u): with |ln s| = |e ln zeta|, s is off by a relative 4 u |e| + u |ln s| +
-/// 2 L u, before it is rounded to the evaluation's format and multiplied, which k (RoundedFactor) has:
+/// c)/scale_base, whose numerator is a whole number that positions are told by. In arithmetic of roundoff u, zeta is a
+/// sum and a quotient of three rounded terms (4 u), e a quotient (1 u), and pow is within L ULP (2 L u): with |ln s| =
+/// |e ln zeta|, s is off by a relative 4 u |e| + u |ln s| + 2 L u, before it is rounded to the evaluation's format and
+/// multiplied, which k (RoundedFactor) has:
 ///
 ///   r = (2 L + 4 |e| + |ln s|) u / (1 - ...)                                  (Higham 2002, lemma 3.1),
 ///

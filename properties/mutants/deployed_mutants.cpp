@@ -58,8 +58,10 @@ FunctionSubject::Make plain_rope(void (*change)(PlainRope&)) {
   });
 }
 
-const LongropeScaling& rule_of(const PlainRope& plain) {
-  return std::get<LongropeScaling>(plain.encoding.rope_scaling);
+// Nothing where a spec has another rule, as those that siblings asks.
+const LongropeScaling* rule_of(const PlainRope& plain) {
+  const auto* rule = std::get_if<LongropeScaling>(&plain.encoding.rope_scaling);
+  return rule != nullptr && rule->short_mscale ? rule : nullptr;
 }
 
 void standing_mutants(LocalFaults& list) {
@@ -118,13 +120,18 @@ void standing_mutants(LocalFaults& list) {
 
 void dual_mutants(LocalFaults& list) {
   const auto defect = [&](const char* name, const char* row, const char* mechanism, void (*change)(PlainRope&)) {
-    list.entries.push_back({name, Kind::defect, row, mechanism, dual("call"), plain_rope(change)});
+    const auto make = of<Rope>([change](const Spec& spec, const Rope& encoding) {
+      PlainRope plain(encoding, spec.dtype);
+      if (rule_of(plain) != nullptr) change(plain);
+      return rope_call(std::move(plain));
+    });
+    list.entries.push_back({name, Kind::defect, row, mechanism, dual("call"), make});
   };
   defect("dual-short-magnitude", "G11", "long calls have the short cache's magnitude", [](PlainRope& plain) {
-    plain.factor = [short_one = *rule_of(plain).short_mscale](std::int64_t) { return short_one; };
+    plain.factor = [short_one = rule_of(plain)->short_mscale.value()](std::int64_t) { return short_one; };
   });
   defect("dual-long-magnitude", "G11", "short calls have the long cache's magnitude", [](PlainRope& plain) {
-    plain.factor = [long_one = *rule_of(plain).long_mscale](std::int64_t) { return long_one; };
+    plain.factor = [long_one = rule_of(plain)->long_mscale.value()](std::int64_t) { return long_one; };
   });
   defect("dual-short-frequencies", "G11", "long calls have the short cache's frequencies and the long one's magnitude",
          [](PlainRope& plain) {
@@ -132,7 +139,7 @@ void dual_mutants(LocalFaults& list) {
          });
   defect("dual-short-cache", "G11", "both come from the short cache whatever the length", [](PlainRope& plain) {
     plain.frequencies = [e = plain.encoding](const RotateCall&) { return plain_frequencies(e, 0); };
-    plain.factor = [short_one = *rule_of(plain).short_mscale](std::int64_t) { return short_one; };
+    plain.factor = [short_one = rule_of(plain)->short_mscale.value()](std::int64_t) { return short_one; };
   });
   defect("dual-magnitude-squared", "F9", "the magnitude is applied to the table and to the product",
          [](PlainRope& plain) {
@@ -152,7 +159,7 @@ void dual_mutants(LocalFaults& list) {
     plain.factor = [e = plain.encoding](std::int64_t length) { return plain_factor(e, length + 1); };
   });
   defect("dual-cache-of-each-row", "G11", "each batch row has a cache of its own length", [](PlainRope& plain) {
-    LongropeScaling by_row = rule_of(plain);
+    LongropeScaling by_row = *rule_of(plain);
     by_row.length_scope = LengthScope::row;
     plain.row_lengths = row_lengths_of(by_row);
   });

@@ -336,12 +336,12 @@ void controls(List& list) {
   list.control("alibi-bias-max-declared", "exponents that end at 16, declared", alibi_steep);
   list.control("alibi-slopes-of-bfloat16-declared", "slopes of bfloat16, declared", alibi_bfloat16);
   list.control(
-      "alibi-slopes-of-float32-declared", "slopes of float32, by powers of the first, declared",
+      "alibi-slopes-of-float32-declared", "slopes of float32, 2 to exponents of float32, declared",
       R"({"encoding":"alibi","num_heads":71,"slopes":"geometric","slope_dtype":"float32","max_position":2048})",
       [](PlainOther& plain) {
-        plain.slope = [](std::int64_t head, std::int64_t heads) {
-          return static_cast<double>(
-              std::pow(static_cast<float>(geometric_slope(0, heads)), static_cast<float>(head + 1)));
+        plain.slope = [own = plain.slope](std::int64_t head, std::int64_t heads) {
+          const auto exponent = static_cast<float>(std::log2(own(head, heads)));
+          return static_cast<double>(std::exp2(exponent));
         };
       });
   list.control("alibi-key-index-declared", "BLOOM's form, declared",
