@@ -25,9 +25,11 @@ LARGEST_DISTANCE = 200
 BUCKET_STEP = 0.25
 
 TABLE_TYPES = {
-    "bert", "gpt2", "m2m_100", "marian", "opt", "pegasus", "roberta", "siglip_text_model", "siglip_vision_model",
-    "vit_mae", "whisper",
+    "bert", "clip_text_model", "clip_vision_model", "gpt2", "m2m_100", "marian", "opt", "pegasus", "roberta",
+    "siglip2_text_model", "siglip_text_model", "siglip_vision_model", "vit_mae", "whisper",
 }
+# Tables that are parameters, or interpolated to the image.
+SHAPE_TYPES = {"dinov2", "internvl_vision", "siglip2_vision_model", "vit"}
 ALIBI_TYPES = {"bloom", "falcon", "mpt"}
 BUCKET_TYPES = {"t5", "mt5"}
 
@@ -79,9 +81,9 @@ def outputs_of_tables(model, inputs):
 
 
 def inputs_of(config):
-    if config.model_type == "siglip_vision_model":
+    if config.model_type in ("clip_vision_model", "siglip_vision_model"):
         return {"pixel_values": torch.zeros(1, 3, config.image_size, config.image_size)}
-    if config.model_type == "siglip_text_model":
+    if config.model_type in ("clip_text_model", "siglip2_text_model", "siglip_text_model"):
         return {"input_ids": token_ids(min(TOKENS, config.max_position_embeddings))}
     if config.model_type == "whisper":
         features = torch.zeros(1, config.num_mel_bins, 2 * config.max_source_positions)

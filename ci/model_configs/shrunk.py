@@ -35,6 +35,11 @@ HEADS = {"codegen": 4, "gpt_oss": 16}
 TOWERS = {
     "Llama4VisionConfig": "Llama4VisionModel",
     "Qwen2VLVisionConfig": "Qwen2VisionTransformerPretrainedModel",
+    "Qwen2_5OmniTextConfig": "Qwen2_5OmniThinkerTextModel",
+    "Qwen2_5OmniVisionEncoderConfig": "Qwen2_5OmniVisionEncoder",
+    "Qwen3OmniMoeTextConfig": "Qwen3OmniMoeThinkerTextModel",
+    "Qwen3OmniMoeVisionEncoderConfig": "Qwen3OmniMoeVisionEncoder",
+    "Siglip2TextConfig": "Siglip2TextModel",
     "SiglipTextConfig": "SiglipTextModel",
 }
 
@@ -69,7 +74,8 @@ def load(path):
 
 def parts_of(config):
     """The configurations of the text and vision towers by their key, or the whole one by the empty key."""
-    parts = {key: getattr(config, key, None) for key in ("text_config", "vision_config")}
+    holder = getattr(config, "thinker_config", config)
+    parts = {key: getattr(holder, key, None) for key in ("text_config", "vision_config")}
     return {key: part for key, part in parts.items() if part is not None} or {"": config}
 
 
@@ -196,6 +202,11 @@ def grid(rows, columns):
     return np.stack(np.meshgrid(rows, columns, indexing="ij"), axis=-1).reshape(-1, 2).astype(float)
 
 
+def both_sides(size):
+    """Height and width, which a configuration may state as one number."""
+    return [size, size] if isinstance(size, int) else list(size)
+
+
 def vision_inputs(config):
     patch = config.patch_size if isinstance(config.patch_size, int) else config.patch_size[0]
     count = PATCH_ROWS * PATCH_COLUMNS
@@ -211,14 +222,16 @@ def vision_inputs(config):
         columns_and_rows = torch.tensor(coordinates[None, :, ::-1].copy(), dtype=torch.long)
         arguments = {"pixel_values": pixels, "pixel_position_ids": columns_and_rows}
         return Inputs(arguments, len(coordinates), coordinates)
-    if kind in ("Llama4VisionConfig", "DINOv3ViTConfig"):
+    if kind == "Llama4VisionConfig":  # counts from one; the class token is last
         side = config.image_size // patch
         arguments = {"pixel_values": torch.randn(1, 3, config.image_size, config.image_size)}
-        if kind == "Llama4VisionConfig":  # counts from one; the class token is last
-            return Inputs(arguments, side**2 + 1, grid(np.arange(side) + 1, np.arange(side) + 1))
-        centers = (np.arange(side) + 0.5) / side * 2 - 1  # the image goes from -1 to 1
+        return Inputs(arguments, side**2 + 1, grid(np.arange(side) + 1, np.arange(side) + 1))
+    if kind == "DINOv3ViTConfig":
+        sides = [pixels // each for pixels, each in zip(both_sides(config.image_size), both_sides(config.patch_size))]
+        arguments = {"pixel_values": torch.randn(1, 3, *both_sides(config.image_size))}
+        centers = [(np.arange(side) + 0.5) / side * 2 - 1 for side in sides]  # the image goes from -1 to 1
         prefix = 1 + config.num_register_tokens
-        return Inputs(arguments, side**2 + prefix, grid(centers, centers), prefix, frequency_unit=2 * math.pi)
+        return Inputs(arguments, math.prod(sides) + prefix, grid(*centers), prefix, frequency_unit=2 * math.pi)
     flat_patches = torch.randn(count, config.in_channels * config.temporal_patch_size * patch * patch)
     return Inputs({"hidden_states": flat_patches, **patch_grid}, count)
 

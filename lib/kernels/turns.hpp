@@ -22,8 +22,8 @@ struct SinCos {
 };
 
 /// The geometric frequencies base^(-i * numerator / denominator) radians per position, i = 0 .. count-1 (Vaswani et al.
-/// 2017, section 3.5, with numerator/denominator = 2/dim; Su et al. 2021, section 3.2.2), or those times `unit` in place
-/// of a radian, times `factor`, as turns per position modulo one turn. Each is within one unit of 2^-192 turn. Domain:
+/// 2017, section 3.5, with numerator/denominator = 2/dim; Su et al. 2021, section 3.2.2), or of `unit` in place of a
+/// radian, times `factor`, as turns per position modulo one turn. Each is within one unit of 2^-192 turn. Domain:
 /// base >= 1 and finite, denominator > 0 unless count <= 1, unit.whole + unit.part from 1/8 on, neither part negative,
 /// 0 < factor <= 2^20. @throws std::invalid_argument outside of it.
 std::vector<Turns> geometric_turns(double base, std::int64_t numerator, std::int64_t denominator, std::int64_t count,

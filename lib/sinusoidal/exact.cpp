@@ -24,8 +24,8 @@ Exponent exponent_of(const Sinusoidal& encoding, std::int64_t pair) {
 // One attempt in W, with e = spacing_at_one and the bounds of wide.hpp. The exponent is at most 710 = log(base): its
 // error, 710 (2^7 + 3) e, and that of exp, (2^5 710 + 2^6) e, make a relative one of w below 2^17 e; those of the
 // unit's sum, quotient and 2 pi, 2^9 e and some, and that of the factor of angles leave it below 2^18 e. |position| <=
-// 2^54, and a count turns by at most 2^m: the angle errs by 2^(72 + m) e. Whole turns are taken off it, for those beyond
-// 2^60 that wide_sin_cos does not take: pi's 2^9 e and two roundings, of a product as large as the angle, 2^(64 + m) e.
+// 2^54, and a count turns by at most 2^m: the angle errs by 2^(72 + m) e. Whole turns are taken off it, for those
+// beyond 2^60 that wide_sin_cos does not take: pi's 2^9 e and two roundings, of a product as large, 2^(64 + m) e.
 // So its sine errs by both and 2^13 e more, or (2^12 + 2^10 2^50) e where no turn is taken off. 2^(74 + m) e covers all
 // of it and the product with the scale.
 template <class W>

@@ -57,11 +57,32 @@ ConfigClaim refused(const std::string& part, const std::string& model_type, std:
           .notes = {}};
 }
 
-std::string is_not_known(std::string_view model_type) {
+// A field that tells of images, sound or video, whose places are no numbers, or nothing. `part` is the part's name.
+std::string sign_of_tower(const ConfigObject& config, std::string_view part) {
+  for (const char* sense : {"vision", "visual", "image", "video", "audio"}) {
+    if (part.find(sense) != std::string_view::npos) return std::string(part);
+  }
+  for (const char* name :
+       {"image_size", "patch_size", "crop_size", "num_channels", "in_channels", "in_chans", "spatial_merge_size",
+        "merge_kernel_size", "temporal_patch_size", "tubelet_size", "num_frames", "num_mel_bins", "num_register_tokens",
+        "pos_emb_height", "vision_config", "audio_config", "thinker_config"}) {
+    if (config.has(name)) return name;
+  }
+  return "";
+}
+
+std::string is_not_known(std::string_view model_type, const std::string& sign) {
+  const std::string name = nlohmann::json(model_type).dump();
+  if (!sign.empty()) {
+    return fmt::format(
+        "{} is not known, and {} tells of images, video or sound, which no --pairing reads: state the claim with "
+        "--spec",
+        name, sign);
+  }
   return fmt::format(
       "{} is not known: pass --pairing half or --pairing interleaved if it turns queries and keys by one rule in all "
       "layers, or state the claim with --spec",
-      nlohmann::json(model_type).dump());
+      name);
 }
 
 // A member of a file, as one model_type or, where that is not known, refused by itself.
@@ -69,10 +90,11 @@ void add_member(Claims& claims, const Composition::Member& member, const ConfigO
                 const ConfigObject& whole, std::string_view outer_type, const ConfigChoice& choice) {
   const auto stated = config.text({"model_type"});
   // Files of before transformers 5 give the vision part the type of the whole.
-  const bool is_inherited = !stated || stated->value == outer_type;
+  const bool is_inherited = !stated || (stated->value == outer_type && member.type == Composition::Type::fixed);
   const std::string model_type = is_inherited ? std::string(member.model_type) : stated->value;
-  if (!is_known(model_type) && !(choice.pairing && choice.sub_config == name)) {
-    claims.push_back(refused(name, model_type, fmt::format("model_type {}", is_not_known(model_type))));
+  const std::string sign = sign_of_tower(config, name);
+  if (!is_known(model_type) && !(choice.pairing && choice.sub_config == name && sign.empty())) {
+    claims.push_back(refused(name, model_type, fmt::format("model_type {}", is_not_known(model_type, sign))));
     return;
   }
   std::ranges::move(claims_of_part({name, config, model_type, dtype_of(config, whole)}, choice),
@@ -85,20 +107,26 @@ void add_member(Claims& claims, const Composition::Member& member, const ConfigO
 
 Claims claims_of_members(const Composition& composition, const ConfigObject& config, const ConfigChoice& choice) {
   Claims claims;
+  std::optional<ConfigObject> within;
+  if (*composition.within != '\0') {
+    within = config.object(composition.within);
+    if (!within) config.refuse(composition.within, fmt::format("required of a {}", composition.model_type));
+  }
+  const ConfigObject& holder = within ? *within : config;
   for (const Composition::Member& member : {composition.text, composition.vision}) {
     if (*member.name == '\0' || (!choice.sub_config.empty() && choice.sub_config != member.name)) continue;
     const bool is_text = member.name == composition.text.name;
-    if (const auto inner = config.object(member.name)) {
+    if (const auto inner = holder.object(member.name)) {
       const auto stated = inner->text({"model_type"});
       const bool is_other = stated && stated->value != member.model_type && stated->value != composition.model_type;
-      if (is_text && is_other && composition.text_type == Composition::TextType::fixed)
+      if (is_other && member.type == Composition::Type::fixed)
         inner->refuse("model_type", fmt::format("expected {}, which transformers takes whatever the file says, got {}",
                                                 member.model_type, stated->value));
       add_member(claims, member, *inner, member.name, config, composition.model_type, choice);
     } else if (is_text && composition.where == Composition::Text::inner_or_outer) {
       add_member(claims, member, config, "", config, composition.model_type, choice);
     } else if (is_text) {
-      config.refuse(member.name, fmt::format("required of a {}", composition.model_type));
+      holder.refuse(member.name, fmt::format("required of a {}", composition.model_type));
     }
   }
   if (claims.empty()) refuse_sub_config(config, choice);
@@ -111,7 +139,8 @@ Claims claims_of_sub_config(const ConfigObject& config, const ConfigChoice& choi
   if (!inner) refuse_sub_config(config, choice);
   const auto model_type = inner->text({"model_type"});
   const std::string name = model_type ? model_type->value : "";
-  if (!is_known(name) && !choice.pairing) inner->refuse("model_type", is_not_known(name));
+  const std::string sign = sign_of_tower(*inner, choice.sub_config);
+  if (!is_known(name) && !(choice.pairing && sign.empty())) inner->refuse("model_type", is_not_known(name, sign));
   return claims_of_part({choice.sub_config, *inner, name, dtype_of(*inner, config)}, choice);
 }
 
@@ -122,12 +151,13 @@ Claims all_claims(const ConfigObject& config, const ConfigChoice& choice) {
   if (composition != compositions().end()) return claims_of_members(*composition, config, choice);
   if (!choice.sub_config.empty()) return claims_of_sub_config(config, choice);
   if (!is_known(model_type)) {
-    if (!choice.pairing) {
-      if (!stated) config.refuse("model_type", "required, or --pairing half or --pairing interleaved");
-      config.refuse("model_type", is_not_known(model_type));
-    }
-    if (config.has("text_config"))
+    if (choice.pairing && config.has("text_config"))
       config.refuse("text_config", "the file of several models: name one with --sub-config");
+    const std::string sign = config.has("text_config") ? "" : sign_of_tower(config, "");
+    if (!choice.pairing || !sign.empty()) {
+      if (!stated && sign.empty()) config.refuse("model_type", "required, or --pairing half or --pairing interleaved");
+      config.refuse("model_type", is_not_known(model_type, sign));
+    }
   }
   return claims_of_part({"", config, model_type, dtype_of(config)}, choice);
 }

@@ -194,6 +194,7 @@ TEST(HfConfig, RefusesContradictoryRules) {
         R"("original_max_position_embeddings":2048}})",
         R"({"model_type":"llama","head_dim":64,"rope_parameters":{"full_attention":{"rope_type":"default"},)"
         R"("sliding_attention":{"rope_type":"default"}}})",
+        R"({"model_type":"llama","head_dim":64,"rope_parameters":{"rope_theta":7},"rope_scaling":{"type":"default"}})",
         R"({"model_type":"llama","head_dim":64,"rope_scaling":{"rope_type":"linear"}})"}) {
     EXPECT_THROW(spec_from_hf_config(config), SpecError) << config;
   }
@@ -251,6 +252,24 @@ TEST(HfConfig, RefusesWhatItDoesNotKnow) {
       "rope_parameters.full_attention.truncate: not read");
   expect(R"({"model_type":"smollm3","num_hidden_layers":4,"no_rope_layers":[1]})", "each of the 4 layers, got 1");
   expect(R"({"model_type":"qwen3_next","layer_types":["linear_attention"],"num_hidden_layers":1})", "full attention");
+  expect(R"({"model_type":"llama","head_dim":64,"num_attention_heads":null})", "num_attention_heads: expected");
+  expect(R"({"model_type":"llama","rope_parameters":{"rope_theta":null}})", "rope_parameters.rope_theta: expected");
+  expect(R"({"model_type":"gptj","n_head":null})", "n_head: expected an integer, got null");
+  expect(R"({"model_type":"qwen2","max_position_embeddings":null})", "max_position_embeddings: expected an integer");
+  expect(R"({"model_type":"gemma","head_dim":null})", "head_dim: expected an integer, got null");
+  expect(R"({"model_type":"llama","rope_theta":null})", "rope_theta: expected a number, got null");
+  expect(R"({"model_type":"qwen3_vl_text","rope_parameters":{"rope_type":"default","mrope_section":[24,20]}})",
+         "mrope_section: transformers' qwen3_vl_text takes sections of time, height and width, got [24, 20]");
+}
+
+// A null that transformers itself takes: of a class whose head_dim may be absent, and of a base that the rule has.
+TEST(HfConfig, ReadsTheNullsThatTransformersTakes) {
+  EXPECT_EQ(rope_of(R"({"model_type":"glm","hidden_size":4096,"num_attention_heads":64,"head_dim":null})").head_dim,
+            64);
+  EXPECT_EQ(
+      rope_of(R"({"model_type":"llama","rope_theta":null,"rope_parameters":{"rope_type":"default","rope_theta":5}})")
+          .rope_theta,
+      5);
 }
 
 // As transformers 5 saves it: the layers of full attention by their index.

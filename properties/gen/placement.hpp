@@ -34,9 +34,9 @@ inline constexpr std::int64_t placements = 16;
 /// How many batch rows a call needs until they differ as far as they do.
 std::int64_t rows_of(Placement placement);
 
-/// The coordinates [axes, tokens] of `tokens` tokens in batch row `row`. An image has sides as near to each other as its
-/// number of patches allows, no more rows than columns; one that has as many patches as `image` has, which may be empty,
-/// has its sides.
+/// The coordinates [axes, tokens] of `tokens` tokens in batch row `row`. An image has sides as near to each other as
+/// its number of patches allows, no more rows than columns; one of as many patches as `image`, which may be empty, has
+/// its sides.
 std::vector<std::int64_t> coordinates(Placement placement, std::int64_t axes, std::int64_t tokens, std::int64_t row = 0,
                                       std::span<const std::int64_t> image = {});
 

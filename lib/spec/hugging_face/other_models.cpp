@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "lib/spec/fields.hpp"
 #include "lib/spec/hugging_face/axial_models.hpp"
 #include "lib/spec/hugging_face/draft.hpp"
@@ -61,14 +63,32 @@ ConfigClaim sinusoids(Draft draft, const Part& part, const Table& table, std::st
   return draft.claim();
 }
 
+// A size by the names that the class knows, none of which may be null. One that is stated by other classes' names alone
+// is not what anybody means.
+void check_names(const Part& part, ConfigObject::Names own, ConfigObject::Names foreign) {
+  const auto is_own = [&](std::string_view name) { return std::ranges::find(own, name) != own.end(); };
+  for (const char* name : own) {
+    if (part.config.fields().contains(name) && !part.config.has(name))
+      part.config.refuse(name, "expected an integer, got null");
+  }
+  if (std::ranges::any_of(own, [&](const char* name) { return part.config.has(name); })) return;
+  for (const char* name : foreign) {
+    if (!is_own(name) && part.config.has(name))
+      part.config.refuse(
+          name, fmt::format("not read by transformers' {}, which looks for {}", part.model_type, *own.begin()));
+  }
+}
+
 Read<std::int64_t> length(const Part& part, const Draft& draft, std::int64_t fallback,
                           const char* other = "max_position_embeddings") {
+  check_names(part, {"max_position_embeddings", other}, {"n_positions"});
   return read_or(part.config.integer({"max_position_embeddings", other}), fallback, draft);
 }
 
 // `other`: a second name by which the class knows hidden_size.
 Read<std::int64_t> width(const Part& part, const Draft& draft, std::int64_t fallback,
                          const char* other = "hidden_size") {
+  check_names(part, {"hidden_size", other}, {"n_embd", "n_embed", "d_model", "embed_dim"});
   return read_or(part.config.integer({other, "hidden_size"}), fallback, draft);
 }
 
@@ -109,15 +129,64 @@ Claims gpt2(const Part& part) {
   return {learned(draft, part, {width(part, draft, 768, "n_embd"), length(part, draft, 1024, "n_positions")})};
 }
 
+// Whether a size may be a list of two; the table of an oblong image is interpolated.
+enum class Sizes { numbers, numbers_or_lists };
+
+struct Image {
+  std::int64_t size;
+  std::int64_t patch;
+  Sizes sizes = Sizes::numbers;
+};
+
+Read<std::int64_t> pixels(const Part& part, const Draft& draft, const char* name, std::int64_t fallback, Sizes sizes) {
+  check_names(part, {name}, {});
+  const auto stated = part.config.fields().find(name);
+  if (sizes == Sizes::numbers || stated == part.config.fields().end() || !stated->is_array())
+    return read_or(part.config.integer({name}), fallback, draft);
+  const auto list = *part.config.integers({name});
+  if (list.value.size() != 2 || list.value[0] != list.value[1])
+    part.config.refuse(name, fmt::format("expected an integer or two that are equal, got {}", stated->dump()));
+  return {list.value[0], list.source};
+}
+
 // A row for each patch.
-Read<std::int64_t> side_in_patches(const Part& part, const Draft& draft, std::int64_t image, std::int64_t patch) {
-  const auto image_size = read_or(part.config.integer({"image_size"}), image, draft);
-  const auto patch_size = read_or(part.config.integer({"patch_size"}), patch, draft);
+Read<std::int64_t> side_in_patches(const Part& part, const Draft& draft, const Image& image) {
+  const auto image_size = pixels(part, draft, "image_size", image.size, image.sizes);
+  const auto patch_size = pixels(part, draft, "patch_size", image.patch, image.sizes);
   const std::int64_t side =
       in_range(part.config, "image_size", image_size) / in_range(part.config, "patch_size", patch_size);
   if (side < 1 || side > 4096)
     part.config.refuse("image_size", fmt::format("expected 1 to 4096 patches of {}, got {}", patch_size.value, side));
   return {side, fmt::format("{} / {}", image_size.source, patch_size.source)};
+}
+
+// A row for the class token, and one for each patch.
+Claims rows_of_patches(const Part& part, std::int64_t hidden, const Image& image) {
+  Draft draft = draft_of(part);
+  const auto side = side_in_patches(part, draft, image);
+  draft.note("images of other sizes are given an interpolated table, which no claim says");
+  return {learned(draft, part,
+                  {width(part, draft, hidden),
+                   {side.value * side.value + 1, fmt::format("square of {}, and the class token", side.source)}})};
+}
+
+Claims clip_vision(const Part& part) { return rows_of_patches(part, 768, {224, 32}); }
+Claims vit(const Part& part) { return rows_of_patches(part, 768, {224, 16, Sizes::numbers_or_lists}); }
+Claims dinov2(const Part& part) { return rows_of_patches(part, 768, {224, 14, Sizes::numbers_or_lists}); }
+
+Claims internvl_vision(const Part& part) {
+  const auto has_table = part.config.boolean({"use_absolute_position_embeddings"});
+  if (has_table && !has_table->value) return {draft_of(part).refused("it has no positions")};
+  return rows_of_patches(part, 1024, {448, 14, Sizes::numbers_or_lists});
+}
+
+Claims siglip2_vision(const Part& part) {
+  return {draft_of(part).refused("a learned table that is interpolated to the image is not said by any spec yet")};
+}
+
+Claims clip_text(const Part& part) {
+  const Draft draft = draft_of(part);
+  return {learned(draft, part, {width(part, draft, 512), length(part, draft, 77)})};
 }
 
 Claims siglip_text(const Part& part) {
@@ -127,7 +196,7 @@ Claims siglip_text(const Part& part) {
 
 Claims siglip_vision(const Part& part) {
   const Draft draft = draft_of(part);
-  const auto side = side_in_patches(part, draft, 224, 16);
+  const auto side = side_in_patches(part, draft, {224, 16});
   return {learned(draft, part,
                   {width(part, draft, 768), {side.value * side.value, fmt::format("square of {}", side.source)}})};
 }
@@ -138,7 +207,7 @@ Claims vit_mae(const Part& part) {
   for (const auto& [kind, field, fallback] :
        {std::tuple("encoder", "hidden_size", 768), std::tuple("decoder", "decoder_hidden_size", 512)}) {
     Draft draft = draft_of(part, kind);
-    const auto side = side_in_patches(part, draft, 224, 16);
+    const auto side = side_in_patches(part, draft, {224, 16});
     draft.set("encoding", "sinusoidal_2d", draft.type_source());
     draft.set("dim", part.config.integer({field}), std::int64_t{fallback});
     draft.set("height", side);
@@ -253,7 +322,8 @@ Claims kimi_linear(const Part& part) {
   standing.cover(layers);
   standing.set("encoding", "rope", standing.type_source());
   standing.set("head_dim", unturned->value + other->value, fmt::format("{} + {}", unturned->source, other->source));
-  if (const auto longest = part.config.integer({"model_max_length"})) standing.set("max_position", *longest);
+  if (const auto longest = part.config.integer({"model_max_length", "max_position_embeddings"}))
+    standing.set("max_position", *longest);
   set_dtype(standing, part);
   standing.set("rope_scaling", nlohmann::json{{"rope_type", "none"}}, "these layers have no positions");
   Draft rest(part.name, "linear_attention", part.model_type);
@@ -268,11 +338,16 @@ Claims kimi_linear(const Part& part) {
 // In the order of the alphabet. transformers 5.23, models/TYPE/modeling_TYPE.py.
 constexpr OtherModel table[] = {{"bert", bert},
                                 {"bloom", bloom},
+                                {"clip_text_model", clip_text},
+                                {"clip_vision_model", clip_vision},
+                                {"dinov2", dinov2},
                                 {"dinov3_vit", axial_claims},
                                 {"falcon", falcon},
                                 {"gemma4_vision", axial_claims},
+                                {"glm4v_moe_vision", axial_claims},
                                 {"glm4v_vision", axial_claims},
                                 {"gpt2", gpt2},
+                                {"internvl_vision", internvl_vision},
                                 {"kimi_k25_vision", axial_claims},
                                 {"kimi_linear", kimi_linear},
                                 {"llama4_vision_model", axial_claims},
@@ -283,48 +358,26 @@ constexpr OtherModel table[] = {{"bert", bert},
                                 {"opt", opt},
                                 {"pegasus", marian},
                                 {"pixtral", axial_claims},
+                                {"qwen2_5_omni_vision_encoder", axial_claims},
                                 {"qwen2_5_vl_vision", axial_claims},
                                 {"qwen2_vl_vision", axial_claims},
+                                {"qwen3_5_moe_vision", axial_claims},
                                 {"qwen3_5_vision", axial_claims},
+                                {"qwen3_omni_moe_vision_encoder", axial_claims},
+                                {"qwen3_vl_moe_vision", axial_claims},
                                 {"qwen3_vl_vision", axial_claims},
                                 {"roberta", roberta},
+                                {"siglip2_text_model", siglip_text},
+                                {"siglip2_vision_model", siglip2_vision},
                                 {"siglip_text_model", siglip_text},
                                 {"siglip_vision_model", siglip_vision},
                                 {"t5", t5},
+                                {"vit", vit},
                                 {"vit_mae", vit_mae},
                                 {"whisper", whisper}};
-
-constexpr Composition composed[] = {
-    {"gemma3", {"text_config", "gemma3_text"}, {"vision_config", "siglip_vision_model"}},
-    {"gemma4", {"text_config", "gemma4_text"}, {"vision_config", "gemma4_vision"}},
-    {"glm4v", {"text_config", "glm4v_text"}, {"vision_config", "glm4v_vision"}},
-    {"kimi_k25",
-     {"text_config", "deepseek_v3"},
-     {"vision_config", "kimi_k25_vision"},
-     Composition::Text::inner,
-     Composition::TextType::any},
-    {"llama4", {"text_config", "llama4_text"}, {"vision_config", "llama4_vision_model"}},
-    {"mistral3",
-     {"text_config", "mistral"},
-     {"vision_config", "pixtral"},
-     Composition::Text::inner,
-     Composition::TextType::any},
-    {"qwen2_5_vl",
-     {"text_config", "qwen2_5_vl_text"},
-     {"vision_config", "qwen2_5_vl_vision"},
-     Composition::Text::inner_or_outer},
-    {"qwen2_vl",
-     {"text_config", "qwen2_vl_text"},
-     {"vision_config", "qwen2_vl_vision"},
-     Composition::Text::inner_or_outer},
-    {"qwen3_5", {"text_config", "qwen3_5_text"}, {"vision_config", "qwen3_5_vision"}},
-    {"qwen3_vl", {"text_config", "qwen3_vl_text"}, {"vision_config", "qwen3_vl_vision"}},
-    {"siglip", {"text_config", "siglip_text_model"}, {"vision_config", "siglip_vision_model"}},
-};
 
 }  // namespace
 
 std::span<const OtherModel> other_models() { return table; }
-std::span<const Composition> compositions() { return composed; }
 
 }  // namespace sextant::hugging_face

@@ -64,17 +64,20 @@ void fill_lengths(const ConfigObject& rule, const std::string& type, const Model
 }  // namespace
 
 RopeRule read_rule(const ConfigObject& rule, const ModelLengths& lengths) {
+  // transformers takes a null for the base, and fails.
+  if (rule.fields().contains("rope_theta") && !rule.has("rope_theta"))
+    rule.refuse("rope_theta", "expected a number, got null");
   RopeRule read{.scaling = rule.fields(),
                 .source = "",
                 .rope_theta = rule.number({"rope_theta"}),
                 .partial_rotary_factor = rule.number({"partial_rotary_factor"}),
                 .mrope_section = rule.integers({"mrope_section"}),
-                .mrope_interleaved = rule.boolean({"mrope_interleaved"}),
+                .mrope_interleaved = rule.boolean({"mrope_interleaved", "interleaved"}),
                 .query_scale = rule.number({"llama_4_scaling_beta"})};
   const std::string type = type_of(rule);
   // `finetuned` tells how the weights were made; Ministral's rule repeats max_position_embeddings.
   for (const char* name : {"type", "rope_theta", "partial_rotary_factor", "mrope_section", "mrope_interleaved",
-                           "llama_4_scaling_beta", "max_position_embeddings", "finetuned"}) {
+                           "interleaved", "llama_4_scaling_beta", "max_position_embeddings", "finetuned"}) {
     read.scaling.erase(name);
   }
   std::erase_if(read.scaling.get_ref<json::object_t&>(), [](const auto& field) { return field.second.is_null(); });
@@ -107,6 +110,10 @@ template <class T>
 void fill(std::optional<Read<T>>& first, const std::optional<Read<T>>& second, const ConfigObject& model) {
   if (first && second && first->value != second->value)
     model.refuse("rope_scaling", fmt::format("contradicts rope_parameters ({}; {})", second->source, first->source));
+  if (first && !second) {
+    model.refuse("rope_scaling",
+                 fmt::format("transformers takes it for rope_parameters, and leaves out {}", first->source));
+  }
   if (!first) first = second;
 }
 

@@ -76,6 +76,10 @@ class RotaryReader {
 std::optional<Read<std::int64_t>> RotaryReader::size(const char* name, const char* other,
                                                      std::initializer_list<const char*> foreign) const {
   auto stated = config_.integer({name, other});
+  for (const std::string own : {name, other}) {
+    if (!own.empty() && config_.fields().contains(own) && !config_.has(own))
+      config_.refuse(own, "expected an integer, got null");
+  }
   for (const char* unread : foreign) {
     if (!stated && config_.has(unread))
       config_.refuse(unread, fmt::format("not read by {}, which looks for {}", reader_, name));
@@ -158,9 +162,14 @@ void RotaryReader::check_layers_of_their_own(std::int64_t layers) const {
 }
 
 Read<std::int64_t> RotaryReader::own_head_dim() const {
+  for (const char* name : {"hidden_size", "num_attention_heads"}) {
+    if (config_.fields().contains(name) && !config_.has(name)) config_.refuse(name, "expected an integer, got null");
+  }
   if (const auto stated = config_.integer({"head_dim"})) return *stated;
   const bool is_null = config_.fields().contains("head_dim");
   if (model_.sizes.head_dim != 0 && !is_null) return {model_.sizes.head_dim, default_};
+  if (model_.sizes.head_dim != 0 && model_.traits.null_head_dim == NullHeadDim::refused)
+    config_.refuse("head_dim", "expected an integer, got null");
   const OtherNames& names = model_.traits.names;
   const auto stated_hidden = size("hidden_size", names.hidden_size, {"n_embd", "n_embed", "d_model"});
   const auto stated_heads = size("num_attention_heads", names.heads, {"n_head", "n_heads", "num_heads"});
@@ -298,6 +307,10 @@ void RotaryReader::set_theta(Draft& draft, const RopeRule& rule, const LayerKind
   if (rule.rope_theta && theta && rule.rope_theta->value != theta->value)
     config_.refuse("rope_theta", fmt::format("{} contradicts {} ({})", theta->value, rule.rope_theta->value,
                                              rule.rope_theta->source));
+  // transformers takes a null for the base, and fails.
+  const char* const name = model_.traits.theta_name;
+  if (!theta && !rule.rope_theta && config_.fields().contains(name))
+    config_.refuse(name, "expected a number, got null");
   const bool has_each = model_.traits.layering == Layering::rule_each;
   const bool is_sliding = has_each && kind.name == "sliding_attention";
   if (has_each && !model_.traits.rule.empty() && !rule.rope_theta)
@@ -405,7 +418,10 @@ std::vector<std::int64_t> RotaryReader::sections(const RopeRule& rule, std::int6
   const std::vector<std::int64_t> stated =
       rule.mrope_section ? rule.mrope_section->value
                          : std::vector<std::int64_t>(model_.traits.sections.begin(), model_.traits.sections.end());
-  if (model_.traits.section_order == SectionOrder::blocked || stated.size() != 3) return stated;
+  if (stated.size() != 3)
+    config_.refuse("mrope_section", fmt::format("{} takes sections of time, height and width, got [{}]", reader_,
+                                                fmt::join(stated, ", ")));
+  if (model_.traits.section_order == SectionOrder::blocked) return stated;
   std::vector<std::int64_t> effective = stated;
   for (const std::int64_t axis : {1, 2}) {
     const std::int64_t places = (pairs - axis + 2) / 3;
@@ -437,7 +453,7 @@ ConfigClaim RotaryReader::with_sections(Draft draft, const RopeRule& rule, std::
 ConfigClaim RotaryReader::turning(const LayerKind& kind, const RopeRule& rule) const {
   Draft claim = draft(kind);
   const bool has_sections = model_.traits.sections[0] != 0;
-  if (rule.mrope_section && !has_sections)
+  if ((rule.mrope_section || rule.mrope_interleaved) && !has_sections)
     config_.refuse("mrope_section", fmt::format("{} reads no sections", reader_));
   claim.set("encoding", has_sections ? "rope_nd" : "rope", claim.type_source());
   const Read<std::int64_t> width = head_dim(kind);

@@ -38,6 +38,12 @@ enum class Magnitudes {
   of_each_cache  ///< short_mscale and long_mscale, which the class requires
 };
 
+/// What a head_dim of null is to a class that has a default for it.
+enum class NullHeadDim {
+  refused,   ///< no integer
+  quotient,  ///< hidden_size / num_attention_heads
+};
+
 /// Which layers the older field rope_scaling is about, where each kind has a rule of its own.
 enum class OlderRule { full_attention, all };
 
@@ -82,6 +88,7 @@ struct RotaryTraits {
   double sliding_theta = 0;             ///< of rule_each
   const char* sliding_theta_name = "";  ///< the older field of it; theta_name's where there is none
   OlderRule older_rule = OlderRule::full_attention;
+  NullHeadDim null_head_dim = NullHeadDim::refused;
   std::int64_t full_head_dim = 0;  ///< of rule_each, where layers of full attention have wider heads
   std::string_view rule = "";      ///< the rule of a file without one
   std::array<std::int64_t, 3> sections =

@@ -1,0 +1,58 @@
+#include "lib/spec/hugging_face/other_models.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace sextant {
+namespace {
+
+std::string refusal_of(const char* config, const ConfigChoice& choice = {}) {
+  try {
+    return to_json(spec_from_hf_config(config, choice));
+  } catch (const SpecError& error) {
+    return error.what();
+  }
+}
+
+TEST(HfConfigOfTables, ReadsTheTablesOfTowers) {
+  const auto rows = [](const char* json) {
+    return std::get<Learned>(spec_from_hf_config(json).encoding).max_positions;
+  };
+  EXPECT_EQ(rows(R"({"model_type":"clip_vision_model","image_size":336,"patch_size":14})"), 577);
+  EXPECT_EQ(rows(R"({"model_type":"vit"})"), 197);
+  EXPECT_EQ(rows(R"({"model_type":"dinov2","image_size":[518,518],"patch_size":14})"), 1370);
+  EXPECT_EQ(rows(R"({"model_type":"internvl_vision","image_size":[448,448],"patch_size":[14,14]})"), 1025);
+  const auto expect = [](const char* config, const char* reason) {
+    EXPECT_NE(refusal_of(config).find(reason), std::string::npos) << refusal_of(config);
+  };
+  expect(R"({"model_type":"vit","image_size":[224,448]})", "image_size: expected an integer or two that are equal");
+  expect(R"({"model_type":"clip_vision_model","patch_size":[14,14]})", "patch_size: expected an integer, got [14,14]");
+  expect(R"({"model_type":"vit","patch_size":null})", "patch_size: expected an integer, got null");
+  expect(R"({"model_type":"internvl_vision","use_absolute_position_embeddings":false})", "has no positions");
+  expect(R"({"model_type":"siglip2_vision_model"})", "interpolated to the image");
+}
+
+TEST(HfConfigOfTables, ATablesSizeByAnotherClassesNameIsRefused) {
+  const auto expect = [](const char* config, const char* reason) {
+    EXPECT_NE(refusal_of(config).find(reason), std::string::npos) << refusal_of(config);
+  };
+  expect(R"({"model_type":"siglip_vision_model","embed_dim":1152})",
+         "embed_dim: not read by transformers' siglip_vision_model, which looks for hidden_size");
+  expect(R"({"model_type":"bert","n_positions":64})", "n_positions: not read");
+  expect(R"({"model_type":"bert","hidden_size":null})", "hidden_size: expected an integer, got null");
+  expect(R"({"model_type":"gpt2","n_positions":null})", "n_positions: expected an integer, got null");
+  EXPECT_EQ(std::get<Learned>(spec_from_hf_config(R"({"model_type":"gpt2","n_embd":64})").encoding).dim, 64);
+  EXPECT_EQ(std::get<Sinusoidal>(spec_from_hf_config(R"({"model_type":"marian","hidden_size":64})").encoding).dim, 64);
+}
+
+// attribute_map: max_position_embeddings is model_max_length.
+TEST(HfConfigOfTables, ReadsTheLengthOfKimiLinearByBothNames) {
+  const auto kimi = claims_of_hf_config(
+      R"({"model_type":"kimi_linear","linear_attn_config":{"full_attn_layers":[4],"kda_layers":[1,2,3]},)"
+      R"("max_position_embeddings":77,"qk_nope_head_dim":128,"qk_rope_head_dim":64})");
+  EXPECT_EQ(kimi.front().spec->max_position, 77);
+}
+
+}  // namespace
+}  // namespace sextant
