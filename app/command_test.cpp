@@ -206,7 +206,7 @@ TEST_F(Command, EveryEncodingOfOursHolds) {
 TEST_F(Command, APropertyOfOneEncodingLeavesTheOthersAside) {
   const Finished finished = sextant("audit builtin --profile quick --only decay --max-position 100");
   EXPECT_EQ(finished.status, 0) << finished.output << finished.error;
-  EXPECT_NE(finished.output.find("alibi          nothing applicable"), std::string::npos) << finished.output;
+  EXPECT_NE(finished.output.find("alibi           nothing applicable"), std::string::npos) << finished.output;
   EXPECT_NE(finished.output.find("1 of 1 encodings hold"), std::string::npos) << finished.output;
 }
 
@@ -690,7 +690,7 @@ TEST_F(Command, ListAndExplainPrintTheCatalogue) {
   EXPECT_NE(sextant("list properties").output.find("linear_shift"), std::string::npos);
   EXPECT_GE(nlohmann::json::parse(sextant("list properties --json").output).size(), 23);
   EXPECT_NE(sextant("list specs").output.find("transformer-512"), std::string::npos);
-  EXPECT_EQ(nlohmann::json::parse(sextant("list encodings --json").output).size(), 11);
+  EXPECT_EQ(nlohmann::json::parse(sextant("list encodings --json").output).size(), encoding_examples().size());
   for (const auto& property : nlohmann::json::parse(sextant("list properties --json").output)) {
     const Finished finished = sextant("explain " + property["id"].get<std::string>());
     EXPECT_EQ(finished.status, 0);

@@ -314,7 +314,7 @@ TEST(FalseAlarms, NoQuestionLeavesTheClaim) {
        {R"({"encoding":"sinusoidal_2d","dim":8,"height":9,"width":30,"min_position":1})",
         R"({"encoding":"sinusoidal_2d","dim":8,"height":30,"width":9,"min_position":8})",
         R"({"encoding":"sinusoidal_2d","dim":8,"height":50,"width":60,"min_position":3,"max_position":11})",
-        R"({"encoding":"sinusoidal_nd","dim":8,"extents":[9,30,4],"min_position":1})",
+        R"({"encoding":"sinusoidal_nd","dim":12,"extents":[9,30,4],"min_position":1})",
         R"({"encoding":"sinusoidal_nd","dim":8,"extents":[20,3],"coordinates":"normalized","min_position":2})",
         R"({"encoding":"rope_nd","head_dim":16,"sections":[3,3,2],"min_position":5,"max_position":40})",
         R"({"encoding":"rope_nd","head_dim":16,"sections":[4,4],"min_position":-9,"max_position":-2})",

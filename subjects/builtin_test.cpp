@@ -43,9 +43,9 @@ TEST(BuiltinSubject, AnswersEveryCode) {
   const Spec grid = parse_spec(R"({"encoding":"sinusoidal_2d","dim":8,"height":7,"width":7,"dtype":"bfloat16"})");
   EXPECT_EQ(encode(*builtin_subject()->open(grid), grid, std::vector<std::int64_t>{0, 1, 2, 3, 4, 5}).shape,
             (std::vector<std::int64_t>{3, 8}));
-  const Spec film = parse_spec(R"({"encoding":"sinusoidal_nd","dim":7,"extents":[7,7,7],"dtype":"float16"})");
+  const Spec film = parse_spec(R"({"encoding":"sinusoidal_nd","dim":10,"extents":[7,7,7],"dtype":"float16"})");
   EXPECT_EQ(encode(*builtin_subject()->open(film), film, std::vector<std::int64_t>{0, 1, 2, 3, 4, 5}).shape,
-            (std::vector<std::int64_t>{2, 7}));
+            (std::vector<std::int64_t>{2, 10}));
   const Spec learned = parse_spec(R"({"encoding":"learned","dim":3,"max_positions":6})");
   const Tensor weight = counted(learned, {6, 3});
   const Tensor rows = encode(*builtin_subject()->open(learned), learned, places, weight);

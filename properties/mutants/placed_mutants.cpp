@@ -74,6 +74,8 @@ using Change = std::function<void(std::vector<Coordinates>& rows)>;
 
 Tensors changed(const Tensors& inputs, const Change& change) {
   const Tensor& positions = inputs.at("positions");
+  // A sibling of attention may have positions of one axis.
+  if (positions.shape.size() < 3 || positions.shape[0] < 2) return inputs;
   const auto axes = static_cast<std::size_t>(positions.shape[0]);
   const auto batch = static_cast<std::size_t>(positions.shape[1]);
   const auto tokens = static_cast<std::size_t>(positions.shape[2]);
@@ -88,7 +90,7 @@ Tensors changed(const Tensors& inputs, const Change& change) {
   };
   each([](std::int64_t value, std::int64_t& coordinate) { coordinate = value; });
   change(rows);
-  each([](std::int64_t& value, std::int64_t coordinate) { value = std::max<std::int64_t>(coordinate, 0); });
+  each([](std::int64_t& value, std::int64_t coordinate) { value = coordinate; });
   Tensors result = inputs;
   result.at("positions") = Tensor::of_integers(positions.shape, list);
   return result;

@@ -5,7 +5,10 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <functional>
 #include <limits>
+#include <numeric>
+#include <stdexcept>
 
 #include "lib/spec/of.hpp"
 #include "properties/mutants/plain_rope.hpp"
@@ -216,8 +219,12 @@ void PlainOther::prepare(const RelativeBias& encoding) {
 void PlainOther::prepare(const WindowBias& encoding) {
   window = encoding;
   window_row = [encoding](std::int64_t query, std::int64_t key) { return plain_window_row(encoding, query, key); };
-  // A row below 0 or beyond the table wraps round, as in Python.
-  const auto weight = [](const PlainOther& plain, const Score& at, const Tensors& inputs) {
+  std::int64_t tokens = encoding.class_token == ClassToken::first ? 1 : 0;
+  tokens += std::accumulate(encoding.window.begin(), encoding.window.end(), std::int64_t{1}, std::multiplies<>());
+  // A row below 0 or beyond the table wraps round, as in Python; of tokens there are no others.
+  const auto weight = [tokens](const PlainOther& plain, const Score& at, const Tensors& inputs) {
+    if (std::min(at.query, at.key) < 0 || std::max(at.query, at.key) >= tokens)
+      throw std::out_of_range("the window has no such token");
     const Tensor& table = inputs.at("weight");
     const std::int64_t rows = table.shape[0];
     const std::int64_t row = (plain.window_row(at.query, at.key) % rows + rows) % rows;

@@ -33,14 +33,16 @@ constexpr const char* precise_rotation = R"({"encoding":"rope","head_dim":64,"po
 enum class Angles { float32, float64 };
 
 void angles_in_float64(PlainSinusoidal& plain) {
-  plain.angle = [](double p, double w) { return p * w; };
+  plain.angle = [scale = plain.encoding.angle_scale](double p, double w) { return scale * (p * w); };
   plain.sine = [](double a) { return std::sin(a); };
   plain.cosine = [](double a) { return std::cos(a); };
 }
 
 void angles_in_float64(PlainRope& plain) {
   plain.angle = [](double p, double w) { return p * w; };
-  plain.turn = [](double a) { return Turn{std::sin(a), std::cos(a)}; };
+  plain.turn = [sense = plain.encoding.direction == Direction::clockwise ? -1.0 : 1.0](double a) {
+    return Turn{sense * std::sin(a), std::cos(a)};
+  };
 }
 
 FunctionSubject::Make encoding_code(const MakeChange& make, Angles angles) {

@@ -309,7 +309,7 @@ void RotaryReader::set_theta(Draft& draft, const RopeRule& rule, const LayerKind
                                              rule.rope_theta->source));
   // transformers takes a null for the base, and fails.
   const char* const name = model_.traits.theta_name;
-  if (!theta && !rule.rope_theta && config_.fields().contains(name))
+  if (!theta && !rule.rope_theta && config_.fields().contains(name) && !config_.has(name))
     config_.refuse(name, "expected a number, got null");
   const bool has_each = model_.traits.layering == Layering::rule_each;
   const bool is_sliding = has_each && kind.name == "sliding_attention";
