@@ -102,6 +102,7 @@ std::vector<Row> mutant_rows() {
                     {{"name", mutant.name},
                      {"kind", control ? "control" : "defect"},
                      {"mechanism", mutant.mechanism},
+                     {"row", mutant.row},
                      {"spec", nlohmann::ordered_json::parse(mutant.spec)}}});
   }
   return rows;

@@ -11,6 +11,7 @@
 
 #include "properties/engine/engine.hpp"
 #include "properties/model/family.hpp"
+#include "properties/mutants/mutant.hpp"
 #include "subjects/builtin.hpp"
 #include "subjects/function.hpp"
 
@@ -178,6 +179,13 @@ TEST(Catalogue, CasesAreAdmitted) {
       }
     }
   }
+}
+
+// A subject is opened by its name.
+TEST(Mutants, HaveNamesOfTheirOwn) {
+  std::set<std::string> names;
+  for (const mutants::Mutant& mutant : mutants::registry())
+    EXPECT_TRUE(names.insert(mutant.name).second) << mutant.name;
 }
 
 }  // namespace

@@ -199,9 +199,9 @@ TEST(Coordinates, OfABatchAreImagesThatDiffer) {
   using List = std::vector<std::int64_t>;
   const auto row = [](std::int64_t number) { return coordinates(Placement::images_of_rows, 2, 6, number); };
   EXPECT_EQ(row(0), (List{0, 0, 0, 1, 1, 1, 0, 1, 2, 0, 1, 2}));
-  EXPECT_EQ(row(1), (List{5, 5, 5, 6, 6, 6, 5, 6, 7, 5, 6, 7}));
-  EXPECT_EQ(row(2), (List{0, 0, 1, 1, 2, 2, 0, 1, 0, 1, 0, 1}));
-  EXPECT_EQ(row(3), (List{0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5}));
+  EXPECT_EQ(row(1), (List{0, 0, 1, 1, 2, 2, 0, 1, 0, 1, 0, 1}));
+  EXPECT_EQ(row(2), (List{0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5}));
+  EXPECT_EQ(coordinates(Placement::image_elsewhere, 2, 6, 1), (List{5, 5, 5, 6, 6, 6, 5, 6, 7, 5, 6, 7}));
 }
 
 // A claim may name its image: then its sides are those, and its side is on the longer axis or not.

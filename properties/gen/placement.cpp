@@ -125,13 +125,11 @@ std::int64_t tokens_before_image(std::int64_t tokens) {
   return best;
 }
 
-// An image as others of the batch, at another place, on its side, of sides less alike.
+// An image, one on its side, one of sides less alike.
 void image_of_row(Scene& scene, std::int64_t row, const Sides& grid) {
-  constexpr std::int64_t elsewhere = 5;
-  switch (row % 4) {
-    case 1: scene.grid(grid, elsewhere); break;
-    case 2: scene.grid(on_its_side(grid), 0); break;
-    case 3: {
+  switch (row % 3) {
+    case 1: scene.grid(on_its_side(grid), 0); break;
+    case 2: {
       const Sides shorter = divisors_to_root(cells_of(grid), 2);
       const std::int64_t side = shorter[std::min<std::size_t>(1, shorter.size() - 1)];
       grid.size() < 2 ? scene.grid(grid, 0) : scene.grid({side, cells_of(grid) / side}, 0);
@@ -151,7 +149,13 @@ Sides long_film(std::int64_t cells, std::int64_t axes) {
 
 }  // namespace
 
-std::int64_t rows_of(Placement placement) { return placement == Placement::images_of_rows ? 4 : 1; }
+std::int64_t rows_of(Placement placement) {
+  switch (placement) {
+    case Placement::images_of_rows: return 3;
+    case Placement::image_elsewhere: return 2;
+    default: return 1;
+  }
+}
 
 std::vector<std::int64_t> coordinates(Placement placement, std::int64_t axes, std::int64_t tokens, std::int64_t row,
                                       std::span<const std::int64_t> image) {
@@ -202,6 +206,11 @@ std::vector<std::int64_t> coordinates(Placement placement, std::int64_t axes, st
       break;
     }
     case Placement::images_of_rows: image_of_row(scene, row, image_of(tokens)); break;
+    case Placement::image_elsewhere: {
+      constexpr std::int64_t elsewhere = 5;
+      scene.grid(image_of(tokens), row % 2 * elsewhere);
+      break;
+    }
     case Placement::long_film: scene.grid(long_film(tokens, axes), 0, step_of_time); break;
     case Placement::text_image_text: {
       const std::int64_t before = tokens / 6;

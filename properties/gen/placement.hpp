@@ -24,12 +24,13 @@ enum class Placement : std::int64_t {
   packed_images,        ///< two images one after the other, each from 0 on
   class_token_first,    ///< 1, 4 or 5 tokens at 0 (a class token, registers), then an image from 0 on
   class_token_last,     ///< an image whose rows and columns count from 1, then a token at 0 (Llama 4)
-  images_of_rows,       ///< an image in each batch row: the same at two places, on its side, of other sides
+  images_of_rows,       ///< an image in each batch row: as above, on its side, of other sides
+  image_elsewhere,      ///< the same image in each batch row, in the second from another place on
   long_film,            ///< more frames than rows and columns, time in steps of two
   text_image_text,      ///< text, an image, and text that begins behind the largest coordinate (M-RoPE)
   text_and_film         ///< text, then a film whose time goes in steps of two
 };
-inline constexpr std::int64_t placements = 16;
+inline constexpr std::int64_t placements = 17;
 
 /// How many batch rows a call needs until they differ as far as they do.
 std::int64_t rows_of(Placement placement);

@@ -121,6 +121,19 @@ void grid_of_first_row(std::vector<Coordinates>& rows) {
   for (Coordinates& row : rows) row = rows.front();
 }
 
+// As a cache of grids by their sides has them.
+void place_of_first_row(std::vector<Coordinates>& rows) {
+  if (!is_image(rows.front())) return;
+  for (Coordinates& row : rows) {
+    Coordinates moved = row;
+    for (auto& axis : moved) {
+      const std::int64_t start = axis.front();
+      for (std::int64_t& coordinate : axis) coordinate -= start;
+    }
+    if (moved == rows.front()) row = rows.front();
+  }
+}
+
 // As a cache of grids that are moved to where an image begins has them.
 void shape_of_first_row(std::vector<Coordinates>& rows) {
   const Coordinates first = rows.front();
@@ -214,6 +227,8 @@ std::vector<Mutant> placed_mutants() {
   defect("axial-grid-of-first-row", "a batch of images has the grid of its first", tower, with_rows(grid_of_first_row));
   defect("axial-shape-of-first-row", "later images have the grid of the first, moved to where they begin", tower,
          with_rows(shape_of_first_row));
+  defect("axial-place-of-first-row", "later images of the same grid stand where the first does", tower,
+         with_rows(place_of_first_row));
   defect("axial-grids-by-count", "coordinates of an image are kept by the number of its patches", tower,
          grids_by_count());
   defect("axial-blocks-as-raster", "patches in blocks of 2 x 2 are taken row after row", tower,

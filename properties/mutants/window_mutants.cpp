@@ -225,7 +225,7 @@ void controls(PlainOthers& list) {
   list.control("window-class-token", "BEiT's class token", with_class_token);
   list.control("window-line", "one axis", R"({"encoding":"window_bias","window":[16]})");
   list.control("window-of-one", "a window of one token", R"({"encoding":"window_bias","window":[1,1]})");
-  list.control("attention-window", "a window's bias in attention", attention);
+  list.control("attention-window-bias", "a window's bias in attention", attention);
   list.control("log-coordinates-plain", "an oblong window", offsets);
   list.control("log-coordinates-pretrained", "a window that grew after pretraining", pretrained);
   list.control("log-coordinates-by-log1p", "the natural logarithm of 1 and more, divided by ln 8", offsets,

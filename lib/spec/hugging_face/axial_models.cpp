@@ -1,5 +1,5 @@
-// What the fields of one file mean to one tower. Longer than 400 lines: the table stands beside the one class that reads
-// its rows, and what one field says of another (a rule's base and the model's, heads and width) is checked there.
+// What the fields of one file mean to one tower. Longer than 400 lines: the table stands beside the one class that
+// reads its rows, and what one field says of another (a rule's base and the model's, heads and width) is checked there.
 #include "lib/spec/hugging_face/axial_models.hpp"
 
 #include <fmt/format.h>
