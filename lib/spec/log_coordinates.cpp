@@ -18,7 +18,10 @@ LogCoordinates read(Fields& fields) {
   const auto window = fields.integers("window");
   if (!window) fields.refuse("window", "required: 1 to 3 extents");
   encoding.window = *window;
-  encoding.pretrained_window = fields.integers_or_null("pretrained_window").value_or(encoding.pretrained_window);
+  if (auto extents = fields.integers_or_null("pretrained_window")) {
+    if (extents->empty()) fields.refuse("pretrained_window", "expected null or as many extents as in window, got none");
+    encoding.pretrained_window = std::move(*extents);
+  }
   return encoding;
 }
 

@@ -291,6 +291,8 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{R"({"encoding":"log_coordinates","window":[8,1]})", "spec: window: expected extents of at least 2"},
         Refusal{R"({"encoding":"log_coordinates","window":[8,1],"pretrained_window":[1,8]})",
                 "spec: pretrained_window: expected extents of at least 2"},
+        Refusal{R"({"encoding":"log_coordinates","window":[8,8],"pretrained_window":[]})",
+                "spec: pretrained_window: expected null or as many extents as in window, got none"},
         Refusal{R"({"encoding":"log_coordinates","window":[8,8],"pretrained_window":[8]})",
                 "spec: pretrained_window: expected null or 2 extents as in window, got 1"},
         Refusal{R"({"encoding":"alibi","num_heads":8,"slope_dtype":"int64"})",
