@@ -366,14 +366,14 @@ void controls(List& list) {
                R"({"encoding":"sinusoidal","dim":64,"dtype":"float16"})");
   list.control("sinusoidal-float64-angle", "angles in float64, exact-angle claimed",
                R"({"encoding":"sinusoidal","dim":64,"accuracy":"exact-angle"})", [](PlainSinusoidal& plain) {
-                 plain.angle = [](double p, double w) { return p * w; };
+                 plain.angle = [scale = plain.encoding.angle_scale](double p, double w) { return scale * (p * w); };
                  plain.sine = [](double a) { return std::sin(a); };
                  plain.cosine = [](double a) { return std::cos(a); };
                });
   list.control("sinusoidal-wide-range", "angles in float64 up to 2^31, exact-angle claimed",
                R"({"encoding":"sinusoidal","dim":64,"accuracy":"exact-angle","max_position":2147483648})",
                [](PlainSinusoidal& plain) {
-                 plain.angle = [](double p, double w) { return p * w; };
+                 plain.angle = [scale = plain.encoding.angle_scale](double p, double w) { return scale * (p * w); };
                  plain.sine = [](double a) { return std::sin(a); };
                  plain.cosine = [](double a) { return std::cos(a); };
                });

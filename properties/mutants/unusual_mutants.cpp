@@ -249,8 +249,8 @@ void codes(LocalFaults& list) {
                // The steps of the plain one, with the turn of the position and frequency in place of the angle.
                const auto turn = std::make_shared<Turn>();
                PlainSinusoidal plain(claimed, spec.dtype);
-               plain.angle = [turn, turn_of](double p, double w) {
-                 *turn = turn_of(static_cast<std::int64_t>(p), w);
+               plain.angle = [turn, turn_of, scale = claimed.angle_scale](double p, double w) {
+                 *turn = turn_of(static_cast<std::int64_t>(p), scale * w);
                  return 0.0;
                };
                plain.sine = [turn](double) { return in_float32(turn->sin); };
