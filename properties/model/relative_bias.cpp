@@ -5,8 +5,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "properties/model/attention_part.hpp"
-#include "properties/model/biases.hpp"
+#include "properties/model/looked_up_bias.hpp"
 #include "properties/model/models.hpp"
 #include "properties/model/variants.hpp"
 
@@ -16,7 +15,11 @@ namespace {
 // Buckets of distances, each looked for once.
 class Buckets {
  public:
+  static constexpr std::string_view name = "bucket";
+
   explicit Buckets(const RelativeBias& encoding) : encoding_(encoding) {}
+
+  std::int64_t of(const BiasPlace& place) { return of(place.key - place.query); }
 
   std::int64_t of(std::int64_t relative) {
     // From max_distance on all share the last one, which is quickly said.
@@ -28,59 +31,14 @@ class Buckets {
     return bucket;
   }
 
+  reference::Enclosure truth(const Tensor& weight, const BiasPlace& place, reference::Precision precision) const {
+    return reference::bias(encoding_, weight, place.query, place.key, place.head, precision);
+  }
+
  private:
   static constexpr std::int64_t most_kept = std::int64_t{1} << 16;
   RelativeBias encoding_;
   std::vector<std::int64_t> known_;
-};
-
-// A lookup: bit for bit.
-class RelativeJudge final : public BiasJudge {
- public:
-  RelativeJudge(const Spec& spec, const RelativeBias& encoding) : dtype_(spec.dtype), buckets_(encoding) {}
-
-  Judgement values(const Call& call, const Tensor& answer) override {
-    Judgement judgement;
-    add_values(judgement, call, answer);
-    return judgement;
-  }
-
- private:
-  void judge_value(Judgement& judgement, const BiasPlace& place, const Call& call, double value) override {
-    const std::int64_t heads = call.weight->shape[1];
-    const std::int64_t bucket = buckets_.of(place.key - place.query);
-    const double expected = call.weight->at(bucket * heads + place.head);
-    if (!judgement.finding.empty() && value == expected) return;
-    judgement.add_exact(value == expected
-                            ? std::nullopt
-                            : std::optional(fmt::format("{}, bucket {}: got {}, the weight is {}", place.text(), bucket,
-                                                        value_text(dtype_, value), value_text(dtype_, expected))),
-                        [] { return "every weight exact"; });
-  }
-
-  void judge_two(Judgement& judgement, const BiasPlace& place, double one, double other) override {
-    judge_same_bias(judgement, dtype_, place, one, other);
-  }
-
-  Dtype dtype_;
-  Buckets buckets_;
-};
-
-class RelativeScoreBias final : public ScoreBiasOracle {
- public:
-  explicit RelativeScoreBias(const RelativeBias& encoding) : encoding_(encoding), buckets_(encoding) {}
-
-  QuickScoreTerm quickly(const BiasPlace& place, const Tensor* weight) override {
-    return {weight->at(buckets_.of(place.key - place.query) * weight->shape[1] + place.head), 0, 0};
-  }
-
-  ScoreTerm at(const BiasPlace& place, const Tensor* weight, reference::Precision precision) override {
-    return {reference::bias(encoding_, *weight, place.query, place.key, place.head, precision), 0};
-  }
-
- private:
-  RelativeBias encoding_;
-  Buckets buckets_;
 };
 
 class RelativeModel final : public BiasModel {
@@ -113,9 +71,11 @@ class RelativeModel final : public BiasModel {
                                         met + 1, reached);
   }
 
-  std::unique_ptr<Judge> judge() const override { return std::make_unique<RelativeJudge>(spec(), encoding_); }
+  std::unique_ptr<Judge> judge() const override {
+    return std::make_unique<LookedUpJudge<Buckets>>(spec().dtype, Buckets(encoding_));
+  }
   std::unique_ptr<ScoreBiasOracle> score_bias() const override {
-    return std::make_unique<RelativeScoreBias>(encoding_);
+    return std::make_unique<LookedUpScoreBias<Buckets>>(Buckets(encoding_));
   }
 
  private:

@@ -1,61 +1,27 @@
 #include "reference/window_bias.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <utility>
 #include <vector>
 
-#include "properties/model/attention_part.hpp"
-#include "properties/model/biases.hpp"
+#include "properties/model/looked_up_bias.hpp"
 #include "properties/model/models.hpp"
 #include "properties/model/variants.hpp"
 
 namespace sextant {
 namespace {
 
-// A lookup: bit for bit.
-class WindowJudge final : public BiasJudge {
+// Rows of the weight.
+class WindowRows {
  public:
-  WindowJudge(const Spec& spec, const WindowBias& encoding) : dtype_(spec.dtype), encoding_(encoding) {}
+  static constexpr std::string_view name = "row";
 
-  Judgement values(const Call& call, const Tensor& answer) override {
-    Judgement judgement;
-    add_values(judgement, call, answer);
-    return judgement;
-  }
+  explicit WindowRows(const WindowBias& encoding) : encoding_(encoding) {}
 
- private:
-  void judge_value(Judgement& judgement, const BiasPlace& place, const Call& call, double value) override {
-    const std::int64_t row = reference::window_row(encoding_, place.query, place.key);
-    const double expected = call.weight->at(row * call.weight->shape[1] + place.head);
-    if (!judgement.finding.empty() && value == expected) return;
-    judgement.add_exact(value == expected
-                            ? std::nullopt
-                            : std::optional(fmt::format("{}, row {}: got {}, the weight is {}", place.text(), row,
-                                                        value_text(dtype_, value), value_text(dtype_, expected))),
-                        [] { return "every weight exact"; });
-  }
+  std::int64_t of(const BiasPlace& place) const { return reference::window_row(encoding_, place.query, place.key); }
 
-  void judge_two(Judgement& judgement, const BiasPlace& place, double one, double other) override {
-    judge_same_bias(judgement, dtype_, place, one, other);
-  }
-
-  Dtype dtype_;
-  WindowBias encoding_;
-};
-
-class WindowScoreBias final : public ScoreBiasOracle {
- public:
-  explicit WindowScoreBias(const WindowBias& encoding) : encoding_(encoding) {}
-
-  QuickScoreTerm quickly(const BiasPlace& place, const Tensor* weight) override {
-    const std::int64_t row = reference::window_row(encoding_, place.query, place.key);
-    return {weight->at(row * weight->shape[1] + place.head), 0, 0};
-  }
-
-  ScoreTerm at(const BiasPlace& place, const Tensor* weight, reference::Precision precision) override {
-    return {reference::bias(encoding_, *weight, place.query, place.key, place.head, precision), 0};
+  reference::Enclosure truth(const Tensor& weight, const BiasPlace& place, reference::Precision precision) const {
+    return reference::bias(encoding_, weight, place.query, place.key, place.head, precision);
   }
 
  private:
@@ -86,8 +52,12 @@ class WindowModel final : public BiasModel {
     return "tokens as far apart in number may lie in one row of the window or in two";
   }
 
-  std::unique_ptr<Judge> judge() const override { return std::make_unique<WindowJudge>(spec(), encoding_); }
-  std::unique_ptr<ScoreBiasOracle> score_bias() const override { return std::make_unique<WindowScoreBias>(encoding_); }
+  std::unique_ptr<Judge> judge() const override {
+    return std::make_unique<LookedUpJudge<WindowRows>>(spec().dtype, WindowRows(encoding_));
+  }
+  std::unique_ptr<ScoreBiasOracle> score_bias() const override {
+    return std::make_unique<LookedUpScoreBias<WindowRows>>(WindowRows(encoding_));
+  }
 
  private:
   // A claim of all tokens has one less then.

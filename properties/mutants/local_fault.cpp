@@ -8,6 +8,7 @@
 #include "lib/numeric/ulp.hpp"
 #include "lib/spec/of.hpp"
 #include "properties/mutants/plain_others.hpp"
+#include "subjects/operations.hpp"
 
 namespace sextant::mutants {
 namespace {
@@ -115,7 +116,7 @@ void Asked::each(const std::function<void(const Spot& spot, std::int64_t index)>
 
 FunctionSubject::Call rope_call(PlainRope plain) {
   return [plain = std::move(plain)](std::string_view operation, const Tensors& inputs) -> Tensors {
-    const auto positions = [&] { return inputs.at("positions").integers(); };
+    const auto positions = [&] { return counts_of(inputs.at("positions"), plain.encoding.positions); };
     if (operation == "rotate") return {{"y", plain.rotate(inputs.at("x"), positions())}};
     if (operation == "backward/rotate") return {{"grad_x", plain.backward(inputs.at("grad"), positions())}};
     throw SubjectFailure(FailureKind::unsupported, "rotate and its gradient only");
@@ -125,8 +126,16 @@ FunctionSubject::Call rope_call(PlainRope plain) {
 FunctionSubject::Call sinusoidal_call(PlainSinusoidal plain) {
   return [plain = std::move(plain)](std::string_view operation, const Tensors& inputs) -> Tensors {
     if (operation != "encode") throw SubjectFailure(FailureKind::unsupported, "encode only");
-    return {{"encoding", plain.encode(inputs.at("positions").integers())}};
+    return {{"encoding", plain.encode(counts_of(inputs.at("positions"), plain.encoding.positions))}};
   };
+}
+
+FunctionSubject::Make changed(const SinusoidalChange& change) {
+  return of<Sinusoidal>([change](const Spec& spec, const Sinusoidal& claimed) {
+    PlainSinusoidal plain(claimed, spec.dtype);
+    change(plain);
+    return sinusoidal_call(plain);
+  });
 }
 
 FunctionSubject::Call plain_call(const Spec& spec) { return of_each(spec, PlainCall{spec}); }

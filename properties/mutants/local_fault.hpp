@@ -59,6 +59,10 @@ FunctionSubject::Call plain_call(const Spec& spec);
 FunctionSubject::Call rope_call(PlainRope plain);
 FunctionSubject::Call sinusoidal_call(PlainSinusoidal plain);
 
+/// A fresh PlainSinusoidal for each session, changed once: what the change keeps in a shared_ptr is the session's state.
+using SinusoidalChange = std::function<void(PlainSinusoidal&)>;
+FunctionSubject::Make changed(const SinusoidalChange& change);
+
 /// Which pass is wrong.
 enum class Pass { forward, backward };
 
@@ -91,7 +95,23 @@ Wrong off_by_ulps(int ulps);
 /// Values beyond it are it.
 Wrong clamped_to(double most);
 
-/// A list of such mutants as it grows.
+/// A list of changed sinusoids as it grows.
+struct ChangedSinusoids {
+  std::vector<Mutant> entries;
+
+  void defect(std::string name, std::string row, std::string mechanism, std::string spec,
+              const SinusoidalChange& change) {
+    entries.push_back(
+        {std::move(name), Kind::defect, std::move(row), std::move(mechanism), std::move(spec), changed(change)});
+  }
+  void control(
+      std::string name, std::string mechanism, std::string spec,
+      const SinusoidalChange& change = [](PlainSinusoidal&) {}) {
+    entries.push_back({std::move(name), Kind::control, "", std::move(mechanism), std::move(spec), changed(change)});
+  }
+};
+
+/// A list of mutants that are wrong in some places, as it grows.
 struct LocalFaults {
   std::vector<Mutant> entries;
 

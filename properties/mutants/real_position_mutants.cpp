@@ -6,10 +6,7 @@
 #include <utility>
 
 #include "lib/spec/of.hpp"
-#include "properties/mutants/mutant.hpp"
-#include "properties/mutants/plain_rope.hpp"
-#include "properties/mutants/plain_sinusoidal.hpp"
-#include "subjects/operations.hpp"
+#include "properties/mutants/local_fault.hpp"
 
 // Real positions: what becomes of a fraction on its way to an angle. A fault is a function of the position, the same
 // for a code and for a rotation; what it keeps in a shared_ptr is the session's state.
@@ -52,10 +49,7 @@ FunctionSubject::Make encoding_code(const MakeChange& make, Angles angles) {
     plain.position = [own = plain.position, change = make(claimed.positions)](const Row& row) {
       return change(own(row));
     };
-    return [plain, grid = claimed.positions](std::string_view operation, const Tensors& inputs) -> Tensors {
-      if (operation != "encode") throw SubjectFailure(FailureKind::unsupported, "encode only");
-      return {{"encoding", plain.encode(counts_of(inputs.at("positions"), grid))}};
-    };
+    return sinusoidal_call(plain);
   });
 }
 
@@ -65,12 +59,7 @@ FunctionSubject::Make rotating(const MakeChange& make, Angles angles) {
     if (angles == Angles::float64) angles_in_float64(plain);
     plain.position = [own = plain.position, change = make(claimed.positions)](
                          const RotateCall& call, const Place& place) { return change(own(call, place)); };
-    return [plain](std::string_view operation, const Tensors& inputs) -> Tensors {
-      const auto positions = [&] { return counts_of(inputs.at("positions"), plain.encoding.positions); };
-      if (operation == "rotate") return {{"y", plain.rotate(inputs.at("x"), positions())}};
-      if (operation == "backward/rotate") return {{"grad_x", plain.backward(inputs.at("grad"), positions())}};
-      throw SubjectFailure(FailureKind::unsupported, "rotate and its gradient only");
-    };
+    return rope_call(plain);
   });
 }
 

@@ -6,9 +6,7 @@
 #include <utility>
 
 #include "lib/spec/of.hpp"
-#include "properties/mutants/mutant.hpp"
-#include "properties/mutants/plain_sinusoidal.hpp"
-#include "subjects/operations.hpp"
+#include "properties/mutants/local_fault.hpp"
 
 // Over 400 lines would be too many for a list; each entry is one way to go wrong, a few lines around one step of
 // PlainSinusoidal.
@@ -16,35 +14,14 @@
 namespace sextant::mutants {
 namespace {
 
-using Change = std::function<void(PlainSinusoidal&)>;
+using Change = SinusoidalChange;
 
 constexpr const char* usual = R"({"encoding":"sinusoidal","dim":64})";
 
-// A fresh PlainSinusoidal for each session, changed once: what the change keeps in a shared_ptr is the session's state.
-FunctionSubject::Make variant(const Change& change) {
-  return of<Sinusoidal>([change](const Spec& spec, const Sinusoidal& claimed) -> FunctionSubject::Call {
-    PlainSinusoidal plain(claimed, spec.dtype);
-    change(plain);
-    return [plain, grid = claimed.positions](std::string_view operation, const Tensors& inputs) -> Tensors {
-      if (operation != "encode") throw SubjectFailure(FailureKind::unsupported, "encode only");
-      return {{"encoding", plain.encode(counts_of(inputs.at("positions"), grid))}};
-    };
-  });
-}
-
-struct List {
-  std::vector<Mutant> entries;
-
-  void defect(std::string name, std::string row, std::string mechanism, std::string spec, const Change& change) {
-    entries.push_back(
-        {std::move(name), Kind::defect, std::move(row), std::move(mechanism), std::move(spec), variant(change)});
-  }
+struct List : ChangedSinusoids {
+  using ChangedSinusoids::defect;
   void defect(std::string name, std::string row, std::string mechanism, const Change& change) {
     defect(std::move(name), std::move(row), std::move(mechanism), usual, change);
-  }
-  void control(
-      std::string name, std::string mechanism, std::string spec, const Change& change = [](PlainSinusoidal&) {}) {
-    entries.push_back({std::move(name), Kind::control, "", std::move(mechanism), std::move(spec), variant(change)});
   }
 };
 

@@ -1,17 +1,12 @@
 #include <cmath>
 #include <utility>
 
-#include "lib/spec/of.hpp"
-#include "properties/mutants/mutant.hpp"
-#include "properties/mutants/plain_sinusoidal.hpp"
-#include "subjects/operations.hpp"
+#include "properties/mutants/local_fault.hpp"
 
 // Timestep embeddings of diffusion models, as codes that copy them from one another go wrong.
 
 namespace sextant::mutants {
 namespace {
-
-using Change = std::function<void(PlainSinusoidal&)>;
 
 constexpr const char* scaled = R"({"encoding":"sinusoidal","dim":64,"layout":"concatenated","angle_scale":1000,)"
                                R"("position_dtype":"float32","max_position":64})";
@@ -22,30 +17,6 @@ constexpr const char* flipped = R"({"encoding":"sinusoidal","dim":64,"layout":"c
 constexpr const char* odd = R"({"encoding":"sinusoidal","dim":33,"layout":"concatenated","max_position":1000})";
 constexpr const char* odd_flipped = R"({"encoding":"sinusoidal","dim":33,"layout":"concatenated","first":"cos",)"
                                     R"("max_position":1000})";
-
-FunctionSubject::Make variant(const Change& change) {
-  return of<Sinusoidal>([change](const Spec& spec, const Sinusoidal& claimed) -> FunctionSubject::Call {
-    PlainSinusoidal plain(claimed, spec.dtype);
-    change(plain);
-    return [plain, grid = claimed.positions](std::string_view operation, const Tensors& inputs) -> Tensors {
-      if (operation != "encode") throw SubjectFailure(FailureKind::unsupported, "encode only");
-      return {{"encoding", plain.encode(counts_of(inputs.at("positions"), grid))}};
-    };
-  });
-}
-
-struct List {
-  std::vector<Mutant> entries;
-
-  void defect(std::string name, std::string row, std::string mechanism, std::string spec, const Change& change) {
-    entries.push_back(
-        {std::move(name), Kind::defect, std::move(row), std::move(mechanism), std::move(spec), variant(change)});
-  }
-  void control(
-      std::string name, std::string mechanism, std::string spec, const Change& change = [](PlainSinusoidal&) {}) {
-    entries.push_back({std::move(name), Kind::control, "", std::move(mechanism), std::move(spec), variant(change)});
-  }
-};
 
 void other_frequencies(PlainSinusoidal& plain, double divisor) {
   plain.frequencies = [e = plain.encoding, divisor] {
@@ -70,7 +41,7 @@ void pad_with(PlainSinusoidal& plain, const std::function<double(const Tensor& t
 }  // namespace
 
 std::vector<Mutant> timestep_mutants() {
-  List list;
+  ChangedSinusoids list;
   list.defect("timestep-scale-of-values", "K16", "the angle scale multiplies sines and cosines", scaled,
               [](PlainSinusoidal& plain) {
                 without_angle_scale(plain);
