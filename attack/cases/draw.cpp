@@ -96,7 +96,11 @@ PositionGrid draw_grid(Random& random) {
 
 void keep_in_domain(Sinusoidal& encoding) {
   if (encoding.layout == Layout::interleaved) encoding.dim -= encoding.dim % 2;
-  encoding.downscale_freq_shift = std::min(encoding.downscale_freq_shift, encoding.dim / 2 - 1);
+  // No frequency below 2^-1024.
+  const std::int64_t last = encoding.dim / 2 - 1;
+  const double exponent = std::log2(encoding.base) * static_cast<double>(last) / 1024;
+  const auto timescales = std::max<std::int64_t>(1, static_cast<std::int64_t>(std::ceil(exponent)));
+  encoding.downscale_freq_shift = std::min(encoding.downscale_freq_shift, last + 1 - timescales);
 }
 
 Rope draw_plain_rope(Random& random, Taste taste, std::int64_t most_width) {

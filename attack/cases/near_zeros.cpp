@@ -98,6 +98,9 @@ std::vector<Case> near_zeros_sinusoidal(Random& random, Dtype dtype) {
   const Zero zero = draw_zero(random, pair, encoding.dim / 2 - encoding.downscale_freq_shift);
   if (zero.base == 0) return {};
   encoding.base = zero.base;
+  const std::int64_t shift = encoding.downscale_freq_shift;
+  keep_in_domain(encoding);
+  if (encoding.downscale_freq_shift != shift) return {};
   shuffle_in(random, zero.position, dtype, encoding, cases);
   return cases;
 }

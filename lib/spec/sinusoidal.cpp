@@ -1,6 +1,7 @@
 #include "lib/spec/sinusoidal.hpp"
 
 #include <cmath>
+#include <limits>
 
 #include "lib/spec/encoding_entry.hpp"
 
@@ -15,6 +16,9 @@ constexpr std::int64_t longest_named_shift = 1;
 
 // What sine and cosine are exact to 2^-192 turn with, at any position (lib/kernels/turns.cpp).
 constexpr double largest_angle_scale = 0x1p20;
+
+// The slowest frequency is no slower than that of the largest base, 2^-1024.
+constexpr double largest_exponent = std::numeric_limits<double>::max_exponent;
 
 }  // namespace
 
@@ -78,6 +82,13 @@ void check(const Sinusoidal& encoding) {
   if (shift < 0 || shift >= pairs(encoding)) {
     refuse_field("downscale_freq_shift",
                  fmt::format("expected an integer from 0 to dim/2 - 1 = {}, got {}", pairs(encoding) - 1, shift));
+  }
+  // base^(-(h-1)/(h-s)); of shifts 0 and 1 it is at least 1/base.
+  const auto slowest = static_cast<double>(pairs(encoding) - 1) / static_cast<double>(pairs(encoding) - shift);
+  if (shift > longest_named_shift && slowest * std::log2(encoding.base) > largest_exponent) {
+    refuse_field("downscale_freq_shift",
+                 fmt::format("the last frequency, base^-{:.6g}, is below every double: expected a smaller shift, got {}",
+                             slowest, shift));
   }
   if (encoding.position_offset < -position_limit || encoding.position_offset > position_limit) {
     refuse_field("position_offset", "expected an integer from -2^53 to 2^53");
