@@ -161,9 +161,14 @@ int print_matrix(bool as_json) {
   return 0;
 }
 
-void print_fields(std::span<const FieldMeaning> fields) {
+std::size_t widest_name(const auto& list) {
   std::size_t widest = 0;
-  for (const FieldMeaning& field : fields) widest = std::max(widest, field.name.size());
+  for (const auto& one : list) widest = std::max(widest, one.name.size());
+  return widest;
+}
+
+void print_fields(std::span<const FieldMeaning> fields) {
+  const std::size_t widest = widest_name(fields);
   for (const FieldMeaning& field : fields) fmt::print("  {:<{}}  {}\n", field.name, widest, field.meaning);
 }
 
@@ -173,8 +178,9 @@ int print(const std::vector<Row>& rows, bool as_json) {
     for (const Row& row : rows) list.push_back(row.json);
     fmt::print("{}\n", list.dump(2));
   } else {
+    const std::size_t widest = widest_name(rows);
     for (const Row& row : rows) {
-      fmt::print("{:<20} {}\n", row.name, row.text);
+      fmt::print("{:<{}} {}\n", row.name, widest, row.text);
       print_fields(row.fields);
     }
   }
