@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "reference/cephes.hpp"
 #include "reference/rounding.hpp"
 #include "reference/wide_value.hpp"
 
@@ -60,6 +61,9 @@ constexpr std::array all{std::to_array<Recipe>({
      quotient_by_power, Dtype::float32, Dtype::float32, Dtype::float32, widened},
     {"narrow-logarithm", "MLX off Metal: exp of a multiple of a float32 logarithm; the table is cast to the dtype of x",
      exponential_of_narrow_logarithm, Dtype::float32, Dtype::float32, Dtype::float32, in_dtype},
+    {"narrow-logarithm-cephes", "the same with MLX's own exponential, sine and cosine, which are Cephes'",
+     exponential_of_narrow_logarithm, Dtype::float32, Dtype::float32, Dtype::float32, in_dtype, Products::rounded,
+     Functions::cephes},
 })};
 
 // The values of the dtype nearest to sin and cos of an angle, from the fast tier where that tells.
@@ -73,6 +77,12 @@ TableEntry table_entry(Dtype dtype, double angle, const RotationRow& row, std::s
   const auto cosine = correctly_rounded(dtype, row.cos_high[i], row.cos_low[i], FastRotations::error);
   return {sine ? *sine : exact([](const Rotation& rotation) { return rotation.sin; }),
           cosine ? *cosine : exact([](const Rotation& rotation) { return rotation.cos; })};
+}
+
+// A float32 angle's.
+TableEntry cephes_entry(double angle) {
+  const auto narrow = static_cast<float>(angle);
+  return {static_cast<double>(cephes_sine(narrow)), static_cast<double>(cephes_cosine(narrow))};
 }
 
 struct Factors {
@@ -138,8 +148,12 @@ const std::vector<Intermediates>& RecipeStages::at(std::int64_t position) {
   std::ranges::replace_if(
       finite, [](double angle) { return !std::isfinite(angle); }, 0.0);
   FastRotations::at_angles(finite, rotations_);
+  const auto by_cephes = [this](double angle) {
+    return recipe_.functions == Functions::cephes && std::fabs(angle) < static_cast<double>(cephes_angle_limit);
+  };
   for (std::size_t i = 0; i < row_.size(); ++i) {
-    const TableEntry entry = table_entry(recipe_.table, angles_[i], rotations_, i);
+    const TableEntry entry =
+        by_cephes(angles_[i]) ? cephes_entry(angles_[i]) : table_entry(recipe_.table, angles_[i], rotations_, i);
     row_[i].table = {round_to(recipe_.table, entry.sin * frequencies_.factor),
                      round_to(recipe_.table, entry.cos * frequencies_.factor)};
   }

@@ -43,9 +43,12 @@ enum class Products {
   fused_x0,      // that of x0 is exact: fma(x0, c, -(x1 s)), fma(x0, s, x1 c)
 };
 
-/// A choice of arithmetic at each stage, as implementations in use make it. Sums, products, quotients and elementary
-/// functions are rounded to nearest, each once: a subject whose library is off by an ULP somewhere differs from its
-/// recipe there.
+/// Whose exponentials, sines and cosines: rounded to nearest, once, or those of cephes.hpp, in float32 alone.
+enum class Functions { correctly_rounded, cephes };
+
+/// A choice of arithmetic at each stage, as implementations in use make it. Sums, products, quotients and, unless a
+/// recipe names others, elementary functions are rounded to nearest, each once: a subject whose library is off by an
+/// ULP somewhere differs from its recipe there.
 struct Recipe {
   std::string_view name;
   std::string_view source;  // whose arithmetic it is
@@ -55,6 +58,7 @@ struct Recipe {
   Dtype table;      // sine and cosine of the angle are rounded to this, and times the attention factor or scale again
   Application application;
   Products products = Products::rounded;
+  Functions functions = Functions::correctly_rounded;
 };
 
 /// All that Sextant knows; names are unique.

@@ -3,6 +3,7 @@
 #include <numbers>
 #include <utility>
 
+#include "reference/cephes.hpp"
 #include "reference/recipe.hpp"
 #include "reference/rounding.hpp"
 
@@ -13,6 +14,7 @@ namespace {
 // rounded result for every format here: float64 by itself, the others since 53 >= 2 * 24 + 2 (Figueroa 1995).
 struct Arithmetic {
   Dtype dtype;
+  Functions functions = Functions::correctly_rounded;
 
   double cast(double x) const { return round_to(dtype, x); }
   double add(double a, double b) const { return cast(a + b); }
@@ -26,6 +28,7 @@ struct Arithmetic {
     });
   }
   double exponential(double x) const {
+    if (functions == Functions::cephes) return static_cast<double>(cephes_exponential(static_cast<float>(x)));
     return nearest(dtype, [&](Precision precision) { return exp(Enclosure(x, precision)); });
   }
   double logarithm(double x) const {
@@ -315,7 +318,7 @@ std::optional<RecipeFrequencies> recipe_frequencies(const Recipe& recipe, const 
 std::optional<RecipeFrequencies> recipe_frequencies(const Recipe& recipe, const Rope& encoding,
                                                     std::int64_t sequence_length) {
   if (encoding.positions.dtype != Dtype::int64) return std::nullopt;
-  const Arithmetic in{recipe.frequency};
+  const Arithmetic in{recipe.frequency, recipe.functions};
   const std::int64_t width = rotary_width(encoding);
   const Series series{encoding.rope_theta, width, pairs(encoding), Denominator::dim};
   switch (recipe.form) {

@@ -77,6 +77,9 @@ constexpr std::array honest_recipes{
                              R"("rope_scaling":{"rope_type":"linear","factor":8}})"},
     HonestRecipe{"quotient", R"({"encoding":"sinusoidal","dim":128})"},
     HonestRecipe{"narrow-logarithm", R"({"encoding":"rope","head_dim":64,"dtype":"bfloat16","evaluation":"dtype"})"},
+    HonestRecipe{"narrow-logarithm-cephes", R"({"encoding":"rope","head_dim":64,"dtype":"bfloat16",)"
+                                            R"("evaluation":"dtype"})"},
+    HonestRecipe{"narrow-logarithm-cephes", R"({"encoding":"rope","head_dim":64})"},
     HonestRecipe{"float32-power", R"({"encoding":"rope","head_dim":128,"rope_theta":1000000})"},
     HonestRecipe{"float32-exponential", R"({"encoding":"rope","head_dim":128,"rope_theta":500000})"},
     HonestRecipe{"float32-running-product", R"({"encoding":"rope","head_dim":128,"accuracy":"float32-recurrence"})"},
