@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 
 #include "lib/numeric/standard_arithmetic.hpp"
 #include "lib/spec/fields.hpp"
@@ -24,14 +25,6 @@ const OtherModel* other_model(std::string_view model_type) {
 
 bool is_known(std::string_view model_type) {
   return rotary_model(model_type) != nullptr || other_model(model_type) != nullptr;
-}
-
-Claims claims_of_part(const Part& part, const ConfigChoice& choice) {
-  if (const OtherModel* other = other_model(part.model_type)) return other->claims(part);
-  if (const RotaryModel* rotary = rotary_model(part.model_type)) return claims_of(*rotary, part);
-  // The caller knows what no table does.
-  const Turning turning = *choice.pairing == Pairing::half ? Turning::half : Turning::interleaved;
-  return claims_of(unknown_model(part.model_type, turning), part);
 }
 
 std::optional<Read<std::string>> dtype_of(const ConfigObject& config) {
@@ -71,8 +64,43 @@ std::string sign_of_tower(const ConfigObject& config, std::string_view part) {
   return "";
 }
 
-std::string is_not_known(std::string_view model_type, const std::string& sign) {
+bool holds(std::string_view text, std::initializer_list<std::string_view> words) {
+  return std::ranges::any_of(words, [&](std::string_view word) { return text.find(word) != text.npos; });
+}
+
+// Whether a file says that queries and keys are turned.
+bool tells_of_rotation(const ConfigObject& config) {
+  const auto& fields = config.fields().items();
+  return std::any_of(fields.begin(), fields.end(),
+                     [](const auto& field) { return holds(field.key(), {"rope", "rotary"}) && !field.value().is_null(); });
+}
+
+// What a file of an unknown type says of positions and of what turns that a --pairing does not read: a field's name, or
+// nothing.
+std::string unread_by_pairing(const ConfigObject& config) {
+  constexpr std::array<std::string_view, 11> read{
+      "rope_theta", "rope_scaling", "rope_parameters", "max_position_embeddings", "original_max_position_embeddings",
+      "n_positions", "partial_rotary_factor", "rotary_pct", "rope_pct", "rotary_dim", "rotary_emb_base"};
+  for (const auto& [name, value] : config.fields().items()) {
+    if (std::ranges::find(read, std::string_view(name)) != read.end()) continue;
+    if (!holds(name, {"rope", "rotary", "alibi", "position", "theta", "ntk", "relative_attention", "layer_types",
+                      "layers_block_type", "layer_pattern", "override_pattern", "attn_layer", "mamba", "ssm",
+                      "kv_channels", "attention_head_dim"}))
+      continue;
+    const bool is_rotation = value == "rope" || value == "rotary" || (value == true && name == "use_rope");
+    const bool is_alike = value.is_array() && std::ranges::all_of(value, [](const auto& kind) {
+                            return kind == "full_attention" || kind == "attention";
+                          });
+    if (!value.is_null() && value != false && !is_rotation && !is_alike) return name;
+    if (value == false && name == "use_rope") return name;
+  }
+  return "";
+}
+
+std::string is_not_known(std::string_view model_type, const std::string& sign, const ConfigObject& config) {
   const std::string name = nlohmann::json(model_type).dump();
+  if (sign.empty() && !tells_of_rotation(config))
+    return fmt::format("{} is not known, and no field of its file tells of a rotation: state the claim with --spec", name);
   if (!sign.empty()) {
     return fmt::format(
         "{} is not known, and {} tells of images, video or sound, which no --pairing reads: state the claim with "
@@ -85,6 +113,23 @@ std::string is_not_known(std::string_view model_type, const std::string& sign) {
       name);
 }
 
+Claims claims_of_part(const Part& part, const ConfigChoice& choice) {
+  if (choice.pairing && is_known(part.model_type)) {
+    part.config.refuse("model_type", fmt::format("{} is known, and read without --pairing; to claim another pairing "
+                                                 "state it with --spec",
+                                                 part.model_type));
+  }
+  if (const OtherModel* other = other_model(part.model_type)) return other->claims(part);
+  if (const RotaryModel* rotary = rotary_model(part.model_type)) return claims_of(*rotary, part);
+  // The caller knows what no table does.
+  if (!tells_of_rotation(part.config))
+    part.config.refuse("model_type", "no field of the file tells of a rotation: state the claim with --spec");
+  if (const std::string unread = unread_by_pairing(part.config); !unread.empty())
+    part.config.refuse(unread, "not read with --pairing: state the claim with --spec");
+  const Turning turning = *choice.pairing == Pairing::half ? Turning::half : Turning::interleaved;
+  return claims_of(unknown_model(part.model_type, turning), part);
+}
+
 // A member of a file, as one model_type or, where that is not known, refused by itself.
 void add_member(Claims& claims, const Composition::Member& member, const ConfigObject& config, const std::string& name,
                 const ConfigObject& whole, std::string_view outer_type, const ConfigChoice& choice) {
@@ -94,7 +139,7 @@ void add_member(Claims& claims, const Composition::Member& member, const ConfigO
   const std::string model_type = is_inherited ? std::string(member.model_type) : stated->value;
   const std::string sign = sign_of_tower(config, name);
   if (!is_known(model_type) && !(choice.pairing && choice.sub_config == name && sign.empty())) {
-    claims.push_back(refused(name, model_type, fmt::format("model_type {}", is_not_known(model_type, sign))));
+    claims.push_back(refused(name, model_type, fmt::format("model_type {}", is_not_known(model_type, sign, config))));
     return;
   }
   std::ranges::move(claims_of_part({name, config, model_type, dtype_of(config, whole)}, choice),
@@ -140,7 +185,7 @@ Claims claims_of_sub_config(const ConfigObject& config, const ConfigChoice& choi
   const auto model_type = inner->text({"model_type"});
   const std::string name = model_type ? model_type->value : "";
   const std::string sign = sign_of_tower(*inner, choice.sub_config);
-  if (!is_known(name) && !(choice.pairing && sign.empty())) inner->refuse("model_type", is_not_known(name, sign));
+  if (!is_known(name) && !(choice.pairing && sign.empty())) inner->refuse("model_type", is_not_known(name, sign, *inner));
   return claims_of_part({choice.sub_config, *inner, name, dtype_of(*inner, config)}, choice);
 }
 
@@ -156,7 +201,7 @@ Claims all_claims(const ConfigObject& config, const ConfigChoice& choice) {
     const std::string sign = config.has("text_config") ? "" : sign_of_tower(config, "");
     if (!choice.pairing || !sign.empty()) {
       if (!stated && sign.empty()) config.refuse("model_type", "required, or --pairing half or --pairing interleaved");
-      config.refuse("model_type", is_not_known(model_type, sign));
+      config.refuse("model_type", is_not_known(model_type, sign, config));
     }
   }
   return claims_of_part({"", config, model_type, dtype_of(config)}, choice);

@@ -216,7 +216,9 @@ TEST(HfConfig, RefusesWhatItDoesNotKnow) {
   expect(R"({"model_type":"llama","head_dim":64,"rope_scaling":{"type":"default","factor":2}})", "rope_scaling.factor");
   expect(R"({"model_type":"llama","hidden_size":100,"num_attention_heads":3})", "hidden_size: 100 is no multiple");
   expect(R"({"vocab_size":1})", "model_type: required, or --pairing half or --pairing interleaved");
-  expect(R"({"model_type":"warp","head_dim":64})", "\"warp\" is not known: pass --pairing half");
+  expect(R"({"model_type":"warp","head_dim":64,"rope_theta":7})", "\"warp\" is not known: pass --pairing half");
+  expect(R"({"model_type":"warp","head_dim":64})",
+         "\"warp\" is not known, and no field of its file tells of a rotation: state the claim with --spec");
   expect(R"({"model_type":"warp","text_config":{"head_dim":64}})", "\"warp\" is not known");
   expect(R"({"model_type":"bert","position_embedding_type":"relative_key"})", "relative_key");
   expect(R"({"model_type":"llama","head_dim":64,"partial_rotary_factor":0.5})", "turns whole heads");
@@ -322,7 +324,8 @@ TEST(HfConfig, AnUnknownTypeIsReadByThePairingThatTheCallerStates) {
   EXPECT_EQ(spec.max_position, 512);
   const ConfigChoice part{.pairing = Pairing::half, .layer = "", .sub_config = "text_config"};
   const Spec inner =
-      spec_from_hf_config(R"({"model_type":"warp","torch_dtype":"bfloat16","text_config":{"head_dim":32}})", part);
+      spec_from_hf_config(R"({"model_type":"warp","torch_dtype":"bfloat16","text_config":{"head_dim":32,"rope_theta":7}})",
+                          part);
   EXPECT_EQ(std::get<Rope>(inner.encoding).head_dim, 32);
   EXPECT_EQ(inner.dtype, Dtype::bfloat16);
   for (const char* other : {R"({"model_type":"warp"})", R"({"model_type":"gemma3","text_config":{}})"}) {
@@ -330,9 +333,57 @@ TEST(HfConfig, AnUnknownTypeIsReadByThePairingThatTheCallerStates) {
                   .find("vision_config: --sub-config names it, and the file has no such part"),
               std::string::npos);
   }
-  EXPECT_NE(refusal_of(R"({"model_type":"warp"})", {.pairing = Pairing::half, .layer = "", .sub_config = ""})
-                .find("head_dim: required"),
+  const auto refusal = [](const std::string& fields) {
+    return refusal_of((R"({"model_type":"warp",)" + fields + "}").c_str(),
+                      {.pairing = Pairing::half, .layer = "", .sub_config = ""});
+  };
+  EXPECT_NE(refusal(R"("rope_theta":7)").find("head_dim: required"), std::string::npos);
+  EXPECT_NE(refusal(R"("head_dim":64)").find("model_type: no field of the file tells of a rotation"),
             std::string::npos);
+}
+
+// What a file of an unknown type says of positions besides is not left out.
+TEST(HfConfig, APairingReadsNoFieldOfAnotherRule) {
+  const ConfigChoice choice{.pairing = Pairing::half, .layer = "", .sub_config = ""};
+  const auto file = [](const std::string& field) {
+    return R"({"model_type":"warp","head_dim":64,"rope_theta":7,)" + field + "}";
+  };
+  for (const char* field :
+       {R"("qk_rope_head_dim":64)", R"("kv_channels":128)", R"("attention_head_dim":160)", R"("alibi":true)",
+        R"("rope_local_base_freq":10000)", R"("layer_types":["full_attention","linear_attention"])",
+        R"("no_rope_layers":[1,0])", R"("hybrid_override_pattern":"M-M*")", R"("attn_layer_period":8)",
+        R"("position_embedding_type":"nope")", R"("use_rope":false)", R"("rope_ratio":500)", R"("rotary_percent":0.5)",
+        R"("global_rope_theta":160000)", R"("use_dynamic_ntk":true)"}) {
+    const std::string name = std::string(field).substr(1, std::string(field).find('"', 1) - 1);
+    EXPECT_NE(refusal_of(file(field).c_str(), choice).find(name + ": not read with --pairing"), std::string::npos)
+        << field;
+  }
+  for (const char* field : {R"("alibi":false)", R"("use_rope":true)", R"("position_embedding_type":"rope")",
+                            R"("layer_types":["full_attention","full_attention"])", R"("kv_channels":null)"})
+    EXPECT_EQ(std::get<Rope>(spec_from_hf_config(file(field), choice).encoding).rope_theta, 7) << field;
+}
+
+TEST(HfConfig, APairingIsForUnknownTypesAlone) {
+  const ConfigChoice choice{.pairing = Pairing::interleaved, .layer = "", .sub_config = ""};
+  EXPECT_NE(refusal_of(R"({"model_type":"llama"})", choice).find("llama is known, and read without --pairing"),
+            std::string::npos);
+}
+
+TEST(HfConfig, AnEmptyRuleIsTheDefaultOfItsClass) {
+  for (const char* type : {"gpt_oss", "apertus", "ministral3", "mistral4"}) {
+    const auto spec = [&](const std::string& rule) {
+      return to_json(spec_from_hf_config(R"({"model_type":")" + std::string(type) + "\"" + rule + "}", {}));
+    };
+    EXPECT_EQ(spec(R"(,"rope_scaling":{})"), spec("")) << type;
+    EXPECT_EQ(spec(R"(,"rope_parameters":{})"), spec("")) << type;
+  }
+}
+
+// transformers fills in the class's share under every rule.
+TEST(HfConfig, AProportionalRuleTurnsTheClassesShare) {
+  const char* rule = R"({"model_type":"glm4","rope_parameters":{"rope_type":"proportional","rope_theta":10000}})";
+  const Rope rope = std::get<Rope>(spec_from_hf_config(rule, {}).encoding);
+  EXPECT_EQ(rope.rotary_dim, rope.head_dim / 2);
 }
 
 constexpr const char* gemma3 =

@@ -100,6 +100,7 @@ class File {
     set_length();
     if (has_sections) set_sections();
     set_scaling();
+    draft_.set("accuracy", "float32-recurrence", "ggml's angles are a running product");
     return draft_.claim();
   }
 

@@ -244,7 +244,9 @@ RopeRule RotaryReader::rule_for_all() const {
       if (config_.has(name)) config_.refuse(name, fmt::format("not read by transformers' {}", part_.model_type));
     }
   }
-  const bool has_none = !config_.has("rope_parameters") && !config_.has("rope_scaling");
+  // transformers takes an empty object for none.
+  const auto is_stated = [&](const char* name) { return config_.has(name) && !config_.fields().at(name).empty(); };
+  const bool has_none = !is_stated("rope_parameters") && !is_stated("rope_scaling");
   if (has_none && !model_.traits.rule.empty()) return default_rule(ConfigObject::parse(model_.traits.rule));
   if (model_.traits.original_length != 0 && rule.scaling.is_object() && rule.scaling["rope_type"] == "yarn")
     config_.refuse("rope_scaling", fmt::format("transformers takes yarn for longrope in a {}", part_.model_type));
@@ -333,13 +335,15 @@ void RotaryReader::set_rotary_width(Draft& draft, const RopeRule& rule, std::int
   const bool is_proportional = rule.scaling.is_object() && rule.scaling["rope_type"] == "proportional";
   if (is_proportional) {
     if (stated) config_.refuse("rotary_dim", "contradicts rope_type proportional");
-    if (!factor) return;
+    const double own = model_.traits.rotary_factor;
+    if (!factor && own == 0) return;
+    const Read<double> share = factor.value_or(Read<double>{own, default_});
     // int(factor * head_dim // 2) pairs.
-    const double pairs = factor->value * static_cast<double>(head_dim) / 2;
+    const double pairs = share.value * static_cast<double>(head_dim) / 2;
     if (!(pairs >= 1 && 2 * pairs <= static_cast<double>(head_dim)))
       config_.refuse("partial_rotary_factor",
-                     fmt::format("expected a number that leaves 1 to {} pairs, got {}", head_dim / 2, factor->value));
-    draft.set("rotary_dim", 2 * static_cast<std::int64_t>(pairs), factor->source);
+                     fmt::format("expected a number that leaves 1 to {} pairs, got {}", head_dim / 2, share.value));
+    draft.set("rotary_dim", 2 * static_cast<std::int64_t>(pairs), share.source);
     return;
   }
   if (model_.traits.rotary_dim != 0) {
