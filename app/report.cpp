@@ -53,14 +53,17 @@ Report read_report(const std::filesystem::path& file) {
 }
 
 int run_render(const std::vector<std::string>& files, const std::string& out) {
+  // "out" and "out/" are directories, there or not; a page's file has an ending.
+  const std::filesystem::path target(out);
+  const bool is_directory =
+      out.ends_with('/') || std::filesystem::is_directory(target) || (files.size() == 1 && !target.has_extension());
+  if (is_directory && files.size() > 1)
+    throw UsageError(fmt::format("--out {}: a matrix is one page, not a directory", out));
+  if (!is_directory && target.extension() != ".html" && target.extension() != ".htm")
+    throw UsageError(fmt::format("--out {}: expected FILE.html, or a directory for every format", out));
   std::vector<Report> reports;
   reports.reserve(files.size());
   for (const std::string& file : files) reports.push_back(read_report(file));
-  // "out" and "out/" are directories, there or not; a page's file has an ending.
-  const bool is_directory = out.ends_with('/') || std::filesystem::is_directory(out) ||
-                            (reports.size() == 1 && !std::filesystem::path(out).has_extension());
-  if (is_directory && reports.size() > 1)
-    throw UsageError(fmt::format("--out {}: a matrix is one page, not a directory", out));
   if (is_directory) {
     prepare_directory(out);
     write_reports(reports.front(), out);
@@ -79,6 +82,7 @@ int run_render(const std::vector<std::string>& files, const std::string& out) {
 void print_comparison(const Comparison& comparison) {
   for (const std::string& line : comparison.regressions) fmt::print("regression: {}\n", line);
   for (const std::string& line : comparison.improvements) fmt::print("better: {}\n", line);
+  for (const std::string& line : comparison.notes) fmt::print("note: {}\n", line);
   if (comparison.regressions.empty()) fmt::print("no regression\n");
 }
 

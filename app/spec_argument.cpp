@@ -11,14 +11,15 @@
 #include "app/command.hpp"
 #include "lib/spec/gguf.hpp"
 #include "lib/spec/presets.hpp"
+#include "subjects/regular_file.hpp"
 
 namespace sextant {
 namespace {
 
 std::string read_file(const std::string& option, const std::string& path) {
+  if (const std::string why = why_no_file(path); !why.empty())
+    throw UsageError(fmt::format("{} {}: {}", option, path, why));
   std::error_code error;
-  if (!std::filesystem::is_regular_file(path, error))
-    throw UsageError(fmt::format("{} {}: no such file", option, path));
   if (std::filesystem::file_size(path, error) > (std::uintmax_t{16} << 20)) {
     throw UsageError(fmt::format("{} {}: larger than 16 MiB", option, path));
   }
@@ -29,6 +30,13 @@ std::string read_file(const std::string& option, const std::string& path) {
   } catch (const std::ios_base::failure&) {
     throw UsageError(fmt::format("{} {}: cannot be read", option, path));
   }
+}
+
+// A model's directory stands for the config.json in it.
+std::string config_file(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::path within = std::filesystem::path(path) / "config.json";
+  return std::filesystem::exists(within, error) ? within.string() : path;
 }
 
 // A message about a file names the file.
@@ -61,7 +69,8 @@ void refuse_without_config(const SpecOptions& options) {
 
 void add_spec_options(CLI::App& command, SpecOptions& options, const std::string& spec_help) {
   command.add_option("--spec", options.spec, spec_help);
-  command.add_option("--hf-config", options.hf_config, "A Hugging Face config.json as the spec");
+  command.add_option("--hf-config", options.hf_config,
+                     "A Hugging Face config.json as the spec, or the model's directory that has it");
   command.add_option("--gguf", options.gguf, "A GGUF file's metadata as the spec, as llama.cpp runs it");
   command.add_option("--layer", options.layer,
                      "Of --hf-config: the claim of this layer, by its index from 0 or by its kind (full_attention)");
@@ -90,8 +99,8 @@ bool names_a_model(const SpecOptions& options) { return !options.hf_config.empty
 namespace {
 
 std::vector<ConfigClaim> claims_of_gguf_file(const std::string& path) {
-  std::error_code error;
-  if (!std::filesystem::is_regular_file(path, error)) throw UsageError(fmt::format("--gguf {}: no such file", path));
+  if (const std::string why = why_no_file(path); !why.empty())
+    throw UsageError(fmt::format("--gguf {}: {}", path, why));
   std::ifstream stream(path, std::ios::binary);
   if (!stream) throw UsageError(fmt::format("--gguf {}: cannot be read", path));
   return claims_of_gguf(stream);
@@ -109,9 +118,8 @@ std::vector<ConfigClaim> claims_of_model(const SpecOptions& options) {
   expect_one_name(options);
   refuse_without_config(options);
   if (!options.gguf.empty()) return parsed_from(options.gguf, [&] { return claims_of_gguf_file(options.gguf); });
-  return parsed_from(options.hf_config, [&] {
-    return claims_of_hf_config(read_file("--hf-config", options.hf_config), choice_of(options));
-  });
+  const std::string file = config_file(options.hf_config);
+  return parsed_from(file, [&] { return claims_of_hf_config(read_file("--hf-config", file), choice_of(options)); });
 }
 
 Spec spec_from_options(const SpecOptions& options) {
@@ -119,9 +127,8 @@ Spec spec_from_options(const SpecOptions& options) {
   refuse_without_config(options);
   if (!options.spec.empty()) return spec_from_argument(options.spec);
   if (!options.gguf.empty()) return *claims_of_model(options).front().spec;
-  return parsed_from(options.hf_config, [&] {
-    return spec_from_hf_config(read_file("--hf-config", options.hf_config), choice_of(options));
-  });
+  const std::string file = config_file(options.hf_config);
+  return parsed_from(file, [&] { return spec_from_hf_config(read_file("--hf-config", file), choice_of(options)); });
 }
 
 std::string words_of(const SpecOptions& options) {

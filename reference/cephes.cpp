@@ -48,8 +48,12 @@ float cosine_of(float x) {
 }  // namespace
 
 float cephes_exponential(float x) {
-  constexpr std::array coefficients{1.535336188319500e-4F, 1.339887440266574e-3F, 9.618437357674640e-3F,
-                                    5.550332471162809e-2F, 2.402264791363012e-1F, 6.931472028550421e-1F,
+  constexpr std::array coefficients{1.535336188319500e-4F,
+                                    1.339887440266574e-3F,
+                                    9.618437357674640e-3F,
+                                    5.550332471162809e-2F,
+                                    2.402264791363012e-1F,
+                                    6.931472028550421e-1F,
                                     1.0F};
   const float exponent = x * 1.442695F;
   const float whole = std::floor(exponent + 0.5F);

@@ -31,8 +31,34 @@ bool is_silent(Verdict verdict) { return verdict == Verdict::not_applicable || v
 // nothing to nearly nothing.
 bool grew(double older, double newer) { return newer > older + 0.01 || (std::isnan(newer) && !std::isnan(older)); }
 
+bool is_wrong(Verdict verdict) { return verdict == Verdict::violated || verdict == Verdict::crashed; }
+
+bool asked_alike(const Report& older, const Report& newer) {
+  return older.profile == newer.profile && older.seed == newer.seed && older.amount == newer.amount;
+}
+
+// Whether a property that was violated holds now.
+bool is_mended(const Report& older, const Report& newer) {
+  return std::ranges::any_of(older.results, [&](const PropertyResult& before) {
+    const PropertyResult* after = result_in(newer, before.id);
+    return is_wrong(before.verdict) && after != nullptr && is_good(after->verdict);
+  });
+}
+
+// Of which properties worst deviations are compared.
+enum class Deviations { of_all, of_violated, of_none };
+
+Deviations deviations_to_compare(const Report& older, const Report& newer) {
+  if (!asked_alike(older, newer)) return Deviations::of_none;
+  return is_mended(older, newer) ? Deviations::of_violated : Deviations::of_all;
+}
+
+bool are_compared(Deviations deviations, Verdict verdict) {
+  return deviations == Deviations::of_all || (deviations == Deviations::of_violated && !is_good(verdict));
+}
+
 void compare_results(Comparison& comparison, const PropertyResult& older, const PropertyResult& newer,
-                     const PositionGrid& grid) {
+                     const PositionGrid& grid, Deviations deviations) {
   const auto line = [&](const std::string& what) { return fmt::format("{}: {}", newer.id, what); };
   if (older.verdict != newer.verdict) {
     const std::string what = line(fmt::format("{}, was {}", name_of(newer.verdict), name_of(older.verdict)));
@@ -43,7 +69,7 @@ void compare_results(Comparison& comparison, const PropertyResult& older, const 
     }
     return;
   }
-  if (older.worst && newer.worst) {
+  if (older.worst && newer.worst && are_compared(deviations, newer.verdict)) {
     const double before = older.worst->deviation.of_bound;
     const double after = newer.worst->deviation.of_bound;
     if (grew(before, after))
@@ -79,6 +105,11 @@ std::string why_incomparable(const Report& older, const Report& newer) {
 
 Comparison compare(const Report& older, const Report& newer) {
   Comparison comparison;
+  const Deviations deviations = deviations_to_compare(older, newer);
+  if (deviations == Deviations::of_none) {
+    comparison.notes.push_back(fmt::format("worst errors are not compared: {} and {} ask different values",
+                                           profile_text(older), profile_text(newer)));
+  }
   if (rank_of(newer.claim) > rank_of(older.claim))
     comparison.regressions.push_back(fmt::format("claim: {}, was {}", newer.claim, older.claim));
   if (newer.last_position < older.last_position)
@@ -95,7 +126,7 @@ Comparison compare(const Report& older, const Report& newer) {
     if (!counts) continue;
     const PropertyResult* after = result_in(newer, before.id);
     if (after != nullptr) {
-      compare_results(comparison, before, *after, newer.grid);
+      compare_results(comparison, before, *after, newer.grid, deviations);
     } else if (is_good(before.verdict)) {
       comparison.regressions.push_back(fmt::format("{}: held, is no longer judged", before.id));
     }
@@ -113,13 +144,15 @@ Comparison compare(const Report& older, const Report& newer) {
 
 Report tightened(const Report& older, const Report& newer) {
   Report result = newer;
+  const Deviations deviations = deviations_to_compare(older, newer);
   for (PropertyResult& after : result.results) {
     const PropertyResult* before = result_in(older, after.id);
     if (before == nullptr || !before->worst) continue;
-    const bool older_is_tighter =
-        is_good(before->verdict) && (!is_good(after.verdict) || !after.worst ||
-                                     grew(before->worst->deviation.of_bound, after.worst->deviation.of_bound) ||
-                                     before->worst->deviation.of_bound < after.worst->deviation.of_bound);
+    const double mark = before->worst->deviation.of_bound;
+    const double reached = after.worst ? after.worst->deviation.of_bound : std::nan("");
+    const bool has_grown =
+        are_compared(deviations, after.verdict) && (std::isnan(reached) ? !std::isnan(mark) : mark < reached);
+    const bool older_is_tighter = is_good(before->verdict) && (!is_good(after.verdict) || has_grown);
     if (older_is_tighter) after = *before;
   }
   for (const PropertyResult& before : older.results) {

@@ -55,6 +55,35 @@ TEST(Compare, FindsWhatWasLost) {
   EXPECT_EQ(compare(good(), less).regressions, std::vector<std::string>{"measured class: none, was bfloat16-angle"});
 }
 
+// What a fix comes to is no regression against what wrong code came to, and nothing that a baseline holds it to.
+TEST(Compare, WrongCodeSetsNoMarkForItsFix) {
+  Report wrong = sample();
+  wrong.results[1].verdict = Verdict::violated;
+  Report mended = wrong;
+  mended.results[1].verdict = Verdict::holds;
+  mended.results[0].worst->deviation.of_bound = 0.75;
+  EXPECT_TRUE(compare(wrong, mended).regressions.empty());
+  const Report next = tightened(wrong, mended);
+  EXPECT_EQ(next.results[0].worst->deviation.of_bound, 0.75);
+  EXPECT_TRUE(compare(next, mended).regressions.empty());
+  Report worse = mended;
+  worse.results[0].worst->deviation.of_bound = 0.875;
+  EXPECT_EQ(compare(next, worse).regressions.size(), 1U);
+}
+
+TEST(Compare, WorstErrorsOfOtherValuesAreNotCompared) {
+  Report other = good();
+  other.seed = good().seed + 1;
+  other.results[0].worst->deviation.of_bound = 0.75;
+  const Comparison comparison = compare(good(), other);
+  EXPECT_TRUE(comparison.regressions.empty());
+  ASSERT_EQ(comparison.notes.size(), 1U);
+  EXPECT_NE(comparison.notes[0].find("worst errors are not compared"), std::string::npos);
+  EXPECT_EQ(tightened(good(), other).results[0].worst->deviation.of_bound, 0.75);
+  other.results[0].verdict = Verdict::violated;
+  EXPECT_EQ(compare(good(), other).regressions.size(), 1U);
+}
+
 TEST(Compare, AdviceCountsOnlyWhenStrict) {
   Report older = good();
   older.results[0].level = Level::advice;

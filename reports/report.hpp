@@ -24,6 +24,8 @@ struct AskedAmount {
   std::optional<std::int64_t> values;        ///< that a sweep compares at most
   std::optional<std::int64_t> cases;         ///< of a property, at most: of the first ones and of the drawn ones each
   std::optional<std::int64_t> largest_call;  ///< tokens x batch rows x heads of a case at most
+
+  bool operator==(const AskedAmount&) const = default;
 };
 
 /// The audit of one subject against one spec: plain data, from which every format is written.

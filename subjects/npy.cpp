@@ -9,6 +9,8 @@
 #include <sstream>
 #include <string_view>
 
+#include "subjects/regular_file.hpp"
+
 namespace sextant {
 namespace {
 
@@ -92,8 +94,7 @@ void check_descr(const std::string& descr, Dtype dtype, const std::string& file)
 
 NpyTable::NpyTable(const std::filesystem::path& file, Dtype dtype) : file_(file), dtype_(dtype) {
   const std::string name = file.string();
-  std::error_code error;
-  if (!std::filesystem::is_regular_file(file, error)) throw NpyError(fmt::format("{}: no such file", name));
+  if (const std::string why = why_no_file(file); !why.empty()) throw NpyError(fmt::format("{}: {}", name, why));
   std::ifstream stream(file, std::ios::binary);
   if (!stream) throw NpyError(fmt::format("{}: cannot be opened", name));
   std::array<unsigned char, 12> start{};

@@ -8,6 +8,7 @@
 #include <span>
 
 #include "subjects/kind.hpp"
+#include "subjects/regular_file.hpp"
 
 namespace sextant {
 namespace {
@@ -55,8 +56,8 @@ std::filesystem::path find_worker() {
 }  // namespace
 
 Command python_command(const std::filesystem::path& file, const std::optional<std::string>& python) {
-  if (!std::filesystem::is_regular_file(file))
-    throw SubjectNameError(fmt::format("python:{}: no such file", file.string()));
+  if (const std::string why = why_no_file(file); !why.empty())
+    throw SubjectNameError(fmt::format("python:{}: {}", file.string(), why));
   const std::filesystem::path worker = find_worker();
   if (!std::filesystem::is_regular_file(worker))
     throw SubjectNameError(fmt::format("{}: the Python worker is missing", worker.string()));

@@ -171,7 +171,7 @@ constexpr FieldMeaning field_meanings[] = {
     {"softmax_scale", "what scores are multiplied by; null: 1/sqrt(head_dim)"},
     {"logit_softcap", "null, or c: scores become c tanh(score/c)"},
     {"sinks", "whether each head has a number whose exponential is added to the sum that softmax divides by"},
-    {"cached_keys", "how keys of earlier tokens come in a step: plain or rotated"},
+    {"cached_keys", "whether the keys of earlier tokens, in a decode step, are given plain or already rotated"},
 };
 
 }  // namespace

@@ -71,16 +71,25 @@ bool holds(std::string_view text, std::initializer_list<std::string_view> words)
 // Whether a file says that queries and keys are turned.
 bool tells_of_rotation(const ConfigObject& config) {
   const auto& fields = config.fields().items();
-  return std::any_of(fields.begin(), fields.end(),
-                     [](const auto& field) { return holds(field.key(), {"rope", "rotary"}) && !field.value().is_null(); });
+  return std::any_of(fields.begin(), fields.end(), [](const auto& field) {
+    return holds(field.key(), {"rope", "rotary"}) && !field.value().is_null();
+  });
 }
 
 // What a file of an unknown type says of positions and of what turns that a --pairing does not read: a field's name, or
 // nothing.
 std::string unread_by_pairing(const ConfigObject& config) {
-  constexpr std::array<std::string_view, 11> read{
-      "rope_theta", "rope_scaling", "rope_parameters", "max_position_embeddings", "original_max_position_embeddings",
-      "n_positions", "partial_rotary_factor", "rotary_pct", "rope_pct", "rotary_dim", "rotary_emb_base"};
+  constexpr std::array<std::string_view, 11> read{"rope_theta",
+                                                  "rope_scaling",
+                                                  "rope_parameters",
+                                                  "max_position_embeddings",
+                                                  "original_max_position_embeddings",
+                                                  "n_positions",
+                                                  "partial_rotary_factor",
+                                                  "rotary_pct",
+                                                  "rope_pct",
+                                                  "rotary_dim",
+                                                  "rotary_emb_base"};
   for (const auto& [name, value] : config.fields().items()) {
     if (std::ranges::find(read, std::string_view(name)) != read.end()) continue;
     if (!holds(name, {"rope", "rotary", "alibi", "position", "theta", "ntk", "relative_attention", "layer_types",
@@ -100,7 +109,8 @@ std::string unread_by_pairing(const ConfigObject& config) {
 std::string is_not_known(std::string_view model_type, const std::string& sign, const ConfigObject& config) {
   const std::string name = nlohmann::json(model_type).dump();
   if (sign.empty() && !tells_of_rotation(config))
-    return fmt::format("{} is not known, and no field of its file tells of a rotation: state the claim with --spec", name);
+    return fmt::format("{} is not known, and no field of its file tells of a rotation: state the claim with --spec",
+                       name);
   if (!sign.empty()) {
     return fmt::format(
         "{} is not known, and {} tells of images, video or sound, which no --pairing reads: state the claim with "
@@ -185,7 +195,8 @@ Claims claims_of_sub_config(const ConfigObject& config, const ConfigChoice& choi
   const auto model_type = inner->text({"model_type"});
   const std::string name = model_type ? model_type->value : "";
   const std::string sign = sign_of_tower(*inner, choice.sub_config);
-  if (!is_known(name) && !(choice.pairing && sign.empty())) inner->refuse("model_type", is_not_known(name, sign, *inner));
+  if (!is_known(name) && !(choice.pairing && sign.empty()))
+    inner->refuse("model_type", is_not_known(name, sign, *inner));
   return claims_of_part({choice.sub_config, *inner, name, dtype_of(*inner, config)}, choice);
 }
 

@@ -323,9 +323,8 @@ TEST(HfConfig, AnUnknownTypeIsReadByThePairingThatTheCallerStates) {
   EXPECT_EQ(rope.rope_theta, 7);
   EXPECT_EQ(spec.max_position, 512);
   const ConfigChoice part{.pairing = Pairing::half, .layer = "", .sub_config = "text_config"};
-  const Spec inner =
-      spec_from_hf_config(R"({"model_type":"warp","torch_dtype":"bfloat16","text_config":{"head_dim":32,"rope_theta":7}})",
-                          part);
+  const Spec inner = spec_from_hf_config(
+      R"({"model_type":"warp","torch_dtype":"bfloat16","text_config":{"head_dim":32,"rope_theta":7}})", part);
   EXPECT_EQ(std::get<Rope>(inner.encoding).head_dim, 32);
   EXPECT_EQ(inner.dtype, Dtype::bfloat16);
   for (const char* other : {R"({"model_type":"warp"})", R"({"model_type":"gemma3","text_config":{}})"}) {

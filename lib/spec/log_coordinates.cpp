@@ -61,8 +61,8 @@ std::string size_text(const LogCoordinates& encoding) {
 Signature signature(const LogCoordinates& encoding) { return {.axes = axes(encoding), .dim = axes(encoding)}; }
 
 constexpr FieldMeaning field_meanings[] = {
-    {"window", "extents of the window, 1 to 3 of them, whose predecessors divide the offsets"},
-    {"pretrained_window", "extents whose predecessors divide them instead; null: those of window"},
+    {"window", "extents of the window, 1 to 3 of them: an axis' offset is divided by its extent - 1"},
+    {"pretrained_window", "extents of the window in pretraining, which divide in place of window's; null: window's"},
 };
 
 }  // namespace

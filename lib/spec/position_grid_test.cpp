@@ -130,9 +130,10 @@ TEST(TimestepFields, OneShiftHasTwoNames) {
             "spec: downscale_freq_shift: expected an integer from 0 to dim/2 - 1 = 3, got -1");
   const std::string wide = R"({"encoding":"sinusoidal","dim":200,"layout":"concatenated","downscale_freq_shift":)";
   EXPECT_EQ(std::get<Sinusoidal>(parse_spec(wide + "98}").encoding).downscale_freq_shift, 98);
-  EXPECT_EQ(refusal(wide + "99}"),
-            "spec: downscale_freq_shift: the last frequency, base^-99, is below every double: expected a smaller shift, "
-            "got 99");
+  EXPECT_EQ(
+      refusal(wide + "99}"),
+      "spec: downscale_freq_shift: the last frequency, base^-99, is below every double: expected a smaller shift, "
+      "got 99");
 }
 
 TEST(TimestepFields, AngleScaleIsWrittenWhereItIsNotOne) {

@@ -278,7 +278,7 @@ constexpr FieldMeaning field_meanings[] = {
     {"rope_scaling.factor", "s: by how much the rule stretches"},
     {"rope_scaling.original_max_position_embeddings",
      "L: the length that the model was trained on before the rule was applied"},
-    {"rope_scaling.length_scope", "dynamic, longrope: whose length decides: call or row"},
+    {"rope_scaling.length_scope", "dynamic, longrope: whose length decides: of the whole call, or of each batch row"},
     {"rope_scaling.beta_fast", "yarn: pairs that turn more often than this within L keep their frequency"},
     {"rope_scaling.beta_slow", "yarn: pairs that turn less often than this within L are slowed by s"},
     {"rope_scaling.truncate", "yarn: whether the ends of the ramp are rounded outward to whole pairs"},

@@ -86,9 +86,10 @@ void check(const Sinusoidal& encoding) {
   // base^(-(h-1)/(h-s)); of shifts 0 and 1 it is at least 1/base.
   const auto slowest = static_cast<double>(pairs(encoding) - 1) / static_cast<double>(pairs(encoding) - shift);
   if (shift > longest_named_shift && slowest * std::log2(encoding.base) > largest_exponent) {
-    refuse_field("downscale_freq_shift",
-                 fmt::format("the last frequency, base^-{:.6g}, is below every double: expected a smaller shift, got {}",
-                             slowest, shift));
+    refuse_field(
+        "downscale_freq_shift",
+        fmt::format("the last frequency, base^-{:.6g}, is below every double: expected a smaller shift, got {}",
+                    slowest, shift));
   }
   if (encoding.position_offset < -position_limit || encoding.position_offset > position_limit) {
     refuse_field("position_offset", "expected an integer from -2^53 to 2^53");

@@ -231,7 +231,7 @@ std::string size_text(const SinusoidalNd& encoding) {
 Signature signature(const SinusoidalNd& encoding) { return {.axes = axes(encoding), .dim = encoding.dim}; }
 
 constexpr FieldMeaning field_meanings[] = {
-    {"dim", "channels of the row: what of the axes' lies beyond is cut off, what lies beyond theirs is 0"},
+    {"dim", "channels of a row; fewer than the axes have: the last are cut off; more: the rest is 0"},
     {"extents", "positions on each axis, 1 to 4 of them"},
     {"channels", "of each axis, even; as many for each unless given, rounded up"},
     {"axis_order", "the axes in the order in which they come in the row"},
@@ -242,7 +242,7 @@ constexpr FieldMeaning field_meanings[] = {
     {"channel_order", "blocked: axis by axis; alternating: a pair of each axis by turns"},
     {"position_offset", "added to positions"},
     {"coordinates", "index: positions; normalized: 2 pi times positions divided by the last one + epsilon"},
-    {"epsilon", "added to the last coordinate of normalized ones"},
+    {"epsilon", "normalized: added to the last position of an axis before it divides"},
     {"scales", "what index coordinates of each axis are divided by; null: 1"},
 };
 

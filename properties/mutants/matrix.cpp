@@ -198,8 +198,7 @@ void judge(const Asking& ask, Row& row, const Spec& spec) {
   Amount no_large_calls;
   no_large_calls.largest_call = std::int64_t{1} << 15;
   ask(Profile::quick, few, row, spec);
-  if (row.killers.empty() && (row.must_be_killed || is_small(spec)))
-    ask(Profile::standard, no_large_calls, row, spec);
+  if (row.killers.empty() && (row.must_be_killed || is_small(spec))) ask(Profile::standard, no_large_calls, row, spec);
   if (row.killers.empty() && row.must_be_killed) ask(Profile::standard, {}, row, spec);
 }
 
@@ -313,8 +312,8 @@ int main(int count, char** arguments) {
     const auto by_standard = std::ranges::count_if(list, [](const Task& task) {
       return !task.row.killers.empty() && task.row.profile == sextant::Profile::standard;
     });
-    fmt::print("\n{} mutants are killed by nothing but `accuracy`, {} by `standard` and not by `quick`\n\n", of_accuracy,
-               by_standard);
+    fmt::print("\n{} mutants are killed by nothing but `accuracy`, {} by `standard` and not by `quick`\n\n",
+               of_accuracy, by_standard);
   }
   const auto defects = std::ranges::count_if(list, [](const Task& task) { return task.row.must_be_killed; });
   fmt::print("{} mutants, {} controls, {} properties: {}\n", defects, std::ssize(list) - defects,

@@ -465,6 +465,9 @@ def _described(error, path):
     for frame, number in traceback.walk_tb(error.__traceback__):
         if frame.f_code.co_filename == path:
             line = number
+    # The interpreter that Sextant found may be another than the one in which the package is installed.
+    if isinstance(error, ModuleNotFoundError):
+        text += f"; run by {sys.executable}, --python names another interpreter"
     return f"line {line}: {text}" if line is not None else text
 
 
