@@ -58,7 +58,9 @@ std::string size_text(const LogCoordinates& encoding) {
   return text;
 }
 
-Signature signature(const LogCoordinates& encoding) { return {.axes = axes(encoding), .dim = axes(encoding)}; }
+Signature signature(const LogCoordinates& encoding) {
+  return {.axes = axes(encoding), .dim = axes(encoding), .axes_lead = true};
+}
 
 constexpr FieldMeaning field_meanings[] = {
     {"window", "extents of the window, 1 to 3 of them: an axis' offset is divided by its extent - 1"},

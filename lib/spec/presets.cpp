@@ -85,7 +85,9 @@ constexpr std::array<Preset, 45> table{{
     {"mpt-7b", "MPT 7B: ALiBi", R"({"encoding":"alibi","num_heads":32,"max_position":2048})"},
     {"mpt-7b-storywriter", "MPT 7B StoryWriter: ALiBi, exponents to 16",
      R"({"encoding":"alibi","num_heads":32,"bias_max":16,"max_position":65536})"},
-    {"falcon-rw-1b", "Falcon RW 1B in transformers: ALiBi as bfloat16 slope times key position",
+    {"falcon-rw-1b",
+     "Falcon RW 1B: ALiBi as bfloat16 slope times key position; in bfloat16 transformers rounds positions and products "
+     "too",
      R"({"encoding":"alibi","num_heads":32,"form":"key_index","slope_dtype":"bfloat16"})"},
     {"t5-small", "T5 small, the encoder: 32 buckets up to distance 128",
      R"({"encoding":"relative_bias","num_buckets":32,"max_distance":128,"bidirectional":true,"max_position":512})"},

@@ -228,7 +228,9 @@ std::string size_text(const SinusoidalNd& encoding) {
   return fmt::format("dim {} of {} positions", encoding.dim, fmt::join(encoding.extents, " x "));
 }
 
-Signature signature(const SinusoidalNd& encoding) { return {.axes = axes(encoding), .dim = encoding.dim}; }
+Signature signature(const SinusoidalNd& encoding) {
+  return {.axes = axes(encoding), .dim = encoding.dim, .axes_lead = true};
+}
 
 constexpr FieldMeaning field_meanings[] = {
     {"dim", "channels of a row; fewer than the axes have: the last are cut off; more: the rest is 0"},

@@ -106,18 +106,23 @@ struct RowsOf<WindowBias> {
   WindowBias encoding;
 };
 
+// Fills of a bias whose queries are each there three times.
+constexpr std::int64_t repeats_in = 16;
+constexpr std::int64_t repeats = 11;
+
 // Of a bias: the question's batch is its queries, its tokens are the keys.
 template <class Bias>
 Scatter scatter_of(const Spec& spec, const Bias& encoding, const Question& question) {
   const std::int64_t width = spec.max_position - spec.min_position;
-  const auto from = [&](std::int64_t start, std::int64_t count) {
+  const auto from = [&](std::int64_t start, std::int64_t count, std::int64_t each) {
     std::vector<std::int64_t> positions;
     for (std::int64_t i = 0; i < count; ++i)
-      positions.push_back(spec.min_position + (question.position - spec.min_position + start + i) % width);
+      positions.push_back(spec.min_position + (question.position - spec.min_position + start + i / each) % width);
     return positions;
   };
-  const std::vector<std::int64_t> keys = from(0, question.tokens);
-  const std::vector<std::int64_t> queries = from(question.fill % (question.tokens + 1), question.batch);
+  const std::vector<std::int64_t> keys = from(0, question.tokens, 1);
+  const std::vector<std::int64_t> queries =
+      from(question.fill % (question.tokens + 1), question.batch, question.fill % repeats_in == repeats ? 3 : 1);
   const std::int64_t heads = question.heads;
   RowsOf<Bias> rows_of(encoding);
   std::vector<std::int64_t> rows;
@@ -245,6 +250,18 @@ CasesOf<Question> uses() {
     add({.position = near, .tokens = 33, .batch = 40, .heads = 12, .fill = 1});
     add({.position = near, .tokens = longest_call, .batch = 2, .heads = 1, .fill = 0});
     add({.position = near, .tokens = 1030, .batch = 1030, .heads = 1, .fill = 1});
+    // Squares, of the same tokens and of later queries; a window, whole.
+    std::vector<std::int64_t> sides{4, 5, 7, 8, 16, 31, 32, 33, 49, 64, 100, 128};
+    if (const std::int64_t all = last_position_of(spec) - spec.min_position; all <= 600) sides.push_back(all);
+    for (const std::int64_t side : sides) {
+      add({.position = near, .tokens = side, .batch = side, .heads = 2, .fill = 0});
+      add({.position = near, .tokens = side, .batch = side, .heads = 3, .fill = 1});
+    }
+    // Queries that repeat; more heads than a block has.
+    for (const std::int64_t queries : {3, 12, 39, 64})
+      add({.position = near, .tokens = 10, .batch = queries, .heads = 2, .fill = repeats});
+    for (const std::int64_t heads : {17, 32, 33, 64, 71})
+      add({.position = near, .tokens = 9, .batch = 9, .heads = heads, .fill = 1});
     return list;
   };
   cases.drawn = [](const Spec& spec) {

@@ -67,6 +67,15 @@ std::int64_t steps(Order order, std::int64_t row, std::int64_t token, std::int64
       if (token <= middle) return start + shuffled_between_ends(row, token, middle + 1);
       return start + middle + shuffled_between_ends(row, token - middle, tokens - middle);
     }
+    case Order::descending_with_wide_gaps: return start + 12 * (tokens - 1 - token);
+    case Order::descending_unevenly: return start + 5 * (tokens - 1 - token) + shuffled(token, tokens) % 3;
+    case Order::two_halves: return 2 * token < tokens ? 0 : 9;
+    case Order::equal_then_one_by_one: return std::max<std::int64_t>(token - tokens / 2, 0);
+    case Order::pairs_then_one_by_one: return 2 * token < tokens ? token / 2 : token;
+    case Order::all_equal_but_two: {
+      const std::int64_t third = tokens / 3;
+      return tokens < 6 || (token != third && token != tokens - 1 - third) ? 1 : token == third ? 0 : 2;
+    }
   }
   throw std::invalid_argument("steps: no such order");
 }

@@ -136,6 +136,8 @@ class AttentionModel final : public EncodingModel {
     const std::int64_t usual = longest_tokens(encoding_, work_of_drawn);
     std::set<std::int64_t> lengths(gen::usual_extents().begin(), gen::usual_extents().end());
     for (std::int64_t power = 32; power <= 2048; power *= 2) lengths.insert({power - 1, power, power + 1});
+    // A window, whole.
+    if (const std::int64_t all = range().last - near; all <= usual) lengths.insert(all);
     // Every key counts, so that each that is left out shows; but in sums whose terms are rounded to 16 bits few do.
     const bool is_fine = !is_16_bit(AttentionArithmetic(spec()).operations);
     const auto add = [&](std::int64_t tokens) {

@@ -22,8 +22,9 @@ constexpr std::int64_t heads_of_chunk = 3;
 
 // Questions with these fills have other queries. Those of a sweep: its positions as keys of the claim's first and last
 // position, or as their queries.
-// As many queries as the question has rows: they are in its order and keys one by one, or the other way round, from the
-// same place on, or queries begin behind half of the keys.
+// As many queries as the question has rows: they are in its order, keys too, or one by one, or the other way round,
+// from the same place on, or queries begin behind half of the keys.
+constexpr std::int64_t both_in_order = 992;
 constexpr std::int64_t rows_in_order = 993;
 constexpr std::int64_t keys_in_order = 994;
 constexpr std::int64_t rows_further_on = 995;
@@ -108,7 +109,34 @@ std::vector<Question> BiasModel::first_questions() const {
       questions.push_back({.position = near, .tokens = 3, .heads = heads, .fill = 1});
   }
   for (const Question& question : questions_of_every_length(near)) questions.push_back(question);
+  for (const Question& question : of_the_whole_claim()) questions.push_back(question);
   std::erase_if(questions, [&](const Question& question) { return !admits(question); });
+  return questions;
+}
+
+// A window is asked as a whole: every token as query and as key, in order and in none; from a token in the middle on,
+// which is how a window is shifted; without its first token, which may be a class token; and some of either.
+std::vector<Question> BiasModel::of_the_whole_claim() const {
+  std::vector<Question> questions;
+  const std::int64_t all = range().last - range().first;
+  if (all > most_side || all < 2) return questions;
+  const auto add = [&](std::int64_t start, std::int64_t keys, std::int64_t queries, gen::Order order) {
+    questions.push_back({.position = range().first + start,
+                         .tokens = keys,
+                         .batch = queries,
+                         .heads = 3,
+                         .fill = both_in_order,
+                         .order = static_cast<std::int64_t>(order)});
+  };
+  for (const gen::Order order : {gen::Order::one_by_one, gen::Order::shuffled, gen::Order::descending}) {
+    add(0, all, all, order);
+    add(all / 2, all, all, order);
+    add(1, all - 1, all - 1, order);
+    add(0, all, 1, order);
+    add(0, 1, all, order);
+    add(0, all, (all + 1) / 2, order);
+    add(0, (all + 1) / 2, all, order);
+  }
   return questions;
 }
 
@@ -139,10 +167,11 @@ Call BiasModel::accuracy_call(const Question& question) const {
   const std::vector<std::int64_t> ends{range().first, range().last - 1};
   if (question.fill == swept_keys) return {.positions = keys, .query_positions = ends, .weight = weight};
   if (question.fill == swept_queries) return {.positions = ends, .query_positions = keys, .weight = weight};
-  if (question.fill >= rows_in_order && question.fill <= rows_further_on) {
+  if (question.fill >= both_in_order && question.fill <= rows_further_on) {
     const std::int64_t ahead = question.fill == rows_further_on ? question.tokens / 2 + 1 : 0;
+    const bool is_both = question.fill == both_in_order;
     const std::int64_t order_of_keys = question.fill == rows_in_order ? 0 : question.order;
-    const std::int64_t order_of_rows = question.fill == rows_in_order ? question.order : 0;
+    const std::int64_t order_of_rows = question.fill == rows_in_order || is_both ? question.order : 0;
     return {.positions = positions_in(range(), question.position, question.tokens, order_of_keys),
             .query_positions = positions_in(range(), question.position + ahead, question.batch, order_of_rows),
             .weight = weight};

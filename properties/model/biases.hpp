@@ -38,6 +38,8 @@ class BiasModel : public EncodingModel {
   std::unique_ptr<ScoreBiasOracle> score_bias() const override = 0;
 
  private:
+  std::vector<Question> of_the_whole_claim() const;
+
   /// How many heads a question of a sweep has.
   virtual std::int64_t swept_heads() const = 0;
 

@@ -84,6 +84,19 @@ class LogCoordinatesModel final : public CodeModel {
   LogCoordinatesModel(const Spec& spec, const LogCoordinates& encoding)
       : CodeModel(spec, axes(encoding)), encoding_(encoding) {}
 
+  // The whole table too, which is what models ask: every pair of offsets within the window, in order, and smaller ones.
+  std::vector<Question> first_questions() const override {
+    std::vector<Question> questions = CodeModel::first_questions();
+    for (const std::int64_t rows : {offsets(), offsets() / 2, std::int64_t{6}, std::int64_t{15}, std::int64_t{64}}) {
+      for (const gen::Order order : {gen::Order::one_by_one, gen::Order::descending, gen::Order::shuffled}) {
+        const Question question{
+            .position = range().first, .tokens = rows, .fill = whole_table, .order = static_cast<std::int64_t>(order)};
+        if (rows > 0 && rows <= longest_drawn && admits(question)) questions.push_back(question);
+      }
+    }
+    return questions;
+  }
+
   // Divisors of another window, of one axis alone too: a square one hides which is whose.
   std::vector<Variant> variants() const override {
     Variants<LogCoordinates> list(spec());
@@ -116,6 +129,10 @@ class LogCoordinatesModel final : public CodeModel {
     for (std::int64_t axis = 0; axis < axes(encoding_); ++axis) {
       for (std::int64_t token = 0; token < question.tokens; ++token) {
         const std::int64_t step = gen::steps(order, 0, token, question.tokens);
+        if (question.fill == whole_table) {
+          positions.push_back(within(axis).first + step / offsets(axis + 1) % offsets_on(axis));
+          continue;
+        }
         const std::int64_t start = (question.position - first) % width;
         positions.push_back(first + (start + (axis + 1) * (step % width) + 3 * axis) % width);
       }
@@ -124,6 +141,24 @@ class LogCoordinatesModel final : public CodeModel {
   }
 
  private:
+  // The fill of questions about offsets within the window, the last axis fastest.
+  static constexpr std::int64_t whole_table = 700;
+
+  // Offsets within the window that the claim has on an axis; the claim's first ones where it has none.
+  gen::PositionRange within(std::int64_t axis) const {
+    const std::int64_t furthest = encoding_.window[static_cast<std::size_t>(axis)] - 1;
+    const gen::PositionRange both{std::max(range().first, -furthest), std::min(range().last, furthest + 1)};
+    return both.first < both.last ? both : gen::PositionRange{range().first, range().first + 1};
+  }
+  std::int64_t offsets_on(std::int64_t axis) const { return within(axis).last - within(axis).first; }
+
+  // Of all axes from this one on.
+  std::int64_t offsets(std::int64_t axis = 0) const {
+    std::int64_t count = 1;
+    for (; axis < axes(encoding_); ++axis) count *= offsets_on(axis);
+    return count;
+  }
+
   LogCoordinates encoding_;
 };
 

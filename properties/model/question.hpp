@@ -38,6 +38,13 @@ inline constexpr std::int64_t table_of_every_magnitude = 9;
 /// films have them (gen/placement.hpp).
 inline constexpr std::int64_t placed = 860;
 
+/// Those with one of these two fills rotations of whole numbers or halves, where positions are real.
+inline constexpr std::int64_t whole_numbers = 840;
+inline constexpr std::int64_t half_numbers = 841;
+
+/// That with this fill about vectors of zeros of either sign, infinities, NaN and the ends of the dtype's range.
+inline constexpr std::int64_t special_values = 842;
+
 /// That with this fill about vectors whose channels are all 1.
 inline constexpr std::int64_t constant_vectors = 880;
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstdint>
 #include <iterator>
 #include <set>
@@ -156,6 +157,50 @@ std::vector<Question> questions_of_every_order(std::int64_t position) {
     questions.push_back({.position = position, .tokens = 100, .batch = 2, .heads = 2, .fill = 1, .order = order});
     questions.push_back({.position = position + 5, .tokens = 70, .batch = 2, .heads = 1, .fill = 1, .order = order});
     questions.push_back({.position = position, .tokens = 100, .batch = 6, .heads = 1, .fill = 1, .order = order});
+  }
+  return questions;
+}
+
+namespace {
+
+// Steps that make up 1, or a half; 1 where none do.
+std::int64_t steps_of(Numbers numbers, const PositionGrid& grid) {
+  const double count = (numbers == Numbers::halves ? 0.5 : 1) / grid.step;
+  const bool is_whole = numbers != Numbers::any && count >= 1 && count <= 0x1p40 && count == std::floor(count);
+  return is_whole ? static_cast<std::int64_t>(count) : 1;
+}
+
+}  // namespace
+
+std::vector<std::int64_t> positions_among(Numbers numbers, const PositionGrid& grid, const gen::PositionRange& range,
+                                          std::int64_t first, const gen::Extents& extents, gen::Order order) {
+  const std::int64_t stride = steps_of(numbers, grid);
+  const std::int64_t least = range.first + ((-range.first) % stride + stride) % stride;
+  if (stride == 1 || least >= range.last) return gen::positions(range, first, extents, order);
+  const std::int64_t count = (range.last - 1 - least) / stride + 1;
+  const std::int64_t start = std::max<std::int64_t>(first - least, 0) / stride;
+  std::vector<std::int64_t> positions;
+  for (std::int64_t row = 0; row < extents.batch; ++row) {
+    for (std::int64_t token = 0; token < extents.tokens; ++token)
+      positions.push_back(least + stride * ((start + gen::steps(order, row, token, extents.tokens)) % count));
+  }
+  return positions;
+}
+
+std::vector<Question> questions_of_numbers(const PositionGrid& grid, std::int64_t position,
+                                           const std::function<void(Question& question, Numbers numbers)>& put) {
+  std::vector<Question> questions;
+  if (grid.dtype == Dtype::int64) return questions;
+  for (const Numbers numbers : {Numbers::whole, Numbers::halves}) {
+    if (steps_of(numbers, grid) == 1) continue;
+    for (const gen::Order order : {gen::Order::one_by_one, gen::Order::descending, gen::Order::shuffled,
+                                   gen::Order::with_gaps, gen::Order::descending_with_wide_gaps}) {
+      for (const std::int64_t tokens : {2, 3, 4, 8, 50, 257}) {
+        Question question{.position = position, .tokens = tokens, .order = static_cast<std::int64_t>(order)};
+        put(question, numbers);
+        questions.push_back(question);
+      }
+    }
   }
   return questions;
 }

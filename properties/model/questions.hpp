@@ -8,6 +8,7 @@
 
 #include "properties/engine/typed_cases.hpp"
 #include "properties/gen/extent.hpp"
+#include "properties/gen/order.hpp"
 #include "properties/gen/position.hpp"
 #include "properties/model/question.hpp"
 
@@ -48,6 +49,19 @@ std::vector<Question> questions_of_equal_extents(std::int64_t position);
 
 /// Calls of two rows, and of several, in every order of positions but the usual one.
 std::vector<Question> questions_of_every_order(std::int64_t position);
+
+/// Which of real positions a call has.
+enum class Numbers : std::int64_t { any = 1, whole, halves };
+
+/// Positions [batch, tokens] of an order that are whole numbers or halves, of a grid whose steps make up 1; of any
+/// other, and for Numbers::any, those of gen::positions.
+std::vector<std::int64_t> positions_among(Numbers numbers, const PositionGrid& grid, const gen::PositionRange& range,
+                                          std::int64_t first, const gen::Extents& extents, gen::Order order);
+
+/// Calls of whole numbers and of halves in the orders that most have, as `put` says it in a question; none of positions
+/// that are whole anyway.
+std::vector<Question> questions_of_numbers(const PositionGrid& grid, std::int64_t position,
+                                           const std::function<void(Question& question, Numbers numbers)>& put);
 
 /// What the calls of a sweep have beside tokens: rotations some heads and rows, the same vector in each head.
 enum class SweptCalls { tokens, rows_and_heads };

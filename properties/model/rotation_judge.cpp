@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "lib/numeric/ulp.hpp"
+#include "properties/model/row_agreement.hpp"
 
 namespace sextant {
 namespace {
@@ -73,6 +74,12 @@ Judgement RotationJudge::values(const Call& call, const Tensor& answer) {
   return judgement;
 }
 
+// Where no pair turns a zero keeps its sign too: y is x. Beside pairs that turn code may add zeros.
+bool RotationJudge::passed(double given, double got) const {
+  if (!same_or_nan(given, got)) return false;
+  return !turned_.empty() || std::isnan(given) || std::signbit(given) == std::signbit(got);
+}
+
 template <class Real>
 void RotationJudge::judge_vector(Judgement& judgement, const Vector& vector, const PairsAt& pairs) {
   vector.x.read(vector.start, x_);
@@ -83,7 +90,7 @@ void RotationJudge::judge_vector(Judgement& judgement, const Vector& vector, con
   }
   for (const Passthrough& channel : passthrough_) {
     if (judgement.finding.empty() ||
-        y_[static_cast<std::size_t>(channel.output)] != x_[static_cast<std::size_t>(channel.input)])
+        !passed(x_[static_cast<std::size_t>(channel.input)], y_[static_cast<std::size_t>(channel.output)]))
       judge_untouched(judgement, vector, channel);
   }
 }
@@ -176,7 +183,7 @@ void RotationJudge::judge_untouched(Judgement& judgement, const Vector& vector, 
   const double given = x_[static_cast<std::size_t>(channel.input)];
   const double got = y_[static_cast<std::size_t>(channel.output)];
   const Dtype dtype = vector.x.dtype;
-  const bool same = got == given;
+  const bool same = passed(given, got);
   const Deviation deviation =
       same ? Deviation{} : Deviation{not_finite().of_bound, std::fabs(got - given), ulp_error(dtype, got, given)};
   judgement.add(same ? Certainty::yes : Certainty::no, deviation, [&] {

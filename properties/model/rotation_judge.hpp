@@ -110,6 +110,8 @@ class RotationJudge : public Judge {
   template <class Real>
   bool passes(const Screen& screen, const PairsAt& pairs, std::size_t pair) const;
   void judge_pair_of(Judgement& judgement, const Vector& vector, const PairsAt& pairs, std::int64_t pair);
+  /// Whether `got` is what a channel that no pair turns should be.
+  bool passed(double given, double got) const;
   void judge_untouched(Judgement& judgement, const Vector& vector, const Passthrough& channel) const;
   std::string text_of(const Vector& vector) const;
 

@@ -1,9 +1,11 @@
 #include "properties/model/rotations.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <utility>
 
+#include "lib/numeric/ulp.hpp"
 #include "properties/gen/placement.hpp"
 #include "properties/gen/values.hpp"
 #include "properties/model/questions.hpp"
@@ -34,6 +36,14 @@ Tensor slice(const Tensor& x, std::int64_t first, std::int64_t count) {
   shape[1] = count;
   const auto begin = x.data.begin() + first * row_bytes;
   return {x.dtype, std::move(shape), {begin, begin + count * row_bytes}};
+}
+
+Tensor special(Dtype dtype, const gen::Extents& extents, std::int64_t head_dim) {
+  const double largest = largest_finite(dtype);
+  const double values[] = {-0.0, 1, INFINITY, -largest, NAN, 0.0, -INFINITY, largest, ulp(dtype, 0)};
+  Tensor x = Tensor::zeros(dtype, {extents.batch, extents.tokens, extents.heads, head_dim});
+  for (std::int64_t i = 0; i < x.elements(); ++i) x.set(i, values[static_cast<std::size_t>(i) % std::size(values)]);
+  return x;
 }
 
 Tensor all_ones(Dtype dtype, const gen::Extents& extents, std::int64_t head_dim) {
@@ -91,6 +101,12 @@ std::vector<Question> RotationModel::of_kernels() const {
   for (const Question& question : questions_of_every_order(near)) questions.push_back(question);
   for (const Question& question : questions_of_every_length(near)) questions.push_back(question);
   for (const Question& question : of_placements(near)) questions.push_back(question);
+  const auto put = [](Question& question, Numbers numbers) {
+    question.heads = 2;
+    question.fill = numbers == Numbers::whole ? whole_numbers : half_numbers;
+  };
+  for (const Question& question : questions_of_numbers(signature_of(spec().encoding).positions, near, put))
+    questions.push_back(question);
   std::erase_if(questions, [&](const Question& question) { return !admits(question); });
   return questions;
 }
@@ -148,6 +164,7 @@ Tensor RotationModel::given(const Question& question) const {
     return drawing(spec().dtype, {extents.batch, extents.tokens, extents.heads, head_dim_}, question.fill,
                    largest_finite(spec().dtype) / 2 / std::max(1.0, most_stretch()));
   }
+  if (question.fill == special_values && turns_nothing()) return special(spec().dtype, extents, head_dim_);
   if (question.fill == constant_vectors) return all_ones(spec().dtype, extents, head_dim_);
   const std::int64_t fill = question.fill + first_drawing();
   if (question.fill < heads_alike || extents.heads == 1) return drawn(extents, fill);
@@ -167,6 +184,12 @@ Call RotationModel::accuracy_call(const Question& question) const {
   if (axes > 1 && question.fill >= placed && question.fill < placed + gen::placements) {
     call.positions = gen::placed_positions(static_cast<gen::Placement>(question.fill - placed), range(),
                                            question.position, axes, {question.batch, question.tokens, 1}, image());
+    return call;
+  }
+  if (axes == 1 && (question.fill == whole_numbers || question.fill == half_numbers)) {
+    const Numbers numbers = question.fill == whole_numbers ? Numbers::whole : Numbers::halves;
+    call.positions = positions_among(numbers, signature_of(spec().encoding).positions, range(), question.position,
+                                     {question.batch, question.tokens, 1}, static_cast<gen::Order>(question.order));
     return call;
   }
   const auto start_on = [&](std::int64_t axis) {

@@ -62,6 +62,9 @@ class RotationModel : public EncodingModel {
   /// At most by what a vector grows as it is turned, where that may be more than 1.
   virtual double most_stretch() const { return 1; }
 
+  /// Whether no pair turns, so that y is x.
+  virtual bool turns_nothing() const { return false; }
+
   /// The drawing that a chunk of fill 0 takes.
   virtual std::int64_t first_drawing() const { return 1; }
 

@@ -47,9 +47,12 @@ std::vector<Question> ScaledRotationModel::first_questions() const {
     questions.push_back({.position = p, .tokens = 3, .batch = 2, .heads = 2, .fill = 1});
   // Rows of which some end before the limit and some behind it, near it and far from it.
   if (const auto limit = switching_length()) {
-    for (const std::int64_t batch : {2, 3}) {
+    for (const std::int64_t batch : {2, 3, 4, 9, 17, 33, 64}) {
       for (const std::int64_t tokens : {std::int64_t{3}, std::min(*limit, longest_call)}) {
-        for (const gen::Order order : {gen::Order::one_by_one, gen::Order::row_after_row}) {
+        for (const gen::Order order :
+             {gen::Order::one_by_one, gen::Order::row_after_row, gen::Order::equal_every_three_rows}) {
+          // Many rows of a long call are no other question's either.
+          if (batch > 4 && tokens > 3) continue;
           const Question question{.position = std::max(*limit - tokens, range().first),
                                   .tokens = tokens,
                                   .batch = batch,
@@ -60,6 +63,9 @@ std::vector<Question> ScaledRotationModel::first_questions() const {
       }
     }
   }
+  // Where no pair turns every value passes, whatever it is.
+  if (ladders_.places.empty())
+    questions.push_back({.position = positions.front(), .tokens = 3, .batch = 2, .heads = 2, .fill = special_values});
   for (const Question& question : of_kernels()) questions.push_back(question);
   // Other calls are shorter, and what a token gets in one of another length is no other question's.
   if (const Question longest{.position = positions.front(), .tokens = longest_call, .fill = 1};

@@ -32,6 +32,7 @@ class ScaledRotationModel : public RotationModel {
 
  private:
   double most_stretch() const final;
+  bool turns_nothing() const final { return ladders_.places.empty(); }
 
   Rope head_;
   Ladders ladders_;

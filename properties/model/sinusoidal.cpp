@@ -272,9 +272,13 @@ class SinusoidalModel final : public CodeModel {
   }
 
   std::vector<FieldOf<Question>> question_fields() const override {
-    return {{"position", FieldRole::position, &Question::position, claimed(spec())},
-            {"rows", FieldRole::run, &Question::tokens, {1, longest_call}},
-            order_field()};
+    std::vector<FieldOf<Question>> fields{{"position", FieldRole::position, &Question::position, claimed(spec())},
+                                          {"rows", FieldRole::run, &Question::tokens, {1, longest_call}},
+                                          order_field()};
+    // Of real positions which: any, whole numbers, halves.
+    if (encoding_.positions.dtype != Dtype::int64)
+      fields.push_back({"numbers", FieldRole::fill, &Question::batch, {1, static_cast<std::int64_t>(Numbers::halves)}});
+    return fields;
   }
 
   bool related(const Question& question) const override { return question.position <= range().last - question.tokens; }
@@ -289,6 +293,10 @@ class SinusoidalModel final : public CodeModel {
     for (const Question& question : of_kernels()) {
       if (asked.emplace(question.position, question.tokens, question.order).second)
         questions.push_back({.position = question.position, .tokens = question.tokens, .order = question.order});
+    }
+    const auto put = [](Question& question, Numbers numbers) { question.batch = static_cast<std::int64_t>(numbers); };
+    for (const Question& question : questions_of_numbers(encoding_.positions, gen::simplest_position(range()), put)) {
+      if (admits(question)) questions.push_back(question);
     }
     return questions;
   }
@@ -313,7 +321,8 @@ class SinusoidalModel final : public CodeModel {
 
  protected:
   std::vector<std::int64_t> accuracy_positions(const Question& question) const override {
-    return gen::positions(range(), question.position, {1, question.tokens, 1}, static_cast<gen::Order>(question.order));
+    return positions_among(static_cast<Numbers>(question.batch), encoding_.positions, range(), question.position,
+                           {1, question.tokens, 1}, static_cast<gen::Order>(question.order));
   }
 
  private:

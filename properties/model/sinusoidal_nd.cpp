@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "properties/gen/placement.hpp"
+#include "properties/gen/values.hpp"
 #include "properties/model/codes.hpp"
 #include "properties/model/models.hpp"
 #include "properties/model/questions.hpp"
@@ -153,6 +155,9 @@ class PlacesModel final : public CodeModel {
         if (cells <= longest_call && admits(question)) questions.push_back(question);
       }
     }
+    for (const Question& question : of_placements()) {
+      if (admits(question)) questions.push_back(question);
+    }
     return questions;
   }
 
@@ -215,6 +220,8 @@ class PlacesModel final : public CodeModel {
   std::vector<std::int64_t> accuracy_positions(const Question& question) const override {
     const std::int64_t start = question.position - spec().min_position;
     const auto order = static_cast<gen::Order>(question.order);
+    if (question.fill >= placed && question.fill < placed + gen::placements) return placed_cells(question);
+    if (question.fill == masked_grid) return masked_cells(question);
     std::vector<std::int64_t> steps;
     for (std::int64_t token = 0; token < question.tokens; ++token)
       steps.push_back(gen::steps(order, 0, token, question.tokens));
@@ -235,6 +242,66 @@ class PlacesModel final : public CodeModel {
  private:
   // The fill of questions about cells that follow each other, the last axis fastest.
   static constexpr std::int64_t whole_grid = 700;
+
+  // That of cells of the grid in their order of which every fourth or so is left out, as masked models have them.
+  static constexpr std::int64_t masked_grid = 701;
+
+  // Images and films of other sizes than the grid's, and pieces of it (gen/placement.hpp), in their order and in none.
+  std::vector<Question> of_placements() const {
+    std::vector<Question> questions;
+    std::vector<std::int64_t> lengths{12, 35, 65, 96, 196, 240, 1024, 4800};
+    if (axes(encoding_) < 2) return questions;
+    const std::int64_t inner = side(axes(encoding_) - 2) * side(axes(encoding_) - 1);
+    for (const std::int64_t others : {0, 1, 5})
+      if (inner <= longest_drawn) lengths.push_back(inner + others);
+    const std::int64_t far = std::max(spec().min_position, range().last - 3);
+    for (const std::int64_t tokens : lengths) {
+      for (std::int64_t placement = 0; placement < gen::placements; ++placement) {
+        const std::int64_t fill = placed + placement;
+        questions.push_back({.position = spec().min_position, .tokens = tokens, .fill = fill});
+        if (tokens != 12 && tokens != 96) continue;
+        questions.push_back({.position = far, .tokens = tokens, .fill = fill});
+        questions.push_back({.position = spec().min_position,
+                             .tokens = tokens,
+                             .fill = fill,
+                             .order = static_cast<std::int64_t>(gen::Order::shuffled)});
+      }
+      questions.push_back({.position = spec().min_position, .tokens = tokens, .fill = masked_grid});
+    }
+    return questions;
+  }
+
+  // From the question's place on, wrapped round at the end of each axis.
+  std::vector<std::int64_t> placed_cells(const Question& question) const {
+    const std::int64_t count = axes(encoding_);
+    const std::int64_t image[] = {side(std::max<std::int64_t>(count - 2, 0)), side(count - 1)};
+    const std::vector<std::int64_t> cells =
+        gen::coordinates(static_cast<gen::Placement>(question.fill - placed), count, question.tokens, 0, image);
+    const auto order = static_cast<gen::Order>(question.order);
+    std::vector<std::int64_t> positions;
+    for (std::int64_t axis = 0; axis < count; ++axis) {
+      for (std::int64_t token = 0; token < question.tokens; ++token) {
+        const std::int64_t cell = gen::steps(order, 0, token, question.tokens) % question.tokens;
+        const std::int64_t coordinate =
+            question.position - spec().min_position + cells[index(axis * question.tokens + cell)];
+        positions.push_back(spec().min_position + coordinate % side(axis));
+      }
+    }
+    return positions;
+  }
+
+  std::vector<std::int64_t> masked_cells(const Question& question) const {
+    std::vector<std::int64_t> kept;
+    for (std::int64_t cell = 0; std::ssize(kept) < question.tokens; ++cell) {
+      if (gen::word(cell, 1) % 4 != 0) kept.push_back(cell);
+    }
+    std::vector<std::int64_t> positions;
+    for (std::int64_t axis = 0; axis < axes(encoding_); ++axis) {
+      for (const std::int64_t cell : kept)
+        positions.push_back(spec().min_position + cell / cells_from(axis + 1) % side(axis));
+    }
+    return positions;
+  }
 
   // How many coordinates of an axis are claimed.
   std::int64_t side(std::int64_t axis) const {

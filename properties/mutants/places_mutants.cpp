@@ -2,6 +2,7 @@
 #include <cmath>
 #include <functional>
 #include <numbers>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -119,6 +120,28 @@ FunctionSubject::Make plain_places(Change change) {
   };
 }
 
+using Places = std::vector<std::vector<std::int64_t>>;
+
+Places places_of(const std::vector<std::int64_t>& positions, std::int64_t cells) {
+  Places places;
+  for (auto at = positions.begin(); at != positions.end(); at += cells) places.emplace_back(at, at + cells);
+  return places;
+}
+
+// Rows and columns from 0 on in their order, on the last two axes; where that is so, how many of each.
+std::optional<std::pair<std::int64_t, std::int64_t>> raster(const Places& places) {
+  const std::vector<std::int64_t>& rows = places[places.size() - 2];
+  const std::vector<std::int64_t>& columns = places.back();
+  const std::int64_t width = std::ranges::max(columns) + 1;
+  const std::int64_t height = std::ranges::max(rows) + 1;
+  if (width * height != std::ssize(rows)) return std::nullopt;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const auto cell = static_cast<std::int64_t>(i);
+    if (rows[i] != cell / width || columns[i] != cell % width) return std::nullopt;
+  }
+  return std::pair{height, width};
+}
+
 struct List {
   std::vector<Mutant> entries;
 
@@ -137,6 +160,22 @@ struct List {
       change(encoding);
       plain.claim(encoding);
     });
+  }
+  // Nothing is written in calls whose coordinates [axes][cells] are such.
+  void in_calls(std::string name, std::string mechanism, std::string spec,
+                const std::function<bool(const Places& places, const SinusoidalNd& encoding)>& is_wrong) {
+    entries.push_back({std::move(name), Kind::defect, "", std::move(mechanism), std::move(spec),
+                       [make = plain_places([](PlainPlaces&) {}), is_wrong](const Spec& of) -> FunctionSubject::Call {
+                         return [plain = make(of), encoding = *held<SinusoidalNd>(of), is_wrong](
+                                    std::string_view operation, const Tensors& inputs) {
+                           Tensors answers = plain(operation, inputs);
+                           Tensor& codes = answers.at("encoding");
+                           if (codes.shape[0] > 0 &&
+                               is_wrong(places_of(inputs.at("positions").integers(), codes.shape[0]), encoding))
+                             codes = Tensor::zeros(codes.dtype, codes.shape);
+                           return answers;
+                         };
+                       }});
   }
   void control(std::string name, std::string mechanism, std::string spec) {
     add(Kind::control, std::move(name), "", std::move(mechanism), std::move(spec), [](PlainPlaces&) {});
@@ -210,6 +249,34 @@ void defects(List& list) {
                unusual, [](SinusoidalNd& e) { e.denominator = Denominator::dim; });
 }
 
+// Grids that are not the claim's own.
+void defects_of_calls(List& list) {
+  constexpr const char* grid = R"({"encoding":"sinusoidal_nd","dim":16,"extents":[48,64]})";
+  list.in_calls("places-smaller-grid-zero", "of a grid smaller than the largest nothing is written", grid,
+                [](const Places& places, const SinusoidalNd& e) {
+                  const auto sides = raster(places);
+                  return sides && sides->first > 1 && sides->second > 1 &&
+                         (sides->first != e.extents[0] || sides->second != e.extents[1]);
+                });
+  list.in_calls("places-portrait-zero", "of a grid of more rows than columns nothing is written", grid,
+                [](const Places& places, const SinusoidalNd&) {
+                  const auto sides = raster(places);
+                  return sides && sides->second > 1 && sides->first > sides->second;
+                });
+  list.in_calls("places-masked-zero", "of cells in their order, of which some are left out, nothing is written", grid,
+                [](const Places& places, const SinusoidalNd& e) {
+                  std::int64_t before = -1;
+                  bool has_gap = false;
+                  for (std::size_t i = 0; i < places[0].size(); ++i) {
+                    const std::int64_t cell = places[0][i] * e.extents[1] + places[1][i];
+                    if (cell <= before) return false;
+                    has_gap = has_gap || cell > before + 1;
+                    before = cell;
+                  }
+                  return has_gap && places[0].size() > 8 && places[0].front() != places[0].back();
+                });
+}
+
 void controls(List& list) {
   list.control("places-film", "columns before rows, in parts of different width, on coordinates that are divided",
                film);
@@ -226,6 +293,7 @@ void controls(List& list) {
 std::vector<Mutant> places_mutants() {
   List list;
   defects(list);
+  defects_of_calls(list);
   controls(list);
   return std::move(list.entries);
 }
