@@ -100,7 +100,7 @@ INSTANTIATE_TEST_SUITE_P(
         Written{R"({"encoding":"attention","num_heads":8,"head_dim":64})",
                 R"({"encoding":"attention","num_heads":8,"num_kv_heads":8,"head_dim":64,)"
                 R"("causal":false,"position":null,"window":null,"softmax_scale":null,"logit_softcap":null,)"
-                R"("sinks":false,"cached_keys":"plain","dtype":"float32","min_position":0,)"
+                R"("sinks":false,"cached_keys":"plain","query_scale":null,"dtype":"float32","min_position":0,)"
                 R"("max_position":131072,)",
                 "attention num_heads 8 num_kv_heads 8 head_dim 64 float32"},
         Written{
@@ -110,8 +110,8 @@ INSTANTIATE_TEST_SUITE_P(
             R"("causal":true,"position":{"encoding":"alibi","num_heads":8,"mask":"causal",)"
             R"("form":"distance","slopes":"released","bias_max":8,"slope_dtype":null},"window":null,)"
             R"("softmax_scale":null,)"
-            R"("logit_softcap":null,"sinks":false,"cached_keys":"plain","dtype":"float32","min_position":0,)"
-            R"("max_position":131072,)",
+            R"("logit_softcap":null,"sinks":false,"cached_keys":"plain","query_scale":null,"dtype":"float32",)"
+            R"("min_position":0,"max_position":131072,)",
             "attention num_heads 8 num_kv_heads 2 head_dim 64 causal with alibi num_heads 8 causal distance float32"},
         Written{R"({"encoding":"attention","num_heads":8,"num_kv_heads":2,"head_dim":4,"causal":true,"window":128,)"
                 R"("softmax_scale":0.5,"logit_softcap":50,"sinks":true,"cached_keys":"rotated",)"
@@ -122,9 +122,16 @@ INSTANTIATE_TEST_SUITE_P(
                 R"("rope_scaling":null,"sections":[1,1],"section_order":"blocked","axis_order":[0,1],)"
                 R"("frequencies":"shared","pairing_scope":"head","coordinates":"index",)"
                 R"("extents":null,"rope_thetas":null},"window":128,"softmax_scale":0.5,"logit_softcap":50.0,)"
-                R"("sinks":true,"cached_keys":"rotated","dtype":"float32","min_position":0,"max_position":131072,)",
+                R"("sinks":true,"cached_keys":"rotated","query_scale":null,"dtype":"float32","min_position":0,)"
+                R"("max_position":131072,)",
                 "attention num_heads 8 num_kv_heads 2 head_dim 4 causal window 128 softmax_scale 0.5 logit_softcap 50 "
-                "sinks cached_keys rotated with rope_nd head_dim 4 sections 1+1 float32"}));
+                "sinks cached_keys rotated with rope_nd head_dim 4 sections 1+1 float32"},
+        Written{R"({"encoding":"attention","num_heads":2,"head_dim":8,"query_scale":{"amount":0.1,"period":8192}})",
+                R"({"encoding":"attention","num_heads":2,"num_kv_heads":2,"head_dim":8,"causal":false,)"
+                R"("position":null,"window":null,"softmax_scale":null,"logit_softcap":null,"sinks":false,)"
+                R"("cached_keys":"plain","query_scale":{"amount":0.1,"period":8192,"offset":0},"dtype":"float32",)"
+                R"("min_position":0,"max_position":131072,)",
+                "attention num_heads 2 num_kv_heads 2 head_dim 8 query_scale 0.1 period 8192 offset 0 float32"}));
 
 // What none of the defaults is.
 TEST(EveryEncoding, KeepsEveryFieldGiven) {
@@ -165,7 +172,7 @@ TEST(EveryEncoding, KeepsEveryFieldGiven) {
     std::string attention =
         R"({"encoding":"attention","num_heads":12,"num_kv_heads":3,"head_dim":12,"causal":true,"position":{)" + fields +
         R"(},"window":7,"softmax_scale":0.25,"logit_softcap":30.0,"sinks":true,"cached_keys":"plain",)"
-        R"("dtype":"bfloat16","min_position":2,"max_position":9,"accuracy":"faithful"})";
+        R"("query_scale":null,"dtype":"bfloat16","min_position":2,"max_position":9,"accuracy":"faithful"})";
     EXPECT_EQ(to_json(parse_spec(attention)), attention);
   }
 }
@@ -433,6 +440,21 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{R"({"encoding":"attention","num_heads":8,"head_dim":64,"logit_softcap":-30})",
                 "spec: logit_softcap: expected a positive number, got -30"},
         Refusal{R"({"encoding":"attention","num_heads":8,"head_dim":64,"sinks":1})", "spec: sinks"},
+        Refusal{R"({"encoding":"attention","num_heads":8,"head_dim":64,"query_scale":{"period":8}})",
+                "spec: query_scale.amount: required"},
+        Refusal{R"({"encoding":"attention","num_heads":8,"head_dim":64,"query_scale":{"amount":0,"period":8}})",
+                "spec: query_scale.amount: expected a number above 0, at most 16, got 0"},
+        Refusal{R"({"encoding":"attention","num_heads":8,"head_dim":64,"query_scale":{"amount":0.1,"period":0}})",
+                "spec: query_scale.period: expected"},
+        Refusal{R"({"encoding":"attention","num_heads":8,"head_dim":64,)"
+                R"("query_scale":{"amount":0.1,"period":8,"offset":-1}})",
+                "spec: query_scale.offset: expected an integer from 0 to 1048576, got -1"},
+        Refusal{R"({"encoding":"attention","num_heads":8,"head_dim":64,"min_position":-2,)"
+                R"("query_scale":{"amount":0.1,"period":8,"offset":1}})",
+                "spec: min_position: expected -1 or more, where queries are scaled from, got -2"},
+        Refusal{R"({"encoding":"attention","num_heads":8,"head_dim":4,"query_scale":{"amount":0.1,"period":8},)"
+                R"("position":{"encoding":"rope_nd","head_dim":4,"sections":[1,1]}})",
+                "spec: query_scale: expected positions of one axis, rope_nd has 2"},
         Refusal{R"({"encoding":"attention","num_heads":8,"head_dim":64,"cached_keys":"rotated"})",
                 "spec: cached_keys: expected plain where no position rotates keys, got rotated"},
         Refusal{R"({"encoding":"attention","num_heads":8,"head_dim":64,)"
