@@ -24,7 +24,8 @@ struct AttentionRow {
   std::optional<std::int64_t> query_position = {};  ///< where queries are scaled by their positions
 };
 
-/// What a query at `position` is multiplied by (lib/spec/attention.hpp). @throws std::invalid_argument before the first.
+/// What a query at `position` is multiplied by (lib/spec/attention.hpp).
+/// @throws std::invalid_argument before the first.
 Enclosure query_scale(const QueryScale& scale, std::int64_t position, Precision precision);
 
 /// softmax(cap(q k^T scale) + bias) over the keys that the query sees, one weight for each of them, as

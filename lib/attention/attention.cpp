@@ -23,8 +23,8 @@ namespace {
 
 constexpr std::string_view function = "DotProductAttention::attend";
 
-// Of a query's own scale, step 1: a logarithm within 2 ULP, a product, a sum, the product with the scale of all and with
-// the query.
+// Of a query's own scale, step 1: a logarithm within 2 ULP, a product, a sum, the product with the scale of all and
+// with the query.
 constexpr double query_scale_roundings = 8;
 
 Dtype arithmetic_of(Dtype dtype) { return dtype == Dtype::float64 ? Dtype::float64 : Dtype::float32; }

@@ -14,10 +14,10 @@ enum class CachedKeys {
   rotated  ///< as a cache keeps what was turned: a score takes them as they are
 };
 
-/// Queries scaled by their positions: that at p by 1 + amount ln(1 + floor((p + offset) / period)), keys and values not.
-/// Scores gain the factor before a softcap, whether or not a position turns the query, which comes first. Llama 4 has it
-/// in its layers without rotation, with offset 1 (its release, and Nakanishi 2025, arXiv 2501.19399, for why), Ministral
-/// 3 and Mistral 4 in all layers, with offset 0 (llama_4_scaling_beta, by the length of the pretraining).
+/// Queries scaled by their positions: that at p by 1 + amount ln(1 + floor((p + offset) / period)), keys and values
+/// not. Scores gain the factor before a softcap, whether or not a position turns the query, which comes first. Llama 4
+/// has it in its layers without rotation, with offset 1 (its release; Nakanishi 2025, arXiv 2501.19399, tells why),
+/// Ministral 3 and Mistral 4 in all layers, with offset 0 and the length of the pretraining (llama_4_scaling_beta).
 struct QueryScale {
   double amount = 0;
   std::int64_t period = 0;

@@ -155,6 +155,11 @@ TEST(EveryEncoding, KeepsEveryFieldGiven) {
         R"("output_pairing":"half","rotary_layout":"prefix","direction":"counterclockwise","rope_scaling":null,)"
         R"("sections":[2,2,2],"section_order":"blocked","axis_order":[0,1,2],"frequencies":"dealt",)"
         R"("pairing_scope":"axis","coordinates":"normalized","extents":[9,20,12],"rope_thetas":null)",
+        R"("encoding":"rope_nd","head_dim":12,"rotary_dim":12,"rope_theta":500.0,"pairing":"half",)"
+        R"("output_pairing":"half","rotary_layout":"prefix","direction":"counterclockwise","rope_scaling":null,)"
+        R"("sections":[2,2,2],"section_order":"blocked","axis_order":[0,1,2],"frequencies":"dealt",)"
+        R"("pairing_scope":"head","coordinates":"normalized","extents":[9,20,12],)"
+        R"("coordinate_shifts":[0.0,-0.125,1.0],"coordinate_scales":[0.5,1.0,1.3],"rope_thetas":null)",
         R"("encoding":"rope_nd","head_dim":12,"rotary_dim":12,"pairing":"half",)"
         R"("output_pairing":"half","rotary_layout":"prefix","direction":"counterclockwise","rope_scaling":null,)"
         R"("sections":[1,2,3],"section_order":"blocked","axis_order":[0,1,2],"frequencies":"per_axis",)"
@@ -439,6 +444,20 @@ INSTANTIATE_TEST_SUITE_P(
                 "spec: softmax_scale: expected a positive number, got 0"},
         Refusal{R"({"encoding":"attention","num_heads":8,"head_dim":64,"logit_softcap":-30})",
                 "spec: logit_softcap: expected a positive number, got -30"},
+        Refusal{R"({"encoding":"rope_nd","head_dim":8,"sections":[2,2],"coordinate_scales":[1,2]})",
+                "spec: coordinate_scales: expected none: only normalized coordinates are moved and multiplied"},
+        Refusal{R"({"encoding":"rope_nd","head_dim":8,"sections":[2,2],"coordinates":"normalized","extents":[3,4],)"
+                R"("coordinate_scales":[1]})",
+                "spec: coordinate_scales: expected a number for each of the 2 axes, got 1"},
+        Refusal{R"({"encoding":"rope_nd","head_dim":8,"sections":[2,2],"coordinates":"normalized","extents":[3,4],)"
+                R"("coordinate_scales":[1,0]})",
+                "spec: coordinate_scales[1]: expected a number from 1/64 to 64, got 0"},
+        Refusal{R"({"encoding":"rope_nd","head_dim":8,"sections":[2,2],"coordinates":"normalized","extents":[3,4],)"
+                R"("coordinate_shifts":[0.1,0]})",
+                "spec: coordinate_shifts[0]: expected a multiple of 2^-30 from -1 to 1, got 0.1"},
+        Refusal{R"({"encoding":"rope_nd","head_dim":8,"sections":[2,2],"coordinates":"normalized","extents":[3,4],)"
+                R"("coordinate_shifts":[]})",
+                "spec: coordinate_shifts: expected a number for each axis, got an empty list"},
         Refusal{R"({"encoding":"attention","num_heads":8,"head_dim":64,"sinks":1})", "spec: sinks"},
         Refusal{R"({"encoding":"attention","num_heads":8,"head_dim":64,"query_scale":{"period":8}})",
                 "spec: query_scale.amount: required"},
@@ -580,6 +599,23 @@ TEST(RopeNdSections, NormalizedCoordinatesCountFromTheMiddle) {
   const Ladders ladders = ladders_of(encoding);
   EXPECT_EQ(ladders.ladders.at(0).extent, 5);
   EXPECT_EQ(ladders.ladders.at(1).extent, 4);
+}
+
+TEST(RopeNdSections, MovedCoordinatesCountInStepsOfTheShift) {
+  RopeNd encoding = with_sections({2, 2}, SectionOrder::blocked);
+  encoding.coordinates = Coordinates::normalized;
+  encoding.extents = {5, 4};
+  encoding.coordinate_shifts = {0.375, -1};
+  encoding.coordinate_scales = {1.5, 2};
+  EXPECT_EQ(shift_bits(encoding, 0), 3);
+  EXPECT_EQ(shift_bits(encoding, 1), 0);
+  // 8 (2p - 4) + 3 5, and 2p - 3 - 4.
+  for (const auto& [axis, p, count] : {std::tuple(0, 0, -17), {0, 2, 15}, {1, 0, -7}, {1, 3, -1}})
+    EXPECT_EQ(counted(encoding, axis, p), count);
+  const Ladders ladders = ladders_of(encoding);
+  EXPECT_EQ(ladders.ladders.at(0).extent, 40);
+  EXPECT_EQ(ladders.ladders.at(1).extent, 4);
+  EXPECT_EQ(ladders.ladders.at(1).stretch, 2);
 }
 
 TEST(RopeNdSections, EveryAxisGetsItsNumberOfPairs) {

@@ -6,7 +6,7 @@ namespace sextant {
 namespace {
 
 // Settings as published in each model's paper or config.json.
-constexpr std::array<Preset, 47> table{{
+constexpr std::array<Preset, 48> table{{
     {"transformer-512", "Vaswani et al. 2017, section 3.5, d_model = 512", R"({"encoding":"sinusoidal","dim":512})"},
     {"tensor2tensor-512", "tensor2tensor's timing signal: sines, then cosines, divisor d/2 - 1",
      R"({"encoding":"sinusoidal","dim":512,"layout":"concatenated","denominator":"half_minus_one"})"},
@@ -69,6 +69,9 @@ constexpr std::array<Preset, 47> table{{
     {"dinov3-vit-b16", "DINOv3 ViT-B/16 at 224 pixels: the middles of 14 x 14 patches in [-1, 1], of a whole turn",
      R"({"encoding":"rope_nd","head_dim":64,"sections":[16,16],"frequencies":"per_axis","rope_theta":100,)"
      R"("coordinates":"normalized","extents":[14,14]})"},
+    {"dinov3-vit-b16-rescaled", "DINOv3 ViT-B/16 in training: the most of its default rescaling, coordinates doubled",
+     R"({"encoding":"rope_nd","head_dim":64,"sections":[16,16],"frequencies":"per_axis","rope_theta":100,)"
+     R"("coordinates":"normalized","extents":[14,14],"coordinate_scales":[2,2]})"},
     {"flux-1", "FLUX.1, as in diffusers: 16, 56 and 56 channels for three axes",
      R"({"encoding":"rope_nd","head_dim":128,"sections":[8,28,28],"frequencies":"per_axis","pairing":"interleaved"})"},
     {"wan-2.1", "Wan 2.1, as in diffusers: 44, 42 and 42 channels for frame, row and column",

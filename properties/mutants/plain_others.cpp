@@ -286,10 +286,13 @@ void PlainOther::prepare(const RopeNd& encoding) {
 
 void PlainOther::turn_as(const RopeNd& encoding) {
   if (encoding.coordinates == Coordinates::normalized) {
-    coordinate = [extents = encoding.extents](std::span<const std::int64_t> place, std::int64_t axis) {
+    coordinate = [extents = encoding.extents, shifts = encoding.coordinate_shifts, scales = encoding.coordinate_scales](
+                     std::span<const std::int64_t> place, std::int64_t axis) {
       const auto i = static_cast<std::size_t>(axis);
       const auto middle = static_cast<float>(place[i]) + 0.5F;
-      const float normalized = 2 * (middle / static_cast<float>(extents[i])) - 1;
+      float normalized = 2 * (middle / static_cast<float>(extents[i])) - 1;
+      if (!shifts.empty()) normalized = normalized + static_cast<float>(shifts[i]);
+      if (!scales.empty()) normalized = normalized * static_cast<float>(scales[i]);
       return static_cast<double>(static_cast<float>(2 * std::numbers::pi) * normalized);
     };
   }
