@@ -235,10 +235,11 @@ std::vector<Case> usual_attention(Random& random, Dtype dtype) {
     default: break;
   }
   if (random.once_in(2)) {
-    encoding.query_scale = QueryScale{.amount = random.of({0.1, 1.0, 0x1p-40, 16.0, random.between(1, 1000) / 256.0}),
-                                      .period = random.of({8192LL, 16384LL, 1LL, 2LL, 3LL, 1LL << 53,
-                                                           static_cast<long long>(random.between(1, 100000))}),
-                                      .offset = random.of({0LL, 1LL, 1LL << 20})};
+    encoding.query_scale = QueryScale{
+        .amount = random.of({0.1, 1.0, 0x1p-40, 16.0, static_cast<double>(random.between(1, 1000)) / 256}),
+        .period =
+            random.of({8192LL, 16384LL, 1LL, 2LL, 3LL, 1LL << 53, static_cast<long long>(random.between(1, 100000))}),
+        .offset = random.of({0LL, 1LL, 1LL << 20})};
   }
   Case example;
   example.spec = spec_of(encoding, dtype);
