@@ -19,18 +19,23 @@ void check_extents(const Attention& encoding, const AttentionRow& row) {
   }
   if (row.seen.first < 0 || row.seen.end > std::ssize(row.keys) || row.seen.count() < 1)
     throw std::invalid_argument("attention: no such keys");
+  if (row.query_position.has_value() != encoding.query_scale.has_value())
+    throw std::invalid_argument("attention: a query's position too many or too few");
   if (row.sink.has_value() != encoding.sinks) throw std::invalid_argument("attention: a sink too many or too few");
 }
 
 // cap(q.k scale) + bias for every key that the query sees.
 std::vector<Enclosure> scores(const Attention& encoding, const AttentionRow& row, Precision precision) {
   const Enclosure root = sqrt(Enclosure(encoding.head_dim, precision));
+  std::optional<Enclosure> of_query;
+  if (encoding.query_scale) of_query = query_scale(*encoding.query_scale, *row.query_position, precision);
   std::vector<Enclosure> list;
   for (std::int64_t at = row.seen.first; at < row.seen.end; ++at) {
     const auto key = static_cast<std::size_t>(at);
     Enclosure score(std::int64_t{0}, precision);
     for (std::size_t i = 0; i < row.query.size(); ++i) score = score + row.query[i] * row.keys[key][i];
     score = encoding.softmax_scale ? score * Enclosure(*encoding.softmax_scale, precision) : score / root;
+    if (of_query) score = score * *of_query;
     if (encoding.logit_softcap) {
       const Enclosure cap(*encoding.logit_softcap, precision);
       score = cap * tanh(score / cap);
@@ -59,6 +64,13 @@ Enclosure sum(std::span<const Enclosure> terms, Precision precision) {
 }
 
 }  // namespace
+
+// 1 + floor(x / P) is the number of multiples of P from 0 to x: whole, so that only the logarithm is not exact.
+Enclosure query_scale(const QueryScale& scale, std::int64_t position, Precision precision) {
+  if (position < -scale.offset) throw std::invalid_argument("attention: no query is scaled before the first position");
+  const std::int64_t multiples = (position + scale.offset + scale.period) / scale.period;
+  return Enclosure(1.0, precision) + Enclosure(scale.amount, precision) * log(Enclosure(multiples, precision));
+}
 
 std::vector<Enclosure> attention_weights(const Attention& encoding, const AttentionRow& row, Precision precision) {
   check_extents(encoding, row);

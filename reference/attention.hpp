@@ -21,7 +21,12 @@ struct AttentionRow {
   std::span<const RealVector> values;  ///< [n][head_dim], likewise
   std::span<const Enclosure> bias;     ///< [n], or empty for none; entries of keys that are not seen are not read
   std::optional<double> sink = {};     ///< of the head, where the encoding has sinks
+  std::optional<std::int64_t> query_position = {};  ///< where queries are scaled by their positions
 };
+
+/// What a query at `position` is multiplied by (lib/spec/attention.hpp).
+/// @throws std::invalid_argument before the first.
+Enclosure query_scale(const QueryScale& scale, std::int64_t position, Precision precision);
 
 /// softmax(cap(q k^T scale) + bias) over the keys that the query sees, one weight for each of them, as
 /// lib/spec/attention.hpp has it (Vaswani et al. 2017, section 3.2.1). With a sink they sum to less than 1.

@@ -100,6 +100,23 @@ TEST(AttentionReference, AgreesWithAnIndependentComputationOfWhatElseModelsHave)
          {"2.2831120142796798489442393663", "0.673092206718786412980488534264", "2.24624525252388453603401741194"});
 }
 
+// 1 + ln(k)/10 by the digits of ln 2, ln 3 and ln 10.
+TEST(AttentionReference, QueriesAreScaledFromTheBordersOn) {
+  const QueryScale llama{.amount = 0.125, .period = 8192, .offset = 1};
+  for (const auto& [position, decimal] : {std::pair<std::int64_t, const char*>{-1, "1"},
+                                          {0, "1"},
+                                          {8190, "1"},
+                                          {8191, "1.08664339756999316367715401518"},
+                                          {16382, "1.08664339756999316367715401518"},
+                                          {16383, "1.13732653608351371142440565462"},
+                                          {73726, "1.27465307216702742284881130923"},
+                                          {73727, "1.28782313662425571050224893184"}})
+    EXPECT_TRUE(agrees_with(query_scale(llama, position, Precision{256}), decimal)) << position;
+  EXPECT_EQ(query_scale({.amount = 0.5, .period = 4, .offset = 0}, 3, precision).upper(), 1);
+  EXPECT_GT(query_scale({.amount = 0.5, .period = 4, .offset = 0}, 4, precision).lower(), 1.3);
+  EXPECT_THROW(query_scale(llama, -2, precision), std::invalid_argument);
+}
+
 TEST(AttentionReference, OverlapsItselfAtAHigherPrecision) {
   const RealVector coarse = attend(with(3, false), example(precision).row(with(3, false), 0), precision);
   const RealVector fine = attend(with(3, false), example(Precision{512}).row(with(3, false), 0), Precision{512});

@@ -44,7 +44,7 @@ struct Dyadic {
   std::int64_t exponent = 0;
 };
 
-// (24 |q|)^b = (j (extent + beyond))^b theta^a, a/b = 2i/n in lowest terms.
+// (24 |q| stretch)^b = (j (extent + beyond))^b theta^a, a/b = 2i/n in lowest terms.
 bool is_exactly(const PartOfTurn& part, std::int64_t j) {
   const std::int64_t common = std::gcd(2 * part.i, part.n);
   const std::int64_t a = 2 * part.i / common;
@@ -61,6 +61,9 @@ bool is_exactly(const PartOfTurn& part, std::int64_t j) {
   Whole left(24);
   left.times(Whole(std::abs(part.q)));
   left.shift(finer);
+  const Dyadic stretch(part.stretch);
+  left.times(Whole(stretch.whole));
+  stretch.exponent < 0 ? left.shift(-stretch.exponent) : divisor.shift(stretch.exponent);
   left.raise(b);
   Whole right(std::abs(j));
   right.times(divisor);
@@ -96,7 +99,8 @@ std::optional<int> twenty_fourths(const PartOfTurn& part) {
   if (part.q == 0) return 0;
   const Enclosure w =
       exp(-log(Enclosure(part.theta, precision)) * Enclosure(2 * part.i, precision) / Enclosure(part.n, precision));
-  const Enclosure j = Enclosure(std::int64_t{24}, precision) * Enclosure(part.q, precision) * w /
+  const Enclosure j = Enclosure(std::int64_t{24}, precision) * Enclosure(part.q, precision) *
+                      Enclosure(part.stretch, precision) * w /
                       (Enclosure(part.extent, precision) + Enclosure(part.beyond, precision));
   // |j| is at most 24 2^53; of an interval that holds a whole number the ends round to it.
   const std::int64_t whole = mpfr_get_si(j.lower_end(), MPFR_RNDN);

@@ -8,7 +8,7 @@
 
 namespace sextant::reference {
 
-/// The angle 2 pi q theta^(-2i/n) / (extent + beyond); beyond is at least 0.
+/// The angle 2 pi q stretch theta^(-2i/n) / (extent + beyond); beyond is at least 0, stretch above it.
 struct PartOfTurn {
   std::int64_t q;
   std::int64_t extent;
@@ -16,6 +16,7 @@ struct PartOfTurn {
   std::int64_t i;
   std::int64_t n;
   double beyond = 0;
+  double stretch = 1;
 };
 
 /// j mod 24, at least 0, where the angle is j/24 of a turn, decided by whole numbers; nothing where it is no such part.

@@ -13,7 +13,8 @@ RopeNdReference::RopeNdReference(const RopeNd& encoding)
     : encoding_(encoding), axis_of_pairs_(axis_of_pairs(encoding)) {
   const Ladders ladders = ladders_of(encoding);
   places_ = ladders.places;
-  for (const auto& [rope, extent] : ladders.ladders) ladders_.push_back({RopeFrequencies(rope), extent});
+  for (const auto& [rope, extent, stretch] : ladders.ladders)
+    ladders_.push_back({RopeFrequencies(rope), extent, stretch});
 }
 
 RopeNdReference::LadderFrequencies& RopeNdReference::ladder_of(std::int64_t pair) {
@@ -39,11 +40,11 @@ const Rotation& RopeNdReference::rotation(std::span<const std::int64_t> position
                                           std::int64_t sequence_length, Precision precision) {
   const std::int64_t count = turned_count(position, pair);
   const std::int64_t index = places_[static_cast<std::size_t>(pair)].index;
-  auto& [frequencies, extent] = ladder_of(pair);
+  auto& [frequencies, extent, stretch] = ladder_of(pair);
   if (extent == 0) return frequencies.rotation(count, index, sequence_length, precision);
   Enclosure turn = angle(position, pair, sequence_length, precision);
   const Rope& rope = frequencies.encoding();
-  if (const auto j = twenty_fourths({count, extent, rope.rope_theta, index, rotary_width(rope)}))
+  if (const auto j = twenty_fourths({count, extent, rope.rope_theta, index, rotary_width(rope), 0, stretch}))
     return normalized_.emplace(rotation_of_24ths(*j, std::move(turn)));
   Enclosure sine = sin(turn);
   Enclosure cosine = cos(turn);
@@ -58,10 +59,11 @@ const Rotation& RopeNdReference::rotation(std::span<const std::int64_t> position
 }
 
 Enclosure RopeNdReference::radians(std::int64_t pair, std::int64_t sequence_length, Precision precision) {
-  auto& [frequencies, extent] = ladder_of(pair);
+  auto& [frequencies, extent, stretch] = ladder_of(pair);
   const Enclosure& w = frequencies.radians(places_[static_cast<std::size_t>(pair)].index, sequence_length, precision);
   if (extent == 0) return w;
-  return w * Enclosure(2.0, precision) * Enclosure::pi(precision) / Enclosure(extent, precision);
+  return w * Enclosure(2.0, precision) * Enclosure::pi(precision) * Enclosure(stretch, precision) /
+         Enclosure(extent, precision);
 }
 
 }  // namespace sextant::reference

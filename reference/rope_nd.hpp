@@ -33,7 +33,7 @@ class RopeNdReference {
                   Precision precision);
 
   /// What counted(coordinate) is multiplied by in a call of that length: w_i, and where coordinates are normalized
-  /// 2 pi w_i / extent.
+  /// 2 pi w_i scale / extent, extent in the counts of shifted coordinates.
   Enclosure radians(std::int64_t pair, std::int64_t sequence_length, Precision precision);
 
   const Enclosure& attention_factor(std::int64_t sequence_length, Precision precision) {
@@ -49,6 +49,7 @@ class RopeNdReference {
   struct LadderFrequencies {
     RopeFrequencies frequencies;
     std::int64_t extent;  ///< as in Ladder
+    double stretch;       ///< likewise
   };
   /// The ladders that the frequencies come from, and which of whose frequencies each pair has.
   std::span<const LadderFrequencies> ladders() const { return ladders_; }

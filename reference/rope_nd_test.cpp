@@ -107,6 +107,38 @@ TEST(RopeNdReference, NormalizedCoordinatesAgreeWithAnIndependentComputation) {
   EXPECT_TRUE(agrees_with(column.cos, "0.393767421122229047284378381859"));
 }
 
+// By mpmath 1.3 at 400 bits: 2 pi s ((2 p + 1 - E)/E + m) 100^(-k/16).
+TEST(RopeNdReference, MovedCoordinatesAgreeWithAnIndependentComputation) {
+  RopeNd encoding = dinov3({14, 23});
+  encoding.coordinate_shifts = {0.125, -0.3125};
+  encoding.coordinate_scales = {1.21875, 1.3};
+  RopeNdReference reference(encoding);
+  const std::vector<std::int64_t> position{3, 20};
+  const Rotation row = reference.rotation(position, 3, Precision{256});
+  EXPECT_TRUE(agrees_with(row.sin, "-0.935950509098403689149882481017"));
+  EXPECT_TRUE(agrees_with(row.cos, "0.35213157273729226493797076967"));
+  const Rotation column = reference.rotation(position, 21, Precision{256});
+  EXPECT_TRUE(agrees_with(column.sin, "0.789863948671538811803668481753"));
+  EXPECT_TRUE(agrees_with(column.cos, "0.61328210685540524849780005592"));
+}
+
+// Scales may make whole 24ths of other counts, and shifts too.
+TEST(RopeNdReference, PartsOfATurnOfMovedCoordinatesAreExact) {
+  RopeNd encoding = dinov3({3, 5});
+  encoding.coordinate_shifts = {0.25, 0.5};
+  encoding.coordinate_scales = {1.5, 1.25};
+  RopeNdReference reference(encoding);
+  const auto at = [&](std::int64_t row, std::int64_t column, std::int64_t pair) {
+    return reference.rotation(std::vector<std::int64_t>{row, column}, pair, precision);
+  };
+  EXPECT_TRUE(at(1, 0, 0).is_diagonal);  // 1.5 (0 + 1/4) = 3/8
+  const Rotation column = at(0, 4, 16);  // 1.25 (4/5 + 1/2) = 13/8
+  EXPECT_TRUE(column.is_diagonal);
+  EXPECT_TRUE(at(0, 2, 16).is_diagonal);  // 1.25 / 2 = 5/8
+  EXPECT_TRUE(at(2, 0, 0).is_diagonal);   // 1.5 (2/3 + 1/4) = 11/8
+  EXPECT_FALSE(at(1, 0, 1).is_diagonal);  // of frequency 100^(-1/16)
+}
+
 bool is_point(const Enclosure& value, double point) { return value.lower() == point && value.upper() == point; }
 
 // Pair 0 has frequency 1, pair 8 has 100^(-8/16) = 1/10.

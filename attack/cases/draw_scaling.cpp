@@ -189,8 +189,25 @@ Rope draw_rope(Random& random, Taste taste, std::int64_t most_width) {
 
 void keep_in_domain(const RopeNd& encoding, std::vector<std::int64_t>& positions) {
   if (encoding.extents.empty()) return;
-  for (std::int64_t& position : positions)
-    position = std::clamp(position, -furthest / 2 + (1 << 20), furthest / 2 - (1 << 20));
+  int bits = 0;
+  for (std::int64_t axis = 0; axis < std::ssize(encoding.extents); ++axis)
+    bits = std::max(bits, shift_bits(encoding, axis));
+  const std::int64_t most = (furthest >> (bits + 1)) - (bits == 0 ? 1 << 20 : 1 << 21);
+  for (std::int64_t& position : positions) position = std::clamp(position, -most, most);
+}
+
+// Shifts from whole numbers to the finest, and scales of which some keep angles exact parts of a turn.
+void draw_moves(Random& random, RopeNd& encoding) {
+  const bool shifts = random.once_in(2);
+  const bool scales = random.once_in(2);
+  for (std::size_t axis = 0; axis < encoding.extents.size(); ++axis) {
+    const auto bits = static_cast<int>(random.of({0LL, 1LL, 3LL, 30LL, static_cast<long long>(random.between(0, 30))}));
+    const std::int64_t one = std::int64_t{1} << bits;
+    if (shifts) encoding.coordinate_shifts.push_back(std::ldexp(static_cast<double>(random.between(-one, one)), -bits));
+    const double drawn = std::ldexp(static_cast<double>(random.between(std::int64_t{1} << 52, std::int64_t{1} << 53)),
+                                    static_cast<int>(random.between(-58, -48)));
+    if (scales) encoding.coordinate_scales.push_back(random.of({drawn, 1.0, 0.5, 0.75, 1.5, 64.0, 0x1p-6}));
+  }
 }
 
 RopeNd draw_rope_nd(Random& random, Taste taste) {
@@ -225,6 +242,7 @@ RopeNd draw_rope_nd(Random& random, Taste taste) {
     encoding.coordinates = Coordinates::normalized;
     const std::int64_t most = random.once_in(3) ? 1 << 20 : 60;
     for (std::int64_t axis = 0; axis < axes; ++axis) encoding.extents.push_back(random.between(1, most));
+    draw_moves(random, encoding);
   }
   // Gemma 4's towers.
   if (encoding.section_order == SectionOrder::blocked && encoding.rope.rotary_dim == encoding.rope.head_dim &&

@@ -160,8 +160,12 @@ std::vector<Case> near_zeros_rope_nd(Random& random, Dtype dtype) {
   std::vector<std::int64_t> positions = positions_near_zeros(*pair.frequencies, pair.index);
   // Of counts 2p + 1 - extent: the nearer half of them.
   if (!encoding.extents.empty()) {
+    const auto axis = static_cast<std::size_t>(pair.axis);
+    const int bits = shift_bits(encoding, pair.axis);
+    const double shift = encoding.coordinate_shifts.empty() ? 0 : encoding.coordinate_shifts[axis];
+    const auto moved = static_cast<std::int64_t>(shift * static_cast<double>(encoding.extents[axis]));
     for (std::int64_t& position : positions)
-      position = (position - 1 + encoding.extents[static_cast<std::size_t>(pair.axis)]) / 2;
+      position = (position / (std::int64_t{1} << bits) - moved - 1 + encoding.extents[axis]) / 2;
   }
   put_positions(random, positions);
   if (positions.empty()) return {};

@@ -234,6 +234,13 @@ std::vector<Case> usual_attention(Random& random, Dtype dtype) {
       break;
     default: break;
   }
+  if (random.once_in(2)) {
+    encoding.query_scale = QueryScale{
+        .amount = random.of({0.1, 1.0, 0x1p-40, 16.0, static_cast<double>(random.between(1, 1000)) / 256}),
+        .period =
+            random.of({8192LL, 16384LL, 1LL, 2LL, 3LL, 1LL << 53, static_cast<long long>(random.between(1, 100000))}),
+        .offset = random.of({0LL, 1LL, 1LL << 20})};
+  }
   Case example;
   example.spec = spec_of(encoding, dtype);
   example.operation = Operation::attend;
@@ -242,8 +249,17 @@ std::vector<Case> usual_attention(Random& random, Dtype dtype) {
   example.tokens = random.of({random.between(1, 40), random.between(1, 12), random.between(1, 12),
                               random.once_in(12) ? random.between(126, 130) : 1});
   if (example.tokens > 100) example.batch = 1;
-  if (encoding.position) {
-    const std::int64_t first = random.between(0, 1000);
+  if (encoding.position || encoding.query_scale) {
+    std::int64_t first = random.between(0, 1000);
+    if (encoding.query_scale) {
+      // Across a border, or before and behind it.
+      const auto& [amount, period, offset] = *encoding.query_scale;
+      // Powers of xpos leave float16 further out.
+      const bool has_powers = encoding.position && std::holds_alternative<Xpos>(*encoding.position);
+      const std::int64_t most = has_powers ? 1000 : encoding.position ? std::int64_t{1} << 17 : std::int64_t{1} << 52;
+      const std::int64_t border = period > most ? 0 : random.between(1, std::max<std::int64_t>(most / period, 1));
+      first = std::clamp<std::int64_t>(border * period - offset - random.between(0, example.tokens), 0, most);
+    }
     for (std::int64_t i = 0; i < example.batch * example.tokens; ++i)
       example.positions.push_back(first + i % example.tokens);
   }

@@ -97,6 +97,15 @@ Number bias_of(const Attention& encoding, std::int64_t head, std::int64_t query,
   return slope * static_cast<Number>(alibi->form == AlibiForm::key_index ? key : -std::abs(query - key));
 }
 
+// Each whole period behind the query is one more.
+Number scale_of_query(const Attention& encoding, std::int64_t position) {
+  if (!encoding.query_scale) return 1;
+  const auto& [amount, period, offset] = *encoding.query_scale;
+  const std::int64_t from_start = position + offset;
+  const std::int64_t into_period = from_start % period;
+  return 1 + static_cast<Number>(amount) * std::log(static_cast<Number>((from_start - into_period) / period + 1));
+}
+
 }  // namespace
 
 void judge_encoding(const Attention& encoding, const Case& example, Checker& checker) {
@@ -130,6 +139,7 @@ void judge_encoding(const Attention& encoding, const Case& example, Checker& che
       for (std::int64_t t = 0; t < n; ++t) {
         const Number* query = q.data() + ((b * encoding.num_heads + head) * n + t) * d;
         const std::int64_t seen = encoding.causal ? t + 1 : n;
+        const Number of_query = scale_of_query(encoding, position(b, t));
         Numbers scores;
         Number largest = -HUGE_VALL;
         for (std::int64_t m = 0; m < seen; ++m) {
@@ -142,9 +152,9 @@ void judge_encoding(const Attention& encoding, const Case& example, Checker& che
             norm += query[i] * query[i] + keys[m * d + i] * keys[m * d + i];
           }
           const Number bias = bias_of(encoding, head, position(b, t), position(b, m));
-          magnitudes.score = std::max(magnitudes.score, static_cast<double>(norm / root));
+          magnitudes.score = std::max(magnitudes.score, static_cast<double>(of_query * norm / root));
           magnitudes.bias = std::max(magnitudes.bias, static_cast<double>(std::abs(bias)) * (1 + 0x1p-50));
-          scores.push_back(score / root + bias);
+          scores.push_back(of_query * score / root + bias);
           largest = std::max(largest, scores.back());
         }
         Number total = 0;

@@ -299,6 +299,14 @@ void judge_encoding(const Rope& encoding, const Case& example, Checker& checker)
   }
 }
 
+// So many to a patch's extent of 1, each shift being a whole number of them.
+std::int64_t steps_of_shift(const RopeNd& encoding, std::size_t axis) {
+  std::int64_t steps = 1;
+  if (encoding.coordinate_shifts.empty()) return steps;
+  for (double rest = std::fabs(encoding.coordinate_shifts[axis]); rest != std::floor(rest); rest *= 2) steps *= 2;
+  return steps;
+}
+
 // Qwen2-VL's blocks, or Qwen3-VL's order: axes by turns as long as they have pairs, the first for all the rest.
 std::vector<AxialPair> axial_pairs(const RopeNd& encoding, std::int64_t length) {
   const std::int64_t axes = std::ssize(encoding.sections);
@@ -317,16 +325,17 @@ std::vector<AxialPair> axial_pairs(const RopeNd& encoding, std::int64_t length) 
       of_axes.push_back(unscaled);
       continue;
     }
-    const std::int64_t extent = encoding.extents[axis];
+    const std::int64_t extent = encoding.extents[axis] * steps_of_shift(encoding, axis);
+    const double scale = encoding.coordinate_scales.empty() ? 1 : encoding.coordinate_scales[axis];
     Spec named;
     named.encoding = encoding;
     of_axes.push_back(kept_frequencies(to_json(named) + std::to_string(axis), [&] {
-      return Frequencies(unscaled->count(),
-                         [unscaled, extent](std::int64_t pair, long bits) -> std::optional<Interval> {
-                           const auto w = unscaled->radians(pair, bits);
-                           if (!w) return std::nullopt;
-                           return *w * exactly(bits, std::int64_t{2}) * pi(bits) / exactly(bits, extent);
-                         });
+      return Frequencies(
+          unscaled->count(), [unscaled, extent, scale](std::int64_t pair, long bits) -> std::optional<Interval> {
+            const auto w = unscaled->radians(pair, bits);
+            if (!w) return std::nullopt;
+            return *w * exactly(bits, std::int64_t{2}) * pi(bits) * exactly(bits, scale) / exactly(bits, extent);
+          });
     }));
   }
   std::vector<AxialPair> list;
@@ -353,7 +362,12 @@ std::vector<AxialPair> axial_pairs(const RopeNd& encoding, std::int64_t length) 
 
 std::int64_t axial_position(const RopeNd& encoding, std::int64_t axis, std::int64_t coordinate) {
   if (encoding.extents.empty()) return coordinate;
-  return 2 * coordinate + 1 - encoding.extents[static_cast<std::size_t>(axis)];
+  const auto a = static_cast<std::size_t>(axis);
+  const std::int64_t doubled = 2 * coordinate + 1 - encoding.extents[a];
+  if (encoding.coordinate_shifts.empty()) return doubled;
+  const std::int64_t steps = steps_of_shift(encoding, a);
+  const auto moved = static_cast<std::int64_t>(encoding.coordinate_shifts[a] * static_cast<double>(steps));
+  return steps * doubled + moved * encoding.extents[a];
 }
 
 std::int64_t length_of_call(const Case& example) {

@@ -35,8 +35,10 @@ HEADS = {"codegen": 4, "gpt_oss": 16}
 TOWERS = {
     "Llama4VisionConfig": "Llama4VisionModel",
     "Qwen2VLVisionConfig": "Qwen2VisionTransformerPretrainedModel",
+    "Qwen2_5OmniAudioEncoderConfig": "Qwen2_5OmniAudioEncoder",
     "Qwen2_5OmniTextConfig": "Qwen2_5OmniThinkerTextModel",
     "Qwen2_5OmniVisionEncoderConfig": "Qwen2_5OmniVisionEncoder",
+    "Qwen3OmniMoeAudioEncoderConfig": "Qwen3OmniMoeAudioEncoder",
     "Qwen3OmniMoeTextConfig": "Qwen3OmniMoeThinkerTextModel",
     "Qwen3OmniMoeVisionEncoderConfig": "Qwen3OmniMoeVisionEncoder",
     "Siglip2TextConfig": "Siglip2TextModel",

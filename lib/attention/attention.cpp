@@ -23,6 +23,10 @@ namespace {
 
 constexpr std::string_view function = "DotProductAttention::attend";
 
+// Of a query's own scale, step 1: a logarithm within 2 ULP, a product, a sum, the product with the scale of all and
+// with the query.
+constexpr double query_scale_roundings = 8;
+
 Dtype arithmetic_of(Dtype dtype) { return dtype == Dtype::float64 ? Dtype::float64 : Dtype::float32; }
 
 const Attention& checked(const Attention& encoding) {
@@ -97,9 +101,9 @@ Tensor turned_back(const Turning& turning, const Tensor& grad, std::span<const s
   return with_middle_exchanged(turning.turned_back(with_middle_exchanged(grad), positions, role));
 }
 
-// Those of every token where the encoding acts within attention; the others look at none.
+// Those of every token where the result looks at them.
 void check_positions(const Attention& encoding, std::span<const std::int64_t> positions, std::int64_t tokens) {
-  if (!acts_within(encoding)) return;
+  if (!sees_positions(encoding)) return;
   check_count(function, positions, signature_of(encoding).axes * tokens);
   check_range(function, positions);
 }
@@ -191,6 +195,22 @@ std::vector<Scalar> sinks_of(const AttentionInputs& inputs) {
   return sinks;
 }
 
+// Of each query, [batch, queries]; empty where queries are not scaled by positions.
+template <class Scalar>
+std::vector<Scalar> query_scales_of(const Attention& encoding, const AttentionInputs& inputs) {
+  std::vector<Scalar> scales;
+  if (!encoding.query_scale) return scales;
+  const QueryScale& scale = *encoding.query_scale;
+  for (const std::int64_t position : positions_of_queries(inputs)) {
+    if (position < -scale.offset)
+      throw std::invalid_argument(std::string(function) + ": a query at " + std::to_string(position) +
+                                  ", where no scale is stated");
+    const auto periods = static_cast<double>((position + scale.offset) / scale.period);
+    scales.push_back(static_cast<Scalar>(1 + scale.amount * std::log1p(periods)));
+  }
+  return scales;
+}
+
 // Tensors of Scalar's dtype as arrays: std::vector<std::byte> aligns its memory for every scalar.
 template <class Scalar>
 const Scalar* array(const Tensor& tensor) {
@@ -202,10 +222,13 @@ Tensor attend_as(const Attention& encoding, const AttentionInputs& inputs, const
                  const Tensor& v) {
   const auto bias = score_bias<Scalar>(encoding, sequences_of(inputs), inputs.weight);
   const std::vector<Scalar> sinks = sinks_of<Scalar>(inputs);
+  const std::vector<Scalar> query_scales = query_scales_of<Scalar>(encoding, inputs);
   Tensor out = Tensor::zeros(q.dtype, q.shape);
-  attend_in_blocks(encoding, AttentionArrays<Scalar>{
-                                 shape_of(inputs), array<Scalar>(q), array<Scalar>(k), array<Scalar>(v), bias.get(),
-                                 sinks.empty() ? nullptr : sinks.data(), reinterpret_cast<Scalar*>(out.data.data())});
+  attend_in_blocks(encoding,
+                   AttentionArrays<Scalar>{shape_of(inputs), array<Scalar>(q), array<Scalar>(k), array<Scalar>(v),
+                                           bias.get(), sinks.empty() ? nullptr : sinks.data(),
+                                           query_scales.empty() ? nullptr : query_scales.data(),
+                                           reinterpret_cast<Scalar*>(out.data.data())});
   return out;
 }
 
@@ -231,9 +254,10 @@ double attention_error(const Attention& encoding, std::int64_t n, Dtype dtype, c
   const double capped = encoding.logit_softcap
                             ? (2 * hyperbolic_tangent_ulp + 2) * std::min(magnitudes.score, *encoding.logit_softcap)
                             : 0;
-  const double weight =
-      9.0 / 8 * u *
-      ((d + 10) * magnitudes.score + 6 * magnitudes.bias + capped + (2 * exponential_ulp + 1) * (blocks + 1));
+  const double of_query = encoding.query_scale ? query_scale_roundings : 0;
+  const double weight = 9.0 / 8 * u *
+                        ((d + 10 + of_query) * magnitudes.score + 6 * magnitudes.bias + capped +
+                         (2 * exponential_ulp + 1) * (blocks + 1));
   const double growth = std::expm1(2 * (weight + carried / (1 - carried)));
   const double underflow = (terms + blocks) * std::ldexp(1.0, format_of(arithmetic).min_exponent + 1);
   const double own = dtype == arithmetic ? 0 : unit_roundoff(dtype);
@@ -298,12 +322,14 @@ AttentionGradients DotProductAttention::backward(const AttentionInputs& inputs, 
   const std::int64_t n = q.shape[2];
   const auto bias = score_bias<double>(encoding_, sequences_of(inputs), inputs.weight);
   const std::vector<double> sinks = sinks_of<double>(inputs);
+  const std::vector<double> query_scales = query_scales_of<double>(encoding_, inputs);
   Tensor gradients[3] = {Tensor::zeros(Dtype::float64, q.shape), Tensor::zeros(Dtype::float64, k.shape),
                          Tensor::zeros(Dtype::float64, k.shape)};
   const auto writable = [](Tensor& tensor) { return reinterpret_cast<double*>(tensor.data.data()); };
-  add_gradients(encoding_, {q.shape[0], n, array<double>(q), array<double>(k), array<double>(v), array<double>(by_out),
-                            bias.get(), sinks.empty() ? nullptr : sinks.data(), writable(gradients[0]),
-                            writable(gradients[1]), writable(gradients[2])});
+  add_gradients(encoding_,
+                {q.shape[0], n, array<double>(q), array<double>(k), array<double>(v), array<double>(by_out), bias.get(),
+                 sinks.empty() ? nullptr : sinks.data(), query_scales.empty() ? nullptr : query_scales.data(),
+                 writable(gradients[0]), writable(gradients[1]), writable(gradients[2])});
   if (turning_) {
     gradients[0] = turned_back(*turning_, gradients[0], inputs.positions, Role::query);
     gradients[1] = turned_back(*turning_, gradients[1], inputs.positions, Role::key);

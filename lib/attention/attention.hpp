@@ -32,7 +32,7 @@ struct AttentionInputs {
 
 /// What the error of attention is measured by, as real numbers.
 struct AttentionMagnitudes {
-  double score;  ///< at least sum_i |q_i k_i| scale for each query and key that it sees
+  double score;  ///< at least sum_i |q_i k_i| scale for each query and key that it sees, the query's own scale included
   double bias;   ///< at least |bias|, and |sink| of each head
   double value;  ///< at least |v|
 };

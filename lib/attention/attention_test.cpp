@@ -187,11 +187,15 @@ void expect_truth(const Attention& encoding, std::int64_t n, Dtype dtype, const 
       const RealVector query = real.turned(example.q, head, row);
       const RealVector bias = real.bias(head, row, n);
       const std::optional<double> sink = encoding.sinks ? std::optional(example.sinks.at(head)) : std::nullopt;
-      const RealVector truth =
-          reference::attend(encoding, {keys_seen(encoding, row, {0, n}), query, keys, values, bias, sink}, precision);
+      std::optional<std::int64_t> position;
+      if (encoding.query_scale) position = example.positions[static_cast<std::size_t>(row)];
+      const RealVector truth = reference::attend(
+          encoding, {keys_seen(encoding, row, {0, n}), query, keys, values, bias, sink, position}, precision);
+      const double of_query =
+          position ? reference::query_scale(*encoding.query_scale, *position, precision).upper() : 1;
       AttentionMagnitudes magnitudes{0, std::max(largest(bias), std::fabs(sink.value_or(0))), 0};
       for (std::size_t i = 0; i < keys.size(); ++i) {
-        magnitudes.score = std::max(magnitudes.score, size_of_score(encoding, query, keys[i]));
+        magnitudes.score = std::max(magnitudes.score, of_query * size_of_score(encoding, query, keys[i]) * (1 + 1e-12));
         magnitudes.value = std::max(magnitudes.value, largest(values[i]));
       }
       const double bound = attention_error(encoding, n, dtype, magnitudes);
@@ -249,6 +253,34 @@ TEST(DotProductAttention, IsWithinItsBoundWithWhatElseModelsHave) {
       }
     }
   }
+}
+
+TEST(DotProductAttention, IsWithinItsBoundWhereQueriesAreScaled) {
+  for (const auto& position : acting_encodings()) {
+    if (position && std::holds_alternative<RopeNd>(*position)) continue;
+    for (const Dtype dtype : floating_dtypes) {
+      Attention encoding = with(2, 1, 8, true, position);
+      encoding.query_scale = QueryScale{.amount = 0.1, .period = 64, .offset = 1};
+      expect_truth(encoding, 150, dtype, {0, 62, 63, 64, 127, 149});
+      encoding.query_scale = QueryScale{.amount = 1, .period = 3, .offset = 0};
+      encoding.logit_softcap = 1.25;
+      expect_truth(encoding, 9, dtype, {0, 2, 3, 8});
+    }
+  }
+}
+
+TEST(DotProductAttention, AQueryIsScaledByItsPositionInAStep) {
+  Attention encoding = with(1, 1, 4, true);
+  encoding.query_scale = QueryScale{.amount = 0.5, .period = 8, .offset = 1};
+  const Example example(encoding, 9, Dtype::float64);
+  const Tensor whole = DotProductAttention(encoding).attend(example.inputs(encoding));
+  Tensor last = Tensor::zeros(Dtype::float64, {1, 1, 1, 4});
+  for (std::int64_t i = 0; i < 4; ++i) last.set(i, example.q.at(8 * 4 + i));
+  const std::vector<std::int64_t> at{8};
+  const Tensor step = DotProductAttention(encoding).attend(
+      {.q = last, .k = example.k, .v = example.v, .positions = example.positions, .query_positions = at});
+  for (std::int64_t i = 0; i < 4; ++i) EXPECT_NEAR(step.at(i), whole.at(8 * 4 + i), 1e-15);
+  EXPECT_THROW(DotProductAttention(encoding).attend({example.q, example.k, example.v, {}}), std::invalid_argument);
 }
 
 TEST(DotProductAttention, IsWithinItsBoundForEveryShape) {

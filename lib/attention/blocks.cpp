@@ -45,7 +45,11 @@ void attend_block(const Attention& encoding, const AttentionArrays<Scalar>& arra
   using Map = Eigen::Map<const Matrix<Scalar>>;
   const Scalar scale =
       encoding.softmax_scale ? static_cast<Scalar>(*encoding.softmax_scale) : 1 / std::sqrt(static_cast<Scalar>(width));
-  const Matrix<Scalar> queries = Map(arrays.q + q_start, block.count, width) * scale;
+  Matrix<Scalar> queries = Map(arrays.q + q_start, block.count, width) * scale;
+  if (arrays.query_scales != nullptr) {
+    const Scalar* of_block = arrays.query_scales + block.batch * shape.queries + block.first;
+    for (std::int64_t row = 0; row < block.count; ++row) queries.row(row) *= of_block[row];
+  }
   Matrix<Scalar> weighted = Matrix<Scalar>::Zero(block.count, width);
   Matrix<Scalar> scores(block.count, keys_per_block);
   std::vector<Scalar> bias(arrays.bias == nullptr ? 0 : keys_per_block);

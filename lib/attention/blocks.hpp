@@ -21,6 +21,7 @@ struct AttentionArrays {
   const Scalar* v;
   const ScoreBias<Scalar>* bias;  ///< or null
   const Scalar* sinks;            ///< [num_heads], or null
+  const Scalar* query_scales;     ///< [batch, queries], or null: what scores of a query gain beside the scale of all
   Scalar* out;
 };
 

@@ -33,7 +33,7 @@ void to_weights(std::vector<double>& scores, const double* sink) {
 void add_gradients(const Attention& encoding, const GradientArrays& arrays) {
   const std::int64_t width = encoding.head_dim;
   const std::int64_t group = encoding.num_heads / encoding.num_kv_heads;
-  const double scale = encoding.softmax_scale.value_or(1 / std::sqrt(static_cast<double>(width)));
+  const double common_scale = encoding.softmax_scale.value_or(1 / std::sqrt(static_cast<double>(width)));
   const KeyRange sequence{0, arrays.n};
   parallel_for(arrays.batch * encoding.num_kv_heads, [&](std::int64_t kv) {
     const std::int64_t kv_start = kv * arrays.n * width;
@@ -46,6 +46,9 @@ void add_gradients(const Attention& encoding, const GradientArrays& arrays) {
       for (std::int64_t query = 0; query < arrays.n; ++query) {
         const std::int64_t start = (head * arrays.n + query) * width;
         const KeyRange seen = keys_seen(encoding, query, sequence);
+        const double scale = arrays.query_scales == nullptr
+                                 ? common_scale
+                                 : common_scale * arrays.query_scales[head / encoding.num_heads * arrays.n + query];
         weights.assign(static_cast<std::size_t>(seen.count()), 0);
         if (arrays.bias != nullptr)
           arrays.bias->fill({head / encoding.num_heads, head % encoding.num_heads, query}, seen.first, weights);

@@ -18,6 +18,7 @@ struct GradientArrays {
   const double* grad;
   const ScoreBias<double>* bias;  ///< or null
   const double* sinks;            ///< [num_heads], or null
+  const double* query_scales;     ///< [batch, n], or null
   double* grad_q;
   double* grad_k;
   double* grad_v;
@@ -28,6 +29,7 @@ struct GradientArrays {
 ///
 ///   dv_j += p_j do,   ds_j = p_j (do . v_j - do . o) cap'_j,   dq = sum_j ds_j k_j scale,   dk_j += ds_j q scale,
 ///
+/// scale being the query's where each has one of its own,
 /// cap'_j = 1 - (cap_j / logit_softcap)^2, or 1 without one; a sink is in the weights' sum alone;
 /// the sums over all queries of all heads that read key and value head j's. One key and value head is one thread's.
 void add_gradients(const Attention& encoding, const GradientArrays& arrays);

@@ -8,8 +8,8 @@
 
 namespace sextant {
 
-/// Where the angles of normalized coordinates, 2 pi w q / E, are such parts of a turn that a component of a turned pair
-/// may be exactly 0, half way between two values of a dtype, or exact. docs/proofs/rope.md, step 20: that takes a
+/// Where the angles of normalized coordinates, 2 pi w q s / E, are such parts of a turn that a component of a turned
+/// pair may be exactly 0, half way between two values of a dtype, or exact. docs/proofs/rope.md, step 20: that takes a
 /// rational w and a whole number of 24ths of a turn. Angles of other coordinates are no such parts (Lindemann).
 class ExactTurns {
  public:
@@ -19,10 +19,12 @@ class ExactTurns {
   std::optional<int> twenty_fourths(std::int64_t pair, std::int64_t q) const;
 
  private:
-  // An angle of one turn divided by extent * divisor for each count; none where w is irrational or no part of a turn.
+  // An angle of stretch turns divided by extent * divisor for each count; none where w is irrational or no part of a
+  // turn.
   struct Part {
     std::int64_t extent;
     double divisor;
+    double stretch;
   };
   std::vector<std::optional<Part>> parts_;  // of each pair; empty where no coordinate is normalized
 };

@@ -26,6 +26,7 @@ class WideFrequencies {
   WideFrequencies(const Ladder& ladder, std::int64_t length)
       : encoding_(ladder.rope),
         extent_(ladder.extent),
+        stretch_(ladder.stretch),
         length_(length),
         width_(rotary_width(encoding_)),
         log_theta_(log(Real(encoding_.rope_theta))),
@@ -143,7 +144,7 @@ class WideFrequencies {
 
       Approximation<Real> operator()(const DefaultScaling&) const {
         if (all.extent_ == 0) return precisely(w);
-        return precisely(w * boost::math::constants::two_pi<Real>() / all.extent_);
+        return precisely(w * boost::math::constants::two_pi<Real>() * all.stretch_ / all.extent_);
       }
       Approximation<Real> operator()(const LinearScaling& linear) const { return precisely(w / linear.factor); }
       Approximation<Real> operator()(const NtkScaling&) const { return precisely(w); }
@@ -170,6 +171,7 @@ class WideFrequencies {
 
   const Rope& encoding_;
   std::int64_t extent_;
+  double stretch_;
   std::int64_t length_;
   std::int64_t width_;
   Real log_theta_;

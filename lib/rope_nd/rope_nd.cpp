@@ -93,17 +93,21 @@ struct RopeNdEncoder::State {
 
 // What the frequencies multiply, of every coordinate.
 std::vector<std::int64_t> RopeNdEncoder::State::counts(std::span<const std::int64_t> positions) const {
-  // With an extent of up to 2^20, counts are within +-2^53, which the kernels reach to.
-  constexpr std::int64_t limit = (std::int64_t{1} << 52) - (std::int64_t{1} << 20);
   const std::size_t tokens = positions.size() / encoding.sections.size();
   std::vector<std::int64_t> list;
   list.reserve(positions.size());
-  for (const std::int64_t position : positions) {
-    if (position < -limit || position > limit) {
-      throw std::out_of_range(fmt::format("{}: positions: expected -{} to {} where coordinates are normalized, got {}",
-                                          encoder, limit, limit, position));
+  for (std::int64_t axis = 0; axis < axes(encoding); ++axis) {
+    // With an extent of up to 2^20 and a shift of up to 1, counts are within +-2^53, which the kernels reach to.
+    const int bits = shift_bits(encoding, axis);
+    const std::int64_t limit = (std::int64_t{1} << (52 - bits)) - (std::int64_t{1} << (bits == 0 ? 20 : 21));
+    for (const std::int64_t position : positions.subspan(static_cast<std::size_t>(axis) * tokens, tokens)) {
+      if (position < -limit || position > limit) {
+        throw std::out_of_range(
+            fmt::format("{}: positions: expected -{} to {} where coordinates are normalized, got {}", encoder, limit,
+                        limit, position));
+      }
+      list.push_back(counted(encoding, axis, position));
     }
-    list.push_back(counted(encoding, static_cast<std::int64_t>(list.size() / tokens), position));
   }
   return list;
 }

@@ -110,6 +110,12 @@ TEST(RopeNdEncoder, EqualsTheOracleForEveryField) {
         R"("original_max_position_embeddings":4096})",
         R"("head_dim":16,"sections":[4,4],"frequencies":"per_axis","rope_theta":100,"coordinates":"normalized",)"
         R"("extents":[14,1048576])",
+        R"("head_dim":16,"sections":[4,4],"frequencies":"per_axis","rope_theta":100,"coordinates":"normalized",)"
+        R"("extents":[14,1000],"coordinate_shifts":[0.25,-0.71484375],"coordinate_scales":[1.5,0.7071067811865476])",
+        R"("head_dim":16,"sections":[4,4],"frequencies":"per_axis","rope_theta":100,"coordinates":"normalized",)"
+        R"("extents":[7,1048576],"coordinate_shifts":[9.31322574615478515625e-10,1],"coordinate_scales":[64,0.015625])",
+        R"("head_dim":16,"sections":[4,4],"coordinates":"normalized","extents":[12,9],"coordinate_scales":[0.75,2],)"
+        R"("pairing":"interleaved")",
         R"("head_dim":16,"sections":[4,4],"frequencies":"dealt","direction":"clockwise","coordinates":"normalized",)"
         R"("extents":[1,3],"pairing_scope":"axis")",
         R"("head_dim":32,"sections":[8,8],"rope_scaling":{"rope_type":"yarn","factor":4,)"
@@ -124,7 +130,10 @@ TEST(RopeNdEncoder, EqualsTheOracleForEveryField) {
     const RopeNd encoding = spec_of(fields);
     std::vector<std::int64_t> positions = some_positions(8 * axes(encoding));
     // Counts of normalized coordinates reach as far.
-    for (std::int64_t& position : positions) position /= encoding.extents.empty() ? 1 : 4;
+    int bits = 0;
+    for (std::int64_t axis = 0; axis < std::ssize(encoding.extents); ++axis)
+      bits = std::max(bits, shift_bits(encoding, axis));
+    for (std::int64_t& position : positions) position /= encoding.extents.empty() ? 1 : std::int64_t{4} << bits;
     for (const Dtype dtype : floating_dtypes)
       expect_truth(encoding, random_tensor(dtype, {1, 8, 2, encoding.rope.head_dim}, 10), positions);
   }
@@ -211,8 +220,13 @@ TEST(RopeNdEncoder, IsExactAtPartsOfATurn) {
     encoding.rope.pairing = encoding.rope.output_pairing = pairing;
     std::vector<std::int64_t> positions;
     for (std::int64_t p = 0; p < 24; ++p) positions.push_back(p);  // counts -23, -21, ..., 23
-    for (const std::int64_t extent : {24, 12, 3, 5}) {
-      encoding.extents = {extent};
+    for (const std::int64_t extent : {24, 12, 3, 5, -12, -5}) {
+      // Moved and multiplied coordinates too.
+      encoding.extents = {std::abs(extent)};
+      if (extent < 0) {
+        encoding.coordinate_shifts = {0.25};
+        encoding.coordinate_scales = {extent == -12 ? 1.5 : 5};
+      }
       for (const Dtype dtype : floating_dtypes) {
         const double least = std::ldexp(1.0, format_of(dtype).min_exponent - format_of(dtype).precision + 1);
         for (const auto& [first, second] : {std::pair{1.0, 0.0},
@@ -241,6 +255,11 @@ TEST(RopeNdEncoder, RefusesNormalizedCoordinatesBeyondItsReach) {
   EXPECT_NO_THROW(encoder.rotate(x, std::vector<std::int64_t>{last, -last}));
   EXPECT_THROW(encoder.rotate(x, std::vector<std::int64_t>{last, last + 1}), std::out_of_range);
   EXPECT_THROW(encoder.rotate(x, std::vector<std::int64_t>{-last - 1, 0}), std::out_of_range);
+  const RopeNdEncoder moved(spec_of(R"("head_dim":8,"sections":[2,2],"coordinates":"normalized","extents":[4,5],)"
+                                    R"("coordinate_shifts":[0.125,0])"));
+  const std::int64_t sooner = (std::int64_t{1} << 49) - (std::int64_t{1} << 21);
+  EXPECT_NO_THROW(moved.rotate(x, std::vector<std::int64_t>{sooner, last}));
+  EXPECT_THROW(moved.rotate(x, std::vector<std::int64_t>{sooner + 1, 0}), std::out_of_range);
 }
 
 TEST(RopeNdEncoder, WritesToAnyAddress) {

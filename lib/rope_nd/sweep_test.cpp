@@ -118,6 +118,8 @@ TEST_P(RopeNdSweepOn, RotationsHaveThePublishedDigests) {
       {"per axis", R"("head_dim":24,"frequencies":"per_axis","axis_order":[2,0,1],"rope_thetas":[100,10000,256])"},
       {"within axes", R"("head_dim":24,"pairing_scope":"axis")"},
       {"normalized", R"("head_dim":24,"frequencies":"per_axis","coordinates":"normalized","extents":[800,16,900])"},
+      {"moved", R"("head_dim":24,"frequencies":"per_axis","coordinates":"normalized","extents":[800,16,900],)"
+                R"("coordinate_shifts":[0.375,-0.03125,-1],"coordinate_scales":[1.9,0.61,1])"},
       {"dealt", R"("head_dim":24,"frequencies":"dealt","direction":"clockwise")"},
       {"partial yarn", R"("head_dim":36,"rotary_dim":24,"rotary_layout":"suffix","output_pairing":"interleaved",)"
                        R"("rope_scaling":{"rope_type":"yarn","factor":4,"original_max_position_embeddings":4096})"}};

@@ -38,6 +38,8 @@ bool acts_within(const Attention& encoding) {
   return (operation == Operation::rotate && turns) || operation == Operation::bias;
 }
 
+bool sees_positions(const Attention& encoding) { return acts_within(encoding) || encoding.query_scale.has_value(); }
+
 std::int64_t kv_head(const Attention& encoding, std::int64_t head) {
   return head / (encoding.num_heads / encoding.num_kv_heads);
 }
@@ -59,6 +61,39 @@ void check_positive(std::string_view field, std::optional<double> value) {
     refuse_field(field, fmt::format("expected a positive number, got {}", *value));
 }
 
+constexpr double amount_limit = 16;
+constexpr std::int64_t period_limit = std::int64_t{1} << 53;
+constexpr std::int64_t offset_limit = std::int64_t{1} << 20;
+
+std::optional<QueryScale> read_query_scale(Fields& fields) {
+  const nlohmann::json* object = fields.object("query_scale");
+  if (object == nullptr) return std::nullopt;
+  Fields inner(*object, "query_scale.");
+  QueryScale scale;
+  const auto amount = inner.number("amount");
+  if (!amount) inner.refuse("amount", "required");
+  scale.amount = *amount;
+  scale.period = inner.required_integer("period");
+  scale.offset = inner.integer("offset").value_or(scale.offset);
+  inner.finish();
+  return scale;
+}
+
+void check_query_scale(const Attention& encoding) {
+  const QueryScale& scale = *encoding.query_scale;
+  if (!(scale.amount > 0 && scale.amount <= amount_limit))
+    refuse_field("query_scale.amount",
+                 fmt::format("expected a number above 0, at most {}, got {}", amount_limit, scale.amount));
+  check_count("query_scale.period", scale.period, period_limit);
+  if (scale.offset < 0 || scale.offset > offset_limit)
+    refuse_field("query_scale.offset",
+                 fmt::format("expected an integer from 0 to {}, got {}", offset_limit, scale.offset));
+  const std::int64_t axes = encoding.position ? signature_of(*encoding.position).axes : 1;
+  if (axes > 1)
+    refuse_field("query_scale",
+                 fmt::format("expected positions of one axis, {} has {}", encoding_name(*encoding.position), axes));
+}
+
 Attention read(Fields& fields) {
   Attention encoding;
   encoding.num_heads = fields.required_integer("num_heads");
@@ -75,6 +110,7 @@ Attention read(Fields& fields) {
   encoding.logit_softcap = fields.number_or_null("logit_softcap");
   encoding.sinks = fields.boolean("sinks").value_or(encoding.sinks);
   encoding.cached_keys = fields.choice("cached_keys", cached_keys, encoding.cached_keys);
+  encoding.query_scale = read_query_scale(fields);
   return encoding;
 }
 
@@ -92,6 +128,7 @@ void check(const Attention& encoding) {
   const bool turns = encoding.position && signature_of(*encoding.position).operation == Operation::rotate;
   if (encoding.cached_keys == CachedKeys::rotated && !turns)
     refuse_field("cached_keys", "expected plain where no position rotates keys, got rotated");
+  if (encoding.query_scale) check_query_scale(encoding);
   if (!encoding.position) return;
   try {
     std::visit([](const auto& position) { entry_of(position).check(position); }, *encoding.position);
@@ -119,6 +156,9 @@ void write(const Attention& encoding, nlohmann::ordered_json& object) {
   if (encoding.logit_softcap) object["logit_softcap"] = *encoding.logit_softcap;
   object["sinks"] = encoding.sinks;
   object["cached_keys"] = text_of(cached_keys, encoding.cached_keys);
+  object["query_scale"] = nullptr;
+  if (const auto& scale = encoding.query_scale)
+    object["query_scale"] = {{"amount", scale->amount}, {"period", scale->period}, {"offset", scale->offset}};
 }
 
 std::string size_text(const Attention& encoding) {
@@ -129,6 +169,8 @@ std::string size_text(const Attention& encoding) {
   if (encoding.logit_softcap) text += fmt::format(" logit_softcap {}", *encoding.logit_softcap);
   if (encoding.sinks) text += " sinks";
   if (encoding.cached_keys == CachedKeys::rotated) text += " cached_keys rotated";
+  if (const auto& scale = encoding.query_scale)
+    text += fmt::format(" query_scale {} period {} offset {}", scale->amount, scale->period, scale->offset);
   if (encoding.position) text += fmt::format(" with {}", described(*encoding.position));
   return text;
 }
@@ -156,6 +198,9 @@ std::optional<std::int64_t> count_of_positions(const Attention& encoding) {
 }
 
 void check_claim(const Attention& encoding, const Spec& spec) {
+  if (encoding.query_scale && spec.min_position + encoding.query_scale->offset < 0)
+    refuse_field("min_position", fmt::format("expected {} or more, where queries are scaled from, got {}",
+                                             -encoding.query_scale->offset, spec.min_position));
   if (!encoding.position) return;
   std::visit([&](const auto& position) { entry_of(position).check_claim(position, spec); }, *encoding.position);
 }
@@ -172,6 +217,9 @@ constexpr FieldMeaning field_meanings[] = {
     {"logit_softcap", "null, or c: scores become c tanh(score/c)"},
     {"sinks", "whether each head has a number whose exponential is added to the sum that softmax divides by"},
     {"cached_keys", "whether the keys of earlier tokens, in a decode step, are given plain or already rotated"},
+    {"query_scale",
+     "null, or an object with amount, period and offset: the query at p is multiplied by 1 + amount ln(1 + floor((p + "
+     "offset)/period))"},
 };
 
 }  // namespace

@@ -14,6 +14,16 @@ enum class CachedKeys {
   rotated  ///< as a cache keeps what was turned: a score takes them as they are
 };
 
+/// Queries scaled by their positions: that at p by 1 + amount ln(1 + floor((p + offset) / period)), keys and values
+/// not. Scores gain the factor before a softcap, whether or not a position turns the query, which comes first. Llama 4
+/// has it in its layers without rotation, with offset 1 (its release; Nakanishi 2025, arXiv 2501.19399, tells why),
+/// Ministral 3 and Mistral 4 in all layers, with offset 0 and the length of the pretraining (llama_4_scaling_beta).
+struct QueryScale {
+  double amount = 0;
+  std::int64_t period = 0;
+  std::int64_t offset = 0;
+};
+
 /// Vaswani et al. 2017, section 3.2.1: out = softmax(cap(q k^T scale) + bias) v for each head, with grouped key and
 /// value heads (Ainslie et al. 2023): query head h reads kv_head(h). Under `causal` the token at index t of the
 /// sequence sees the tokens at indices 0 .. t; a window hides those that are `window` and more away from it (Mistral
@@ -37,12 +47,16 @@ struct Attention {
   std::optional<double> logit_softcap = std::nullopt;  ///< nothing: scores are as they are
   bool sinks = false;
   CachedKeys cached_keys = CachedKeys::plain;
+  std::optional<QueryScale> query_scale = std::nullopt;  ///< nothing: queries are as they are
 
   static const EncodingEntry<Attention> entry;
 };
 
 /// Whether the position acts on what attention is given; false without one, and where rope_type none turns nothing.
 bool acts_within(const Attention& encoding);
+
+/// Whether the result looks at positions: those of a position that acts, or that queries are scaled by.
+bool sees_positions(const Attention& encoding);
 
 /// Keys by their indices: first <= j < end.
 struct KeyRange {

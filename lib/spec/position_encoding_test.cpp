@@ -100,7 +100,7 @@ INSTANTIATE_TEST_SUITE_P(
         Written{R"({"encoding":"attention","num_heads":8,"head_dim":64})",
                 R"({"encoding":"attention","num_heads":8,"num_kv_heads":8,"head_dim":64,)"
                 R"("causal":false,"position":null,"window":null,"softmax_scale":null,"logit_softcap":null,)"
-                R"("sinks":false,"cached_keys":"plain","dtype":"float32","min_position":0,)"
+                R"("sinks":false,"cached_keys":"plain","query_scale":null,"dtype":"float32","min_position":0,)"
                 R"("max_position":131072,)",
                 "attention num_heads 8 num_kv_heads 8 head_dim 64 float32"},
         Written{
@@ -110,8 +110,8 @@ INSTANTIATE_TEST_SUITE_P(
             R"("causal":true,"position":{"encoding":"alibi","num_heads":8,"mask":"causal",)"
             R"("form":"distance","slopes":"released","bias_max":8,"slope_dtype":null},"window":null,)"
             R"("softmax_scale":null,)"
-            R"("logit_softcap":null,"sinks":false,"cached_keys":"plain","dtype":"float32","min_position":0,)"
-            R"("max_position":131072,)",
+            R"("logit_softcap":null,"sinks":false,"cached_keys":"plain","query_scale":null,"dtype":"float32",)"
+            R"("min_position":0,"max_position":131072,)",
             "attention num_heads 8 num_kv_heads 2 head_dim 64 causal with alibi num_heads 8 causal distance float32"},
         Written{R"({"encoding":"attention","num_heads":8,"num_kv_heads":2,"head_dim":4,"causal":true,"window":128,)"
                 R"("softmax_scale":0.5,"logit_softcap":50,"sinks":true,"cached_keys":"rotated",)"
@@ -122,9 +122,16 @@ INSTANTIATE_TEST_SUITE_P(
                 R"("rope_scaling":null,"sections":[1,1],"section_order":"blocked","axis_order":[0,1],)"
                 R"("frequencies":"shared","pairing_scope":"head","coordinates":"index",)"
                 R"("extents":null,"rope_thetas":null},"window":128,"softmax_scale":0.5,"logit_softcap":50.0,)"
-                R"("sinks":true,"cached_keys":"rotated","dtype":"float32","min_position":0,"max_position":131072,)",
+                R"("sinks":true,"cached_keys":"rotated","query_scale":null,"dtype":"float32","min_position":0,)"
+                R"("max_position":131072,)",
                 "attention num_heads 8 num_kv_heads 2 head_dim 4 causal window 128 softmax_scale 0.5 logit_softcap 50 "
-                "sinks cached_keys rotated with rope_nd head_dim 4 sections 1+1 float32"}));
+                "sinks cached_keys rotated with rope_nd head_dim 4 sections 1+1 float32"},
+        Written{R"({"encoding":"attention","num_heads":2,"head_dim":8,"query_scale":{"amount":0.1,"period":8192}})",
+                R"({"encoding":"attention","num_heads":2,"num_kv_heads":2,"head_dim":8,"causal":false,)"
+                R"("position":null,"window":null,"softmax_scale":null,"logit_softcap":null,"sinks":false,)"
+                R"("cached_keys":"plain","query_scale":{"amount":0.1,"period":8192,"offset":0},"dtype":"float32",)"
+                R"("min_position":0,"max_position":131072,)",
+                "attention num_heads 2 num_kv_heads 2 head_dim 8 query_scale 0.1 period 8192 offset 0 float32"}));
 
 // What none of the defaults is.
 TEST(EveryEncoding, KeepsEveryFieldGiven) {
@@ -148,6 +155,11 @@ TEST(EveryEncoding, KeepsEveryFieldGiven) {
         R"("output_pairing":"half","rotary_layout":"prefix","direction":"counterclockwise","rope_scaling":null,)"
         R"("sections":[2,2,2],"section_order":"blocked","axis_order":[0,1,2],"frequencies":"dealt",)"
         R"("pairing_scope":"axis","coordinates":"normalized","extents":[9,20,12],"rope_thetas":null)",
+        R"("encoding":"rope_nd","head_dim":12,"rotary_dim":12,"rope_theta":500.0,"pairing":"half",)"
+        R"("output_pairing":"half","rotary_layout":"prefix","direction":"counterclockwise","rope_scaling":null,)"
+        R"("sections":[2,2,2],"section_order":"blocked","axis_order":[0,1,2],"frequencies":"dealt",)"
+        R"("pairing_scope":"head","coordinates":"normalized","extents":[9,20,12],)"
+        R"("coordinate_shifts":[0.0,-0.125,1.0],"coordinate_scales":[0.5,1.0,1.3],"rope_thetas":null)",
         R"("encoding":"rope_nd","head_dim":12,"rotary_dim":12,"pairing":"half",)"
         R"("output_pairing":"half","rotary_layout":"prefix","direction":"counterclockwise","rope_scaling":null,)"
         R"("sections":[1,2,3],"section_order":"blocked","axis_order":[0,1,2],"frequencies":"per_axis",)"
@@ -165,7 +177,7 @@ TEST(EveryEncoding, KeepsEveryFieldGiven) {
     std::string attention =
         R"({"encoding":"attention","num_heads":12,"num_kv_heads":3,"head_dim":12,"causal":true,"position":{)" + fields +
         R"(},"window":7,"softmax_scale":0.25,"logit_softcap":30.0,"sinks":true,"cached_keys":"plain",)"
-        R"("dtype":"bfloat16","min_position":2,"max_position":9,"accuracy":"faithful"})";
+        R"("query_scale":null,"dtype":"bfloat16","min_position":2,"max_position":9,"accuracy":"faithful"})";
     EXPECT_EQ(to_json(parse_spec(attention)), attention);
   }
 }
@@ -432,7 +444,36 @@ INSTANTIATE_TEST_SUITE_P(
                 "spec: softmax_scale: expected a positive number, got 0"},
         Refusal{R"({"encoding":"attention","num_heads":8,"head_dim":64,"logit_softcap":-30})",
                 "spec: logit_softcap: expected a positive number, got -30"},
+        Refusal{R"({"encoding":"rope_nd","head_dim":8,"sections":[2,2],"coordinate_scales":[1,2]})",
+                "spec: coordinate_scales: expected none: only normalized coordinates are moved and multiplied"},
+        Refusal{R"({"encoding":"rope_nd","head_dim":8,"sections":[2,2],"coordinates":"normalized","extents":[3,4],)"
+                R"("coordinate_scales":[1]})",
+                "spec: coordinate_scales: expected a number for each of the 2 axes, got 1"},
+        Refusal{R"({"encoding":"rope_nd","head_dim":8,"sections":[2,2],"coordinates":"normalized","extents":[3,4],)"
+                R"("coordinate_scales":[1,0]})",
+                "spec: coordinate_scales[1]: expected a number from 1/64 to 64, got 0"},
+        Refusal{R"({"encoding":"rope_nd","head_dim":8,"sections":[2,2],"coordinates":"normalized","extents":[3,4],)"
+                R"("coordinate_shifts":[0.1,0]})",
+                "spec: coordinate_shifts[0]: expected a multiple of 2^-30 from -1 to 1, got 0.1"},
+        Refusal{R"({"encoding":"rope_nd","head_dim":8,"sections":[2,2],"coordinates":"normalized","extents":[3,4],)"
+                R"("coordinate_shifts":[]})",
+                "spec: coordinate_shifts: expected a number for each axis, got an empty list"},
         Refusal{R"({"encoding":"attention","num_heads":8,"head_dim":64,"sinks":1})", "spec: sinks"},
+        Refusal{R"({"encoding":"attention","num_heads":8,"head_dim":64,"query_scale":{"period":8}})",
+                "spec: query_scale.amount: required"},
+        Refusal{R"({"encoding":"attention","num_heads":8,"head_dim":64,"query_scale":{"amount":0,"period":8}})",
+                "spec: query_scale.amount: expected a number above 0, at most 16, got 0"},
+        Refusal{R"({"encoding":"attention","num_heads":8,"head_dim":64,"query_scale":{"amount":0.1,"period":0}})",
+                "spec: query_scale.period: expected"},
+        Refusal{R"({"encoding":"attention","num_heads":8,"head_dim":64,)"
+                R"("query_scale":{"amount":0.1,"period":8,"offset":-1}})",
+                "spec: query_scale.offset: expected an integer from 0 to 1048576, got -1"},
+        Refusal{R"({"encoding":"attention","num_heads":8,"head_dim":64,"min_position":-2,)"
+                R"("query_scale":{"amount":0.1,"period":8,"offset":1}})",
+                "spec: min_position: expected -1 or more, where queries are scaled from, got -2"},
+        Refusal{R"({"encoding":"attention","num_heads":8,"head_dim":4,"query_scale":{"amount":0.1,"period":8},)"
+                R"("position":{"encoding":"rope_nd","head_dim":4,"sections":[1,1]}})",
+                "spec: query_scale: expected positions of one axis, rope_nd has 2"},
         Refusal{R"({"encoding":"attention","num_heads":8,"head_dim":64,"cached_keys":"rotated"})",
                 "spec: cached_keys: expected plain where no position rotates keys, got rotated"},
         Refusal{R"({"encoding":"attention","num_heads":8,"head_dim":64,)"
@@ -558,6 +599,23 @@ TEST(RopeNdSections, NormalizedCoordinatesCountFromTheMiddle) {
   const Ladders ladders = ladders_of(encoding);
   EXPECT_EQ(ladders.ladders.at(0).extent, 5);
   EXPECT_EQ(ladders.ladders.at(1).extent, 4);
+}
+
+TEST(RopeNdSections, MovedCoordinatesCountInStepsOfTheShift) {
+  RopeNd encoding = with_sections({2, 2}, SectionOrder::blocked);
+  encoding.coordinates = Coordinates::normalized;
+  encoding.extents = {5, 4};
+  encoding.coordinate_shifts = {0.375, -1};
+  encoding.coordinate_scales = {1.5, 2};
+  EXPECT_EQ(shift_bits(encoding, 0), 3);
+  EXPECT_EQ(shift_bits(encoding, 1), 0);
+  // 8 (2p - 4) + 3 5, and 2p - 3 - 4.
+  for (const auto& [axis, p, count] : {std::tuple(0, 0, -17), {0, 2, 15}, {1, 0, -7}, {1, 3, -1}})
+    EXPECT_EQ(counted(encoding, axis, p), count);
+  const Ladders ladders = ladders_of(encoding);
+  EXPECT_EQ(ladders.ladders.at(0).extent, 40);
+  EXPECT_EQ(ladders.ladders.at(1).extent, 4);
+  EXPECT_EQ(ladders.ladders.at(1).stretch, 2);
 }
 
 TEST(RopeNdSections, EveryAxisGetsItsNumberOfPairs) {

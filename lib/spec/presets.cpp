@@ -6,7 +6,7 @@ namespace sextant {
 namespace {
 
 // Settings as published in each model's paper or config.json.
-constexpr std::array<Preset, 45> table{{
+constexpr std::array<Preset, 48> table{{
     {"transformer-512", "Vaswani et al. 2017, section 3.5, d_model = 512", R"({"encoding":"sinusoidal","dim":512})"},
     {"tensor2tensor-512", "tensor2tensor's timing signal: sines, then cosines, divisor d/2 - 1",
      R"({"encoding":"sinusoidal","dim":512,"layout":"concatenated","denominator":"half_minus_one"})"},
@@ -69,6 +69,9 @@ constexpr std::array<Preset, 45> table{{
     {"dinov3-vit-b16", "DINOv3 ViT-B/16 at 224 pixels: the middles of 14 x 14 patches in [-1, 1], of a whole turn",
      R"({"encoding":"rope_nd","head_dim":64,"sections":[16,16],"frequencies":"per_axis","rope_theta":100,)"
      R"("coordinates":"normalized","extents":[14,14]})"},
+    {"dinov3-vit-b16-rescaled", "DINOv3 ViT-B/16 in training: the most of its default rescaling, coordinates doubled",
+     R"({"encoding":"rope_nd","head_dim":64,"sections":[16,16],"frequencies":"per_axis","rope_theta":100,)"
+     R"("coordinates":"normalized","extents":[14,14],"coordinate_scales":[2,2]})"},
     {"flux-1", "FLUX.1, as in diffusers: 16, 56 and 56 channels for three axes",
      R"({"encoding":"rope_nd","head_dim":128,"sections":[8,28,28],"frequencies":"per_axis","pairing":"interleaved"})"},
     {"wan-2.1", "Wan 2.1, as in diffusers: 44, 42 and 42 channels for frame, row and column",
@@ -78,6 +81,15 @@ constexpr std::array<Preset, 45> table{{
      R"({"encoding":"rope","head_dim":128,"rope_scaling":{"rope_type":"none"},"max_position":65536})"},
     {"llama-4-scout-nope", "Llama 4 Scout, every fourth layer: no positions",
      R"({"encoding":"rope","head_dim":128,"rope_scaling":{"rope_type":"none"},"max_position":10485760})"},
+    {"llama-4-scout-query-scale", "Llama 4 Scout, every fourth layer: no positions, queries scaled by theirs",
+     R"({"encoding":"attention","num_heads":40,"num_kv_heads":8,"head_dim":128,"causal":true,)"
+     R"("position":{"encoding":"rope","head_dim":128,"rope_scaling":{"rope_type":"none"}},)"
+     R"("query_scale":{"amount":0.1,"period":8192,"offset":1},"max_position":10485760})"},
+    {"ministral-3-8b-query-scale", "Ministral 3 8B: YaRN, and queries scaled by their positions",
+     R"({"encoding":"attention","num_heads":32,"num_kv_heads":8,"head_dim":128,"causal":true,)"
+     R"("position":{"encoding":"rope","head_dim":128,"rope_theta":1000000,"rope_scaling":{"rope_type":"yarn",)"
+     R"("factor":16,"original_max_position_embeddings":16384,"beta_fast":32,"beta_slow":1,"mscale":1,)"
+     R"("mscale_all_dim":1}},"query_scale":{"amount":0.1,"period":16384},"max_position":262144})"},
     {"torchscale-xpos", "torchscale 0.3's decoder with xpos_rel_pos, a query: powers from half the call, rounded up",
      R"({"encoding":"xpos","head_dim":64,"pairing":"interleaved","centre":"ceil_half","max_position":1024})"},
     {"bloom-7b1", "BLOOM 7B1: ALiBi as slope times key position",

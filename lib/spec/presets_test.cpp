@@ -40,7 +40,13 @@ constexpr Published published[] = {
     {"mpt-7b", "mpt-7b"},
     {"smollm3-3b-nope", "smollm3-3b", "", "no_rope"},
     {"llama-4-scout-nope", "llama-4-scout-17b-16e", "text_config", "no_rope"},
+    {"llama-4-scout-query-scale", "llama-4-scout-17b-16e", "text_config", "query_scale"},
+    {"ministral-3-8b-query-scale", "ministral-3-8b-2512-text", "", "query_scale"},
     {"falcon-rw-1b", "falcon-rw-1b"},
+    {"swin-tiny", "swin-tiny-patch4-window7-224"},
+    {"beit-base", "beit-base-patch16-224"},
+    {"swinv2-tiny-window8", "swinv2-tiny-patch4-window8-256", "", "stage1"},
+    {"swinv2-base-window12to24", "swinv2-base-patch4-window12to24-192to384", "", "stage1"},
     {"t5-small", "t5-small", "", "encoder"},
     {"mae-vit-base", "vit-mae-base", "", "encoder"},
 };

@@ -65,6 +65,7 @@ std::vector<Passthrough> passthrough_channels(const Rope& encoding);
 struct Ladder {
   Rope rope;
   std::int64_t extent = 0;
+  double stretch = 1;  ///< of normalized coordinates, what their angles are multiplied by
 };
 
 /// Where the frequencies of a head's pairs come from: pair i has frequency places[i].index of

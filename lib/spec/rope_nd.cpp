@@ -1,6 +1,7 @@
 #include "lib/spec/rope_nd.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <utility>
 
@@ -67,10 +68,34 @@ std::vector<std::int64_t> axis_of_pairs(const RopeNd& encoding) {
   return axis;
 }
 
+int shift_bits(const RopeNd& encoding, std::int64_t axis) {
+  if (encoding.coordinate_shifts.empty()) return 0;
+  const double shift = encoding.coordinate_shifts[static_cast<std::size_t>(axis)];
+  int bits = 0;
+  while (std::ldexp(shift, bits) != std::trunc(std::ldexp(shift, bits))) ++bits;
+  return bits;
+}
+
 std::int64_t counted(const RopeNd& encoding, std::int64_t axis, std::int64_t coordinate) {
   if (encoding.coordinates == Coordinates::index) return coordinate;
-  return 2 * coordinate + 1 - encoding.extents[static_cast<std::size_t>(axis)];
+  const auto a = static_cast<std::size_t>(axis);
+  const std::int64_t middle = 2 * coordinate + 1 - encoding.extents[a];
+  if (encoding.coordinate_shifts.empty()) return middle;
+  const int bits = shift_bits(encoding, axis);
+  const auto shift = static_cast<std::int64_t>(std::ldexp(encoding.coordinate_shifts[a], bits));
+  return middle * (std::int64_t{1} << bits) + shift * encoding.extents[a];
 }
+
+namespace {
+
+// A turn divided by so many counts.
+Ladder normalized_ladder(const RopeNd& encoding, std::int64_t axis) {
+  const auto a = static_cast<std::size_t>(axis);
+  return {rope_of(encoding, axis), encoding.extents[a] << shift_bits(encoding, axis),
+          encoding.coordinate_scales.empty() ? 1 : encoding.coordinate_scales[a]};
+}
+
+}  // namespace
 
 Ladders ladders_of(const RopeNd& encoding) {
   const bool normalized = encoding.coordinates == Coordinates::normalized;
@@ -81,7 +106,7 @@ Ladders ladders_of(const RopeNd& encoding) {
   const bool alike = !normalized && encoding.frequencies != AxisFrequencies::per_axis;
   Ladders all;
   for (std::int64_t axis = 0; axis < (alike ? 1 : axes(encoding)); ++axis)
-    all.ladders.push_back({rope_of(encoding, axis), normalized ? encoding.extents[static_cast<std::size_t>(axis)] : 0});
+    all.ladders.push_back(normalized ? normalized_ladder(encoding, axis) : Ladder{rope_of(encoding, axis)});
   if (pairs(encoding.rope) == 0) return all;
   std::vector<std::int64_t> pairs_so_far(order.size(), 0);
   std::int64_t pair = 0;
@@ -101,6 +126,12 @@ namespace {
 [[noreturn]] void refuse_order(const RopeNd& encoding, const std::vector<std::int64_t>& order) {
   refuse_field("axis_order", fmt::format("expected each axis from 0 to {} once, got {}", axes(encoding) - 1,
                                          order.empty() ? "none" : fmt::format("{}", fmt::join(order, ", "))));
+}
+
+std::vector<double> numbers_of_axes(Fields& fields, const char* name) {
+  auto numbers = fields.numbers_or_null(name);
+  if (numbers && numbers->empty()) fields.refuse(name, "expected a number for each axis, got an empty list");
+  return numbers.value_or(std::vector<double>());
 }
 
 RopeNd read(Fields& fields) {
@@ -128,6 +159,8 @@ RopeNd read(Fields& fields) {
     encoding.rope.parts = axes(encoding);
   encoding.coordinates = fields.choice("coordinates", coordinates, encoding.coordinates);
   encoding.extents = fields.integers_or_null("extents").value_or(encoding.extents);
+  encoding.coordinate_shifts = numbers_of_axes(fields, "coordinate_shifts");
+  encoding.coordinate_scales = numbers_of_axes(fields, "coordinate_scales");
   return encoding;
 }
 
@@ -221,7 +254,36 @@ void check_pairing_scope(const RopeNd& encoding) {
   check_equal_sections(encoding, "where channels are paired within each axis");
 }
 
+constexpr int finest_shift = 30;
+constexpr double largest_scale = 64;
+
+void check_moves(const RopeNd& encoding) {
+  for (const auto& [name, numbers] : {std::pair("coordinate_shifts", &encoding.coordinate_shifts),
+                                      std::pair("coordinate_scales", &encoding.coordinate_scales)}) {
+    if (numbers->empty()) continue;
+    if (encoding.coordinates == Coordinates::index)
+      refuse_field(name, "expected none: only normalized coordinates are moved and multiplied");
+    if (std::ssize(*numbers) != axes(encoding))
+      refuse_field(name,
+                   fmt::format("expected a number for each of the {} axes, got {}", axes(encoding), numbers->size()));
+  }
+  for (std::size_t axis = 0; axis < encoding.coordinate_shifts.size(); ++axis) {
+    const double shift = encoding.coordinate_shifts[axis];
+    const double counts = std::ldexp(shift, finest_shift);
+    if (!(shift >= -1 && shift <= 1 && counts == std::trunc(counts)))
+      refuse_field(fmt::format("coordinate_shifts[{}]", axis),
+                   fmt::format("expected a multiple of 2^-{} from -1 to 1, got {}", finest_shift, shift));
+  }
+  for (std::size_t axis = 0; axis < encoding.coordinate_scales.size(); ++axis) {
+    const double scale = encoding.coordinate_scales[axis];
+    if (!(scale >= 1 / largest_scale && scale <= largest_scale))
+      refuse_field(fmt::format("coordinate_scales[{}]", axis),
+                   fmt::format("expected a number from 1/{0} to {0}, got {1}", largest_scale, scale));
+  }
+}
+
 void check_coordinates(const RopeNd& encoding) {
+  check_moves(encoding);
   if (encoding.coordinates == Coordinates::index) {
     if (!encoding.extents.empty())
       refuse_field("extents", "expected none: only normalized coordinates depend on how many patches there are");
@@ -261,6 +323,8 @@ void write(const RopeNd& encoding, nlohmann::ordered_json& object) {
   object["pairing_scope"] = text_of(pairing_scopes, pairing_scope(encoding));
   object["coordinates"] = text_of(coordinates, encoding.coordinates);
   object["extents"] = encoding.extents.empty() ? nlohmann::json(nullptr) : nlohmann::json(encoding.extents);
+  if (!encoding.coordinate_shifts.empty()) object["coordinate_shifts"] = encoding.coordinate_shifts;
+  if (!encoding.coordinate_scales.empty()) object["coordinate_scales"] = encoding.coordinate_scales;
   object["rope_thetas"] = encoding.rope_thetas.empty() ? nlohmann::json(nullptr) : nlohmann::json(encoding.rope_thetas);
   if (!encoding.rope_thetas.empty()) object.erase("rope_theta");
 }
@@ -271,6 +335,10 @@ std::string size_text(const RopeNd& encoding) {
   if (encoding.frequencies != AxisFrequencies::shared)
     text += fmt::format(" frequencies {}", text_of(ways_to_share, encoding.frequencies));
   if (!encoding.extents.empty()) text += fmt::format(" of {} patches", fmt::join(encoding.extents, "x"));
+  if (!encoding.coordinate_shifts.empty())
+    text += fmt::format(" moved by {}", fmt::join(encoding.coordinate_shifts, ", "));
+  if (!encoding.coordinate_scales.empty())
+    text += fmt::format(" times {}", fmt::join(encoding.coordinate_scales, ", "));
   return text;
 }
 
@@ -294,6 +362,8 @@ constexpr FieldMeaning field_meanings[] = {
     {"pairing_scope", "half pairing: over the head; or within each axis' own part of it"},
     {"coordinates", "index: as they are; normalized: 2 pi times the middle of a patch in [-1, 1]"},
     {"extents", "patches along each axis, of normalized coordinates"},
+    {"coordinate_shifts", "what the normalized coordinates of each axis are moved by, before they are multiplied"},
+    {"coordinate_scales", "what they are multiplied by then"},
     {"rope_thetas", "in place of rope_theta: the base of each axis, of frequencies per_axis"},
 };
 

@@ -41,6 +41,12 @@ struct RopeNd {
   Coordinates coordinates = Coordinates::index;
   /// The patches along each axis, of normalized coordinates.
   std::vector<std::int64_t> extents;
+  /// What normalized coordinates are moved by, and then multiplied by, an axis each: c becomes scales[a] (c +
+  /// shifts[a]). Empty for none. DINOv3 draws them anew for each call of its training: a shift of each axis, a jitter
+  /// of each, which is multiplied with the one factor of the rescaling (transformers,
+  /// augment_patches_center_coordinates).
+  std::vector<double> coordinate_shifts;
+  std::vector<double> coordinate_scales;
 
   static const EncodingEntry<RopeNd> entry;
 };
@@ -54,7 +60,11 @@ std::vector<std::int64_t> order_of_axes(const RopeNd& encoding);
 /// The axis whose coordinate turns each pair, in the order of the pairs.
 std::vector<std::int64_t> axis_of_pairs(const RopeNd& encoding);
 
-/// The integer that the frequencies of ladders_of multiply: p, or 2p + 1 - extent.
+/// The k for which 2^k times the axis' shift is whole, the least from 0 on.
+int shift_bits(const RopeNd& encoding, std::int64_t axis);
+
+/// The integer that the frequencies of ladders_of multiply: p, or 2^k (2p + 1 - extent + shift extent), k being
+/// shift_bits.
 std::int64_t counted(const RopeNd& encoding, std::int64_t axis, std::int64_t coordinate);
 
 /// Where the frequencies of the pairs come from: one ladder, or one for each axis.

@@ -36,6 +36,17 @@ TEST(AttentionGradient, OfTheBuiltinEncoderHoldsForEveryPosition) {
 }
 
 // A relative 0.004 is found: the bound means something.
+TEST(AttentionGradient, OfTheBuiltinHoldsWhereQueriesAreScaled) {
+  for (const char* dtype : {"float32", "float64", "bfloat16"}) {
+    const Spec spec = parse_spec(
+        std::string(R"({"encoding":"attention","num_heads":4,"num_kv_heads":2,"head_dim":16,"causal":true,)") +
+        R"("max_position":2048,"query_scale":{"amount":1,"period":16,"offset":1},)" +
+        R"("position":{"encoding":"rope","head_dim":16},"dtype":")" + dtype + R"("})");
+    const PropertyResult result = result_of("attention_gradient", *builtin_subject(), spec);
+    EXPECT_EQ(result.verdict, Verdict::holds) << dtype << result.worst->finding;
+  }
+}
+
 TEST(AttentionGradient, IsLostByWhatIsOffByFourThousandths) {
   for (const char* name : {"grad_q", "grad_k", "grad_v"}) {
     const Edited wrong(builtin_subject(), [name](std::string_view operation, const Tensors&, Tensors& reply) {

@@ -231,7 +231,11 @@ Property permutation_property() {
       "the encoding lacks the property, and the audit must find a case that shows it",
       tolerance,
       "a position encoding where none was asked for, or none where one was; masks and indices by the token's place"};
-  property.not_applicable = stated_for<Attention>(causal_or_not_stated);
+  property.not_applicable =
+      stated_for<Attention>([](const Spec& spec, const Attention& encoding) -> std::optional<std::string> {
+        if (encoding.query_scale && !acts_within(encoding)) return "queries are scaled by their positions";
+        return causal_or_not_stated(spec, encoding);
+      });
   property.theory = of<Attention>(
       [](const Spec&, const Attention& encoding) { return acts_within(encoding) ? Theory::fails : Theory::holds; });
   use_cases(property, sequences(), [](const Spec& spec) {

@@ -7,6 +7,7 @@
 #include <memory>
 #include <set>
 
+#include "lib/spec/of.hpp"
 #include "properties/catalogue.hpp"
 #include "properties/gen/extent.hpp"
 #include "properties/model/attention_budget.hpp"
@@ -175,6 +176,16 @@ std::vector<Step> first_steps(const Spec& spec) {
       list.begin_at(std::max(*limit - prompt - 1, spec.min_position));
       list.add_session(prompt, batch);
     }
+  }
+  // Sessions that grow over positions from which queries are scaled by more, and rows of which some are beyond.
+  const auto borders = of<Attention>([](const Spec& claimed, const Attention& e) {
+    return query_scale_borders(e, {claimed.min_position, last_position_of(claimed)});
+  })(spec);
+  for (const std::int64_t border : borders) {
+    list.begin_at(std::max(border - 10, spec.min_position));
+    list.add_session(9, 1);
+    list.begin_at(std::max(border - 6, spec.min_position));
+    list.add_session(5, 2);
   }
   return list.taken();
 }

@@ -167,8 +167,9 @@ Property below_claim_property() {
   property.not_applicable = [](const Spec& spec) -> std::optional<std::string> {
     if (spec.min_position < furthest - position_grid_of(spec.encoding).most())
       return "nothing that a spec may name lies below the claim";
-    if (const auto* attention = held<Attention>(spec); attention != nullptr && !acts_within(*attention))
-      return "attention does not see its positions";
+    const auto* attention = held<Attention>(spec);
+    if (attention != nullptr && !sees_positions(*attention)) return "attention does not see its positions";
+    if (attention != nullptr && attention->query_scale) return "queries before the claim have no scale";
     return accuracy_not_stated(spec);
   };
   use_cases(property, places_below(), [](const Spec& spec) -> SubjectCheckOf<Below> {

@@ -43,6 +43,7 @@ class AttentionModel final : public EncodingModel {
     return position ? position->switching_length() : std::nullopt;
   }
   std::optional<std::string> not_shift_invariant() const override {
+    if (encoding_.query_scale) return "queries are scaled by their positions";
     const auto position = position_model(spec(), encoding_);
     return position ? position->not_shift_invariant() : std::nullopt;
   }
@@ -79,6 +80,18 @@ class AttentionModel final : public EncodingModel {
     });
     list.with("logit_softcap", [](Attention& e) { e.logit_softcap = e.logit_softcap ? *e.logit_softcap / 2 : 1.5; });
     list.with("sinks", [](Attention& e) { e.sinks = !e.sinks; });
+    list.with("query_scale", [](Attention& e) {
+      e.query_scale = e.query_scale ? std::nullopt : std::optional(QueryScale{.amount = 0.5, .period = 4, .offset = 1});
+    });
+    list.with("query_scale.amount", [](Attention& e) {
+      if (e.query_scale) e.query_scale->amount *= e.query_scale->amount > 1 ? 0.5 : 2;
+    });
+    list.with("query_scale.period", [](Attention& e) {
+      if (e.query_scale) e.query_scale->period += 1 + e.query_scale->period / 2;
+    });
+    list.with("query_scale.offset", [](Attention& e) {
+      if (e.query_scale) e.query_scale->offset += 1;
+    });
     list.with("position", [](Attention& e) {
       if (e.position) {
         e.position.reset();
@@ -188,6 +201,14 @@ class AttentionModel final : public EncodingModel {
     for (const auto& [batch, tokens] : {std::pair{2, 17}, {17, 65}, {5, 520}}) {
       questions.push_back(
           clipped({.position = near, .tokens = tokens, .batch = batch, .fill = every_key_counts}, largest_reshaped()));
+    }
+    // Calls across the positions from which queries are scaled by more, and beside them.
+    for (const std::int64_t border : query_scale_borders(encoding_, range())) {
+      for (const auto& [tokens, batch] : {std::pair{9, 1}, {6, 2}}) {
+        const std::int64_t first = std::max(border - tokens / 2, range().first);
+        for (const std::int64_t fill : {every_key_counts + border % 5, one_channel_fill(border, half_for_one)})
+          questions.push_back({.position = first, .tokens = tokens, .batch = batch, .fill = fill});
+      }
     }
     // Calls that end just before other frequencies begin and behind that, and rows of both in one.
     if (const auto limit = switching_length()) {

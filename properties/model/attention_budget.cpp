@@ -19,6 +19,13 @@ Dtype summed_in(const Spec& spec) {
   return is_16_bit(spec.dtype) && spec.evaluation != Evaluation::dtype_accumulate ? Dtype::float32 : spec.dtype;
 }
 
+// Step 1: the logarithm, the product with the amount (which is rounded too) and the sum, in the format of angles; the
+// scale as it is kept; and the query, which in 16 bits is rounded to the dtype.
+double roundings_of_query_scale(const Spec& spec, const AttentionArithmetic& arithmetic) {
+  if (!std::get<Attention>(spec.encoding).query_scale) return 0;
+  return (2 * arithmetic.libm + 3) * arithmetic.v + arithmetic.u + arithmetic.table + unit_roundoff(spec.dtype);
+}
+
 }  // namespace
 
 AttentionArithmetic::AttentionArithmetic(const Spec& spec)
@@ -32,7 +39,8 @@ AttentionArithmetic::AttentionArithmetic(const Spec& spec)
       libm(spec.libm),
       width(static_cast<double>(std::get<Attention>(spec.encoding).head_dim)),
       scale(std::get<Attention>(spec.encoding).softmax_scale.value_or(1 / std::sqrt(width))),
-      cap(std::get<Attention>(spec.encoding).logit_softcap.value_or(std::numeric_limits<double>::infinity())) {}
+      cap(std::get<Attention>(spec.encoding).logit_softcap.value_or(std::numeric_limits<double>::infinity())),
+      of_query(roundings_of_query_scale(spec, *this)) {}
 
 double score_size(const AttentionArithmetic& arithmetic, const ScoreParts& parts) {
   return std::min(parts.products, arithmetic.cap) + parts.bias;
@@ -42,7 +50,8 @@ double score_error(const AttentionArithmetic& arithmetic, const ScoreParts& part
   const double u = arithmetic.u;
   const double of_bias =
       parts.roundings > 0 ? gamma((parts.roundings - 2) * arithmetic.v + 2 * u + arithmetic.table) : 0;
-  double product = gamma(arithmetic.width * arithmetic.a + 4 * u) * parts.products + parts.rotation;
+  double product = gamma(arithmetic.width * arithmetic.a + 4 * u + arithmetic.of_query) * parts.products +
+                   (1 + gamma(arithmetic.of_query)) * parts.rotation;
   if (std::isfinite(arithmetic.cap)) {
     const double one_operation = unit_roundoff(arithmetic.dtype == Dtype::float64 ? Dtype::float64 : Dtype::float32);
     const double slope = 1 / std::cosh(std::max(parts.before_cap - product, 0.0) / arithmetic.cap);

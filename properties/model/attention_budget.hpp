@@ -29,6 +29,7 @@ struct AttentionArithmetic {
   double width;      ///< D
   double scale;      ///< that q k^T is multiplied by: 1/sqrt(D), or softmax_scale
   double cap;        ///< logit_softcap; infinity without one
+  double of_query;   ///< what a query's own scale rounds by, step 1: those of the scale and of its product; 0 without
 };
 
 /// Of one key, as a query sees it.
@@ -40,7 +41,7 @@ struct KeyScore {
 
 /// What a score is made of.
 struct ScoreParts {
-  double products;        ///< sum_i |q_i| |k_i| scale
+  double products;        ///< sum_i |q_i| |k_i| scale, the query's own included
   double rotation = 0;    ///< step 2
   double before_cap = 0;  ///< at most |x|, the scaled product that a softcap is given
   double bias = 0;        ///< |b_j|

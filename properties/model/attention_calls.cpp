@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <span>
 
 #include "lib/numeric/ulp.hpp"
@@ -41,6 +42,24 @@ void repeat_some(AttentionCase& request) {
 }
 
 }  // namespace
+
+std::vector<std::int64_t> query_scale_borders(const Attention& encoding, const gen::PositionRange& range) {
+  if (!encoding.query_scale) return {};
+  const auto& [amount, period, offset] = *encoding.query_scale;
+  const std::int64_t first = (std::max<std::int64_t>(range.first + offset, 0) + period) / period;
+  const std::int64_t last = (range.last - 1 + offset) / period;
+  constexpr std::int64_t in_order = 5;
+  std::set<std::int64_t> multiples;
+  for (std::int64_t multiple = first; multiple <= std::min(last, first + in_order - 1); ++multiple)
+    multiples.insert(multiple);
+  for (std::int64_t power = 8; power >= 8 && power <= last; power *= 2) {
+    if (power > first) multiples.insert(power);
+  }
+  if (last >= first) multiples.insert(last);
+  std::vector<std::int64_t> borders;
+  for (const std::int64_t multiple : multiples) borders.push_back(multiple * period - offset);
+  return borders;
+}
 
 void part_rows(AttentionCase& request, const gen::PositionRange& range) {
   for (std::int64_t line = 1; line < std::ssize(request.positions) / request.tokens; ++line) {

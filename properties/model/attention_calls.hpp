@@ -20,6 +20,10 @@ inline constexpr std::int64_t apart_fill = 4;
 inline constexpr std::int64_t scaled_in = 11;
 inline constexpr std::int64_t scaled_fill = 5;
 
+/// The first positions whose queries are scaled by more than those before: the first of them in the range, those at
+/// powers of two of the period, and the last; none where no query is scaled.
+std::vector<std::int64_t> query_scale_borders(const Attention& encoding, const gen::PositionRange& range);
+
 /// Moves the batch rows apart: the last to the range's end, the others between it and the first.
 void part_rows(AttentionCase& request, const gen::PositionRange& range);
 

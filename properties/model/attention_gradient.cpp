@@ -122,16 +122,20 @@ class Group {
         oracle_.turned(request_.q, row, place_of(request_, batch_, token, Role::query, lengths_), precision);
     const RealVector by_out = read(grad_, row);
     const KeyRange seen = request_.seen_by(encoding_, batch_, token);
-    const double scale_of_scores = arithmetic_.scale;
+    std::optional<Enclosure> of_query;
+    if (encoding_.query_scale)
+      of_query = reference::query_scale(*encoding_.query_scale, request_.query_position(batch_, token), precision);
+    const double scale_of_scores = arithmetic_.scale * (of_query ? of_query->upper() : 1);
     const auto n = static_cast<double>(seen.count() + (encoding_.sinks ? 1 : 0));
     const auto d = static_cast<double>(width_);
     const auto position = [&](std::size_t t) {
       return request_.positions[static_cast<std::size_t>(batch_ * tokens_) + t];
     };
 
-    const Enclosure real_scale = encoding_.softmax_scale
-                                     ? Enclosure(*encoding_.softmax_scale, precision)
-                                     : Enclosure(1.0, precision) / sqrt(Enclosure(encoding_.head_dim, precision));
+    const Enclosure common_scale = encoding_.softmax_scale
+                                       ? Enclosure(*encoding_.softmax_scale, precision)
+                                       : Enclosure(1.0, precision) / sqrt(Enclosure(encoding_.head_dim, precision));
+    const Enclosure real_scale = of_query ? common_scale * *of_query : common_scale;
 
     // A and max |s|, as attention's oracle has them; M of step 4.
     std::vector<Enclosure> biases;
@@ -171,11 +175,15 @@ class Group {
     // What a softcap's slope is off by, step 4.
     const double slope = encoding_.logit_softcap ? 2 * score_error / arithmetic_.cap + 8 * u_ : 0;
     const double before_cap = 2 * w + (1 + w) * (q + gamma((d + 10) * u_));
-    const double t = before_cap + (2 + before_cap) * slope;
+    const double after_cap = before_cap + (2 + before_cap) * slope;
+    const double t = after_cap + (2 + after_cap) * gamma(arithmetic_.of_query);
     const double lost = least_normal_ * (4 * most + d + n + 4);  // step 8
 
-    const std::vector<Enclosure> weights =
-        reference::attention_weights(encoding_, {seen, query.value, key_values_, values_, biases, sink}, precision);
+    const std::vector<Enclosure> weights = reference::attention_weights(
+        encoding_,
+        {seen, query.value, key_values_, values_, biases, sink,
+         encoding_.query_scale ? std::optional(request_.query_position(batch_, token)) : std::nullopt},
+        precision);
     std::vector<Enclosure> by_weight;
     Enclosure mean = zero();
     const auto first = static_cast<std::size_t>(seen.first);

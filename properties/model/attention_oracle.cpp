@@ -76,7 +76,8 @@ RealVector AttentionOracle::row(const AttentionCase& request, std::int64_t batch
                             keys,
                             values,
                             bias_ ? std::span<const Enclosure>(biases) : std::span<const Enclosure>(),
-                            request.sinks ? std::optional(request.sinks->at(head)) : std::nullopt},
+                            request.sinks ? std::optional(request.sinks->at(head)) : std::nullopt,
+                            encoding_.query_scale ? std::optional(request.query_position(batch, token)) : std::nullopt},
                            precision);
 }
 

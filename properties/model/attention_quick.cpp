@@ -284,6 +284,14 @@ class QuickRows final : public QuickAttention {
     });
   }
 
+  // Step 9: within 8 w of itself.
+  Real query_scale(std::int64_t position) const {
+    if (!encoding_.query_scale) return 1;
+    const QueryScale& scale = *encoding_.query_scale;
+    const auto steps = static_cast<Real>((position + scale.offset) / scale.period);
+    return 1 + static_cast<Real>(scale.amount) * std::log1p(steps);
+  }
+
   // The scores of the keys that the query sees, and its sink, into scores_, their values into seen_values_, what an
   // implementation's scores may be off by into errors_, and what they are into own_errors_.
   void fetch_scores(const AttentionPlaceOfHead& place) {
@@ -294,6 +302,8 @@ class QuickRows final : public QuickAttention {
     add(query_, request_.q, (place.batch * encoding_.num_heads + place.head) * request_.queries() + place.token,
         &of_query);
     const Real root = std::sqrt(static_cast<Real>(width_));
+    const Real factor = query_scale(request_.query_position(place.batch, place.token));
+    const double scale = arithmetic_.scale * static_cast<double>(factor) * (1 + 0x1p-40);
     const std::size_t norms = norms_count();
     std::vector<double> widened = query_.norms;
     for (std::size_t i = 0; i < norms; ++i) widened[i] += query_.errors[i];
@@ -308,14 +318,15 @@ class QuickRows final : public QuickAttention {
       const auto key = static_cast<std::size_t>(t);
       const Real product = dot(query_.channels.data(), keys_.channels.data() + key * width_, width_);
       Real score = encoding_.softmax_scale ? product * static_cast<Real>(*encoding_.softmax_scale) : product / root;
+      score *= factor;
       const double* key_norms = keys_.norms.data() + key * norms;
-      ScoreParts parts{.products = dot(query_.norms.data(), key_norms, norms) * arithmetic_.scale};
+      ScoreParts parts{.products = dot(query_.norms.data(), key_norms, norms) * scale};
       if (turning_) {
         parts.rotation = (dot(query_.errors.data(), key_norms, norms) +
                           dot(widened.data(), keys_.errors.data() + key * norms, norms)) *
-                         arithmetic_.scale;
+                         scale;
       }
-      double own = w * (arithmetic_.width + 90) * parts.products;
+      double own = w * (arithmetic_.width + (encoding_.query_scale ? 100 : 90)) * parts.products;
       if (encoding_.logit_softcap) {
         const auto cap = static_cast<Real>(*encoding_.logit_softcap);
         parts.before_cap = std::max(static_cast<double>(std::fabs(score)) * (1 - 1e-9) - own, 0.0);

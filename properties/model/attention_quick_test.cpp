@@ -77,6 +77,9 @@ TEST(QuickAttention, ContainsTheTruth) {
         R"({"encoding":"attention","num_heads":2,"head_dim":8,"position":{"encoding":"relative_bias"}})",
         R"({"encoding":"attention","num_heads":2,"head_dim":8,"causal":true,"window":6,"softmax_scale":0.7,)"
         R"("logit_softcap":1.5,"sinks":true,"position":{"encoding":"rope","head_dim":8}})",
+        R"({"encoding":"attention","num_heads":2,"head_dim":8,"query_scale":{"amount":0.1,"period":1000,"offset":1}})",
+        R"({"encoding":"attention","num_heads":2,"head_dim":8,"dtype":"float64","logit_softcap":2,)"
+        R"("query_scale":{"amount":3,"period":7},"position":{"encoding":"rope","head_dim":8}})",
         R"({"encoding":"attention","num_heads":2,"head_dim":8,"window":4,"logit_softcap":20,"sinks":true,)"
         R"("dtype":"float64"})",
         R"({"encoding":"attention","num_heads":2,"head_dim":8,"max_position":5000,)"
@@ -112,7 +115,8 @@ TEST(QuickAttention, ContainsTheTruthOfSteps) {
         R"("position":{"encoding":"rope","head_dim":8},"cached_keys":"rotated","dtype":"float64")",
         R"("position":{"encoding":"rope_nd","head_dim":8,"sections":[2,1,1],"pairing":"interleaved"},)"
         R"("cached_keys":"rotated","sinks":true)",
-        R"("position":{"encoding":"alibi","num_heads":2},"window":5)"}) {
+        R"("position":{"encoding":"alibi","num_heads":2},"window":5)",
+        R"("query_scale":{"amount":0.5,"period":110,"offset":1})"}) {
     const Spec spec =
         parse_spec(fmt::format(R"({{"encoding":"attention","num_heads":2,"head_dim":8,"causal":true,{}}})", fields));
     const auto& encoding = std::get<Attention>(spec.encoding);

@@ -226,8 +226,20 @@ ErrorBudget::ErrorBudget(const ArithmeticClaim& claim, const reference::RopeNdRe
     : ErrorBudget(claim, factor_of(oracle.ladders().front().frequencies, claim.libm)) {
   std::vector<reference::RopeNdReference::LadderFrequencies> ladders(oracle.ladders().begin(), oracle.ladders().end());
   for (const auto& [ladder, index] : oracle.places()) {
-    auto& [frequencies, extent] = ladders[static_cast<std::size_t>(ladder)];
-    extent == 0 ? add_pair(frequencies, index, longest) : add_normalized(frequencies, index, extent);
+    auto& [frequencies, counts, stretch] = ladders[static_cast<std::size_t>(ladder)];
+    if (counts == 0) {
+      add_pair(frequencies, index, longest);
+      continue;
+    }
+    // Normalized coordinates have a ladder for each axis.
+    const RopeNd& encoding = oracle.encoding();
+    const auto axis = static_cast<std::size_t>(ladder);
+    add_normalized(
+        frequencies, index,
+        {.extent = encoding.extents[axis],
+         .counts = counts,
+         .shift = encoding.coordinate_shifts.empty() ? std::nullopt : std::optional(encoding.coordinate_shifts[axis]),
+         .scale = encoding.coordinate_scales.empty() ? std::nullopt : std::optional(stretch)});
   }
 }
 
@@ -261,15 +273,18 @@ void ErrorBudget::add_pair(reference::RopeFrequencies& frequencies, std::int64_t
 }
 
 // Step 14.
-void ErrorBudget::add_normalized(reference::RopeFrequencies& frequencies, std::int64_t index, std::int64_t extent) {
+void ErrorBudget::add_normalized(reference::RopeFrequencies& frequencies, std::int64_t index,
+                                 const Normalized& coordinates) {
   const Enclosure whole = frequencies.radians(index, 0, budget_precision) * Enclosure(2.0, budget_precision) *
-                          Enclosure::pi(budget_precision);
+                          Enclosure::pi(budget_precision) * Enclosure(coordinates.scale.value_or(1), budget_precision);
   const double roundoff = angle_roundoff(accuracy_);
-  const double terms = 2 * static_cast<double>(extent) * roundoff > 1 ? 2 : 1;
+  const double terms = 2 * static_cast<double>(coordinates.extent) * roundoff > 1 ? 2 : 1;
   const double direct = roundings(frequencies, index, 0, libm_, roundoff) + 2;
-  add_pair(whole / Enclosure(extent, budget_precision), direct, of_recurrence(index) + terms);
+  const double moved = (coordinates.shift ? 1 : 0) + (coordinates.scale ? 2 : 0);
+  add_pair(whole / Enclosure(coordinates.counts, budget_precision), direct, of_recurrence(index) + terms + moved);
   unit_frequency_.back() = false;
-  offsets_.back() = terms * whole.upper() / pairs_.back().roundings * (1 + 4 * std::numeric_limits<double>::epsilon());
+  const double added = terms + (terms + 2) * std::fabs(coordinates.shift.value_or(0));
+  offsets_.back() = added * whole.upper() / pairs_.back().roundings * (1 + 4 * std::numeric_limits<double>::epsilon());
 }
 
 void ErrorBudget::add_pair(const Enclosure& frequency, double direct, double recurrence) {

@@ -134,8 +134,14 @@ class ErrorBudget {
 
   // A pair with frequency `index` of those.
   void add_pair(reference::RopeFrequencies& frequencies, std::int64_t index, std::int64_t longest);
-  // The same of coordinates normalized to [-1, 1].
-  void add_normalized(reference::RopeFrequencies& frequencies, std::int64_t index, std::int64_t extent);
+  // The same of coordinates normalized to [-1, 1], and of such that are moved and multiplied after that.
+  struct Normalized {
+    std::int64_t extent;
+    std::int64_t counts;  // to a turn
+    std::optional<double> shift;
+    std::optional<double> scale;
+  };
+  void add_normalized(reference::RopeFrequencies& frequencies, std::int64_t index, const Normalized& coordinates);
   double of_recurrence(std::int64_t index) const;
   void add_pair(const reference::Enclosure& frequency, double direct, double recurrence);
   reference::Bounds quick_bound(const reference::Bounds& size, double effect) const;

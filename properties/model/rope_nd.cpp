@@ -160,8 +160,18 @@ class AxialModel final : public ScaledRotationModel {
     list.with("extents", [](RopeNd& e) {
       for (std::int64_t& extent : e.extents) extent += 3;
     });
+    list.with("coordinate_shifts", [](RopeNd& e) {
+      if (e.coordinates == Coordinates::index) return;
+      e.coordinate_shifts.empty() ? e.coordinate_shifts.assign(e.extents.size(), 0.375) : e.coordinate_shifts.clear();
+    });
+    list.with("coordinate_scales", [](RopeNd& e) {
+      if (e.coordinates == Coordinates::index) return;
+      e.coordinate_scales.empty() ? e.coordinate_scales.assign(e.extents.size(), 1.3) : e.coordinate_scales.clear();
+    });
     list.with("coordinates", [](RopeNd& e) {
       if (e.coordinates == Coordinates::index) return;
+      e.coordinate_shifts.clear();
+      e.coordinate_scales.clear();
       e.coordinates = Coordinates::index;
       e.extents.clear();
     });

@@ -46,6 +46,10 @@ constexpr const char* dynamic =
 // DINOv3's, of an image that is not square.
 constexpr const char* normalized = R"({"encoding":"rope_nd","head_dim":16,"sections":[4,4],"frequencies":"per_axis",)"
                                    R"("rope_theta":100,"coordinates":"normalized","extents":[14,23]})";
+// Of DINOv3's training: the same, moved and multiplied, the scales a jitter of 0.8125 and 1.25 times one of 1.5.
+constexpr const char* jittered = R"({"encoding":"rope_nd","head_dim":16,"sections":[4,4],"frequencies":"per_axis",)"
+                                 R"("rope_theta":100,"coordinates":"normalized","extents":[14,23],)"
+                                 R"("coordinate_shifts":[0.125,-0.3125],"coordinate_scales":[1.21875,1.875]})";
 // Gemma 4's towers.
 constexpr const char* within_axes = R"({"encoding":"rope_nd","head_dim":16,"sections":[4,4],"frequencies":"per_axis",)"
                                     R"("axis_order":[1,0],"pairing_scope":"axis","max_position":4096})";
@@ -150,6 +154,75 @@ void normalized_defects(PlainOthers& list) {
               });
 }
 
+// Specs without either move by 0 and multiply by 1.
+RopeNd with_moves(RopeNd encoding) {
+  if (encoding.coordinate_shifts.empty()) encoding.coordinate_shifts.assign(encoding.extents.size(), 0);
+  if (encoding.coordinate_scales.empty()) encoding.coordinate_scales.assign(encoding.extents.size(), 1);
+  return encoding;
+}
+
+// By other coordinates than scale (c + shift).
+void moved_defects(PlainOthers& list) {
+  using Coordinate = std::function<double(const RopeNd& e, double middle, std::size_t axis)>;
+  const auto defect = [&](std::string name, std::string mechanism, const Coordinate& coordinate) {
+    list.defect(std::move(name), "N11", std::move(mechanism), jittered, [coordinate](PlainOther& plain) {
+      if (plain.axial.coordinates == Coordinates::index) return;
+      plain.coordinate = [coordinate, e = with_moves(plain.axial)](std::span<const std::int64_t> place,
+                                                                   std::int64_t axis) {
+        const auto i = static_cast<std::size_t>(axis);
+        const double middle = (2 * static_cast<double>(place[i]) + 1) / static_cast<double>(e.extents[i]) - 1;
+        return 2 * std::numbers::pi * coordinate(e, middle, i);
+      };
+    });
+  };
+  defect("axial-shift-ignored", "coordinates are not moved",
+         [](const RopeNd& e, double c, std::size_t i) { return e.coordinate_scales[i] * c; });
+  defect("axial-scale-ignored", "coordinates are not multiplied",
+         [](const RopeNd& e, double c, std::size_t i) { return c + e.coordinate_shifts[i]; });
+  defect("axial-shift-after-scale", "coordinates are multiplied before they are moved",
+         [](const RopeNd& e, double c, std::size_t i) { return e.coordinate_scales[i] * c + e.coordinate_shifts[i]; });
+  defect(
+      "axial-scale-of-first-axis", "all axes have the first one's scale",
+      [](const RopeNd& e, double c, std::size_t i) { return e.coordinate_scales[0] * (c + e.coordinate_shifts[i]); });
+  defect(
+      "axial-shift-of-first-axis", "all axes have the first one's shift",
+      [](const RopeNd& e, double c, std::size_t i) { return e.coordinate_scales[i] * (c + e.coordinate_shifts[0]); });
+  defect("axial-scale-twice", "the last axis is multiplied twice", [](const RopeNd& e, double c, std::size_t i) {
+    return (i == 1 ? e.coordinate_scales[i] : 1) * e.coordinate_scales[i] * (c + e.coordinate_shifts[i]);
+  });
+  defect("axial-shift-other-way", "coordinates are moved the other way", [](const RopeNd& e, double c, std::size_t i) {
+    return e.coordinate_scales[i] * (c - e.coordinate_shifts[i]);
+  });
+  defect("axial-scale-divides", "coordinates are divided by the scale", [](const RopeNd& e, double c, std::size_t i) {
+    return (c + e.coordinate_shifts[i]) / e.coordinate_scales[i];
+  });
+  defect("axial-shift-in-patches", "the shift is one of patches", [](const RopeNd& e, double c, std::size_t i) {
+    return e.coordinate_scales[i] * (c + 2 * e.coordinate_shifts[i] / static_cast<double>(e.extents[i]));
+  });
+  defect("axial-scale-before-centring", "coordinates in [0, 1] are multiplied",
+         [](const RopeNd& e, double c, std::size_t i) {
+           return e.coordinate_scales[i] * (c + 1) - 1 + e.coordinate_scales[i] * e.coordinate_shifts[i];
+         });
+  defect("axial-moves-clipped", "moved coordinates are kept within [-1, 1]",
+         [](const RopeNd& e, double c, std::size_t i) {
+           return std::clamp(e.coordinate_scales[i] * (c + e.coordinate_shifts[i]), -1.0, 1.0);
+         });
+  list.control("axial-moved", "coordinates moved, then multiplied, in float32", jittered);
+  list.add(Kind::control, "axial-moved-in-two-steps", "", "a jitter, and then a rescaling of all axes", jittered,
+           [](PlainOther& plain) {
+             if (plain.axial.coordinates == Coordinates::index) return;
+             plain.coordinate = [e = with_moves(plain.axial)](std::span<const std::int64_t> place, std::int64_t axis) {
+               const auto i = static_cast<std::size_t>(axis);
+               const float middle = (static_cast<float>(place[i]) + 0.5F) / static_cast<float>(e.extents[i]);
+               const float moved = 2 * middle - 1 + static_cast<float>(e.coordinate_shifts[i]);
+               // The product of the two is the claim's scale.
+               const float rescale = 1.5F;
+               const auto jitter = static_cast<float>(e.coordinate_scales[i] / 1.5);
+               return static_cast<double>(static_cast<float>(2 * std::numbers::pi) * (moved * jitter * rescale));
+             };
+           });
+}
+
 void controls(PlainOthers& list) {
   list.control("axial-normalized", "DINOv3's coordinates", normalized);
   list.control("axial-within-axes", "Gemma 4's pairs, within each axis' part", within_axes);
@@ -172,6 +245,7 @@ std::vector<Mutant> axial_mutants() {
   PlainOthers list;
   defects(list);
   normalized_defects(list);
+  moved_defects(list);
   controls(list);
   return std::move(list.entries);
 }

@@ -47,6 +47,26 @@ Tensor turned(const FunctionSubject::Call& rope, const Tensor& x, const Tensor& 
   return exchanged(rope("rotate", {{"x", exchanged(x)}, {"positions", positions}}).at("y"));
 }
 
+// Queries by their own scales, as transformers has it: the scale in float32, or double where vectors are; rounded; the
+// product rounded to the queries' dtype.
+Tensor scaled_queries(const QueryScale& scale, Dtype kept, const Tensor& q, const Tensor& positions) {
+  const Dtype formed = q.dtype == Dtype::float64 ? Dtype::float64 : Dtype::float32;
+  const std::vector<std::int64_t> places = positions.integers();
+  const std::int64_t of_row = q.shape[1] * q.shape[2] * q.shape[3];
+  Tensor scaled = q;
+  for (std::int64_t i = 0; i < q.elements(); ++i) {
+    const std::int64_t token = i / q.shape[3] % q.shape[2];
+    const auto place = static_cast<double>(places[static_cast<std::size_t>(i / of_row * q.shape[2] + token)]);
+    const auto rounded = [&](double value) { return round_to(formed, value); };
+    const double quotient =
+        rounded(rounded(place + static_cast<double>(scale.offset)) / static_cast<double>(scale.period));
+    const double of_log = rounded(rounded(scale.amount) * rounded(std::log1p(std::floor(quotient))));
+    const double factor = rounded(1 + of_log);
+    scaled.set(i, q.at(i) * (kept == Dtype::float32 ? factor : round_to(kept, factor)));
+  }
+  return scaled;
+}
+
 // Sum of weights and of weighted values, times e^-most.
 struct Partial {
   double most = none_yet;
@@ -215,15 +235,22 @@ FunctionSubject::Call PlainAttention::call(const Spec& spec) const {
         }
         return [how, encoding, rope](std::string_view operation, const Tensors& inputs) -> Tensors {
           if (operation != "attend") throw SubjectFailure(FailureKind::unsupported, "attend only");
-          if (!rope) return {{"out", attend(how, encoding, inputs)}};
           const bool is_step = inputs.contains("query_positions");
+          const auto by_place = [&](Tensors by_position) {
+            if (!encoding.query_scale) return by_position;
+            Tensor& q = by_position.at("q");
+            q = scaled_queries(*encoding.query_scale, how.query_scale, q,
+                               inputs.at(is_step ? "query_positions" : "positions"));
+            return by_position;
+          };
+          if (!rope) return {{"out", attend(how, encoding, by_place(inputs))}};
           if (is_step && encoding.cached_keys == CachedKeys::rotated)
             throw SubjectFailure(FailureKind::unsupported, "keys come unrotated");
           Tensors by_position = inputs;
           const Tensor& positions = inputs.at("positions");
           by_position.at("q") = turned(rope, inputs.at("q"), is_step ? inputs.at("query_positions") : positions);
           by_position.at("k") = turned(rope, inputs.at("k"), positions);
-          return {{"out", attend(how, encoding, by_position)}};
+          return {{"out", attend(how, encoding, by_place(by_position))}};
         };
       });
   return make(spec);

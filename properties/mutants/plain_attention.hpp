@@ -20,8 +20,9 @@ struct PlainAttention {
   Scaled scaled = Scaled::score;              ///< what 1/sqrt(d) multiplies
   Divided divided = Divided::sum;             ///< whether each weight is divided by the sum of them, or the result
   std::int64_t tile = std::int64_t{1} << 40;  ///< keys that are read at once, the running maximum carried on
-  std::int64_t parts = 1;      ///< that the keys are split into, each with a maximum and a sum of its own
-  bool powers_of_two = false;  ///< whether the exponential is 2^(s log2 e)
+  std::int64_t parts = 1;              ///< that the keys are split into, each with a maximum and a sum of its own
+  Dtype query_scale = Dtype::float32;  ///< that a query's own scale is rounded to, before it multiplies
+  bool powers_of_two = false;          ///< whether the exponential is 2^(s log2 e)
 
   FunctionSubject::Call call(const Spec& spec) const;
 };

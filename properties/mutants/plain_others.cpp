@@ -286,10 +286,13 @@ void PlainOther::prepare(const RopeNd& encoding) {
 
 void PlainOther::turn_as(const RopeNd& encoding) {
   if (encoding.coordinates == Coordinates::normalized) {
-    coordinate = [extents = encoding.extents](std::span<const std::int64_t> place, std::int64_t axis) {
+    coordinate = [extents = encoding.extents, shifts = encoding.coordinate_shifts, scales = encoding.coordinate_scales](
+                     std::span<const std::int64_t> place, std::int64_t axis) {
       const auto i = static_cast<std::size_t>(axis);
       const auto middle = static_cast<float>(place[i]) + 0.5F;
-      const float normalized = 2 * (middle / static_cast<float>(extents[i])) - 1;
+      float normalized = 2 * (middle / static_cast<float>(extents[i])) - 1;
+      if (!shifts.empty()) normalized = normalized + static_cast<float>(shifts[i]);
+      if (!scales.empty()) normalized = normalized * static_cast<float>(scales[i]);
       return static_cast<double>(static_cast<float>(2 * std::numbers::pi) * normalized);
     };
   }
@@ -325,6 +328,12 @@ void PlainOther::prepare(const Attention& encoding) {
   attention_ = encoding;
   score_scale = encoding.softmax_scale.value_or(1 / std::sqrt(static_cast<double>(encoding.head_dim)));
   softcap = encoding.logit_softcap;
+  if (encoding.query_scale) {
+    query_scale = [scale = *encoding.query_scale](const Seen& seen) {
+      const auto periods = static_cast<double>((seen.query_position + scale.offset) / scale.period);
+      return 1 + scale.amount * std::log(1 + periods);
+    };
+  }
   if (encoding.position) of_each(*encoding.position, [this](const auto& part) { prepare(part); });
   answers_.clear();
   answers_["attend"] = {&PlainOther::attend, "out"};
@@ -531,14 +540,17 @@ Tensor PlainOther::attend(const Tensors& inputs) const {
           const std::vector<double>& other = turned[static_cast<std::size_t>(key)];
           double score = 0;
           for (std::size_t i = 0; i < query.size(); ++i) score += query[i] * other[i];
+          const Seen at_score{head,           token,          key, m,
+                              query_place(t), key_place(key), t,   query_positions[static_cast<std::size_t>(t)]};
           score *= score_scale;
+          if (query_scale) score *= query_scale(at_score);
           double bias = unasked_bias * static_cast<double>(key);
           if (score_bias_ && use_position)
             bias += score_bias_(*this, {head, attention_.num_heads, query_place(t), key_place(key)}, inputs);
           if (caps_bias) score += bias;
           if (softcap) score = *softcap * std::tanh(score / *softcap);
           if (!caps_bias) score += bias;
-          weights.push_back(finish_score(score, {head, token, key, m, query_place(t), key_place(key)}));
+          weights.push_back(finish_score(score, at_score));
         }
         if (weights.empty()) continue;
         double least = subtracted(weights);

@@ -45,6 +45,8 @@ struct Seen {
   std::int64_t tokens;  ///< keys of the batch row
   std::int64_t query_position;
   std::int64_t key_position;
+  std::int64_t number = 0;        ///< of the query among those of the call
+  std::int64_t in_first_row = 0;  ///< the position of that query of the first batch row
 };
 
 /// A query of attention in a call that is a step.
@@ -119,6 +121,7 @@ struct PlainOther {
   std::function<double(std::span<const double> scores)> subtracted;  ///< from scores before the exponential, in float32
   std::int64_t seen_ahead = 0;                                       ///< keys behind the query that a causal mask shows
   std::optional<double> softcap;                                     ///< of the spec
+  std::function<double(const Seen& seen)> query_scale;               ///< that multiplies a score before the softcap
   bool caps_bias = false;                                            ///< whether the bias is added before
   bool use_sinks = true;
   std::function<std::int64_t(const StepQuery& query)> step_position;  ///< that a query of a step is turned by

@@ -12,10 +12,13 @@
 
 #include "lib/spec/hf_config.hpp"
 #include "reference/alibi.hpp"
+#include "reference/attention.hpp"
+#include "reference/log_coordinates.hpp"
 #include "reference/relative_bias.hpp"
 #include "reference/rope_nd.hpp"
 #include "reference/rope_scaling.hpp"
 #include "reference/sinusoidal.hpp"
+#include "reference/window_bias.hpp"
 
 namespace sextant {
 namespace {
@@ -50,8 +53,12 @@ const ConfigClaim* claim_of(const Reading& reading, const json& measured) {
     // Qwen2-VL's first files have the text's fields at top level.
     if (claim.part != measured.at("part") && !(claim.part.empty() && measured.at("part") == "text_config"))
       return false;
-    if (claim.kind == "rotation" || claim.kind == "table")
-      return (claim.kind == "rotation") == (measured.at("operation") == "rotate");
+    if ((claim.kind == "query_scale") != (measured.at("operation") == "query_scale")) return false;
+    if (claim.kind == "query_scale") return true;
+    if (claim.kind == "rotation" || claim.kind == "table" || claim.kind == "bias") {
+      const std::string operation = measured.at("operation");
+      return claim.kind == (operation == "rotate" ? "rotation" : operation == "bias" ? "bias" : "table");
+    }
     if (measured.contains("stack") && !claim.kind.empty()) return claim.kind == measured.at("stack");
     if (claim.layers.empty() || measured.at("layers").empty()) return true;
     return std::ranges::find(claim.layers, measured.at("layers").at(0).get<std::int64_t>()) != claim.layers.end();
@@ -134,8 +141,56 @@ void expect_sinusoids(const Sinusoidal& encoding, const json& measured) {
   }
 }
 
+// transformers' factors are float32.
+void expect_query_scale(const Attention& encoding, const json& measured) {
+  ASSERT_TRUE(encoding.query_scale);
+  const auto positions = measured.at("positions").get<std::vector<std::int64_t>>();
+  for (std::size_t i = 0; i < positions.size(); ++i) {
+    const auto scale = reference::query_scale(*encoding.query_scale, positions[i], reference::Precision{128});
+    EXPECT_NEAR(scale.lower(), measured.at("scales").at(i).get<double>(), 1e-5) << positions[i];
+  }
+}
+
+// The table's row of some queries and every key, the class token first where there is one.
+void expect_window(const WindowBias& encoding, const json& measured) {
+  EXPECT_EQ(weight_rows(encoding), measured.at("rows"));
+  const auto queries = measured.at("queries").get<std::vector<std::int64_t>>();
+  for (std::size_t i = 0; i < queries.size(); ++i) {
+    const auto rows = measured.at("buckets").at(i).get<std::vector<std::int64_t>>();
+    ASSERT_EQ(position_count(encoding), std::ssize(rows));
+    for (std::int64_t key = 0; key < std::ssize(rows); ++key) {
+      EXPECT_EQ(reference::window_row(encoding, queries[i], key), rows[static_cast<std::size_t>(key)])
+          << queries[i] << " " << key;
+    }
+  }
+}
+
+void expect_offsets(const Spec& spec, const LogCoordinates& encoding, const json& measured) {
+  const auto positions = measured.at("positions").get<std::vector<std::int64_t>>();
+  EXPECT_EQ(spec.min_position, positions.front());
+  EXPECT_EQ(spec.max_position, positions.back() + 1);
+  for (std::size_t i = 0; i < positions.size(); ++i) {
+    for (std::int64_t axis = 0; axis < 2; ++axis) {
+      const auto value = reference::log_coordinate(encoding, axis, positions[i], reference::Precision{128});
+      EXPECT_NEAR(value.lower(), measured.at("values").at(i).get<double>(), 1e-6) << positions[i];
+    }
+  }
+}
+
 void expect_equal(const Spec& spec, const json& measured) {
   const std::string operation = measured.at("operation");
+  if (const auto* attention = std::get_if<Attention>(&spec.encoding)) {
+    ASSERT_EQ(operation, "query_scale");
+    return expect_query_scale(*attention, measured);
+  }
+  if (const auto* window = std::get_if<WindowBias>(&spec.encoding)) {
+    ASSERT_EQ(operation, "bias");
+    return expect_window(*window, measured);
+  }
+  if (const auto* offsets = std::get_if<LogCoordinates>(&spec.encoding)) {
+    ASSERT_EQ(operation, "encode");
+    return expect_offsets(spec, *offsets, measured);
+  }
   if (const auto* rope = std::get_if<Rope>(&spec.encoding)) {
     ASSERT_EQ(operation, "rotate");
     expect_rotation(*rope, measured);
@@ -190,6 +245,7 @@ struct Unsaid {
   std::string_view reason;
 };
 constexpr Unsaid unsaid[] = {
+    {"configs/detr-resnet-50.json", "", "whose size the file does not state"},
     {"configs/gemma-4-31b.json", "vision_config", "table for each axis"},
     {"configs/gemma-4-e2b-it.json", "vision_config", "table for each axis"},
     {"configs/glm-4.1v-9b-thinking.json", "vision_config", "interpolated"},

@@ -8,6 +8,7 @@
 #include "lib/spec/hugging_face/axial_models.hpp"
 #include "lib/spec/hugging_face/draft.hpp"
 #include "lib/spec/hugging_face/rotary_models.hpp"
+#include "lib/spec/hugging_face/window_models.hpp"
 
 namespace sextant::hugging_face {
 namespace {
@@ -336,12 +337,18 @@ Claims kimi_linear(const Part& part) {
 }
 
 // In the order of the alphabet. transformers 5.23, models/TYPE/modeling_TYPE.py.
-constexpr OtherModel table[] = {{"bert", bert},
+constexpr OtherModel table[] = {{"beit", beit},
+                                {"bert", bert},
                                 {"bloom", bloom},
                                 {"clip_text_model", clip_text},
                                 {"clip_vision_model", clip_vision},
+                                {"conditional_detr", detr},
+                                {"data2vec-vision", beit},
+                                {"deformable_detr", detr},
+                                {"detr", detr},
                                 {"dinov2", dinov2},
                                 {"dinov3_vit", axial_claims},
+                                {"donut-swin", swin},
                                 {"falcon", falcon},
                                 {"gemma4_vision", axial_claims},
                                 {"glm4v_moe_vision", axial_claims},
@@ -353,16 +360,20 @@ constexpr OtherModel table[] = {{"bert", bert},
                                 {"llama4_vision_model", axial_claims},
                                 {"m2m_100", m2m_100},
                                 {"marian", marian},
+                                {"maskformer-swin", swin},
                                 {"mpt", mpt},
                                 {"mt5", t5},
                                 {"opt", opt},
                                 {"pegasus", marian},
                                 {"pixtral", axial_claims},
+                                {"qwen2_5_omni_audio_encoder", sound_sinusoids},
                                 {"qwen2_5_omni_vision_encoder", axial_claims},
                                 {"qwen2_5_vl_vision", axial_claims},
+                                {"qwen2_audio_encoder", sound_table},
                                 {"qwen2_vl_vision", axial_claims},
                                 {"qwen3_5_moe_vision", axial_claims},
                                 {"qwen3_5_vision", axial_claims},
+                                {"qwen3_omni_moe_audio_encoder", sound_sinusoids},
                                 {"qwen3_omni_moe_vision_encoder", axial_claims},
                                 {"qwen3_vl_moe_vision", axial_claims},
                                 {"qwen3_vl_vision", axial_claims},
@@ -371,10 +382,14 @@ constexpr OtherModel table[] = {{"bert", bert},
                                 {"siglip2_vision_model", siglip2_vision},
                                 {"siglip_text_model", siglip_text},
                                 {"siglip_vision_model", siglip_vision},
+                                {"swin", swin},
+                                {"swinv2", swinv2},
                                 {"t5", t5},
+                                {"table-transformer", detr},
                                 {"vit", vit},
                                 {"vit_mae", vit_mae},
-                                {"whisper", whisper}};
+                                {"whisper", whisper},
+                                {"xlnet", xlnet}};
 
 }  // namespace
 

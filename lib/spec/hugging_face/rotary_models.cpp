@@ -10,6 +10,7 @@
 
 #include "lib/spec/hugging_face/draft.hpp"
 #include "lib/spec/hugging_face/layer_kinds.hpp"
+#include "lib/spec/hugging_face/query_scale.hpp"
 #include "lib/spec/hugging_face/rope_rule.hpp"
 
 namespace sextant::hugging_face {
@@ -466,11 +467,6 @@ ConfigClaim RotaryReader::turning(const LayerKind& kind, const RopeRule& rule) c
   set_turning(claim);
   claim.set("max_position", served_positions(rule, lengths_));
   set_dtype(claim);
-  if (rule.query_scale) {
-    claim.note(fmt::format(
-        "queries are then multiplied by 1 + {} ln(1 + floor(position / original length)), which no claim says",
-        rule.query_scale->value));
-  }
   if (model_.traits.magnitudes == Magnitudes::of_each_cache && !is_plain(rule))
     claim.note("transformers 5 takes short_factor at all lengths; its releases before take long_factor as claimed");
   set_rotary_width(claim, rule, width.value);
@@ -485,14 +481,6 @@ ConfigClaim RotaryReader::standing(const LayerKind& kind) const {
   claim.set("max_position", lengths_.longest);
   set_dtype(claim);
   claim.set("rope_scaling", json{{"rope_type", "none"}}, "these layers have no positions");
-  const auto tuning = config_.boolean({"attn_temperature_tuning"});
-  if (part_.model_type == "llama4_text" && (!tuning || tuning->value)) {
-    const auto scale = config_.number({"attn_scale"});
-    const auto floor = config_.number({"floor_scale"});
-    claim.note(
-        fmt::format("queries are then multiplied by 1 + {} ln(1 + floor((position + 1) / {})), which no claim says",
-                    scale ? scale->value : 0.1, floor ? floor->value : 8192));
-  }
   return claim.claim();
 }
 
@@ -505,7 +493,16 @@ std::vector<ConfigClaim> RotaryReader::claims() const {
   for (const LayerKind& kind : kinds) {
     const bool is_full = kind.name == "full_attention";
     switch (model_.traits.layering) {
-      case Layering::alike: claims.push_back(turning(kind, rule_for_all())); break;
+      case Layering::alike: {
+        const RopeRule rule = rule_for_all();
+        claims.push_back(turning(kind, rule));
+        if (!rule.query_scale) break;
+        if (part_.model_type != "ministral3" && part_.model_type != "mistral4")
+          config_.refuse("llama_4_scaling_beta", fmt::format("not read by {}", reader_));
+        claims.push_back(scaled_queries(claims.back(), part_, rule));
+        claims[claims.size() - 2].kind = "rotation";
+        break;
+      }
       case Layering::rule_each:
         if (!is_full && kind.name != "sliding_attention")
           config_.refuse("layer_types",
@@ -514,6 +511,8 @@ std::vector<ConfigClaim> RotaryReader::claims() const {
         break;
       case Layering::no_rope_layers:
         claims.push_back(kind.name == "rope" ? turning(kind, rule_for_all()) : standing(kind));
+        if (kind.name != "rope" && has_temperature_tuning(part_))
+          claims.push_back(scaled_queries(claims.back(), part_));
         break;
       case Layering::sliding_only:
       case Layering::sliding_if_any: {
