@@ -11,6 +11,7 @@
 #include "lib/alibi/alibi.hpp"
 #include "lib/attention/attention.hpp"
 #include "lib/binary/binary.hpp"
+#include "lib/fourier/fourier.hpp"
 #include "lib/integer/integer.hpp"
 #include "lib/kernels/target_test.hpp"
 #include "lib/kernels/truth_test.hpp"
@@ -73,8 +74,19 @@ class EveryEncoder {
         std::get<SinusoidalNd>(spec_of(R"({"encoding":"sinusoidal_nd","dim":32,"extents":[40,41],"position_offset":1,)"
                                        R"("coordinates":"normalized"})")
                                    .encoding));
+    const FourierEncoder features(std::get<Fourier>(
+        spec_of(R"({"encoding":"fourier","axes":2,"bands":5,"highest":7,"angle_unit":"turn","identity":"first",)"
+                R"("position_dtype":"float64"})")
+            .encoding));
+    const FourierEncoder matrix(std::get<Fourier>(
+        spec_of(R"({"encoding":"fourier","bands":4,"ladder":"weight","coordinates":"centres","extents":[4000,4001]})")
+            .encoding));
     const std::vector<std::int64_t> coordinates(range_.begin(), range_.begin() + 80);
     for (const Dtype dtype : floating_dtypes) {
+      keep(features.encode(coordinates, dtype));
+      Tensor weight = random_tensor(dtype, {2, 4}, 3);
+      weight.set(0, dtype == Dtype::float64 ? 0x1p-1070 : 0x1p-24);
+      keep(matrix.encode(std::vector<std::int64_t>{0, 7, 3999, 2000, 0, 11, 4000, 2}, weight));
       keep(Sinusoidal2dEncoder(grid).encode(coordinates, dtype));
       keep(normalized.encode(coordinates, dtype));
       keep(IntegerEncoder({.dim = 2, .normalize = true}, 3001).encode(range_, dtype));
