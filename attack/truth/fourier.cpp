@@ -20,7 +20,7 @@ namespace {
 // 2^-1400 from one; at so many bits an interval of up to 2^1200 quarters is narrower than that.
 constexpr long telling_bits = 4200;
 
-struct Place {
+struct Feature {
   std::int64_t axis;  // without a weight
   std::int64_t band;
   std::vector<std::int64_t> counts;
@@ -32,9 +32,12 @@ Interval coordinate(const Fourier& encoding, std::int64_t axis, std::int64_t cou
   const std::int64_t size = encoding.extents[static_cast<std::size_t>(axis)];
   const Interval one = exactly(bits, 1.0);
   const Interval two = exactly(bits, 2.0);
-  if (encoding.coordinates == FourierCoordinates::centres)
-    return two * ((p + exactly(bits, 0.5)) / exactly(bits, size)) - one;
-  return p * two / exactly(bits, size - 1) - one;
+  const Interval c = encoding.coordinates == FourierCoordinates::centres
+                         ? two * ((p + exactly(bits, 0.5)) / exactly(bits, size)) - one
+                         : p * two / exactly(bits, size - 1) - one;
+  // 1 - 1, rounded to both sides, has two signs.
+  const bool is_zero = mpfr_zero_p(c.low.get()) != 0 && mpfr_zero_p(c.high.get()) != 0;
+  return is_zero ? exactly(bits, 0.0) : c;
 }
 
 // linspace(lowest, highest, bands)[band], and 2 to it.
@@ -53,7 +56,7 @@ class Angles {
   }
 
   // Frequency times coordinate.
-  Interval product(const Place& place, long bits) const {
+  Interval product(const Feature& place, long bits) const {
     if (encoding_.ladder != FrequencyLadder::weight) {
       const auto axis = static_cast<std::size_t>(place.axis);
       return coordinate(encoding_, place.axis, place.counts[axis], bits) *
@@ -67,7 +70,7 @@ class Angles {
     return sum;
   }
 
-  Interval angle(const Place& place, long bits) const {
+  Interval angle(const Feature& place, long bits) const {
     Interval product = this->product(place, bits);
     if (encoding_.angle_unit == AngleUnit::radian) return product;
     if (encoding_.angle_unit == AngleUnit::turn) product = product * exactly(bits, 2.0);
@@ -75,7 +78,7 @@ class Angles {
   }
 
   // j mod 4 where the angle is j quarters of a turn.
-  std::optional<int> quarters(const Place& place) const {
+  std::optional<int> quarters(const Feature& place) const {
     std::optional<int> found;
     for (const long bits : {first_precision, telling_bits}) {
       Interval count = product(place, bits);
@@ -113,7 +116,7 @@ std::int64_t place_of(std::initializer_list<Digit> digits) {
   return place;
 }
 
-std::int64_t channel_of(const Fourier& encoding, const Place& place, bool is_sine) {
+std::int64_t channel_of(const Fourier& encoding, const Feature& place, bool is_sine) {
   const Digit function{is_sine == (encoding.first == First::sin) ? 0 : 1, 2};
   const Digit band{place.band, encoding.bands};
   const Digit axis{place.axis, encoding.axes};
@@ -158,7 +161,7 @@ void judge_encoding(const Fourier& encoding, const Case& example, Checker& check
   const std::int64_t columns = row_width(encoding);
   const std::int64_t tokens = std::ssize(example.positions) / encoding.axes;
   for (std::int64_t token = 0; token < tokens; ++token) {
-    Place place{0, 0, {}};
+    Feature place{0, 0, {}};
     for (std::int64_t axis = 0; axis < encoding.axes; ++axis)
       place.counts.push_back(example.positions[static_cast<std::size_t>(axis * tokens + token)]);
     for (place.axis = 0; place.axis < lists_of(encoding); ++place.axis) {

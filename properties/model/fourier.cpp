@@ -1,13 +1,12 @@
 #include "reference/fourier.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <numbers>
 
-#include "lib/numeric/ulp.hpp"
 #include "properties/gen/values.hpp"
 #include "properties/model/codes.hpp"
+#include "properties/model/fourier_budget.hpp"
 #include "properties/model/models.hpp"
 #include "properties/model/questions.hpp"
 #include "properties/model/value_judge.hpp"
@@ -16,74 +15,20 @@
 namespace sextant {
 namespace {
 
-using reference::Bounds;
 using reference::DoubleDoubleWithin;
 using reference::Enclosure;
 using reference::Precision;
 
 std::size_t index(std::int64_t value) { return static_cast<std::size_t>(value); }
 
-// How a class' arithmetic rounds, docs/proofs/accuracy-classes.md, steps 19 to 22: u is its roundoff.
-class Roundings {
- public:
-  Roundings(const Spec& spec, const Fourier& encoding) : encoding_(encoding), claim_(arithmetic_of(spec)) {}
-
-  // Step 19, h: the roundings of a coordinate's quotient; none where it is the position.
-  double of_quotient(std::int64_t axis) const {
-    if (encoding_.coordinates == FourierCoordinates::index) return 0;
-    const double cells = 2 * static_cast<double>(encoding_.extents[index(axis)]) / encoding_.positions.step;
-    if (cells * angle_roundoff(claim_.accuracy) > 1) return 4;
-    return encoding_.coordinates == FourierCoordinates::centres ? 1 : 2;
-  }
-
-  // Steps 19 to 22: those of an angle, relative to the sum of its terms' sizes.
-  double of_angle(std::int64_t axis, std::int64_t band) const {
-    const double of_unit = encoding_.angle_unit == AngleUnit::radian ? 0 : 2;
-    constexpr double of_product = 1;
-    constexpr double of_quarter = 1;
-    if (!is_given(encoding_)) return of_frequency(band) + of_product + of_unit + of_quarter + of_quotient(axis) + 1;
-    double of_coordinates = 0;
-    for (std::int64_t a = 0; a < encoding_.axes; ++a) of_coordinates = std::max(of_coordinates, of_quotient(a) + 1);
-    const auto of_sums = static_cast<double>(encoding_.axes - 1);
-    return 1 + of_product + of_sums + of_unit + of_quarter + of_coordinates;
-  }
-
- private:
-  // Step 20.
-  double of_frequency(std::int64_t band) const {
-    const double lowest = encoding_.lowest;
-    const double highest = encoding_.highest;
-    const double part = encoding_.bands == 1 ? 0 : static_cast<double>(band) / static_cast<double>(encoding_.bands - 1);
-    const double at = lowest + (highest - lowest) * part;
-    const double of_ends = of_end(lowest) + of_end(highest);
-    const double of_linspace = is_whole() ? 0 : 3 * (at - lowest) + std::fabs(at) + 2 * of_ends;
-    if (encoding_.ladder == FrequencyLadder::linear) return of_linspace / at;
-    const double of_power = 2 * claim_.libm;
-    return of_power + std::numbers::ln2 * (of_linspace + 2 * std::fabs(at));
-  }
-
-  // An end of the linspace is rounded where it is no number of any class' format.
-  static double of_end(double end) { return round_to(Dtype::bfloat16, end) == end ? 0 : std::fabs(end); }
-
-  // Whether all of the linspace is whole numbers that every class' format has.
-  bool is_whole() const {
-    const double step =
-        encoding_.bands == 1 ? 0 : (encoding_.highest - encoding_.lowest) / static_cast<double>(encoding_.bands - 1);
-    return encoding_.lowest == std::trunc(encoding_.lowest) && step == std::trunc(step) && encoding_.highest <= 256;
-  }
-
-  const Fourier& encoding_;
-  ArithmeticClaim claim_;
-};
-
 class FourierJudge final : public CodeJudge {
  public:
   FourierJudge(const Spec& spec, const Fourier& encoding)
-      : encoding_(encoding), claim_(arithmetic_of(spec)), roundings_(spec, encoding_) {
+      : encoding_(encoding), roundings_(arithmetic_of(spec), encoding) {
     for (std::int64_t list = 0; list < angle_lists(encoding); ++list) {
       std::vector<double> of_bands;
       for (std::int64_t band = 0; band < encoding.bands; ++band) of_bands.push_back(roundings_.of_angle(list, band));
-      lists_.push_back({ErrorBudget(claim_, of_bands), of_bands});
+      lists_.push_back({ErrorBudget(arithmetic_of(spec), of_bands), of_bands});
     }
     if (!is_given(encoding)) take(reference::FourierReference(encoding));
     judge_.emplace(lists_.front().budget, ExactZero::positive);
@@ -217,18 +162,6 @@ class FourierJudge final : public CodeJudge {
     }
   }
 
-  // Step 23.
-  Enclosure identity_bound(std::int64_t axis, const Enclosure& truth) const {
-    const Precision precision = truth.precision();
-    const double roundoff = angle_roundoff(claim_.accuracy);
-    const double of_quotient = roundings_.of_quotient(axis);
-    const double gamma = (of_quotient + 1) * roundoff / (1 - (of_quotient + 1) * roundoff) * (1 + 0x1p-40);
-    const Enclosure size = abs(truth) + Enclosure(of_quotient / (of_quotient + 1), precision);
-    const Enclosure effect = size * Enclosure(gamma, precision);
-    const double between = is_16_bit(claim_.dtype) ? unit_roundoff(Dtype::float32) / unit_roundoff(claim_.dtype) : 0;
-    return Enclosure(0.5 + between, precision) * reference::ulp(claim_.dtype, abs(truth) + effect) + effect;
-  }
-
   void judge_identity(Judgement& judgement, std::span<const std::int64_t> place, std::int64_t token, std::int64_t axis,
                       const Tensor& answer, std::int64_t start) {
     const auto channel = identity_channel(encoding_, axis);
@@ -238,15 +171,13 @@ class FourierJudge final : public CodeJudge {
     const bool is_it = encoding_.coordinates == FourierCoordinates::index && value == encoding_.positions.at(position);
     if (is_it && (value != 0 || !std::signbit(value)) && !judgement.finding.empty()) return;
     const auto exact = [&](Precision precision) -> Target {
-      Enclosure truth = oracle_or_own().coordinate(axis, position, precision);
-      Enclosure bound = identity_bound(axis, truth);
+      Enclosure truth = oracle_->coordinate(axis, position, precision);
+      Enclosure bound = roundings_.coordinate_bound(axis, truth);
       return {std::move(truth), std::move(bound)};
     };
     const DoubleDoubleWithin unknown{exact(reference::first_precision).truth.upper(), 0, INFINITY};
     judge_->judge(judgement, value, {unknown, {0, INFINITY}}, exact, [&] { return text_of(place, token, *channel); });
   }
-
-  const reference::FourierReference& oracle_or_own() const { return *oracle_; }
 
   void judge_rows(Judgement& judgement, const TwoRows& rows) override {
     for (std::int64_t list = 0; list < angle_lists(encoding_); ++list) {
@@ -267,14 +198,15 @@ class FourierJudge final : public CodeJudge {
       };
       judge_channel(
           judgement, rows, *channel,
-          [&](Precision precision) { return Enclosure(2.0, precision) * identity_bound(axis, truth(precision)); },
+          [&](Precision precision) {
+            return Enclosure(2.0, precision) * roundings_.coordinate_bound(axis, truth(precision));
+          },
           truth);
     }
   }
 
   Fourier encoding_;
-  ArithmeticClaim claim_;
-  Roundings roundings_;
+  FourierRoundings roundings_;
   std::vector<List> lists_;
   std::optional<ValueJudge> judge_;
   std::optional<reference::FourierReference> oracle_;
