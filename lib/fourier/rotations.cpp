@@ -1,6 +1,5 @@
 #include "lib/fourier/rotations.hpp"
 
-#include "lib/kernels/targets.hpp"
 #include "lib/kernels/unit_circle.hpp"
 #include "lib/numeric/standard_arithmetic.hpp"
 
@@ -57,13 +56,11 @@ HWY_EXPORT(TurnRotations);
 }  // namespace
 
 void rotations_at(const FrequencyPieces& frequencies, std::int64_t count, PreciseRotations& rotations) {
-  target_in_use();  // before the first dispatch
   const StandardArithmetic arithmetic;
   HWY_DYNAMIC_DISPATCH(FillRotations)(frequencies, count, rotations);
 }
 
 void turn_further(PreciseRotations& rotations, const PreciseRotations& by) {
-  target_in_use();
   const StandardArithmetic arithmetic;
   HWY_DYNAMIC_DISPATCH(TurnRotations)(rotations, by);
 }

@@ -21,7 +21,7 @@ struct PreciseRotations {
 };
 
 /// Those of frequency * count, each component within precise_rotation_error of the real number. |count| <= 2^54; as
-/// many entries as `frequencies` has with its padding. @throws TargetError as targets.hpp says.
+/// many entries as `frequencies` has with its padding. target_in_use (targets.hpp) has been asked before.
 void rotations_at(const FrequencyPieces& frequencies, std::int64_t count, PreciseRotations& rotations);
 
 /// Turns each by the other's angle as well.
