@@ -11,6 +11,7 @@
 #include "lib/alibi/alibi.hpp"
 #include "lib/attention/attention.hpp"
 #include "lib/binary/binary.hpp"
+#include "lib/fourier/fourier.hpp"
 #include "lib/integer/integer.hpp"
 #include "lib/kernels/target_test.hpp"
 #include "lib/kernels/truth_test.hpp"
@@ -45,6 +46,8 @@ class EveryEncoder {
       heads_.push_back(random_tensor(dtype, {1, 2, 1, 64}, 5, std::ldexp(1.0, format_of(dtype).min_exponent - 1)));
       weights_.push_back(random_tensor(dtype, {32, 4}, 6));
       queries_.push_back(random_tensor(dtype, {1, 4, 70, 16}, 7));
+      matrices_.push_back(random_tensor(dtype, {2, 4}, 3));
+      matrices_.back().set(0, std::ldexp(1.0, format_of(dtype).min_exponent - 3));
     }
     // Weights of an attention in float32 that have to be rounded themselves.
     float64_weight_ = random_tensor(Dtype::float64, {32, 4}, 8);
@@ -73,8 +76,18 @@ class EveryEncoder {
         std::get<SinusoidalNd>(spec_of(R"({"encoding":"sinusoidal_nd","dim":32,"extents":[40,41],"position_offset":1,)"
                                        R"("coordinates":"normalized"})")
                                    .encoding));
+    const FourierEncoder features(std::get<Fourier>(
+        spec_of(R"({"encoding":"fourier","axes":2,"bands":5,"highest":7,"angle_unit":"turn","identity":"first",)"
+                R"("position_dtype":"float64"})")
+            .encoding));
+    const FourierEncoder matrix(std::get<Fourier>(
+        spec_of(R"({"encoding":"fourier","bands":4,"ladder":"weight","coordinates":"centres","extents":[4000,4001]})")
+            .encoding));
     const std::vector<std::int64_t> coordinates(range_.begin(), range_.begin() + 80);
+    for (const Tensor& weight : matrices_)
+      keep(matrix.encode(std::vector<std::int64_t>{0, 7, 3999, 2000, 0, 11, 4000, 2}, weight));
     for (const Dtype dtype : floating_dtypes) {
+      keep(features.encode(coordinates, dtype));
       keep(Sinusoidal2dEncoder(grid).encode(coordinates, dtype));
       keep(normalized.encode(coordinates, dtype));
       keep(IntegerEncoder({.dim = 2, .normalize = true}, 3001).encode(range_, dtype));
@@ -169,6 +182,7 @@ class EveryEncoder {
   std::vector<Tensor> heads_;
   std::vector<Tensor> weights_;
   std::vector<Tensor> queries_;
+  std::vector<Tensor> matrices_;
   Tensor float64_weight_;
 };
 

@@ -316,6 +316,10 @@ TEST(FalseAlarms, NoQuestionLeavesTheClaim) {
         R"({"encoding":"sinusoidal_2d","dim":8,"height":50,"width":60,"min_position":3,"max_position":11})",
         R"({"encoding":"sinusoidal_nd","dim":12,"extents":[9,30,4],"min_position":1})",
         R"({"encoding":"sinusoidal_nd","dim":8,"extents":[20,3],"coordinates":"normalized","min_position":2})",
+        R"({"encoding":"fourier","bands":3,"coordinates":"ends","extents":[9,30,4],"min_position":1})",
+        R"({"encoding":"fourier","bands":3,"ladder":"weight","coordinates":"centres","extents":[20,3],)"
+        R"("min_position":2})",
+        R"({"encoding":"fourier","bands":3,"axes":2,"min_position":-9,"max_position":-2})",
         R"({"encoding":"rope_nd","head_dim":16,"sections":[3,3,2],"min_position":5,"max_position":40})",
         R"({"encoding":"rope_nd","head_dim":16,"sections":[4,4],"min_position":-9,"max_position":-2})",
         R"({"encoding":"rope","head_dim":8,"min_position":3,"max_position":70})",

@@ -167,6 +167,7 @@ TEST(ShapeIndependence, AllowsOtherRoundingsInOtherShapes) {
         R"({"encoding":"rope_nd","head_dim":24,"sections":[4,4,4]})", R"({"encoding":"xpos","head_dim":64})",
         R"({"encoding":"sinusoidal_2d","dim":16,"height":64,"width":64})", R"({"encoding":"alibi","num_heads":8})",
         R"({"encoding":"sinusoidal_nd","dim":24,"extents":[16,30,14],"scales":[1,2,2]})",
+        R"({"encoding":"fourier","axes":2,"bands":8,"ladder":"weight","position_dtype":"float32"})",
         R"({"encoding":"attention","num_heads":4,"head_dim":32,"causal":true})",
         R"({"encoding":"attention","num_heads":2,"head_dim":16,"dtype":"bfloat16"})"}) {
     const Edited nudged(builtin_subject(), [](std::string_view, const Tensors&, Tensors& reply) {

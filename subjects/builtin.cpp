@@ -62,6 +62,14 @@ Tensors answer(const Code& code, std::string_view operation, const Tensors& inpu
   return named("encoding", code.encode(integers(inputs, "positions"), dtype));
 }
 
+// Its frequencies are its own or a weight.
+Tensors answer(const FourierEncoder& fourier, std::string_view operation, const Tensors& inputs, Dtype dtype) {
+  if (operation != "encode") refuse(operation);
+  const std::vector<std::int64_t> positions = integers(inputs, "positions");
+  return named("encoding", inputs.contains("weight") ? fourier.encode(positions, input(inputs, "weight"))
+                                                     : fourier.encode(positions, dtype));
+}
+
 template <class Rotation>
 requires requires(const Rotation& rotation, const Tensor& x) { rotation.rotate(x, {}); }
 Tensors answer(const Rotation& rotation, std::string_view operation, const Tensors& inputs, Dtype) {

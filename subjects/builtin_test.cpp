@@ -46,6 +46,13 @@ TEST(BuiltinSubject, AnswersEveryCode) {
   const Spec film = parse_spec(R"({"encoding":"sinusoidal_nd","dim":10,"extents":[7,7,7],"dtype":"float16"})");
   EXPECT_EQ(encode(*builtin_subject()->open(film), film, std::vector<std::int64_t>{0, 1, 2, 3, 4, 5}).shape,
             (std::vector<std::int64_t>{2, 10}));
+  const Spec point = parse_spec(R"({"encoding":"fourier","bands":2,"identity":"last","position_dtype":"float32"})");
+  const Tensor features = encode(*builtin_subject()->open(point), point, places);  // positions 0, 2^-7, 5 2^-7
+  EXPECT_EQ(features.shape, (std::vector<std::int64_t>{3, 5}));
+  EXPECT_EQ(features.at(14), 0.0390625);
+  const Spec cell = parse_spec(R"({"encoding":"fourier","bands":2,"ladder":"weight","axes":1})");
+  const Tensor half = encode(*builtin_subject()->open(cell), cell, places, counted(cell, {1, 2}));
+  EXPECT_EQ(half.shape, (std::vector<std::int64_t>{3, 4}));
   const Spec learned = parse_spec(R"({"encoding":"learned","dim":3,"max_positions":6})");
   const Tensor weight = counted(learned, {6, 3});
   const Tensor rows = encode(*builtin_subject()->open(learned), learned, places, weight);

@@ -32,6 +32,7 @@ std::vector<Case> near_ties_xpos(Random& random, Dtype dtype);
 std::vector<Case> near_ties_sinusoidal(Random& random, Dtype dtype);
 std::vector<Case> near_ties_sinusoidal_2d(Random& random, Dtype dtype);
 std::vector<Case> near_ties_sinusoidal_nd(Random& random, Dtype dtype);
+std::vector<Case> near_ties_fourier(Random& random, Dtype dtype);
 std::vector<Case> near_ties_rope_tables(Random& random, Dtype dtype);
 std::vector<Case> near_ties_alibi(Random& random, Dtype dtype);
 std::vector<Case> near_ties_integer(Random& random, Dtype dtype);
@@ -49,6 +50,14 @@ std::vector<Case> exotic_sinusoidal_nd(Random& random, Dtype dtype);
 std::vector<Case> near_zeros_sinusoidal_nd(Random& random, Dtype dtype);
 std::vector<Case> quarters_sinusoidal_nd(Random& random, Dtype dtype);
 std::vector<Case> guards_sinusoidal_nd(Random& random, Dtype dtype);
+
+// fourier.cpp: Fourier features, of their own frequencies and of matrices; next to quarters of a turn, at these, and at
+// the ends of their spec.
+std::vector<Case> usual_fourier(Random& random, Dtype dtype);
+std::vector<Case> exotic_fourier(Random& random, Dtype dtype);
+std::vector<Case> near_zeros_fourier(Random& random, Dtype dtype);
+std::vector<Case> quarters_fourier(Random& random, Dtype dtype);
+std::vector<Case> guards_fourier(Random& random, Dtype dtype);
 
 // exact_ties.cpp: real numbers that are ties, borders that are met, sums that cancel.
 std::vector<Case> exact_ties_sinusoidal(Random& random, Dtype dtype);
@@ -103,6 +112,7 @@ std::vector<Case> large_rope(Random& random, Dtype dtype);
 std::vector<Case> environments_sinusoidal(Random& random, Dtype dtype);
 std::vector<Case> environments_sinusoidal_2d(Random& random, Dtype dtype);
 std::vector<Case> environments_sinusoidal_nd(Random& random, Dtype dtype);
+std::vector<Case> environments_fourier(Random& random, Dtype dtype);
 std::vector<Case> environments_rope(Random& random, Dtype dtype);
 std::vector<Case> environments_rope_nd(Random& random, Dtype dtype);
 std::vector<Case> environments_xpos(Random& random, Dtype dtype);

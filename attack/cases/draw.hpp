@@ -37,6 +37,9 @@ PositionGrid draw_grid(Random& random);
 /// Makes the width and the shift of frequencies fit each other after either was changed.
 void keep_in_domain(Sinusoidal& encoding);
 SinusoidalNd draw_sinusoidal_nd(Random& random, Taste taste, std::int64_t most_width);
+/// With frequencies of its own and positions as they are; irrational angles unless all angles are whole fractions of a
+/// turn.
+Fourier draw_ladder(Random& random);
 /// Under the prefix layout, and any scaling rule but `proportional`, or spread under `default` or `proportional`. With
 /// whole positions or, where the rule does not look at lengths, real ones.
 Rope draw_rope(Random& random, Taste taste, std::int64_t most_width = 256);
@@ -65,6 +68,8 @@ Case table_case(Random& random, const Encoding& encoding, Dtype dtype, std::vect
 /// The same where every axis meets these positions, position_offset included; none where no position is left that a
 /// spec allows.
 std::vector<Case> every_axis_at(Random& random, const SinusoidalNd& encoding, Dtype dtype,
+                                std::vector<std::int64_t> positions);
+std::vector<Case> every_axis_at(Random& random, const Fourier& encoding, Dtype dtype,
                                 std::vector<std::int64_t> positions);
 Case range_case(Random& random, const Sinusoidal& encoding, Dtype dtype, const Range& range);
 /// A rotation of `heads` heads: extents, strides, place and direction drawn; one token for each position. Elements are

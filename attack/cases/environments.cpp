@@ -25,6 +25,9 @@ std::vector<Case> environments_sinusoidal_nd(Random& random, Dtype dtype) {
   return elsewhere(random,
                    random.once_in(2) ? usual_sinusoidal_nd(random, dtype) : quarters_sinusoidal_nd(random, dtype));
 }
+std::vector<Case> environments_fourier(Random& random, Dtype dtype) {
+  return elsewhere(random, random.once_in(2) ? usual_fourier(random, dtype) : quarters_fourier(random, dtype));
+}
 std::vector<Case> environments_rope(Random& random, Dtype dtype) {
   return elsewhere(random, random.once_in(2) ? usual_rope(random, dtype) : guards_rope(random, dtype));
 }

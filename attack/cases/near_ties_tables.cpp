@@ -103,6 +103,13 @@ std::vector<Case> near_ties_sinusoidal_nd(Random& random, Dtype dtype) {
   return every_axis_at(random, encoding, dtype, tie_positions(random, *frequencies, pair, 1, dtype));
 }
 
+std::vector<Case> near_ties_fourier(Random& random, Dtype dtype) {
+  const Fourier encoding = draw_ladder(random);
+  const auto frequencies = frequencies_of(encoding);
+  const std::int64_t band = random.between(std::int64_t{0}, encoding.bands - 1);
+  return every_axis_at(random, encoding, dtype, tie_positions(random, *frequencies, band, 1, dtype));
+}
+
 std::vector<Case> near_ties_rope_tables(Random& random, Dtype dtype) {
   Rope rope = draw_plain_rope(random, Taste::usual, 64);
   rope.rotary_layout = RotaryLayout::prefix;

@@ -16,6 +16,7 @@
 #include "lib/alibi/alibi.hpp"
 #include "lib/attention/attention.hpp"
 #include "lib/binary/binary.hpp"
+#include "lib/fourier/fourier.hpp"
 #include "lib/integer/integer.hpp"
 #include "lib/learned/learned.hpp"
 #include "lib/log_coordinates/log_coordinates.hpp"
@@ -184,6 +185,14 @@ Answer call(const SinusoidalNd& encoding, const Case& example) {
   const auto& encoder = kept<SinusoidalNdEncoder>(example.spec, [&] { return SinusoidalNdEncoder(encoding); });
   return into_rows(example, std::ssize(example.positions) / axes(encoding), encoding.dim,
                    [&](const Rows& out) { encoder.encode(example.positions, out); });
+}
+
+Answer call(const Fourier& encoding, const Case& example) {
+  const auto& encoder = kept<FourierEncoder>(example.spec, [&] { return FourierEncoder(encoding); });
+  return into_rows(example, std::ssize(example.positions) / encoding.axes, width(encoding), [&](const Rows& out) {
+    if (!is_given(encoding)) return encoder.encode(example.positions, out);
+    encoder.encode(example.positions, tensor_of(example, {encoding.axes, encoding.bands}), out);
+  });
 }
 
 Answer call(const Integer& encoding, const Case& example) {

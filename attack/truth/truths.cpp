@@ -17,6 +17,9 @@ std::int64_t size_for(const Sinusoidal2d& encoding, const Case& example) { retur
 std::int64_t size_for(const SinusoidalNd& encoding, const Case& example) {
   return rows_of(example) / std::ssize(encoding.extents) * encoding.dim;
 }
+std::int64_t size_for(const Fourier& encoding, const Case& example) {
+  return rows_of(example) / encoding.axes * row_width(encoding);
+}
 std::int64_t size_for(const Integer& encoding, const Case& example) { return rows_of(example) * encoding.dim; }
 std::int64_t size_for(const Binary& encoding, const Case& example) { return rows_of(example) * encoding.dim; }
 std::int64_t size_for(const Learned& encoding, const Case& example) {

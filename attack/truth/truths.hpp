@@ -20,6 +20,7 @@ void judge(const Case& example, Checker& checker);
 void judge_encoding(const Sinusoidal& encoding, const Case& example, Checker& checker);
 void judge_encoding(const Sinusoidal2d& encoding, const Case& example, Checker& checker);
 void judge_encoding(const SinusoidalNd& encoding, const Case& example, Checker& checker);
+void judge_encoding(const Fourier& encoding, const Case& example, Checker& checker);
 void judge_encoding(const Rope& encoding, const Case& example, Checker& checker);
 void judge_encoding(const RopeNd& encoding, const Case& example, Checker& checker);
 void judge_encoding(const Xpos& encoding, const Case& example, Checker& checker);
@@ -33,10 +34,14 @@ void judge_encoding(const Learned& encoding, const Case& example, Checker& check
 void judge_encoding(const Attention& encoding, const Case& example, Checker& checker);
 
 /// sin and cos of frequencies: of a sinusoidal code (one half of it for a grid), of one axis of a code of several at
-/// its position and offset, of a rotary one in a call of this length.
+/// its position and offset, of Fourier features of positions as they are, of a rotary one in a call of this length.
 std::shared_ptr<const Frequencies> frequencies_of(const Sinusoidal& encoding);
 std::shared_ptr<const Frequencies> frequencies_of(const SinusoidalNd& encoding, std::int64_t axis);
+std::shared_ptr<const Frequencies> frequencies_of(const Fourier& encoding);
 std::shared_ptr<const Frequencies> frequencies_of(const Rope& encoding, std::int64_t length);
+
+/// Channels of a row of Fourier features.
+std::int64_t row_width(const Fourier& encoding);
 
 /// What rope's scaling rule multiplies a rotation by in a call of this length.
 class AttentionFactor {

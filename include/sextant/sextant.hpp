@@ -14,6 +14,7 @@
 #include "sextant/alibi.hpp"
 #include "sextant/attention.hpp"
 #include "sextant/binary.hpp"
+#include "sextant/fourier.hpp"
 #include "sextant/integer.hpp"
 #include "sextant/learned.hpp"
 #include "sextant/log_coordinates.hpp"

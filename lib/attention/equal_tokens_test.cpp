@@ -7,6 +7,7 @@
 
 #include "lib/attention/attention.hpp"
 #include "lib/binary/binary.hpp"
+#include "lib/fourier/fourier.hpp"
 #include "lib/integer/integer.hpp"
 #include "lib/kernels/truth_test.hpp"
 #include "lib/learned/learned.hpp"
@@ -80,6 +81,10 @@ TEST(EqualTokens, AreToldApartByEachCodeAddedToThem) {
   axes.channels = {width / 2, width / 2};
   axes.coordinates = Coordinates::normalized;
   axes.position_offset = 1;
+  Fourier features;
+  features.axes = 2;
+  features.bands = width / 4;
+  features.highest = 2;
   const std::vector<std::int64_t> grid_places{0, 0, 0, 1, 1, 0, 1, 2, 0, 1};
   const Tensor x = embeddings();
   const Tensor codes[] = {
@@ -88,6 +93,7 @@ TEST(EqualTokens, AreToldApartByEachCodeAddedToThem) {
       SinusoidalEncoder(sinusoidal).encode(places, Dtype::float64),
       Sinusoidal2dEncoder(grid).encode(grid_places, Dtype::float64),
       SinusoidalNdEncoder(axes).encode(grid_places, Dtype::float64),
+      FourierEncoder(features).encode(grid_places, Dtype::float64),
       LearnedEncoder({width, tokens}).encode(places, random_tensor(Dtype::float64, {tokens, width}, 18, 1)),
   };
   for (const Tensor& code : codes) EXPECT_GT(difference(sum(x, code), std::nullopt, {}), told_apart);

@@ -6,6 +6,7 @@
 #include "lib/alibi/alibi.hpp"
 #include "lib/alibi/score_bias.hpp"
 #include "lib/binary/binary.hpp"
+#include "lib/fourier/fourier.hpp"
 #include "lib/integer/integer.hpp"
 #include "lib/learned/learned.hpp"
 #include "lib/log_coordinates/log_coordinates.hpp"
@@ -40,6 +41,7 @@ inline Sinusoidal2dEncoder encoder_of(const Sinusoidal2d& encoding, std::int64_t
 inline SinusoidalNdEncoder encoder_of(const SinusoidalNd& encoding, std::int64_t) {
   return SinusoidalNdEncoder(encoding);
 }
+inline FourierEncoder encoder_of(const Fourier& encoding, std::int64_t) { return FourierEncoder(encoding); }
 inline LogCoordinatesEncoder encoder_of(const LogCoordinates& encoding, std::int64_t) {
   return LogCoordinatesEncoder(encoding);
 }

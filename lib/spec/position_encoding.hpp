@@ -4,6 +4,7 @@
 
 #include "lib/spec/alibi.hpp"
 #include "lib/spec/binary.hpp"
+#include "lib/spec/fourier.hpp"
 #include "lib/spec/integer.hpp"
 #include "lib/spec/learned.hpp"
 #include "lib/spec/log_coordinates.hpp"
@@ -20,8 +21,8 @@ namespace sextant {
 
 /// Every encoding of a position: what attention may carry. This is the one list of them; their order is that of help
 /// and tables.
-using PositionEncoding = std::variant<Integer, Binary, Sinusoidal, Sinusoidal2d, SinusoidalNd, LogCoordinates, Learned,
-                                      Rope, RopeNd, Xpos, Alibi, RelativeBias, WindowBias>;
+using PositionEncoding = std::variant<Integer, Binary, Sinusoidal, Sinusoidal2d, SinusoidalNd, Fourier, LogCoordinates,
+                                      Learned, Rope, RopeNd, Xpos, Alibi, RelativeBias, WindowBias>;
 
 /// A variant with more alternatives at its end.
 template <class Variant, class... More>

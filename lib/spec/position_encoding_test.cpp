@@ -57,6 +57,23 @@ INSTANTIATE_TEST_SUITE_P(
                 R"("position_offset":0,"coordinates":"index","epsilon":0.0,"scales":null,"dtype":"float32",)"
                 R"("min_position":0,"max_position":5,)",
                 "sinusoidal_nd dim 10 of 3 x 5 positions float32"},
+        Written{R"({"encoding":"fourier","axes":3,"bands":10})",
+                R"({"encoding":"fourier","axes":3,"bands":10,"ladder":"powers_of_two","lowest":0.0,"highest":9.0,)"
+                R"("angle_unit":"radian","channel_order":"frequency_function_axis","first":"sin","identity":"none",)"
+                R"("coordinates":"index","extents":null,"dtype":"float32","min_position":0,"max_position":131072,)",
+                "fourier 10 bands of 3 axes float32"},
+        Written{R"({"encoding":"fourier","bands":8,"ladder":"linear","coordinates":"ends","extents":[7],)"
+                R"("position_dtype":"float64"})",
+                R"({"encoding":"fourier","axes":1,"bands":8,"ladder":"linear","lowest":1.0,"highest":8.0,)"
+                R"("angle_unit":"radian","channel_order":"frequency_function_axis","first":"sin","identity":"none",)"
+                R"("coordinates":"ends","extents":[7],"position_dtype":"float64","position_step":0.0078125,)"
+                R"("dtype":"float32","min_position":0,"max_position":7,)",
+                "fourier 8 bands of 1 axis at float64 positions float32"},
+        Written{R"({"encoding":"fourier","bands":16,"ladder":"weight","coordinates":"centres","extents":[64,48]})",
+                R"({"encoding":"fourier","axes":2,"bands":16,"ladder":"weight","angle_unit":"turn",)"
+                R"("channel_order":"function_frequency","first":"sin","identity":"none","coordinates":"centres",)"
+                R"("extents":[64,48],"dtype":"float32","min_position":0,"max_position":64,)",
+                "fourier 16 bands of 2 axes by a weight float32"},
         Written{R"({"encoding":"learned","dim":3,"max_positions":512})",
                 R"({"encoding":"learned","dim":3,"max_positions":512,"dtype":"float32",)"
                 R"("min_position":0,"max_position":512,)",
@@ -145,6 +162,12 @@ TEST(EveryEncoding, KeepsEveryFieldGiven) {
         R"("encoding":"sinusoidal_nd","dim":11,"extents":[13,24],"channels":[4,8],"axis_order":[0,1],"base":500.0,)"
         R"("layout":"concatenated","first":"sin","denominator":"dim","channel_order":"blocked","position_offset":-2,)"
         R"("coordinates":"index","epsilon":0.0,"scales":[1.0,1.875])",
+        R"("encoding":"fourier","axes":2,"bands":5,"ladder":"powers_of_two","lowest":-1.5,"highest":2.25,)"
+        R"("angle_unit":"half_turn","channel_order":"function_frequency_axis","first":"cos","identity":"last",)"
+        R"("coordinates":"ends","extents":[9,20])",
+        R"("encoding":"fourier","axes":4,"bands":5,"ladder":"weight","angle_unit":"radian",)"
+        R"("channel_order":"frequency_function","first":"sin","identity":"first","coordinates":"index",)"
+        R"("extents":null)",
         R"("encoding":"learned","dim":7,"max_positions":9)",
         R"("encoding":"rope_nd","head_dim":12,"rotary_dim":6,"rope_theta":500.0,"pairing":"interleaved",)"
         R"("output_pairing":"half","rotary_layout":"suffix","direction":"clockwise","rope_scaling":{)"
@@ -311,6 +334,45 @@ INSTANTIATE_TEST_SUITE_P(
                 "spec: slope_dtype: expected null or one of float64, float32, float16, bfloat16, got \"int64\""},
         Refusal{R"({"encoding":"relative_bias","later_keys":"mirrored"})",
                 "spec: later_keys: mirrored needs bidirectional false"},
+        Refusal{R"({"encoding":"fourier"})", "spec: bands: required"},
+        Refusal{R"({"encoding":"fourier","bands":0})", "spec: bands: expected an integer from 1 to 65536, got 0"},
+        Refusal{R"({"encoding":"fourier","bands":9223372036854775807})", "spec: bands: expected an integer from 1"},
+        Refusal{R"({"encoding":"fourier","bands":4,"axes":5})", "spec: axes: expected an integer from 1 to 4, got 5"},
+        Refusal{R"({"encoding":"fourier","bands":4,"lowest":-33})",
+                "spec: lowest: expected a number from -32 to 32, got -33"},
+        Refusal{R"({"encoding":"fourier","bands":40})",
+                "spec: highest: expected a number from -32 to 32 and at least lowest = 0, got 39"},
+        Refusal{R"({"encoding":"fourier","bands":4,"lowest":2,"highest":1})",
+                "spec: highest: expected a number from -32 to 32 and at least lowest = 2, got 1"},
+        Refusal{R"({"encoding":"fourier","bands":1,"highest":1})",
+                "spec: highest: expected lowest = 0: one band has one frequency, got 1"},
+        Refusal{R"({"encoding":"fourier","bands":4,"ladder":"linear","lowest":0})",
+                "spec: lowest: expected a number from 2^-32 to 2^32, got 0"},
+        Refusal{R"({"encoding":"fourier","bands":4,"ladder":"weight","highest":0})",
+                "spec: highest: expected none: the frequencies are the weight's"},
+        Refusal{R"({"encoding":"fourier","bands":4,"ladder":"weight","channel_order":"frequency_function_axis"})",
+                "spec: channel_order: expected function_frequency or frequency_function"},
+        Refusal{R"({"encoding":"fourier","bands":4,"channel_order":"function_frequency"})",
+                "spec: channel_order: expected an order with the axis in it"},
+        Refusal{R"({"encoding":"fourier","bands":4,"extents":[8]})",
+                "spec: extents: expected null: only centres and ends are of a grid"},
+        Refusal{R"({"encoding":"fourier","bands":4,"extents":[]})", "spec: extents: expected a number for each axis"},
+        Refusal{R"({"encoding":"fourier","bands":4,"coordinates":"centres"})",
+                "spec: extents: expected a number for each of the 1 axes, got 0"},
+        Refusal{R"({"encoding":"fourier","bands":4,"axes":2,"coordinates":"centres","extents":[8]})",
+                "spec: extents: expected a number for each of the 2 axes, got 1"},
+        Refusal{R"({"encoding":"fourier","bands":4,"coordinates":"ends","extents":[8,1]})",
+                "spec: extents[1]: expected an integer from 2 to 2^20, and at most 2^52 steps, got 1"},
+        Refusal{R"({"encoding":"fourier","bands":4,"coordinates":"centres","extents":[8192],)"
+                R"("position_dtype":"float64","position_step":9.094947017729282e-13})",
+                "spec: extents[0]: expected an integer from 1 to 2^20, and at most 2^52 steps, got 8192"},
+        Refusal{R"({"encoding":"fourier","bands":4,"coordinates":"centres","extents":[8,5],"max_position":9})",
+                "spec: max_position: expected at most 8"},
+        Refusal{R"({"encoding":"fourier","bands":4,"coordinates":"centres","extents":[8,5],"min_position":5})",
+                "spec: min_position: expected less than 5, where the shortest axis ends"},
+        Refusal{R"({"encoding":"attention","num_heads":2,"head_dim":4,"position":{"encoding":"fourier","bands":2,)"
+                R"("position_dtype":"float32"}})",
+                "spec: position.position_dtype: expected int64"},
         Refusal{R"({"encoding":"learned","dim":8})", "spec: max_positions: required"},
         Refusal{R"({"encoding":"learned","dim":8,"max_positions":0})",
                 "spec: max_positions: expected an integer from 1"},
@@ -498,6 +560,45 @@ TEST(Sinusoidal2dChannels, HalfForEachAxis) {
   encoding.axis_order = AxisOrder::width_first;
   EXPECT_EQ(channels(GridAxis::height, 1), Pair(9, 13));
   EXPECT_EQ(channels(GridAxis::width, 3), Pair(3, 7));
+}
+
+TEST(FourierChannels, FromSlowestToFastest) {
+  Fourier encoding;
+  encoding.axes = 3;
+  encoding.bands = 4;
+  const auto channels = [&](std::int64_t axis, std::int64_t band) {
+    const Channels of_band = channels_of(encoding, axis, band);
+    return std::pair(of_band.first, of_band.second);
+  };
+  using Pair = std::pair<std::int64_t, std::int64_t>;
+  EXPECT_EQ(width(encoding), 24);
+  EXPECT_EQ(channels(2, 1), Pair(8, 11));
+  EXPECT_EQ(identity_channel(encoding, 0), std::nullopt);
+  encoding.identity = Identity::first;  // NeRF's code
+  EXPECT_EQ(width(encoding), 27);
+  EXPECT_EQ(channels(2, 1), Pair(11, 14));
+  EXPECT_EQ(identity_channel(encoding, 2), 2);
+  encoding.identity = Identity::last;
+  EXPECT_EQ(identity_channel(encoding, 2), 26);
+  encoding.channel_order = FourierOrder::function_axis_frequency;  // nerfstudio
+  EXPECT_EQ(channels(2, 1), Pair(9, 21));
+  encoding.first = First::cos;
+  EXPECT_EQ(channels(2, 1), Pair(21, 9));
+  encoding.first = First::sin;
+  encoding.channel_order = FourierOrder::function_frequency_axis;
+  EXPECT_EQ(channels(2, 1), Pair(5, 17));
+  encoding.channel_order = FourierOrder::axis_frequency_function;  // the paper
+  EXPECT_EQ(channels(2, 1), Pair(18, 19));
+  encoding.channel_order = FourierOrder::axis_function_frequency;
+  EXPECT_EQ(channels(2, 1), Pair(17, 21));
+  encoding.channel_order = FourierOrder::frequency_axis_function;
+  EXPECT_EQ(channels(2, 1), Pair(10, 11));
+  encoding.ladder = FrequencyLadder::weight;
+  encoding.channel_order = FourierOrder::function_frequency;
+  EXPECT_EQ(width(encoding), 11);
+  EXPECT_EQ(channels(0, 1), Pair(1, 5));
+  encoding.channel_order = FourierOrder::frequency_function;
+  EXPECT_EQ(channels(0, 1), Pair(2, 3));
 }
 
 TEST(SinusoidalNdChannels, InBlocksOrByTurns) {

@@ -6,7 +6,7 @@ namespace sextant {
 namespace {
 
 // Settings as published in each model's paper or config.json.
-constexpr std::array<Preset, 48> table{{
+constexpr std::array<Preset, 56> table{{
     {"transformer-512", "Vaswani et al. 2017, section 3.5, d_model = 512", R"({"encoding":"sinusoidal","dim":512})"},
     {"tensor2tensor-512", "tensor2tensor's timing signal: sines, then cosines, divisor d/2 - 1",
      R"({"encoding":"sinusoidal","dim":512,"layout":"concatenated","denominator":"half_minus_one"})"},
@@ -133,6 +133,39 @@ constexpr std::array<Preset, 48> table{{
      R"("layout":"concatenated"})"},
     {"positional-encodings-3d", "positional-encodings 6.0.3, PositionalEncoding3D(64): equal axes, the last one cut",
      R"({"encoding":"sinusoidal_nd","dim":64,"extents":[16,16,16]})"},
+    // bmild/nerf, run_nerf_helpers.py, get_embedder, and run_nerf.py, multires 10 and multires_views 4.
+    {"nerf-positions", "NeRF's released code, a point: x, then sines and cosines of 1 to 512 times it, without pi",
+     R"({"encoding":"fourier","axes":3,"bands":10,"identity":"first","position_dtype":"float32",)"
+     R"("position_step":9.5367431640625e-07,"min_position":-8,"max_position":8})"},
+    {"nerf-directions", "NeRF's released code, a direction: four frequencies",
+     R"({"encoding":"fourier","axes":3,"bands":4,"identity":"first","position_dtype":"float32",)"
+     R"("position_step":1.1920928955078125e-07,"min_position":-1,"max_position":1.0000001192092896})"},
+    {"nerf-paper-positions", "Mildenhall et al. 2020, section 5.1, a point: with pi, axis by axis",
+     R"({"encoding":"fourier","axes":3,"bands":10,"angle_unit":"half_turn",)"
+     R"("channel_order":"axis_frequency_function","position_dtype":"float32",)"
+     R"("position_step":1.1920928955078125e-07,"min_position":-1,"max_position":1.0000001192092896})"},
+    // nerfstudio, models/vanilla_nerf.py: NeRFEncoding(3, 10, 0.0, 8.0, include_input=True), and 4 of 0.0 to 4.0.
+    {"nerfstudio-vanilla-positions", "nerfstudio's vanilla NeRF, a point: ten frequencies from 1 to 256 turns, x last",
+     R"({"encoding":"fourier","axes":3,"bands":10,"highest":8,"angle_unit":"turn",)"
+     R"("channel_order":"function_axis_frequency","identity":"last","position_dtype":"float32",)"
+     R"("position_step":9.5367431640625e-07,"min_position":-8,"max_position":8})"},
+    {"nerfstudio-vanilla-directions", "nerfstudio's vanilla NeRF, a direction: four frequencies from 1 to 16 turns",
+     R"({"encoding":"fourier","axes":3,"bands":4,"highest":4,"angle_unit":"turn",)"
+     R"("channel_order":"function_axis_frequency","identity":"last","position_dtype":"float32",)"
+     R"("position_step":1.1920928955078125e-07,"min_position":-1,"max_position":1.0000001192092896})"},
+    // facebookresearch/segment-anything, modeling/prompt_encoder.py, PositionEmbeddingRandom(256 / 2): x before y;
+    // build_sam.py: a 1024 x 1024 image is 64 x 64 cells.
+    {"sam-image", "Segment Anything, the image embedding: middles of 64 x 64 cells, columns first, by its matrix",
+     R"({"encoding":"fourier","bands":128,"ladder":"weight","coordinates":"centres","extents":[64,64]})"},
+    {"sam-points", "Segment Anything, points and corners of boxes: pixels of a 1024 x 1024 image, fractions too",
+     R"({"encoding":"fourier","bands":128,"ladder":"weight","coordinates":"centres","extents":[1024,1024],)"
+     R"("position_dtype":"float32"})"},
+    // transformers, models/perceiver/modeling_perceiver.py, PerceiverForImageClassificationFourier, 224 pixels:
+    // num_bands 64, max_resolution (224, 224), concat_pos.
+    {"perceiver-imagenet",
+     "Perceiver for ImageNet, Fourier features: 64 frequencies from 1 to 112 half turns, 258 wide",
+     R"({"encoding":"fourier","bands":64,"ladder":"linear","highest":112,"angle_unit":"half_turn",)"
+     R"("channel_order":"function_axis_frequency","identity":"first","coordinates":"ends","extents":[224,224]})"},
 }};
 
 }  // namespace

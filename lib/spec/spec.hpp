@@ -41,10 +41,10 @@ enum class Evaluation { float32, table, dtype, dtype_accumulate };
 using Encoding = Extended<PositionEncoding, Attention>::Type;
 
 /// A claim: an encoding, the dtype of its values, and the positions min_position <= p < max_position it reaches over.
-/// Encodings of so many positions and no more (binary, sinusoidal_2d, sinusoidal_nd, learned) claim no others: an
-/// absent max_position is then their number if that is below 131072. All three positions count steps of the encoding's
-/// PositionGrid, which are 1 but for real positions; in JSON they are positions. With several axes each coordinate lies
-/// in that range, and in its own extent of a grid.
+/// Encodings of so many positions and no more (binary, sinusoidal_2d, sinusoidal_nd, learned, fourier of cells) claim
+/// no others: an absent max_position is then their number if that is below 131072. All three positions count steps of
+/// the encoding's PositionGrid, which are 1 but for real positions; in JSON they are positions. With several axes each
+/// coordinate lies in that range, and in its own extent of a grid.
 struct Spec {
   Encoding encoding;
   Dtype dtype = Dtype::float32;
@@ -82,8 +82,8 @@ Signature signature_of(const PositionEncoding& encoding);
 Operation operation_of(const Encoding& encoding);
 /// In what steps a spec of this encoding counts positions: its signature's.
 PositionGrid position_grid_of(const Encoding& encoding);
-/// How many coordinates a position has: sections of rope_nd, extents of sinusoidal_nd, 2 for sinusoidal_2d, 1 for the
-/// others.
+/// How many coordinates a position has: sections of rope_nd, extents of sinusoidal_nd, axes of fourier, 2 for
+/// sinusoidal_2d, 1 for the others.
 std::int64_t axes_of(const Encoding& encoding);
 /// How many positions an encoding has, from 0 on; nothing where it has all.
 std::optional<std::int64_t> position_count_of(const Encoding& encoding);

@@ -51,6 +51,7 @@ Property accuracy_property() {
       "xpos: times zeta_i^(p/scale_base)\n"
       "integer, binary, learned, relative_bias, window_bias: p, its digits, weight[p], weight[bucket(k - q)], "
       "weight[index(q, k)], exactly\n"
+      "fourier: the same of u f c, or u sum_a c_a B_a, and of the coordinates c in the row\n"
       "log_coordinates: |c - sign(d) log2(1 + 8 |d|/(e - 1))/3| <= k ulp + that of the logarithm's argument\n"
       "alibi: |b - (-m_h (q - k))| <= k ulp + gamma_c |b|; attention: |out - softmax(q k^T/sqrt(d) + b) v| <= the "
       "error of its sums",

@@ -131,6 +131,7 @@ struct UseOfTable {
   }
   TableUse operator()(const Sinusoidal2d&) const { return TableUse::is_value; }
   TableUse operator()(const SinusoidalNd&) const { return TableUse::is_value; }
+  TableUse operator()(const Fourier&) const { return TableUse::is_value; }
   TableUse operator()(const LogCoordinates&) const { return TableUse::is_value; }
   TableUse operator()(const Attention& attention) const {
     return attention.position ? of_each(*attention.position, *this) : TableUse::is_value;
@@ -260,6 +261,13 @@ ErrorBudget::ErrorBudget(const ArithmeticClaim& claim, const reference::Sinusoid
     const double of_frequency = 2 * libm_ + 2 * oracle.frequencies(axis).log_magnitude(pair, budget_precision).upper();
     add_pair(list.radians(axis, pair, budget_precision), 3 + of_frequency + of_coordinate, of_recurrence(pair));
   }
+}
+
+ErrorBudget::ErrorBudget(const ArithmeticClaim& claim, std::span<const double> roundings)
+    : ErrorBudget(claim, std::nullopt) {
+  fastest_is_exact_ = false;
+  for (std::size_t pair = 0; pair < roundings.size(); ++pair)
+    add_pair(Enclosure(1.0, budget_precision), roundings[pair], of_recurrence(static_cast<std::int64_t>(pair)));
 }
 
 // The roundings that a running product adds up to the pair of that index.

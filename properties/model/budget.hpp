@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "lib/numeric/dtype.hpp"
@@ -66,6 +67,10 @@ class ErrorBudget {
 
   /// The same for one axis of a sinusoidal code of several coordinates.
   ErrorBudget(const ArithmeticClaim& claim, const reference::SinusoidalNdReference& oracle, std::int64_t axis);
+
+  /// The same where callers have the frequencies, and say of the angles what their errors are relative to: so many
+  /// roundings of each pair's.
+  ErrorBudget(const ArithmeticClaim& claim, std::span<const double> roundings);
 
   /// The same budget for statements that hold whatever the frequencies are.
   ErrorBudget of_own_frequencies() const;

@@ -111,6 +111,7 @@ std::string text_of_code(const std::string& position, std::int64_t token, std::i
 
 Judgement CodeJudge::agreement(const Parts& calls, const Tensor& whole, const Tensor& part) {
   Judgement judgement;
+  compare_under(calls.part);
   const std::int64_t rows = part.shape[0];
   const std::int64_t dim = part.shape[1];
   for (std::int64_t row = 0; row < rows; ++row) {

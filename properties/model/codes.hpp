@@ -63,6 +63,9 @@ class CodeJudge : public Judge {
   /// What positions are counted in.
   virtual PositionGrid grid() const { return {}; }
 
+  /// What both calls whose rows are compared next are given beside positions.
+  virtual void compare_under(const Call&) {}
+
   /// Compares the rows of one position.
   virtual void judge_rows(Judgement& judgement, const TwoRows& rows) = 0;
 };

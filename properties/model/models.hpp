@@ -13,6 +13,7 @@ std::unique_ptr<EncodingModel> make_model(const Spec& spec, const Binary& encodi
 std::unique_ptr<EncodingModel> make_model(const Spec& spec, const Sinusoidal& encoding);
 std::unique_ptr<EncodingModel> make_model(const Spec& spec, const Sinusoidal2d& encoding);
 std::unique_ptr<EncodingModel> make_model(const Spec& spec, const SinusoidalNd& encoding);
+std::unique_ptr<EncodingModel> make_model(const Spec& spec, const Fourier& encoding);
 std::unique_ptr<EncodingModel> make_model(const Spec& spec, const LogCoordinates& encoding);
 std::unique_ptr<EncodingModel> make_model(const Spec& spec, const Learned& encoding);
 std::unique_ptr<EncodingModel> make_model(const Spec& spec, const Rope& encoding);

@@ -12,17 +12,24 @@
 namespace sextant {
 namespace {
 
+// The channels of sines and cosines among those of a row: all but its first and last ones.
+struct Waves {
+  std::int64_t width;
+  std::int64_t first;
+  std::int64_t end;
+};
+
 // |sin|, |cos| <= 1, and rounding is monotone, so |fl(scale * sin)| <= fl(|scale|): the bound needs no allowance.
-AnswerCheck make_check(const Spec& spec, const Sinusoidal& encoding) {
-  return [spec, encoding, limit = round_to(spec.dtype, std::fabs(encoding.scale)),
-          values = std::vector<double>(static_cast<std::size_t>(encoding.dim))](const Call& call,
-                                                                                const Tensor& table) mutable {
+AnswerCheck check_of(const Spec& spec, const Waves& waves, const PositionGrid& grid, double scale) {
+  return [spec, waves, grid, limit = round_to(spec.dtype, std::fabs(scale)),
+          values = std::vector<double>(static_cast<std::size_t>(waves.width))](const Call& call,
+                                                                               const Tensor& table) mutable {
     Judgement judgement;
-    for (std::int64_t row = 0; row < std::ssize(call.positions); ++row) {
-      table.read(row * encoding.dim, values);
+    for (std::int64_t row = 0; row < table.shape[0]; ++row) {
+      table.read(row * waves.width, values);
       judgement.place = call.positions[static_cast<std::size_t>(row)];
-      for (std::size_t channel = 0; channel < values.size(); ++channel) {
-        const double value = values[channel];
+      for (std::int64_t channel = waves.first; channel < waves.end; ++channel) {
+        const double value = values[static_cast<std::size_t>(channel)];
         const double size = std::fabs(value);
         if (is_no_worse(judgement, size, limit)) continue;
         const bool inside = size <= limit;  // false for NaN
@@ -32,13 +39,25 @@ AnswerCheck make_check(const Spec& spec, const Sinusoidal& encoding) {
                                         ? Deviation{size / limit, excess, excess / ulp(spec.dtype, limit)}
                                         : not_finite();
         judgement.add(inside ? reference::Certainty::yes : reference::Certainty::no, deviation, [&] {
-          return fmt::format("position {}, channel {}: |{}| against {}", encoding.positions.text(*judgement.place),
-                             channel, value_text(spec.dtype, value), limit);
+          return fmt::format("position {}, channel {}: |{}| against {}", grid.text(*judgement.place), channel,
+                             value_text(spec.dtype, value), limit);
         });
       }
     }
     return judgement;
   };
+}
+
+AnswerCheck make_check(const Spec& spec, const Sinusoidal& encoding) {
+  return check_of(spec, {encoding.dim, 0, encoding.dim}, encoding.positions, encoding.scale);
+}
+
+// A coordinate in the row is no wave.
+AnswerCheck make_check(const Spec& spec, const Fourier& encoding) {
+  const std::int64_t all = width(encoding);
+  const std::int64_t first = encoding.identity == Identity::first ? encoding.axes : 0;
+  const std::int64_t end = encoding.identity == Identity::last ? all - encoding.axes : all;
+  return check_of(spec, {all, first, end}, encoding.positions, 1);
 }
 
 }  // namespace
@@ -48,14 +67,15 @@ Property bounds_property() {
   property.id = "bounds";
   property.explanation = {
       "values never leave [-scale, scale], at any position, and none is NaN or infinite",
-      "|PE(p, c)| <= round(|scale|)",
+      "|PE(p, c)| <= round(|scale|); of Fourier features, but for coordinates in the row, <= 1",
       "|sin|, |cos| <= 1; Vaswani et al. 2017, section 3.5",
-      "sinusoidal",
+      "sinusoidal, fourier",
       "none: rounding is monotone, so an implementation whose sine stays within [-1, 1] meets it exactly",
       "positions that overflow a narrow type, range reduction that loses its quotient, uninitialised rows"};
   property.not_applicable =
-      stated_for<Sinusoidal>(elsewhere_for<Rope>("a rotation is bounded by its input: see isometry"));
-  judge_answers(property, of<Sinusoidal>(make_check));
+      stated_for<Sinusoidal, Fourier>(elsewhere_for<Rope>("a rotation is bounded by its input: see isometry"));
+  judge_answers(property, of<Sinusoidal, Fourier>(
+                              [](const Spec& spec, const auto& encoding) { return make_check(spec, encoding); }));
   return property;
 }
 
