@@ -231,7 +231,8 @@ std::string size_text(const Fourier& encoding) {
 }
 
 Signature signature(const Fourier& encoding) {
-  Signature signature{.axes = encoding.axes, .dim = width(encoding), .positions = encoding.positions};
+  Signature signature{
+      .axes = encoding.axes, .dim = width(encoding), .axes_lead = true, .positions = encoding.positions};
   if (is_given(encoding)) signature.weight = WeightShape{encoding.axes, encoding.bands};
   return signature;
 }
