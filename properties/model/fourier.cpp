@@ -162,8 +162,8 @@ class FourierJudge final : public CodeJudge {
     }
   }
 
-  // Whether a position in the row is beyond the dtype's largest number, as that of float16, 65504, when it is rounded. A
-  // class' one rounding before that, gamma_1 of step 23, is within 2 u.
+  // Whether a position in the row is beyond the dtype's largest number, 65504 of float16, when it is rounded. A class'
+  // one rounding before that, gamma_1 of step 23, is within 2 u.
   bool overflows(std::int64_t position, double by) const {
     if (encoding_.coordinates != FourierCoordinates::index) return false;
     return std::isinf(round_to(dtype_, encoding_.positions.at(position) * by));
