@@ -24,7 +24,7 @@ std::size_t index(std::int64_t value) { return static_cast<std::size_t>(value); 
 class FourierJudge final : public CodeJudge {
  public:
   FourierJudge(const Spec& spec, const Fourier& encoding)
-      : encoding_(encoding), roundings_(arithmetic_of(spec), encoding) {
+      : encoding_(encoding), dtype_(spec.dtype), roundings_(arithmetic_of(spec), encoding) {
     for (std::int64_t list = 0; list < angle_lists(encoding); ++list) {
       std::vector<double> of_bands;
       for (std::int64_t band = 0; band < encoding.bands; ++band) of_bands.push_back(roundings_.of_angle(list, band));
@@ -162,6 +162,13 @@ class FourierJudge final : public CodeJudge {
     }
   }
 
+  // Whether a position in the row is beyond the dtype's largest number, 65504 of float16, when it is rounded. A class'
+  // one rounding before that, gamma_1 of step 23, is within 2 u.
+  bool overflows(std::int64_t position, double by) const {
+    if (encoding_.coordinates != FourierCoordinates::index) return false;
+    return std::isinf(round_to(dtype_, encoding_.positions.at(position) * by));
+  }
+
   void judge_identity(Judgement& judgement, std::span<const std::int64_t> place, std::int64_t token, std::int64_t axis,
                       const Tensor& answer, std::int64_t start) {
     const auto channel = identity_channel(encoding_, axis);
@@ -170,6 +177,15 @@ class FourierJudge final : public CodeJudge {
     const double value = answer.at(start + *channel);
     const bool is_it = encoding_.coordinates == FourierCoordinates::index && value == encoding_.positions.at(position);
     if (is_it && (value != 0 || !std::signbit(value)) && !judgement.finding.empty()) return;
+    if (overflows(position, 1 - 2 * roundings_.roundoff()) ||
+        (std::isinf(value) && overflows(position, 1 + 2 * roundings_.roundoff()))) {
+      const double infinite = std::copysign(INFINITY, encoding_.positions.at(position));
+      return judgement.add_exact(
+          value == infinite ? std::nullopt
+                            : std::optional(fmt::format("{}: got {}, expected {}, which the position is rounded to",
+                                                        text_of(place, token, *channel), value, infinite)),
+          [] { return "every position beyond the dtype's numbers is infinite"; });
+    }
     const auto exact = [&](Precision precision) -> Target {
       Enclosure truth = oracle_->coordinate(axis, position, precision);
       Enclosure bound = roundings_.coordinate_bound(axis, truth);
@@ -206,6 +222,7 @@ class FourierJudge final : public CodeJudge {
   }
 
   Fourier encoding_;
+  Dtype dtype_;
   FourierRoundings roundings_;
   std::vector<List> lists_;
   std::optional<ValueJudge> judge_;
@@ -235,13 +252,13 @@ class FourierModel final : public CodeModel {
  public:
   FourierModel(const Spec& spec, const Fourier& encoding) : CodeModel(spec, width(encoding)), encoding_(encoding) {}
 
-  gen::PositionRange range() const override { return {spec().min_position, shortest_end()}; }
+  gen::PositionRange range() const override { return {spec().min_position, std::ranges::min(ends())}; }
 
   // A question's coordinates wrap round at the end of each axis, so it may begin anywhere on the longest.
   std::vector<FieldOf<Question>> question_fields() const override {
     std::vector<FieldOf<Question>> fields = sextant::question_fields(spec());
     for (FieldOf<Question>& field : fields) {
-      if (field.role == FieldRole::position) field.range.most = longest_end() - 1;
+      if (field.role == FieldRole::position) field.range.most = std::ranges::max(ends()) - 1;
     }
     fields.push_back(order_field());
     return fields;
@@ -263,7 +280,7 @@ class FourierModel final : public CodeModel {
   }
 
   SweepOf<Question> sweep(std::int64_t most_values) const override {
-    SweepOf<Question> sweep = sweep_over({spec().min_position, longest_end()}, judged_values(), most_values);
+    SweepOf<Question> sweep = sweep_over({spec().min_position, std::ranges::max(ends())}, judged_values(), most_values);
     if (encoding_.axes > 1) sweep.of = "coordinates of each axis";
     return sweep;
   }
@@ -283,10 +300,8 @@ class FourierModel final : public CodeModel {
       });
       list.with("highest", [](Fourier& e) { e.highest += e.bands == 1 ? 0 : 0.5; });
     }
-    list.with("angle_unit", [](Fourier& e) {
-      e.angle_unit = e.angle_unit == AngleUnit::half_turn ? AngleUnit::turn : AngleUnit::half_turn;
-    });
-    list.with("angle_unit", [](Fourier& e) { e.angle_unit = AngleUnit::radian; });
+    for (const AngleUnit unit : {AngleUnit::radian, AngleUnit::half_turn, AngleUnit::turn})
+      list.with("angle_unit", [&](Fourier& e) { e.angle_unit = unit; });
     for (const FourierOrder order : {FourierOrder::frequency_function_axis, FourierOrder::function_axis_frequency,
                                      FourierOrder::function_frequency_axis, FourierOrder::axis_frequency_function,
                                      FourierOrder::function_frequency, FourierOrder::frequency_function})
@@ -294,14 +309,12 @@ class FourierModel final : public CodeModel {
     list.with("first", [](Fourier& e) { e.first = e.first == First::sin ? First::cos : First::sin; });
     for (const Identity identity : {Identity::none, Identity::first, Identity::last})
       list.with("identity", [&](Fourier& e) { e.identity = identity; });
-    list.with("coordinates", [](Fourier& e) {
-      e.coordinates =
-          e.coordinates == FourierCoordinates::centres ? FourierCoordinates::ends : FourierCoordinates::centres;
-    });
-    list.with("coordinates", [](Fourier& e) {
-      e.coordinates = FourierCoordinates::index;
-      e.extents.clear();
-    });
+    for (const auto kind : {FourierCoordinates::index, FourierCoordinates::centres, FourierCoordinates::ends}) {
+      list.with("coordinates", [&](Fourier& e) {
+        e.coordinates = kind;
+        if (kind == FourierCoordinates::index) e.extents.clear();
+      });
+    }
     list.with("extents", [](Fourier& e) {
       for (std::int64_t& extent : e.extents) extent += 3;
     });
@@ -358,15 +371,10 @@ class FourierModel final : public CodeModel {
     return std::min(spec().max_position, *encoding_.positions.count_of(static_cast<double>(extent_of(axis))));
   }
   std::int64_t side(std::int64_t axis) const { return end(axis) - spec().min_position; }
-  std::int64_t shortest_end() const {
-    std::int64_t least = end(0);
-    for (std::int64_t axis = 1; axis < encoding_.axes; ++axis) least = std::min(least, end(axis));
-    return least;
-  }
-  std::int64_t longest_end() const {
-    std::int64_t most = end(0);
-    for (std::int64_t axis = 1; axis < encoding_.axes; ++axis) most = std::max(most, end(axis));
-    return most;
+  std::vector<std::int64_t> ends() const {
+    std::vector<std::int64_t> list;
+    for (std::int64_t axis = 0; axis < encoding_.axes; ++axis) list.push_back(end(axis));
+    return list;
   }
 
   // Of a grid that is claimed whole and no larger than a call; else 0.

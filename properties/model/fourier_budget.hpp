@@ -14,6 +14,9 @@ class FourierRoundings {
  public:
   FourierRoundings(const ArithmeticClaim& claim, const Fourier& encoding) : claim_(claim), encoding_(encoding) {}
 
+  /// u: 0 for the two strictest classes.
+  double roundoff() const { return angle_roundoff(claim_.accuracy); }
+
   /// h of step 19: those of a coordinate's quotient; none where the coordinate is the position.
   double of_quotient(std::int64_t axis) const;
 
