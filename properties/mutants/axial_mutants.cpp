@@ -165,7 +165,7 @@ RopeNd with_moves(RopeNd encoding) {
 void moved_defects(PlainOthers& list) {
   using Coordinate = std::function<double(const RopeNd& e, double middle, std::size_t axis)>;
   const auto defect = [&](std::string name, std::string mechanism, const Coordinate& coordinate) {
-    list.defect(std::move(name), "N11", std::move(mechanism), jittered, [coordinate](PlainOther& plain) {
+    list.defect(std::move(name), "N14", std::move(mechanism), jittered, [coordinate](PlainOther& plain) {
       if (plain.axial.coordinates == Coordinates::index) return;
       plain.coordinate = [coordinate, e = with_moves(plain.axial)](std::span<const std::int64_t> place,
                                                                    std::int64_t axis) {
