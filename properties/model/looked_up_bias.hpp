@@ -11,8 +11,8 @@
 
 namespace sextant {
 
-/// Judges a bias that is one row of its weight, bit for bit. `rows.of(place)` is that row's number; `Rows::name` is what
-/// a finding calls it.
+/// Judges a bias that is one row of its weight, bit for bit. `rows.of(place)` is that row's number; `Rows::name` is
+/// what a finding calls it.
 template <class Rows>
 class LookedUpJudge final : public BiasJudge {
  public:

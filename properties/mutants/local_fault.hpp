@@ -59,7 +59,8 @@ FunctionSubject::Call plain_call(const Spec& spec);
 FunctionSubject::Call rope_call(PlainRope plain);
 FunctionSubject::Call sinusoidal_call(PlainSinusoidal plain);
 
-/// A fresh PlainSinusoidal for each session, changed once: what the change keeps in a shared_ptr is the session's state.
+/// A fresh PlainSinusoidal for each session, changed once: what the change keeps in a shared_ptr is the session's
+/// state.
 using SinusoidalChange = std::function<void(PlainSinusoidal&)>;
 FunctionSubject::Make changed(const SinusoidalChange& change);
 

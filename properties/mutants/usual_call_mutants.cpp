@@ -5,9 +5,8 @@
 
 #include "properties/mutants/local_fault.hpp"
 
-// Wrong in just the calls that models make, or in most of them: a whole window, the whole table of a window's offsets, a
-// sampler's schedule, a batch at one timestep, or whole
-// numbers among real positions.
+// Wrong in just the calls that models make, or in most of them: a whole window, the whole table of a window's offsets,
+// a sampler's schedule, a batch at one timestep, or whole numbers among real positions.
 
 namespace sextant::mutants {
 namespace {
