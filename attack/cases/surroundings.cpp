@@ -213,6 +213,8 @@ std::vector<Case> usual_attention(Random& random, Dtype dtype) {
   encoding.num_heads = encoding.num_kv_heads * random.between(1, 3);
   encoding.head_dim = 2 * random.between(1, 20);
   encoding.causal = random.once_in(2);
+  // Powers of xpos leave float16 further out.
+  std::int64_t last_position = std::int64_t{1} << 17;
   switch (random.between(0, 3)) {
     case 0: {
       Rope rope = draw_plain_rope(random, Taste::usual, 2);
@@ -225,6 +227,7 @@ std::vector<Case> usual_attention(Random& random, Dtype dtype) {
       xpos.rope.head_dim = xpos.rope.rotary_dim = encoding.head_dim;
       if (random.once_in(2)) xpos.centre = random.of({HalfOfCall::floor, HalfOfCall::ceil});
       encoding.position = xpos;
+      last_position = 1000;
       break;
     }
     case 2:
@@ -254,9 +257,7 @@ std::vector<Case> usual_attention(Random& random, Dtype dtype) {
     if (encoding.query_scale) {
       // Across a border, or before and behind it.
       const auto& [amount, period, offset] = *encoding.query_scale;
-      // Powers of xpos leave float16 further out.
-      const bool has_powers = encoding.position && std::holds_alternative<Xpos>(*encoding.position);
-      const std::int64_t most = has_powers ? 1000 : encoding.position ? std::int64_t{1} << 17 : std::int64_t{1} << 52;
+      const std::int64_t most = encoding.position ? last_position : std::int64_t{1} << 52;
       const std::int64_t border = period > most ? 0 : random.between(1, std::max<std::int64_t>(most / period, 1));
       first = std::clamp<std::int64_t>(border * period - offset - random.between(0, example.tokens), 0, most);
     }
