@@ -371,7 +371,8 @@ TEST(HfConfig, APairingIsForUnknownTypesAlone) {
 TEST(HfConfig, AnEmptyRuleIsTheDefaultOfItsClass) {
   for (const char* type : {"gpt_oss", "apertus", "ministral3", "mistral4"}) {
     const auto spec = [&](const std::string& rule) {
-      return to_json(spec_from_hf_config(R"({"model_type":")" + std::string(type) + "\"" + rule + "}", {}));
+      const auto claims = claims_of_hf_config(R"({"model_type":")" + std::string(type) + "\"" + rule + "}", {});
+      return to_json(*claims.front().spec);
     };
     EXPECT_EQ(spec(R"(,"rope_scaling":{})"), spec("")) << type;
     EXPECT_EQ(spec(R"(,"rope_parameters":{})"), spec("")) << type;

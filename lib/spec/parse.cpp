@@ -207,8 +207,8 @@ constexpr FieldMeaning fields_of_all[] = {
     {"min_position", "the first position claimed"},
     {"max_position", "the first position not claimed"},
     {"accuracy",
-     "the class of arithmetic claimed: correctly-rounded, faithful, exact-angle, pair-norm, float32-angle, "
-     "float32-recurrence, float16-angle or bfloat16-angle"},
+     "correctly-rounded, faithful, exact-angle, pair-norm, float32-angle, float32-recurrence, float16-angle or "
+     "bfloat16-angle"},
     {"evaluation", "of 16 bits, what follows sine and cosine: float32, table, dtype or dtype-accumulate"},
     {"libm", "the most that pow, exp, log, sin and cos in use are off by, in ULP, from 0.5 to 64; 1 unless given"},
     {"trained_positions", "the first position that a model was not trained on"},

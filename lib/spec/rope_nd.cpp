@@ -357,8 +357,8 @@ constexpr FieldMeaning field_meanings[] = {
     {"section_order", "blocked: axis by axis; interleaved: axes by turns while they have pairs left"},
     {"axis_order", "the axes in the order in which they come in the head"},
     {"frequencies",
-     "which w an axis' k-th pair has: shared: that of its place in the head; per_axis: w_k of a ladder over the axis "
-     "alone; dealt: the head's ladder, dealt to the axes by turns"},
+     "of an axis' k-th pair: shared: its place's in the head; per_axis: w_k of a ladder of its own; dealt: dealt by "
+     "turns"},
     {"pairing_scope", "half pairing: over the head; or within each axis' own part of it"},
     {"coordinates", "index: as they are; normalized: 2 pi times the middle of a patch in [-1, 1]"},
     {"extents", "patches along each axis, of normalized coordinates"},
