@@ -285,8 +285,8 @@ Report judged(Arguments arguments, bool max_position_given, const Spec& claimed,
   open.limits.note = [notes](const std::string& note) { notes->push_back(note); };
   // What a model's file says that no claim does.
   if (names_a_model(arguments.claim)) {
-    for (const std::string& note : claims_of_model(arguments.claim).front().notes)
-      notes->push_back(fmt::format("the claim: {}", note));
+    const std::vector<ConfigClaim> claims = claims_of_model(arguments.claim);
+    for (const std::string& note : claims.front().notes) notes->push_back(fmt::format("the claim: {}", note));
   }
   if (!arguments.python.empty()) open.python = arguments.python;
   const std::unique_ptr<Subject> subject = subject_from_argument(arguments.subject, claimed, open);

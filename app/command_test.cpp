@@ -551,6 +551,16 @@ TEST_F(Command, SpecTellsTheLineOfEachField) {
             to_json(parse_spec(sextant("spec --spec llama-2-7b").output)) + "\n");
 }
 
+TEST_F(Command, WhatAModelsFileSaysBeyondItsClaimIsANote) {
+  std::filesystem::create_directory(directory_ / "model");
+  write("model/config.json",
+        R"({"model_type":"falcon","alibi":true,"hidden_size":512,"num_attention_heads":8,"torch_dtype":"bfloat16"})");
+  const auto finished = sextant("audit builtin --hf-config model --profile quick --only determinism");
+  EXPECT_EQ(finished.status, 0) << finished.error;
+  EXPECT_NE(finished.output.find("note: the claim: key positions and products are bfloat16's too"), std::string::npos)
+      << finished.output;
+}
+
 TEST_F(Command, AConfigWithSeveralClaimsIsAuditedByLayerOrWhole) {
   write("config.json", two_bases);
   expect_one_line(sextant("audit builtin --hf-config config.json"), "2 claims, sliding_attention (layers 0-4, 6)");
