@@ -1,3 +1,4 @@
+// Over 400 lines: a flat list of files and of what is read from them, each a few lines that are read alone.
 #include "lib/spec/hf_config.hpp"
 
 #include <gtest/gtest.h>

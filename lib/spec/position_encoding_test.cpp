@@ -1,3 +1,4 @@
+// Over 400 lines: tables of specs and of refusals, of every encoding, whose lines are read alone.
 #include "lib/spec/encoding_entry.hpp"
 
 #include <gtest/gtest.h>

@@ -5,9 +5,9 @@
 #include "properties/catalogue.hpp"
 #include "properties/engine/failure.hpp"
 #include "properties/engine/typed_cases.hpp"
-#include "properties/gen/placement.hpp"
 #include "properties/model/family.hpp"
 #include "properties/model/model.hpp"
+#include "properties/model/questions.hpp"
 
 namespace sextant {
 namespace {
@@ -68,12 +68,9 @@ void judge_variant(Judgement& judgement, const Subject& subject, const Variant& 
     if (model->admits(question)) asked.push_back(question);
   }
   // Where accuracy asks about images and films a field is heard as elsewhere.
-  const auto is_placed = [](const Question& question) {
-    return question.fill >= placed && question.fill < placed + gen::placements;
-  };
   for (const Question& question : model->first_questions()) {
     const bool is_small = question.tokens * question.batch * question.heads <= small_call;
-    if (is_small && !is_placed(question)) asked.push_back(question);
+    if (is_small && !placement_of(question)) asked.push_back(question);
   }
   for (const Question& question : asked) {
     const Judgement found = judge_question(*session, *model, *judge, question);

@@ -161,6 +161,12 @@ std::vector<Question> questions_of_every_order(std::int64_t position) {
   return questions;
 }
 
+std::optional<gen::Placement> placement_of(const Question& question) {
+  const std::int64_t number = question.fill - placed;
+  if (number < 0 || number >= gen::placements) return std::nullopt;
+  return static_cast<gen::Placement>(number);
+}
+
 namespace {
 
 // Steps that make up 1, or a half; 1 where none do.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -9,6 +10,7 @@
 #include "properties/engine/typed_cases.hpp"
 #include "properties/gen/extent.hpp"
 #include "properties/gen/order.hpp"
+#include "properties/gen/placement.hpp"
 #include "properties/gen/position.hpp"
 #include "properties/model/question.hpp"
 
@@ -49,6 +51,9 @@ std::vector<Question> questions_of_equal_extents(std::int64_t position);
 
 /// Calls of two rows, and of several, in every order of positions but the usual one.
 std::vector<Question> questions_of_every_order(std::int64_t position);
+
+/// How a question of images and films has its tokens lie; nothing of any other question.
+std::optional<gen::Placement> placement_of(const Question& question);
 
 /// Which of real positions a call has.
 enum class Numbers : std::int64_t { any = 1, whole, halves };

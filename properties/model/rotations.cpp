@@ -181,9 +181,9 @@ Call RotationModel::accuracy_call(const Question& question) const {
   Call call{.fill = question.fill};
   call.vectors.push_back(given(question));
   const std::int64_t axes = axes_of(spec().encoding);
-  if (axes > 1 && question.fill >= placed && question.fill < placed + gen::placements) {
-    call.positions = gen::placed_positions(static_cast<gen::Placement>(question.fill - placed), range(),
-                                           question.position, axes, {question.batch, question.tokens, 1}, image());
+  if (const auto placement = placement_of(question); placement && axes > 1) {
+    call.positions = gen::placed_positions(*placement, range(), question.position, axes,
+                                           {question.batch, question.tokens, 1}, image());
     return call;
   }
   if (axes == 1 && (question.fill == whole_numbers || question.fill == half_numbers)) {

@@ -224,7 +224,7 @@ class PlacesModel final : public CodeModel {
   std::vector<std::int64_t> accuracy_positions(const Question& question) const override {
     const std::int64_t start = question.position - spec().min_position;
     const auto order = static_cast<gen::Order>(question.order);
-    if (question.fill >= placed && question.fill < placed + gen::placements) return placed_cells(question);
+    if (const auto placement = placement_of(question)) return placed_cells(question, *placement);
     if (question.fill == masked_grid) return masked_cells(question);
     std::vector<std::int64_t> steps;
     for (std::int64_t token = 0; token < question.tokens; ++token)
@@ -276,11 +276,10 @@ class PlacesModel final : public CodeModel {
   }
 
   // From the question's place on, wrapped round at the end of each axis.
-  std::vector<std::int64_t> placed_cells(const Question& question) const {
+  std::vector<std::int64_t> placed_cells(const Question& question, gen::Placement placement) const {
     const std::int64_t count = axes(encoding_);
     const std::int64_t image[] = {side(std::max<std::int64_t>(count - 2, 0)), side(count - 1)};
-    const std::vector<std::int64_t> cells =
-        gen::coordinates(static_cast<gen::Placement>(question.fill - placed), count, question.tokens, 0, image);
+    const std::vector<std::int64_t> cells = gen::coordinates(placement, count, question.tokens, 0, image);
     const auto order = static_cast<gen::Order>(question.order);
     std::vector<std::int64_t> positions;
     for (std::int64_t axis = 0; axis < count; ++axis) {

@@ -22,8 +22,8 @@
 // `standard` judges what `quick` accepts: every mutant, and the controls of small claims.
 //
 // With --until-killed it says the same of mutants, properties and controls, and prints no matrix: a mutant is asked
-// by properties that have killed nothing yet, and then by one after another until it falls. That takes a third of the
-// time, and is what each change is tested by.
+// by properties that have killed nothing yet, and then by one after another until it falls. That takes less time, and
+// is what each change is tested by.
 
 namespace sextant::mutants {
 namespace {
