@@ -286,7 +286,7 @@ void ErrorBudget::add_normalized(reference::RopeFrequencies& frequencies, std::i
   const Enclosure whole = frequencies.radians(index, 0, budget_precision) * Enclosure(2.0, budget_precision) *
                           Enclosure::pi(budget_precision) * Enclosure(coordinates.scale.value_or(1), budget_precision);
   const double roundoff = angle_roundoff(accuracy_);
-  const double terms = 2 * static_cast<double>(coordinates.extent) * roundoff > 1 ? 2 : 1;
+  const double terms = 2 * static_cast<double>(coordinates.extent) * roundoff > 1 ? 5 : 3;
   const double direct = roundings(frequencies, index, 0, libm_, roundoff) + 2;
   const double moved = (coordinates.shift ? 1 : 0) + (coordinates.scale ? 2 : 0);
   add_pair(whole / Enclosure(coordinates.counts, budget_precision), direct, of_recurrence(index) + terms + moved);

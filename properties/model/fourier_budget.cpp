@@ -21,8 +21,8 @@ double FourierRoundings::of_quotient(std::int64_t axis) const {
   if (encoding_.coordinates == FourierCoordinates::index) return 0;
   const double counts =
       2 * static_cast<double>(encoding_.extents[static_cast<std::size_t>(axis)]) / encoding_.positions.step;
-  if (counts * angle_roundoff(claim_.accuracy) > 1) return 4;
-  return encoding_.coordinates == FourierCoordinates::centres ? 1 : 2;
+  if (counts * angle_roundoff(claim_.accuracy) > 1) return 5;
+  return encoding_.coordinates == FourierCoordinates::centres ? 3 : 2;
 }
 
 // Step 20: whether all of the linspace is whole numbers that every class' format has.

@@ -21,13 +21,13 @@ FourierRoundings roundings(const Spec& spec) { return {arithmetic_of(spec), std:
 TEST(FourierRoundings, OfCoordinates) {
   EXPECT_EQ(roundings(spec_of(R"("bands":4)")).of_quotient(0), 0);
   const Spec centres = spec_of(R"("bands":4,"coordinates":"centres","extents":[64,1048576])");
-  EXPECT_EQ(roundings(centres).of_quotient(0), 1);
-  EXPECT_EQ(roundings(centres).of_quotient(1), 1);
+  EXPECT_EQ(roundings(centres).of_quotient(0), 3);
+  EXPECT_EQ(roundings(centres).of_quotient(1), 3);
   EXPECT_EQ(roundings(spec_of(R"("bands":4,"coordinates":"ends","extents":[224])")).of_quotient(0), 2);
   // More counts than the format has.
   const char* narrow = R"("bands":4,"coordinates":"centres","extents":[64,200],"accuracy":"bfloat16-angle")";
-  EXPECT_EQ(roundings(spec_of(narrow)).of_quotient(0), 1);
-  EXPECT_EQ(roundings(spec_of(narrow)).of_quotient(1), 4);
+  EXPECT_EQ(roundings(spec_of(narrow)).of_quotient(0), 3);
+  EXPECT_EQ(roundings(spec_of(narrow)).of_quotient(1), 5);
 }
 
 TEST(FourierRoundings, OfAngles) {
@@ -45,7 +45,7 @@ TEST(FourierRoundings, OfAngles) {
       R"("bands":64,"ladder":"linear","highest":112,"angle_unit":"half_turn","coordinates":"ends","extents":[224])";
   EXPECT_NEAR(roundings(spec_of(perceiver)).of_angle(0, 63), 2 + 2 + 3 + (3 * 111 + 112) / 112.0, 1e-12);
   const Spec sam = spec_of(R"("bands":8,"ladder":"weight","coordinates":"centres","extents":[64,64])");
-  EXPECT_EQ(roundings(sam).of_angle(0, 3), 8);  // weight, product, sum, two of the unit, quarter, two of a coordinate
+  EXPECT_EQ(roundings(sam).of_angle(0, 3), 10);  // weight, product, sum, two of the unit, quarter, four of a coordinate
 }
 
 TEST(FourierRoundings, OfCoordinatesInTheRow) {
@@ -58,8 +58,8 @@ TEST(FourierRoundings, OfCoordinatesInTheRow) {
   EXPECT_NEAR(bound(R"("bands":1)", 3), 0.5 * 0x1p-22 + 3 * u, 1e-12);
   EXPECT_EQ(bound(R"("bands":1)", 0), 0x1p-150);
   EXPECT_NEAR(bound(R"("bands":1,"dtype":"bfloat16")", 3), (0.5 + 0x1p-16) * 0x1p-6 + 3 * u, 1e-9);
-  // The middle of the middle cell is 0, where one rounding of one half is as large as ever.
-  EXPECT_NEAR(bound(R"("bands":1,"coordinates":"centres","extents":[3])", 1), u, 1e-13);
+  // The middle of the middle cell is 0, where roundings of one half are as large as ever.
+  EXPECT_NEAR(bound(R"("bands":1,"coordinates":"centres","extents":[3])", 1), 3 * u, 1e-13);
 }
 
 }  // namespace

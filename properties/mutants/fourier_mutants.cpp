@@ -38,6 +38,10 @@ constexpr const char* perceiver = R"({"encoding":"fourier","bands":8,"ladder":"l
 // Segment Anything's image embedding, on its side.
 constexpr const char* sam = R"({"encoding":"fourier","bands":16,"ladder":"weight","coordinates":"centres",)"
                             R"("extents":[64,48]})";
+// Cells in the row, at a width where a reciprocal's rounding is as large as ever.
+constexpr const char* middles = R"({"encoding":"fourier","bands":4,"ladder":"linear","highest":4,)"
+                                R"("angle_unit":"half_turn","identity":"last","coordinates":"centres",)"
+                                R"("extents":[1001,999]})";
 // Tancik et al.'s images.
 constexpr const char* gaussian = R"({"encoding":"fourier","axes":2,"bands":16,"ladder":"weight","first":"cos",)"
                                  R"("identity":"last","position_dtype":"float32","position_step":0.000244140625,)"
@@ -348,6 +352,28 @@ void controls(List& list) {
                                              : in_float32(1 - in_float32(step * (last - p)));
                  };
                });
+  // A coordinate of e cells, from p.
+  const auto cells_by = [&](const char* name, const char* mechanism, double (*coordinate)(double e, double p)) {
+    list.control(name, mechanism, middles, [coordinate](PlainFourier& plain) {
+      if (plain.encoding.coordinates != FourierCoordinates::centres) return;
+      plain.coordinate = [e = plain.encoding, coordinate](std::int64_t axis, double p) {
+        return coordinate(static_cast<double>(e.extents[static_cast<std::size_t>(axis)]), p);
+      };
+    });
+  };
+  cells_by("cells-by-reciprocal", "middles of cells times the reciprocal of their number, in float32",
+           [](double e, double p) { return in_float32(in_float32((p + 0.5) * in_float32(2 / e)) - 1); });
+  cells_by("cells-from-first", "the first cell's middle and steps from there, in float32", [](double e, double p) {
+    return in_float32(in_float32(in_float32(1 / e) - 1) + in_float32(p * in_float32(2 / e)));
+  });
+  cells_by("cells-linspace", "a linspace between the middles of the first and the last cell, in float32",
+           [](double e, double p) {
+             if (e == 1) return 0.0;
+             const double last = in_float32(1 - in_float32(1 / e));
+             const double step = in_float32(2 * last / (e - 1));
+             return p < e / 2 ? in_float32(in_float32(p * step) - last)
+                              : in_float32(last - in_float32((e - 1 - p) * step));
+           });
   list.control("pi-in-matrix", "2 pi is multiplied into the matrix, in float32", sam, [](PlainFourier& plain) {
     plain.matrix = [unit = in_float32(plain.unit)](const Tensor& weight) {
       Tensor other = weight;

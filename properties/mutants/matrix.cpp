@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <fstream>
 #include <functional>
 #include <map>
 #include <mutex>
 #include <set>
+#include <sstream>
 #include <thread>
 
 #include "properties/catalogue.hpp"
@@ -23,7 +25,8 @@
 //
 // With --until-killed it says the same of mutants, properties and controls, and prints no matrix: a mutant is asked
 // by properties that have killed nothing yet, and then by one after another until it falls. That takes less time, and
-// is what each change is tested by.
+// is what each change is tested by. --until-killed=MATRIX has an earlier matrix, a Markdown page with the rows that are
+// printed here: which properties killed a mutant then are asked before the others.
 
 namespace sextant::mutants {
 namespace {
@@ -151,22 +154,65 @@ void by_every_property(Profile profile, const Amount& amount, Row& row, const Sp
   judge_by(profile, amount, catalogue_as(row.recipe), row, spec);
 }
 
+// What an earlier matrix says of a mutant.
+struct Remembered {
+  std::set<std::string> killers = {};
+  Profile profile = Profile::quick;
+};
+
+// The cells of a row of a Markdown table, without the spaces around them.
+std::vector<std::string> cells_of(const std::string& line) {
+  std::vector<std::string> cells;
+  for (std::size_t start = 1; start < line.size();) {
+    const std::size_t end = std::min(line.find('|', start), line.size());
+    const std::size_t first = std::min(line.find_first_not_of(' ', start), end);
+    const std::size_t last = std::max(first, line.find_last_not_of(' ', end - 1) + 1);
+    cells.push_back(line.substr(first, last - first));
+    start = end + 1;
+  }
+  return cells;
+}
+
+// By the mutants' names; rows of no mutant, such as those of controls, are passed over.
+std::map<std::string, Remembered> remembered_in(const std::string& path) {
+  std::map<std::string, Remembered> list;
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    if (!line.starts_with("| `")) continue;
+    const std::vector<std::string> cells = cells_of(line);
+    if (cells.size() < 4) continue;
+    Remembered row;
+    std::istringstream killers(cells[cells.size() - 2]);
+    for (std::string id; killers >> id;) {
+      if (id.ends_with(',')) id.pop_back();
+      if (property_named(id) != nullptr) row.killers.insert(id);
+    }
+    if (cells.back().ends_with("standard")) row.profile = Profile::standard;
+    if (!row.killers.empty()) list.emplace("mutant:" + cells[0].substr(1, cells[0].size() - 2), std::move(row));
+  }
+  return list;
+}
+
 // Which properties have killed how many mutants: the next mutant is asked by those first that have killed none, by all
 // of them, and then by one after another, from the one that has killed most, until one kills it. So each property that
 // kills any mutant kills one here too, in whichever order the mutants come. Accuracy is asked last: its sweep costs
-// more than all others together.
+// more than all others together. Of a mutant that an earlier matrix has, its killers there are asked by the profile that
+// killed it then; the others when it comes to the most that is asked.
 class UntilKilled {
  public:
+  explicit UntilKilled(std::map<std::string, Remembered> matrix) : matrix_(std::move(matrix)) {}
+
   void operator()(Profile profile, const Amount& amount, Row& row, const Spec& spec) {
     if (!row.must_be_killed) return by_every_property(profile, amount, row, spec);
-    const auto [unproven, proven] = in_order(catalogue_as(row.recipe));
-    judge_by(profile, amount, unproven, row, spec);
-    for (const Property& property : proven) {
-      if (!row.killers.empty()) break;
-      judge_by(profile, amount, {property}, row, spec);
+    std::vector<Property> properties = catalogue_as(row.recipe);
+    if (const auto found = matrix_.find(row.name); found != matrix_.end()) {
+      if (profile < found->second.profile) return;
+      std::vector<Property> others = taken_out(properties, found->second.killers);
+      ask(profile, amount, row, spec, properties);
+      if (!row.killers.empty() || profile == Profile::quick || amount.largest_call) return;
+      properties = std::move(others);
     }
-    const std::lock_guard lock(mutex_);
-    for (const std::string& id : row.killers) ++kills_[id];
+    ask(profile, amount, row, spec, properties);
   }
 
  private:
@@ -174,6 +220,26 @@ class UntilKilled {
     std::vector<Property> unproven;
     std::vector<Property> proven;
   };
+
+  // Leaves those that are named.
+  static std::vector<Property> taken_out(std::vector<Property>& properties, const std::set<std::string>& named) {
+    const auto [others, end] = std::ranges::stable_partition(
+        properties, [&](const Property& property) { return named.contains(property.id); });
+    std::vector<Property> taken(others, end);
+    properties.erase(others, end);
+    return taken;
+  }
+
+  void ask(Profile profile, const Amount& amount, Row& row, const Spec& spec, const std::vector<Property>& properties) {
+    const auto [unproven, proven] = in_order(properties);
+    if (!unproven.empty()) judge_by(profile, amount, unproven, row, spec);
+    for (const Property& property : proven) {
+      if (!row.killers.empty()) break;
+      judge_by(profile, amount, {property}, row, spec);
+    }
+    const std::lock_guard lock(mutex_);
+    for (const std::string& id : row.killers) ++kills_[id];
+  }
 
   Order in_order(const std::vector<Property>& properties) {
     const std::lock_guard lock(mutex_);
@@ -186,6 +252,7 @@ class UntilKilled {
     return order;
   }
 
+  const std::map<std::string, Remembered> matrix_;
   std::mutex mutex_;
   std::map<std::string, int> kills_;
 };
@@ -287,12 +354,15 @@ std::vector<std::string> faults(const std::vector<Task>& list, Extent extent) {
 int main(int count, char** arguments) {
   using namespace sextant::mutants;
   const std::vector<std::string_view> given(arguments + 1, arguments + count);
-  const bool is_until_killed = !given.empty() && given.front() == "--until-killed";
+  constexpr std::string_view option = "--until-killed";
+  const bool is_until_killed = !given.empty() && given.front().starts_with(option);
   const std::string_view part = given.size() > (is_until_killed ? 1U : 0U) ? given.back() : "";
   std::vector<Task> list = tasks();
   std::erase_if(list, [&](const Task& task) { return task.row.name.find(part) == std::string::npos; });
 
-  UntilKilled until_killed;
+  const std::string_view earlier = is_until_killed ? given.front().substr(option.size()) : "";
+  UntilKilled until_killed(earlier.empty() ? std::map<std::string, Remembered>{}
+                                           : remembered_in(std::string(earlier.substr(1))));
   const Asking ask = is_until_killed ? Asking(std::ref(until_killed)) : Asking(by_every_property);
   std::atomic<std::size_t> next = 0;
   {
