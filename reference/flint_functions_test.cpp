@@ -383,7 +383,8 @@ TEST(FlintFunctions, Attention) {
         }
         const RealVector real_query = reals(query);
         const RealVector real_bias = reals(bias);
-        return attend(encoding, {row, real_query, real_keys, real_values, real_bias}, p).at(c);
+        const KeyRange keys_seen{0, static_cast<std::int64_t>(seen)};
+        return attend(encoding, {keys_seen, real_query, real_keys, real_values, real_bias}, p).at(c);
       };
       // Scores up to 2^7 make exponentials that are off by as much; sums of up to nine.
       expect_right({"channel " + std::to_string(c), enclosure, out, 20, false});

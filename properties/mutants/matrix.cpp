@@ -196,8 +196,8 @@ std::map<std::string, Remembered> remembered_in(const std::string& path) {
 // Which properties have killed how many mutants: the next mutant is asked by those first that have killed none, by all
 // of them, and then by one after another, from the one that has killed most, until one kills it. So each property that
 // kills any mutant kills one here too, in whichever order the mutants come. Accuracy is asked last: its sweep costs
-// more than all others together. Of a mutant that an earlier matrix has, its killers there are asked by the profile that
-// killed it then; the others when it comes to the most that is asked.
+// more than all others together. Of a mutant that an earlier matrix has, its killers there are asked by the profile
+// that killed it then; the others when it comes to the most that is asked.
 class UntilKilled {
  public:
   explicit UntilKilled(std::map<std::string, Remembered> matrix) : matrix_(std::move(matrix)) {}
