@@ -260,7 +260,7 @@ std::vector<std::string_view> known_model_types() {
   for (const OtherModel& model : other_models()) names.push_back(model.model_type);
   for (const Composition& composition : compositions()) names.push_back(composition.model_type);
   std::ranges::sort(names);
-  names.erase(std::ranges::unique(names).begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
   return names;
 }
 
