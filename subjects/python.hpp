@@ -2,7 +2,9 @@
 
 #include <filesystem>
 #include <optional>
+#include <string>
 
+#include "lib/spec/spec.hpp"
 #include "subjects/process.hpp"
 
 namespace sextant {
@@ -14,5 +16,10 @@ namespace sextant {
 /// $SEXTANT_SHARE/python/sextant_worker.py.
 /// @throws SubjectNameError if the file, the interpreter or the worker is not there.
 Command python_command(const std::filesystem::path& file, const std::optional<std::string>& python);
+
+/// The command that serves an object which the interpreter can import: `name` is MODULE:OBJECT, and the ways of calling
+/// it behind commas (docs/python.md). A function answers the operation of the claim's encoding.
+/// @throws SubjectNameError if the interpreter or the worker is not there.
+Command python_object_command(const std::string& name, const Spec& claim, const std::optional<std::string>& python);
 
 }  // namespace sextant
