@@ -29,7 +29,8 @@ enum class SessionStart { program, fork };
 std::unique_ptr<Subject> worker_subject(std::string name, Command command, WorkerLimits limits,
                                         SessionStart start = SessionStart::program);
 
-/// The same of processes that `start` makes, one for each session. @throws what `start` throws, when a session is opened.
+/// The same of processes that `start` makes, one for each session.
+/// @throws what `start` throws, when a session is opened.
 using StartProcess = std::function<std::unique_ptr<Process>()>;
 std::unique_ptr<Subject> worker_subject(std::string name, StartProcess start, WorkerLimits limits);
 
