@@ -37,6 +37,7 @@
 #include "reports/report.hpp"
 #include "reports/terminal.hpp"
 #include "reports/write.hpp"
+#include "subjects/table_order.hpp"
 
 namespace sextant {
 namespace {
@@ -64,6 +65,7 @@ struct Arguments {
   std::string shard;
   bool strict = false;
   std::string python;
+  std::string table_order;
 };
 
 Spec read_spec(const Arguments& arguments, bool max_position_given) {
@@ -120,6 +122,7 @@ std::string command_line(const Arguments& arguments, bool max_position_given) {
   if (arguments.cases > 0) line += fmt::format(" --cases {}", arguments.cases);
   if (arguments.largest_call > 0) line += fmt::format(" --largest-call {}", arguments.largest_call);
   if (!arguments.python.empty()) line += fmt::format(" --python {}", shell_word(arguments.python));
+  if (!arguments.table_order.empty()) line += fmt::format(" --table-order {}", arguments.table_order);
   return line;
 }
 
@@ -289,6 +292,7 @@ Report judged(Arguments arguments, bool max_position_given, const Spec& claimed,
     for (const std::string& note : claims.front().notes) notes->push_back(fmt::format("the claim: {}", note));
   }
   if (!arguments.python.empty()) open.python = arguments.python;
+  if (!arguments.table_order.empty()) open.table_order = table_order_named(arguments.table_order);
   const std::unique_ptr<Subject> subject = subject_from_argument(arguments.subject, claimed, open);
   const Spec spec = subject->within_reach(claimed);
 
@@ -454,6 +458,8 @@ int run_audit(const Arguments& arguments, bool max_position_given) {
   if (!arguments.resume.empty() && !arguments.report.empty())
     throw UsageError("--resume: the report is written into its directory: leave out --report");
   refuse_unknown_recipe(arguments.recipe);
+  if (!arguments.table_order.empty() && table_order_named(arguments.table_order) == nullptr)
+    throw UsageError(fmt::format("--table-order {}: expected one of {}", in_quotes(arguments.table_order), table_order_names()));
   if (arguments.all_layers) return run_every_layer(arguments, max_position_given);
   const bool every_encoding =
       arguments.subject == "builtin" && arguments.claim.spec.empty() && !names_a_model(arguments.claim);
@@ -530,6 +536,9 @@ Run add_audit(CLI::App& app) {
                       "I/N: judge the I-th of N parts of the cases; sextant report merge puts them together");
   command->add_flag("--strict", arguments->strict, "Let violated advice fail the audit");
   command->add_option("--python", arguments->python, "Interpreter for python: subjects");
+  command->add_option("--table-order", arguments->table_order,
+                      fmt::format("The order of a recorded rotary table's values, where its file does not show it: {}",
+                                  table_order_names()));
   return [arguments, max_position] { return run_audit(*arguments, max_position->count() > 0); };
 }
 
