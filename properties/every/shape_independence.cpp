@@ -1,5 +1,8 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <set>
+#include <utility>
 
 #include "properties/catalogue.hpp"
 #include "properties/model/model.hpp"
@@ -45,15 +48,20 @@ std::vector<Reshaping> first_reshapings(const Spec& spec) {
   };
   const gen::LargestCall usual = model->largest_drawn();
   std::vector<Reshaping> list;
+  // Heads and rows of which an encoding has one leave calls that are the same.
+  std::set<std::array<std::int64_t, 7>> listed;
+  const auto put = [&](const Reshaping& r) {
+    if (listed.insert({r.position, r.tokens, r.batch, r.heads, r.fill, r.shape, r.cut}).second) list.push_back(r);
+  };
   for (std::int64_t shape = 0; shape < model->shapes(); ++shape) {
-    list.push_back(of(asked({.position = 0, .tokens = 5, .batch = 2, .heads = 3}, usual), shape, 2));
-    list.push_back(of(asked({.position = 0, .tokens = 257, .batch = 4, .heads = 8}, usual), shape, 131));
+    put(of(asked({.position = 0, .tokens = 5, .batch = 2, .heads = 3}, usual), shape, 2));
+    put(of(asked({.position = 0, .tokens = 257, .batch = 4, .heads = 8}, usual), shape, 131));
   }
   // As many tokens, rows and heads as kernels meet, one after the other, and calls that are large in two, at either end
   // of the range.
   constexpr std::int64_t far = 1;
   const auto add = [&](const Question& question, const gen::LargestCall& largest, std::int64_t shape) {
-    list.push_back(of(asked(question, largest), shape % model->shapes(), 577));
+    put(of(asked(question, largest), shape % model->shapes(), 577));
   };
   add({.position = 0, .tokens = longest_call, .batch = 1, .heads = 1}, model->largest_reshaped(), 2);
   const auto side = static_cast<std::int64_t>(std::sqrt(static_cast<double>(model->largest_reshaped().vectors)));
@@ -80,8 +88,7 @@ std::vector<Reshaping> first_reshapings(const Spec& spec) {
   constexpr std::int64_t few = 577;
   for (const auto& [alone, at] :
        {std::pair{TokenShape::first_alone, few}, {TokenShape::last_alone, longest.tokens - few}}) {
-    if (const auto shape = model->number_of(alone))
-      list.push_back(of(longest, *shape, std::max<std::int64_t>(at - 1, 0)));
+    if (const auto shape = model->number_of(alone)) put(of(longest, *shape, std::max<std::int64_t>(at - 1, 0)));
   }
   return list;
 }

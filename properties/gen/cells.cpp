@@ -147,6 +147,11 @@ class Calls {
 
  private:
   void add(CellCall call) {
+    // A part that would reach beyond the claim lies at its end.
+    for (CellGrid& grid : call.grids) {
+      for (std::size_t axis = 0; axis < grid.first.size(); ++axis)
+        grid.first[axis] = std::min(grid.first[axis], claimed_[axis] - 1 - (grid.sides[axis] - 1) * grid.step);
+    }
     const std::int64_t tokens = tokens_of(call);
     if (tokens >= 1 && tokens <= most_.once) list.push_back(std::move(call));
   }
@@ -206,7 +211,7 @@ class Calls {
       CellGrid film{.sides = frame(rows(), columns(), frames)};
       add(film);
       film.first = Sides(sides_.size(), 0);
-      film.first.front() = sides_.front() - film.sides.front();
+      film.first.front() = claimed_.front() - film.sides.front();
       add(film);
     }
   }
@@ -281,7 +286,7 @@ class Calls {
 
   // The first cells of grids of several widths, of as many rows as it takes; where the claim has fewer, the grid again.
   void of_length(std::int64_t tokens) {
-    if (tokens < 1 || tokens > most_.once) return;
+    if (tokens < 1 || tokens > most_.length) return;
     std::int64_t root = 1;
     while (root * root < tokens) ++root;
     const Sides sides = tokens % 3 == 0 && root > 2 ? frame(root, root) : sides_;

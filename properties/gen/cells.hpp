@@ -57,12 +57,13 @@ std::int64_t tokens_of(const CellCall& call);
 /// Their coordinates [axes, tokens], from 0 on.
 std::vector<std::int64_t> coordinates_of(const CellCall& call);
 
-/// The most tokens of a call: of one that is asked in every walk, and of one that is asked a few times; and of all of
-/// those few together.
+/// The most tokens of a call: of one that is asked in every walk, of one that is asked a few times, and of all of those
+/// few together; and the largest of the numbers of tokens of which each beside a power of two is asked.
 struct MostTokens {
   std::int64_t often;
   std::int64_t once;
   std::int64_t together;
+  std::int64_t length;
 };
 
 /// The calls about a claim of two axes or more whose grid has these sides: the grid in every walk; lines along each

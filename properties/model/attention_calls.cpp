@@ -93,7 +93,8 @@ std::vector<std::int64_t> cells_of_rows(const AttentionCase& request, const gen:
                                         std::int64_t number, std::int64_t axes) {
   const std::int64_t side = std::min(attended_side, range.last - range.first);
   const std::vector<std::int64_t> sides(static_cast<std::size_t>(axes), side);
-  const std::vector<gen::CellCall> list = gen::cell_calls(sides, {.often = 64, .once = 64, .together = 64});
+  const std::vector<gen::CellCall> list =
+      gen::cell_calls(sides, {.often = 64, .once = 64, .together = 64, .length = 64});
   std::vector<std::vector<std::int64_t>> rows;
   for (std::int64_t row = 0; row < request.batch; ++row)
     rows.push_back(gen::coordinates_of(list[static_cast<std::size_t>((number + row) % std::ssize(list))]));

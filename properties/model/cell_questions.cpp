@@ -20,10 +20,11 @@ gen::MostTokens most_tokens(const CellSpace& space) {
   // A grid that is not larger is asked as a whole, however dear.
   std::int64_t cells = 1;
   for (const std::int64_t side : space.sides()) cells = std::min(cells * std::min(side, most + 1), most + 1);
-  const std::int64_t cheap = std::max<std::int64_t>(most / space.dearness, 1100);
+  const std::int64_t cheap = std::clamp<std::int64_t>(most / space.dearness, std::min<std::int64_t>(most, 2050), most);
   return {.often = std::clamp<std::int64_t>(tokens_of(std::int64_t{1} << 17) / space.dearness, 256, 1100),
           .once = cells <= most ? std::max(cheap, cells) : cheap,
-          .together = std::max<std::int64_t>(tokens_of(std::int64_t{1} << 23) / space.dearness, 16384)};
+          .together = std::max<std::int64_t>(tokens_of(std::int64_t{1} << 23) / space.dearness, 16384),
+          .length = cheap};
 }
 
 std::size_t index(std::int64_t value) { return static_cast<std::size_t>(value); }

@@ -74,8 +74,8 @@ class CodeJudge : public Judge {
 /// Whether a zero of the other sign is the same value.
 enum class SignOfZero { ignored, counts };
 
-/// A judge of codes whose every value has one right answer, bit for bit: of what is computed but for the sign of a zero,
-/// of what is looked up with it.
+/// A judge of codes whose every value has one right answer, bit for bit: of what is computed but for the sign of a
+/// zero, of what is looked up with it. Which NaN it is counts for nothing.
 class ExactCodeJudge : public CodeJudge {
  public:
   explicit ExactCodeJudge(std::int64_t dim, SignOfZero sign = SignOfZero::ignored) : dim_(dim), sign_(sign) {}

@@ -253,7 +253,8 @@ class PlacesModel final : public CodeModel {
   }
 
  private:
-  // The fill of questions about cells of the grid in their order of which every fourth or so is left out, as masked models have them.
+  // The fill of questions about cells of the grid in their order of which every fourth or so is left out, as masked
+  // models have them.
   static constexpr std::int64_t masked_grid = 701;
 
   std::vector<std::int64_t> masked_cells(const Question& question) const {
