@@ -1,3 +1,4 @@
+// Over 400 lines: a list of honest implementations, each read alone.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

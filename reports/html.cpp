@@ -1,3 +1,4 @@
+// Over 400 lines: the page's parts in their order, each a few lines that fill a template.
 #include "reports/html.hpp"
 
 #include <fmt/format.h>

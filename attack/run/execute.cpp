@@ -1,3 +1,4 @@
+// Over 400 lines, since every encoder is called here, a few lines each, in the memory and environment of a case.
 #include "attack/run/execute.hpp"
 
 #include <omp.h>

@@ -1,3 +1,4 @@
+// Over 400 lines, since rope, rope_nd and xpos share one judge of a turned pair.
 #include <cmath>
 #include <functional>
 #include <numeric>

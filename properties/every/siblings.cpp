@@ -1,3 +1,4 @@
+// Over 400 lines, since the three ways in which other specs are asked beside a claim share what they compare.
 #include <fmt/format.h>
 
 #include <algorithm>

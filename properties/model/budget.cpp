@@ -1,3 +1,4 @@
+// Over 400 lines: what each rule adds to one sum of roundings, step by step as in docs/proofs/accuracy-classes.md.
 #include "properties/model/budget.hpp"
 
 #include <algorithm>
@@ -179,6 +180,10 @@ double evaluation_ulps(const ArithmeticClaim& claim, const std::optional<Rounded
   return (factor ? 2.75 : 2.5) + roundoff + before_rounding;
 }
 
+double middle_roundings(double cells, AccuracyClass accuracy) {
+  return 2 * cells * angle_roundoff(accuracy) > 1 ? 5 : 3;
+}
+
 double angle_roundoff(AccuracyClass accuracy) {
   switch (accuracy) {
     case AccuracyClass::correctly_rounded:
@@ -286,7 +291,7 @@ void ErrorBudget::add_normalized(reference::RopeFrequencies& frequencies, std::i
   const Enclosure whole = frequencies.radians(index, 0, budget_precision) * Enclosure(2.0, budget_precision) *
                           Enclosure::pi(budget_precision) * Enclosure(coordinates.scale.value_or(1), budget_precision);
   const double roundoff = angle_roundoff(accuracy_);
-  const double terms = 2 * static_cast<double>(coordinates.extent) * roundoff > 1 ? 5 : 3;
+  const double terms = middle_roundings(static_cast<double>(coordinates.extent), accuracy_);
   const double direct = roundings(frequencies, index, 0, libm_, roundoff) + 2;
   const double moved = (coordinates.shift ? 1 : 0) + (coordinates.scale ? 2 : 0);
   add_pair(whole / Enclosure(coordinates.counts, budget_precision), direct, of_recurrence(index) + terms + moved);

@@ -42,6 +42,10 @@ ArithmeticClaim arithmetic_of(const Spec& spec);
 /// u above: 0 for the two strictest classes.
 double angle_roundoff(AccuracyClass accuracy);
 
+/// h of step 14: roundings of 1 + c, c = (2p + 1)/e - 1 being the middle of cell p of e, of which there are so many in
+/// units of what positions are multiples of.
+double middle_roundings(double cells, AccuracyClass accuracy);
+
 /// A factor of pairs that is rounded itself, as attention factors of rope and xPos's scales are.
 struct RoundedFactor {
   double roundings = 0;  ///< of its formula, in the format that angles are formed in

@@ -1,3 +1,4 @@
+// Over 400 lines: a test for each step of docs/proofs/accuracy-classes.md, read alone.
 #include "properties/model/budget.hpp"
 
 #include <gtest/gtest.h>
@@ -101,6 +102,32 @@ TEST(ErrorBudget, CoordinatesThatAreDividedHaveMoreRoundings) {
   EXPECT_NEAR(roundoffs_of(R"("scales":[1,2])", 1, 1), 7 + of_frequency, 1e-4);
   EXPECT_NEAR(roundoffs_of(R"("coordinates":"normalized")", 0, 0), 10, 1e-4);
   EXPECT_NEAR(roundoffs_of(R"("coordinates":"normalized")", 1, 1), 10 + of_frequency, 1e-4);
+}
+
+// Step 14, its left side measured: in float32 by one quotient, by a reciprocal, from the first middle on, and by a
+// linspace from the nearer end.
+TEST(ErrorBudget, MiddlesOfCellsAreWithinTheirRoundings) {
+  EXPECT_EQ(middle_roundings(1000, AccuracyClass::float32_angle), 3);
+  EXPECT_EQ(middle_roundings(200, AccuracyClass::bfloat16_angle), 5);
+  constexpr double u = 0x1p-24;
+  double worst = 0;
+  for (int e = 2; e < 3000; e = e * 21 / 20 + 1) {
+    const auto cells = static_cast<float>(e);
+    const float last = 1 - 1 / cells;
+    const float step = 2 * last / (cells - 1);
+    for (int p = 0; p < e; ++p) {
+      const auto at = static_cast<float>(p);
+      const double c = (2.0 * p + 1) / e - 1;
+      const double h = middle_roundings(e, AccuracyClass::float32_angle);
+      const double bound = (h + (h + 1) * std::fabs(c)) * u / (1 - (h + 1) * u);
+      for (const float middle :
+           {2 * ((at + 0.5F) / cells) - 1, (at + 0.5F) * (2 / cells) - 1, (1 / cells - 1) + at * (2 / cells),
+            2 * p < e ? at * step - last : last - (cells - 1 - at) * step})
+        worst = std::max(worst, std::fabs(middle - c) / bound);
+    }
+  }
+  EXPECT_LE(worst, 1);
+  EXPECT_GE(worst, 0.5);
 }
 
 // c_i of a rope spec, from the angle error that it allows at an angle of 1.

@@ -19,10 +19,10 @@ double of_end(double end) { return round_to(Dtype::bfloat16, end) == end ? 0 : s
 
 double FourierRoundings::of_quotient(std::int64_t axis) const {
   if (encoding_.coordinates == FourierCoordinates::index) return 0;
-  const double counts =
-      2 * static_cast<double>(encoding_.extents[static_cast<std::size_t>(axis)]) / encoding_.positions.step;
-  if (counts * angle_roundoff(claim_.accuracy) > 1) return 5;
-  return encoding_.coordinates == FourierCoordinates::centres ? 3 : 2;
+  const double cells =
+      static_cast<double>(encoding_.extents[static_cast<std::size_t>(axis)]) / encoding_.positions.step;
+  if (encoding_.coordinates == FourierCoordinates::centres) return middle_roundings(cells, claim_.accuracy);
+  return 2 * cells * roundoff() > 1 ? 5 : 2;
 }
 
 // Step 20: whether all of the linspace is whole numbers that every class' format has.

@@ -1,3 +1,4 @@
+// Over 400 lines: a flat list of variants of one plain implementation, each a few lines that are read alone.
 #include <algorithm>
 #include <cmath>
 #include <functional>

@@ -221,7 +221,7 @@ class UntilKilled {
     std::vector<Property> proven;
   };
 
-  // Leaves those that are named.
+  // Leaves those that are named; the others are the result.
   static std::vector<Property> taken_out(std::vector<Property>& properties, const std::set<std::string>& named) {
     const auto [others, end] = std::ranges::stable_partition(
         properties, [&](const Property& property) { return named.contains(property.id); });
@@ -355,14 +355,21 @@ int main(int count, char** arguments) {
   using namespace sextant::mutants;
   const std::vector<std::string_view> given(arguments + 1, arguments + count);
   constexpr std::string_view option = "--until-killed";
-  const bool is_until_killed = !given.empty() && given.front().starts_with(option);
+  const bool is_until_killed = !given.empty() && given.front().substr(0, given.front().find('=')) == option;
   const std::string_view part = given.size() > (is_until_killed ? 1U : 0U) ? given.back() : "";
   std::vector<Task> list = tasks();
   std::erase_if(list, [&](const Task& task) { return task.row.name.find(part) == std::string::npos; });
 
-  const std::string_view earlier = is_until_killed ? given.front().substr(option.size()) : "";
-  UntilKilled until_killed(earlier.empty() ? std::map<std::string, Remembered>{}
-                                           : remembered_in(std::string(earlier.substr(1))));
+  std::map<std::string, Remembered> earlier;
+  if (is_until_killed && given.front() != option) {
+    const std::string path(given.front().substr(option.size() + 1));
+    earlier = remembered_in(path);
+    if (earlier.empty()) {
+      fmt::print(stderr, "sextant-mutants: {}: expected a page with the rows of a kill matrix\n", path);
+      return 2;
+    }
+  }
+  UntilKilled until_killed(std::move(earlier));
   const Asking ask = is_until_killed ? Asking(std::ref(until_killed)) : Asking(by_every_property);
   std::atomic<std::size_t> next = 0;
   {
