@@ -160,6 +160,7 @@ Report report_of_run(const Arguments& arguments, const Spec& spec, bool max_posi
   report.shard = read_shard(arguments.shard);
   report.strictness = arguments.strict ? Strictness::strict : Strictness::lenient;
   report.command = command_line(arguments, max_position_given);
+  if (names_a_model(arguments.claim)) report.claim_notes = claims_of_model(arguments.claim).front().notes;
   return report;
 }
 
@@ -283,11 +284,6 @@ Report judged(Arguments arguments, bool max_position_given, const Spec& claimed,
   // Filled while sessions are opened, from several threads but once for a subject, and read when they have ended.
   const auto notes = std::make_shared<std::vector<std::string>>();
   open.limits.note = [notes](const std::string& note) { notes->push_back(note); };
-  // What a model's file says that no claim does.
-  if (names_a_model(arguments.claim)) {
-    const std::vector<ConfigClaim> claims = claims_of_model(arguments.claim);
-    for (const std::string& note : claims.front().notes) notes->push_back(fmt::format("the claim: {}", note));
-  }
   if (!arguments.python.empty()) open.python = arguments.python;
   const std::unique_ptr<Subject> subject = subject_from_argument(arguments.subject, claimed, open);
   const Spec spec = subject->within_reach(claimed);

@@ -36,7 +36,7 @@ int audit_each(std::span<const NamedSpec> claims, std::string_view what,
     const Report report = audit_one(claim);
     const bool idle = is_idle(report);
     fmt::print("{:<{}} {} ({}, {:.1f} s)\n", claim.name, widest, idle ? "nothing applicable" : headline(report),
-               report.spec_text, report.seconds);
+               claim_text(report), report.seconds);
     if (!idle) {
       ++judged;
       if (gravity(report.exit_status) > gravity(worst)) worst = report.exit_status;

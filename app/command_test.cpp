@@ -557,8 +557,9 @@ TEST_F(Command, WhatAModelsFileSaysBeyondItsClaimIsANote) {
         R"({"model_type":"falcon","alibi":true,"hidden_size":512,"num_attention_heads":8,"torch_dtype":"bfloat16"})");
   const auto finished = sextant("audit builtin --hf-config model --profile quick --only determinism");
   EXPECT_EQ(finished.status, 0) << finished.error;
-  EXPECT_NE(finished.output.find("note: the claim: key positions and products are bfloat16's too"), std::string::npos)
-      << finished.output;
+  const std::size_t note = finished.output.find("\n           note: key positions and products are bfloat16's too");
+  EXPECT_LT(finished.output.find("  claim    alibi num_heads 8"), note) << finished.output;
+  EXPECT_LT(note, finished.output.find("  profile ")) << finished.output;
 }
 
 TEST_F(Command, AConfigWithSeveralClaimsIsAuditedByLayerOrWhole) {

@@ -226,10 +226,12 @@ TEST(Partial, IsSaidInEveryFormat) {
             std::string::npos);
   EXPECT_NE(write_html(report).find("not judged: beta, gamma"), std::string::npos);
   EXPECT_NE(write_markdown(report).find("Not judged: `beta`, `gamma`"), std::string::npos);
-  EXPECT_NE(write_junit(report).find(R"(<testsuite )"
-                                     R"(name="python:modèles/&lt;rope> &amp; co.py: rope head_dim 64 float32" )"
-                                     R"(tests="9" failures="0" errors="8")"),
-            std::string::npos)
+  EXPECT_NE(
+      write_junit(report).find(R"(<testsuite )"
+                               R"(name="python:modèles/&lt;rope> &amp; co.py: rope head_dim 64, rope_theta 10000, )"
+                               R"(pairing half, float32, float32-angle, positions 0 to 131071" )"
+                               R"(tests="9" failures="0" errors="8")"),
+      std::string::npos)
       << write_junit(report);
   const auto invocation = ordered_json::parse(write_sarif(report))["runs"][0]["invocations"][0];
   EXPECT_EQ(invocation["executionSuccessful"], false);

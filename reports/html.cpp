@@ -280,7 +280,10 @@ std::string write_html(const Report& report) {
   std::string called = printable(report.subject_name);
   if (!report.subject_version.empty()) called += (called.empty() ? "" : " ") + printable(report.subject_version);
   if (!called.empty()) page.set("called", called);
-  page.set("spec", report.spec_text);
+  page.set("claim", printable(claim_text(report)));
+  List claim_notes;
+  for (const std::string& note : report.claim_notes) claim_notes.push_back(data("note", printable(note)));
+  page.set("claim_notes", data(claim_notes));
   if (!report.missing.empty()) page.set("missing", printable(fmt::format("{}", fmt::join(report.missing, ", "))));
   if (const PropertyResult* result = first_wrong(report)) {
     data wrong;
@@ -359,7 +362,7 @@ std::string write_html_matrix(std::span<const Report> reports) {
   for (const Report& report : reports) {
     data row;
     row.set("subject", printable(report.subject));
-    row.set("spec", fmt::format("{}, {}", report.spec_text, report.claim));
+    row.set("spec", printable(claim_text(report)));
     row.set("status", status_of(report));
     row.set("status_rank", std::to_string(report.exit_status));
     row.set("headline", headline(report));

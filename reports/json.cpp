@@ -63,6 +63,7 @@ ordered_json report_json(const Report& report) {
   json["spec_text"] = report.spec_text;
   json["claim"] = {
       {"accuracy", report.claim}, {"first_position", report.first_position}, {"last_position", report.last_position}};
+  if (!report.claim_notes.empty()) json["claim_notes"] = report.claim_notes;
   json["profile"] = report.profile;
   json["seed"] = report.seed;
   if (!report.recipe.empty()) json["recipe"] = report.recipe;

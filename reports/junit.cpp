@@ -58,7 +58,7 @@ std::string write_junit(const Report& report) {
   const auto missing = static_cast<std::int64_t>(report.missing.size());
   const std::int64_t errors =
       count(report, Verdict::crashed) + count(report, Verdict::timed_out) + count(report, Verdict::undecided) + missing;
-  suite.append_attribute("name") = printable(fmt::format("{}: {}", report.subject, report.spec_text)).c_str();
+  suite.append_attribute("name") = printable(fmt::format("{}: {}", report.subject, claim_text(report))).c_str();
   suite.append_attribute("tests") = static_cast<std::int64_t>(report.results.size()) + missing;
   suite.append_attribute("failures") = count(report, Verdict::violated);
   suite.append_attribute("errors") = errors;

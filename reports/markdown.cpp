@@ -56,9 +56,9 @@ std::string write_markdown(const Report& report) {
   for (const std::string& said : {report.subject_name, report.subject_version}) {
     if (!said.empty()) text += fmt::format(", {}", escaped(said));
   }
-  text += fmt::format(", audited as {}, claimed {} for positions {} to {}. Profile {}, Sextant {}.\n\n",
-                      report.spec_text, report.claim, report.grid.text(report.first_position),
-                      report.grid.text(report.last_position), profile_text(report), report.sextant_version);
+  text += fmt::format(". Profile {}, Sextant {}.\n\nClaim: {}.\n\n", profile_text(report), report.sextant_version,
+                      code(claim_text(report)));
+  for (const std::string& note : report.claim_notes) text += fmt::format("Of the claim: {}.\n\n", escaped(note));
   if (!report.missing.empty()) {
     text += "**This report is partial: the run was cut short.** Not judged:";
     for (const std::string& id : report.missing)

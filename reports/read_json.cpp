@@ -87,6 +87,7 @@ Report read_json(std::string_view text) {
   report.claim = claim.text("accuracy");
   report.first_position = claim.integer("first_position");
   report.last_position = claim.integer("last_position");
+  if (json.has("claim_notes")) report.claim_notes = json.texts("claim_notes");
   report.profile = json.text("profile");
   if (!json.at("seed").is_number_unsigned()) json.fail("seed", "expected an integer");
   report.seed = json.at("seed").get<std::uint64_t>();

@@ -32,6 +32,11 @@ std::string headline_of_results(const Report& report) {
 
 }  // namespace
 
+std::string claim_text(const Report& report) {
+  return fmt::format("{}, {}, positions {} to {}", report.spec_text, report.claim,
+                     report.grid.text(report.first_position), report.grid.text(report.last_position));
+}
+
 std::int64_t count(const Report& report, Verdict verdict) {
   return std::count_if(report.results.begin(), report.results.end(), [&](const PropertyResult& result) {
     return result.verdict == verdict && !is_aside(report, result);

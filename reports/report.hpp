@@ -35,11 +35,12 @@ struct Report {
   std::string subject_name;     ///< as it calls itself; may be empty
   std::string subject_version;  ///< likewise
   std::string spec_json;        ///< every field written
-  std::string spec_text;        ///< one line for a person
+  std::string spec_text;        ///< one line for a person, without accuracy class and positions
   std::string claim;            ///< the accuracy class
   std::int64_t first_position = 0;
-  std::int64_t last_position = 0;  ///< inclusive
-  PositionGrid grid = {};          ///< what these, horizons and a survey's positions count steps of
+  std::int64_t last_position = 0;        ///< inclusive
+  PositionGrid grid = {};                ///< what these, horizons and a survey's positions count steps of
+  std::vector<std::string> claim_notes;  ///< what a model's file says of the claim that no field of a spec does
   std::string profile;
   std::uint64_t seed = 0;
   std::string recipe;  ///< whose bits were asked for, of recipe_identity; empty where none was named
@@ -68,6 +69,10 @@ int exit_status(const Report& report);
 /// with properties missing: "partial, 5 of 34 properties not judged; of the others: ...". Of a shard "shard 2 of 5: "
 /// before it.
 std::string headline(const Report& report);
+
+/// "rope head_dim 128, rope_theta 10000, pairing half, float32, float32-angle, positions 0 to 131071": the claim in one
+/// line, which every format shows.
+std::string claim_text(const Report& report);
 
 /// How many results have the verdict, those aside.
 std::int64_t count(const Report& report, Verdict verdict);

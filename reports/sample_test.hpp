@@ -52,7 +52,8 @@ inline Report sample() {
   report.subject_name = "a *fine* |subject|";
   report.subject_version = "1.2";
   report.spec_json = R"({"encoding":"rope","head_dim":64})";
-  report.spec_text = "rope head_dim 64 float32";
+  report.spec_text = "rope head_dim 64, rope_theta 10000, pairing half, float32";
+  report.claim_notes = {"positions are counted *anew* in each image", "tables are <float32>"};
   report.claim = "float32-angle";
   report.last_position = 131071;
   report.profile = "quick";

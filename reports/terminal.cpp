@@ -76,8 +76,10 @@ std::string write_terminal(const Report& report, Colour colour) {
   std::string text = fmt::format("sextant {}: {}\n", report.sextant_version, printable(report.subject));
   if (!report.subject_name.empty()) text += fmt::format("  subject  {}\n", printable(report.subject_name));
   if (!report.subject_version.empty()) text += fmt::format("  version  {}\n", printable(report.subject_version));
-  text += fmt::format("  claim    {}, {}, positions {} to {}\n", report.spec_text, report.claim,
-                      report.grid.text(report.first_position), report.grid.text(report.last_position));
+  constexpr std::size_t of_claim = 11;
+  text += fmt::format("  claim    {}\n", wrapped(printable(claim_text(report)), of_claim, 110));
+  for (const std::string& note : report.claim_notes)
+    text += fmt::format("{:{}}{}\n", "", of_claim, wrapped("note: " + printable(note), of_claim, 110));
   text += fmt::format("  profile  {}\n\n", profile_text(report));
   // Properties that say nothing here, together by the reason.
   std::vector<std::pair<std::string, std::vector<std::string>>> not_applicable;

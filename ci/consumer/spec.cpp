@@ -11,7 +11,8 @@
 int main() {
   sextant::Spec spec = sextant::parse_spec(R"({"encoding": "rope", "head_dim": 128, "rope_theta": 500000})");
   spec.dtype = sextant::Dtype::bfloat16;
-  expect(sextant::describe(spec) == "rope head_dim 128 bfloat16", "one line for a person");
+  expect(sextant::describe(spec) == "rope head_dim 128, rope_theta 500000, pairing half, bfloat16",
+         "one line for a person");
   expect(sextant::to_json(sextant::parse_spec(sextant::to_json(spec))) == sextant::to_json(spec), "JSON gives it back");
   std::string refusal;
   try {

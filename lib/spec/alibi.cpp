@@ -51,15 +51,6 @@ void write(const Alibi& encoding, nlohmann::ordered_json& object) {
   }
 }
 
-std::string size_text(const Alibi& encoding) {
-  std::string text = fmt::format("num_heads {} {} {}", encoding.num_heads, text_of(masks, encoding.mask),
-                                 text_of(forms, encoding.form));
-  if (encoding.slopes == AlibiSlopes::geometric) text += " geometric";
-  if (encoding.bias_max != Alibi{}.bias_max) text += fmt::format(" bias_max {}", encoding.bias_max);
-  if (encoding.slope_dtype) text += fmt::format(" slopes of {}", name_of(*encoding.slope_dtype));
-  return text;
-}
-
 void check_within(const Alibi& encoding, const Attention& attention) {
   if (encoding.mask == Mask::causal && !attention.causal) {
     refuse_field("position.mask",
@@ -68,6 +59,8 @@ void check_within(const Alibi& encoding, const Attention& attention) {
 }
 
 Signature signature(const Alibi& encoding) { return {.operation = Operation::bias, .heads = encoding.num_heads}; }
+
+constexpr std::string_view described[] = {"num_heads", "mask", "form"};
 
 constexpr FieldMeaning field_meanings[] = {
     {"num_heads", "heads, each with a slope"},
@@ -88,7 +81,7 @@ constinit const EncodingEntry<Alibi> Alibi::entry{.name = "alibi",
                                                   .read = read,
                                                   .check = check,
                                                   .write = write,
-                                                  .size_text = size_text,
+                                                  .described = described,
                                                   .signature = signature,
                                                   .check_within = check_within};
 

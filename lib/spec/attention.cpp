@@ -161,20 +161,6 @@ void write(const Attention& encoding, nlohmann::ordered_json& object) {
     object["query_scale"] = {{"amount", scale->amount}, {"period", scale->period}, {"offset", scale->offset}};
 }
 
-std::string size_text(const Attention& encoding) {
-  std::string text = fmt::format("num_heads {} num_kv_heads {} head_dim {}{}", encoding.num_heads,
-                                 encoding.num_kv_heads, encoding.head_dim, encoding.causal ? " causal" : "");
-  if (encoding.window) text += fmt::format(" window {}", *encoding.window);
-  if (encoding.softmax_scale) text += fmt::format(" softmax_scale {}", *encoding.softmax_scale);
-  if (encoding.logit_softcap) text += fmt::format(" logit_softcap {}", *encoding.logit_softcap);
-  if (encoding.sinks) text += " sinks";
-  if (encoding.cached_keys == CachedKeys::rotated) text += " cached_keys rotated";
-  if (const auto& scale = encoding.query_scale)
-    text += fmt::format(" query_scale {} period {} offset {}", scale->amount, scale->period, scale->offset);
-  if (encoding.position) text += fmt::format(" with {}", described(*encoding.position));
-  return text;
-}
-
 Signature signature(const Attention& encoding) {
   Signature own{.operation = Operation::attend,
                 .head_dim = encoding.head_dim,
@@ -205,6 +191,8 @@ void check_claim(const Attention& encoding, const Spec& spec) {
   std::visit([&](const auto& position) { entry_of(position).check_claim(position, spec); }, *encoding.position);
 }
 
+constexpr std::string_view described[] = {"num_heads", "num_kv_heads", "head_dim", "causal"};
+
 constexpr FieldMeaning field_meanings[] = {
     {"num_heads", "heads of queries"},
     {"num_kv_heads", "heads of keys and values, each for as many query heads"},
@@ -231,7 +219,7 @@ constinit const EncodingEntry<Attention> Attention::entry{
     .read = read,
     .check = check,
     .write = write,
-    .size_text = size_text,
+    .described = described,
     .signature = signature,
     .count_of_positions = count_of_positions,
     .check_claim = check_claim};

@@ -27,9 +27,9 @@ void write(const Binary& encoding, nlohmann::ordered_json& object) {
   object["normalize"] = encoding.normalize;
 }
 
-std::string size_text(const Binary& encoding) { return fmt::format("dim {}", encoding.dim); }
-
 Signature signature(const Binary& encoding) { return {.dim = encoding.dim}; }
+
+constexpr std::string_view described[] = {"dim"};
 
 constexpr FieldMeaning field_meanings[] = {
     {"dim", "digits, the least significant first"},
@@ -45,7 +45,7 @@ constinit const EncodingEntry<Binary> Binary::entry{
     .read = read,
     .check = check,
     .write = write,
-    .size_text = size_text,
+    .described = described,
     .signature = signature,
     .count_of_positions = [](const Binary& encoding) { return std::optional(position_count(encoding)); }};
 

@@ -37,8 +37,8 @@ struct EncodingEntry {
   void (*check)(const EncodingType& encoding);
   /// Adds the fields in their fixed order.
   void (*write)(const EncodingType& encoding, nlohmann::ordered_json& object);
-  /// "dim 512": its size, for a person.
-  std::string (*size_text)(const EncodingType& encoding);
+  /// Fields that describe() names whatever they hold, beside those without a default: sizes, the base, the layout.
+  std::span<const std::string_view> described = {};
   Signature (*signature)(const EncodingType& encoding);
   /// How many positions a valid encoding has, from 0 on, or nothing where it has all.
   std::optional<std::int64_t> (*count_of_positions)(const EncodingType& encoding) = [](const EncodingType&) {
@@ -86,7 +86,5 @@ std::span<const FieldMeaning> position_grid_fields();
 PositionEncoding read_position_encoding(Fields& fields);
 /// `encoding` and all its fields.
 nlohmann::ordered_json written(const PositionEncoding& encoding);
-/// "rope head_dim 128".
-std::string described(const PositionEncoding& encoding);
 
 }  // namespace sextant

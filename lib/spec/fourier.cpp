@@ -222,14 +222,6 @@ void write(const Fourier& encoding, nlohmann::ordered_json& object) {
   write_position_grid(encoding.positions, object);
 }
 
-std::string size_text(const Fourier& encoding) {
-  return fmt::format("{} bands of {} ax{}s", encoding.bands, encoding.axes, encoding.axes == 1 ? "i" : "e") +
-         (is_given(encoding) ? " by a weight" : "") +
-         (encoding.positions.dtype == Dtype::int64
-              ? ""
-              : fmt::format(" at {} positions", name_of(encoding.positions.dtype)));
-}
-
 Signature signature(const Fourier& encoding) {
   Signature signature{
       .axes = encoding.axes, .dim = width(encoding), .axes_lead = true, .positions = encoding.positions};
@@ -241,6 +233,8 @@ void check_within(const Fourier& encoding, const Attention&) {
   if (encoding.positions.dtype != Dtype::int64)
     refuse_field("position.position_dtype", "expected int64: attention takes whole positions");
 }
+
+constexpr std::string_view described[] = {"axes", "bands", "ladder", "angle_unit"};
 
 constexpr FieldMeaning field_meanings[] = {
     {"axes", "coordinates of a position, 1 to 4; as many as extents has, else 1"},
@@ -270,7 +264,7 @@ constinit const EncodingEntry<Fourier> Fourier::entry{.name = "fourier",
                                                       .read = read,
                                                       .check = check,
                                                       .write = write,
-                                                      .size_text = size_text,
+                                                      .described = described,
                                                       .signature = signature,
                                                       .count_of_positions = count_of_positions,
                                                       .check_claim = check_claim,

@@ -27,9 +27,9 @@ void write(const Integer& encoding, nlohmann::ordered_json& object) {
   object["normalize"] = encoding.normalize;
 }
 
-std::string size_text(const Integer& encoding) { return fmt::format("dim {}", encoding.dim); }
-
 Signature signature(const Integer& encoding) { return {.dim = encoding.dim}; }
+
+constexpr std::string_view described[] = {"dim"};
 
 constexpr FieldMeaning field_meanings[] = {
     {"dim", "channels, all of them alike"},
@@ -44,7 +44,7 @@ constinit const EncodingEntry<Integer> Integer::entry{.name = "integer",
                                                       .read = read,
                                                       .check = check,
                                                       .write = write,
-                                                      .size_text = size_text,
+                                                      .described = described,
                                                       .signature = signature,
                                                       .check_claim = check_claim};
 

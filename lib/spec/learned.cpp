@@ -25,13 +25,11 @@ void write(const Learned& encoding, nlohmann::ordered_json& object) {
   object["max_positions"] = encoding.max_positions;
 }
 
-std::string size_text(const Learned& encoding) {
-  return fmt::format("dim {} max_positions {}", encoding.dim, encoding.max_positions);
-}
-
 Signature signature(const Learned& encoding) {
   return {.dim = encoding.dim, .weight = WeightShape{encoding.max_positions, encoding.dim}};
 }
+
+constexpr std::string_view described[] = {"dim", "max_positions"};
 
 constexpr FieldMeaning field_meanings[] = {
     {"dim", "channels: columns of the table"},
@@ -47,7 +45,7 @@ constinit const EncodingEntry<Learned> Learned::entry{
     .read = read,
     .check = check,
     .write = write,
-    .size_text = size_text,
+    .described = described,
     .signature = signature,
     .count_of_positions = [](const Learned& encoding) { return std::optional(position_count(encoding)); }};
 

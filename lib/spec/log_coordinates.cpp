@@ -51,16 +51,11 @@ void write(const LogCoordinates& encoding, nlohmann::ordered_json& object) {
   }
 }
 
-std::string size_text(const LogCoordinates& encoding) {
-  std::string text = fmt::format("window {}", fmt::join(encoding.window, " x "));
-  if (!encoding.pretrained_window.empty())
-    text += fmt::format(" pretrained {}", fmt::join(encoding.pretrained_window, " x "));
-  return text;
-}
-
 Signature signature(const LogCoordinates& encoding) {
   return {.axes = axes(encoding), .dim = axes(encoding), .axes_lead = true};
 }
+
+constexpr std::string_view described[] = {"window"};
 
 constexpr FieldMeaning field_meanings[] = {
     {"window", "extents of the window, 1 to 3 of them: an axis' offset is divided by its extent - 1"},
@@ -76,7 +71,7 @@ constinit const EncodingEntry<LogCoordinates> LogCoordinates::entry{
     .read = read,
     .check = check,
     .write = write,
-    .size_text = size_text,
+    .described = described,
     .signature = signature};
 
 }  // namespace sextant

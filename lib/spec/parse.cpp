@@ -54,13 +54,6 @@ void write_encoding(const Variant& encoding, nlohmann::ordered_json& object) {
   std::visit([&](const auto& alternative) { entry_of(alternative).write(alternative, object); }, encoding);
 }
 
-template <class Variant>
-std::string encoding_text(const Variant& encoding) {
-  return fmt::format(
-      "{} {}", name_in_list(encoding),
-      std::visit([](const auto& alternative) { return entry_of(alternative).size_text(alternative); }, encoding));
-}
-
 template <class... EncodingTypes>
 std::array<EncodingExample, sizeof...(EncodingTypes)> examples_of(const std::variant<EncodingTypes...>*) {
   return {{{EncodingTypes::entry.name, EncodingTypes::entry.example}...}};
@@ -241,8 +234,6 @@ nlohmann::ordered_json written(const PositionEncoding& encoding) {
   return object;
 }
 
-std::string described(const PositionEncoding& encoding) { return encoding_text(encoding); }
-
 void validate(const Spec& spec) {
   const StandardArithmetic arithmetic;  // in which a subnormal is not 0
   if (spec.dtype == Dtype::int64) refuse_field("dtype", "expected float64, float32, float16 or bfloat16");
@@ -302,10 +293,6 @@ std::string to_json(const Spec& spec) {
   if (spec.libm != Spec().libm) object["libm"] = spec.libm;
   if (spec.trained_positions) object["trained_positions"] = position_json(*spec.trained_positions, grid);
   return object.dump();
-}
-
-std::string describe(const Spec& spec) {
-  return fmt::format("{} {}", encoding_text(spec.encoding), name_of(spec.dtype));
 }
 
 }  // namespace sextant

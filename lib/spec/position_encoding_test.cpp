@@ -38,118 +38,148 @@ INSTANTIATE_TEST_SUITE_P(
         Written{R"({"encoding":"integer"})",
                 R"({"encoding":"integer","dim":1,"normalize":false,"dtype":"float32",)"
                 R"("min_position":0,"max_position":131072,)",
-                "integer dim 1 float32"},
+                "integer dim 1, float32"},
         Written{
             R"({"encoding":"binary","dim":8})",
             R"({"encoding":"binary","dim":8,"normalize":false,"dtype":"float32","min_position":0,"max_position":256,)",
-            "binary dim 8 float32"},
+            "binary dim 8, float32"},
         Written{R"({"encoding":"binary","dim":63})",
                 R"({"encoding":"binary","dim":63,"normalize":false,"dtype":"float32",)"
                 R"("min_position":0,"max_position":131072,)",
-                "binary dim 63 float32"},
+                "binary dim 63, float32"},
         Written{R"({"encoding":"sinusoidal_2d","dim":8,"height":3,"width":5})",
                 R"({"encoding":"sinusoidal_2d","dim":8,"height":3,"width":5,"base":10000.0,)"
                 R"("layout":"interleaved","axis_order":"height_first","dtype":"float32",)"
                 R"("min_position":0,"max_position":5,)",
-                "sinusoidal_2d dim 8 height 3 width 5 float32"},
+                "sinusoidal_2d dim 8, height 3, width 5, base 10000, layout interleaved, float32"},
         Written{R"({"encoding":"sinusoidal_nd","dim":10,"extents":[3,5]})",
                 R"({"encoding":"sinusoidal_nd","dim":10,"extents":[3,5],"channels":[6,6],"axis_order":[0,1],)"
                 R"("base":10000.0,"layout":"interleaved","first":"sin","denominator":"dim","channel_order":"blocked",)"
                 R"("position_offset":0,"coordinates":"index","epsilon":0.0,"scales":null,"dtype":"float32",)"
                 R"("min_position":0,"max_position":5,)",
-                "sinusoidal_nd dim 10 of 3 x 5 positions float32"},
+                "sinusoidal_nd dim 10, extents [3, 5], base 10000, layout interleaved, float32"},
         Written{R"({"encoding":"fourier","axes":3,"bands":10})",
                 R"({"encoding":"fourier","axes":3,"bands":10,"ladder":"powers_of_two","lowest":0.0,"highest":9.0,)"
                 R"("angle_unit":"radian","channel_order":"frequency_function_axis","first":"sin","identity":"none",)"
                 R"("coordinates":"index","extents":null,"dtype":"float32","min_position":0,"max_position":131072,)",
-                "fourier 10 bands of 3 axes float32"},
+                "fourier axes 3, bands 10, ladder powers_of_two, angle_unit radian, float32"},
         Written{R"({"encoding":"fourier","bands":8,"ladder":"linear","coordinates":"ends","extents":[7],)"
                 R"("position_dtype":"float64"})",
                 R"({"encoding":"fourier","axes":1,"bands":8,"ladder":"linear","lowest":1.0,"highest":8.0,)"
                 R"("angle_unit":"radian","channel_order":"frequency_function_axis","first":"sin","identity":"none",)"
                 R"("coordinates":"ends","extents":[7],"position_dtype":"float64","position_step":0.0078125,)"
                 R"("dtype":"float32","min_position":0,"max_position":7,)",
-                "fourier 8 bands of 1 axis at float64 positions float32"},
-        Written{R"({"encoding":"fourier","bands":16,"ladder":"weight","coordinates":"centres","extents":[64,48]})",
-                R"({"encoding":"fourier","axes":2,"bands":16,"ladder":"weight","angle_unit":"turn",)"
-                R"("channel_order":"function_frequency","first":"sin","identity":"none","coordinates":"centres",)"
-                R"("extents":[64,48],"dtype":"float32","min_position":0,"max_position":64,)",
-                "fourier 16 bands of 2 axes by a weight float32"},
+                "fourier axes 1, bands 8, ladder linear, angle_unit radian, coordinates ends, extents [7], "
+                "position_dtype float64, float32"},
+        Written{
+            R"({"encoding":"fourier","bands":16,"ladder":"weight","coordinates":"centres","extents":[64,48]})",
+            R"({"encoding":"fourier","axes":2,"bands":16,"ladder":"weight","angle_unit":"turn",)"
+            R"("channel_order":"function_frequency","first":"sin","identity":"none","coordinates":"centres",)"
+            R"("extents":[64,48],"dtype":"float32","min_position":0,"max_position":64,)",
+            "fourier axes 2, bands 16, ladder weight, angle_unit turn, coordinates centres, extents [64, 48], float32"},
         Written{R"({"encoding":"learned","dim":3,"max_positions":512})",
                 R"({"encoding":"learned","dim":3,"max_positions":512,"dtype":"float32",)"
                 R"("min_position":0,"max_position":512,)",
-                "learned dim 3 max_positions 512 float32"},
+                "learned dim 3, max_positions 512, float32"},
         Written{R"({"encoding":"rope_nd","head_dim":8,"sections":[1,3]})",
                 R"({"encoding":"rope_nd","head_dim":8,"rotary_dim":8,"rope_theta":10000.0,"pairing":"half",)"
                 R"("output_pairing":"half","rotary_layout":"prefix","direction":"counterclockwise",)"
                 R"("rope_scaling":null,"sections":[1,3],"section_order":"blocked","axis_order":[0,1],)"
                 R"("frequencies":"shared","pairing_scope":"head","coordinates":"index",)"
                 R"("extents":null,"rope_thetas":null,"dtype":"float32","min_position":0,"max_position":131072,)",
-                "rope_nd head_dim 8 sections 1+3 float32"},
+                "rope_nd head_dim 8, rope_theta 10000, pairing half, sections [1, 3], float32"},
         Written{R"({"encoding":"alibi","num_heads":8})",
                 R"({"encoding":"alibi","num_heads":8,"mask":"causal","form":"distance","slopes":"released",)"
                 R"("bias_max":8,"slope_dtype":null,"dtype":"float32","min_position":0,"max_position":131072,)",
-                "alibi num_heads 8 causal distance float32"},
+                "alibi num_heads 8, mask causal, form distance, float32"},
         Written{R"({"encoding":"alibi","num_heads":8,"slope_dtype":"bfloat16"})",
                 R"({"encoding":"alibi","num_heads":8,"mask":"causal","form":"distance","slopes":"released",)"
                 R"("bias_max":8,"slope_dtype":"bfloat16","dtype":"float32","min_position":0,"max_position":131072,)",
-                "alibi num_heads 8 causal distance slopes of bfloat16 float32"},
+                "alibi num_heads 8, mask causal, form distance, slope_dtype bfloat16, float32"},
         Written{R"({"encoding":"relative_bias"})",
                 R"({"encoding":"relative_bias","num_buckets":32,"max_distance":128,)"
                 R"("bidirectional":true,"later_keys":"at_zero","dtype":"float32","min_position":0,)"
                 R"("max_position":131072,)",
-                "relative_bias num_buckets 32 max_distance 128 bidirectional float32"},
+                "relative_bias num_buckets 32, max_distance 128, bidirectional true, float32"},
         Written{R"({"encoding":"window_bias","window":[8,7,5],"class_token":"first"})",
                 R"({"encoding":"window_bias","window":[8,7,5],"class_token":"first","dtype":"float32",)"
                 R"("min_position":0,"max_position":281,)",
-                "window_bias window 8 x 7 x 5 class token float32"},
+                "window_bias window [8, 7, 5], class_token first, float32"},
         Written{R"({"encoding":"window_bias","window":[7,7]})",
                 R"({"encoding":"window_bias","window":[7,7],"class_token":"none","dtype":"float32",)"
                 R"("min_position":0,"max_position":49,)",
-                "window_bias window 7 x 7 float32"},
+                "window_bias window [7, 7], float32"},
         Written{R"({"encoding":"log_coordinates","window":[8,7]})",
                 R"({"encoding":"log_coordinates","window":[8,7],"pretrained_window":null,"dtype":"float32",)"
                 R"("min_position":0,"max_position":131072,)",
-                "log_coordinates window 8 x 7 float32"},
+                "log_coordinates window [8, 7], float32"},
         Written{R"({"encoding":"log_coordinates","window":[24],"pretrained_window":[12],"min_position":-23})",
                 R"({"encoding":"log_coordinates","window":[24],"pretrained_window":[12],"dtype":"float32",)"
                 R"("min_position":-23,"max_position":131072,)",
-                "log_coordinates window 24 pretrained 12 float32"},
+                "log_coordinates window [24], pretrained_window [12], float32"},
         Written{R"({"encoding":"attention","num_heads":8,"head_dim":64})",
                 R"({"encoding":"attention","num_heads":8,"num_kv_heads":8,"head_dim":64,)"
                 R"("causal":false,"position":null,"window":null,"softmax_scale":null,"logit_softcap":null,)"
                 R"("sinks":false,"cached_keys":"plain","query_scale":null,"dtype":"float32","min_position":0,)"
                 R"("max_position":131072,)",
-                "attention num_heads 8 num_kv_heads 8 head_dim 64 float32"},
-        Written{
-            R"({"encoding":"attention","num_heads":8,"num_kv_heads":2,"head_dim":64,)"
-            R"("causal":true,"position":{"encoding":"alibi","num_heads":8}})",
-            R"({"encoding":"attention","num_heads":8,"num_kv_heads":2,"head_dim":64,)"
-            R"("causal":true,"position":{"encoding":"alibi","num_heads":8,"mask":"causal",)"
-            R"("form":"distance","slopes":"released","bias_max":8,"slope_dtype":null},"window":null,)"
-            R"("softmax_scale":null,)"
-            R"("logit_softcap":null,"sinks":false,"cached_keys":"plain","query_scale":null,"dtype":"float32",)"
-            R"("min_position":0,"max_position":131072,)",
-            "attention num_heads 8 num_kv_heads 2 head_dim 64 causal with alibi num_heads 8 causal distance float32"},
-        Written{R"({"encoding":"attention","num_heads":8,"num_kv_heads":2,"head_dim":4,"causal":true,"window":128,)"
-                R"("softmax_scale":0.5,"logit_softcap":50,"sinks":true,"cached_keys":"rotated",)"
-                R"("position":{"encoding":"rope_nd","head_dim":4,"sections":[1,1]}})",
-                R"({"encoding":"attention","num_heads":8,"num_kv_heads":2,"head_dim":4,"causal":true,)"
-                R"("position":{"encoding":"rope_nd","head_dim":4,"rotary_dim":4,"rope_theta":10000.0,)"
-                R"("pairing":"half","output_pairing":"half","rotary_layout":"prefix","direction":"counterclockwise",)"
-                R"("rope_scaling":null,"sections":[1,1],"section_order":"blocked","axis_order":[0,1],)"
-                R"("frequencies":"shared","pairing_scope":"head","coordinates":"index",)"
-                R"("extents":null,"rope_thetas":null},"window":128,"softmax_scale":0.5,"logit_softcap":50.0,)"
-                R"("sinks":true,"cached_keys":"rotated","query_scale":null,"dtype":"float32","min_position":0,)"
-                R"("max_position":131072,)",
-                "attention num_heads 8 num_kv_heads 2 head_dim 4 causal window 128 softmax_scale 0.5 logit_softcap 50 "
-                "sinks cached_keys rotated with rope_nd head_dim 4 sections 1+1 float32"},
-        Written{R"({"encoding":"attention","num_heads":2,"head_dim":8,"query_scale":{"amount":0.1,"period":8192}})",
-                R"({"encoding":"attention","num_heads":2,"num_kv_heads":2,"head_dim":8,"causal":false,)"
-                R"("position":null,"window":null,"softmax_scale":null,"logit_softcap":null,"sinks":false,)"
-                R"("cached_keys":"plain","query_scale":{"amount":0.1,"period":8192,"offset":0},"dtype":"float32",)"
+                "attention num_heads 8, num_kv_heads 8, head_dim 64, causal false, float32"},
+        Written{R"({"encoding":"attention","num_heads":8,"num_kv_heads":2,"head_dim":64,)"
+                R"("causal":true,"position":{"encoding":"alibi","num_heads":8}})",
+                R"({"encoding":"attention","num_heads":8,"num_kv_heads":2,"head_dim":64,)"
+                R"("causal":true,"position":{"encoding":"alibi","num_heads":8,"mask":"causal",)"
+                R"("form":"distance","slopes":"released","bias_max":8,"slope_dtype":null},"window":null,)"
+                R"("softmax_scale":null,)"
+                R"("logit_softcap":null,"sinks":false,"cached_keys":"plain","query_scale":null,"dtype":"float32",)"
                 R"("min_position":0,"max_position":131072,)",
-                "attention num_heads 2 num_kv_heads 2 head_dim 8 query_scale 0.1 period 8192 offset 0 float32"}));
+                "attention num_heads 8, num_kv_heads 2, head_dim 64, causal true, position alibi (num_heads 8, mask "
+                "causal, "
+                "form distance), float32"},
+        Written{
+            R"({"encoding":"attention","num_heads":8,"num_kv_heads":2,"head_dim":4,"causal":true,"window":128,)"
+            R"("softmax_scale":0.5,"logit_softcap":50,"sinks":true,"cached_keys":"rotated",)"
+            R"("position":{"encoding":"rope_nd","head_dim":4,"sections":[1,1]}})",
+            R"({"encoding":"attention","num_heads":8,"num_kv_heads":2,"head_dim":4,"causal":true,)"
+            R"("position":{"encoding":"rope_nd","head_dim":4,"rotary_dim":4,"rope_theta":10000.0,)"
+            R"("pairing":"half","output_pairing":"half","rotary_layout":"prefix","direction":"counterclockwise",)"
+            R"("rope_scaling":null,"sections":[1,1],"section_order":"blocked","axis_order":[0,1],)"
+            R"("frequencies":"shared","pairing_scope":"head","coordinates":"index",)"
+            R"("extents":null,"rope_thetas":null},"window":128,"softmax_scale":0.5,"logit_softcap":50.0,)"
+            R"("sinks":true,"cached_keys":"rotated","query_scale":null,"dtype":"float32","min_position":0,)"
+            R"("max_position":131072,)",
+            "attention num_heads 8, num_kv_heads 2, head_dim 4, causal true, position rope_nd (head_dim 4, rope_theta "
+            "10000, pairing half, sections [1, 1]), window 128, softmax_scale 0.5, logit_softcap 50, sinks true, "
+            "cached_keys rotated, float32"},
+        Written{
+            R"({"encoding":"attention","num_heads":2,"head_dim":8,"query_scale":{"amount":0.1,"period":8192}})",
+            R"({"encoding":"attention","num_heads":2,"num_kv_heads":2,"head_dim":8,"causal":false,)"
+            R"("position":null,"window":null,"softmax_scale":null,"logit_softcap":null,"sinks":false,)"
+            R"("cached_keys":"plain","query_scale":{"amount":0.1,"period":8192,"offset":0},"dtype":"float32",)"
+            R"("min_position":0,"max_position":131072,)",
+            "attention num_heads 2, num_kv_heads 2, head_dim 8, causal false, query_scale (amount 0.1, period 8192), "
+            "float32"}));
+
+TEST(EveryEncoding, IsDescribedByWhatDiffersFromItsDefaults) {
+  for (const auto& [spec, described] : {
+           std::pair{R"({"encoding":"rope","head_dim":64,"dtype":"bfloat16","evaluation":"dtype"})",
+                     "rope head_dim 64, rope_theta 10000, pairing half, bfloat16, evaluation dtype"},
+           std::pair{R"({"encoding":"rope","head_dim":64,"pairing":"interleaved","libm":4,"trained_positions":99})",
+                     "rope head_dim 64, rope_theta 10000, pairing interleaved, float32, libm 4, trained_positions 99"},
+           std::pair{R"({"encoding":"rope","head_dim":64,"partial_rotary_factor":0.5,"output_pairing":"interleaved",)"
+                     R"("rope_scaling":{"rope_type":"yarn","factor":40,"original_max_position_embeddings":4096,)"
+                     R"("truncate":false,"mscale":1,"mscale_all_dim":0.5}})",
+                     "rope head_dim 64, rotary_dim 32, rope_theta 10000, pairing half, output_pairing interleaved, "
+                     "rope_scaling yarn (factor 40, original_max_position_embeddings 4096, truncate false, mscale 1, "
+                     "mscale_all_dim 0.5), float32"},
+           std::pair{R"({"encoding":"rope","head_dim":20,"rope_scaling":{"rope_type":"longrope","factor":32,)"
+                     R"("original_max_position_embeddings":4096,"short_factor":[1,1,1,1,1,1,1,1,1,1],)"
+                     R"("long_factor":[1,2,3,4,5,6,7,8,9,9.5]}})",
+                     "rope head_dim 20, rope_theta 10000, pairing half, rope_scaling longrope ("
+                     "original_max_position_embeddings 4096, short_factor [10 numbers], long_factor [10 numbers], factor 32), "
+                     "float32"},
+       }) {
+    EXPECT_EQ(describe(parse_spec(spec)), described);
+  }
+}
 
 // What none of the defaults is.
 TEST(EveryEncoding, KeepsEveryFieldGiven) {

@@ -39,7 +39,7 @@ TEST(PositionGrid, SpecsNameTheirEndsInPositionsAndCountSteps) {
   EXPECT_EQ(grid.dtype, Dtype::float64);
   EXPECT_EQ(spec.min_position, -256);
   EXPECT_EQ(spec.max_position, 128064);
-  EXPECT_EQ(describe(spec), "sinusoidal dim 8 at float64 positions float32");
+  EXPECT_EQ(describe(spec), "sinusoidal dim 8, base 10000, layout interleaved, position_dtype float64, float32");
   const std::string written = to_json(spec);
   EXPECT_NE(written.find(R"("position_dtype":"float64","position_step":0.0078125,)"), written.npos) << written;
   EXPECT_NE(written.find(R"("min_position":-2,"max_position":1000.5,)"), written.npos) << written;

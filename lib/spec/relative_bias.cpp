@@ -52,17 +52,13 @@ void write(const RelativeBias& encoding, nlohmann::ordered_json& object) {
   object["later_keys"] = text_of(places_of_later_keys, encoding.later_keys);
 }
 
-std::string size_text(const RelativeBias& encoding) {
-  return fmt::format("num_buckets {} max_distance {}{}{}", encoding.num_buckets, encoding.max_distance,
-                     encoding.bidirectional ? " bidirectional" : "",
-                     encoding.later_keys == LaterKeys::mirrored ? " mirrored" : "");
-}
-
 Signature signature(const RelativeBias& encoding) {
   return {.operation = Operation::bias,
           .buckets = encoding.num_buckets,
           .weight = WeightShape{encoding.num_buckets, std::nullopt}};
 }
+
+constexpr std::string_view described[] = {"num_buckets", "max_distance", "bidirectional"};
 
 constexpr FieldMeaning field_meanings[] = {
     {"num_buckets", "rows of the table of weights"},
@@ -79,7 +75,7 @@ constinit const EncodingEntry<RelativeBias> RelativeBias::entry{.name = "relativ
                                                                 .read = read,
                                                                 .check = check,
                                                                 .write = write,
-                                                                .size_text = size_text,
+                                                                .described = described,
                                                                 .signature = signature};
 
 }  // namespace sextant

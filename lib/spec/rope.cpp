@@ -132,19 +132,11 @@ void write(const Rope& encoding, nlohmann::ordered_json& object) {
   write_position_grid(encoding.positions, object);
 }
 
-std::string size_text(const Rope& encoding) {
-  std::string text = fmt::format("head_dim {}", encoding.head_dim);
-  if (encoding.rotary_dim != encoding.head_dim) text += fmt::format(" rotary_dim {}", encoding.rotary_dim);
-  if (!std::holds_alternative<DefaultScaling>(encoding.rope_scaling))
-    text += fmt::format(" {}", name_of(encoding.rope_scaling));
-  if (encoding.positions.dtype != Dtype::int64)
-    text += fmt::format(" at {} positions", name_of(encoding.positions.dtype));
-  return text;
-}
-
 Signature signature(const Rope& encoding) {
   return {.operation = Operation::rotate, .head_dim = encoding.head_dim, .positions = encoding.positions};
 }
+
+constexpr std::string_view described[] = {"head_dim", "rope_theta", "pairing"};
 
 constexpr FieldMeaning field_meanings[] = {
     {"head_dim", "channels of a head"},
@@ -173,7 +165,7 @@ constinit const EncodingEntry<Rope> Rope::entry{.name = "rope",
                                                 .read = read,
                                                 .check = check,
                                                 .write = write,
-                                                .size_text = size_text,
+                                                .described = described,
                                                 .signature = signature,
                                                 .check_within = check_within};
 

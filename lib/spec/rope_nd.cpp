@@ -329,19 +329,6 @@ void write(const RopeNd& encoding, nlohmann::ordered_json& object) {
   if (!encoding.rope_thetas.empty()) object.erase("rope_theta");
 }
 
-std::string size_text(const RopeNd& encoding) {
-  std::string text =
-      fmt::format("{} sections {}", Rope::entry.size_text(encoding.rope), fmt::join(encoding.sections, "+"));
-  if (encoding.frequencies != AxisFrequencies::shared)
-    text += fmt::format(" frequencies {}", text_of(ways_to_share, encoding.frequencies));
-  if (!encoding.extents.empty()) text += fmt::format(" of {} patches", fmt::join(encoding.extents, "x"));
-  if (!encoding.coordinate_shifts.empty())
-    text += fmt::format(" moved by {}", fmt::join(encoding.coordinate_shifts, ", "));
-  if (!encoding.coordinate_scales.empty())
-    text += fmt::format(" times {}", fmt::join(encoding.coordinate_scales, ", "));
-  return text;
-}
-
 Signature signature(const RopeNd& encoding) {
   return {
       .operation = Operation::rotate, .axes = axes(encoding), .head_dim = encoding.rope.head_dim, .axes_lead = true};
@@ -351,6 +338,8 @@ std::optional<std::int64_t> count_of_positions(const RopeNd& encoding) {
   if (encoding.extents.empty()) return std::nullopt;
   return std::ranges::max(encoding.extents);
 }
+
+constexpr std::string_view described[] = {"head_dim", "rope_theta", "pairing", "sections"};
 
 constexpr FieldMeaning field_meanings[] = {
     {"sections", "pairs of each axis, together rotary_dim/2"},
@@ -384,7 +373,7 @@ constinit const EncodingEntry<RopeNd> RopeNd::entry{
     .read = read,
     .check = check,
     .write = write,
-    .size_text = size_text,
+    .described = described,
     .signature = signature,
     .count_of_positions = count_of_positions};
 

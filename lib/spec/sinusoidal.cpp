@@ -120,12 +120,6 @@ void write(const Sinusoidal& encoding, nlohmann::ordered_json& object) {
   write_position_grid(encoding.positions, object);
 }
 
-std::string size_text(const Sinusoidal& encoding) {
-  const PositionGrid& positions = encoding.positions;
-  return fmt::format("dim {}", encoding.dim) +
-         (positions.dtype == Dtype::int64 ? "" : fmt::format(" at {} positions", name_of(positions.dtype)));
-}
-
 void check_within(const Sinusoidal& encoding, const Attention&) {
   if (encoding.positions.dtype != Dtype::int64)
     refuse_field("position.position_dtype", "expected int64: attention takes whole positions");
@@ -136,6 +130,8 @@ Signature signature(const Sinusoidal& encoding) {
   const Recording recording = encoding.positions.dtype == Dtype::int64 ? Recording::rows : Recording::none;
   return {.dim = encoding.dim, .recording = recording, .positions = encoding.positions};
 }
+
+constexpr std::string_view described[] = {"dim", "base", "layout"};
 
 constexpr FieldMeaning field_meanings[] = {
     {"dim", "channels, two for each frequency; an odd one has a last channel of 0, concatenated alone"},
@@ -164,7 +160,7 @@ constinit const EncodingEntry<Sinusoidal> Sinusoidal::entry{.name = "sinusoidal"
                                                             .read = read,
                                                             .check = check,
                                                             .write = write,
-                                                            .size_text = size_text,
+                                                            .described = described,
                                                             .signature = signature,
                                                             .check_within = check_within};
 

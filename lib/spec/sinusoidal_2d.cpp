@@ -72,11 +72,9 @@ void write(const Sinusoidal2d& encoding, nlohmann::ordered_json& object) {
   object["axis_order"] = text_of(axis_orders, encoding.axis_order);
 }
 
-std::string size_text(const Sinusoidal2d& encoding) {
-  return fmt::format("dim {} height {} width {}", encoding.dim, encoding.height, encoding.width);
-}
-
 Signature signature(const Sinusoidal2d& encoding) { return {.axes = 2, .dim = encoding.dim}; }
+
+constexpr std::string_view described[] = {"dim", "height", "width", "base", "layout"};
 
 constexpr FieldMeaning field_meanings[] = {
     {"dim", "channels, half of them for each axis"},
@@ -96,7 +94,7 @@ constinit const EncodingEntry<Sinusoidal2d> Sinusoidal2d::entry{
     .read = read,
     .check = check,
     .write = write,
-    .size_text = size_text,
+    .described = described,
     .signature = signature,
     .count_of_positions = [](const Sinusoidal2d& encoding) { return std::optional(position_count(encoding)); },
     .check_claim = check_claim};

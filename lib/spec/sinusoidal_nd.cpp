@@ -224,13 +224,11 @@ void write(const SinusoidalNd& encoding, nlohmann::ordered_json& object) {
   object["scales"] = encoding.scales.empty() ? nlohmann::json(nullptr) : nlohmann::json(encoding.scales);
 }
 
-std::string size_text(const SinusoidalNd& encoding) {
-  return fmt::format("dim {} of {} positions", encoding.dim, fmt::join(encoding.extents, " x "));
-}
-
 Signature signature(const SinusoidalNd& encoding) {
   return {.axes = axes(encoding), .dim = encoding.dim, .axes_lead = true};
 }
+
+constexpr std::string_view described[] = {"dim", "extents", "base", "layout"};
 
 constexpr FieldMeaning field_meanings[] = {
     {"dim", "channels of a row; fewer than the axes have: the last are cut off; more: the rest is 0"},
@@ -257,7 +255,7 @@ constinit const EncodingEntry<SinusoidalNd> SinusoidalNd::entry{
     .read = read,
     .check = check,
     .write = write,
-    .size_text = size_text,
+    .described = described,
     .signature = signature,
     .count_of_positions =
         [](const SinusoidalNd& encoding) { return std::optional(std::ranges::max(encoding.extents)); },

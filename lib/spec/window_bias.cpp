@@ -40,14 +40,11 @@ void write(const WindowBias& encoding, nlohmann::ordered_json& object) {
   object["class_token"] = text_of(class_tokens, encoding.class_token);
 }
 
-std::string size_text(const WindowBias& encoding) {
-  return fmt::format("window {}{}", fmt::join(encoding.window, " x "),
-                     encoding.class_token == ClassToken::first ? " class token" : "");
-}
-
 Signature signature(const WindowBias& encoding) {
   return {.operation = Operation::bias, .weight = WeightShape{weight_rows(encoding), std::nullopt}};
 }
+
+constexpr std::string_view described[] = {"window"};
 
 constexpr FieldMeaning field_meanings[] = {
     {"window", "extents of the window, 1 to 3 of them: height and width, or depth before them"},
@@ -73,7 +70,7 @@ constinit const EncodingEntry<WindowBias> WindowBias::entry{
     .read = read,
     .check = check,
     .write = write,
-    .size_text = size_text,
+    .described = described,
     .signature = signature,
     .count_of_positions = [](const WindowBias& encoding) { return std::optional(position_count(encoding)); }};
 

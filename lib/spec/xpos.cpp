@@ -55,10 +55,6 @@ void write(const Xpos& encoding, nlohmann::ordered_json& object) {
   object["centre"] = written(encoding.centre);
 }
 
-std::string size_text(const Xpos& encoding) {
-  return fmt::format("{} {}", Rope::entry.size_text(encoding.rope), text_of(roles, encoding.role));
-}
-
 void check_within(const Xpos& encoding, const Attention&) {
   if (encoding.role != Role::query)
     refuse_field("position.role", "expected none: attention turns q as a query and k as a key");
@@ -80,6 +76,8 @@ std::vector<FieldMeaning> fields() {
   return list;
 }
 
+constexpr std::string_view described[] = {"head_dim", "rope_theta", "pairing", "role"};
+
 }  // namespace
 
 constinit const EncodingEntry<Xpos> Xpos::entry{.name = "xpos",
@@ -88,7 +86,7 @@ constinit const EncodingEntry<Xpos> Xpos::entry{.name = "xpos",
                                                 .read = read,
                                                 .check = check,
                                                 .write = write,
-                                                .size_text = size_text,
+                                                .described = described,
                                                 .signature = signature,
                                                 .check_within = check_within};
 

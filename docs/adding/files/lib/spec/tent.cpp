@@ -14,7 +14,6 @@ constinit const EncodingEntry<Tent> Tent::entry{
     .read = [](Fields& fields) { return Tent{.dim = fields.required_integer("dim")}; },
     .check = [](const Tent& encoding) { check_count("dim", encoding.dim, 8); },
     .write = [](const Tent& encoding, nlohmann::ordered_json& object) { object["dim"] = encoding.dim; },
-    .size_text = [](const Tent& encoding) { return fmt::format("dim {}", encoding.dim); },
     .signature = [](const Tent& encoding) { return Signature{.dim = encoding.dim}; }};
 
 }  // namespace sextant
