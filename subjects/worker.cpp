@@ -271,7 +271,13 @@ class WorkerSubject final : public Subject {
       server_ = std::move(started.server);
       process = std::move(started.worker);
     }
-    if (server_) process = server_->fork(deadline, limits_.stop);
+    if (server_) {
+      process = server_->fork(deadline, limits_.stop);
+      if (!process)
+        limits_.note(
+            "the process that sessions are forked from ended or fell silent: sessions since then start an "
+            "interpreter anew");
+    }
     if (!server_ || !process) {
       forks_ = false;
       server_.reset();

@@ -525,6 +525,26 @@ TEST_F(ForkedWorker, AnImportThatFailsTheSecondTimeIsTold) {
   }
 }
 
+TEST_F(ForkedWorker, AServerThatIsKilledIsReplacedAndNoted) {
+  const std::filesystem::path file = directory_ / "subject.py";
+  std::ofstream(file) << "import numpy as np\nimport os\nimported = os.getpid()\ncalls = []\n" << telling;
+  std::vector<std::string> notes;
+  WorkerLimits limits;
+  limits.note = [&](const std::string& note) { notes.push_back(note); };
+  const auto forked =
+      worker_subject("python:subject.py", python_command(file, std::nullopt), limits, SessionStart::fork);
+  const Answer before = ask(*forked->open(spec_));
+  ASSERT_NE(before.process, before.import);
+  EXPECT_TRUE(notes.empty());
+  ASSERT_EQ(kill(static_cast<pid_t>(before.import), SIGKILL), 0);
+  for (int i = 0; i < 2; ++i) {
+    const Answer after = ask(*forked->open(spec_));
+    EXPECT_EQ(after.process, after.import);
+  }
+  EXPECT_EQ(notes, std::vector<std::string>{"the process that sessions are forked from ended or fell silent: sessions "
+                                            "since then start an interpreter anew"});
+}
+
 // Registered with atexit or not, a session's end leaves no process behind, nor does the server's.
 TEST_F(ForkedWorker, NothingIsLeftOfASessionOrItsServer) {
   const std::filesystem::path ended = directory_ / "ended";
