@@ -362,7 +362,7 @@ Property causal_leak_property() {
   property.not_applicable =
       stated_for<Attention>([](const Spec& spec, const Attention& encoding) -> std::optional<std::string> {
         if (auto reason = not_stated(spec)) return reason;
-        if (!encoding.causal) return "not causal";
+        if (!encoding.causal) return "attention is not causal: every token sees later ones";
         return std::nullopt;
       });
   use_cases(property, causal_sequences(), [](const Spec& spec) {

@@ -285,7 +285,8 @@ Property axis_offset_property() {
       "rope_nd",
       "each rotated pair is within e = sqrt(2) k ulp(norm) + min(d, 2) norm of its rotation by frequencies that need "
       "not be the claim's "
-      "(properties/model/budget.hpp), so each score is within the sum over the axis' pairs of e_q |k_i| + e_k |q_i| + "
+      "(docs/proofs/accuracy-classes.md), so each score is within the sum over the axis' pairs of e_q |k_i| + e_k "
+      "|q_i| + "
       "e_q "
       "e_k, and the two differ by at most "
       "their sum",

@@ -60,15 +60,20 @@ Property accuracy_property() {
       "Sun et al. 2022, section 3.2; lib/spec for each",
       "every encoding; of xpos the pairs whose scale the dtype can represent; attention with xpos where it can "
       "represent all",
-      "properties/model/budget.hpp: an angle off by d = |p w_i| c_i u/(1 - c_i u), c_i = 3 + 2 L + 2 |ln w_i|, u that "
+      "docs/proofs/accuracy-classes.md: an angle off by d = |p w_i| c_i u/(1 - c_i u), c_i = 3 + 2 L + 2 |ln w_i|, u "
+      "that "
       "of the class and L ULP the error of pow, exp, log, sin and cos (`libm`, 1), moves the value by at most "
       "|derivative| d + d^2/2; evaluation and rounding add k ULP: k_e = 2 L + 2 in float32 and float64, or where an "
       "attention factor or xPos's scale multiplies sqrt(2) L + 13/4 and the roundings of its formula if that is more; "
       "1/2 + k_e 2^(precision - 24) in 16 bits where `evaluation` is float32, the default, 1.21 and a little where it "
       "is table (3/2 with a factor, or 2 in float16), 5/2 and a little where it is dtype (11/4 with a factor). "
       "pair-norm judges sinusoids by k ulp(|scale|). correctly-rounded and "
-      "faithful are judged by what the enclosed true value rounds to. Other encodings: "
-      "their files in properties/model derive theirs",
+      "faithful are judged by what the enclosed true value rounds to. fourier: an angle is "
+      "off by at most S R u/(1 - R u), S the sum over axes of unit |f| (|c| + h/R), unit 1, pi or 2 pi, h = 3 of a "
+      "cell's middle, 2 of its end (5 where the number of cells is no float32), 0 of a position, R the roundings "
+      "of c, f and their products: steps 19 to 23 there. Normalized and divided coordinates: steps 14 and 17. Real "
+      "positions: step 15. Attention: docs/proofs/attention-oracle.md. alibi and log_coordinates have the roundings of "
+      "their own formulas, and codes that are looked up none",
       "another base, frequency list, scaling rule or attention factor, layout, pairing, sign or position; "
       "low-precision positions, frequencies or angles; poor "
       "range reduction; a table in another order; channels rotated that should not be"};

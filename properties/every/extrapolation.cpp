@@ -366,7 +366,7 @@ Property extrapolation_property() {
       "every encoding. What was trained is the claim's `trained_positions`, else a scaling rule's "
       "original_max_position_embeddings, else all that is claimed; beyond the claim it measures how far the law goes "
       "on, and convicts nobody",
-      "accuracy's, and for two calls that agree twice that (properties/model/budget.hpp)",
+      "accuracy's, and for two calls that agree twice that (docs/proofs/accuracy-classes.md)",
       "positions clamped or wrapped round at the trained length, tables of that length, a refusal, a rule that "
       "switches at another length or not at all, another path beyond the trained length"};
   property.theory = [](const Spec& spec) {

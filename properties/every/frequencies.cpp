@@ -130,7 +130,7 @@ Property frequencies_property() {
       "reference/rope_scaling.hpp for the scaling rules",
       "sinusoidal, rope where frequencies do not depend on the length of the call",
       "each z is within e = sqrt(2) k ulp(a) + min(d, 2) a of its true point "
-      "(properties/model/budget.hpp), so the product z(p + k) conj z(p) is within a (e + e') + e e' "
+      "(docs/proofs/accuracy-classes.md), so the product z(p + k) conj z(p) is within a (e + e') + e e' "
       "of a^2 e^(i w k); steps that are powers of two resolve slow pairs as finely as fast ones. "
       "What the result tells besides, whatever the verdict, is measured by phases over steps up to 2^20: the frequency "
       "furthest from the claimed one, in ULP of float32, and the known recipe that has the same list "

@@ -75,9 +75,8 @@ Property prefix_consistency_property() {
       "section 3; Raffel et al. 2019, section 2.1",
       "every encoding, attention where it is causal, with frequencies that do not depend on the "
       "length of the call; live subjects",
-      "both answers are within the class's bound E of the same true value (properties/model/budget.hpp; "
-      "each encoding's file beside it for those "
-      "that have others), so they differ by at most 2 E; an implementation that computes "
+      "both answers are within the class's bound E of the same true value (docs/proofs/accuracy-classes.md; "
+      "attention's in attention-oracle.md beside it), so they differ by at most 2 E; an implementation that computes "
       "each row alone differs by nothing",
       "a table that depends on the longest length seen, a decode path with another offset or "
       "scaling, a single-token path that "

@@ -48,8 +48,7 @@ Property row_independence_property() {
       "every encoding, of attention the rows of a batch, where frequencies do not depend on the length of the call",
       "another path may serve another shape, so bits may differ: each answer is within the class's bound of the truth, "
       "so the two are within "
-      "twice that (properties/model/budget.hpp; each encoding's file beside it for those "
-      "that have others)",
+      "twice that (docs/proofs/accuracy-classes.md; attention's in attention-oracle.md beside it)",
       "batch rows that share one row's positions or run on from another's, swapped extents, heads left out, a "
       "single-token path that "
       "forgets the batch, positions taken to be consecutive, neighbours overwritten"};

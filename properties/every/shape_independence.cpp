@@ -132,7 +132,7 @@ Property shape_independence_property() {
       "rows and 33 MiB, biases of 2049 x 2049 (fewer with many heads), attention of 4096 tokens (fewer with many wide "
       "heads)",
       "where bits differ, both answers are within the class's bound E of one true value, so within 2 E of each other "
-      "(properties/model/budget.hpp; each encoding's file beside it for those that have others)",
+      "(docs/proofs/accuracy-classes.md; attention's in attention-oracle.md beside it)",
       "blocks, tiles and tails that are handled wrongly, at one length or from one on; heads or rows beyond a number "
       "that a kernel holds; more queries than keys; offsets that overflow; rows that share what is one row's"};
   property.not_applicable = [](const Spec& spec) -> std::optional<std::string> {

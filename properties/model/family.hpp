@@ -14,7 +14,7 @@ namespace sextant {
 // Laws of one encoding, or of a few, are written over that encoding's own type with `of`; what stands here says for
 // every other spec that the law does not apply.
 
-/// Why a property says nothing of a spec whose encoding it has no statement for: "does not apply to alibi".
+/// Why a property says nothing of a spec whose encoding it has no statement for: "not stated for alibi".
 std::string not_stated_for(const Spec& spec);
 
 /// Why a property does not apply to a spec; nothing if it does.
