@@ -7,6 +7,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "reports/same_run.hpp"
+
 namespace sextant {
 namespace {
 
@@ -97,7 +99,8 @@ ordered_json core_of(const Report& report) {
 }  // namespace
 
 std::string why_incomparable(const Report& older, const Report& newer) {
-  if (core_of(older) != core_of(newer)) return fmt::format("other specs: {} and {}", older.spec_text, newer.spec_text);
+  if (const std::string specs = difference_of_specs(core_of(older).dump(), core_of(newer).dump()); !specs.empty())
+    return fmt::format("other specs: {}", specs);
   if (!older.recipe.empty() && !newer.recipe.empty() && older.recipe != newer.recipe)
     return fmt::format("other recipes: {} and {}", older.recipe, newer.recipe);
   return "";

@@ -114,8 +114,9 @@ Spec parse_spec(std::string_view json);
 /// parse_spec(to_json(s)) gives s again.
 std::string to_json(const Spec& spec);
 
-/// "sinusoidal dim 512, base 10000, layout interleaved, float32": one line for a person, without positions and accuracy.
-/// It names the encoding's sizes, base and layout, every other field that differs from its default, and the dtype.
+/// "sinusoidal dim 512, base 10000, layout interleaved, float32": one line for a person, without positions and
+/// accuracy. It names the encoding's sizes, base and layout, every other field that differs from its default, and the
+/// dtype.
 std::string describe(const Spec& spec);
 
 }  // namespace sextant
