@@ -20,9 +20,7 @@ std::int64_t integer_in(const Fields& fields, const std::string& name, const jso
 
 }  // namespace
 
-void refuse_field(std::string_view field, std::string_view expected) {
-  throw SpecError(fmt::format("spec: {}: {}", field, expected));
-}
+void refuse_field(std::string_view field, std::string_view expected) { throw FieldError(field, expected); }
 
 void check_even_width(std::string_view field, std::int64_t width) {
   if (width < 2 || width % 2 != 0 || width > width_limit) {
@@ -164,12 +162,15 @@ const json* Fields::object(const std::string& name) {
 }
 
 void Fields::refuse(const std::string& name, std::string_view expected) const {
-  throw SpecError(fmt::format("spec: {}{}: {}", path_, name, expected));
+  throw FieldError(path_ + name, expected);
 }
 
 void Fields::finish() const {
   for (const auto& [name, value] : object_.items()) {
-    if (!asked_.contains(name)) refuse(name, fmt::format("unknown field, expected one of {}", fmt::join(asked_, ", ")));
+    if (asked_.contains(name)) continue;
+    const std::vector<std::string_view> known(asked_.begin(), asked_.end());
+    refuse(name,
+           fmt::format("unknown field, expected one of {}{}", fmt::join(asked_, ", "), did_you_mean(name, known)));
   }
 }
 

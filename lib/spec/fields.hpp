@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "lib/spec/nearest_name.hpp"
 #include "lib/spec/spec.hpp"  // SpecError
 
 // Private to lib/spec: typed reading of a JSON object in which every field must be asked for.
@@ -32,7 +33,21 @@ std::string_view text_of(const Names<Enum, N>& names, Enum value) {
   throw SpecError("spec: a field holds no value of its enumeration");
 }
 
-/// @throws SpecError: "spec: FIELD: EXPECTED".
+/// What is refused of one field: "spec: FIELD: EXPECTED".
+class FieldError : public SpecError {
+ public:
+  FieldError(std::string_view field, std::string_view expected)
+      : SpecError(fmt::format("spec: {}: {}", field, expected)), field_(field), expected_(expected) {}
+
+  const std::string& field() const { return field_; }
+  const std::string& expected() const { return expected_; }
+
+ private:
+  std::string field_;
+  std::string expected_;
+};
+
+/// @throws FieldError.
 [[noreturn]] void refuse_field(std::string_view field, std::string_view expected);
 
 /// @throws SpecError unless `width` is an even number from 2 to 2^20.
@@ -84,7 +99,8 @@ class Fields {
       if (known_name == *value) return known_value;
       known.push_back(known_name);
     }
-    refuse(name, fmt::format("expected one of {}, got \"{}\"", fmt::join(known, ", "), *value));
+    refuse(name, fmt::format("expected one of {}, got \"{}\"{}", fmt::join(known, ", "), *value,
+                             did_you_mean(*value, known)));
   }
 
   [[noreturn]] void refuse(const std::string& name, std::string_view expected) const;

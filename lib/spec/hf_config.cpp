@@ -108,19 +108,20 @@ std::string unread_by_pairing(const ConfigObject& config) {
 
 std::string is_not_known(std::string_view model_type, const std::string& sign, const ConfigObject& config) {
   const std::string name = nlohmann::json(model_type).dump();
+  const std::string meant = did_you_mean(model_type, known_model_types());
   if (sign.empty() && !tells_of_rotation(config))
-    return fmt::format("{} is not known, and no field of its file tells of a rotation: state the claim with --spec",
-                       name);
+    return fmt::format("{} is not known, and no field of its file tells of a rotation: state the claim with --spec{}",
+                       name, meant);
   if (!sign.empty()) {
     return fmt::format(
         "{} is not known, and {} tells of images, video or sound, which no --pairing reads: state the claim with "
-        "--spec",
-        name, sign);
+        "--spec{}",
+        name, sign, meant);
   }
   return fmt::format(
       "{} is not known: pass --pairing half or --pairing interleaved if it turns queries and keys by one rule in all "
-      "layers, or state the claim with --spec",
-      name);
+      "layers, or state the claim with --spec{}",
+      name, meant);
 }
 
 Claims claims_of_part(const Part& part, const ConfigChoice& choice) {

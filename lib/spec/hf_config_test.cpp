@@ -265,9 +265,68 @@ TEST(HfConfig, RefusesWhatItDoesNotKnow) {
          "mrope_section: transformers' qwen3_vl_text takes sections of time, height and width, got [24, 20]");
 }
 
+// Of classes that do not put anything in its place, where attention or the rule multiplies by it.
+TEST(HfConfig, RefusesAHeadDimOfNullThatFails) {
+  const std::string yarn = R"(,"rope_scaling":{"rope_type":"yarn","factor":4}})";
+  for (const char* model_type : {"qwen2", "olmo3", "glm", "deepseek_v3", "kimi_k2"}) {
+    for (const std::string& rule : {std::string("}"), yarn}) {
+      const std::string config = fmt::format("{{\"model_type\":\"{}\",\n\"head_dim\":null{}", model_type, rule);
+      const std::string message = refusal_of(config.c_str());
+      EXPECT_EQ(message.find("line 2: head_dim: expected an integer, got null, with which transformers' "), 0)
+          << message;
+      EXPECT_NE(message.find("leave the field out for "), std::string::npos) << message;
+    }
+  }
+  const std::string config = R"({"model_type":"starcoder2","head_dim":null)" + yarn;
+  EXPECT_NE(refusal_of(config.c_str()).find("line 1: head_dim: expected an integer, got null"), std::string::npos);
+}
+
+// configuration_TYPE.py fills its own rule in where rope_parameters is None, which an empty object is not; an empty
+// rope_scaling is none.
+TEST(HfConfig, TellsAnEmptyRuleFromNone) {
+  for (const char* model_type : {"gpt_oss", "gemma4_text", "apertus", "ministral3", "mistral4"}) {
+    const std::string message =
+        refusal_of(fmt::format(R"({{"model_type":"{}","rope_parameters":{{}}}})", model_type).c_str());
+    EXPECT_EQ(message.find("line 1: rope_parameters: {} keeps transformers' "), 0) << message;
+    const std::string none = fmt::format(R"({{"model_type":"{}"}})", model_type);
+    const std::string empty = fmt::format(R"({{"model_type":"{}","rope_scaling":{{}}}})", model_type);
+    const auto claims = claims_of_hf_config(none);
+    const auto same = claims_of_hf_config(empty);
+    ASSERT_EQ(claims.size(), same.size());
+    for (std::size_t i = 0; i < claims.size(); ++i) EXPECT_EQ(to_json(*claims[i].spec), to_json(*same[i].spec));
+  }
+  EXPECT_EQ(to_json(spec_from_hf_config(R"({"model_type":"llama","rope_parameters":{}})")),
+            to_json(spec_from_hf_config(R"({"model_type":"llama"})")));
+}
+
+// What is out of its domain is told of by where the file says it, or by whose default it is.
+TEST(HfConfig, NamesTheLineOfWhatASpecCannotHave) {
+  const auto expect = [](const char* config, const char* message) { EXPECT_EQ(refusal_of(config), message); };
+  expect("{\"model_type\":\"llama\",\n\"head_dim\":64,\n\"rope_theta\":0.5}",
+         "line 3: rope_theta: expected a finite number of at least 1, got 0.5");
+  expect("{\"model_type\":\"llama\",\n\"head_dim\":63}",
+         "line 2: head_dim: expected an even number from 2 to 1048576, got 63");
+  expect(
+      "{\"model_type\":\"llama\",\n\"hidden_size\":126,\n\"num_attention_heads\":2}",
+      "line 2: hidden_size / line 3: num_attention_heads: head_dim: expected an even number from 2 to 1048576, got 63");
+  expect("{\"model_type\":\"llama\",\n\"head_dim\":64,\n\"rope_scaling\":{\n\"type\":\"linear\",\n\"factor\":0}}",
+         "line 5: rope_scaling.factor: expected a finite number of at least 1 (below 1 it would shorten the context), "
+         "got 0");
+  expect("{\"model_type\":\"gpt_neox\",\n\"rotary_emb_base\":0}",
+         "line 2: rotary_emb_base: rope_theta: expected a finite number of at least 1, got 0");
+}
+
 // A null that transformers itself takes: of a class whose head_dim may be absent, and of a base that the rule has.
 TEST(HfConfig, ReadsTheNullsThatTransformersTakes) {
-  EXPECT_EQ(rope_of(R"({"model_type":"glm","hidden_size":4096,"num_attention_heads":64,"head_dim":null})").head_dim,
+  for (const char* model_type : {"llama", "mistral", "ernie4_5", "seed_oss", "starcoder2"}) {
+    const std::string config =
+        fmt::format(R"({{"model_type":"{}","hidden_size":4096,"num_attention_heads":64,"head_dim":null}})", model_type);
+    EXPECT_EQ(rope_of(config.c_str()).head_dim, 64) << model_type;
+  }
+  EXPECT_EQ(rope_of(R"({"model_type":"deepseek_v2","qk_rope_head_dim":32,"head_dim":null})").head_dim, 32);
+  EXPECT_EQ(rope_of(R"({"model_type":"llama","hidden_size":4096,"num_attention_heads":64,"head_dim":null,)"
+                    R"("rope_scaling":{"rope_type":"yarn","factor":4}})")
+                .head_dim,
             64);
   EXPECT_EQ(
       rope_of(R"({"model_type":"llama","rope_theta":null,"rope_parameters":{"rope_type":"default","rope_theta":5}})")
@@ -376,7 +435,7 @@ TEST(HfConfig, AnEmptyRuleIsTheDefaultOfItsClass) {
       return to_json(*claims.front().spec);
     };
     EXPECT_EQ(spec(R"(,"rope_scaling":{})"), spec("")) << type;
-    EXPECT_EQ(spec(R"(,"rope_parameters":{})"), spec("")) << type;
+    EXPECT_EQ(spec(R"(,"rope_parameters":null)"), spec("")) << type;
   }
 }
 

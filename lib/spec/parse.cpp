@@ -44,7 +44,8 @@ std::variant<EncodingTypes...> read_one_of(Fields& fields, const std::variant<En
   };
   (read_if_named(EncodingTypes::entry), ...);
   if (!encoding)
-    fields.refuse("encoding", fmt::format("expected one of {}, got \"{}\"", fmt::join(known, ", "), *name));
+    fields.refuse("encoding", fmt::format("expected one of {}, got \"{}\"{}", fmt::join(known, ", "), *name,
+                                          did_you_mean(*name, known)));
   return std::move(*encoding);
 }
 

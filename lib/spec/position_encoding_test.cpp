@@ -174,7 +174,8 @@ TEST(EveryEncoding, IsDescribedByWhatDiffersFromItsDefaults) {
                      R"("original_max_position_embeddings":4096,"short_factor":[1,1,1,1,1,1,1,1,1,1],)"
                      R"("long_factor":[1,2,3,4,5,6,7,8,9,9.5]}})",
                      "rope head_dim 20, rope_theta 10000, pairing half, rope_scaling longrope ("
-                     "original_max_position_embeddings 4096, short_factor [10 numbers], long_factor [10 numbers], factor 32), "
+                     "original_max_position_embeddings 4096, short_factor [10 numbers], long_factor [10 numbers], "
+                     "factor 32), "
                      "float32"},
        }) {
     EXPECT_EQ(describe(parse_spec(spec)), described);
@@ -249,7 +250,7 @@ TEST(XposSpec, HasRopesFieldsButNoScaling) {
   const Spec least = parse_spec(R"({"encoding":"xpos","head_dim":64})");
   EXPECT_EQ(std::get<Xpos>(least.encoding).scale_base, 512);
   EXPECT_EQ(std::get<Xpos>(least.encoding).role, Role::query);
-  EXPECT_EQ(describe(least), "xpos head_dim 64 query float32");
+  EXPECT_EQ(describe(least), "xpos head_dim 64, rope_theta 10000, pairing half, role query, float32");
 }
 
 TEST(XposSpec, CountsFromAPositionOrFromHalfTheCall) {

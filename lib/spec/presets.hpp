@@ -9,7 +9,8 @@ namespace sextant {
 /// A well-known setting by name. `json` is a spec as parse_spec reads it.
 struct Preset {
   std::string_view name;
-  std::string_view origin;
+  std::string_view origin;  ///< whose setting it is, for a person
+  std::string_view source;  ///< the paper or the file that states it
   std::string_view json;
 };
 

@@ -8,6 +8,7 @@
 #include "lib/numeric/standard_arithmetic.hpp"
 #include "lib/spec/gguf/metadata.hpp"
 #include "lib/spec/hugging_face/draft.hpp"
+#include "lib/spec/nearest_name.hpp"
 
 namespace sextant {
 namespace {
@@ -146,7 +147,7 @@ class File {
     const auto rotated = metadata_.integer(rotated_key);
     // The part of a head that turns comes by itself to the rotation under multi-head latent attention.
     if (architecture_.name == "deepseek2") {
-      if (!rotated) gguf::refuse(rotated_key, "required");
+      if (!rotated) gguf::refuse(rotated_key, "required of a deepseek2: state the claim with --spec");
       draft_.set("head_dim", *rotated, source_of(rotated_key));
       return;
     }
@@ -166,7 +167,8 @@ class File {
   void set_sections() {
     const std::string sections_key = key("rope.dimension_sections");
     const auto listed = metadata_.numbers(sections_key);
-    if (!listed) gguf::refuse(sections_key, "required");
+    if (!listed)
+      gguf::refuse(sections_key, fmt::format("required of a {}: state the claim with --spec", architecture_.name));
     std::vector<std::int64_t> sections;
     for (const double section : *listed) {
       if (section > 0) sections.push_back(static_cast<std::int64_t>(section));
@@ -190,7 +192,9 @@ class File {
     } else if (type == "yarn") {
       set_yarn(factor, factor_key);
     } else {
-      gguf::refuse(type_key, fmt::format("\"{}\" is not known", type));
+      gguf::refuse(type_key, fmt::format("expected none, linear, longrope or yarn, got \"{}\": state the claim with "
+                                         "--spec",
+                                         type));
     }
   }
 
@@ -220,8 +224,12 @@ class File {
   // Converters write Llama 3's rule as divisors of the frequencies, which leave the magnitude as it is.
   void set_divisors(const std::string& type, double factor) {
     constexpr const char* tensor = "rope_freqs.weight";
-    if (type != "linear" && type != "none") gguf::refuse(tensor, fmt::format("beside a scaling of type {}", type));
-    if (factor != 0 && factor != 1) gguf::refuse(tensor, fmt::format("beside a scaling factor of {}", factor));
+    if (type != "linear" && type != "none")
+      gguf::refuse(tensor, fmt::format("beside {} = \"{}\", whose sum no spec says: state the claim with --spec",
+                                       key("rope.scaling.type"), type));
+    if (factor != 0 && factor != 1)
+      gguf::refuse(tensor, fmt::format("beside {} = {}, whose sum no spec says: state the claim with --spec",
+                                       key("rope.scaling.factor"), factor));
     const json divisors = metadata_.frequency_divisors();
     // One list for every length, so that the length at which longrope changes lists is of no account.
     draft_.set("rope_scaling",
@@ -251,10 +259,12 @@ std::vector<ConfigClaim> claims_of_gguf(std::istream& file) {
   const StandardArithmetic arithmetic;
   const Metadata metadata(file);
   const auto name = metadata.text("general.architecture");
-  if (!name) gguf::refuse("general.architecture", "required");
+  if (!name)
+    gguf::refuse("general.architecture", "required, and the file does not have it: state the claim with --spec");
   const auto* const architecture = std::ranges::find(architectures, *name, &Architecture::name);
   if (architecture == std::end(architectures))
-    gguf::refuse("general.architecture", fmt::format("\"{}\" is not known: state the claim with --spec", *name));
+    gguf::refuse("general.architecture", fmt::format("\"{}\" is not known: state the claim with --spec{}", *name,
+                                                     did_you_mean(*name, known_gguf_architectures())));
   return {File(metadata, *architecture).claim()};
 }
 

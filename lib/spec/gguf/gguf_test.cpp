@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <nlohmann/json.hpp>
 #include <sstream>
 
 namespace sextant {
@@ -138,6 +139,10 @@ TEST(Gguf, ReadsALlamaPastItsTokens) {
   const auto found = std::ranges::find(claim.sources, "rope_theta", &FieldSource::field);
   ASSERT_NE(found, claim.sources.end());
   EXPECT_EQ(found->source, "key llama.rope.freq_base");
+  // Every field of the spec has one.
+  const auto spec = nlohmann::json::parse(to_json(*claim.spec));
+  for (const auto& [field, value] : spec.items())
+    EXPECT_EQ(std::ranges::count(claim.sources, field, &FieldSource::field), 1) << field;
 }
 
 TEST(Gguf, ReadsLlama3sDivisors) {
@@ -191,8 +196,14 @@ TEST(Gguf, RefusesWhatItsKeysDoNotSay) {
              .number("llama.rope.scaling.factor", 2)
              .number("llama.rope.scaling.attn_factor", 1),
          "versions of llama.cpp differ");
-  expect(llama().number("llama.rope.scaling.factor", 2).divisors({1, 1, 1, 1, 1, 1, 1, 1}),
-         "beside a scaling factor of 2");
+  expect(
+      llama().number("llama.rope.scaling.factor", 2).divisors({1, 1, 1, 1, 1, 1, 1, 1}),
+      "rope_freqs.weight: beside llama.rope.scaling.factor = 2, whose sum no spec says: state the claim with --spec");
+  expect(Writer("lama"), "\"lama\" is not known: state the claim with --spec; did you mean llama?");
+  expect(Writer("llama").text("llama.attention.key_length", "wide"),
+         "llama.attention.key_length: expected an integer, got \"wide\"");
+  expect(Writer("llama").integer("llama.attention.key_length", 63),
+         "key llama.attention.key_length: head_dim: expected");
   expect(llama().divisors({1, 1}), "expected a number for each of the 8 pairs");
   expect(Writer("llama")
              .list("llama.attention.head_count", 4, std::vector<std::uint32_t>{8, 16})

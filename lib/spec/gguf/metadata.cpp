@@ -6,6 +6,7 @@
 #include <array>
 #include <bit>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <type_traits>
 
 #include "lib/spec/spec.hpp"
@@ -161,6 +162,17 @@ Tensor read_tensor(Reader& reader, const std::string& name) {
   return {elements, type, reader.value<std::uint64_t>()};
 }
 
+// A value for a message.
+std::string text_of(const Value& value) {
+  if (const auto* number = std::get_if<std::int64_t>(&value)) return fmt::format("{}", *number);
+  if (const auto* number = std::get_if<double>(&value)) return fmt::format("{}", *number);
+  if (const auto* truth = std::get_if<bool>(&value)) return *truth ? "true" : "false";
+  if (const auto* text = std::get_if<std::string>(&value)) return nlohmann::json(*text).dump();
+  if (const auto* list = std::get_if<std::vector<double>>(&value))
+    return fmt::format("a list of {} numbers", list->size());
+  return "a list that is not read";
+}
+
 }  // namespace
 
 void refuse(std::string_view key, std::string_view expected) {
@@ -211,7 +223,8 @@ std::optional<std::int64_t> Metadata::integer(const std::string& key) const {
   const auto* list = std::get_if<std::vector<double>>(&found->second);
   if (list != nullptr && !list->empty() && std::ranges::adjacent_find(*list, std::not_equal_to<>()) == list->end())
     return static_cast<std::int64_t>(list->front());
-  refuse(key, list != nullptr ? "differs from layer to layer: state the claim with --spec" : "expected an integer");
+  if (list != nullptr) refuse(key, "differs from layer to layer: state the claim with --spec");
+  refuse(key, fmt::format("expected an integer, got {}", text_of(found->second)));
 }
 
 std::optional<double> Metadata::number(const std::string& key) const {
@@ -219,21 +232,21 @@ std::optional<double> Metadata::number(const std::string& key) const {
   if (found == values_.end()) return std::nullopt;
   if (const auto* value = std::get_if<double>(&found->second)) return *value;
   if (const auto* value = std::get_if<std::int64_t>(&found->second)) return static_cast<double>(*value);
-  refuse(key, "expected a number");
+  refuse(key, fmt::format("expected a number, got {}", text_of(found->second)));
 }
 
 std::optional<std::string> Metadata::text(const std::string& key) const {
   const auto found = values_.find(key);
   if (found == values_.end()) return std::nullopt;
   if (const auto* value = std::get_if<std::string>(&found->second)) return *value;
-  refuse(key, "expected a text");
+  refuse(key, fmt::format("expected a text, got {}", text_of(found->second)));
 }
 
 std::optional<std::vector<double>> Metadata::numbers(const std::string& key) const {
   const auto found = values_.find(key);
   if (found == values_.end()) return std::nullopt;
   if (const auto* value = std::get_if<std::vector<double>>(&found->second)) return *value;
-  refuse(key, "expected a list of numbers");
+  refuse(key, fmt::format("expected a list of numbers, got {}", text_of(found->second)));
 }
 
 }  // namespace sextant::gguf

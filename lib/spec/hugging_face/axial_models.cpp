@@ -269,8 +269,8 @@ class TowerReader {
     }
     const auto stated = part_.config.integer({"head_dim"});
     if (stated && stated->value != width)
-      part_.config.refuse("head_dim", fmt::format("{} contradicts transformers' {}, which takes {} / {}", stated->value,
-                                                  part_.model_type, hidden.value, heads.value));
+      part_.config.refuse_meaning("head_dim", fmt::format("{} contradicts transformers' {}, which takes {} / {}",
+                                                          stated->value, part_.model_type, hidden.value, heads.value));
     return {width, fmt::format("{} / {}", hidden.source, heads.source)};
   }
 
@@ -282,8 +282,8 @@ class TowerReader {
       if (is_own || (name == "hidden_size" && std::string_view(tower_.hidden_name) == "embed_dim")) continue;
       const auto stated = part_.config.integer({name.data()});
       if (stated && stated->value != used.value)
-        part_.config.refuse(std::string(name), fmt::format("not read by transformers' {}, which takes {} ({})",
-                                                           part_.model_type, used.value, used.source));
+        part_.config.refuse_meaning(std::string(name), fmt::format("not read by transformers' {}, which takes {} ({})",
+                                                                   part_.model_type, used.value, used.source));
     }
   }
 
@@ -315,7 +315,7 @@ class TowerReader {
     for (const auto& [field, value] : rule->fields().items()) {
       const bool is_whole = field == "partial_rotary_factor" && value == 1;
       if (field != "rope_type" && field != "type" && field != "rope_theta" && !is_whole && !value.is_null())
-        rule->refuse(field, fmt::format("not read by transformers' {}", part_.model_type));
+        rule->refuse_meaning(field, fmt::format("not read by transformers' {}", part_.model_type));
     }
     const auto type = rule->text({"rope_type", "type"});
     if (type && type->value != "axial" && type->value != "default")
@@ -333,19 +333,20 @@ class TowerReader {
     const auto older = part_.config.object("rope_scaling");
     const bool is_alone = older && !older->fields().empty();
     if (const auto left_out = theta_of_rule("rope_parameters"); left_out && is_alone && !older->has("rope_theta")) {
-      part_.config.refuse("rope_scaling", fmt::format("transformers takes it for rope_parameters, and leaves out {}",
-                                                      left_out->source));
+      part_.config.refuse_meaning(
+          "rope_scaling",
+          fmt::format("transformers takes it for rope_parameters, and leaves out {}", left_out->source));
     }
     for (const char* name : {"rope_parameters", "rope_scaling"}) {
       const auto theta = theta_of_rule(name);
       if (!theta) continue;
       if (used && used->value != theta->value) {
         if (!reads_rules)
-          part_.config.refuse(
+          part_.config.refuse_meaning(
               name, fmt::format("its rope_theta {} is not read by transformers' {}, which takes {} ({})", theta->value,
                                 part_.model_type, used->value, used->source));
-        part_.config.refuse("rope_theta",
-                            fmt::format("{} contradicts {} ({})", used->value, theta->value, theta->source));
+        part_.config.refuse_meaning("rope_theta",
+                                    fmt::format("{} contradicts {} ({})", used->value, theta->value, theta->source));
       }
       if (reads_rules) used = theta;
     }

@@ -99,7 +99,15 @@ std::string ConfigObject::source(const std::string& name) const {
 }
 
 void ConfigObject::refuse(const std::string& name, std::string_view expected) const {
-  refuse_field(path_ + name, expected);
+  std::string place = source(name);
+  for (const char* rule : {"rope_parameters.", "rope_scaling."}) {
+    if (!lines_->contains(path_ + name) && lines_->contains(path_ + rule + name)) place = source(rule + name);
+  }
+  throw SpecError(fmt::format("{}: {}", place, expected));
+}
+
+void ConfigObject::refuse_meaning(const std::string& name, std::string_view why) const {
+  refuse(name, fmt::format("{}; what is meant can be stated with --spec", why));
 }
 
 template <class T, class Convert>

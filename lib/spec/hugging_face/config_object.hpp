@@ -44,10 +44,15 @@ class ConfigObject {
   bool has(const std::string& name) const;
   const nlohmann::json& fields() const { return *object_; }
   const std::string& path() const { return path_; }
-  /// "line 12: text_config.rope_theta".
+  /// "line 12: text_config.rope_theta"; without the line where the file does not have the field.
   std::string source(const std::string& name) const;
 
+  /// @throws SpecError: "line 12: text_config.rope_theta: EXPECTED". A field that the object does not have and its
+  /// rope_parameters or rope_scaling does is named there.
   [[noreturn]] void refuse(const std::string& name, std::string_view expected) const;
+  /// The same of a field that says what the class does not do, or contradicts another: `why`, and that --spec can state
+  /// what is meant.
+  [[noreturn]] void refuse_meaning(const std::string& name, std::string_view why) const;
 
  private:
   // The line of each field, by its path.

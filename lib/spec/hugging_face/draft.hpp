@@ -11,6 +11,10 @@
 
 namespace sextant::hugging_face {
 
+/// Gives each field of the claim's spec one source, in the order in which the spec is written: those that the claim
+/// has; "default of a spec" for what neither the file nor its model_type's class says.
+void complete_sources(ConfigClaim& claim);
+
 /// A claim in the making: the fields of a spec, and where each comes from.
 class Draft {
  public:
@@ -32,6 +36,10 @@ class Draft {
   void set(const std::string& field, const std::optional<Read<T>>& read, const T& fallback) {
     read ? set(field, *read) : set(field, fallback, default_source());
   }
+  /// Where a field within one that is set comes from, as "rope_scaling.factor".
+  void set_source(const std::string& inner, std::string source) {
+    claim_.sources.push_back({inner, std::move(source)});
+  }
   void note(std::string text);
   void cover(std::vector<std::int64_t> layers);
 
@@ -40,11 +48,13 @@ class Draft {
   /// "qwen2": what all files of the model_type have.
   std::string type_source() const { return claim_.model_type; }
 
-  /// @throws SpecError where a field is not in its domain.
+  /// @throws SpecError where a field is not in its domain, naming where it comes from.
   ConfigClaim claim() const;
   ConfigClaim refused(std::string why) const;
 
  private:
+  [[noreturn]] void refuse(const std::string& field, const std::string& expected) const;
+
   ConfigClaim claim_;
   nlohmann::json spec_ = nlohmann::json::object();
 };

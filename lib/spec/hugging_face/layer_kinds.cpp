@@ -77,7 +77,7 @@ std::vector<std::string> names_of_layers(const RotaryModel& model, const ConfigO
     return listed->value;
   }
   if (config.has("attn_type_list"))
-    config.refuse("attn_type_list", "not read by transformers: list the kinds as layer_types");
+    config.refuse_meaning("attn_type_list", "not read by transformers: list the kinds as layer_types");
   return names_by_pattern(model, config, count);
 }
 

@@ -302,6 +302,29 @@ INSTANTIATE_TEST_SUITE_P(ModelConfigs, Measured, testing::ValuesIn(names_of_file
   return name;
 });
 
+// "line 5: rope_theta" for what the file states.
+TEST(HfConfig, EveryFieldOfEachClaimHasASource) {
+  for (const std::string& name : names_of_files()) {
+    for (const ConfigClaim& claim : read(folder / name).claims) {
+      if (!claim.spec) continue;
+      std::set<std::string> told;
+      for (const FieldSource& source : claim.sources) {
+        EXPECT_FALSE(source.source.empty()) << name << " " << source.field;
+        EXPECT_TRUE(told.insert(source.field).second) << name << " " << source.field << " twice";
+      }
+      const json spec = json::parse(to_json(*claim.spec));
+      for (const auto& [field, value] : spec.items()) {
+        const bool is_told =
+            told.contains(field) ||
+            (value.is_object() && !value.empty() && std::ranges::all_of(value.items(), [&](const auto& inner) {
+               return told.contains(field + "." + inner.key()) || inner.value().is_object();
+             }));
+        EXPECT_TRUE(is_told) << name << ", " << name_of(claim) << ": " << field;
+      }
+    }
+  }
+}
+
 TEST(HfConfig, EveryKnownModelTypeIsMeasuredAndInTheDocument) {
   std::set<std::string> measured;
   for (const auto& [name, file] : measured_files().items()) {

@@ -75,7 +75,7 @@ void check_names(const Part& part, ConfigObject::Names own, ConfigObject::Names 
   if (std::ranges::any_of(own, [&](const char* name) { return part.config.has(name); })) return;
   for (const char* name : foreign) {
     if (!is_own(name) && part.config.has(name))
-      part.config.refuse(
+      part.config.refuse_meaning(
           name, fmt::format("not read by transformers' {}, which looks for {}", part.model_type, *own.begin()));
   }
 }
@@ -96,7 +96,7 @@ Read<std::int64_t> width(const Part& part, const Draft& draft, std::int64_t fall
 void refuse_relative(const Part& part) {
   const auto type = part.config.text({"position_embedding_type"});
   if (type && type->value != "absolute")
-    part.config.refuse("position_embedding_type", fmt::format("\"{}\" is not said by any spec", type->value));
+    part.config.refuse_meaning("position_embedding_type", fmt::format("\"{}\" is not said by any spec", type->value));
 }
 
 Claims bert(const Part& part) {
@@ -279,7 +279,7 @@ Claims mpt(const Part& part) {
   if (attention) {
     const auto is_used = attention->boolean({"alibi"});
     if (is_used && !is_used->value)
-      attention->refuse("alibi", "false contradicts transformers' mpt, which always has ALiBi");
+      attention->refuse_meaning("alibi", "false contradicts transformers' mpt, which always has ALiBi");
   }
   Draft draft = alibi(part, "distance", 16, "n_heads");
   if (attention) {
@@ -301,7 +301,12 @@ Claims falcon(const Part& part) {
   if (!has_alibi || !has_alibi->value) return claims_of(*rotary_model("falcon"), part);
   Draft draft = alibi(part, "key_index", 71);
   draft.set("slope_dtype", "bfloat16", draft.type_source());
-  draft.note("key positions and products are bfloat16's too, and the scores' scale multiplies them");
+  // build_alibi_tensor: slopes.bfloat16() * positions, whose common dtype is bfloat16, then cast to the model's.
+  draft.note(
+      "transformers rounds key positions (257 is 256 there) and their products with the slopes to bfloat16 too, in a "
+      "model of any dtype, and multiplies the bias by the scores' scale: slope_dtype says the slopes alone, and no "
+      "field "
+      "the rest");
   return {draft.claim()};
 }
 
@@ -316,7 +321,8 @@ Claims kimi_linear(const Part& part) {
   const auto other = part.config.integer({"qk_rope_head_dim"});
   const auto stands = part.config.boolean({"mla_use_nope"});
   if (!full || !unturned || !other) return unsaid(part, "its layers have no positions");
-  if (stands && !stands->value) part.config.refuse("mla_use_nope", "false contradicts the class, which turns nothing");
+  if (stands && !stands->value)
+    part.config.refuse_meaning("mla_use_nope", "false contradicts the class, which turns nothing");
   Draft standing(part.name, "full_attention", part.model_type);
   std::vector<std::int64_t> layers;
   for (const std::int64_t layer : full->value) layers.push_back(layer - 1);

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "lib/spec/fields.hpp"
+#include "lib/spec/hugging_face/draft.hpp"
 
 namespace sextant::hugging_face {
 namespace {
@@ -23,13 +25,16 @@ class Claim {
   Claim(const ConfigClaim& turned, const Part& part) : claim_(turned), part_(part) {
     claim_.kind = "query_scale";
     claim_.notes.clear();
-    std::erase_if(claim_.sources,
-                  [](const FieldSource& source) { return source.field == "encoding" || source.field == "head_dim"; });
+    std::erase_if(claim_.sources, [](const FieldSource& source) { return source.field == "encoding"; });
+    constexpr std::array<std::string_view, 5> of_the_claim{"dtype", "evaluation", "min_position", "max_position",
+                                                           "accuracy"};
     for (FieldSource& source : claim_.sources) {
-      const bool is_of_all = source.field == "dtype" || source.field == "evaluation" || source.field == "max_position";
-      if (!is_of_all) source.field = "position." + source.field;
+      if (std::ranges::find(of_the_claim, source.field) == of_the_claim.end())
+        source.field = "position." + source.field;
     }
     add("encoding", part.model_type);
+    add("position.encoding", part.model_type);
+    add("causal", part.model_type);
     attention_.causal = true;
     const auto heads = read_or(part.config.integer({"num_attention_heads"}), default_heads(), part);
     attention_.num_heads = heads.value;
@@ -47,7 +52,10 @@ class Claim {
   }
 
   Attention& attention() { return attention_; }
-  void add(std::string field, std::string source) { claim_.sources.push_back({std::move(field), std::move(source)}); }
+  void add(std::string field, std::string source) {
+    std::erase_if(claim_.sources, [&](const FieldSource& earlier) { return earlier.field == field; });
+    claim_.sources.push_back({std::move(field), std::move(source)});
+  }
   void note(std::string text) { claim_.notes.push_back(std::move(text)); }
 
   ConfigClaim refused(std::string why) {
@@ -60,6 +68,7 @@ class Claim {
     spec.encoding = attention_;
     // Read anew, so that what a spec cannot have is refused as anybody's.
     claim_.spec = parse_spec(to_json(spec));
+    complete_sources(claim_);
     return claim_;
   }
 
@@ -99,6 +108,8 @@ ConfigClaim scaled_queries(const ConfigClaim& turned, const Part& part, const Ro
     rope.rotary_layout = RotaryLayout::suffix;
     rope.head_dim = attention.head_dim;
     claim.add("head_dim", fmt::format("{}, and those that turn", unturned.source));
+    claim.add("position.head_dim", "that of attention");
+    claim.add("position.rotary_layout", fmt::format("{}: the last of a head turn", part.model_type));
     attention.softmax_scale = latent_scale(rule, attention.head_dim);
     claim.add("softmax_scale", "1/sqrt(head_dim) times the square of yarn's magnitude");
   } else {

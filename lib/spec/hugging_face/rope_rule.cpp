@@ -24,7 +24,7 @@ std::string type_of(const ConfigObject& rule) {
   const auto type = rule.text({"rope_type"});
   const auto older = rule.text({"type"});
   if (type && older && rule_named(type->value) != rule_named(older->value))
-    rule.refuse("type", fmt::format("\"{}\" contradicts rope_type \"{}\"", older->value, type->value));
+    rule.refuse_meaning("type", fmt::format("\"{}\" contradicts rope_type \"{}\"", older->value, type->value));
   return type ? rule_named(type->value) : older ? rule_named(older->value) : "default";
 }
 
@@ -44,21 +44,23 @@ void read_yarn(json& scaling) {
 
 // L: at top level in Phi-3's files, inside the rule in most; where neither has it transformers takes
 // max_position_embeddings, which for `dynamic` it always does.
-void fill_lengths(const ConfigObject& rule, const std::string& type, const ModelLengths& lengths, json& scaling) {
+void fill_lengths(const ConfigObject& rule, const std::string& type, const ModelLengths& lengths, json& scaling,
+                  std::vector<FieldSource>& sources) {
   const bool has_length = type == "yarn" || type == "longrope" || type == "llama3" || type == "dynamic";
   if (!has_length) return;
   const auto outer = type == "dynamic" ? lengths.longest : lengths.original;
-  if (const auto inner = rule.integer({original})) {
-    if (outer && inner->value != outer->value)
-      rule.refuse(original, fmt::format("{} contradicts {} ({})", inner->value, outer->value, outer->source));
-    scaling[original] = inner->value;
-  } else {
-    scaling[original] = outer ? outer->value : lengths.longest.value;
-  }
+  const auto inner = rule.integer({original});
+  if (inner && outer && inner->value != outer->value)
+    rule.refuse_meaning(original, fmt::format("{} contradicts {} ({})", inner->value, outer->value, outer->source));
+  const Read<std::int64_t> used = inner ? *inner : outer.value_or(lengths.longest);
+  scaling[original] = used.value;
+  sources.push_back({original, used.source});
   // s is then the ratio of the two lengths (DeepSeek, Phi-3), the double nearest to it.
   const bool takes_ratio = type == "yarn" || type == "longrope";
-  if (takes_ratio && !scaling.contains(factor) && scaling[original] != 0)
+  if (takes_ratio && !scaling.contains(factor) && scaling[original] != 0) {
     scaling[factor] = static_cast<double>(lengths.longest.value) / scaling[original].get<double>();
+    sources.push_back({factor, fmt::format("{} / {}", lengths.longest.source, used.source)});
+  }
 }
 
 }  // namespace
@@ -69,6 +71,7 @@ RopeRule read_rule(const ConfigObject& rule, const ModelLengths& lengths) {
     rule.refuse("rope_theta", "expected a number, got null");
   RopeRule read{.scaling = rule.fields(),
                 .source = "",
+                .sources = {},
                 .rope_theta = rule.number({"rope_theta"}),
                 .partial_rotary_factor = rule.number({"partial_rotary_factor"}),
                 .mrope_section = rule.integers({"mrope_section"}),
@@ -87,7 +90,12 @@ RopeRule read_rule(const ConfigObject& rule, const ModelLengths& lengths) {
     if (rule.fields().contains("truncate") && !rule.has("truncate")) read.scaling["truncate"] = false;
     read_yarn(read.scaling);
   }
-  fill_lengths(rule, type, lengths, read.scaling);
+  fill_lengths(rule, type, lengths, read.scaling, read.sources);
+  for (const auto& [name, value] : read.scaling.items()) {
+    const std::string stated = name == "rope_type" && !rule.has(name) && rule.has("type") ? "type" : name;
+    const bool is_known = std::ranges::find(read.sources, name, &FieldSource::field) != read.sources.end();
+    if (!is_known && rule.fields().contains(stated)) read.sources.push_back({name, rule.source(stated)});
+  }
   return read;
 }
 
@@ -98,8 +106,9 @@ std::optional<RopeRule> rule_under(const ConfigObject& model, const char* name, 
   if (!object || object->fields().empty()) return std::nullopt;
   for (const auto& [key, value] : object->fields().items()) {
     if (value.is_object())
-      model.refuse(name, fmt::format("\"{}\" has a rule of its own, which no {} has: state one for all layers", key,
-                                     model.text({"model_type"}).value_or(Read<std::string>{"model", ""}).value));
+      model.refuse_meaning(name,
+                           fmt::format("\"{}\" has a rule of its own, which no {} has: state one for all layers", key,
+                                       model.text({"model_type"}).value_or(Read<std::string>{"model", ""}).value));
   }
   RopeRule rule = read_rule(*object, lengths);
   rule.source = model.source(name);
@@ -109,10 +118,11 @@ std::optional<RopeRule> rule_under(const ConfigObject& model, const char* name, 
 template <class T>
 void fill(std::optional<Read<T>>& first, const std::optional<Read<T>>& second, const ConfigObject& model) {
   if (first && second && first->value != second->value)
-    model.refuse("rope_scaling", fmt::format("contradicts rope_parameters ({}; {})", second->source, first->source));
+    model.refuse_meaning("rope_scaling",
+                         fmt::format("contradicts rope_parameters ({}; {})", second->source, first->source));
   if (first && !second) {
-    model.refuse("rope_scaling",
-                 fmt::format("transformers takes it for rope_parameters, and leaves out {}", first->source));
+    model.refuse_meaning("rope_scaling",
+                         fmt::format("transformers takes it for rope_parameters, and leaves out {}", first->source));
   }
   if (!first) first = second;
 }
@@ -124,7 +134,7 @@ RopeRule rule_of(const ConfigObject& model, const ModelLengths& lengths) {
   const auto scaling = rule_under(model, "rope_scaling", lengths);
   if (!parameters) return scaling.value_or(RopeRule{});
   if (!scaling) return *std::move(parameters);
-  if (parameters->scaling != scaling->scaling) model.refuse("rope_scaling", "contradicts rope_parameters");
+  if (parameters->scaling != scaling->scaling) model.refuse_meaning("rope_scaling", "contradicts rope_parameters");
   fill(parameters->rope_theta, scaling->rope_theta, model);
   fill(parameters->partial_rotary_factor, scaling->partial_rotary_factor, model);
   fill(parameters->mrope_section, scaling->mrope_section, model);

@@ -16,6 +16,7 @@ namespace sextant::hugging_face {
 struct RopeRule {
   nlohmann::json scaling = nullptr;  ///< the spec's rope_scaling
   std::string source;                ///< of `scaling`; empty where the file has none
+  std::vector<FieldSource> sources;  ///< of the fields of `scaling`
   std::optional<Read<double>> rope_theta;
   std::optional<Read<double>> partial_rotary_factor;
   std::optional<Read<std::vector<std::int64_t>>> mrope_section;

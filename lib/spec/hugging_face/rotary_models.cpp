@@ -43,6 +43,8 @@ class RotaryReader {
                                          std::initializer_list<const char*> foreign) const;
   Read<std::int64_t> head_dim(const LayerKind& kind) const;
   Read<std::int64_t> own_head_dim() const;
+  [[noreturn]] void refuse_null_head_dim() const;
+  void check_null_head_dim(const RopeRule& rule) const;
   Read<std::int64_t> head_dim_of_each(const LayerKind& kind) const;
   std::map<std::int64_t, ConfigObject> layers_of_their_own() const;
   void check_layers_of_their_own(std::int64_t layers) const;
@@ -52,6 +54,7 @@ class RotaryReader {
   RopeRule rule_for_all() const;
   RopeRule rule_for(const std::string& kind) const;
   RopeRule default_rule(const ConfigObject& rule) const;
+  void refuse_empty_rule() const;
   std::optional<ConfigObject> nested_rules() const;
   Theta theta_for(const std::string& kind) const;
 
@@ -83,7 +86,7 @@ std::optional<Read<std::int64_t>> RotaryReader::size(const char* name, const cha
   }
   for (const char* unread : foreign) {
     if (!stated && config_.has(unread))
-      config_.refuse(unread, fmt::format("not read by {}, which looks for {}", reader_, name));
+      config_.refuse_meaning(unread, fmt::format("not read by {}, which looks for {}", reader_, name));
   }
   return stated;
 }
@@ -102,10 +105,14 @@ Read<std::int64_t> RotaryReader::head_dim(const LayerKind& kind) const {
     // The part that turns comes by itself to the rotation.
     const auto rotated = config_.integer({"qk_rope_head_dim"});
     const Read<std::int64_t> used = rotated ? *rotated : Read<std::int64_t>{model_.traits.latent_head_dim, default_};
+    // The classes set head_dim themselves, and then what else the file has, a null among it; DeepSeek-V2's class has
+    // the field.
+    const bool is_null = config_.fields().contains("head_dim") && !config_.has("head_dim");
+    if (is_null && model_.traits.null_head_dim == NullHeadDim::refused) refuse_null_head_dim();
     // Mistral 4's class sets head_dim itself.
     const auto whole = config_.integer({"head_dim"});
     if (whole && whole->value != used.value && model_.traits.rule.empty())
-      config_.refuse("head_dim", fmt::format("{} contradicts qk_rope_head_dim {}", whole->value, used.value));
+      config_.refuse_meaning("head_dim", fmt::format("{} contradicts qk_rope_head_dim {}", whole->value, used.value));
     return used;
   }
   if (config_.has("per_layer_config")) return head_dim_of_each(kind);
@@ -132,7 +139,8 @@ Read<std::int64_t> RotaryReader::head_dim_of_each(const LayerKind& kind) const {
   }
   const auto wider = config_.integer({"global_head_dim"});
   if (wider && kind.name == "full_attention" && wider->value != common->value)
-    config_.refuse("global_head_dim", fmt::format("{} contradicts per_layer_config's {}", wider->value, common->value));
+    config_.refuse_meaning("global_head_dim",
+                           fmt::format("{} contradicts per_layer_config's {}", wider->value, common->value));
   return *common;
 }
 
@@ -162,6 +170,23 @@ void RotaryReader::check_layers_of_their_own(std::int64_t layers) const {
   }
 }
 
+void RotaryReader::refuse_null_head_dim() const {
+  config_.refuse("head_dim", fmt::format("expected an integer, got null, with which {} fails: leave the field out for "
+                                         "{}, or state the claim with --spec",
+                                         reader_,
+                                         model_.sizes.head_dim != 0           ? fmt::format("{}", model_.sizes.head_dim)
+                                         : model_.traits.latent_head_dim != 0 ? "qk_rope_head_dim"
+                                                                              : "hidden_size / num_attention_heads"));
+}
+
+// The rules that ask for head_dim, and not for what stands in for one of null.
+void RotaryReader::check_null_head_dim(const RopeRule& rule) const {
+  if (!config_.fields().contains("head_dim") || config_.has("head_dim")) return;
+  if (model_.traits.null_head_dim == NullHeadDim::quotient) return;
+  const std::string type = rule.scaling.is_object() ? rule.scaling.value("rope_type", "") : "";
+  if (type == "dynamic" || type == "longrope" || type == "yarn") refuse_null_head_dim();
+}
+
 Read<std::int64_t> RotaryReader::own_head_dim() const {
   for (const char* name : {"hidden_size", "num_attention_heads"}) {
     if (config_.fields().contains(name) && !config_.has(name)) config_.refuse(name, "expected an integer, got null");
@@ -169,8 +194,7 @@ Read<std::int64_t> RotaryReader::own_head_dim() const {
   if (const auto stated = config_.integer({"head_dim"})) return *stated;
   const bool is_null = config_.fields().contains("head_dim");
   if (model_.sizes.head_dim != 0 && !is_null) return {model_.sizes.head_dim, default_};
-  if (model_.sizes.head_dim != 0 && model_.traits.null_head_dim == NullHeadDim::refused)
-    config_.refuse("head_dim", "expected an integer, got null");
+  if (is_null && model_.traits.null_head_dim == NullHeadDim::refused) refuse_null_head_dim();
   const OtherNames& names = model_.traits.names;
   const auto stated_hidden = size("hidden_size", names.hidden_size, {"n_embd", "n_embed", "d_model"});
   const auto stated_heads = size("num_attention_heads", names.heads, {"n_head", "n_heads", "num_heads"});
@@ -193,7 +217,7 @@ std::optional<Read<double>> RotaryReader::rotary_factor(const RopeRule& rule) co
     config_.refuse(name, "expected a number, got null");
   const auto& inner = rule.partial_rotary_factor;
   if (outer && inner && outer->value != inner->value)
-    config_.refuse(name, fmt::format("{} contradicts {} ({})", outer->value, inner->value, inner->source));
+    config_.refuse_meaning(name, fmt::format("{} contradicts {} ({})", outer->value, inner->value, inner->source));
   return inner ? inner : outer;
 }
 
@@ -218,6 +242,7 @@ RopeRule RotaryReader::default_rule(const ConfigObject& object) const {
   relabel(rule.rope_theta);
   relabel(rule.partial_rotary_factor);
   relabel(rule.query_scale);
+  for (FieldSource& source : rule.sources) source.source = default_;
   return rule;
 }
 
@@ -227,12 +252,12 @@ void RotaryReader::check_magnitudes(const RopeRule& rule) const {
   const bool is_default = is_plain(rule);
   for (const char* name : {"short_mscale", "long_mscale"}) {
     const bool is_stated = rule.scaling.is_object() && rule.scaling.contains(name);
-    if (is_stated && !has_each) config_.refuse(name, fmt::format("not read by {}", reader_));
+    if (is_stated && !has_each) config_.refuse_meaning(name, fmt::format("not read by {}", reader_));
     if (!is_stated && has_each && !is_default) config_.refuse(name, fmt::format("required by {}", reader_));
   }
   if (has_each && !is_default && rule.scaling["rope_type"] != "longrope")
-    config_.refuse("rope_scaling",
-                   fmt::format("expected longrope: {} multiplies any other by its magnitudes", reader_));
+    config_.refuse_meaning("rope_scaling",
+                           fmt::format("expected longrope: {} multiplies any other by its magnitudes", reader_));
 }
 
 RopeRule RotaryReader::rule_for_all() const {
@@ -242,16 +267,27 @@ RopeRule RotaryReader::rule_for_all() const {
   if (model_.traits.rotary_dim > 0) {
     refuse_strays({"rope_theta"}, model_.rope_theta);
     for (const char* name : {"rope_parameters", "rope_scaling"}) {
-      if (config_.has(name)) config_.refuse(name, fmt::format("not read by transformers' {}", part_.model_type));
+      if (config_.has(name))
+        config_.refuse_meaning(name, fmt::format("not read by transformers' {}", part_.model_type));
     }
   }
-  // transformers takes an empty object for none.
   const auto is_stated = [&](const char* name) { return config_.has(name) && !config_.fields().at(name).empty(); };
   const bool has_none = !is_stated("rope_parameters") && !is_stated("rope_scaling");
+  if (has_none) refuse_empty_rule();
   if (has_none && !model_.traits.rule.empty()) return default_rule(ConfigObject::parse(model_.traits.rule));
   if (model_.traits.original_length != 0 && rule.scaling.is_object() && rule.scaling["rope_type"] == "yarn")
-    config_.refuse("rope_scaling", fmt::format("transformers takes yarn for longrope in a {}", part_.model_type));
+    config_.refuse_meaning("rope_scaling",
+                           fmt::format("transformers takes yarn for longrope in a {}", part_.model_type));
   return rule;
+}
+
+// transformers takes an empty rope_scaling for none, and an empty rope_parameters for a rule without fields, in place
+// of the class's own: configuration_gpt_oss.py and its like ask whether it is None.
+void RotaryReader::refuse_empty_rule() const {
+  if (config_.has("rope_parameters") && !model_.traits.rule.empty())
+    config_.refuse("rope_parameters", fmt::format("{{}} keeps transformers' {} from its own rule, {}: leave it out to "
+                                                  "claim that rule, or state another with --spec",
+                                                  part_.model_type, model_.traits.rule));
 }
 
 // rope_parameters with a rule for each kind of layer.
@@ -268,7 +304,7 @@ std::optional<ConfigObject> RotaryReader::nested_rules() const {
 
 RopeRule RotaryReader::rule_for(const std::string& kind) const {
   if (const auto rules = nested_rules()) {
-    if (config_.has("rope_scaling")) config_.refuse("rope_scaling", "contradicts rope_parameters");
+    if (config_.has("rope_scaling")) config_.refuse_meaning("rope_scaling", "contradicts rope_parameters");
     const auto own = rules->object(kind.c_str());
     if (!own) return {};
     RopeRule rule = read_rule(*own, lengths_);
@@ -280,7 +316,9 @@ RopeRule RotaryReader::rule_for(const std::string& kind) const {
     return rule;
   }
   if (!model_.traits.rule.empty()) {
-    if (config_.has("rope_scaling"))
+    refuse_empty_rule();
+    const auto older = config_.object("rope_scaling");
+    if (older && !older->fields().empty())
       config_.refuse("rope_scaling", "expected rope_parameters with a rule for each kind of layer");
     return default_rule(*ConfigObject::parse(model_.traits.rule).object(kind.c_str()));
   }
@@ -308,8 +346,8 @@ RotaryReader::Theta RotaryReader::theta_for(const std::string& kind) const {
 void RotaryReader::set_theta(Draft& draft, const RopeRule& rule, const LayerKind& kind) const {
   const Theta theta = theta_for(kind.name);
   if (rule.rope_theta && theta && rule.rope_theta->value != theta->value)
-    config_.refuse("rope_theta", fmt::format("{} contradicts {} ({})", theta->value, rule.rope_theta->value,
-                                             rule.rope_theta->source));
+    config_.refuse_meaning("rope_theta", fmt::format("{} contradicts {} ({})", theta->value, rule.rope_theta->value,
+                                                     rule.rope_theta->source));
   // transformers takes a null for the base, and fails.
   const char* const name = model_.traits.theta_name;
   if (!theta && !rule.rope_theta && config_.fields().contains(name) && !config_.has(name))
@@ -335,7 +373,7 @@ void RotaryReader::set_rotary_width(Draft& draft, const RopeRule& rule, std::int
   const auto stated = config_.integer({"rotary_dim"});
   const bool is_proportional = rule.scaling.is_object() && rule.scaling["rope_type"] == "proportional";
   if (is_proportional) {
-    if (stated) config_.refuse("rotary_dim", "contradicts rope_type proportional");
+    if (stated) config_.refuse_meaning("rotary_dim", "contradicts rope_type proportional");
     const double own = model_.traits.rotary_factor;
     if (!factor && own == 0) return;
     const Read<double> share = factor.value_or(Read<double>{own, default_});
@@ -349,7 +387,8 @@ void RotaryReader::set_rotary_width(Draft& draft, const RopeRule& rule, std::int
   }
   if (model_.traits.rotary_dim != 0) {
     if (factor)
-      config_.refuse("partial_rotary_factor", fmt::format("not read of a {}, which has rotary_dim", part_.model_type));
+      config_.refuse_meaning("partial_rotary_factor",
+                             fmt::format("not read of a {}, which has rotary_dim", part_.model_type));
     const bool is_null = config_.fields().contains("rotary_dim") && !stated;
     if (stated) {
       draft.set("rotary_dim", *stated);
@@ -442,8 +481,8 @@ std::vector<std::int64_t> RotaryReader::sections(const RopeRule& rule, std::int6
 ConfigClaim RotaryReader::with_sections(Draft draft, const RopeRule& rule, std::int64_t head_dim) const {
   const bool is_interleaved = model_.traits.section_order == SectionOrder::interleaved;
   if (rule.mrope_interleaved && rule.mrope_interleaved->value != is_interleaved)
-    config_.refuse("mrope_interleaved", fmt::format("contradicts {}, whose sections are {}", reader_,
-                                                    is_interleaved ? "interleaved" : "blocks"));
+    config_.refuse_meaning("mrope_interleaved", fmt::format("contradicts {}, whose sections are {}", reader_,
+                                                            is_interleaved ? "interleaved" : "blocks"));
   const auto factor = rotary_factor(rule);
   const double share = model_.traits.rotary_factor == 0 ? 1 : factor ? factor->value : model_.traits.rotary_factor;
   const auto pairs = static_cast<std::int64_t>(static_cast<double>(head_dim) * share) / 2;
@@ -459,8 +498,9 @@ ConfigClaim RotaryReader::turning(const LayerKind& kind, const RopeRule& rule) c
   Draft claim = draft(kind);
   const bool has_sections = model_.traits.sections[0] != 0;
   if ((rule.mrope_section || rule.mrope_interleaved) && !has_sections)
-    config_.refuse("mrope_section", fmt::format("{} reads no sections", reader_));
+    config_.refuse_meaning("mrope_section", fmt::format("{} reads no sections", reader_));
   claim.set("encoding", has_sections ? "rope_nd" : "rope", claim.type_source());
+  check_null_head_dim(rule);
   const Read<std::int64_t> width = head_dim(kind);
   claim.set("head_dim", width);
   set_theta(claim, rule, kind);
@@ -470,7 +510,10 @@ ConfigClaim RotaryReader::turning(const LayerKind& kind, const RopeRule& rule) c
   if (model_.traits.magnitudes == Magnitudes::of_each_cache && !is_plain(rule))
     claim.note("transformers 5 takes short_factor at all lengths; its releases before take long_factor as claimed");
   set_rotary_width(claim, rule, width.value);
-  if (!is_plain(rule)) claim.set("rope_scaling", rule.scaling, rule.source);
+  if (!is_plain(rule)) {
+    claim.set("rope_scaling", rule.scaling, rule.source);
+    for (const FieldSource& source : rule.sources) claim.set_source("rope_scaling." + source.field, source.source);
+  }
   return has_sections ? with_sections(std::move(claim), rule, width.value) : claim.claim();
 }
 
@@ -498,7 +541,7 @@ std::vector<ConfigClaim> RotaryReader::claims() const {
         claims.push_back(turning(kind, rule));
         if (!rule.query_scale) break;
         if (part_.model_type != "ministral3" && part_.model_type != "mistral4")
-          config_.refuse("llama_4_scaling_beta", fmt::format("not read by {}", reader_));
+          config_.refuse_meaning("llama_4_scaling_beta", fmt::format("not read by {}", reader_));
         claims.push_back(scaled_queries(claims.back(), part_, rule));
         claims[claims.size() - 2].kind = "rotation";
         break;

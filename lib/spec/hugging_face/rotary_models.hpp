@@ -38,10 +38,12 @@ enum class Magnitudes {
   of_each_cache  ///< short_mscale and long_mscale, which the class requires
 };
 
-/// What a head_dim of null is to a class that has a default for it.
+/// What a head_dim of null is to a class. transformers sets it as it stands, and what is not an integer fails: in
+/// attention, which multiplies by it, and in the rules dynamic, longrope and yarn (modeling_rope_utils.py).
 enum class NullHeadDim {
-  refused,   ///< no integer
-  quotient,  ///< hidden_size / num_attention_heads
+  refused,
+  quotient,           ///< the configuration class puts hidden_size / num_attention_heads in its place
+  quotient_of_plain,  ///< the modeling file forms that by itself; those rules fail
 };
 
 /// Which layers the older field rope_scaling is about, where each kind has a rule of its own.
@@ -88,7 +90,6 @@ struct RotaryTraits {
   double sliding_theta = 0;             ///< of rule_each
   const char* sliding_theta_name = "";  ///< the older field of it; theta_name's where there is none
   OlderRule older_rule = OlderRule::full_attention;
-  NullHeadDim null_head_dim = NullHeadDim::refused;
   std::int64_t full_head_dim = 0;  ///< of rule_each, where layers of full attention have wider heads
   std::string_view rule = "";      ///< the rule of a file without one
   std::array<std::int64_t, 3> sections =
@@ -96,6 +97,7 @@ struct RotaryTraits {
   SectionOrder section_order = SectionOrder::blocked;
   Magnitudes magnitudes = Magnitudes::one;
   std::int64_t original_length = 0;  ///< original_max_position_embeddings of the class, which the rule's must equal
+  NullHeadDim null_head_dim = NullHeadDim::refused;
 };
 
 /// One model_type: its class's defaults, and what its modeling file does; transformers 5.23.
