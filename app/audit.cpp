@@ -26,6 +26,7 @@
 #include "app/signals.hpp"
 #include "app/spec_argument.hpp"
 #include "app/subject_argument.hpp"
+#include "lib/spec/nearest_name.hpp"
 #include "lib/spec/spec.hpp"
 #include "properties/catalogue.hpp"
 #include "properties/engine/budget.hpp"
@@ -49,7 +50,7 @@ struct Arguments {
   std::uint64_t seed = 1;
   std::vector<std::string> only;
   std::vector<std::string> skip;
-  std::int64_t max_position = 0;
+  double max_position = 0;  // as positions are, which may be real
   std::int64_t threads = std::max(1U, std::thread::hardware_concurrency());
   double timeout = 60;
   double budget = 0;              // none
@@ -68,10 +69,21 @@ struct Arguments {
 
 Spec read_spec(const Arguments& arguments, bool max_position_given) {
   Spec spec = spec_from_options(arguments.claim);
-  if (max_position_given) {
-    const PositionGrid grid = position_grid_of(spec.encoding);
-    spec.max_position = grid.count_of(static_cast<double>(arguments.max_position)).value_or(arguments.max_position);
+  if (!max_position_given) return spec;
+  const PositionGrid grid = position_grid_of(spec.encoding);
+  const auto count = grid.count_of(arguments.max_position);
+  if (!count) {
+    const std::string expected =
+        grid.dtype == Dtype::int64
+            ? std::string("a whole number")
+            : fmt::format("a position, at most 2^53 times position_step = {} and a multiple of it", grid.step);
+    throw UsageError(fmt::format("--max-position {}: expected {}", arguments.max_position, expected));
+  }
+  spec.max_position = *count;
+  try {
     validate(spec);
+  } catch (const SpecError& error) {
+    throw SpecError(fmt::format("--max-position {}: {}", arguments.max_position, error.what()));
   }
   return spec;
 }
@@ -95,8 +107,9 @@ std::vector<Property> select(const Arguments& arguments) {
   for (const auto* list : {&arguments.only, &arguments.skip}) {
     for (const std::string& id : *list) {
       if (property_named(id) != nullptr) continue;
-      throw UsageError(fmt::format("{} {}: no such property (see sextant list properties)",
-                                   list == &arguments.only ? "--only" : "--skip", id));
+      throw UsageError(fmt::format("{} {}: no such property (see sextant list properties){}",
+                                   list == &arguments.only ? "--only" : "--skip", id,
+                                   did_you_mean(id, catalogue(), &Property::id)));
     }
   }
   const auto listed = [](const std::vector<std::string>& list, const std::string& id) {
@@ -128,7 +141,9 @@ AuditOutcome judge_case(const Arguments& arguments, const Subject& subject, cons
   const std::string id = token_property(arguments.replay);
   const std::vector<Property> properties = catalogue_as(arguments.recipe);
   const auto property = std::ranges::find(properties, id, &Property::id);
-  if (property == properties.end()) throw TokenError(fmt::format("--replay: no property is called {}", in_quotes(id)));
+  if (property == properties.end())
+    throw TokenError(fmt::format("--replay: no property is called {}{}", in_quotes(id),
+                                 did_you_mean(id, properties, &Property::id)));
   return replay(*property, arguments.replay, subject, spec);
 }
 
@@ -201,6 +216,8 @@ void judge_all(Report& report, const Arguments& arguments, const Subject& subjec
              earlier->report.results.end();
     });
   }
+  ProgressLine line(std::ssize(properties));
+  options.progress = [&](std::int64_t done, std::int64_t total) { line.advance(done, total); };
   std::optional<EventLog> log;
   options.introduced = [&](const Description& description) {
     introduce(report, description);
@@ -212,9 +229,11 @@ void judge_all(Report& report, const Arguments& arguments, const Subject& subjec
     }
   };
   options.judged = [&](const PropertyResult& result) {
+    line.judged();
     if (log) log->judged(report, result);
   };
   options.underway = [&](const Underway& underway) {
+    line.judging(underway.id);
     if (log) log->judging(underway);
   };
   const AuditOutcome outcome = audit(properties, subject, spec, options);
@@ -306,9 +325,7 @@ Report judged(Arguments arguments, bool max_position_given, const Spec& claimed,
     introduce(report, outcome.subject);
     report.results = std::move(outcome.results);
   } else {
-    ProgressBar bar;
     if (report.shard) options.part = {report.shard->index, report.shard->count};
-    options.progress = [&](std::int64_t done, std::int64_t total) { bar.show(done, total); };
     judge_all(report, arguments, *subject, spec, options, *notes, start);
   }
   report.exit_status = exit_status(report);
@@ -343,11 +360,12 @@ struct OwnAudit {
   Arguments arguments;
 };
 
-Arguments arguments_for(const Arguments& arguments, const SpecOptions& claim, std::int64_t end,
+// `spec`: whose grid or lookup may end before --max-position.
+Arguments arguments_for(const Arguments& arguments, const SpecOptions& claim, const Spec& spec,
                         const std::string& folder) {
   Arguments own = arguments;
   own.claim = claim;
-  own.max_position = std::min(own.max_position, end);  // a grid or a lookup ends before
+  own.max_position = std::min(own.max_position, position_grid_of(spec.encoding).at(spec.max_position));
   for (std::string* directory : {&own.report, &own.resume}) {
     if (!directory->empty()) *directory = (std::filesystem::path(*directory) / folder).string();
   }
@@ -395,7 +413,7 @@ int run_every_encoding(const Arguments& arguments, bool max_position_given) {
     const std::string spec(example.spec);
     SpecOptions claim;
     claim.spec = spec;
-    audits.push_back({{name, spec}, arguments_for(arguments, claim, parse_spec(spec).max_position, name)});
+    audits.push_back({{name, spec}, arguments_for(arguments, claim, parse_spec(spec), name)});
   }
   return run_each(arguments, max_position_given, audits, "encodings");
 }
@@ -422,7 +440,7 @@ int run_every_layer(const Arguments& arguments, bool max_position_given) {
     if (!claim.kind.empty()) own.layer = claim.kind;
     std::string folder = name;
     std::ranges::replace(folder, ' ', '-');
-    audits.push_back({{name, spec}, arguments_for(arguments, own, claim.spec->max_position, folder)});
+    audits.push_back({{name, spec}, arguments_for(arguments, own, *claim.spec, folder)});
   }
   if (audits.empty())
     throw UsageError(fmt::format("--hf-config {}: makes no claim that a spec says", arguments.claim.hf_config));
@@ -431,7 +449,8 @@ int run_every_layer(const Arguments& arguments, bool max_position_given) {
 
 void refuse_unknown_recipe(const std::string& name) {
   if (name.empty() || std::ranges::count(reference::recipes(), name, &reference::Recipe::name) > 0) return;
-  throw UsageError(fmt::format("--as {}: no such recipe (see sextant list recipes)", in_quotes(name)));
+  throw UsageError(fmt::format("--as {}: no such recipe (see sextant list recipes){}", in_quotes(name),
+                               did_you_mean(name, reference::recipes(), &reference::Recipe::name)));
 }
 
 int run_audit(const Arguments& arguments, bool max_position_given) {
@@ -490,10 +509,10 @@ Run add_audit(CLI::App& app) {
       ->default_str(fmt::format("{}", arguments->seed));
   command->add_option("--only", arguments->only, "Judge this property only (may be repeated)")->allow_extra_args(false);
   command->add_option("--skip", arguments->skip, "Leave this property out (may be repeated)")->allow_extra_args(false);
-  constexpr Integers positions{-(std::int64_t{1} << 53), std::int64_t{1} << 53};
   constexpr Integers counts{1, std::numeric_limits<int>::max()};
   CLI::Option* max_position =
-      add_integer(*command, "--max-position", arguments->max_position, positions, "Claim positions below this one");
+      add_position(*command, "--max-position", arguments->max_position,
+                   "Claim positions below this one, given as a subject gets it: under position_step not in steps");
   add_integer(*command, "--threads", arguments->threads, counts,
               "Properties judged in parallel, unless given as many as there are processors; the report is the same");
   add_seconds(*command, "--timeout", arguments->timeout, TimeUnits::none, "Seconds a subject may take for one answer")

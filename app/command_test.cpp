@@ -232,7 +232,7 @@ TEST_F(Command, ReportsAreComparedAndRendered) {
   expect_one_line(sextant("report render absent.json"), "absent.json: cannot be read");
   ASSERT_EQ(
       sextant(R"(audit builtin --profile quick --report other --spec '{"encoding":"sinusoidal","dim":18}')").status, 0);
-  expect_one_line(sextant("report compare other/report.json good/report.json"), "other specs");
+  expect_one_line(sextant("report compare other/report.json good/report.json"), "other specs: dim ");
   expect_one_line(sextant("audit builtin --baseline none.json" + claim), "none.json: format: missing");
 }
 
@@ -349,7 +349,7 @@ def encode(p, spec):
   expect_one_line(sextant(subject + " --resume cut --strict"), "different strictness: lenient and strict");
   expect_one_line(sextant(subject + " --resume cut --shard 1/2"), "different shards: none and 1/2");
   expect_one_line(sextant(subject + " --resume cut --skip bounds"), "different properties (--only, --skip)");
-  expect_one_line(sextant(subject + " --resume cut --max-position 99"), "different specs: ");
+  expect_one_line(sextant(subject + " --resume cut --max-position 99"), "different specs: max_position 131072 and 99");
   expect_one_line(sextant("audit builtin --profile quick --resume cut --spec " + claim),
                   "different subjects: python:waiting.py and builtin");
   EXPECT_EQ(read_all(directory_ / "cut" / "events.jsonl"), log);
@@ -540,7 +540,7 @@ TEST_F(Command, SpecTellsTheLineOfEachField) {
   const Finished text = sextant("spec --hf-config config.json");
   EXPECT_EQ(text.status, 0) << text.error;
   EXPECT_NE(text.output.find("sliding_attention: layers 0-4, 6, as gemma3_text"), std::string::npos) << text.output;
-  EXPECT_NE(text.output.find("1000000.0     line 5: rope_theta"), std::string::npos) << text.output;
+  EXPECT_NE(text.output.find("line 5: rope_theta\n"), std::string::npos) << text.output;
   const auto claims = nlohmann::json::parse(sextant("spec --hf-config config.json --json").output);
   ASSERT_EQ(claims.size(), 2);
   EXPECT_EQ(claims[1].at("layers"), nlohmann::json::parse("[5]"));
@@ -557,7 +557,8 @@ TEST_F(Command, WhatAModelsFileSaysBeyondItsClaimIsANote) {
         R"({"model_type":"falcon","alibi":true,"hidden_size":512,"num_attention_heads":8,"torch_dtype":"bfloat16"})");
   const auto finished = sextant("audit builtin --hf-config model --profile quick --only determinism");
   EXPECT_EQ(finished.status, 0) << finished.error;
-  const std::size_t note = finished.output.find("\n           note: key positions and products are bfloat16's too");
+  const std::size_t note =
+      finished.output.find("\n           note: transformers rounds key positions (257 is 256 there)");
   EXPECT_LT(finished.output.find("  claim    alibi num_heads 8"), note) << finished.output;
   EXPECT_LT(note, finished.output.find("  profile ")) << finished.output;
 }
@@ -577,6 +578,15 @@ TEST_F(Command, AConfigWithSeveralClaimsIsAuditedByLayerOrWhole) {
   EXPECT_TRUE(std::filesystem::exists(directory_ / "all" / "full_attention" / "report.json"));
 }
 
+// Of real positions --max-position is one of them, not a number of steps.
+TEST_F(Command, TheLastPositionIsGivenAsASubjectGetsIt) {
+  const Finished finished = sextant(
+      "audit builtin --profile quick --only determinism --max-position 2.5 --spec "
+      R"('{"encoding":"sinusoidal","dim":8,"position_dtype":"float32","position_step":0.5}')");
+  EXPECT_EQ(finished.status, 0) << finished.error;
+  EXPECT_NE(finished.output.find("positions 0 to 2\n"), std::string::npos) << finished.output;
+}
+
 TEST_F(Command, BadArgumentsExitTwoWithOneLine) {
   write("config.json",
         R"({"model_type":"llama","hidden_size":4096,"num_attention_heads":32,"rope_scaling":{"rope_type":"warp"}})");
@@ -594,15 +604,16 @@ TEST_F(Command, BadArgumentsExitTwoWithOneLine) {
       {"audit builtin --spec spec.json", "spec.json: spec: dim: required"},
       {"audit builtin --hf-config config.json", "rope_type"},
       {"audit builtin --hf-config absent.json", "--hf-config absent.json: no such file"},
-      {"audit builtin --hf-config .", "./config.json: spec: rope_scaling.rope_type"},
+      {"audit builtin --hf-config .", "./config.json:1: rope_scaling.rope_type: expected one of"},
       {"audit builtin --gguf .", "--gguf .: a directory, not a file"},
       {"audit builtin --spec .", "--spec .: a directory, not a file"},
       {"audit python:. --spec transformer-512", "python:.: a directory, not a file"},
       {"report render spec.json --out page.pdf", "--out page.pdf: expected FILE.html, or a directory for every format"},
       {"audit builtin --gguf absent.gguf", "--gguf absent.gguf: no such file"},
-      {"audit builtin --gguf config.json", "config.json: gguf: the file does not begin with GGUF"},
+      {"audit builtin --gguf config.json", "config.json: the file does not begin with GGUF"},
       {"audit builtin --hf-config bert.json",
-       "model_type: \"unheard-of\" is not known, and no field of its file tells of a rotation: state the claim with "
+       "bert.json:1: model_type: \"unheard-of\" is not known, and no field of its file tells of a rotation: state the "
+       "claim with "
        "--spec"},
       {"audit builtin --hf-config bert.json --pairing both", "--pairing: both not in"},
       {"audit builtin --spec transformer-512 --layer 3", "--layer: needs --hf-config"},
@@ -611,14 +622,32 @@ TEST_F(Command, BadArgumentsExitTwoWithOneLine) {
       {"audit builtin --hf-config config.json --all-layers --baseline spec.json", "--baseline: needs one claim"},
       {"spec", "exactly one of --spec, --hf-config and --gguf"},
       {"spec --spec transformer-512 --hf-config config.json", "exactly one of --spec, --hf-config and --gguf"},
-      {"spec --hf-config config.json", "config.json: spec: rope_scaling.rope_type"},
+      {"spec --hf-config config.json", "config.json:1: rope_scaling.rope_type: expected one of"},
       {"audit magic:thing --spec transformer-512", "magic:thing"},
       {"audit python:absent.py --spec transformer-512", "absent.py: no such file"},
       {"audit file:absent.npy --spec transformer-512", "absent.npy: no such file"},
       {"audit builtin --spec transformer-512 --only nothing", "--only nothing: no such property"},
       {"audit builtin --spec transformer-512 --profile fast", "--profile: fast not in"},
-      {"audit builtin --spec transformer-512 --max-position 0", "max_position"},
-      {"audit builtin --spec transformer-512 --max-position many", "--max-position"},
+      {"audit builtin --spec transformer-512 --max-position 0", "--max-position 0: spec: max_position: expected an"},
+      {"audit builtin --spec transformer-512 --max-position -5", "--max-position -5: spec: max_position: expected an"},
+      {"audit builtin --spec transformer-512 --max-position many",
+       "--max-position many: expected a number from -2^53 to 2^53"},
+      {"audit builtin --spec transformer-512 --max-position inf",
+       "--max-position inf: expected a number from -2^53 to 2^53"},
+      {"audit builtin --spec transformer-512 --max-position 2.5", "--max-position 2.5: expected a whole number"},
+      {"audit builtin --spec transformer-512 --max-position 9223372036854775808",
+       "--max-position 9223372036854775808: expected a number from -2^53 to 2^53"},
+      {"audit builtin --spec transformer-512 --max-position ''", "--max-position: the value is empty"},
+      {"audit builtin --spec nerf-positions --max-position 0.1",
+       "--max-position 0.1: expected a position, at most 2^53 times position_step = 9.5367431640625e-07 and a "
+       "multiple"},
+      {"audit builtin --spec lama-2-7b", "(see sextant list specs); did you mean llama-2-7b?"},
+      {"audit builtin --spec transformer-512 --only acuracy", "; did you mean accuracy?"},
+      {"audit builtin --spec transformer-512 --as float32-widend", "; did you mean float32-widened?"},
+      {"audit recipe:float32-widend --spec transformer-512", "; did you mean float32-widened?"},
+      {R"(audit builtin --spec '{"encoding":"rop","head_dim":64}')", "; did you mean rope?"},
+      {R"(audit builtin --spec '{"encoding":"rope","head_dim":64,"rope_tetha":1}')", "; did you mean rope_theta?"},
+      {"explain acuracy", "; did you mean accuracy?"},
       {"audit builtin --spec transformer-512 --timeout 0", "--timeout"},
       {"audit builtin --spec transformer-512 --threads 0", "--threads"},
       // An unset variable is no absent option.
@@ -677,7 +706,7 @@ TEST_F(Command, BadArgumentsExitTwoWithOneLine) {
       {"table --spec transformer-512 --positions 0:9 --out t.csv", "t.csv"},
       {"table --spec transformer-512 --positions 0:9 --out absent/t.npy", "absent/t.npy"},
       {"table --spec llama-2-7b --positions 0:9 --out t.npy", ".safetensors"},
-      {"table --spec t5-small --positions 0:9 --out t.npy", "relative_bias has no table of sines and cosines"},
+      {"table --spec t5-small --positions 0:9 --out t.npy", "of which it writes tables, got relative_bias"},
       {"table --positions 0:9 --out t.npy", "exactly one of --spec, --hf-config and --gguf"},
       {"explain nothing", "explain nothing: no such property"},
       {"list things", "what: things not in"},
@@ -708,6 +737,13 @@ TEST_F(Command, ListAndExplainPrintTheCatalogue) {
   EXPECT_NE(sextant("list properties").output.find("linear_shift"), std::string::npos);
   EXPECT_GE(nlohmann::json::parse(sextant("list properties --json").output).size(), 23);
   EXPECT_NE(sextant("list specs").output.find("transformer-512"), std::string::npos);
+  const std::string specs = sextant("list specs").output;
+  EXPECT_EQ(sextant("list presets").output, specs);
+  for (const auto& preset : nlohmann::json::parse(sextant("list specs --json").output)) {
+    const std::string source = preset.at("source");
+    EXPECT_FALSE(source.empty()) << preset.at("name");
+    EXPECT_NE(specs.find("[" + source + "]"), std::string::npos) << source;
+  }
   EXPECT_EQ(nlohmann::json::parse(sextant("list encodings --json").output).size(), encoding_examples().size());
   for (const auto& property : nlohmann::json::parse(sextant("list properties --json").output)) {
     const Finished finished = sextant("explain " + property["id"].get<std::string>());

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "app/command.hpp"
+#include "lib/spec/nearest_name.hpp"
 #include "properties/catalogue.hpp"
 #include "reports/text.hpp"
 
@@ -31,7 +32,8 @@ Run add_explain(CLI::App& app) {
   return [id] {
     const Property* property = property_named(*id);
     if (property == nullptr)
-      throw UsageError(fmt::format("explain {}: no such property (see sextant list properties)", *id));
+      throw UsageError(fmt::format("explain {}: no such property (see sextant list properties){}", *id,
+                                   did_you_mean(*id, catalogue(), &Property::id)));
     const Explanation& text = property->explanation;
     fmt::print("{} ({}): {}\n\n", property->id, name_of(property->level), text.title);
     fmt::print("statement\n{}\nsource\n{}\n", paragraph(text.statement), paragraph(text.source));

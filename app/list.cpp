@@ -48,9 +48,10 @@ std::vector<Row> spec_rows() {
   std::vector<Row> rows;
   for (const Preset& preset : presets()) {
     rows.push_back({std::string(preset.name),
-                    std::string(preset.origin),
+                    fmt::format("{} [{}]", preset.origin, preset.source),
                     {{"name", preset.name},
                      {"origin", preset.origin},
+                     {"source", preset.source},
                      {"spec", nlohmann::ordered_json::parse(to_json(parse_spec(preset.json)))}}});
   }
   return rows;
@@ -180,7 +181,7 @@ int print(const std::vector<Row>& rows, bool as_json) {
   } else {
     const std::size_t widest = widest_name(rows);
     for (const Row& row : rows) {
-      fmt::print("{:<{}} {}\n", row.name, widest, row.text);
+      fmt::print("{:<{}}  {}\n", row.name, widest, row.text);
       print_fields(row.fields);
     }
   }
@@ -197,9 +198,10 @@ Run add_list(CLI::App& app) {
   };
   auto arguments = std::make_shared<Arguments>();
   CLI::App* command = app.add_subcommand(
-      "list", "List properties, specs (presets), encodings, targets (instruction sets), mutants or recipes");
+      "list",
+      "List properties, specs (or presets, the same), encodings, targets (instruction sets), mutants or recipes");
   static const std::map<std::string, std::vector<Row> (*)()> lists{
-      {"properties", property_rows}, {"specs", spec_rows},     {"encodings", encoding_rows},
+      {"properties", property_rows}, {"specs", spec_rows},     {"presets", spec_rows},  {"encodings", encoding_rows},
       {"targets", target_rows},      {"mutants", mutant_rows}, {"recipes", recipe_rows}};
   command->add_option("what", arguments->what, "Of what")->required()->check(CLI::IsMember(&lists));
   command->add_flag("--matrix", arguments->matrix,

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 
 #include <charconv>
+#include <cmath>
 #include <limits>
 #include <optional>
 
@@ -31,6 +32,17 @@ CLI::Option* add_integer(CLI::App& command, const std::string& name, std::int64_
     if (!number || *number < range.least || *number > range.most) {
       throw UsageError(fmt::format("{} {}: expected an integer from {} to {}", name, text, range.least, range.most));
     }
+    target = *number;
+  };
+  return command.add_option_function<std::string>(name, read, help);
+}
+
+CLI::Option* add_position(CLI::App& command, const std::string& name, double& target, const std::string& help) {
+  const auto read = [name, &target](const std::string& text) {
+    if (text.empty()) throw UsageError(fmt::format("{}: the value is empty", name));
+    const auto number = number_in<double>(text);
+    if (!number || !(std::fabs(*number) <= 0x1p53))
+      throw UsageError(fmt::format("{} {}: expected a number from -2^53 to 2^53", name, text));
     target = *number;
   };
   return command.add_option_function<std::string>(name, read, help);

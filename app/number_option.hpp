@@ -25,6 +25,9 @@ struct Integers {
 CLI::Option* add_integer(CLI::App& command, const std::string& name, std::int64_t& target, Integers range,
                          const std::string& help);
 
+/// The same for a position, which may be real: a number from -2^53 to 2^53.
+CLI::Option* add_position(CLI::App& command, const std::string& name, double& target, const std::string& help);
+
 /// The same for an integer from 0 to 2^64 - 1.
 CLI::Option* add_word(CLI::App& command, const std::string& name, std::uint64_t& target, const std::string& help);
 

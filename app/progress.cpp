@@ -7,23 +7,38 @@
 
 namespace sextant {
 
-ProgressBar::ProgressBar() : terminal_(isatty(STDERR_FILENO) != 0) {}
+ProgressLine::ProgressLine(std::int64_t properties)
+    : is_terminal_(isatty(STDERR_FILENO) != 0), properties_(properties) {}
 
-ProgressBar::~ProgressBar() {
-  if (terminal_ && shown_ >= 0) {
-    fmt::print(stderr, "\r\x1b[K");
-    std::fflush(stderr);
-  }
+ProgressLine::~ProgressLine() {
+  if (!is_terminal_ || shown_ == Clock::time_point()) return;
+  fmt::print(stderr, "\r\x1b[K");
+  std::fflush(stderr);
 }
 
-void ProgressBar::show(std::int64_t done, std::int64_t total) {
-  if (!terminal_ || total == 0) return;
-  const std::int64_t percent = 100 * done / total;
-  if (percent == shown_) return;
-  shown_ = percent;
-  constexpr std::int64_t width = 40;
-  const auto filled = static_cast<std::size_t>(width * done / total);
-  fmt::print(stderr, "\r[{:<{}}] {:3}%", std::string(filled, '#'), width, percent);
+void ProgressLine::advance(std::int64_t done, std::int64_t total) {
+  if (total > 0) percent_ = 100 * done / total;
+  show();
+}
+
+void ProgressLine::judging(const std::string& property) {
+  property_ = property;
+  show();
+}
+
+void ProgressLine::judged() {
+  ++judged_;
+  show();
+}
+
+void ProgressLine::show() {
+  if (!is_terminal_) return;
+  const Clock::time_point now = Clock::now();
+  if (now - shown_ < std::chrono::milliseconds(100)) return;
+  shown_ = now;
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(now - start_).count();
+  fmt::print(stderr, "\r\x1b[K{}{}{} of {} properties judged, {} %, {} s", property_, property_.empty() ? "" : ", ",
+             judged_, properties_, percent_, seconds);
   std::fflush(stderr);
 }
 

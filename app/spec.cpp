@@ -31,9 +31,12 @@ ordered_json json_of(const ConfigClaim& claim) {
   return object;
 }
 
-// A field of the spec as it is written, where it is; encodings of attention and rules are objects.
+// A field of the spec as it is written; "rope_scaling.factor" is one within another.
 std::string written(const ordered_json& spec, const std::string& field) {
-  return spec.contains(field) ? spec.at(field).dump() : "";
+  std::string path = "/" + field;
+  std::ranges::replace(path, '.', '/');
+  const ordered_json::json_pointer place(path);
+  return spec.contains(place) ? spec.at(place).dump() : "";
 }
 
 void print(const ConfigClaim& claim) {
@@ -47,13 +50,20 @@ void print(const ConfigClaim& claim) {
   const std::string text = to_json(*claim.spec);
   fmt::print("  {}\n", text);
   const ordered_json spec = ordered_json::parse(text);
+  // A list of factors, or what has fields, is in the line above.
+  const auto value_of = [&](const std::string& field) {
+    constexpr std::size_t longest = 24;
+    std::string value = written(spec, field);
+    return value.size() > longest ? "" : value;
+  };
   std::size_t widest = 0;
-  for (const FieldSource& source : claim.sources) widest = std::max(widest, source.field.size());
-  for (const auto& [field, source] : claim.sources) {
-    // A list of factors is in the line above.
-    const std::string value = written(spec, field);
-    fmt::print("  {:<{}}  {:<12}  {}\n", field, widest, value.size() > 40 ? "" : value, source);
+  std::size_t widest_value = 0;
+  for (const FieldSource& source : claim.sources) {
+    widest = std::max(widest, source.field.size());
+    widest_value = std::max(widest_value, value_of(source.field).size());
   }
+  for (const auto& [field, source] : claim.sources)
+    fmt::print("  {:<{}}  {:<{}}  {}\n", field, widest, value_of(field), widest_value, source);
   for (const std::string& note : claim.notes) fmt::print("  note: {}\n", note);
 }
 

@@ -10,6 +10,7 @@
 
 #include "app/command.hpp"
 #include "lib/spec/gguf.hpp"
+#include "lib/spec/nearest_name.hpp"
 #include "lib/spec/presets.hpp"
 #include "subjects/regular_file.hpp"
 
@@ -39,13 +40,22 @@ std::string config_file(const std::string& path) {
   return std::filesystem::exists(within, error) ? within.string() : path;
 }
 
-// A message about a file names the file.
+// A message about a file names the file, and the line where it has one: "config.json:12: rope_theta: ...".
+std::string located(const std::string& path, std::string_view message) {
+  constexpr std::string_view line = "line ";
+  if (message.starts_with(line)) return fmt::format("{}:{}", path, message.substr(line.size()));
+  for (const std::string_view of_the_whole : {"config: ", "gguf: "}) {
+    if (message.starts_with(of_the_whole)) message.remove_prefix(of_the_whole.size());
+  }
+  return fmt::format("{}: {}", path, message);
+}
+
 template <class Parse>
 auto parsed_from(const std::string& path, const Parse& parse) {
   try {
     return parse();
   } catch (const SpecError& error) {
-    throw SpecError(fmt::format("{}: {}", path, error.what()));
+    throw SpecError(located(path, error.what()));
   }
 }
 
@@ -88,8 +98,8 @@ Spec spec_from_argument(const std::string& argument) {
   if (const auto preset = preset_named(argument)) return parse_spec(preset->json);
   std::error_code error;
   if (!std::filesystem::exists(argument, error)) {
-    throw UsageError(
-        fmt::format("--spec {}: neither a file, nor inline JSON, nor a preset (see sextant list specs)", argument));
+    throw UsageError(fmt::format("--spec {}: neither a file, nor inline JSON, nor a preset (see sextant list specs){}",
+                                 argument, did_you_mean(argument, presets(), &Preset::name)));
   }
   return parsed_from(argument, [&] { return parse_spec(read_file("--spec", argument)); });
 }

@@ -72,8 +72,8 @@ int run_table(const Arguments& arguments) {
   const std::unique_ptr<ExactTable> table = exact_table(spec, {.dtype = dtype, .furthest = positions.largest()});
   if (!table)
     throw UsageError(
-        fmt::format("table: {} has no table of sines and cosines; expected sinusoidal, sinusoidal_2d, sinusoidal_nd or "
-                    "rope",
+        fmt::format("table: expected a spec of sinusoidal, sinusoidal_2d, sinusoidal_nd or rope, of which it writes "
+                    "tables, got {}",
                     encoding_name(spec)));
   if (const auto expected = table->expected_positions(positions.first, positions.last - 1))
     throw UsageError(fmt::format("--positions {}: expected {}", arguments.positions, *expected));

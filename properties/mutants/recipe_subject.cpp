@@ -1,4 +1,5 @@
 #include "properties/mutants/recipe_subject.hpp"
+#include "lib/spec/nearest_name.hpp"
 
 #include <fmt/format.h>
 
@@ -25,7 +26,8 @@ std::unique_ptr<Subject> open_recipe(std::string_view name) {
   const auto recipes = reference::recipes();
   const auto recipe = std::ranges::find(recipes, name, &reference::Recipe::name);
   if (recipe == recipes.end())
-    throw SubjectNameError(fmt::format("subject \"recipe:{}\": no such recipe (see sextant list recipes)", name));
+    throw SubjectNameError(fmt::format("subject \"recipe:{}\": no such recipe (see sextant list recipes){}", name,
+                                       did_you_mean(name, recipes, &reference::Recipe::name)));
   return std::make_unique<FunctionSubject>(
       fmt::format("recipe:{}", name),
       [recipe = *recipe](const Spec& spec) -> FunctionSubject::Call { return recipe_call(recipe, spec); });

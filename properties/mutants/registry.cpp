@@ -2,6 +2,7 @@
 
 #include <iterator>
 
+#include "lib/spec/nearest_name.hpp"
 #include "properties/mutants/mutant.hpp"
 
 namespace sextant::mutants {
@@ -29,7 +30,8 @@ std::unique_ptr<Subject> open(std::string_view name) {
     return mutant.begin ? std::make_unique<FunctionSubject>(std::move(subject), mutant.begin, mutant.threads)
                         : std::make_unique<FunctionSubject>(std::move(subject), mutant.make);
   }
-  throw SubjectNameError(fmt::format("subject \"mutant:{}\": no such mutant (see sextant list mutants)", name));
+  throw SubjectNameError(fmt::format("subject \"mutant:{}\": no such mutant (see sextant list mutants){}", name,
+                                     did_you_mean(name, registry(), &Mutant::name)));
 }
 
 }  // namespace sextant::mutants
