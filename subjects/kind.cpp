@@ -10,10 +10,11 @@ namespace sextant {
 SubjectKind builtin_kind();   // builtin.cpp
 SubjectKind python_kind();    // python.cpp
 SubjectKind exec_kind();      // exec.cpp
+SubjectKind onnx_kind();      // onnx.cpp
 SubjectKind recorded_kind();  // recorded.cpp
 
 std::span<const SubjectKind> subject_kinds() {
-  static const std::array kinds{builtin_kind(), python_kind(), exec_kind(), recorded_kind()};
+  static const std::array kinds{builtin_kind(), python_kind(), exec_kind(), onnx_kind(), recorded_kind()};
   return kinds;
 }
 

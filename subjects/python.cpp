@@ -53,15 +53,26 @@ std::filesystem::path find_worker() {
   return program.parent_path().parent_path() / "share" / "sextant" / "python" / "sextant_worker.py";
 }
 
+std::filesystem::path there(std::filesystem::path part_of_ours) {
+  if (!std::filesystem::is_regular_file(part_of_ours))
+    throw SubjectNameError(fmt::format("{}: this part of the Python worker is missing", part_of_ours.string()));
+  return part_of_ours;
+}
+
 }  // namespace
 
 Command python_command(const std::filesystem::path& file, const std::optional<std::string>& python) {
   if (const std::string why = why_no_file(file); !why.empty())
     throw SubjectNameError(fmt::format("python:{}: {}", file.string(), why));
-  const std::filesystem::path worker = find_worker();
-  if (!std::filesystem::is_regular_file(worker))
-    throw SubjectNameError(fmt::format("{}: the Python worker is missing", worker.string()));
-  return {{find_interpreter(python), worker.string(), file.string()}};
+  return {{find_interpreter(python), there(find_worker()).string(), file.string()}};
+}
+
+Command adapter_command(const std::string& file, const std::vector<std::string>& arguments,
+                        const std::optional<std::string>& python) {
+  const std::filesystem::path worker = there(find_worker());
+  Command command{{find_interpreter(python), worker.string(), there(worker.parent_path() / file).string()}};
+  command.argv.insert(command.argv.end(), arguments.begin(), arguments.end());
+  return command;
 }
 
 /// A Python file, served by our worker.

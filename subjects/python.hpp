@@ -2,6 +2,8 @@
 
 #include <filesystem>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "subjects/process.hpp"
 
@@ -14,5 +16,9 @@ namespace sextant {
 /// $SEXTANT_SHARE/python/sextant_worker.py.
 /// @throws SubjectNameError if the file, the interpreter or the worker is not there.
 Command python_command(const std::filesystem::path& file, const std::optional<std::string>& python);
+
+/// The same of a file that lies beside the worker, given these arguments as its sys.argv[1:].
+Command adapter_command(const std::string& file, const std::vector<std::string>& arguments,
+                        const std::optional<std::string>& python);
 
 }  // namespace sextant

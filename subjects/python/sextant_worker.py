@@ -19,7 +19,7 @@ NumPy's (bfloat16 as ml_dtypes.bfloat16 where that is installed, else as uint16 
 that the file names: `framework = "torch"` or `framework = "jax"`. None, or an operation that is not defined, means
 unsupported. `name` and `version` strings, where defined, are shown in the report.
 
-With `--control FD` after the file it is a fork server: it imports the file, says on that socket whether children of this process would be as fresh as
+What stands behind the file is its sys.argv[1:]. With `--control FD` at the end it is a fork server: it imports the file, says on that socket whether children of this process would be as fresh as
 new interpreters, and forks one for each message that brings three descriptors, its standard streams. Where they would not be it says why and is an
 ordinary worker, so that one interpreter is started for the first session either way.
 
@@ -462,8 +462,9 @@ def _described(error, path):
     # Of a SyntaxError the code comes first; of others notes may follow.
     text = str(error) if isinstance(error, SystemExit) else told[-1 if isinstance(error, SyntaxError) else 0].strip()
     line = error.lineno if isinstance(error, SyntaxError) else None
+    is_ours = os.path.dirname(path) == os.path.dirname(__file__)
     for frame, number in traceback.walk_tb(error.__traceback__):
-        if frame.f_code.co_filename == path:
+        if frame.f_code.co_filename == path and not is_ours:
             line = number
     # The interpreter that Sextant found may be another than the one in which the package is installed.
     if isinstance(error, ModuleNotFoundError):
@@ -524,9 +525,7 @@ def _main(path, control):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) == 4 and sys.argv[2] == "--control":
-        main(sys.argv[1], int(sys.argv[3]))
-    elif len(sys.argv) == 2:
-        main(sys.argv[1])
-    else:
-        sys.exit("usage: sextant_worker.py FILE.py [--control FD]")
+    if len(sys.argv) < 2:
+        sys.exit("usage: sextant_worker.py FILE.py [ARGUMENT]... [--control FD]")
+    sys.argv, control = (sys.argv[1:-2], int(sys.argv[-1])) if sys.argv[-2] == "--control" else (sys.argv[1:], None)
+    main(sys.argv[0], control)
