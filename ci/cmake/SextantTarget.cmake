@@ -1,8 +1,9 @@
-# A room's sources are what lies in its folder: X_test.cpp is a test, X_benchmark.cpp a benchmark, any other file the library's.
+# A room's sources are what lies in its folder: X_test.cpp is a test, X_benchmark.cpp a benchmark, X_fuzz.cpp what a fuzzer calls, any other file the
+# library's.
 # What a target may include is its own rooms and those of what it links, and nothing else: the law of docs/design.md. No
 # target has the source folder itself on its path, but a tree of links to its rooms, so that the lines are the same everywhere.
 #
-# sextant_sources(RESULT library|test|benchmark [IN FOLDER...] [EXCEPT REGEX...])
+# sextant_sources(RESULT library|test|benchmark|fuzz [IN FOLDER...] [EXCEPT REGEX...])
 #   Those below the folders, the room's own unless said, but for those that match.
 # sextant_rooms(TARGET SCOPE ROOM...)
 #   #include "ROOM/..." for TARGET (and those that link it, if SCOPE is PUBLIC or INTERFACE). ROOM is a folder of the project, as in "lib/spec".
@@ -16,6 +17,9 @@
 # sextant_test(ROOM [EXCEPT REGEX...] [BESIDES SOURCE...] LIBRARIES ...)
 #   One test program `ROOM_test` made of the room's tests, and of other sources besides. Tests carry their room as a label: ctest -L reference.
 #   With the headers read before, GCC 12 warns of bounds inside std::string's copies that cannot be passed (GCC bug 105651 too).
+
+# sextant_fuzz(LIBRARIES ...)
+#   Where SEXTANT_FUZZ is on, a program for each X_fuzz.cpp of the room, called X_fuzz, that libFuzzer drives: ci/fuzz.
 
 # -ffp-contract=off: GCC contracts a*b+c to a fused operation by default where the target has one, so the
 # same source would give other bits on another machine. Where a kernel wants a fused operation it says
@@ -58,7 +62,7 @@ function(sextant_sources result kind)
   list(TRANSFORM ARG_IN APPEND "/*.cpp")
   file(GLOB_RECURSE found CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} ${ARG_IN})
   if(kind STREQUAL "library")
-    list(FILTER found EXCLUDE REGEX "_(test|benchmark)\\.cpp$")
+    list(FILTER found EXCLUDE REGEX "_(test|benchmark|fuzz)\\.cpp$")
   else()
     list(FILTER found INCLUDE REGEX "_${kind}\\.cpp$")
   endif()
@@ -117,6 +121,21 @@ function(sextant_test room)
   sextant_optimize(${target} -O1)
   sextant_precompile(${target} <gtest/gtest.h> <fmt/format.h>)
   gtest_discover_tests(${target} PROPERTIES TIMEOUT 300 LABELS ${room} DISCOVERY_TIMEOUT 60)
+endfunction()
+
+function(sextant_fuzz)
+  if(NOT SEXTANT_FUZZ)
+    return()
+  endif()
+  cmake_parse_arguments(ARG "" "" "LIBRARIES" ${ARGN})
+  sextant_sources(sources fuzz)
+  foreach(source IN LISTS sources)
+    cmake_path(GET source STEM target)
+    add_executable(${target} ${source})
+    target_link_libraries(${target} PRIVATE ${ARG_LIBRARIES})
+    sextant_compile_options(${target})
+    target_link_options(${target} PRIVATE -fsanitize=fuzzer)
+  endforeach()
 endfunction()
 
 function(sextant_optimize target level)
