@@ -47,7 +47,7 @@ function(sextant_compile_options target)
   endif()
   if(SEXTANT_SANITIZE)
     # Instrumented code confuses GCC's flow analysis (its manual says so under -fsanitize): these two then warn of the library.
-    target_compile_options(${target} PRIVATE -Wno-maybe-uninitialized -Wno-array-bounds)
+    target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized> -Wno-array-bounds)
     target_compile_options(${target} PRIVATE -fsanitize=${SEXTANT_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
     target_link_options(${target} PUBLIC -fsanitize=${SEXTANT_SANITIZE})
   endif()

@@ -165,6 +165,11 @@ void Fields::refuse(const std::string& name, std::string_view expected) const {
   throw FieldError(path_ + name, expected);
 }
 
+void Fields::refuse_of_parts(const std::string& name, std::string_view reason) {
+  if (has(name)) refuse(name, reason);
+  asked_.erase(name);
+}
+
 void Fields::finish() const {
   for (const auto& [name, value] : object_.items()) {
     if (asked_.contains(name)) continue;

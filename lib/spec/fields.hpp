@@ -104,6 +104,9 @@ class Fields {
   }
 
   [[noreturn]] void refuse(const std::string& name, std::string_view expected) const;
+  /// That an encoding does not have a field which the reader of its parts asks for: to be said before and after that.
+  /// @throws SpecError, with the reason, where it is given.
+  void refuse_of_parts(const std::string& name, std::string_view reason);
   void finish() const;
 
  private:

@@ -151,8 +151,9 @@ void check_ladder(const Fourier& encoding) {
   if (!(encoding.lowest >= least && encoding.lowest <= most))
     refuse_field("lowest", fmt::format("expected a number {}, got {}", range, encoding.lowest));
   if (!(encoding.highest >= encoding.lowest && encoding.highest <= most)) {
-    refuse_field("highest", fmt::format("expected a number {} and at least lowest = {}, got {}", range, encoding.lowest,
-                                        encoding.highest));
+    refuse_field("highest", fmt::format("expected a number {} and at least lowest = {}, got {}; where it is not given "
+                                        "it is lowest + bands - 1",
+                                        range, encoding.lowest, encoding.highest));
   }
   if (encoding.bands == 1 && encoding.highest != encoding.lowest)
     refuse_field("highest", fmt::format("expected lowest = {}: one band has one frequency, got {}", encoding.lowest,
@@ -164,6 +165,7 @@ void check_coordinates(const Fourier& encoding) {
     if (!encoding.extents.empty()) refuse_field("extents", "expected null: only centres and ends are of a grid");
     return;
   }
+  if (encoding.extents.empty()) refuse_field("extents", "required of centres and ends: the cells of each axis");
   if (std::ssize(encoding.extents) != encoding.axes) {
     refuse_field("extents", fmt::format("expected a number for each of the {} axes, got {}", encoding.axes,
                                         encoding.extents.size()));

@@ -390,7 +390,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "spec: extents: expected null: only centres and ends are of a grid"},
         Refusal{R"({"encoding":"fourier","bands":4,"extents":[]})", "spec: extents: expected a number for each axis"},
         Refusal{R"({"encoding":"fourier","bands":4,"coordinates":"centres"})",
-                "spec: extents: expected a number for each of the 1 axes, got 0"},
+                "spec: extents: required of centres and ends: the cells of each axis"},
         Refusal{R"({"encoding":"fourier","bands":4,"axes":2,"coordinates":"centres","extents":[8]})",
                 "spec: extents: expected a number for each of the 2 axes, got 1"},
         Refusal{R"({"encoding":"fourier","bands":4,"coordinates":"ends","extents":[8,1]})",
@@ -469,8 +469,6 @@ INSTANTIATE_TEST_SUITE_P(
                 "spec: pairing_scope: expected head where a part of the channels turns"},
         Refusal{R"({"encoding":"rope_nd","head_dim":8,"sections":[2,2],"extents":[3,4]})",
                 "spec: extents: expected none"},
-        Refusal{R"({"encoding":"rope_nd","head_dim":8,"sections":[2,2],"coordinates":"normalized"})",
-                "spec: extents: expected a number of patches for each of the 2 axes, got 0"},
         Refusal{R"({"encoding":"rope_nd","head_dim":8,"sections":[2,2],"coordinates":"normalized","extents":[3,0]})",
                 "spec: extents[1]: expected an integer from 1"},
         Refusal{R"({"encoding":"rope_nd","head_dim":8,"sections":[2,2],"coordinates":"normalized","extents":[3,4],)"
@@ -479,7 +477,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{R"({"encoding":"rope_nd","head_dim":8,"sections":[2,2],"coordinates":"normalized","extents":[3,4],)"
                 R"("rope_scaling":{"rope_type":"linear","factor":2}})",
                 "spec: rope_scaling: expected none where coordinates are normalized"},
-        Refusal{R"({"encoding":"xpos","head_dim":8,"rope_scaling":null})", "spec: rope_scaling: unknown field"},
+        Refusal{R"({"encoding":"xpos","head_dim":8,"rope_scaling":null})", "spec: rope_scaling: no field of xpos"},
         Refusal{R"({"encoding":"xpos","head_dim":8,"scale_base":0})",
                 "spec: scale_base: expected a finite number above 0, got 0"},
         Refusal{R"({"encoding":"xpos","head_dim":8,"role":"value"})", "spec: role: expected one of query, key"},
@@ -546,9 +544,25 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{R"({"encoding":"rope_nd","head_dim":8,"sections":[2,2],"coordinates":"normalized","extents":[3,4],)"
                 R"("coordinate_scales":[1,0]})",
                 "spec: coordinate_scales[1]: expected a number from 1/64 to 64, got 0"},
-        Refusal{R"({"encoding":"rope_nd","head_dim":8,"sections":[2,2],"coordinates":"normalized","extents":[3,4],)"
-                R"("coordinate_shifts":[0.1,0]})",
-                "spec: coordinate_shifts[0]: expected a multiple of 2^-30 from -1 to 1, got 0.1"},
+        Refusal{
+            R"({"encoding":"rope_nd","head_dim":8,"sections":[2,2],"coordinates":"normalized","extents":[3,4],)"
+            R"("coordinate_shifts":[0.1,0]})",
+            "spec: coordinate_shifts[0]: expected a multiple of 2^-30 from -1 to 1, got 0.1; round(0.1 * 2^30) / 2^30 "
+            "is one"},
+        Refusal{R"({"encoding":"rope_nd","head_dim":8,"sections":[2,2],"coordinates":"normalized"})",
+                "spec: extents: required of normalized coordinates: the patches of each axis"},
+        Refusal{R"({"encoding":"rope_nd","head_dim":8,"sections":[2,2],"position_dtype":"float32"})",
+                "spec: position_dtype: no field of rope_nd, which takes whole positions"},
+        Refusal{R"({"encoding":"xpos","head_dim":8,"position_step":1})",
+                "spec: position_step: no field of xpos, which takes whole positions"},
+        Refusal{R"({"encoding":"xpos","head_dim":8,"rope_scaling":null})",
+                "spec: rope_scaling: no field of xpos, which has no scaling of its frequencies"},
+        // Not listed among those that there are.
+        Refusal{
+            R"({"encoding":"xpos","head_dim":8,"center":1})",
+            "spec: center: unknown field, expected one of accuracy, centre, direction, dtype, encoding, evaluation, "
+            "head_dim, libm, max_position, min_position, output_pairing, pairing, partial_rotary_factor, role, "
+            "rope_theta, rotary_dim, rotary_layout, scale_base, trained_positions"},
         Refusal{R"({"encoding":"rope_nd","head_dim":8,"sections":[2,2],"coordinates":"normalized","extents":[3,4],)"
                 R"("coordinate_shifts":[]})",
                 "spec: coordinate_shifts: expected a number for each axis, got an empty list"},

@@ -95,7 +95,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{R"({"encoding":"rope","head_dim":8,"position_dtype":"float32","rope_scaling":{"rope_type":"dynamic",)"
                 R"("factor":2,"original_max_position_embeddings":64}})",
                 "position_dtype: expected int64 for rope_type dynamic"},
-        Refusal{R"({"encoding":"xpos","head_dim":8,"position_dtype":"float32"})", "position_dtype: unknown field"},
+        Refusal{R"({"encoding":"xpos","head_dim":8,"position_dtype":"float32"})", "position_dtype: no field of xpos"},
         Refusal{R"({"encoding":"rope","head_dim":8,"position_dtype":"float64","position_step":9.094947017729282e-13,)"
                 R"("accuracy":"float16-angle"})",
                 "accuracy: float16-angle has no multiples of position_step = 9.094947017729282e-13"},

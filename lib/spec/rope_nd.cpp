@@ -136,10 +136,13 @@ std::vector<double> numbers_of_axes(Fields& fields, const char* name) {
 
 RopeNd read(Fields& fields) {
   RopeNd encoding;
-  for (const char* name : {"position_dtype", "position_step"}) {
-    if (fields.has(name)) fields.refuse(name, "unknown field, rope_nd takes whole positions");
-  }
+  const auto without_real_positions = [&] {
+    for (const char* name : {"position_dtype", "position_step"})
+      fields.refuse_of_parts(name, "no field of rope_nd, which takes whole positions");
+  };
+  without_real_positions();
   encoding.rope = Rope::entry.read(fields);
+  without_real_positions();
   auto sections = fields.integers("sections");
   if (!sections) fields.refuse("sections", "required: the number of pairs of each axis");
   encoding.sections = std::move(*sections);
@@ -272,7 +275,8 @@ void check_moves(const RopeNd& encoding) {
     const double counts = std::ldexp(shift, finest_shift);
     if (!(shift >= -1 && shift <= 1 && counts == std::trunc(counts)))
       refuse_field(fmt::format("coordinate_shifts[{}]", axis),
-                   fmt::format("expected a multiple of 2^-{} from -1 to 1, got {}", finest_shift, shift));
+                   fmt::format("expected a multiple of 2^-{0} from -1 to 1, got {1}; round({1} * 2^{0}) / 2^{0} is one",
+                               finest_shift, shift));
   }
   for (std::size_t axis = 0; axis < encoding.coordinate_scales.size(); ++axis) {
     const double scale = encoding.coordinate_scales[axis];
@@ -289,6 +293,7 @@ void check_coordinates(const RopeNd& encoding) {
       refuse_field("extents", "expected none: only normalized coordinates depend on how many patches there are");
     return;
   }
+  if (encoding.extents.empty()) refuse_field("extents", "required of normalized coordinates: the patches of each axis");
   if (encoding.extents.size() != encoding.sections.size())
     refuse_field("extents", fmt::format("expected a number of patches for each of the {} axes, got {}", axes(encoding),
                                         encoding.extents.size()));

@@ -22,12 +22,14 @@ nlohmann::json written(const std::variant<std::int64_t, HalfOfCall>& centre) {
 
 Xpos read(Fields& fields) {
   Xpos encoding;
-  if (fields.has("rope_scaling"))
-    fields.refuse("rope_scaling", "unknown field, xpos has no scaling of its frequencies");
-  for (const char* name : {"position_dtype", "position_step"}) {
-    if (fields.has(name)) fields.refuse(name, "unknown field, xpos takes whole positions");
-  }
+  const auto without_parts_of_rope = [&] {
+    fields.refuse_of_parts("rope_scaling", "no field of xpos, which has no scaling of its frequencies");
+    for (const char* name : {"position_dtype", "position_step"})
+      fields.refuse_of_parts(name, "no field of xpos, which takes whole positions");
+  };
+  without_parts_of_rope();
   encoding.rope = Rope::entry.read(fields);
+  without_parts_of_rope();
   encoding.scale_base = fields.number("scale_base").value_or(encoding.scale_base);
   encoding.role = fields.choice("role", roles, encoding.role);
   encoding.centre = read_centre(fields);

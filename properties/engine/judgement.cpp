@@ -43,8 +43,10 @@ std::string value_text(Dtype dtype, double value) {
 }
 
 std::string comparison_text(Dtype dtype, double value, double truth, const Deviation& deviation) {
-  return fmt::format("got {}, true value {:.12g}, error {:.3g} = {:.3g} ULP, {:.3g} times the bound",
-                     value_text(dtype, value), truth, deviation.absolute, deviation.ulps, deviation.of_bound);
+  // Beside 0 a ULP is that of the least number, and tells nothing.
+  const std::string in_ulps = truth == 0 ? "" : fmt::format(" = {:.3g} ULP", deviation.ulps);
+  return fmt::format("got {}, true value {:.12g}, error {:.3g}{}, {:.3g} times the bound", value_text(dtype, value),
+                     truth == 0 ? 0.0 : truth, deviation.absolute, in_ulps, deviation.of_bound);
 }
 
 }  // namespace sextant

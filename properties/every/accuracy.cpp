@@ -42,19 +42,23 @@ Property accuracy_property() {
   property.id = "accuracy";
   property.explanation = {
       "every value is as near to the true one as its accuracy class claims",
-      "sinusoidal: |PE(p, c) - scale*sin|cos(w_i (p + offset))| <= k ulp + effect of the class's angle error\n"
+      "sinusoidal: |PE(p, c) - scale*sin|cos(angle_scale w_i (p + offset))| <= k ulp + effect of the class's angle "
+      "error, w_i as `denominator` or `downscale_freq_shift` has it\n"
       "rope: |y_c - a (R(p w_i) x)_c| <= k ulp(a hypot(x0, x1)) + the same effect, a the attention factor of "
       "rope_scaling; "
       "channels not rotated keep their values (0 and -0 are the same)\n"
       "sinusoidal_2d: the same in each half, of the row's and the column's code; sinusoidal_nd: of each axis' code; "
       "rope_nd: by each pair's own axis; "
-      "xpos: times zeta_i^(p/scale_base)\n"
+      "xpos: times zeta_i^((p - centre)/scale_base), of a key its inverse\n"
       "integer, binary, learned, relative_bias, window_bias: p, its digits, weight[p], weight[bucket(k - q)], "
       "weight[index(q, k)], exactly\n"
       "fourier: the same of u f c, or u sum_a c_a B_a, and of the coordinates c in the row\n"
       "log_coordinates: |c - sign(d) log2(1 + 8 |d|/(e - 1))/3| <= k ulp + that of the logarithm's argument\n"
-      "alibi: |b - (-m_h (q - k))| <= k ulp + gamma_c |b|; attention: |out - softmax(q k^T/sqrt(d) + b) v| <= the "
-      "error of its sums",
+      "alibi: |b - (-m_h (q - k))|, of the form key_index |b - m_h k|, <= k ulp + gamma_c |b|\n"
+      "attention: |out - softmax(cap(s a q k^T) + b) v| <= the error of its sums, s being softmax_scale, a "
+      "query_scale's "
+      "factor of each query, cap logit_softcap's, and sinks in the sum that softmax divides by",
+
       "Vaswani et al. 2017, sections 3.2.1 and 3.5; Su et al. 2021, section 3.2.2, equation 15; Press et al. 2021, "
       "section 3; Raffel et al. 2019, section 2.1; Liu et al. 2021, section 3.2; "
       "Sun et al. 2022, section 3.2; lib/spec for each",

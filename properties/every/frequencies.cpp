@@ -124,7 +124,8 @@ Property frequencies_property() {
   property.id = "frequencies";
   property.explanation = {
       "each pair turns by the frequency that the spec states",
-      "z_i(p + k) = e^(i w_i k) z_i(p), z_i = cos + i sin of pair i; w_i = base^(-2i/d), scaled as "
+      "z_i(p + k) = e^(i w_i k) z_i(p), z_i = cos + i sin of pair i; w_i = base^(-2i/d), or base^(-i/(d/2 - shift)) "
+      "under a shift of frequencies, scaled as "
       "rope_scaling says, in the spec's direction",
       "Vaswani et al. 2017, section 3.5; Su et al. 2021, section 3.2.2, equation 15; "
       "reference/rope_scaling.hpp for the scaling rules",

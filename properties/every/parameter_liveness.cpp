@@ -87,7 +87,13 @@ SubjectCheckOf<Changed> make_check(const Spec& spec) {
     try {
       judge_variant(judgement, subject, variant, changed.position);
     } catch (const SubjectFailure& failure) {
-      if (ends_session(failure.kind())) throw;
+      const std::string what = fmt::format("with another {}: {}", variant.field, failure.what());
+      if (failure.kind() == FailureKind::protocol) {
+        // The unchanged claim's shape or dtype: as wrong as its values would be.
+        judgement.add_exact(what, [] { return std::string(); });
+        return judgement;
+      }
+      if (ends_session(failure.kind())) throw SubjectFailure(failure.kind(), what);
       // Refusing what one cannot do is as good as doing it, unless it is all that one does.
       ask(*subject.open(spec), spec, {.position = changed.position, .fill = 1});
       // What was answered until then stays judged: a wrong answer is no refusal.
