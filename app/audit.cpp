@@ -34,6 +34,7 @@
 #include "properties/survey/take_survey.hpp"
 #include "reference/recipe.hpp"
 #include "reports/event_log.hpp"
+#include "reports/json.hpp"
 #include "reports/read_json.hpp"
 #include "reports/report.hpp"
 #include "reports/terminal.hpp"
@@ -65,6 +66,9 @@ struct Arguments {
   std::string shard;
   bool strict = false;
   std::string python;
+  bool json = false;
+  std::string subject_shown;
+  std::string command_shown;
 };
 
 Spec read_spec(const Arguments& arguments, bool max_position_given) {
@@ -125,6 +129,7 @@ std::vector<Property> select(const Arguments& arguments) {
 
 // The command line that asks the same question again; --replay is added to it.
 std::string command_line(const Arguments& arguments, bool max_position_given) {
+  if (!arguments.command_shown.empty()) return arguments.command_shown;
   std::string line = fmt::format("sextant audit {} {}", shell_word(arguments.subject), words_of(arguments.claim));
   if (max_position_given) line += fmt::format(" --max-position {}", arguments.max_position);
   if (!arguments.recipe.empty()) line += fmt::format(" --as {}", arguments.recipe);
@@ -160,7 +165,7 @@ AskedAmount amount_of(const Arguments& arguments) {
 Report report_of_run(const Arguments& arguments, const Spec& spec, bool max_position_given) {
   Report report;
   report.sextant_version = SEXTANT_VERSION;
-  report.subject = arguments.subject;
+  report.subject = arguments.subject_shown.empty() ? arguments.subject : arguments.subject_shown;
   report.spec_json = to_json(spec);
   report.spec_text = describe(spec);
   report.claim = name_of(spec.accuracy);
@@ -343,8 +348,12 @@ int run_one(const Arguments& arguments, bool max_position_given) {
   if (!directory_of(arguments).empty()) prepare_directory(directory_of(arguments));
   const SignalsToStop signals;
   const Report report = judged(arguments, max_position_given, claimed, signals.token());
-  fmt::print("{}", write_terminal(report, isatty(STDOUT_FILENO) != 0 ? Colour::ansi : Colour::none));
-  if (!directory_of(arguments).empty()) fmt::print("report in {}\n", directory_of(arguments));
+  if (arguments.json) {
+    fmt::print("{}", write_json(report));
+  } else {
+    fmt::print("{}", write_terminal(report, isatty(STDOUT_FILENO) != 0 ? Colour::ansi : Colour::none));
+    if (!directory_of(arguments).empty()) fmt::print("report in {}\n", directory_of(arguments));
+  }
   if (!baseline) return report.exit_status;
   if (const std::string why = why_incomparable(*baseline, report); !why.empty())
     throw UsageError(fmt::format("--baseline {}: {}", arguments.baseline, why));
@@ -402,6 +411,7 @@ void refuse_of_several(const Arguments& arguments, std::string_view needed) {
        {std::pair{"--baseline", &arguments.baseline}, std::pair{"--replay", &arguments.replay}}) {
     if (!value->empty()) throw UsageError(fmt::format("{}: needs {}", option, needed));
   }
+  if (arguments.json) throw UsageError(fmt::format("--json: needs {}", needed));
 }
 
 // Our own encoders against the example of each encoding.
@@ -468,6 +478,7 @@ int run_audit(const Arguments& arguments, bool max_position_given) {
     throw UsageError("--replay: names its property: leave out --only and --skip");
   if (!arguments.resume.empty() && !arguments.report.empty())
     throw UsageError("--resume: the report is written into its directory: leave out --report");
+  if (arguments.json && !arguments.baseline.empty()) throw UsageError("--json: cannot be combined with --baseline");
   refuse_unknown_recipe(arguments.recipe);
   if (arguments.all_layers) return run_every_layer(arguments, max_position_given);
   const bool every_encoding =
@@ -543,8 +554,13 @@ Run add_audit(CLI::App& app) {
                       "A report.json whose violations are known: exit 1 only for what is worse");
   command->add_option("--shard", arguments->shard,
                       "I/N: judge the I-th of N parts of the cases; sextant report merge puts them together");
+  command->add_flag("--json", arguments->json, "Print the report as report.json holds it");
   command->add_flag("--strict", arguments->strict, "Let violated advice fail the audit");
   command->add_option("--python", arguments->python, "Interpreter for python: subjects");
+  // For a program that starts this command for its user, as the Python package does: what a person calls the subject,
+  // and what he types to ask again.
+  command->add_option("--subject-shown", arguments->subject_shown)->group("");
+  command->add_option("--command-shown", arguments->command_shown)->group("");
   return [arguments, max_position] { return run_audit(*arguments, max_position->count() > 0); };
 }
 

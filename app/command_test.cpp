@@ -708,6 +708,15 @@ TEST_F(Command, BadArgumentsExitTwoWithOneLine) {
       {"table --spec llama-2-7b --positions 0:9 --out t.npy", ".safetensors"},
       {"table --spec t5-small --positions 0:9 --out t.npy", "of which it writes tables, got relative_bias"},
       {"table --positions 0:9 --out t.npy", "exactly one of --spec, --hf-config and --gguf"},
+      {"table --spec transformer-512 --positions absent --out t.npy", "expected A:B, A:B:STEP or a file: no such file"},
+      {"table --spec transformer-512 --positions spec.json --out t.npy", "spec.json: number 1: expected an integer"},
+      {"audit live:99 --spec transformer-512", "live:99: expected the number of a descriptor"},
+      {"audit live:0 --spec transformer-512", "live:0: expected the number of a descriptor"},
+      {"audit builtin --json", "--json: needs --spec, --hf-config or --gguf"},
+      {"list specs --spec transformer-512", "list --spec: expected properties or positions"},
+      {"list positions", "list positions: needs --spec"},
+      {"list properties --spec transformer-512 --matrix", "list --spec: cannot be combined with --matrix"},
+      {"list properties --spec no-such-preset", "no-such-preset"},
       {"explain nothing", "explain nothing: no such property"},
       {"list things", "what: things not in"},
       {"", "subcommand"},
@@ -752,6 +761,57 @@ TEST_F(Command, ListAndExplainPrintTheCatalogue) {
   }
   EXPECT_EQ(sextant("--version").status, 0);
   EXPECT_EQ(sextant("--help").status, 0);
+}
+
+TEST_F(Command, ListsThePropertiesThatASpecIsJudgedBy) {
+  const auto listed = nlohmann::json::parse(sextant("list properties --json --spec transformer-512").output);
+  const auto report =
+      nlohmann::json::parse(sextant("audit builtin --spec transformer-512 --profile quick --json").output);
+  std::vector<std::string> judged;
+  for (const auto& property : report["properties"]) {
+    if (property["verdict"] != "not_applicable") judged.push_back(property["id"]);
+  }
+  std::vector<std::string> ids;
+  for (const auto& property : listed) ids.push_back(property["id"]);
+  EXPECT_EQ(ids, judged);
+  EXPECT_GE(ids.size(), 15);
+}
+
+TEST_F(Command, ListsThePositionsWhereImplementationsBreak) {
+  const auto listed =
+      nlohmann::json::parse(sextant("list positions --json --spec transformer-512").output).get<std::vector<int>>();
+  ASSERT_TRUE(std::ranges::is_sorted(listed));
+  for (const int position : {0, 1, 2, 255, 256, 257, 2049, 65520, 131070, 131071})
+    EXPECT_EQ(std::ranges::count(listed, position), 1) << position;
+  EXPECT_EQ(listed.back(), 131071);
+  EXPECT_EQ(sextant("list positions --spec transformer-512").output.substr(0, 2), "0 ");
+}
+
+TEST_F(Command, AReportIsPrintedAsItsFileHoldsIt) {
+  const std::string asked = std::string("audit builtin") + spec + "--only bounds --json";
+  const Finished finished = sextant(asked + " --report reports");
+  EXPECT_EQ(finished.status, 0) << finished.error;
+  EXPECT_EQ(finished.output, read_all(directory_ / "reports" / "report.json"));
+  EXPECT_EQ(nlohmann::json::parse(sextant(asked).output)["survey"], nullptr);  // which is for a report's pictures
+}
+
+TEST_F(Command, ATableHasTheRowsOfAFileOfPositionsInItsOrder) {
+  write("positions", "7 -3\n7\n\n  100 0");
+  const std::string table = R"(table --spec '{"encoding":"sinusoidal","dim":8}' --positions )";
+  ASSERT_EQ(sextant(table + "positions --out listed.npy").status, 0);
+  ASSERT_EQ(sextant(table + "-3:101 --out all.npy").status, 0);
+  const NpyTable listed(directory_ / "listed.npy", Dtype::float32);
+  const NpyTable all(directory_ / "all.npy", Dtype::float32);
+  ASSERT_EQ(listed.rows(), 5);
+  EXPECT_EQ(listed.gather(std::vector<std::int64_t>{0, 1, 2, 3, 4}).data,
+            all.gather(std::vector<std::int64_t>{10, 0, 10, 103, 3}).data);
+  write("positions", "7 8.5");
+  expect_one_line(sextant(table + "positions --out no.npy"), R"(number 2: expected an integer within 2^53, got "8.5")");
+  write("positions", "9007199254740993");
+  expect_one_line(sextant(table + "positions --out no.npy"), "number 1: expected an integer within 2^53");
+  write("positions", " \n");
+  expect_one_line(sextant(table + "positions --out no.npy"), "the file has no numbers");
+  EXPECT_FALSE(std::filesystem::exists(directory_ / "no.npy"));
 }
 
 TEST_F(Command, ATableIsCorrectlyRoundedAndSoHoldsAtTheStrictestClass) {

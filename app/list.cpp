@@ -8,14 +8,17 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
+#include <string>
 #include <utility>
 
 #include "app/command.hpp"
+#include "app/spec_argument.hpp"
 #include "lib/kernels/targets.hpp"
 #include "lib/spec/field_meanings.hpp"
 #include "lib/spec/presets.hpp"
 #include "lib/spec/spec.hpp"
 #include "properties/catalogue.hpp"
+#include "properties/gen/special_positions.hpp"
 #include "properties/mutants/mutant.hpp"
 #include "reference/recipe.hpp"
 
@@ -29,17 +32,28 @@ struct Row {
   std::vector<FieldMeaning> fields = {};  // below it, a line each
 };
 
+Row row_of(const Property& property) {
+  return {
+      property.id,
+      fmt::format("{}: {} ({})", name_of(property.level), property.explanation.title, property.explanation.applies_to),
+      {{"id", property.id},
+       {"level", name_of(property.level)},
+       {"title", property.explanation.title},
+       {"statement", property.explanation.statement},
+       {"applies_to", property.explanation.applies_to}}};
+}
+
 std::vector<Row> property_rows() {
   std::vector<Row> rows;
+  for (const Property& property : catalogue()) rows.push_back(row_of(property));
+  return rows;
+}
+
+// Those that an audit of the spec judges, of a live subject and without --as.
+std::vector<Row> properties_of(const Spec& spec) {
+  std::vector<Row> rows;
   for (const Property& property : catalogue()) {
-    rows.push_back({property.id,
-                    fmt::format("{}: {} ({})", name_of(property.level), property.explanation.title,
-                                property.explanation.applies_to),
-                    {{"id", property.id},
-                     {"level", name_of(property.level)},
-                     {"title", property.explanation.title},
-                     {"statement", property.explanation.statement},
-                     {"applies_to", property.explanation.applies_to}}});
+    if (!property.not_applicable(spec)) rows.push_back(row_of(property));
   }
   return rows;
 }
@@ -57,6 +71,14 @@ std::vector<Row> spec_rows() {
   return rows;
 }
 
+// Where implementations break, of the positions that a spec claims: a third of those that cases draw.
+std::vector<Row> position_rows(const Spec& spec) {
+  std::vector<Row> rows;
+  for (const std::int64_t position : gen::special_positions(gen::range_of(spec)))
+    rows.push_back({std::to_string(position), "", position});
+  return rows;
+}
+
 nlohmann::ordered_json as_json(std::span<const FieldMeaning> fields) {
   auto list = nlohmann::ordered_json::array();
   for (const FieldMeaning& field : fields) list.push_back({{"name", field.name}, {"meaning", field.meaning}});
@@ -69,13 +91,15 @@ std::vector<Row> encoding_rows() {
   for (const EncodingExample& example : encoding_examples()) {
     const auto fields = nlohmann::ordered_json::parse(to_json(parse_spec(example.spec)));
     const std::string name(example.encoding);
+    const Operation operation = signature_of(parse_spec(example.spec).encoding).operation;
     std::vector<FieldMeaning> own = fields_of_encoding(name);
     std::vector<FieldMeaning> all = own;
     all.insert(all.end(), fields_of_every_spec().begin(), fields_of_every_spec().end());
-    rows.push_back({name,
-                    fmt::format("for example {}", fields.dump()),
-                    {{"encoding", name}, {"example", fields}, {"fields", as_json(all)}},
-                    std::move(own)});
+    rows.push_back(
+        {name,
+         fmt::format("for example {}", fields.dump()),
+         {{"encoding", name}, {"operation", name_of(operation)}, {"example", fields}, {"fields", as_json(all)}},
+         std::move(own)});
   }
   return rows;
 }
@@ -195,20 +219,37 @@ Run add_list(CLI::App& app) {
     std::string what;
     bool json = false;
     bool matrix = false;
+    std::string spec;
   };
   auto arguments = std::make_shared<Arguments>();
   CLI::App* command = app.add_subcommand(
       "list",
-      "List properties, specs (or presets, the same), encodings, targets (instruction sets), mutants or recipes");
+      "List properties, specs (or presets, the same), encodings, positions, targets (instruction sets), mutants or "
+      "recipes");
   static const std::map<std::string, std::vector<Row> (*)()> lists{
       {"properties", property_rows}, {"specs", spec_rows},     {"presets", spec_rows},  {"encodings", encoding_rows},
       {"targets", target_rows},      {"mutants", mutant_rows}, {"recipes", recipe_rows}};
-  command->add_option("what", arguments->what, "Of what")->required()->check(CLI::IsMember(&lists));
+  std::vector<std::string> names{"positions"};
+  for (const auto& [name, rows] : lists) names.push_back(name);
+  command->add_option("what", arguments->what, "Of what")->required()->check(CLI::IsMember(names));
   command->add_flag("--matrix", arguments->matrix,
                     "For properties: what mathematics says of each encoding, as a table");
   command->add_flag("--json", arguments->json, "As JSON");
+  command->add_option(
+      "--spec", arguments->spec,
+      "For properties: those that apply to this spec, a file, inline JSON or a preset's name; for positions: "
+      "those of its claim where implementations break");
   return [arguments] {
     if (arguments->matrix && arguments->what != "properties") throw UsageError("list --matrix: expected properties");
+    if (arguments->what == "positions") {
+      if (arguments->spec.empty()) throw UsageError("list positions: needs --spec");
+      return print(position_rows(spec_from_argument(arguments->spec)), arguments->json);
+    }
+    if (!arguments->spec.empty() && arguments->what != "properties")
+      throw UsageError("list --spec: expected properties or positions");
+    if (!arguments->spec.empty() && arguments->matrix)
+      throw UsageError("list --spec: cannot be combined with --matrix");
+    if (!arguments->spec.empty()) return print(properties_of(spec_from_argument(arguments->spec)), arguments->json);
     if (arguments->matrix) return print_matrix(arguments->json);
     const int status = print(lists.at(arguments->what)(), arguments->json);
     if (arguments->what == "encodings" && !arguments->json) {

@@ -1,13 +1,19 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <charconv>
+#include <fstream>
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include "app/command.hpp"
 #include "app/signals.hpp"
 #include "app/spec_argument.hpp"
+#include "properties/engine/case.hpp"
 #include "properties/model/exact_table.hpp"
+#include "subjects/regular_file.hpp"
 #include "subjects/subject.hpp"
 #include "subjects/table_file.hpp"
 
@@ -21,19 +27,46 @@ struct Arguments {
   std::string out;
 };
 
-// first, first + step, ... below last.
+// first, first + step, ... below last; or those that are listed, in any order.
 struct Positions {
-  std::int64_t first;
-  std::int64_t last;
-  std::int64_t step;
+  std::int64_t first;  // the least
+  std::int64_t last;   // beyond the largest
+  std::int64_t step = 1;
+  std::vector<std::int64_t> listed = {};
 
   // Not a sum that a large step overflows.
-  std::int64_t count() const { return (last - first - 1) / step + 1; }
-  std::int64_t largest() const { return first + (count() - 1) * step; }
+  std::int64_t count() const {
+    return listed.empty() ? (last - first - 1) / step + 1 : static_cast<std::int64_t>(listed.size());
+  }
+  std::int64_t largest() const { return listed.empty() ? first + (count() - 1) * step : last - 1; }
+  std::int64_t at(std::int64_t index) const {
+    return listed.empty() ? first + index * step : listed[static_cast<std::size_t>(index)];
+  }
 };
 
+constexpr std::int64_t limit = std::int64_t{1} << 53;
+
+// The integers of a text file.
+Positions read_positions_file(const std::string& name) {
+  if (const std::string why = why_no_file(name); !why.empty())
+    throw UsageError(fmt::format("--positions {}: expected A:B, A:B:STEP or a file: {}", name, why));
+  std::ifstream stream(name);
+  std::vector<std::int64_t> listed;
+  for (std::string word; stream >> word;) {
+    std::int64_t number = 0;
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
+    if (error != std::errc() || end != word.data() + word.size() || number < -limit || number > limit)
+      throw UsageError(fmt::format("--positions {}: number {}: expected an integer within 2^53, got {}", name,
+                                   listed.size() + 1, in_quotes(word)));
+    listed.push_back(number);
+  }
+  if (listed.empty()) throw UsageError(fmt::format("--positions {}: the file has no numbers", name));
+  const auto [least, largest] = std::ranges::minmax(listed);
+  return {least, largest + 1, 1, std::move(listed)};
+}
+
 Positions read_positions(const std::string& text) {
-  constexpr std::int64_t limit = std::int64_t{1} << 53;
+  if (text.find(':') == std::string::npos) return read_positions_file(text);
   std::vector<std::int64_t> numbers;
   const char* at = text.data();
   const char* const end = at + text.size();
@@ -84,7 +117,7 @@ int run_table(const Arguments& arguments) {
   for (std::int64_t i = 0; i < positions.count(); ++i) {
     if (signals.token().stop_requested()) throw Interrupted();
     // Whole positions, of a spec of real ones too.
-    const auto count = grid.count_of(static_cast<double>(positions.first + i * positions.step));
+    const auto count = grid.count_of(static_cast<double>(positions.at(i)));
     if (!count) throw UsageError(fmt::format("--positions {}: beyond 2^53 steps", arguments.positions));
     const std::vector<std::vector<double>>& rows = table->at(*count);
     for (std::size_t part = 0; part < rows.size(); ++part) file.append(part, rows[part]);
@@ -102,7 +135,8 @@ Run add_table(CLI::App& app) {
   add_spec_options(*command, arguments->claim, "A file, inline JSON or a preset's name");
   command
       ->add_option("--positions", arguments->positions,
-                   "A:B[:STEP], B excluded; for sinusoidal_2d and sinusoidal_nd the numbers of grid cells, row by row")
+                   "A:B[:STEP], B excluded, or a text file of integers, whose rows come in its order; for "
+                   "sinusoidal_2d and sinusoidal_nd the numbers of grid cells, row by row")
       ->required();
   command->add_option("--dtype", arguments->dtype,
                       "float64, float32, float16 or bfloat16; that of the spec unless given");

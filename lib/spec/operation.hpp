@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
 #include "lib/spec/position_grid.hpp"
 
@@ -14,6 +15,17 @@ enum class Operation {
   bias,    ///< positions of queries and keys to what is added to their scores
   attend   ///< queries, keys and values to attention's result
 };
+
+/// "encode", "rotate", ...: as the protocol calls it.
+constexpr std::string_view name_of(Operation operation) {
+  switch (operation) {
+    case Operation::encode: return "encode";
+    case Operation::rotate: return "rotate";
+    case Operation::bias: return "bias";
+    case Operation::attend: return "attend";
+  }
+  return "";
+}
 
 /// The shape of the trained table that an operation takes. Without `columns` it has as many as its owner has heads.
 struct WeightShape {

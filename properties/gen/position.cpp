@@ -6,8 +6,22 @@
 #include <numeric>
 #include <utility>
 
+#include "properties/gen/special_positions.hpp"
+
 namespace sextant::gen {
 namespace {
+
+// 53 bits of a draw as a real in [0, 1).
+double unit_interval(std::uint64_t bits) { return std::ldexp(static_cast<double>(bits >> 11), -53); }
+
+std::int64_t log_uniform(const PositionRange& range, std::uint64_t bits) {
+  const bool negative = range.first < 0 && (range.last <= 1 || (bits & 1U) != 0);
+  const auto largest = static_cast<double>(negative ? -range.first : range.last - 1);
+  const auto magnitude = static_cast<std::int64_t>(std::exp2(unit_interval(bits) * std::log2(largest + 1))) - 1;
+  return std::clamp(negative ? -magnitude : magnitude, range.first, range.last - 1);
+}
+
+}  // namespace
 
 std::vector<std::int64_t> special_positions(const PositionRange& range) {
   std::vector<std::int64_t> candidates{range.first, range.first + 1, range.last - 1, range.last - 2, 0,
@@ -23,18 +37,6 @@ std::vector<std::int64_t> special_positions(const PositionRange& range) {
   candidates.erase(std::unique(candidates.begin(), candidates.end()), candidates.end());
   return candidates;
 }
-
-// 53 bits of a draw as a real in [0, 1).
-double unit_interval(std::uint64_t bits) { return std::ldexp(static_cast<double>(bits >> 11), -53); }
-
-std::int64_t log_uniform(const PositionRange& range, std::uint64_t bits) {
-  const bool negative = range.first < 0 && (range.last <= 1 || (bits & 1U) != 0);
-  const auto largest = static_cast<double>(negative ? -range.first : range.last - 1);
-  const auto magnitude = static_cast<std::int64_t>(std::exp2(unit_interval(bits) * std::log2(largest + 1))) - 1;
-  return std::clamp(negative ? -magnitude : magnitude, range.first, range.last - 1);
-}
-
-}  // namespace
 
 PositionRange range_of(const Spec& spec) { return {spec.min_position, spec.max_position}; }
 
