@@ -64,6 +64,11 @@ ForkServer::Started ForkServer::start(const Command& command, Deadline deadline,
   return {nullptr, std::move(server->process_), answer.starts_with(no) ? answer.substr(no.size()) : ""};
 }
 
+std::unique_ptr<ForkServer> ForkServer::adopt(int control, Deadline deadline, const std::stop_token& stop) {
+  std::unique_ptr<ForkServer> server(new ForkServer(control));
+  return server->receive(deadline, stop) == "ready" ? std::move(server) : nullptr;
+}
+
 ForkServer::ForkServer(const Command& command, std::array<int, 2> sockets) : control_(sockets[0]) {
   try {
     process_ = std::make_unique<Process>(with_control(command, sockets[1]));
@@ -99,7 +104,7 @@ std::string ForkServer::receive(Deadline deadline, const std::stop_token& stop) 
     pollfd socket{control_, POLLIN, 0};
     const int ready = poll(&socket, 1, static_cast<int>(std::min<std::int64_t>(left, 50)));
     if (ready < 0 && errno != EINTR) return "";
-    process_->hear();  // a file may print much while it is imported, and waits once its pipe is full
+    if (process_) process_->hear();  // a file may print much while it is imported, and waits once its pipe is full
     if (ready <= 0) continue;
     std::array<char, 256> text{};
     const ssize_t got = recv(control_, text.data(), text.size(), 0);

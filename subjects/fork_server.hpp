@@ -29,6 +29,11 @@ class ForkServer {
   /// @throws Interrupted on a stop request; what Process throws.
   static Started start(const Command& command, Deadline deadline, const std::stop_token& stop);
 
+  /// One that runs already and answers on `control`, which is owned from now on: a descendant of this process, since
+  /// its forks become ours. @returns null if it does not say by the deadline that it is ready.
+  /// @throws Interrupted on a stop request.
+  static std::unique_ptr<ForkServer> adopt(int control, Deadline deadline, const std::stop_token& stop);
+
   ForkServer(const ForkServer&) = delete;
   ForkServer& operator=(const ForkServer&) = delete;
   ~ForkServer();
@@ -40,11 +45,12 @@ class ForkServer {
 
  private:
   ForkServer(const Command& command, std::array<int, 2> sockets);
+  explicit ForkServer(int control) : control_(control) {}
 
   std::string receive(Deadline deadline, const std::stop_token& stop) const;
 
   int control_;
-  std::unique_ptr<Process> process_;
+  std::unique_ptr<Process> process_;  // null of one that was adopted
 };
 
 }  // namespace sextant

@@ -12,9 +12,10 @@ SubjectKind python_kind();    // python.cpp
 SubjectKind exec_kind();      // exec.cpp
 SubjectKind onnx_kind();      // onnx.cpp
 SubjectKind recorded_kind();  // recorded.cpp
+SubjectKind live_kind();      // live.cpp
 
 std::span<const SubjectKind> subject_kinds() {
-  static const std::array kinds{builtin_kind(), python_kind(), exec_kind(), onnx_kind(), recorded_kind()};
+  static const std::array kinds{builtin_kind(), python_kind(), exec_kind(), onnx_kind(), recorded_kind(), live_kind()};
   return kinds;
 }
 

@@ -5,7 +5,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdlib>
+#include <regex>
 #include <span>
+#include <utility>
 
 #include "subjects/kind.hpp"
 #include "subjects/regular_file.hpp"
@@ -59,27 +61,50 @@ std::filesystem::path there(std::filesystem::path part_of_ours) {
   return part_of_ours;
 }
 
+// The interpreter and the worker that it runs.
+Command worker_command(const std::optional<std::string>& python) {
+  return {{find_interpreter(python), there(find_worker()).string()}};
+}
+
+// "package.module:function" and what may stand behind a comma; a file may have any name that is not this.
+bool names_object(const std::string& text) {
+  static const std::regex pattern(R"([A-Za-z_][\w.]*:[A-Za-z_][\w.]*(,.*)?)");
+  return std::regex_match(text, pattern);
+}
+
 }  // namespace
 
 Command python_command(const std::filesystem::path& file, const std::optional<std::string>& python) {
   if (const std::string why = why_no_file(file); !why.empty())
     throw SubjectNameError(fmt::format("python:{}: {}", file.string(), why));
-  return {{find_interpreter(python), there(find_worker()).string(), file.string()}};
+  Command command = worker_command(python);
+  command.argv.push_back(file.string());
+  return command;
 }
 
 Command adapter_command(const std::string& file, const std::vector<std::string>& arguments,
                         const std::optional<std::string>& python) {
-  const std::filesystem::path worker = there(find_worker());
-  Command command{{find_interpreter(python), worker.string(), there(worker.parent_path() / file).string()}};
+  Command command = worker_command(python);
+  command.argv.push_back(there(find_worker().parent_path() / file).string());
   command.argv.insert(command.argv.end(), arguments.begin(), arguments.end());
   return command;
 }
 
-/// A Python file, served by our worker.
+Command python_object_command(const std::string& name, const Spec& claim, const std::optional<std::string>& python) {
+  Command command = worker_command(python);
+  const std::string operation(name_of(signature_of(claim.encoding).operation));
+  command.argv.insert(command.argv.end(), {"--object", name, "--operation", operation, "--claim", to_json(claim)});
+  return command;
+}
+
+/// A Python file, or an object that an interpreter can import, served by our worker.
 SubjectKind python_kind() {
-  return {"python", "python:FILE.py",
-          [](const std::string& name, const std::string& file, const Spec&, const OpenOptions& options) {
-            return worker_subject(name, python_command(file, options.python), options.limits, SessionStart::fork);
+  return {"python", "python:FILE.py|MODULE:OBJECT",
+          [](const std::string& name, const std::string& rest, const Spec& spec, const OpenOptions& options) {
+            const bool is_object = names_object(rest) && !std::filesystem::exists(rest);
+            Command command =
+                is_object ? python_object_command(rest, spec, options.python) : python_command(rest, options.python);
+            return worker_subject(name, std::move(command), options.limits, SessionStart::fork);
           }};
 }
 

@@ -294,7 +294,48 @@ class WorkerSubject final : public Subject {
   mutable std::unique_ptr<ForkServer> server_;
 };
 
+class LiveSubject final : public Subject {
+ public:
+  LiveSubject(std::string name, int control, WorkerLimits limits)
+      : name_(std::move(name)),
+        limits_(std::move(limits)),
+        server_(ForkServer::adopt(control, std::chrono::steady_clock::now() + limits_.timeout, limits_.stop)) {
+    if (!server_)
+      throw SubjectNameError(fmt::format("{}: nobody answers on the socket that a fork server is ready", name_));
+  }
+
+  std::string name() const override { return name_; }
+
+  std::unique_ptr<Session> open(const Spec& spec) const override {
+    return std::make_unique<WorkerSession>(process(), spec, limits_);
+  }
+
+  std::vector<std::unique_ptr<Session>> open_together(std::span<const Spec> specs) const override {
+    const std::shared_ptr<Process> shared = process();
+    std::vector<std::unique_ptr<Session>> sessions;
+    for (const Spec& spec : specs) sessions.push_back(std::make_unique<WorkerSession>(shared, spec, limits_));
+    return sessions;
+  }
+
+ private:
+  std::unique_ptr<Process> process() const {
+    const std::lock_guard lock(mutex_);
+    std::unique_ptr<Process> process = server_->fork(std::chrono::steady_clock::now() + limits_.timeout, limits_.stop);
+    if (!process) throw SubjectFailure(FailureKind::crashed, "the process that holds the subject does not fork");
+    return process;
+  }
+
+  std::string name_;
+  WorkerLimits limits_;
+  mutable std::mutex mutex_;  // of the server, which threads ask by turns
+  std::unique_ptr<ForkServer> server_;
+};
+
 }  // namespace
+
+std::unique_ptr<Subject> live_subject(std::string name, int control, WorkerLimits limits) {
+  return std::make_unique<LiveSubject>(std::move(name), control, std::move(limits));
+}
 
 std::unique_ptr<Subject> worker_subject(std::string name, Command command, WorkerLimits limits, SessionStart start) {
   return std::make_unique<WorkerSubject>(std::move(name), std::move(command), std::move(limits), start);

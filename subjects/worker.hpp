@@ -29,4 +29,8 @@ enum class SessionStart { program, fork };
 std::unique_ptr<Subject> worker_subject(std::string name, Command command, WorkerLimits limits,
                                         SessionStart start = SessionStart::program);
 
+/// A subject that a fork server holds already, a descendant of this process that answers on the socket `control`
+/// (fork_server.hpp): each session is a fork of it. Owns the socket.
+std::unique_ptr<Subject> live_subject(std::string name, int control, WorkerLimits limits);
+
 }  // namespace sextant

@@ -19,7 +19,13 @@ NumPy's (bfloat16 as ml_dtypes.bfloat16 where that is installed, else as uint16 
 that the file names: `framework = "torch"` or `framework = "jax"`. None, or an operation that is not defined, means
 unsupported. `name` and `version` strings, where defined, are shown in the report.
 
-What stands behind the file is its sys.argv[1:]. With `--control FD` at the end it is a fork server: it imports the file, says on that socket whether children of this process would be as fresh as
+What stands behind the file is its sys.argv[1:].
+
+With `--object NAME --operation OP --claim SPEC` in place of the file it serves the object of that name, `package.module:function` or `package.module:object`, with
+the ways of calling it behind commas: `package.module:function,layout=bhnd,positions=from_zero` (sextant.adapt). A function answers OP; an object the
+operations that it has as methods. What takes no spec is asked for the claim's values alone.
+
+With `--control FD` at the end it is a fork server: it imports the file, says on that socket whether children of this process would be as fresh as
 new interpreters, and forks one for each message that brings three descriptors, its standard streams. Where they would not be it says why and is an
 ordinary worker, so that one interpreter is started for the first session either way.
 
@@ -168,19 +174,29 @@ class NumpyArrays:
     def take(self, value):
         return np.asarray(value)
 
+    def left(self, array, given):
+        """What a function left in `given`, which give made of the array: a view of it where that can be written to."""
+        return array
 
-class TorchArrays:
-    """Arrays as torch.Tensor; bfloat16 travels as its bits."""
 
-    def __init__(self):
+class TorchArrays(NumpyArrays):
+    """Arrays as torch.Tensor; bfloat16 travels as its bits. On another device than the processor they are copies."""
+
+    def __init__(self, device="cpu"):
         import torch
 
         self.torch = torch
+        self.device = device
 
     def give(self, array):
         if array.dtype == np.uint16 or (BFLOAT16 is not None and array.dtype == BFLOAT16):
-            return self.torch.from_numpy(array.view(np.int16)).view(self.torch.bfloat16)
-        return self.torch.from_numpy(array)
+            tensor = self.torch.from_numpy(array.view(np.int16)).view(self.torch.bfloat16)
+        else:
+            tensor = self.torch.from_numpy(array)
+        return tensor if self.device == "cpu" else tensor.to(self.device)
+
+    def left(self, array, given):
+        return array if self.device == "cpu" else self.take(given)
 
     def take(self, value):
         value = value.detach().cpu().contiguous()
@@ -190,7 +206,7 @@ class TorchArrays:
         return value.numpy()
 
 
-class JaxArrays:
+class JaxArrays(NumpyArrays):
     """Arrays as jax.Array. Without JAX_ENABLE_X64 there are no 64-bit types; what does not fit is unsupported."""
 
     def __init__(self):
@@ -226,6 +242,7 @@ def answer(functions, arrays, operation, tensors, metadata, in_place, copy=kept)
     spec = json.loads(metadata["spec"])
     before = {key: copy(key, array) for key, array in tensors.items()}
     given = {key: arrays.give(array) for key, array in tensors.items()}
+    handed = dict(given)
     if operation == "backward":
         grad = given.pop("grad")
         of = metadata["of"]
@@ -245,8 +262,8 @@ def answer(functions, arrays, operation, tensors, metadata, in_place, copy=kept)
     if result is None:
         raise Unsupported(f"{operation} returned None")
     reply = {name: arrays.take(array) for name, array in zip(names, _results(operation, names, result))}
-    # The framework's arrays are views of these wherever they can be written to.
-    return reply | {f"modified/{key}": array for key, array in tensors.items() if not same_bits(bits_of(array), before[key])}
+    left = {key: arrays.left(array, handed[key]) for key, array in tensors.items()}
+    return reply | {f"modified/{key}": array for key, array in left.items() if not same_bits(bits_of(array), before[key])}
 
 
 def _takes(function, key):
@@ -320,20 +337,31 @@ def _fork_sessions():
     """
     global _control, _streams
     reason = _why_not_forked()
+    control, _control = _control, None
     if reason is not None:
-        _control.send(f"no: {reason}".encode())
-        _control.close()
-        _control = None
+        control.send(f"no: {reason}".encode())
+        control.close()
         return None
+    adopted = fork_for_each(control)
+    for stream in _streams:
+        stream.close()
+    _streams = None
+    return adopted
+
+
+def fork_for_each(control):
+    """Says that it is ready, forks a child for each session that the socket asks for, and returns in the child, its standard streams in place; what is
+    returned is to be called once who asked has been told of it. Ends the process when nobody asks any more.
+    """
     import ctypes
 
     system = ctypes.CDLL(None)
     auditor = os.getppid()
     sys.stdout.flush()
     sys.stderr.flush()
-    _control.send(b"ready")
+    control.send(b"ready")
     while True:
-        message, streams, _, _ = socket.recv_fds(_control, 16, 3)
+        message, streams, _, _ = socket.recv_fds(control, 16, 3)
         if not message:
             os._exit(0)
         source, sink = os.pipe()
@@ -348,20 +376,16 @@ def _fork_sessions():
             os._exit(0)
         os.waitpid(between, 0)
         os.close(sink)
-        _control.send(os.read(source, 16) or b"no")
+        control.send(os.read(source, 16) or b"no")
         os.close(source)
         for stream in streams:
             os.close(stream)
     os.setpgid(0, 0)
-    for stream in _streams:
-        stream.close()
-    _streams = None
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
     for descriptor in (*streams, source, sink):
         os.close(descriptor)
-    _control.close()
-    _control = None
+    control.close()
 
     def end_with_auditor():
         system.prctl(PR_SET_PDEATHSIG, SIGKILL)
@@ -371,7 +395,7 @@ def _fork_sessions():
     return end_with_auditor
 
 
-def _copied(key, array):
+def copied(key, array):
     return bits_of(array).copy()
 
 
@@ -421,18 +445,60 @@ def serve(framework=None, name="", version="", in_place=False, threads=False, **
     """Answers requests until the input ends. `functions` are the operations by name; `in_place` says that rotate writes over its x, `threads` that
     several threads may call the functions at once.
     """
-    global _served, _ready
+    global _served
     _served = True
     unknown = set(functions) - set(OPERATIONS)
     if unknown:
         raise TypeError(f"no operation is called {', '.join(sorted(unknown))}")
+    arrays = arrays_of(framework)
+    adopted = _fork_sessions() if _control is not None else None
+    _answer_all(arrays, functions, name, version, in_place, threads, adopted)
+    if adopted is not None:
+        # As an interpreter ends, but without taking apart module by module what the fork server still has: that is most of a session's cost.
+        atexit._run_exitfuncs()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(0)
+
+
+def serve_forks(control, arrays, functions, name="", version="", in_place=False, threads=False):
+    """A fork server of functions that this process holds, on a socket: forks a child for each session, which answers its requests and ends. It does not
+    return. What the process has registered for its own end is not run by its children: it is not theirs.
+    """
+    adopted = fork_for_each(control)
+    # What the program put in place of its streams, a test runner's capture say, is not read here.
+    sys.stdin, sys.stdout, sys.stderr = open(0, closefd=False), open(1, "w", closefd=False), open(2, "w", closefd=False)
+    status = 1
+    try:
+        _answer_all(arrays, functions, name, version, in_place, threads, adopted)
+        status = 0
+    except SystemExit as end:
+        status = end.code if isinstance(end.code, int) else int(end.code is not None)
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)
+
+
+def arrays_of(framework):
+    """How arrays are given to functions of a framework and taken from them: numpy (None), torch, jax."""
     if framework not in FRAMEWORKS:
         raise ValueError(f"framework {framework!r}: expected numpy, torch or jax")
-    arrays = FRAMEWORKS[framework]()
-    adopted = _fork_sessions() if _control is not None else None
-    forked = adopted is not None
+    return FRAMEWORKS[framework]()
+
+
+def _answer_all(arrays, functions, name, version, in_place, threads, adopted):
+    """Answers the requests of standard input."""
+    global _ready
     source, sink = _take_streams()
     _ready = True
+    answer_requests(source, sink, arrays, functions, name, version, in_place, threads, adopted)
+
+
+def answer_requests(source, sink, arrays, functions, name="", version="", in_place=False, threads=False, adopted=None, copy=kept):
+    """Answers requests until the input ends. `copy` is `copied` where several threads answer."""
     while (request := read_blob(source)) is not None:
         if adopted is not None:
             adopted()  # who asks has been told of this process, so it is the auditor's child by now
@@ -444,16 +510,10 @@ def serve(framework=None, name="", version="", in_place=False, threads=False, **
             write_blob(sink, {"id": metadata["id"], "status": "ok"} | about | says, {})
         elif "at_once" in metadata:
             requests = [request] + [read_blob(source) for _ in range(1, int(metadata["at_once"]))]
-            for reply in _replies_at_once(lambda of, to: answer(functions, arrays, to["op"], of, to, in_place, _copied), requests):
+            for reply in _replies_at_once(lambda of, to: answer(functions, arrays, to["op"], of, to, in_place, copied), requests):
                 write_blob(sink, *reply)
         else:
-            write_blob(sink, *_reply(lambda of, to: answer(functions, arrays, to["op"], of, to, in_place), metadata, tensors))
-    if forked:
-        # As an interpreter ends, but without taking apart module by module what the fork server still has: that is most of a session's cost.
-        atexit._run_exitfuncs()
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(0)
+            write_blob(sink, *_reply(lambda of, to: answer(functions, arrays, to["op"], of, to, in_place, copy), metadata, tensors))
 
 
 def _described(error, path):
@@ -481,9 +541,13 @@ def _refuse(reason):
     sys.exit(reason)
 
 
-def main(path, control=None):
+def main(path, control=None, operation=None, claim=None):
+    """Serves the file, or the object of that name where there is an operation that a function shall answer."""
     try:
-        _main(path, control)
+        if operation is None:
+            _main(path, control)
+        else:
+            _main_of_object(path, operation, claim, control)
     except (Exception, SystemExit) as error:
         # Once requests are answered the process ends as Python would end it.
         ended_itself = isinstance(error, SystemExit) and (error.code is None or isinstance(error.code, int))
@@ -495,12 +559,29 @@ def main(path, control=None):
         _refuse(_described(error, path))
 
 
-def _main(path, control):
+def _begin(control):
     global _before, _control
     _take_streams()
     if control is not None:
         _control = socket.socket(fileno=control)
         _before = _holdings()
+
+
+def _main_of_object(name, operation, claim, control):
+    _begin(control)
+    sys.modules["sextant_worker"] = sys.modules[__name__]
+    # As Python's own -m does: what is audited lies where the command was started, or is installed.
+    sys.path.insert(0, os.getcwd())
+    try:
+        from sextant import adapt
+    except ImportError as error:
+        sys.exit(f"{error}; run by {sys.executable}, which needs the package sextant for subjects that are no files")
+    subject = adapt.named_subject(name, operation, json.loads(claim))
+    serve(subject.framework, subject.name, subject.version, subject.in_place, subject.threads, **subject.functions)
+
+
+def _main(path, control):
+    _begin(control)
     # The file may say `import sextant_worker`: it is to get this module, not a second one.
     sys.modules["sextant_worker"] = sys.modules[__name__]
     sys.path.insert(0, os.path.dirname(os.path.abspath(path)))
@@ -524,8 +605,20 @@ def _main(path, control):
     serve(getattr(module, "framework", None), in_place=bool(getattr(module, "in_place", False)), threads=threads, **about, **functions)
 
 
+def _arguments(words):
+    """The arguments of main that the command line gives. What it says to the subject is sys.argv."""
+    control = None
+    if len(words) > 2 and words[-2] == "--control":
+        control = int(words[-1])
+        words = words[:-2]
+    if len(words) == 6 and words[0::2] == ["--object", "--operation", "--claim"]:
+        sys.argv = words[1:2]
+        return words[1], control, words[3], words[5]
+    if words:
+        sys.argv = words
+        return words[0], control
+    sys.exit("usage: sextant_worker.py FILE.py [ARGUMENT]...|--object NAME --operation OP --claim SPEC [--control FD]")
+
+
 if __name__ == "__main__":
-    if len(sys.argv) < 2:
-        sys.exit("usage: sextant_worker.py FILE.py [ARGUMENT]... [--control FD]")
-    sys.argv, control = (sys.argv[1:-2], int(sys.argv[-1])) if sys.argv[-2] == "--control" else (sys.argv[1:], None)
-    main(sys.argv[0], control)
+    main(*_arguments(sys.argv[1:]))
