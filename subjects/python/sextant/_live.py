@@ -41,11 +41,10 @@ def run(subject: Subject, arguments: Sequence[str], isolation: str) -> str:
     relay = _Relay(streams, arrays, subject) if isolation == "none" else None
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
         with warnings.catch_warnings():
-            # Python and JAX warn of forks of programs with threads. A child of ours uses what survives one: it becomes the command, or calls the subject
-            # as the caller chose.
-            warnings.simplefilter("ignore")
+            _ignore_warnings_of_forks()
             child = os.fork()
         if child == 0:
+            _ignore_warnings_of_forks()
             _become_command(command, arguments, ours, theirs, output.fileno(), errors.fileno(), lambda: _hold(subject, arrays, theirs, relayed, isolation))
         for end in (ours, theirs, relayed):
             end.close()
@@ -67,6 +66,13 @@ def run(subject: Subject, arguments: Sequence[str], isolation: str) -> str:
     if status not in (0, 1, 3, 4) or not printed:
         raise SextantError(message_of(complaint) or f"the command ended with status {status}")
     return printed
+
+
+def _ignore_warnings_of_forks() -> None:
+    """Python and JAX warn of forks of programs with threads. A child of ours uses what survives one: it becomes the command, or it calls the subject as the
+    caller chose.
+    """
+    warnings.filterwarnings("ignore", message=r".*\bfork\(\)")
 
 
 def _become_command(
