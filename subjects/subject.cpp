@@ -30,6 +30,7 @@ std::string_view name_of(FailureKind kind) {
     case FailureKind::timed_out: return "timed out";
     case FailureKind::protocol: return "broke the protocol";
     case FailureKind::error: return "reported an error";
+    case FailureKind::misbehaved: return "misbehaved";
     case FailureKind::unsupported: return "does not support this";
   }
   throw std::invalid_argument("name_of: no such failure kind");

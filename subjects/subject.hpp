@@ -29,6 +29,7 @@ enum class FailureKind {
   protocol,     ///< the answer was malformed, oversized, of the wrong shape or dtype
   error,        ///< it answered with an error of its own
   unsupported,  ///< it says that it does not have this operation
+  misbehaved,   ///< it used memory that it was not given, or left the process's arithmetic changed
 };
 
 /// A subject gave no answer. what() is one line for the report.

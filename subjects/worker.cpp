@@ -215,9 +215,11 @@ class WorkerSession final : public Session {
     if (status == "unusable")
       throw SubjectUnusable(message.empty() ? std::string("the subject cannot be used") : message);
     if (status == "error") throw SubjectFailure(FailureKind::error, fmt::format("{}: {}", operation, message));
-    throw SubjectFailure(
-        FailureKind::protocol,
-        fmt::format("reply to {} has status \"{}\", expected ok, unsupported, error or unusable", operation, status));
+    if (status == "misbehaved") throw SubjectFailure(FailureKind::misbehaved, fmt::format("{} {}", operation, message));
+    throw SubjectFailure(FailureKind::protocol,
+                         fmt::format("reply to {} has status \"{}\", expected ok, unsupported, error, misbehaved or "
+                                     "unusable",
+                                     operation, status));
   }
 
   Spec spec_;

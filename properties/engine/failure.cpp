@@ -12,7 +12,8 @@ Verdict verdict_of(FailureKind kind) {
     case FailureKind::unsupported: return Verdict::unsupported;
     case FailureKind::crashed:
     case FailureKind::protocol:
-    case FailureKind::error: return Verdict::crashed;
+    case FailureKind::error:
+    case FailureKind::misbehaved: return Verdict::crashed;
   }
   throw std::invalid_argument("verdict_of: no such failure kind");
 }

@@ -128,7 +128,8 @@ void ask_sibling(Session& session, const Variant& sibling, std::span<const Quest
   try {
     answers(session, sibling.spec, questions);
   } catch (const SubjectFailure& failure) {
-    if (failure.kind() == FailureKind::crashed || failure.kind() == FailureKind::timed_out)
+    if (failure.kind() == FailureKind::crashed || failure.kind() == FailureKind::misbehaved ||
+        failure.kind() == FailureKind::timed_out)
       throw SiblingFailed{sibling.field, failure.kind()};
   }
 }
