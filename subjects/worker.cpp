@@ -6,6 +6,7 @@
 #include <array>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <sstream>
 #include <utility>
 
@@ -230,11 +231,9 @@ class WorkerSession final : public Session {
 
 class WorkerSubject final : public Subject {
  public:
-  WorkerSubject(std::string name, Command command, WorkerLimits limits, SessionStart start)
-      : name_(std::move(name)),
-        command_(std::move(command)),
-        limits_(std::move(limits)),
-        forks_(start == SessionStart::fork) {}
+  // Sessions are forks of a program of that name, if there is one.
+  WorkerSubject(std::string name, StartProcess start, WorkerLimits limits, std::optional<Command> forked)
+      : name_(std::move(name)), start_(std::move(start)), limits_(std::move(limits)), forked_(std::move(forked)) {}
 
   std::string name() const override { return name_; }
 
@@ -250,24 +249,24 @@ class WorkerSubject final : public Subject {
   }
 
   std::unique_ptr<Session> open_anew(const Spec& spec) const override {
-    return std::make_unique<WorkerSession>(std::make_unique<Process>(command_), spec, limits_);
+    return std::make_unique<WorkerSession>(start_(), spec, limits_);
   }
 
  private:
   std::unique_ptr<Process> process() const {
     std::unique_ptr<Process> process = forked();
-    return process ? std::move(process) : std::make_unique<Process>(command_);
+    return process ? std::move(process) : start_();
   }
 
   // Null where there is no forking. The first session of a file whose workers cannot be forked is the worker that said
   // so.
   std::unique_ptr<Process> forked() const {
     const std::lock_guard lock(mutex_);
-    if (!forks_) return nullptr;
+    if (!forked_) return nullptr;
     const Deadline deadline = std::chrono::steady_clock::now() + limits_.timeout;
     std::unique_ptr<Process> process;
     if (!server_) {
-      ForkServer::Started started = ForkServer::start(command_, deadline, limits_.stop);
+      ForkServer::Started started = ForkServer::start(*forked_, deadline, limits_.stop);
       if (!started.why_not.empty())
         limits_.note(fmt::format("each session starts an interpreter anew: {}", one_line(started.why_not)));
       server_ = std::move(started.server);
@@ -281,18 +280,18 @@ class WorkerSubject final : public Subject {
             "interpreter anew");
     }
     if (!server_ || !process) {
-      forks_ = false;
+      forked_.reset();
       server_.reset();
     }
     return process;
   }
 
   std::string name_;
-  Command command_;
+  StartProcess start_;
   WorkerLimits limits_;
   // A cache of no consequence for what sessions answer, shared by the threads that open them.
   mutable std::mutex mutex_;
-  mutable bool forks_;
+  mutable std::optional<Command> forked_;
   mutable std::unique_ptr<ForkServer> server_;
 };
 
@@ -340,7 +339,14 @@ std::unique_ptr<Subject> live_subject(std::string name, int control, WorkerLimit
 }
 
 std::unique_ptr<Subject> worker_subject(std::string name, Command command, WorkerLimits limits, SessionStart start) {
-  return std::make_unique<WorkerSubject>(std::move(name), std::move(command), std::move(limits), start);
+  const auto forked = start == SessionStart::fork ? std::optional(command) : std::nullopt;
+  return std::make_unique<WorkerSubject>(
+      std::move(name), [command = std::move(command)] { return std::make_unique<Process>(command); }, std::move(limits),
+      forked);
+}
+
+std::unique_ptr<Subject> worker_subject(std::string name, StartProcess start, WorkerLimits limits) {
+  return std::make_unique<WorkerSubject>(std::move(name), std::move(start), std::move(limits), std::nullopt);
 }
 
 }  // namespace sextant
