@@ -33,7 +33,8 @@ std::unique_ptr<Subject> worker_subject(std::string name, Command command, Worke
 /// (fork_server.hpp): each session is a fork of it. Owns the socket.
 std::unique_ptr<Subject> live_subject(std::string name, int control, WorkerLimits limits);
 
-/// The same of processes that `start` makes, one for each session. @throws what `start` throws, when a session is opened.
+/// A subject of processes that `start` makes, one for each session.
+/// @throws what `start` throws, when a session is opened.
 using StartProcess = std::function<std::unique_ptr<Process>()>;
 std::unique_ptr<Subject> worker_subject(std::string name, StartProcess start, WorkerLimits limits);
 
