@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <omp.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/types.h>
@@ -15,6 +16,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <future>
 #include <memory>
 #include <stdexcept>
 #include <string_view>
@@ -49,9 +51,9 @@ void close_pipes_of_parent() {
   for (const int descriptor : pipes) close(descriptor);
 }
 
-// A child that serves the functions and does nothing else: what the tests have registered, and what they would do at
-// their end, stays here.
-std::unique_ptr<Process> fork_to_serve(const sextant_worker::Subject& functions) {
+// A child that serves the functions, with so many threads for OpenMP, and does nothing else: what the tests have
+// registered, and what they would do at their end, stays here.
+std::unique_ptr<Process> fork_to_serve(const sextant_worker::Subject& functions, int threads) {
   std::fflush(nullptr);  // else the child's copies of what is not yet written would be written, too
   return std::make_unique<Process>([&](const std::array<int, 3>& streams) {
     const pid_t parent = getpid();
@@ -66,6 +68,7 @@ std::unique_ptr<Process> fork_to_serve(const sextant_worker::Subject& functions)
     if (getppid() != parent) _exit(1);
     for (int i = 0; i < 3; ++i) dup2(streams[static_cast<std::size_t>(i)], i);
     close_pipes_of_parent();
+    omp_set_num_threads(threads);
     const int status = sextant_worker::serve(functions);
     std::fflush(nullptr);
     _exit(status);
@@ -127,15 +130,23 @@ Finding judge(const std::string& property, const std::string& spec, const sextan
               const Amount& amount) {
   const Property& asked = property_of(property);
   const Spec claim = read_spec(spec);
+  const int threads = omp_get_max_threads();
   WorkerLimits limits;
   limits.timeout = std::chrono::milliseconds(static_cast<std::int64_t>(amount.timeout * 1000));
   const std::string name = functions.name.empty() ? "functions" : functions.name;
   const std::unique_ptr<Subject> subject = worker_subject(
-      name, [&functions] { return fork_to_serve(functions); }, limits);
-  if (!amount.replay.empty()) return finding_of(replay(asked, amount.replay, *subject, claim).results.front());
+      name, [&functions, threads] { return fork_to_serve(functions, threads); }, limits);
   AuditOptions options;
   options.profile = profile_named(amount.profile);
-  return finding_of(audit({asked}, *subject, claim, options).results.front());
+  // In a thread of its own, which has started no others of OpenMP and starts none: GCC's library waits without end in
+  // the fork of one that has.
+  const auto judged = [&] {
+    omp_set_num_threads(1);
+    const AuditOutcome outcome = amount.replay.empty() ? audit({asked}, *subject, claim, options)
+                                                       : replay(asked, amount.replay, *subject, claim);
+    return finding_of(outcome.results.front());
+  };
+  return std::async(std::launch::async, judged).get();
 }
 
 }  // namespace sextant::function_audit

@@ -3,6 +3,7 @@
 #include "testing/function_audit.hpp"
 
 #include <gtest/gtest.h>
+#include <omp.h>
 
 #include <sextant/gtest.h>
 #include <algorithm>
@@ -114,6 +115,34 @@ TEST(FunctionAudit, AHangEndsAtTheTimeOut) {
   const Finding finding = judge("isometry", claim, functions, {.timeout = 0.5});
   EXPECT_EQ(finding.kind, Finding::Kind::fails);
   EXPECT_NE(finding.text.find("timed_out"), std::string::npos) << finding.text;
+}
+
+// Sines of positions up to `last`, and those of it beyond.
+sextant_worker::Subject sines_up_to(double last) {
+  return {.encode = [last](const Call& call) {
+    const auto dim = static_cast<std::int64_t>(call.spec.at("dim").number());
+    const Array& positions = call["positions"];
+    Array table = Array::zeros(sextant_worker::Dtype::F32, {positions.size(), dim});
+#pragma omp parallel for
+    for (std::int64_t i = 0; i < table.size(); ++i) {
+      const double channel = static_cast<double>(i % dim / 2 * 2);
+      const double position = static_cast<double>(positions.data<std::int64_t>()[i / dim]);
+      const double angle = std::min(position, last) * std::pow(10000.0, -channel / static_cast<double>(dim));
+      table.data<float>()[i] = static_cast<float>(i % 2 == 0 ? std::sin(angle) : std::cos(angle));
+    }
+    return table;
+  }};
+}
+
+// Also where the tests have used it before, whose threads a fork does not take along.
+TEST(FunctionAudit, FunctionsMayUseOpenMP) {
+  const char* spec = R"({"encoding": "sinusoidal", "dim": 8, "max_position": 4096})";
+#pragma omp parallel
+  { omp_get_num_threads(); }
+  const Finding finding = judge("accuracy", spec, sines_up_to(2000), {.timeout = 20});
+  EXPECT_EQ(finding.kind, Finding::Kind::fails);
+  EXPECT_NE(finding.text.find("accuracy violated"), std::string::npos) << finding.text;
+  EXPECT_EQ(judge("accuracy", spec, sines_up_to(5000), {.timeout = 20}).kind, Finding::Kind::holds);
 }
 
 TEST(FunctionAudit, WhatCannotBeAskedIsRefused) {

@@ -27,14 +27,14 @@ struct Asked {
   std::string refusal;
 };
 
-inline std::vector<Asked> asked_of(const std::string& spec) {
+inline auto asked_of(const std::string& spec) {
+  std::vector<Asked> list;
   try {
-    std::vector<Asked> list;
     for (const auto& question : function_audit::questions(spec)) list.push_back({question.property, ""});
-    return list;
   } catch (const std::exception& error) {
-    return {{"spec", error.what()}};
+    list = {{"spec", error.what()}};
   }
+  return ::testing::ValuesIn(list);
 }
 
 inline std::string name_of(const ::testing::TestParamInfo<Asked>& asked) { return asked.param.property; }
@@ -56,13 +56,13 @@ class PropertyTest : public ::testing::TestWithParam<Asked> {
 
 }  // namespace sextant::gtest
 
-/// SEXTANT_AUDIT(SUITE, SPEC, FUNCTIONS): the tests SUITE.Holds/accuracy, SUITE.Holds/isometry, ..., or SUITE.Holds/spec,
-/// which fails, for what is no claim. SPEC is JSON or a preset's name; FUNCTIONS is a sextant_worker::Subject, or what
-/// initializes one. What applies is asked when GoogleTest is initialized, in main.
+/// SEXTANT_AUDIT(SUITE, SPEC, FUNCTIONS): the tests SUITE.Holds/accuracy, SUITE.Holds/isometry, ..., or, for what is no
+/// claim, SUITE.Holds/spec, which fails. SPEC is JSON or a preset's name; FUNCTIONS is a sextant_worker::Subject, or
+/// what initializes one. What applies is asked when GoogleTest is initialized, in main.
 #define SEXTANT_AUDIT(suite, spec, ...)                                  \
   class suite : public ::sextant::gtest::PropertyTest {                  \
    protected:                                                            \
     static ::sextant_worker::Subject functions() { return __VA_ARGS__; } \
   };                                                                     \
   TEST_P(suite, Holds) { judge(spec, functions()); }                     \
-  INSTANTIATE_TEST_SUITE_P(, suite, ::testing::ValuesIn(::sextant::gtest::asked_of(spec)), ::sextant::gtest::name_of)
+  INSTANTIATE_TEST_SUITE_P(, suite, ::sextant::gtest::asked_of(spec), ::sextant::gtest::name_of)

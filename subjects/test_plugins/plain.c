@@ -28,12 +28,12 @@ static int encode(SextantCall* call) {
     call->message = "float32 only";
     return SEXTANT_UNSUPPORTED;
   }
+  const int before = __sync_fetch_and_add(&calls, 1);
   for (int64_t row = 0; row < n; ++row) {
     float* values = encoding + row * call->encoding->strides[0];
     for (int64_t i = 0; i < dim; ++i) values[i] = (float)((double)positions[row] * base + (double)i);
-    values[dim - 1] = (float)calls;
+    values[dim - 1] = (float)before;
   }
-  ++calls;
   return SEXTANT_OK;
 }
 
