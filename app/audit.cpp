@@ -39,6 +39,7 @@
 #include "reports/report.hpp"
 #include "reports/terminal.hpp"
 #include "reports/write.hpp"
+#include "subjects/table_order.hpp"
 
 namespace sextant {
 namespace {
@@ -69,6 +70,7 @@ struct Arguments {
   bool json = false;
   std::string subject_shown;
   std::string command_shown;
+  std::string table_order;
 };
 
 Spec read_spec(const Arguments& arguments, bool max_position_given) {
@@ -138,6 +140,7 @@ std::string command_line(const Arguments& arguments, bool max_position_given) {
   if (arguments.cases > 0) line += fmt::format(" --cases {}", arguments.cases);
   if (arguments.largest_call > 0) line += fmt::format(" --largest-call {}", arguments.largest_call);
   if (!arguments.python.empty()) line += fmt::format(" --python {}", shell_word(arguments.python));
+  if (!arguments.table_order.empty()) line += fmt::format(" --table-order {}", arguments.table_order);
   return line;
 }
 
@@ -309,6 +312,7 @@ Report judged(Arguments arguments, bool max_position_given, const Spec& claimed,
   const auto notes = std::make_shared<std::vector<std::string>>();
   open.limits.note = [notes](const std::string& note) { notes->push_back(note); };
   if (!arguments.python.empty()) open.python = arguments.python;
+  if (!arguments.table_order.empty()) open.table_order = table_order_named(arguments.table_order);
   const std::unique_ptr<Subject> subject = subject_from_argument(arguments.subject, claimed, open);
   const Spec spec = subject->within_reach(claimed);
 
@@ -480,6 +484,8 @@ int run_audit(const Arguments& arguments, bool max_position_given) {
     throw UsageError("--resume: the report is written into its directory: leave out --report");
   if (arguments.json && !arguments.baseline.empty()) throw UsageError("--json: cannot be combined with --baseline");
   refuse_unknown_recipe(arguments.recipe);
+  if (!arguments.table_order.empty() && table_order_named(arguments.table_order) == nullptr)
+    throw UsageError(fmt::format("--table-order {}: expected one of {}", in_quotes(arguments.table_order), table_order_names()));
   if (arguments.all_layers) return run_every_layer(arguments, max_position_given);
   const bool every_encoding =
       arguments.subject == "builtin" && arguments.claim.spec.empty() && !names_a_model(arguments.claim);
@@ -561,6 +567,9 @@ Run add_audit(CLI::App& app) {
   // and what he types to ask again.
   command->add_option("--subject-shown", arguments->subject_shown)->group("");
   command->add_option("--command-shown", arguments->command_shown)->group("");
+  command->add_option("--table-order", arguments->table_order,
+                      fmt::format("The order of a recorded rotary table's values, where its file does not show it: {}",
+                                  table_order_names()));
   return [arguments, max_position] { return run_audit(*arguments, max_position->count() > 0); };
 }
 

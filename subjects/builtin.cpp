@@ -22,6 +22,15 @@ namespace {
 
 DotProductAttention encoder_of(const Attention& encoding, std::int64_t) { return DotProductAttention(encoding); }
 
+// The tables of a rope's encoder, as if the longest call were asked.
+struct RotaryTables {
+  RopeEncoder encoder;
+  std::int64_t last;
+};
+RotaryTables encoder_of(const RotaryTable& encoding, std::int64_t max_position) {
+  return {RopeEncoder(encoding.rope), max_position - 1};
+}
+
 template <class... Encodings>
 std::variant<decltype(encoder_of(std::declval<const Encodings&>(), std::int64_t{}))...> encoders_of(
     const std::variant<Encodings...>&);
@@ -52,6 +61,27 @@ Tensors answer(const SinusoidalEncoder& sinusoidal, std::string_view operation, 
   Tensor table = Tensor::zeros(dtype, {range->count, sinusoidal.dim()});
   sinusoidal.encode(*range, {dtype, table.data.data(), range->count, sinusoidal.dim(), sinusoidal.dim()});
   return named("encoding", std::move(table));
+}
+
+Tensors answer(const RotaryTables& tables, std::string_view operation, const Tensors& inputs, Dtype dtype) {
+  if (operation != "table") refuse(operation);
+  std::vector<std::int64_t> positions = integers(inputs, "positions");
+  const Rope& rope = tables.encoder.encoding();
+  const std::int64_t rows = std::ssize(positions);
+  // A rule that looks at the length is given the longest by one more row, which nobody is told of.
+  if (rows > 0 && length_limit(rope.rope_scaling)) positions.push_back(tables.last);
+  const std::int64_t count = pairs(rope);
+  Tensors reply;
+  for (const char* name : {"cos", "sin"}) reply.emplace(name, Tensor::zeros(dtype, {std::ssize(positions), count}));
+  const auto rows_of = [&](const char* name) {
+    return Rows{dtype, reply.at(name).data.data(), std::ssize(positions), count, count};
+  };
+  tables.encoder.tables(positions, rows_of("cos"), rows_of("sin"));
+  for (auto& [name, tensor] : reply) {
+    tensor.shape[0] = rows;
+    tensor.data.resize(static_cast<std::size_t>(rows * count) * size_of(dtype));
+  }
+  return reply;
 }
 
 // The other codes, rotations, and codes and biases with a weight or without: each by what its encoder has.
@@ -199,7 +229,7 @@ class BuiltinSession final : public Session {
   Description describe() override {
     return {"sextant",
             SEXTANT_VERSION,
-            {"encode", "rotate", "bias", "bucket", "attend", "backward", "reset"},
+            {"encode", "table", "rotate", "bias", "bucket", "attend", "backward", "reset"},
             {"float64", "float32", "float16", "bfloat16"},
             false,
             true};

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "subjects/subject.hpp"
+#include "subjects/table_order.hpp"
 #include "subjects/worker.hpp"
 
 namespace sextant {
@@ -16,6 +17,7 @@ struct OpenOptions {
   WorkerLimits limits;
   std::optional<std::string> python;
   int judges = 1;  ///< how many threads ask at once
+  const TableOrder* table_order = nullptr;  ///< of a recorded rotary table; null: as the file says or shows
 };
 
 /// A kind of subject: how it is named on the command line, and how it is opened.

@@ -5,11 +5,10 @@
 #include <array>
 #include <charconv>
 #include <cstring>
-#include <fstream>
 #include <sstream>
 #include <string_view>
-
-#include "subjects/regular_file.hpp"
+#include <utility>
+#include <vector>
 
 namespace sextant {
 namespace {
@@ -45,7 +44,7 @@ class HeaderText {
   }
 
   [[noreturn]] void refuse(std::string_view key) const {
-    throw NpyError(fmt::format("{}: header has no valid '{}'", file_, key));
+    throw ArrayFileError(fmt::format("{}: header has no valid '{}'", file_, key));
   }
 
  private:
@@ -80,73 +79,62 @@ Header parse_header(std::string_view text, const std::string& file) {
       fields.refuse("shape");
     header.shape.push_back(extent);
   }
+  // NumPy has 64 axes at most.
+  if (header.shape.size() > 64) fields.refuse("shape");
   return header;
 }
 
-void check_descr(const std::string& descr, Dtype dtype, const std::string& file) {
-  const bool fits = (dtype == Dtype::float64 && descr == "<f8") || (dtype == Dtype::float32 && descr == "<f4") ||
-                    (dtype == Dtype::float16 && descr == "<f2") ||
-                    (dtype == Dtype::bfloat16 && (descr == "<u2" || descr == "|V2" || descr == "<V2"));
-  if (!fits) throw NpyError(fmt::format("{}: elements are '{}', the spec says {}", file, descr, name_of(dtype)));
+ElementType element_type(std::string_view kind) {
+  constexpr std::array<std::pair<std::string_view, ElementType>, 8> kinds{{{"f8", ElementType::float64},
+                                                                           {"f4", ElementType::float32},
+                                                                           {"f2", ElementType::float16},
+                                                                           {"u2", ElementType::bits16},
+                                                                           {"V2", ElementType::bits16},
+                                                                           {"i8", ElementType::int64},
+                                                                           {"c8", ElementType::complex64},
+                                                                           {"c16", ElementType::complex128}}};
+  for (const auto& [known, type] : kinds) {
+    if (known == kind) return type;
+  }
+  return ElementType::other;
 }
 
 }  // namespace
 
-NpyTable::NpyTable(const std::filesystem::path& file, Dtype dtype) : file_(file), dtype_(dtype) {
-  const std::string name = file.string();
-  if (const std::string why = why_no_file(file); !why.empty()) throw NpyError(fmt::format("{}: {}", name, why));
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream) throw NpyError(fmt::format("{}: cannot be opened", name));
-  std::array<unsigned char, 12> start{};
-  stream.read(reinterpret_cast<char*>(start.data()), 8);
-  if (!stream || std::memcmp(start.data(), magic.data(), magic.size()) != 0) {
-    throw NpyError(fmt::format("{}: offset 0: not a .npy file", name));
-  }
-  const int version = start[6];
+StoredArray read_npy(std::span<const std::byte> bytes, const std::string& name) {
+  const auto byte_at = [&](std::size_t i) { return std::to_integer<std::size_t>(bytes[i]); };
+  if (bytes.size() < 8 || std::memcmp(bytes.data(), magic.data(), magic.size()) != 0)
+    throw ArrayFileError(fmt::format("{}: offset 0: not a .npy file", name));
+  const std::size_t version = byte_at(6);
   if (version < 1 || version > 3)
-    throw NpyError(fmt::format("{}: offset 6: .npy version {} is not known", name, version));
+    throw ArrayFileError(fmt::format("{}: offset 6: .npy version {} is not known", name, version));
   const std::size_t length_bytes = version == 1 ? 2 : 4;
-  stream.read(reinterpret_cast<char*>(start.data() + 8), static_cast<std::streamsize>(length_bytes));
+  const std::size_t start = 8 + length_bytes;
   std::size_t length = 0;
-  for (std::size_t i = 0; i < length_bytes; ++i) length |= std::size_t{start[8 + i]} << (8 * i);
-  if (!stream || length > max_header) throw NpyError(fmt::format("{}: offset 8: header length {}", name, length));
-  std::string text(length, '\0');
-  stream.read(text.data(), static_cast<std::streamsize>(length));
-  if (!stream) throw NpyError(fmt::format("{}: the file ends inside its header", name));
+  for (std::size_t i = 0; i < length_bytes && start <= bytes.size(); ++i) length |= byte_at(8 + i) << (8 * i);
+  if (length > max_header) throw ArrayFileError(fmt::format("{}: offset 8: header length {}", name, length));
+  if (start + length > bytes.size()) throw ArrayFileError(fmt::format("{}: the file ends inside its header", name));
+  const Header header =
+      parse_header({reinterpret_cast<const char*>(bytes.data() + start), length}, name);
 
-  const Header header = parse_header(text, name);
-  check_descr(header.descr, dtype, name);
-  if (header.shape.size() != 2)
-    throw NpyError(fmt::format("{}: shape {} is not [positions, dim]", name, shape_text(header.shape)));
-  if (header.fortran_order)
-    throw NpyError(fmt::format("{}: is in Fortran order; save it with numpy.ascontiguousarray", name));
-  rows_ = header.shape[0];
-  columns_ = header.shape[1];
-  data_offset_ = static_cast<std::int64_t>(8 + length_bytes + length);
+  StoredArray array;
+  array.type_text = fmt::format("'{}'", header.descr);
+  if (header.descr.size() > 1) array.type = element_type(std::string_view(header.descr).substr(1));
+  array.order = header.descr.starts_with('>') ? std::endian::big : std::endian::little;
+  array.shape = header.shape;
+  array.data = bytes.subspan(start + length);
   std::uint64_t expected = 0;
   try {
-    expected = static_cast<std::uint64_t>(data_offset_) +
-               static_cast<std::uint64_t>(elements_of(header.shape)) * size_of(dtype);
+    expected = static_cast<std::uint64_t>(elements_of(header.shape)) * size_of(array.type);
   } catch (const std::invalid_argument& failure) {
-    throw NpyError(fmt::format("{}: {}", name, failure.what()));
+    throw ArrayFileError(fmt::format("{}: {}", name, failure.what()));
   }
-  const std::uint64_t actual = std::filesystem::file_size(file);
-  if (actual < expected) throw NpyError(fmt::format("{}: {} bytes, its header needs {}", name, actual, expected));
-}
-
-Tensor NpyTable::gather(std::span<const std::int64_t> indices) const {
-  Tensor rows = Tensor::zeros(dtype_, {static_cast<std::int64_t>(indices.size()), columns_});
-  const std::size_t row_bytes = static_cast<std::size_t>(columns_) * size_of(dtype_);
-  std::ifstream stream(file_, std::ios::binary);
-  char* destination = reinterpret_cast<char*>(rows.data.data());
-  for (const std::int64_t index : indices) {
-    if (index < 0 || index >= rows_) throw NpyError(fmt::format("{}: has no row {}", file_.string(), index));
-    stream.seekg(data_offset_ + index * static_cast<std::int64_t>(row_bytes));
-    stream.read(destination, static_cast<std::streamsize>(row_bytes));
-    if (!stream) throw NpyError(fmt::format("{}: row {} cannot be read", file_.string(), index));
-    destination += row_bytes;
+  array.strides = dense_strides(header.shape, header.fortran_order ? Fastest::first_axis : Fastest::last_axis);
+  if (array.data.size() < expected) {
+    throw ArrayFileError(
+        fmt::format("{}: {} bytes, its header needs {}", name, bytes.size(), start + length + expected));
   }
-  return rows;
+  return array;
 }
 
 }  // namespace sextant

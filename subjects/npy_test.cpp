@@ -3,107 +3,86 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <filesystem>
-#include <fstream>
 
-#include "subjects/recorded.hpp"
+#include "subjects/written_arrays_test.hpp"
 
 namespace sextant {
 namespace {
 
-class Npy : public testing::Test {
- protected:
-  void SetUp() override {
-    directory_ = std::filesystem::path(testing::TempDir()) /
-                 ("npy_" + std::string(testing::UnitTest::GetInstance()->current_test_info()->name()));
-    std::filesystem::create_directories(directory_);
+using written::counting;
+using written::npy;
+
+std::string refusal(const std::string& bytes) {
+  try {
+    read_npy(std::as_bytes(std::span(bytes)), "table.npy");
+  } catch (const ArrayFileError& error) {
+    return error.what();
   }
-  void TearDown() override { std::filesystem::remove_all(directory_); }
-
-  // A version 1 file with this header and `floats` elements counting up from 0.
-  std::filesystem::path file(const std::string& header, int floats) const {
-    std::string text = header;
-    text.append((64 - (10 + text.size() + 1) % 64) % 64, ' ');
-    text += '\n';
-    const std::filesystem::path path = directory_ / "table.npy";
-    std::ofstream stream(path, std::ios::binary);
-    stream << "\x93NUMPY" << '\x01' << '\0' << static_cast<char>(text.size() & 0xFF)
-           << static_cast<char>(text.size() >> 8) << text;
-    for (int i = 0; i < floats; ++i) {
-      const auto value = static_cast<float>(i);
-      stream.write(reinterpret_cast<const char*>(&value), sizeof value);
-    }
-    return path;
-  }
-
-  std::string refusal(const std::filesystem::path& path, Dtype dtype = Dtype::float32) const {
-    try {
-      const NpyTable table(path, dtype);
-    } catch (const NpyError& error) {
-      return error.what();
-    }
-    return "accepted";
-  }
-
-  std::filesystem::path directory_;
-};
-
-TEST_F(Npy, GathersRowsInAnyOrder) {
-  const NpyTable table(file("{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }", 12), Dtype::float32);
-  EXPECT_EQ(table.rows(), 3);
-  EXPECT_EQ(table.columns(), 4);
-  const Tensor rows = table.gather(std::array<std::int64_t, 3>{2, 0, 2});
-  EXPECT_EQ(rows.at(0), 8);
-  EXPECT_EQ(rows.at(4), 0);
-  EXPECT_EQ(rows.at(11), 11);
-  EXPECT_THROW(table.gather(std::array<std::int64_t, 1>{3}), NpyError);
-  EXPECT_THROW(table.gather(std::array<std::int64_t, 1>{-1}), NpyError);
+  return "accepted";
 }
 
-TEST_F(Npy, RefusesFilesThatAreNone) {
-  EXPECT_NE(refusal(directory_ / "absent.npy").find("no such file"), std::string::npos);
-  std::ofstream(directory_ / "text.npy") << "position,value\n0,1\n";
-  EXPECT_NE(refusal(directory_ / "text.npy").find("offset 0: not a .npy file"), std::string::npos);
-  std::ofstream(directory_ / "cut.npy", std::ios::binary)
-      << "\x93NUMPY" << '\x01' << '\0' << '\x76' << '\0' << "{'descr'";
-  EXPECT_NE(refusal(directory_ / "cut.npy").find("ends inside its header"), std::string::npos);
-  EXPECT_NE(refusal(file("{'descr': '<f8', 'fortran_order': False, 'shape': (3, 4), }", 24))
-                .find("elements are '<f8', the spec says float32"),
+void expect_counts(const std::string& bytes, Dtype dtype) {
+  const StoredArray array = read_npy(std::as_bytes(std::span(bytes)), "table.npy");
+  ASSERT_TRUE(holds(array, dtype)) << array.type_text;
+  const auto rows = rows_of(squeezed(array), 4);
+  ASSERT_TRUE(rows);
+  ASSERT_EQ(rows->rows, 3);
+  const Tensor table = gather(*rows, dtype, std::array<std::int64_t, 4>{0, 1, 2, 1});
+  for (std::int64_t i = 0; i < 12; ++i) EXPECT_EQ(table.at(i), static_cast<double>(i)) << i;
+  EXPECT_EQ(table.at(12), 4);
+}
+
+TEST(Npy, ReadsEveryOrderOfBytesAndAxesOfWhatCountsUp) {
+  for (const Dtype dtype : {Dtype::float64, Dtype::float32, Dtype::float16, Dtype::bfloat16}) {
+    for (const char order : {'<', '>'}) {
+      expect_counts(npy(dtype, order, "False", "(3, 4)", counting(dtype, order, {3, 4})), dtype);
+      expect_counts(npy(dtype, order, "False", "(1, 3, 1, 4, 1)", counting(dtype, order, {3, 4})), dtype);
+      // The first axis fastest: elements in the order of a transposed array.
+      std::vector<double> transposed;
+      for (int column = 0; column < 4; ++column) {
+        for (int row = 0; row < 3; ++row) transposed.push_back(4 * row + column);
+      }
+      expect_counts(npy(dtype, order, "True", "(3, 4)", written::elements(dtype, order, transposed)), dtype);
+    }
+  }
+}
+
+TEST(Npy, RefusesBytesThatAreNone) {
+  const auto with_header = [](const std::string& header, std::size_t bytes) {
+    return written::npy_of_header(header, std::string(bytes, '\0'));
+  };
+  EXPECT_NE(refusal("").find("offset 0: not a .npy file"), std::string::npos);
+  EXPECT_NE(refusal("position,value\n0,1\n").find("offset 0: not a .npy file"), std::string::npos);
+  EXPECT_NE(refusal(std::string("\x93NUMPY\x01\x00\x76\x00{'descr'", 17)).find("ends inside its header"),
             std::string::npos);
-  EXPECT_NE(refusal(file("{'descr': '<f4', 'fortran_order': True, 'shape': (3, 4), }", 12)).find("Fortran order"),
+  EXPECT_NE(refusal(std::string("\x93NUMPY\x01\x00", 8)).find("ends inside its header"), std::string::npos);
+  EXPECT_NE(refusal(std::string("\x93NUMPY\x09\x00\x76\x00", 10)).find("version 9 is not known"), std::string::npos);
+  EXPECT_NE(refusal(std::string("\x93NUMPY\x02\x00\xFF\xFF\xFF\xFF", 12)).find("header length 4294967295"),
             std::string::npos);
-  EXPECT_NE(
-      refusal(file("{'descr': '<f4', 'fortran_order': False, 'shape': (12,), }", 12)).find("is not [positions, dim]"),
-      std::string::npos);
-  EXPECT_NE(refusal(file("{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }", 11)).find("its header needs"),
+  EXPECT_NE(refusal(with_header("{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }", 47))
+                .find("its header needs"),
             std::string::npos);
-  EXPECT_NE(refusal(file("{'descr': '<f4', 'fortran_order': False, 'shape': (999999999999, 999999999999), }", 1))
-                .find("too many elements"),
+  for (const char* shape : {"(999999999999, 999999999999)", "(2, 9223372036854775807, 0)", "(576460752303423489,)"}) {
+    EXPECT_NE(refusal(with_header(std::string("{'descr': '<f4', 'fortran_order': False, 'shape': ") + shape + ", }", 4))
+                  .find("too many elements"),
+              std::string::npos)
+        << shape;
+  }
+  EXPECT_NE(refusal(with_header("{'fortran_order': False, 'shape': (3, 4), }", 48)).find("no valid 'descr'"),
             std::string::npos);
-  EXPECT_NE(refusal(file("{'fortran_order': False, 'shape': (3, 4), }", 12)).find("no valid 'descr'"),
+  EXPECT_NE(refusal(with_header("{'descr': '<f4', 'fortran_order': 0, 'shape': (3, 4), }", 48))
+                .find("no valid 'fortran_order'"),
             std::string::npos);
-  EXPECT_NE(
-      refusal(file("{'descr': '<f4', 'fortran_order': 0, 'shape': (3, 4), }", 12)).find("no valid 'fortran_order'"),
-      std::string::npos);
-  for (const char* shape : {"(3, four)", "(3, -4)", "(3, 4x)", "(3, 99999999999999999999)", "3, 4)", "(3, 4"}) {
-    EXPECT_NE(refusal(file(std::string("{'descr': '<f4', 'fortran_order': False, 'shape': ") + shape, 12))
+  std::string axes;
+  for (int i = 0; i < 65; ++i) axes += "1, ";
+  for (const std::string& shape : {std::string("(3, four)"), std::string("(3, -4)"), std::string("(3, 4x)"),
+                                   std::string("(3, 99999999999999999999)"), std::string("3, 4)"),
+                                   std::string("(3, 4"), "(" + axes + ")"}) {
+    EXPECT_NE(refusal(with_header("{'descr': '<f4', 'fortran_order': False, 'shape': " + shape, 48))
                   .find("no valid 'shape'"),
               std::string::npos)
         << shape;
   }
-}
-
-TEST_F(Npy, ARecordedTableReachesAsFarAsItsRows) {
-  const auto path = file("{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }", 12);
-  const Spec spec = parse_spec(R"({"encoding":"sinusoidal","dim":4,"min_position":-8})");
-  const auto subject = recorded_subject("file:table.npy", path, spec);
-  EXPECT_FALSE(subject->is_live());
-  EXPECT_EQ(subject->within_reach(spec).min_position, 0);
-  EXPECT_EQ(subject->within_reach(spec).max_position, 3);
-  EXPECT_THROW(recorded_subject("f", path, parse_spec(R"({"encoding":"sinusoidal","dim":8})")), SubjectNameError);
-  EXPECT_THROW(recorded_subject("f", path, parse_spec(R"({"encoding":"rope","head_dim":4})")), SubjectNameError);
-  EXPECT_THROW(subject->within_reach(parse_spec(R"({"encoding":"sinusoidal","dim":4,"min_position":3})")),
-               SubjectNameError);
 }
 
 }  // namespace

@@ -5,6 +5,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "subjects/table_order.hpp"
+
 namespace sextant {
 namespace {
 
@@ -74,7 +76,7 @@ Tensor positions_tensor(std::string_view operation, const Signature& signature, 
 
 Tensor encode_with(Session& session, const Spec& spec, std::span<const std::int64_t> positions, Tensors inputs) {
   const Signature signature = signature_of(spec.encoding);
-  if (!signature.dim) refuse_spec("encode", spec);
+  if (!signature.dim || signature.operation == Operation::table) refuse_spec("encode", spec);
   const std::int64_t rows = std::ssize(positions) / signature.axes;
   inputs.insert_or_assign("positions", positions_tensor("encode", signature, {rows}, positions));
   return take(session.call("encode", inputs), "encoding", spec.dtype, {rows, *signature.dim});
@@ -131,6 +133,19 @@ Tensor encode(Session& session, const Spec& spec, std::span<const std::int64_t> 
   if (!signature.dim || !signature.weight) refuse_spec("encode with a weight", spec);
   check_weight("encode", spec, *signature.weight, weight);
   return encode_with(session, spec, positions, {{"weight", weight}});
+}
+
+Tensor table(Session& session, const Spec& spec, std::span<const std::int64_t> positions) {
+  const Signature signature = signature_of(spec.encoding);
+  if (signature.operation != Operation::table) refuse_spec("table", spec);
+  const std::int64_t rows = std::ssize(positions);
+  Tensors reply = session.call("table", named("positions", positions_tensor("table", signature, {rows}, positions)));
+  const std::int64_t pairs = signature.dim.value() / 2;
+  const TableOrder& order = order_of_reply(reply);
+  std::vector<Tensor> parts;
+  for (const std::string_view name : order.tensors)
+    parts.push_back(take(reply, std::string(name), spec.dtype, {rows, columns_of(order, pairs)}));
+  return cosines_then_sines(order, parts, pairs);
 }
 
 Tensor rotate(Session& session, const Spec& spec, const Tensor& x, std::span<const std::int64_t> positions) {

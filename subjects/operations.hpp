@@ -29,6 +29,11 @@ Tensor encode(Session& session, const Spec& spec, std::span<const std::int64_t> 
 /// The same for learned, with its table `weight`, [max_positions, dim] of the spec's dtype.
 Tensor encode(Session& session, const Spec& spec, std::span<const std::int64_t> positions, const Tensor& weight);
 
+/// The rows of a rotary table at `positions`, [n]: [n, 2 pairs] of the spec's dtype, the cosines of all pairs and then
+/// their sines, in whichever order the subject has them (table_order.hpp); [n, 4 pairs] where it has each value twice:
+/// the first of each in the first half, the others in the second.
+Tensor table(Session& session, const Spec& spec, std::span<const std::int64_t> positions);
+
 /// `x`, [batch, n, heads, head_dim] of the spec's dtype, turned by `positions`, [batch, n] row-major, [axes, batch, n]
 /// for rope_nd. For rope, rope_nd and xpos.
 Tensor rotate(Session& session, const Spec& spec, const Tensor& x, std::span<const std::int64_t> positions);

@@ -45,14 +45,7 @@ json parse_header(std::span<const std::byte> bytes) {
   return header;
 }
 
-struct Entry {
-  Dtype dtype;
-  std::vector<std::int64_t> shape;
-  std::uint64_t begin;
-  std::uint64_t end;
-};
-
-Entry read_entry(const std::string& name, const json& value) {
+TensorPlace read_entry(const std::string& name, const json& value) {
   const auto refuse = [&](std::string_view why) {
     throw SafetensorsError(fmt::format("tensor \"{}\": {}", name, why));
   };
@@ -76,20 +69,20 @@ Entry read_entry(const std::string& name, const json& value) {
   if (!offsets.is_array() || offsets.size() != 2 || !is_size(offsets[0]) || !is_size(offsets[1])) {
     refuse("data_offsets is not a pair of offsets");
   }
-  Entry entry{*dtype, {}, offsets[0].get<std::uint64_t>(), offsets[1].get<std::uint64_t>()};
+  TensorPlace entry{{name, *dtype, {}}, offsets[0].get<std::uint64_t>(), offsets[1].get<std::uint64_t>()};
   for (const json& extent : shape) {
     if (extent.get<std::uint64_t>() > (std::uint64_t{1} << 59)) refuse("shape has too many elements");
-    entry.shape.push_back(extent.get<std::int64_t>());
+    entry.info.shape.push_back(extent.get<std::int64_t>());
   }
   std::uint64_t bytes = 0;
   try {
-    bytes = static_cast<std::uint64_t>(elements_of(entry.shape)) * size_of(*dtype);
+    bytes = static_cast<std::uint64_t>(elements_of(entry.info.shape)) * size_of(*dtype);
   } catch (const std::invalid_argument& error) {
     refuse(error.what());
   }
   if (entry.begin > entry.end || entry.end - entry.begin != bytes) {
     refuse(fmt::format("data_offsets [{}, {}] do not hold shape {} of {}", entry.begin, entry.end,
-                       shape_text(entry.shape), name_of(*dtype)));
+                       shape_text(entry.info.shape), name_of(*dtype)));
   }
   return entry;
 }
@@ -106,6 +99,34 @@ void make_room(std::vector<std::byte>& data, std::size_t size) {
 }
 
 }  // namespace
+
+std::uint64_t safetensors_header_length(std::span<const std::byte> bytes) {
+  const std::uint64_t length = little_endian(bytes);
+  if (length < 2 || length > max_header_bytes) {
+    throw SafetensorsError(
+        fmt::format("not a safetensors blob: header length {}, bytes \"{}\"", length, preview(bytes)));
+  }
+  return length;
+}
+
+SafetensorsHeader read_safetensors_header(std::span<const std::byte> bytes) {
+  const json object = parse_header(bytes);
+  SafetensorsHeader header;
+  for (const auto& [name, value] : object.items()) {
+    if (name != "__metadata__") {
+      header.tensors.push_back(read_entry(name, value));
+      continue;
+    }
+    if (!value.is_object()) throw SafetensorsError("__metadata__ is not an object");
+    for (const auto& [key, text] : value.items()) {
+      if (!text.is_string()) throw SafetensorsError(fmt::format("__metadata__: \"{}\" is not a string", key));
+      header.metadata[key] = text.get<std::string>();
+    }
+  }
+  std::ranges::stable_sort(header.tensors, {},
+                           [](const TensorPlace& tensor) { return std::pair(tensor.begin, tensor.end); });
+  return header;
+}
 
 std::string safetensors_header(std::span<const TensorInfo> tensors,
                                const std::map<std::string, std::string>& metadata) {
@@ -172,51 +193,34 @@ std::size_t SafetensorsReader::feed(std::span<const std::byte> bytes) {
 }
 
 void SafetensorsReader::read_length(std::span<const std::byte> next) {
-  const std::uint64_t length = little_endian(head_);
-  if (length < 2 || length > max_header_bytes) {
-    head_.insert(head_.end(), next.begin(), next.end());
-    throw SafetensorsError(
-        fmt::format("not a safetensors blob: header length {}, bytes \"{}\"", length, preview(head_)));
-  }
-  total_ = 8 + length;
+  std::vector<std::byte> quoted = head_;
+  quoted.insert(quoted.end(), next.begin(), next.end());
+  total_ = 8 + safetensors_header_length(quoted);
   head_.resize(total_);
 }
 
 void SafetensorsReader::read_header() {
-  const json header = parse_header(std::span(head_).subspan(8));
-  std::vector<std::pair<std::string, Entry>> entries;
+  SafetensorsHeader header = read_safetensors_header(std::span(head_).subspan(8));
+  blob_.metadata = std::move(header.metadata);
   std::uint64_t size = 0;
-  for (const auto& [name, value] : header.items()) {
-    if (name == "__metadata__") {
-      if (!value.is_object()) throw SafetensorsError("__metadata__ is not an object");
-      for (const auto& [key, text] : value.items()) {
-        if (!text.is_string()) throw SafetensorsError(fmt::format("__metadata__: \"{}\" is not a string", key));
-        blob_.metadata[key] = text.get<std::string>();
-      }
-      continue;
-    }
-    entries.emplace_back(name, read_entry(name, value));
-    size = std::max(size, entries.back().second.end);
+  std::uint64_t end = 0;
+  bool follow = true;
+  for (const TensorPlace& tensor : header.tensors) {
+    size = std::max(size, tensor.end);
+    follow = follow && tensor.begin == end;
+    end = tensor.end;
   }
   if (size > max_data_bytes_)
     throw SafetensorsError(fmt::format("oversized: {} bytes of data, at most {} expected", size, max_data_bytes_));
-  std::ranges::stable_sort(entries, {},
-                           [](const auto& entry) { return std::pair(entry.second.begin, entry.second.end); });
-  std::uint64_t end = 0;
-  bool follow = true;
-  for (const auto& [name, entry] : entries) {
-    follow = follow && entry.begin == end;
-    end = entry.end;
-  }
   if (!follow) {
     make_room(data_, size);
     parts_.push_back({data_, 0});
   }
-  for (auto& [name, entry] : entries) {
-    Tensor& tensor = blob_.tensors[name] = {entry.dtype, std::move(entry.shape), {}};
-    if (follow) make_room(tensor.data, entry.end - entry.begin);
-    if (follow && entry.end > entry.begin) parts_.push_back({tensor.data, entry.begin});
-    offsets_[name] = {entry.begin, entry.end};
+  for (TensorPlace& place : header.tensors) {
+    Tensor& tensor = blob_.tensors[place.info.name] = {place.info.dtype, std::move(place.info.shape), {}};
+    if (follow) make_room(tensor.data, place.end - place.begin);
+    if (follow && place.end > place.begin) parts_.push_back({tensor.data, place.begin});
+    offsets_[place.info.name] = {place.begin, place.end};
   }
   total_ += size;
   read_header_ = true;

@@ -40,6 +40,26 @@ struct TensorInfo {
   std::vector<std::int64_t> shape;
 };
 
+/// A tensor where a header places it: its bytes are [begin, end) of the data, as many as its shape and dtype need.
+struct TensorPlace {
+  TensorInfo info;
+  std::uint64_t begin;
+  std::uint64_t end;
+};
+
+/// What a header says.
+struct SafetensorsHeader {
+  std::map<std::string, std::string> metadata;
+  std::vector<TensorPlace> tensors;  ///< by where they begin
+};
+
+/// Reads a header, without its length. @throws SafetensorsError if it cannot be one.
+SafetensorsHeader read_safetensors_header(std::span<const std::byte> header);
+
+/// Its length, from the eight bytes before it. @throws SafetensorsError for fewer than 2 or more than max_header_bytes,
+/// quoting `bytes`.
+std::uint64_t safetensors_header_length(std::span<const std::byte> bytes);
+
 /// The length and the header of a blob whose data are these tensors, one after the other. The header is padded with
 /// spaces to a multiple of eight, so that data is aligned.
 std::string safetensors_header(std::span<const TensorInfo> tensors, const std::map<std::string, std::string>& metadata);

@@ -4,7 +4,7 @@
 
 #include <iterator>
 
-#include "subjects/npy.hpp"
+#include "subjects/array_file.hpp"
 #include "subjects/safetensors.hpp"
 
 namespace sextant {
@@ -34,9 +34,13 @@ TEST_F(TableFiles, NpyIsReadBackInEveryDtype) {
     TableFile file(path, dtype, {{"encoding", 3, 2}});
     for (double row = 0; row < 3; ++row) file.append(0, std::vector<double>{row + 0.5, -row});
     file.commit();
-    const NpyTable table(path, dtype);
-    ASSERT_EQ(table.rows(), 3);
-    const Tensor row = table.gather(std::vector<std::int64_t>{2});
+    const ArrayFile written(path);
+    const StoredArray array = written.array("");
+    ASSERT_TRUE(holds(array, dtype));
+    const auto rows = rows_of(array, 2);
+    ASSERT_TRUE(rows);
+    ASSERT_EQ(rows->rows, 3);
+    const Tensor row = gather(*rows, dtype, std::vector<std::int64_t>{2});
     EXPECT_EQ(row.at(0), 2.5);
     EXPECT_EQ(row.at(1), -2);
   }

@@ -29,6 +29,9 @@ std::int64_t size_for(const Rope& encoding, const Case& example) {
   if (example.operation == Operation::tables) return 2 * rows_of(example) * (encoding.rotary_dim / 2);
   return std::ssize(example.elements);
 }
+std::int64_t size_for(const RotaryTable& encoding, const Case& example) {
+  return 2 * rows_of(example) * pairs(encoding);
+}
 std::int64_t size_for(const RopeNd&, const Case& example) { return std::ssize(example.elements); }
 std::int64_t size_for(const Xpos&, const Case& example) { return std::ssize(example.elements); }
 std::int64_t size_for(const Alibi& encoding, const Case& example) {

@@ -11,6 +11,7 @@ namespace sextant {
 /// What a subject does with an encoding.
 enum class Operation {
   encode,  ///< positions to rows of a code
+  table,   ///< positions to rows of cosines and sines
   rotate,  ///< vectors and their positions to vectors turned
   bias,    ///< positions of queries and keys to what is added to their scores
   attend   ///< queries, keys and values to attention's result

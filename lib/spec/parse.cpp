@@ -158,7 +158,8 @@ Signature complete_signature(const Variant& encoding) {
             throw std::logic_error(fmt::format("the signature of {} has no {}", entry_of(alternative).name, name));
         };
         switch (signature.operation) {
-          case Operation::encode: needs(signature.dim, "dim"); break;
+          case Operation::encode:
+          case Operation::table: needs(signature.dim, "dim"); break;
           case Operation::rotate: needs(signature.head_dim, "head_dim"); break;
           case Operation::bias:
             if (!signature.weight) needs(signature.heads, "heads");

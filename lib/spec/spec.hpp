@@ -13,6 +13,7 @@
 #include "lib/spec/attention.hpp"
 #include "lib/spec/operation.hpp"
 #include "lib/spec/position_encoding.hpp"
+#include "lib/spec/rotary_table.hpp"
 
 namespace sextant {
 
@@ -37,8 +38,9 @@ enum class AccuracyClass {
 /// softmax) being float32's; or that, and sums rounded term by term.
 enum class Evaluation { float32, table, dtype, dtype_accumulate };
 
-/// Every encoding a spec may name: the encodings of a position, and attention with one of them or none.
-using Encoding = Extended<PositionEncoding, Attention>::Type;
+/// Every encoding a spec may name: the encodings of a position, the table that is kept of one, and attention with one
+/// of them or none.
+using Encoding = Extended<PositionEncoding, RotaryTable, Attention>::Type;
 
 /// A claim: an encoding, the dtype of its values, and the positions min_position <= p < max_position it reaches over.
 /// Encodings of so many positions and no more (binary, sinusoidal_2d, sinusoidal_nd, learned, fourier of cells) claim
@@ -98,6 +100,10 @@ struct EncodingExample {
 
 /// One for each encoding that a spec can name, in the order of `sextant list encodings`.
 std::span<const EncodingExample> encoding_examples();
+
+/// The claim of what a program keeps in a file for a claim: of a code itself, of a rope its table; nothing where no file
+/// holds one row for each position. @throws SpecError where a table cannot have what the claim says.
+std::optional<Spec> recorded_claim(const Spec& spec);
 
 /// "float32-angle", ...
 std::string_view name_of(AccuracyClass accuracy);

@@ -117,7 +117,7 @@ class AttentionModel final : public EncodingModel {
       list.with(fmt::format("position.{}", variant.field), [&](Attention& e) {
         std::visit(
             [&](const auto& changed) {
-              if constexpr (!std::is_same_v<std::decay_t<decltype(changed)>, Attention>) e.position = changed;
+              if constexpr (requires { e.position = changed; }) e.position = changed;
             },
             variant.spec.encoding);
       });

@@ -130,6 +130,7 @@ struct UseOfTable {
   TableUse operator()(const Sinusoidal& encoding) const {
     return encoding.scale == 1 ? TableUse::is_value : TableUse::is_multiplied;
   }
+  TableUse operator()(const RotaryTable&) const { return TableUse::is_value; }
   TableUse operator()(const Sinusoidal2d&) const { return TableUse::is_value; }
   TableUse operator()(const SinusoidalNd&) const { return TableUse::is_value; }
   TableUse operator()(const Fourier&) const { return TableUse::is_value; }
@@ -164,8 +165,9 @@ double evaluation_ulps(const ArithmeticClaim& claim, const std::optional<Rounded
   double ulps = 2 * claim.libm + 2;
   if (factor) {
     // Products of its errors are what the last term is for.
-    const double with_factor =
-        std::numbers::sqrt2 * claim.libm + 3.25 + factor->roundings * angle_roundoff(claim.accuracy) / of_evaluation;
+    const double without =
+        claim.table == TableUse::is_value ? 2 * claim.libm + 1.5 : std::numbers::sqrt2 * claim.libm + 3.25;
+    const double with_factor = without + factor->roundings * angle_roundoff(claim.accuracy) / of_evaluation;
     ulps = std::max(ulps, with_factor + 0x1p-10);
   }
   if (!in_16_bits) return ulps;

@@ -12,7 +12,7 @@
 
 namespace sextant {
 
-/// What models of codes share: the operation encode, a row of dim channels for each position.
+/// What models of codes share: a row of dim channels for each position, by the operation encode or table.
 class CodeModel : public EncodingModel {
  public:
   CodeModel(const Spec& spec, std::int64_t dim) : EncodingModel(spec), dim_(dim) {}
@@ -31,7 +31,7 @@ class CodeModel : public EncodingModel {
   gen::LargestCall largest_drawn() const final;
   gen::LargestCall largest_reshaped() const final;
   Parts reshaped(const Question& question, std::int64_t shape, std::int64_t cut) const final;
-  Tensor ask(Session& session, const Call& call) const final;
+  Tensor ask(Session& session, const Call& call) const override;
 
  protected:
   /// First questions in the orders and lengths that kernels have paths for, as far as the claim has room.

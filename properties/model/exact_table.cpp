@@ -193,6 +193,10 @@ struct Make {
   std::unique_ptr<ExactTable> operator()(const Rope& encoding) const {
     return std::make_unique<RopeTable>(encoding, request);
   }
+  // As its judge takes it: of the claim's length.
+  std::unique_ptr<ExactTable> operator()(const RotaryTable& encoding) const {
+    return std::make_unique<RopeTable>(encoding.rope, request);
+  }
   std::unique_ptr<ExactTable> operator()(const auto&) const { return nullptr; }
 };
 

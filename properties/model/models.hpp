@@ -22,6 +22,7 @@ std::unique_ptr<EncodingModel> make_model(const Spec& spec, const Xpos& encoding
 std::unique_ptr<EncodingModel> make_model(const Spec& spec, const Alibi& encoding);
 std::unique_ptr<EncodingModel> make_model(const Spec& spec, const RelativeBias& encoding);
 std::unique_ptr<EncodingModel> make_model(const Spec& spec, const WindowBias& encoding);
+std::unique_ptr<EncodingModel> make_model(const Spec& spec, const RotaryTable& encoding);
 std::unique_ptr<EncodingModel> make_model(const Spec& spec, const Attention& encoding);
 
 }  // namespace sextant

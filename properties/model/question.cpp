@@ -39,7 +39,8 @@ std::span<const std::string_view> axes_of_answer(Operation operation) {
   static constexpr std::string_view bias[] = {"head", "query", "key"};
   static constexpr std::string_view attention[] = {"batch row", "head", "token", "channel"};
   switch (operation) {
-    case Operation::encode: return code;
+    case Operation::encode:
+    case Operation::table: return code;
     case Operation::rotate: return vectors;
     case Operation::bias: return bias;
     case Operation::attend: return attention;

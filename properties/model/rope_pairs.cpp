@@ -14,7 +14,7 @@ using reference::DoubleDoubleWithin;
 using reference::Enclosure;
 using reference::Precision;
 
-class RopePairs final : public EncodedPairs {
+class RopePairs : public EncodedPairs {
  public:
   RopePairs(const Spec& spec, const Rope& encoding) : spec_(spec), oracle_(encoding) {}
 
@@ -38,18 +38,7 @@ class RopePairs final : public EncodedPairs {
 
   std::optional<Rows> emulate(const reference::Recipe& recipe,
                               const std::vector<std::int64_t>& positions) const override {
-    auto emulation = reference::RopeEmulation::of(recipe, encoding(), spec_.dtype);
-    if (!emulation) return std::nullopt;
-    const std::int64_t length = reference::sequence_length(positions);
-    Rows rows;
-    for (const std::int64_t position : positions) {
-      auto& values = rows.emplace_back();
-      for (const reference::Intermediates& had : emulation->at(position, length)) {
-        const auto turned = emulation->rotate(had, 1, 0);
-        values.push_back({turned.second, turned.first});
-      }
-    }
-    return rows;
+    return emulated(recipe, positions, reference::sequence_length(positions));
   }
 
   std::optional<std::vector<double>> recipe_radians(const reference::Recipe& recipe,
@@ -91,8 +80,24 @@ class RopePairs final : public EncodedPairs {
 
   double unit(double, double size) const override { return ulp(spec_.dtype, size); }
 
- private:
+ protected:
+  const Spec& spec() const { return spec_; }
   const Rope& encoding() const { return oracle_.encoding(); }
+
+  std::optional<Rows> emulated(const reference::Recipe& recipe, const std::vector<std::int64_t>& positions,
+                               std::int64_t length) const {
+    auto emulation = reference::RopeEmulation::of(recipe, encoding(), spec_.dtype);
+    if (!emulation) return std::nullopt;
+    Rows rows;
+    for (const std::int64_t position : positions) {
+      auto& values = rows.emplace_back();
+      for (const reference::Intermediates& had : emulation->at(position, length)) {
+        const auto turned = emulation->rotate(had, 1, 0);
+        values.push_back({turned.second, turned.first});
+      }
+    }
+    return rows;
+  }
 
   reference::FastRotations fast(std::int64_t length) override { return oracle_.fast(length); }
   DoubleDoubleWithin factor(std::int64_t length) override {
@@ -104,10 +109,60 @@ class RopePairs final : public EncodedPairs {
   reference::RopeReference oracle_;
 };
 
+class TablePairs final : public RopePairs {
+ public:
+  using RopePairs::RopePairs;
+
+  Rows ask(Session& session, const std::vector<std::int64_t>& positions) const override {
+    const Tensor values = table(session, spec(), positions);
+    Rows rows;
+    for (std::int64_t start = 0; start < values.elements(); start += values.shape[1]) {
+      auto& row = rows.emplace_back();
+      for (std::int64_t pair = 0; pair < count(); ++pair)
+        row.push_back({.sin = values.at(start + count() + pair), .cos = values.at(start + pair)});
+    }
+    return rows;
+  }
+
+  std::optional<Rows> emulate(const reference::Recipe& recipe,
+                              const std::vector<std::int64_t>& positions) const override {
+    return emulated(recipe, positions, spec().max_position);
+  }
+  std::optional<std::vector<double>> recipe_radians(const reference::Recipe& recipe, std::int64_t) const override {
+    return RopePairs::recipe_radians(recipe, spec().max_position);
+  }
+  std::vector<double> frequencies(std::int64_t) override { return RopePairs::frequencies(spec().max_position); }
+
+  double bound(const ErrorBudget& allowed, const Truth& at, std::size_t i, Component component,
+               double size) const override {
+    const auto pair = static_cast<std::int64_t>(i);
+    const DoubleDoubleWithin& value = at.value(i, component);
+    const auto other = component == Component::sine ? Component::cosine : Component::sine;
+    const double derivative = at.value(i, other).high;
+    const double angle = at.angle[i];
+    const auto near = [](double x) { return Enclosure(x, reference::first_precision); };
+    // element_bound takes a norm to be exact under pair-norm.
+    if (allowed.accuracy() == AccuracyClass::pair_norm) return RopePairs::bound(allowed, at, i, component, size);
+    const reference::Bounds quick = allowed.element_bound(magnitude(value), derivative, size, angle, pair);
+    if (quick.lower > 0) return quick.lower;
+    return allowed.element_bound(near(value.high), near(derivative), near(size), near(angle), pair).upper();
+  }
+
+  double unit(double truth, double) const override { return ulp(spec().dtype, truth); }
+
+ private:
+  reference::FastRotations fast(std::int64_t) override { return RopePairs::fast(spec().max_position); }
+  DoubleDoubleWithin factor(std::int64_t) override { return RopePairs::factor(spec().max_position); }
+};
+
 }  // namespace
 
 std::unique_ptr<EncodedPairs> make_rope_pairs(const Spec& spec, const Rope& encoding) {
   return std::make_unique<RopePairs>(spec, encoding);
+}
+
+std::unique_ptr<EncodedPairs> make_table_pairs(const Spec& spec, const Rope& encoding) {
+  return std::make_unique<TablePairs>(spec, encoding);
 }
 
 }  // namespace sextant

@@ -8,6 +8,7 @@
 #include "properties/model/answers.hpp"
 #include "properties/model/family.hpp"
 #include "properties/model/screen.hpp"
+#include "reference/rope.hpp"
 
 namespace sextant {
 namespace {
@@ -60,6 +61,22 @@ AnswerCheck make_check(const Spec& spec, const Fourier& encoding) {
   return check_of(spec, {all, first, end}, encoding.positions, 1);
 }
 
+// Times a factor that is 1. Another is rounded itself, so that the product may be beyond what it should round to.
+AnswerCheck make_check(const Spec& spec, const RotaryTable&) {
+  return [spec](const Call& call, const Tensor& table) {
+    const std::int64_t width = table.shape[1];
+    return check_of(spec, {width, 0, width}, {}, 1)(call, table);
+  };
+}
+
+std::optional<std::string> why_not(const Spec& spec, const RotaryTable& encoding) {
+  const auto factor = reference::RopeReference(encoding.rope)
+                          .attention_factor(spec.max_position, reference::first_precision);
+  if (factor.lower() == 1 && factor.upper() == 1) return std::nullopt;
+  return "an attention factor is rounded: see unit_circle";
+}
+std::optional<std::string> why_not(const Spec&, const auto&) { return std::nullopt; }
+
 }  // namespace
 
 Property bounds_property() {
@@ -67,14 +84,15 @@ Property bounds_property() {
   property.id = "bounds";
   property.explanation = {
       "values never leave [-scale, scale], at any position, and none is NaN or infinite",
-      "|PE(p, c)| <= round(|scale|); of Fourier features, but for coordinates in the row, <= 1",
+      "|PE(p, c)| <= round(|scale|); of Fourier features, but for coordinates in the row, and of rotary tables <= 1",
       "|sin|, |cos| <= 1; Vaswani et al. 2017, section 3.5",
-      "sinusoidal, fourier",
+      "sinusoidal, fourier, rotary_table without an attention factor",
       "none: rounding is monotone, so an implementation whose sine stays within [-1, 1] meets it exactly",
       "positions that overflow a narrow type, range reduction that loses its quotient, uninitialised rows"};
   property.not_applicable =
-      stated_for<Sinusoidal, Fourier>(elsewhere_for<Rope>("a rotation is bounded by its input: see isometry"));
-  judge_answers(property, of<Sinusoidal, Fourier>(
+      stated_for<Sinusoidal, Fourier, RotaryTable>([](const Spec& spec, const auto& encoding) { return why_not(spec, encoding); },
+                                                   elsewhere_for<Rope>("a rotation is bounded by its input: see isometry"));
+  judge_answers(property, of<Sinusoidal, Fourier, RotaryTable>(
                               [](const Spec& spec, const auto& encoding) { return make_check(spec, encoding); }));
   return property;
 }

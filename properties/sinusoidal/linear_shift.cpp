@@ -2,15 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 
 #include "properties/catalogue.hpp"
 #include "properties/engine/typed_cases.hpp"
 #include "properties/gen/position.hpp"
 #include "properties/model/budget.hpp"
 #include "properties/model/family.hpp"
+#include "properties/model/model.hpp"
 #include "reference/rounding.hpp"
-#include "reference/sinusoidal.hpp"
-#include "subjects/operations.hpp"
 
 namespace sextant {
 namespace {
@@ -48,40 +48,36 @@ CasesOf<Move> moves() {
   return cases;
 }
 
-CheckOf<Move> make_check(const Spec& spec, const Sinusoidal& encoding) {
-  reference::SinusoidalReference oracle(encoding);
-  const ErrorBudget budget(arithmetic_of(spec), oracle.frequencies(), pairs(encoding));
-  return [spec, encoding, oracle, budget](Session& session, const Move& move) mutable {
+CheckOf<Move> make_check(const Spec& spec) {
+  const std::shared_ptr<EncodedPairs> pairs = model_of(spec)->encoded_pairs();
+  const ErrorBudget budget = pairs->budget(spec.accuracy);
+  return [spec, pairs, budget, grid = position_grid_of(spec.encoding)](Session& session, const Move& move) {
     const std::int64_t position = move.position;
     const std::int64_t offset = move.offset;
-    const Tensor table = encode(session, spec, std::vector<std::int64_t>{position, position + offset});
+    const Rows rows = pairs->ask(session, {position, position + offset});
     Judgement judgement;
-    for (std::int64_t pair = 0; pair < pairs(encoding); ++pair) {
-      const Channels channels = channels_of_pair(encoding, pair);
-      const double sine = table.at(channels.first);
-      const double cosine = table.at(channels.second);
-      const double later_sine = table.at(encoding.dim + channels.first);
-      const double later_cosine = table.at(encoding.dim + channels.second);
+    for (std::int64_t pair = 0; pair < pairs->count(); ++pair) {
+      const PairValues& here = rows[0][static_cast<std::size_t>(pair)];
+      const PairValues& there = rows[1][static_cast<std::size_t>(pair)];
       const auto place = [&] {
-        return fmt::format("position {}, offset {}, frequency {}", encoding.positions.text(position),
-                           encoding.positions.text(offset), pair);
+        return fmt::format("position {}, offset {}, frequency {}", grid.text(position), grid.text(offset), pair);
       };
-      if (!std::isfinite(sine) || !std::isfinite(cosine) || !std::isfinite(later_sine) ||
-          !std::isfinite(later_cosine)) {
+      if (!std::isfinite(here.sin) || !std::isfinite(here.cos) || !std::isfinite(there.sin) ||
+          !std::isfinite(there.cos)) {
         judgement.add(Certainty::no, not_finite(), [&] { return place() + ": a value is NaN or infinite"; });
         continue;
       }
       Deviation deviation;
       const Certainty within = reference::decide([&](Precision precision) {
-        const Enclosure norm = abs(Enclosure(encoding.scale, precision));
+        const Enclosure norm = pairs->radius(precision);
         // Copies: each call may reuse the object of the one before.
-        const reference::Rotation shift = oracle.shift(offset, pair, precision);
-        const Enclosure from_angle = oracle.angle(position, pair, precision);
-        const Enclosure to_angle = oracle.angle(position + offset, pair, precision);
-        const Enclosure s(sine, precision);
-        const Enclosure c(cosine, precision);
-        const Enclosure error = hypot(Enclosure(later_sine, precision) - (s * shift.cos + c * shift.sin),
-                                      Enclosure(later_cosine, precision) - (c * shift.cos - s * shift.sin));
+        const reference::Rotation shift = pairs->advance(offset, pair, precision);
+        const Enclosure from_angle = pairs->angle(position, pair, precision);
+        const Enclosure to_angle = pairs->angle(position + offset, pair, precision);
+        const Enclosure s(here.sin, precision);
+        const Enclosure c(here.cos, precision);
+        const Enclosure error = hypot(Enclosure(there.sin, precision) - (s * shift.cos + c * shift.sin),
+                                      Enclosure(there.cos, precision) - (c * shift.cos - s * shift.sin));
         const Enclosure bound = budget.pair_bound(norm, from_angle, pair) + budget.pair_bound(norm, to_angle, pair);
         deviation = deviation_of(error, bound, reference::ulp(spec.dtype, norm).upper());
         return reference::at_most(error, bound);
@@ -104,15 +100,15 @@ Property linear_shift_property() {
       "moving by k positions is the same rotation from every position",
       "PE(p + k) = R(k) PE(p): each (sin, cos) pair turns by the angle k w_i",
       "Vaswani et al. 2017, section 3.5: \"PE(pos+k) can be represented as a linear function of PE(pos)\"",
-      "sinusoidal",
-      "each of the two pairs is within E(p) = sqrt(2) k ulp(scale) + min(d, 2) scale of its true value in Euclidean "
+      "sinusoidal, rotary_table",
+      "each of the two pairs is within E(p) = sqrt(2) k ulp(scale) + min(d, 2) scale (of a table the attention factor) of its true value in Euclidean "
       "norm "
       "(properties/model/budget.hpp), and R(k) keeps distances, so |PE(p+k) - R(k) PE(p)| <= E(p) + E(p+k)",
       "a pair whose sine and cosine turn at different frequencies or swap places, positions that collide, a shifted "
       "row"};
-  property.not_applicable = stated_for<Sinusoidal>(
+  property.not_applicable = stated_for<Sinusoidal, RotaryTable>(
       one_position_only, elsewhere_for<Rope>("a property of additive codes: see relative_offset"));
-  use_cases(property, moves(), of<Sinusoidal>(make_check));
+  use_cases(property, moves(), make_check);
   return property;
 }
 

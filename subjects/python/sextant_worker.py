@@ -5,6 +5,7 @@ Over 400 lines, since a subject's interpreter is given one file that needs nothi
 Run as `python sextant_worker.py FILE.py`, where FILE.py defines any of
 
     encode(positions, spec)                               -> encoding [n, dim]
+    table(positions, spec)                                -> (cos, sin), [n, pairs] each, or as the file's table_order says
     rotate(x, positions, spec)                            -> y, as x
     bias(query_positions, key_positions, spec)            -> bias [heads, q, k]
     bucket(relative, spec)                                -> bucket [n]
@@ -52,11 +53,12 @@ try:
 except ImportError:
     BFLOAT16 = None
 
-OPERATIONS = ("encode", "rotate", "bias", "bucket", "attend", "backward", "reset")
+OPERATIONS = ("encode", "table", "rotate", "bias", "bucket", "attend", "backward", "reset")
 CODES = {"F64": np.dtype("<f8"), "F32": np.dtype("<f4"), "F16": np.dtype("<f2"), "I64": np.dtype("<i8")}
 # The arguments of each operation after `self`, in the order of its signature.
 ARGUMENTS = {
     "encode": ("positions",),
+    "table": ("positions",),
     "rotate": ("x", "positions"),
     "bias": ("query_positions", "key_positions"),
     "bucket": ("relative",),
@@ -65,6 +67,15 @@ ARGUMENTS = {
 # What only some calls have comes by name; a function that does not take it cannot do what is asked.
 BY_NAME = {"attend": ("query_positions", "starts", "ends", "sinks")}
 RESULTS = {"encode": "encoding", "rotate": "y", "bias": "bias", "bucket": "bucket", "attend": "out"}
+# What the tensors of a rotary table are called, by the order of their values.
+TABLE_ORDERS = {
+    "separate": ["cos", "sin"],
+    "cos_sin": ["cos_sin"],
+    "sin_cos": ["sin_cos"],
+    "interleaved": ["interleaved"],
+    "halves": ["cos_halves", "sin_halves"],
+    "repeated": ["cos_repeated", "sin_repeated"],
+}
 LARGEST_HEADER = 1 << 20
 # Frameworks that do not survive a fork, or warn of it: they hold locks, devices and pools of threads. torch does survive one, as its own DataLoader
 # forks by default, while it has started no threads and no device, which would hold files open: _holdings() tells.
@@ -228,7 +239,7 @@ class JaxArrays(NumpyArrays):
 FRAMEWORKS = {None: NumpyArrays, "numpy": NumpyArrays, "torch": TorchArrays, "jax": JaxArrays}
 
 
-def answer(functions, arrays, operation, tensors, metadata, in_place, copy=kept):
+def answer(functions, arrays, operation, tensors, metadata, in_place, copy=kept, table_order="separate"):
     """The reply's tensors; of a rotation in place, that returned nothing, what it left in x. `copy` gives the bytes of an input as they were. Raises
     Unsupported.
     """
@@ -256,14 +267,23 @@ def answer(functions, arrays, operation, tensors, metadata, in_place, copy=kept)
             if not _takes(function, key):
                 raise Unsupported(f"{operation} takes no {key}")
         result = function(*(given[key] for key in ARGUMENTS[operation]), *extra, spec, **named)
-        names = [RESULTS[operation]]
+        names = TABLE_ORDERS[table_order] if operation == "table" else [RESULTS[operation]]
     if result is None and in_place and operation == "rotate":
         result = given["x"]
     if result is None:
         raise Unsupported(f"{operation} returned None")
     reply = {name: arrays.take(array) for name, array in zip(names, _results(operation, names, result))}
+    if "interleaved" in reply:
+        reply["interleaved"] = _interleaved(reply["interleaved"])
     left = {key: arrays.left(array, handed[key]) for key, array in tensors.items()}
     return reply | {f"modified/{key}": array for key, array in left.items() if not same_bits(bits_of(array), before[key])}
+
+
+def _interleaved(array):
+    """[n, 2 pairs] of complex numbers [n, pairs], or of [n, pairs, 2]."""
+    if np.iscomplexobj(array):
+        array = np.ascontiguousarray(array).view(array.real.dtype)
+    return array.reshape(len(array), -1) if array.size else array.reshape(0, int(np.prod(array.shape[1:])))
 
 
 def _takes(function, key):
@@ -283,6 +303,9 @@ def _results(operation, names, result):
         return [result[name] for name in names]
     if len(names) == 1:
         return [result]
+    if operation == "table" and not isinstance(result, (tuple, list)):
+        orders = [order for order, tensors in TABLE_ORDERS.items() if len(tensors) == 1]
+        raise ValueError(f"table returned one array: expected cos and sin, or table_order = one of {', '.join(orders)}")
     if not isinstance(result, (tuple, list)) or len(result) != len(names):
         raise ValueError(f"{operation} returned {type(result).__name__}, expected {', '.join(names)}")
     return result
@@ -441,18 +464,20 @@ def _replies_at_once(perform, requests):
     return replies
 
 
-def serve(framework=None, name="", version="", in_place=False, threads=False, **functions):
+def serve(framework=None, name="", version="", in_place=False, threads=False, table_order="separate", **functions):
     """Answers requests until the input ends. `functions` are the operations by name; `in_place` says that rotate writes over its x, `threads` that
-    several threads may call the functions at once.
+    several threads may call the functions at once, `table_order` in which order table returns its values.
     """
     global _served
     _served = True
     unknown = set(functions) - set(OPERATIONS)
     if unknown:
         raise TypeError(f"no operation is called {', '.join(sorted(unknown))}")
+    if table_order not in TABLE_ORDERS:
+        raise ValueError(f"table_order {table_order!r}: expected one of {', '.join(TABLE_ORDERS)}")
     arrays = arrays_of(framework)
     adopted = _fork_sessions() if _control is not None else None
-    _answer_all(arrays, functions, name, version, in_place, threads, adopted)
+    _answer_all(arrays, functions, name, version, in_place, threads, adopted, table_order)
     if adopted is not None:
         # As an interpreter ends, but without taking apart module by module what the fork server still has: that is most of a session's cost.
         atexit._run_exitfuncs()
@@ -489,15 +514,17 @@ def arrays_of(framework):
     return FRAMEWORKS[framework]()
 
 
-def _answer_all(arrays, functions, name, version, in_place, threads, adopted):
+def _answer_all(arrays, functions, name, version, in_place, threads, adopted, table_order="separate"):
     """Answers the requests of standard input."""
     global _ready
     source, sink = _take_streams()
     _ready = True
-    answer_requests(source, sink, arrays, functions, name, version, in_place, threads, adopted)
+    answer_requests(source, sink, arrays, functions, name, version, in_place, threads, adopted, kept, table_order)
 
 
-def answer_requests(source, sink, arrays, functions, name="", version="", in_place=False, threads=False, adopted=None, copy=kept):
+def answer_requests(
+    source, sink, arrays, functions, name="", version="", in_place=False, threads=False, adopted=None, copy=kept, table_order="separate"
+):
     """Answers requests until the input ends. `copy` is `copied` where several threads answer."""
     while (request := read_blob(source)) is not None:
         if adopted is not None:
@@ -510,10 +537,10 @@ def answer_requests(source, sink, arrays, functions, name="", version="", in_pla
             write_blob(sink, {"id": metadata["id"], "status": "ok"} | about | says, {})
         elif "at_once" in metadata:
             requests = [request] + [read_blob(source) for _ in range(1, int(metadata["at_once"]))]
-            for reply in _replies_at_once(lambda of, to: answer(functions, arrays, to["op"], of, to, in_place, copied), requests):
+            for reply in _replies_at_once(lambda of, to: answer(functions, arrays, to["op"], of, to, in_place, copied, table_order), requests):
                 write_blob(sink, *reply)
         else:
-            write_blob(sink, *_reply(lambda of, to: answer(functions, arrays, to["op"], of, to, in_place, copy), metadata, tensors))
+            write_blob(sink, *_reply(lambda of, to: answer(functions, arrays, to["op"], of, to, in_place, copy, table_order), metadata, tensors))
 
 
 def _described(error, path):
@@ -602,7 +629,8 @@ def _main(path, control):
     threads = getattr(module, "threads", False)
     if not isinstance(threads, bool):
         sys.exit(f"threads: expected True or False, whether several threads may call the functions at once, got {threads!r}")
-    serve(getattr(module, "framework", None), in_place=bool(getattr(module, "in_place", False)), threads=threads, **about, **functions)
+    how = {"in_place": bool(getattr(module, "in_place", False)), "threads": threads, "table_order": getattr(module, "table_order", "separate")}
+    serve(getattr(module, "framework", None), **how, **about, **functions)
 
 
 def _arguments(words):
