@@ -71,6 +71,7 @@ struct Arguments {
   std::string subject_shown;
   std::string command_shown;
   std::string table_order;
+  bool table = false;
 };
 
 Spec read_spec(const Arguments& arguments, bool max_position_given) {
@@ -91,7 +92,11 @@ Spec read_spec(const Arguments& arguments, bool max_position_given) {
   } catch (const SpecError& error) {
     throw SpecError(fmt::format("--max-position {}: {}", arguments.max_position, error.what()));
   }
-  return spec;
+  if (!arguments.table) return spec;
+  const std::optional<Spec> claim = recorded_claim(spec);
+  if (!claim || operation_of(claim->encoding) != Operation::table)
+    throw UsageError(fmt::format("--table: expected a claim of rope, got {}", encoding_name(spec)));
+  return *claim;
 }
 
 // "2/5": the second of five.
@@ -140,6 +145,7 @@ std::string command_line(const Arguments& arguments, bool max_position_given) {
   if (arguments.cases > 0) line += fmt::format(" --cases {}", arguments.cases);
   if (arguments.largest_call > 0) line += fmt::format(" --largest-call {}", arguments.largest_call);
   if (!arguments.python.empty()) line += fmt::format(" --python {}", shell_word(arguments.python));
+  if (arguments.table) line += " --table";
   if (!arguments.table_order.empty()) line += fmt::format(" --table-order {}", arguments.table_order);
   return line;
 }
@@ -485,7 +491,8 @@ int run_audit(const Arguments& arguments, bool max_position_given) {
   if (arguments.json && !arguments.baseline.empty()) throw UsageError("--json: cannot be combined with --baseline");
   refuse_unknown_recipe(arguments.recipe);
   if (!arguments.table_order.empty() && table_order_named(arguments.table_order) == nullptr)
-    throw UsageError(fmt::format("--table-order {}: expected one of {}", in_quotes(arguments.table_order), table_order_names()));
+    throw UsageError(
+        fmt::format("--table-order {}: expected one of {}", in_quotes(arguments.table_order), table_order_names()));
   if (arguments.all_layers) return run_every_layer(arguments, max_position_given);
   const bool every_encoding =
       arguments.subject == "builtin" && arguments.claim.spec.empty() && !names_a_model(arguments.claim);
@@ -567,6 +574,8 @@ Run add_audit(CLI::App& app) {
   // and what he types to ask again.
   command->add_option("--subject-shown", arguments->subject_shown)->group("");
   command->add_option("--command-shown", arguments->command_shown)->group("");
+  command->add_flag("--table", arguments->table,
+                    "Of a claim of rope: audit the table of its cosines and sines, the operation table");
   command->add_option("--table-order", arguments->table_order,
                       fmt::format("The order of a recorded rotary table's values, where its file does not show it: {}",
                                   table_order_names()));

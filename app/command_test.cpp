@@ -527,6 +527,37 @@ TEST_F(Command, ARecordedTableIsJudgedAsFarAsItReaches) {
   expect_one_line(sextant("audit file:table.npy --spec transformer-512"), "16 columns, the spec says dim 512");
 }
 
+// What np.save makes of a cache is enough.
+TEST_F(Command, ARotaryCacheIsJudgedInItsOrder) {
+  write("save.py",
+        "import numpy as np\n"
+        "a = np.arange(300)[:, None] * 10000.0 ** (-np.arange(0, 16, 2) / 16)\n"
+        "c, s = np.cos(a).astype(np.float32), np.sin(a).astype(np.float32)\n"
+        "np.save('joined.npy', np.concatenate([c, s], -1))\n"
+        "np.save('complex.npy', np.exp(1j * a).astype(np.complex64))\n"
+        "np.savez_compressed('halves.npz', cos=np.tile(c, 2)[None, :, None], sin=np.tile(s, 2)[None, :, None])\n"
+        "s[299, 7] = 0.5\n"
+        "np.save('wrong.npy', np.stack([c, s], -1).astype('>f4'))\n"
+        "np.save('later.npy', np.concatenate([c, s], -1)[1:])\n");
+  ASSERT_EQ(std::system(("cd '" + directory_.string() + "' && python3 save.py").c_str()), 0);
+  const std::string claim = R"( --profile quick --spec '{"encoding":"rope","head_dim":16}')";
+  for (const char* file : {"joined.npy", "complex.npy", "halves.npz"}) {
+    const Finished finished = sextant(std::string("audit file:") + file + claim);
+    EXPECT_EQ(finished.status, 0) << finished.output << finished.error;
+    EXPECT_NE(finished.output.find("claim    rotary_table head_dim 16"), std::string::npos) << finished.output;
+    EXPECT_NE(finished.output.find("the table's order is"), std::string::npos) << finished.output;
+  }
+  const Finished wrong = sextant("audit file:wrong.npy" + claim);
+  EXPECT_EQ(wrong.status, 1) << wrong.output << wrong.error;
+  EXPECT_NE(wrong.output.find("position 299"), std::string::npos) << wrong.output;
+  expect_one_line(sextant("audit file:later.npy" + claim), "say --table-order ORDER");
+  const Finished later = sextant("audit file:later.npy --table-order cos_sin" + claim);
+  EXPECT_EQ(later.status, 1) << later.output << later.error;
+  expect_one_line(sextant("audit file:later.npy --table-order sideways" + claim), "expected one of separate");
+  expect_one_line(sextant("audit builtin --table --spec transformer-512"), "--table: expected a claim of rope");
+  EXPECT_EQ(sextant("audit builtin --table --only accuracy --only linear_shift" + claim).status, 0);
+}
+
 constexpr const char* two_bases = R"({
   "model_type": "gemma3_text",
   "head_dim": 16,
@@ -825,6 +856,14 @@ TEST_F(Command, ATableIsCorrectlyRoundedAndSoHoldsAtTheStrictestClass) {
   EXPECT_EQ(
       sextant("table --spec llama-3.1-8b --positions 131000:131072:3 --dtype bfloat16 --out t.safetensors").status, 0);
   EXPECT_EQ(std::filesystem::file_size(directory_ / "t.safetensors") % 8, 0U);
+  const std::string rope = R"('{"encoding":"rope","head_dim":32,"accuracy":"correctly-rounded","rope_scaling":)"
+                           R"({"rope_type":"yarn","factor":4,"original_max_position_embeddings":512},"dtype":")";
+  for (const std::string dtype : {"float64", "float32", "float16", "bfloat16"}) {
+    const std::string claim = rope + dtype + "\"}'";
+    ASSERT_EQ(sextant("table --spec " + claim + " --positions 0:1500 --out t.safetensors").status, 0);
+    const Finished finished = sextant("audit file:t.safetensors --profile quick --spec " + claim);
+    EXPECT_EQ(finished.status, 0) << finished.output << finished.error;
+  }
 }
 
 TEST_F(Command, ATableOfAGridHoldsTheOneDimensionalCodesOfItsCells) {

@@ -7,7 +7,9 @@
 #include <string_view>
 
 #include "subjects/npy.hpp"
+#include "subjects/preview.hpp"
 #include "subjects/safetensors.hpp"
+#include "subjects/torch_pickle.hpp"
 #include "subjects/zip_archive.hpp"
 
 namespace sextant {
@@ -52,14 +54,33 @@ std::vector<std::string> ArrayFile::names() const {
 
 void ArrayFile::open_zip(const std::string& name) {
   const auto archive = std::make_shared<ZipArchive>(file_.bytes(), name);
+  for (const std::string& member : archive->names()) {
+    constexpr std::string_view pickle = "/data.pkl";
+    if (member.ends_with(pickle)) return open_torch(archive, member.substr(0, member.size() - pickle.size()), name);
+  }
   constexpr std::string_view ending = ".npy";
   for (const std::string& member : archive->names()) {
     if (!member.ends_with(ending)) continue;
     arrays_.emplace(member.substr(0, member.size() - ending.size()), [archive, member, name] {
-      return read_npy(archive->content(member), fmt::format("{}: {}", name, member));
+      return read_npy(archive->content(member), fmt::format("{}: {}", name, preview(member)));
     });
   }
   if (arrays_.empty()) throw ArrayFileError(fmt::format("{}: a ZIP archive that holds no .npy file", name));
+}
+
+void ArrayFile::open_torch(const std::shared_ptr<ZipArchive>& archive, const std::string& folder,
+                           const std::string& name) {
+  std::endian order = std::endian::little;
+  const std::vector<std::string> members = archive->names();
+  if (const std::string said = folder + "/byteorder"; std::ranges::count(members, said) > 0) {
+    if (std::ranges::equal(archive->content(said), std::as_bytes(std::span(std::string_view("big")))))
+      order = std::endian::big;
+  }
+  for (const auto& [key, tensor] : read_torch_pickle(archive->content(folder + "/data.pkl"), name)) {
+    arrays_.emplace(key, [archive, tensor, order, name, member = folder + "/data/" + tensor.storage] {
+      return array_of(tensor, archive->content(member), order, name);
+    });
+  }
 }
 
 void ArrayFile::open_safetensors(const std::string& name) {
@@ -76,10 +97,10 @@ void ArrayFile::open_safetensors(const std::string& name) {
     for (const TensorPlace& tensor : header.tensors) {
       if (tensor.end > data.size()) {
         throw SafetensorsError(fmt::format("tensor \"{}\": data_offsets end at {}, the file has {} bytes of data",
-                                           tensor.info.name, tensor.end, data.size()));
+                                           preview(tensor.info.name), tensor.end, data.size()));
       }
       if (tensor.begin < end)
-        throw SafetensorsError(fmt::format("tensor \"{}\": data_offsets overlap another's", tensor.info.name));
+        throw SafetensorsError(fmt::format("tensor \"{}\": data_offsets overlap another's", preview(tensor.info.name)));
       end = tensor.end;
       StoredArray array{.type = element_type(tensor.info.dtype),
                         .type_text = std::string(name_of(tensor.info.dtype)),

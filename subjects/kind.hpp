@@ -16,7 +16,7 @@ namespace sextant {
 struct OpenOptions {
   WorkerLimits limits;
   std::optional<std::string> python;
-  int judges = 1;  ///< how many threads ask at once
+  int judges = 1;                           ///< how many threads ask at once
   const TableOrder* table_order = nullptr;  ///< of a recorded rotary table; null: as the file says or shows
 };
 

@@ -114,8 +114,7 @@ StoredArray read_npy(std::span<const std::byte> bytes, const std::string& name) 
   for (std::size_t i = 0; i < length_bytes && start <= bytes.size(); ++i) length |= byte_at(8 + i) << (8 * i);
   if (length > max_header) throw ArrayFileError(fmt::format("{}: offset 8: header length {}", name, length));
   if (start + length > bytes.size()) throw ArrayFileError(fmt::format("{}: the file ends inside its header", name));
-  const Header header =
-      parse_header({reinterpret_cast<const char*>(bytes.data() + start), length}, name);
+  const Header header = parse_header({reinterpret_cast<const char*>(bytes.data() + start), length}, name);
 
   StoredArray array;
   array.type_text = fmt::format("'{}'", header.descr);

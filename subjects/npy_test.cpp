@@ -59,9 +59,9 @@ TEST(Npy, RefusesBytesThatAreNone) {
   EXPECT_NE(refusal(std::string("\x93NUMPY\x09\x00\x76\x00", 10)).find("version 9 is not known"), std::string::npos);
   EXPECT_NE(refusal(std::string("\x93NUMPY\x02\x00\xFF\xFF\xFF\xFF", 12)).find("header length 4294967295"),
             std::string::npos);
-  EXPECT_NE(refusal(with_header("{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }", 47))
-                .find("its header needs"),
-            std::string::npos);
+  EXPECT_NE(
+      refusal(with_header("{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }", 47)).find("its header needs"),
+      std::string::npos);
   for (const char* shape : {"(999999999999, 999999999999)", "(2, 9223372036854775807, 0)", "(576460752303423489,)"}) {
     EXPECT_NE(refusal(with_header(std::string("{'descr': '<f4', 'fortran_order': False, 'shape': ") + shape + ", }", 4))
                   .find("too many elements"),
@@ -75,12 +75,12 @@ TEST(Npy, RefusesBytesThatAreNone) {
             std::string::npos);
   std::string axes;
   for (int i = 0; i < 65; ++i) axes += "1, ";
-  for (const std::string& shape : {std::string("(3, four)"), std::string("(3, -4)"), std::string("(3, 4x)"),
-                                   std::string("(3, 99999999999999999999)"), std::string("3, 4)"),
-                                   std::string("(3, 4"), "(" + axes + ")"}) {
-    EXPECT_NE(refusal(with_header("{'descr': '<f4', 'fortran_order': False, 'shape': " + shape, 48))
-                  .find("no valid 'shape'"),
-              std::string::npos)
+  for (const std::string& shape :
+       {std::string("(3, four)"), std::string("(3, -4)"), std::string("(3, 4x)"),
+        std::string("(3, 99999999999999999999)"), std::string("3, 4)"), std::string("(3, 4"), "(" + axes + ")"}) {
+    EXPECT_NE(
+        refusal(with_header("{'descr': '<f4', 'fortran_order': False, 'shape': " + shape, 48)).find("no valid 'shape'"),
+        std::string::npos)
         << shape;
   }
 }

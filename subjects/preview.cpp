@@ -17,4 +17,6 @@ std::string preview(std::span<const std::byte> bytes) {
   return text;
 }
 
+std::string preview(std::string_view name) { return preview(std::as_bytes(std::span(name))); }
+
 }  // namespace sextant

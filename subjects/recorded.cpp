@@ -26,9 +26,7 @@ struct RecordedRows {
   std::int64_t rows() const { return tensors[0].rows; }
 };
 
-std::string name_text(const std::string& name) {
-  return fmt::format("\"{}\"", preview(std::as_bytes(std::span(name))));
-}
+std::string name_text(const std::string& name) { return fmt::format("\"{}\"", preview(name)); }
 
 class Reader {
  public:
@@ -52,7 +50,7 @@ class Reader {
     StoredArray array = file_.array(member);
     if (!holds(array, spec_.dtype)) {
       refuse(fmt::format("{}elements are {}, the spec says {}", member.empty() ? "" : name_text(member) + ": ",
-                         preview(std::as_bytes(std::span(array.type_text))), name_of(spec_.dtype)));
+                         preview(array.type_text), name_of(spec_.dtype)));
     }
     return array;
   }
@@ -92,8 +90,7 @@ class Reader {
     const bool is_complex = as_real(stored).shape.size() != stored.shape.size();
     if (is_complex || !rows) {
       const StoredArray plain = squeezed(stored);
-      if (plain.shape.size() == 2)
-        refuse(fmt::format("{} columns, the spec says dim {}", plain.shape[1], dim));
+      if (plain.shape.size() == 2) refuse(fmt::format("{} columns, the spec says dim {}", plain.shape[1], dim));
       refuse(fmt::format("shape {} is not [positions, dim], dim {}", shape_text(stored.shape), dim));
     }
     return {"encode", {"encoding"}, {*rows}};
@@ -113,11 +110,11 @@ class Reader {
       // vLLM's, torchtune's, Llama's.
       constexpr std::array<std::string_view, 4> known{"table", "cos_sin_cache", "cache", "freqs_cis"};
       const auto member = only(known);
-      if (!member) refuse(fmt::format("holds {}, expected \"cos\" and \"sin\", \"table\" or one array", text_of_names()));
+      if (!member)
+        refuse(fmt::format("holds {}, expected \"cos\" and \"sin\", \"table\" or one array", text_of_names()));
       arrays.joined = array(*member);
     }
-    const RecordedRotary found =
-        find_rotary(name_, arrays, spec_.dtype, pairs, -first_position(), claimed_order());
+    const RecordedRotary found = find_rotary(name_, arrays, spec_.dtype, pairs, -first_position(), claimed_order());
     if (found.is_inferred && options_.note)
       options_.note(fmt::format("the table's order is {}, as its shape and values show", found.order->name));
     RecordedRows recording{"table", {}, found.tensors};
@@ -139,8 +136,7 @@ class Reader {
   std::optional<StoredArray> positions() const {
     if (!file_.contains("positions") || file_.names().size() == 1) return std::nullopt;
     StoredArray array = squeezed(file_.array("positions"));
-    if (array.type != ElementType::int64 || array.shape.size() > 1)
-      refuse("\"positions\": expected int64 of one axis");
+    if (array.type != ElementType::int64 || array.shape.size() > 1) refuse("\"positions\": expected int64 of one axis");
     return array;
   }
   std::optional<std::int64_t> positions_count() const {
@@ -257,7 +253,7 @@ std::unique_ptr<Subject> recorded_subject(std::string name, const std::filesyste
 
 /// What some program wrote to a file.
 SubjectKind recorded_kind() {
-  return {"file", "file:TABLE.npy|.npz|.safetensors",
+  return {"file", "file:TABLE.npy|.npz|.safetensors|.pt",
           [](const std::string& name, const std::string& file, const Spec& spec, const OpenOptions& options) {
             return recorded_subject(name, file, spec, {.order = options.table_order, .note = options.limits.note});
           }};

@@ -52,8 +52,7 @@ StoredRows rows_in(const StoredArray& array, const Matched& matched, std::size_t
 }
 
 // The values of the rows with those numbers, cosines first.
-Tensor values_of(const RecordedRotary& candidate, Dtype dtype, std::int64_t pairs,
-                 std::span<const std::int64_t> rows) {
+Tensor values_of(const RecordedRotary& candidate, Dtype dtype, std::int64_t pairs, std::span<const std::int64_t> rows) {
   std::vector<Tensor> parts;
   for (const StoredRows& tensor : candidate.tensors) parts.push_back(gather(tensor, dtype, rows));
   return cosines_then_sines(*candidate.order, parts, pairs);
@@ -139,7 +138,8 @@ class Candidates {
     const auto stacked = [&](std::int64_t columns) -> std::optional<std::vector<StoredRows>> {
       const auto matched = match(array, std::array{std::int64_t{2}, any, columns});
       if (!matched) return std::nullopt;
-      return std::vector{rows_in(array, *matched, 1, columns), rows_in(array, *matched, 1, columns, 1, matched->strides[0])};
+      return std::vector{rows_in(array, *matched, 1, columns),
+                         rows_in(array, *matched, 1, columns, 1, matched->strides[0])};
     };
     if (const auto tensors = stacked(pairs_)) add("separate", *tensors);
     if (const auto tensors = stacked(2 * pairs_)) {
@@ -181,15 +181,16 @@ RecordedRotary find_rotary(const std::string& file, const RotaryArrays& arrays, 
   plain.joined = prepared(arrays.joined);
   const std::vector<RecordedRotary> possible = Candidates(plain, pairs).list();
   if (possible.empty()) {
-    throw ArrayFileError(fmt::format("{}: shape {} is no table of {} pairs: expected [n, {}], [n, {}], [n, {}, 2] or "
-                                     "[2, n, ...]",
-                                     file, shapes_of(arrays), pairs, pairs, 2 * pairs, pairs));
+    throw ArrayFileError(
+        fmt::format("{}: shape {} is no table of {} pairs: expected [n, {}], [n, {}], [n, {}, 2] or "
+                    "[2, n, ...]",
+                    file, shapes_of(arrays), pairs, pairs, 2 * pairs, pairs));
   }
   if (order != nullptr) {
     const auto found = std::ranges::find(possible, order, &RecordedRotary::order);
     if (found != possible.end()) return *found;
-    throw ArrayFileError(fmt::format("{}: shape {} is not {}: it may be {}", file, shapes_of(arrays), order->name,
-                                     orders_of(possible)));
+    throw ArrayFileError(
+        fmt::format("{}: shape {} is not {}: it may be {}", file, shapes_of(arrays), order->name, orders_of(possible)));
   }
   std::vector<RecordedRotary> left;
   for (const RecordedRotary& candidate : possible) {
@@ -201,9 +202,10 @@ RecordedRotary find_rotary(const std::string& file, const RotaryArrays& arrays, 
     left.front().is_inferred = !(is_named(arrays) && possible.size() == 1);
     return left.front();
   }
-  throw ArrayFileError(fmt::format("{}: shape {} may be {}, which its values and the row of position 0 do not tell: say "
-                                   "--table-order ORDER",
-                                   file, shapes_of(arrays), orders_of(left.empty() ? possible : left)));
+  throw ArrayFileError(
+      fmt::format("{}: shape {} may be {}, which its values and the row of position 0 do not tell: say "
+                  "--table-order ORDER",
+                  file, shapes_of(arrays), orders_of(left.empty() ? possible : left)));
 }
 
 }  // namespace sextant

@@ -116,10 +116,10 @@ TEST_F(Recorded, ReadsEveryKindOfFile) {
                                                  width)),
                           code),
                     code, 0);
-      const auto subject = open(write("from5.npz", zip({{"positions.npy", positions, is_deflated},
-                                                        {"arr_0.npy", small, is_deflated}},
-                                                       width)),
-                                code);
+      const auto subject =
+          open(write("from5.npz",
+                     zip({{"positions.npy", positions, is_deflated}, {"arr_0.npy", small, is_deflated}}, width)),
+               code);
       EXPECT_EQ(subject->within_reach(code).min_position, 5);
       EXPECT_EQ(subject->within_reach(code).max_position, 8);
       expect_counts(*subject, code, 5);
@@ -155,7 +155,8 @@ TEST_F(Recorded, RefusesFilesThatHoldNoSuchTable) {
   const std::size_t size_at = bomb.find("PK\x01\x02") + 24;
   expect_refusal(write("bomb.npz", bomb.replace(size_at, 4, written::number(0x7FFFFFFF, 4))), code,
                  "bytes once inflated, at most 1073741824");
-  expect_refusal(write("bomb.npz", bomb.replace(size_at, 4, written::number(0x3FFFFFFF, 4))), code, "cannot inflate to");
+  expect_refusal(write("bomb.npz", bomb.replace(size_at, 4, written::number(0x3FFFFFFF, 4))), code,
+                 "cannot inflate to");
   expect_refusal(write("bomb.npz", bomb.replace(size_at, 4, written::number(1 << 19, 4))), code, "does not inflate to");
   expect_refusal(write("bomb.npz", bomb.replace(size_at, 4, written::number((1 << 20) + 1, 4))), code,
                  "does not inflate to");
@@ -188,8 +189,7 @@ RC_GTEST_FIXTURE_PROP(Recorded, IsReadOrRefusedWhateverAByteBecomes, ()) {
       {"t.npy", small},
       {"t.npz", zip({{"arr_0.npy", small, true}})},
       {"wide.npz", zip({{"arr_0.npy", small}, {"b.npy", small}}, written::Width::wide)},
-      {"t.safetensors",
-       safetensors(R"({"encoding":{"dtype":"F32","shape":[3,4],"data_offsets":[0,48]}})", counting)}};
+      {"t.safetensors", safetensors(R"({"encoding":{"dtype":"F32","shape":[3,4],"data_offsets":[0,48]}})", counting)}};
   const auto [name, whole] = files[*rc::gen::inRange<std::size_t>(0, files.size())];
   std::string bytes = whole;
   for (int i = *rc::gen::inRange(1, 4); i > 0; --i)
@@ -248,17 +248,19 @@ const std::vector<Order>& orders_of_one_array() {
       {"interleaved", "(5, 6)", [](int first) { return filled(6, interleaved, first); }},
       {"interleaved", "(5, 3, 2)", [](int first) { return filled(6, interleaved, first); }},
       {"interleaved", "(5, 3)", [](int first) { return filled(6, interleaved, first); }, "<c8"},
-      {"separate", "(2, 5, 3)",
-       [](int first) { return joined(filled(3, cosine, first), filled(3, sine, first)); }},
+      {"separate", "(2, 5, 3)", [](int first) { return joined(filled(3, cosine, first), filled(3, sine, first)); }},
       {"halves", "(2, 5, 6)",
        [](int first) {
-         return joined(filled(6, [](int row, int i) { return cosine(row, i % 3); }, first),
-                       filled(6, [](int row, int i) { return sine(row, i % 3); }, first));
+         return joined(filled(
+                           6, [](int row, int i) { return cosine(row, i % 3); }, first),
+                       filled(
+                           6, [](int row, int i) { return sine(row, i % 3); }, first));
        }},
-      {"repeated", "(2, 5, 6)",
-       [](int first) {
-         return joined(filled(6, [](int row, int i) { return cosine(row, i / 2); }, first),
-                       filled(6, [](int row, int i) { return sine(row, i / 2); }, first));
+      {"repeated", "(2, 5, 6)", [](int first) {
+         return joined(filled(
+                           6, [](int row, int i) { return cosine(row, i / 2); }, first),
+                       filled(
+                           6, [](int row, int i) { return sine(row, i / 2); }, first));
        }}};
   return list;
 }
@@ -307,8 +309,9 @@ TEST_F(Recorded, TakesTwoArraysByTheirNames) {
     EXPECT_TRUE(notes_.empty());
   }
   const auto twice = [&](auto place) {
-    return write("t.npz", zip({{"cos.npy", array("(5, 6)", filled(6, [&](int row, int i) { return cosine(row, place(i)); }))},
-                               {"sin.npy", array("(5, 6)", filled(6, [&](int row, int i) { return sine(row, place(i)); }))}}));
+    return write("t.npz",
+                 zip({{"cos.npy", array("(5, 6)", filled(6, [&](int row, int i) { return cosine(row, place(i)); }))},
+                      {"sin.npy", array("(5, 6)", filled(6, [&](int row, int i) { return sine(row, place(i)); }))}}));
   };
   expect_table(*open(twice([](int i) { return i % 3; }), rope), 0);
   expect_table(*open(twice([](int i) { return i / 2; }), rope), 0);

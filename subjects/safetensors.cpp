@@ -47,7 +47,7 @@ json parse_header(std::span<const std::byte> bytes) {
 
 TensorPlace read_entry(const std::string& name, const json& value) {
   const auto refuse = [&](std::string_view why) {
-    throw SafetensorsError(fmt::format("tensor \"{}\": {}", name, why));
+    throw SafetensorsError(fmt::format("tensor \"{}\": {}", preview(name), why));
   };
   const auto is_size = [](const json& number) { return number.is_number_unsigned(); };
   if (!value.is_object() || !value.contains("dtype") || !value.contains("shape") || !value.contains("data_offsets")) {
@@ -119,7 +119,7 @@ SafetensorsHeader read_safetensors_header(std::span<const std::byte> bytes) {
     }
     if (!value.is_object()) throw SafetensorsError("__metadata__ is not an object");
     for (const auto& [key, text] : value.items()) {
-      if (!text.is_string()) throw SafetensorsError(fmt::format("__metadata__: \"{}\" is not a string", key));
+      if (!text.is_string()) throw SafetensorsError(fmt::format("__metadata__: \"{}\" is not a string", preview(key)));
       header.metadata[key] = text.get<std::string>();
     }
   }

@@ -109,6 +109,44 @@ TEST_F(Worker, PrintsGoToStandardErrorAlsoFromC) {
   EXPECT_EQ(encode(*session, spec_, std::vector<std::int64_t>{2}).at(1), 2);
 }
 
+TEST_F(Worker, ATableComesInTheOrderThatTheFileNames) {
+  spec_ = parse_spec(R"({"encoding":"rotary_table","head_dim":4})");
+  const std::vector<std::int64_t> positions{0, 5};
+  const std::string angles =
+      "def angles(p):\n    return np.outer(p, [1.0, 0.01])\ndef table(p, spec):\n    a = angles(p)\n";
+  const auto expect_table = [&](const std::string& order, const std::string& result, std::int64_t copies) {
+    const auto session = open(order + angles + "    return " + result + "\n");
+    EXPECT_EQ(session->describe().operations, std::vector<std::string>{"table"});
+    const Tensor rows = table(*session, spec_, positions);
+    ASSERT_EQ(rows.shape, (std::vector<std::int64_t>{2, 4 * copies})) << order;
+    for (std::int64_t copy = 0; copy < copies; ++copy) {
+      const std::int64_t last = 4 * copies + 4 * copy;
+      EXPECT_EQ(rows.at(4 * copy), 1) << order;
+      EXPECT_EQ(rows.at(last), std::cos(5.0F)) << order;
+      EXPECT_EQ(rows.at(last + 1), std::cos(0.05F)) << order;
+      EXPECT_EQ(rows.at(last + 3), std::sin(0.05F)) << order;
+    }
+    EXPECT_EQ(table(*session, spec_, {}).shape, (std::vector<std::int64_t>{0, 4 * copies})) << order;
+  };
+  const std::string cast = ".astype(np.float32)";
+  expect_table("", "np.cos(a)" + cast + ", np.sin(a)" + cast, 1);
+  expect_table("table_order = 'cos_sin'\n", "np.concatenate([np.cos(a), np.sin(a)], -1)" + cast, 1);
+  expect_table("table_order = 'interleaved'\n", "np.exp(1j * a).astype(np.complex64)", 1);
+  expect_table("table_order = 'interleaved'\n", "np.stack([np.cos(a), np.sin(a)], -1)" + cast, 1);
+  expect_table("table_order = 'repeated'\n", "tuple(np.repeat(f(a), 2, -1)" + cast + " for f in (np.cos, np.sin))", 2);
+  const auto refusal = [&](const std::string& python) {
+    try {
+      table(*open(python), spec_, positions);
+    } catch (const SubjectFailure& failure) {
+      return std::string(failure.what());
+    }
+    return std::string("no failure");
+  };
+  EXPECT_NE(refusal(angles + "    return a\n").find("table returned one array: expected cos and sin, or table_order"),
+            std::string::npos);
+  EXPECT_NE(refusal("table_order = 'sideways'\n" + angles + "    return a\n").find("expected one of separate, cos_sin"),
+            std::string::npos);
+}
 TEST_F(Worker, ASegmentationFaultIsACrash) {
   expect_failure(failure("import os, signal\ndef encode(p, spec):\n    os.kill(os.getpid(), signal.SIGSEGV)\n"),
                  FailureKind::crashed, "signal 11");

@@ -21,7 +21,8 @@ inline std::string elements(Dtype dtype, char order, const std::vector<double>& 
   std::string bytes(reinterpret_cast<const char*>(tensor.data.data()), tensor.data.size());
   const std::size_t width = size_of(dtype);
   for (std::size_t i = 0; order == '>' && i < bytes.size(); i += width)
-    std::reverse(bytes.begin() + static_cast<std::ptrdiff_t>(i), bytes.begin() + static_cast<std::ptrdiff_t>(i + width));
+    std::reverse(bytes.begin() + static_cast<std::ptrdiff_t>(i),
+                 bytes.begin() + static_cast<std::ptrdiff_t>(i + width));
   return bytes;
 }
 

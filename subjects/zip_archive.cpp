@@ -39,8 +39,7 @@ void ZipArchive::refuse(std::uint64_t offset, std::string_view why) const {
   throw ArrayFileError(fmt::format("{}: offset {}: {}", name_, offset, why));
 }
 void ZipArchive::refuse(const Entry& entry, std::string_view why) const {
-  throw ArrayFileError(
-      fmt::format("{}: member \"{}\": {}", name_, preview(std::as_bytes(std::span(entry.name))), why));
+  throw ArrayFileError(fmt::format("{}: member \"{}\": {}", name_, preview(entry.name), why));
 }
 
 // A little-endian number, of which the bytes must be there.
@@ -112,13 +111,12 @@ std::vector<std::string> ZipArchive::names() const {
 
 std::span<const std::byte> ZipArchive::content(const std::string& member) {
   const auto found = std::ranges::find(entries_, member, &Entry::name);
-  if (found == entries_.end()) throw ArrayFileError(fmt::format("{}: has no member \"{}\"", name_, member));
+  if (found == entries_.end()) throw ArrayFileError(fmt::format("{}: has no member \"{}\"", name_, preview(member)));
   const Entry& entry = *found;
   constexpr std::uint32_t encrypted = 1;
   if ((entry.flags & encrypted) != 0) refuse(entry, "is encrypted");
   if (number(entry.header, 4) != local_signature) refuse(entry.header, "expected a member of the archive");
-  const std::uint64_t start =
-      entry.header + local_size + number(entry.header + 26, 2) + number(entry.header + 28, 2);
+  const std::uint64_t start = entry.header + local_size + number(entry.header + 26, 2) + number(entry.header + 28, 2);
   if (start > bytes_.size() || bytes_.size() - start < entry.compressed)
     refuse(entry, fmt::format("{} bytes from offset {} on, the file has {}", entry.compressed, start, bytes_.size()));
   const std::span<const std::byte> data = bytes_.subspan(start, entry.compressed);

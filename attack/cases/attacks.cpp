@@ -55,6 +55,7 @@ constexpr auto list = std::to_array<Attack>({
     {"xpos", "near_zeros", 1, near_zeros_xpos},
     {"xpos", "guards", 2, guards_xpos},
     {"xpos", "environments", 1, environments_xpos},
+    {"rotary_table", "usual", 1, usual_rotary_table},
     {"alibi", "usual", 1, usual_alibi},
     {"alibi", "exotic", 1, exotic_alibi},
     {"alibi", "near_ties", 2, near_ties_alibi},

@@ -135,6 +135,15 @@ std::vector<Case> rope_tables(Random& random, Dtype dtype) {
   example.offset -= example.offset % 8;
   return {example};
 }
+// The same of a claim of the table alone.
+std::vector<Case> usual_rotary_table(Random& random, Dtype dtype) {
+  std::vector<Case> cases = rope_tables(random, dtype);
+  for (Case& example : cases) {
+    held<Rope>(example.spec)->positions = {};
+    example.spec = recorded_claim(example.spec).value();
+  }
+  return cases;
+}
 std::vector<Case> usual_rope_nd(Random& random, Dtype dtype) { return axial_rotations(random, dtype, Taste::usual); }
 std::vector<Case> exotic_rope_nd(Random& random, Dtype dtype) { return axial_rotations(random, dtype, Taste::exotic); }
 std::vector<Case> usual_xpos(Random& random, Dtype dtype) {

@@ -306,6 +306,9 @@ Answer call(const Rope& encoding, const Case& example) {
   return of_cosines;
 }
 
+// Its operation is tables.
+Answer call(const RotaryTable& encoding, const Case& example) { return call(encoding.rope, example); }
+
 Answer call(const RopeNd& encoding, const Case& example) {
   return turn(kept<RopeNdEncoder>(example.spec, [&] { return RopeNdEncoder(encoding); }), example,
               encoding.rope.head_dim);

@@ -378,6 +378,10 @@ std::int64_t length_of_call(const Case& example) {
   return length;
 }
 
+void judge_encoding(const RotaryTable& encoding, const Case& example, Checker& checker) {
+  judge_encoding(encoding.rope, example, checker);
+}
+
 void judge_encoding(const RopeNd& encoding, const Case& example, Checker& checker) {
   const std::int64_t tokens = example.batch * example.tokens;
   const Call call(encoding.rope, example);

@@ -63,13 +63,14 @@ std::optional<Spec> recorded_claim(const Spec& spec) {
   return claim;
 }
 
-constinit const EncodingEntry<RotaryTable> RotaryTable::entry{.name = "rotary_table",
-                                                              .example = R"({"encoding":"rotary_table","head_dim":128})",
-                                                              .fields = fields,
-                                                              .read = read,
-                                                              .check = check,
-                                                              .write = write,
-                                                              .size_text = size_text,
-                                                              .signature = signature};
+constinit const EncodingEntry<RotaryTable> RotaryTable::entry{
+    .name = "rotary_table",
+    .example = R"({"encoding":"rotary_table","head_dim":128})",
+    .fields = fields,
+    .read = read,
+    .check = check,
+    .write = write,
+    .size_text = size_text,
+    .signature = signature};
 
 }  // namespace sextant

@@ -47,6 +47,7 @@ Property accuracy_property() {
       "rope: |y_c - a (R(p w_i) x)_c| <= k ulp(a hypot(x0, x1)) + the same effect, a the attention factor of "
       "rope_scaling; "
       "channels not rotated keep their values (0 and -0 are the same)\n"
+      "rotary_table: |T(p, i) - a cos|sin(p w_i)| as of sinusoids, of scale a; what an order has twice both times\n"
       "sinusoidal_2d: the same in each half, of the row's and the column's code; sinusoidal_nd: of each axis' code; "
       "rope_nd: by each pair's own axis; "
       "xpos: times zeta_i^((p - centre)/scale_base), of a key its inverse\n"

@@ -86,8 +86,7 @@ class RotaryTableJudge final : public CodeJudge {
       const auto passes = [&](std::size_t column, double high, double low, double derivative) {
         const Real truth = factor * (static_cast<Real>(high) + static_cast<Real>(low));
         const Real slack = 3 * epsilon * std::fabs(truth) + static_cast<Real>(0x1p-96 * size());
-        const double bound =
-            screen.element_bound(factor_.high * high, factor_.high * derivative, size(), error);
+        const double bound = screen.element_bound(factor_.high * high, factor_.high * derivative, size(), error);
         return screen.passes(values_[column], truth, slack, bound);
       };
       const std::size_t cosine = static_cast<std::size_t>(first) + i;
@@ -145,8 +144,7 @@ class RotaryTableJudge final : public CodeJudge {
     const std::int64_t width = rows.one.shape[1];
     for (std::int64_t first = 0; first < width; first += 2 * count()) {
       for (std::int64_t pair = 0; pair < count(); ++pair) {
-        const double least =
-            budget_.least_pair_bound(size(), angle_at(position, static_cast<std::size_t>(pair)), pair);
+        const double least = budget_.least_pair_bound(size(), angle_at(position, static_cast<std::size_t>(pair)), pair);
         judge_pair(judgement, rows, {first + pair, first + count() + pair}, least,
                    [&](Precision precision) -> Allowance {
                      const Enclosure norm = abs(oracle_.attention_factor(length_, precision));
@@ -176,7 +174,7 @@ class RotaryTableModel final : public CodeModel {
 
   std::vector<Variant> variants() const override {
     Variants<RotaryTable> list(spec());
-    const auto with = [&](const char* field, void (*change)(Rope& rope)) {
+    const auto with = [&](const char* field, void (*change)(Rope & rope)) {
       list.with(field, [change](RotaryTable& e) { change(e.rope); });
     };
     with("rope_theta", [](Rope& e) { e.rope_theta = e.rope_theta * 3 + 7; });

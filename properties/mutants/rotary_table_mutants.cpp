@@ -15,8 +15,7 @@
 namespace sextant::mutants {
 namespace {
 
-constexpr const char* plain_spec =
-    R"({"encoding":"rotary_table","head_dim":64,"rotary_dim":32,"max_position":4096})";
+constexpr const char* plain_spec = R"({"encoding":"rotary_table","head_dim":64,"rotary_dim":32,"max_position":4096})";
 constexpr const char* yarn_spec =
     R"({"encoding":"rotary_table","head_dim":64,"max_position":8192,)"
     R"("rope_scaling":{"rope_type":"yarn","factor":4,"original_max_position_embeddings":2048}})";
@@ -53,8 +52,7 @@ struct PlainTable {
       [](Tensors&, std::span<const std::int64_t>) {};
 
   Tensors rows(std::span<const std::int64_t> positions) const {
-    const std::vector<double> frequencies =
-        plain_frequencies(rope, length);
+    const std::vector<double> frequencies = plain_frequencies(rope, length);
     const std::int64_t count = std::ssize(frequencies);
     const std::int64_t columns = columns_of(*order, count);
     Tensors reply;
@@ -67,7 +65,8 @@ struct PlainTable {
         const double a = angle(p, frequencies[static_cast<std::size_t>(pair)]);
         for (const std::int64_t component : {0, 1}) {
           const double value = in_float32((component == 0 ? cosine(a) : sine(a)) * magnitude);
-          Tensor& tensor = reply.at(std::string(order->tensors[order->tensors.size() == 2 ? static_cast<std::size_t>(component) : 0]));
+          Tensor& tensor = reply.at(
+              std::string(order->tensors[order->tensors.size() == 2 ? static_cast<std::size_t>(component) : 0]));
           for (std::int64_t copy = 0; copy < order->copies; ++copy)
             tensor.set(row * columns + order->column(count, pair, component, copy), value);
         }
@@ -98,7 +97,8 @@ struct List {
   std::vector<Mutant> entries;
 
   void defect(std::string name, std::string row, std::string mechanism, const char* spec, Change change) {
-    entries.push_back({std::move(name), Kind::defect, std::move(row), std::move(mechanism), spec, made(std::move(change))});
+    entries.push_back(
+        {std::move(name), Kind::defect, std::move(row), std::move(mechanism), spec, made(std::move(change))});
   }
   void control(std::string name, std::string mechanism, const char* spec, Change change) {
     entries.push_back({std::move(name), Kind::control, "", std::move(mechanism), spec, made(std::move(change))});
@@ -120,8 +120,8 @@ void mislabelled(PlainTable& plain, const char* made_as, const char* said) {
 }
 
 // A value of the row of one position.
-void at_position(PlainTable& plain, std::int64_t wrong, const std::function<void(Tensor& tensor, std::int64_t row)>& change,
-                 const char* tensor) {
+void at_position(PlainTable& plain, std::int64_t wrong,
+                 const std::function<void(Tensor& tensor, std::int64_t row)>& change, const char* tensor) {
   plain.afterwards = [=](Tensors& reply, std::span<const std::int64_t> positions) {
     for (std::int64_t row = 0; row < std::ssize(positions); ++row) {
       if (positions[static_cast<std::size_t>(row)] == wrong) change(reply.at(tensor), row);
@@ -139,10 +139,9 @@ std::vector<Mutant> rotary_table_mutants() {
               [](PlainTable& plain) { mislabelled(plain, "sin_cos", "cos_sin"); });
   list.defect("table-tiled-as-repeated", "C8", "a row twice over, read as each value twice running", plain_spec,
               [](PlainTable& plain) { mislabelled(plain, "halves", "repeated"); });
-  list.defect("table-bfloat16-angles", "A3", "the product of position and frequency is rounded to bfloat16", plain_spec,
-              [](PlainTable& plain) {
-                plain.angle = [](double p, double w) { return round_to(Dtype::bfloat16, p * w); };
-              });
+  list.defect(
+      "table-bfloat16-angles", "A3", "the product of position and frequency is rounded to bfloat16", plain_spec,
+      [](PlainTable& plain) { plain.angle = [](double p, double w) { return round_to(Dtype::bfloat16, p * w); }; });
   list.defect("table-float16-positions", "A4", "positions are rounded to float16, which has no odd number above 2048",
               plain_spec, [](PlainTable& plain) {
                 plain.position = [](std::int64_t p) { return round_to(Dtype::float16, static_cast<double>(p)); };
@@ -155,9 +154,8 @@ std::vector<Mutant> rotary_table_mutants() {
               [](PlainTable& plain) {
                 plain.angle = [](double p, double w) { return in_float32(p * round_to(Dtype::bfloat16, w)); };
               });
-  list.defect("table-from-one", "", "row 0 is that of position 1", plain_spec, [](PlainTable& plain) {
-    plain.position = [](std::int64_t p) { return static_cast<double>(p + 1); };
-  });
+  list.defect("table-from-one", "", "row 0 is that of position 1", plain_spec,
+              [](PlainTable& plain) { plain.position = [](std::int64_t p) { return static_cast<double>(p + 1); }; });
   list.defect("table-theta-ignored", "D2", "the base is 10000, whatever the model's is",
               R"({"encoding":"rotary_table","head_dim":64,"rope_theta":500000,"max_position":4096})",
               [](PlainTable& plain) { plain.rope.rope_theta = 10000; });
@@ -165,9 +163,8 @@ std::vector<Mutant> rotary_table_mutants() {
               [](PlainTable& plain) {
                 plain.angle = [own = plain.angle](double p, double w) { return own(p, std::sqrt(w)); };
               });
-  list.defect("table-sine-negated", "C13", "the table's sines have the other sign", plain_spec, [](PlainTable& plain) {
-    plain.sine = [own = plain.sine](double a) { return -own(a); };
-  });
+  list.defect("table-sine-negated", "C13", "the table's sines have the other sign", plain_spec,
+              [](PlainTable& plain) { plain.sine = [own = plain.sine](double a) { return -own(a); }; });
   list.defect("table-factor-dropped", "F5", "yarn's attention factor is left out of a table that should have it",
               yarn_spec, [](PlainTable& plain) { plain.factor = 1; });
   list.defect("table-factor-twice", "", "yarn's attention factor is multiplied in twice", yarn_spec,
@@ -182,8 +179,7 @@ std::vector<Mutant> rotary_table_mutants() {
               dynamic_spec, [](PlainTable& plain) { plain.length = 2048; });
   list.defect("table-last-row-zero", "I11", "the last row was never written", plain_spec, [](PlainTable& plain) {
     at_position(
-        plain, plain.length - 1,
-        [](Tensor& tensor, std::int64_t row) { tensor.set(row * tensor.shape[1], 0); }, "cos");
+        plain, plain.length - 1, [](Tensor& tensor, std::int64_t row) { tensor.set(row * tensor.shape[1], 0); }, "cos");
   });
   list.defect("table-last-row-repeated", "", "the last row is that of the position before", plain_spec,
               [](PlainTable& plain) {
@@ -210,9 +206,7 @@ std::vector<Mutant> rotary_table_mutants() {
                     "cos_halves");
               });
   list.defect("table-of-one-frequency-off", "", "sines turn at the next pair's frequency", plain_spec,
-              [](PlainTable& plain) {
-                plain.sine = [own = plain.sine](double a) { return own(a * 1.001); };
-              });
+              [](PlainTable& plain) { plain.sine = [own = plain.sine](double a) { return own(a * 1.001); }; });
 
   for (const TableOrder& order : table_orders()) {
     list.control("table-" + std::string(order.name), "an order that its tensors name", plain_spec,

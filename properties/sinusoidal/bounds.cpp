@@ -70,8 +70,8 @@ AnswerCheck make_check(const Spec& spec, const RotaryTable&) {
 }
 
 std::optional<std::string> why_not(const Spec& spec, const RotaryTable& encoding) {
-  const auto factor = reference::RopeReference(encoding.rope)
-                          .attention_factor(spec.max_position, reference::first_precision);
+  const auto factor =
+      reference::RopeReference(encoding.rope).attention_factor(spec.max_position, reference::first_precision);
   if (factor.lower() == 1 && factor.upper() == 1) return std::nullopt;
   return "an attention factor is rounded: see unit_circle";
 }
@@ -89,9 +89,9 @@ Property bounds_property() {
       "sinusoidal, fourier, rotary_table without an attention factor",
       "none: rounding is monotone, so an implementation whose sine stays within [-1, 1] meets it exactly",
       "positions that overflow a narrow type, range reduction that loses its quotient, uninitialised rows"};
-  property.not_applicable =
-      stated_for<Sinusoidal, Fourier, RotaryTable>([](const Spec& spec, const auto& encoding) { return why_not(spec, encoding); },
-                                                   elsewhere_for<Rope>("a rotation is bounded by its input: see isometry"));
+  property.not_applicable = stated_for<Sinusoidal, Fourier, RotaryTable>(
+      [](const Spec& spec, const auto& encoding) { return why_not(spec, encoding); },
+      elsewhere_for<Rope>("a rotation is bounded by its input: see isometry"));
   judge_answers(property, of<Sinusoidal, Fourier, RotaryTable>(
                               [](const Spec& spec, const auto& encoding) { return make_check(spec, encoding); }));
   return property;

@@ -101,7 +101,8 @@ Property linear_shift_property() {
       "PE(p + k) = R(k) PE(p): each (sin, cos) pair turns by the angle k w_i",
       "Vaswani et al. 2017, section 3.5: \"PE(pos+k) can be represented as a linear function of PE(pos)\"",
       "sinusoidal, rotary_table",
-      "each of the two pairs is within E(p) = sqrt(2) k ulp(scale) + min(d, 2) scale (of a table the attention factor) of its true value in Euclidean "
+      "each of the two pairs is within E(p) = sqrt(2) k ulp(scale) + min(d, 2) scale (of a table the attention factor) "
+      "of its true value in Euclidean "
       "norm "
       "(properties/model/budget.hpp), and R(k) keeps distances, so |PE(p+k) - R(k) PE(p)| <= E(p) + E(p+k)",
       "a pair whose sine and cosine turn at different frequencies or swap places, positions that collide, a shifted "

@@ -102,10 +102,8 @@ AnswerCheck make_check(const Spec& spec, const Sinusoidal& encoding) {
 AnswerCheck make_check(const Spec& spec, const RotaryTable& encoding) {
   const auto oracle = std::make_shared<reference::RopeReference>(encoding.rope);
   Circles circles{.channels = {},
-                  .radius =
-                      [oracle, length = spec.max_position](Precision precision) {
-                        return abs(oracle->attention_factor(length, precision));
-                      },
+                  .radius = [oracle, length = spec.max_position](
+                                Precision precision) { return abs(oracle->attention_factor(length, precision)); },
                   .budget = {arithmetic_of(spec), oracle->frequencies(), spec.max_position}};
   for (std::int64_t pair = 0; pair < pairs(encoding); ++pair)
     circles.channels.push_back({pairs(encoding) + pair, pair});
