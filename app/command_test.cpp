@@ -736,7 +736,7 @@ TEST_F(Command, BadArgumentsExitTwoWithOneLine) {
       {"table --spec transformer-512 --positions 0:9 --dtype int8 --out t.npy", "--dtype int8"},
       {"table --spec transformer-512 --positions 0:9 --out t.csv", "t.csv"},
       {"table --spec transformer-512 --positions 0:9 --out absent/t.npy", "absent/t.npy"},
-      {"table --spec llama-2-7b --positions 0:9 --out t.npy", ".safetensors"},
+      {"table --spec llama-2-7b --positions 0:9 --out t.csv", ".safetensors"},
       {"table --spec t5-small --positions 0:9 --out t.npy", "of which it writes tables, got relative_bias"},
       {"table --positions 0:9 --out t.npy", "exactly one of --spec, --hf-config and --gguf"},
       {"table --spec transformer-512 --positions absent --out t.npy", "expected A:B, A:B:STEP or a file: no such file"},
@@ -860,9 +860,11 @@ TEST_F(Command, ATableIsCorrectlyRoundedAndSoHoldsAtTheStrictestClass) {
                            R"({"rope_type":"yarn","factor":4,"original_max_position_embeddings":512},"dtype":")";
   for (const std::string dtype : {"float64", "float32", "float16", "bfloat16"}) {
     const std::string claim = rope + dtype + "\"}'";
-    ASSERT_EQ(sextant("table --spec " + claim + " --positions 0:1500 --out t.safetensors").status, 0);
-    const Finished finished = sextant("audit file:t.safetensors --profile quick --spec " + claim);
-    EXPECT_EQ(finished.status, 0) << finished.output << finished.error;
+    for (const std::string file : {"t.safetensors", "t.npy"}) {
+      ASSERT_EQ(sextant("table --spec " + claim + " --positions 0:1500 --out " + file).status, 0);
+      const Finished finished = sextant("audit file:" + file + " --profile quick --spec " + claim);
+      EXPECT_EQ(finished.status, 0) << finished.output << finished.error;
+    }
   }
 }
 

@@ -97,6 +97,15 @@ Dtype read_dtype(const std::string& name, Dtype fallback) {
   return *dtype;
 }
 
+// The file's tensors: the table's parts, or in a .npy file, which holds one, their rows joined: cos | sin.
+std::vector<TableFile::Table> tensors_of(const ExactTable& table, const Positions& positions, const std::string& out) {
+  std::vector<TableFile::Table> tensors;
+  for (const ExactTable::Part& part : table.parts()) tensors.push_back({part.name, positions.count(), part.columns});
+  if (!out.ends_with(".npy")) return tensors;
+  for (; tensors.size() > 1; tensors.pop_back()) tensors.front().columns += tensors.back().columns;
+  return tensors;
+}
+
 int run_table(const Arguments& arguments) {
   const Spec spec = spec_from_options(arguments.claim);
   const Positions positions = read_positions(arguments.positions);
@@ -105,22 +114,22 @@ int run_table(const Arguments& arguments) {
   const std::unique_ptr<ExactTable> table = exact_table(spec, {.dtype = dtype, .furthest = positions.largest()});
   if (!table)
     throw UsageError(
-        fmt::format("table: expected a spec of sinusoidal, sinusoidal_2d, sinusoidal_nd or rope, of which it writes "
-                    "tables, got {}",
+        fmt::format("table: expected a spec of sinusoidal, sinusoidal_2d, sinusoidal_nd, rope or rotary_table, of which "
+                    "it writes tables, got {}",
                     encoding_name(spec)));
   if (const auto expected = table->expected_positions(positions.first, positions.last - 1))
     throw UsageError(fmt::format("--positions {}: expected {}", arguments.positions, *expected));
-  std::vector<TableFile::Table> tensors;
-  for (const ExactTable::Part& part : table->parts()) tensors.push_back({part.name, positions.count(), part.columns});
+  const std::vector<TableFile::Table> tensors = tensors_of(*table, positions, arguments.out);
   const PositionGrid grid = position_grid_of(spec.encoding);
-  TableFile file(arguments.out, dtype, std::move(tensors));
+  TableFile file(arguments.out, dtype, tensors);
   for (std::int64_t i = 0; i < positions.count(); ++i) {
     if (signals.token().stop_requested()) throw Interrupted();
     // Whole positions, of a spec of real ones too.
     const auto count = grid.count_of(static_cast<double>(positions.at(i)));
     if (!count) throw UsageError(fmt::format("--positions {}: beyond 2^53 steps", arguments.positions));
     const std::vector<std::vector<double>>& rows = table->at(*count);
-    for (std::size_t part = 0; part < rows.size(); ++part) file.append(part, rows[part]);
+    // The parts of a row that is one follow each other.
+    for (std::size_t part = 0; part < rows.size(); ++part) file.append(std::min(part, tensors.size() - 1), rows[part]);
   }
   file.commit();
   fmt::print("{}: {} positions of {}, correctly rounded\n", arguments.out, positions.count(), describe(spec));
@@ -140,7 +149,9 @@ Run add_table(CLI::App& app) {
       ->required();
   command->add_option("--dtype", arguments->dtype,
                       "float64, float32, float16 or bfloat16; that of the spec unless given");
-  command->add_option("--out", arguments->out, "FILE.npy (sinusoidal) or FILE.safetensors")->required();
+  command
+      ->add_option("--out", arguments->out, "FILE.npy, where cosines and sines of rope are joined, or FILE.safetensors")
+      ->required();
   return [arguments] { return run_table(*arguments); };
 }
 

@@ -13,9 +13,9 @@
 
 namespace sextant {
 
-/// The arrays of a file that some program wrote: .npy, .npz, .safetensors, or what torch.save makes of a tensor or a dict
-/// of tensors, told apart by their first bytes. Nothing is
-/// read before it is asked for; what is not compressed stays where the file is mapped.
+/// The arrays of a file that some program wrote: .npy, .npz, .safetensors, or what torch.save makes of a tensor or a
+/// dict of tensors, told apart by their first bytes. Nothing is read before it is asked for; what is not compressed
+/// stays where the file is mapped.
 class ArrayFile {
  public:
   /// @throws ArrayFileError if the file cannot be read or is none of these.

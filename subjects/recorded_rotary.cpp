@@ -17,8 +17,8 @@ struct Matched {
   std::vector<std::int64_t> strides;  // of the pattern's axes
 };
 
-// A shape without extents of 1 as one of a pattern, [2, any, pairs] say: its extents of 1 are not there, and of a single
-// row none is.
+// A shape without extents of 1 as one of a pattern, [2, any, pairs] say: its extents of 1 are not there, and that of a
+// single row is not either.
 std::optional<Matched> match(const StoredArray& array, std::span<const std::int64_t> pattern) {
   for (const bool one_row : {false, true}) {
     Matched matched{1, {}};

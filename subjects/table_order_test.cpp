@@ -59,9 +59,9 @@ TEST(TableOrder, OtherTensorsBreakTheProtocol) {
 }
 
 TEST(TableOrder, OurEncoderAnswersUnderTheClaimsLength) {
-  const Spec dynamic = parse_spec(
-      R"({"encoding":"rotary_table","head_dim":8,"max_position":6000,)"
-      R"("rope_scaling":{"rope_type":"dynamic","factor":2,"original_max_position_embeddings":2048}})");
+  const Spec dynamic =
+      parse_spec(R"({"encoding":"rotary_table","head_dim":8,"max_position":6000,)"
+                 R"("rope_scaling":{"rope_type":"dynamic","factor":2,"original_max_position_embeddings":2048}})");
   const auto session = builtin_subject()->open(dynamic);
   const Tensor all = table(*session, dynamic, std::vector<std::int64_t>{3, 5999});
   const Tensor one = table(*session, dynamic, std::vector<std::int64_t>{3});

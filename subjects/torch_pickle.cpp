@@ -18,10 +18,10 @@ namespace {
 struct Value {
   enum class Kind { none, integer, text, sequence, dict, global, storage, tensor, mark };
   Kind kind = Kind::none;
-  std::int64_t integer = 0;                 // also a tensor's number
-  std::string_view text = {};               // of a global "module\nname"; of a storage its key
-  std::string_view of = {};                 // a storage's type
-  std::vector<Value>* items = nullptr;      // of a dict keys and values by turns
+  std::int64_t integer = 0;             // also a tensor's number
+  std::string_view text = {};           // of a global "module\nname"; of a storage its key
+  std::string_view of = {};             // a storage's type
+  std::vector<Value>* items = nullptr;  // of a dict keys and values by turns
 };
 
 constexpr std::array<std::pair<std::string_view, ElementType>, 7> storages{
@@ -146,8 +146,7 @@ class Machine {
     const std::string_view global(reinterpret_cast<const char*>(bytes_.data()) + start,
                                   module.size() + 1 + function.size());
     if (global != rebuild_tensor && global != rebuild_parameter && global != ordered_dict && !is_storage(global)) {
-      refuse(fmt::format("calls {}.{}, which no file of weights alone needs",
-                         preview(module), preview(function)));
+      refuse(fmt::format("calls {}.{}, which no file of weights alone needs", preview(module), preview(function)));
     }
     push({.kind = Kind::global, .text = global});
   }
@@ -208,30 +207,30 @@ class Machine {
 
   void step(unsigned char operation) {
     switch (operation) {
-      case 0x80: take(1); break;                  // PROTO
-      case 0x95: take(8); break;                  // FRAME
-      case '.': is_done_ = true; break;           // STOP
+      case 0x80: take(1); break;         // PROTO
+      case 0x95: take(8); break;         // FRAME
+      case '.': is_done_ = true; break;  // STOP
       case '(': push({.kind = Kind::mark}); break;
-      case 'N':                                   // NONE, and what is no tensor: NEWTRUE, NEWFALSE, BINFLOAT
+      case 'N':  // NONE, and what is no tensor: NEWTRUE, NEWFALSE, BINFLOAT
       case 0x88:
       case 0x89: push({}); break;
       case 'G': take(8), push({}); break;
       case 'K': push_integer(static_cast<std::int64_t>(number(1))); break;
       case 'M': push_integer(static_cast<std::int64_t>(number(2))); break;
       case 'J': push_integer(static_cast<std::int32_t>(number(4))); break;
-      case 0x8A: push_long(number(1)); break;     // LONG1
+      case 0x8A: push_long(number(1)); break;  // LONG1
       case 'X': push_text(take(number(4))); break;
       case 0x8C: push_text(take(number(1))); break;
       case ')': push_items(Kind::sequence, {}); break;
       case ']': push_items(Kind::sequence, {}); break;
       case '}': push_items(Kind::dict, {}); break;
       case 't': push_items(Kind::sequence, pop_to_mark()); break;
-      case 0x85: push_last(1); break;             // TUPLE1 to TUPLE3
+      case 0x85: push_last(1); break;  // TUPLE1 to TUPLE3
       case 0x86: push_last(2); break;
       case 0x87: push_last(3); break;
       case 'q': remember(number(1)); break;
       case 'r': remember(number(4)); break;
-      case 0x94: remember(memo_.size()); break;   // MEMOIZE
+      case 0x94: remember(memo_.size()); break;  // MEMOIZE
       case 'h': recall(number(1)); break;
       case 'j': recall(number(4)); break;
       case 'c': push_global(); break;
@@ -259,7 +258,7 @@ class Machine {
         add_to(top_of(Kind::sequence, "a list"), more);
         break;
       }
-      case 'b': {                                 // BUILD: a state_dict's own attributes
+      case 'b': {  // BUILD: a state_dict's own attributes
         pop(Kind::dict, "attributes");
         top_of(Kind::dict, "a dict");
         break;

@@ -19,8 +19,8 @@ using namespace std::string_literals;
 // What torch 2.9 saves of {"encoding": arange(14.)[2:].reshape(3, 4)}: its strides and all as texts.
 std::string pickle(const std::string& offset = "K\x02"s, const std::string& shape = "K\x03K\x04\x86"s,
                    const std::string& strides = "K\x04K\x01\x86"s) {
-  return "\x80\x02}q\x00X\x08\x00\x00\x00"s +
-         "encodingq\x01"s + "ctorch._utils\n_rebuild_tensor_v2\nq\x02((X\x07\x00\x00\x00storageq\x03"s +
+  return "\x80\x02}q\x00X\x08\x00\x00\x00"s + "encodingq\x01"s +
+         "ctorch._utils\n_rebuild_tensor_v2\nq\x02((X\x07\x00\x00\x00storageq\x03"s +
          "ctorch\nFloatStorage\nq\x04X\x01\x00\x00\x00"s + "0q\x05X\x03\x00\x00\x00"s + "cpuq\x06K\x0Etq\x07Q"s +
          offset + shape + "q\x08"s + strides + "q\x09\x89"s + "ccollections\nOrderedDict\nq\x0A)Rq\x0Btq\x0CRq\x0Ds."s;
 }
@@ -66,8 +66,8 @@ TEST_F(TorchFile, IsReadWhereItsStorageLies) {
 }
 
 TEST_F(TorchFile, CallsNothing) {
-  const std::string evil =
-      "\x80\x02}q\x00X\x08\x00\x00\x00"s + "encodingq\x01"s + "cposix\nsystem\nq\x02X\x04\x00\x00\x00"s + "trueq\x03\x85Rs."s;
+  const std::string evil = "\x80\x02}q\x00X\x08\x00\x00\x00"s + "encodingq\x01"s +
+                           "cposix\nsystem\nq\x02X\x04\x00\x00\x00"s + "trueq\x03\x85Rs."s;
   EXPECT_NE(refusal(file_of(evil)).find("calls posix.system, which no file of weights alone needs"), std::string::npos);
   for (const std::string& operation : {"\x93"s, "i"s, "o"s, "\x81"s, "\x92"s, "I1\n"s, "P0\n"s, "\x97"s})
     EXPECT_NE(refusal(file_of("\x80\x02"s + operation + "."s)).find("is none that a file"), std::string::npos);

@@ -12,15 +12,20 @@
 namespace sextant {
 namespace {
 
-// Signatures, and the sizes of records without what varies.
-constexpr std::uint64_t end_signature = 0x06054B50;
+// The signature of a record, "PK" and two bytes, as a little-endian number.
+constexpr std::uint64_t signature(unsigned char third, unsigned char fourth) {
+  return std::uint64_t{'P'} | std::uint64_t{'K'} << 8 | std::uint64_t{third} << 16 | std::uint64_t{fourth} << 24;
+}
+
+// Those of records, and their sizes without what varies.
+constexpr std::uint64_t end_signature = signature(5, 6);
 constexpr std::uint64_t end_size = 22;
-constexpr std::uint64_t locator_signature = 0x07064B50;
+constexpr std::uint64_t locator_signature = signature(6, 7);
 constexpr std::uint64_t locator_size = 20;
-constexpr std::uint64_t wide_end_signature = 0x06064B50;
-constexpr std::uint64_t entry_signature = 0x02014B50;
+constexpr std::uint64_t wide_end_signature = signature(6, 6);
+constexpr std::uint64_t entry_signature = signature(1, 2);
 constexpr std::uint64_t entry_size = 46;
-constexpr std::uint64_t local_signature = 0x04034B50;
+constexpr std::uint64_t local_signature = signature(3, 4);
 constexpr std::uint64_t local_size = 30;
 
 constexpr std::uint64_t all_ones_32 = 0xFFFFFFFF;

@@ -8,9 +8,8 @@ namespace sextant {
 namespace {
 
 TEST(RotaryTable, HasTheFieldsOfARopeThatAreOfItsFrequencies) {
-  const Spec spec = parse_spec(
-      R"({"encoding":"rotary_table","head_dim":8,"partial_rotary_factor":0.5,)"
-      R"("rope_scaling":{"rope_type":"linear","factor":2}})");
+  const Spec spec = parse_spec(R"({"encoding":"rotary_table","head_dim":8,"partial_rotary_factor":0.5,)"
+                               R"("rope_scaling":{"rope_type":"linear","factor":2}})");
   const std::string json = to_json(spec);
   EXPECT_EQ(json.find("pairing"), std::string::npos) << json;
   EXPECT_EQ(json.find("direction"), std::string::npos) << json;
@@ -34,11 +33,10 @@ TEST(RotaryTable, RefusesWhatATableHasNot) {
 TEST(RecordedClaim, IsThatOfACodeOrOfARopesTable) {
   const Spec code = parse_spec(R"({"encoding":"sinusoidal","dim":8})");
   EXPECT_EQ(to_json(recorded_claim(code).value()), to_json(code));
-  const Spec rope = parse_spec(
-      R"({"encoding":"rope","head_dim":8,"pairing":"interleaved","direction":"clockwise","max_position":9,)"
-      R"("accuracy":"faithful"})");
-  const Spec table = parse_spec(
-      R"({"encoding":"rotary_table","head_dim":8,"max_position":9,"accuracy":"faithful"})");
+  const Spec rope =
+      parse_spec(R"({"encoding":"rope","head_dim":8,"pairing":"interleaved","direction":"clockwise","max_position":9,)"
+                 R"("accuracy":"faithful"})");
+  const Spec table = parse_spec(R"({"encoding":"rotary_table","head_dim":8,"max_position":9,"accuracy":"faithful"})");
   EXPECT_EQ(to_json(recorded_claim(rope).value()), to_json(table));
   EXPECT_EQ(to_json(recorded_claim(table).value()), to_json(table));
   EXPECT_FALSE(recorded_claim(parse_spec(R"({"encoding":"alibi","num_heads":2})")));

@@ -101,8 +101,8 @@ struct EncodingExample {
 /// One for each encoding that a spec can name, in the order of `sextant list encodings`.
 std::span<const EncodingExample> encoding_examples();
 
-/// The claim of what a program keeps in a file for a claim: of a code itself, of a rope its table; nothing where no file
-/// holds one row for each position. @throws SpecError where a table cannot have what the claim says.
+/// The claim of what a program keeps in a file for a claim: of a code itself, of a rope its table; nothing where no
+/// file holds one row for each position. @throws SpecError where a table cannot have what the claim says.
 std::optional<Spec> recorded_claim(const Spec& spec);
 
 /// "float32-angle", ...

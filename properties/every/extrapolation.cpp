@@ -4,6 +4,7 @@
 #include <functional>
 #include <limits>
 
+#include "lib/spec/of.hpp"
 #include "properties/catalogue.hpp"
 #include "properties/engine/failure.hpp"
 #include "properties/engine/typed_cases.hpp"
@@ -109,6 +110,9 @@ class BeyondTheClaim {
   BeyondTheClaim(const Subject& subject, const Spec& spec) : subject_(subject), spec_(spec), model_(model_of(spec)) {}
 
   std::string text() {
+    // A wider claim's table would be of another length.
+    if (const auto* table = held<RotaryTable>(spec_); table != nullptr && length_limit(table->rope.rope_scaling))
+      return "";
     const gen::PositionRange claimed = model_->range();
     Spec wider = spec_;
     const std::int64_t width = claimed.last - claimed.first;

@@ -113,11 +113,13 @@ Judgement CodeJudge::agreement(const Parts& calls, const Tensor& whole, const Te
   Judgement judgement;
   compare_under(calls.part);
   const std::int64_t rows = part.shape[0];
-  const std::int64_t dim = part.shape[1];
+  // Wider than the calls say where a table has each value twice.
+  const std::int64_t width = part.shape[1];
   for (std::int64_t row = 0; row < rows; ++row) {
-    if (calls.in_whole(row * dim) < 0) continue;
+    const std::int64_t there = calls.in_whole(row * calls.together);
+    if (there < 0) continue;
     const std::vector<std::int64_t> place = place_at(calls.part.positions, rows, row);
-    judge_rows(judgement, {whole, calls.in_whole(row * dim), part, row * dim, place, grid()});
+    judge_rows(judgement, {whole, there / calls.together * width, part, row * width, place, grid()});
   }
   return judgement;
 }

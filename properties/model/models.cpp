@@ -44,9 +44,12 @@ rc::Gen<Question> EncodingModel::drawn_questions() const { return questions().dr
 namespace {
 
 bool agree_bit_for_bit(const Parts& calls, const Tensor& whole, const Tensor& part) {
-  const std::size_t width = size_of(part.dtype);
+  // A table's rows may have each value twice, which the calls do not know.
+  const bool is_wider = part.shape.size() == 2 && part.shape[1] > calls.together;
+  const std::int64_t copies = is_wider ? part.shape[1] / calls.together : 1;
+  const std::size_t width = size_of(part.dtype) * static_cast<std::size_t>(copies);
   const std::size_t bytes = static_cast<std::size_t>(calls.together) * width;
-  const std::int64_t elements = part.elements();
+  const std::int64_t elements = part.elements() / copies;
   for (std::int64_t i = 0; i < elements; i += calls.together) {
     const std::int64_t there = calls.in_whole(i);
     if (there >= 0 && std::memcmp(part.data.data() + static_cast<std::size_t>(i) * width,
