@@ -140,8 +140,8 @@ TEST_F(Command, SubjectsThatFailExitThreeWithinTheirTimeOut) {
 // Nothing was audited, so nothing has failed: the file is at fault, as one that is absent.
 TEST_F(Command, AFileThatCannotBeAuditedIsOneLineAndExitTwo) {
   const std::pair<const char*, const char*> files[] = {
-      {"x = 1\n", "python:bad.py: the file defines none of encode, rotate"},
-      {"", "python:bad.py: the file defines none of encode, rotate"},
+      {"x = 1\n", "python:bad.py: the file defines none of encode, table, rotate"},
+      {"", "python:bad.py: the file defines none of encode, table, rotate"},
       {"\n\nimport no_such_module\n", "python:bad.py: line 3: ModuleNotFoundError: No module named 'no_such_module'"},
       {"def encode(positions, spec)\n    pass\n", "python:bad.py: line 1: SyntaxError: expected ':'"},
       {"def f():\n    raise ValueError('not\\nhere')\nf()\n", "python:bad.py: line 2: ValueError: not here"},

@@ -4,6 +4,7 @@
 #include "attack/cases/attacks.hpp"
 #include "attack/cases/draw.hpp"
 #include "attack/truth/truths.hpp"
+#include "lib/spec/of.hpp"
 
 namespace sextant::attack {
 namespace {

@@ -29,11 +29,12 @@ struct Share {
   std::string_view encoder;
   double share;
 };
-constexpr std::array shares{
-    Share{"sinusoidal", 6},      Share{"sinusoidal_2d", 1}, Share{"sinusoidal_nd", 2}, Share{"rope", 8},
-    Share{"rope_nd", 2},         Share{"xpos", 3},          Share{"alibi", 1},         Share{"integer", 0.5},
-    Share{"binary", 0.3},        Share{"relative_bias", 1}, Share{"learned", 0.5},     Share{"window_bias", 0.5},
-    Share{"log_coordinates", 1}, Share{"attention", 0.7},   Share{"fourier", 2}};
+constexpr std::array shares{Share{"sinusoidal", 6},     Share{"sinusoidal_2d", 1},   Share{"sinusoidal_nd", 2},
+                            Share{"rope", 8},           Share{"rope_nd", 2},         Share{"xpos", 3},
+                            Share{"rotary_table", 0.5}, Share{"alibi", 1},           Share{"integer", 0.5},
+                            Share{"binary", 0.3},       Share{"relative_bias", 1},   Share{"learned", 0.5},
+                            Share{"window_bias", 0.5},  Share{"log_coordinates", 1}, Share{"attention", 0.7},
+                            Share{"fourier", 2}};
 
 /// A way of constructing cases in one dtype: what it has done, and what it cost.
 struct Lane {

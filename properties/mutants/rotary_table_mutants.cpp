@@ -133,9 +133,10 @@ void at_position(PlainTable& plain, std::int64_t wrong,
 
 std::vector<Mutant> rotary_table_mutants() {
   List list;
-  list.defect("table-interleaved-as-halves", "C6", "cosines and sines alternate in a table that is read as cos | sin",
-              plain_spec, [](PlainTable& plain) { mislabelled(plain, "interleaved", "cos_sin"); });
-  list.defect("table-sines-first", "", "sines come first in a table that is read as cos | sin", plain_spec,
+  list.defect("table-interleaved-as-halves", "C6",
+              "cosines and sines alternate in a table that is read as cosines and then sines", plain_spec,
+              [](PlainTable& plain) { mislabelled(plain, "interleaved", "cos_sin"); });
+  list.defect("table-sines-first", "", "sines come first in a table that is read as cosines and then sines", plain_spec,
               [](PlainTable& plain) { mislabelled(plain, "sin_cos", "cos_sin"); });
   list.defect("table-tiled-as-repeated", "C8", "a row twice over, read as each value twice running", plain_spec,
               [](PlainTable& plain) { mislabelled(plain, "halves", "repeated"); });
