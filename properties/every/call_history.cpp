@@ -85,7 +85,7 @@ class SequenceJudge {
     std::ranges::reverse(order);
     const std::vector<std::optional<Tensor>> backwards = answers(order);
     for (std::size_t i = 0; i < calls_.size(); ++i) {
-      if (!forwards[i] || !backwards[i] || calls_[i].is_beyond) continue;
+      if (!forwards[i] || !backwards[i] || calls_[i].may_be_refused()) continue;
       const auto difference = first_difference(spec_, *forwards[i], *backwards[i]);
       judgement.add_exact(difference ? std::optional(finding(i, *forwards[i], *difference)) : std::nullopt,
                           [] { return "the same bits whatever was asked before"; });
@@ -103,7 +103,7 @@ class SequenceJudge {
       try {
         list[i] = model_->ask(*session, call_of(*model_, calls_[i]));
       } catch (const SubjectFailure& failure) {
-        if (!calls_[i].is_beyond) throw;
+        if (!calls_[i].may_be_refused()) throw;
         if (ends_session(failure.kind())) break;
       }
     }
@@ -202,7 +202,8 @@ Property history_property() {
       "after any sequence of calls, f(x) is what a fresh session says; sequences are those of generation (a prompt, "
       "then "
       "token by token; in chunks; speculative, going back; growing; thousands of tokens between few; the same ends and "
-      "other positions between; other batch sizes; after a refused call) and drawn ones, with resets",
+      "other positions between; other batch sizes; after a refused call and after one of no tokens; under weights that "
+      "share some values) and drawn ones, with resets",
       "an encoding is a function of its position; dynamic scaling of the call it is in (Peng et al. 2023, section 3.3)",
       "every encoding",
       "none: all bits are compared with those of a session that was asked nothing else",

@@ -22,13 +22,22 @@ enum class Sequence : std::int64_t {
   same_ends,        ///< the same first and last position, and others in between
   batches,          ///< one batch row, four, two, one, three
   after_error,      ///< positions beyond the claim between others
+  after_empty,      ///< no tokens between others
+  other_weights,    ///< the same positions under weights that share one value, or all but their order; of lookups
 };
-inline constexpr std::int64_t sequences = 9;
+inline constexpr std::int64_t sequences = 11;
+
+/// Which values of a weight are others than those that the question draws.
+enum class OtherWeight : std::int64_t { none, all_but_first, all_but_middle, all_but_last, in_reverse };
 
 /// One of its calls.
 struct SequencedCall {
   Question question;
-  bool is_beyond = false;  ///< whether all its positions are the first beyond the claim: it may be refused
+  bool is_beyond = false;  ///< whether all its positions are the first beyond the claim
+  bool is_empty = false;   ///< whether it has no tokens
+  OtherWeight weight = OtherWeight::none;
+
+  bool may_be_refused() const { return is_beyond || is_empty; }
 };
 
 /// "3 tokens from position 5 in another order in 2 batch rows".

@@ -5,6 +5,7 @@
 #include "properties/catalogue.hpp"
 #include "properties/engine/failure.hpp"
 #include "properties/engine/typed_cases.hpp"
+#include "properties/model/cell_questions.hpp"
 #include "properties/model/family.hpp"
 #include "properties/model/model.hpp"
 #include "properties/model/questions.hpp"
@@ -67,10 +68,10 @@ void judge_variant(Judgement& judgement, const Subject& subject, const Variant& 
                                    Question{.position = position, .tokens = 100, .fill = 1}}) {
     if (model->admits(question)) asked.push_back(question);
   }
-  // Where accuracy asks about images and films a field is heard as elsewhere.
+  // Where accuracy asks about grids, images and films a field is heard as elsewhere.
   for (const Question& question : model->first_questions()) {
     const bool is_small = question.tokens * question.batch * question.heads <= small_call;
-    if (is_small && !placement_of(question)) asked.push_back(question);
+    if (is_small && !placement_of(question) && !asks_for_cells(question)) asked.push_back(question);
   }
   for (const Question& question : asked) {
     const Judgement found = judge_question(*session, *model, *judge, question);

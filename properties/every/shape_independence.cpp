@@ -1,5 +1,8 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <set>
+#include <utility>
 
 #include "properties/catalogue.hpp"
 #include "properties/model/model.hpp"
@@ -36,23 +39,29 @@ std::vector<Reshaping> first_reshapings(const Spec& spec) {
   const gen::PositionRange range = model->range();
   const auto asked = [&](Question question, const gen::LargestCall& largest) {
     question = clipped(question, largest);
-    question.tokens = std::min(question.tokens, range.last - range.first);
-    question.position = question.position == 0 ? gen::simplest_position(range) : range.last - question.tokens;
+    question.tokens = std::min(question.tokens, model->most_tokens_from(range.first));
+    question.position =
+        question.position == 0 ? gen::simplest_position(range) : std::max(range.last - question.tokens, range.first);
     if (!model->related(question)) question.position = range.first;
     question.fill = 1;
     return question;
   };
   const gen::LargestCall usual = model->largest_drawn();
   std::vector<Reshaping> list;
+  // Heads and rows of which an encoding has one leave calls that are the same.
+  std::set<std::array<std::int64_t, 7>> listed;
+  const auto put = [&](const Reshaping& r) {
+    if (listed.insert({r.position, r.tokens, r.batch, r.heads, r.fill, r.shape, r.cut}).second) list.push_back(r);
+  };
   for (std::int64_t shape = 0; shape < model->shapes(); ++shape) {
-    list.push_back(of(asked({.position = 0, .tokens = 5, .batch = 2, .heads = 3}, usual), shape, 2));
-    list.push_back(of(asked({.position = 0, .tokens = 257, .batch = 4, .heads = 8}, usual), shape, 131));
+    put(of(asked({.position = 0, .tokens = 5, .batch = 2, .heads = 3}, usual), shape, 2));
+    put(of(asked({.position = 0, .tokens = 257, .batch = 4, .heads = 8}, usual), shape, 131));
   }
   // As many tokens, rows and heads as kernels meet, one after the other, and calls that are large in two, at either end
   // of the range.
   constexpr std::int64_t far = 1;
   const auto add = [&](const Question& question, const gen::LargestCall& largest, std::int64_t shape) {
-    list.push_back(of(asked(question, largest), shape % model->shapes(), 577));
+    put(of(asked(question, largest), shape % model->shapes(), 577));
   };
   add({.position = 0, .tokens = longest_call, .batch = 1, .heads = 1}, model->largest_reshaped(), 2);
   const auto side = static_cast<std::int64_t>(std::sqrt(static_cast<double>(model->largest_reshaped().vectors)));
@@ -73,6 +82,14 @@ std::vector<Reshaping> first_reshapings(const Spec& spec) {
   add({.position = 0, .tokens = longest_drawn, .batch = 1, .heads = 2}, model->largest_reshaped(), 4);
   add({.position = 0, .tokens = 3, .batch = 1, .heads = most_heads}, usual, 1);
   add({.position = 0, .tokens = 1025, .batch = 3, .heads = 2}, usual, 3);
+  // The longest call, and few of its tokens alone: what is wrong in each call from a length on shows beside those.
+  const Question longest =
+      asked({.position = 0, .tokens = longest_call, .batch = 1, .heads = 1}, model->largest_reshaped());
+  constexpr std::int64_t few = 577;
+  for (const auto& [alone, at] :
+       {std::pair{TokenShape::first_alone, few}, {TokenShape::last_alone, longest.tokens - few}}) {
+    if (const auto shape = model->number_of(alone)) put(of(longest, *shape, std::max<std::int64_t>(at - 1, 0)));
+  }
   return list;
 }
 
@@ -81,10 +98,10 @@ rc::Gen<Reshaping> drawn_reshapings(const Spec& spec) {
   const rc::Gen<Question> large =
       of_many_shapes(drawn_questions(spec), model->range(), model->largest_drawn(), one_large_in);
   const auto parts = rc::gen::tuple(large, gen::count(0, model->shapes() - 1), gen::count(0, cuts - 1));
-  return rc::gen::map(parts, [largest = model->largest_drawn(), range = model->range()](const auto& drawn) {
+  return rc::gen::map(parts, [model = std::shared_ptr<const EncodingModel>(model_of(spec))](const auto& drawn) {
     const auto& [question, shape, cut] = drawn;
-    Question within = clipped(question, largest);
-    within.tokens = std::min(within.tokens, range.last - within.position);
+    Question within = clipped(question, model->largest_drawn());
+    within.tokens = std::min(within.tokens, model->most_tokens_from(within.position));
     return of(within, shape, cut);
   });
 }

@@ -76,6 +76,13 @@ std::int64_t steps(Order order, std::int64_t row, std::int64_t token, std::int64
       const std::int64_t third = tokens / 3;
       return tokens < 6 || (token != third && token != tokens - 1 - third) ? 1 : token == third ? 0 : 2;
     }
+    case Order::descending_by_twenty: return start + 20 * (tokens - 1 - token);
+    case Order::descending_by_fifty: return start + 50 * (tokens - 1 - token);
+    case Order::exchanged: {
+      const std::int64_t middle = tokens / 2;
+      const bool changes = tokens > 3 && (token == middle || token == middle - 1);
+      return start + (changes ? 2 * middle - 1 - token : token);
+    }
   }
   throw std::invalid_argument("steps: no such order");
 }

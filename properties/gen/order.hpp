@@ -37,11 +37,14 @@ enum class Order : std::int64_t {
   equal_then_one_by_one,      ///< one position for the first half, then one by one
   pairs_then_one_by_one,      ///< each position side by side with itself in the first half, then one by one
   all_equal_but_two,          ///< one position for all but two, which lie on either side of it
+  descending_by_twenty,       ///< a sampler's schedule of 50 steps, of 1000
+  descending_by_fifty,        ///< one of 20 steps
+  exchanged,                  ///< one by one, but for two tokens in the middle that change places
 };
-inline constexpr std::int64_t orders = 31;
+inline constexpr std::int64_t orders = 34;
 
 /// Where token `token` of batch row `row` is, in steps from the call's first position: token + 7 row for those one by
-/// one, since rows start 7 apart. Never negative, less than 16 tokens + 7 row, row after row than tokens (row + 1).
+/// one, since rows start 7 apart. Never negative, less than 50 tokens + 7 row, row after row than tokens (row + 1).
 std::int64_t steps(Order order, std::int64_t row, std::int64_t token, std::int64_t tokens);
 
 }  // namespace sextant::gen

@@ -112,6 +112,10 @@ class AttentionModel final : public EncodingModel {
       e.num_heads *= 2;
       e.num_kv_heads *= 2;
     });
+    // By a period: by less, most queries are scaled as they were.
+    list.with("query_scale.offset", [](Attention& e) {
+      if (e.query_scale) e.query_scale->offset += e.query_scale->period;
+    });
     const auto position = position_model(spec(), encoding_);
     for (const Variant& variant : position ? position->siblings() : std::vector<Variant>()) {
       list.with(fmt::format("position.{}", variant.field), [&](Attention& e) {
@@ -191,6 +195,12 @@ class AttentionModel final : public EncodingModel {
                              .tokens = tokens,
                              .batch = gen::rows_of(static_cast<gen::Placement>(placement)),
                              .fill = placed_fill + spread_in * placement});
+    }
+    for (std::int64_t number = 0; axes_of(spec().encoding) > 1 && number < attended_cells; ++number) {
+      questions.push_back({.position = near,
+                           .tokens = attended_side * attended_side,
+                           .batch = 1 + number % 2,
+                           .fill = placed_fill + spread_in * (gen::placements + number)});
     }
     for (const std::int64_t tokens : {17, 100, 300, 600, 1030, 2050}) {
       if (tokens > usual) break;

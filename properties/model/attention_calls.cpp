@@ -6,6 +6,7 @@
 #include <span>
 
 #include "lib/numeric/ulp.hpp"
+#include "properties/gen/cells.hpp"
 #include "properties/gen/placement.hpp"
 
 namespace sextant {
@@ -85,15 +86,44 @@ void scale_values(AttentionCase& request, std::int64_t fill) {
 
 }  // namespace
 
+namespace {
+
+// Each batch row in the next of the list's calls, of which tokens beyond it have the first cells again.
+std::vector<std::int64_t> cells_of_rows(const AttentionCase& request, const gen::PositionRange& range,
+                                        std::int64_t number, std::int64_t axes) {
+  const std::int64_t side = std::min(attended_side, range.last - range.first);
+  const std::vector<std::int64_t> sides(static_cast<std::size_t>(axes), side);
+  const std::vector<gen::CellCall> list =
+      gen::cell_calls(sides, {.often = 64, .once = 64, .together = 64, .length = 64});
+  std::vector<std::vector<std::int64_t>> rows;
+  for (std::int64_t row = 0; row < request.batch; ++row)
+    rows.push_back(gen::coordinates_of(list[static_cast<std::size_t>((number + row) % std::ssize(list))]));
+  std::vector<std::int64_t> positions;
+  for (std::int64_t axis = 0; axis < axes; ++axis) {
+    for (const std::vector<std::int64_t>& row : rows) {
+      const std::int64_t known = std::ssize(row) / axes;
+      for (std::int64_t token = 0; token < request.tokens; ++token)
+        positions.push_back(range.first + row[static_cast<std::size_t>(axis * known + token % known)]);
+    }
+  }
+  return positions;
+}
+
+}  // namespace
+
 void vary(AttentionCase& request, const gen::PositionRange& range, std::int64_t fill) {
   const std::int64_t axes = std::ssize(request.positions) / (request.batch * request.tokens);
   if (fill % spread_in == 0) spread_positions(request, range);
   if (fill % spread_in == runs_fill) space_runs(request, range);
   if (fill % spread_in == repeats_fill) repeat_some(request);
   if (fill % spread_in == apart_fill) part_rows(request, range);
-  if (fill % spread_in == placed_fill && axes > 1)
-    request.positions = gen::placed_positions(static_cast<gen::Placement>(fill / spread_in % gen::placements), range,
-                                              range.first, axes, {request.batch, request.tokens, 1});
+  if (fill % spread_in == placed_fill && axes > 1) {
+    const std::int64_t number = fill / spread_in % (gen::placements + attended_cells);
+    request.positions = number < gen::placements
+                            ? gen::placed_positions(static_cast<gen::Placement>(number), range, range.first, axes,
+                                                    {request.batch, request.tokens, 1})
+                            : cells_of_rows(request, range, number - gen::placements, axes);
+  }
   if (fill % scaled_in == scaled_fill) scale_values(request, fill);
 }
 

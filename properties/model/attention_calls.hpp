@@ -9,12 +9,16 @@ namespace sextant {
 
 /// Of so many fills one is of questions whose positions are spread over the range, one of those with gaps between, one
 /// of those that repeat some, one of those whose batch rows lie far apart, and, where positions have several axes, one
-/// of those that lie as Placement has them.
+/// of those that lie as Placement has them, or, beyond those, as some of gen::cell_calls do.
 inline constexpr std::int64_t spread_in = 7;
 inline constexpr std::int64_t runs_fill = 1;
 inline constexpr std::int64_t repeats_fill = 2;
 inline constexpr std::int64_t placed_fill = 3;
 inline constexpr std::int64_t apart_fill = 4;
+
+/// How many of those calls, of a grid of this many cells on each axis at most.
+inline constexpr std::int64_t attended_cells = 36;
+inline constexpr std::int64_t attended_side = 7;
 
 /// Of so many fills one is of questions whose values are far from 1.
 inline constexpr std::int64_t scaled_in = 11;

@@ -1,6 +1,7 @@
 #include "properties/model/codes.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "properties/gen/vectors.hpp"
 #include "properties/model/questions.hpp"
@@ -26,6 +27,7 @@ std::vector<Question> CodeModel::of_kernels() const {
   std::vector<Question> questions = questions_of_every_order(near);
   if (drawn_weight(0)) questions.push_back({.position = near, .tokens = 130, .fill = table_of_every_magnitude});
   for (const Question& question : questions_of_every_length(near)) questions.push_back(question);
+  for (const Question& question : questions_of_long_calls(near, dim_)) questions.push_back(question);
   std::erase_if(questions, [&](const Question& question) { return !admits(question); });
   return questions;
 }
@@ -129,13 +131,15 @@ Judgement ExactCodeJudge::values(const Call& call, const Tensor& answer) {
   for (std::int64_t i = 0; i < answer.elements(); ++i) {
     const std::int64_t position = call.positions[static_cast<std::size_t>(i / dim_)];
     const double expected = value(call, position, i % dim_);
-    if (!judgement.finding.empty() && answer.at(i) == expected) continue;
+    const double given = answer.at(i);
+    const bool is_right =
+        given == expected && (sign_ == SignOfZero::ignored || std::signbit(given) == std::signbit(expected));
+    if (!judgement.finding.empty() && is_right) continue;
     judgement.place = position;
     judgement.add_exact(
-        answer.at(i) == expected
-            ? std::nullopt
-            : std::optional(fmt::format("{}: got {}, expected {}", text_of_code(position, i / dim_, i % dim_),
-                                        value_text(answer.dtype, answer.at(i)), value_text(answer.dtype, expected))),
+        is_right ? std::nullopt
+                 : std::optional(fmt::format("{}: got {}, expected {}", text_of_code(position, i / dim_, i % dim_),
+                                             value_text(answer.dtype, given), value_text(answer.dtype, expected))),
         [] { return "every value exact"; });
   }
   return judgement;

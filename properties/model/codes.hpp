@@ -28,6 +28,7 @@ class CodeModel : public EncodingModel {
   Parts chunk_of(const Chunk& chunk) const final;
   Parts one_of(const Question& question, std::int64_t which) const final;
   std::int64_t shapes() const final;
+  std::optional<std::int64_t> number_of(TokenShape shape) const final { return static_cast<std::int64_t>(shape); }
   gen::LargestCall largest_drawn() const final;
   gen::LargestCall largest_reshaped() const final;
   Parts reshaped(const Question& question, std::int64_t shape, std::int64_t cut) const final;
@@ -70,10 +71,14 @@ class CodeJudge : public Judge {
   virtual void judge_rows(Judgement& judgement, const TwoRows& rows) = 0;
 };
 
-/// A judge of codes whose every value has one right answer, bit for bit but for the sign of a zero.
+/// Whether a zero of the other sign is the same value.
+enum class SignOfZero { ignored, counts };
+
+/// A judge of codes whose every value has one right answer, bit for bit: of what is computed but for the sign of a
+/// zero, of what is looked up with it. Which NaN it is counts for nothing.
 class ExactCodeJudge : public CodeJudge {
  public:
-  explicit ExactCodeJudge(std::int64_t dim) : dim_(dim) {}
+  explicit ExactCodeJudge(std::int64_t dim, SignOfZero sign = SignOfZero::ignored) : dim_(dim), sign_(sign) {}
 
   Judgement values(const Call& call, const Tensor& answer) final;
 
@@ -82,6 +87,7 @@ class ExactCodeJudge : public CodeJudge {
   void judge_rows(Judgement& judgement, const TwoRows& rows) final;
 
   std::int64_t dim_;
+  SignOfZero sign_;
 };
 
 }  // namespace sextant

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numbers>
 
+#include "lib/numeric/ulp.hpp"
 #include "properties/gen/values.hpp"
+#include "properties/model/cell_questions.hpp"
 #include "properties/model/codes.hpp"
 #include "properties/model/fourier_budget.hpp"
 #include "properties/model/models.hpp"
@@ -136,6 +139,15 @@ class FourierJudge final : public CodeJudge {
     return at;
   }
 
+  // Whether every coordinate, or its frequency, is 0.
+  bool is_zero_angle(std::span<const std::int64_t> place, std::int64_t list, std::int64_t band) const {
+    for (std::int64_t axis = first_axis(list); axis <= last_axis(list); ++axis) {
+      if (counted(encoding_, axis, place[index(axis)]) != 0 && axes_[index(axis)].radians[index(band)] != 0)
+        return false;
+    }
+    return true;
+  }
+
   void judge_list(Judgement& judgement, const std::vector<std::int64_t>& place, std::int64_t token, std::int64_t list,
                   const Tensor& answer, std::int64_t start) {
     for (std::int64_t axis = first_axis(list); axis <= last_axis(list); ++axis)
@@ -144,8 +156,12 @@ class FourierJudge final : public CodeJudge {
     for (std::int64_t band = 0; band < encoding_.bands; ++band) {
       const Channels channels = channels_of(encoding_, list, band);
       const SinCos at = quick_rotation(list, index(band));
+      const bool is_zero = is_zero_angle(place, list, band);
       for (const bool is_sine : {true, false}) {
         const std::int64_t channel = is_sine ? channels.first : channels.second;
+        // Of an angle of 0 the right value is known, and says no more than those before it.
+        const double given = answer.at(start + channel);
+        if (is_zero && !judgement.finding.empty() && given == (is_sine ? 0 : 1) && !std::signbit(given)) continue;
         const DoubleDoubleWithin& truth = is_sine ? at.sin : at.cos;
         const double derivative = is_sine ? at.cos.high : at.sin.high;
         const auto exact = [&](Precision precision) -> Target {
@@ -154,7 +170,7 @@ class FourierJudge final : public CodeJudge {
           return {value, budget.element_bound(value, is_sine ? rotation.cos : rotation.sin, Enclosure(1.0, precision),
                                               size(place, list, band, is_sine, precision), band)};
         };
-        judge_->judge(judgement, answer.at(start + channel),
+        judge_->judge(judgement, given,
                       {truth, budget.element_bound(magnitude(truth), derivative, 1,
                                                    quick_size(place, list, band, is_sine), band)},
                       exact, [&] { return text_of(place, token, channel); });
@@ -231,19 +247,48 @@ class FourierJudge final : public CodeJudge {
   std::optional<Tensor> weight_;
 };
 
+// About normal: a sum of uniform numbers of variance 1/12 each, that of 12 of them, less 6.
+double drawn_normal(std::int64_t fill, std::int64_t i) {
+  double normal = -6;
+  for (int part = 0; part < 12; ++part)
+    normal += static_cast<double>(gen::word(fill, i * 12 + part + (std::int64_t{1} << 32)) >> 11) * 0x1p-53;
+  return normal;
+}
+
+// Of so many fills one asks about a matrix of patterns.
+constexpr std::int64_t table_of_patterns = 8;
+
+// What trained and hand-made matrices have beside drawn numbers: a column like the one before, its opposite, one of
+// equal values, one of the first axis or of the last alone; zeros of either sign, and the least number of the dtype.
+double of_pattern(Dtype dtype, std::int64_t fill, std::int64_t axis, std::int64_t axes, std::int64_t column) {
+  const double own = drawn_normal(fill, axis + axes * (column / 4 * 4));
+  switch (column % 8) {
+    case 1: return own;
+    case 2: return -own;
+    case 3: return 0.75;
+    case 4: return axis == 0 ? own : 0;
+    case 5: return axis == axes - 1 ? own : -0.0;
+    case 6: return axis % 2 == 0 ? ulp(dtype, 0) : -ulp(dtype, 0);
+    case 7: return axis == 0 ? -0.0 : 0;
+    default: return own;
+  }
+}
+
 // Frequencies as they are drawn, normal numbers, some of them 0: of the fills that question.hpp names larger and
-// smaller ones too.
+// smaller ones too, from thousands to what is no more than a rounding of 1; of others patterns.
 Tensor drawn_frequencies(const Spec& spec, const Fourier& encoding, std::int64_t fill) {
   Tensor weight = Tensor::zeros(spec.dtype, {encoding.axes, encoding.bands});
-  const bool every_size = fill % tables_of_every_magnitude_in == table_of_every_magnitude;
+  const std::int64_t kind = fill % tables_of_every_magnitude_in;
   for (std::int64_t i = 0; i < weight.elements(); ++i) {
+    if (kind == table_of_patterns) {
+      weight.set(i, of_pattern(spec.dtype, fill + 1, i / encoding.bands, encoding.axes, i % encoding.bands));
+      continue;
+    }
     const std::uint64_t word = gen::word(fill + 1, i);
-    // A sum of uniform numbers of variance 1/12 each: that of 12 of them, less 6, is about normal.
-    double normal = -6;
-    for (int part = 0; part < 12; ++part)
-      normal += static_cast<double>(gen::word(fill + 1, i * 12 + part + (std::int64_t{1} << 32)) >> 11) * 0x1p-53;
-    const int exponent = every_size ? static_cast<int>(word % 25) - 16 : 0;
-    weight.set(i, word % 17 == 0 ? 0 : std::ldexp(normal, exponent));
+    constexpr int exponents = 54;
+    constexpr int least = -40;
+    const int exponent = kind == table_of_every_magnitude ? static_cast<int>(word % exponents) + least : 0;
+    weight.set(i, word % 17 == 0 ? 0 : std::ldexp(drawn_normal(fill + 1, i), exponent));
   }
   return weight;
 }
@@ -264,20 +309,24 @@ class FourierModel final : public CodeModel {
     return fields;
   }
 
-  // Cells of a whole grid too, the last axis fastest, which is what models ask.
   std::vector<Question> first_questions() const override {
     std::vector<Question> questions = CodeModel::first_questions();
-    if (cells() > 0) {
-      for (const gen::Order order : {gen::Order::one_by_one, gen::Order::shuffled, gen::Order::descending}) {
-        const Question question{.position = spec().min_position,
-                                .tokens = cells(),
-                                .fill = whole_grid,
-                                .order = static_cast<std::int64_t>(order)};
+    if (is_given(encoding_)) {
+      const Question patterns{.position = gen::simplest_position(range()), .tokens = 130, .fill = table_of_patterns};
+      if (admits(patterns)) questions.push_back(patterns);
+    }
+    for (const auto& list : {questions_of_cells(space(), gen::simplest_position(range())),
+                             questions_of_placements(space(), gen::simplest_position(range()))}) {
+      for (const Question& question : list) {
         if (admits(question)) questions.push_back(question);
       }
     }
     return questions;
   }
+
+  rc::Gen<Question> drawn_questions() const override { return with_drawn_cells(CodeModel::drawn_questions(), space()); }
+
+  std::vector<Question> questions_of_same_ends() const override { return sextant::questions_of_same_ends(space()); }
 
   SweepOf<Question> sweep(std::int64_t most_values) const override {
     SweepOf<Question> sweep = sweep_over({spec().min_position, std::ranges::max(ends())}, judged_values(), most_values);
@@ -326,6 +375,9 @@ class FourierModel final : public CodeModel {
   std::vector<Variant> siblings() const override {
     Variants<Fourier> list(spec(), variants());
     if (is_given(encoding_)) list.with("bands", [](Fourier& e) { e.bands += 2; });
+    // In one axis alone too.
+    for (std::size_t axis = 0; axis < encoding_.extents.size(); ++axis)
+      list.with("extents", [&](Fourier& e) { e.extents[axis] += 3; });
     return list.made();
   }
 
@@ -335,19 +387,16 @@ class FourierModel final : public CodeModel {
   // Coordinates of their own on each axis: along a diagonal one axis could stand for another. Each is inside the claim
   // and in the axis' own extent, wrapped round there.
   std::vector<std::int64_t> accuracy_positions(const Question& question) const override {
+    if (auto positions = cell_positions(space(), question)) return *std::move(positions);
     const std::int64_t start = question.position - spec().min_position;
     const auto order = static_cast<gen::Order>(question.order);
     std::vector<std::int64_t> positions;
-    std::int64_t behind = cells();
     for (std::int64_t axis = 0; axis < encoding_.axes; ++axis) {
       // At another rate on each axis, but for every third fill, which a sweep has: so it meets every coordinate.
       const std::int64_t rate = axis == 0 ? 1 : 1 + axis * ((question.fill + 2) % 3);
-      if (behind > 0) behind /= extent_of(axis);
       for (std::int64_t token = 0; token < question.tokens; ++token) {
         const std::int64_t step = gen::steps(order, 0, token, question.tokens);
-        const bool in_grid = question.fill == whole_grid && behind > 0;
-        const std::int64_t coordinate =
-            in_grid ? step / behind : (start % side(axis) + step % side(axis) * rate + axis * (1 + question.fill));
+        const std::int64_t coordinate = start % side(axis) + step % side(axis) * rate + axis * (1 + question.fill);
         positions.push_back(spec().min_position + coordinate % side(axis));
       }
     }
@@ -356,13 +405,10 @@ class FourierModel final : public CodeModel {
 
   std::optional<Tensor> drawn_weight(std::int64_t fill) const override {
     if (!is_given(encoding_)) return std::nullopt;
-    return drawn_frequencies(spec(), encoding_, fill);
+    return drawn_frequencies(spec(), encoding_, drawing_of(fill));
   }
 
  private:
-  // The fill of questions about cells that follow each other, the last axis fastest.
-  static constexpr std::int64_t whole_grid = 700;
-
   std::int64_t extent_of(std::int64_t axis) const { return encoding_.extents[index(axis)]; }
 
   // Where the claim ends on an axis, in counts.
@@ -377,15 +423,17 @@ class FourierModel final : public CodeModel {
     return list;
   }
 
-  // Of a grid that is claimed whole and no larger than a call; else 0.
-  std::int64_t cells() const {
-    if (encoding_.extents.empty() || spec().min_position != 0 || encoding_.positions.step != 1) return 0;
-    std::int64_t product = 1;
+  // Of real positions the cells of a grid are spread from 0 to the end of the shortest axis.
+  CellSpace space() const {
+    CellSpace space{.axes = {}, .values = judged_values(), .dearness = is_given(encoding_) ? 4 : 2};
+    std::int64_t least = std::numeric_limits<std::int64_t>::max();
     for (std::int64_t axis = 0; axis < encoding_.axes; ++axis) {
-      if (end(axis) != extent_of(axis) || product > longest_call / extent_of(axis)) return 0;
-      product *= extent_of(axis);
+      space.axes.push_back({spec().min_position, end(axis)});
+      least = std::min(least, end(axis));
     }
-    return product;
+    constexpr std::int64_t usual_side = 40;
+    if (encoding_.positions.step != 1) space.step = std::max<std::int64_t>(least / usual_side, 1);
+    return space;
   }
 
   Fourier encoding_;

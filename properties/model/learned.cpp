@@ -8,7 +8,8 @@ namespace {
 // A lookup.
 class LearnedJudge final : public ExactCodeJudge {
  public:
-  explicit LearnedJudge(const Learned& encoding) : ExactCodeJudge(encoding.dim), dim_(encoding.dim) {}
+  explicit LearnedJudge(const Learned& encoding)
+      : ExactCodeJudge(encoding.dim, SignOfZero::counts), dim_(encoding.dim) {}
 
  private:
   double value(const Call& call, std::int64_t position, std::int64_t channel) const override {

@@ -1,8 +1,11 @@
 #include "reference/log_coordinates.hpp"
 
 #include <algorithm>
+#include <map>
 #include <numbers>
+#include <utility>
 
+#include "properties/model/cell_questions.hpp"
 #include "properties/model/codes.hpp"
 #include "properties/model/models.hpp"
 #include "properties/model/questions.hpp"
@@ -46,8 +49,8 @@ class LogCoordinatesJudge final : public CodeJudge {
       judge_bounded(
           judgement, dtype_, answer.at(i),
           [&](Precision precision) -> SizedTarget {
-            const Enclosure truth = reference::log_coordinate(encoding_, axis, offset, precision);
-            return {truth, bound(truth, offset, precision), truth};
+            return precision.bits == reference::first_precision.bits ? at_first(axis, offset)
+                                                                     : target(axis, offset, precision);
           },
           [&] { return text_of_code(offset, i / width, axis); });
     }
@@ -55,6 +58,21 @@ class LogCoordinatesJudge final : public CodeJudge {
   }
 
  private:
+  SizedTarget target(std::int64_t axis, std::int64_t offset, Precision precision) const {
+    const Enclosure truth = reference::log_coordinate(encoding_, axis, offset, precision);
+    return {truth, bound(truth, offset, precision), truth};
+  }
+
+  // Kept, since calls about a window have few offsets, each many times.
+  const SizedTarget& at_first(std::int64_t axis, std::int64_t offset) {
+    constexpr std::size_t most_kept = 4096;
+    if (kept_.size() > most_kept) kept_.clear();
+    const std::pair key{axis, offset};
+    const auto found = kept_.find(key);
+    if (found != kept_.end()) return found->second;
+    return kept_.emplace(key, target(axis, offset, reference::first_precision)).first->second;
+  }
+
   Enclosure bound(const Enclosure& truth, std::int64_t offset, Precision precision) const {
     if (offset == 0) return {0.0, precision};
     return Enclosure(ulps_, precision) * reference::ulp(dtype_, truth) + Enclosure(absolute_, precision);
@@ -77,6 +95,7 @@ class LogCoordinatesJudge final : public CodeJudge {
   LogCoordinates encoding_;
   double ulps_;
   double absolute_;
+  std::map<std::pair<std::int64_t, std::int64_t>, SizedTarget> kept_;  // by axis and offset, at the first precision
 };
 
 class LogCoordinatesModel final : public CodeModel {
@@ -94,8 +113,18 @@ class LogCoordinatesModel final : public CodeModel {
         if (rows > 0 && rows <= longest_drawn && admits(question)) questions.push_back(question);
       }
     }
+    // From the window's first offsets on, and from 0.
+    for (const std::int64_t position : {range().first, gen::simplest_position(range())}) {
+      for (const Question& question : questions_of_cells(space(), position)) {
+        if (admits(question)) questions.push_back(question);
+      }
+    }
     return questions;
   }
+
+  rc::Gen<Question> drawn_questions() const override { return with_drawn_cells(CodeModel::drawn_questions(), space()); }
+
+  std::vector<Question> questions_of_same_ends() const override { return sextant::questions_of_same_ends(space()); }
 
   // Divisors of another window, of one axis alone too: a square one hides which is whose.
   std::vector<Variant> variants() const override {
@@ -122,6 +151,7 @@ class LogCoordinatesModel final : public CodeModel {
  protected:
   // Each axis at a rate of its own: along a diagonal one axis could stand for another.
   std::vector<std::int64_t> accuracy_positions(const Question& question) const override {
+    if (auto positions = cell_positions(space(), question)) return *std::move(positions);
     const auto [first, last] = range();
     const std::int64_t width = last - first;
     const auto order = static_cast<gen::Order>(question.order);
@@ -150,6 +180,18 @@ class LogCoordinatesModel final : public CodeModel {
     const gen::PositionRange both{std::max(range().first, -furthest), std::min(range().last, furthest + 1)};
     return both.first < both.last ? both : gen::PositionRange{range().first, range().first + 1};
   }
+  CellSpace space() const {
+    CellSpace space{.axes = {}, .values = values_of_token};
+    for (std::int64_t axis = 0; axis < axes(encoding_); ++axis) {
+      space.axes.push_back(within(axis));
+      space.grid.push_back(offsets_on(axis));
+    }
+    return space;
+  }
+
+  // Of more than a table's few, so that calls are as large as tables are, and no larger.
+  static constexpr std::int64_t values_of_token = 256;
+
   std::int64_t offsets_on(std::int64_t axis) const { return within(axis).last - within(axis).first; }
 
   // Of all axes from this one on.

@@ -38,6 +38,7 @@ class Judge {
 
 class TurningOracle;
 class ScoreBiasOracle;
+enum class TokenShape : std::int64_t;
 
 /// A spec with one field changed.
 struct Variant {
@@ -67,6 +68,14 @@ class EncodingModel {
 
   /// Where positions may lie on every axis: the claim, cut to the extents of a grid.
   virtual gen::PositionRange range() const { return gen::range_of(spec_); }
+
+  /// How many tokens a call has room for that follow each other from a position on: of one axis up to the claim's end;
+  /// of several any number, as cells of a grid come again.
+  std::int64_t most_tokens_from(std::int64_t position) const;
+
+  /// Questions of accuracy about one grid of some cells, which begin and end alike and differ in between; none of one
+  /// axis.
+  virtual std::vector<Question> questions_of_same_ends() const { return {}; }
 
   /// Why the encoding's values depend on how long a call is, so that part of a call is no call of its own; nothing if
   /// they do not.
@@ -161,6 +170,9 @@ class EncodingModel {
 
   /// In how many other shapes the tokens of a call can be asked again (reshaped).
   virtual std::int64_t shapes() const = 0;
+
+  /// The number of the shape that asks for the tokens of one row so (reshaped.hpp); nothing where none does.
+  virtual std::optional<std::int64_t> number_of(TokenShape) const { return std::nullopt; }
 
   /// The most that such a call holds, and the most where it is one of many that are drawn.
   virtual gen::LargestCall largest_reshaped() const = 0;

@@ -38,6 +38,10 @@ std::vector<Question> EncodingModel::first_questions() const { return sextant::f
 std::unique_ptr<TurningOracle> EncodingModel::turning() const { return nullptr; }
 std::unique_ptr<ScoreBiasOracle> EncodingModel::score_bias() const { return nullptr; }
 
+std::int64_t EncodingModel::most_tokens_from(std::int64_t position) const {
+  return axes_of(spec_.encoding) > 1 ? longest_call : range().last - position;
+}
+
 // As every other law draws them, so that a seed's questions are the same.
 rc::Gen<Question> EncodingModel::drawn_questions() const { return questions().drawn(spec_); }
 

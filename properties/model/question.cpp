@@ -4,10 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <cstring>
+#include <iterator>
 #include <span>
 #include <stdexcept>
 #include <string_view>
 
+#include "lib/numeric/ulp.hpp"
 #include "properties/engine/judgement.hpp"
 #include "properties/gen/values.hpp"
 #include "properties/model/model.hpp"
@@ -18,7 +20,13 @@ namespace sextant {
 Tensor drawn_table(Dtype dtype, std::int64_t rows, std::int64_t columns, std::int64_t fill) {
   if (fill % tables_of_every_magnitude_in != table_of_every_magnitude)
     return gen::values(dtype, {rows, columns}, fill + 1);
-  return gen::values_of_every_magnitude(dtype, {rows, columns}, fill + 1, largest_finite(dtype));
+  Tensor table = gen::values_of_every_magnitude(dtype, {rows, columns}, fill + 1, largest_finite(dtype));
+  // Nothing is computed of what is looked up: numbers below the normal ones stay, and so does the sign of a zero.
+  const double least = ulp(dtype, 0);
+  const double special[] = {-0.0, least, -3 * least, 0.0};
+  for (std::int64_t i = 2; i < table.elements(); i += 7)
+    table.set(i, special[static_cast<std::size_t>(i / 7) % std::size(special)]);
+  return table;
 }
 
 Tensor ask(Session& session, const Spec& spec, const Question& question) {

@@ -80,7 +80,8 @@ struct Chunk {
   std::int64_t fill = 0;
 };
 
-/// The table of a lookup: drawn values, of every magnitude for the fills above.
+/// The table of a lookup: drawn values, of every magnitude for the fills above, with subnormal ones and zeros of
+/// either sign.
 Tensor drawn_table(Dtype dtype, std::int64_t rows, std::int64_t columns, std::int64_t fill);
 
 /// Asks the plain call of a question (EncodingModel::call_of). @throws what operations.hpp says.

@@ -142,6 +142,15 @@ std::vector<Question> questions_of_every_length(std::int64_t position) {
   return questions;
 }
 
+std::vector<Question> questions_of_long_calls(std::int64_t position, std::int64_t values) {
+  constexpr std::int64_t most_values = std::int64_t{1} << 22;
+  std::vector<Question> questions;
+  for (const std::int64_t tokens : {64, 512, 4097, 8192}) {
+    if (tokens * values <= most_values) questions.push_back({.position = position, .tokens = tokens, .fill = 1});
+  }
+  return questions;
+}
+
 std::vector<Question> questions_of_equal_extents(std::int64_t position) {
   std::vector<Question> questions;
   for (const std::int64_t extent : {3, 4, 5, 7, 8, 9, 12, 16, 20, 24, 28, 32, 40, 48, 64}) {

@@ -46,6 +46,9 @@ std::vector<Question> questions_of_every_extent(std::int64_t position);
 /// One row of 65 to 128 tokens: every number that is left over behind blocks of 64, 32, 16 or 8.
 std::vector<Question> questions_of_every_length(std::int64_t position);
 
+/// One row of lengths that programs take another path for, of answers of 2^22 values at most, whatever a sweep has.
+std::vector<Question> questions_of_long_calls(std::int64_t position, std::int64_t values);
+
 /// As many tokens as heads, and as many rows as tokens: layouts that are told by their extents are told wrongly.
 std::vector<Question> questions_of_equal_extents(std::int64_t position);
 

@@ -186,6 +186,44 @@ class AxialModel final : public ScaledRotationModel {
     return list.made();
   }
 
+  // Those that differ in one axis alone, or in all but their sum, too: what is kept under less than the whole list, or
+  // under a few digits, is kept for both.
+  std::vector<Variant> siblings() const override {
+    Variants<RopeNd> list(spec(), variants());
+    const auto with_list = [&](const char* field, std::vector<double> RopeNd::*member, double neutral) {
+      constexpr double step = 0.125;
+      constexpr double little = 0.004;
+      const auto changed = [&](const std::vector<double>& by) {
+        list.with(field, [&](RopeNd& e) {
+          if (e.coordinates == Coordinates::index) return;
+          if ((e.*member).empty()) (e.*member).assign(e.extents.size(), neutral);
+          for (std::size_t axis = 0; axis < std::min(by.size(), (e.*member).size()); ++axis)
+            (e.*member)[axis] += by[axis];
+        });
+      };
+      const std::size_t count = encoding_.extents.size();
+      for (std::size_t axis = 0; axis < count; ++axis) {
+        std::vector<double> by(count, 0);
+        by[axis] = step;
+        changed(by);
+        by[axis] = little;
+        changed(by);
+      }
+      if (count < 2) return;
+      std::vector<double> by(count, 0);
+      by.front() = step;
+      by.back() = -step;
+      changed(by);
+    };
+    with_list("coordinate_shifts", &RopeNd::coordinate_shifts, 0);
+    with_list("coordinate_scales", &RopeNd::coordinate_scales, 1);
+    for (std::size_t axis = 0; axis < encoding_.extents.size(); ++axis)
+      list.with("extents", [&](RopeNd& e) { e.extents[axis] += 3; });
+    for (std::size_t axis = 0; axis < encoding_.rope_thetas.size(); ++axis)
+      list.with("rope_thetas", [&](RopeNd& e) { e.rope_thetas[axis] *= 1.5; });
+    return list.made();
+  }
+
   std::unique_ptr<TurningOracle> turning() const override {
     return std::make_unique<ScaledTurning<AxialTurns>>(spec(), AxialTurns(encoding_));
   }

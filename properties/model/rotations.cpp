@@ -8,6 +8,7 @@
 #include "lib/numeric/ulp.hpp"
 #include "properties/gen/placement.hpp"
 #include "properties/gen/values.hpp"
+#include "properties/model/cell_questions.hpp"
 #include "properties/model/questions.hpp"
 #include "properties/model/reshaped.hpp"
 #include "properties/model/rotation_judge.hpp"
@@ -65,8 +66,9 @@ std::vector<FieldOf<Question>> RotationModel::question_fields() const {
 }
 
 rc::Gen<Question> RotationModel::drawn_questions() const {
-  return of_many_shapes(EncodingModel::drawn_questions(), range(),
-                        {{most_rows, longest_drawn, most_heads}, values_of_call / head_dim_});
+  return with_drawn_cells(of_many_shapes(EncodingModel::drawn_questions(), range(),
+                                         {{most_rows, longest_drawn, most_heads}, values_of_call / head_dim_}),
+                          space());
 }
 
 Call RotationModel::call_of(const Question& question) const {
@@ -100,7 +102,14 @@ std::vector<Question> RotationModel::of_kernels() const {
   for (const Question& question : questions_of_equal_extents(near)) questions.push_back(question);
   for (const Question& question : questions_of_every_order(near)) questions.push_back(question);
   for (const Question& question : questions_of_every_length(near)) questions.push_back(question);
+  for (const Question& question : questions_of_long_calls(near, head_dim_)) questions.push_back(question);
   for (const Question& question : of_placements(near)) questions.push_back(question);
+  for (Question question : questions_of_cells(space(), near)) {
+    // Every other one in two batch rows, of which the second has the next one's cells.
+    constexpr std::int64_t few = 300;
+    if (question.tokens <= few) question.batch = 1 + question.fill % 2;
+    questions.push_back(question);
+  }
   const auto put = [](Question& question, Numbers numbers) {
     question.heads = 2;
     question.fill = numbers == Numbers::whole ? whole_numbers : half_numbers;
@@ -115,8 +124,11 @@ std::vector<Question> RotationModel::of_kernels() const {
 std::vector<Question> RotationModel::of_placements(std::int64_t position) const {
   std::vector<Question> questions;
   if (axes_of(spec().encoding) < 2) return questions;
-  std::vector<std::int64_t> lengths{2, 3, 6, 7, 12, 36, 39, 40, 64, 81, 128, 201, 240, 256, 1024, 1080, 2048, 4096};
-  for (const std::int64_t tokens : gen::usual_extents()) lengths.push_back(tokens);
+  std::vector<std::int64_t> lengths{2, 3, 6, 7, 12, 36, 39, 40, 64, 81, 128, 201, 240, 256, 1024, 1080, 2048};
+  for (const std::int64_t tokens : gen::usual_extents()) {
+    constexpr std::int64_t most = 800;
+    if (tokens <= most) lengths.push_back(tokens);
+  }
   if (const std::vector<std::int64_t> sides = image(); !sides.empty()) {
     std::int64_t patches = 1;
     for (const std::int64_t side : sides) patches *= std::min(side, longest_call);
@@ -133,6 +145,15 @@ std::vector<Question> RotationModel::of_placements(std::int64_t position) const 
     }
   }
   return questions;
+}
+
+CellSpace RotationModel::space() const {
+  const gen::PositionRange all = range();
+  CellSpace space{.axes = std::vector<gen::PositionRange>(static_cast<std::size_t>(axes_of(spec().encoding)), all),
+                  .grid = image(),
+                  .values = head_dim_};
+  for (std::int64_t& side : space.grid) side = std::min(side, all.last - all.first);
+  return space;
 }
 
 // How far the coordinates on neighbouring axes lie apart in a sweep.
@@ -158,6 +179,7 @@ SweepOf<Question> RotationModel::sweep(std::int64_t most_values) const {
 
 Tensor RotationModel::given(const Question& question) const {
   const gen::Extents extents{question.batch, question.tokens, question.heads};
+  if (asks_for_cells(question)) return drawn(extents, drawing_of(question.fill) + first_drawing());
   if (question.fill >= every_magnitude) {
     const auto drawing =
         question.fill >= tokens_of_every_magnitude ? gen::rows_of_every_magnitude : gen::values_of_every_magnitude;
@@ -184,6 +206,16 @@ Call RotationModel::accuracy_call(const Question& question) const {
   if (const auto placement = placement_of(question); placement && axes > 1) {
     call.positions = gen::placed_positions(*placement, range(), question.position, axes,
                                            {question.batch, question.tokens, 1}, image());
+    return call;
+  }
+  if (axes > 1 && asks_for_cells(question)) {
+    std::vector<std::vector<std::int64_t>> rows;
+    for (std::int64_t row = 0; row < question.batch; ++row) rows.push_back(*cell_positions(space(), question, row));
+    for (std::int64_t axis = 0; axis < axes; ++axis) {
+      for (const std::vector<std::int64_t>& row : rows)
+        call.positions.insert(call.positions.end(), row.begin() + axis * question.tokens,
+                              row.begin() + (axis + 1) * question.tokens);
+    }
     return call;
   }
   if (axes == 1 && (question.fill == whole_numbers || question.fill == half_numbers)) {
@@ -235,7 +267,12 @@ Parts RotationModel::one_of(const Question& question, std::int64_t which) const 
           .together = head_dim_};
 }
 
-std::int64_t RotationModel::shapes() const { return 2 + token_shapes; }
+// Behind rows joined to one and heads.
+constexpr std::int64_t other_shapes = 2;
+std::int64_t RotationModel::shapes() const { return other_shapes + token_shapes; }
+std::optional<std::int64_t> RotationModel::number_of(TokenShape shape) const {
+  return other_shapes + static_cast<std::int64_t>(shape);
+}
 
 gen::LargestCall RotationModel::largest_reshaped() const {
   const std::int64_t values = bytes_of_largest / static_cast<std::int64_t>(size_of(spec().dtype));
@@ -259,8 +296,9 @@ Parts RotationModel::reshaped(const Question& question, std::int64_t shape, std:
     return {std::move(whole), std::move(part), [](std::int64_t element) { return element; }, head_dim_};
   }
   const std::int64_t first_head = shape == 1 ? cut_of(heads, cut) : 0;
-  const std::vector<std::int64_t> from =
-      shape == 1 ? gen::consecutive(0, tokens) : tokens_again(static_cast<TokenShape>(shape - 2), tokens, cut);
+  const std::vector<std::int64_t> from = shape == 1
+                                             ? gen::consecutive(0, tokens)
+                                             : tokens_again(static_cast<TokenShape>(shape - other_shapes), tokens, cut);
   const std::int64_t count = std::ssize(from);
   part.positions = positions_again(whole.positions, tokens, from);
   Tensor again = Tensor::zeros(x.dtype, {batch, count, heads - first_head, head_dim_});

@@ -6,6 +6,7 @@
 
 #include "properties/gen/vectors.hpp"
 #include "properties/model/attention_part.hpp"
+#include "properties/model/cell_questions.hpp"
 #include "properties/model/model.hpp"
 
 namespace sextant {
@@ -29,6 +30,8 @@ class RotationModel : public EncodingModel {
   Parts chunk_of(const Chunk& chunk) const final;
   Parts one_of(const Question& question, std::int64_t which) const final;
   std::int64_t shapes() const final;
+  std::optional<std::int64_t> number_of(TokenShape shape) const final;
+  std::vector<Question> questions_of_same_ends() const final { return sextant::questions_of_same_ends(space()); }
   gen::LargestCall largest_reshaped() const final;
   gen::LargestCall largest_drawn() const final;
   Parts reshaped(const Question& question, std::int64_t shape, std::int64_t cut) const final;
@@ -55,6 +58,9 @@ class RotationModel : public EncodingModel {
 
   /// The sides of the one image that the spec names, rows first; empty where it names none.
   virtual std::vector<std::int64_t> image() const { return {}; }
+
+  /// Where coordinates lie, and the grid of that image; of one axis nothing that is asked.
+  CellSpace space() const;
 
   /// Questions about positions on several axes as texts, images and films have them.
   std::vector<Question> of_placements(std::int64_t position) const;

@@ -298,6 +298,9 @@ class SinusoidalModel final : public CodeModel {
     for (const Question& question : questions_of_numbers(encoding_.positions, gen::simplest_position(range()), put)) {
       if (admits(question)) questions.push_back(question);
     }
+    for (const Question& question : of_schedules()) {
+      if (admits(question)) questions.push_back(question);
+    }
     return questions;
   }
 
@@ -326,6 +329,43 @@ class SinusoidalModel final : public CodeModel {
   }
 
  private:
+  // What samplers of 1000, 50 and 20 steps ask: all timesteps at once, as a table of them is made, and one after the
+  // other, each for a whole batch (diffusers' schedulers, "leading": steps count from 0 or 1).
+  std::vector<Question> of_schedules() const {
+    constexpr std::int64_t timesteps = 1000;
+    const gen::PositionRange all = range();
+    const std::int64_t width = all.last - all.first;
+    // In whole numbers; of a claim that has fewer, as of timesteps in [0, 1], spread over all of it.
+    const double counts_of_one = 1 / encoding_.positions.step;
+    const bool has_whole =
+        counts_of_one == std::floor(counts_of_one) && static_cast<double>(width) >= 50 * counts_of_one;
+    const std::int64_t unit = has_whole ? static_cast<std::int64_t>(counts_of_one) : 1;
+    const std::int64_t most = has_whole ? std::min(width / unit, timesteps) : width;
+    std::vector<Question> questions{{.position = all.first,
+                                     .tokens = std::min(most, timesteps),
+                                     .order = static_cast<std::int64_t>(gen::Order::descending)}};
+    for (const auto& [steps, rows, order] :
+         {std::tuple{50, 2, gen::Order::descending_by_twenty}, std::tuple{20, 8, gen::Order::descending_by_fifty}}) {
+      const std::int64_t stride = std::max<std::int64_t>(most / steps, 1);
+      for (const std::int64_t offset : {0, 1}) {
+        questions.push_back(
+            {.position = all.first + offset * unit, .tokens = steps, .order = static_cast<std::int64_t>(order)});
+      }
+      for (std::int64_t step = steps - 1; step >= 0; --step) {
+        questions.push_back({.position = all.first + (step * stride + 1) * unit,
+                             .tokens = rows,
+                             .order = static_cast<std::int64_t>(gen::Order::all_equal)});
+      }
+    }
+    if (encoding_.positions.dtype == Dtype::int64) return questions;
+    // Of real positions whole numbers too, which are timesteps that a program has made floats.
+    for (std::size_t i = 0, count = questions.size(); i < count; ++i) {
+      questions.push_back(questions[i]);
+      questions.back().batch = static_cast<std::int64_t>(Numbers::whole);
+    }
+    return questions;
+  }
+
   Sinusoidal encoding_;
 };
 

@@ -1,7 +1,9 @@
 #include "reference/sinusoidal_2d.hpp"
 
 #include <algorithm>
+#include <cmath>
 
+#include "properties/model/cell_questions.hpp"
 #include "properties/model/codes.hpp"
 #include "properties/model/models.hpp"
 #include "properties/model/questions.hpp"
@@ -51,6 +53,11 @@ class GridJudge final : public CodeJudge {
       const Channels channels = channels_of_pair(encoding, axis, pair);
       const double angle = frequencies_[i] * static_cast<double>(coordinate);
       for (const bool is_sine : {true, false}) {
+        // Of an angle of 0 the right value is known, and says no more than those before it.
+        const std::int64_t channel = is_sine ? channels.first : channels.second;
+        const double given = answer.at(start + channel);
+        if (coordinate == 0 && !judgement.finding.empty() && given == (is_sine ? 0 : 1) && !std::signbit(given))
+          continue;
         const DoubleDoubleWithin truth = is_sine ? row_.sin(i) : row_.cos(i);
         const DoubleDoubleWithin derivative = is_sine ? row_.cos(i) : row_.sin(i);
         const auto exact = [&](Precision precision) -> Target {
@@ -60,8 +67,7 @@ class GridJudge final : public CodeJudge {
           return {value,
                   budget_.element_bound(value, is_sine ? rotation.cos : rotation.sin, one, rotation.angle, pair)};
         };
-        const std::int64_t channel = is_sine ? channels.first : channels.second;
-        judge_.judge(judgement, answer.at(start + channel),
+        judge_.judge(judgement, given,
                      {truth, budget_.element_bound(magnitude(truth), derivative.high, 1, angle, pair)}, exact,
                      [&] { return fmt::format("row {}, column {}, channel {}", at.row, at.column, channel); });
       }
@@ -111,26 +117,24 @@ class GridModel final : public CodeModel {
     return fields;
   }
 
-  // A call of the whole grid too, which is what models ask, and of one row, by cells in order and in none.
   std::vector<Question> first_questions() const override {
     std::vector<Question> questions = CodeModel::first_questions();
-    for (const gen::Order order :
-         {gen::Order::one_by_one, gen::Order::shuffled, gen::Order::descending, gen::Order::shuffled_between_ends}) {
-      for (const std::int64_t cells : {columns(), rows() * columns()}) {
-        const Question question{.position = spec().min_position,
-                                .tokens = cells,
-                                .fill = whole_rows,
-                                .order = static_cast<std::int64_t>(order)};
-        if (cells <= longest_call && admits(question)) questions.push_back(question);
+    for (const auto& list :
+         {questions_of_cells(space(), spec().min_position), questions_of_placements(space(), spec().min_position)}) {
+      for (const Question& question : list) {
+        if (admits(question)) questions.push_back(question);
       }
     }
     return questions;
   }
 
-  // Every cell, some rows of the grid in a call; of a grid of too many values, or of too long rows, every row and every
-  // column.
+  rc::Gen<Question> drawn_questions() const override { return with_drawn_cells(CodeModel::drawn_questions(), space()); }
+
+  std::vector<Question> questions_of_same_ends() const override { return sextant::questions_of_same_ends(space()); }
+
+  // Every cell; of a grid of too many values every row and every column.
   SweepOf<Question> sweep(std::int64_t most_values) const override {
-    if (columns() <= longest_drawn && rows() * columns() <= most_values / judged_values()) return sweep_of_cells();
+    if (cells_of(space()) <= most_values / judged_values()) return sweep_of_cells(space());
     SweepOf<Question> sweep = sweep_over(longer_side(), judged_values(), most_values);
     sweep.of = "rows and columns";
     return sweep;
@@ -153,6 +157,7 @@ class GridModel final : public CodeModel {
   // Rows and columns of their own: a square grid walked along its diagonal hides swapped axes. Each is inside the claim
   // and in the axis' own extent of the grid, wrapped round there.
   std::vector<std::int64_t> accuracy_positions(const Question& question) const override {
+    if (auto positions = cell_positions(space(), question)) return *std::move(positions);
     const std::int64_t first = spec().min_position;
     const auto coordinate_at = [&](std::int64_t steps, std::int64_t extent) {
       return first + steps % (std::min(spec().max_position, extent) - first);
@@ -163,12 +168,6 @@ class GridModel final : public CodeModel {
     for (std::int64_t token = 0; token < question.tokens; ++token)
       steps.push_back(gen::steps(order, 0, token, question.tokens));
     std::vector<std::int64_t> positions;
-    if (question.fill == whole_rows) {
-      for (const std::int64_t cell : steps)
-        positions.push_back(coordinate_at(start + cell / columns(), encoding_.height));
-      for (const std::int64_t cell : steps) positions.push_back(first + cell % columns());
-      return positions;
-    }
     for (const std::int64_t step : steps) positions.push_back(coordinate_at(start + step, encoding_.height));
     // At another rate, but for every third fill, which a sweep has: so its columns are all of them, as its rows are.
     const std::int64_t rate = 1 + (question.fill + 2) % 3;
@@ -178,22 +177,11 @@ class GridModel final : public CodeModel {
   }
 
  private:
-  // The fill of questions about cells that follow each other, row after row.
-  static constexpr std::int64_t whole_rows = 700;
-
-  std::int64_t rows() const { return std::min(spec().max_position, encoding_.height) - spec().min_position; }
-  std::int64_t columns() const { return std::min(spec().max_position, encoding_.width) - spec().min_position; }
-
-  SweepOf<Question> sweep_of_cells() const {
-    SweepOf<Question> sweep{.blocks = {}, .claimed = rows() * columns(), .values_of_position = judged_values()};
-    sweep.of = "cells of the grid";
-    const std::int64_t tokens = std::min(values_of_call / judged_values(), longest_drawn);
-    const std::int64_t together = std::max<std::int64_t>(tokens / columns(), 1);
-    for (std::int64_t row = 0; row < rows(); row += together) {
-      const std::int64_t cells = std::min(together, rows() - row) * columns();
-      sweep.blocks.push_back({{.position = spec().min_position + row, .tokens = cells, .fill = whole_rows}, cells});
-    }
-    return sweep;
+  CellSpace space() const {
+    const std::int64_t first = spec().min_position;
+    return {.axes = {{first, std::min(spec().max_position, encoding_.height)},
+                     {first, std::min(spec().max_position, encoding_.width)}},
+            .values = judged_values()};
   }
 
   gen::PositionRange longer_side() const {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "properties/gen/placement.hpp"
 #include "properties/gen/values.hpp"
+#include "properties/model/cell_questions.hpp"
 #include "properties/model/codes.hpp"
 #include "properties/model/models.hpp"
 #include "properties/model/questions.hpp"
@@ -145,30 +145,28 @@ class PlacesModel final : public CodeModel {
     return fields;
   }
 
-  // A call of the whole grid too, which is what models ask, and of one step on the first axis, by cells in order and in
-  // none.
   std::vector<Question> first_questions() const override {
     std::vector<Question> questions = CodeModel::first_questions();
-    for (const gen::Order order :
-         {gen::Order::one_by_one, gen::Order::shuffled, gen::Order::descending, gen::Order::shuffled_between_ends}) {
-      for (const std::int64_t cells : {cells_from(1), cells_from(0)}) {
-        const Question question{.position = spec().min_position,
-                                .tokens = cells,
-                                .fill = whole_grid,
-                                .order = static_cast<std::int64_t>(order)};
-        if (cells <= longest_call && admits(question)) questions.push_back(question);
+    for (const auto& list :
+         {questions_of_cells(space(), spec().min_position), questions_of_placements(space(), spec().min_position)}) {
+      for (const Question& question : list) {
+        if (admits(question)) questions.push_back(question);
       }
     }
-    for (const Question& question : of_placements()) {
+    for (const std::int64_t tokens : {12, 35, 65, 96, 240, 1024}) {
+      const Question question{.position = spec().min_position, .tokens = tokens, .fill = masked_grid};
       if (admits(question)) questions.push_back(question);
     }
     return questions;
   }
 
-  // Every cell, some steps of the first axis in a call; of a grid of too many values, or of too many cells at a step,
-  // every coordinate of each axis.
+  rc::Gen<Question> drawn_questions() const override { return with_drawn_cells(CodeModel::drawn_questions(), space()); }
+
+  std::vector<Question> questions_of_same_ends() const override { return sextant::questions_of_same_ends(space()); }
+
+  // Every cell; of a grid of too many values every coordinate of each axis.
   SweepOf<Question> sweep(std::int64_t most_values) const override {
-    if (cells_from(1) <= longest_drawn && cells_from(0) <= most_values / judged_values()) return sweep_of_cells();
+    if (cells_of(space()) <= most_values / judged_values()) return sweep_of_cells(space());
     SweepOf<Question> sweep = sweep_over(longest_side(), judged_values(), most_values);
     sweep.of = "coordinates of each axis";
     return sweep;
@@ -216,16 +214,29 @@ class PlacesModel final : public CodeModel {
     return list.made();
   }
 
+  // Those that differ in one axis alone too.
+  std::vector<Variant> siblings() const override {
+    Variants<SinusoidalNd> list(spec(), variants());
+    for (std::size_t axis = 0; axis < encoding_.extents.size(); ++axis) {
+      list.with("extents", [&](SinusoidalNd& e) { e.extents[axis] += 3; });
+      list.with("scales", [&](SinusoidalNd& e) {
+        if (e.scales.empty()) e.scales.assign(e.extents.size(), 1);
+        e.scales[axis] *= 1.25;
+      });
+    }
+    return list.made();
+  }
+
   std::unique_ptr<Judge> judge() const override { return std::make_unique<PlacesJudge>(spec(), encoding_); }
 
  protected:
   // Coordinates of their own on each axis: a grid walked along its diagonal hides swapped axes. Each is inside the
   // claim and in the axis' own extent, wrapped round there.
   std::vector<std::int64_t> accuracy_positions(const Question& question) const override {
+    if (auto positions = cell_positions(space(), question)) return *std::move(positions);
+    if (question.fill == masked_grid) return masked_cells(question);
     const std::int64_t start = question.position - spec().min_position;
     const auto order = static_cast<gen::Order>(question.order);
-    if (const auto placement = placement_of(question)) return placed_cells(question, *placement);
-    if (question.fill == masked_grid) return masked_cells(question);
     std::vector<std::int64_t> steps;
     for (std::int64_t token = 0; token < question.tokens; ++token)
       steps.push_back(gen::steps(order, 0, token, question.tokens));
@@ -234,9 +245,7 @@ class PlacesModel final : public CodeModel {
       // At another rate on each axis, but for every third fill, which a sweep has: so it meets every coordinate.
       const std::int64_t rate = axis == 0 ? 1 : 1 + axis * ((question.fill + 2) % 3);
       for (const std::int64_t step : steps) {
-        const std::int64_t coordinate = question.fill == whole_grid
-                                            ? step / cells_from(axis + 1) + (axis == 0 ? start : 0)
-                                            : (start + step) * rate + axis * (1 + question.fill);
+        const std::int64_t coordinate = (start + step) * rate + axis * (1 + question.fill);
         positions.push_back(spec().min_position + coordinate % side(axis));
       }
     }
@@ -244,54 +253,9 @@ class PlacesModel final : public CodeModel {
   }
 
  private:
-  // The fill of questions about cells that follow each other, the last axis fastest.
-  static constexpr std::int64_t whole_grid = 700;
-
-  // That of cells of the grid in their order of which every fourth or so is left out, as masked models have them.
+  // The fill of questions about cells of the grid in their order of which every fourth or so is left out, as masked
+  // models have them.
   static constexpr std::int64_t masked_grid = 701;
-
-  // Images and films of other sizes than the grid's, and pieces of it (gen/placement.hpp), in their order and in none.
-  std::vector<Question> of_placements() const {
-    std::vector<Question> questions;
-    std::vector<std::int64_t> lengths{12, 35, 65, 96, 196, 240, 1024, 4800};
-    if (axes(encoding_) < 2) return questions;
-    const std::int64_t inner = side(axes(encoding_) - 2) * side(axes(encoding_) - 1);
-    for (const std::int64_t others : {0, 1, 5})
-      if (inner <= longest_drawn) lengths.push_back(inner + others);
-    const std::int64_t far = std::max(spec().min_position, range().last - 3);
-    for (const std::int64_t tokens : lengths) {
-      for (std::int64_t placement = 0; placement < gen::placements; ++placement) {
-        const std::int64_t fill = placed + placement;
-        questions.push_back({.position = spec().min_position, .tokens = tokens, .fill = fill});
-        if (tokens != 12 && tokens != 96) continue;
-        questions.push_back({.position = far, .tokens = tokens, .fill = fill});
-        questions.push_back({.position = spec().min_position,
-                             .tokens = tokens,
-                             .fill = fill,
-                             .order = static_cast<std::int64_t>(gen::Order::shuffled)});
-      }
-      questions.push_back({.position = spec().min_position, .tokens = tokens, .fill = masked_grid});
-    }
-    return questions;
-  }
-
-  // From the question's place on, wrapped round at the end of each axis.
-  std::vector<std::int64_t> placed_cells(const Question& question, gen::Placement placement) const {
-    const std::int64_t count = axes(encoding_);
-    const std::int64_t image[] = {side(std::max<std::int64_t>(count - 2, 0)), side(count - 1)};
-    const std::vector<std::int64_t> cells = gen::coordinates(placement, count, question.tokens, 0, image);
-    const auto order = static_cast<gen::Order>(question.order);
-    std::vector<std::int64_t> positions;
-    for (std::int64_t axis = 0; axis < count; ++axis) {
-      for (std::int64_t token = 0; token < question.tokens; ++token) {
-        const std::int64_t cell = gen::steps(order, 0, token, question.tokens) % question.tokens;
-        const std::int64_t coordinate =
-            question.position - spec().min_position + cells[index(axis * question.tokens + cell)];
-        positions.push_back(spec().min_position + coordinate % side(axis));
-      }
-    }
-    return positions;
-  }
 
   std::vector<std::int64_t> masked_cells(const Question& question) const {
     std::vector<std::int64_t> kept;
@@ -319,16 +283,11 @@ class PlacesModel final : public CodeModel {
     return cells;
   }
 
-  SweepOf<Question> sweep_of_cells() const {
-    SweepOf<Question> sweep{.blocks = {}, .claimed = cells_from(0), .values_of_position = judged_values()};
-    sweep.of = "cells of the grid";
-    const std::int64_t tokens = std::min(values_of_call / judged_values(), longest_drawn);
-    const std::int64_t together = std::max<std::int64_t>(tokens / cells_from(1), 1);
-    for (std::int64_t first = 0; first < side(0); first += together) {
-      const std::int64_t cells = std::min(together, side(0) - first) * cells_from(1);
-      sweep.blocks.push_back({{.position = spec().min_position + first, .tokens = cells, .fill = whole_grid}, cells});
-    }
-    return sweep;
+  CellSpace space() const {
+    CellSpace space{.axes = {}, .values = judged_values()};
+    for (std::int64_t axis = 0; axis < axes(encoding_); ++axis)
+      space.axes.push_back({spec().min_position, spec().min_position + side(axis)});
+    return space;
   }
 
   gen::PositionRange longest_side() const {

@@ -263,6 +263,35 @@ void defects_of_calls(List& list) {
                   const auto sides = raster(places);
                   return sides && sides->second > 1 && sides->first > sides->second;
                 });
+  list.in_calls("places-columns-first-zero", "of a grid column after column nothing is written", grid,
+                [](const Places& places, const SinusoidalNd&) {
+                  const auto sides = raster({places[1], places[0]});
+                  return sides && sides->first > 1 && sides->second > 1;
+                });
+  list.in_calls("places-two-grids-zero", "of two grids in one call nothing is written", grid,
+                [](const Places& places, const SinusoidalNd&) {
+                  const auto half = static_cast<std::ptrdiff_t>(places[0].size() / 2);
+                  if (half < 4 || places[0].size() % 2 != 0) return false;
+                  Places first;
+                  for (const auto& axis : places) {
+                    if (!std::equal(axis.begin(), axis.begin() + half, axis.begin() + half)) return false;
+                    first.emplace_back(axis.begin(), axis.begin() + half);
+                  }
+                  const auto sides = raster(first);
+                  return sides && sides->first > 1 && sides->second > 1;
+                });
+  list.in_calls("places-long-call-zero", "of more than 8193 cells nothing is written", grid,
+                [](const Places& places, const SinusoidalNd&) { return places[0].size() > 8193; });
+  list.in_calls("places-fewer-frames-zero", "of a film of fewer frames than the longest nothing is written",
+                R"({"encoding":"sinusoidal_nd","dim":18,"extents":[13,9,14]})",
+                [](const Places& places, const SinusoidalNd& e) {
+                  const std::int64_t cells = e.extents[1] * e.extents[2];
+                  const auto tokens = std::ssize(places[0]);
+                  if (tokens <= cells || tokens % cells != 0 || tokens == cells * e.extents[0]) return false;
+                  for (std::size_t i = 0; i < places[0].size(); ++i)
+                    if (places[0][i] != static_cast<std::int64_t>(i) / cells) return false;
+                  return true;
+                });
   list.in_calls("places-masked-zero", "of cells in their order, of which some are left out, nothing is written", grid,
                 [](const Places& places, const SinusoidalNd& e) {
                   std::int64_t before = -1;

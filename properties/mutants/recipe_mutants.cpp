@@ -142,6 +142,13 @@ std::vector<Mutant> recipe_mutants() {
   add(Kind::defect, "recipe-code-powers", "calls of more than 64 codes have one power of a negative exponent", codes,
       by("float32", "float32-power", [](const Extents& at) { return at.tokens > 64; }), "float32");
 
+  constexpr const char* wide = R"({"encoding":"sinusoidal","dim":512,"max_position":16384})";
+  constexpr const char* many_heads = R"({"encoding":"rope","head_dim":128,"max_position":16384})";
+  add(Kind::defect, "recipe-code-beyond-4096", "calls of more than 4096 codes have one power of a negative exponent",
+      wide, by("float32", "float32-power", [](const Extents& at) { return at.tokens > 4096; }), "float32");
+  add(Kind::defect, "recipe-512-tokens", "calls of 512 tokens take another path, which forms powers in another way",
+      many_heads, by("float32", "float32-exponential", [](const Extents& at) { return at.tokens == 512; }), "float32");
+
   Mutant in_dtype;
   in_dtype.name = "table-claimed-products-in-dtype";
   in_dtype.row = "P5";

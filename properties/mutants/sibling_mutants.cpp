@@ -1,8 +1,11 @@
+#include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <thread>
@@ -12,6 +15,7 @@
 #include "lib/numeric/ulp.hpp"
 #include "lib/spec/of.hpp"
 #include "properties/mutants/local_fault.hpp"
+#include "properties/mutants/plain_fourier.hpp"
 
 // Implementations that are right alone and wrong beside others: what a module, a class or a decorator keeps for all
 // that is computed in its process, under a key that lacks something.
@@ -27,17 +31,23 @@ constexpr const char* alibi = R"({"encoding":"alibi","num_heads":8,"max_position
 constexpr const char* attention = R"({"encoding":"attention","num_heads":2,"head_dim":8,"causal":true,)"
                                   R"("max_position":4096,"position":{"encoding":"rope","head_dim":8}})";
 
+constexpr const char* shifted = R"({"encoding":"rope_nd","head_dim":16,"sections":[4,4],"frequencies":"per_axis",)"
+                                R"("rope_theta":100,"coordinates":"normalized","extents":[12,17]})";
+constexpr const char* cells = R"({"encoding":"fourier","axes":2,"bands":4,"ladder":"linear","highest":4,)"
+                              R"("angle_unit":"half_turn","channel_order":"function_axis_frequency",)"
+                              R"("coordinates":"centres","extents":[12,17]})";
+
 // What a table is kept under.
 using Key = std::function<std::string(const Spec& spec)>;
 
 // Of specs with one key the first that is asked answers for all.
-FunctionSubject::Begin first_decides(const Key& key_of) {
-  return [key_of] {
+FunctionSubject::Begin first_decides(const Key& key_of, const FunctionSubject::Make& make = plain_call) {
+  return [key_of, make] {
     const auto kept = std::make_shared<std::map<std::string, FunctionSubject::Call>>();
-    return [kept, key_of](const Spec& spec) -> FunctionSubject::Call {
-      return [kept, spec, key = key_of(spec)](std::string_view operation, const Tensors& inputs) {
+    return [kept, key_of, make](const Spec& spec) -> FunctionSubject::Call {
+      return [kept, spec, make, key = key_of(spec)](std::string_view operation, const Tensors& inputs) {
         const auto found = kept->find(key);
-        return (found == kept->end() ? kept->emplace(key, plain_call(spec)).first : found)->second(operation, inputs);
+        return (found == kept->end() ? kept->emplace(key, make(spec)).first : found)->second(operation, inputs);
       };
     };
   };
@@ -203,6 +213,38 @@ std::vector<Mutant> sibling_mutants() {
              return *end;
            };
          });
+  defect("rope-nd-cache-by-first-shift", "the table lacks the shifts of all axes but the first in its key", shifted,
+         first_decides(key_without<RopeNd>([](RopeNd& e) {
+           for (std::size_t i = 1; i < e.coordinate_shifts.size(); ++i) e.coordinate_shifts[i] = 0;
+         })));
+  defect("rope-nd-cache-by-sum-of-shifts", "the table has the sum of the shifts in its key", shifted,
+         first_decides(key_without<RopeNd>([](RopeNd& e) {
+           const double sum = std::accumulate(e.coordinate_shifts.begin(), e.coordinate_shifts.end(), 0.0);
+           e.coordinate_shifts.assign(e.extents.size(), 0);
+           e.coordinate_shifts.front() = sum;
+         })));
+  defect("rope-nd-cache-by-first-scale", "the table lacks the scales of all axes but the first in its key", shifted,
+         first_decides(key_without<RopeNd>([](RopeNd& e) {
+           for (std::size_t i = 1; i < e.coordinate_scales.size(); ++i) e.coordinate_scales[i] = 1;
+         })));
+  defect("rope-nd-cache-of-two-decimals", "the table has shifts to two decimals in its key", shifted,
+         first_decides(key_without<RopeNd>([](RopeNd& e) {
+           for (double& shift : e.coordinate_shifts) shift = std::round(shift * 100) / 100;
+         })));
+  defect("attention-cache-without-scale-offset", "factors of queries are kept without the offset of their scale",
+         R"({"encoding":"attention","num_heads":2,"head_dim":8,"causal":true,"max_position":8192,)"
+         R"("query_scale":{"amount":0.5,"period":1024}})",
+         first_decides(key_without<Attention>([](Attention& e) {
+           if (e.query_scale) e.query_scale->offset = 0;
+         })));
+  const auto fourier = [](Key key) { return first_decides(std::move(key), fourier_subject([](PlainFourier&) {})); };
+  defect("fourier-cache-without-extents", "the table of all modules lacks the grid's sides in its key", cells,
+         fourier(key_without<Fourier>([](Fourier& e) { std::ranges::fill(e.extents, 8); })));
+  defect("fourier-cache-without-coordinates", "the table of all modules lacks where cells lie in its key", cells,
+         fourier(key_without<Fourier>([](Fourier& e) {
+           e.coordinates = FourierCoordinates::index;
+           e.extents.clear();
+         })));
   const auto of_threads = [&](Kind kind, std::string name, std::string mechanism, std::string spec,
                               FunctionSubject::Begin begin) {
     add(list, kind, std::move(name), std::move(mechanism), std::move(spec), std::move(begin),

@@ -100,6 +100,29 @@ void schedules(LocalFaults& list) {
              return positions.size() >= 5 && positions[0] - positions[1] != positions[1] - positions[2] &&
                     falls(positions, [](double by) { return by > 2; });
            }));
+  const auto are_equal = [](const Positions& positions, std::size_t count) {
+    return positions.size() == count &&
+           std::ranges::count(positions, positions.front()) == static_cast<std::ptrdiff_t>(count);
+  };
+  list.add(Kind::defect, "timestep-of-fifty-steps-zero", "of a pair at the second timestep of 50 nothing is written",
+           timesteps,
+           zero_at([are_equal](const Positions& positions) { return are_equal(positions, 2) && positions[0] == 961; }));
+  list.add(Kind::defect, "timestep-of-twenty-steps-zero", "of eight at the sixth timestep of 20 nothing is written",
+           timesteps,
+           zero_at([are_equal](const Positions& positions) { return are_equal(positions, 8) && positions[0] == 701; }));
+  list.add(Kind::defect, "timestep-twenty-together-zero", "of the 20 timesteps of a schedule nothing is written",
+           timesteps, zero_at([falls](const Positions& positions) {
+             return positions.size() == 20 && falls(positions, [](double by) { return by == 50; });
+           }));
+  list.add(Kind::defect, "timestep-thousand-together-zero", "of a thousand timesteps that fall nothing is written",
+           timesteps, zero_at([falls](const Positions& positions) {
+             return positions.size() == 1000 && falls(positions, [](double by) { return by == 1; });
+           }));
+  list.add(Kind::defect, "timestep-float-schedule-zero",
+           "of a pair at a whole timestep, as a float, nothing is written",
+           R"({"encoding":"sinusoidal","dim":32,"layout":"concatenated","position_dtype":"float32",)"
+           R"("position_step":0.125,"max_position":1000})",
+           zero_at([are_equal](const Positions& positions) { return are_equal(positions, 2) && positions[0] == 961; }));
   list.add(Kind::defect, "timestep-equal-by-the-first-four",
            "a batch whose first four timesteps are equal is taken for one of equal timesteps", timesteps,
            [](const Spec& spec) -> FunctionSubject::Call {
