@@ -11,10 +11,13 @@
 namespace sextant {
 namespace {
 
-PropertyResult identity_of(const Subject& subject, std::string_view spec, std::string_view recipe) {
+constexpr Amount small{.values = std::int64_t{1} << 16, .cases = 40, .largest_call = 4096};
+
+PropertyResult identity_of(const Subject& subject, std::string_view spec, std::string_view recipe,
+                           const Amount& amount = small) {
   AuditOptions options;
   options.profile = Profile::quick;
-  options.amount = {.values = std::int64_t{1} << 16, .cases = 40, .largest_call = 4096};
+  options.amount = amount;
   return audit({recipe_identity_property(reference::recipe_named(recipe))}, subject, parse_spec(spec), options)
       .results.front();
 }
@@ -63,7 +66,10 @@ TEST(RecipeIdentity, SaysOfWhatItIsNotStated) {
 TEST(RecipeIdentity, RefusesEachMutantAndNothingElseDoes) {
   for (const mutants::Mutant& mutant : mutants::registry()) {
     if (mutant.recipe.empty()) continue;
-    const PropertyResult result = identity_of(*mutants::open(mutant.name), mutant.spec, mutant.recipe);
+    PropertyResult result = identity_of(*mutants::open(mutant.name), mutant.spec, mutant.recipe);
+    // Some are wrong in calls that are longer than a small audit's.
+    if (mutant.kind == mutants::Kind::defect && result.verdict == Verdict::holds)
+      result = identity_of(*mutants::open(mutant.name), mutant.spec, mutant.recipe, {});
     EXPECT_EQ(result.verdict, mutant.kind == mutants::Kind::defect ? Verdict::violated : Verdict::holds) << mutant.name;
   }
 }

@@ -9,6 +9,7 @@
 #include <set>
 #include <vector>
 
+#include "properties/gen/cells.hpp"
 #include "properties/gen/placement.hpp"
 #include "properties/gen/position.hpp"
 #include "properties/gen/shrink.hpp"
@@ -229,6 +230,82 @@ TEST(Coordinates, AreOfEveryLengthAndNumberOfAxes) {
         }
       }
     }
+  }
+}
+
+// The cells that a grid's tokens have, as numbers of its raster.
+std::vector<std::int64_t> cells_in(Walk walk, std::int64_t rows, std::int64_t columns) {
+  const CellCall call{.grids = {{{rows, columns}, walk}}};
+  const std::vector<std::int64_t> places = coordinates_of(call);
+  std::vector<std::int64_t> cells;
+  for (std::int64_t i = 0; i < tokens_of(call); ++i)
+    cells.push_back(places[static_cast<std::size_t>(i)] * columns +
+                    places[static_cast<std::size_t>(tokens_of(call) + i)]);
+  return cells;
+}
+
+TEST(Cells, WalksAreWhatTheirNamesSay) {
+  using List = std::vector<std::int64_t>;
+  EXPECT_EQ(cells_in(Walk::rows, 2, 3), (List{0, 1, 2, 3, 4, 5}));
+  EXPECT_EQ(cells_in(Walk::columns, 2, 3), (List{0, 3, 1, 4, 2, 5}));
+  EXPECT_EQ(cells_in(Walk::snake, 2, 3), (List{0, 1, 2, 5, 4, 3}));
+  EXPECT_EQ(cells_in(Walk::backwards, 2, 3), (List{5, 4, 3, 2, 1, 0}));
+  EXPECT_EQ(cells_in(Walk::upside_down, 2, 3), (List{3, 4, 5, 0, 1, 2}));
+  EXPECT_EQ(cells_in(Walk::mirrored, 2, 3), (List{2, 1, 0, 5, 4, 3}));
+  EXPECT_EQ(cells_in(Walk::exchanged, 2, 3), (List{0, 1, 3, 2, 4, 5}));
+  EXPECT_EQ(cells_in(Walk::repeated, 2, 3), (List{0, 1, 2, 2, 4, 5}));
+  EXPECT_EQ(cells_in(Walk::tiles_of_two, 2, 3), (List{0, 1, 3, 4, 2, 5}));
+  EXPECT_EQ(cells_in(Walk::tiles_of_two, 3, 2), (List{0, 1, 2, 3, 4, 5}));
+}
+
+// Every walk but those of points and of a cell that comes twice has each cell once; those with ends in place keep them.
+TEST(Cells, WalksHaveEveryCellOnce) {
+  for (std::int64_t walk = 0; walk < walks; ++walk) {
+    const auto which = static_cast<Walk>(walk);
+    if (which == Walk::repeated || which == Walk::points || which == Walk::points_with_zeros) continue;
+    for (const auto& [rows, columns] : {std::pair{1, 1}, {1, 5}, {7, 1}, {5, 6}, {9, 16}}) {
+      std::vector<std::int64_t> cells = cells_in(which, rows, columns);
+      if (which == Walk::rows_shuffled_inside || which == Walk::shuffled_inside || which == Walk::exchanged ||
+          which == Walk::shuffled_within_rows) {
+        EXPECT_EQ(cells.front(), 0) << walk;
+        EXPECT_EQ(cells.back(), rows * columns - 1) << walk;
+        EXPECT_TRUE(rows < 5 || columns < 5 || !std::ranges::is_sorted(cells)) << walk;
+      }
+      std::ranges::sort(cells);
+      for (std::size_t i = 0; i < cells.size(); ++i)
+        ASSERT_EQ(cells[i], static_cast<std::int64_t>(i)) << walk << ", " << rows << " x " << columns;
+    }
+  }
+}
+
+TEST(Cells, APartOfSeveralGridsBetweenOtherTokens) {
+  const CellGrid small{.sides = {2, 2}};
+  const CellCall call{
+      .grids = {small, {.sides = {1, 3}, .first = {4, 5}}}, .before = 1, .after = 1, .skipped = 3, .kept = 3};
+  EXPECT_EQ(tokens_of(call), 5);
+  EXPECT_EQ(coordinates_of(call), (std::vector<std::int64_t>{0, 1, 4, 4, 0, 0, 1, 5, 6, 0}));
+}
+
+// No call leaves the claim, whatever its sides; lengths beside each power of two are among them.
+RC_GTEST_PROP(Cells, StayInTheClaim, ()) {
+  const auto axes = static_cast<std::size_t>(*rc::gen::inRange(2, 5));
+  const auto sides = *rc::gen::container<std::vector<std::int64_t>>(axes, rc::gen::inRange<std::int64_t>(1, 60));
+  const MostTokens most{.often = 256, .once = 2000, .together = 9000, .length = 600};
+  std::vector<CellCall> calls = cell_calls(sides, most);
+  std::set<std::int64_t> lengths;
+  for (const CellCall& call : calls) lengths.insert(tokens_of(call));
+  for (const std::int64_t tokens : {1, 2, 33, 35, 64, 255, 256, 257, 511, 512, 513})
+    RC_ASSERT(lengths.contains(tokens));
+  const auto number = *rc::gen::inRange<std::int64_t>(0, 1 << 20);
+  calls.push_back(drawn_cell_call(sides, most.often, number));
+  for (const CellCall& call : calls) {
+    const std::int64_t tokens = tokens_of(call);
+    RC_ASSERT(tokens >= 1 && tokens <= most.once);
+    const std::vector<std::int64_t> places = coordinates_of(call);
+    RC_ASSERT(std::ssize(places) == tokens * static_cast<std::int64_t>(axes));
+    for (std::int64_t i = 0; i < std::ssize(places); ++i)
+      RC_ASSERT(places[static_cast<std::size_t>(i)] >= 0 &&
+                places[static_cast<std::size_t>(i)] < sides[static_cast<std::size_t>(i / tokens)]);
   }
 }
 

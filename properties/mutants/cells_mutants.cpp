@@ -80,7 +80,8 @@ void second_image_goes_on(Places& places) {
     const bool is_first_again = places[0][token] == places[0][0] && places[1][token] == places[1][0] &&
                                 places[0][token - 1] == places[0][0] + 2;
     if (!is_first_again) continue;
-    for (std::size_t later = token; later < places[0].size(); ++later) places[0][later] = (places[0][later] + 3) % height;
+    for (std::size_t later = token; later < places[0].size(); ++later)
+      places[0][later] = (places[0][later] + 3) % height;
     return;
   }
 }
@@ -150,6 +151,7 @@ struct WholeKey {
 FunctionSubject::Make mistaking(FunctionSubject::Make make, std::function<Mistaken()> mistake) {
   return [make = std::move(make), mistake = std::move(mistake)](const Spec& spec) -> FunctionSubject::Call {
     return [honest = make(spec), taken = mistake()](std::string_view operation, const Tensors& inputs) -> Tensors {
+      if (!inputs.contains("positions")) return honest(operation, inputs);
       const Tensor& given = inputs.at("positions");
       if (given.dtype != Dtype::int64 || given.shape[0] != 2 || given.elements() == 0) return honest(operation, inputs);
       std::vector<std::int64_t> list = given.integers();
@@ -177,6 +179,7 @@ FunctionSubject::Make unwritten(FunctionSubject::Make make, std::function<bool(s
   return [make = std::move(make), when = std::move(when), which](const Spec& spec) -> FunctionSubject::Call {
     return [honest = make(spec), when, which](std::string_view operation, const Tensors& inputs) -> Tensors {
       Tensors reply = honest(operation, inputs);
+      if (!inputs.contains("positions")) return reply;
       const std::int64_t tokens = inputs.at("positions").shape.back();
       Tensor& answer = reply.begin()->second;
       if (tokens == 0 || answer.elements() == 0 || !when(tokens)) return reply;
@@ -193,6 +196,7 @@ FunctionSubject::Make after_empty(FunctionSubject::Make make) {
   return [make = std::move(make)](const Spec& spec) -> FunctionSubject::Call {
     return [honest = make(spec), was_empty = false](std::string_view operation, const Tensors& inputs) mutable {
       Tensors reply = honest(operation, inputs);
+      if (!inputs.contains("positions")) return reply;
       Tensor& answer = reply.begin()->second;
       const bool is_empty = answer.elements() == 0;
       if (std::exchange(was_empty, is_empty) && !is_empty) answer = Tensor::zeros(answer.dtype, answer.shape);
@@ -215,9 +219,10 @@ std::vector<Mutant> cells_mutants() {
       {"grid", fmt::format(R"({{"encoding":"sinusoidal_2d","dim":16,"height":{},"width":{}}})", height, width),
        plain_call},
       {"fourier-grid",
-       fmt::format(R"({{"encoding":"fourier","axes":2,"bands":4,"ladder":"linear","highest":4,"angle_unit":"half_turn",)"
-                   R"("channel_order":"function_axis_frequency","coordinates":"centres","extents":[{},{}]}})",
-                   height, width),
+       fmt::format(
+           R"({{"encoding":"fourier","axes":2,"bands":4,"ladder":"linear","highest":4,"angle_unit":"half_turn",)"
+           R"("channel_order":"function_axis_frequency","coordinates":"centres","extents":[{},{}]}})",
+           height, width),
        fourier_subject([](PlainFourier&) {})},
       {"rope-grid",
        fmt::format(R"({{"encoding":"rope_nd","head_dim":16,"sections":[4,4],"frequencies":"per_axis",)"
@@ -262,14 +267,17 @@ std::vector<Mutant> cells_mutants() {
     add(Kind::defect, "after-empty", "a call that follows one of no tokens is not written", after_empty(subject.make));
     for (const std::int64_t tokens : {33, 36, 64, 255, 513, 1023, 2049}) {
       add(Kind::defect, fmt::format("last-of-{}", tokens).c_str(), "the last of so many tokens is not written",
-          unwritten(subject.make, [tokens](std::int64_t asked) { return asked == tokens; }, Unwritten::last_token));
+          unwritten(
+              subject.make, [tokens](std::int64_t asked) { return asked == tokens; }, Unwritten::last_token));
     }
     for (const std::int64_t most : {4700, 8193}) {
       add(Kind::defect, fmt::format("beyond-{}", most).c_str(), "calls of more tokens are not written",
-          unwritten(subject.make, [most](std::int64_t asked) { return asked > most; }, Unwritten::all));
+          unwritten(
+              subject.make, [most](std::int64_t asked) { return asked > most; }, Unwritten::all));
     }
-    add(Kind::control, "raster-by-all", "the raster is told by every coordinate",
-        mistaking(subject.make, [] { return whole_if([](const Places& at) { return at == raster(height * width); }); }));
+    add(Kind::control, "raster-by-all", "the raster is told by every coordinate", mistaking(subject.make, [] {
+          return whole_if([](const Places& at) { return at == raster(height * width); });
+        }));
     add(Kind::control, "kept-by-all", "tables are kept by all their cells",
         mistaking(subject.make, [] { return Mistaken(WholeKey()); }));
   }

@@ -58,9 +58,8 @@ bool is_zero(const std::vector<double>& column) {
 FunctionSubject::Make kept_by_first_value() {
   return [](const Spec& spec) -> FunctionSubject::Call {
     const auto kept = std::make_shared<std::map<double, Tensor>>();
-    return with_matrix([kept](const Tensor& weight) {
-      return kept->try_emplace(weight.at(0), weight).first->second;
-    })(spec);
+    return with_matrix([kept](const Tensor& weight) { return kept->try_emplace(weight.at(0), weight).first->second; })(
+        spec);
   };
 }
 
@@ -93,11 +92,12 @@ std::vector<Mutant> weight_mutants() {
            with_matrix(without_columns([](const auto&, const auto& own) {
              return std::ranges::count(own, own.front()) == std::ssize(own) && !is_zero(own);
            })));
-  list.add(Kind::defect, "fourier-weight-kept-by-first-value", "the matrix is kept under its first frequency",
-           gaussian, kept_by_first_value());
+  list.add(Kind::defect, "fourier-weight-kept-by-first-value", "the matrix is kept under its first frequency", gaussian,
+           kept_by_first_value());
   list.add(Kind::defect, "learned-flushed", "of a row that is looked up subnormal numbers are 0", learned,
            looked_up([](Dtype dtype, double value) {
-             return std::fabs(value) < std::ldexp(1.0, format_of(dtype).min_exponent) ? std::copysign(0.0, value) : value;
+             return std::fabs(value) < std::ldexp(1.0, format_of(dtype).min_exponent) ? std::copysign(0.0, value)
+                                                                                      : value;
            }));
   list.add(Kind::defect, "learned-without-negative-zero", "a zero is added to a row that is looked up", learned,
            looked_up([](Dtype, double value) { return value + 0.0; }));
