@@ -192,7 +192,7 @@ class AxialModel final : public ScaledRotationModel {
     Variants<RopeNd> list(spec(), variants());
     const auto with_list = [&](const char* field, std::vector<double> RopeNd::*member, double neutral) {
       constexpr double step = 0.125;
-      constexpr double little = 0.004;
+      constexpr double little = 0x1p-8;  // which two decimals do not tell
       const auto changed = [&](const std::vector<double>& by) {
         list.with(field, [&](RopeNd& e) {
           if (e.coordinates == Coordinates::index) return;

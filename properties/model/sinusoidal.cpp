@@ -358,8 +358,9 @@ class SinusoidalModel final : public CodeModel {
       }
     }
     if (encoding_.positions.dtype == Dtype::int64) return questions;
-    // Of real positions whole numbers too, which are timesteps that a program has made floats.
+    // Of real positions whole numbers too, which are timesteps that a program has made floats; equal ones are whole.
     for (std::size_t i = 0, count = questions.size(); i < count; ++i) {
+      if (questions[i].order == static_cast<std::int64_t>(gen::Order::all_equal)) continue;
       questions.push_back(questions[i]);
       questions.back().batch = static_cast<std::int64_t>(Numbers::whole);
     }

@@ -32,7 +32,8 @@ constexpr const char* attention = R"({"encoding":"attention","num_heads":2,"head
                                   R"("max_position":4096,"position":{"encoding":"rope","head_dim":8}})";
 
 constexpr const char* shifted = R"({"encoding":"rope_nd","head_dim":16,"sections":[4,4],"frequencies":"per_axis",)"
-                                R"("rope_theta":100,"coordinates":"normalized","extents":[12,17]})";
+                                R"("rope_theta":100,"coordinates":"normalized","extents":[12,17],)"
+                                R"("coordinate_shifts":[0.25,0.125],"coordinate_scales":[1.5,1.25]})";
 constexpr const char* cells = R"({"encoding":"fourier","axes":2,"bands":4,"ladder":"linear","highest":4,)"
                               R"("angle_unit":"half_turn","channel_order":"function_axis_frequency",)"
                               R"("coordinates":"centres","extents":[12,17]})";
@@ -219,8 +220,9 @@ std::vector<Mutant> sibling_mutants() {
          })));
   defect("rope-nd-cache-by-sum-of-shifts", "the table has the sum of the shifts in its key", shifted,
          first_decides(key_without<RopeNd>([](RopeNd& e) {
+           if (e.coordinate_shifts.empty()) return;
            const double sum = std::accumulate(e.coordinate_shifts.begin(), e.coordinate_shifts.end(), 0.0);
-           e.coordinate_shifts.assign(e.extents.size(), 0);
+           std::ranges::fill(e.coordinate_shifts, 0);
            e.coordinate_shifts.front() = sum;
          })));
   defect("rope-nd-cache-by-first-scale", "the table lacks the scales of all axes but the first in its key", shifted,
