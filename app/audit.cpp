@@ -33,6 +33,7 @@
 #include "properties/engine/engine.hpp"
 #include "properties/survey/take_survey.hpp"
 #include "reference/recipe.hpp"
+#include "reference/recipe_answer.hpp"
 #include "reports/event_log.hpp"
 #include "reports/json.hpp"
 #include "reports/read_json.hpp"
@@ -187,7 +188,9 @@ Report report_of_run(const Arguments& arguments, const Spec& spec, bool max_posi
   if (arguments.replay.empty()) report.amount = amount_of(arguments);
   report.environment = environment();
   report.shard = read_shard(arguments.shard);
-  report.strictness = arguments.strict ? Strictness::strict : Strictness::lenient;
+  // A replay is about one case, whose verdict is its exit code.
+  const bool is_strict = arguments.strict || !arguments.replay.empty();
+  report.strictness = is_strict ? Strictness::strict : Strictness::lenient;
   report.command = command_line(arguments, max_position_given);
   if (names_a_model(arguments.claim)) report.claim_notes = claims_of_model(arguments.claim).front().notes;
   return report;
@@ -351,6 +354,11 @@ Report judged(Arguments arguments, bool max_position_given, const Spec& claimed,
 
 int run_one(const Arguments& arguments, bool max_position_given) {
   const Spec claimed = read_spec(arguments, max_position_given);
+  if (!arguments.recipe.empty()) {
+    const auto recipe = std::ranges::find(reference::recipes(), arguments.recipe, &reference::Recipe::name);
+    if (const auto why = reference::recipe_not_known(*recipe, claimed))
+      throw UsageError(fmt::format("--as {}: {}", arguments.recipe, *why));
+  }
   std::optional<Report> baseline;
   if (!arguments.baseline.empty()) {
     baseline = read_json_file(arguments.baseline);

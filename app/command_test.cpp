@@ -510,6 +510,12 @@ TEST_F(Command, BitsAreHeldToARecipeThatIsNamed) {
   const std::string token = report.at("properties").at(0).at("simplest").at("token");
   EXPECT_EQ(sextant("audit recipe:float32 --as float32-power" + claim + " --replay '" + token + "'").status, 1);
   expect_one_line(sextant("audit recipe:float32" + claim + " --replay '" + token + "'"), "no recipe is named");
+  expect_one_line(sextant("audit builtin --as float32 --spec t5-small"),
+                  "--as float32: the recipe float32 is not known for relative_bias: recipes are of sinusoidal and rope");
+  expect_one_line(sextant("audit builtin --as bfloat16-angle" + claim), "in dtype float32: expected");
+  expect_one_line(sextant("audit builtin --as quotient --spec '{\"encoding\":\"rope\",\"head_dim\":16,\"rope_scaling\":"
+                          "{\"rope_type\":\"proportional\",\"factor\":8}}'"),
+                  "not known for this rope_scaling of rope");
   expect_one_line(sextant("audit recipe:float32 --as float8" + claim), "no such recipe");
   expect_one_line(sextant("audit recipe:float32 --as float32 --resume other" + claim + only), "recipes");
   const Finished none = sextant("audit recipe:float32" + claim + only);
@@ -831,11 +837,12 @@ TEST_F(Command, ATableHasTheRowsOfAFileOfPositionsInItsOrder) {
   const std::string table = R"(table --spec '{"encoding":"sinusoidal","dim":8}' --positions )";
   ASSERT_EQ(sextant(table + "positions --out listed.npy").status, 0);
   ASSERT_EQ(sextant(table + "-3:101 --out all.npy").status, 0);
-  const NpyTable listed(directory_ / "listed.npy", Dtype::float32);
-  const NpyTable all(directory_ / "all.npy", Dtype::float32);
-  ASSERT_EQ(listed.rows(), 5);
-  EXPECT_EQ(listed.gather(std::vector<std::int64_t>{0, 1, 2, 3, 4}).data,
-            all.gather(std::vector<std::int64_t>{10, 0, 10, 103, 3}).data);
+  const auto rows = [&](const char* name, const std::vector<std::int64_t>& indices) {
+    const ArrayFile file(directory_ / name);
+    return gather(rows_of(file.array(""), 8).value(), Dtype::float32, indices).data;
+  };
+  ASSERT_EQ(ArrayFile(directory_ / "listed.npy").array("").shape, (std::vector<std::int64_t>{5, 8}));
+  EXPECT_EQ(rows("listed.npy", {0, 1, 2, 3, 4}), rows("all.npy", {10, 0, 10, 103, 3}));
   write("positions", "7 8.5");
   expect_one_line(sextant(table + "positions --out no.npy"), R"(number 2: expected an integer within 2^53, got "8.5")");
   write("positions", "9007199254740993");

@@ -266,9 +266,19 @@ std::vector<Claim> claims_of(const Spec& spec) {
       claims[0].last = std::min(claims[0].last, grid->height);
       claims[1].last = std::min(claims[1].last, grid->width);
     }
-    if (const auto* places = std::get_if<SinusoidalNd>(&encoding)) {
-      for (std::size_t axis = 0; axis < claims.size(); ++axis)
-        claims[axis].last = std::min(claims[axis].last, places->extents[axis]);
+    const auto cut_to = [&](const std::vector<std::int64_t>& extents) {
+      for (std::size_t axis = 0; axis < extents.size(); ++axis)
+        claims[axis].last = std::min(claims[axis].last, extents[axis]);
+    };
+    if (const auto* places = std::get_if<SinusoidalNd>(&encoding)) cut_to(places->extents);
+    if (const auto* patches = std::get_if<RopeNd>(&encoding)) cut_to(patches->extents);
+    if (const auto* features = std::get_if<Fourier>(&encoding)) cut_to(features->extents);
+    if constexpr (std::is_same_v<std::decay_t<decltype(encoding)>, Encoding>) {
+      if (const auto* offsets = std::get_if<LogCoordinates>(&encoding)) {
+        cut_to(offsets->window);
+        for (std::size_t axis = 0; axis < claims.size(); ++axis)
+          claims[axis].first = std::max(claims[axis].first, 1 - offsets->window[axis]);
+      }
     }
   };
   cut(spec.encoding);
@@ -342,6 +352,13 @@ TEST(FalseAlarms, NoQuestionLeavesTheClaim) {
         R"({"encoding":"relative_bias","min_position":3,"max_position":70})",
         R"({"encoding":"window_bias","window":[5,7],"class_token":"first","min_position":3})",
         R"({"encoding":"log_coordinates","window":[8,12],"min_position":-7,"max_position":8})",
+        R"({"encoding":"log_coordinates","window":[12,4,1],"pretrained_window":[8,8,8]})",
+        R"({"encoding":"log_coordinates","window":[700,900]})",
+        R"({"encoding":"rope_nd","head_dim":16,"sections":[4,4],"coordinates":"normalized","extents":[14,20]})",
+        R"({"encoding":"rope_nd","head_dim":16,"sections":[4,4],"coordinates":"normalized","extents":[3000,5],)"
+        R"("min_position":1})",
+        R"({"encoding":"attention","num_heads":2,"head_dim":8,"position":{"encoding":"rope_nd","head_dim":8,)"
+        R"("sections":[2,2],"coordinates":"normalized","extents":[5,9]}})",
         R"({"encoding":"attention","num_heads":2,"head_dim":8,"causal":true,)"
         R"("min_position":3,"max_position":70,"position":{"encoding":"rope_nd",)"
         R"("head_dim":8,"sections":[2,2]}})",

@@ -60,7 +60,7 @@ TEST(RecipeIdentity, SaysOfWhatItIsNotStated) {
   const PropertyResult other =
       identity_of(*mutants::open_recipe("float32"), R"({"encoding":"alibi","num_heads":8})", "float32");
   EXPECT_EQ(other.verdict, Verdict::not_applicable);
-  EXPECT_EQ(other.reason, "the recipe float32 is not known for this alibi");
+  EXPECT_EQ(other.reason, "the recipe float32 is not known for alibi: recipes are of sinusoidal and rope");
 }
 
 TEST(RecipeIdentity, RefusesEachMutantAndNothingElseDoes) {

@@ -1,10 +1,15 @@
 #include "reference/recipe_answer.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "lib/spec/of.hpp"
+#include "lib/spec/without_field.hpp"
 #include "reference/rope.hpp"
 
 namespace sextant::reference {
@@ -97,6 +102,12 @@ struct AnswerOf {
   Answer operator()(const auto&) const { return nullptr; }
 };
 
+struct HasRecipes {
+  bool operator()(const Sinusoidal&) const { return true; }
+  bool operator()(const Rope&) const { return true; }
+  bool operator()(const auto&) const { return false; }
+};
+
 }  // namespace
 
 std::unique_ptr<RecipeAnswer> recipe_answer(const Recipe& recipe, const Spec& spec) {
@@ -105,7 +116,24 @@ std::unique_ptr<RecipeAnswer> recipe_answer(const Recipe& recipe, const Spec& sp
 
 std::optional<std::string> recipe_not_known(const Recipe& recipe, const Spec& spec) {
   if (recipe_answer(recipe, spec)) return std::nullopt;
-  return "the recipe " + std::string(recipe.name) + " is not known for this " + std::string(encoding_name(spec));
+  const std::string unknown = fmt::format("the recipe {} is not known", recipe.name);
+  const std::string_view encoding = encoding_name(spec);
+  if (!of_each(spec, HasRecipes()))
+    return fmt::format("{} for {}: recipes are of sinusoidal and rope", unknown, encoding);
+  std::vector<std::string> dtypes;
+  for (const Dtype dtype : {Dtype::float64, Dtype::float32, Dtype::float16, Dtype::bfloat16}) {
+    Spec other = spec;
+    other.dtype = dtype;
+    if (recipe_answer(recipe, other)) dtypes.emplace_back(name_of(dtype));
+  }
+  if (!dtypes.empty())
+    return fmt::format("{} for {} in dtype {}: expected {}", unknown, encoding, name_of(spec.dtype),
+                       fmt::join(dtypes, " or "));
+  for (const ChangedClaim& other : without_each_field(spec)) {
+    if (recipe_answer(recipe, other.spec))
+      return fmt::format("{} for this {} of {}: it is known without that field", unknown, other.field, encoding);
+  }
+  return fmt::format("{} for this {}", unknown, encoding);
 }
 
 }  // namespace sextant::reference

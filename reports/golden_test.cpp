@@ -71,6 +71,9 @@ TEST(Headline, SaysTheGoodAndTheEmpty) {
   EXPECT_EQ(headline(report), "all 2 applicable properties hold");
   report.results.push_back(result("c", Verdict::violated));
   EXPECT_EQ(headline(report), "1 property violated, 2 held");
+  report.results = {result("d", Verdict::crashed)};
+  report.results.back().level = Level::advice;
+  EXPECT_EQ(headline(report), "advice not followed: 1");
 }
 
 }  // namespace

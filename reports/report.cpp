@@ -17,7 +17,8 @@ std::string headline_of_results(const Report& report) {
   const auto advice =
       std::ranges::count_if(report.results, [&](const PropertyResult& result) { return is_aside(report, result); });
   const std::string aside = advice == 0 ? "" : fmt::format("; advice not followed: {}", advice);
-  if (violated + failed + undecided + held == 0) return "nothing applicable ran";
+  if (violated + failed + undecided + held == 0)
+    return advice == 0 ? "nothing applicable ran" : fmt::format("advice not followed: {}", advice);
   if (violated + failed + undecided == 0) {
     return held == 1 ? "the one applicable property holds" + aside
                      : fmt::format("all {} applicable properties hold{}", held, aside);

@@ -34,6 +34,8 @@ TEST(ExitStatus, AdviceCountsOnlyWhenStrict) {
   // It was judged all the same.
   EXPECT_EQ(status({{Verdict::holds, Level::advice}}), 0);
   EXPECT_EQ(status({{Verdict::violated, Level::advice}}), 0);
+  EXPECT_EQ(status({{Verdict::crashed, Level::advice}}), 0);
+  EXPECT_EQ(status({{Verdict::crashed, Level::advice}}, Strictness::strict), 3);
   EXPECT_EQ(status({{Verdict::undecided, Level::advice}}), 4);
 }
 

@@ -184,7 +184,7 @@ Spec spec_of(const Encoding& encoding, Dtype dtype) {
   spec.encoding = encoding;
   spec.dtype = dtype;
   // Encodings of so many positions claim no others; what a spec claims matters to `integer` alone.
-  if (position_count_of(encoding)) spec.max_position = 1;
+  if (position_bounds_of(encoding)) spec.max_position = 1;
   return spec;
 }
 

@@ -32,8 +32,8 @@ Dtype arithmetic_of(Dtype dtype) { return dtype == Dtype::float64 ? Dtype::float
 const Attention& checked(const Attention& encoding) {
   Spec spec;
   spec.encoding = encoding;
-  spec.max_position = 2;  // every encoding has the positions 0 and 1, but for the tables with only one
-  spec.max_position = std::clamp<std::int64_t>(position_count_of(encoding).value_or(2), 1, 2);
+  // Every encoding has the positions 0 and 1, but for the tables with only one.
+  spec.max_position = std::clamp<std::int64_t>(position_bounds_of(encoding).value_or(PositionBounds{.end = 2}).end, 1, 2);
   validate(spec);
   return encoding;
 }

@@ -22,7 +22,7 @@ constexpr std::string_view encoder = "RopeNdEncoder";
 const RopeNd& checked(const RopeNd& encoding) {
   Spec spec;
   spec.encoding = encoding;
-  if (const auto count = position_count_of(spec.encoding)) spec.max_position = *count;
+  if (const auto bounds = position_bounds_of(spec.encoding)) spec.max_position = bounds->end;
   validate(spec);
   return encoding;
 }

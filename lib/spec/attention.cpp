@@ -177,9 +177,9 @@ Signature signature(const Attention& encoding) {
   return own;
 }
 
-std::optional<std::int64_t> count_of_positions(const Attention& encoding) {
+std::optional<PositionBounds> position_bounds(const Attention& encoding) {
   if (!encoding.position) return std::nullopt;
-  return std::visit([](const auto& position) { return entry_of(position).count_of_positions(position); },
+  return std::visit([](const auto& position) { return entry_of(position).position_bounds(position); },
                     *encoding.position);
 }
 
@@ -221,7 +221,7 @@ constinit const EncodingEntry<Attention> Attention::entry{
     .write = write,
     .described = described,
     .signature = signature,
-    .count_of_positions = count_of_positions,
+    .position_bounds = position_bounds,
     .check_claim = check_claim};
 
 }  // namespace sextant

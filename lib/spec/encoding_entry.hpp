@@ -40,9 +40,9 @@ struct EncodingEntry {
   /// Fields that describe() names whatever they hold, beside those without a default: sizes, the base, the layout.
   std::span<const std::string_view> described = {};
   Signature (*signature)(const EncodingType& encoding);
-  /// How many positions a valid encoding has, from 0 on, or nothing where it has all.
-  std::optional<std::int64_t> (*count_of_positions)(const EncodingType& encoding) = [](const EncodingType&) {
-    return std::optional<std::int64_t>();
+  /// The positions that a valid encoding has, or nothing where it has all.
+  std::optional<PositionBounds> (*position_bounds)(const EncodingType& encoding) = [](const EncodingType&) {
+    return std::optional<PositionBounds>();
   };
   /// @throws SpecError unless the encoding has a meaning at every position of the claim. One of so many positions and
   /// no more need not look at those.

@@ -202,9 +202,9 @@ void check_claim(const Fourier& encoding, const Spec& spec) {
   }
 }
 
-std::optional<std::int64_t> count_of_positions(const Fourier& encoding) {
+std::optional<PositionBounds> position_bounds(const Fourier& encoding) {
   if (encoding.coordinates == FourierCoordinates::index) return std::nullopt;
-  return std::ranges::max(encoding.extents) * steps_of_one(encoding.positions);
+  return PositionBounds{.end = std::ranges::max(encoding.extents) * steps_of_one(encoding.positions)};
 }
 
 void write(const Fourier& encoding, nlohmann::ordered_json& object) {
@@ -268,7 +268,7 @@ constinit const EncodingEntry<Fourier> Fourier::entry{.name = "fourier",
                                                       .write = write,
                                                       .described = described,
                                                       .signature = signature,
-                                                      .count_of_positions = count_of_positions,
+                                                      .position_bounds = position_bounds,
                                                       .check_claim = check_claim,
                                                       .check_within = check_within};
 

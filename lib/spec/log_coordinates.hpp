@@ -11,9 +11,9 @@ namespace sextant {
 /// the bias of two tokens of a window. A position is the offset d of two tokens, a coordinate an axis; its code has a
 /// value an axis, as the released code's relative_coords_table:
 ///   sign(d) log2(1 + 8 |d| / (e - 1)) / 3,   3 = log2 8,
-/// e the extent of the axis in `pretrained_window` where there is one, else in `window`, which then divides nothing and
-/// says how many axes there are, one to three. e is at least 2. Offsets of two tokens of a window end at extent - 1 on
-/// either side, which a claim's positions may say; the formula goes on.
+/// e the extent of the axis in `pretrained_window` where there is one, else in `window`, which then divides nothing.
+/// There are one to three axes. e is at least 2. Offsets of two tokens of a window end at its extent - 1 on either side,
+/// and so do a claim's positions.
 struct LogCoordinates {
   std::vector<std::int64_t> window;
   std::vector<std::int64_t> pretrained_window;  ///< of as many axes, or none

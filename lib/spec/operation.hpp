@@ -21,6 +21,7 @@ enum class Operation {
 constexpr std::string_view name_of(Operation operation) {
   switch (operation) {
     case Operation::encode: return "encode";
+    case Operation::table: return "table";
     case Operation::rotate: return "rotate";
     case Operation::bias: return "bias";
     case Operation::attend: return "attend";

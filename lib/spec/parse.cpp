@@ -64,13 +64,14 @@ void check_fields(const Encoding& encoding) {
   std::visit([](const auto& alternative) { entry_of(alternative).check(alternative); }, encoding);
 }
 
-void check_positions(const Spec& spec, std::int64_t count) {
-  if (spec.min_position < 0) {
-    refuse_field("min_position", fmt::format("expected at least 0, the first position of {}, got {}",
+void check_positions(const Spec& spec, const PositionBounds& bounds) {
+  if (spec.min_position < bounds.first) {
+    refuse_field("min_position", fmt::format("expected at least {}, the first position of {}, got {}", bounds.first,
                                              encoding_name(spec), spec.min_position));
   }
-  if (spec.max_position > count) {
-    refuse_field("max_position", fmt::format("expected at most {}, the number of positions of this {}, got {}", count,
+  if (spec.max_position > bounds.end) {
+    const std::string_view what = bounds.first == 0 ? "the number of positions" : "the end of the positions";
+    refuse_field("max_position", fmt::format("expected at most {}, {} of this {}, got {}", bounds.end, what,
                                              encoding_name(spec), spec.max_position));
   }
 }
@@ -182,9 +183,8 @@ PositionGrid position_grid_of(const Encoding& encoding) { return signature_of(en
 
 std::int64_t axes_of(const Encoding& encoding) { return signature_of(encoding).axes; }
 
-std::optional<std::int64_t> position_count_of(const Encoding& encoding) {
-  return std::visit([](const auto& alternative) { return entry_of(alternative).count_of_positions(alternative); },
-                    encoding);
+std::optional<PositionBounds> position_bounds_of(const Encoding& encoding) {
+  return std::visit([](const auto& alternative) { return entry_of(alternative).position_bounds(alternative); }, encoding);
 }
 
 std::optional<std::int64_t> width_of(const Encoding& encoding) { return signature_of(encoding).dim; }
@@ -248,7 +248,7 @@ void validate(const Spec& spec) {
   const PositionGrid grid = position_grid_of(spec.encoding);
   grid.dtype == Dtype::int64 ? check_whole_ends(spec) : check_real_ends(spec, grid);
   check_fields(spec.encoding);
-  if (const auto count = position_count_of(spec.encoding)) check_positions(spec, *count);
+  if (const auto bounds = position_bounds_of(spec.encoding)) check_positions(spec, *bounds);
   std::visit([&](const auto& encoding) { entry_of(encoding).check_claim(encoding, spec); }, spec.encoding);
 }
 
@@ -265,19 +265,22 @@ Spec parse_spec(std::string_view text) {
     spec.max_position =
         std::min(grid.count_of(static_cast<double>(spec.max_position)).value_or(grid.most()), grid.most());
   }
-  spec.min_position = read_position(fields, "min_position", grid).value_or(spec.min_position);
+  const auto min_position = read_position(fields, "min_position", grid);
   const auto max_position = read_position(fields, "max_position", grid);
   spec.accuracy = fields.choice("accuracy", accuracies, spec.accuracy);
   spec.evaluation = fields.choice("evaluation", evaluations, spec.evaluation);
   spec.libm = fields.number("libm").value_or(spec.libm);
   spec.trained_positions = read_position(fields, "trained_positions", grid);
   fields.finish();
-  if (max_position) {
-    spec.max_position = *max_position;
-  } else {
-    check_fields(spec.encoding);  // only valid fields have a count
-    spec.max_position = std::min(spec.max_position, position_count_of(spec.encoding).value_or(spec.max_position));
+  if (!min_position || !max_position) {
+    check_fields(spec.encoding);  // only valid fields have bounds
+    if (const auto bounds = position_bounds_of(spec.encoding)) {
+      spec.min_position = bounds->first;
+      spec.max_position = std::min(spec.max_position, bounds->end);
+    }
   }
+  spec.min_position = min_position.value_or(spec.min_position);
+  spec.max_position = max_position.value_or(spec.max_position);
   validate(spec);
   return spec;
 }

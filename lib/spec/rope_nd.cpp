@@ -339,9 +339,18 @@ Signature signature(const RopeNd& encoding) {
       .operation = Operation::rotate, .axes = axes(encoding), .head_dim = encoding.rope.head_dim, .axes_lead = true};
 }
 
-std::optional<std::int64_t> count_of_positions(const RopeNd& encoding) {
+std::optional<PositionBounds> position_bounds(const RopeNd& encoding) {
   if (encoding.extents.empty()) return std::nullopt;
-  return std::ranges::max(encoding.extents);
+  return PositionBounds{.end = std::ranges::max(encoding.extents)};
+}
+
+void check_claim(const RopeNd& encoding, const Spec& spec) {
+  if (encoding.extents.empty()) return;
+  const std::int64_t shortest = std::ranges::min(encoding.extents);
+  if (spec.min_position >= shortest) {
+    refuse_field("min_position", fmt::format("expected less than {}, where the shortest axis ends, got {}", shortest,
+                                             spec.min_position));
+  }
 }
 
 constexpr std::string_view described[] = {"head_dim", "rope_theta", "pairing", "sections"};
@@ -380,6 +389,7 @@ constinit const EncodingEntry<RopeNd> RopeNd::entry{
     .write = write,
     .described = described,
     .signature = signature,
-    .count_of_positions = count_of_positions};
+    .position_bounds = position_bounds,
+    .check_claim = check_claim};
 
 }  // namespace sextant

@@ -32,7 +32,7 @@ void write(const RotaryTable& encoding, nlohmann::ordered_json& object) {
   for (const std::string name : of_application) object.erase(name);
 }
 
-std::string size_text(const RotaryTable& encoding) { return Rope::entry.size_text(encoding.rope); }
+constexpr std::string_view described[] = {"head_dim", "rope_theta"};
 
 Signature signature(const RotaryTable& encoding) {
   return {.operation = Operation::table, .dim = 2 * pairs(encoding), .recording = Recording::rows};
@@ -70,7 +70,7 @@ constinit const EncodingEntry<RotaryTable> RotaryTable::entry{
     .read = read,
     .check = check,
     .write = write,
-    .size_text = size_text,
+    .described = described,
     .signature = signature};
 
 }  // namespace sextant

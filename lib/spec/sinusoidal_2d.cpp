@@ -96,7 +96,7 @@ constinit const EncodingEntry<Sinusoidal2d> Sinusoidal2d::entry{
     .write = write,
     .described = described,
     .signature = signature,
-    .count_of_positions = [](const Sinusoidal2d& encoding) { return std::optional(position_count(encoding)); },
+    .position_bounds = [](const Sinusoidal2d& encoding) { return std::optional(PositionBounds{.end = position_count(encoding)}); },
     .check_claim = check_claim};
 
 }  // namespace sextant

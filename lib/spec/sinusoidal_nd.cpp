@@ -257,8 +257,10 @@ constinit const EncodingEntry<SinusoidalNd> SinusoidalNd::entry{
     .write = write,
     .described = described,
     .signature = signature,
-    .count_of_positions =
-        [](const SinusoidalNd& encoding) { return std::optional(std::ranges::max(encoding.extents)); },
+    .position_bounds =
+        [](const SinusoidalNd& encoding) {
+          return std::optional(PositionBounds{.end = std::ranges::max(encoding.extents)});
+        },
     .check_claim = check_claim};
 
 }  // namespace sextant

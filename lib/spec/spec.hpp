@@ -87,8 +87,12 @@ PositionGrid position_grid_of(const Encoding& encoding);
 /// How many coordinates a position has: sections of rope_nd, extents of sinusoidal_nd, axes of fourier, 2 for
 /// sinusoidal_2d, 1 for the others.
 std::int64_t axes_of(const Encoding& encoding);
-/// How many positions an encoding has, from 0 on; nothing where it has all.
-std::optional<std::int64_t> position_count_of(const Encoding& encoding);
+/// The positions that an encoding has, first <= p < end, on its longest axis; nothing where it has all.
+struct PositionBounds {
+  std::int64_t first = 0;
+  std::int64_t end = 0;
+};
+std::optional<PositionBounds> position_bounds_of(const Encoding& encoding);
 /// How many values an encoding has for each position, "dim"; nothing for those that are no codes.
 std::optional<std::int64_t> width_of(const Encoding& encoding);
 

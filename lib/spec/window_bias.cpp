@@ -72,6 +72,6 @@ constinit const EncodingEntry<WindowBias> WindowBias::entry{
     .write = write,
     .described = described,
     .signature = signature,
-    .count_of_positions = [](const WindowBias& encoding) { return std::optional(position_count(encoding)); }};
+    .position_bounds = [](const WindowBias& encoding) { return std::optional(PositionBounds{.end = position_count(encoding)}); }};
 
 }  // namespace sextant

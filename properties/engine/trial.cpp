@@ -44,9 +44,11 @@ constexpr std::int64_t shrink_limit = 600;
 // Each crash on the way costs a process, so fewer of those; likewise each case that opens sessions of its own.
 constexpr int crash_limit = 24;
 constexpr std::int64_t own_shrink_limit = 40;
-// A search of either kind ends too when its calls have moved as many values as the largest sweep of a standard audit
-// does, to the subject and back: what fails in the largest calls alone is simplest in calls almost as large.
-constexpr std::int64_t values_of_search = std::int64_t{1} << 28;
+// A search of either kind ends too when its calls have moved as many values as the property's cases did, to the subject
+// and back: what fails in the largest calls alone is simplest in calls almost as large, and nobody waits longer for it
+// than for the verdict, a few seconds aside. The most is what the largest sweep of a standard audit moves.
+constexpr std::int64_t least_values_of_search = std::int64_t{1} << 24;
+constexpr std::int64_t most_values_of_search = std::int64_t{1} << 28;
 // Tries of the search for the worst case.
 constexpr std::int64_t worst_limit = 100;
 constexpr std::int64_t quick_worst_limit = 20;
@@ -335,7 +337,7 @@ class Trial {
     WorstCase& worst = *tally_.worst;
     Case start = case_of(worst.example);
     start = alone_at(start, worst.place).value_or(start);
-    const std::int64_t most_moved = judge_.values_moved() + values_of_search;
+    const std::int64_t most_moved = judge_.values_moved() + values_of_search();
     for (std::int64_t tries = 0; tries < limit; ++tries) {
       // Nothing is beyond what has no bound or is not a number.
       if (!std::isfinite(worst.example.deviation.of_bound) || judge_.values_moved() > most_moved) return;
@@ -375,13 +377,18 @@ class Trial {
                                                   : gen::simpler_integers(values[field], simplest[field]);
   }
 
+  // What a search that begins now may move.
+  std::int64_t values_of_search() const {
+    return std::clamp(judge_.values_moved(), least_values_of_search, most_values_of_search);
+  }
+
   // Makes field after field simpler for as long as `still` accepts what a case comes to, and goes round them until none
   // can be. A field takes its first simpler value that is accepted, then that value's, as far as it goes.
   template <class Still>
   Case shrink(Case best, const std::stop_token& stop, std::optional<std::int64_t>& horizon, Still still) {
     const Case simplest = property_.simplest(spec_);
     const std::vector<std::size_t> order = fields_to_shrink();
-    const std::int64_t most_moved = judge_.values_moved() + values_of_search;
+    const std::int64_t most_moved = judge_.values_moved() + values_of_search();
     std::set<Case> rejected;
     std::int64_t tries = 0;
     int crashes = 0;

@@ -103,6 +103,22 @@ class LogCoordinatesModel final : public CodeModel {
   LogCoordinatesModel(const Spec& spec, const LogCoordinates& encoding)
       : CodeModel(spec, axes(encoding)), encoding_(encoding) {}
 
+  gen::PositionRange range() const override {
+    gen::PositionRange shared = within(0);
+    for (std::int64_t axis = 1; axis < axes(encoding_); ++axis)
+      shared = {std::max(shared.first, within(axis).first), std::min(shared.last, within(axis).last)};
+    return shared;
+  }
+
+  // A question's offsets begin again at the end of each axis, so it may begin anywhere on the longest.
+  std::vector<FieldOf<Question>> question_fields() const override {
+    std::vector<FieldOf<Question>> fields = CodeModel::question_fields();
+    for (FieldOf<Question>& field : fields) {
+      if (field.role == FieldRole::position) field.range = {longest().first, longest().last - 1};
+    }
+    return fields;
+  }
+
   // The whole table too, which is what models ask: every pair of offsets within the window, in order, and smaller ones.
   std::vector<Question> first_questions() const override {
     std::vector<Question> questions = CodeModel::first_questions();
@@ -125,6 +141,13 @@ class LogCoordinatesModel final : public CodeModel {
   rc::Gen<Question> drawn_questions() const override { return with_drawn_cells(CodeModel::drawn_questions(), space()); }
 
   std::vector<Question> questions_of_same_ends() const override { return sextant::questions_of_same_ends(space()); }
+
+  SweepOf<Question> sweep(std::int64_t most_values) const override {
+    if (cells_of(space()) <= most_values / judged_values()) return sweep_of_cells(space());
+    SweepOf<Question> sweep = sweep_over(longest(), judged_values(), most_values);
+    sweep.of = "offsets of each axis";
+    return sweep;
+  }
 
   // Divisors of another window, of one axis alone too: a square one hides which is whose.
   std::vector<Variant> variants() const override {
@@ -152,7 +175,7 @@ class LogCoordinatesModel final : public CodeModel {
   // Each axis at a rate of its own: along a diagonal one axis could stand for another.
   std::vector<std::int64_t> accuracy_positions(const Question& question) const override {
     if (auto positions = cell_positions(space(), question)) return *std::move(positions);
-    const auto [first, last] = range();
+    const auto [first, last] = longest();
     const std::int64_t width = last - first;
     const auto order = static_cast<gen::Order>(question.order);
     std::vector<std::int64_t> positions;
@@ -163,8 +186,9 @@ class LogCoordinatesModel final : public CodeModel {
           positions.push_back(within(axis).first + step / offsets(axis + 1) % offsets_on(axis));
           continue;
         }
-        const std::int64_t start = (question.position - first) % width;
-        positions.push_back(first + (start + (axis + 1) * (step % width) + 3 * axis) % width);
+        const std::int64_t start = question.position - first;
+        const std::int64_t place = (start + (axis + 1) * (step % width) + 3 * axis) % width;
+        positions.push_back(within(axis).first + place % offsets_on(axis));
       }
     }
     return positions;
@@ -174,11 +198,18 @@ class LogCoordinatesModel final : public CodeModel {
   // The fill of questions about offsets within the window, the last axis fastest.
   static constexpr std::int64_t whole_table = 700;
 
-  // Offsets within the window that the claim has on an axis; the claim's first ones where it has none.
+  // Offsets within the window that the claim has on an axis.
   gen::PositionRange within(std::int64_t axis) const {
     const std::int64_t furthest = encoding_.window[static_cast<std::size_t>(axis)] - 1;
-    const gen::PositionRange both{std::max(range().first, -furthest), std::min(range().last, furthest + 1)};
-    return both.first < both.last ? both : gen::PositionRange{range().first, range().first + 1};
+    const auto [first, last] = gen::range_of(spec());
+    return {std::max(first, -furthest), std::min(last, furthest + 1)};
+  }
+  gen::PositionRange longest() const {
+    gen::PositionRange longest = within(0);
+    for (std::int64_t axis = 1; axis < axes(encoding_); ++axis) {
+      if (offsets_on(axis) > longest.last - longest.first) longest = within(axis);
+    }
+    return longest;
   }
   CellSpace space() const {
     CellSpace space{.axes = {}, .values = values_of_token};

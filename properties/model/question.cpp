@@ -84,14 +84,24 @@ std::optional<std::string> depends_on_length(const Spec& spec) { return model_of
 
 std::optional<std::string> accuracy_not_stated(const Spec& spec) { return model_of(spec)->not_judged(); }
 
+namespace {
+
+// A position, wrapped round at both ends of the range.
+std::int64_t wrapped(const gen::PositionRange& range, std::int64_t position) {
+  const std::int64_t width = range.last - range.first;
+  const std::int64_t place = (position - range.first) % width;
+  return range.first + (place < 0 ? place + width : place);
+}
+
+}  // namespace
+
 std::vector<std::int64_t> positions_of(const Spec& spec, const Question& question, std::int64_t batch) {
-  const std::int64_t first = spec.min_position;
-  const std::int64_t width = last_position_of(spec) - first;
+  const gen::PositionRange range = model_of(spec)->range();
   std::vector<std::int64_t> positions;
   for (std::int64_t axis = 0; axis < axes_of(spec.encoding); ++axis) {
     for (std::int64_t row = 0; row < batch; ++row) {
       for (std::int64_t token = 0; token < question.tokens; ++token) {
-        positions.push_back(first + (question.position - first + token + 7 * row + 3 * axis) % width);
+        positions.push_back(wrapped(range, question.position + token + 7 * row + 3 * axis));
       }
     }
   }
@@ -99,23 +109,22 @@ std::vector<std::int64_t> positions_of(const Spec& spec, const Question& questio
 }
 
 std::vector<std::int64_t> positions_of(const Spec& spec, const Chunk& chunk, std::int64_t skip, std::int64_t count) {
-  const std::int64_t first = spec.min_position;
-  const std::int64_t width = last_position_of(spec) - first;
+  const gen::PositionRange range = model_of(spec)->range();
   std::vector<std::int64_t> positions;
   for (std::int64_t axis = 0; axis < axes_of(spec.encoding); ++axis) {
     for (std::int64_t i = skip; i < skip + count; ++i)
-      positions.push_back(first + (chunk.position - first + (axis + 1) * i + 5 * axis) % width);
+      positions.push_back(wrapped(range, chunk.position + (axis + 1) * i + 5 * axis));
   }
   return positions;
 }
 
 std::vector<std::int64_t> scattered_positions(const Spec& spec, std::int64_t first, std::int64_t count) {
-  const std::int64_t width = last_position_of(spec) - spec.min_position;
+  const gen::PositionRange range = model_of(spec)->range();
   std::vector<std::int64_t> positions;
   for (std::int64_t axis = 0; axis < axes_of(spec.encoding); ++axis) {
     for (std::int64_t i = 0; i < count; ++i) {
       const std::int64_t step = (i + axis) % 5;
-      positions.push_back(spec.min_position + (first - spec.min_position + step * step * 7 * i + 3 * axis) % width);
+      positions.push_back(wrapped(range, first + step * step * 7 * i + 3 * axis));
     }
   }
   return positions;

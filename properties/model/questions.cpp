@@ -14,7 +14,7 @@
 namespace sextant {
 namespace {
 
-gen::PositionRange range_in(const Spec& spec) { return {spec.min_position, last_position_of(spec)}; }
+gen::PositionRange range_in(const Spec& spec) { return model_of(spec)->range(); }
 
 // A call's answer is then half a million values at most, 2 MiB of float32: large enough that calls cost little, small
 // enough for a processor's cache. A power of two, so that blocks begin at multiples of one, as chunks of a prompt do.
@@ -82,7 +82,8 @@ Blocks sample(const gen::PositionRange& range, std::int64_t positions) {
 }  // namespace
 
 std::vector<FieldOf<Question>> question_fields(const Spec& spec) {
-  return {{"position", FieldRole::position, &Question::position, {spec.min_position, last_position_of(spec) - 1}},
+  const auto [first, last] = model_of(spec)->range();
+  return {{"position", FieldRole::position, &Question::position, {first, last - 1}},
           {"tokens", model_of(spec)->tokens_role(), &Question::tokens, {1, longest_call}},
           {"batch", FieldRole::batch, &Question::batch, {1, most_rows}},
           {"heads", FieldRole::count, &Question::heads, {1, most_heads}},

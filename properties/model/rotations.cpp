@@ -59,8 +59,27 @@ Tensor RotationModel::drawn(const gen::Extents& extents, std::int64_t fill) cons
   return gen::values(spec().dtype, {extents.batch, extents.tokens, extents.heads, head_dim_}, fill);
 }
 
+std::vector<gen::PositionRange> RotationModel::axis_ranges() const {
+  const gen::PositionRange claim = gen::range_of(spec());
+  std::vector<gen::PositionRange> ranges(static_cast<std::size_t>(axes_of(spec().encoding)), claim);
+  const std::vector<std::int64_t> sides = image();
+  for (std::size_t axis = 0; axis < sides.size(); ++axis)
+    ranges[axis].last = std::min(ranges[axis].last, sides[axis]);
+  return ranges;
+}
+
+gen::PositionRange RotationModel::range() const { return std::ranges::min(axis_ranges(), {}, &gen::PositionRange::last); }
+
+gen::PositionRange RotationModel::longest_axis() const {
+  return std::ranges::max(axis_ranges(), {}, &gen::PositionRange::last);
+}
+
+// A question's coordinates wrap round at the end of each axis, so it may begin anywhere on the longest.
 std::vector<FieldOf<Question>> RotationModel::question_fields() const {
   std::vector<FieldOf<Question>> fields = sextant::question_fields(spec());
+  for (FieldOf<Question>& field : fields) {
+    if (field.role == FieldRole::position) field.range.most = longest_axis().last - 1;
+  }
   fields.push_back(order_field());
   return fields;
 }
@@ -148,11 +167,9 @@ std::vector<Question> RotationModel::of_placements(std::int64_t position) const 
 }
 
 CellSpace RotationModel::space() const {
-  const gen::PositionRange all = range();
-  CellSpace space{.axes = std::vector<gen::PositionRange>(static_cast<std::size_t>(axes_of(spec().encoding)), all),
-                  .grid = image(),
-                  .values = head_dim_};
-  for (std::int64_t& side : space.grid) side = std::min(side, all.last - all.first);
+  CellSpace space{.axes = axis_ranges(), .grid = image(), .values = head_dim_};
+  for (std::size_t axis = 0; axis < space.grid.size(); ++axis)
+    space.grid[axis] = space.axes[axis].last - space.axes[axis].first;
   return space;
 }
 
@@ -166,8 +183,8 @@ bool is_diagonal(std::int64_t fill) { return fill % 4 == diagonal_fill; }
 // On the first axis a sweep has each position once. On the others it is some steps behind, so that the largest
 // coordinate is the position: what is left of them at the end is asked about along the diagonal.
 SweepOf<Question> RotationModel::sweep(std::int64_t most_values) const {
-  const auto [first, last] = range();
-  SweepOf<Question> sweep = sweep_over(range(), judged_values(), most_values, SweptCalls::rows_and_heads);
+  const auto [first, last] = longest_axis();
+  SweepOf<Question> sweep = sweep_over({first, last}, judged_values(), most_values, SweptCalls::rows_and_heads);
   const std::int64_t lag = axis_lag * (axes_of(spec().encoding) - 1);
   if (lag > 0) {
     sweep.of = "coordinates of each axis";
@@ -196,15 +213,28 @@ Tensor RotationModel::given(const Question& question) const {
 // As the fill places them; else on the first axis as the question's order has them. On the
 // others of odd fills as a sweep has them; of even ones from another place and in steps of another size, since where
 // all distances are equal one axis could stand for another: a place in proportion, at either end, mirrored, anywhere.
+// Where an axis ends before the longest, its coordinates begin again.
 Call RotationModel::accuracy_call(const Question& question) const {
-  const auto [first, last] = range();
+  Call call = call_on_the_longest(question);
+  const std::vector<gen::PositionRange> ranges = axis_ranges();
+  const std::size_t tokens = call.positions.size() / ranges.size();
+  for (std::size_t i = 0; i < call.positions.size(); ++i) {
+    const auto [first, last] = ranges[i / tokens];
+    if (call.positions[i] >= last) call.positions[i] = first + (call.positions[i] - first) % (last - first);
+  }
+  return call;
+}
+
+Call RotationModel::call_on_the_longest(const Question& question) const {
+  const gen::PositionRange longest = longest_axis();
+  const auto [first, last] = longest;
   const std::int64_t width = last - first;
   const std::int64_t start = question.position - first;
   Call call{.fill = question.fill};
   call.vectors.push_back(given(question));
   const std::int64_t axes = axes_of(spec().encoding);
   if (const auto placement = placement_of(question); placement && axes > 1) {
-    call.positions = gen::placed_positions(*placement, range(), question.position, axes,
+    call.positions = gen::placed_positions(*placement, longest, question.position, axes,
                                            {question.batch, question.tokens, 1}, image());
     return call;
   }

@@ -23,6 +23,7 @@ class RotationModel : public EncodingModel {
   std::vector<FieldOf<Question>> question_fields() const final;
   std::vector<Question> first_questions() const override;
   rc::Gen<Question> drawn_questions() const override;
+  gen::PositionRange range() const final;
   SweepOf<Question> sweep(std::int64_t most_values) const final;
 
   Call call_of(const Question& question) const final;
@@ -59,8 +60,15 @@ class RotationModel : public EncodingModel {
   /// The sides of the one image that the spec names, rows first; empty where it names none.
   virtual std::vector<std::int64_t> image() const { return {}; }
 
+  /// Where the coordinates of each axis lie: the claim's, cut to that side of the image.
+  std::vector<gen::PositionRange> axis_ranges() const;
+  gen::PositionRange longest_axis() const;
+
   /// Where coordinates lie, and the grid of that image; of one axis nothing that is asked.
   CellSpace space() const;
+
+  /// The call of accuracy were every axis as long as the longest.
+  Call call_on_the_longest(const Question& question) const;
 
   /// Questions about positions on several axes as texts, images and films have them.
   std::vector<Question> of_placements(std::int64_t position) const;

@@ -51,7 +51,8 @@ int exit_status(const std::vector<PropertyResult>& results, Strictness strictnes
     });
   };
   const bool judged = std::ranges::any_of(results, [](const PropertyResult& result) {
-    return result.verdict == Verdict::holds || result.verdict == Verdict::violated;
+    return result.verdict == Verdict::holds || result.verdict == Verdict::violated ||
+           result.verdict == Verdict::crashed || result.verdict == Verdict::timed_out;
   });
   if (any(Verdict::violated)) return 1;
   if (any(Verdict::crashed) || any(Verdict::timed_out)) return 3;

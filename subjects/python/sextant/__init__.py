@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Mapping, Optional, Sequence, Union
 
 from . import _live, adapt
-from ._command import SextantError, SpecLike, filled_spec, operation_of, output_of, properties_of, spec_argument
+from ._command import SextantError, SpecLike, filled_spec, get_include, operation_of, output_of, properties_of, spec_argument
 from ._worker import worker
 from .adapt import Way, cos_sin, freqs_cis, queries_and_keys
 from .result import Call, Counterexample, PropertyResult, Result, Verdict
@@ -32,6 +32,7 @@ __all__ = [
     "audit",
     "cos_sin",
     "freqs_cis",
+    "get_include",
     "mark",
     "oracle",
     "properties_of",

@@ -46,6 +46,19 @@ def find_command() -> str:
     raise SextantError("the command sextant is not there: neither in the package nor on the PATH; SEXTANT_COMMAND names one")
 
 
+def get_include() -> str:
+    """The folder of sextant_subject.h and sextant_worker.hpp, for plugins in C and workers in C++ (docs/cpp.md): `cc -I $(python -c "import sextant; print(sextant.get_include())")`.
+
+    Raises SextantError where the installation has none.
+    """
+    prefix = Path(find_command()).resolve().parents[1]
+    # Of the wheel and of an installation; of the source tree's build.
+    for folder in (prefix / "include", prefix.parent / "subjects" / "c"):
+        if (folder / "sextant_subject.h").is_file():
+            return str(folder)
+    raise SextantError(f"{prefix}: no sextant_subject.h in its include")
+
+
 def _is_script(path: str) -> bool:
     try:
         with open(path, "rb") as file:

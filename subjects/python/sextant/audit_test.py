@@ -152,6 +152,10 @@ class Audit(unittest.TestCase):
         result = sextant.audit(rotate_by_the_longest, CLAIM, only=["history"], **QUICK)
         self.assertIs(result["history"].verdict, Verdict.VIOLATED, result.headline)
 
+    def test_the_headers_of_subjects_in_c_have_a_folder(self) -> None:
+        for header in ("sextant_subject.h", "sextant_worker.hpp"):
+            self.assertTrue(Path(sextant.get_include(), header).is_file(), sextant.get_include())
+
     def test_a_function_in_a_module_is_named_for_the_command_line(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
             Path(folder, "made_up_module.py").write_text(
