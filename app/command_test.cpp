@@ -510,8 +510,9 @@ TEST_F(Command, BitsAreHeldToARecipeThatIsNamed) {
   const std::string token = report.at("properties").at(0).at("simplest").at("token");
   EXPECT_EQ(sextant("audit recipe:float32 --as float32-power" + claim + " --replay '" + token + "'").status, 1);
   expect_one_line(sextant("audit recipe:float32" + claim + " --replay '" + token + "'"), "no recipe is named");
-  expect_one_line(sextant("audit builtin --as float32 --spec t5-small"),
-                  "--as float32: the recipe float32 is not known for relative_bias: recipes are of sinusoidal and rope");
+  expect_one_line(
+      sextant("audit builtin --as float32 --spec t5-small"),
+      "--as float32: the recipe float32 is not known for relative_bias: recipes are of sinusoidal and rope");
   expect_one_line(sextant("audit builtin --as bfloat16-angle" + claim), "in dtype float32: expected");
   expect_one_line(sextant("audit builtin --as quotient --spec '{\"encoding\":\"rope\",\"head_dim\":16,\"rope_scaling\":"
                           "{\"rope_type\":\"proportional\",\"factor\":8}}'"),

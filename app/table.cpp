@@ -113,10 +113,10 @@ int run_table(const Arguments& arguments) {
   const SignalsToStop signals;
   const std::unique_ptr<ExactTable> table = exact_table(spec, {.dtype = dtype, .furthest = positions.largest()});
   if (!table)
-    throw UsageError(
-        fmt::format("table: expected a spec of sinusoidal, sinusoidal_2d, sinusoidal_nd, rope or rotary_table, of which "
-                    "it writes tables, got {}",
-                    encoding_name(spec)));
+    throw UsageError(fmt::format(
+        "table: expected a spec of sinusoidal, sinusoidal_2d, sinusoidal_nd, rope or rotary_table, of which "
+        "it writes tables, got {}",
+        encoding_name(spec)));
   if (const auto expected = table->expected_positions(positions.first, positions.last - 1))
     throw UsageError(fmt::format("--positions {}: expected {}", arguments.positions, *expected));
   const std::vector<TableFile::Table> tensors = tensors_of(*table, positions, arguments.out);

@@ -16,7 +16,7 @@ SubjectKind recorded_kind();  // recorded.cpp
 SubjectKind live_kind();      // live.cpp
 
 std::span<const SubjectKind> subject_kinds() {
-  static const std::array kinds{builtin_kind(), python_kind(), exec_kind(),     plugin_kind(),
+  static const std::array kinds{builtin_kind(), python_kind(),   exec_kind(), plugin_kind(),
                                 onnx_kind(),    recorded_kind(), live_kind()};
   return kinds;
 }

@@ -33,7 +33,8 @@ const Attention& checked(const Attention& encoding) {
   Spec spec;
   spec.encoding = encoding;
   // Every encoding has the positions 0 and 1, but for the tables with only one.
-  spec.max_position = std::clamp<std::int64_t>(position_bounds_of(encoding).value_or(PositionBounds{.end = 2}).end, 1, 2);
+  spec.max_position =
+      std::clamp<std::int64_t>(position_bounds_of(encoding).value_or(PositionBounds{.end = 2}).end, 1, 2);
   validate(spec);
   return encoding;
 }

@@ -47,6 +47,8 @@ constinit const EncodingEntry<Binary> Binary::entry{
     .write = write,
     .described = described,
     .signature = signature,
-    .position_bounds = [](const Binary& encoding) { return std::optional(PositionBounds{.end = position_count(encoding)}); }};
+    .position_bounds = [](const Binary& encoding) {
+      return std::optional(PositionBounds{.end = position_count(encoding)});
+    }};
 
 }  // namespace sextant

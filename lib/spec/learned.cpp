@@ -47,6 +47,8 @@ constinit const EncodingEntry<Learned> Learned::entry{
     .write = write,
     .described = described,
     .signature = signature,
-    .position_bounds = [](const Learned& encoding) { return std::optional(PositionBounds{.end = position_count(encoding)}); }};
+    .position_bounds = [](const Learned& encoding) {
+      return std::optional(PositionBounds{.end = position_count(encoding)});
+    }};
 
 }  // namespace sextant

@@ -184,7 +184,8 @@ PositionGrid position_grid_of(const Encoding& encoding) { return signature_of(en
 std::int64_t axes_of(const Encoding& encoding) { return signature_of(encoding).axes; }
 
 std::optional<PositionBounds> position_bounds_of(const Encoding& encoding) {
-  return std::visit([](const auto& alternative) { return entry_of(alternative).position_bounds(alternative); }, encoding);
+  return std::visit([](const auto& alternative) { return entry_of(alternative).position_bounds(alternative); },
+                    encoding);
 }
 
 std::optional<std::int64_t> width_of(const Encoding& encoding) { return signature_of(encoding).dim; }

@@ -96,7 +96,8 @@ constinit const EncodingEntry<Sinusoidal2d> Sinusoidal2d::entry{
     .write = write,
     .described = described,
     .signature = signature,
-    .position_bounds = [](const Sinusoidal2d& encoding) { return std::optional(PositionBounds{.end = position_count(encoding)}); },
+    .position_bounds =
+        [](const Sinusoidal2d& encoding) { return std::optional(PositionBounds{.end = position_count(encoding)}); },
     .check_claim = check_claim};
 
 }  // namespace sextant

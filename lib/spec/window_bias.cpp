@@ -72,6 +72,8 @@ constinit const EncodingEntry<WindowBias> WindowBias::entry{
     .write = write,
     .described = described,
     .signature = signature,
-    .position_bounds = [](const WindowBias& encoding) { return std::optional(PositionBounds{.end = position_count(encoding)}); }};
+    .position_bounds = [](const WindowBias& encoding) {
+      return std::optional(PositionBounds{.end = position_count(encoding)});
+    }};
 
 }  // namespace sextant

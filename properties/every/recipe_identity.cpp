@@ -82,7 +82,8 @@ class Comparison {
     std::string text = fmt::format("; {} of the call's {} values differ", differing_, values);
     if (furthest_ <= 1 && differing_ < values / 8)
       text +=
-          ", none by more than 1 ULP, as where a library's pow, exp, sin or cos is not correctly rounded: these in float64, "
+          ", none by more than 1 ULP, as where a library's pow, exp, sin or cos is not correctly rounded: these in "
+          "float64, "
           "cast, are the recipe's";
     return text;
   }

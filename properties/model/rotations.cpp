@@ -63,12 +63,13 @@ std::vector<gen::PositionRange> RotationModel::axis_ranges() const {
   const gen::PositionRange claim = gen::range_of(spec());
   std::vector<gen::PositionRange> ranges(static_cast<std::size_t>(axes_of(spec().encoding)), claim);
   const std::vector<std::int64_t> sides = image();
-  for (std::size_t axis = 0; axis < sides.size(); ++axis)
-    ranges[axis].last = std::min(ranges[axis].last, sides[axis]);
+  for (std::size_t axis = 0; axis < sides.size(); ++axis) ranges[axis].last = std::min(ranges[axis].last, sides[axis]);
   return ranges;
 }
 
-gen::PositionRange RotationModel::range() const { return std::ranges::min(axis_ranges(), {}, &gen::PositionRange::last); }
+gen::PositionRange RotationModel::range() const {
+  return std::ranges::min(axis_ranges(), {}, &gen::PositionRange::last);
+}
 
 gen::PositionRange RotationModel::longest_axis() const {
   return std::ranges::max(axis_ranges(), {}, &gen::PositionRange::last);

@@ -29,7 +29,8 @@ std::byte poison_at(std::uintptr_t address) {
 
 void fill(std::uintptr_t begin, std::uintptr_t end) {
   for (; begin < end && begin % 8 != 0; ++begin) *at(begin) = poison_at(begin);
-  constexpr std::uint64_t word = poison * std::uint64_t{0x0001000100010001};
+  constexpr std::uint64_t one_in_each_of_four = ~std::uint64_t{0} / 0xFFFF;
+  constexpr std::uint64_t word = poison * one_in_each_of_four;
   for (; begin + 8 <= end; begin += 8) std::memcpy(at(begin), &word, 8);
   for (; begin < end; ++begin) *at(begin) = poison_at(begin);
 }
