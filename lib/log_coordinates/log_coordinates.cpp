@@ -23,7 +23,6 @@ constexpr std::int64_t most_kept = 1024;
 const LogCoordinates& checked(const LogCoordinates& encoding) {
   Spec spec;
   spec.encoding = encoding;
-  if (const auto bounds = position_bounds_of(spec.encoding)) spec.max_position = bounds->end;
   validate(spec);
   target_in_use();  // before the first dispatch
   return encoding;

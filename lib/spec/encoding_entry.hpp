@@ -44,6 +44,10 @@ struct EncodingEntry {
   std::optional<PositionBounds> (*position_bounds)(const EncodingType& encoding) = [](const EncodingType&) {
     return std::optional<PositionBounds>();
   };
+  /// The positions of a claim that names none, where the encoding has all and a model fewer; nothing for 0 to 131071.
+  std::optional<PositionBounds> (*usual_positions)(const EncodingType& encoding) = [](const EncodingType&) {
+    return std::optional<PositionBounds>();
+  };
   /// @throws SpecError unless the encoding has a meaning at every position of the claim. One of so many positions and
   /// no more need not look at those.
   void (*check_claim)(const EncodingType& encoding, const Spec& spec) = [](const EncodingType&, const Spec&) {};

@@ -57,22 +57,9 @@ Signature signature(const LogCoordinates& encoding) {
   return {.axes = axes(encoding), .dim = axes(encoding), .axes_lead = true};
 }
 
-std::optional<PositionBounds> position_bounds(const LogCoordinates& encoding) {
+std::optional<PositionBounds> usual_positions(const LogCoordinates& encoding) {
   const std::int64_t longest = std::ranges::max(encoding.window);
   return PositionBounds{.first = 1 - longest, .end = longest};
-}
-
-// Each axis has its own offsets, of which a claim has some.
-void check_claim(const LogCoordinates& encoding, const Spec& spec) {
-  const std::int64_t shortest = std::ranges::min(encoding.window);
-  if (spec.min_position >= shortest) {
-    refuse_field("min_position", fmt::format("expected less than {}, where the shortest axis ends, got {}", shortest,
-                                             spec.min_position));
-  }
-  if (spec.max_position <= 1 - shortest) {
-    refuse_field("max_position", fmt::format("expected more than {}, where the shortest axis begins, got {}",
-                                             1 - shortest, spec.max_position));
-  }
 }
 
 constexpr std::string_view described[] = {"window"};
@@ -93,7 +80,6 @@ constinit const EncodingEntry<LogCoordinates> LogCoordinates::entry{
     .write = write,
     .described = described,
     .signature = signature,
-    .position_bounds = position_bounds,
-    .check_claim = check_claim};
+    .usual_positions = usual_positions};
 
 }  // namespace sextant

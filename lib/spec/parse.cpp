@@ -70,10 +70,16 @@ void check_positions(const Spec& spec, const PositionBounds& bounds) {
                                              encoding_name(spec), spec.min_position));
   }
   if (spec.max_position > bounds.end) {
-    const std::string_view what = bounds.first == 0 ? "the number of positions" : "the end of the positions";
-    refuse_field("max_position", fmt::format("expected at most {}, {} of this {}, got {}", bounds.end, what,
-                                             encoding_name(spec), spec.max_position));
+    refuse_field("max_position", fmt::format("expected at most {}, the number of positions of this {}, got {}",
+                                             bounds.end, encoding_name(spec), spec.max_position));
   }
+}
+
+// Of a claim that names none.
+std::optional<PositionBounds> usual_positions_of(const Encoding& encoding) {
+  if (const auto bounds = position_bounds_of(encoding)) return bounds;
+  return std::visit([](const auto& alternative) { return entry_of(alternative).usual_positions(alternative); },
+                    encoding);
 }
 
 void check_whole_ends(const Spec& spec) {
@@ -275,7 +281,7 @@ Spec parse_spec(std::string_view text) {
   fields.finish();
   if (!min_position || !max_position) {
     check_fields(spec.encoding);  // only valid fields have bounds
-    if (const auto bounds = position_bounds_of(spec.encoding)) {
+    if (const auto bounds = usual_positions_of(spec.encoding)) {
       spec.min_position = bounds->first;
       spec.max_position = std::min(spec.max_position, bounds->end);
     }

@@ -37,7 +37,7 @@ CasesOf<AxisMove> axis_moves() {
       questions<AxisMove>({{"axis", FieldRole::choice, &AxisMove::axis,
                             of<RopeNd>([](const Spec&, const RopeNd& encoding) { return axes(encoding); })},
                            {"by", FieldRole::step, &AxisMove::by, [](const Spec& spec) {
-                              return std::max<std::int64_t>(1, spec.max_position - spec.min_position - 1);
+                              return std::max<std::int64_t>(1, last_position_of(spec) - spec.min_position - 1);
                             }}});
   cases.first = of<RopeNd>([first = cases.first](const Spec& spec, const RopeNd& encoding) {
     std::vector<AxisMove> list;
@@ -52,7 +52,7 @@ CasesOf<AxisMove> axis_moves() {
 
 // [axes, batch, tokens], other coordinates on every axis.
 std::vector<std::int64_t> scattered(const Spec& spec, const Question& question, std::int64_t axis_count) {
-  const std::int64_t width = spec.max_position - spec.min_position;
+  const std::int64_t width = last_position_of(spec) - spec.min_position;
   std::vector<std::int64_t> positions;
   for (std::int64_t axis = 0; axis < axis_count; ++axis) {
     for (std::int64_t token = 0; token < question.batch * question.tokens; ++token) {
@@ -73,7 +73,7 @@ CheckOf<AxisMove> independence_check(const Spec& spec, const RopeNd& encoding) {
     const std::vector<std::int64_t> positions = scattered(spec, question, axes(encoding));
     std::vector<std::int64_t> moved = positions;
     const std::int64_t count = question.batch * question.tokens;
-    const std::int64_t width = spec.max_position - spec.min_position;
+    const std::int64_t width = last_position_of(spec) - spec.min_position;
     for (std::int64_t token = 0; token < count; ++token) {
       std::int64_t& coordinate = moved[static_cast<std::size_t>(moved_axis * count + token)];
       coordinate = spec.min_position + (coordinate - spec.min_position + by + token) % width;
@@ -119,33 +119,39 @@ struct AxisShift {
 CasesOf<AxisShift> axis_shifts() {
   CasesOf<AxisShift> cases;
   cases.fields = of<RopeNd>([](const Spec& spec, const RopeNd& encoding) -> std::vector<FieldOf<AxisShift>> {
-    return {{"query_position", FieldRole::position, &AxisShift::query_position, claimed(spec)},
-            {"key_position", FieldRole::position, &AxisShift::key_position, claimed(spec)},
-            {"shift", FieldRole::step, &AxisShift::shift, {1, spec.max_position - 1 - spec.min_position}},
+    return {{"query_position",
+             FieldRole::position,
+             &AxisShift::query_position,
+             {spec.min_position, last_position_of(spec) - 1}},
+            {"key_position",
+             FieldRole::position,
+             &AxisShift::key_position,
+             {spec.min_position, last_position_of(spec) - 1}},
+            {"shift", FieldRole::step, &AxisShift::shift, {1, last_position_of(spec) - 1 - spec.min_position}},
             {"axis", FieldRole::choice, &AxisShift::axis, {0, axes(encoding) - 1}},
             {"fill", FieldRole::fill, &AxisShift::fill, any_fill}};
   });
   cases.related = [](const Spec& spec, const AxisShift& asked) {
-    return asked.shift < spec.max_position - std::max(asked.query_position, asked.key_position);
+    return asked.shift < last_position_of(spec) - std::max(asked.query_position, asked.key_position);
   };
   cases.first = of<RopeNd>([](const Spec& spec, const RopeNd& encoding) {
     std::vector<AxisShift> list;
     for (std::int64_t axis = 0; axis < axes(encoding); ++axis) {
       list.push_back({.query_position = spec.min_position,
                       .key_position = spec.min_position,
-                      .shift = spec.max_position - 1 - spec.min_position,
+                      .shift = last_position_of(spec) - 1 - spec.min_position,
                       .axis = axis,
                       .fill = 1});
     }
     return list;
   });
   cases.drawn = of<RopeNd>([](const Spec& spec, const RopeNd& encoding) {
-    const gen::PositionRange starts{spec.min_position, spec.max_position - 1};
-    const gen::PositionRange shifts{1, spec.max_position - spec.min_position};
+    const gen::PositionRange starts{spec.min_position, last_position_of(spec) - 1};
+    const gen::PositionRange shifts{1, last_position_of(spec) - spec.min_position};
     const auto parts = rc::gen::tuple(gen::position(starts), gen::position(starts), gen::position(shifts),
                                       gen::count(0, axes(encoding) - 1), gen::count(0, 1000));
     return rc::gen::map(
-        parts, [last = spec.max_position](
+        parts, [last = last_position_of(spec)](
                    const std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t>& drawn) {
           const auto [m, n, shift, axis, fill] = drawn;
           return AxisShift{m, n, 1 + (shift - 1) % (last - 1 - std::max(m, n)), axis, fill};
@@ -160,7 +166,7 @@ enum Token : std::int64_t { query, moved_query, key, moved_key, token_count };
 
 CheckOf<AxisShift> offset_check(const Spec& spec, const RopeNd& encoding) {
   reference::RopeNdReference oracle(encoding);
-  const ErrorBudget budget = ErrorBudget(arithmetic_of(spec), oracle, spec.max_position).of_own_frequencies();
+  const ErrorBudget budget = ErrorBudget(arithmetic_of(spec), oracle, last_position_of(spec)).of_own_frequencies();
   return [spec, encoding, oracle, budget](Session& session, const AxisShift& asked) mutable {
     const Rope& head = encoding.rope;
     const std::int64_t width = head.head_dim;
@@ -173,7 +179,7 @@ CheckOf<AxisShift> offset_check(const Spec& spec, const RopeNd& encoding) {
     }
     // On the axis itself the case's positions, on the others some of their own, the query's and the key's different.
     std::vector<std::int64_t> positions;
-    const std::int64_t extent = spec.max_position - spec.min_position;
+    const std::int64_t extent = last_position_of(spec) - spec.min_position;
     for (std::int64_t a = 0; a < axis_count; ++a) {
       for (std::int64_t token = 0; token < token_count; ++token) {
         const std::int64_t own = token < key ? asked.query_position : asked.key_position;

@@ -198,11 +198,15 @@ class LogCoordinatesModel final : public CodeModel {
   // The fill of questions about offsets within the window, the last axis fastest.
   static constexpr std::int64_t whole_table = 700;
 
-  // Offsets within the window that the claim has on an axis.
+  // Offsets that the claim has on an axis: those within the axis' own window, unless the claim goes on beyond every
+  // window.
   gen::PositionRange within(std::int64_t axis) const {
-    const std::int64_t furthest = encoding_.window[static_cast<std::size_t>(axis)] - 1;
     const auto [first, last] = gen::range_of(spec());
-    return {std::max(first, -furthest), std::min(last, furthest + 1)};
+    const auto [shortest, longest] = std::ranges::minmax(encoding_.window);
+    const bool is_of_window = first > -longest && last <= longest && first < shortest && last > 1 - shortest;
+    if (!is_of_window) return {first, last};
+    const std::int64_t extent = encoding_.window[static_cast<std::size_t>(axis)];
+    return {std::max(first, 1 - extent), std::min(last, extent)};
   }
   gen::PositionRange longest() const {
     gen::PositionRange longest = within(0);
