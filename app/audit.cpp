@@ -75,9 +75,8 @@ struct Arguments {
   bool table = false;
 };
 
-Spec read_spec(const Arguments& arguments, bool max_position_given) {
-  Spec spec = spec_from_options(arguments.claim);
-  if (!max_position_given) return spec;
+// The claim with --max-position in it.
+Spec reaching_to(const Arguments& arguments, Spec spec) {
   const PositionGrid grid = position_grid_of(spec.encoding);
   const auto count = grid.count_of(arguments.max_position);
   if (!count) {
@@ -93,6 +92,12 @@ Spec read_spec(const Arguments& arguments, bool max_position_given) {
   } catch (const SpecError& error) {
     throw SpecError(fmt::format("--max-position {}: {}", arguments.max_position, error.what()));
   }
+  return spec;
+}
+
+Spec read_spec(const Arguments& arguments, bool max_position_given) {
+  Spec spec = spec_from_options(arguments.claim);
+  if (max_position_given) spec = reaching_to(arguments, std::move(spec));
   if (!arguments.table) return spec;
   const std::optional<Spec> claim = recorded_claim(spec);
   if (!claim || operation_of(claim->encoding) != Operation::table)

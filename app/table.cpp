@@ -80,7 +80,7 @@ Positions read_positions(const std::string& text) {
     ++at;
   }
   if (at != end || text.ends_with(':') || numbers.size() < 2)
-    throw UsageError(fmt::format("--positions {}: expected A:B or A:B:STEP", text));
+    throw UsageError(fmt::format("--positions {}: expected A:B or A:B:STEP, whole numbers", text));
   const Positions positions{numbers[0], numbers[1], numbers.size() == 3 ? numbers[2] : 1};
   if (positions.step < 1) throw UsageError(fmt::format("--positions {}: STEP must be at least 1", text));
   if (positions.first < -limit || positions.last > limit + 1 || positions.last <= positions.first) {

@@ -1,7 +1,6 @@
 #include "reference/recipe_answer.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <string>
 #include <string_view>
@@ -120,15 +119,6 @@ std::optional<std::string> recipe_not_known(const Recipe& recipe, const Spec& sp
   const std::string_view encoding = encoding_name(spec);
   if (!of_each(spec, HasRecipes()))
     return fmt::format("{} for {}: recipes are of sinusoidal and rope", unknown, encoding);
-  std::vector<std::string> dtypes;
-  for (const Dtype dtype : {Dtype::float64, Dtype::float32, Dtype::float16, Dtype::bfloat16}) {
-    Spec other = spec;
-    other.dtype = dtype;
-    if (recipe_answer(recipe, other)) dtypes.emplace_back(name_of(dtype));
-  }
-  if (!dtypes.empty())
-    return fmt::format("{} for {} in dtype {}: expected {}", unknown, encoding, name_of(spec.dtype),
-                       fmt::join(dtypes, " or "));
   for (const ChangedClaim& other : without_each_field(spec)) {
     if (recipe_answer(recipe, other.spec))
       return fmt::format("{} for this {} of {}: it is known without that field", unknown, other.field, encoding);

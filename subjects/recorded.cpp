@@ -239,8 +239,11 @@ std::unique_ptr<Subject> recorded_subject(std::string name, const std::filesyste
                                           const RecordedOptions& options) {
   const std::optional<Spec> claim = recorded_claim(spec);
   if (!claim) {
-    throw SubjectNameError(fmt::format("{}: a recorded table needs a spec with a table: sinusoidal or rope, not {}",
-                                       name, encoding_name(spec)));
+    const std::string_view positions =
+        position_grid_of(spec.encoding).dtype == Dtype::int64 ? "" : " of real positions (position_dtype)";
+    throw SubjectNameError(
+        fmt::format("{}: a recorded table's rows are whole positions of sinusoidal, rope or rotary_table, got {}{}",
+                    name, encoding_name(spec), positions));
   }
   try {
     auto arrays = std::make_unique<ArrayFile>(file);

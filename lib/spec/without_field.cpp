@@ -1,8 +1,7 @@
 #include "lib/spec/without_field.hpp"
 
-#include <nlohmann/json.hpp>
-
 #include "lib/numeric/standard_arithmetic.hpp"
+#include "lib/spec/encoding_entry.hpp"
 
 namespace sextant {
 

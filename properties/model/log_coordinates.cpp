@@ -130,7 +130,7 @@ class LogCoordinatesModel final : public CodeModel {
       }
     }
     // From the window's first offsets on, and from 0.
-    for (const std::int64_t position : {range().first, gen::simplest_position(range())}) {
+    for (const std::int64_t position : {longest().first, gen::simplest_position(range())}) {
       for (const Question& question : questions_of_cells(space(), position)) {
         if (admits(question)) questions.push_back(question);
       }

@@ -68,10 +68,11 @@ def audit(
     replay: Optional[str] = None,
     report: Optional[Union[str, "os.PathLike[str]"]] = None,
 ) -> Result:
-    """Audits a function, or an object with methods encode, rotate, bias, bucket, attend or backward, and returns what came of each property.
+    """Audits a function, or an object with methods encode, table, rotate, bias, bucket, attend or backward, and returns what came of each property.
 
     spec: a preset's name, a path, JSON or a mapping: what is claimed.
-    op: the operation that a function answers; that of the spec's encoding unless given.
+    op: the operation that a function answers; that of the spec's encoding unless given. "table" of a rope's spec audits the function that makes its cosines
+        and sines, [n, pairs] each: the claim is then its rotary_table.
     layout: the axes of x, or of q, k and v, as the function takes them: letters of b (batch), n (token), h (head), d (channel); "bnhd" unless given, of
         attention "bhnd". Without b or h the function is called for each row or head.
     positions: "explicit" (the function takes them), "shared" ([n], those of every row), "offset" (the first of consecutive ones, an int), "from_zero"
@@ -89,6 +90,8 @@ def audit(
     Raises SextantError where the command refuses the spec, an option or the subject; TypeError and ValueError for arguments of another form.
     """
     way = Way(layout, positions, framework, device, gradient, in_place, threads)
+    if op == "table":
+        spec = _table_of(spec)
     claim = _claim(spec, max_position)
     operation = op or operation_of(claim["encoding"])
     if operation not in worker.ARGUMENTS:
@@ -132,6 +135,14 @@ def audit(
 def _claim(spec: SpecLike, max_position: Optional[int]) -> Mapping[str, Any]:
     claim = filled_spec(spec)
     return {**claim, "max_position": max_position} if max_position is not None else claim
+
+
+def _table_of(spec: SpecLike) -> SpecLike:
+    """A rope's claim as that of its cosines and sines, which have no channels; any other as it is."""
+    claim = filled_spec(spec)
+    if claim["encoding"] != "rope":
+        return spec
+    return {key: value for key, value in claim.items() if key not in ("pairing", "output_pairing", "direction")} | {"encoding": "rotary_table"}
 
 
 def _isolation_of(subject: adapt.Subject) -> str:

@@ -109,7 +109,7 @@ def properties_of(spec: Optional[SpecLike] = None) -> list[dict[str, Any]]:
 
 
 def operation_of(encoding: str) -> str:
-    """The operation that answers for an encoding: encode, rotate, bias or attend. Raises SextantError for an unknown one."""
+    """The operation that answers for an encoding: encode, table, rotate, bias or attend. Raises SextantError for an unknown one."""
     for row in json.loads(output_of(["list", "encodings", "--json"])):
         if row["encoding"] == encoding:
             return str(row["operation"])

@@ -71,7 +71,7 @@ def subject_of(thing: Any, operation: str, claim: Mapping[str, Any], way: Way = 
         raise ValueError(f"positions {way.positions!r}: expected one of {', '.join(POSITIONS)}")
     named = {key: getattr(thing, key, None) for key in worker.OPERATIONS}
     found = {key: function for key, function in named.items() if callable(function)}
-    if not (found.keys() & {"encode", "rotate", "bias", "attend"}):
+    if not (found.keys() & {"encode", "table", "rotate", "bias", "attend"}):
         if not callable(thing):
             raise TypeError(f"{thing!r}: expected a function, or an object with any of {', '.join(worker.OPERATIONS)}")
         found[operation] = thing
@@ -183,8 +183,8 @@ def _adapted(operation: str, function: Function, claim: Mapping[str, Any], way: 
         return _rotation(told, way)
     if operation == "attend":
         return _attention(told, function, claim, way)
-    if operation == "encode":
-        return _encoding(told, way.positions or "explicit")
+    if operation in ("encode", "table"):
+        return _encoding(operation, told, way.positions or "explicit")
     if operation == "bias":
         return _bias(told, function, way.positions or "explicit")
     return lambda *arguments: told(*arguments[:-1], spec=arguments[-1])
@@ -325,7 +325,9 @@ def _integers(positions: Any) -> np.ndarray:
     return np.asarray(positions.cpu() if hasattr(positions, "cpu") else positions)
 
 
-def _encoding(told: Function, positions: str) -> Function:
+def _encoding(operation: str, told: Function, positions: str) -> Function:
+    """Of rows of a code, or of a table's cosines and of its sines."""
+
     def encode(given: Any, *rest: Any) -> Any:
         *weight, spec = rest
         if positions in ("explicit", "shared"):
@@ -338,10 +340,12 @@ def _encoding(told: Function, positions: str) -> Function:
         if known.min() < 0:
             raise Unsupported("a function of positions from 0 has none below")
         table = told(int(known.max()) + 1, *weight, spec=spec)
-        return None if table is None else _taken(table, known, 0)
+        if table is None:
+            return None
+        return tuple(_taken(part, known, 0) for part in table) if isinstance(table, (tuple, list)) else _taken(table, known, 0)
 
     if positions == "offset":
-        raise ValueError("positions 'offset': encode has no such way of calling")
+        raise ValueError(f"positions 'offset': {operation} has no such way of calling")
     return encode
 
 

@@ -152,6 +152,17 @@ class Audit(unittest.TestCase):
         result = sextant.audit(rotate_by_the_longest, CLAIM, only=["history"], **QUICK)
         self.assertIs(result["history"].verdict, Verdict.VIOLATED, result.headline)
 
+    def test_a_rotary_cache_is_audited_as_a_table(self) -> None:
+        frequency = 10000 ** (-np.arange(0, 8, 2) / 8)
+
+        def cache(length: int) -> tuple[np.ndarray, np.ndarray]:
+            angle = np.arange(length)[:, None] * frequency
+            return np.cos(angle).astype(np.float32), np.sin(angle).astype(np.float32)
+
+        sextant.audit(cache, CLAIM, op="table", positions="from_zero", **QUICK).assert_holds()
+        swapped = sextant.audit(lambda length: cache(length)[::-1], CLAIM, op="table", positions="from_zero", only=["accuracy"], **QUICK)
+        self.assertIs(swapped["accuracy"].verdict, Verdict.VIOLATED)
+
     def test_the_headers_of_subjects_in_c_have_a_folder(self) -> None:
         for header in ("sextant_subject.h", "sextant_worker.hpp"):
             self.assertTrue(Path(sextant.get_include(), header).is_file(), sextant.get_include())
