@@ -1,13 +1,10 @@
 #include "app/audit_each.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <vector>
-
-#include "reports/terminal.hpp"
 
 namespace sextant {
 namespace {
@@ -25,7 +22,7 @@ int gravity(int status) {
 
 }  // namespace
 
-int audit_each(std::span<const NamedSpec> claims, std::string_view what,
+int audit_each(std::span<const NamedSpec> claims, std::string_view what, Colour colour,
                const std::function<Report(const NamedSpec& claim)>& audit_one) {
   int worst = 0;
   std::int64_t judged = 0;
@@ -42,7 +39,7 @@ int audit_each(std::span<const NamedSpec> claims, std::string_view what,
       if (gravity(report.exit_status) > gravity(worst)) worst = report.exit_status;
       if (report.exit_status != 0) {
         failed.push_back(claim.name);
-        fmt::print("\n{}\n", write_terminal(report, isatty(STDOUT_FILENO) != 0 ? Colour::ansi : Colour::none));
+        fmt::print("\n{}\n", write_terminal(report, colour));
       }
     }
     std::fflush(stdout);  // each takes seconds

@@ -36,7 +36,7 @@ Outcome audited(const std::map<std::string, Report>& reports) {
   std::vector<NamedSpec> claims;
   for (const EncodingExample& example : encoding_examples())
     claims.push_back({std::string(example.encoding), std::string(example.spec)});
-  const int status = audit_each(claims, "encodings", [&](const NamedSpec& claim) {
+  const int status = audit_each(claims, "encodings", Colour::none, [&](const NamedSpec& claim) {
     EXPECT_EQ(encoding_name(parse_spec(claim.spec)), claim.name);
     const auto found = reports.find(claim.name);
     return found == reports.end() ? with(Verdict::holds, 0) : found->second;

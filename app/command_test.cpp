@@ -2,20 +2,27 @@
 // for it.
 
 #include <gtest/gtest.h>
+#include <pty.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iterator>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <pugixml.hpp>
+#include <regex>
+#include <set>
 #include <span>
+#include <sstream>
 #include <thread>
 
 #include "lib/spec/spec.hpp"
@@ -50,10 +57,10 @@ class Command : public testing::Test {
   }
   void TearDown() override { std::filesystem::remove_all(directory_); }
 
-  // Runs `sextant ARGUMENTS` through a shell, in the test's directory.
-  Finished sextant(const std::string& arguments) const {
+  // Runs `sextant ARGUMENTS` through a shell, in the test's directory, with a file of it as standard input.
+  Finished sextant(const std::string& arguments, const std::string& input = "/dev/null") const {
     const std::string line =
-        "cd '" + directory_.string() + "' && '" + SEXTANT_COMMAND + "' " + arguments + " >out 2>err </dev/null";
+        "cd '" + directory_.string() + "' && '" + SEXTANT_COMMAND + "' " + arguments + " >out 2>err <" + input;
     const int status = std::system(line.c_str());
     return {WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status), read_all(directory_ / "out"),
             read_all(directory_ / "err")};
@@ -1010,8 +1017,365 @@ TEST_F(Command, AnInterruptEndsTheWorkersToo) {
   waitpid(child, &status, 0);
   ASSERT_TRUE(WIFEXITED(status));
   EXPECT_EQ(WEXITSTATUS(status), 130);
-  EXPECT_EQ(read_all(directory_ / "err"), "sextant: interrupted\n");
+  EXPECT_EQ(read_all(directory_ / "err"), "sextant: interrupted; without --report nothing was kept to go on with\n");
   EXPECT_FALSE(std::filesystem::exists("/proc/" + worker));
+}
+
+// The line that it leaves, run as it is, judges the rest.
+TEST_F(Command, AnInterruptedAuditSaysHowToGoOn) {
+  write("waiting.py", std::string(header) + correct + R"(
+_encode = encode
+def encode(p, spec):
+    if not os.path.exists('go'):
+        open('stuck', 'w').write('yes')
+        time.sleep(1000)
+    return _encode(p, spec)
+)");
+  write("claim.json", R"({"encoding":
+      "sinusoidal", "dim":16, "max_position":512})");
+  std::filesystem::create_directory(directory_ / "it's here");
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    if (chdir(directory_.c_str()) != 0 || freopen("out", "w", stdout) == nullptr ||
+        freopen("err", "w", stderr) == nullptr || freopen("claim.json", "r", stdin) == nullptr)
+      _exit(99);
+    execl(SEXTANT_COMMAND, SEXTANT_COMMAND, "audit", "python:waiting.py", "--spec", "-", "--profile=quick", "--only",
+          "accuracy", "--report", "it's here/out", "--threads", "1", static_cast<char*>(nullptr));
+    _exit(98);
+  }
+  for (int i = 0; i < 1500 && read_all(directory_ / "stuck").empty(); ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  kill(child, SIGINT);
+  int status = 0;
+  waitpid(child, &status, 0);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 130);
+  const std::string said = read_all(directory_ / "err");
+  const std::string before = "sextant: interrupted; go on with: ";
+  ASSERT_EQ(said.substr(0, before.size()), before) << said;
+  const std::string line = said.substr(before.size());
+  EXPECT_EQ(line,
+            std::string(SEXTANT_COMMAND) +
+                R"( audit python:waiting.py --spec '{"encoding":       "sinusoidal", "dim":16, "max_position":512}')"
+                R"( --profile=quick)"
+                R"( --only accuracy --threads 1 --resume 'it'\''s here/out')"
+                "\n");
+  write("go", "");
+  write("line.sh", line);
+  EXPECT_EQ(std::system(("cd '" + directory_.string() + "' && sh line.sh >out 2>err </dev/null").c_str()), 0)
+      << read_all(directory_ / "err");
+  EXPECT_TRUE(std::filesystem::exists(directory_ / "it's here/out/report.json"));
+}
+
+// One line of JSON on standard output, whatever happens.
+TEST_F(Command, AGradeIsOneLineOfJson) {
+  const auto graded = [&](const std::string& arguments, int status) {
+    const Finished finished = sextant("grade " + arguments);
+    EXPECT_EQ(finished.status, status) << arguments << "\n" << finished.output << finished.error;
+    EXPECT_EQ(std::ranges::count(finished.output, '\n'), 1) << finished.output;
+    EXPECT_TRUE(finished.output.ends_with('\n'));
+    auto json = nlohmann::json::parse(finished.output);
+    EXPECT_EQ(json.at("exit"), status);
+    return json;
+  };
+  const std::string claim = R"( --spec '{"encoding":"sinusoidal","dim":16,"max_position":2048}')";
+  const auto held = graded("builtin" + claim, 0);
+  EXPECT_EQ(held["verdict"], "holds");
+  EXPECT_EQ(held["claim"].get<std::string>().substr(0, 17), "sinusoidal dim 16");
+  EXPECT_GE(held["properties"]["held"], 15);
+  EXPECT_EQ(held["properties"]["violated"], 0);
+  EXPECT_EQ(held["horizon"], nullptr);
+  EXPECT_EQ(held["first_violation"], nullptr);
+  EXPECT_EQ(held["first_failure"], nullptr);
+  EXPECT_LE(held["worst"]["of_bound"], 1);
+  EXPECT_GT(held["seconds"], 0);
+  // The numbers are those of the report.
+  ASSERT_EQ(sextant("audit builtin --profile quick --report r" + claim).status, 0);
+  const auto report = nlohmann::json::parse(read_all(directory_ / "r/report.json"));
+  std::map<std::string, int> verdicts;
+  for (const auto& property : report["properties"]) ++verdicts[property["verdict"]];
+  EXPECT_EQ(held["properties"]["held"], verdicts["holds"]);
+  EXPECT_EQ(held["properties"]["not_applicable"], verdicts["not_applicable"]);
+
+  const auto wrong = graded("mutant:sinusoidal-bfloat16-positions --only accuracy" + claim, 1);
+  EXPECT_EQ(wrong["verdict"], "violated");
+  EXPECT_EQ(wrong["horizon"], 256);
+  EXPECT_EQ(wrong["worst"]["property"], "accuracy");
+  EXPECT_GT(wrong["worst"]["of_bound"], 1000);
+  EXPECT_GT(wrong["worst"]["ulps"], 1000);
+  EXPECT_GT(wrong["worst"]["position"], 256);
+  EXPECT_EQ(wrong["first_violation"]["property"], "accuracy");
+  EXPECT_EQ(wrong["first_violation"]["finding"].get<std::string>().substr(0, 13), "position 257,");
+  const std::string replay = wrong["first_violation"]["replay"];
+  EXPECT_EQ(sextant(replay.substr(replay.find("audit"))).status, 1) << replay;
+
+  write("crashing.py", std::string(header) + "def encode(p, spec):\n    os.kill(os.getpid(), signal.SIGSEGV)\n");
+  const auto crashed = graded("python:crashing.py --only accuracy" + claim, 3);
+  EXPECT_EQ(crashed["verdict"], "crashed");
+  EXPECT_EQ(crashed["properties"]["failed"], 1);
+  EXPECT_EQ(crashed["worst"], nullptr);
+  EXPECT_NE(crashed["first_failure"]["reason"].get<std::string>().find("signal 11"), std::string::npos);
+  write("hanging.py", std::string(header) + "def encode(p, spec):\n    time.sleep(1000)\n");
+  EXPECT_EQ(graded("python:hanging.py --only accuracy --timeout 4" + claim, 3)["verdict"], "timed_out");
+  // What a file prints is no part of the line.
+  write("chatty.py", std::string(header) + correct + "print('{}')\nos.system('echo shell')\n");
+  EXPECT_EQ(graded("python:chatty.py --only accuracy" + claim, 0)["verdict"], "holds");
+  write("other.py", "def bucket(relative, spec):\n    return relative\n");
+  EXPECT_EQ(graded("python:other.py" + claim, 4)["verdict"], "unsupported");
+  EXPECT_EQ(graded("builtin --only isometry" + claim, 4)["verdict"], "not_applicable");
+  // A value that is not finite is beyond any bound, and JSON has no infinity.
+  write("nan.py", std::string(header) +
+                      "def encode(p, spec):\n    return np.full((len(p), spec['dim']), np.nan, "
+                      "np.float32)\n");
+  const auto not_finite = graded("python:nan.py --only accuracy" + claim, 1);
+  EXPECT_EQ(not_finite["worst"]["of_bound"], nullptr);
+  EXPECT_EQ(not_finite["horizon"], -1);
+
+  const std::pair<const char*, const char*> mistakes[] = {
+      {"", "subject"},
+      {"builtin", "exactly one of --spec, --hf-config and --gguf"},
+      {"builtin --spec no-such-preset", "no-such-preset: neither a file"},
+      {"builtin --spec ''", "--spec: the value is empty"},
+      {"python:absent.py --spec transformer-512", "absent.py: no such file"},
+      {"builtin --spec transformer-512 --only nothing", "no such property"},
+      {"builtin --spec transformer-512 --as nothing", "no such recipe"},
+      {"builtin --spec transformer-512 --unknown", "--unknown"},
+      {"builtin --spec transformer-512 --budget 4h", "--budget 4h"}};
+  for (const auto& [arguments, text] : mistakes) {
+    const auto error = graded(arguments, 2);
+    EXPECT_EQ(error["verdict"], "error");
+    EXPECT_NE(error["error"].get<std::string>().find(text), std::string::npos) << error;
+  }
+}
+
+TEST_F(Command, AClaimIsPrintedInFullAndReadFromStandardInput) {
+  const std::string full = sextant("spec --spec llama-2-7b").output;
+  const auto spec_of = [&](const std::string& line, const std::string& input = "/dev/null") {
+    const Finished finished = sextant(line, input);
+    EXPECT_EQ(finished.status, 0) << line << finished.error;
+    return finished.output;
+  };
+  EXPECT_EQ(nlohmann::json::parse(full).at("rope_theta"), 10000);
+  write("claim.json", nlohmann::json::parse(full).dump(2));
+  EXPECT_EQ(spec_of("spec --spec -", "claim.json"), full);
+  EXPECT_EQ(spec_of("spec --spec=-", "claim.json"), full);
+  const auto claims = nlohmann::json::parse(spec_of("spec --spec llama-2-7b --json"));
+  ASSERT_EQ(claims.size(), 1);
+  EXPECT_EQ(claims[0].at("spec"), nlohmann::json::parse(full));
+  EXPECT_EQ(claims[0].at("model_type"), "");
+  EXPECT_EQ(spec_of("list properties --spec -", "claim.json"), spec_of("list properties --spec llama-2-7b"));
+  EXPECT_EQ(spec_of("table --positions 0:3 --out t.npy --spec -", "claim.json"),
+            spec_of("table --positions 0:3 --out t.npy --spec llama-2-7b"));
+  // The report's command does not read standard input again.
+  EXPECT_EQ(sextant("audit builtin --profile quick --only determinism --report r --spec -", "claim.json").status, 0);
+  const std::string command = nlohmann::json::parse(read_all(directory_ / "r/report.json")).at("command");
+  EXPECT_EQ(sextant(command.substr(command.find("audit")) + " --profile quick --only determinism --resume r").status, 0)
+      << command;
+  expect_one_line(sextant("spec --spec -"), "--spec -: expected a spec on standard input, a JSON object");
+  write("broken.json", "{\"encoding\":\n\"rope\"");
+  expect_one_line(sextant("spec --spec -", "broken.json"), "spec: ");
+  write("name", "llama-2-7b");
+  expect_one_line(sextant("audit builtin --spec -", "name"), "--spec -: expected a spec on standard input");
+}
+
+TEST_F(Command, ListingsAndComparisonsArePrintedAsJson) {
+  const auto explained = nlohmann::json::parse(sextant("explain accuracy --json").output);
+  EXPECT_EQ(explained.at("id"), "accuracy");
+  EXPECT_EQ(explained.at("level"), "law");
+  for (const char* field : {"title", "statement", "source", "applies_to", "tolerance", "catches"})
+    EXPECT_FALSE(explained.at(field).get<std::string>().empty()) << field;
+  const std::string claim = R"( --profile quick --only accuracy --spec '{"encoding":"sinusoidal","dim":16}')";
+  ASSERT_EQ(sextant("audit builtin --report good" + claim).status, 0);
+  ASSERT_EQ(sextant("audit mutant:sinusoidal-bfloat16-positions --report bad" + claim).status, 1);
+  const Finished lost = sextant("report compare good/report.json bad/report.json --json");
+  EXPECT_EQ(lost.status, 1);
+  const auto regressions = nlohmann::json::parse(lost.output);
+  EXPECT_EQ(regressions.at("exit_status"), 1);
+  const auto& lines = regressions.at("regressions");
+  EXPECT_TRUE(std::ranges::any_of(lines, [](const auto& line) {
+    return line.template get<std::string>().starts_with("accuracy: violated, was holds: position 257,");
+  })) << lines;
+  const auto same = nlohmann::json::parse(sextant("report compare good/report.json good/report.json --json").output);
+  EXPECT_EQ(same.at("exit_status"), 0);
+  EXPECT_TRUE(same.at("regressions").empty());
+}
+
+TEST_F(Command, ColourIsWhatIsAskedFor) {
+  const std::string audit = std::string("audit builtin --only determinism") + spec;
+  const auto is_coloured = [&](const std::string& line) {
+    const Finished finished = sextant(line);
+    EXPECT_EQ(finished.status, 0) << finished.error;
+    return finished.output.find("\x1b[") != std::string::npos;
+  };
+  EXPECT_FALSE(is_coloured(audit));  // standard output is a file
+  EXPECT_FALSE(is_coloured(audit + "--color auto"));
+  EXPECT_TRUE(is_coloured(audit + "--color always"));
+  EXPECT_FALSE(is_coloured(audit + "--color never"));
+  setenv("NO_COLOR", "1", 1);
+  EXPECT_TRUE(is_coloured(audit + "--color always"));  // asked for in so many words
+  unsetenv("NO_COLOR");
+  expect_one_line(sextant(audit + "--color pink"), "--color: pink not in");
+}
+
+// What a person sees: standard output and standard error are a terminal, the keys Ctrl-C among them.
+class Terminal : public Command {
+ protected:
+  // The command's output, and its status, run in the test's directory; `keys` are typed once the output has `prompt`.
+  Finished on_terminal(const std::vector<std::string>& words, const std::string& prompt = "",
+                       const std::string& keys = "") const {
+    int master = -1;
+    const pid_t child = forkpty(&master, nullptr, nullptr, nullptr);
+    if (child == 0) {
+      std::vector<char*> arguments;
+      std::string program = SEXTANT_COMMAND;
+      std::vector<std::string> own = words;
+      arguments.push_back(program.data());
+      for (std::string& word : own) arguments.push_back(word.data());
+      arguments.push_back(nullptr);
+      setenv("TERM", "xterm", 1);
+      if (chdir(directory_.c_str()) == 0) execv(SEXTANT_COMMAND, arguments.data());
+      _exit(98);
+    }
+    Finished finished{};
+    bool is_typed = keys.empty();
+    std::array<char, 4096> part{};
+    for (ssize_t count = 0; (count = read(master, part.data(), part.size())) > 0;) {
+      finished.output.append(part.data(), static_cast<std::size_t>(count));
+      if (!is_typed && finished.output.find(prompt) != std::string::npos) {
+        is_typed = ::write(master, keys.data(), keys.size()) == static_cast<ssize_t>(keys.size());
+      }
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    close(master);
+    finished.status = WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
+    return finished;
+  }
+};
+
+TEST_F(Terminal, ShowsColourUnlessToldNotTo) {
+  const std::vector<std::string> audit{"audit",  "builtin",     "--spec",    "transformer-512",
+                                       "--only", "determinism", "--profile", "quick"};
+  const auto last_line_is_green = [&](const std::vector<std::string>& words) {
+    return on_terminal(words).output.find("\x1b[1;32mthe one applicable property holds") != std::string::npos;
+  };
+  EXPECT_TRUE(last_line_is_green(audit));
+  std::vector<std::string> never = audit;
+  never.insert(never.end(), {"--color", "never"});
+  EXPECT_FALSE(last_line_is_green(never));
+  setenv("NO_COLOR", "", 1);  // as good as unset: no-color.org
+  EXPECT_TRUE(last_line_is_green(audit));
+  setenv("NO_COLOR", "1", 1);
+  EXPECT_FALSE(last_line_is_green(audit));
+  unsetenv("NO_COLOR");
+}
+
+TEST_F(Terminal, ShowsProgressAndStopsAtTheKey) {
+  write("slow.py", std::string(header) + correct + R"(
+_encode = encode
+def encode(p, spec):
+    time.sleep(0.05)
+    return _encode(p, spec) * np.float32(1.5)
+)");
+  const Finished finished = on_terminal(
+      {"audit", "python:slow.py", "--spec", R"({"encoding":"sinusoidal","dim":16})", "--threads", "1", "--report", "r"},
+      " s left", "\x03");
+  EXPECT_EQ(finished.status, 130) << finished.output;
+  const auto at = finished.output.find("properties judged");
+  ASSERT_NE(at, std::string::npos) << finished.output;
+  EXPECT_NE(finished.output.find("accuracy, "), std::string::npos) << finished.output;
+  EXPECT_NE(finished.output.find(" s, about "), std::string::npos) << finished.output;
+  EXPECT_NE(finished.output.find("interrupted; go on with: "), std::string::npos) << finished.output;
+  EXPECT_NE(finished.output.find("--threads 1 --resume r"), std::string::npos) << finished.output;
+}
+
+// Bash itself says what it would offer.
+TEST_F(Command, BashCompletesWhatThereIs) {
+  write("completion", sextant("completion bash").output);
+  const auto offered = [&](const std::string& words) {
+    write("ask.sh", R"sh(source completion
+eval "COMP_WORDS=($1)"
+COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
+_sextant
+printf '%s\n' "${COMPREPLY[@]}"
+)sh");
+    write("words", words);
+    EXPECT_EQ(
+        std::system(("cd '" + directory_.string() + "' && bash ask.sh \"$(cat words)\" >out 2>err </dev/null").c_str()),
+        0);
+    EXPECT_EQ(read_all(directory_ / "err"), "") << words;
+    std::set<std::string> lines;
+    std::istringstream stream(read_all(directory_ / "out"));
+    for (std::string line; std::getline(stream, line);) {
+      if (!line.empty()) lines.insert(line);
+    }
+    return lines;
+  };
+  using Lines = std::set<std::string>;
+  EXPECT_EQ(offered("sextant aud"), Lines{"audit"});
+  EXPECT_TRUE(offered("sextant ''").contains("completion"));
+  EXPECT_EQ(offered("sextant report ''"), (Lines{"compare", "merge", "render"}));
+  EXPECT_EQ(offered("sextant audit --prof"), Lines{"--profile"});
+  EXPECT_EQ(offered("sextant audit builtin --profile ''"), (Lines{"exhaustive", "quick", "standard"}));
+  EXPECT_EQ(offered("sextant audit builtin --profile = e"), Lines{"exhaustive"});
+  EXPECT_EQ(offered("sextant audit builtin --profile ="), (Lines{"exhaustive", "quick", "standard"}));
+  EXPECT_EQ(offered("sextant audit builtin --spec llama-2"), Lines{"llama-2-7b"});
+  EXPECT_EQ(offered("sextant audit builtin --only accu"), Lines{"accuracy"});
+  EXPECT_EQ(offered("sextant audit builtin --as float32-widened-fused-f"), Lines{"float32-widened-fused-first"});
+  EXPECT_EQ(offered("sextant audit pyth"), Lines{"python:"});
+  EXPECT_EQ(offered("sextant audit python : a"), Lines{});  // a file, bash's own
+  EXPECT_EQ(offered("sextant audit builtin --report ''"), Lines{});
+  EXPECT_EQ(offered("sextant explain accu"), Lines{"accuracy"});
+  EXPECT_EQ(offered("sextant completion ''"), (Lines{"bash", "fish", "zsh"}));
+  EXPECT_EQ(offered("sextant list enc"), Lines{"encodings"});
+  EXPECT_EQ(offered("sextant report compare a --tigh"), Lines{"--tighten"});
+  const Lines presets = offered("sextant grade builtin --spec ''");
+  for (const auto& preset : nlohmann::json::parse(sextant("list specs --json").output))
+    EXPECT_TRUE(presets.contains(preset.at("name"))) << preset;
+  expect_one_line(sextant("completion tcsh"), "shell: tcsh not in");
+}
+
+// The long options that the help of a command and of each below it shows.
+std::set<std::string> long_options(const std::function<std::string(const std::string&)>& help_of,
+                                   const std::string& command) {
+  const std::string help = help_of(command);
+  const auto subcommands = help.find("\nSubcommands:");
+  std::set<std::string> options;
+  const std::regex option("\n  (?:-\\w,)?(--[a-z-]+)");
+  for (std::sregex_iterator at(help.begin(), help.end(), option), end; at != end; ++at) options.insert((*at)[1]);
+  if (subcommands == std::string::npos) return options;
+  const std::string below = help.substr(subcommands);
+  const std::regex name("\n  ([a-z]+) ");
+  for (std::sregex_iterator at(below.begin(), below.end(), name), end; at != end; ++at)
+    options.merge(long_options(help_of, command + " " + (*at)[1].str()));
+  return options;
+}
+
+TEST_F(Command, EveryOptionIsInEachCompletionAndInTheManual) {
+  const std::set<std::string> options =
+      long_options([&](const std::string& command) { return sextant(command + " --help").output; }, "");
+  ASSERT_GE(options.size(), 30);
+  const std::string fish = sextant("completion fish").output;
+  const std::string zsh = sextant("completion zsh").output;
+  const std::string bash = sextant("completion bash").output;
+  const std::string page = sextant("man").output;
+  for (const std::string& option : options) {
+    std::string escaped = option;
+    for (std::size_t at = 0; (at = escaped.find('-', at)) != std::string::npos; at += 2) escaped.insert(at, "\\");
+    EXPECT_NE(bash.find(option), std::string::npos) << option;
+    EXPECT_NE(zsh.find("'" + option + ":"), std::string::npos) << option;
+    EXPECT_NE(fish.find(" -l " + option.substr(2)), std::string::npos) << option;
+    if (option != "--help") {
+      EXPECT_NE(page.find("\\fB" + escaped + "\\fR"), std::string::npos) << option;
+    }
+  }
+  for (const std::string& text : {fish, zsh, bash, page}) {
+    EXPECT_EQ(text.find("subject-shown"), std::string::npos);  // hidden
+    EXPECT_NE(text.find("completion"), std::string::npos);
+  }
+  EXPECT_TRUE(
+      std::ranges::all_of(page, [](char letter) { return letter == '\n' || (letter >= ' ' && letter <= '~'); }));
 }
 
 }  // namespace

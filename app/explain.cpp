@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "app/command.hpp"
@@ -26,15 +27,29 @@ std::string paragraph(const std::string& text) {
 }  // namespace
 
 Run add_explain(CLI::App& app) {
-  auto id = std::make_shared<std::string>();
+  struct Arguments {
+    std::string id;
+    bool json = false;
+  };
+  auto arguments = std::make_shared<Arguments>();
   CLI::App* command = app.add_subcommand("explain", "Say what a property states, why, and how its bound is derived");
-  command->add_option("property", *id, "Its id (see sextant list properties)")->required();
-  return [id] {
-    const Property* property = property_named(*id);
+  command->add_option("property", arguments->id, "Its id (see sextant list properties)")->required();
+  command->add_flag("--json", arguments->json, "As JSON");
+  return [arguments] {
+    const std::string& id = arguments->id;
+    const Property* property = property_named(id);
     if (property == nullptr)
-      throw UsageError(fmt::format("explain {}: no such property (see sextant list properties){}", *id,
-                                   did_you_mean(*id, catalogue(), &Property::id)));
+      throw UsageError(fmt::format("explain {}: no such property (see sextant list properties){}", id,
+                                   did_you_mean(id, catalogue(), &Property::id)));
     const Explanation& text = property->explanation;
+    if (arguments->json) {
+      const nlohmann::ordered_json json{{"id", property->id},          {"level", name_of(property->level)},
+                                        {"title", text.title},         {"statement", text.statement},
+                                        {"source", text.source},       {"applies_to", text.applies_to},
+                                        {"tolerance", text.tolerance}, {"catches", text.catches}};
+      fmt::print("{}\n", json.dump(2));
+      return 0;
+    }
     fmt::print("{} ({}): {}\n\n", property->id, name_of(property->level), text.title);
     fmt::print("statement\n{}\nsource\n{}\n", paragraph(text.statement), paragraph(text.source));
     fmt::print("applies to\n{}\ntolerance\n{}\n", paragraph(text.applies_to), paragraph(text.tolerance));

@@ -235,10 +235,9 @@ Run add_list(CLI::App& app) {
   command->add_flag("--matrix", arguments->matrix,
                     "For properties: what mathematics says of each encoding, as a table");
   command->add_flag("--json", arguments->json, "As JSON");
-  command->add_option(
-      "--spec", arguments->spec,
-      "For properties: those that apply to this spec, a file, inline JSON or a preset's name; for positions: "
-      "those of its claim where implementations break");
+  add_spec_option(*command, arguments->spec,
+                  "For properties: those that apply to this spec, a file, inline JSON, a preset's name or - (standard "
+                  "input); for positions: those of its claim where implementations break");
   return [arguments] {
     if (arguments->matrix && arguments->what != "properties") throw UsageError("list --matrix: expected properties");
     if (arguments->what == "positions") {

@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <map>
 #include <new>
+#include <span>
 #include <string_view>
 #include <thread>
 #include <vector>
@@ -17,21 +18,33 @@
 #include "app/command.hpp"
 #include "lib/kernels/targets.hpp"
 #include "lib/numeric/user_error.hpp"
+#include "reports/grade.hpp"
 #include "reports/text.hpp"
 #include "subjects/process.hpp"
 #include "subjects/subject.hpp"
 
 namespace {
 
-// One line, whatever a subject or a file has put into it.
-int complain(std::string message, int status) {
-  constexpr std::size_t longest = 2000;
-  if (message.size() > longest) message = message.substr(0, longest) + "...";
-  message = sextant::printable(message);
-  std::ranges::replace(message, '\n', ' ');
-  fmt::print(stderr, "sextant: {}\n", message);
-  return status;
-}
+// Tells what went wrong, and ends with a status.
+class Complaint {
+ public:
+  // `grade` has a line on standard output for its caller whatever happens.
+  Complaint(int argc, char** argv) : is_graded_(argc > 1 && std::string_view(argv[1]) == "grade") {}
+
+  // One line, whatever a subject or a file has put into it.
+  int operator()(std::string message, int status) const {
+    constexpr std::size_t longest = 2000;
+    if (message.size() > longest) message = message.substr(0, longest) + "...";
+    message = sextant::printable(message);
+    std::ranges::replace(message, '\n', ' ');
+    fmt::print(stderr, "sextant: {}\n", message);
+    if (is_graded_) fmt::print("{}", sextant::write_grade_of_error(message, status));
+    return status;
+  }
+
+ private:
+  bool is_graded_;
+};
 
 // An empty value is what an unset variable leaves of a script's command line: to take it for an absent option would
 // answer another question.
@@ -58,12 +71,16 @@ int run(int argc, char** argv) {
   app.set_version_flag("--version", SEXTANT_VERSION);
   app.require_subcommand(1);
   std::map<std::string, Run> subcommands;
-  subcommands["audit"] = add_audit(app);
+  subcommands["audit"] = add_audit(app, std::span<const char* const>(argv, static_cast<std::size_t>(argc)));
+  subcommands["grade"] = add_grade(app);
   subcommands["spec"] = add_spec(app);
   subcommands["table"] = add_table(app);
   subcommands["list"] = add_list(app);
   subcommands["explain"] = add_explain(app);
   subcommands["report"] = add_report(app);
+  subcommands["completion"] = add_completion(app);
+  subcommands["man"] = add_manual(app);
+  const Complaint complain(argc, argv);
   try {
     refuse_unknown(subcommands, argc, argv);
     app.parse(argc, argv);
@@ -74,6 +91,8 @@ int run(int argc, char** argv) {
     return app.exit(request);
   } catch (const CLI::ParseError& error) {
     return complain(error.what(), exit_usage);
+  } catch (const InterruptedRun& run) {
+    return complain(run.what(), exit_interrupted);
   } catch (const Interrupted&) {
     return complain("interrupted", exit_interrupted);
   } catch (const std::exception& error) {

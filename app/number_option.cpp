@@ -37,7 +37,8 @@ CLI::Option* add_integer(CLI::App& command, const std::string& name, std::int64_
   return command.add_option_function<std::string>(name, read, help);
 }
 
-CLI::Option* add_position(CLI::App& command, const std::string& name, double& target, const std::string& help) {
+CLI::Option* add_position(CLI::App& command, const std::string& name, std::optional<double>& target,
+                          const std::string& help) {
   const auto read = [name, &target](const std::string& text) {
     if (text.empty()) throw UsageError(fmt::format("{}: the value is empty", name));
     const auto number = number_in<double>(text);

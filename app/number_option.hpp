@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace CLI {
@@ -26,7 +27,8 @@ CLI::Option* add_integer(CLI::App& command, const std::string& name, std::int64_
                          const std::string& help);
 
 /// The same for a position, which may be real: a number from -2^53 to 2^53.
-CLI::Option* add_position(CLI::App& command, const std::string& name, double& target, const std::string& help);
+CLI::Option* add_position(CLI::App& command, const std::string& name, std::optional<double>& target,
+                          const std::string& help);
 
 /// The same for an integer from 0 to 2^64 - 1.
 CLI::Option* add_word(CLI::App& command, const std::string& name, std::uint64_t& target, const std::string& help);

@@ -7,8 +7,40 @@
 
 namespace sextant {
 
-ProgressLine::ProgressLine(std::int64_t properties)
-    : is_terminal_(isatty(STDERR_FILENO) != 0), properties_(properties) {}
+void Progress::advance(std::int64_t done, std::int64_t total) {
+  done_ = done;
+  total_ = total;
+}
+
+void Progress::judged(const PropertyResult& result) {
+  ++judged_;
+  if (result.verdict == Verdict::not_applicable) set_aside_ = done_;
+  if (result.verdict == Verdict::violated && result.level != Level::advice) ++violated_;
+  if (result.verdict == Verdict::crashed || result.verdict == Verdict::timed_out) ++failed_;
+}
+
+double Progress::share() const {
+  return total_ > set_aside_ ? static_cast<double>(done_ - set_aside_) / static_cast<double>(total_ - set_aside_) : 0;
+}
+
+std::optional<double> Progress::seconds_left(double seconds) const {
+  constexpr double least = 0.05;
+  const double done = share();
+  if (done < least || done >= 1) return std::nullopt;
+  return seconds * (1 / done - 1);
+}
+
+std::string Progress::text(double seconds) const {
+  std::string text = property_.empty() ? "" : property_ + ", ";
+  text += fmt::format("{} of {} properties judged", judged_, properties_);
+  if (violated_ > 0) text += fmt::format(", {} violated", violated_);
+  if (failed_ > 0) text += fmt::format(", {} failed", failed_);
+  text += fmt::format(", {:.0f} %, {:.0f} s", 100 * share(), seconds);
+  if (const auto left = seconds_left(seconds)) text += fmt::format(", about {:.0f} s left", *left);
+  return text;
+}
+
+ProgressLine::ProgressLine(std::int64_t properties) : is_terminal_(isatty(STDERR_FILENO) != 0), progress_(properties) {}
 
 ProgressLine::~ProgressLine() {
   if (!is_terminal_ || shown_ == Clock::time_point()) return;
@@ -17,17 +49,17 @@ ProgressLine::~ProgressLine() {
 }
 
 void ProgressLine::advance(std::int64_t done, std::int64_t total) {
-  if (total > 0) percent_ = 100 * done / total;
+  progress_.advance(done, total);
   show();
 }
 
 void ProgressLine::judging(const std::string& property) {
-  property_ = property;
+  progress_.judging(property);
   show();
 }
 
-void ProgressLine::judged() {
-  ++judged_;
+void ProgressLine::judged(const PropertyResult& result) {
+  progress_.judged(result);
   show();
 }
 
@@ -36,9 +68,7 @@ void ProgressLine::show() {
   const Clock::time_point now = Clock::now();
   if (now - shown_ < std::chrono::milliseconds(100)) return;
   shown_ = now;
-  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(now - start_).count();
-  fmt::print(stderr, "\r\x1b[K{}{}{} of {} properties judged, {} %, {} s", property_, property_.empty() ? "" : ", ",
-             judged_, properties_, percent_, seconds);
+  fmt::print(stderr, "\r\x1b[K{}", progress_.text(std::chrono::duration<double>(now - start_).count()));
   std::fflush(stderr);
 }
 

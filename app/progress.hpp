@@ -2,27 +2,62 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
+
+#include "properties/verdict/verdict.hpp"
 
 namespace sextant {
 
-/// How far an audit is, in one line of standard error where that is a terminal, rewritten at most ten times a second:
-/// "accuracy, 3 of 17 properties judged, 24 %, 12 s". Silent elsewhere, and erased when it goes out of scope. One call
-/// at a time.
-class ProgressLine {
+/// How far an audit is.
+class Progress {
  public:
   /// `properties`: how many are to be judged.
+  explicit Progress(std::int64_t properties) : properties_(properties) {}
+
+  /// So many steps of all are done.
+  void advance(std::int64_t done, std::int64_t total);
+  /// The property is being judged.
+  void judging(const std::string& property) { property_ = property; }
+  /// One more property is judged, or set aside.
+  void judged(const PropertyResult& result);
+
+  /// What is done of the steps of the properties that apply, from 0 to 1. Those of the others, which an audit sets aside
+  /// before it asks anything, took no time.
+  double share() const;
+
+  /// How long the rest takes if its steps take as long as those that are done: seconds (1/share - 1). Steps differ, so
+  /// it is an estimate; below a share of 1/20, of which no rest can be told, and with nothing left, it is nothing.
+  std::optional<double> seconds_left(double seconds) const;
+
+  /// "accuracy, 3 of 17 properties judged, 1 violated, 24 %, 12 s, about 38 s left" after that many seconds. Properties
+  /// in which the subject failed are "failed"; what is 0 is left out.
+  std::string text(double seconds) const;
+
+ private:
+  std::string property_;
+  std::int64_t properties_;
+  std::int64_t judged_ = 0;
+  std::int64_t violated_ = 0;
+  std::int64_t failed_ = 0;
+  std::int64_t done_ = 0;
+  std::int64_t total_ = 0;
+  std::int64_t set_aside_ = 0;  // of done_
+};
+
+/// The progress of an audit in one line of standard error where that is a terminal, rewritten at most ten times a
+/// second. Silent elsewhere, and erased when it goes out of scope. One call at a time.
+class ProgressLine {
+ public:
   explicit ProgressLine(std::int64_t properties);
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
   ~ProgressLine();
 
-  /// So many steps of all are done.
+  /// As those of Progress.
   void advance(std::int64_t done, std::int64_t total);
-  /// The property is being judged.
   void judging(const std::string& property);
-  /// One more property is judged.
-  void judged();
+  void judged(const PropertyResult& result);
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -32,10 +67,7 @@ class ProgressLine {
   bool is_terminal_;
   Clock::time_point start_ = Clock::now();
   Clock::time_point shown_ = {};
-  std::string property_;
-  std::int64_t properties_;
-  std::int64_t judged_ = 0;
-  std::int64_t percent_ = 0;
+  Progress progress_;
 };
 
 }  // namespace sextant

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "app/command.hpp"
 #include "reports/html.hpp"
@@ -19,15 +20,27 @@ namespace {
 
 constexpr int exit_regression = 1;
 
-int run_compare(const std::string& old_file, const std::string& new_file, const std::string& tighten) {
+// How a comparison is printed.
+enum class Printed { text, json };
+
+int run_compare(const std::string& old_file, const std::string& new_file, const std::string& tighten, Printed printed) {
   const Report older = read_json_file(old_file);
   const Report newer = read_json_file(new_file);
   if (const std::string why = why_incomparable(older, newer); !why.empty())
     throw UsageError(fmt::format("report compare: {}", why));
   const Comparison comparison = compare(older, newer);
-  print_comparison(comparison);
+  const int status = comparison.regressions.empty() ? 0 : exit_regression;
+  if (printed == Printed::json) {
+    const nlohmann::ordered_json json{{"regressions", comparison.regressions},
+                                      {"improvements", comparison.improvements},
+                                      {"notes", comparison.notes},
+                                      {"exit_status", status}};
+    fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+  } else {
+    print_comparison(comparison);
+  }
   if (!tighten.empty()) write_text_file(write_json(tightened(older, newer)), tighten);
-  return comparison.regressions.empty() ? 0 : exit_regression;
+  return status;
 }
 
 int run_merge(const std::vector<std::string>& files, const std::string& out) {
@@ -91,6 +104,7 @@ Run add_report(CLI::App& app) {
     std::string older;
     std::string newer;
     std::string tighten;
+    bool json = false;
     std::vector<std::string> files;
     std::string out = "report.html";
     std::vector<std::string> shards;
@@ -104,6 +118,7 @@ Run add_report(CLI::App& app) {
   comparing->add_option("new", arguments->newer, "report.json of the state to judge")->required();
   comparing->add_option("--tighten", arguments->tighten,
                         "Write the next baseline here: of each property the better result of the two");
+  comparing->add_flag("--json", arguments->json, "As JSON: lists of lines, and the exit status");
   CLI::App* rendering = command->add_subcommand("render", "Write a page of one report, or a matrix of several");
   rendering
       ->add_option("reports", arguments->files, "report.json files, or the events.jsonl of an audit that was cut short")
@@ -117,7 +132,9 @@ Run add_report(CLI::App& app) {
   merging->add_option("--out", arguments->directory, "Directory for the whole report")->required();
   return [arguments, comparing, merging] {
     if (merging->parsed()) return run_merge(arguments->shards, arguments->directory);
-    if (comparing->parsed()) return run_compare(arguments->older, arguments->newer, arguments->tighten);
+    if (comparing->parsed())
+      return run_compare(arguments->older, arguments->newer, arguments->tighten,
+                         arguments->json ? Printed::json : Printed::text);
     return run_render(arguments->files, arguments->out);
   };
 }

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "app/command.hpp"
+#include "app/spec_argument.hpp"
 #include "lib/numeric/content_hash.hpp"
 #include "reports/json.hpp"
 #include "reports/read_json.hpp"
@@ -87,6 +88,22 @@ std::vector<PropertyResult> joined(std::vector<PropertyResult> earlier, const st
   earlier.insert(earlier.end(), later.begin(), later.end());
   std::ranges::sort(earlier, {}, [&](const PropertyResult& result) { return std::ranges::find(ids, result.id); });
   return earlier;
+}
+
+std::string resuming_command(std::span<const std::string> words, const std::string& directory,
+                             const std::string& spec) {
+  std::string line;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    if (word == "--report" || word == "--resume") {
+      ++i;
+    } else if (!word.starts_with("--report=") && !word.starts_with("--resume=")) {
+      const bool is_read = word == "--spec=-" || (i > 0 && words[i - 1] == "--spec" && word == "-");
+      const std::string plain = word == "--spec=-" ? "--spec=" + spec : spec;
+      line += shell_word(is_read ? plain : word) + " ";
+    }
+  }
+  return line + "--resume " + shell_word(directory);
 }
 
 }  // namespace sextant

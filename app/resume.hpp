@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -29,5 +30,9 @@ void refuse_changed_subject(const std::filesystem::path& directory, const Logged
 /// The results of both parts of a run, in the order of `ids`.
 std::vector<PropertyResult> joined(std::vector<PropertyResult> earlier, const std::vector<PropertyResult>& later,
                                    const std::vector<std::string>& ids);
+
+/// The command line, of those words, that goes on with an audit of them which reports into `directory`: --resume in the
+/// place of --report, each word as a shell reads it back. "-" of --spec is given as `spec`, what was read there.
+std::string resuming_command(std::span<const std::string> words, const std::string& directory, const std::string& spec);
 
 }  // namespace sextant

@@ -67,12 +67,20 @@ void print(const ConfigClaim& claim) {
   for (const std::string& note : claim.notes) fmt::print("  note: {}\n", note);
 }
 
+// Those of a model's file, or the one that --spec makes, which is of no part of a model.
+std::vector<ConfigClaim> claims_of(const SpecOptions& options) {
+  if (names_a_model(options)) return claims_of_model(options);
+  ConfigClaim claim;
+  claim.spec = spec_from_options(options);
+  return {claim};
+}
+
 int run_spec(const Arguments& arguments) {
-  if (!names_a_model(arguments.claim)) {
+  if (!names_a_model(arguments.claim) && !arguments.json) {
     fmt::print("{}\n", to_json(spec_from_options(arguments.claim)));
     return 0;
   }
-  const std::vector<ConfigClaim> claims = claims_of_model(arguments.claim);
+  const std::vector<ConfigClaim> claims = claims_of(arguments.claim);
   if (arguments.json) {
     ordered_json list = ordered_json::array();
     for (const ConfigClaim& claim : claims) list.push_back(json_of(claim));
@@ -92,8 +100,8 @@ Run add_spec(CLI::App& app) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* command = app.add_subcommand(
       "spec", "Write a spec with every field, and of a model's file each claim and where each field comes from");
-  add_spec_options(*command, arguments->claim, "A file, inline JSON or a preset's name");
-  command->add_flag("--json", arguments->json, "Of a model's file: as JSON");
+  add_spec_options(*command, arguments->claim, "A file, inline JSON, a preset's name or - (standard input)");
+  command->add_flag("--json", arguments->json, "As JSON: a list of the claims, of --spec one");
   return [arguments] { return run_spec(*arguments); };
 }
 

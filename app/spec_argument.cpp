@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <iostream>
 #include <iterator>
 #include <utility>
 
@@ -75,10 +77,30 @@ void refuse_without_config(const SpecOptions& options) {
   }
 }
 
+// The JSON of a spec, in one line as a command line can hold it: JSON has line breaks only where a blank would do.
+std::string spec_from_standard_input() {
+  constexpr std::size_t most = std::size_t{16} << 20;
+  std::string text;
+  for (char letter = 0; text.size() <= most && std::cin.get(letter);) text += letter;
+  if (text.size() > most) throw UsageError("--spec -: standard input has more than 16 MiB");
+  std::ranges::replace_if(
+      text, [](char letter) { return letter == '\n' || letter == '\r'; }, ' ');
+  const auto first = text.find_first_not_of(" \t");
+  if (first == std::string::npos || text[first] != '{')
+    throw UsageError("--spec -: expected a spec on standard input, a JSON object");
+  return text.substr(first, text.find_last_not_of(" \t") + 1 - first);
+}
+
 }  // namespace
 
+void add_spec_option(CLI::App& command, std::string& value, const std::string& help) {
+  command.add_option("--spec", value, help)->transform([](const std::string& text) {
+    return text == "-" ? spec_from_standard_input() : text;
+  });
+}
+
 void add_spec_options(CLI::App& command, SpecOptions& options, const std::string& spec_help) {
-  command.add_option("--spec", options.spec, spec_help);
+  add_spec_option(command, options.spec, spec_help);
   command.add_option("--hf-config", options.hf_config,
                      "A Hugging Face config.json as the spec, or the model's directory that has it");
   command.add_option("--gguf", options.gguf, "A GGUF file's metadata as the spec, as llama.cpp runs it");

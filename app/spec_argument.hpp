@@ -22,6 +22,9 @@ struct SpecOptions {
   std::string pairing;
 };
 
+/// Adds --spec to a subcommand. Of "-" the value becomes what standard input holds, in one line.
+void add_spec_option(CLI::App& command, std::string& value, const std::string& help);
+
 /// Adds --spec, --hf-config, --gguf, --layer, --sub-config and --pairing to a subcommand; `spec_help` is about --spec.
 void add_spec_options(CLI::App& command, SpecOptions& options, const std::string& spec_help);
 

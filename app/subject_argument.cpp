@@ -1,5 +1,6 @@
 #include "app/subject_argument.hpp"
 
+#include <string_view>
 #include <vector>
 
 #include "properties/mutants/mutant.hpp"
@@ -29,5 +30,12 @@ std::unique_ptr<Subject> subject_from_argument(const std::string& name, const Sp
 }
 
 std::string subject_usage() { return usage_of(all_kinds()); }
+
+std::vector<std::string> subject_beginnings() {
+  std::vector<std::string> beginnings;
+  for (const SubjectKind& kind : all_kinds())
+    beginnings.push_back(std::string(kind.prefix) + (kind.usage.find(':') == std::string_view::npos ? "" : ":"));
+  return beginnings;
+}
 
 }  // namespace sextant

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "subjects/kind.hpp"
 
@@ -13,5 +14,8 @@ std::unique_ptr<Subject> subject_from_argument(const std::string& name, const Sp
 
 /// "builtin, ... or recipe:NAME": the kinds of subject in a help text.
 std::string subject_usage();
+
+/// "builtin", "python:", ...: what names of each kind begin with, those of one name whole.
+std::vector<std::string> subject_beginnings();
 
 }  // namespace sextant

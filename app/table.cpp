@@ -141,7 +141,7 @@ int run_table(const Arguments& arguments) {
 Run add_table(CLI::App& app) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* command = app.add_subcommand("table", "Write the correctly rounded values of an encoding");
-  add_spec_options(*command, arguments->claim, "A file, inline JSON or a preset's name");
+  add_spec_options(*command, arguments->claim, "A file, inline JSON, a preset's name or - (standard input)");
   command
       ->add_option("--positions", arguments->positions,
                    "A:B[:STEP], B excluded, or a text file of integers, whose rows come in its order; for "

@@ -1,0 +1,217 @@
+#include "app/judge_claim.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <optional>
+
+#include "app/command.hpp"
+#include "app/environment.hpp"
+#include "app/progress.hpp"
+#include "app/resume.hpp"
+#include "app/subject_argument.hpp"
+#include "lib/spec/nearest_name.hpp"
+#include "properties/catalogue.hpp"
+#include "properties/engine/budget.hpp"
+#include "properties/survey/take_survey.hpp"
+#include "reports/event_log.hpp"
+#include "reports/write.hpp"
+#include "subjects/table_order.hpp"
+
+namespace sextant {
+namespace {
+
+// The case of --replay, alone.
+AuditOutcome judge_case(const AuditArguments& arguments, const Subject& subject, const Spec& spec) {
+  const std::string id = token_property(arguments.replay);
+  const std::vector<Property> properties = catalogue_as(arguments.recipe);
+  const auto property = std::ranges::find(properties, id, &Property::id);
+  if (property == properties.end())
+    throw TokenError(fmt::format("--replay: no property is called {}{}", in_quotes(id),
+                                 did_you_mean(id, properties, &Property::id)));
+  return replay(*property, arguments.replay, subject, spec);
+}
+
+AskedAmount amount_of(const AuditArguments& arguments) {
+  AskedAmount amount;
+  if (arguments.budget > 0) amount.budget = arguments.budget;
+  if (arguments.values > 0) amount.values = arguments.values;
+  if (arguments.cases > 0) amount.cases = arguments.cases;
+  if (arguments.largest_call > 0) amount.largest_call = arguments.largest_call;
+  return amount;
+}
+
+// What the report says of the run before anything is judged.
+Report report_of_run(const AuditArguments& arguments, const Spec& spec) {
+  Report report;
+  report.sextant_version = SEXTANT_VERSION;
+  report.subject = arguments.subject_shown.empty() ? arguments.subject : arguments.subject_shown;
+  report.spec_json = to_json(spec);
+  report.spec_text = describe(spec);
+  report.claim = name_of(spec.accuracy);
+  report.first_position = spec.min_position;
+  report.last_position = spec.max_position - 1;
+  report.grid = position_grid_of(spec.encoding);
+  report.profile = arguments.replay.empty() ? name_of(arguments.profile) : "replay";
+  report.seed = arguments.seed;
+  report.recipe = arguments.recipe;
+  if (arguments.replay.empty()) report.amount = amount_of(arguments);
+  report.environment = environment();
+  report.shard = shard_of(arguments);
+  // A replay is about one case, whose verdict is its exit code.
+  const bool is_strict = arguments.strict || !arguments.replay.empty();
+  report.strictness = is_strict ? Strictness::strict : Strictness::lenient;
+  report.command = command_line(arguments);
+  if (names_a_model(arguments.claim)) report.claim_notes = claims_of_model(arguments.claim).front().notes;
+  return report;
+}
+
+void introduce(Report& report, const Description& subject) {
+  report.subject_name = subject.name;
+  report.subject_version = subject.version;
+}
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+// Judges what no earlier part of the run has judged, and logs it where there is a directory for it. The survey is for
+// the page's pictures.
+void judge_all(Report& report, const AuditArguments& arguments, const Subject& subject, const Spec& spec,
+               AuditOptions options, const std::vector<std::string>& notes,
+               std::chrono::steady_clock::time_point start) {
+  const std::filesystem::path directory = directory_of(arguments);
+  const std::string digest = directory.empty() ? "" : digest_of_subject(arguments.subject);
+  std::vector<Property> properties = selected_properties(arguments);
+  std::vector<std::string> ids;
+  ids.reserve(properties.size());
+  for (const Property& property : properties) ids.push_back(property.id);
+  report.missing = ids;
+  report.exit_status = exit_status(report);
+
+  std::optional<LoggedRun> earlier;
+  if (!arguments.resume.empty()) earlier = logged_run_in(directory);
+  if (earlier) {
+    Report asked = report;  // what the subject calls itself is not known yet
+    asked.subject_name = earlier->report.subject_name;
+    asked.subject_version = earlier->report.subject_version;
+    refuse_other_run(directory, earlier->report, asked);
+    refuse_changed_subject(directory, *earlier, digest);
+    options.begun = earlier->begun;
+    std::erase_if(properties, [&](const Property& property) {
+      return std::ranges::find(earlier->report.results, property.id, &PropertyResult::id) !=
+             earlier->report.results.end();
+    });
+  }
+  ProgressLine line(std::ssize(properties));
+  options.progress = [&](std::int64_t done, std::int64_t total) { line.advance(done, total); };
+  std::optional<EventLog> log;
+  options.introduced = [&](const Description& description) {
+    introduce(report, description);
+    if (earlier) {
+      refuse_other_run(directory, earlier->report, report);
+      log.emplace(event_log_in(directory), *earlier);
+    } else if (!directory.empty()) {
+      log.emplace(event_log_in(directory), report, digest);
+    }
+  };
+  options.judged = [&](const PropertyResult& result) {
+    line.judged(result);
+    if (log) log->judged(report, result);
+  };
+  options.underway = [&](const Underway& underway) {
+    line.judging(underway.id);
+    if (log) log->judging(underway);
+  };
+  const AuditOutcome outcome = audit(properties, subject, spec, options);
+  report.results = earlier ? joined(std::move(earlier->report.results), outcome.results, ids) : outcome.results;
+  report.missing.clear();
+  if (earlier) report.environment = earlier->report.environment;
+  if (earlier && earlier->is_finished) {
+    report.survey = std::move(earlier->report.survey);
+    report.notes = std::move(earlier->report.notes);
+    return;
+  }
+  if (!directory.empty() && (!report.shard || report.shard->index == 1)) report.survey = take_survey(subject, spec);
+  report.notes = notes;
+  report.seconds = seconds_since(start);
+  if (log) log->ended(report);
+}
+
+void take_amount(AuditArguments& arguments, const std::optional<std::int64_t>& values,
+                 const std::optional<std::int64_t>& cases, const std::optional<std::int64_t>& largest_call) {
+  arguments.values = values.value_or(0);
+  arguments.cases = cases.value_or(0);
+  arguments.largest_call = largest_call.value_or(0);
+}
+
+// What --budget comes to, unless the numbers are given, or were chosen when the run began that is to be gone on with.
+// Where even the least takes longer, a line that says so.
+std::optional<std::string> choose_amount(AuditArguments& arguments, const Subject& subject, const Spec& spec,
+                                         const AuditOptions& options) {
+  if (arguments.budget <= 0 || arguments.values > 0 || !arguments.replay.empty()) return std::nullopt;
+  if (!arguments.resume.empty()) {
+    if (const auto earlier = logged_run_in(arguments.resume)) {
+      const AskedAmount& amount = earlier->report.amount;
+      take_amount(arguments, amount.values, amount.cases, amount.largest_call);
+      return std::nullopt;
+    }
+  }
+  const BudgetedAmount chosen = amount_within(arguments.budget, selected_properties(arguments), subject, spec, options);
+  const Amount& amount = chosen.amount;
+  const auto whole = [&](const std::optional<std::int64_t>& number, std::int64_t all) { return number.value_or(all); };
+  take_amount(arguments, whole(amount.values, values_of(options)),
+              whole(amount.cases, cases_of(options, Sessions::shared)), amount.largest_call);
+  if (chosen.seconds <= arguments.budget) return std::nullopt;
+  return fmt::format("--budget {:g}: the least that an audit asks takes about {:.0f} s here", arguments.budget,
+                     chosen.seconds);
+}
+
+}  // namespace
+
+Report judge_claim(AuditArguments arguments, const Spec& claimed, const std::stop_token& stop) {
+  const auto start = std::chrono::steady_clock::now();
+  OpenOptions open;
+  open.judges = static_cast<int>(arguments.threads);
+  open.limits.timeout = std::chrono::milliseconds(static_cast<std::int64_t>(arguments.timeout * 1000));
+  open.limits.stop = stop;
+  // Filled while sessions are opened, from several threads but once for a subject, and read when they have ended.
+  const auto notes = std::make_shared<std::vector<std::string>>();
+  open.limits.note = [notes](const std::string& note) { notes->push_back(note); };
+  if (!arguments.python.empty()) open.python = arguments.python;
+  if (!arguments.table_order.empty()) open.table_order = table_order_named(arguments.table_order);
+  const std::unique_ptr<Subject> subject = subject_from_argument(arguments.subject, claimed, open);
+  const Spec spec = subject->within_reach(claimed);
+
+  AuditOptions options;
+  options.profile = arguments.profile;
+  options.seed = arguments.seed;
+  options.threads = static_cast<int>(arguments.threads);
+  options.stop = stop;
+  if (const auto longer = choose_amount(arguments, *subject, spec, options)) {
+    fmt::print(stderr, "sextant: {}\n", *longer);
+    notes->push_back(*longer);
+  }
+  const AskedAmount amount = amount_of(arguments);
+  options.amount = {.values = amount.values, .cases = amount.cases, .largest_call = amount.largest_call};
+
+  Report report = report_of_run(arguments, spec);
+  if (!arguments.replay.empty()) {
+    AuditOutcome outcome = judge_case(arguments, *subject, spec);
+    introduce(report, outcome.subject);
+    report.results = std::move(outcome.results);
+  } else {
+    if (report.shard) options.part = {report.shard->index, report.shard->count};
+    judge_all(report, arguments, *subject, spec, options, *notes, start);
+  }
+  report.exit_status = exit_status(report);
+  report.seconds = seconds_since(start);
+  if (const std::string& directory = directory_of(arguments); !directory.empty()) write_reports(report, directory);
+  return report;
+}
+
+}  // namespace sextant
