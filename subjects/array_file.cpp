@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <memory>
 #include <string_view>
+#include <utility>
 
 #include "subjects/npy.hpp"
 #include "subjects/preview.hpp"
 #include "subjects/safetensors.hpp"
+#include "subjects/tensor_proto.hpp"
 #include "subjects/torch_pickle.hpp"
 #include "subjects/zip_archive.hpp"
 
@@ -26,10 +28,53 @@ ElementType element_type(Dtype dtype) {
   return ElementType::other;
 }
 
+// input_0.pb, input_1.pb, ... as far as they go.
+std::vector<std::filesystem::path> numbered(const std::filesystem::path& folder, std::string_view what) {
+  std::vector<std::filesystem::path> files;
+  for (;;) {
+    std::filesystem::path next = folder / fmt::format("{}_{}.pb", what, files.size());
+    if (!std::filesystem::exists(next)) return files;
+    files.push_back(std::move(next));
+  }
+}
+
+// The folder itself, or the test data set in a folder that has just one, beside its model.
+std::filesystem::path data_set_in(const std::filesystem::path& folder) {
+  if (!numbered(folder, "output").empty()) return folder;
+  std::vector<std::filesystem::path> sets;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    if (entry.path().filename().string().starts_with("test_data_set_")) sets.push_back(entry.path());
+  }
+  if (error) throw ArrayFileError(fmt::format("{}: cannot be read: {}", folder.string(), error.message()));
+  std::ranges::sort(sets);
+  if (sets.size() > 1) {
+    throw ArrayFileError(fmt::format("{}: a directory of {} test data sets: name one, {} say", folder.string(),
+                                     sets.size(), sets.front().string()));
+  }
+  if (sets.empty() || numbered(sets.front(), "output").empty()) {
+    throw ArrayFileError(fmt::format("{}: a directory, not a file, and no test data set of ONNX: no output_0.pb",
+                                     (sets.empty() ? folder : sets.front()).string()));
+  }
+  return sets.front();
+}
+
 }  // namespace
 
-ArrayFile::ArrayFile(const std::filesystem::path& file) : file_(file) {
-  const std::span<const std::byte> bytes = file_.bytes();
+ArrayFile::ArrayFile(const std::filesystem::path& file) {
+  std::error_code error;
+  if (std::filesystem::is_directory(file, error))
+    open_data_set(data_set_in(file));
+  else
+    open(file);
+}
+
+void ArrayFile::open(const std::filesystem::path& file) {
+  if (file.extension() == ".pb") {
+    add(tensor_in(file), file);
+    return;
+  }
+  const std::span<const std::byte> bytes = files_.emplace_back(file).bytes();
   const std::string name = file.string();
   const auto starts_with = [&](std::string_view magic) {
     return bytes.size() >= magic.size() &&
@@ -37,12 +82,36 @@ ArrayFile::ArrayFile(const std::filesystem::path& file) : file_(file) {
   };
   // A .zip without a member has its end's signature.
   if (starts_with("PK\x03\x04") || starts_with("PK\x05\x06")) {
-    open_zip(name);
+    open_zip(bytes, name);
   } else if (file.extension() == ".safetensors") {
-    open_safetensors(name);
+    open_safetensors(bytes, name);
   } else {
     const StoredArray array = read_npy(bytes, name);
     arrays_.emplace("", [array] { return array; });
+  }
+}
+
+void ArrayFile::open_data_set(const std::filesystem::path& folder) {
+  is_data_set_ = true;
+  for (const std::filesystem::path& output : numbered(folder, "output")) add(tensor_in(output), output);
+  const std::vector<std::filesystem::path> inputs = numbered(folder, "input");
+  for (const std::filesystem::path& input : inputs) {
+    NamedTensor tensor = tensor_in(input);
+    if (inputs.size() == 1 && tensor.array.type == ElementType::int64) tensor.name = "positions";
+    add(std::move(tensor), input);
+  }
+}
+
+NamedTensor ArrayFile::tensor_in(const std::filesystem::path& file) {
+  const std::span<const std::byte> bytes = files_.emplace_back(file).bytes();
+  return read_tensor_proto(bytes, file.string(), decoded_.emplace_back());
+}
+
+void ArrayFile::add(NamedTensor tensor, const std::filesystem::path& file) {
+  if (tensor.name.empty()) tensor.name = file.stem().string();
+  if (!arrays_.emplace(tensor.name, [array = tensor.array] { return array; }).second) {
+    throw ArrayFileError(
+        fmt::format("{}: another tensor of the data set is \"{}\", too", file.string(), preview(tensor.name)));
   }
 }
 
@@ -52,8 +121,8 @@ std::vector<std::string> ArrayFile::names() const {
   return names;
 }
 
-void ArrayFile::open_zip(const std::string& name) {
-  const auto archive = std::make_shared<ZipArchive>(file_.bytes(), name);
+void ArrayFile::open_zip(std::span<const std::byte> bytes, const std::string& name) {
+  const auto archive = std::make_shared<ZipArchive>(bytes, name);
   for (const std::string& member : archive->names()) {
     constexpr std::string_view pickle = "/data.pkl";
     if (member.ends_with(pickle)) return open_torch(archive, member.substr(0, member.size() - pickle.size()), name);
@@ -77,14 +146,13 @@ void ArrayFile::open_torch(const std::shared_ptr<ZipArchive>& archive, const std
       order = std::endian::big;
   }
   for (const auto& [key, tensor] : read_torch_pickle(archive->content(folder + "/data.pkl"), name)) {
-    arrays_.emplace(key, [archive, tensor, order, name, member = folder + "/data/" + tensor.storage] {
+    arrays_.emplace(key, [archive, tensor = tensor, order, name, member = folder + "/data/" + tensor.storage] {
       return array_of(tensor, archive->content(member), order, name);
     });
   }
 }
 
-void ArrayFile::open_safetensors(const std::string& name) {
-  const std::span<const std::byte> bytes = file_.bytes();
+void ArrayFile::open_safetensors(std::span<const std::byte> bytes, const std::string& name) {
   constexpr std::size_t length_bytes = 8;
   if (bytes.size() < length_bytes) throw ArrayFileError(fmt::format("{}: {} bytes: cut short", name, bytes.size()));
   try {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <initializer_list>
 #include <optional>
 #include <utility>
 
@@ -44,6 +45,15 @@ class Reader {
   }
 
  private:
+  // Told of a data set, of which somebody may think that all of it is judged.
+  void note_judged(std::initializer_list<std::string> judged) const {
+    if (!file_.is_data_set() || !options_.note || tables().size() == judged.size()) return;
+    std::vector<std::string> names;
+    for (const std::string& name : judged) names.push_back(name_text(name));
+    options_.note(fmt::format("of the test data set {} {} judged, as a table; its other tensors are not",
+                              fmt::join(names, " and "), names.size() == 1 ? "is" : "are"));
+  }
+
   [[noreturn]] void refuse(const std::string& why) const { throw ArrayFileError(fmt::format("{}: {}", name_, why)); }
 
   StoredArray array(const std::string& member) const {
@@ -86,6 +96,7 @@ class Reader {
     const auto member = only(known);
     if (!member) refuse(fmt::format("holds {}, expected \"encoding\" or one array", text_of_names()));
     const StoredArray stored = array(*member);
+    note_judged({*member});
     const auto rows = rows_of(squeezed(stored), dim);
     const bool is_complex = as_real(stored).shape.size() != stored.shape.size();
     if (is_complex || !rows) {
@@ -105,6 +116,7 @@ class Reader {
       if (arrays.cosines || !file_.contains(std::string(cosines)) || !file_.contains(std::string(sines))) continue;
       arrays.cosines = array(std::string(cosines));
       arrays.sines = array(std::string(sines));
+      note_judged({std::string(cosines), std::string(sines)});
     }
     if (!arrays.cosines) {
       // vLLM's, torchtune's, Llama's.
@@ -113,6 +125,7 @@ class Reader {
       if (!member)
         refuse(fmt::format("holds {}, expected \"cos\" and \"sin\", \"table\" or one array", text_of_names()));
       arrays.joined = array(*member);
+      note_judged({*member});
     }
     const RecordedRotary found = find_rotary(name_, arrays, spec_.dtype, pairs, -first_position(), claimed_order());
     if (found.is_inferred && options_.note)
@@ -254,9 +267,9 @@ std::unique_ptr<Subject> recorded_subject(std::string name, const std::filesyste
   }
 }
 
-/// What some program wrote to a file.
+/// What some program wrote to a file, or to the files of a test data set of ONNX.
 SubjectKind recorded_kind() {
-  return {"file", "file:TABLE.npy|.npz|.safetensors|.pt",
+  return {"file", "file:TABLE.npy|.npz|.safetensors|.pt|.pb",
           [](const std::string& name, const std::string& file, const Spec& spec, const OpenOptions& options) {
             return recorded_subject(name, file, spec, {.order = options.table_order, .note = options.limits.note});
           }};

@@ -22,6 +22,7 @@ using written::elements;
 using written::Member;
 using written::npy;
 using written::npy_of_type;
+using written::tensor_proto;
 using written::zip;
 
 class Recorded : public testing::Test {
@@ -183,13 +184,48 @@ TEST_F(Recorded, RefusesFilesThatHoldNoSuchTable) {
   expect_refusal(write("t.safetensors", "{}"), code, "cut short");
 }
 
+// The call that a test data set of ONNX is, a directory beside its model.
+
+std::string integers(const std::vector<std::uint64_t>& values) {
+  std::string bytes;
+  for (const std::uint64_t value : values) bytes += written::number(value, 8);
+  return bytes;
+}
+
+TEST_F(Recorded, ReadsATestDataSet) {
+  std::filesystem::create_directories(directory_ / "model/test_data_set_0");
+  write("model/model.onnx", "not read");
+  write("model/test_data_set_0/input_0.pb", tensor_proto("ids", Dtype::int64, {1, 3}, integers({5, 6, 7})));
+  write("model/test_data_set_0/output_0.pb", tensor_proto("rows", Dtype::float32, {1, 3, 4}, counting));
+  for (const char* folder : {"model", "model/test_data_set_0"}) {
+    const auto subject = open(directory_ / folder, code);
+    EXPECT_EQ(subject->within_reach(code).min_position, 5);
+    EXPECT_EQ(subject->within_reach(code).max_position, 8);
+    expect_counts(*subject, code, 5);
+    EXPECT_TRUE(notes_.empty());
+  }
+  expect_counts(*open(directory_ / "model/test_data_set_0/output_0.pb", code), code, 0);
+
+  write("model/test_data_set_0/input_0.pb", tensor_proto("ids", Dtype::int64, {3}, integers({5, 7, 6})));
+  expect_refusal(directory_ / "model", code, "each one more than the one before");
+  write("model/test_data_set_0/input_0.pb", tensor_proto("rows", Dtype::float32, {3}, counting.substr(0, 12)));
+  expect_refusal(directory_ / "model", code, "input_0.pb: another tensor of the data set is \"rows\", too");
+  std::filesystem::create_directories(directory_ / "model/test_data_set_1");
+  expect_refusal(directory_ / "model", code, "2 test data sets: name one");
+  expect_refusal(directory_ / "model/test_data_set_1", code, "no output_0.pb");
+  std::filesystem::remove(directory_ / "model/test_data_set_0/output_0.pb");
+  std::filesystem::remove(directory_ / "model/test_data_set_1");
+  expect_refusal(directory_ / "model", code, "test_data_set_0: a directory, not a file, and no test data set");
+}
+
 // Whatever a byte of a file becomes, it is read or refused.
 RC_GTEST_FIXTURE_PROP(Recorded, IsReadOrRefusedWhateverAByteBecomes, ()) {
   const std::vector<std::pair<std::string, std::string>> files{
       {"t.npy", small},
       {"t.npz", zip({{"arr_0.npy", small, true}})},
       {"wide.npz", zip({{"arr_0.npy", small}, {"b.npy", small}}, written::Width::wide)},
-      {"t.safetensors", safetensors(R"({"encoding":{"dtype":"F32","shape":[3,4],"data_offsets":[0,48]}})", counting)}};
+      {"t.safetensors", safetensors(R"({"encoding":{"dtype":"F32","shape":[3,4],"data_offsets":[0,48]}})", counting)},
+      {"t.pb", tensor_proto("encoding", Dtype::float32, {3, 4}, counting)}};
   const auto [name, whole] = files[*rc::gen::inRange<std::size_t>(0, files.size())];
   std::string bytes = whole;
   for (int i = *rc::gen::inRange(1, 4); i > 0; --i)
@@ -324,6 +360,23 @@ TEST_F(Recorded, TakesTwoArraysByTheirNames) {
   expect_refusal(write("t.npz", zip({{"cos.npy", array("(5, 3)", filled(3, cosine))},
                                      {"sin.npy", array("(4, 3)", std::vector<double>(12, 0))}})),
                  rope, "[5, 3] and [4, 3] is no table of 3 pairs");
+}
+
+TEST_F(Recorded, JudgesTheCacheOfARecordedRotation) {
+  const auto values = [](const std::vector<double>& list) { return elements(Dtype::float32, '<', list); };
+  const std::string x = values(std::vector<double>(16, 1.0));
+  write("input_0.pb", tensor_proto("x", Dtype::float32, {1, 1, 2, 8}, x));
+  write("input_1.pb", tensor_proto("cos_cache", Dtype::float32, {5, 3}, values(filled(3, cosine))));
+  write("input_2.pb", tensor_proto("sin_cache", Dtype::float32, {5, 3}, values(filled(3, sine))));
+  write("input_3.pb",
+        tensor_proto("position_ids", Dtype::int64, {1, 2}, written::number(3, 8) + written::number(1, 8)));
+  write("output_0.pb", tensor_proto("y", Dtype::float32, {1, 1, 2, 8}, x));
+  expect_table(*open(directory_, rope), 0);
+  ASSERT_EQ(notes_.size(), 1U);
+  EXPECT_EQ(notes_[0],
+            "of the test data set \"cos_cache\" and \"sin_cache\" are judged, as a table; its other tensors are not");
+  std::filesystem::remove(directory_ / "input_1.pb");
+  expect_refusal(directory_, rope, "holds \"x\", \"y\", expected \"cos\" and \"sin\"");
 }
 
 TEST_F(Recorded, TakesTheOrderThatASafetensorsFileNames) {

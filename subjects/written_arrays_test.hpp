@@ -132,4 +132,37 @@ inline std::string zip(const std::vector<Member>& members, Width width = Width::
   return bytes;
 }
 
+/// A number as protocol buffers encode it.
+inline std::string varint(std::uint64_t value) {
+  std::string bytes;
+  for (; value > 0x7F; value >>= 7) bytes += static_cast<char>((value & 0x7F) | 0x80);
+  return bytes + static_cast<char>(value);
+}
+
+/// A field of a message of protocol buffers: a number, or bytes and their length.
+inline std::string field(std::uint64_t number, std::uint64_t value) { return varint(number << 3) + varint(value); }
+inline std::string field(std::uint64_t number, const std::string& bytes) {
+  return varint(number << 3 | 2) + varint(bytes.size()) + bytes;
+}
+
+/// TensorProto.DataType of a dtype (onnx.proto).
+inline std::uint64_t onnx_type(Dtype dtype) {
+  switch (dtype) {
+    case Dtype::float64: return 11;
+    case Dtype::float32: return 1;
+    case Dtype::float16: return 10;
+    case Dtype::bfloat16: return 16;
+    case Dtype::int64: return 7;
+  }
+  return 0;
+}
+
+/// A TensorProto of ONNX whose elements are raw.
+inline std::string tensor_proto(const std::string& name, Dtype dtype, const std::vector<std::int64_t>& dims,
+                                const std::string& data) {
+  std::string bytes;
+  for (const std::int64_t extent : dims) bytes += field(1, static_cast<std::uint64_t>(extent));
+  return bytes + field(2, onnx_type(dtype)) + field(8, name) + field(9, data);
+}
+
 }  // namespace sextant::written
