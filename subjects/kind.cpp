@@ -11,13 +11,14 @@ SubjectKind builtin_kind();   // builtin.cpp
 SubjectKind python_kind();    // python.cpp
 SubjectKind exec_kind();      // exec.cpp
 SubjectKind onnx_kind();      // onnx.cpp
+SubjectKind tvmffi_kind();    // tvmffi.cpp
 SubjectKind plugin_kind();    // plugin.cpp
 SubjectKind recorded_kind();  // recorded.cpp
 SubjectKind live_kind();      // live.cpp
 
 std::span<const SubjectKind> subject_kinds() {
-  static const std::array kinds{builtin_kind(), python_kind(),   exec_kind(), plugin_kind(),
-                                onnx_kind(),    recorded_kind(), live_kind()};
+  static const std::array kinds{builtin_kind(), python_kind(), exec_kind(),     plugin_kind(),
+                                tvmffi_kind(),  onnx_kind(),   recorded_kind(), live_kind()};
   return kinds;
 }
 
