@@ -8,6 +8,7 @@
 #include "lib/attention/attention.hpp"
 #include "lib/encoders/encoders.hpp"
 #include "lib/encoders/share_processors.hpp"
+#include "lib/qk_norm_rope/qk_norm_rope.hpp"
 #include "subjects/equally_spaced.hpp"
 #include "subjects/kind.hpp"
 #include "subjects/operations.hpp"
@@ -21,6 +22,7 @@ namespace sextant {
 namespace {
 
 DotProductAttention encoder_of(const Attention& encoding, std::int64_t) { return DotProductAttention(encoding); }
+QkNormRopeEncoder encoder_of(const QkNormRope& encoding, std::int64_t) { return QkNormRopeEncoder(encoding); }
 
 // The tables of a rope's encoder, as if the longest call were asked.
 struct RotaryTables {
@@ -81,6 +83,19 @@ Tensors answer(const RotaryTables& tables, std::string_view operation, const Ten
     tensor.shape[0] = rows;
     tensor.data.resize(static_cast<std::size_t>(rows * count) * size_of(dtype));
   }
+  return reply;
+}
+
+Tensors answer(const QkNormRopeEncoder& encoder, std::string_view operation, const Tensors& inputs, Dtype) {
+  if (operation != "qk_norm_rope") refuse(operation);
+  const std::vector<std::int64_t> positions = integers(inputs, "positions");
+  QkNormRopeEncoder::Turned turned = encoder.apply({.q = input(inputs, "q"),
+                                                    .k = input(inputs, "k"),
+                                                    .q_weight = input(inputs, "q_weight"),
+                                                    .k_weight = input(inputs, "k_weight"),
+                                                    .positions = positions});
+  Tensors reply = named("q", std::move(turned.q));
+  reply.emplace("k", std::move(turned.k));
   return reply;
 }
 
@@ -229,7 +244,7 @@ class BuiltinSession final : public Session {
   Description describe() override {
     return {"sextant",
             SEXTANT_VERSION,
-            {"encode", "table", "rotate", "bias", "bucket", "attend", "backward", "reset"},
+            {"encode", "table", "rotate", "qk_norm_rope", "bias", "bucket", "attend", "backward", "reset"},
             {"float64", "float32", "float16", "bfloat16"},
             false,
             true};

@@ -152,6 +152,25 @@ Tensor rotate(Session& session, const Spec& spec, const Tensor& x, std::span<con
   return take(session.call("rotate", rotate_inputs(spec, x, positions)), "y", spec.dtype, x.shape);
 }
 
+QueriesAndKeys qk_norm_rope(Session& session, const Spec& spec, const QkNormRopeRequest& request) {
+  constexpr std::string_view operation = "qk_norm_rope";
+  const Signature signature = signature_of(spec.encoding);
+  if (signature.operation != Operation::qk_norm_rope) refuse_spec(operation, spec);
+  const std::int64_t head_dim = signature.head_dim.value();
+  const Shape tokens{extent(request.q, 0), extent(request.q, 1)};
+  check(operation, "q", spec, request.q, {tokens[0], tokens[1], extent(request.q, 2), head_dim});
+  check(operation, "k", spec, request.k, {tokens[0], tokens[1], extent(request.k, 2), head_dim});
+  check(operation, "q_weight", spec, request.q_weight, {head_dim});
+  check(operation, "k_weight", spec, request.k_weight, {head_dim});
+  Tensors inputs = named("positions", positions_tensor(operation, signature, tokens, request.positions));
+  inputs.insert_or_assign("q", request.q);
+  inputs.insert_or_assign("k", request.k);
+  inputs.insert_or_assign("q_weight", request.q_weight);
+  inputs.insert_or_assign("k_weight", request.k_weight);
+  Tensors reply = session.call(operation, inputs);
+  return {take(reply, "q", spec.dtype, request.q.shape), take(reply, "k", spec.dtype, request.k.shape)};
+}
+
 Tensor bias(Session& session, const Spec& spec, std::span<const std::int64_t> query_positions,
             std::span<const std::int64_t> key_positions) {
   const Signature signature = signature_of(spec.encoding);

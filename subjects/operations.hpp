@@ -38,6 +38,22 @@ Tensor table(Session& session, const Spec& spec, std::span<const std::int64_t> p
 /// for rope_nd. For rope, rope_nd and xpos.
 Tensor rotate(Session& session, const Spec& spec, const Tensor& x, std::span<const std::int64_t> positions);
 
+/// What qk_norm_rope is asked about, tensors of the spec's dtype.
+struct QkNormRopeRequest {
+  const Tensor& q;                          ///< [batch, n, heads, head_dim]
+  const Tensor& k;                          ///< [batch, n, kv_heads, head_dim]
+  const Tensor& q_weight;                   ///< [head_dim], of the queries' norm
+  const Tensor& k_weight;                   ///< likewise of the keys'
+  std::span<const std::int64_t> positions;  ///< [batch, n] row-major
+};
+
+/// Queries and keys normalized and turned, of q's and k's shapes.
+struct QueriesAndKeys {
+  Tensor q;
+  Tensor k;
+};
+QueriesAndKeys qk_norm_rope(Session& session, const Spec& spec, const QkNormRopeRequest& request);
+
 /// What alibi adds to the scores: [num_heads, queries, keys] of the spec's dtype.
 Tensor bias(Session& session, const Spec& spec, std::span<const std::int64_t> query_positions,
             std::span<const std::int64_t> key_positions);

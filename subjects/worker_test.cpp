@@ -109,6 +109,34 @@ TEST_F(Worker, PrintsGoToStandardErrorAlsoFromC) {
   EXPECT_EQ(encode(*session, spec_, std::vector<std::int64_t>{2}).at(1), 2);
 }
 
+TEST_F(Worker, QueriesAndKeysComeTogether) {
+  spec_ = parse_spec(R"({"encoding":"qk_norm_rope","head_dim":2})");
+  Tensor q = Tensor::zeros(Dtype::float32, {1, 1, 2, 2});
+  Tensor k = Tensor::zeros(Dtype::float32, {1, 1, 1, 2});
+  Tensor q_weight = Tensor::zeros(Dtype::float32, {2});
+  Tensor k_weight = q_weight;
+  q.set(2, 3);
+  k.set(1, 5);
+  q_weight.set(0, 7);
+  k_weight.set(1, 11);
+  const std::vector<std::int64_t> positions{4};
+  const auto ask = [&](const std::string& python) {
+    return qk_norm_rope(*open(python), spec_,
+                        {.q = q, .k = k, .q_weight = q_weight, .k_weight = k_weight, .positions = positions});
+  };
+  const std::string head = "def qk_norm_rope(q, k, positions, q_weight, k_weight, spec):\n    ";
+  for (const char* result : {"return q * q_weight, k * k_weight", "return {'k': k * k_weight, 'q': q * q_weight}"}) {
+    const QueriesAndKeys reply = ask(head + result + "\n");
+    EXPECT_EQ(reply.q.at(2), 21);
+    EXPECT_EQ(reply.k.at(1), 55);
+  }
+  const QueriesAndKeys in_place = ask("in_place = True\n" + head + "q[:] = q * q_weight; k[:] = k * k_weight\n");
+  EXPECT_EQ(in_place.q.at(2), 21);
+  EXPECT_EQ(in_place.k.at(1), 55);
+  for (const char* result : {"return q", "return q, k[:, :, :, :1]", "return None"})
+    EXPECT_THROW(ask(head + result + "\n"), SubjectFailure) << result;
+}
+
 TEST_F(Worker, ATableComesInTheOrderThatTheFileNames) {
   spec_ = parse_spec(R"({"encoding":"rotary_table","head_dim":4})");
   const std::vector<std::int64_t> positions{0, 5};

@@ -19,6 +19,7 @@
 #include "sextant/learned.hpp"
 #include "sextant/log_coordinates.hpp"
 #include "sextant/memory.hpp"
+#include "sextant/qk_norm_rope.hpp"
 #include "sextant/relative_bias.hpp"
 #include "sextant/rope.hpp"
 #include "sextant/rope_nd.hpp"

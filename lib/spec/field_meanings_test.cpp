@@ -27,7 +27,8 @@ std::set<std::string> written_fields(std::string_view encoding) {
   for (const EncodingExample& example : encoding_examples()) {
     if (example.encoding == encoding) collect_from(example.spec);
   }
-  if (encoding != "rope" && encoding != "rope_nd" && encoding != "rotary_table") return names;
+  if (encoding != "rope" && encoding != "rope_nd" && encoding != "rotary_table" && encoding != "qk_norm_rope")
+    return names;
   for (const char* scaling :
        {R"("yarn","factor":4,"original_max_position_embeddings":8)",
         R"("dynamic","factor":4,"original_max_position_embeddings":8)",

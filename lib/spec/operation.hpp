@@ -10,11 +10,12 @@ namespace sextant {
 
 /// What a subject does with an encoding.
 enum class Operation {
-  encode,  ///< positions to rows of a code
-  table,   ///< positions to rows of cosines and sines
-  rotate,  ///< vectors and their positions to vectors turned
-  bias,    ///< positions of queries and keys to what is added to their scores
-  attend   ///< queries, keys and values to attention's result
+  encode,       ///< positions to rows of a code
+  table,        ///< positions to rows of cosines and sines
+  rotate,       ///< vectors and their positions to vectors turned
+  bias,         ///< positions of queries and keys to what is added to their scores
+  attend,       ///< queries, keys and values to attention's result
+  qk_norm_rope  ///< queries and keys, the weights of their norms and positions to both, normalized and turned
 };
 
 /// "encode", "rotate", ...: as the protocol calls it.
@@ -25,6 +26,7 @@ constexpr std::string_view name_of(Operation operation) {
     case Operation::rotate: return "rotate";
     case Operation::bias: return "bias";
     case Operation::attend: return "attend";
+    case Operation::qk_norm_rope: return "qk_norm_rope";
   }
   return "";
 }

@@ -167,7 +167,8 @@ Signature complete_signature(const Variant& encoding) {
         switch (signature.operation) {
           case Operation::encode:
           case Operation::table: needs(signature.dim, "dim"); break;
-          case Operation::rotate: needs(signature.head_dim, "head_dim"); break;
+          case Operation::rotate:
+          case Operation::qk_norm_rope: needs(signature.head_dim, "head_dim"); break;
           case Operation::bias:
             if (!signature.weight) needs(signature.heads, "heads");
             break;

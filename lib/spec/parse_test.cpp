@@ -265,7 +265,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{R"({"encoding":"chebyshev","dim":8})",
                 "encoding: expected one of integer, binary, sinusoidal, sinusoidal_2d, sinusoidal_nd, fourier, "
                 "log_coordinates, learned, rope, rope_nd, xpos, alibi, relative_bias, window_bias, rotary_table, "
-                "attention, got \"chebyshev\""},
+                "qk_norm_rope, attention, got \"chebyshev\""},
         Refusal{R"({"encoding":"binary","dim":4,"evaluation":"dtype"})",
                 "evaluation: expected float32 for the dtype float32: dtype is for float16 and bfloat16"},
         Refusal{R"({"encoding":"binary","dim":4,"dtype":"float64","evaluation":"dtype-accumulate"})",

@@ -13,6 +13,7 @@
 #include "lib/spec/attention.hpp"
 #include "lib/spec/operation.hpp"
 #include "lib/spec/position_encoding.hpp"
+#include "lib/spec/qk_norm_rope.hpp"
 #include "lib/spec/rotary_table.hpp"
 
 namespace sextant {
@@ -38,9 +39,9 @@ enum class AccuracyClass {
 /// softmax) being float32's; or that, and sums rounded term by term.
 enum class Evaluation { float32, table, dtype, dtype_accumulate };
 
-/// Every encoding a spec may name: the encodings of a position, the table that is kept of one, and attention with one
-/// of them or none.
-using Encoding = Extended<PositionEncoding, RotaryTable, Attention>::Type;
+/// Every encoding a spec may name: the encodings of a position, the table that is kept of one, one with the norm before
+/// it, and attention with one of them or none.
+using Encoding = Extended<PositionEncoding, RotaryTable, QkNormRope, Attention>::Type;
 
 /// A claim: an encoding, the dtype of its values, and the positions min_position <= p < max_position it reaches over.
 /// Encodings of so many positions and no more (binary, sinusoidal_2d, sinusoidal_nd, learned, fourier of cells) claim

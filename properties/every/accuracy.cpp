@@ -47,6 +47,9 @@ Property accuracy_property() {
       "rope: |y_c - a (R(p w_i) x)_c| <= k ulp(a hypot(x0, x1)) + the same effect, a the attention factor of "
       "rope_scaling; "
       "channels not rotated keep their values (0 and -0 are the same)\n"
+      "qk_norm_rope: the same of a head's channels n_i = x_i (weight_offset + w_i)/sqrt(mean(x^2) + epsilon), which "
+      "are "
+      "themselves off by N |n_i|\n"
       "rotary_table: |T(p, i) - a cos|sin(p w_i)| as of sinusoids, of scale a; what an order has twice both times\n"
       "sinusoidal_2d: the same in each half, of the row's and the column's code; sinusoidal_nd: of each axis' code; "
       "rope_nd: by each pair's own axis; "
@@ -62,7 +65,7 @@ Property accuracy_property() {
 
       "Vaswani et al. 2017, sections 3.2.1 and 3.5; Su et al. 2021, section 3.2.2, equation 15; Press et al. 2021, "
       "section 3; Raffel et al. 2019, section 2.1; Liu et al. 2021, section 3.2; "
-      "Sun et al. 2022, section 3.2; lib/spec for each",
+      "Sun et al. 2022, section 3.2; Zhang and Sennrich 2019, equation 4; lib/spec for each",
       "every encoding; of xpos the pairs whose scale the dtype can represent; attention with xpos where it can "
       "represent all",
       "docs/proofs/accuracy-classes.md: an angle off by d = |p w_i| c_i u/(1 - c_i u), c_i = 3 + 2 L + 2 |ln w_i|, u "
@@ -77,7 +80,9 @@ Property accuracy_property() {
       "off by at most S R u/(1 - R u), S the sum over axes of unit |f| (|c| + h/R), unit 1, pi or 2 pi, h = 3 of a "
       "cell's middle, 2 of its end (5 where the number of cells is no float32), 0 of a position, R the roundings "
       "of c, f and their products: steps 19 to 23 there. Normalized and divided coordinates: steps 14 and 17. Real "
-      "positions: step 15. Attention: docs/proofs/attention-oracle.md. alibi and log_coordinates have the roundings of "
+      "positions: step 15. qk_norm_rope: N is half the roundings of a sum of head_dim squares, and few more, steps 24 "
+      "to 26. "
+      "Attention: docs/proofs/attention-oracle.md. alibi and log_coordinates have the roundings of "
       "their own formulas, and codes that are looked up none",
       "another base, frequency list, scaling rule or attention factor, layout, pairing, sign or position; "
       "low-precision positions, frequencies or angles; poor "

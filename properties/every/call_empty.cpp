@@ -24,7 +24,10 @@ constexpr std::array<Extent, 3> extents{
     {{"tokens", &Question::tokens}, {"batch rows", &Question::batch}, {"heads", &Question::heads}}};
 
 // A rotation's call has a batch and heads of the caller's choice.
-std::int64_t extents_of(const Spec& spec) { return operation_of(spec.encoding) == Operation::rotate ? 3 : 1; }
+std::int64_t extents_of(const Spec& spec) {
+  const Operation operation = operation_of(spec.encoding);
+  return operation == Operation::rotate || operation == Operation::qk_norm_rope ? 3 : 1;
+}
 
 CasesOf<Empty> empty_calls() {
   CasesOf<Empty> cases;

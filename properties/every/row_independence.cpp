@@ -16,7 +16,8 @@ CasesOf<OneOfMany> ones_of_many() {
   cases.first = [first = cases.first](const Spec& spec) {
     // The last vector of each call, where strides and batches go wrong.
     std::vector<OneOfMany> list = first(spec);
-    const bool every_vector = operation_of(spec.encoding) == Operation::rotate;
+    const Operation operation = operation_of(spec.encoding);
+    const bool every_vector = operation == Operation::rotate || operation == Operation::qk_norm_rope;
     for (OneOfMany& asked : list) asked.which = asked.tokens * (every_vector ? asked.batch * asked.heads : 1) - 1;
     return list;
   };

@@ -130,6 +130,7 @@ struct UseOfTable {
   TableUse operator()(const Sinusoidal& encoding) const {
     return encoding.scale == 1 ? TableUse::is_value : TableUse::is_multiplied;
   }
+  TableUse operator()(const QkNormRope&) const { return TableUse::turns; }
   TableUse operator()(const RotaryTable&) const { return TableUse::is_value; }
   TableUse operator()(const Sinusoidal2d&) const { return TableUse::is_value; }
   TableUse operator()(const SinusoidalNd&) const { return TableUse::is_value; }

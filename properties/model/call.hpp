@@ -13,11 +13,13 @@ namespace sextant {
 struct Call {
   std::vector<std::int64_t> positions = {};        ///< [axes, batch, tokens]; of a bias those of the keys
   std::vector<std::int64_t> query_positions = {};  ///< of a bias; of a step of attention (AttentionCase)
-  std::vector<Tensor> vectors = {};  ///< x of a rotation, [batch, tokens, heads, head_dim]; q, k, v of attention
-  std::optional<Tensor> weight = std::nullopt;  ///< of learned codes and relative biases
-  std::optional<Tensor> sinks = std::nullopt;   ///< of attention with sinks
-  std::vector<std::int64_t> starts = {};        ///< of attention: AttentionCase
-  std::vector<std::int64_t> ends = {};          ///< likewise
+  /// x of a rotation, [batch, tokens, heads, head_dim]; q and k of qk_norm_rope, likewise; q, k, v of attention.
+  std::vector<Tensor> vectors = {};
+  /// Of learned codes and relative biases; of qk_norm_rope [2, head_dim], that of queries and that of keys.
+  std::optional<Tensor> weight = std::nullopt;
+  std::optional<Tensor> sinks = std::nullopt;  ///< of attention with sinks
+  std::vector<std::int64_t> starts = {};       ///< of attention: AttentionCase
+  std::vector<std::int64_t> ends = {};         ///< likewise
   std::int64_t fill = 0;  ///< the drawing of vectors and weight; of a long answer it also picks the rows to be judged
 };
 

@@ -23,6 +23,7 @@ std::unique_ptr<EncodingModel> make_model(const Spec& spec, const Alibi& encodin
 std::unique_ptr<EncodingModel> make_model(const Spec& spec, const RelativeBias& encoding);
 std::unique_ptr<EncodingModel> make_model(const Spec& spec, const WindowBias& encoding);
 std::unique_ptr<EncodingModel> make_model(const Spec& spec, const RotaryTable& encoding);
+std::unique_ptr<EncodingModel> make_model(const Spec& spec, const QkNormRope& encoding);
 std::unique_ptr<EncodingModel> make_model(const Spec& spec, const Attention& encoding);
 
 }  // namespace sextant

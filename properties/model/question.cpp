@@ -49,7 +49,8 @@ std::span<const std::string_view> axes_of_answer(Operation operation) {
   switch (operation) {
     case Operation::encode:
     case Operation::table: return code;
-    case Operation::rotate: return vectors;
+    case Operation::rotate:
+    case Operation::qk_norm_rope: return vectors;
     case Operation::bias: return bias;
     case Operation::attend: return attention;
   }

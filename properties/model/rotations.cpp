@@ -87,13 +87,13 @@ std::vector<FieldOf<Question>> RotationModel::question_fields() const {
 
 rc::Gen<Question> RotationModel::drawn_questions() const {
   return with_drawn_cells(of_many_shapes(EncodingModel::drawn_questions(), range(),
-                                         {{most_rows, longest_drawn, most_heads}, values_of_call / head_dim_}),
+                                         {{most_rows, longest_drawn, most_heads}, values_of_call / judged_values()}),
                           space());
 }
 
 Call RotationModel::call_of(const Question& question) const {
   Call call{.positions = positions_of(spec(), question, question.batch), .fill = question.fill};
-  call.vectors.push_back(drawn({question.batch, question.tokens, question.heads}, question.fill + 1));
+  call.vectors.push_back(drawn({question.batch, question.tokens, vectors_of(question.heads)}, question.fill + 1));
   return call;
 }
 
@@ -122,7 +122,7 @@ std::vector<Question> RotationModel::of_kernels() const {
   for (const Question& question : questions_of_equal_extents(near)) questions.push_back(question);
   for (const Question& question : questions_of_every_order(near)) questions.push_back(question);
   for (const Question& question : questions_of_every_length(near)) questions.push_back(question);
-  for (const Question& question : questions_of_long_calls(near, head_dim_)) questions.push_back(question);
+  for (const Question& question : questions_of_long_calls(near, judged_values())) questions.push_back(question);
   for (const Question& question : of_placements(near)) questions.push_back(question);
   for (Question question : questions_of_cells(space(), near)) {
     // Every other one in two batch rows, of which the second has the next one's cells.
@@ -196,7 +196,7 @@ SweepOf<Question> RotationModel::sweep(std::int64_t most_values) const {
 }
 
 Tensor RotationModel::given(const Question& question) const {
-  const gen::Extents extents{question.batch, question.tokens, question.heads};
+  const gen::Extents extents{question.batch, question.tokens, vectors_of(question.heads)};
   if (asks_for_cells(question)) return drawn(extents, drawing_of(question.fill) + first_drawing());
   if (question.fill >= every_magnitude) {
     const auto drawing =
@@ -276,12 +276,13 @@ Call RotationModel::call_on_the_longest(const Question& question) const {
 }
 
 Parts RotationModel::chunk_of(const Chunk& chunk) const {
-  const Tensor x = drawn({.batch = 1, .tokens = chunk.length, .heads = 1}, chunk.fill + first_drawing());
+  const std::int64_t vectors = vectors_of(1);
+  const Tensor x = drawn({.batch = 1, .tokens = chunk.length, .heads = vectors}, chunk.fill + first_drawing());
   return {.whole = {.positions = positions_of(spec(), chunk, 0, chunk.length), .vectors = {x}},
           .part = {.positions = positions_of(spec(), chunk, chunk.skip, chunk.count),
                    .vectors = {slice(x, chunk.skip, chunk.count)}},
-          .in_whole = [offset = chunk.skip * head_dim_](std::int64_t element) { return offset + element; },
-          .together = head_dim_};
+          .in_whole = [offset = chunk.skip * vectors * head_dim_](std::int64_t element) { return offset + element; },
+          .together = vectors * head_dim_};
 }
 
 Parts RotationModel::one_of(const Question& question, std::int64_t which) const {
@@ -307,26 +308,29 @@ std::optional<std::int64_t> RotationModel::number_of(TokenShape shape) const {
 
 gen::LargestCall RotationModel::largest_reshaped() const {
   const std::int64_t values = bytes_of_largest / static_cast<std::int64_t>(size_of(spec().dtype));
-  return {{most_rows, longest_call, most_heads}, std::max<std::int64_t>(values / head_dim_, 1)};
+  return {{most_rows, longest_call, most_heads}, std::max<std::int64_t>(values / judged_values(), 1)};
 }
 
 gen::LargestCall RotationModel::largest_drawn() const {
-  return {{most_rows, longest_drawn, most_heads}, std::max<std::int64_t>(2 * values_of_call / head_dim_, 1)};
+  return {{most_rows, longest_drawn, most_heads}, std::max<std::int64_t>(2 * values_of_call / judged_values(), 1)};
 }
 
 // Rows joined to one, heads from the cut on, and the shapes of tokens.
 Parts RotationModel::reshaped(const Question& question, std::int64_t shape, std::int64_t cut) const {
-  Call whole = accuracy_call(question);
+  return reshaped(accuracy_call(question), shape, cut, question.heads);
+}
+
+Parts RotationModel::reshaped(Call whole, std::int64_t shape, std::int64_t cut, std::int64_t cut_heads) const {
   const Tensor& x = whole.vectors[0];
   const std::int64_t batch = x.shape[0];
   const std::int64_t tokens = x.shape[1];
   const std::int64_t heads = x.shape[2];
-  Call part{.positions = whole.positions, .fill = whole.fill};
+  Call part{.positions = whole.positions, .weight = whole.weight, .fill = whole.fill};
   if (shape == 0) {
     part.vectors.push_back({x.dtype, {1, batch * tokens, heads, head_dim_}, x.data});
     return {std::move(whole), std::move(part), [](std::int64_t element) { return element; }, head_dim_};
   }
-  const std::int64_t first_head = shape == 1 ? cut_of(heads, cut) : 0;
+  const std::int64_t first_head = shape == 1 ? cut_of(cut_heads, cut) : 0;
   const std::vector<std::int64_t> from = shape == 1
                                              ? gen::consecutive(0, tokens)
                                              : tokens_again(static_cast<TokenShape>(shape - other_shapes), tokens, cut);
@@ -358,6 +362,8 @@ Parts RotationModel::reshaped(const Question& question, std::int64_t shape, std:
 Tensor RotationModel::ask(Session& session, const Call& call) const {
   return rotate(session, spec(), call.vectors[0], call.positions);
 }
+
+std::unique_ptr<RotationJudge> RotationModel::rotation_judge() const { return nullptr; }
 
 std::unique_ptr<Judge> RotationModel::judge() const { return rotation_judge(); }
 

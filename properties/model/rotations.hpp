@@ -13,12 +13,13 @@ namespace sextant {
 
 class RotationJudge;
 
-/// What models of rotations share: the operation rotate, of vectors [batch, tokens, heads, head_dim].
+/// What models of rotations share: the operation rotate, or one that also turns, of vectors [batch, tokens, heads,
+/// head_dim].
 class RotationModel : public EncodingModel {
  public:
   RotationModel(const Spec& spec, std::int64_t head_dim) : EncodingModel(spec), head_dim_(head_dim) {}
 
-  std::int64_t judged_values() const final { return head_dim_; }
+  std::int64_t judged_values() const final { return head_dim_ * vectors_of(1); }
 
   std::vector<FieldOf<Question>> question_fields() const final;
   std::vector<Question> first_questions() const override;
@@ -26,21 +27,21 @@ class RotationModel : public EncodingModel {
   gen::PositionRange range() const final;
   SweepOf<Question> sweep(std::int64_t most_values) const final;
 
-  Call call_of(const Question& question) const final;
-  Call accuracy_call(const Question& question) const final;
-  Parts chunk_of(const Chunk& chunk) const final;
-  Parts one_of(const Question& question, std::int64_t which) const final;
+  Call call_of(const Question& question) const override;
+  Call accuracy_call(const Question& question) const override;
+  Parts chunk_of(const Chunk& chunk) const override;
+  Parts one_of(const Question& question, std::int64_t which) const override;
   std::int64_t shapes() const final;
   std::optional<std::int64_t> number_of(TokenShape shape) const final;
   std::vector<Question> questions_of_same_ends() const final { return sextant::questions_of_same_ends(space()); }
   gen::LargestCall largest_reshaped() const final;
   gen::LargestCall largest_drawn() const final;
-  Parts reshaped(const Question& question, std::int64_t shape, std::int64_t cut) const final;
-  Tensor ask(Session& session, const Call& call) const final;
+  Parts reshaped(const Question& question, std::int64_t shape, std::int64_t cut) const override;
+  Tensor ask(Session& session, const Call& call) const override;
 
   std::unique_ptr<TurningOracle> turning() const override = 0;
-  std::unique_ptr<Judge> judge() const final;
-  std::unique_ptr<Judge> gradient_judge() const final;
+  std::unique_ptr<Judge> judge() const override;
+  std::unique_ptr<Judge> gradient_judge() const override;
 
  protected:
   std::int64_t head_dim() const { return head_dim_; }
@@ -48,11 +49,18 @@ class RotationModel : public EncodingModel {
   /// Vectors of every magnitude, then as many heads, rows and tokens as kernels meet, one after the other.
   std::vector<Question> of_kernels() const;
 
+  /// The same of a call of one tensor, of whose heads the first `cut_heads` may be cut.
+  Parts reshaped(Call whole, std::int64_t shape, std::int64_t cut, std::int64_t cut_heads) const;
+
+  /// How many vectors a token has in a question of so many heads.
+  virtual std::int64_t vectors_of(std::int64_t heads) const { return heads; }
+
  private:
   /// Vectors of which neighbours differ, a pure function of `fill`.
   virtual Tensor drawn(const gen::Extents& extents, std::int64_t fill) const;
 
-  virtual std::unique_ptr<RotationJudge> rotation_judge() const = 0;
+  /// Null where judge and gradient_judge are a model's own.
+  virtual std::unique_ptr<RotationJudge> rotation_judge() const;
 
   /// The vectors that a question of accuracy asks about.
   Tensor given(const Question& question) const;

@@ -31,8 +31,8 @@ class ScaledRotationModel : public RotationModel {
   }
 
  private:
-  double most_stretch() const final;
-  bool turns_nothing() const final { return ladders_.places.empty(); }
+  double most_stretch() const override;
+  bool turns_nothing() const override { return ladders_.places.empty(); }
 
   Rope head_;
   Ladders ladders_;

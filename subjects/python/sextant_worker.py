@@ -7,6 +7,7 @@ Run as `python sextant_worker.py FILE.py`, where FILE.py defines any of
     encode(positions, spec)                               -> encoding [n, dim]
     table(positions, spec)                                -> (cos, sin), [n, pairs] each, or as the file's table_order says
     rotate(x, positions, spec)                            -> y, as x
+    qk_norm_rope(q, k, positions, q_weight, k_weight, spec) -> (q, k), normalized and turned
     bias(query_positions, key_positions, spec)            -> bias [heads, q, k]
     bucket(relative, spec)                                -> bucket [n]
     attend(q, k, v, positions, spec)                      -> out, as q; what else a call has comes by name: query_positions,
@@ -53,13 +54,14 @@ try:
 except ImportError:
     BFLOAT16 = None
 
-OPERATIONS = ("encode", "table", "rotate", "bias", "bucket", "attend", "backward", "reset")
+OPERATIONS = ("encode", "table", "rotate", "qk_norm_rope", "bias", "bucket", "attend", "backward", "reset")
 CODES = {"F64": np.dtype("<f8"), "F32": np.dtype("<f4"), "F16": np.dtype("<f2"), "I64": np.dtype("<i8")}
 # The arguments of each operation after `self`, in the order of its signature.
 ARGUMENTS = {
     "encode": ("positions",),
     "table": ("positions",),
     "rotate": ("x", "positions"),
+    "qk_norm_rope": ("q", "k", "positions", "q_weight", "k_weight"),
     "bias": ("query_positions", "key_positions"),
     "bucket": ("relative",),
     "attend": ("q", "k", "v", "positions"),
@@ -67,6 +69,10 @@ ARGUMENTS = {
 # What only some calls have comes by name; a function that does not take it cannot do what is asked.
 BY_NAME = {"attend": ("query_positions", "starts", "ends", "sinks")}
 RESULTS = {"encode": "encoding", "rotate": "y", "bias": "bias", "bucket": "bucket", "attend": "out"}
+# Of operations that have several.
+SEVERAL_RESULTS = {"qk_norm_rope": ["q", "k"]}
+# What an operation in place writes over.
+WRITTEN_IN_PLACE = {"rotate": ["x"], "qk_norm_rope": ["q", "k"]}
 # What the tensors of a rotary table are called, by the order of their values.
 TABLE_ORDERS = {
     "separate": ["cos", "sin"],
@@ -240,7 +246,7 @@ FRAMEWORKS = {None: NumpyArrays, "numpy": NumpyArrays, "torch": TorchArrays, "ja
 
 
 def answer(functions, arrays, operation, tensors, metadata, in_place, copy=kept, table_order="separate"):
-    """The reply's tensors; of a rotation in place, that returned nothing, what it left in x. `copy` gives the bytes of an input as they were. Raises
+    """The reply's tensors; of a call in place, that returned nothing, what it left in x, or in q and k. `copy` gives the bytes of an input as they were. Raises
     Unsupported.
     """
     function = functions.get(operation)
@@ -267,9 +273,10 @@ def answer(functions, arrays, operation, tensors, metadata, in_place, copy=kept,
             if not _takes(function, key):
                 raise Unsupported(f"{operation} takes no {key}")
         result = function(*(given[key] for key in ARGUMENTS[operation]), *extra, spec, **named)
-        names = TABLE_ORDERS[table_order] if operation == "table" else [RESULTS[operation]]
-    if result is None and in_place and operation == "rotate":
-        result = given["x"]
+        names = TABLE_ORDERS[table_order] if operation == "table" else SEVERAL_RESULTS.get(operation) or [RESULTS[operation]]
+    if result is None and in_place and operation in WRITTEN_IN_PLACE:
+        written = [given[key] for key in WRITTEN_IN_PLACE[operation]]
+        result = written if len(written) > 1 else written[0]
     if result is None:
         raise Unsupported(f"{operation} returned None")
     reply = {name: arrays.take(array) for name, array in zip(names, _results(operation, names, result))}
@@ -465,7 +472,7 @@ def _replies_at_once(perform, requests):
 
 
 def serve(framework=None, name="", version="", in_place=False, threads=False, table_order="separate", **functions):
-    """Answers requests until the input ends. `functions` are the operations by name; `in_place` says that rotate writes over its x, `threads` that
+    """Answers requests until the input ends. `functions` are the operations by name; `in_place` says that rotate writes over its x, qk_norm_rope over q and k, `threads` that
     several threads may call the functions at once, `table_order` in which order table returns its values.
     """
     global _served

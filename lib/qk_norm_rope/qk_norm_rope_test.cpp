@@ -1,0 +1,172 @@
+#include "lib/qk_norm_rope/qk_norm_rope.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <span>
+#include <stdexcept>
+#include <variant>
+#include <vector>
+
+#include "lib/numeric/ulp.hpp"
+#include "reference/qk_norm_rope.hpp"
+#include "reference/rope.hpp"
+
+namespace sextant {
+namespace {
+
+QkNormRope encoding_of(const char* json) { return std::get<QkNormRope>(parse_spec(json).encoding); }
+
+// Any values: neighbours differ in sign and size.
+Tensor drawn(Dtype dtype, std::vector<std::int64_t> shape, double size) {
+  Tensor tensor = Tensor::zeros(dtype, std::move(shape));
+  for (std::int64_t i = 0; i < tensor.elements(); ++i) tensor.set(i, size * std::sin(1 + 2.7 * static_cast<double>(i)));
+  return tensor;
+}
+
+// The largest error of a turned component in ULP of its pair's norm, and of another channel in its own.
+double worst_error(const QkNormRope& encoding, const Tensor& x, const Tensor& weight,
+                   const std::vector<std::int64_t>& positions, const Tensor& y) {
+  using reference::Enclosure;
+  const reference::Precision precision = reference::first_precision;
+  const reference::HeadNorm norm(encoding);
+  reference::RopeReference rope(encoding.rope);
+  const std::int64_t width = encoding.rope.head_dim;
+  const std::int64_t length = reference::sequence_length(positions);
+  std::vector<double> head(static_cast<std::size_t>(width));
+  double worst = 0;
+  for (std::int64_t vector = 0; vector < x.elements() / width; ++vector) {
+    x.read(vector * width, head);
+    const Enclosure root = norm.inverse_root(head, precision);
+    const auto normalized = [&](std::int64_t channel) {
+      return norm.normalized(head[static_cast<std::size_t>(channel)], weight.at(channel), root);
+    };
+    const auto judge = [&](std::int64_t channel, const Enclosure& truth, double size) {
+      const double got = y.at(vector * width + channel);
+      worst = std::max(worst, abs(Enclosure(got, precision) - truth).upper() / ulp(x.dtype, size));
+    };
+    const std::int64_t position = positions[static_cast<std::size_t>(vector / x.shape[2])];
+    for (std::int64_t pair = 0; pair < pairs(encoding.rope); ++pair) {
+      const Channels from = channels_of_pair(encoding.rope, encoding.rope.pairing, pair);
+      const Channels to = channels_of_pair(encoding.rope, encoding.rope.output_pairing, pair);
+      const reference::RealPair n{normalized(from.first), normalized(from.second)};
+      const reference::RealPair turned =
+          reference::RopeReference::rotate(rope.rotation(position, pair, length, precision), n);
+      const Enclosure factor = rope.attention_factor(length, precision);
+      const double size = (factor * hypot(n.first, n.second)).lower();
+      judge(to.first, factor * turned.first, size);
+      judge(to.second, factor * turned.second, size);
+    }
+    for (const Passthrough& channel : passthrough_channels(encoding.rope)) {
+      const Enclosure truth = normalized(channel.input);
+      judge(channel.output, truth, truth.upper());
+    }
+  }
+  return worst;
+}
+
+constexpr const char* specs[] = {
+    R"({"encoding":"qk_norm_rope","head_dim":16})",
+    R"({"encoding":"qk_norm_rope","head_dim":16,"weight_offset":1,"epsilon":1e-5,"pairing":"interleaved"})",
+    R"({"encoding":"qk_norm_rope","head_dim":16,"rotary_dim":8,"rotary_layout":"suffix","direction":"clockwise"})",
+    R"({"encoding":"qk_norm_rope","head_dim":16,"pairing":"interleaved","output_pairing":"half",)"
+    R"("rope_scaling":{"rope_type":"yarn","factor":4,"original_max_position_embeddings":64}})",
+    R"({"encoding":"qk_norm_rope","head_dim":16,"rope_scaling":{"rope_type":"dynamic","factor":2,)"
+    R"("original_max_position_embeddings":64}})",
+    R"({"encoding":"qk_norm_rope","head_dim":16,"rope_scaling":{"rope_type":"none"}})"};
+
+TEST(QkNormRopeEncoder, IsWithinHalfAnUlpAndALittle) {
+  const std::vector<std::int64_t> positions{0, 1, 77, 130000, 5, 63};  // two rows
+  for (const char* json : specs) {
+    const QkNormRope encoding = encoding_of(json);
+    const QkNormRopeEncoder encoder(encoding);
+    for (const Dtype dtype : {Dtype::float32, Dtype::float16, Dtype::bfloat16}) {
+      for (const double size : {1e-3, 1.0, 300.0}) {
+        const Tensor q = drawn(dtype, {2, 3, 4, 16}, size);
+        const Tensor k = drawn(dtype, {2, 3, 2, 16}, size / 3);
+        const Tensor q_weight = drawn(dtype, {16}, 0.7);
+        const Tensor k_weight = drawn(dtype, {16}, 1.3);
+        const auto turned =
+            encoder.apply({.q = q, .k = k, .q_weight = q_weight, .k_weight = k_weight, .positions = positions});
+        EXPECT_LE(worst_error(encoding, q, q_weight, positions, turned.q), 0.51) << json << name_of(dtype);
+        EXPECT_LE(worst_error(encoding, k, k_weight, positions, turned.k), 0.51) << json << name_of(dtype);
+      }
+    }
+    const Tensor q = drawn(Dtype::float64, {2, 3, 4, 16}, 1);
+    const Tensor weight = drawn(Dtype::float64, {16}, 1);
+    const auto turned = encoder.apply({.q = q, .k = q, .q_weight = weight, .k_weight = weight, .positions = positions});
+    // Step 24 of docs/proofs/accuracy-classes.md, (16/2 + 2 + 7.5) u of the norm, and 4 ULP.
+    EXPECT_LE(worst_error(encoding, q, weight, positions, turned.q), 4 + 17.5);
+  }
+}
+
+TEST(QkNormRopeEncoder, InPlaceAndWithStridesItIsTheSame) {
+  const QkNormRope encoding = encoding_of(specs[1]);
+  const QkNormRopeEncoder encoder(encoding);
+  const Tensor x = drawn(Dtype::float32, {2, 3, 4, 16}, 1);
+  const Tensor weight = drawn(Dtype::float32, {16}, 1);
+  const std::vector<std::int64_t> positions{4, 5, 6, 10, 9, 8};
+  const Tensor apart =
+      encoder.apply({.q = x, .k = x, .q_weight = weight, .k_weight = weight, .positions = positions}).q;
+  Tensor in_place = x;
+  encoder.apply(heads_of(in_place), weight, positions);
+  EXPECT_EQ(in_place.data, apart.data);
+  // Heads before tokens.
+  Tensor turned = Tensor::zeros(Dtype::float32, {2, 4, 3, 16});
+  const Heads view{Dtype::float32, turned.data.data(), 2, 3, 4, 16, 4 * 3 * 16, 16, 3 * 16};
+  encoder.apply(heads_of(x), weight, positions, view);
+  for (std::int64_t i = 0; i < x.elements(); ++i) {
+    const std::int64_t channel = i % 16;
+    const std::int64_t head = i / 16 % 4;
+    const std::int64_t token = i / 64 % 3;
+    EXPECT_EQ(turned.at(((i / 192 * 4 + head) * 3 + token) * 16 + channel), apart.at(i));
+  }
+}
+
+TEST(QkNormRopeEncoder, ZerosStayZerosAndANanStaysInItsHead) {
+  const QkNormRopeEncoder encoder(encoding_of(specs[0]));
+  Tensor x = Tensor::zeros(Dtype::float32, {1, 1, 2, 16});
+  x.set(3, std::numeric_limits<double>::quiet_NaN());
+  const Tensor weight = drawn(Dtype::float32, {16}, 1);
+  Tensor y = x;
+  encoder.apply(heads_of(y), weight, std::vector<std::int64_t>{7});
+  for (std::int64_t i = 0; i < 16; ++i) {
+    EXPECT_TRUE(std::isnan(y.at(i)));
+    EXPECT_EQ(y.at(16 + i), 0);
+  }
+}
+
+TEST(QkNormRopeEncoder, RefusesWhatDoesNotFit) {
+  const QkNormRopeEncoder encoder(encoding_of(specs[0]));
+  Tensor x = drawn(Dtype::float32, {1, 2, 1, 16}, 1);
+  const Tensor before = x;
+  const std::vector<std::int64_t> positions{0, 1};
+  EXPECT_THROW(encoder.apply(heads_of(x), drawn(Dtype::float32, {8}, 1), positions), std::invalid_argument);
+  EXPECT_THROW(encoder.apply(heads_of(x), drawn(Dtype::float16, {16}, 1), positions), std::invalid_argument);
+  EXPECT_THROW(encoder.apply(heads_of(x), drawn(Dtype::float32, {16}, 1), std::vector<std::int64_t>{0}),
+               std::invalid_argument);
+  EXPECT_THROW(encoder.apply(heads_of(x), drawn(Dtype::float32, {16}, 1),
+                             std::vector<std::int64_t>{0, (std::int64_t{1} << 53) + 1}),
+               std::out_of_range);
+  EXPECT_EQ(x.data, before.data);
+  QkNormRope wrong = encoding_of(specs[0]);
+  wrong.epsilon = 0;
+  EXPECT_THROW(QkNormRopeEncoder{wrong}, SpecError);
+}
+
+TEST(QkNormRopeEncoder, EmptyCallsAreEmpty) {
+  const QkNormRopeEncoder encoder(encoding_of(specs[0]));
+  const Tensor weight = drawn(Dtype::float32, {16}, 1);
+  for (const std::vector<std::int64_t>& shape :
+       {std::vector<std::int64_t>{0, 2, 1, 16}, {2, 0, 1, 16}, {1, 2, 0, 16}}) {
+    const Tensor x = Tensor::zeros(Dtype::float32, shape);
+    const std::vector<std::int64_t> positions(static_cast<std::size_t>(shape[0] * shape[1]));
+    const auto turned = encoder.apply({.q = x, .k = x, .q_weight = weight, .k_weight = weight, .positions = positions});
+    EXPECT_EQ(turned.q.shape, shape);
+    EXPECT_EQ(turned.k.elements(), 0);
+  }
+}
+
+}  // namespace
+}  // namespace sextant
