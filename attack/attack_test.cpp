@@ -354,8 +354,9 @@ TEST(Judge, FindsAWrongBit) {
           EXPECT_FALSE(mismatch_of(example, answer.elements)) << token_of(example);
           auto wrong = answer.elements;
           const auto place = static_cast<std::size_t>(random.between(std::int64_t{0}, std::ssize(wrong) - 1));
-          // Attention claims a bound, not bits.
-          wrong[place] ^= attack.encoder == "attention" ? Bits{1} << (element_format(dtype).width - 2) : 1;
+          // Attention and what is normalized claim a bound, not bits.
+          const bool is_bounded = attack.encoder == "attention" || attack.encoder == "qk_norm_rope";
+          wrong[place] ^= is_bounded ? Bits{1} << (element_format(dtype).width - 2) : 1;
           ++planted;
           caught += mismatch_of(example, wrong) ? 1 : 0;
         }

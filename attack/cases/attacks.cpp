@@ -56,6 +56,7 @@ constexpr auto list = std::to_array<Attack>({
     {"xpos", "guards", 2, guards_xpos},
     {"xpos", "environments", 1, environments_xpos},
     {"rotary_table", "usual", 1, usual_rotary_table},
+    {"qk_norm_rope", "usual", 1, usual_qk_norm_rope},
     {"alibi", "usual", 1, usual_alibi},
     {"alibi", "exotic", 1, exotic_alibi},
     {"alibi", "near_ties", 2, near_ties_alibi},

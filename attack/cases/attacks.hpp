@@ -84,6 +84,7 @@ std::vector<Case> usual_rope(Random& random, Dtype dtype);
 std::vector<Case> exotic_rope(Random& random, Dtype dtype);
 std::vector<Case> rope_tables(Random& random, Dtype dtype);
 std::vector<Case> usual_rotary_table(Random& random, Dtype dtype);
+std::vector<Case> usual_qk_norm_rope(Random& random, Dtype dtype);
 std::vector<Case> usual_rope_nd(Random& random, Dtype dtype);
 std::vector<Case> exotic_rope_nd(Random& random, Dtype dtype);
 std::vector<Case> usual_xpos(Random& random, Dtype dtype);

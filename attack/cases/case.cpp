@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <stdexcept>
@@ -179,6 +180,8 @@ Case case_of(std::string_view token) {
   });
   return example;
 }
+
+std::int64_t key_heads_of(const Case& example) { return std::max<std::int64_t>(1, example.heads / 2); }
 
 std::vector<std::int64_t> positions_of(const Case& example) {
   if (example.operation != Operation::encode_range) return example.positions;

@@ -50,7 +50,8 @@ struct Case {
   /// Positions, queries or coordinates; of the keys; of `bucket` the differences.
   std::vector<std::int64_t> positions;
   std::vector<std::int64_t> keys;
-  /// x, a gradient or a weight, row-major and dense; for attention q, then k, then v, then the weight.
+  /// x, a gradient or a weight, row-major and dense; for attention q, then k, then v, then the weight; for qk_norm_rope,
+  /// whose operation is attend, q, then k, then the weight of each.
   std::vector<Bits> elements;
 };
 
@@ -59,6 +60,9 @@ struct Case {
 std::string token_of(const Case& example);
 /// @throws std::invalid_argument naming what cannot be read.
 Case case_of(std::string_view token);
+
+/// Of how many heads the keys of qk_norm_rope are, where queries have `heads`: half of them.
+std::int64_t key_heads_of(const Case& example);
 
 /// The positions of a call, one by one.
 std::vector<std::int64_t> positions_of(const Case& example);

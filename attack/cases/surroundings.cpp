@@ -145,6 +145,25 @@ std::vector<Case> usual_rotary_table(Random& random, Dtype dtype) {
   }
   return cases;
 }
+// Of heads as models have them, at whole positions.
+std::vector<Case> usual_qk_norm_rope(Random& random, Dtype dtype) {
+  QkNormRope encoding;
+  encoding.rope = draw_rope(random, Taste::usual, 64);
+  encoding.rope.positions = {};
+  encoding.rope.output_pairing = encoding.rope.pairing;
+  encoding.epsilon = random.of({1e-6, 1e-5, 0x1p-20, 1e-8});
+  encoding.weight_offset = random.of({0.0, 1.0});
+  const std::int64_t tokens = random.between(std::int64_t{1}, std::int64_t{12});
+  Case example = table_case(random, encoding, dtype, draw_positions(random, tokens, std::int64_t{1} << 40));
+  example.operation = Operation::attend;
+  example.tokens = tokens;
+  example.heads = random.of({1, 2, 4});
+  const std::int64_t heads = example.heads + key_heads_of(example);
+  const ElementFormat format = element_format(dtype);
+  example.elements.resize(static_cast<std::size_t>((tokens * heads + 2) * encoding.rope.head_dim));
+  for (Bits& bits : example.elements) bits = draw_element(random, format, Kind::normal);
+  return {example};
+}
 std::vector<Case> usual_rope_nd(Random& random, Dtype dtype) { return axial_rotations(random, dtype, Taste::usual); }
 std::vector<Case> exotic_rope_nd(Random& random, Dtype dtype) { return axial_rotations(random, dtype, Taste::exotic); }
 std::vector<Case> usual_xpos(Random& random, Dtype dtype) {

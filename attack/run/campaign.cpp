@@ -34,7 +34,7 @@ constexpr std::array shares{Share{"sinusoidal", 6},     Share{"sinusoidal_2d", 1
                             Share{"rotary_table", 0.5}, Share{"alibi", 1},           Share{"integer", 0.5},
                             Share{"binary", 0.3},       Share{"relative_bias", 1},   Share{"learned", 0.5},
                             Share{"window_bias", 0.5},  Share{"log_coordinates", 1}, Share{"attention", 0.7},
-                            Share{"fourier", 2}};
+                            Share{"fourier", 2},        Share{"qk_norm_rope", 0.5}};
 
 /// A way of constructing cases in one dtype: what it has done, and what it cost.
 struct Lane {

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <memory>
 #include <stdexcept>
+#include <utility>
 
 #if defined(__SSE__)
 #include <xmmintrin.h>
@@ -21,6 +22,7 @@
 #include "lib/integer/integer.hpp"
 #include "lib/learned/learned.hpp"
 #include "lib/log_coordinates/log_coordinates.hpp"
+#include "lib/qk_norm_rope/qk_norm_rope.hpp"
 #include "lib/relative_bias/relative_bias.hpp"
 #include "lib/rope/rope.hpp"
 #include "lib/rope_nd/rope_nd.hpp"
@@ -308,6 +310,33 @@ Answer call(const Rope& encoding, const Case& example) {
 
 // Its operation is tables.
 Answer call(const RotaryTable& encoding, const Case& example) { return call(encoding.rope, example); }
+
+// Queries' elements, and then keys'.
+Answer call(const QkNormRope& encoding, const Case& example) {
+  const auto& encoder = kept<QkNormRopeEncoder>(example.spec, [&] { return QkNormRopeEncoder(encoding); });
+  const std::int64_t width = encoding.rope.head_dim;
+  std::int64_t next = 0;
+  const auto part = [&](std::vector<std::int64_t> shape) {
+    const std::int64_t start = std::exchange(next, next + elements_of(shape));
+    Tensor tensor = Tensor::zeros(example.spec.dtype, std::move(shape));
+    const std::size_t bytes = width_of_elements(example.spec.dtype);
+    for (std::int64_t i = start; i < next; ++i) {
+      std::memcpy(tensor.data.data() + static_cast<std::size_t>(i - start) * bytes,
+                  &example.elements[static_cast<std::size_t>(i)], bytes);
+    }
+    return tensor;
+  };
+  const Tensor q = part({example.batch, example.tokens, example.heads, width});
+  const Tensor k = part({example.batch, example.tokens, key_heads_of(example), width});
+  const Tensor q_weight = part({width});
+  const Tensor k_weight = part({width});
+  const auto turned =
+      encoder.apply({.q = q, .k = k, .q_weight = q_weight, .k_weight = k_weight, .positions = example.positions});
+  Answer answer = answer_of(turned.q);
+  const Answer keys = answer_of(turned.k);
+  answer.elements.insert(answer.elements.end(), keys.elements.begin(), keys.elements.end());
+  return answer;
+}
 
 Answer call(const RopeNd& encoding, const Case& example) {
   return turn(kept<RopeNdEncoder>(example.spec, [&] { return RopeNdEncoder(encoding); }), example,

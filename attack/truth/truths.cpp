@@ -32,6 +32,9 @@ std::int64_t size_for(const Rope& encoding, const Case& example) {
 std::int64_t size_for(const RotaryTable& encoding, const Case& example) {
   return 2 * rows_of(example) * pairs(encoding);
 }
+std::int64_t size_for(const QkNormRope& encoding, const Case& example) {
+  return std::ssize(example.elements) - 2 * encoding.rope.head_dim;
+}
 std::int64_t size_for(const RopeNd&, const Case& example) { return std::ssize(example.elements); }
 std::int64_t size_for(const Xpos&, const Case& example) { return std::ssize(example.elements); }
 std::int64_t size_for(const Alibi& encoding, const Case& example) {

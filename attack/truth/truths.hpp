@@ -23,6 +23,7 @@ void judge_encoding(const SinusoidalNd& encoding, const Case& example, Checker& 
 void judge_encoding(const Fourier& encoding, const Case& example, Checker& checker);
 void judge_encoding(const Rope& encoding, const Case& example, Checker& checker);
 void judge_encoding(const RotaryTable& encoding, const Case& example, Checker& checker);
+void judge_encoding(const QkNormRope& encoding, const Case& example, Checker& checker);
 void judge_encoding(const RopeNd& encoding, const Case& example, Checker& checker);
 void judge_encoding(const Xpos& encoding, const Case& example, Checker& checker);
 void judge_encoding(const Alibi& encoding, const Case& example, Checker& checker);
