@@ -147,8 +147,8 @@ TEST_F(Command, SubjectsThatFailExitThreeWithinTheirTimeOut) {
 // Nothing was audited, so nothing has failed: the file is at fault, as one that is absent.
 TEST_F(Command, AFileThatCannotBeAuditedIsOneLineAndExitTwo) {
   const std::pair<const char*, const char*> files[] = {
-      {"x = 1\n", "python:bad.py: the file defines none of encode, table, rotate"},
-      {"", "python:bad.py: the file defines none of encode, table, rotate"},
+      {"x = 1\n", "python:bad.py: the file defines none of encode, table, rotate, qk_norm_rope"},
+      {"", "python:bad.py: the file defines none of encode, table, rotate, qk_norm_rope"},
       {"\n\nimport no_such_module\n", "python:bad.py: line 3: ModuleNotFoundError: No module named 'no_such_module'"},
       {"def encode(positions, spec)\n    pass\n", "python:bad.py: line 1: SyntaxError: expected ':'"},
       {"def f():\n    raise ValueError('not\\nhere')\nf()\n", "python:bad.py: line 2: ValueError: not here"},

@@ -6,7 +6,7 @@ namespace sextant {
 namespace {
 
 // Settings as published in each model's paper or config.json.
-constexpr std::array<Preset, 56> table{{
+constexpr std::array<Preset, 58> table{{
     {"transformer-512", "Vaswani et al. 2017, section 3.5, d_model = 512",
      "Vaswani et al. 2017, section 3.5; arXiv:1706.03762", R"({"encoding":"sinusoidal","dim":512})"},
     {"tensor2tensor-512", "tensor2tensor's timing signal: sines, then cosines, divisor d/2 - 1",
@@ -117,6 +117,14 @@ constexpr std::array<Preset, 56> table{{
      R"("position":{"encoding":"rope","head_dim":128,"rope_theta":1000000,"rope_scaling":{"rope_type":"yarn",)"
      R"("factor":16,"original_max_position_embeddings":16384,"beta_fast":32,"beta_slow":1,"mscale":1,)"
      R"("mscale_all_dim":1}},"query_scale":{"amount":0.1,"period":16384},"max_position":262144})"},
+    // rms_norm_eps of both; transformers, models/gemma3/modeling_gemma3.py, Gemma3RMSNorm, has 1 + weight.
+    {"qwen3-8b-qk-norm", "Qwen3 8B: the norm of queries and keys, and their rotation, as one operation",
+     "Qwen/Qwen3-8B, config.json; transformers, models/qwen3/modeling_qwen3.py, Qwen3RMSNorm",
+     R"({"encoding":"qk_norm_rope","head_dim":128,"rope_theta":1000000,"max_position":40960})"},
+    {"gemma-3-qk-norm", "Gemma 3 4B, a global layer: the norm of queries and keys by 1 + weight, and their rotation",
+     "google/gemma-3-4b-it, config.json; transformers, models/gemma3/modeling_gemma3.py, Gemma3RMSNorm",
+     R"({"encoding":"qk_norm_rope","head_dim":256,"rope_theta":1000000,"weight_offset":1,)"
+     R"("rope_scaling":{"rope_type":"linear","factor":8}})"},
     {"torchscale-xpos", "torchscale 0.3's decoder with xpos_rel_pos, a query: powers from half the call, rounded up",
      "Sun et al. 2022, arXiv:2212.10554; microsoft/torchscale, component/xpos_relative_position.py",
      R"({"encoding":"xpos","head_dim":64,"pairing":"interleaved","centre":"ceil_half","max_position":1024})"},
