@@ -311,6 +311,7 @@ struct Subject {
   std::string version = {};
   Operation encode = {};
   Operation rotate = {};
+  std::function<Arrays(const Call& call)> qk_norm_rope = {};  ///< q and k
   Operation bias = {};
   Operation bucket = {};
   Operation attend = {};
@@ -424,6 +425,7 @@ inline Arrays answer(const Subject& subject, const Call& call) {
     return {};
   }
   if (call.operation == "backward" && subject.backward) return subject.backward(call);
+  if (call.operation == "qk_norm_rope" && subject.qk_norm_rope) return subject.qk_norm_rope(call);
   for (const Named& named : operations()) {
     if (call.operation == named.operation && subject.*named.function)
       return {{named.result, (subject.*named.function)(call)}};
@@ -436,6 +438,7 @@ inline std::string operations_of(const Subject& subject) {
   for (const Named& named : operations()) {
     if (subject.*named.function) list += (list.empty() ? "" : ",") + std::string(named.operation);
   }
+  if (subject.qk_norm_rope) list += (list.empty() ? "" : ",") + std::string("qk_norm_rope");
   if (subject.backward) list += (list.empty() ? "" : ",") + std::string("backward");
   return list;
 }

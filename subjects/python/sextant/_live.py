@@ -189,9 +189,12 @@ def recording(subject: Subject, folder: Path) -> Mapping[str, Callable[..., Any]
             number = next(taken)
             _write(folder / f"{number:06}-{os.getpid()}", operation, inputs, {})
             result = function(*arguments, **named)
-            output = result if result is not None or not (subject.in_place and operation == "rotate") else arguments[0]
-            if output is not None:
-                _write(folder / f"{number:06}-{os.getpid()}", operation, inputs, {worker.RESULTS[operation]: arrays.take(output)})
+            written = [arguments[names.index(key)] for key in worker.WRITTEN_IN_PLACE.get(operation, ()) if subject.in_place]
+            output = result if result is not None or not written else written if len(written) > 1 else written[0]
+            results = worker.SEVERAL_RESULTS.get(operation) or [worker.RESULTS.get(operation)]
+            if output is not None and None not in results:
+                outputs = zip(results, worker._results(operation, results, output))
+                _write(folder / f"{number:06}-{os.getpid()}", operation, inputs, {key: arrays.take(value) for key, value in outputs})
             return result
 
         return call

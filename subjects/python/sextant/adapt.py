@@ -71,7 +71,7 @@ def subject_of(thing: Any, operation: str, claim: Mapping[str, Any], way: Way = 
         raise ValueError(f"positions {way.positions!r}: expected one of {', '.join(POSITIONS)}")
     named = {key: getattr(thing, key, None) for key in worker.OPERATIONS}
     found = {key: function for key, function in named.items() if callable(function)}
-    if not (found.keys() & {"encode", "table", "rotate", "bias", "attend"}):
+    if not (found.keys() & {"encode", "table", "rotate", "qk_norm_rope", "bias", "attend"}):
         if not callable(thing):
             raise TypeError(f"{thing!r}: expected a function, or an object with any of {', '.join(worker.OPERATIONS)}")
         found[operation] = thing
