@@ -317,7 +317,7 @@ Answer call(const QkNormRope& encoding, const Case& example) {
   const std::int64_t width = encoding.rope.head_dim;
   std::int64_t next = 0;
   const auto part = [&](std::vector<std::int64_t> shape) {
-    const std::int64_t start = std::exchange(next, next + elements_of(shape));
+    const std::int64_t start = std::exchange(next, next + sextant::elements_of(shape));
     Tensor tensor = Tensor::zeros(example.spec.dtype, std::move(shape));
     const std::size_t bytes = width_of_elements(example.spec.dtype);
     for (std::int64_t i = start; i < next; ++i) {
