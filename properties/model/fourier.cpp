@@ -99,14 +99,16 @@ class FourierJudge final : public CodeJudge {
                      static_cast<double>(divisor_of(encoding_, axis)));
   }
 
-  // What the errors of an angle are relative to (step 22): its terms' sizes, the coordinates' absolute errors in them,
-  // and of a cosine the quarter of a turn that may be added. In doubles within 2^-49 of itself.
+  // What the errors of an angle are relative to (step 22): its terms' sizes, the coordinates' absolute errors and those of
+  // subnormal products in them, and of a cosine the quarter of a turn that may be added. In doubles within 2^-48 of
+  // itself.
   double quick_size(std::span<const std::int64_t> place, std::int64_t list, std::int64_t band, bool is_sine) const {
     const double all = lists_[index(list)].roundings[index(band)];
     double size = is_sine ? 0 : std::numbers::pi / all;
     for (std::int64_t axis = first_axis(list); axis <= last_axis(list); ++axis) {
-      size += axes_[index(axis)].radians[index(band)] *
-              (quick_coordinate(axis, place[index(axis)]) + roundings_.of_quotient(axis) / all);
+      const double coordinate = quick_coordinate(axis, place[index(axis)]);
+      size += axes_[index(axis)].radians[index(band)] * (coordinate + roundings_.of_quotient(axis) / all) +
+              roundings_.of_underflow() * (1 + coordinate) / all;
     }
     return size;
   }
@@ -115,9 +117,11 @@ class FourierJudge final : public CodeJudge {
     const Enclosure all(lists_[index(list)].roundings[index(band)], precision);
     Enclosure sum = is_sine ? Enclosure(0.0, precision) : Enclosure::pi(precision) / all;
     for (std::int64_t axis = first_axis(list); axis <= last_axis(list); ++axis) {
-      sum = sum + abs(oracle_->radians_of_coordinate(axis, band, precision)) *
-                      (abs(oracle_->coordinate(axis, place[index(axis)], precision)) +
-                       Enclosure(roundings_.of_quotient(axis), precision) / all);
+      const Enclosure coordinate = abs(oracle_->coordinate(axis, place[index(axis)], precision));
+      const Enclosure of_quotient(roundings_.of_quotient(axis), precision);
+      const Enclosure of_underflow(roundings_.of_underflow(), precision);
+      sum = sum + abs(oracle_->radians_of_coordinate(axis, band, precision)) * (coordinate + of_quotient / all) +
+            of_underflow * (Enclosure(1.0, precision) + coordinate) / all;
     }
     return sum;
   }

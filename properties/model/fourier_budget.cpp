@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "lib/numeric/ulp.hpp"
 #include "reference/rounding.hpp"
 
 namespace sextant {
@@ -54,6 +55,15 @@ double FourierRoundings::of_angle(std::int64_t axis, std::int64_t band) const {
   for (std::int64_t a = 0; a < encoding_.axes; ++a) of_coordinates = std::max(of_coordinates, of_quotient(a) + 1);
   constexpr double of_weight = 1;
   return own + of_weight + static_cast<double>(encoding_.axes - 1) + of_coordinates;
+}
+
+double FourierRoundings::of_underflow() const {
+  for (const Dtype format : {Dtype::float64, Dtype::float32, Dtype::float16, Dtype::bfloat16}) {
+    if (roundoff() != unit_roundoff(format)) continue;
+    constexpr double roundings = 4;
+    return roundings * std::numbers::pi * (1 + 0x1p-40) * (ulp(format, 0) / roundoff());
+  }
+  return 0;
 }
 
 Enclosure FourierRoundings::coordinate_bound(std::int64_t axis, const Enclosure& truth) const {

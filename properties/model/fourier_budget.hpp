@@ -23,6 +23,10 @@ class FourierRoundings {
   /// R of step 21: those of an angle, relative to its S.
   double of_angle(std::int64_t axis, std::int64_t band) const;
 
+  /// What an angle is off by where its products are subnormal, for each axis and over 1 + |c|, c its coordinate, in
+  /// roundoffs u: step 21.
+  double of_underflow() const;
+
   /// The bound on a coordinate in the row: step 23.
   reference::Enclosure coordinate_bound(std::int64_t axis, const reference::Enclosure& truth) const;
 

@@ -48,6 +48,36 @@ TEST(FourierRoundings, OfAngles) {
   EXPECT_EQ(roundings(sam).of_angle(0, 3), 10);  // weight, product, sum, two of the unit, quarter, four of a coordinate
 }
 
+// Two weights below the least normal number: products that are rounded in each order are within the bound, and as far
+// from the truth as several roundings of a plain one would not be.
+TEST(FourierRoundings, OfSubnormalProducts) {
+  const Spec given = spec_of(R"("axes":2,"bands":1,"ladder":"weight","angle_unit":"turn")");
+  const double of_underflow = roundings(given).of_underflow() * unit_roundoff(Dtype::float32);
+  const auto in_float32 = [](double x) { return static_cast<double>(static_cast<float>(x)); };
+  constexpr double turn = 2 * std::numbers::pi;
+  double most = 0;
+  for (int i = 1; i < 2000; ++i) {
+    const double weights[] = {i * 0x1p-149, (2003 - i) * 0x1p-149};
+    const double coordinates[] = {(i % 64 + 0.5) / 64, (i % 48 + 0.5) / 48};
+    double truth = 0;
+    double products_first = 0;
+    double turns_first = 0;
+    for (int axis = 0; axis < 2; ++axis) {
+      const double coordinate = in_float32(coordinates[axis]);
+      truth += turn * weights[axis] * coordinate;
+      products_first = in_float32(products_first + in_float32(weights[axis] * coordinate));
+      turns_first = in_float32(turns_first + in_float32(in_float32(turn * weights[axis]) * coordinate));
+    }
+    const double bound = of_underflow * (2 + coordinates[0] + coordinates[1]);
+    for (const double got : {in_float32(turn * products_first), turns_first}) {
+      ASSERT_LE(std::fabs(got - truth), bound) << i;
+      most = std::max(most, std::fabs(got - truth) / bound);
+    }
+  }
+  EXPECT_GT(most, 0.1);
+  EXPECT_EQ(roundings(spec_of(R"("bands":4,"accuracy":"faithful")")).of_underflow(), 0);
+}
+
 TEST(FourierRoundings, OfCoordinatesInTheRow) {
   const auto bound = [](const char* fields, std::int64_t position) {
     const Spec spec = spec_of(fields);
