@@ -22,8 +22,8 @@ class Progress {
   /// One more property is judged, or set aside.
   void judged(const PropertyResult& result);
 
-  /// What is done of the steps of the properties that apply, from 0 to 1. Those of the others, which an audit sets aside
-  /// before it asks anything, took no time.
+  /// What is done of the steps of the properties that apply, from 0 to 1. Those of the others, which an audit sets
+  /// aside before it asks anything, took no time.
   double share() const;
 
   /// How long the rest takes if its steps take as long as those that are done: seconds (1/share - 1). Steps differ, so

@@ -8,7 +8,8 @@
 namespace sextant::reference {
 
 /// Enclosures of the norm of queries and keys, Zhang and Sennrich 2019 (arXiv 1910.07467), equation 4, as
-/// lib/spec/qk_norm_rope.hpp states it: n_i = x_i (weight_offset + w_i) r. What rope makes of n is reference/rope.hpp's.
+/// lib/spec/qk_norm_rope.hpp states it: n_i = x_i (weight_offset + w_i) r. What rope makes of n is
+/// reference/rope.hpp's.
 class HeadNorm {
  public:
   explicit HeadNorm(const QkNormRope& encoding) : epsilon_(encoding.epsilon), weight_offset_(encoding.weight_offset) {}

@@ -50,8 +50,8 @@ struct Case {
   /// Positions, queries or coordinates; of the keys; of `bucket` the differences.
   std::vector<std::int64_t> positions;
   std::vector<std::int64_t> keys;
-  /// x, a gradient or a weight, row-major and dense; for attention q, then k, then v, then the weight; for qk_norm_rope,
-  /// whose operation is attend, q, then k, then the weight of each.
+  /// x, a gradient or a weight, row-major and dense; for attention q, then k, then v, then the weight; for
+  /// qk_norm_rope, whose operation is attend, q, then k, then the weight of each.
   std::vector<Bits> elements;
 };
 

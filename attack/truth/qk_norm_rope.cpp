@@ -6,8 +6,9 @@
 #include "attack/truth/truths.hpp"
 
 // Zhang and Sennrich 2019, equation 4, of each head, and Su et al. 2021, equation 34. The claim is a bound: 0.51 ULP of
-// a turned pair's norm, of float64 steps 24 and 9 of docs/proofs/accuracy-classes.md. Everything here is in long double,
-// 2^-50 of float32's bound and 2^-8 of float64's, so that an element further away than 1 + 2^-6 of the bound is wrong.
+// a turned pair's norm, of float64 steps 24 and 9 of docs/proofs/accuracy-classes.md. Everything here is in long
+// double, 2^-50 of float32's bound and 2^-8 of float64's, so that an element further away than 1 + 2^-6 of the bound is
+// wrong.
 
 namespace sextant::attack {
 namespace {

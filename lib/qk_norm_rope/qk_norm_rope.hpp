@@ -22,9 +22,9 @@ class QkNormRopeEncoder {
   /// @throws SpecError if `encoding` is outside its domain, TargetError if SEXTANT_FORCE_TARGET is wrong.
   explicit QkNormRopeEncoder(const QkNormRope& encoding);
 
-  /// Normalizes and turns every head of `x`, queries or keys, into `y`, which is x itself (the same data and strides: in
-  /// place) or apart from it. `weight` is [head_dim] of x's dtype, `positions` [batch, tokens] row-major. The channels
-  /// of a float64 head lie below 2^500.
+  /// Normalizes and turns every head of `x`, queries or keys, into `y`, which is x itself (the same data and strides:
+  /// in place) or apart from it. `weight` is [head_dim] of x's dtype, `positions` [batch, tokens] row-major. The
+  /// channels of a float64 head lie below 2^500.
   /// @throws std::invalid_argument and std::out_of_range as RopeEncoder::apply does, and for a weight of another shape
   /// or dtype, with nothing written.
   void apply(const ConstHeads& x, const Tensor& weight, std::span<const std::int64_t> positions, const Heads& y) const;

@@ -6,8 +6,8 @@
 namespace sextant {
 
 /// Queries and keys that are normalized head by head and then turned, in one call, as Qwen3, Gemma 3 and the fused
-/// kernels of vLLM and TensorRT-LLM have it. With d = head_dim, w the weight of queries or that of keys, which a call is
-/// given, and n the vector that rope turns:
+/// kernels of vLLM and TensorRT-LLM have it. With d = head_dim, w the weight of queries or that of keys, which a call
+/// is given, and n the vector that rope turns:
 ///
 ///     n_i = x_i (weight_offset + w_i) / sqrt((x_0^2 + ... + x_{d-1}^2)/d + epsilon)
 ///

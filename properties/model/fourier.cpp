@@ -99,8 +99,8 @@ class FourierJudge final : public CodeJudge {
                      static_cast<double>(divisor_of(encoding_, axis)));
   }
 
-  // What the errors of an angle are relative to (step 22): its terms' sizes, the coordinates' absolute errors and those of
-  // subnormal products in them, and of a cosine the quarter of a turn that may be added. In doubles within 2^-48 of
+  // What the errors of an angle are relative to (step 22): its terms' sizes, the coordinates' absolute errors and those
+  // of subnormal products in them, and of a cosine the quarter of a turn that may be added. In doubles within 2^-48 of
   // itself.
   double quick_size(std::span<const std::int64_t> place, std::int64_t list, std::int64_t band, bool is_sine) const {
     const double all = lists_[index(list)].roundings[index(band)];

@@ -225,8 +225,10 @@ void add_norms(List& list) {
               plain_spec, [](PlainNorm& plain) {
                 plain.root = [epsilon = plain.encoding.epsilon](double sum, double count) {
                   const double mean = in_float32(sum / count + epsilon);
+                  // An exponent of -1/2 of the mean's, from one and a half times that of 1.
+                  constexpr auto of_one = std::bit_cast<std::uint32_t>(1.0F);
                   const auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(mean));
-                  const auto guess = static_cast<double>(std::bit_cast<float>(0x5F3759DF - (bits >> 1)));
+                  const auto guess = static_cast<double>(std::bit_cast<float>(of_one / 2 * 3 - bits / 2));
                   return in_float32(guess * (1.5 - mean / 2 * guess * guess));
                 };
               });

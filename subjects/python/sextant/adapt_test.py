@@ -208,7 +208,7 @@ class Others(unittest.TestCase):
         self.assertIsNone(adapt.importable_name(lambda: 0))
 
     def test_the_worker_knows_every_way_of_an_operation(self) -> None:
-        self.assertEqual(set(worker.ARGUMENTS), {"encode", "table", "rotate", "bias", "bucket", "attend"})
+        self.assertEqual(set(worker.ARGUMENTS), {"encode", "table", "rotate", "qk_norm_rope", "bias", "bucket", "attend"})
 
 
 if __name__ == "__main__":
