@@ -229,11 +229,10 @@ class WorkerSession final : public Session {
   std::uint64_t next_id_ = 0;
 };
 
-class WorkerSubject final : public Subject {
+// A subject of processes that serve sessions, however they come about.
+class ProcessSubject : public Subject {
  public:
-  // Sessions are forks of a program of that name, if there is one.
-  WorkerSubject(std::string name, StartProcess start, WorkerLimits limits, std::optional<Command> forked)
-      : name_(std::move(name)), start_(std::move(start)), limits_(std::move(limits)), forked_(std::move(forked)) {}
+  ProcessSubject(std::string name, WorkerLimits limits) : name_(std::move(name)), limits_(std::move(limits)) {}
 
   std::string name() const override { return name_; }
 
@@ -248,12 +247,30 @@ class WorkerSubject final : public Subject {
     return sessions;
   }
 
+ protected:
+  const WorkerLimits& limits() const { return limits_; }
+  Deadline deadline() const { return std::chrono::steady_clock::now() + limits_.timeout; }
+
+ private:
+  // One that nobody has asked anything. Called by several threads.
+  virtual std::unique_ptr<Process> process() const = 0;
+
+  std::string name_;
+  WorkerLimits limits_;
+};
+
+class WorkerSubject final : public ProcessSubject {
+ public:
+  // Sessions are forks of a program of that name, if there is one.
+  WorkerSubject(std::string name, StartProcess start, WorkerLimits limits, std::optional<Command> forked)
+      : ProcessSubject(std::move(name), std::move(limits)), start_(std::move(start)), forked_(std::move(forked)) {}
+
   std::unique_ptr<Session> open_anew(const Spec& spec) const override {
-    return std::make_unique<WorkerSession>(start_(), spec, limits_);
+    return std::make_unique<WorkerSession>(start_(), spec, limits());
   }
 
  private:
-  std::unique_ptr<Process> process() const {
+  std::unique_ptr<Process> process() const override {
     std::unique_ptr<Process> process = forked();
     return process ? std::move(process) : start_();
   }
@@ -263,19 +280,19 @@ class WorkerSubject final : public Subject {
   std::unique_ptr<Process> forked() const {
     const std::lock_guard lock(mutex_);
     if (!forked_) return nullptr;
-    const Deadline deadline = std::chrono::steady_clock::now() + limits_.timeout;
+    const Deadline until = deadline();
     std::unique_ptr<Process> process;
     if (!server_) {
-      ForkServer::Started started = ForkServer::start(*forked_, deadline, limits_.stop);
+      ForkServer::Started started = ForkServer::start(*forked_, until, limits().stop);
       if (!started.why_not.empty())
-        limits_.note(fmt::format("each session starts an interpreter anew: {}", one_line(started.why_not)));
+        limits().note(fmt::format("each session starts an interpreter anew: {}", one_line(started.why_not)));
       server_ = std::move(started.server);
       process = std::move(started.worker);
     }
     if (server_) {
-      process = server_->fork(deadline, limits_.stop);
+      process = server_->fork(until, limits().stop);
       if (!process)
-        limits_.note(
+        limits().note(
             "the process that sessions are forked from ended or fell silent: sessions since then start an "
             "interpreter anew");
     }
@@ -286,48 +303,30 @@ class WorkerSubject final : public Subject {
     return process;
   }
 
-  std::string name_;
   StartProcess start_;
-  WorkerLimits limits_;
   // A cache of no consequence for what sessions answer, shared by the threads that open them.
   mutable std::mutex mutex_;
   mutable std::optional<Command> forked_;
   mutable std::unique_ptr<ForkServer> server_;
 };
 
-class LiveSubject final : public Subject {
+class LiveSubject final : public ProcessSubject {
  public:
   LiveSubject(std::string name, int control, WorkerLimits limits)
-      : name_(std::move(name)),
-        limits_(std::move(limits)),
-        server_(ForkServer::adopt(control, std::chrono::steady_clock::now() + limits_.timeout, limits_.stop)) {
+      : ProcessSubject(std::move(name), std::move(limits)),
+        server_(ForkServer::adopt(control, deadline(), this->limits().stop)) {
     if (!server_)
-      throw SubjectNameError(fmt::format("{}: nobody answers on the socket that a fork server is ready", name_));
-  }
-
-  std::string name() const override { return name_; }
-
-  std::unique_ptr<Session> open(const Spec& spec) const override {
-    return std::make_unique<WorkerSession>(process(), spec, limits_);
-  }
-
-  std::vector<std::unique_ptr<Session>> open_together(std::span<const Spec> specs) const override {
-    const std::shared_ptr<Process> shared = process();
-    std::vector<std::unique_ptr<Session>> sessions;
-    for (const Spec& spec : specs) sessions.push_back(std::make_unique<WorkerSession>(shared, spec, limits_));
-    return sessions;
+      throw SubjectNameError(fmt::format("{}: nobody answers on the socket that a fork server is ready", this->name()));
   }
 
  private:
-  std::unique_ptr<Process> process() const {
+  std::unique_ptr<Process> process() const override {
     const std::lock_guard lock(mutex_);
-    std::unique_ptr<Process> process = server_->fork(std::chrono::steady_clock::now() + limits_.timeout, limits_.stop);
+    std::unique_ptr<Process> process = server_->fork(deadline(), limits().stop);
     if (!process) throw SubjectFailure(FailureKind::crashed, "the process that holds the subject does not fork");
     return process;
   }
 
-  std::string name_;
-  WorkerLimits limits_;
   mutable std::mutex mutex_;  // of the server, which threads ask by turns
   std::unique_ptr<ForkServer> server_;
 };

@@ -56,6 +56,9 @@ struct EncodingEntry {
                                                                                       const Attention&) {};
 };
 
+/// @throws SpecError unless the claim begins before `shortest`, where the shortest of an encoding's axes ends.
+void check_begins_within(const Spec& spec, std::int64_t shortest);
+
 /// The `fields` of an encoding that has an array of them.
 template <const auto& meanings>
 std::vector<FieldMeaning> listed() {

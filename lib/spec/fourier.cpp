@@ -194,12 +194,7 @@ std::int64_t shortest(const Fourier& encoding) {
 }
 
 void check_claim(const Fourier& encoding, const Spec& spec) {
-  if (encoding.coordinates == FourierCoordinates::index) return;
-  if (spec.min_position >= shortest(encoding)) {
-    refuse_field("min_position",
-                 fmt::format("expected less than {}, where the shortest axis ends, got {}",
-                             encoding.positions.text(shortest(encoding)), encoding.positions.text(spec.min_position)));
-  }
+  if (encoding.coordinates != FourierCoordinates::index) check_begins_within(spec, shortest(encoding));
 }
 
 std::optional<PositionBounds> position_bounds(const Fourier& encoding) {

@@ -75,6 +75,17 @@ void check_positions(const Spec& spec, const PositionBounds& bounds) {
   }
 }
 
+}  // namespace
+
+void check_begins_within(const Spec& spec, std::int64_t shortest) {
+  if (spec.min_position < shortest) return;
+  const PositionGrid grid = position_grid_of(spec.encoding);
+  refuse_field("min_position", fmt::format("expected less than {}, where the shortest axis ends, got {}",
+                                           grid.text(shortest), grid.text(spec.min_position)));
+}
+
+namespace {
+
 // Of a claim that names none.
 std::optional<PositionBounds> usual_positions_of(const Encoding& encoding) {
   if (const auto bounds = position_bounds_of(encoding)) return bounds;

@@ -405,6 +405,9 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{R"({"encoding":"attention","num_heads":2,"head_dim":4,"position":{"encoding":"fourier","bands":2,)"
                 R"("position_dtype":"float32"}})",
                 "spec: position.position_dtype: expected int64"},
+        Refusal{R"({"encoding":"rope_nd","head_dim":8,"sections":[2,2],"coordinates":"normalized","extents":[9,7],)"
+                R"("min_position":7})",
+                "spec: min_position: expected less than 7, where the shortest axis ends, got 7"},
         Refusal{R"({"encoding":"learned","dim":8})", "spec: max_positions: required"},
         Refusal{R"({"encoding":"learned","dim":8,"max_positions":0})",
                 "spec: max_positions: expected an integer from 1"},

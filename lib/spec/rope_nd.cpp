@@ -345,12 +345,7 @@ std::optional<PositionBounds> position_bounds(const RopeNd& encoding) {
 }
 
 void check_claim(const RopeNd& encoding, const Spec& spec) {
-  if (encoding.extents.empty()) return;
-  const std::int64_t shortest = std::ranges::min(encoding.extents);
-  if (spec.min_position >= shortest) {
-    refuse_field("min_position", fmt::format("expected less than {}, where the shortest axis ends, got {}", shortest,
-                                             spec.min_position));
-  }
+  if (!encoding.extents.empty()) check_begins_within(spec, std::ranges::min(encoding.extents));
 }
 
 constexpr std::string_view described[] = {"head_dim", "rope_theta", "pairing", "sections"};

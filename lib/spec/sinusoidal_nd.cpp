@@ -201,11 +201,7 @@ void check(const SinusoidalNd& encoding) {
 }
 
 void check_claim(const SinusoidalNd& encoding, const Spec& spec) {
-  const std::int64_t shortest = std::ranges::min(encoding.extents);
-  if (spec.min_position >= shortest) {
-    refuse_field("min_position", fmt::format("expected less than {}, where the shortest axis ends, got {}", shortest,
-                                             spec.min_position));
-  }
+  check_begins_within(spec, std::ranges::min(encoding.extents));
 }
 
 void write(const SinusoidalNd& encoding, nlohmann::ordered_json& object) {

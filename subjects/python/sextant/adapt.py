@@ -1,6 +1,7 @@
 """How a function that was written for its own purpose answers the operations of docs/protocol.md: layouts, positions, caches.
 
 Every adapter gives a function of the protocol's arguments. What a function cannot be asked it refuses by raising Unsupported, which is no fault.
+Over 400 lines: one adapter after the other, each of which is read alone.
 """
 
 from __future__ import annotations
