@@ -130,8 +130,7 @@ void refuse_unknown_names(const AuditArguments& arguments) {
 
 void refuse_unfit_recipe(const AuditArguments& arguments, const Spec& claimed) {
   if (arguments.recipe.empty()) return;
-  const auto recipe = std::ranges::find(reference::recipes(), arguments.recipe, &reference::Recipe::name);
-  if (const auto why = reference::recipe_not_known(*recipe, claimed))
+  if (const auto why = reference::recipe_not_known(reference::recipe_named(arguments.recipe), claimed))
     throw UsageError(fmt::format("--as {}: {}", arguments.recipe, *why));
 }
 
