@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 
 #include "lib/numeric/standard_arithmetic.hpp"
 #include "lib/spec/fields.hpp"
@@ -76,34 +75,35 @@ bool tells_of_rotation(const ConfigObject& config) {
   });
 }
 
-// What a file of an unknown type says of positions and of what turns that a --pairing does not read: a field's name, or
-// nothing.
-std::string unread_by_pairing(const ConfigObject& config) {
-  constexpr std::array<std::string_view, 11> read{"rope_theta",
-                                                  "rope_scaling",
-                                                  "rope_parameters",
-                                                  "max_position_embeddings",
-                                                  "original_max_position_embeddings",
-                                                  "n_positions",
-                                                  "partial_rotary_factor",
-                                                  "rotary_pct",
-                                                  "rope_pct",
-                                                  "rotary_dim",
-                                                  "rotary_emb_base"};
-  for (const auto& [name, value] : config.fields().items()) {
-    if (std::ranges::find(read, std::string_view(name)) != read.end()) continue;
-    if (!holds(name, {"rope", "rotary", "alibi", "position", "theta", "ntk", "relative_attention", "layer_types",
-                      "layers_block_type", "layer_pattern", "override_pattern", "attn_layer", "mamba", "ssm",
-                      "kv_channels", "attention_head_dim"}))
-      continue;
-    const bool is_rotation = value == "rope" || value == "rotary" || (value == true && name == "use_rope");
-    const bool is_alike = value.is_array() && std::ranges::all_of(value, [](const auto& kind) {
-                            return kind == "full_attention" || kind == "attention";
-                          });
-    if (!value.is_null() && value != false && !is_rotation && !is_alike) return name;
-    if (value == false && name == "use_rope") return name;
-  }
-  return "";
+// Whether a field tells of positions or of what turns: its name does, it is no mere length, and its value says more than
+// that queries and keys are turned alike in all layers. `alike`: the kinds of layers that turn alike.
+bool tells_of_positions(std::string_view name, const nlohmann::json& value,
+                        std::initializer_list<std::string_view> alike) {
+  if (!holds(name, {"rope", "rotary", "alibi", "position", "theta", "ntk", "relative_attention", "layer_types",
+                    "layers_block_type", "layer_pattern", "override_pattern", "attn_layer", "mamba", "ssm",
+                    "kv_channels", "attention_head_dim", "xpos", "yarn", "n_rot", "dual_chunk", "compress_pos", "logn",
+                    "use_nope", "nope_layer", "text_config", "attn_config", "llama_4_scaling", "temperature_tuning"}))
+    return false;
+  if (name == "n_positions" || holds(name, {"position_embeddings", "position_embedding_size"})) return false;
+  const bool is_switch = holds(name, {"use_rope", "use_rotary", "add_rope"}) || name == "rope" || name == "rotary";
+  if (value.is_boolean()) return is_switch != value.get<bool>();
+  // "absolute" is what transformers wrote of every model until its release 4.
+  const auto* const text = value.get_ptr<const std::string*>();
+  const bool is_rotation = text != nullptr && (text->starts_with("rope") || *text == "rotary" || *text == "absolute");
+  const bool is_alike = value.is_array() && std::ranges::all_of(value, [&](const auto& kind) {
+                          return kind.is_string() && std::ranges::find(alike, kind.template get<std::string_view>()) !=
+                                                         alike.end();
+                        });
+  return !value.is_null() && !is_rotation && !is_alike;
+}
+
+// Those of a part that nothing has read.
+std::vector<std::string> unread_of_positions(const ConfigObject& config,
+                                             std::initializer_list<std::string_view> alike) {
+  std::vector<std::string> names = config.unread();
+  std::erase_if(names,
+                [&](const std::string& name) { return !tells_of_positions(name, config.fields().at(name), alike); });
+  return names;
 }
 
 std::string is_not_known(std::string_view model_type, const std::string& sign, const ConfigObject& config) {
@@ -124,21 +124,41 @@ std::string is_not_known(std::string_view model_type, const std::string& sign, c
       name, meant);
 }
 
+// The claims of a known type, with a note of each field that tells of positions to some other code.
+Claims with_notes_of_unread(Claims claims, const Part& part) {
+  // Of a type that is known its table says which layers turn alike.
+  for (const std::string& name :
+       unread_of_positions(part.config, {"full_attention", "attention", "sliding_attention", "chunked_attention"})) {
+    for (ConfigClaim& claim : claims) {
+      if (claim.spec)
+        claim.notes.push_back(fmt::format("{} is not read by transformers' {}, and not claimed",
+                                          part.config.source(name), part.model_type));
+    }
+  }
+  return claims;
+}
+
 Claims claims_of_part(const Part& part, const ConfigChoice& choice) {
   if (choice.pairing && is_known(part.model_type)) {
     part.config.refuse("model_type", fmt::format("{} is known, and read without --pairing; to claim another pairing "
                                                  "state it with --spec",
                                                  part.model_type));
   }
-  if (const OtherModel* other = other_model(part.model_type)) return other->claims(part);
-  if (const RotaryModel* rotary = rotary_model(part.model_type)) return claims_of(*rotary, part);
+  if (const OtherModel* other = other_model(part.model_type)) return with_notes_of_unread(other->claims(part), part);
+  if (const RotaryModel* rotary = rotary_model(part.model_type))
+    return with_notes_of_unread(claims_of(*rotary, part), part);
   // The caller knows what no table does.
   if (!tells_of_rotation(part.config))
     part.config.refuse("model_type", "no field of the file tells of a rotation: state the claim with --spec");
-  if (const std::string unread = unread_by_pairing(part.config); !unread.empty())
-    part.config.refuse(unread, "not read with --pairing: state the claim with --spec");
   const Turning turning = *choice.pairing == Pairing::half ? Turning::half : Turning::interleaved;
-  return claims_of(unknown_model(part.model_type, turning), part);
+  Claims claims = claims_of(unknown_model(part.model_type, turning), part);
+  const bool counts_layers = part.config.has("num_hidden_layers") || part.config.has("n_layer");
+  for (ConfigClaim& claim : claims) {
+    if (!counts_layers) claim.layers.clear();
+  }
+  for (const std::string& name : unread_of_positions(part.config, {"full_attention", "attention"}))
+    part.config.refuse(name, "not read with --pairing: state the claim with --spec");
+  return claims;
 }
 
 // A member of a file, as one model_type or, where that is not known, refused by itself.

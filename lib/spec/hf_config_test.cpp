@@ -266,6 +266,35 @@ TEST(HfConfig, RefusesWhatItDoesNotKnow) {
 }
 
 // Of classes that do not put anything in its place, where attention or the rule multiplies by it.
+TEST(HfConfig, RefusesRulesThatTransformersDoesNotKnow) {
+  const auto expect = [](const std::string& rule, const char* reason) {
+    const std::string file = R"({"model_type":"llama","rope_scaling":)" + rule + "}";
+    try {
+      spec_from_hf_config(file);
+      ADD_FAILURE() << "expected a refusal of " << rule;
+    } catch (const SpecError& error) {
+      EXPECT_NE(std::string(error.what()).find(reason), std::string::npos) << error.what();
+    }
+  };
+  expect(R"({"rope_type":"none"})", "rope_type: \"none\" is not known to transformers");
+  expect(R"({"type":"ntk","factor":2})", "type: \"ntk\" is not known to transformers");
+  expect(R"({"type":"default","rope_type":"mrope"})", "rope_type: \"mrope\" is not known to transformers' llama");
+}
+
+// Code besides transformers may turn otherwise by them: a word of it, so that nobody takes the claim for theirs.
+TEST(HfConfig, NotesWhatItsTypeDoesNotReadOfPositions) {
+  const auto notes = [](const std::string& fields) {
+    return claims_of_hf_config("{\"model_type\":\"llama\",\n" + fields + "}").front().notes;
+  };
+  EXPECT_EQ(notes(R"("rope_condense_ratio": 8)"),
+            (std::vector<std::string>{"line 2: rope_condense_ratio is not read by transformers' llama, and not claimed"}));
+  EXPECT_EQ(notes(R"("use_rope": false)").size(), 1U);
+  EXPECT_EQ(notes(R"("layer_types": ["linear_attention"])").size(), 1U);
+  EXPECT_EQ(notes(R"("use_rope": true, "use_xpos": false, "position_embedding_type": "absolute", "alibi": null,
+                     "layer_types": ["full_attention", "sliding_attention"], "rope_theta": 10000)"),
+            std::vector<std::string>());
+}
+
 TEST(HfConfig, RefusesAHeadDimOfNullThatFails) {
   const std::string yarn = R"(,"rope_scaling":{"rope_type":"yarn","factor":4}})";
   for (const char* model_type : {"qwen2", "olmo3", "glm", "deepseek_v3", "kimi_k2"}) {

@@ -183,6 +183,7 @@ class File {
     std::string factor_key = key("rope.scaling.factor");
     if (!metadata_.has(factor_key)) factor_key = key("rope.scale_linear");
     const double factor = metadata_.number(factor_key).value_or(0);  // 0 says none
+    refuse_magnitudes(type);
     if (!metadata_.frequency_divisors().empty()) return set_divisors(type, factor);
     if (type == "longrope" || metadata_.has_tensor("rope_factors_long.weight"))
       gguf::refuse(type_key, "longrope's factors are tensors, which are not read: state the claim with --spec");
@@ -198,13 +199,23 @@ class File {
     }
   }
 
-  // The attention factor is 0.1 ln s + 1 where no key changes it; versions of llama.cpp differ in what those keys mean.
-  void set_yarn(double factor, const std::string& factor_key) {
-    for (const char* suffix : {"rope.scaling.attn_factor", "rope.scaling.yarn_log_multiplier",
-                               "rope.scaling.yarn_ext_factor", "rope.scaling.yarn_attn_factor"}) {
-      if (metadata_.has(key(suffix)))
+  // llama.cpp multiplies cosines and sines by attn_factor under any rule, and its versions differ in what these keys mean
+  // beside yarn. Without yarn they leave all as it is where they have the value that says nothing.
+  void refuse_magnitudes(const std::string& type) const {
+    for (const auto& [suffix, neutral] :
+         {std::pair("rope.scaling.attn_factor", 1.0), std::pair("rope.scaling.yarn_attn_factor", 1.0),
+          std::pair("rope.scaling.yarn_log_multiplier", 0.0), std::pair("rope.scaling.yarn_ext_factor", 0.0)}) {
+      if (!metadata_.has(key(suffix))) continue;
+      if (type == "yarn" || metadata_.number(key(suffix)) != neutral)
         gguf::refuse(key(suffix), "versions of llama.cpp differ in what it means: state the claim with --spec");
     }
+    if (type == "yarn" && architecture_.name == "deepseek2")
+      gguf::refuse(key("rope.scaling.type"),
+                   "versions of llama.cpp differ in the magnitude of a deepseek2 under yarn: state the claim with --spec");
+  }
+
+  // The attention factor is 0.1 ln s + 1.
+  void set_yarn(double factor, const std::string& factor_key) {
     if (factor == 0) gguf::refuse(factor_key, "required of yarn");
     const auto original = metadata_.integer(key("rope.scaling.original_context_length"));
     if (!original && longest_ == 0) gguf::refuse(key("rope.scaling.original_context_length"), "required of yarn");

@@ -196,6 +196,13 @@ TEST(Gguf, RefusesWhatItsKeysDoNotSay) {
              .number("llama.rope.scaling.factor", 2)
              .number("llama.rope.scaling.attn_factor", 1),
          "versions of llama.cpp differ");
+  expect(llama().number("llama.rope.scaling.attn_factor", 1.5), "rope.scaling.attn_factor: versions of llama.cpp differ");
+  EXPECT_EQ(name_of(rope_of(llama().number("llama.rope.scaling.attn_factor", 1)).rope_scaling), "default");
+  expect(Writer("deepseek2")
+             .integer("deepseek2.rope.dimension_count", 64)
+             .text("deepseek2.rope.scaling.type", "yarn")
+             .number("deepseek2.rope.scaling.factor", 40),
+         "the magnitude of a deepseek2 under yarn");
   expect(
       llama().number("llama.rope.scaling.factor", 2).divisors({1, 1, 1, 1, 1, 1, 1, 1}),
       "rope_freqs.weight: beside llama.rope.scaling.factor = 2, whose sum no spec says: state the claim with --spec");

@@ -76,8 +76,9 @@ class LineReader : public json::json_sax_t {
 
 }  // namespace
 
-ConfigObject::ConfigObject(std::shared_ptr<const json> object, std::shared_ptr<const Lines> lines, std::string path)
-    : object_(std::move(object)), lines_(std::move(lines)), path_(std::move(path)) {}
+ConfigObject::ConfigObject(std::shared_ptr<const json> object, std::shared_ptr<const Lines> lines,
+                           std::shared_ptr<Asked> asked, std::string path)
+    : object_(std::move(object)), lines_(std::move(lines)), asked_(std::move(asked)), path_(std::move(path)) {}
 
 ConfigObject ConfigObject::parse(std::string_view text) {
   auto object = std::make_shared<const json>(parse_object(text, "config"));
@@ -85,12 +86,21 @@ ConfigObject ConfigObject::parse(std::string_view text) {
   std::int64_t line = 1;
   LineReader reader(*lines, line);
   json::sax_parse(CountedText{text.data(), &line}, CountedText{text.data() + text.size(), &line}, &reader);
-  return {std::move(object), std::move(lines), ""};
+  return {std::move(object), std::move(lines), std::make_shared<Asked>(), ""};
 }
 
 bool ConfigObject::has(const std::string& name) const {
+  asked_->insert(path_ + name);
   const auto found = object_->find(name);
   return found != object_->end() && !found->is_null();
+}
+
+std::vector<std::string> ConfigObject::unread() const {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : object_->items()) {
+    if (!value.is_null() && !asked_->contains(path_ + name)) names.push_back(name);
+  }
+  return names;
 }
 
 std::string ConfigObject::source(const std::string& name) const {
@@ -199,7 +209,7 @@ std::optional<ConfigObject> ConfigObject::object(const char* name) const {
   if (!has(name)) return std::nullopt;
   const json& value = object_->at(name);
   if (!value.is_object()) refuse(name, fmt::format("expected an object, got {}", value.dump()));
-  return ConfigObject(std::shared_ptr<const json>(object_, &value), lines_, path_ + name + ".");
+  return ConfigObject(std::shared_ptr<const json>(object_, &value), lines_, asked_, path_ + name + ".");
 }
 
 }  // namespace sextant::hugging_face

@@ -6,6 +6,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,6 +41,9 @@ class ConfigObject {
   std::optional<Read<std::vector<std::string>>> texts(Names names) const;
   std::optional<ConfigObject> object(const char* name) const;
 
+  /// The object's fields, nulls left out, that no call of the above or of has() has asked for, of any copy of it.
+  std::vector<std::string> unread() const;
+
   /// Whether the field is there and no null.
   bool has(const std::string& name) const;
   const nlohmann::json& fields() const { return *object_; }
@@ -57,13 +61,17 @@ class ConfigObject {
  private:
   // The line of each field, by its path.
   using Lines = std::map<std::string, std::int64_t>;
-  ConfigObject(std::shared_ptr<const nlohmann::json> object, std::shared_ptr<const Lines> lines, std::string path);
+  // The paths of the fields that were asked for.
+  using Asked = std::set<std::string>;
+  ConfigObject(std::shared_ptr<const nlohmann::json> object, std::shared_ptr<const Lines> lines,
+               std::shared_ptr<Asked> asked, std::string path);
 
   template <class T, class Convert>
   std::optional<Read<T>> first_of(Names names, std::string_view expected, const Convert& convert) const;
 
   std::shared_ptr<const nlohmann::json> object_;
   std::shared_ptr<const Lines> lines_;
+  std::shared_ptr<Asked> asked_;
   std::string path_;  // "" or "text_config."
 };
 

@@ -22,6 +22,7 @@ struct RopeRule {
   std::optional<Read<std::vector<std::int64_t>>> mrope_section;
   std::optional<Read<bool>> mrope_interleaved;
   std::optional<Read<double>> query_scale;  ///< llama_4_scaling_beta
+  std::optional<Read<std::string>> type;    ///< as the file names it
 };
 
 /// The lengths that a rule may leave to the model.

@@ -499,6 +499,9 @@ ConfigClaim RotaryReader::turning(const LayerKind& kind, const RopeRule& rule) c
   const bool has_sections = model_.traits.sections[0] != 0;
   if ((rule.mrope_section || rule.mrope_interleaved) && !has_sections)
     config_.refuse_meaning("mrope_section", fmt::format("{} reads no sections", reader_));
+  if (rule.type && rule.type->value == "mrope" && !has_sections)
+    config_.refuse_meaning(rule.type->source.ends_with("rope_type") ? "rope_type" : "type",
+                           fmt::format("\"mrope\" is not known to {}", reader_));
   claim.set("encoding", has_sections ? "rope_nd" : "rope", claim.type_source());
   check_null_head_dim(rule);
   const Read<std::int64_t> width = head_dim(kind);
