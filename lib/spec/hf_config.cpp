@@ -126,6 +126,13 @@ std::string is_not_known(std::string_view model_type, const std::string& sign, c
 
 // The claims of a known type, with a note of each field that tells of positions to some other code.
 Claims with_notes_of_unread(Claims claims, const Part& part) {
+  // These are read as the code beside their files has it.
+  const bool is_of_own_code = part.model_type.starts_with("kimi_");
+  if (part.config.has("auto_map") && !is_of_own_code) {
+    for (ConfigClaim& claim : claims)
+      claim.notes.push_back(fmt::format("{} names code beside the file; claimed is what transformers' {} computes",
+                                        part.config.source("auto_map"), part.model_type));
+  }
   // Of a type that is known its table says which layers turn alike.
   for (const std::string& name :
        unread_of_positions(part.config, {"full_attention", "attention", "sliding_attention", "chunked_attention"})) {

@@ -295,6 +295,22 @@ TEST(HfConfig, NotesWhatItsTypeDoesNotReadOfPositions) {
             std::vector<std::string>());
 }
 
+// Python's JSON has them: mamba's time_step_limit, say.
+TEST(HfConfig, PassesOverInfinitiesOfFieldsThatItDoesNotRead) {
+  EXPECT_EQ(rope_of(R"({"model_type":"llama","head_dim":64,"time_step_limit":[0.0, Infinity, -Infinity, NaN],
+                        "a \"NaN": "Infinity"})")
+                .head_dim,
+            64);
+  EXPECT_THROW(rope_of(R"({"model_type":"llama","head_dim":64,"rope_theta":Infinity})"), SpecError);
+}
+
+TEST(HfConfig, NotesCodeBesideTheFile) {
+  const auto claims =
+      claims_of_hf_config(R"({"model_type":"deepseek_v2","auto_map":{"AutoModel":"modeling_deepseek.DeepseekV2Model"}})");
+  ASSERT_EQ(claims.front().notes.size(), 1U);
+  EXPECT_NE(claims.front().notes.front().find("auto_map names code beside the file"), std::string::npos);
+}
+
 TEST(HfConfig, RefusesAHeadDimOfNullThatFails) {
   const std::string yarn = R"(,"rope_scaling":{"rope_type":"yarn","factor":4}})";
   for (const char* model_type : {"qwen2", "olmo3", "glm", "deepseek_v3", "kimi_k2"}) {

@@ -80,7 +80,34 @@ ConfigObject::ConfigObject(std::shared_ptr<const json> object, std::shared_ptr<c
                            std::shared_ptr<Asked> asked, std::string path)
     : object_(std::move(object)), lines_(std::move(lines)), asked_(std::move(asked)), path_(std::move(path)) {}
 
-ConfigObject ConfigObject::parse(std::string_view text) {
+namespace {
+
+// Python writes numbers that JSON does not have, of fields that no claim reads: as texts they are refused where a number
+// is expected.
+std::string with_quoted_numbers(std::string_view text) {
+  std::string quoted;
+  bool is_in_text = false;
+  for (std::size_t at = 0; at < text.size();) {
+    if (is_in_text && text[at] == '\\' && at + 1 < text.size()) {
+      quoted += text.substr(at, 2);
+      at += 2;
+      continue;
+    }
+    if (text[at] == '"') is_in_text = !is_in_text;
+    std::string_view number;
+    for (const std::string_view word : {"-Infinity", "Infinity", "NaN"}) {
+      if (!is_in_text && number.empty() && text.substr(at).starts_with(word)) number = word;
+    }
+    quoted += number.empty() ? std::string(1, text[at]) : fmt::format("\"{}\"", number);
+    at += std::max<std::size_t>(number.size(), 1);
+  }
+  return quoted;
+}
+
+}  // namespace
+
+ConfigObject ConfigObject::parse(std::string_view file) {
+  const std::string text = with_quoted_numbers(file);
   auto object = std::make_shared<const json>(parse_object(text, "config"));
   auto lines = std::make_shared<Lines>();
   std::int64_t line = 1;

@@ -109,6 +109,8 @@ Claims bert(const Part& part) {
 Claims roberta(const Part& part) {
   refuse_relative(part);
   const Draft draft = draft_of(part);
+  if (part.config.fields().contains("pad_token_id") && !part.config.has("pad_token_id"))
+    part.config.refuse("pad_token_id", "expected an integer, got null");
   const auto padding = read_or(part.config.integer({"pad_token_id"}), std::int64_t{1}, draft);
   if (padding.value < 0 || padding.value > width_limit)
     part.config.refuse("pad_token_id",
@@ -224,7 +226,12 @@ Claims vit_mae(const Part& part) {
 
 Claims marian(const Part& part) {
   const Draft draft = draft_of(part);
-  return {sinusoids(draft, part, {width(part, draft, 1024, "d_model"), length(part, draft, 1024)}, "dim")};
+  const auto dim = width(part, draft, 1024, "d_model");
+  if (dim.value % 2 != 0)
+    part.config.refuse("d_model", fmt::format("expected an even number, got {}: an odd table of transformers' {} has a "
+                                              "sine more than cosines, which no spec says",
+                                              dim.value, part.model_type));
+  return {sinusoids(draft, part, {dim, length(part, draft, 1024)}, "dim")};
 }
 
 // Positions count from the padding token's index + 1, as in fairseq.

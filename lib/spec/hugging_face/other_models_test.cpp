@@ -42,6 +42,8 @@ TEST(HfConfigOfTables, ATablesSizeByAnotherClassesNameIsRefused) {
   expect(R"({"model_type":"bert","n_positions":64})", "n_positions: not read");
   expect(R"({"model_type":"bert","hidden_size":null})", "hidden_size: expected an integer, got null");
   expect(R"({"model_type":"gpt2","n_positions":null})", "n_positions: expected an integer, got null");
+  expect(R"({"model_type":"roberta","pad_token_id":null})", "pad_token_id: expected an integer, got null");
+  expect(R"({"model_type":"marian","d_model":63})", "d_model: expected an even number, got 63");
   EXPECT_EQ(std::get<Learned>(spec_from_hf_config(R"({"model_type":"gpt2","n_embd":64})").encoding).dim, 64);
   EXPECT_EQ(std::get<Sinusoidal>(spec_from_hf_config(R"({"model_type":"marian","hidden_size":64})").encoding).dim, 64);
 }

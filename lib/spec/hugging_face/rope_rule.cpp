@@ -66,9 +66,10 @@ void fill_lengths(const ConfigObject& rule, const std::string& type, const Model
 }  // namespace
 
 RopeRule read_rule(const ConfigObject& rule, const ModelLengths& lengths) {
-  // transformers takes a null for the base, and fails.
-  if (rule.fields().contains("rope_theta") && !rule.has("rope_theta"))
-    rule.refuse("rope_theta", "expected a number, got null");
+  // transformers takes a null for the base or the share, and fails.
+  for (const char* name : {"rope_theta", "partial_rotary_factor"}) {
+    if (rule.fields().contains(name) && !rule.has(name)) rule.refuse(name, "expected a number, got null");
+  }
   RopeRule read{.scaling = rule.fields(),
                 .source = "",
                 .sources = {},

@@ -428,6 +428,14 @@ void RotaryReader::set_turning(Draft& draft) const {
     case Turning::half: draft.set("pairing", "half", draft.type_source()); return;
     case Turning::interleaved:
     case Turning::complex: draft.set("pairing", "interleaved", draft.type_source()); return;
+    case Turning::latent_always: {
+      const auto interleave = config_.boolean({"rope_interleave"});
+      if (interleave && !interleave->value)
+        config_.refuse_meaning("rope_interleave", fmt::format("not read by the code of a {}", part_.model_type));
+      draft.set("pairing", "interleaved", draft.type_source());
+      draft.set("output_pairing", "half", draft.type_source());
+      return;
+    }
     case Turning::latent: {
       const auto interleave = config_.boolean({"rope_interleave"});
       if (!interleave && config_.fields().contains("rope_interleave"))

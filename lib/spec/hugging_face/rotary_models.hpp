@@ -20,6 +20,7 @@ enum class Turning {
   interleaved,  ///< channels (2i, 2i + 1)
   complex,      ///< the same as a complex product in float32
   latent,       ///< channels (2i, 2i + 1) in, halves out, unless `rope_interleave` is false; then half
+  latent_always,  ///< the same, `rope_interleave` not being read
 };
 
 /// Which layers turn what.

@@ -99,7 +99,7 @@ constexpr RotaryModel table[] = {
       .null_head_dim = NullHeadDim::quotient_of_plain}},
     {"granite", {4096, 32, 0, 32, 2048}, 10000, {}},
     {"helium", {2560, 20, 128, 24, 4096}, 100000, {.turning = Turning::interleaved}},
-    {"kimi_k2", {7168, 128, 0, 61, 4096}, 10000, {.turning = Turning::latent, .latent_head_dim = 64}},
+    {"kimi_k2", {7168, 128, 0, 61, 4096}, 10000, {.turning = Turning::latent_always, .latent_head_dim = 64}},
     {"lfm2",
      {2560, 32, 0, 32, 128000},
      1e6,
