@@ -170,12 +170,20 @@ void Fields::refuse_of_parts(const std::string& name, std::string_view reason) {
   asked_.erase(name);
 }
 
+std::vector<std::string> Fields::names() const {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : object_.items()) names.push_back(name);
+  return names;
+}
+
+void Fields::refuse_unknown(const std::string& name, std::span<const std::string_view> known) const {
+  refuse(name, fmt::format("unknown field, expected one of {}{}", fmt::join(known, ", "), did_you_mean(name, known)));
+}
+
 void Fields::finish() const {
   for (const auto& [name, value] : object_.items()) {
     if (asked_.contains(name)) continue;
-    const std::vector<std::string_view> known(asked_.begin(), asked_.end());
-    refuse(name,
-           fmt::format("unknown field, expected one of {}{}", fmt::join(asked_, ", "), did_you_mean(name, known)));
+    refuse_unknown(name, std::vector<std::string_view>(asked_.begin(), asked_.end()));
   }
 }
 

@@ -103,7 +103,12 @@ class Fields {
                              did_you_mean(*value, known)));
   }
 
+  /// Of the object, whether asked for or not.
+  std::vector<std::string> names() const;
+
   [[noreturn]] void refuse(const std::string& name, std::string_view expected) const;
+  /// That no field is called so.
+  [[noreturn]] void refuse_unknown(const std::string& name, std::span<const std::string_view> known) const;
   /// That an encoding does not have a field which the reader of its parts asks for: to be said before and after that.
   /// @throws SpecError, with the reason, where it is given.
   void refuse_of_parts(const std::string& name, std::string_view reason);

@@ -75,14 +75,38 @@ bool tells_of_rotation(const ConfigObject& config) {
   });
 }
 
-// Whether a field tells of positions or of what turns: its name does, it is no mere length, and its value says more than
-// that queries and keys are turned alike in all layers. `alike`: the kinds of layers that turn alike.
+// Whether a field tells of positions or of what turns: its name does, it is no mere length, and its value says more
+// than that queries and keys are turned alike in all layers. `alike`: the kinds of layers that turn alike.
 bool tells_of_positions(std::string_view name, const nlohmann::json& value,
                         std::initializer_list<std::string_view> alike) {
-  if (!holds(name, {"rope", "rotary", "alibi", "position", "theta", "ntk", "relative_attention", "layer_types",
-                    "layers_block_type", "layer_pattern", "override_pattern", "attn_layer", "mamba", "ssm",
-                    "kv_channels", "attention_head_dim", "xpos", "yarn", "n_rot", "dual_chunk", "compress_pos", "logn",
-                    "use_nope", "nope_layer", "text_config", "attn_config", "llama_4_scaling", "temperature_tuning"}))
+  if (!holds(name, {"rope",
+                    "rotary",
+                    "alibi",
+                    "position",
+                    "theta",
+                    "ntk",
+                    "relative_attention",
+                    "layer_types",
+                    "layers_block_type",
+                    "layer_pattern",
+                    "override_pattern",
+                    "attn_layer",
+                    "mamba",
+                    "ssm",
+                    "kv_channels",
+                    "attention_head_dim",
+                    "xpos",
+                    "yarn",
+                    "n_rot",
+                    "dual_chunk",
+                    "compress_pos",
+                    "logn",
+                    "use_nope",
+                    "nope_layer",
+                    "text_config",
+                    "attn_config",
+                    "llama_4_scaling",
+                    "temperature_tuning"}))
     return false;
   if (name == "n_positions" || holds(name, {"position_embeddings", "position_embedding_size"})) return false;
   const bool is_switch = holds(name, {"use_rope", "use_rotary", "add_rope"}) || name == "rope" || name == "rotary";
@@ -90,10 +114,10 @@ bool tells_of_positions(std::string_view name, const nlohmann::json& value,
   // "absolute" is what transformers wrote of every model until its release 4.
   const auto* const text = value.get_ptr<const std::string*>();
   const bool is_rotation = text != nullptr && (text->starts_with("rope") || *text == "rotary" || *text == "absolute");
-  const bool is_alike = value.is_array() && std::ranges::all_of(value, [&](const auto& kind) {
-                          return kind.is_string() && std::ranges::find(alike, kind.template get<std::string_view>()) !=
-                                                         alike.end();
-                        });
+  const bool is_alike =
+      value.is_array() && std::ranges::all_of(value, [&](const auto& kind) {
+        return kind.is_string() && std::ranges::find(alike, kind.template get<std::string_view>()) != alike.end();
+      });
   return !value.is_null() && !is_rotation && !is_alike;
 }
 
@@ -163,7 +187,14 @@ Claims claims_of_part(const Part& part, const ConfigChoice& choice) {
   for (ConfigClaim& claim : claims) {
     if (!counts_layers) claim.layers.clear();
   }
-  for (const std::string& name : unread_of_positions(part.config, {"full_attention", "attention"}))
+  // What a known type's table says and a file of another may say under names of its own.
+  std::vector<std::string> unread = unread_of_positions(part.config, {"full_attention", "attention"});
+  for (const std::string& name : part.config.unread()) {
+    const nlohmann::json& value = part.config.fields().at(name);
+    const bool is_size = holds(name, {"num_layers", "head_size", "head_dim", "every_n_layers", "block_types"});
+    if (is_size || ((name == "nope" || name == "use_mem_rope") && value.is_boolean())) unread.push_back(name);
+  }
+  for (const std::string& name : unread)
     part.config.refuse(name, "not read with --pairing: state the claim with --spec");
   return claims;
 }
@@ -238,6 +269,8 @@ Claims all_claims(const ConfigObject& config, const ConfigChoice& choice) {
     if (choice.pairing && config.has("text_config"))
       config.refuse("text_config", "the file of several models: name one with --sub-config");
     const std::string sign = config.has("text_config") ? "" : sign_of_tower(config, "");
+    if (!stated && config.has("_class_name"))
+      config.refuse("_class_name", "a file of diffusers, which no table here reads: state the claim with --spec");
     if (!choice.pairing || !sign.empty()) {
       if (!stated && sign.empty()) config.refuse("model_type", "required, or --pairing half or --pairing interleaved");
       config.refuse("model_type", is_not_known(model_type, sign, config));

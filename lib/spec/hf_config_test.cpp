@@ -286,8 +286,9 @@ TEST(HfConfig, NotesWhatItsTypeDoesNotReadOfPositions) {
   const auto notes = [](const std::string& fields) {
     return claims_of_hf_config("{\"model_type\":\"llama\",\n" + fields + "}").front().notes;
   };
-  EXPECT_EQ(notes(R"("rope_condense_ratio": 8)"),
-            (std::vector<std::string>{"line 2: rope_condense_ratio is not read by transformers' llama, and not claimed"}));
+  EXPECT_EQ(
+      notes(R"("rope_condense_ratio": 8)"),
+      (std::vector<std::string>{"line 2: rope_condense_ratio is not read by transformers' llama, and not claimed"}));
   EXPECT_EQ(notes(R"("use_rope": false)").size(), 1U);
   EXPECT_EQ(notes(R"("layer_types": ["linear_attention"])").size(), 1U);
   EXPECT_EQ(notes(R"("use_rope": true, "use_xpos": false, "position_embedding_type": "absolute", "alibi": null,
@@ -304,9 +305,33 @@ TEST(HfConfig, PassesOverInfinitiesOfFieldsThatItDoesNotRead) {
   EXPECT_THROW(rope_of(R"({"model_type":"llama","head_dim":64,"rope_theta":Infinity})"), SpecError);
 }
 
+// transformers 5.24 builds no model of these.
+TEST(HfConfig, RefusesFilesThatTransformersFailsWith) {
+  const auto expect = [](const char* file, const char* reason) {
+    try {
+      claims_of_hf_config(file);
+      ADD_FAILURE() << "expected a refusal of " << file;
+    } catch (const SpecError& error) {
+      EXPECT_NE(std::string(error.what()).find(reason), std::string::npos) << error.what();
+    }
+  };
+  expect(R"({"model_type":"falcon","head_dim":128})", "head_dim: not read by transformers' falcon");
+  expect(R"({"model_type":"mixtral","rope_scaling":{"type":"dynamic","factor":2}})", "head_dim: required: without it");
+  expect(R"({"model_type":"phi3","rope_scaling":{"type":"linear","factor":2}})", "expected longrope, the only rule");
+  expect(R"({"model_type":"llama","rope_scaling":{"rope_type":"su","factor":2}})", "\"su\" is not known");
+  expect(R"({"model_type":"exaone4","sliding_window":null})", "layer_types: required where sliding_window is null");
+  expect(R"({"model_type":"exaone4","sliding_window_pattern":"LLLG"})", "list the kinds as layer_types");
+  expect(R"({"model_type":"gemma4_text","global_head_dim":null})", "global_head_dim: expected an integer, got null");
+  expect(R"({"model_type":"mistral4","rope_parameters":{"rope_type":"default","rope_theta":1e4,)"
+         R"("partial_rotary_factor":0.25}})",
+         "expected qk_rope_head_dim's share of the head, 0.5, got 0.25");
+  expect(R"({"model_type":"xlnet","d_model":63})", "d_model: expected an even number");
+  expect(R"({"_class_name":"UNet2DConditionModel"})", "_class_name: a file of diffusers");
+}
+
 TEST(HfConfig, NotesCodeBesideTheFile) {
-  const auto claims =
-      claims_of_hf_config(R"({"model_type":"deepseek_v2","auto_map":{"AutoModel":"modeling_deepseek.DeepseekV2Model"}})");
+  const auto claims = claims_of_hf_config(
+      R"({"model_type":"deepseek_v2","auto_map":{"AutoModel":"modeling_deepseek.DeepseekV2Model"}})");
   ASSERT_EQ(claims.front().notes.size(), 1U);
   EXPECT_NE(claims.front().notes.front().find("auto_map names code beside the file"), std::string::npos);
 }

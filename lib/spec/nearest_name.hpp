@@ -8,7 +8,8 @@
 namespace sextant {
 
 /// "; did you mean rope_theta?": the one of `known` that `name` was likely meant to be, for the end of a message; empty
-/// where none is near. Near is what begins with `name` (of three letters or more), and what at most a third of its
+/// where none is near. Near is what begins with `name` (of three letters or more), what papers and
+/// libraries call so, "theta" for "rope_theta", and what at most a third of its
 /// letters, one at least, being added, left out, changed or swapped with the next makes it; case, "-" and "_" aside.
 std::string did_you_mean(std::string_view name, std::span<const std::string_view> known);
 

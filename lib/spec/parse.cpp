@@ -32,6 +32,21 @@ std::string_view name_in_list(const Variant& encoding) {
   return std::visit([](const auto& alternative) { return entry_of(alternative).name; }, encoding);
 }
 
+// Where a field is missing, one that the encoding does not have is the likelier mistake: `dim` for `head_dim`.
+void refuse_strangers(const Fields& fields, std::string_view encoding) {
+  std::vector<std::string_view> known{"encoding"};
+  const auto add = [&](const FieldMeaning& field) {
+    known.push_back(field.name.substr(0, field.name.find_first_of(".[")));
+  };
+  std::ranges::for_each(fields_of_encoding(encoding), add);
+  std::ranges::for_each(fields_of_every_spec(), add);
+  std::ranges::sort(known);
+  known.erase(std::unique(known.begin(), known.end()), known.end());
+  for (const std::string& name : fields.names()) {
+    if (!std::ranges::binary_search(known, std::string_view(name))) fields.refuse_unknown(name, known);
+  }
+}
+
 // Reads whichever of the variant's encodings the field `encoding` names.
 template <class... EncodingTypes>
 std::variant<EncodingTypes...> read_one_of(Fields& fields, const std::variant<EncodingTypes...>*) {
@@ -40,7 +55,13 @@ std::variant<EncodingTypes...> read_one_of(Fields& fields, const std::variant<En
   if (!name) fields.refuse("encoding", fmt::format("required: one of {}", fmt::join(known, ", ")));
   std::optional<std::variant<EncodingTypes...>> encoding;
   const auto read_if_named = [&](const auto& entry) {
-    if (entry.name == *name) encoding = entry.read(fields);
+    if (entry.name != *name) return;
+    try {
+      encoding = entry.read(fields);
+    } catch (const FieldError& error) {
+      if (error.expected().starts_with("required")) refuse_strangers(fields, *name);
+      throw;
+    }
   };
   (read_if_named(EncodingTypes::entry), ...);
   if (!encoding)

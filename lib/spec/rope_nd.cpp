@@ -177,11 +177,11 @@ void check_sections(const RopeNd& encoding) {
       refuse_field("sections", fmt::format("expected numbers from 1 to rotary_dim/2 = {}, got {}", all, section));
     }
     sum += section;
-    if (sum > all) break;
   }
   if (sum != all) {
     refuse_field("sections",
-                 fmt::format("expected the sum rotary_dim/2 = {}, got {}", all, fmt::join(encoding.sections, " + ")));
+                 fmt::format("expected the sum rotary_dim/2 = {}, got {}{}", all, fmt::join(encoding.sections, " + "),
+                             sum == 2 * all ? "; sections count pairs, not channels" : ""));
   }
 }
 

@@ -181,7 +181,7 @@ class File {
     const std::string type_key = key("rope.scaling.type");
     const std::string type = metadata_.text(type_key).value_or("linear");
     std::string factor_key = key("rope.scaling.factor");
-    if (!metadata_.has(factor_key)) factor_key = key("rope.scale_linear");
+    if (!metadata_.has(factor_key) && metadata_.has(key("rope.scale_linear"))) factor_key = key("rope.scale_linear");
     const double factor = metadata_.number(factor_key).value_or(0);  // 0 says none
     refuse_magnitudes(type);
     if (!metadata_.frequency_divisors().empty()) return set_divisors(type, factor);
@@ -199,7 +199,7 @@ class File {
     }
   }
 
-  // llama.cpp multiplies cosines and sines by attn_factor under any rule, and its versions differ in what these keys mean
+  // llama.cpp multiplies cosines and sines by attn_factor under any rule, and its versions differ in what these mean
   // beside yarn. Without yarn they leave all as it is where they have the value that says nothing.
   void refuse_magnitudes(const std::string& type) const {
     for (const auto& [suffix, neutral] :
@@ -210,8 +210,9 @@ class File {
         gguf::refuse(key(suffix), "versions of llama.cpp differ in what it means: state the claim with --spec");
     }
     if (type == "yarn" && architecture_.name == "deepseek2")
-      gguf::refuse(key("rope.scaling.type"),
-                   "versions of llama.cpp differ in the magnitude of a deepseek2 under yarn: state the claim with --spec");
+      gguf::refuse(
+          key("rope.scaling.type"),
+          "versions of llama.cpp differ in the magnitude of a deepseek2 under yarn: state the claim with --spec");
   }
 
   // The attention factor is 0.1 ln s + 1.

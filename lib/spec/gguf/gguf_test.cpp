@@ -196,7 +196,8 @@ TEST(Gguf, RefusesWhatItsKeysDoNotSay) {
              .number("llama.rope.scaling.factor", 2)
              .number("llama.rope.scaling.attn_factor", 1),
          "versions of llama.cpp differ");
-  expect(llama().number("llama.rope.scaling.attn_factor", 1.5), "rope.scaling.attn_factor: versions of llama.cpp differ");
+  expect(llama().number("llama.rope.scaling.attn_factor", 1.5),
+         "rope.scaling.attn_factor: versions of llama.cpp differ");
   EXPECT_EQ(name_of(rope_of(llama().number("llama.rope.scaling.attn_factor", 1)).rope_scaling), "default");
   expect(Writer("deepseek2")
              .integer("deepseek2.rope.dimension_count", 64)

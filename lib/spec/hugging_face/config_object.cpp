@@ -82,8 +82,8 @@ ConfigObject::ConfigObject(std::shared_ptr<const json> object, std::shared_ptr<c
 
 namespace {
 
-// Python writes numbers that JSON does not have, of fields that no claim reads: as texts they are refused where a number
-// is expected.
+// Python writes numbers that JSON does not have, of fields that no claim reads: as texts they are refused where
+// a number is expected.
 std::string with_quoted_numbers(std::string_view text) {
   std::string quoted;
   bool is_in_text = false;

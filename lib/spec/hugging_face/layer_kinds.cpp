@@ -43,6 +43,9 @@ std::vector<std::string> names_by_pattern(const RotaryModel& model, const Config
   }
   std::int64_t every = pattern.every;
   if (*pattern.field != '\0') {
+    if (config.has(pattern.field) && config.fields().at(pattern.field).is_string())
+      config.refuse(pattern.field, fmt::format("expected an integer, got {}: list the kinds as layer_types",
+                                               config.fields().at(pattern.field).dump()));
     if (const auto stated = config.integer({pattern.field})) every = stated->value;
   }
   if (every < 1) config.refuse(pattern.field, fmt::format("expected an integer of at least 1, got {}", every));

@@ -82,7 +82,8 @@ RopeRule read_rule(const ConfigObject& rule, const ModelLengths& lengths) {
   const std::string type = type_of(rule);
   // Rules that a spec knows by names which no class of transformers does.
   if (type == "none" || type == "ntk")
-    rule.refuse_meaning(rule.has("rope_type") ? "rope_type" : "type", fmt::format("\"{}\" is not known to transformers", type));
+    rule.refuse_meaning(rule.has("rope_type") ? "rope_type" : "type",
+                        fmt::format("\"{}\" is not known to transformers", type));
   // `finetuned` tells how the weights were made; Ministral's rule repeats max_position_embeddings.
   for (const char* name : {"type", "rope_theta", "partial_rotary_factor", "mrope_section", "mrope_interleaved",
                            "interleaved", "llama_4_scaling_beta", "max_position_embeddings", "finetuned"}) {

@@ -63,6 +63,7 @@ class RotaryReader {
   Draft draft(const LayerKind& kind) const;
   void set_theta(Draft& draft, const RopeRule& rule, const LayerKind& kind) const;
   void set_rotary_width(Draft& draft, const RopeRule& rule, std::int64_t head_dim) const;
+  void check_latent_share(const std::optional<Read<double>>& factor) const;
   void set_turning(Draft& draft) const;
   void set_dtype(Draft& draft) const;
   ConfigClaim with_sections(Draft draft, const RopeRule& rule, std::int64_t head_dim) const;
@@ -118,6 +119,8 @@ Read<std::int64_t> RotaryReader::head_dim(const LayerKind& kind) const {
   if (config_.has("per_layer_config")) return head_dim_of_each(kind);
   if (model_.traits.full_head_dim != 0 && kind.name == "full_attention") {
     const auto wider = config_.integer({"global_head_dim"});
+    if (!wider && config_.fields().contains("global_head_dim"))
+      config_.refuse("global_head_dim", "expected an integer, got null");
     return wider ? *wider : Read<std::int64_t>{model_.traits.full_head_dim, default_};
   }
   return own_head_dim();
@@ -181,16 +184,22 @@ void RotaryReader::refuse_null_head_dim() const {
 
 // The rules that ask for head_dim, and not for what stands in for one of null.
 void RotaryReader::check_null_head_dim(const RopeRule& rule) const {
-  if (!config_.fields().contains("head_dim") || config_.has("head_dim")) return;
-  if (model_.traits.null_head_dim == NullHeadDim::quotient) return;
+  if (config_.has("head_dim")) return;
+  const bool is_null = config_.fields().contains("head_dim");
+  const bool is_none = is_null ? model_.traits.null_head_dim != NullHeadDim::quotient
+                               : model_.traits.absent_head_dim == AbsentHeadDim::none;
   const std::string type = rule.scaling.is_object() ? rule.scaling.value("rope_type", "") : "";
-  if (type == "dynamic" || type == "longrope" || type == "yarn") refuse_null_head_dim();
+  if (!is_none || (type != "dynamic" && type != "longrope" && type != "yarn")) return;
+  if (is_null) refuse_null_head_dim();
+  config_.refuse("head_dim", fmt::format("required: without it {} fails under {}", reader_, type));
 }
 
 Read<std::int64_t> RotaryReader::own_head_dim() const {
   for (const char* name : {"hidden_size", "num_attention_heads"}) {
     if (config_.fields().contains(name) && !config_.has(name)) config_.refuse(name, "expected an integer, got null");
   }
+  if (part_.model_type == "falcon" && config_.has("head_dim"))
+    config_.refuse_meaning("head_dim", fmt::format("not read by {}", reader_));
   if (const auto stated = config_.integer({"head_dim"})) return *stated;
   const bool is_null = config_.fields().contains("head_dim");
   if (model_.sizes.head_dim != 0 && !is_null) return {model_.sizes.head_dim, default_};
@@ -275,9 +284,12 @@ RopeRule RotaryReader::rule_for_all() const {
   const bool has_none = !is_stated("rope_parameters") && !is_stated("rope_scaling");
   if (has_none) refuse_empty_rule();
   if (has_none && !model_.traits.rule.empty()) return default_rule(ConfigObject::parse(model_.traits.rule));
-  if (model_.traits.original_length != 0 && rule.scaling.is_object() && rule.scaling["rope_type"] == "yarn")
-    config_.refuse_meaning("rope_scaling",
-                           fmt::format("transformers takes yarn for longrope in a {}", part_.model_type));
+  if (model_.traits.original_length != 0 && !is_plain(rule) && rule.scaling["rope_type"] != "longrope") {
+    const std::string type = rule.scaling["rope_type"];
+    config_.refuse_meaning(
+        "rope_scaling", type == "yarn" ? fmt::format("transformers takes yarn for longrope in a {}", part_.model_type)
+                                       : fmt::format("expected longrope, the only rule of {}, got {}", reader_, type));
+  }
   return rule;
 }
 
@@ -405,9 +417,10 @@ void RotaryReader::set_rotary_width(Draft& draft, const RopeRule& rule, std::int
     if (stated) draft.set("rotary_dim", *stated);  // a contradiction is parse_spec's to refuse
     return;
   }
-  // Mistral 4's factor is the share of the part that turns, which is by itself here.
   const bool is_latent = model_.traits.latent_head_dim != 0;
-  if (!is_latent || model_.traits.rule.empty()) {
+  if (is_latent && !model_.traits.rule.empty()) {
+    check_latent_share(factor);
+  } else {
     if (factor && factor->value != 1) {
       config_.refuse("partial_rotary_factor",
                      fmt::format("{} contradicts {}, which turns whole heads; state what you mean with --spec",
@@ -421,6 +434,20 @@ void RotaryReader::set_rotary_width(Draft& draft, const RopeRule& rule, std::int
         fmt::format("{} contradicts {}, which turns the {} channels of a head; state what you mean with --spec",
                     stated->value, reader_, head_dim));
   }
+}
+
+// Mistral 4's factor is the share of the part that turns, which is by itself here.
+void RotaryReader::check_latent_share(const std::optional<Read<double>>& factor) const {
+  if (config_.has("rope_scaling") && !config_.fields().at("rope_scaling").empty())
+    config_.refuse_meaning("rope_scaling", fmt::format("{} reads rope_parameters", reader_));
+  const auto turning = config_.integer({"qk_rope_head_dim"});
+  const auto standing = config_.integer({"qk_nope_head_dim"});
+  const auto width = static_cast<double>(turning ? turning->value : model_.traits.latent_head_dim);
+  const double share = width / (width + static_cast<double>(standing ? standing->value : 64));
+  if (factor && factor->value != share)
+    config_.refuse_meaning(
+        "partial_rotary_factor",
+        fmt::format("expected qk_rope_head_dim's share of the head, {}, got {}", share, factor->value));
 }
 
 void RotaryReader::set_turning(Draft& draft) const {
@@ -507,9 +534,11 @@ ConfigClaim RotaryReader::turning(const LayerKind& kind, const RopeRule& rule) c
   const bool has_sections = model_.traits.sections[0] != 0;
   if ((rule.mrope_section || rule.mrope_interleaved) && !has_sections)
     config_.refuse_meaning("mrope_section", fmt::format("{} reads no sections", reader_));
-  if (rule.type && rule.type->value == "mrope" && !has_sections)
+  // Each is a name of a few types alone.
+  const std::string type = rule.type ? rule.type->value : "";
+  if ((type == "mrope" && !has_sections) || (type == "su" && model_.traits.original_length == 0))
     config_.refuse_meaning(rule.type->source.ends_with("rope_type") ? "rope_type" : "type",
-                           fmt::format("\"mrope\" is not known to {}", reader_));
+                           fmt::format("\"{}\" is not known to {}", type, reader_));
   claim.set("encoding", has_sections ? "rope_nd" : "rope", claim.type_source());
   check_null_head_dim(rule);
   const Read<std::int64_t> width = head_dim(kind);
@@ -572,6 +601,9 @@ std::vector<ConfigClaim> RotaryReader::claims() const {
       case Layering::sliding_if_any: {
         const bool has_no_window = config_.fields().contains("sliding_window") && !config_.has("sliding_window");
         const bool all_turn = has_no_window && model_.traits.layering == Layering::sliding_if_any;
+        if (all_turn && !config_.has("layer_types"))
+          config_.refuse("layer_types",
+                         fmt::format("required where sliding_window is null: {} divides by no window", reader_));
         if (has_no_window && !all_turn && !is_full)
           config_.refuse("sliding_window", "expected an integer where layers have sliding attention, got null");
         claims.push_back(all_turn || !is_full ? turning(kind, rule_for_all()) : standing(kind));

@@ -16,10 +16,10 @@ namespace sextant::hugging_face {
 
 /// How a model_type's code turns a head.
 enum class Turning {
-  half,         ///< rotate_half: channels (i, i + n/2)
-  interleaved,  ///< channels (2i, 2i + 1)
-  complex,      ///< the same as a complex product in float32
-  latent,       ///< channels (2i, 2i + 1) in, halves out, unless `rope_interleave` is false; then half
+  half,           ///< rotate_half: channels (i, i + n/2)
+  interleaved,    ///< channels (2i, 2i + 1)
+  complex,        ///< the same as a complex product in float32
+  latent,         ///< channels (2i, 2i + 1) in, halves out, unless `rope_interleave` is false; then half
   latent_always,  ///< the same, `rope_interleave` not being read
 };
 
@@ -45,6 +45,12 @@ enum class NullHeadDim {
   refused,
   quotient,           ///< the configuration class puts hidden_size / num_attention_heads in its place
   quotient_of_plain,  ///< the modeling file forms that by itself; those rules fail
+};
+
+/// What a head_dim that the file does not have is to a class.
+enum class AbsentHeadDim {
+  known,  ///< a default, or hidden_size / num_attention_heads
+  none    ///< None, with which the rules dynamic, longrope and yarn fail
 };
 
 /// Which layers the older field rope_scaling is about, where each kind has a rule of its own.
@@ -99,6 +105,7 @@ struct RotaryTraits {
   Magnitudes magnitudes = Magnitudes::one;
   std::int64_t original_length = 0;  ///< original_max_position_embeddings of the class, which the rule's must equal
   NullHeadDim null_head_dim = NullHeadDim::refused;
+  AbsentHeadDim absent_head_dim = AbsentHeadDim::known;
 };
 
 /// One model_type: its class's defaults, and what its modeling file does; transformers 5.23.

@@ -225,7 +225,9 @@ Claims xlnet(const Part& part) {
   const Reader reader(part);
   Draft draft = reader.draft();
   draft.set("encoding", "sinusoidal", draft.type_source());
-  draft.set("dim", reader.integer({"d_model", "hidden_size"}, 1024));
+  const Read<std::int64_t> dim = reader.integer({"d_model", "hidden_size"}, 1024);
+  if (dim.value % 2 != 0) reader.refuse("d_model", fmt::format("expected an even number, got {}", dim.value));
+  draft.set("dim", dim);
   draft.set("layout", "concatenated", draft.type_source());
   const auto attention = reader.config().text({"attn_type"});
   const std::string type = attention ? attention->value : "bi";
