@@ -7,7 +7,9 @@
 #endif
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <map>
 #include <new>
 #include <span>
@@ -65,6 +67,8 @@ void refuse_unknown(const std::map<std::string, sextant::Run>& subcommands, int 
   throw sextant::UsageError(fmt::format("{}: no such subcommand; expected one of {}", argv[1], fmt::join(known, ", ")));
 }
 
+std::string unwritten() { return fmt::format("standard output: cannot be written: {}", std::strerror(errno)); }
+
 int run(int argc, char** argv) {
   using namespace sextant;
   CLI::App app("Sextant verifies positional encodings against proofs instead of tolerances.", "sextant");
@@ -86,7 +90,10 @@ int run(int argc, char** argv) {
     app.parse(argc, argv);
     refuse_empty_values(app);
     target_in_use();  // refuses a bad SEXTANT_FORCE_TARGET, whatever the subcommand
-    return subcommands.at(app.get_subcommands().front()->get_name())();
+    const int status = subcommands.at(app.get_subcommands().front()->get_name())();
+    // What the verdict was printed to may be full, or closed: then nobody has it.
+    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) return complain(unwritten(), exit_usage);
+    return status;
   } catch (const CLI::Success& request) {
     return app.exit(request);
   } catch (const CLI::ParseError& error) {
@@ -97,6 +104,7 @@ int run(int argc, char** argv) {
     return complain("interrupted", exit_interrupted);
   } catch (const std::exception& error) {
     if (dynamic_cast<const UserError*>(&error) != nullptr) return complain(error.what(), exit_usage);
+    if (std::ferror(stdout) != 0) return complain(unwritten(), exit_usage);
     // Nothing could be concluded; the subject is not to blame.
     return complain(fmt::format("internal error: {}", error.what()), 4);
   }

@@ -1,11 +1,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <string>
 
 #include "properties/catalogue.hpp"
 #include "properties/engine/engine.hpp"
+#include "properties/model/model.hpp"
 #include "properties/mutants/local_fault.hpp"
 #include "properties/mutants/mutant.hpp"
 
@@ -16,6 +18,60 @@ const Spec rope = parse_spec(R"({"encoding":"rope","head_dim":8,"max_position":5
 
 PropertyResult siblings_of(const Subject& subject, const Spec& spec = rope) {
   return audit({*property_named("siblings")}, subject, spec, {}).results.front();
+}
+
+// The fields of a spec, those within an object by their path.
+std::set<std::string> fields_of(const nlohmann::json& object, const std::string& path = "") {
+  std::set<std::string> fields;
+  for (const auto& [name, value] : object.items()) {
+    if (value.is_object())
+      fields.merge(fields_of(value, path + name + "."));
+    else
+      fields.insert(path + name);
+  }
+  return fields;
+}
+
+// A cache whose key lacks one of them keeps what another layer of the same program was given.
+TEST(Siblings, DifferInEveryFieldThatChangesAnAnswer) {
+  // These say how answers are judged, or what the others mean: siblings of another dtype and another last position are
+  // those of every spec.
+  const std::set<std::string> of_the_judge{"encoding",     "dtype",    "min_position",
+                                           "max_position", "accuracy", "rope_scaling.rope_type"};
+  std::vector<std::string> specs;
+  const std::string rope = R"({"encoding":"rope","head_dim":16,"rope_scaling":)";
+  for (const char* rule :
+       {R"({"rope_type":"linear","factor":4})", R"({"rope_type":"ntk","factor":4})",
+        R"({"rope_type":"dynamic","factor":4,"original_max_position_embeddings":2048})",
+        R"({"rope_type":"yarn","factor":4,"original_max_position_embeddings":2048})",
+        R"({"rope_type":"yarn","factor":4,"original_max_position_embeddings":2048,"attention_factor":1.25})",
+        R"({"rope_type":"yarn","factor":4,"original_max_position_embeddings":2048,"mscale":1.5,"mscale_all_dim":1})",
+        R"({"rope_type":"llama3","factor":8,"original_max_position_embeddings":8192,"low_freq_factor":1,)"
+        R"("high_freq_factor":4})",
+        R"({"rope_type":"longrope","factor":4,"original_max_position_embeddings":4096,)"
+        R"("short_factor":[1,1,1,1,1,1,1,1],"long_factor":[1,2,3,4,5,6,7,8]})",
+        R"({"rope_type":"longrope","original_max_position_embeddings":4096,"short_mscale":1.1,"long_mscale":1.2,)"
+        R"("short_factor":[1,1,1,1,1,1,1,1],"long_factor":[1,2,3,4,5,6,7,8]})"}) {
+    specs.push_back(rope + rule + "}");
+  }
+  specs.emplace_back(R"({"encoding":"xpos","head_dim":16,"rotary_dim":8})");
+  specs.emplace_back(R"({"encoding":"qk_norm_rope","head_dim":16,"rotary_dim":8})");
+  for (const std::string& text : specs) {
+    const Spec spec = parse_spec(text);
+    const auto fields = nlohmann::json::parse(to_json(spec));
+    std::set<std::string> missing = fields_of(fields);
+    for (const std::string& field : of_the_judge) missing.erase(field);
+    for (const Variant& sibling : model_of(spec)->siblings()) {
+      const auto other = nlohmann::json::parse(to_json(sibling.spec));
+      std::erase_if(missing, [&](const std::string& field) {
+        std::string pointer = "/" + field;
+        std::ranges::replace(pointer, '.', '/');
+        const nlohmann::json::json_pointer place(pointer);
+        return !other.contains(place) || other.at(place) != fields.at(place);
+      });
+    }
+    EXPECT_TRUE(missing.empty()) << text << " has no sibling of another " << *missing.begin();
+  }
 }
 
 TEST(Siblings, AreAskedInOneProcessWithTheSpec) {

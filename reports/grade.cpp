@@ -107,6 +107,13 @@ ordered_json first_failure_json(const Report& report) {
   return json;
 }
 
+ordered_json first_undecided_json(const Report& report) {
+  const PropertyResult* first =
+      first_of(report, [](const PropertyResult& result) { return result.verdict == Verdict::undecided; });
+  if (first == nullptr) return nullptr;
+  return {{"property", first->id}, {"reason", first->reason}};
+}
+
 // What a subject says need not be UTF-8.
 std::string line_of(const ordered_json& json) {
   return json.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
@@ -124,6 +131,7 @@ std::string write_grade(const Report& report) {
                   {"horizon", horizon_json(report)},
                   {"first_violation", first_violation_json(report)},
                   {"first_failure", first_failure_json(report)},
+                  {"first_undecided", first_undecided_json(report)},
                   {"seconds", report.seconds}});
 }
 

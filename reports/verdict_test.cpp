@@ -28,6 +28,13 @@ TEST(ExitStatus, IsThatOfTheDesign) {
   EXPECT_EQ(status({}), 4);
 }
 
+// A subject that refuses what a law asks has shown nothing by keeping its contracts.
+TEST(ExitStatus, ALawHasToBeJudgedWhereOneApplies) {
+  EXPECT_EQ(status({{Verdict::unsupported, Level::law}, {Verdict::holds, Level::contract}}), 4);
+  EXPECT_EQ(status({{Verdict::unsupported, Level::law}, {Verdict::holds, Level::law}}), 0);
+  EXPECT_EQ(status({{Verdict::not_applicable, Level::law}, {Verdict::holds, Level::contract}}), 0);
+}
+
 TEST(ExitStatus, AdviceCountsOnlyWhenStrict) {
   EXPECT_EQ(status({{Verdict::holds, Level::law}, {Verdict::violated, Level::advice}}), 0);
   EXPECT_EQ(status({{Verdict::holds, Level::law}, {Verdict::violated, Level::advice}}, Strictness::strict), 1);

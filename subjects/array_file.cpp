@@ -131,7 +131,7 @@ void ArrayFile::open_zip(std::span<const std::byte> bytes, const std::string& na
   for (const std::string& member : archive->names()) {
     if (!member.ends_with(ending)) continue;
     arrays_.emplace(member.substr(0, member.size() - ending.size()), [archive, member, name] {
-      return read_npy(archive->content(member), fmt::format("{}: {}", name, preview(member)));
+      return read_npy(archive->checked_content(member), fmt::format("{}: {}", name, preview(member)));
     });
   }
   if (arrays_.empty()) throw ArrayFileError(fmt::format("{}: a ZIP archive that holds no .npy file", name));

@@ -52,6 +52,8 @@ class HeaderText {
     const std::string quoted = fmt::format("'{}'", key);
     const auto found = text_.find(quoted);
     if (found == std::string_view::npos) refuse(key);
+    if (text_.find(quoted, found + 1) != std::string_view::npos)
+      throw ArrayFileError(fmt::format("{}: header has '{}' twice", file_, key));
     std::string_view rest = skip_spaces(text_.substr(found + quoted.size()));
     if (!rest.starts_with(':')) refuse(key);
     return skip_spaces(rest.substr(1));
@@ -103,6 +105,13 @@ ElementType element_type(std::string_view kind) {
 
 StoredArray read_npy(std::span<const std::byte> bytes, const std::string& name) {
   const auto byte_at = [&](std::size_t i) { return std::to_integer<std::size_t>(bytes[i]); };
+  if (bytes.empty()) throw ArrayFileError(fmt::format("{}: the file is empty", name));
+  // torch.save of before PyTorch 1.6, and other pickles: the operation PROTO and its version.
+  if (bytes.size() > 1 && byte_at(0) == 0x80 && byte_at(1) >= 2 && byte_at(1) <= 5)
+    throw ArrayFileError(
+        fmt::format("{}: a pickle, which is not read: save it by torch.save of PyTorch 1.6 or later, "
+                    "or as .npy, .npz or .safetensors",
+                    name));
   if (bytes.size() < 8 || std::memcmp(bytes.data(), magic.data(), magic.size()) != 0)
     throw ArrayFileError(fmt::format("{}: offset 0: not a .npy file", name));
   const std::size_t version = byte_at(6);

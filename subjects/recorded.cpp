@@ -45,13 +45,14 @@ class Reader {
   }
 
  private:
-  // Told of a data set, of which somebody may think that all of it is judged.
+  // Somebody may think that all of a file is judged.
   void note_judged(std::initializer_list<std::string> judged) const {
-    if (!file_.is_data_set() || !options_.note || tables().size() == judged.size()) return;
+    if (!options_.note || tables().size() == judged.size()) return;
     std::vector<std::string> names;
     for (const std::string& name : judged) names.push_back(name_text(name));
-    options_.note(fmt::format("of the test data set {} {} judged, as a table; its other tensors are not",
-                              fmt::join(names, " and "), names.size() == 1 ? "is" : "are"));
+    options_.note(fmt::format("of the {} {} {} judged, as a table; its other tensors are not",
+                              file_.is_data_set() ? "test data set" : "file", fmt::join(names, " and "),
+                              names.size() == 1 ? "is" : "are"));
   }
 
   [[noreturn]] void refuse(const std::string& why) const { throw ArrayFileError(fmt::format("{}: {}", name_, why)); }
@@ -261,6 +262,10 @@ std::unique_ptr<Subject> recorded_subject(std::string name, const std::filesyste
   try {
     auto arrays = std::make_unique<ArrayFile>(file);
     RecordedRows recording = Reader(*arrays, file.string(), *claim, options).read();
+    const std::int64_t end = recording.first_position + recording.rows();
+    if (options.note && (recording.first_position > spec.min_position || end < spec.max_position))
+      options.note(fmt::format("the file has positions {} to {} of the claim's {} to {}", recording.first_position,
+                               end - 1, spec.min_position, spec.max_position - 1));
     return std::make_unique<RecordedSubject>(std::move(name), std::move(arrays), std::move(recording), spec.dtype);
   } catch (const ArrayFileError& error) {
     throw SubjectNameError(error.what());

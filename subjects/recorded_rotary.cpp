@@ -202,10 +202,17 @@ RecordedRotary find_rotary(const std::string& file, const RotaryArrays& arrays, 
     left.front().is_inferred = !(is_named(arrays) && possible.size() == 1);
     return left.front();
   }
+  if (left.empty()) {
+    throw ArrayFileError(
+        fmt::format("{}: shape {} may be {}, and in none of these is a row that of position 0, cosines 1 and sines 0: "
+                    "begin the file with that position, put an array \"positions\" beside it, or say --table-order "
+                    "ORDER to have it judged as it is",
+                    file, shapes_of(arrays), orders_of(possible)));
+  }
   throw ArrayFileError(
       fmt::format("{}: shape {} may be {}, which its values and the row of position 0 do not tell: say "
                   "--table-order ORDER",
-                  file, shapes_of(arrays), orders_of(left.empty() ? possible : left)));
+                  file, shapes_of(arrays), orders_of(left)));
 }
 
 }  // namespace sextant

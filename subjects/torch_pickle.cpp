@@ -89,7 +89,12 @@ class Machine {
     return {reinterpret_cast<const char*>(bytes_.data()) + start, at_ - start - 1};
   }
 
-  void push(Value value) { stack_.push_back(value); }
+  // A file of weights has some tens of values for each tensor; one of a byte each would take a hundred times its memory.
+  void push(Value value) {
+    constexpr std::int64_t most_values = std::int64_t{1} << 20;
+    if (++pushed_ > most_values) refuse(fmt::format("more than {} values", most_values));
+    stack_.push_back(value);
+  }
   Value pop() {
     if (stack_.empty()) refuse("the pickle takes more than it has");
     const Value value = stack_.back();
@@ -280,6 +285,7 @@ class Machine {
   std::span<const std::byte> bytes_;
   std::string name_;
   std::size_t at_ = 0;
+  std::int64_t pushed_ = 0;
   bool is_done_ = false;
   std::vector<Value> stack_;
   std::map<std::uint64_t, Value> memo_;

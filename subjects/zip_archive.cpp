@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 #include <utility>
 
 #include "subjects/preview.hpp"
@@ -75,7 +76,14 @@ void ZipArchive::read_directory() {
     count = number(wide + 32, 8);
     at = number(wide + 48, 8);
   }
-  for (std::uint64_t i = 0; i < count; ++i) entries_.push_back(read_entry(at, at));
+  // Programs differ in which of two they take.
+  std::set<std::string> seen;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const std::uint64_t place = at;
+    entries_.push_back(read_entry(at, at));
+    if (!seen.insert(entries_.back().name).second)
+      refuse(place, fmt::format("a second member \"{}\"", preview(entries_.back().name)));
+  }
 }
 
 ZipArchive::Entry ZipArchive::read_entry(std::uint64_t at, std::uint64_t& next) const {
@@ -130,6 +138,18 @@ std::span<const std::byte> ZipArchive::content(const std::string& member) {
   return inflated(entry, data);
 }
 
+std::span<const std::byte> ZipArchive::checked_content(const std::string& member) {
+  const std::span<const std::byte> data = content(member);
+  const Entry& entry = *std::ranges::find(entries_, member, &Entry::name);
+  if (entry.method == stored) check(entry, data);
+  return data;
+}
+
+void ZipArchive::check(const Entry& entry, std::span<const std::byte> data) const {
+  const uLong checksum = crc32_z(0, reinterpret_cast<const Bytef*>(data.data()), data.size());
+  if (checksum != entry.checksum) refuse(entry, "its checksum is another");
+}
+
 std::span<const std::byte> ZipArchive::inflated(const Entry& entry, std::span<const std::byte> data) {
   if (entry.size > most_inflated || data.size() > std::numeric_limits<uInt>::max())
     refuse(entry, fmt::format("{} bytes once inflated, at most {}: save it uncompressed", entry.size, most_inflated));
@@ -148,8 +168,7 @@ std::span<const std::byte> ZipArchive::inflated(const Entry& entry, std::span<co
   const bool is_whole = status == Z_STREAM_END && stream.avail_out == 0;
   inflateEnd(&stream);
   if (!is_whole) refuse(entry, fmt::format("does not inflate to {} bytes", entry.size));
-  const uLong checksum = crc32(0, reinterpret_cast<const Bytef*>(bytes.data()), static_cast<uInt>(bytes.size()));
-  if (checksum != entry.checksum) refuse(entry, "its checksum is another");
+  check(entry, bytes);
   return inflated_.emplace_back(std::move(bytes));
 }
 

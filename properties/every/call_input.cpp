@@ -1,9 +1,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <iterator>
 #include <set>
 
 #include "properties/catalogue.hpp"
+#include "properties/model/model.hpp"
 #include "properties/model/questions.hpp"
 
 namespace sextant {
@@ -52,7 +55,20 @@ Property input_unchanged_property() {
       "asked nothing",
       "rotations in place of an array that the caller goes on using, positions shifted or scaled where they lie"};
   property.not_applicable = [](const Spec&) { return std::optional<std::string>(); };
-  use_cases(property, questions(), [](const Spec& spec) -> CheckOf<Question> {
+  CasesOf<Question> cases = questions();
+  cases.first = [](const Spec& spec) {
+    const auto model = model_of(spec);
+    std::vector<Question> first = first_questions(spec);
+    // Kernels take another path for each size, and write in place in some.
+    const std::int64_t near = gen::simplest_position(model->range());
+    for (const std::vector<Question>& more :
+         {questions_of_every_extent(near), questions_of_long_calls(near, model->judged_values())}) {
+      std::ranges::copy_if(more, std::back_inserter(first),
+                           [&](const Question& question) { return fits(spec, question); });
+    }
+    return first;
+  };
+  use_cases(property, cases, [](const Spec& spec) -> CheckOf<Question> {
     return [spec, in_place = std::optional<bool>()](Session& session, const Question& question) mutable {
       Judgement judgement;
       if (!in_place) in_place = session.describe().in_place;

@@ -82,9 +82,11 @@ CasesOf<Together> cases_together() {
     std::vector<Together> list;
     for (const Order order : {rising, falling, by_turns, two_sequences, by_threads})
       list.push_back({.position = ahead, .tokens = 3, .first = 0, .last = siblings - 1, .order = order, .fill = 1});
-    // What the first call of a process decides for all shows where that call differs in just this: each alone.
+    // What the first call of a process decides for all shows where that call differs in just this: each alone, in a
+    // call at the claim's end and one at its beginning, since some fields act beyond a length or a period only.
+    const std::int64_t end = std::max(range.first, range.last - 3);
     for (std::int64_t i = 0; i < siblings; ++i)
-      list.push_back({.position = ahead, .tokens = 3, .first = i, .last = i, .order = rising, .fill = 1});
+      list.push_back({.position = end, .tokens = 3, .first = i, .last = i, .order = rising, .fill = 1});
     return list;
   };
   cases.drawn = [](const Spec& spec) {

@@ -138,6 +138,15 @@ class QkNormRopeModel final : public ScaledRotationModel {
   Call as_asked(Call call, std::int64_t queries) const {
     const Tensor x = std::move(call.vectors[0]);
     call.vectors = {heads_of_call(x, 0, queries), heads_of_call(x, queries, x.shape[2])};
+    // As padding has them: the norm of a head of zeros is that of epsilon alone, and the head stays 0.
+    if (call.fill >= every_magnitude && encoding_.epsilon > 0) {
+      for (Tensor& vectors : call.vectors) {
+        const std::int64_t last = vectors.elements() / head_dim() - 1;
+        for (const std::int64_t vector : {last / 2, last}) {
+          for (std::int64_t i = 0; vector >= 0 && i < head_dim(); ++i) vectors.set(vector * head_dim() + i, 0);
+        }
+      }
+    }
     call.weight = gen::values(spec().dtype, {2, head_dim()}, drawing_of_weights + call.fill);
     return call;
   }

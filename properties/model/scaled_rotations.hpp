@@ -38,6 +38,37 @@ class ScaledRotationModel : public RotationModel {
   Ladders ladders_;
 };
 
+/// The change of one field of a scaling rule.
+template <class Rule>
+struct RuleChange {
+  std::string field;
+  void (*change)(Rule& rule);
+};
+
+template <class Rule>
+RuleChange<Rule> twice_the_length() {
+  return {"original_max_position_embeddings", [](Rule& rule) { rule.original_max_position_embeddings *= 2; }};
+}
+
+// Larger by half, where it is there.
+inline void larger_by_half(std::optional<double>& value) {
+  if (value) value = *value * 1.5;
+}
+inline void larger_by_half(std::vector<double>& values) {
+  for (double& value : values) value *= 1.5;
+}
+
+/// The changes of a rule's fields, where the spec has that rule.
+template <class Rule, class Encoding>
+void add_rule_variants(Variants<Encoding>& list, Rope& (*rope)(Encoding&),
+                       const std::vector<RuleChange<Rule>>& changes) {
+  for (const auto& [field, change] : changes) {
+    list.with(field, [rope, change = change](Encoding& e) {
+      if (auto* rule = std::get_if<Rule>(&rope(e).rope_scaling)) change(*rule);
+    });
+  }
+}
+
 /// The changes of a rotary encoding's own fields, `rope` being where `Encoding` has it.
 template <class Encoding>
 void add_rope_variants(Variants<Encoding>& list, Rope& (*rope)(Encoding&)) {
@@ -69,6 +100,34 @@ void add_rope_variants(Variants<Encoding>& list, Rope& (*rope)(Encoding&)) {
         },
         e.rope_scaling);
   });
+  add_rule_variants<DynamicScaling>(list, rope, {twice_the_length<DynamicScaling>()});
+  add_rule_variants<YarnScaling>(
+      list, rope,
+      {twice_the_length<YarnScaling>(),
+       {"beta_fast", [](YarnScaling& rule) { rule.beta_fast *= 2; }},
+       {"beta_slow", [](YarnScaling& rule) { rule.beta_slow *= 3 * rule.beta_slow < rule.beta_fast ? 3 : 0.5; }},
+       {"truncate",
+        [](YarnScaling& rule) { rule.truncate = rule.truncate == Truncate::yes ? Truncate::no : Truncate::yes; }},
+       {"mscale", [](YarnScaling& rule) { larger_by_half(rule.mscale); }},
+       {"mscale_all_dim", [](YarnScaling& rule) { larger_by_half(rule.mscale_all_dim); }},
+       {"attention_factor", [](YarnScaling& rule) {
+          rule.mscale = rule.mscale_all_dim = std::nullopt;
+          rule.attention_factor = rule.attention_factor.value_or(1) * 1.25;
+        }}});
+  add_rule_variants<Llama3Scaling>(
+      list, rope,
+      {twice_the_length<Llama3Scaling>(),
+       {"low_freq_factor",
+        [](Llama3Scaling& rule) { rule.low_freq_factor = (rule.low_freq_factor + rule.high_freq_factor) / 2; }},
+       {"high_freq_factor", [](Llama3Scaling& rule) { rule.high_freq_factor *= 2; }}});
+  add_rule_variants<LongropeScaling>(
+      list, rope,
+      {twice_the_length<LongropeScaling>(),
+       {"short_factor", [](LongropeScaling& rule) { larger_by_half(rule.short_factor); }},
+       {"long_factor", [](LongropeScaling& rule) { larger_by_half(rule.long_factor); }},
+       {"attention_factor", [](LongropeScaling& rule) {
+          if (!rule.short_mscale) rule.attention_factor = rule.attention_factor.value_or(1) * 1.25;
+        }}});
   const auto with_magnitude = [&](std::string field, std::optional<double> LongropeScaling::*magnitude) {
     list.with(std::move(field), [=](Encoding& e) {
       auto* longrope = std::get_if<LongropeScaling>(&rope(e).rope_scaling);

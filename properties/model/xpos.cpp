@@ -10,6 +10,7 @@
 #include "properties/model/rotation_judge.hpp"
 #include "properties/model/rotation_rows.hpp"
 #include "properties/model/rotations.hpp"
+#include "properties/model/scaled_rotations.hpp"
 #include "properties/model/variants.hpp"
 #include "properties/model/xpos_budget.hpp"
 
@@ -223,9 +224,7 @@ class XposModel final : public RotationModel {
 
   std::vector<Variant> variants() const override {
     Variants<Xpos> list(spec());
-    list.with("rope_theta", [](Xpos& e) { e.rope.rope_theta = e.rope.rope_theta * 3 + 7; });
-    list.with("pairing", [](Xpos& e) { e.rope.pairing = e.rope.output_pairing = other(e.rope.pairing); });
-    list.with("direction", [](Xpos& e) { e.rope.direction = other(e.rope.direction); });
+    add_rope_variants<Xpos>(list, [](Xpos& e) -> Rope& { return e.rope; });
     list.with("scale_base", [](Xpos& e) { e.scale_base *= 2; });
     list.with("role", [](Xpos& e) { e.role = e.role == Role::query ? Role::key : Role::query; });
     list.with("centre", [](Xpos& e) {

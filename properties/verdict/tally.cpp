@@ -139,6 +139,11 @@ PropertyResult settled(PropertyResult about, const Tally& tally, Extent extent) 
   if (tally.undecided > 0)
     return undecided(std::move(result), fmt::format("{} of {} cases could not be decided at {} bits of precision",
                                                     tally.undecided, tally.judged, tally.precision));
+  // A sweep is of every position claimed, and a subject that answers some of its calls has not shown the others.
+  if (tally.coverage && tally.unsupported > 0)
+    return undecided(std::move(result),
+                     fmt::format("{} of {} calls of the claim are unsupported, which leaves it open: {}",
+                                 tally.unsupported, tally.judged + tally.unsupported, tally.why_unsupported->text));
   if (result.theory == Theory::fails) return unwitnessed(std::move(result), tally, extent);
   const std::int64_t compared = tally.informative + tally.uninformative;
   // A verdict rests on what could have come out otherwise.

@@ -50,9 +50,14 @@ int exit_status(const std::vector<PropertyResult>& results, Strictness strictnes
       return result.verdict == verdict && counts;
     });
   };
-  const bool judged = std::ranges::any_of(results, [](const PropertyResult& result) {
-    return result.verdict == Verdict::holds || result.verdict == Verdict::violated ||
-           result.verdict == Verdict::crashed || result.verdict == Verdict::timed_out;
+  // What keeps its contracts and answers no question of a law has shown no right value.
+  const bool asks_law = std::ranges::any_of(results, [](const PropertyResult& result) {
+    return result.level == Level::law && result.verdict != Verdict::not_applicable;
+  });
+  const bool judged = std::ranges::any_of(results, [&](const PropertyResult& result) {
+    const bool is_judged = result.verdict == Verdict::holds || result.verdict == Verdict::violated ||
+                           result.verdict == Verdict::crashed || result.verdict == Verdict::timed_out;
+    return is_judged && (!asks_law || result.level == Level::law);
   });
   if (any(Verdict::violated)) return 1;
   if (any(Verdict::crashed) || any(Verdict::timed_out)) return 3;

@@ -593,8 +593,21 @@ def main(path, control=None, operation=None, claim=None):
         _refuse(_described(error, path))
 
 
+class _BeforeTorch:
+    """A finder of modules that finds none: PyTorch's import starts a thread of OpenMP for each core, which keeps the process from being forked. It shall
+    have one, unless the environment says otherwise.
+    """
+
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name == "torch":
+            os.environ.setdefault("OMP_NUM_THREADS", "1")
+        return None
+
+
 def _begin(control):
     global _before, _control
+    sys.meta_path.insert(0, _BeforeTorch)
     _take_streams()
     if control is not None:
         _control = socket.socket(fileno=control)
@@ -631,7 +644,10 @@ def _main(path, control):
         return
     functions = {key: getattr(module, key) for key in OPERATIONS if callable(getattr(module, key, None))}
     if not functions:
-        sys.exit(f"the file defines none of {', '.join(OPERATIONS)}")
+        own = [key for key, value in vars(module).items() if callable(value) and getattr(value, "__module__", "") == module.__name__]
+        name = os.path.splitext(os.path.basename(path))[0]
+        hint = f"; a function of another name is python:{name}:{own[0]} (docs/python.md: layout=, positions=)" if own else ""
+        sys.exit(f"the file defines none of {', '.join(OPERATIONS)}{hint}")
     about = {key: str(getattr(module, key, "")) for key in ("name", "version")}
     threads = getattr(module, "threads", False)
     if not isinstance(threads, bool):

@@ -8,16 +8,18 @@
 from __future__ import annotations
 
 import functools
+import json
 import re
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Optional
 
 import pytest
 
 from . import SextantError, Verdict, audit
-from ._command import properties_of, spec_argument
+from ._audit import listed
+from ._command import output_of, properties_of, spec_argument
 from .result import Counterexample, PropertyResult
 
 
@@ -41,6 +43,11 @@ def _ids_of(argument: str) -> tuple[str, ...]:
     return tuple(row["id"] for row in properties_of(argument))
 
 
+@functools.lru_cache(maxsize=None)
+def _every_id() -> frozenset[str]:
+    return frozenset(row["id"] for row in json.loads(output_of(["list", "properties", "--json"])))
+
+
 def _options(marker: pytest.Mark) -> dict[str, Any]:
     if marker.args or "spec" not in marker.kwargs:
         raise pytest.UsageError("sextant.mark: expected spec=..., and options of sextant.audit by name")
@@ -59,10 +66,14 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         ids = list(_ids_of(spec_argument(options["spec"])))
     except SextantError as error:
         raise pytest.UsageError(f"{metafunc.definition.nodeid}: {error}") from error
-    only, skip = options.get("only"), options.get("skip", ())
+    only, skip = (listed(options[key]) if key in options else none for key, none in (("only", None), ("skip", ())))
     token = metafunc.config.getoption("--sextant-replay")
     if token:
         only = [token.split(":", 1)[0]]
+    for option, named in (("only", only or ()), ("skip", skip), ("--sextant-replay", only if token else ())):
+        for one in named:
+            if one not in _every_id():
+                raise pytest.UsageError(f"{metafunc.definition.nodeid}: {option}: no property is called {one!r}; see sextant list properties")
     metafunc.parametrize("sextant", [one for one in ids if (only is None or one in only) and one not in skip], indirect=True)
 
 
@@ -75,11 +86,13 @@ class Check:
     options: dict[str, Any]
     replay: Optional[str]
     report: Optional[Path]
+    calls: list[None] = field(default_factory=list)  # one for each call that was made
 
     def __call__(self, subject: Any, **options: Any) -> PropertyResult:
         """Judges the property of the subject; `options` are those of sextant.audit, beside the mark's. Fails the test with the counterexamples where it is
         violated, undecided, or the subject fails; skips it where the subject does not support what is asked.
         """
+        self.calls.append(None)
         asked = {**self.options, **options}
         spec = asked.pop("spec")
         for key in ("only", "skip"):
@@ -88,6 +101,9 @@ class Check:
         found = result[self.property_id]
         if found.failed or found.verdict is Verdict.UNDECIDED or (found.verdict is Verdict.VIOLATED and result.exit_status == 1):
             pytest.fail(self._explanation(found), pytrace=False)
+        # Of the others a subject may lack what they ask; without this one nothing is known of its values.
+        if found.verdict is Verdict.UNSUPPORTED and found.id == "accuracy":
+            pytest.fail(f"{found.id}: {found.verdict}: {found.reason}", pytrace=False)
         if found.verdict in (Verdict.UNSUPPORTED, Verdict.NOT_APPLICABLE):
             pytest.skip(f"{found.verdict}: {found.reason}")
         if found.verdict is Verdict.VIOLATED and found.simplest is not None:
@@ -122,6 +138,15 @@ def _shown_calls(case: Counterexample) -> list[str]:
             text = np.array2string(array, threshold=16, edgeitems=4, max_line_width=10**6).replace("\n", "")
             lines.append(f"  {key} {array.dtype} {list(array.shape)} = {re.sub(r' +', ' ', text)}")
     return lines
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Any:
+    """A test that asks for the fixture and does not call it has judged nothing."""
+    outcome = yield
+    check = pyfuncitem.funcargs.get("sextant")
+    if outcome.excinfo is None and isinstance(check, Check) and not check.calls:
+        outcome.force_exception(pytest.fail.Exception("the test does not call sextant(subject): nothing was judged", pytrace=False))
 
 
 @pytest.fixture
