@@ -16,8 +16,8 @@
 #include "app/resume.hpp"
 #include "app/signals.hpp"
 #include "lib/spec/spec.hpp"
+#include "reports/baseline.hpp"
 #include "reports/json.hpp"
-#include "reports/read_json.hpp"
 #include "reports/terminal.hpp"
 #include "reports/write.hpp"
 
@@ -28,6 +28,9 @@ struct AuditCommand {
   AuditArguments asked;
   bool all_layers = false;
   bool json = false;
+  bool verbose = false;
+  bool ratchet = false;  // of --baseline
+  std::string write_baseline;
   ColourChoice colour = ColourChoice::automatic;
   std::vector<std::string> words;  // of the command line
 };
@@ -35,6 +38,7 @@ struct AuditCommand {
 // With a baseline known violations pass: only what is worse than it fails. A subject that failed, or nothing judged,
 // keeps its status.
 int baseline_status(const Report& report, const Comparison& comparison) {
+  if (report.stop) return report.exit_status;
   if (!comparison.regressions.empty()) return 1;
   return report.exit_status == 1 ? 0 : report.exit_status;
 }
@@ -44,20 +48,26 @@ int run_one(const AuditCommand& command) {
   const Spec claimed = claimed_spec(arguments);
   refuse_unfit_recipe(arguments, claimed);
   std::optional<Report> baseline;
-  if (!arguments.baseline.empty()) baseline = read_json_file(arguments.baseline);
+  if (!arguments.baseline.empty()) baseline = read_reference_file(arguments.baseline).report;
   if (!directory_of(arguments).empty()) prepare_directory(directory_of(arguments));
   const SignalsToStop signals;
   const Report report = judge_claim(arguments, claimed, signals.token());
   if (command.json) {
     fmt::print("{}", write_json(report));
   } else {
-    fmt::print("{}", write_terminal(report, colour_of(command.colour)));
+    fmt::print("{}", write_terminal(report, colour_of(command.colour),
+                                    command.verbose ? Detail::every_property : Detail::brief));
     if (!directory_of(arguments).empty()) fmt::print("report in {}\n", directory_of(arguments));
+  }
+  if (!command.write_baseline.empty() && !report.stop) {
+    write_text_file(write_baseline(report), command.write_baseline);
+    if (!command.json) fmt::print("baseline in {}\n", command.write_baseline);
   }
   if (!baseline) return report.exit_status;
   if (const std::string why = why_incomparable(*baseline, report); !why.empty())
     throw UsageError(fmt::format("--baseline {}: {}", arguments.baseline, why));
-  const Comparison comparison = compare(*baseline, report);
+  const Comparison comparison =
+      compare(*baseline, report, {command.ratchet ? Drift::refused : Drift::noted, Unjudged::left_out});
   fmt::print("\nagainst {}\n", arguments.baseline);
   print_comparison(comparison);
   return baseline_status(report, comparison);
@@ -109,7 +119,8 @@ int run_each(const AuditCommand& command, const std::vector<OwnAudit>& audits, s
 
 void refuse_of_several(const AuditCommand& command, std::string_view needed) {
   for (const auto& [option, value] :
-       {std::pair{"--baseline", &command.asked.baseline}, std::pair{"--replay", &command.asked.replay}}) {
+       {std::pair{"--baseline", &command.asked.baseline}, std::pair{"--write-baseline", &command.write_baseline},
+        std::pair{"--replay", &command.asked.replay}}) {
     if (!value->empty()) throw UsageError(fmt::format("{}: needs {}", option, needed));
   }
   if (command.json) throw UsageError(fmt::format("--json: needs {}", needed));
@@ -176,6 +187,14 @@ void refuse_contradictions(const AuditCommand& command) {
     throw UsageError("--replay: names its property: leave out --only and --skip");
   if (!arguments.resume.empty() && !arguments.report.empty())
     throw UsageError("--resume: the report is written into its directory: leave out --report");
+  if (command.ratchet && arguments.baseline.empty()) throw UsageError("--ratchet: needs --baseline");
+  if (!command.write_baseline.empty()) {
+    if (is_replay || is_shard)
+      throw UsageError(fmt::format("--write-baseline: cannot be combined with {}", is_replay ? "--replay" : "--shard"));
+    const std::filesystem::path folder = std::filesystem::path(command.write_baseline).parent_path();
+    if (!folder.empty() && !std::filesystem::is_directory(folder))
+      throw UsageError(fmt::format("--write-baseline {}: no such directory", command.write_baseline));
+  }
   if (command.json && !arguments.baseline.empty()) throw UsageError("--json: cannot be combined with --baseline");
 }
 
@@ -218,7 +237,13 @@ Run add_audit(CLI::App& app, std::span<const char* const> words) {
                       "events.jsonl has not; where nothing has begun, begin");
   command->add_option("--replay", arguments.replay, "Judge the one case of this token");
   command->add_option("--baseline", arguments.baseline,
-                      "A report.json whose violations are known: exit 1 only for what is worse");
+                      "A baseline or report.json whose violations are known: exit 1 only for what is worse");
+  command->add_flag("--ratchet", given->ratchet,
+                    "With --baseline: let a worst error that grew below its bound fail the audit");
+  command->add_option("--write-baseline", given->write_baseline,
+                      "File for a baseline: what --baseline compares with, a line for each property");
+  command->add_flag("--verbose", given->verbose,
+                    "Print every property in lines of its own, those that hold and those that do not apply");
   command->add_option("--shard", arguments.shard,
                       "I/N: judge the I-th of N parts of the cases; sextant report merge puts them together");
   command->add_flag("--json", given->json, "Print the report as report.json holds it");

@@ -144,20 +144,14 @@ TEST_F(Command, SubjectsThatFailExitThreeWithinTheirTimeOut) {
   EXPECT_NE(printing.output.find("broke the protocol"), std::string::npos) << printing.output;
 }
 
-// Nothing was audited, so nothing has failed: the file is at fault, as one that is absent.
-TEST_F(Command, AFileThatCannotBeAuditedIsOneLineAndExitTwo) {
+// Nothing was audited, so nothing has failed: the file is no subject, as one that is absent.
+TEST_F(Command, AFileThatIsNoSubjectIsOneLineAndExitTwo) {
   const std::pair<const char*, const char*> files[] = {
       {"x = 1\n", "python:bad.py: the file defines none of encode, table, rotate, qk_norm_rope"},
       {"", "python:bad.py: the file defines none of encode, table, rotate, qk_norm_rope"},
-      {"\n\nimport no_such_module\n", "python:bad.py: line 3: ModuleNotFoundError: No module named 'no_such_module'"},
-      {"def encode(positions, spec)\n    pass\n", "python:bad.py: line 1: SyntaxError: expected ':'"},
-      {"def f():\n    raise ValueError('not\\nhere')\nf()\n", "python:bad.py: line 2: ValueError: not here"},
-      {"class Odd(Exception):\n    def __str__(self):\n        raise ValueError\nraise Odd()\n",
-       "python:bad.py: line 4: sextant_subject.Odd: <exception str() failed>"},
       {"import sys\nsys.exit('give me a GPU')\n", "python:bad.py: line 2: give me a GPU"},
       {"framework = 'tensors'\ndef encode(p, spec):\n    pass\n", "framework 'tensors': expected numpy, torch or jax"},
-      {"import sextant_worker\nsextant_worker.serve(encoder=print)\n",
-       "python:bad.py: line 2: TypeError: no operation is called encoder"},
+      {"fields = 'dim'\ndef encode(p, spec):\n    pass\n", "fields 'dim': expected a list of names"},
   };
   for (const auto& [code, text] : files) {
     SCOPED_TRACE(code);
@@ -168,6 +162,106 @@ TEST_F(Command, AFileThatCannotBeAuditedIsOneLineAndExitTwo) {
   // One that ends the process is a crash, which only the process' end tells.
   write("bad.py", "import os\nos._exit(2)\n");
   EXPECT_EQ(sextant(std::string("audit python:bad.py --only accuracy") + spec).status, 3);
+}
+
+// One message with the place, the calls that led there and what mends it, in place of a line for each property.
+TEST_F(Command, ASubjectThatFailsAtOnceIsToldOnceAndExitsThree) {
+  struct Failing {
+    const char* code;
+    const char* reason;
+    const char* place;
+    const char* fix;
+  };
+  const Failing files[] = {
+      {"\n\nimport no_such_module\n", "ModuleNotFoundError: No module named 'no_such_module'", "bad.py, line 3",
+       "install no_such_module"},
+      {"def encode(positions, spec)\n    pass\n", "SyntaxError: expected ':'", "bad.py, line 1", ""},
+      {"def f():\n    raise ValueError('not\\nhere')\nf()\n", "ValueError: not here", "bad.py, line 2", ""},
+      {"class Odd(Exception):\n    def __str__(self):\n        raise ValueError\nraise Odd()\n",
+       "sextant_subject.Odd: <exception str() failed>", "bad.py, line 4", ""},
+      {"import sextant_worker\nsextant_worker.serve(encoder=print)\n", "TypeError: no operation is called encoder",
+       "bad.py, line 2", ""},
+      {"import numpy as np\n\n\ndef encode(p, spec):\n    return np.zeros((len(p), spec['dim']))\n",
+       "\"encoding\" came back as float64, the spec says float32", "bad.py, line 4", ".astype(\"float32\")"},
+      {"import numpy as np\ndef encode(p, spec):\n    return np.zeros((spec['dim'], len(p)), np.float32)\n",
+       "came back with shape", "bad.py, line 2", "its axes are in another order"},
+      {"def encode(positions):\n    return positions\n", "takes 1 positional argument but 2 were given",
+       "bad.py, line 1", "define it as encode(positions, spec)"},
+      {"def encode(positions, spec):\n    return positions * spec['theta_base']\n", "KeyError: 'theta_base'",
+       "bad.py, line 2", "it has base"},
+  };
+  for (const auto& [code, reason, place, fix] : files) {
+    SCOPED_TRACE(code);
+    write("bad.py", code);
+    const Finished finished = sextant(std::string("audit python:bad.py --report files") + spec);
+    EXPECT_EQ(finished.status, 3) << finished.error;
+    EXPECT_EQ(finished.output.find("the subject cannot be audited: "), 0U) << finished.output;
+    for (const char* text : {reason, place, fix})
+      EXPECT_NE(finished.output.find(text), std::string::npos) << text << "\n" << finished.output;
+    EXPECT_EQ(finished.output.find("--replay"), std::string::npos) << finished.output;
+    const auto json = nlohmann::json::parse(read_all(directory_ / "files" / "report.json"));
+    EXPECT_EQ(json.at("exit_status"), 3);
+    EXPECT_NE(json.at("stop").at("reason").get<std::string>().find(reason), std::string::npos) << json.at("stop");
+    const auto sarif = nlohmann::json::parse(read_all(directory_ / "files" / "report.sarif"));
+    EXPECT_EQ(sarif.at("runs")[0].at("results").size(), 1U);
+  }
+  write("bad.py", "\n\nimport no_such_module\n");
+  EXPECT_EQ(sextant(std::string("audit python:bad.py --replay accuracy:position=0,rows=1") + spec).status, 3);
+  // What fails in some calls only is for the properties to judge.
+  write("bad.py", std::string(header) + correct + R"(
+_encode = encode
+def encode(p, spec):
+    if len(p) == 1:
+        raise ValueError("one row")
+    return _encode(p, spec)
+)");
+  const Finished some = sextant(std::string("audit python:bad.py") + spec);
+  EXPECT_EQ(some.status, 3);
+  EXPECT_NE(some.output.find("--replay accuracy:"), std::string::npos) << some.output;
+}
+
+// Of code that is unchanged no seed and no profile has anything to tell.
+TEST_F(Command, UnchangedCodeComparesCleanWithItsBaseline) {
+  const std::string claim = R"( --spec '{"encoding":"sinusoidal","dim":16}')";
+  for (const std::string subject : {"mutant:sinusoidal-bfloat16-positions", "recipe:float32"}) {
+    SCOPED_TRACE(subject);
+    sextant("audit " + subject + claim + " --write-baseline known.json");
+    ASSERT_LT(read_all(directory_ / "known.json").size(), 10000U);
+    for (int seed = 2; seed <= 11; ++seed) {
+      const std::string profile = seed % 2 == 0 ? " --profile quick" : "";
+      const Finished again =
+          sextant("audit " + subject + claim + " --baseline known.json --seed " + std::to_string(seed) + profile);
+      EXPECT_EQ(again.status, 0) << again.output << again.error;
+      EXPECT_EQ(again.output.find("regression:"), std::string::npos) << again.output;
+    }
+    const Finished some = sextant("audit " + subject + claim + " --baseline known.json --only bounds");
+    EXPECT_EQ(some.status, 0) << some.output;
+    EXPECT_NE(some.output.find("which this run left out"), std::string::npos) << some.output;
+  }
+  // The last is that of a subject that holds.
+  EXPECT_EQ(sextant("audit mutant:sinusoidal-bfloat16-positions --baseline known.json" + claim).status, 1);
+  write("broken.json", R"({"format":"sextant-baseline","version":1,"sextant":"0"})");
+  expect_one_line(sextant("audit builtin --baseline broken.json" + claim), "broken.json: subject: missing");
+}
+
+TEST_F(Command, ASubjectOfOneSpecIsToldSoAndPassesStrictly) {
+  write("fixed.py", std::string(header) + R"(
+def encode(p, spec):
+    angle = np.asarray(p, np.float64)[:, None] * 10000.0 ** (-np.arange(0, 16, 2) / 16)
+    table = np.zeros((len(p), 16), np.float32)
+    table[:, 0::2], table[:, 1::2] = np.sin(angle), np.cos(angle)
+    return table
+)");
+  const Finished fixed = sextant(std::string("audit python:fixed.py --strict") + spec);
+  EXPECT_EQ(fixed.status, 0) << fixed.output;
+  EXPECT_NE(fixed.output.find("serves this claim alone"), std::string::npos) << fixed.output;
+  // One that reads some fields has to read or refuse the others, unless it says which it reads.
+  write("some.py", std::string(header) + correct);
+  EXPECT_EQ(sextant(std::string("audit python:some.py --strict") + spec).status, 1);
+  write("some.py", std::string(header) + "fields = ['dim']\n" + correct);
+  const Finished told = sextant(std::string("audit python:some.py --strict") + spec);
+  EXPECT_EQ(told.status, 0) << told.output;
+  EXPECT_NE(told.output.find("of the spec it reads dim"), std::string::npos) << told.output;
 }
 
 TEST_F(Command, ASubjectThatPrintsIsJudgedAllTheSame) {
@@ -309,7 +403,7 @@ _encode = encode
 def encode(p, spec):
     with open('calls', 'a') as calls:
         calls.write('.')
-    if not os.path.exists('go') and any(line.startswith('{"judged"') for line in open('cut/events.jsonl')):
+    if not os.path.exists('go') and os.path.exists('cut/events.jsonl') and any(line.startswith('{"judged"') for line in open('cut/events.jsonl')):
         open('stuck', 'w').write('yes')
         time.sleep(1000)
     return _encode(p, spec) * np.float32(1.5)
@@ -534,7 +628,7 @@ TEST_F(Command, BitsAreHeldToARecipeThatIsNamed) {
 TEST_F(Command, ARecordedTableIsJudgedAsFarAsItReaches) {
   write("save.py", std::string(header) + correct + "\nnp.save('table.npy', encode(np.arange(500), {'dim': 16}))\n");
   ASSERT_EQ(std::system(("cd '" + directory_.string() + "' && python3 save.py").c_str()), 0);
-  const Finished finished = sextant(std::string("audit file:table.npy") + spec);
+  const Finished finished = sextant(std::string("audit file:table.npy --verbose") + spec);
   EXPECT_EQ(finished.status, 0) << finished.error;
   EXPECT_NE(finished.output.find("positions 0 to 499"), std::string::npos) << finished.output;
   EXPECT_NE(finished.output.find("needs a live subject, and this one is a recording"), std::string::npos);
@@ -837,7 +931,8 @@ TEST_F(Command, AReportIsPrintedAsItsFileHoldsIt) {
   const Finished finished = sextant(asked + " --report reports");
   EXPECT_EQ(finished.status, 0) << finished.error;
   EXPECT_EQ(finished.output, read_all(directory_ / "reports" / "report.json"));
-  EXPECT_EQ(nlohmann::json::parse(sextant(asked).output)["survey"], nullptr);  // which is for a report's pictures
+  // Which are for a report's pictures.
+  EXPECT_EQ(nlohmann::json::parse(sextant(asked).output)["survey"]["frequencies"], nullptr);
 }
 
 TEST_F(Command, ATableHasTheRowsOfAFileOfPositionsInItsOrder) {

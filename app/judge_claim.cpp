@@ -17,6 +17,8 @@
 #include "lib/spec/nearest_name.hpp"
 #include "properties/catalogue.hpp"
 #include "properties/engine/budget.hpp"
+#include "properties/engine/preflight.hpp"
+#include "properties/engine/unread_fields.hpp"
 #include "properties/survey/take_survey.hpp"
 #include "reports/event_log.hpp"
 #include "reports/write.hpp"
@@ -70,23 +72,48 @@ Report report_of_run(const AuditArguments& arguments, const Spec& spec) {
   return report;
 }
 
-void introduce(Report& report, const Description& subject) {
+CodePlace place_of(const SourcePlace& place) { return {place.file, place.line}; }
+
+void introduce(Report& report, const Description& subject, const Spec& spec) {
   report.subject_name = subject.name;
   report.subject_version = subject.version;
+  const auto place = subject.places.find(std::string(name_of(operation_of(spec.encoding))));
+  if (place != subject.places.end()) report.source = place_of(place->second);
+}
+
+// The report of a subject that is not judged: every property that applies failed by the same reason.
+void tell_stop(Report& report, const std::vector<Property>& properties, const Subject& subject, const Spec& spec,
+               const PreflightFailure& failure) {
+  report.stop = Stop{failure.reason, place_of(failure.trace.place), failure.trace.traceback, failure.trace.fix};
+  report.results = none_judged(properties, subject, spec, failure.verdict, failure.reason);
 }
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
+// Makes those that say nothing of a subject which reads these fields inapplicable.
+void set_aside_unread(std::vector<Property>& properties, const FieldsRead& read) {
+  for (Property& property : properties) {
+    const std::optional<std::string> why = why_unread(property, read);
+    if (!why) continue;
+    property.not_applicable = [why, before = property.not_applicable](const Spec& asked) {
+      const std::optional<std::string> other = before(asked);
+      return other ? other : why;
+    };
+  }
+}
+
 // Judges what no earlier part of the run has judged, and logs it where there is a directory for it. The survey is for
 // the page's pictures.
 void judge_all(Report& report, const AuditArguments& arguments, const Subject& subject, const Spec& spec,
-               AuditOptions options, const std::vector<std::string>& notes,
+               const Description& description, AuditOptions options, const std::vector<std::string>& notes,
                std::chrono::steady_clock::time_point start) {
   const std::filesystem::path directory = directory_of(arguments);
   const std::string digest = directory.empty() ? "" : digest_of_subject(arguments.subject);
   std::vector<Property> properties = selected_properties(arguments);
+  const bool asks_of_fields = std::ranges::any_of(
+      properties, [&](const Property& property) { return property.changes && !property.not_applicable(spec); });
   std::vector<std::string> ids;
   ids.reserve(properties.size());
   for (const Property& property : properties) ids.push_back(property.id);
@@ -107,11 +134,14 @@ void judge_all(Report& report, const AuditArguments& arguments, const Subject& s
              earlier->report.results.end();
     });
   }
+  FieldsRead read;
+  if (asks_of_fields && !(earlier && earlier->is_finished)) read = fields_read_by(subject, spec, description);
+  set_aside_unread(properties, read);
   ProgressLine line(std::ssize(properties));
   options.progress = [&](std::int64_t done, std::int64_t total) { line.advance(done, total); };
   std::optional<EventLog> log;
-  options.introduced = [&](const Description& description) {
-    introduce(report, description);
+  options.introduced = [&](const Description& said) {
+    introduce(report, said, spec);
     if (earlier) {
       refuse_other_run(directory, earlier->report, report);
       log.emplace(event_log_in(directory), *earlier);
@@ -136,8 +166,12 @@ void judge_all(Report& report, const AuditArguments& arguments, const Subject& s
     report.notes = std::move(earlier->report.notes);
     return;
   }
-  if (!directory.empty() && (!report.shard || report.shard->index == 1)) report.survey = take_survey(subject, spec);
+  // Of shards the first takes it for all.
+  const bool is_wanted = report.shard ? !directory.empty() && report.shard->index == 1 : true;
+  if (is_wanted)
+    report.survey = take_survey(subject, spec, directory.empty() ? SurveyFor::summary : SurveyFor::pictures);
   report.notes = notes;
+  if (!read.how_known.empty()) report.notes.push_back(read.how_known);
   report.seconds = seconds_since(start);
   if (log) log->ended(report);
 }
@@ -187,26 +221,38 @@ Report judge_claim(AuditArguments arguments, const Spec& claimed, const std::sto
   const std::unique_ptr<Subject> subject = subject_from_argument(arguments.subject, claimed, open);
   const Spec spec = subject->within_reach(claimed);
 
+  const bool is_replay = !arguments.replay.empty();
+  // A run that has begun has had its first calls.
+  const bool has_begun = !arguments.resume.empty() && logged_run_in(arguments.resume);
+  const Preflight flight =
+      preflight(*subject, spec, is_replay || has_begun ? FirstAsked::description : FirstAsked::calls);
+
   AuditOptions options;
   options.profile = arguments.profile;
   options.seed = arguments.seed;
   options.threads = static_cast<int>(arguments.threads);
   options.stop = stop;
-  if (const auto longer = choose_amount(arguments, *subject, spec, options)) {
-    fmt::print(stderr, "sextant: {}\n", *longer);
-    notes->push_back(*longer);
+  if (!flight.failure) {
+    if (const auto longer = choose_amount(arguments, *subject, spec, options)) {
+      fmt::print(stderr, "sextant: {}\n", *longer);
+      notes->push_back(*longer);
+    }
   }
   const AskedAmount amount = amount_of(arguments);
   options.amount = {.values = amount.values, .cases = amount.cases, .largest_call = amount.largest_call};
 
   Report report = report_of_run(arguments, spec);
-  if (!arguments.replay.empty()) {
+  if (is_replay && !flight.failure) {
     AuditOutcome outcome = judge_case(arguments, *subject, spec);
-    introduce(report, outcome.subject);
+    introduce(report, outcome.subject, spec);
     report.results = std::move(outcome.results);
+  } else if (flight.failure) {
+    introduce(report, flight.description, spec);
+    tell_stop(report, selected_properties(arguments), *subject, spec, *flight.failure);
+    report.notes = *notes;
   } else {
     if (report.shard) options.part = {report.shard->index, report.shard->count};
-    judge_all(report, arguments, *subject, spec, options, *notes, start);
+    judge_all(report, arguments, *subject, spec, flight.description, options, *notes, start);
   }
   report.exit_status = exit_status(report);
   report.seconds = seconds_since(start);

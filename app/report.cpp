@@ -8,11 +8,13 @@
 #include <nlohmann/json.hpp>
 
 #include "app/command.hpp"
+#include "reports/baseline.hpp"
 #include "reports/html.hpp"
 #include "reports/json.hpp"
 #include "reports/merge.hpp"
 #include "reports/read_events.hpp"
 #include "reports/read_json.hpp"
+#include "reports/text.hpp"
 #include "reports/write.hpp"
 
 namespace sextant {
@@ -23,12 +25,13 @@ constexpr int exit_regression = 1;
 // How a comparison is printed.
 enum class Printed { text, json };
 
-int run_compare(const std::string& old_file, const std::string& new_file, const std::string& tighten, Printed printed) {
-  const Report older = read_json_file(old_file);
-  const Report newer = read_json_file(new_file);
+int run_compare(const std::string& old_file, const std::string& new_file, const std::string& tighten, Drift drift,
+                Printed printed) {
+  const auto [older, form] = read_reference_file(old_file);
+  const Report newer = read_reference_file(new_file).report;
   if (const std::string why = why_incomparable(older, newer); !why.empty())
     throw UsageError(fmt::format("report compare: {}", why));
-  const Comparison comparison = compare(older, newer);
+  const Comparison comparison = compare(older, newer, {drift, Unjudged::dropped});
   const int status = comparison.regressions.empty() ? 0 : exit_regression;
   if (printed == Printed::json) {
     const nlohmann::ordered_json json{{"regressions", comparison.regressions},
@@ -39,7 +42,7 @@ int run_compare(const std::string& old_file, const std::string& new_file, const 
   } else {
     print_comparison(comparison);
   }
-  if (!tighten.empty()) write_text_file(write_json(tightened(older, newer)), tighten);
+  if (!tighten.empty()) write_text_file(write_reference(tightened(older, newer), form), tighten);
   return status;
 }
 
@@ -65,6 +68,20 @@ Report read_report(const std::filesystem::path& file) {
   return std::move(run->report);
 }
 
+// The address of the page beside each file, from the page that is written; empty where there is none.
+std::vector<std::string> pages_of(const std::vector<std::string>& files, const std::filesystem::path& target) {
+  std::vector<std::string> pages;
+  for (const std::string& file : files) {
+    const std::filesystem::path page = std::filesystem::absolute(file).parent_path() / "report.html";
+    std::error_code error;
+    const bool is_there = std::filesystem::is_regular_file(page, error);
+    const std::filesystem::path from = std::filesystem::absolute(target).parent_path();
+    pages.push_back(is_there ? uri_of(page.lexically_normal().lexically_relative(from.lexically_normal()).string())
+                             : "");
+  }
+  return pages;
+}
+
 int run_render(const std::vector<std::string>& files, const std::string& out) {
   // "out" and "out/" are directories, there or not; a page's file has an ending.
   const std::filesystem::path target(out);
@@ -81,7 +98,8 @@ int run_render(const std::vector<std::string>& files, const std::string& out) {
     prepare_directory(out);
     write_reports(reports.front(), out);
   } else {
-    write_text_file(reports.size() == 1 ? write_html(reports.front()) : write_html_matrix(reports), out);
+    write_text_file(
+        reports.size() == 1 ? write_html(reports.front()) : write_html_matrix(reports, pages_of(files, target)), out);
   }
   if (reports.size() == 1) fmt::print("{}\n", headline(reports.front()));
   fmt::print("{}\n", out);
@@ -105,6 +123,7 @@ Run add_report(CLI::App& app) {
     std::string newer;
     std::string tighten;
     bool json = false;
+    bool ratchet = false;
     std::vector<std::string> files;
     std::string out = "report.html";
     std::vector<std::string> shards;
@@ -114,10 +133,11 @@ Run add_report(CLI::App& app) {
   CLI::App* command = app.add_subcommand("report", "Compare reports, put shards together, or render a page");
   command->require_subcommand(1);
   CLI::App* comparing = command->add_subcommand("compare", "Say what NEW has lost against OLD; exit 1 if anything");
-  comparing->add_option("old", arguments->older, "report.json of the state to keep: a baseline")->required();
-  comparing->add_option("new", arguments->newer, "report.json of the state to judge")->required();
+  comparing->add_option("old", arguments->older, "Baseline or report.json of the state to keep")->required();
+  comparing->add_option("new", arguments->newer, "Baseline or report.json of the state to judge")->required();
   comparing->add_option("--tighten", arguments->tighten,
-                        "Write the next baseline here: of each property the better result of the two");
+                        "Write the next baseline here, in OLD's form: of each property the better result of the two");
+  comparing->add_flag("--ratchet", arguments->ratchet, "Let a worst error that grew below its bound be a regression");
   comparing->add_flag("--json", arguments->json, "As JSON: lists of lines, and the exit status");
   CLI::App* rendering = command->add_subcommand("render", "Write a page of one report, or a matrix of several");
   rendering
@@ -134,6 +154,7 @@ Run add_report(CLI::App& app) {
     if (merging->parsed()) return run_merge(arguments->shards, arguments->directory);
     if (comparing->parsed())
       return run_compare(arguments->older, arguments->newer, arguments->tighten,
+                         arguments->ratchet ? Drift::refused : Drift::noted,
                          arguments->json ? Printed::json : Printed::text);
     return run_render(arguments->files, arguments->out);
   };

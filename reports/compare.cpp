@@ -59,32 +59,74 @@ bool are_compared(Deviations deviations, Verdict verdict) {
   return deviations == Deviations::of_all || (deviations == Deviations::of_violated && !is_good(verdict));
 }
 
+// Whether its sweep compared every position of the claim, so that its horizon depends on no draw.
+bool is_whole(const PropertyResult& result) {
+  return result.coverage && result.coverage->values > 0 && result.coverage->positions == result.coverage->claimed;
+}
+
+// What two reports are compared by.
+struct Terms {
+  Deviations deviations;
+  bool asked_alike;
+  Drift drift;
+  PositionGrid grid;
+  std::optional<std::int64_t> wrong_beyond;  // accuracy's horizon in the older report, where it was violated
+};
+
+void compare_worst(Comparison& comparison, const PropertyResult& older, const PropertyResult& newer,
+                   const Terms& terms) {
+  const double before = older.worst->deviation.of_bound;
+  const double after = newer.worst->deviation.of_bound;
+  const std::string line = fmt::format("{}: worst {}, was {}", newer.id, of_bound_text(newer.worst->deviation),
+                                       of_bound_text(older.worst->deviation));
+  if (grew(after, before)) comparison.improvements.push_back(line);
+  if (!grew(before, after)) return;
+  const bool is_drift = is_good(newer.verdict) && terms.drift == Drift::noted;
+  (is_drift ? comparison.notes : comparison.regressions).push_back(line);
+}
+
+void compare_horizons(Comparison& comparison, const PropertyResult& older, const PropertyResult& newer,
+                      const Terms& terms) {
+  const std::string line =
+      fmt::format("{}: horizon {}, was {}", newer.id, terms.grid.text(*newer.horizon), terms.grid.text(*older.horizon));
+  if (*newer.horizon > *older.horizon) {
+    comparison.improvements.push_back(line);
+  } else if (terms.asked_alike || (is_whole(older) && is_whole(newer))) {
+    comparison.regressions.push_back(line);
+  } else {
+    comparison.notes.push_back(line + ", of other cases");
+  }
+}
+
+void compare_verdicts(Comparison& comparison, const PropertyResult& older, const PropertyResult& newer,
+                      const Terms& terms) {
+  std::string line = fmt::format("{}: {}, was {}", newer.id, name_of(newer.verdict), name_of(older.verdict));
+  if (is_good(newer.verdict)) {
+    comparison.improvements.push_back(line);
+  } else if (is_good(older.verdict) || !is_silent(newer.verdict)) {
+    if (newer.simplest) line += ": " + newer.simplest->finding;
+    const bool is_known = newer.verdict == Verdict::violated && newer.horizon && terms.wrong_beyond &&
+                          *newer.horizon >= *terms.wrong_beyond;
+    if (is_known)
+      line += fmt::format("; values were wrong from position {} on", terms.grid.text(*terms.wrong_beyond + 1));
+    (is_known ? comparison.notes : comparison.regressions).push_back(line);
+  }
+}
+
 void compare_results(Comparison& comparison, const PropertyResult& older, const PropertyResult& newer,
-                     const PositionGrid& grid, Deviations deviations) {
-  const auto line = [&](const std::string& what) { return fmt::format("{}: {}", newer.id, what); };
-  if (older.verdict != newer.verdict) {
-    const std::string what = line(fmt::format("{}, was {}", name_of(newer.verdict), name_of(older.verdict)));
-    if (is_good(newer.verdict)) {
-      comparison.improvements.push_back(what);
-    } else if (is_good(older.verdict) || !is_silent(newer.verdict)) {
-      comparison.regressions.push_back(newer.simplest ? fmt::format("{}: {}", what, newer.simplest->finding) : what);
-    }
-    return;
-  }
-  if (older.worst && newer.worst && are_compared(deviations, newer.verdict)) {
-    const double before = older.worst->deviation.of_bound;
-    const double after = newer.worst->deviation.of_bound;
-    if (grew(before, after))
-      comparison.regressions.push_back(line(fmt::format("worst {}, was {}", of_bound_text(newer.worst->deviation),
-                                                        of_bound_text(older.worst->deviation))));
-    if (grew(after, before))
-      comparison.improvements.push_back(line(fmt::format("worst {}, was {}", of_bound_text(newer.worst->deviation),
-                                                         of_bound_text(older.worst->deviation))));
-  }
-  if (older.horizon && newer.horizon && *newer.horizon != *older.horizon) {
-    auto& list = *newer.horizon < *older.horizon ? comparison.regressions : comparison.improvements;
-    list.push_back(line(fmt::format("horizon {}, was {}", grid.text(*newer.horizon), grid.text(*older.horizon))));
-  }
+                     const Terms& terms) {
+  if (older.verdict != newer.verdict) return compare_verdicts(comparison, older, newer, terms);
+  if (older.worst && newer.worst && are_compared(terms.deviations, newer.verdict))
+    compare_worst(comparison, older, newer, terms);
+  if (older.horizon && newer.horizon && *newer.horizon != *older.horizon)
+    compare_horizons(comparison, older, newer, terms);
+}
+
+// Accuracy's horizon, where it was violated.
+std::optional<std::int64_t> wrong_beyond(const Report& report) {
+  const PropertyResult* accuracy = result_in(report, "accuracy");
+  if (accuracy == nullptr || accuracy->verdict != Verdict::violated) return std::nullopt;
+  return accuracy->horizon;
 }
 
 // The spec without what may be strengthened.
@@ -106,10 +148,15 @@ std::string why_incomparable(const Report& older, const Report& newer) {
   return "";
 }
 
-Comparison compare(const Report& older, const Report& newer) {
+Comparison compare(const Report& older, const Report& newer, const CompareOptions& options) {
   Comparison comparison;
-  const Deviations deviations = deviations_to_compare(older, newer);
-  if (deviations == Deviations::of_none) {
+  if (newer.stop) {
+    comparison.regressions.push_back(headline(newer));
+    return comparison;
+  }
+  const Terms terms{deviations_to_compare(older, newer), asked_alike(older, newer), options.drift, newer.grid,
+                    wrong_beyond(older)};
+  if (terms.deviations == Deviations::of_none) {
     comparison.notes.push_back(fmt::format("worst errors are not compared: {} and {} ask different values",
                                            profile_text(older), profile_text(newer)));
   }
@@ -123,17 +170,23 @@ Comparison compare(const Report& older, const Report& newer) {
         "measured class: {}, was {}", newer.survey->measured_class.empty() ? "none" : newer.survey->measured_class,
         older.survey->measured_class));
   }
+  std::int64_t left_out = 0;
   for (const PropertyResult& before : older.results) {
     const bool counts = before.level != Level::advice || older.strictness == Strictness::strict ||
                         newer.strictness == Strictness::strict;
     if (!counts) continue;
     const PropertyResult* after = result_in(newer, before.id);
     if (after != nullptr) {
-      compare_results(comparison, before, *after, newer.grid, deviations);
+      compare_results(comparison, before, *after, terms);
+    } else if (options.unjudged == Unjudged::left_out) {
+      ++left_out;
     } else if (is_good(before.verdict)) {
       comparison.regressions.push_back(fmt::format("{}: held, is no longer judged", before.id));
     }
   }
+  if (left_out > 0)
+    comparison.notes.push_back(
+        fmt::format("not compared: {} of the baseline's properties, which this run left out", left_out));
   for (const PropertyResult& after : newer.results) {
     if (result_in(older, after.id) != nullptr ||
         (after.level == Level::advice && newer.strictness == Strictness::lenient))

@@ -14,6 +14,8 @@ Report good() {
   return report;
 }
 
+constexpr CompareOptions ratchet{.drift = Drift::refused};
+
 TEST(Compare, FindsNothingBetweenEqualReports) {
   const Comparison comparison = compare(sample(), sample());
   EXPECT_TRUE(comparison.regressions.empty());
@@ -28,16 +30,20 @@ TEST(Compare, FindsWhatWasLost) {
             std::vector<std::string>{"alpha: violated, was holds: position 3: wrong"});
   EXPECT_EQ(compare(worse, good()).improvements, std::vector<std::string>{"alpha: holds, was violated"});
 
+  // Below its bound an error may grow, unless that is refused.
   Report larger = good();
   larger.results[0].worst->deviation.of_bound = 0.75;
-  EXPECT_EQ(compare(good(), larger).regressions,
-            std::vector<std::string>{"alpha: worst 0.75 of the bound, was 0.25 of the bound"});
-  larger.results[0].worst->deviation.of_bound = 0.255;
+  const std::vector<std::string> grown{"alpha: worst 0.75 of the bound, was 0.25 of the bound"};
   EXPECT_TRUE(compare(good(), larger).regressions.empty());
+  EXPECT_EQ(compare(good(), larger).notes, grown);
+  EXPECT_EQ(compare(good(), larger, ratchet).regressions, grown);
+  larger.results[0].worst->deviation.of_bound = 0.255;
+  EXPECT_TRUE(compare(good(), larger, ratchet).regressions.empty());
 
   Report missing = good();
   missing.results.clear();
   EXPECT_EQ(compare(good(), missing).regressions, std::vector<std::string>{"alpha: held, is no longer judged"});
+  EXPECT_TRUE(compare(good(), missing, {.unjudged = Unjudged::left_out}).regressions.empty());
 
   Report weaker = good();
   weaker.claim = "bfloat16-angle";
@@ -49,6 +55,12 @@ TEST(Compare, FindsWhatWasLost) {
   nearer.results[1].horizon = 200;
   EXPECT_EQ(compare(sample(), nearer).regressions, std::vector<std::string>{"beta: horizon 200, was 256"});
   EXPECT_TRUE(compare(nearer, sample()).regressions.empty());
+  // Of other cases it tells nothing, unless a sweep compared every position.
+  Report whole = sample();
+  nearer.seed = 2;
+  EXPECT_TRUE(compare(whole, nearer).regressions.empty());
+  for (Report* report : {&whole, &nearer}) report->results[1].coverage->positions = 512;
+  EXPECT_EQ(compare(whole, nearer).regressions, std::vector<std::string>{"beta: horizon 200, was 256"});
 
   Report less = good();
   less.survey->measured_class = "";
@@ -62,13 +74,27 @@ TEST(Compare, WrongCodeSetsNoMarkForItsFix) {
   Report mended = wrong;
   mended.results[1].verdict = Verdict::holds;
   mended.results[0].worst->deviation.of_bound = 0.75;
-  EXPECT_TRUE(compare(wrong, mended).regressions.empty());
+  EXPECT_TRUE(compare(wrong, mended, ratchet).regressions.empty());
   const Report next = tightened(wrong, mended);
   EXPECT_EQ(next.results[0].worst->deviation.of_bound, 0.75);
-  EXPECT_TRUE(compare(next, mended).regressions.empty());
+  EXPECT_TRUE(compare(next, mended, ratchet).regressions.empty());
   Report worse = mended;
   worse.results[0].worst->deviation.of_bound = 0.875;
-  EXPECT_EQ(compare(next, worse).regressions.size(), 1U);
+  EXPECT_EQ(compare(next, worse, ratchet).regressions.size(), 1U);
+}
+
+// Where values were wrong before, another property that finds it is no news.
+TEST(Compare, NothingIsLostBeyondTheHorizon) {
+  Report older = sample();
+  older.results[1].id = "accuracy";
+  Report newer = older;
+  newer.results[0].verdict = Verdict::violated;
+  newer.results[0].simplest = Example{"alpha:position=300", "position 300: wrong", {7, 1, 2}};
+  newer.results[0].horizon = 299;
+  EXPECT_TRUE(compare(older, newer).regressions.empty());
+  EXPECT_EQ(compare(older, newer).notes.size(), 1U);
+  newer.results[0].horizon = 255;
+  EXPECT_EQ(compare(older, newer).regressions.size(), 1U);
 }
 
 TEST(Compare, WorstErrorsOfOtherValuesAreNotCompared) {

@@ -9,6 +9,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "reports/baseline.hpp"
 #include "reports/html.hpp"
 #include "reports/json.hpp"
 #include "reports/sample_test.hpp"
@@ -34,6 +35,31 @@ void expect_golden(const std::string& name, const std::string& text) {
 }
 
 TEST(Golden, Terminal) { expect_golden("terminal.txt", write_terminal(sample(), Colour::none)); }
+
+TEST(Golden, TerminalOfEveryProperty) {
+  expect_golden("terminal_every_property.txt", write_terminal(sample(), Colour::none, Detail::every_property));
+}
+
+// A subject that could not be asked anything: one message, with its place, its traceback and what mends it.
+TEST(Golden, StoppedReports) {
+  Report report = sample();
+  report.stop = Stop{"broke the protocol: \"y\" came back as <float64>, the spec says float32",
+                     {"modèles/rope.py", 12},
+                     "Traceback (most recent call last):\n  File \"modèles/rope.py\", line 12, in rotate\n```\x1b[31m",
+                     "return y.astype(x.dtype)"};
+  report.survey.reset();
+  report.results = {result("alpha", Verdict::crashed, report.stop->reason),
+                    result("zeta", Verdict::not_applicable, "a property of rotations")};
+  report.exit_status = 3;
+  for (const ReportFormat& format : report_formats())
+    expect_golden(fmt::format("stopped/{}", format.file), format.write(report));
+  expect_golden("stopped/terminal.txt", write_terminal(report, Colour::none));
+}
+
+TEST(Golden, Baseline) {
+  expect_golden("baseline.json", write_baseline(sample()));
+  EXPECT_EQ(write_baseline(read_baseline(write_baseline(sample()))), write_baseline(sample()));
+}
 
 TEST(Golden, TerminalInColour) { expect_golden("terminal_colour.txt", write_terminal(sample(), Colour::ansi)); }
 

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "reports/json_numbers.hpp"
+#include "reports/summary.hpp"
 #include "reports/survey_json.hpp"
 #include "reports/tally_json.hpp"
 
@@ -55,10 +56,13 @@ ordered_json amount_json(const AskedAmount& amount) {
   return json;
 }
 
+ordered_json place_json(const CodePlace& place) { return {{"file", place.file}, {"line", place.line}}; }
+
 // Its survey left null.
 ordered_json report_json(const Report& report) {
   ordered_json json{{"format", "sextant-report"}, {"version", 1}, {"sextant", report.sextant_version}};
   json["subject"] = {{"argument", report.subject}, {"name", report.subject_name}, {"version", report.subject_version}};
+  if (!report.source.file.empty()) json["source"] = place_json(report.source);
   json["spec"] = ordered_json::parse(report.spec_json);
   json["spec_text"] = report.spec_text;
   json["claim"] = {
@@ -76,7 +80,14 @@ ordered_json report_json(const Report& report) {
   for (const auto& [name, value] : report.environment) environment[name] = value;
   json["environment"] = environment;
   json["headline"] = headline(report);
+  json["summary"] = summary_lines(report);
   json["exit_status"] = report.exit_status;
+  if (report.stop) {
+    json["stop"] = {{"reason", report.stop->reason},
+                    {"place", report.stop->place.file.empty() ? ordered_json() : place_json(report.stop->place)},
+                    {"traceback", report.stop->traceback},
+                    {"fix", report.stop->fix}};
+  }
   json["properties"] = ordered_json::array();
   for (const PropertyResult& result : report.results) json["properties"].push_back(result_json(report, result));
   if (!report.missing.empty()) json["missing"] = report.missing;

@@ -5,6 +5,7 @@
 #include <pugixml.hpp>
 #include <sstream>
 
+#include "reports/summary.hpp"
 #include "reports/text.hpp"
 
 namespace sextant {
@@ -46,6 +47,39 @@ void add_outcome(pugi::xml_node node, const Report& report, const PropertyResult
   }
 }
 
+// What the suite's attributes count.
+struct Counts {
+  std::int64_t tests;
+  std::int64_t failures;
+  std::int64_t errors;
+  std::int64_t skipped;
+};
+
+Counts counts_of(const Report& report) {
+  const auto missing = std::ssize(report.missing);
+  const std::int64_t tests = std::ssize(report.results) + missing;
+  if (report.stop) return {tests + 1, 0, 1 + missing, std::ssize(report.results)};
+  const std::int64_t failed = count(report, Verdict::crashed) + count(report, Verdict::timed_out);
+  return {tests, count(report, Verdict::violated), failed + count(report, Verdict::undecided) + missing,
+          count(report, Verdict::not_applicable) + count(report, Verdict::unsupported)};
+}
+
+// One error, and every property skipped by its reason.
+template <class AddTest>
+void add_stop(const Report& report, const AddTest& add_test) {
+  const Stop& stop = *report.stop;
+  std::string text = stop.reason;
+  if (!stop.place.file.empty()) text += "\nat " + place_text(stop.place);
+  if (!stop.fix.empty()) text += "\nlikely fix: " + stop.fix;
+  if (!stop.traceback.empty()) text += "\n" + stop.traceback;
+  pugi::xml_node error = add_test("preflight", 0).append_child("error");
+  error.append_attribute("message") = printable(stop.reason).c_str();
+  error.append_attribute("type") = "preflight";
+  error.text().set(printable(text).c_str());
+  for (const PropertyResult& result : report.results)
+    add_test(result.id, 0).append_child("skipped").append_attribute("message") = "not judged: see preflight";
+}
+
 }  // namespace
 
 std::string write_junit(const Report& report) {
@@ -55,14 +89,12 @@ std::string write_junit(const Report& report) {
   declaration.append_attribute("encoding") = "UTF-8";
   pugi::xml_node suites = document.append_child("testsuites");
   pugi::xml_node suite = suites.append_child("testsuite");
-  const auto missing = static_cast<std::int64_t>(report.missing.size());
-  const std::int64_t errors =
-      count(report, Verdict::crashed) + count(report, Verdict::timed_out) + count(report, Verdict::undecided) + missing;
+  const Counts counts = counts_of(report);
   suite.append_attribute("name") = printable(fmt::format("{}: {}", report.subject, claim_text(report))).c_str();
-  suite.append_attribute("tests") = static_cast<std::int64_t>(report.results.size()) + missing;
-  suite.append_attribute("failures") = count(report, Verdict::violated);
-  suite.append_attribute("errors") = errors;
-  suite.append_attribute("skipped") = count(report, Verdict::not_applicable) + count(report, Verdict::unsupported);
+  suite.append_attribute("tests") = counts.tests;
+  suite.append_attribute("failures") = counts.failures;
+  suite.append_attribute("errors") = counts.errors;
+  suite.append_attribute("skipped") = counts.skipped;
   suite.append_attribute("time") = fmt::format("{:.3f}", report.seconds).c_str();
   pugi::xml_node properties = suite.append_child("properties");
   const auto add_property = [&](const std::string& name, const std::string& value) {
@@ -70,6 +102,7 @@ std::string write_junit(const Report& report) {
     property.append_attribute("name") = name.c_str();
     property.append_attribute("value") = printable(value).c_str();
   };
+  add_property("summary", summary_line(report));
   add_property("spec", report.spec_json);
   add_property("profile", report.profile);
   add_property("seed", std::to_string(report.seed));
@@ -81,7 +114,12 @@ std::string write_junit(const Report& report) {
     test.append_attribute("time") = fmt::format("{:.3f}", seconds).c_str();
     return test;
   };
-  for (const PropertyResult& result : report.results) add_outcome(add_test(result.id, result.seconds), report, result);
+  if (report.stop) {
+    add_stop(report, add_test);
+  } else {
+    for (const PropertyResult& result : report.results)
+      add_outcome(add_test(result.id, result.seconds), report, result);
+  }
   // A run that was cut short must not look green.
   for (const std::string& id : report.missing) {
     pugi::xml_node outcome = add_test(id, 0).append_child("error");

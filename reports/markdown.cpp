@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "reports/summary.hpp"
 #include "reports/text.hpp"
 
 namespace sextant {
@@ -48,25 +49,34 @@ std::string example_text(const Report& report, const PropertyResult& result, std
                      code(replay_command(report, result, example)));
 }
 
-}  // namespace
+std::string examples_text(const Report& report, const PropertyResult& result) {
+  if (!result.simplest) return "";
+  std::string text =
+      fmt::format("\n## {}: {}\n\n{}\n\n```\n{}\n```\n\n", result.id, escaped(std::string(name_of(result.verdict))),
+                  escaped(result.title), result.statement);
+  text += example_text(report, result, result.verdict == Verdict::violated ? "simplest" : "case", *result.simplest);
+  if (result.verdict == Verdict::violated && result.worst->token != result.simplest->token)
+    text += example_text(report, result, "worst", *result.worst);
+  return text;
+}
 
-std::string write_markdown(const Report& report) {
-  std::string text = fmt::format("# Sextant: {}\n\n", headline(report));
-  text += code(report.subject);
-  for (const std::string& said : {report.subject_name, report.subject_version}) {
-    if (!said.empty()) text += fmt::format(", {}", escaped(said));
-  }
-  text += fmt::format(". Profile {}, Sextant {}.\n\nClaim: {}.\n\n", profile_text(report), report.sextant_version,
-                      code(claim_text(report)));
-  for (const std::string& note : report.claim_notes) text += fmt::format("Of the claim: {}.\n\n", escaped(note));
-  if (!report.missing.empty()) {
-    text += "**This report is partial: the run was cut short.** Not judged:";
-    for (const std::string& id : report.missing)
-      text += fmt::format("{} {}", &id == &report.missing.front() ? "" : ",", code(id));
-    text += ".\n\n";
-  }
-  for (const std::string& note : report.notes) text += fmt::format("Note: {}.\n\n", escaped(note));
-  text += "| property | verdict | cases | worst |\n|---|---|---:|---|\n";
+// A fence longer than any run of backticks in it.
+std::string fenced(const std::string& raw) {
+  const std::string text = printable(raw);
+  std::string fence = "```";
+  while (text.find(fence) != std::string::npos) fence += '`';
+  return fmt::format("{0}\n{1}\n{0}\n", fence, text);
+}
+
+std::string stop_text(const Stop& stop) {
+  std::string text;
+  if (!stop.place.file.empty()) text += fmt::format("At {}.\n\n", code(place_text(stop.place)));
+  if (!stop.fix.empty()) text += fmt::format("Likely fix: {}.\n\n", escaped(stop.fix));
+  return text;
+}
+
+std::string table_text(const Report& report) {
+  std::string text = "\n## Properties\n\n| property | verdict | cases | worst |\n|---|---|---:|---|\n";
   std::vector<std::string> silent;
   for (const PropertyResult& result : report.results) {
     if (result.verdict == Verdict::not_applicable) {
@@ -78,16 +88,43 @@ std::string write_markdown(const Report& report) {
                                                                       : escaped(std::string(name_of(result.verdict)));
     text += fmt::format("| {} | {} | {} | {} |\n", code(result.id), verdict, cases_text(result), worst_text(result));
   }
-  if (!silent.empty()) text += fmt::format("\nNot applicable: {}.\n", fmt::join(silent, ", "));
-  for (const PropertyResult& result : report.results) {
-    if (!result.simplest) continue;
-    text += fmt::format("\n## {}: {}\n\n{}\n\n```\n{}\n```\n\n", result.id,
-                        escaped(std::string(name_of(result.verdict))), escaped(result.title), result.statement);
-    text += example_text(report, result, result.verdict == Verdict::violated ? "simplest" : "case", *result.simplest);
-    if (result.verdict == Verdict::violated && result.worst->token != result.simplest->token) {
-      text += example_text(report, result, "worst", *result.worst);
-    }
+  if (!silent.empty()) text += fmt::format("\nNot applicable, {}: {}.\n", silent.size(), fmt::join(silent, ", "));
+  return text;
+}
+
+}  // namespace
+
+std::string write_markdown(const Report& report) {
+  const std::vector<std::string> summary = summary_lines(report);
+  std::string text = fmt::format("# Sextant: {}\n\n", escaped(summary.front()));
+  for (std::size_t i = 1; i < summary.size(); ++i) text += escaped(sentence(summary[i])) + "\n\n";
+  if (report.stop) text += stop_text(*report.stop);
+  text += code(report.subject);
+  for (const std::string& said : {report.subject_name, report.subject_version}) {
+    if (!said.empty()) text += fmt::format(", {}", escaped(said));
   }
+  text += fmt::format(". Profile {}, Sextant {}.\n\nClaim: {}.\n", profile_text(report), report.sextant_version,
+                      code(claim_text(report)));
+  for (const std::string& note : report.claim_notes) text += fmt::format("\nOf the claim: {}.\n", escaped(note));
+  if (!report.missing.empty()) {
+    text += "\n**This report is partial: the run was cut short.** Not judged:";
+    for (const std::string& id : report.missing)
+      text += fmt::format("{} {}", &id == &report.missing.front() ? "" : ",", code(id));
+    text += ".\n";
+  }
+  for (const std::string& note : report.notes) text += fmt::format("\nNote: {}.\n", escaped(note));
+  if (report.stop) return report.stop->traceback.empty() ? text : text + "\n" + fenced(report.stop->traceback);
+  // What is wrong, the table of all, and the witnesses of what holds.
+  const auto examples = [&](auto is_told) {
+    for (const PropertyResult& result : report.results) {
+      if (is_told(result)) text += examples_text(report, result);
+    }
+  };
+  const auto holds = [](const PropertyResult& result) { return result.verdict == Verdict::holds; };
+  examples([&](const PropertyResult& result) { return !holds(result) && !is_aside(report, result); });
+  examples([&](const PropertyResult& result) { return is_aside(report, result); });
+  text += table_text(report);
+  examples(holds);
   return text;
 }
 

@@ -71,6 +71,7 @@ void Merging::join(const Report& shard) {
   for (const std::string& note : shard.notes) {
     if (std::ranges::find(whole_.notes, note) == whole_.notes.end()) whole_.notes.push_back(note);
   }
+  if (!whole_.stop) whole_.stop = shard.stop;
   if (!std::ranges::equal(whole_.results, shard.results, {}, &PropertyResult::id, &PropertyResult::id))
     throw MergeError("shards of different properties (--only, --skip)");
   for (std::size_t i = 0; i < whole_.results.size(); ++i)

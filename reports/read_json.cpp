@@ -37,6 +37,16 @@ std::optional<Coverage> coverage_of(const JsonObject& result) {
   return read;
 }
 
+CodePlace place_of(const JsonObject& place) { return {place.text("file"), place.integer("line")}; }
+
+std::optional<Stop> stop_of(const JsonObject& report) {
+  if (!report.has("stop")) return std::nullopt;
+  const JsonObject stop = report.object("stop");
+  Stop read{stop.text("reason"), {}, stop.text("traceback"), stop.text("fix")};
+  if (!stop.at("place").is_null()) read.place = place_of(stop.object("place"));
+  return read;
+}
+
 PropertyResult result_of(const JsonObject& json) {
   PropertyResult result;
   result.id = json.text("id");
@@ -116,6 +126,8 @@ Report read_json(std::string_view text) {
   for (const ordered_json& result : json.at("properties")) {
     report.results.push_back(result_of(JsonObject(result, fmt::format("properties[{}]", report.results.size()))));
   }
+  report.stop = stop_of(json);
+  if (json.has("source")) report.source = place_of(json.object("source"));
   if (parsed.contains("missing")) report.missing = json.texts("missing");
   if (parsed.contains("notes")) report.notes = json.texts("notes");
   if (!json.at("survey").is_null()) {

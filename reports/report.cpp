@@ -63,9 +63,14 @@ int exit_status(const Report& report) {
 std::string headline(const Report& report) {
   const std::string of_shard =
       report.shard ? fmt::format("shard {} of {}: ", report.shard->index, report.shard->count) : "";
+  if (report.stop) return of_shard + "the subject cannot be audited: " + report.stop->reason;
   if (report.missing.empty()) return of_shard + headline_of_results(report);
   return fmt::format("{}partial, {} of {} properties not judged; of the others: {}", of_shard, report.missing.size(),
                      report.results.size() + report.missing.size(), headline_of_results(report));
+}
+
+std::string place_text(const CodePlace& place) {
+  return place.line > 0 ? fmt::format("{}, line {}", place.file, place.line) : place.file;
 }
 
 std::string amount_text(const AskedAmount& amount) {

@@ -28,12 +28,27 @@ struct AskedAmount {
   bool operator==(const AskedAmount&) const = default;
 };
 
+/// A line of the subject's source.
+struct CodePlace {
+  std::string file;       ///< empty if not known
+  std::int64_t line = 0;  ///< from 1 on; 0 if not known
+};
+
+/// Why nothing was judged: the subject could not describe itself, or failed in the first calls, however simple.
+struct Stop {
+  std::string reason;     ///< one line, with the kind of failure
+  CodePlace place;        ///< where to look
+  std::string traceback;  ///< several lines; may be empty
+  std::string fix;        ///< what most likely mends it; may be empty
+};
+
 /// The audit of one subject against one spec: plain data, from which every format is written.
 struct Report {
   std::string sextant_version;
   std::string subject;          ///< as named on the command line
   std::string subject_name;     ///< as it calls itself; may be empty
   std::string subject_version;  ///< likewise
+  CodePlace source;             ///< where the function that answers is defined, as the subject says
   std::string spec_json;        ///< every field written
   std::string spec_text;        ///< one line for a person, without accuracy class and positions
   std::string claim;            ///< the accuracy class
@@ -48,7 +63,8 @@ struct Report {
   std::optional<Shard> shard;  ///< nothing for a whole run
   Strictness strictness = Strictness::lenient;
   std::vector<std::pair<std::string, std::string>> environment;  ///< name and value, in the order to print
-  std::string command;  ///< the audit's command line, to which --replay TOKEN can be added
+  std::string command;       ///< the audit's command line, to which --replay TOKEN can be added
+  std::optional<Stop> stop;  ///< then every property that applies has failed, by its reason
   std::vector<PropertyResult> results;
   /// ids of the properties that the run was to judge and did not, as it was cut short; empty for a whole report
   std::vector<std::string> missing;
@@ -76,6 +92,9 @@ std::string claim_text(const Report& report);
 
 /// How many results have the verdict, those aside.
 std::int64_t count(const Report& report, Verdict verdict);
+
+/// "good.py, line 6"; the file alone where no line is known.
+std::string place_text(const CodePlace& place);
 
 /// "within 30 s: at most 2097152 values a sweep, 40 cases of each property and 64 tokens x rows x heads a case"; empty
 /// where all is the profile's.

@@ -37,6 +37,7 @@ inline Survey sample_survey() {
                             {{"float32", {0, 1e-8, 2e-6, 7e-3}}, {"float64", {0, 1e-9, 1e-9, 1e-9}}}};
   survey.frequencies = FrequencyCurve{{1, 0.01}, {0.996, std::nan("")}};
   survey.codes = CodeMap{0, 3, 4, {0, 1, 0, 1, 0.84, 0.54, 0.01, 1, 0.91, -0.42, 0.02, std::nan("")}};
+  survey.codes_at_horizon = CodeMap{255, 3, 2, {0.5, 0.86, 0.45, -0.45, -0.04, 0.99}};
   survey.similarity = SimilarityCurve{
       0, {0, 1, 2, 6}, {1, 0.77, 0.29, 0.98}, {1, 0.77, 0.3, 0.97}, 131071, 1, 0.958, 131071, {6, 44}, {0.289, 0.0354}};
   survey.bias = BiasMap{1, 2, 3, {0, -0.5, -1, 0.5, 0, -0.5}};
@@ -51,6 +52,7 @@ inline Report sample() {
   report.subject = "python:modèles/<rope> & co.py";
   report.subject_name = "a *fine* |subject|";
   report.subject_version = "1.2";
+  report.source = {"modèles/<rope> & co.py", 12};
   report.spec_json = R"({"encoding":"rope","head_dim":64})";
   report.spec_text = "rope head_dim 64, rope_theta 10000, pairing half, float32";
   report.claim_notes = {"positions are counted *anew* in each image", "tables are <float32>"};

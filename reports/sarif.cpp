@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "reports/text.hpp"
@@ -15,22 +16,29 @@ using nlohmann::ordered_json;
 // A file that the results can be attached to: what stands after the colon of a subject's name, "python:a.py", but for
 // the kinds whose names hold no path; else the name as it is.
 std::string artifact_of(const Report& report) {
+  if (report.stop && !report.stop->place.file.empty()) return report.stop->place.file;
+  if (!report.source.file.empty()) return report.source.file;
   for (const std::string_view kind : {"exec:", "mutant:", "recipe:"}) {
     if (report.subject.starts_with(kind)) return report.subject;
   }
   return report.subject.substr(report.subject.find(':') + 1);
 }
 
-// RFC 3986: what is not unreserved or a separator of paths is written in hexadecimal.
-std::string uri_of(std::string_view path) {
-  std::string uri;
-  for (const char letter : path) {
-    const auto byte = static_cast<unsigned char>(letter);
-    const bool plain = (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || (byte >= '0' && byte <= '9') ||
-                       std::string_view("-._~/").find(letter) != std::string_view::npos;
-    uri += plain ? std::string(1, letter) : fmt::format("%{:02X}", byte);
-  }
-  return uri;
+// The line of the failure, else that of the function, where the subject says it.
+std::int64_t line_of(const Report& report) {
+  const std::int64_t line =
+      report.stop && !report.stop->place.file.empty() ? report.stop->place.line : report.source.line;
+  return std::max<std::int64_t>(line, 1);
+}
+
+ordered_json location_of(const Report& report) {
+  return {
+      {"physicalLocation",
+       {{"artifactLocation", {{"uri", uri_of(artifact_of(report))}}}, {"region", {{"startLine", line_of(report)}}}}}};
+}
+
+ordered_json fingerprint_of(const Report& report, std::string_view rule) {
+  return {{"sextantProperty/v1", fmt::format("{}:{}:{}", printable(report.subject), rule, report.spec_text)}};
 }
 
 bool is_told(const PropertyResult& result) {
@@ -68,25 +76,44 @@ ordered_json rule_json(const PropertyResult& result) {
           {"properties", {{"level", name_of(result.level)}}}};
 }
 
+// That nothing could be judged is one finding, not one of each property.
+ordered_json stop_json(const Report& report, std::size_t rule_index) {
+  const Stop& stop = *report.stop;
+  std::string text = fmt::format("The subject cannot be audited: {}.", stop.reason);
+  if (!stop.fix.empty()) text += fmt::format(" Likely fix: {}.", stop.fix);
+  if (!stop.traceback.empty()) text += "\n" + stop.traceback;
+  return {{"ruleId", "preflight"},
+          {"ruleIndex", rule_index},
+          {"level", "error"},
+          {"message", {{"text", printable(text)}}},
+          {"locations", ordered_json::array({location_of(report)})},
+          {"partialFingerprints", fingerprint_of(report, "preflight")}};
+}
+
+ordered_json preflight_rule() {
+  const char* text = "the subject describes itself and answers its first calls";
+  return {{"id", "preflight"}, {"name", "preflight"}, {"shortDescription", {{"text", text}}}};
+}
+
 }  // namespace
 
 std::string write_sarif(const Report& report) {
   auto rules = ordered_json::array();
   auto results = ordered_json::array();
-  const std::string uri = uri_of(artifact_of(report));
+  if (report.stop) {
+    rules.push_back(preflight_rule());
+    results.push_back(stop_json(report, 0));
+  }
   for (const PropertyResult& result : report.results) {
     const std::size_t index = rules.size();
     rules.push_back(rule_json(result));
-    if (!is_told(result)) continue;
-    ordered_json location{{"physicalLocation", {{"artifactLocation", {{"uri", uri}}}, {"region", {{"startLine", 1}}}}}};
-    ordered_json one{
-        {"ruleId", result.id},
-        {"ruleIndex", index},
-        {"level", level_of(report, result)},
-        {"message", {{"text", message_of(report, result)}}},
-        {"locations", ordered_json::array({location})},
-        {"partialFingerprints",
-         {{"sextantProperty/v1", fmt::format("{}:{}:{}", printable(report.subject), result.id, report.spec_text)}}}};
+    if (report.stop || !is_told(result)) continue;
+    ordered_json one{{"ruleId", result.id},
+                     {"ruleIndex", index},
+                     {"level", level_of(report, result)},
+                     {"message", {{"text", message_of(report, result)}}},
+                     {"locations", ordered_json::array({location_of(report)})},
+                     {"partialFingerprints", fingerprint_of(report, result.id)}};
     if (result.horizon) one["properties"] = {{"horizon", *result.horizon}};
     results.push_back(std::move(one));
   }

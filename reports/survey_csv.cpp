@@ -43,8 +43,8 @@ std::string bias_curves_csv(const BiasMap& map) {
 }
 
 std::string ulp_bins_csv(const ErrorGrid& grid) {
-  std::string text = "ulps,values\n";
-  for (const UlpBin& bin : ulp_bins(grid)) text += fmt::format("{},{}\n", bin.label, bin.count);
+  std::string text = "ulps,values,beyond_bound\n";
+  for (const UlpBin& bin : ulp_bins(grid)) text += fmt::format("{},{},{}\n", bin.label, bin.count, bin.beyond);
   return text;
 }
 

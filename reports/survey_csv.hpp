@@ -12,11 +12,11 @@ namespace sextant {
 std::string errors_csv(const ErrorGrid& grid);
 /// position, then a column for each curve of the error chart
 std::string error_curves_csv(const ErrorGrid& grid);
-/// ulps, values
+/// ulps, values, beyond_bound
 std::string ulp_bins_csv(const ErrorGrid& grid);
 /// position, first, second
 std::string components_csv(const CodeMap& map);
-/// pair, claimed, measured
+/// pair, claimed, measured, their difference in ULPs of float32, the period claimed
 std::string frequencies_csv(const FrequencyCurve& curve);
 /// position, then a column for each channel
 std::string codes_csv(const CodeMap& map);

@@ -79,9 +79,15 @@ void describe(Io& io, Survey& survey) {
   io("errors", survey.errors);
   io("frequencies", survey.frequencies);
   io("codes", survey.codes);
+  io("codes_at_horizon", survey.codes_at_horizon);
   io("similarity", survey.similarity);
   io("bias", survey.bias);
 }
+
+template <class Value>
+constexpr bool is_optional = false;
+template <class Value>
+constexpr bool is_optional<std::optional<Value>> = true;
 
 class Writer {
  public:
@@ -126,6 +132,10 @@ class Reader {
   void operator()(const char* name, Member& member) {
     const std::string place = fmt::format("{}.{}", place_, name);
     const auto found = json_.find(name);
+    // Reports of before a member was there have none.
+    if constexpr (is_optional<Member>) {
+      if (found == json_.end()) return;
+    }
     if (found == json_.end()) throw std::invalid_argument(fmt::format("{}: missing", place));
     read(*found, member, place);
   }
@@ -207,9 +217,10 @@ Survey survey_of(const ordered_json& json) {
   if (survey.frequencies)
     need(survey.frequencies->claimed.size() == survey.frequencies->measured.size(),
          "frequencies: the two lists differ in length");
-  if (survey.codes)
-    need(fits(survey.codes->values.size(), survey.codes->rows, survey.codes->width),
-         "codes: the values do not fit rows and width");
+  for (const std::optional<CodeMap>* map : {&survey.codes, &survey.codes_at_horizon}) {
+    if (*map)
+      need(fits((*map)->values.size(), (*map)->rows, (*map)->width), "codes: the values do not fit rows and width");
+  }
   if (survey.similarity) {
     const SimilarityCurve& curve = *survey.similarity;
     need(curve.claimed.size() == curve.offsets.size() && curve.measured.size() == curve.offsets.size(),

@@ -4,10 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "reports/summary.hpp"
 #include "reports/text.hpp"
 
 namespace sextant {
@@ -70,49 +72,139 @@ std::string result_lines(const Report& report, const PropertyResult& result, Col
   return line;
 }
 
-}  // namespace
-
-std::string write_terminal(const Report& report, Colour colour) {
-  std::string text = fmt::format("sextant {}: {}\n", report.sextant_version, printable(report.subject));
-  if (!report.subject_name.empty()) text += fmt::format("  subject  {}\n", printable(report.subject_name));
-  if (!report.subject_version.empty()) text += fmt::format("  version  {}\n", printable(report.subject_version));
-  constexpr std::size_t of_claim = 11;
-  text += fmt::format("  claim    {}\n", wrapped(printable(claim_text(report)), of_claim, 110));
-  for (const std::string& note : report.claim_notes)
-    text += fmt::format("{:{}}{}\n", "", of_claim, wrapped("note: " + printable(note), of_claim, 110));
-  text += fmt::format("  profile  {}\n\n", profile_text(report));
-  // Properties that say nothing here, together by the reason.
-  std::vector<std::pair<std::string, std::vector<std::string>>> not_applicable;
+// The properties of a verdict that says nothing of the subject, together by the reason.
+std::string lines_by_reason(const Report& report, Colour colour, Verdict verdict, std::string_view called) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> groups;
   for (const PropertyResult& result : report.results) {
-    if (result.verdict == Verdict::not_applicable) {
-      auto group = std::ranges::find(not_applicable, result.reason, [](const auto& one) { return one.first; });
-      if (group == not_applicable.end()) group = not_applicable.insert(not_applicable.end(), {result.reason, {}});
-      group->second.push_back(result.id);
+    if (result.verdict != verdict) continue;
+    auto group = std::ranges::find(groups, result.reason, [](const auto& one) { return one.first; });
+    if (group == groups.end()) group = groups.insert(groups.end(), {result.reason, {}});
+    group->second.push_back(result.id);
+  }
+  std::string text;
+  for (const auto& [reason, ids] : groups) {
+    const std::string line = fmt::format("{} ({}): {}", called, printable(reason), fmt::join(ids, ", "));
+    text += painted(colour, "2", "  " + wrapped(line, 4, 110)) + "\n";
+  }
+  return text;
+}
+
+std::string not_applicable_lines(const Report& report, Colour colour, Detail detail) {
+  // Where nothing was judged, the reasons are all that there is to say.
+  const bool is_idle = std::ranges::none_of(report.results, is_judged);
+  if (detail == Detail::every_property || is_idle)
+    return lines_by_reason(report, colour, Verdict::not_applicable, "not applicable");
+  const std::int64_t properties = count(report, Verdict::not_applicable);
+  if (properties == 0) return "";
+  const std::string line = properties == 1
+                               ? "not applicable: 1 property (--verbose names it)"
+                               : fmt::format("not applicable: {} properties (--verbose names them)", properties);
+  return painted(colour, "2", "  " + line) + "\n";
+}
+
+bool is_unremarkable(const PropertyResult& result) {
+  return result.verdict == Verdict::holds || result.verdict == Verdict::unsupported;
+}
+
+// Those that hold, the nearest to its bound first: near 1 there is no room left.
+std::string held_lines(const Report& report, Colour colour) {
+  std::vector<const PropertyResult*> held;
+  std::vector<std::string> absent;
+  for (const PropertyResult& result : report.results) {
+    if (result.verdict != Verdict::holds) continue;
+    if (result.theory == Theory::fails) {
+      absent.push_back(result.id);
     } else {
-      text += result_lines(report, result, colour);
+      held.push_back(&result);
     }
   }
-  for (const auto& [reason, ids] : not_applicable) {
-    text += painted(colour, "2",
-                    "  " + wrapped(fmt::format("not applicable ({}): {}", printable(reason), fmt::join(ids, ", ")), 4,
-                                   110)) +
-            "\n";
+  std::ranges::stable_sort(held, std::ranges::greater(), [](const PropertyResult* result) {
+    return result->worst ? result->worst->deviation.of_bound : 0;
+  });
+  std::vector<std::string> names;
+  names.reserve(held.size());
+  for (const PropertyResult* result : held) {
+    const double of_bound = result->worst ? result->worst->deviation.of_bound : 0;
+    const char* unit = names.empty() ? " of the bound" : "";
+    names.push_back(of_bound > 0 ? fmt::format("{} {:.2g}{}", result->id, of_bound, unit) : result->id);
   }
+  const auto line = [&](std::string_view label, const std::vector<std::string>& list) {
+    if (list.empty()) return std::string();
+    return painted(colour, "32", fmt::format("  {:<9}", label)) +
+           wrapped(fmt::format("{}", fmt::join(list, ", ")), 11, 110) + "\n";
+  };
+  if (!absent.empty()) absent.back() += ": as theory says, shown by a case";
+  return line("hold", names) + line("absent", absent);
+}
+
+std::string indented(const std::string& text) {
+  std::string lines = "    ";
+  for (const char letter : text) lines += letter == '\n' ? std::string("\n    ") : std::string(1, letter);
+  return lines;
+}
+
+// Where a subject that could not be asked failed, and what mends it.
+std::string stop_lines(const Stop& stop) {
+  std::string text;
+  if (!stop.place.file.empty()) text += fmt::format("at {}\n", printable(place_text(stop.place)));
+  if (!stop.fix.empty()) text += fmt::format("likely fix: {}\n", wrapped(printable(stop.fix), 12, 118));
+  return text;
+}
+
+// The verdict, how far it is correct, the classes, where the error comes from; then who was asked what.
+std::string head_lines(const Report& report, Colour colour) {
+  const bool good = report.exit_status == 0;
+  std::string text;
+  for (const std::string& line : summary_lines(report)) {
+    const std::string told = wrapped(printable(line), 0, 118);
+    text += (text.empty() ? painted(colour, good ? "1;32" : "1;31", told) : told) + "\n";
+  }
+  if (report.stop) text += stop_lines(*report.stop);
+  std::string called = printable(report.subject);
+  for (const std::string& said : {report.subject_name, report.subject_version})
+    if (!said.empty()) called += ", " + printable(said);
+  constexpr std::size_t indent = 11;
+  text += fmt::format("\n  subject  {}\n", called);
+  text += fmt::format("  claim    {}\n", wrapped(printable(claim_text(report)), indent, 110));
+  for (const std::string& note : report.claim_notes)
+    text += fmt::format("{:{}}{}\n", "", indent, wrapped("note: " + printable(note), indent, 110));
+  return text + fmt::format("  profile  {}, sextant {}\n\n", profile_text(report), report.sextant_version);
+}
+
+}  // namespace
+
+std::string write_terminal(const Report& report, Colour colour, Detail detail) {
+  std::string text = head_lines(report, colour);
+  if (report.stop) {
+    const std::string& traceback = report.stop->traceback;
+    return traceback.empty() ? text : text + painted(colour, "2", indented(printable(traceback))) + "\n";
+  }
+  // What fails the audit, then advice.
+  for (const bool aside : {false, true}) {
+    for (const PropertyResult& result : report.results) {
+      const bool told = result.verdict != Verdict::not_applicable && !is_unremarkable(result);
+      if (told && is_aside(report, result) == aside) text += result_lines(report, result, colour);
+    }
+  }
+  if (detail == Detail::brief) {
+    text += held_lines(report, colour) + lines_by_reason(report, colour, Verdict::unsupported, "unsupported");
+  } else {
+    for (const PropertyResult& result : report.results) {
+      if (is_unremarkable(result)) text += result_lines(report, result, colour);
+    }
+  }
+  text += not_applicable_lines(report, colour, detail);
   for (const std::string& note : report.notes)
     text += fmt::format("  {}\n", wrapped("note: " + printable(note), 4, 110));
   if (!report.missing.empty()) {
-    text +=
-        painted(colour, "33",
-                "  " + wrapped(fmt::format("not judged, the run was cut short: {}", fmt::join(report.missing, ", ")), 4,
-                               110)) +
-        "\n";
+    const std::string line = fmt::format("not judged, the run was cut short: {}", fmt::join(report.missing, ", "));
+    text += painted(colour, "33", "  " + wrapped(line, 4, 110)) + "\n";
   }
-  const bool has_examples = std::any_of(report.results.begin(), report.results.end(),
-                                        [](const PropertyResult& result) { return result.simplest.has_value(); });
+  const bool has_examples = std::ranges::any_of(report.results, [&](const PropertyResult& result) {
+    return result.simplest && (detail == Detail::every_property || !is_unremarkable(result));
+  });
   if (has_examples) text += fmt::format("\nreplay a case: {} --replay TOKEN\n", printable(report.command));
-  const bool good = report.exit_status == 0;
-  text += fmt::format("\n{}\n", painted(colour, good ? "1;32" : "1;31", headline(report)));
-  return text;
+  return text + fmt::format("\n{}\n", painted(colour, report.exit_status == 0 ? "1;32" : "1;31", headline(report)));
 }
 
 }  // namespace sextant

@@ -1,5 +1,7 @@
 #include "reports/text.hpp"
 
+#include <fmt/format.h>
+
 #include <cstdint>
 #include <sstream>
 
@@ -46,6 +48,22 @@ std::string printable(std::string_view text) {
     text.remove_prefix(sequence.size());
   }
   return safe;
+}
+
+std::string uri_of(std::string_view path) {
+  std::string uri;
+  for (const char letter : path) {
+    const auto byte = static_cast<unsigned char>(letter);
+    const bool plain = (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || (byte >= '0' && byte <= '9') ||
+                       std::string_view("-._~/").find(letter) != std::string_view::npos;
+    uri += plain ? std::string(1, letter) : fmt::format("%{:02X}", byte);
+  }
+  return uri;
+}
+
+std::string sentence(std::string text) {
+  if (!text.empty() && text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] - 'a' + 'A');
+  return text + ".";
 }
 
 std::string wrapped(std::string_view text, std::size_t indent, std::size_t width) {

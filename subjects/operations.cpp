@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <stdexcept>
 #include <utility>
 
@@ -12,6 +13,24 @@ namespace {
 
 using Shape = std::vector<std::int64_t>;
 
+// How a result is made one of the dtype, where the two frameworks that are met most have it.
+std::string converting_fix(const std::string& name, Dtype dtype) {
+  if (name == "y") return "return y.astype(x.dtype), of a torch tensor y.to(x.dtype)";
+  return fmt::format("return it as {0}: .astype(\"{0}\"), of a torch tensor .to(torch.{0})", name_of(dtype));
+}
+
+// What most likely made the shape another one.
+std::string shape_fix(const std::string& name, Shape got, const Shape& expected) {
+  const std::string meant = name == "y" ? "x is [batch, n, heads, head_dim], and so is the result" : "";
+  Shape sorted = expected;
+  std::ranges::sort(sorted);
+  std::ranges::sort(got);
+  if (got == sorted) return fmt::format("its axes are in another order{}{}", meant.empty() ? "" : ": ", meant);
+  if (got.size() != expected.size())
+    return fmt::format("return {} axes{}{}", expected.size(), meant.empty() ? "" : ": ", meant);
+  return meant;
+}
+
 // Moves one tensor out of a reply.
 Tensor take(Tensors& reply, const std::string& name, Dtype dtype, const Shape& shape) {
   const auto found = reply.find(name);
@@ -21,11 +40,14 @@ Tensor take(Tensors& reply, const std::string& name, Dtype dtype, const Shape& s
   if (found->second.dtype != dtype) {
     throw SubjectFailure(FailureKind::protocol,
                          fmt::format("\"{}\" came back as {}, {} says {}", name, name_of(found->second.dtype),
-                                     dtype == Dtype::int64 ? "the protocol" : "the spec", name_of(dtype)));
+                                     dtype == Dtype::int64 ? "the protocol" : "the spec", name_of(dtype)),
+                         {{}, "", converting_fix(name, dtype)});
   }
   if (found->second.shape != shape) {
-    throw SubjectFailure(FailureKind::protocol, fmt::format("\"{}\" came back with shape {}, expected {}", name,
-                                                            shape_text(found->second.shape), shape_text(shape)));
+    throw SubjectFailure(FailureKind::protocol,
+                         fmt::format("\"{}\" came back with shape {}, expected {}", name,
+                                     shape_text(found->second.shape), shape_text(shape)),
+                         {{}, "", shape_fix(name, found->second.shape, shape)});
   }
   return std::move(found->second);
 }

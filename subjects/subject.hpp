@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "lib/numeric/tensor.hpp"
@@ -32,14 +33,30 @@ enum class FailureKind {
   misbehaved,   ///< it used memory that it was not given, or left the process's arithmetic changed
 };
 
+/// A line of a subject's source.
+struct SourcePlace {
+  std::string file;       ///< empty if not known
+  std::int64_t line = 0;  ///< from 1 on; 0 if not known
+};
+
+/// What is known of how a failure came about, for who has to mend it; each may be empty.
+struct FailureTrace {
+  SourcePlace place = {};
+  std::string traceback = {};  ///< several lines: the calls that led there, or what the process wrote last
+  std::string fix = {};        ///< what most likely mends it
+};
+
 /// A subject gave no answer. what() is one line for the report.
 class SubjectFailure : public std::runtime_error {
  public:
-  SubjectFailure(FailureKind kind, const std::string& message) : std::runtime_error(message), kind_(kind) {}
+  SubjectFailure(FailureKind kind, const std::string& message, FailureTrace trace = {})
+      : std::runtime_error(message), kind_(kind), trace_(std::move(trace)) {}
   FailureKind kind() const { return kind_; }
+  const FailureTrace& trace() const { return trace_; }
 
  private:
   FailureKind kind_;
+  FailureTrace trace_;
 };
 
 /// The run was interrupted while a subject was at work.
@@ -62,6 +79,9 @@ struct Description {
   std::vector<std::string> dtypes;
   bool in_place = false;  ///< whether rotations are written over what they are given, on purpose
   bool threads = false;   ///< whether several threads of one process may call it at once
+  /// The fields of the spec that its answers depend on, by their names in a spec; none given: it does not say.
+  std::optional<std::vector<std::string>> fields = std::nullopt;
+  std::map<std::string, SourcePlace> places = {};  ///< of operations: where the function of each is defined
 };
 
 /// What one thread of several asks.

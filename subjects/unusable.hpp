@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 
 #include "subjects/subject.hpp"
 
@@ -10,7 +11,8 @@ namespace sextant {
 /// In its first session this ends the audit, as an absent file does; in a later one it counts as that session's crash.
 class SubjectUnusable : public SubjectFailure {
  public:
-  explicit SubjectUnusable(const std::string& message) : SubjectFailure(FailureKind::crashed, message) {}
+  explicit SubjectUnusable(const std::string& message, FailureTrace trace = {})
+      : SubjectFailure(FailureKind::crashed, message, std::move(trace)) {}
 };
 
 }  // namespace sextant

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -35,6 +36,24 @@ std::string last_line(const std::string& text) {
   const auto begin = text.find_last_of('\n', end);
   return text.substr(begin == std::string::npos ? 0 : begin + 1,
                      end - (begin == std::string::npos ? 0 : begin + 1) + 1);
+}
+
+// The last lines of a worker's standard error.
+std::string last_lines(const std::string& text) {
+  constexpr std::size_t most = 12;
+  std::size_t begin = text.find_last_not_of(" \r\n");
+  if (begin == std::string::npos) return "";
+  const std::size_t end = begin + 1;
+  for (std::size_t lines = 0; lines < most && begin != std::string::npos && begin > 0; ++lines)
+    begin = text.find_last_of('\n', begin - 1);
+  begin = begin == std::string::npos || begin == 0 ? 0 : begin + 1;
+  return text.substr(begin, end - begin);
+}
+
+std::int64_t number_in(std::string_view text) {
+  std::int64_t number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return std::max<std::int64_t>(number, 0);
 }
 
 std::string one_line(std::string text) {
@@ -109,8 +128,15 @@ class WorkerSession final : public Session {
         const auto found = reply.metadata.find(key);
         return found == reply.metadata.end() ? std::string() : found->second;
       };
-      return {one_line(text("name")),       one_line(text("version")),  split_commas(text("ops")),
-              split_commas(text("dtypes")), text("in_place") == "true", text("threads") == "true"};
+      Description said{one_line(text("name")),       one_line(text("version")),  split_commas(text("ops")),
+                       split_commas(text("dtypes")), text("in_place") == "true", text("threads") == "true"};
+      if (reply.metadata.contains("fields")) said.fields = split_commas(text("fields"));
+      for (const std::string& line : split_commas(text("lines"))) {
+        const std::size_t equals = line.find('=');
+        if (equals == std::string::npos) continue;
+        said.places[line.substr(0, equals)] = {one_line(text("file")), number_in(line.substr(equals + 1))};
+      }
+      return said;
     } catch (const SubjectFailure& failure) {
       if (failure.kind() == FailureKind::unsupported) return {};
       throw;
@@ -189,8 +215,12 @@ class WorkerSession final : public Session {
         throw SubjectFailure(failure.kind(), fmt::format("{}: gave no answer within {:g} s", operation, seconds));
       }
       const std::string line = failure.kind() == FailureKind::crashed ? last_line(process_->error_output()) : "";
-      throw SubjectFailure(failure.kind(), fmt::format("{}: {}{}{}", operation, failure.what(),
-                                                       line.empty() ? "" : "; it wrote: ", one_line(line)));
+      FailureTrace trace = failure.trace();
+      if (failure.kind() == FailureKind::crashed) trace.traceback = last_lines(process_->error_output());
+      throw SubjectFailure(
+          failure.kind(),
+          fmt::format("{}: {}{}{}", operation, failure.what(), line.empty() ? "" : "; it wrote: ", one_line(line)),
+          std::move(trace));
     }
     return blobs;
   }
@@ -213,9 +243,15 @@ class WorkerSession final : public Session {
       throw SubjectFailure(FailureKind::unsupported,
                            message.empty() ? fmt::format("{} is unsupported", operation) : message);
     }
+    const auto found = reply.metadata.find("traceback");
+    constexpr std::size_t longest = 8000;
+    FailureTrace trace{{text("file"), number_in(text("line"))},
+                       found == reply.metadata.end() ? "" : found->second.substr(0, longest),
+                       text("fix")};
     if (status == "unusable")
-      throw SubjectUnusable(message.empty() ? std::string("the subject cannot be used") : message);
-    if (status == "error") throw SubjectFailure(FailureKind::error, fmt::format("{}: {}", operation, message));
+      throw SubjectUnusable(message.empty() ? std::string("the subject cannot be used") : message, std::move(trace));
+    if (status == "error")
+      throw SubjectFailure(FailureKind::error, fmt::format("{}: {}", operation, message), std::move(trace));
     if (status == "misbehaved") throw SubjectFailure(FailureKind::misbehaved, fmt::format("{} {}", operation, message));
     throw SubjectFailure(FailureKind::protocol,
                          fmt::format("reply to {} has status \"{}\", expected ok, unsupported, error, misbehaved or "

@@ -205,6 +205,17 @@ AuditOutcome audit(const std::vector<Property>& properties, const Subject& subje
   return outcome;
 }
 
+std::vector<PropertyResult> none_judged(const std::vector<Property>& properties, const Subject& subject,
+                                        const Spec& spec, Verdict verdict, const std::string& reason) {
+  std::vector<PropertyResult> results;
+  for (const Property& property : properties) {
+    const auto not_applicable = why_not_applicable(property, subject, spec);
+    results.push_back(not_applicable ? set_aside(property, Verdict::not_applicable, *not_applicable)
+                                     : set_aside(property, verdict, reason));
+  }
+  return results;
+}
+
 AuditOutcome replay(const Property& property, std::string_view token, const Subject& subject, const Spec& spec) {
   if (const auto reason = why_not_applicable(property, subject, spec)) {
     throw TokenError(fmt::format("--replay: {} does not apply here: {}", property.id, *reason));

@@ -96,6 +96,10 @@ struct AuditOutcome {
 AuditOutcome audit(const std::vector<Property>& properties, const Subject& subject, const Spec& spec,
                    const AuditOptions& options);
 
+/// The results of a subject that is not judged: each property that applies has this verdict and reason.
+std::vector<PropertyResult> none_judged(const std::vector<Property>& properties, const Subject& subject,
+                                        const Spec& spec, Verdict verdict, const std::string& reason);
+
 /// Judges the case of a token, alone, in a fresh session: what --replay does.
 /// @throws TokenError if there is no such case, or it is outside the property's domain, or the property says nothing of
 /// the spec; else as audit.

@@ -74,6 +74,9 @@ struct Property {
   Level level = Level::law;
   Needs needs = Needs::any_subject;
   Sessions sessions = Sessions::shared;
+  /// Of a property that judges answers under other specs than the claim: the field that differs there, empty for any.
+  /// It says nothing of a subject that does not read that field (unread_fields.hpp).
+  std::optional<std::string> changes;
   Explanation explanation;
 
   /// What mathematics says where the property applies: whether correct implementations have it, or can only show that

@@ -62,6 +62,10 @@ void judge_variant(Judgement& judgement, const Subject& subject, const Variant& 
   const auto model = model_of(variant.spec);
   const auto judge = model->judge();
   const std::unique_ptr<Session> session = subject.open(variant.spec);
+  if (const auto read = session->describe().fields; read && std::ranges::count(*read, variant.field) == 0) {
+    judgement.add_exact(std::nullopt, [] { return std::string(); });  // it says itself that this is another question
+    return;
+  }
   // The simplest first. Every variant is asked anew, and a field that is heard in small calls and one of a block or two
   // is heard.
   constexpr std::int64_t small_call = 64;
@@ -120,6 +124,7 @@ Property parameter_liveness_property() {
   property.level = Level::advice;
   property.needs = Needs::live_subject;
   property.sessions = Sessions::own;
+  property.changes = "";
   property.explanation = {
       "every field of the spec does what it says, or is refused",
       "for the spec with any one field changed, the answers are right under the changed spec, or there are none",

@@ -90,6 +90,7 @@ Property asked_under_two_specs() {
   property.level = Level::advice;
   property.needs = Needs::live_subject;
   property.sessions = Sessions::own;
+  property.changes = "rope_scaling";
   return property;
 }
 

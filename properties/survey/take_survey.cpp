@@ -216,7 +216,35 @@ SimilarityCurve similarity_of(Session& session, EncodedPairs& encoded, const Spe
   return curve;
 }
 
-void measure(Survey& survey, Session& session, EncodedPairs& encoded, const Spec& spec) {
+// A position that is as claimed and whose successor is not, of those from one that is to one that is not.
+std::int64_t horizon_between(Session& session, EncodedPairs& encoded, const Spec& spec, std::int64_t right,
+                             std::int64_t wrong) {
+  const double size = radius_of(encoded);
+  const ErrorBudget budget = encoded.budget(spec.accuracy);
+  while (wrong - right > 1) {
+    const std::vector<std::int64_t> middle{right + (wrong - right) / 2};
+    const Rows row = encoded.ask(session, middle);
+    const auto truth = encoded.truth(middle, reference::sequence_length(middle));
+    const bool is_right = row_within(encoded, spec.accuracy, budget, spec.dtype, row[0], truth[0], size);
+    (is_right ? right : wrong) = middle[0];
+  }
+  return right;
+}
+
+CodeMap codes_from(Session& session, EncodedPairs& encoded, const Spec& spec, std::int64_t first) {
+  const Rows codes = encoded.ask(session, gen::consecutive(first, std::min(code_rows, spec.max_position - first)));
+  const std::int64_t columns = std::min(encoded.count(), most_channels / 2);
+  CodeMap map{first, std::ssize(codes), 2 * columns, {}};
+  for (const auto& row : codes) {
+    for (std::size_t i = 0; i < static_cast<std::size_t>(columns); ++i) {
+      map.values.push_back(row[i].sin);
+      map.values.push_back(row[i].cos);
+    }
+  }
+  return map;
+}
+
+void measure(Survey& survey, Session& session, EncodedPairs& encoded, const Spec& spec, SurveyFor purpose) {
   const std::vector<std::int64_t> positions = grid_positions(spec);
   const Rows rows = encoded.ask(session, positions);
   const std::vector<EncodedPairs::Truth> truth = encoded.truth(positions, reference::sequence_length(positions));
@@ -230,6 +258,8 @@ void measure(Survey& survey, Session& session, EncodedPairs& encoded, const Spec
       ++within;
     if (within == rows.size() && survey.measured_class.empty()) survey.measured_class = name_of(accuracy);
     if (accuracy == spec.accuracy && within > 0) survey.horizon = positions[within - 1];
+    if (accuracy == spec.accuracy && within > 0 && within < rows.size())
+      survey.horizon = horizon_between(session, encoded, spec, positions[within - 1], positions[within]);
   }
   survey.errors = grid_of(encoded, spec, positions, rows, truth);
   survey.stage = stage_of(rows, truth, size, unit);
@@ -267,18 +297,14 @@ void measure(Survey& survey, Session& session, EncodedPairs& encoded, const Spec
   if (worst_relative > 0) survey.angle_bits = -std::log2(worst_relative);
   if (near_error > 0 && std::isfinite(near_error)) survey.output_bits = -std::log2(near_error / size);
 
+  if (purpose == SurveyFor::summary) return;
   survey.frequencies = frequencies_of(session, encoded, spec);
   survey.similarity = similarity_of(session, encoded, spec);
   const std::int64_t first = gen::simplest_position(gen::range_of(spec));
-  const Rows codes = encoded.ask(session, gen::consecutive(first, std::min(code_rows, spec.max_position - first)));
-  const std::int64_t columns = std::min(encoded.count(), most_channels / 2);
-  CodeMap& map = survey.codes.emplace(CodeMap{first, std::ssize(codes), 2 * columns, {}});
-  for (const auto& row : codes) {
-    for (std::size_t i = 0; i < static_cast<std::size_t>(columns); ++i) {
-      map.values.push_back(row[i].sin);
-      map.values.push_back(row[i].cos);
-    }
-  }
+  survey.codes = codes_from(session, encoded, spec, first);
+  const std::int64_t horizon = survey.horizon.value_or(first);
+  if (horizon >= first + code_rows / 2 && horizon < spec.max_position - 1)
+    survey.codes_at_horizon = codes_from(session, encoded, spec, horizon - code_rows / 2);
 }
 
 void map_bias(Survey& survey, Session& session, const Spec& spec) {
@@ -301,16 +327,16 @@ void map_codes(Survey& survey, Session& session, const Spec& spec) {
 
 }  // namespace
 
-Survey take_survey(const Subject& subject, const Spec& spec) {
+Survey take_survey(const Subject& subject, const Spec& spec, SurveyFor purpose) {
   Survey survey;
   try {
     const std::unique_ptr<Session> session = subject.open(spec);
     const Operation operation = operation_of(spec.encoding);
     if (const auto pairs = model_of(spec)->encoded_pairs()) {
-      measure(survey, *session, *pairs, spec);
-    } else if (operation == Operation::bias) {
+      measure(survey, *session, *pairs, spec, purpose);
+    } else if (purpose == SurveyFor::pictures && operation == Operation::bias) {
       map_bias(survey, *session, spec);
-    } else if (operation == Operation::encode) {
+    } else if (purpose == SurveyFor::pictures && operation == Operation::encode) {
       map_codes(survey, *session, spec);
     }
   } catch (const SubjectFailure&) {

@@ -78,12 +78,14 @@ struct Survey {
   std::optional<double> angle_bits;
   std::optional<double> output_bits;  ///< effective bits of the values near position 0
   std::optional<std::int64_t>
-      horizon;  ///< the last position of the grid up to which the claimed class holds; absent if from nowhere
+      horizon;  ///< the last position before one that is not as claimed, on the grid and by bisection; absent if the first is not
   std::optional<std::int64_t>
       half_spacing;  ///< the last up to which the error stays below half the distance between neighbouring positions
   std::optional<ErrorGrid> errors;
   std::optional<FrequencyCurve> frequencies;
   std::optional<CodeMap> codes;
+  /// The same around the horizon, as many rows before it as behind; absent where the class holds to the claim's end.
+  std::optional<CodeMap> codes_at_horizon;
   std::optional<SimilarityCurve> similarity;
   std::optional<BiasMap> bias;
 };

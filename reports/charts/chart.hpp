@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -15,17 +16,19 @@ namespace sextant {
 /// Error against position, both logarithmic, with the bound of the claimed class and the errors of known recipes:
 /// error_chart.cpp.
 std::string error_chart(const ErrorGrid& grid);
-/// How many values are off by how many ULPs, in powers of two: ulp_histogram.cpp.
+/// How many values are off by how many ULPs, in powers of two, those beyond the claimed class's bound in another
+/// colour: ulp_histogram.cpp.
 std::string ulp_histogram(const ErrorGrid& grid);
-/// Error over bound for each position and pair: heat_map.cpp.
-std::string error_map(const ErrorGrid& grid);
+/// Error over bound for each position and pair, with a line behind the horizon, the last position up to which the class
+/// holds, if there is one on the grid: heat_map.cpp.
+std::string error_map(const ErrorGrid& grid, const std::optional<std::int64_t>& horizon);
 /// The codes themselves, position by channel: heat_map.cpp.
 std::string code_map(const CodeMap& map);
 /// A bias of attention scores, a picture for each of the first heads: heat_map.cpp.
 std::string bias_map(const BiasMap& map);
 /// The bias of the last query against the distance of its keys, a line for each of some heads: bias_chart.cpp.
 std::string bias_chart(const BiasMap& map);
-/// Frequencies claimed and measured, logarithmic: frequency_chart.cpp.
+/// By how much frequencies differ from those claimed, relative to these: frequency_chart.cpp.
 std::string frequency_chart(const FrequencyCurve& curve);
 /// Similarity of codes against their distance, aliases marked: similarity_chart.cpp.
 std::string similarity_chart(const SimilarityCurve& curve);
@@ -64,10 +67,9 @@ std::vector<Series> bias_curves(const BiasMap& map);
 
 /// A bar of ulp_histogram.
 struct UlpBin {
-  enum class Kind { rounding, beyond };  ///< up to 4 ULP, or more than any rounding
   std::string label;
   std::int64_t count = 0;
-  Kind kind = Kind::rounding;
+  std::int64_t beyond = 0;  ///< of those: how many exceed the bound of the claimed class
 };
 /// From the first bar that holds something to the last.
 std::vector<UlpBin> ulp_bins(const ErrorGrid& grid);

@@ -4,6 +4,8 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <optional>
+#include <vector>
 
 #include "reports/base64.hpp"
 #include "reports/charts/chart.hpp"
@@ -70,39 +72,73 @@ std::string bitmap(std::int64_t rows, std::int64_t columns, ColourAt colour_at) 
   return data;
 }
 
+// What stands beside a row.
+struct RowLabel {
+  std::int64_t row;
+  std::string text;
+};
+
 struct Labels {
   std::string extent;  // what the columns and rows are
   std::string low;     // what the scale's ends mean
   std::string high;
+  std::vector<RowLabel> rows = {};
+  std::optional<RowLabel> mark = std::nullopt;  // a line behind this row, and what it says
 };
 
 template <class ColourAt>
 std::string picture(std::int64_t rows, std::int64_t columns, const Labels& labels, ColourAt colour_at) {
   constexpr double scale_width = 200;
-  const double height = std::clamp(static_cast<double>(rows) * 4, 60.0, 240.0);
+  const double height = std::clamp(static_cast<double>(rows) * 4, 60.0, 240.0) + (labels.rows.empty() ? 0 : 60);
+  const double left = labels.rows.empty() ? 0 : 66;
+  const double top = labels.rows.empty() ? 0 : 8;  // for half of the first label
+  const auto y_of = [&](double row) { return top + height * row / static_cast<double>(rows); };
   const std::string scale = bitmap(
       1, 64, [](std::int64_t, std::int64_t column) { return diverging(static_cast<double>(column) / 31.5 - 1); });
-  std::string svg = fmt::format(R"(<svg class="plot" viewBox="0 0 {} {}" role="img">)", chart_width, height + 66);
-  svg += fmt::format(
-      R"(<image class="pixels" width="{}" height="{}" preserveAspectRatio="none" href="data:image/bmp;base64,{}"/>)",
-      chart_width, height, base64(bitmap(rows, columns, colour_at)));
-  svg += fmt::format(R"(<text class="title" y="{:.1f}">{}</text>)", height + 18, escaped_xml(labels.extent));
+  std::string svg = fmt::format(R"(<svg class="plot" viewBox="0 0 {} {}" role="img">)", chart_width, top + height + 66);
+  svg += fmt::format(R"(<image class="pixels" x="{}" y="{}" width="{}" height="{}" preserveAspectRatio="none" )"
+                     R"(href="data:image/bmp;base64,{}"/>)",
+                     left, top, chart_width - left, height, base64(bitmap(rows, columns, colour_at)));
+  for (const RowLabel& label : labels.rows) {
+    svg += fmt::format(R"(<text class="tick" x="{:.1f}" y="{:.1f}" text-anchor="end">{}</text>)", left - 8,
+                       y_of(static_cast<double>(label.row) + 0.5) + 4, escaped_xml(label.text));
+  }
+  if (labels.mark) {
+    const double y = y_of(static_cast<double>(labels.mark->row) + 1);
+    svg += fmt::format(R"(<line class="mark" x1="{0:.1f}" x2="{1:.1f}" y1="{2:.1f}" y2="{2:.1f}"/>)"
+                       R"(<text class="marked" x="{3:.1f}" y="{4:.1f}" text-anchor="end">{5}</text>)",
+                       left, chart_width, y, chart_width - 6, y < 20 ? y + 15 : y - 5, escaped_xml(labels.mark->text));
+  }
+  svg += fmt::format(R"(<text class="title" y="{:.1f}">{}</text>)", top + height + 18, escaped_xml(labels.extent));
   svg += fmt::format(
       R"(<image class="pixels" y="{0:.1f}" width="{1}" height="10" )"
       R"(preserveAspectRatio="none" href="data:image/bmp;base64,{2}"/>)"
       R"(<text class="tick" y="{3:.1f}">{4}</text><text class="tick" x="{1}" y="{3:.1f}" text-anchor="end">{5}</text>)",
-      height + 28, scale_width, base64(scale), height + 54, escaped_xml(labels.low), escaped_xml(labels.high));
+      top + height + 28, scale_width, base64(scale), top + height + 54, escaped_xml(labels.low),
+      escaped_xml(labels.high));
   return svg + "</svg>";
 }
 
 }  // namespace
 
-std::string error_map(const ErrorGrid& grid) {
+std::string error_map(const ErrorGrid& grid, const std::optional<std::int64_t>& horizon) {
   if (grid.of_bound.empty()) return "";
-  const Labels labels{fmt::format("across: pair 0 to {}; down: position {} to {}", (grid.pairs - 1) * grid.pair_stride,
-                                  grid.positions.front(), grid.positions.back()),
-                      "bound / 1000", "1000 x bound"};
-  return picture(std::ssize(grid.positions), grid.pairs, labels, [&](std::int64_t row, std::int64_t pair) {
+  const std::int64_t rows = std::ssize(grid.positions);
+  Labels labels{fmt::format("across: pair 0 to {}; down: position", (grid.pairs - 1) * grid.pair_stride),
+                "bound / 1000", "1000 x bound"};
+  // As many rows as have room, the first and the last with them.
+  constexpr std::int64_t most_labels = 12;
+  const std::int64_t shown = std::min(rows, most_labels);
+  for (std::int64_t i = 0; i < shown; ++i) {
+    const std::int64_t row = shown == 1 ? 0 : i * (rows - 1) / (shown - 1);
+    labels.rows.push_back({row, fmt::format("{}", grid.positions[static_cast<std::size_t>(row)])});
+  }
+  if (horizon && *horizon < grid.positions.back()) {
+    const auto behind = std::ranges::upper_bound(grid.positions, *horizon);
+    if (behind != grid.positions.begin())
+      labels.mark = RowLabel{behind - grid.positions.begin() - 1, fmt::format("as claimed up to {}", *horizon)};
+  }
+  return picture(rows, grid.pairs, labels, [&](std::int64_t row, std::int64_t pair) {
     const double value = grid.of_bound[static_cast<std::size_t>(row * grid.pairs + pair)];
     if (std::isnan(value)) return missing;
     return diverging(std::isinf(value) ? 1 : value == 0 ? -1 : std::log10(value) / 3);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <tuple>
 
 #include "reports/charts/chart.hpp"
 
@@ -35,14 +36,18 @@ std::string label_of(std::size_t bin) {
 std::vector<UlpBin> ulp_bins(const ErrorGrid& grid) {
   if (grid.ulps.empty()) return {};
   std::array<std::int64_t, bins> counts{};
-  for (const double ulps : grid.ulps) ++counts[bin_of(ulps)];
+  std::array<std::int64_t, bins> beyond{};
+  for (std::size_t i = 0; i < grid.ulps.size(); ++i) {
+    const std::size_t bin = bin_of(grid.ulps[i]);
+    ++counts[bin];
+    if (!(grid.of_bound[i] <= 1)) ++beyond[bin];
+  }
   const auto used = [](std::int64_t count) { return count > 0; };
   const auto first = static_cast<std::size_t>(std::find_if(counts.begin(), counts.end(), used) - counts.begin());
   const auto last =
       bins - static_cast<std::size_t>(std::find_if(counts.rbegin(), counts.rend(), used) - counts.rbegin());
   std::vector<UlpBin> bars;
-  for (std::size_t bin = first; bin < last; ++bin)
-    bars.push_back({label_of(bin), counts[bin], bin > bin_of(4) ? UlpBin::Kind::beyond : UlpBin::Kind::rounding});
+  for (std::size_t bin = first; bin < last; ++bin) bars.push_back({label_of(bin), counts[bin], beyond[bin]});
   return bars;
 }
 
@@ -57,12 +62,21 @@ std::string ulp_histogram(const ErrorGrid& grid) {
                                 row * static_cast<double>(bars.size()) + 8);
   double y = 4;
   for (const UlpBin& bar : bars) {
-    const double length = longest * static_cast<double>(bar.count) / static_cast<double>(most);
-    svg += fmt::format(R"(<text class="tick" x="{}" y="{:.1f}" text-anchor="end">{}</text><rect )"
-                       R"(class="{} fill" x="{}" y="{:.1f}" width="{:.1f}" height="12"/>)"
-                       R"(<text class="tick" x="{:.1f}" y="{:.1f}">{}</text>)",
-                       label - 8, y + 10, bar.label, bar.kind == UlpBin::Kind::beyond ? "bad" : "s0", label, y,
-                       std::max(length, bar.count > 0 ? 1.0 : 0.0), label + length + 8, y + 10, bar.count);
+    const auto length = [&](std::int64_t count) {
+      const double drawn = longest * static_cast<double>(count) / static_cast<double>(most);
+      return count > 0 ? std::max(drawn, 1.0) : 0.0;
+    };
+    const double within = length(bar.count - bar.beyond);
+    const double wrong = length(bar.beyond);
+    svg += fmt::format(R"(<text class="tick" x="{:.1f}" y="{:.1f}" text-anchor="end">{}</text>)", label - 8, y + 10,
+                       bar.label);
+    for (const auto& [colour, x, width] : {std::tuple("s0", label, within), {"bad", label + within, wrong}}) {
+      if (width > 0)
+        svg += fmt::format(R"(<rect class="{} fill" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="12"/>)", colour, x, y,
+                           width);
+    }
+    svg += fmt::format(R"(<text class="tick" x="{:.1f}" y="{:.1f}">{}</text>)", label + within + wrong + 8, y + 10,
+                       bar.count);
     y += row;
   }
   return svg + "</svg>";

@@ -19,7 +19,7 @@ or calls `sextant_worker.serve(encode=..., rotate=..., ...)` itself. `spec` is a
 float32 or float64 where its position_dtype says so. Arrays are
 NumPy's (bfloat16 as ml_dtypes.bfloat16 where that is installed, else as uint16 bit patterns), or those of the framework
 that the file names: `framework = "torch"` or `framework = "jax"`. None, or an operation that is not defined, means
-unsupported. `name` and `version` strings, where defined, are shown in the report.
+unsupported. `name` and `version` strings, where defined, are shown in the report; `fields = ["rope_theta"]` says which fields of the spec the functions read.
 
 What stands behind the file is its sys.argv[1:].
 
@@ -35,6 +35,9 @@ Whatever the file prints goes to standard error, from C code too: the protocol h
 """
 
 import atexit
+import difflib
+import functools
+import importlib
 import inspect
 import json
 import os
@@ -442,7 +445,72 @@ def _reply(perform, metadata, tensors):
         return reply | {"status": "unsupported", "message": str(reason)}, {}, None
     except Exception as error:
         traceback.print_exc()
-        return reply | {"status": "error", "message": f"{type(error).__name__}: {error}"}, {}, None
+        operation = metadata["op"]
+        return reply | {"status": "error", "message": f"{type(error).__name__}: {error}"} | _trace_of(error, operation, metadata.get("spec")), {}, None
+
+
+def _shown_path(path):
+    """A path as one would type it where the command was started."""
+    inside = os.path.abspath(path).startswith(os.getcwd() + os.sep)
+    return os.path.relpath(path) if inside else path
+
+
+def _source_of(function):
+    """(file, line) where a function is defined, or None. One that was adapted says as `audited` what it calls."""
+    function = getattr(function, "audited", function)
+    while isinstance(function, functools.partial):
+        function = function.func
+    function = inspect.unwrap(function)
+    code = getattr(getattr(function, "__func__", function), "__code__", None)
+    return (_shown_path(code.co_filename), code.co_firstlineno) if code is not None and os.path.exists(code.co_filename) else None
+
+
+def _sources(functions):
+    """`file` and `lines` of a description: of the functions in the file of the first of them."""
+    found = {key: place for key, function in functions.items() if (place := _source_of(function)) is not None}
+    if not found:
+        return {}
+    file = next(iter(found.values()))[0]
+    return {"file": file, "lines": ",".join(f"{key}={line}" for key, (path, line) in found.items() if path == file)}
+
+
+def _is_ours(path):
+    """Whether a file is part of what calls the subject: the worker, the package or Python's import."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    return path.startswith("<frozen") or os.path.dirname(os.path.abspath(path)) in (here, os.path.join(here, "sextant"), os.path.dirname(importlib.__file__))
+
+
+def _trace_of(error, operation=None, spec=None):
+    """`file`, `line`, `traceback` and `fix` of a reply: the subject's own calls, without those that led to it."""
+    told = traceback.TracebackException.from_exception(error)
+    stack = list(told.stack)
+    while stack and _is_ours(stack[0].filename):
+        del stack[0]
+    lines = []
+    if stack:
+        lines = ["Traceback (most recent call last):\n", *traceback.StackSummary.from_list(stack).format()]
+    trace = {"traceback": "".join([*lines, *told.format_exception_only()]).strip()[-8000:]}
+    if isinstance(error, SyntaxError) and error.filename:
+        trace |= {"file": _shown_path(error.filename), "line": str(error.lineno or 0)}
+    elif stack:
+        # The deepest line of the file in which the subject's part of the calls begins.
+        deepest = [frame for frame in stack if frame.filename == stack[0].filename][-1]
+        trace |= {"file": _shown_path(deepest.filename), "line": str(deepest.lineno)}
+    fix = _fix_of(error, operation, json.loads(spec) if spec else {}, is_in_subject=bool(stack))
+    return trace | ({"fix": fix} if fix else {})
+
+
+def _fix_of(error, operation, spec, is_in_subject):
+    """What most likely mends it, or ""."""
+    if isinstance(error, ModuleNotFoundError):
+        return f"install {error.name} for {sys.executable}, or name by --python the interpreter that has it"
+    if isinstance(error, TypeError) and not is_in_subject and operation in ARGUMENTS:
+        return f"define it as {operation}({', '.join((*ARGUMENTS[operation], 'spec'))})"
+    if isinstance(error, KeyError) and error.args and isinstance(error.args[0], str) and error.args[0] not in spec:
+        near = difflib.get_close_matches(error.args[0], spec, 1, 0.5) or [key for key in spec if key.endswith("_" + error.args[0])][:1]
+        if spec:
+            return f"if this is a field of the spec: it has {near[0] if near else ', '.join(spec)}"
+    return ""
 
 
 def _replies_at_once(perform, requests):
@@ -471,9 +539,9 @@ def _replies_at_once(perform, requests):
     return replies
 
 
-def serve(framework=None, name="", version="", in_place=False, threads=False, table_order="separate", **functions):
+def serve(framework=None, name="", version="", in_place=False, threads=False, table_order="separate", fields=None, **functions):
     """Answers requests until the input ends. `functions` are the operations by name; `in_place` says that rotate writes over its x, qk_norm_rope over q and k, `threads` that
-    several threads may call the functions at once, `table_order` in which order table returns its values.
+    several threads may call the functions at once, `table_order` in which order table returns its values, `fields` which fields of the spec the functions read.
     """
     global _served
     _served = True
@@ -482,9 +550,11 @@ def serve(framework=None, name="", version="", in_place=False, threads=False, ta
         raise TypeError(f"no operation is called {', '.join(sorted(unknown))}")
     if table_order not in TABLE_ORDERS:
         raise ValueError(f"table_order {table_order!r}: expected one of {', '.join(TABLE_ORDERS)}")
+    if fields is not None and (isinstance(fields, str) or not all(isinstance(field, str) for field in fields)):
+        raise ValueError(f"fields {fields!r}: expected a list of names of fields of a spec")
     arrays = arrays_of(framework)
     adopted = _fork_sessions() if _control is not None else None
-    _answer_all(arrays, functions, name, version, in_place, threads, adopted, table_order)
+    _answer_all(arrays, functions, name, version, in_place, threads, adopted, table_order, fields)
     if adopted is not None:
         # As an interpreter ends, but without taking apart module by module what the fork server still has: that is most of a session's cost.
         atexit._run_exitfuncs()
@@ -521,16 +591,27 @@ def arrays_of(framework):
     return FRAMEWORKS[framework]()
 
 
-def _answer_all(arrays, functions, name, version, in_place, threads, adopted, table_order="separate"):
+def _answer_all(arrays, functions, name, version, in_place, threads, adopted, table_order="separate", fields=None):
     """Answers the requests of standard input."""
     global _ready
     source, sink = _take_streams()
     _ready = True
-    answer_requests(source, sink, arrays, functions, name, version, in_place, threads, adopted, kept, table_order)
+    answer_requests(source, sink, arrays, functions, name, version, in_place, threads, adopted, kept, table_order, fields)
 
 
 def answer_requests(
-    source, sink, arrays, functions, name="", version="", in_place=False, threads=False, adopted=None, copy=kept, table_order="separate"
+    source,
+    sink,
+    arrays,
+    functions,
+    name="",
+    version="",
+    in_place=False,
+    threads=False,
+    adopted=None,
+    copy=kept,
+    table_order="separate",
+    fields=None,
 ):
     """Answers requests until the input ends. `copy` is `copied` where several threads answer."""
     while (request := read_blob(source)) is not None:
@@ -541,7 +622,9 @@ def answer_requests(
         if metadata["op"] == "describe":
             about = {"name": name, "version": version, "ops": ",".join(functions)}
             says = {"in_place": "true" if in_place else "false", "threads": "true" if threads else "false"}
-            write_blob(sink, {"id": metadata["id"], "status": "ok"} | about | says, {})
+            if fields is not None:
+                says["fields"] = ",".join(fields)
+            write_blob(sink, {"id": metadata["id"], "status": "ok"} | about | says | _sources(functions), {})
         elif "at_once" in metadata:
             requests = [request] + [read_blob(source) for _ in range(1, int(metadata["at_once"]))]
             for reply in _replies_at_once(lambda of, to: answer(functions, arrays, to["op"], of, to, in_place, copied, table_order), requests):
@@ -560,18 +643,15 @@ def _described(error, path):
     for frame, number in traceback.walk_tb(error.__traceback__):
         if frame.f_code.co_filename == path and not is_ours:
             line = number
-    # The interpreter that Sextant found may be another than the one in which the package is installed.
-    if isinstance(error, ModuleNotFoundError):
-        text += f"; run by {sys.executable}, --python names another interpreter"
     return f"line {line}: {text}" if line is not None else text
 
 
-def _refuse(reason):
+def _refuse(reason, trace):
     """Says in answer to the first request, whatever it is, that the file cannot be audited, and ends."""
     source, sink = _take_streams()
     request = read_blob(source)
     if request is not None:
-        write_blob(sink, {"id": request[0]["id"], "status": "unusable", "message": reason}, {})
+        write_blob(sink, {"id": request[0]["id"], "status": "unusable", "message": reason} | trace, {})
     sys.exit(reason)
 
 
@@ -590,7 +670,12 @@ def main(path, control=None, operation=None, claim=None):
         if _control is not None:
             _control.close()  # no fork server, but the first session, which is told why
         traceback.print_exc()
-        _refuse(_described(error, path))
+        # What its own code did not raise is how it was named or written as a subject.
+        trace = _trace_of(error)
+        if "file" in trace and not isinstance(error, SystemExit):
+            _refuse(_described(error, path), trace)
+        which = f"; run by {sys.executable}, --python names another interpreter" if isinstance(error, ModuleNotFoundError) else ""
+        _refuse(_described(error, path) + which, {})
 
 
 class _BeforeTorch:
@@ -653,6 +738,7 @@ def _main(path, control):
     if not isinstance(threads, bool):
         sys.exit(f"threads: expected True or False, whether several threads may call the functions at once, got {threads!r}")
     how = {"in_place": bool(getattr(module, "in_place", False)), "threads": threads, "table_order": getattr(module, "table_order", "separate")}
+    how["fields"] = getattr(module, "fields", None)
     serve(getattr(module, "framework", None), **how, **about, **functions)
 
 

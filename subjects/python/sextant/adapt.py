@@ -79,6 +79,8 @@ def subject_of(thing: Any, operation: str, claim: Mapping[str, Any], way: Way = 
     functions: dict[str, Function] = {}
     for key, function in found.items():
         functions[key] = _adapted(key, function, claim, way) if key in worker.ARGUMENTS else function
+        if functions[key] is not function:
+            functions[key].audited = function  # whose line a report names
     framework = way.framework or guess_framework(thing if operation not in found else found[operation])
     if way.gradient is not None:
         if way.gradient != "autograd" or framework != "torch":

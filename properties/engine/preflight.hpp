@@ -1,0 +1,34 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "lib/spec/spec.hpp"
+#include "properties/verdict/verdict.hpp"
+#include "subjects/subject.hpp"
+
+namespace sextant {
+
+/// Why there is no use in judging a subject property by property.
+struct PreflightFailure {
+  Verdict verdict = Verdict::crashed;  ///< or timed_out
+  std::string reason;                  ///< one line
+  FailureTrace trace;
+};
+
+/// What a subject says of itself, and whether it can be audited.
+struct Preflight {
+  Description description;
+  std::optional<PreflightFailure> failure;
+};
+
+/// How far a preflight goes.
+enum class FirstAsked { description, calls };
+
+/// Asks a subject to describe itself, then, unless the description is all, two calls: the simplest one of the claim, and an ordinary one of several
+/// tokens, rows and heads. It fails the preflight if it cannot describe itself, or fails in both calls; one that fails
+/// in some calls only is for the properties to judge, and what it does not support is no failure.
+/// @throws SubjectNameError if it cannot be started at all, Interrupted.
+Preflight preflight(const Subject& subject, const Spec& spec, FirstAsked asked);
+
+}  // namespace sextant

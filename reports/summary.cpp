@@ -1,0 +1,119 @@
+#include "reports/summary.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+namespace sextant {
+namespace {
+
+const PropertyResult* accuracy_in(const Report& report) {
+  const auto found = std::ranges::find(report.results, "accuracy", &PropertyResult::id);
+  return found == report.results.end() || !is_judged(*found) ? nullptr : &*found;
+}
+
+bool is_violated(const Report& report, const PropertyResult& result) {
+  return result.verdict == Verdict::violated && !is_aside(report, result);
+}
+
+bool has_violations(const Report& report) { return count(report, Verdict::violated) > 0; }
+
+std::optional<std::int64_t> least_horizon(const Report& report) {
+  std::optional<std::int64_t> least;
+  for (const PropertyResult& result : report.results) {
+    if (is_violated(report, result) && result.horizon)
+      least = least ? std::min(*least, *result.horizon) : result.horizon;
+  }
+  return least;
+}
+
+bool has_measured_class(const Report& report) { return report.survey && report.survey->errors; }
+
+}  // namespace
+
+std::optional<std::int64_t> horizon_of(const Report& report) {
+  const auto claimed = [&](const std::optional<std::int64_t>& horizon) {
+    return horizon && *horizon >= report.first_position ? horizon : std::nullopt;
+  };
+  const PropertyResult* accuracy = accuracy_in(report);
+  if (accuracy != nullptr && accuracy->verdict == Verdict::violated) return claimed(accuracy->horizon);
+  if (accuracy == nullptr && has_violations(report)) return claimed(least_horizon(report));
+  return report.survey ? report.survey->horizon : std::nullopt;
+}
+
+std::string correctness_text(const Report& report) {
+  if (report.stop) return "";
+  const PropertyResult* accuracy = accuracy_in(report);
+  const std::string last = report.grid.text(report.last_position);
+  const std::string all = fmt::format("positions {} to {}", report.grid.text(report.first_position), last);
+  if (accuracy != nullptr && accuracy->verdict == Verdict::holds) {
+    const std::optional<Coverage>& swept = accuracy->coverage;
+    if (!swept || swept->values == 0) return fmt::format("every value asked is correct, {}", all);
+    if (swept->positions == swept->claimed) return fmt::format("every value is correct, {}", all);
+    return fmt::format("every value asked is correct, {} ({} of {} whole)", all, swept->positions, swept->claimed);
+  }
+  if (accuracy == nullptr && !has_violations(report))
+    return count(report, Verdict::holds) > 0 ? fmt::format("nothing wrong was seen, {}", all) : "";
+  // Of violations without a position nothing is known but that they are there.
+  if (accuracy == nullptr && !least_horizon(report)) return "";
+  const std::optional<std::int64_t> horizon = horizon_of(report);
+  return horizon ? fmt::format("correct up to position {} of {}", report.grid.text(*horizon), last)
+                 : fmt::format("correct up to no position of {}", last);
+}
+
+std::string measured_class_text(const Report& report) {
+  if (!has_measured_class(report)) return "";
+  const Survey& survey = *report.survey;
+  if (survey.measured_class.empty()) return "none";
+  // The survey asks a grid of positions, in calls of its own. What accuracy found elsewhere does not show there.
+  const PropertyResult* accuracy = accuracy_in(report);
+  const bool differs =
+      accuracy != nullptr && accuracy->verdict == Verdict::violated && survey.horizon == report.last_position;
+  return survey.measured_class + (differs ? ", on a grid of positions alone" : "");
+}
+
+std::string stage_text(const Report& report) {
+  if (!report.survey || report.survey->stage.empty()) return "";
+  const Survey& survey = *report.survey;
+  std::string text = survey.stage == "rounding" ? survey.stage : "the " + survey.stage;
+  if (survey.stage == "angle" && survey.angle_bits)
+    text += fmt::format(", of which {:.1f} bits are right", std::max(*survey.angle_bits, 0.0));
+  return text;
+}
+
+std::vector<std::string> summary_lines(const Report& report) {
+  std::vector<std::string> first{headline(report)};
+  if (const std::string correct = correctness_text(report); !correct.empty()) first.push_back(correct);
+  std::vector<std::string> second;
+  if (const std::string measured = measured_class_text(report); !measured.empty())
+    second.push_back(fmt::format("claimed {}, measured {}", report.claim, measured));
+  if (const std::string stage = stage_text(report); !stage.empty())
+    second.push_back(fmt::format("the error comes from {}", stage));
+  std::vector<std::string> lines{fmt::format("{}", fmt::join(first, "; "))};
+  if (!second.empty()) lines.push_back(fmt::format("{}", fmt::join(second, "; ")));
+  return lines;
+}
+
+std::string summary_line(const Report& report) { return fmt::format("{}", fmt::join(summary_lines(report), "; ")); }
+
+const PropertyResult* first_wrong(const Report& report) {
+  const auto first = [&](auto is_wanted) -> const PropertyResult* {
+    for (const PropertyResult& result : report.results) {
+      if (is_wanted(result) && !is_aside(report, result)) return &result;
+    }
+    return nullptr;
+  };
+  const auto of = [](Verdict verdict) {
+    return [verdict](const PropertyResult& result) { return result.verdict == verdict; };
+  };
+  const PropertyResult* alone = first(
+      [](const PropertyResult& result) { return result.verdict == Verdict::violated && !needs_other_calls(result); });
+  for (const PropertyResult* result :
+       {alone, first(of(Verdict::violated)), first(of(Verdict::crashed)), first(of(Verdict::timed_out))}) {
+    if (result != nullptr) return result;
+  }
+  return nullptr;
+}
+
+}  // namespace sextant

@@ -1,0 +1,64 @@
+#include "reports/tiles.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "reports/summary.hpp"
+
+namespace sextant {
+namespace {
+
+void add_classes(std::vector<Tile>& tiles, const Report& report) {
+  tiles.push_back({"Class claimed", report.claim, "The accuracy that the subject is held to: docs/concepts.md."});
+  if (!report.survey || !report.survey->errors) return;
+  tiles.push_back({"Class measured", measured_class_text(report),
+                   "The strictest class whose bound holds everywhere on a grid of positions."});
+  const std::optional<std::int64_t> horizon = horizon_of(report);
+  tiles.push_back({"Claim holds up to",
+                   horizon ? fmt::format("position {}", report.grid.text(*horizon)) : "no position",
+                   "The horizon: the last position up to which every value is within the bound of the class claimed."});
+}
+
+void add_causes(std::vector<Tile>& tiles, const Report& report) {
+  const Survey& survey = *report.survey;
+  if (!survey.recipe.empty())
+    tiles.push_back(
+        {"Same bits as recipe", survey.recipe, "A known choice of arithmetic whose values are these, bit for bit."});
+  if (!survey.stage.empty())
+    tiles.push_back({"Error comes from", survey.stage,
+                     "The stage that adds most of it: the frequencies, the angle formed of them, the table of sines "
+                     "and cosines, or the last rounding."});
+  // Where the last rounding is all that is wrong, the angle has more bits than its effect shows.
+  const bool tells_of_angle = survey.stage == "angle" || survey.stage == "frequency";
+  if (tells_of_angle && survey.angle_bits && *survey.angle_bits > 0)
+    tiles.push_back({"Effective bits of the angle", fmt::format("{:.1f}", *survey.angle_bits),
+                     "-log2 of the worst relative error of an angle: 24 for a float32 angle, 8 for a bfloat16 one."});
+  if (survey.output_bits && *survey.output_bits > 1)
+    tiles.push_back({"Effective bits of the values", fmt::format("{:.1f}", *survey.output_bits),
+                     "-log2 of the worst error near position 0, where the angle costs nothing."});
+  const bool is_reached = survey.half_spacing && *survey.half_spacing < report.last_position;
+  if (is_reached)
+    tiles.push_back({"Error below half the spacing of neighbours up to",
+                     fmt::format("position {}", report.grid.text(*survey.half_spacing)),
+                     "Beyond it a code may be nearer to the true code of a neighbouring position than to its own."});
+}
+
+}  // namespace
+
+std::vector<Tile> tiles_of(const Report& report) {
+  std::vector<Tile> tiles;
+  add_classes(tiles, report);
+  if (report.survey) add_causes(tiles, report);
+  tiles.push_back(
+      {"Positions claimed",
+       fmt::format("{} to {}", report.grid.text(report.first_position), report.grid.text(report.last_position)),
+       "Outside of these nothing is judged."});
+  if (report.grid.dtype != Dtype::int64)
+    tiles.push_back({"Positions in tokens, pictures and files",
+                     fmt::format("counted in steps of {}", report.grid.text(1)),
+                     "A position of 3 there is three steps."});
+  return tiles;
+}
+
+}  // namespace sextant
