@@ -35,6 +35,7 @@ using Run = std::function<int()>;
 /// `words`: the command line's, which the one that resumes repeats.
 Run add_audit(CLI::App& app, std::span<const char* const> words);
 Run add_grade(CLI::App& app);
+Run add_identify(CLI::App& app);
 Run add_spec(CLI::App& app);
 Run add_table(CLI::App& app);
 Run add_list(CLI::App& app);

@@ -77,6 +77,7 @@ int run(int argc, char** argv) {
   std::map<std::string, Run> subcommands;
   subcommands["audit"] = add_audit(app, std::span<const char* const>(argv, static_cast<std::size_t>(argc)));
   subcommands["grade"] = add_grade(app);
+  subcommands["identify"] = add_identify(app);
   subcommands["spec"] = add_spec(app);
   subcommands["table"] = add_table(app);
   subcommands["list"] = add_list(app);

@@ -1,0 +1,175 @@
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "app/command.hpp"
+#include "app/number_option.hpp"
+#include "app/signals.hpp"
+#include "app/spec_argument.hpp"
+#include "app/subject_argument.hpp"
+#include "properties/identify/identify.hpp"
+#include "reports/text.hpp"
+
+namespace sextant {
+namespace {
+
+using identify::Identification;
+using nlohmann::ordered_json;
+
+struct Arguments {
+  std::string subject;
+  SpecOptions claim;
+  std::string operation;
+  std::int64_t dim = 0;
+  std::int64_t heads = 0;
+  std::string dtype;
+  std::string out;
+  double timeout = 30;
+  std::string python;
+  bool json = false;
+};
+
+// What is asked of an operation where no claim says it.
+Spec usual_claim(const std::string& operation, const Arguments& arguments) {
+  ordered_json spec;
+  const auto width = [&](std::int64_t usual) { return arguments.dim > 0 ? arguments.dim : usual; };
+  if (operation == "rotate") spec = {{"encoding", "rope"}, {"head_dim", width(128)}};
+  if (operation == "encode") spec = {{"encoding", "sinusoidal"}, {"dim", width(512)}};
+  if (operation == "bias") spec = {{"encoding", "alibi"}, {"num_heads", arguments.heads > 0 ? arguments.heads : 8}};
+  if (!arguments.dtype.empty()) spec["dtype"] = arguments.dtype;
+  return parse_spec(spec.dump());
+}
+
+// The claims that the subject may be asked under, in their order.
+std::vector<Spec> probes_of(const Arguments& arguments) {
+  const bool has_claim = !arguments.claim.spec.empty() || names_a_model(arguments.claim);
+  if (has_claim &&
+      (!arguments.operation.empty() || arguments.dim > 0 || arguments.heads > 0 || !arguments.dtype.empty()))
+    throw UsageError("--spec: says the operation, the sizes and the dtype: leave out --op, --dim, --heads and --dtype");
+  if (has_claim) return {spec_from_options(arguments.claim)};
+  if (!arguments.operation.empty()) return {usual_claim(arguments.operation, arguments)};
+  std::vector<Spec> probes;
+  for (const char* operation : {"rotate", "encode", "bias"}) probes.push_back(usual_claim(operation, arguments));
+  return probes;
+}
+
+struct Found {
+  Identification identification;
+  Spec probe;
+};
+
+// Under the first claim whose operation the subject has.
+Found identified(const Arguments& arguments, const std::stop_token& stop) {
+  OpenOptions open;
+  open.limits.timeout = std::chrono::milliseconds(static_cast<std::int64_t>(arguments.timeout * 1000));
+  open.limits.stop = stop;
+  if (!arguments.python.empty()) open.python = arguments.python;
+  const std::vector<Spec> probes = probes_of(arguments);
+  for (std::size_t i = 0; i < probes.size(); ++i) {
+    try {
+      const auto subject = subject_from_argument(arguments.subject, probes[i], open);
+      const Spec probe = subject->within_reach(probes[i]);
+      return {identify::identify(*subject, probe), probe};
+    } catch (const SubjectFailure& failure) {
+      if (failure.kind() != FailureKind::unsupported || i + 1 == probes.size()) throw;
+    }
+  }
+  throw std::logic_error("identify: nothing to ask");
+}
+
+std::string audit_command(const Arguments& arguments, const Spec& spec) {
+  return fmt::format("sextant audit {} --spec {}", shell_word(arguments.subject), shell_word(to_json(spec)));
+}
+
+void print_text(const Arguments& arguments, const Found& found) {
+  constexpr std::size_t indent = 13;
+  const auto line = [](std::string_view label, const std::string& text) {
+    fmt::print("  {:<10} {}\n", label, wrapped(printable(text), indent, 110));
+  };
+  const Identification& made = found.identification;
+  fmt::print("sextant {}: identify {}\n", SEXTANT_VERSION, printable(arguments.subject));
+  line("asked", fmt::format("{}: {} calls", describe(found.probe), made.calls));
+  line("answer", made.spec ? describe(*made.spec) : std::string("unidentified"));
+  line("confidence", std::string(name_of(made.confidence)));
+  for (const std::string& fault : made.faults) line("but", fault);
+  for (const std::string& seen : made.seen) line("seen", seen);
+  if (made.spec)
+    line("accuracy",
+         fmt::format("{}: the worst value is {:.2g} of the bound", name_of(made.spec->accuracy), made.of_bound));
+  if (!made.recipe.empty()) line("bits", "those of recipe:" + made.recipe);
+  for (const std::string& equal : made.equal) line("equal", equal);
+  for (const std::string& row : made.table) line("", row);
+  if (made.spec) fmt::print("\naudit it: {}\n", printable(audit_command(arguments, *made.spec)));
+}
+
+void print_json(const Arguments& arguments, const Found& found) {
+  const Identification& made = found.identification;
+  ordered_json json{{"subject", arguments.subject},
+                    {"probe", ordered_json::parse(to_json(found.probe))},
+                    {"spec", made.spec ? ordered_json::parse(to_json(*made.spec)) : ordered_json()},
+                    {"confidence", name_of(made.confidence)},
+                    {"of_bound", made.of_bound},
+                    {"recipe", made.recipe},
+                    {"calls", made.calls},
+                    {"faults", made.faults},
+                    {"seen", made.seen},
+                    {"equal", made.equal},
+                    {"table", made.table}};
+  fmt::print("{}\n", json.dump(2, ' ', false, ordered_json::error_handler_t::replace));
+}
+
+void write_spec(const std::string& path, const Spec& spec) {
+  std::ofstream stream(path);
+  stream << to_json(spec) << '\n';
+  stream.close();
+  if (!stream) throw UsageError(fmt::format("--out {}: cannot be written", path));
+}
+
+int run_identify(const Arguments& arguments) {
+  const SignalsToStop signals;
+  try {
+    const Found found = identified(arguments, signals.token());
+    if (arguments.json) {
+      print_json(arguments, found);
+    } else {
+      print_text(arguments, found);
+    }
+    if (!found.identification.spec) return 4;
+    if (!arguments.out.empty()) write_spec(arguments.out, *found.identification.spec);
+    return 0;
+  } catch (const SubjectFailure& failure) {
+    fmt::print(stderr, "sextant: identify {}: {}: {}\n", printable(arguments.subject), name_of(failure.kind()),
+               printable(failure.what()));
+    return failure.kind() == FailureKind::unsupported ? 4 : 3;
+  }
+}
+
+}  // namespace
+
+Run add_identify(CLI::App& app) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command =
+      app.add_subcommand("identify", "Say what an implementation computes, as a spec, from its answers alone");
+  command->add_option("subject", arguments->subject, subject_usage())->required();
+  add_spec_options(*command, arguments->claim,
+                   "What it is asked under, and where the answers leave something open: a file, inline JSON, a "
+                   "preset's name or - (standard input); unless given an operation's usual claim");
+  command->add_option("--op", arguments->operation, "The operation, unless given the first that the subject has")
+      ->check(CLI::IsMember({"rotate", "encode", "bias"}));
+  add_integer(*command, "--dim", arguments->dim, {2, 1 << 14},
+              "Width: head_dim of a rotation (128), dim of a code (512)");
+  add_integer(*command, "--heads", arguments->heads, {1, 1 << 10}, "Heads of a bias (8)");
+  command->add_option("--dtype", arguments->dtype, "Of values (float32)")
+      ->check(CLI::IsMember({"float32", "float64", "float16", "bfloat16"}));
+  command->add_option("--out", arguments->out, "Write the spec to this file");
+  add_seconds(*command, "--timeout", arguments->timeout, TimeUnits::none, "Seconds a subject may take for one answer")
+      ->default_str(fmt::format("{}", arguments->timeout));
+  command->add_option("--python", arguments->python, "Interpreter for python: subjects");
+  command->add_flag("--json", arguments->json, "As JSON");
+  return [arguments] { return run_identify(*arguments); };
+}
+
+}  // namespace sextant

@@ -1,0 +1,99 @@
+#include "properties/identify/fitted_answers.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+#include <vector>
+
+#include "properties/model/model.hpp"
+#include "reference/recipe_answer.hpp"
+
+namespace sextant::identify {
+namespace {
+
+constexpr std::array laxer{AccuracyClass::float32_angle, AccuracyClass::float32_recurrence,
+                           AccuracyClass::float16_angle, AccuracyClass::bfloat16_angle};
+constexpr std::int64_t most_values = 1 << 16;
+
+// Small questions at both ends of the claim and between.
+std::vector<Question> questions_of(const EncodingModel& model) {
+  const gen::PositionRange range = model.range();
+  std::vector<Question> questions;
+  for (const std::int64_t position : {range.first, range.first + 1000, range.first + 4091, range.last - 5}) {
+    const Question question{
+        .position = std::clamp(position, range.first, range.last - 1), .tokens = 4, .batch = 2, .heads = 3, .fill = 7};
+    if (question.tokens * question.batch * question.heads * model.judged_values() <= most_values)
+      questions.push_back(question);
+  }
+  return questions;
+}
+
+}  // namespace
+
+FittedAnswers fitted_answers(Session& session, const Spec& spec) {
+  std::vector<Call> calls;
+  std::vector<Tensor> answers;
+  {
+    const auto model = model_of(spec);
+    for (const Question& question : questions_of(*model)) {
+      calls.push_back(model->call_of(question));
+      answers.push_back(model->ask(session, calls.back()));
+    }
+  }
+  std::vector<Spec> tries{spec};
+  for (const AccuracyClass accuracy : laxer) {
+    for (const Evaluation evaluation : {Evaluation::float32, Evaluation::table, Evaluation::dtype}) {
+      Spec& tried = tries.emplace_back(spec);
+      tried.accuracy = accuracy;
+      tried.evaluation = evaluation;
+    }
+  }
+  std::optional<double> of_claim;
+  for (const Spec& tried : tries) {
+    try {
+      validate(tried);
+    } catch (const SpecError&) {
+      continue;  // evaluations that this dtype has not
+    }
+    const auto model = model_of(tried);
+    if (model->not_judged()) continue;
+    const auto judge = model->judge();
+    double worst = 0;
+    bool hold = true;
+    for (std::size_t i = 0; i < calls.size(); ++i) {
+      const Judgement judgement = judge->values(calls[i], answers[i]);
+      worst = std::max(worst, judgement.deviation.of_bound);
+      hold = hold && judgement.within == reference::Certainty::yes;
+    }
+    if (!of_claim) of_claim = worst;
+    if (hold) return {tried, true, worst};
+  }
+  return {spec, false, of_claim.value_or(0)};
+}
+
+std::string recipe_of(Session& session, const Spec& spec) {
+  const auto model = model_of(spec);
+  const gen::PositionRange range = model->range();
+  std::vector<Call> calls;
+  for (const std::int64_t position : {range.first, range.first + 251, range.first + 4091, range.last - 5}) {
+    calls.push_back(model->call_of({.position = std::clamp(position, range.first, range.last - 1),
+                                    .tokens = 8,
+                                    .batch = 1,
+                                    .heads = 2,
+                                    .fill = 11}));
+  }
+  std::vector<Tensor> answers;
+  for (const Call& call : calls) answers.push_back(model->ask(session, call));
+  for (const reference::Recipe& recipe : reference::recipes()) {
+    const auto expected = reference::recipe_answer(recipe, spec);
+    if (!expected) continue;
+    const auto is_its = [&](const Call& call, const Tensor& answer) {
+      return same_bits(expected->at(call.positions, call.vectors.empty() ? nullptr : call.vectors.data()), answer);
+    };
+    if (std::ranges::equal(calls, answers, is_its)) return std::string(recipe.name);
+  }
+  return {};
+}
+
+}  // namespace sextant::identify

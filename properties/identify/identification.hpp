@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lib/spec/spec.hpp"
+
+namespace sextant::identify {
+
+/// How far a name can be relied on.
+enum class Confidence {
+  high,    ///< all that was seen fits, and each parameter is told from others as round
+  medium,  ///< all fits, but a parameter is known within a range only, or is one of several that make the same
+  low,     ///< the name explains a part of what was seen; `faults` say what it does not
+  none     ///< no spec that was tried explains it
+};
+std::string_view name_of(Confidence confidence);
+
+/// What a subject computes, told from its answers.
+struct Identification {
+  std::optional<Spec> spec;  ///< a claim that it would meet; nothing where no spec says it
+  Confidence confidence = Confidence::none;
+  std::vector<std::string> seen;    ///< what was measured, a line each
+  std::vector<std::string> faults;  ///< what no spec says: "positions above 4095 are clamped"
+  std::vector<std::string> equal;   ///< other claims that are the same in what was seen, `describe`d
+  std::vector<std::string> table;   ///< without a spec: a line for each pair or channel
+  std::string recipe;               ///< whose bits the answers have; empty where they have no known recipe's
+  double of_bound = 0;              ///< the worst value against the bound of `spec`, where there is one
+  std::int64_t calls = 0;
+};
+
+}  // namespace sextant::identify

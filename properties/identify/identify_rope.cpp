@@ -1,0 +1,292 @@
+#include "properties/identify/identify_rope.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <optional>
+#include <utility>
+
+#include "properties/identify/fitted_answers.hpp"
+#include "properties/identify/positions_used.hpp"
+#include "properties/identify/rope_rules.hpp"
+#include "properties/identify/rotation_layout.hpp"
+
+namespace sextant::identify {
+namespace {
+
+double phase_of(const PairValues& value) { return std::atan2(value.sin, value.cos); }
+
+// The rows of a structure in the order of a layout's frequencies.
+Rows in_order(const Rows& rows, const std::vector<std::size_t>& order) {
+  Rows sorted;
+  for (const auto& row : rows) {
+    auto& one = sorted.emplace_back();
+    for (const std::size_t pair : order) one.push_back(row[pair]);
+  }
+  return sorted;
+}
+
+// The rows turned back by what position 0 is turned by, so that it is turned by nothing.
+Rows from_zero(const Rows& rows) {
+  Rows turned = rows;
+  for (auto& row : turned) {
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      const PairValues& zero = rows.front()[i];
+      const double size = std::hypot(zero.sin, zero.cos);
+      const PairValues value = row[i];
+      row[i] = {.sin = (value.sin * zero.cos - value.cos * zero.sin) / size,
+                .cos = (value.cos * zero.cos + value.sin * zero.sin) / size};
+    }
+  }
+  return turned;
+}
+
+// Whether the second column is the first turned by a quarter, in every row: each pair is turned as a whole.
+bool is_rotation(const TurnedRows& rows, const Norm& norm) {
+  for (std::size_t at = 0; at < rows.first.size(); ++at) {
+    for (std::size_t i = 0; i < rows.first[at].size(); ++i) {
+      const double apart =
+          std::hypot(rows.first[at][i].sin - rows.second[at][i].sin, rows.first[at][i].cos - rows.second[at][i].cos);
+      if (!(apart <= norm.size * norm.noise)) return false;
+    }
+  }
+  return true;
+}
+
+class RopeIdentifier {
+ public:
+  RopeIdentifier(CountedSession& session, const Spec& claim, const Rope& rope)
+      : session_(session), claim_(claim), rope_(rope) {}
+
+  Identification run() {
+    structure_ = structure_of(session_, claim_, rope_);
+    layout_ = layout_of(structure_, rope_);
+    describe_structure();
+    if (structure_.pairs.empty()) {
+      name_no_turning();
+    } else {
+      measure();
+    }
+    found_.calls = session_.calls();
+    return std::move(found_);
+  }
+
+ private:
+  void describe_structure() {
+    if (!structure_.pairs.empty())
+      found_.seen.push_back(fmt::format("{} pairs turn: {}", structure_.pairs.size(), pairs_text(structure_)));
+    if (!structure_.kept.empty()) found_.seen.push_back(fmt::format("{} channels do not turn", structure_.kept.size()));
+    if (!structure_.tangled.empty())
+      found_.seen.push_back(fmt::format("{} channels are mixed otherwise than in pairs", structure_.tangled.size()));
+  }
+
+  void name_no_turning() {
+    if (!layout_) {
+      found_.table.push_back("no channel turns, and they are not left as a rope of type none leaves them");
+      return;
+    }
+    found_.seen.emplace_back("nothing turns at any position asked");
+    found_.faults = layout_->faults;
+    found_.spec = claim_;
+    found_.spec->encoding = layout_->rope;
+    judge();
+    settle(Confidence::high);
+  }
+
+  void measure() {
+    rows_ = turned_rows(session_, claim_, rope_, structure_.pairs, doubling_positions(claim_.max_position));
+    norm_ = norm_of(rows_.first, claim_.dtype);
+    if (!is_rotation(rows_, norm_)) found_.faults.emplace_back("the two members of a pair are not turned alike");
+    Rows ordered = layout_ ? in_order(rows_.first, layout_->order) : rows_.first;
+    take_offset(ordered);
+    const Norm relative{1, norm_.noise, {1, 1}};
+    turns_ = measured_turns(rows_.positions, from_zero(ordered), relative);
+    take_direction();
+    note_departures();
+    if (layout_) name_rule();
+    if (!found_.spec) tell_pairs();
+  }
+
+  // What position 0 is turned by: nothing, or all pairs by one offset of the positions.
+  void take_offset(const Rows& rows) {
+    const auto is_turned = [&](const PairValues& value) { return std::fabs(phase_of(value)) > norm_.noise; };
+    if (std::ranges::any_of(rows.front(), is_turned)) starts_turned_ = true;
+    if (starts_turned_) found_.seen.emplace_back("position 0 is turned");
+    offset_phase_ = phase_of(rows.front().front());
+  }
+
+  void take_direction() {
+    const auto backward = std::ranges::count_if(turns_, [](const MeasuredTurn& turn) { return turn.radians < 0; });
+    const bool clockwise = 2 * backward > std::ssize(turns_);
+    if (backward != 0 && backward != std::ssize(turns_))
+      found_.faults.push_back(fmt::format("{} of {} pairs turn the other way",
+                                          std::min(backward, std::ssize(turns_) - backward), turns_.size()));
+    sign_ = clockwise ? -1 : 1;
+    if (layout_) layout_->rope.direction = clockwise ? Direction::clockwise : Direction::counterclockwise;
+    if (starts_turned_) {
+      const double offset = offset_phase_ / turns_.front().radians;
+      found_.faults.push_back(std::fabs(offset - std::round(offset)) < 0.01 && std::round(offset) != 0
+                                  ? fmt::format("one position off: position 0 is turned as {}", std::round(offset))
+                                  : std::string("position 0 is turned"));
+    }
+    for (MeasuredTurn& turn : turns_) turn.radians = std::fabs(turn.radians);
+  }
+
+  void note_departures() {
+    std::int64_t first = INT64_MAX;
+    for (const MeasuredTurn& turn : turns_) first = std::min(first, turn.departs.value_or(INT64_MAX));
+    departs_ = first != INT64_MAX;
+    if (departs_)
+      found_.seen.push_back(fmt::format("phases are multiples of one frequency up to position {}", first / 2));
+    double worst = 0;
+    for (const MeasuredTurn& turn : turns_) worst = std::max(worst, turn.uncertainty / turn.radians);
+    found_.seen.push_back(
+        fmt::format("frequencies from {:.8g} to {:.8g} radians a position, each within {:.1e} of itself",
+                    turns_.back().radians, turns_.front().radians, worst));
+    if (!norm_.range.holds(1)) found_.seen.push_back(fmt::format("pairs are made {:.7g} times as long", norm_.size));
+  }
+
+  // Frequencies in calls that end at other positions.
+  std::vector<MeasuredTurn> turns_below(std::int64_t end) {
+    const TurnedRows rows = turned_rows(session_, claim_, rope_, structure_.pairs, doubling_positions(end));
+    std::vector<MeasuredTurn> turns =
+        measured_turns(rows.positions, from_zero(in_order(rows.first, layout_->order)), {1, norm_.noise, {1, 1}});
+    for (MeasuredTurn& turn : turns) turn.radians = std::fabs(turn.radians);
+    return turns;
+  }
+
+  // The first pairs at a few positions in a call of this length: the same numbers where frequencies are the same.
+  Rows early_rows(std::int64_t length) {
+    return turned_rows(session_, claim_, rope_, structure_.pairs, {1, 2, 4, 7, std::max<std::int64_t>(length - 1, 7)})
+        .first;
+  }
+
+  static bool is_same(const Rows& a, const Rows& b) {
+    for (std::size_t at = 0; at + 1 < a.size(); ++at) {
+      for (std::size_t i = 0; i < a[at].size(); ++i) {
+        if (a[at][i].sin != b[at][i].sin || a[at][i].cos != b[at][i].cos) return false;
+      }
+    }
+    return true;
+  }
+
+  RopeSeen seen_lists() {
+    RopeSeen seen;
+    seen.factor = norm_.range;
+    const std::int64_t longest = rows_.positions.back() + 1;
+    const Rows shortest = early_rows(8);
+    if (is_same(shortest, early_rows(longest))) {
+      seen.lists.push_back({longest, turns_});
+      return seen;
+    }
+    std::int64_t same = 8;
+    std::int64_t other = longest;
+    while (other - same > 1) {
+      const std::int64_t middle = same + (other - same) / 2;
+      (is_same(shortest, early_rows(middle)) ? same : other) = middle;
+    }
+    seen.switching_length = same;
+    found_.seen.push_back(fmt::format("calls longer than {} have other frequencies", same));
+    const std::int64_t near = std::max<std::int64_t>(
+        static_cast<std::int64_t>(std::exp2(std::floor(std::log2(static_cast<double>(same))))), 2);
+    seen.lists.push_back({near / 2 + 1, turns_below(near)});
+    for (std::int64_t end = near; end < longest; end *= 2) {
+      if (end + 1 > same && end + 1 < longest) seen.lists.push_back({end + 1, turns_below(2 * end)});
+    }
+    seen.lists.push_back({longest, turns_});
+    return seen;
+  }
+
+  void name_rule() {
+    const RopeSeen seen = seen_lists();
+    const std::vector<RuleFit> fits = fitting_rules(layout_->rope, seen);
+    if (fits.empty()) return;
+    const RuleFit& best = fits.front();
+    found_.spec = claim_;
+    found_.spec->encoding = best.rope;
+    for (const std::string& fault : layout_->faults) found_.faults.push_back(fault);
+    if (!best.remark.empty()) found_.seen.push_back(best.remark);
+    if (best.format != FrequencyFormat::float32)
+      found_.seen.push_back(fmt::format("frequencies are rounded as in {}", name_of(best.format)));
+    for (const RuleFit& fit : std::span(fits).subspan(1)) {
+      Spec other = claim_;
+      other.encoding = fit.rope;
+      if (found_.equal.size() < 3) found_.equal.push_back(describe(other));
+    }
+    bool known_positions = true;
+    if (found_.faults.empty() && !starts_turned_) {
+      const bool by_length = seen.lists.size() > 1;
+      if (!by_length) known_positions = check_positions();
+    }
+    judge();
+    const bool clear = best.is_pinned && (fits.size() < 2 || fits[1].digits > best.digits);
+    settle(!known_positions ? Confidence::low : clear && !departs_ ? Confidence::high : Confidence::medium);
+  }
+
+  bool check_positions() {
+    std::vector<double> radians;
+    std::vector<TurnedPair> pairs;
+    for (std::size_t i = 0; i < turns_.size(); ++i) {
+      radians.push_back(sign_ * turns_[i].radians);
+      pairs.push_back(structure_.pairs[layout_->order[i]]);
+    }
+    const PositionsUsed used = positions_used(session_, claim_, rope_, pairs, radians, norm_);
+    if (used.as_given) {
+      if (!used.words.empty()) found_.seen.push_back(used.words);
+      return true;
+    }
+    if (!used.words.empty()) found_.faults.push_back(used.words);
+    return !used.words.empty();
+  }
+
+  // Against the named claim: its class, how near the bound, and whose bits.
+  void judge() {
+    FittedAnswers fitted = fitted_answers(session_, *found_.spec);
+    found_.spec = fitted.spec;
+    found_.of_bound = fitted.of_bound;
+    holds_ = fitted.hold;
+    if (fitted.hold) found_.recipe = recipe_of(session_, fitted.spec);
+  }
+
+  void settle(Confidence best) { found_.confidence = holds_ && found_.faults.empty() ? best : Confidence::low; }
+
+  void tell_pairs() {
+    for (std::size_t i = 0; i < turns_.size(); ++i) {
+      const TurnedPair& pair = structure_.pairs[layout_ ? layout_->order[i] : i];
+      found_.table.push_back(fmt::format("channels {:>3} and {:>3}: {:.9g} +- {:.1e} radians a position",
+                                         pair.input.first, pair.input.second, turns_[i].radians,
+                                         turns_[i].uncertainty));
+    }
+    for (const Passthrough& channel : structure_.kept)
+      found_.table.push_back(fmt::format("channel  {:>3}: written to {}, not turned", channel.input, channel.output));
+    for (const std::int64_t channel : structure_.lost)
+      found_.table.push_back(fmt::format("channel  {:>3}: lost", channel));
+    for (const std::int64_t channel : structure_.tangled)
+      found_.table.push_back(fmt::format("channel  {:>3}: mixed with others than a partner", channel));
+  }
+
+  CountedSession& session_;
+  Spec claim_;
+  Rope rope_;
+  RotationStructure structure_;
+  std::optional<RotationLayout> layout_;
+  TurnedRows rows_;
+  Norm norm_;
+  std::vector<MeasuredTurn> turns_;  // in the layout's order, positive
+  double sign_ = 1;
+  double offset_phase_ = 0;
+  bool starts_turned_ = false;
+  bool departs_ = false;
+  bool holds_ = false;
+  Identification found_;
+};
+
+}  // namespace
+
+Identification identify_rope(CountedSession& session, const Spec& claim, const Rope& rope) {
+  return RopeIdentifier(session, claim, rope).run();
+}
+
+}  // namespace sextant::identify

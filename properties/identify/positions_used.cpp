@@ -1,0 +1,200 @@
+#include "properties/identify/positions_used.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "subjects/operations.hpp"
+
+namespace sextant::identify {
+namespace {
+
+constexpr std::int64_t batches = 2;
+constexpr std::int64_t heads = 3;
+
+// The phases of every vector of a call.
+struct Turned {
+  std::vector<std::int64_t> positions;  // [batch, tokens]
+  std::int64_t tokens;
+  Rows rows;  // [batch * tokens * heads][pairs]
+
+  PlaceInCall place(std::int64_t vector) const {
+    const std::int64_t token = vector / heads;
+    return {positions[static_cast<std::size_t>(token)],
+            token / tokens,
+            token % tokens,
+            vector % heads,
+            batches,
+            tokens,
+            positions};
+  }
+};
+
+Turned turned(Session& session, const Spec& spec, const Rope& shape, const std::vector<TurnedPair>& pairs,
+              std::vector<std::int64_t> positions) {
+  const std::int64_t tokens = std::ssize(positions) / batches;
+  const std::int64_t width = shape.head_dim;
+  Tensor x = Tensor::zeros(spec.dtype, {batches, tokens, heads, width});
+  const std::int64_t vectors = batches * tokens * heads;
+  for (std::int64_t vector = 0; vector < vectors; ++vector) {
+    for (const TurnedPair& pair : pairs) x.set(vector * width + pair.input.first, 1);
+  }
+  const Tensor y = rotate(session, spec, x, positions);
+  Turned result{std::move(positions), tokens, {}};
+  for (std::int64_t vector = 0; vector < vectors; ++vector) {
+    auto& row = result.rows.emplace_back();
+    for (const TurnedPair& pair : pairs)
+      row.push_back(
+          {.sin = y.at(vector * width + pair.output.second), .cos = y.at(vector * width + pair.output.first)});
+  }
+  return result;
+}
+
+// A way in which positions go wrong, with the greatest position below which nothing is seen of it.
+struct Way {
+  std::string words;
+  std::function<double(const PlaceInCall&)> position;
+};
+
+std::vector<Way> known_ways() {
+  const auto given = [](const PlaceInCall& place) { return static_cast<double>(place.position); };
+  const auto in_row = [](const PlaceInCall& place, std::int64_t row, std::int64_t token) {
+    return static_cast<double>(place.positions[static_cast<std::size_t>(row * place.tokens + token)]);
+  };
+  return {
+      {"positions are rounded to bfloat16: right up to 256",
+       [=](const PlaceInCall& place) { return round_to(Dtype::bfloat16, given(place)); }},
+      {"positions are rounded to float16: right up to 2048",
+       [=](const PlaceInCall& place) { return round_to(Dtype::float16, given(place)); }},
+      {"one position off: position p is turned as p + 1", [=](const PlaceInCall& place) { return given(place) + 1; }},
+      {"one position off: position p is turned as p - 1", [=](const PlaceInCall& place) { return given(place) - 1; }},
+      {"a token's place in the call is taken for its position",
+       [=](const PlaceInCall& place) { return static_cast<double>(place.token); }},
+      {"rotates over heads instead of tokens",
+       [=](const PlaceInCall& place) { return static_cast<double>(place.head); }},
+      {"rotates over batch rows instead of tokens",
+       [=](const PlaceInCall& place) { return static_cast<double>(place.batch); }},
+      {"all rows of a batch have the first row's positions",
+       [=](const PlaceInCall& place) { return in_row(place, 0, place.token); }},
+      {"positions are taken to be consecutive from the row's first",
+       [=](const PlaceInCall& place) { return in_row(place, place.batch, 0) + static_cast<double>(place.token); }},
+      {"rows of a batch continue counting where the last one ended",
+       [=](const PlaceInCall& place) {
+         return in_row(place, 0, place.token) + static_cast<double>(place.batch * place.tokens);
+       }},
+      {"positions are read as [tokens, batch]",
+       [=](const PlaceInCall& place) {
+         return static_cast<double>(
+             place.positions[static_cast<std::size_t>(place.token * place.batches + place.batch)]);
+       }},
+      {"positions wrap at 65536", [=](const PlaceInCall& place) { return std::fmod(given(place), 65536); }},
+      {"only the first head is rotated", [=](const PlaceInCall& place) { return place.head == 0 ? given(place) : 0; }},
+      {"nothing is rotated", [](const PlaceInCall&) { return 0.0; }},
+      {"negative positions are not rotated", [=](const PlaceInCall& place) { return std::max(given(place), 0.0); }},
+  };
+}
+
+// What rows are compared with: signed frequencies, the noise of values, and what angles may be off by in proportion.
+struct Expected {
+  const std::vector<double>& radians;
+  double noise;
+  double of_angle;
+};
+
+// Whether a row is what pairs are turned to at a position. An angle that may be off by a radian tells nothing.
+bool is_at(const std::vector<PairValues>& row, double position, const Expected& expected) {
+  if (!std::isfinite(position)) return false;
+  for (std::size_t i = 0; i < row.size(); ++i) {
+    const double angle = expected.radians[i] * position;
+    const double off = expected.noise + std::fabs(angle) * expected.of_angle;
+    if (off > 1) continue;
+    const double apart = std::remainder(std::atan2(row[i].sin, row[i].cos) - angle, 2 * std::numbers::pi);
+    if (!(std::fabs(apart) <= off)) return false;
+  }
+  return true;
+}
+
+bool explains(const Way& way, const std::vector<Turned>& calls, const Expected& expected) {
+  return std::ranges::all_of(calls, [&](const Turned& call) {
+    for (std::int64_t vector = 0; vector < std::ssize(call.rows); ++vector) {
+      if (!is_at(call.rows[static_cast<std::size_t>(vector)], way.position(call.place(vector)), expected)) return false;
+    }
+    return true;
+  });
+}
+
+// The greatest position from which on all others are turned alike, or not at all: found among those that were asked.
+std::optional<Way> clamped(const std::vector<Turned>& calls, const Expected& expected,
+                           const std::function<bool(std::int64_t)>& is_right) {
+  std::int64_t right = 0;
+  std::int64_t wrong = INT64_MAX;
+  for (const Turned& call : calls) {
+    for (std::int64_t vector = 0; vector < std::ssize(call.rows); ++vector) {
+      const PlaceInCall place = call.place(vector);
+      const auto position = static_cast<double>(place.position);
+      if (is_at(call.rows[static_cast<std::size_t>(vector)], position, expected)) {
+        right = std::max(right, place.position);
+      } else {
+        wrong = std::min(wrong, place.position);
+      }
+    }
+  }
+  if (wrong == INT64_MAX || wrong < right) return std::nullopt;
+  while (wrong - right > 1) {
+    const std::int64_t middle = right + (wrong - right) / 2;
+    (is_right(middle) ? right : wrong) = middle;
+  }
+  const Way held{fmt::format("positions above {} are clamped to it", right),
+                 [right](const PlaceInCall& place) { return static_cast<double>(std::min(place.position, right)); }};
+  const Way left{fmt::format("positions above {} are not rotated", right), [right](const PlaceInCall& place) {
+                   return place.position > right ? 0.0 : static_cast<double>(place.position);
+                 }};
+  for (const Way& way : {held, left}) {
+    if (explains(way, calls, expected)) return way;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+PositionsUsed positions_used(Session& session, const Spec& spec, const Rope& shape,
+                             const std::vector<TurnedPair>& pairs, const std::vector<double>& radians,
+                             const Norm& norm) {
+  if (pairs.empty()) return {};
+  const auto within = [&](std::vector<std::int64_t> positions) {
+    for (std::int64_t& position : positions) {
+      const std::int64_t span = spec.max_position - spec.min_position;
+      position = spec.min_position + ((position - spec.min_position) % span + span) % span;
+    }
+    return positions;
+  };
+  std::vector<Turned> calls;
+  // In no order, different in each row, none a place in the call; below 256, to 2048 and beyond. The longest position
+  // is the same in all calls, as some rules look at it.
+  const std::int64_t longest = std::min<std::int64_t>(spec.max_position - 1, 100003);
+  calls.push_back(turned(session, spec, shape, pairs, within({7, 23, 101, 251, 90, 9, 57, 181, 31, longest})));
+  calls.push_back(
+      turned(session, spec, shape, pairs, within({257, 1001, 515, 1999, 300, 771, 2047, 1285, 777, longest})));
+  calls.push_back(
+      turned(session, spec, shape, pairs, within({4099, 9001, 5003, 20011, longest, 66003, 2049, 33027, 8193, 70001})));
+  const Way given{"", [](const PlaceInCall& place) { return static_cast<double>(place.position); }};
+  // A float32 angle is off by the roundings of a frequency and of a product, and by the library's sine.
+  const Expected in_float32{radians, norm.noise, 0x1p-21};
+  if (explains(given, calls, in_float32)) return {};
+  for (const Way& way : known_ways()) {
+    if (explains(way, calls, in_float32)) return {false, way.words};
+  }
+  const auto is_right = [&](std::int64_t position) {
+    const Turned one = turned(session, spec, shape, pairs, {position, longest, position, longest});
+    return is_at(one.rows.front(), static_cast<double>(position), in_float32);
+  };
+  if (const auto way = clamped(calls, in_float32, is_right)) return {false, way->words};
+  // Three roundings to a format of 11 or 8 bits: of position, frequency and product.
+  if (explains(given, calls, {radians, norm.noise, 3 * 0x1p-11})) return {true, "angles are rounded to float16"};
+  if (explains(given, calls, {radians, norm.noise, 3 * 0x1p-8})) return {true, "angles are rounded to bfloat16"};
+  return {false, ""};
+}
+
+}  // namespace sextant::identify

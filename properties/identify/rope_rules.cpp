@@ -1,0 +1,441 @@
+#include "properties/identify/rope_rules.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numbers>
+#include <optional>
+#include <span>
+
+#include "reference/rope_scaling.hpp"
+
+namespace sextant::identify {
+namespace {
+
+constexpr std::array formats{FrequencyFormat::float32, FrequencyFormat::running_product, FrequencyFormat::float16,
+                             FrequencyFormat::bfloat16};
+
+// Bases in use, which are tried where the fast pairs do not tell one.
+constexpr std::array known_bases{10000.0, 500000.0, 1000000.0, 5000000.0, 10000000.0, 150000.0, 100.0};
+constexpr std::array known_lengths{512, 1024, 2048, 4096, 8192, 16384, 32768, 65536, 131072, 262144, 1048576};
+
+// What the frequency of pair i may be off by. In float32 base^e_i is off by the rounding of e_i, ln(base) e_i u =
+// |ln w| u twice over (exponent, or argument of exp), and by the roundings of a power, a reciprocal and a rule's few
+// operations, six in all. A running product rounds its ratio i times over, and itself each time. Frequencies cast to a
+// 16-bit format are rounded once more; the last term is half of float16's least number.
+double left_open(FrequencyFormat format, std::size_t pair, const MeasuredTurn& turn) {
+  const double w = turn.radians;
+  constexpr double u = 0x1p-24;
+  double relative = (6 + 2 * std::fabs(std::log(w))) * u;
+  double absolute = turn.uncertainty;
+  if (format == FrequencyFormat::running_product) relative += 2 * static_cast<double>(pair) * u;
+  if (format == FrequencyFormat::float16) relative += 0x1p-11, absolute += 0x1p-25;
+  if (format == FrequencyFormat::bfloat16) relative += 0x1p-8;
+  return absolute + w * relative;
+}
+
+// The measured frequencies of one call against rules.
+class Fitter {
+ public:
+  Fitter(const Rope& layout, const RopeSeen& seen, FrequencyFormat format)
+      : layout_(layout),
+        lists_(seen.lists),
+        limit_(seen.switching_length),
+        factor_(seen.factor),
+        format_(format),
+        width_(rotary_width(layout)) {}
+
+  std::vector<RuleFit> fits() {
+    if (lists_.size() > 1) {
+      fit_dynamic();
+      fit_longrope();
+    } else {
+      fit_base();
+      fit_bands();
+    }
+    std::ranges::stable_sort(fits_, {}, &RuleFit::digits);
+    return std::move(fits_);
+  }
+
+ private:
+  const std::vector<MeasuredTurn>& turns() const { return lists_.front().turns; }
+  double exponent(std::size_t pair) const { return 2 * static_cast<double>(pair) / static_cast<double>(width_); }
+
+  Range around(const std::vector<MeasuredTurn>& turns, std::size_t pair) const {
+    const double off = left_open(format_, pair, turns[pair]);
+    return {std::max(turns[pair].radians - off, 0.0), turns[pair].radians + off};
+  }
+
+  // The bases b with scale * b^-x in each pair's range, over the first `count` pairs.
+  Range bases(const std::vector<MeasuredTurn>& turns, std::size_t count, double scale) const {
+    Range log_base{0, HUGE_VAL};
+    for (std::size_t i = 1; i < count; ++i) {
+      const Range w = around(turns, i);
+      log_base = common(log_base, {-std::log(w.high / scale) / exponent(i), -std::log(w.low / scale) / exponent(i)});
+    }
+    return {std::exp(log_base.low), std::exp(log_base.high)};
+  }
+
+  // Checks a rule against every list, by the reference, and keeps it where it fits.
+  bool keep(const RopeScaling& rule, double theta, int digits, bool is_pinned, std::string remark = {}) {
+    Rope rope = layout_;
+    rope.rope_theta = theta;
+    rope.rope_scaling = rule;
+    if (std::get_if<ProportionalScaling>(&rule) != nullptr) rope.rotary_layout = RotaryLayout::spread;
+    double worst = 0;
+    try {
+      Spec spec;
+      spec.encoding = rope;
+      validate(spec);
+      reference::RopeFrequencies truth(rope);
+      for (const FrequencyList& list : lists_) {
+        for (std::size_t i = 0; i < list.turns.size(); ++i) {
+          const double w = truth.radians(static_cast<std::int64_t>(i), list.length, reference::first_precision).upper();
+          worst = std::max(worst, std::fabs(list.turns[i].radians - w) / left_open(format_, i, list.turns[i]));
+          if (!(worst <= 1)) return false;
+        }
+      }
+      const double size = truth.attention_factor(lists_.back().length, reference::first_precision).upper();
+      if (!factor_.holds(size)) return false;
+    } catch (const SpecError&) {
+      return false;
+    } catch (const std::range_error&) {
+      return false;
+    }
+    fits_.push_back({rope, format_, digits, is_pinned, worst, std::move(remark)});
+    return true;
+  }
+
+  // default, linear, proportional and ntk: one geometric sequence.
+  void fit_base() {
+    if (turns().size() == 1) {
+      const RoundNumber factor = factor_of(around(turns(), 0));
+      if (factor.value == 1)
+        keep(DefaultScaling{}, layout_.rope_theta, 1, true, "one pair: no base is seen");
+      else
+        keep(linear(factor.value), layout_.rope_theta, 1 + factor.digits, true, "one pair: no base is seen");
+      return;
+    }
+    const RoundNumber factor = factor_of(around(turns(), 0));
+    const Range range = bases(turns(), turns().size(), 1 / factor.value);
+    if (range.is_empty() || range.low < 1) return;
+    const RoundNumber base = roundest_in(range);
+    const bool pinned = is_pinned(range, base);
+    std::string remark = fmt::format("base {:.10g} to {:.10g}", range.low, range.high);
+    if (factor.value != 1) {
+      keep(linear(factor.value), base.value, base.digits + factor.digits, pinned, std::move(remark));
+      return;
+    }
+    if (layout_.rotary_layout == RotaryLayout::prefix && layout_.rotary_dim < layout_.head_dim) {
+      const double power = static_cast<double>(layout_.head_dim) / static_cast<double>(layout_.rotary_dim);
+      const RoundNumber whole = roundest_in({std::pow(range.low, power), std::pow(range.high, power)});
+      if (whole.digits <= 3 && base.digits > 5)
+        remark += fmt::format("; {:g} with exponents divided by head_dim", whole.value);
+    }
+    keep(DefaultScaling{}, base.value, base.digits, pinned, remark);
+    fit_ntk(range);
+  }
+
+  RopeScaling linear(double factor) const {
+    if (layout_.rotary_layout == RotaryLayout::spread && layout_.rotary_dim < layout_.head_dim)
+      return ProportionalScaling{factor};
+    return LinearScaling{factor};
+  }
+
+  static RoundNumber factor_of(const Range& frequency) {
+    return roundest_in({1 / frequency.high, 1 / std::max(frequency.low, 1e-12)});
+  }
+
+  // Another base is what ntk makes of one in use and a round factor.
+  void fit_ntk(const Range& range) {
+    if (width_ <= 2) return;
+    const double power = static_cast<double>(width_ - 2) / static_cast<double>(width_);
+    for (const double theta : known_bases) {
+      const Range factors{std::pow(range.low / theta, power), std::pow(range.high / theta, power)};
+      if (factors.high < 1.01) continue;
+      const RoundNumber factor = roundest_in(factors);
+      if (factor.digits > 3 || !is_pinned(factors, factor)) continue;
+      keep(NtkScaling{factor.value}, theta, 1 + factor.digits, true,
+           fmt::format("factor {:.8g} to {:.8g} if the base is {:g}", factors.low, factors.high, theta));
+    }
+  }
+
+  // yarn and llama3: w_i where pairs are fast, w_i/s where they are slow, a blend between.
+  void fit_bands() {
+    std::vector<std::pair<double, std::string>> tried;
+    const auto add = [&](double theta, std::string remark) {
+      if (theta > 1 && std::ranges::none_of(tried, [&](const auto& one) { return one.first == theta; }))
+        tried.emplace_back(theta, std::move(remark));
+    };
+    if (!around(turns(), 0).holds(1)) return;
+    std::size_t count = 2;
+    while (count < turns().size() && !bases(turns(), count + 1, 1).is_empty()) ++count;
+    if (turns().size() < 2) return;
+    const Range fast = bases(turns(), count, 1);
+    if (!fast.is_empty()) {
+      const RoundNumber base = roundest_in(fast);
+      add(base.value, fmt::format("base {:.10g} to {:.10g}", fast.low, fast.high));
+      theta_is_pinned_ = is_pinned(fast, base);
+      theta_digits_ = base.digits;
+      for (const double theta : known_bases) {
+        if (fast.holds(theta)) add(theta, tried.front().second);
+      }
+    }
+    for (const double theta : {layout_.rope_theta, known_bases[0], known_bases[1], known_bases[2], known_bases[5]}) {
+      if (count <= 3) add(theta, "the base is seen in slow pairs alone");
+    }
+    for (const auto& [theta, remark] : tried) fit_bands(theta, remark);
+  }
+
+  void fit_bands(double theta, const std::string& remark) {
+    // w_i / theta^-x: 1 to 1/s.
+    std::vector<Range> ratios;
+    for (std::size_t i = 0; i < turns().size(); ++i) {
+      const Range w = around(turns(), i);
+      const double unscaled = std::pow(theta, -exponent(i));
+      ratios.push_back({w.low / unscaled, w.high / unscaled});
+    }
+    Range slow = ratios.back();
+    for (std::size_t i = ratios.size(); i-- > 0;) {
+      const Range both = common(slow, ratios[i]);
+      if (both.is_empty()) break;
+      slow = both;
+    }
+    if (slow.high >= 0.999 || slow.low <= 0) return;
+    const Range factors{1 / slow.high, 1 / slow.low};
+    const RoundNumber factor = roundest_in(factors);
+    const bool pinned = theta_is_pinned_ && is_pinned(factors, factor);
+    const int digits = theta_digits_ + factor.digits;
+    const std::size_t before = fits_.size();
+    for (const int length : known_lengths) {
+      keep_llama3({factor.value, length, 1, 4}, theta, digits, pinned, remark);
+      for (const Truncate truncate : {Truncate::yes, Truncate::no}) {
+        YarnScaling yarn;
+        yarn.factor = factor.value;
+        yarn.original_max_position_embeddings = length;
+        yarn.truncate = truncate;
+        keep_yarn(yarn, theta, digits + (truncate == Truncate::no ? 1 : 0), pinned, remark);
+      }
+    }
+    if (fits_.size() > before) return;
+    fit_yarn(theta, factor.value, ratios, digits, pinned, remark);
+    fit_llama3(theta, factor.value, ratios, digits, pinned, remark);
+  }
+
+  void keep_llama3(const Llama3Scaling& rule, double theta, int digits, bool pinned, const std::string& remark) {
+    if (factor_.holds(1)) keep(rule, theta, digits + 2, pinned, remark);
+  }
+
+  // With the magnitude that the rule has unless told, or else with one that is seen.
+  void keep_yarn(YarnScaling yarn, double theta, int digits, bool pinned, const std::string& remark) {
+    if (keep(yarn, theta, digits + 2, pinned, remark)) return;
+    const RoundNumber factor = factor_.holds(1) ? RoundNumber{1, 1} : roundest_in(factor_);
+    yarn.attention_factor = factor.value;
+    keep(yarn, theta, digits + 2 + factor.digits, pinned, remark);
+  }
+
+  struct Blend {
+    std::size_t pair;
+    Range share;  // of w_i: 1 where fast
+  };
+  std::vector<Blend> blends(double factor, const std::vector<Range>& ratios) const {
+    std::vector<Blend> between;
+    for (std::size_t i = 0; i < ratios.size(); ++i) {
+      const Range& ratio = ratios[i];
+      if (ratio.high < 1 && ratio.low > 1 / factor) {
+        const auto share = [&](double r) { return (r - 1 / factor) / (1 - 1 / factor); };
+        between.push_back({i, {share(ratio.low), share(ratio.high)}});
+      }
+    }
+    return between;
+  }
+
+  // The straight line through the first and the last blend: where it is 1, and where 0.
+  struct Ends {
+    Range one;
+    Range zero;
+  };
+  template <class Abscissa>
+  static Ends ends_of(const Blend& first, const Blend& last, Abscissa at) {
+    Ends ends{{HUGE_VAL, -HUGE_VAL}, {HUGE_VAL, -HUGE_VAL}};
+    for (const double a : {first.share.low, first.share.high}) {
+      for (const double b : {last.share.low, last.share.high}) {
+        const double slope = (b - a) / (at(last.pair) - at(first.pair));
+        const double one = at(first.pair) + (1 - a) / slope;
+        const double zero = at(first.pair) - a / slope;
+        ends.one = {std::min(ends.one.low, one), std::max(ends.one.high, one)};
+        ends.zero = {std::min(ends.zero.low, zero), std::max(ends.zero.high, zero)};
+      }
+    }
+    return ends;
+  }
+
+  // A ramp that is straight over the pairs' indices. Its ends are the pairs that turn beta times within the original
+  // length L: low = n ln(L / (2 pi beta_fast)) / (2 ln theta), so that L / beta is what is seen.
+  void fit_yarn(double theta, double factor, const std::vector<Range>& ratios, int digits, bool pinned,
+                const std::string& remark) {
+    const std::vector<Blend> between = blends(factor, ratios);
+    if (between.size() < 2) return;
+    const Ends ends =
+        ends_of(between.front(), between.back(), [](std::size_t pair) { return static_cast<double>(pair); });
+    const auto turns_length = [&](double index) {
+      return 2 * std::numbers::pi * std::pow(theta, 2 * index / static_cast<double>(width_));
+    };
+    const double low = std::round(ends.one.middle());
+    const double high = std::round(ends.zero.middle());
+    const auto try_ramp = [&](Truncate truncate, const Range& fast, const Range& slow) {
+      for (const double beta_slow : {1.0, 2.0, 4.0}) {
+        const auto length = roundest_length_in({slow.low * beta_slow, slow.high * beta_slow});
+        if (!length) continue;
+        const auto l = static_cast<double>(length->value);
+        const Range betas{l / fast.high, l / std::max(fast.low, 1e-3)};
+        const RoundNumber beta_fast = betas.holds(32) ? RoundNumber{32, 0} : roundest_in(betas);
+        YarnScaling yarn;
+        yarn.factor = factor;
+        yarn.original_max_position_embeddings = length->value;
+        yarn.beta_fast = beta_fast.value;
+        yarn.beta_slow = beta_slow;
+        yarn.truncate = truncate;
+        keep_yarn(yarn, theta, digits + length->digits + beta_fast.digits + (beta_slow == 1 ? 0 : 1), pinned, remark);
+      }
+    };
+    if (ends.one.holds(low) && ends.zero.holds(high))
+      try_ramp(Truncate::yes, {low == 0 ? 0 : turns_length(low), turns_length(low + 1)},
+               {turns_length(high - 1), turns_length(high)});
+    try_ramp(Truncate::no, {turns_length(ends.one.low), turns_length(ends.one.high)},
+             {turns_length(ends.zero.low), turns_length(ends.zero.high)});
+  }
+
+  // A blend that is straight over the turns L w / 2 pi: 1 at high_freq_factor, 0 at low_freq_factor, of which L times
+  // each is what is seen.
+  void fit_llama3(double theta, double factor, const std::vector<Range>& ratios, int digits, bool pinned,
+                  const std::string& remark) {
+    const std::vector<Blend> between = blends(factor, ratios);
+    if (between.size() < 2) return;
+    const Ends ends =
+        ends_of(between.front(), between.back(), [&](std::size_t pair) { return std::pow(theta, -exponent(pair)); });
+    if (ends.zero.low <= 0) return;
+    const Range lengths{2 * std::numbers::pi / ends.zero.high, 2 * std::numbers::pi / ends.zero.low};
+    const auto length = roundest_length_in(lengths);
+    if (!length) return;
+    const double turn = static_cast<double>(length->value) / (2 * std::numbers::pi);
+    const RoundNumber high = roundest_in({ends.one.low * turn, ends.one.high * turn});
+    keep_llama3({factor, length->value, 1, high.value}, theta, digits + length->digits + high.digits, pinned, remark);
+  }
+
+  // A base that grows with the length: (B(l) / b)^((n-2)/n) = 1 + s (l - L) / L beyond L.
+  void fit_dynamic() {
+    if (width_ <= 2 || turns().size() < 2) return;
+    const Range range = bases(turns(), turns().size(), 1);
+    if (range.is_empty()) return;
+    const RoundNumber base = roundest_in(range);
+    const double power = static_cast<double>(width_ - 2) / static_cast<double>(width_);
+    struct Stretch {
+      double length;
+      Range of;
+    };
+    std::vector<Stretch> stretches;
+    for (const FrequencyList& list : lists_.subspan(1)) {
+      const Range stretched = bases(list.turns, list.turns.size(), 1);
+      if (stretched.is_empty()) return;
+      const Range stretch{std::pow(stretched.low / base.value, power), std::pow(stretched.high / base.value, power)};
+      if (stretch.low > 1.001) stretches.push_back({static_cast<double>(list.length), stretch});
+    }
+    if (stretches.size() < 2) return;
+    const Stretch& near = stretches.front();
+    const Stretch& far = stretches.back();
+    // s / L, and from it L and s.
+    const double step = far.length - near.length;
+    const Range slope{(far.of.low - near.of.high) / step, (far.of.high - near.of.low) / step};
+    if (slope.low <= 0) return;
+    const Range lengths =
+        common({near.length - (near.of.high - 1) / slope.low, near.length - (near.of.low - 1) / slope.high},
+               {far.length - (far.of.high - 1) / slope.low, far.length - (far.of.low - 1) / slope.high});
+    const auto length = roundest_length_in(lengths);
+    if (!length) return;
+    const auto l = static_cast<double>(length->value);
+    // With L known each length tells s alone.
+    Range factors{1, HUGE_VAL};
+    for (const Stretch& one : stretches)
+      factors = common(factors, {(one.of.low - 1) * l / (one.length - l), (one.of.high - 1) * l / (one.length - l)});
+    if (factors.is_empty()) return;
+    const RoundNumber factor = roundest_in(factors);
+    keep(DynamicScaling{factor.value, length->value, layout_length_scope()}, base.value,
+         base.digits + factor.digits + length->digits, is_pinned(range, base) && is_pinned(factors, factor),
+         fmt::format("base {:.10g} to {:.10g}, factor {:.8g} to {:.8g}", range.low, range.high, factors.low,
+                     factors.high));
+  }
+
+  LengthScope layout_length_scope() const { return length_scope(layout_.rope_scaling); }
+
+  // Two lists, one up to a length and one beyond it. The base is that under which the factors are round.
+  void fit_longrope() {
+    const FrequencyList& near = lists_.front();
+    const FrequencyList& far = lists_.back();
+    if (!limit_) return;
+    const std::int64_t limit = *limit_;
+    std::vector<double> bases_tried{layout_.rope_theta};
+    bases_tried.insert(bases_tried.end(), known_bases.begin(), known_bases.end());
+    for (const double theta : bases_tried) {
+      LongropeScaling rule;
+      rule.original_max_position_embeddings = limit;
+      rule.length_scope = layout_length_scope();
+      int digits = 2;
+      bool pinned = true;
+      for (const auto& [list, factors] : {std::pair{&near, &rule.short_factor}, std::pair{&far, &rule.long_factor}}) {
+        for (std::size_t i = 0; i < list->turns.size(); ++i) {
+          const Range w = around(list->turns, i);
+          const double unscaled = std::pow(theta, -exponent(i));
+          const Range range{unscaled / w.high, unscaled / std::max(w.low, 1e-300)};
+          const RoundNumber factor = roundest_in(range);
+          pinned = pinned && is_pinned(range, factor);
+          digits += factor.digits;
+          factors->push_back(factor.value);
+        }
+      }
+      const RoundNumber size = factor_.holds(1) ? RoundNumber{1, 1} : roundest_in(factor_);
+      const auto by_factor = [&](double s) {
+        return std::sqrt(1 + std::log(s) / std::log(static_cast<double>(limit)));
+      };
+      for (const double s : {2.0, 4.0, 8.0, 16.0, 32.0, 64.0}) {
+        if (!rule.factor && factor_.holds(by_factor(s))) rule.factor = s;
+      }
+      if (!rule.factor) rule.attention_factor = size.value;
+      keep(rule, theta, digits, pinned, "of base and factors the products alone are seen");
+    }
+  }
+
+  Rope layout_;
+  std::span<const FrequencyList> lists_;
+  std::optional<std::int64_t> limit_;
+  Range factor_;
+  FrequencyFormat format_;
+  std::int64_t width_;
+  bool theta_is_pinned_ = false;
+  int theta_digits_ = 1;
+  std::vector<RuleFit> fits_;
+};
+
+}  // namespace
+
+std::string_view name_of(FrequencyFormat format) {
+  switch (format) {
+    case FrequencyFormat::float32: return "float32";
+    case FrequencyFormat::running_product: return "a float32 product that runs over the pairs";
+    case FrequencyFormat::float16: return "float16";
+    case FrequencyFormat::bfloat16: return "bfloat16";
+  }
+  return "";
+}
+
+std::vector<RuleFit> fitting_rules(const Rope& layout, const RopeSeen& seen) {
+  for (const FrequencyFormat format : formats) {
+    std::vector<RuleFit> fits = Fitter(layout, seen, format).fits();
+    if (!fits.empty()) return fits;
+  }
+  return {};
+}
+
+}  // namespace sextant::identify

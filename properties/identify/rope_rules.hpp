@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "properties/identify/rotation_probe.hpp"
+
+namespace sextant::identify {
+
+/// How far an implementation's frequencies may be from the real ones of its own rule, since they are numbers of some
+/// format, in ascending order.
+enum class FrequencyFormat { float32, running_product, float16, bfloat16 };
+std::string_view name_of(FrequencyFormat format);
+
+/// The frequencies of a call, [pairs], and how long it was (the largest position + 1).
+struct FrequencyList {
+  std::int64_t length = 0;
+  std::vector<MeasuredTurn> turns;
+};
+
+/// A claim whose frequencies are those that were measured, within what the measurement leaves open.
+struct RuleFit {
+  Rope rope;
+  FrequencyFormat format = FrequencyFormat::float32;
+  int digits = 0;         ///< of all its parameters together: the simplest claim has the fewest
+  bool is_pinned = true;  ///< whether the data tell its parameters from others as round
+  double off = 0;         ///< the worst frequency, in units of what is left open
+  std::string remark;     ///< what a person should know of its parameters; may be empty
+};
+
+/// What is to be explained: the frequencies in calls of different lengths, the shortest first, one list where they do
+/// not depend on the length; the greatest length that has the first list's; and what rotations are multiplied by.
+struct RopeSeen {
+  std::vector<FrequencyList> lists;
+  std::optional<std::int64_t> switching_length;
+  Range factor;
+};
+
+/// Every known rule with parameters under which a rope is what was seen; the simplest first. Empty where none fits.
+/// `layout` has the pairs; a field that is not seen (one pair has no base) it keeps.
+std::vector<RuleFit> fitting_rules(const Rope& layout, const RopeSeen& seen);
+
+}  // namespace sextant::identify

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+namespace sextant::identify {
+
+/// The real numbers low <= x <= high; none where that is false.
+struct Range {
+  double low = 0;
+  double high = 0;
+
+  bool is_empty() const { return !(low <= high); }
+  bool holds(double x) const { return low <= x && x <= high; }
+  double middle() const { return low + (high - low) / 2; }
+};
+
+/// The numbers of both.
+Range common(const Range& a, const Range& b);
+
+/// A number as a person would write it: `digits` significant decimal digits, zeros at the end not counted.
+struct RoundNumber {
+  double value = 0;
+  int digits = 0;
+};
+
+/// The number of the range that has the fewest digits; of several the one nearest to the middle. The range must hold
+/// positive, finite numbers.
+RoundNumber roundest_in(const Range& range);
+
+/// The positive whole number of the range that a length would be: a power of two, which counts as two digits, else the
+/// roundest; nothing where it has none.
+struct RoundLength {
+  std::int64_t value = 0;
+  int digits = 0;
+};
+std::optional<RoundLength> roundest_length_in(const Range& range);
+
+/// Whether a range tells a round number from others as round: it is narrower than a tenth of the last digit, so that at
+/// least one more digit is seen to be 0.
+bool is_pinned(const Range& range, const RoundNumber& number);
+
+}  // namespace sextant::identify
