@@ -4,7 +4,9 @@
 
 #include "lib/spec/of.hpp"
 #include "properties/identify/counted_session.hpp"
+#include "properties/identify/identify_bias.hpp"
 #include "properties/identify/identify_rope.hpp"
+#include "properties/identify/identify_sinusoidal.hpp"
 
 namespace sextant::identify {
 namespace {
@@ -14,6 +16,9 @@ struct OfEncoding {
   const Spec& probe;
 
   Identification operator()(const Rope& rope) const { return identify_rope(session, probe, rope); }
+  Identification operator()(const Sinusoidal& table) const { return identify_sinusoidal(session, probe, table); }
+  Identification operator()(const Alibi& alibi) const { return identify_alibi(session, probe, alibi); }
+  Identification operator()(const RelativeBias& bias) const { return identify_relative_bias(session, probe, bias); }
   Identification operator()(const auto&) const {
     Identification none;
     none.seen.push_back(fmt::format("no way is known to tell what computes {}", encoding_name(probe)));
@@ -34,6 +39,11 @@ std::string_view name_of(Confidence confidence) {
 }
 
 Identification identify(const Subject& subject, const Spec& probe) {
+  if (probe.min_position > 0) {
+    Identification none;
+    none.seen.push_back(fmt::format("positions from 0 on are asked, and the claim begins at {}", probe.min_position));
+    return none;
+  }
   CountedSession session(subject.open(probe));
   return of_each(probe, OfEncoding{session, probe});
 }

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numbers>
 #include <optional>
 #include <utility>
 
@@ -26,21 +25,6 @@ Rows in_order(const Rows& rows, const std::vector<std::size_t>& order) {
     for (const std::size_t pair : order) one.push_back(row[pair]);
   }
   return sorted;
-}
-
-// The rows turned back by what position 0 is turned by, so that it is turned by nothing.
-Rows from_zero(const Rows& rows) {
-  Rows turned = rows;
-  for (auto& row : turned) {
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      const PairValues& zero = rows.front()[i];
-      const double size = std::hypot(zero.sin, zero.cos);
-      const PairValues value = row[i];
-      row[i] = {.sin = (value.sin * zero.cos - value.cos * zero.sin) / size,
-                .cos = (value.cos * zero.cos + value.sin * zero.sin) / size};
-    }
-  }
-  return turned;
 }
 
 // Whether the second column is the first turned by a quarter, in every row: each pair is turned as a whole.
@@ -99,10 +83,9 @@ class RopeIdentifier {
     rows_ = turned_rows(session_, claim_, rope_, structure_.pairs, doubling_positions(claim_.max_position));
     norm_ = norm_of(rows_.first, claim_.dtype);
     if (!is_rotation(rows_, norm_)) found_.faults.emplace_back("the two members of a pair are not turned alike");
-    Rows ordered = layout_ ? in_order(rows_.first, layout_->order) : rows_.first;
+    const Rows ordered = layout_ ? in_order(rows_.first, layout_->order) : rows_.first;
     take_offset(ordered);
-    const Norm relative{1, norm_.noise, {1, 1}};
-    turns_ = measured_turns(rows_.positions, from_zero(ordered), relative);
+    turns_ = measured_turns(rows_.positions, ordered, norm_);
     take_direction();
     note_departures();
     if (layout_) name_rule();
@@ -111,8 +94,7 @@ class RopeIdentifier {
 
   // What position 0 is turned by: nothing, or all pairs by one offset of the positions.
   void take_offset(const Rows& rows) {
-    const auto is_turned = [&](const PairValues& value) { return std::fabs(phase_of(value)) > norm_.noise; };
-    if (std::ranges::any_of(rows.front(), is_turned)) starts_turned_ = true;
+    starts_turned_ = is_turned(rows.front(), norm_);
     if (starts_turned_) found_.seen.emplace_back("position 0 is turned");
     offset_phase_ = phase_of(rows.front().front());
   }
@@ -151,8 +133,7 @@ class RopeIdentifier {
   // Frequencies in calls that end at other positions.
   std::vector<MeasuredTurn> turns_below(std::int64_t end) {
     const TurnedRows rows = turned_rows(session_, claim_, rope_, structure_.pairs, doubling_positions(end));
-    std::vector<MeasuredTurn> turns =
-        measured_turns(rows.positions, from_zero(in_order(rows.first, layout_->order)), {1, norm_.noise, {1, 1}});
+    std::vector<MeasuredTurn> turns = measured_turns(rows.positions, in_order(rows.first, layout_->order), norm_);
     for (MeasuredTurn& turn : turns) turn.radians = std::fabs(turn.radians);
     return turns;
   }
@@ -232,7 +213,15 @@ class RopeIdentifier {
       radians.push_back(sign_ * turns_[i].radians);
       pairs.push_back(structure_.pairs[layout_->order[i]]);
     }
-    const PositionsUsed used = positions_used(session_, claim_, rope_, pairs, radians, norm_);
+    const PositionsUsed used =
+        positions_used({.ask =
+                            [&](const std::vector<std::int64_t>& positions, const AskedShape& asked) {
+                              return turned_vectors(session_, claim_, rope_, pairs, positions, asked);
+                            },
+                        .shape = {2, 3},
+                        .first = claim_.min_position,
+                        .end = claim_.max_position},
+                       {radians, norm_.noise});
     if (used.as_given) {
       if (!used.words.empty()) found_.seen.push_back(used.words);
       return true;

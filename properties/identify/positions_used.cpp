@@ -6,50 +6,42 @@
 #include <cmath>
 #include <numbers>
 
-#include "subjects/operations.hpp"
-
 namespace sextant::identify {
 namespace {
 
-constexpr std::int64_t batches = 2;
-constexpr std::int64_t heads = 3;
+// A vector of a call, and the call.
+struct PlaceInCall {
+  std::int64_t position;
+  std::int64_t batch;
+  std::int64_t token;
+  std::int64_t head;
+  std::int64_t batches;
+  std::int64_t tokens;
+  const std::vector<std::int64_t>& positions;  // [batch, tokens]
+};
 
-// The phases of every vector of a call.
+// A call and its answer.
 struct Turned {
   std::vector<std::int64_t> positions;  // [batch, tokens]
-  std::int64_t tokens;
+  AskedShape shape;
   Rows rows;  // [batch * tokens * heads][pairs]
 
   PlaceInCall place(std::int64_t vector) const {
-    const std::int64_t token = vector / heads;
+    const std::int64_t tokens = std::ssize(positions) / shape.batches;
+    const std::int64_t token = vector / shape.heads;
     return {positions[static_cast<std::size_t>(token)],
             token / tokens,
             token % tokens,
-            vector % heads,
-            batches,
+            vector % shape.heads,
+            shape.batches,
             tokens,
             positions};
   }
 };
 
-Turned turned(Session& session, const Spec& spec, const Rope& shape, const std::vector<TurnedPair>& pairs,
-              std::vector<std::int64_t> positions) {
-  const std::int64_t tokens = std::ssize(positions) / batches;
-  const std::int64_t width = shape.head_dim;
-  Tensor x = Tensor::zeros(spec.dtype, {batches, tokens, heads, width});
-  const std::int64_t vectors = batches * tokens * heads;
-  for (std::int64_t vector = 0; vector < vectors; ++vector) {
-    for (const TurnedPair& pair : pairs) x.set(vector * width + pair.input.first, 1);
-  }
-  const Tensor y = rotate(session, spec, x, positions);
-  Turned result{std::move(positions), tokens, {}};
-  for (std::int64_t vector = 0; vector < vectors; ++vector) {
-    auto& row = result.rows.emplace_back();
-    for (const TurnedPair& pair : pairs)
-      row.push_back(
-          {.sin = y.at(vector * width + pair.output.second), .cos = y.at(vector * width + pair.output.first)});
-  }
-  return result;
+Turned turned(const PairQuestion& question, std::vector<std::int64_t> positions) {
+  Rows rows = question.ask(positions, question.shape);
+  return {std::move(positions), question.shape, std::move(rows)};
 }
 
 // A way in which positions go wrong, with the greatest position below which nothing is seen of it.
@@ -159,41 +151,36 @@ std::optional<Way> clamped(const std::vector<Turned>& calls, const Expected& exp
 
 }  // namespace
 
-PositionsUsed positions_used(Session& session, const Spec& spec, const Rope& shape,
-                             const std::vector<TurnedPair>& pairs, const std::vector<double>& radians,
-                             const Norm& norm) {
-  if (pairs.empty()) return {};
+PositionsUsed positions_used(const PairQuestion& question, const ExpectedPairs& pairs) {
+  const std::int64_t span = question.end - question.first;
+  // Beyond what the claim has they begin again.
   const auto within = [&](std::vector<std::int64_t> positions) {
-    for (std::int64_t& position : positions) {
-      const std::int64_t span = spec.max_position - spec.min_position;
-      position = spec.min_position + ((position - spec.min_position) % span + span) % span;
-    }
+    for (std::int64_t& position : positions)
+      position = question.first + ((position - question.first) % span + span) % span;
     return positions;
   };
+  // In no order, different in each row, none of them a place in the call; below 256, to 2048 and beyond. All calls have
+  // the same last position, as some rules look at it.
+  const std::int64_t longest = std::min<std::int64_t>(question.end - 1, 100003);
   std::vector<Turned> calls;
-  // In no order, different in each row, none a place in the call; below 256, to 2048 and beyond. The longest position
-  // is the same in all calls, as some rules look at it.
-  const std::int64_t longest = std::min<std::int64_t>(spec.max_position - 1, 100003);
-  calls.push_back(turned(session, spec, shape, pairs, within({7, 23, 101, 251, 90, 9, 57, 181, 31, longest})));
-  calls.push_back(
-      turned(session, spec, shape, pairs, within({257, 1001, 515, 1999, 300, 771, 2047, 1285, 777, longest})));
-  calls.push_back(
-      turned(session, spec, shape, pairs, within({4099, 9001, 5003, 20011, longest, 66003, 2049, 33027, 8193, 70001})));
+  calls.push_back(turned(question, within({7, 23, 101, 251, 90, 9, 57, 181, 31, longest})));
+  calls.push_back(turned(question, within({257, 1001, 515, 1999, 300, 771, 2047, 1285, 777, longest})));
+  calls.push_back(turned(question, within({4099, 9001, 5003, 20011, longest, 66003, 2049, 33027, 8193, 70001})));
   const Way given{"", [](const PlaceInCall& place) { return static_cast<double>(place.position); }};
   // A float32 angle is off by the roundings of a frequency and of a product, and by the library's sine.
-  const Expected in_float32{radians, norm.noise, 0x1p-21};
+  const Expected in_float32{pairs.radians, pairs.noise, 0x1p-21};
   if (explains(given, calls, in_float32)) return {};
   for (const Way& way : known_ways()) {
     if (explains(way, calls, in_float32)) return {false, way.words};
   }
   const auto is_right = [&](std::int64_t position) {
-    const Turned one = turned(session, spec, shape, pairs, {position, longest, position, longest});
+    const Turned one = turned(question, {position, longest, position, longest});
     return is_at(one.rows.front(), static_cast<double>(position), in_float32);
   };
   if (const auto way = clamped(calls, in_float32, is_right)) return {false, way->words};
   // Three roundings to a format of 11 or 8 bits: of position, frequency and product.
-  if (explains(given, calls, {radians, norm.noise, 3 * 0x1p-11})) return {true, "angles are rounded to float16"};
-  if (explains(given, calls, {radians, norm.noise, 3 * 0x1p-8})) return {true, "angles are rounded to bfloat16"};
+  if (explains(given, calls, {pairs.radians, pairs.noise, 3 * 0x1p-11})) return {true, "angles are rounded to float16"};
+  if (explains(given, calls, {pairs.radians, pairs.noise, 3 * 0x1p-8})) return {true, "angles are rounded to bfloat16"};
   return {false, ""};
 }
 

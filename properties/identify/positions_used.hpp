@@ -1,7 +1,7 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,29 +9,31 @@
 
 namespace sextant::identify {
 
-/// A vector of a call, and the call.
-struct PlaceInCall {
-  std::int64_t position;
-  std::int64_t batch;
-  std::int64_t token;
-  std::int64_t head;
-  std::int64_t batches;
-  std::int64_t tokens;
-  const std::vector<std::int64_t>& positions;  ///< [batch, tokens]
+/// How a subject is asked for pairs at positions, [batch, tokens]: one row for each vector, [batch, tokens, heads].
+struct PairQuestion {
+  std::function<Rows(const std::vector<std::int64_t>& positions, const AskedShape& shape)> ask;
+  AskedShape shape;
+  std::int64_t first = 0;  ///< of the positions that may be asked
+  std::int64_t end = 0;
 };
 
-/// Where answers are those of another position than the one given.
+/// What rows are compared with: the frequencies of pairs, with their signs, in radians per step of the positions; and
+/// how far values may be off in proportion.
+struct ExpectedPairs {
+  std::vector<double> radians;
+  double noise = 0;
+};
+
+/// Whether positions are used as they are given.
 struct PositionsUsed {
   bool as_given = true;
   /// "positions are rounded to bfloat16: right up to 256", or of positions as given "angles are rounded to bfloat16";
-  /// empty where there is nothing to say, or no known way explains them.
+  /// empty where there is nothing to say, or no known way explains the answers.
   std::string words;
 };
 
-/// Which positions vectors are turned by, of pairs with these frequencies (signed, in radians per step of the
-/// positions): from calls of several batch rows, tokens and heads at positions that are no powers of two.
-PositionsUsed positions_used(Session& session, const Spec& spec, const Rope& shape,
-                             const std::vector<TurnedPair>& pairs, const std::vector<double>& radians,
-                             const Norm& norm);
+/// Which positions pairs are turned by: from calls of several batch rows, tokens and heads, in no order, at positions
+/// that are no powers of two.
+PositionsUsed positions_used(const PairQuestion& question, const ExpectedPairs& pairs);
 
 }  // namespace sextant::identify

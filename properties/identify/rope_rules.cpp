@@ -14,27 +14,9 @@
 namespace sextant::identify {
 namespace {
 
-constexpr std::array formats{FrequencyFormat::float32, FrequencyFormat::running_product, FrequencyFormat::float16,
-                             FrequencyFormat::bfloat16};
-
 // Bases in use, which are tried where the fast pairs do not tell one.
 constexpr std::array known_bases{10000.0, 500000.0, 1000000.0, 5000000.0, 10000000.0, 150000.0, 100.0};
 constexpr std::array known_lengths{512, 1024, 2048, 4096, 8192, 16384, 32768, 65536, 131072, 262144, 1048576};
-
-// What the frequency of pair i may be off by. In float32 base^e_i is off by the rounding of e_i, ln(base) e_i u =
-// |ln w| u twice over (exponent, or argument of exp), and by the roundings of a power, a reciprocal and a rule's few
-// operations, six in all. A running product rounds its ratio i times over, and itself each time. Frequencies cast to a
-// 16-bit format are rounded once more; the last term is half of float16's least number.
-double left_open(FrequencyFormat format, std::size_t pair, const MeasuredTurn& turn) {
-  const double w = turn.radians;
-  constexpr double u = 0x1p-24;
-  double relative = (6 + 2 * std::fabs(std::log(w))) * u;
-  double absolute = turn.uncertainty;
-  if (format == FrequencyFormat::running_product) relative += 2 * static_cast<double>(pair) * u;
-  if (format == FrequencyFormat::float16) relative += 0x1p-11, absolute += 0x1p-25;
-  if (format == FrequencyFormat::bfloat16) relative += 0x1p-8;
-  return absolute + w * relative;
-}
 
 // The measured frequencies of one call against rules.
 class Fitter {
@@ -420,18 +402,8 @@ class Fitter {
 
 }  // namespace
 
-std::string_view name_of(FrequencyFormat format) {
-  switch (format) {
-    case FrequencyFormat::float32: return "float32";
-    case FrequencyFormat::running_product: return "a float32 product that runs over the pairs";
-    case FrequencyFormat::float16: return "float16";
-    case FrequencyFormat::bfloat16: return "bfloat16";
-  }
-  return "";
-}
-
 std::vector<RuleFit> fitting_rules(const Rope& layout, const RopeSeen& seen) {
-  for (const FrequencyFormat format : formats) {
+  for (const FrequencyFormat format : frequency_formats) {
     std::vector<RuleFit> fits = Fitter(layout, seen, format).fits();
     if (!fits.empty()) return fits;
   }

@@ -3,17 +3,12 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "properties/identify/rotation_probe.hpp"
+#include "lib/spec/rope.hpp"
+#include "properties/identify/frequency_format.hpp"
 
 namespace sextant::identify {
-
-/// How far an implementation's frequencies may be from the real ones of its own rule, since they are numbers of some
-/// format, in ascending order.
-enum class FrequencyFormat { float32, running_product, float16, bfloat16 };
-std::string_view name_of(FrequencyFormat format);
 
 /// The frequencies of a call, [pairs], and how long it was (the largest position + 1).
 struct FrequencyList {

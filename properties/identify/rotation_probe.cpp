@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <numbers>
 #include <optional>
 
 #include "subjects/operations.hpp"
@@ -118,75 +117,23 @@ TurnedRows turned_rows(Session& session, const Spec& spec, const Rope& shape, co
   return rows;
 }
 
-Norm norm_of(const Rows& rows, Dtype dtype) {
-  double sum = 0;
-  double count = 0;
-  for (const auto& row : rows) {
-    for (const PairValues& value : row) {
-      sum += std::hypot(value.sin, value.cos);
-      ++count;
-    }
+Rows turned_vectors(Session& session, const Spec& spec, const Rope& shape, const std::vector<TurnedPair>& pairs,
+                    const std::vector<std::int64_t>& positions, const AskedShape& asked) {
+  const std::int64_t width = shape.head_dim;
+  const std::int64_t vectors = std::ssize(positions) * asked.heads;
+  Tensor x = Tensor::zeros(spec.dtype, {asked.batches, std::ssize(positions) / asked.batches, asked.heads, width});
+  for (std::int64_t vector = 0; vector < vectors; ++vector) {
+    for (const TurnedPair& pair : pairs) x.set(vector * width + pair.input.first, 1);
   }
-  Norm norm;
-  const double unit = std::ldexp(1, -format_of(dtype).precision);
-  if (count == 0) return {1, 4 * unit, {1, 1}};
-  norm.size = sum / count;
-  // Of each pair how far its norms are apart, in the middle: one that is odd says nothing of the others.
-  std::vector<double> spreads;
-  for (std::size_t pair = 0; pair < rows.front().size(); ++pair) {
-    Range seen{HUGE_VAL, 0};
-    for (const auto& row : rows) {
-      const double size = std::hypot(row[pair].sin, row[pair].cos);
-      seen = {std::min(seen.low, size), std::max(seen.high, size)};
-    }
-    spreads.push_back((seen.high - seen.low) / norm.size);
+  const Tensor y = rotate(session, spec, x, positions);
+  Rows rows;
+  for (std::int64_t vector = 0; vector < vectors; ++vector) {
+    auto& row = rows.emplace_back();
+    for (const TurnedPair& pair : pairs)
+      row.push_back(
+          {.sin = y.at(vector * width + pair.output.second), .cos = y.at(vector * width + pair.output.first)});
   }
-  std::ranges::nth_element(spreads, spreads.begin() + std::ssize(spreads) / 2);
-  const double spread = spreads[spreads.size() / 2];
-  norm.noise = 4 * std::max(unit, spread);
-  // The mean of values each rounded twice.
-  const double off = norm.size * std::max(unit, spread / 4);
-  norm.range = {norm.size - off, norm.size + off};
-  return norm;
-}
-
-std::vector<std::int64_t> doubling_positions(std::int64_t end) {
-  std::vector<std::int64_t> positions{0};
-  constexpr std::int64_t longest = std::int64_t{1} << 20;
-  for (std::int64_t position = 1; position < end && position <= longest; position *= 2) positions.push_back(position);
-  return positions;
-}
-
-std::vector<MeasuredTurn> measured_turns(const std::vector<std::int64_t>& positions, const Rows& rows,
-                                         const Norm& norm) {
-  // A sine that is exactly 0 may have been below the least number of float16.
-  constexpr double least_seen = 0x1p-24;
-  std::vector<MeasuredTurn> turns;
-  for (std::size_t pair = 0; pair < rows.front().size(); ++pair) {
-    MeasuredTurn turn;
-    // No frequency in use is above half a turn a position.
-    turn.uncertainty = std::numbers::pi;
-    for (std::size_t at = 1; at < positions.size(); ++at) {
-      const PairValues& value = rows[at][pair];
-      const auto step = static_cast<double>(positions[at]);
-      const double phase = std::atan2(value.sin, value.cos);
-      const double angle = std::max(std::fabs(phase), std::fabs(turn.radians * step));
-      const double off = norm.noise * std::min(angle, 1.0) + (value.sin == 0 ? least_seen : 0);
-      if (at > 1 && step * turn.uncertainty + off >= std::numbers::pi / 2) break;
-      const double residue = std::remainder(phase - turn.radians * step, 2 * std::numbers::pi);
-      // Not (... <= ...), so that a NaN ends it too.
-      if (!(std::fabs(residue) <= step * turn.uncertainty + off)) {
-        turn.departs = positions[at];
-        break;
-      }
-      if (off / step < turn.uncertainty) {
-        turn.radians += residue / step;
-        turn.uncertainty = off / step;
-      }
-    }
-    turns.push_back(turn);
-  }
-  return turns;
+  return rows;
 }
 
 }  // namespace sextant::identify

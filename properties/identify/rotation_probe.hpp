@@ -5,7 +5,6 @@
 
 #include "lib/spec/channels.hpp"
 #include "lib/spec/rope.hpp"
-#include "properties/identify/round_numbers.hpp"
 #include "properties/model/encoded_pairs.hpp"
 #include "subjects/subject.hpp"
 
@@ -38,30 +37,15 @@ struct TurnedRows {
 TurnedRows turned_rows(Session& session, const Spec& spec, const Rope& shape, const std::vector<TurnedPair>& pairs,
                        const std::vector<std::int64_t>& positions);
 
-/// How far the values of rows are off in proportion, as their norms show, at least 4 unit roundoffs of the dtype; and
-/// the norm.
-struct Norm {
-  double size = 1;
-  double noise = 0;
-  Range range;  ///< of the size
-};
-Norm norm_of(const Rows& rows, Dtype dtype);
-
-/// What the phases of one pair tell of its frequency.
-struct MeasuredTurn {
-  double radians = 0;      ///< per position (of real ones, per step), with its sign
-  double uncertainty = 0;  ///< it is so near to the subject's own
-  /// The first position at which phases are no longer multiples of it; nothing where they are at all that was asked.
-  std::optional<std::int64_t> departs;
+/// How many batch rows and heads a call has.
+struct AskedShape {
+  std::int64_t batches = 1;
+  std::int64_t heads = 1;
 };
 
-/// 0, 1, 2, 4, ... 2^k below `end`: an angle at a power of two is exact in every format that positions and frequencies
-/// may be cast to, so that phases there tell the frequency that is used, to the last bit that outputs show.
-std::vector<std::int64_t> doubling_positions(std::int64_t end);
-
-/// Frequencies from the phases at doubling positions: a phase at 2^k is known within e, so that the frequency is within
-/// e 2^-k, once shorter steps have told the whole turns. e is the noise times the phase, at most a radian.
-std::vector<MeasuredTurn> measured_turns(const std::vector<std::int64_t>& positions, const Rows& rows,
-                                         const Norm& norm);
+/// What (1, 0) is turned to in every pair of each vector, [batch * tokens * heads][pairs]; positions are [batch,
+/// tokens].
+Rows turned_vectors(Session& session, const Spec& spec, const Rope& shape, const std::vector<TurnedPair>& pairs,
+                    const std::vector<std::int64_t>& positions, const AskedShape& asked);
 
 }  // namespace sextant::identify

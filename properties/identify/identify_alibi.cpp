@@ -1,0 +1,165 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <optional>
+#include <utility>
+
+#include "properties/identify/fitted_answers.hpp"
+#include "properties/identify/identify_bias.hpp"
+#include "reference/alibi.hpp"
+#include "subjects/operations.hpp"
+
+namespace sextant::identify {
+namespace {
+
+// The query that is asked about, and keys on both sides of it.
+constexpr std::int64_t query = 64;
+constexpr std::int64_t keys = 129;
+
+class AlibiIdentifier {
+ public:
+  AlibiIdentifier(CountedSession& session, const Spec& claim, const Alibi& alibi)
+      : session_(session), claim_(claim), alibi_(alibi) {}
+
+  Identification run() {
+    const std::int64_t count = std::min<std::int64_t>(keys, claim_.max_position);
+    query_ = std::min(query, count - 1);
+    std::vector<std::int64_t> key_positions(static_cast<std::size_t>(count));
+    std::iota(key_positions.begin(), key_positions.end(), 0);
+    answer_ = bias(session_, claim_, std::vector{query_}, key_positions);
+    keys_ = count;
+    if (query_ < 4) {
+      found_.table.emplace_back("the claim has too few positions to tell slopes");
+    } else if (!find_form()) {
+      found_.table.emplace_back("no head's biases are a slope times the distance, or the key's position");
+      tell_heads();
+    } else {
+      name_slopes();
+    }
+    found_.calls = session_.calls();
+    return std::move(found_);
+  }
+
+ private:
+  double value(std::int64_t head, std::int64_t key) const { return answer_.at(head * keys_ + key); }
+  double roundoff() const { return std::ldexp(1, -format_of(claim_.dtype).precision); }
+
+  // Whether the biases of all keys up to the query are `slope` times what the form says.
+  bool has_form(std::int64_t head, AlibiForm form, double slope) const {
+    for (std::int64_t key = 0; key <= query_; ++key) {
+      const double expected = slope * static_cast<double>(form == AlibiForm::distance ? key - query_ : key);
+      if (!(std::fabs(value(head, key) - expected) <= 4 * roundoff() * std::fabs(expected))) return false;
+    }
+    return true;
+  }
+
+  bool find_form() {
+    for (const AlibiForm form : {AlibiForm::distance, AlibiForm::key_index}) {
+      slopes_.clear();
+      bool all = true;
+      for (std::int64_t head = 0; head < alibi_.num_heads && all; ++head) {
+        const double slope = form == AlibiForm::distance ? -value(head, 0) / static_cast<double>(query_)
+                                                         : value(head, query_) / static_cast<double>(query_);
+        slopes_.push_back(slope);
+        all = has_form(head, form, slope);
+      }
+      if (!all) continue;
+      alibi_.form = form;
+      found_.seen.emplace_back(form == AlibiForm::distance ? "biases are -slope (query - key)"
+                                                           : "biases are slope times the key's position");
+      found_.seen.push_back(fmt::format("slopes {:.6g}", fmt::join(slopes_, ", ")));
+      take_mask();
+      return true;
+    }
+    return false;
+  }
+
+  // Keys after the query mirror those before it, or no causal attention sees what they have.
+  void take_mask() {
+    bool mirrored = alibi_.form == AlibiForm::distance && keys_ > query_ + 1;
+    for (std::int64_t head = 0; head < alibi_.num_heads; ++head) {
+      for (std::int64_t key = query_ + 1; key < keys_; ++key)
+        mirrored = mirrored && 2 * query_ - key >= 0 && value(head, key) == value(head, 2 * query_ - key);
+    }
+    alibi_.mask = mirrored ? Mask::symmetric : Mask::causal;
+    found_.seen.emplace_back(mirrored ? "keys after the query have the bias of those before it"
+                                      : "keys after the query do not have the bias of those before it");
+  }
+
+  bool has_slopes(const Alibi& tried) const {
+    reference::AlibiReference truth(tried);
+    for (std::int64_t head = 0; head < tried.num_heads; ++head) {
+      const double slope = truth.slope(head, reference::first_precision).upper();
+      const double seen = slopes_[static_cast<std::size_t>(head)];
+      if (!(std::fabs(seen - slope) <= 4 * roundoff() * slope)) return false;
+    }
+    return true;
+  }
+
+  std::vector<Alibi> recipes() const {
+    std::vector<Alibi> list{alibi_};
+    std::vector<std::int64_t> maxima{8, 16, 4};
+    for (std::int64_t most = 1; most <= 24; ++most) maxima.push_back(most);
+    for (const std::optional<Dtype> dtype : {std::optional<Dtype>(), std::optional(Dtype::bfloat16),
+                                             std::optional(Dtype::float16), std::optional(Dtype::float32)}) {
+      for (const std::int64_t most : maxima) {
+        for (const AlibiSlopes slopes : {AlibiSlopes::released, AlibiSlopes::geometric}) {
+          Alibi& tried = list.emplace_back(alibi_);
+          tried.slopes = slopes;
+          tried.bias_max = most;
+          tried.slope_dtype = dtype;
+        }
+      }
+    }
+    return list;
+  }
+
+  void name_slopes() {
+    for (const Alibi& tried : recipes()) {
+      Spec spec = claim_;
+      spec.encoding = tried;
+      try {
+        validate(spec);
+      } catch (const SpecError&) {
+        continue;
+      }
+      if (!has_slopes(tried)) continue;
+      FittedAnswers fitted = fitted_answers(session_, spec);
+      if (found_.spec && !fitted.hold) continue;
+      found_.spec = fitted.spec;
+      found_.of_bound = fitted.of_bound;
+      found_.confidence = fitted.hold ? Confidence::high : Confidence::low;
+      if (fitted.hold) return;
+    }
+    if (!found_.spec) tell_heads();
+    if (found_.spec) found_.faults.emplace_back("not every value is as near to it as its accuracy class claims");
+  }
+
+  void tell_heads() {
+    for (std::int64_t head = 0; head < alibi_.num_heads; ++head) {
+      found_.table.push_back(
+          fmt::format("head {:>3}: keys 0, 1, 2 and the query {} have {:.6g}, {:.6g}, {:.6g}, {:.6g}", head, query_,
+                      value(head, 0), value(head, 1), value(head, 2), value(head, query_)));
+    }
+  }
+
+  CountedSession& session_;
+  Spec claim_;
+  Alibi alibi_;
+  std::int64_t query_ = 0;
+  std::int64_t keys_ = 0;
+  Tensor answer_;
+  std::vector<double> slopes_;
+  Identification found_;
+};
+
+}  // namespace
+
+Identification identify_alibi(CountedSession& session, const Spec& claim, const Alibi& alibi) {
+  return AlibiIdentifier(session, claim, alibi).run();
+}
+
+}  // namespace sextant::identify

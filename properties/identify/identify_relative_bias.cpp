@@ -1,0 +1,173 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include "properties/identify/fitted_answers.hpp"
+#include "properties/identify/identify_bias.hpp"
+#include "properties/identify/round_numbers.hpp"
+#include "reference/relative_bias.hpp"
+#include "subjects/operations.hpp"
+
+namespace sextant::identify {
+namespace {
+
+// Keys up to so far on both sides of the query.
+constexpr std::int64_t farthest = 2048;
+// A 16-bit value tells so many buckets apart.
+constexpr std::int64_t digit = 128;
+
+class RelativeBiasIdentifier {
+ public:
+  RelativeBiasIdentifier(CountedSession& session, const Spec& claim, const RelativeBias& bias)
+      : session_(session), claim_(claim), bias_(bias) {}
+
+  Identification run() {
+    ask();
+    describe_borders();
+    if (!name_buckets(1) && name_buckets(-1)) {
+      found_.faults.emplace_back("buckets are those of query - key instead of key - query");
+      found_.confidence = Confidence::low;
+    }
+    if (!found_.spec) tell_buckets();
+    found_.calls = session_.calls();
+    return std::move(found_);
+  }
+
+ private:
+  // The bucket of each distance, from a weight whose first column is the bucket's number, low digit first.
+  void ask() {
+    far_ = std::min(farthest, (claim_.max_position - claim_.min_position - 1) / 2);
+    const std::int64_t columns = 1 + (bias_.num_buckets - 1) / digit;
+    Tensor weight = Tensor::zeros(claim_.dtype, {bias_.num_buckets, columns});
+    for (std::int64_t bucket = 0; bucket < bias_.num_buckets; ++bucket) {
+      std::int64_t rest = bucket;
+      for (std::int64_t column = 0; column < columns; ++column, rest /= digit)
+        weight.set(bucket * columns + column, static_cast<double>(column + 1 < columns ? rest % digit : rest));
+    }
+    std::vector<std::int64_t> keys;
+    for (std::int64_t relative = -far_; relative <= far_; ++relative)
+      keys.push_back(claim_.min_position + far_ + relative);
+    const Tensor answer = bias(session_, claim_, std::vector{claim_.min_position + far_}, keys, weight);
+    const std::int64_t count = std::ssize(keys);
+    for (std::int64_t key = 0; key < count; ++key) {
+      double bucket = 0;
+      for (std::int64_t column = columns; column-- > 0;)
+        bucket = bucket * static_cast<double>(digit) + answer.at(column * count + key);
+      buckets_.push_back(bucket);
+    }
+  }
+
+  double bucket_at(std::int64_t relative) const { return buckets_[static_cast<std::size_t>(relative + far_)]; }
+
+  void describe_borders() {
+    const auto first_of = [&](double bucket, std::int64_t sign) {
+      for (std::int64_t n = 0; n <= far_; ++n) {
+        if (bucket_at(sign * n) == bucket) return n;
+      }
+      return std::int64_t{-1};
+    };
+    for (const std::int64_t sign : {-1, 1}) {
+      const double last = bucket_at(sign * far_);
+      found_.seen.push_back(fmt::format("keys {} the query: {} buckets, the last, {:g}, from distance {} on",
+                                        sign < 0 ? "before" : "after", distinct(sign), last, first_of(last, sign)));
+    }
+  }
+
+  std::int64_t distinct(std::int64_t sign) const {
+    std::vector<double> seen;
+    for (std::int64_t n = 1; n <= far_; ++n) {
+      const double bucket = bucket_at(sign * n);
+      if (std::ranges::find(seen, bucket) == seen.end()) seen.push_back(bucket);
+    }
+    return std::ssize(seen);
+  }
+
+  bool is_its(const RelativeBias& tried, std::int64_t sign) const {
+    for (std::int64_t n = 0; n <= far_; n += n < 300 ? 1 : 17) {
+      for (const std::int64_t relative : {-n, n}) {
+        if (bucket_at(sign * relative) != static_cast<double>(reference::bucket(tried, relative))) return false;
+      }
+    }
+    return true;
+  }
+
+  // The last bucket begins at E (M/E)^((B-E-1)/(B-E)), which tells M, the greatest distance, within a range; or M is
+  // beyond what was asked.
+  std::vector<std::int64_t> distances(const RelativeBias& tried, std::int64_t sign) const {
+    const std::int64_t directed = directed_buckets(tried);
+    const std::int64_t exact = directed / 2;
+    if (exact < 1 || directed - exact < 2) return {tried.max_distance};
+    const double last = bucket_at(-sign * far_);
+    std::int64_t begins = far_;
+    while (begins > 1 && bucket_at(-sign * (begins - 1)) == last) --begins;
+    const auto e = static_cast<double>(exact);
+    const double power = static_cast<double>(directed - exact) / static_cast<double>(directed - exact - 1);
+    const auto from = [&](std::int64_t n) { return e * std::pow(static_cast<double>(n) / e, power); };
+    const Range range{std::floor(from(std::max(begins - 1, exact))), std::ceil(from(begins))};
+    std::vector<std::int64_t> list{tried.max_distance};
+    if (const auto round = roundest_length_in(range)) list.push_back(round->value);
+    for (std::int64_t n = 0; n < 400 && range.low + static_cast<double>(n) <= range.high; ++n)
+      list.push_back(static_cast<std::int64_t>(range.low) + n);
+    return list;
+  }
+
+  bool name_buckets(std::int64_t sign) {
+    struct Directions {
+      bool bidirectional;
+      LaterKeys later;
+    };
+    for (const Directions& way :
+         {Directions{bias_.bidirectional, bias_.later_keys}, Directions{true, LaterKeys::at_zero},
+          Directions{false, LaterKeys::at_zero}, Directions{false, LaterKeys::mirrored}}) {
+      RelativeBias tried = bias_;
+      tried.bidirectional = way.bidirectional;
+      tried.later_keys = way.later;
+      for (const std::int64_t distance : distances(tried, sign)) {
+        tried.max_distance = distance;
+        Spec spec = claim_;
+        spec.encoding = tried;
+        try {
+          validate(spec);
+        } catch (const SpecError&) {
+          continue;
+        }
+        if (!is_its(tried, sign)) continue;
+        found_.spec = spec;
+        if (sign < 0) return true;
+        const FittedAnswers fitted = fitted_answers(session_, spec);
+        found_.of_bound = fitted.of_bound;
+        found_.confidence = fitted.hold ? Confidence::high : Confidence::low;
+        if (!fitted.hold) found_.faults.emplace_back("in other calls the answers differ");
+        return true;
+      }
+    }
+    return false;
+  }
+
+  void tell_buckets() {
+    for (const std::int64_t sign : {-1, 1}) {
+      for (std::int64_t n = 0; n <= far_; ++n) {
+        if (n > 0 && bucket_at(sign * n) == bucket_at(sign * (n - 1))) continue;
+        found_.table.push_back(fmt::format("key - query = {}: bucket {:g}", sign * n, bucket_at(sign * n)));
+      }
+    }
+  }
+
+  CountedSession& session_;
+  Spec claim_;
+  RelativeBias bias_;
+  std::int64_t far_ = 0;
+  std::vector<double> buckets_;
+  Identification found_;
+};
+
+}  // namespace
+
+Identification identify_relative_bias(CountedSession& session, const Spec& claim, const RelativeBias& bias) {
+  return RelativeBiasIdentifier(session, claim, bias).run();
+}
+
+}  // namespace sextant::identify

@@ -1,0 +1,268 @@
+#include "properties/identify/identify_sinusoidal.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <optional>
+#include <utility>
+
+#include "properties/identify/fitted_answers.hpp"
+#include "properties/identify/frequency_format.hpp"
+#include "properties/identify/positions_used.hpp"
+#include "reference/sinusoidal.hpp"
+#include "subjects/operations.hpp"
+
+namespace sextant::identify {
+namespace {
+
+// The pairs of a table's rows as a layout has them.
+Rows pairs_of(const Tensor& table, const Sinusoidal& layout) {
+  Rows rows;
+  for (std::int64_t row = 0; row < table.shape[0]; ++row) {
+    auto& values = rows.emplace_back();
+    for (std::int64_t pair = 0; pair < pairs(layout); ++pair) {
+      const Channels at = channels_of_pair(layout, pair);
+      values.push_back({.sin = table.at(row * layout.dim + at.first), .cos = table.at(row * layout.dim + at.second)});
+    }
+  }
+  return rows;
+}
+
+// Whether every pair has the same norm everywhere, as sine and cosine of one angle have.
+bool is_on_circle(const Rows& rows, const Norm& norm) {
+  return std::ranges::all_of(rows, [&](const auto& row) {
+    return std::ranges::all_of(row, [&](const PairValues& value) {
+      return std::fabs(std::hypot(value.sin, value.cos) - norm.size) <= 2 * norm.size * norm.noise;
+    });
+  });
+}
+
+struct SeriesFit {
+  Sinusoidal table;
+  FrequencyFormat format;
+  int digits;
+  bool is_pinned;
+  Range base;
+};
+
+class SinusoidalIdentifier {
+ public:
+  SinusoidalIdentifier(CountedSession& session, const Spec& claim, const Sinusoidal& table)
+      : session_(session), claim_(claim), table_(table) {}
+
+  Identification run() {
+    positions_ = doubling_positions(claim_.max_position);
+    answer_ = encode(session_, claim_, positions_);
+    if (!find_layout()) {
+      found_.table.emplace_back("no two channels of a known layout are the sine and cosine of one angle");
+      tell_channels();
+    } else {
+      measure();
+    }
+    found_.calls = session_.calls();
+    return std::move(found_);
+  }
+
+ private:
+  // The claim's layout if it is one of those that fit.
+  bool find_layout() {
+    std::vector<Sinusoidal> layouts{table_};
+    for (const Layout layout : {Layout::interleaved, Layout::concatenated}) {
+      if (layout == Layout::interleaved && table_.dim % 2 == 1) continue;
+      for (const First first : {First::sin, First::cos}) {
+        layouts.push_back(table_);
+        layouts.back().layout = layout;
+        layouts.back().first = first;
+      }
+    }
+    for (const Sinusoidal& layout : layouts) {
+      rows_ = pairs_of(answer_, layout);
+      norm_ = norm_of(rows_, claim_.dtype);
+      // Of a layout that is not theirs, norms say nothing of the noise.
+      norm_.noise = std::min(norm_.noise, 0x1p-5);
+      if (!is_on_circle(rows_, norm_)) continue;
+      turns_ = measured_turns(positions_, rows_, norm_);
+      // Cosines taken for sines turn backwards.
+      const auto backward = std::ranges::count_if(turns_, [](const MeasuredTurn& turn) { return turn.radians < 0; });
+      if (2 * backward > std::ssize(turns_)) continue;
+      layout_ = layout;
+      return true;
+    }
+    return false;
+  }
+
+  void measure() {
+    const bool interleaved = layout_.layout == Layout::interleaved;
+    found_.seen.push_back(fmt::format("{} frequencies; sines and cosines {}, {} first", turns_.size(),
+                                      interleaved ? "side by side" : "in two halves",
+                                      layout_.first == First::sin ? "sines" : "cosines"));
+    double worst = 0;
+    for (const MeasuredTurn& turn : turns_) worst = std::max(worst, turn.uncertainty / std::fabs(turn.radians));
+    found_.seen.push_back(
+        fmt::format("frequencies from {:.8g} to {:.8g} radians a position, each within {:.1e} of itself",
+                    turns_.back().radians, turns_.front().radians, worst));
+    if (!norm_.range.holds(1)) found_.seen.push_back(fmt::format("values up to {:.7g}", norm_.size));
+    layout_.scale = norm_.range.holds(table_.scale) ? table_.scale
+                    : norm_.range.holds(1)          ? 1
+                                                    : roundest_in(norm_.range).value;
+    take_offset();
+    name_series();
+    if (!found_.spec) tell_frequencies();
+  }
+
+  bool starts_at(std::int64_t offset) const {
+    for (std::size_t i = 0; i < turns_.size(); ++i) {
+      const double angle = turns_[i].radians * static_cast<double>(offset);
+      const double off =
+          norm_.noise + std::fabs(static_cast<double>(offset)) * turns_[i].uncertainty + std::fabs(angle) * 0x1p-22;
+      const PairValues& value = rows_.front()[i];
+      if (!(std::fabs(std::remainder(std::atan2(value.sin, value.cos) - angle, 2 * std::numbers::pi)) <= off))
+        return false;
+    }
+    return true;
+  }
+
+  // The offset that explains all phases at position 0: the claim's, or one that the slowest pair tells.
+  void take_offset() {
+    const PairValues& slowest = rows_.front().back();
+    const double turned = std::atan2(slowest.sin, slowest.cos) / turns_.back().radians;
+    std::vector<std::int64_t> offsets{table_.position_offset, 0, 1, 2, -1};
+    if (std::fabs(turned) < 1e6)
+      for (std::int64_t near = -3; near <= 3; ++near) offsets.push_back(std::llround(turned) + near);
+    const auto found = std::ranges::find_if(offsets, [&](std::int64_t offset) { return starts_at(offset); });
+    if (found == offsets.end()) {
+      found_.faults.emplace_back("position 0 has phases of no one position");
+      return;
+    }
+    layout_.position_offset = *found;
+    if (*found != 0) found_.seen.push_back(fmt::format("position 0 is encoded as position {}", *found));
+  }
+
+  // a base^(-i/(h - s)): the scale of angles is the first frequency, and of the shifts that are in use the one under
+  // which the base is round.
+  void name_series() {
+    std::vector<SeriesFit> fits;
+    for (const FrequencyFormat format : frequency_formats) {
+      for (const std::int64_t shift : {table_.downscale_freq_shift, std::int64_t{0}, std::int64_t{1}}) {
+        if (const auto fit = fit_of(format, shift)) fits.push_back(*fit);
+      }
+      if (!fits.empty()) break;
+    }
+    if (fits.empty()) return;
+    std::ranges::stable_sort(fits, {}, &SeriesFit::digits);
+    const SeriesFit& best = fits.front();
+    found_.spec = claim_;
+    found_.spec->encoding = best.table;
+    if (pairs(table_) > 1) found_.seen.push_back(fmt::format("base {:.10g} to {:.10g}", best.base.low, best.base.high));
+    if (best.format != FrequencyFormat::float32)
+      found_.seen.push_back(fmt::format("frequencies are rounded as in {}", name_of(best.format)));
+    for (const SeriesFit& fit : fits) {
+      Spec other = claim_;
+      other.encoding = fit.table;
+      if (fit.table.downscale_freq_shift != best.table.downscale_freq_shift && fit.digits <= best.digits + 3)
+        found_.equal.push_back(describe(other));
+    }
+    const bool known_positions = check_positions();
+    const FittedAnswers fitted = fitted_answers(session_, *found_.spec);
+    found_.spec = fitted.spec;
+    found_.of_bound = fitted.of_bound;
+    if (fitted.hold) found_.recipe = recipe_of(session_, fitted.spec);
+    const bool clear = best.is_pinned && found_.equal.empty() && best.digits < 9;
+    found_.confidence = !known_positions || !fitted.hold || !found_.faults.empty() ? Confidence::low
+                        : clear                                                    ? Confidence::high
+                                                                                   : Confidence::medium;
+  }
+
+  std::optional<SeriesFit> fit_of(FrequencyFormat format, std::int64_t shift) const {
+    const auto around = [&](std::size_t pair) -> Range {
+      const double off = left_open(format, pair, turns_[pair]);
+      return {std::max(turns_[pair].radians - off, 1e-300), turns_[pair].radians + off};
+    };
+    SeriesFit fit{layout_, format, 0, true, {1, HUGE_VAL}};
+    const double step = layout_.positions.step;
+    const Range first = around(0);
+    const Range scales{first.low / step, first.high / step};
+    const RoundNumber scale = scales.holds(1) ? RoundNumber{1, 0} : roundest_in(scales);
+    fit.table.angle_scale = scale.value;
+    fit.digits = scale.digits;
+    fit.table.downscale_freq_shift = shift;
+    const auto divisor = static_cast<double>(pairs(layout_) - shift);
+    if (pairs(layout_) > 1) {
+      if (divisor <= 0) return std::nullopt;
+      Range log_base{0, HUGE_VAL};
+      for (std::size_t i = 1; i < turns_.size(); ++i) {
+        const Range w = around(i);
+        const double power = divisor / static_cast<double>(i);
+        log_base = common(
+            log_base, {-std::log(w.high / step / scale.value) * power, -std::log(w.low / step / scale.value) * power});
+      }
+      if (log_base.is_empty()) return std::nullopt;
+      fit.base = {std::exp(log_base.low), std::exp(log_base.high)};
+      const RoundNumber base = roundest_in(fit.base);
+      fit.table.base = base.value;
+      fit.digits += base.digits + (shift == 0 ? 0 : 1);
+      fit.is_pinned = is_pinned(fit.base, base);
+    }
+    try {
+      Spec spec = claim_;
+      spec.encoding = fit.table;
+      validate(spec);
+    } catch (const SpecError&) {
+      return std::nullopt;
+    }
+    return fit;
+  }
+
+  bool check_positions() {
+    if (!found_.faults.empty() || layout_.position_offset != 0) return true;
+    std::vector<double> radians;
+    for (const MeasuredTurn& turn : turns_) radians.push_back(turn.radians);
+    const PositionsUsed used = positions_used(
+        {.ask = [&](const std::vector<std::int64_t>& positions,
+                    const AskedShape&) { return pairs_of(encode(session_, claim_, positions), layout_); },
+         .shape = {1, 1},
+         .first = claim_.min_position,
+         .end = claim_.max_position},
+        {radians, norm_.noise});
+    if (!used.words.empty()) (used.as_given ? found_.seen : found_.faults).push_back(used.words);
+    return used.as_given || !used.words.empty();
+  }
+
+  void tell_frequencies() {
+    for (std::size_t i = 0; i < turns_.size(); ++i) {
+      const Channels at = channels_of_pair(layout_, static_cast<std::int64_t>(i));
+      found_.table.push_back(fmt::format("channels {:>3} and {:>3}: {:.9g} +- {:.1e} radians a position", at.first,
+                                         at.second, turns_[i].radians, turns_[i].uncertainty));
+    }
+  }
+
+  void tell_channels() {
+    for (std::int64_t channel = 0; channel < table_.dim; ++channel) {
+      std::string values;
+      for (std::int64_t row = 0; row < std::min<std::int64_t>(answer_.shape[0], 4); ++row)
+        values += fmt::format(" {:.6g}", answer_.at(row * table_.dim + channel));
+      found_.table.push_back(fmt::format("channel {:>3}: at positions 0, 1, 2, 4{}", channel, values));
+    }
+  }
+
+  CountedSession& session_;
+  Spec claim_;
+  Sinusoidal table_;
+  Sinusoidal layout_;  // what has been told so far
+  std::vector<std::int64_t> positions_;
+  Tensor answer_;
+  Rows rows_;
+  Norm norm_;
+  std::vector<MeasuredTurn> turns_;
+  Identification found_;
+};
+
+}  // namespace
+
+Identification identify_sinusoidal(CountedSession& session, const Spec& claim, const Sinusoidal& table) {
+  return SinusoidalIdentifier(session, claim, table).run();
+}
+
+}  // namespace sextant::identify
