@@ -96,6 +96,7 @@ void print_text(const Arguments& arguments, const Found& found) {
   line("confidence", std::string(name_of(made.confidence)));
   for (const std::string& fault : made.faults) line("but", fault);
   for (const std::string& seen : made.seen) line("seen", seen);
+  for (const std::string& words : made.arithmetic) line("arithmetic", words);
   if (made.spec)
     line("accuracy",
          fmt::format("{}: the worst value is {:.2g} of the bound", name_of(made.spec->accuracy), made.of_bound));
@@ -116,6 +117,7 @@ void print_json(const Arguments& arguments, const Found& found) {
                     {"calls", made.calls},
                     {"faults", made.faults},
                     {"seen", made.seen},
+                    {"arithmetic", made.arithmetic},
                     {"equal", made.equal},
                     {"table", made.table}};
   fmt::print("{}\n", json.dump(2, ' ', false, ordered_json::error_handler_t::replace));

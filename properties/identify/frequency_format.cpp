@@ -4,14 +4,24 @@
 
 namespace sextant::identify {
 
-std::string_view name_of(FrequencyFormat format) {
+std::string_view words_of(FrequencyFormat format) {
   switch (format) {
-    case FrequencyFormat::float32: return "float32";
-    case FrequencyFormat::running_product: return "a float32 product that runs over the pairs";
-    case FrequencyFormat::float16: return "float16";
-    case FrequencyFormat::bfloat16: return "bfloat16";
+    case FrequencyFormat::float32: return "";
+    case FrequencyFormat::running_product: return "frequencies come from a float32 product that runs over the pairs";
+    case FrequencyFormat::float16: return "frequencies are rounded to float16";
+    case FrequencyFormat::bfloat16: return "frequencies are rounded to bfloat16";
   }
   return "";
+}
+
+int digits_of(FrequencyFormat format) {
+  switch (format) {
+    case FrequencyFormat::float32: return 0;
+    case FrequencyFormat::running_product: return 2;
+    case FrequencyFormat::float16: return 4;
+    case FrequencyFormat::bfloat16: return 5;
+  }
+  return 0;
 }
 
 double left_open(FrequencyFormat format, std::size_t pair, const MeasuredTurn& turn) {

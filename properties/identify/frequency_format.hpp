@@ -13,8 +13,12 @@ enum class FrequencyFormat { float32, running_product, float16, bfloat16 };
 inline constexpr FrequencyFormat frequency_formats[] = {FrequencyFormat::float32, FrequencyFormat::running_product,
                                                         FrequencyFormat::float16, FrequencyFormat::bfloat16};
 
-/// "float32", "a float32 product that runs over the pairs", ...
-std::string_view name_of(FrequencyFormat format);
+/// "frequencies are rounded to bfloat16", ...; empty for float32, which is usual.
+std::string_view words_of(FrequencyFormat format);
+
+/// What an explanation by this format costs against one by float32, in digits of parameters: it must make them so much
+/// rounder.
+int digits_of(FrequencyFormat format);
 
 /// How far the real frequency of pair `pair` may be from the measured one: what phases leave open, and what the format
 /// does. In float32 base^e_i is off by the rounding of e_i, ln(base) e_i u = |ln w| u twice over (exponent, or argument

@@ -23,12 +23,13 @@ std::string_view name_of(Confidence confidence);
 struct Identification {
   std::optional<Spec> spec;  ///< a claim that it would meet; nothing where no spec says it
   Confidence confidence = Confidence::none;
-  std::vector<std::string> seen;    ///< what was measured, a line each
-  std::vector<std::string> faults;  ///< what no spec says: "positions above 4095 are clamped"
-  std::vector<std::string> equal;   ///< other claims that are the same in what was seen, `describe`d
-  std::vector<std::string> table;   ///< without a spec: a line for each pair or channel
-  std::string recipe;               ///< whose bits the answers have; empty where they have no known recipe's
-  double of_bound = 0;              ///< the worst value against the bound of `spec`, where there is one
+  std::vector<std::string> seen;        ///< what was measured, a line each
+  std::vector<std::string> faults;      ///< what no spec says: "positions above 4095 are clamped"
+  std::vector<std::string> arithmetic;  ///< "frequencies are rounded to bfloat16": what its accuracy class comes from
+  std::vector<std::string> equal;       ///< other claims that are the same in what was seen, `describe`d
+  std::vector<std::string> table;       ///< without a spec: a line for each pair or channel
+  std::string recipe;                   ///< whose bits the answers have; empty where they have no known recipe's
+  double of_bound = 0;                  ///< the worst value against the bound of `spec`, where there is one
   std::int64_t calls = 0;
 };
 

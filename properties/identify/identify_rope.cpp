@@ -1,6 +1,7 @@
 #include "properties/identify/identify_rope.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -11,6 +12,7 @@
 #include "properties/identify/positions_used.hpp"
 #include "properties/identify/rope_rules.hpp"
 #include "properties/identify/rotation_layout.hpp"
+#include "reference/rope_scaling.hpp"
 
 namespace sextant::identify {
 namespace {
@@ -33,7 +35,7 @@ bool is_rotation(const TurnedRows& rows, const Norm& norm) {
     for (std::size_t i = 0; i < rows.first[at].size(); ++i) {
       const double apart =
           std::hypot(rows.first[at][i].sin - rows.second[at][i].sin, rows.first[at][i].cos - rows.second[at][i].cos);
-      if (!(apart <= norm.size * norm.noise)) return false;
+      if (std::isfinite(apart) && apart > norm.size * norm.noise) return false;
     }
   }
   return true;
@@ -62,8 +64,30 @@ class RopeIdentifier {
     if (!structure_.pairs.empty())
       found_.seen.push_back(fmt::format("{} pairs turn: {}", structure_.pairs.size(), pairs_text(structure_)));
     if (!structure_.kept.empty()) found_.seen.push_back(fmt::format("{} channels do not turn", structure_.kept.size()));
+    if (!layout_) compare_pairs();
     if (!structure_.tangled.empty())
       found_.seen.push_back(fmt::format("{} channels are mixed otherwise than in pairs", structure_.tangled.size()));
+  }
+
+  // Of pairs of no known layout, the first that is not the claimed one.
+  void compare_pairs() {
+    if (!structure_.lost.empty())
+      found_.faults.push_back(fmt::format("{} channels come back as zeros", structure_.lost.size()));
+    for (std::int64_t i = 0; i < pairs(rope_); ++i) {
+      const Channels claimed = channels_of_pair(rope_, rope_.pairing, i);
+      const auto seen = std::ranges::find_if(structure_.pairs, [&](const TurnedPair& pair) {
+        return pair.input.first == claimed.first || pair.input.second == claimed.first;
+      });
+      if (seen == structure_.pairs.end()) {
+        found_.faults.push_back(fmt::format("channels {} and {} are claimed to turn together, and are not seen to",
+                                            claimed.first, claimed.second));
+        return;
+      }
+      if (seen->input.first == claimed.first && seen->input.second == claimed.second) continue;
+      found_.faults.push_back(fmt::format("channels {} and {} turn together, where the claim has {} and {}",
+                                          seen->input.first, seen->input.second, claimed.first, claimed.second));
+      return;
+    }
   }
 
   void name_no_turning() {
@@ -130,10 +154,15 @@ class RopeIdentifier {
     if (!norm_.range.holds(1)) found_.seen.push_back(fmt::format("pairs are made {:.7g} times as long", norm_.size));
   }
 
-  // Frequencies in calls that end at other positions.
-  std::vector<MeasuredTurn> turns_below(std::int64_t end) {
-    const TurnedRows rows = turned_rows(session_, claim_, rope_, structure_.pairs, doubling_positions(end));
-    std::vector<MeasuredTurn> turns = measured_turns(rows.positions, in_order(rows.first, layout_->order), norm_);
+  // Frequencies in a call of this length.
+  std::vector<MeasuredTurn> turns_of(std::int64_t length) {
+    std::vector<std::int64_t> positions = doubling_positions(length);
+    const std::size_t count = positions.size();
+    positions.push_back(length - 1);
+    TurnedRows rows = turned_rows(session_, claim_, rope_, structure_.pairs, positions);
+    positions.resize(count);
+    rows.first.resize(count);
+    std::vector<MeasuredTurn> turns = measured_turns(positions, in_order(rows.first, layout_->order), norm_);
     for (MeasuredTurn& turn : turns) turn.radians = std::fabs(turn.radians);
     return turns;
   }
@@ -170,11 +199,10 @@ class RopeIdentifier {
     }
     seen.switching_length = same;
     found_.seen.push_back(fmt::format("calls longer than {} have other frequencies", same));
-    const std::int64_t near = std::max<std::int64_t>(
-        static_cast<std::int64_t>(std::exp2(std::floor(std::log2(static_cast<double>(same))))), 2);
-    seen.lists.push_back({near / 2 + 1, turns_below(near)});
-    for (std::int64_t end = near; end < longest; end *= 2) {
-      if (end + 1 > same && end + 1 < longest) seen.lists.push_back({end + 1, turns_below(2 * end)});
+    seen.lists.push_back({same, turns_of(same)});
+    for (std::int64_t length = 2 * same; length < longest; length *= 2) {
+      seen.lists.push_back({length, turns_of(length)});
+      if (length + length / 2 < longest) seen.lists.push_back({length + length / 2, turns_of(length + length / 2)});
     }
     seen.lists.push_back({longest, turns_});
     return seen;
@@ -183,14 +211,16 @@ class RopeIdentifier {
   void name_rule() {
     const RopeSeen seen = seen_lists();
     const std::vector<RuleFit> fits = fitting_rules(layout_->rope, seen);
-    if (fits.empty()) return;
+    if (fits.empty()) {
+      compare_frequencies();
+      return;
+    }
     const RuleFit& best = fits.front();
     found_.spec = claim_;
     found_.spec->encoding = best.rope;
     for (const std::string& fault : layout_->faults) found_.faults.push_back(fault);
     if (!best.remark.empty()) found_.seen.push_back(best.remark);
-    if (best.format != FrequencyFormat::float32)
-      found_.seen.push_back(fmt::format("frequencies are rounded as in {}", name_of(best.format)));
+    if (const auto words = words_of(best.format); !words.empty()) found_.arithmetic.emplace_back(words);
     for (const RuleFit& fit : std::span(fits).subspan(1)) {
       Spec other = claim_;
       other.encoding = fit.rope;
@@ -206,11 +236,29 @@ class RopeIdentifier {
     settle(!known_positions ? Confidence::low : clear && !departs_ ? Confidence::high : Confidence::medium);
   }
 
+  // Of frequencies of no known rule, how they differ from the claimed ones, where the pairs are the claimed ones.
+  void compare_frequencies() {
+    if (pairs(rope_) != std::ssize(turns_)) return;
+    reference::RopeFrequencies claimed(rope_);
+    const std::int64_t length = rows_.positions.back() + 1;
+    std::vector<std::string> odd;
+    for (std::size_t i = 0; i < turns_.size(); ++i) {
+      const double w = claimed.radians(static_cast<std::int64_t>(i), length, reference::first_precision).upper();
+      if (std::fabs(turns_[i].radians - w) <= left_open(FrequencyFormat::float32, i, turns_[i])) continue;
+      odd.push_back(fmt::format("pair {}'s is {:.8g} times its claimed one", i, turns_[i].radians / w));
+    }
+    if (odd.empty()) return;
+    const std::size_t count = odd.size();
+    if (count > 3) odd.resize(3);
+    found_.faults.push_back(
+        fmt::format("{} of {} frequencies are not the claimed ones: {}", count, turns_.size(), fmt::join(odd, ", ")));
+  }
+
   bool check_positions() {
-    std::vector<double> radians;
+    std::vector<MeasuredTurn> turns = turns_;
     std::vector<TurnedPair> pairs;
     for (std::size_t i = 0; i < turns_.size(); ++i) {
-      radians.push_back(sign_ * turns_[i].radians);
+      turns[i].radians *= sign_;
       pairs.push_back(structure_.pairs[layout_->order[i]]);
     }
     const PositionsUsed used =
@@ -221,9 +269,9 @@ class RopeIdentifier {
                         .shape = {2, 3},
                         .first = claim_.min_position,
                         .end = claim_.max_position},
-                       {radians, norm_.noise});
+                       {std::move(turns), norm_.noise});
     if (used.as_given) {
-      if (!used.words.empty()) found_.seen.push_back(used.words);
+      if (!used.words.empty()) found_.arithmetic.push_back(used.words);
       return true;
     }
     if (!used.words.empty()) found_.faults.push_back(used.words);

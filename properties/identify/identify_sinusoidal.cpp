@@ -148,7 +148,6 @@ class SinusoidalIdentifier {
       for (const std::int64_t shift : {table_.downscale_freq_shift, std::int64_t{0}, std::int64_t{1}}) {
         if (const auto fit = fit_of(format, shift)) fits.push_back(*fit);
       }
-      if (!fits.empty()) break;
     }
     if (fits.empty()) return;
     std::ranges::stable_sort(fits, {}, &SeriesFit::digits);
@@ -156,12 +155,12 @@ class SinusoidalIdentifier {
     found_.spec = claim_;
     found_.spec->encoding = best.table;
     if (pairs(table_) > 1) found_.seen.push_back(fmt::format("base {:.10g} to {:.10g}", best.base.low, best.base.high));
-    if (best.format != FrequencyFormat::float32)
-      found_.seen.push_back(fmt::format("frequencies are rounded as in {}", name_of(best.format)));
+    if (const auto words = words_of(best.format); !words.empty()) found_.arithmetic.emplace_back(words);
     for (const SeriesFit& fit : fits) {
       Spec other = claim_;
       other.encoding = fit.table;
-      if (fit.table.downscale_freq_shift != best.table.downscale_freq_shift && fit.digits <= best.digits + 3)
+      const bool is_other = fit.table.downscale_freq_shift != best.table.downscale_freq_shift;
+      if (is_other && fit.format == best.format && fit.digits <= best.digits + 3)
         found_.equal.push_back(describe(other));
     }
     const bool known_positions = check_positions();
@@ -180,13 +179,13 @@ class SinusoidalIdentifier {
       const double off = left_open(format, pair, turns_[pair]);
       return {std::max(turns_[pair].radians - off, 1e-300), turns_[pair].radians + off};
     };
-    SeriesFit fit{layout_, format, 0, true, {1, HUGE_VAL}};
+    SeriesFit fit{layout_, format, digits_of(format), true, {1, HUGE_VAL}};
     const double step = layout_.positions.step;
     const Range first = around(0);
     const Range scales{first.low / step, first.high / step};
     const RoundNumber scale = scales.holds(1) ? RoundNumber{1, 0} : roundest_in(scales);
     fit.table.angle_scale = scale.value;
-    fit.digits = scale.digits;
+    fit.digits += scale.digits;
     fit.table.downscale_freq_shift = shift;
     const auto divisor = static_cast<double>(pairs(layout_) - shift);
     if (pairs(layout_) > 1) {
@@ -217,16 +216,14 @@ class SinusoidalIdentifier {
 
   bool check_positions() {
     if (!found_.faults.empty() || layout_.position_offset != 0) return true;
-    std::vector<double> radians;
-    for (const MeasuredTurn& turn : turns_) radians.push_back(turn.radians);
     const PositionsUsed used = positions_used(
         {.ask = [&](const std::vector<std::int64_t>& positions,
                     const AskedShape&) { return pairs_of(encode(session_, claim_, positions), layout_); },
          .shape = {1, 1},
          .first = claim_.min_position,
          .end = claim_.max_position},
-        {radians, norm_.noise});
-    if (!used.words.empty()) (used.as_given ? found_.seen : found_.faults).push_back(used.words);
+        {turns_, norm_.noise});
+    if (!used.words.empty()) (used.as_given ? found_.arithmetic : found_.faults).push_back(used.words);
     return used.as_given || !used.words.empty();
   }
 

@@ -11,13 +11,16 @@ Norm norm_of(const Rows& rows, Dtype dtype) {
   double count = 0;
   for (const auto& row : rows) {
     for (const PairValues& value : row) {
-      sum += std::hypot(value.sin, value.cos);
+      const double size = std::hypot(value.sin, value.cos);
+      if (!std::isfinite(size)) continue;  // of a position that overflowed
+      sum += size;
       ++count;
     }
   }
   Norm norm;
   const double unit = std::ldexp(1, -format_of(dtype).precision);
-  if (count == 0) return {1, 4 * unit, {1, 1}};
+  norm.least = dtype == Dtype::float16 ? 0x1p-24 : 0;
+  if (count == 0) return {1, 4 * unit, {1, 1}, norm.least};
   norm.size = sum / count;
   // Of each pair how far its norms are apart, in the middle: one that is odd says nothing of the others.
   std::vector<double> spreads;
@@ -25,7 +28,7 @@ Norm norm_of(const Rows& rows, Dtype dtype) {
     Range seen{HUGE_VAL, 0};
     for (const auto& row : rows) {
       const double size = std::hypot(row[pair].sin, row[pair].cos);
-      seen = {std::min(seen.low, size), std::max(seen.high, size)};
+      if (std::isfinite(size)) seen = {std::min(seen.low, size), std::max(seen.high, size)};
     }
     spreads.push_back((seen.high - seen.low) / norm.size);
   }
@@ -61,8 +64,9 @@ std::vector<MeasuredTurn> measured_turns(const std::vector<std::int64_t>& positi
       const auto step = static_cast<double>(positions[at]);
       const double phase = std::atan2(value.sin, value.cos);
       const double angle = std::max(std::fabs(phase), std::fabs(turn.radians * step));
-      const double off =
-          starts_turned ? 2 * norm.noise : norm.noise * std::min(angle, 1.0) + (value.sin == 0 ? least_seen : 0);
+      const double off = starts_turned
+                             ? 2 * norm.noise
+                             : norm.noise * std::min(angle, 1.0) + norm.least + (value.sin == 0 ? least_seen : 0);
       if (at > 1 && step * turn.uncertainty + off >= std::numbers::pi / 2) break;
       const double residue = std::remainder(phase - turn.radians * step, 2 * std::numbers::pi);
       // Not (... <= ...), so that a NaN ends it too.

@@ -15,7 +15,8 @@ namespace sextant::identify {
 struct Norm {
   double size = 1;
   double noise = 0;
-  Range range;  ///< of the size
+  Range range;       ///< of the size
+  double least = 0;  ///< what values are off by however small they are: float16's least numbers
 };
 Norm norm_of(const Rows& rows, Dtype dtype);
 

@@ -88,19 +88,22 @@ std::vector<Way> known_ways() {
   };
 }
 
-// What rows are compared with: signed frequencies, the noise of values, and what angles may be off by in proportion.
+// What rows are compared with, and what angles may be off by in proportion; of a running product i times over.
 struct Expected {
-  const std::vector<double>& radians;
-  double noise;
+  const ExpectedPairs& pairs;
   double of_angle;
 };
 
 // Whether a row is what pairs are turned to at a position. An angle that may be off by a radian tells nothing.
 bool is_at(const std::vector<PairValues>& row, double position, const Expected& expected) {
-  if (!std::isfinite(position)) return false;
+  // The sine of an infinite angle.
+  if (!std::isfinite(position))
+    return std::ranges::all_of(row, [](const PairValues& value) { return std::isnan(value.sin); });
   for (std::size_t i = 0; i < row.size(); ++i) {
-    const double angle = expected.radians[i] * position;
-    const double off = expected.noise + std::fabs(angle) * expected.of_angle;
+    const MeasuredTurn& turn = expected.pairs.turns[i];
+    const double angle = turn.radians * position;
+    const double relative = expected.of_angle + static_cast<double>(i) * 0x1p-23;
+    const double off = expected.pairs.noise + std::fabs(position) * turn.uncertainty + std::fabs(angle) * relative;
     if (off > 1) continue;
     const double apart = std::remainder(std::atan2(row[i].sin, row[i].cos) - angle, 2 * std::numbers::pi);
     if (!(std::fabs(apart) <= off)) return false;
@@ -168,7 +171,7 @@ PositionsUsed positions_used(const PairQuestion& question, const ExpectedPairs& 
   calls.push_back(turned(question, within({4099, 9001, 5003, 20011, longest, 66003, 2049, 33027, 8193, 70001})));
   const Way given{"", [](const PlaceInCall& place) { return static_cast<double>(place.position); }};
   // A float32 angle is off by the roundings of a frequency and of a product, and by the library's sine.
-  const Expected in_float32{pairs.radians, pairs.noise, 0x1p-21};
+  const Expected in_float32{pairs, 0x1p-21};
   if (explains(given, calls, in_float32)) return {};
   for (const Way& way : known_ways()) {
     if (explains(way, calls, in_float32)) return {false, way.words};
@@ -179,8 +182,8 @@ PositionsUsed positions_used(const PairQuestion& question, const ExpectedPairs& 
   };
   if (const auto way = clamped(calls, in_float32, is_right)) return {false, way->words};
   // Three roundings to a format of 11 or 8 bits: of position, frequency and product.
-  if (explains(given, calls, {pairs.radians, pairs.noise, 3 * 0x1p-11})) return {true, "angles are rounded to float16"};
-  if (explains(given, calls, {pairs.radians, pairs.noise, 3 * 0x1p-8})) return {true, "angles are rounded to bfloat16"};
+  if (explains(given, calls, {pairs, 3 * 0x1p-11})) return {true, "angles are rounded to float16"};
+  if (explains(given, calls, {pairs, 3 * 0x1p-8})) return {true, "angles are rounded to bfloat16"};
   return {false, ""};
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "properties/identify/measured_turns.hpp"
 #include "properties/identify/rotation_probe.hpp"
 
 namespace sextant::identify {
@@ -17,10 +18,9 @@ struct PairQuestion {
   std::int64_t end = 0;
 };
 
-/// What rows are compared with: the frequencies of pairs, with their signs, in radians per step of the positions; and
-/// how far values may be off in proportion.
+/// What rows are compared with: the frequencies of pairs, with their signs, and how far values may be off in proportion.
 struct ExpectedPairs {
-  std::vector<double> radians;
+  std::vector<MeasuredTurn> turns;
   double noise = 0;
 };
 

@@ -67,10 +67,12 @@ class Fitter {
     rope.rope_scaling = rule;
     if (std::get_if<ProportionalScaling>(&rule) != nullptr) rope.rotary_layout = RotaryLayout::spread;
     double worst = 0;
+    std::string json;
     try {
       Spec spec;
       spec.encoding = rope;
       validate(spec);
+      json = to_json(spec);
       reference::RopeFrequencies truth(rope);
       for (const FrequencyList& list : lists_) {
         for (std::size_t i = 0; i < list.turns.size(); ++i) {
@@ -86,7 +88,9 @@ class Fitter {
     } catch (const std::range_error&) {
       return false;
     }
-    fits_.push_back({rope, format_, digits, is_pinned, worst, std::move(remark)});
+    const auto is_same = [&](const RuleFit& fit) { return fit.json == json; };
+    if (std::ranges::none_of(fits_, is_same))
+      fits_.push_back({rope, format_, digits, is_pinned, worst, std::move(remark), std::move(json)});
     return true;
   }
 
@@ -180,30 +184,55 @@ class Fitter {
       ratios.push_back({w.low / unscaled, w.high / unscaled});
     }
     Range slow = ratios.back();
-    for (std::size_t i = ratios.size(); i-- > 0;) {
-      const Range both = common(slow, ratios[i]);
+    std::size_t tail = 0;
+    for (; tail < ratios.size(); ++tail) {
+      const Range both = common(slow, ratios[ratios.size() - 1 - tail]);
       if (both.is_empty()) break;
       slow = both;
     }
-    if (slow.high >= 0.999 || slow.low <= 0) return;
-    const Range factors{1 / slow.high, 1 / slow.low};
-    const RoundNumber factor = roundest_in(factors);
-    const bool pinned = theta_is_pinned_ && is_pinned(factors, factor);
-    const int digits = theta_digits_ + factor.digits;
-    const std::size_t before = fits_.size();
-    for (const int length : known_lengths) {
-      keep_llama3({factor.value, length, 1, 4}, theta, digits, pinned, remark);
-      for (const Truncate truncate : {Truncate::yes, Truncate::no}) {
-        YarnScaling yarn;
-        yarn.factor = factor.value;
-        yarn.original_max_position_embeddings = length;
-        yarn.truncate = truncate;
-        keep_yarn(yarn, theta, digits + (truncate == Truncate::no ? 1 : 0), pinned, remark);
+    for (const Slowing& one : slowings(slow, tail, ratios.size())) {
+      const bool pinned = theta_is_pinned_ && one.is_pinned;
+      const int digits = theta_digits_ + one.factor.digits;
+      const std::size_t before = fits_.size();
+      for (const int length : known_lengths) {
+        for (const double high : {4.0, 8.0})
+          keep_llama3({one.factor.value, length, 1, high}, theta, digits + (high == 4 ? 0 : 1), pinned, remark);
+        for (const Truncate truncate : {Truncate::yes, Truncate::no}) {
+          YarnScaling yarn;
+          yarn.factor = one.factor.value;
+          yarn.original_max_position_embeddings = length;
+          yarn.truncate = truncate;
+          keep_yarn(yarn, theta, digits + (truncate == Truncate::no ? 1 : 0), pinned, remark);
+        }
       }
+      if (fits_.size() > before) return;
+      fit_yarn(theta, one.factor.value, ratios, digits, pinned, remark);
+      fit_llama3(theta, one.factor.value, ratios, digits, pinned, remark);
+      if (fits_.size() > before) return;
     }
-    if (fits_.size() > before) return;
-    fit_yarn(theta, factor.value, ratios, digits, pinned, remark);
-    fit_llama3(theta, factor.value, ratios, digits, pinned, remark);
+  }
+
+  // What slow pairs are slowed by: what a tail of them has in common; what YaRN's magnitude 0.1 ln s + 1 comes from;
+  // and where the pairs end before the tail begins, what is in use.
+  struct Slowing {
+    RoundNumber factor;
+    bool is_pinned;
+  };
+  std::vector<Slowing> slowings(const Range& slow, std::size_t tail, std::size_t count) const {
+    constexpr std::size_t enough = 3;
+    std::vector<Slowing> list;
+    const auto add = [&](const Range& factors, bool is_seen) {
+      const RoundNumber factor = roundest_in(factors);
+      list.push_back({factor, is_seen && is_pinned(factors, factor)});
+    };
+    const bool ends = tail >= enough && tail < count;
+    if (ends && slow.high < 0.999 && slow.low > 0) add({1 / slow.high, 1 / slow.low}, true);
+    if (factor_.low > 1) add({std::exp(10 * (factor_.low - 1)), std::exp(10 * (factor_.high - 1))}, true);
+    if (!ends && slow.high < 0.999) {
+      for (const double factor : {2.0, 4.0, 8.0, 16.0, 32.0, 40.0, 64.0}) list.push_back({{factor, 2}, false});
+      if (slow.low > 0) add({1 / slow.high, 1 / slow.low}, false);
+    }
+    return list;
   }
 
   void keep_llama3(const Llama3Scaling& rule, double theta, int digits, bool pinned, const std::string& remark) {
@@ -307,6 +336,22 @@ class Fitter {
     keep_llama3({factor, length->value, 1, high.value}, theta, digits + length->digits + high.digits, pinned, remark);
   }
 
+  // What a call's length makes of the base: (B / b)^((n-2)/n).
+  struct Stretch {
+    double length;
+    Range of;
+  };
+
+  // L, of two stretches 1 + s (l - L) / L.
+  static std::optional<double> original_told(const Stretch& near, const Stretch& far) {
+    const double step = far.length - near.length;
+    const Range slope{(far.of.low - near.of.high) / step, (far.of.high - near.of.low) / step};
+    if (!(step > 0) || slope.low <= 0) return std::nullopt;
+    const auto length = roundest_length_in(
+        {near.length - (near.of.high - 1) / slope.low, near.length - (near.of.low - 1) / slope.high});
+    return length ? std::optional(static_cast<double>(length->value)) : std::nullopt;
+  }
+
   // A base that grows with the length: (B(l) / b)^((n-2)/n) = 1 + s (l - L) / L beyond L.
   void fit_dynamic() {
     if (width_ <= 2 || turns().size() < 2) return;
@@ -314,10 +359,6 @@ class Fitter {
     if (range.is_empty()) return;
     const RoundNumber base = roundest_in(range);
     const double power = static_cast<double>(width_ - 2) / static_cast<double>(width_);
-    struct Stretch {
-      double length;
-      Range of;
-    };
     std::vector<Stretch> stretches;
     for (const FrequencyList& list : lists_.subspan(1)) {
       const Range stretched = bases(list.turns, list.turns.size(), 1);
@@ -325,29 +366,25 @@ class Fitter {
       const Range stretch{std::pow(stretched.low / base.value, power), std::pow(stretched.high / base.value, power)};
       if (stretch.low > 1.001) stretches.push_back({static_cast<double>(list.length), stretch});
     }
-    if (stretches.size() < 2) return;
-    const Stretch& near = stretches.front();
-    const Stretch& far = stretches.back();
-    // s / L, and from it L and s.
-    const double step = far.length - near.length;
-    const Range slope{(far.of.low - near.of.high) / step, (far.of.high - near.of.low) / step};
-    if (slope.low <= 0) return;
-    const Range lengths =
-        common({near.length - (near.of.high - 1) / slope.low, near.length - (near.of.low - 1) / slope.high},
-               {far.length - (far.of.high - 1) / slope.low, far.length - (far.of.low - 1) / slope.high});
-    const auto length = roundest_length_in(lengths);
-    if (!length) return;
-    const auto l = static_cast<double>(length->value);
-    // With L known each length tells s alone.
-    Range factors{1, HUGE_VAL};
-    for (const Stretch& one : stretches)
-      factors = common(factors, {(one.of.low - 1) * l / (one.length - l), (one.of.high - 1) * l / (one.length - l)});
-    if (factors.is_empty()) return;
-    const RoundNumber factor = roundest_in(factors);
-    keep(DynamicScaling{factor.value, length->value, layout_length_scope()}, base.value,
-         base.digits + factor.digits + length->digits, is_pinned(range, base) && is_pinned(factors, factor),
-         fmt::format("base {:.10g} to {:.10g}, factor {:.8g} to {:.8g}", range.low, range.high, factors.low,
-                     factors.high));
+    if (stretches.empty()) return;
+    // Each length tells s alone, once L is known: what the change shows, what two lengths tell, or what is in use.
+    std::vector<double> originals{static_cast<double>(limit_.value_or(0))};
+    originals.insert(originals.end(), known_lengths.begin(), known_lengths.end());
+    if (const auto told = original_told(stretches.front(), stretches.back())) originals.push_back(*told);
+    for (const double l : originals) {
+      if (l < 1 || l >= stretches.front().length) continue;
+      Range factors{1, HUGE_VAL};
+      for (const Stretch& one : stretches)
+        factors = common(factors, {(one.of.low - 1) * l / (one.length - l), (one.of.high - 1) * l / (one.length - l)});
+      if (factors.is_empty()) continue;
+      const RoundNumber factor = roundest_in(factors);
+      const RoundLength length = *roundest_length_in({l, l});
+      keep(DynamicScaling{factor.value, length.value, layout_length_scope()}, base.value,
+           base.digits + factor.digits + length.digits,
+           is_pinned(range, base) && is_pinned(factors, factor) && stretches.size() > 1,
+           fmt::format("base {:.10g} to {:.10g}, factor {:.8g} to {:.8g}", range.low, range.high, factors.low,
+                       factors.high));
+    }
   }
 
   LengthScope layout_length_scope() const { return length_scope(layout_.rope_scaling); }
@@ -403,11 +440,17 @@ class Fitter {
 }  // namespace
 
 std::vector<RuleFit> fitting_rules(const Rope& layout, const RopeSeen& seen) {
+  std::vector<RuleFit> all;
   for (const FrequencyFormat format : frequency_formats) {
-    std::vector<RuleFit> fits = Fitter(layout, seen, format).fits();
-    if (!fits.empty()) return fits;
+    // Wider formats explain whatever a narrower one does, at a price that round parameters do not pay.
+    if (!all.empty() && all.front().digits <= digits_of(format)) break;
+    for (RuleFit& fit : Fitter(layout, seen, format).fits()) {
+      fit.digits += digits_of(format);
+      all.push_back(std::move(fit));
+    }
+    std::ranges::stable_sort(all, {}, &RuleFit::digits);
   }
-  return {};
+  return all;
 }
 
 }  // namespace sextant::identify

@@ -24,6 +24,7 @@ struct RuleFit {
   bool is_pinned = true;  ///< whether the data tell its parameters from others as round
   double off = 0;         ///< the worst frequency, in units of what is left open
   std::string remark;     ///< what a person should know of its parameters; may be empty
+  std::string json;       ///< of the rope, by which fits are told apart
 };
 
 /// What is to be explained: the frequencies in calls of different lengths, the shortest first, one list where they do

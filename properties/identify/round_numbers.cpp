@@ -46,7 +46,7 @@ std::optional<RoundLength> roundest_length_in(const Range& range) {
 
 bool is_pinned(const Range& range, const RoundNumber& number) {
   const double last_digit = std::pow(10, std::floor(std::log10(number.value)) - number.digits + 1);
-  return range.high - range.low < last_digit / 10;
+  return range.high - range.low < last_digit / 100;
 }
 
 }  // namespace sextant::identify

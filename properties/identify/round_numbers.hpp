@@ -36,8 +36,8 @@ struct RoundLength {
 };
 std::optional<RoundLength> roundest_length_in(const Range& range);
 
-/// Whether a range tells a round number from others as round: it is narrower than a tenth of the last digit, so that at
-/// least one more digit is seen to be 0.
+/// Whether a range tells a round number from others nearly as round: it is narrower than a hundredth of the last digit,
+/// so that two more digits are seen to be 0.
 bool is_pinned(const Range& range, const RoundNumber& number);
 
 }  // namespace sextant::identify

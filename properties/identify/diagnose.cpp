@@ -1,0 +1,89 @@
+#include "properties/identify/diagnose.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
+
+#include "properties/catalogue.hpp"
+#include "properties/engine/engine.hpp"
+#include "properties/identify/differences.hpp"
+#include "properties/identify/identify.hpp"
+
+namespace sextant::identify {
+namespace {
+
+// Faults by what their words begin with, and the rows of docs/bug-zoo.md that have them.
+struct KnownFault {
+  std::string_view beginning;
+  std::string_view row;
+};
+constexpr std::array known_faults{
+    KnownFault{"positions are rounded to", "A1"},
+    KnownFault{"angles are rounded to", "A3"},
+    KnownFault{"frequencies are rounded to", "A5"},
+    KnownFault{"frequencies come from", "B7"},
+    KnownFault{"one position off", "H4"},
+    KnownFault{"a token's place", "H1"},
+    KnownFault{"rotates over", "I20"},
+    KnownFault{"all rows of a batch", "H6"},
+    KnownFault{"positions are taken to be consecutive", "H9"},
+    KnownFault{"rows of a batch continue", "I2"},
+    KnownFault{"positions are read as [tokens, batch]", "I20"},
+    KnownFault{"positions above", "I10"},
+    KnownFault{"positions wrap", "I10"},
+    KnownFault{"only the first head", "I15"},
+    KnownFault{"negative positions", "H5"},
+};
+
+DiagnosedDifference fault_of(const std::string& words) {
+  const auto known =
+      std::ranges::find_if(known_faults, [&](const KnownFault& fault) { return words.starts_with(fault.beginning); });
+  return {words, known == known_faults.end() ? std::string() : std::string(known->row)};
+}
+
+// A few cases of accuracy under the claim that was found.
+void verify(Diagnosis& diagnosis, const Subject& subject, const Spec& found) {
+  AuditOptions options;
+  options.profile = Profile::quick;
+  options.amount = {.values = 1 << 16, .cases = 12, .largest_call = 4096};
+  options.counterexamples = Counterexamples::not_sought;
+  const AuditOutcome outcome = audit({*property_named("accuracy")}, subject, found, options);
+  const PropertyResult& result = outcome.results.front();
+  diagnosis.is_verified = result.verdict == Verdict::holds;
+  if (result.worst) diagnosis.of_bound = result.worst->deviation.of_bound;
+}
+
+std::optional<Diagnosis> made(const Subject& subject, const Spec& claim) {
+  const Identification found = identify(subject, claim);
+  Diagnosis diagnosis;
+  if (found.spec) diagnosis.differences = differences(claim, *found.spec);
+  for (const std::string& words : found.faults) diagnosis.differences.push_back(fault_of(words));
+  const bool is_coarser = found.spec && found.spec->accuracy != claim.accuracy;
+  if (!found.spec || is_coarser) {
+    for (const std::string& words : found.arithmetic) diagnosis.differences.push_back(fault_of(words));
+  }
+  if (diagnosis.differences.empty()) return std::nullopt;
+  if (found.spec && found.faults.empty() && to_json(*found.spec) != to_json(claim)) {
+    diagnosis.spec_json = to_json(*found.spec);
+    verify(diagnosis, subject, *found.spec);
+  }
+  return diagnosis;
+}
+
+}  // namespace
+
+std::optional<Diagnosis> diagnose(const Subject& subject, const Spec& claim, std::span<const PropertyResult> results) {
+  const bool is_violated = std::ranges::any_of(results, [](const PropertyResult& result) {
+    return result.verdict == Verdict::violated && result.level != Level::advice;
+  });
+  if (!is_violated || !subject.is_live()) return std::nullopt;
+  try {
+    return made(subject, claim);
+  } catch (const SubjectFailure&) {
+    // The verdicts tell how it failed.
+    return std::nullopt;
+  }
+}
+
+}  // namespace sextant::identify

@@ -1,0 +1,139 @@
+#include "properties/identify/diagnose.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "properties/mutants/mutant.hpp"
+
+namespace sextant::identify {
+namespace {
+
+// A mutant whose defect is a convention, and words that its diagnosis must have.
+struct Named {
+  std::string mutant;
+  std::string words;
+};
+
+const std::vector<Named>& named() {
+  static const std::vector<Named> list{
+      {"rope-bfloat16-positions", "positions are rounded to bfloat16: right up to 256"},
+      {"rope-float16-positions", "positions are rounded to float16: right up to 2048"},
+      {"rope-bfloat16-frequencies", "frequencies are rounded to bfloat16"},
+      {"rope-float16-angle", "angles are rounded to float16"},
+      {"rope-bfloat16-angle", "angles are rounded to bfloat16"},
+      {"rope-pairing-ignored", "claims pairing interleaved, computes half"},
+      {"rope-output-pairing-ignored", "claims output_pairing half, computes interleaved"},
+      {"rope-transposed", "direction reversed: claims counterclockwise, computes clockwise"},
+      {"rope-direction-ignored", "direction reversed: claims clockwise, computes counterclockwise"},
+      {"rope-identity", "nothing is rotated"},
+      {"rope-theta-ignored", "base 10000 measured, 500000 claimed"},
+      {"rope-partner-by-head-dim", "channels 0 and 32 turn together, where the claim has 0 and 12"},
+      {"rope-partner-by-rotary-dim", "claims rotary_layout spread, computes prefix"},
+      {"rope-suffix-as-prefix", "claims rotary_layout suffix, computes prefix"},
+      {"rope-head-dim-in-exponent", "base 31.6227"},
+      {"rope-tail-zeroed", "come back as zeros"},
+      {"rope-last-pair-left", "rotary_dim 62 measured, 64 claimed"},
+      {"rope-llama3-dropped", "computes no rope_scaling"},
+      {"rope-yarn-truncated", "truncate"},
+      {"rope-factor-dropped", "the attention factor is left out"},
+      {"rope-factor-squared", "the attention factor is applied twice"},
+      {"rope-attention-factor-ignored", "attention factor 1.2079"},
+      {"rope-mscale-ratio-ignored", "attention factor 1.3688"},
+      {"rope-linear-multiplies", "is 4 times its claimed one"},
+      {"rope-linear-twice", "factor 4"},
+      {"rope-ntk-exponent", "base 80000 measured, 10000 claimed"},
+      {"rope-frequency-8-ulps", "1 of 32 frequencies are not the claimed ones: pair 1's"},
+      {"rope-local-index", "a token's place in the call is taken for its position"},
+      {"rope-first-row-for-all", "all rows of a batch have the first row's positions"},
+      {"rope-consecutive-positions", "positions are taken to be consecutive"},
+      {"rope-rows-run-on", "rows of a batch continue counting where the last one ended"},
+      {"rope-axes-swapped", "positions are read as [tokens, batch]"},
+      {"rope-clamped", "positions above 4095 are clamped to it"},
+      {"rope-passed-through", "positions above 4095 are not rotated"},
+      {"rope-wrapped", "positions wrap at 65536"},
+      {"rope-first-head-only", "only the first head is rotated"},
+      {"sinusoidal-bfloat16-positions", "positions are rounded to bfloat16: right up to 256"},
+      {"sinusoidal-float16-positions", "positions are rounded to float16"},
+      {"sinusoidal-bfloat16-frequencies", "frequencies are rounded to bfloat16"},
+      {"sinusoidal-bfloat16-angle", "angles are rounded to bfloat16"},
+      {"sinusoidal-base-ignored", "base 10000 measured, 500 claimed"},
+      {"sinusoidal-denominator-ignored", "downscale_freq_shift 0 measured, 1 claimed"},
+      {"sinusoidal-scale-ignored", "scale 1 measured, 0.5 claimed"},
+      {"sinusoidal-layout-ignored", "claims layout concatenated, computes interleaved"},
+      {"sinusoidal-first-ignored", "claims first cos, computes sin"},
+      {"sinusoidal-offset-two", "position_offset 2 measured, 0 claimed"},
+      {"sinusoidal-offset-ignored", "position_offset 0 measured, 2 claimed"},
+      {"sinusoidal-clamped", "positions above 4095 are clamped to it"},
+      {"sinusoidal-wrapped", "positions wrap at 65536"},
+      {"sinusoidal-local-index", "a token's place in the call is taken for its position"},
+      {"sinusoidal-consecutive-positions", "positions are taken to be consecutive"},
+      {"alibi-naive-slopes", "claims slopes released, computes geometric"},
+      {"alibi-released-undeclared", "claims slopes geometric, computes released"},
+      {"alibi-key-index", "claims form distance, computes key_index"},
+      {"alibi-slope-dtype-undeclared", "slope_dtype"},
+      {"alibi-bias-max-undeclared", "bias_max 8 measured, 16 claimed"},
+      {"t5-sign", "buckets are those of query - key instead of key - query"},
+      {"t5-one-direction", "claims bidirectional true, computes false"},
+      {"t5-later-keys-mirrored", "claims later_keys at_zero, computes mirrored"},
+      {"t5-later-keys-at-zero", "claims later_keys mirrored, computes at_zero"},
+  };
+  return list;
+}
+
+std::vector<PropertyResult> violated() {
+  PropertyResult result;
+  result.id = "accuracy";
+  result.verdict = Verdict::violated;
+  return {result};
+}
+
+class Diagnosed : public testing::TestWithParam<Named> {};
+
+TEST_P(Diagnosed, BySentence) {
+  const auto& registry = mutants::registry();
+  const auto mutant = std::ranges::find(registry, GetParam().mutant, &mutants::Mutant::name);
+  ASSERT_NE(mutant, registry.end());
+  const auto subject = mutants::open(mutant->name);
+  const auto diagnosis = diagnose(*subject, parse_spec(mutant->spec), violated());
+  ASSERT_TRUE(diagnosis) << "nothing is said";
+  EXPECT_NE(words_of(*diagnosis).find(GetParam().words), std::string::npos) << words_of(*diagnosis);
+}
+
+std::string name_of_case(const testing::TestParamInfo<Named>& info) {
+  std::string name = info.param.mutant;
+  std::ranges::replace(name, '-', '_');
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Mutants, Diagnosed, testing::ValuesIn(named()), name_of_case);
+
+TEST(Diagnose, VerifiesTheClaimThatWouldHold) {
+  const auto subject = mutants::open("rope-pairing-ignored");
+  const Spec claim = parse_spec(R"({"encoding":"rope","head_dim":64,"pairing":"interleaved"})");
+  const auto diagnosis = diagnose(*subject, claim, violated());
+  ASSERT_TRUE(diagnosis);
+  EXPECT_EQ(words_of(*diagnosis), "claims pairing interleaved, computes half");
+  EXPECT_EQ(diagnosis->differences.front().row, "C2");
+  EXPECT_TRUE(diagnosis->is_verified);
+  EXPECT_GT(diagnosis->of_bound, 0);
+  EXPECT_LT(diagnosis->of_bound, 1);
+  EXPECT_EQ(describe(parse_spec(diagnosis->spec_json)),
+            describe(parse_spec(R"({"encoding":"rope","head_dim":64,"pairing":"half"})")));
+}
+
+TEST(Diagnose, SaysNothingOfWhatIsRight) {
+  for (const mutants::Mutant& mutant : mutants::registry()) {
+    if (mutant.kind != mutants::Kind::control || !mutant.name.starts_with("rope-")) continue;
+    const auto subject = mutants::open(mutant.name);
+    const auto diagnosis = diagnose(*subject, parse_spec(mutant.spec), violated());
+    EXPECT_FALSE(diagnosis) << mutant.name << ": " << words_of(*diagnosis);
+  }
+  const auto subject = mutants::open("rope-transposed");
+  EXPECT_FALSE(diagnose(*subject, parse_spec(R"({"encoding":"rope","head_dim":64})"), {}));
+}
+
+}  // namespace
+}  // namespace sextant::identify

@@ -1,0 +1,185 @@
+#include "properties/identify/differences.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "lib/spec/of.hpp"
+#include "reference/rope_scaling.hpp"
+
+namespace sextant::identify {
+namespace {
+
+std::string_view name_of(Pairing pairing) { return pairing == Pairing::half ? "half" : "interleaved"; }
+std::string_view name_of(Direction direction) {
+  return direction == Direction::clockwise ? "clockwise" : "counterclockwise";
+}
+std::string_view name_of(Layout layout) { return layout == Layout::interleaved ? "interleaved" : "concatenated"; }
+std::string_view name_of(First first) { return first == First::sin ? "sin" : "cos"; }
+std::string_view name_of(AlibiForm form) { return form == AlibiForm::distance ? "distance" : "key_index"; }
+std::string_view name_of(AlibiSlopes slopes) { return slopes == AlibiSlopes::released ? "released" : "geometric"; }
+std::string_view name_of(Mask mask) { return mask == Mask::causal ? "causal" : "symmetric"; }
+std::string_view name_of(LaterKeys keys) { return keys == LaterKeys::at_zero ? "at_zero" : "mirrored"; }
+std::string_view name_of(RotaryLayout layout) {
+  switch (layout) {
+    case RotaryLayout::prefix: return "prefix";
+    case RotaryLayout::spread: return "spread";
+    case RotaryLayout::suffix: return "suffix";
+  }
+  return "";
+}
+
+class List {
+ public:
+  void add(std::string words, std::string row = {}) { made_.push_back({std::move(words), std::move(row)}); }
+
+  // "claims pairing half, computes interleaved".
+  template <class Field>
+  void named(std::string_view field, Field claimed, Field found, std::string row = {}) {
+    if (claimed != found)
+      add(fmt::format("claims {} {}, computes {}", field, name_of(claimed), name_of(found)), std::move(row));
+  }
+
+  // "base 10000 measured, 500000 claimed".
+  template <class Number>
+  void measured(std::string_view field, Number claimed, Number found, std::string row = {}) {
+    if (claimed != found)
+      add(fmt::format("{} {:.10g} measured, {:.10g} claimed", field, static_cast<double>(found),
+                      static_cast<double>(claimed)),
+          std::move(row));
+  }
+
+  std::vector<DiagnosedDifference> made() { return std::move(made_); }
+
+ private:
+  std::vector<DiagnosedDifference> made_;
+};
+
+// The rule and its fields, as `describe` has them, of a rope.
+std::string rule_text(const Spec& spec) {
+  const std::string text = describe(spec);
+  const auto start = text.find("rope_scaling ");
+  if (start == std::string::npos) return "no rope_scaling";
+  const auto parenthesis = text.find('(', start);
+  const auto comma = text.find(',', start);
+  if (parenthesis == std::string::npos || comma < parenthesis) return text.substr(start, comma - start);
+  return text.substr(start, text.find(')', start) + 1 - start);
+}
+
+double magnitude(const Rope& rope) {
+  if (pairs(rope) == 0) return 1;
+  return reference::RopeFrequencies(rope).attention_factor(0, reference::first_precision).upper();
+}
+
+// Attention factors are compared by what they come to, whatever fields say them.
+void compare_magnitudes(List& list, double claimed, double found) {
+  const auto is_near = [](double a, double b) { return std::fabs(a - b) < 0x1p-7 * b; };
+  if (is_near(claimed, found)) return;
+  if (is_near(found, claimed * claimed)) {
+    list.add("the attention factor is applied twice", "F9");
+  } else if (is_near(found, 1)) {
+    list.add("the attention factor is left out", "F10");
+  } else {
+    list.measured("attention factor", claimed, found, "F3");
+  }
+}
+
+Rope without_magnitude(Rope rope) {
+  if (auto* yarn = std::get_if<YarnScaling>(&rope.rope_scaling)) {
+    yarn->attention_factor.reset();
+    yarn->mscale.reset();
+    yarn->mscale_all_dim.reset();
+  }
+  return rope;
+}
+
+std::vector<DiagnosedDifference> compare(const Spec& claimed_spec, const Rope& claimed, const Rope& found) {
+  List list;
+  if (pairs(found) == 0 && pairs(claimed) > 0) {
+    list.add("nothing is rotated", "D11");
+    return list.made();
+  }
+  list.named("pairing", claimed.pairing, found.pairing, "C2");
+  const bool follow = claimed.output_pairing == claimed.pairing && found.output_pairing == found.pairing;
+  if (!follow) list.named("output_pairing", claimed.output_pairing, found.output_pairing, "C2");
+  list.named("rotary_layout", claimed.rotary_layout, found.rotary_layout, "D6");
+  list.measured("rotary_dim", claimed.rotary_dim, found.rotary_dim, "D4");
+  if (claimed.direction != found.direction)
+    list.add(
+        fmt::format("direction reversed: claims {}, computes {}", name_of(claimed.direction), name_of(found.direction)),
+        "C13");
+  list.measured("base", claimed.rope_theta, found.rope_theta, "D1");
+  const auto rule = [&](const Rope& rope) {
+    Spec spec = claimed_spec;
+    spec.encoding = without_magnitude(rope);
+    return rule_text(spec);
+  };
+  const std::string own = rule(claimed);
+  const std::string other = rule(found);
+  if (own != other) list.add(fmt::format("claims {}, computes {}", own, other), "D9");
+  compare_magnitudes(list, magnitude(claimed), magnitude(found));
+  return list.made();
+}
+
+std::vector<DiagnosedDifference> compare(const Spec&, const Sinusoidal& claimed, const Sinusoidal& found) {
+  List list;
+  list.named("layout", claimed.layout, found.layout, "C");
+  list.named("first", claimed.first, found.first, "C");
+  list.measured("base", claimed.base, found.base, "D1");
+  list.measured("downscale_freq_shift", claimed.downscale_freq_shift, found.downscale_freq_shift);
+  if (const std::int64_t off = found.position_offset - claimed.position_offset; off == 1 || off == -1) {
+    list.add(fmt::format("one position off: position_offset {} measured, {} claimed", found.position_offset,
+                         claimed.position_offset),
+             "H4");
+  } else {
+    list.measured("position_offset", claimed.position_offset, found.position_offset, "H4");
+  }
+  list.measured("scale", claimed.scale, found.scale);
+  list.measured("angle_scale", claimed.angle_scale, found.angle_scale);
+  return list.made();
+}
+
+std::string text_of(const std::optional<Dtype>& dtype) {
+  return dtype ? std::string(sextant::name_of(*dtype)) : std::string("none");
+}
+
+std::vector<DiagnosedDifference> compare(const Spec&, const Alibi& claimed, const Alibi& found) {
+  List list;
+  // Under a causal mask nothing is claimed of later keys.
+  if (claimed.mask == Mask::symmetric) list.named("mask", claimed.mask, found.mask);
+  list.named("form", claimed.form, found.form);
+  list.named("slopes", claimed.slopes, found.slopes);
+  list.measured("bias_max", claimed.bias_max, found.bias_max);
+  if (claimed.slope_dtype != found.slope_dtype)
+    list.add(
+        fmt::format("claims slope_dtype {}, computes {}", text_of(claimed.slope_dtype), text_of(found.slope_dtype)));
+  return list.made();
+}
+
+std::vector<DiagnosedDifference> compare(const Spec&, const RelativeBias& claimed, const RelativeBias& found) {
+  List list;
+  if (claimed.bidirectional != found.bidirectional)
+    list.add(fmt::format("claims bidirectional {}, computes {}", claimed.bidirectional, found.bidirectional));
+  list.named("later_keys", claimed.later_keys, found.later_keys);
+  list.measured("max_distance", claimed.max_distance, found.max_distance);
+  return list.made();
+}
+
+}  // namespace
+
+std::vector<DiagnosedDifference> differences(const Spec& claimed, const Spec& found) {
+  const auto of_encoding = [&](const auto& encoding) -> std::vector<DiagnosedDifference> {
+    using Type = std::remove_cvref_t<decltype(encoding)>;
+    const Type* other = held<Type>(found);
+    if constexpr (requires { compare(claimed, encoding, encoding); }) {
+      if (other != nullptr) return compare(claimed, encoding, *other);
+    }
+    return {};
+  };
+  return of_each(claimed, of_encoding);
+}
+
+}  // namespace sextant::identify

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace sextant {
+
+/// One difference between what is claimed and what is computed.
+struct DiagnosedDifference {
+  std::string words;  ///< "claims pairing half, computes interleaved"
+  std::string row;    ///< where the mechanism was seen, a row of docs/bug-zoo.md: "C2"; may be empty
+};
+
+/// Why a claim is violated, as far as the subject's answers tell (properties/identify/).
+struct Diagnosis {
+  std::vector<DiagnosedDifference> differences;
+  std::string spec_json;     ///< the claim that it would meet; empty where no spec says it
+  bool is_verified = false;  ///< whether a short audit of that claim held
+  double of_bound = 0;       ///< the worst value of that audit against its bound
+};
+
+/// "claims pairing half, computes interleaved; base 10000 measured, 500000 claimed".
+std::string words_of(const Diagnosis& diagnosis);
+
+/// "With the claim as it is computed everything holds, the worst value at 0.3 of the bound"; empty without such a claim.
+std::string remedy_of(const Diagnosis& diagnosis);
+
+}  // namespace sextant
