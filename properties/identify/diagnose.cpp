@@ -59,8 +59,9 @@ std::optional<Diagnosis> made(const Subject& subject, const Spec& claim) {
   Diagnosis diagnosis;
   if (found.spec) diagnosis.differences = differences(claim, *found.spec);
   for (const std::string& words : found.faults) diagnosis.differences.push_back(fault_of(words));
-  const bool is_coarser = found.spec && found.spec->accuracy != claim.accuracy;
-  if (!found.spec || is_coarser) {
+  const bool is_as_claimed =
+      found.confidence != Confidence::low && found.spec && found.spec->accuracy == claim.accuracy;
+  if (!is_as_claimed) {
     for (const std::string& words : found.arithmetic) diagnosis.differences.push_back(fault_of(words));
   }
   if (diagnosis.differences.empty()) return std::nullopt;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -30,10 +31,10 @@ const std::vector<Named>& named() {
       {"rope-direction-ignored", "direction reversed: claims clockwise, computes counterclockwise"},
       {"rope-identity", "nothing is rotated"},
       {"rope-theta-ignored", "base 10000 measured, 500000 claimed"},
-      {"rope-partner-by-head-dim", "channels 0 and 32 turn together, where the claim has 0 and 12"},
+      {"rope-partner-by-head-dim", "partners stand head_dim / 2 apart, where the claim has rotary_dim / 2"},
       {"rope-partner-by-rotary-dim", "claims rotary_layout spread, computes prefix"},
       {"rope-suffix-as-prefix", "claims rotary_layout suffix, computes prefix"},
-      {"rope-head-dim-in-exponent", "base 31.6227"},
+      {"rope-head-dim-in-exponent", "exponents are divided by head_dim, where the claim has rotary_dim"},
       {"rope-tail-zeroed", "come back as zeros"},
       {"rope-last-pair-left", "rotary_dim 62 measured, 64 claimed"},
       {"rope-llama3-dropped", "computes no rope_scaling"},
@@ -76,7 +77,7 @@ const std::vector<Named>& named() {
       {"alibi-slope-dtype-undeclared", "slope_dtype"},
       {"alibi-bias-max-undeclared", "bias_max 8 measured, 16 claimed"},
       {"t5-sign", "buckets are those of query - key instead of key - query"},
-      {"t5-one-direction", "claims bidirectional true, computes false"},
+      {"t5-one-direction", "keys after the query share the buckets of those before"},
       {"t5-later-keys-mirrored", "claims later_keys at_zero, computes mirrored"},
       {"t5-later-keys-at-zero", "claims later_keys mirrored, computes at_zero"},
   };
@@ -89,6 +90,8 @@ std::vector<PropertyResult> violated() {
   result.verdict = Verdict::violated;
   return {result};
 }
+
+void PrintTo(const Named& named, std::ostream* stream) { *stream << named.mutant; }
 
 class Diagnosed : public testing::TestWithParam<Named> {};
 

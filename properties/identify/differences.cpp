@@ -105,13 +105,30 @@ std::vector<DiagnosedDifference> compare(const Spec& claimed_spec, const Rope& c
   list.named("pairing", claimed.pairing, found.pairing, "C2");
   const bool follow = claimed.output_pairing == claimed.pairing && found.output_pairing == found.pairing;
   if (!follow) list.named("output_pairing", claimed.output_pairing, found.output_pairing, "C2");
-  list.named("rotary_layout", claimed.rotary_layout, found.rotary_layout, "D6");
+  // Frequencies of one series, formed over another width, look like those of another base.
+  const auto is_power = [&](double power) {
+    return std::fabs(std::log(found.rope_theta) * power - std::log(claimed.rope_theta)) < 0x1p-14;
+  };
+  const bool is_partial = claimed.rotary_dim < claimed.head_dim && found.rotary_dim == claimed.rotary_dim;
+  const double share = static_cast<double>(claimed.rotary_dim) / static_cast<double>(claimed.head_dim);
+  const bool by_head = is_partial && found.rotary_layout == claimed.rotary_layout && is_power(1 / share);
+  const bool partners_by_head = is_partial && claimed.rotary_layout == RotaryLayout::prefix &&
+                                found.rotary_layout == RotaryLayout::spread && is_power(share);
+  if (partners_by_head) {
+    list.add("partners stand head_dim / 2 apart, where the claim has rotary_dim / 2", "D6");
+  } else {
+    list.named("rotary_layout", claimed.rotary_layout, found.rotary_layout, "D6");
+  }
   list.measured("rotary_dim", claimed.rotary_dim, found.rotary_dim, "D4");
   if (claimed.direction != found.direction)
     list.add(
         fmt::format("direction reversed: claims {}, computes {}", name_of(claimed.direction), name_of(found.direction)),
         "C13");
-  list.measured("base", claimed.rope_theta, found.rope_theta, "D1");
+  if (by_head) {
+    list.add("exponents are divided by head_dim, where the claim has rotary_dim", "D4");
+  } else if (!partners_by_head) {
+    list.measured("base", claimed.rope_theta, found.rope_theta, "D1");
+  }
   const auto rule = [&](const Rope& rope) {
     Spec spec = claimed_spec;
     spec.encoding = without_magnitude(rope);

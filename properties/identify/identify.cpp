@@ -39,9 +39,11 @@ std::string_view name_of(Confidence confidence) {
 }
 
 Identification identify(const Subject& subject, const Spec& probe) {
-  if (probe.min_position > 0) {
+  constexpr std::int64_t fewest = 16;
+  if (probe.min_position > 0 || probe.max_position < fewest) {
     Identification none;
-    none.seen.push_back(fmt::format("positions from 0 on are asked, and the claim begins at {}", probe.min_position));
+    none.seen.push_back(fmt::format("positions 0 to {} at least are asked, and the claim has {} to {}", fewest - 1,
+                                    probe.min_position, probe.max_position - 1));
     return none;
   }
   CountedSession session(subject.open(probe));

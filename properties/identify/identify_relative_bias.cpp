@@ -31,6 +31,8 @@ class RelativeBiasIdentifier {
       found_.faults.emplace_back("buckets are those of query - key instead of key - query");
       found_.confidence = Confidence::low;
     }
+    if (!found_.spec && is_mirrored())
+      found_.faults.emplace_back("keys after the query share the buckets of those before");
     if (!found_.spec) tell_buckets();
     found_.calls = session_.calls();
     return std::move(found_);
@@ -83,6 +85,13 @@ class RelativeBiasIdentifier {
       if (std::ranges::find(seen, bucket) == seen.end()) seen.push_back(bucket);
     }
     return std::ssize(seen);
+  }
+
+  bool is_mirrored() const {
+    for (std::int64_t n = 1; n <= far_; ++n) {
+      if (bucket_at(n) != bucket_at(-n)) return false;
+    }
+    return true;
   }
 
   bool is_its(const RelativeBias& tried, std::int64_t sign) const {

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <climits>
 #include <cmath>
 #include <optional>
 #include <utility>
@@ -155,7 +156,7 @@ class RopeIdentifier {
   }
 
   // Frequencies in a call of this length.
-  std::vector<MeasuredTurn> turns_of(std::int64_t length) {
+  FrequencyList list_of(std::int64_t length) {
     std::vector<std::int64_t> positions = doubling_positions(length);
     const std::size_t count = positions.size();
     positions.push_back(length - 1);
@@ -164,7 +165,7 @@ class RopeIdentifier {
     rows.first.resize(count);
     std::vector<MeasuredTurn> turns = measured_turns(positions, in_order(rows.first, layout_->order), norm_);
     for (MeasuredTurn& turn : turns) turn.radians = std::fabs(turn.radians);
-    return turns;
+    return {length, std::move(turns), norm_of(rows.first, claim_.dtype).range};
   }
 
   // The first pairs at a few positions in a call of this length: the same numbers where frequencies are the same.
@@ -184,13 +185,14 @@ class RopeIdentifier {
 
   RopeSeen seen_lists() {
     RopeSeen seen;
-    seen.factor = norm_.range;
     const std::int64_t longest = rows_.positions.back() + 1;
     const Rows shortest = early_rows(8);
+    const FrequencyList whole{longest, turns_, norm_.range};
     if (is_same(shortest, early_rows(longest))) {
-      seen.lists.push_back({longest, turns_});
+      seen.lists.push_back(whole);
       return seen;
     }
+    if (starts_by_rows(shortest, longest)) seen.scope = LengthScope::row;
     std::int64_t same = 8;
     std::int64_t other = longest;
     while (other - same > 1) {
@@ -199,13 +201,21 @@ class RopeIdentifier {
     }
     seen.switching_length = same;
     found_.seen.push_back(fmt::format("calls longer than {} have other frequencies", same));
-    seen.lists.push_back({same, turns_of(same)});
+    // Small changes begin to show some way beyond the length where they begin.
+    seen.lists.push_back(list_of(std::max<std::int64_t>(same / 2, 2)));
     for (std::int64_t length = 2 * same; length < longest; length *= 2) {
-      seen.lists.push_back({length, turns_of(length)});
-      if (length + length / 2 < longest) seen.lists.push_back({length + length / 2, turns_of(length + length / 2)});
+      seen.lists.push_back(list_of(length));
+      if (length + length / 2 < longest) seen.lists.push_back(list_of(length + length / 2));
     }
-    seen.lists.push_back({longest, turns_});
+    seen.lists.push_back(whole);
     return seen;
+  }
+
+  // Whether a short row of a batch is turned as a short call is, beside a long one.
+  bool starts_by_rows(const Rows& shortest, std::int64_t longest) {
+    const Rows both = turned_vectors(session_, claim_, rope_, structure_.pairs, {1, 2, 4, 7, 1, 2, 4, longest - 1},
+                                     {.batches = 2, .heads = 1});
+    return is_same(shortest, {both[0], both[1], both[2], both[3], both[3]});
   }
 
   void name_rule() {
@@ -221,18 +231,17 @@ class RopeIdentifier {
     for (const std::string& fault : layout_->faults) found_.faults.push_back(fault);
     if (!best.remark.empty()) found_.seen.push_back(best.remark);
     if (const auto words = words_of(best.format); !words.empty()) found_.arithmetic.emplace_back(words);
+    int rival = INT_MAX;
     for (const RuleFit& fit : std::span(fits).subspan(1)) {
+      if (fit.format != best.format) continue;
+      rival = std::min(rival, fit.digits);
       Spec other = claim_;
       other.encoding = fit.rope;
-      if (found_.equal.size() < 3) found_.equal.push_back(describe(other));
+      if (found_.equal.size() < 3 && fit.digits <= best.digits + 3) found_.equal.push_back(describe(other));
     }
-    bool known_positions = true;
-    if (found_.faults.empty() && !starts_turned_) {
-      const bool by_length = seen.lists.size() > 1;
-      if (!by_length) known_positions = check_positions();
-    }
+    const bool known_positions = seen.lists.size() > 1 || starts_turned_ || check_positions();
     judge();
-    const bool clear = best.is_pinned && (fits.size() < 2 || fits[1].digits > best.digits);
+    const bool clear = best.is_pinned && rival > best.digits;
     settle(!known_positions ? Confidence::low : clear && !departs_ ? Confidence::high : Confidence::medium);
   }
 
@@ -274,7 +283,8 @@ class RopeIdentifier {
       if (!used.words.empty()) found_.arithmetic.push_back(used.words);
       return true;
     }
-    if (!used.words.empty()) found_.faults.push_back(used.words);
+    // The tokens of earlier calls had other positions than they were given, which is all that is wrong with them.
+    if (!used.words.empty()) found_.faults = {used.words};
     return !used.words.empty();
   }
 

@@ -34,7 +34,8 @@ Rows pairs_of(const Tensor& table, const Sinusoidal& layout) {
 bool is_on_circle(const Rows& rows, const Norm& norm) {
   return std::ranges::all_of(rows, [&](const auto& row) {
     return std::ranges::all_of(row, [&](const PairValues& value) {
-      return std::fabs(std::hypot(value.sin, value.cos) - norm.size) <= 2 * norm.size * norm.noise;
+      const double size = std::hypot(value.sin, value.cos);
+      return !std::isfinite(size) || std::fabs(size - norm.size) <= 2 * norm.size * norm.noise;
     });
   });
 }

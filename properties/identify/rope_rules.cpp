@@ -25,7 +25,8 @@ class Fitter {
       : layout_(layout),
         lists_(seen.lists),
         limit_(seen.switching_length),
-        factor_(seen.factor),
+        scope_(seen.scope),
+        factor_(seen.lists.back().factor),
         format_(format),
         width_(rotary_width(layout)) {}
 
@@ -38,6 +39,7 @@ class Fitter {
       fit_bands();
     }
     std::ranges::stable_sort(fits_, {}, &RuleFit::digits);
+    if (!are_of_format()) fits_.clear();
     return std::move(fits_);
   }
 
@@ -60,6 +62,15 @@ class Fitter {
     return {std::exp(log_base.low), std::exp(log_base.high)};
   }
 
+  // Whether every frequency may be a number of a 16-bit format, if that is what they are taken for.
+  bool are_of_format() const {
+    if (format_ != FrequencyFormat::float16 && format_ != FrequencyFormat::bfloat16) return true;
+    const Dtype dtype = format_ == FrequencyFormat::float16 ? Dtype::float16 : Dtype::bfloat16;
+    return std::ranges::all_of(turns(), [&](const MeasuredTurn& turn) {
+      return std::fabs(turn.radians - round_to(dtype, turn.radians)) <= turn.uncertainty + 0x1p-22 * turn.radians;
+    });
+  }
+
   // Checks a rule against every list, by the reference, and keeps it where it fits.
   bool keep(const RopeScaling& rule, double theta, int digits, bool is_pinned, std::string remark = {}) {
     Rope rope = layout_;
@@ -75,14 +86,13 @@ class Fitter {
       json = to_json(spec);
       reference::RopeFrequencies truth(rope);
       for (const FrequencyList& list : lists_) {
+        if (!list.factor.holds(truth.attention_factor(list.length, reference::first_precision).upper())) return false;
         for (std::size_t i = 0; i < list.turns.size(); ++i) {
           const double w = truth.radians(static_cast<std::int64_t>(i), list.length, reference::first_precision).upper();
           worst = std::max(worst, std::fabs(list.turns[i].radians - w) / left_open(format_, i, list.turns[i]));
           if (!(worst <= 1)) return false;
         }
       }
-      const double size = truth.attention_factor(lists_.back().length, reference::first_precision).upper();
-      if (!factor_.holds(size)) return false;
     } catch (const SpecError&) {
       return false;
     } catch (const std::range_error&) {
@@ -228,7 +238,7 @@ class Fitter {
     const bool ends = tail >= enough && tail < count;
     if (ends && slow.high < 0.999 && slow.low > 0) add({1 / slow.high, 1 / slow.low}, true);
     if (factor_.low > 1) add({std::exp(10 * (factor_.low - 1)), std::exp(10 * (factor_.high - 1))}, true);
-    if (!ends && slow.high < 0.999) {
+    if (!ends && slow.high < 0.9) {
       for (const double factor : {2.0, 4.0, 8.0, 16.0, 32.0, 40.0, 64.0}) list.push_back({{factor, 2}, false});
       if (slow.low > 0) add({1 / slow.high, 1 / slow.low}, false);
     }
@@ -379,15 +389,12 @@ class Fitter {
       if (factors.is_empty()) continue;
       const RoundNumber factor = roundest_in(factors);
       const RoundLength length = *roundest_length_in({l, l});
-      keep(DynamicScaling{factor.value, length.value, layout_length_scope()}, base.value,
-           base.digits + factor.digits + length.digits,
+      keep(DynamicScaling{factor.value, length.value, scope_}, base.value, base.digits + factor.digits + length.digits,
            is_pinned(range, base) && is_pinned(factors, factor) && stretches.size() > 1,
            fmt::format("base {:.10g} to {:.10g}, factor {:.8g} to {:.8g}", range.low, range.high, factors.low,
                        factors.high));
     }
   }
-
-  LengthScope layout_length_scope() const { return length_scope(layout_.rope_scaling); }
 
   // Two lists, one up to a length and one beyond it. The base is that under which the factors are round.
   void fit_longrope() {
@@ -400,7 +407,7 @@ class Fitter {
     for (const double theta : bases_tried) {
       LongropeScaling rule;
       rule.original_max_position_embeddings = limit;
-      rule.length_scope = layout_length_scope();
+      rule.length_scope = scope_;
       int digits = 2;
       bool pinned = true;
       for (const auto& [list, factors] : {std::pair{&near, &rule.short_factor}, std::pair{&far, &rule.long_factor}}) {
@@ -414,14 +421,20 @@ class Fitter {
           factors->push_back(factor.value);
         }
       }
-      const RoundNumber size = factor_.holds(1) ? RoundNumber{1, 1} : roundest_in(factor_);
-      const auto by_factor = [&](double s) {
-        return std::sqrt(1 + std::log(s) / std::log(static_cast<double>(limit)));
-      };
+      // sqrt(1 + ln s / ln L) comes from s = L^(a^2 - 1).
+      const auto factor_of_size = [&](double a) { return std::pow(static_cast<double>(limit), a * a - 1); };
+      const Range factors{factor_of_size(factor_.low), factor_of_size(factor_.high)};
+      if (factors.low > 1 && is_pinned(factors, roundest_in(factors))) rule.factor = roundest_in(factors).value;
       for (const double s : {2.0, 4.0, 8.0, 16.0, 32.0, 64.0}) {
-        if (!rule.factor && factor_.holds(by_factor(s))) rule.factor = s;
+        if (!rule.factor && factors.holds(s)) rule.factor = s;
       }
-      if (!rule.factor) rule.attention_factor = size.value;
+      if (common(near.factor, far.factor).is_empty()) {
+        rule.factor.reset();
+        rule.short_mscale = roundest_in(near.factor).value;
+        rule.long_mscale = roundest_in(far.factor).value;
+      } else if (!rule.factor) {
+        rule.attention_factor = factor_.holds(1) ? 1 : roundest_in(factor_).value;
+      }
       keep(rule, theta, digits, pinned, "of base and factors the products alone are seen");
     }
   }
@@ -429,6 +442,7 @@ class Fitter {
   Rope layout_;
   std::span<const FrequencyList> lists_;
   std::optional<std::int64_t> limit_;
+  LengthScope scope_;
   Range factor_;
   FrequencyFormat format_;
   std::int64_t width_;
@@ -445,6 +459,8 @@ std::vector<RuleFit> fitting_rules(const Rope& layout, const RopeSeen& seen) {
     // Wider formats explain whatever a narrower one does, at a price that round parameters do not pay.
     if (!all.empty() && all.front().digits <= digits_of(format)) break;
     for (RuleFit& fit : Fitter(layout, seen, format).fits()) {
+      // So loose a format explains nearly any list by an odd base.
+      if (format == FrequencyFormat::running_product && !fit.is_pinned) continue;
       fit.digits += digits_of(format);
       all.push_back(std::move(fit));
     }

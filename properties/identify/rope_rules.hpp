@@ -10,10 +10,11 @@
 
 namespace sextant::identify {
 
-/// The frequencies of a call, [pairs], and how long it was (the largest position + 1).
+/// The frequencies of a call, [pairs], how long it was (the largest position + 1), and what it multiplied pairs by.
 struct FrequencyList {
   std::int64_t length = 0;
   std::vector<MeasuredTurn> turns;
+  Range factor;
 };
 
 /// A claim whose frequencies are those that were measured, within what the measurement leaves open.
@@ -28,11 +29,11 @@ struct RuleFit {
 };
 
 /// What is to be explained: the frequencies in calls of different lengths, the shortest first, one list where they do
-/// not depend on the length; the greatest length that has the first list's; and what rotations are multiplied by.
+/// not depend on the length; the greatest length that has the first list's; and whose length it is.
 struct RopeSeen {
   std::vector<FrequencyList> lists;
   std::optional<std::int64_t> switching_length;
-  Range factor;
+  LengthScope scope = LengthScope::call;
 };
 
 /// Every known rule with parameters under which a rope is what was seen; the simplest first. Empty where none fits.
