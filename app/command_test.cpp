@@ -107,6 +107,57 @@ TEST_F(Command, AGoodSubjectExitsZeroAndLeavesItsReports) {
   EXPECT_NE(read_all(directory_ / "reports" / "report.md").find("| `accuracy` | holds |"), std::string::npos);
 }
 
+TEST_F(Command, IdentifyWritesASpecThatAuditAccepts) {
+  write("rotary.py", R"(import numpy as np
+def rotate(x, positions, spec):
+    d = x.shape[-1]
+    angle = positions[:, :, None, None] * 500000.0 ** (-np.arange(0, d, 2) / d)
+    a, b = x[..., 0::2], x[..., 1::2]
+    y = np.empty_like(x)
+    y[..., 0::2] = a * np.cos(angle) - b * np.sin(angle)
+    y[..., 1::2] = a * np.sin(angle) + b * np.cos(angle)
+    return y
+)");
+  const Finished found = sextant("identify python:rotary.py --dim 64 --out found.json --json");
+  ASSERT_EQ(found.status, 0) << found.error;
+  const auto json = nlohmann::json::parse(found.output);
+  EXPECT_EQ(json["confidence"], "high");
+  EXPECT_EQ(json["spec"]["rope_theta"], 500000);
+  EXPECT_EQ(json["spec"]["pairing"], "interleaved");
+  EXPECT_EQ(nlohmann::json::parse(read_all(directory_ / "found.json")), json["spec"]);
+  EXPECT_EQ(sextant("audit python:rotary.py --spec found.json --profile quick --only accuracy").status, 0);
+  const Finished text = sextant("identify python:rotary.py --op rotate --dim 64");
+  EXPECT_NE(text.output.find("rope head_dim 64, rope_theta 500000, pairing interleaved"), std::string::npos);
+  // A claim that it does not meet is told apart from what it computes.
+  const Finished wrong = sextant(
+      R"(audit python:rotary.py --spec '{"encoding":"rope","head_dim":64}' --profile quick --only accuracy --report r)");
+  EXPECT_EQ(wrong.status, 1);
+  EXPECT_NE(wrong.output.find("claims pairing half, computes interleaved; base 500000 measured, 10000 claimed"),
+            std::string::npos)
+      << wrong.output;
+  const auto report = nlohmann::json::parse(read_all(directory_ / "r" / "report.json"));
+  EXPECT_EQ(report["diagnosis"]["verified"], true);
+  EXPECT_EQ(report["diagnosis"]["spec"]["rope_theta"], 500000);
+}
+
+TEST_F(Command, IdentifyTellsWhatItCannotName) {
+  write("scrambled.py", R"(import numpy as np
+def rotate(x, positions, spec):
+    return np.flip(x, axis=-1) + np.roll(x, 3, axis=-1) * 0.5 + x
+)");
+  const Finished found = sextant("identify python:scrambled.py --dim 16 --out found.json");
+  EXPECT_EQ(found.status, 4) << found.error;
+  EXPECT_NE(found.output.find("unidentified"), std::string::npos) << found.output;
+  EXPECT_FALSE(std::filesystem::exists(directory_ / "found.json"));
+  write("none.py", "def rotate(x, positions, spec):\n    return None\n");
+  EXPECT_EQ(sextant("identify python:none.py --op rotate").status, 4);
+  write("dying.py", "import os\ndef rotate(x, positions, spec):\n    os._exit(7)\n");
+  EXPECT_EQ(sextant("identify python:dying.py --op rotate").status, 3);
+  expect_one_line(sextant("identify builtin --spec llama-2-7b --dim 64"), "--spec: says the operation");
+  expect_one_line(sextant("identify builtin --dim 63"), "head_dim");
+  expect_one_line(sextant("identify python:absent.py"), "absent.py");
+}
+
 TEST_F(Command, ABrokenSubjectExitsOneWithATokenThatReplaysAlone) {
   write("broken.py", std::string(header) + correct + R"(
 _encode = encode

@@ -2,8 +2,12 @@
 #include <CLI/CLI.hpp>
 
 #include <fstream>
+#include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "app/command.hpp"
 #include "app/number_option.hpp"
@@ -18,6 +22,9 @@ namespace {
 
 using identify::Identification;
 using nlohmann::ordered_json;
+
+// Those that can be told, in the order in which they are tried.
+constexpr const char* operations[] = {"rotate", "encode", "table", "bias"};
 
 struct Arguments {
   std::string subject;
@@ -38,6 +45,7 @@ Spec usual_claim(const std::string& operation, const Arguments& arguments) {
   const auto width = [&](std::int64_t usual) { return arguments.dim > 0 ? arguments.dim : usual; };
   if (operation == "rotate") spec = {{"encoding", "rope"}, {"head_dim", width(128)}};
   if (operation == "encode") spec = {{"encoding", "sinusoidal"}, {"dim", width(512)}};
+  if (operation == "table") spec = {{"encoding", "rotary_table"}, {"head_dim", width(128)}};
   if (operation == "bias") spec = {{"encoding", "alibi"}, {"num_heads", arguments.heads > 0 ? arguments.heads : 8}};
   if (!arguments.dtype.empty()) spec["dtype"] = arguments.dtype;
   return parse_spec(spec.dump());
@@ -52,7 +60,7 @@ std::vector<Spec> probes_of(const Arguments& arguments) {
   if (has_claim) return {spec_from_options(arguments.claim)};
   if (!arguments.operation.empty()) return {usual_claim(arguments.operation, arguments)};
   std::vector<Spec> probes;
-  for (const char* operation : {"rotate", "encode", "bias"}) probes.push_back(usual_claim(operation, arguments));
+  for (const char* operation : operations) probes.push_back(usual_claim(operation, arguments));
   return probes;
 }
 
@@ -68,16 +76,26 @@ Found identified(const Arguments& arguments, const std::stop_token& stop) {
   open.limits.stop = stop;
   if (!arguments.python.empty()) open.python = arguments.python;
   const std::vector<Spec> probes = probes_of(arguments);
-  for (std::size_t i = 0; i < probes.size(); ++i) {
+  const bool is_only = probes.size() == 1;
+  std::optional<SubjectNameError> no_subject;
+  std::string reasons;
+  for (const Spec& asked : probes) {
     try {
-      const auto subject = subject_from_argument(arguments.subject, probes[i], open);
-      const Spec probe = subject->within_reach(probes[i]);
+      const auto subject = subject_from_argument(arguments.subject, asked, open);
+      const Spec probe = subject->within_reach(asked);
       return {identify::identify(*subject, probe), probe};
     } catch (const SubjectFailure& failure) {
-      if (failure.kind() != FailureKind::unsupported || i + 1 == probes.size()) throw;
+      if (is_only || failure.kind() != FailureKind::unsupported) throw;
+      reasons +=
+          fmt::format("{}{}: {}", reasons.empty() ? "" : "; ", name_of(operation_of(asked.encoding)), failure.what());
+    } catch (const SubjectNameError& error) {
+      // A recorded table of another kind than the one that was asked for; or no subject at all.
+      if (is_only) throw;
+      if (!no_subject) no_subject = error;
     }
   }
-  throw std::logic_error("identify: nothing to ask");
+  if (reasons.empty() && no_subject) throw *no_subject;
+  throw SubjectFailure(FailureKind::unsupported, fmt::format("name a claim that it answers with --spec ({})", reasons));
 }
 
 std::string audit_command(const Arguments& arguments, const Spec& spec) {
@@ -160,7 +178,7 @@ Run add_identify(CLI::App& app) {
                    "What it is asked under, and where the answers leave something open: a file, inline JSON, a "
                    "preset's name or - (standard input); unless given an operation's usual claim");
   command->add_option("--op", arguments->operation, "The operation, unless given the first that the subject has")
-      ->check(CLI::IsMember({"rotate", "encode", "bias"}));
+      ->check(CLI::IsMember(std::vector<std::string>(std::begin(operations), std::end(operations))));
   add_integer(*command, "--dim", arguments->dim, {2, 1 << 14},
               "Width: head_dim of a rotation (128), dim of a code (512)");
   add_integer(*command, "--heads", arguments->heads, {1, 1 << 10}, "Heads of a bias (8)");

@@ -19,6 +19,7 @@
 #include "properties/engine/budget.hpp"
 #include "properties/engine/preflight.hpp"
 #include "properties/engine/unread_fields.hpp"
+#include "properties/identify/diagnose.hpp"
 #include "properties/survey/take_survey.hpp"
 #include "reports/event_log.hpp"
 #include "reports/write.hpp"
@@ -164,12 +165,14 @@ void judge_all(Report& report, const AuditArguments& arguments, const Subject& s
   if (earlier && earlier->is_finished) {
     report.survey = std::move(earlier->report.survey);
     report.notes = std::move(earlier->report.notes);
+    report.diagnosis = std::move(earlier->report.diagnosis);
     return;
   }
   // Of shards the first takes it for all.
   const bool is_wanted = report.shard ? !directory.empty() && report.shard->index == 1 : true;
   if (is_wanted)
     report.survey = take_survey(subject, spec, directory.empty() ? SurveyFor::summary : SurveyFor::pictures);
+  if (!report.shard) report.diagnosis = identify::diagnose(subject, spec, report.results);
   report.notes = notes;
   if (!read.how_known.empty()) report.notes.push_back(read.how_known);
   report.seconds = seconds_since(start);

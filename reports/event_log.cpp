@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "reports/diagnosis_json.hpp"
 #include "reports/json.hpp"
 #include "reports/survey_json.hpp"
 #include "reports/tally_json.hpp"
@@ -68,7 +69,10 @@ void EventLog::ended(const Report& report) {
   using nlohmann::ordered_json;
   const std::string survey =
       report.survey ? survey_json(*report.survey).dump(-1, ' ', false, ordered_json::error_handler_t::replace) : "null";
-  append(fmt::format(R"({{"ended":{{"survey":{},"notes":{},"seconds":{}}}}})", survey,
+  const std::string diagnosis =
+      report.diagnosis ? diagnosis_json(*report.diagnosis).dump(-1, ' ', false, ordered_json::error_handler_t::replace)
+                       : "null";
+  append(fmt::format(R"({{"ended":{{"survey":{},"diagnosis":{},"notes":{},"seconds":{}}}}})", survey, diagnosis,
                      ordered_json(report.notes).dump(), report.seconds));
   sync();
 }

@@ -88,6 +88,7 @@ ordered_json report_json(const Report& report) {
                     {"traceback", report.stop->traceback},
                     {"fix", report.stop->fix}};
   }
+  if (report.diagnosis) json["diagnosis"] = diagnosis_json(*report.diagnosis);
   json["properties"] = ordered_json::array();
   for (const PropertyResult& result : report.results) json["properties"].push_back(result_json(report, result));
   if (!report.missing.empty()) json["missing"] = report.missing;

@@ -106,6 +106,7 @@ std::string write_junit(const Report& report) {
   add_property("spec", report.spec_json);
   add_property("profile", report.profile);
   add_property("seed", std::to_string(report.seed));
+  if (const auto diagnosis = diagnosis_text(report)) add_property("diagnosis", *diagnosis);
   for (const auto& [name, value] : report.environment) add_property(name, value);
   const auto add_test = [&](const std::string& id, double seconds) {
     pugi::xml_node test = suite.append_child("testcase");

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "reports/diagnosis_json.hpp"
 #include "reports/parsed_json.hpp"
 #include "reports/read_json.hpp"
 #include "reports/survey_json.hpp"
@@ -95,6 +96,8 @@ class Events {
     } catch (const std::invalid_argument& error) {
       throw ReadError(error.what());
     }
+    const JsonObject ended(json, "ended");
+    if (ended.has("diagnosis")) run_.report.diagnosis = diagnosis_of(ended.object("diagnosis"));
     if (json.contains("notes")) run_.report.notes = JsonObject(json, "ended").texts("notes");
     run_.report.seconds = json["seconds"].get<double>();
     run_.is_finished = true;

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "reports/diagnosis_json.hpp"
 #include "reports/json_object.hpp"
 #include "reports/parsed_json.hpp"
 #include "reports/survey_json.hpp"
@@ -122,6 +123,7 @@ Report read_json(std::string_view text) {
   for (const auto& [name, value] : json.at("environment").items())
     report.environment.emplace_back(name, environment.text(name.c_str()));
   report.exit_status = static_cast<int>(json.integer("exit_status"));
+  if (json.has("diagnosis")) report.diagnosis = diagnosis_of(json.object("diagnosis"));
   if (!json.at("properties").is_array()) json.fail("properties", "expected a list");
   for (const ordered_json& result : json.at("properties")) {
     report.results.push_back(result_of(JsonObject(result, fmt::format("properties[{}]", report.results.size()))));

@@ -114,6 +114,12 @@ std::string replay_command(const Report& report, const PropertyResult& result, c
   return fmt::format("{}{}{} --only {}", report.command, profile, seed, result.id);
 }
 
+std::optional<std::string> diagnosis_text(const Report& report) {
+  if (!report.diagnosis) return std::nullopt;
+  const std::string remedy = remedy_of(*report.diagnosis);
+  return words_of(*report.diagnosis) + (remedy.empty() ? "" : "; " + remedy);
+}
+
 std::string of_bound_text(const Deviation& deviation) {
   if (!std::isfinite(deviation.of_bound)) return "beyond any bound";
   if (deviation.of_bound <= 1) return fmt::format("{:.2g} of the bound", deviation.of_bound);

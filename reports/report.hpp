@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "lib/spec/position_grid.hpp"
+#include "properties/verdict/diagnosis.hpp"
 #include "properties/verdict/survey.hpp"
 #include "properties/verdict/verdict.hpp"
 
@@ -68,7 +69,8 @@ struct Report {
   std::vector<PropertyResult> results;
   /// ids of the properties that the run was to judge and did not, as it was cut short; empty for a whole report
   std::vector<std::string> missing;
-  std::vector<std::string> notes;  ///< what a person should know of how the subject was run
+  std::vector<std::string> notes;      ///< what a person should know of how the subject was run
+  std::optional<Diagnosis> diagnosis;  ///< of a violated claim, where something is known of it
   std::optional<Survey> survey;
   int exit_status = 0;
   double seconds = 0;
@@ -118,6 +120,10 @@ std::string replay_command(const Report& report, const PropertyResult& result, c
 
 /// Whether a replay of the result's examples, each alone, would hold, as far as is known.
 bool needs_other_calls(const PropertyResult& result);
+
+/// "claims pairing half, computes interleaved; a claim of what is computed holds, its worst value at 0.3 of
+/// the bound": of a report that has one.
+std::optional<std::string> diagnosis_text(const Report& report);
 
 /// "0.23 of the bound", "7.4 times the bound", "beyond any bound".
 std::string of_bound_text(const Deviation& deviation);

@@ -136,6 +136,7 @@ std::string write_sarif(const Report& report) {
       {"columnKind", "utf16CodeUnits"},
       {"properties",
        {{"headline", headline(report)}, {"spec", ordered_json::parse(report.spec_json)}, {"seed", report.seed}}}};
+  if (const auto diagnosis = diagnosis_text(report)) run["properties"]["diagnosis"] = printable(*diagnosis);
   const ordered_json log{{"$schema", "https://json.schemastore.org/sarif-2.1.0.json"},
                          {"version", "2.1.0"},
                          {"runs", ordered_json::array({std::move(run)})}};

@@ -91,6 +91,7 @@ std::vector<std::string> summary_lines(const Report& report) {
   if (const std::string stage = stage_text(report); !stage.empty())
     second.push_back(fmt::format("the error comes from {}", stage));
   std::vector<std::string> lines{fmt::format("{}", fmt::join(first, "; "))};
+  if (const auto diagnosis = diagnosis_text(report)) lines.push_back(*diagnosis);
   if (!second.empty()) lines.push_back(fmt::format("{}", fmt::join(second, "; ")));
   return lines;
 }

@@ -1,5 +1,7 @@
 #include "properties/identify/diagnose.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <string_view>
@@ -23,6 +25,12 @@ constexpr std::array known_faults{
     KnownFault{"angles are rounded to", "A3"},
     KnownFault{"frequencies are rounded to", "A5"},
     KnownFault{"frequencies come from", "B7"},
+    KnownFault{"the two members of a pair change places", "I19"},
+    KnownFault{"the number of tokens", "G5"},
+    KnownFault{"a table of two equal halves", "C6"},
+    KnownFault{"a table of adjacent repeats", "C7"},
+    KnownFault{"the blend of llama3's middle band is reversed", "G9"},
+    KnownFault{"llama3's middle band is left unscaled", "G10"},
     KnownFault{"one position off", "H4"},
     KnownFault{"a token's place", "H1"},
     KnownFault{"rotates over", "I20"},
@@ -64,6 +72,10 @@ std::optional<Diagnosis> made(const Subject& subject, const Spec& claim) {
   if (!is_as_claimed) {
     for (const std::string& words : found.arithmetic) diagnosis.differences.push_back(fault_of(words));
   }
+  if (diagnosis.differences.empty() && found.spec && found.spec->accuracy != claim.accuracy)
+    diagnosis.differences.push_back({fmt::format("what is claimed, but its arithmetic is that of {}, not of {}",
+                                                 name_of(found.spec->accuracy), name_of(claim.accuracy)),
+                                     ""});
   if (diagnosis.differences.empty()) return std::nullopt;
   if (found.spec && found.faults.empty() && to_json(*found.spec) != to_json(claim)) {
     diagnosis.spec_json = to_json(*found.spec);

@@ -141,6 +141,10 @@ std::vector<DiagnosedDifference> compare(const Spec& claimed_spec, const Rope& c
   return list.made();
 }
 
+std::vector<DiagnosedDifference> compare(const Spec& spec, const RotaryTable& claimed, const RotaryTable& found) {
+  return compare(spec, claimed.rope, found.rope);
+}
+
 std::vector<DiagnosedDifference> compare(const Spec&, const Sinusoidal& claimed, const Sinusoidal& found) {
   List list;
   list.named("layout", claimed.layout, found.layout, "C");

@@ -16,6 +16,7 @@ struct OfEncoding {
   const Spec& probe;
 
   Identification operator()(const Rope& rope) const { return identify_rope(session, probe, rope); }
+  Identification operator()(const RotaryTable& table) const { return identify_rotary_table(session, probe, table); }
   Identification operator()(const Sinusoidal& table) const { return identify_sinusoidal(session, probe, table); }
   Identification operator()(const Alibi& alibi) const { return identify_alibi(session, probe, alibi); }
   Identification operator()(const RelativeBias& bias) const { return identify_relative_bias(session, probe, bias); }

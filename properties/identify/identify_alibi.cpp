@@ -22,7 +22,7 @@ constexpr std::int64_t keys = 129;
 class AlibiIdentifier {
  public:
   AlibiIdentifier(CountedSession& session, const Spec& claim, const Alibi& alibi)
-      : session_(session), claim_(claim), alibi_(alibi) {}
+      : session_(session), claim_(claim), claimed_(alibi), alibi_(alibi) {}
 
   Identification run() {
     const std::int64_t count = std::min<std::int64_t>(keys, claim_.max_position);
@@ -134,8 +134,31 @@ class AlibiIdentifier {
       found_.confidence = fitted.hold ? Confidence::high : Confidence::low;
       if (fitted.hold) return;
     }
+    if (!found_.spec) compare_slopes();
     if (!found_.spec) tell_heads();
     if (found_.spec) found_.faults.emplace_back("not every value is as near to it as its accuracy class claims");
+  }
+
+  // How slopes of no known recipe differ from the claimed ones.
+  void compare_slopes() {
+    reference::AlibiReference truth(claimed_);
+    std::vector<double> claimed;
+    for (std::int64_t head = 0; head < claimed_.num_heads; ++head)
+      claimed.push_back(truth.slope(head, reference::first_precision).upper());
+    const auto is_near = [&](double a, double b) { return std::fabs(a - b) <= 4 * roundoff() * std::fabs(b); };
+    const double ratio = slopes_.front() / claimed.front();
+    std::vector<double> scaled = claimed;
+    for (double& slope : scaled) slope *= ratio;
+    if (std::ranges::equal(slopes_, scaled, is_near)) {
+      found_.faults.push_back(is_near(ratio, -1) ? std::string("the sign of the bias is reversed: it rewards distance")
+                                                 : fmt::format("every slope is {:.6g} times the claimed one", ratio));
+      return;
+    }
+    std::vector<double> sorted = slopes_;
+    std::ranges::sort(sorted);
+    std::ranges::sort(claimed);
+    if (std::ranges::equal(sorted, claimed, is_near))
+      found_.faults.emplace_back("the slopes are the claimed ones in another order of heads");
   }
 
   void tell_heads() {
@@ -148,7 +171,8 @@ class AlibiIdentifier {
 
   CountedSession& session_;
   Spec claim_;
-  Alibi alibi_;
+  Alibi claimed_;
+  Alibi alibi_;  // what has been told so far
   std::int64_t query_ = 0;
   std::int64_t keys_ = 0;
   Tensor answer_;

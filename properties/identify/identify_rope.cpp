@@ -1,19 +1,20 @@
 #include "properties/identify/identify_rope.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <climits>
 #include <cmath>
+#include <iterator>
 #include <optional>
+#include <span>
 #include <utility>
 
+#include "properties/identify/claimed_frequencies.hpp"
 #include "properties/identify/fitted_answers.hpp"
 #include "properties/identify/positions_used.hpp"
 #include "properties/identify/rope_rules.hpp"
 #include "properties/identify/rotation_layout.hpp"
-#include "reference/rope_scaling.hpp"
 
 namespace sextant::identify {
 namespace {
@@ -42,6 +43,20 @@ bool is_rotation(const TurnedRows& rows, const Norm& norm) {
   return true;
 }
 
+// The same with the two members of each pair written to each other's channels.
+TurnedRows with_members_exchanged(const TurnedRows& rows) {
+  TurnedRows exchanged = rows;
+  for (std::size_t at = 0; at < rows.first.size(); ++at) {
+    for (std::size_t i = 0; i < rows.first[at].size(); ++i) {
+      const PairValues& first = rows.first[at][i];
+      const PairValues& second = rows.second[at][i];
+      exchanged.first[at][i] = {.sin = first.cos, .cos = first.sin};
+      exchanged.second[at][i] = {.sin = -second.cos, .cos = -second.sin};
+    }
+  }
+  return exchanged;
+}
+
 class RopeIdentifier {
  public:
   RopeIdentifier(CountedSession& session, const Spec& claim, const Rope& rope)
@@ -49,7 +64,13 @@ class RopeIdentifier {
 
   Identification run() {
     structure_ = structure_of(session_, claim_, rope_);
-    layout_ = layout_of(structure_, rope_);
+    std::vector<RotationLayout> layouts = layouts_of(structure_, rope_);
+    if (!layouts.empty()) {
+      layout_ = layouts.front();
+      for (const RotationLayout& other : std::span(layouts).subspan(1)) {
+        if (other.order == layout_->order) others_.push_back(other.rope);
+      }
+    }
     describe_structure();
     if (structure_.pairs.empty()) {
       name_no_turning();
@@ -96,6 +117,10 @@ class RopeIdentifier {
       found_.table.push_back("no channel turns, and they are not left as a rope of type none leaves them");
       return;
     }
+    if (structure_.kept_factor != 1) {
+      found_.faults.emplace_back("channels are changed each by itself, not turned in pairs");
+      return;
+    }
     found_.seen.emplace_back("nothing turns at any position asked");
     found_.faults = layout_->faults;
     found_.spec = claim_;
@@ -107,7 +132,23 @@ class RopeIdentifier {
   void measure() {
     rows_ = turned_rows(session_, claim_, rope_, structure_.pairs, doubling_positions(claim_.max_position));
     norm_ = norm_of(rows_.first, claim_.dtype);
-    if (!is_rotation(rows_, norm_)) found_.faults.emplace_back("the two members of a pair are not turned alike");
+    // Where norms change by more, that is no noise.
+    norm_.noise = std::min(norm_.noise, 0x1p-5);
+    if (!is_rotation(rows_, norm_)) {
+      if (is_rotation(with_members_exchanged(rows_), norm_)) {
+        found_.faults.emplace_back("the two members of a pair change places");
+        return;
+      }
+      if (layout_) {
+        const TurnedRows rows{rows_.positions, in_order(rows_.first, layout_->order),
+                              in_order(rows_.second, layout_->order)};
+        if (auto words = table_of_members(rows, claim_.dtype, rope_)) {
+          found_.faults.push_back(std::move(*words));
+          return;
+        }
+      }
+      found_.faults.emplace_back("the two members of a pair are not turned alike");
+    }
     const Rows ordered = layout_ ? in_order(rows_.first, layout_->order) : rows_.first;
     take_offset(ordered);
     turns_ = measured_turns(rows_.positions, ordered, norm_);
@@ -185,14 +226,19 @@ class RopeIdentifier {
 
   RopeSeen seen_lists() {
     RopeSeen seen;
+    seen.claimed = rope_.rope_scaling;
     const std::int64_t longest = rows_.positions.back() + 1;
     const Rows shortest = early_rows(8);
     const FrequencyList whole{longest, turns_, norm_.range};
     if (is_same(shortest, early_rows(longest))) {
+      if (takes_tokens_for_length(shortest))
+        found_.faults.emplace_back("the number of tokens in a call is taken for its length");
       seen.lists.push_back(whole);
       return seen;
     }
     if (starts_by_rows(shortest, longest)) seen.scope = LengthScope::row;
+    if (auto* dynamic = std::get_if<DynamicScaling>(&seen.claimed)) dynamic->length_scope = seen.scope;
+    if (auto* longrope = std::get_if<LongropeScaling>(&seen.claimed)) longrope->length_scope = seen.scope;
     std::int64_t same = 8;
     std::int64_t other = longest;
     while (other - same > 1) {
@@ -211,6 +257,19 @@ class RopeIdentifier {
     return seen;
   }
 
+  // Whether a call of more tokens than the claim's border of lengths is turned in another way than one of few, at the
+  // same low positions.
+  bool takes_tokens_for_length(const Rows& shortest) {
+    constexpr std::int64_t most = 8192;
+    const auto limit = length_limit(rope_.rope_scaling);
+    if (!limit || *limit > most) return false;
+    std::vector<std::int64_t> positions(static_cast<std::size_t>(*limit + 2), 1);
+    std::ranges::copy(std::vector<std::int64_t>{1, 2, 4, 7}, positions.begin());
+    Rows many = turned_vectors(session_, claim_, rope_, structure_.pairs, positions, {});
+    many.resize(shortest.size());
+    return !is_same(shortest, many);
+  }
+
   // Whether a short row of a batch is turned as a short call is, beside a long one.
   bool starts_by_rows(const Rows& shortest, std::int64_t longest) {
     const Rows both = turned_vectors(session_, claim_, rope_, structure_.pairs, {1, 2, 4, 7, 1, 2, 4, longest - 1},
@@ -220,9 +279,15 @@ class RopeIdentifier {
 
   void name_rule() {
     const RopeSeen seen = seen_lists();
-    const std::vector<RuleFit> fits = fitting_rules(layout_->rope, seen);
+    std::vector<RuleFit> fits = fitting_rules(layout_->rope, seen);
+    for (Rope other : others_) {
+      other.direction = layout_->rope.direction;
+      std::ranges::move(fitting_rules(other, seen), std::back_inserter(fits));
+    }
+    std::ranges::stable_sort(fits, {}, &RuleFit::digits);
     if (fits.empty()) {
-      compare_frequencies();
+      if (auto words = different_frequencies(turns_, rope_, rows_.positions.back() + 1))
+        found_.faults.push_back(std::move(*words));
       return;
     }
     const RuleFit& best = fits.front();
@@ -243,24 +308,6 @@ class RopeIdentifier {
     judge();
     const bool clear = best.is_pinned && rival > best.digits;
     settle(!known_positions ? Confidence::low : clear && !departs_ ? Confidence::high : Confidence::medium);
-  }
-
-  // Of frequencies of no known rule, how they differ from the claimed ones, where the pairs are the claimed ones.
-  void compare_frequencies() {
-    if (pairs(rope_) != std::ssize(turns_)) return;
-    reference::RopeFrequencies claimed(rope_);
-    const std::int64_t length = rows_.positions.back() + 1;
-    std::vector<std::string> odd;
-    for (std::size_t i = 0; i < turns_.size(); ++i) {
-      const double w = claimed.radians(static_cast<std::int64_t>(i), length, reference::first_precision).upper();
-      if (std::fabs(turns_[i].radians - w) <= left_open(FrequencyFormat::float32, i, turns_[i])) continue;
-      odd.push_back(fmt::format("pair {}'s is {:.8g} times its claimed one", i, turns_[i].radians / w));
-    }
-    if (odd.empty()) return;
-    const std::size_t count = odd.size();
-    if (count > 3) odd.resize(3);
-    found_.faults.push_back(
-        fmt::format("{} of {} frequencies are not the claimed ones: {}", count, turns_.size(), fmt::join(odd, ", ")));
   }
 
   bool check_positions() {
@@ -319,6 +366,7 @@ class RopeIdentifier {
   Rope rope_;
   RotationStructure structure_;
   std::optional<RotationLayout> layout_;
+  std::vector<Rope> others_;  // layouts of the same channels
   TurnedRows rows_;
   Norm norm_;
   std::vector<MeasuredTurn> turns_;  // in the layout's order, positive

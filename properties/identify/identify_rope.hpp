@@ -9,4 +9,7 @@ namespace sextant::identify {
 /// Interrupted.
 Identification identify_rope(CountedSession& session, const Spec& claim, const Rope& rope);
 
+/// The same of a table of cosines and sines.
+Identification identify_rotary_table(CountedSession& session, const Spec& claim, const RotaryTable& table);
+
 }  // namespace sextant::identify

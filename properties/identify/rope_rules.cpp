@@ -28,7 +28,8 @@ class Fitter {
         scope_(seen.scope),
         factor_(seen.lists.back().factor),
         format_(format),
-        width_(rotary_width(layout)) {}
+        width_(rotary_width(layout)),
+        claimed_(seen.claimed) {}
 
   std::vector<RuleFit> fits() {
     if (lists_.size() > 1) {
@@ -38,7 +39,7 @@ class Fitter {
       fit_base();
       fit_bands();
     }
-    std::ranges::stable_sort(fits_, {}, &RuleFit::digits);
+    prefer_claimed();
     if (!are_of_format()) fits_.clear();
     return std::move(fits_);
   }
@@ -47,9 +48,11 @@ class Fitter {
   const std::vector<MeasuredTurn>& turns() const { return lists_.front().turns; }
   double exponent(std::size_t pair) const { return 2 * static_cast<double>(pair) / static_cast<double>(width_); }
 
+  // Radians per position, of real ones too.
   Range around(const std::vector<MeasuredTurn>& turns, std::size_t pair) const {
     const double off = left_open(format_, pair, turns[pair]);
-    return {std::max(turns[pair].radians - off, 0.0), turns[pair].radians + off};
+    const double step = layout_.positions.step;
+    return {std::max(turns[pair].radians - off, 0.0) / step, (turns[pair].radians + off) / step};
   }
 
   // The bases b with scale * b^-x in each pair's range, over the first `count` pairs.
@@ -60,6 +63,19 @@ class Fitter {
       log_base = common(log_base, {-std::log(w.high / scale) / exponent(i), -std::log(w.low / scale) / exponent(i)});
     }
     return {std::exp(log_base.low), std::exp(log_base.high)};
+  }
+
+  // Others may be the same in what is seen, and nothing speaks for them. Whether its parameters are told from others is
+  // known where they were found without it.
+  void prefer_claimed() {
+    const auto before = fits_.size();
+    if (keep(claimed_, layout_.rope_theta, 0, false)) {
+      const std::string json = kept_json_;
+      const auto same = std::ranges::find(fits_, json, &RuleFit::json);
+      same->digits = 0;
+      if (fits_.size() > before && before == 0) same->remark = "parameters are taken from what it was asked under";
+    }
+    std::ranges::stable_sort(fits_, {}, &RuleFit::digits);
   }
 
   // Whether every frequency may be a number of a 16-bit format, if that is what they are taken for.
@@ -99,6 +115,7 @@ class Fitter {
       return false;
     }
     const auto is_same = [&](const RuleFit& fit) { return fit.json == json; };
+    kept_json_ = json;
     if (std::ranges::none_of(fits_, is_same))
       fits_.push_back({rope, format_, digits, is_pinned, worst, std::move(remark), std::move(json)});
     return true;
@@ -449,6 +466,8 @@ class Fitter {
   bool theta_is_pinned_ = false;
   int theta_digits_ = 1;
   std::vector<RuleFit> fits_;
+  std::string kept_json_;  // of the rope that was kept last
+  RopeScaling claimed_;
 };
 
 }  // namespace

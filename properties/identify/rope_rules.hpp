@@ -34,6 +34,7 @@ struct RopeSeen {
   std::vector<FrequencyList> lists;
   std::optional<std::int64_t> switching_length;
   LengthScope scope = LengthScope::call;
+  RopeScaling claimed = {};  ///< the claim's rule, which is the answer where it fits, its base being the layout's
 };
 
 /// Every known rule with parameters under which a rope is what was seen; the simplest first. Empty where none fits.

@@ -61,8 +61,9 @@ std::vector<Rope> candidates(const RotationStructure& structure, const Rope& cla
 
 }  // namespace
 
-std::optional<RotationLayout> layout_of(const RotationStructure& structure, const Rope& claim) {
-  if (!structure.tangled.empty()) return std::nullopt;
+std::vector<RotationLayout> layouts_of(const RotationStructure& structure, const Rope& claim) {
+  std::vector<RotationLayout> layouts;
+  if (!structure.tangled.empty()) return layouts;
   for (const Rope& rope : candidates(structure, claim)) {
     auto order = order_of(structure, rope);
     if (!order || !keeps_as(structure, rope)) continue;
@@ -72,9 +73,9 @@ std::optional<RotationLayout> layout_of(const RotationStructure& structure, cons
           fmt::format("{} channels that are not rotated come back as zeros", structure.lost.size()));
     if (!structure.kept.empty() && structure.kept_factor != 1)
       layout.faults.emplace_back("channels that are not rotated are not left as they are");
-    return layout;
+    layouts.push_back(std::move(layout));
   }
-  return std::nullopt;
+  return layouts;
 }
 
 std::string pairs_text(const RotationStructure& structure) {

@@ -1,0 +1,119 @@
+#include "properties/identify/claimed_frequencies.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <numbers>
+
+#include "properties/identify/frequency_format.hpp"
+#include "reference/rope_scaling.hpp"
+
+namespace sextant::identify {
+namespace {
+
+bool is_frequency(const MeasuredTurn& turn, std::size_t pair, double w) {
+  return std::fabs(std::fabs(turn.radians) - w) <=
+         left_open(FrequencyFormat::float32, pair, {std::fabs(turn.radians), turn.uncertainty, turn.departs});
+}
+
+bool are_frequencies(const std::vector<MeasuredTurn>& turns, const std::function<double(std::size_t)>& frequency) {
+  for (std::size_t i = 0; i < turns.size(); ++i) {
+    if (!is_frequency(turns[i], i, frequency(i))) return false;
+  }
+  return true;
+}
+
+// Llama 3's rule with another blend of w and w / s, `share` being that of w.
+std::optional<std::string> other_blend(const std::vector<MeasuredTurn>& turns, const Rope& claim,
+                                       const Llama3Scaling& rule) {
+  Rope plain = claim;
+  plain.rope_scaling = DefaultScaling{};
+  const std::vector<double> unscaled = frequencies_of(plain, 1);
+  const auto by_share = [&](const std::function<double(double)>& share) {
+    return are_frequencies(turns, [&](std::size_t i) {
+      const double w = unscaled[i];
+      const double turned = static_cast<double>(rule.original_max_position_embeddings) * w / (2 * std::numbers::pi);
+      const double t = (turned - rule.low_freq_factor) / (rule.high_freq_factor - rule.low_freq_factor);
+      const double part = share(t);
+      return w * (part + (1 - part) / rule.factor);
+    });
+  };
+  if (by_share([](double t) { return t <= 0 ? 0 : t >= 1 ? 1 : 1 - t; }))
+    return "the blend of llama3's middle band is reversed";
+  if (by_share([](double t) { return t <= 0 ? 0 : 1; })) return "llama3's middle band is left unscaled";
+  if (by_share([](double t) { return t < 1 ? 0 : 1; })) return "llama3's middle band is scaled as the slow one";
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::vector<double> frequencies_of(const Rope& rope, std::int64_t length) {
+  reference::RopeFrequencies frequencies(rope);
+  std::vector<double> radians;
+  for (std::int64_t i = 0; i < pairs(rope); ++i)
+    radians.push_back(frequencies.radians(i, length, reference::first_precision).upper());
+  return radians;
+}
+
+std::optional<std::string> different_frequencies(const std::vector<MeasuredTurn>& turns, const Rope& claim,
+                                                 std::int64_t length) {
+  const std::vector<double> claimed = frequencies_of(claim, length);
+  if (claimed.size() != turns.size() || turns.empty()) return std::nullopt;
+  if (const auto* llama3 = std::get_if<Llama3Scaling>(&claim.rope_scaling)) {
+    if (auto words = other_blend(turns, claim, *llama3)) return words;
+  }
+  const double ratio = roundest_in({turns.front().radians / claimed.front() * (1 - 0x1p-20),
+                                    turns.front().radians / claimed.front() * (1 + 0x1p-20)})
+                           .value;
+  if (are_frequencies(turns, [&](std::size_t i) { return claimed[i] * ratio; }))
+    return ratio == 1 ? std::nullopt
+                      : std::optional(fmt::format("every frequency is {:.6g} times the claimed one", ratio));
+  std::vector<std::string> odd;
+  for (std::size_t i = 0; i < turns.size(); ++i) {
+    if (!is_frequency(turns[i], i, claimed[i]))
+      odd.push_back(fmt::format("pair {}'s is {:.8g} times its claimed one", i, turns[i].radians / claimed[i]));
+  }
+  const std::size_t count = odd.size();
+  constexpr std::size_t most_told = 3;
+  if (count > most_told) odd.resize(most_told);
+  return fmt::format("{} of {} frequencies are not the claimed ones: {}", count, turns.size(), fmt::join(odd, ", "));
+}
+
+std::optional<std::string> table_of_members(const TurnedRows& rows, Dtype dtype, const Rope& claim) {
+  const std::vector<double> claimed = frequencies_of(claim, rows.positions.back() + 1);
+  if (claimed.empty() || rows.first.front().size() != claimed.size()) return std::nullopt;
+  // What each member is turned by: y0 = x0 cos a - x1 sin a, y1 = x1 cos b + x0 sin b.
+  Rows members[2];
+  for (std::size_t at = 0; at < rows.positions.size(); ++at) {
+    for (Rows& member : members) member.emplace_back();
+    for (std::size_t i = 0; i < claimed.size(); ++i) {
+      members[0].back().push_back({.sin = rows.second[at][i].sin, .cos = rows.first[at][i].cos});
+      members[1].back().push_back({.sin = rows.first[at][i].sin, .cos = rows.second[at][i].cos});
+    }
+  }
+  const std::vector<MeasuredTurn> turns[2] = {measured_turns(rows.positions, members[0], norm_of(members[0], dtype)),
+                                              measured_turns(rows.positions, members[1], norm_of(members[1], dtype))};
+  const auto has_table = [&](const std::function<std::size_t(std::size_t)>& frequency_of_channel) {
+    for (std::size_t i = 0; i < claimed.size(); ++i) {
+      const Channels at = channels_of_pair(claim, claim.pairing, static_cast<std::int64_t>(i));
+      const std::int64_t start = first_rotary_channel(claim);
+      const std::size_t index[2] = {frequency_of_channel(static_cast<std::size_t>(at.first - start)),
+                                    frequency_of_channel(static_cast<std::size_t>(at.second - start))};
+      for (const int member : {0, 1}) {
+        if (!is_frequency(turns[member][i], index[member], claimed[index[member]])) return false;
+      }
+    }
+    return true;
+  };
+  const std::size_t count = claimed.size();
+  if (claim.pairing == Pairing::interleaved && has_table([&](std::size_t channel) { return channel % count; }))
+    return "a table of two equal halves is applied to adjacent pairs";
+  if (claim.pairing == Pairing::half && has_table([](std::size_t channel) { return channel / 2; }))
+    return "a table of adjacent repeats is applied to halves";
+  return std::nullopt;
+}
+
+}  // namespace sextant::identify

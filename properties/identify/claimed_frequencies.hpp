@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "properties/identify/measured_turns.hpp"
+#include "properties/identify/rotation_probe.hpp"
+
+namespace sextant::identify {
+
+/// The frequencies of a rope in calls of `length`, in radians per step, rounded to double.
+std::vector<double> frequencies_of(const Rope& rope, std::int64_t length);
+
+/// How measured frequencies of no known rule differ from a claim's, in words: "every frequency is 4 times the claimed
+/// one", "the blend of llama3's middle band is reversed", "1 of 32 frequencies are not the claimed ones: ...". Nothing
+/// where they do not, or where there are not as many.
+std::optional<std::string> different_frequencies(const std::vector<MeasuredTurn>& turns, const Rope& claim,
+                                                 std::int64_t length);
+
+/// Where the two members of a pair are turned by different angles, as tables make them that are laid out for the other
+/// pairing: which table it is, in words. `rows` are in the order of the claim's frequencies. Nothing where the members
+/// have no frequencies of the claim.
+std::optional<std::string> table_of_members(const TurnedRows& rows, Dtype dtype, const Rope& claim);
+
+}  // namespace sextant::identify

@@ -1,0 +1,42 @@
+#include "reports/diagnosis_json.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "reports/json_numbers.hpp"
+
+namespace sextant {
+
+using nlohmann::ordered_json;
+
+ordered_json diagnosis_json(const Diagnosis& diagnosis) {
+  ordered_json differences = ordered_json::array();
+  for (const DiagnosedDifference& difference : diagnosis.differences)
+    differences.push_back({{"words", difference.words}, {"row", difference.row}});
+  const bool has_spec = !diagnosis.spec_json.empty();
+  return {{"differences", std::move(differences)},
+          {"spec", has_spec ? ordered_json::parse(diagnosis.spec_json) : ordered_json()},
+          {"verified", diagnosis.is_verified},
+          {"error_of_bound", number_json(diagnosis.of_bound)}};
+}
+
+Diagnosis diagnosis_of(const JsonObject& json) {
+  Diagnosis diagnosis;
+  const ordered_json& list = json.at("differences");
+  if (!list.is_array()) json.fail("differences", "expected a list");
+  for (const ordered_json& one : list) {
+    const JsonObject difference(one, fmt::format("{}[{}]", json.path("differences"), diagnosis.differences.size()));
+    diagnosis.differences.push_back({difference.text("words"), difference.text("row")});
+  }
+  if (json.has("spec")) {
+    if (!json.at("spec").is_object()) json.fail("spec", "expected a spec");
+    diagnosis.spec_json = json.at("spec").dump();
+  }
+  diagnosis.is_verified = json.truth("verified");
+  diagnosis.of_bound = json.number("error_of_bound");
+  return diagnosis;
+}
+
+}  // namespace sextant
