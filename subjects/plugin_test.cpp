@@ -217,6 +217,12 @@ TEST_F(Plugin, TheSameCallLiesAtTheSameEdgeInEverySession) {
   EXPECT_GT(failed[1], 0);
 }
 
+// Two rows of 16 bytes begin and end at multiples of 32 bytes, at either edge.
+TEST_F(Plugin, TensorsAreAlignedAsTheTableSaysAndNoBetter) {
+  expect_failure(failure("takes 32 bytes for granted"), FailureKind::error, "encode: returned 9");
+  expect_failure(failure("asks for 32 bytes"), FailureKind::unsupported, "no failure");
+}
+
 TEST_F(Plugin, AChangedInputComesBack) {
   setenv("SEXTANT_TEST_FAULT", "changes an input", 1);
   const Tensor positions = Tensor::of_integers({2}, std::vector<std::int64_t>{3, 8});

@@ -68,14 +68,16 @@ void GuardedMemory::open(std::uintptr_t begin, std::uintptr_t end) {
   if (begin < end && mprotect(at(begin), end - begin, PROT_READ | PROT_WRITE) != 0) throw std::bad_alloc();
 }
 
-std::span<std::byte> GuardedMemory::place(std::size_t size, std::size_t alignment, Edge edge) {
+std::span<std::byte> GuardedMemory::place(std::size_t size, std::size_t alignment, Placement placement) {
   constexpr std::size_t least = std::size_t{1} << 30;
   const std::size_t needed = std::max(least, page_behind(4 * size));
   if (room_ < needed) reserve(needed);
   const std::uintptr_t middle = space_ + room_;
-  const std::uintptr_t begin = edge == Edge::beginning ? middle : (middle - size) / alignment * alignment;
-  if (edge == Edge::beginning)
-    open(middle, page_behind(middle + size));
+  const std::size_t behind = size == 0 ? 0 : placement.steps * alignment;
+  const std::uintptr_t begin =
+      placement.edge == Edge::beginning ? middle + behind : (middle - size) / alignment * alignment;
+  if (placement.edge == Edge::beginning)
+    open(middle, page_behind(begin + size));
   else
     open(page_of(begin), size == 0 ? begin : middle);
   data_ = begin;

@@ -17,13 +17,21 @@ namespace sextant::host {
 /// afterwards, and then memory that faults as well.
 enum class Edge { end, beginning };
 
+/// How the data of a tensor lie to an edge: right at it, or behind the beginning by `steps` times their alignment, with
+/// padding before them too. An odd number of steps makes them no better aligned than was asked for, which data at the
+/// end of a page often are by their size.
+struct Placement {
+  Edge edge = Edge::end;
+  std::size_t steps = 0;
+};
+
 /// What every byte holds that the host has written nothing else into: in 16, 32 and 64 bits a quiet NaN of every dtype.
 inline constexpr std::uint16_t poison = 0xFFD7;
 
 /// Fills them with poison.
 void fill_with_poison(std::span<std::byte> bytes);
 
-/// The memory of one tensor of a call, by turns at either edge, amid address space that faults: 1 GiB of it on both
+/// The memory of one tensor of a call, by turns at either edge or near one, amid address space that faults: 1 GiB of it on both
 /// sides, or twice the data where that is more.
 class GuardedMemory {
  public:
@@ -34,9 +42,9 @@ class GuardedMemory {
   ~GuardedMemory() = delete;  // the signal handler may look at it at any time: it lives as long as the process
 
   /// `size` bytes between padding of poison, which begin at a multiple of `alignment`, a power of two of at most a
-  /// page. They hold what they held before.
+  /// page. They hold what they held before. None lie right at the edge.
   /// @throws std::bad_alloc if the system has no room.
-  std::span<std::byte> place(std::size_t size, std::size_t alignment, Edge edge);
+  std::span<std::byte> place(std::size_t size, std::size_t alignment, Placement placement);
 
   /// What was written into the padding on either side since: "wrote past the end of x: ..."; nothing if nothing was.
   std::optional<std::string> overrun() const;

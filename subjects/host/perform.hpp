@@ -13,8 +13,8 @@ namespace sextant::host {
 enum class Waiting { one, several };
 
 /// Performs a request by a function of the table, its tensors in guarded memory, and looks afterwards at what it left:
-/// tensors, padding, floating-point environment. The edge (guarded.hpp) follows from what is asked alone, so that a
-/// case that is asked again, in another session, lies as it did. For one thread, as its arena.
+/// tensors, padding, floating-point environment. Where tensors lie (guarded.hpp) follows from what is asked alone, so
+/// that a case that is asked again, in another session, lies as it did. For one thread, as its arena.
 /// @returns the reply, whatever came of it.
 Blob perform(const SextantSubject& subject, const Blob& request, Arena& arena, Waiting waiting);
 

@@ -35,6 +35,8 @@ static int encode(SextantCall* call) {
   if (strcmp(fault, "flushes inputs") == 0) _mm_setcsr(_mm_getcsr() | 0x40);
   if (strcmp(fault, "rounds vectors downward") == 0) _mm_setcsr(_mm_getcsr() | 0x2000);
 #endif
+  if (strcmp(fault, "takes 32 bytes for granted") == 0 || strcmp(fault, "asks for 32 bytes") == 0)
+    return (uintptr_t)encoding % 32 == 0 ? SEXTANT_OK : 9;
   if (strcmp(fault, "uses null") == 0) sum += *(volatile float*)(uintptr_t)(n * 16);
   if (strcmp(fault, "prints") == 0) puts("to standard output");
   if (strcmp(fault, "exits") == 0) exit(7);
@@ -56,6 +58,7 @@ SEXTANT_EXPORT const SextantSubject* sextant_subject(void) {
   if (strcmp(fault, "version") == 0) subject.version = 99;
   if (strcmp(fault, "flags") == 0) subject.flags = 64;
   if (strcmp(fault, "alignment") == 0) subject.alignment = 48;
+  if (strcmp(fault, "asks for 32 bytes") == 0) subject.alignment = 32;
   if (strcmp(fault, "nothing") == 0) subject.encode = NULL;
   return strcmp(fault, "no table") == 0 ? NULL : &subject;
 }
