@@ -239,7 +239,24 @@ TEST_F(Plugin, AChangedEnvironmentIsNamed) {
   expect_failure(failure("flushes inputs"), FailureKind::misbehaved, "encode left denormals-are-zero on");
   expect_failure(failure("rounds vectors downward"), FailureKind::misbehaved,
                  "encode left the rounding mode at downward");
+  expect_failure(failure("unmasks division"), FailureKind::misbehaved,
+                 "encode left divisions by zero unmasked, in MXCSR");
+  expect_failure(failure("narrows x87"), FailureKind::misbehaved, "encode left x87's precision at fewer than 64 bits");
+  expect_failure(failure("unmasks overflow of x87"), FailureKind::misbehaved,
+                 "encode left overflows unmasked, in x87's control word");
+  expect_failure(failure("raises inexact"), FailureKind::unsupported, "no failure");
 #endif
+}
+
+TEST_F(Plugin, AChangedTensorStructIsNamed) {
+  expect_failure(failure("takes an input"), FailureKind::misbehaved,
+                 "encode changed the tensor struct of positions: its data");
+  expect_failure(failure("reshapes the result"), FailureKind::misbehaved,
+                 "encode changed the tensor struct of encoding: its shape");
+  expect_failure(failure("points to other strides"), FailureKind::misbehaved,
+                 "encode changed the tensor struct of positions: its strides");
+  expect_failure(failure("renames the dtype"), FailureKind::misbehaved,
+                 "encode changed the tensor struct of encoding: its dtype");
 }
 
 TEST_F(Plugin, OtherEndsAreCrashes) {

@@ -17,7 +17,8 @@ extern "C" {
 
 /* Tensors are laid out as DLPack 1.x lays out its DLTensor, bit for bit, so that a pointer to one can be cast to the
  * other. They lie in the host's memory (device_type 1, kDLCPU), row-major: strides[i] is the product of the extents
- * behind axis i, counted in elements, and byte_offset is 0. */
+ * behind axis i, counted in elements, and byte_offset is 0. An operation leaves the structs and what shape and strides
+ * point to as they are. */
 typedef struct {
   int32_t device_type; /* SEXTANT_CPU */
   int32_t device_id;

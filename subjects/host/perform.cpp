@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <deque>
 #include <exception>
+#include <map>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -128,13 +128,33 @@ class View {
                shape_.data(),
                strides_.data(),
                0};
+    given_ = tensor_;
+    given_shape_ = shape_;
+    given_strides_ = strides_;
   }
   SextantTensor& tensor() { return tensor_; }
+
+  /// What a call has changed of the struct: "data", "shape"; nothing if it is as it was.
+  std::optional<std::string_view> changed() const {
+    const auto& [data, device, ndim, dtype, shape, strides, byte_offset] = tensor_;
+    if (data != given_.data) return "data";
+    if (device.device_type != given_.device.device_type || device.device_id != given_.device.device_id) return "device";
+    if (ndim != given_.ndim) return "ndim";
+    if (dtype.code != given_.dtype.code || dtype.bits != given_.dtype.bits || dtype.lanes != given_.dtype.lanes)
+      return "dtype";
+    if (shape != given_.shape || shape_ != given_shape_) return "shape";
+    if (strides != given_.strides || strides_ != given_strides_) return "strides";
+    if (byte_offset != given_.byte_offset) return "byte_offset";
+    return std::nullopt;
+  }
 
  private:
   Shape shape_;
   Shape strides_;
   SextantTensor tensor_{};
+  Shape given_shape_;
+  Shape given_strides_;
+  SextantTensor given_{};
 };
 
 std::uint64_t fnv_1a(std::uint64_t hash, std::uint64_t byte) { return (hash ^ byte) * 0x100000001b3; }
@@ -216,7 +236,7 @@ Tensors answer(const SextantSubject& subject, const Blob& request, const std::st
   call.spec = &fields.spec();
   call.operation = operation == "backward" ? of.c_str() : operation.c_str();
 
-  std::deque<View> views;  // which stay where they are
+  std::map<std::string, View> views;  // which stay where they are
   std::map<std::string, std::span<std::byte>> memory;
   for (const auto& [name, tensor] : request.tensors) {
     const auto member = member_of(inputs, name);
@@ -224,7 +244,7 @@ Tensors answer(const SextantSubject& subject, const Blob& request, const std::st
     const std::span<std::byte> bytes = placed(arena, name, tensor.dtype, tensor.data.size(), hash, subject);
     std::ranges::copy(tensor.data, bytes.begin());
     memory[name] = bytes;
-    call.*member = &views.emplace_back(tensor.dtype, tensor.shape, bytes).tensor();
+    call.*member = &views.try_emplace(name, tensor.dtype, tensor.shape, bytes).first->second.tensor();
   }
   const bool in_place = operation == "rotate" && (subject.flags & SEXTANT_IN_PLACE) != 0;
   const std::vector<Result> results = results_of(operation, of, request.tensors, spec);
@@ -237,7 +257,7 @@ Tensors answer(const SextantSubject& subject, const Blob& request, const std::st
       fill_with_poison(memory[result.name]);
     }
     call.*member_of(outputs, result.name) =
-        &views.emplace_back(result.dtype, result.shape, memory[result.name]).tensor();
+        &views.try_emplace(result.name, result.dtype, result.shape, memory[result.name]).first->second.tensor();
   }
 
   const int returned = returned_by(subject.*function, call);
@@ -245,6 +265,10 @@ Tensors answer(const SextantSubject& subject, const Blob& request, const std::st
   for (const auto& [name, bytes] : memory) {
     if (in_place && name == "y") continue;
     if (const auto overrun = arena.of(name).overrun()) throw NoAnswer{"misbehaved", *overrun};
+  }
+  for (const auto& [name, view] : views) {
+    if (const auto what = view.changed())
+      throw NoAnswer{"misbehaved", fmt::format("changed the tensor struct of {}: its {}", name, *what)};
   }
   check_result(returned, operation, call);
 

@@ -34,7 +34,18 @@ static int encode(SextantCall* call) {
   if (strcmp(fault, "flushes to zero") == 0) _mm_setcsr(_mm_getcsr() | 0x8000);
   if (strcmp(fault, "flushes inputs") == 0) _mm_setcsr(_mm_getcsr() | 0x40);
   if (strcmp(fault, "rounds vectors downward") == 0) _mm_setcsr(_mm_getcsr() | 0x2000);
+  if (strcmp(fault, "unmasks division") == 0) _mm_setcsr(_mm_getcsr() & ~0x0200U);
+  if (strcmp(fault, "raises inexact") == 0) _mm_setcsr(_mm_getcsr() | 0x20);
+  unsigned short x87 = 0x037F;
+  if (strcmp(fault, "narrows x87") == 0) x87 = 0x027F;
+  if (strcmp(fault, "unmasks overflow of x87") == 0) x87 = 0x0377;
+  __asm__ volatile("fldcw %0" : : "m"(x87));
 #endif
+  SextantTensor* input = (SextantTensor*)call->positions;
+  if (strcmp(fault, "takes an input") == 0) input->data = NULL;
+  if (strcmp(fault, "reshapes the result") == 0) call->encoding->shape[0] = n + 1;
+  if (strcmp(fault, "points to other strides") == 0) input->strides = call->encoding->strides;
+  if (strcmp(fault, "renames the dtype") == 0) call->encoding->dtype.bits = 16;
   if (strcmp(fault, "takes 32 bytes for granted") == 0 || strcmp(fault, "asks for 32 bytes") == 0)
     return (uintptr_t)encoding % 32 == 0 ? SEXTANT_OK : 9;
   if (strcmp(fault, "uses null") == 0) sum += *(volatile float*)(uintptr_t)(n * 16);
