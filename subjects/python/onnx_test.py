@@ -54,18 +54,21 @@ def model(nodes, inputs, outputs, constants=()):
     return field(1, 10) + field(7, graph) + opsets
 
 
-def cache(dtype="f4", pairs=4, rows=512):
-    angles = np.arange(rows)[:, None] / 10000.0 ** (np.arange(pairs) / pairs)
+def cache(dtype="f4", pairs=4, rows=512, wrong_from=None):
+    """The cosines and sines of positions 0, 1, ...; from `wrong_from` on, where it is given, of the position before."""
+    positions = np.arange(rows)
+    positions[wrong_from or rows :] -= 1
+    angles = positions[:, None] / 10000.0 ** (np.arange(pairs) / pairs)
     return [("cos_cache", np.cos(angles).astype(dtype)), ("sin_cache", np.sin(angles).astype(dtype))]
 
 
-def rotary(domain, given=False, kind=FLOAT, shape=("b", "h", "n", 8), **attributes):
-    """One RotaryEmbedding: of ONNX 23 or, another order of inputs, of com.microsoft; its cache a constant, or given."""
+def rotary(domain, given=False, kind=FLOAT, shape=("b", "h", "n", 8), ids=("b", "n"), rows="m", wrong_from=None, **attributes):
+    """One RotaryEmbedding: of ONNX 23 or, another order of inputs, of com.microsoft; its cache a constant, or given, of so many rows."""
     names = ["x", "position_ids", "cos_cache", "sin_cache"] if domain else ["x", "cos_cache", "sin_cache", "position_ids"]
-    inputs = [("x", kind, shape), ("position_ids", INT64, ("b", "n"))]
+    inputs = [("x", kind, shape), ("position_ids", INT64, ids)]
     if given:
-        inputs += [(name, kind, ("m", 4)) for name in ("cos_cache", "sin_cache")]
-    constants = [] if given else cache("f2" if kind == FLOAT16 else "f4")
+        inputs += [(name, kind, (rows, 4)) for name in ("cos_cache", "sin_cache")]
+    constants = [] if given else cache("f2" if kind == FLOAT16 else "f4", wrong_from=wrong_from)
     return model([node("RotaryEmbedding", names, "y", domain, **attributes)], inputs, [("y", kind, shape)], constants)
 
 
@@ -105,9 +108,42 @@ class Onnx(unittest.TestCase):
 
     def test_joined_heads(self):
         content = rotary("com.microsoft", shape=("b", "n", 24), num_heads=3)
-        done = self.audit(content, *CLAIM, ROPE, "--only", "pair_isolation")
-        self.assertIn(done.returncode, (0, 4), done.stdout + done.stderr)
-        self.assertNotIn("violated", done.stdout)
+        self.expect(0, "model.onnx, in parts of 3 heads", self.audit(content, *CLAIM, ROPE, "--only", "accuracy", "--only", "pair_isolation"))
+
+    def test_extents_that_the_model_fixes(self):
+        claim = ROPE.replace("512", "64")
+        for shape, ids in (
+            (("b", 7, "n", 8), ("b", "n")),
+            ((1, 40, "n", 8), (1, "n")),
+            (("b", "h", 16, 8), ("b", 16)),
+            ((3, 2, 5, 8), (3, 5)),
+            (("b", 2, "n", 8), ("b", 9)),
+            (("b", 2, "n", 8), (1, "n")),
+        ):
+            with self.subTest(shape=shape, ids=ids):
+                done = self.audit(rotary("", shape=shape, ids=ids), *CLAIM, claim, "--only", "accuracy", "--only", "pair_isolation", "--only", "row_independence")
+                self.expect(0, "in parts of", done)
+                self.assertRegex(done.stdout, r"accuracy +holds +\d{2,} cases")
+                wrong = self.audit(rotary("", shape=shape, ids=ids, wrong_from=40), *CLAIM, claim, "--only", "accuracy")
+                self.expect(1, "position 40", wrong)
+
+    def test_a_given_cache_of_fixed_rows(self):
+        content = rotary("", given=True, rows=512)
+        self.expect(0, "accuracy             holds", self.audit(content, *CLAIM, ROPE, "--only", "accuracy"))
+
+    def test_length_of_a_call_in_parts(self):
+        # Frequencies of a call in parts are not those of the parts.
+        claim = ROPE.replace("}", ',"rope_scaling":{"rope_type":"dynamic","factor":2,"original_max_position_embeddings":32}}')
+        done = self.audit(rotary("", shape=("b", "h", 4, 8), ids=("b", 4)), *CLAIM, claim, "--replay", "accuracy:position=50,tokens=8,batch=1,heads=1,fill=1")
+        self.expect(4, "unsupported", done)
+
+    def test_fixed_positions_of_an_encoding(self):
+        angles = np.arange(64)[:, None] / 10000.0 ** (np.arange(4) / 4)
+        table = np.stack([np.sin(angles), np.cos(angles)], -1).reshape(64, 8).astype("f4")
+        claim = '{"encoding":"sinusoidal","dim":8,"max_position":64}'
+        for ids in ((7,), (1, 7)):
+            content = model([node("Gather", ["table", "ids"], "rows")], [("ids", INT64, ids)], [("rows", FLOAT, (*ids, 8))], [("table", table)])
+            self.expect(0, "in parts of 7 tokens", self.audit(content, *CLAIM, claim, "--only", "accuracy", "--only", "determinism"))
 
     def test_float16(self):
         claim = ROPE.replace("}", ',"dtype":"float16","evaluation":"dtype"}')

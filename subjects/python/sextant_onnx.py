@@ -9,9 +9,12 @@ MODEL is a file, behind which a # may name the tensors of a call: model.onnx#x=h
                  are positions, else [batch, n, pairs]
     y            the output, or with the package `onnx` installed any tensor of the graph
 
+Extents that the model fixes, a graph of 7 heads or of 16 tokens say, are no limit to calls: a rotation acts on each token of each head alone, so a call is run in parts of these extents, the last of them padded with zeros at its last position. What the padding comes to is dropped.
+
 A model is made for one claim: it answers for others only where a cache that it is given says all that they differ in. What is not named is told by types and names: positions are the integers, cos and sin inputs of numbers with these syllables in their names, x the one that is left.
 """
 
+import itertools
 import json
 import os
 import subprocess
@@ -31,6 +34,8 @@ LAYOUTS = ("bhnd", "bnhd")
 # What a claim says of answers and not of what they are; and what the table of a rotation depends on besides.
 JUDGED_BY = {"min_position", "max_position", "accuracy", "evaluation", "libm", "trained_positions"}
 IN_TABLES = {"rope_theta", "rope_scaling"}
+# Rules whose frequencies follow from the last position of a call.
+BY_LENGTH = {"dynamic", "longrope"}
 
 
 class Model:
@@ -91,31 +96,102 @@ class Model:
         self.refuse_others(spec)
         if positions.ndim != 2 or positions.dtype != np.int64:
             raise Unsupported("positions of one axis and whole numbers alone are given to a model")
+        if self.positions is None and self.cos is None:
+            if not np.array_equal(positions, np.broadcast_to(np.arange(x.shape[1]), positions.shape)):
+                raise Unsupported("the model is given no positions: its tokens are at 0, 1, 2, ...")
+        parts = self.parts(x.shape)
+        if parts is None:
+            return self.rotate_part(x, positions, spec)
+        if self.positions is None and self.cos is None and x.shape[1] > parts[1]:
+            raise Unsupported(f"the model is given no positions, and has {parts[1]} tokens")
+        y = np.empty_like(x)
+        for start in itertools.product(*(range(0, whole, size) for whole, size in zip(x.shape, parts))):
+            part = tuple(slice(first, first + size) for first, size in zip(start, parts))
+            if (spec.get("rope_scaling") or {}).get("rope_type") in BY_LENGTH and positions[part[:2]].max() != positions.max():
+                raise Unsupported("the model's frequencies follow from the length of a call, which it has no extents for")
+            result = self.rotate_part(x[part], positions[part[:2]], spec)
+            if result.shape != y[part].shape:
+                return result
+            y[part] = result
+        return y
+
+    def fixed(self, name):
+        """Of the tensor `name` the extents [batch, n, heads] that the model fixes; None for each that it does not, or that the tensor lacks."""
+        shape = [size if isinstance(size, int) and size > 0 else None for size in self.inputs[name].shape]
+        if name != self.x:
+            return [*shape, None, None][:2] + [None]
+        if len(shape) != 4:
+            width = self.claim.get("head_dim")
+            joined = shape[2] if len(shape) == 3 else None
+            return [*shape, None, None][:2] + [joined // width if width and joined and joined % width == 0 else None]
+        return shape[:3] if self.layout == "bnhd" else [shape[0], shape[2], shape[1]]
+
+    def by_token(self):
+        """The input that says where tokens are, of which a part has as many rows and tokens as of x; None if there is none."""
+        return self.cos if self.positions is None else self.positions
+
+    def parts(self, shape=None):
+        """The extents [batch, n, heads] of a part of calls whose x is of that shape; None if the model fixes none, or the call has no tokens."""
+        fixed = [self.fixed(name) for name in (self.x, self.by_token()) if name is not None]
+        least = [min([size for size in sizes if size is not None], default=None) for sizes in zip(*fixed)]
+        if least == [None] * 3 or shape is not None and 0 in shape:
+            return None
+        return least if shape is None else [whole if size is None else size for size, whole in zip(least, shape)]
+
+    def rotate_part(self, x, positions, spec):
+        """The answer to a call of at most the model's extents, whose inputs are padded to these."""
+        asked = tuple(map(slice, x.shape))
+        own = self.fixed(self.x)
+        by_token = [None] * 3 if self.by_token() is None else self.fixed(self.by_token())
+        x = _padded(x, [one or other for one, other in zip(own, by_token)], "constant")
+        positions = _padded(positions, [other or one for one, other in zip(own, by_token)], "edge")
         batch, n, heads, width = x.shape
         if len(self.inputs[self.x].shape) == 3:
             given = x.reshape(batch, n, heads * width)
         else:
             given = x if self.layout == "bnhd" else np.ascontiguousarray(x.transpose(0, 2, 1, 3))
         feeds = {self.x: given}
-        if self.positions is None and self.cos is None:
-            if not np.array_equal(positions, np.broadcast_to(np.arange(n), positions.shape)):
-                raise Unsupported("the model is given no positions: its tokens are at 0, 1, 2, ...")
         if self.positions is not None:
             feeds[self.positions] = positions
         if self.cos is not None:
             feeds |= self.caches(positions, spec)
         y = self.run(feeds)
         if y.ndim == 4 and self.layout == "bhnd" and len(self.inputs[self.x].shape) == 4:
-            return y.transpose(0, 2, 1, 3)
-        return y.reshape(x.shape) if y.size == x.size and y.ndim == 3 else y
+            y = y.transpose(0, 2, 1, 3)
+        elif y.size == x.size and y.ndim == 3:
+            y = y.reshape(x.shape)
+        return y[asked] if y.shape == x.shape else y
 
     def encode(self, positions, spec):
         self.refuse_others(spec)
         if positions.ndim != 1 or positions.dtype != np.int64:
             raise Unsupported("positions of one axis and whole numbers alone are given to a model")
         row = len(self.inputs[self.positions].shape) == 2
-        result = self.run({self.positions: positions[None] if row else positions})
-        return result[0] if row and result.ndim == 3 and result.shape[0] == 1 else result
+        size = self.tokens_of_encode()
+        if size is None or len(positions) == 0:
+            size = max(len(positions), 1)
+        results = []
+        for first in range(0, max(len(positions), 1), size):
+            part = positions[first : first + size]
+            given = _padded(part, [self.tokens_of_encode()], "edge") if len(part) else part
+            result = self.run({self.positions: given[None] if row else given})
+            result = result[0] if row and result.ndim == 3 and result.shape[0] == 1 else result
+            if result.ndim != 2 or len(result) != len(given):
+                return result
+            results.append(result[: len(part)])
+        return np.concatenate(results)
+
+    def tokens_of_encode(self):
+        """As many as the model fixes; None if it does not."""
+        size = (self.inputs[self.positions].shape or [None])[-1]
+        return size if isinstance(size, int) and size > 0 else None
+
+    def name(self, path):
+        """The file's, and what a call is run in parts of."""
+        sizes = [self.tokens_of_encode()] if self.x is None else self.parts() or []
+        words = ["tokens"] if self.x is None else ["batch rows", "tokens", "heads"]
+        parts = [f"{size} {word if size > 1 else word[:-1]}" for size, word in zip(sizes, words) if size is not None]
+        return path + (f", in parts of {', '.join(parts)}" if parts else "")
 
     def caches(self, positions, spec):
         """The claim's table at positions 0, 1, ..., a power of two of them; each token's where the model is given no positions."""
@@ -123,10 +199,17 @@ class Model:
             raise Unsupported("a rotary cache begins with position 0")
         # onnxruntime wants as many rows as a call has tokens, wherever these are.
         rows = max(int(positions.max(initial=0)) + 1, positions.shape[1])
+        fixed = self.inputs[self.cos].shape[0] if self.positions is not None else None
+        if isinstance(fixed, int) and fixed > 0:
+            if rows > fixed:
+                raise Unsupported(f"the model's {self.cos} has {fixed} rows, and a call needs {rows}")
+            rows = fixed
         key = json.dumps(spec, sort_keys=True)
         if key not in self.tables or len(self.tables[key]["cos"]) < rows:
             self.tables[key] = self.table(spec, 1 << (rows - 1).bit_length())
         caches = {self.cos: self.tables[key]["cos"], self.sin: self.tables[key]["sin"]}
+        if isinstance(fixed, int) and fixed > 0:
+            caches = {name: cache[:fixed] for name, cache in caches.items()}
         return caches if self.positions is not None else {name: cache[positions] for name, cache in caches.items()}
 
     def table(self, spec, rows):
@@ -214,6 +297,12 @@ def _named(text):
     return named
 
 
+def _padded(array, extents, mode):
+    """With as much behind its first axes, as numpy.pad makes it, as makes these extents; None is the array's own."""
+    more = [0 if size is None else size - have for size, have in zip(extents, array.shape)]
+    return np.pad(array, [(0, count) for count in more] + [(0, 0)] * (array.ndim - len(more)), mode) if any(more) else array
+
+
 def _listed(names):
     return ", ".join(sorted(names))
 
@@ -222,7 +311,7 @@ if len(sys.argv) != 4:
     sys.exit("usage: sextant_worker.py sextant_onnx.py MODEL SPEC COMMAND")
 model = Model(*sys.argv[1:])
 sextant_worker.serve(
-    name=os.path.basename(sys.argv[1]),
+    name=model.name(os.path.basename(sys.argv[1])),
     version=f"onnxruntime {onnxruntime.__version__}",
     **({"encode": model.encode} if model.x is None else {"rotate": model.rotate}),
 )
