@@ -7,6 +7,7 @@
 #endif
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -20,6 +21,7 @@
 #include "app/command.hpp"
 #include "lib/kernels/targets.hpp"
 #include "lib/numeric/user_error.hpp"
+#include "lib/spec/nearest_name.hpp"
 #include "reports/grade.hpp"
 #include "reports/text.hpp"
 #include "subjects/process.hpp"
@@ -61,7 +63,14 @@ void refuse_empty_values(const CLI::App& app) {
 
 // The first word names the subcommand: CLI11 says of another only that one is required.
 void refuse_unknown(const std::map<std::string, sextant::Run>& subcommands, int argc, char** argv) {
-  if (argc < 2 || argv[1][0] == '-' || subcommands.contains(argv[1])) return;
+  if (argc < 2 || subcommands.contains(argv[1])) return;
+  if (argv[1][0] == '-') {
+    constexpr std::array<std::string_view, 4> options{"-h", "--help", "--version", "--help-all"};
+    if (std::ranges::find(options, std::string_view(argv[1])) == options.end())
+      throw sextant::UsageError(fmt::format("{}: no option of the command itself, which has --help and --version{}",
+                                            argv[1], sextant::did_you_mean(argv[1], options)));
+    return;
+  }
   std::vector<std::string_view> known;
   for (const auto& [name, run] : subcommands) known.push_back(name);
   throw sextant::UsageError(fmt::format("{}: no such subcommand; expected one of {}", argv[1], fmt::join(known, ", ")));

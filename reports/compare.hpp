@@ -20,8 +20,8 @@ struct CompareOptions {
 
 /// What a newer report has lost against an older one, one line each; empty if nothing. Both are of one spec. Unchanged
 /// code loses nothing, whatever seed, profile and amount the two were asked with. A regression is: a property that is
-/// now violated, failed in, undecided, or dropped; an error beyond the bound that grew by more than a hundredth of it; a
-/// horizon that came nearer; a claim of a weaker class; a weaker measured class. Advice counts where either report is
+/// now violated, failed in, undecided, or dropped; an error beyond its bound that grew by more than a hundredth of it;
+/// a horizon that came nearer; a claim of a weaker class; a weaker measured class. Advice counts where either report is
 /// strict. Times are not compared.
 ///
 /// What depends on the cases that were drawn is compared where both reports asked the same (profile, seed and amount):

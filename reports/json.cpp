@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "reports/diagnosis_json.hpp"
 #include "reports/json_numbers.hpp"
 #include "reports/summary.hpp"
 #include "reports/survey_json.hpp"

@@ -27,8 +27,8 @@ std::string measured_class_text(const Report& report);
 /// "the angle, of which 7.5 bits are right": where the error comes from; empty if not told.
 std::string stage_text(const Report& report);
 
-/// The summary, a sentence without its full stop each: the verdict and how far it is correct; the diagnosis, where there
-/// is one; the classes and the stage, where a survey has measured something.
+/// The summary, each line a sentence without its full stop: the verdict and how far values are correct; the diagnosis,
+/// where there is one; where a survey has measured something the classes and the stage.
 std::vector<std::string> summary_lines(const Report& report);
 
 /// The same in one line.

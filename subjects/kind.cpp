@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <string_view>
+#include <utility>
 
 namespace sextant {
 
@@ -29,6 +31,22 @@ std::string usage_of(std::span<const SubjectKind> kinds) {
   return text;
 }
 
+namespace {
+
+// "; did you mean python:ok.py?" of "ok.py".
+std::string kind_meant(std::string_view name) {
+  for (const auto& [ending, prefix] :
+       {std::pair(".py", "python"), std::pair(".so", "plugin"), std::pair(".onnx", "onnx"), std::pair(".npy", "file"),
+        std::pair(".npz", "file"), std::pair(".safetensors", "file"), std::pair(".pt", "file"),
+        std::pair(".pb", "file")}) {
+    if (name.ends_with(ending) && name.find(':') == name.npos)
+      return fmt::format("; did you mean {}:{}?", prefix, name);
+  }
+  return "";
+}
+
+}  // namespace
+
 std::unique_ptr<Subject> open_subject(std::span<const SubjectKind> kinds, const std::string& name, const Spec& spec,
                                       const OpenOptions& options) {
   const auto colon = name.find(':');
@@ -38,7 +56,7 @@ std::unique_ptr<Subject> open_subject(std::span<const SubjectKind> kinds, const 
     if (takes_rest ? !rest.empty() && name.substr(0, colon) == kind.prefix : name == kind.prefix)
       return kind.open(name, rest, spec, options);
   }
-  throw SubjectNameError(fmt::format("subject \"{}\": expected {}", name, usage_of(subject_kinds())));
+  throw SubjectNameError(fmt::format("subject \"{}\": expected {}{}", name, usage_of(subject_kinds()), kind_meant(name)));
 }
 
 }  // namespace sextant

@@ -99,7 +99,7 @@ Command python_object_command(const std::string& name, const Spec& claim, const 
 
 /// A Python file, or an object that an interpreter can import, served by our worker.
 SubjectKind python_kind() {
-  return {"python", "python:FILE.py|MODULE:OBJECT",
+  return {"python", "python:FILE.py|MODULE:OBJECT[,layout=AXES]",
           [](const std::string& name, const std::string& rest, const Spec& spec, const OpenOptions& options) {
             const bool is_object = names_object(rest) && !std::filesystem::exists(rest);
             Command command =

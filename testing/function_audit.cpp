@@ -22,6 +22,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "lib/spec/nearest_name.hpp"
 #include "lib/spec/presets.hpp"
 #include "lib/spec/spec.hpp"
 #include "properties/catalogue.hpp"
@@ -35,6 +36,8 @@ namespace {
 
 Spec read_spec(const std::string& text) {
   const auto preset = preset_named(text);
+  if (!preset && !text.starts_with('{'))
+    throw SpecError(fmt::format("{}: neither JSON nor a preset{}", text, did_you_mean(text, presets(), &Preset::name)));
   return parse_spec(preset ? preset->json : text);
 }
 

@@ -14,6 +14,7 @@
 
 #include <cstdlib>
 #include <exception>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,9 @@ struct Asked {
   std::string property;
   std::string refusal;
 };
+
+/// For GoogleTest's lines of a failure.
+inline void PrintTo(const Asked& asked, std::ostream* out) { *out << asked.property; }
 
 inline auto asked_of(const std::string& spec) {
   std::vector<Asked> list;
@@ -46,11 +50,14 @@ class PropertyTest : public ::testing::TestWithParam<Asked> {
     ASSERT_TRUE(GetParam().refusal.empty()) << GetParam().refusal;
     function_audit::Amount amount;
     if (const char* profile = std::getenv("SEXTANT_PROFILE")) amount.profile = profile;
-    if (const char* token = std::getenv("SEXTANT_REPLAY")) amount.replay = token;
+    if (const char* token = std::getenv("SEXTANT_REPLAY")) {
+      amount.replay = token;
+      if (!amount.replay.starts_with(GetParam().property + ":")) GTEST_SKIP() << "SEXTANT_REPLAY is of another property";
+    }
     using Kind = function_audit::Finding::Kind;
     const function_audit::Finding finding = function_audit::judge(GetParam().property, spec, functions, amount);
     if (finding.kind == Kind::skipped) GTEST_SKIP() << finding.text;
-    if (finding.kind == Kind::fails) FAIL() << finding.text;
+    if (finding.kind == Kind::fails) FAIL() << "claim: " << spec << "\n" << finding.text;
   }
 };
 

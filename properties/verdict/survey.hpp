@@ -77,8 +77,8 @@ struct Survey {
   /// effective bits of the angle: -log2 of the worst |error| / |angle|; absent if nothing was seen of it
   std::optional<double> angle_bits;
   std::optional<double> output_bits;  ///< effective bits of the values near position 0
-  std::optional<std::int64_t>
-      horizon;  ///< the last position before one that is not as claimed, on the grid and by bisection; absent if the first is not
+  /// the last position before one that is not as claimed, on the grid and by bisection; absent if the first is not
+  std::optional<std::int64_t> horizon;
   std::optional<std::int64_t>
       half_spacing;  ///< the last up to which the error stays below half the distance between neighbouring positions
   std::optional<ErrorGrid> errors;
