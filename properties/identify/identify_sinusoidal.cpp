@@ -94,7 +94,29 @@ class SinusoidalIdentifier {
     return false;
   }
 
+  // With an offset, doubling positions are no powers of two, so that narrow formats round their angles: those are asked
+  // that are once it is added. What is encoded as 0 is known.
+  void measure_at_powers() {
+    if (!is_turned(rows_.front(), norm_)) return;
+    const PairValues& slowest = rows_.front().back();
+    const double turned = std::round(std::atan2(slowest.sin, slowest.cos) / turns_.back().radians);
+    if (turned != 1 && turned != 2) return;  // of others the first step would be longer than half a turn
+    const auto offset = static_cast<std::int64_t>(turned);
+    std::vector<std::int64_t> places;
+    std::vector<std::int64_t> asked;
+    for (const std::int64_t place : positions_) {
+      if (place < offset) continue;
+      places.push_back(place);
+      asked.push_back(place - offset);
+    }
+    Rows rows = pairs_of(encode(session_, claim_, asked), layout_);
+    rows.insert(rows.begin(), std::vector<PairValues>(rows.front().size(), {.sin = 0, .cos = norm_.size}));
+    places.insert(places.begin(), 0);
+    turns_ = measured_turns(places, rows, norm_);
+  }
+
   void measure() {
+    measure_at_powers();
     const bool interleaved = layout_.layout == Layout::interleaved;
     found_.seen.push_back(fmt::format("{} frequencies; sines and cosines {}, {} first", turns_.size(),
                                       interleaved ? "side by side" : "in two halves",

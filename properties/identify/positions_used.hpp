@@ -18,7 +18,7 @@ struct PairQuestion {
   std::int64_t end = 0;
 };
 
-/// What rows are compared with: the frequencies of pairs, with their signs, and how far values may be off in proportion.
+/// What rows are compared with: the frequencies of pairs, with their signs, and what values may be off by.
 struct ExpectedPairs {
   std::vector<MeasuredTurn> turns;
   double noise = 0;

@@ -421,6 +421,16 @@ class Fitter {
     const std::int64_t limit = *limit_;
     std::vector<double> bases_tried{layout_.rope_theta};
     bases_tried.insert(bases_tried.end(), known_bases.begin(), known_bases.end());
+    for (double unit = 1e3; unit <= 1e7; unit *= 10) {
+      for (int digit = 1; digit <= 9; ++digit) bases_tried.push_back(digit * unit);
+    }
+    struct Tried {
+      LongropeScaling rule;
+      double theta;
+      int digits;
+      bool is_pinned;
+    };
+    std::vector<Tried> rules;
     for (const double theta : bases_tried) {
       LongropeScaling rule;
       rule.original_max_position_embeddings = limit;
@@ -452,8 +462,11 @@ class Fitter {
       } else if (!rule.factor) {
         rule.attention_factor = factor_.holds(1) ? 1 : roundest_in(factor_).value;
       }
-      keep(rule, theta, digits, pinned, "of base and factors the products alone are seen");
+      rules.push_back({rule, theta, digits, pinned});
     }
+    std::ranges::stable_sort(rules, {}, &Tried::digits);
+    for (const Tried& one : std::span(rules).first(2))
+      keep(one.rule, one.theta, one.digits, one.is_pinned, "of base and factors the products alone are seen");
   }
 
   Rope layout_;

@@ -45,8 +45,12 @@ std::vector<Rope> candidates(const RotationStructure& structure, const Rope& cla
   rope.rope_scaling = structure.pairs.empty() ? RopeScaling(NoTurning{}) : RopeScaling(DefaultScaling{});
   if (!structure.pairs.empty()) rope.rotary_dim = 2 * std::ssize(structure.pairs);
   const bool is_whole = rope.rotary_dim == rope.head_dim;
-  for (const RotaryLayout layout : own_first(is_whole ? RotaryLayout::prefix : claim.rotary_layout,
-                                             {RotaryLayout::prefix, RotaryLayout::suffix, RotaryLayout::spread})) {
+  // Of a whole head all are one.
+  const RotaryLayout of_whole = claim.rotary_dim == claim.head_dim ? claim.rotary_layout : RotaryLayout::prefix;
+  const std::vector<RotaryLayout> layouts =
+      is_whole ? std::vector{of_whole}
+               : own_first(claim.rotary_layout, {RotaryLayout::prefix, RotaryLayout::suffix, RotaryLayout::spread});
+  for (const RotaryLayout layout : layouts) {
     rope.rotary_layout = layout;
     for (const Pairing pairing : own_first(claim.pairing, {Pairing::half, Pairing::interleaved})) {
       rope.pairing = pairing;

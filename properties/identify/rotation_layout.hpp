@@ -17,8 +17,8 @@ struct RotationLayout {
 };
 
 /// The layouts that a structure has, the claim's own first, then the simplest: of a prefix of interleaved pairs and of
-/// interleaved pairs spread over the head the channels are the same, and frequencies tell them apart. None where no spec
-/// says it. A structure without pairs is rope_type none.
+/// interleaved pairs spread over the head the channels are the same, and frequencies tell them apart. None where no
+/// spec says it. A structure without pairs is rope_type none.
 std::vector<RotationLayout> layouts_of(const RotationStructure& structure, const Rope& claim);
 
 /// "channels 0 and 32, 1 and 33, 2 and 34, ...": the pairs, for a person.

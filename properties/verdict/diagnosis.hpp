@@ -22,7 +22,7 @@ struct Diagnosis {
 /// "claims pairing half, computes interleaved; base 10000 measured, 500000 claimed".
 std::string words_of(const Diagnosis& diagnosis);
 
-/// "With the claim as it is computed everything holds, the worst value at 0.3 of the bound"; empty without such a claim.
+/// "a claim of what is computed holds, its worst value at 0.3 of the bound"; empty without such a claim.
 std::string remedy_of(const Diagnosis& diagnosis);
 
 }  // namespace sextant
