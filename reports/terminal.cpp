@@ -156,7 +156,8 @@ std::string head_lines(const Report& report, Colour colour) {
   const bool good = report.exit_status == 0;
   std::string text;
   for (const std::string& line : summary_lines(report)) {
-    const std::string told = wrapped(printable(line), 0, 118);
+    // A message stays a line, to be searched for.
+    const std::string told = report.stop ? printable(line) : wrapped(printable(line), 0, 118);
     text += (text.empty() ? painted(colour, good ? "1;32" : "1;31", told) : told) + "\n";
   }
   if (report.stop) text += stop_lines(*report.stop);
