@@ -1,3 +1,5 @@
+// Over 400 lines: one search, a function for each scaling rule, which share what is kept and how it is checked.
+
 #include "properties/identify/rope_rules.hpp"
 
 #include <fmt/format.h>
