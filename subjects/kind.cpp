@@ -56,7 +56,8 @@ std::unique_ptr<Subject> open_subject(std::span<const SubjectKind> kinds, const 
     if (takes_rest ? !rest.empty() && name.substr(0, colon) == kind.prefix : name == kind.prefix)
       return kind.open(name, rest, spec, options);
   }
-  throw SubjectNameError(fmt::format("subject \"{}\": expected {}{}", name, usage_of(subject_kinds()), kind_meant(name)));
+  throw SubjectNameError(
+      fmt::format("subject \"{}\": expected {}{}", name, usage_of(subject_kinds()), kind_meant(name)));
 }
 
 }  // namespace sextant

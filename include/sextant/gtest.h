@@ -52,7 +52,8 @@ class PropertyTest : public ::testing::TestWithParam<Asked> {
     if (const char* profile = std::getenv("SEXTANT_PROFILE")) amount.profile = profile;
     if (const char* token = std::getenv("SEXTANT_REPLAY")) {
       amount.replay = token;
-      if (!amount.replay.starts_with(GetParam().property + ":")) GTEST_SKIP() << "SEXTANT_REPLAY is of another property";
+      if (!amount.replay.starts_with(GetParam().property + ":"))
+        GTEST_SKIP() << "SEXTANT_REPLAY is of another property";
     }
     using Kind = function_audit::Finding::Kind;
     const function_audit::Finding finding = function_audit::judge(GetParam().property, spec, functions, amount);

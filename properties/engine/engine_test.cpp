@@ -160,7 +160,11 @@ TEST(Engine, UnsupportedCasesAreLeftOut) {
   EXPECT_EQ(some.verdict, Verdict::holds);
   EXPECT_NE(some.reason.find("more cases are unsupported"), std::string::npos);
   // Of a sweep they are positions of the claim that nobody has seen.
-  Tally swept{.judged = 3, .unsupported = 2, .why_unsupported = Remark{1, "too long"}, .coverage = Coverage{3, 5, 15}};
+  Tally swept;
+  swept.judged = 3;
+  swept.unsupported = 2;
+  swept.why_unsupported = Remark{1, "too long"};
+  swept.coverage = Coverage{3, 5, 15};
   const PropertyResult open = settled(PropertyResult{}, swept, Extent::whole);
   EXPECT_EQ(open.verdict, Verdict::undecided);
   EXPECT_EQ(open.reason, "2 of 5 calls of the claim are unsupported, which leaves it open: too long");

@@ -66,6 +66,12 @@ class QkNormRopeModel final : public ScaledRotationModel {
     return list.made();
   }
 
+  std::vector<Variant> siblings() const override {
+    Variants<QkNormRope> list(spec(), variants());
+    add_wider_heads<QkNormRope>(list, [](QkNormRope& e) -> Rope& { return e.rope; });
+    return list.made();
+  }
+
   Call call_of(const Question& question) const override {
     return as_asked(RotationModel::call_of(question), question.heads);
   }

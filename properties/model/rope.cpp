@@ -108,10 +108,7 @@ class RopeModel final : public ScaledRotationModel {
 
   std::vector<Variant> siblings() const override {
     Variants<Rope> list(spec(), variants());
-    list.with("head_dim", [](Rope& e) {
-      if (e.rotary_dim == e.head_dim) e.rotary_dim *= 2;
-      e.head_dim *= 2;
-    });
+    add_wider_heads<Rope>(list, [](Rope& e) -> Rope& { return e; });
     return list.made();
   }
 

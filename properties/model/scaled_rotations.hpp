@@ -69,6 +69,24 @@ void add_rule_variants(Variants<Encoding>& list, Rope& (*rope)(Encoding&),
   }
 }
 
+/// The sibling of heads twice as wide, whose whole head turns where it did.
+template <class Encoding>
+void add_wider_heads(Variants<Encoding>& list, Rope& (*rope)(Encoding&)) {
+  list.with("head_dim", [rope](Encoding& e) {
+    Rope& head = rope(e);
+    if (head.rotary_dim == head.head_dim) {
+      head.rotary_dim *= 2;
+      if (auto* longrope = std::get_if<LongropeScaling>(&head.rope_scaling)) {
+        for (std::vector<double>* factors : {&longrope->short_factor, &longrope->long_factor}) {
+          const std::vector<double> again = *factors;
+          factors->insert(factors->end(), again.begin(), again.end());
+        }
+      }
+    }
+    head.head_dim *= 2;
+  });
+}
+
 /// The changes of a rotary encoding's own fields, `rope` being where `Encoding` has it.
 template <class Encoding>
 void add_rope_variants(Variants<Encoding>& list, Rope& (*rope)(Encoding&)) {
@@ -81,7 +99,14 @@ void add_rope_variants(Variants<Encoding>& list, Rope& (*rope)(Encoding&)) {
   with("position_step", [](Rope& e) { e.positions.step /= 2; });
   with("output_pairing", [](Rope& e) { e.output_pairing = other(e.output_pairing); });
   with("direction", [](Rope& e) { e.direction = other(e.direction); });
-  with("rotary_dim", [](Rope& e) { e.rotary_dim = e.rotary_dim == e.head_dim ? e.head_dim / 2 / 2 * 2 : e.head_dim; });
+  with("rotary_dim", [](Rope& e) {
+    e.rotary_dim = e.rotary_dim == e.head_dim ? e.head_dim / 2 / 2 * 2 : e.head_dim;
+    auto* longrope = std::get_if<LongropeScaling>(&e.rope_scaling);
+    if (longrope == nullptr) return;
+    // One for each pair.
+    for (std::vector<double>* factors : {&longrope->short_factor, &longrope->long_factor})
+      factors->resize(static_cast<std::size_t>(e.rotary_dim / 2), factors->back());
+  });
   with("rotary_layout", [](Rope& e) {
     // Where the whole head turns all layouts are the same.
     if (e.rotary_dim == e.head_dim || e.rotary_layout == RotaryLayout::spread) return;

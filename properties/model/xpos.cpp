@@ -238,6 +238,12 @@ class XposModel final : public RotationModel {
     return list.made();
   }
 
+  std::vector<Variant> siblings() const override {
+    Variants<Xpos> list(spec(), variants());
+    add_wider_heads<Xpos>(list, [](Xpos& e) -> Rope& { return e.rope; });
+    return list.made();
+  }
+
   std::optional<std::string> depends_on_length() const override {
     if (std::holds_alternative<std::int64_t>(encoding_.centre)) return std::nullopt;
     return "depends on the length of the call: its half is the centre that powers count from";
