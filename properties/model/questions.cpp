@@ -146,8 +146,22 @@ std::vector<Question> questions_of_every_length(std::int64_t position) {
 std::vector<Question> questions_of_long_calls(std::int64_t position, std::int64_t values) {
   constexpr std::int64_t most_values = std::int64_t{1} << 22;
   std::vector<Question> questions;
-  for (const std::int64_t tokens : {64, 512, 4097, 8192}) {
-    if (tokens * values <= most_values) questions.push_back({.position = position, .tokens = tokens, .fill = 1});
+  const auto add = [&](std::int64_t tokens, std::int64_t most) {
+    if (tokens * values <= most) questions.push_back({.position = position, .tokens = tokens, .fill = 1});
+  };
+  for (const std::int64_t tokens : {64, 512, 4097, 8192}) add(tokens, most_values);
+  for (const std::int64_t tokens : gen::usual_extents()) {
+    const bool is_asked = tokens >= 65 && tokens <= 128;  // of every length
+    if (!is_asked) add(tokens, 2 * values_of_call);
+  }
+  return questions;
+}
+
+std::vector<Question> questions_of_long_rows(std::int64_t position, std::int64_t values) {
+  std::vector<Question> questions;
+  for (const auto& [tokens, batch] : {std::pair{256, 3}, {256, 4}, {256, 5}, {512, 3}, {512, 5}, {1024, 4}}) {
+    if (tokens * batch * values <= 2 * values_of_call)
+      questions.push_back({.position = position, .tokens = tokens, .batch = batch, .fill = 1});
   }
   return questions;
 }

@@ -46,8 +46,13 @@ std::vector<Question> questions_of_every_extent(std::int64_t position);
 /// One row of 65 to 128 tokens: every number that is left over behind blocks of 64, 32, 16 or 8.
 std::vector<Question> questions_of_every_length(std::int64_t position);
 
-/// One row of lengths that programs take another path for, of answers of 2^22 values at most, whatever a sweep has.
+/// One row of lengths that programs take another path for, of answers of 2^22 values at most, and of those that models
+/// have, of 2^20 at most: a sweep has what its claim has room for.
 std::vector<Question> questions_of_long_calls(std::int64_t position, std::int64_t values);
+
+/// Three to five rows of whole blocks of tokens, no two rows the same: kernels go from block to block, and find out the
+/// row. Of answers of 2^20 values at most.
+std::vector<Question> questions_of_long_rows(std::int64_t position, std::int64_t values);
 
 /// As many tokens as heads, and as many rows as tokens: layouts that are told by their extents are told wrongly.
 std::vector<Question> questions_of_equal_extents(std::int64_t position);

@@ -123,6 +123,7 @@ std::vector<Question> RotationModel::of_kernels() const {
   for (const Question& question : questions_of_every_order(near)) questions.push_back(question);
   for (const Question& question : questions_of_every_length(near)) questions.push_back(question);
   for (const Question& question : questions_of_long_calls(near, judged_values())) questions.push_back(question);
+  for (const Question& question : questions_of_long_rows(near, judged_values())) questions.push_back(question);
   for (const Question& question : of_placements(near)) questions.push_back(question);
   for (Question question : questions_of_cells(space(), near)) {
     // Every other one in two batch rows, of which the second has the next one's cells.

@@ -178,10 +178,34 @@ void standing_vectors(LocalFaults& list) {
               }));
 }
 
+// Lengths and rows of prompts, under a claim whose positions end before a sweep has asked for all lengths.
+void prompts(LocalFaults& list) {
+  constexpr const char* rope = R"({"encoding":"rope","head_dim":64,"max_position":8192})";
+  list.defect(
+      "rope-3000-tokens-unwritten", "of a call of 3000 tokens nothing is written", rope,
+      [](const Spot& at) { return at.tokens == 3000; }, zeros());
+  list.add(Kind::defect, "rope-last-row-of-blocks",
+           "of three rows or more of whole blocks of 256 tokens the last has the positions of the one before", rope,
+           [](const Spec& spec) -> FunctionSubject::Call {
+             return [right = plain_call(spec)](std::string_view operation, const Tensors& inputs) {
+               if (operation != "rotate") return right(operation, inputs);
+               const Tensor& given = inputs.at("positions");
+               const std::int64_t tokens = given.shape[1];
+               if (given.shape[0] < 3 || tokens % 256 != 0) return right(operation, inputs);
+               std::vector<std::int64_t> positions = given.integers();
+               std::copy_n(positions.end() - 2 * tokens, tokens, positions.end() - tokens);
+               Tensors changed = inputs;
+               changed.at("positions") = Tensor::of_integers(given.shape, positions);
+               return right(operation, changed);
+             };
+           });
+}
+
 }  // namespace
 
 std::vector<Mutant> usual_call_mutants() {
   LocalFaults list;
+  prompts(list);
   windows(list);
   schedules(list);
   whole_numbers(list);
