@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <map>
 #include <span>
 
@@ -11,6 +12,7 @@
 #include "properties/every/at_once.hpp"
 #include "properties/every/call_sequences.hpp"
 #include "properties/gen/position.hpp"
+#include "properties/model/fractions.hpp"
 #include "properties/model/model.hpp"
 #include "subjects/operations.hpp"
 
@@ -42,6 +44,7 @@ constexpr std::int64_t most_tokens = 64;
 // What other layers, or other models, of one program may ask for.
 std::vector<Variant> siblings_of(const Spec& spec) {
   std::vector<Variant> siblings = model_of(spec)->siblings();
+  std::ranges::move(variants_by_fraction(spec), std::back_inserter(siblings));
   const auto add = [&](std::string field, auto change) {
     Spec changed = spec;
     change(changed);
@@ -404,17 +407,17 @@ Property siblings_property() {
   property.sessions = Sessions::own;
   property.explanation = {
       "an answer does not depend on what else its process computes",
-      "after calls of other specs in one process (every field in turn, another dtype, size or number of rows), before "
-      "it and by turns with it, f(x) is what it is alone; so are two sequences under one spec that grow by turns, one "
-      "that grows between calls of other specs, and, "
+      "after calls of other specs in one process (every field in turn, bases and factors also in their fraction alone, "
+      "another dtype, size or number of rows), before it and by turns with it, f(x) is what it is alone; so are two "
+      "sequences under one spec that grow by turns, one that grows between calls of other specs, and, "
       "of a subject that says `threads`, calls at once in eight threads; a "
       "spec that is refused counts as one that was asked, one that crashes is left out",
       "an encoding is a function of its spec and its position; two layers, or two models, of one program have their "
       "own",
       "every encoding",
       "none: all bits are compared with those of a process that was asked nothing else",
-      "tables in a module, a class or a decorator's cache whose key lacks the base, the scaling rule, the dtype, the "
-      "size or the length; state that a refused call leaves; the first of two models deciding for both; a sequence "
+      "tables in a module, a class or a decorator's cache whose key lacks the base or has it as a whole number, lacks "
+      "the scaling rule, the dtype, the size or the length; state that a refused call leaves; the first of two models deciding for both; a sequence "
       "taken for the last one's "
       "continuation; what one thread sets up and another uses"};
   property.not_applicable = [](const Spec&) { return std::optional<std::string>(); };  // there are other dtypes

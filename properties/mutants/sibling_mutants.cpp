@@ -24,6 +24,7 @@ namespace sextant::mutants {
 namespace {
 
 constexpr const char* rope = R"({"encoding":"rope","head_dim":16,"rope_theta":500000,"max_position":4096})";
+constexpr const char* float32 = R"({"encoding":"rope","head_dim":16,"max_position":4096})";
 constexpr const char* float16 = R"({"encoding":"rope","head_dim":16,"dtype":"float16","max_position":4096})";
 constexpr const char* sinusoidal = R"({"encoding":"sinusoidal","dim":32,"max_position":4096})";
 constexpr const char* t5 = R"({"encoding":"relative_bias","max_position":4096})";
@@ -180,6 +181,8 @@ std::vector<Mutant> sibling_mutants() {
   };
   defect("rope-cache-without-base", "the table of all modules lacks the base in its key", rope,
          first_decides(key_without<Rope>([](Rope& e) { e.rope_theta = 1; })));
+  defect("rope-cache-of-whole-base", "the table of all modules has the base as a whole number in its key", float32,
+         first_decides(key_without<Rope>([](Rope& e) { e.rope_theta = std::floor(e.rope_theta); })));
   defect("rope-cache-without-scaling", "the table of all modules lacks the scaling rule in its key", rope,
          first_decides(key_without<Rope>([](Rope& e) { e.rope_scaling = DefaultScaling{}; })));
   defect("rope-cache-without-pairing", "the first module's pairing is that of all", rope,
