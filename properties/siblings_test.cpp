@@ -89,9 +89,9 @@ TEST(Siblings, AreAskedInOneProcessWithTheSpec) {
                                 }));
   EXPECT_EQ(siblings_of(subject).verdict, Verdict::holds);
   EXPECT_GE(seen.size(), 10U);
-  for (const char* part : {R"("head_dim":16)", R"("dtype":"bfloat16")", R"("dtype":"float64")",
-                           R"("max_position":1024)", R"("pairing":"interleaved")", R"("rope_type":"linear")",
-                           R"("rope_theta":10000.4375)"}) {
+  for (const char* part :
+       {R"("head_dim":16)", R"("dtype":"bfloat16")", R"("dtype":"float64")", R"("max_position":1024)",
+        R"("pairing":"interleaved")", R"("rope_type":"linear")", R"("rope_theta":10000.4375)"}) {
     EXPECT_TRUE(
         std::ranges::any_of(seen, [&](const std::string& spec) { return spec.find(part) != std::string::npos; }))
         << part << " in " << *seen.begin();

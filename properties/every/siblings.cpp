@@ -417,7 +417,8 @@ Property siblings_property() {
       "every encoding",
       "none: all bits are compared with those of a process that was asked nothing else",
       "tables in a module, a class or a decorator's cache whose key lacks the base or has it as a whole number, lacks "
-      "the scaling rule, the dtype, the size or the length; state that a refused call leaves; the first of two models deciding for both; a sequence "
+      "the scaling rule, the dtype, the size or the length; state that a refused call leaves; the first of two models "
+      "deciding for both; a sequence "
       "taken for the last one's "
       "continuation; what one thread sets up and another uses"};
   property.not_applicable = [](const Spec&) { return std::optional<std::string>(); };  // there are other dtypes

@@ -171,6 +171,9 @@ std::vector<Question> questions_of_equal_extents(std::int64_t position) {
   for (const std::int64_t extent : {3, 4, 5, 7, 8, 9, 12, 16, 20, 24, 28, 32, 40, 48, 64}) {
     questions.push_back({.position = position, .tokens = extent, .heads = extent, .fill = 1});
     questions.push_back({.position = position, .tokens = extent, .batch = extent, .fill = 1});
+    constexpr std::int64_t few = 12;
+    if (extent <= few)
+      questions.push_back({.position = position, .tokens = extent, .batch = 3, .heads = extent, .fill = 1});
   }
   return questions;
 }

@@ -441,6 +441,20 @@ void scaling_mutants(List& list) {
            return {{"y", y}, {"modified/x", y}};
          };
        })});
+  list.entries.push_back(
+      {"rope-zeros-cleaned-in-place", Kind::defect, "", "each zero of x is set to +0 where the caller has it", usual,
+       of<Rope>([](const Spec& spec, const Rope& claimed) -> FunctionSubject::Call {
+         return [plain = PlainRope(claimed, spec.dtype), claimed](std::string_view operation,
+                                                                  const Tensors& inputs) -> Tensors {
+           if (operation != "rotate") throw SubjectFailure(FailureKind::unsupported, "rotate only");
+           const Tensor& x = inputs.at("x");
+           Tensor left = x;
+           for (std::int64_t i = 0; i < left.elements(); ++i) left.set(i, left.at(i) + 0.0);
+           Tensors reply{{"y", plain.rotate(x, counts_of(inputs.at("positions"), claimed.positions))}};
+           if (left.data != x.data) reply["modified/x"] = left;
+           return reply;
+         };
+       })});
   list.defect("rope-ntk-exponent", "E", "ntk's base is multiplied by the factor alone",
               R"({"encoding":"rope","head_dim":64,"rope_scaling":{"rope_type":"ntk","factor":8}})",
               [](PlainRope& plain) {
