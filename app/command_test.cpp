@@ -328,6 +328,19 @@ TEST_F(Command, ASubjectWithoutTheOperationExitsFour) {
 }
 
 // Without a spec, builtin is audited against every encoding, a folder of reports each.
+TEST_F(Command, WhatCannotBeWrittenIsNoVerdict) {
+  for (const char* asked :
+       {"list specs", "audit builtin --spec llama-2-7b --profile quick --only accuracy",
+        "grade builtin --spec llama-2-7b --profile quick --only accuracy", "spec --spec llama-2-7b"}) {
+    const std::string line =
+        "cd '" + directory_.string() + "' && '" + SEXTANT_COMMAND + "' " + asked + " >/dev/full 2>err";
+    const int status = std::system(line.c_str());
+    EXPECT_EQ(WIFEXITED(status) ? WEXITSTATUS(status) : -1, 2) << asked;
+    const std::string error = read_all(directory_ / "err");
+    EXPECT_NE(error.find("standard output: cannot be written"), std::string::npos) << error;
+  }
+}
+
 TEST_F(Command, EveryEncodingOfOursHolds) {
   const Finished finished = sextant("audit builtin --profile quick --only accuracy --report reports");
   EXPECT_EQ(finished.status, 0) << finished.output << finished.error;

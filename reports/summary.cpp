@@ -53,6 +53,11 @@ std::string correctness_text(const Report& report) {
     if (swept->positions == swept->claimed) return fmt::format("every value is correct, {}", all);
     return fmt::format("every value asked is correct, {} ({} of {} whole)", all, swept->positions, swept->claimed);
   }
+  // Where accuracy was asked and came to nothing, what else holds says little of values.
+  const bool was_asked = std::ranges::any_of(report.results, [](const PropertyResult& result) {
+    return result.id == "accuracy" && result.verdict != Verdict::not_applicable;
+  });
+  if (accuracy == nullptr && was_asked && !has_violations(report)) return "";
   if (accuracy == nullptr && !has_violations(report))
     return count(report, Verdict::holds) > 0 ? fmt::format("nothing wrong was seen, {}", all) : "";
   // Of violations without a position nothing is known but that they are there.

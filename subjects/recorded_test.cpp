@@ -42,9 +42,12 @@ class Recorded : public testing::Test {
 
   std::unique_ptr<Subject> open(const std::filesystem::path& file, const Spec& spec,
                                 const char* order = nullptr) const {
-    return recorded_subject("file:t", file, spec,
-                            {.order = order == nullptr ? nullptr : table_order_named(order),
-                             .note = [this](const std::string& note) { notes_.push_back(note); }});
+    return recorded_subject(
+        "file:t", file, spec,
+        {.order = order == nullptr ? nullptr : table_order_named(order), .note = [this](const std::string& note) {
+           // Small files have few of a claim's positions.
+           if (!note.starts_with("the file has positions")) notes_.push_back(note);
+         }});
   }
 
   std::string refusal(const std::filesystem::path& file, const Spec& spec, const char* order = nullptr) const {
@@ -137,7 +140,7 @@ TEST_F(Recorded, RefusesFilesThatHoldNoSuchTable) {
   expect_refusal(directory_ / "device.npy", code, "no regular file");
   ASSERT_EQ(mkfifo((directory_ / "pipe.npy").c_str(), 0600), 0);
   expect_refusal(directory_ / "pipe.npy", code, "no regular file");
-  expect_refusal(write("empty.npy", ""), code, "not a .npy file");
+  expect_refusal(write("empty.npy", ""), code, "the file is empty");
 
   const std::string whole = zip({{"a.npy", small}, {"b.npy", small}});
   expect_refusal(write("two.npz", whole), code, "holds \"a\", \"b\", expected \"encoding\" or one array");
@@ -164,6 +167,12 @@ TEST_F(Recorded, RefusesFilesThatHoldNoSuchTable) {
   std::string changed = zip({{"a.npy", small, true}});
   changed[changed.find("PK\x01\x02") + 16] ^= 1;
   expect_refusal(write("changed.npz", changed), code, "checksum");
+  // NumPy stores its members with theirs.
+  changed = zip({{"a.npy", small}});
+  changed[changed.find("PK\x01\x02") + 16] ^= 1;
+  expect_refusal(write("changed.npz", changed), code, "checksum");
+  // NumPy takes the last of two, others the first.
+  expect_refusal(write("two.npz", zip({{"a.npy", small}, {"a.npy", small}})), code, "a second member \"a.npy\"");
   std::string locked = zip({{"a.npy", small}});
   locked[locked.find("PK\x01\x02") + 8] ^= 1;
   expect_refusal(write("locked.npz", locked), code, "is encrypted");
@@ -342,7 +351,9 @@ TEST_F(Recorded, TakesTwoArraysByTheirNames) {
                                           {sines + std::string(".npy"), array("(5, 1, 3)", filled(3, sine))},
                                           {"inv_freq.npy", array("(1,)", {1})}}));
     expect_table(*open(file, rope), 0);
-    EXPECT_TRUE(notes_.empty());
+    ASSERT_EQ(notes_.size(), 1U);
+    EXPECT_NE(notes_[0].find("judged, as a table; its other tensors are not"), std::string::npos) << notes_[0];
+    notes_.clear();
   }
   const auto twice = [&](auto place) {
     return write("t.npz",

@@ -87,6 +87,9 @@ TEST_F(TorchFile, RefusesTensorsBeyondTheirStorage) {
   EXPECT_NE(refusal(file_of("\x80\x02}"s)).find("ends too early"), std::string::npos);
   EXPECT_NE(refusal(file_of("\x80\x02."s)).find("takes more than it has"), std::string::npos);
   EXPECT_NE(refusal(file_of("\x80\x02h\x07."s)).find("recalls what it has not kept"), std::string::npos);
+  // Some hundred bytes of memory for each.
+  EXPECT_NE(refusal(file_of("\x80\x02"s + std::string((1 << 20) + 1, '}'))).find("more than 1048576 values"),
+            std::string::npos);
   // A list within itself.
   EXPECT_NE(refusal(file_of("\x80\x02]q\x00h\x00"s + "a."s)).find("holds no tensor"), std::string::npos);
 }

@@ -76,7 +76,7 @@ class QkNormRopeModel final : public ScaledRotationModel {
     return as_asked(RotationModel::call_of(question), question.heads);
   }
   Call accuracy_call(const Question& question) const override {
-    return as_asked(RotationModel::accuracy_call(question), question.heads);
+    return with_heads_of_zeros(as_asked(RotationModel::accuracy_call(question), question.heads));
   }
 
   Parts chunk_of(const Chunk& chunk) const override {
@@ -144,16 +144,19 @@ class QkNormRopeModel final : public ScaledRotationModel {
   Call as_asked(Call call, std::int64_t queries) const {
     const Tensor x = std::move(call.vectors[0]);
     call.vectors = {heads_of_call(x, 0, queries), heads_of_call(x, queries, x.shape[2])};
-    // As padding has them: the norm of a head of zeros is that of epsilon alone, and the head stays 0.
-    if (call.fill >= every_magnitude && encoding_.epsilon > 0) {
-      for (Tensor& vectors : call.vectors) {
-        const std::int64_t last = vectors.elements() / head_dim() - 1;
-        for (const std::int64_t vector : {last / 2, last}) {
-          for (std::int64_t i = 0; vector >= 0 && i < head_dim(); ++i) vectors.set(vector * head_dim() + i, 0);
-        }
+    call.weight = gen::values(spec().dtype, {2, head_dim()}, drawing_of_weights + call.fill);
+    return call;
+  }
+
+  // As padding has them: the norm of a head of zeros is that of epsilon alone, and the head stays 0.
+  Call with_heads_of_zeros(Call call) const {
+    if (call.fill < every_magnitude || encoding_.epsilon == 0) return call;
+    for (Tensor& vectors : call.vectors) {
+      const std::int64_t last = vectors.elements() / head_dim() - 1;
+      for (const std::int64_t vector : {last / 2, last}) {
+        for (std::int64_t i = 0; vector >= 0 && i < head_dim(); ++i) vectors.set(vector * head_dim() + i, 0);
       }
     }
-    call.weight = gen::values(spec().dtype, {2, head_dim()}, drawing_of_weights + call.fill);
     return call;
   }
 

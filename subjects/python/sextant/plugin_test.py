@@ -101,6 +101,17 @@ class Plugin(unittest.TestCase):
         ended = self.pytest(test=SIX_LINES.replace('"head_dim": 8', '"head_dim": 7'))
         self.assertIn("head_dim", ended.stdout + ended.stderr)
 
+    def test_what_judges_nothing_does_not_pass(self) -> None:
+        misspelt = self.pytest(test=SIX_LINES.replace('profile="quick"', 'only=["acuracy"]'))
+        self.assertNotEqual(misspelt.returncode, 0)
+        self.assertIn("no property is called 'acuracy'", misspelt.stdout + misspelt.stderr)
+        self.assertNotEqual(self.pytest("--sextant-replay", "nonsense").returncode, 0)
+        idle = self.pytest("-k", "accuracy", test=SIX_LINES.replace('sextant(rotate, layout="bhnd")', "pass"))
+        self.assertEqual(idle.returncode, 1, idle.stdout)
+        self.assertIn("does not call sextant(subject)", idle.stdout)
+        refusing = self.pytest("-k", "accuracy", test=SIX_LINES.replace("sextant(rotate,", "sextant(lambda x, p: None,"))
+        self.assertEqual(refusing.returncode, 1, refusing.stdout)
+
 
 @unittest.skipUnless(has("hypothesis"), "Hypothesis is not installed")
 class Strategies(unittest.TestCase):
