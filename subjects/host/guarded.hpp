@@ -31,8 +31,8 @@ inline constexpr std::uint16_t poison = 0xFFD7;
 /// Fills them with poison.
 void fill_with_poison(std::span<std::byte> bytes);
 
-/// The memory of one tensor of a call, by turns at either edge or near one, amid address space that faults: 1 GiB of it on both
-/// sides, or twice the data where that is more.
+/// The memory of one tensor of a call, by turns at either edge or near one, amid address space that faults: 1 GiB of it
+/// on both sides, or twice the data where that is more.
 class GuardedMemory {
  public:
   /// @param name  of the tensor, for messages. At most 23 characters of it are kept.

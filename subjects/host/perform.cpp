@@ -170,9 +170,9 @@ std::uint64_t hash_of(const Tensors& tensors) {
   return hash;
 }
 
-// Half of calls have all their tensors at the end, where most go too far, a quarter at the beginning, and a quarter a few
-// odd steps behind it, each tensor by its own name's number of them: a kernel may align its loops by one tensor and take
-// the others to lie like it.
+// Half of calls have all their tensors at the end, where most go too far, a quarter at the beginning, and a quarter a
+// few odd steps behind it, each tensor by its own name's number of them: a kernel may align its loops by one tensor and
+// take the others to lie like it.
 Placement placement_of(std::uint64_t hash_of_call, std::string_view name) {
   if ((hash_of_call >> 32 & 1) == 0) return {Edge::end, 0};
   if ((hash_of_call >> 40 & 1) == 0) return {Edge::beginning, 0};
