@@ -434,7 +434,7 @@ TEST_F(Command, ShardsMakeTheReportOfOneRun) {
                       {"builtin", R"('{"encoding":"alibi","num_heads":3,"max_position":500}')", {5}, 0},
                       {"mutant:sinusoidal-bfloat16-positions", sinusoid, {3}, 1},
                       {"python:wrong.py", sinusoid, {2}, 1},
-                      {"python:partial.py", sinusoid, {2}, 0},
+                      {"python:partial.py", sinusoid, {2}, 4},
                       {"python:failing.py", sinusoid, {2}, 3}};
   for (const Run& run : runs) {
     const std::string audit = std::string("audit ") + run.subject + " --profile quick --spec " + run.claim;

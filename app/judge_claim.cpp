@@ -172,7 +172,9 @@ void judge_all(Report& report, const AuditArguments& arguments, const Subject& s
   const bool is_wanted = report.shard ? !directory.empty() && report.shard->index == 1 : true;
   if (is_wanted)
     report.survey = take_survey(subject, spec, directory.empty() ? SurveyFor::summary : SurveyFor::pictures);
-  if (!report.shard) report.diagnosis = identify::diagnose(subject, spec, report.results);
+  // A shard does not know what the others find: the first's holds if any does.
+  if (report.shard ? is_wanted : asks_for_diagnosis(report.results))
+    report.diagnosis = identify::diagnose(subject, spec);
   report.notes = notes;
   if (!read.how_known.empty()) report.notes.push_back(read.how_known);
   report.seconds = seconds_since(start);

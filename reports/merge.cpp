@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "properties/verdict/diagnosis.hpp"
 #include "properties/verdict/tally.hpp"
 #include "reports/same_run.hpp"
 
@@ -63,6 +64,7 @@ void Merging::take(Report shard) {
   join(shard);
   if (index == 1) {
     whole_.survey = std::move(shard.survey);
+    whole_.diagnosis = std::move(shard.diagnosis);
     whole_.environment = std::move(shard.environment);
   }
 }
@@ -87,6 +89,7 @@ Report Merging::whole() && {
   for (PropertyResult& result : whole_.results) {
     if (result.share) result = settled(about(result), *result.share, Extent::whole);
   }
+  if (!asks_for_diagnosis(whole_.results)) whole_.diagnosis.reset();
   whole_.seconds = seconds_;
   whole_.exit_status = exit_status(whole_);
   return std::move(whole_);

@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+
+#include "properties/verdict/diagnosis.hpp"
+
 namespace sextant {
 namespace {
 
@@ -26,6 +30,15 @@ TEST(ExitStatus, IsThatOfTheDesign) {
   EXPECT_EQ(status({{Verdict::holds, law}, {Verdict::undecided, law}}), 4);
   EXPECT_EQ(status({{Verdict::not_applicable, law}, {Verdict::unsupported, law}}), 4);
   EXPECT_EQ(status({}), 4);
+}
+
+TEST(Diagnosis, IsAskedForWhereAnAuditFails) {
+  PropertyResult result;
+  result.verdict = Verdict::violated;
+  EXPECT_TRUE(asks_for_diagnosis(std::array{result}));
+  result.level = Level::advice;
+  EXPECT_FALSE(asks_for_diagnosis(std::array{result}));
+  EXPECT_FALSE(asks_for_diagnosis({}));
 }
 
 // A subject that refuses what a law asks has shown nothing by keeping its contracts.

@@ -89,7 +89,8 @@ class Machine {
     return {reinterpret_cast<const char*>(bytes_.data()) + start, at_ - start - 1};
   }
 
-  // A file of weights has some tens of values for each tensor; one of a byte each would take a hundred times its memory.
+  // A file of weights has some tens of values for each tensor; values of a byte each would take a hundred times as much
+  // memory as the file.
   void push(Value value) {
     constexpr std::int64_t most_values = std::int64_t{1} << 20;
     if (++pushed_ > most_values) refuse(fmt::format("more than {} values", most_values));

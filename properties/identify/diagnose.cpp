@@ -86,11 +86,8 @@ std::optional<Diagnosis> made(const Subject& subject, const Spec& claim) {
 
 }  // namespace
 
-std::optional<Diagnosis> diagnose(const Subject& subject, const Spec& claim, std::span<const PropertyResult> results) {
-  const bool is_violated = std::ranges::any_of(results, [](const PropertyResult& result) {
-    return result.verdict == Verdict::violated && result.level != Level::advice;
-  });
-  if (!is_violated || !subject.is_live()) return std::nullopt;
+std::optional<Diagnosis> diagnose(const Subject& subject, const Spec& claim) {
+  if (!subject.is_live()) return std::nullopt;
   try {
     return made(subject, claim);
   } catch (const SubjectFailure&) {

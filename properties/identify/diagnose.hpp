@@ -1,18 +1,16 @@
 #pragma once
 
 #include <optional>
-#include <span>
 
 #include "lib/spec/spec.hpp"
 #include "properties/verdict/diagnosis.hpp"
-#include "properties/verdict/verdict.hpp"
 #include "subjects/subject.hpp"
 
 namespace sextant::identify {
 
-/// The differences between a claim and what the subject computes under it; nothing where no result is violated, where
-/// nothing is known of such claims, or where what was seen is what is claimed. A changed claim is audited shortly.
-/// A subject that fails meanwhile is not diagnosed. @throws Interrupted.
-std::optional<Diagnosis> diagnose(const Subject& subject, const Spec& claim, std::span<const PropertyResult> results);
+/// The differences between a claim and what the subject computes under it; nothing of a recorded subject, where nothing
+/// is known of such claims, or where what was seen is what is claimed. A changed claim is audited shortly. A subject
+/// that fails meanwhile is not diagnosed. @throws Interrupted.
+std::optional<Diagnosis> diagnose(const Subject& subject, const Spec& claim);
 
 }  // namespace sextant::identify

@@ -1,8 +1,15 @@
 #include "properties/verdict/diagnosis.hpp"
 
+#include <algorithm>
 #include <cstdio>
 
 namespace sextant {
+
+bool asks_for_diagnosis(std::span<const PropertyResult> results) {
+  return std::ranges::any_of(results, [](const PropertyResult& result) {
+    return result.verdict == Verdict::violated && result.level != Level::advice;
+  });
+}
 
 std::string words_of(const Diagnosis& diagnosis) {
   std::string text;

@@ -1,7 +1,10 @@
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
+
+#include "properties/verdict/verdict.hpp"
 
 namespace sextant {
 
@@ -18,6 +21,9 @@ struct Diagnosis {
   bool is_verified = false;  ///< whether a short audit of that claim held
   double of_bound = 0;       ///< the worst value of that audit against its bound
 };
+
+/// Whether a law or a contract is violated, which is what is diagnosed.
+bool asks_for_diagnosis(std::span<const PropertyResult> results);
 
 /// "claims pairing half, computes interleaved; base 10000 measured, 500000 claimed".
 std::string words_of(const Diagnosis& diagnosis);

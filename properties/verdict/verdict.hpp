@@ -91,7 +91,8 @@ enum class Strictness { lenient, strict };
 std::string_view name_of(Strictness strictness);
 
 /// The exit status of an audit: 1 if a property is violated, else 3 if the subject failed, else 4 if a verdict stayed
-/// undecided or nothing was judged, of laws nothing where some apply, else 0. What advice comes to counts only when strict.
+/// undecided or nothing was judged, of laws nothing where some apply, else 0. What advice comes to counts only when
+/// strict.
 int exit_status(const std::vector<PropertyResult>& results, Strictness strictness);
 
 }  // namespace sextant
