@@ -8,9 +8,15 @@
 namespace sextant {
 namespace {
 
-const PropertyResult* accuracy_in(const Report& report) {
+// Null where it was not asked, or says nothing of the claim.
+const PropertyResult* asked_accuracy(const Report& report) {
   const auto found = std::ranges::find(report.results, "accuracy", &PropertyResult::id);
-  return found == report.results.end() || !is_judged(*found) ? nullptr : &*found;
+  return found == report.results.end() || found->verdict == Verdict::not_applicable ? nullptr : &*found;
+}
+
+const PropertyResult* accuracy_in(const Report& report) {
+  const PropertyResult* asked = asked_accuracy(report);
+  return asked != nullptr && is_judged(*asked) ? asked : nullptr;
 }
 
 bool is_violated(const Report& report, const PropertyResult& result) {
@@ -54,10 +60,7 @@ std::string correctness_text(const Report& report) {
     return fmt::format("every value asked is correct, {} ({} of {} whole)", all, swept->positions, swept->claimed);
   }
   // Where accuracy was asked and came to nothing, what else holds says little of values.
-  const bool was_asked = std::ranges::any_of(report.results, [](const PropertyResult& result) {
-    return result.id == "accuracy" && result.verdict != Verdict::not_applicable;
-  });
-  if (accuracy == nullptr && was_asked && !has_violations(report)) return "";
+  if (accuracy == nullptr && asked_accuracy(report) != nullptr && !has_violations(report)) return "";
   if (accuracy == nullptr && !has_violations(report))
     return count(report, Verdict::holds) > 0 ? fmt::format("nothing wrong was seen, {}", all) : "";
   // Of violations without a position nothing is known but that they are there.

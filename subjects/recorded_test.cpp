@@ -1,3 +1,4 @@
+// Over 400 lines: a flat list of files and of what is read or refused of them, which share one fixture and its writers.
 #include "subjects/recorded.hpp"
 
 #include <gtest/gtest.h>

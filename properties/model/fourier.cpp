@@ -1,3 +1,5 @@
+// Over 400 lines: the one model of an encoding of three ladders, whose questions, siblings, oracle and judge share its
+// coordinates.
 #include "reference/fourier.hpp"
 
 #include <algorithm>
