@@ -135,7 +135,7 @@ void AlibiEncoder::bias(std::span<const std::int64_t> query_positions, std::span
   const auto is_near = [](std::int64_t position) { return std::abs(position) <= std::int64_t{1} << 52; };
   const bool near = std::ranges::all_of(query_positions, is_near) && std::ranges::all_of(key_positions, is_near);
   const std::vector<double> key_numbers(key_positions.begin(), key_positions.end());
-  parallel_for(encoding_.num_heads * queries, [&](std::int64_t row) {
+  parallel_for(encoding_.num_heads * queries, encoding_.num_heads * queries * keys, [&](std::int64_t row) {
     const Slope& slope = slopes_[static_cast<std::size_t>(row / queries)];
     const std::int64_t query = query_positions[static_cast<std::size_t>(row % queries)];
     std::byte* out_row = out.data() + static_cast<std::size_t>(row * keys) * width;

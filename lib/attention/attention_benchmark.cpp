@@ -45,7 +45,7 @@ Tensor uniform(const Size& size, unsigned seed) {
 double seconds_of_products(const Size& size) {
   const Matrix vectors = Matrix::Random(size.n, size.head_dim);
   return seconds_of([&] {
-    parallel_for(size.heads, [&](std::int64_t) {
+    parallel_for(size.heads, size.heads * size.n * size.n, [&](std::int64_t) {
       Matrix scores(size.n, size.n);
       Matrix out(size.n, size.head_dim);
       scores.noalias() = vectors * vectors.transpose();

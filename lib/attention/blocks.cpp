@@ -115,7 +115,8 @@ template <class Scalar>
 void attend_in_blocks(const Attention& encoding, const AttentionArrays<Scalar>& arrays) {
   const std::int64_t queries = arrays.shape.queries;
   const std::int64_t blocks = (queries + queries_per_block - 1) / queries_per_block;
-  parallel_for(arrays.shape.batch * encoding.num_heads * blocks, [&](std::int64_t task) {
+  const std::int64_t rows = arrays.shape.batch * encoding.num_heads;
+  parallel_for(rows * blocks, rows * queries * arrays.shape.keys, [&](std::int64_t task) {
     // The last queries first: under a causal mask they take longest.
     const std::int64_t first = (blocks - 1 - task % blocks) * queries_per_block;
     const std::int64_t head = task / blocks;

@@ -35,7 +35,8 @@ void add_gradients(const Attention& encoding, const GradientArrays& arrays) {
   const std::int64_t group = encoding.num_heads / encoding.num_kv_heads;
   const double common_scale = encoding.softmax_scale.value_or(1 / std::sqrt(static_cast<double>(width)));
   const KeyRange sequence{0, arrays.n};
-  parallel_for(arrays.batch * encoding.num_kv_heads, [&](std::int64_t kv) {
+  const std::int64_t scores = arrays.batch * encoding.num_heads * arrays.n * arrays.n;
+  parallel_for(arrays.batch * encoding.num_kv_heads, scores, [&](std::int64_t kv) {
     const std::int64_t kv_start = kv * arrays.n * width;
     const double* keys = arrays.k + kv_start;
     const double* values = arrays.v + kv_start;

@@ -8,14 +8,18 @@
 
 namespace sextant {
 
-/// body(0), ..., body(count - 1), on as many threads as OpenMP gives, in any order, each under StandardArithmetic. An
-/// exception must not leave an OpenMP loop: the one of the least index is thrown from here once all have run. A body
-/// that writes nowhere but to its own index's memory gives the same bits on any number of threads.
+/// Elements below which a second thread costs more than it saves.
+inline constexpr std::int64_t elements_per_thread = 1 << 14;
+
+/// body(0), ..., body(count - 1), in any order, each under StandardArithmetic, on as many threads as OpenMP gives where
+/// the elements that all of them compute are worth a second one. An exception must not leave an OpenMP loop: the one of
+/// the least index is thrown from here once all have run. A body that writes nowhere but to its own index's memory
+/// gives the same bits on any number of threads.
 template <class Body>
-void parallel_for(std::int64_t count, Body body) {
+void parallel_for(std::int64_t count, std::int64_t elements, Body body) {
   std::exception_ptr first;
   std::int64_t first_index = std::numeric_limits<std::int64_t>::max();
-#pragma omp parallel if (count > 1)
+#pragma omp parallel if (count > 1 && elements >= 2 * elements_per_thread)
   {
     const StandardArithmetic arithmetic;
 #pragma omp for schedule(dynamic)

@@ -28,7 +28,7 @@ template <class Body>
 void for_each_row(const Rows& out, Body body) {
   const auto row_bytes = static_cast<std::int64_t>(size_of(out.dtype)) * std::max<std::int64_t>(1, out.row_stride);
   const std::int64_t chunk = std::max<std::int64_t>(1, (std::int64_t{1} << 17) / row_bytes);
-  parallel_for((out.rows + chunk - 1) / chunk, [&](std::int64_t i) {
+  parallel_for((out.rows + chunk - 1) / chunk, out.rows * out.width, [&](std::int64_t i) {
     for (std::int64_t row = i * chunk; row < std::min(out.rows, (i + 1) * chunk); ++row)
       body(row, out.data + static_cast<std::size_t>(row * row_bytes));
   });

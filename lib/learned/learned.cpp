@@ -82,7 +82,7 @@ Tensor LearnedEncoder::grad_weight(std::span<const std::int64_t> positions, cons
   // Each group some columns at a time, which stay in the cache while its rows are added.
   constexpr std::int64_t tile = 512;
   const std::int64_t tiles = (encoding_.dim + tile - 1) / tile;
-  parallel_for((std::ssize(starts) - 1) * tiles, [&](std::int64_t unit) {
+  parallel_for((std::ssize(starts) - 1) * tiles, grad.elements(), [&](std::int64_t unit) {
     const auto group = static_cast<std::size_t>(unit / tiles);
     const std::int64_t begin = unit % tiles * tile;
     const std::int64_t columns = std::min(encoding_.dim - begin, tile);

@@ -17,12 +17,44 @@ constexpr std::array<std::string_view, 5> names{"float64", "float32", "float16",
 // float16 and bfloat16 share one layout: a sign bit, the biased exponent, precision - 1 fraction bits. The biased
 // exponent of a normal number is e - min_exponent + 1, and 0 for subnormals, so that a carry out of the fraction
 // steps into the next binade by itself.
-std::uint16_t bits16(const Format& format, double value) {
-  constexpr int double_fraction_bits = 52;
-  constexpr int double_bias = 1023;
-  const int fraction_bits = format.precision - 1;
+constexpr int double_fraction_bits = 52;
+constexpr int double_bias = 1023;
+
+// The dtype is the template's, so that its shifts and masks are constants.
+template <Dtype dtype>
+constexpr int fraction_bits_of = format_of(dtype).precision - 1;
+
+// From the exponent of a double to the biased one of the dtype, in units of the dtype's exponent field.
+template <Dtype dtype>
+constexpr std::uint64_t rebias = static_cast<std::uint64_t>(double_bias - 1 + format_of(dtype).min_exponent)
+                                 << fraction_bits_of<dtype>;
+
+// The magnitude's bits in units of the dtype's last place, rounded to nearest, ties to even, where it is at least the
+// dtype's least normal number and at most its largest.
+template <Dtype dtype>
+std::optional<std::uint64_t> rounded_normal(double value) {
+  constexpr Format format = format_of(dtype);
+  constexpr int shift = double_fraction_bits - fraction_bits_of<dtype>;
+  constexpr std::uint64_t implied = std::uint64_t{1} << double_fraction_bits;
+  constexpr std::uint64_t least = static_cast<std::uint64_t>(format.min_exponent + double_bias) << double_fraction_bits;
+  constexpr std::uint64_t largest =
+      (static_cast<std::uint64_t>(format.max_exponent + double_bias) << double_fraction_bits) + implied -
+      (std::uint64_t{1} << shift);
+  const std::uint64_t bits = std::bit_cast<std::uint64_t>(value) << 1 >> 1;
+  if (bits < least || bits > largest) return std::nullopt;
+  const std::uint64_t is_odd = (bits >> shift) & 1;
+  return (bits + (std::uint64_t{1} << (shift - 1)) - 1 + is_odd) >> shift;
+}
+
+template <Dtype dtype>
+std::uint16_t bits16(double value) {
+  constexpr Format format = format_of(dtype);
+  constexpr int fraction_bits = fraction_bits_of<dtype>;
   const auto sign = static_cast<std::uint16_t>(std::signbit(value) ? 0x8000U : 0U);
-  const auto infinity = static_cast<std::uint16_t>((format.max_exponent - format.min_exponent + 2) << fraction_bits);
+  if (const auto normal = rounded_normal<dtype>(value))
+    return static_cast<std::uint16_t>(sign | (*normal - rebias<dtype>));
+  constexpr auto infinity =
+      static_cast<std::uint16_t>((format.max_exponent - format.min_exponent + 2) << fraction_bits);
   if (std::isnan(value)) return static_cast<std::uint16_t>(sign | infinity | (1U << (fraction_bits - 1)));
   if (std::isinf(value)) return static_cast<std::uint16_t>(sign | infinity);
 
@@ -44,10 +76,14 @@ std::uint16_t bits16(const Format& format, double value) {
 }
 
 // 2^exponent, for exponents of normal doubles.
-double power_of_two(int exponent) { return std::bit_cast<double>(static_cast<std::uint64_t>(exponent + 1023) << 52); }
+double power_of_two(int exponent) {
+  return std::bit_cast<double>(static_cast<std::uint64_t>(exponent + double_bias) << double_fraction_bits);
+}
 
-double value16(const Format& format, std::uint16_t bits) {
-  const int fraction_bits = format.precision - 1;
+template <Dtype dtype>
+double value16(std::uint16_t bits) {
+  constexpr Format format = format_of(dtype);
+  constexpr int fraction_bits = fraction_bits_of<dtype>;
   const int biased = (bits & 0x7FFF) >> fraction_bits;
   const int fraction = bits & ((1 << fraction_bits) - 1);
   double magnitude = 0;
@@ -56,9 +92,17 @@ double value16(const Format& format, std::uint16_t bits) {
   } else if (biased == 0) {
     magnitude = fraction * power_of_two(format.min_exponent - fraction_bits);
   } else {
-    magnitude = (fraction + (1 << fraction_bits)) * power_of_two(biased - 1 + format.min_exponent - fraction_bits);
+    magnitude = std::bit_cast<double>(((bits & 0x7FFF) + rebias<dtype>) << (double_fraction_bits - fraction_bits));
   }
   return (bits & 0x8000) != 0 ? -magnitude : magnitude;
+}
+
+// The same as from its bits and back.
+template <Dtype dtype>
+double rounded16(double value) {
+  const auto normal = rounded_normal<dtype>(value);
+  if (!normal) return value16<dtype>(bits16<dtype>(value));
+  return std::copysign(std::bit_cast<double>(*normal << (double_fraction_bits - fraction_bits_of<dtype>)), value);
 }
 
 template <class T>
@@ -96,8 +140,8 @@ double round_to(Dtype dtype, double value) {
   switch (dtype) {
     case Dtype::float64: return value;
     case Dtype::float32: return static_cast<double>(static_cast<float>(value));
-    case Dtype::float16:
-    case Dtype::bfloat16: return value16(format_of(dtype), bits16(format_of(dtype), value));
+    case Dtype::float16: return rounded16<Dtype::float16>(value);
+    case Dtype::bfloat16: return rounded16<Dtype::bfloat16>(value);
     case Dtype::int64: break;
   }
   refuse_int64("round_to");
@@ -107,8 +151,8 @@ double load(Dtype dtype, const std::byte* source) {
   switch (dtype) {
     case Dtype::float64: return read<double>(source);
     case Dtype::float32: return static_cast<double>(read<float>(source));
-    case Dtype::float16:
-    case Dtype::bfloat16: return value16(format_of(dtype), read<std::uint16_t>(source));
+    case Dtype::float16: return value16<Dtype::float16>(read<std::uint16_t>(source));
+    case Dtype::bfloat16: return value16<Dtype::bfloat16>(read<std::uint16_t>(source));
     case Dtype::int64: break;
   }
   refuse_int64("load");
@@ -118,8 +162,8 @@ void store(Dtype dtype, double value, std::byte* destination) {
   switch (dtype) {
     case Dtype::float64: return write(value, destination);
     case Dtype::float32: return write(static_cast<float>(value), destination);
-    case Dtype::float16:
-    case Dtype::bfloat16: return write(bits16(format_of(dtype), value), destination);
+    case Dtype::float16: return write(bits16<Dtype::float16>(value), destination);
+    case Dtype::bfloat16: return write(bits16<Dtype::bfloat16>(value), destination);
     case Dtype::int64: break;
   }
   refuse_int64("store");

@@ -132,7 +132,7 @@ void QkNormRopeEncoder::apply(const ConstHeads& x, const Tensor& weight, std::sp
   for (std::int64_t row = 0; row < x.batch; ++row) {
     const auto own = positions.subspan(static_cast<std::size_t>(row * x.tokens), static_cast<std::size_t>(x.tokens));
     const RowTables tables(rope_, own, alike ? longest_of_call : *std::ranges::max_element(own));
-    parallel_for(blocks, [&](std::int64_t block) {
+    parallel_for(blocks, call.elements / x.batch, [&](std::int64_t block) {
       HeadTurner turner(encoding_, gains);
       const std::int64_t last = std::min(x.tokens, (block + 1) * tokens_together);
       for (std::int64_t token = block * tokens_together; token < last; ++token) {

@@ -196,7 +196,7 @@ void RelativeBiasEncoder::bias(std::span<const std::int64_t> query_positions,
               by_head[static_cast<std::size_t>(head * encoding_.num_buckets + own)];
         }
       }
-      parallel_for(heads * queries, [&](std::int64_t row) {
+      parallel_for(heads * queries, heads * queries * keys, [&](std::int64_t row) {
         const std::int64_t first =
             key_positions.front() - query_positions[static_cast<std::size_t>(row % queries)] - range->first;
         std::memcpy(place(row / queries, row % queries), in_order.data() + row / queries * distances + first,
@@ -204,7 +204,7 @@ void RelativeBiasEncoder::bias(std::span<const std::int64_t> query_positions,
       });
       return;
     }
-    parallel_for(queries, [&](std::int64_t query) {
+    parallel_for(queries, heads * queries * keys, [&](std::int64_t query) {
       std::vector<std::int32_t> buckets;  // at most 2^16 of them
       buckets.reserve(key_positions.size());
       const std::int64_t from = query_positions[static_cast<std::size_t>(query)];
@@ -237,7 +237,7 @@ Tensor RelativeBiasEncoder::grad_weight(std::span<const std::int64_t> query_posi
   check_range(function, key_positions);
   Tensor gradient = Tensor::zeros(grad.dtype, {encoding_.num_buckets, heads});
   const auto range = short_range(query_positions, key_positions);
-  parallel_for(heads, [&](std::int64_t head) {
+  parallel_for(heads, heads * queries * keys, [&](std::int64_t head) {
     std::vector<ExactSum> sums(static_cast<std::size_t>(encoding_.num_buckets));
     const auto own_sum = [&](std::int64_t relative) -> ExactSum& {
       return sums[static_cast<std::size_t>(bucket(relative))];

@@ -7,9 +7,6 @@
 namespace sextant {
 namespace {
 
-// Elements below which a second thread costs more than it saves.
-constexpr std::int64_t elements_per_thread = 1 << 14;
-
 // What is not turned, as at most two moves, in channels from the first that may turn. Under prefix: the channels behind
 // the turned ones. Under suffix: those before them. Under spread: the first and second channels of the standing pairs,
 // which go from one pairing's places to the other's.

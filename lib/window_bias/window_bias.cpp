@@ -89,7 +89,7 @@ void WindowBiasEncoder::bias(std::span<const std::int64_t> query_positions, std:
       Bits& own = by_head[static_cast<std::size_t>(i % heads * rows + i / heads)];
       std::memcpy(&own, weight.data.data() + static_cast<std::size_t>(i) * sizeof own, sizeof own);
     }
-    parallel_for(queries, [&](std::int64_t query) {
+    parallel_for(queries, heads * queries * keys, [&](std::int64_t query) {
       std::vector<std::int32_t> row;  // at most 2^16 and three of them
       row.reserve(key_positions.size());
       const std::int64_t from = query_positions[static_cast<std::size_t>(query)];
@@ -122,7 +122,7 @@ Tensor WindowBiasEncoder::grad_weight(std::span<const std::int64_t> query_positi
   check(function, key_positions);
   const std::int64_t rows = weight_rows(encoding_);
   Tensor gradient = Tensor::zeros(grad.dtype, {rows, heads});
-  parallel_for(heads, [&](std::int64_t head) {
+  parallel_for(heads, heads * queries * keys, [&](std::int64_t head) {
     std::vector<ExactSum> sums(static_cast<std::size_t>(rows));
     for (std::int64_t query = 0; query < queries; ++query) {
       const std::int64_t from = query_positions[static_cast<std::size_t>(query)];

@@ -57,7 +57,7 @@ void rotate_pairs(const PairedChannels& channels, Sense sense, const Tensor& x, 
                   std::span<std::byte> out) {
   if (tokens == 0 || heads == 0) return;
   const std::size_t head_bytes = x.data.size() / static_cast<std::size_t>(tokens * heads);
-  parallel_for(tokens, [&](std::int64_t token) {
+  parallel_for(tokens, x.elements(), [&](std::int64_t token) {
     const auto head_of = [&](std::int64_t head) {
       const std::size_t start = static_cast<std::size_t>(token * heads + head) * head_bytes;
       return Head(x.dtype, x.data.data() + start, out.data() + start);

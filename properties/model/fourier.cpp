@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <numbers>
 
 #include "lib/numeric/ulp.hpp"
@@ -25,6 +26,32 @@ using reference::Enclosure;
 using reference::Precision;
 
 std::size_t index(std::int64_t value) { return static_cast<std::size_t>(value); }
+
+// Targets of the first precision: a claim of a few cells asks for the same ones in every call.
+class KeptTargets {
+ public:
+  struct Key {
+    std::int64_t list;  // or axis
+    std::int64_t channel;
+    std::int64_t position;
+    auto operator<=>(const Key&) const = default;
+  };
+
+  template <class Make>
+  Target at(const Key& key, Precision precision, Make make) {
+    if (precision.bits != reference::first_precision.bits) return make();
+    if (const auto found = kept_.find(key); found != kept_.end()) return found->second;
+    Target target = make();
+    if (kept_.size() < most) kept_.emplace(key, target);
+    return target;
+  }
+
+  void clear() { kept_.clear(); }
+
+ private:
+  static constexpr std::size_t most = 1 << 14;
+  std::map<Key, Target> kept_;
+};
 
 class FourierJudge final : public CodeJudge {
  public:
@@ -70,6 +97,7 @@ class FourierJudge final : public CodeJudge {
 
   void take(reference::FourierReference oracle) {
     axes_.clear();
+    kept_.clear();
     for (std::int64_t axis = 0; axis < encoding_.axes; ++axis) {
       reference::FastRotations fast = oracle.fast(axis);
       reference::RotationRow row = fast.make_row();
@@ -170,11 +198,16 @@ class FourierJudge final : public CodeJudge {
         if (is_zero && !judgement.finding.empty() && given == (is_sine ? 0 : 1) && !std::signbit(given)) continue;
         const DoubleDoubleWithin& truth = is_sine ? at.sin : at.cos;
         const double derivative = is_sine ? at.cos.high : at.sin.high;
-        const auto exact = [&](Precision precision) -> Target {
+        const auto computed = [&](Precision precision) -> Target {
           const reference::Rotation& rotation = oracle_->rotation(place, list, band, precision);
           const Enclosure& value = is_sine ? rotation.sin : rotation.cos;
           return {value, budget.element_bound(value, is_sine ? rotation.cos : rotation.sin, Enclosure(1.0, precision),
                                               size(place, list, band, is_sine, precision), band)};
+        };
+        const auto exact = [&](Precision precision) {
+          // The angle of a given matrix has as many positions as there are axes.
+          if (is_given(encoding_)) return computed(precision);
+          return kept_.at({list, channel, place[index(list)]}, precision, [&] { return computed(precision); });
         };
         judge_->judge(judgement, given,
                       {truth, budget.element_bound(magnitude(truth), derivative, 1,
@@ -208,10 +241,12 @@ class FourierJudge final : public CodeJudge {
                                                         text_of(place, token, *channel), value, infinite)),
           [] { return "every position beyond the dtype's numbers is infinite"; });
     }
-    const auto exact = [&](Precision precision) -> Target {
-      Enclosure truth = oracle_->coordinate(axis, position, precision);
-      Enclosure bound = roundings_.coordinate_bound(axis, truth);
-      return {std::move(truth), std::move(bound)};
+    const auto exact = [&](Precision precision) {
+      return kept_.at({axis, *channel, position}, precision, [&]() -> Target {
+        Enclosure truth = oracle_->coordinate(axis, position, precision);
+        Enclosure bound = roundings_.coordinate_bound(axis, truth);
+        return {std::move(truth), std::move(bound)};
+      });
     };
     const DoubleDoubleWithin unknown{exact(reference::first_precision).truth.upper(), 0, INFINITY};
     judge_->judge(judgement, value, {unknown, {0, INFINITY}}, exact, [&] { return text_of(place, token, *channel); });
@@ -250,6 +285,7 @@ class FourierJudge final : public CodeJudge {
   std::optional<ValueJudge> judge_;
   std::optional<reference::FourierReference> oracle_;
   std::vector<Axis> axes_;
+  KeptTargets kept_;
   std::optional<Tensor> weight_;
 };
 

@@ -139,10 +139,13 @@ class Row {
   std::size_t width_;
 };
 
-std::vector<double> vector_of(const Tensor& tensor, std::int64_t row, std::int64_t width) {
-  std::vector<double> values(static_cast<std::size_t>(width));
-  tensor.read(row * width, values);
-  return values;
+std::vector<std::vector<double>> vectors_of(const Tensor& tensor, std::int64_t width) {
+  std::vector<std::vector<double>> vectors(static_cast<std::size_t>(tensor.elements() / width));
+  for (std::size_t row = 0; row < vectors.size(); ++row) {
+    vectors[row].resize(static_cast<std::size_t>(width));
+    tensor.read(static_cast<std::int64_t>(row) * width, vectors[row]);
+  }
+  return vectors;
 }
 
 // Which keys each query of a call sees.
@@ -180,6 +183,9 @@ Tensor attend(const PlainAttention& how, const Attention& encoding, const Tensor
   const std::int64_t n = q.shape[2];
   const std::int64_t m = k.shape[2];
   const std::int64_t width = encoding.head_dim;
+  const std::vector<std::vector<double>> queries = vectors_of(q, width);
+  const std::vector<std::vector<double>> all_keys = vectors_of(k, width);
+  const std::vector<std::vector<double>> all_values = vectors_of(v, width);
   Tensor out = Tensor::zeros(q.dtype, q.shape);
   for (std::int64_t row = 0; row < q.elements() / width; ++row) {
     const std::int64_t batch = row / n / encoding.num_heads;
@@ -188,7 +194,7 @@ Tensor attend(const PlainAttention& how, const Attention& encoding, const Tensor
     const KeyRange seen = shown.to(batch, row % n);
     if (seen.count() == 0) continue;
     const Row arithmetic(how, encoding);
-    const std::vector<double> query = vector_of(q, row, width);
+    const std::vector<double>& query = queries[static_cast<std::size_t>(row)];
     Partial whole;
     const std::int64_t parts = std::min(how.parts, seen.count());
     for (std::int64_t part = 0; part < parts; ++part) {
@@ -199,8 +205,9 @@ Tensor attend(const PlainAttention& how, const Attention& encoding, const Tensor
         std::vector<double> scores;
         std::vector<std::vector<double>> values;
         for (std::int64_t key = first; key < first + std::min(how.tile, end - first); ++key) {
-          scores.push_back(arithmetic.score(query, vector_of(k, kv * m + key, width)));
-          values.push_back(vector_of(v, kv * m + key, width));
+          const auto at = static_cast<std::size_t>(kv * m + key);
+          scores.push_back(arithmetic.score(query, all_keys[at]));
+          values.push_back(all_values[at]);
         }
         // A sink is one more key, whose value is zero.
         if (encoding.sinks && first + std::min(how.tile, end - first) == seen.end) {

@@ -196,10 +196,10 @@ void PlainOther::prepare(const Alibi& encoding) {
   };
   heads_ = encoding.num_heads;
   bias_ = [](const PlainOther& plain, const Score& at, const Tensors&) {
-    return plain.finish(in_float32(-in_float32(plain.slope_of(at.head, at.heads)) * plain.distance(at.query, at.key)));
+    return plain.finish(in_float32(-in_float32(at.slope) * plain.distance(at.query, at.key)));
   };
-  score_bias_ = [heads = encoding.num_heads](const PlainOther& plain, const Score& at, const Tensors&) {
-    return -plain.bias_scale * plain.slope_of(at.head, heads) * plain.distance(at.query, at.key);
+  score_bias_ = [](const PlainOther& plain, const Score& at, const Tensors&) {
+    return -plain.bias_scale * at.slope * plain.distance(at.query, at.key);
   };
   answers_["bias"] = {&PlainOther::bias, "bias"};
 }
@@ -422,9 +422,10 @@ Tensor PlainOther::bias(const Tensors& inputs) const {
   if (skip_single_query && queries.size() == 1) return table;
   std::int64_t at = 0;
   for (std::int64_t head = 0; head < heads; ++head) {
+    const double slope_of_head = slope_of(head, heads);
     for (std::size_t query = 0; query < queries.size(); ++query) {
       const std::int64_t q = query_position(queries, query);
-      for (const std::int64_t key : keys) table.set(at++, bias_(*this, {head, heads, q, key}, inputs));
+      for (const std::int64_t key : keys) table.set(at++, bias_(*this, {head, heads, slope_of_head, q, key}, inputs));
     }
   }
   return table;
@@ -513,6 +514,7 @@ Tensor PlainOther::attend(const Tensors& inputs) const {
       return turns_key(is_step && key < token_of(0));
     };
     for (std::int64_t head = 0; head < attention_.num_heads; ++head) {
+      const double slope_of_head = slope_of(head, heads_.value_or(attention_.num_heads));
       const std::int64_t kv = (first_batch_keys ? 0 : batch) * attention_.num_kv_heads +
                               kv_head_of(head, attention_.num_heads, attention_.num_kv_heads);
       std::vector<std::vector<double>> turned;
@@ -546,7 +548,8 @@ Tensor PlainOther::attend(const Tensors& inputs) const {
           if (query_scale) score *= query_scale(at_score);
           double bias = unasked_bias * static_cast<double>(key);
           if (score_bias_ && use_position)
-            bias += score_bias_(*this, {head, attention_.num_heads, query_place(t), key_place(key)}, inputs);
+            bias +=
+                score_bias_(*this, {head, attention_.num_heads, slope_of_head, query_place(t), key_place(key)}, inputs);
           if (caps_bias) score += bias;
           if (softcap) score = *softcap * std::tanh(score / *softcap);
           if (!caps_bias) score += bias;

@@ -163,6 +163,7 @@ struct PlainOther {
   struct Score {
     std::int64_t head;
     std::int64_t heads;
+    double slope;  // of the head, as ALiBi has one
     std::int64_t query;
     std::int64_t key;
   };
