@@ -73,7 +73,9 @@ TEST_F(Plugin, SaysWhatItsTableSays) {
   const Description said = open("plain")->describe();
   EXPECT_EQ(said.name, "plain");
   EXPECT_EQ(said.version, "7");
-  EXPECT_EQ(said.operations, (std::vector<std::string>{"encode", "rotate", "bias", "bucket", "attend", "backward"}));
+  EXPECT_EQ(said.operations, (std::vector<std::string>{"encode", "table", "rotate", "qk_norm_rope", "bias", "bucket",
+                                                       "attend", "backward"}));
+  EXPECT_EQ(said.fields, (std::vector<std::string>{"base", "head_dim"}));
   EXPECT_TRUE(said.in_place);
   EXPECT_TRUE(said.threads);
   EXPECT_FALSE(open("faulty")->describe().in_place);
@@ -109,6 +111,19 @@ TEST_F(Plugin, AnswersEveryOtherOperation) {
   x.set(7, 21);
   EXPECT_EQ(rotate(*open("plain"), spec_, x, two).at(7), 42);
   EXPECT_EQ(rotate_backward(*open("plain"), spec_, x, two, x).at(7), 84);
+
+  spec_ = parse_spec(R"({"encoding":"qk_norm_rope","head_dim":4})");
+  Tensor weight_of_2 = Tensor::zeros(Dtype::float32, {4});
+  weight_of_2.set(3, 2);
+  const QueriesAndKeys both = qk_norm_rope(*open("plain"), spec_, {x, x, weight_of_2, weight_of_2, two});
+  EXPECT_EQ(both.q.at(7), 84);
+  EXPECT_EQ(both.k.at(7), 126);
+
+  spec_ = parse_spec(R"({"encoding":"rotary_table","head_dim":4})");
+  const Tensor cosines_then_sines = table(*open("plain"), spec_, two);
+  EXPECT_EQ(cosines_then_sines.shape, (std::vector<std::int64_t>{2, 4}));
+  EXPECT_EQ(cosines_then_sines.at(5), 5);
+  EXPECT_EQ(cosines_then_sines.at(7), 1);
 
   spec_ = parse_spec(R"({"encoding":"relative_bias","num_buckets":4,"max_distance":3})");
   const auto relative = open("plain");
@@ -282,11 +297,19 @@ TEST_F(Plugin, AnElementThatIsNotWrittenIsNaN) {
 }
 
 TEST_F(Plugin, ATableThatCannotBeIsRefused) {
-  EXPECT_EQ(refusal("version"), "the table is of version 99 of sextant_subject.h, expected 1");
+  EXPECT_EQ(refusal("version"), "the table is of version 99 of sextant_subject.h, expected 1 to 2");
   EXPECT_EQ(refusal("flags"), "the table's flags are 0x40, expected some of 0x3");
   EXPECT_EQ(refusal("alignment"), "the table's alignment is 48, expected 0 or a power of two of at most 4096");
-  EXPECT_EQ(refusal("nothing"), "the table has none of encode, rotate, bias, bucket, attend, backward");
+  EXPECT_EQ(refusal("nothing"),
+            "the table has none of encode, rotate, bias, bucket, attend, backward, table, qk_norm_rope");
   EXPECT_EQ(refusal("no table"), "sextant_subject returned no table");
+}
+
+TEST_F(Plugin, ATableOfVersion1EndsBeforeWhatCameLater) {
+  setenv("SEXTANT_TEST_FAULT", "version 1", 1);
+  const Description said = open("faulty")->describe();
+  EXPECT_EQ(said.operations, std::vector<std::string>{"encode"});
+  EXPECT_FALSE(said.fields);
 }
 
 TEST_F(Plugin, WhatIsNoLibraryIsRefused) {

@@ -12,8 +12,8 @@
 extern "C" {
 #endif
 
-/* The version of everything here: a table of another version is refused. */
-#define SEXTANT_SUBJECT_VERSION 1
+/* The version of everything here. A table of version 1, which ends before `table`, is served too, others are not. */
+#define SEXTANT_SUBJECT_VERSION 2
 
 /* Tensors are laid out as DLPack 1.x lays out its DLTensor, bit for bit, so that a pointer to one can be cast to the
  * other. They lie in the host's memory (device_type 1, kDLCPU), row-major: strides[i] is the product of the extents
@@ -62,7 +62,7 @@ typedef struct {
   const SextantSpec* spec;
   const char* operation; /* "rotate"; of backward the operation whose gradient is asked for */
 
-  /* Inputs: to be left as they are, but for x of a subject that says SEXTANT_IN_PLACE. */
+  /* Inputs: to be left as they are, but for x, or q and k of qk_norm_rope, of a subject that says SEXTANT_IN_PLACE. */
   const SextantTensor* positions;
   const SextantTensor* x;
   const SextantTensor* query_positions;
@@ -92,6 +92,15 @@ typedef struct {
 
   /* Why the result is not SEXTANT_OK, if the operation says so: a text that lives on after it has returned. */
   const char* message;
+
+  /* Since version 2: inputs of qk_norm_rope, its outputs, which are q and k themselves of a subject that says
+   * SEXTANT_IN_PLACE, and those of table. */
+  const SextantTensor* q_weight;
+  const SextantTensor* k_weight;
+  SextantTensor* q_out;
+  SextantTensor* k_out;
+  SextantTensor* cos;
+  SextantTensor* sin;
 } SextantCall;
 
 /* What an operation returns. */
@@ -105,7 +114,7 @@ typedef int (*SextantOperation)(SextantCall* call);
 
 /* What a table's flags may say. */
 enum {
-  SEXTANT_IN_PLACE = 1, /* rotate writes over its x */
+  SEXTANT_IN_PLACE = 1, /* rotate writes over its x, qk_norm_rope over its q and k */
   SEXTANT_THREADS = 2   /* several threads may call the operations at once */
 };
 
@@ -126,6 +135,13 @@ typedef struct {
   SextantOperation attend;
   SextantOperation backward;
   void (*reset)(void); /* forgets what earlier calls have left; NULL if they leave nothing */
+
+  /* Since version 2. */
+  SextantOperation table;
+  SextantOperation qk_norm_rope;
+  /* The fields of a spec that the kernel reads, "head_dim,rope_theta": what audits do not vary are the others. NULL if
+   * it does not say. */
+  const char* fields;
 } SextantSubject;
 
 #if defined(_WIN32)

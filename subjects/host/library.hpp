@@ -13,8 +13,9 @@ class NoSubject : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// The table of the library at `path`, which stays loaded. @throws NoSubject if it cannot be loaded, does not define
-/// sextant_subject, or its table is of another version, has no operation or says what cannot be.
-const SextantSubject& load_subject(const std::string& path);
+/// The table of the library at `path`, which stays loaded; what a table of version 1 has not is null.
+/// @throws NoSubject if it cannot be loaded, does not define sextant_subject, or its table is of another version, has
+/// no operation or says what cannot be.
+SextantSubject load_subject(const std::string& path);
 
 }  // namespace sextant::host

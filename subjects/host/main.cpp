@@ -117,9 +117,9 @@ int run(const char* path) {
   const Streams streams = take_streams();
   limit_memory();
   tell_faults(streams.replies);
-  const SextantSubject* subject = nullptr;
+  SextantSubject subject{};
   try {
-    subject = &load_subject(path);
+    subject = load_subject(path);
   } catch (const NoSubject& no) {
     const auto request = read_blob(streams.requests, any_size);
     if (request)
@@ -127,7 +127,7 @@ int run(const char* path) {
                  {});
     return 1;
   }
-  return serve(*subject, streams);
+  return serve(subject, streams);
 }
 
 }  // namespace

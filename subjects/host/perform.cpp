@@ -22,7 +22,7 @@ namespace {
 
 using Shape = std::vector<std::int64_t>;
 
-constexpr std::array<std::pair<std::string_view, const SextantTensor * SextantCall::*>, 13> inputs{
+constexpr std::array<std::pair<std::string_view, const SextantTensor * SextantCall::*>, 15> inputs{
     {{"positions", &SextantCall::positions},
      {"x", &SextantCall::x},
      {"query_positions", &SextantCall::query_positions},
@@ -31,27 +31,35 @@ constexpr std::array<std::pair<std::string_view, const SextantTensor * SextantCa
      {"weight", &SextantCall::weight},
      {"q", &SextantCall::q},
      {"k", &SextantCall::k},
+     {"q_weight", &SextantCall::q_weight},
+     {"k_weight", &SextantCall::k_weight},
      {"v", &SextantCall::v},
      {"sinks", &SextantCall::sinks},
      {"starts", &SextantCall::starts},
      {"ends", &SextantCall::ends},
      {"grad", &SextantCall::grad}}};
 
-constexpr std::array<std::pair<std::string_view, SextantTensor * SextantCall::*>, 10> outputs{
+constexpr std::array<std::pair<std::string_view, SextantTensor * SextantCall::*>, 14> outputs{
     {{"encoding", &SextantCall::encoding},
      {"y", &SextantCall::y},
      {"bias", &SextantCall::bias},
      {"bucket", &SextantCall::bucket},
      {"out", &SextantCall::out},
+     {"q_out", &SextantCall::q_out},
+     {"k_out", &SextantCall::k_out},
+     {"cos", &SextantCall::cos},
+     {"sin", &SextantCall::sin},
      {"grad_x", &SextantCall::grad_x},
      {"grad_weight", &SextantCall::grad_weight},
      {"grad_q", &SextantCall::grad_q},
      {"grad_k", &SextantCall::grad_k},
      {"grad_v", &SextantCall::grad_v}}};
 
-constexpr std::array<std::pair<std::string_view, SextantOperation SextantSubject::*>, 6> operations{
+constexpr std::array<std::pair<std::string_view, SextantOperation SextantSubject::*>, 8> operations{
     {{"encode", &SextantSubject::encode},
+     {"table", &SextantSubject::table},
      {"rotate", &SextantSubject::rotate},
+     {"qk_norm_rope", &SextantSubject::qk_norm_rope},
      {"bias", &SextantSubject::bias},
      {"bucket", &SextantSubject::bucket},
      {"attend", &SextantSubject::attend},
@@ -80,9 +88,17 @@ struct Result {
   std::string name;
   Dtype dtype;
   Shape shape;
+  std::string over = {};   // the input that an operation in place writes it over
+  std::string reply = {};  // what the protocol calls it, if that is another name
 };
 
 Result like(std::string name, const Tensor& tensor) { return {std::move(name), tensor.dtype, tensor.shape}; }
+
+// Where the protocol calls both alike.
+Result turned(const std::string& name, const Tensors& given) {
+  const Tensor& tensor = input(given, name);
+  return {name + "_out", tensor.dtype, tensor.shape, name, name};
+}
 
 std::vector<Result> results_of(const std::string& operation, const std::string& of, const Tensors& given,
                                const Spec& spec) {
@@ -92,7 +108,17 @@ std::vector<Result> results_of(const std::string& operation, const std::string& 
     const Shape& shape = input(given, "positions").shape;
     return {{"encoding", spec.dtype, {shape.empty() ? 0 : shape.back(), *signature.dim}}};
   }
-  if (operation == "rotate") return {like("y", input(given, "x"))};
+  if (operation == "table") {
+    if (!signature.dim) throw NoAnswer{"unsupported", fmt::format("{} has no tables", encoding_name(spec))};
+    const Shape& shape = input(given, "positions").shape;
+    const Shape rows{shape.empty() ? 0 : shape.back(), *signature.dim / 2};
+    return {{"cos", spec.dtype, rows}, {"sin", spec.dtype, rows}};
+  }
+  if (operation == "rotate") {
+    const Tensor& x = input(given, "x");
+    return {{"y", x.dtype, x.shape, "x"}};
+  }
+  if (operation == "qk_norm_rope") return {turned("q", given), turned("k", given)};
   if (operation == "bias") {
     const auto weight = given.find("weight");
     const std::int64_t heads = weight != given.end() && weight->second.shape.size() == 2 ? weight->second.shape[1]
@@ -247,15 +273,20 @@ Tensors answer(const SextantSubject& subject, const Blob& request, const std::st
     memory[name] = bytes;
     call.*member = &views.try_emplace(name, tensor.dtype, tensor.shape, bytes).first->second.tensor();
   }
-  const bool in_place = operation == "rotate" && (subject.flags & SEXTANT_IN_PLACE) != 0;
+  const bool in_place = (subject.flags & SEXTANT_IN_PLACE) != 0;
   const std::vector<Result> results = results_of(operation, of, request.tensors, spec);
+  const auto is_written_over = [&](const std::string& name) {
+    return in_place && std::ranges::any_of(results, [&](const Result& result) { return result.over == name; });
+  };
+  std::map<std::string, std::span<std::byte>> owned = memory;  // not twice, where y is x
   for (const Result& result : results) {
-    if (in_place) {
-      memory[result.name] = memory.at("x");
+    if (in_place && !result.over.empty()) {
+      memory[result.name] = memory.at(result.over);
     } else {
       const std::size_t bytes = static_cast<std::size_t>(elements_of(result.shape)) * size_of(result.dtype);
       memory[result.name] = placed(arena, result.name, result.dtype, bytes, hash, subject);
       fill_with_poison(memory[result.name]);
+      owned[result.name] = memory[result.name];
     }
     call.*member_of(outputs, result.name) =
         &views.try_emplace(result.name, result.dtype, result.shape, memory[result.name]).first->second.tensor();
@@ -263,8 +294,7 @@ Tensors answer(const SextantSubject& subject, const Blob& request, const std::st
 
   const int returned = returned_by(subject.*function, call);
   if (const auto changed = changed_environment()) throw NoAnswer{"misbehaved", *changed};
-  for (const auto& [name, bytes] : memory) {
-    if (in_place && name == "y") continue;
+  for (const auto& [name, bytes] : owned) {
     if (const auto overrun = arena.of(name).overrun()) throw NoAnswer{"misbehaved", *overrun};
   }
   for (const auto& [name, view] : views) {
@@ -274,9 +304,11 @@ Tensors answer(const SextantSubject& subject, const Blob& request, const std::st
   check_result(returned, operation, call);
 
   Tensors reply;
-  for (const Result& result : results) reply[result.name] = copy_of(result.dtype, result.shape, memory[result.name]);
+  for (const Result& result : results) {
+    reply[result.reply.empty() ? result.name : result.reply] = copy_of(result.dtype, result.shape, memory[result.name]);
+  }
   for (const auto& [name, tensor] : request.tensors) {
-    if (!(in_place && name == "x") && !is_same(memory[name], tensor.data))
+    if (!is_written_over(name) && !is_same(memory[name], tensor.data))
       reply["modified/" + name] = copy_of(tensor.dtype, tensor.shape, memory[name]);
   }
   return reply;
@@ -315,13 +347,15 @@ std::map<std::string, std::string> description_of(const SextantSubject& subject,
   }
   const auto text = [](const char* of) { return std::string(of == nullptr ? "" : of); };
   const auto says = [&](std::uint32_t flag) { return (subject.flags & flag) != 0 ? "true" : "false"; };
-  return {{"id", id},
-          {"status", "ok"},
-          {"name", text(subject.name)},
-          {"version", text(subject.version_text)},
-          {"ops", names},
-          {"in_place", says(SEXTANT_IN_PLACE)},
-          {"threads", says(SEXTANT_THREADS)}};
+  std::map<std::string, std::string> description{{"id", id},
+                                                 {"status", "ok"},
+                                                 {"name", text(subject.name)},
+                                                 {"version", text(subject.version_text)},
+                                                 {"ops", names},
+                                                 {"in_place", says(SEXTANT_IN_PLACE)},
+                                                 {"threads", says(SEXTANT_THREADS)}};
+  if (subject.fields != nullptr) description.emplace("fields", subject.fields);
+  return description;
 }
 
 }  // namespace sextant::host

@@ -45,6 +45,28 @@ static int rotate(SextantCall* call) {
   return SEXTANT_OK;
 }
 
+/* Twice q and three times k, where they lie, each times its weight. */
+static int qk_norm_rope(SextantCall* call) {
+  float *q = call->q_out->data, *k = call->k_out->data;
+  const float *q_weight = call->q_weight->data, *k_weight = call->k_weight->data;
+  if (call->q_out->data != call->q->data || call->k_out->data != call->k->data) return SEXTANT_ERROR;
+  for (int64_t i = 0; i < elements(call->q_out); ++i) q[i] *= 2 * q_weight[i % call->q_weight->shape[0]];
+  for (int64_t i = 0; i < elements(call->k_out); ++i) k[i] *= 3 * k_weight[i % call->k_weight->shape[0]];
+  return SEXTANT_OK;
+}
+
+/* The position for a cosine, the number of the pair for a sine. */
+static int table(SextantCall* call) {
+  const int64_t* positions = call->positions->data;
+  float *cosines = call->cos->data, *sines = call->sin->data;
+  for (int64_t row = 0; row < call->cos->shape[0]; ++row)
+    for (int64_t pair = 0; pair < call->cos->shape[1]; ++pair) {
+      *cosines++ = (float)positions[row];
+      *sines++ = (float)pair;
+    }
+  return SEXTANT_OK;
+}
+
 /* weight[0][head] + key - query. */
 static int bias(SextantCall* call) {
   const int64_t heads = call->bias->shape[0], queries = call->bias->shape[1], keys = call->bias->shape[2];
@@ -105,6 +127,9 @@ SEXTANT_EXPORT const SextantSubject* sextant_subject(void) {
                                          bucket,
                                          attend,
                                          backward,
-                                         reset};
+                                         reset,
+                                         table,
+                                         qk_norm_rope,
+                                         "base,head_dim"};
   return &subject;
 }
