@@ -168,24 +168,28 @@ TEST(FalseAlarms, TheSignOfAZeroMakesNoOtherCode) {
 TEST(FalseAlarms, WrongFrequenciesAreNoFaultOfWhatHoldsForAny) {
   const auto turned = [](const std::function<double(std::int64_t pair, std::int64_t count)>& frequency) {
     const auto make = [frequency](const Spec&, const Rope& head) -> FunctionSubject::Call {
-      return [frequency, head](std::string_view operation, const Tensors& inputs) -> Tensors {
+      std::vector<float> frequencies;
+      for (std::int64_t pair = 0; pair < pairs(head); ++pair)
+        frequencies.push_back(static_cast<float>(frequency(pair, pairs(head))));
+      return [frequencies, head](std::string_view operation, const Tensors& inputs) -> Tensors {
         const Tensor& x = inputs.at(operation == "rotate" ? "x" : "grad");
         const std::vector<std::int64_t> positions = inputs.at("positions").integers();
         Tensor y = x;
-        const std::int64_t count = pairs(head);
         const std::int64_t heads = x.shape[2];
-        for (std::int64_t vector = 0; vector < x.elements() / head.head_dim; ++vector) {
-          for (std::int64_t pair = 0; pair < count; ++pair) {
-            const auto position = static_cast<float>(positions[static_cast<std::size_t>(vector / heads)]);
-            const float angle =
-                position * static_cast<float>(frequency(pair, count)) * (operation == "rotate" ? 1.0F : -1.0F);
+        for (std::int64_t token = 0; token < x.elements() / head.head_dim / heads; ++token) {
+          const float position =
+              static_cast<float>(positions[static_cast<std::size_t>(token)]) * (operation == "rotate" ? 1.0F : -1.0F);
+          for (std::int64_t pair = 0; pair < pairs(head); ++pair) {
+            const auto angle = static_cast<double>(position * frequencies[static_cast<std::size_t>(pair)]);
+            const double c = std::cos(angle);
+            const double s = std::sin(angle);
             const Channels at = channels_of_pair(head, head.pairing, pair);
-            const double x0 = x.at(vector * head.head_dim + at.first);
-            const double x1 = x.at(vector * head.head_dim + at.second);
-            const double c = std::cos(static_cast<double>(angle));
-            const double s = std::sin(static_cast<double>(angle));
-            y.set(vector * head.head_dim + at.first, x0 * c - x1 * s);
-            y.set(vector * head.head_dim + at.second, x0 * s + x1 * c);
+            for (std::int64_t vector = token * heads; vector < (token + 1) * heads; ++vector) {
+              const double x0 = x.at(vector * head.head_dim + at.first);
+              const double x1 = x.at(vector * head.head_dim + at.second);
+              y.set(vector * head.head_dim + at.first, x0 * c - x1 * s);
+              y.set(vector * head.head_dim + at.second, x0 * s + x1 * c);
+            }
           }
         }
         return {{operation == "rotate" ? "y" : "grad_x", y}};
