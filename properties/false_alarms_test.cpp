@@ -176,7 +176,7 @@ TEST(FalseAlarms, WrongFrequenciesAreNoFaultOfWhatHoldsForAny) {
         const std::vector<std::int64_t> positions = inputs.at("positions").integers();
         Tensor y = x;
         const std::int64_t heads = x.shape[2];
-        for (std::int64_t token = 0; token < x.elements() / head.head_dim / heads; ++token) {
+        for (std::int64_t token = 0; token < std::ssize(positions); ++token) {
           const float position =
               static_cast<float>(positions[static_cast<std::size_t>(token)]) * (operation == "rotate" ? 1.0F : -1.0F);
           for (std::int64_t pair = 0; pair < pairs(head); ++pair) {
