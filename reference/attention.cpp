@@ -65,9 +65,15 @@ Enclosure sum(std::span<const Enclosure> terms, Precision precision) {
 
 }  // namespace
 
-// 1 + floor(x / P) is the number of multiples of P from 0 to x: whole, so that only the logarithm is not exact.
+// 1 + floor(x / P) is the number of multiples of P from 0 to x: whole, so that only the logarithm is not exact. A power
+// of the length has a whole logarithm, which its enclosure holds.
 Enclosure query_scale(const QueryScale& scale, std::int64_t position, Precision precision) {
   if (position < -scale.offset) throw std::invalid_argument("attention: no query is scaled before the first position");
+  if (scale.rule == QueryScaleRule::log_n) {
+    const std::int64_t n = position + scale.offset;
+    if (n <= scale.length) return {1.0, precision};
+    return log(Enclosure(n, precision)) / log(Enclosure(scale.length, precision));
+  }
   const std::int64_t multiples = (position + scale.offset + scale.period) / scale.period;
   return Enclosure(1.0, precision) + Enclosure(scale.amount, precision) * log(Enclosure(multiples, precision));
 }

@@ -115,6 +115,17 @@ TEST(AttentionReference, QueriesAreScaledFromTheBordersOn) {
   EXPECT_EQ(query_scale({.amount = 0.5, .period = 4, .offset = 0}, 3, precision).upper(), 1);
   EXPECT_GT(query_scale({.amount = 0.5, .period = 4, .offset = 0}, 4, precision).lower(), 1.3);
   EXPECT_THROW(query_scale(llama, -2, precision), std::invalid_argument);
+  // Of Qwen's, by mpmath at 400 bits: ln n / ln length.
+  const auto of_length = [](std::int64_t length) {
+    return QueryScale{.offset = 1, .rule = QueryScaleRule::log_n, .length = length};
+  };
+  for (const std::int64_t position : {-1, 0, 7000, 8191}) {
+    const Enclosure scale = query_scale(of_length(8192), position, precision);
+    EXPECT_TRUE(scale.lower() == 1 && scale.upper() == 1) << position;
+  }
+  EXPECT_TRUE(agrees_with(query_scale(of_length(8192), 8192, Precision{256}), "1.0000135461143417312334510577651"));
+  EXPECT_TRUE(agrees_with(query_scale(of_length(8192), 19999, Precision{256}), "1.0990547984268807224216367475352"));
+  EXPECT_TRUE(agrees_with(query_scale(of_length(2048), 32766, Precision{256}), "1.3636323610699598384355449273526"));
 }
 
 TEST(AttentionReference, OverlapsItselfAtAHigherPrecision) {

@@ -75,8 +75,14 @@ struct Twin {
   Ball operator()(const LinearScaling& rule) const { return w() / Ball(rule.factor); }
   Ball operator()(const NtkScaling& rule) const { return stretched(Ball(rule.factor)); }
   Ball operator()(const DynamicScaling& rule) const {
-    if (length <= rule.original_max_position_embeddings) return w();
-    return stretched(one + Ball(rule.factor) * (ratio(length, rule.original_max_position_embeddings) - one));
+    const std::int64_t trained = rule.original_max_position_embeddings;
+    if (length <= trained) return w();
+    // The power of two above l/L, by its exponent.
+    std::int64_t exponent = 0;
+    while ((length - 1) >> exponent >= trained) ++exponent;
+    const bool doubles = rule.length_steps == LengthSteps::doublings;
+    const Ball times = doubles ? Ball(std::int64_t{1} << exponent) : ratio(length, trained);
+    return stretched(one + Ball(rule.factor) * (times - one));
   }
   Ball operator()(const YarnScaling& rule) const {
     const std::int64_t n = width_of(rope);

@@ -78,7 +78,8 @@ class Draw {
       case 0: return DefaultScaling{};
       case 1: return LinearScaling{factor};
       case 2: return NtkScaling{factor};
-      case 3: return DynamicScaling{factor, length};
+      case 3:
+        return DynamicScaling{factor, length, LengthScope::call, coin() ? LengthSteps::every : LengthSteps::doublings};
       case 4: {
         YarnScaling yarn;
         yarn.factor = factor;

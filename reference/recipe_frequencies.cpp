@@ -137,7 +137,7 @@ struct Scaling {
 
   Result operator()(const DynamicScaling& dynamic) const {
     const auto original = static_cast<double>(dynamic.original_max_position_embeddings);
-    const auto length = std::max(static_cast<double>(sequence_length), original);
+    const auto length = std::max(static_cast<double>(stepped_length(dynamic, sequence_length)), original);
     const auto n = static_cast<double>(series.width);
     const double stretch = python.subtract(python.divide(python.multiply(dynamic.factor, length), original),
                                            python.subtract(dynamic.factor, 1));

@@ -129,6 +129,77 @@ TEST(RelativeBiasReference, ADistanceOnABorderBelongsToTheBucketThatBegins) {
   EXPECT_EQ(bucket(with(1 << 16, (1 << 15) + 1, false), -(1 << 15)), 1 << 15);
 }
 
+RelativeBias of_log(std::int64_t num_buckets, std::int64_t max_distance) {
+  RelativeBias encoding = with(num_buckets, max_distance, true);
+  encoding.buckets = BucketRule::log;
+  return encoding;
+}
+
+// make_log_bucket_position by integers alone: the least k with n^s m^k <= d^k m^s.
+TEST(RelativeBiasReference, LogarithmicRowsAgreeWithIntegerArithmetic) {
+  for (const auto& [buckets, furthest] :
+       {std::pair(512, 512), {32, 128}, {8, 4}, {8, 100}, {64, 17 + 2}, {16, 33}, {56, 3000}}) {
+    const RelativeBias encoding = of_log(buckets, furthest);
+    const std::int64_t span = buckets / 2;
+    const std::int64_t m = span / 2;
+    const std::int64_t s = m - 1;
+    for (std::int64_t n = 0; n <= 2 * furthest; ++n) {
+      std::int64_t e = n;
+      if (n > m) {
+        const auto reaches = [&](std::int64_t k) {
+          const auto power = [](std::int64_t base, std::int64_t exponent) -> cpp_int {
+            return pow(cpp_int(base), static_cast<unsigned>(exponent));
+          };
+          return power(n, s) * power(m, k) <= power(furthest - 1, k) * power(m, s);
+        };
+        std::int64_t k = 0;
+        while (k < m && !reaches(k)) ++k;
+        e = m + k;
+      }
+      ASSERT_EQ(bucket(encoding, -n), std::min(span + e, 2 * span - 1)) << buckets << " " << furthest << " " << n;
+      ASSERT_EQ(bucket(encoding, n), n == 0 ? span : span - e) << buckets << " " << furthest << " " << n;
+    }
+  }
+}
+
+// transformers 5.24, make_log_bucket_position(d, 256, 512) + 256, clamped, d = query - key, in float32.
+TEST(RelativeBiasReference, WellKnownValuesOfDeberta) {
+  const RelativeBias encoding = of_log(512, 512);
+  for (const auto& [relative, row] : {std::pair(0, 256),
+                                      {-1, 257},
+                                      {1, 255},
+                                      {-128, 384},
+                                      {128, 128},
+                                      {-129, 385},
+                                      {129, 127},
+                                      {-200, 425},
+                                      {-511, 511},
+                                      {511, 1},
+                                      {-512, 511},
+                                      {512, 0},
+                                      {100000, 0},
+                                      {-100000, 511}})
+    EXPECT_EQ(bucket(encoding, relative), row) << relative;
+  EXPECT_EQ(bucket(encoding, std::numeric_limits<std::int64_t>::min()), 511);
+  EXPECT_EQ(bucket(encoding, std::numeric_limits<std::int64_t>::max()), 0);
+}
+
+// 112/14 = (114688/14)^(3/13): a whole number of steps, which is not rounded up, and one distance beyond.
+TEST(RelativeBiasReference, ALogarithmThatIsWholeIsNotRoundedUp) {
+  const RelativeBias encoding = of_log(56, 114689);
+  EXPECT_EQ(bucket(encoding, -112), 28 + 17);
+  EXPECT_EQ(bucket(encoding, -113), 28 + 18);
+  EXPECT_EQ(bucket(encoding, 114688), 1);
+  EXPECT_EQ(bucket(encoding, 114689), 0);
+}
+
+TEST(RelativeBiasReference, ClippedDistancesHaveARowEachUpToTheLast) {
+  RelativeBias encoding = with(8, 4, true);
+  encoding.buckets = BucketRule::clipped;
+  for (const auto& [relative, row] : {std::pair(0, 4), {-1, 5}, {-3, 7}, {-4, 7}, {-9, 7}, {1, 3}, {4, 0}, {9, 0}})
+    EXPECT_EQ(bucket(encoding, relative), row) << relative;
+}
+
 TEST(RelativeBiasReference, TheBiasIsTheBucketsWeight) {
   const RelativeBias encoding = with(32, 128, true);
   Tensor weight = Tensor::zeros(Dtype::float32, {32, 3});

@@ -122,6 +122,35 @@ TEST(RopeNdReference, MovedCoordinatesAgreeWithAnIndependentComputation) {
   EXPECT_TRUE(agrees_with(column.cos, "0.61328210685540524849780005592"));
 }
 
+// LTX-Video's, by mpmath 1.3 at 400 bits: pi/2 10000^(k/3) (2 g - 1), g = 8 p/(25 20) of a frame, 32 p/2048 of a patch.
+TEST(RopeNdReference, ALadderWithBothEndsAgreesWithAnIndependentComputation) {
+  RopeNd encoding;
+  encoding.rope.head_dim = encoding.rope.rotary_dim = 24;
+  encoding.sections = {4, 4, 4};
+  encoding.section_order = SectionOrder::interleaved;
+  encoding.frequencies = AxisFrequencies::per_axis;
+  encoding.ladder = LadderShape::both_ends;
+  encoding.coordinates = Coordinates::normalized_starts;
+  encoding.extents = {125, 64, 64};
+  encoding.coordinate_shifts = {0.5, 0, 0};
+  encoding.coordinate_scales = {0.5, 0.25, 0.25};
+  RopeNdReference reference(encoding);
+  const auto expect = [&](const std::vector<std::int64_t>& position, std::int64_t pair, const char* sine,
+                          const char* cosine) {
+    const Rotation rotation = reference.rotation(position, pair, Precision{256});
+    EXPECT_TRUE(agrees_with(rotation.sin, sine)) << pair;
+    EXPECT_TRUE(agrees_with(rotation.cos, cosine)) << pair;
+  };
+  expect({3, 20, 5}, 6, "0.588254639770704917087876882860", "0.808675756275800686162675079802");
+  expect({3, 20, 5}, 4, "-0.123977436710467556519029420711", "0.992285037268375830797890767248");
+  // A whole number of eighths of a turn: 10000 (10/64 - 1) / 4 turns.
+  const Rotation eighths = reference.rotation({{3, 20, 5}}, 11, Precision{256});
+  EXPECT_TRUE(eighths.is_diagonal);
+  EXPECT_TRUE(agrees_with(eighths.sin, "-0.707106781186547524400844362105"));
+  const Rotation quarter = reference.rotation({{0, 20, 5}}, 0, Precision{256});
+  EXPECT_TRUE(quarter.sin.upper() == -1 && quarter.cos.upper() == 0 && quarter.cos.lower() == 0);
+}
+
 // Scales may make whole 24ths of other counts, and shifts too.
 TEST(RopeNdReference, PartsOfATurnOfMovedCoordinatesAreExact) {
   RopeNd encoding = dinov3({3, 5});

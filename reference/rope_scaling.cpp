@@ -48,6 +48,14 @@ Enclosure magnitude_scale(double factor, double coefficient, Precision precision
 
 }  // namespace
 
+std::int64_t stepped_length(const DynamicScaling& dynamic, std::int64_t sequence_length) {
+  if (dynamic.length_steps == LengthSteps::every) return sequence_length;
+  std::int64_t step = dynamic.original_max_position_embeddings;
+  if (sequence_length <= step) return sequence_length;
+  while (step < sequence_length) step += step;
+  return step;
+}
+
 RopeFrequencies::RopeFrequencies(const Rope& encoding)
     : encoding_(encoding),
       width_(rotary_width(encoding)),
@@ -88,8 +96,10 @@ std::optional<RopeFrequencies::Ramp> RopeFrequencies::ramp(Precision precision) 
 std::int64_t RopeFrequencies::length_that_matters(std::int64_t sequence_length) const {
   const auto limit = length_limit(encoding_.rope_scaling);
   if (!limit || sequence_length <= *limit) return limit.value_or(0);
+  if (const auto* dynamic = std::get_if<DynamicScaling>(&encoding_.rope_scaling))
+    return stepped_length(*dynamic, sequence_length);
   // longrope has one list for all lengths beyond L.
-  return std::holds_alternative<LongropeScaling>(encoding_.rope_scaling) ? *limit + 1 : sequence_length;
+  return *limit + 1;
 }
 
 Enclosure RopeFrequencies::stretched_base(std::int64_t pair, const Enclosure& stretch, Precision precision) const {

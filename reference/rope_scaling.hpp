@@ -12,6 +12,10 @@
 
 namespace sextant::reference {
 
+/// l of `dynamic` in a call of that length: it, or, beyond L where lengths go by doublings, the first of 2 L, 4 L, 8 L,
+/// ... that is no less.
+std::int64_t stepped_length(const DynamicScaling& dynamic, std::int64_t sequence_length);
+
 /// The frequencies of a rotary encoding under its scaling rule, as real-number mathematics. An object belongs to one
 /// thread.
 ///

@@ -258,5 +258,22 @@ TEST(RopeReference, ARuleThatDependsOnTheLengthNeedsOne) {
   EXPECT_DOUBLE_EQ(plain.rotation(8, 0, precision).angle.upper(), 1);
 }
 
+// Qwen 1's, 10000 alpha^(128/126) to the power -40/128, alpha = 2^ceil(log2(l/L) + 1) - 1.
+TEST(RopeScalingReference, DoublingsRoundLengthsUp) {
+  const Rope qwen1 =
+      scaled(R"("head_dim":128)", R"({"rope_type":"dynamic","factor":2,)"
+                                  R"("original_max_position_embeddings":2048,"length_steps":"doublings"})");
+  RopeFrequencies frequencies(qwen1);
+  const auto expect = [&](std::int64_t length, const char* decimal) {
+    expect_digits(frequencies.radians(20, length, precision), decimal);
+  };
+  for (const std::int64_t length : {1, 100, 2048}) expect(length, "0.0562341325190349080394951");
+  for (const std::int64_t length : {2049, 3000, 4096}) expect(length, "0.0396764616698227765726896903772");
+  for (const std::int64_t length : {4097, 5000, 8192}) expect(length, "0.0303190024367775804555068301185");
+  const auto& rule = std::get<DynamicScaling>(qwen1.rope_scaling);
+  EXPECT_EQ(stepped_length(rule, 8193), 16384);
+  EXPECT_EQ(stepped_length(rule, std::int64_t{1} << 53), std::int64_t{1} << 53);
+}
+
 }  // namespace
 }  // namespace sextant::reference

@@ -24,8 +24,8 @@ namespace {
 constexpr std::string_view function = "DotProductAttention::attend";
 
 // Of a query's own scale, step 1: a logarithm within 2 ULP, a product, a sum, the product with the scale of all and
-// with the query.
-constexpr double query_scale_roundings = 8;
+// with the query; or two logarithms, a quotient and those products.
+double roundings_of(const QueryScale& scale) { return scale.rule == QueryScaleRule::log_n ? 11 : 8; }
 
 Dtype arithmetic_of(Dtype dtype) { return dtype == Dtype::float64 ? Dtype::float64 : Dtype::float32; }
 
@@ -196,6 +196,15 @@ std::vector<Scalar> sinks_of(const AttentionInputs& inputs) {
   return sinks;
 }
 
+// Of the query that is number n >= 0.
+double scale_at(const QueryScale& scale, std::int64_t n) {
+  if (scale.rule == QueryScaleRule::log_n) {
+    if (n <= scale.length) return 1;
+    return std::log(static_cast<double>(n)) / std::log(static_cast<double>(scale.length));
+  }
+  return 1 + scale.amount * std::log1p(static_cast<double>(n / scale.period));
+}
+
 // Of each query, [batch, queries]; empty where queries are not scaled by positions.
 template <class Scalar>
 std::vector<Scalar> query_scales_of(const Attention& encoding, const AttentionInputs& inputs) {
@@ -206,8 +215,7 @@ std::vector<Scalar> query_scales_of(const Attention& encoding, const AttentionIn
     if (position < -scale.offset)
       throw std::invalid_argument(std::string(function) + ": a query at " + std::to_string(position) +
                                   ", where no scale is stated");
-    const auto periods = static_cast<double>((position + scale.offset) / scale.period);
-    scales.push_back(static_cast<Scalar>(1 + scale.amount * std::log1p(periods)));
+    scales.push_back(static_cast<Scalar>(scale_at(scale, position + scale.offset)));
   }
   return scales;
 }
@@ -255,7 +263,7 @@ double attention_error(const Attention& encoding, std::int64_t n, Dtype dtype, c
   const double capped = encoding.logit_softcap
                             ? (2 * hyperbolic_tangent_ulp + 2) * std::min(magnitudes.score, *encoding.logit_softcap)
                             : 0;
-  const double of_query = encoding.query_scale ? query_scale_roundings : 0;
+  const double of_query = encoding.query_scale ? roundings_of(*encoding.query_scale) : 0;
   const double weight = 9.0 / 8 * u *
                         ((d + 10 + of_query) * magnitudes.score + 6 * magnitudes.bias + capped +
                          (2 * exponential_ulp + 1) * (blocks + 1));

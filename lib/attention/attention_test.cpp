@@ -262,6 +262,8 @@ TEST(DotProductAttention, IsWithinItsBoundWhereQueriesAreScaled) {
       Attention encoding = with(2, 1, 8, true, position);
       encoding.query_scale = QueryScale{.amount = 0.1, .period = 64, .offset = 1};
       expect_truth(encoding, 150, dtype, {0, 62, 63, 64, 127, 149});
+      encoding.query_scale = QueryScale{.offset = 1, .rule = QueryScaleRule::log_n, .length = 63};
+      expect_truth(encoding, 150, dtype, {0, 62, 63, 64, 127, 149});
       encoding.query_scale = QueryScale{.amount = 1, .period = 3, .offset = 0};
       encoding.logit_softcap = 1.25;
       expect_truth(encoding, 9, dtype, {0, 2, 3, 8});

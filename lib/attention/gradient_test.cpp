@@ -18,7 +18,8 @@ TEST(AttentionBackward, IsTheQuotientOfDifferences) {
         R"({"encoding":"relative_bias","num_buckets":8})"}) {
     for (const char* causal :
          {"true", "false", R"(true,"window":3,"sinks":true)", R"(false,"softmax_scale":0.8,"logit_softcap":1.5)",
-          R"(true,"query_scale":{"amount":0.5,"period":3,"offset":1})"}) {
+          R"(true,"query_scale":{"amount":0.5,"period":3,"offset":1})",
+          R"(true,"query_scale":{"rule":"log_n","length":3,"offset":1})"}) {
       const bool has_axes = std::string_view(position).find("rope_nd") != std::string_view::npos;
       if (has_axes && std::string_view(causal).find("query_scale") != std::string_view::npos) continue;
       const Spec spec =

@@ -30,19 +30,22 @@ const RelativeBias& checked(const RelativeBias& encoding) {
 
 // The bucket of distance n >= E grows by the integer k where ln(n/E) / ln(d/E) >= k/s, E the exact distances, d =
 // max_distance, s the steps from E to d: where n >= E (d/E)^(k/s). With k/s in lowest terms that is n^s >= d^k E^(s-k),
-// a comparison of integers.
+// a comparison of integers. Rounded up, as DeBERTa-v2's, it grows beyond that: where n is greater, and d one less.
+enum class Met { at_border, beyond_border };
 struct Curve {
   std::int64_t exact;
   std::int64_t furthest;
+  Met met;
 };
 
 cpp_int power(std::int64_t base, std::int64_t exponent) { return pow(cpp_int(base), static_cast<unsigned>(exponent)); }
 
-// The least n of that kind, by bisection between E, which never is, and d, which always is.
+// The least n of that kind, by bisection between E, which never is, and d, or what follows it, which always is.
 std::int64_t border_by_powers(const Curve& curve, std::int64_t k, std::int64_t s) {
-  const cpp_int needed = power(curve.furthest, k) * power(curve.exact, s - k);
+  const bool beyond = curve.met == Met::beyond_border;
+  const cpp_int needed = power(curve.furthest, k) * power(curve.exact, s - k) + (beyond ? 1 : 0);
   std::int64_t below = curve.exact;
-  std::int64_t at_least = curve.furthest;
+  std::int64_t at_least = curve.furthest + (beyond ? 1 : 0);
   while (at_least - below > 1) {
     const std::int64_t middle = below + (at_least - below) / 2;
     (power(middle, s) >= needed ? at_least : below) = middle;
@@ -67,8 +70,8 @@ std::int64_t border(const Curve& curve, std::int64_t step, std::int64_t steps) {
   const std::int64_t k = step / common;
   const std::int64_t s = steps / common;
   // Powers of up to 64 are quick. Beyond, the real number is never an integer n, so that its enclosure comes to lie
-  // between two: by n^s = d^k E^(s-k), with k and s coprime, d/E would be an s-th power of a rational other than 1, one
-  // of whose terms is at least 2^s > d.
+  // between two, and it makes no difference whether a border itself is met: by n^s = d^k E^(s-k), with k and s coprime,
+  // d/E would be an s-th power of a rational other than 1, one of whose terms is at least 2^s > d.
   if (s <= 64) return border_by_powers(curve, k, s);
   const auto found = until_decided([&]<class Real>() { return border_by_logarithm<Real>(curve, k, s); });
   if (!found) throw std::domain_error("RelativeBiasEncoder: a border between buckets is undecided at 5000 bits");
@@ -134,12 +137,21 @@ void add_by_distance(const Range& range, std::span<const std::int64_t> query_pos
 
 }  // namespace
 
-RelativeBiasEncoder::RelativeBiasEncoder(const RelativeBias& encoding) : encoding_(checked(encoding)) {
+RelativeBiasEncoder::RelativeBiasEncoder(const RelativeBias& encoding)
+    : encoding_(checked(encoding)), exact_(directed_buckets(encoding) / 2) {
   const StandardArithmetic arithmetic;
-  const std::int64_t exact = directed_buckets(encoding) / 2;
-  const std::int64_t steps = directed_buckets(encoding) - exact;
-  for (std::int64_t step = 1; step < steps; ++step)
-    borders_.push_back(border({exact, encoding.max_distance}, step, steps));
+  const std::int64_t steps = directed_buckets(encoding) - exact_;
+  switch (encoding.buckets) {
+    case BucketRule::t5:
+      for (std::int64_t step = 1; step < steps; ++step)
+        borders_.push_back(border({exact_, encoding.max_distance, Met::at_border}, step, steps));
+      break;
+    case BucketRule::log:
+      for (std::int64_t step = 0; step < steps; ++step)
+        borders_.push_back(border({exact_, encoding.max_distance - 1, Met::beyond_border}, step, steps - 1));
+      break;
+    case BucketRule::clipped: exact_ = directed_buckets(encoding); break;
+  }
   constexpr std::int64_t most = 1 << 16;
   for (std::int64_t distance = 0; distance < std::min(encoding.max_distance, most); ++distance) {
     near_.push_back(static_cast<std::int32_t>(directed_bucket(distance)));
@@ -147,18 +159,25 @@ RelativeBiasEncoder::RelativeBiasEncoder(const RelativeBias& encoding) : encodin
 }
 
 std::int64_t RelativeBiasEncoder::directed_bucket(std::int64_t distance) const {
-  const std::int64_t exact = directed_buckets(encoding_) / 2;
-  return distance < exact ? distance : exact + (std::ranges::upper_bound(borders_, distance) - borders_.begin());
+  return distance < exact_ ? distance : exact_ + (std::ranges::upper_bound(borders_, distance) - borders_.begin());
+}
+
+std::int64_t RelativeBiasEncoder::kept_bucket(std::int64_t distance) const {
+  return distance < std::ssize(near_) ? near_[static_cast<std::size_t>(distance)] : directed_bucket(distance);
 }
 
 std::int64_t RelativeBiasEncoder::bucket(std::int64_t relative) const {
   const std::int64_t directed = directed_buckets(encoding_);
+  if (encoding_.buckets != BucketRule::t5) {
+    if (relative > 0) return directed - kept_bucket(relative);
+    return std::min(directed + kept_bucket(-std::max(relative, -encoding_.max_distance)), 2 * directed - 1);
+  }
   const std::int64_t start = encoding_.bidirectional && relative > 0 ? directed : 0;
   // Distances from max_distance on share the last bucket; the most negative integer has no negative.
   const std::int64_t before = std::min(-std::max(relative, -encoding_.max_distance), encoding_.max_distance);
   const bool counts_ahead = encoding_.bidirectional || encoding_.later_keys == LaterKeys::mirrored;
   const std::int64_t distance = relative <= 0 ? before : counts_ahead ? relative : 0;
-  return start + (distance < std::ssize(near_) ? near_[static_cast<std::size_t>(distance)] : directed_bucket(distance));
+  return start + kept_bucket(distance);
 }
 
 void RelativeBiasEncoder::bias(std::span<const std::int64_t> query_positions,

@@ -10,9 +10,9 @@
 
 namespace sextant {
 
-/// T5's relative position bias, Raffel et al. 2019, section 2.1, as lib/spec/relative_bias.hpp states it; the caller
-/// keeps the weight. The borders between buckets are computed once, as integers. Const: one encoder may serve any
-/// number of threads.
+/// The relative position bias of T5 (Raffel et al. 2019, section 2.1), and by DeBERTa-v2's and Shaw et al.'s buckets,
+/// as lib/spec/relative_bias.hpp states them; the caller keeps the weight. The borders between buckets are computed
+/// once, as integers. Const: one encoder may serve any number of threads.
 class RelativeBiasEncoder {
  public:
   /// @throws SpecError if `encoding` is outside its domain, TargetError if SEXTANT_FORCE_TARGET names no target of this
@@ -44,8 +44,10 @@ class RelativeBiasEncoder {
 
  private:
   std::int64_t directed_bucket(std::int64_t distance) const;
+  std::int64_t kept_bucket(std::int64_t distance) const;
 
   RelativeBias encoding_;
+  std::int64_t exact_;  // distances below it are their own buckets
   std::vector<std::int64_t>
       borders_;  // the least distance of each bucket of one direction beyond the exact ones, but the first
   std::vector<std::int32_t> near_;  // directed_bucket of the first distances, for speed

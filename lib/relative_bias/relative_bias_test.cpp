@@ -12,9 +12,22 @@
 namespace sextant {
 namespace {
 
-const RelativeBias settings[] = {{32, 128, true},  {32, 128, false},   {4, 3, true},
-                                 {2, 2, false},    {2, 100, false},    {5, 17, false},
-                                 {64, 4096, true}, {100, 1000, false}, {256, 131072, false}};
+const RelativeBias settings[] = {{32, 128, true},
+                                 {32, 128, false},
+                                 {4, 3, true},
+                                 {2, 2, false},
+                                 {2, 100, false},
+                                 {5, 17, false},
+                                 {64, 4096, true},
+                                 {100, 1000, false},
+                                 {256, 131072, false},
+                                 {512, 512, true, LaterKeys::at_zero, BucketRule::log},
+                                 {8, 4, true, LaterKeys::at_zero, BucketRule::log},
+                                 {16, 33, true, LaterKeys::at_zero, BucketRule::log},
+                                 {56, 114689, true, LaterKeys::at_zero, BucketRule::log},
+                                 {2048, 4096, true, LaterKeys::at_zero, BucketRule::log},
+                                 {2, 1, true, LaterKeys::at_zero, BucketRule::clipped},
+                                 {1024, 512, true, LaterKeys::at_zero, BucketRule::clipped}};
 
 TEST(RelativeBiasEncoder, EveryBucketEqualsTheOracle) {
   for (const RelativeBias& encoding : settings) {
@@ -35,11 +48,14 @@ TEST(RelativeBiasEncoder, EveryBucketEqualsTheOracle) {
 TEST(RelativeBiasEncoder, EveryBorderEqualsTheOracle) {
   const RelativeBias large[] = {{1024, std::int64_t{1} << 53, false},
                                 {300, std::int64_t{1} << 40, true},
-                                {48, 3 * 3 * 3 * 3 * 3 * 3 * 12, false}};
+                                {48, 3 * 3 * 3 * 3 * 3 * 3 * 12, false},
+                                {1024, std::int64_t{1} << 53, true, LaterKeys::at_zero, BucketRule::log},
+                                {300, (std::int64_t{1} << 40) + 1, true, LaterKeys::at_zero, BucketRule::log}};
   for (const RelativeBias& encoding : large) {
     const RelativeBiasEncoder encoder(encoding);
+    const std::int64_t least = encoding.buckets == BucketRule::log ? directed_buckets(encoding) : 0;
     const std::int64_t last = directed_buckets(encoding) - 1;
-    for (std::int64_t bucket = 1; bucket <= last; bucket += 1 + last / 60) {
+    for (std::int64_t bucket = least + 1; bucket <= least + last; bucket += 1 + last / 60) {
       // The least distance of the bucket, by bisection over the encoder's own answers.
       std::int64_t below = 0;
       std::int64_t inside = encoding.max_distance;

@@ -132,6 +132,54 @@ TEST(RelativeBiasSweep, AFormulaInFloat32CanMissABorder) {
     EXPECT_EQ(code.bucket(way), std::string_view(code.code) == "llama.cpp" ? 16 : 15) << code.code;
 }
 
+TEST(RelativeBiasSweep, EveryDistanceOfTheOtherRulesEqualsTheOracle) {
+  for (const std::int64_t buckets : {8, 12, 16, 64, 256, 512, 1000}) {
+    for (const std::int64_t max_distance : {4, 17, 128, 512, 513, 2048, 65536, 131072}) {
+      if (max_distance <= buckets / 4 + 1) continue;
+      const RelativeBias encoding{buckets, max_distance, true, LaterKeys::at_zero, BucketRule::log};
+      expect_truth(encoding, -1);
+      expect_truth(encoding, 1);
+    }
+    const RelativeBias clipped{buckets, buckets / 2, true, LaterKeys::at_zero, BucketRule::clipped};
+    expect_truth(clipped, -1);
+    expect_truth(clipped, 1);
+  }
+}
+
+// transformers' make_log_bucket_position in float32, of n > m = position_buckets / 2; logarithms as above.
+std::int64_t deberta_bucket(std::int64_t n, std::int64_t position_buckets, std::int64_t furthest) {
+  const std::int64_t m = position_buckets / 2;
+  const auto of_m = static_cast<double>(m);
+  const float at = logarithm(static_cast<float>(n) / static_cast<float>(m));
+  const float whole = logarithm(in_float32((static_cast<double>(furthest) - 1) / of_m));
+  return m + static_cast<std::int64_t>(std::ceil(at / whole * static_cast<float>(m - 1)));
+}
+
+// DeBERTa-v2's, -v3's and SEW-D's 256 to 512, and round numbers around them. That float32 need not: a whole number of
+// steps becomes one more, and one that is 1 less than a millionth above an integer becomes it.
+TEST(RelativeBiasSweep, DebertasFormulaGivesTheRealNumbersRows) {
+  const auto row_of = [](std::int64_t n, std::int64_t buckets, std::int64_t furthest) {
+    return reference::bucket({2 * buckets, furthest, true, LaterKeys::at_zero, BucketRule::log}, -n) - buckets;
+  };
+  for (const auto& [buckets, furthest] : {std::pair(256, 512),
+                                          {64, 512},
+                                          {128, 512},
+                                          {256, 1024},
+                                          {256, 2048},
+                                          {512, 1024},
+                                          {32, 128},
+                                          {32, 512},
+                                          {320, 512},
+                                          {64, 128}}) {
+    for (std::int64_t n = buckets / 2 + 1; n < furthest; ++n)
+      ASSERT_EQ(deberta_bucket(n, buckets, furthest), row_of(n, buckets, furthest)) << buckets << " at " << n;
+  }
+  EXPECT_EQ(row_of(112, 28, 114689), 17);
+  EXPECT_EQ(deberta_bucket(112, 28, 114689), 18);
+  EXPECT_EQ(row_of(614, 224, 2048), 178);
+  EXPECT_EQ(deberta_bucket(614, 224, 2048), 177);
+}
+
 TEST(RelativeBiasSweep, MirroredKeysHaveTheBucketsOfThoseBefore) {
   const RelativeBias encoding{32, 128, false, LaterKeys::mirrored};
   const RelativeBiasEncoder encoder(encoding);
@@ -151,7 +199,9 @@ TEST(RelativeBiasSweep, TablesHaveThePublishedDigests) {
   };
   constexpr Case cases[] = {{"32 128 both ways", {32, 128, true}},
                             {"32 128 one way", {32, 128, false}},
-                            {"256 131072 one way", {256, 131072, false}}};
+                            {"256 131072 one way", {256, 131072, false}},
+                            {"512 512 log", {512, 512, true, LaterKeys::at_zero, BucketRule::log}},
+                            {"1024 512 clipped", {1024, 512, true, LaterKeys::at_zero, BucketRule::clipped}}};
   std::vector<std::int64_t> queries(64);
   for (std::size_t i = 0; i < queries.size(); ++i) queries[i] = static_cast<std::int64_t>(i) * 2000;
   std::vector<std::int64_t> keys(2048);

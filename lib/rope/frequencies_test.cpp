@@ -114,6 +114,9 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"ntk 1", scaled(R"("head_dim":64)", R"({"rope_type":"ntk","factor":1})")},                     //
         Case{"dynamic", scaled(R"("head_dim":64)",
                                R"({"rope_type":"dynamic","factor":2,"original_max_position_embeddings":2048})")},
+        Case{"dynamic by doublings",
+             scaled(R"("head_dim":64)", R"({"rope_type":"dynamic","factor":2,"original_max_position_embeddings":2048,)"
+                                        R"("length_steps":"doublings"})")},
         Case{"dynamic 1",
              scaled(R"("head_dim":8)", R"({"rope_type":"dynamic","factor":1,"original_max_position_embeddings":1})")},
         Case{"yarn", scaled(R"("head_dim":128,"rope_theta":1000000)", yarn(R"(32768,"factor":4)"))},

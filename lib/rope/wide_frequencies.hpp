@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <limits>
 #include <vector>
@@ -14,6 +15,15 @@ namespace sextant {
 template <class Real>
 constexpr int bits_of() {
   return std::numeric_limits<Real>::digits;
+}
+
+/// The length whose base a call of `length` has: L times the least power of two of at least ceil(l/L), where lengths go
+/// by doublings. Domain: l within +-2^53.
+inline std::int64_t length_of_base(const DynamicScaling& dynamic, std::int64_t length) {
+  const std::int64_t limit = dynamic.original_max_position_embeddings;
+  if (dynamic.length_steps == LengthSteps::every || length <= limit) return length;
+  const auto times = static_cast<std::uint64_t>((length + limit - 1) / limit);
+  return limit * static_cast<std::int64_t>(std::bit_ceil(times));
 }
 
 /// The frequencies of an encoding in a call of one length, in radians per position (per step of real ones), each with
@@ -34,8 +44,9 @@ class WideFrequencies {
     if (const auto* ntk = std::get_if<NtkScaling>(&encoding_.rope_scaling)) stretch(Real(ntk->factor));
     if (const auto* dynamic = std::get_if<DynamicScaling>(&encoding_.rope_scaling)) {
       const std::int64_t limit = dynamic->original_max_position_embeddings;
+      const std::int64_t stepped = length_of_base(*dynamic, length);
       // s l/L - (s - 1), written so that nothing cancels.
-      if (length > limit) stretch(1 + Real(dynamic->factor) * (length - limit) / limit);
+      if (stepped > limit) stretch(1 + Real(dynamic->factor) * (stepped - limit) / limit);
     }
     if (const auto* yarn = std::get_if<YarnScaling>(&encoding_.rope_scaling)) find_ramp(*yarn);
   }

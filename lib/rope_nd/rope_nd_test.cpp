@@ -118,6 +118,12 @@ TEST(RopeNdEncoder, EqualsTheOracleForEveryField) {
         R"("pairing":"interleaved")",
         R"("head_dim":16,"sections":[4,4],"frequencies":"dealt","direction":"clockwise","coordinates":"normalized",)"
         R"("extents":[1,3],"pairing_scope":"axis")",
+        R"("head_dim":26,"rotary_dim":24,"rotary_layout":"suffix","pairing":"interleaved","sections":[4,4,4],)"
+        R"("section_order":"interleaved","frequencies":"per_axis","ladder":"both_ends",)"
+        R"("coordinates":"normalized_starts","extents":[125,64,64],"coordinate_shifts":[0.5,0,0],)"
+        R"("coordinate_scales":[0.5,0.25,0.25])",
+        R"("head_dim":16,"sections":[2,6],"frequencies":"per_axis","rope_thetas":[2,1e7],"ladder":"both_ends",)"
+        R"("coordinates":"normalized","extents":[7,1048576],"coordinate_scales":[64,0.015625])",
         R"("head_dim":32,"sections":[8,8],"rope_scaling":{"rope_type":"yarn","factor":4,)"
         R"("original_max_position_embeddings":4096})",
         R"("head_dim":32,"sections":[8,8],"frequencies":"per_axis","rope_scaling":{"rope_type":"yarn","factor":4,)"

@@ -120,6 +120,10 @@ TEST_P(RopeNdSweepOn, RotationsHaveThePublishedDigests) {
       {"normalized", R"("head_dim":24,"frequencies":"per_axis","coordinates":"normalized","extents":[800,16,900])"},
       {"moved", R"("head_dim":24,"frequencies":"per_axis","coordinates":"normalized","extents":[800,16,900],)"
                 R"("coordinate_shifts":[0.375,-0.03125,-1],"coordinate_scales":[1.9,0.61,1])"},
+      {"rising", R"("head_dim":26,"rotary_dim":24,"rotary_layout":"suffix","pairing":"interleaved",)"
+                 R"("section_order":"interleaved","frequencies":"per_axis","ladder":"both_ends",)"
+                 R"("coordinates":"normalized_starts","extents":[800,16,900],"coordinate_shifts":[0.5,0,0],)"
+                 R"("coordinate_scales":[0.5,0.25,0.25])"},
       {"dealt", R"("head_dim":24,"frequencies":"dealt","direction":"clockwise")"},
       {"partial yarn", R"("head_dim":36,"rotary_dim":24,"rotary_layout":"suffix","output_pairing":"interleaved",)"
                        R"("rope_scaling":{"rope_type":"yarn","factor":4,"original_max_position_embeddings":4096})"}};

@@ -9,6 +9,8 @@ namespace sextant {
 namespace {
 
 constexpr Names<CachedKeys, 2> cached_keys{{{"plain", CachedKeys::plain}, {"rotated", CachedKeys::rotated}}};
+constexpr Names<QueryScaleRule, 2> query_scale_rules{
+    {{"log_of_periods", QueryScaleRule::log_of_periods}, {"log_n", QueryScaleRule::log_n}}};
 constexpr std::int64_t window_limit = std::int64_t{1} << 53;
 
 void check_size(std::string_view field, std::optional<std::int64_t> own, std::int64_t of_attention) {
@@ -70,10 +72,15 @@ std::optional<QueryScale> read_query_scale(Fields& fields) {
   if (object == nullptr) return std::nullopt;
   Fields inner(*object, "query_scale.");
   QueryScale scale;
-  const auto amount = inner.number("amount");
-  if (!amount) inner.refuse("amount", "required");
-  scale.amount = *amount;
-  scale.period = inner.required_integer("period");
+  scale.rule = inner.choice("rule", query_scale_rules, scale.rule);
+  if (scale.rule == QueryScaleRule::log_n) {
+    scale.length = inner.required_integer("length");
+  } else {
+    const auto amount = inner.number("amount");
+    if (!amount) inner.refuse("amount", "required");
+    scale.amount = *amount;
+    scale.period = inner.required_integer("period");
+  }
   scale.offset = inner.integer("offset").value_or(scale.offset);
   inner.finish();
   return scale;
@@ -81,10 +88,15 @@ std::optional<QueryScale> read_query_scale(Fields& fields) {
 
 void check_query_scale(const Attention& encoding) {
   const QueryScale& scale = *encoding.query_scale;
-  if (!(scale.amount > 0 && scale.amount <= amount_limit))
-    refuse_field("query_scale.amount",
-                 fmt::format("expected a number above 0, at most {}, got {}", amount_limit, scale.amount));
-  check_count("query_scale.period", scale.period, period_limit);
+  if (scale.rule == QueryScaleRule::log_n) {
+    if (scale.length < 2 || scale.length > period_limit)
+      refuse_field("query_scale.length", fmt::format("expected an integer from 2 to 2^53, got {}", scale.length));
+  } else {
+    if (!(scale.amount > 0 && scale.amount <= amount_limit))
+      refuse_field("query_scale.amount",
+                   fmt::format("expected a number above 0, at most {}, got {}", amount_limit, scale.amount));
+    check_count("query_scale.period", scale.period, period_limit);
+  }
   if (scale.offset < 0 || scale.offset > offset_limit)
     refuse_field("query_scale.offset",
                  fmt::format("expected an integer from 0 to {}, got {}", offset_limit, scale.offset));
@@ -141,6 +153,19 @@ void check(const Attention& encoding) {
   std::visit([&](const auto& position) { entry_of(position).check_within(position, encoding); }, *encoding.position);
 }
 
+nlohmann::ordered_json written(const QueryScale& scale) {
+  nlohmann::ordered_json object;
+  object["rule"] = text_of(query_scale_rules, scale.rule);
+  if (scale.rule == QueryScaleRule::log_n) {
+    object["length"] = scale.length;
+  } else {
+    object["amount"] = scale.amount;
+    object["period"] = scale.period;
+  }
+  object["offset"] = scale.offset;
+  return object;
+}
+
 void write(const Attention& encoding, nlohmann::ordered_json& object) {
   object["num_heads"] = encoding.num_heads;
   object["num_kv_heads"] = encoding.num_kv_heads;
@@ -157,8 +182,7 @@ void write(const Attention& encoding, nlohmann::ordered_json& object) {
   object["sinks"] = encoding.sinks;
   object["cached_keys"] = text_of(cached_keys, encoding.cached_keys);
   object["query_scale"] = nullptr;
-  if (const auto& scale = encoding.query_scale)
-    object["query_scale"] = {{"amount", scale->amount}, {"period", scale->period}, {"offset", scale->offset}};
+  if (encoding.query_scale) object["query_scale"] = written(*encoding.query_scale);
 }
 
 Signature signature(const Attention& encoding) {
@@ -206,8 +230,8 @@ constexpr FieldMeaning field_meanings[] = {
     {"sinks", "whether each head has a number whose exponential is added to the sum that softmax divides by"},
     {"cached_keys", "whether the keys of earlier tokens, in a decode step, are given plain or already rotated"},
     {"query_scale",
-     "null, or an object with amount, period and offset: the query at p is multiplied by 1 + amount ln(1 + floor((p + "
-     "offset)/period))"},
+     "null, or an object: the query at p is multiplied by 1 + amount ln(1 + floor((p + offset)/period)), or, where its "
+     "rule is log_n, by max(1, ln(p + offset)/ln(length))"},
 };
 
 }  // namespace

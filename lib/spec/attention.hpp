@@ -14,14 +14,23 @@ enum class CachedKeys {
   rotated  ///< as a cache keeps what was turned: a score takes them as they are
 };
 
-/// Queries scaled by their positions: that at p by 1 + amount ln(1 + floor((p + offset) / period)), keys and values
-/// not. Scores gain the factor before a softcap, whether or not a position turns the query, which comes first. Llama 4
-/// has it in its layers without rotation, with offset 1 (its release; Nakanishi 2025, arXiv 2501.19399, tells why),
-/// Ministral 3 and Mistral 4 in all layers, with offset 0 and the length of the pretraining (llama_4_scaling_beta).
+/// What the query at p is multiplied by, with n = p + offset:
+///   log_of_periods  1 + amount ln(1 + floor(n / period)). Llama 4 has it in its layers without rotation, with offset 1
+///                   (its release; Nakanishi 2025, arXiv 2501.19399, tells why), Ministral 3 and Mistral 4 in all
+///                   layers, with offset 0 and the length of the pretraining (llama_4_scaling_beta)
+///   log_n           max(1, ln n / ln length), 1 where n is 0: the logarithm to base `length` of how many tokens a
+///                   causal query sees. Qwen 1 has it in all layers, with offset 1 (use_logn_attn; Chiang and Cholak
+///                   2022, arXiv 2202.12172, tell why)
+enum class QueryScaleRule { log_of_periods, log_n };
+
+/// Queries scaled by their positions, keys and values not. Scores gain the factor before a softcap, whether or not a
+/// position turns the query, which comes first.
 struct QueryScale {
-  double amount = 0;
-  std::int64_t period = 0;
+  double amount = 0;        ///< of log_of_periods
+  std::int64_t period = 0;  ///< likewise
   std::int64_t offset = 0;
+  QueryScaleRule rule = QueryScaleRule::log_of_periods;
+  std::int64_t length = 0;  ///< of log_n, from 2
 };
 
 /// Vaswani et al. 2017, section 3.2.1: out = softmax(cap(q k^T scale) + bias) v for each head, with grouped key and

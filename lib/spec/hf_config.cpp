@@ -151,7 +151,7 @@ std::string is_not_known(std::string_view model_type, const std::string& sign, c
 // The claims of a known type, with a note of each field that tells of positions to some other code.
 Claims with_notes_of_unread(Claims claims, const Part& part) {
   // These are read as the code beside their files has it.
-  const bool is_of_own_code = part.model_type.starts_with("kimi_");
+  const bool is_of_own_code = part.model_type.starts_with("kimi_") || part.model_type == "qwen";
   if (part.config.has("auto_map") && !is_of_own_code) {
     for (ConfigClaim& claim : claims)
       claim.notes.push_back(fmt::format("{} names code beside the file; claimed is what transformers' {} computes",
@@ -191,6 +191,8 @@ Claims claims_of_part(const Part& part, const ConfigChoice& choice) {
   std::vector<std::string> unread = unread_of_positions(part.config, {"full_attention", "attention"});
   for (const std::string& name : part.config.unread()) {
     const nlohmann::json& value = part.config.fields().at(name);
+    // A mere count of layers tells nothing of any of them.
+    if (name == "num_layers" && value.is_number_integer()) continue;
     const bool is_size = holds(name, {"num_layers", "head_size", "head_dim", "every_n_layers", "block_types"});
     if (is_size || ((name == "nope" || name == "use_mem_rope") && value.is_boolean())) unread.push_back(name);
   }
@@ -289,6 +291,16 @@ std::string names_of(const Claims& claims) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
+// Why a layer has no claim where another kind of layers alone turns, else nothing.
+std::string of_other_layers(const Claims& claims, const std::string& layer) {
+  if (!layer_index(layer)) return "";
+  const bool others_stand = std::ranges::any_of(claims, [](const ConfigClaim& claim) {
+    const RotaryModel* model = rotary_model(claim.model_type);
+    return model != nullptr && model->traits.layering == Layering::in_full_attention;
+  });
+  return others_stand ? "; its other layers (linear attention, convolutions) have no positions" : "";
+}
+
 bool covers(const ConfigClaim& claim, const std::string& layer) {
   if (layer.empty() || claim.kind == layer) return true;
   const auto index = layer_index(layer);
@@ -333,9 +345,10 @@ std::vector<ConfigClaim> claims_of_hf_config(std::string_view text, const Config
     return covers(claim, choice.layer) && (choice.sub_config.empty() || claim.part == choice.sub_config);
   });
   if (chosen.empty()) {
-    throw SpecError(fmt::format("config: nothing is claimed of {}{}{}; it states {}", choice.sub_config,
+    throw SpecError(fmt::format("config: nothing is claimed of {}{}{}; it states {}{}", choice.sub_config,
                                 choice.sub_config.empty() || choice.layer.empty() ? "" : " ",
-                                choice.layer.empty() ? "" : "layer " + choice.layer, names_of(claims)));
+                                choice.layer.empty() ? "" : "layer " + choice.layer, names_of(claims),
+                                of_other_layers(claims, choice.layer)));
   }
   return chosen;
 }

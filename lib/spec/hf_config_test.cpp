@@ -567,6 +567,34 @@ TEST(HfConfig, EachFieldTellsItsLine) {
   EXPECT_EQ(source("max_position"), "default of llama");
 }
 
+TEST(HfConfig, ALayerWithoutPositionsIsToldFromOneThatIsNotThere) {
+  const auto told = [](const char* layer) -> std::string {
+    try {
+      return to_json(spec_from_hf_config(R"({"model_type":"qwen3_next"})", {.layer = layer}));
+    } catch (const SpecError& error) {
+      return error.what();
+    }
+  };
+  EXPECT_NE(told("0").find("nothing is claimed of layer 0"), std::string::npos) << told("0");
+  EXPECT_NE(told("0").find("its other layers (linear attention, convolutions) have no positions"), std::string::npos);
+  EXPECT_EQ(told("sliding_attention").find("its other layers"), std::string::npos);
+}
+
+TEST(HfConfig, ACountOfLayersTellsNothingOfPairs) {
+  const auto read = [](const char* field) -> std::string {
+    const std::string file = R"({"model_type":"new","hidden_size":64,"num_attention_heads":2,"rope_theta":10000,)" +
+                             std::string(field) + "}";
+    try {
+      return to_json(spec_from_hf_config(file, {.pairing = Pairing::half}));
+    } catch (const SpecError& error) {
+      return error.what();
+    }
+  };
+  EXPECT_EQ(read(R"("num_layers":4)").find("config"), std::string::npos) << read(R"("num_layers":4)");
+  EXPECT_NE(read(R"("num_layers":[4])").find("num_layers: not read with --pairing"), std::string::npos);
+  EXPECT_NE(read(R"("rope_num_layers":4)").find("not read with --pairing"), std::string::npos);
+}
+
 TEST(HfConfig, ServesAsManyPositionsAsTheRuleStretches) {
   const auto served = [](const std::string& rule) {
     return spec_from_hf_config(R"({"model_type":"llama","max_position_embeddings":4096,"rope_scaling":)" + rule + "}")

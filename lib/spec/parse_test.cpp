@@ -150,7 +150,9 @@ TEST(ParseSpec, ScalingsThatContradictOtherFieldsAreRefused) {
 TEST(ParseSpec, EveryScalingIsWrittenWithEveryField) {
   for (const char* rule : {R"({"rope_type":"linear","factor":2.5})", R"({"rope_type":"ntk","factor":8.0})",
                            R"({"rope_type":"dynamic","factor":2.0,"original_max_position_embeddings":4096,)"
-                           R"("length_scope":"row"})",
+                           R"("length_scope":"row","length_steps":"every"})",
+                           R"({"rope_type":"dynamic","factor":2.0,"original_max_position_embeddings":8192,)"
+                           R"("length_scope":"call","length_steps":"doublings"})",
                            R"({"rope_type":"yarn","factor":40.0,"original_max_position_embeddings":4096,)"
                            R"("beta_fast":33.0,"beta_slow":0.1,"truncate":false,"mscale":0.707,)"
                            R"("mscale_all_dim":1.25,"attention_factor":null})",

@@ -98,9 +98,19 @@ INSTANTIATE_TEST_SUITE_P(
                 "alibi num_heads 8, mask causal, form distance, slope_dtype bfloat16, float32"},
         Written{R"({"encoding":"relative_bias"})",
                 R"({"encoding":"relative_bias","num_buckets":32,"max_distance":128,)"
-                R"("bidirectional":true,"later_keys":"at_zero","dtype":"float32","min_position":0,)"
+                R"("bidirectional":true,"later_keys":"at_zero","buckets":"t5","dtype":"float32","min_position":0,)"
                 R"("max_position":131072,)",
                 "relative_bias num_buckets 32, max_distance 128, bidirectional true, float32"},
+        Written{R"({"encoding":"relative_bias","buckets":"log","num_buckets":512,"max_distance":512})",
+                R"({"encoding":"relative_bias","num_buckets":512,"max_distance":512,)"
+                R"("bidirectional":true,"later_keys":"at_zero","buckets":"log","dtype":"float32","min_position":0,)"
+                R"("max_position":131072,)",
+                "relative_bias num_buckets 512, max_distance 512, bidirectional true, buckets log, float32"},
+        Written{R"({"encoding":"relative_bias","buckets":"clipped","num_buckets":1024})",
+                R"({"encoding":"relative_bias","num_buckets":1024,"max_distance":512,)"
+                R"("bidirectional":true,"later_keys":"at_zero","buckets":"clipped","dtype":"float32","min_position":0,)"
+                R"("max_position":131072,)",
+                "relative_bias num_buckets 1024, max_distance 512, bidirectional true, buckets clipped, float32"},
         Written{R"({"encoding":"window_bias","window":[8,7,5],"class_token":"first"})",
                 R"({"encoding":"window_bias","window":[8,7,5],"class_token":"first","dtype":"float32",)"
                 R"("min_position":0,"max_position":281,)",
@@ -153,10 +163,19 @@ INSTANTIATE_TEST_SUITE_P(
             R"({"encoding":"attention","num_heads":2,"head_dim":8,"query_scale":{"amount":0.1,"period":8192}})",
             R"({"encoding":"attention","num_heads":2,"num_kv_heads":2,"head_dim":8,"causal":false,)"
             R"("position":null,"window":null,"softmax_scale":null,"logit_softcap":null,"sinks":false,)"
-            R"("cached_keys":"plain","query_scale":{"amount":0.1,"period":8192,"offset":0},"dtype":"float32",)"
-            R"("min_position":0,"max_position":131072,)",
+            R"("cached_keys":"plain","query_scale":{"rule":"log_of_periods","amount":0.1,"period":8192,"offset":0},)"
+            R"("dtype":"float32","min_position":0,"max_position":131072,)",
             "attention num_heads 2, num_kv_heads 2, head_dim 8, causal false, query_scale (amount 0.1, period 8192), "
-            "float32"}));
+            "float32"},
+        Written{
+            R"({"encoding":"attention","num_heads":2,"head_dim":8,)"
+            R"("query_scale":{"rule":"log_n","length":8192,"offset":1}})",
+            R"({"encoding":"attention","num_heads":2,"num_kv_heads":2,"head_dim":8,"causal":false,)"
+            R"("position":null,"window":null,"softmax_scale":null,"logit_softcap":null,"sinks":false,)"
+            R"("cached_keys":"plain","query_scale":{"rule":"log_n","length":8192,"offset":1},)"
+            R"("dtype":"float32","min_position":0,"max_position":131072,)",
+            "attention num_heads 2, num_kv_heads 2, head_dim 8, causal false, query_scale (rule log_n, length 8192, "
+            "offset 1), float32"}));
 
 TEST(EveryEncoding, IsDescribedByWhatDiffersFromItsDefaults) {
   for (const auto& [spec, described] : {
@@ -224,7 +243,14 @@ TEST(EveryEncoding, KeepsEveryFieldGiven) {
         R"("encoding":"alibi","num_heads":12,"mask":"causal","form":"key_index","slopes":"released",)"
         R"("bias_max":1,"slope_dtype":null)",
         R"("encoding":"relative_bias","num_buckets":7,"max_distance":50,"bidirectional":false,)"
-        R"("later_keys":"mirrored")",
+        R"("later_keys":"mirrored","buckets":"t5")",
+        R"("encoding":"relative_bias","num_buckets":16,"max_distance":50,"bidirectional":true,)"
+        R"("later_keys":"at_zero","buckets":"log")",
+        R"("encoding":"rope_nd","head_dim":12,"rotary_dim":10,"rope_theta":10000.0,"pairing":"interleaved",)"
+        R"("output_pairing":"interleaved","rotary_layout":"suffix","direction":"counterclockwise",)"
+        R"("rope_scaling":null,"sections":[3,2],"section_order":"interleaved","axis_order":[0,1],)"
+        R"("frequencies":"per_axis","pairing_scope":"head","coordinates":"normalized_starts","extents":[9,20],)"
+        R"("coordinate_shifts":[0.5,0.0],"coordinate_scales":[0.5,0.25],"ladder":"both_ends","rope_thetas":null)",
         R"("encoding":"window_bias","window":[2,6],"class_token":"first")"}) {
     const std::string written =
         "{" + fields + R"(,"dtype":"bfloat16","min_position":2,"max_position":9,"accuracy":"faithful"})";
@@ -503,6 +529,21 @@ INSTANTIATE_TEST_SUITE_P(
                 "spec: num_buckets: expected an integer from 1 to 65536"},
         Refusal{R"({"encoding":"relative_bias","max_distance":8})", "spec: max_distance: expected an integer above 8"},
         Refusal{R"({"encoding":"relative_bias","bidirectional":"yes"})", "spec: bidirectional: expected true or false"},
+        Refusal{R"({"encoding":"relative_bias","buckets":"log2"})", "spec: buckets: expected one of t5, log, clipped"},
+        Refusal{R"({"encoding":"relative_bias","buckets":"log","num_buckets":510})",
+                "spec: num_buckets: expected a multiple of 4 from 8 of buckets log, got 510"},
+        Refusal{R"({"encoding":"relative_bias","buckets":"log","num_buckets":4})",
+                "spec: num_buckets: expected a multiple of 4 from 8 of buckets log, got 4"},
+        Refusal{R"({"encoding":"relative_bias","buckets":"log","max_distance":9})",
+                "spec: max_distance: expected an integer above 9, one more than the distances with a bucket of their "
+                "own, and at most 2^53, got 9"},
+        Refusal{R"({"encoding":"relative_bias","buckets":"log","bidirectional":false})",
+                "spec: bidirectional: expected true: buckets log has rows for both directions"},
+        Refusal{R"({"encoding":"relative_bias","buckets":"clipped","later_keys":"mirrored"})",
+                "spec: later_keys: expected at_zero: buckets clipped has rows for both directions"},
+        Refusal{R"({"encoding":"relative_bias","buckets":"clipped","num_buckets":8,"max_distance":5})",
+                "spec: max_distance: expected num_buckets/2 = 4, from which clipped distances share the last bucket, "
+                "got 5"},
         Refusal{R"({"encoding":"attention","num_heads":8})", "spec: head_dim: required"},
         Refusal{R"({"encoding":"attention","num_heads":8,"num_kv_heads":3,"head_dim":64})",
                 "spec: num_kv_heads: expected a divisor of num_heads = 8, got 3"},
@@ -569,6 +610,20 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{R"({"encoding":"rope_nd","head_dim":8,"sections":[2,2],"coordinates":"normalized","extents":[3,4],)"
                 R"("coordinate_shifts":[]})",
                 "spec: coordinate_shifts: expected a number for each axis, got an empty list"},
+        Refusal{R"({"encoding":"rope_nd","head_dim":8,"sections":[1,3],"frequencies":"per_axis","rope_scaling":{)"
+                R"("rope_type":"longrope","factor":4,"original_max_position_embeddings":8,"short_factor":[1,2],)"
+                R"("long_factor":[3,4]}})",
+                "spec: sections: expected equal numbers where frequencies are per_axis: longrope has one list of "
+                "factors, for each axis' own pairs, got 1, 3"},
+        Refusal{R"({"encoding":"rope_nd","head_dim":8,"sections":[2,2],"ladder":"both_ends"})",
+                "spec: ladder: expected falling, but of frequencies per_axis and normalized coordinates"},
+        Refusal{R"({"encoding":"rope_nd","head_dim":8,"sections":[3,1],"ladder":"both_ends","frequencies":"per_axis",)"
+                R"("coordinates":"normalized_starts","extents":[3,4]})",
+                "spec: sections: expected two pairs or more for axis 1, a ladder with both ends, got 1"},
+        Refusal{R"({"encoding":"rope_nd","head_dim":8,"sections":[2,2],"ladder":"both_ends","frequencies":"per_axis",)"
+                R"("coordinates":"normalized_starts","extents":[3,4],"coordinate_scales":[1,0.3]})",
+                "spec: coordinate_scales[1]: expected a number whose product with the base 10000 is a double under "
+                "ladder both_ends, got 0.3"},
         Refusal{R"({"encoding":"attention","num_heads":8,"head_dim":64,"sinks":1})", "spec: sinks"},
         Refusal{R"({"encoding":"attention","num_heads":8,"head_dim":64,"query_scale":{"period":8}})",
                 "spec: query_scale.amount: required"},
@@ -576,6 +631,13 @@ INSTANTIATE_TEST_SUITE_P(
                 "spec: query_scale.amount: expected a number above 0, at most 16, got 0"},
         Refusal{R"({"encoding":"attention","num_heads":8,"head_dim":64,"query_scale":{"amount":0.1,"period":0}})",
                 "spec: query_scale.period: expected"},
+        Refusal{R"({"encoding":"attention","num_heads":8,"head_dim":64,"query_scale":{"rule":"log_n","length":1}})",
+                "spec: query_scale.length: expected an integer from 2 to 2^53, got 1"},
+        Refusal{R"({"encoding":"attention","num_heads":8,"head_dim":64,"query_scale":{"rule":"log_n"}})",
+                "spec: query_scale.length: required"},
+        Refusal{R"({"encoding":"attention","num_heads":8,"head_dim":64,)"
+                R"("query_scale":{"rule":"log_n","length":8,"period":8}})",
+                "spec: query_scale.period: unknown field"},
         Refusal{R"({"encoding":"attention","num_heads":8,"head_dim":64,)"
                 R"("query_scale":{"amount":0.1,"period":8,"offset":-1}})",
                 "spec: query_scale.offset: expected an integer from 0 to 1048576, got -1"},
@@ -749,6 +811,32 @@ TEST(RopeNdSections, NormalizedCoordinatesCountFromTheMiddle) {
   const Ladders ladders = ladders_of(encoding);
   EXPECT_EQ(ladders.ladders.at(0).extent, 5);
   EXPECT_EQ(ladders.ladders.at(1).extent, 4);
+}
+
+TEST(RopeNdSections, StartsOfPatchesCountFromTheMiddle) {
+  RopeNd encoding = with_sections({2, 2}, SectionOrder::blocked);
+  encoding.coordinates = Coordinates::normalized_starts;
+  encoding.extents = {5, 4};
+  for (const auto& [axis, p, count] : {std::tuple(0, 0, -5), {0, 2, -1}, {1, 2, 0}, {1, 3, 2}})
+    EXPECT_EQ(counted(encoding, axis, p), count);
+}
+
+// A ladder of m pairs that rises is a falling one of exponents k/(m-1), times its base, from its last to its first.
+TEST(RopeNdSections, ALadderWithBothEndsIsAFallingOneTurnedRound) {
+  RopeNd encoding = with_sections({3, 2}, SectionOrder::blocked);
+  encoding.frequencies = AxisFrequencies::per_axis;
+  encoding.coordinates = Coordinates::normalized_starts;
+  encoding.extents = {5, 4};
+  encoding.coordinate_scales = {0.25, 2};
+  encoding.ladder = LadderShape::both_ends;
+  const Ladders ladders = ladders_of(encoding);
+  EXPECT_EQ(rotary_width(ladders.ladders.at(0).rope), 4);
+  EXPECT_EQ(pairs(ladders.ladders.at(0).rope), 3);
+  EXPECT_EQ(ladders.ladders.at(0).stretch, 2500);
+  EXPECT_EQ(ladders.ladders.at(1).stretch, 20000);
+  std::vector<std::int64_t> indices;
+  for (const auto& place : ladders.places) indices.push_back(place.index);
+  EXPECT_EQ(indices, (std::vector<std::int64_t>{2, 1, 0, 1, 0}));
 }
 
 TEST(RopeNdSections, MovedCoordinatesCountInStepsOfTheShift) {

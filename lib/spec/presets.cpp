@@ -6,7 +6,7 @@ namespace sextant {
 namespace {
 
 // Settings as published in each model's paper or config.json.
-constexpr std::array<Preset, 58> table{{
+constexpr std::array<Preset, 63> table{{
     {"transformer-512", "Vaswani et al. 2017, section 3.5, d_model = 512",
      "Vaswani et al. 2017, section 3.5; arXiv:1706.03762", R"({"encoding":"sinusoidal","dim":512})"},
     {"tensor2tensor-512", "tensor2tensor's timing signal: sines, then cosines, divisor d/2 - 1",
@@ -100,6 +100,14 @@ constexpr std::array<Preset, 58> table{{
      "diffusers, models/transformers/transformer_wan.py, WanRotaryPosEmbed",
      R"({"encoding":"rope_nd","head_dim":128,"sections":[22,21,21],"frequencies":"per_axis",)"
      R"("pairing":"interleaved","max_position":1024})"},
+    // rope_interpolation_scale of its pipeline at 25 frames a second: 8/25, 32, 32.
+    {"ltx-video", "LTX-Video, as in diffusers: frequencies from 1 to 10000 of quarters of turns, axes by turns",
+     "HaCohen et al. 2025, arXiv:2501.00103; Lightricks/LTX-Video, transformer/config.json; diffusers, "
+     "models/transformers/transformer_ltx.py, LTXVideoRotaryPosEmbed",
+     R"({"encoding":"rope_nd","head_dim":2048,"rotary_dim":2046,"rotary_layout":"suffix","pairing":"interleaved",)"
+     R"("sections":[341,341,341],"section_order":"interleaved","frequencies":"per_axis","ladder":"both_ends",)"
+     R"("coordinates":"normalized_starts","extents":[125,64,64],"coordinate_shifts":[0.5,0,0],)"
+     R"("coordinate_scales":[0.5,0.25,0.25]})"},
     {"smollm3-3b-nope", "SmolLM3 3B, every fourth layer: no positions",
      "HuggingFaceTB/SmolLM3-3B, config.json, no_rope_layers",
      R"({"encoding":"rope","head_dim":128,"rope_scaling":{"rope_type":"none"},"max_position":65536})"},
@@ -117,6 +125,15 @@ constexpr std::array<Preset, 58> table{{
      R"("position":{"encoding":"rope","head_dim":128,"rope_theta":1000000,"rope_scaling":{"rope_type":"yarn",)"
      R"("factor":16,"original_max_position_embeddings":16384,"beta_fast":32,"beta_slow":1,"mscale":1,)"
      R"("mscale_all_dim":1}},"query_scale":{"amount":0.1,"period":16384},"max_position":262144})"},
+    {"qwen-7b", "Qwen 7B: the base grows where lengths double",
+     "Qwen/Qwen-7B, config.json, use_dynamic_ntk; modeling_qwen.py, get_ntk_alpha",
+     R"({"encoding":"rope","head_dim":128,"rope_scaling":{"rope_type":"dynamic","factor":2,)"
+     R"("original_max_position_embeddings":8192,"length_steps":"doublings"},"max_position":32767})"},
+    {"qwen-7b-log-n", "Qwen 7B: the same, and queries times the logarithm of their number to base 8192",
+     "Qwen/Qwen-7B, config.json, use_logn_attn; modeling_qwen.py, logn_list",
+     R"({"encoding":"attention","num_heads":32,"head_dim":128,"causal":true,"position":{"encoding":"rope",)"
+     R"("head_dim":128,"rope_scaling":{"rope_type":"dynamic","factor":2,"original_max_position_embeddings":8192,)"
+     R"("length_steps":"doublings"}},"query_scale":{"rule":"log_n","length":8192,"offset":1},"max_position":32767})"},
     // rms_norm_eps of both; transformers, models/gemma3/modeling_gemma3.py, Gemma3RMSNorm, has 1 + weight.
     {"qwen3-8b-qk-norm", "Qwen3 8B: the norm of queries and keys, and their rotation, as one operation",
      "Qwen/Qwen3-8B, config.json; transformers, models/qwen3/modeling_qwen3.py, Qwen3RMSNorm",
@@ -148,6 +165,14 @@ constexpr std::array<Preset, 58> table{{
      "microsoft/onnxruntime, contrib_ops, RelativePositionBias",
      R"({"encoding":"relative_bias","num_buckets":32,"max_distance":128,"bidirectional":false,)"
      R"("later_keys":"mirrored","max_position":512})"},
+    {"deberta-v3-base", "DeBERTa-v3 base: logarithmic rows of relative positions, 256 each way up to distance 512",
+     "He et al. 2021, arXiv:2111.09543; microsoft/deberta-v3-base, config.json; transformers, "
+     "models/deberta_v2/modeling_deberta_v2.py, make_log_bucket_position",
+     R"({"encoding":"relative_bias","buckets":"log","num_buckets":512,"max_distance":512,"max_position":512})"},
+    {"deberta-base", "DeBERTa base: a row for each relative position, 512 each way",
+     "He et al. 2020, arXiv:2006.03654; microsoft/deberta-base, config.json; transformers, "
+     "models/deberta/modeling_deberta.py, build_relative_position",
+     R"({"encoding":"relative_bias","buckets":"clipped","num_buckets":1024,"max_position":512})"},
     {"swin-tiny", "Swin-T: windows of 7 x 7 tokens",
      "Liu et al. 2021, arXiv:2103.14030; microsoft/swin-tiny-patch4-window7-224, config.json",
      R"({"encoding":"window_bias","window":[7,7]})"},

@@ -12,7 +12,10 @@ namespace {
 
 constexpr Names<SectionOrder, 2> section_orders{
     {{"blocked", SectionOrder::blocked}, {"interleaved", SectionOrder::interleaved}}};
-constexpr Names<Coordinates, 2> coordinates{{{"index", Coordinates::index}, {"normalized", Coordinates::normalized}}};
+constexpr Names<Coordinates, 3> coordinates{{{"index", Coordinates::index},
+                                             {"normalized", Coordinates::normalized},
+                                             {"normalized_starts", Coordinates::normalized_starts}}};
+constexpr Names<LadderShape, 2> shapes{{{"falling", LadderShape::falling}, {"both_ends", LadderShape::both_ends}}};
 enum class PairingScope { head, axis };
 constexpr Names<PairingScope, 2> pairing_scopes{{{"head", PairingScope::head}, {"axis", PairingScope::axis}}};
 constexpr Names<AxisFrequencies, 3> ways_to_share{
@@ -34,6 +37,11 @@ Rope rope_of(const RopeNd& encoding, std::int64_t axis) {
   if (encoding.frequencies != AxisFrequencies::per_axis) return encoding.rope;
   Rope ladder;
   ladder.head_dim = ladder.rotary_dim = 2 * section_of(encoding, axis);
+  if (encoding.ladder == LadderShape::both_ends) {
+    // Exponents divide by the pairs less 1: those of a spread head that is one pair narrower.
+    ladder.head_dim -= 2;
+    ladder.rotary_layout = RotaryLayout::spread;
+  }
   ladder.rope_theta =
       encoding.rope_thetas.empty() ? encoding.rope.rope_theta : encoding.rope_thetas[static_cast<std::size_t>(axis)];
   ladder.rope_scaling = encoding.rope.rope_scaling;
@@ -79,7 +87,8 @@ int shift_bits(const RopeNd& encoding, std::int64_t axis) {
 std::int64_t counted(const RopeNd& encoding, std::int64_t axis, std::int64_t coordinate) {
   if (encoding.coordinates == Coordinates::index) return coordinate;
   const auto a = static_cast<std::size_t>(axis);
-  const std::int64_t middle = 2 * coordinate + 1 - encoding.extents[a];
+  const std::int64_t into_patch = encoding.coordinates == Coordinates::normalized ? 1 : 0;
+  const std::int64_t middle = 2 * coordinate + into_patch - encoding.extents[a];
   if (encoding.coordinate_shifts.empty()) return middle;
   const int bits = shift_bits(encoding, axis);
   const auto shift = static_cast<std::int64_t>(std::ldexp(encoding.coordinate_shifts[a], bits));
@@ -88,17 +97,23 @@ std::int64_t counted(const RopeNd& encoding, std::int64_t axis, std::int64_t coo
 
 namespace {
 
-// A turn divided by so many counts.
+double scale_of(const RopeNd& encoding, std::int64_t axis) {
+  return encoding.coordinate_scales.empty() ? 1 : encoding.coordinate_scales[static_cast<std::size_t>(axis)];
+}
+
+// A turn divided by so many counts. One that rises to its base is a falling one of the base, which is multiplied
+// exactly: check_ladder sees to that.
 Ladder normalized_ladder(const RopeNd& encoding, std::int64_t axis) {
-  const auto a = static_cast<std::size_t>(axis);
-  return {rope_of(encoding, axis), encoding.extents[a] << shift_bits(encoding, axis),
-          encoding.coordinate_scales.empty() ? 1 : encoding.coordinate_scales[a]};
+  Rope rope = rope_of(encoding, axis);
+  const double highest = encoding.ladder == LadderShape::both_ends ? rope.rope_theta : 1;
+  return {std::move(rope), encoding.extents[static_cast<std::size_t>(axis)] << shift_bits(encoding, axis),
+          scale_of(encoding, axis) * highest};
 }
 
 }  // namespace
 
 Ladders ladders_of(const RopeNd& encoding) {
-  const bool normalized = encoding.coordinates == Coordinates::normalized;
+  const bool normalized = encoding.coordinates != Coordinates::index;
   const std::vector<std::int64_t> order = order_of_axes(encoding);
   std::vector<std::int64_t> place_of_axis(order.size());
   for (std::size_t j = 0; j < order.size(); ++j)
@@ -114,7 +129,8 @@ Ladders ladders_of(const RopeNd& encoding) {
     const auto a = static_cast<std::size_t>(axis);
     const std::int64_t k = pairs_so_far[a]++;
     std::int64_t index = pair++;
-    if (encoding.frequencies == AxisFrequencies::per_axis) index = k;
+    if (encoding.frequencies == AxisFrequencies::per_axis)
+      index = encoding.ladder == LadderShape::both_ends ? section_of(encoding, axis) - 1 - k : k;
     if (encoding.frequencies == AxisFrequencies::dealt) index = place_of_axis[a] + k * axes(encoding);
     all.places.push_back({alike ? 0 : axis, index});
   }
@@ -164,6 +180,7 @@ RopeNd read(Fields& fields) {
   encoding.extents = fields.integers_or_null("extents").value_or(encoding.extents);
   encoding.coordinate_shifts = numbers_of_axes(fields, "coordinate_shifts");
   encoding.coordinate_scales = numbers_of_axes(fields, "coordinate_scales");
+  encoding.ladder = fields.choice("ladder", shapes, encoding.ladder);
   return encoding;
 }
 
@@ -232,6 +249,9 @@ void check_frequencies(const RopeNd& encoding) {
     return check_equal_sections(encoding, "where frequencies are dealt by turns");
   }
   const RopeScaling& rule = encoding.rope.rope_scaling;
+  if (std::holds_alternative<LongropeScaling>(rule))
+    check_equal_sections(encoding,
+                         "where frequencies are per_axis: longrope has one list of factors, for each axis' own pairs");
   const bool needs_two = std::holds_alternative<NtkScaling>(rule) || std::holds_alternative<DynamicScaling>(rule);
   for (std::int64_t axis = 0; axis < axes(encoding); ++axis) {
     if (needs_two && section_of(encoding, axis) == 1) {
@@ -286,6 +306,25 @@ void check_moves(const RopeNd& encoding) {
   }
 }
 
+// A ladder that rises to its base.
+void check_ladder(const RopeNd& encoding) {
+  if (encoding.ladder == LadderShape::falling) return;
+  if (encoding.frequencies != AxisFrequencies::per_axis || encoding.coordinates == Coordinates::index)
+    refuse_field("ladder", "expected falling, but of frequencies per_axis and normalized coordinates");
+  for (std::int64_t axis = 0; axis < axes(encoding); ++axis) {
+    if (section_of(encoding, axis) < 2)
+      refuse_field("sections", fmt::format("expected two pairs or more for axis {}, a ladder with both ends, got {}",
+                                           axis, section_of(encoding, axis)));
+    const double base = rope_of(encoding, axis).rope_theta;
+    const double scale = scale_of(encoding, axis);
+    if (std::fma(scale, base, -(scale * base)) != 0)
+      refuse_field(fmt::format("coordinate_scales[{}]", axis),
+                   fmt::format("expected a number whose product with the base {} is a double under ladder both_ends, "
+                               "got {}",
+                               base, scale));
+  }
+}
+
 void check_coordinates(const RopeNd& encoding) {
   check_moves(encoding);
   if (encoding.coordinates == Coordinates::index) {
@@ -317,6 +356,7 @@ void check(const RopeNd& encoding) {
   check_frequencies(encoding);
   check_pairing_scope(encoding);
   check_coordinates(encoding);
+  check_ladder(encoding);
 }
 
 void write(const RopeNd& encoding, nlohmann::ordered_json& object) {
@@ -330,6 +370,7 @@ void write(const RopeNd& encoding, nlohmann::ordered_json& object) {
   object["extents"] = encoding.extents.empty() ? nlohmann::json(nullptr) : nlohmann::json(encoding.extents);
   if (!encoding.coordinate_shifts.empty()) object["coordinate_shifts"] = encoding.coordinate_shifts;
   if (!encoding.coordinate_scales.empty()) object["coordinate_scales"] = encoding.coordinate_scales;
+  if (encoding.ladder != LadderShape::falling) object["ladder"] = text_of(shapes, encoding.ladder);
   object["rope_thetas"] = encoding.rope_thetas.empty() ? nlohmann::json(nullptr) : nlohmann::json(encoding.rope_thetas);
   if (!encoding.rope_thetas.empty()) object.erase("rope_theta");
 }
@@ -358,10 +399,13 @@ constexpr FieldMeaning field_meanings[] = {
      "of an axis' k-th pair: shared: its place's in the head; per_axis: w_k of a ladder of its own; dealt: dealt by "
      "turns"},
     {"pairing_scope", "half pairing: over the head; or within each axis' own part of it"},
-    {"coordinates", "index: as they are; normalized: 2 pi times the middle of a patch in [-1, 1]"},
+    {"coordinates",
+     "index: as they are; normalized: 2 pi times the middle of a patch in [-1, 1]; normalized_starts: times where it "
+     "begins"},
     {"extents", "patches along each axis, of normalized coordinates"},
     {"coordinate_shifts", "what the normalized coordinates of each axis are moved by, before they are multiplied"},
     {"coordinate_scales", "what they are multiplied by then"},
+    {"ladder", "of frequencies per_axis: falling, from 1 down; or both_ends: from 1 up to the base, both included"},
     {"rope_thetas", "in place of rope_theta: the base of each axis, of frequencies per_axis"},
 };
 

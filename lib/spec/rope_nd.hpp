@@ -20,9 +20,15 @@ enum class SectionOrder { blocked, interleaved };
 ///   dealt     the k-th pair of the j-th axis has w_(j + k axes) (Pixtral)
 enum class AxisFrequencies { shared, per_axis, dealt };
 
-/// What a pair's frequency multiplies: the coordinate p itself, or the middle of patch p of `extent` in [-1, 1], of a
-/// whole turn: 2 pi (2p + 1 - extent) / extent (DINOv3, arXiv 2508.10104, as released).
-enum class Coordinates { index, normalized };
+/// Where the frequencies of a ladder of m pairs lie, k being the pair's number in it.
+///   falling    rope_theta^(-2k/n), n its width, which ends short of 1/rope_theta
+///   both_ends  rope_theta^(k/(m-1)), from 1 up to rope_theta, both included (LTX-Video, arXiv 2501.00103, as released)
+enum class LadderShape { falling, both_ends };
+
+/// What a pair's frequency multiplies: the coordinate p itself; or a place in [-1, 1] of a whole turn, the middle of
+/// patch p of `extent`, 2 pi (2p + 1 - extent) / extent (DINOv3, arXiv 2508.10104, as released), or where it begins,
+/// 2 pi (2p - extent) / extent (LTX-Video, which has quarters of turns: a scale says so).
+enum class Coordinates { index, normalized, normalized_starts };
 
 /// Rotary encoding of a position with several coordinates; M-RoPE, Wang et al. 2024 (Qwen2-VL, arXiv 2409.12191),
 /// section 2.1: the pairs of a rotary encoding, each of which turns by the coordinate of its axis. sections holds each
@@ -47,6 +53,7 @@ struct RopeNd {
   /// augment_patches_center_coordinates).
   std::vector<double> coordinate_shifts;
   std::vector<double> coordinate_scales;
+  LadderShape ladder = LadderShape::falling;  ///< of per_axis and normalized coordinates, else falling
 
   static const EncodingEntry<RopeNd> entry;
 };
@@ -64,7 +71,7 @@ std::vector<std::int64_t> axis_of_pairs(const RopeNd& encoding);
 int shift_bits(const RopeNd& encoding, std::int64_t axis);
 
 /// The integer that the frequencies of ladders_of multiply: p, or 2^k (2p + 1 - extent + shift extent), k being
-/// shift_bits.
+/// shift_bits, without the 1 for where patches begin.
 std::int64_t counted(const RopeNd& encoding, std::int64_t axis, std::int64_t coordinate);
 
 /// Where the frequencies of the pairs come from: one ladder, or one for each axis.

@@ -22,10 +22,12 @@ constexpr Names<Type, 9> types{{{"default", Type::default_rope},
                                 {"none", Type::none}}};
 
 constexpr Names<LengthScope, 2> scopes{{{"call", LengthScope::call}, {"row", LengthScope::row}}};
+constexpr Names<LengthSteps, 2> ways_to_step{{{"every", LengthSteps::every}, {"doublings", LengthSteps::doublings}}};
 
 constexpr const char* factor = "factor";
 constexpr const char* original = "original_max_position_embeddings";
 constexpr const char* scope = "length_scope";
+constexpr const char* steps = "length_steps";
 
 double required_number(Fields& fields, const std::string& name) {
   const auto value = fields.number(name);
@@ -40,7 +42,8 @@ RopeScaling read_type(Fields& fields, Type type) {
     case Type::ntk: return NtkScaling{required_number(fields, factor)};
     case Type::dynamic:
       return DynamicScaling{required_number(fields, factor), fields.required_integer(original),
-                            fields.choice(scope, scopes, LengthScope::call)};
+                            fields.choice(scope, scopes, LengthScope::call),
+                            fields.choice(steps, ways_to_step, LengthSteps::every)};
     case Type::yarn: {
       YarnScaling yarn;
       yarn.factor = required_number(fields, factor);
@@ -204,6 +207,7 @@ void write_rule(const DynamicScaling& dynamic, nlohmann::ordered_json& object) {
   object[factor] = dynamic.factor;
   object[original] = dynamic.original_max_position_embeddings;
   object[scope] = text_of(scopes, dynamic.length_scope);
+  object[steps] = text_of(ways_to_step, dynamic.length_steps);
 }
 
 void write_rule(const YarnScaling& yarn, nlohmann::ordered_json& object) {
@@ -279,6 +283,9 @@ constexpr FieldMeaning field_meanings[] = {
     {"rope_scaling.original_max_position_embeddings",
      "L: the length that the model was trained on before the rule was applied"},
     {"rope_scaling.length_scope", "dynamic, longrope: whose length decides: of the whole call, or of each batch row"},
+    {"rope_scaling.length_steps",
+     "dynamic: every: each length beyond L has a base of its own; doublings: L 2^j alone, to the next of which others "
+     "are rounded up"},
     {"rope_scaling.beta_fast", "yarn: pairs that turn more often than this within L keep their frequency"},
     {"rope_scaling.beta_slow", "yarn: pairs that turn less often than this within L are slowed by s"},
     {"rope_scaling.truncate", "yarn: whether the ends of the ramp are rounded outward to whole pairs"},

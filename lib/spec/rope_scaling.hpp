@@ -33,12 +33,17 @@ struct NtkScaling {
 /// batch row for itself.
 enum class LengthScope { call, row };
 
+/// Which lengths beyond L have a base of their own: every one, or L 2^j alone, to the next of which a length between
+/// them is rounded up (Qwen 1's get_ntk_alpha, 2^ceil(log2(l/L) + 1) - 1, is the formula of `dynamic` with s = 2).
+enum class LengthSteps { every, doublings };
+
 /// The same at each length l beyond L, Peng et al. 2023, section 3.3, as deployed: the base is multiplied by
 /// (s l/L - (s - 1))^(n/(n-2)). Domain: s >= 1, n > 2.
 struct DynamicScaling {
   double factor = 1;
   std::int64_t original_max_position_embeddings = 0;
   LengthScope length_scope = LengthScope::call;
+  LengthSteps length_steps = LengthSteps::every;
 };
 
 /// Whether the ends of YaRN's ramp are rounded outward to whole pairs (floor and ceil).

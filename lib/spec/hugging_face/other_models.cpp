@@ -7,7 +7,9 @@
 
 #include "lib/spec/fields.hpp"
 #include "lib/spec/hugging_face/axial_models.hpp"
+#include "lib/spec/hugging_face/disentangled_models.hpp"
 #include "lib/spec/hugging_face/draft.hpp"
+#include "lib/spec/hugging_face/qwen.hpp"
 #include "lib/spec/hugging_face/rotary_models.hpp"
 #include "lib/spec/hugging_face/window_models.hpp"
 
@@ -358,6 +360,8 @@ constexpr OtherModel table[] = {{"beit", beit},
                                 {"clip_vision_model", clip_vision},
                                 {"conditional_detr", detr},
                                 {"data2vec-vision", beit},
+                                {"deberta", deberta},
+                                {"deberta-v2", deberta_v2},
                                 {"deformable_detr", detr},
                                 {"detr", detr},
                                 {"dinov2", dinov2},
@@ -380,6 +384,7 @@ constexpr OtherModel table[] = {{"beit", beit},
                                 {"opt", opt},
                                 {"pegasus", marian},
                                 {"pixtral", axial_claims},
+                                {"qwen", qwen},
                                 {"qwen2_5_omni_audio_encoder", sound_sinusoids},
                                 {"qwen2_5_omni_vision_encoder", axial_claims},
                                 {"qwen2_5_vl_vision", axial_claims},
@@ -392,6 +397,7 @@ constexpr OtherModel table[] = {{"beit", beit},
                                 {"qwen3_vl_moe_vision", axial_claims},
                                 {"qwen3_vl_vision", axial_claims},
                                 {"roberta", roberta},
+                                {"sew-d", sew_d},
                                 {"siglip2_text_model", siglip_text},
                                 {"siglip2_vision_model", siglip2_vision},
                                 {"siglip_text_model", siglip_text},
