@@ -75,6 +75,8 @@ INSTANTIATE_TEST_SUITE_P(
         R"({"encoding":"alibi","num_heads":8,"form":"key_index","max_position":2048})",
         R"({"encoding":"alibi","num_heads":12,"slope_dtype":"bfloat16","max_position":60000})",
         R"({"encoding":"relative_bias","bidirectional":false})",
+        R"({"encoding":"relative_bias","buckets":"log","num_buckets":64})",
+        R"({"encoding":"relative_bias","buckets":"clipped"})",
         R"({"encoding":"relative_bias","bidirectional":false,"later_keys":"mirrored"})",
         R"({"encoding":"window_bias","window":[5,7]})",
         R"({"encoding":"window_bias","window":[2,3,4],"class_token":"first"})",

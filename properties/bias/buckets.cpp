@@ -77,8 +77,11 @@ Property bucket_property() {
   property.explanation = {
       "each distance falls into its bucket",
       "n < E: n; else min(B - 1, E + floor(ln(n/E) / ln(max_distance/E) (B - E))); B more for keys after the query "
-      "where bidirectional",
-      "Raffel et al. 2019, section 2.1; mesh_tensorflow's _relative_position_bucket; lib/spec/relative_bias.hpp",
+      "where bidirectional. By the other rules, with S = num_buckets/2 and M = S/2, min(S + e, 2S - 1) for keys n "
+      "before the query and S - e for those behind it: log: e = n up to M, then M + ceil(ln(n/M) / ln((max_distance - "
+      "1)/M) (M - 1)), and S from max_distance on; clipped: e = min(n, S)",
+      "Raffel et al. 2019, section 2.1; mesh_tensorflow's _relative_position_bucket; transformers' "
+      "make_log_bucket_position of DeBERTa-v2; Shaw et al. 2018, section 3.2; lib/spec/relative_bias.hpp",
       "relative_bias of subjects that answer `bucket`",
       "none: a bucket is an integer, and a border never falls on one by rounding: the oracle decides each by an "
       "enclosure of the logarithm",

@@ -23,6 +23,14 @@ std::string_view name_of(AlibiForm form) { return form == AlibiForm::distance ? 
 std::string_view name_of(AlibiSlopes slopes) { return slopes == AlibiSlopes::released ? "released" : "geometric"; }
 std::string_view name_of(Mask mask) { return mask == Mask::causal ? "causal" : "symmetric"; }
 std::string_view name_of(LaterKeys keys) { return keys == LaterKeys::at_zero ? "at_zero" : "mirrored"; }
+std::string_view name_of(BucketRule rule) {
+  switch (rule) {
+    case BucketRule::t5: return "t5";
+    case BucketRule::log: return "log";
+    case BucketRule::clipped: return "clipped";
+  }
+  return "";
+}
 std::string_view name_of(RotaryLayout layout) {
   switch (layout) {
     case RotaryLayout::prefix: return "prefix";
@@ -182,6 +190,7 @@ std::vector<DiagnosedDifference> compare(const Spec&, const Alibi& claimed, cons
 
 std::vector<DiagnosedDifference> compare(const Spec&, const RelativeBias& claimed, const RelativeBias& found) {
   List list;
+  list.named("buckets", claimed.buckets, found.buckets, "M16");
   if (claimed.bidirectional != found.bidirectional)
     list.add(fmt::format("claims bidirectional {}, computes {}", claimed.bidirectional, found.bidirectional));
   list.named("later_keys", claimed.later_keys, found.later_keys);

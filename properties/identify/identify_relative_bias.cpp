@@ -103,15 +103,23 @@ class RelativeBiasIdentifier {
     return true;
   }
 
+  // The distance from which on keys on one side of the query share the last bucket.
+  std::int64_t last_begins(std::int64_t side) const {
+    const double last = bucket_at(side * far_);
+    std::int64_t begins = far_;
+    while (begins > 1 && bucket_at(side * (begins - 1)) == last) --begins;
+    return begins;
+  }
+
   // The last bucket begins at E (M/E)^((B-E-1)/(B-E)), which tells M, the greatest distance, within a range; or M is
   // beyond what was asked.
   std::vector<std::int64_t> distances(const RelativeBias& tried, std::int64_t sign) const {
+    if (tried.buckets == BucketRule::clipped) return {directed_buckets(tried)};
+    if (tried.buckets == BucketRule::log) return {tried.max_distance, last_begins(sign)};
     const std::int64_t directed = directed_buckets(tried);
     const std::int64_t exact = directed / 2;
     if (exact < 1 || directed - exact < 2) return {tried.max_distance};
-    const double last = bucket_at(-sign * far_);
-    std::int64_t begins = far_;
-    while (begins > 1 && bucket_at(-sign * (begins - 1)) == last) --begins;
+    const std::int64_t begins = last_begins(-sign);
     const auto e = static_cast<double>(exact);
     const double power = static_cast<double>(directed - exact) / static_cast<double>(directed - exact - 1);
     const auto from = [&](std::int64_t n) { return e * std::pow(static_cast<double>(n) / e, power); };
@@ -127,13 +135,17 @@ class RelativeBiasIdentifier {
     struct Directions {
       bool bidirectional;
       LaterKeys later;
+      BucketRule rule = BucketRule::t5;
     };
     for (const Directions& way :
-         {Directions{bias_.bidirectional, bias_.later_keys}, Directions{true, LaterKeys::at_zero},
-          Directions{false, LaterKeys::at_zero}, Directions{false, LaterKeys::mirrored}}) {
+         {Directions{bias_.bidirectional, bias_.later_keys, bias_.buckets}, Directions{true, LaterKeys::at_zero},
+          Directions{false, LaterKeys::at_zero}, Directions{false, LaterKeys::mirrored},
+          Directions{true, LaterKeys::at_zero, BucketRule::log},
+          Directions{true, LaterKeys::at_zero, BucketRule::clipped}}) {
       RelativeBias tried = bias_;
       tried.bidirectional = way.bidirectional;
       tried.later_keys = way.later;
+      tried.buckets = way.rule;
       for (const std::int64_t distance : distances(tried, sign)) {
         tried.max_distance = distance;
         Spec spec = claim_;

@@ -227,6 +227,11 @@ TEST(Identify, NamesBiases) {
   EXPECT_EQ(identified(mpt, R"({"encoding":"alibi","num_heads":40,"dtype":"bfloat16"})"), describe(parse_spec(mpt)));
   const std::string t5 = R"({"encoding":"relative_bias","num_buckets":32,"max_distance":512,"bidirectional":false})";
   EXPECT_EQ(identified(t5, R"({"encoding":"relative_bias","num_buckets":32})"), describe(parse_spec(t5)));
+  const std::string deberta = R"({"encoding":"relative_bias","buckets":"log","num_buckets":512,"max_distance":512})";
+  EXPECT_EQ(identified(deberta, R"({"encoding":"relative_bias","num_buckets":512,"max_distance":1000})"),
+            describe(parse_spec(deberta)));
+  const std::string clipped = R"({"encoding":"relative_bias","buckets":"clipped","num_buckets":64})";
+  EXPECT_EQ(identified(clipped, R"({"encoding":"relative_bias","num_buckets":64})"), describe(parse_spec(clipped)));
 }
 
 TEST(Identify, NamesRotaryTables) {

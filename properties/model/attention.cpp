@@ -84,10 +84,13 @@ class AttentionModel final : public EncodingModel {
       e.query_scale = e.query_scale ? std::nullopt : std::optional(QueryScale{.amount = 0.5, .period = 4, .offset = 1});
     });
     list.with("query_scale.amount", [](Attention& e) {
-      if (e.query_scale) e.query_scale->amount *= e.query_scale->amount > 1 ? 0.5 : 2;
+      if (e.query_scale && e.query_scale->amount > 0) e.query_scale->amount *= e.query_scale->amount > 1 ? 0.5 : 2;
     });
     list.with("query_scale.period", [](Attention& e) {
-      if (e.query_scale) e.query_scale->period += 1 + e.query_scale->period / 2;
+      if (e.query_scale && e.query_scale->period > 0) e.query_scale->period += 1 + e.query_scale->period / 2;
+    });
+    list.with("query_scale.length", [](Attention& e) {
+      if (e.query_scale && e.query_scale->length > 0) e.query_scale->length -= e.query_scale->length / 3;
     });
     list.with("query_scale.offset", [](Attention& e) {
       if (e.query_scale) e.query_scale->offset += 1;

@@ -19,11 +19,15 @@ Dtype summed_in(const Spec& spec) {
   return is_16_bit(spec.dtype) && spec.evaluation != Evaluation::dtype_accumulate ? Dtype::float32 : spec.dtype;
 }
 
-// Step 1: the logarithm, the product with the amount (which is rounded too) and the sum, in the format of angles; the
-// scale as it is kept; and the query, which in 16 bits is rounded to the dtype.
+// Step 1: the logarithm, the product with the amount (which is rounded too) and the sum, in the format of angles; or
+// two logarithms, their quotient and what a rounded n moves the first by, ln n being above 1/2; the scale as it is
+// kept; and the query, which in 16 bits is rounded to the dtype.
 double roundings_of_query_scale(const Spec& spec, const AttentionArithmetic& arithmetic) {
-  if (!std::get<Attention>(spec.encoding).query_scale) return 0;
-  return (2 * arithmetic.libm + 3) * arithmetic.v + arithmetic.u + arithmetic.table + unit_roundoff(spec.dtype);
+  const auto& scale = std::get<Attention>(spec.encoding).query_scale;
+  if (!scale) return 0;
+  const bool is_log_n = scale->rule == QueryScaleRule::log_n;
+  return (is_log_n ? 4 * arithmetic.libm + 3 : 2 * arithmetic.libm + 3) * arithmetic.v + arithmetic.u +
+         arithmetic.table + unit_roundoff(spec.dtype);
 }
 
 }  // namespace

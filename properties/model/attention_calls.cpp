@@ -46,7 +46,18 @@ void repeat_some(AttentionCase& request) {
 
 std::vector<std::int64_t> query_scale_borders(const Attention& encoding, const gen::PositionRange& range) {
   if (!encoding.query_scale) return {};
-  const auto& [amount, period, offset] = *encoding.query_scale;
+  const std::int64_t offset = encoding.query_scale->offset;
+  if (encoding.query_scale->rule == QueryScaleRule::log_n) {
+    // Where the first is scaled, one more by a whole power of two, and the last.
+    const std::int64_t first = std::max(encoding.query_scale->length + 1 - offset, range.first);
+    if (first >= range.last) return {};
+    const std::int64_t twice = 2 * encoding.query_scale->length - offset;
+    std::vector<std::int64_t> scaled{first};
+    if (twice > first && twice < range.last - 1) scaled.push_back(twice);
+    if (range.last - 1 > first) scaled.push_back(range.last - 1);
+    return scaled;
+  }
+  const std::int64_t period = encoding.query_scale->period;
   const std::int64_t first = (std::max<std::int64_t>(range.first + offset, 0) + period) / period;
   const std::int64_t last = (range.last - 1 + offset) / period;
   constexpr std::int64_t in_order = 5;

@@ -288,7 +288,12 @@ class QuickRows final : public QuickAttention {
   Real query_scale(std::int64_t position) const {
     if (!encoding_.query_scale) return 1;
     const QueryScale& scale = *encoding_.query_scale;
-    const auto steps = static_cast<Real>((position + scale.offset) / scale.period);
+    const std::int64_t n = position + scale.offset;
+    if (scale.rule == QueryScaleRule::log_n) {
+      if (n <= scale.length) return 1;
+      return std::log(static_cast<Real>(n)) / std::log(static_cast<Real>(scale.length));
+    }
+    const auto steps = static_cast<Real>(n / scale.period);
     return 1 + static_cast<Real>(scale.amount) * std::log1p(steps);
   }
 

@@ -57,34 +57,36 @@ void expect_contained(AttentionOracle& oracle, const AttentionCase& request, Qui
 }
 
 TEST(QuickAttention, ContainsTheTruth) {
-  for (const char* text :
-       {R"({"encoding":"attention","num_heads":2,"head_dim":8})",
-        R"({"encoding":"attention","num_heads":4,"num_kv_heads":2,"head_dim":16,"causal":true,)"
-        R"("position":{"encoding":"rope","head_dim":16}})",
-        R"({"encoding":"attention","num_heads":2,"head_dim":16,"dtype":"float64",)"
-        R"("position":{"encoding":"rope","head_dim":16,"rotary_dim":8,"direction":"clockwise",)"
-        R"("pairing":"interleaved"}})",
-        R"({"encoding":"attention","num_heads":2,"head_dim":12,"dtype":"bfloat16",)"
-        R"("position":{"encoding":"rope_nd","head_dim":12,"sections":[2,2,2]}})",
-        R"({"encoding":"attention","num_heads":2,"head_dim":8,"max_position":4096,)"
-        R"("position":{"encoding":"xpos","head_dim":8}})",
-        R"({"encoding":"attention","num_heads":2,"head_dim":8,"dtype":"float64","max_position":4096,)"
-        R"("position":{"encoding":"xpos","head_dim":8,"pairing":"interleaved"}})",
-        R"({"encoding":"attention","num_heads":3,"head_dim":8,"causal":true,)"
-        R"("position":{"encoding":"alibi","num_heads":3}})",
-        R"({"encoding":"attention","num_heads":2,"head_dim":8,"causal":true,)"
-        R"("position":{"encoding":"alibi","num_heads":2,"form":"key_index"}})",
-        R"({"encoding":"attention","num_heads":2,"head_dim":8,"position":{"encoding":"relative_bias"}})",
-        R"({"encoding":"attention","num_heads":2,"head_dim":8,"causal":true,"window":6,"softmax_scale":0.7,)"
-        R"("logit_softcap":1.5,"sinks":true,"position":{"encoding":"rope","head_dim":8}})",
-        R"({"encoding":"attention","num_heads":2,"head_dim":8,"query_scale":{"amount":0.1,"period":1000,"offset":1}})",
-        R"({"encoding":"attention","num_heads":2,"head_dim":8,"dtype":"float64","logit_softcap":2,)"
-        R"("query_scale":{"amount":3,"period":7},"position":{"encoding":"rope","head_dim":8}})",
-        R"({"encoding":"attention","num_heads":2,"head_dim":8,"window":4,"logit_softcap":20,"sinks":true,)"
-        R"("dtype":"float64"})",
-        R"({"encoding":"attention","num_heads":2,"head_dim":8,"max_position":5000,)"
-        R"("position":{"encoding":"rope","head_dim":8,"rope_scaling":{"rope_type":"dynamic","factor":2,)"
-        R"("original_max_position_embeddings":64}}})"}) {
+  for (
+      const char* text :
+      {R"({"encoding":"attention","num_heads":2,"head_dim":8})",
+       R"({"encoding":"attention","num_heads":4,"num_kv_heads":2,"head_dim":16,"causal":true,)"
+       R"("position":{"encoding":"rope","head_dim":16}})",
+       R"({"encoding":"attention","num_heads":2,"head_dim":16,"dtype":"float64",)"
+       R"("position":{"encoding":"rope","head_dim":16,"rotary_dim":8,"direction":"clockwise",)"
+       R"("pairing":"interleaved"}})",
+       R"({"encoding":"attention","num_heads":2,"head_dim":12,"dtype":"bfloat16",)"
+       R"("position":{"encoding":"rope_nd","head_dim":12,"sections":[2,2,2]}})",
+       R"({"encoding":"attention","num_heads":2,"head_dim":8,"max_position":4096,)"
+       R"("position":{"encoding":"xpos","head_dim":8}})",
+       R"({"encoding":"attention","num_heads":2,"head_dim":8,"dtype":"float64","max_position":4096,)"
+       R"("position":{"encoding":"xpos","head_dim":8,"pairing":"interleaved"}})",
+       R"({"encoding":"attention","num_heads":3,"head_dim":8,"causal":true,)"
+       R"("position":{"encoding":"alibi","num_heads":3}})",
+       R"({"encoding":"attention","num_heads":2,"head_dim":8,"causal":true,)"
+       R"("position":{"encoding":"alibi","num_heads":2,"form":"key_index"}})",
+       R"({"encoding":"attention","num_heads":2,"head_dim":8,"position":{"encoding":"relative_bias"}})",
+       R"({"encoding":"attention","num_heads":2,"head_dim":8,"causal":true,"window":6,"softmax_scale":0.7,)"
+       R"("logit_softcap":1.5,"sinks":true,"position":{"encoding":"rope","head_dim":8}})",
+       R"({"encoding":"attention","num_heads":2,"head_dim":8,"query_scale":{"rule":"log_n","length":1000,"offset":1}})",
+       R"({"encoding":"attention","num_heads":2,"head_dim":8,"query_scale":{"amount":0.1,"period":1000,"offset":1}})",
+       R"({"encoding":"attention","num_heads":2,"head_dim":8,"dtype":"float64","logit_softcap":2,)"
+       R"("query_scale":{"amount":3,"period":7},"position":{"encoding":"rope","head_dim":8}})",
+       R"({"encoding":"attention","num_heads":2,"head_dim":8,"window":4,"logit_softcap":20,"sinks":true,)"
+       R"("dtype":"float64"})",
+       R"({"encoding":"attention","num_heads":2,"head_dim":8,"max_position":5000,)"
+       R"("position":{"encoding":"rope","head_dim":8,"rope_scaling":{"rope_type":"dynamic","factor":2,)"
+       R"("original_max_position_embeddings":64}}})"}) {
     const Spec spec = parse_spec(text);
     const auto& encoding = std::get<Attention>(spec.encoding);
     AttentionOracle oracle(spec);

@@ -94,6 +94,12 @@ double roundings(reference::RopeFrequencies& frequencies, std::int64_t pair, std
   return std::visit(rule, frequencies.encoding().rope_scaling);
 }
 
+// The same of a ladder that rises to its base: theta times the frequency of a falling one (step 14).
+double roundings_of_rising(reference::RopeFrequencies& frequencies, std::int64_t index, double libm) {
+  const Enclosure highest(frequencies.encoding().rope_theta, budget_precision);
+  return 3 + 2 * libm + 3 * log(frequencies.unscaled(index, budget_precision) * highest).upper();
+}
+
 // Of m(x) = 0.1 x ln s + 1 (step 10), without the rounding of that sum.
 double roundings_of_magnitude(double s, double x, double libm) {
   const double beyond_one = 0.1 * x * std::log(s);
@@ -248,7 +254,9 @@ ErrorBudget::ErrorBudget(const ArithmeticClaim& claim, const reference::RopeNdRe
         {.extent = encoding.extents[axis],
          .counts = counts,
          .shift = encoding.coordinate_shifts.empty() ? std::nullopt : std::optional(encoding.coordinate_shifts[axis]),
-         .scale = encoding.coordinate_scales.empty() ? std::nullopt : std::optional(stretch)});
+         .is_scaled = !encoding.coordinate_scales.empty(),
+         .stretch = stretch,
+         .ladder = encoding.ladder});
   }
 }
 
@@ -292,11 +300,14 @@ void ErrorBudget::add_pair(reference::RopeFrequencies& frequencies, std::int64_t
 void ErrorBudget::add_normalized(reference::RopeFrequencies& frequencies, std::int64_t index,
                                  const Normalized& coordinates) {
   const Enclosure whole = frequencies.radians(index, 0, budget_precision) * Enclosure(2.0, budget_precision) *
-                          Enclosure::pi(budget_precision) * Enclosure(coordinates.scale.value_or(1), budget_precision);
+                          Enclosure::pi(budget_precision) * Enclosure(coordinates.stretch, budget_precision);
   const double roundoff = angle_roundoff(accuracy_);
   const double terms = middle_roundings(static_cast<double>(coordinates.extent), accuracy_);
-  const double direct = roundings(frequencies, index, 0, libm_, roundoff) + 2;
-  const double moved = (coordinates.shift ? 1 : 0) + (coordinates.scale ? 2 : 0);
+  const double of_frequency = coordinates.ladder == LadderShape::both_ends
+                                  ? roundings_of_rising(frequencies, index, libm_)
+                                  : roundings(frequencies, index, 0, libm_, roundoff);
+  const double direct = of_frequency + 2;
+  const double moved = (coordinates.shift ? 1 : 0) + (coordinates.is_scaled ? 2 : 0);
   add_pair(whole / Enclosure(coordinates.counts, budget_precision), direct, of_recurrence(index) + terms + moved);
   unit_frequency_.back() = false;
   const double added = terms + (terms + 2) * std::fabs(coordinates.shift.value_or(0));

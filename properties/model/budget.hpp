@@ -148,7 +148,9 @@ class ErrorBudget {
     std::int64_t extent;
     std::int64_t counts;  // to a turn
     std::optional<double> shift;
-    std::optional<double> scale;
+    bool is_scaled;
+    double stretch;  // as in Ladder
+    LadderShape ladder;
   };
   void add_normalized(reference::RopeFrequencies& frequencies, std::int64_t index, const Normalized& coordinates);
   double of_recurrence(std::int64_t index) const;

@@ -49,7 +49,16 @@ class RelativeModel final : public BiasModel {
 
   std::vector<Variant> variants() const override {
     Variants<RelativeBias> list(spec());
-    list.with("num_buckets", [](RelativeBias& e) { e.num_buckets += 8; });
+    list.with("num_buckets", [](RelativeBias& e) {
+      e.num_buckets += 8;
+      if (e.buckets == BucketRule::clipped) e.max_distance = e.num_buckets / 2;
+    });
+    for (const BucketRule rule : {BucketRule::t5, BucketRule::log, BucketRule::clipped}) {
+      list.with("buckets", [rule](RelativeBias& e) {
+        e.buckets = rule;
+        if (rule == BucketRule::clipped) e.max_distance = e.num_buckets / 2;
+      });
+    }
     list.with("max_distance", [](RelativeBias& e) { e.max_distance *= 3; });
     list.with("bidirectional", [](RelativeBias& e) {
       e.bidirectional = !e.bidirectional;

@@ -174,9 +174,19 @@ class AxialModel final : public ScaledRotationModel {
       e.coordinate_scales.clear();
       e.coordinates = Coordinates::index;
       e.extents.clear();
+      e.ladder = LadderShape::falling;
+    });
+    list.with("coordinates", [](RopeNd& e) {
+      if (e.coordinates == Coordinates::index) return;
+      const bool of_starts = e.coordinates == Coordinates::normalized_starts;
+      e.coordinates = of_starts ? Coordinates::normalized : Coordinates::normalized_starts;
+    });
+    list.with("ladder", [](RopeNd& e) {
+      e.ladder = e.ladder == LadderShape::falling ? LadderShape::both_ends : LadderShape::falling;
     });
     list.with("frequencies", [](RopeNd& e) {
       e.frequencies = e.frequencies == AxisFrequencies::shared ? AxisFrequencies::per_axis : AxisFrequencies::shared;
+      e.ladder = LadderShape::falling;
       e.rope_thetas.clear();
     });
     list.with("rope_thetas", [](RopeNd& e) {

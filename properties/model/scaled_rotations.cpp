@@ -11,6 +11,15 @@ namespace sextant {
 
 using reference::Enclosure;
 
+namespace {
+
+bool steps_by_doublings(const Rope& head) {
+  const auto* dynamic = std::get_if<DynamicScaling>(&head.rope_scaling);
+  return dynamic != nullptr && dynamic->length_steps == LengthSteps::doublings;
+}
+
+}  // namespace
+
 std::optional<std::string> ScaledRotationModel::depends_on_length() const {
   const auto limit = switching_length();
   if (!limit) return std::nullopt;
@@ -38,6 +47,10 @@ std::vector<Question> ScaledRotationModel::first_questions() const {
   if (const auto limit = length_limit(head_.rope_scaling)) {
     for (const std::int64_t p : {*limit - 1, *limit}) {
       if (p >= range().first && p < range().last) positions.push_back(p);
+    }
+    // And of one where lengths go by doublings from there.
+    for (const std::int64_t p : {2 * *limit - 1, 2 * *limit}) {
+      if (steps_by_doublings(head_) && p >= range().first && p < range().last) positions.push_back(p);
     }
   }
   std::vector<Question> questions;

@@ -125,7 +125,13 @@ void add_rope_variants(Variants<Encoding>& list, Rope& (*rope)(Encoding&)) {
         },
         e.rope_scaling);
   });
-  add_rule_variants<DynamicScaling>(list, rope, {twice_the_length<DynamicScaling>()});
+  add_rule_variants<DynamicScaling>(
+      list, rope, {twice_the_length<DynamicScaling>(), {"length_steps", [](DynamicScaling& rule) {
+                                                          const bool was_every =
+                                                              rule.length_steps == LengthSteps::every;
+                                                          rule.length_steps =
+                                                              was_every ? LengthSteps::doublings : LengthSteps::every;
+                                                        }}});
   add_rule_variants<YarnScaling>(
       list, rope,
       {twice_the_length<YarnScaling>(),

@@ -50,6 +50,12 @@ constexpr const char* normalized = R"({"encoding":"rope_nd","head_dim":16,"secti
 constexpr const char* jittered = R"({"encoding":"rope_nd","head_dim":16,"sections":[4,4],"frequencies":"per_axis",)"
                                  R"("rope_theta":100,"coordinates":"normalized","extents":[14,23],)"
                                  R"("coordinate_shifts":[0.125,-0.3125],"coordinate_scales":[1.21875,1.875]})";
+// LTX-Video's: frames 8/25 of a second apart and 32 pixels from patch to patch, in units of 20 seconds and 2048 pixels.
+constexpr const char* both_ends =
+    R"({"encoding":"rope_nd","head_dim":26,"rotary_dim":24,"rotary_layout":"suffix","pairing":"interleaved",)"
+    R"("sections":[4,4,4],"section_order":"interleaved","frequencies":"per_axis","ladder":"both_ends",)"
+    R"("coordinates":"normalized_starts","extents":[125,64,64],"coordinate_shifts":[0.5,0,0],)"
+    R"("coordinate_scales":[0.5,0.25,0.25]})";
 // Gemma 4's towers.
 constexpr const char* within_axes = R"({"encoding":"rope_nd","head_dim":16,"sections":[4,4],"frequencies":"per_axis",)"
                                     R"("axis_order":[1,0],"pairing_scope":"axis","max_position":4096})";
@@ -223,7 +229,66 @@ void moved_defects(PlainOthers& list) {
            });
 }
 
+// LTX-Video's rotation, by other frequencies or other places.
+void rising_defects(PlainOthers& list) {
+  const auto another = [&](std::string name, std::string mechanism, void (*change)(RopeNd&)) {
+    list.defect(std::move(name), "N15", std::move(mechanism), both_ends, [change](PlainOther& plain) {
+      RopeNd encoding = plain.axial;
+      change(encoding);
+      plain.turn_as(encoding);
+    });
+  };
+  another("axial-rising-falls", "frequencies fall from 1, where they rise to the base",
+          [](RopeNd& e) { e.ladder = LadderShape::falling; });
+  list.defect("axial-rising-open-end", "N15", "the exponent divides by the pairs, so that the base is not reached",
+              both_ends, [](PlainOther& plain) {
+                for (Ladder& ladder : plain.ladders.ladders) ladder.rope.head_dim = ladder.rope.rotary_dim;
+              });
+  list.defect(
+      "axial-rising-turned-round", "N15", "the highest frequency comes first", both_ends, [](PlainOther& plain) {
+        for (auto& place : plain.ladders.places)
+          place.index = pairs(plain.ladders.ladders[static_cast<std::size_t>(place.ladder)].rope) - 1 - place.index;
+      });
+  another("axial-rising-middles", "the middles of patches, where they were to begin",
+          [](RopeNd& e) { e.coordinates = Coordinates::normalized; });
+  another("axial-rising-whole-turn", "whole turns, where quarters were claimed", [](RopeNd& e) {
+    for (double& scale : e.coordinate_scales) scale *= 4;
+  });
+  another("axial-rising-half-turn", "half turns, where quarters were claimed", [](RopeNd& e) {
+    for (double& scale : e.coordinate_scales) scale *= 2;
+  });
+  another("axial-rising-frames-as-patches", "frames are counted in the unit of patches", [](RopeNd& e) {
+    if (!e.extents.empty()) e.extents.front() = e.extents.back();
+    if (!e.coordinate_shifts.empty()) e.coordinate_shifts.front() = 0;
+    if (!e.coordinate_scales.empty()) e.coordinate_scales.front() = e.coordinate_scales.back();
+  });
+  another("axial-rising-from-zero", "coordinates lie in [0, 1]", [](RopeNd& e) {
+    if (e.coordinate_shifts.empty()) return;
+    for (double& shift : e.coordinate_shifts) shift = 1;
+  });
+  another("axial-rising-blocks", "axes in blocks, where they were claimed to alternate",
+          [](RopeNd& e) { e.section_order = SectionOrder::blocked; });
+  another("axial-rising-padding-behind", "the first channels turn, not the last",
+          [](RopeNd& e) { e.rope.rotary_layout = RotaryLayout::prefix; });
+}
+
 void controls(PlainOthers& list) {
+  list.control("axial-rising", "frequencies up to the base, of quarters of turns", both_ends);
+  list.add(Kind::control, "axial-rising-as-released", "", "LTX-Video's own order of operations", both_ends,
+           [](PlainOther& plain) {
+             // Of the claim's own unit alone; other specs are answered as they say.
+             const RopeNd& e = plain.axial;
+             if (e.ladder == LadderShape::falling || e.coordinates != Coordinates::normalized_starts ||
+                 e.extents != std::vector<std::int64_t>{125, 64, 64} ||
+                 e.coordinate_shifts != std::vector<double>{0.5, 0, 0} ||
+                 e.coordinate_scales != std::vector<double>{0.5, 0.25, 0.25})
+               return;
+             plain.coordinate = [](std::span<const std::int64_t> place, std::int64_t axis) {
+               const auto p = static_cast<float>(place[static_cast<std::size_t>(axis)]);
+               const float grid = axis == 0 ? p * 0.32F / 20 : p * 32 / 2048;
+               return static_cast<double>((grid * 2 - 1) * (static_cast<float>(std::numbers::pi) / 2));
+             };
+           });
   list.control("axial-normalized", "DINOv3's coordinates", normalized);
   list.control("axial-within-axes", "Gemma 4's pairs, within each axis' part", within_axes);
   list.control("axial-per-axis", "each axis its own frequencies", per_axis);
@@ -246,6 +311,7 @@ std::vector<Mutant> axial_mutants() {
   defects(list);
   normalized_defects(list);
   moved_defects(list);
+  rising_defects(list);
   controls(list);
   return std::move(list.entries);
 }

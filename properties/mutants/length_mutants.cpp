@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 #include <utility>
 
@@ -60,6 +61,55 @@ std::vector<std::int64_t> by_tokens(std::span<const std::int64_t> positions, std
   return std::vector<std::int64_t>(static_cast<std::size_t>(batch), std::ssize(positions) / batch);
 }
 
+// What a defect makes of a length beyond L that the claim rounds up to L 2^j, given as l/L.
+struct Misstepped {
+  const char* name;
+  const char* row;
+  const char* mechanism;
+  double (*ratio)(double ratio);
+};
+constexpr Misstepped misstepped[] = {
+    {"continuous", "E7", "lengths are not rounded up to doublings", [](double ratio) { return ratio; }},
+    {"down", "E7", "lengths are rounded down", [](double ratio) { return std::exp2(std::floor(std::log2(ratio))); }},
+    {"nearest", "E7", "lengths are rounded to the nearest doubling",
+     [](double ratio) { return std::exp2(std::round(std::log2(ratio))); }},
+    {"late", "E7", "a length that is a doubling takes the next one",
+     [](double ratio) { return std::exp2(std::floor(std::log2(ratio)) + 1); }},
+    {"whole", "E7", "lengths are rounded up to multiples", [](double ratio) { return std::ceil(ratio); }}};
+
+// By another length, of a rule that takes every one.
+FunctionSubject::Make stepping(double (*ratio)(double ratio)) {
+  return of<Rope>([ratio](const Spec& spec, const Rope& encoding) {
+    Rope every = encoding;
+    auto* rule = std::get_if<DynamicScaling>(&every.rope_scaling);
+    if (rule == nullptr || rule->length_steps == LengthSteps::every)
+      return rope_call(PlainRope(encoding, spec.dtype));
+    rule->length_steps = LengthSteps::every;
+    PlainRope plain(every, spec.dtype);
+    plain.row_lengths = [ratio, rule = *rule](std::span<const std::int64_t> positions, std::int64_t batch) {
+      std::vector<std::int64_t> lengths = reference::row_lengths(rule.length_scope, positions, batch);
+      const auto trained = static_cast<double>(rule.original_max_position_embeddings);
+      for (std::int64_t& length : lengths) {
+        if (length <= rule.original_max_position_embeddings) continue;
+        length = std::llround(trained * ratio(static_cast<double>(length) / trained));
+      }
+      return lengths;
+    };
+    return rope_call(std::move(plain));
+  });
+}
+
+void add_steps(LocalFaults& list) {
+  const std::string by_doublings = std::string(dynamic) + R"(,"length_steps":"doublings")";
+  for (const Misstepped& wrong : misstepped) {
+    list.entries.push_back({fmt::format("rope-dynamic-doublings-{}", wrong.name), Kind::defect, wrong.row,
+                            wrong.mechanism, claim_of(by_doublings, "call"), stepping(wrong.ratio)});
+  }
+  for (const char* scope : {"call", "row"})
+    list.add(Kind::control, fmt::format("rope-dynamic-doublings-by-{}", scope), "lengths rounded up to doublings",
+             claim_of(by_doublings, scope), plain_call);
+}
+
 }  // namespace
 
 std::vector<Mutant> length_mutants() {
@@ -94,6 +144,7 @@ std::vector<Mutant> length_mutants() {
                attention_of(rule, scope), plain_call);
     }
   }
+  add_steps(list);
   return std::move(list.entries);
 }
 

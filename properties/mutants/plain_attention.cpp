@@ -47,6 +47,17 @@ Tensor turned(const FunctionSubject::Call& rope, const Tensor& x, const Tensor& 
   return exchanged(rope("rotate", {{"x", exchanged(x)}, {"positions", positions}}).at("y"));
 }
 
+double of_periods(const QueryScale& scale, double n, const auto& rounded) {
+  const double quotient = rounded(n / static_cast<double>(scale.period));
+  const double of_log = rounded(rounded(scale.amount) * rounded(std::log1p(std::floor(quotient))));
+  return rounded(1 + of_log);
+}
+
+double log_of(const QueryScale& scale, double n, const auto& rounded) {
+  const auto length = static_cast<double>(scale.length);
+  return n > length ? rounded(rounded(std::log(n)) / rounded(std::log(length))) : 1;
+}
+
 // Queries by their own scales, as transformers has it: the scale in float32, or double where vectors are; rounded; the
 // product rounded to the queries' dtype.
 Tensor scaled_queries(const QueryScale& scale, Dtype kept, const Tensor& q, const Tensor& positions) {
@@ -58,10 +69,9 @@ Tensor scaled_queries(const QueryScale& scale, Dtype kept, const Tensor& q, cons
     const std::int64_t token = i / q.shape[3] % q.shape[2];
     const auto place = static_cast<double>(places[static_cast<std::size_t>(i / of_row * q.shape[2] + token)]);
     const auto rounded = [&](double value) { return round_to(formed, value); };
-    const double quotient =
-        rounded(rounded(place + static_cast<double>(scale.offset)) / static_cast<double>(scale.period));
-    const double of_log = rounded(rounded(scale.amount) * rounded(std::log1p(std::floor(quotient))));
-    const double factor = rounded(1 + of_log);
+    const double n = rounded(place + static_cast<double>(scale.offset));
+    const double factor =
+        scale.rule == QueryScaleRule::log_n ? log_of(scale, n, rounded) : of_periods(scale, n, rounded);
     scaled.set(i, q.at(i) * (kept == Dtype::float32 ? factor : round_to(kept, factor)));
   }
   return scaled;

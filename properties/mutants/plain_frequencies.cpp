@@ -41,7 +41,8 @@ struct Rule {
 
   std::vector<double> operator()(const DynamicScaling& rule) const {
     if (length <= rule.original_max_position_embeddings) return plain();
-    const double ratio = static_cast<double>(length) / static_cast<double>(rule.original_max_position_embeddings);
+    double ratio = static_cast<double>(length) / static_cast<double>(rule.original_max_position_embeddings);
+    if (rule.length_steps == LengthSteps::doublings) ratio = std::exp2(std::ceil(std::log2(ratio)));
     return with_base(stretched(encoding.rope_theta, rule.factor * ratio - (rule.factor - 1), width_of(encoding)));
   }
 

@@ -86,6 +86,16 @@ std::vector<double> vector_at(const Tensor& tensor, std::int64_t start, std::int
   return values;
 }
 
+// theta^(k/(m-1)) of a rope_nd's ladder of m pairs, from its last to its first.
+std::vector<double> rising_frequencies(const Rope& ladder) {
+  std::vector<double> list;
+  for (std::int64_t k = pairs(ladder) - 1; k >= 0; --k) {
+    const double exponent = in_float32(static_cast<double>(2 * k) / static_cast<double>(rotary_width(ladder)));
+    list.push_back(in_float32(std::pow(ladder.rope_theta, exponent)));
+  }
+  return list;
+}
+
 double float32_angle(double p, double w) { return in_float32(in_float32(p) * in_float32(w)); }
 
 // What positions of a call, [axes, tokens], say of one token.
@@ -285,11 +295,12 @@ void PlainOther::prepare(const RopeNd& encoding) {
 }
 
 void PlainOther::turn_as(const RopeNd& encoding) {
-  if (encoding.coordinates == Coordinates::normalized) {
-    coordinate = [extents = encoding.extents, shifts = encoding.coordinate_shifts, scales = encoding.coordinate_scales](
-                     std::span<const std::int64_t> place, std::int64_t axis) {
+  if (encoding.coordinates != Coordinates::index) {
+    const float into_patch = encoding.coordinates == Coordinates::normalized ? 0.5F : 0;
+    coordinate = [into_patch, extents = encoding.extents, shifts = encoding.coordinate_shifts,
+                  scales = encoding.coordinate_scales](std::span<const std::int64_t> place, std::int64_t axis) {
       const auto i = static_cast<std::size_t>(axis);
-      const auto middle = static_cast<float>(place[i]) + 0.5F;
+      const auto middle = static_cast<float>(place[i]) + into_patch;
       float normalized = 2 * (middle / static_cast<float>(extents[i])) - 1;
       if (!shifts.empty()) normalized = normalized + static_cast<float>(shifts[i]);
       if (!scales.empty()) normalized = normalized * static_cast<float>(scales[i]);
@@ -303,7 +314,10 @@ void PlainOther::turn_as(const RopeNd& encoding) {
   turn_ = [rope = encoding.rope](const PlainOther& plain, std::vector<double>& values, const Token& token) {
     const double factor = in_float32(plain_factor(rope, token.length));
     std::vector<std::vector<double>> w;
-    for (const Ladder& ladder : plain.ladders.ladders) w.push_back(plain_frequencies(ladder.rope, token.length));
+    for (const Ladder& ladder : plain.ladders.ladders) {
+      w.push_back(plain.axial.ladder == LadderShape::both_ends ? rising_frequencies(ladder.rope)
+                                                               : plain_frequencies(ladder.rope, token.length));
+    }
     turn(
         values, plain.head_,
         [&](std::int64_t pair) {
@@ -330,6 +344,11 @@ void PlainOther::prepare(const Attention& encoding) {
   softcap = encoding.logit_softcap;
   if (encoding.query_scale) {
     query_scale = [scale = *encoding.query_scale](const Seen& seen) {
+      if (scale.rule == QueryScaleRule::log_n) {
+        const auto n = static_cast<double>(seen.query_position + scale.offset);
+        const auto length = static_cast<double>(scale.length);
+        return n > length ? std::log(n) / std::log(length) : 1;
+      }
       const auto periods = static_cast<double>((seen.query_position + scale.offset) / scale.period);
       return 1 + scale.amount * std::log(1 + periods);
     };

@@ -26,7 +26,9 @@ std::string claim_of(const std::string& fields, const std::string& dtype = "floa
 constexpr const char* llama_fields = R"("query_scale":{"amount":0.1,"period":8192,"offset":1})";
 constexpr const char* ministral_fields =
     R"("position":{"encoding":"rope","head_dim":16},"query_scale":{"amount":0.1,"period":16384,"offset":0})";
+constexpr const char* qwen_fields = R"("query_scale":{"rule":"log_n","length":8192,"offset":1})";
 const std::string llama = claim_of(llama_fields);
+const std::string qwen = claim_of(qwen_fields);
 const std::string ministral = claim_of(ministral_fields);
 const std::string capped = claim_of(R"("logit_softcap":2,"query_scale":{"amount":0.1,"period":8192,"offset":1})");
 
@@ -116,6 +118,38 @@ void factors(PlainOthers& list) {
   });
 }
 
+// Qwen 1's, the logarithm of a query's number to the base of the trained length.
+double log_n_scale(double n) { return n > 8192 ? std::log(n) / std::log(8192) : 1; }
+double number_of(std::int64_t position) { return static_cast<double>(position + 1); }
+
+void logarithms_of_numbers(PlainOthers& list) {
+  const auto factor = [&](std::string name, std::string row, std::string mechanism, const Scale& of) {
+    list.defect("query-scale-log-n-" + std::move(name), std::move(row), std::move(mechanism), qwen, scaled_by(of));
+  };
+  list.defect("query-scale-log-n-left-out", "F14", "queries are not scaled", qwen,
+              [](PlainOther& plain) { plain.query_scale = nullptr; });
+  factor("from-0", "F14", "positions are counted from 0, where the claim counts from 1",
+         [](const Seen& seen) { return log_n_scale(static_cast<double>(seen.query_position)); });
+  factor("from-2", "F14", "positions are counted from 2, where the claim counts from 1",
+         [](const Seen& seen) { return log_n_scale(number_of(seen.query_position) + 1); });
+  factor("below-1", "F14", "earlier queries are scaled down",
+         [](const Seen& seen) { return std::log(number_of(seen.query_position)) / std::log(8192); });
+  factor("natural", "F14", "the logarithm is natural",
+         [](const Seen& seen) { return seen.query_position < 8192 ? 1 : std::log(number_of(seen.query_position)); });
+  factor("by-served-length", "F14", "the base is the length served, not that of the training",
+         [](const Seen& seen) { return std::max(std::log(number_of(seen.query_position)) / std::log(131072), 1.0); });
+  factor("smooth", "F14", "a root in place of the logarithm", [](const Seen& seen) {
+    return std::max(std::pow(number_of(seen.query_position) / 8192, 1 / std::log(8192)), 1.0);
+  });
+  factor("by-number", "H1", "a query's number in its call is taken for its position",
+         [](const Seen& seen) { return log_n_scale(number_of(seen.number)); });
+  factor("keys-too", "F14", "keys are scaled by their positions too", [](const Seen& seen) {
+    return log_n_scale(number_of(seen.query_position)) * log_n_scale(number_of(seen.key_position));
+  });
+  factor("bfloat16", "F14", "the scale is rounded to bfloat16 in a float32 model",
+         [](const Seen& seen) { return round_to(Dtype::bfloat16, log_n_scale(number_of(seen.query_position))); });
+}
+
 void honest(PlainOthers& list) {
   const auto control = [&](std::string name, std::string mechanism, std::string spec, const PlainAttention& how) {
     list.entries.push_back({std::move(name), Kind::control, "", std::move(mechanism), std::move(spec),
@@ -133,6 +167,15 @@ void honest(PlainOthers& list) {
            .weights = Dtype::bfloat16,
            .divided = PlainAttention::Divided::weight,
            .query_scale = Dtype::bfloat16});
+  control("query-scale-log-n-float32", "float32 throughout, the logarithm of a query's number", qwen, {});
+  control("query-scale-log-n-float64", "double throughout", claim_of(qwen_fields, "float64"),
+          {.operations = Dtype::float64, .weights = Dtype::float64, .sums = Dtype::float64});
+  control("query-scale-log-n-cast", "a float32 scale, rounded to bfloat16 before it multiplies",
+          claim_of(qwen_fields, "bfloat16", "dtype"),
+          {.operations = Dtype::bfloat16,
+           .weights = Dtype::bfloat16,
+           .divided = PlainAttention::Divided::weight,
+           .query_scale = Dtype::bfloat16});
   control("query-scale-cast-with-rope", "the same after a rotation, weights alone rounded",
           claim_of(ministral_fields, "bfloat16", "dtype"),
           {.weights = Dtype::bfloat16, .query_scale = Dtype::bfloat16});
@@ -145,6 +188,7 @@ std::vector<Mutant> query_scale_mutants() {
   arguments(list);
   places(list);
   factors(list);
+  logarithms_of_numbers(list);
   honest(list);
   return std::move(list.entries);
 }
