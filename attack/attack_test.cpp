@@ -285,6 +285,28 @@ TEST(Truth, BucketsOfT5) {
   EXPECT_EQ(bucket_of(doubling, -1024), 15);
 }
 
+TEST(Truth, RowsOfDeberta) {
+  // transformers 5.24, make_log_bucket_position(d, 256, 512) + 256, clamped; of 28 and 114689, 112 is on a border.
+  const RelativeBias deberta{512, 512, true, LaterKeys::at_zero, BucketRule::log};
+  for (const auto& [relative, row] : std::vector<std::pair<std::int64_t, std::int64_t>>{{0, 256},
+                                                                                        {-1, 257},
+                                                                                        {128, 128},
+                                                                                        {-129, 385},
+                                                                                        {-200, 425},
+                                                                                        {511, 1},
+                                                                                        {512, 0},
+                                                                                        {-512, 511},
+                                                                                        {INT64_MIN, 511}})
+    EXPECT_EQ(bucket_of(deberta, relative), row) << relative;
+  const RelativeBias coarse{56, 114689, true, LaterKeys::at_zero, BucketRule::log};
+  EXPECT_EQ(bucket_of(coarse, -112), 28 + 17);
+  EXPECT_EQ(bucket_of(coarse, -113), 28 + 18);
+  const RelativeBias clipped{8, 4, true, LaterKeys::at_zero, BucketRule::clipped};
+  EXPECT_EQ(bucket_of(clipped, -9), 7);
+  EXPECT_EQ(bucket_of(clipped, 9), 0);
+  EXPECT_EQ(bucket_of(clipped, 3), 1);
+}
+
 TEST(Truth, SlopesOfAlibi) {
   const auto exponent = [](AlibiSlopes slopes, std::int64_t head, std::int64_t bias_max = 8) {
     const Alibi encoding{.num_heads = 12, .slopes = slopes, .bias_max = bias_max};

@@ -173,7 +173,8 @@ Rope draw_rope(Random& random, Taste taste, std::int64_t most_width) {
       break;
     case 2:
       if (wide)
-        rope.rope_scaling = DynamicScaling{draw_factor(random, taste), draw_length(random, taste), draw_scope(random)};
+        rope.rope_scaling = DynamicScaling{draw_factor(random, taste), draw_length(random, taste), draw_scope(random),
+                                           random.of({LengthSteps::every, LengthSteps::doublings})};
       break;
     case 3:
     case 4:

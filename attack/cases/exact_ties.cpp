@@ -158,6 +158,15 @@ std::vector<Case> exact_ties_relative_bias(Random& random, Dtype dtype) {
   encoding.max_distance = std::max(
       random.once_in(3) ? static_cast<std::int64_t>(random.of_magnitude(static_cast<double>(exact + 1), 0x1p53)) : most,
       exact + 1);
+  if (encoding.bidirectional && random.once_in(2)) {
+    // DeBERTa's, whose borders are those of the distance before the last.
+    encoding.buckets = random.of({BucketRule::log, BucketRule::log, BucketRule::clipped});
+    encoding.num_buckets = std::max<std::int64_t>(encoding.num_buckets / 4 * 4, 8);
+    const std::int64_t span = encoding.num_buckets / 2;
+    encoding.max_distance = encoding.buckets == BucketRule::clipped
+                                ? span
+                                : std::max(std::min(encoding.max_distance, furthest - 1) + 1, span);
+  }
   Case example;
   example.spec = spec_of(encoding, dtype);
   example.operation = Operation::bucket;

@@ -224,6 +224,11 @@ std::vector<Case> usual_relative_bias(Random& random, Dtype dtype) {
   if (!encoding.bidirectional && random.once_in(2)) encoding.later_keys = LaterKeys::mirrored;
   encoding.num_buckets = 2 * random.of({16LL, 16LL, static_cast<long long>(random.between(2, 40))});
   encoding.max_distance = random.of({std::int64_t{128}, random.between(81, 4096), furthest});
+  if (encoding.bidirectional && random.once_in(3)) {
+    encoding.buckets = random.of({BucketRule::log, BucketRule::clipped});
+    encoding.num_buckets = encoding.num_buckets / 4 * 4 + 8;
+    if (encoding.buckets == BucketRule::clipped) encoding.max_distance = encoding.num_buckets / 2;
+  }
   Case example = table_case(random, encoding, dtype, {});
   example.heads = random.between(1, 12);
   example.operation = random.once_in(3) ? Operation::grad_weight : Operation::bias;
@@ -272,6 +277,12 @@ std::vector<Case> usual_attention(Random& random, Dtype dtype) {
         .period =
             random.of({8192LL, 16384LL, 1LL, 2LL, 3LL, 1LL << 53, static_cast<long long>(random.between(1, 100000))}),
         .offset = random.of({0LL, 1LL, 1LL << 20})};
+    if (random.once_in(3)) {
+      encoding.query_scale->rule = QueryScaleRule::log_n;
+      encoding.query_scale->amount = 0;
+      encoding.query_scale->length = encoding.query_scale->period + 1;
+      encoding.query_scale->period = 0;
+    }
   }
   Case example;
   example.spec = spec_of(encoding, dtype);
@@ -285,7 +296,9 @@ std::vector<Case> usual_attention(Random& random, Dtype dtype) {
     std::int64_t first = random.between(0, 1000);
     if (encoding.query_scale) {
       // Across a border, or before and behind it.
-      const auto& [amount, period, offset] = *encoding.query_scale;
+      const std::int64_t offset = encoding.query_scale->offset;
+      const std::int64_t period = encoding.query_scale->rule == QueryScaleRule::log_n ? encoding.query_scale->length
+                                                                                      : encoding.query_scale->period;
       const std::int64_t most = encoding.position ? last_position : std::int64_t{1} << 52;
       const std::int64_t border = period > most ? 0 : random.between(1, std::max<std::int64_t>(most / period, 1));
       first = std::clamp<std::int64_t>(border * period - offset - random.between(0, example.tokens), 0, most);

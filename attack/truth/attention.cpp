@@ -100,8 +100,15 @@ Number bias_of(const Attention& encoding, std::int64_t head, std::int64_t query,
 // Each whole period behind the query is one more.
 Number scale_of_query(const Attention& encoding, std::int64_t position) {
   if (!encoding.query_scale) return 1;
-  const auto& [amount, period, offset] = *encoding.query_scale;
-  const std::int64_t from_start = position + offset;
+  const QueryScale& scale = *encoding.query_scale;
+  const std::int64_t from_start = position + scale.offset;
+  if (scale.rule == QueryScaleRule::log_n) {
+    // The logarithm to the base of the length, never below 1.
+    const Number bits = std::log2(std::max<Number>(static_cast<Number>(from_start), 1));
+    return std::max<Number>(bits / std::log2(static_cast<Number>(scale.length)), 1);
+  }
+  const std::int64_t period = scale.period;
+  const double amount = scale.amount;
   const std::int64_t into_period = from_start % period;
   return 1 + static_cast<Number>(amount) * std::log(static_cast<Number>((from_start - into_period) / period + 1));
 }

@@ -86,8 +86,8 @@ void judge_encoding(const Alibi& encoding, const Case& example, Checker& checker
 
 namespace {
 
-// Whether (n / exact)^m >= (most / exact)^k, in integers: n^m exact^k >= most^k exact^m.
-bool reaches(std::int64_t n, std::int64_t exact, std::int64_t m, std::int64_t most, std::int64_t k) {
+// How (n / exact)^m compares with (most / exact)^k, in integers: n^m exact^k with most^k exact^m.
+int compared(std::int64_t n, std::int64_t exact, std::int64_t m, std::int64_t most, std::int64_t k) {
   const long enough = 64 * (m + k + 2);
   const auto product = [&](std::int64_t a, std::int64_t of_a, std::int64_t b, std::int64_t of_b) {
     Real result(enough);
@@ -99,7 +99,25 @@ bool reaches(std::int64_t n, std::int64_t exact, std::int64_t m, std::int64_t mo
     mpfr_mul(result.get(), result.get(), power.get(), MPFR_RNDN);
     return result;
   };
-  return mpfr_greaterequal_p(product(n, m, exact, k).get(), product(most, k, exact, m).get()) != 0;
+  return mpfr_cmp(product(n, m, exact, k).get(), product(most, k, exact, m).get());
+}
+
+// DeBERTa's and Shaw et al.'s: rows after the middle one, of a distance. log2 of the distances' quotients, whose steps
+// are counted from the first whole number that is not below them.
+std::int64_t rows_of_distance(const RelativeBias& encoding, std::uint64_t size) {
+  const std::int64_t span = encoding.num_buckets / 2;
+  if (size >= static_cast<std::uint64_t>(encoding.max_distance)) return span;
+  const auto n = static_cast<std::int64_t>(size);
+  const std::int64_t middle = span / 2;
+  if (encoding.buckets == BucketRule::clipped || n <= middle) return n;
+  const std::int64_t last = encoding.max_distance - 1;
+  const auto part = static_cast<double>(std::log2(static_cast<long double>(n) / static_cast<long double>(middle)) /
+                                        std::log2(static_cast<long double>(last) / static_cast<long double>(middle)));
+  // Within a thousandth of a step, so that the whole number next to it is the only one in doubt.
+  const double steps = part * static_cast<double>(middle - 1);
+  const auto near = static_cast<std::int64_t>(std::llround(steps));
+  if (std::fabs(steps - static_cast<double>(near)) > 1e-3) return middle + static_cast<std::int64_t>(std::ceil(steps));
+  return middle + near + (compared(n, middle, middle - 1, last, near) > 0 ? 1 : 0);
 }
 
 }  // namespace
@@ -109,6 +127,11 @@ std::int64_t bucket_of(const RelativeBias& encoding, std::int64_t relative) {
   // none of its own.
   const std::uint64_t size =
       relative < 0 ? 0 - static_cast<std::uint64_t>(relative) : static_cast<std::uint64_t>(relative);
+  if (encoding.buckets != BucketRule::t5) {
+    const std::int64_t rows = rows_of_distance(encoding, size);
+    const std::int64_t span = encoding.num_buckets / 2;
+    return relative > 0 ? span - rows : std::min(span + rows, 2 * span - 1);
+  }
   std::int64_t buckets = encoding.num_buckets;
   std::int64_t start = 0;
   std::uint64_t distance = relative <= 0 || encoding.later_keys == LaterKeys::mirrored ? size : 0;
@@ -133,7 +156,7 @@ std::int64_t bucket_of(const RelativeBias& encoding, std::int64_t relative) {
     k = mpfr_get_sj(border.get(), MPFR_RNDN);
     if (mpfr_lessequal_p(border.get(), share.low.get()) != 0) return start + exact + std::min(m - 1, k);
   }
-  return start + exact + std::min(m - 1, reaches(n, exact, m, encoding.max_distance, k) ? k : k - 1);
+  return start + exact + std::min(m - 1, compared(n, exact, m, encoding.max_distance, k) >= 0 ? k : k - 1);
 }
 
 void ExactTotal::add(Bits element) {

@@ -91,6 +91,12 @@ std::optional<Interval> frequency(const Rope& encoding, std::int64_t length, std
     const std::int64_t trained = dynamic->original_max_position_embeddings;
     if (length <= trained) return w;
     const Interval s = exactly(bits, dynamic->factor);
+    if (dynamic->length_steps == LengthSteps::doublings) {
+      // Qwen's 2^ceil(log2(l/L) + 1) - 1 is s 2^j - (s - 1) of s = 2, j the bits of floor((l - 1)/L).
+      std::int64_t times = 1;
+      for (std::int64_t rest = (length - 1) / trained; rest > 0; rest /= 2) times *= 2;
+      return with_longer_base(s * exactly(bits, times) - (s - exactly(bits, 1.0)));
+    }
     return with_longer_base(s * exactly(bits, length) / exactly(bits, trained) - (s - exactly(bits, 1.0)));
   }
   if (const auto* yarn = std::get_if<YarnScaling>(&scaling)) {
