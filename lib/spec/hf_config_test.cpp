@@ -570,7 +570,7 @@ TEST(HfConfig, EachFieldTellsItsLine) {
 TEST(HfConfig, ALayerWithoutPositionsIsToldFromOneThatIsNotThere) {
   const auto told = [](const char* layer) -> std::string {
     try {
-      return to_json(spec_from_hf_config(R"({"model_type":"qwen3_next"})", {.layer = layer}));
+      return to_json(spec_from_hf_config(R"({"model_type":"qwen3_next"})", {std::nullopt, layer, ""}));
     } catch (const SpecError& error) {
       return error.what();
     }
@@ -585,7 +585,7 @@ TEST(HfConfig, ACountOfLayersTellsNothingOfPairs) {
     const std::string file = R"({"model_type":"new","hidden_size":64,"num_attention_heads":2,"rope_theta":10000,)" +
                              std::string(field) + "}";
     try {
-      return to_json(spec_from_hf_config(file, {.pairing = Pairing::half}));
+      return to_json(spec_from_hf_config(file, {Pairing::half, "", ""}));
     } catch (const SpecError& error) {
       return error.what();
     }
