@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
+#include "lib/numeric/dtype.hpp"
 #include "reference/enclosure.hpp"
 #include "reference/frequency.hpp"
 #include "reference/rope.hpp"
@@ -18,10 +20,11 @@ enum class Stage {
   frequency,  // T1: given the frequencies it uses
   angle,      // T2: given the angle it forms
   table,      // T3: given its sine and cosine
-  rounding    // T4: given the exact result of T3, its last rounding
+  rotation,   // what its arithmetic adds to the exact result of T3
+  rounding    // T4: the last rounding
 };
 
-/// "real", "frequency", "angle", "table", "rounding".
+/// "real", "frequency", "angle", "table", "rotation", "rounding".
 std::string_view name_of(Stage stage);
 
 /// T1: the rotation by frequency * position, in radians; `frequency` taken exactly.
@@ -46,12 +49,30 @@ struct Intermediates {
   TableEntry table;
 };
 
+/// The same as an implementation's values show them. What is absent is as exact as the stage before it, as far as they
+/// tell.
+struct SeenIntermediates {
+  std::optional<double> frequency;  ///< in radians per position
+  std::optional<double> angle;      ///< in radians, whole turns aside
+  std::optional<TableEntry> table;  ///< with the factor in it
+};
+
+/// A pair of values that an implementation returned.
+struct TurnedValues {
+  double first = 0;
+  double second = 0;
+  Dtype dtype = Dtype::float64;
+  /// What is not known of the table's entries, each: they were seen rounded themselves.
+  double unseen_of_table = 0;
+};
+
 /// The signed error of one value, step by step: they add up to value - truth, the real number at T0.
 struct StageErrors {
   Enclosure frequency;  // T1 - T0
   Enclosure angle;      // T2 - T1
   Enclosure table;      // T3 - T2
-  Enclosure rounding;   // value - T3
+  Enclosure rotation;   // value - T3 where the last rounding alone does not make it, else 0
+  Enclosure rounding;   // value - T3 where it does: less than one ULP of the value, whichever way it rounds, else 0
 
   /// The step whose error is largest in size, by the enclosures' upper ends.
   Stage largest() const;
@@ -63,9 +84,11 @@ struct PairStageErrors {
   StageErrors second;
 };
 
-/// For a value (y0, y1) computed for factor * R(angle) x, `real` being the rotation of the spec. For a table of sines
-/// and cosines itself x = (1, 0) and (y0, y1) is (cos, sin).
+/// For values y computed for factor * R(angle) x, `real` being the rotation of the spec. For a table of sines and
+/// cosines itself x = (1, 0) and y is (cos, sin).
 PairStageErrors stage_errors(const Rotation& real, const Enclosure& factor, std::int64_t position,
-                             const Intermediates& had, const RealPair& x, double y0, double y1);
+                             const SeenIntermediates& had, const RealPair& x, const TurnedValues& y);
+PairStageErrors stage_errors(const Rotation& real, const Enclosure& factor, std::int64_t position,
+                             const Intermediates& had, const RealPair& x, const TurnedValues& y);
 
 }  // namespace sextant::reference

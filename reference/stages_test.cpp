@@ -39,7 +39,7 @@ TEST(Stages, TheLargestStepIsWhereTheRecipeIsCoarse) {
     const auto turned = emulation->rotate(had, 1, 0);
     const Rotation truth = oracle.rotation(position, static_cast<std::int64_t>(pair), precision);
     const PairStageErrors errors =
-        stage_errors(truth, real(1), position, had, {real(1), real(0)}, turned.first, turned.second);
+        stage_errors(truth, real(1), position, had, {real(1), real(0)}, {turned.first, turned.second, Dtype::float32});
     EXPECT_EQ(name_of(errors.second.largest()), name_of(stage)) << name;
   }
 }
@@ -57,9 +57,12 @@ TEST(Stages, AddUpToTheWholeError) {
         const auto turned = emulation->rotate(had, 0.75, -2);
         const Rotation truth = oracle.rotation(position, pair, precision);
         const RealPair x{real(0.75), real(-2)};
-        const auto errors = stage_errors(truth, real(1), position, had, x, turned.first, turned.second);
+        const auto errors =
+            stage_errors(truth, real(1), position, had, x, {turned.first, turned.second, Dtype::float32});
         const RealPair expected = RopeReference::rotate(truth, x);
-        const auto total = [](const StageErrors& e) { return e.frequency + e.angle + e.table + e.rounding; };
+        const auto total = [](const StageErrors& e) {
+          return e.frequency + e.angle + e.table + e.rotation + e.rounding;
+        };
         EXPECT_TRUE(contains(total(errors.first) + expected.first, real(turned.first))) << recipe.name;
         EXPECT_TRUE(contains(total(errors.second) + expected.second, real(turned.second))) << recipe.name;
         EXPECT_LT(total(errors.first).width(), 1e-40);
@@ -72,7 +75,7 @@ TEST(Stages, AreExactGivenWhatCameBefore) {
   // Given the true frequency 1 and angle, the first two steps add nothing; a table off by 2^-20 shows as that.
   const Rotation truth = rotation_at_angle(5, precision);
   const Intermediates had{1, 5, {std::sin(5.0) + 0x1p-20, std::cos(5.0)}};
-  const auto errors = stage_errors(truth, real(1), 5, had, {real(1), real(0)}, had.table.cos, had.table.sin);
+  const auto errors = stage_errors(truth, real(1), 5, had, {real(1), real(0)}, {had.table.cos, had.table.sin});
   EXPECT_TRUE(contains(errors.second.frequency, real(0)));
   EXPECT_TRUE(contains(errors.second.angle, real(0)));
   EXPECT_NEAR(errors.second.table.upper(), 0x1p-20, 0x1p-50);

@@ -87,6 +87,7 @@ std::string stage_text(const Report& report) {
   std::string text = survey.stage == "rounding" ? survey.stage : "the " + survey.stage;
   if (survey.stage == "angle" && survey.angle_bits)
     text += fmt::format(", of which {:.1f} bits are right", std::max(*survey.angle_bits, 0.0));
+  if (survey.stage_evidence == "growth") text += ", told by how it grows";
   return text;
 }
 

@@ -71,6 +71,7 @@ template <class Io>
 void describe(Io& io, Survey& survey) {
   io("measured_class", survey.measured_class);
   io("stage", survey.stage);
+  io("stage_evidence", survey.stage_evidence);
   io("recipe", survey.recipe);
   io("angle_bits", survey.angle_bits);
   io("output_bits", survey.output_bits);

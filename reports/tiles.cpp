@@ -26,9 +26,12 @@ void add_causes(std::vector<Tile>& tiles, const Report& report) {
     tiles.push_back(
         {"Same bits as recipe", survey.recipe, "A known choice of arithmetic whose values are these, bit for bit."});
   if (!survey.stage.empty())
-    tiles.push_back({"Error comes from", survey.stage,
-                     "The stage that adds most of it: the frequencies, the angle formed of them, the table of sines "
-                     "and cosines, or the last rounding."});
+    tiles.push_back(
+        {"Error comes from", survey.stage,
+         fmt::format("The stage that adds most of it: the frequencies, the angle formed of them, the table "
+                     "of sines and cosines, the rotation by it, or the last rounding; told by {}.",
+                     survey.stage_evidence == "oracle" ? "the oracle, given what the subject had at each stage"
+                                                       : "how the error grows with the position")});
   // Where the last rounding is all that is wrong, the angle has more bits than its effect shows.
   const bool tells_of_angle = survey.stage == "angle" || survey.stage == "frequency";
   if (tells_of_angle && survey.angle_bits && *survey.angle_bits > 0)

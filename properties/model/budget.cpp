@@ -350,6 +350,10 @@ double ErrorBudget::quick_angle_error(double angle, std::int64_t pair) const {
   return (std::fabs(angle) + offsets_[i]) * relative_angle_error_.at(i);
 }
 
+double ErrorBudget::conditioned_ulp(double truth, double angle, double derivative) const {
+  return ulp(dtype_, truth) + std::fabs(angle * derivative) * angle_roundoff(accuracy_);
+}
+
 Enclosure ErrorBudget::angle_error(const Enclosure& angle, std::int64_t pair) const {
   if (unit_frequency_.at(static_cast<std::size_t>(pair)) && abs(angle).upper() <= exact_angle())
     return Enclosure(std::int64_t{0}, angle.precision());

@@ -84,6 +84,10 @@ class ErrorBudget {
   /// k above.
   double ulps() const { return ulps_; }
 
+  /// ulp(truth) + |angle| u |derivative|: what rounding the value once, and its angle once in the format that the class
+  /// names, may come to.
+  double conditioned_ulp(double truth, double angle, double derivative) const;
+
   /// How far the angle of frequency `pair` may be off, in radians: d above. 0 for the two strictest classes.
   reference::Enclosure angle_error(const reference::Enclosure& angle, std::int64_t pair) const;
 

@@ -39,6 +39,13 @@ class EncodedPairs {
 
   virtual Rows ask(Session& session, const std::vector<std::int64_t>& positions) const = 0;
 
+  /// What vectors x are turned to, of each pair (x.cos, x.sin) to (y.cos, y.sin), at each position; nothing of codes,
+  /// which turn none.
+  virtual std::optional<Rows> ask_turned(Session&, const std::vector<std::int64_t>&,
+                                         const std::vector<PairValues>&) const {
+    return std::nullopt;
+  }
+
   /// What a recipe gives for the same question; nothing where none is known.
   virtual std::optional<Rows> emulate(const reference::Recipe& recipe,
                                       const std::vector<std::int64_t>& positions) const = 0;
@@ -57,6 +64,9 @@ class EncodedPairs {
 
   /// The rotation over `step` positions, of the longest calls.
   virtual reference::Rotation advance(std::int64_t step, std::int64_t pair, reference::Precision precision) = 0;
+
+  /// What frequencies are multiplied by: the position, with an offset, and the sign that turns clockwise.
+  virtual std::int64_t place(std::int64_t position) const = 0;
 
   /// w_i, positive, in radians per position, in a call of `length`.
   virtual std::vector<double> frequencies(std::int64_t length) = 0;
@@ -93,7 +103,6 @@ class EncodedPairs {
  private:
   virtual reference::FastRotations fast(std::int64_t length) = 0;
   virtual reference::DoubleDoubleWithin factor(std::int64_t length) = 0;  // a, and a scale's sign
-  virtual std::int64_t place(std::int64_t position) const = 0;            // what frequencies are multiplied by
 };
 
 }  // namespace sextant

@@ -24,16 +24,20 @@ class RopePairs : public EncodedPairs {
   Rows ask(Session& session, const std::vector<std::int64_t>& positions) const override {
     const Tensor x =
         gen::vectors(encoding(), spec_.dtype, {.batch = 1, .tokens = std::ssize(positions), .heads = 1}, 0);
-    const Tensor y = rotate(session, spec_, x, positions);
-    Rows rows;
-    for (std::int64_t start = 0; start < y.elements(); start += encoding().head_dim) {
-      auto& values = rows.emplace_back();
+    return rows_of(rotate(session, spec_, x, positions));
+  }
+
+  std::optional<Rows> ask_turned(Session& session, const std::vector<std::int64_t>& positions,
+                                 const std::vector<PairValues>& vectors) const override {
+    Tensor x = Tensor::zeros(spec_.dtype, {1, std::ssize(positions), 1, encoding().head_dim});
+    for (std::int64_t start = 0; start < x.elements(); start += encoding().head_dim) {
       for (std::int64_t pair = 0; pair < count(); ++pair) {
-        const Channels at = channels_of_pair(encoding(), encoding().output_pairing, pair);
-        values.push_back({y.at(start + at.second), y.at(start + at.first)});
+        const Channels at = channels_of_pair(encoding(), encoding().pairing, pair);
+        x.set(start + at.first, vectors[static_cast<std::size_t>(pair)].cos);
+        x.set(start + at.second, vectors[static_cast<std::size_t>(pair)].sin);
       }
     }
-    return rows;
+    return rows_of(rotate(session, spec_, x, positions));
   }
 
   std::optional<Rows> emulate(const reference::Recipe& recipe,
@@ -79,10 +83,24 @@ class RopePairs : public EncodedPairs {
   }
 
   double unit(double, double size) const override { return ulp(spec_.dtype, size); }
+  std::int64_t place(std::int64_t position) const override { return orientation() < 0 ? -position : position; }
 
  protected:
   const Spec& spec() const { return spec_; }
   const Rope& encoding() const { return oracle_.encoding(); }
+
+  // The pairs of each vector.
+  Rows rows_of(const Tensor& y) const {
+    Rows rows;
+    for (std::int64_t start = 0; start < y.elements(); start += encoding().head_dim) {
+      auto& values = rows.emplace_back();
+      for (std::int64_t pair = 0; pair < count(); ++pair) {
+        const Channels at = channels_of_pair(encoding(), encoding().output_pairing, pair);
+        values.push_back({y.at(start + at.second), y.at(start + at.first)});
+      }
+    }
+    return rows;
+  }
 
   std::optional<Rows> emulated(const reference::Recipe& recipe, const std::vector<std::int64_t>& positions,
                                std::int64_t length) const {
@@ -103,7 +121,6 @@ class RopePairs : public EncodedPairs {
   DoubleDoubleWithin factor(std::int64_t length) override {
     return DoubleDoubleWithin::of(oracle_.attention_factor(length, reference::first_precision));
   }
-  std::int64_t place(std::int64_t position) const override { return orientation() < 0 ? -position : position; }
 
   Spec spec_;
   reference::RopeReference oracle_;
@@ -112,6 +129,11 @@ class RopePairs : public EncodedPairs {
 class TablePairs final : public RopePairs {
  public:
   using RopePairs::RopePairs;
+
+  std::optional<Rows> ask_turned(Session&, const std::vector<std::int64_t>&,
+                                 const std::vector<PairValues>&) const override {
+    return std::nullopt;
+  }
 
   Rows ask(Session& session, const std::vector<std::int64_t>& positions) const override {
     const Tensor values = table(session, spec(), positions);

@@ -124,8 +124,8 @@ class SinusoidalJudge final : public CodeJudge {
         const auto exact = [&](Precision precision) { return target(row.position, pair, component, precision); };
         const DoubleDoubleWithin& truth = is_sine ? sine : cosine;
         const double derivative = is_sine ? cosine.high : sine.high;
-        const QuickTarget quick{truth,
-                                budget_.element_bound(magnitude(truth), derivative, encoding.scale, angle, pair)};
+        const QuickTarget quick{truth, budget_.element_bound(magnitude(truth), derivative, encoding.scale, angle, pair),
+                                budget_.conditioned_ulp(truth.high, angle, derivative)};
         judge_.judge(judgement, values_[static_cast<std::size_t>(channel)], quick, exact,
                      [&] { return text_at(row, channel); });
       }
@@ -229,6 +229,7 @@ class SinusoidalPairs final : public EncodedPairs {
   }
 
   double unit(double truth, double) const override { return ulp(spec_.dtype, truth); }
+  std::int64_t place(std::int64_t position) const override { return position + encoding().position_offset; }
 
  private:
   const Sinusoidal& encoding() const { return oracle_.encoding(); }
@@ -245,7 +246,6 @@ class SinusoidalPairs final : public EncodedPairs {
 
   reference::FastRotations fast(std::int64_t) override { return oracle_.fast(); }
   DoubleDoubleWithin factor(std::int64_t) override { return DoubleDoubleWithin::exactly(encoding().scale); }
-  std::int64_t place(std::int64_t position) const override { return position + encoding().position_offset; }
 
   Spec spec_;
   reference::SinusoidalReference oracle_;

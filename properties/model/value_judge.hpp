@@ -25,6 +25,7 @@ struct Target {
 struct QuickTarget {
   reference::DoubleDoubleWithin truth;
   reference::Bounds bound;
+  double conditioned_ulp = 0;  ///< what errors are told in besides; 0 where they are not
 };
 
 /// What a correctly rounded value is where the truth is 0, which has no sign: +0, or either zero, as where terms that
@@ -63,6 +64,7 @@ class ValueJudge {
         return exactly(value, target);
       });
     }
+    if (quick.conditioned_ulp > 0) deviation.conditioned_ulps = deviation.absolute / quick.conditioned_ulp;
     if (value == 0 && within == Certainty::yes && !may_have_sign(std::signbit(value), quick, at)) {
       within = Certainty::no;
       deviation.of_bound = 1 + std::numeric_limits<double>::epsilon();  // no bound tells zeros apart

@@ -12,6 +12,8 @@
 #include "properties/gen/position.hpp"
 #include "properties/model/measured_frequencies.hpp"
 #include "properties/model/model.hpp"
+#include "properties/survey/row_errors.hpp"
+#include "properties/survey/told_stage.hpp"
 #include "reference/measures.hpp"
 #include "reference/recipe.hpp"
 #include "reference/wide_value.hpp"
@@ -47,12 +49,6 @@ std::vector<std::int64_t> grid_positions(const Spec& spec) {
 
 double radius_of(EncodedPairs& encoded) { return encoded.radius(reference::first_precision).upper(); }
 
-// At least so much is it off: what the enclosure of the truth leaves open is not held against it.
-double error_of(double value, const DoubleDoubleWithin& truth) {
-  return std::isfinite(value) ? magnitude(DoubleDoubleWithin::exactly(value) - truth).lower
-                              : std::numeric_limits<double>::infinity();
-}
-
 bool is_nearest(Dtype dtype, double value, const DoubleDoubleWithin& truth) {
   const auto nearest = reference::correctly_rounded(dtype, truth.high, truth.low, truth.error);
   return nearest ? *nearest == value : error_of(value, truth) <= 0.5 * ulp(dtype, truth.high) * (1 + 0x1p-20);
@@ -78,12 +74,6 @@ constexpr std::array classes{AccuracyClass::correctly_rounded, AccuracyClass::fa
                              AccuracyClass::exact_angle,       AccuracyClass::pair_norm,
                              AccuracyClass::float32_angle,     AccuracyClass::float32_recurrence,
                              AccuracyClass::float16_angle,     AccuracyClass::bfloat16_angle};
-
-// How far the pair's angle is from the true one, in (-pi, pi].
-double angle_error(const PairValues& value, const EncodedPairs::Truth& truth, std::size_t i) {
-  return std::atan2(value.sin * truth.cos[i].high - value.cos * truth.sin[i].high,
-                    value.cos * truth.cos[i].high + value.sin * truth.sin[i].high);
-}
 
 ErrorGrid grid_of(EncodedPairs& encoded, const Spec& spec, const std::vector<std::int64_t>& positions, const Rows& rows,
                   const std::vector<EncodedPairs::Truth>& truth) {
@@ -129,39 +119,6 @@ ErrorGrid grid_of(EncodedPairs& encoded, const Spec& spec, const std::vector<std
     }
   }
   return grid;
-}
-
-// Where the error comes from, told by how it grows: not with the position: the table's values or the last rounding; in
-// proportion to the position, pair by pair: the frequency; otherwise the angle.
-std::string stage_of(const Rows& rows, const std::vector<EncodedPairs::Truth>& truth, double size, double unit) {
-  double near = 0;
-  double far = 0;
-  std::size_t worst_pair = 0;
-  for (std::size_t row = 0; row < rows.size(); ++row) {
-    for (std::size_t i = 0; i < rows[row].size(); ++i) {
-      const double error =
-          std::max(error_of(rows[row][i].sin, truth[row].sin[i]), error_of(rows[row][i].cos, truth[row].cos[i]));
-      if (!std::isfinite(error)) return "angle";
-      if (row <= 1) near = std::max(near, error);
-      if (error > far) far = error, worst_pair = i;
-    }
-  }
-  if (far <= unit * 0.51) return "rounding";
-  if (far <= 4 * unit || near > far / 4) return near > 8 * unit || far > 8 * unit ? "table" : "rounding";
-  // Relative errors of the worst pair's angle, while they are small against a turn.
-  double least = std::numeric_limits<double>::infinity();
-  double most = -least;
-  for (std::size_t row = 0; row < rows.size(); ++row) {
-    const double angle = truth[row].angle[worst_pair];
-    const double error = angle_error(rows[row][worst_pair], truth[row], worst_pair);
-    if (std::fabs(error) * size < 16 * unit) continue;
-    // Beyond this its whole turns are not told.
-    if (std::fabs(error) > 1) break;
-    least = std::min(least, error / angle);
-    most = std::max(most, error / angle);
-  }
-  return least * most > 0 && (most - least) <= 0.2 * std::max(std::fabs(most), std::fabs(least)) ? "frequency"
-                                                                                                 : "angle";
 }
 
 FrequencyCurve frequencies_of(Session& session, EncodedPairs& encoded, const Spec& spec) {
@@ -262,7 +219,9 @@ void measure(Survey& survey, Session& session, EncodedPairs& encoded, const Spec
       survey.horizon = horizon_between(session, encoded, spec, positions[within - 1], positions[within]);
   }
   survey.errors = grid_of(encoded, spec, positions, rows, truth);
-  survey.stage = stage_of(rows, truth, size, unit);
+  const ToldStage told = told_stage(session, encoded, spec, {positions, rows, truth});
+  survey.stage = told.stage;
+  survey.stage_evidence = told.evidence;
   for (const reference::Recipe& recipe : reference::recipes()) {
     const auto emulated = encoded.emulate(recipe, positions);
     const auto same = [](const PairValues& a, const PairValues& b) { return a.sin == b.sin && a.cos == b.cos; };

@@ -72,7 +72,10 @@ struct BiasMap {
 
 struct Survey {
   std::string measured_class;  ///< the strictest accuracy class whose bound holds everywhere on the grid; empty if none
-  std::string stage;   ///< where the error comes from: "frequency", "angle", "table" or "rounding"; empty if not told
+  /// where the error comes from: "frequency", "angle", "table", "rotation" or "rounding"; empty if not told
+  std::string stage;
+  /// what tells it: "oracle", which was given what the subject had at each stage, or "growth" with the position
+  std::optional<std::string> stage_evidence;
   std::string recipe;  ///< the known recipe whose values equal the subject's bit for bit; empty if none
   /// effective bits of the angle: -log2 of the worst |error| / |angle|; absent if nothing was seen of it
   std::optional<double> angle_bits;

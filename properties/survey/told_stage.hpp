@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "lib/spec/spec.hpp"
+#include "properties/model/encoded_pairs.hpp"
+#include "subjects/subject.hpp"
+
+namespace sextant {
+
+/// What a subject answered in one call at positions that rise from 0, or the claim's first, to its last, and what is
+/// true.
+struct AnsweredGrid {
+  const std::vector<std::int64_t>& positions;
+  const Rows& rows;
+  const std::vector<EncodedPairs::Truth>& truth;
+};
+
+/// Where the error of a subject comes from, and what tells it.
+struct ToldStage {
+  std::string stage;     ///< "frequency", "angle", "table", "rotation" or "rounding"
+  std::string evidence;  ///< "oracle" or "growth"
+};
+
+/// The stage (reference/stages.hpp) that adds most to the values up to the first that are not as claimed, and at three
+/// positions beyond them; of values that all are as claimed, to all.
+///
+/// The oracle tells it, given what the subject had: its frequencies, from phases at powers of two; its angles, from the
+/// phases of its sines and cosines where they are further from the frequency's multiples than the table is from the
+/// unit circle; its table, from what it makes of unit vectors; and, of rotations, other vectors turned by that table.
+/// What a last rounding may have made is taken for one. Where norms change by more than any table's do, what is done
+/// to a pair is no rotation.
+///
+/// By the error's growth with the position it is told where that is not known: in claims without position 0, of values
+/// that are not finite, of codes whose pairs are on no circle, of frequencies above half a turn, and where positions
+/// are too far for the whole turns that a frequency's last bits come to.
+///
+/// @throws SubjectFailure, Interrupted.
+ToldStage told_stage(Session& session, EncodedPairs& encoded, const Spec& spec, const AnsweredGrid& grid);
+
+}  // namespace sextant
