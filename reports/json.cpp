@@ -4,8 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "reports/deviation_json.hpp"
 #include "reports/diagnosis_json.hpp"
-#include "reports/json_numbers.hpp"
 #include "reports/summary.hpp"
 #include "reports/survey_json.hpp"
 #include "reports/tally_json.hpp"
@@ -16,12 +16,9 @@ namespace {
 using nlohmann::ordered_json;
 
 ordered_json example_json(const Report& report, const PropertyResult& result, const Example& example) {
-  ordered_json json = {{"token", example.token},
-                       {"replay", replay_command(report, result, example)},
-                       {"finding", example.finding},
-                       {"error_of_bound", number_json(example.deviation.of_bound)},
-                       {"error_absolute", number_json(example.deviation.absolute)},
-                       {"error_ulps", number_json(example.deviation.ulps)}};
+  ordered_json json = {
+      {"token", example.token}, {"replay", replay_command(report, result, example)}, {"finding", example.finding}};
+  add_deviation(json, example.deviation);
   if (example.shown == Shown::after_other_calls) json["after_other_calls"] = true;
   return json;
 }

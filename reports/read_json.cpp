@@ -7,6 +7,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "reports/deviation_json.hpp"
 #include "reports/diagnosis_json.hpp"
 #include "reports/json_object.hpp"
 #include "reports/parsed_json.hpp"
@@ -23,10 +24,7 @@ constexpr std::uintmax_t largest_file = std::uintmax_t{256} << 20;
 std::optional<Example> example_of(const JsonObject& result, const char* name) {
   if (result.at(name).is_null()) return std::nullopt;
   const JsonObject example = result.object(name);
-  return Example{example.text("token"),
-                 example.text("finding"),
-                 {example.number("error_of_bound"), example.number("error_absolute"), example.number("error_ulps")},
-                 shown_of(example)};
+  return Example{example.text("token"), example.text("finding"), deviation_of(example), shown_of(example)};
 }
 
 // Reports older than it have none.

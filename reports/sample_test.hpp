@@ -24,6 +24,7 @@ inline Survey sample_survey() {
   Survey survey;
   survey.measured_class = "bfloat16-angle";
   survey.stage = "angle";
+  survey.stage_evidence = "oracle";
   survey.recipe = "bfloat16-angle";
   survey.angle_bits = 7.5;
   survey.horizon = 256;
@@ -74,7 +75,7 @@ inline Report sample() {
   violated.cases = 1;
   violated.simplest =
       Example{"beta:position=257", "position 257: got nan, `true` value <0.5>", {infinity, infinity, std::nan("")}};
-  violated.worst = Example{"beta:position=300", "position 300: 7.4 times the bound", {7.4, 0.1, 1e6}};
+  violated.worst = Example{"beta:position=300", "position 300: 7.4 times the bound", {7.4, 0.1, 1e6, 12.5}};
   PropertyResult crashed =
       result("gamma", Verdict::crashed,
              "crashed: encode: was killed by signal 11 (Segmentation fault); it wrote: \x1b[31mred\x01");

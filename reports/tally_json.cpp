@@ -1,5 +1,6 @@
 #include "reports/tally_json.hpp"
 
+#include "reports/deviation_json.hpp"
 #include "reports/json_numbers.hpp"
 
 namespace sextant {
@@ -8,20 +9,14 @@ namespace {
 using nlohmann::ordered_json;
 
 ordered_json example_json(const Example& example) {
-  ordered_json json = {{"token", example.token},
-                       {"finding", example.finding},
-                       {"error_of_bound", number_json(example.deviation.of_bound)},
-                       {"error_absolute", number_json(example.deviation.absolute)},
-                       {"error_ulps", number_json(example.deviation.ulps)}};
+  ordered_json json = {{"token", example.token}, {"finding", example.finding}};
+  add_deviation(json, example.deviation);
   if (example.shown == Shown::after_other_calls) json["after_other_calls"] = true;
   return json;
 }
 
 Example example_of(const JsonObject& json) {
-  return {json.text("token"),
-          json.text("finding"),
-          {json.number("error_of_bound"), json.number("error_absolute"), json.number("error_ulps")},
-          shown_of(json)};
+  return {json.text("token"), json.text("finding"), deviation_of(json), shown_of(json)};
 }
 
 void add(ordered_json& json, const char* name, const std::optional<std::int64_t>& value) {

@@ -44,7 +44,11 @@ std::string value_text(Dtype dtype, double value) {
 
 std::string comparison_text(Dtype dtype, double value, double truth, const Deviation& deviation) {
   // Beside 0 a ULP is that of the least number, and tells nothing.
-  const std::string in_ulps = truth == 0 ? "" : fmt::format(" = {:.3g} ULP", deviation.ulps);
+  const std::string raw = truth == 0 ? "" : fmt::format("{:.3g}", deviation.ulps);
+  const std::string conditioned = deviation.conditioned_ulps ? fmt::format("{:.3g}", *deviation.conditioned_ulps) : raw;
+  std::string in_ulps = raw.empty() ? "" : fmt::format(" = {} ULP", raw);
+  if (conditioned != raw)
+    in_ulps += fmt::format("{}{} conditioned{}", raw.empty() ? " = " : " (", conditioned, raw.empty() ? " ULP" : ")");
   return fmt::format("got {}, true value {:.12g}, error {:.3g}{}, {:.3g} times the bound", value_text(dtype, value),
                      truth == 0 ? 0.0 : truth, deviation.absolute, in_ulps, deviation.of_bound);
 }

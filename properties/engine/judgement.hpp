@@ -61,7 +61,7 @@ Deviation not_finite();
 /// "0.84147096 (0x1.aed548p-1)": a value of the dtype with as many digits as tell it from its neighbours.
 std::string value_text(Dtype dtype, double value);
 
-/// "got V, true value T, error E = U ULP, bound B".
+/// "got V, true value T, error E = U ULP (C conditioned), R times the bound"; C where it is another number.
 std::string comparison_text(Dtype dtype, double value, double truth, const Deviation& deviation);
 
 }  // namespace sextant

@@ -299,6 +299,7 @@ class QkNormRopeJudge final : public Judge {
     const DoubleDoubleWithin cosine = factor_ * token.rotations->cos(i);
     const double norm = std::fabs(factor_.high) * std::hypot(n0.high, n1.high);
     const reference::Bounds bound = pair_bounds(norm, angle_at(token.position, pair), pair);
+    const double unit = ulp(budget_.dtype(), norm);
     for (const bool is_first : {true, false}) {
       const auto exact = [&](Precision precision) -> Target {
         const reference::RealPair n{head_.exactly(from_[i].first, precision),
@@ -311,7 +312,7 @@ class QkNormRopeJudge final : public Judge {
       };
       const DoubleDoubleWithin truth = is_first ? n0 * cosine - n1 * sine : n0 * sine + n1 * cosine;
       const std::int64_t channel = is_first ? to_[i].first : to_[i].second;
-      judge_.judge(judgement, y_[static_cast<std::size_t>(channel)], {truth, bound}, exact,
+      judge_.judge(judgement, y_[static_cast<std::size_t>(channel)], {truth, bound, unit}, exact,
                    [&] { return place(channel); });
     }
   }

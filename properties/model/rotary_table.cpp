@@ -108,7 +108,8 @@ class RotaryTableJudge final : public CodeJudge {
         const DoubleDoubleWithin& truth = is_sine ? sine : cosine;
         const double derivative = is_sine ? cosine.high : sine.high;
         const std::int64_t column = first + pair + (is_sine ? count() : 0);
-        const QuickTarget quick{truth, quick_bound(truth, derivative, angle, pair)};
+        const QuickTarget quick{truth, quick_bound(truth, derivative, angle, pair),
+                                budget_.conditioned_ulp(truth.high, angle, derivative)};
         judge_.judge(
             judgement, values_[static_cast<std::size_t>(column)], quick,
             [&](Precision precision) { return target(row.position, pair, component, precision); },

@@ -163,6 +163,7 @@ void RotationJudge::judge_pair_of(Judgement& judgement, const Vector& vector, co
   const DoubleDoubleWithin upward = pairs.rotations->sin(i);
   const DoubleDoubleWithin sine = scale * DoubleDoubleWithin{turn() * upward.high, turn() * upward.low, upward.error};
   const DoubleDoubleWithin cosine = scale * pairs.rotations->cos(i);
+  const double unit = ulp(budget_.dtype(), norm);
   const auto given0 = DoubleDoubleWithin::exactly(x0);
   const auto given1 = DoubleDoubleWithin::exactly(x1);
   for (const bool is_first : {true, false}) {
@@ -172,7 +173,7 @@ void RotationJudge::judge_pair_of(Judgement& judgement, const Vector& vector, co
     };
     const DoubleDoubleWithin truth = is_first ? given0 * cosine - given1 * sine : given0 * sine + given1 * cosine;
     const std::size_t channel = is_first ? at.to_first : at.to_second;
-    judge_.judge(judgement, y_[channel], {truth, bound}, exact,
+    judge_.judge(judgement, y_[channel], {truth, bound, unit}, exact,
                  [&] { return fmt::format("{}, channel {}", text_of(vector), channel); });
   }
 }

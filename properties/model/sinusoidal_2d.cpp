@@ -68,8 +68,9 @@ class GridJudge final : public CodeJudge {
                   budget_.element_bound(value, is_sine ? rotation.cos : rotation.sin, one, rotation.angle, pair)};
         };
         judge_.judge(judgement, given,
-                     {truth, budget_.element_bound(magnitude(truth), derivative.high, 1, angle, pair)}, exact,
-                     [&] { return fmt::format("row {}, column {}, channel {}", at.row, at.column, channel); });
+                     {truth, budget_.element_bound(magnitude(truth), derivative.high, 1, angle, pair),
+                      budget_.conditioned_ulp(truth.high, angle, derivative.high)},
+                     exact, [&] { return fmt::format("row {}, column {}, channel {}", at.row, at.column, channel); });
       }
     }
   }

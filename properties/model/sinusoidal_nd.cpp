@@ -91,8 +91,9 @@ class PlacesJudge final : public CodeJudge {
                   axis.budget.element_bound(value, is_sine ? rotation.cos : rotation.sin, one, rotation.angle, pair)};
         };
         judge_.judge(judgement, answer.at(start + channel),
-                     {truth, axis.budget.element_bound(magnitude(truth), derivative.high, 1, angle, pair)}, exact,
-                     [&] { return text_of(place, channel); });
+                     {truth, axis.budget.element_bound(magnitude(truth), derivative.high, 1, angle, pair),
+                      axis.budget.conditioned_ulp(truth.high, angle, derivative.high)},
+                     exact, [&] { return text_of(place, channel); });
       }
     }
   }

@@ -30,6 +30,9 @@ struct Deviation {
       0;  ///< error / bound: above 1 is a violation; infinity where the bound is 0 or the value not finite
   double absolute = 0;  ///< the error itself, in the encoding's unit
   double ulps = 0;      ///< the error in ULPs of the true value (lib/numeric/ulp.hpp)
+  /// The error in conditioned ULPs: of a value that is turned, ULPs of its pair's norm; of a sine or cosine units of
+  /// ulp(truth) + |angle| u |derivative|, u being the unit roundoff of the angle claimed. Absent where neither is.
+  std::optional<double> conditioned_ulps = std::nullopt;
 };
 
 /// Whether a case shows by itself what was found in it, in a fresh session, or only after the calls before it.

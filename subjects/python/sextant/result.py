@@ -45,6 +45,7 @@ class Counterexample:
     error_of_bound: Optional[float]
     error_absolute: Optional[float]
     error_ulps: Optional[float]
+    error_conditioned_ulps: Optional[float]  # of the pair's norm for rotations: docs/reading-a-report.md
     _calls: Optional[Callable[[str], list[Call]]] = field(default=None, repr=False, compare=False)
 
     def calls(self) -> list[Call]:
@@ -190,6 +191,7 @@ def _case(row: Optional[Mapping[str, Any]], calls: Optional[Callable[[str], list
         error_of_bound=_number(row["error_of_bound"]),
         error_absolute=_number(row["error_absolute"]),
         error_ulps=_number(row["error_ulps"]),
+        error_conditioned_ulps=_number(row.get("error_conditioned_ulps")),
         _calls=calls,
     )
 
