@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
 
 #include <fstream>
@@ -118,6 +119,7 @@ void print_text(const Arguments& arguments, const Found& found) {
   if (made.spec)
     line("accuracy",
          fmt::format("{}: the worst value is {:.2g} of the bound", name_of(made.spec->accuracy), made.of_bound));
+  if (!made.effective.empty()) line("effective", fmt::format("{}", fmt::join(made.effective, ", ")));
   if (!made.recipe.empty()) line("bits", "those of recipe:" + made.recipe);
   for (const std::string& equal : made.equal) line("equal", equal);
   for (const std::string& row : made.table) line("", row);
@@ -132,6 +134,7 @@ void print_json(const Arguments& arguments, const Found& found) {
                     {"confidence", name_of(made.confidence)},
                     {"of_bound", made.of_bound},
                     {"recipe", made.recipe},
+                    {"effective", made.effective},
                     {"calls", made.calls},
                     {"faults", made.faults},
                     {"seen", made.seen},

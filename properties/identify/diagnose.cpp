@@ -62,7 +62,9 @@ void verify(Diagnosis& diagnosis, const Subject& subject, const Spec& found) {
   if (result.worst) diagnosis.of_bound = result.worst->deviation.of_bound;
 }
 
-std::optional<Diagnosis> made(const Subject& subject, const Spec& claim) {
+std::optional<Diagnosis> made(const Subject& subject, const Spec& asked) {
+  // A recorded table's positions.
+  const Spec claim = subject.within_reach(asked);
   const Identification found = identify(subject, claim);
   Diagnosis diagnosis;
   if (found.spec) diagnosis.differences = differences(claim, *found.spec);
@@ -87,7 +89,6 @@ std::optional<Diagnosis> made(const Subject& subject, const Spec& claim) {
 }  // namespace
 
 std::optional<Diagnosis> diagnose(const Subject& subject, const Spec& claim) {
-  if (!subject.is_live()) return std::nullopt;
   try {
     return made(subject, claim);
   } catch (const SubjectFailure&) {

@@ -8,9 +8,9 @@
 
 namespace sextant::identify {
 
-/// The differences between a claim and what the subject computes under it; nothing of a recorded subject, where nothing
-/// is known of such claims, or where what was seen is what is claimed. A changed claim is audited shortly. A subject
-/// that fails meanwhile is not diagnosed. @throws Interrupted.
+/// The differences between a claim and what the subject computes under it, of a recorded subject at the positions that
+/// it has; nothing where no way is known to tell such claims, or where what was seen is what is claimed. A changed
+/// claim is audited shortly. A subject that fails meanwhile is not diagnosed. @throws Interrupted.
 std::optional<Diagnosis> diagnose(const Subject& subject, const Spec& claim);
 
 }  // namespace sextant::identify

@@ -1,14 +1,21 @@
 #include "properties/identify/diagnose.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <numeric>
 #include <ostream>
 #include <string>
 #include <vector>
 
 #include "lib/spec/of.hpp"
 #include "properties/mutants/mutant.hpp"
+#include "subjects/builtin.hpp"
+#include "subjects/operations.hpp"
+#include "subjects/recorded.hpp"
 
 namespace sextant::identify {
 namespace {
@@ -132,6 +139,33 @@ TEST(Diagnose, VerifiesTheClaimThatWouldHold) {
   EXPECT_LT(diagnosis->of_bound, 1);
   EXPECT_EQ(describe(parse_spec(diagnosis->spec_json)),
             describe(parse_spec(R"({"encoding":"rope","head_dim":64,"pairing":"half"})")));
+}
+
+// A float32 array [rows, columns] as a .npy file.
+std::filesystem::path npy_of(const Tensor& table) {
+  std::string header =
+      fmt::format("{{'descr': '<f4', 'fortran_order': False, 'shape': ({}, {}), }}", table.shape[0], table.shape[1]);
+  header.append((64 - (10 + header.size() + 1) % 64) % 64, ' ');
+  header += '\n';
+  const std::filesystem::path path = std::filesystem::path(testing::TempDir()) / "diagnosed.npy";
+  std::ofstream stream(path, std::ios::binary);
+  stream << "\x93NUMPY\x01" << '\0' << static_cast<char>(header.size()) << '\0' << header;
+  stream.write(reinterpret_cast<const char*>(table.data.data()), static_cast<std::streamsize>(table.data.size()));
+  return path;
+}
+
+TEST(Diagnose, TellsWhatARecordedTableIs) {
+  const Spec recorded = parse_spec(R"({"encoding":"sinusoidal","dim":64,"layout":"concatenated","first":"cos"})");
+  std::vector<std::int64_t> positions(3000);
+  std::iota(positions.begin(), positions.end(), 0);
+  const auto session = builtin_subject()->open(recorded);
+  const std::filesystem::path file = npy_of(encode(*session, recorded, positions));
+  const Spec claim = parse_spec(R"({"encoding":"sinusoidal","dim":64})");
+  const auto diagnosis = diagnose(*recorded_subject("file:diagnosed.npy", file, claim), claim);
+  ASSERT_TRUE(diagnosis);
+  EXPECT_EQ(words_of(*diagnosis), "claims layout interleaved, computes concatenated; claims first sin, computes cos");
+  EXPECT_TRUE(diagnosis->is_verified);
+  EXPECT_FALSE(diagnose(*recorded_subject("file:diagnosed.npy", file, recorded), recorded));
 }
 
 TEST(Diagnose, SaysNothingOfWhatIsRight) {

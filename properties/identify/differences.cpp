@@ -1,6 +1,7 @@
 #include "properties/identify/differences.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cmath>
 #include <string>
@@ -31,6 +32,20 @@ std::string_view name_of(BucketRule rule) {
   }
   return "";
 }
+std::string_view name_of(SectionOrder order) { return order == SectionOrder::blocked ? "blocked" : "interleaved"; }
+std::string_view name_of(AxisFrequencies frequencies) {
+  switch (frequencies) {
+    case AxisFrequencies::shared: return "shared";
+    case AxisFrequencies::per_axis: return "per_axis";
+    case AxisFrequencies::dealt: return "dealt";
+  }
+  return "";
+}
+std::string_view name_of(Role role) { return role == Role::query ? "query" : "key"; }
+std::string_view name_of(AxisOrder order) { return order == AxisOrder::height_first ? "height_first" : "width_first"; }
+std::string_view name_of(Denominator denominator) { return denominator == Denominator::dim ? "dim" : "half_minus_one"; }
+std::string_view name_of(ChannelOrder order) { return order == ChannelOrder::blocked ? "blocked" : "alternating"; }
+std::string_view name_of(Coordinates coordinates) { return coordinates == Coordinates::index ? "index" : "normalized"; }
 std::string_view name_of(RotaryLayout layout) {
   switch (layout) {
     case RotaryLayout::prefix: return "prefix";
@@ -195,6 +210,98 @@ std::vector<DiagnosedDifference> compare(const Spec&, const RelativeBias& claime
     list.add(fmt::format("claims bidirectional {}, computes {}", claimed.bidirectional, found.bidirectional));
   list.named("later_keys", claimed.later_keys, found.later_keys);
   list.measured("max_distance", claimed.max_distance, found.max_distance);
+  return list.made();
+}
+
+template <class Number>
+void lists(List& list, std::string_view field, const std::vector<Number>& claimed, const std::vector<Number>& found) {
+  if (claimed != found)
+    list.add(fmt::format("claims {} {}, computes {}", field, fmt::join(claimed, ", "), fmt::join(found, ", ")));
+}
+
+void join(List& list, std::vector<DiagnosedDifference> more) {
+  for (DiagnosedDifference& one : more) list.add(std::move(one.words), std::move(one.row));
+}
+
+std::vector<DiagnosedDifference> compare(const Spec& spec, const RopeNd& claimed, const RopeNd& found) {
+  List list;
+  lists(list, "sections", claimed.sections, found.sections);
+  list.named("section_order", claimed.section_order, found.section_order);
+  lists(list, "axes in the order", order_of_axes(claimed), order_of_axes(found));
+  list.named("frequencies", claimed.frequencies, found.frequencies);
+  lists(list, "bases", claimed.rope_thetas, found.rope_thetas);
+  join(list, compare(spec, claimed.rope, found.rope));
+  return list.made();
+}
+
+std::vector<DiagnosedDifference> compare(const Spec& spec, const Xpos& claimed, const Xpos& found) {
+  List list;
+  list.named("role", claimed.role, found.role);
+  list.measured("scale_base", claimed.scale_base, found.scale_base);
+  if (claimed.centre != found.centre) list.add("pairs keep their length at another position than the claimed centre");
+  join(list, compare(spec, claimed.rope, found.rope));
+  return list.made();
+}
+
+std::vector<DiagnosedDifference> compare(const Spec& spec, const QkNormRope& claimed, const QkNormRope& found) {
+  List list;
+  list.measured("weight_offset", claimed.weight_offset, found.weight_offset);
+  list.measured("epsilon", claimed.epsilon, found.epsilon);
+  join(list, compare(spec, claimed.rope, found.rope));
+  return list.made();
+}
+
+std::vector<DiagnosedDifference> compare(const Spec&, const Sinusoidal2d& claimed, const Sinusoidal2d& found) {
+  List list;
+  list.named("axis_order", claimed.axis_order, found.axis_order);
+  list.named("layout", claimed.layout, found.layout, "C");
+  list.measured("base", claimed.base, found.base, "D1");
+  return list.made();
+}
+
+std::vector<DiagnosedDifference> compare(const Spec&, const SinusoidalNd& claimed, const SinusoidalNd& found) {
+  List list;
+  lists(list, "channels", claimed.channels, found.channels);
+  lists(list, "axes in the order", order_of_axes(claimed), order_of_axes(found));
+  list.named("channel_order", claimed.channel_order, found.channel_order);
+  list.named("layout", claimed.layout, found.layout, "C");
+  list.named("first", claimed.first, found.first, "C");
+  list.measured("base", claimed.base, found.base, "D1");
+  list.named("denominator", claimed.denominator, found.denominator);
+  list.measured("position_offset", claimed.position_offset, found.position_offset, "H4");
+  list.named("coordinates", claimed.coordinates, found.coordinates);
+  if (claimed.coordinates == found.coordinates) list.measured("epsilon", claimed.epsilon, found.epsilon);
+  lists(list, "scales", claimed.scales, found.scales);
+  return list.made();
+}
+
+std::string text_of(const std::optional<PositionEncoding>& position) {
+  return position ? std::string(encoding_name(*position)) : "none";
+}
+
+std::vector<DiagnosedDifference> compare(const Spec& spec, const Attention& claimed, const Attention& found) {
+  List list;
+  if (claimed.causal != found.causal)
+    list.add(fmt::format("claims causal {}, computes {}", claimed.causal, found.causal));
+  if (claimed.window != found.window)
+    list.add(fmt::format("window {} measured, {} claimed", found.window ? fmt::format("{}", *found.window) : "none",
+                         claimed.window ? fmt::format("{}", *claimed.window) : "none"));
+  const auto scale_of = [](const Attention& one) {
+    return one.softmax_scale.value_or(1 / std::sqrt(static_cast<double>(one.head_dim)));
+  };
+  list.measured("softmax_scale", scale_of(claimed), scale_of(found));
+  list.measured("logit_softcap", claimed.logit_softcap.value_or(0), found.logit_softcap.value_or(0));
+  const Rope* claimed_rope = carried<Rope>(claimed);
+  const Rope* found_rope = carried<Rope>(found);
+  const Alibi* claimed_alibi = carried<Alibi>(claimed);
+  const Alibi* found_alibi = carried<Alibi>(found);
+  if (claimed_rope != nullptr && found_rope != nullptr) {
+    join(list, compare(spec, *claimed_rope, *found_rope));
+  } else if (claimed_alibi != nullptr && found_alibi != nullptr) {
+    join(list, compare(spec, *claimed_alibi, *found_alibi));
+  } else if (text_of(claimed.position) != text_of(found.position)) {
+    list.add(fmt::format("claims position {}, computes {}", text_of(claimed.position), text_of(found.position)));
+  }
   return list.made();
 }
 

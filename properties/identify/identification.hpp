@@ -28,6 +28,7 @@ struct Identification {
   std::vector<std::string> arithmetic;  ///< "frequencies are rounded to bfloat16": what its accuracy class comes from
   std::vector<std::string> equal;       ///< other claims that are the same in what was seen, `describe`d
   std::vector<std::string> table;       ///< without a spec: a line for each pair or channel
+  std::vector<std::string> effective;   ///< "frequency 8.2 bits", "angle at least 24.6 bits": what is right of each
   std::string recipe;                   ///< whose bits the answers have; empty where they have no known recipe's
   double of_bound = 0;                  ///< the worst value against the bound of `spec`, where there is one
   std::int64_t calls = 0;

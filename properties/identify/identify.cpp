@@ -4,6 +4,9 @@
 
 #include "lib/spec/of.hpp"
 #include "properties/identify/counted_session.hpp"
+#include "properties/identify/effective_bits.hpp"
+#include "properties/identify/identify_attention.hpp"
+#include "properties/identify/identify_axes.hpp"
 #include "properties/identify/identify_bias.hpp"
 #include "properties/identify/identify_rope.hpp"
 #include "properties/identify/identify_sinusoidal.hpp"
@@ -16,13 +19,19 @@ struct OfEncoding {
   const Spec& probe;
 
   Identification operator()(const Rope& rope) const { return identify_rope(session, probe, rope); }
+  Identification operator()(const RopeNd& rope) const { return identify_rope_nd(session, probe, rope); }
+  Identification operator()(const Xpos& xpos) const { return identify_xpos(session, probe, xpos); }
+  Identification operator()(const QkNormRope& rope) const { return identify_qk_norm_rope(session, probe, rope); }
   Identification operator()(const RotaryTable& table) const { return identify_rotary_table(session, probe, table); }
   Identification operator()(const Sinusoidal& table) const { return identify_sinusoidal(session, probe, table); }
+  Identification operator()(const SinusoidalNd& table) const { return identify_sinusoidal_nd(session, probe, table); }
+  Identification operator()(const Sinusoidal2d& table) const { return identify_sinusoidal_2d(session, probe, table); }
+  Identification operator()(const Attention& attention) const { return identify_attention(session, probe, attention); }
   Identification operator()(const Alibi& alibi) const { return identify_alibi(session, probe, alibi); }
   Identification operator()(const RelativeBias& bias) const { return identify_relative_bias(session, probe, bias); }
   Identification operator()(const auto&) const {
     Identification none;
-    none.seen.push_back(fmt::format("no way is known to tell what computes {}", encoding_name(probe)));
+    none.table.push_back(fmt::format("no way is known to tell what computes {}", encoding_name(probe)));
     return none;
   }
 };
@@ -41,14 +50,20 @@ std::string_view name_of(Confidence confidence) {
 
 Identification identify(const Subject& subject, const Spec& probe) {
   constexpr std::int64_t fewest = 16;
-  if (probe.min_position > 0 || probe.max_position < fewest) {
+  const bool is_grid = is_of<SinusoidalNd, Sinusoidal2d>(probe);
+  if (probe.min_position > 0 || (probe.max_position < fewest && !is_grid)) {
     Identification none;
-    none.seen.push_back(fmt::format("positions 0 to {} at least are asked, and the claim has {} to {}", fewest - 1,
-                                    probe.min_position, probe.max_position - 1));
+    none.table.push_back(fmt::format("positions 0 to {} at least are asked, and the claim has {} to {}", fewest - 1,
+                                     probe.min_position, probe.max_position - 1));
     return none;
   }
   CountedSession session(subject.open(probe));
-  return of_each(probe, OfEncoding{session, probe});
+  Identification found = of_each(probe, OfEncoding{session, probe});
+  if (found.spec) {
+    found.effective = effective_bits(session, *found.spec);
+    found.calls = session.calls();
+  }
+  return found;
 }
 
 }  // namespace sextant::identify

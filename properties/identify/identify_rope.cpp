@@ -59,8 +59,8 @@ TurnedRows with_members_exchanged(const TurnedRows& rows) {
 
 class RopeIdentifier {
  public:
-  RopeIdentifier(CountedSession& session, const Spec& claim, const Rope& rope)
-      : session_(session), claim_(claim), rope_(rope) {}
+  RopeIdentifier(CountedSession& session, const Spec& claim, const Rope& rope, ValueErrors errors)
+      : session_(session), claim_(claim), rope_(rope), errors_(errors) {}
 
   Identification run() {
     structure_ = structure_of(session_, claim_, rope_);
@@ -134,6 +134,7 @@ class RopeIdentifier {
     norm_ = norm_of(rows_.first, claim_.dtype);
     // Where norms change by more, that is no noise.
     norm_.noise = std::min(norm_.noise, 0x1p-5);
+    if (errors_ == ValueErrors::absolute) norm_.least = norm_.noise;
     if (!is_rotation(rows_, norm_)) {
       if (is_rotation(with_members_exchanged(rows_), norm_)) {
         found_.faults.emplace_back("the two members of a pair change places");
@@ -364,6 +365,7 @@ class RopeIdentifier {
   CountedSession& session_;
   Spec claim_;
   Rope rope_;
+  ValueErrors errors_;
   RotationStructure structure_;
   std::optional<RotationLayout> layout_;
   std::vector<Rope> others_;  // layouts of the same channels
@@ -380,8 +382,8 @@ class RopeIdentifier {
 
 }  // namespace
 
-Identification identify_rope(CountedSession& session, const Spec& claim, const Rope& rope) {
-  return RopeIdentifier(session, claim, rope).run();
+Identification identify_rope(CountedSession& session, const Spec& claim, const Rope& rope, ValueErrors errors) {
+  return RopeIdentifier(session, claim, rope, errors).run();
 }
 
 }  // namespace sextant::identify

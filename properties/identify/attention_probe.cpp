@@ -1,0 +1,78 @@
+#include "properties/identify/attention_probe.hpp"
+
+#include <cmath>
+
+#include "subjects/operations.hpp"
+
+namespace sextant::identify {
+
+Tensor AttentionProbe::attended(const Tensor& q, const Tensor& k, const Tensor& v,
+                                const std::vector<std::int64_t>& positions) {
+  const Tensor sinks = Tensor::zeros(claim_.dtype, {encoding_.num_heads});
+  AttendRequest request{.q = q, .k = k, .v = v, .positions = positions};
+  if (encoding_.sinks) request.sinks = &sinks;
+  return attend(session_, claim_, request);
+}
+
+std::vector<double> AttentionProbe::weights_of_zeros(const std::vector<std::int64_t>& positions) {
+  const std::int64_t tokens = std::ssize(positions);
+  const std::int64_t width = encoding_.head_dim;
+  const Tensor q = Tensor::zeros(claim_.dtype, {1, encoding_.num_heads, tokens, width});
+  const Tensor k = Tensor::zeros(claim_.dtype, {1, encoding_.num_kv_heads, tokens, width});
+  Tensor v = k;
+  for (std::int64_t head = 0; head < encoding_.num_kv_heads; ++head) {
+    for (std::int64_t token = 0; token < tokens; ++token) v.set((head * tokens + token) * width + token, 1);
+  }
+  const Tensor out = attended(q, k, v, positions);
+  std::vector<double> weights;
+  for (std::int64_t row = 0; row < encoding_.num_heads * tokens; ++row) {
+    for (std::int64_t key = 0; key < tokens; ++key) weights.push_back(out.at(row * width + key));
+  }
+  return weights;
+}
+
+std::optional<std::int64_t> AttentionProbe::first_hidden(std::int64_t tokens) {
+  const std::int64_t width = encoding_.head_dim;
+  const Tensor q = Tensor::zeros(claim_.dtype, {1, encoding_.num_heads, tokens, width});
+  const Tensor k = Tensor::zeros(claim_.dtype, {1, encoding_.num_kv_heads, tokens, width});
+  Tensor v = k;
+  for (std::int64_t head = 0; head < encoding_.num_kv_heads; ++head) v.set(head * tokens * width, 1);
+  // All at position 0, so that no bias makes a weight too small to be seen.
+  const Tensor out = attended(q, k, v, std::vector<std::int64_t>(static_cast<std::size_t>(tokens), 0));
+  for (std::int64_t token = 1; token < tokens; ++token) {
+    if (out.at(token * width) == 0) return token;
+  }
+  return std::nullopt;
+}
+
+std::vector<double> AttentionProbe::scores(const std::vector<TwoTokens>& sequences) {
+  const std::int64_t width = encoding_.head_dim;
+  const std::int64_t count = std::ssize(sequences);
+  Tensor q = Tensor::zeros(claim_.dtype, {count, encoding_.num_heads, 2, width});
+  Tensor k = Tensor::zeros(claim_.dtype, {count, encoding_.num_kv_heads, 2, width});
+  Tensor v = k;
+  std::vector<std::int64_t> positions;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const TwoTokens& sequence = sequences[static_cast<std::size_t>(i)];
+    for (std::int64_t head = 0; head < encoding_.num_heads; ++head) {
+      const std::int64_t second = ((i * encoding_.num_heads + head) * 2 + 1) * width;
+      for (std::int64_t c = 0; c < width; ++c) q.set(second + c, sequence.query[static_cast<std::size_t>(c)]);
+    }
+    for (std::int64_t head = 0; head < encoding_.num_kv_heads; ++head) {
+      const std::int64_t first = (i * encoding_.num_kv_heads + head) * 2 * width;
+      for (std::int64_t c = 0; c < width; ++c) k.set(first + c, sequence.key[static_cast<std::size_t>(c)]);
+      v.set(first, 1);
+      v.set(first + width + 1, 1);
+    }
+    positions.insert(positions.end(), {0, sequence.position});
+  }
+  const Tensor out = attended(q, k, v, positions);
+  std::vector<double> scores;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t row = (i * encoding_.num_heads * 2 + 1) * width;
+    scores.push_back(std::log(out.at(row) / out.at(row + 1)));
+  }
+  return scores;
+}
+
+}  // namespace sextant::identify

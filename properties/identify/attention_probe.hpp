@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "lib/spec/spec.hpp"
+#include "subjects/subject.hpp"
+
+namespace sextant::identify {
+
+/// Attention by its weights: where each key has a value of its own, what comes out are they.
+class AttentionProbe {
+ public:
+  AttentionProbe(Session& session, const Spec& claim, const Attention& encoding)
+      : session_(session), claim_(claim), encoding_(encoding) {}
+
+  /// The weights [heads, tokens, tokens] of a sequence of tokens at these positions, head_dim at most, whose queries
+  /// and keys are 0: what is added to scores alone tells them apart.
+  std::vector<double> weights_of_zeros(const std::vector<std::int64_t>& positions);
+
+  /// How far from a query the first key is that it does not see, in a sequence of so many tokens.
+  std::optional<std::int64_t> first_hidden(std::int64_t tokens);
+
+  /// Sequences of two tokens, at position 0 and another: the score that the second's query has with the first's key,
+  /// against that with its own key of 0. Of each sequence a query and a key, [head_dim] each.
+  struct TwoTokens {
+    std::int64_t position = 0;
+    std::vector<double> query;
+    std::vector<double> key;
+  };
+  std::vector<double> scores(const std::vector<TwoTokens>& sequences);
+
+ private:
+  Tensor attended(const Tensor& q, const Tensor& k, const Tensor& v, const std::vector<std::int64_t>& positions);
+
+  Session& session_;
+  const Spec& claim_;
+  const Attention& encoding_;
+};
+
+}  // namespace sextant::identify

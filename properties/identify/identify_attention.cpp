@@ -1,0 +1,315 @@
+#include "properties/identify/identify_attention.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <utility>
+
+#include "lib/spec/of.hpp"
+#include "properties/identify/attention_probe.hpp"
+#include "properties/identify/fitted_answers.hpp"
+#include "properties/identify/identify_rope.hpp"
+#include "properties/identify/round_numbers.hpp"
+#include "reference/alibi.hpp"
+
+namespace sextant::identify {
+namespace {
+
+// What scores show of queries' and keys' product: s, or c tanh(s / c).
+struct Score {
+  double scale = 1;
+  std::optional<double> cap;
+
+  double product(double score) const { return (cap ? *cap * std::atanh(score / *cap) : score) / scale; }
+};
+
+// The rotation in it: component b of what a vector is turned to is its product with a key of b alone at position 0.
+class ByScores final : public Session {
+ public:
+  ByScores(AttentionProbe& probe, std::int64_t width, const Score& score)
+      : probe_(probe), width_(width), score_(score) {}
+
+  Description describe() override { return {}; }
+  Tensors call(std::string_view, const Tensors& inputs) override {
+    const Tensor& x = inputs.at("x");
+    const std::vector<std::int64_t> positions = inputs.at("positions").integers();
+    const std::int64_t heads = x.shape[2];
+    // Scores of up to 8, whose weights are all seen.
+    const double size = std::sqrt(8 / score_.scale);
+    std::vector<AttentionProbe::TwoTokens> sequences;
+    for (std::int64_t vector = 0; vector * width_ < x.elements(); ++vector) {
+      AttentionProbe::TwoTokens asked{positions[static_cast<std::size_t>(vector / heads)], {}, {}};
+      for (std::int64_t c = 0; c < width_; ++c) asked.query.push_back(size * x.at(vector * width_ + c));
+      for (std::int64_t channel = 0; channel < width_; ++channel) {
+        asked.key.assign(static_cast<std::size_t>(width_), 0);
+        asked.key[static_cast<std::size_t>(channel)] = size;
+        sequences.push_back(asked);
+      }
+    }
+    const std::vector<double> scores = probe_.scores(sequences);
+    Tensor y = x;
+    for (std::int64_t i = 0; i < y.elements(); ++i)
+      y.set(i, score_.product(scores[static_cast<std::size_t>(i)]) / (size * size));
+    return {{"y", std::move(y)}};
+  }
+
+ private:
+  AttentionProbe& probe_;
+  std::int64_t width_;
+  Score score_;
+};
+
+class AttentionIdentifier {
+ public:
+  AttentionIdentifier(CountedSession& session, const Spec& claim, const Attention& encoding)
+      : session_(session), claim_(claim), claimed_(encoding), attention_(encoding), probe_(session, claim, claimed_) {}
+
+  Identification run() {
+    if (claimed_.head_dim < 4) {
+      found_.table.emplace_back("heads of fewer than 4 channels hold too few keys to tell them apart");
+    } else {
+      take_mask();
+      take_score();
+      take_position();
+      judge();
+    }
+    found_.calls = session_.calls();
+    return std::move(found_);
+  }
+
+ private:
+  double unit() const { return std::ldexp(1, -format_of(claim_.dtype).precision); }
+
+  void take_mask() {
+    tokens_ = std::min<std::int64_t>({claimed_.head_dim, 32, claim_.max_position});
+    std::vector<std::int64_t> positions(static_cast<std::size_t>(tokens_));
+    std::iota(positions.begin(), positions.end(), 0);
+    weights_ = probe_.weights_of_zeros(positions);
+    attention_.causal = weight(0, 0, 1) == 0;
+    attention_.window = probe_.first_hidden(1024);
+    // One that is longer, if the claim has it.
+    if (!attention_.window && claimed_.window && *claimed_.window >= 1024 && *claimed_.window < 8192)
+      attention_.window = probe_.first_hidden(*claimed_.window + 2);
+    if (!attention_.window && claimed_.window && *claimed_.window >= 8192) attention_.window = claimed_.window;
+    found_.seen.emplace_back(attention_.causal ? "a token sees no later one" : "a token sees later ones");
+    if (attention_.window) found_.seen.push_back(fmt::format("keys {} and more away are not seen", *attention_.window));
+  }
+
+  double weight(std::int64_t head, std::int64_t query, std::int64_t key) const {
+    return weights_[static_cast<std::size_t>((head * tokens_ + query) * tokens_ + key)];
+  }
+
+  // Both tokens at position 0, where nothing turns: the scores of products 1, and of 64 times as much, which a cap
+  // holds down.
+  void take_score() {
+    const auto asked = [&](double product) {
+      AttentionProbe::TwoTokens one{0, {}, {}};
+      one.query.assign(static_cast<std::size_t>(claimed_.head_dim), 0);
+      one.key = one.query;
+      one.query[0] = one.key[0] = std::sqrt(product);
+      return one;
+    };
+    const double usual = claimed_.softmax_scale.value_or(1 / std::sqrt(static_cast<double>(claimed_.head_dim)));
+    const double small = 0.25 / usual;
+    const double large = 16 / usual;
+    const std::vector<double> scores = probe_.scores({asked(small), asked(large)});
+    const double off = 16 * unit() / 0.25;
+    score_.scale = scores[0] / small;
+    if (std::fabs(scores[1] / large - score_.scale) > 4 * off * score_.scale) {
+      // c tanh(s / c): s is known well enough from the small one, and c by bisection.
+      double low = std::fabs(scores[1]);
+      double high = 1e6;
+      for (int i = 0; i < 200; ++i) {
+        const double middle = std::sqrt(low * high);
+        const double scale = middle * std::atanh(scores[0] / middle) / small;
+        (middle * std::tanh(scale * large / middle) < scores[1] ? low : high) = middle;
+      }
+      const Range caps{low * (1 - 4 * off), low * (1 + 4 * off)};
+      score_.cap = claimed_.logit_softcap && caps.holds(*claimed_.logit_softcap) ? *claimed_.logit_softcap
+                                                                                 : roundest_in(caps).value;
+      score_.scale = *score_.cap * std::atanh(scores[0] / *score_.cap) / small;
+      found_.seen.push_back(fmt::format("scores are held below {:.4g} by a softcap", *score_.cap));
+    }
+    attention_.logit_softcap = score_.cap;
+    const Range scales{score_.scale * (1 - off), score_.scale * (1 + off)};
+    if (scales.holds(usual)) {
+      score_.scale = usual;
+    } else if (const double root = 1 / std::sqrt(static_cast<double>(claimed_.head_dim)); scales.holds(root)) {
+      score_.scale = root;
+      attention_.softmax_scale.reset();
+    } else {
+      score_.scale = roundest_in(scales).value;
+      attention_.softmax_scale = score_.scale;
+    }
+    found_.seen.push_back(fmt::format("scores are products times {:.6g}", score_.scale));
+  }
+
+  // Of queries and keys of 0 the last query's weights: all alike, or falling by a slope with the distance.
+  void take_position() {
+    std::vector<double> slopes;
+    const std::int64_t last = tokens_ - 1;
+    const std::int64_t reach = attention_.window ? std::min(last, *attention_.window - 1) : last;
+    bool is_sloped = reach > 0;
+    bool is_flat = true;
+    for (std::int64_t head = 0; head < claimed_.num_heads; ++head) {
+      const double slope = std::log(weight(head, last, last) / weight(head, last, last - 1));
+      slopes.push_back(slope);
+      for (std::int64_t distance = 1; distance <= reach; ++distance) {
+        const double fallen = std::log(weight(head, last, last) / weight(head, last, last - distance));
+        const double off = 64 * unit() * (1 + std::fabs(fallen)) * static_cast<double>(distance);
+        // A weight below the least number says nothing.
+        if (std::isfinite(fallen))
+          is_sloped = is_sloped && std::fabs(fallen - slope * static_cast<double>(distance)) <= off;
+        is_flat = is_flat && std::fabs(fallen) <= off;
+      }
+    }
+    if (is_flat) {
+      take_rotation();
+    } else if (is_sloped) {
+      take_slopes(slopes);
+    } else {
+      keep_claimed("scores have a bias that is no slope of the distance");
+    }
+  }
+
+  void take_slopes(const std::vector<double>& slopes) {
+    found_.seen.push_back(fmt::format("scores fall with the distance, by {:.5g}", fmt::join(slopes, ", ")));
+    std::vector<Alibi> tried;
+    Alibi plain;
+    if (const auto* alibi = carried<Alibi>(claimed_)) tried.push_back(plain = *alibi);
+    plain.num_heads = claimed_.num_heads;
+    plain.mask = attention_.causal ? plain.mask : Mask::symmetric;
+    for (const AlibiSlopes recipe : {AlibiSlopes::released, AlibiSlopes::geometric}) {
+      for (const std::int64_t most : {8, 16, 4}) {
+        tried.push_back(plain);
+        tried.back().slopes = recipe;
+        tried.back().bias_max = most;
+      }
+    }
+    for (const Alibi& one : tried) {
+      reference::AlibiReference truth(one);
+      bool is_it = true;
+      for (std::size_t head = 0; head < slopes.size(); ++head) {
+        const double slope = truth.slope(static_cast<std::int64_t>(head), reference::first_precision).upper();
+        is_it = is_it && std::fabs(slopes[head] - slope) <= 128 * unit() * (1 + slope);
+      }
+      if (!is_it) continue;
+      attention_.position = one;
+      has_position_ = true;
+      return;
+    }
+    found_.table.push_back(fmt::format("slopes of no known recipe: {:.6g}", fmt::join(slopes, ", ")));
+  }
+
+  // Whether scores of two ordinary vectors are the same at any position.
+  bool positions_enter() {
+    std::vector<AttentionProbe::TwoTokens> asked;
+    for (const std::int64_t position : {0, 1, 7, 101, 1001}) {
+      if (position >= claim_.max_position) continue;
+      AttentionProbe::TwoTokens one{position, {}, {}};
+      for (std::int64_t c = 0; c < claimed_.head_dim; ++c) {
+        one.query.push_back(std::cos(static_cast<double>(c)));
+        one.key.push_back(std::cos(static_cast<double>(c) + 1));
+      }
+      asked.push_back(std::move(one));
+    }
+    const std::vector<double> scores = probe_.scores(asked);
+    return std::ranges::any_of(scores, [&](double score) {
+      return !(std::fabs(score - scores.front()) <= 64 * unit() * (1 + std::fabs(scores.front())));
+    });
+  }
+
+  void take_rotation() {
+    if (!positions_enter()) {
+      attention_.position.reset();
+      has_position_ = true;
+      found_.seen.emplace_back("positions do not enter");
+      return;
+    }
+    if (carried<Xpos>(claimed_) != nullptr || carried<RopeNd>(claimed_) != nullptr || claimed_.query_scale) {
+      keep_claimed("scores have no bias");
+      return;
+    }
+    Rope rope;
+    rope.head_dim = rope.rotary_dim = claimed_.head_dim;
+    if (const auto* claimed = carried<Rope>(claimed_)) rope = *claimed;
+    Spec rope_claim = claim_;
+    rope_claim.encoding = rope;
+    CountedSession inner(std::make_unique<ByScores>(probe_, claimed_.head_dim, score_));
+    Identification rotation = identify_rope(inner, rope_claim, rope, ValueErrors::absolute);
+    for (const std::string& words : rotation.seen) found_.seen.push_back("rotation: " + words);
+    if (!rotation.spec) {
+      for (const std::string& words : rotation.faults) found_.faults.push_back("rotation: " + words);
+      found_.table = std::move(rotation.table);
+      if (found_.table.empty()) found_.table.emplace_back("queries and keys are turned by no known rule");
+      return;
+    }
+    const Rope& named = *held<Rope>(*rotation.spec);
+    rotation_ = rotation.confidence;
+    // Scores of several digits less than values: what makes them is judged by attention's own answers.
+    has_position_ = true;
+    const bool is_still = pairs(named) == 0;
+    if (is_still) {
+      attention_.position.reset();
+      found_.seen.emplace_back("positions do not enter");
+    } else {
+      attention_.position = named;
+    }
+  }
+
+  // Of what no way is known to tell, the claim is all that can be tried.
+  void keep_claimed(const std::string& why) {
+    found_.seen.push_back(why);
+    has_position_ = true;
+    is_guess_ = true;
+  }
+
+  void judge() {
+    if (!has_position_) return;
+    Spec spec = claim_;
+    spec.encoding = attention_;
+    try {
+      validate(spec);
+    } catch (const SpecError& error) {
+      found_.table.push_back(fmt::format("what was seen is no claim: {}", error.what()));
+      return;
+    }
+    const FittedAnswers fitted = fitted_answers(session_, spec);
+    if (!fitted.hold && is_guess_) {
+      found_.table.emplace_back("the claim's own position does not explain the answers, and no other is tried");
+      return;
+    }
+    found_.spec = fitted.spec;
+    found_.of_bound = fitted.of_bound;
+    if (!fitted.hold) found_.faults.emplace_back("not every value is as near to it as its accuracy class claims");
+    found_.confidence = !found_.faults.empty()                          ? Confidence::low
+                        : !is_guess_ && rotation_ != Confidence::medium ? Confidence::high
+                                                                        : Confidence::medium;
+  }
+
+  CountedSession& session_;
+  Spec claim_;
+  Attention claimed_;
+  Attention attention_;  // what has been told so far
+  AttentionProbe probe_;
+  std::int64_t tokens_ = 0;
+  std::vector<double> weights_;
+  Score score_;
+  Confidence rotation_ = Confidence::high;
+  bool has_position_ = false;
+  bool is_guess_ = false;
+  Identification found_;
+};
+
+}  // namespace
+
+Identification identify_attention(CountedSession& session, const Spec& claim, const Attention& encoding) {
+  return AttentionIdentifier(session, claim, encoding).run();
+}
+
+}  // namespace sextant::identify

@@ -1,0 +1,14 @@
+#pragma once
+
+#include "properties/identify/counted_session.hpp"
+#include "properties/identify/identification.hpp"
+
+namespace sextant::identify {
+
+/// What the subject of a session computes that was opened under `claim`, of this attention: which keys are seen, the
+/// scores' scale and softcap, and what positions do: nothing, a slope of each head (ALiBi), or a rotation, which is
+/// asked as a rope's by scores of two tokens. Other biases, xPos, several axes and scaled queries are named only where
+/// they are the claim's and every answer fits. @throws SubjectFailure, Interrupted.
+Identification identify_attention(CountedSession& session, const Spec& claim, const Attention& encoding);
+
+}  // namespace sextant::identify

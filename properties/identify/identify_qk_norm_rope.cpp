@@ -1,0 +1,172 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <memory>
+#include <utility>
+
+#include "lib/spec/of.hpp"
+#include "properties/identify/fitted_answers.hpp"
+#include "properties/identify/identify_rope.hpp"
+#include "properties/identify/rotation_layout.hpp"
+#include "properties/identify/round_numbers.hpp"
+#include "subjects/operations.hpp"
+
+namespace sextant::identify {
+namespace {
+
+// The queries of a call whose keys are the same and whose weights are all `weight`.
+Tensor queries(Session& session, const Spec& spec, const Tensor& x, const Tensor& weight,
+               const std::vector<std::int64_t>& positions) {
+  return qk_norm_rope(session, spec, {.q = x, .k = x, .q_weight = weight, .k_weight = weight, .positions = positions})
+      .q;
+}
+
+Tensor filled(Dtype dtype, std::int64_t count, double value) {
+  Tensor tensor = Tensor::zeros(dtype, {count});
+  for (std::int64_t i = 0; i < count; ++i) tensor.set(i, value);
+  return tensor;
+}
+
+// The rotation in it: what a norm with a gain of 1 has divided heads by is multiplied again, which commutes with it.
+class WithoutNorm final : public Session {
+ public:
+  WithoutNorm(Session& session, const Spec& spec, const QkNormRope& encoding, double weight)
+      : session_(session),
+        spec_(spec),
+        encoding_(encoding),
+        weight_(filled(spec.dtype, encoding.rope.head_dim, weight)) {}
+
+  Description describe() override { return session_.describe(); }
+  Tensors call(std::string_view, const Tensors& inputs) override {
+    const Tensor& x = inputs.at("x");
+    Tensor y = queries(session_, spec_, x, weight_, inputs.at("positions").integers());
+    const std::int64_t width = encoding_.rope.head_dim;
+    for (std::int64_t start = 0; start < x.elements(); start += width) {
+      double squares = 0;
+      for (std::int64_t i = start; i < start + width; ++i) squares += x.at(i) * x.at(i);
+      const double norm = std::sqrt(squares / static_cast<double>(width) + encoding_.epsilon);
+      for (std::int64_t i = start; i < start + width; ++i) y.set(i, y.at(i) * norm);
+    }
+    return {{"y", std::move(y)}};
+  }
+
+ private:
+  Session& session_;
+  const Spec& spec_;
+  const QkNormRope& encoding_;
+  Tensor weight_;
+};
+
+class QkNormRopeIdentifier {
+ public:
+  QkNormRopeIdentifier(CountedSession& session, const Spec& claim, const QkNormRope& encoding)
+      : session_(session), claim_(claim), encoding_(encoding) {}
+
+  Identification run() {
+    if (take_norm()) {
+      Spec rope_claim = claim_;
+      rope_claim.encoding = encoding_.rope;
+      CountedSession inner(std::make_unique<WithoutNorm>(session_, claim_, encoding_, 1 - encoding_.weight_offset));
+      Identification rotation = identify_rope(inner, rope_claim, encoding_.rope);
+      std::ranges::move(rotation.seen, std::back_inserter(found_.seen));
+      std::ranges::move(rotation.faults, std::back_inserter(found_.faults));
+      found_.arithmetic = std::move(rotation.arithmetic);
+      found_.table = std::move(rotation.table);
+      if (rotation.spec) name(rotation);
+    }
+    found_.calls = session_.calls();
+    return std::move(found_);
+  }
+
+ private:
+  std::int64_t width() const { return encoding_.rope.head_dim; }
+
+  // What a head of equal values comes out as at position 0, under a weight.
+  double made_of(double value, double weight) {
+    Tensor x = Tensor::zeros(claim_.dtype, {1, 1, 1, width()});
+    for (std::int64_t i = 0; i < width(); ++i) x.set(i, value);
+    return queries(session_, claim_, x, filled(claim_.dtype, width(), weight), {0}).at(0);
+  }
+
+  bool take_norm() {
+    const double unit = std::ldexp(1, -format_of(claim_.dtype).precision);
+    // n = x (offset + w) / sqrt(x^2 + epsilon): of large heads offset + w.
+    const double of_one = made_of(1024, 1);
+    const double of_two = made_of(1024, 2);
+    if (std::fabs(made_of(512, 1) - of_one) > 8 * unit * of_one) {
+      found_.table.emplace_back("heads of different lengths come out different: they are not normalized");
+      return false;
+    }
+    const double offset = of_one / (of_two - of_one) - 1;
+    if (std::fabs(of_two - of_one - 1) > 16 * unit || std::fabs(offset - std::round(offset)) > 32 * unit ||
+        (std::round(offset) != 0 && std::round(offset) != 1)) {
+      found_.table.push_back(fmt::format("a weight of 1 makes heads of {:.7g}, one of 2 of {:.7g}", of_one, of_two));
+      return false;
+    }
+    encoding_.weight_offset = std::round(offset);
+    found_.seen.push_back(
+        fmt::format("heads are normalized, times {}", encoding_.weight_offset == 0 ? "the weight" : "1 + the weight"));
+    take_epsilon(unit);
+    return true;
+  }
+
+  // Of a head of values x, x small: (x / n)^2 - x^2.
+  void take_epsilon(double unit) {
+    constexpr double x = 0x1p-12;
+    const double made = made_of(x, 1 - encoding_.weight_offset);
+    const double square = (x / made) * (x / made);
+    const Range seen{square * (1 - 8 * unit) - x * x, square * (1 + 8 * unit) - x * x};
+    if (!seen.holds(encoding_.epsilon) && seen.low > 0) encoding_.epsilon = roundest_in(seen).value;
+    found_.seen.push_back(fmt::format("epsilon {:.4g} to {:.4g}", std::max(seen.low, 0.0), seen.high));
+  }
+
+  void name(const Identification& rotation) {
+    encoding_.rope = *held<Rope>(*rotation.spec);
+    found_.spec = claim_;
+    found_.spec->encoding = encoding_;
+    take_order();
+    const FittedAnswers fitted = fitted_answers(session_, *found_.spec);
+    found_.spec = fitted.spec;
+    found_.of_bound = fitted.of_bound;
+    if (!fitted.hold && found_.faults.empty())
+      found_.faults.emplace_back("not every value is as near to it as its accuracy class claims");
+    found_.confidence = found_.faults.empty() ? rotation.confidence : Confidence::low;
+    // That of the rotation alone is of answers that were divided.
+    if (found_.faults.empty() && found_.confidence == Confidence::low) found_.confidence = Confidence::medium;
+  }
+
+  // Weights of a pair that differ show which comes first: of (1, 0) either w0 (cos, sin) or (w0 cos, w1 sin).
+  void take_order() {
+    const Channels from = channels_of_pair(encoding_.rope, encoding_.rope.pairing, 0);
+    const Channels to = channels_of_pair(encoding_.rope, encoding_.rope.output_pairing, 0);
+    Tensor x = Tensor::zeros(claim_.dtype, {1, 1, 1, width()});
+    x.set(from.first, 1);
+    Tensor weight = filled(claim_.dtype, width(), 1 - encoding_.weight_offset);
+    const Tensor plain = queries(session_, claim_, x, weight, {1});
+    weight.set(from.first, 2 - encoding_.weight_offset);
+    const Tensor weighted = queries(session_, claim_, x, weight, {1});
+    const double ratio = weighted.at(to.second) / plain.at(to.second);
+    if (std::fabs(ratio - 2) < 0.1) {
+      found_.seen.emplace_back("heads are normalized, then turned");
+    } else if (std::fabs(ratio - 1) < 0.1) {
+      found_.faults.emplace_back("heads are turned, then normalized: weights belong to other channels");
+    } else {
+      found_.faults.emplace_back("weights are applied neither before nor after the rotation alone");
+    }
+  }
+
+  CountedSession& session_;
+  Spec claim_;
+  QkNormRope encoding_;  // what has been told so far
+  Identification found_;
+};
+
+}  // namespace
+
+Identification identify_qk_norm_rope(CountedSession& session, const Spec& claim, const QkNormRope& encoding) {
+  return QkNormRopeIdentifier(session, claim, encoding).run();
+}
+
+}  // namespace sextant::identify

@@ -1,0 +1,382 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <climits>
+#include <cmath>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <utility>
+
+#include "lib/spec/of.hpp"
+#include "properties/identify/fitted_answers.hpp"
+#include "properties/identify/identify_axes.hpp"
+#include "properties/identify/positions_used.hpp"
+#include "properties/identify/rope_rules.hpp"
+#include "properties/identify/rotation_layout.hpp"
+
+namespace sextant::identify {
+namespace {
+
+// A rotation over several axes as one over the axis that is asked: the others' coordinates are 0.
+class OneAxis final : public Session {
+ public:
+  OneAxis(Session& session, std::int64_t axis, std::int64_t axes) : session_(session), axis_(axis), axes_(axes) {}
+
+  Description describe() override { return session_.describe(); }
+  Tensors call(std::string_view operation, const Tensors& inputs) override {
+    Tensors asked = inputs;
+    const Tensor& positions = inputs.at("positions");
+    const std::vector<std::int64_t> along = positions.integers();
+    std::vector<std::int64_t> all(along.size() * static_cast<std::size_t>(axes_), 0);
+    std::ranges::copy(along, all.begin() + axis_ * std::ssize(along));
+    std::vector<std::int64_t> shape{axes_};
+    shape.insert(shape.end(), positions.shape.begin(), positions.shape.end());
+    asked.insert_or_assign("positions", Tensor::of_integers(shape, all));
+    return session_.call(operation, asked);
+  }
+
+ private:
+  Session& session_;
+  std::int64_t axis_;
+  std::int64_t axes_;
+};
+
+// A claim of the frequencies of all axes, and how simple it is.
+struct NdFit {
+  RopeNd encoding;
+  FrequencyFormat format = FrequencyFormat::float32;
+  int digits = 0;
+  bool is_pinned = true;
+};
+
+class RopeNdIdentifier {
+ public:
+  RopeNdIdentifier(CountedSession& session, const Spec& claim, const RopeNd& encoding)
+      : session_(session), claim_(claim), nd_(encoding), rope_claim_(claim) {
+    Rope rope = encoding.rope;
+    rope.parts = 1;
+    rope_claim_.encoding = rope;
+    for (std::int64_t axis = 0; axis < axes(encoding); ++axis)
+      along_.push_back(std::make_unique<OneAxis>(session, axis, axes(encoding)));
+  }
+
+  Identification run() {
+    if (nd_.coordinates == Coordinates::normalized) {
+      found_.table.emplace_back("coordinates normalized to a picture are not told: position 0 of each axis is turned");
+    } else if (find_pairs() && find_layout()) {
+      measure();
+      name_frequencies();
+      if (!found_.spec) tell_pairs();
+    }
+    found_.calls = session_.calls();
+    return std::move(found_);
+  }
+
+ private:
+  const Rope& head() const { return *held<Rope>(rope_claim_); }
+
+  // Which axis turns each pair. A pair that several axes turn, or channels that are mixed otherwise, end it.
+  bool find_pairs() {
+    std::map<std::int64_t, std::int64_t> times_kept;
+    for (std::int64_t axis = 0; axis < axes(nd_); ++axis) {
+      const RotationStructure one = structure_of(*along_[static_cast<std::size_t>(axis)], rope_claim_, head());
+      if (!one.tangled.empty() || !one.lost.empty()) {
+        found_.faults.push_back(fmt::format("axis {}: {} channels are mixed otherwise than in pairs, {} are lost", axis,
+                                            one.tangled.size(), one.lost.size()));
+        return false;
+      }
+      for (const TurnedPair& pair : one.pairs) {
+        structure_.pairs.push_back(pair);
+        axis_of_pair_.push_back(axis);
+      }
+      for (const Passthrough& channel : one.kept) {
+        if (++times_kept[channel.input] == axes(nd_)) structure_.kept.push_back(channel);
+      }
+      found_.seen.push_back(fmt::format("axis {} turns {} pairs{}", axis, one.pairs.size(),
+                                        one.pairs.empty() ? "" : ": " + pairs_text(one)));
+    }
+    std::map<std::int64_t, std::int64_t> axis_of_channel;
+    for (std::size_t i = 0; i < structure_.pairs.size(); ++i) {
+      const auto [at, is_new] = axis_of_channel.emplace(structure_.pairs[i].input.first, axis_of_pair_[i]);
+      if (is_new) continue;
+      found_.faults.push_back(fmt::format("the pair of channel {} is turned by axis {} and by axis {}", at->first,
+                                          at->second, axis_of_pair_[i]));
+      return false;
+    }
+    if (structure_.pairs.empty()) found_.table.emplace_back("no axis turns any pair");
+    return !structure_.pairs.empty();
+  }
+
+  // Where pairs stand, and how the axes share them.
+  bool find_layout() {
+    for (const std::int64_t parts : parts_tried()) {
+      Rope rope = head();
+      rope.parts = parts;
+      for (RotationLayout& layout : layouts_of(structure_, rope)) {
+        std::vector<std::int64_t> shared;
+        for (const std::size_t pair : layout.order) shared.push_back(axis_of_pair_[pair]);
+        if (const auto sections = sections_of(layout.rope, shared)) {
+          layout_ = std::move(layout);
+          shape_ = *sections;
+          return true;
+        }
+      }
+    }
+    found_.table.emplace_back("the axes share the pairs in no known way");
+    for (std::size_t i = 0; i < structure_.pairs.size(); ++i)
+      found_.table.push_back(fmt::format("channels {:>3} and {:>3}: turned by axis {}", structure_.pairs[i].input.first,
+                                         structure_.pairs[i].input.second, axis_of_pair_[i]));
+    return false;
+  }
+
+  std::vector<std::int64_t> parts_tried() const {
+    std::vector<std::int64_t> list{nd_.rope.parts};
+    for (const std::int64_t parts : {std::int64_t{1}, axes(nd_)}) {
+      if (parts != nd_.rope.parts) list.push_back(parts);
+    }
+    return list;
+  }
+
+  std::optional<RopeNd> sections_of(const Rope& rope, const std::vector<std::int64_t>& shared) const {
+    RopeNd tried = nd_;
+    tried.rope = rope;
+    tried.sections.assign(nd_.sections.size(), 0);
+    for (const std::int64_t axis : shared) ++tried.sections[static_cast<std::size_t>(axis)];
+    std::vector<SectionOrder> orders{SectionOrder::blocked, SectionOrder::interleaved};
+    if (nd_.section_order == SectionOrder::interleaved) std::ranges::reverse(orders);
+    std::vector<std::int64_t> order = order_of_axes(nd_);
+    std::vector<std::vector<std::int64_t>> permutations{order};
+    std::ranges::sort(order);
+    do permutations.push_back(order);
+    while (std::ranges::next_permutation(order).found);
+    for (const SectionOrder section_order : orders) {
+      tried.section_order = section_order;
+      for (std::size_t i = 0; i < permutations.size(); ++i) {
+        tried.axis_order = i == 0 ? nd_.axis_order : permutations[i];
+        if (i > 0 && std::ranges::is_sorted(tried.axis_order)) tried.axis_order.clear();
+        try {
+          if (axis_of_pairs(tried) == shared) return tried;
+        } catch (const std::out_of_range&) {
+          // Sections that this order cannot deal.
+        }
+      }
+    }
+    return std::nullopt;
+  }
+
+  void measure() {
+    const std::vector<std::int64_t> positions = doubling_positions(claim_.max_position);
+    turns_.resize(layout_.order.size());
+    for (std::int64_t axis = 0; axis < axes(nd_); ++axis) {
+      const std::vector<std::size_t> own = pairs_of(axis);
+      if (own.empty()) continue;
+      const TurnedRows rows =
+          turned_rows(*along_[static_cast<std::size_t>(axis)], rope_claim_, head(), channels_of(own), positions);
+      norm_ = norm_of(rows.first, claim_.dtype);
+      if (is_turned(rows.first.front(), norm_))
+        found_.faults.push_back(fmt::format("position 0 of axis {} is turned", axis));
+      const std::vector<MeasuredTurn> turns = measured_turns(positions, rows.first, norm_);
+      for (std::size_t i = 0; i < own.size(); ++i) turns_[own[i]] = turns[i];
+    }
+    const auto backward = std::ranges::count_if(turns_, [](const MeasuredTurn& turn) { return turn.radians < 0; });
+    shape_.rope.direction = 2 * backward > std::ssize(turns_) ? Direction::clockwise : Direction::counterclockwise;
+    if (backward != 0 && backward != std::ssize(turns_))
+      found_.faults.push_back(fmt::format("{} of {} pairs turn the other way",
+                                          std::min(backward, std::ssize(turns_) - backward), turns_.size()));
+    double worst = 0;
+    for (MeasuredTurn& turn : turns_) {
+      turn.radians = std::fabs(turn.radians);
+      worst = std::max(worst, turn.uncertainty / turn.radians);
+    }
+    found_.seen.push_back(fmt::format("frequencies each within {:.1e} of itself", worst));
+  }
+
+  // Of the layout's pairs.
+  std::vector<std::size_t> pairs_of(std::int64_t axis) const {
+    std::vector<std::size_t> own;
+    for (std::size_t i = 0; i < layout_.order.size(); ++i) {
+      if (axis_of_pair_[layout_.order[i]] == axis) own.push_back(i);
+    }
+    return own;
+  }
+
+  std::vector<TurnedPair> channels_of(const std::vector<std::size_t>& pairs) const {
+    std::vector<TurnedPair> channels;
+    for (const std::size_t i : pairs) channels.push_back(structure_.pairs[layout_.order[i]]);
+    return channels;
+  }
+
+  // Of one ladder: its frequencies from the first on.
+  std::vector<RuleFit> fits_of(Rope ladder, std::vector<MeasuredTurn> turns) const {
+    ladder.parts = 1;
+    return fitting_rules(ladder, {.lists = {{claim_.max_position, std::move(turns), norm_.range}},
+                                  .switching_length = std::nullopt,
+                                  .claimed = nd_.rope.rope_scaling});
+  }
+
+  void take_ladder(std::vector<NdFit>& list, AxisFrequencies way, const std::vector<MeasuredTurn>& turns) const {
+    for (const RuleFit& fit : fits_of(shape_.rope, turns)) {
+      NdFit made{shape_, fit.format, fit.digits, fit.is_pinned};
+      made.encoding.frequencies = way;
+      made.encoding.rope_thetas.clear();
+      made.encoding.rope.rope_theta = fit.rope.rope_theta;
+      made.encoding.rope.rope_scaling = fit.rope.rope_scaling;
+      list.push_back(made);
+    }
+  }
+
+  // Of ladders of their own the simplest of each axis, where they have one rule.
+  void take_ladders(std::vector<NdFit>& list) const {
+    NdFit made{shape_};
+    made.encoding.frequencies = AxisFrequencies::per_axis;
+    made.encoding.rope_thetas.clear();
+    std::optional<std::string_view> rule;
+    for (std::int64_t axis = 0; axis < axes(nd_); ++axis) {
+      std::vector<MeasuredTurn> turns;
+      for (const std::size_t i : pairs_of(axis)) turns.push_back(turns_[i]);
+      Rope ladder = shape_.rope;
+      ladder.head_dim = ladder.rotary_dim = 2 * std::ssize(turns);
+      ladder.rotary_layout = RotaryLayout::prefix;
+      if (turns.empty()) return;
+      const std::vector<RuleFit> fits = fits_of(ladder, std::move(turns));
+      if (fits.empty() || (rule && *rule != name_of(fits.front().rope.rope_scaling))) return;
+      const RuleFit& best = fits.front();
+      rule = name_of(best.rope.rope_scaling);
+      made.encoding.rope.rope_scaling = best.rope.rope_scaling;
+      made.encoding.rope_thetas.push_back(best.rope.rope_theta);
+      made.format = std::max(made.format, best.format);
+      // A base that is the last axis' has been counted.
+      const bool is_known = axis > 0 && best.rope.rope_theta == made.encoding.rope_thetas.front();
+      made.digits += is_known ? 0 : best.digits;
+      made.is_pinned = made.is_pinned && best.is_pinned;
+    }
+    made.encoding.rope.rope_theta = made.encoding.rope_thetas.front();
+    if (std::ranges::adjacent_find(made.encoding.rope_thetas, std::ranges::not_equal_to()) ==
+        made.encoding.rope_thetas.end())
+      made.encoding.rope_thetas.clear();
+    list.push_back(made);
+  }
+
+  // The turns in the order of the one ladder that they are dealt from; nothing where that has gaps.
+  std::optional<std::vector<MeasuredTurn>> dealt() const {
+    RopeNd tried = shape_;
+    tried.frequencies = AxisFrequencies::dealt;
+    std::vector<std::optional<MeasuredTurn>> sorted(turns_.size());
+    const Ladders ladders = ladders_of(tried);
+    for (std::size_t i = 0; i < ladders.places.size(); ++i) {
+      const std::int64_t index = ladders.places[i].index;
+      if (index >= std::ssize(sorted)) return std::nullopt;
+      sorted[static_cast<std::size_t>(index)] = turns_[i];
+    }
+    std::vector<MeasuredTurn> all;
+    for (const auto& turn : sorted) {
+      if (!turn) return std::nullopt;
+      all.push_back(*turn);
+    }
+    return all;
+  }
+
+  void name_frequencies() {
+    std::vector<NdFit> fits;
+    take_ladder(fits, AxisFrequencies::shared, turns_);
+    take_ladders(fits);
+    if (const auto turns = dealt()) take_ladder(fits, AxisFrequencies::dealt, *turns);
+    std::erase_if(fits, [&](const NdFit& fit) { return !is_valid(fit.encoding); });
+    std::ranges::stable_sort(fits, {}, [&](const NdFit& fit) {
+      return std::pair(fit.digits, fit.encoding.frequencies == nd_.frequencies ? 0 : 1);
+    });
+    if (fits.empty()) return;
+    const NdFit& best = fits.front();
+    found_.spec = claim_;
+    found_.spec->encoding = best.encoding;
+    if (const auto words = words_of(best.format); !words.empty()) found_.arithmetic.emplace_back(words);
+    int rival = INT_MAX;
+    for (const NdFit& fit : std::span(fits).subspan(1)) {
+      if (fit.format != best.format) continue;
+      rival = std::min(rival, fit.digits);
+      Spec other = claim_;
+      other.encoding = fit.encoding;
+      if (found_.equal.size() < 3 && fit.digits <= best.digits + 3) found_.equal.push_back(describe(other));
+    }
+    const bool known_positions = check_positions();
+    const FittedAnswers fitted = fitted_answers(session_, *found_.spec);
+    found_.spec = fitted.spec;
+    found_.of_bound = fitted.of_bound;
+    found_.confidence = !known_positions || !fitted.hold || !found_.faults.empty() ? Confidence::low
+                        : best.is_pinned && rival > best.digits                    ? Confidence::high
+                                                                                   : Confidence::medium;
+  }
+
+  bool is_valid(const RopeNd& encoding) const {
+    Spec spec = claim_;
+    spec.encoding = encoding;
+    try {
+      validate(spec);
+      return true;
+    } catch (const SpecError&) {
+      return false;
+    }
+  }
+
+  bool check_positions() {
+    for (std::int64_t axis = 0; axis < axes(nd_); ++axis) {
+      const std::vector<std::size_t> own = pairs_of(axis);
+      if (own.empty()) continue;
+      ExpectedPairs expected{{}, norm_.noise};
+      for (const std::size_t i : own) {
+        expected.turns.push_back(turns_[i]);
+        if (shape_.rope.direction == Direction::clockwise) expected.turns.back().radians *= -1;
+      }
+      Session& along = *along_[static_cast<std::size_t>(axis)];
+      const PositionsUsed used =
+          positions_used({.ask =
+                              [&](const std::vector<std::int64_t>& positions, const AskedShape& asked) {
+                                return turned_vectors(along, rope_claim_, head(), channels_of(own), positions, asked);
+                              },
+                          .shape = {2, 3},
+                          .first = claim_.min_position,
+                          .end = claim_.max_position},
+                         expected);
+      if (!used.words.empty())
+        (used.as_given ? found_.arithmetic : found_.faults).push_back(fmt::format("{} (axis {})", used.words, axis));
+      if (!used.as_given) return !used.words.empty();
+    }
+    return true;
+  }
+
+  void tell_pairs() {
+    found_.table.emplace_back("the frequencies of the axes are those of no known rule");
+    for (std::size_t i = 0; i < turns_.size(); ++i) {
+      const TurnedPair& pair = structure_.pairs[layout_.order[i]];
+      found_.table.push_back(fmt::format("channels {:>3} and {:>3}: axis {}, {:.9g} +- {:.1e} radians a position",
+                                         pair.input.first, pair.input.second, axis_of_pair_[layout_.order[i]],
+                                         turns_[i].radians, turns_[i].uncertainty));
+    }
+  }
+
+  CountedSession& session_;
+  Spec claim_;
+  RopeNd nd_;
+  Spec rope_claim_;  // of the head, as one axis alone is asked
+  std::vector<std::unique_ptr<Session>> along_;
+  RotationStructure structure_;             // of all axes together
+  std::vector<std::int64_t> axis_of_pair_;  // of the structure's
+  RotationLayout layout_;
+  RopeNd shape_;  // with the sections as seen
+  Norm norm_;
+  std::vector<MeasuredTurn> turns_;  // in the layout's order, positive
+  Identification found_;
+};
+
+}  // namespace
+
+Identification identify_rope_nd(CountedSession& session, const Spec& claim, const RopeNd& encoding) {
+  return RopeNdIdentifier(session, claim, encoding).run();
+}
+
+}  // namespace sextant::identify
