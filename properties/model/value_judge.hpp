@@ -64,7 +64,8 @@ class ValueJudge {
         return exactly(value, target);
       });
     }
-    if (quick.conditioned_ulp > 0) deviation.conditioned_ulps = deviation.absolute / quick.conditioned_ulp;
+    // That of the least number tells nothing.
+    if (quick.conditioned_ulp > ulp(dtype_, 0)) deviation.conditioned_ulps = deviation.absolute / quick.conditioned_ulp;
     if (value == 0 && within == Certainty::yes && !may_have_sign(std::signbit(value), quick, at)) {
       within = Certainty::no;
       deviation.of_bound = 1 + std::numeric_limits<double>::epsilon();  // no bound tells zeros apart

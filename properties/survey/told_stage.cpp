@@ -67,7 +67,7 @@ class StageTeller {
     turned_ = encoded_.ask_turned(session_, grid_.positions, vectors_);
     if (turned_ && !is_finite(*turned_)) return std::nullopt;
     measure_frequencies();
-    if (norm_.noise > most_noise_of_tables) return turned_ ? std::optional(Stage::rotation) : std::nullopt;
+    if (norm_.noise > most_noise_of_tables) return turned_ ? Stage::rotation : Stage::table;
     return sum_up();
   }
 

@@ -31,11 +31,11 @@ struct ToldStage {
 /// phases of its sines and cosines where they are further from the frequency's multiples than the table is from the
 /// unit circle; its table, from what it makes of unit vectors; and, of rotations, other vectors turned by that table.
 /// What a last rounding may have made is taken for one. Where norms change by more than any table's do, what is done
-/// to a pair is no rotation.
+/// to a pair is no rotation, and a code's pair no sine and cosine.
 ///
 /// By the error's growth with the position it is told where that is not known: in claims without position 0, of values
-/// that are not finite, of codes whose pairs are on no circle, of frequencies above half a turn, and where positions
-/// are too far for the whole turns that a frequency's last bits come to.
+/// that are not finite, of frequencies above half a turn, and where positions are too far for the whole turns that a
+/// frequency's last bits come to.
 ///
 /// @throws SubjectFailure, Interrupted.
 ToldStage told_stage(Session& session, EncodedPairs& encoded, const Spec& spec, const AnsweredGrid& grid);
