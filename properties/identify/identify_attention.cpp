@@ -70,7 +70,12 @@ class AttentionIdentifier {
       : session_(session), claim_(claim), claimed_(encoding), attention_(encoding), probe_(session, claim, claimed_) {}
 
   Identification run() {
-    if (claimed_.head_dim < 4) {
+    const bool is_asked_plainly = !claimed_.position || carried<Rope>(claimed_) != nullptr ||
+                                  carried<Xpos>(claimed_) != nullptr || carried<Alibi>(claimed_) != nullptr;
+    if (!is_asked_plainly) {
+      found_.table.emplace_back(
+          "no way is known to tell attention whose calls have positions of several axes or weights");
+    } else if (claimed_.head_dim < 4) {
       found_.table.emplace_back("heads of fewer than 4 channels hold too few keys to tell them apart");
     } else {
       take_mask();
@@ -231,7 +236,7 @@ class AttentionIdentifier {
       found_.seen.emplace_back("positions do not enter");
       return;
     }
-    if (carried<Xpos>(claimed_) != nullptr || carried<RopeNd>(claimed_) != nullptr || claimed_.query_scale) {
+    if (carried<Xpos>(claimed_) != nullptr || claimed_.query_scale) {
       keep_claimed("scores have no bias");
       return;
     }
