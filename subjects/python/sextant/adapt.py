@@ -178,6 +178,13 @@ def _is_filled(cell: Any) -> bool:
     return True
 
 
+def adapted(operation: str, function: Function, way: Way) -> Function:
+    """A function of the protocol's arguments, of one with a parameter `spec` that is called in this way."""
+    if "spec" not in _parameters(function):
+        raise TypeError(f"{function!r}: expected a parameter spec")
+    return _adapted(operation, function, {}, way)
+
+
 def _adapted(operation: str, function: Function, claim: Mapping[str, Any], way: Way) -> Function:
     if way.layout is not None:
         _check_layout(operation, way.layout)

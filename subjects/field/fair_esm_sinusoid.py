@@ -1,0 +1,21 @@
+"""fair-esm: SinusoidalPositionalEmbedding, whose positions begin behind the padding index."""
+
+import functools
+
+import torch
+from sextant.library import called, only, shell, versions
+
+shell("esm")
+from esm.modules import SinusoidalPositionalEmbedding
+
+framework = "torch"
+name, version = "fair-esm SinusoidalPositionalEmbedding", versions("fair-esm", "torch")
+torch.set_num_threads(1)
+module = functools.lru_cache(maxsize=None)(SinusoidalPositionalEmbedding)
+
+
+@called("encode", positions="from_zero")
+@only("dim", "position_offset", layout="concatenated", denominator="half_minus_one")
+def encode(length, spec):
+    padding = spec["position_offset"] - 1
+    return module(spec["dim"], padding)(torch.full((1, length), padding + 1))[0]
