@@ -9,6 +9,7 @@ from torch_geometric.nn.encoding import PositionalEncoding
 framework = "torch"
 name, version = "torch_geometric PositionalEncoding", versions("torch_geometric", "torch")
 torch.set_num_threads(1)
+fields = ["dim", "base"]
 
 
 @only("dim", "base", layout=("interleaved", "concatenated"), denominator=("dim", "half_minus_one"))

@@ -15,6 +15,8 @@ torch.set_num_threads(1)
 @called(layout="bhnd")
 @only("head_dim", "rope_theta", "sections", "extents", "dtype", frequencies="per_axis", coordinates="normalized")
 def rotate(x, positions, spec):
+    if spec["sections"] != [spec["head_dim"] // 4] * 2:
+        return None
     rows, columns = spec["extents"]
     config = DINOv3ViTConfig(hidden_size=2 * spec["head_dim"], num_attention_heads=2, patch_size=1, image_size=max(rows, columns), rope_theta=spec["rope_theta"])
     cos, sin = DINOv3ViTRopePositionEmbedding(config).eval()(torch.zeros(1, 3, rows, columns, dtype=x.dtype))

@@ -16,4 +16,4 @@ torch.set_num_threads(1)
 def bias(queries, keys, spec):
     if spec["slope_dtype"] != "bfloat16":
         return None
-    return build_alibi_tensor(torch.ones(1, keys), spec["num_heads"], getattr(torch, spec["dtype"])).expand(-1, queries, -1)
+    return build_alibi_tensor(torch.ones(1, keys, dtype=torch.long), spec["num_heads"], getattr(torch, spec["dtype"])).expand(-1, queries, -1)

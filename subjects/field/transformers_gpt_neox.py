@@ -16,6 +16,8 @@ modules = {}
 
 @only("head_dim", "rope_theta", "rotary_dim", "dtype", rope_scaling=RULES)
 def rotate(x, positions, spec):
+    if int(spec["head_dim"] * (spec["rotary_dim"] / spec["head_dim"])) != spec["rotary_dim"]:
+        return None
     module = modules.get(key_of(spec)) or modules.setdefault(key_of(spec), Module(configured(Configuration, spec)))
     with torch.no_grad():
         return apply_rotary_pos_emb(x, x, *module(x, positions), unsqueeze_dim=2)[0]

@@ -14,8 +14,13 @@ torch.set_num_threads(1)
 modules = {}
 
 
+def original(spec):
+    """Which the configuration has by itself, beside its rule."""
+    return (spec["rope_scaling"] or {}).get("original_max_position_embeddings", spec["max_position"])
+
+
 @only("head_dim", "rope_theta", "rotary_dim", "dtype", rope_scaling=RULES)
 def rotate(x, positions, spec):
-    module = modules.get(key_of(spec)) or modules.setdefault(key_of(spec), Module(configured(Configuration, spec)))
+    module = modules.get(key_of(spec)) or modules.setdefault(key_of(spec), Module(configured(Configuration, spec, original_max_position_embeddings=original(spec))))
     with torch.no_grad():
         return apply_rotary_pos_emb(x, x, *module(x, positions), unsqueeze_dim=2)[0]

@@ -262,18 +262,19 @@ def _rotation(told: Function, way: Way) -> Function:
         known = _of_one_axis(positions)
         if "b" in layout and (known == np.arange(known.shape[1])).all():
             return inner(x, spec)
-        return _rows(x, lambda row, b: _placed(row, known[b], lambda longer: inner(longer, spec)))
+        # Every row's call is as long as the longest: what a function makes of a length, it makes of the whole batch's.
+        length = int(known.max(initial=-1)) + 1
+        return _rows(x, lambda row, b: _placed(row, known[b], length, lambda longer: inner(longer, spec)))
 
     return {"explicit": explicit, "shared": shared, "offset": offset, "from_zero": from_zero}[way.positions or "explicit"]
 
 
-def _placed(row: Any, positions: np.ndarray, rotate: Function) -> Any:
-    """The rotation of the tokens of one row at these positions, by calls that are as long as the largest, in which they stand where they belong."""
+def _placed(row: Any, positions: np.ndarray, length: int, rotate: Function) -> Any:
+    """The rotation of the tokens of one row at these positions, by calls of this length, in which they stand where they belong."""
     if positions.size == 0:
         return row
     if positions.min() < 0:
         raise Unsupported("a function of positions from 0 has none below")
-    length = int(positions.max()) + 1
     if length * row.shape[2] * row.shape[3] > LARGEST_CALL:
         raise Unsupported(f"position {length - 1} takes a call of {length} tokens")
     # Of several tokens at one position each is in a call of its own.
