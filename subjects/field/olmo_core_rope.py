@@ -1,4 +1,4 @@
-"""OLMo-core: RotaryEmbedding with its rules of scaling; modules share a cache of tables, as a model's layers do."""
+"""OLMo-core: RotaryEmbedding with its rules of scaling."""
 
 import torch
 from sextant.library import absent, called, only, shell, versions
@@ -6,12 +6,11 @@ from sextant.library import absent, called, only, shell, versions
 shell("olmo_core", "olmo_core.nn")
 absent("olmo_core.config", "olmo_core.exceptions", "olmo_core.utils", "olmo_core.nn.config")
 from olmo_core.nn import rope
-from olmo_core.nn.buffer_cache import BufferCache
 
 framework = "torch"
 name, version = "OLMo-core RotaryEmbedding", versions("ai2-olmo-core", "torch")
 torch.set_num_threads(1)
-cache = BufferCache()
+modules = {}
 
 
 def scaling(rule):
@@ -32,6 +31,8 @@ def rotate(x, start, spec):
     rule = spec["rope_scaling"]
     if rule and rule["rope_type"] == "yarn" and (not rule["truncate"] or rule["mscale"] or rule["attention_factor"]):
         return None
-    module = rope.RotaryEmbedding(head_size=spec["head_dim"], theta=spec["rope_theta"], scaling=scaling(rule), cache=cache,
-                                  partial_rotary_factor=spec["rotary_dim"] / spec["head_dim"])
-    return module(x, x, head_first=False, start_pos=start)[0]
+    key = (spec["head_dim"], spec["rotary_dim"], spec["rope_theta"], str(rule))
+    if key not in modules:
+        modules[key] = rope.RotaryEmbedding(head_size=spec["head_dim"], theta=spec["rope_theta"], scaling=scaling(rule),
+                                            partial_rotary_factor=spec["rotary_dim"] / spec["head_dim"])
+    return modules[key](x, x, head_first=False, start_pos=start)[0]

@@ -23,3 +23,8 @@ def rotate(x, positions, spec):
     cos, sin = caches(spec["max_position"], spec["rotary_dim"], spec["rope_theta"], spec["dtype"])
     width = spec["rotary_dim"] if spec["rotary_dim"] < spec["head_dim"] else 0
     return torch.onnx.ops.rotary_embedding(x, cos, sin, positions, interleaved=spec["pairing"] == "interleaved", rotary_embedding_dim=width)
+
+
+# The first call in a process takes seconds, so that every session would.
+rotate(torch.zeros(1, 1, 1, 2), torch.zeros(1, 1, dtype=torch.long), {"encoding": "rope", "head_dim": 2, "rotary_dim": 2, "rope_theta": 1.0, "pairing": "half", "max_position": 1,
+                                                                       "dtype": "float32"})

@@ -52,7 +52,7 @@ DEFAULTS: Mapping[str, Mapping[str, Any]] = {
         "scales": None,
     },
     "rope": _ROPE,
-    "rotary_table": _ROPE,
+    "rotary_table": {key: value for key, value in _ROPE.items() if key not in ("pairing", "output_pairing", "direction")},
     "rope_nd": {
         **_ROPE,
         "section_order": "blocked",
