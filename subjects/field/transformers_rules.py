@@ -12,7 +12,8 @@ def configured(config_class, spec, **more):
     # `dynamic` measures a call against the model's own length.
     longest = rule.pop("original_max_position_embeddings") if rule["rope_type"] == "dynamic" else spec["max_position"]
     rule["rope_theta"] = spec["rope_theta"]
-    if spec["rotary_dim"] != spec["head_dim"]:
+    # GPT-NeoX' own default is a quarter.
+    if spec["rotary_dim"] != spec["head_dim"] or config_class.__name__ == "GPTNeoXConfig":
         rule["partial_rotary_factor"] = spec["rotary_dim"] / spec["head_dim"]
     return config_class(hidden_size=2 * spec["head_dim"], num_attention_heads=2, head_dim=spec["head_dim"], max_position_embeddings=longest,
                         **{"rope_parameters": rule, **more})
