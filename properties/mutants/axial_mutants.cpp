@@ -249,8 +249,9 @@ void rising_defects(PlainOthers& list) {
         for (auto& place : plain.ladders.places)
           place.index = pairs(plain.ladders.ladders[static_cast<std::size_t>(place.ladder)].rope) - 1 - place.index;
       });
-  another("axial-rising-middles", "the middles of patches, where they were to begin",
-          [](RopeNd& e) { e.coordinates = Coordinates::normalized; });
+  another("axial-rising-middles", "the middles of patches, where they were to begin", [](RopeNd& e) {
+    if (e.coordinates != Coordinates::index) e.coordinates = Coordinates::normalized;
+  });
   another("axial-rising-whole-turn", "whole turns, where quarters were claimed", [](RopeNd& e) {
     for (double& scale : e.coordinate_scales) scale *= 4;
   });

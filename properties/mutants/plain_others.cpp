@@ -311,12 +311,12 @@ void PlainOther::turn_as(const RopeNd& encoding) {
   head_ = encoding.rope;
   ladders = ladders_of(encoding);
   axis_of_pair = [list = axis_of_pairs(encoding)](std::int64_t pair) { return list[static_cast<std::size_t>(pair)]; };
-  turn_ = [rope = encoding.rope](const PlainOther& plain, std::vector<double>& values, const Token& token) {
+  const bool rises = encoding.ladder == LadderShape::both_ends;
+  turn_ = [rises, rope = encoding.rope](const PlainOther& plain, std::vector<double>& values, const Token& token) {
     const double factor = in_float32(plain_factor(rope, token.length));
     std::vector<std::vector<double>> w;
     for (const Ladder& ladder : plain.ladders.ladders) {
-      w.push_back(plain.axial.ladder == LadderShape::both_ends ? rising_frequencies(ladder.rope)
-                                                               : plain_frequencies(ladder.rope, token.length));
+      w.push_back(rises ? rising_frequencies(ladder.rope) : plain_frequencies(ladder.rope, token.length));
     }
     turn(
         values, plain.head_,
