@@ -82,8 +82,7 @@ FunctionSubject::Make stepping(double (*ratio)(double ratio)) {
   return of<Rope>([ratio](const Spec& spec, const Rope& encoding) {
     Rope every = encoding;
     auto* rule = std::get_if<DynamicScaling>(&every.rope_scaling);
-    if (rule == nullptr || rule->length_steps == LengthSteps::every)
-      return rope_call(PlainRope(encoding, spec.dtype));
+    if (rule == nullptr || rule->length_steps == LengthSteps::every) return rope_call(PlainRope(encoding, spec.dtype));
     rule->length_steps = LengthSteps::every;
     PlainRope plain(every, spec.dtype);
     plain.row_lengths = [ratio, rule = *rule](std::span<const std::int64_t> positions, std::int64_t batch) {
