@@ -125,7 +125,7 @@ class AttentionIdentifier {
     const std::vector<double> scores = probe_.scores({asked(small), asked(large)});
     const double off = 16 * unit() / 0.25;
     score_.scale = scores[0] / small;
-    if (std::fabs(scores[1] / large - score_.scale) > 4 * off * score_.scale) {
+    if (std::fabs(scores[1] / large - score_.scale) > std::min(4 * off, 0.25) * score_.scale) {
       // c tanh(s / c): s is known well enough from the small one, and c by bisection.
       double low = std::fabs(scores[1]);
       double high = 1e6;

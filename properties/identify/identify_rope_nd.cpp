@@ -68,6 +68,8 @@ class RopeNdIdentifier {
   Identification run() {
     if (nd_.coordinates == Coordinates::normalized) {
       found_.table.emplace_back("coordinates normalized to a picture are not told: position 0 of each axis is turned");
+    } else if (length_limit(nd_.rope.rope_scaling)) {
+      found_.table.emplace_back("a rule that looks at a call's length is not told of several axes");
     } else if (find_pairs() && find_layout()) {
       measure();
       name_frequencies();
@@ -259,6 +261,8 @@ class RopeNdIdentifier {
     if (std::ranges::adjacent_find(made.encoding.rope_thetas, std::ranges::not_equal_to()) ==
         made.encoding.rope_thetas.end())
       made.encoding.rope_thetas.clear();
+    // Beside a base of each axis the head's own says nothing.
+    if (!made.encoding.rope_thetas.empty()) made.encoding.rope.rope_theta = nd_.rope.rope_theta;
     list.push_back(made);
   }
 
