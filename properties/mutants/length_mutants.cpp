@@ -99,7 +99,7 @@ FunctionSubject::Make stepping(double (*ratio)(double ratio)) {
 }
 
 void add_steps(LocalFaults& list) {
-  const std::string by_doublings = std::string(dynamic) + R"(,"length_steps":"doublings")";
+  const std::string by_doublings = fmt::format(R"({},"length_steps":"doublings")", dynamic);
   for (const Misstepped& wrong : misstepped) {
     list.entries.push_back({fmt::format("rope-dynamic-doublings-{}", wrong.name), Kind::defect, wrong.row,
                             wrong.mechanism, claim_of(by_doublings, "call"), stepping(wrong.ratio)});
