@@ -81,15 +81,21 @@ CasesOf<Together> cases_together() {
   cases.first = [](const Spec& spec) {
     const gen::PositionRange range = model_of(spec)->range();
     const std::int64_t ahead = std::min(gen::simplest_position(range) + 5, range.last - 1);
-    const std::int64_t siblings = std::ssize(siblings_of(spec));
+    const std::vector<Variant> siblings = siblings_of(spec);
+    const std::int64_t last = std::ssize(siblings) - 1;
     std::vector<Together> list;
     for (const Order order : {rising, falling, by_turns, two_sequences, by_threads})
-      list.push_back({.position = ahead, .tokens = 3, .first = 0, .last = siblings - 1, .order = order, .fill = 1});
+      list.push_back({.position = ahead, .tokens = 3, .first = 0, .last = last, .order = order, .fill = 1});
     // What the first call of a process decides for all shows where that call differs in just this: each alone, in a
-    // call at the claim's end and one at its beginning, since some fields act beyond a length or a period only.
+    // call at the claim's end and one at its beginning, since some fields act beyond a length or a period only. Dtypes
+    // first, which caches forget most and `quick` reaches then.
     const std::int64_t end = std::max(range.first, range.last - 3);
-    for (std::int64_t i = 0; i < siblings; ++i)
-      list.push_back({.position = end, .tokens = 3, .first = i, .last = i, .order = rising, .fill = 1});
+    for (const bool of_dtype : {true, false}) {
+      for (std::int64_t i = 0; i <= last; ++i) {
+        if (siblings[static_cast<std::size_t>(i)].field.starts_with("dtype") == of_dtype)
+          list.push_back({.position = end, .tokens = 3, .first = i, .last = i, .order = rising, .fill = 1});
+      }
+    }
     return list;
   };
   cases.drawn = [](const Spec& spec) {
