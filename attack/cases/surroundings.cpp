@@ -280,7 +280,7 @@ std::vector<Case> usual_attention(Random& random, Dtype dtype) {
     if (random.once_in(3)) {
       encoding.query_scale->rule = QueryScaleRule::log_n;
       encoding.query_scale->amount = 0;
-      encoding.query_scale->length = encoding.query_scale->period + 1;
+      encoding.query_scale->length = std::max<std::int64_t>(encoding.query_scale->period, 2);
       encoding.query_scale->period = 0;
     }
   }
