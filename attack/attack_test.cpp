@@ -1,3 +1,4 @@
+// Over 400 lines: a flat list of tests, each read alone.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 

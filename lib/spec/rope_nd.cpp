@@ -1,3 +1,4 @@
+// Over 400 lines: the fields of one encoding that has many, each read, checked and written by a few lines.
 #include "lib/spec/rope_nd.hpp"
 
 #include <algorithm>

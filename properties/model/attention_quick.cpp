@@ -1,3 +1,4 @@
+// Over 400 lines: one screen of attention in float64, whose scores, weights and sums share what a row keeps.
 #include "properties/model/attention_quick.hpp"
 
 #include <algorithm>
