@@ -230,8 +230,8 @@ constexpr FieldMeaning field_meanings[] = {
     {"sinks", "whether each head has a number whose exponential is added to the sum that softmax divides by"},
     {"cached_keys", "whether the keys of earlier tokens, in a decode step, are given plain or already rotated"},
     {"query_scale",
-     "null, or an object: the query at p is multiplied by 1 + amount ln(1 + floor((p + offset)/period)), or, where its "
-     "rule is log_n, by max(1, ln(p + offset)/ln(length))"},
+     "null, or the query's factor: 1 + amount ln(1 + floor((p + offset)/period)); of log_n max(1, log_length(p + "
+     "offset))"},
 };
 
 }  // namespace

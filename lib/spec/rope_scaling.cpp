@@ -284,8 +284,7 @@ constexpr FieldMeaning field_meanings[] = {
      "L: the length that the model was trained on before the rule was applied"},
     {"rope_scaling.length_scope", "dynamic, longrope: whose length decides: of the whole call, or of each batch row"},
     {"rope_scaling.length_steps",
-     "dynamic: every: each length beyond L has a base of its own; doublings: L 2^j alone, to the next of which others "
-     "are rounded up"},
+     "dynamic: whether every length beyond L has its own base, or doublings, that of the next L 2^j"},
     {"rope_scaling.beta_fast", "yarn: pairs that turn more often than this within L keep their frequency"},
     {"rope_scaling.beta_slow", "yarn: pairs that turn less often than this within L are slowed by s"},
     {"rope_scaling.truncate", "yarn: whether the ends of the ramp are rounded outward to whole pairs"},

@@ -45,7 +45,14 @@ std::string_view name_of(Role role) { return role == Role::query ? "query" : "ke
 std::string_view name_of(AxisOrder order) { return order == AxisOrder::height_first ? "height_first" : "width_first"; }
 std::string_view name_of(Denominator denominator) { return denominator == Denominator::dim ? "dim" : "half_minus_one"; }
 std::string_view name_of(ChannelOrder order) { return order == ChannelOrder::blocked ? "blocked" : "alternating"; }
-std::string_view name_of(Coordinates coordinates) { return coordinates == Coordinates::index ? "index" : "normalized"; }
+std::string_view name_of(Coordinates coordinates) {
+  switch (coordinates) {
+    case Coordinates::index: return "index";
+    case Coordinates::normalized: return "normalized";
+    case Coordinates::normalized_starts: return "normalized_starts";
+  }
+  return "";
+}
 std::string_view name_of(RotaryLayout layout) {
   switch (layout) {
     case RotaryLayout::prefix: return "prefix";

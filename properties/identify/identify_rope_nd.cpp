@@ -66,7 +66,7 @@ class RopeNdIdentifier {
   }
 
   Identification run() {
-    if (nd_.coordinates == Coordinates::normalized) {
+    if (nd_.coordinates != Coordinates::index) {
       found_.table.emplace_back("coordinates normalized to a picture are not told: position 0 of each axis is turned");
     } else if (length_limit(nd_.rope.rope_scaling)) {
       found_.table.emplace_back("a rule that looks at a call's length is not told of several axes");

@@ -65,7 +65,7 @@ DEFAULTS: Mapping[str, Mapping[str, Any]] = {
     },
     "xpos": {**{key: value for key, value in _ROPE.items() if key != "rope_scaling"}, "scale_base": 512.0, "role": "query", "centre": 0},
     "alibi": {"mask": "causal", "form": "distance", "slopes": "released", "bias_max": 8, "slope_dtype": None},
-    "relative_bias": {"num_buckets": 32, "max_distance": 128, "bidirectional": True, "later_keys": "at_zero"},
+    "relative_bias": {"num_buckets": 32, "max_distance": 128, "bidirectional": True, "later_keys": "at_zero", "buckets": "t5"},
     "window_bias": {"class_token": "none"},
 }
 # How a result is judged, and where: no library reads these.
