@@ -362,7 +362,7 @@ class Trial {
   std::vector<std::size_t> fields_to_shrink() const {
     std::vector<std::size_t> order(fields_.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
-    std::ranges::stable_partition(order, [&](std::size_t field) {
+    std::stable_partition(order.begin(), order.end(), [&](std::size_t field) {
       const FieldRole role = fields_[field].role;
       return role == FieldRole::run || role == FieldRole::sequence || role == FieldRole::batch ||
              role == FieldRole::count;

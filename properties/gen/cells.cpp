@@ -90,7 +90,7 @@ Sides place_in(const CellGrid& grid, std::int64_t i) {
   switch (grid.walk) {
     case Walk::rows: return raster(i);
     case Walk::columns: std::ranges::reverse(axes); return raster(i);
-    case Walk::frames_last: std::ranges::rotate(axes, axes.begin() + 1); return raster(i);
+    case Walk::frames_last: std::rotate(axes.begin(), axes.begin() + 1, axes.end()); return raster(i);
     case Walk::snake: return raster(row * width + (row % 2 == 0 ? column : width - 1 - column));
     case Walk::backwards: return raster(cells - 1 - i);
     case Walk::upside_down: return raster((rows - 1 - row) * width + column);

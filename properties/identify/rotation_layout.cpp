@@ -35,7 +35,7 @@ bool keeps_as(const RotationStructure& structure, const Rope& rope) {
 
 template <class Field>
 std::vector<Field> own_first(Field own, std::vector<Field> all) {
-  std::ranges::stable_partition(all, [&](Field field) { return field == own; });
+  std::stable_partition(all.begin(), all.end(), [&](Field field) { return field == own; });
   return all;
 }
 

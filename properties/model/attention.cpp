@@ -318,7 +318,7 @@ class AttentionModel final : public EncodingModel {
       order = tokens_again(TokenShape::reversed, whole.tokens, cut);
     } else {
       order = gen::consecutive(0, whole.tokens);
-      std::ranges::rotate(order, order.begin() + cut_of(whole.tokens, cut));
+      std::rotate(order.begin(), order.begin() + cut_of(whole.tokens, cut), order.end());
     }
     AttentionCase part = in_order(whole, order);
     return {.whole = sextant::call_of(whole, question.fill),

@@ -61,7 +61,8 @@ std::vector<AttentionPlaceOfHead> judged_rows(const Attention& encoding, const A
   // Heads of one group follow each other, so that its keys are turned once; each row is judged once.
   const auto order = [](const AttentionPlaceOfHead& place) { return std::tuple(place.batch, place.head, place.token); };
   std::ranges::sort(rows, {}, order);
-  rows.erase(std::ranges::unique(rows, {}, order).begin(), rows.end());
+  const auto are_one = [&](const auto& one, const auto& other) { return order(one) == order(other); };
+  rows.erase(std::unique(rows.begin(), rows.end(), are_one), rows.end());
   return rows;
 }
 

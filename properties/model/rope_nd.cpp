@@ -154,7 +154,7 @@ class AxialModel final : public ScaledRotationModel {
     });
     list.with("axis_order", [](RopeNd& e) {
       e.axis_order = order_of_axes(e);
-      std::ranges::rotate(e.axis_order, e.axis_order.begin() + 1);
+      std::rotate(e.axis_order.begin(), e.axis_order.begin() + 1, e.axis_order.end());
     });
     list.with("pairing_scope", [](RopeNd& e) { e.rope.parts = e.rope.parts == 1 ? axes(e) : 1; });
     list.with("extents", [](RopeNd& e) {
