@@ -219,11 +219,12 @@ def defective(name, start):
 
 
 def cost_of_defects(model, seed):
-    found = {}
-    for name in defects:
-        generator = torch.Generator().manual_seed(7000 + seed)
-        found[name] = [accuracy(model, "before", defective(name, start), trained, generator, 64) for start in starts]
-    return found
+    """{defect: accuracies at `starts`}, of the same 64 sequences everywhere."""
+
+    def at(name, start):
+        return accuracy(model, "before", defective(name, start), trained, torch.Generator().manual_seed(7000 + seed), 64)
+
+    return {name: [at(name, start) for start in starts] for name in defects}
 
 
 def main():
