@@ -172,14 +172,17 @@ void precision_mutants(List& list) {
 }
 
 void pairing_mutants(List& list) {
-  list.defect(
-      "rope-pairing-ignored", "C2", "halves are paired whatever the spec says", interleaved, [](PlainRope& plain) {
-        plain.input = plain.output = [](const RotateCall&, std::int64_t pair) { return Channels{pair, pair + 32}; };
-      });
+  list.defect("rope-pairing-ignored", "C2", "halves are paired whatever the spec says", interleaved,
+              [](PlainRope& plain) {
+                plain.input = plain.output = [half = pairs(plain.encoding)](const RotateCall&, std::int64_t pair) {
+                  return Channels{pair, pair + half};
+                };
+              });
   list.defect("rope-pairing-ignored-in-batches", "C2", "the kernel for batches knows one pairing only", interleaved,
               [](PlainRope& plain) {
-                plain.input = plain.output = [own = plain.input](const RotateCall& call, std::int64_t pair) {
-                  return call.batch > 1 ? Channels{pair, pair + 32} : own(call, pair);
+                plain.input = plain.output = [own = plain.input, half = pairs(plain.encoding)](const RotateCall& call,
+                                                                                               std::int64_t pair) {
+                  return call.batch > 1 ? Channels{pair, pair + half} : own(call, pair);
                 };
               });
   list.defect("rope-output-pairing-ignored", "C2", "the output is paired as the input",
@@ -269,14 +272,15 @@ void parameter_mutants(List& list) {
               });
   list.defect("rope-partner-by-head-dim", "D4,D6", "the partner under partial rotary stands head_dim/2 further on",
               partial, [](PlainRope& plain) {
-                plain.input = plain.output = [](const RotateCall&, std::int64_t pair) {
-                  return Channels{pair, pair + 32};
-                };
+                plain.input =
+                    plain.output = [half = plain.encoding.head_dim / 2](const RotateCall&, std::int64_t pair) {
+                      return Channels{pair, pair + half};
+                    };
               });
   list.defect("rope-partner-by-rotary-dim", "D6", "spread pairs are taken for a prefix",
               R"({"encoding":"rope","head_dim":64,"rotary_dim":24,"rotary_layout":"spread"})", [](PlainRope& plain) {
-                plain.input = plain.output = [](const RotateCall&, std::int64_t pair) {
-                  return Channels{pair, pair + 12};
+                plain.input = plain.output = [half = pairs(plain.encoding)](const RotateCall&, std::int64_t pair) {
+                  return Channels{pair, pair + half};
                 };
               });
   // Other specs are asked too: where the whole head turns, the last channels are all of them.
