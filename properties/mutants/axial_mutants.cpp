@@ -216,7 +216,7 @@ void moved_defects(PlainOthers& list) {
   list.control("axial-moved", "coordinates moved, then multiplied, in float32", jittered);
   list.add(Kind::control, "axial-moved-in-two-steps", "", "a jitter, and then a rescaling of all axes", jittered,
            [](PlainOther& plain) {
-             if (plain.axial.coordinates == Coordinates::index) return;
+             if (plain.axial.coordinates != Coordinates::normalized) return;
              plain.coordinate = [e = with_moves(plain.axial)](std::span<const std::int64_t> place, std::int64_t axis) {
                const auto i = static_cast<std::size_t>(axis);
                const float middle = (static_cast<float>(place[i]) + 0.5F) / static_cast<float>(e.extents[i]);
