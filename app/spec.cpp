@@ -14,7 +14,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-struct Arguments {
+struct SpecArguments {
   SpecOptions claim;
   bool json = false;
 };
@@ -75,7 +75,7 @@ std::vector<ConfigClaim> claims_of(const SpecOptions& options) {
   return {claim};
 }
 
-int run_spec(const Arguments& arguments) {
+int run_spec(const SpecArguments& arguments) {
   if (!names_a_model(arguments.claim) && !arguments.json) {
     fmt::print("{}\n", to_json(spec_from_options(arguments.claim)));
     return 0;
@@ -97,7 +97,7 @@ int run_spec(const Arguments& arguments) {
 }  // namespace
 
 Run add_spec(CLI::App& app) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<SpecArguments>();
   CLI::App* command = app.add_subcommand(
       "spec", "Write a spec with every field, and of a model's file each claim and where each field comes from");
   add_spec_options(*command, arguments->claim, "A file, inline JSON, a preset's name or - (standard input)");

@@ -20,7 +20,7 @@
 namespace sextant {
 namespace {
 
-struct Arguments {
+struct TableArguments {
   SpecOptions claim;
   std::string positions;
   std::string dtype;
@@ -106,7 +106,7 @@ std::vector<TableFile::Table> tensors_of(const ExactTable& table, const Position
   return tensors;
 }
 
-int run_table(const Arguments& arguments) {
+int run_table(const TableArguments& arguments) {
   const Spec spec = spec_from_options(arguments.claim);
   const Positions positions = read_positions(arguments.positions);
   const Dtype dtype = read_dtype(arguments.dtype, spec.dtype);
@@ -139,7 +139,7 @@ int run_table(const Arguments& arguments) {
 }  // namespace
 
 Run add_table(CLI::App& app) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<TableArguments>();
   CLI::App* command = app.add_subcommand("table", "Write the correctly rounded values of an encoding");
   add_spec_options(*command, arguments->claim, "A file, inline JSON, a preset's name or - (standard input)");
   command

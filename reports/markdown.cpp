@@ -38,7 +38,7 @@ std::string worst_text(const PropertyResult& result) {
   return text;
 }
 
-std::string cases_text(const PropertyResult& result) {
+std::string cases_cell(const PropertyResult& result) {
   const auto coverage = coverage_text(result);
   return coverage ? fmt::format("{}; {}", result.cases, *coverage) : fmt::format("{}", result.cases);
 }
@@ -86,7 +86,7 @@ std::string table_text(const Report& report) {
     const std::string verdict = is_aside(report, result)              ? "advice not followed"
                                 : result.verdict == Verdict::violated ? "**violated**"
                                                                       : escaped(std::string(name_of(result.verdict)));
-    text += fmt::format("| {} | {} | {} | {} |\n", code(result.id), verdict, cases_text(result), worst_text(result));
+    text += fmt::format("| {} | {} | {} | {} |\n", code(result.id), verdict, cases_cell(result), worst_text(result));
   }
   if (!silent.empty()) text += fmt::format("\nNot applicable, {}: {}.\n", silent.size(), fmt::join(silent, ", "));
   return text;

@@ -12,6 +12,9 @@
 #   listed. Its rooms are the folders; the sources that are listed have those of what they link.
 # sextant_precompile(TARGET HEADER...)
 #   Most sources of the target include these headers of others, which are then read once.
+# sextant_unite(TARGET COUNT)
+#   Sources are compiled COUNT at a time where nearly all of their cost is what they share: the templates of a header-only library. Their names
+#   without linkage are then one scope's, and differ. Not in builds without precompiled headers, which see that each source stands alone.
 # sextant_optimize(TARGET LEVEL)
 #   A release's optimization where CMake's -O3 costs more of a build than it saves of a run: no loop of the target takes long.
 # sextant_test(ROOM [EXCEPT REGEX...] [BESIDES SOURCE...] LIBRARIES ...)
@@ -148,5 +151,11 @@ function(sextant_precompile target)
   if(NOT CMAKE_CXX_COMPILER_LAUNCHER)
     target_precompile_headers(${target} PRIVATE
       <algorithm> <cmath> <functional> <map> <memory> <optional> <span> <string> <variant> <vector> ${ARGN})
+  endif()
+endfunction()
+
+function(sextant_unite target count)
+  if(NOT CMAKE_CXX_COMPILER_LAUNCHER AND NOT CMAKE_DISABLE_PRECOMPILE_HEADERS)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${count})
   endif()
 endfunction()

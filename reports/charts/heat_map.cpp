@@ -13,29 +13,29 @@
 namespace sextant {
 namespace {
 
-struct Colour {
+struct Shade {
   double red;
   double green;
   double blue;
 };
 
-Colour between(const Colour& a, const Colour& b, double t) {
+Shade between(const Shade& a, const Shade& b, double t) {
   return {a.red + (b.red - a.red) * t, a.green + (b.green - a.green) * t, a.blue + (b.blue - a.blue) * t};
 }
 
 // Blue, light grey, orange: told apart with any kind of colour vision, and in print. t in [-1, 1].
-Colour diverging(double t) {
-  constexpr Colour blue{33, 102, 172};
-  constexpr Colour grey{244, 244, 240};
-  constexpr Colour orange{179, 88, 6};
+Shade diverging(double t) {
+  constexpr Shade blue{33, 102, 172};
+  constexpr Shade grey{244, 244, 240};
+  constexpr Shade orange{179, 88, 6};
   return t < 0 ? between(grey, blue, std::min(-t, 1.0)) : between(grey, orange, std::min(t, 1.0));
 }
 
 // Not a number: a red that no scale has.
-constexpr Colour missing{200, 0, 60};
+constexpr Shade missing_shade{200, 0, 60};
 // Minus infinity in a bias: a key that the query must not see. A grey that the scale has not, on a light page as on a
 // dark one.
-constexpr Colour masked{128, 131, 134};
+constexpr Shade masked_shade{128, 131, 134};
 
 // A picture of one pixel a value, as an uncompressed bitmap: BITMAPFILEHEADER and BITMAPINFOHEADER, then rows from the
 // top (negative height) of blue, green, red, each padded to four bytes.
@@ -63,7 +63,7 @@ std::string bitmap(std::int64_t rows, std::int64_t columns, ColourAt colour_at) 
   append(0, 8);
   for (std::int64_t row = 0; row < rows; ++row) {
     for (std::int64_t column = 0; column < columns; ++column) {
-      const Colour colour = colour_at(row, column);
+      const Shade colour = colour_at(row, column);
       for (const double part : {colour.blue, colour.green, colour.red})
         data += static_cast<char>(static_cast<unsigned char>(std::lround(part)));
     }
@@ -140,7 +140,7 @@ std::string error_map(const ErrorGrid& grid, const std::optional<std::int64_t>& 
   }
   return picture(rows, grid.pairs, labels, [&](std::int64_t row, std::int64_t pair) {
     const double value = grid.of_bound[static_cast<std::size_t>(row * grid.pairs + pair)];
-    if (std::isnan(value)) return missing;
+    if (std::isnan(value)) return missing_shade;
     return diverging(std::isinf(value) ? 1 : value == 0 ? -1 : std::log10(value) / 3);
   });
 }
@@ -154,7 +154,7 @@ std::string code_map(const CodeMap& map) {
                       fmt::format("{:g}", -most), fmt::format("{:g}", most)};
   return picture(map.rows, map.width, labels, [&](std::int64_t row, std::int64_t channel) {
     const double value = map.values[static_cast<std::size_t>(row * map.width + channel)];
-    return std::isfinite(value) ? diverging(most == 0 ? 0 : value / most) : missing;
+    return std::isfinite(value) ? diverging(most == 0 ? 0 : value / most) : missing_shade;
   });
 }
 
@@ -171,8 +171,8 @@ std::string bias_map(const BiasMap& map) {
         fmt::format("{:g}", -most), fmt::format("{:g}", most)};
     pictures += picture(map.queries, map.keys, labels, [&](std::int64_t query, std::int64_t key) {
       const double value = first[static_cast<std::ptrdiff_t>(query * map.keys + key)];
-      if (value == -std::numeric_limits<double>::infinity()) return masked;
-      return std::isfinite(value) ? diverging(most == 0 ? 0 : value / most) : missing;
+      if (value == -std::numeric_limits<double>::infinity()) return masked_shade;
+      return std::isfinite(value) ? diverging(most == 0 ? 0 : value / most) : missing_shade;
     });
   }
   return pictures;
