@@ -73,6 +73,8 @@ std::optional<WideValue> round_to_odd(const Enclosure& truth) {
 
 namespace {
 
+bool is_in_domain(double high, double error) { return std::fabs(high) >= error * 0x1p24 && std::isnormal(high); }
+
 // The ends of an interval, rounded to odd: everything between them rounds to between these.
 struct WideEnds {
   WideValue nearer;
@@ -83,7 +85,7 @@ std::optional<WideEnds> wide_ends(double high, double low, double error) {
   // In units of 2^(E-120), E the exponent of high: high is an exact integer below 2^121; low, at most 2^67, is taken to
   // the unit below, and the error, at most 2^97, to the second above, which covers that.
   const double magnitude = std::fabs(high);
-  if (!(magnitude >= error * 0x1p24) || !std::isnormal(high)) return std::nullopt;
+  if (!is_in_domain(high, error)) return std::nullopt;
   const int exponent = std::ilogb(magnitude);
   const int unit = exponent - 120;
   const Wide leading = Wide{static_cast<std::uint64_t>(std::ldexp(magnitude, 52 - exponent))} << 68;
@@ -103,7 +105,24 @@ std::optional<WideValue> round_to_odd(double high, double low, double error) {
   return ends && ends->nearer == ends->farther ? std::optional(ends->nearer) : std::nullopt;
 }
 
+namespace {
+
+// For nearly all numbers, and formats of fewer bits than a double's, ends in double do. The number is within
+// r = |low| + error of high. With the margin m = 2 r + 2^-52 |high|, below |high| / 2 in the domain, high -+ m is
+// computed within 2^-53 (|high| + m) <= 2^-52 |high| + r of itself: so the number lies between the two, and rounding is
+// monotone.
+std::optional<double> rounded_in_double(Dtype dtype, double high, double low, double error) {
+  const double margin = 2 * (std::fabs(low) + error) + 0x1p-52 * std::fabs(high);
+  const double value = round_to(dtype, high - margin);
+  return value == round_to(dtype, high + margin) ? std::optional(value) : std::nullopt;
+}
+
+}  // namespace
+
 std::optional<double> correctly_rounded(Dtype dtype, double high, double low, double error) {
+  if (dtype != Dtype::float64 && is_in_domain(high, error)) {
+    if (const auto value = rounded_in_double(dtype, high, low, error)) return value;
+  }
   const auto ends = wide_ends(high, low, error);
   if (!ends) return std::nullopt;
   const double value = round_to(dtype, ends->nearer);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <limits>
 #include <random>
@@ -95,6 +96,32 @@ TEST(WideValue, OfADoubleDoubleIsThatOfItsInterval) {
     }
   }
   EXPECT_GT(decided, points * 999 / 1000);
+}
+
+// On and beside the midpoints of a narrow format, its subnormals among them, where the last bits of a double decide.
+TEST(WideValue, OfADoubleDoubleBesideAMidpoint) {
+  std::mt19937_64 random(8);
+  int decided = 0;
+  constexpr int points = 20000;
+  for (int i = 0; i < points; ++i) {
+    const Dtype dtype = std::array{Dtype::float32, Dtype::float16, Dtype::bfloat16}[random() % 3];
+    const double u = unit_roundoff(dtype);
+    const double value = 1 + 2 * u * static_cast<double>(random() % static_cast<std::uint64_t>(1 / (2 * u)));
+    double high = std::ldexp(value + u, static_cast<int>(random() % 45) - 28) * (random() % 2 ? 1 : -1);
+    for (std::uint64_t step = random() % 4; step > 0; --step) high = std::nextafter(high, random() % 2 ? 0 : 1e9);
+    const double low = high * std::ldexp(static_cast<double>(static_cast<int>(random() % 3) - 1),
+                                         -53 - static_cast<int>(random() % 20));
+    const double error = std::fabs(high) * std::ldexp(1.0, -60 - static_cast<int>(random() % 40));
+    const Enclosure middle = sum(high, low);
+    const Enclosure radius(error, precision);
+    const auto nearest = correctly_rounded(dtype, high, low, error);
+    const auto truth = correctly_rounded(dtype, Enclosure::hull(middle - radius, middle + radius));
+    if (nearest) {
+      ASSERT_EQ(nearest, truth) << high << ' ' << low;
+      ++decided;
+    }
+  }
+  EXPECT_GT(decided, points * 3 / 4);
 }
 
 TEST(WideValue, OfADoubleDoubleMeetsItsErrorsReach) {

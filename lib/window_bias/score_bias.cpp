@@ -12,6 +12,8 @@ class WindowScoreBias final : public ScoreBias<Scalar> {
  public:
   WindowScoreBias(const WindowBias& encoding, const Sequences& sequences, const Tensor& weight)
       : encoder_(encoding), sequences_(sequences), heads_(weight.shape[1]) {
+    encoder_.check("attention", sequences_.positions);
+    encoder_.check("attention", sequences_.query_positions);
     for (std::int64_t i = 0; i < weight.elements(); ++i) weight_.push_back(static_cast<Scalar>(weight.at(i)));
   }
 
@@ -20,7 +22,7 @@ class WindowScoreBias final : public ScoreBias<Scalar> {
     const std::int64_t position = sequences_.query(query.batch, query.index);
     const std::int64_t* keys = sequences_.at(query.batch, first_key);
     for (Scalar& bias : row)
-      bias = weight_[static_cast<std::size_t>(encoder_.index(position, *keys++) * heads_ + query.head)];
+      bias = weight_[static_cast<std::size_t>(encoder_.row_of(position, *keys++) * heads_ + query.head)];
   }
 
  private:

@@ -54,14 +54,6 @@ void WindowBiasEncoder::check(const char* function, std::span<const std::int64_t
   }
 }
 
-std::int64_t WindowBiasEncoder::row_of(std::int64_t query, std::int64_t key) const {
-  const std::int64_t q = query - class_tokens_;
-  const std::int64_t k = key - class_tokens_;
-  if (q >= 0 && k >= 0) return code_[static_cast<std::size_t>(q)] - code_[static_cast<std::size_t>(k)] + centre_;
-  if (k >= 0) return places_;
-  return q >= 0 ? places_ + 1 : places_ + 2;
-}
-
 std::int64_t WindowBiasEncoder::index(std::int64_t query, std::int64_t key) const {
   const std::int64_t both[] = {query, key};
   check("WindowBiasEncoder::index", both);

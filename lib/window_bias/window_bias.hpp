@@ -38,12 +38,21 @@ class WindowBiasEncoder {
   Tensor grad_weight(std::span<const std::int64_t> query_positions, std::span<const std::int64_t> key_positions,
                      const Tensor& grad) const;
 
+  /// In the name of `function`: @throws std::out_of_range unless all are tokens of the window.
+  void check(const char* function, std::span<const std::int64_t> positions) const;
+
+  /// index(query, key) of tokens that `check` took.
+  std::int64_t row_of(std::int64_t query, std::int64_t key) const {
+    const std::int64_t q = query - class_tokens_;
+    const std::int64_t k = key - class_tokens_;
+    if (q >= 0 && k >= 0) return code_[static_cast<std::size_t>(q)] - code_[static_cast<std::size_t>(k)] + centre_;
+    if (k >= 0) return places_;
+    return q >= 0 ? places_ + 1 : places_ + 2;
+  }
+
   const WindowBias& encoding() const { return encoding_; }
 
  private:
-  void check(const char* function, std::span<const std::int64_t> positions) const;
-  std::int64_t row_of(std::int64_t query, std::int64_t key) const;
-
   WindowBias encoding_;
   std::int64_t tokens_ = 0;
   std::int64_t class_tokens_ = 0;   // before those of the window
