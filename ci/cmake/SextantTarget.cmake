@@ -21,8 +21,9 @@
 #   One test program `ROOM_test` made of the room's tests, and of other sources besides. Tests carry their room as a label: ctest -L reference.
 #   With the headers read before, GCC 12 warns of bounds inside std::string's copies that cannot be passed (GCC bug 105651 too).
 
-# sextant_fuzz(LIBRARIES ...)
-#   Where SEXTANT_FUZZ is on, a program for each X_fuzz.cpp of the room, called X_fuzz, that libFuzzer drives: ci/fuzz.
+# sextant_fuzz([BESIDES SOURCE...] LIBRARIES ...)
+#   Where SEXTANT_FUZZ is on, a program for each X_fuzz.cpp of the room, called X_fuzz, that libFuzzer drives: ci/fuzz. Of a room whose library
+#   takes long to build, it has the sources that it needs besides.
 
 # -ffp-contract=off: GCC contracts a*b+c to a fused operation by default where the target has one, so the
 # same source would give other bits on another machine. Where a kernel wants a fused operation it says
@@ -130,11 +131,13 @@ function(sextant_fuzz)
   if(NOT SEXTANT_FUZZ)
     return()
   endif()
-  cmake_parse_arguments(ARG "" "" "LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "BESIDES;LIBRARIES" ${ARGN})
+  cmake_path(RELATIVE_PATH CMAKE_CURRENT_SOURCE_DIR BASE_DIRECTORY ${PROJECT_SOURCE_DIR} OUTPUT_VARIABLE room)
   sextant_sources(sources fuzz)
   foreach(source IN LISTS sources)
     cmake_path(GET source STEM target)
-    add_executable(${target} ${source})
+    add_executable(${target} ${source} ${ARG_BESIDES})
+    sextant_rooms(${target} PRIVATE ${room})
     target_link_libraries(${target} PRIVATE ${ARG_LIBRARIES})
     sextant_compile_options(${target})
     target_link_options(${target} PRIVATE -fsanitize=fuzzer)

@@ -22,7 +22,7 @@ constexpr const char* alibi_12_geometric =
 constexpr const char* alibi_steep = R"({"encoding":"alibi","num_heads":12,"bias_max":16,"max_position":8192})";
 constexpr const char* alibi_71 = R"({"encoding":"alibi","num_heads":71,"slopes":"geometric","max_position":2048})";
 constexpr const char* alibi_bfloat16 =
-    R"({"encoding":"alibi","num_heads":71,"slopes":"geometric","slope_dtype":"bfloat16","max_position":512})";
+    R"({"encoding":"alibi","num_heads":71,"slopes":"geometric","slope_dtype":"bfloat16","max_position":128})";
 constexpr const char* alibi_8 = R"({"encoding":"alibi","num_heads":8,"max_position":8192})";
 constexpr const char* t5 = R"({"encoding":"relative_bias","max_position":4096})";
 constexpr const char* t5_decoder = R"({"encoding":"relative_bias","bidirectional":false,"max_position":4096})";
@@ -336,7 +336,7 @@ void controls(List& list) {
   list.control("alibi-bias-max-declared", "exponents that end at 16, declared", alibi_steep);
   list.control("alibi-slopes-of-bfloat16-declared", "slopes of bfloat16, declared", alibi_bfloat16);
   list.control("alibi-slopes-of-float32-declared", "slopes of float32, 2 to exponents of float32, declared",
-               R"({"encoding":"alibi","num_heads":71,"slopes":"geometric","slope_dtype":"float32","max_position":512})",
+               R"({"encoding":"alibi","num_heads":71,"slopes":"geometric","slope_dtype":"float32","max_position":128})",
                [](PlainOther& plain) {
                  plain.slope = [own = plain.slope](std::int64_t head, std::int64_t heads) {
                    const auto exponent = static_cast<float>(std::log2(own(head, heads)));
