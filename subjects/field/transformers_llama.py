@@ -1,14 +1,18 @@
-"""Hugging Face transformers: LlamaRotaryEmbedding and apply_rotary_pos_emb, called as the model's forward pass calls them."""
+"""Hugging Face transformers: LlamaRotaryEmbedding and apply_rotary_pos_emb, called as the model's forward pass calls them, on the device of
+SEXTANT_FIELD_DEVICE, the processor unless set.
+"""
 
 import inspect
 import json
+import os
 
 import torch
 import transformers
 from transformers.models.llama.modeling_llama import LlamaConfig, LlamaRotaryEmbedding, apply_rotary_pos_emb
 
 framework = "torch"
-name = "transformers LlamaRotaryEmbedding"
+DEVICE = os.environ.get("SEXTANT_FIELD_DEVICE", "cpu")
+name = "transformers LlamaRotaryEmbedding" + (f", {DEVICE}" if DEVICE != "cpu" else "")
 version = f"transformers {transformers.__version__}, torch {torch.__version__}"
 
 torch.set_num_threads(1)
@@ -29,7 +33,7 @@ def rotary_embedding(spec):
             config = LlamaConfig(**sizes, rope_parameters=rope)
         else:
             config = LlamaConfig(**sizes, rope_theta=spec["rope_theta"], rope_scaling=rule if spec["rope_scaling"] else None)
-        _modules[key] = LlamaRotaryEmbedding(config=config)
+        _modules[key] = LlamaRotaryEmbedding(config=config).to(DEVICE)
     return _modules[key]
 
 
@@ -40,5 +44,6 @@ def rotate(x, positions, spec):
     if spec["rope_scaling"] and spec["rope_scaling"]["rope_type"] == "ntk":  # which it does not have
         return None
     with torch.no_grad():
+        x, positions = x.to(DEVICE), positions.to(DEVICE)
         cos, sin = rotary_embedding(spec)(x, positions)
-        return apply_rotary_pos_emb(x, x, cos, sin, unsqueeze_dim=2)[0]
+        return apply_rotary_pos_emb(x, x, cos, sin, unsqueeze_dim=2)[0].cpu()

@@ -7,6 +7,7 @@ a session's. Where forks do not survive, as JAX's and CUDA's, a session hands it
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import signal
@@ -143,10 +144,13 @@ def _relay_sessions(control: socket.socket, relayed: socket.socket) -> None:
 
 
 class _Relay:
-    """Answers the sessions that come over a socket, each in a thread of its own, until nobody is left who sends any."""
+    """Answers the sessions that come over a socket, each in a thread of its own, until nobody is left who sends any. Their calls come one after the other
+    unless the subject says that several threads may call it at once.
+    """
 
     def __init__(self, streams: socket.socket, arrays: Any, subject: Subject) -> None:
         self._streams, self._arrays, self._subject = streams.dup(), arrays, subject
+        self._functions = subject.functions if subject.threads else _one_at_a_time(subject.functions)
         self._thread = threading.Thread(target=self._accept, name="sextant", daemon=True)
         self._thread.start()
 
@@ -166,11 +170,26 @@ class _Relay:
         try:
             with os.fdopen(source, "rb") as requests, os.fdopen(sink, "wb") as replies:
                 said = subject.name, subject.version, subject.in_place, subject.threads
-                worker.answer_requests(requests, replies, self._arrays, subject.functions, *said, copy=worker.copied)
+                worker.answer_requests(requests, replies, self._arrays, self._functions, *said, copy=worker.copied)
         except Exception:
             traceback.print_exc()
         finally:
             os.close(hold)
+
+
+def _one_at_a_time(functions: Mapping[str, Callable[..., Any]]) -> Mapping[str, Callable[..., Any]]:
+    """The same functions, of which no two run at once."""
+    lock = threading.Lock()
+
+    def alone(function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def call(*arguments: Any, **named: Any) -> Any:
+            with lock:
+                return function(*arguments, **named)
+
+        return call
+
+    return {name: alone(function) for name, function in functions.items()}
 
 
 def recording(subject: Subject, folder: Path) -> Mapping[str, Callable[..., Any]]:

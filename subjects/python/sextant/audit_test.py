@@ -6,6 +6,7 @@ import os
 import sys
 import tempfile
 import threading
+import time
 import unittest
 from pathlib import Path
 from typing import Any
@@ -141,6 +142,20 @@ class Audit(unittest.TestCase):
         self.assertEqual(calls, [])
         self.assertTrue(sextant.audit(counting, CLAIM, only=["accuracy"], isolation="none", **QUICK).holds)
         self.assertGreater(len(calls), 100)
+
+    def test_sessions_of_one_program_call_one_after_the_other(self) -> None:
+        entered = threading.Lock()
+
+        def alone(x: np.ndarray, positions: np.ndarray) -> np.ndarray:
+            if not entered.acquire(blocking=False):
+                raise RuntimeError("called while it answers another call")
+            try:
+                time.sleep(0.002)
+                return rotate(x, positions)
+            finally:
+                entered.release()
+
+        self.assertTrue(sextant.audit(alone, CLAIM, isolation="none", profile="quick", judges=4).holds)
 
     def test_history_is_found_in_forks(self) -> None:
         longest = [1]
