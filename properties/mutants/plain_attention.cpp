@@ -77,6 +77,11 @@ Tensor scaled_queries(const QueryScale& scale, Dtype kept, const Tensor& q, cons
   return scaled;
 }
 
+// round_to without a call for float32, in which nearly all sums are.
+inline double in_format(Dtype dtype, double value) {
+  return dtype == Dtype::float32 ? static_cast<double>(static_cast<float>(value)) : round_to(dtype, value);
+}
+
 // Sum of weights and of weighted values, times e^-most.
 struct Partial {
   double most = none_yet;
@@ -89,7 +94,7 @@ class Row {
   Row(const PlainAttention& how, const Attention& encoding)
       : how_(how), encoding_(encoding), width_(static_cast<std::size_t>(encoding.head_dim)) {}
 
-  double rounded(double value) const { return round_to(how_.operations, value); }
+  double rounded(double value) const { return in_format(how_.operations, value); }
 
   double score(const std::vector<double>& q, const std::vector<double>& k) const {
     const double scale = rounded(encoding_.softmax_scale.value_or(1 / std::sqrt(static_cast<double>(width_))));
@@ -104,13 +109,13 @@ class Row {
   }
 
   // Of the scores and values of some keys, which follow those of `before`.
-  void take(Partial& partial, const std::vector<double>& scores, const std::vector<std::vector<double>>& values) const {
+  void take(Partial& partial, const std::vector<double>& scores, const std::vector<const double*>& values) const {
     const double most = std::max(partial.most, *std::ranges::max_element(scores));
     const double kept = partial.most == none_yet ? 0 : exponential(rounded(partial.most - most));
     partial.most = most;
-    partial.sum = round_to(how_.sums, partial.sum * kept);
+    partial.sum = in_format(how_.sums, partial.sum * kept);
     partial.values.resize(width_);
-    for (double& value : partial.values) value = round_to(how_.sums, value * kept);
+    for (double& value : partial.values) value = in_format(how_.sums, value * kept);
     std::vector<double> weights;
     double sum = 0;
     for (const double score : scores) {
@@ -121,7 +126,7 @@ class Row {
     for (std::size_t i = 0; i < weights.size(); ++i) {
       double weight = weights[i];
       if (how_.divided == PlainAttention::Divided::weight) weight = rounded(weight / rounded(sum));
-      weight = round_to(how_.weights, weight);
+      weight = in_format(how_.weights, weight);
       for (std::size_t c = 0; c < width_; ++c) add(partial.values[c], weight * values[i][c]);
     }
   }
@@ -139,10 +144,10 @@ class Row {
  private:
   double exponential(double x) const {
     if (!how_.powers_of_two) return rounded(std::exp(x));
-    return rounded(std::exp2(round_to(how_.operations, x * std::numbers::log2e)));
+    return rounded(std::exp2(in_format(how_.operations, x * std::numbers::log2e)));
   }
 
-  void add(double& sum, double term) const { sum = round_to(how_.sums, sum + round_to(how_.sums, term)); }
+  void add(double& sum, double term) const { sum = in_format(how_.sums, sum + in_format(how_.sums, term)); }
 
   const PlainAttention& how_;
   const Attention& encoding_;
@@ -196,6 +201,7 @@ Tensor attend(const PlainAttention& how, const Attention& encoding, const Tensor
   const std::vector<std::vector<double>> queries = vectors_of(q, width);
   const std::vector<std::vector<double>> all_keys = vectors_of(k, width);
   const std::vector<std::vector<double>> all_values = vectors_of(v, width);
+  const std::vector<double> zero(static_cast<std::size_t>(width), 0);
   Tensor out = Tensor::zeros(q.dtype, q.shape);
   for (std::int64_t row = 0; row < q.elements() / width; ++row) {
     const std::int64_t batch = row / n / encoding.num_heads;
@@ -213,16 +219,16 @@ Tensor attend(const PlainAttention& how, const Attention& encoding, const Tensor
       for (std::int64_t first = seen.first + part * seen.count() / parts; first < end;
            first += std::min(how.tile, end - first)) {
         std::vector<double> scores;
-        std::vector<std::vector<double>> values;
+        std::vector<const double*> values;
         for (std::int64_t key = first; key < first + std::min(how.tile, end - first); ++key) {
           const auto at = static_cast<std::size_t>(kv * m + key);
           scores.push_back(arithmetic.score(query, all_keys[at]));
-          values.push_back(all_values[at]);
+          values.push_back(all_values[at].data());
         }
         // A sink is one more key, whose value is zero.
         if (encoding.sinks && first + std::min(how.tile, end - first) == seen.end) {
           scores.push_back(inputs.at("sinks").at(head));
-          values.emplace_back(static_cast<std::size_t>(width), 0);
+          values.push_back(zero.data());
         }
         arithmetic.take(own, scores, values);
       }
