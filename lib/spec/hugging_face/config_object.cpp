@@ -1,5 +1,7 @@
 #include "lib/spec/hugging_face/config_object.hpp"
 
+#include <algorithm>
+#include <array>
 #include <limits>
 #include <utility>
 
@@ -143,16 +145,56 @@ void ConfigObject::refuse(const std::string& name, std::string_view expected) co
   throw SpecError(fmt::format("{}: {}", place, expected));
 }
 
+void ConfigObject::refuse_nulls(Names names, std::string_view expected, std::string_view why) const {
+  for (const char* name : names) {
+    if (object_->contains(name) && object_->at(name).is_null())
+      refuse(name, fmt::format("expected {}, got null, {}", expected, why));
+  }
+}
+
 void ConfigObject::refuse_meaning(const std::string& name, std::string_view why) const {
   refuse(name, fmt::format("{}; what is meant can be stated with --spec", why));
 }
+
+namespace {
+
+// Fields that transformers 5.24's classes (or, of qwen, its own code) take a null for as they take an absent one, or
+// whose readers here ask for a null by themselves. To any other a null is not an absent field: classes refuse it, or
+// fail, or take it for false where true is their default (rope_interleave).
+bool takes_null(std::string_view name) {
+  constexpr std::array<std::string_view, 19> names = {"alibi",
+                                                      "dtype",
+                                                      "full_attn_idxs",
+                                                      "head_dim",
+                                                      "interleaved",
+                                                      "layer_types",
+                                                      "model_type",
+                                                      "mrope_interleaved",
+                                                      "no_rope_layers",
+                                                      "pos_att_type",
+                                                      "position_embedding_type",
+                                                      "rope_theta",
+                                                      "rope_type",
+                                                      "sliding_window",
+                                                      "torch_dtype",
+                                                      "type",
+                                                      "use_cache_quantization",
+                                                      "use_dynamic_ntk",
+                                                      "use_logn_attn"};
+  return std::ranges::find(names, name) != names.end();
+}
+
+}  // namespace
 
 template <class T, class Convert>
 std::optional<Read<T>> ConfigObject::first_of(Names names, std::string_view expected, const Convert& convert) const {
   std::optional<Read<T>> found;
   std::string found_name;
   for (const char* name : names) {
-    if (*name == '\0' || !has(name)) continue;
+    if (*name == '\0') continue;
+    if (!takes_null(name))
+      refuse_nulls({name}, expected, "which is not an absent field: leave it out, or state the claim with --spec");
+    if (!has(name)) continue;
     const json& stated = object_->at(name);
     std::optional<T> value = convert(stated);
     if (!value) refuse(name, fmt::format("expected {}, got {}", expected, stated.dump()));

@@ -24,7 +24,8 @@ struct Read {
   std::string source;
 };
 
-/// One object of a config.json. A null is an absent field. Where several names are given the file may use any of them;
+/// One object of a config.json. A null is refused, but of the few fields of which it says as much as their absence, and of
+/// objects. Where several names are given the file may use any of them;
 /// two that disagree are refused. Every error is a SpecError that names the field.
 class ConfigObject {
  public:
@@ -43,6 +44,10 @@ class ConfigObject {
 
   /// The object's fields, nulls left out, that no call of the above or of has() has asked for, of any copy of it.
   std::vector<std::string> unread() const;
+
+  /// For classes to which a null is not an absent field. @throws SpecError naming the first of the fields that is a
+  /// null: what was expected, and `why` it is refused.
+  void refuse_nulls(Names names, std::string_view expected, std::string_view why) const;
 
   /// Whether the field is there and no null.
   bool has(const std::string& name) const;

@@ -39,7 +39,9 @@ class Claim {
     const auto heads = read_or(part.config.integer({"num_attention_heads"}), default_heads(), part);
     attention_.num_heads = heads.value;
     add("num_heads", heads.source);
-    const bool shares = part.config.fields().contains("num_key_value_heads") && !part.config.has("num_key_value_heads");
+    // Mistral 4's class alone takes a null.
+    const bool shares = part.model_type == "mistral4" && part.config.fields().contains("num_key_value_heads") &&
+                        !part.config.has("num_key_value_heads");
     const auto kv_heads =
         shares ? heads : read_or(part.config.integer({"num_key_value_heads"}), default_kv_heads(), part);
     attention_.num_kv_heads = kv_heads.value;

@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace sextant {
 namespace {
@@ -31,6 +34,7 @@ TEST(HfConfigOfQwen, ReadsTheStepsOfTheBaseAndTheScaleOfQueries) {
   EXPECT_EQ(rope.head_dim, 128);
   const auto& rule = std::get<DynamicScaling>(rope.rope_scaling);
   EXPECT_EQ(rule.length_steps, LengthSteps::doublings);
+  EXPECT_EQ(rule.length_scope, LengthScope::row);
   EXPECT_EQ(rule.factor, 2);
   EXPECT_EQ(rule.original_max_position_embeddings, 8192);
   EXPECT_EQ(claims[1].kind, "query_scale");
@@ -53,6 +57,55 @@ TEST(HfConfigOfQwen, ReadsOneRuleWhereNeitherIsUsed) {
   EXPECT_EQ(rope.rope_theta, 1000000);
   EXPECT_EQ(rope.rotary_dim, 64);
   EXPECT_EQ(spec.max_position, 32768);
+}
+
+// Qwen-7B's with a field, which replaces its own where it has that.
+std::string with(const std::string& field, const std::string& value) {
+  std::string config = qwen_7b;
+  const std::size_t start = config.find("\"" + field + "\"");
+  if (start != std::string::npos) config.erase(start, config.find(',', start) + 1 - start);
+  return config.insert(1, "\"" + field + "\":" + value + ",");
+}
+
+std::vector<ConfigClaim> claims_with(const std::string& field, const std::string& value) {
+  return claims_of_hf_config(with(field, value));
+}
+
+TEST(HfConfigOfQwen, TakesNullSwitchesForFalseAndRefusesOtherNulls) {
+  EXPECT_EQ(claims_with("use_logn_attn", "null").size(), 1);
+  const auto steady = claims_with("use_dynamic_ntk", "null");
+  EXPECT_TRUE(std::holds_alternative<DefaultScaling>(std::get<Rope>(steady[0].spec->encoding).rope_scaling));
+  for (const char* field : {"rotary_pct", "rotary_emb_base", "kv_channels", "seq_length", "hidden_size",
+                            "num_attention_heads", "num_hidden_layers", "max_position_embeddings", "bf16", "fp16"})
+    EXPECT_NE(refusal_of(with(field, "null").c_str()).find("got null"), std::string::npos) << field;
+}
+
+TEST(HfConfigOfQwen, ReadsTheDtypeThatItsCodeCastsTo) {
+  const auto half = claims_with("fp16", "true");
+  EXPECT_EQ(half[0].spec->dtype, Dtype::float16);
+  EXPECT_EQ(half[0].spec->evaluation, Evaluation::float32);
+  EXPECT_EQ(half[1].spec->dtype, Dtype::float16);
+  EXPECT_EQ(half[1].spec->evaluation, Evaluation::dtype);
+  EXPECT_EQ(claims_with("bf16", "true")[0].spec->dtype, Dtype::bfloat16);
+  const auto has_note = [](const std::vector<ConfigClaim>& claims, std::string_view words) {
+    return std::ranges::any_of(claims[0].notes, [&](const std::string& note) { return note.find(words) != note.npos; });
+  };
+  EXPECT_FALSE(has_note(half, "none of bf16"));
+  EXPECT_TRUE(has_note(claims_of_hf_config(qwen_7b), "none of bf16, fp16 and fp32 is true"));
+  EXPECT_TRUE(has_note(claims_with("use_cache_quantization", "true"), "8 bits"));
+  const std::string both = with("fp16", "true").insert(1, "\"fp32\":true,");
+  EXPECT_NE(refusal_of(both.c_str()).find("fp32: true beside fp16"), std::string::npos) << refusal_of(both.c_str());
+  const std::string other = with("fp16", "true").insert(1, "\"torch_dtype\":\"bfloat16\",");
+  EXPECT_NE(refusal_of(other.c_str()).find("fp16: true contradicts bfloat16"), std::string::npos);
+}
+
+TEST(HfConfigOfQwen, RefusesWhatItsCodeFailsWith) {
+  EXPECT_NE(refusal_of(with("seq_length", "1").c_str()).find("seq_length: expected an integer from 2"),
+            std::string::npos);
+  EXPECT_NE(refusal_of(with("rotary_pct", "0.015625").c_str()).find("rotary_pct"), std::string::npos);
+  EXPECT_NE(refusal_of(with("n_embd", "4096").c_str()).find("n_embd: a name of the first release"), std::string::npos);
+  EXPECT_NE(refusal_of(R"({"model_type":"qwen","seq_length":2048,"use_logn_attn":true})").find("use_dynamic_ntk"),
+            std::string::npos);
 }
 
 TEST(HfConfigOfQwen, RefusesWhatItsCodeContradicts) {
