@@ -25,7 +25,8 @@ TEST(HfConfigOfDisentangledAttention, ReadsTheBucketsOfDebertaV3) {
   EXPECT_EQ(bias.buckets, BucketRule::log);
   EXPECT_EQ(bias.num_buckets, 512);
   EXPECT_EQ(bias.max_distance, 512);
-  EXPECT_EQ(claims.front().spec->max_position, 512);
+  // No table ends the claim, so that it reaches beyond the last border.
+  EXPECT_EQ(claims.front().spec->max_position, 131072);
 }
 
 TEST(HfConfigOfDisentangledAttention, WithoutBucketsEachRelativePositionHasARow) {
@@ -52,6 +53,43 @@ TEST(HfConfigOfDisentangledAttention, TheTableThatIsAddedIsAnotherClaim) {
   ASSERT_EQ(both.size(), 2);
   EXPECT_EQ(both.front().kind, "table");
   EXPECT_EQ(both.back().kind, "relative");
+  EXPECT_EQ(both.back().spec->max_position, 512);
+  // A width of its own is projected to that of the layers.
+  const auto projected = claims_of_hf_config(R"({"model_type":"deberta-v2","hidden_size":768,"embedding_size":128})");
+  EXPECT_EQ(std::get<Learned>(projected.front().spec->encoding).dim, 128);
+}
+
+// As DebertaConfig splits and lowers a string, and takes a list as it is.
+TEST(HfConfigOfDisentangledAttention, MatchesKindsOfScoresAsTheClassDoes) {
+  const auto is_claimed = [](const std::string& model_type, const std::string& kinds) {
+    const auto claims =
+        claims_of_hf_config(R"({"relative_attention":true,"position_biased_input":false,"model_type":")" + model_type +
+                            R"(","pos_att_type":)" + kinds + "}");
+    return claims.front().spec.has_value();
+  };
+  for (const std::string model_type : {"deberta", "deberta-v2"}) {
+    for (const char* kinds : {R"("c2p|p2c")", R"(" C2P | P2C")", R"("p2c")", R"(["c2p"])", R"("p2p| p2c")"})
+      EXPECT_TRUE(is_claimed(model_type, kinds)) << model_type << kinds;
+    for (const char* kinds : {R"("c2p,p2c")", R"(["c2p|p2c"])", R"(["C2P"])", R"([" c2p"])", R"("")", "[]", "null"})
+      EXPECT_FALSE(is_claimed(model_type, kinds)) << model_type << kinds;
+  }
+  EXPECT_TRUE(is_claimed("sew-d", R"(["c2p"])"));
+  EXPECT_THROW(is_claimed("sew-d", R"("c2p|p2c")"), SpecError);
+  EXPECT_THROW(is_claimed("sew-d", "null"), SpecError);
+}
+
+TEST(HfConfigOfDisentangledAttention, RefusesNullsThatTransformersDoes) {
+  for (const char* type : {"deberta", "deberta-v2", "sew-d"}) {
+    for (const char* field : {"max_relative_positions", "max_position_embeddings", "relative_attention"}) {
+      const bool is_switch = std::string_view(field) == "relative_attention";
+      const std::string config = std::string(is_switch ? "{" : R"({"relative_attention":true,)") +
+                                 R"("pos_att_type":["c2p"],"model_type":")" + type + "\",\"" + field + "\":null}";
+      EXPECT_THROW(claims_of_hf_config(config), SpecError) << config;
+    }
+  }
+  for (const char* config : {R"({"model_type":"deberta","position_biased_input":null})",
+                             R"({"model_type":"sew-d","position_buckets":null})"})
+    EXPECT_THROW(claims_of_hf_config(config), SpecError) << config;
 }
 
 TEST(HfConfigOfDisentangledAttention, ReadsSewD) {
