@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <functional>
 #include <limits>
 #include <vector>
@@ -67,6 +68,39 @@ TEST(Sweep, TheWorstIsThatOfAllPositions) {
   EXPECT_EQ(result.simplest->token, "accuracy:position=12345,rows=1");
   EXPECT_EQ(result.worst->token, "accuracy:position=54321,rows=1");
   EXPECT_EQ(result.horizon, 12344);
+}
+
+// A distance of 300 is first met by position 300, whichever of the two is the query.
+TEST(Sweep, TheHorizonOfABiasIsBelowTheLaterPosition) {
+  const Edited::Edit wrong = [](std::string_view operation, const Tensors& inputs, Tensors& reply) {
+    if (operation != "bias") return;
+    const std::vector<std::int64_t> queries = inputs.at("query_positions").integers();
+    const std::vector<std::int64_t> keys = inputs.at("key_positions").integers();
+    Tensor& bias = reply.begin()->second;
+    const std::int64_t square = std::ssize(queries) * std::ssize(keys);
+    for (std::int64_t i = 0; i < bias.elements(); ++i) {
+      const std::int64_t query = queries[static_cast<std::size_t>(i % square / std::ssize(keys))];
+      if (std::abs(keys[static_cast<std::size_t>(i % std::ssize(keys))] - query) == 300) bias.set(i, bias.at(i) + 3);
+    }
+  };
+  for (const char* spec : {R"({"encoding":"relative_bias","max_position":4096})",
+                           R"({"encoding":"alibi","num_heads":4,"mask":"symmetric","max_position":4096})"}) {
+    const PropertyResult result = accuracy_of(wrong, parse_spec(spec));
+    EXPECT_EQ(result.verdict, Verdict::violated) << spec;
+    EXPECT_EQ(result.horizon, 299) << spec;
+  }
+}
+
+// Queries are no rows of a batch, whose positions lie further on.
+TEST(Sweep, NoHorizonIsBeyondTheClaim) {
+  const Edited::Edit wrong = [](std::string_view, const Tensors& inputs, Tensors& reply) {
+    Tensor& values = reply.begin()->second;
+    const bool is_large = inputs.contains("key_positions") && inputs.at("key_positions").elements() > 256;
+    if (is_large) values.set(values.elements() - 1, values.at(values.elements() - 1) + 3);
+  };
+  const Spec spec = parse_spec(R"({"encoding":"relative_bias","max_position":512})");
+  for (const PropertyResult& result : audit(catalogue(), Edited(builtin_subject(), wrong), spec, {}).results)
+    EXPECT_LT(result.horizon.value_or(0), 511) << result.id;
 }
 
 // In pairs that any one of the axes turns, and for each only there.

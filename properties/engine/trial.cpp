@@ -283,7 +283,8 @@ class Trial {
   std::optional<std::int64_t> horizon_below(const Case& values, const std::optional<std::int64_t>& place) const {
     if (property_.sessions == Sessions::own) return std::nullopt;  // about calls, not about places
     const std::optional<std::int64_t> furthest = place ? place : reach_of(fields_, values);
-    return furthest ? std::optional(*furthest - 1) : std::nullopt;
+    // A case is of the claim's positions, though its extents may add up to more (queries are no rows of a batch).
+    return furthest ? std::optional(std::min(*furthest, spec_.max_position - 1) - 1) : std::nullopt;
   }
 
   std::string token(const Case& values) const { return write_token(property_.id, fields_, values); }

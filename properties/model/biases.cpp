@@ -304,6 +304,7 @@ Tensor BiasModel::ask(Session& session, const Call& call) const {
 
 void BiasJudge::add_values(Judgement& judgement, const Call& call, const Tensor& answer) {
   each_value(call, answer, [&](const BiasPlace& place, std::int64_t element) {
+    judgement.place = place.position();
     judge_value(judgement, place, call, answer.at(element));
   });
 }
@@ -312,6 +313,7 @@ Judgement BiasJudge::agreement(const Parts& calls, const Tensor& whole, const Te
   Judgement judgement;
   judgement.add_exact(std::nullopt, [] { return "the same in both calls"; });
   each_value(calls.part, part, [&](const BiasPlace& place, std::int64_t element) {
+    judgement.place = place.position();
     judge_two(judgement, place, whole.at(calls.in_whole(element)), part.at(element));
   });
   return judgement;

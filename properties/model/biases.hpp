@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -53,6 +54,8 @@ struct BiasPlace {
   std::int64_t key;
   std::int64_t head;
 
+  /// The first position up to which a sequence must go to have both.
+  std::int64_t position() const { return std::max(query, key); }
   std::string text() const;
 };
 
