@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstdlib>
 #include <numeric>
 #include <stdexcept>
 #include <utility>
@@ -53,6 +55,87 @@ std::int64_t logarithmic_step(std::int64_t n, std::int64_t e, std::int64_t d, st
   }
 }
 
+// ln(n/e) / ln(d/e) * steps, rounded to an integer: the logarithmic step of a distance n.
+struct LogarithmicPlace {
+  std::int64_t n;
+  std::int64_t e;
+  std::int64_t d;
+  std::int64_t steps;
+  Rounded way;
+};
+
+// Operations whose results are rounded to nearest in a format of so many bits.
+class Format {
+ public:
+  explicit Format(double roundoff) { mpfr_init2(value_, -std::ilogb(roundoff)); }
+  Format(const Format&) = delete;
+  Format& operator=(const Format&) = delete;
+  ~Format() { mpfr_clear(value_); }
+
+  double number(double value) {
+    mpfr_set_d(value_, value, MPFR_RNDN);
+    return mpfr_get_d(value_, MPFR_RNDN);
+  }
+  double logarithm(double value) {
+    mpfr_set_d(value_, value, MPFR_RNDN);
+    mpfr_log(value_, value_, MPFR_RNDN);
+    return mpfr_get_d(value_, MPFR_RNDN);
+  }
+
+ private:
+  mpfr_t value_;
+};
+
+std::int64_t rounded(double steps, Rounded way) {
+  return static_cast<std::int64_t>(way == Rounded::down ? std::floor(steps) : std::ceil(steps));
+}
+
+// What the released formulas give, if it is another step. A quotient and a product of two numbers of at most 24 bits,
+// rounded to double and then to as many, are rounded as once (Figueroa 1995).
+std::optional<std::int64_t> step_of_the_formula(const LogarithmicPlace& place, double roundoff, std::int64_t step) {
+  Format format(roundoff);
+  const double e = format.number(static_cast<double>(place.e));
+  const double at = format.logarithm(format.number(static_cast<double>(place.n)) / e);
+  const double whole = static_cast<double>(place.d) / static_cast<double>(place.e);
+  const auto differs = [&](double constant) -> std::optional<std::int64_t> {
+    const double steps = format.number(format.number(at / constant) * static_cast<double>(place.steps));
+    const std::int64_t given = rounded(steps, place.way);
+    return given == step ? std::nullopt : std::optional(given);
+  };
+  // make_log_bucket_position and ONNX Runtime take all of it in the format; Mesh TensorFlow and transformers' T5 round
+  // float64's constant.
+  if (const auto given = differs(format.logarithm(format.number(whole)))) return given;
+  return place.way == Rounded::down ? differs(format.number(std::log(whole))) : std::nullopt;
+}
+
+// docs/proofs/accuracy-classes.md, step 28.
+std::optional<std::int64_t> step_beside(const LogarithmicPlace& place, const BucketArithmetic& arithmetic) {
+  const double u = arithmetic.roundoff;
+  const double of_n = std::log(static_cast<double>(place.n) / static_cast<double>(place.e));
+  const double of_d = std::log(static_cast<double>(place.d) / static_cast<double>(place.e));
+  const double steps = of_n / of_d * static_cast<double>(place.steps);
+  const double most = std::min(steps, static_cast<double>(place.steps) + 1);
+  const double part = u * (3 / of_n + 1 / of_d + 4 * arithmetic.libm + 3);
+  if (part >= 0.5) return std::nullopt;
+  const double bound = (steps * part + u * (most + static_cast<double>(place.e))) / (1 - part);
+  const auto k = static_cast<std::int64_t>(std::llround(most));
+  // A few roundings of double besides.
+  const double distance = std::fabs(steps - static_cast<double>(k));
+  constexpr double of_double = 0x1p-48;
+  if (k < 1 || k > place.steps || distance > bound + of_double * steps) return std::nullopt;
+  if (is_whole_step(place.n, place.e, place.d, place.steps, k)) return step_of_the_formula(place, u, k);
+  const Precision precision{256};
+  const auto log_ratio = [&](std::int64_t value) {
+    return log(Enclosure(value, precision) / Enclosure(place.e, precision));
+  };
+  const Enclosure beyond =
+      log_ratio(place.n) / log_ratio(place.d) * Enclosure(place.steps, precision) - Enclosure(k, precision);
+  if (certainly_above(abs(beyond), Enclosure(bound, precision))) return std::nullopt;
+  const bool is_above = beyond.lower() > 0;
+  if (place.way == Rounded::down) return is_above ? k - 1 : k;
+  return is_above ? k : k + 1;
+}
+
 // e(n) of the rules other than T5's. Domain: n >= 0.
 std::int64_t rows_from_the_middle(const RelativeBias& encoding, std::int64_t n) {
   const std::int64_t s = directed_buckets(encoding);
@@ -62,15 +145,58 @@ std::int64_t rows_from_the_middle(const RelativeBias& encoding, std::int64_t n) 
   return m + logarithmic_step(n, m, encoding.max_distance - 1, m - 1, Rounded::up);
 }
 
-std::int64_t row_of_two_directions(const RelativeBias& encoding, std::int64_t relative) {
+// The row of e(n), of a key on the side of `relative`.
+std::int64_t row_of(const RelativeBias& encoding, std::int64_t relative, std::int64_t from_the_middle) {
   const std::int64_t s = directed_buckets(encoding);
-  if (relative > 0) return s - rows_from_the_middle(encoding, relative);
+  return relative > 0 ? s - from_the_middle : std::min(s + from_the_middle, 2 * s - 1);
+}
+
+std::int64_t row_of_two_directions(const RelativeBias& encoding, std::int64_t relative) {
   // The most negative integer has no negative.
-  const std::int64_t before = relative <= -encoding.max_distance ? encoding.max_distance : -relative;
-  return std::min(s + rows_from_the_middle(encoding, before), 2 * s - 1);
+  const std::int64_t distance = relative > 0                         ? relative
+                                : relative <= -encoding.max_distance ? encoding.max_distance
+                                                                     : -relative;
+  return row_of(encoding, relative, rows_from_the_middle(encoding, distance));
+}
+
+std::optional<std::int64_t> row_beside(const RelativeBias& encoding, std::int64_t relative,
+                                       const BucketArithmetic& arithmetic) {
+  const std::int64_t m = directed_buckets(encoding) / 2;
+  if (encoding.buckets == BucketRule::clipped || (relative >= -m && relative <= m)) return std::nullopt;
+  // Past twice max_distance all rows are the last.
+  const std::int64_t far = 2 * encoding.max_distance;
+  if (relative < -far || relative > far) return std::nullopt;
+  const auto step = step_beside({std::abs(relative), m, encoding.max_distance - 1, m - 1, Rounded::up}, arithmetic);
+  return step ? std::optional(row_of(encoding, relative, m + *step)) : std::nullopt;
+}
+
+// T5's distance; that of the most negative integer, which has no negative, is past max_distance as it is.
+std::int64_t distance_of(const RelativeBias& encoding, std::int64_t relative) {
+  if (relative <= 0) return relative <= -encoding.max_distance ? encoding.max_distance : -relative;
+  return encoding.bidirectional ? relative : 0;
 }
 
 }  // namespace
+
+std::optional<std::int64_t> bucket_beside(const RelativeBias& encoding, std::int64_t relative,
+                                          const BucketArithmetic& arithmetic) {
+  if (arithmetic.roundoff == 0) return std::nullopt;
+  const std::int64_t real = bucket(encoding, relative);
+  std::optional<std::int64_t> other;
+  if (encoding.buckets != BucketRule::t5) {
+    other = row_beside(encoding, relative, arithmetic);
+  } else {
+    if (encoding.later_keys == LaterKeys::mirrored && relative > 0) relative = -relative;
+    const std::int64_t buckets = directed_buckets(encoding);
+    const std::int64_t exact = buckets / 2;
+    const std::int64_t distance = distance_of(encoding, relative);
+    if (distance <= exact || distance >= encoding.max_distance) return std::nullopt;
+    const auto step = step_beside({distance, exact, encoding.max_distance, buckets - exact, Rounded::down}, arithmetic);
+    const std::int64_t start = encoding.bidirectional && relative > 0 ? buckets : 0;
+    if (step) other = start + std::min(buckets - 1, exact + *step);
+  }
+  return other == real ? std::nullopt : other;
+}
 
 std::int64_t bucket(const RelativeBias& encoding, std::int64_t relative) {
   if (encoding.buckets != BucketRule::t5) return row_of_two_directions(encoding, relative);
@@ -79,9 +205,7 @@ std::int64_t bucket(const RelativeBias& encoding, std::int64_t relative) {
   const std::int64_t buckets = directed_buckets(encoding);
   const std::int64_t exact = buckets / 2;
   const std::int64_t start = encoding.bidirectional && relative > 0 ? buckets : 0;
-  // The most negative integer has no negative; every distance from max_distance on shares the last bucket anyway.
-  const std::int64_t past = relative <= -encoding.max_distance ? encoding.max_distance : -relative;
-  const std::int64_t distance = relative <= 0 ? past : encoding.bidirectional ? relative : 0;
+  const std::int64_t distance = distance_of(encoding, relative);
   if (distance < exact) return start + distance;
   if (distance >= encoding.max_distance) return start + buckets - 1;
   return start + std::min(buckets - 1, exact + logarithmic_step(distance, exact, encoding.max_distance, buckets - exact,

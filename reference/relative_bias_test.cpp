@@ -200,6 +200,48 @@ TEST(RelativeBiasReference, ClippedDistancesHaveARowEachUpToTheLast) {
     EXPECT_EQ(bucket(encoding, relative), row) << relative;
 }
 
+constexpr BucketArithmetic in_float32{0x1p-24, 1};
+constexpr BucketArithmetic in_float64{0x1p-53, 1};
+
+TEST(RelativeBiasReference, AnotherBucketIsOpenWhereFloat32CannotTell) {
+  // 54 / 24 = (81 / 24)^(16 / 24): a border that is met, of which only the formula's own answer is open.
+  EXPECT_EQ(bucket_beside(with(48, 81, false), -54, in_float32), 24 + 15);
+  EXPECT_EQ(bucket_beside(with(48, 81, false), -54, {0, 1}), std::nullopt);
+  for (const std::int64_t relative : {-55, -53, -25, -24, -81, -82, 54})
+    EXPECT_EQ(bucket_beside(with(48, 81, false), relative, in_float32), std::nullopt) << relative;
+  const auto log_rows = [](std::int64_t rows, std::int64_t max_distance) {
+    return RelativeBias{2 * rows, max_distance, true, LaterKeys::at_zero, BucketRule::log};
+  };
+  EXPECT_EQ(bucket(log_rows(28, 114689), -112), 28 + 17);
+  EXPECT_EQ(bucket_beside(log_rows(28, 114689), -112, in_float32), 28 + 18);
+  EXPECT_EQ(bucket_beside(log_rows(28, 114689), 112, in_float32), 28 - 18);
+  // A border that is nearly met, from either side.
+  EXPECT_EQ(bucket(log_rows(512, 4096), -1643), 512 + 428);
+  EXPECT_EQ(bucket_beside(log_rows(512, 4096), -1643, in_float32), 512 + 427);
+  EXPECT_EQ(bucket_beside(log_rows(512, 4096), -1643, in_float64), std::nullopt);
+  // Beyond the last step too.
+  EXPECT_EQ(bucket(log_rows(56, 10000001), 10000001), 0);
+  EXPECT_EQ(bucket_beside(log_rows(56, 10000001), 10000001, in_float32), 1);
+  EXPECT_EQ(bucket_beside(log_rows(56, 10000001), -10000001, in_float32), std::nullopt);
+  for (const std::int64_t relative :
+       {std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()})
+    EXPECT_EQ(bucket_beside(log_rows(256, 512), relative, in_float32), std::nullopt);
+}
+
+// So that no defect hides behind one.
+TEST(RelativeBiasReference, NoOtherBucketIsOpenOfModelsInUse) {
+  const RelativeBias settings[] = {with(32, 128, true),
+                                   with(32, 128, false),
+                                   with(32, 256, true),
+                                   with(32, 256, false),
+                                   {512, 512, true, LaterKeys::at_zero, BucketRule::log},
+                                   {1024, 512, true, LaterKeys::at_zero, BucketRule::clipped}};
+  for (const RelativeBias& encoding : settings) {
+    for (std::int64_t relative = -2100; relative <= 2100; ++relative)
+      ASSERT_EQ(bucket_beside(encoding, relative, in_float32), std::nullopt) << encoding.num_buckets << " " << relative;
+  }
+}
+
 TEST(RelativeBiasReference, TheBiasIsTheBucketsWeight) {
   const RelativeBias encoding = with(32, 128, true);
   Tensor weight = Tensor::zeros(Dtype::float32, {32, 3});

@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -6,6 +7,7 @@
 #include <cstdlib>
 #include <limits>
 #include <numeric>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -106,6 +108,7 @@ TEST(RelativeBiasSweep, DeployedFormulasGiveTheRealNumbersBuckets) {
                                        {32, 256, false}, {64, 128, true},   {64, 256, true},  {32, 512, false},
                                        {32, 64, true},   {128, 512, true},  {16, 64, true},   {32, 1024, true},
                                        {48, 4096, true}, {64, 2048, false}, {32, 4096, false}};
+  std::vector<std::string> open;
   for (const RelativeBias& encoding : settings) {
     const std::int64_t buckets = directed_buckets(encoding);
     const std::int64_t exact = buckets / 2;
@@ -120,7 +123,13 @@ TEST(RelativeBiasSweep, DeployedFormulasGiveTheRealNumbersBuckets) {
             << code.code << " of " << encoding.num_buckets << " to " << encoding.max_distance << " at " << distance;
       }
     }
+    for (std::int64_t distance = 0; distance <= 4 * encoding.max_distance; ++distance) {
+      if (reference::bucket_beside(encoding, -distance, {0x1p-24, 1}))
+        open.push_back(fmt::format("{} to {} at {}", encoding.num_buckets, encoding.max_distance, distance));
+    }
   }
+  // Where another float32 might, so that a defect of that one distance would be none.
+  EXPECT_EQ(open, std::vector<std::string>{"320 to 800 at 713"});
 }
 
 // Where a border is met by an integer they need not: 54 / 24 = (81 / 24)^(16 / 24), and of the codes one says so.
@@ -178,6 +187,40 @@ TEST(RelativeBiasSweep, DebertasFormulaGivesTheRealNumbersRows) {
   EXPECT_EQ(deberta_bucket(112, 28, 114689), 18);
   EXPECT_EQ(row_of(614, 224, 2048), 178);
   EXPECT_EQ(deberta_bucket(614, 224, 2048), 177);
+}
+
+// Whatever the setting, what float32 makes of the formulas is the real numbers' bucket or the one that is open beside it,
+// of which there are few.
+TEST(RelativeBiasSweep, DeployedFormulasGiveABucketThatIsOpen) {
+  constexpr reference::BucketArithmetic in_float32{0x1p-24, 1};
+  std::int64_t open = 0;
+  std::int64_t asked = 0;
+  const auto expect_open = [&](const RelativeBias& encoding, std::int64_t n, std::int64_t given) {
+    const std::int64_t real = reference::bucket(encoding, -n);
+    const auto beside = reference::bucket_beside(encoding, -n, in_float32);
+    ++asked;
+    open += beside ? 1 : 0;
+    EXPECT_TRUE(given == real || given == beside)
+        << encoding.num_buckets << " to " << encoding.max_distance << " at " << n << ": " << given << " for " << real;
+  };
+  for (const std::int64_t rows : {4, 28, 50, 96, 160, 224, 300, 448, 512}) {
+    for (const std::int64_t max_distance : {81, 300, 513, 1025, 2049, 4096}) {
+      const RelativeBias log_rows{2 * rows, max_distance, true, LaterKeys::at_zero, BucketRule::log};
+      if (max_distance <= rows / 2 + 1) continue;
+      for (std::int64_t n = rows / 2 + 1; n <= max_distance + 3; ++n)
+        expect_open(log_rows, n, std::min(rows + deberta_bucket(n, rows, max_distance), 2 * rows - 1));
+      const RelativeBias one_way{rows, max_distance, false};
+      const std::int64_t exact = rows / 2;
+      for (std::int64_t n = exact; n <= max_distance + 3; ++n) {
+        const Way way{static_cast<float>(n) / static_cast<float>(exact),
+                      static_cast<double>(max_distance) / static_cast<double>(exact), static_cast<float>(rows - exact),
+                      static_cast<float>(exact)};
+        for (const Deployed& code : {deployed[0], deployed[2]})
+          expect_open(one_way, n, std::min(exact + code.bucket(way), rows - 1));
+      }
+    }
+  }
+  EXPECT_LT(open, asked / 1000) << open << " of " << asked;
 }
 
 TEST(RelativeBiasSweep, MirroredKeysHaveTheBucketsOfThoseBefore) {

@@ -8,6 +8,7 @@
 #include "properties/gen/values.hpp"
 #include "properties/model/family.hpp"
 #include "properties/model/questions.hpp"
+#include "reference/relative_bias.hpp"
 #include "subjects/operations.hpp"
 
 namespace sextant {
@@ -40,7 +41,13 @@ Theory translation_theory(const Spec&, const Alibi& encoding) {
 Theory translation_theory(const Spec&, const RelativeBias&) { return Theory::holds; }
 
 Theory monotone_theory(const Spec&, const Alibi&) { return Theory::holds; }
-Theory monotone_theory(const Spec&, const RelativeBias&) { return Theory::fails; }
+// A learned weight has no order, where there are two. Rows of keys before the query go one way with the distance, so that
+// all read one where the nearest and the farthest do (clipped distances with one row each way).
+Theory monotone_theory(const Spec& spec, const RelativeBias& encoding) {
+  const std::int64_t furthest = spec.max_position - spec.min_position - 1;
+  const bool is_one_row = reference::bucket(encoding, 0) == reference::bucket(encoding, -furthest);
+  return is_one_row ? Theory::holds : Theory::fails;
+}
 
 // A question, and how much further on it is asked again, less 1.
 struct Shifted : Question {
@@ -77,6 +84,7 @@ CheckOf<Shifted> translation_check(const Spec& spec, const auto& encoding) {
       const std::int64_t query = i / count % count;
       const std::int64_t key = i % count;
       if (is_masked(encoding, query, key) || here.at(i) == there.at(i)) continue;
+      judgement.place = moved[static_cast<std::size_t>(std::max(query, key))];
       judgement.add_exact(
           fmt::format("head {}: {} at query {}, key {}, {} when both are {} further on", i / count / count,
                       value_text(spec.dtype, here.at(i)), positions[static_cast<std::size_t>(query)],
@@ -112,6 +120,7 @@ CheckOf<Question> monotone_check(const Spec& spec, const auto& encoding) {
     const Tensor table = ask_bias(session, spec, encoding, question, line.queries, line.keys);
     const auto count = std::ssize(line.keys);
     Judgement judgement;
+    judgement.place = line.queries[0];
     judgement.add_exact(std::nullopt, [] { return "falling with the distance"; });
     for (std::int64_t i = 0; i < table.elements(); ++i) {
       if (i % count == 0) continue;
@@ -157,8 +166,8 @@ Property bias_monotone_property() {
       "the bias never grows with the distance",
       "b(q, k) <= b(q, k') for k < k' <= q",
       "Press et al. 2021, section 3: the penalty grows with the distance; a learned bias has no such order",
-      "alibi; for relative_bias it fails for weights as they come, "
-      "and the audit must find a case that shows it",
+      "alibi, and a relative_bias of which all keys before the query read one row; for any other it fails for weights "
+      "as they come, and the audit must find a case that shows it",
       "none: rounding keeps the order of what it rounds, so values may be equal but not swapped",
       "slopes of the wrong sign, wrapped or clamped distances, distances measured from the wrong end"};
   property.not_applicable = stated_for<Alibi, RelativeBias>(needs_four_positions);

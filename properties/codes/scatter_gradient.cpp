@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <optional>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -10,6 +13,7 @@
 #include "properties/catalogue.hpp"
 #include "properties/gen/position.hpp"
 #include "properties/gen/values.hpp"
+#include "properties/model/bucket_arithmetic.hpp"
 #include "properties/model/family.hpp"
 #include "properties/model/questions.hpp"
 #include "reference/relative_bias.hpp"
@@ -28,9 +32,11 @@ struct Scatter {
   Tensors inputs;
   Tensor grad;
   std::vector<std::int64_t> rows;
+  std::vector<std::int64_t> places;  // of each use, the position up to which a sequence must go to have it
   std::int64_t columns;
   std::int64_t of_use;
   std::int64_t of_column;
+  std::unordered_set<std::int64_t> open = {};  // rows that are not judged
 };
 
 // Drawn values. Of every eighth fill they are positive, so that a part that is left out of a long sum shows; of another
@@ -73,6 +79,7 @@ Scatter scatter_of(const Spec& spec, const Learned& learned, const Question& que
            {"positions", Tensor::of_integers({std::ssize(positions)}, positions)}},
           std::move(grad),
           positions,
+          positions,
           learned.dim,
           learned.dim,
           1};
@@ -87,23 +94,29 @@ struct RowsOf;
 // The bucket of each distance is looked for once; distances beyond the last bucket share one.
 template <>
 struct RowsOf<RelativeBias> {
-  explicit RowsOf(const RelativeBias& of) : encoding(of) {}
+  RowsOf(const Spec& spec, const RelativeBias& of) : encoding(of), arithmetic(bucket_arithmetic_of(spec)) {}
   std::int64_t operator()(std::int64_t query, std::int64_t key) {
     const auto [known, is_new] = buckets.try_emplace(key - query, 0);
-    if (is_new) known->second = reference::bucket(encoding, key - query);
+    if (!is_new) return known->second;
+    known->second = reference::bucket(encoding, key - query);
+    if (const auto other = reference::bucket_beside(encoding, key - query, arithmetic))
+      open.insert({known->second, *other});
     return known->second;
   }
   RelativeBias encoding;
+  reference::BucketArithmetic arithmetic;
   std::unordered_map<std::int64_t, std::int64_t> buckets;
+  std::unordered_set<std::int64_t> open;  // rows of uses that the claim's arithmetic may add to either of
 };
 
 template <>
 struct RowsOf<WindowBias> {
-  explicit RowsOf(const WindowBias& of) : encoding(of) {}
+  RowsOf(const Spec&, const WindowBias& of) : encoding(of) {}
   std::int64_t operator()(std::int64_t query, std::int64_t key) const {
     return reference::window_row(encoding, query, key);
   }
   WindowBias encoding;
+  std::unordered_set<std::int64_t> open;
 };
 
 // Fills of a bias whose queries are each there three times.
@@ -124,10 +137,14 @@ Scatter scatter_of(const Spec& spec, const Bias& encoding, const Question& quest
   const std::vector<std::int64_t> queries =
       from(question.fill % (question.tokens + 1), question.batch, question.fill % repeats_in == repeats ? 3 : 1);
   const std::int64_t heads = question.heads;
-  RowsOf<Bias> rows_of(encoding);
+  RowsOf<Bias> rows_of(spec, encoding);
   std::vector<std::int64_t> rows;
+  std::vector<std::int64_t> places;
   for (const std::int64_t query : queries) {
-    for (const std::int64_t key : keys) rows.push_back(rows_of(query, key));
+    for (const std::int64_t key : keys) {
+      rows.push_back(rows_of(query, key));
+      places.push_back(std::max(query, key));
+    }
   }
   const std::int64_t uses = std::ssize(rows);
   return {"bias",
@@ -136,9 +153,11 @@ Scatter scatter_of(const Spec& spec, const Bias& encoding, const Question& quest
            {"key_positions", Tensor::of_integers({std::ssize(keys)}, keys)}},
           drawn_gradient(spec.dtype, {heads, std::ssize(queries), std::ssize(keys)}, question.fill),
           std::move(rows),
+          std::move(places),
           heads,
           1,
-          uses};
+          uses,
+          std::move(rows_of.open)};
 }
 
 // Of one element of the table.
@@ -148,16 +167,22 @@ struct Sum {
   std::int64_t terms = 0;
 };
 
-// Those of the rows that are used, [row][column].
-std::unordered_map<std::int64_t, std::vector<Sum>> sums_of(const Scatter& scatter) {
-  std::unordered_map<std::int64_t, std::vector<Sum>> sums;
+// A row that is used: its sums, one a column, and the last place of its uses, with which they are as they are.
+struct UsedRow {
+  std::vector<Sum> columns;
+  std::int64_t place = std::numeric_limits<std::int64_t>::min();
+};
+
+std::unordered_map<std::int64_t, UsedRow> sums_of(const Scatter& scatter) {
+  std::unordered_map<std::int64_t, UsedRow> sums;
   std::vector<double> grad(static_cast<std::size_t>(scatter.grad.elements()));
   scatter.grad.read(0, grad);
   for (std::int64_t use = 0; use < std::ssize(scatter.rows); ++use) {
-    std::vector<Sum>& row = sums[scatter.rows[static_cast<std::size_t>(use)]];
-    row.resize(static_cast<std::size_t>(scatter.columns));
+    UsedRow& row = sums[scatter.rows[static_cast<std::size_t>(use)]];
+    row.columns.resize(static_cast<std::size_t>(scatter.columns));
+    row.place = std::max(row.place, scatter.places[static_cast<std::size_t>(use)]);
     const double* element = grad.data() + use * scatter.of_use;
-    for (Sum& sum : row) {
+    for (Sum& sum : row.columns) {
       sum.value += *element;
       sum.size += std::fabs(*element);
       ++sum.terms;
@@ -179,8 +204,11 @@ Judgement judge_scatter(const Spec& spec, const Scatter& scatter, const Tensor& 
   Judgement judgement;
   const auto sums = sums_of(scatter);
   for (std::int64_t i = 0; i < got.elements(); ++i) {
+    if (scatter.open.contains(i / scatter.columns)) continue;
     const auto row = sums.find(i / scatter.columns);
-    const Sum element = row == sums.end() ? Sum{} : row->second[static_cast<std::size_t>(i % scatter.columns)];
+    const bool is_used = row != sums.end();
+    const Sum element = is_used ? row->second.columns[static_cast<std::size_t>(i % scatter.columns)] : Sum{};
+    judgement.place = is_used ? std::optional(row->second.place) : std::nullopt;
     const auto m = static_cast<double>(element.terms);
     if (m * u > 0.5) continue;  // so many terms of 16 bits may add up to anything
     const auto expected = static_cast<double>(element.value);

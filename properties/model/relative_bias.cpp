@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "properties/model/bucket_arithmetic.hpp"
 #include "properties/model/looked_up_bias.hpp"
 #include "properties/model/models.hpp"
 #include "properties/model/variants.hpp"
@@ -17,9 +18,13 @@ class Buckets {
  public:
   static constexpr std::string_view name = "bucket";
 
-  explicit Buckets(const RelativeBias& encoding) : encoding_(encoding) {}
+  Buckets(const Spec& spec, const RelativeBias& encoding)
+      : encoding_(encoding), arithmetic_(bucket_arithmetic_of(spec)) {}
 
   std::int64_t of(const BiasPlace& place) { return of(place.key - place.query); }
+  std::optional<std::int64_t> beside(const BiasPlace& place) const {
+    return reference::bucket_beside(encoding_, place.key - place.query, arithmetic_);
+  }
 
   std::int64_t of(std::int64_t relative) {
     // From max_distance on all share the last one, which is quickly said.
@@ -38,6 +43,7 @@ class Buckets {
  private:
   static constexpr std::int64_t most_kept = std::int64_t{1} << 16;
   RelativeBias encoding_;
+  reference::BucketArithmetic arithmetic_;
   std::vector<std::int64_t> known_;
 };
 
@@ -81,10 +87,10 @@ class RelativeModel final : public BiasModel {
   }
 
   std::unique_ptr<Judge> judge() const override {
-    return std::make_unique<LookedUpJudge<Buckets>>(spec().dtype, Buckets(encoding_));
+    return std::make_unique<LookedUpJudge<Buckets>>(spec().dtype, Buckets(spec(), encoding_));
   }
   std::unique_ptr<ScoreBiasOracle> score_bias() const override {
-    return std::make_unique<LookedUpScoreBias<Buckets>>(Buckets(encoding_));
+    return std::make_unique<LookedUpScoreBias<Buckets>>(Buckets(spec(), encoding_));
   }
 
  private:

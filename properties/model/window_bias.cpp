@@ -19,6 +19,7 @@ class WindowRows {
   explicit WindowRows(const WindowBias& encoding) : encoding_(encoding) {}
 
   std::int64_t of(const BiasPlace& place) const { return reference::window_row(encoding_, place.query, place.key); }
+  std::optional<std::int64_t> beside(const BiasPlace&) const { return std::nullopt; }
 
   reference::Enclosure truth(const Tensor& weight, const BiasPlace& place, reference::Precision precision) const {
     return reference::bias(encoding_, weight, place.query, place.key, place.head, precision);
