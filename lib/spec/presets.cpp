@@ -126,14 +126,15 @@ constexpr std::array<Preset, 63> table{{
      R"("factor":16,"original_max_position_embeddings":16384,"beta_fast":32,"beta_slow":1,"mscale":1,)"
      R"("mscale_all_dim":1}},"query_scale":{"amount":0.1,"period":16384},"max_position":262144})"},
     {"qwen-7b", "Qwen 7B: the base grows where lengths double",
-     "Qwen/Qwen-7B, config.json, use_dynamic_ntk; modeling_qwen.py, get_ntk_alpha",
+     "Qwen/Qwen-7B, config.json, use_dynamic_ntk; modeling_qwen.py, get_ntk_alpha, of each row",
      R"({"encoding":"rope","head_dim":128,"rope_scaling":{"rope_type":"dynamic","factor":2,)"
-     R"("original_max_position_embeddings":8192,"length_steps":"doublings"},"max_position":32767})"},
+     R"("original_max_position_embeddings":8192,"length_scope":"row","length_steps":"doublings"},)"
+     R"("max_position":32767})"},
     {"qwen-7b-log-n", "Qwen 7B: the same, and queries times the logarithm of their number to base 8192",
      "Qwen/Qwen-7B, config.json, use_logn_attn; modeling_qwen.py, logn_list",
      R"({"encoding":"attention","num_heads":32,"head_dim":128,"causal":true,"position":{"encoding":"rope",)"
      R"("head_dim":128,"rope_scaling":{"rope_type":"dynamic","factor":2,"original_max_position_embeddings":8192,)"
-     R"("length_steps":"doublings"}},"query_scale":{"rule":"log_n","length":8192,"offset":1},"max_position":32767})"},
+     R"("length_scope":"row","length_steps":"doublings"}},"query_scale":{"rule":"log_n","length":8192,"offset":1},"max_position":32767})"},
     // rms_norm_eps of both; transformers, models/gemma3/modeling_gemma3.py, Gemma3RMSNorm, has 1 + weight.
     {"qwen3-8b-qk-norm", "Qwen3 8B: the norm of queries and keys, and their rotation, as one operation",
      "Qwen/Qwen3-8B, config.json; transformers, models/qwen3/modeling_qwen3.py, Qwen3RMSNorm",
@@ -168,11 +169,11 @@ constexpr std::array<Preset, 63> table{{
     {"deberta-v3-base", "DeBERTa-v3 base: logarithmic rows of relative positions, 256 each way up to distance 512",
      "He et al. 2021, arXiv:2111.09543; microsoft/deberta-v3-base, config.json; transformers, "
      "models/deberta_v2/modeling_deberta_v2.py, make_log_bucket_position",
-     R"({"encoding":"relative_bias","buckets":"log","num_buckets":512,"max_distance":512,"max_position":512})"},
+     R"({"encoding":"relative_bias","buckets":"log","num_buckets":512,"max_distance":512})"},
     {"deberta-base", "DeBERTa base: a row for each relative position, 512 each way",
      "He et al. 2020, arXiv:2006.03654; microsoft/deberta-base, config.json; transformers, "
      "models/deberta/modeling_deberta.py, build_relative_position",
-     R"({"encoding":"relative_bias","buckets":"clipped","num_buckets":1024,"max_position":512})"},
+     R"({"encoding":"relative_bias","buckets":"clipped","num_buckets":1024})"},
     {"swin-tiny", "Swin-T: windows of 7 x 7 tokens",
      "Liu et al. 2021, arXiv:2103.14030; microsoft/swin-tiny-patch4-window7-224, config.json",
      R"({"encoding":"window_bias","window":[7,7]})"},
