@@ -123,7 +123,10 @@ std::optional<std::int64_t> step_beside(const LogarithmicPlace& place, const Buc
   const double distance = std::fabs(steps - static_cast<double>(k));
   constexpr double of_double = 0x1p-48;
   if (k < 1 || k > place.steps || distance > bound + of_double * steps) return std::nullopt;
-  if (is_whole_step(place.n, place.e, place.d, place.steps, k)) return step_of_the_formula(place, u, k);
+  if (is_whole_step(place.n, place.e, place.d, place.steps, k)) {
+    const auto given = step_of_the_formula(place, u, k);
+    return given ? given : step_of_the_formula(place, std::min(u, unit_roundoff(Dtype::float64)), k);
+  }
   const Precision precision{256};
   const auto log_ratio = [&](std::int64_t value) {
     return log(Enclosure(value, precision) / Enclosure(place.e, precision));

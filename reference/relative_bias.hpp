@@ -13,8 +13,8 @@ namespace sextant::reference {
 /// states it: the integer of the real-number formula, at the borders between buckets too.
 std::int64_t bucket(const RelativeBias& encoding, std::int64_t relative);
 
-/// Arithmetic that takes the formula's logarithms: in a format of this unit roundoff, with logarithms that are off by at
-/// most `libm` ULP.
+/// Arithmetic that takes the formula's logarithms: in a format of this unit roundoff, with logarithms that are off by
+/// at most `libm` ULP.
 struct BucketArithmetic {
   double roundoff;
   double libm;
@@ -24,7 +24,7 @@ struct BucketArithmetic {
 /// choice, which is at nearly all distances (docs/proofs/accuracy-classes.md, step 28). Where the real number of
 /// logarithmic steps is no integer, that is the one beyond a border which is nearer than the formula's roundings reach.
 /// Where it is one, which a border that is off by one would move, it is only what the released formula gives, each of
-/// its operations rounded to nearest. Nothing for a roundoff of 0.
+/// its operations rounded to nearest, in that format or in float64. Nothing for a roundoff of 0.
 std::optional<std::int64_t> bucket_beside(const RelativeBias& encoding, std::int64_t relative,
                                           const BucketArithmetic& arithmetic);
 

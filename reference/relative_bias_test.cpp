@@ -215,6 +215,9 @@ TEST(RelativeBiasReference, AnotherBucketIsOpenWhereFloat32CannotTell) {
   EXPECT_EQ(bucket(log_rows(28, 114689), -112), 28 + 17);
   EXPECT_EQ(bucket_beside(log_rows(28, 114689), -112, in_float32), 28 + 18);
   EXPECT_EQ(bucket_beside(log_rows(28, 114689), 112, in_float32), 28 - 18);
+  // 32 / 16 = (128 / 16)^(5 / 15), which float64 has as a little more than 5 steps and float32 as 5.
+  EXPECT_EQ(bucket(log_rows(32, 129), -32), 32 + 16 + 5);
+  EXPECT_EQ(bucket_beside(log_rows(32, 129), -32, in_float32), 32 + 16 + 6);
   // A border that is nearly met, from either side.
   EXPECT_EQ(bucket(log_rows(512, 4096), -1643), 512 + 428);
   EXPECT_EQ(bucket_beside(log_rows(512, 4096), -1643, in_float32), 512 + 427);

@@ -189,8 +189,8 @@ TEST(RelativeBiasSweep, DebertasFormulaGivesTheRealNumbersRows) {
   EXPECT_EQ(deberta_bucket(614, 224, 2048), 177);
 }
 
-// Whatever the setting, what float32 makes of the formulas is the real numbers' bucket or the one that is open beside it,
-// of which there are few.
+// Whatever the setting, what float32 makes of the formulas is the real numbers' bucket or the one that is open beside
+// it, of which there are few.
 TEST(RelativeBiasSweep, DeployedFormulasGiveABucketThatIsOpen) {
   constexpr reference::BucketArithmetic in_float32{0x1p-24, 1};
   std::int64_t open = 0;

@@ -41,8 +41,8 @@ Theory translation_theory(const Spec&, const Alibi& encoding) {
 Theory translation_theory(const Spec&, const RelativeBias&) { return Theory::holds; }
 
 Theory monotone_theory(const Spec&, const Alibi&) { return Theory::holds; }
-// A learned weight has no order, where there are two. Rows of keys before the query go one way with the distance, so that
-// all read one where the nearest and the farthest do (clipped distances with one row each way).
+// A learned weight has no order, where there are two. Rows of keys before the query go one way with the distance, so
+// that all read one where the nearest and the farthest do (clipped distances with one row each way).
 Theory monotone_theory(const Spec& spec, const RelativeBias& encoding) {
   const std::int64_t furthest = spec.max_position - spec.min_position - 1;
   const bool is_one_row = reference::bucket(encoding, 0) == reference::bucket(encoding, -furthest);

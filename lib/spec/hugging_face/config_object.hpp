@@ -24,8 +24,8 @@ struct Read {
   std::string source;
 };
 
-/// One object of a config.json. A null is refused, but of the few fields of which it says as much as their absence, and of
-/// objects. Where several names are given the file may use any of them;
+/// One object of a config.json. A null is refused, but of the few fields of which it says as much as their absence, and
+/// of objects. Where several names are given the file may use any of them;
 /// two that disagree are refused. Every error is a SpecError that names the field.
 class ConfigObject {
  public:
