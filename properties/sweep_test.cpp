@@ -91,6 +91,24 @@ TEST(Sweep, TheHorizonOfABiasIsBelowTheLaterPosition) {
   }
 }
 
+// Of attention too: a key at 300 or later makes the answer wrong.
+TEST(Sweep, TheHorizonOfAttentionIsBelowTheLastPosition) {
+  const Edited::Edit wrong = [](std::string_view operation, const Tensors& inputs, Tensors& reply) {
+    if (operation != "attend" || inputs.contains("query_positions")) return;
+    const std::vector<std::int64_t> positions = inputs.at("positions").integers();
+    Tensor& out = reply.begin()->second;
+    const std::int64_t tokens = out.shape[2];
+    for (std::int64_t i = 0; i < out.elements(); ++i) {
+      const std::int64_t row = i / (out.shape[1] * tokens * out.shape[3]);
+      const std::int64_t token = i / out.shape[3] % tokens;
+      if (positions[static_cast<std::size_t>(row * tokens + token)] >= 300) out.set(i, out.at(i) + 3);
+    }
+  };
+  const Spec spec = parse_spec(R"({"encoding":"attention","num_heads":1,"head_dim":4,"causal":true,)"
+                               R"("position":{"encoding":"rope","head_dim":4},"max_position":4096})");
+  EXPECT_EQ(accuracy_of(wrong, spec, Profile::quick).horizon, 299);
+}
+
 // Queries are no rows of a batch, whose positions lie further on.
 TEST(Sweep, NoHorizonIsBeyondTheClaim) {
   const Edited::Edit wrong = [](std::string_view, const Tensors& inputs, Tensors& reply) {

@@ -66,6 +66,17 @@ std::vector<AttentionPlaceOfHead> judged_rows(const Attention& encoding, const A
   return rows;
 }
 
+// The last position, on any axis, of a query and the keys that it sees: up to there a sequence must go to have all.
+std::int64_t last_position(const AttentionCase& request, const KeyRange& seen, const AttentionPlace& at) {
+  std::int64_t last = request.query_position(at.batch, at.token);
+  const std::int64_t of_axis = request.batch * request.tokens;
+  for (std::int64_t axis = 0; axis * of_axis < std::ssize(request.positions); ++axis) {
+    const auto row = request.positions.begin() + axis * of_axis + at.batch * request.tokens;
+    last = std::max(last, *std::max_element(row + seen.first, row + seen.end));
+  }
+  return last;
+}
+
 class AttentionJudge final : public Judge {
  public:
   AttentionJudge(const Spec& spec, const Attention& encoding)
@@ -76,8 +87,10 @@ class AttentionJudge final : public Judge {
     const AttentionCase request = attention_case(call);
     const auto quick = oracle_.quick(request);
     for (const AttentionPlaceOfHead& place : judged_rows(encoding_, request, call.fill)) {
-      if (request.seen_by(encoding_, place.batch, place.token).count() > 0)
-        judge_row(judgement, request, answer, place, quick->row(place));
+      const KeyRange seen = request.seen_by(encoding_, place.batch, place.token);
+      if (seen.count() <= 0) continue;
+      judgement.place = last_position(request, seen, {place.batch, place.token});
+      judge_row(judgement, request, answer, place, quick->row(place));
     }
     return judgement;
   }
