@@ -21,6 +21,14 @@ constexpr const char* few =
 // DeBERTa's.
 constexpr const char* deberta =
     R"({"encoding":"relative_bias","buckets":"clipped","num_buckets":1024,"max_position":2048})";
+// One row each way, so that all keys before the query read the same.
+constexpr const char* one_row = R"({"encoding":"relative_bias","buckets":"clipped","num_buckets":2})";
+// With distances that floating point cannot tell from a border, 1643 in float32, or that meet one, 32 and 54.
+constexpr const char* near_border =
+    R"({"encoding":"relative_bias","buckets":"log","num_buckets":1024,"max_distance":4096,"max_position":8192})";
+constexpr const char* on_border = R"({"encoding":"relative_bias","buckets":"log","num_buckets":64,"max_distance":129})";
+constexpr const char* t5_on_border =
+    R"({"encoding":"relative_bias","num_buckets":48,"max_distance":81,"bidirectional":false})";
 
 // The rows before that of distance 0, the distances with a row each, and the last distance.
 struct Numbers {
@@ -106,9 +114,39 @@ void defects(PlainOthers& list) {
               by_rows(BucketRule::clipped, [](const Numbers& of, double n) { return std::min(n, of.span - 1); }));
   list.defect("bucket-clipped-by-length", "M16", "distances are clipped at half of those that have a row", deberta,
               by_rows(BucketRule::clipped, [](const Numbers& of, double n) { return std::min(n, of.exact); }));
+  list.defect("bucket-clipped-wrapped", "M16", "distances beyond the last are counted from the table's other end",
+              deberta, [](PlainOther& plain) {
+                plain.bucket = [e = plain.relative](std::int64_t relative) {
+                  if (e.buckets != BucketRule::clipped) return reference::bucket(e, relative);
+                  const std::int64_t row = (directed_buckets(e) - relative) % e.num_buckets;
+                  return row < 0 ? row + e.num_buckets : row;
+                };
+              });
+  list.defect("bucket-clipped-one-row-on-both-sides", "M16", "keys behind the query read the row of those before",
+              one_row,
+              by_rows(BucketRule::clipped, [](const Numbers& of, double n) { return std::min(n, of.span - 1); }));
   list.defect("bucket-clipped-sign", "M16,M10", "rows are those of key - query", deberta,
               by_rows(
                   BucketRule::clipped, [](const Numbers&, double n) { return n; }, -1));
+}
+
+// The released formulas, each operation rounded to float32.
+double rows_in_float32(const Numbers& of, double n) {
+  if (n <= of.exact) return n;
+  const double at = in_float32(std::log(in_float32(n / of.exact)));
+  const double whole = in_float32(std::log(in_float32((of.furthest - 1) / of.exact)));
+  return of.exact + std::ceil(in_float32(in_float32(at / whole) * (of.exact - 1)));
+}
+std::int64_t t5_in_float32(const RelativeBias& e, std::int64_t relative) {
+  const std::int64_t buckets = directed_buckets(e);
+  const std::int64_t exact = buckets / 2;
+  const std::int64_t distance = std::max<std::int64_t>(0, -relative);
+  if (e.bidirectional || e.buckets != BucketRule::t5 || distance < exact) return reference::bucket(e, relative);
+  const auto of_exact = [&](std::int64_t n) { return static_cast<double>(n) / static_cast<double>(exact); };
+  const double at = in_float32(std::log(in_float32(of_exact(distance))));
+  const double part = in_float32(at / in_float32(std::log(of_exact(e.max_distance))));
+  const double step = in_float32(part * static_cast<double>(buckets - exact));
+  return std::min(buckets - 1, exact + static_cast<std::int64_t>(step));
 }
 
 void controls(PlainOthers& list) {
@@ -118,6 +156,18 @@ void controls(PlainOthers& list) {
              by_rows(BucketRule::log, rows));
   list.add(Kind::control, "bucket-clipped-as-released", "", "DeBERTa's sum, clamped", deberta,
            by_rows(BucketRule::clipped, [](const Numbers&, double n) { return n; }));
+  list.add(Kind::control, "bucket-clipped-one-row-as-released", "", "DeBERTa's sum, clamped to two rows", one_row,
+           by_rows(BucketRule::clipped, [](const Numbers&, double n) { return n; }));
+  list.add(Kind::control, "bucket-log-near-a-border-in-float32", "", "DeBERTa-v2's formula in float32: distance 1643",
+           near_border, by_rows(BucketRule::log, rows_in_float32));
+  list.add(Kind::control, "bucket-log-on-a-border-in-float64", "", "DeBERTa-v2's formula in float64: distance 32",
+           on_border, by_rows(BucketRule::log, [](const Numbers& of, double n) {
+             return n <= of.exact ? n : of.exact + std::ceil(steps(of, n, of.furthest - 1));
+           }));
+  list.add(Kind::control, "bucket-on-a-border-in-float32", "", "T5's formula in float32: distance 54", t5_on_border,
+           [](PlainOther& plain) {
+             plain.bucket = [e = plain.relative](std::int64_t relative) { return t5_in_float32(e, relative); };
+           });
 }
 
 }  // namespace
