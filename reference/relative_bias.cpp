@@ -184,21 +184,20 @@ std::int64_t distance_of(const RelativeBias& encoding, std::int64_t relative) {
 std::optional<std::int64_t> bucket_beside(const RelativeBias& encoding, std::int64_t relative,
                                           const BucketArithmetic& arithmetic) {
   if (arithmetic.roundoff == 0) return std::nullopt;
-  const std::int64_t real = bucket(encoding, relative);
   std::optional<std::int64_t> other;
   if (encoding.buckets != BucketRule::t5) {
     other = row_beside(encoding, relative, arithmetic);
   } else {
-    if (encoding.later_keys == LaterKeys::mirrored && relative > 0) relative = -relative;
     const std::int64_t buckets = directed_buckets(encoding);
     const std::int64_t exact = buckets / 2;
-    const std::int64_t distance = distance_of(encoding, relative);
+    const bool is_mirrored = encoding.later_keys == LaterKeys::mirrored && relative > 0;
+    const std::int64_t distance = distance_of(encoding, is_mirrored ? -relative : relative);
     if (distance <= exact || distance >= encoding.max_distance) return std::nullopt;
     const auto step = step_beside({distance, exact, encoding.max_distance, buckets - exact, Rounded::down}, arithmetic);
     const std::int64_t start = encoding.bidirectional && relative > 0 ? buckets : 0;
     if (step) other = start + std::min(buckets - 1, exact + *step);
   }
-  return other == real ? std::nullopt : other;
+  return other && *other != bucket(encoding, relative) ? other : std::nullopt;
 }
 
 std::int64_t bucket(const RelativeBias& encoding, std::int64_t relative) {

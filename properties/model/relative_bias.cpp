@@ -22,17 +22,23 @@ class Buckets {
       : encoding_(encoding), arithmetic_(bucket_arithmetic_of(spec)) {}
 
   std::int64_t of(const BiasPlace& place) { return of(place.key - place.query); }
-  std::optional<std::int64_t> beside(const BiasPlace& place) const {
-    return reference::bucket_beside(encoding_, place.key - place.query, arithmetic_);
+  std::optional<std::int64_t> beside(const BiasPlace& place) {
+    const std::int64_t relative = place.key - place.query;
+    const std::int64_t reach = std::min<std::int64_t>(encoding_.max_distance, most_kept);
+    if (relative <= -reach || relative >= reach) return reference::bucket_beside(encoding_, relative, arithmetic_);
+    if (beside_.empty()) beside_.assign(static_cast<std::size_t>(2 * reach), unknown);
+    std::int64_t& other = beside_[static_cast<std::size_t>(relative + reach)];
+    if (other == unknown) other = reference::bucket_beside(encoding_, relative, arithmetic_).value_or(none);
+    return other == none ? std::nullopt : std::optional(other);
   }
 
   std::int64_t of(std::int64_t relative) {
     // From max_distance on all share the last one, which is quickly said.
     const std::int64_t reach = std::min<std::int64_t>(encoding_.max_distance, most_kept);
     if (relative <= -reach || relative >= reach) return reference::bucket(encoding_, relative);
-    if (known_.empty()) known_.assign(static_cast<std::size_t>(2 * reach), -1);
+    if (known_.empty()) known_.assign(static_cast<std::size_t>(2 * reach), unknown);
     std::int64_t& bucket = known_[static_cast<std::size_t>(relative + reach)];
-    if (bucket < 0) bucket = reference::bucket(encoding_, relative);
+    if (bucket == unknown) bucket = reference::bucket(encoding_, relative);
     return bucket;
   }
 
@@ -42,9 +48,12 @@ class Buckets {
 
  private:
   static constexpr std::int64_t most_kept = std::int64_t{1} << 16;
+  static constexpr std::int64_t unknown = -1;
+  static constexpr std::int64_t none = -2;
   RelativeBias encoding_;
   reference::BucketArithmetic arithmetic_;
   std::vector<std::int64_t> known_;
+  std::vector<std::int64_t> beside_;
 };
 
 class RelativeModel final : public BiasModel {
