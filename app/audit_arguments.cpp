@@ -13,6 +13,7 @@
 #include "app/command.hpp"
 #include "app/number_option.hpp"
 #include "app/subject_argument.hpp"
+#include "lib/spec/changed_fields.hpp"
 #include "lib/spec/nearest_name.hpp"
 #include "properties/catalogue.hpp"
 #include "reference/recipe.hpp"
@@ -100,9 +101,14 @@ std::vector<Property> selected_properties(const AuditArguments& arguments) {
 }
 
 std::string command_line(const AuditArguments& arguments) {
-  if (!arguments.command_shown.empty()) return arguments.command_shown;
-  std::string line = fmt::format("sextant audit {} {}", shell_word(arguments.subject), words_of(arguments.claim));
-  if (arguments.max_position) line += fmt::format(" --max-position {}", *arguments.max_position);
+  std::string line = arguments.command_shown;
+  if (line.empty()) {
+    line = fmt::format("sextant audit {} {}", shell_word(arguments.subject), words_of(arguments.claim));
+    if (arguments.max_position) line += fmt::format(" --max-position {}", *arguments.max_position);
+  }
+  const AuditArguments usual;
+  if (arguments.profile != usual.profile) line += fmt::format(" --profile {}", name_of(arguments.profile));
+  if (arguments.seed != usual.seed) line += fmt::format(" --seed {}", arguments.seed);
   if (!arguments.recipe.empty()) line += fmt::format(" --as {}", arguments.recipe);
   if (arguments.budget > 0) line += fmt::format(" --budget {:g}", arguments.budget);
   if (arguments.values > 0) line += fmt::format(" --values {}", arguments.values);
@@ -111,7 +117,31 @@ std::string command_line(const AuditArguments& arguments) {
   if (!arguments.python.empty()) line += fmt::format(" --python {}", shell_word(arguments.python));
   if (arguments.table) line += " --table";
   if (!arguments.table_order.empty()) line += fmt::format(" --table-order {}", arguments.table_order);
+  if (arguments.timeout != usual.timeout) line += fmt::format(" --timeout {:g}", arguments.timeout);
+  if (arguments.strict) line += " --strict";
   return line;
+}
+
+std::string selection_of(const AuditArguments& arguments) {
+  std::string options;
+  for (const std::string& id : arguments.only) options += fmt::format(" --only {}", id);
+  for (const std::string& id : arguments.skip) options += fmt::format(" --skip {}", id);
+  if (!arguments.shard.empty()) options += fmt::format(" --shard {}", arguments.shard);
+  return options;
+}
+
+std::string command_line_for(const AuditArguments& arguments, const Spec& claim) {
+  AuditArguments own = arguments;
+  own.subject = arguments.subject_shown.empty() ? arguments.subject : arguments.subject_shown;
+  own.command_shown.clear();
+  own.claim = {};
+  own.claim.spec = shortest_json(claim);
+  // Of the claim that was, which this one says itself.
+  own.max_position.reset();
+  own.table = false;
+  own.recipe.clear();
+  own.shard.clear();
+  return command_line(own) + selection_of(own);
 }
 
 const std::string& directory_of(const AuditArguments& arguments) {

@@ -66,8 +66,14 @@ std::vector<Property> selected_properties(const AuditArguments& arguments);
 void refuse_unknown_names(const AuditArguments& arguments);
 void refuse_unfit_recipe(const AuditArguments& arguments, const Spec& claimed);
 
-/// The command line that asks the same question again; --replay is added to it.
+/// The command line that asks the same question again; --replay is added to it, or which properties.
 std::string command_line(const AuditArguments& arguments);
+
+/// " --only accuracy": what command_line lacks of the line of the whole run, as --replay excludes it.
+std::string selection_of(const AuditArguments& arguments);
+
+/// The command line of the same audit of another claim.
+std::string command_line_for(const AuditArguments& arguments, const Spec& claim);
 
 /// Where the files of the run go, by --report or --resume: empty where none are wanted.
 const std::string& directory_of(const AuditArguments& arguments);

@@ -14,6 +14,7 @@
 #include "app/progress.hpp"
 #include "app/resume.hpp"
 #include "app/subject_argument.hpp"
+#include "lib/spec/changed_fields.hpp"
 #include "lib/spec/nearest_name.hpp"
 #include "properties/catalogue.hpp"
 #include "properties/engine/budget.hpp"
@@ -69,6 +70,7 @@ Report report_of_run(const AuditArguments& arguments, const Spec& spec) {
   const bool is_strict = arguments.strict || !arguments.replay.empty();
   report.strictness = is_strict ? Strictness::strict : Strictness::lenient;
   report.command = command_line(arguments);
+  report.selection = selection_of(arguments);
   if (names_a_model(arguments.claim)) report.claim_notes = claims_of_model(arguments.claim).front().notes;
   return report;
 }
@@ -103,6 +105,15 @@ void set_aside_unread(std::vector<Property>& properties, const FieldsRead& read)
       return other ? other : why;
     };
   }
+}
+
+std::optional<Diagnosis> diagnosis_of(const AuditArguments& arguments, const Subject& subject, const Spec& spec) {
+  std::optional<Diagnosis> diagnosis = identify::diagnose(subject, spec);
+  if (!diagnosis || diagnosis->spec_json.empty()) return diagnosis;
+  const Spec other = parse_spec(diagnosis->spec_json);
+  diagnosis->changes = changed_fields(spec, other);
+  diagnosis->command = command_line_for(arguments, other);
+  return diagnosis;
 }
 
 // Judges what no earlier part of the run has judged, and logs it where there is a directory for it. The survey is for
@@ -174,7 +185,7 @@ void judge_all(Report& report, const AuditArguments& arguments, const Subject& s
     report.survey = take_survey(subject, spec, directory.empty() ? SurveyFor::summary : SurveyFor::pictures);
   // A shard does not know what the others find: the first's holds if any does.
   if (report.shard ? is_wanted : asks_for_diagnosis(report.results))
-    report.diagnosis = identify::diagnose(subject, spec);
+    report.diagnosis = diagnosis_of(arguments, subject, spec);
   report.notes = notes;
   if (!read.how_known.empty()) report.notes.push_back(read.how_known);
   report.seconds = seconds_since(start);

@@ -33,6 +33,12 @@ bool is_silent(Verdict verdict) { return verdict == Verdict::not_applicable || v
 // nothing to nearly nothing.
 bool grew(double older, double newer) { return newer > older + 0.01 || (std::isnan(newer) && !std::isnan(older)); }
 
+// A number in any case: two that are compared differ.
+std::string ratio_text(double of_bound) {
+  if (!std::isfinite(of_bound)) return "beyond any bound";
+  return of_bound <= 1 ? fmt::format("{:.2g} of the bound", of_bound) : fmt::format("{:.3g} times the bound", of_bound);
+}
+
 bool is_wrong(Verdict verdict) { return verdict == Verdict::violated || verdict == Verdict::crashed; }
 
 bool asked_alike(const Report& older, const Report& newer) {
@@ -77,8 +83,7 @@ void compare_worst(Comparison& comparison, const PropertyResult& older, const Pr
                    const Terms& terms) {
   const double before = older.worst->deviation.of_bound;
   const double after = newer.worst->deviation.of_bound;
-  const std::string line = fmt::format("{}: worst {}, was {}", newer.id, of_bound_text(newer.worst->deviation),
-                                       of_bound_text(older.worst->deviation));
+  const std::string line = fmt::format("{}: worst {}, was {}", newer.id, ratio_text(after), ratio_text(before));
   if (grew(after, before)) comparison.improvements.push_back(line);
   if (!grew(before, after)) return;
   const bool is_drift = is_good(newer.verdict) && terms.drift == Drift::noted;
@@ -89,12 +94,12 @@ void compare_horizons(Comparison& comparison, const PropertyResult& older, const
                       const Terms& terms) {
   const std::string line =
       fmt::format("{}: horizon {}, was {}", newer.id, terms.grid.text(*newer.horizon), terms.grid.text(*older.horizon));
-  if (*newer.horizon > *older.horizon) {
-    comparison.improvements.push_back(line);
-  } else if (terms.asked_alike || (is_whole(older) && is_whole(newer))) {
-    comparison.regressions.push_back(line);
-  } else {
+  // Of other cases the first that shows a violation is another, in code that is the same.
+  const bool are_alike = terms.asked_alike || (is_whole(older) && is_whole(newer));
+  if (!are_alike) {
     comparison.notes.push_back(line + ", of other cases");
+  } else {
+    (*newer.horizon > *older.horizon ? comparison.improvements : comparison.regressions).push_back(line);
   }
 }
 

@@ -18,6 +18,8 @@ ordered_json diagnosis_json(const Diagnosis& diagnosis) {
   const bool has_spec = !diagnosis.spec_json.empty();
   return {{"differences", std::move(differences)},
           {"spec", has_spec ? ordered_json::parse(diagnosis.spec_json) : ordered_json()},
+          {"changes", diagnosis.changes},
+          {"command", diagnosis.command},
           {"verified", diagnosis.is_verified},
           {"error_of_bound", number_json(diagnosis.of_bound)}};
 }
@@ -34,6 +36,8 @@ Diagnosis diagnosis_of(const JsonObject& json) {
     if (!json.at("spec").is_object()) json.fail("spec", "expected a spec");
     diagnosis.spec_json = json.at("spec").dump();
   }
+  if (json.has("changes")) diagnosis.changes = json.texts("changes");
+  if (json.has("command")) diagnosis.command = json.text("command");
   diagnosis.is_verified = json.truth("verified");
   diagnosis.of_bound = json.number("error_of_bound");
   return diagnosis;

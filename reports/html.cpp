@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <kainjow/mustache.hpp>
 
+#include "properties/verdict/bound_text.hpp"
 #include "reports/base64.hpp"
 #include "reports/html_templates.hpp"
 #include "reports/pictures.hpp"
@@ -65,7 +66,7 @@ data result_data(const Report& report, const PropertyResult& result) {
   one.set("class", is_aside(report, result) ? "advice" : std::string(name_of(result.verdict)));
   one.set("verdict", verdict_word(report, result));
   const bool judged = is_judged(result);
-  one.set("worst", judged && result.worst ? of_bound_text(result.worst->deviation) : "");
+  one.set("worst", judged && result.worst ? bound_text(result.worst->deviation.of_bound) : "");
   one.set("horizon", result.verdict == Verdict::violated && result.horizon && *result.horizon >= report.first_position
                          ? fmt::format("position {}", report.grid.text(*result.horizon))
                          : "");
@@ -120,12 +121,16 @@ data wrong_data(const Report& report, const PropertyResult& result) {
   wrong.set("id", result.id);
   wrong.set("title", fmt::format("“{}”", printable(result.title)));
   wrong.set("finding", printable(result.simplest ? narrative_of(result.simplest->finding) : result.reason));
-  if (result.horizon && *result.horizon >= report.first_position)
-    wrong.set("horizon", report.grid.text(*result.horizon));
+  if (result.horizon && *result.horizon >= report.first_position) {
+    const std::string horizon = report.grid.text(*result.horizon);
+    wrong.set("horizon", *result.horizon == report.first_position ? fmt::format("At position {} alone", horizon)
+                                                                  : fmt::format("Up to position {}", horizon));
+  }
   if (const std::string stage = stage_text(report); !stage.empty() && result.verdict == Verdict::violated)
     wrong.set("stage", stage);
   if (needs_other_calls(result)) wrong.set("not_alone", only_after_other_calls);
-  wrong.set("replay", printable(result.simplest ? replay_command(report, result, *result.simplest) : report.command));
+  wrong.set("replay",
+            printable(result.simplest ? replay_command(report, result, *result.simplest) : whole_command(report)));
   return wrong;
 }
 
@@ -150,7 +155,11 @@ std::string write_html(const Report& report) {
   page.set("headline", headline(report));
   page.set("status", std::string(html_class_of(report)));
   List summary;
-  for (const std::string& line : summary_lines(report)) summary.push_back(data("line", printable(sentence(line))));
+  for (const SummaryLine& line : summary_lines(report)) {
+    const bool is_command = line.kind == SummaryKind::command;
+    summary.push_back(is_command ? data("audit_it", printable(line.text))
+                                 : data("line", printable(sentence(line.text))));
+  }
   summary.erase(summary.begin());
   page.set("summary", data(summary));
   if (const std::string correct = correctness_text(report); !correct.empty()) page.set("correct", sentence(correct));
@@ -217,7 +226,7 @@ std::string write_html(const Report& report) {
   for (const auto& [name, value] : report.environment) environment.push_back(fact(name, value));
   page.set("environment", data(environment));
   page.set("spec_json", printable(report.spec_json));
-  page.set("command", printable(report.command));
+  page.set("command", printable(whole_command(report)));
   return rendered(html_page, page);
 }
 

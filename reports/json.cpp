@@ -74,11 +74,13 @@ ordered_json report_json(const Report& report) {
       report.shard ? ordered_json{{"index", report.shard->index}, {"count", report.shard->count}} : ordered_json();
   json["strictness"] = name_of(report.strictness);
   json["command"] = report.command;
+  if (!report.selection.empty()) json["selection"] = report.selection;
   ordered_json environment = ordered_json::object();
   for (const auto& [name, value] : report.environment) environment[name] = value;
   json["environment"] = environment;
   json["headline"] = headline(report);
-  json["summary"] = summary_lines(report);
+  json["summary"] = ordered_json::array();
+  for (const SummaryLine& line : summary_lines(report)) json["summary"].push_back(text_of(line));
   json["exit_status"] = report.exit_status;
   if (report.stop) {
     json["stop"] = {{"reason", report.stop->reason},

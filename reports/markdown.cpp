@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <span>
 #include <string>
 #include <vector>
 
+#include "properties/verdict/bound_text.hpp"
 #include "reports/summary.hpp"
 #include "reports/text.hpp"
 
@@ -33,7 +35,7 @@ std::string code(const std::string& raw) {
 
 std::string worst_text(const PropertyResult& result) {
   if (!is_judged(result)) return escaped(result.reason);
-  std::string text = of_bound_text(result.worst->deviation);
+  std::string text = bound_text(result.worst->deviation.of_bound);
   if (!result.reason.empty()) text += fmt::format("; {}", escaped(result.reason));
   return text;
 }
@@ -95,9 +97,13 @@ std::string table_text(const Report& report) {
 }  // namespace
 
 std::string write_markdown(const Report& report) {
-  const std::vector<std::string> summary = summary_lines(report);
-  std::string text = fmt::format("# Sextant: {}\n\n", escaped(summary.front()));
-  for (std::size_t i = 1; i < summary.size(); ++i) text += escaped(sentence(summary[i])) + "\n\n";
+  const std::vector<SummaryLine> summary = summary_lines(report);
+  std::string text = fmt::format("# Sextant: {}\n\n", escaped(summary.front().text));
+  for (const SummaryLine& line : std::span(summary).subspan(1)) {
+    text +=
+        line.kind == SummaryKind::command ? "Audit it:\n\n" + fenced(line.text) : escaped(sentence(line.text)) + "\n";
+    text += '\n';
+  }
   if (report.stop) text += stop_text(*report.stop);
   text += code(report.subject);
   for (const std::string& said : {report.subject_name, report.subject_version}) {

@@ -117,6 +117,7 @@ Report read_json(std::string_view text) {
   }
   report.strictness = json.one_of("strictness", {Strictness::lenient, Strictness::strict});
   report.command = json.text("command");
+  if (json.has("selection")) report.selection = json.text("selection");
   const JsonObject environment = json.object("environment");
   for (const auto& [name, value] : json.at("environment").items())
     report.environment.emplace_back(name, environment.text(name.c_str()));

@@ -109,21 +109,19 @@ bool needs_other_calls(const PropertyResult& result) {
 
 std::string replay_command(const Report& report, const PropertyResult& result, const Example& example) {
   if (!needs_other_calls(result)) return fmt::format("{} --replay {}", report.command, example.token);
-  const std::string profile = report.profile == "standard" ? "" : fmt::format(" --profile {}", report.profile);
-  const std::string seed = report.seed == 1 ? "" : fmt::format(" --seed {}", report.seed);
-  return fmt::format("{}{}{} --only {}", report.command, profile, seed, result.id);
+  return fmt::format("{} --only {}", report.command, result.id);
 }
+
+std::string whole_command(const Report& report) { return report.command + report.selection; }
 
 std::optional<std::string> diagnosis_text(const Report& report) {
   if (!report.diagnosis) return std::nullopt;
-  const std::string remedy = remedy_of(*report.diagnosis);
-  return words_of(*report.diagnosis) + (remedy.empty() ? "" : "; " + remedy);
+  std::vector<std::string> parts{words_of(*report.diagnosis)};
+  if (const std::string remedy = remedy_of(*report.diagnosis); !remedy.empty()) parts.push_back(remedy);
+  if (const std::string command = remedy_command(report); !command.empty()) parts.push_back("audit it: " + command);
+  return fmt::format("{}", fmt::join(parts, "; "));
 }
 
-std::string of_bound_text(const Deviation& deviation) {
-  if (!std::isfinite(deviation.of_bound)) return "beyond any bound";
-  if (deviation.of_bound <= 1) return fmt::format("{:.2g} of the bound", deviation.of_bound);
-  return fmt::format("{:.3g} times the bound", deviation.of_bound);
-}
+std::string remedy_command(const Report& report) { return report.diagnosis ? report.diagnosis->command : ""; }
 
 }  // namespace sextant

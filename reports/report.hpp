@@ -65,6 +65,7 @@ struct Report {
   Strictness strictness = Strictness::lenient;
   std::vector<std::pair<std::string, std::string>> environment;  ///< name and value, in the order to print
   std::string command;       ///< the audit's command line, to which --replay TOKEN can be added
+  std::string selection;     ///< what the whole run's has besides: " --only accuracy"; may be empty
   std::optional<Stop> stop;  ///< then every property that applies has failed, by its reason
   std::vector<PropertyResult> results;
   /// ids of the properties that the run was to judge and did not, as it was cut short; empty for a whole report
@@ -118,14 +119,17 @@ std::optional<std::string> coverage_text(const PropertyResult& result);
 /// simplest example shows only after other calls the audit of that property, `sextant audit ... --only ID`.
 std::string replay_command(const Report& report, const PropertyResult& result, const Example& example);
 
+/// The command line of the whole run.
+std::string whole_command(const Report& report);
+
 /// Whether a replay of the result's examples, each alone, would hold, as far as is known.
 bool needs_other_calls(const PropertyResult& result);
 
-/// "claims pairing half, computes interleaved; a claim of what is computed holds, its worst value at 0.3 of
-/// the bound": of a report that has one.
+/// "claims pairing half, computes interleaved; with pairing interleaved instead of half the claim holds: a second,
+/// short audit, its worst value at 0.3 of the bound; audit it: sextant audit ...": of a report that has a diagnosis.
 std::optional<std::string> diagnosis_text(const Report& report);
 
-/// "0.23 of the bound", "7.4 times the bound", "beyond any bound".
-std::string of_bound_text(const Deviation& deviation);
+/// The command line that audits the claim which the diagnosis found; empty without one.
+std::string remedy_command(const Report& report);
 
 }  // namespace sextant

@@ -62,7 +62,9 @@ inline Report sample() {
   report.profile = "quick";
   report.seed = 18446744073709551615U;
   report.environment = {{"system", "Linux \"x\""}, {"mpfr", "4"}};
-  report.command = "sextant audit 'python:modèles/<rope> & co.py' --spec '{\"encoding\":\"rope\",\"head_dim\":64}'";
+  report.command =
+      "sextant audit 'python:modèles/<rope> & co.py' --spec '{\"encoding\":\"rope\",\"head_dim\":64}' --profile quick";
+  report.selection = " --skip kappa";
   report.exit_status = 1;
   report.seconds = 1.5;
 
@@ -102,6 +104,9 @@ inline Report sample() {
   report.results[1].coverage = Coverage{.positions = 400, .claimed = 512, .values = 3200};
   report.diagnosis = Diagnosis{{{"claims pairing *half*, computes <interleaved>", "C2"}, {"one position off", ""}},
                                R"({"encoding":"rope","head_dim":64,"pairing":"interleaved"})",
+                               {"pairing interleaved instead of half"},
+                               "sextant audit 'python:modèles/<rope> & co.py' --spec "
+                               "'{\"encoding\":\"rope\",\"head_dim\":64,\"pairing\":\"interleaved\"}' --profile quick",
                                true,
                                0.25};
   report.survey = sample_survey();

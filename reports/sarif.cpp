@@ -123,7 +123,7 @@ std::string write_sarif(const Report& report) {
                       {"rules", std::move(rules)}};
   ordered_json invocation{{"executionSuccessful", report.exit_status <= 1 && report.missing.empty()},
                           {"exitCode", report.exit_status},
-                          {"commandLine", printable(report.command)}};
+                          {"commandLine", printable(whole_command(report))}};
   if (!report.missing.empty()) {
     const std::string text = fmt::format("The run was cut short; not judged: {}.", fmt::join(report.missing, ", "));
     invocation["toolExecutionNotifications"] =

@@ -66,8 +66,12 @@ std::string correctness_text(const Report& report) {
   // Of violations without a position nothing is known but that they are there.
   if (accuracy == nullptr && !least_horizon(report)) return "";
   const std::optional<std::int64_t> horizon = horizon_of(report);
-  return horizon ? fmt::format("correct up to position {} of {}", report.grid.text(*horizon), last)
-                 : fmt::format("correct up to no position of {}", last);
+  // "Correct up to position 0" would read as if something were.
+  if (!horizon) return fmt::format("wrong from position {} on", report.grid.text(report.first_position));
+  if (*horizon == report.first_position)
+    return fmt::format("wrong from position {} on, right at {} alone", report.grid.text(*horizon + 1),
+                       report.grid.text(*horizon));
+  return fmt::format("correct up to position {} of {}", report.grid.text(*horizon), last);
 }
 
 std::string measured_class_text(const Report& report) {
@@ -91,21 +95,37 @@ std::string stage_text(const Report& report) {
   return text;
 }
 
-std::vector<std::string> summary_lines(const Report& report) {
+std::vector<SummaryLine> summary_lines(const Report& report) {
   std::vector<std::string> first{headline(report)};
   if (const std::string correct = correctness_text(report); !correct.empty()) first.push_back(correct);
-  std::vector<std::string> second;
+  std::vector<std::string> last;
   if (const std::string measured = measured_class_text(report); !measured.empty())
-    second.push_back(fmt::format("claimed {}, measured {}", report.claim, measured));
+    last.push_back(fmt::format("claimed {}, measured {}", report.claim, measured));
   if (const std::string stage = stage_text(report); !stage.empty())
-    second.push_back(fmt::format("the error comes from {}", stage));
-  std::vector<std::string> lines{fmt::format("{}", fmt::join(first, "; "))};
-  if (const auto diagnosis = diagnosis_text(report)) lines.push_back(*diagnosis);
-  if (!second.empty()) lines.push_back(fmt::format("{}", fmt::join(second, "; ")));
+    last.push_back(fmt::format("the error comes from {}", stage));
+  std::vector<SummaryLine> lines;
+  const auto add = [&](SummaryKind kind, const std::string& text) {
+    if (!text.empty()) lines.push_back({kind, text});
+  };
+  add(SummaryKind::sentence, fmt::format("{}", fmt::join(first, "; ")));
+  if (report.diagnosis) {
+    add(SummaryKind::sentence, words_of(*report.diagnosis));
+    add(SummaryKind::sentence, remedy_of(*report.diagnosis));
+    add(SummaryKind::command, report.diagnosis->command);
+  }
+  add(SummaryKind::sentence, fmt::format("{}", fmt::join(last, "; ")));
   return lines;
 }
 
-std::string summary_line(const Report& report) { return fmt::format("{}", fmt::join(summary_lines(report), "; ")); }
+std::string text_of(const SummaryLine& line) {
+  return line.kind == SummaryKind::command ? "audit it: " + line.text : line.text;
+}
+
+std::string summary_line(const Report& report) {
+  std::string joined;
+  for (const SummaryLine& line : summary_lines(report)) joined += (joined.empty() ? "" : "; ") + text_of(line);
+  return joined;
+}
 
 const PropertyResult* first_wrong(const Report& report) {
   const auto first = [&](auto is_wanted) -> const PropertyResult* {

@@ -16,8 +16,8 @@ namespace sextant {
 /// is no such position, or none is known.
 std::optional<std::int64_t> horizon_of(const Report& report);
 
-/// "correct up to position 256 of 131071", "every value asked is correct, positions 0 to 131071"; empty where no value
-/// was judged.
+/// "correct up to position 256 of 131071", "wrong from position 1 on, right at 0 alone", "every value asked is correct,
+/// positions 0 to 131071"; empty where no value was judged.
 std::string correctness_text(const Report& report);
 
 /// "exact-angle", "none": the class measured, with a remark where accuracy found what the survey's grid does not show;
@@ -27,11 +27,21 @@ std::string measured_class_text(const Report& report);
 /// "the angle, of which 7.5 bits are right": where the error comes from; empty if not told.
 std::string stage_text(const Report& report);
 
-/// The summary, each line a sentence without its full stop: the verdict and how far values are correct; the diagnosis,
-/// where there is one; where a survey has measured something the classes and the stage.
-std::vector<std::string> summary_lines(const Report& report);
+/// A sentence without its full stop, or a command line to be copied.
+enum class SummaryKind { sentence, command };
+struct SummaryLine {
+  SummaryKind kind;
+  std::string text;
+};
 
-/// The same in one line.
+/// The summary: the verdict and how far values are correct; the diagnosis, where there is one, the claim that would
+/// hold, and the command that audits that; where a survey has measured something the classes and the stage.
+std::vector<SummaryLine> summary_lines(const Report& report);
+
+/// The line as it stands among sentences: "audit it: sextant audit ...".
+std::string text_of(const SummaryLine& line);
+
+/// All of them in one line.
 std::string summary_line(const Report& report);
 
 /// The law or contract that says most plainly what is wrong: the first that is violated and shown by one case alone,

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "properties/verdict/bound_text.hpp"
 #include "reports/summary.hpp"
 #include "reports/text.hpp"
 
@@ -51,7 +52,7 @@ std::string result_lines(const Report& report, const PropertyResult& result, Col
   if (judged) line += fmt::format(" {}", cases_text(result.cases));
   // A witness of what the encoding lacks is beyond the bound, as it has to be.
   if (judged && !(result.theory == Theory::fails && result.verdict == Verdict::holds))
-    line += fmt::format(", worst {}", of_bound_text(result.worst->deviation));
+    line += fmt::format(", worst {}", bound_text(result.worst->deviation.of_bound));
   // A long note beside a verdict has lines of its own.
   constexpr std::size_t longest_note = 72;
   const std::string reason = printable(result.reason);
@@ -155,9 +156,11 @@ std::string stop_lines(const Stop& stop) {
 std::string head_lines(const Report& report, Colour colour) {
   const bool good = report.exit_status == 0;
   std::string text;
-  for (const std::string& line : summary_lines(report)) {
-    // A message stays a line, to be searched for.
-    const std::string told = report.stop ? printable(line) : wrapped(printable(line), 0, 118);
+  for (const SummaryLine& line : summary_lines(report)) {
+    // A message stays a line, to be searched for, and a command one, to be copied.
+    const bool stays = report.stop || line.kind == SummaryKind::command;
+    const std::string words = printable(text_of(line));
+    const std::string told = stays ? words : wrapped(words, 0, 118);
     text += (text.empty() ? painted(colour, good ? "1;32" : "1;31", told) : told) + "\n";
   }
   if (report.stop) text += stop_lines(*report.stop);
@@ -201,10 +204,17 @@ std::string write_terminal(const Report& report, Colour colour, Detail detail) {
     const std::string line = fmt::format("not judged, the run was cut short: {}", fmt::join(report.missing, ", "));
     text += painted(colour, "33", "  " + wrapped(line, 4, 110)) + "\n";
   }
-  const bool has_examples = std::ranges::any_of(report.results, [&](const PropertyResult& result) {
+  const auto is_told = [&](const PropertyResult& result) {
     return result.simplest && (detail == Detail::every_property || !is_unremarkable(result));
-  });
-  if (has_examples) text += fmt::format("\nreplay a case: {} --replay TOKEN\n", printable(report.command));
+  };
+  const auto tells = [&](bool (*is_wanted)(const PropertyResult&)) {
+    return std::ranges::any_of(report.results,
+                               [&](const PropertyResult& result) { return is_told(result) && is_wanted(result); });
+  };
+  if (tells([](const PropertyResult&) { return true; }))
+    text += fmt::format("\nreplay a case: {} --replay TOKEN\n", printable(report.command));
+  if (tells(needs_other_calls))
+    text += fmt::format("what shows after other calls: {} --only PROPERTY\n", printable(report.command));
   return text + fmt::format("\n{}\n", painted(colour, report.exit_status == 0 ? "1;32" : "1;31", headline(report)));
 }
 

@@ -16,7 +16,9 @@ void add_classes(std::vector<Tile>& tiles, const Report& report) {
                    "The strictest class whose bound holds everywhere on a grid of positions."});
   const std::optional<std::int64_t> horizon = horizon_of(report);
   tiles.push_back({"Claim holds up to",
-                   horizon ? fmt::format("position {}", report.grid.text(*horizon)) : "no position",
+                   !horizon ? std::string("no position")
+                            : fmt::format("position {}{}", report.grid.text(*horizon),
+                                          *horizon == report.first_position ? " alone" : ""),
                    "The horizon: the last position up to which every value is within the bound of the class claimed."});
 }
 

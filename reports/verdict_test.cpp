@@ -41,6 +41,22 @@ TEST(Diagnosis, IsAskedForWhereAnAuditFails) {
   EXPECT_FALSE(asks_for_diagnosis({}));
 }
 
+TEST(Diagnosis, TellsTheClaimThatHolds) {
+  Diagnosis diagnosis;
+  diagnosis.differences = {{"base 500000 measured, 10000 claimed", ""}};
+  EXPECT_EQ(remedy_of(diagnosis), "");
+  diagnosis.spec_json = "{}";
+  diagnosis.changes = {"rope_theta 500000 instead of 10000"};
+  EXPECT_EQ(remedy_of(diagnosis),
+            "with rope_theta 500000 instead of 10000 the claim was not seen to hold in a second, short audit");
+  diagnosis.is_verified = true;
+  diagnosis.of_bound = 0.125;
+  EXPECT_EQ(
+      remedy_of(diagnosis),
+      "with rope_theta 500000 instead of 10000 the claim holds: a second, short audit, its worst value at 0.12 of "
+      "the bound");
+}
+
 // A subject that refuses what a law asks has shown nothing by keeping its contracts.
 TEST(ExitStatus, ALawHasToBeJudgedWhereOneApplies) {
   EXPECT_EQ(status({{Verdict::unsupported, Level::law}, {Verdict::holds, Level::contract}}), 4);

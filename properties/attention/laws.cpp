@@ -15,6 +15,7 @@
 #include "properties/model/question.hpp"
 #include "properties/model/questions.hpp"
 #include "properties/model/row_agreement.hpp"
+#include "properties/verdict/bound_text.hpp"
 #include "reference/rounding.hpp"
 
 // What attention does to its tokens as a set: permuted, shifted, masked, averaged.
@@ -338,8 +339,8 @@ Property weights_sum_property() {
         }
         judgement.add(error <= bound ? Certainty::yes : Certainty::no,
                       {error / bound, error, error / ulp(spec.dtype, 1)}, [&] {
-                        return fmt::format("element {}: {} for a sum of weights, {:.3g} times the bound", i,
-                                           value_text(spec.dtype, out.at(i)), error / bound);
+                        return fmt::format("element {}: {} for a sum of weights, {}", i,
+                                           value_text(spec.dtype, out.at(i)), bound_text(error / bound));
                       });
       }
       return judgement;

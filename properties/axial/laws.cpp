@@ -13,6 +13,7 @@
 #include "properties/model/family.hpp"
 #include "properties/model/questions.hpp"
 #include "properties/rope/turned.hpp"
+#include "properties/verdict/bound_text.hpp"
 #include "reference/rope_nd.hpp"
 #include "reference/rounding.hpp"
 #include "subjects/operations.hpp"
@@ -247,8 +248,7 @@ CheckOf<AxisShift> offset_check(const Spec& spec, const RopeNd& encoding) {
       return reference::at_most(error, bound);
     });
     judgement.add(within, deviation, [&] {
-      return fmt::format("{}: score {:.9g} became {:.9g}: {:.3g} times the bound", place(), before, after,
-                         deviation.of_bound);
+      return fmt::format("{}: score {:.9g} became {:.9g}: {}", place(), before, after, bound_text(deviation.of_bound));
     });
     return judgement;
   };

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "lib/numeric/hex_text.hpp"
+#include "properties/verdict/bound_text.hpp"
 
 namespace sextant {
 
@@ -49,8 +50,8 @@ std::string comparison_text(Dtype dtype, double value, double truth, const Devia
   std::string in_ulps = raw.empty() ? "" : fmt::format(" = {} ULP", raw);
   if (conditioned != raw)
     in_ulps += fmt::format("{}{} conditioned{}", raw.empty() ? " = " : " (", conditioned, raw.empty() ? " ULP" : ")");
-  return fmt::format("got {}, true value {:.12g}, error {:.3g}{}, {:.3g} times the bound", value_text(dtype, value),
-                     truth == 0 ? 0.0 : truth, deviation.absolute, in_ulps, deviation.of_bound);
+  return fmt::format("got {}, true value {:.12g}, error {:.3g}{}, {}", value_text(dtype, value),
+                     truth == 0 ? 0.0 : truth, deviation.absolute, in_ulps, bound_text(deviation.of_bound));
 }
 
 }  // namespace sextant

@@ -9,6 +9,7 @@
 #include "properties/model/family.hpp"
 #include "properties/model/measured_frequencies.hpp"
 #include "properties/model/model.hpp"
+#include "properties/verdict/bound_text.hpp"
 #include "reference/rounding.hpp"
 
 namespace sextant {
@@ -92,9 +93,14 @@ void judge_pair(Judgement& judgement, const Spec& spec, EncodedPairs& pairs, con
     return reference::at_most(error, bound);
   });
   judgement.add(within, deviation, [&] {
+    if (!keeps_length(here, there))
+      return fmt::format("{}: its length went from {:.3g} to {:.3g}, so that its channels do not turn together: {}",
+                         place(), std::hypot(here.sin, here.cos), std::hypot(there.sin, there.cos),
+                         bound_text(deviation.of_bound));
     const double unit = position_grid_of(spec.encoding).step;
-    return fmt::format("{}: frequency {:.9g} measured, {:.9g} claimed: {:.3g} times the bound", place(),
-                       measured_frequency(here, there, claimed, step) / unit, claimed / unit, deviation.of_bound);
+    return fmt::format("{}: frequency {:.9g} measured, {:.9g} claimed: {}", place(),
+                       measured_frequency(here, there, claimed, step) / unit, claimed / unit,
+                       bound_text(deviation.of_bound));
   });
 }
 
@@ -112,7 +118,12 @@ CheckOf<Stride> make_check(const Spec& spec) {
       const auto i = static_cast<std::size_t>(pair);
       judge_pair(judgement, spec, *pairs, budget, pair, stride, rows[0][i], rows[1][i]);
     }
-    if (measures) judgement.remark = frequencies_text(measured_frequencies(*pairs, budget, positions, rows), recipes);
+    if (measures) {
+      const std::string no_pairs = unturned_text(rows);
+      judgement.remark = no_pairs.empty()
+                             ? frequencies_text(measured_frequencies(*pairs, budget, positions, rows), recipes)
+                             : no_pairs;
+    }
     return judgement;
   };
 }

@@ -70,6 +70,21 @@ TEST(Frequencies, OneThatIsThreeUlpsOffIsNamed) {
   EXPECT_NE(result.reason.find("ULP above"), std::string::npos) << result.reason;
 }
 
+// Channels that do not turn together have no frequency, and none is told.
+TEST(Frequencies, OfWrongPairsAreNone) {
+  const auto builtin = builtin_subject();
+  const Spec other = parse_spec(R"({"encoding":"rope","head_dim":128,"pairing":"interleaved"})");
+  const FunctionSubject wrong("other pairs", [&](const Spec&) -> FunctionSubject::Call {
+    std::shared_ptr<Session> session = builtin->open(other);
+    return [session](std::string_view operation, const Tensors& inputs) { return session->call(operation, inputs); };
+  });
+  const PropertyResult result = audited(wrong, rope);
+  EXPECT_EQ(result.verdict, Verdict::violated);
+  EXPECT_NE(result.reason.find("their channels do not turn together, and have no frequency"), std::string::npos)
+      << result.reason;
+  EXPECT_NE(result.simplest->finding.find("do not turn together"), std::string::npos) << result.simplest->finding;
+}
+
 TEST(Frequencies, OfFloat16AreViolatedAndThoseOfTheRecipeThatRoundsThem) {
   const FunctionSubject wrong = with_frequencies([](std::vector<double>& list) {
     for (double& w : list) w = round_to(Dtype::float16, w);

@@ -11,6 +11,7 @@
 #include "properties/model/row_agreement.hpp"
 #include "properties/model/value_judge.hpp"
 #include "properties/model/variants.hpp"
+#include "properties/verdict/bound_text.hpp"
 #include "reference/alibi.hpp"
 #include "reference/rounding.hpp"
 
@@ -66,7 +67,7 @@ class AlibiJudge final : public BiasJudge {
       return reference::at_most(error, bound);
     });
     judgement.add(within, deviation, [&] {
-      return fmt::format("{}: {:.3g} times the bound", two_biases_text(dtype_, place, one, other), deviation.of_bound);
+      return fmt::format("{}: {}", two_biases_text(dtype_, place, one, other), bound_text(deviation.of_bound));
     });
   }
 

@@ -11,6 +11,7 @@
 #include "properties/model/attention_budget.hpp"
 #include "properties/model/family.hpp"
 #include "properties/model/row_agreement.hpp"
+#include "properties/verdict/bound_text.hpp"
 
 namespace sextant {
 namespace {
@@ -221,10 +222,10 @@ Judgement judge_same(const Spec& spec, AttentionOracle& oracle, const AttentionC
       const Deviation deviation{error / bound, error, error / ulp(spec.dtype, a[c])};
       judgement.add(error <= bound ? Certainty::yes : Certainty::no, deviation, [&] {
         const bool is_here = here.batch == there.batch && here.token == there.token;
-        return fmt::format("{}: {} in one call, {} in the other{}: {:.3g} times the bound", place(),
-                           value_text(spec.dtype, b[c]), value_text(spec.dtype, a[c]),
+        return fmt::format("{}: {} in one call, {} in the other{}: {}", place(), value_text(spec.dtype, b[c]),
+                           value_text(spec.dtype, a[c]),
                            is_here ? "" : fmt::format(" (batch row {}, token {})", here.batch, here.token),
-                           deviation.of_bound);
+                           bound_text(deviation.of_bound));
       });
     }
   }

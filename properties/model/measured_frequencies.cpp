@@ -151,16 +151,37 @@ std::string recipes_text(const std::vector<MeasuredFrequency>& frequencies, cons
 
 }  // namespace
 
+bool keeps_length(const PairValues& here, const PairValues& there) {
+  const double before = std::hypot(here.sin, here.cos);
+  const double after = std::hypot(there.sin, there.cos);
+  return !(std::fabs(after - before) > std::max(before, after) / 32);
+}
+
+std::string unturned_text(const Rows& rows) {
+  std::size_t unturned = 0;
+  const std::size_t count = rows.front().size();
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto is_kept = [&](const auto& row) { return keeps_length(rows.front()[i], row[i]); };
+    unturned += std::ranges::all_of(rows, is_kept) ? 0 : 1;
+  }
+  if (unturned == 0) return {};
+  return fmt::format("{} of {} pairs change their length: their channels do not turn together, and have no frequency",
+                     unturned, count);
+}
+
 std::string frequencies_text(const std::vector<MeasuredFrequency>& frequencies,
                              const std::vector<RecipeList>& recipes) {
   const auto certainly_off = [](const MeasuredFrequency& one) { return std::fabs(one.ulps()) - one.ulps_uncertain(); };
   const auto worst = std::ranges::max_element(frequencies, {}, certainly_off);
   if (worst == frequencies.end()) return {};
+  const auto pair = static_cast<std::size_t>(worst - frequencies.begin());
+  constexpr double small = 1e-3;
   const std::string text =
-      certainly_off(*worst) > 0
-          ? fmt::format("furthest off in ULP of float32 is {}",
-                        off_text(static_cast<std::size_t>(worst - frequencies.begin()), *worst, worst->claimed))
-          : std::string("none is off by more than its phases leave open");
+      !(certainly_off(*worst) > 0) ? std::string("none is off by more than its phases leave open")
+      : std::fabs(worst->measured - worst->claimed) > small * worst->claimed
+          ? fmt::format("furthest off is pair {}'s, {:.5g} times the claimed one", pair,
+                        worst->measured / worst->claimed)
+          : fmt::format("furthest off in ULP of float32 is {}", off_text(pair, *worst, worst->claimed));
   return text + recipes_text(frequencies, recipes);
 }
 

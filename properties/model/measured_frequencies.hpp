@@ -41,8 +41,16 @@ struct RecipeList {
 /// Those of every known recipe that has one for this encoding, in calls of `length`; of equal lists the first.
 std::vector<RecipeList> recipe_lists(const EncodedPairs& pairs, std::int64_t length);
 
-/// One line: the frequency that is certainly furthest from the claimed one, "pair 37's 3.02 +- 0.5 ULP above", and the
-/// recipes whose lists are within the uncertainty in every pair, or the one whose list is but for some pairs.
+/// Whether a pair is as long at one position as at another, to a 32nd: one that is not does not turn, and has no
+/// frequency.
+bool keeps_length(const PairValues& here, const PairValues& there);
+
+/// That pairs do not keep their length from the first row on, "3 of 64 pairs ..."; empty where all do.
+std::string unturned_text(const Rows& rows);
+
+/// One line: the frequency that is certainly furthest from the claimed one, "pair 37's 3.02 +- 0.5 ULP above" or, where
+/// it is off by more than a thousandth, "pair 37's, 1.5 times the claimed one"; and the recipes whose lists are within
+/// the uncertainty in every pair, or the one whose list is but for some pairs.
 std::string frequencies_text(const std::vector<MeasuredFrequency>& frequencies, const std::vector<RecipeList>& recipes);
 
 }  // namespace sextant

@@ -14,6 +14,7 @@
 #include "lib/spec/position_grid.hpp"
 #include "properties/engine/judgement.hpp"
 #include "properties/model/budget.hpp"
+#include "properties/verdict/bound_text.hpp"
 #include "reference/enclosure.hpp"
 #include "reference/rounding.hpp"
 
@@ -73,8 +74,8 @@ void judge_channel(Judgement& judgement, const TwoRows& rows, std::int64_t chann
     return reference::at_most(error, bound);
   });
   judgement.add(within, deviation, [&] {
-    return fmt::format("{}: {} in one call, {} in the other: {:.3g} times the bound", rows.text(channel),
-                       value_text(dtype, a), value_text(dtype, b), deviation.of_bound);
+    return fmt::format("{}: {} in one call, {} in the other: {}", rows.text(channel), value_text(dtype, a),
+                       value_text(dtype, b), bound_text(deviation.of_bound));
   });
 }
 

@@ -9,6 +9,7 @@
 #include "properties/model/questions.hpp"
 #include "properties/model/screen.hpp"
 #include "properties/model/turned_call.hpp"
+#include "properties/verdict/bound_text.hpp"
 #include "reference/rounding.hpp"
 #include "subjects/operations.hpp"
 
@@ -78,8 +79,8 @@ void judge_pair(Judgement& judgement, TurningOracle& oracle, Dtype dtype, const 
     return reference::at_most(error, bound);
   });
   judgement.add(within, deviation, [&] {
-    return fmt::format("{}: <R x, g> = {:.9g}, <x, R* g> = {:.9g}: {:.3g} times the bound", text(), forward, adjoint,
-                       deviation.of_bound);
+    return fmt::format("{}: <R x, g> = {:.9g}, <x, R* g> = {:.9g}: {}", text(), forward, adjoint,
+                       bound_text(deviation.of_bound));
   });
 }
 

@@ -13,6 +13,7 @@
 #include "properties/model/screen.hpp"
 #include "properties/model/turned_call.hpp"
 #include "properties/rope/turned.hpp"
+#include "properties/verdict/bound_text.hpp"
 #include "reference/rounding.hpp"
 #include "subjects/operations.hpp"
 
@@ -61,7 +62,7 @@ void judge_pair(Judgement& judgement, Dtype dtype, ErrorAt error_at, LimitAt lim
     return reference::at_most(error, limit.bound);
   });
   judgement.add(within, deviation, [&] {
-    return fmt::format("{}: off by {:.3g}, {:.3g} times the bound", text(), deviation.absolute, deviation.of_bound);
+    return fmt::format("{}: off by {:.3g}, {}", text(), deviation.absolute, bound_text(deviation.of_bound));
   });
 }
 

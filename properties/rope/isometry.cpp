@@ -11,6 +11,7 @@
 #include "properties/model/screen.hpp"
 #include "properties/model/turned_call.hpp"
 #include "properties/rope/turned.hpp"
+#include "properties/verdict/bound_text.hpp"
 #include "reference/rounding.hpp"
 
 namespace sextant {
@@ -82,8 +83,8 @@ AnswerCheck make_check(const Spec& spec) {
           return reference::at_most(error, bound);
         });
         judgement.add(within, deviation, [&] {
-          return fmt::format("{}: norm {:.9g}, should be {:.9g}: {:.3g} ULP, {:.3g} times the bound", text(), after,
-                             before, deviation.ulps, deviation.of_bound);
+          return fmt::format("{}: norm {:.9g}, should be {:.9g}: {:.3g} ULP, {}", text(), after, before, deviation.ulps,
+                             bound_text(deviation.of_bound));
         });
       }
     }

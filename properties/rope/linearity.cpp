@@ -9,6 +9,7 @@
 #include "properties/model/screen.hpp"
 #include "properties/model/turned_call.hpp"
 #include "properties/rope/turned.hpp"
+#include "properties/verdict/bound_text.hpp"
 #include "reference/rounding.hpp"
 
 namespace sextant {
@@ -82,9 +83,9 @@ CheckOf<Question> make_check(const Spec& spec) {
             return reference::at_most(error, bound);
           });
           judgement.add(within, deviation, [&] {
-            return fmt::format("{}: {} of the whole, {} + {} of its parts: {:.3g} times the bound", text(),
+            return fmt::format("{}: {} of the whole, {} + {} of its parts: {}", text(),
                                value_text(spec.dtype, whole.at(i)), value_text(spec.dtype, first.at(i)),
-                               value_text(spec.dtype, second.at(i)), deviation.of_bound);
+                               value_text(spec.dtype, second.at(i)), bound_text(deviation.of_bound));
           });
         }
       }

@@ -10,6 +10,7 @@
 #include "properties/model/budget.hpp"
 #include "properties/model/family.hpp"
 #include "properties/rope/turned.hpp"
+#include "properties/verdict/bound_text.hpp"
 #include "reference/rope.hpp"
 #include "reference/rounding.hpp"
 #include "subjects/operations.hpp"
@@ -135,8 +136,7 @@ CheckOf<Shift> make_check(const Spec& spec, const Rope& encoding) {
       return reference::at_most(error, bound);
     });
     judgement.add(within, deviation, [&] {
-      return fmt::format("{}: score {:.9g} became {:.9g}: {:.3g} times the bound", place(), before, after,
-                         deviation.of_bound);
+      return fmt::format("{}: score {:.9g} became {:.9g}: {}", place(), before, after, bound_text(deviation.of_bound));
     });
     return judgement;
   };

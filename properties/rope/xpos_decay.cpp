@@ -10,6 +10,7 @@
 #include "properties/model/attention_part.hpp"
 #include "properties/model/family.hpp"
 #include "properties/model/xpos_budget.hpp"
+#include "properties/verdict/bound_text.hpp"
 #include "reference/rounding.hpp"
 #include "subjects/operations.hpp"
 
@@ -109,8 +110,8 @@ CheckOf<Steps> make_check(const Spec& spec, const Xpos& encoding) {
         return reference::at_most(error, bound);
       });
       judgement.add(within, deviation, [&] {
-        return fmt::format("{}: the norm grew by {:.9g}, zeta to the power is {:.9g}: {:.3g} times the bound", place(),
-                           grew, stated, deviation.of_bound);
+        return fmt::format("{}: the norm grew by {:.9g}, zeta to the power is {:.9g}: {}", place(), grew, stated,
+                           bound_text(deviation.of_bound));
       });
     }
     if (judgement.finding.empty()) judgement.add_exact(std::nullopt, [] { return no_pair_held; });

@@ -10,6 +10,7 @@
 #include "properties/model/budget.hpp"
 #include "properties/model/family.hpp"
 #include "properties/model/model.hpp"
+#include "properties/verdict/bound_text.hpp"
 #include "reference/rounding.hpp"
 
 namespace sextant {
@@ -83,8 +84,8 @@ CheckOf<Move> make_check(const Spec& spec) {
         return reference::at_most(error, bound);
       });
       judgement.add(within, deviation, [&] {
-        return fmt::format("{}: PE(p+k) is {:.3g} away from R(k) PE(p) = {:.3g} ULP, {:.3g} times the bound", place(),
-                           deviation.absolute, deviation.ulps, deviation.of_bound);
+        return fmt::format("{}: PE(p+k) is {:.3g} away from R(k) PE(p) = {:.3g} ULP, {}", place(), deviation.absolute,
+                           deviation.ulps, bound_text(deviation.of_bound));
       });
     }
     return judgement;

@@ -8,6 +8,7 @@
 #include "properties/gen/position.hpp"
 #include "properties/model/budget.hpp"
 #include "properties/model/family.hpp"
+#include "properties/verdict/bound_text.hpp"
 #include "reference/rounding.hpp"
 #include "reference/sinusoidal.hpp"
 #include "subjects/operations.hpp"
@@ -108,7 +109,7 @@ CheckOf<Anchors> make_check(const Spec& spec, const Sinusoidal& encoding) {
       return reference::at_most(difference, bound);
     });
     judgement.add(within, deviation, [&] {
-      return fmt::format("{}: {:.9g} and {:.9g}: {:.3g} times the bound", place(), near, far, deviation.of_bound);
+      return fmt::format("{}: {:.9g} and {:.9g}: {}", place(), near, far, bound_text(deviation.of_bound));
     });
     return judgement;
   };

@@ -12,6 +12,7 @@
 #include "properties/model/budget.hpp"
 #include "properties/model/family.hpp"
 #include "properties/model/screen.hpp"
+#include "properties/verdict/bound_text.hpp"
 #include "reference/rope.hpp"
 #include "reference/rounding.hpp"
 #include "reference/sinusoidal.hpp"
@@ -77,9 +78,8 @@ AnswerCheck check_of(const Spec& spec, Circles circles) {
           return reference::at_most(error, bound);
         });
         judgement.add(within, deviation, [&] {
-          return fmt::format("{}: ({}, {}) has norm {:.9g}: {:.3g} times the bound", place(),
-                             value_text(spec.dtype, sine), value_text(spec.dtype, cosine), std::hypot(sine, cosine),
-                             deviation.of_bound);
+          return fmt::format("{}: ({}, {}) has norm {:.9g}: {}", place(), value_text(spec.dtype, sine),
+                             value_text(spec.dtype, cosine), std::hypot(sine, cosine), bound_text(deviation.of_bound));
         });
       }
     }

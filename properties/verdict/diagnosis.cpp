@@ -1,7 +1,8 @@
 #include "properties/verdict/diagnosis.hpp"
 
 #include <algorithm>
-#include <cstdio>
+
+#include "properties/verdict/bound_text.hpp"
 
 namespace sextant {
 
@@ -22,10 +23,11 @@ std::string words_of(const Diagnosis& diagnosis) {
 
 std::string remedy_of(const Diagnosis& diagnosis) {
   if (diagnosis.spec_json.empty()) return "";
-  if (!diagnosis.is_verified) return "a claim of what is computed was not seen to hold";
-  char share[32];
-  std::snprintf(share, sizeof share, "%.2g", diagnosis.of_bound);
-  return std::string("a claim of what is computed holds, its worst value at ") + share + " of the bound";
+  std::string changes;
+  for (const std::string& change : diagnosis.changes) changes += (changes.empty() ? "" : ", ") + change;
+  const std::string claim = changes.empty() ? "a claim of what is computed" : "with " + changes + " the claim";
+  if (!diagnosis.is_verified) return claim + " was not seen to hold in a second, short audit";
+  return claim + " holds: a second, short audit, its worst value at " + bound_text(diagnosis.of_bound);
 }
 
 }  // namespace sextant

@@ -17,9 +17,11 @@ struct DiagnosedDifference {
 /// Why a claim is violated, as far as the subject's answers tell (properties/identify/).
 struct Diagnosis {
   std::vector<DiagnosedDifference> differences;
-  std::string spec_json;     ///< the claim that it would meet; empty where no spec says it
-  bool is_verified = false;  ///< whether a short audit of that claim held
-  double of_bound = 0;       ///< the worst value of that audit against its bound
+  std::string spec_json;             ///< the claim that it would meet; empty where no spec says it
+  std::vector<std::string> changes;  ///< of that claim, "rope_theta 500000 instead of 10000"
+  std::string command;               ///< the command line that audits it; empty where none is known
+  bool is_verified = false;          ///< whether a short audit of that claim held
+  double of_bound = 0;               ///< the worst value of that audit against its bound
 };
 
 /// Whether a law or a contract is violated, which is what is diagnosed.
@@ -28,7 +30,8 @@ bool asks_for_diagnosis(std::span<const PropertyResult> results);
 /// "claims pairing half, computes interleaved; base 10000 measured, 500000 claimed".
 std::string words_of(const Diagnosis& diagnosis);
 
-/// "a claim of what is computed holds, its worst value at 0.3 of the bound"; empty without such a claim.
+/// "with rope_theta 500000 instead of 10000 the claim holds: a second, short audit, its worst value at 0.3 of the
+/// bound"; empty without such a claim.
 std::string remedy_of(const Diagnosis& diagnosis);
 
 }  // namespace sextant

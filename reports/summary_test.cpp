@@ -1,0 +1,35 @@
+#include "reports/summary.hpp"
+
+#include <gtest/gtest.h>
+
+#include "reports/sample_test.hpp"
+
+namespace sextant {
+namespace {
+
+// Of a report whose accuracy is violated beyond this position.
+std::string correctness(std::optional<std::int64_t> horizon) {
+  Report report = sample();
+  report.results[1].id = "accuracy";
+  report.results[1].horizon = horizon;
+  return correctness_text(report);
+}
+
+TEST(Correctness, IsNotReadAsSuccess) {
+  EXPECT_EQ(correctness(256), "correct up to position 256 of 131071");
+  EXPECT_EQ(correctness(0), "wrong from position 1 on, right at 0 alone");
+  EXPECT_EQ(correctness(-1), "wrong from position 0 on");
+  EXPECT_EQ(correctness(std::nullopt), "wrong from position 0 on");
+}
+
+TEST(Summary, TellsTheCauseAndTheClaimThatHoldsBelowTheVerdict) {
+  const std::vector<SummaryLine> lines = summary_lines(sample());
+  ASSERT_EQ(lines.size(), 5U);
+  EXPECT_TRUE(lines[1].text.starts_with("claims pairing"));
+  EXPECT_TRUE(lines[2].text.starts_with("with pairing interleaved instead of half the claim holds"));
+  EXPECT_EQ(lines[3].kind, SummaryKind::command);
+  EXPECT_TRUE(lines[3].text.ends_with(R"("pairing":"interleaved"}' --profile quick)"));
+}
+
+}  // namespace
+}  // namespace sextant
