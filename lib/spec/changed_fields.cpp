@@ -64,9 +64,7 @@ struct Fields {
   Fields within(const std::string& name) const {
     return {has(name) ? every.at(name) : ordered_json(), tells(name) ? shortest.at(name) : ordered_json()};
   }
-  std::string text() const {
-    return value_text(every.is_object() && shortest.is_object() ? shortest : every);
-  }
+  std::string text() const { return value_text(every.is_object() && shortest.is_object() ? shortest : every); }
 };
 
 void add_changes(const Fields& from, const Fields& to, const std::string& path, std::vector<std::string>& changes) {
