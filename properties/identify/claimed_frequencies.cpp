@@ -70,16 +70,16 @@ std::optional<std::string> different_frequencies(const std::vector<MeasuredTurn>
                            .value;
   if (are_frequencies(turns, [&](std::size_t i) { return claimed[i] * ratio; }))
     return ratio == 1 ? std::nullopt
-                      : std::optional(fmt::format("every frequency is {:.6g} times the claimed one", ratio));
+                      : std::optional(fmt::format("every frequency is {:.6g} times the one asked for", ratio));
   std::vector<std::string> odd;
   for (std::size_t i = 0; i < turns.size(); ++i) {
     if (!is_frequency(turns[i], i, claimed[i]))
-      odd.push_back(fmt::format("pair {}'s is {:.8g} times its claimed one", i, turns[i].radians / claimed[i]));
+      odd.push_back(fmt::format("pair {}'s is {:.8g} times as high", i, turns[i].radians / claimed[i]));
   }
   const std::size_t count = odd.size();
   constexpr std::size_t most_told = 3;
   if (count > most_told) odd.resize(most_told);
-  return fmt::format("{} of {} frequencies are not the claimed ones: {}", count, turns.size(), fmt::join(odd, ", "));
+  return fmt::format("{} of {} frequencies are not those asked for: {}", count, turns.size(), fmt::join(odd, ", "));
 }
 
 std::optional<std::string> table_of_members(const TurnedRows& rows, Dtype dtype, const Rope& claim) {

@@ -13,8 +13,8 @@ namespace sextant::identify {
 /// The frequencies of a rope in calls of `length`, in radians per step, rounded to double.
 std::vector<double> frequencies_of(const Rope& rope, std::int64_t length);
 
-/// How measured frequencies of no known rule differ from a claim's, in words: "every frequency is 4 times the claimed
-/// one", "the blend of llama3's middle band is reversed", "1 of 32 frequencies are not the claimed ones: ...". Nothing
+/// How measured frequencies of no known rule differ from a claim's, in words: "every frequency is 4 times the one asked
+/// for", "the blend of llama3's middle band is reversed", "1 of 32 frequencies are not those asked for: ...". Nothing
 /// where they do not, or where there are not as many.
 std::optional<std::string> different_frequencies(const std::vector<MeasuredTurn>& turns, const Rope& claim,
                                                  std::int64_t length);

@@ -1,11 +1,13 @@
 #include "properties/identify/frequency_format.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace sextant::identify {
 
 std::string_view words_of(FrequencyFormat format) {
   switch (format) {
+    case FrequencyFormat::float64:
     case FrequencyFormat::float32: return "";
     case FrequencyFormat::running_product: return "frequencies come from a float32 product that runs over the pairs";
     case FrequencyFormat::float16: return "frequencies are rounded to float16";
@@ -16,6 +18,7 @@ std::string_view words_of(FrequencyFormat format) {
 
 int digits_of(FrequencyFormat format) {
   switch (format) {
+    case FrequencyFormat::float64:
     case FrequencyFormat::float32: return 0;
     case FrequencyFormat::running_product: return 2;
     case FrequencyFormat::float16: return 4;
@@ -24,8 +27,15 @@ int digits_of(FrequencyFormat format) {
   return 0;
 }
 
+bool shows_float64(std::span<const MeasuredTurn> turns) {
+  constexpr std::ptrdiff_t enough = 3;
+  return std::ranges::count_if(turns, [](const MeasuredTurn& turn) {
+           return turn.uncertainty < 0x1p-29 * std::fabs(turn.radians);
+         }) >= enough;
+}
+
 double left_open(FrequencyFormat format, std::size_t pair, const MeasuredTurn& turn) {
-  constexpr double u = 0x1p-24;
+  const double u = format == FrequencyFormat::float64 ? 0x1p-53 : 0x1p-24;
   double relative = (6 + 2 * std::fabs(std::log(turn.radians))) * u;
   double absolute = turn.uncertainty;
   if (format == FrequencyFormat::running_product) relative += 2 * static_cast<double>(pair) * u;

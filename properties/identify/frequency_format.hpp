@@ -1,7 +1,10 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
+#include <span>
 #include <string_view>
+#include <vector>
 
 #include "properties/identify/measured_turns.hpp"
 
@@ -9,11 +12,25 @@ namespace sextant::identify {
 
 /// How far an implementation's frequencies may be from the real ones of its own rule, since they are numbers of some
 /// format: the strictest first.
-enum class FrequencyFormat { float32, running_product, float16, bfloat16 };
-inline constexpr FrequencyFormat frequency_formats[] = {FrequencyFormat::float32, FrequencyFormat::running_product,
-                                                        FrequencyFormat::float16, FrequencyFormat::bfloat16};
+enum class FrequencyFormat { float64, float32, running_product, float16, bfloat16 };
+inline constexpr FrequencyFormat frequency_formats[] = {FrequencyFormat::float64, FrequencyFormat::float32,
+                                                        FrequencyFormat::running_product, FrequencyFormat::float16,
+                                                        FrequencyFormat::bfloat16};
 
-/// "frequencies are rounded to bfloat16", ...; empty for float32, which is usual.
+/// Whether phases are seen so finely that frequencies of float32 would show as such: then those that fit float64 are
+/// known a thousand times better. Of three pairs at least, which the parameters of a rule do not meet by chance.
+bool shows_float64(std::span<const MeasuredTurn> turns);
+
+/// Leaves of fits (with `format` and `is_pinned`) those by float64 that are told from others as round, if there are
+/// any: what is right to that many digits is not so by chance. Else those by the other formats.
+template <class Fit>
+void prefer_float64(std::vector<Fit>& fits) {
+  const auto is_exact = [](const Fit& fit) { return fit.format == FrequencyFormat::float64; };
+  std::erase_if(fits, [&](const Fit& fit) { return is_exact(fit) && !fit.is_pinned; });
+  if (std::ranges::any_of(fits, is_exact)) std::erase_if(fits, [&](const Fit& fit) { return !is_exact(fit); });
+}
+
+/// "frequencies are rounded to bfloat16", ...; empty for float64 and float32, which are usual.
 std::string_view words_of(FrequencyFormat format);
 
 /// What an explanation by this format costs against one by float32, in digits of parameters: it must make them so much

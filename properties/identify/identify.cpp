@@ -53,7 +53,7 @@ Identification identify(const Subject& subject, const Spec& probe) {
   const bool is_grid = is_of<SinusoidalNd, Sinusoidal2d>(probe);
   if (probe.min_position > 0 || (probe.max_position < fewest && !is_grid)) {
     Identification none;
-    none.table.push_back(fmt::format("positions 0 to {} at least are asked, and the claim has {} to {}", fewest - 1,
+    none.table.push_back(fmt::format("positions 0 to {} at least are asked, and the spec has {} to {}", fewest - 1,
                                      probe.min_position, probe.max_position - 1));
     return none;
   }

@@ -32,7 +32,7 @@ class AlibiIdentifier {
     answer_ = bias(session_, claim_, std::vector{query_}, key_positions);
     keys_ = count;
     if (query_ < 4) {
-      found_.table.emplace_back("the claim has too few positions to tell slopes");
+      found_.table.emplace_back("too few positions are asked for to tell slopes");
     } else if (!find_form()) {
       found_.table.emplace_back("no head's biases are a slope times the distance, or the key's position");
       tell_heads();
@@ -151,14 +151,14 @@ class AlibiIdentifier {
     for (double& slope : scaled) slope *= ratio;
     if (std::ranges::equal(slopes_, scaled, is_near)) {
       found_.faults.push_back(is_near(ratio, -1) ? std::string("the sign of the bias is reversed: it rewards distance")
-                                                 : fmt::format("every slope is {:.6g} times the claimed one", ratio));
+                                                 : fmt::format("every slope is {:.6g} times the one asked for", ratio));
       return;
     }
     std::vector<double> sorted = slopes_;
     std::ranges::sort(sorted);
     std::ranges::sort(claimed);
     if (std::ranges::equal(sorted, claimed, is_near))
-      found_.faults.emplace_back("the slopes are the claimed ones in another order of heads");
+      found_.faults.emplace_back("the slopes are those asked for in another order of heads");
   }
 
   void tell_heads() {

@@ -296,6 +296,7 @@ class RopeIdentifier {
     found_.spec->encoding = best.rope;
     for (const std::string& fault : layout_->faults) found_.faults.push_back(fault);
     if (!best.remark.empty()) found_.seen.push_back(best.remark);
+    if (const std::string family = family_text(best.rope); !family.empty()) found_.equal.push_back(family);
     if (const auto words = words_of(best.format); !words.empty()) found_.arithmetic.emplace_back(words);
     int rival = INT_MAX;
     for (const RuleFit& fit : std::span(fits).subspan(1)) {

@@ -168,16 +168,18 @@ class SinusoidalIdentifier {
   void name_series() {
     std::vector<SeriesFit> fits;
     for (const FrequencyFormat format : frequency_formats) {
+      if (format == FrequencyFormat::float64 && !shows_float64(turns_)) continue;
       for (const std::int64_t shift : {table_.downscale_freq_shift, std::int64_t{0}, std::int64_t{1}}) {
         if (const auto fit = fit_of(format, shift)) fits.push_back(*fit);
       }
     }
+    prefer_float64(fits);
     if (fits.empty()) return;
     std::ranges::stable_sort(fits, {}, &SeriesFit::digits);
     const SeriesFit& best = fits.front();
     found_.spec = claim_;
     found_.spec->encoding = best.table;
-    if (pairs(table_) > 1) found_.seen.push_back(fmt::format("base {:.10g} to {:.10g}", best.base.low, best.base.high));
+    if (pairs(table_) > 1) found_.seen.push_back(interval_text("base", best.table.base, best.base, best.is_pinned));
     if (const auto words = words_of(best.format); !words.empty()) found_.arithmetic.emplace_back(words);
     for (const SeriesFit& fit : fits) {
       Spec other = claim_;
@@ -209,6 +211,7 @@ class SinusoidalIdentifier {
     const RoundNumber scale = scales.holds(1) ? RoundNumber{1, 0} : roundest_in(scales);
     fit.table.angle_scale = scale.value;
     fit.digits += scale.digits;
+    fit.is_pinned = scale.value == 1 || is_pinned(scales, scale);
     fit.table.downscale_freq_shift = shift;
     const auto divisor = static_cast<double>(pairs(layout_) - shift);
     if (pairs(layout_) > 1) {
@@ -225,7 +228,7 @@ class SinusoidalIdentifier {
       const RoundNumber base = roundest_in(fit.base);
       fit.table.base = base.value;
       fit.digits += base.digits + (shift == 0 ? 0 : 1);
-      fit.is_pinned = is_pinned(fit.base, base);
+      fit.is_pinned = fit.is_pinned && is_pinned_base(fit.base, base);
     }
     try {
       Spec spec = claim_;

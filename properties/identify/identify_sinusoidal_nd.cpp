@@ -276,25 +276,28 @@ class SinusoidalNdIdentifier {
       const RoundNumber base = roundest_in(series.base);
       series.table.base = base.value;
       series.digits += base.digits + (denominator == Denominator::dim ? 0 : 1);
-      series.is_pinned = series.is_pinned && is_pinned(series.base, base);
+      series.is_pinned = series.is_pinned && is_pinned_base(series.base, base);
     }
     return is_valid(series.table) ? std::optional(series) : std::nullopt;
   }
 
   void name_series() {
     std::vector<NdSeries> all;
+    const auto shows_it = [](const std::vector<MeasuredTurn>& turns) { return shows_float64(turns); };
     for (const FrequencyFormat format : frequency_formats) {
+      if (format == FrequencyFormat::float64 && !std::ranges::all_of(turns_, shows_it)) continue;
       for (const Denominator denominator : {Denominator::dim, Denominator::half_minus_one}) {
         if (const auto series = series_of(format, denominator)) all.push_back(*series);
       }
     }
+    prefer_float64(all);
     if (all.empty()) return;
     std::ranges::stable_sort(all, {}, &NdSeries::digits);
     const NdSeries& best = all.front();
     found_.spec = claim_;
     found_.spec->encoding = best.table;
     if (std::isfinite(best.base.high))
-      found_.seen.push_back(fmt::format("base {:.10g} to {:.10g}", best.base.low, best.base.high));
+      found_.seen.push_back(interval_text("base", best.table.base, best.base, best.is_pinned));
     if (const auto words = words_of(best.format); !words.empty()) found_.arithmetic.emplace_back(words);
     for (const NdSeries& other : all) {
       if (other.table.denominator == best.table.denominator || other.format != best.format ||

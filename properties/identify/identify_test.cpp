@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <random>
@@ -218,6 +219,49 @@ std::string identified(const std::string& computed, const std::string& probe) {
   return found.spec && found.confidence == Confidence::high ? describe(*found.spec) : "not sure";
 }
 
+// What a rope of this JSON, computed with frequencies of float64 or rounded to float32, is found to be.
+Identification found_of(const std::string& computed, std::string_view recipe) {
+  const Spec claim = parse_spec(computed);
+  const FunctionSubject subject("fixed", [&](const Spec&) -> FunctionSubject::Call {
+    return mutants::recipe_call(reference::recipe_named(std::string(recipe)), claim);
+  });
+  return identify(subject, parse_spec(R"({"encoding":"rope","head_dim":128})"));
+}
+
+bool has(const std::vector<std::string>& lines, const std::string& part) {
+  return std::ranges::any_of(lines, [&](const std::string& line) { return line.find(part) != std::string::npos; });
+}
+
+TEST(Identify, ABaseIsNamedForSureOnlyWhereNoOtherIsAsLikely) {
+  const std::string odd = R"({"encoding":"rope","head_dim":128,"rope_theta":8000009})";
+  const Identification exact = found_of(odd, "float64");
+  EXPECT_EQ(exact.confidence, Confidence::high);
+  EXPECT_EQ(describe(*exact.spec), describe(parse_spec(odd)));
+  const Identification rounded = found_of(odd, "float32");
+  EXPECT_EQ(rounded.confidence, Confidence::medium);
+  EXPECT_TRUE(has(rounded.seen, "base 8000000 +- ")) << rounded.seen.back();
+}
+
+TEST(Identify, ParametersSeenAsQuotientsAloneAreNamedWithTheirFamily) {
+  const Identification llama3 = found_of(
+      R"({"encoding":"rope","head_dim":128,"rope_theta":500000,"rope_scaling":{"rope_type":"llama3","factor":8,)"
+      R"("original_max_position_embeddings":4000,"low_freq_factor":1.25,"high_freq_factor":3.5}})",
+      "float64");
+  EXPECT_EQ(llama3.confidence, Confidence::medium);
+  EXPECT_TRUE(has(llama3.equal, "low_freq_factor L / 3200 and high_freq_factor L / 1142.857143"));
+  const Identification yarn =
+      found_of(R"({"encoding":"rope","head_dim":128,"rope_scaling":{"rope_type":"yarn","factor":4,)"
+               R"("original_max_position_embeddings":4096}})",
+               "float64");
+  EXPECT_EQ(yarn.confidence, Confidence::high);
+  EXPECT_TRUE(has(yarn.equal, "beta_fast L / 128 and beta_slow L / 4096; under these two betas with any L from "));
+  const Identification odd_yarn =
+      found_of(R"({"encoding":"rope","head_dim":128,"rope_scaling":{"rope_type":"yarn","factor":4,)"
+               R"("original_max_position_embeddings":6000,"beta_fast":20,"beta_slow":2,"truncate":false}})",
+               "float64");
+  EXPECT_NE(odd_yarn.confidence, Confidence::high);
+}
+
 TEST(Identify, NamesBiases) {
   const std::string alibi = R"({"encoding":"alibi","num_heads":12,"mask":"symmetric","slopes":"geometric"})";
   EXPECT_EQ(identified(alibi, R"({"encoding":"alibi","num_heads":12})"), describe(parse_spec(alibi)));
@@ -253,6 +297,12 @@ TEST(RoundNumbers, AreThoseOfTheFewestDigits) {
   EXPECT_EQ(roundest_in({0.6, 1.2}).value, 0.9);
   EXPECT_EQ(roundest_in({0.0999, 0.1001}).value, 0.1);
   EXPECT_TRUE(is_pinned({9999.98, 10000.02}, {10000, 1}));
+  // 8000009 is in it too.
+  EXPECT_FALSE(is_pinned({7999988, 8000012}, {8000000, 1}));
+  EXPECT_FALSE(is_pinned_base({7999988, 8000012}, {8000000, 1}));
+  // Llama 3's.
+  EXPECT_TRUE(is_pinned_base({499998.8, 500001.2}, {500000, 1}));
+  EXPECT_EQ(interval_text("base", 8000000, {7999988, 8000012}, false), "base 8000000 +- 12, the roundest of its range");
   EXPECT_FALSE(is_pinned({9000, 11000}, {10000, 1}));
   EXPECT_EQ(roundest_length_in({8000, 9000})->value, 8192);
   EXPECT_FALSE(roundest_length_in({8000.2, 8000.8}));

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <numbers>
 #include <optional>
@@ -16,9 +17,40 @@
 namespace sextant::identify {
 namespace {
 
-// Bases in use, which are tried where the fast pairs do not tell one.
-constexpr std::array known_bases{10000.0, 500000.0, 1000000.0, 5000000.0, 10000000.0, 150000.0, 100.0};
+constexpr auto& known_bases = bases_in_use;
 constexpr std::array known_lengths{512, 1024, 2048, 4096, 8192, 16384, 32768, 65536, 131072, 262144, 1048576};
+
+// Whether the parameters that are seen as quotients or products alone have the values of models in use, which tell them
+// from the rest of their family: Llama 3's 1 and 4, the paper's 32 and 1 of YaRN, each with a power of two.
+bool is_one_of_many(const RopeScaling& rule, double theta) {
+  const auto is_power = [](std::int64_t length) { return std::has_single_bit(static_cast<std::uint64_t>(length)); };
+  if (const auto* llama3 = std::get_if<Llama3Scaling>(&rule))
+    return !(llama3->low_freq_factor == 1 && llama3->high_freq_factor == 4 &&
+             is_power(llama3->original_max_position_embeddings));
+  if (const auto* yarn = std::get_if<YarnScaling>(&rule))
+    return !(yarn->beta_fast == 32 && yarn->beta_slow == 1 && is_power(yarn->original_max_position_embeddings));
+  if (std::get_if<LongropeScaling>(&rule) != nullptr) return std::ranges::find(known_bases, theta) == known_bases.end();
+  return false;
+}
+
+// The lengths L under which a truncated ramp has the same ends: n ln(L / (2 pi beta)) / (2 ln theta) is between the
+// same two pairs for both betas.
+Range lengths_of_ramp(const YarnScaling& yarn, double theta, std::int64_t width) {
+  const auto l = static_cast<double>(yarn.original_max_position_embeddings);
+  const double pairs_a_log = static_cast<double>(width) / (2 * std::log(theta));
+  const auto pair_of = [&](double beta) { return pairs_a_log * std::log(l / (2 * std::numbers::pi * beta)); };
+  const auto length_of = [&](double pair, double beta) {
+    return 2 * std::numbers::pi * beta * std::exp(pair / pairs_a_log);
+  };
+  Range lengths{1, HUGE_VAL};
+  const double low = std::floor(pair_of(yarn.beta_fast));
+  lengths = common(lengths,
+                   {low < 0 ? 0 : length_of(low, yarn.beta_fast), length_of(std::max(low, 0.0) + 1, yarn.beta_fast)});
+  const double high = std::ceil(pair_of(yarn.beta_slow));
+  const double last = static_cast<double>(width - 1);
+  return common(lengths, {length_of(std::min(high, last) - 1, yarn.beta_slow),
+                          high > last ? HUGE_VAL : length_of(high, yarn.beta_slow)});
+}
 
 // The measured frequencies of one call against rules.
 class Fitter {
@@ -119,7 +151,14 @@ class Fitter {
     const auto is_same = [&](const RuleFit& fit) { return fit.json == json; };
     kept_json_ = json;
     if (std::ranges::none_of(fits_, is_same))
-      fits_.push_back({rope, format_, digits, is_pinned, worst, std::move(remark), std::move(json)});
+      fits_.push_back({.rope = rope,
+                       .format = format_,
+                       .digits = digits,
+                       .is_pinned = is_pinned,
+                       .is_one_of_many = is_one_of_many(rule, theta),
+                       .off = worst,
+                       .remark = std::move(remark),
+                       .json = std::move(json)});
     return true;
   }
 
@@ -137,10 +176,13 @@ class Fitter {
     const Range range = bases(turns(), turns().size(), 1 / factor.value);
     if (range.is_empty() || range.low < 1) return;
     const RoundNumber base = roundest_in(range);
-    const bool pinned = is_pinned(range, base);
-    std::string remark = fmt::format("base {:.10g} to {:.10g}", range.low, range.high);
+    const bool pinned = is_pinned_base(range, base);
+    std::string remark = interval_text("base", base.value, range, pinned);
     if (factor.value != 1) {
-      keep(linear(factor.value), base.value, base.digits + factor.digits, pinned, std::move(remark));
+      const Range factors = factors_of(around(turns(), 0));
+      const bool factor_pinned = is_pinned(factors, factor);
+      remark += ", " + interval_text("factor", factor.value, factors, factor_pinned);
+      keep(linear(factor.value), base.value, base.digits + factor.digits, pinned && factor_pinned, std::move(remark));
       return;
     }
     if (layout_.rotary_layout == RotaryLayout::prefix && layout_.rotary_dim < layout_.head_dim) {
@@ -159,9 +201,8 @@ class Fitter {
     return LinearScaling{factor};
   }
 
-  static RoundNumber factor_of(const Range& frequency) {
-    return roundest_in({1 / frequency.high, 1 / std::max(frequency.low, 1e-12)});
-  }
+  static Range factors_of(const Range& frequency) { return {1 / frequency.high, 1 / std::max(frequency.low, 1e-12)}; }
+  static RoundNumber factor_of(const Range& frequency) { return roundest_in(factors_of(frequency)); }
 
   // Another base is what ntk makes of one in use and a round factor.
   void fit_ntk(const Range& range) {
@@ -173,7 +214,7 @@ class Fitter {
       const RoundNumber factor = roundest_in(factors);
       if (factor.digits > 3 || !is_pinned(factors, factor)) continue;
       keep(NtkScaling{factor.value}, theta, 1 + factor.digits, true,
-           fmt::format("factor {:.8g} to {:.8g} if the base is {:g}", factors.low, factors.high, theta));
+           fmt::format("{} if the base is {:g}", interval_text("factor", factor.value, factors, true), theta));
     }
   }
 
@@ -191,8 +232,8 @@ class Fitter {
     const Range fast = bases(turns(), count, 1);
     if (!fast.is_empty()) {
       const RoundNumber base = roundest_in(fast);
-      add(base.value, fmt::format("base {:.10g} to {:.10g}", fast.low, fast.high));
-      theta_is_pinned_ = is_pinned(fast, base);
+      theta_is_pinned_ = is_pinned_base(fast, base);
+      add(base.value, interval_text("base", base.value, fast, theta_is_pinned_));
       theta_digits_ = base.digits;
       for (const double theta : known_bases) {
         if (fast.holds(theta)) add(theta, tried.front().second);
@@ -408,10 +449,12 @@ class Fitter {
       if (factors.is_empty()) continue;
       const RoundNumber factor = roundest_in(factors);
       const RoundLength length = *roundest_length_in({l, l});
+      const bool base_pinned = is_pinned_base(range, base);
+      const bool factor_pinned = is_pinned(factors, factor);
       keep(DynamicScaling{factor.value, length.value, scope_}, base.value, base.digits + factor.digits + length.digits,
-           is_pinned(range, base) && is_pinned(factors, factor) && stretches.size() > 1,
-           fmt::format("base {:.10g} to {:.10g}, factor {:.8g} to {:.8g}", range.low, range.high, factors.low,
-                       factors.high));
+           base_pinned && factor_pinned && stretches.size() > 1,
+           interval_text("base", base.value, range, base_pinned) + ", " +
+               interval_text("factor", factor.value, factors, factor_pinned));
     }
   }
 
@@ -487,9 +530,41 @@ class Fitter {
 
 }  // namespace
 
+std::string family_text(const Rope& rope) {
+  const auto width = static_cast<double>(rotary_width(rope));
+  if (const auto* llama3 = std::get_if<Llama3Scaling>(&rope.rope_scaling)) {
+    const auto l = static_cast<double>(llama3->original_max_position_embeddings);
+    return fmt::format(
+        "rope_scaling llama3 with any original_max_position_embeddings L, low_freq_factor L / {:.10g} and "
+        "high_freq_factor L / {:.10g}",
+        l / llama3->low_freq_factor, l / llama3->high_freq_factor);
+  }
+  if (const auto* yarn = std::get_if<YarnScaling>(&rope.rope_scaling)) {
+    const auto l = static_cast<double>(yarn->original_max_position_embeddings);
+    const std::string family = fmt::format(
+        "rope_scaling yarn with any original_max_position_embeddings L, beta_fast L / {:.10g} and beta_slow L / "
+        "{:.10g}",
+        l / yarn->beta_fast, l / yarn->beta_slow);
+    if (yarn->truncate == Truncate::no) return family;
+    const Range lengths = lengths_of_ramp(*yarn, rope.rope_theta, rotary_width(rope));
+    return family +
+           fmt::format("; under these two betas with any L from {:.0f} to {:.0f}, as the ramp's ends are whole",
+                       std::ceil(lengths.low), std::floor(lengths.high));
+  }
+  if (std::get_if<LongropeScaling>(&rope.rope_scaling) != nullptr)
+    return fmt::format("rope_scaling longrope with any rope_theta b, the factors of pair i times ({:.10g} / b)^(2i/{})",
+                       rope.rope_theta, width);
+  if (const auto* ntk = std::get_if<NtkScaling>(&rope.rope_scaling))
+    return fmt::format("rope_theta {:.10g} without rope_scaling",
+                       rope.rope_theta * std::pow(ntk->factor, width / (width - 2)));
+  return {};
+}
+
 std::vector<RuleFit> fitting_rules(const Rope& layout, const RopeSeen& seen) {
   std::vector<RuleFit> all;
   for (const FrequencyFormat format : frequency_formats) {
+    const bool is_exact = format == FrequencyFormat::float64;
+    if (is_exact && !shows_float64(seen.lists.front().turns)) continue;
     // Wider formats explain whatever a narrower one does, at a price that round parameters do not pay.
     if (!all.empty() && all.front().digits <= digits_of(format)) break;
     for (RuleFit& fit : Fitter(layout, seen, format).fits()) {
@@ -498,8 +573,11 @@ std::vector<RuleFit> fitting_rules(const Rope& layout, const RopeSeen& seen) {
       fit.digits += digits_of(format);
       all.push_back(std::move(fit));
     }
+    prefer_float64(all);
+    if (is_exact && !all.empty()) break;
     std::ranges::stable_sort(all, {}, &RuleFit::digits);
   }
+  for (RuleFit& fit : all) fit.is_pinned = fit.is_pinned && !fit.is_one_of_many;
   return all;
 }
 

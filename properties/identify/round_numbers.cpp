@@ -44,9 +44,28 @@ std::optional<RoundLength> roundest_length_in(const Range& range) {
   return RoundLength{static_cast<std::int64_t>(number.value), number.digits};
 }
 
-bool is_pinned(const Range& range, const RoundNumber& number) {
+namespace {
+
+bool shows_two_more_digits(const Range& range, const RoundNumber& number) {
   const double last_digit = std::pow(10, std::floor(std::log10(number.value)) - number.digits + 1);
   return range.high - range.low < last_digit / 100;
+}
+
+}  // namespace
+
+bool is_pinned(const Range& range, const RoundNumber& number) {
+  const bool holds_other = std::floor(range.high) > number.value || std::ceil(range.low) < number.value;
+  return shows_two_more_digits(range, number) && !holds_other;
+}
+
+bool is_pinned_base(const Range& range, const RoundNumber& base) {
+  const bool is_in_use = std::ranges::find(bases_in_use, base.value) != bases_in_use.end();
+  return is_pinned(range, base) || (is_in_use && shows_two_more_digits(range, base));
+}
+
+std::string interval_text(std::string_view name, double value, const Range& range, bool is_pinned) {
+  return fmt::format("{} {:.10g} +- {:.2g}{}", name, value, std::max(range.high - value, value - range.low),
+                     is_pinned ? "" : ", the roundest of its range");
 }
 
 }  // namespace sextant::identify

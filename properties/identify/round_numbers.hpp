@@ -1,7 +1,10 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <string_view>
 
 namespace sextant::identify {
 
@@ -37,7 +40,17 @@ struct RoundLength {
 std::optional<RoundLength> roundest_length_in(const Range& range);
 
 /// Whether a range tells a round number from others nearly as round: it is narrower than a hundredth of the last digit,
-/// so that two more digits are seen to be 0.
+/// so that two more digits are seen to be 0, and holds no second whole number, since such parameters are written in
+/// full: 8000009 is as much a base as 8000000 is.
 bool is_pinned(const Range& range, const RoundNumber& number);
+
+/// The same of a base: one that models in use have is told from other whole numbers.
+bool is_pinned_base(const Range& range, const RoundNumber& base);
+
+/// Bases of models in use, which are tried where the data do not tell one.
+inline constexpr std::array bases_in_use{10000.0, 500000.0, 1000000.0, 5000000.0, 10000000.0, 150000.0, 100.0};
+
+/// "base 8000000 +- 12", and "the roundest of its range" of one that others in it are as likely as.
+std::string interval_text(std::string_view name, double value, const Range& range, bool is_pinned);
 
 }  // namespace sextant::identify
