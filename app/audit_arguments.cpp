@@ -126,7 +126,6 @@ std::string selection_of(const AuditArguments& arguments) {
   std::string options;
   for (const std::string& id : arguments.only) options += fmt::format(" --only {}", id);
   for (const std::string& id : arguments.skip) options += fmt::format(" --skip {}", id);
-  if (!arguments.shard.empty()) options += fmt::format(" --shard {}", arguments.shard);
   return options;
 }
 
@@ -140,7 +139,6 @@ std::string command_line_for(const AuditArguments& arguments, const Spec& claim)
   own.max_position.reset();
   own.table = false;
   own.recipe.clear();
-  own.shard.clear();
   return command_line(own) + selection_of(own);
 }
 

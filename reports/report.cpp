@@ -112,7 +112,10 @@ std::string replay_command(const Report& report, const PropertyResult& result, c
   return fmt::format("{} --only {}", report.command, result.id);
 }
 
-std::string whole_command(const Report& report) { return report.command + report.selection; }
+std::string whole_command(const Report& report) {
+  const std::string part = report.shard ? fmt::format(" --shard {}/{}", report.shard->index, report.shard->count) : "";
+  return report.command + report.selection + part;
+}
 
 std::optional<std::string> diagnosis_text(const Report& report) {
   if (!report.diagnosis) return std::nullopt;
