@@ -48,9 +48,11 @@ std::vector<Question> ScaledRotationModel::first_questions() const {
     for (const std::int64_t p : {*limit - 1, *limit}) {
       if (p >= range().first && p < range().last) positions.push_back(p);
     }
-    // And of one where lengths go by doublings from there.
-    for (const std::int64_t p : {2 * *limit - 1, 2 * *limit}) {
-      if (steps_by_doublings(head_) && p >= range().first && p < range().last) positions.push_back(p);
+    // And of each one where lengths go by doublings from there.
+    for (std::int64_t next = 2 * *limit; steps_by_doublings(head_) && next <= range().last; next *= 2) {
+      for (const std::int64_t p : {next - 1, next}) {
+        if (p >= range().first && p < range().last) positions.push_back(p);
+      }
     }
   }
   std::vector<Question> questions;

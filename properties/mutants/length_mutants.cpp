@@ -104,6 +104,12 @@ void add_steps(LocalFaults& list) {
     list.entries.push_back({fmt::format("rope-dynamic-doublings-{}", wrong.name), Kind::defect, wrong.row,
                             wrong.mechanism, claim_of(by_doublings, "call"), stepping(wrong.ratio)});
   }
+  // As a logarithm with an epsilon has it: of 64 the first such length is 32 doublings' and one more.
+  const std::string of_few =
+      R"("rope_type":"dynamic","factor":2,"original_max_position_embeddings":64,"length_steps":"doublings")";
+  list.entries.push_back({"rope-dynamic-doublings-beside", Kind::defect, "E7",
+                          "lengths just beyond a doubling are taken for it", claim_of(of_few, "call"),
+                          stepping([](double ratio) { return std::exp2(std::ceil(std::log2(ratio) - 1e-3)); })});
   for (const char* scope : {"call", "row"})
     list.add(Kind::control, fmt::format("rope-dynamic-doublings-by-{}", scope), "lengths rounded up to doublings",
              claim_of(by_doublings, scope), plain_call);
