@@ -15,9 +15,11 @@ namespace {
 using kainjow::mustache::data;
 using List = kainjow::mustache::list;
 
-// 0.062, 1.5e6: two digits, for a narrow column.
+// 0.062, 1.5e5: two digits, for a narrow column.
 std::string short_number(double value) {
+  constexpr double million = 1e6;
   if (!std::isfinite(value)) return "∞";
+  if (value >= million) return ">1e6";
   std::string text = fmt::format("{:.2g}", value);
   const std::size_t e = text.find('e');
   return e == std::string::npos ? text : fmt::format("{}e{}", text.substr(0, e), std::stoi(text.substr(e + 1)));
@@ -49,6 +51,7 @@ std::string write_html_matrix(std::span<const Report> reports, std::span<const s
     row.set("status", std::string(html_class_of(report)));
     row.set("status_rank", std::to_string(report.exit_status));
     row.set("headline", headline(report));
+    if (report.diagnosis) row.set("cause", printable(words_of(*report.diagnosis)));
     row.set("measured", !report.survey || !report.survey->errors ? ""
                         : report.survey->measured_class.empty()  ? "none"
                                                                  : report.survey->measured_class);

@@ -12,7 +12,8 @@ namespace sextant {
 namespace {
 
 std::string details(const Report& report, const PropertyResult& result) {
-  std::string text = result.statement;
+  const auto diagnosis = diagnosis_of(report, result);
+  std::string text = diagnosis ? fmt::format("cause: {}\n{}", *diagnosis, result.statement) : result.statement;
   const auto add = [&](std::string_view label, const std::optional<Example>& example) {
     if (example)
       text += fmt::format("\n{}: {}\n  {}", label, example->finding, replay_command(report, result, *example));

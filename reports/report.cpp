@@ -121,10 +121,13 @@ std::optional<std::string> diagnosis_text(const Report& report) {
   if (!report.diagnosis) return std::nullopt;
   std::vector<std::string> parts{words_of(*report.diagnosis)};
   if (const std::string remedy = remedy_of(*report.diagnosis); !remedy.empty()) parts.push_back(remedy);
-  if (const std::string command = remedy_command(report); !command.empty()) parts.push_back("audit it: " + command);
+  if (!report.diagnosis->command.empty()) parts.push_back("audit it: " + report.diagnosis->command);
   return fmt::format("{}", fmt::join(parts, "; "));
 }
 
-std::string remedy_command(const Report& report) { return report.diagnosis ? report.diagnosis->command : ""; }
+std::optional<std::string> diagnosis_of(const Report& report, const PropertyResult& result) {
+  const bool is_caused = result.verdict == Verdict::violated && !is_aside(report, result);
+  return is_caused ? diagnosis_text(report) : std::nullopt;
+}
 
 }  // namespace sextant

@@ -129,7 +129,7 @@ bool needs_other_calls(const PropertyResult& result);
 /// short audit, its worst value at 0.3 of the bound; audit it: sextant audit ...": of a report that has a diagnosis.
 std::optional<std::string> diagnosis_text(const Report& report);
 
-/// The command line that audits the claim which the diagnosis found; empty without one.
-std::string remedy_command(const Report& report);
+/// The same where it says why this result is violated, which fails the audit; nothing of others.
+std::optional<std::string> diagnosis_of(const Report& report, const PropertyResult& result);
 
 }  // namespace sextant

@@ -54,6 +54,7 @@ const char* level_of(const Report& report, const PropertyResult& result) {
 std::string message_of(const Report& report, const PropertyResult& result) {
   std::string text = fmt::format("{}: {}.", name_of(result.verdict), result.title);
   if (!result.reason.empty()) text += fmt::format(" {}.", result.reason);
+  if (const auto diagnosis = diagnosis_of(report, result)) text += fmt::format("\nCause: {}", *diagnosis);
   const auto add = [&](std::string_view label, const std::optional<Example>& example) {
     if (example)
       text += fmt::format("\n{}: {}\n  {}", label, example->finding, replay_command(report, result, *example));

@@ -60,5 +60,11 @@ TEST(Sarif, AFingerprintSurvivesAnotherCounterexample) {
             json::parse(write_sarif(sample()))["runs"][0]["results"][0]["partialFingerprints"]);
 }
 
+// Where a finding is shown alone, as beside a line of code, it tells why.
+TEST(Sarif, AFindingTellsTheCause) {
+  const std::string text = write_sarif(sample());
+  EXPECT_NE(text.find("Cause: claims pairing *half*, computes <interleaved>"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace sextant
