@@ -77,6 +77,7 @@ struct Terms {
   Drift drift;
   PositionGrid grid;
   std::optional<std::int64_t> wrong_beyond;  // accuracy's horizon in the older report, where it was violated
+  bool is_still_wrong;                       // accuracy is violated in both
 };
 
 void compare_worst(Comparison& comparison, const PropertyResult& older, const PropertyResult& newer,
@@ -107,7 +108,10 @@ void compare_verdicts(Comparison& comparison, const PropertyResult& older, const
                       const Terms& terms) {
   std::string line = fmt::format("{}: {}, was {}", newer.id, name_of(newer.verdict), name_of(older.verdict));
   if (is_good(newer.verdict)) {
-    comparison.improvements.push_back(line);
+    // Of other cases none may have shown what is still there.
+    const bool is_by_chance = !terms.asked_alike && terms.is_still_wrong;
+    (is_by_chance ? comparison.notes : comparison.improvements)
+        .push_back(line + (is_by_chance ? ", of other cases" : ""));
   } else if (is_good(older.verdict) || !is_silent(newer.verdict)) {
     if (newer.simplest) line += ": " + newer.simplest->finding;
     const bool is_known = newer.verdict == Verdict::violated && newer.horizon && terms.wrong_beyond &&
@@ -159,8 +163,12 @@ Comparison compare(const Report& older, const Report& newer, const CompareOption
     comparison.regressions.push_back(headline(newer));
     return comparison;
   }
-  const Terms terms{deviations_to_compare(older, newer), asked_alike(older, newer), options.drift, newer.grid,
-                    wrong_beyond(older)};
+  const Terms terms{deviations_to_compare(older, newer),
+                    asked_alike(older, newer),
+                    options.drift,
+                    newer.grid,
+                    wrong_beyond(older),
+                    wrong_beyond(older) && wrong_beyond(newer)};
   if (terms.deviations == Deviations::of_none) {
     comparison.notes.push_back(fmt::format("worst errors are not compared: {} and {} ask different values",
                                            profile_text(older), profile_text(newer)));

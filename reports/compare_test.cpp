@@ -59,6 +59,7 @@ TEST(Compare, FindsWhatWasLost) {
   Report whole = sample();
   nearer.seed = 2;
   EXPECT_TRUE(compare(whole, nearer).regressions.empty());
+  EXPECT_TRUE(compare(nearer, whole).improvements.empty());
   for (Report* report : {&whole, &nearer}) report->results[1].coverage->positions = 512;
   EXPECT_EQ(compare(whole, nearer).regressions, std::vector<std::string>{"beta: horizon 200, was 256"});
 
@@ -95,6 +96,17 @@ TEST(Compare, NothingIsLostBeyondTheHorizon) {
   EXPECT_EQ(compare(older, newer).notes.size(), 1U);
   newer.results[0].horizon = 255;
   EXPECT_EQ(compare(older, newer).regressions.size(), 1U);
+}
+
+// A property that other cases did not violate is not mended while values are as wrong as before.
+TEST(Compare, NothingIsMendedByOtherCases) {
+  Report older = sample();
+  older.results[1].id = "accuracy";
+  Report newer = older;
+  older.results[0].verdict = Verdict::violated;
+  EXPECT_EQ(compare(older, newer).improvements.size(), 1U);
+  newer.seed = older.seed - 1;
+  EXPECT_TRUE(compare(older, newer).improvements.empty());
 }
 
 TEST(Compare, WorstErrorsOfOtherValuesAreNotCompared) {
