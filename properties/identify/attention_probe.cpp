@@ -45,6 +45,45 @@ std::optional<std::int64_t> AttentionProbe::first_hidden(std::int64_t tokens) {
   return std::nullopt;
 }
 
+std::vector<std::int64_t> AttentionProbe::value_heads() {
+  const std::int64_t width = encoding_.head_dim;
+  std::vector<std::int64_t> heads(static_cast<std::size_t>(encoding_.num_heads), -1);
+  const Tensor q = Tensor::zeros(claim_.dtype, {1, encoding_.num_heads, 1, width});
+  const Tensor k = Tensor::zeros(claim_.dtype, {1, encoding_.num_kv_heads, 1, width});
+  for (std::int64_t asked = 0; asked < encoding_.num_kv_heads; ++asked) {
+    Tensor v = k;
+    v.set(asked * width, 1);
+    const Tensor out = attended(q, k, v, {0});
+    for (std::int64_t head = 0; head < encoding_.num_heads; ++head) {
+      if (out.at(head * width) != 0) heads[static_cast<std::size_t>(head)] = asked;
+    }
+  }
+  return heads;
+}
+
+std::vector<std::int64_t> AttentionProbe::key_heads() {
+  const std::int64_t width = encoding_.head_dim;
+  std::vector<std::int64_t> heads(static_cast<std::size_t>(encoding_.num_heads), -1);
+  Tensor q = Tensor::zeros(claim_.dtype, {1, encoding_.num_heads, 2, width});
+  Tensor v = Tensor::zeros(claim_.dtype, {1, encoding_.num_kv_heads, 2, width});
+  for (std::int64_t head = 0; head < encoding_.num_heads; ++head) q.set((head * 2 + 1) * width, 1);
+  // The first token's weight, above a half of what both have where its key is seen.
+  for (std::int64_t head = 0; head < encoding_.num_kv_heads; ++head) {
+    v.set(head * 2 * width, 1);
+    v.set((head * 2 + 1) * width + 1, 1);
+  }
+  for (std::int64_t asked = 0; asked < encoding_.num_kv_heads; ++asked) {
+    Tensor k = Tensor::zeros(claim_.dtype, {1, encoding_.num_kv_heads, 2, width});
+    k.set(asked * 2 * width, 4);
+    const Tensor out = attended(q, k, v, {0, 0});
+    for (std::int64_t head = 0; head < encoding_.num_heads; ++head) {
+      const std::int64_t row = (head * 2 + 1) * width;
+      if (out.at(row) > out.at(row + 1)) heads[static_cast<std::size_t>(head)] = asked;
+    }
+  }
+  return heads;
+}
+
 std::vector<double> AttentionProbe::scores(const std::vector<TwoTokens>& sequences) {
   const std::int64_t width = encoding_.head_dim;
   const std::int64_t count = std::ssize(sequences);
@@ -64,7 +103,7 @@ std::vector<double> AttentionProbe::scores(const std::vector<TwoTokens>& sequenc
       v.set(first, 1);
       v.set(first + width + 1, 1);
     }
-    positions.insert(positions.end(), {0, sequence.position});
+    positions.insert(positions.end(), {sequence.key_position, sequence.position});
   }
   const Tensor out = attended(q, k, v, positions);
   std::vector<double> scores;

@@ -22,12 +22,17 @@ class AttentionProbe {
   /// How far from a query the first key is that it does not see, in a sequence of so many tokens.
   std::optional<std::int64_t> first_hidden(std::int64_t tokens);
 
-  /// Sequences of two tokens, at position 0 and another: the score that the second's query has with the first's key,
+  /// Of each query head the key head whose keys it scores, or whose values it reads; -1 where it is none alone.
+  std::vector<std::int64_t> key_heads();
+  std::vector<std::int64_t> value_heads();
+
+  /// Sequences of two tokens, the first at position 0 or `key_position`: the score that the second's query has with the first's key,
   /// against that with its own key of 0. Of each sequence a query and a key, [head_dim] each.
   struct TwoTokens {
     std::int64_t position = 0;
     std::vector<double> query;
     std::vector<double> key;
+    std::int64_t key_position = 0;
   };
   std::vector<double> scores(const std::vector<TwoTokens>& sequences);
 

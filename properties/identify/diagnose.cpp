@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "lib/spec/of.hpp"
 #include "properties/catalogue.hpp"
 #include "properties/engine/engine.hpp"
 #include "properties/identify/differences.hpp"
@@ -50,6 +51,40 @@ DiagnosedDifference fault_of(const std::string& words) {
   return {words, known == known_faults.end() ? std::string() : std::string(known->row)};
 }
 
+// As a spec has it.
+std::string_view field_of(Evaluation evaluation) {
+  switch (evaluation) {
+    case Evaluation::float32: return "float32";
+    case Evaluation::table: return "table";
+    case Evaluation::dtype: return "dtype";
+    case Evaluation::dtype_accumulate: return "dtype-accumulate";
+  }
+  return "";
+}
+
+// What is rounded where the evaluation found differs from the claimed one.
+std::string evaluation_words(const Spec& claim, const Spec& found) {
+  const std::string_view format = name_of(claim.dtype);
+  const bool attends = is_of<Attention>(claim);
+  std::string rounded;
+  switch (found.evaluation) {
+    case Evaluation::float32: rounded = "nothing is rounded before the result is"; break;
+    case Evaluation::table:
+      rounded = fmt::format("cosines and sines are rounded to {} before they are used", format);
+      break;
+    case Evaluation::dtype:
+      rounded = fmt::format("{} are rounded to {}, not the last alone",
+                            attends ? "the results of attention's steps" : "the table and the result of each operation",
+                            format);
+      break;
+    case Evaluation::dtype_accumulate:
+      rounded = fmt::format("the result of each operation, and of each term of a sum, is rounded to {}", format);
+      break;
+  }
+  return fmt::format("{}: evaluation {} measured, {} claimed", rounded, field_of(found.evaluation),
+                     field_of(claim.evaluation));
+}
+
 // A few cases of accuracy under the claim that was found.
 void verify(Diagnosis& diagnosis, const Subject& subject, const Spec& found) {
   AuditOptions options;
@@ -78,6 +113,9 @@ std::optional<Diagnosis> made(const Subject& subject, const Spec& asked) {
     diagnosis.differences.push_back({fmt::format("what is claimed, but its arithmetic is that of {}, not of {}",
                                                  name_of(found.spec->accuracy), name_of(claim.accuracy)),
                                      ""});
+  // Another evaluation is tried where the claimed one does not hold, and kept where it does.
+  if (found.spec && found.spec->evaluation != claim.evaluation)
+    diagnosis.differences.push_back({evaluation_words(claim, *found.spec), ""});
   if (diagnosis.differences.empty()) return std::nullopt;
   if (found.spec && found.faults.empty() && to_json(*found.spec) != to_json(claim)) {
     diagnosis.spec_json = to_json(*found.spec);

@@ -172,7 +172,8 @@ TEST(Diagnose, SaysNothingOfWhatIsRight) {
   for (const mutants::Mutant& mutant : mutants::registry()) {
     if (mutant.kind != mutants::Kind::control) continue;
     const Spec claim = parse_spec(mutant.spec);
-    if (!is_of<Rope, RopeNd, Xpos, QkNormRope, Sinusoidal, Sinusoidal2d, SinusoidalNd, Alibi, RelativeBias>(claim))
+    if (!is_of<Rope, RopeNd, Xpos, QkNormRope, Sinusoidal, Sinusoidal2d, SinusoidalNd, Alibi, RelativeBias, Attention>(
+            claim))
       continue;
     const auto subject = mutants::open(mutant.name);
     const auto diagnosis = diagnose(*subject, claim);

@@ -1,5 +1,7 @@
 #include "properties/identify/fitted_answers.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -31,25 +33,32 @@ std::vector<Question> questions_of(const EncodingModel& model) {
 
 }  // namespace
 
-FittedAnswers fitted_answers(Session& session, const Spec& spec) {
+FittedAnswers fitted_answers(Session& session, const Spec& spec, std::optional<Dtype> narrow) {
+  std::vector<Question> questions;
   std::vector<Call> calls;
   std::vector<Tensor> answers;
   {
     const auto model = model_of(spec);
-    for (const Question& question : questions_of(*model)) {
+    questions = questions_of(*model);
+    for (const Question& question : questions) {
       calls.push_back(model->call_of(question));
       answers.push_back(model->ask(session, calls.back()));
     }
   }
   std::vector<Spec> tries{spec};
   for (const AccuracyClass accuracy : laxer) {
-    for (const Evaluation evaluation : {Evaluation::float32, Evaluation::table, Evaluation::dtype}) {
+    if (narrow &&
+        accuracy != (*narrow == Dtype::float16 ? AccuracyClass::float16_angle : AccuracyClass::bfloat16_angle))
+      continue;
+    for (const Evaluation evaluation :
+         {Evaluation::float32, Evaluation::table, Evaluation::dtype, Evaluation::dtype_accumulate}) {
       Spec& tried = tries.emplace_back(spec);
       tried.accuracy = accuracy;
       tried.evaluation = evaluation;
     }
   }
   std::optional<double> of_claim;
+  std::string where;
   for (const Spec& tried : tries) {
     try {
       validate(tried);
@@ -64,12 +73,15 @@ FittedAnswers fitted_answers(Session& session, const Spec& spec) {
     for (std::size_t i = 0; i < calls.size(); ++i) {
       const Judgement judgement = judge->values(calls[i], answers[i]);
       worst = std::max(worst, judgement.deviation.of_bound);
+      if (hold && !of_claim && judgement.within != reference::Certainty::yes)
+        where = fmt::format("answers at positions from {} on are up to {:.3g} times as far from it as {} allows",
+                            questions[i].position, judgement.deviation.of_bound, name_of(tried.accuracy));
       hold = hold && judgement.within == reference::Certainty::yes;
     }
     if (!of_claim) of_claim = worst;
-    if (hold) return {tried, true, worst};
+    if (hold) return {tried, true, worst, {}};
   }
-  return {spec, false, of_claim.value_or(0)};
+  return {spec, false, of_claim.value_or(0), where};
 }
 
 std::string recipe_of(Session& session, const Spec& spec) {

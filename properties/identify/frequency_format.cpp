@@ -16,6 +16,12 @@ std::string_view words_of(FrequencyFormat format) {
   return "";
 }
 
+std::optional<Dtype> dtype_of(FrequencyFormat format) {
+  if (format == FrequencyFormat::float16) return Dtype::float16;
+  if (format == FrequencyFormat::bfloat16) return Dtype::bfloat16;
+  return std::nullopt;
+}
+
 int digits_of(FrequencyFormat format) {
   switch (format) {
     case FrequencyFormat::float64:

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -32,6 +33,9 @@ void prefer_float64(std::vector<Fit>& fits) {
 
 /// "frequencies are rounded to bfloat16", ...; empty for float64 and float32, which are usual.
 std::string_view words_of(FrequencyFormat format);
+
+/// Of frequencies of 16 bits their dtype.
+std::optional<Dtype> dtype_of(FrequencyFormat format);
 
 /// What an explanation by this format costs against one by float32, in digits of parameters: it must make them so much
 /// rounder.

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "lib/spec/of.hpp"
 #include "properties/identify/counted_session.hpp"
 #include "properties/identify/effective_bits.hpp"
@@ -10,6 +12,7 @@
 #include "properties/identify/identify_bias.hpp"
 #include "properties/identify/identify_rope.hpp"
 #include "properties/identify/identify_sinusoidal.hpp"
+#include "properties/identify/rounded_values.hpp"
 
 namespace sextant::identify {
 namespace {
@@ -59,6 +62,14 @@ Identification identify(const Subject& subject, const Spec& probe) {
   }
   CountedSession session(subject.open(probe));
   Identification found = of_each(probe, OfEncoding{session, probe});
+  const auto is_as_asked = [&](const Spec& spec) {
+    return found.confidence != Confidence::low && spec.accuracy == probe.accuracy &&
+           spec.evaluation == probe.evaluation;
+  };
+  if (found.spec && found.faults.empty() && !is_as_asked(*found.spec)) {
+    if (std::string words = rounded_values(session, *found.spec); !words.empty())
+      (found.confidence == Confidence::low ? found.faults : found.arithmetic).push_back(std::move(words));
+  }
   if (found.spec) {
     found.effective = effective_bits(session, *found.spec);
     found.calls = session.calls();

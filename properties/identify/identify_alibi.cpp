@@ -132,11 +132,12 @@ class AlibiIdentifier {
       found_.spec = fitted.spec;
       found_.of_bound = fitted.of_bound;
       found_.confidence = fitted.hold ? Confidence::high : Confidence::low;
+      where_ = fitted.where;
       if (fitted.hold) return;
     }
     if (!found_.spec) compare_slopes();
     if (!found_.spec) tell_heads();
-    if (found_.spec) found_.faults.emplace_back("not every value is as near to it as its accuracy class claims");
+    if (found_.spec) found_.faults.push_back(where_);
   }
 
   // How slopes of no known recipe differ from the claimed ones.
@@ -145,6 +146,7 @@ class AlibiIdentifier {
     std::vector<double> claimed;
     for (std::int64_t head = 0; head < claimed_.num_heads; ++head)
       claimed.push_back(truth.slope(head, reference::first_precision).upper());
+    const std::vector<double> claimed_slopes = claimed;
     const auto is_near = [&](double a, double b) { return std::fabs(a - b) <= 4 * roundoff() * std::fabs(b); };
     const double ratio = slopes_.front() / claimed.front();
     std::vector<double> scaled = claimed;
@@ -157,8 +159,24 @@ class AlibiIdentifier {
     std::vector<double> sorted = slopes_;
     std::ranges::sort(sorted);
     std::ranges::sort(claimed);
-    if (std::ranges::equal(sorted, claimed, is_near))
+    if (std::ranges::equal(sorted, claimed, is_near)) {
       found_.faults.emplace_back("the slopes are those asked for in another order of heads");
+      return;
+    }
+    found_.faults.push_back(slopes_text(claimed_slopes));
+  }
+
+  // How many slopes are not the claimed ones, and the first of them.
+  std::string slopes_text(const std::vector<double>& claimed) const {
+    std::size_t first = slopes_.size();
+    std::size_t count = 0;
+    for (std::size_t head = slopes_.size(); head-- > 0;) {
+      if (std::fabs(slopes_[head] - claimed[head]) <= 4 * roundoff() * claimed[head]) continue;
+      first = head;
+      ++count;
+    }
+    return fmt::format("{} of {} slopes are not those asked for: head {}'s is {:.6g}, not {:.6g}", count,
+                       slopes_.size(), first, slopes_[first], claimed[first]);
   }
 
   void tell_heads() {
@@ -177,6 +195,7 @@ class AlibiIdentifier {
   std::int64_t keys_ = 0;
   Tensor answer_;
   std::vector<double> slopes_;
+  std::string where_;  // values are off from the slopes that were told
   Identification found_;
 };
 

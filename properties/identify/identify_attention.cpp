@@ -8,6 +8,7 @@
 #include <memory>
 #include <numeric>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "lib/spec/of.hpp"
@@ -80,6 +81,7 @@ class AttentionIdentifier {
     } else {
       take_mask();
       take_score();
+      take_groups();
       take_position();
       judge();
     }
@@ -120,8 +122,17 @@ class AttentionIdentifier {
       return one;
     };
     const double usual = claimed_.softmax_scale.value_or(1 / std::sqrt(static_cast<double>(claimed_.head_dim)));
-    const double small = 0.25 / usual;
-    const double large = 16 / usual;
+    // Scores of about 1/4 and 16, by the scale that is seen and not the claimed one: of larger ones the other key's
+    // weight is 0.
+    double small = 0.25 / usual;
+    for (int tries = 0; tries < 8; ++tries) {
+      const double score = probe_.scores({asked(small)}).front();
+      if (score > 0.125 && score < 0.5) break;
+      small = std::isfinite(score) && score > 0x1p-10 ? small * 0.25 / score
+              : score > 0x1p-10                       ? small / 256
+                                                      : small * 16;
+    }
+    const double large = 64 * small;
     const std::vector<double> scores = probe_.scores({asked(small), asked(large)});
     const double off = 16 * unit() / 0.25;
     score_.scale = scores[0] / small;
@@ -152,6 +163,29 @@ class AttentionIdentifier {
       attention_.softmax_scale = score_.scale;
     }
     found_.seen.push_back(fmt::format("scores are products times {:.6g}", score_.scale));
+  }
+
+  // Which key head each query head reads: a spec says that they read them in groups.
+  void take_groups() {
+    if (claimed_.num_kv_heads < 2) return;
+    const std::int64_t group = claimed_.num_heads / claimed_.num_kv_heads;
+    const auto tell = [&](std::string_view what, const std::vector<std::int64_t>& heads) {
+      for (std::int64_t head = 0; head < std::ssize(heads); ++head) {
+        const std::int64_t read = heads[static_cast<std::size_t>(head)];
+        if (read == head / group || read < 0) continue;
+        found_.faults.push_back(fmt::format("query head {} reads the {} of key head {}, where the claim has {}", head,
+                                            what, read, head / group));
+        return;
+      }
+    };
+    const std::vector<std::int64_t> keys = probe_.key_heads();
+    const std::vector<std::int64_t> values = probe_.value_heads();
+    if (keys == values) {
+      tell("keys and values", keys);
+    } else {
+      tell("keys", keys);
+      tell("values", values);
+    }
   }
 
   // Of queries and keys of 0 the last query's weights: all alike, or falling by a slope with the distance.
@@ -209,14 +243,21 @@ class AttentionIdentifier {
       return;
     }
     found_.table.push_back(fmt::format("slopes of no known recipe: {:.6g}", fmt::join(slopes, ", ")));
+    const auto* alibi = carried<Alibi>(claimed_);
+    if (alibi == nullptr) return;
+    reference::AlibiReference truth(*alibi);
+    const double claimed = truth.slope(0, reference::first_precision).upper();
+    found_.faults.push_back(
+        fmt::format("slopes are of no known recipe: head 0's is {:.6g}, {:.6g} claimed", slopes.front(), claimed));
   }
 
-  // Whether scores of two ordinary vectors are the same at any position.
-  bool positions_enter() {
+  // Whether scores of two ordinary vectors differ with the position of one of them, the other's being 0.
+  bool positions_enter(Role moved) {
     std::vector<AttentionProbe::TwoTokens> asked;
     for (const std::int64_t position : {0, 1, 7, 101, 1001}) {
       if (position >= claim_.max_position) continue;
       AttentionProbe::TwoTokens one{position, {}, {}};
+      if (moved == Role::key) std::swap(one.position, one.key_position);
       for (std::int64_t c = 0; c < claimed_.head_dim; ++c) {
         one.query.push_back(std::cos(static_cast<double>(c)));
         one.key.push_back(std::cos(static_cast<double>(c) + 1));
@@ -230,7 +271,15 @@ class AttentionIdentifier {
   }
 
   void take_rotation() {
-    if (!positions_enter()) {
+    const bool queries_turn = positions_enter(Role::query);
+    const bool keys_turn = positions_enter(Role::key);
+    if (queries_turn != keys_turn) {
+      found_.faults.emplace_back(keys_turn ? "keys are turned by their positions, and queries are not"
+                                           : "queries are turned by their positions, and keys are not");
+      found_.table.push_back(found_.faults.back());
+      return;
+    }
+    if (!queries_turn) {
       attention_.position.reset();
       has_position_ = true;
       found_.seen.emplace_back("positions do not enter");
@@ -291,7 +340,7 @@ class AttentionIdentifier {
     }
     found_.spec = fitted.spec;
     found_.of_bound = fitted.of_bound;
-    if (!fitted.hold) found_.faults.emplace_back("not every value is as near to it as its accuracy class claims");
+    if (!fitted.hold && found_.faults.empty()) found_.faults.push_back(fitted.where);
     found_.confidence = !found_.faults.empty()                          ? Confidence::low
                         : !is_guess_ && rotation_ != Confidence::medium ? Confidence::high
                                                                         : Confidence::medium;

@@ -15,6 +15,7 @@
 #include "properties/identify/positions_used.hpp"
 #include "properties/identify/rope_rules.hpp"
 #include "properties/identify/rotation_layout.hpp"
+#include "subjects/operations.hpp"
 
 namespace sextant::identify {
 namespace {
@@ -122,11 +123,48 @@ class RopeIdentifier {
       return;
     }
     found_.seen.emplace_back("nothing turns at any position asked");
+    if (const std::string words = turned_in_larger_calls(); !words.empty()) {
+      found_.faults = {words};
+      found_.table.emplace_back("no channel turns in a call of one batch row and one head");
+      return;
+    }
     found_.faults = layout_->faults;
     found_.spec = claim_;
     found_.spec->encoding = layout_->rope;
     judge();
     settle(Confidence::high);
+  }
+
+  // What turns in a call of several batch rows and heads, of a subject that turns nothing in a call of one.
+  std::string turned_in_larger_calls() {
+    constexpr std::int64_t batches = 2;
+    constexpr std::int64_t tokens = 3;
+    constexpr std::int64_t heads = 3;
+    const std::int64_t width = rope_.head_dim;
+    Tensor x = Tensor::zeros(claim_.dtype, {batches, tokens, heads, width});
+    for (std::int64_t i = 0; i < x.elements(); ++i) x.set(i, 1);
+    const std::int64_t last = claim_.max_position - 1;
+    const std::vector<std::int64_t> positions{1, std::min<std::int64_t>(5, last), 2, 3, 1, last};
+    const Tensor y = rotate(session_, claim_, x, positions);
+    const auto row_of = [&](std::int64_t vector) {
+      std::vector<double> values;
+      for (std::int64_t c = 0; c < width; ++c) values.push_back(y.at(vector * width + c));
+      return values;
+    };
+    const auto kept = row_of(0);
+    bool is_of_head = true;
+    bool is_of_batch = true;
+    bool is_still = true;
+    for (std::int64_t vector = 0; vector < batches * tokens * heads; ++vector) {
+      const auto row = row_of(vector);
+      is_still = is_still && row == kept;
+      is_of_head = is_of_head && row == row_of(vector % heads);
+      is_of_batch = is_of_batch && row == row_of(vector / (tokens * heads) * tokens * heads);
+    }
+    if (is_still) return {};
+    if (is_of_head) return "rotates over heads instead of tokens";
+    if (is_of_batch) return "rotates over batch rows instead of tokens";
+    return "channels turn in a call of several batch rows and heads, and in none of one row and one head";
   }
 
   void measure() {
@@ -137,7 +175,12 @@ class RopeIdentifier {
     if (errors_ == ValueErrors::absolute) norm_.least = norm_.noise;
     if (!is_rotation(rows_, norm_)) {
       if (is_rotation(with_members_exchanged(rows_), norm_)) {
-        found_.faults.emplace_back("the two members of a pair change places");
+        // At position 0 a reflection leaves the first member in its channel, and an exchange moves it.
+        const PairValues& first = rows_.first.front().front();
+        found_.faults.emplace_back(
+            std::fabs(first.cos) > std::fabs(first.sin)
+                ? "pairs are reflected, not turned: what the second member adds has the other sign"
+                : "the two members of a pair change places");
         return;
       }
       if (layout_) {
@@ -298,6 +341,7 @@ class RopeIdentifier {
     if (!best.remark.empty()) found_.seen.push_back(best.remark);
     if (const std::string family = family_text(best.rope); !family.empty()) found_.equal.push_back(family);
     if (const auto words = words_of(best.format); !words.empty()) found_.arithmetic.emplace_back(words);
+    narrow_ = dtype_of(best.format);
     int rival = INT_MAX;
     for (const RuleFit& fit : std::span(fits).subspan(1)) {
       if (fit.format != best.format) continue;
@@ -329,6 +373,8 @@ class RopeIdentifier {
                         .end = claim_.max_position},
                        {std::move(turns), norm_.noise});
     if (used.as_given) {
+      // At powers of two an angle's rounding is that of its frequency.
+      if (used.angles) found_.arithmetic.clear(), narrow_ = used.angles;
       if (!used.words.empty()) found_.arithmetic.push_back(used.words);
       return true;
     }
@@ -339,7 +385,7 @@ class RopeIdentifier {
 
   // Against the named claim: its class, how near the bound, and whose bits.
   void judge() {
-    FittedAnswers fitted = fitted_answers(session_, *found_.spec);
+    FittedAnswers fitted = fitted_answers(session_, *found_.spec, narrow_);
     found_.spec = fitted.spec;
     found_.of_bound = fitted.of_bound;
     holds_ = fitted.hold;
@@ -373,6 +419,7 @@ class RopeIdentifier {
   TurnedRows rows_;
   Norm norm_;
   std::vector<MeasuredTurn> turns_;  // in the layout's order, positive
+  std::optional<Dtype> narrow_;      // of frequencies or angles, where it has 16 bits
   double sign_ = 1;
   double offset_phase_ = 0;
   bool starts_turned_ = false;

@@ -181,6 +181,7 @@ class SinusoidalIdentifier {
     found_.spec->encoding = best.table;
     if (pairs(table_) > 1) found_.seen.push_back(interval_text("base", best.table.base, best.base, best.is_pinned));
     if (const auto words = words_of(best.format); !words.empty()) found_.arithmetic.emplace_back(words);
+    narrow_ = dtype_of(best.format);
     for (const SeriesFit& fit : fits) {
       Spec other = claim_;
       other.encoding = fit.table;
@@ -189,7 +190,7 @@ class SinusoidalIdentifier {
         found_.equal.push_back(describe(other));
     }
     const bool known_positions = check_positions();
-    const FittedAnswers fitted = fitted_answers(session_, *found_.spec);
+    const FittedAnswers fitted = fitted_answers(session_, *found_.spec, narrow_);
     found_.spec = fitted.spec;
     found_.of_bound = fitted.of_bound;
     if (fitted.hold) found_.recipe = recipe_of(session_, fitted.spec);
@@ -249,6 +250,8 @@ class SinusoidalIdentifier {
          .first = claim_.min_position,
          .end = claim_.max_position},
         {turns_, norm_.noise});
+    // At powers of two an angle's rounding is that of its frequency.
+    if (used.angles) found_.arithmetic.clear(), narrow_ = used.angles;
     if (!used.words.empty()) (used.as_given ? found_.arithmetic : found_.faults).push_back(used.words);
     return used.as_given || !used.words.empty();
   }
@@ -279,6 +282,7 @@ class SinusoidalIdentifier {
   Rows rows_;
   Norm norm_;
   std::vector<MeasuredTurn> turns_;
+  std::optional<Dtype> narrow_;  // of frequencies or angles, where it has 16 bits
   Identification found_;
 };
 

@@ -72,6 +72,12 @@ std::vector<Way> known_ways() {
        [=](const PlaceInCall& place) { return in_row(place, 0, place.token); }},
       {"positions are taken to be consecutive from the row's first",
        [=](const PlaceInCall& place) { return in_row(place, place.batch, 0) + static_cast<double>(place.token); }},
+      {"positions are counted from the call's start: the first of each row is taken for position 0",
+       [=](const PlaceInCall& place) { return given(place) - in_row(place, place.batch, 0); }},
+      {"positions are counted from the call's start: its first is taken for position 0",
+       [=](const PlaceInCall& place) { return given(place) - in_row(place, 0, 0); }},
+      {"positions are counted from the call's least, which is taken for position 0",
+       [=](const PlaceInCall& place) { return given(place) - static_cast<double>(std::ranges::min(place.positions)); }},
       {"rows of a batch continue counting where the last one ended",
        [=](const PlaceInCall& place) {
          return in_row(place, 0, place.token) + static_cast<double>(place.batch * place.tokens);
@@ -174,17 +180,17 @@ PositionsUsed positions_used(const PairQuestion& question, const ExpectedPairs& 
   const Expected in_float32{pairs, 0x1p-21};
   if (explains(given, calls, in_float32)) return {};
   for (const Way& way : known_ways()) {
-    if (explains(way, calls, in_float32)) return {false, way.words};
+    if (explains(way, calls, in_float32)) return {false, way.words, {}};
   }
   const auto is_right = [&](std::int64_t position) {
     const Turned one = turned(question, {position, longest, position, longest});
     return is_at(one.rows.front(), static_cast<double>(position), in_float32);
   };
-  if (const auto way = clamped(calls, in_float32, is_right)) return {false, way->words};
+  if (const auto way = clamped(calls, in_float32, is_right)) return {false, way->words, {}};
   // Three roundings to a format of 11 or 8 bits: of position, frequency and product.
-  if (explains(given, calls, {pairs, 3 * 0x1p-11})) return {true, "angles are rounded to float16"};
-  if (explains(given, calls, {pairs, 3 * 0x1p-8})) return {true, "angles are rounded to bfloat16"};
-  return {false, ""};
+  if (explains(given, calls, {pairs, 3 * 0x1p-11})) return {true, "angles are rounded to float16", Dtype::float16};
+  if (explains(given, calls, {pairs, 3 * 0x1p-8})) return {true, "angles are rounded to bfloat16", Dtype::bfloat16};
+  return {false, "", {}};
 }
 
 }  // namespace sextant::identify

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,8 @@ struct PositionsUsed {
   /// "positions are rounded to bfloat16: right up to 256", or of positions as given "angles are rounded to bfloat16";
   /// empty where there is nothing to say, or no known way explains the answers.
   std::string words;
+  /// The format that angles are rounded to, where it is one of 16 bits.
+  std::optional<Dtype> angles;
 };
 
 /// Which positions pairs are turned by: from calls of several batch rows, tokens and heads, in no order, at positions

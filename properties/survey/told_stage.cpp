@@ -68,6 +68,10 @@ class StageTeller {
     if (turned_ && !is_finite(*turned_)) return std::nullopt;
     measure_frequencies();
     if (norm_.noise > most_noise_of_tables) return turned_ ? Stage::rotation : Stage::table;
+    // Sines of the other sign, or exchanged with cosines, turn every pair back.
+    if (std::ranges::all_of(turns_,
+                            [](const identify::MeasuredTurn& turn) { return turn.radians < -turn.uncertainty; }))
+      return turned_ ? Stage::rotation : Stage::table;
     return sum_up();
   }
 

@@ -1,0 +1,127 @@
+// Subjects with one defect that no spec says, each with the sentence that names it.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "properties/identify/diagnose.hpp"
+#include "properties/verdict/diagnosis.hpp"
+#include "subjects/function.hpp"
+
+namespace sextant::identify {
+namespace {
+
+constexpr std::int64_t half = 32;
+constexpr std::int64_t width = 2 * half;
+
+// Where a vector of a call stands.
+struct Place {
+  const std::vector<std::int64_t>& positions;
+  std::int64_t tokens;
+  std::int64_t vector;
+  std::int64_t heads;
+
+  std::int64_t token() const { return vector / heads; }
+  std::int64_t given() const { return positions[static_cast<std::size_t>(token())]; }
+  std::int64_t row_start() const { return positions[static_cast<std::size_t>(token() / tokens * tokens)]; }
+};
+
+// A rope of 64 channels, pairing half, right in double but for what is changed.
+struct Arithmetic {
+  std::function<double(const Place&)> position = [](const Place& place) { return static_cast<double>(place.given()); };
+  std::function<double(double)> angle = [](double value) { return value; };
+  std::function<double(double)> entry = [](double value) { return value; };
+  std::function<double(double)> step = [](double value) { return value; };  // each result of the rotation's
+  double reflected = 1;                                                     // -1: what the second member adds
+  std::function<double(double)> result = [](double value) { return value; };
+};
+
+Tensors rotated(const Arithmetic& with, const Tensors& inputs) {
+  const std::vector<std::int64_t> positions = inputs.at("positions").integers();
+  const Tensor& x = inputs.at("x");
+  Tensor y = x;
+  for (std::int64_t vector = 0; vector * width < x.elements(); ++vector) {
+    const double position = with.position({positions, x.shape[1], vector, x.shape[2]});
+    for (std::int64_t i = 0; i < half; ++i) {
+      const double angle = with.angle(position * std::pow(10000.0, -static_cast<double>(i) / half));
+      const double c = with.entry(std::cos(angle));
+      const double s = with.entry(std::sin(angle));
+      const std::int64_t at = vector * width + i;
+      const double a = x.at(at);
+      const double b = x.at(at + half) * with.reflected;
+      y.set(at, with.result(with.step(with.step(a * c) - with.step(b * s))));
+      y.set(at + half, with.result(with.step(with.step(a * s) + with.step(b * c))));
+    }
+  }
+  return {{"y", y}};
+}
+
+std::string said(const Arithmetic& with, const std::string& spec = R"({"encoding":"rope","head_dim":64})") {
+  const FunctionSubject subject("one defect", [with](const Spec&) -> FunctionSubject::Call {
+    return [with](std::string_view, const Tensors& inputs) { return rotated(with, inputs); };
+  });
+  const auto diagnosis = diagnose(subject, parse_spec(spec));
+  return diagnosis ? words_of(*diagnosis) : "nothing";
+}
+
+double bfloat16(double value) { return round_to(Dtype::bfloat16, value); }
+double float16(double value) { return round_to(Dtype::float16, value); }
+
+TEST(DiagnosedDefect, CountsPositionsFromTheCallsStart) {
+  Arithmetic with;
+  with.position = [](const Place& place) { return static_cast<double>(place.given() - place.row_start()); };
+  EXPECT_EQ(said(with), "positions are counted from the call's start: the first of each row is taken for position 0");
+}
+
+TEST(DiagnosedDefect, RotatesOverHeads) {
+  Arithmetic with;
+  with.position = [](const Place& place) { return static_cast<double>(place.vector % place.heads); };
+  EXPECT_EQ(said(with), "rotates over heads instead of tokens");
+  with.position = [](const Place& place) { return static_cast<double>(place.token() / place.tokens); };
+  EXPECT_EQ(said(with), "rotates over batch rows instead of tokens");
+}
+
+TEST(DiagnosedDefect, ReflectsPairs) {
+  Arithmetic with;
+  with.reflected = -1;
+  EXPECT_EQ(said(with), "pairs are reflected, not turned: what the second member adds has the other sign");
+}
+
+TEST(DiagnosedDefect, RoundsAnglesAndNotFrequencies) {
+  Arithmetic with;
+  with.angle = float16;
+  const std::string words = said(with, R"({"encoding":"rope","head_dim":64,"max_position":32768})");
+  EXPECT_EQ(words, "angles are rounded to float16");
+}
+
+TEST(DiagnosedDefect, RoundsTheTable) {
+  Arithmetic with;
+  with.entry = bfloat16;
+  EXPECT_EQ(said(with), "cosines and sines are rounded to bfloat16");
+  with.entry = float16;
+  EXPECT_EQ(said(with), "cosines and sines are rounded to float16");
+}
+
+TEST(DiagnosedDefect, RotatesIn16Bits) {
+  Arithmetic with;
+  with.step = bfloat16;
+  EXPECT_EQ(said(with), "the rotation is computed in bfloat16");
+  with.step = float16;
+  EXPECT_EQ(said(with), "the rotation is computed in float16");
+}
+
+TEST(DiagnosedDefect, RoundsTheTableOfA16BitClaim) {
+  Arithmetic with;
+  with.entry = bfloat16;
+  EXPECT_EQ(
+      said(with, R"({"encoding":"rope","head_dim":64,"dtype":"bfloat16"})"),
+      "cosines and sines are rounded to bfloat16 before they are used: evaluation table measured, float32 claimed");
+}
+
+TEST(DiagnosedDefect, IsNoneOfARightOne) { EXPECT_EQ(said({}), "nothing"); }
+
+}  // namespace
+}  // namespace sextant::identify
