@@ -113,6 +113,16 @@ TEST(DiagnosedDefect, RotatesIn16Bits) {
   EXPECT_EQ(said(with), "the rotation is computed in float16");
 }
 
+TEST(DiagnosedDefect, TruncatesResults) {
+  Arithmetic with;
+  with.result = [](double value) {
+    int exponent = 0;
+    const double fraction = std::frexp(value, &exponent);
+    return std::ldexp(std::trunc(std::ldexp(fraction, 8)), exponent - 8);
+  };
+  EXPECT_EQ(said(with), "results are truncated to bfloat16, not rounded to nearest");
+}
+
 TEST(DiagnosedDefect, RoundsTheTableOfA16BitClaim) {
   Arithmetic with;
   with.entry = bfloat16;

@@ -70,6 +70,10 @@ Identification identify(const Subject& subject, const Spec& probe) {
     if (std::string words = rounded_values(session, *found.spec); !words.empty())
       (found.confidence == Confidence::low ? found.faults : found.arithmetic).push_back(std::move(words));
   }
+  // Truncation shortens all pairs, which no spec of a rotation says.
+  if (!found.spec && found.faults.empty()) {
+    if (std::string words = truncated_values(session, probe); !words.empty()) found.faults.push_back(std::move(words));
+  }
   if (found.spec) {
     found.effective = effective_bits(session, *found.spec);
     found.calls = session.calls();

@@ -138,4 +138,9 @@ std::string rounded_values(Session& session, const Spec& spec) {
   return fmt::format("results are rounded to {}", name);
 }
 
+std::string truncated_values(Session& session, const Spec& spec) {
+  std::string words = rounded_values(session, spec);
+  return words.find("truncated") == std::string::npos ? std::string() : words;
+}
+
 }  // namespace sextant::identify

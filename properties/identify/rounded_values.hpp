@@ -17,4 +17,7 @@ namespace sextant::identify {
 /// @throws SubjectFailure, Interrupted.
 std::string rounded_values(Session& session, const Spec& spec);
 
+/// The same of truncation alone, which is told where the spec names all else, and only there.
+std::string truncated_values(Session& session, const Spec& spec);
+
 }  // namespace sextant::identify
