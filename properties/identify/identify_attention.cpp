@@ -16,7 +16,9 @@
 #include "properties/identify/fitted_answers.hpp"
 #include "properties/identify/identify_rope.hpp"
 #include "properties/identify/round_numbers.hpp"
+#include "properties/model/question.hpp"
 #include "reference/alibi.hpp"
+#include "reference/rope.hpp"
 
 namespace sextant::identify {
 namespace {
@@ -25,6 +27,7 @@ namespace {
 struct Score {
   double scale = 1;
   std::optional<double> cap;
+  double factor = 1;  // of rope's rule, whose square is in the scale
 
   double product(double score) const { return (cap ? *cap * std::atanh(score / *cap) : score) / scale; }
 };
@@ -55,7 +58,7 @@ class ByScores final : public Session {
     const std::vector<double> scores = probe_.scores(sequences);
     Tensor y = x;
     for (std::int64_t i = 0; i < y.elements(); ++i)
-      y.set(i, score_.product(scores[static_cast<std::size_t>(i)]) / (size * size));
+      y.set(i, score_.factor * score_.product(scores[static_cast<std::size_t>(i)]) / (size * size));
     return {{"y", std::move(y)}};
   }
 
@@ -80,9 +83,13 @@ class AttentionIdentifier {
       found_.table.emplace_back("heads of fewer than 4 channels hold too few keys to tell them apart");
     } else {
       take_mask();
-      take_score();
       take_groups();
-      take_position();
+      if (depends_on_length(claim_)) {
+        keep_claimed("scores change with the length of a call");
+      } else {
+        take_score();
+        take_position();
+      }
       judge();
     }
     found_.calls = session_.calls();
@@ -121,7 +128,12 @@ class AttentionIdentifier {
       one.query[0] = one.key[0] = std::sqrt(product);
       return one;
     };
-    const double usual = claimed_.softmax_scale.value_or(1 / std::sqrt(static_cast<double>(claimed_.head_dim)));
+    const double root = 1 / std::sqrt(static_cast<double>(claimed_.head_dim));
+    const double claimed = claimed_.softmax_scale.value_or(root);
+    const auto* rope = carried<Rope>(claimed_);
+    const double factor =
+        rope != nullptr ? reference::RopeReference(*rope).attention_factor(reference::first_precision).upper() : 1;
+    const double usual = claimed * factor * factor;
     // Scores of about 1/4 and 16, by the scale that is seen and not the claimed one: of larger ones the other key's
     // weight is 0.
     double small = 0.25 / usual;
@@ -152,15 +164,23 @@ class AttentionIdentifier {
       found_.seen.push_back(fmt::format("scores are held below {:.4g} by a softcap", *score_.cap));
     }
     attention_.logit_softcap = score_.cap;
-    const Range scales{score_.scale * (1 - off), score_.scale * (1 + off)};
-    if (scales.holds(usual)) {
-      score_.scale = usual;
-    } else if (const double root = 1 / std::sqrt(static_cast<double>(claimed_.head_dim)); scales.holds(root)) {
-      score_.scale = root;
-      attention_.softmax_scale.reset();
-    } else {
-      score_.scale = roundest_in(scales).value;
-      attention_.softmax_scale = score_.scale;
+    // The factor of queries and keys as claimed, left out, or applied twice; of another scale it is taken as claimed.
+    const auto take = [&](double scale, double power) {
+      const double seen = scale * std::pow(factor, 2 * power);
+      if (std::fabs(score_.scale - seen) > off * seen) return false;
+      score_.scale = seen;
+      score_.factor = std::pow(factor, power);
+      return true;
+    };
+    if (!take(claimed, 1) && !take(claimed, 0) && !take(claimed, 2)) {
+      if (take(root, 1)) {
+        attention_.softmax_scale.reset();
+      } else {
+        const double square = factor * factor;
+        attention_.softmax_scale =
+            roundest_in({score_.scale / square * (1 - off), score_.scale / square * (1 + off)}).value;
+        take(*attention_.softmax_scale, 1);
+      }
     }
     found_.seen.push_back(fmt::format("scores are products times {:.6g}", score_.scale));
   }
@@ -280,7 +300,9 @@ class AttentionIdentifier {
       return;
     }
     if (!queries_turn) {
-      attention_.position.reset();
+      // A rule that turns no pair is no position either.
+      const auto* rope = carried<Rope>(claimed_);
+      if (rope == nullptr || pairs(*rope) > 0) attention_.position.reset();
       has_position_ = true;
       found_.seen.emplace_back("positions do not enter");
       return;
