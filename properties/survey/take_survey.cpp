@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <numbers>
 #include <optional>
@@ -12,6 +13,7 @@
 #include "properties/gen/position.hpp"
 #include "properties/model/measured_frequencies.hpp"
 #include "properties/model/model.hpp"
+#include "properties/model/question.hpp"
 #include "properties/survey/row_errors.hpp"
 #include "properties/survey/told_stage.hpp"
 #include "reference/measures.hpp"
@@ -201,9 +203,20 @@ CodeMap codes_from(Session& session, EncodedPairs& encoded, const Spec& spec, st
   return map;
 }
 
+// The grid in two calls, unless answers depend on a call's length, so that what counts positions from a call's start does
+// not pass for right.
+Rows rows_of_grid(Session& session, const EncodedPairs& encoded, const Spec& spec,
+                  const std::vector<std::int64_t>& positions) {
+  if (positions.size() < 2 || depends_on_length(spec)) return encoded.ask(session, positions);
+  const auto middle = positions.begin() + std::ssize(positions) / 2;
+  Rows rows = encoded.ask(session, {positions.begin(), middle});
+  std::ranges::move(encoded.ask(session, {middle, positions.end()}), std::back_inserter(rows));
+  return rows;
+}
+
 void measure(Survey& survey, Session& session, EncodedPairs& encoded, const Spec& spec, SurveyFor purpose) {
   const std::vector<std::int64_t> positions = grid_positions(spec);
-  const Rows rows = encoded.ask(session, positions);
+  const Rows rows = rows_of_grid(session, encoded, spec, positions);
   const std::vector<EncodedPairs::Truth> truth = encoded.truth(positions, reference::sequence_length(positions));
   const double size = radius_of(encoded);
   const double unit = ulp(spec.dtype, size);
