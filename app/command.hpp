@@ -38,6 +38,7 @@ Run add_grade(CLI::App& app);
 Run add_identify(CLI::App& app);
 Run add_spec(CLI::App& app);
 Run add_table(CLI::App& app);
+Run add_vectors(CLI::App& app);
 Run add_list(CLI::App& app);
 Run add_explain(CLI::App& app);
 Run add_report(CLI::App& app);

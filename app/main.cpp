@@ -89,6 +89,7 @@ int run(int argc, char** argv) {
   subcommands["identify"] = add_identify(app);
   subcommands["spec"] = add_spec(app);
   subcommands["table"] = add_table(app);
+  subcommands["vectors"] = add_vectors(app);
   subcommands["list"] = add_list(app);
   subcommands["explain"] = add_explain(app);
   subcommands["report"] = add_report(app);

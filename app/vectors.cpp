@@ -1,0 +1,86 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "app/command.hpp"
+#include "app/vectors_files.hpp"
+
+namespace sextant {
+namespace {
+
+// The one list of formats.
+struct VectorFormat {
+  const char* name;
+  std::vector<VectorFile> (*files)();
+};
+constexpr VectorFormat formats[] = {
+    {"json", json_vectors},
+    {"onnx", onnx_vectors},
+    {"flashinfer", flashinfer_vectors},
+};
+
+struct VectorsArguments {
+  std::string out;
+  std::string format = formats[0].name;
+};
+
+[[noreturn]] void refuse(const std::filesystem::path& path, const std::string& why) {
+  throw UsageError(fmt::format("--out {}: {}", path.string(), why));
+}
+
+// Before anything is computed.
+void make_folder(const std::filesystem::path& path) {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  if (error || !std::filesystem::is_directory(path)) refuse(path, "expected a folder that is there or can be made");
+}
+
+void write(const std::filesystem::path& path, const std::string& content) {
+  make_folder(path.parent_path());
+  std::ofstream stream(path, std::ios::binary);
+  stream.write(content.data(), static_cast<std::streamsize>(content.size()));
+  stream.close();
+  if (!stream) refuse(path, "cannot be written");
+}
+
+int run_vectors(const VectorsArguments& arguments) {
+  const auto* format = std::ranges::find(formats, arguments.format, &VectorFormat::name);
+  const std::filesystem::path out(arguments.out);
+  make_folder(out);
+  const std::vector<VectorFile> files = format->files();
+  std::size_t bytes = 0;
+  for (const VectorFile& file : files) {
+    write(out / file.name, file.content);
+    bytes += file.content.size();
+  }
+  fmt::print("{}: {} files, {} bytes, {}\n", arguments.out, files.size(), bytes, bits_version);
+  return 0;
+}
+
+}  // namespace
+
+Run add_vectors(CLI::App& app) {
+  auto arguments = std::make_shared<VectorsArguments>();
+  CLI::App* command =
+      app.add_subcommand("vectors", "Write conformance vectors: calls and their right answers, for test-suites");
+  command->add_option("--out", arguments->out, "The folder to write to")->required();
+  std::vector<std::string> names;
+  for (const VectorFormat& format : formats) names.emplace_back(format.name);
+  command
+      ->add_option("--format", arguments->format,
+                   "json: every encoding, in the shape of Wycheproof's; onnx: test data sets of RotaryEmbedding; "
+                   "flashinfer: definitions and workloads of FlashInfer-Bench")
+      ->check(CLI::IsMember(names))
+      ->capture_default_str();
+  return [arguments] { return run_vectors(*arguments); };
+}
+
+}  // namespace sextant

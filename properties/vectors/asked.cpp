@@ -1,0 +1,151 @@
+#include "properties/vectors/asked.hpp"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "lib/spec/operation.hpp"
+#include "properties/gen/order.hpp"
+#include "subjects/operations.hpp"
+
+namespace sextant::vectors {
+namespace {
+
+constexpr std::string_view backward_prefix = "backward/";
+
+// What was sent last, and what came back.
+struct Sent {
+  std::string operation;
+  Tensors inputs;
+  Tensors reply;
+};
+
+// Passes calls on, and keeps the last.
+class Recorder final : public Session {
+ public:
+  explicit Recorder(Session& session) : session_(session) {}
+  Description describe() override { return session_.describe(); }
+  Tensors call(std::string_view operation, const Tensors& inputs) override {
+    sent_ = {std::string(operation), inputs, session_.call(operation, inputs)};
+    return sent_.reply;
+  }
+  Tensors backward(std::string_view of, const Tensors& inputs) override {
+    sent_ = {std::string(backward_prefix) + std::string(of), inputs, session_.backward(of, inputs)};
+    return sent_.reply;
+  }
+
+  Sent taken() { return std::move(sent_); }
+
+ private:
+  Session& session_;
+  Sent sent_;
+};
+
+// Gives one reply, whatever it is asked.
+class Replayed final : public Session {
+ public:
+  explicit Replayed(const Tensors& reply) : reply_(reply) {}
+  Description describe() override { return {}; }
+  Tensors call(std::string_view, const Tensors&) override { return reply_; }
+  Tensors backward(std::string_view, const Tensors&) override { return reply_; }
+
+ private:
+  const Tensors& reply_;
+};
+
+// What a gradient does not depend on.
+Tensor other_values(const Tensor& grad) { return patterned(grad.dtype, grad.shape, 100); }
+
+Tensor answered(Session& session, const EncodingModel& model, Kind kind, const Call& call) {
+  if (kind != Kind::gradient) return model.ask(session, call);
+  const Tensor& grad = call.vectors[0];
+  return rotate_backward(session, model.spec(), other_values(grad), call.positions, grad);
+}
+
+// The inputs' own values are replaced: queries by small ones in every other drawing, so that every key counts.
+void repeat_pattern(Call& call, const Operation operation) {
+  const std::int64_t start = call.fill * 37 % pattern_length;
+  std::int64_t which = 0;
+  for (Tensor& tensor : call.vectors) {
+    const bool is_small = operation == Operation::attend && which == 0 && call.fill % 2 == 0;
+    tensor = patterned(tensor.dtype, tensor.shape, (start + 83 * which++) % pattern_length, is_small ? 0x1p-6 : 1);
+  }
+  for (std::optional<Tensor>* tensor : {&call.weight, &call.sinks}) {
+    if (*tensor) **tensor = patterned((*tensor)->dtype, (*tensor)->shape, (start + 83 * which) % pattern_length);
+    ++which;
+  }
+}
+
+}  // namespace
+
+std::vector<std::int64_t> breaking_positions(const EncodingModel& model) {
+  const auto [first, last] = model.range();
+  std::set<std::int64_t> all{first, 0, 1, last - 1, last - 2};
+  for (std::int64_t power = 128; power < last && power > 0; power *= 2) all.insert({power - 1, power, power + 1});
+  for (std::int64_t power = -128; power > first; power *= 2) all.insert({power - 1, power, power + 1});
+  for (const auto& border : {model.switching_length(), std::optional(model.trained_end())}) {
+    if (border) all.insert({*border - 1, *border, *border + 1});
+  }
+  std::vector<std::int64_t> rising;
+  for (const std::int64_t position : all) {
+    if (position >= first && position < last) rising.push_back(position);
+  }
+  // From both ends by turns, each fifth once more.
+  std::vector<std::int64_t> positions;
+  for (std::size_t i = 0; i < rising.size(); ++i) {
+    positions.push_back(i % 2 == 0 ? rising[rising.size() - 1 - i / 2] : rising[i / 2]);
+    if (i % 5 == 4) positions.push_back(positions[positions.size() - 3]);
+  }
+  return positions;
+}
+
+bool can_ask(const EncodingModel& model, Kind kind) {
+  const Signature signature = signature_of(model.spec().encoding);
+  const bool is_list = signature.operation != Operation::bias && signature.operation != Operation::attend;
+  switch (kind) {
+    case Kind::plain: return true;
+    case Kind::breaking: return is_list && signature.axes == 1 && !signature.axes_lead;
+    case Kind::gradient: return signature.operation == Operation::rotate && model.gradient_judge() != nullptr;
+    case Kind::nothing: return is_list && signature.operation != Operation::qk_norm_rope;
+  }
+  return false;
+}
+
+Call call_of(const EncodingModel& model, const Ask& ask) {
+  Question question = ask.question;
+  std::vector<std::int64_t> breaking;
+  if (ask.kind == Kind::breaking) {
+    breaking = breaking_positions(model);
+    question.position = model.range().first;
+    question.tokens = std::min<std::int64_t>(std::ssize(breaking), model.range().last - model.range().first);
+    breaking.resize(static_cast<std::size_t>(question.tokens));
+    question.batch = 1;
+  }
+  Call call = model.accuracy_call(question);
+  if (!breaking.empty()) call.positions = breaking;
+  if (ask.kind == Kind::nothing) {
+    call.positions.clear();
+    for (Tensor& tensor : call.vectors) tensor = Tensor::zeros(tensor.dtype, {1, 0, 2, tensor.shape[3]});
+  }
+  repeat_pattern(call, signature_of(model.spec().encoding).operation);
+  return call;
+}
+
+Exchange exchanged(Session& session, const EncodingModel& model, Kind kind, const Call& call) {
+  Recorder recorder(session);
+  Tensor answer = answered(recorder, model, kind, call);
+  Sent sent = recorder.taken();
+  return {std::move(sent.operation), std::move(sent.inputs), std::move(sent.reply), std::move(answer)};
+}
+
+Tensor answer_of(const EncodingModel& model, Kind kind, const Call& call, const Tensors& reply) {
+  Replayed replayed(reply);
+  return answered(replayed, model, kind, call);
+}
+
+Tensors send(Session& session, const std::string& operation, const Tensors& inputs) {
+  return operation.starts_with(backward_prefix) ? session.backward(operation.substr(backward_prefix.size()), inputs)
+                                                : session.call(operation, inputs);
+}
+
+}  // namespace sextant::vectors

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "properties/model/model.hpp"
+#include "properties/vectors/vector.hpp"
+#include "subjects/subject.hpp"
+
+namespace sextant::vectors {
+
+/// What a vector asks: a question of accuracy of the encoding's model, with inputs that repeat a pattern, or a variation
+/// of it.
+enum class Kind : std::int64_t {
+  plain,
+  breaking,  ///< the positions where implementations break, unsorted and some twice, in place of the question's
+  gradient,  ///< of rotate
+  nothing,   ///< a call of no tokens
+};
+
+struct Ask {
+  Kind kind = Kind::plain;
+  Question question;
+};
+
+/// The positions of a claim where implementations break: 0, the ends, 2^k and its neighbours, where scaling rules
+/// switch and trained positions end; in no order, some twice. Of one axis.
+std::vector<std::int64_t> breaking_positions(const EncodingModel& model);
+
+/// Whether the spec has a call of that kind.
+bool can_ask(const EncodingModel& model, Kind kind);
+
+/// The call.
+Call call_of(const EncodingModel& model, const Ask& ask);
+
+/// One call as a subject is sent it, and its answer as the model has it.
+struct Exchange {
+  std::string operation;
+  Tensors inputs;
+  Tensors reply;
+  Tensor answer;
+};
+
+/// Asks it. @throws what the session throws.
+Exchange exchanged(Session& session, const EncodingModel& model, Kind kind, const Call& call);
+
+/// The answer as the model has it, of a subject that sent that reply.
+Tensor answer_of(const EncodingModel& model, Kind kind, const Call& call, const Tensors& reply);
+
+/// Sends a call as a vector has it. @throws what the session throws.
+Tensors send(Session& session, const std::string& operation, const Tensors& inputs);
+
+}  // namespace sextant::vectors
