@@ -6,6 +6,7 @@
 
 #include "lib/spec/operation.hpp"
 #include "properties/gen/order.hpp"
+#include "properties/model/attention_case.hpp"
 #include "subjects/operations.hpp"
 
 namespace sextant::vectors {
@@ -67,11 +68,16 @@ void repeat_pattern(Call& call, const Operation operation) {
   const std::int64_t start = call.fill * 37 % pattern_length;
   std::int64_t which = 0;
   for (Tensor& tensor : call.vectors) {
+    // Of 22 significant bits where the dtype has them: what goes through a narrower one shows.
+    const double fine = size_of(tensor.dtype) > 2 ? fine_factor : 1;
     const bool is_small = operation == Operation::attend && which == 0 && call.fill % 2 == 0;
-    tensor = patterned(tensor.dtype, tensor.shape, (start + 83 * which++) % pattern_length, is_small ? 0x1p-6 : 1);
+    tensor = patterned(tensor.dtype, tensor.shape, (start + 83 * which++) % pattern_length, fine * (is_small ? small_factor : 1));
   }
   for (std::optional<Tensor>* tensor : {&call.weight, &call.sinks}) {
-    if (*tensor) **tensor = patterned((*tensor)->dtype, (*tensor)->shape, (start + 83 * which) % pattern_length);
+    if (*tensor) {
+      const double fine = size_of((*tensor)->dtype) > 2 ? fine_factor : 1;
+      **tensor = patterned((*tensor)->dtype, (*tensor)->shape, (start + 83 * which) % pattern_length, fine);
+    }
     ++which;
   }
 }
@@ -107,11 +113,35 @@ bool can_ask(const EncodingModel& model, Kind kind) {
     case Kind::breaking: return is_list && signature.axes == 1 && !signature.axes_lead;
     case Kind::gradient: return signature.operation == Operation::rotate && model.gradient_judge() != nullptr;
     case Kind::nothing: return is_list && signature.operation != Operation::qk_norm_rope;
+    case Kind::step:
+    case Kind::padded: return signature.operation == Operation::attend;
   }
   return false;
 }
 
+namespace {
+
+// Of so many drawings one has its padding on the left, one on the right, one on both sides; steps have 1 to 3 queries.
+Call attention_call(const EncodingModel& model, const Ask& ask) {
+  const Question& question = ask.question;
+  AttentionCase request = attention_case(model.spec(), question);
+  if (ask.kind == Kind::padded) {
+    const auto side = static_cast<PaddedSide>(question.fill % padded_sides);
+    request = with_padding(std::move(request), side, std::max<std::int64_t>(1, question.tokens / 2), question.fill, 0);
+  } else {
+    request = last_of(request, std::min(request.tokens, 1 + question.fill % 3));
+  }
+  return sextant::call_of(std::move(request), question.fill);
+}
+
+}  // namespace
+
 Call call_of(const EncodingModel& model, const Ask& ask) {
+  if (ask.kind == Kind::step || ask.kind == Kind::padded) {
+    Call call = attention_call(model, ask);
+    repeat_pattern(call, Operation::attend);
+    return call;
+  }
   Question question = ask.question;
   std::vector<std::int64_t> breaking;
   if (ask.kind == Kind::breaking) {

@@ -18,6 +18,8 @@ enum class Kind : std::int64_t {
   breaking,  ///< the positions where implementations break, unsorted and some twice, in place of the question's
   gradient,  ///< of rotate
   nothing,   ///< a call of no tokens
+  step,      ///< of attention: some of the last tokens alone, with the keys of all
+  padded,    ///< of attention: rows of unequal lengths
 };
 
 struct Ask {

@@ -75,6 +75,14 @@ std::vector<Ask> candidates(const EncodingModel& model) {
   add(Kind::nothing, {.position = std::max<std::int64_t>(first, 0), .tokens = 1});
   add(Kind::plain, {.position = 40, .tokens = 1, .heads = 2, .fill = 5});
   add(Kind::plain, {.position = 9, .tokens = 1, .heads = 2, .fill = 6});
+  for (const std::int64_t fill : {9, 10, 11}) {
+    add(Kind::step, {.position = 3, .tokens = 7 + fill % 2, .batch = 2, .fill = fill});
+    add(Kind::padded, {.position = 0, .tokens = 9 + fill % 2, .batch = 3, .fill = fill + 3});
+  }
+  for (const std::int64_t fill : {801, 802}) {
+    add(Kind::step, {.position = 0, .tokens = 66, .batch = 2, .fill = fill});
+    add(Kind::padded, {.position = 1, .tokens = 34, .batch = 3, .fill = fill});
+  }
   std::vector<Ask> others;
   for (const Question& question : model.first_questions()) others.push_back({Kind::plain, question});
   for (const auto& block : model.sweep(std::int64_t{1} << 18).blocks) others.push_back({Kind::plain, block.values});
@@ -152,7 +160,7 @@ class Chooser {
     };
     std::ranges::copy_if(alive_, std::back_inserter(claim_.left), is_out_of_reach);
     std::erase_if(alive_, is_out_of_reach);
-    const double longest = 3 + static_cast<double>(alive_.size());
+    const double longest = 2.5 + 0.7 * static_cast<double>(alive_.size());
     const double start = processor_seconds();
     for (const Ask& ask : candidates(*model_)) {
       if (alive_.empty() || most-- == 0 || processor_seconds() - start > longest) break;
@@ -250,6 +258,7 @@ class Chooser {
     } catch (const SubjectFailure&) {
       return Conviction{};
     }
+    if (judge.values(call, answer).within == reference::Certainty::yes) return std::nullopt;
     std::vector<std::int64_t> suspects(elements.begin(), elements.end());
     for (const std::int64_t element : suspects_of(answer, exchange.answer)) suspects.push_back(element);
     for (const std::int64_t element : suspects) {
@@ -279,7 +288,7 @@ int main(int count, char** arguments) {
   std::atomic<std::size_t> next = 0;
   {
     std::vector<std::jthread> helpers;
-    for (int i = 0; i < 6; ++i) {
+    for (int i = 0; i < 8; ++i) {
       helpers.emplace_back([&] {
         for (std::size_t at = next++; at < list.size(); at = next++) Chooser(list[at]).choose();
       });

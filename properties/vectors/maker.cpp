@@ -136,6 +136,8 @@ std::string text_of(const EncodingModel& model, const Ask& ask) {
   const Question& q = ask.question;
   if (ask.kind == Kind::nothing) return "no tokens";
   if (ask.kind == Kind::breaking) return "positions where implementations break";
+  if (ask.kind == Kind::step) return fmt::format("a step: the last {} of {} tokens, {} rows", 1 + q.fill % 3, q.tokens, q.batch);
+  if (ask.kind == Kind::padded) return fmt::format("padding: {} rows of at most {} tokens", q.batch, q.tokens);
   std::string text = fmt::format("{} tokens", q.tokens);
   const Signature signature = signature_of(model.spec().encoding);
   if (signature.operation == Operation::bias) text = fmt::format("{} keys", q.tokens);

@@ -65,7 +65,11 @@ struct Group {
 inline constexpr std::int64_t pattern_length = 251;
 std::vector<double> pattern();
 
-/// A tensor of these values, from number `from` on and over again, each times `factor`, a power of two.
+/// What they are multiplied by, exactly: by 1 or the first, and by 1 or the second.
+inline constexpr double fine_factor = 1 + 0x1p-14;
+inline constexpr double small_factor = 0x1p-6;
+
+/// A tensor of these values, from number `from` on and over again, each times `factor`.
 Tensor patterned(Dtype dtype, std::vector<std::int64_t> shape, std::int64_t from, double factor = 1);
 
 }  // namespace sextant::vectors

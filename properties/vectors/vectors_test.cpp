@@ -1,0 +1,206 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
+
+#include "properties/mutants/mutant.hpp"
+#include "properties/mutants/recipe_subject.hpp"
+#include "properties/vectors/compare.hpp"
+#include "properties/vectors/groups.hpp"
+#include "properties/vectors/maker.hpp"
+#include "properties/vectors/tolerances.hpp"
+#include "subjects/builtin.hpp"
+
+namespace sextant::vectors {
+namespace {
+
+// By the JSON of their specs.
+const std::map<std::string, Group>& groups() {
+  static const std::map<std::string, Group> all = [] {
+    std::map<std::string, Group> list;
+    const auto builtin = builtin_subject();
+    for (const ChosenClaim& claim : chosen_claims()) {
+      Group group = made_group(claim, *builtin);
+      list.emplace(to_json(group.spec), std::move(group));
+    }
+    return list;
+  }();
+  return all;
+}
+
+// What the runner says of a subject in the tests of a claim: of the first that is not as it must be.
+std::optional<std::string> convicted(const Subject& subject, const Group& group) {
+  try {
+    const auto session = subject.open(group.spec);
+    for (const vectors::Test& test : group.tests) {
+      if (auto text = asked_difference(*session, test)) return fmt::format("{}: {}", test.comment, *text);
+    }
+    return std::nullopt;
+  } catch (const SubjectFailure& failure) {
+    return std::string(failure.what());
+  }
+}
+
+// Under its own claim, or under that with one field changed.
+bool is_convicted(const mutants::Mutant& mutant) {
+  const Spec spec = parse_spec(mutant.spec);
+  const auto subject = mutants::open(mutant.name);
+  const auto own = groups().find(to_json(spec));
+  if (own != groups().end() && convicted(*subject, own->second)) return true;
+  for (const Variant& variant : model_of(spec)->variants()) {
+    const auto other = groups().find(to_json(variant.spec));
+    if (other != groups().end() && convicted(*subject, other->second)) return true;
+  }
+  return false;
+}
+
+TEST(Vectors, ConvictNineMutantsOfTen) {
+  std::size_t all = 0;
+  std::size_t caught = 0;
+  std::string left;
+  for (const mutants::Mutant& mutant : mutants::registry()) {
+    if (mutant.kind != mutants::Kind::defect) continue;
+    ++all;
+    if (is_convicted(mutant)) {
+      ++caught;
+    } else {
+      left += mutant.name + " ";
+    }
+  }
+  fmt::print("{} of {} mutants convicted; left: {}\n", caught, all, left);
+  EXPECT_GE(10 * caught, 9 * all) << left;
+}
+
+// Of every control's claim, whether it has vectors or not: some calls that every encoding has.
+TEST(Vectors, AcceptEveryControl) {
+  const auto builtin = builtin_subject();
+  std::size_t asked = 0;
+  for (const mutants::Mutant& control : mutants::registry()) {
+    if (control.kind != mutants::Kind::control) continue;
+    const Spec spec = parse_spec(control.spec);
+    const auto subject = mutants::open(control.name);
+    const auto found = groups().find(to_json(spec));
+    Group few{.spec = spec, .rounding = Rounding::correct, .tests = {}};
+    if (found == groups().end()) {
+      Maker maker(spec, builtin->open(spec));
+      const auto [first, last] = maker.model().range();
+      const std::int64_t position = std::clamp<std::int64_t>(5, first, last - 1);
+      const Question question{.position = position,
+                              .tokens = std::min<std::int64_t>(4, last - position),
+                              .batch = 2,
+                              .heads = 3,
+                              .fill = 1};
+      if (maker.model().admits(question)) few.tests.push_back(maker.made({Kind::plain, question}, {}));
+      if (can_ask(maker.model(), Kind::breaking))
+        few.tests.push_back(maker.made({Kind::breaking, {.position = first, .fill = 2}}, {}));
+    }
+    const Group& group = found == groups().end() ? few : found->second;
+    asked += group.tests.empty() ? 0 : 1;
+    const auto text = convicted(*subject, group);
+    EXPECT_EQ(text, std::nullopt) << control.name << ": " << text.value_or("");
+  }
+  EXPECT_GE(asked, 280U);
+}
+
+// Which class deployed arithmetic can claim (docs/proofs/accuracy-classes.md).
+TEST(Vectors, AcceptHonestRecipesAtTheirClass) {
+  const std::map<AccuracyClass, std::vector<const char*>> honest{
+      {AccuracyClass::float32_angle,
+       {"float32", "float32-power", "float32-exponential", "wide-power", "quotient", "float32-widened"}},
+      {AccuracyClass::exact_angle, {"float64"}}};
+  std::size_t answered = 0;
+  for (const auto& [json, group] : groups()) {
+    if (group.spec.evaluation != Evaluation::float32) continue;
+    const auto recipes = honest.find(group.spec.accuracy);
+    if (recipes == honest.end()) continue;
+    for (const char* name : recipes->second) {
+      try {
+        const auto session = mutants::open_recipe(name)->open(group.spec);
+        for (const vectors::Test& test : group.tests) {
+          const Tensors reply = send(*session, test.operation, test.inputs);
+          const auto text = difference(test, reply);
+          EXPECT_EQ(text, std::nullopt) << name << " under " << json << ": " << test.comment << ": " << *text;
+          ++answered;
+        }
+      } catch (const SubjectFailure&) {
+        continue;  // has no such claim
+      }
+    }
+  }
+  EXPECT_GE(answered, 100U);
+}
+
+TEST(Vectors, RefuseAnswersToOtherClaims) {
+  std::size_t wrong_answers = 0;
+  for (const auto& [json, group] : groups()) {
+    for (const vectors::Test& test : group.tests) {
+      for (const WrongAnswer& wrong : test.wrong) {
+        bool is_refused = false;
+        for (const ExpectedTensor& expected : test.outputs) {
+          for (std::size_t i = 0; i < expected.values.size(); ++i) {
+            const auto& [element, value, tolerance] = expected.values[i];
+            is_refused = is_refused || std::fabs(wrong.values.at(expected.name)[i] - value) > tolerance;
+          }
+        }
+        EXPECT_TRUE(is_refused) << json << ": " << wrong.field;
+        ++wrong_answers;
+      }
+    }
+  }
+  EXPECT_GE(wrong_answers, 100U);
+}
+
+TEST(Vectors, FlagsAreRowsOfTheBugZoo) {
+  std::ifstream file(SEXTANT_SOURCE_DIR "/docs/bug-zoo.md");
+  std::stringstream page;
+  page << file.rdbuf();
+  std::set<std::string> flags;
+  for (const ChosenClaim& claim : chosen_claims()) {
+    for (const ChosenAsk& ask : claim.asks) flags.insert(ask.flags.begin(), ask.flags.end());
+  }
+  for (const std::string& flag : flags) {
+    const Bug* bug = bug_named(flag);
+    ASSERT_NE(bug, nullptr) << flag;
+    EXPECT_NE(page.str().find(fmt::format("| {} | ", flag)), std::string::npos) << flag;
+    EXPECT_NE(page.str().find(bug->thread), std::string::npos) << flag;
+  }
+}
+
+// The judge accepts what lies within the bound, so a tolerance is not below the distance of any answer that it accepts.
+TEST(Vectors, TolerancesAreNotBelowTheBound) {
+  const Spec spec = parse_spec(R"({"encoding":"sinusoidal","dim":16})");
+  const auto model = model_of(spec);
+  const auto judge = model->judge();
+  const Call call{.positions = {0, 1, 255, 4097, 131071}};
+  const auto session = builtin_subject()->open(spec);
+  Tensor answer = model->ask(*session, call);
+  for (std::int64_t i = 0; i < answer.elements(); ++i) {
+    const auto tolerance = tolerance_of(*judge, call, answer, i);
+    ASSERT_TRUE(tolerance);
+    const double value = answer.at(i);
+    for (const double share : {-1.2, -0.9, 0.9, 1.2}) {
+      answer.set(i, value + share * *tolerance);
+      const bool is_within = std::fabs(answer.at(i) - value) <= *tolerance;
+      const auto judged = judge->values(call, answer).within;
+      EXPECT_TRUE(is_within || judged != reference::Certainty::yes) << i << ": " << share;
+      answer.set(i, value);
+    }
+  }
+}
+
+TEST(Vectors, TwoDigitsRoundedUp) {
+  EXPECT_EQ(rounded_up(1.2e-7), 1.2e-7);
+  EXPECT_EQ(rounded_up(1.2001e-7), 1.3e-7);
+  EXPECT_EQ(rounded_up(9.91e-7), 1.0e-6);
+  EXPECT_EQ(rounded_up(0.5), 0.5);
+  EXPECT_EQ(rounded_up(0), 0);
+}
+
+}  // namespace
+}  // namespace sextant::vectors
