@@ -135,17 +135,15 @@ std::vector<VectorFile> flashinfer_vectors() {
     for (const char* name : {"q", "k", "cos_sin_cache", "positions"})
       inputs[name] = {{"type", "safetensors"}, {"path", blob}, {"tensor_key", name}};
     inputs["is_neox"] = {{"type", "scalar"}, {"value", rotation.pairing == Pairing::half}};
-    const Json workload{{"definition", definition},
-                        {"workload",
-                         {{"uuid", uuid_of(rotation.name)},
-                          {"axes",
-                           {{"num_tokens", tokens},
-                            {"num_qo_heads", queries},
-                            {"num_kv_heads", keys},
-                            {"max_seq_len", tokens}}},
-                          {"inputs", inputs}}},
-                        {"solution", nullptr},
-                        {"evaluation", nullptr}};
+    const Json workload{
+        {"definition", definition},
+        {"workload",
+         {{"uuid", uuid_of(rotation.name)},
+          {"axes",
+           {{"num_tokens", tokens}, {"num_qo_heads", queries}, {"num_kv_heads", keys}, {"max_seq_len", tokens}}},
+          {"inputs", inputs}}},
+        {"solution", nullptr},
+        {"evaluation", nullptr}};
     texts[fmt::format("workloads/rope/{}.jsonl", definition)] += workload.dump() + "\n";
   }
   std::vector<VectorFile> files;

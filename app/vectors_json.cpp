@@ -73,7 +73,8 @@ std::optional<PatternPlace> pattern_place(const Tensor& tensor) {
     }
     return true;
   };
-  for (const double factor : {1.0, vectors::fine_factor, vectors::small_factor, vectors::fine_factor * vectors::small_factor}) {
+  for (const double factor :
+       {1.0, vectors::fine_factor, vectors::small_factor, vectors::fine_factor * vectors::small_factor}) {
     for (std::int64_t from = 0; from < vectors::pattern_length; ++from) {
       const PatternPlace place{from, factor};
       if (repeats(place, std::min(telling, tensor.elements())) && repeats(place, tensor.elements())) return place;
@@ -126,8 +127,8 @@ class Numbered {
     Json list = Json::array();
     for (const Test& test : group.tests) {
       const std::int64_t id = next_++;
-      Json json{{"tcId", id}, {"comment", test.comment}, {"flags", test.flags}, {"result", "valid"},
-                {"op", test.operation}};
+      Json json{
+          {"tcId", id}, {"comment", test.comment}, {"flags", test.flags}, {"result", "valid"}, {"op", test.operation}};
       for (const auto& [name, tensor] : test.inputs) json["inputs"][name] = tensor_json(tensor);
       for (const ExpectedTensor& expected : test.outputs) json["outputs"][expected.name] = output_json(expected);
       list.push_back(json);
@@ -143,8 +144,11 @@ class Numbered {
 
  private:
   Json wrong_json(const Test& test, const vectors::WrongAnswer& wrong, std::int64_t of) {
-    Json json{{"tcId", next_++}, {"comment", fmt::format("as if {} were another", wrong.field)},
-              {"flags", {"OtherClaim"}}, {"result", "invalid"}, {"of", of}};
+    Json json{{"tcId", next_++},
+              {"comment", fmt::format("as if {} were another", wrong.field)},
+              {"flags", {"OtherClaim"}},
+              {"result", "invalid"},
+              {"of", of}};
     for (const ExpectedTensor& expected : test.outputs) {
       std::string bits;
       for (const double value : wrong.values.at(expected.name)) bits += bits_text(expected.dtype, value);
@@ -155,8 +159,11 @@ class Numbered {
   }
 
   Json weaker_json(const vectors::WeakerClass& weaker, std::int64_t of) {
-    Json json{{"tcId", next_++}, {"comment", fmt::format("{} allows this much", name_of(weaker.accuracy))},
-              {"flags", {"WeakerClass"}}, {"result", "acceptable"}, {"of", of}};
+    Json json{{"tcId", next_++},
+              {"comment", fmt::format("{} allows this much", name_of(weaker.accuracy))},
+              {"flags", {"WeakerClass"}},
+              {"result", "acceptable"},
+              {"of", of}};
     for (const auto& [name, tolerances] : weaker.tolerances)
       json["outputs"][name]["tolerance"] = tolerances_json(tolerances);
     flags_.insert("WeakerClass");
@@ -196,8 +203,8 @@ std::string file_text(const std::string& encoding, const std::vector<Group>& gro
   std::string body;
   for (const Group& group : groups) {
     const Json tests = numbered.tests_of(group);
-    body += fmt::format("{}{{\"spec\": {},\n\"class\": \"{}\", \"rounding\": \"{}\", \"tests\": [\n", body.empty() ? "" : ",\n",
-                        to_json(group.spec), name_of(group.spec.accuracy),
+    body += fmt::format("{}{{\"spec\": {},\n\"class\": \"{}\", \"rounding\": \"{}\", \"tests\": [\n",
+                        body.empty() ? "" : ",\n", to_json(group.spec), name_of(group.spec.accuracy),
                         group.rounding == vectors::Rounding::correct ? "correct" : "within-class");
     for (std::size_t i = 0; i < tests.size(); ++i) body += tests[i].dump() + (i + 1 < tests.size() ? ",\n" : "]}");
   }
@@ -223,9 +230,9 @@ struct FullTable {
   std::int64_t positions;
 };
 constexpr FullTable full_tables[] = {
-    {"transformer-512", Dtype::float32, 8192},     {"llama-2-7b", Dtype::float32, 131072},
-    {"llama-2-7b", Dtype::bfloat16, 131072},       {"llama-3.1-8b", Dtype::float32, 131072},
-    {"llama-3.1-8b", Dtype::bfloat16, 131072},     {"qwen2.5-7b-yarn", Dtype::float32, 131072},
+    {"transformer-512", Dtype::float32, 8192}, {"llama-2-7b", Dtype::float32, 131072},
+    {"llama-2-7b", Dtype::bfloat16, 131072},   {"llama-3.1-8b", Dtype::float32, 131072},
+    {"llama-3.1-8b", Dtype::bfloat16, 131072}, {"qwen2.5-7b-yarn", Dtype::float32, 131072},
     {"gpt-neox-20b", Dtype::float16, 131072},
 };
 
@@ -243,7 +250,7 @@ Json table_json(const FullTable& full) {
   Json parts = Json::array();
   for (const ExactTable::Part& part : table->parts()) parts.push_back({part.name, part.columns});
   return {{"spec", Json::parse(to_json(spec))}, {"name", full.preset}, {"dtype", name_of(full.dtype)},
-          {"positions", {0, full.positions}}, {"row", parts}, {"sha256", sha.digest()}};
+          {"positions", {0, full.positions}},   {"row", parts},        {"sha256", sha.digest()}};
 }
 
 }  // namespace
@@ -251,7 +258,8 @@ Json table_json(const FullTable& full) {
 std::vector<VectorFile> json_vectors() {
   const std::vector<vectors::ChosenClaim> claims = vectors::chosen_claims();
   const auto proposer = builtin_subject();
-  std::vector<VectorFile> files{{"LICENSE", vectors_licence}, {"README.md", vectors_readme}, {"run.py", vectors_runner}};
+  std::vector<VectorFile> files{
+      {"LICENSE", vectors_licence}, {"README.md", vectors_readme}, {"run.py", vectors_runner}};
   for (const std::string& encoding : vectors::encodings_with_vectors(claims)) {
     std::vector<Group> groups;
     for (const vectors::ChosenClaim& claim : claims) {
@@ -261,8 +269,8 @@ std::vector<VectorFile> json_vectors() {
   }
   files.push_back({"schema.json", vectors_schema});
   std::ranges::sort(files, {}, &VectorFile::name);
-  Json manifest{{"vectorsVersion", bits_version}, {"license", "CC0-1.0"}, {"files", Json::object()},
-                {"tables", Json::array()}};
+  Json manifest{
+      {"vectorsVersion", bits_version}, {"license", "CC0-1.0"}, {"files", Json::object()}, {"tables", Json::array()}};
   for (const VectorFile& file : files) {
     Sha256 sha;
     sha.add(file.content);

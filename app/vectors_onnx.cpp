@@ -124,8 +124,7 @@ Tensor as_list(const Tensor& rows) {
   const std::int64_t count = rows.shape[0] * rows.shape[1];
   const std::int64_t width = rows.shape[2];
   Tensor list = Tensor::zeros(rows.dtype, {count, width});
-  for (std::int64_t i = 0; i < rows.elements(); ++i)
-    list.set((count - 1 - i / width) * width + i % width, rows.at(i));
+  for (std::int64_t i = 0; i < rows.elements(); ++i) list.set((count - 1 - i / width) * width + i % width, rows.at(i));
   return list;
 }
 Tensor places_in_list(const Tensor& rows) {

@@ -8,6 +8,7 @@
 #include "properties/gen/order.hpp"
 #include "properties/model/attention_case.hpp"
 #include "subjects/operations.hpp"
+#include "subjects/table_order.hpp"
 
 namespace sextant::vectors {
 namespace {
@@ -71,7 +72,8 @@ void repeat_pattern(Call& call, const Operation operation) {
     // Of 22 significant bits where the dtype has them: what goes through a narrower one shows.
     const double fine = size_of(tensor.dtype) > 2 ? fine_factor : 1;
     const bool is_small = operation == Operation::attend && which == 0 && call.fill % 2 == 0;
-    tensor = patterned(tensor.dtype, tensor.shape, (start + 83 * which++) % pattern_length, fine * (is_small ? small_factor : 1));
+    tensor = patterned(tensor.dtype, tensor.shape, (start + 83 * which++) % pattern_length,
+                       fine * (is_small ? small_factor : 1));
   }
   for (std::optional<Tensor>* tensor : {&call.weight, &call.sinks}) {
     if (*tensor) {
@@ -171,6 +173,24 @@ Exchange exchanged(Session& session, const EncodingModel& model, Kind kind, cons
 Tensor answer_of(const EncodingModel& model, Kind kind, const Call& call, const Tensors& reply) {
   Replayed replayed(reply);
   return answered(replayed, model, kind, call);
+}
+
+Tensors with_named_parts(const std::string& operation, Tensors reply) {
+  if (operation != "table" || (reply.contains("cos") && reply.contains("sin"))) return reply;
+  const TableOrder& order = order_of_reply(reply);
+  std::vector<Tensor> parts;
+  for (const std::string_view name : order.tensors) parts.push_back(reply.at(std::string(name)));
+  const std::int64_t pairs = parts[0].shape[1] / columns_of(order, 1);
+  const Tensor joined = cosines_then_sines(order, parts, pairs);
+  const std::int64_t rows = joined.shape[0];
+  const std::int64_t width = joined.shape[1];
+  Tensor cos = Tensor::zeros(joined.dtype, {rows, pairs});
+  Tensor sin = cos;
+  for (std::int64_t i = 0; i < cos.elements(); ++i) {
+    cos.set(i, joined.at(i / pairs * width + i % pairs));
+    sin.set(i, joined.at(i / pairs * width + pairs + i % pairs));
+  }
+  return {{"cos", std::move(cos)}, {"sin", std::move(sin)}};
 }
 
 Tensors send(Session& session, const std::string& operation, const Tensors& inputs) {

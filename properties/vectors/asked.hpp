@@ -51,6 +51,10 @@ Exchange exchanged(Session& session, const EncodingModel& model, Kind kind, cons
 /// The answer as the model has it, of a subject that sent that reply.
 Tensor answer_of(const EncodingModel& model, Kind kind, const Call& call, const Tensors& reply);
 
+/// A reply to `table` as cosines and sines, in whichever order the subject has them; any other as it is.
+/// @throws SubjectFailure where it has neither.
+Tensors with_named_parts(const std::string& operation, Tensors reply);
+
 /// Sends a call as a vector has it. @throws what the session throws.
 Tensors send(Session& session, const std::string& operation, const Tensors& inputs);
 

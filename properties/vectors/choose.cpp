@@ -142,7 +142,10 @@ bool ignores_a_field(const Mutant& mutant) {
 class Chooser {
  public:
   explicit Chooser(Claim& claim)
-      : claim_(claim), spec_(parse_spec(claim.spec)), model_(model_of(spec_)), builtin_(builtin_subject()->open(spec_)) {}
+      : claim_(claim),
+        spec_(parse_spec(claim.spec)),
+        model_(model_of(spec_)),
+        builtin_(builtin_subject()->open(spec_)) {}
 
   // By the first few alone.
   void choose_few() {
@@ -160,7 +163,7 @@ class Chooser {
     };
     std::ranges::copy_if(alive_, std::back_inserter(claim_.left), is_out_of_reach);
     std::erase_if(alive_, is_out_of_reach);
-    const double longest = 2.5 + 0.7 * static_cast<double>(alive_.size());
+    const double longest = 3 + 0.8 * static_cast<double>(alive_.size());
     const double start = processor_seconds();
     for (const Ask& ask : candidates(*model_)) {
       if (alive_.empty() || most-- == 0 || processor_seconds() - start > longest) break;
@@ -209,9 +212,9 @@ class Chooser {
     alive_ = std::move(left);
     if (!is_needed) return;
     const Question& q = ask.question;
-    claim_.lines += fmt::format("ASK({}, {}, {}, {}, {}, {}, {}, \"{}\", \"{}\")\n", static_cast<int>(ask.kind),
-                                q.position, q.tokens, q.batch, q.heads, q.fill, q.order, fmt::join(elements, " "),
-                                fmt::join(rows, " "));
+    claim_.lines +=
+        fmt::format("ASK({}, {}, {}, {}, {}, {}, {}, \"{}\", \"{}\")\n", static_cast<int>(ask.kind), q.position,
+                    q.tokens, q.batch, q.heads, q.fill, q.order, fmt::join(elements, " "), fmt::join(rows, " "));
     constexpr std::int64_t small = 8192;
     if (values_of(*model_, ask) < small) before_.push_back({exchange.operation, exchange.inputs, {}, {}});
   }
@@ -223,7 +226,8 @@ class Chooser {
     if (ask.kind != Kind::plain || answer.elements() <= few || axes_of(spec_.encoding) > 1) return false;
     if (operation != Operation::encode && operation != Operation::rotate) return false;
     const std::int64_t width = answer.elements() / std::ssize(call.positions);
-    const Ask alone{Kind::plain, {.position = call.positions[static_cast<std::size_t>(element / width)], .fill = ask.question.fill}};
+    const Ask alone{Kind::plain,
+                    {.position = call.positions[static_cast<std::size_t>(element / width)], .fill = ask.question.fill}};
     const std::vector<const Mutant*> others = std::exchange(alive_, {&mutant});
     try_ask(alone);
     const bool is_convicted = alive_.empty();
@@ -245,7 +249,7 @@ class Chooser {
         }
       }
       const Tensors inputs = exchange.inputs;
-      const Tensors reply = send(*session, exchange.operation, inputs);
+      const Tensors reply = with_named_parts(exchange.operation, send(*session, exchange.operation, inputs));
       for (const auto& [name, tensor] : exchange.inputs) {
         if (inputs.at(name).data != tensor.data) return Conviction{};
       }
@@ -255,8 +259,8 @@ class Chooser {
           return Conviction{};
       }
       answer = answer_of(*model_, ask.kind, call, reply);
-    } catch (const SubjectFailure&) {
-      return Conviction{};
+    } catch (const SubjectFailure& failure) {
+      return failure.kind() == FailureKind::unsupported ? std::nullopt : std::optional(Conviction{});
     }
     if (judge.values(call, answer).within == reference::Certainty::yes) return std::nullopt;
     std::vector<std::int64_t> suspects(elements.begin(), elements.end());

@@ -12,7 +12,8 @@ namespace sextant::vectors {
 std::optional<std::string> difference(const Test& test, const Tensors& reply);
 
 /// Asks a test and compares: also whether the inputs are as they were. Nothing if all is as it must be.
-/// @throws Interrupted; a subject that does not answer is a difference.
+/// @throws Interrupted; a subject that does not answer is a difference, one that has no such operation is
+/// none.
 std::optional<std::string> asked_difference(Session& session, const Test& test);
 
 }  // namespace sextant::vectors

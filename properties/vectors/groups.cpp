@@ -71,9 +71,8 @@ Group made_group(const ChosenClaim& claim, const Subject& proposer) {
 std::vector<std::string> encodings_with_vectors(const std::vector<ChosenClaim>& claims) {
   std::vector<std::string> names;
   for (const EncodingExample& example : encoding_examples()) {
-    const bool is_there = std::ranges::any_of(claims, [&](const ChosenClaim& claim) {
-      return encoding_name(parse_spec(claim.spec)) == example.encoding;
-    });
+    const bool is_there = std::ranges::any_of(
+        claims, [&](const ChosenClaim& claim) { return encoding_name(parse_spec(claim.spec)) == example.encoding; });
     if (is_there) names.emplace_back(example.encoding);
   }
   return names;

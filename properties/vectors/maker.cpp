@@ -97,7 +97,10 @@ Test Maker::made(const Ask& ask, std::span<const std::int64_t> elements) {
     if (judged->values(call, answer).within != reference::Certainty::yes) rounding_ = Rounding::within_class;
   }
 
-  Test test{.comment = text_of(*model_, ask), .flags = {}, .operation = exchange.operation, .inputs = exchange.inputs,
+  Test test{.comment = text_of(*model_, ask),
+            .flags = {},
+            .operation = exchange.operation,
+            .inputs = exchange.inputs,
             .outputs = {}};
   for (const auto& [name, tensor] : exchange.reply)
     test.outputs.push_back({.name = name, .dtype = tensor.dtype, .shape = tensor.shape, .values = {}});
@@ -136,7 +139,8 @@ std::string text_of(const EncodingModel& model, const Ask& ask) {
   const Question& q = ask.question;
   if (ask.kind == Kind::nothing) return "no tokens";
   if (ask.kind == Kind::breaking) return "positions where implementations break";
-  if (ask.kind == Kind::step) return fmt::format("a step: the last {} of {} tokens, {} rows", 1 + q.fill % 3, q.tokens, q.batch);
+  if (ask.kind == Kind::step)
+    return fmt::format("a step: the last {} of {} tokens, {} rows", 1 + q.fill % 3, q.tokens, q.batch);
   if (ask.kind == Kind::padded) return fmt::format("padding: {} rows of at most {} tokens", q.batch, q.tokens);
   std::string text = fmt::format("{} tokens", q.tokens);
   const Signature signature = signature_of(model.spec().encoding);

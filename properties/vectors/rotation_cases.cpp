@@ -44,7 +44,8 @@ constexpr std::int64_t tokens = 5;
 constexpr std::int64_t heads = 3;
 
 // y of a pair: each product of two values of at most 24 bits is exact in double, so that fma rounds once.
-void turn(RotationCase& made, const Channels& channels, std::int64_t vector, std::int64_t width, double cos, double sin) {
+void turn(RotationCase& made, const Channels& channels, std::int64_t vector, std::int64_t width, double cos,
+          double sin) {
   const std::int64_t first = vector * width + channels.first;
   const std::int64_t second = vector * width + channels.second;
   const double a = made.x.at(first);
