@@ -21,7 +21,8 @@
 #include "subjects/builtin.hpp"
 
 // Chooses the questions of the vectors and prints them as properties/vectors/chosen.def has them: of each claim that a
-// mutant is seen under, those that it takes to convict its mutants, the smallest first. Standard error says who is left.
+// mutant is seen under, those that it takes to convict its mutants, the smallest first. Standard
+// error says who is left.
 
 namespace sextant::vectors {
 namespace {
@@ -59,7 +60,8 @@ std::int64_t values_of(const EncodingModel& model, const Ask& ask) {
   return vectors * std::max<std::int64_t>(model.judged_values(), 1);
 }
 
-// What is tried, in this order: a prompt and its steps, the positions that break things, then what the model asks first.
+// What is tried, in this order: a prompt and its steps, the positions that break things, then what
+// the model asks first.
 std::vector<Ask> candidates(const EncodingModel& model) {
   const auto [first, last] = model.range();
   std::vector<Ask> small;
