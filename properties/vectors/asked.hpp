@@ -11,8 +11,8 @@
 
 namespace sextant::vectors {
 
-/// What a vector asks: a question of accuracy of the encoding's model, with inputs that repeat a pattern, or a variation
-/// of it.
+/// What a vector asks: a question of accuracy of the encoding's model, with inputs that repeat a pattern, or a
+/// variation of it.
 enum class Kind : std::int64_t {
   plain,
   breaking,  ///< the positions where implementations break, unsorted and some twice, in place of the question's

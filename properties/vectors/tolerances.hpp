@@ -18,8 +18,8 @@ namespace sextant::vectors {
 // (B, T + |v - t|]: v being the nearest value of the dtype, |v - t| <= ulp/2, which is at most an eighth of B in every
 // class but the two strictest. T is written with two digits, rounded up.
 //
-// B and t are the judge's own, which is asked about an answer with one value moved far away: it
-// tells that value's error E, and E as a multiple R of the bound, so B = E / R; moved by 8 B, E is 8 B + (v - t) or 8 B - (v - t).
+// B and t are the judge's own, which is asked about an answer with one value moved far away: it tells that value's
+// error E, and E as a multiple R of the bound, so B = E / R; moved by 8 B, E is 8 B + (v - t) or 8 B - (v - t).
 
 /// T of element `element` of an answer that the judge accepts; nothing where the judge says nothing of the element. The
 /// answer is as it was afterwards.
