@@ -60,31 +60,6 @@ bool is_convicted(const mutants::Mutant& mutant) {
   return false;
 }
 
-// In one process with the groups of its encoding, as a file is run: what one claim leaves there the next one finds.
-bool is_convicted_among_others(const mutants::Mutant& mutant) {
-  const Spec spec = parse_spec(mutant.spec);
-  const std::string own = to_json(spec);
-  std::vector<Spec> specs;
-  std::vector<const Group*> asked;
-  for (const auto& [json, group] : groups()) {
-    if (encoding_name(group.spec) != encoding_name(spec)) continue;
-    specs.push_back(group.spec);
-    asked.push_back(&group);
-  }
-  try {
-    const auto sessions = mutants::open(mutant.name)->open_together(specs);
-    for (std::size_t i = 0; i < asked.size(); ++i) {
-      for (const vectors::Test& test : asked[i]->tests) {
-        const bool is_wrong = asked_difference(*sessions[i], test).has_value();
-        if (is_wrong && to_json(asked[i]->spec) == own) return true;
-      }
-    }
-  } catch (const SubjectFailure&) {
-    return false;
-  }
-  return false;
-}
-
 // Left are faults of other gradients than rotate's, between threads, of special values, and in calls that are longer or
 // of other magnitudes than the vectors'.
 TEST(Vectors, ConvictMostMutants) {
@@ -94,7 +69,7 @@ TEST(Vectors, ConvictMostMutants) {
   for (const mutants::Mutant& mutant : mutants::registry()) {
     if (mutant.kind != mutants::Kind::defect) continue;
     ++all;
-    if (is_convicted(mutant) || (mutant.begin && is_convicted_among_others(mutant))) {
+    if (is_convicted(mutant)) {
       ++caught;
     } else {
       left += mutant.name + " ";
