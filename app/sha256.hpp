@@ -11,6 +11,8 @@ namespace sextant {
 /// SHA-256 of FIPS 180-4, section 6.2, of bytes that are given piece by piece.
 class Sha256 {
  public:
+  Sha256();
+
   void add(std::span<const std::byte> bytes);
   void add(const std::string& text) { add(std::as_bytes(std::span(text))); }
 
@@ -20,8 +22,7 @@ class Sha256 {
  private:
   void take_block();
 
-  std::array<std::uint32_t, 8> state_{0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
-                                      0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
+  std::array<std::uint32_t, 8> state_;
   std::array<std::uint8_t, 64> block_{};
   std::uint64_t length_ = 0;
 };

@@ -20,8 +20,8 @@ struct FittedAnswers {
 };
 
 /// Asks some of the questions of accuracy and judges every value of the answers, under the claim's class and
-/// evaluation, else under laxer ones: of frequencies or angles of a 16-bit format, under that format's, since a stricter
-/// bound that a few values happen to meet is no claim. @throws SubjectFailure, Interrupted.
+/// evaluation, else under laxer ones: of frequencies or angles of a 16-bit format, under that format's, since a
+/// stricter bound that a few values happen to meet is no claim. @throws SubjectFailure, Interrupted.
 FittedAnswers fitted_answers(Session& session, const Spec& spec, std::optional<Dtype> narrow = std::nullopt);
 
 /// The first recipe whose bits are those of an ordinary call's answer and of its answers at doubling positions; empty

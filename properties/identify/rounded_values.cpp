@@ -17,7 +17,8 @@ namespace {
 
 // Below 256, where every 16-bit position is right.
 constexpr std::int64_t asked[] = {1, 2, 3, 5, 7, 11, 23, 47, 101, 251};
-// A float32 angle of up to 251 radians is off by 2^-17 twice over, 1/32 of float16's unit in the last place in [1/8, 1).
+// A float32 angle of up to 251 radians is off by 2^-17 twice over, 1/32 of float16's unit in the last place in
+// [1/8, 1).
 constexpr double slack = 0x1p-5;
 constexpr double least_size = 0x1p-3;
 constexpr std::int64_t fewest_values = 16;

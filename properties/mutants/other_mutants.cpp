@@ -23,6 +23,9 @@ constexpr const char* alibi_steep = R"({"encoding":"alibi","num_heads":12,"bias_
 constexpr const char* alibi_71 = R"({"encoding":"alibi","num_heads":71,"slopes":"geometric","max_position":2048})";
 constexpr const char* alibi_bfloat16 =
     R"({"encoding":"alibi","num_heads":71,"slopes":"geometric","slope_dtype":"bfloat16","max_position":128})";
+// With distances that bfloat16 rounds.
+constexpr const char* alibi_bfloat16_far =
+    R"({"encoding":"alibi","num_heads":71,"slopes":"geometric","slope_dtype":"bfloat16","max_position":512})";
 constexpr const char* alibi_8 = R"({"encoding":"alibi","num_heads":8,"max_position":8192})";
 constexpr const char* t5 = R"({"encoding":"relative_bias","max_position":4096})";
 constexpr const char* t5_decoder = R"({"encoding":"relative_bias","bidirectional":false,"max_position":4096})";
@@ -124,7 +127,7 @@ void bias_mutants(List& list) {
       "alibi-slopes-of-float16", "L13", "slopes are float16's, though bfloat16's were claimed", alibi_bfloat16,
       [](PlainOther& plain) { plain.round_slope = [](double slope) { return round_to(Dtype::float16, slope); }; });
   list.defect("alibi-distances-rounded-too", "L13,A13", "distances are rounded to bfloat16 as slopes are",
-              alibi_bfloat16, [](PlainOther& plain) {
+              alibi_bfloat16_far, [](PlainOther& plain) {
                 plain.distance = [own = plain.distance](std::int64_t query, std::int64_t key) {
                   return round_to(Dtype::bfloat16, own(query, key));
                 };

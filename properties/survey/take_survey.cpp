@@ -203,8 +203,8 @@ CodeMap codes_from(Session& session, EncodedPairs& encoded, const Spec& spec, st
   return map;
 }
 
-// The grid in two calls, unless answers depend on a call's length, so that what counts positions from a call's start does
-// not pass for right.
+// The grid in two calls, unless answers depend on a call's length, so that what counts positions from a call's start
+// does not pass for right.
 Rows rows_of_grid(Session& session, const EncodedPairs& encoded, const Spec& spec,
                   const std::vector<std::int64_t>& positions) {
   if (positions.size() < 2 || depends_on_length(spec)) return encoded.ask(session, positions);

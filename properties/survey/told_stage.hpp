@@ -31,8 +31,8 @@ struct ToldStage {
 /// phases of its sines and cosines where they are further from the frequency's multiples than the table is from the
 /// unit circle; its table, from what it makes of unit vectors; and, of rotations, other vectors turned by that table.
 /// What a last rounding may have made is taken for one. Where norms change by more than any table's do, what is done
-/// to a pair is no rotation, and a code's pair no sine and cosine; where all pairs turn the other way, sines have the other
-/// sign or stand where cosines do, which is the table's of codes and the rotation's of what turns vectors.
+/// to a pair is no rotation, and a code's pair no sine and cosine; where all pairs turn the other way, sines have the
+/// other sign or stand where cosines do, which is the table's of codes and the rotation's of what turns vectors.
 ///
 /// By the error's growth with the position it is told where that is not known: in claims without position 0, of values
 /// that are not finite, of frequencies above half a turn, and where positions are too far for the whole turns that a
