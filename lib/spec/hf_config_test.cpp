@@ -290,9 +290,10 @@ TEST(HfConfig, NotesWhatItsTypeDoesNotReadOfPositions) {
       notes(R"("rope_condense_ratio": 8)"),
       (std::vector<std::string>{"line 2: rope_condense_ratio is not read by transformers' llama, and not claimed"}));
   EXPECT_EQ(notes(R"("use_rope": false)").size(), 1U);
-  EXPECT_EQ(notes(R"("layer_types": ["linear_attention"])").size(), 1U);
+  EXPECT_EQ(notes(R"("num_hidden_layers": 1, "layer_types": ["linear_attention"])").size(), 1U);
   EXPECT_EQ(notes(R"("use_rope": true, "use_xpos": false, "position_embedding_type": "absolute", "alibi": null,
-                     "layer_types": ["full_attention", "sliding_attention"], "rope_theta": 10000)"),
+                     "num_hidden_layers": 2, "layer_types": ["full_attention", "sliding_attention"],
+                     "rope_theta": 10000)"),
             std::vector<std::string>());
 }
 
@@ -578,6 +579,23 @@ TEST(HfConfig, ALayerWithoutPositionsIsToldFromOneThatIsNotThere) {
   EXPECT_NE(told("0").find("nothing is claimed of layer 0"), std::string::npos) << told("0");
   EXPECT_NE(told("0").find("its other layers (linear attention, convolutions) have no positions"), std::string::npos);
   EXPECT_EQ(told("sliding_attention").find("its other layers"), std::string::npos);
+}
+
+// transformers reads it from the top of a file for one rule alone: of rules for kinds of layers it takes
+// max_position_embeddings (standardize_rope_params).
+TEST(HfConfig, RulesOfKindsOfLayersAreTrainedAtTheWholeLength) {
+  const auto claims = claims_of_hf_config(
+      R"({"model_type":"gemma3_text","num_hidden_layers":6,"original_max_position_embeddings":1000,)"
+      R"("max_position_embeddings":32768,"rope_scaling":{"rope_type":"yarn","factor":8.0}})");
+  const auto full = std::ranges::find(claims, "full_attention", &ConfigClaim::kind);
+  ASSERT_NE(full, claims.end());
+  const auto& rope = std::get<Rope>(full->spec->encoding);
+  EXPECT_EQ(std::get<YarnScaling>(rope.rope_scaling).original_max_position_embeddings, 32768);
+}
+
+TEST(HfConfig, EachLayerHasItsKind) {
+  EXPECT_EQ(refusal_of(R"({"model_type":"phi3","num_hidden_layers":2,"layer_types":["full_attention"]})"),
+            "line 1: layer_types: expected an entry for each of the 2 layers, got 1");
 }
 
 TEST(HfConfig, ACountOfLayersTellsNothingOfPairs) {

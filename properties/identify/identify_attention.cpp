@@ -363,6 +363,10 @@ class AttentionIdentifier {
     found_.spec = fitted.spec;
     found_.of_bound = fitted.of_bound;
     if (!fitted.hold && found_.faults.empty()) found_.faults.push_back(fitted.where);
+    // Rounded positions are not told from rounded angles.
+    const bool is_coarse =
+        fitted.spec.accuracy == AccuracyClass::float16_angle || fitted.spec.accuracy == AccuracyClass::bfloat16_angle;
+    if (is_coarse) rotation_ = Confidence::medium;
     found_.confidence = !found_.faults.empty()                          ? Confidence::low
                         : !is_guess_ && rotation_ != Confidence::medium ? Confidence::high
                                                                         : Confidence::medium;

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <numbers>
 
+#include "lib/numeric/ulp.hpp"
+
 namespace sextant::identify {
 namespace {
 
@@ -126,6 +128,27 @@ bool explains(const Way& way, const std::vector<Turned>& calls, const Expected& 
   });
 }
 
+// Whether the angles that are seen are the format's numbers. Where values are too coarse to tell, nothing speaks
+// against it.
+bool are_angles_of(Dtype dtype, const std::vector<Turned>& calls, const ExpectedPairs& pairs) {
+  const double rounding = std::ldexp(3, -format_of(dtype).precision);
+  for (const Turned& call : calls) {
+    for (std::int64_t vector = 0; vector < std::ssize(call.rows); ++vector) {
+      const std::vector<PairValues>& row = call.rows[static_cast<std::size_t>(vector)];
+      const auto position = static_cast<double>(call.place(vector).position);
+      for (std::size_t i = 0; i < row.size(); ++i) {
+        const double about = pairs.turns[i].radians * position;
+        if (std::fabs(about) * rounding > 1 || !std::isfinite(row[i].sin)) continue;
+        const double seen = about + std::remainder(std::atan2(row[i].sin, row[i].cos) - about, 2 * std::numbers::pi);
+        const double nearest = round_to(dtype, seen);
+        const double off = 2 * pairs.noise + 0x1p-22 * std::fabs(seen);
+        if (8 * off < ulp(dtype, nearest) && std::fabs(seen - nearest) > off) return false;
+      }
+    }
+  }
+  return true;
+}
+
 // The greatest position from which on all others are turned alike, or not at all: found among those that were asked.
 std::optional<Way> clamped(const std::vector<Turned>& calls, const Expected& expected,
                            const std::function<bool(std::int64_t)>& is_right) {
@@ -188,8 +211,11 @@ PositionsUsed positions_used(const PairQuestion& question, const ExpectedPairs& 
   };
   if (const auto way = clamped(calls, in_float32, is_right)) return {false, way->words, {}};
   // Three roundings to a format of 11 or 8 bits: of position, frequency and product.
-  if (explains(given, calls, {pairs, 3 * 0x1p-11})) return {true, "angles are rounded to float16", Dtype::float16};
-  if (explains(given, calls, {pairs, 3 * 0x1p-8})) return {true, "angles are rounded to bfloat16", Dtype::bfloat16};
+  for (const Dtype dtype : {Dtype::float16, Dtype::bfloat16}) {
+    if (explains(given, calls, {pairs, std::ldexp(3, -format_of(dtype).precision)}) &&
+        are_angles_of(dtype, calls, pairs))
+      return {true, fmt::format("angles are rounded to {}", name_of(dtype)), dtype};
+  }
   return {false, "", {}};
 }
 

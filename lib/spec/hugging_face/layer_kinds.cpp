@@ -75,10 +75,7 @@ std::vector<std::string> names_by_rope(const ConfigObject& config, std::int64_t 
 
 std::vector<std::string> names_of_layers(const RotaryModel& model, const ConfigObject& config, std::int64_t count) {
   if (model.traits.layering == Layering::no_rope_layers) return names_by_rope(config, count);
-  if (const auto listed = config.texts({"layer_types"})) {
-    check_length(config, "layer_types", std::ssize(listed->value), count);
-    return listed->value;
-  }
+  if (const auto listed = config.texts({"layer_types"})) return listed->value;
   if (config.has("attn_type_list"))
     config.refuse_meaning("attn_type_list", "not read by transformers: list the kinds as layer_types");
   return names_by_pattern(model, config, count);
@@ -88,6 +85,10 @@ std::vector<std::string> names_of_layers(const RotaryModel& model, const ConfigO
 
 std::vector<LayerKind> layer_kinds(const RotaryModel& model, const ConfigObject& config) {
   const std::int64_t count = count_of_layers(model, config);
+  // transformers checks it of every class. A class that takes nothing from it has not read it.
+  const auto listed = config.fields().find("layer_types");
+  if (listed != config.fields().end() && listed->is_array() && rotary_model(model.model_type) != nullptr)
+    check_length(config, "layer_types", static_cast<std::int64_t>(listed->size()), count);
   std::vector<std::string> names(static_cast<std::size_t>(count));
   if (model.traits.layering != Layering::alike) names = names_of_layers(model, config, count);
   if (model.traits.full_head_dim != 0) names.back() = "full_attention";  // Gemma 4's class sees to that

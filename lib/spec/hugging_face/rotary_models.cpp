@@ -315,11 +315,13 @@ std::optional<ConfigObject> RotaryReader::nested_rules() const {
 }
 
 RopeRule RotaryReader::rule_for(const std::string& kind) const {
+  // transformers reads the length that was trained from the top of a file for one rule alone (standardize_rope_params).
+  const ModelLengths lengths{lengths_.longest, std::nullopt};
   if (const auto rules = nested_rules()) {
     if (config_.has("rope_scaling")) config_.refuse_meaning("rope_scaling", "contradicts rope_parameters");
     const auto own = rules->object(kind.c_str());
     if (!own) return {};
-    RopeRule rule = read_rule(*own, lengths_);
+    RopeRule rule = read_rule(*own, lengths);
     rule.source = rules->source(kind);
     // transformers looks for it beside the kinds of layers, where it never is.
     if (rule.scaling.value("truncate", json(true)) != json(true))
@@ -342,7 +344,7 @@ RopeRule RotaryReader::rule_for(const std::string& kind) const {
       older->refuse("truncate",
                     fmt::format("not read by transformers' {}: state the claim with --spec", part_.model_type));
   }
-  return is_meant ? rule_of(config_, lengths_) : RopeRule{};
+  return is_meant ? rule_of(config_, lengths) : RopeRule{};
 }
 
 RotaryReader::Theta RotaryReader::theta_for(const std::string& kind) const {
