@@ -67,12 +67,13 @@ Identification identify(const Subject& subject, const Spec& probe) {
            spec.evaluation == probe.evaluation;
   };
   if (found.spec && found.faults.empty() && !is_as_asked(*found.spec)) {
-    if (std::string words = rounded_values(session, *found.spec); !words.empty())
+    if (std::string words = rounded_values(session, *found.spec).words; !words.empty())
       (found.confidence == Confidence::low ? found.faults : found.arithmetic).push_back(std::move(words));
   }
   // Truncation shortens all pairs, which no spec of a rotation says.
   if (!found.spec && found.faults.empty()) {
-    if (std::string words = truncated_values(session, probe); !words.empty()) found.faults.push_back(std::move(words));
+    if (RoundedValues seen = rounded_values(session, probe); seen.are_truncated)
+      found.faults.push_back(std::move(seen.words));
   }
   if (found.spec) {
     found.effective = effective_bits(session, *found.spec);

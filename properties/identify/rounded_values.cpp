@@ -4,13 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numbers>
 #include <optional>
 #include <vector>
 
 #include "lib/numeric/dtype.hpp"
 #include "lib/numeric/ulp.hpp"
 #include "properties/model/model.hpp"
+#include "properties/model/ordinary_vectors.hpp"
 
 namespace sextant::identify {
 namespace {
@@ -100,20 +100,9 @@ Rows turned_by(const Rows& rows, const std::vector<PairValues>& vectors) {
   return turned;
 }
 
-// Vectors of length 1 that are round in no format, each pair in another direction.
-std::vector<PairValues> ordinary_vectors(std::int64_t count, Dtype dtype) {
-  const double golden = std::numbers::pi * (3 - std::sqrt(5.0));
-  std::vector<PairValues> vectors;
-  for (std::int64_t i = 0; i < count; ++i) {
-    const double direction = 1 + golden * static_cast<double>(i);
-    vectors.push_back({round_to(dtype, std::sin(direction)), round_to(dtype, std::cos(direction))});
-  }
-  return vectors;
-}
-
 }  // namespace
 
-std::string rounded_values(Session& session, const Spec& spec) {
+RoundedValues rounded_values(Session& session, const Spec& spec) {
   const auto encoded = model_of(spec)->encoded_pairs();
   if (!encoded || spec.min_position > 0 || spec.max_position <= 3) return {};
   std::vector<std::int64_t> positions;
@@ -126,22 +115,16 @@ std::string rounded_values(Session& session, const Spec& spec) {
   const std::optional<Rows> turned = encoded->ask_turned(session, positions, vectors);
   const std::string_view table = turned ? "cosines and sines" : "values";
   const auto format = format_of_values(rows, spec.dtype);
-  if (!format) {
-    return is_truncated(rows, truth, spec.dtype) ? "results are truncated, not rounded to nearest" : "";
-  }
+  const bool are_truncated = is_truncated(rows, truth, format.value_or(spec.dtype));
+  if (!format) return {are_truncated ? "results are truncated, not rounded to nearest" : "", are_truncated};
   const std::string_view name = name_of(*format);
   const bool are_results = turned && format_of_values(*turned, spec.dtype) == format;
-  if (is_truncated(rows, truth, *format))
-    return fmt::format("{} are truncated to {}, not rounded to nearest", are_results ? "results" : table, name);
-  if (!are_results) return fmt::format("{} are rounded to {}", table, name);
+  if (are_truncated)
+    return {fmt::format("{} are truncated to {}, not rounded to nearest", are_results ? "results" : table, name), true};
+  if (!are_results) return {fmt::format("{} are rounded to {}", table, name)};
   if (is_rounded_before(*turned, turned_by(truth, vectors), *format))
-    return fmt::format("the rotation is computed in {}", name);
-  return fmt::format("results are rounded to {}", name);
-}
-
-std::string truncated_values(Session& session, const Spec& spec) {
-  std::string words = rounded_values(session, spec);
-  return words.find("truncated") == std::string::npos ? std::string() : words;
+    return {fmt::format("the rotation is computed in {}", name)};
+  return {fmt::format("results are rounded to {}", name)};
 }
 
 }  // namespace sextant::identify

@@ -7,6 +7,11 @@
 
 namespace sextant::identify {
 
+struct RoundedValues {
+  std::string words;
+  bool are_truncated = false;
+};
+
 /// Which values are rounded to a format narrower than the spec's dtype, or truncated: "cosines and sines are rounded to
 /// bfloat16", "the rotation is computed in float16", "results are truncated to bfloat16, not rounded to nearest"; empty
 /// where neither is seen, or the encoding is no list of pairs. The spec names all else that the subject computes.
@@ -15,9 +20,6 @@ namespace sextant::identify {
 /// fewer, once in 65536. Truncation shows in errors that all have one sign and reach a unit in the last place.
 ///
 /// @throws SubjectFailure, Interrupted.
-std::string rounded_values(Session& session, const Spec& spec);
-
-/// The same of truncation alone, which is told where the spec names all else, and only there.
-std::string truncated_values(Session& session, const Spec& spec);
+RoundedValues rounded_values(Session& session, const Spec& spec);
 
 }  // namespace sextant::identify

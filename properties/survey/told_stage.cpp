@@ -11,6 +11,7 @@
 #include "lib/numeric/ulp.hpp"
 #include "properties/gen/position.hpp"
 #include "properties/identify/measured_turns.hpp"
+#include "properties/model/ordinary_vectors.hpp"
 #include "properties/survey/row_errors.hpp"
 #include "reference/stages.hpp"
 
@@ -24,17 +25,6 @@ constexpr std::int64_t most_columns = 64;
 constexpr reference::Precision stage_precision{192};
 // Entries of bfloat16 change a pair's norm by 2^-8 of it at most, either way, which comes to half of that.
 constexpr double most_noise_of_tables = 0x1p-4;
-
-// Vectors of length 1 that are round in no format, each pair in another direction.
-std::vector<PairValues> ordinary_vectors(std::int64_t count, Dtype dtype) {
-  const double golden = std::numbers::pi * (3 - std::sqrt(5.0));
-  std::vector<PairValues> vectors;
-  for (std::int64_t i = 0; i < count; ++i) {
-    const double direction = 1 + golden * static_cast<double>(i);
-    vectors.push_back({round_to(dtype, std::sin(direction)), round_to(dtype, std::cos(direction))});
-  }
-  return vectors;
-}
 
 // The squares of the steps' errors, added up.
 struct StageSums {
