@@ -13,15 +13,16 @@ void Progress::advance(std::int64_t done, std::int64_t total) {
 }
 
 void Progress::judged(const PropertyResult& result) {
+  if (result.verdict == Verdict::not_applicable) {
+    --properties_;
+    return;
+  }
   ++judged_;
-  if (result.verdict == Verdict::not_applicable) set_aside_ = done_;
   if (result.verdict == Verdict::violated && result.level != Level::advice) ++violated_;
   if (result.verdict == Verdict::crashed || result.verdict == Verdict::timed_out) ++failed_;
 }
 
-double Progress::share() const {
-  return total_ > set_aside_ ? static_cast<double>(done_ - set_aside_) / static_cast<double>(total_ - set_aside_) : 0;
-}
+double Progress::share() const { return total_ > 0 ? static_cast<double>(done_) / static_cast<double>(total_) : 0; }
 
 std::optional<double> Progress::seconds_left(double seconds) const {
   constexpr double least = 0.05;

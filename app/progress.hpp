@@ -12,18 +12,17 @@ namespace sextant {
 /// How far an audit is.
 class Progress {
  public:
-  /// `properties`: how many are to be judged.
+  /// `properties`: how many there are, those included that will be found not to apply.
   explicit Progress(std::int64_t properties) : properties_(properties) {}
 
-  /// So many steps of all are done.
+  /// So many steps of those of the properties that apply are done.
   void advance(std::int64_t done, std::int64_t total);
   /// The property is being judged.
   void judging(const std::string& property) { property_ = property; }
-  /// One more property is judged, or set aside.
+  /// One more property is judged, or does not apply and counts no more.
   void judged(const PropertyResult& result);
 
-  /// What is done of the steps of the properties that apply, from 0 to 1. Those of the others, which an audit sets
-  /// aside before it asks anything, took no time.
+  /// What is done of the steps, from 0 to 1; 0 where there are none.
   double share() const;
 
   /// How long the rest takes if its steps take as long as those that are done: seconds (1/share - 1). Steps differ, so
@@ -42,7 +41,6 @@ class Progress {
   std::int64_t failed_ = 0;
   std::int64_t done_ = 0;
   std::int64_t total_ = 0;
-  std::int64_t set_aside_ = 0;  // of done_
 };
 
 /// The progress of an audit in one line of standard error where that is a terminal, rewritten at most ten times a

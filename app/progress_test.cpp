@@ -39,22 +39,15 @@ TEST(Progress, EstimatesNothingFromTooLittle) {
   EXPECT_EQ(progress.seconds_left(10), std::nullopt);
 }
 
-// What is set aside takes no time: counted as done it would make the rest look short.
-TEST(Progress, CountsTheStepsOfPropertiesThatApply) {
+TEST(Progress, CountsThePropertiesThatApply) {
   Progress progress(4);
-  for (const std::int64_t done : {100, 200, 300}) {
-    progress.advance(done, 400);
-    progress.judged(result_with(Verdict::not_applicable));
-  }
-  EXPECT_EQ(progress.share(), 0);
-  EXPECT_EQ(progress.seconds_left(1), std::nullopt);
-  progress.advance(325, 400);
-  EXPECT_DOUBLE_EQ(progress.share(), 0.25);
-  EXPECT_DOUBLE_EQ(*progress.seconds_left(2), 6);
-  Progress idle(1);
-  idle.advance(40, 40);
-  idle.judged(result_with(Verdict::not_applicable));
-  EXPECT_EQ(idle.share(), 0);  // not 0/0
+  progress.judged(result_with(Verdict::not_applicable));
+  progress.judged(result_with(Verdict::not_applicable));
+  EXPECT_EQ(progress.text(0), "0 of 2 properties judged, 0 %, 0 s");
+  EXPECT_EQ(progress.seconds_left(1), std::nullopt);  // not 0/0
+  progress.judged(result_with(Verdict::holds));
+  progress.advance(20, 40);
+  EXPECT_EQ(progress.text(3), "1 of 2 properties judged, 50 %, 3 s, about 3 s left");
 }
 
 }  // namespace

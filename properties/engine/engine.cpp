@@ -118,8 +118,11 @@ std::int64_t values_of(const AuditOptions& options) {
 AuditOutcome audit(const std::vector<Property>& properties, const Subject& subject, const Spec& spec,
                    const AuditOptions& options) {
   AuditOutcome outcome{{}, std::vector<PropertyResult>(properties.size())};
+  std::vector<std::optional<std::string>> reasons;  // why a property does not apply
+  for (const Property& property : properties) reasons.push_back(why_not_applicable(property, subject, spec));
   const std::int64_t share = cases_of(options, Sessions::shared);
-  const std::int64_t total = static_cast<std::int64_t>(properties.size()) * share;
+  const auto applies = [](const std::optional<std::string>& reason) { return !reason; };
+  const std::int64_t total = std::ranges::count_if(reasons, applies) * share;
   std::mutex mutex;  // guards done and failure, and lets one call of options through at a time
   std::int64_t done = 0;
   std::exception_ptr failure;
@@ -134,11 +137,10 @@ AuditOutcome audit(const std::vector<Property>& properties, const Subject& subje
   Introduction introduction = introduce(subject, spec);
   options.introduced(introduction.description);
   if (!introduction.failure) {
-    const auto first = std::find_if(properties.begin(), properties.end(), [&](const Property& property) {
-      return !why_not_applicable(property, subject, spec);
-    });
-    if (first != properties.end()) {
-      const PropertyResult result = run_case(*first, subject, spec, first->first_cases(spec).front());
+    const auto first = std::ranges::find_if(reasons, applies);
+    if (first != reasons.end()) {
+      const Property& property = properties[static_cast<std::size_t>(first - reasons.begin())];
+      const PropertyResult result = run_case(property, subject, spec, property.first_cases(spec).front());
       if (result.verdict == Verdict::timed_out)
         introduction.failure = SubjectFailure(FailureKind::timed_out, result.simplest->finding);
     }
@@ -157,9 +159,8 @@ AuditOutcome audit(const std::vector<Property>& properties, const Subject& subje
   };
 
   for (std::size_t i = 0; i < properties.size(); ++i) {
-    if (auto reason = why_not_applicable(properties[i], subject, spec)) {
-      advance(share);
-      told(i, set_aside(properties[i], Verdict::not_applicable, std::move(*reason)));
+    if (reasons[i]) {
+      told(i, set_aside(properties[i], Verdict::not_applicable, std::move(*reasons[i])));
     } else if (introduction.failure) {
       advance(share);
       told(i, set_aside(properties[i], verdict_of(introduction.failure->kind()), text_of(*introduction.failure)));

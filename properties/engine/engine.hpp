@@ -69,7 +69,8 @@ struct AuditOptions {
   std::optional<std::uint64_t> steps;
   Counterexamples counterexamples = Counterexamples::sought;
   std::stop_token stop;
-  /// Called after every case, from any thread, one call at a time.
+  /// Called after every case, from any thread, one call at a time: how many steps are done of those of the properties
+  /// that apply.
   std::function<void(std::int64_t done, std::int64_t total)> progress = [](std::int64_t, std::int64_t) {};
   /// Called once, before any property is judged. What it throws ends the audit.
   std::function<void(const Description& subject)> introduced = [](const Description&) {};
