@@ -427,5 +427,20 @@ TEST(FalseAlarms, AnAuditOfBuiltinAsksThroughRangesAndLists) {
   EXPECT_GT(asked.at("row_independence").of_lists, 0);
 }
 
+// A bias grows with the square of a call's tokens, and with the heads: a call of 4097 tokens of 112 heads would be of
+// seven GiB.
+TEST(FalseAlarms, CallsOfManyHeadsFitIntoMemory) {
+  const Spec spec = parse_spec(R"({"encoding":"alibi","num_heads":112,"max_position":8192})");
+  std::int64_t most = 0;
+  const Edited watched(builtin_subject(), [&](std::string_view, const Tensors&, Tensors& reply) {
+    for (const auto& [name, tensor] : reply) most = std::max(most, std::ssize(tensor.data));
+  });
+  AuditOptions options;
+  options.profile = Profile::quick;
+  audit(catalogue(), watched, spec, options);
+  EXPECT_GT(most, 1 << 20);
+  EXPECT_LE(most, 1 << 26);
+}
+
 }  // namespace
 }  // namespace sextant

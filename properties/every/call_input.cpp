@@ -63,10 +63,8 @@ CasesOf<Question> cases_of_inputs() {
     const std::int64_t near = gen::simplest_position(model->range());
     std::ranges::copy_if(questions_of_every_extent(near), std::back_inserter(questions),
                          [&](const Question& question) { return fits(spec, question); });
-    const gen::LargestCall largest = model->largest_drawn();
     for (const std::int64_t tokens : {33, 257, 1024, 4097}) {
-      if (tokens <= std::min(largest.vectors, largest.extents.tokens))
-        questions.push_back({.position = near, .tokens = tokens, .fill = 1});
+      if (tokens <= model->longest_drawn_row()) questions.push_back({.position = near, .tokens = tokens, .fill = 1});
     }
     return questions;
   };

@@ -241,6 +241,10 @@ gen::LargestCall BiasModel::largest_drawn() const {
   return largest;
 }
 
+std::int64_t BiasModel::longest_drawn_row() const {
+  return static_cast<std::int64_t>(std::sqrt(static_cast<double>(largest_reshaped().vectors)));
+}
+
 std::vector<FieldOf<Question>> BiasModel::reshaping_fields() const {
   std::vector<FieldOf<Question>> fields = question_fields();
   for (FieldOf<Question>& field : fields) {

@@ -31,6 +31,8 @@ class BiasModel : public EncodingModel {
   std::int64_t shapes() const final;
   gen::LargestCall largest_reshaped() const final;
   gen::LargestCall largest_drawn() const final;
+  /// Whose square is the pairs that the largest reshaped call has: each token is a key and a query.
+  std::int64_t longest_drawn_row() const final;
   std::vector<FieldOf<Question>> reshaping_fields() const final;
   Parts reshaped(const Question& question, std::int64_t shape, std::int64_t cut) const final;
 

@@ -181,6 +181,9 @@ class EncodingModel {
   /// The most that any call holds.
   virtual gen::LargestCall largest_asked() const { return largest_reshaped(); }
 
+  /// The most tokens of one of many calls of call_of that have one row and one head.
+  virtual std::int64_t longest_drawn_row() const;
+
   /// Those fields of a question that such a case tells, beside the shape and the cut.
   virtual std::vector<FieldOf<Question>> reshaping_fields() const { return question_fields(); }
 

@@ -33,6 +33,11 @@ bool EncodingModel::fits(const Question& question) const {
          std::max<std::int64_t>(largest.vectors, 17 * 3 * 8);
 }
 
+std::int64_t EncodingModel::longest_drawn_row() const {
+  const gen::LargestCall largest = largest_drawn();
+  return std::min(largest.vectors, largest.extents.tokens);
+}
+
 std::vector<Question> EncodingModel::first_questions() const { return sextant::first_questions(spec_); }
 
 std::unique_ptr<TurningOracle> EncodingModel::turning() const { return nullptr; }
