@@ -8,6 +8,7 @@
 #include "lib/numeric/standard_arithmetic.hpp"
 #include "lib/spec/fields.hpp"
 #include "lib/spec/hugging_face/layer_kinds.hpp"
+#include "lib/spec/hugging_face/null_fields.hpp"
 #include "lib/spec/hugging_face/other_models.hpp"
 #include "lib/spec/hugging_face/rotary_models.hpp"
 
@@ -175,9 +176,13 @@ Claims claims_of_part(const Part& part, const ConfigChoice& choice) {
                                                  "state it with --spec",
                                                  part.model_type));
   }
-  if (const OtherModel* other = other_model(part.model_type)) return with_notes_of_unread(other->claims(part), part);
-  if (const RotaryModel* rotary = rotary_model(part.model_type))
-    return with_notes_of_unread(claims_of(*rotary, part), part);
+  const OtherModel* const other = other_model(part.model_type);
+  const RotaryModel* const rotary = rotary_model(part.model_type);
+  if (other != nullptr || rotary != nullptr) {
+    Claims claims = other != nullptr ? other->claims(part) : claims_of(*rotary, part);
+    refuse_null_fields(part);
+    return with_notes_of_unread(std::move(claims), part);
+  }
   // The caller knows what no table does.
   if (!tells_of_rotation(part.config))
     part.config.refuse("model_type", "no field of the file tells of a rotation: state the claim with --spec");

@@ -1,5 +1,5 @@
 // Reads the configurations of ci/model_configs and compares with what transformers itself was measured to compute for
-// them (ci/model_configs/measure, measured.json).
+// them (ci/model_configs/measure, measured.json), also where a field is null (nulls.json).
 
 #include <gtest/gtest.h>
 
@@ -39,13 +39,15 @@ struct Reading {
   std::string refusal;
 };
 
-Reading read(const std::filesystem::path& path) {
+Reading read_text(const std::string& text) {
   try {
-    return {claims_of_hf_config(text_of(path)), ""};
+    return {claims_of_hf_config(text), ""};
   } catch (const SpecError& error) {
     return {{}, error.what()};
   }
 }
+
+Reading read(const std::filesystem::path& path) { return read_text(text_of(path)); }
 
 // Of the measured part, layer and stack.
 const ConfigClaim* claim_of(const Reading& reading, const json& measured) {
@@ -106,7 +108,10 @@ void expect_axes(const RopeNd& rope, const json& measured) {
   const auto frequencies = measured.at("frequencies").get<std::vector<double>>();
   ASSERT_EQ(pairs(rope.rope), std::ssize(frequencies));
   EXPECT_EQ(measured.at("head_dim"), rope.rope.head_dim);
-  EXPECT_EQ(axis_of_pairs(rope), measured.at("axes").get<std::vector<std::int64_t>>());
+  // A file without sections was measured at positions that are alike on all axes.
+  if (measured.contains("axes")) {
+    EXPECT_EQ(axis_of_pairs(rope), measured.at("axes").get<std::vector<std::int64_t>>());
+  }
   const reference::Precision precision{128};
   reference::RopeNdReference truth(rope);
   for (std::int64_t pair = 0; pair < pairs(rope.rope); ++pair) {
@@ -233,6 +238,15 @@ void expect_equal(const Spec& spec, const json& measured) {
   }
 }
 
+void expect_claim(const Spec& spec, const json& measured) {
+  const std::string operation = measured.at("operation");
+  SCOPED_TRACE(measured.at("part").get<std::string>() + " " + operation);
+  if (operation == "error") return;  // transformers itself does not take the file
+  if (operation != "none") return expect_equal(spec, measured);
+  const auto* rope = std::get_if<Rope>(&spec.encoding);
+  EXPECT_TRUE(rope != nullptr && pairs(*rope) == 0) << to_json(spec);
+}
+
 const json& measured_files() {
   static const json files = json::parse(text_of(folder / "measured.json"));
   return files;
@@ -268,24 +282,14 @@ class Measured : public testing::TestWithParam<std::string> {};
 
 // A reading is what was measured, or there is none: never another.
 TEST_P(Measured, ClaimsAreWhatTransformersComputes) {
-  const json& file = measured_files().at(GetParam());
   const Reading reading = read(folder / GetParam());
-  for (const json& measured : file.at("claims")) {
-    const std::string part = measured.at("part");
-    const std::string operation = measured.at("operation");
-    SCOPED_TRACE(part + " " + operation);
-    if (operation == "error") continue;  // transformers itself does not take the file
+  for (const json& measured : measured_files().at(GetParam()).at("claims")) {
     const ConfigClaim* claim = claim_of(reading, measured);
     const bool is_said = claim != nullptr && claim->spec;
-    if (operation == "none") {
-      if (!is_said) continue;
-      const auto* rope = std::get_if<Rope>(&claim->spec->encoding);
-      EXPECT_TRUE(rope != nullptr && pairs(*rope) == 0) << to_json(*claim->spec);
-    } else if (!is_said) {
-      expect_unsaid(GetParam(), part, claim == nullptr ? reading.refusal : claim->refusal);
-    } else {
-      expect_equal(*claim->spec, measured);
-    }
+    // What transformers itself does not take, or what does not turn, need not be said.
+    if (!is_said && measured.at("operation") != "error" && measured.at("operation") != "none")
+      expect_unsaid(GetParam(), measured.at("part"), claim == nullptr ? reading.refusal : claim->refusal);
+    if (is_said) expect_claim(*claim->spec, measured);
   }
 }
 
@@ -301,6 +305,34 @@ INSTANTIATE_TEST_SUITE_P(ModelConfigs, Measured, testing::ValuesIn(names_of_file
       name, [](char letter) { return std::isalnum(static_cast<unsigned char>(letter)) == 0; }, '_');
   return name;
 });
+
+// Of the part that has the field, "text_config.head_dim" say.
+void expect_outcome_of_null(const std::string& file, const std::string& path, const json& outcome) {
+  SCOPED_TRACE(file + " with " + path + ": null");
+  json config = json::parse(text_of(folder / file));
+  std::string pointer = "/" + path;
+  std::ranges::replace(pointer, '.', '/');
+  config[json::json_pointer(pointer)] = nullptr;
+  const Reading reading = read_text(config.dump());
+  const std::string object = json::json_pointer(pointer).parent_pointer().to_string();
+  const std::string part = object.substr(object.rfind('/') + 1);
+  if (outcome == "refused") {
+    for (const ConfigClaim& claim : reading.claims) EXPECT_FALSE(claim.part == part && claim.spec) << name_of(claim);
+    return;
+  }
+  for (const json& measured : outcome.is_array() ? outcome : measured_files().at(file).at("claims")) {
+    const ConfigClaim* claim = measured.at("part") == part ? claim_of(reading, measured) : nullptr;
+    if (claim != nullptr && claim->spec) expect_claim(*claim->spec, measured);
+  }
+}
+
+// nulls.json: what transformers makes of a null in each field that a reading may depend on.
+TEST(HfConfig, ANullIsRefusedWhereTransformersRefusesIt) {
+  const json files = json::parse(text_of(folder / "nulls.json"));
+  for (const auto& [file, fields] : files.items()) {
+    for (const auto& [path, outcome] : fields.items()) expect_outcome_of_null(file, path, outcome);
+  }
+}
 
 // "line 5: rope_theta" for what the file states.
 TEST(HfConfig, EveryFieldOfEachClaimHasASource) {
