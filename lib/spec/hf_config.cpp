@@ -170,6 +170,17 @@ Claims with_notes_of_unread(Claims claims, const Part& part) {
   return claims;
 }
 
+// transformers checks it of every class; those that read layer_types know their number of layers themselves.
+void check_layer_types(const Part& part) {
+  const auto listed = part.config.fields().find("layer_types");
+  if (listed == part.config.fields().end() || !listed->is_array()) return;
+  const auto count = part.config.integer({"num_hidden_layers", "n_layer", "n_layers", "num_layers"});
+  if (!count || count->value != static_cast<std::int64_t>(listed->size()))
+    part.config.refuse_meaning("layer_types", fmt::format("not read by transformers' {}, which refuses it unless it "
+                                                          "has an entry for each layer",
+                                                          part.model_type));
+}
+
 Claims claims_of_part(const Part& part, const ConfigChoice& choice) {
   if (choice.pairing && is_known(part.model_type)) {
     part.config.refuse("model_type", fmt::format("{} is known, and read without --pairing; to claim another pairing "
@@ -179,6 +190,7 @@ Claims claims_of_part(const Part& part, const ConfigChoice& choice) {
   const OtherModel* const other = other_model(part.model_type);
   const RotaryModel* const rotary = rotary_model(part.model_type);
   if (other != nullptr || rotary != nullptr) {
+    if (other != nullptr) check_layer_types(part);
     Claims claims = other != nullptr ? other->claims(part) : claims_of(*rotary, part);
     refuse_null_fields(part);
     return with_notes_of_unread(std::move(claims), part);

@@ -57,14 +57,14 @@ std::vector<std::string> names_by_pattern(const RotaryModel& model, const Config
 }
 
 // Llama 4's and SmolLM 3's list says 1 for a layer that turns.
-std::vector<std::string> names_by_rope(const ConfigObject& config, std::int64_t count) {
+std::vector<std::string> names_by_rope(const RotaryModel& model, const ConfigObject& config, std::int64_t count) {
   std::vector<std::string> names(static_cast<std::size_t>(count), "rope");
   const auto turns = config.integers({"no_rope_layers"});
   const auto interval = config.integer({"no_rope_layer_interval"});
   const std::int64_t every = interval ? interval->value : 4;
   if (every < 1)
     config.refuse("no_rope_layer_interval", fmt::format("expected an integer of at least 1, got {}", every));
-  const bool is_listed = turns && !turns->value.empty();
+  const bool is_listed = turns && !(turns->value.empty() && model.traits.no_rope_layers == EmptyList::absent);
   if (is_listed) check_length(config, "no_rope_layers", std::ssize(turns->value), count);
   for (std::int64_t layer = 0; layer < count; ++layer) {
     const bool stands = is_listed ? turns->value[static_cast<std::size_t>(layer)] == 0 : (layer + 1) % every == 0;
@@ -74,7 +74,7 @@ std::vector<std::string> names_by_rope(const ConfigObject& config, std::int64_t 
 }
 
 std::vector<std::string> names_of_layers(const RotaryModel& model, const ConfigObject& config, std::int64_t count) {
-  if (model.traits.layering == Layering::no_rope_layers) return names_by_rope(config, count);
+  if (model.traits.layering == Layering::no_rope_layers) return names_by_rope(model, config, count);
   if (const auto listed = config.texts({"layer_types"})) return listed->value;
   if (config.has("attn_type_list"))
     config.refuse_meaning("attn_type_list", "not read by transformers: list the kinds as layer_types");

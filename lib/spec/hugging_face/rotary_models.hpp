@@ -53,6 +53,12 @@ enum class AbsentHeadDim {
   none    ///< None, with which the rules dynamic, longrope and yarn fail
 };
 
+/// What a no_rope_layers of no entries is to a class.
+enum class EmptyList {
+  refused,  ///< the class keeps it, and its model finds no entry for a layer
+  absent    ///< the class's own pattern comes in its place
+};
+
 /// Which layers the older field rope_scaling is about, where each kind has a rule of its own.
 enum class OlderRule { full_attention, all };
 
@@ -93,6 +99,7 @@ struct RotaryTraits {
   std::int64_t latent_head_dim = 0;  ///< qk_rope_head_dim: the part of a head that turns comes by itself
   std::int64_t rotary_dim = 0;       ///< of the types that state `rotary_dim`; -1 without a default
   Layering layering = Layering::alike;
+  EmptyList no_rope_layers = EmptyList::refused;
   LayerPattern pattern = {};
   double sliding_theta = 0;             ///< of rule_each
   const char* sliding_theta_name = "";  ///< the older field of it; theta_name's where there is none

@@ -108,7 +108,7 @@ constexpr RotaryModel table[] = {
     {"llama4_text",
      {5120, 40, 128, 48, 131072},
      500000,
-     {.turning = Turning::complex, .layering = Layering::no_rope_layers}},
+     {.turning = Turning::complex, .layering = Layering::no_rope_layers, .no_rope_layers = EmptyList::absent}},
     {"minimax",
      {4096, 32, 0, 32, 131072},
      1e6,

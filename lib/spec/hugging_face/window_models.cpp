@@ -96,6 +96,10 @@ std::vector<std::int64_t> depths_of(const Reader& reader) {
   const bool is_good = !depths.empty() && depths.size() <= most_stages &&
                        std::ranges::all_of(depths, [](std::int64_t n) { return n >= 0 && n <= 4096; });
   if (!is_good) reader.refuse("depths", "expected the number of layers in each of 1 to 16 stages");
+  // Each stage looks its number of heads up, and leaves out what is listed beyond them.
+  const auto heads = reader.config().integers({"num_heads", "num_attention_heads"});
+  if ((heads ? heads->value.size() : 4) < depths.size())
+    reader.refuse("num_heads", fmt::format("expected one for each of {} stages", depths.size()));
   return depths;
 }
 
