@@ -200,7 +200,7 @@ void take_amount(AuditArguments& arguments, const std::optional<std::int64_t>& v
 }
 
 // What --budget comes to, unless the numbers are given, or were chosen when the run began that is to be gone on with.
-// Where even the least takes longer, a line that says so.
+// Where even the least takes longer, or is too few to say much, a line that says so.
 std::optional<std::string> choose_amount(AuditArguments& arguments, const Subject& subject, const Spec& spec,
                                          const AuditOptions& options) {
   if (arguments.budget <= 0 || arguments.values > 0 || !arguments.replay.empty()) return std::nullopt;
@@ -216,9 +216,18 @@ std::optional<std::string> choose_amount(AuditArguments& arguments, const Subjec
   const auto whole = [&](const std::optional<std::int64_t>& number, std::int64_t all) { return number.value_or(all); };
   take_amount(arguments, whole(amount.values, values_of(options)),
               whole(amount.cases, cases_of(options, Sessions::shared)), amount.largest_call);
-  if (chosen.seconds <= arguments.budget) return std::nullopt;
-  return fmt::format("--budget {:g}: the least that an audit asks takes about {:.0f} s here", arguments.budget,
-                     chosen.seconds);
+  std::string note;
+  if (chosen.seconds > arguments.budget)
+    note = fmt::format("--budget {:g}: the least that an audit asks takes about {:.0f} s here", arguments.budget,
+                       chosen.seconds);
+  if (chosen.seconds_of_enough) {
+    note += note.empty() ? fmt::format("--budget {:g}: ", arguments.budget) : "; ";
+    note += fmt::format(
+        "of each property {} first and {} drawn cases are asked, which says little where it holds: {} "
+        "take at least about {:.0f} s here",
+        *amount.cases, *amount.cases, enough_cases, *chosen.seconds_of_enough);
+  }
+  return note.empty() ? std::nullopt : std::optional(note);
 }
 
 }  // namespace

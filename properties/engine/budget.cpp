@@ -325,7 +325,14 @@ BudgetedAmount amount_within(double budget, const std::vector<Property>& propert
 
   Amount amount;
   if (reckoning.seconds_of(amount, Reckoned::all) > left) amount = chosen(reckoning, options, left);
-  return {amount, spent + reckoning.seconds_of(amount, Reckoned::all_at_least)};
+  BudgetedAmount budgeted{amount, spent + reckoning.seconds_of(amount, Reckoned::all_at_least)};
+  const std::int64_t enough = std::min(enough_cases, cases_of(options, Sessions::shared));
+  if (amount.cases.value_or(enough) < enough) {
+    amount.cases = enough;
+    // A longer budget is measured longer, too.
+    budgeted.seconds_of_enough = reckoning.seconds_of(amount, Reckoned::all_at_least) / (to_be_used - for_measuring);
+  }
+  return budgeted;
 }
 
 }  // namespace sextant

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "properties/engine/engine.hpp"
@@ -18,7 +20,12 @@ struct BudgetedAmount {
   Amount amount;
   /// What the audit takes about, choosing the amount included; the least, if nothing told how calls grow.
   double seconds;
+  /// The least budget that enough_cases of each property take; nothing where as many are asked.
+  std::optional<double> seconds_of_enough = std::nullopt;
 };
+
+/// Fewer cases than these say little of a property that holds.
+constexpr std::int64_t enough_cases = 16;
 
 /// What an audit under these options can ask within `budget` seconds, at most what its profile asks: asks the subject a
 /// few small cases of each property, and larger ones while a sixth of that time lasts, and reckons from them what each

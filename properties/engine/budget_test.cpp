@@ -113,6 +113,12 @@ TEST(Budget, IsKept) {
 TEST(Budget, SaysWhatTheLeastTakes) {
   const Spent spent = audited(5, {.session = 2, .call = 0.1}, parse_spec(slow_subjects[0].claim));
   EXPECT_EQ(spent.chosen.amount.cases, 1);
+  ASSERT_TRUE(spent.chosen.seconds_of_enough);
+  const double enough = *spent.chosen.seconds_of_enough;
+  EXPECT_GT(enough, spent.chosen.seconds);
+  const Spent longer = audited(1.5 * enough, {.session = 2, .call = 0.1}, parse_spec(slow_subjects[0].claim));
+  EXPECT_GE(longer.chosen.amount.cases.value_or(enough_cases), enough_cases);
+  EXPECT_FALSE(longer.chosen.seconds_of_enough);
   EXPECT_GT(spent.chosen.seconds, 5);
   EXPECT_LE(spent.seconds, 1.3 * spent.chosen.seconds);
   EXPECT_GE(spent.seconds, spent.chosen.seconds / 2);
