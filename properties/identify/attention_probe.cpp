@@ -114,4 +114,16 @@ std::vector<double> AttentionProbe::scores(const std::vector<TwoTokens>& sequenc
   return scores;
 }
 
+std::vector<double> AttentionProbe::value_at(std::int64_t position, const std::vector<double>& value) {
+  const std::int64_t width = encoding_.head_dim;
+  const Tensor q = Tensor::zeros(claim_.dtype, {1, encoding_.num_heads, 1, width});
+  const Tensor k = Tensor::zeros(claim_.dtype, {1, encoding_.num_kv_heads, 1, width});
+  Tensor v = k;
+  for (std::int64_t i = 0; i < v.elements(); ++i) v.set(i, value[static_cast<std::size_t>(i % width)]);
+  const Tensor out = attended(q, k, v, {position});
+  std::vector<double> seen;
+  for (std::int64_t c = 0; c < width; ++c) seen.push_back(out.at(c));
+  return seen;
+}
+
 }  // namespace sextant::identify

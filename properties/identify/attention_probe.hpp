@@ -36,6 +36,9 @@ class AttentionProbe {
   };
   std::vector<double> scores(const std::vector<TwoTokens>& sequences);
 
+  /// What the first head of one token makes of a value [head_dim], which is all that it sees.
+  std::vector<double> value_at(std::int64_t position, const std::vector<double>& value);
+
  private:
   Tensor attended(const Tensor& q, const Tensor& k, const Tensor& v, const std::vector<std::int64_t>& positions);
 

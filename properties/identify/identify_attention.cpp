@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "lib/spec/of.hpp"
+#include "properties/identify/attention_positions.hpp"
 #include "properties/identify/attention_probe.hpp"
 #include "properties/identify/fitted_answers.hpp"
 #include "properties/identify/identify_rope.hpp"
@@ -86,10 +87,16 @@ class AttentionIdentifier {
       take_groups();
       if (depends_on_length(claim_)) {
         keep_claimed("scores change with the length of a call");
+      } else if (std::string words = positions_of_scores(probe_, claim_, claimed_); !words.empty()) {
+        // Everything else is as claimed.
+        found_.faults.push_back(std::move(words));
+        has_position_ = true;
       } else {
         take_score();
         take_position();
       }
+      if (std::string words = turned_values(probe_, claim_, claimed_); !words.empty())
+        found_.faults.push_back(std::move(words));
       judge();
     }
     found_.calls = session_.calls();
@@ -266,6 +273,22 @@ class AttentionIdentifier {
     const auto* alibi = carried<Alibi>(claimed_);
     if (alibi == nullptr) return;
     reference::AlibiReference truth(*alibi);
+    const auto are_claimed = [&](double sign, bool from_last) {
+      for (std::int64_t head = 0; head < std::ssize(slopes); ++head) {
+        const std::int64_t other = from_last ? std::ssize(slopes) - 1 - head : head;
+        const double slope = truth.slope(other, reference::first_precision).upper();
+        if (std::fabs(slopes[static_cast<std::size_t>(head)] - sign * slope) > 128 * unit() * (1 + slope)) return false;
+      }
+      return true;
+    };
+    if (are_claimed(1, true)) {
+      found_.faults.emplace_back("slopes are dealt to heads in reverse: head 0 has the last one's");
+      return;
+    }
+    if (are_claimed(-1, false)) {
+      found_.faults.emplace_back("biases have the other sign: scores rise with the distance");
+      return;
+    }
     const double claimed = truth.slope(0, reference::first_precision).upper();
     found_.faults.push_back(
         fmt::format("slopes are of no known recipe: head 0's is {:.6g}, {:.6g} claimed", slopes.front(), claimed));

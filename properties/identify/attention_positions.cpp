@@ -1,0 +1,213 @@
+#include "properties/identify/attention_positions.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <functional>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "lib/spec/of.hpp"
+#include "properties/identify/claimed_frequencies.hpp"
+#include "properties/model/question.hpp"
+#include "reference/alibi.hpp"
+#include "reference/rope.hpp"
+
+namespace sextant::identify {
+namespace {
+
+struct QueryAndKey {
+  double query = 0;
+  double key = 0;
+};
+
+// A way in which positions go wrong.
+struct Way {
+  std::string_view words;
+  std::function<QueryAndKey(const QueryAndKey& given)> positions;
+};
+
+std::vector<Way> known_ways() {
+  const auto rounded = [](Dtype dtype) {
+    return [dtype](const QueryAndKey& given) {
+      return QueryAndKey{round_to(dtype, given.query), round_to(dtype, given.key)};
+    };
+  };
+  const auto moved = [](double query, double key) {
+    return [=](const QueryAndKey& given) { return QueryAndKey{given.query + query, given.key + key}; };
+  };
+  // Keys one position behind are queries one ahead.
+  return {
+      {"positions are rounded to bfloat16: right up to 256", rounded(Dtype::bfloat16)},
+      {"positions are rounded to float16: right up to 2048", rounded(Dtype::float16)},
+      {"a token's place in the call is taken for its position",
+       [](const QueryAndKey&) {
+         return QueryAndKey{1, 0};
+       }},
+      {"one position off: queries stand one position too far ahead of keys", moved(1, 0)},
+      {"one position off: queries stand one position too little ahead of keys", moved(-1, 0)},
+      {"distances have the other sign",
+       [](const QueryAndKey& given) {
+         return QueryAndKey{given.key, given.query};
+       }},
+  };
+}
+
+// The scores that a claim has of a query at one position with a key at another.
+class ClaimedScores {
+ public:
+  ClaimedScores(const Attention& claimed, std::vector<double> query, std::vector<double> key)
+      : claimed_(claimed), query_(std::move(query)), key_(std::move(key)) {
+    if (const auto* rope = carried<Rope>(claimed)) {
+      rope_ = *rope;
+      frequencies_ = frequencies_of(*rope, 1);
+      factor_ = reference::RopeReference(*rope).attention_factor(reference::first_precision).upper();
+    } else if (const auto* alibi = carried<Alibi>(claimed)) {
+      slope_ = reference::AlibiReference(*alibi).slope(0, reference::first_precision).upper();
+    }
+  }
+
+  double at(const QueryAndKey& positions) const {
+    const double distance = positions.query - positions.key;
+    const double product = scale() * dot(turned(query_, positions.query), turned(key_, positions.key));
+    const double score =
+        claimed_.logit_softcap ? *claimed_.logit_softcap * std::tanh(product / *claimed_.logit_softcap) : product;
+    return score - slope_ * std::fabs(distance);
+  }
+
+  // What angles off by a few roundings of float32 change a score by, at most.
+  double float32_angles(const QueryAndKey& positions) const {
+    double change = 0;
+    for (std::size_t i = 0; i < frequencies_.size(); ++i) {
+      const Channels at = channels_of_pair(*rope_, rope_->pairing, static_cast<std::int64_t>(i));
+      const auto size = [&](const std::vector<double>& x) {
+        return std::hypot(x[index(at.first)], x[index(at.second)]);
+      };
+      change += size(query_) * size(key_) * frequencies_[i] * (positions.query + positions.key) * 0x1p-21;
+    }
+    return scale() * factor_ * factor_ * change;
+  }
+
+  std::vector<double> turned(const std::vector<double>& x, double position) const {
+    if (!rope_) return x;
+    std::vector<double> y = x;
+    for (std::size_t i = 0; i < frequencies_.size(); ++i) {
+      const auto pair = static_cast<std::int64_t>(i);
+      const Channels from = channels_of_pair(*rope_, rope_->pairing, pair);
+      const Channels to = channels_of_pair(*rope_, rope_->output_pairing, pair);
+      const double angle = frequencies_[i] * position * (rope_->direction == Direction::clockwise ? -1 : 1);
+      const double c = factor_ * std::cos(angle);
+      const double s = factor_ * std::sin(angle);
+      y[index(to.first)] = x[index(from.first)] * c - x[index(from.second)] * s;
+      y[index(to.second)] = x[index(from.first)] * s + x[index(from.second)] * c;
+    }
+    return y;
+  }
+
+ private:
+  static std::size_t index(std::int64_t channel) { return static_cast<std::size_t>(channel); }
+
+  static double dot(const std::vector<double>& a, const std::vector<double>& b) {
+    double sum = 0;
+    for (std::size_t c = 0; c < a.size(); ++c) sum += a[c] * b[c];
+    return sum;
+  }
+
+  double scale() const {
+    return claimed_.softmax_scale.value_or(1 / std::sqrt(static_cast<double>(claimed_.head_dim)));
+  }
+
+  const Attention& claimed_;
+  std::vector<double> query_;
+  std::vector<double> key_;
+  std::optional<Rope> rope_;
+  std::vector<double> frequencies_;
+  double factor_ = 1;
+  double slope_ = 0;
+};
+
+bool is_told(const Spec& claim, const Attention& claimed) {
+  if (claimed.query_scale || claimed.head_dim < 4 || depends_on_length(claim)) return false;
+  if (claimed.window && *claimed.window < 2) return false;
+  const auto* alibi = carried<Alibi>(claimed);
+  return carried<Rope>(claimed) != nullptr || (alibi != nullptr && alibi->form == AlibiForm::distance);
+}
+
+// Numbers of the dtype, so that what is expected of them is what is asked, of a length.
+std::vector<double> ordinary(const Spec& claim, std::int64_t count, double length, double start) {
+  std::vector<double> values;
+  for (std::int64_t c = 0; c < count; ++c) {
+    const double value =
+        std::cos(start + static_cast<double>(c * c)) * length * std::sqrt(2.0 / static_cast<double>(count));
+    values.push_back(round_to(claim.dtype, value));
+  }
+  return values;
+}
+
+}  // namespace
+
+std::string positions_of_scores(AttentionProbe& probe, const Spec& claim, const Attention& claimed) {
+  if (!is_told(claim, claimed)) return {};
+  const double scale = claimed.softmax_scale.value_or(1 / std::sqrt(static_cast<double>(claimed.head_dim)));
+  if (!(scale > 0)) return {};
+  // Of scores up to 4 both weights are seen. A key that is the query shows each turn.
+  const std::vector<double> vector = ordinary(claim, claimed.head_dim, std::sqrt(4 / scale), 0);
+  const std::vector<double> key = ordinary(claim, claimed.head_dim, std::sqrt(4 / scale), 0.5);
+  const ClaimedScores expected(claimed, vector, key);
+  std::vector<AttentionProbe::TwoTokens> asked;
+  std::vector<QueryAndKey> given;
+  for (const auto& [of_query, of_key] : std::vector<std::array<std::int64_t, 2>>{{0, 0},
+                                                                                 {3, 3},
+                                                                                 {5, 2},
+                                                                                 {101, 97},
+                                                                                 {257, 251},
+                                                                                 {301, 300},
+                                                                                 {515, 511},
+                                                                                 {1001, 999},
+                                                                                 {2049, 2047},
+                                                                                 {4099, 4093}}) {
+    if (of_query >= claim.max_position) continue;
+    asked.push_back({of_query, vector, key, of_key});
+    given.push_back({static_cast<double>(of_query), static_cast<double>(of_key)});
+  }
+  const std::vector<double> scores = probe.scores(asked);
+  const double unit = std::ldexp(1, -format_of(claim.dtype).precision);
+  // How far off the worst is, in what roundings make it.
+  const auto off_by = [&](const std::function<QueryAndKey(const QueryAndKey&)>& positions) {
+    double worst = 0;
+    for (std::size_t i = 0; i < scores.size(); ++i) {
+      const QueryAndKey used = positions(given[i]);
+      const double rounded = 64 * unit * (1 + std::fabs(scores[i])) + expected.float32_angles(used);
+      const double off = std::fabs(scores[i] - expected.at(used)) / rounded;
+      worst = std::isfinite(off) ? std::max(worst, off) : HUGE_VAL;
+    }
+    return worst;
+  };
+  // Between the two nothing is told.
+  constexpr double surely_other = 4;
+  if (off_by([](const QueryAndKey& positions) { return positions; }) < surely_other) return {};
+  std::string_view told;
+  for (const Way& way : known_ways()) {
+    if (off_by(way.positions) > 1) continue;
+    if (!told.empty()) return {};
+    told = way.words;
+  }
+  return std::string(told);
+}
+
+std::string turned_values(AttentionProbe& probe, const Spec& claim, const Attention& claimed) {
+  const auto* rope = carried<Rope>(claimed);
+  if (rope == nullptr || claimed.sinks || depends_on_length(claim) || pairs(*rope) == 0) return {};
+  const std::int64_t position = std::min<std::int64_t>(5, claim.max_position - 1);
+  const std::vector<double> value = ordinary(claim, claimed.head_dim, 8, 0);
+  const std::vector<double> seen = probe.value_at(position, value);
+  const std::vector<double> turned = ClaimedScores(claimed, value, value).turned(value, static_cast<double>(position));
+  const double off = 64 * std::ldexp(1, -format_of(claim.dtype).precision);
+  const auto is = [&](const std::vector<double>& other) {
+    return std::ranges::equal(seen, other, [&](double a, double b) { return std::fabs(a - b) <= off; });
+  };
+  return !is(value) && is(turned) ? "values are turned by their positions too" : "";
+}
+
+}  // namespace sextant::identify
