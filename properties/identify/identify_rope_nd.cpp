@@ -7,6 +7,7 @@
 #include <iterator>
 #include <map>
 #include <memory>
+#include <numbers>
 #include <optional>
 #include <span>
 #include <stdexcept>
@@ -75,6 +76,7 @@ class RopeNdIdentifier {
       name_frequencies();
       if (!found_.spec) tell_pairs();
     }
+    if (!found_.spec && found_.faults.empty()) compare_axes();
     found_.calls = session_.calls();
     return std::move(found_);
   }
@@ -102,6 +104,7 @@ class RopeNdIdentifier {
       found_.seen.push_back(fmt::format("axis {} turns {} pairs{}", axis, one.pairs.size(),
                                         one.pairs.empty() ? "" : ": " + pairs_text(one)));
     }
+    if (has_shared_pairs()) drop_constant_turns();
     std::map<std::int64_t, std::int64_t> axis_of_channel;
     for (std::size_t i = 0; i < structure_.pairs.size(); ++i) {
       const auto [at, is_new] = axis_of_channel.emplace(structure_.pairs[i].input.first, axis_of_pair_[i]);
@@ -112,6 +115,74 @@ class RopeNdIdentifier {
     }
     if (structure_.pairs.empty()) found_.table.emplace_back("no axis turns any pair");
     return !structure_.pairs.empty();
+  }
+
+  bool has_shared_pairs() const {
+    std::vector<std::int64_t> channels;
+    for (const TurnedPair& pair : structure_.pairs) channels.push_back(pair.input.first);
+    std::ranges::sort(channels);
+    return std::ranges::adjacent_find(channels) != channels.end();
+  }
+
+  // A pair that is turned at the origin is turned whichever axis is asked: its own is the one along which that changes.
+  void drop_constant_turns() {
+    const std::vector<std::int64_t> positions = doubling_positions(claim_.max_position);
+    std::vector<TurnedPair> kept;
+    std::vector<std::int64_t> axes_of_kept;
+    for (std::int64_t axis = 0; axis < axes(nd_); ++axis) {
+      std::vector<TurnedPair> own;
+      for (std::size_t i = 0; i < structure_.pairs.size(); ++i) {
+        if (axis_of_pair_[i] == axis) own.push_back(structure_.pairs[i]);
+      }
+      if (own.empty()) continue;
+      const Rows rows = turned_rows(*along_[static_cast<std::size_t>(axis)], rope_claim_, head(), own, positions).first;
+      for (std::size_t i = 0; i < own.size(); ++i) {
+        const bool changes = std::ranges::any_of(rows, [&](const auto& row) {
+          return row[i].sin != rows.front()[i].sin || row[i].cos != rows.front()[i].cos;
+        });
+        if (!changes) continue;
+        kept.push_back(own[i]);
+        axes_of_kept.push_back(axis);
+      }
+    }
+    structure_.pairs = std::move(kept);
+    axis_of_pair_ = std::move(axes_of_kept);
+  }
+
+  // Which pairs another axis turns than the claim's: "pairs 16 to 39 are turned by axis 0 instead of axis 1".
+  void compare_axes() {
+    const std::vector<std::int64_t> claimed = axis_of_pairs(nd_);
+    struct Run {
+      std::int64_t first;
+      std::int64_t last;
+      std::int64_t claimed;
+      std::int64_t found;
+    };
+    std::vector<Run> runs;
+    for (std::int64_t i = 0; i < std::ssize(claimed); ++i) {
+      const Channels at = channels_of_pair(nd_.rope, nd_.rope.pairing, i);
+      const auto seen = std::ranges::find_if(structure_.pairs, [&](const TurnedPair& pair) {
+        return pair.input.first == at.first && pair.input.second == at.second;
+      });
+      if (seen == structure_.pairs.end()) return;
+      const std::int64_t found = axis_of_pair_[static_cast<std::size_t>(seen - structure_.pairs.begin())];
+      const std::int64_t own = claimed[static_cast<std::size_t>(i)];
+      if (found == own) continue;
+      if (!runs.empty() && runs.back().last == i - 1 && runs.back().claimed == own && runs.back().found == found) {
+        runs.back().last = i;
+      } else {
+        runs.push_back({i, i, own, found});
+      }
+    }
+    constexpr std::size_t most_told = 4;
+    std::vector<std::string> words;
+    for (const Run& run : std::span(runs).first(std::min(runs.size(), most_told)))
+      words.push_back(fmt::format("{} turned by axis {} instead of axis {}",
+                                  run.first == run.last ? fmt::format("pair {} is", run.first)
+                                                        : fmt::format("pairs {} to {} are", run.first, run.last),
+                                  run.found, run.claimed));
+    if (runs.size() > most_told) words.emplace_back("and so on");
+    if (!words.empty()) found_.faults.push_back(fmt::format("{}", fmt::join(words, ", ")));
   }
 
   // Where pairs stand, and how the axes share them.
@@ -180,9 +251,11 @@ class RopeNdIdentifier {
       const TurnedRows rows =
           turned_rows(*along_[static_cast<std::size_t>(axis)], rope_claim_, head(), channels_of(own), positions);
       norm_ = norm_of(rows.first, claim_.dtype);
-      if (is_turned(rows.first.front(), norm_))
-        found_.faults.push_back(fmt::format("position 0 of axis {} is turned", axis));
       const std::vector<MeasuredTurn> turns = measured_turns(positions, rows.first, norm_);
+      if (is_turned(rows.first.front(), norm_)) {
+        starts_turned_.push_back(axis);
+        found_.faults.push_back(words_of_origin(axis, rows.first.front(), turns));
+      }
       for (std::size_t i = 0; i < own.size(); ++i) turns_[own[i]] = turns[i];
     }
     const auto backward = std::ranges::count_if(turns_, [](const MeasuredTurn& turn) { return turn.radians < 0; });
@@ -196,6 +269,23 @@ class RopeNdIdentifier {
       worst = std::max(worst, turn.uncertainty / turn.radians);
     }
     found_.seen.push_back(fmt::format("frequencies each within {:.1e} of itself", worst));
+  }
+
+  // What explains that position 0 of an axis is turned: all its pairs by one offset of the positions.
+  std::string words_of_origin(std::int64_t axis, const std::vector<PairValues>& row,
+                              const std::vector<MeasuredTurn>& turns) const {
+    for (const int offset : {1, -1}) {
+      bool is_it = true;
+      for (std::size_t i = 0; i < row.size(); ++i) {
+        const double angle = offset * turns[i].radians;
+        const double apart = std::remainder(std::atan2(row[i].sin, row[i].cos) - angle, 2 * std::numbers::pi);
+        is_it = is_it && std::fabs(apart) <= 2 * norm_.noise + turns[i].uncertainty;
+      }
+      if (is_it)
+        return fmt::format("one position off along axis {}: position p is turned as p {} 1", axis,
+                           offset > 0 ? '+' : '-');
+    }
+    return fmt::format("position 0 of axis {} is turned", axis);
   }
 
   // Of the layout's pairs.
@@ -330,7 +420,7 @@ class RopeNdIdentifier {
   bool check_positions() {
     for (std::int64_t axis = 0; axis < axes(nd_); ++axis) {
       const std::vector<std::size_t> own = pairs_of(axis);
-      if (own.empty()) continue;
+      if (own.empty() || std::ranges::find(starts_turned_, axis) != starts_turned_.end()) continue;
       ExpectedPairs expected{{}, norm_.noise};
       for (const std::size_t i : own) {
         expected.turns.push_back(turns_[i]);
@@ -373,7 +463,8 @@ class RopeNdIdentifier {
   RotationLayout layout_;
   RopeNd shape_;  // with the sections as seen
   Norm norm_;
-  std::vector<MeasuredTurn> turns_;  // in the layout's order, positive
+  std::vector<MeasuredTurn> turns_;          // in the layout's order, positive
+  std::vector<std::int64_t> starts_turned_;  // axes whose position 0 is turned
   Identification found_;
 };
 
