@@ -79,11 +79,13 @@ class SinusoidalIdentifier {
       }
     }
     for (const Sinusoidal& layout : layouts) {
+      positions_ = doubling_positions(claim_.max_position);
       rows_ = pairs_of(answer_, layout);
       norm_ = norm_of(rows_, claim_.dtype);
       // Of a layout that is not theirs, norms say nothing of the noise.
       norm_.noise = std::min(norm_.noise, 0x1p-5);
       if (!is_on_circle(rows_, norm_)) continue;
+      keep_whole_positions();
       turns_ = measured_turns(positions_, rows_, norm_);
       // Cosines taken for sines turn backwards.
       const auto backward = std::ranges::count_if(turns_, [](const MeasuredTurn& turn) { return turn.radians < 0; });
@@ -92,6 +94,25 @@ class SinusoidalIdentifier {
       return true;
     }
     return false;
+  }
+
+  // Of positions of which the fractional ones are encoded as 0 is, the whole ones are measured.
+  void keep_whole_positions() {
+    const auto per_whole = std::llround(1 / table_.positions.step);
+    std::size_t fractions = 0;
+    for (std::size_t at = 1; at < positions_.size() && positions_[at] < per_whole; ++at) {
+      if (!std::ranges::equal(rows_[at], rows_.front(), [](const PairValues& a, const PairValues& b) {
+            return a.sin == b.sin && a.cos == b.cos;
+          }))
+        return;
+      ++fractions;
+    }
+    if (fractions == 0 || positions_.size() < fractions + 4) return;
+    const auto drop = [&](auto& list) {
+      list.erase(list.begin() + 1, list.begin() + 1 + static_cast<std::ptrdiff_t>(fractions));
+    };
+    drop(positions_);
+    drop(rows_);
   }
 
   // With an offset, doubling positions are no powers of two, so that narrow formats round their angles: those are asked
@@ -132,7 +153,26 @@ class SinusoidalIdentifier {
                                                     : roundest_in(norm_.range).value;
     take_offset();
     name_series();
+    if (!found_.spec) name_other_units();
     if (!found_.spec) tell_frequencies();
+  }
+
+  // Angles of a thousand times the claim's, or a thousandth, which may be more than half a turn a step.
+  void name_other_units() {
+    for (const double times : {1000.0, 1e-3}) {
+      Sinusoidal tried = layout_;
+      tried.base = table_.base;
+      tried.downscale_freq_shift = table_.downscale_freq_shift;
+      tried.angle_scale = table_.angle_scale * times;
+      Spec spec = claim_;
+      spec.encoding = tried;
+      const FittedAnswers fitted = fitted_answers(session_, spec);
+      if (!fitted.hold || fitted.spec.accuracy != claim_.accuracy) continue;
+      found_.faults.clear();  // of frequencies that are not its own
+      found_.spec = spec;
+      found_.confidence = Confidence::medium;
+      return;
+    }
   }
 
   bool starts_at(std::int64_t offset) const {
@@ -248,7 +288,8 @@ class SinusoidalIdentifier {
                     const AskedShape&) { return pairs_of(encode(session_, claim_, positions), layout_); },
          .shape = {1, 1},
          .first = claim_.min_position,
-         .end = claim_.max_position},
+         .end = claim_.max_position,
+         .step = layout_.positions.step},
         {turns_, norm_.noise});
     // At powers of two an angle's rounding is that of its frequency.
     if (used.angles) found_.arithmetic.clear(), narrow_ = used.angles;

@@ -52,16 +52,20 @@ struct Way {
   std::function<double(const PlaceInCall&)> position;
 };
 
-std::vector<Way> known_ways() {
+std::vector<Way> known_ways(double step) {
   const auto given = [](const PlaceInCall& place) { return static_cast<double>(place.position); };
   const auto in_row = [](const PlaceInCall& place, std::int64_t row, std::int64_t token) {
     return static_cast<double>(place.positions[static_cast<std::size_t>(row * place.tokens + token)]);
   };
   return {
-      {"positions are rounded to bfloat16: right up to 256",
-       [=](const PlaceInCall& place) { return round_to(Dtype::bfloat16, given(place)); }},
-      {"positions are rounded to float16: right up to 2048",
-       [=](const PlaceInCall& place) { return round_to(Dtype::float16, given(place)); }},
+      {fmt::format("positions are rounded to bfloat16: right up to {:g}", 256 * step),
+       [=](const PlaceInCall& place) { return round_to(Dtype::bfloat16, given(place) * step) / step; }},
+      {fmt::format("positions are rounded to float16: right up to {:g}", 2048 * step),
+       [=](const PlaceInCall& place) { return round_to(Dtype::float16, given(place) * step) / step; }},
+      {"positions are rounded down to whole numbers",
+       [=](const PlaceInCall& place) { return std::floor(given(place) * step) / step; }},
+      {"positions are rounded to whole numbers",
+       [=](const PlaceInCall& place) { return std::nearbyint(given(place) * step) / step; }},
       {"one position off: position p is turned as p + 1", [=](const PlaceInCall& place) { return given(place) + 1; }},
       {"one position off: position p is turned as p - 1", [=](const PlaceInCall& place) { return given(place) - 1; }},
       {"a token's place in the call is taken for its position",
@@ -202,7 +206,7 @@ PositionsUsed positions_used(const PairQuestion& question, const ExpectedPairs& 
   // A float32 angle is off by the roundings of a frequency and of a product, and by the library's sine.
   const Expected in_float32{pairs, 0x1p-21};
   if (explains(given, calls, in_float32)) return {};
-  for (const Way& way : known_ways()) {
+  for (const Way& way : known_ways(question.step)) {
     if (explains(way, calls, in_float32)) return {false, way.words, {}};
   }
   const auto is_right = [&](std::int64_t position) {

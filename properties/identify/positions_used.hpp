@@ -17,6 +17,7 @@ struct PairQuestion {
   AskedShape shape;
   std::int64_t first = 0;  ///< of the positions that may be asked
   std::int64_t end = 0;
+  double step = 1;  ///< what a position's number counts
 };
 
 /// What rows are compared with: the frequencies of pairs, with their signs, and what values may be off by.
