@@ -22,9 +22,12 @@ constexpr std::int64_t most_values = 1 << 16;
 std::vector<Question> questions_of(const EncodingModel& model) {
   const gen::PositionRange range = model.range();
   std::vector<Question> questions;
+  // Positions that begin again at the claim's end are of no call that attention has.
+  constexpr std::int64_t tokens = 4;
+  const std::int64_t latest = std::max(range.first, range.last - tokens);
   for (const std::int64_t position : {range.first, range.first + 1000, range.first + 4091, range.last - 5}) {
     const Question question{
-        .position = std::clamp(position, range.first, range.last - 1), .tokens = 4, .batch = 2, .heads = 3, .fill = 7};
+        .position = std::clamp(position, range.first, latest), .tokens = tokens, .batch = 2, .heads = 3, .fill = 7};
     if (question.tokens * question.batch * question.heads * model.judged_values() <= most_values)
       questions.push_back(question);
   }

@@ -88,7 +88,8 @@ class AttentionIdentifier {
       if (depends_on_length(claim_)) {
         keep_claimed("scores change with the length of a call");
       } else if (std::string words = positions_of_scores(probe_, claim_, claimed_); !words.empty()) {
-        // Everything else is as claimed.
+        // Everything else is as claimed; keys that are not seen may be far by the positions that are used alone.
+        attention_.window = claimed_.window;
         found_.faults.push_back(std::move(words));
         has_position_ = true;
       } else {
